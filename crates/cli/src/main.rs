@@ -1,0 +1,3 @@
+//! The `deuteron` command.
+
+fn main() {}

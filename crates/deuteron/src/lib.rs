@@ -1,0 +1,1 @@
+//! The facade crate for Rust programs: kernel source text in, launch out.

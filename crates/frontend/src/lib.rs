@@ -1,0 +1,1 @@
+//! Python source text to ttir.

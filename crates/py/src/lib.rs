@@ -1,0 +1,1 @@
+//! PyO3 glue of the Python package. No decisions.

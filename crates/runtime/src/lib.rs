@@ -1,0 +1,1 @@
+//! Specialise, compile, cache, launch.

@@ -1,0 +1,61 @@
+//! The two traits a target fills in: [`Target`] compiles ttir, [`Device`] runs what was compiled.
+//!
+//! The runtime sees targets through this crate alone. It assumes nothing about how a target compiles; a target
+//! assumes nothing about Python, caches or launch keys. Left out: reading the environment and files, which is
+//! the business of the runtime and of each target's loader.
+
+mod artifact;
+mod device;
+mod error;
+mod options;
+
+pub use artifact::{Artifact, KernelParam, ParamKind, Stage, StageObserver};
+pub use device::{Device, DeviceProperties, Grid, Launch, LoadedKernel};
+pub use error::TargetError;
+pub use options::{CompileOptions, OptionRow, OptionValue};
+
+/// What the front end must know of a target before it can build ttir for it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct TargetFacts {
+    /// The name that `get_current_target().backend` answers: `"cpu"`, ….
+    pub backend: String,
+    /// The architecture as users write it: `"x86_64"`, ….
+    pub arch: String,
+    /// Lanes per warp; 1 where there are no warps.
+    pub warp_size: u32,
+    /// The `input_precision` that an fp32 `dot` has when none is given.
+    pub default_dot_precision: String,
+    /// Every `input_precision` that a `dot` may ask for.
+    pub allowed_dot_precisions: Vec<String>,
+    /// Names of the fp8 types that may be used.
+    pub fp8_dtypes: Vec<String>,
+}
+
+/// A compiler from ttir to something that a [`Device`] loads.
+pub trait Target: Send + Sync {
+    /// What the front end must know.
+    fn facts(&self) -> TargetFacts;
+
+    /// Every fact of the machine that the generated code depends on (processor, features, vector width, version of
+    /// the code generator), printable, one per line. It is part of the cache key.
+    fn machine(&self) -> String;
+
+    /// The launch options that this target reads beyond the common ones, with their defaults.
+    fn options(&self) -> &'static [OptionRow];
+
+    /// Compiles a verified ttir module that holds exactly one kernel (`tt.func public`).
+    ///
+    /// `observer` is told every stage as it is finished, so that dumping and timing live in one place.
+    ///
+    /// # Errors
+    /// Says what could not be compiled or which tool is missing, and what to do about it.
+    fn compile(
+        &self,
+        module: ir::Module,
+        options: &CompileOptions,
+        observer: &mut dyn StageObserver,
+    ) -> Result<Artifact, TargetError>;
+
+    /// The devices of this target on this machine; empty where there is none.
+    fn devices(&self) -> Vec<std::sync::Arc<dyn Device>>;
+}

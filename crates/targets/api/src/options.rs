@@ -1,0 +1,60 @@
+//! Launch options: `num_warps`, `num_stages` and what each target adds.
+
+use std::collections::BTreeMap;
+
+/// The value of a launch option.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub enum OptionValue {
+    /// `None` in Python.
+    None,
+    /// `True` or `False`.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A text.
+    Str(String),
+}
+
+/// One option a target reads: its name, its default, what it does.
+#[derive(Debug)]
+pub struct OptionRow {
+    /// The keyword at the launch.
+    pub name: &'static str,
+    /// Its value when it is not given.
+    pub default: OptionValue,
+    /// One line for people.
+    pub doc: &'static str,
+}
+
+/// All options of one compile. The common ones are fields; the target's own are in `extra`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct CompileOptions {
+    /// Warps per program.
+    pub num_warps: u32,
+    /// Stages of software pipelining.
+    pub num_stages: u32,
+    /// Programs per cluster.
+    pub num_ctas: u32,
+    /// Whether mul + add may become one fused operation.
+    pub enable_fp_fusion: bool,
+    /// Device asserts and overflow checks.
+    pub debug: bool,
+    /// Whether `debug` checks integer arithmetic for overflow.
+    pub sanitize_overflow: bool,
+    /// The options of [`crate::Target::options`] that were given.
+    pub extra: BTreeMap<String, OptionValue>,
+}
+
+impl Default for CompileOptions {
+    fn default() -> Self {
+        CompileOptions {
+            num_warps: 4,
+            num_stages: 3,
+            num_ctas: 1,
+            enable_fp_fusion: true,
+            debug: false,
+            sanitize_overflow: true,
+            extra: BTreeMap::new(),
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! The CPU target: ttir to vector loops to native code, and the thread pool that runs it.

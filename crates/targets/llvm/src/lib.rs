@@ -1,0 +1,1 @@
+//! Finds a shared LLVM at run time and drives it with text through its C interface.

