@@ -1,1 +1,10 @@
 //! Specialise, compile, cache, launch.
+//!
+//! The runtime sees the compiler through `frontend` and the machine through the two traits of `target`. It knows neither
+//! Python nor a vendor. The environment is read in [`knobs`] alone and the disk in [`cache`] and in the dumps of a compile.
+
+pub mod cache;
+mod error;
+pub mod knobs;
+
+pub use error::{CompilationFailure, CompilationKind, RuntimeError};

@@ -1,0 +1,206 @@
+//! Reading and writing entries.
+
+use super::{Key, sweep};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+/// The first bytes of every entry; the digit is the version of the format.
+const MAGIC: &[u8; 8] = b"DEUTERO1";
+const HEADER: usize = 8 + 32 + 32;
+/// A sweep follows the first write of a process and every so many writes.
+const WRITES_PER_SWEEP: u64 = 64;
+/// How stale the time of an entry may be before a read renews it.
+const RENEW_AFTER: Duration = Duration::from_secs(600);
+
+/// What an entry is for; the ending of its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A compiled kernel.
+    Kernel,
+    /// What a kernel's source depends on.
+    Dependencies,
+    /// The result of tuning a kernel.
+    Tuning,
+}
+
+impl EntryKind {
+    fn extension(self) -> &'static str {
+        match self {
+            EntryKind::Kernel => "kernel",
+            EntryKind::Dependencies => "deps",
+            EntryKind::Tuning => "tuning",
+        }
+    }
+}
+
+/// An open cache folder.
+#[derive(Debug)]
+pub struct Store {
+    root: PathBuf,
+    limit: u64,
+    writes: AtomicU64,
+}
+
+impl Store {
+    /// Opens (and makes) the cache below `dir`.
+    ///
+    /// # Errors
+    /// Says why the folder cannot be used and what to do about it.
+    pub fn open(dir: &Path, limit: u64) -> Result<Store, String> {
+        if !dir.is_absolute() {
+            return Err(format!(
+                "the cache folder {} is not an absolute path; set DEUTERON_CACHE_DIR to one",
+                dir.display()
+            ));
+        }
+        let root = dir.join("v1");
+        for folder in [dir, &root] {
+            make_private(folder).map_err(|error| {
+                format!("cannot make the cache folder {}: {error}; set DEUTERON_CACHE_DIR to another", folder.display())
+            })?;
+            check_private(folder)?;
+        }
+        Ok(Store { root, limit, writes: AtomicU64::new(0) })
+    }
+
+    /// The folder that holds the entries.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// How many bytes it may take.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// The file of an entry.
+    pub fn path(&self, kind: EntryKind, key: &Key) -> PathBuf {
+        let name = key.to_string();
+        self.root.join(&name[..2]).join(format!("{name}.{}", kind.extension()))
+    }
+
+    /// The payload of an entry; `None` where there is none that can be trusted.
+    pub fn read(&self, kind: EntryKind, key: &Key) -> Option<Vec<u8>> {
+        let path = self.path(kind, key);
+        let mut file = open_without_links(&path).ok()?;
+        let metadata = file.metadata().ok()?;
+        if !metadata.is_file() || private_or_reason(&metadata).is_err() {
+            return None;
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).ok()?);
+        file.read_to_end(&mut bytes).ok()?;
+        if !is_sound(&bytes, key) {
+            // Nobody can use it: make room for the next write. A failure to remove changes nothing.
+            let _ = fs::remove_file(&path);
+            return None;
+        }
+        if metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age > RENEW_AFTER)) {
+            // The time says when it was last of use; without it the entry merely goes earlier.
+            let _ = file.set_modified(SystemTime::now());
+        }
+        bytes.drain(..HEADER);
+        Some(bytes)
+    }
+
+    /// Writes an entry. Where two processes write the same one, the last wins; both are right.
+    ///
+    /// # Errors
+    /// When the file system refuses. The caller goes on: the kernel is merely not kept.
+    pub fn write(&self, kind: EntryKind, key: &Key, payload: &[u8]) -> io::Result<()> {
+        let path = self.path(kind, key);
+        let folder = path.parent().unwrap_or(&self.root);
+        make_private(folder)?;
+        let mut file = tempfile::Builder::new().prefix(".tmp-").tempfile_in(folder)?;
+        file.write_all(MAGIC)?;
+        file.write_all(&key.0)?;
+        file.write_all(checksum(key, payload).as_bytes())?;
+        file.write_all(payload)?;
+        file.persist(&path).map_err(|error| error.error)?;
+        if self.writes.fetch_add(1, Ordering::Relaxed).is_multiple_of(WRITES_PER_SWEEP) {
+            sweep::sweep(&self.root, self.limit);
+        }
+        Ok(())
+    }
+
+    /// Removes an entry, if it is there.
+    pub fn remove(&self, kind: EntryKind, key: &Key) {
+        // Not there is as good as removed.
+        let _ = fs::remove_file(self.path(kind, key));
+    }
+
+    /// Removes every entry; says how many files and bytes went.
+    pub fn clear(&self) -> sweep::CacheUse {
+        let before = sweep::measure(&self.root);
+        sweep::sweep(&self.root, 0);
+        let after = sweep::measure(&self.root);
+        sweep::CacheUse { files: before.files - after.files.min(before.files), bytes: before.bytes - after.bytes.min(before.bytes) }
+    }
+}
+
+fn checksum(key: &Key, payload: &[u8]) -> blake3::Hash {
+    blake3::keyed_hash(&key.0, payload)
+}
+
+fn is_sound(bytes: &[u8], key: &Key) -> bool {
+    bytes.len() >= HEADER
+        && bytes[..8] == MAGIC[..]
+        && bytes[8..40] == key.0
+        && checksum(key, &bytes[HEADER..]).as_bytes()[..] == bytes[40..HEADER]
+}
+
+#[cfg(unix)]
+fn open_without_links(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    fs::OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC).open(path)
+}
+
+#[cfg(not(unix))]
+fn open_without_links(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+/// Makes a folder, and those above it, that only its owner may enter.
+fn make_private(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+fn check_private(folder: &Path) -> Result<(), String> {
+    let metadata = fs::metadata(folder)
+        .map_err(|error| format!("cannot read the cache folder {}: {error}", folder.display()))?;
+    if !metadata.is_dir() {
+        return Err(format!("{} is not a folder; set DEUTERON_CACHE_DIR to another place", folder.display()));
+    }
+    private_or_reason(&metadata).map_err(|reason| {
+        format!(
+            "the cache folder {} {reason}, so others could make this process run their code; fix it with \
+             `chmod go-w` or set DEUTERON_CACHE_DIR to a folder of your own",
+            folder.display()
+        )
+    })
+}
+
+#[cfg(unix)]
+fn private_or_reason(metadata: &fs::Metadata) -> Result<(), String> {
+    use std::os::unix::fs::MetadataExt;
+    // SAFETY: `geteuid` has no preconditions and cannot fail.
+    let me = unsafe { libc::geteuid() };
+    if metadata.uid() != me {
+        return Err(format!("belongs to user {} and not to user {me}", metadata.uid()));
+    }
+    if metadata.mode() & 0o022 != 0 {
+        return Err(format!("may be written by others (mode {:o})", metadata.mode() & 0o7777));
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn private_or_reason(_metadata: &fs::Metadata) -> Result<(), String> {
+    Ok(())
+}
