@@ -1,4 +1,36 @@
 //! Values, ops, regions, types and attributes; text form, verifier, rewriter and pass runner. No tensors, no devices.
+//!
+//! A program is a [`Module`]: an arena of operations, values, blocks and regions with dense typed ids. An operation is
+//! an instance of an [`OpRow`], the one place where it is declared. Control flow is structured: regions hold blocks,
+//! a block ends in a terminator, and a value may be used later in its block and in regions nested there.
+//!
+//! Rules that [`verify`] checks, besides those of each row:
+//! - every use is dominated by its definition, and isolated operations use nothing from outside;
+//! - operands, results, attributes and regions are as many and of the types that the row declares;
+//! - blocks end in exactly one terminator, except in the top operation;
+//! - symbols are unique.
+//!
+//! Left out on purpose: branches between blocks, and any knowledge of tensors, memory or devices.
 
-/// A unit of compilation: one top-level region of functions.
-pub struct Module {}
+mod attr;
+mod builder;
+mod diagnostic;
+mod entity;
+mod loc;
+mod module;
+mod row;
+pub mod scalar;
+pub mod text;
+mod types;
+
+pub use attr::{Attr, AttrKey, DeclaredKey, Elements, EnumRow};
+pub use builder::{Builder, Place, infer};
+pub use diagnostic::Diagnostic;
+pub use entity::{Block, Loc, Op, Region, Value};
+pub use loc::{LocData, LocTable};
+pub use module::{Def, Module, OpInit};
+pub use row::{
+    ANY, Arity, AttrKind, AttrSpec, Dialect, EvalArgs, Fold, Format, Infer, InferArgs, OpRow, Presence,
+    Registry, Traits, TypeConstraint, ValueSpec, one, optional, variadic,
+};
+pub use types::{FloatKind, Type, TypeKind, TypeParam, TypeRow};

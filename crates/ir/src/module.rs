@@ -1,0 +1,715 @@
+//! The arena that holds a program, and every way to change it.
+//!
+//! Invariants, which [`crate::verify`] checks:
+//! - A value is used only where its definition dominates the use: later in the same block, or in a region nested there.
+//! - `uses` of a value lists every operand slot that holds it, no more and no less.
+//! - An operation is either in exactly one block or detached; a region belongs to exactly one operation.
+//! - The attribute slots of an operation are as many as its row declares.
+
+use crate::attr::{Attr, AttrKey};
+use crate::entity::{Block, Loc, Op, Region, Value};
+use crate::loc::LocTable;
+use crate::row::{OpRow, Registry, Traits};
+use crate::types::Type;
+use cranelift_entity::PrimaryMap;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Where a value comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Def {
+    /// The result of an operation.
+    Result(Op, u32),
+    /// The argument of a block.
+    Arg(Block, u32),
+}
+
+#[derive(Clone)]
+struct ValueData {
+    ty: Type,
+    def: Def,
+    uses: SmallVec<[(Op, u32); 2]>,
+    name: Option<Arc<str>>,
+}
+
+#[derive(Clone)]
+struct OpData {
+    row: &'static OpRow,
+    operands: SmallVec<[Value; 4]>,
+    results: SmallVec<[Value; 1]>,
+    attrs: SmallVec<[Option<Attr>; 2]>,
+    extra: Vec<(AttrKey, Attr)>,
+    regions: SmallVec<[Region; 1]>,
+    parent: Option<Block>,
+    prev: Option<Op>,
+    next: Option<Op>,
+    loc: Loc,
+}
+
+#[derive(Clone)]
+struct BlockData {
+    args: SmallVec<[Value; 4]>,
+    arg_attrs: Vec<Vec<(AttrKey, Attr)>>,
+    arg_locs: SmallVec<[Loc; 4]>,
+    first: Option<Op>,
+    last: Option<Op>,
+    parent: Region,
+}
+
+#[derive(Clone)]
+struct RegionData {
+    blocks: SmallVec<[Block; 1]>,
+    parent: Option<Op>,
+}
+
+/// A program: a tree of operations under one top operation.
+#[derive(Clone)]
+pub struct Module {
+    ops: PrimaryMap<Op, OpData>,
+    values: PrimaryMap<Value, ValueData>,
+    blocks: PrimaryMap<Block, BlockData>,
+    regions: PrimaryMap<Region, RegionData>,
+    registry: &'static Registry,
+    top: Op,
+    /// Its source locations.
+    pub locs: LocTable,
+}
+
+/// What a new operation is made of.
+#[derive(Default)]
+pub struct OpInit {
+    /// Operands.
+    pub operands: SmallVec<[Value; 4]>,
+    /// Types of the results.
+    pub results: SmallVec<[Type; 2]>,
+    /// Attribute slots; missing ones at the end are filled with their defaults.
+    pub attrs: SmallVec<[Option<Attr>; 2]>,
+    /// How many regions, each without a block.
+    pub regions: usize,
+}
+
+impl Module {
+    /// An empty program with one block in the top operation's region.
+    pub fn new(registry: &'static Registry) -> Module {
+        let mut module = Module {
+            ops: PrimaryMap::new(),
+            values: PrimaryMap::new(),
+            blocks: PrimaryMap::new(),
+            regions: PrimaryMap::new(),
+            registry,
+            top: Op::from_u32(0),
+            locs: LocTable::default(),
+        };
+        let loc = module.locs.unknown();
+        module.top = module.create(registry.module(), OpInit { regions: 1, ..OpInit::default() }, loc);
+        let region = module.region(module.top, 0);
+        module.add_block(region);
+        module
+    }
+
+    /// The dialects this program is made of.
+    pub fn registry(&self) -> &'static Registry {
+        self.registry
+    }
+
+    /// The top operation.
+    pub fn top(&self) -> Op {
+        self.top
+    }
+
+    /// The block of the top operation, which holds the functions.
+    pub fn body(&self) -> Block {
+        self.entry(self.region(self.top, 0))
+    }
+
+    // --- operations: reading ---
+
+    /// The declaration of an operation.
+    pub fn row(&self, op: Op) -> &'static OpRow {
+        self.ops[op].row
+    }
+
+    /// Whether an operation is of this kind.
+    pub fn is(&self, op: Op, row: &OpRow) -> bool {
+        self.ops[op].row.is(row)
+    }
+
+    /// Whether an operation has these properties.
+    pub fn has(&self, op: Op, traits: Traits) -> bool {
+        self.ops[op].row.traits.has(traits)
+    }
+
+    /// All operands.
+    pub fn operands(&self, op: Op) -> &[Value] {
+        &self.ops[op].operands
+    }
+
+    /// One operand.
+    pub fn operand(&self, op: Op, index: usize) -> Value {
+        self.ops[op].operands[index]
+    }
+
+    /// The values of the declared operand number `group`.
+    pub fn operand_group(&self, op: Op, group: usize) -> &[Value] {
+        let data = &self.ops[op];
+        let Some(sizes) = data.row.operand_groups(data.operands.len()) else { return &[] };
+        let start: usize = sizes[..group].iter().sum();
+        &data.operands[start..start + sizes[group]]
+    }
+
+    /// The value of the optional operand number `group`.
+    pub fn optional_operand(&self, op: Op, group: usize) -> Option<Value> {
+        self.operand_group(op, group).first().copied()
+    }
+
+    /// All results.
+    pub fn results(&self, op: Op) -> &[Value] {
+        &self.ops[op].results
+    }
+
+    /// One result.
+    pub fn result(&self, op: Op, index: usize) -> Value {
+        self.ops[op].results[index]
+    }
+
+    /// The attribute slots.
+    pub fn attrs(&self, op: Op) -> &[Option<Attr>] {
+        &self.ops[op].attrs
+    }
+
+    /// One attribute slot.
+    pub fn attr(&self, op: Op, slot: usize) -> Option<&Attr> {
+        self.ops[op].attrs.get(slot)?.as_ref()
+    }
+
+    /// The attribute slot of this name.
+    pub fn attr_named(&self, op: Op, name: &str) -> Option<&Attr> {
+        self.attr(op, self.row(op).attr_slot(name)?)
+    }
+
+    /// Sets an attribute slot.
+    pub fn set_attr(&mut self, op: Op, slot: usize, attr: Option<Attr>) {
+        self.ops[op].attrs[slot] = attr;
+    }
+
+    /// Attributes beyond the slots, in order of their names.
+    pub fn extra(&self, op: Op) -> &[(AttrKey, Attr)] {
+        &self.ops[op].extra
+    }
+
+    /// One attribute beyond the slots.
+    pub fn extra_attr(&self, op: Op, name: &str) -> Option<&Attr> {
+        self.ops[op].extra.iter().find(|(key, _)| key.name() == name).map(|(_, attr)| attr)
+    }
+
+    /// Sets or (with `None`) removes an attribute beyond the slots.
+    pub fn set_extra(&mut self, op: Op, key: AttrKey, attr: Option<Attr>) {
+        set_sorted(&mut self.ops[op].extra, key, attr);
+    }
+
+    /// The regions an operation owns.
+    pub fn regions(&self, op: Op) -> &[Region] {
+        &self.ops[op].regions
+    }
+
+    /// One region.
+    pub fn region(&self, op: Op, index: usize) -> Region {
+        self.ops[op].regions[index]
+    }
+
+    /// The location of an operation.
+    pub fn loc(&self, op: Op) -> Loc {
+        self.ops[op].loc
+    }
+
+    /// Sets the location of an operation.
+    pub fn set_loc(&mut self, op: Op, loc: Loc) {
+        self.ops[op].loc = loc;
+    }
+
+    /// The block an operation stands in.
+    pub fn block_of(&self, op: Op) -> Option<Block> {
+        self.ops[op].parent
+    }
+
+    /// The operation whose region an operation stands in.
+    pub fn parent_op(&self, op: Op) -> Option<Op> {
+        self.ops[op].parent.and_then(|block| self.regions[self.blocks[block].parent].parent)
+    }
+
+    /// The next operation in the block.
+    pub fn next(&self, op: Op) -> Option<Op> {
+        self.ops[op].next
+    }
+
+    /// The previous operation in the block.
+    pub fn prev(&self, op: Op) -> Option<Op> {
+        self.ops[op].prev
+    }
+
+    // --- blocks and regions: reading ---
+
+    /// The blocks of a region.
+    pub fn blocks(&self, region: Region) -> &[Block] {
+        &self.regions[region].blocks
+    }
+
+    /// The first block of a region.
+    ///
+    /// # Panics
+    /// When the region has none; the verifier reports that first.
+    pub fn entry(&self, region: Region) -> Block {
+        *self.regions[region].blocks.first().expect("a verified region has a block")
+    }
+
+    /// The operation that owns a region.
+    pub fn region_parent(&self, region: Region) -> Option<Op> {
+        self.regions[region].parent
+    }
+
+    /// The region a block stands in.
+    pub fn block_region(&self, block: Block) -> Region {
+        self.blocks[block].parent
+    }
+
+    /// The arguments of a block.
+    pub fn args(&self, block: Block) -> &[Value] {
+        &self.blocks[block].args
+    }
+
+    /// Attributes of a block argument (of a function parameter), in order of their names.
+    pub fn arg_attrs(&self, block: Block, index: usize) -> &[(AttrKey, Attr)] {
+        self.blocks[block].arg_attrs.get(index).map_or(&[], |attrs| attrs)
+    }
+
+    /// Sets or removes an attribute of a block argument.
+    pub fn set_arg_attr(&mut self, block: Block, index: usize, key: AttrKey, attr: Option<Attr>) {
+        set_sorted(&mut self.blocks[block].arg_attrs[index], key, attr);
+    }
+
+    /// The location of a block argument.
+    pub fn arg_loc(&self, block: Block, index: usize) -> Loc {
+        self.blocks[block].arg_locs[index]
+    }
+
+    /// Sets the location of a block argument.
+    pub fn set_arg_loc(&mut self, block: Block, index: usize, loc: Loc) {
+        self.blocks[block].arg_locs[index] = loc;
+    }
+
+    /// The operations of a block, in order. The iterator holds the module; collect before changing it.
+    pub fn ops(&self, block: Block) -> impl Iterator<Item = Op> + '_ {
+        std::iter::successors(self.blocks[block].first, |&op| self.ops[op].next)
+    }
+
+    /// The first operation of a block.
+    pub fn first_op(&self, block: Block) -> Option<Op> {
+        self.blocks[block].first
+    }
+
+    /// The last operation of a block: its terminator, once the block is finished.
+    pub fn last_op(&self, block: Block) -> Option<Op> {
+        self.blocks[block].last
+    }
+
+    /// Every operation below `op`, itself included: an operation before those in its regions.
+    pub fn walk(&self, op: Op) -> Vec<Op> {
+        let mut found = vec![op];
+        let mut at = 0;
+        self.walk_into(op, &mut found);
+        at += found.len();
+        debug_assert_eq!(at, found.len());
+        found
+    }
+
+    fn walk_into(&self, op: Op, found: &mut Vec<Op>) {
+        for &region in self.regions(op) {
+            for &block in self.blocks(region) {
+                for inner in self.ops(block) {
+                    found.push(inner);
+                    self.walk_into(inner, found);
+                }
+            }
+        }
+    }
+
+    // --- values ---
+
+    /// The type of a value.
+    pub fn ty(&self, value: Value) -> Type {
+        self.values[value].ty
+    }
+
+    /// Changes the type of a value.
+    pub fn set_ty(&mut self, value: Value, ty: Type) {
+        self.values[value].ty = ty;
+    }
+
+    /// Where a value comes from.
+    pub fn def(&self, value: Value) -> Def {
+        self.values[value].def
+    }
+
+    /// The operation a value is a result of.
+    pub fn def_op(&self, value: Value) -> Option<Op> {
+        if let Def::Result(op, _) = self.values[value].def { Some(op) } else { None }
+    }
+
+    /// Every operand slot that holds a value.
+    pub fn uses(&self, value: Value) -> &[(Op, u32)] {
+        &self.values[value].uses
+    }
+
+    /// Whether nobody uses a value.
+    pub fn is_unused(&self, value: Value) -> bool {
+        self.values[value].uses.is_empty()
+    }
+
+    /// The name of a value in the source, for the text form.
+    pub fn name(&self, value: Value) -> Option<&str> {
+        self.values[value].name.as_deref()
+    }
+
+    /// Names a value.
+    pub fn set_name(&mut self, value: Value, name: &str) {
+        self.values[value].name = Some(Arc::from(name));
+    }
+
+    /// An upper bound of the index of any value, for tables.
+    pub fn num_values(&self) -> usize {
+        self.values.len()
+    }
+
+    /// An upper bound of the index of any operation, for tables.
+    pub fn num_ops(&self) -> usize {
+        self.ops.len()
+    }
+
+    // --- making ---
+
+    /// Makes an operation that stands nowhere yet. Missing attribute slots get their defaults.
+    pub fn create(&mut self, row: &'static OpRow, init: OpInit, loc: Loc) -> Op {
+        let OpInit { operands, results, mut attrs, regions } = init;
+        for spec in &row.attrs[attrs.len().min(row.attrs.len())..] {
+            attrs.push(spec.default_attr());
+        }
+        for (slot, spec) in attrs.iter_mut().zip(row.attrs) {
+            if slot.is_none() {
+                *slot = spec.default_attr();
+            }
+        }
+        let op = self.ops.push(OpData {
+            row,
+            operands: SmallVec::new(),
+            results: SmallVec::new(),
+            attrs,
+            extra: Vec::new(),
+            regions: SmallVec::new(),
+            parent: None,
+            prev: None,
+            next: None,
+            loc,
+        });
+        for value in operands {
+            self.push_operand(op, value);
+        }
+        for ty in results {
+            self.push_result(op, ty);
+        }
+        for _ in 0..regions {
+            let region = self.regions.push(RegionData { blocks: SmallVec::new(), parent: Some(op) });
+            self.ops[op].regions.push(region);
+        }
+        op
+    }
+
+    /// Appends an operand.
+    pub fn push_operand(&mut self, op: Op, value: Value) {
+        let index = self.ops[op].operands.len() as u32;
+        self.ops[op].operands.push(value);
+        self.values[value].uses.push((op, index));
+    }
+
+    /// Appends a result.
+    pub fn push_result(&mut self, op: Op, ty: Type) -> Value {
+        let index = self.ops[op].results.len() as u32;
+        let def = Def::Result(op, index);
+        let value = self.values.push(ValueData { ty, def, uses: SmallVec::new(), name: None });
+        self.ops[op].results.push(value);
+        value
+    }
+
+    /// Appends an empty block to a region.
+    pub fn add_block(&mut self, region: Region) -> Block {
+        let block = self.blocks.push(BlockData {
+            args: SmallVec::new(),
+            arg_attrs: Vec::new(),
+            arg_locs: SmallVec::new(),
+            first: None,
+            last: None,
+            parent: region,
+        });
+        self.regions[region].blocks.push(block);
+        block
+    }
+
+    /// Appends an argument to a block.
+    pub fn add_arg(&mut self, block: Block, ty: Type) -> Value {
+        let index = self.blocks[block].args.len() as u32;
+        let def = Def::Arg(block, index);
+        let value = self.values.push(ValueData { ty, def, uses: SmallVec::new(), name: None });
+        let unknown = self.locs.unknown();
+        let data = &mut self.blocks[block];
+        data.args.push(value);
+        data.arg_attrs.push(Vec::new());
+        data.arg_locs.push(unknown);
+        value
+    }
+
+    /// Removes the arguments that `keep` refuses; they must be unused.
+    pub fn retain_args(&mut self, block: Block, keep: impl Fn(usize) -> bool) {
+        let data = &mut self.blocks[block];
+        let old = std::mem::take(&mut data.args);
+        let attrs = std::mem::take(&mut data.arg_attrs);
+        let locs = std::mem::take(&mut data.arg_locs);
+        for (index, ((value, attrs), loc)) in old.into_iter().zip(attrs).zip(locs).enumerate() {
+            if keep(index) {
+                let data = &mut self.blocks[block];
+                self.values[value].def = Def::Arg(block, data.args.len() as u32);
+                data.args.push(value);
+                data.arg_attrs.push(attrs);
+                data.arg_locs.push(loc);
+            } else {
+                debug_assert!(self.values[value].uses.is_empty(), "a removed argument is still used");
+            }
+        }
+    }
+
+    // --- placing ---
+
+    /// Puts a detached operation at the end of a block.
+    pub fn append(&mut self, block: Block, op: Op) {
+        let last = self.blocks[block].last;
+        self.link(block, op, last, None);
+    }
+
+    /// Puts a detached operation at the start of a block.
+    pub fn prepend(&mut self, block: Block, op: Op) {
+        let first = self.blocks[block].first;
+        self.link(block, op, None, first);
+    }
+
+    /// Puts a detached operation in front of another.
+    ///
+    /// # Panics
+    /// When `anchor` is detached.
+    pub fn insert_before(&mut self, anchor: Op, op: Op) {
+        let block = self.ops[anchor].parent.expect("an anchor stands in a block");
+        let prev = self.ops[anchor].prev;
+        self.link(block, op, prev, Some(anchor));
+    }
+
+    /// Puts a detached operation behind another.
+    ///
+    /// # Panics
+    /// When `anchor` is detached.
+    pub fn insert_after(&mut self, anchor: Op, op: Op) {
+        let block = self.ops[anchor].parent.expect("an anchor stands in a block");
+        let next = self.ops[anchor].next;
+        self.link(block, op, Some(anchor), next);
+    }
+
+    fn link(&mut self, block: Block, op: Op, prev: Option<Op>, next: Option<Op>) {
+        debug_assert!(self.ops[op].parent.is_none(), "an operation can stand in one place only");
+        let data = &mut self.ops[op];
+        (data.parent, data.prev, data.next) = (Some(block), prev, next);
+        match prev {
+            Some(prev) => self.ops[prev].next = Some(op),
+            None => self.blocks[block].first = Some(op),
+        }
+        match next {
+            Some(next) => self.ops[next].prev = Some(op),
+            None => self.blocks[block].last = Some(op),
+        }
+    }
+
+    /// Takes an operation out of its block, whole.
+    pub fn detach(&mut self, op: Op) {
+        let data = &mut self.ops[op];
+        let (Some(block), prev, next) = (data.parent.take(), data.prev.take(), data.next.take()) else {
+            return;
+        };
+        match prev {
+            Some(prev) => self.ops[prev].next = next,
+            None => self.blocks[block].first = next,
+        }
+        match next {
+            Some(next) => self.ops[next].prev = prev,
+            None => self.blocks[block].last = prev,
+        }
+    }
+
+    /// Moves an operation in front of another.
+    pub fn move_before(&mut self, anchor: Op, op: Op) {
+        self.detach(op);
+        self.insert_before(anchor, op);
+    }
+
+    /// Moves all operations of one block to the end of another.
+    pub fn splice_block(&mut self, from: Block, to: Block) {
+        while let Some(op) = self.blocks[from].first {
+            self.detach(op);
+            self.append(to, op);
+        }
+    }
+
+    // --- changing ---
+
+    /// Sets one operand.
+    pub fn set_operand(&mut self, op: Op, index: usize, value: Value) {
+        let old = std::mem::replace(&mut self.ops[op].operands[index], value);
+        self.drop_use(old, op, index as u32);
+        self.values[value].uses.push((op, index as u32));
+    }
+
+    /// Sets all operands.
+    pub fn set_operands(&mut self, op: Op, values: &[Value]) {
+        self.drop_operands(op);
+        for &value in values {
+            self.push_operand(op, value);
+        }
+    }
+
+    fn drop_use(&mut self, value: Value, op: Op, index: u32) {
+        let uses = &mut self.values[value].uses;
+        if let Some(at) = uses.iter().position(|&user| user == (op, index)) {
+            uses.remove(at);
+        }
+    }
+
+    fn drop_operands(&mut self, op: Op) {
+        let operands = std::mem::take(&mut self.ops[op].operands);
+        for (index, value) in operands.into_iter().enumerate() {
+            self.drop_use(value, op, index as u32);
+        }
+    }
+
+    /// Makes every user of `from` use `to`.
+    pub fn replace_uses(&mut self, from: Value, to: Value) {
+        if from == to {
+            return;
+        }
+        let uses = std::mem::take(&mut self.values[from].uses);
+        for &(op, index) in &uses {
+            self.ops[op].operands[index as usize] = to;
+        }
+        self.values[to].uses.extend(uses);
+    }
+
+    /// Makes the users for which `pick` holds use `to` instead of `from`.
+    pub fn replace_uses_if(&mut self, from: Value, to: Value, pick: impl Fn(&Module, Op, usize) -> bool) {
+        for (op, index) in self.values[from].uses.clone() {
+            if pick(self, op, index as usize) {
+                self.set_operand(op, index as usize, to);
+            }
+        }
+    }
+
+    /// Removes an operation and all that stands in its regions.
+    ///
+    /// # Panics
+    /// In debug builds, when a result is still used.
+    pub fn erase(&mut self, op: Op) {
+        self.detach(op);
+        for region in self.ops[op].regions.clone() {
+            for block in self.regions[region].blocks.clone() {
+                // Backwards, so that uses go before definitions.
+                while let Some(inner) = self.blocks[block].last {
+                    self.erase(inner);
+                }
+            }
+        }
+        self.drop_operands(op);
+        debug_assert!(
+            self.ops[op].results.iter().all(|&result| self.values[result].uses.is_empty()),
+            "{} is erased while it is used",
+            self.ops[op].row.name
+        );
+    }
+
+    /// Copies an operation with all that stands in its regions, detached. `map` gives the values that stand for those
+    /// from outside; the copies of all results and block arguments are added to it.
+    pub fn clone_op(&mut self, op: Op, map: &mut FxHashMap<Value, Value>) -> Op {
+        let data = self.ops[op].clone();
+        let init = OpInit {
+            operands: data.operands.iter().map(|value| map.get(value).copied().unwrap_or(*value)).collect(),
+            results: data.results.iter().map(|&value| self.ty(value)).collect(),
+            attrs: data.attrs.clone(),
+            regions: data.regions.len(),
+        };
+        let copy = self.create(data.row, init, data.loc);
+        self.ops[copy].extra = data.extra;
+        for (index, &old) in data.results.iter().enumerate() {
+            let new = self.result(copy, index);
+            self.values[new].name = self.values[old].name.clone();
+            map.insert(old, new);
+        }
+        for (index, &region) in data.regions.iter().enumerate() {
+            let target = self.region(copy, index);
+            for block in self.regions[region].blocks.clone() {
+                self.clone_block(block, target, map);
+            }
+        }
+        copy
+    }
+
+    fn clone_block(&mut self, block: Block, target: Region, map: &mut FxHashMap<Value, Value>) {
+        let copy = self.add_block(target);
+        let data = self.blocks[block].clone();
+        for &old in &data.args {
+            let new = self.add_arg(copy, self.ty(old));
+            self.values[new].name = self.values[old].name.clone();
+            map.insert(old, new);
+        }
+        self.blocks[copy].arg_attrs = data.arg_attrs;
+        self.blocks[copy].arg_locs = data.arg_locs;
+        let inner: Vec<Op> = self.ops(block).collect();
+        for op in inner {
+            let op = self.clone_op(op, map);
+            self.append(copy, op);
+        }
+    }
+
+    // --- asking ---
+
+    /// Whether `op` stands somewhere below `ancestor`, or is it.
+    pub fn is_inside(&self, op: Op, ancestor: Op) -> bool {
+        std::iter::successors(Some(op), |&op| self.parent_op(op)).any(|op| op == ancestor)
+    }
+
+    /// The symbol of this name among the operations of the top block.
+    pub fn symbol(&self, name: &str) -> Option<Op> {
+        self.ops(self.body()).find(|&op| {
+            self.has(op, Traits::SYMBOL)
+                && self.attr_named(op, "sym_name").and_then(Attr::as_str) == Some(name)
+        })
+    }
+
+    /// The attribute of the constant that defines a value, if one does.
+    pub fn constant(&self, value: Value) -> Option<&Attr> {
+        let op = self.def_op(value)?;
+        if self.has(op, Traits::CONSTANT) { self.attr(op, 0) } else { None }
+    }
+}
+
+fn set_sorted(list: &mut Vec<(AttrKey, Attr)>, key: AttrKey, attr: Option<Attr>) {
+    match (list.binary_search_by(|(own, _)| own.cmp(&key)), attr) {
+        (Ok(at), Some(attr)) => list[at].1 = attr,
+        (Ok(at), None) => {
+            list.remove(at);
+        }
+        (Err(at), Some(attr)) => list.insert(at, (key, attr)),
+        (Err(_), None) => {}
+    }
+}

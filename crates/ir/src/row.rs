@@ -1,0 +1,429 @@
+//! Op rows: the one declaration of an operation.
+//!
+//! Builder, printer, parser, verifier, folder, interpreter and reference documentation read the row; nothing else lists
+//! operations. A row is a `static`, so that two operations are of the same kind exactly if their rows are the same
+//! address: see [`OpRow::is`].
+//!
+//! ```ignore
+//! pub static ADDF: OpRow = OpRow {
+//!     name: "arith.addf",
+//!     doc: "Sum of two floats.",
+//!     operands: &[one("lhs", &FLOAT_LIKE), one("rhs", &FLOAT_LIKE)],
+//!     results: &[one("result", &FLOAT_LIKE)],
+//!     infer: Infer::SameAs(0),
+//!     traits: Traits::PURE.and(Traits::ELEMENTWISE).and(Traits::COMMUTATIVE),
+//!     format: Format::Text("$lhs, $rhs attr-dict : type($result)"),
+//!     eval: Some(|_, x| Some(...)),
+//!     ..OpRow::BASE
+//! };
+//! ```
+
+use crate::attr::{Attr, EnumRow};
+use crate::entity::{Op, Value};
+use crate::module::Module;
+use crate::text::{ParseError, Parser, Printer};
+use crate::types::{Type, TypeRow};
+use smallvec::SmallVec;
+
+/// What a type must be.
+#[derive(Debug)]
+pub struct TypeConstraint {
+    /// In words, for messages: "a float or a tensor of floats".
+    pub name: &'static str,
+    /// Whether a type meets it.
+    pub check: fn(Type) -> bool,
+}
+
+/// Any type at all.
+pub static ANY: TypeConstraint = TypeConstraint { name: "any type", check: |_| true };
+
+/// How many values stand for one declared operand or result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arity {
+    /// Exactly one.
+    One,
+    /// None or one. Several optional operands are filled from the left.
+    Optional,
+    /// Any number. Several variadic operands share what there is in equal parts.
+    Variadic,
+}
+
+/// A declared operand or result.
+#[derive(Debug)]
+pub struct ValueSpec {
+    /// Its name.
+    pub name: &'static str,
+    /// What its type must be.
+    pub constraint: &'static TypeConstraint,
+    /// How many values.
+    pub arity: Arity,
+}
+
+/// Exactly one value.
+pub const fn one(name: &'static str, constraint: &'static TypeConstraint) -> ValueSpec {
+    ValueSpec { name, constraint, arity: Arity::One }
+}
+
+/// None or one value.
+pub const fn optional(name: &'static str, constraint: &'static TypeConstraint) -> ValueSpec {
+    ValueSpec { name, constraint, arity: Arity::Optional }
+}
+
+/// Any number of values.
+pub const fn variadic(name: &'static str, constraint: &'static TypeConstraint) -> ValueSpec {
+    ValueSpec { name, constraint, arity: Arity::Variadic }
+}
+
+/// What may stand in an attribute slot, and so how it is written where the format names it.
+#[derive(Clone, Copy, Debug)]
+pub enum AttrKind {
+    /// Present or not.
+    Unit,
+    /// `true`, `false`.
+    Bool,
+    /// An integer of so many bits; written `4 : i32` in a dictionary, `4` where the format names it.
+    Int(u32),
+    /// A text.
+    Str,
+    /// A type.
+    Type,
+    /// `@name`.
+    Symbol,
+    /// A bare keyword where the format names it, its number otherwise.
+    Enum(&'static EnumRow),
+    /// `array<iN: …>`.
+    DenseArray(u32),
+    /// Any attribute.
+    Any,
+}
+
+/// What holds when an attribute is not given.
+#[derive(Clone, Copy, Debug)]
+pub enum Presence {
+    /// It must be given.
+    Required,
+    /// The slot may stay empty.
+    Optional,
+    /// The slot is filled with this, and this is not written.
+    Bool(bool),
+    /// The slot is filled with this, and this is not written.
+    Int(i64),
+    /// The slot is filled with this, and this is not written.
+    Enum(u32),
+    /// The slot is filled with this, and this is not written.
+    Str(&'static str),
+}
+
+/// An attribute slot.
+#[derive(Debug)]
+pub struct AttrSpec {
+    /// Its name.
+    pub name: &'static str,
+    /// What may stand there.
+    pub kind: AttrKind,
+    /// What holds when it is not given.
+    pub presence: Presence,
+}
+
+impl AttrSpec {
+    /// A slot that must be filled.
+    pub const fn required(name: &'static str, kind: AttrKind) -> AttrSpec {
+        AttrSpec { name, kind, presence: Presence::Required }
+    }
+
+    /// A slot that may stay empty.
+    pub const fn optional(name: &'static str, kind: AttrKind) -> AttrSpec {
+        AttrSpec { name, kind, presence: Presence::Optional }
+    }
+
+    /// A slot with a default.
+    pub const fn with_default(name: &'static str, kind: AttrKind, presence: Presence) -> AttrSpec {
+        AttrSpec { name, kind, presence }
+    }
+
+    /// The default, if there is one.
+    pub fn default_attr(&self) -> Option<Attr> {
+        match (self.presence, self.kind) {
+            (Presence::Bool(value), _) => Some(Attr::Bool(value)),
+            (Presence::Int(value), AttrKind::Int(bits)) => Some(Attr::int(value, Type::int(bits))),
+            (Presence::Enum(value), AttrKind::Enum(row)) => Some(Attr::Enum { row, value }),
+            (Presence::Str(value), _) => Some(Attr::str(value)),
+            _ => None,
+        }
+    }
+}
+
+/// Properties of an operation that generic code asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Traits(u32);
+
+impl Traits {
+    /// None.
+    pub const NONE: Traits = Traits(0);
+    /// No effect but its results: may be removed when unused, merged with an equal one, moved.
+    pub const PURE: Traits = Traits(1);
+    /// Ends a block.
+    pub const TERMINATOR: Traits = Traits(1 << 1);
+    /// The two operands may be swapped.
+    pub const COMMUTATIVE: Traits = Traits(1 << 2);
+    /// Works on each element by itself: [`OpRow::eval`] is its whole meaning on a scalar.
+    pub const ELEMENTWISE: Traits = Traits(1 << 3);
+    /// A constant: its attribute `value` is its result.
+    pub const CONSTANT: Traits = Traits(1 << 4);
+    /// Reads memory. Without `WRITES` it may be removed when unused.
+    pub const READS: Traits = Traits(1 << 5);
+    /// Writes memory, or has another effect that must be kept, in order.
+    pub const WRITES: Traits = Traits(1 << 6);
+    /// Its regions may not use values from outside.
+    pub const ISOLATED: Traits = Traits(1 << 7);
+    /// Pure, but must not run where the program would not have run it (it may divide by zero).
+    pub const NO_SPECULATION: Traits = Traits(1 << 8);
+    /// Its effects are those of the operations in its regions.
+    pub const REGION_EFFECTS: Traits = Traits(1 << 9);
+    /// Runs its region zero or more times: invariant operations may be moved in front of it.
+    pub const LOOP: Traits = Traits(1 << 10);
+    /// Calls a symbol named by its attribute `callee`.
+    pub const CALL: Traits = Traits(1 << 11);
+    /// Defines a symbol named by its attribute `sym_name`.
+    pub const SYMBOL: Traits = Traits(1 << 12);
+
+    /// Both.
+    pub const fn and(self, other: Traits) -> Traits {
+        Traits(self.0 | other.0)
+    }
+
+    /// Whether all of `other` hold.
+    pub const fn has(self, other: Traits) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// How the types of the results follow.
+#[derive(Clone, Copy)]
+pub enum Infer {
+    /// They must be given.
+    Explicit,
+    /// There are none.
+    Nothing,
+    /// All results have the type of this operand.
+    SameAs(usize),
+    /// A rule; the error says why there is no result type.
+    Rule(fn(&InferArgs<'_>) -> Result<SmallVec<[Type; 2]>, String>),
+}
+
+/// What a rule of [`Infer`] may look at.
+pub struct InferArgs<'a> {
+    /// The module, for the types of values.
+    pub module: &'a Module,
+    /// All operands.
+    pub operands: &'a [Value],
+    /// The attribute slots.
+    pub attrs: &'a [Option<Attr>],
+}
+
+impl InferArgs<'_> {
+    /// The type of an operand.
+    pub fn ty(&self, index: usize) -> Type {
+        self.module.ty(self.operands[index])
+    }
+}
+
+/// How an operation is written behind its name.
+#[derive(Clone, Copy)]
+pub enum Format {
+    /// `"name"(%a, %b) <{attrs}> ({regions}) : (types) -> types`.
+    Generic,
+    /// Directives in order, each separated by a space except around brackets and before commas:
+    /// `$name` (an operand group or an attribute), literal words and punctuation (`,` `:` `->` `to` `[` `]` `(` `)` `*` `=`),
+    /// `type($name)`, `types(operands)`, `functional-type` (`(operand types) -> result types`), `attr-dict` (all
+    /// attributes not named elsewhere), and `( … )?` around a part that is written when its first `$name` is present
+    /// (for an attribute: differs from its default).
+    Text(&'static str),
+    /// Hand-written.
+    Custom {
+        /// Writes what follows the name.
+        print: fn(&mut Printer<'_>, Op),
+        /// Reads what follows the name and appends the operation to the open block. The `results` names were read
+        /// before; the parser binds them.
+        parse: fn(&mut Parser<'_>) -> Result<Op, ParseError>,
+    },
+}
+
+/// The context of [`OpRow::eval`].
+pub struct EvalArgs<'a> {
+    /// The attribute slots.
+    pub attrs: &'a [Option<Attr>],
+    /// Element types of the operands.
+    pub operand_types: &'a [Type],
+    /// Element type of the result.
+    pub result_type: Type,
+}
+
+/// What an operation folds to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fold {
+    /// An existing value.
+    Value(Value),
+    /// A constant of the result's type.
+    Attr(Attr),
+}
+
+/// The declaration of an operation.
+pub struct OpRow {
+    /// `dialect.name`.
+    pub name: &'static str,
+    /// What it does, for people.
+    pub doc: &'static str,
+    /// Its operands.
+    pub operands: &'static [ValueSpec],
+    /// Its attribute slots.
+    pub attrs: &'static [AttrSpec],
+    /// Its results.
+    pub results: &'static [ValueSpec],
+    /// How the types of its results follow.
+    pub infer: Infer,
+    /// Number of regions; `None` for any number.
+    pub regions: Option<usize>,
+    /// Its properties.
+    pub traits: Traits,
+    /// How it is written.
+    pub format: Format,
+    /// What else must hold; the error says what does not.
+    pub verify: Option<fn(&Module, Op) -> Result<(), String>>,
+    /// Its meaning on one element, on raw bits. `None` is poison: no defined result.
+    pub eval: Option<fn(&EvalArgs<'_>, &[u64]) -> Option<u64>>,
+    /// What it folds to, beyond evaluating constants.
+    pub fold: Option<fn(&Module, Op) -> Option<Fold>>,
+    /// Rewrites of this operation into better ones; true if something changed.
+    pub patterns: &'static [fn(&mut Module, Op) -> bool],
+}
+
+impl OpRow {
+    /// The defaults of a row.
+    pub const BASE: OpRow = OpRow {
+        name: "",
+        doc: "",
+        operands: &[],
+        attrs: &[],
+        results: &[],
+        infer: Infer::Nothing,
+        regions: Some(0),
+        traits: Traits::NONE,
+        format: Format::Generic,
+        verify: None,
+        eval: None,
+        fold: None,
+        patterns: &[],
+    };
+
+    /// Whether this is that row.
+    pub fn is(&self, other: &OpRow) -> bool {
+        std::ptr::eq(self, other)
+    }
+
+    /// The slot of an attribute.
+    pub fn attr_slot(&self, name: &str) -> Option<usize> {
+        self.attrs.iter().position(|attr| attr.name == name)
+    }
+
+    /// How many values each declared operand has, given how many there are in all. `None` if that cannot be.
+    pub fn operand_groups(&self, count: usize) -> Option<SmallVec<[usize; 4]>> {
+        group_sizes(self.operands, count)
+    }
+
+    /// How many values each declared result has, given how many there are in all. `None` if that cannot be.
+    pub fn result_groups(&self, count: usize) -> Option<SmallVec<[usize; 4]>> {
+        group_sizes(self.results, count)
+    }
+}
+
+fn group_sizes(specs: &[ValueSpec], count: usize) -> Option<SmallVec<[usize; 4]>> {
+    let singles = specs.iter().filter(|spec| spec.arity == Arity::One).count();
+    let variadics = specs.iter().filter(|spec| spec.arity == Arity::Variadic).count();
+    let mut rest = count.checked_sub(singles)?;
+    let mut sizes = SmallVec::new();
+    let mut optional_used = 0;
+    for spec in specs {
+        if spec.arity == Arity::Optional && rest > optional_used {
+            optional_used += 1;
+        }
+    }
+    rest -= optional_used;
+    let share = if variadics > 0 { rest / variadics } else { 0 };
+    if share * variadics != rest {
+        return None;
+    }
+    for spec in specs {
+        sizes.push(match spec.arity {
+            Arity::One => 1,
+            Arity::Variadic => share,
+            Arity::Optional if optional_used > 0 => {
+                optional_used -= 1;
+                1
+            }
+            Arity::Optional => 0,
+        });
+    }
+    Some(sizes)
+}
+
+impl std::fmt::Debug for OpRow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// A family of operations and types that belong together.
+pub struct Dialect {
+    /// The prefix of its names.
+    pub name: &'static str,
+    /// Its operations.
+    pub ops: &'static [&'static OpRow],
+    /// Its types.
+    pub types: &'static [&'static TypeRow],
+}
+
+/// All dialects that a parser knows.
+pub struct Registry {
+    ops: rustc_hash::FxHashMap<&'static str, &'static OpRow>,
+    types: rustc_hash::FxHashMap<&'static str, &'static TypeRow>,
+    constant: &'static OpRow,
+    module: &'static OpRow,
+}
+
+impl Registry {
+    /// Collects dialects. `constant` is the operation that holds a constant, `module` the one that a file's outermost
+    /// braces stand for.
+    pub fn new(dialects: &[&'static Dialect], constant: &'static OpRow, module: &'static OpRow) -> Registry {
+        let ops = dialects.iter().flat_map(|d| d.ops.iter().map(|row| (row.name, *row))).collect();
+        let types = dialects.iter().flat_map(|d| d.types.iter().map(|row| (row.name, *row))).collect();
+        Registry { ops, types, constant, module }
+    }
+
+    /// The operation of this name.
+    pub fn op(&self, name: &str) -> Option<&'static OpRow> {
+        self.ops.get(name).copied()
+    }
+
+    /// The type of this name.
+    pub fn ty(&self, name: &str) -> Option<&'static TypeRow> {
+        self.types.get(name).copied()
+    }
+
+    /// The operation that holds a constant.
+    pub fn constant(&self) -> &'static OpRow {
+        self.constant
+    }
+
+    /// The operation that holds a file.
+    pub fn module(&self) -> &'static OpRow {
+        self.module
+    }
+
+    /// All operations, by name.
+    pub fn ops(&self) -> Vec<&'static OpRow> {
+        let mut rows: Vec<_> = self.ops.values().copied().collect();
+        rows.sort_by_key(|row| row.name);
+        rows
+    }
+}
