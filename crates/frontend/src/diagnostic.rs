@@ -1,0 +1,160 @@
+//! What went wrong, where, and what to do about it.
+//!
+//! A [`Diagnostic`] is plain data; [`Diagnostic::render`] draws it with the source line and a caret. Spans are clamped
+//! to the text they are drawn in, so that drawing never fails.
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use std::fmt;
+
+/// The reference's exception class that a diagnostic becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// `triton.compiler.errors.CompilationError`: a type, value or name error in the kernel.
+    Compilation,
+    /// `UnsupportedLanguageConstruct`: Python that the language does not have.
+    Unsupported,
+    /// `CompileTimeAssertionFailure`: a `tl.static_assert` failed.
+    StaticAssert,
+    /// Not an error.
+    Warning,
+}
+
+impl Kind {
+    /// The name of the exception class.
+    pub fn class_name(self) -> &'static str {
+        match self {
+            Kind::Compilation => "CompilationError",
+            Kind::Unsupported => "UnsupportedLanguageConstruct",
+            Kind::StaticAssert => "CompileTimeAssertionFailure",
+            Kind::Warning => "UserWarning",
+        }
+    }
+}
+
+/// A place in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub file: String,
+    /// The line, counted from 1.
+    pub line: u32,
+    /// The column in characters, counted from 1.
+    pub column: u32,
+    /// How many characters are marked, at least 1.
+    pub width: u32,
+    /// The text of the line.
+    pub text: String,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// One step of the calls that led to a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// The function that was called.
+    pub callee: String,
+    /// Where the call stands.
+    pub place: Place,
+}
+
+/// One error or warning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The class it becomes.
+    pub kind: Kind,
+    /// What was found and what was expected.
+    pub message: String,
+    /// Where; absent when the fault lies in the request.
+    pub place: Option<Place>,
+    /// What to try.
+    pub help: Vec<String>,
+    /// The calls that led there, the innermost first.
+    pub calls: Vec<Call>,
+}
+
+impl Diagnostic {
+    /// A diagnostic about the request as a whole.
+    pub fn without_place(kind: Kind, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { kind, message: message.into(), place: None, help: Vec::new(), calls: Vec::new() }
+    }
+
+    /// The text to show: message, source line with a caret, calls and help. Without colours.
+    pub fn render(&self) -> String {
+        let level = if self.kind == Kind::Warning { Level::WARNING } else { Level::ERROR };
+        let mut group = Group::with_title(level.primary_title(self.message.as_str()));
+        if let Some(place) = &self.place {
+            group = group.element(snippet(place).annotation(AnnotationKind::Primary.span(span(place))));
+        }
+        let labels: Vec<String> = self.calls.iter().map(|call| format!("in this call to `{}`", call.callee)).collect();
+        for (call, label) in self.calls.iter().zip(&labels) {
+            let mark = AnnotationKind::Context.span(span(&call.place)).label(label.as_str());
+            group = group.element(snippet(&call.place).annotation(mark));
+        }
+        for help in &self.help {
+            group = group.element(Level::HELP.message(help.as_str()));
+        }
+        Renderer::plain().render(&[group])
+    }
+}
+
+/// Draws several diagnostics, one after another.
+pub fn render_all(diagnostics: &[Diagnostic]) -> String {
+    diagnostics.iter().map(Diagnostic::render).collect::<Vec<_>>().join("\n\n")
+}
+
+fn snippet<'a, T: Clone>(place: &'a Place) -> Snippet<'a, T> {
+    Snippet::source(place.text.as_str()).line_start(place.line.max(1) as usize).path(place.file.as_str())
+}
+
+/// The marked bytes of the line, within it.
+fn span(place: &Place) -> std::ops::Range<usize> {
+    let byte_of = |character: usize| {
+        place.text.char_indices().nth(character).map_or(place.text.len(), |(offset, _)| offset)
+    };
+    let start = place.column.max(1) as usize - 1;
+    let begin = byte_of(start);
+    begin..byte_of(start + place.width.max(1) as usize).max(begin)
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render())
+    }
+}
+
+impl std::error::Error for Diagnostic {}
+
+#[cfg(test)]
+mod tests {
+    use super::{Call, Diagnostic, Kind, Place};
+
+    fn place(text: &str, column: u32, width: u32) -> Place {
+        Place { file: "k.py".into(), line: 7, column, width, text: text.into() }
+    }
+
+    #[test]
+    fn caret_stands_under_the_expression() {
+        let mut diagnostic = Diagnostic::without_place(Kind::Compilation, "`y` is not defined");
+        diagnostic.place = Some(place("    x = y + 1", 9, 1));
+        diagnostic.help.push("define it first".into());
+        diagnostic.calls.push(Call { callee: "f".into(), place: place("    f(1)", 5, 4) });
+        let text = diagnostic.render();
+        assert!(text.contains("error: `y` is not defined"), "{text}");
+        assert!(text.contains("k.py:7:9"), "{text}");
+        assert!(text.contains("in this call to `f`"), "{text}");
+        assert!(text.contains("help: define it first"), "{text}");
+    }
+
+    #[test]
+    fn spans_outside_the_line_are_clamped() {
+        for (column, width) in [(0, 0), (1, 9999), (500, 3), (u32::MAX, u32::MAX)] {
+            let mut diagnostic = Diagnostic::without_place(Kind::Compilation, "wrong");
+            diagnostic.place = Some(place("é = ü", column, width));
+            assert!(diagnostic.render().contains("wrong"));
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The one place that touches the Python parser: text in, syntax tree and places out.
+//!
+//! A function arrives as it stands in its file, decorated and perhaps indented; it is parsed where it stands, so that
+//! lines and columns are those of the file. Files are parsed whole.
+
+use crate::diagnostic::{Diagnostic, Kind, Place};
+use crate::value::FunctionRef;
+use ruff_python_ast::{Stmt, StmtFunctionDef};
+use ruff_text_size::{Ranged, TextRange, TextSize};
+
+/// Put before indented text, to make a block of it.
+const BLOCK_HEADER: &str = "if True:\n";
+
+/// Text with the offsets of its lines.
+#[derive(Debug)]
+pub(crate) struct Text {
+    file: String,
+    text: String,
+    /// Offset of the first character of each line.
+    starts: Vec<u32>,
+    /// The number that the first line of `text` has in the file; 0 for a header line of ours.
+    first_line: u32,
+}
+
+impl Text {
+    fn new(file: &str, text: String, first_line: u32) -> Text {
+        let newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let starts = std::iter::once(0).chain(newlines.map(|(offset, _)| offset as u32 + 1)).collect();
+        Text { file: file.to_string(), text, starts, first_line }
+    }
+
+    /// The file.
+    pub(crate) fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The text of a range.
+    pub(crate) fn slice(&self, range: TextRange) -> &str {
+        self.text.get(range.to_std_range()).unwrap_or_default()
+    }
+
+    fn line_index(&self, offset: TextSize) -> usize {
+        self.starts.partition_point(|start| *start <= offset.to_u32()) - 1
+    }
+
+    /// Line and column of an offset in the file, both counted from 1.
+    pub(crate) fn line_column(&self, offset: TextSize) -> (u32, u32) {
+        let line = self.line_index(offset);
+        let start = self.starts[line] as usize;
+        let prefix = self.text.get(start..offset.to_usize()).unwrap_or_default();
+        let column = if prefix.is_ascii() { prefix.len() } else { prefix.chars().count() };
+        (self.first_line + line as u32, column as u32 + 1)
+    }
+
+    /// The place of a range; of its first line, where it has several.
+    pub(crate) fn place(&self, range: TextRange) -> Place {
+        let index = self.line_index(range.start());
+        let start = self.starts[index] as usize;
+        let rest = self.text.get(start..).unwrap_or_default();
+        let text = rest.split('\n').next().unwrap_or_default().trim_end_matches('\r');
+        let (line, column) = self.line_column(range.start());
+        let marked = self.slice(range).split('\n').next().unwrap_or_default();
+        let width = (marked.trim_end().chars().count() as u32).max(1);
+        Place { file: self.file.clone(), line, column, width, text: text.to_string() }
+    }
+
+    fn error(&self, error: &ruff_python_parser::ParseError) -> Diagnostic {
+        let mut diagnostic = Diagnostic::without_place(Kind::Compilation, format!("invalid syntax: {}", error.error));
+        diagnostic.place = Some(self.place(error.location));
+        diagnostic
+    }
+}
+
+/// A function and its syntax tree.
+#[derive(Debug)]
+pub(crate) struct ParsedFunction {
+    /// What was parsed.
+    pub(crate) function: FunctionRef,
+    /// Its text.
+    pub(crate) text: Text,
+    /// Its definition.
+    pub(crate) ast: StmtFunctionDef,
+}
+
+/// Parses a function.
+///
+/// # Errors
+/// Syntax errors, and text that holds no function definition.
+pub(crate) fn function(function: &FunctionRef) -> Result<ParsedFunction, Diagnostic> {
+    let source = &function.0.source;
+    let first = source.lines().find(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
+    let indented = first.is_some_and(|line| line.starts_with([' ', '\t']));
+    let text = if indented {
+        Text::new(&function.0.file, format!("{BLOCK_HEADER}{source}"), function.0.first_line.saturating_sub(1))
+    } else {
+        Text::new(&function.0.file, source.clone(), function.0.first_line)
+    };
+    let parsed = ruff_python_parser::parse_module(&text.text).map_err(|error| text.error(&error))?;
+    let mut suite = parsed.into_suite();
+    if indented && let Some(Stmt::If(block)) = suite.pop() {
+        suite = block.body;
+    }
+    let definition = suite.into_iter().find_map(|stmt| match stmt {
+        Stmt::FunctionDef(definition) => Some(definition),
+        _ => None,
+    });
+    match definition {
+        Some(ast) => Ok(ParsedFunction { function: function.clone(), text, ast }),
+        None => {
+            let message = format!("the source of `{}` holds no function definition", function.0.name);
+            let mut diagnostic = Diagnostic::without_place(Kind::Compilation, message);
+            diagnostic.place = Some(text.place(TextRange::default()));
+            Err(diagnostic)
+        }
+    }
+}
+
+/// A whole file and its syntax tree.
+#[derive(Debug)]
+pub(crate) struct ParsedFile {
+    /// Its text.
+    pub(crate) text: Text,
+    /// Its statements.
+    pub(crate) body: Vec<Stmt>,
+}
+
+impl ParsedFile {
+    /// The text of a definition with its decorators, from the start of its first line, and the number of that line.
+    pub(crate) fn definition_source(&self, definition: &StmtFunctionDef) -> (String, u32) {
+        let start = definition.decorator_list.first().map_or(definition.range().start(), Ranged::start);
+        let line = self.text.line_index(start);
+        let begin = self.text.starts[line] as usize;
+        let source = self.text.text.get(begin..definition.range().end().to_usize()).unwrap_or_default();
+        (source.to_string(), self.text.first_line + line as u32)
+    }
+}
+
+/// Parses a whole file.
+///
+/// # Errors
+/// Syntax errors.
+pub(crate) fn file(name: &str, source: &str) -> Result<ParsedFile, Diagnostic> {
+    let text = Text::new(name, source.to_string(), 1);
+    let parsed = ruff_python_parser::parse_module(&text.text).map_err(|error| text.error(&error))?;
+    let body = parsed.into_suite().into_iter().collect();
+    Ok(ParsedFile { text, body })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{file, function};
+    use crate::value::{Function, FunctionRef};
+    use ruff_text_size::Ranged;
+    use std::sync::Arc;
+
+    fn source(text: &str, first_line: u32) -> FunctionRef {
+        FunctionRef(Arc::new(Function {
+            id: 1,
+            name: "f".into(),
+            module: "m".into(),
+            file: "m.py".into(),
+            first_line,
+            source: text.into(),
+            noinline: false,
+        }))
+    }
+
+    #[test]
+    fn indented_functions_keep_their_places() {
+        let parsed = function(&source("    @triton.jit\n    def f(x):\n        return x\n", 10)).unwrap();
+        assert_eq!(parsed.text.line_column(parsed.ast.name.range().start()), (11, 9));
+        let place = parsed.text.place(parsed.ast.body[0].range());
+        assert_eq!((place.line, place.column, place.text.as_str()), (12, 9, "        return x"));
+    }
+
+    #[test]
+    fn comments_and_decorators_before_the_definition() {
+        let parsed = function(&source("# c\n@a\n@b(1)\ndef f(x):\n    return é\n", 5)).unwrap();
+        assert_eq!(parsed.text.line_column(parsed.ast.body[0].range().end()), (9, 13));
+    }
+
+    #[test]
+    fn errors_have_a_place() {
+        let error = function(&source("def f(x):\n    return (x\n", 3)).unwrap_err();
+        assert!(error.message.starts_with("invalid syntax"), "{}", error.message);
+        assert!(error.place.unwrap().line >= 4);
+        assert!(function(&source("x = 1\n", 3)).unwrap_err().message.contains("no function definition"));
+        assert!(function(&source("", 3)).is_err());
+    }
+
+    #[test]
+    fn sources_of_definitions_in_a_file() {
+        let parsed = file("m.py", "import a\n\n@a.jit\ndef f():\n    pass\n").unwrap();
+        let ruff_python_ast::Stmt::FunctionDef(definition) = &parsed.body[1] else { panic!("not a function") };
+        assert_eq!(parsed.definition_source(definition), ("@a.jit\ndef f():\n    pass".to_string(), 3));
+    }
+}

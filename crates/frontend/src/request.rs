@@ -1,0 +1,123 @@
+//! What a compile takes and gives.
+
+use crate::diagnostic::Diagnostic;
+use crate::dtype::{DType, Scalar};
+use crate::globals::Globals;
+use crate::value::{FunctionRef, PyValue};
+
+/// What the front end must know of the target; a target's own facts are copied into it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// The name that `get_current_target().backend` answers: `cpu`, `cuda`, ….
+    pub backend: String,
+    /// The architecture as users write it.
+    pub arch: String,
+    /// Lanes per warp; 1 where there are no warps.
+    pub warp_size: u32,
+    /// The `input_precision` of a `dot` that gives none.
+    pub default_dot_precision: String,
+    /// Every `input_precision` that a `dot` may ask for.
+    pub allowed_dot_precisions: Vec<String>,
+    /// Short names of the fp8 types that may be used.
+    pub fp8_dtypes: Vec<String>,
+    /// The smallest (M, N, K) of a `dot`.
+    pub min_dot_size: [u32; 3],
+}
+
+/// Options of the launch that change what the front end emits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Warps per program.
+    pub num_warps: u32,
+    /// Software pipelining stages.
+    pub num_stages: u32,
+    /// Programs per cluster.
+    pub num_ctas: u32,
+    /// Whether device assertions are emitted.
+    pub debug: bool,
+    /// Whether integer overflow is asserted against, when `debug` is on.
+    pub sanitize_overflow: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { num_warps: 4, num_stages: 3, num_ctas: 1, debug: false, sanitize_overflow: true }
+    }
+}
+
+/// The type of a run-time argument, as signatures write it: `*fp32`, `*ki8` (constant), `i32`, `u1`.
+pub type ArgType = Scalar;
+
+/// One argument.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ArgSpec {
+    /// A value known at compile time.
+    Constexpr(PyValue),
+    /// A value known at launch.
+    Runtime {
+        /// Its type.
+        ty: ArgType,
+        /// Whether it is known to be divisible by 16.
+        divisible_by_16: bool,
+    },
+    /// A tuple of arguments, with the names of its fields if it is a `namedtuple`.
+    Tuple {
+        /// The elements.
+        items: Vec<ArgSpec>,
+        /// The names of the fields.
+        fields: Option<Vec<String>>,
+    },
+}
+
+impl ArgSpec {
+    /// A run-time argument about whose value nothing is known.
+    pub fn runtime(ty: impl Into<Scalar>) -> ArgSpec {
+        ArgSpec::Runtime { ty: ty.into(), divisible_by_16: false }
+    }
+
+    /// A run-time pointer that is aligned to 16 bytes.
+    pub fn aligned_pointer(pointee: DType) -> ArgSpec {
+        let ty = Scalar::Pointer(crate::dtype::Pointer { pointee, constant: false });
+        ArgSpec::Runtime { ty, divisible_by_16: true }
+    }
+}
+
+/// One compile.
+pub struct Request<'a> {
+    /// Answers for names outside the functions.
+    pub globals: &'a dyn Globals,
+    /// The kernel.
+    pub function: FunctionRef,
+    /// One for each parameter, in order; defaults are already bound.
+    pub args: Vec<ArgSpec>,
+    /// About the target.
+    pub facts: Facts,
+    /// About the launch.
+    pub options: Options,
+}
+
+/// Something outside the kernel's text that the result depends on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Dependency {
+    /// The text of a function that was inlined.
+    Function(FunctionRef),
+    /// The value that a global name had, plain or constexpr.
+    Global {
+        /// The function that read it.
+        function: FunctionRef,
+        /// The name.
+        name: String,
+        /// The value.
+        value: PyValue,
+    },
+}
+
+/// The result of a compile.
+pub struct Compiled {
+    /// The ttir module with its one public function.
+    pub module: ir::Module,
+    /// What it depends on, each once, in the order in which it was met.
+    pub dependencies: Vec<Dependency>,
+    /// Deprecations and the like; they do not stop a compile.
+    pub warnings: Vec<Diagnostic>,
+}
