@@ -11,6 +11,7 @@
 //! Left out: Python itself. Nothing here runs or links a Python interpreter; classes, exceptions, closures and dynamic
 //! containers do not exist in kernels.
 
+mod constexpr;
 mod diagnostic;
 mod dtype;
 mod globals;
@@ -18,6 +19,7 @@ pub mod params;
 mod parse;
 mod request;
 pub mod signature;
+pub mod typing;
 mod value;
 
 pub use diagnostic::{Call, Diagnostic, Kind, Place, render_all};
