@@ -1,0 +1,137 @@
+"""Every exception that Deuteron raises. The native module raises these same classes."""
+
+__all__ = [
+    "AutotunerError",
+    "CompilationError",
+    "CompileTimeAssertionFailure",
+    "DeviceError",
+    "InterpreterError",
+    "MissingTool",
+    "OutOfResources",
+    "PTXASError",
+    "TritonError",
+    "UnsupportedLanguageConstruct",
+]
+
+
+class TritonError(Exception):
+    """The base of all errors of the language and its runtime."""
+
+
+class CompilationError(TritonError):
+    """A kernel could not be compiled.
+
+    ``str()`` is the whole diagnostic: file, line, column, the source line with a caret, what was found, what was
+    expected and what to try. Its parts are attributes.
+
+    Attributes:
+        message: the bare sentence without the place.
+        filename, lineno, col: where in the source; lines and columns count from 1, and 0 means unknown.
+        source_line: the text of that line.
+    """
+
+    source_line_count_max_in_message = 12
+
+    def __init__(self, src=None, node=None, error_message=None, *, message=None, filename="", lineno=0, col=0,
+                 source_line=""):
+        if node is None and error_message is None:
+            rendered = src or message or ""
+        else:
+            lineno = getattr(node, "lineno", lineno)
+            col = getattr(node, "col_offset", col)
+            rendered = _excerpt(src, lineno, col, self.source_line_count_max_in_message)
+            if error_message:
+                rendered += "\n" + error_message
+        super().__init__(rendered)
+        self.src = src
+        self.node = node
+        self.error_message = error_message if error_message is not None else message
+        self.message = message if message is not None else rendered
+        self.filename = filename
+        self.lineno = lineno
+        self.col = col
+        self.source_line = source_line
+
+    def __reduce__(self):
+        return _restore, (type(self), str(self), dict(self.__dict__, node=None))
+
+
+def _restore(kind, rendered, state):
+    error = kind(rendered)
+    error.__dict__.update(state)
+    return error
+
+
+def _excerpt(src, lineno, col, limit):
+    """The last lines up to `lineno` with a caret below, as the reference prints them."""
+    if src is None:
+        return " <source unavailable>"
+    if not lineno:
+        return src
+    lines = src.split("\n")[:lineno][-limit:]
+    return "\n".join([f"at {lineno}:{col}:", *lines, " " * col + "^"])
+
+
+class CompileTimeAssertionFailure(CompilationError):
+    """A ``tl.static_assert`` does not hold."""
+
+
+class UnsupportedLanguageConstruct(CompilationError):
+    """A piece of Python that kernels may not use."""
+
+
+class InterpreterError(TritonError):
+    """A kernel failed under the interpreter; ``__cause__`` is the error itself."""
+
+    def __init__(self, error_message=None):
+        super().__init__(error_message or "")
+        self.error_message = error_message
+
+
+class OutOfResources(TritonError):
+    """A kernel needs more of something than the device has.
+
+    Attributes:
+        required, limit: how much is needed, and how much there is.
+        name: of what: ``shared memory``, ``threads``, ``registers``, ….
+    """
+
+    def __init__(self, required, limit, name):
+        super().__init__(required, limit, name)
+        self.required = required
+        self.limit = limit
+        self.name = name
+
+    def __str__(self):
+        return (f"out of resource: {self.name}, Required: {self.required}, Hardware limit: {self.limit}. "
+                "Reducing block sizes or `num_stages` may help.")
+
+
+class PTXASError(TritonError):
+    """The assembler of a target refused what it was given."""
+
+    def __init__(self, error_message=None):
+        super().__init__(error_message or "")
+        self.error_message = error_message
+
+    def __str__(self):
+        return f"PTXAS error: {self.error_message or ''}"
+
+
+class AutotunerError(TritonError):
+    """No configuration of an autotuned kernel can run."""
+
+    def __init__(self, error_message=None):
+        super().__init__(error_message or "")
+        self.error_message = error_message
+
+    def __str__(self):
+        return f"Autotuner error: {self.error_message or ''}"
+
+
+class DeviceError(TritonError, RuntimeError):
+    """A launch failed, or there is no such device."""
+
+
+class MissingTool(TritonError, RuntimeError):
+    """A library or tool is missing; the text says where it was searched and how to get it."""

@@ -1,0 +1,42 @@
+"""What a name of the language is to Python: documentation, and a mark that the compiler knows it by.
+
+Kernels are compiled from their source text, so no body is needed here: each function below `deuteron.language` is its
+signature and its docstring. The mark ``__deuteron_builtin__`` holds the dotted name that the compiler looks up; rules
+of types and shapes live in the compiler alone.
+"""
+
+import functools
+
+_PREFIX = "deuteron.language."
+
+
+def _dotted_name(obj):
+    module = obj.__module__.removeprefix(_PREFIX)
+    return f"{module}.{obj.__qualname__}" if module.startswith("extra") else obj.__qualname__
+
+
+def builtin(fn):
+    """Marks a documented signature as a name of the language."""
+    name = _dotted_name(fn)
+
+    @functools.wraps(fn)
+    def outside(*args, **kwargs):
+        raise RuntimeError(
+            f"`tl.{name}` was called outside a kernel. Names of the language have a meaning only in the body of a "
+            "@triton.jit function, which is compiled; did you forget the decorator, or the launch grid "
+            "(`kernel[grid](...)`)?")
+
+    outside.__deuteron_builtin__ = name
+    outside.__triton_builtin__ = True
+    return outside
+
+
+def builtin_class(cls):
+    """Marks a class (``tl.range``, ``tl.tensor``, …) as a name of the language."""
+    cls.__deuteron_builtin__ = cls.__name__
+    return cls
+
+
+def is_builtin(obj):
+    """Whether `obj` is a name of the language."""
+    return getattr(obj, "__deuteron_builtin__", None) is not None

@@ -1,0 +1,118 @@
+"""Compile-time values: `constexpr` and the types that surround it."""
+
+import operator
+
+from ._builtin import builtin_class
+
+
+@builtin_class
+class constexpr:
+    """A value that is known while a kernel is compiled.
+
+    As an annotation (``BLOCK: tl.constexpr``) it makes a parameter part of what is compiled: each value gives its own
+    kernel. In Python it wraps a value, and arithmetic on it gives a constexpr again::
+
+        BLOCK = tl.constexpr(128)
+        HALF = BLOCK // 2          # constexpr[64]
+    """
+
+    def __init__(self, value):
+        while isinstance(value, constexpr):
+            value = value.value
+        self.value = value
+        self.type = constexpr_type(value)
+
+    def __repr__(self):
+        return f"constexpr[{self.value}]"
+
+    def __hash__(self):
+        return hash((constexpr, self.value))
+
+    def __index__(self):
+        return operator.index(self.value)
+
+    def __bool__(self):
+        return bool(self.value)
+
+    def __getitem__(self, *args):
+        return self.value.__getitem__(*(_unwrap(arg) for arg in args))
+
+    def __call__(self, *args, **kwargs):
+        return self.value(*args, **kwargs)
+
+    def logical_and(self, other):
+        """``self and other``."""
+        return constexpr(self.value and _unwrap(other))
+
+    def logical_or(self, other):
+        """``self or other``."""
+        return constexpr(self.value or _unwrap(other))
+
+    def __not__(self):
+        return constexpr(not self.value)
+
+
+class constexpr_type:
+    """The type of a constexpr: it differs from value to value."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        return isinstance(other, constexpr_type) and self.value == other.value
+
+    def __hash__(self):
+        return hash(self.value)
+
+    def __repr__(self):
+        return f"constexpr_type[{self.value}]"
+
+    def mangle(self):
+        """What stands for this type in a mangled function name."""
+        return repr(self)
+
+
+def _unwrap(value):
+    return value.value if isinstance(value, constexpr) else value
+
+
+def _unwrap_if_constexpr(value):
+    """`value` without its constexpr; lists and tuples are unwrapped inside too."""
+    if isinstance(value, (list, tuple)):
+        items = [_unwrap_if_constexpr(item) for item in value]
+        return items if isinstance(value, list) else tuple(items)
+    return _unwrap(value)
+
+
+def _add_operators():
+    """Arithmetic and comparison act on the values; the result is a constexpr."""
+    binary = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_", "xor",
+              "lt", "le", "gt", "ge", "eq", "ne")
+    for name in binary:
+        function = getattr(operator, name)
+        special = name.rstrip("_")
+
+        def forward(self, other, function=function):
+            return constexpr(function(self.value, _unwrap(other)))
+
+        def backward(self, other, function=function):
+            return constexpr(function(_unwrap(other), self.value))
+
+        setattr(constexpr, f"__{special}__", forward)
+        if special not in ("lt", "le", "gt", "ge", "eq", "ne"):
+            setattr(constexpr, f"__r{special}__", backward)
+    for special in ("neg", "pos", "invert"):
+        function = getattr(operator, special)
+
+        def unary(self, function=function):
+            return constexpr(function(self.value))
+
+        setattr(constexpr, f"__{special}__", unary)
+
+
+_add_operators()
+
+
+@builtin_class
+class const:
+    """Annotation of a pointer parameter that the kernel only reads: ``x_ptr: tl.const``."""

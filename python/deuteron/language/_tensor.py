@@ -1,0 +1,150 @@
+"""What the values of a kernel look like: `tensor`, `tuple`, ranges, descriptors. None can be made outside a kernel."""
+
+from enum import Enum
+
+from ._builtin import builtin_class
+
+
+class PropagateNan(Enum):
+    """What `minimum`, `maximum` and `clamp` do with a NaN.
+
+    ``NONE``: the operand that is no NaN is the result. ``ALL``: any NaN gives NaN.
+    """
+
+    NONE = 0
+    ALL = 0xFFFF
+
+
+PropagateNan.__deuteron_builtin__ = "PropagateNan"
+
+
+def _refuse(name):
+    raise RuntimeError(f"tl.{name} is a value of a kernel: it exists only while a @triton.jit function is compiled")
+
+
+@builtin_class
+class tensor:
+    """A block of values inside a kernel, or a single run-time value (a block of rank 0).
+
+    Attributes (in kernels):
+        shape: a tuple of constexprs, each a power of two.
+        dtype: the element type.
+        type: the block type.
+        numel: the number of elements, a constexpr.
+
+    Arithmetic, comparison, ``&``, ``|``, ``^``, ``<<``, ``>>`` and ``~`` work element by element and broadcast. ``/``
+    of integers gives fp32; ``//`` and ``%`` truncate towards zero as in C. ``x[:, None]`` inserts a dimension; no
+    other subscript of a block exists. Nearly every function of the language that takes a block first is a method too.
+    """
+
+    def __init__(self, handle, type):
+        _refuse("tensor")
+
+    def logical_and(self, other):
+        """Element-wise *and* of two blocks of ``int1``."""
+        _refuse("tensor.logical_and")
+
+    def logical_or(self, other):
+        """Element-wise *or* of two blocks of ``int1``."""
+        _refuse("tensor.logical_or")
+
+    @property
+    def T(self):
+        """The transposed block, as `permute` with the last two dimensions swapped."""
+        return _refuse("tensor.T")
+
+    def to(self, dtype, fp_downcast_rounding=None, bitcast=False):
+        """The same values as `dtype`; see `cast`."""
+        _refuse("tensor.to")
+
+    def item(self):
+        """The only element of a block of one element, as a run-time scalar."""
+        _refuse("tensor.item")
+
+    def advance(self, offsets):
+        """A block pointer moved by so many elements in each dimension."""
+        _refuse("tensor.advance")
+
+
+@builtin_class
+class tuple:
+    """Several values of a kernel in one; it has ``len``, constant indices and ``+``."""
+
+    def __init__(self, args, type=None):
+        _refuse("tuple")
+
+
+@builtin_class
+class slice:
+    """The ``:`` of a subscript."""
+
+    def __init__(self, start, stop, step):
+        self.start = start
+        self.stop = stop
+        self.step = step
+
+
+@builtin_class
+class range:
+    """A counted loop: ``for i in tl.range(start, end, step, num_stages=…)``.
+
+    Like Python's ``range``, with hints that never change the result.
+
+    Args:
+        arg1: the end, or the start when `arg2` is given.
+        arg2: the end.
+        step: what is added each time; 1 by default, and positive.
+        num_stages: how many iterations' loads may be in flight at once.
+        loop_unroll_factor: copies of the body per iteration.
+        disallow_acc_multi_buffer: keep a single copy of a dot's accumulator.
+        flatten: merge this loop with the one around it.
+        warp_specialize: give loads and arithmetic their own warps, where a target can.
+        disable_licm: leave loop-invariant code inside the loop.
+    """
+
+    def __init__(self, arg1, arg2=None, step=None, num_stages=None, loop_unroll_factor=None,
+                 disallow_acc_multi_buffer=False, flatten=False, warp_specialize=False, disable_licm=False):
+        self.start, self.end = (0, arg1) if arg2 is None else (arg1, arg2)
+        self.step = 1 if step is None else step
+        self.num_stages = num_stages
+        self.loop_unroll_factor = loop_unroll_factor
+        self.disallow_acc_multi_buffer = disallow_acc_multi_buffer
+        self.flatten = flatten
+        self.warp_specialize = warp_specialize
+        self.disable_licm = disable_licm
+
+    def __iter__(self):
+        _refuse("range")
+
+
+@builtin_class
+class static_range:
+    """A loop that is unrolled while compiling: its bounds and its step are constexprs, and so is the index."""
+
+    def __init__(self, arg1, arg2=None, step=None):
+        self.start, self.end = (0, arg1) if arg2 is None else (arg1, arg2)
+        self.step = 1 if step is None else step
+
+    def __iter__(self):
+        _refuse("static_range")
+
+
+@builtin_class
+class condition:
+    """The condition of a ``while`` loop with hints: ``while tl.condition(i < n, disable_licm=True)``."""
+
+    def __init__(self, arg1, disable_licm=False):
+        self.condition = arg1
+        self.disable_licm = disable_licm
+
+
+@builtin_class
+class tensor_descriptor:
+    """A whole tensor in memory: base, shape, strides and the shape of the blocks that are moved.
+
+    Made by `make_tensor_descriptor` in a kernel or by ``triton.tools.tensor_descriptor.TensorDescriptor`` outside.
+    It has ``load``, ``store``, ``gather``, ``scatter`` and ``atomic_add/min/max/and/or/xor`` methods.
+    """
+
+    def __init__(self, handle, shape, strides, block_type):
+        _refuse("tensor_descriptor")

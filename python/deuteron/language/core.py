@@ -1,0 +1,37 @@
+"""The core of the language, by the reference's import path."""
+
+# ruff: noqa: F401
+from ._arith import (add, clamp, dot, dot_scaled, expect_zero, inline_asm_elementwise, map_elementwise, maximum,
+                     minimum, mul, sub, where)
+from ._builtin import builtin, is_builtin
+from ._constexpr import _unwrap_if_constexpr, const, constexpr, constexpr_type
+from ._create import (arange, broadcast, broadcast_to, cast, cat, expand_dims, full, gather, histogram, join,
+                      num_programs, permute, program_id, reshape, split, to_tensor, trans, view)
+from ._dtypes import (bfloat16, block_type, dtype, float8e4b8, float8e4b15, float8e4nv, float8e5, float8e5b16, float16,
+                      float32, float64, get_int_dtype, int1, int8, int16, int32, int64, pi32_t, pointer_type,
+                      str_to_ty, uint8, uint16, uint32, uint64, void)
+from ._memory import (advance, assume, atomic_add, atomic_and, atomic_cas, atomic_load, atomic_max, atomic_min,
+                      atomic_or, atomic_poll, atomic_store, atomic_xchg, atomic_xor, debug_barrier, load,
+                      load_tensor_descriptor, make_block_ptr, make_tensor_descriptor, max_constancy, max_contiguous,
+                      multiple_of, store, store_tensor_descriptor)
+from ._reduce import associative_scan, device_assert, device_print, reduce, static_assert, static_print
+from ._tensor import PropagateNan, condition, range, slice, static_range, tensor, tensor_descriptor, tuple
+from .math import abs, ceil, cos, div_rn, erf, exp, exp2, fdiv, floor, fma, log, log2, rsqrt, sin, sqrt, sqrt_rn, umulhi
+
+TRITON_MAX_TENSOR_NUMEL = 1048576
+CONSTEXPR_0 = constexpr(0)
+
+
+def must_use_result(x, s=True):
+    """Marks a function whose result means something only when it is used. Works with and without an argument."""
+    if isinstance(x, str):
+        return lambda fn: must_use_result(fn, x)
+    x._must_use_result = s
+    return x
+
+
+def _aggregate(cls):
+    """Marks a class with annotated fields as a value that kernels may hold; the compiler reads its fields."""
+    cls.__deuteron_aggregate__ = True
+    cls.__triton_aggregate__ = True
+    return cls

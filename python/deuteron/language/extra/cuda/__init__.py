@@ -1,0 +1,47 @@
+"""`tl.extra.cuda`: what only that kind of target has. On any other, using a name is a compile error."""
+
+from ..._builtin import builtin
+from . import libdevice
+
+__all__ = ["libdevice", "globaltimer", "num_threads", "num_warps", "smid", "convert_custom_float8_sm70",
+           "convert_custom_float8_sm80", "gdc_launch_dependents", "gdc_wait"]
+
+
+@builtin
+def globaltimer():
+    """A clock of the device in nanoseconds, int64."""
+
+
+@builtin
+def smid():
+    """The number of the multiprocessor that runs the program, int32."""
+
+
+@builtin
+def num_threads():
+    """Threads of a program, a constexpr."""
+
+
+@builtin
+def num_warps():
+    """Warps of a program, a constexpr."""
+
+
+@builtin
+def convert_custom_float8_sm70(arg, dst_ty, fp_downcast_rounding=None):
+    """Converts between fp8e4b15 and fp16 or fp32 on old devices."""
+
+
+@builtin
+def convert_custom_float8_sm80(arg, dst_ty, fp_downcast_rounding=None):
+    """Converts between fp8e4b15 and fp16 or fp32."""
+
+
+@builtin
+def gdc_wait():
+    """Waits for the kernel before this one, under a programmatic dependent launch."""
+
+
+@builtin
+def gdc_launch_dependents():
+    """Lets the kernel after this one begin, under a programmatic dependent launch."""

@@ -1,0 +1,62 @@
+"""What kernels may ask at compile time about the target they are compiled for."""
+
+from ..runtime.driver import driver
+from ..runtime.jit import constexpr_function
+
+__all__ = ["current_target"]
+
+
+def current_target():
+    """The target of the active driver, or None."""
+    try:
+        return driver.active.get_current_target()
+    except RuntimeError:
+        return None
+
+
+def _backend_is(name):
+    target = current_target()
+    return target is not None and target.backend == name
+
+
+@constexpr_function
+def is_cuda():
+    """Whether the target is of that vendor."""
+    return _backend_is("cuda")
+
+
+@constexpr_function
+def cuda_capability_geq(major, minor=0):
+    """Whether the target has at least that compute capability; false on every other kind of target."""
+    return _backend_is("cuda") and current_target().arch >= major * 10 + minor
+
+
+@constexpr_function
+def is_hip():
+    """Whether the target is of that vendor."""
+    return _backend_is("hip")
+
+
+def _hip_arch_is(prefix):
+    return _backend_is("hip") and current_target().arch.startswith(prefix)
+
+
+@constexpr_function
+def is_hip_cdna3():
+    """Whether the target is of that generation."""
+    return _hip_arch_is("gfx942")
+
+
+@constexpr_function
+def is_hip_cdna4():
+    """Whether the target is of that generation."""
+    return _hip_arch_is("gfx950")
+
+
+@constexpr_function
+def is_hip_gfx1250():
+    """Whether the target is of that generation."""
+    return _hip_arch_is("gfx1250")
+
+
+current_target.__deuteron_builtin__ = "target_info.current_target"
