@@ -1,1 +1,30 @@
 //! Per-lane or per-vector code in SSA form; prints as textual LLVM IR.
+//!
+//! A [`Module`] holds functions, declarations, constant data and definitions attached as text. Functions are built with
+//! a [`FunctionBuilder`], checked by [`verify`], and printed by `Display` in a form that LLVM 17 to 22 accept.
+//! Instructions are rows of a table ([`Op::row`]); which rules a function keeps is said at [`Function`].
+//!
+//! Left out: reading text back, struct types, exceptions, and every optimisation that LLVM does.
+
+mod builder;
+mod constant;
+mod flags;
+mod function;
+mod intrinsics;
+mod module;
+mod print;
+mod rows;
+mod types;
+mod verify;
+
+pub use builder::{ForLoop, FunctionBuilder, If, Values, While};
+pub use constant::{Constant, ConstantKind};
+pub use flags::Flags;
+pub use function::{
+    Asm, Block, BlockCall, BlockData, FloatCompare, FuncId, Function, Inst, InstData, IntCompare, Linkage, Memory,
+    Ordering, Param, ParamAttributes, Payload, Rmw, Value, ValueData, ValueDef,
+};
+pub use module::{Callee, Global, Module, Purity};
+pub use rows::{Effect, Format, Lanes, Op, Row, Width};
+pub use types::{Scalar, Type};
+pub use verify::{VerifyError, verify};

@@ -1,0 +1,156 @@
+//! Folds what needs no knowledge of floats or memory: integer arithmetic on constants and its neutral elements.
+
+use super::FunctionBuilder;
+use crate::constant::{Constant, mask, signed};
+use crate::function::{InstData, IntCompare, Payload, Value};
+use crate::module::Purity;
+use crate::rows::{Effect, Format, Op};
+use crate::types::Type;
+
+impl FunctionBuilder<'_> {
+    /// Whether an instruction only gives its result.
+    pub(super) fn is_pure(&self, data: &InstData) -> bool {
+        match (data.op.row().effect, &data.payload) {
+            (Effect::Pure, _) => true,
+            (Effect::Callee, Payload::Callee(id)) => self.module.callee(*id).purity == Purity::Pure,
+            (Effect::Callee, Payload::Asm(asm)) => !asm.side_effects,
+            _ => false,
+        }
+    }
+
+    /// The value of an instruction that need not be made.
+    pub(super) fn fold(&mut self, data: &InstData) -> Option<Value> {
+        let args = &data.operands[..];
+        match (data.op.row().format, args) {
+            (Format::Binary, [a, b]) if data.ty.is_int() => {
+                self.fold_binary(data, *a, *b).or_else(|| self.fold_neutral(data.op, data.ty, *a, *b))
+            }
+            (Format::Compare, [a, b]) => self.fold_compare(data, *a, *b),
+            (Format::Select, [condition, a, b]) => self.fold_select(*condition, *a, *b),
+            (Format::Cast, [a]) => self.fold_cast(data, *a),
+            (Format::Gep, [base, index]) if self.is_zero(*index) && data.ty == self.ty(*base) => Some(*base),
+            (Format::Extract, [vector, index]) => self.fold_extract(*vector, *index),
+            _ => None,
+        }
+    }
+
+    /// Applies a function to the lanes of constants; `None` where one is unknown or the function has no answer.
+    fn map_lanes(&mut self, ty: Type, args: &[Value], f: impl Fn(&[u128]) -> Option<u128>) -> Option<Value> {
+        let constants: Option<Vec<&Constant>> = args.iter().map(|arg| self.func.constant(*arg)).collect();
+        let constants = constants?;
+        let lane = |lane: u32| -> Option<u128> {
+            let bits: Option<Vec<u128>> = constants.iter().map(|constant| constant.lane_bits(lane)).collect();
+            f(&bits?)
+        };
+        let alike = constants.iter().all(|constant| constant.splat_bits().is_some());
+        let lanes: Option<Vec<u128>> = (0..if alike { 1 } else { ty.lanes() }).map(lane).collect();
+        let constant = Constant::lanes(ty, &lanes?);
+        Some(self.constant(constant))
+    }
+
+    fn fold_binary(&mut self, data: &InstData, a: Value, b: Value) -> Option<Value> {
+        let (op, width) = (data.op, data.ty.lane_bits());
+        self.map_lanes(data.ty, &[a, b], |bits| int_binary(op, width, bits[0], bits[1]))
+    }
+
+    /// `x + 0`, `x * 0`, `x ^ x`, ….
+    fn fold_neutral(&mut self, op: Op, ty: Type, a: Value, b: Value) -> Option<Value> {
+        let (zero, ones) = (self.is_zero(b), self.is_all_ones(b));
+        let one = self.func.constant(b).and_then(Constant::splat_bits) == Some(1);
+        let keeps_on_zero = [Op::ADD, Op::SUB, Op::OR, Op::XOR, Op::SHL, Op::LSHR, Op::ASHR];
+        if zero && keeps_on_zero.contains(&op)
+            || one && ty.lane_bits() > 1 && [Op::MUL, Op::SDIV, Op::UDIV].contains(&op)
+            || ones && op == Op::AND
+            || a == b && [Op::AND, Op::OR].contains(&op)
+        {
+            return Some(a);
+        }
+        if zero && [Op::MUL, Op::AND].contains(&op) || ones && op == Op::OR {
+            return Some(b);
+        }
+        if a == b && [Op::SUB, Op::XOR].contains(&op) {
+            return Some(self.zero(ty));
+        }
+        None
+    }
+
+    fn fold_compare(&mut self, data: &InstData, a: Value, b: Value) -> Option<Value> {
+        let Payload::IntCompare(compare) = data.payload else { return None };
+        let ty = self.ty(a);
+        if a == b {
+            let holds = int_compare(compare, ty.lane_bits(), 0, 0);
+            return Some(self.int(data.ty, -i64::from(holds)));
+        }
+        let width = ty.lane_bits();
+        self.map_lanes(data.ty, &[a, b], |bits| Some(int_compare(compare, width, bits[0], bits[1]).into()))
+    }
+
+    fn fold_select(&mut self, condition: Value, a: Value, b: Value) -> Option<Value> {
+        if a == b || self.is_all_ones(condition) {
+            return Some(a);
+        }
+        self.is_zero(condition).then_some(b)
+    }
+
+    fn fold_cast(&mut self, data: &InstData, a: Value) -> Option<Value> {
+        let (from, to) = (self.ty(a).lane_bits(), data.ty.lane_bits());
+        match data.op {
+            Op::TRUNC | Op::ZEXT => self.map_lanes(data.ty, &[a], |bits| Some(mask(bits[0], to))),
+            Op::SEXT => self.map_lanes(data.ty, &[a], |bits| Some(signed(bits[0], from) as u128)),
+            Op::BITCAST if from == to && self.ty(a).lanes() == data.ty.lanes() => {
+                self.map_lanes(data.ty, &[a], |bits| Some(bits[0]))
+            }
+            _ => None,
+        }
+    }
+
+    fn fold_extract(&mut self, vector: Value, index: Value) -> Option<Value> {
+        if let Some(scalar) = self.splats.get(&vector) {
+            return Some(*scalar);
+        }
+        let lane = self.as_int(index).and_then(|lane| u32::try_from(lane).ok())?;
+        let constant = self.func.constant(vector)?;
+        let (ty, bits) = (constant.ty.lane(), constant.lane_bits(lane)?);
+        (lane < constant.ty.lanes()).then(|| self.bits(ty, bits))
+    }
+}
+
+/// Integer arithmetic on one lane; `None` where the result is undefined.
+fn int_binary(op: Op, width: u32, a: u128, b: u128) -> Option<u128> {
+    let (signed_a, signed_b) = (signed(a, width), signed(b, width));
+    let in_range = b < u128::from(width);
+    let result = match op {
+        Op::ADD => a.wrapping_add(b),
+        Op::SUB => a.wrapping_sub(b),
+        Op::MUL => a.wrapping_mul(b),
+        Op::AND => a & b,
+        Op::OR => a | b,
+        Op::XOR => a ^ b,
+        Op::SHL if in_range => a << b,
+        Op::LSHR if in_range => a >> b,
+        Op::ASHR if in_range => (signed_a >> b) as u128,
+        Op::UDIV if b != 0 => a / b,
+        Op::UREM if b != 0 => a % b,
+        Op::SDIV if b != 0 && signed_b != -1 => (signed_a / signed_b) as u128,
+        Op::SREM if b != 0 && signed_b != -1 => (signed_a % signed_b) as u128,
+        _ => return None,
+    };
+    Some(mask(result, width))
+}
+
+/// An integer comparison of one lane.
+fn int_compare(compare: IntCompare, width: u32, a: u128, b: u128) -> bool {
+    let (signed_a, signed_b) = (signed(a, width), signed(b, width));
+    match compare {
+        IntCompare::Eq => a == b,
+        IntCompare::Ne => a != b,
+        IntCompare::Slt => signed_a < signed_b,
+        IntCompare::Sle => signed_a <= signed_b,
+        IntCompare::Sgt => signed_a > signed_b,
+        IntCompare::Sge => signed_a >= signed_b,
+        IntCompare::Ult => a < b,
+        IntCompare::Ule => a <= b,
+        IntCompare::Ugt => a > b,
+        IntCompare::Uge => a >= b,
+    }
+}

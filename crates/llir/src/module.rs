@@ -1,0 +1,215 @@
+//! Modules: functions with bodies, declarations, constant data, and definitions that come as text.
+
+use crate::function::{Asm, FuncId, Function, Param};
+use crate::intrinsics;
+use crate::types::Type;
+use cranelift_entity::PrimaryMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+
+/// What may be assumed of a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purity {
+    /// Equal arguments give equal results and nothing else happens.
+    Pure,
+    /// Anything may happen.
+    Impure,
+}
+
+/// The signature of something that can be called.
+#[derive(Clone, Debug)]
+pub struct Callee {
+    /// Its symbol.
+    pub name: String,
+    /// Its result.
+    pub ret: Type,
+    /// Its parameters.
+    pub params: Vec<Type>,
+    /// What may be assumed of calls.
+    pub purity: Purity,
+    /// Further attributes of the declaration, LLVM's words.
+    pub attributes: Vec<String>,
+}
+
+/// Constant data.
+#[derive(Clone, Debug)]
+pub struct Global {
+    /// Its symbol, internal to the module.
+    pub name: String,
+    /// The type of one element.
+    pub element: Type,
+    /// The bits of the elements.
+    pub elements: Vec<u128>,
+    /// Its alignment in bytes.
+    pub align: u32,
+}
+
+/// A piece of textual LLVM IR that is printed as it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Attachment {
+    pub(crate) key: String,
+    pub(crate) body: String,
+}
+
+/// Everything that is compiled together.
+#[derive(Clone, Debug, Default)]
+pub struct Module {
+    /// A name for people.
+    pub name: String,
+    /// The target triple; empty leaves it to the assembler.
+    pub triple: String,
+    /// The data layout; empty leaves it to the assembler.
+    pub data_layout: String,
+    pub(crate) callees: PrimaryMap<FuncId, Callee>,
+    pub(crate) bodies: BTreeMap<FuncId, Function>,
+    pub(crate) globals: Vec<Global>,
+    pub(crate) attachments: Vec<Attachment>,
+    /// Symbols that attached text defines.
+    pub(crate) attached: FxHashSet<String>,
+    /// Declarations that attached text asks for, by symbol.
+    pub(crate) attached_declarations: BTreeMap<String, String>,
+    by_name: FxHashMap<String, FuncId>,
+}
+
+impl Module {
+    /// An empty module.
+    pub fn new(name: &str) -> Module {
+        Module { name: name.into(), ..Module::default() }
+    }
+
+    /// Adds a function to be filled in by a [`crate::FunctionBuilder`].
+    pub fn add_function(&mut self, name: &str, ret: Type, params: Vec<Param>) -> FuncId {
+        let types = params.iter().map(|param| param.ty).collect();
+        let id = self.declare(Callee {
+            name: name.into(),
+            ret,
+            params: types,
+            purity: Purity::Impure,
+            attributes: Vec::new(),
+        });
+        self.bodies.insert(id, Function::new(name, ret, params));
+        id
+    }
+
+    /// Names something that can be called. A name that is known keeps its first signature.
+    pub fn declare(&mut self, callee: Callee) -> FuncId {
+        if let Some(id) = self.by_name.get(&callee.name) {
+            return *id;
+        }
+        let name = callee.name.clone();
+        let id = self.callees.push(callee);
+        self.by_name.insert(name, id);
+        id
+    }
+
+    /// Names an intrinsic with its types filled in: `llvm.fma` on `<8 x float>` is `llvm.fma.v8f32`.
+    pub fn declare_intrinsic(&mut self, name: &str, ret: Type, args: &[Type]) -> FuncId {
+        let mangled = intrinsics::mangle(name, ret, args);
+        self.declare(Callee {
+            name: mangled,
+            ret,
+            params: args.to_vec(),
+            purity: intrinsics::purity(name),
+            attributes: Vec::new(),
+        })
+    }
+
+    /// What can be called under a name.
+    pub fn find(&self, name: &str) -> Option<FuncId> {
+        self.by_name.get(name).copied()
+    }
+
+    /// A signature.
+    pub fn callee(&self, id: FuncId) -> &Callee {
+        &self.callees[id]
+    }
+
+    /// The body of a function, if it has one here.
+    pub fn function(&self, id: FuncId) -> Option<&Function> {
+        self.bodies.get(&id)
+    }
+
+    /// The body of a function, to change its attributes.
+    pub fn function_mut(&mut self, id: FuncId) -> Option<&mut Function> {
+        self.bodies.get_mut(&id)
+    }
+
+    /// All functions with bodies.
+    pub fn functions(&self) -> impl Iterator<Item = &Function> {
+        self.bodies.values()
+    }
+
+    /// Adds constant bytes and answers their symbol; equal bytes share one.
+    pub fn add_bytes(&mut self, bytes: &[u8]) -> String {
+        let elements = bytes.iter().map(|byte| u128::from(*byte)).collect();
+        self.add_table("data", Type::I8, elements, 1)
+    }
+
+    /// Adds a table of constants and answers its symbol; equal tables share one.
+    pub fn add_table(&mut self, stem: &str, element: Type, elements: Vec<u128>, align: u32) -> String {
+        let same = |global: &&Global| {
+            global.element == element && global.align >= align && global.elements == elements
+        };
+        if let Some(global) = self.globals.iter().find(same) {
+            return global.name.clone();
+        }
+        let name = format!(".{stem}.{}", self.globals.len());
+        self.globals.push(Global { name: name.clone(), element, elements, align });
+        name
+    }
+
+    /// Attaches textual definitions once per `key`.
+    ///
+    /// Lines that begin with `declare` are merged with the module's own declarations; everything else is printed as it
+    /// is, after the functions. The text must not use numbered metadata or attribute groups, whose numbers would
+    /// collide with the module's.
+    pub fn attach_text(&mut self, key: &str, text: &str) {
+        if self.attachments.iter().any(|attachment| attachment.key == key) {
+            return;
+        }
+        let mut body = String::new();
+        for line in text.lines() {
+            let symbol = symbol_of(line);
+            match symbol {
+                Some(symbol) if line.starts_with("declare ") => {
+                    self.attached_declarations.insert(symbol, line.into());
+                    continue;
+                }
+                Some(symbol) if line.starts_with("define ") => {
+                    self.attached.insert(symbol);
+                }
+                _ => {}
+            }
+            body.push_str(line);
+            body.push('\n');
+        }
+        self.attachments.push(Attachment { key: key.into(), body });
+    }
+
+    /// Whether text under this key is attached.
+    pub fn has_attachment(&self, key: &str) -> bool {
+        self.attachments.iter().any(|attachment| attachment.key == key)
+    }
+}
+
+/// The first `@name` of a line, quotes removed.
+fn symbol_of(line: &str) -> Option<String> {
+    let rest = &line[line.find('@')? + 1..];
+    if let Some(quoted) = rest.strip_prefix('"') {
+        return quoted.split('"').next().map(str::to_string);
+    }
+    let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "$._-".contains(c))).unwrap_or(rest.len());
+    Some(rest[..end].to_string())
+}
+
+impl Asm {
+    /// Assembly that only computes its result from its operands.
+    pub fn pure(text: &str, constraints: &str) -> Asm {
+        Asm { text: text.into(), constraints: constraints.into(), side_effects: false }
+    }
+
+    /// Assembly that does something besides.
+    pub fn effect(text: &str, constraints: &str) -> Asm {
+        Asm { text: text.into(), constraints: constraints.into(), side_effects: true }
+    }
+}

@@ -1,0 +1,423 @@
+//! Prints a module as textual LLVM IR that LLVM 17 to 22 accept.
+//!
+//! Values are numbered in the order of the text and block parameters become `phi`s, so the same module always gives
+//! the same bytes. A printer for the form of an instruction is chosen by its [`Format`].
+
+use crate::constant::write_lane;
+use crate::function::{Block, Function, Inst, InstData, Linkage, Memory, ParamAttributes, Payload, Value};
+use crate::function::{BlockCall, ValueDef};
+use crate::module::{Callee, Global, Module};
+use crate::rows::Format;
+use crate::types::Type;
+use cranelift_entity::SecondaryMap;
+use std::borrow::Cow;
+use std::fmt::{self, Write};
+
+impl fmt::Display for Module {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        write_module(&mut text, self)?;
+        f.write_str(&text)
+    }
+}
+
+/// A symbol, quoted where its letters ask for it.
+pub(crate) fn symbol(name: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "$._-".contains(c);
+    if !name.is_empty() && name.chars().all(plain) && !name.starts_with(|c: char| c.is_ascii_digit()) {
+        return name.into();
+    }
+    format!("\"{}\"", escape(name.as_bytes())).into()
+}
+
+/// Text between quotes as LLVM reads it.
+fn escape(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for byte in bytes {
+        match byte {
+            b'"' | b'\\' => _ = write!(text, "\\{byte:02X}"),
+            0x20..0x7f => text.push(*byte as char),
+            _ => _ = write!(text, "\\{byte:02X}"),
+        }
+    }
+    text
+}
+
+fn write_module(out: &mut String, module: &Module) -> fmt::Result {
+    writeln!(out, "; ModuleID = '{}'", escape(module.name.as_bytes()))?;
+    writeln!(out, "source_filename = \"{}\"", escape(module.name.as_bytes()))?;
+    if !module.data_layout.is_empty() {
+        writeln!(out, "target datalayout = \"{}\"", module.data_layout)?;
+    }
+    if !module.triple.is_empty() {
+        writeln!(out, "target triple = \"{}\"", module.triple)?;
+    }
+    out.push('\n');
+    for global in &module.globals {
+        write_global(out, global)?;
+    }
+    for function in module.bodies.values() {
+        Printer::new(module, function).write(out)?;
+        out.push('\n');
+    }
+    for attachment in &module.attachments {
+        out.push_str(&attachment.body);
+        out.push('\n');
+    }
+    for (id, callee) in module.callees.iter() {
+        if !module.bodies.contains_key(&id) && !module.attached.contains(&callee.name) {
+            write_declaration(out, callee)?;
+        }
+    }
+    for (name, line) in &module.attached_declarations {
+        if module.find(name).is_none() && !module.attached.contains(name) {
+            writeln!(out, "{line}")?;
+        }
+    }
+    out.push_str("\n!0 = !{i32 1}\n!1 = !{}\n");
+    for (index, (likely, unlikely)) in weights(module).iter().enumerate() {
+        writeln!(out, "!{} = !{{!\"branch_weights\", i32 {likely}, i32 {unlikely}}}", index + 2)?;
+    }
+    Ok(())
+}
+
+/// The branch weights in use, each once, in order.
+fn weights(module: &Module) -> Vec<(u32, u32)> {
+    let mut found: Vec<(u32, u32)> = Vec::new();
+    for function in module.bodies.values() {
+        for data in function.insts.values() {
+            if let Payload::Weights(first, second) = data.payload {
+                found.push((first, second));
+            }
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+fn write_global(out: &mut String, global: &Global) -> fmt::Result {
+    write!(
+        out,
+        "@{} = private unnamed_addr constant [{} x {}] ",
+        symbol(&global.name),
+        global.elements.len(),
+        global.element
+    )?;
+    if global.element == Type::I8 {
+        let bytes: Vec<u8> = global.elements.iter().map(|byte| *byte as u8).collect();
+        write!(out, "c\"{}\"", escape(&bytes))?;
+    } else {
+        for (index, bits) in global.elements.iter().enumerate() {
+            write!(out, "{}{} ", if index == 0 { "[" } else { ", " }, global.element)?;
+            write_lane(out, global.element.kind(), *bits)?;
+        }
+        out.push_str(if global.elements.is_empty() { "[]" } else { "]" });
+    }
+    writeln!(out, ", align {}", global.align)
+}
+
+fn write_declaration(out: &mut String, callee: &Callee) -> fmt::Result {
+    write!(out, "declare {} @{}(", callee.ret, symbol(&callee.name))?;
+    for (index, ty) in callee.params.iter().enumerate() {
+        write!(out, "{}{ty}", if index == 0 { "" } else { ", " })?;
+    }
+    out.push(')');
+    for attribute in &callee.attributes {
+        write!(out, " {attribute}")?;
+    }
+    out.push('\n');
+    Ok(())
+}
+
+fn write_param_attributes(out: &mut String, attributes: &ParamAttributes) -> fmt::Result {
+    for (given, word) in [
+        (attributes.noalias, " noalias"),
+        (attributes.readonly, " readonly"),
+        (attributes.nonnull, " nonnull"),
+        (attributes.noundef, " noundef"),
+    ] {
+        if given {
+            out.push_str(word);
+        }
+    }
+    if attributes.align > 1 {
+        write!(out, " align {}", attributes.align)?;
+    }
+    if attributes.dereferenceable > 0 {
+        write!(out, " dereferenceable({})", attributes.dereferenceable)?;
+    }
+    Ok(())
+}
+
+/// Prints one function.
+struct Printer<'a> {
+    module: &'a Module,
+    function: &'a Function,
+    /// Numbers of the values that are neither constants nor parameters.
+    numbers: SecondaryMap<Value, u32>,
+    /// Numbers of the blocks in the text.
+    block_numbers: SecondaryMap<Block, u32>,
+    weights: Vec<(u32, u32)>,
+}
+
+impl<'a> Printer<'a> {
+    fn new(module: &'a Module, function: &'a Function) -> Printer<'a> {
+        let mut numbers = SecondaryMap::new();
+        let mut block_numbers = SecondaryMap::new();
+        let mut next = 0;
+        let mut number = |value: Value| {
+            numbers[value] = next;
+            next += 1;
+        };
+        for (index, block) in function.layout.iter().enumerate() {
+            block_numbers[*block] = index as u32;
+            let data = function.block(*block);
+            data.params.iter().copied().for_each(&mut number);
+            data.insts.iter().filter_map(|inst| function.result(*inst)).for_each(&mut number);
+        }
+        Printer { module, function, numbers, block_numbers, weights: weights(module) }
+    }
+
+    fn write(&self, out: &mut String) -> fmt::Result {
+        let function = self.function;
+        let linkage = if function.linkage == Linkage::Internal { "internal " } else { "" };
+        write!(out, "define {linkage}{} @{}(", function.ret, symbol(&function.name))?;
+        for (index, param) in function.params.iter().enumerate() {
+            write!(out, "{}{}", if index == 0 { "" } else { ", " }, param.ty)?;
+            write_param_attributes(out, &param.attributes)?;
+            write!(out, " {}", self.param_name(index))?;
+        }
+        out.push(')');
+        for attribute in &function.attributes {
+            write!(out, " {attribute}")?;
+        }
+        out.push_str(" {\n");
+        let predecessors = self.predecessors();
+        for block in &function.layout {
+            self.write_block(out, *block, &predecessors[*block])?;
+        }
+        out.push_str("}\n");
+        Ok(())
+    }
+
+    /// `%name`, or `%p.0` for a parameter without one. Results are `%0`, `%1`, …, so the two never meet; a parameter
+    /// that is named like a block gets a dot.
+    fn param_name(&self, index: usize) -> String {
+        let like_block = |name: &str| {
+            name.strip_prefix("bb").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        match self.function.params[index].name.as_str() {
+            "" => format!("%p.{index}"),
+            name if like_block(name) => format!("%{name}."),
+            name => format!("%{}", symbol(name)),
+        }
+    }
+
+    /// For each block, who jumps to it with what; a jump that is named twice counts once.
+    fn predecessors(&self) -> SecondaryMap<Block, Vec<(Block, &'a BlockCall)>> {
+        let mut map: SecondaryMap<Block, Vec<(Block, &BlockCall)>> = SecondaryMap::new();
+        for block in &self.function.layout {
+            for call in self.function.targets(*block) {
+                map[call.block].push((*block, call));
+            }
+        }
+        map
+    }
+
+    fn write_block(&self, out: &mut String, block: Block, from: &[(Block, &BlockCall)]) -> fmt::Result {
+        writeln!(out, "{}:", self.label(block))?;
+        let data = self.function.block(block);
+        for (index, param) in data.params.iter().enumerate() {
+            write!(out, "  {} = phi {} ", self.name(*param), self.ty(*param))?;
+            for (position, (pred, call)) in from.iter().enumerate() {
+                let arg = call.args.get(index).map_or(Cow::Borrowed("poison"), |arg| self.name(*arg));
+                let comma = if position == 0 { "" } else { ", " };
+                write!(out, "{comma}[ {arg}, %{} ]", self.label(*pred))?;
+            }
+            out.push('\n');
+        }
+        for inst in &data.insts {
+            self.write_inst(out, *inst)?;
+        }
+        Ok(())
+    }
+
+    fn label(&self, block: Block) -> String {
+        format!("bb{}", self.block_numbers[block])
+    }
+
+    fn ty(&self, value: Value) -> Type {
+        self.function.value(value).ty
+    }
+
+    fn name(&self, value: Value) -> Cow<'static, str> {
+        match &self.function.value(value).def {
+            ValueDef::Constant(constant) => constant.to_string().into(),
+            ValueDef::Param(index) => self.param_name(*index as usize).into(),
+            ValueDef::BlockParam(..) | ValueDef::Inst(_) => format!("%{}", self.numbers[value]).into(),
+        }
+    }
+
+    /// `T v`.
+    fn typed(&self, value: Value) -> String {
+        format!("{} {}", self.ty(value), self.name(value))
+    }
+
+    /// `T a, U b, …`.
+    fn typed_list(&self, values: &[Value]) -> String {
+        values.iter().map(|value| self.typed(*value)).collect::<Vec<_>>().join(", ")
+    }
+
+    fn write_inst(&self, out: &mut String, inst: Inst) -> fmt::Result {
+        let data = self.function.inst(inst);
+        out.push_str("  ");
+        if let Some(result) = self.function.result(inst) {
+            write!(out, "{} = ", self.name(result))?;
+        }
+        let row = data.op.row();
+        let (name, flags, args) = (row.name, data.flags, &data.operands[..]);
+        match (row.format, args) {
+            (Format::Binary, [a, b]) => write!(out, "{name} {flags}{}, {}", self.typed(*a), self.name(*b))?,
+            (Format::Unary, [a]) => write!(out, "{name} {flags}{}", self.typed(*a))?,
+            (Format::Compare, [a, b]) => {
+                write!(out, "{name} {flags}{} {}, {}", word(data), self.typed(*a), self.name(*b))?;
+            }
+            (Format::Cast, [a]) => write!(out, "{name} {flags}{} to {}", self.typed(*a), data.ty)?,
+            (Format::Gep, _) => {
+                let Payload::Element(element, _) = data.payload else { return Err(fmt::Error) };
+                write!(out, "{name} {flags}{element}, {}", self.typed_list(args))?;
+            }
+            (Format::Select | Format::Extract | Format::Insert, _) => {
+                write!(out, "{name} {flags}{}", self.typed_list(args))?;
+            }
+            (Format::Return, []) => out.push_str("ret void"),
+            (Format::Return, _) => write!(out, "ret {}", self.typed_list(args))?,
+            (Format::Unreachable, _) => out.push_str(name),
+            (Format::Shuffle | Format::ExtractValue | Format::Alloca, _) => self.write_shape(out, data)?,
+            (Format::Load | Format::Store | Format::AtomicRmw | Format::CmpXchg | Format::Fence, _) => {
+                self.write_memory(out, data)?;
+            }
+            (Format::Call | Format::CallIndirect | Format::Asm, _) => self.write_call(out, data)?,
+            (Format::Jump | Format::Branch | Format::Switch, _) => self.write_jump(out, data)?,
+            (Format::Binary | Format::Unary | Format::Compare | Format::Cast, _) => return Err(fmt::Error),
+        }
+        out.push('\n');
+        Ok(())
+    }
+
+    fn write_shape(&self, out: &mut String, data: &InstData) -> fmt::Result {
+        let name = data.op.row().name;
+        match &data.payload {
+            Payload::Mask(lanes) => {
+                write!(out, "{name} {}, <{} x i32> <", self.typed_list(&data.operands), lanes.len())?;
+                for (index, lane) in lanes.iter().enumerate() {
+                    out.push_str(if index == 0 { "" } else { ", " });
+                    match lane {
+                        0.. => write!(out, "i32 {lane}")?,
+                        _ => out.push_str("i32 poison"),
+                    }
+                }
+                out.push('>');
+                Ok(())
+            }
+            Payload::Index(index) => write!(out, "{name} {}, {index}", self.typed_list(&data.operands)),
+            Payload::Element(ty, align) => write!(out, "{name} {ty}, align {align}"),
+            _ => Err(fmt::Error),
+        }
+    }
+
+    fn write_memory(&self, out: &mut String, data: &InstData) -> fmt::Result {
+        let (name, args) = (data.op.row().name, self.typed_list(&data.operands));
+        let flags = data.flags;
+        match &data.payload {
+            Payload::Memory(memory) if data.op.row().format == Format::CmpXchg => {
+                let ordering = memory.ordering.unwrap_or(crate::Ordering::SeqCst);
+                let (success, failure) = (ordering.word(), ordering.on_failure().word());
+                write!(out, "{name} {flags}{args} {success} {failure}, align {}", memory.align)
+            }
+            Payload::Memory(memory) => {
+                let atomic = if memory.ordering.is_some() { "atomic " } else { "" };
+                let result = if data.ty.is_void() { String::new() } else { format!("{}, ", data.ty) };
+                write!(out, "{name} {atomic}{flags}{result}{args}")?;
+                write_memory_tail(out, memory)
+            }
+            Payload::Rmw(kind, memory) => {
+                let ordering = memory.ordering.unwrap_or(crate::Ordering::SeqCst).word();
+                write!(out, "{name} {flags}{} {args} {ordering}, align {}", kind.word(), memory.align)
+            }
+            Payload::Fence(ordering) => write!(out, "{name} {}", ordering.word()),
+            _ => Err(fmt::Error),
+        }
+    }
+
+    fn write_call(&self, out: &mut String, data: &InstData) -> fmt::Result {
+        let (ty, flags) = (data.ty, data.flags);
+        match &data.payload {
+            Payload::Callee(id) => {
+                let name = symbol(&self.module.callee(*id).name);
+                write!(out, "call {flags}{ty} @{name}({})", self.typed_list(&data.operands))
+            }
+            Payload::Asm(asm) => {
+                let effects = if asm.side_effects { "sideeffect " } else { "" };
+                let (text, constraints) = (escape(asm.text.as_bytes()), escape(asm.constraints.as_bytes()));
+                write!(out, "call {ty} asm {effects}\"{text}\", \"{constraints}\"")?;
+                write!(out, "({})", self.typed_list(&data.operands))
+            }
+            _ => {
+                let (callee, args) = data.operands.split_first().ok_or(fmt::Error)?;
+                write!(out, "call {flags}{ty} {}({})", self.name(*callee), self.typed_list(args))
+            }
+        }
+    }
+
+    fn write_jump(&self, out: &mut String, data: &InstData) -> fmt::Result {
+        let name = data.op.row().name;
+        let label = |call: &BlockCall| format!("label %{}", self.label(call.block));
+        if let (Payload::Cases(cases), [value]) = (&data.payload, &data.operands[..]) {
+            let (first, rest) = data.targets.split_first().ok_or(fmt::Error)?;
+            write!(out, "{name} {}, {} [", self.typed(*value), label(first))?;
+            for (case, target) in cases.iter().zip(rest) {
+                write!(out, " {} ", self.ty(*value))?;
+                write_lane(out, self.ty(*value).kind(), *case)?;
+                write!(out, ", {}", label(target))?;
+            }
+            out.push_str(" ]");
+            return Ok(());
+        }
+        write!(out, "{name} ")?;
+        if let [condition] = data.operands[..] {
+            write!(out, "{}, ", self.typed(condition))?;
+        }
+        let labels: Vec<String> = data.targets.iter().map(label).collect();
+        out.push_str(&labels.join(", "));
+        if let Payload::Weights(first, second) = data.payload {
+            let index = self.weights.binary_search(&(first, second)).map_err(|_| fmt::Error)?;
+            write!(out, ", !prof !{}", index + 2)?;
+        }
+        Ok(())
+    }
+}
+
+/// The word of a comparison.
+fn word(data: &InstData) -> &'static str {
+    match data.payload {
+        Payload::IntCompare(compare) => compare.word(),
+        Payload::FloatCompare(compare) => compare.word(),
+        _ => "",
+    }
+}
+
+fn write_memory_tail(out: &mut String, memory: &Memory) -> fmt::Result {
+    if let Some(ordering) = memory.ordering {
+        write!(out, " {}", ordering.word())?;
+    }
+    write!(out, ", align {}", memory.align)?;
+    if memory.nontemporal {
+        out.push_str(", !nontemporal !0");
+    }
+    if memory.invariant {
+        out.push_str(", !invariant.load !1");
+    }
+    Ok(())
+}

@@ -1,0 +1,252 @@
+//! Types: scalars, fixed vectors of them, and the two-part results that a few instructions give.
+//!
+//! A [`Type`] is a small `Copy` value. Left out: arrays and named structs; addresses are computed in bytes, and
+//! tables are globals.
+
+use std::fmt;
+
+/// A type of one lane.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Scalar {
+    /// No value: the result of a store.
+    Void,
+    /// An integer of so many bits, 1 to 128.
+    Int(u16),
+    /// IEEE binary16.
+    Half,
+    /// bfloat16.
+    BFloat,
+    /// IEEE binary32.
+    Float,
+    /// IEEE binary64.
+    Double,
+    /// An address in an address space; 0 is the usual one.
+    Ptr(u8),
+}
+
+impl Scalar {
+    /// Width in bits; pointers count as 64, void as 0.
+    pub fn bits(self) -> u32 {
+        match self {
+            Scalar::Void => 0,
+            Scalar::Int(bits) => u32::from(bits),
+            Scalar::Half | Scalar::BFloat => 16,
+            Scalar::Float => 32,
+            Scalar::Double | Scalar::Ptr(_) => 64,
+        }
+    }
+
+    /// The part of an intrinsic's name that stands for this type.
+    fn mangled(self) -> String {
+        match self {
+            Scalar::Void => "isVoid".into(),
+            Scalar::Int(bits) => format!("i{bits}"),
+            Scalar::Half => "f16".into(),
+            Scalar::BFloat => "bf16".into(),
+            Scalar::Float => "f32".into(),
+            Scalar::Double => "f64".into(),
+            Scalar::Ptr(space) => format!("p{space}"),
+        }
+    }
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Scalar::Void => f.write_str("void"),
+            Scalar::Int(bits) => write!(f, "i{bits}"),
+            Scalar::Half => f.write_str("half"),
+            Scalar::BFloat => f.write_str("bfloat"),
+            Scalar::Float => f.write_str("float"),
+            Scalar::Double => f.write_str("double"),
+            Scalar::Ptr(0) => f.write_str("ptr"),
+            Scalar::Ptr(space) => write!(f, "ptr addrspace({space})"),
+        }
+    }
+}
+
+/// Whether a type is one value or the pair that some instructions give.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Shape {
+    One,
+    /// `{ T, i1 }` with the lanes of `T`: `cmpxchg`, `llvm.*.with.overflow`.
+    Flagged,
+    /// `{ T, T }`: functions with two results.
+    Twice,
+}
+
+/// A scalar, a fixed vector, or a pair.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Type {
+    scalar: Scalar,
+    /// 0 for a scalar: `<1 x float>` is not `float`.
+    lanes: u32,
+    shape: Shape,
+}
+
+impl Type {
+    /// No value.
+    pub const VOID: Type = Type::scalar(Scalar::Void);
+    /// A truth value.
+    pub const I1: Type = Type::int(1);
+    /// 8 bits.
+    pub const I8: Type = Type::int(8);
+    /// 16 bits.
+    pub const I16: Type = Type::int(16);
+    /// 32 bits.
+    pub const I32: Type = Type::int(32);
+    /// 64 bits.
+    pub const I64: Type = Type::int(64);
+    /// `half`.
+    pub const F16: Type = Type::scalar(Scalar::Half);
+    /// `bfloat`.
+    pub const BF16: Type = Type::scalar(Scalar::BFloat);
+    /// `float`.
+    pub const F32: Type = Type::scalar(Scalar::Float);
+    /// `double`.
+    pub const F64: Type = Type::scalar(Scalar::Double);
+    /// An address.
+    pub const PTR: Type = Type::scalar(Scalar::Ptr(0));
+
+    /// A type of one scalar.
+    pub const fn scalar(scalar: Scalar) -> Type {
+        Type { scalar, lanes: 0, shape: Shape::One }
+    }
+
+    /// An integer of so many bits.
+    pub const fn int(bits: u16) -> Type {
+        Type::scalar(Scalar::Int(bits))
+    }
+
+    /// `<lanes x Self>`, `<1 x Self>` included. The lanes that `self` had are forgotten.
+    #[must_use]
+    pub const fn vector(self, lanes: u32) -> Type {
+        Type { lanes, ..self }
+    }
+
+    /// The same lane type with so many lanes; one lane gives the scalar.
+    #[must_use]
+    pub const fn with_lanes(self, lanes: u32) -> Type {
+        Type { lanes: if lanes == 1 { 0 } else { lanes }, ..self }
+    }
+
+    /// The same lanes with another lane type.
+    #[must_use]
+    pub const fn with_scalar(self, other: Type) -> Type {
+        Type { scalar: other.scalar, ..self }
+    }
+
+    /// `{ Self, i1 }`, what `cmpxchg` and the overflow intrinsics give.
+    #[must_use]
+    pub const fn flagged(self) -> Type {
+        Type { shape: Shape::Flagged, ..self }
+    }
+
+    /// `{ Self, Self }`.
+    #[must_use]
+    pub const fn twice(self) -> Type {
+        Type { shape: Shape::Twice, ..self }
+    }
+
+    /// The type of one part of a pair; `None` where there is no such part.
+    pub fn part(self, index: u32) -> Option<Type> {
+        let one = Type { shape: Shape::One, ..self };
+        match (self.shape, index) {
+            (Shape::Flagged | Shape::Twice, 0) | (Shape::Twice, 1) => Some(one),
+            (Shape::Flagged, 1) => Some(one.with_scalar(Type::I1)),
+            _ => None,
+        }
+    }
+
+    /// The type of one lane, as a scalar kind.
+    pub const fn kind(self) -> Scalar {
+        self.scalar
+    }
+
+    /// The type of one lane.
+    #[must_use]
+    pub const fn lane(self) -> Type {
+        Type::scalar(self.scalar)
+    }
+
+    /// Number of lanes; 1 for a scalar.
+    pub const fn lanes(self) -> u32 {
+        if self.lanes == 0 { 1 } else { self.lanes }
+    }
+
+    /// Whether it is a vector (of one lane, perhaps).
+    pub const fn is_vector(self) -> bool {
+        self.lanes != 0
+    }
+
+    /// Whether it is void.
+    pub fn is_void(self) -> bool {
+        self.scalar == Scalar::Void
+    }
+
+    /// Whether it is a pair.
+    pub fn is_pair(self) -> bool {
+        self.shape != Shape::One
+    }
+
+    /// Whether its lanes are integers.
+    pub fn is_int(self) -> bool {
+        matches!(self.scalar, Scalar::Int(_)) && !self.is_pair()
+    }
+
+    /// Whether its lanes are floats.
+    pub fn is_float(self) -> bool {
+        matches!(self.scalar, Scalar::Half | Scalar::BFloat | Scalar::Float | Scalar::Double) && !self.is_pair()
+    }
+
+    /// Whether its lanes are addresses.
+    pub fn is_ptr(self) -> bool {
+        matches!(self.scalar, Scalar::Ptr(_)) && !self.is_pair()
+    }
+
+    /// Bits of one lane.
+    pub fn lane_bits(self) -> u32 {
+        self.scalar.bits()
+    }
+
+    /// Bytes of one lane in memory.
+    pub fn lane_bytes(self) -> u32 {
+        self.lane_bits().div_ceil(8).next_power_of_two()
+    }
+
+    /// The same lanes, each an `i1`: the type of a mask or a comparison.
+    #[must_use]
+    pub const fn as_mask(self) -> Type {
+        self.with_scalar(Type::I1)
+    }
+
+    /// The same lanes, each an integer of the same width.
+    #[must_use]
+    pub fn as_int(self) -> Type {
+        self.with_scalar(Type::int(self.lane_bits() as u16))
+    }
+
+    /// The part of an intrinsic's name that stands for this type: `v8f32`, `i64`, `p0`.
+    pub fn mangled(self) -> String {
+        let lane = self.scalar.mangled();
+        if self.lanes == 0 { lane } else { format!("v{}{lane}", self.lanes) }
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let (Some(first), Some(second)) = (self.part(0), self.part(1)) {
+            return write!(f, "{{ {first}, {second} }}");
+        }
+        match self.lanes {
+            0 => write!(f, "{}", self.scalar),
+            lanes => write!(f, "<{lanes} x {}>", self.scalar),
+        }
+    }
+}
+
+impl fmt::Debug for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
