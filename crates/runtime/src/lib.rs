@@ -6,5 +6,7 @@
 pub mod cache;
 mod error;
 pub mod knobs;
+pub mod specialize;
+mod trace;
 
 pub use error::{CompilationFailure, CompilationKind, RuntimeError};

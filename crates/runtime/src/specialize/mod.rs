@@ -1,0 +1,26 @@
+//! From arguments to what a kernel is compiled for.
+//!
+//! A launch looks at each argument once. The rules of the language ([`ParamRules`]) turn it into a few words of a
+//! [`LaunchKey`] and, where it is passed at run time, into an 8-byte slot. The key is all that a compile sees of the
+//! arguments: [`decode`] makes the front end's [`frontend::ArgSpec`]s from it, so equal keys cannot mean different kernels.
+//!
+//! The rules, which are the reference's:
+//! - an integer equal to 1 becomes a constexpr; other integers are `i32`, `i64` or `u64` by their value, and are known to be
+//!   divisible by 16 where they are;
+//! - a bool is `u1`, a float `fp32`, `None` a constexpr;
+//! - a pointer is known to be aligned where its address is divisible by 16;
+//! - `do_not_specialize` turns off both the 1 and the 16, `do_not_specialize_on_alignment` the 16 alone;
+//! - an annotation that names a type fixes the type, and there is no 1.
+//!
+//! Left out: what a Python object is. The caller says whether it is an integer, a float or a pointer.
+
+mod key;
+mod rules;
+mod slot;
+
+pub use key::{LaunchKey, decode};
+pub use rules::{Argument, ParamRules};
+pub use slot::{float_slot, int_slot};
+
+#[cfg(test)]
+mod tests;

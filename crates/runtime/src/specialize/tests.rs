@@ -1,0 +1,134 @@
+//! The rules against the reference's table.
+
+use super::{Argument, LaunchKey, ParamRules, decode};
+use frontend::{ArgSpec, DType, Pointer, PyValue, Scalar};
+
+fn apply(rules: ParamRules, argument: Argument) -> (ArgSpec, Option<u64>) {
+    let mut key = LaunchKey::new();
+    let slot = rules.apply(argument, &mut key).expect("fits");
+    let mut args = decode(key.words(), &|_| PyValue::None);
+    assert_eq!(args.len(), 1);
+    (args.remove(0), slot)
+}
+
+fn runtime(dtype: DType, divisible_by_16: bool) -> ArgSpec {
+    ArgSpec::Runtime { ty: Scalar::Number(dtype), divisible_by_16 }
+}
+
+#[test]
+fn integers() {
+    let rules = ParamRules::default();
+    let cases = [
+        (1, ArgSpec::Constexpr(PyValue::Int(1))),
+        (0, runtime(DType::Int32, true)),
+        (-16, runtime(DType::Int32, true)),
+        (17, runtime(DType::Int32, false)),
+        (i64::from(i32::MAX), runtime(DType::Int32, false)),
+        (i64::from(i32::MIN), runtime(DType::Int32, true)),
+        (i64::from(i32::MAX) + 1, runtime(DType::Int64, true)),
+        (i64::from(i32::MIN) - 1, runtime(DType::Int64, false)),
+        (i64::MAX, runtime(DType::Int64, false)),
+    ];
+    for (value, spec) in cases {
+        let (got, slot) = apply(rules, Argument::Int(value));
+        assert_eq!(got, spec, "{value}");
+        assert_eq!(slot.is_none(), value == 1);
+        assert!(slot.is_none_or(|slot| slot == value.cast_unsigned()));
+    }
+    assert_eq!(apply(rules, Argument::BigInt(1 << 63)), (runtime(DType::UInt64, true), Some(1 << 63)));
+}
+
+#[test]
+fn what_is_not_to_be_specialised() {
+    let none = ParamRules { specialize: false, ..ParamRules::default() };
+    assert_eq!(apply(none, Argument::Int(1)), (runtime(DType::Int32, false), Some(1)));
+    assert_eq!(apply(none, Argument::Int(32)), (runtime(DType::Int32, false), Some(32)));
+    let unaligned = ParamRules { align: false, ..ParamRules::default() };
+    assert_eq!(apply(unaligned, Argument::Int(1)), (ArgSpec::Constexpr(PyValue::Int(1)), None));
+    assert_eq!(apply(unaligned, Argument::Int(32)).0, runtime(DType::Int32, false));
+}
+
+#[test]
+fn pointers_floats_bools_and_none() {
+    let rules = ParamRules { constant: true, ..ParamRules::default() };
+    let pointer = |address| apply(rules, Argument::Pointer { dtype: DType::Bf16, address }).0;
+    let ty = Scalar::Pointer(Pointer { pointee: DType::Bf16, constant: true });
+    assert_eq!(pointer(0x1000), ArgSpec::Runtime { ty, divisible_by_16: true });
+    assert_eq!(pointer(0x1008), ArgSpec::Runtime { ty, divisible_by_16: false });
+    assert_eq!(apply(rules, Argument::Float(0.1)), (runtime(DType::Fp32, false), Some(u64::from(0.1f32.to_bits()))));
+    assert_eq!(apply(rules, Argument::Bool(true)), (runtime(DType::Int1, false), Some(1)));
+    assert_eq!(apply(rules, Argument::None), (ArgSpec::Constexpr(PyValue::None), None));
+}
+
+#[test]
+fn an_annotation_fixes_the_type() {
+    let fixed = |ty| ParamRules { fixed: Some(ty), ..ParamRules::default() };
+    let number = |dtype| fixed(Scalar::Number(dtype));
+    assert_eq!(apply(number(DType::Int64), Argument::Int(1)), (runtime(DType::Int64, false), Some(1)));
+    assert_eq!(apply(number(DType::Int8), Argument::Int(-16)), (runtime(DType::Int8, true), Some((-16i64) as u64)));
+    assert_eq!(apply(number(DType::Fp64), Argument::Int(3)), (runtime(DType::Fp64, false), Some(3f64.to_bits())));
+    assert_eq!(apply(number(DType::Fp16), Argument::Float(1.0)), (runtime(DType::Fp16, false), Some(0x3c00)));
+    assert_eq!(apply(number(DType::Bf16), Argument::Float(1.0)).1, Some(0x3f80));
+    let pointer = Scalar::Pointer(Pointer { pointee: DType::Fp32, constant: false });
+    assert_eq!(apply(fixed(pointer), Argument::None).1, Some(0));
+    let refuse = |rules: ParamRules, argument| {
+        rules.apply(argument, &mut LaunchKey::new()).expect_err("does not fit").to_string()
+    };
+    assert!(refuse(number(DType::Int8), Argument::Int(128)).contains("-128 to 127"));
+    assert!(refuse(number(DType::UInt32), Argument::Int(-1)).contains("out of range"));
+    assert!(refuse(number(DType::Int32), Argument::Float(1.5)).contains("annotated as i32"));
+    assert!(refuse(fixed(pointer), Argument::Float(1.5)).contains("*fp32"));
+    assert!(refuse(number(DType::Int32), Argument::Pointer { dtype: DType::Fp32, address: 0 }).contains("an array"));
+}
+
+#[test]
+fn a_key_holds_nested_tuples_and_stops_at_the_options() {
+    let mut key = LaunchKey::new();
+    key.tuple(2, Some(3));
+    key.runtime(Scalar::Number(DType::Fp32), false);
+    key.const_tuple(2, None);
+    key.int(-5);
+    key.object(8);
+    key.dtype(Scalar::Number(DType::Fp8E5));
+    key.float(-0.0);
+    key.bool(true);
+    key.option(1, 4);
+    let object = |number| match number {
+        3 => PyValue::tuple(vec![PyValue::str("x"), PyValue::str("y")]),
+        other => PyValue::Int(i128::from(other)),
+    };
+    let args = decode(key.words(), &object);
+    let inner = PyValue::tuple(vec![PyValue::Int(-5), PyValue::Int(8)]);
+    assert_eq!(args.len(), 4);
+    assert_eq!(
+        args[0],
+        ArgSpec::Tuple {
+            items: vec![runtime(DType::Fp32, false), ArgSpec::Constexpr(inner)],
+            fields: Some(vec!["x".into(), "y".into()])
+        }
+    );
+    assert_eq!(args[1], ArgSpec::Constexpr(PyValue::dtype(DType::Fp8E5)));
+    let ArgSpec::Constexpr(PyValue::Float(zero)) = args[2] else { panic!("not a float") };
+    assert!(zero.is_sign_negative());
+    assert_eq!(args[3], ArgSpec::Constexpr(PyValue::Bool(true)));
+}
+
+#[test]
+fn values_that_python_calls_equal_are_different_keys() {
+    let key = |write: &dyn Fn(&mut LaunchKey)| {
+        let mut key = LaunchKey::new();
+        write(&mut key);
+        key
+    };
+    let keys = [
+        key(&|key| key.int(1)),
+        key(&|key| key.bool(true)),
+        key(&|key| key.float(1.0)),
+        key(&|key| key.none()),
+        key(&|key| key.float(0.0)),
+        key(&|key| key.float(-0.0)),
+    ];
+    for (index, one) in keys.iter().enumerate() {
+        assert!(keys.iter().skip(index + 1).all(|other| other != one));
+    }
+}
