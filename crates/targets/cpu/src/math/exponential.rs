@@ -1,0 +1,260 @@
+//! The exponential and what follows from it: `exp`, `exp2`, `tanh`.
+//!
+//! `exp(x) = 2^n * exp(r)` with `n = round(x / ln 2)`, found by adding a large constant so that `n`
+//! also appears in the low bits of the sum; no rounding instruction and no conversion is needed.
+//! The scale is applied in two factors, so that subnormal results round once and overflow is
+//! an infinity. Coefficients are minimax fits on the reduced interval.
+
+use super::Elem;
+use super::text::{TextBuilder, Value};
+
+/// `(exp(r) - 1 - r) / r^2` on |r| <= ln(2)/2.
+const EXP_F32: [f64; 5] =
+    [0.00138387072365731, 0.008369212038815022, 0.04166810214519501, 0.16666516661643982, 0.4999999403953552];
+const EXP_F64: [f64; 10] = [
+    2.5061748140888117e-08,
+    2.763189419136261e-07,
+    2.7557413538596602e-06,
+    2.480148868099809e-05,
+    0.00019841269674295838,
+    0.0013888888947676827,
+    0.008333333333429461,
+    0.041666666666515716,
+    0.16666666666666494,
+    0.5000000000000012,
+];
+
+/// `(2^r - 1) / r` on |r| <= 1/2.
+const EXP2_F32: [f64; 6] = [
+    0.00013127367128618062,
+    0.0013390274252742529,
+    0.009626282379031181,
+    0.05550362542271614,
+    0.2402258664369583,
+    0.6931471824645996,
+];
+const EXP2_F64: [f64; 11] = [
+    4.5173423057869827e-10,
+    7.0755587435311274e-09,
+    1.0177665326258295e-07,
+    1.3215424729256601e-06,
+    1.5252734723964729e-05,
+    0.00015403530478538905,
+    0.001333355814557508,
+    0.00961812910757719,
+    0.05550410866482456,
+    0.24022650695910172,
+    0.6931471805599453,
+];
+
+/// `(tanh(x) / x - 1) / x^2` as a polynomial in `x^2`, for |x| <= 0.625.
+const TANH_F32: [f64; 5] = [
+    -0.005713844206184149,
+    0.020647931843996048,
+    -0.05374275520443916,
+    0.1333148330450058,
+    -0.3333328366279602,
+];
+const TANH_F64: [f64; 12] = [
+    6.052154187752296e-06,
+    -3.0211220494455572e-05,
+    9.158441320518052e-05,
+    -0.00023702791031084301,
+    0.0005894581867020519,
+    -0.0014557276155533947,
+    0.003592114290817432,
+    -0.008863234346095764,
+    0.02186948847117355,
+    -0.053968253966165794,
+    0.13333333333329983,
+    -0.33333333333333315,
+];
+
+/// The facts about one float format that the scaling needs.
+pub(super) struct Format {
+    /// Adding it rounds to an integer and leaves that integer in the low bits.
+    pub(super) magic: f64,
+    /// The bits of `magic`.
+    pub(super) magic_bits: i64,
+    /// The exponent bias.
+    pub(super) bias: i64,
+    /// The number of stored mantissa bits.
+    pub(super) mantissa: i64,
+    /// ln 2 in two parts; products of the first with an exponent are exact.
+    pub(super) ln2: (f64, f64),
+    /// Beyond these the result is an infinity or zero.
+    pub(super) exp_range: (f64, f64),
+    /// The same for `exp2`.
+    pub(super) exp2_range: (f64, f64),
+}
+
+const F32_FORMAT: Format = Format {
+    magic: 12_582_912.0,
+    magic_bits: 0x4B40_0000,
+    bias: 127,
+    mantissa: 23,
+    ln2: (0.693_359_375, -2.121_944_400_546_905_8e-4),
+    exp_range: (-104.0, 89.0),
+    exp2_range: (-151.0, 128.0),
+};
+
+const F64_FORMAT: Format = Format {
+    magic: 6_755_399_441_055_744.0,
+    magic_bits: 0x4338_0000_0000_0000,
+    bias: 1023,
+    mantissa: 52,
+    ln2: (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10),
+    exp_range: (-746.0, 710.0),
+    exp2_range: (-1076.0, 1024.0),
+};
+
+/// The facts of the function's element type.
+pub(super) fn format(b: &TextBuilder) -> &'static Format {
+    match b.elem() {
+        Elem::F32 => &F32_FORMAT,
+        Elem::F64 => &F64_FORMAT,
+    }
+}
+
+/// `n = round(x)`: as a float, and the sum that carries it in its low bits.
+pub(super) struct Rounded {
+    pub(super) float: Value,
+    pub(super) carrier: Value,
+}
+
+/// Rounds `x * factor` to the nearest integer; the magnitude must stay below 2^21 (F32) or 2^50 (F64).
+pub(super) fn round_product(b: &mut TextBuilder, x: Value, factor: f64) -> Rounded {
+    let magic = b.float(format(b).magic);
+    let carrier = if factor == 1.0 {
+        b.fadd(x, magic)
+    } else {
+        let factor = b.float(factor);
+        b.mul_add(x, factor, magic)
+    };
+    Rounded { float: b.fsub(carrier, magic), carrier }
+}
+
+/// `p * 2^n` for `p` near one, rounding once; `n` may leave the exponent range by a factor of two.
+pub(super) fn scale(b: &mut TextBuilder, p: Value, n: &Rounded) -> Value {
+    if let Some(scaled) = scale_native(b, p, n.float) {
+        return scaled;
+    }
+    let facts = format(b);
+    let bits = b.to_bits(n.carrier);
+    let offset = b.int(facts.magic_bits - 2 * facts.bias);
+    let sum = b.isub(bits, offset);
+    let first = b.lshr(sum, 1);
+    let second = b.isub(sum, first);
+    let first = b.shl(first, facts.mantissa);
+    let second = b.shl(second, facts.mantissa);
+    let first = b.from_bits(first);
+    let second = b.from_bits(second);
+    let p = b.fmul(p, first);
+    b.fmul(p, second)
+}
+
+/// The AVX-512 instruction that scales by a power of two, where a vector is exactly one register.
+fn scale_native(b: &mut TextBuilder, p: Value, n: Value) -> Option<Value> {
+    if !b.config().avx512 {
+        return None;
+    }
+    let (letter, bytes) = match b.elem() {
+        Elem::F32 => ("ps", 4),
+        Elem::F64 => ("pd", 8),
+    };
+    let bits = b.lanes() * bytes * 8;
+    let (mask, rounding) = match (bits, b.lanes()) {
+        (512, 16) => ("i16 -1", ", i32 4"),
+        (512, _) => ("i8 -1", ", i32 4"),
+        (128 | 256, _) => ("i8 -1", ""),
+        _ => return None,
+    };
+    let ty = b.type_of(b.float_kind());
+    let symbol = format!("llvm.x86.avx512.mask.scalef.{letter}.{bits}");
+    let mask_type = mask.trim_end_matches(" -1");
+    let rounding_type = if rounding.is_empty() { "" } else { ", i32" };
+    b.declare(&symbol, format!("declare {ty} @{symbol}({ty}, {ty}, {ty}, {mask_type}{rounding_type})\n"));
+    let (p_text, n_text) = (b.typed(p), b.typed(n));
+    Some(b.push(
+        p.kind(),
+        &format!("call {ty} @{symbol}({p_text}, {n_text}, {ty} zeroinitializer, {mask}{rounding})"),
+    ))
+}
+
+/// `exp(r) - 1` for a reduced argument.
+pub(super) fn expm1_reduced(b: &mut TextBuilder, r: Value) -> Value {
+    let tail = match b.elem() {
+        Elem::F32 => b.polynomial(r, &EXP_F32),
+        Elem::F64 => b.polynomial(r, &EXP_F64),
+    };
+    let square = b.fmul(r, r);
+    b.mul_add(tail, square, r)
+}
+
+/// The reduced argument `x - n ln 2`.
+pub(super) fn reduce_ln2(b: &mut TextBuilder, x: Value, n: Value) -> Value {
+    let (high, low) = format(b).ln2;
+    let (high, low) = (b.float(high), b.float(low));
+    let r = b.neg_mul_add(high, n, x);
+    b.neg_mul_add(low, n, r)
+}
+
+/// `exp(x)`.
+pub(super) fn exp(b: &mut TextBuilder, x: &[Value]) -> Value {
+    exp_of(b, x[0])
+}
+
+/// `exp` of any value of the function.
+pub(super) fn exp_of(b: &mut TextBuilder, x: Value) -> Value {
+    let (low, high) = format(b).exp_range;
+    let x = b.at_most(x, high);
+    let x = b.at_least(x, low);
+    let n = round_product(b, x, std::f64::consts::LOG2_E);
+    let r = reduce_ln2(b, x, n.float);
+    let p = expm1_reduced(b, r);
+    let one = b.float(1.0);
+    let p = b.fadd(p, one);
+    scale(b, p, &n)
+}
+
+/// `2^x`.
+pub(super) fn exp2(b: &mut TextBuilder, x: &[Value]) -> Value {
+    let (low, high) = format(b).exp2_range;
+    let x = b.at_most(x[0], high);
+    let x = b.at_least(x, low);
+    let n = round_product(b, x, 1.0);
+    let r = b.fsub(x, n.float);
+    let slope = match b.elem() {
+        Elem::F32 => b.polynomial(r, &EXP2_F32),
+        Elem::F64 => b.polynomial(r, &EXP2_F64),
+    };
+    let one = b.float(1.0);
+    let p = b.mul_add(slope, r, one);
+    scale(b, p, &n)
+}
+
+/// `tanh(x)`: an odd polynomial below 0.625, else `1 - 2 / (exp(2 |x|) + 1)`.
+pub(super) fn tanh(b: &mut TextBuilder, x: &[Value]) -> Value {
+    let sign = b.sign_bit(x[0]);
+    let x = b.fabs(x[0]);
+    let (one, two) = (b.float(1.0), b.float(2.0));
+
+    let square = b.fmul(x, x);
+    let tail = match b.elem() {
+        Elem::F32 => b.polynomial(square, &TANH_F32),
+        Elem::F64 => b.polynomial(square, &TANH_F64),
+    };
+    let tail = b.fmul(tail, square);
+    let small = b.mul_add(tail, x, x);
+
+    let doubled = b.fadd(x, x);
+    let power = exp_of(b, doubled);
+    let power = b.fadd(power, one);
+    let rest = b.fdiv(two, power);
+    let large = b.fsub(one, rest);
+
+    let limit = b.float(0.625);
+    let is_small = b.fcmp("olt", x, limit);
+    let result = b.select(is_small, small, large);
+    b.flip_sign(result, sign)
+}

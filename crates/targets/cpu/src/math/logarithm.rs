@@ -1,0 +1,199 @@
+//! Logarithms: `log`, `log2`.
+//!
+//! `x = 2^e * m` with `m` in `[sqrt(1/2), sqrt(2))`, found by integer arithmetic on the bits; subnormal
+//! arguments are scaled up first. `log2` keeps the leading part of `log(m)` in few bits, so that its
+//! product with `1 / ln 2` is exact and the sum with `e` loses nothing.
+
+use super::Elem;
+use super::text::{TextBuilder, Value};
+
+/// `(log(1 + f) - f + f^2 / 2) / f^3`.
+const LOG_F32: [f64; 9] = [
+    0.05249114707112312,
+    -0.10866870731115341,
+    0.12123573571443558,
+    -0.12559565901756287,
+    0.14208868145942688,
+    -0.1665874719619751,
+    0.20002232491970062,
+    -0.25000178813934326,
+    0.3333331346511841,
+];
+
+/// `(log((1 + s) / (1 - s)) / s - 2) / s^2` as a polynomial in `s^2`.
+const LOG_F64: [f64; 7] = [
+    0.1479827460509744,
+    0.15313830849226065,
+    0.18183572394963782,
+    0.22222198428439766,
+    0.28571428743689525,
+    0.39999999999409347,
+    0.6666666666666735,
+];
+
+struct Format {
+    smallest_normal: f64,
+    /// The power of two that lifts subnormals, and its exponent.
+    lift: (f64, f64),
+    /// The bits of sqrt(1/2) and of one.
+    half_root_bits: i64,
+    one_bits: i64,
+    mantissa: i64,
+    /// Or-ing an exponent field into these bits gives `float_base + field`.
+    float_bits: i64,
+    float_base: f64,
+    ln2: (f64, f64),
+    inverse_ln2: (f64, f64),
+    /// Keeps the leading half of the mantissa.
+    head_mask: i64,
+}
+
+const F32_FORMAT: Format = Format {
+    smallest_normal: 1.175_494_350_822_287_5e-38,
+    lift: (8_388_608.0, 23.0),
+    half_root_bits: 0x3F35_04F3,
+    one_bits: 0x3F80_0000,
+    mantissa: 23,
+    float_bits: 0x4B00_0000,
+    float_base: 8_388_608.0 + 127.0,
+    ln2: (0.693_359_375, -2.121_944_400_546_905_8e-4),
+    inverse_ln2: (1.442_871_093_75, -1.760_528_539_7e-4),
+    head_mask: !0xFFF,
+};
+
+const F64_FORMAT: Format = Format {
+    smallest_normal: f64::MIN_POSITIVE,
+    lift: (4_503_599_627_370_496.0, 52.0),
+    half_root_bits: 0x3FE6_A09E_667F_3BCD,
+    one_bits: 0x3FF0_0000_0000_0000,
+    mantissa: 52,
+    float_bits: 0x4330_0000_0000_0000,
+    float_base: 4_503_599_627_370_496.0 + 1023.0,
+    ln2: (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10),
+    inverse_ln2: (1.442_695_040_721_446_3, 1.675_171_316_488_651_2e-10),
+    head_mask: !0xFFFF_FFFF,
+};
+
+fn format(b: &TextBuilder) -> &'static Format {
+    match b.elem() {
+        Elem::F32 => &F32_FORMAT,
+        Elem::F64 => &F64_FORMAT,
+    }
+}
+
+/// `x = 2^exponent * (1 + fraction)`.
+struct Split {
+    exponent: Value,
+    fraction: Value,
+}
+
+fn split(b: &mut TextBuilder, x: Value) -> Split {
+    let facts = format(b);
+    let limit = b.float(facts.smallest_normal);
+    let tiny = b.fcmp("olt", x, limit);
+    let lift = b.float(facts.lift.0);
+    let lifted = b.fmul(x, lift);
+    let x = b.select(tiny, lifted, x);
+    let base = b.float(facts.float_base);
+    let lifted_base = b.float(facts.float_base + facts.lift.1);
+    let base = b.select(tiny, lifted_base, base);
+
+    let bits = b.to_bits(x);
+    let shift = b.int(facts.one_bits - facts.half_root_bits);
+    let bits = b.iadd(bits, shift);
+    let field = b.lshr(bits, facts.mantissa);
+    let float_bits = b.int(facts.float_bits);
+    let field = b.ior(field, float_bits);
+    let field = b.from_bits(field);
+    let exponent = b.fsub(field, base);
+    let mask = b.int((1 << facts.mantissa) - 1);
+    let mantissa = b.iand(bits, mask);
+    let root = b.int(facts.half_root_bits);
+    let mantissa = b.iadd(mantissa, root);
+    let mantissa = b.from_bits(mantissa);
+    let one = b.float(1.0);
+    Split { exponent, fraction: b.fsub(mantissa, one) }
+}
+
+/// `log(1 + f) = f - half_square + tail`.
+struct Series {
+    half_square: Value,
+    tail: Value,
+}
+
+fn series(b: &mut TextBuilder, f: Value) -> Series {
+    let half = b.float(0.5);
+    match b.elem() {
+        Elem::F32 => {
+            let square = b.fmul(f, f);
+            let polynomial = b.polynomial(f, &LOG_F32);
+            let cube = b.fmul(square, f);
+            Series { half_square: b.fmul(square, half), tail: b.fmul(cube, polynomial) }
+        }
+        Elem::F64 => {
+            let two = b.float(2.0);
+            let sum = b.fadd(f, two);
+            let s = b.fdiv(f, sum);
+            let z = b.fmul(s, s);
+            let polynomial = b.polynomial(z, &LOG_F64);
+            let square = b.fmul(f, f);
+            let half_square = b.fmul(square, half);
+            let inner = b.mul_add(z, polynomial, half_square);
+            Series { half_square, tail: b.fmul(s, inner) }
+        }
+    }
+}
+
+/// Infinities and NaN stay, zero gives minus infinity, less than zero gives NaN.
+fn special_cases(b: &mut TextBuilder, x: Value, result: Value) -> Value {
+    let infinity = b.float(f64::INFINITY);
+    let finite = b.fcmp("olt", x, infinity);
+    let result = b.select(finite, result, x);
+    let zero = b.float(0.0);
+    let nan = b.float(f64::NAN);
+    let negative = b.fcmp("olt", x, zero);
+    let result = b.select(negative, nan, result);
+    let minus_infinity = b.float(f64::NEG_INFINITY);
+    let is_zero = b.fcmp("oeq", x, zero);
+    b.select(is_zero, minus_infinity, result)
+}
+
+/// `log(x)`.
+pub(super) fn log(b: &mut TextBuilder, x: &[Value]) -> Value {
+    let Split { exponent, fraction } = split(b, x[0]);
+    let Series { half_square, tail } = series(b, fraction);
+    let (high, low) = format(b).ln2;
+    let (high, low) = (b.float(high), b.float(low));
+    let tail = b.mul_add(exponent, low, tail);
+    let tail = b.fsub(tail, half_square);
+    let sum = b.fadd(fraction, tail);
+    let result = b.mul_add(exponent, high, sum);
+    special_cases(b, x[0], result)
+}
+
+/// `log2(x)`.
+pub(super) fn log2(b: &mut TextBuilder, x: &[Value]) -> Value {
+    let Split { exponent, fraction } = split(b, x[0]);
+    let Series { half_square, tail } = series(b, fraction);
+    let head = b.fsub(fraction, half_square);
+    let bits = b.to_bits(head);
+    let mask = b.int(format(b).head_mask);
+    let bits = b.iand(bits, mask);
+    let head = b.from_bits(bits);
+    let rest = b.fsub(fraction, head);
+    let rest = b.fsub(rest, half_square);
+    let rest = b.fadd(rest, tail);
+
+    let (high, low) = format(b).inverse_ln2;
+    let (high, low) = (b.float(high), b.float(low));
+    let product = b.fmul(head, high);
+    let sum = b.fadd(rest, head);
+    let small = b.fmul(sum, low);
+    let small = b.mul_add(rest, high, small);
+    let total = b.fadd(exponent, product);
+    let lost = b.fsub(exponent, total);
+    let lost = b.fadd(lost, product);
+    let small = b.fadd(small, lost);
+    let result = b.fadd(small, total);
+    special_cases(b, x[0], result)
+}

@@ -1,0 +1,117 @@
+//! Sine and cosine: reduction by quarter turns, two short polynomials, a selection by quadrant.
+
+use super::Elem;
+use super::reduction::{Reduced, reduce};
+use super::text::{TextBuilder, Value};
+
+/// `(sin(r) / r - 1) / r^2` as a polynomial in `r^2`.
+const SIN_F32: [f64; 3] = [-0.00019518600311130285, 0.008332191035151482, -0.16666655242443085];
+const SIN_F64: [f64; 6] = [
+    1.5896805097836107e-10,
+    -2.5050758630155395e-08,
+    2.7557313698155842e-06,
+    -0.00019841269829837686,
+    0.008333333333322474,
+    -0.16666666666666632,
+];
+
+/// `(cos(r) - 1 + r^2 / 2) / r^4` as a polynomial in `r^2`.
+const COS_F32: [f64; 3] = [2.443065750412643e-05, -0.00138873013202101, 0.04166664555668831];
+const COS_F64: [f64; 6] = [
+    -1.1359875299635248e-11,
+    2.087572830458275e-09,
+    -2.7557314395204464e-07,
+    2.4801587289656853e-05,
+    -0.001388888888887446,
+    0.0416666666666666,
+];
+
+/// Sine and cosine of a reduced angle.
+pub(super) struct Kernels {
+    pub(super) sin: Value,
+    pub(super) cos: Value,
+}
+
+/// Both polynomials on the reduced angle.
+pub(super) fn kernels(b: &mut TextBuilder, angle: &Reduced) -> Kernels {
+    let r = angle.high;
+    let z = b.fmul(r, r);
+    let (one, half) = (b.float(1.0), b.float(0.5));
+    let Some(low) = angle.low else {
+        let tail = b.polynomial(z, &SIN_F32);
+        let cube = b.fmul(z, r);
+        let sin = b.mul_add(tail, cube, r);
+        let tail = b.polynomial(z, &COS_F32);
+        let square = b.fmul(z, z);
+        let rest = b.neg_mul_add(half, z, one);
+        return Kernels { sin, cos: b.mul_add(tail, square, rest) };
+    };
+
+    // sin(r + low) = r + (r^3 * tail + low * (1 - z / 2)); the leading coefficient of the tail is kept apart
+    // so that the small terms meet first.
+    let cube = b.fmul(z, r);
+    let tail = b.polynomial(z, &SIN_F64[..5]);
+    let inner = b.fmul(cube, tail);
+    let half_low = b.fmul(half, low);
+    let inner = b.fsub(half_low, inner);
+    let inner = b.fmul(z, inner);
+    let inner = b.fsub(inner, low);
+    let lead = b.float(SIN_F64[5]);
+    let inner = b.neg_mul_add(lead, cube, inner);
+    let sin = b.fsub(r, inner);
+
+    let half_square = b.fmul(half, z);
+    let rest = b.fsub(one, half_square);
+    let lost = b.fsub(one, rest);
+    let lost = b.fsub(lost, half_square);
+    let tail = b.polynomial(z, &COS_F64);
+    let square = b.fmul(z, z);
+    let tail = b.fmul(tail, square);
+    let tail = b.neg_mul_add(r, low, tail);
+    let tail = b.fadd(tail, lost);
+    Kernels { sin, cos: b.fadd(rest, tail) }
+}
+
+/// Moves bit `bit` of an integer to the sign position, clearing all others.
+fn bit_to_sign(b: &mut TextBuilder, value: Value, bit: i64) -> Value {
+    let top = if b.elem() == Elem::F32 { 31 } else { 63 };
+    let shifted = b.shl(value, top - bit);
+    if bit == 0 {
+        return shifted;
+    }
+    let mask = b.int(if top == 31 { i64::from(i32::MIN) } else { i64::MIN });
+    b.iand(shifted, mask)
+}
+
+/// Whether the quadrant is odd.
+pub(super) fn odd(b: &mut TextBuilder, quadrant: Value) -> Value {
+    let one = b.int(1);
+    let low = b.iand(quadrant, one);
+    b.icmp("eq", low, one)
+}
+
+/// `sin(x)`.
+pub(super) fn sin(b: &mut TextBuilder, x: &[Value]) -> Value {
+    let sign = b.sign_bit(x[0]);
+    let x = b.fabs(x[0]);
+    let angle = reduce(b, x);
+    let Kernels { sin, cos } = kernels(b, &angle);
+    let swap = odd(b, angle.quadrant);
+    let result = b.select(swap, cos, sin);
+    let flip = bit_to_sign(b, angle.quadrant, 1);
+    let flip = b.ixor(flip, sign);
+    b.flip_sign(result, flip)
+}
+
+/// `cos(x)`.
+pub(super) fn cos(b: &mut TextBuilder, x: &[Value]) -> Value {
+    let x = b.fabs(x[0]);
+    let angle = reduce(b, x);
+    let Kernels { sin, cos } = kernels(b, &angle);
+    let swap = odd(b, angle.quadrant);
+    let result = b.select(swap, sin, cos);
+    let one = b.int(1);
+    let next = b.iadd(angle.quadrant, one);
+    let flip = bit_to_sign(b, next, 1);
+    b.flip_sign(result, flip)
+}
