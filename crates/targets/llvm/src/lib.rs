@@ -1,1 +1,125 @@
 //! Finds a shared LLVM at run time and drives it with text through its C interface.
+//!
+//! Nothing is linked: about 30 functions of LLVM's C interface are looked up in a library of version 17 to 22
+//! ([`search`] says where), once per process ([`Llvm::load`]). Text goes in, an object, assembly or optimised text comes
+//! out ([`Llvm::compile`]). One target machine per thread and [`TargetSpec`] is kept.
+//!
+//! LLVM stops the process on some wrong input. Processor names it does not know are refused first, and what remains
+//! (code that it cannot select) costs a helper thread and gives an error ([`Llvm::compile`]). Left out: building LLVM's own data structures, linking, and running code.
+
+mod api;
+mod compile;
+mod cpus;
+mod error;
+mod helper;
+mod machine;
+pub mod search;
+
+pub use compile::{Compiled, Output};
+pub use error::LlvmError;
+pub use machine::TargetSpec;
+
+use api::Api;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// A loaded LLVM.
+pub struct Llvm {
+    api: Api,
+    path: PathBuf,
+    version: Version,
+}
+
+/// A version of LLVM.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Version {
+    /// The major version, 17 to 22.
+    pub major: u32,
+    /// The minor version.
+    pub minor: u32,
+    /// The patch level.
+    pub patch: u32,
+}
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
+    }
+}
+
+impl std::fmt::Debug for Llvm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "LLVM {} at {}", self.version, self.path.display())
+    }
+}
+
+/// The versions that were tried.
+pub const SUPPORTED: std::ops::RangeInclusive<u32> = 17..=22;
+
+impl Llvm {
+    /// The LLVM of this process, searched for and loaded at the first call.
+    ///
+    /// # Errors
+    /// What was searched, why nothing fitted, and how to get one.
+    pub fn load() -> Result<&'static Llvm, LlvmError> {
+        static LOADED: OnceLock<Result<Llvm, LlvmError>> = OnceLock::new();
+        LOADED.get_or_init(load_first).as_ref().map_err(Clone::clone)
+    }
+
+    /// Its version.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The file it was loaded from.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// LLVM's name of this machine's processor.
+    pub fn host_cpu(&self) -> String {
+        self.api.owned_string(self.api.host_cpu_name())
+    }
+
+    /// LLVM's list of this machine's features: `+avx2,-avx512f,…`.
+    pub fn host_features(&self) -> String {
+        self.api.owned_string(self.api.host_cpu_features())
+    }
+
+    /// The triple of this machine.
+    pub fn host_triple(&self) -> String {
+        self.api.owned_string(self.api.default_triple())
+    }
+
+    /// Whether this LLVM can make code for the architecture of a triple.
+    pub fn has_target(&self, triple: &str) -> bool {
+        machine::find_target(&self.api, triple).is_ok()
+    }
+
+    pub(crate) fn api(&self) -> &Api {
+        &self.api
+    }
+}
+
+/// Tries the candidates in order; the first that loads and has a version that fits wins.
+fn load_first() -> Result<Llvm, LlvmError> {
+    let mut tried = Vec::new();
+    for candidate in search::candidates(&search::Environment::of_process()) {
+        match open(&candidate) {
+            Ok(llvm) => return Ok(llvm),
+            Err(reason) => tried.push((candidate, reason)),
+        }
+    }
+    Err(LlvmError::missing(&tried))
+}
+
+/// Loads one file.
+fn open(path: &Path) -> Result<Llvm, String> {
+    let api = Api::open(path)?;
+    let version = api.version();
+    if !SUPPORTED.contains(&version.major) {
+        return Err(format!("it is LLVM {version}; {} to {} fit", SUPPORTED.start(), SUPPORTED.end()));
+    }
+    api.initialize();
+    Ok(Llvm { api, path: path.into(), version })
+}

@@ -1,0 +1,91 @@
+//! Target machines: what code is made for. One is kept per thread and specification.
+
+use crate::api::{Api, LMachine, LTarget};
+use crate::{Llvm, LlvmError, cpus};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::ffi::CString;
+use std::rc::Rc;
+
+/// What code is made for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct TargetSpec {
+    /// LLVM's triple: `x86_64-unknown-linux-gnu`.
+    pub triple: String,
+    /// LLVM's name of the processor: `znver3`.
+    pub cpu: String,
+    /// Features on and off: `+avx2,-avx512f`.
+    pub features: String,
+}
+
+/// A target machine of one thread.
+pub(crate) struct Machine {
+    api: &'static Api,
+    pub(crate) handle: *mut LMachine,
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        // SAFETY: the handle is ours and used no more.
+        unsafe { (self.api.machine_dispose)(self.handle) };
+    }
+}
+
+/// LLVM's codes: `O2`, position-independent code, the small code model.
+const LEVEL_DEFAULT: i32 = 2;
+const RELOCATION_PIC: i32 = 2;
+const CODE_MODEL_SMALL: i32 = 3;
+
+thread_local! {
+    static MACHINES: RefCell<FxHashMap<TargetSpec, Rc<Machine>>> = RefCell::default();
+}
+
+/// The machine of this thread for a specification.
+pub(crate) fn machine(llvm: &'static Llvm, spec: &TargetSpec) -> Result<Rc<Machine>, LlvmError> {
+    MACHINES.with_borrow_mut(|machines| {
+        if let Some(machine) = machines.get(spec) {
+            return Ok(machine.clone());
+        }
+        let machine = Rc::new(create(llvm, spec)?);
+        machines.insert(spec.clone(), machine.clone());
+        Ok(machine)
+    })
+}
+
+fn create(llvm: &'static Llvm, spec: &TargetSpec) -> Result<Machine, LlvmError> {
+    cpus::check(spec, llvm.version().major, || (llvm.host_triple(), llvm.host_cpu()))?;
+    let api = llvm.api();
+    let target = find_target(api, &spec.triple)?;
+    let [triple, cpu, features] = [&spec.triple, &spec.cpu, &spec.features].map(|text| c_string(text));
+    // SAFETY: the strings outlive the call; the target is a static of LLVM.
+    let handle = unsafe {
+        (api.machine_create)(
+            target,
+            triple?.as_ptr(),
+            cpu?.as_ptr(),
+            features?.as_ptr(),
+            LEVEL_DEFAULT,
+            RELOCATION_PIC,
+            CODE_MODEL_SMALL,
+        )
+    };
+    if handle.is_null() {
+        return Err(LlvmError::Target(format!("LLVM has no target machine for `{}`", spec.triple)));
+    }
+    Ok(Machine { api, handle })
+}
+
+/// The back end for a triple.
+pub(crate) fn find_target(api: &Api, triple: &str) -> Result<*mut LTarget, LlvmError> {
+    let triple = c_string(triple)?;
+    let (mut target, mut message) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: valid places to write to.
+    let failed = unsafe { (api.target_from_triple)(triple.as_ptr(), &mut target, &mut message) };
+    let text = api.owned_string(message);
+    if failed != 0 || target.is_null() { Err(LlvmError::Target(text)) } else { Ok(target) }
+}
+
+/// A C string; text with a zero byte is refused.
+pub(crate) fn c_string(text: &str) -> Result<CString, LlvmError> {
+    CString::new(text).map_err(|_| LlvmError::Target(format!("{text:?} has a zero byte in it")))
+}
