@@ -1,1 +1,19 @@
 //! Block-level tensors: op rows, target-independent passes, axis analysis and the reference interpreter.
+//!
+//! Rules that the verifier checks, besides those of each row: every dimension of a block is a power of two and a block
+//! has at most 2^20 elements; elementwise operations take operands of one shape; regions yield the types that their
+//! operation carries.
+
+pub mod ops;
+pub mod types;
+
+/// All rows of block-level code.
+pub fn registry() -> &'static ir::Registry {
+    static REGISTRY: std::sync::OnceLock<ir::Registry> = std::sync::OnceLock::new();
+    REGISTRY.get_or_init(|| ir::Registry::new(&[&ops::DIALECT], &ops::constant::CONSTANT, &ops::func::MODULE))
+}
+
+/// An empty program of block-level code.
+pub fn new_module() -> ir::Module {
+    ir::Module::new(registry())
+}

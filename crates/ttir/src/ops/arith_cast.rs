@@ -1,0 +1,189 @@
+//! Conversions between number types, on scalars and blocks.
+
+use crate::types::{FLOAT_LIKE, INT_LIKE, PTR_LIKE, VALUE_LIKE};
+use ir::scalar::{float_bits, float_value, sign_extend, truncate};
+use ir::{AttrKind, AttrSpec, EnumRow, EvalArgs, Format, Infer, OpRow, Traits, TypeConstraint, one};
+
+type Eval = fn(&EvalArgs<'_>, &[u64]) -> Option<u64>;
+
+const PURE: Traits = Traits::PURE.and(Traits::ELEMENTWISE);
+
+const fn row(
+    name: &'static str,
+    doc: &'static str,
+    operands: &'static [ir::ValueSpec],
+    results: &'static [ir::ValueSpec],
+    eval: Eval,
+) -> OpRow {
+    OpRow {
+        name,
+        doc,
+        operands,
+        results,
+        infer: Infer::Explicit,
+        traits: PURE,
+        format: Format::Text("$in attr-dict : type($in) to type($out)"),
+        verify: Some(super::same_shape),
+        eval: Some(eval),
+        ..OpRow::BASE
+    }
+}
+
+const fn input(constraint: &'static TypeConstraint) -> ir::ValueSpec {
+    one("in", constraint)
+}
+
+const fn output(constraint: &'static TypeConstraint) -> ir::ValueSpec {
+    one("out", constraint)
+}
+
+const INT_TO_INT: (&[ir::ValueSpec], &[ir::ValueSpec]) = (&[input(&INT_LIKE)], &[output(&INT_LIKE)]);
+const INT_TO_FLOAT: (&[ir::ValueSpec], &[ir::ValueSpec]) = (&[input(&INT_LIKE)], &[output(&FLOAT_LIKE)]);
+const FLOAT_TO_INT: (&[ir::ValueSpec], &[ir::ValueSpec]) = (&[input(&FLOAT_LIKE)], &[output(&INT_LIKE)]);
+const FLOAT_TO_FLOAT: (&[ir::ValueSpec], &[ir::ValueSpec]) = (&[input(&FLOAT_LIKE)], &[output(&FLOAT_LIKE)]);
+
+fn int_bits(ty: ir::Type) -> u32 {
+    ty.as_int().unwrap_or(64)
+}
+
+/// Sign extension.
+pub static EXTSI: OpRow = row("arith.extsi", "Sign extension.", INT_TO_INT.0, INT_TO_INT.1, |a, x| {
+    Some(truncate(int_bits(a.result_type), sign_extend(int_bits(a.operand_types[0]), x[0]) as u64))
+});
+/// Zero extension.
+pub static EXTUI: OpRow =
+    row("arith.extui", "Zero extension.", INT_TO_INT.0, INT_TO_INT.1, |_, x| Some(x[0]));
+/// Truncation.
+pub static TRUNCI: OpRow = row("arith.trunci", "Keeps the low bits.", INT_TO_INT.0, INT_TO_INT.1, |a, x| {
+    Some(truncate(int_bits(a.result_type), x[0]))
+});
+/// Signed integer to float.
+pub static SITOFP: OpRow =
+    row("arith.sitofp", "Signed integer to float.", INT_TO_FLOAT.0, INT_TO_FLOAT.1, |a, x| {
+        let value = sign_extend(int_bits(a.operand_types[0]), x[0]);
+        int_to_float(a, value as f64, value as f32)
+    });
+/// Unsigned integer to float.
+pub static UITOFP: OpRow =
+    row("arith.uitofp", "Unsigned integer to float.", INT_TO_FLOAT.0, INT_TO_FLOAT.1, |a, x| {
+        int_to_float(a, x[0] as f64, x[0] as f32)
+    });
+
+/// Rounds once: to binary32 directly where that is the target, else through binary64, which holds what matters for the
+/// narrower formats up to 53 bits.
+fn int_to_float(args: &EvalArgs<'_>, wide: f64, narrow: f32) -> Option<u64> {
+    match args.result_type.as_float()? {
+        ir::FloatKind::F32 => Some(u64::from(narrow.to_bits())),
+        kind => Some(float_bits(kind, wide)),
+    }
+}
+
+/// Float to signed integer.
+pub static FPTOSI: OpRow = row(
+    "arith.fptosi",
+    "Float to signed integer, toward zero. Undefined out of range and for NaN.",
+    FLOAT_TO_INT.0,
+    FLOAT_TO_INT.1,
+    |a, x| {
+        let value = float_value(a.operand_types[0].as_float()?, x[0]).trunc();
+        let bits = int_bits(a.result_type);
+        let limit = 2f64.powi(bits as i32 - 1);
+        let fits = if bits == 1 { (-1.0..=1.0).contains(&value) } else { value >= -limit && value < limit };
+        fits.then(|| truncate(bits, value as i64 as u64))
+    },
+);
+/// Float to unsigned integer.
+pub static FPTOUI: OpRow = row(
+    "arith.fptoui",
+    "Float to unsigned integer, toward zero. Undefined out of range and for NaN.",
+    FLOAT_TO_INT.0,
+    FLOAT_TO_INT.1,
+    |a, x| {
+        let value = float_value(a.operand_types[0].as_float()?, x[0]).trunc();
+        let bits = int_bits(a.result_type);
+        (value >= 0.0 && value < 2f64.powi(bits as i32)).then_some(value as u64)
+    },
+);
+
+fn convert(a: &EvalArgs<'_>, x: &[u64]) -> Option<u64> {
+    Some(float_bits(a.result_type.as_float()?, float_value(a.operand_types[0].as_float()?, x[0])))
+}
+
+/// To a wider float.
+pub static EXTF: OpRow =
+    row("arith.extf", "To a wider float, exactly.", FLOAT_TO_FLOAT.0, FLOAT_TO_FLOAT.1, convert);
+/// To a narrower float.
+pub static TRUNCF: OpRow =
+    row("arith.truncf", "To a narrower float, to nearest even.", FLOAT_TO_FLOAT.0, FLOAT_TO_FLOAT.1, convert);
+/// Same bits.
+pub static BITCAST: OpRow = row(
+    "arith.bitcast",
+    "The same bits as another type.",
+    &[input(&VALUE_LIKE)],
+    &[output(&VALUE_LIKE)],
+    |_, x| Some(x[0]),
+);
+
+/// Same bits, pointers included.
+pub static TT_BITCAST: OpRow = OpRow {
+    format: Format::Text("$in attr-dict : type($in) -> type($out)"),
+    ..row(
+        "tt.bitcast",
+        "The same bits as another type of the same width; between pointer types too.",
+        &[input(&VALUE_LIKE)],
+        &[output(&VALUE_LIKE)],
+        |_, x| Some(x[0]),
+    )
+};
+
+/// How a conversion rounds.
+pub static ROUNDING: EnumRow = EnumRow { name: "rounding", cases: &[("rtz", 0), ("rtne", 1)] };
+
+/// To and from the 8-bit formats, with a rounding mode.
+pub static FP_TO_FP: OpRow = OpRow {
+    attrs: &[AttrSpec::optional("rounding", AttrKind::Enum(&ROUNDING))],
+    format: Format::Text("$in (, rounding = $rounding)? attr-dict : type($in) -> type($out)"),
+    ..row(
+        "tt.fp_to_fp",
+        "Between float formats; a narrowing says how it rounds: `rtne` to nearest even, `rtz` toward zero.",
+        FLOAT_TO_FLOAT.0,
+        FLOAT_TO_FLOAT.1,
+        |a, x| {
+            let rtz = a.attrs[0].as_ref().and_then(|attr| attr.as_enum(&ROUNDING)) == Some(0);
+            if rtz { toward_zero(a, x) } else { convert(a, x) }
+        },
+    )
+};
+
+/// Nearest first, then one encoding back if that went away from zero; encodings of one sign are ordered.
+fn toward_zero(a: &EvalArgs<'_>, x: &[u64]) -> Option<u64> {
+    let kind = a.result_type.as_float()?;
+    let value = float_value(a.operand_types[0].as_float()?, x[0]);
+    let bits = float_bits(kind, value);
+    let rounded = float_value(kind, bits);
+    let away = rounded.abs() > value.abs() || (rounded.is_nan() && value.is_finite());
+    Some(if away { bits - 1 } else { bits })
+}
+
+/// Integer to address.
+pub static INT_TO_PTR: OpRow = OpRow {
+    format: Format::Text("$in attr-dict : type($in) -> type($out)"),
+    ..row(
+        "tt.int_to_ptr",
+        "A 64-bit integer as an address.",
+        &[input(&INT_LIKE)],
+        &[output(&PTR_LIKE)],
+        |_, x| Some(x[0]),
+    )
+};
+/// Address to integer.
+pub static PTR_TO_INT: OpRow = OpRow {
+    format: Format::Text("$in attr-dict : type($in) -> type($out)"),
+    ..row(
+        "tt.ptr_to_int",
+        "An address as a 64-bit integer.",
+        &[input(&PTR_LIKE)],
+        &[output(&INT_LIKE)],
+        |a, x| Some(truncate(int_bits(a.result_type), x[0])),
+    )
+};

@@ -1,0 +1,132 @@
+//! Float arithmetic on scalars and blocks, rounded to nearest even in the format of the operands.
+
+use crate::types::FLOAT_LIKE;
+use ir::scalar::{float_bits, float_value};
+use ir::{AttrKind, AttrSpec, EnumRow, EvalArgs, Format, Infer, OpRow, Presence, Traits, ValueSpec, one};
+
+type Eval = fn(&EvalArgs<'_>, &[u64]) -> Option<u64>;
+
+const OPERANDS: &[ValueSpec] = &[one("lhs", &FLOAT_LIKE), one("rhs", &FLOAT_LIKE)];
+const RESULTS: &[ValueSpec] = &[one("result", &FLOAT_LIKE)];
+
+const fn row(name: &'static str, doc: &'static str, traits: Traits, eval: Eval) -> OpRow {
+    OpRow {
+        name,
+        doc,
+        operands: OPERANDS,
+        results: RESULTS,
+        infer: Infer::SameAs(0),
+        traits: traits.and(Traits::PURE).and(Traits::ELEMENTWISE),
+        format: Format::Text("$lhs, $rhs attr-dict : type($result)"),
+        verify: Some(super::same_type_operands),
+        eval: Some(eval),
+        ..OpRow::BASE
+    }
+}
+
+/// Applies a function to the values of the operands. Binary64 holds sums, products, quotients and roots of narrower
+/// formats with more than twice their precision plus two bits, so that rounding twice is rounding once
+/// (S. Figueroa, "When is double rounding innocuous?", 1995).
+pub(crate) fn on_values(args: &EvalArgs<'_>, x: &[u64], apply: impl Fn(&[f64]) -> f64) -> Option<u64> {
+    let kind = args.result_type.as_float()?;
+    let mut values = [0.0; 3];
+    for ((value, &bits), ty) in values.iter_mut().zip(x).zip(args.operand_types) {
+        *value = float_value(ty.as_float()?, bits);
+    }
+    Some(float_bits(kind, apply(&values[..x.len().min(3)])))
+}
+
+/// Maximum that is NaN where an operand is; +0 is above -0 (IEEE 754-2019 `maximum`).
+fn maximum(x: f64, y: f64) -> f64 {
+    if x.is_nan() || y.is_nan() {
+        f64::NAN
+    } else if x == y {
+        if x.is_sign_positive() { x } else { y }
+    } else if x > y {
+        x
+    } else {
+        y
+    }
+}
+
+/// Maximum that ignores a NaN operand (IEEE 754-2019 `maximumNumber`).
+fn maximum_number(x: f64, y: f64) -> f64 {
+    if x.is_nan() {
+        y
+    } else if y.is_nan() {
+        x
+    } else {
+        maximum(x, y)
+    }
+}
+
+const C: Traits = Traits::COMMUTATIVE;
+const N: Traits = Traits::NONE;
+
+/// Sum.
+pub static ADDF: OpRow = row("arith.addf", "Sum.", C, |a, x| on_values(a, x, |v| v[0] + v[1]));
+/// Difference.
+pub static SUBF: OpRow = row("arith.subf", "Difference.", N, |a, x| on_values(a, x, |v| v[0] - v[1]));
+/// Product.
+pub static MULF: OpRow = row("arith.mulf", "Product.", C, |a, x| on_values(a, x, |v| v[0] * v[1]));
+/// Quotient.
+pub static DIVF: OpRow = row("arith.divf", "Quotient.", N, |a, x| on_values(a, x, |v| v[0] / v[1]));
+/// Quotient, always correctly rounded.
+pub static PRECISE_DIVF: OpRow =
+    row("tt.precise_divf", "Quotient, correctly rounded.", N, |a, x| on_values(a, x, |v| v[0] / v[1]));
+/// Remainder.
+pub static REMF: OpRow = row("arith.remf", "Remainder with the sign of the dividend (fmod).", N, |a, x| {
+    on_values(a, x, |v| v[0] % v[1])
+});
+/// IEEE maximum.
+pub static MAXIMUMF: OpRow = row("arith.maximumf", "Maximum; NaN where an operand is NaN.", C, |a, x| {
+    on_values(a, x, |v| maximum(v[0], v[1]))
+});
+/// IEEE minimum.
+pub static MINIMUMF: OpRow = row("arith.minimumf", "Minimum; NaN where an operand is NaN.", C, |a, x| {
+    on_values(a, x, |v| -maximum(-v[0], -v[1]))
+});
+/// Maximum of numbers.
+pub static MAXNUMF: OpRow = row("arith.maxnumf", "Maximum; a NaN operand is ignored.", C, |a, x| {
+    on_values(a, x, |v| maximum_number(v[0], v[1]))
+});
+/// Minimum of numbers.
+pub static MINNUMF: OpRow = row("arith.minnumf", "Minimum; a NaN operand is ignored.", C, |a, x| {
+    on_values(a, x, |v| -maximum_number(-v[0], -v[1]))
+});
+
+/// Negation.
+pub static NEGF: OpRow = OpRow {
+    name: "arith.negf",
+    doc: "Negation: flips the sign, of NaN and zero too.",
+    operands: &[one("operand", &FLOAT_LIKE)],
+    results: &[one("result", &FLOAT_LIKE)],
+    infer: Infer::SameAs(0),
+    traits: Traits::PURE.and(Traits::ELEMENTWISE),
+    format: Format::Text("$operand attr-dict : type($result)"),
+    eval: Some(|a, x| Some(x[0] ^ 1 << (a.result_type.scalar_bits()? - 1))),
+    ..OpRow::BASE
+};
+
+/// What becomes of NaN in a minimum or maximum.
+pub static PROPAGATE_NAN: EnumRow = EnumRow { name: "propagateNan", cases: &[("none", 0), ("all", 65535)] };
+
+/// Clamping.
+pub static CLAMPF: OpRow = OpRow {
+    name: "tt.clampf",
+    doc: "`x` held between `min` and `max`. A NaN `x` gives `min` unless `propagateNan = all`, then NaN.",
+    operands: &[one("x", &FLOAT_LIKE), one("min", &FLOAT_LIKE), one("max", &FLOAT_LIKE)],
+    attrs: &[AttrSpec::with_default("propagateNan", AttrKind::Enum(&PROPAGATE_NAN), Presence::Enum(0))],
+    results: &[one("result", &FLOAT_LIKE)],
+    infer: Infer::SameAs(0),
+    traits: Traits::PURE.and(Traits::ELEMENTWISE),
+    format: Format::Text("$x, $min, $max, propagateNan = $propagateNan attr-dict : type($result)"),
+    verify: Some(super::same_type_operands),
+    eval: Some(|a, x| {
+        let all = a.attrs[0].as_ref().and_then(|attr| attr.as_enum(&PROPAGATE_NAN)) == Some(65535);
+        on_values(a, x, |v| {
+            if all && v[0].is_nan() { f64::NAN } else { -maximum_number(-maximum_number(v[0], v[1]), -v[2]) }
+        })
+    }),
+    ..OpRow::BASE
+};

@@ -1,0 +1,209 @@
+//! Integer arithmetic on scalars and blocks. Integers are signless and wrap; division truncates toward zero, and
+//! dividing by zero has no defined result.
+
+use crate::types::INT_LIKE;
+use ir::scalar::{sign_extend, truncate};
+use ir::{Attr, Elements, EvalArgs, Fold, Format, Infer, Module, Op, OpRow, Traits, ValueSpec, one};
+
+type Eval = fn(&EvalArgs<'_>, &[u64]) -> Option<u64>;
+type FoldFn = fn(&Module, Op) -> Option<Fold>;
+
+const OPERANDS: &[ValueSpec] = &[one("lhs", &INT_LIKE), one("rhs", &INT_LIKE)];
+const RESULTS: &[ValueSpec] = &[one("result", &INT_LIKE)];
+
+const fn row(
+    name: &'static str,
+    doc: &'static str,
+    traits: Traits,
+    eval: Eval,
+    fold: Option<FoldFn>,
+) -> OpRow {
+    OpRow {
+        name,
+        doc,
+        operands: OPERANDS,
+        results: RESULTS,
+        infer: Infer::SameAs(0),
+        traits: traits.and(Traits::PURE).and(Traits::ELEMENTWISE),
+        format: Format::Text("$lhs, $rhs attr-dict : type($result)"),
+        verify: Some(super::same_type_operands),
+        eval: Some(eval),
+        fold,
+        ..OpRow::BASE
+    }
+}
+
+fn bits(args: &EvalArgs<'_>) -> u32 {
+    args.result_type.as_int().unwrap_or(64)
+}
+
+fn wrap(args: &EvalArgs<'_>, value: u64) -> Option<u64> {
+    Some(truncate(bits(args), value))
+}
+
+fn signed(args: &EvalArgs<'_>, value: u64) -> i64 {
+    sign_extend(bits(args), value)
+}
+
+/// The value of a constant operand whose elements are all equal, sign-extended.
+pub fn constant_int(module: &Module, op: Op, operand: usize) -> Option<i64> {
+    match module.constant(module.operand(op, operand))? {
+        Attr::Int { value, .. } => Some(*value),
+        Attr::Bool(value) => Some(-i64::from(*value)),
+        Attr::Dense { ty, elements: Elements::Splat(value) } => {
+            Some(sign_extend(crate::types::elem(*ty).as_int()?, *value))
+        }
+        _ => None,
+    }
+}
+
+/// The left operand where the right is this constant.
+fn left_if_right_is(module: &Module, op: Op, value: i64) -> Option<Fold> {
+    (constant_int(module, op, 1) == Some(value)).then(|| Fold::Value(module.operand(op, 0)))
+}
+
+/// The right operand where it is this constant.
+fn right_if_it_is(module: &Module, op: Op, value: i64) -> Option<Fold> {
+    (constant_int(module, op, 1) == Some(value)).then(|| Fold::Value(module.operand(op, 1)))
+}
+
+fn left_if_equal(module: &Module, op: Op) -> Option<Fold> {
+    (module.operand(op, 0) == module.operand(op, 1)).then(|| Fold::Value(module.operand(op, 0)))
+}
+
+fn fold_add(module: &Module, op: Op) -> Option<Fold> {
+    left_if_right_is(module, op, 0)
+}
+
+fn fold_mul(module: &Module, op: Op) -> Option<Fold> {
+    left_if_right_is(module, op, 1).or_else(|| right_if_it_is(module, op, 0))
+}
+
+fn fold_div(module: &Module, op: Op) -> Option<Fold> {
+    left_if_right_is(module, op, 1)
+}
+
+fn fold_and(module: &Module, op: Op) -> Option<Fold> {
+    left_if_right_is(module, op, -1)
+        .or_else(|| right_if_it_is(module, op, 0))
+        .or_else(|| left_if_equal(module, op))
+}
+
+fn fold_or(module: &Module, op: Op) -> Option<Fold> {
+    left_if_right_is(module, op, 0)
+        .or_else(|| right_if_it_is(module, op, -1))
+        .or_else(|| left_if_equal(module, op))
+}
+
+const C: Traits = Traits::COMMUTATIVE;
+const N: Traits = Traits::NONE;
+const D: Traits = Traits::NO_SPECULATION;
+
+/// Sum.
+pub static ADDI: OpRow =
+    row("arith.addi", "Sum, wrapping.", C, |a, x| wrap(a, x[0].wrapping_add(x[1])), Some(fold_add));
+/// Difference.
+pub static SUBI: OpRow =
+    row("arith.subi", "Difference, wrapping.", N, |a, x| wrap(a, x[0].wrapping_sub(x[1])), Some(fold_add));
+/// Product.
+pub static MULI: OpRow =
+    row("arith.muli", "Product, wrapping.", C, |a, x| wrap(a, x[0].wrapping_mul(x[1])), Some(fold_mul));
+/// Signed quotient.
+pub static DIVSI: OpRow = row(
+    "arith.divsi",
+    "Signed quotient, truncated toward zero. Undefined for a zero divisor.",
+    D,
+    |a, x| wrap(a, signed(a, x[0]).checked_div(signed(a, x[1]))? as u64),
+    Some(fold_div),
+);
+/// Unsigned quotient.
+pub static DIVUI: OpRow = row(
+    "arith.divui",
+    "Unsigned quotient. Undefined for a zero divisor.",
+    D,
+    |_, x| x[0].checked_div(x[1]),
+    Some(fold_div),
+);
+/// Signed remainder.
+pub static REMSI: OpRow = row(
+    "arith.remsi",
+    "Signed remainder, with the sign of the dividend. Undefined for a zero divisor.",
+    D,
+    |a, x| wrap(a, signed(a, x[0]).checked_rem(signed(a, x[1]))? as u64),
+    None,
+);
+/// Unsigned remainder.
+pub static REMUI: OpRow = row(
+    "arith.remui",
+    "Unsigned remainder. Undefined for a zero divisor.",
+    D,
+    |_, x| x[0].checked_rem(x[1]),
+    None,
+);
+/// Bitwise and.
+pub static ANDI: OpRow = row("arith.andi", "Bitwise and.", C, |_, x| Some(x[0] & x[1]), Some(fold_and));
+/// Bitwise or.
+pub static ORI: OpRow = row("arith.ori", "Bitwise or.", C, |_, x| Some(x[0] | x[1]), Some(fold_or));
+/// Bitwise exclusive or.
+pub static XORI: OpRow =
+    row("arith.xori", "Bitwise exclusive or.", C, |_, x| Some(x[0] ^ x[1]), Some(fold_add));
+
+fn shift(args: &EvalArgs<'_>, amount: u64, apply: impl Fn(u32) -> u64) -> Option<u64> {
+    let amount = u32::try_from(amount).ok().filter(|&amount| amount < bits(args))?;
+    wrap(args, apply(amount))
+}
+
+/// Left shift.
+pub static SHLI: OpRow = row(
+    "arith.shli",
+    "Left shift. Undefined when the amount reaches the width.",
+    N,
+    |a, x| shift(a, x[1], |n| x[0] << n),
+    Some(fold_add),
+);
+/// Arithmetic right shift.
+pub static SHRSI: OpRow = row(
+    "arith.shrsi",
+    "Right shift that repeats the sign. Undefined when the amount reaches the width.",
+    N,
+    |a, x| shift(a, x[1], |n| (signed(a, x[0]) >> n) as u64),
+    Some(fold_add),
+);
+/// Logical right shift.
+pub static SHRUI: OpRow = row(
+    "arith.shrui",
+    "Right shift that fills with zeros. Undefined when the amount reaches the width.",
+    N,
+    |a, x| shift(a, x[1], |n| x[0] >> n),
+    Some(fold_add),
+);
+/// Signed maximum.
+pub static MAXSI: OpRow = row(
+    "arith.maxsi",
+    "Signed maximum.",
+    C,
+    |a, x| wrap(a, signed(a, x[0]).max(signed(a, x[1])) as u64),
+    Some(left_if_equal),
+);
+/// Unsigned maximum.
+pub static MAXUI: OpRow =
+    row("arith.maxui", "Unsigned maximum.", C, |_, x| Some(x[0].max(x[1])), Some(left_if_equal));
+/// Signed minimum.
+pub static MINSI: OpRow = row(
+    "arith.minsi",
+    "Signed minimum.",
+    C,
+    |a, x| wrap(a, signed(a, x[0]).min(signed(a, x[1])) as u64),
+    Some(left_if_equal),
+);
+/// Unsigned minimum.
+pub static MINUI: OpRow =
+    row("arith.minui", "Unsigned minimum.", C, |_, x| Some(x[0].min(x[1])), Some(left_if_equal));
+/// High half of the unsigned product.
+pub static MULHIUI: OpRow = row(
+    "tt.mulhiui",
+    "The high half of the unsigned product, for 32 and 64 bits.",
+    C,
+    |a, x| Some(((u128::from(x[0]) * u128::from(x[1])) >> bits(a)) as u64),
+    None,
+);

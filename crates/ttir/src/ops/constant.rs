@@ -1,0 +1,95 @@
+//! Constants.
+
+use crate::types::{VALUE_LIKE, elem, is_tensor};
+use ir::{Attr, AttrKind, AttrSpec, Builder, Elements, Format, Infer, OpRow, Traits, Type, Value, one};
+use smallvec::smallvec;
+
+/// A constant.
+pub static CONSTANT: OpRow = OpRow {
+    name: "arith.constant",
+    doc: "A constant scalar, or a block given by one element for all or by all its elements.",
+    attrs: &[AttrSpec::required("value", AttrKind::Any)],
+    results: &[one("result", &VALUE_LIKE)],
+    infer: Infer::Rule(|args| match &args.attrs[0] {
+        Some(attr) => {
+            attr_type(attr).map(|ty| smallvec![ty]).ok_or_else(|| "the constant has no type".into())
+        }
+        None => Err("the constant has no value".into()),
+    }),
+    traits: Traits::PURE.and(Traits::CONSTANT),
+    format: Format::Custom {
+        print: super::control_text::print_constant,
+        parse: super::control_text::parse_constant,
+    },
+    verify: Some(|module, op| {
+        let ty = module.ty(module.result(op, 0));
+        let own = module.attr(op, 0).and_then(attr_type);
+        if own == Some(ty) { Ok(()) } else { Err(format!("the value is not of the result's type {ty}")) }
+    }),
+    ..OpRow::BASE
+};
+
+/// A value that nobody may depend on.
+pub static POISON: OpRow = OpRow {
+    name: "ub.poison",
+    doc: "A value without meaning: whatever depends on it has no meaning either.",
+    results: &[one("result", &VALUE_LIKE)],
+    infer: Infer::Explicit,
+    traits: Traits::PURE,
+    format: Format::Text("attr-dict : type($result)"),
+    ..OpRow::BASE
+};
+
+/// The type of a constant.
+pub fn attr_type(attr: &Attr) -> Option<Type> {
+    match attr {
+        Attr::Bool(_) => Some(Type::int(1)),
+        Attr::Int { ty, .. } | Attr::Float { ty, .. } | Attr::Dense { ty, .. } => Some(*ty),
+        _ => None,
+    }
+}
+
+/// The attribute of a constant of type `ty` (a number, or a block filled with it) from the raw bits of an element.
+pub fn attr_from_bits(ty: Type, bits: u64) -> Option<Attr> {
+    if is_tensor(ty) {
+        return Some(Attr::Dense { ty, elements: Elements::Splat(bits) });
+    }
+    match (elem(ty).as_int(), elem(ty).as_float()) {
+        (Some(1), _) => Some(Attr::Bool(bits & 1 != 0)),
+        (Some(width), _) => Some(Attr::Int { value: ir::scalar::sign_extend(width, bits), ty }),
+        (_, Some(_)) => Some(Attr::Float { bits, ty }),
+        _ => None,
+    }
+}
+
+/// The raw bits of the element of a constant whose elements are all equal.
+pub fn splat_bits(attr: &Attr) -> Option<u64> {
+    match attr {
+        Attr::Bool(value) => Some(u64::from(*value)),
+        Attr::Int { value, ty } => Some(ir::scalar::truncate(ty.scalar_bits()?, *value as u64)),
+        Attr::Float { bits, .. } => Some(*bits),
+        Attr::Dense { elements: Elements::Splat(bits), .. } => Some(*bits),
+        _ => None,
+    }
+}
+
+/// Builds a constant of type `ty` from the raw bits of an element.
+///
+/// # Panics
+/// When `ty` is a pointer; there are no constant addresses.
+pub fn build(builder: &mut Builder<'_>, ty: Type, bits: u64) -> Value {
+    let attr = attr_from_bits(ty, bits).expect("only numbers have constants");
+    builder.build_as(&CONSTANT, &[], &[Some(attr)], ty)
+}
+
+/// Builds an integer constant, a scalar or a block filled with it.
+pub fn int(builder: &mut Builder<'_>, ty: Type, value: i64) -> Value {
+    let bits = ir::scalar::truncate(elem(ty).scalar_bits().unwrap_or(64), value as u64);
+    build(builder, ty, bits)
+}
+
+/// Builds a float constant, a scalar or a block filled with it, rounded to its format.
+pub fn float(builder: &mut Builder<'_>, ty: Type, value: f64) -> Value {
+    let kind = elem(ty).as_float().unwrap_or(ir::FloatKind::F64);
+    build(builder, ty, ir::scalar::float_bits(kind, value))
+}

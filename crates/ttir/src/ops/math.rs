@@ -1,0 +1,89 @@
+//! Elementary functions, on scalars and blocks. Engines may differ by two units in the last place from the exact result,
+//! except where a row says "correctly rounded".
+
+use super::arith_float::on_values;
+use crate::types::{FLOAT_LIKE, INT_LIKE};
+use ir::scalar::{sign_extend, truncate};
+use ir::{EvalArgs, Format, Infer, OpRow, Traits, ValueSpec, one};
+
+type Eval = fn(&EvalArgs<'_>, &[u64]) -> Option<u64>;
+
+const OPERANDS: &[ValueSpec] = &[one("operand", &FLOAT_LIKE)];
+const RESULTS: &[ValueSpec] = &[one("result", &FLOAT_LIKE)];
+
+const fn row(name: &'static str, doc: &'static str, eval: Eval) -> OpRow {
+    OpRow {
+        name,
+        doc,
+        operands: OPERANDS,
+        results: RESULTS,
+        infer: Infer::SameAs(0),
+        traits: Traits::PURE.and(Traits::ELEMENTWISE),
+        format: Format::Text("$operand attr-dict : type($result)"),
+        eval: Some(eval),
+        ..OpRow::BASE
+    }
+}
+
+/// Absolute value.
+pub static ABSF: OpRow = row("math.absf", "Absolute value: clears the sign.", |a, x| {
+    Some(x[0] & !(1 << (a.result_type.scalar_bits()? - 1)))
+});
+/// Rounds up.
+pub static CEIL: OpRow = row("math.ceil", "The next integer up.", |a, x| on_values(a, x, |v| v[0].ceil()));
+/// Rounds down.
+pub static FLOOR: OpRow =
+    row("math.floor", "The next integer down.", |a, x| on_values(a, x, |v| v[0].floor()));
+/// Exponential.
+pub static EXP: OpRow =
+    row("math.exp", "e to the power of the operand.", |a, x| on_values(a, x, |v| v[0].exp()));
+/// Exponential of base 2.
+pub static EXP2: OpRow =
+    row("math.exp2", "2 to the power of the operand.", |a, x| on_values(a, x, |v| v[0].exp2()));
+/// Natural logarithm.
+pub static LOG: OpRow = row("math.log", "Natural logarithm.", |a, x| on_values(a, x, |v| v[0].ln()));
+/// Logarithm of base 2.
+pub static LOG2: OpRow = row("math.log2", "Logarithm of base 2.", |a, x| on_values(a, x, |v| v[0].log2()));
+/// Sine.
+pub static SIN: OpRow =
+    row("math.sin", "Sine of an angle in radians.", |a, x| on_values(a, x, |v| v[0].sin()));
+/// Cosine.
+pub static COS: OpRow =
+    row("math.cos", "Cosine of an angle in radians.", |a, x| on_values(a, x, |v| v[0].cos()));
+/// Square root.
+pub static SQRT: OpRow = row("math.sqrt", "Square root.", |a, x| on_values(a, x, |v| v[0].sqrt()));
+/// Square root, correctly rounded.
+pub static PRECISE_SQRT: OpRow =
+    row("tt.precise_sqrt", "Square root, correctly rounded.", |a, x| on_values(a, x, |v| v[0].sqrt()));
+/// Reciprocal square root.
+pub static RSQRT: OpRow =
+    row("math.rsqrt", "One over the square root.", |a, x| on_values(a, x, |v| 1.0 / v[0].sqrt()));
+/// Error function.
+pub static ERF: OpRow = row("math.erf", "Error function.", |a, x| on_values(a, x, |v| libm::erf(v[0])));
+/// Hyperbolic tangent.
+pub static TANH: OpRow = row("math.tanh", "Hyperbolic tangent.", |a, x| on_values(a, x, |v| v[0].tanh()));
+
+/// Absolute value of an integer.
+pub static ABSI: OpRow = OpRow {
+    operands: &[one("operand", &INT_LIKE)],
+    results: &[one("result", &INT_LIKE)],
+    ..row("math.absi", "Absolute value of a signed integer, wrapping.", |a, x| {
+        let bits = a.result_type.as_int()?;
+        Some(truncate(bits, sign_extend(bits, x[0]).wrapping_abs() as u64))
+    })
+};
+
+/// Fused multiply-add.
+pub static FMA: OpRow = OpRow {
+    operands: &[one("a", &FLOAT_LIKE), one("b", &FLOAT_LIKE), one("c", &FLOAT_LIKE)],
+    format: Format::Text("$a, $b, $c attr-dict : type($result)"),
+    verify: Some(super::same_type_operands),
+    ..row("math.fma", "a * b + c, rounded once.", |a, x| match a.result_type.as_float()? {
+        ir::FloatKind::F32 => {
+            let [p, q, r] = [x[0], x[1], x[2]].map(|bits| f32::from_bits(bits as u32));
+            Some(u64::from(p.mul_add(q, r).to_bits()))
+        }
+        // The product of narrower formats is exact in binary64; the sum may round twice in rare ties.
+        _ => on_values(a, x, |v| v[0].mul_add(v[1], v[2])),
+    })
+};

@@ -1,0 +1,124 @@
+//! Operations that combine elements by a region: reductions, scans, elementwise calls; and histograms.
+
+use crate::types::{BOOL_LIKE, INT_LIKE, TENSOR_ONLY, VALUE_LIKE, elem, shape, tensor};
+use ir::{
+    Attr, AttrKind, AttrSpec, Format, Infer, InferArgs, Module, Op, OpRow, Presence, Traits, Type, ValueSpec,
+    one, optional, variadic,
+};
+use smallvec::SmallVec;
+
+fn axis(attrs: &[Option<Attr>]) -> Result<usize, String> {
+    let axis = attrs.first().and_then(|attr| attr.as_ref()?.as_int()).ok_or("the axis is missing")?;
+    usize::try_from(axis).map_err(|_| format!("axis {axis} is negative"))
+}
+
+fn reduced(args: &InferArgs<'_>) -> Result<SmallVec<[Type; 2]>, String> {
+    let axis = axis(args.attrs)?;
+    let mut types = SmallVec::new();
+    for &value in args.operands {
+        let ty = args.module.ty(value);
+        let mut dims = shape(ty).to_vec();
+        if axis >= dims.len() {
+            return Err(format!("axis {axis} is outside a block of rank {}", dims.len()));
+        }
+        dims.remove(axis);
+        types.push(tensor(&dims, elem(ty)));
+    }
+    Ok(types)
+}
+
+/// The region takes two elements of each operand (all first ones, then all second ones) and returns one of each.
+fn check_region(module: &Module, op: Op) -> Result<(), String> {
+    let operands = module.operands(op);
+    let block = match module.blocks(module.region(op, 0)) {
+        [block] => *block,
+        blocks => return Err(format!("the combining region has {} blocks, not one", blocks.len())),
+    };
+    let elems = operands.iter().map(|&value| elem(module.ty(value)));
+    let expected: Vec<Type> = elems.clone().chain(elems).collect();
+    let found: Vec<Type> = module.args(block).iter().map(|&value| module.ty(value)).collect();
+    if expected != found {
+        return Err(format!("the combining region must take {expected:?}, takes {found:?}"));
+    }
+    super::same_shape_operands(module, op)
+}
+
+/// Reduction.
+pub static REDUCE: OpRow = OpRow {
+    name: "tt.reduce",
+    doc: "Combines all elements along an axis by the region, which must be associative; the order is open.",
+    operands: &[variadic("srcs", &TENSOR_ONLY)],
+    attrs: &[AttrSpec::required("axis", AttrKind::Int(32))],
+    results: &[variadic("result", &VALUE_LIKE)],
+    infer: Infer::Rule(reduced),
+    regions: Some(1),
+    traits: Traits::REGION_EFFECTS,
+    format: Format::Generic,
+    verify: Some(check_region),
+    ..OpRow::BASE
+};
+
+/// Ends the region of [`REDUCE`].
+pub static REDUCE_RETURN: OpRow = terminator("tt.reduce.return", "Ends the combining region of a reduction.");
+
+/// Scan.
+pub static SCAN: OpRow = OpRow {
+    name: "tt.scan",
+    doc: "All partial combinations along an axis, from the front, or from the back with `reverse`.",
+    operands: &[variadic("srcs", &TENSOR_ONLY)],
+    attrs: &[AttrSpec::required("axis", AttrKind::Int(32)), AttrSpec::required("reverse", AttrKind::Bool)],
+    results: &[variadic("result", &TENSOR_ONLY)],
+    infer: Infer::Rule(|args| Ok(args.operands.iter().map(|&value| args.module.ty(value)).collect())),
+    regions: Some(1),
+    traits: Traits::REGION_EFFECTS,
+    format: Format::Generic,
+    verify: Some(check_region),
+    ..OpRow::BASE
+};
+
+/// Ends the region of [`SCAN`].
+pub static SCAN_RETURN: OpRow = terminator("tt.scan.return", "Ends the combining region of a scan.");
+
+/// Elementwise call of a region.
+pub static MAP_ELEMENTWISE: OpRow = OpRow {
+    name: "tt.map_elementwise",
+    doc: "Runs the region for each element (for each `pack` neighbouring elements) of all operands.",
+    operands: &[variadic("srcs", &TENSOR_ONLY)],
+    attrs: &[AttrSpec::with_default("pack", AttrKind::Int(32), Presence::Int(1))],
+    results: &[variadic("result", &TENSOR_ONLY)],
+    infer: Infer::Explicit,
+    regions: Some(1),
+    traits: Traits::REGION_EFFECTS,
+    format: Format::Generic,
+    verify: Some(super::same_shape),
+    ..OpRow::BASE
+};
+
+/// Ends the region of [`MAP_ELEMENTWISE`].
+pub static MAP_ELEMENTWISE_RETURN: OpRow =
+    terminator("tt.map_elementwise.return", "Ends the region of an elementwise call.");
+
+const RETURNED: &[ValueSpec] = &[variadic("result", &VALUE_LIKE)];
+
+const fn terminator(name: &'static str, doc: &'static str) -> OpRow {
+    OpRow {
+        name,
+        doc,
+        operands: RETURNED,
+        traits: Traits::TERMINATOR.and(Traits::PURE),
+        format: Format::Text("$result attr-dict : type($result)"),
+        ..OpRow::BASE
+    }
+}
+
+/// Counts.
+pub static HISTOGRAM: OpRow = OpRow {
+    name: "tt.histogram",
+    doc: "How often each number from 0 up occurs, where the mask holds. Numbers outside are not counted.",
+    operands: &[one("src", &INT_LIKE), optional("mask", &BOOL_LIKE)],
+    results: &[one("result", &INT_LIKE)],
+    infer: Infer::Explicit,
+    traits: Traits::PURE,
+    format: Format::Text("$src (, $mask)? attr-dict : type($src) -> type($result)"),
+    ..OpRow::BASE
+};

@@ -1,0 +1,228 @@
+//! The types of block-level code: tensors, pointers, tensor descriptors.
+//!
+//! A scalar is a value of an element type; a block is a `tensor` with a power-of-two number of elements along each
+//! dimension. Helpers here treat a scalar as a block of rank 0, so that one rule serves both.
+
+use ir::text::{ParseError, Parser, Printer};
+use ir::{Attr, Type, TypeConstraint, TypeParam, TypeRow};
+
+/// The largest number of elements of a block.
+pub const MAX_ELEMENTS: i64 = 1 << 20;
+
+/// `tensor<128x64xf32>`, with an optional encoding that says where each element lives.
+pub static TENSOR: TypeRow = TypeRow {
+    name: "tensor",
+    print: |params, printer| {
+        printer.text("<");
+        print_shaped(params, printer);
+        if let Some(TypeParam::Attr(encoding)) = params.get(2) {
+            printer.text(", ");
+            printer.attr(encoding);
+        }
+        printer.text(">");
+    },
+    parse: |parser| {
+        parser.expect("<")?;
+        let mut params = parse_shaped(parser)?;
+        if parser.accept(",") {
+            params.push(TypeParam::Attr(parser.parse_attr(None)?));
+        }
+        parser.expect(">")?;
+        Ok(params)
+    },
+    verify: verify_shaped,
+};
+
+/// `!tt.ptr<f32>`: the address of an element; the second parameter is the address space, 1 when it is not written.
+pub static PTR: TypeRow = TypeRow {
+    name: "tt.ptr",
+    print: |params, printer| {
+        if let [TypeParam::Type(pointee), TypeParam::Int(space)] = params {
+            printer.text("<");
+            printer.ty(*pointee);
+            if *space != 1 {
+                printer.text(&format!(", {space}"));
+            }
+            printer.text(">");
+        }
+    },
+    parse: |parser| {
+        parser.expect("<")?;
+        let pointee = parser.parse_type()?;
+        let space = if parser.accept(",") { parser.parse_int()? } else { 1 };
+        parser.expect(">")?;
+        Ok(vec![TypeParam::Type(pointee), TypeParam::Int(space)])
+    },
+    verify: |params| match params {
+        [TypeParam::Type(_), TypeParam::Int(_)] => Ok(()),
+        _ => Err("a pointer has a pointee and an address space".into()),
+    },
+};
+
+/// `!tt.tensordesc<16x16xf32>`: a tensor in memory with its shape and strides, read and written in blocks.
+pub static TENSORDESC: TypeRow = TypeRow {
+    name: "tt.tensordesc",
+    print: |params, printer| {
+        printer.text("<");
+        print_shaped(params, printer);
+        printer.text(">");
+    },
+    parse: |parser| {
+        parser.expect("<")?;
+        let params = parse_shaped(parser)?;
+        parser.expect(">")?;
+        Ok(params)
+    },
+    verify: verify_shaped,
+};
+
+fn print_shaped(params: &[TypeParam], printer: &mut Printer<'_>) {
+    if let [TypeParam::Ints(shape), TypeParam::Type(elem), ..] = params {
+        for dim in shape {
+            printer.text(&format!("{dim}x"));
+        }
+        printer.ty(*elem);
+    }
+}
+
+fn parse_shaped(parser: &mut Parser<'_>) -> Result<Vec<TypeParam>, ParseError> {
+    let shape = parser.parse_dimensions()?;
+    let elem = parser.parse_type()?;
+    Ok(vec![TypeParam::Ints(shape), TypeParam::Type(elem)])
+}
+
+fn verify_shaped(params: &[TypeParam]) -> Result<(), String> {
+    let (Some(TypeParam::Ints(shape)), Some(TypeParam::Type(elem))) = (params.first(), params.get(1)) else {
+        return Err("a tensor has a shape and an element type".into());
+    };
+    if !is_scalar(*elem) {
+        return Err(format!("a tensor cannot have elements of type {elem}"));
+    }
+    for &dim in shape {
+        if dim <= 0 || dim & (dim - 1) != 0 {
+            return Err(format!("shape dimension {dim} is not a positive power of two"));
+        }
+    }
+    let count = shape.iter().try_fold(1i64, |count, &dim| count.checked_mul(dim));
+    match count {
+        Some(count) if count <= MAX_ELEMENTS => Ok(()),
+        _ => Err(format!("a tensor of shape {shape:?} exceeds the maximum of {MAX_ELEMENTS} elements")),
+    }
+}
+
+/// A tensor of a shape; with an empty shape, the element type itself.
+pub fn tensor(shape: &[i64], elem: Type) -> Type {
+    if shape.is_empty() {
+        return elem;
+    }
+    Type::dialect(&TENSOR, vec![TypeParam::Ints(shape.to_vec()), TypeParam::Type(elem)])
+}
+
+/// Whether a type is a tensor.
+pub fn is_tensor(ty: Type) -> bool {
+    ty.params_of(&TENSOR).is_some()
+}
+
+/// The shape; empty for a scalar.
+pub fn shape(ty: Type) -> &'static [i64] {
+    match ty.params_of(&TENSOR).or_else(|| ty.params_of(&TENSORDESC)) {
+        Some([TypeParam::Ints(shape), ..]) => shape,
+        _ => &[],
+    }
+}
+
+/// The element type; a scalar is its own.
+pub fn elem(ty: Type) -> Type {
+    match ty.params_of(&TENSOR).or_else(|| ty.params_of(&TENSORDESC)) {
+        Some([_, TypeParam::Type(elem), ..]) => *elem,
+        _ => ty,
+    }
+}
+
+/// The encoding of a tensor.
+pub fn encoding(ty: Type) -> Option<&'static Attr> {
+    match ty.params_of(&TENSOR) {
+        Some([_, _, TypeParam::Attr(encoding)]) => Some(encoding),
+        _ => None,
+    }
+}
+
+/// The number of elements; 1 for a scalar.
+pub fn numel(ty: Type) -> i64 {
+    shape(ty).iter().product()
+}
+
+/// The same shape and encoding with another element type.
+pub fn with_elem(ty: Type, elem: Type) -> Type {
+    match ty.params_of(&TENSOR) {
+        Some(params) => {
+            let mut params = params.to_vec();
+            params[1] = TypeParam::Type(elem);
+            Type::dialect(&TENSOR, params)
+        }
+        None => elem,
+    }
+}
+
+/// A pointer to elements in the global address space.
+pub fn ptr(pointee: Type) -> Type {
+    Type::dialect(&PTR, vec![TypeParam::Type(pointee), TypeParam::Int(1)])
+}
+
+/// What a pointer, or each pointer of a tensor, points to.
+pub fn pointee(ty: Type) -> Option<Type> {
+    match elem(ty).params_of(&PTR) {
+        Some([TypeParam::Type(pointee), ..]) => Some(*pointee),
+        _ => None,
+    }
+}
+
+/// A descriptor of blocks.
+pub fn tensordesc(block_shape: &[i64], elem: Type) -> Type {
+    Type::dialect(&TENSORDESC, vec![TypeParam::Ints(block_shape.to_vec()), TypeParam::Type(elem)])
+}
+
+/// Whether a type is a number or a pointer.
+pub fn is_scalar(ty: Type) -> bool {
+    ty.as_int().is_some() || ty.as_float().is_some() || ty.params_of(&PTR).is_some()
+}
+
+/// Bytes that an element takes in memory: `i1` takes one, a pointer eight.
+pub fn elem_bytes(ty: Type) -> u64 {
+    u64::from(elem(ty).scalar_bits().unwrap_or(64).div_ceil(8))
+}
+
+macro_rules! constraints {
+    ($($(#[$doc:meta])* $name:ident = $words:literal, $check:expr;)*) => {
+        $($(#[$doc])* pub static $name: TypeConstraint = TypeConstraint { name: $words, check: $check };)*
+    };
+}
+
+constraints! {
+    /// Integers and tensors of them.
+    INT_LIKE = "an integer or a tensor of integers", |ty| elem(ty).as_int().is_some() && !is_desc(ty);
+    /// `i1` and tensors of it.
+    BOOL_LIKE = "i1 or a tensor of i1", |ty| elem(ty).as_int() == Some(1) && !is_desc(ty);
+    /// Floats and tensors of them.
+    FLOAT_LIKE = "a float or a tensor of floats", |ty| elem(ty).as_float().is_some() && !is_desc(ty);
+    /// Pointers and tensors of them.
+    PTR_LIKE = "a pointer or a tensor of pointers", |ty| pointee(ty).is_some() && !is_desc(ty);
+    /// Numbers, pointers and tensors of them.
+    VALUE_LIKE = "a number, a pointer or a tensor", |ty| is_scalar(elem(ty)) && !is_desc(ty);
+    /// Scalars.
+    SCALAR = "a number or a pointer", is_scalar;
+    /// Tensors.
+    TENSOR_ONLY = "a tensor", is_tensor;
+    /// `i1`.
+    BOOL = "i1", |ty| ty.as_int() == Some(1);
+    /// A scalar integer.
+    INT = "an integer", |ty| ty.as_int().is_some();
+    /// A pointer.
+    POINTER = "a pointer", |ty| pointee(ty).is_some() && !is_tensor(ty);
+    /// A tensor descriptor.
+    DESCRIPTOR = "a tensor descriptor", is_desc;
+}
+
+fn is_desc(ty: Type) -> bool {
+    ty.params_of(&TENSORDESC).is_some()
+}
