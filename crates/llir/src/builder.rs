@@ -214,9 +214,9 @@ impl<'m> FunctionBuilder<'m> {
 
     /// Whether a value is a constant with all bits of all lanes one: a mask that is always on.
     pub fn is_all_ones(&self, value: Value) -> bool {
-        self.func.constant(value).is_some_and(|constant| {
-            constant.splat_bits() == Some(mask(u128::MAX, constant.ty.lane_bits()))
-        })
+        self.func
+            .constant(value)
+            .is_some_and(|constant| constant.splat_bits() == Some(mask(u128::MAX, constant.ty.lane_bits())))
     }
 
     /// Adds an instruction with a result, or finds the value it would have.

@@ -37,7 +37,10 @@ impl Constant {
             [first, rest @ ..] if rest.iter().all(|lane| mask(*lane, width) == mask(*first, width)) => {
                 Constant::bits(ty, *first)
             }
-            _ => Constant { ty, kind: ConstantKind::Lanes(lanes.iter().map(|lane| mask(*lane, width)).collect()) },
+            _ => Constant {
+                ty,
+                kind: ConstantKind::Lanes(lanes.iter().map(|lane| mask(*lane, width)).collect()),
+            },
         }
     }
 
@@ -106,7 +109,8 @@ fn narrow(value: f64, exponent_bits: u32, mantissa_bits: u32) -> u16 {
     // Below the smallest normal number the last place stays where it is.
     let extra = (1 - bias - exponent).clamp(0, 12 + i64::from(mantissa_bits));
     let drop = 52 - i64::from(mantissa_bits) + extra;
-    let (kept, rest) = if drop >= 64 { (0, 0) } else { (significand >> drop, significand & ((1 << drop) - 1)) };
+    let (kept, rest) =
+        if drop >= 64 { (0, 0) } else { (significand >> drop, significand & ((1 << drop) - 1)) };
     let half = if drop >= 64 { 1 } else { 1u64 << (drop - 1) };
     let rounded = kept + u64::from(rest > half || (rest == half && kept & 1 == 1));
     let base = if extra > 0 { 0 } else { (exponent + bias - 1) as u64 };

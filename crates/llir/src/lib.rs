@@ -21,8 +21,8 @@ pub use builder::{ForLoop, FunctionBuilder, If, Values, While};
 pub use constant::{Constant, ConstantKind};
 pub use flags::Flags;
 pub use function::{
-    Asm, Block, BlockCall, BlockData, FloatCompare, FuncId, Function, Inst, InstData, IntCompare, Linkage, Memory,
-    Ordering, Param, ParamAttributes, Payload, Rmw, Value, ValueData, ValueDef,
+    Asm, Block, BlockCall, BlockData, FloatCompare, FuncId, Function, Inst, InstData, IntCompare, Linkage,
+    Memory, Ordering, Param, ParamAttributes, Payload, Rmw, Value, ValueData, ValueDef,
 };
 pub use module::{Callee, Global, Module, Purity};
 pub use rows::{Effect, Format, Lanes, Op, Row, Width};

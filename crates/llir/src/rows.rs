@@ -171,14 +171,30 @@ macro_rules! rows {
 
 /// The value given, or the default of its column.
 macro_rules! first {
-    (Lanes) => { Lanes::Any };
-    (Lanes $name:ident) => { Lanes::$name };
-    (Width) => { Width::Free };
-    (Width $name:ident) => { Width::$name };
-    (Flags) => { Flags::NONE };
-    (Flags $name:ident) => { Flags::$name };
-    (bool) => { false };
-    (bool $name:ident) => { true };
+    (Lanes) => {
+        Lanes::Any
+    };
+    (Lanes $name:ident) => {
+        Lanes::$name
+    };
+    (Width) => {
+        Width::Free
+    };
+    (Width $name:ident) => {
+        Width::$name
+    };
+    (Flags) => {
+        Flags::NONE
+    };
+    (Flags $name:ident) => {
+        Flags::$name
+    };
+    (bool) => {
+        false
+    };
+    (bool $name:ident) => {
+        true
+    };
 }
 
 /// A constant for each row, counting up.

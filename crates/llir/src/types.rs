@@ -196,7 +196,8 @@ impl Type {
 
     /// Whether its lanes are floats.
     pub fn is_float(self) -> bool {
-        matches!(self.scalar, Scalar::Half | Scalar::BFloat | Scalar::Float | Scalar::Double) && !self.is_pair()
+        matches!(self.scalar, Scalar::Half | Scalar::BFloat | Scalar::Float | Scalar::Double)
+            && !self.is_pair()
     }
 
     /// Whether its lanes are addresses.

@@ -97,8 +97,7 @@ impl Checker<'_> {
         if !order.reached[block] {
             return self.error("the block cannot be reached");
         }
-        let is_end =
-            |inst: &Inst| self.function.inst(*inst).op.row().effect == Effect::Terminator;
+        let is_end = |inst: &Inst| self.function.inst(*inst).op.row().effect == Effect::Terminator;
         if !insts.last().is_some_and(is_end) {
             self.error("the block does not end in a terminator");
         }
@@ -212,7 +211,9 @@ fn value_types(data: &InstData, types: &[Type]) -> bool {
                 Width::Narrower => same_lanes && to < from,
                 Width::Wider => same_lanes && to > from,
                 Width::Free => same_lanes,
-                Width::SameTotal => from * a.lanes() == to * data.ty.lanes() && a.is_ptr() == data.ty.is_ptr(),
+                Width::SameTotal => {
+                    from * a.lanes() == to * data.ty.lanes() && a.is_ptr() == data.ty.is_ptr()
+                }
             };
             row.operand.admits(*a) && row.result.admits(data.ty) && width_fits
         }

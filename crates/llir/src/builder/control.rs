@@ -62,7 +62,12 @@ impl FunctionBuilder<'_> {
     }
 
     /// The same for a condition that nearly always holds.
-    pub fn cond_br_likely(&mut self, condition: Value, then: (Block, &[Value]), otherwise: (Block, &[Value])) {
+    pub fn cond_br_likely(
+        &mut self,
+        condition: Value,
+        then: (Block, &[Value]),
+        otherwise: (Block, &[Value]),
+    ) {
         self.cond_br_with(condition, then, otherwise, Payload::Weights(2000, 1));
     }
 

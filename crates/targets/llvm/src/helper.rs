@@ -73,7 +73,10 @@ pub(crate) unsafe extern "C" fn fatal(message: *const c_char) {
     let told = REPLY.with_borrow(|reply| {
         reply.as_ref().is_some_and(|reply| reply.send(Err(LlvmError::Fatal(text))).is_ok())
     });
-    while told {
+    if !told {
+        return;
+    }
+    loop {
         std::thread::park();
     }
 }
