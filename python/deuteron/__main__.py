@@ -1,0 +1,124 @@
+"""``python -m deuteron script.py``: runs a script, a module or a piece of code with every ``import triton`` redirected.
+
+What runs is ``__main__`` as under plain Python: arguments, ``sys.path``, tracebacks and exit codes are the same.
+"""
+
+import os
+import sys
+import types
+
+USAGE = """usage: python -m deuteron [script.py | -m module | -c code] [arguments]
+
+Runs unchanged Triton programs on Deuteron: every `import triton` means deuteron.
+
+  script.py     a script (or a folder or zip file with a __main__.py)
+  -m module     a module, for example: python -m deuteron -m pytest tests
+  -c code       a piece of code
+  --version     the versions of Deuteron and of the interface it has
+  -h, --help    this text"""
+
+
+def _fresh_main():
+    """A new, empty ``__main__``."""
+    main = types.ModuleType("__main__")
+    main.__builtins__ = sys.modules["builtins"]
+    sys.modules["__main__"] = main
+    return main
+
+
+def _run_code(argv):
+    if len(argv) < 2:
+        sys.exit("Argument expected for the -c option\n" + USAGE)
+    sys.argv[:] = ["-c", *argv[2:]]
+    if not sys.flags.safe_path:
+        sys.path[0] = ""
+    exec(compile(argv[1], "<string>", "exec"), _fresh_main().__dict__)
+
+
+def _run_module(argv):
+    import runpy
+
+    if len(argv) < 2:
+        sys.exit("Argument expected for the -m option\n" + USAGE)
+    sys.argv[:] = ["-m", *argv[2:]]
+    _fresh_main()
+    runpy._run_module_as_main(argv[1])
+
+
+def _run_path(argv):
+    path = argv[0]
+    sys.argv[:] = argv
+    if os.path.isdir(path) or path.endswith((".zip", ".pyz", ".egg")):
+        import runpy
+
+        sys.path[0:0 if sys.flags.safe_path else 1] = [path]
+        _fresh_main()
+        runpy._run_module_as_main("__main__", False)
+        return
+    try:
+        import io
+
+        with io.open_code(os.path.abspath(path)) as file:
+            source = file.read()
+    except OSError as error:
+        sys.stderr.write(f"{sys.executable}: can't open file {os.path.abspath(path)!r}: [Errno {error.errno}] "
+                         f"{error.strerror}\n")
+        sys.exit(2)
+    if not sys.flags.safe_path:
+        sys.path[0] = os.path.dirname(os.path.abspath(path))
+    main = _fresh_main()
+    from importlib.machinery import SourceFileLoader
+
+    main.__file__ = path
+    main.__cached__ = None
+    main.__loader__ = SourceFileLoader("__main__", path)
+    exec(compile(source, path, "exec", dont_inherit=True), main.__dict__)
+
+
+def _without_our_frames(traceback):
+    """The traceback from the first frame of the user's program on."""
+    kept = traceback
+    while kept is not None:
+        name = kept.tb_frame.f_code.co_filename
+        if name != __file__ and not name.startswith("<frozen runpy") and os.path.basename(name) != "runpy.py":
+            return kept
+        kept = kept.tb_next
+    return None
+
+
+def _hide_our_frames():
+    """Leaves our frames out of the traceback that the interpreter prints at the end."""
+    shown = sys.excepthook
+
+    def excepthook(kind, value, traceback):
+        kept = _without_our_frames(traceback)
+        shown(kind, value.with_traceback(kept), kept)
+
+    sys.excepthook = excepthook
+
+
+def main(argv):
+    """Runs what the arguments say."""
+    if not argv or argv[0] in ("-h", "--help"):
+        print(USAGE)
+        sys.exit(0 if argv else 2)
+    import deuteron
+
+    if argv[0] == "--version":
+        print(f"deuteron {deuteron.__deuteron_version__} (triton {deuteron.__version__})")
+        return
+    deuteron.install()
+    run = {"-c": _run_code, "-m": _run_module}.get(argv[0], _run_path)
+    if run is _run_path and argv[0].startswith("-"):
+        sys.exit(f"unknown option {argv[0]}\n{USAGE}")
+    try:
+        run(argv)
+    except SystemExit:
+        raise
+    except BaseException:
+        _hide_our_frames()
+        raise
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,35 @@
+"""Who provides the scratch memory that some kernels need on the device."""
+
+from contextvars import ContextVar
+
+
+class Buffer:
+    """What an allocator returns: an object with ``data_ptr()``."""
+
+    def data_ptr(self):
+        """The address of its first byte."""
+        raise NotImplementedError
+
+
+class NullAllocator:
+    """Stands in until `set_allocator` is called."""
+
+    def __call__(self, size, alignment, stream):
+        raise RuntimeError(
+            "the kernel needs scratch memory on the device, and no allocator is set: call "
+            "`triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8))` first")
+
+
+_NULL_ALLOCATOR = NullAllocator()
+_allocator = ContextVar("_allocator", default=_NULL_ALLOCATOR)
+
+
+def set_allocator(allocator):
+    """Sets what provides scratch memory: called with size, alignment and stream, it returns an object with
+    ``data_ptr()``."""
+    _allocator.set(allocator)
+
+
+def has_allocator():
+    """Whether `set_allocator` was called in this context."""
+    return _allocator.get() is not _NULL_ALLOCATOR

@@ -1,0 +1,65 @@
+"""Compiles that go on while Python does something else."""
+
+from contextvars import ContextVar
+
+active_mode = ContextVar("async_compile_active_mode", default=None)
+
+
+class FutureKernel:
+    """A kernel that is being compiled."""
+
+    def __init__(self, finalize_compile, cleanup_compile, future):
+        self.finalize_compile = finalize_compile
+        self.cleanup_compile = cleanup_compile
+        self.future = future
+        self.kernel = None
+
+    def result(self, ignore_errors=False):
+        """Waits, and returns the compiled kernel (None after an error when `ignore_errors`)."""
+        if self.kernel is not None:
+            return self.kernel
+        try:
+            kernel = self.future.result()
+        except Exception:
+            if ignore_errors:
+                return None
+            raise
+        finally:
+            if self.cleanup_compile is not None:
+                self.cleanup_compile(self)
+        if self.finalize_compile is not None:
+            self.finalize_compile(kernel)
+        self.kernel = kernel
+        return kernel
+
+
+class AsyncCompileMode:
+    """Inside ``with AsyncCompileMode(executor):`` warm-ups are handed to the executor; leaving waits for all of them.
+
+    Compiles release the GIL, so a ``concurrent.futures.ThreadPoolExecutor`` is a good executor.
+    """
+
+    def __init__(self, executor, *, ignore_errors=False):
+        self.executor = executor
+        self.ignore_errors = ignore_errors
+        self.future_kernels = {}
+        self._token = None
+
+    def submit(self, key, compile_fn, finalize_fn=None, cleanup_fn=None):
+        """Hands `compile_fn` to the executor, once for each `key`."""
+        known = self.future_kernels.get(key)
+        if known is None:
+            known = FutureKernel(finalize_fn, cleanup_fn, self.executor.submit(compile_fn))
+            self.future_kernels[key] = known
+        return known
+
+    def __enter__(self):
+        if active_mode.get() is not None:
+            raise RuntimeError("Another AsyncCompileMode is already active")
+        self._token = active_mode.set(self)
+        return self
+
+    def __exit__(self, kind, value, traceback):
+        active_mode.reset(self._token)
+        for kernel in list(self.future_kernels.values()):
+            kernel.result(self.ignore_errors)

@@ -1,0 +1,1 @@
+"""Tools for people who look at compiled kernels."""
