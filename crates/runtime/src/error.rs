@@ -23,6 +23,8 @@ pub enum RuntimeError {
     Value(String),
     /// A keyword, stage or name that is not known: `KeyError`.
     Key(String),
+    /// A library or tool is missing: `MissingTool`.
+    Missing(String),
     /// Everything else that a user can meet: `RuntimeError`.
     Runtime(String),
     /// An invariant of ours is broken.
@@ -49,10 +51,25 @@ pub struct CompilationFailure {
     pub report: String,
     /// The text of the first error alone.
     pub message: String,
-    /// Its line, counted from 1 in the file; 0 where it is not known.
-    pub line: u32,
-    /// Its column, counted from 1; 0 where it is not known.
-    pub column: u32,
+    /// Where the first error is, if that is known.
+    pub place: Option<frontend::Place>,
+}
+
+impl CompilationFailure {
+    /// The failure that some diagnostics, at least one of them an error, mean.
+    pub fn from_diagnostics(diagnostics: &[frontend::Diagnostic]) -> CompilationFailure {
+        let first = diagnostics.iter().find(|diagnostic| diagnostic.kind != frontend::Kind::Warning);
+        CompilationFailure {
+            kind: match first.map(|diagnostic| diagnostic.kind) {
+                Some(frontend::Kind::StaticAssert) => CompilationKind::StaticAssert,
+                Some(frontend::Kind::Unsupported) => CompilationKind::Unsupported,
+                _ => CompilationKind::Error,
+            },
+            report: frontend::render_all(diagnostics),
+            message: first.map(|diagnostic| diagnostic.message.clone()).unwrap_or_default(),
+            place: first.and_then(|diagnostic| diagnostic.place.clone()),
+        }
+    }
 }
 
 impl fmt::Display for RuntimeError {
@@ -67,6 +84,7 @@ impl fmt::Display for RuntimeError {
             RuntimeError::Type(text)
             | RuntimeError::Value(text)
             | RuntimeError::Key(text)
+            | RuntimeError::Missing(text)
             | RuntimeError::Runtime(text) => f.write_str(text),
             RuntimeError::Internal(text) => write!(f, "internal error (please report it): {text}"),
         }
@@ -85,11 +103,11 @@ impl From<target::TargetError> for RuntimeError {
                 kind: CompilationKind::Error,
                 report: error.to_string(),
                 message: error.to_string(),
-                line: 0,
-                column: 0,
+                place: None,
             }),
+            target::TargetError::Missing(text) => RuntimeError::Missing(text),
+            target::TargetError::Launch(text) | target::TargetError::Load(text) => RuntimeError::Runtime(text),
             target::TargetError::Internal(text) => RuntimeError::Internal(text),
-            other => RuntimeError::Runtime(other.to_string()),
         }
     }
 }

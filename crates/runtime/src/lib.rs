@@ -4,9 +4,15 @@
 //! Python nor a vendor. The environment is read in [`knobs`] alone and the disk in [`cache`] and in the dumps of a compile.
 
 pub mod cache;
+pub mod compile;
 mod error;
+mod identity;
 pub mod knobs;
+pub mod options;
 pub mod specialize;
+#[cfg(test)]
+mod testing;
 mod trace;
 
 pub use error::{CompilationFailure, CompilationKind, RuntimeError};
+pub use identity::compiler;

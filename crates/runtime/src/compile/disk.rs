@@ -1,0 +1,85 @@
+//! Kernels on disk: which one is right, and keeping a new one.
+
+use super::Job;
+use crate::cache::{EntryKind, Key, KeyBuilder, Store};
+use crate::knobs::Settings;
+use crate::trace::{self, Step};
+use rustc_hash::FxHashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use target::Artifact;
+
+/// How many sets of outside values are kept for one text and specialisation.
+const ALTERNATIVES: usize = 8;
+
+/// An opened folder, or nothing where it cannot be used.
+type Opened = Option<Arc<Store>>;
+
+/// The cache that the settings name; `None` where there is none or it may not be used. The reason is said once.
+pub(super) fn store(settings: &Settings) -> Opened {
+    static OPEN: Mutex<Option<FxHashMap<PathBuf, Opened>>> = Mutex::new(None);
+    let dir = settings.cache_dir.as_ref()?;
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let open = open.get_or_insert_with(FxHashMap::default);
+    if let Some(known) = open.get(dir)
+        && known.as_ref().is_none_or(|store| store.limit() == settings.cache_limit && store.root().is_dir())
+    {
+        return known.clone();
+    }
+    let opened = match Store::open(dir, settings.cache_limit) {
+        Ok(store) => Some(Arc::new(store)),
+        Err(reason) => {
+            eprintln!("deuteron: kernels are not kept on disk: {reason}");
+            None
+        }
+    };
+    open.insert(dir.clone(), opened.clone());
+    opened
+}
+
+/// The name of the kernel that the text `key` yields where it reads `steps` from outside.
+pub(super) fn kernel_key(key: &Key, steps: &[Step]) -> Key {
+    KeyBuilder::new("kernel").part("source", &key.0).value("steps", &steps).finish()
+}
+
+/// The kernel for what the job's globals answer now.
+pub(super) fn find(store: &Store, key: &Key, job: &Job<'_>) -> Option<(Key, Artifact)> {
+    let steps = alternatives(store, key)
+        .into_iter()
+        .find(|steps| trace::replay(steps, job.globals, &job.function, &job.args))?;
+    let hash = kernel_key(key, &steps);
+    let payload = store.read(EntryKind::Kernel, &hash)?;
+    let artifact: Artifact = postcard::from_bytes(&payload).ok()?;
+    Some((hash, artifact))
+}
+
+fn alternatives(store: &Store, key: &Key) -> Vec<Vec<Step>> {
+    let payload = store.read(EntryKind::Dependencies, key).unwrap_or_default();
+    postcard::from_bytes(&payload).unwrap_or_default()
+}
+
+/// Keeps a kernel. What fails here costs a compile later and nothing else, so it is not reported.
+pub(super) fn keep(
+    store: &Store,
+    key: &Key,
+    hash: &Key,
+    steps: Vec<Step>,
+    artifact: &Artifact,
+    settings: &Settings,
+) {
+    let binary_only = settings.store_binary_only.then(|| {
+        let stages = artifact.stages.last().cloned().into_iter().collect();
+        Artifact { stages, ..artifact.clone() }
+    });
+    let Ok(payload) = postcard::to_stdvec(binary_only.as_ref().unwrap_or(artifact)) else { return };
+    if store.write(EntryKind::Kernel, hash, &payload).is_err() {
+        return;
+    }
+    let mut all = alternatives(store, key);
+    all.retain(|other| *other != steps);
+    all.insert(0, steps);
+    all.truncate(ALTERNATIVES);
+    if let Ok(payload) = postcard::to_stdvec(&all) {
+        let _ = store.write(EntryKind::Dependencies, key, &payload);
+    }
+}

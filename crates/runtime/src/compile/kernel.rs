@@ -1,0 +1,103 @@
+//! A compiled kernel.
+
+use super::watch::Report;
+use crate::cache::Key;
+use crate::error::RuntimeError;
+use std::sync::{Arc, OnceLock};
+use target::{Artifact, CompileOptions, LoadedKernel, Target, TargetFacts};
+
+/// Where a kernel came from.
+pub(super) enum Source {
+    /// It was on disk.
+    Cache,
+    /// It was compiled just now.
+    Compiled(Report),
+}
+
+/// A compiled kernel; loaded on the device at its first launch.
+pub struct Kernel {
+    /// The stages and the facts that a launch needs.
+    pub artifact: Artifact,
+    /// The name of its content.
+    pub hash: Key,
+    /// The options it was compiled with.
+    pub options: CompileOptions,
+    /// What it was compiled for.
+    pub facts: TargetFacts,
+    /// Whether it came from the disk.
+    pub from_cache: bool,
+    /// Warnings of the compile; none if it came from the disk.
+    pub warnings: Vec<String>,
+    /// How long each step of the compile took, in order.
+    pub times: Vec<(String, std::time::Duration)>,
+    target: Arc<dyn Target>,
+    loaded: OnceLock<Result<Arc<dyn LoadedKernel>, RuntimeError>>,
+}
+
+impl std::fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Kernel({} {})", self.artifact.name, self.hash)
+    }
+}
+
+impl Kernel {
+    pub(super) fn new(
+        target: &Arc<dyn Target>,
+        options: &CompileOptions,
+        artifact: Artifact,
+        hash: Key,
+        source: Source,
+    ) -> Kernel {
+        let from_cache = matches!(source, Source::Cache);
+        let report = match source {
+            Source::Cache => Report::default(),
+            Source::Compiled(report) => report,
+        };
+        Kernel {
+            artifact,
+            hash,
+            options: options.clone(),
+            facts: target.facts(),
+            from_cache,
+            warnings: report.warnings,
+            times: report.times,
+            target: Arc::clone(target),
+            loaded: OnceLock::new(),
+        }
+    }
+
+    /// The kernel on the first device of its target. Loading is tried once: a kernel that cannot be loaded now cannot be
+    /// loaded later.
+    ///
+    /// # Errors
+    /// When there is no such device here, or it refuses the kernel.
+    pub fn load(&self) -> Result<&Arc<dyn LoadedKernel>, RuntimeError> {
+        let load = || {
+            let device = self.target.devices().into_iter().next().ok_or_else(|| {
+                RuntimeError::Runtime(format!(
+                    "kernel `{}` is compiled for {} {}, and there is no such device in this machine",
+                    self.artifact.name, self.facts.backend, self.facts.arch
+                ))
+            })?;
+            device.load(&self.artifact).map_err(RuntimeError::from)
+        };
+        self.loaded.get_or_init(load).as_ref().map_err(Clone::clone)
+    }
+
+    /// The kernel if it was loaded before.
+    #[inline]
+    pub fn loaded(&self) -> Option<&Arc<dyn LoadedKernel>> {
+        self.loaded.get().and_then(|loaded| loaded.as_ref().ok())
+    }
+
+    /// The bytes of a stage.
+    ///
+    /// # Errors
+    /// Names the stages that there are.
+    pub fn stage(&self, name: &str) -> Result<&target::Stage, RuntimeError> {
+        self.artifact.stages.iter().find(|stage| stage.name == name).ok_or_else(|| {
+            let names: Vec<_> = self.artifact.stages.iter().map(|stage| stage.name.as_str()).collect();
+            RuntimeError::Key(format!("there is no stage `{name}`; there are {}", names.join(", ")))
+        })
+    }
+}

@@ -1,0 +1,126 @@
+//! Options of a launch: `num_warps=8` and its kin.
+
+use crate::error::RuntimeError;
+use crate::knobs;
+use std::collections::BTreeMap;
+use target::{CompileOptions, OptionRow, OptionValue, Target};
+
+/// An option that every target takes, and its value when a launch does not say.
+const COMMON: &[(&str, OptionValue, &str)] = &[
+    ("num_warps", OptionValue::Int(4), "Warps per program; a power of two."),
+    ("num_stages", OptionValue::Int(3), "Stages of software pipelining."),
+    ("num_ctas", OptionValue::Int(1), "Programs per cluster."),
+    ("enable_fp_fusion", OptionValue::None, "Whether mul + add may become one fused operation; None asks the knob."),
+    ("debug", OptionValue::Bool(false), "Device asserts and overflow checks."),
+    ("sanitize_overflow", OptionValue::Bool(true), "Whether debug checks integers for overflow."),
+];
+
+/// Options that kernels written for one kind of machine name at every launch. A target that does not read them
+/// takes them and does nothing, as their authors expect.
+const ELSEWHERE: &[&str] = &[
+    "allow_flush_denorm",
+    "arch",
+    "clc",
+    "enable_reflect_ftz",
+    "extern_libs",
+    "fpsan_homomorphic_casts",
+    "instrumentation_mode",
+    "ir_override",
+    "kpack",
+    "launch_cooperative_grid",
+    "launch_pdl",
+    "llvm_fn_attrs",
+    "matrix_instr_nonkdim",
+    "maxnreg",
+    "min_shared_mem",
+    "sched4reg",
+    "schedule_hint",
+    "warp_size",
+    "waves_per_eu",
+    "wgp_cu_mode",
+];
+
+/// The names of all options that a launch on `target` may give.
+pub fn names(target: &dyn Target) -> Vec<&'static str> {
+    let own = target.options().iter().map(|row| row.name);
+    let mut names: Vec<_> = COMMON.iter().map(|row| row.0).chain(own).chain(ELSEWHERE.iter().copied()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// Makes the options of a compile from those that were given.
+///
+/// # Errors
+/// `KeyError` for a name that nobody knows, `ValueError` or `TypeError` for a value that makes no sense.
+pub fn parse(target: &dyn Target, given: &BTreeMap<String, OptionValue>) -> Result<CompileOptions, RuntimeError> {
+    let own: &[OptionRow] = target.options();
+    for name in given.keys() {
+        let known = COMMON.iter().any(|row| row.0 == name)
+            || own.iter().any(|row| row.name == name)
+            || ELSEWHERE.contains(&name.as_str());
+        if !known {
+            return Err(RuntimeError::Key(format!("Keyword argument {name} was specified but unrecognised")));
+        }
+    }
+    let number = |name: &str| positive(name, given.get(name), common_default(name));
+    let num_warps = number("num_warps")?;
+    if !num_warps.is_power_of_two() {
+        return Err(RuntimeError::Value(format!("num_warps must be a power of 2, and is {num_warps}")));
+    }
+    let mut extra: BTreeMap<String, OptionValue> =
+        own.iter().map(|row| (row.name.to_owned(), row.default.clone())).collect();
+    for (name, value) in given.iter().filter(|(name, _)| own.iter().any(|row| row.name == *name)) {
+        extra.insert(name.clone(), value.clone());
+    }
+    Ok(CompileOptions {
+        num_warps,
+        num_stages: number("num_stages")?,
+        num_ctas: number("num_ctas")?,
+        enable_fp_fusion: fp_fusion(flag("enable_fp_fusion", given.get("enable_fp_fusion"))?),
+        debug: flag("debug", given.get("debug"))?.unwrap_or(false) || knobs::debug(),
+        sanitize_overflow: flag("sanitize_overflow", given.get("sanitize_overflow"))?.unwrap_or(true),
+        extra,
+    })
+}
+
+fn common_default(name: &str) -> i64 {
+    match COMMON.iter().find(|row| row.0 == name) {
+        Some((_, OptionValue::Int(value), _)) => *value,
+        _ => 0,
+    }
+}
+
+fn positive(name: &str, value: Option<&OptionValue>, default: i64) -> Result<u32, RuntimeError> {
+    let value = match value {
+        None | Some(OptionValue::None) => default,
+        Some(OptionValue::Int(value)) => *value,
+        Some(OptionValue::Bool(value)) => i64::from(*value),
+        Some(OptionValue::Str(text)) => {
+            return Err(RuntimeError::Type(format!("{name} must be an integer, and is {text:?}")));
+        }
+    };
+    // Zero stages are what some kernels write for "no pipelining".
+    let least = i64::from(name != "num_stages");
+    u32::try_from(value)
+        .ok()
+        .filter(|_| value >= least)
+        .ok_or_else(|| RuntimeError::Value(format!("{name} must be at least {least}, and is {value}")))
+}
+
+fn flag(name: &str, value: Option<&OptionValue>) -> Result<Option<bool>, RuntimeError> {
+    match value {
+        None | Some(OptionValue::None) => Ok(None),
+        Some(OptionValue::Bool(value)) => Ok(Some(*value)),
+        Some(OptionValue::Int(value)) => Ok(Some(*value != 0)),
+        Some(OptionValue::Str(text)) => {
+            Err(RuntimeError::Type(format!("{name} must be a bool, and is {text:?}")))
+        }
+    }
+}
+
+/// The knobs have the last word on fusion, then the launch, then the default.
+fn fp_fusion(requested: Option<bool>) -> bool {
+    let default = || knobs::flag("language", "default_fp_fusion");
+    !knobs::flag("language", "force_disable_fp_fusion") && requested.unwrap_or_else(default)
+}
