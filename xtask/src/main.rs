@@ -1,3 +1,76 @@
 //! Automation for the workspace: `cargo xtask ci` runs all checks but the Python tests.
+//!
+//! `cargo xtask tidy` runs only the rules of the house (see [`tidy`]); they are a test of this crate too. Left out:
+//! Python, which `make test` runs.
 
-fn main() {}
+mod layers;
+mod masked;
+mod sizes;
+mod sources;
+mod tidy;
+
+use std::process::{Command, ExitCode};
+
+const USAGE: &str = "usage: cargo xtask <command>
+
+  ci      format check, lint, tidy, all Rust tests
+  tidy    the rules of the house: file headers, vendor words, layers, sizes, imports
+  sizes   the longest files and functions";
+
+fn main() -> ExitCode {
+    let command = std::env::args().nth(1);
+    let outcome = match command.as_deref() {
+        Some("ci") => ci(),
+        Some("tidy") => run_tidy(),
+        Some("sizes") => print_sizes(),
+        _ => Err(USAGE.to_owned()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn ci() -> Result<(), String> {
+    cargo(&["fmt", "--all", "--check"])?;
+    run_tidy()?;
+    cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
+    cargo(&["test", "--workspace", "--quiet"])
+}
+
+fn run_tidy() -> Result<(), String> {
+    let findings = tidy::check(&sources::root())?;
+    if findings.is_empty() {
+        println!("tidy: nothing to complain about");
+        return Ok(());
+    }
+    let list: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    Err(format!("{}\ntidy: {} complaints", list.join("\n"), list.len()))
+}
+
+fn print_sizes() -> Result<(), String> {
+    let files = sources::rust_files(&sources::root())?;
+    for (what, entries) in
+        [("files", sizes::longest_files(&files)), ("functions", sizes::longest_functions(&files))]
+    {
+        println!("longest {what}");
+        for entry in entries.iter().take(15) {
+            println!("  {:5}  {}", entry.lines, entry.place);
+        }
+    }
+    Ok(())
+}
+
+fn cargo(arguments: &[&str]) -> Result<(), String> {
+    println!("$ cargo {}", arguments.join(" "));
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .args(arguments)
+        .current_dir(sources::root())
+        .status()
+        .map_err(|error| format!("cargo could not be started: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("`cargo {}` failed", arguments.join(" "))) }
+}

@@ -1,0 +1,245 @@
+//! The rules of the house that a compiler does not check.
+//!
+//! Every file opens with `//!`; a vendor's words stay in that vendor's folder; crates depend along the arrows; files
+//! and functions stay short; nothing is imported by a glob outside tests. Exceptions are listed in
+//! `xtask/exceptions.txt`, each with its reason, and a stale one is a finding too.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use crate::sources::SourceFile;
+use crate::{layers, masked, sizes, sources};
+
+const MAX_FILE_LINES: usize = 600;
+const MAX_FUNCTION_LINES: usize = 100;
+
+/// Words of vendors, in lower case. A `#` stands for a digit; a `*` at the end lets the word go on.
+const VENDOR_WORDS: &[&str] = &[
+    "nvidia*", "cuda*", "ptx*", "sm_#*", "hopper", "amd*", "hip", "hsaco", "gfx#*", "mfma*", "wgmma*",
+    "nvptx*",
+];
+
+/// A broken rule.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Finding {
+    path: String,
+    line: usize,
+    message: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.path, self.line, self.message)
+    }
+}
+
+impl Finding {
+    fn new(path: &str, line: usize, message: impl Into<String>) -> Finding {
+        Finding { path: path.to_owned(), line, message: message.into() }
+    }
+}
+
+/// All broken rules of the workspace at `root`.
+///
+/// # Errors
+/// When a file cannot be read, or the list of exceptions is not one.
+pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
+    let files = sources::rust_files(root)?;
+    let list = root.join("xtask/exceptions.txt");
+    let text = std::fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
+    let mut exceptions = Exceptions::parse(&text)?;
+    let mut findings = Vec::new();
+    for file in &files {
+        findings.extend(header(file));
+        findings.extend(vendor_words(file, &mut exceptions));
+        findings.extend(glob_imports(file));
+    }
+    findings.extend(too_long(sizes::longest_files(&files), MAX_FILE_LINES, "file", &mut exceptions));
+    findings.extend(too_long(
+        sizes::longest_functions(&files),
+        MAX_FUNCTION_LINES,
+        "function",
+        &mut exceptions,
+    ));
+    let breaches = layers::breaches(&sources::manifests(root)?);
+    findings
+        .extend(breaches.into_iter().map(|breach| Finding::new(&breach.path, breach.line, breach.message)));
+    findings.extend(exceptions.stale());
+    Ok(findings)
+}
+
+fn header(file: &SourceFile) -> Option<Finding> {
+    let opens = file.text.starts_with("//!");
+    (!opens).then(|| {
+        Finding::new(&file.path, 1, "open the file with `//!`: what it does, assumes and leaves out")
+    })
+}
+
+fn vendor_words(file: &SourceFile, exceptions: &mut Exceptions) -> Vec<Finding> {
+    let vendor_folder =
+        ["crates/targets/nvidia/", "crates/targets/amd/"].iter().any(|folder| file.path.starts_with(folder));
+    if vendor_folder || file.path == "xtask/src/tidy.rs" {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for (index, line) in file.text.lines().enumerate() {
+        let lower = line.to_lowercase();
+        let words = lower.split(|c: char| !c.is_alphanumeric() && c != '_');
+        for word in words.filter(|word| is_vendor_word(word)) {
+            if !exceptions.covers("vendor", &file.path, 1) {
+                let message = format!("the vendor word `{word}` outside crates/targets/<vendor>/");
+                found.push(Finding::new(&file.path, index + 1, message));
+            }
+        }
+    }
+    found
+}
+
+/// Whether a word, or a part of it between underscores, is a vendor's.
+fn is_vendor_word(word: &str) -> bool {
+    let parts = word.match_indices('_').map(|(at, _)| &word[at + 1..]);
+    std::iter::once(word).chain(parts).any(|part| VENDOR_WORDS.iter().any(|pattern| matches(part, pattern)))
+}
+
+fn matches(word: &str, pattern: &str) -> bool {
+    let (pattern, open) = pattern.strip_suffix('*').map_or((pattern, false), |pattern| (pattern, true));
+    let mut characters = word.chars();
+    let fits = pattern.chars().all(|expected| {
+        characters.next().is_some_and(|c| if expected == '#' { c.is_ascii_digit() } else { c == expected })
+    });
+    let rest = characters.as_str();
+    fits && (open || rest.is_empty() || rest.starts_with('_'))
+}
+
+fn glob_imports(file: &SourceFile) -> Vec<Finding> {
+    if file.path.contains("/tests/") {
+        return Vec::new();
+    }
+    let masked = masked::mask(&file.text);
+    let mut found = Vec::new();
+    for (index, line) in masked.lines().enumerate() {
+        if line.trim() == "#[cfg(test)]" {
+            break;
+        }
+        let import = line.trim_start().trim_start_matches("pub ").trim_start_matches("pub(crate) ");
+        if import.starts_with("use ") && import.contains("::*") {
+            found.push(Finding::new(&file.path, index + 1, "name what is imported instead of `*`"));
+        }
+    }
+    found
+}
+
+fn too_long(all: Vec<sizes::Sized>, limit: usize, what: &str, exceptions: &mut Exceptions) -> Vec<Finding> {
+    let long = all.into_iter().filter(|entry| entry.lines > limit);
+    let uncovered = long.filter(|entry| !exceptions.covers(what, &entry.place, entry.lines));
+    uncovered
+        .map(|entry| {
+            let path = entry.place.split("::").next().unwrap_or_default();
+            let message = format!("{what} `{}` has {} lines; split it at {limit}", entry.place, entry.lines);
+            Finding::new(path, entry.first_line, message)
+        })
+        .collect()
+}
+
+/// What `xtask/exceptions.txt` allows, and which of it was used.
+struct Exceptions {
+    /// By kind and place: the line in the list, the allowed size, the largest size seen.
+    allowed: BTreeMap<(String, String), (usize, usize, usize)>,
+}
+
+impl Exceptions {
+    /// Reads lines `kind place size  # reason`.
+    fn parse(text: &str) -> Result<Exceptions, String> {
+        let mut allowed = BTreeMap::new();
+        for (index, line) in text.lines().enumerate() {
+            let (entry, reason) = line.split_once('#').unwrap_or((line, ""));
+            let fields: Vec<&str> = entry.split_whitespace().collect();
+            if fields.is_empty() {
+                continue;
+            }
+            let size = fields.get(2).and_then(|size| size.parse().ok());
+            let (Some(size), 3, false) = (size, fields.len(), reason.trim().is_empty()) else {
+                return Err(format!(
+                    "xtask/exceptions.txt:{}: expected `kind place size  # reason`",
+                    index + 1
+                ));
+            };
+            allowed.insert((fields[0].to_owned(), fields[1].to_owned()), (index + 1, size, 0));
+        }
+        Ok(Exceptions { allowed })
+    }
+
+    fn covers(&mut self, kind: &str, place: &str, size: usize) -> bool {
+        let Some((_, limit, seen)) = self.allowed.get_mut(&(kind.to_owned(), place.to_owned())) else {
+            return false;
+        };
+        *seen = (*seen).max(size);
+        size <= *limit
+    }
+
+    /// Exceptions that nothing needs any more, or not to that extent: the ratchet only tightens.
+    fn stale(&self) -> Vec<Finding> {
+        let mut found = Vec::new();
+        for ((kind, place), (line, limit, seen)) in &self.allowed {
+            if seen < limit {
+                let message = format!("the exception `{kind} {place} {limit}` is stale: it is {seen} now");
+                found.push(Finding::new("xtask/exceptions.txt", *line, message));
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Exceptions, check, glob_imports, header, is_vendor_word, vendor_words};
+    use crate::sources::{SourceFile, root};
+
+    fn file(text: &str) -> SourceFile {
+        SourceFile { path: "crates/x/src/a.rs".to_owned(), text: text.to_owned() }
+    }
+
+    #[test]
+    fn the_house_is_tidy() {
+        let findings = check(&root()).expect("the workspace can be read");
+        let list: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        assert!(list.is_empty(), "{}", list.join("\n"));
+    }
+
+    #[test]
+    fn a_file_without_header_is_found() {
+        assert!(header(&file("//! Does.\n")).is_none());
+        assert!(header(&file("use std::fmt;\n")).is_some());
+    }
+
+    #[test]
+    fn vendor_words_are_found_as_words() {
+        for word in [
+            "nvidia", "cuda", "cudart", "sm_90", "sm_90a", "gfx942", "amdgcn", "hip", "wgmma", "is_cuda",
+            "hip_x",
+        ] {
+            assert!(is_vendor_word(word), "{word}");
+        }
+        for word in ["ship", "sm_count", "gfx", "chip", "barracuda", "philox", "hippo"] {
+            assert!(!is_vendor_word(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn exceptions_hold_and_go_stale() {
+        let mut exceptions =
+            Exceptions::parse("vendor crates/x/src/a.rs 1  # names of users\n").expect("parses");
+        assert_eq!(exceptions.stale().len(), 1);
+        assert!(vendor_words(&file("// cuda\n"), &mut exceptions).is_empty());
+        assert!(exceptions.stale().is_empty());
+        assert!(Exceptions::parse("vendor a.rs 1\n").is_err(), "an exception needs a reason");
+    }
+
+    #[test]
+    fn globs_are_found_outside_tests() {
+        assert_eq!(glob_imports(&file("use a::b;\nuse a::*;\n")).len(), 1);
+        assert_eq!(glob_imports(&file("#[cfg(test)]\nmod tests {\n    use super::*;\n}\n")).len(), 0);
+        assert_eq!(glob_imports(&file("// use a::*;\n")).len(), 0);
+    }
+}
