@@ -1,0 +1,315 @@
+//! The register-tiled kernel: loops over column panels, row blocks and `k`.
+
+use std::fmt::Write as _;
+
+use super::{DotSpec, Operands};
+use crate::math::Definition;
+
+/// The register tile.
+#[derive(Clone, Copy)]
+pub(super) struct Tile {
+    pub(super) rows: u32,
+    pub(super) vectors: u32,
+    pub(super) lanes: u32,
+}
+
+/// `count` row blocks of `rows` rows each, starting at row `first`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Blocks {
+    pub(super) first: u32,
+    pub(super) rows: u32,
+    pub(super) count: u32,
+}
+
+/// Spreads `m` rows over the fewest blocks of at most `most` rows, as evenly as possible.
+pub(super) fn spread(m: u32, most: u32) -> Vec<Blocks> {
+    let blocks = m.div_ceil(most);
+    let small = m / blocks;
+    let large_count = m % blocks;
+    let mut spread = Vec::new();
+    if large_count > 0 {
+        spread.push(Blocks { first: 0, rows: small + 1, count: large_count });
+    }
+    spread.push(Blocks { first: large_count * (small + 1), rows: small, count: blocks - large_count });
+    spread
+}
+
+/// How many steps of `k` one turn of the inner loop does.
+const STEPS: u32 = 2;
+
+struct Writer<'a> {
+    text: String,
+    spec: &'a DotSpec,
+    tile: Tile,
+    vector: String,
+}
+
+/// The kernel and its declarations.
+pub(super) fn definitions(symbol: &str, spec: &DotSpec, tile: Tile) -> Vec<Definition> {
+    let element = spec.operands.accumulator();
+    let vector = if tile.lanes == 1 { element.to_owned() } else { format!("<{} x {element}>", tile.lanes) };
+    let mut writer = Writer { text: String::new(), spec, tile, vector };
+    writer.kernel(symbol);
+    let mut all = vec![Definition { symbol: symbol.to_owned(), text: writer.text }];
+    all.extend(multiply_declaration(spec, tile.lanes));
+    all
+}
+
+/// The intrinsic that multiplies, if one is needed.
+fn multiply_declaration(spec: &DotSpec, lanes: u32) -> Option<Definition> {
+    let (symbol, text) = match spec.operands {
+        Operands::F32 | Operands::F64 if spec.machine.has_fma => {
+            let ty = spec.operands.accumulator();
+            let suffix = if spec.operands == Operands::F32 { "f32" } else { "f64" };
+            let (vector, suffix) = if lanes == 1 {
+                (ty.to_owned(), suffix.to_owned())
+            } else {
+                (format!("<{lanes} x {ty}>"), format!("v{lanes}{suffix}"))
+            };
+            let symbol = format!("llvm.fma.{suffix}");
+            let text = format!("declare {vector} @{symbol}({vector}, {vector}, {vector})\n");
+            (symbol, text)
+        }
+        Operands::I16Pairs => {
+            let (symbol, lanes) = pair_intrinsic(lanes);
+            let pairs = 2 * lanes;
+            let text = format!("declare <{lanes} x i32> @{symbol}(<{pairs} x i16>, <{pairs} x i16>)\n");
+            (symbol.to_owned(), text)
+        }
+        _ => return None,
+    };
+    Some(Definition { symbol, text })
+}
+
+/// The instruction that adds pairs of 16-bit products, and its lanes: at least four.
+fn pair_intrinsic(lanes: u32) -> (&'static str, u32) {
+    match lanes {
+        16 => ("llvm.x86.avx512.pmaddw.d.512", 16),
+        8 => ("llvm.x86.avx2.pmadd.wd", 8),
+        _ => ("llvm.x86.sse2.pmadd.wd", 4),
+    }
+}
+
+impl Writer<'_> {
+    fn line(&mut self, text: &str) {
+        let _ = writeln!(self.text, "{text}");
+    }
+
+    fn element(&self) -> &'static str {
+        self.spec.operands.accumulator()
+    }
+
+    fn kernel(&mut self, symbol: &str) {
+        let panel = self.tile.vectors * self.tile.lanes;
+        let panels = self.spec.n / panel;
+        let blocks = spread(self.spec.m, self.tile.rows);
+        let last = blocks.len() - 1;
+        self.line(&format!(
+            "define internal void @{symbol}(ptr noalias %a, ptr noalias %b, ptr noalias %c) {} {{",
+            self.spec.machine.attributes()
+        ));
+        self.line("entry:\n  br label %panel");
+        self.line("panel:");
+        self.line(&format!("  %panel.i = phi i64 [ 0, %entry ], [ %panel.next, %rows{last}.end ]"));
+        self.line(&format!("  %column = mul nuw nsw i64 %panel.i, {panel}"));
+        let element = self.element();
+        self.line(&format!("  %b.panel = getelementptr inbounds {element}, ptr %b, i64 %column"));
+        self.line(&format!("  %c.panel = getelementptr inbounds {element}, ptr %c, i64 %column"));
+        self.line("  br label %rows0");
+        for (index, &block) in blocks.iter().enumerate() {
+            let from = if index == 0 { "panel".to_owned() } else { format!("rows{}.end", index - 1) };
+            self.row_blocks(index, block, &from);
+            if index != last {
+                self.line(&format!("  br label %rows{}", index + 1));
+            }
+        }
+        self.line("  %panel.next = add nuw nsw i64 %panel.i, 1");
+        self.line(&format!("  %panel.done = icmp eq i64 %panel.next, {panels}"));
+        self.line("  br i1 %panel.done, label %exit, label %panel");
+        self.line("exit:\n  ret void\n}");
+    }
+
+    /// The loop over row blocks of one height; ends inside the block `rows<index>.end`.
+    fn row_blocks(&mut self, index: usize, blocks: Blocks, from: &str) {
+        let p = format!("rows{index}");
+        let element = self.element();
+        let Blocks { first, rows, count } = blocks;
+        self.line(&format!("{p}:"));
+        self.line(&format!("  %{p}.i = phi i64 [ 0, %{from} ], [ %{p}.next, %{p}.done ]"));
+        self.line(&format!("  %{p}.offset = mul nuw nsw i64 %{p}.i, {rows}"));
+        self.line(&format!("  %{p}.row = add nuw nsw i64 %{p}.offset, {first}"));
+        for (name, base, stride) in
+            [("a", "a", self.spec.a_row_stride), ("c", "c.panel", self.spec.c_row_stride)]
+        {
+            self.line(&format!("  %{p}.{name}.offset = mul nuw nsw i64 %{p}.row, {stride}"));
+            self.line(&format!(
+                "  %{p}.{name} = getelementptr inbounds {element}, ptr %{base}, i64 %{p}.{name}.offset"
+            ));
+        }
+        self.accumulators(&p, rows, "load");
+        self.line(&format!("  br label %{p}.k"));
+        self.inner_loop(&p, rows);
+        self.line(&format!("{p}.done:"));
+        self.accumulators(&p, rows, "store");
+        self.line(&format!("  %{p}.next = add nuw nsw i64 %{p}.i, 1"));
+        self.line(&format!("  %{p}.last = icmp eq i64 %{p}.next, {count}"));
+        self.line(&format!("  br i1 %{p}.last, label %{p}.end, label %{p}"));
+        self.line(&format!("{p}.end:"));
+    }
+
+    /// Loads or stores the register tile.
+    fn accumulators(&mut self, p: &str, rows: u32, what: &str) {
+        let element = self.element();
+        let vector = self.vector.clone();
+        let align = self.spec.operands.bytes();
+        for row in 0..rows {
+            for column in 0..self.tile.vectors {
+                let offset =
+                    u64::from(row) * u64::from(self.spec.c_row_stride) + u64::from(column * self.tile.lanes);
+                let name = format!("{p}.{what}.{row}.{column}");
+                self.line(&format!(
+                    "  %{name}.p = getelementptr inbounds {element}, ptr %{p}.c, i64 {offset}"
+                ));
+                if what == "load" {
+                    self.line(&format!("  %{name} = load {vector}, ptr %{name}.p, align {align}"));
+                } else {
+                    self.line(&format!(
+                        "  store {vector} %{p}.sum.{row}.{column}, ptr %{name}.p, align {align}"
+                    ));
+                }
+            }
+        }
+    }
+
+    /// The loop over `k`: its results are `%<p>.sum.<row>.<column>`.
+    fn inner_loop(&mut self, p: &str, rows: u32) {
+        let element = self.element();
+        let vector = self.vector.clone();
+        let turns_of_k = if self.spec.operands == Operands::I16Pairs { self.spec.k / 2 } else { self.spec.k };
+        let steps = STEPS.min(turns_of_k);
+        self.line(&format!("{p}.k:"));
+        self.line(&format!("  %{p}.k.i = phi i64 [ 0, %{p} ], [ %{p}.k.next, %{p}.k ]"));
+        for row in 0..rows {
+            for column in 0..self.tile.vectors {
+                self.line(&format!(
+                    "  %{p}.acc.{row}.{column} = phi {vector} [ %{p}.load.{row}.{column}, %{p} ], \
+                     [ %{p}.sum.{row}.{column}, %{p}.k ]"
+                ));
+            }
+        }
+        let stride = self.spec.b_row_stride;
+        self.line(&format!("  %{p}.k.a = getelementptr inbounds {element}, ptr %{p}.a, i64 %{p}.k.i"));
+        self.line(&format!("  %{p}.k.row = mul nuw nsw i64 %{p}.k.i, {stride}"));
+        self.line(&format!("  %{p}.k.b = getelementptr inbounds {element}, ptr %b.panel, i64 %{p}.k.row"));
+        for step in 0..steps {
+            let acc = if step == 0 { "acc".to_owned() } else { format!("sum{}", step - 1) };
+            let sum = if step + 1 == steps { "sum".to_owned() } else { format!("sum{step}") };
+            self.step(p, rows, step, (&acc, &sum));
+        }
+        self.line(&format!("  %{p}.k.next = add nuw nsw i64 %{p}.k.i, {steps}"));
+        self.line(&format!("  %{p}.k.last = icmp eq i64 %{p}.k.next, {turns_of_k}"));
+        self.line(&format!("  br i1 %{p}.k.last, label %{p}.done, label %{p}.k"));
+    }
+
+    /// One step of `k`: a row of `B` times a column of `A`.
+    fn step(&mut self, p: &str, rows: u32, step: u32, (acc, sum): (&str, &str)) {
+        let element = self.element();
+        let vector = self.vector.clone();
+        let align = self.spec.operands.bytes();
+        for column in 0..self.tile.vectors {
+            let offset =
+                u64::from(step) * u64::from(self.spec.b_row_stride) + u64::from(column * self.tile.lanes);
+            let name = format!("{p}.b{step}.{column}");
+            self.line(&format!("  %{name}.p = getelementptr inbounds {element}, ptr %{p}.k.b, i64 {offset}"));
+            self.line(&format!("  %{name} = load {vector}, ptr %{name}.p, align {align}"));
+        }
+        for row in 0..rows {
+            let offset = u64::from(row) * u64::from(self.spec.a_row_stride) + u64::from(step);
+            let name = format!("{p}.a{step}.{row}");
+            self.line(&format!("  %{name}.p = getelementptr inbounds {element}, ptr %{p}.k.a, i64 {offset}"));
+            self.line(&format!("  %{name}.1 = load {element}, ptr %{name}.p, align {align}"));
+            let operand = if self.tile.lanes == 1 { format!("%{name}.1") } else { format!("%{name}") };
+            if self.tile.lanes > 1 {
+                self.line(&format!(
+                    "  %{name}.v = insertelement {vector} poison, {element} %{name}.1, i64 0"
+                ));
+                self.line(&format!(
+                    "  %{name} = shufflevector {vector} %{name}.v, {vector} poison, <{} x i32> zeroinitializer",
+                    self.tile.lanes
+                ));
+            }
+            for column in 0..self.tile.vectors {
+                let b = format!("%{p}.b{step}.{column}");
+                let acc = format!("%{p}.{acc}.{row}.{column}");
+                self.multiply_add(&format!("{p}.{sum}.{row}.{column}"), &operand, &b, &acc);
+            }
+        }
+    }
+
+    fn multiply_add(&mut self, result: &str, a: &str, b: &str, acc: &str) {
+        let v = self.vector.clone();
+        let text = match self.spec.operands {
+            Operands::F32 | Operands::F64 if self.spec.machine.has_fma => {
+                let suffix = if self.spec.operands == Operands::F32 { "f32" } else { "f64" };
+                let suffix = if self.tile.lanes == 1 {
+                    suffix.to_owned()
+                } else {
+                    format!("v{}{suffix}", self.tile.lanes)
+                };
+                format!("  %{result} = call {v} @llvm.fma.{suffix}({v} {a}, {v} {b}, {v} {acc})")
+            }
+            Operands::F32 | Operands::F64 => {
+                format!("  %{result}.x = fmul {v} {a}, {b}\n  %{result} = fadd {v} %{result}.x, {acc}")
+            }
+            Operands::I32 => {
+                format!("  %{result}.x = mul {v} {a}, {b}\n  %{result} = add {v} %{result}.x, {acc}")
+            }
+            Operands::I16Pairs => self.multiply_pairs(result, a, b, acc),
+        };
+        self.line(&text);
+    }
+
+    /// Pairs of 16-bit products; narrow vectors are widened to the smallest one that has the instruction.
+    fn multiply_pairs(&self, result: &str, a: &str, b: &str, acc: &str) -> String {
+        let v = &self.vector;
+        let lanes = self.tile.lanes;
+        let (symbol, wide) = pair_intrinsic(lanes);
+        let pairs = 2 * wide;
+        let mut text = String::new();
+        let mut operands = [a.to_owned(), b.to_owned()];
+        for (name, operand) in ["l", "r"].iter().zip(&mut operands) {
+            if lanes == 1 {
+                let _ = writeln!(
+                    text,
+                    "  %{result}.{name}w = insertelement <4 x i32> zeroinitializer, i32 {operand}, i64 0"
+                );
+                *operand = format!("%{result}.{name}w");
+            } else if lanes < wide {
+                let _ = writeln!(
+                    text,
+                    "  %{result}.{name}w = shufflevector {v} {operand}, {v} zeroinitializer, <4 x i32> <i32 0, i32 1, i32 2, i32 3>"
+                );
+                *operand = format!("%{result}.{name}w");
+            }
+            let _ =
+                writeln!(text, "  %{result}.{name} = bitcast <{wide} x i32> {operand} to <{pairs} x i16>");
+        }
+        let _ = writeln!(
+            text,
+            "  %{result}.x = call <{wide} x i32> @{symbol}(<{pairs} x i16> %{result}.l, <{pairs} x i16> %{result}.r)"
+        );
+        let mut product = format!("%{result}.x");
+        if lanes == 1 {
+            let _ = writeln!(text, "  %{result}.n = extractelement <4 x i32> %{result}.x, i64 0");
+            product = format!("%{result}.n");
+        } else if lanes < wide {
+            let _ = writeln!(
+                text,
+                "  %{result}.n = shufflevector <4 x i32> %{result}.x, <4 x i32> poison, <2 x i32> <i32 0, i32 1>"
+            );
+            product = format!("%{result}.n");
+        }
+        let _ = write!(text, "  %{result} = add {v} {product}, {acc}");
+        text
+    }
+}

@@ -1,0 +1,238 @@
+//! Micro-kernels for `dot` as LLVM IR text: `C[m][n] += A[m][k] * B[k][n]` over tiles in scratch memory.
+//!
+//! # The contract
+//! - `A` is row-major `[m][k]`, `B` row-major `[k][n]`, `C` row-major `[m][n]`; row strides are compile-time
+//!   constants in elements; the three do not overlap. Sizes are powers of two.
+//! - Operands are handed over in the type in which they are multiplied: fp16, bf16, fp8 and tf32 operands as
+//!   [`Operands::F32`] tiles, converted while the scratch tile is filled (that pass exists anyway). 8-bit integers
+//!   go as [`Operands::I16Pairs`] where [`Plan::prefers_pairs`] says so, else as [`Operands::I32`].
+//! - Column-major operands are turned by [`transpose`] while they are packed, never gathered.
+//! - The order of the sums over `k` is not specified; every product is accumulated in the type of `C`.
+//!
+//! # The shape of the code
+//! A register tile of a few rows by a few vectors, as a loop over `k` between loads and stores of its part of
+//! `C`; around it loops over row blocks and over column panels. Rows that do not divide evenly
+//! are spread: 64 rows are nine blocks of six and two of five. What is left out: blocking of `k`, which the caller
+//! does (a panel of `B` should stay in the first-level cache).
+
+mod kernel;
+mod row_sums;
+mod transpose;
+
+pub use transpose::{Transpose, interleave_pairs};
+
+/// The operand and accumulator types of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operands {
+    /// Singles, accumulated in singles.
+    F32,
+    /// Doubles, accumulated in doubles.
+    F64,
+    /// 32-bit integers, accumulated with wrap-around in 32 bits.
+    I32,
+    /// 16-bit integers, two neighbours along `k` multiplied and added at once, accumulated in 32 bits. `A` is row-major
+    /// `[m][k]` of i16; `B` is `[k / 2][n][2]` of i16 ([`interleave_pairs`] makes it, or a [`Transpose`] of 32-bit
+    /// elements from a `B` whose columns are contiguous). `k` is at least 2; strides of `A` and `B` count
+    /// such pairs.
+    I16Pairs,
+}
+
+impl Operands {
+    /// The LLVM type of an accumulator.
+    pub(crate) const fn accumulator(self) -> &'static str {
+        match self {
+            Operands::F32 => "float",
+            Operands::F64 => "double",
+            Operands::I32 | Operands::I16Pairs => "i32",
+        }
+    }
+
+    /// The size of an accumulator, and of one step of an operand along `k`.
+    pub const fn bytes(self) -> u32 {
+        match self {
+            Operands::F64 => 8,
+            _ => 4,
+        }
+    }
+
+    const fn is_float(self) -> bool {
+        matches!(self, Operands::F32 | Operands::F64)
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Operands::F32 => "f32",
+            Operands::F64 => "f64",
+            Operands::I32 => "i32",
+            Operands::I16Pairs => "i16x2",
+        }
+    }
+}
+
+/// What the machine offers to a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Machine {
+    /// The bytes of one vector register: 16, 32 or 64.
+    pub vector_bytes: u32,
+    /// The number of vector registers: 16 or 32.
+    pub vector_registers: u32,
+    /// Fused multiply-add is one instruction.
+    pub has_fma: bool,
+    /// The machine is an x86-64, so pairs of 16-bit products have an instruction (for 64-byte vectors: AVX-512 BW).
+    pub x86: bool,
+}
+
+impl Machine {
+    /// The attributes of a kernel. Some processors prefer half of their widest vectors: kernels are written for the whole.
+    fn attributes(&self) -> &'static str {
+        match self.vector_bytes {
+            64 => "noinline nounwind \"prefer-vector-width\"=\"512\" \"min-legal-vector-width\"=\"512\"",
+            _ => "noinline nounwind",
+        }
+    }
+}
+
+/// One kernel to be generated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DotSpec {
+    /// Rows of `A` and `C`.
+    pub m: u32,
+    /// Columns of `B` and `C`.
+    pub n: u32,
+    /// Columns of `A`, rows of `B`.
+    pub k: u32,
+    /// The types.
+    pub operands: Operands,
+    /// Elements from one row of `A` to the next.
+    pub a_row_stride: u32,
+    /// Elements from one row of `B` to the next.
+    pub b_row_stride: u32,
+    /// Elements from one row of `C` to the next.
+    pub c_row_stride: u32,
+    /// The machine.
+    pub machine: Machine,
+}
+
+/// Why there is no kernel for a [`DotSpec`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DotError {
+    what: String,
+}
+
+impl std::fmt::Display for DotError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "no dot kernel: {}", self.what)
+    }
+}
+
+impl std::error::Error for DotError {}
+
+/// How the registers are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Shape {
+    /// `rows` by `vectors` accumulators of `lanes` elements.
+    Tile { rows: u32, vectors: u32, lanes: u32 },
+    /// One column: vectors run along `k`.
+    RowSums { rows: u32, lanes: u32 },
+}
+
+/// The chosen kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Plan {
+    spec: DotSpec,
+    shape: Shape,
+}
+
+impl Plan {
+    /// Chooses the register tile.
+    ///
+    /// # Errors
+    /// Sizes that are not powers of two, rows that overlap, or a machine that no tile is known for.
+    pub fn choose(spec: &DotSpec) -> Result<Plan, DotError> {
+        check(spec)?;
+        let machine = spec.machine;
+        let full = machine.vector_bytes / spec.operands.bytes();
+        if spec.n == 1 && spec.b_row_stride == 1 && spec.k > 1 && spec.operands != Operands::I16Pairs {
+            let shape = Shape::RowSums { rows: spec.m.min(8), lanes: full.min(spec.k) };
+            return Ok(Plan { spec: *spec, shape });
+        }
+        let lanes = full.min(spec.n);
+        let widest = if machine.vector_registers >= 32 { 4 } else { 2 };
+        let vectors = (spec.n / lanes).min(widest);
+        let rows = most_rows(machine, vectors).min(spec.m);
+        Ok(Plan { spec: *spec, shape: Shape::Tile { rows, vectors, lanes } })
+    }
+
+    /// The symbol of the kernel, without `@`. Its type is `void (ptr a, ptr b, ptr c)`.
+    pub fn symbol(&self) -> String {
+        let DotSpec { m, n, k, operands, a_row_stride, b_row_stride, c_row_stride, .. } = self.spec;
+        format!("dn.dot.{}.{m}x{n}x{k}.{a_row_stride}.{b_row_stride}.{c_row_stride}", operands.name())
+    }
+
+    /// The text of the kernel and of the declarations it needs, each with its symbol: emit each symbol once.
+    pub fn definitions(&self) -> Vec<crate::math::Definition> {
+        match self.shape {
+            Shape::Tile { rows, vectors, lanes } => {
+                kernel::definitions(&self.symbol(), &self.spec, kernel::Tile { rows, vectors, lanes })
+            }
+            Shape::RowSums { rows, lanes } => {
+                row_sums::definitions(&self.symbol(), &self.spec, row_sums::Tile { rows, lanes })
+            }
+        }
+    }
+
+    /// Whether 8-bit integer operands are better handed over as [`Operands::I16Pairs`] than as [`Operands::I32`].
+    pub fn prefers_pairs(machine: &Machine, k: u32) -> bool {
+        machine.x86 && k >= 2
+    }
+}
+
+/// The most rows of a register tile: accumulators, one row of `B` and temporaries fit the registers; what was measured as best.
+fn most_rows(machine: Machine, vectors: u32) -> u32 {
+    match (machine.vector_registers >= 32, machine.vector_bytes, vectors) {
+        // Wide vectors: 4 x 4 beats the larger tiles, which load and store more of C per step of k.
+        (true, 64, 4) => 4,
+        (true, _, 4) => 6,
+        (true, _, 2) => 10,
+        (true, _, _) => 16,
+        (false, _, 2) if machine.has_fma => 6,
+        (false, _, 2) => 4,
+        (false, _, _) => 12,
+    }
+}
+
+fn check(spec: &DotSpec) -> Result<(), DotError> {
+    let error = |what: String| Err(DotError { what });
+    let DotSpec { m, n, k, machine, .. } = *spec;
+    for (name, size) in [("m", m), ("n", n), ("k", k)] {
+        if !size.is_power_of_two() || size > 1 << 16 {
+            return error(format!("{name} is {size}: use a power of two up to 65536"));
+        }
+    }
+    let pairs = spec.operands == Operands::I16Pairs;
+    if pairs && (k < 2 || !machine.x86) {
+        return error("pairs of 16-bit integers need k of at least 2 and an x86-64: use I32".to_owned());
+    }
+    let steps = if pairs { k / 2 } else { k };
+    for (name, stride, least) in
+        [("A", spec.a_row_stride, steps), ("B", spec.b_row_stride, n), ("C", spec.c_row_stride, n)]
+    {
+        if stride < least {
+            return error(format!("rows of {name} overlap: the stride is {stride}, a row has {least}"));
+        }
+    }
+    if !matches!(machine.vector_bytes, 16 | 32 | 64) || !matches!(machine.vector_registers, 16 | 32) {
+        return error(format!(
+            "{} vector registers of {} bytes are no known machine",
+            machine.vector_registers, machine.vector_bytes
+        ));
+    }
+    Ok(())
+}
+
+/// The advised row stride of a scratch tile, in elements: rows never start a multiple of 4 KiB apart, because such rows share
+/// one set of the first-level cache.
+pub fn padded_stride(n: u32, operands: Operands) -> u32 {
+    let bytes = n * operands.bytes();
+    if bytes.is_multiple_of(4096) { n + 64 / operands.bytes() } else { n }
+}
