@@ -115,7 +115,7 @@ mod tests {
     fn literals_and_comments_become_blanks() {
         assert_eq!(mask("a(\"{\\\"}\") // }\nb"), "a(      )     \nb");
         assert_eq!(mask("x /* { /* } */ { */ y"), "x                   y");
-        assert_eq!(mask("r#\"{\"# }"), "        }");
+        assert_eq!(mask("r#\"{\"# }"), "       }");
         assert_eq!(mask("'{' '\\'' '\\u{7b}' }"), format!("{:18}}}", ""));
     }
 

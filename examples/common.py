@@ -1,0 +1,146 @@
+"""What the examples share: arrays with or without torch, checking, measuring, tables."""
+
+import importlib.util
+import os
+import sys
+import time
+
+if importlib.util.find_spec("triton") is None:
+    # `python -m deuteron examples/x.py` has done this already; `python examples/x.py` comes here.
+    import deuteron
+
+    deuteron.install()
+
+import numpy as np
+
+try:
+    if os.environ.get("EXAMPLES_ARRAYS") == "numpy":
+        raise ImportError("torch is left out by request")
+    import torch
+except ImportError:
+    torch = None
+
+
+class Check:
+    """How far a result is from its reference, and how far it may be."""
+
+    def __init__(self, label, difference, allowed):
+        self.label = label
+        self.difference = difference
+        self.allowed = allowed
+
+    @property
+    def passed(self):
+        """NaN passes no check."""
+        return bool(self.difference <= self.allowed)
+
+
+class Measurement:
+    """One job done by several providers.
+
+    Attributes:
+        label: what is measured.
+        amount: bytes or operations of one run.
+        unit: ``"GB/s"`` or ``"GFLOP/s"``.
+        providers: from ``"deuteron"``, ``"numpy"`` and ``"torch"`` to a function without arguments.
+    """
+
+    def __init__(self, label, amount, unit, **providers):
+        self.label = label
+        self.amount = amount
+        self.unit = unit
+        self.providers = {name: run for name, run in providers.items() if run is not None}
+
+    def rates(self, budget=0.6):
+        """Units a second by provider: the median of runs that take turns, so that noise hits all alike."""
+        times = {name: [] for name in self.providers}
+        for run in self.providers.values():
+            run()
+        until = time.perf_counter() + budget * len(self.providers)
+        while True:
+            for name, run in self.providers.items():
+                began = time.perf_counter()
+                run()
+                times[name].append(time.perf_counter() - began)
+            if time.perf_counter() > until and len(times["deuteron"]) >= 3:
+                break
+        return {name: self.amount / sorted(all_times)[len(all_times) // 2] / 1e9 for name, all_times in times.items()}
+
+
+def randn(*shape, dtype="float32", seed=0):
+    """Normal random numbers: a torch tensor where torch is installed, else a NumPy array."""
+    return array(np.random.default_rng(seed).standard_normal(shape, dtype=np.float32), dtype)
+
+
+def array(values, dtype=None):
+    """A NumPy array as what the examples work with."""
+    values = np.ascontiguousarray(values)
+    if dtype is not None and (torch is None or dtype != "bfloat16"):
+        values = values.astype(dtype)
+    if torch is None:
+        return values
+    tensor = torch.from_numpy(values)
+    return tensor.to(getattr(torch, dtype)) if dtype is not None else tensor
+
+
+def poisoned(*shape, dtype="float32"):
+    """An output full of NaN, so that what a kernel leaves out is seen."""
+    return array(np.full(shape, np.nan, dtype=np.float32), dtype)
+
+
+def zeros(*shape, dtype="float32"):
+    """Zeros."""
+    return array(np.zeros(shape, dtype="float32" if dtype == "bfloat16" else dtype), dtype)
+
+
+def stride(tensor, dim):
+    """The stride of a dimension in elements."""
+    return tensor.stride(dim) if torch is not None else tensor.strides[dim] // tensor.itemsize
+
+
+def to_numpy(tensor, dtype=np.float64):
+    """The values as a NumPy array of `dtype`; None keeps a NumPy dtype."""
+    if torch is not None and isinstance(tensor, torch.Tensor):
+        tensor = tensor.float() if tensor.dtype == torch.bfloat16 else tensor
+        tensor = tensor.numpy()
+    return tensor if dtype is None else tensor.astype(dtype)
+
+
+def max_difference(result, reference):
+    """The largest absolute difference; infinite where one is NaN and the other is not."""
+    result = to_numpy(result)
+    difference = np.abs(result - reference)
+    difference[np.isnan(result) & np.isnan(reference)] = 0
+    difference[result == reference] = 0
+    return float(np.nan_to_num(difference, nan=np.inf).max(initial=0))
+
+
+def print_checks(checks):
+    """Prints a line for each check; returns whether all passed."""
+    passed = True
+    for check in checks:
+        passed &= check.passed
+        mark = "ok  " if check.passed else "FAIL"
+        print(f"  {mark} {check.label:<58} max difference {check.difference:.2e} (allowed {check.allowed:.0e})",
+              flush=True)
+    return passed
+
+
+def print_measurements(measurements, budget=0.6):
+    """Prints a table of rates; returns its rows."""
+    rows = []
+    for measurement in measurements:
+        rates = measurement.rates(budget)
+        rows.append((measurement, rates))
+        cells = "  ".join(f"{name} {rate:8.2f}" for name, rate in rates.items())
+        print(f"       {measurement.label:<58} {cells}  {measurement.unit}", flush=True)
+    return rows
+
+
+def run(module_name):
+    """What `python -m deuteron examples/x.py` does: check, measure, exit with 1 when a check failed."""
+    module = sys.modules[module_name]
+    print(module.__doc__.splitlines()[0])
+    passed = print_checks(module.checks())
+    print_measurements(module.measurements())
+    sys.exit(0 if passed else 1)
