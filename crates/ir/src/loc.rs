@@ -89,8 +89,9 @@ impl LocTable {
     /// The name in the source, if the location carries one.
     pub fn name(&self, loc: Loc) -> Option<&str> {
         match self.get(loc) {
-            LocData::Name { name, .. } => Some(name),
-            LocData::CallSite { callee, .. } => self.name(*callee),
+            LocData::Name { name, .. } => Some(name).map(|name| &**name).filter(|name| !name.is_empty()),
+            LocData::CallSite { callee, caller } => self.name(*callee).or_else(|| self.name(*caller)),
+            LocData::Fused(all) => all.iter().find_map(|&loc| self.name(loc)),
             _ => None,
         }
     }

@@ -168,6 +168,14 @@ impl Module {
         &self.ops[op].results
     }
 
+    /// The values of the declared result number `group`.
+    pub fn result_group(&self, op: Op, group: usize) -> &[Value] {
+        let data = &self.ops[op];
+        let Some(sizes) = data.row.result_groups(data.results.len()) else { return &[] };
+        let start: usize = sizes[..group].iter().sum();
+        &data.results[start..start + sizes[group]]
+    }
+
     /// One result.
     pub fn result(&self, op: Op, index: usize) -> Value {
         self.ops[op].results[index]
@@ -418,8 +426,7 @@ impl Module {
             self.push_result(op, ty);
         }
         for _ in 0..regions {
-            let region = self.regions.push(RegionData { blocks: SmallVec::new(), parent: Some(op) });
-            self.ops[op].regions.push(region);
+            self.push_region(op);
         }
         op
     }
@@ -438,6 +445,13 @@ impl Module {
         let value = self.values.push(ValueData { ty, def, uses: SmallVec::new(), name: None });
         self.ops[op].results.push(value);
         value
+    }
+
+    /// Appends a region without a block.
+    pub fn push_region(&mut self, op: Op) -> Region {
+        let region = self.regions.push(RegionData { blocks: SmallVec::new(), parent: Some(op) });
+        self.ops[op].regions.push(region);
+        region
     }
 
     /// Appends an empty block to a region.

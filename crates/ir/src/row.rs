@@ -410,6 +410,13 @@ impl Registry {
         self.types.get(name).copied()
     }
 
+    /// All types that dialects declare, by name.
+    pub fn types(&self) -> Vec<&'static TypeRow> {
+        let mut rows: Vec<_> = self.types.values().copied().collect();
+        rows.sort_by_key(|row| row.name);
+        rows
+    }
+
     /// The operation that holds a constant.
     pub fn constant(&self) -> &'static OpRow {
         self.constant

@@ -234,6 +234,17 @@ impl Type {
         }
     }
 
+    /// Shape and type of the elements of a shaped type: one whose parameters begin with a shape and a type.
+    pub fn shape_and_element(self) -> Option<(&'static [i64], Type)> {
+        match self.kind() {
+            TypeKind::Dialect { params, .. } => match params.as_slice() {
+                [TypeParam::Ints(shape), TypeParam::Type(elem), ..] => Some((shape, *elem)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Bits, if this is an integer.
     pub fn as_int(self) -> Option<u32> {
         if let TypeKind::Int(bits) = self.kind() { Some(*bits) } else { None }

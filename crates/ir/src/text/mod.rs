@@ -1,7 +1,22 @@
 //! The text form: printing and parsing.
+//!
+//! Hand-written formats of operations and types are written against [`Printer`] and [`Parser`].
 
+mod alias;
+mod format;
+mod name;
+mod number;
 mod parse;
+mod parse_attr;
+mod parse_format;
+mod parse_op;
 mod print;
+mod print_op;
 
-pub use parse::{ParseError, Parser};
-pub use print::{Printer, type_to_string};
+pub use parse::{ParseError, ParseOptions, Parser, parse, parse_attr, parse_type};
+pub use parse_attr::NamedAttr;
+pub use parse_op::Arg;
+pub use print::{PrintOptions, Printer, RegionStyle, attr_to_string, op_to_string, print, type_to_string};
+
+/// The property that says how many values each operand of an operation in generic form has.
+const SEGMENTS: &str = "operandSegmentSizes";

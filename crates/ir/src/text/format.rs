@@ -1,0 +1,170 @@
+//! Reads the directive strings of [`crate::Format::Text`] into a list of steps, once for each row.
+
+use crate::row::OpRow;
+use rustc_hash::FxHashMap;
+use std::sync::{OnceLock, RwLock};
+
+/// A declared part of an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Part {
+    /// Operand group of this number.
+    Operand(usize),
+    /// Result group of this number.
+    Result(usize),
+    /// Attribute slot of this number.
+    Attr(usize),
+}
+
+/// One step of a format.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Step {
+    /// A word or punctuation as it stands.
+    Literal(&'static str),
+    /// The values or the attribute of a part.
+    Part(Part),
+    /// The types of a part.
+    Type(Part),
+    /// The parameters of the type of a part, without the type's name.
+    ShortType(Part),
+    /// The types of all operands.
+    OperandTypes,
+    /// `(operand types) -> result types`.
+    FunctionalType,
+    /// All attributes that no step names.
+    AttrDict,
+    /// Steps that are written if the first part in them is there.
+    Optional(Part, Vec<Step>),
+}
+
+/// A format, ready to use.
+#[derive(Debug)]
+pub(super) struct Steps {
+    /// The steps in order.
+    pub(super) steps: Vec<Step>,
+    /// Slots that steps name, and so the dictionary does not hold.
+    pub(super) named: Vec<usize>,
+}
+
+/// The steps of a row's directive string.
+///
+/// # Panics
+/// When the string is malformed or names something the row does not declare: a mistake in the row that the first use of
+/// it, so any test, brings out.
+pub(super) fn steps(row: &'static OpRow, text: &'static str) -> &'static Steps {
+    static KNOWN: OnceLock<RwLock<FxHashMap<usize, &'static Steps>>> = OnceLock::new();
+    let poisoned = "the table is only ever inserted into, so a panic elsewhere leaves it whole";
+    let known = KNOWN.get_or_init(RwLock::default);
+    let key = std::ptr::from_ref(row) as usize;
+    if let Some(steps) = known.read().expect(poisoned).get(&key) {
+        return steps;
+    }
+    let mut reader = Reader { row, rest: text, named: Vec::new() };
+    let steps = reader.steps();
+    assert!(reader.rest.is_empty(), "{}: unbalanced `{}` in the format", row.name, reader.rest);
+    let steps: &'static Steps = Box::leak(Box::new(Steps { steps, named: reader.named }));
+    known.write().expect(poisoned).insert(key, steps);
+    steps
+}
+
+struct Reader {
+    row: &'static OpRow,
+    rest: &'static str,
+    named: Vec<usize>,
+}
+
+impl Reader {
+    /// Reads up to the end or to the `)?` that closes the open group.
+    fn steps(&mut self) -> Vec<Step> {
+        let mut steps = Vec::new();
+        loop {
+            self.rest = self.rest.trim_start();
+            if self.rest.is_empty() || self.rest.starts_with(")?") {
+                return steps;
+            }
+            steps.push(self.step());
+        }
+    }
+
+    fn step(&mut self) -> Step {
+        if let Some(rest) = self.rest.strip_prefix('$') {
+            self.rest = rest;
+            let part = self.part();
+            if let Part::Attr(slot) = part {
+                self.named.push(slot);
+            }
+            return Step::Part(part);
+        }
+        for (prefix, make) in [("type($", Step::Type as fn(Part) -> Step), ("short-type($", Step::ShortType)] {
+            if let Some(rest) = self.rest.strip_prefix(prefix) {
+                self.rest = rest;
+                let part = self.part();
+                self.rest = self.rest.strip_prefix(')').unwrap_or_else(|| panic!("{}: `)` is missing", self.row.name));
+                return make(part);
+            }
+        }
+        let directives = [
+            ("types(operands)", Step::OperandTypes),
+            ("functional-type", Step::FunctionalType),
+            ("attr-dict", Step::AttrDict),
+        ];
+        for (word, step) in directives {
+            if let Some(rest) = self.rest.strip_prefix(word) {
+                self.rest = rest;
+                return step;
+            }
+        }
+        if self.rest.starts_with('(') && self.is_group() {
+            return self.group();
+        }
+        self.literal()
+    }
+
+    /// Whether the parenthesis that opens here is closed by `)?`.
+    fn is_group(&self) -> bool {
+        let mut depth = 0;
+        for (at, c) in self.rest.char_indices() {
+            match c {
+                '(' => depth += 1,
+                ')' => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                return self.rest[at..].starts_with(")?");
+            }
+        }
+        false
+    }
+
+    fn group(&mut self) -> Step {
+        self.rest = &self.rest[1..];
+        let steps = self.steps();
+        self.rest = &self.rest[2..];
+        let part = steps.iter().find_map(|step| if let Step::Part(part) = step { Some(*part) } else { None });
+        Step::Optional(part.unwrap_or_else(|| panic!("{}: an optional part names nothing", self.row.name)), steps)
+    }
+
+    fn literal(&mut self) -> Step {
+        let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let length = if self.rest.starts_with("->") {
+            2
+        } else if self.rest.starts_with(word) {
+            self.rest.find(|c| !word(c)).unwrap_or(self.rest.len())
+        } else {
+            1
+        };
+        let (literal, rest) = self.rest.split_at(length);
+        self.rest = rest;
+        Step::Literal(literal)
+    }
+
+    fn part(&mut self) -> Part {
+        let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(self.rest.len());
+        let (name, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        let row = self.row;
+        let operand = row.operands.iter().position(|spec| spec.name == name).map(Part::Operand);
+        let attr = || row.attr_slot(name).map(Part::Attr);
+        let result = || row.results.iter().position(|spec| spec.name == name).map(Part::Result);
+        operand.or_else(attr).or_else(result).unwrap_or_else(|| panic!("{}: no part is called {name}", row.name))
+    }
+}

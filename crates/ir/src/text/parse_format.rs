@@ -1,0 +1,198 @@
+//! Reads an operation as the steps of its format say.
+
+use crate::attr::Attr;
+use crate::builder::infer;
+use crate::entity::{Op, Value};
+use crate::module::OpInit;
+use crate::row::{AttrKind, OpRow};
+use crate::text::format::{Part, Step, Steps};
+use crate::text::parse::{ParseError, Parser};
+use crate::text::parse_attr::NamedAttr;
+use crate::types::Type;
+use smallvec::SmallVec;
+
+/// What was read of an operation.
+struct Found {
+    operands: Vec<SmallVec<[Value; 4]>>,
+    operand_types: Vec<Option<Vec<Type>>>,
+    all_operand_types: Option<Vec<Type>>,
+    result_types: Vec<Option<Vec<Type>>>,
+    all_result_types: Option<Vec<Type>>,
+    attrs: SmallVec<[Option<Attr>; 2]>,
+    extra: Vec<NamedAttr>,
+}
+
+impl Parser<'_> {
+    /// Reads what stands behind the name of an operation, which stands at `start`.
+    pub(super) fn op_by_steps(
+        &mut self,
+        row: &'static OpRow,
+        steps: &Steps,
+        start: usize,
+    ) -> Result<Op, ParseError> {
+        let mut found = Found {
+            operands: vec![SmallVec::new(); row.operands.len()],
+            operand_types: vec![None; row.operands.len()],
+            all_operand_types: None,
+            result_types: vec![None; row.results.len()],
+            all_result_types: None,
+            attrs: row.attrs.iter().map(|_| None).collect(),
+            extra: Vec::new(),
+        };
+        self.steps(row, &steps.steps, &mut found)?;
+        let operands = self.gathered_operands(row, &found, start)?;
+        self.check_operand_types(&found, &operands)?;
+        for (slot, spec) in found.attrs.iter_mut().zip(row.attrs) {
+            if slot.is_none() {
+                *slot = spec.default_attr();
+            }
+        }
+        let results = self.gathered_results(row, &found, &operands, start)?;
+        let init = OpInit { operands, results, attrs: found.attrs, regions: row.regions.unwrap_or(0) };
+        let op = self.append(row, init);
+        self.set_extra(op, found.extra);
+        Ok(op)
+    }
+
+    fn steps(&mut self, row: &'static OpRow, steps: &[Step], found: &mut Found) -> Result<(), ParseError> {
+        for step in steps {
+            self.step(row, step, found)?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, row: &'static OpRow, step: &Step, found: &mut Found) -> Result<(), ParseError> {
+        match step {
+            Step::Literal(text) => self.expect(text)?,
+            Step::Part(Part::Operand(group)) => {
+                found.operands[*group] = match row.operands[*group].arity {
+                    crate::row::Arity::Variadic => self.operands()?,
+                    _ => SmallVec::from_slice(&[self.operand()?]),
+                };
+            }
+            Step::Part(Part::Attr(slot)) => found.attrs[*slot] = Some(self.slot(&row.attrs[*slot])?),
+            Step::Type(Part::Operand(group)) => {
+                let none = found.operands[*group].is_empty();
+                found.operand_types[*group] = Some(if none { Vec::new() } else { self.parse_types()? });
+            }
+            Step::Type(Part::Result(group)) => found.result_types[*group] = Some(self.parse_types()?),
+            Step::ShortType(Part::Operand(group)) => {
+                let ty = self.parse_short_type(row.operands[*group].constraint)?;
+                found.operand_types[*group] = Some(vec![ty]);
+            }
+            Step::ShortType(Part::Result(group)) => {
+                let ty = self.parse_short_type(row.results[*group].constraint)?;
+                found.result_types[*group] = Some(vec![ty]);
+            }
+            Step::OperandTypes => {
+                let none = found.operands.iter().all(|group| group.is_empty());
+                found.all_operand_types = Some(if none { Vec::new() } else { self.parse_types()? });
+            }
+            Step::FunctionalType => {
+                let (params, results) = self.parse_function_type()?;
+                found.all_operand_types = Some(params);
+                found.all_result_types = Some(results);
+            }
+            Step::AttrDict => {
+                let entries = self.optional_attr_dict()?;
+                let (slots, extra) = self.split_attrs(row, entries)?;
+                for (own, slot) in found.attrs.iter_mut().zip(slots) {
+                    if slot.is_some() {
+                        *own = slot;
+                    }
+                }
+                found.extra = extra;
+            }
+            Step::Optional(_, steps) => {
+                if self.is_there(row, steps) {
+                    self.steps(row, steps, found)?;
+                }
+            }
+            Step::Part(Part::Result(_)) | Step::Type(Part::Attr(_)) | Step::ShortType(Part::Attr(_)) => {}
+        }
+        Ok(())
+    }
+
+    /// Whether the text goes on with an optional part: its leading words and punctuation, and a value behind them if the
+    /// format has one there.
+    fn is_there(&mut self, row: &'static OpRow, steps: &[Step]) -> bool {
+        let start = self.at;
+        let mut there = true;
+        for step in steps {
+            match step {
+                Step::Literal(text) if there => {
+                    there = self.accept(text);
+                    continue;
+                }
+                Step::Part(Part::Operand(_)) => there &= self.peek("%"),
+                Step::Part(Part::Attr(slot)) => there &= self.begins_slot(row.attrs[*slot].kind),
+                _ => {}
+            }
+            break;
+        }
+        self.at = start;
+        there
+    }
+
+    fn begins_slot(&mut self, kind: AttrKind) -> bool {
+        match kind {
+            AttrKind::Enum(row) => self.peek_keyword().is_some_and(|word| row.value(word).is_some()),
+            AttrKind::Str => self.peek("\""),
+            AttrKind::Symbol => self.peek("@"),
+            AttrKind::Int(_) => self.peek_byte().is_some_and(|c| c == b'-' || c.is_ascii_digit()),
+            _ => self.peek_byte().is_some_and(|c| !b",:)]}".contains(&c)),
+        }
+    }
+
+    fn gathered_operands(
+        &mut self,
+        row: &'static OpRow,
+        found: &Found,
+        start: usize,
+    ) -> Result<SmallVec<[Value; 4]>, ParseError> {
+        let operands: SmallVec<[Value; 4]> = found.operands.iter().flatten().copied().collect();
+        let fits = row
+            .operand_groups(operands.len())
+            .is_some_and(|sizes| sizes.iter().zip(&found.operands).all(|(&size, group)| size == group.len()));
+        if fits {
+            Ok(operands)
+        } else {
+            Err(self.error_at(start, format!("`{}` cannot have operands grouped like this", row.name)))
+        }
+    }
+
+    fn check_operand_types(&mut self, found: &Found, operands: &[Value]) -> Result<(), ParseError> {
+        for (group, types) in found.operands.iter().zip(&found.operand_types) {
+            if let Some(types) = types {
+                self.check_types(group, types)?;
+            }
+        }
+        match &found.all_operand_types {
+            Some(types) => self.check_types(operands, types),
+            None => Ok(()),
+        }
+    }
+
+    fn gathered_results(
+        &mut self,
+        row: &'static OpRow,
+        found: &Found,
+        operands: &[Value],
+        start: usize,
+    ) -> Result<SmallVec<[Type; 2]>, ParseError> {
+        if let Some(types) = &found.all_result_types {
+            return Ok(SmallVec::from_slice(types));
+        }
+        if found.result_types.iter().all(Option::is_some) {
+            return Ok(found.result_types.iter().flatten().flatten().copied().collect());
+        }
+        let inferred = infer(&self.module, row, operands, &found.attrs)
+            .map_err(|message| self.error_at(start, format!("`{}`: {message}", row.name)))?;
+        let one_each = inferred.len() == row.results.len();
+        let types = inferred.iter().zip(&found.result_types).flat_map(|(&own, given)| match given {
+            Some(given) if one_each => given.clone(),
+            _ => vec![own],
+        });
+        Ok(if one_each { types.collect() } else { inferred })
+    }
+}
