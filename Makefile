@@ -1,0 +1,66 @@
+# make setup     .venv/ with the package built in release mode; run by the others, does nothing twice
+# make demo      the examples: correctness, a table, one plot in demo-out/
+# make test      all Rust checks and all Python tests
+# make bench     the measurements of docs/benchmarks.md
+# make gpu-test  the tests that need a GPU
+# make clean     removes .venv/ and what the targets above wrote, but not target/
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := setup
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+SOURCES := $(shell find crates python -name '*.rs' -o -name '*.py' -o -name 'Cargo.toml') Cargo.toml Cargo.lock pyproject.toml
+
+.PHONY: setup demo test rust-test python-test gpu-test bench clean
+
+setup: $(VENV)/installed
+
+$(VENV)/created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make setup PYTHON=/path/to/python3")'
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/tools: $(VENV)/created
+	$(PIP) install 'maturin>=1.9,<2' numpy pytest
+	touch $@
+
+# torch alone, with the libraries that it cannot be imported without, and without the reference that it would bring.
+$(VENV)/torch: $(VENV)/tools tests/python/torch_requirements.py
+	@echo "installing torch (about 1.5 minutes, 4.5 GB)"
+	$(PIP) install --no-deps torch
+	$(BIN)/python tests/python/torch_requirements.py > $(VENV)/torch-requirements.txt
+	$(PIP) install -r $(VENV)/torch-requirements.txt 2> $(VENV)/torch-install.log || { cat $(VENV)/torch-install.log; exit 1; }
+	touch $@
+
+# The package does not need torch, so the two are independent: a failed download does not cost a build.
+$(VENV)/installed: $(VENV)/tools $(VENV)/torch $(SOURCES)
+	$(BIN)/maturin build --release --quiet --interpreter $(BIN)/python --out $(VENV)/wheels
+	$(PIP) install --force-reinstall --no-deps "$$(ls -t $(VENV)/wheels/deuteron-*.whl | head -1)"
+	touch $@
+
+demo: setup
+	$(BIN)/python -m deuteron examples/demo.py
+
+test: rust-test python-test
+
+rust-test:
+	cargo xtask ci
+
+python-test: setup
+	$(BIN)/python -m pytest
+
+gpu-test: setup
+	@$(BIN)/python -c 'import deuteron; t = deuteron.runtime.driver.active.get_current_target(); \
+	    print("NOT RUN: no GPU target is active here (the current one is " + t.backend + "); the GPU tests need one.") if t.backend == "cpu" else exit("no GPU tests exist yet")'
+
+bench: setup
+	$(BIN)/python -m deuteron benches/python/launch_and_compile.py
+	$(BIN)/python -m deuteron examples/demo.py
+
+clean:
+	rm -rf $(VENV) demo-out .pytest_cache
