@@ -1,3 +1,7 @@
 //! The CPU target: ttir to vector loops to native code, and the thread pool that runs it.
 
+pub mod abi;
+mod loader;
+pub mod dot;
 pub mod math;
+pub mod outcome;
