@@ -18,10 +18,13 @@ mod diagnostic;
 mod entity;
 mod loc;
 mod module;
+pub mod pass;
+pub mod passes;
 mod row;
 pub mod scalar;
 pub mod text;
 mod types;
+mod verify;
 
 pub use attr::{Attr, AttrKey, DeclaredKey, Elements, EnumRow};
 pub use builder::{Builder, Place, infer};
@@ -30,7 +33,8 @@ pub use entity::{Block, Loc, Op, Region, Value};
 pub use loc::{LocData, LocTable};
 pub use module::{Def, Module, OpInit};
 pub use row::{
-    ANY, Arity, AttrKind, AttrSpec, Dialect, EvalArgs, Fold, Format, Infer, InferArgs, OpRow, Presence,
+    ANY, Arity, AttrKind, AttrSpec, ConstantRules, Dialect, EvalArgs, Fold, Format, Infer, InferArgs, OpRow, Presence,
     Registry, Traits, TypeConstraint, ValueSpec, one, optional, variadic,
 };
+pub use verify::verify;
 pub use types::{FloatKind, Type, TypeKind, TypeParam, TypeRow};

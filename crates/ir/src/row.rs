@@ -389,15 +389,49 @@ pub struct Registry {
     types: rustc_hash::FxHashMap<&'static str, &'static TypeRow>,
     constant: &'static OpRow,
     module: &'static OpRow,
+    rules: ConstantRules,
+}
+
+/// How constants of dialect types are made of raw bits: what generic folding must be told.
+#[derive(Clone, Copy)]
+pub struct ConstantRules {
+    /// The element type of a type; a scalar is its own.
+    pub elem: fn(Type) -> Type,
+    /// The raw bits of the element of a constant whose elements are all equal.
+    pub to_bits: fn(&Attr) -> Option<u64>,
+    /// A constant of a type, filled with an element given by its raw bits.
+    pub to_attr: fn(Type, u64) -> Option<Attr>,
+}
+
+impl ConstantRules {
+    /// See the field.
+    pub fn elem(&self, ty: Type) -> Type {
+        (self.elem)(ty)
+    }
+
+    /// See the field.
+    pub fn to_bits(&self, attr: &Attr) -> Option<u64> {
+        (self.to_bits)(attr)
+    }
+
+    /// See the field.
+    pub fn to_attr(&self, ty: Type, bits: u64) -> Option<Attr> {
+        (self.to_attr)(ty, bits)
+    }
 }
 
 impl Registry {
     /// Collects dialects. `constant` is the operation that holds a constant, `module` the one that a file's outermost
     /// braces stand for.
-    pub fn new(dialects: &[&'static Dialect], constant: &'static OpRow, module: &'static OpRow) -> Registry {
+    pub fn new(
+        dialects: &[&'static Dialect],
+        constant: &'static OpRow,
+        module: &'static OpRow,
+        rules: ConstantRules,
+    ) -> Registry {
         let ops = dialects.iter().flat_map(|d| d.ops.iter().map(|row| (row.name, *row))).collect();
         let types = dialects.iter().flat_map(|d| d.types.iter().map(|row| (row.name, *row))).collect();
-        Registry { ops, types, constant, module }
+        Registry { ops, types, constant, module, rules }
     }
 
     /// The operation of this name.
@@ -420,6 +454,11 @@ impl Registry {
     /// The operation that holds a constant.
     pub fn constant(&self) -> &'static OpRow {
         self.constant
+    }
+
+    /// How constants are made of raw bits.
+    pub fn rules(&self) -> &ConstantRules {
+        &self.rules
     }
 
     /// The operation that holds a file.

@@ -10,7 +10,12 @@ pub mod types;
 /// All rows of block-level code.
 pub fn registry() -> &'static ir::Registry {
     static REGISTRY: std::sync::OnceLock<ir::Registry> = std::sync::OnceLock::new();
-    REGISTRY.get_or_init(|| ir::Registry::new(&[&ops::DIALECT], &ops::constant::CONSTANT, &ops::func::MODULE))
+    let rules = ir::ConstantRules {
+        elem: types::elem,
+        to_bits: ops::constant::splat_bits,
+        to_attr: ops::constant::attr_from_bits,
+    };
+    REGISTRY.get_or_init(|| ir::Registry::new(&[&ops::DIALECT], &ops::constant::CONSTANT, &ops::func::MODULE, rules))
 }
 
 /// An empty program of block-level code.

@@ -1,0 +1,75 @@
+//! Loop-invariant code motion: pure operations whose operands come from outside a loop move in front of it.
+//!
+//! ```text
+//! scf.for … {                            %a = arith.muli %n, %c : i32
+//!   %a = arith.muli %n, %c : i32    =>   scf.for … {
+//!   use(%a)                                use(%a)
+//! }                                      }
+//! ```
+//!
+//! An operation that may be undefined where the loop would not have run it (a division) moves only if its divisor is a
+//! constant other than zero and minus one.
+
+use super::canonicalize::constant_value;
+use crate::attr::DeclaredKey;
+use crate::diagnostic::Diagnostic;
+use crate::entity::{Op, Region};
+use crate::module::{Def, Module};
+use crate::pass::PassRow;
+use crate::row::Traits;
+use crate::scalar::sign_extend;
+
+/// Moves invariant operations out of loops.
+pub static LICM: PassRow = PassRow { name: "licm", doc: "Moves loop-invariant operations in front of loops.", run };
+
+/// Attribute of a loop from which nothing may be moved.
+pub static DISABLE_LICM: DeclaredKey = DeclaredKey::new("tt.disable_licm", "Invariant operations stay in the loop.");
+
+fn run(module: &mut Module) -> Result<(), Diagnostic> {
+    let loops = module.walk(module.top()).into_iter().filter(|&op| module.has(op, Traits::LOOP)).collect::<Vec<_>>();
+    // Inner loops first, so that what leaves them can go on leaving the outer ones.
+    for op in loops.into_iter().rev() {
+        if module.extra_attr(op, DISABLE_LICM.name).is_none() {
+            for index in 0..module.regions(op).len() {
+                hoist_from(module, op, module.region(op, index));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn hoist_from(module: &mut Module, around: Op, region: Region) {
+    for block in module.blocks(region).to_vec() {
+        for op in module.ops(block).collect::<Vec<_>>() {
+            if is_movable(module, op) && operands_are_outside(module, op, around) {
+                module.move_before(around, op);
+            }
+        }
+    }
+}
+
+fn is_movable(module: &Module, op: Op) -> bool {
+    let traits = module.row(op).traits;
+    if !traits.has(Traits::PURE) || traits.has(Traits::TERMINATOR) || !module.regions(op).is_empty() {
+        return false;
+    }
+    !traits.has(Traits::NO_SPECULATION) || has_safe_divisor(module, op)
+}
+
+fn has_safe_divisor(module: &Module, op: Op) -> bool {
+    let Some(&divisor) = module.operands(op).get(1) else { return false };
+    let Some(bits) = constant_value(module, divisor) else { return false };
+    let width = module.registry().rules().elem(module.ty(divisor)).scalar_bits().unwrap_or(64);
+    !matches!(sign_extend(width, bits), 0 | -1)
+}
+
+fn operands_are_outside(module: &Module, op: Op, around: Op) -> bool {
+    module.operands(op).iter().all(|&value| {
+        let owner = match module.def(value) {
+            Def::Result(def, _) => Some(def),
+            Def::Arg(block, _) => module.region_parent(module.block_region(block)),
+        };
+        // The arguments of the loop's own blocks belong to `around` itself, and so do its results, which cannot be met here.
+        owner.is_none_or(|owner| owner != around && !module.is_inside(owner, around))
+    })
+}
