@@ -46,7 +46,7 @@ def _run_module(argv):
 
 
 def _run_path(argv):
-    path = argv[0]
+    path = os.path.abspath(argv[0])
     sys.argv[:] = argv
     if os.path.isdir(path) or path.endswith((".zip", ".pyz", ".egg")):
         import runpy
@@ -58,14 +58,14 @@ def _run_path(argv):
     try:
         import io
 
-        with io.open_code(os.path.abspath(path)) as file:
+        with io.open_code(path) as file:
             source = file.read()
     except OSError as error:
-        sys.stderr.write(f"{sys.executable}: can't open file {os.path.abspath(path)!r}: [Errno {error.errno}] "
+        sys.stderr.write(f"{sys.executable}: can't open file {path!r}: [Errno {error.errno}] "
                          f"{error.strerror}\n")
         sys.exit(2)
     if not sys.flags.safe_path:
-        sys.path[0] = os.path.dirname(os.path.abspath(path))
+        sys.path[0] = os.path.dirname(path)
     main = _fresh_main()
     from importlib.machinery import SourceFileLoader
 

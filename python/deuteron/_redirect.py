@@ -49,15 +49,14 @@ class _AliasFinder:
 
     @staticmethod
     def find_spec(fullname, path=None, target=None):
-        """The spec of ``triton`` and everything below; None for all other names."""
+        """The spec of ``triton`` and of every module of ours below; None for all other names."""
         if fullname != _ALIAS and not fullname.startswith(_ALIAS + "."):
             return None
         actual = _PACKAGE + fullname[len(_ALIAS):]
         found = importlib.util.find_spec(actual)
         if found is None:
-            raise ModuleNotFoundError(
-                f"No module named {fullname!r} (`triton` is answered by Deuteron here, which has no {actual!r})",
-                name=fullname)
+            # The search goes on below this package's own path, where it ends without a result.
+            return None
         spec = ModuleSpec(fullname, _AliasLoader(actual), origin=found.origin,
                           is_package=found.submodule_search_locations is not None)
         spec.has_location = False

@@ -1,0 +1,93 @@
+"""What all tests share: a cache of their own, arrays of NumPy and torch, processes of their own."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+# The cache of the user is neither read nor filled; set before the first import.
+_CACHE = tempfile.TemporaryDirectory(prefix="deuteron-test-cache-")
+os.environ["TRITON_CACHE_DIR"] = _CACHE.name
+
+import deuteron  # noqa: E402
+
+deuteron.install()
+
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+import torch  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+sys.path.insert(0, str(EXAMPLES))
+
+
+class NumpyArrays:
+    """Makes NumPy arrays."""
+
+    name = "numpy"
+
+    @staticmethod
+    def make(values):
+        """The values as an array of their own."""
+        return np.array(values)
+
+    @staticmethod
+    def numpy(array):
+        """The values of an array."""
+        return array
+
+    @staticmethod
+    def stride(array, dim):
+        """A stride in elements."""
+        return array.strides[dim] // array.itemsize
+
+
+class TorchArrays:
+    """Makes torch tensors on the CPU."""
+
+    name = "torch"
+
+    @staticmethod
+    def make(values):
+        """The values as a tensor of their own."""
+        return torch.from_numpy(np.array(values))
+
+    @staticmethod
+    def numpy(array):
+        """The values of a tensor."""
+        return array.numpy()
+
+    @staticmethod
+    def stride(array, dim):
+        """A stride in elements."""
+        return array.stride(dim)
+
+
+@pytest.fixture(params=[NumpyArrays, TorchArrays], ids=lambda kind: kind.name)
+def arrays(request):
+    """Both libraries in turn."""
+    return request.param
+
+
+@pytest.fixture
+def rng():
+    """Fresh random numbers; the seed is printed with a failure."""
+    seed = int.from_bytes(os.urandom(4), "little")
+    print(f"random seed {seed}")
+    return np.random.default_rng(seed)
+
+
+@pytest.fixture
+def python():
+    """Runs Python in a process of its own; returns the finished process with its output as text."""
+
+    def run(*arguments, env=None, cwd=None, check=True, stdin=None):
+        finished = subprocess.run([sys.executable, *map(str, arguments)], capture_output=True, text=True, cwd=cwd,
+                                  env={**os.environ, **(env or {})}, input=stdin, timeout=300)
+        if check and finished.returncode != 0:
+            raise AssertionError(f"exit code {finished.returncode}\n{finished.stdout}\n{finished.stderr}")
+        return finished
+
+    return run

@@ -1,0 +1,91 @@
+"""Every public name of the reference is there, documented, and says what it is when it is used in the wrong place."""
+
+import importlib
+import inspect
+import json
+from pathlib import Path
+
+import pytest
+
+import deuteron
+import deuteron.language as tl
+
+NAMES = json.loads((Path(__file__).parent / "public_names.json").read_text())
+
+
+@pytest.mark.parametrize("module", NAMES)
+def test_every_public_name_is_there(module):
+    found = importlib.import_module(module)
+    missing = [name for name in NAMES[module] if not hasattr(found, name)]
+    missing += [f"{name}.{member}" for name, members in NAMES[module].items() for member in members
+                if hasattr(found, name) and not hasattr(getattr(found, name), member)
+                and name not in ("JITFunction", "CompiledKernel", "tensor_descriptor")]
+    assert not missing
+
+
+def language_functions():
+    """All functions of the language, libdevice included."""
+    for module in (tl, tl.extra.libdevice, tl.extra.cuda, tl.extra.hip):
+        for name in dir(module):
+            value = getattr(module, name)
+            if inspect.isfunction(value) and hasattr(value, "__deuteron_builtin__"):
+                yield pytest.param(value, id=f"{module.__name__.rsplit('.', 1)[-1]}.{name}")
+
+
+@pytest.mark.parametrize("function", list(language_functions()))
+def test_functions_are_documented_and_refuse_to_be_called(function):
+    assert function.__doc__ and len(function.__doc__) > 8
+    parameters = inspect.signature(function).parameters.values()
+    required = [1 for parameter in parameters
+                if parameter.default is parameter.empty and parameter.kind != parameter.VAR_POSITIONAL]
+    with pytest.raises(RuntimeError, match="outside a kernel"):
+        function(*required)
+
+
+def test_there_are_all_of_libdevice():
+    assert len(tl.extra.libdevice.__all__) == 198
+    assert tl.extra.cuda.libdevice.tanh is tl.extra.libdevice.tanh
+
+
+def test_dtypes():
+    assert (str(tl.float32), tl.float32.primitive_bitwidth, tl.int1.itemsize) == ("fp32", 32, 1)
+    assert tl.float16.is_fp16() and tl.float16.is_floating() and not tl.float16.is_fp8()
+    assert tl.float8e4nv.is_fp8() and tl.float8e5.is_fp8e5() and tl.int1.is_bool()
+    assert tl.uint8.get_int_max_value() == 255 and tl.int16.get_int_min_value() == -32768
+    pointer = tl.pointer_type(tl.float32)
+    assert pointer.is_ptr() and pointer == tl.pointer_type(tl.float32) != tl.pointer_type(tl.int32)
+    assert pointer.codegen_name == "*fp32" and tl.pointer_type(tl.int8, const=True).codegen_name == "*ki8"
+    assert tl.core.str_to_ty("*kfp16") == tl.pointer_type(tl.float16, const=True)
+    assert tl.block_type(tl.int32, [4, 8]).numel == 32
+    assert len({tl.int32, tl.dtype("int32"), tl.core.get_int_dtype(32, True)}) == 1
+    with pytest.raises(ValueError, match="no dtype"):
+        tl.dtype("int7")
+    with pytest.raises(TypeError):
+        tl.pointer_type("fp32")
+
+
+def test_constexprs_compute():
+    a = tl.constexpr(7)
+    assert (a + 1).value == 8 and (1 - a).value == -6 and (a // tl.constexpr(2)).value == 3
+    assert bool(a == 7) and bool(a > 3) and (-a).value == -7 and [10, 11][tl.constexpr(1)] == 11
+    assert tl.constexpr(tl.constexpr(3)).value == 3 and repr(a) == "constexpr[7]"
+
+
+def test_constexpr_functions_are_functions():
+    assert deuteron.cdiv(98432, 1024) == 97 and deuteron.cdiv(tl.constexpr(5), 2) == 3
+    assert [deuteron.next_power_of_2(n) for n in (1, 2, 3, 781, 8192, 2**40 + 1)] == [1, 2, 4, 1024, 8192, 2**41]
+
+
+def test_a_name_that_does_not_exist_is_an_attribute_error():
+    assert not hasattr(tl, "no_such_operation")
+    with pytest.raises(AttributeError, match="no_such_operation"):
+        tl.no_such_operation
+    assert not hasattr(deuteron, "no_such_thing")
+
+
+def test_values_of_kernels_cannot_be_made_outside():
+    with pytest.raises(RuntimeError, match="value of a kernel"):
+        tl.tensor(None, tl.int32)
+    with pytest.raises(RuntimeError, match="value of a kernel"):
+        list(tl.range(0, 4))
+    assert tl.range(4).start == 0 and tl.static_range(1, 9, 2).step == 2

@@ -1,0 +1,112 @@
+"""`deuteron.testing`: timing of plain functions, reports, plots, comparisons."""
+
+import csv
+import time
+import xml.etree.ElementTree
+
+import numpy as np
+import pytest
+import torch
+
+import deuteron as triton
+from deuteron.testing.svg import Line, line_chart
+
+
+def test_do_bench_times_a_function():
+    ms = triton.testing.do_bench(lambda: time.sleep(0.01), warmup=1, rep=30)
+    assert 9.5 < ms < 40
+    low, middle, high = triton.testing.do_bench(lambda: time.sleep(0.002), warmup=1, rep=20,
+                                                quantiles=[0.0, 0.5, 1.0])
+    assert 1.9 < low <= middle <= high
+    assert len(triton.testing.do_bench(lambda: None, warmup=1, rep=1, return_mode="all")) >= 5
+    with pytest.raises(ValueError, match="return_mode"):
+        triton.testing.do_bench(lambda: None, return_mode="average")
+
+
+def test_do_bench_drops_gradients():
+    x = torch.ones(3, requires_grad=True)
+    triton.testing.do_bench(lambda: (x * 2).sum().backward(), warmup=1, rep=1, grad_to_none=[x])
+    assert x.grad.tolist() == [2, 2, 2]
+
+
+def test_statistics():
+    from deuteron.testing import _quantile, _summarize_statistics
+
+    assert _quantile([3, 1, 2], [0, 0.5, 1]) == [1, 2, 3]
+    assert _quantile([1, 2], [0.25]) == [1.25]
+    assert _summarize_statistics([1, 2, 6], None, "mean") == 3
+    assert _summarize_statistics([1, 2, 6], [0.5], "mean") == 2
+
+
+def report():
+    @triton.testing.perf_report(
+        triton.testing.Benchmark(x_names=["N"], x_vals=[1, 10, 100], line_arg="provider", line_vals=["a", "b"],
+                                 line_names=["Line A", "Line <B>"], ylabel="GB/s", plot_name="a-plot",
+                                 args={"M": 2}))
+    def benchmark(M, N, provider, extra=0):
+        return (N * M + extra, N, N * 3) if provider == "a" else float(N)
+
+    return benchmark
+
+
+def test_reports_print_and_write_files(tmp_path, capsys):
+    table = report().run(print_data=True, save_path=str(tmp_path), return_df=True, extra=1)
+    printed = capsys.readouterr().out
+    assert printed.startswith("a-plot:") and "Line A (GB/s)" in printed and "100.000000" in printed
+    with open(tmp_path / "a-plot.csv") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["N", "Line A (GB/s)", "Line <B> (GB/s)"] and rows[3] == ["100", "201", "100.0"]
+    assert (tmp_path / "a-plot.svg").exists() or (tmp_path / "a-plot.png").exists()
+    assert len(table) == 3
+
+
+def test_reports_refuse_values_that_do_not_fit():
+    benchmark = report()
+    benchmark.benchmarks.x_vals = [(1, 2)]
+    with pytest.raises(ValueError, match="Expected 1 values"):
+        benchmark.run()
+
+
+@pytest.mark.parametrize("x_log, y_log", [(False, False), (True, True)])
+def test_plots_are_svg_whatever_the_values(x_log, y_log):
+    lines = [Line("one & two", (1, 10, 100), (1.0, float("nan"), 3.0)), Line("flat", (1, 10, 100), (2.0, 2.0, 2.0)),
+             Line("gap", (1, 10, 100), (None, float("inf"), 0.0))]
+    root = xml.etree.ElementTree.fromstring(line_chart(lines, "a <title>", "x", "y", x_log, y_log))
+    assert root.tag.endswith("svg")
+    texts = [element.text for element in root.iter() if element.tag.endswith("text")]
+    assert {"a <title>", "one & two", "x", "y"} <= set(texts)
+    empty = line_chart([Line("none", (1, ), (float("nan"), ))])
+    assert xml.etree.ElementTree.fromstring(empty) is not None
+
+
+def test_assert_close():
+    triton.testing.assert_close(torch.ones(4), np.ones(4) + 1e-3)
+    triton.testing.assert_close(torch.tensor([float("nan")]), np.array([np.nan]))
+    triton.testing.assert_close(torch.ones(4, dtype=torch.bfloat16), np.ones(4))
+    with pytest.raises(AssertionError):
+        triton.testing.assert_close(torch.ones(4), np.ones(4) * 2)
+    with pytest.raises(AssertionError, match="here"):
+        triton.testing.assert_close(1.0, 2.0, err_msg="here")
+
+
+def test_limits_of_the_device_are_known_or_refused():
+    import deuteron.language as tl
+
+    assert triton.testing.get_max_simd_tflops(tl.float32, 3e6) > 0.01
+    with pytest.raises(RuntimeError):
+        triton.testing.nvsmi(["clocks.sm"])
+    with pytest.raises(RuntimeError, match="do_bench"):
+        triton.testing.do_bench_cudagraph(lambda: None)
+
+
+def test_tensor_descriptors_are_checked():
+    from deuteron.tools.tensor_descriptor import TensorDescriptor
+
+    array = np.zeros((8, 32), np.float32)
+    descriptor = TensorDescriptor.from_tensor(array, [4, 8])
+    assert (descriptor.shape, descriptor.strides) == ([8, 32], [32, 1])
+    assert TensorDescriptor.from_tensor(torch.zeros(8, 32), [4, 8]).strides == [32, 1]
+    with pytest.raises(ValueError, match="16-byte"):
+        TensorDescriptor.from_tensor(np.zeros((8, 31), np.float32), [4, 8])
+    with pytest.raises(ValueError, match="contiguous"):
+        TensorDescriptor.from_tensor(array.T, [4, 8])
