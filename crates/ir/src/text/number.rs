@@ -45,12 +45,63 @@ fn reads_back(kind: FloatKind, bits: u64, text: &str) -> bool {
 }
 
 /// The decimal digits of a number without trailing zeros, and the exponent of the first one.
-fn decimal(value: f64, digits: usize) -> (String, i32) {
-    let text = format!("{:.*e}", digits - 1, value.abs());
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let mut mantissa = mantissa.replace('.', "");
-    mantissa.truncate(mantissa.trim_end_matches('0').len().max(1));
-    (mantissa, exponent.parse().unwrap_or(0))
+///
+/// Digits beyond the precision are cut first, to a length judged from the number of bits, and only what is still too
+/// long then is rounded. That is how the reference comes to `0.00999999977` where rounding gives `…978`.
+fn decimal(value: f64, precision: usize) -> (String, i32) {
+    let value = value.abs();
+    if value == 0.0 {
+        return ("0".into(), 0);
+    }
+    let bits = value.to_bits();
+    let (mantissa, exponent) = match bits >> 52 {
+        0 => (bits, -1074),
+        biased => (bits & ((1 << 52) - 1) | 1 << 52, biased as i32 - 1075),
+    };
+    let exponent = exponent + mantissa.trailing_zeros() as i32;
+    let mantissa = mantissa >> mantissa.trailing_zeros();
+    // The number is `mantissa * 5^places * 10^-places`; its digits are those of the first two factors.
+    let places = usize::try_from(-exponent).unwrap_or(0);
+    let written = format!("{value:.places$}").replace('.', "");
+    let mut digits = written.trim_start_matches('0').as_bytes().to_vec();
+    let mut last = -(places as i32);
+    let active_bits = match places {
+        0 => (i32::try_from(mantissa.ilog2()).unwrap_or(0) + 1 + exponent) as usize,
+        _ => ((mantissa as f64).log2() + places as f64 * 5f64.log2()) as usize + 1,
+    };
+    let surplus = active_bits.saturating_sub((precision * 196 + 58) / 59) * 59 / 196;
+    digits.truncate(digits.len().saturating_sub(surplus).max(1));
+    last += surplus as i32;
+    drop_zeros(&mut digits, &mut last);
+    if digits.len() > precision {
+        last += (digits.len() - precision) as i32;
+        let up = digits[precision] >= b'5';
+        digits.truncate(precision);
+        if up {
+            round_up(&mut digits, &mut last);
+        }
+        drop_zeros(&mut digits, &mut last);
+    }
+    let first = last + digits.len() as i32 - 1;
+    (digits.into_iter().map(char::from).collect(), first)
+}
+
+fn drop_zeros(digits: &mut Vec<u8>, last: &mut i32) {
+    while digits.len() > 1 && digits.last() == Some(&b'0') {
+        digits.pop();
+        *last += 1;
+    }
+}
+
+fn round_up(digits: &mut Vec<u8>, last: &mut i32) {
+    while digits.last() == Some(&b'9') {
+        digits.pop();
+        *last += 1;
+    }
+    match digits.last_mut() {
+        Some(digit) => *digit += 1,
+        None => digits.push(b'1'),
+    }
 }
 
 /// Six digits behind the point, of which the last is always zero, and an exponent.

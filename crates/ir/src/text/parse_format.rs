@@ -4,7 +4,7 @@ use crate::attr::Attr;
 use crate::builder::infer;
 use crate::entity::{Op, Value};
 use crate::module::OpInit;
-use crate::row::{AttrKind, OpRow};
+use crate::row::{Arity, AttrKind, OpRow};
 use crate::text::format::{Part, Step, Steps};
 use crate::text::parse::{ParseError, Parser};
 use crate::text::parse_attr::NamedAttr;
@@ -66,16 +66,18 @@ impl Parser<'_> {
             Step::Literal(text) => self.expect(text)?,
             Step::Part(Part::Operand(group)) => {
                 found.operands[*group] = match row.operands[*group].arity {
-                    crate::row::Arity::Variadic => self.operands()?,
+                    Arity::Variadic => self.operands()?,
                     _ => SmallVec::from_slice(&[self.operand()?]),
                 };
             }
             Step::Part(Part::Attr(slot)) => found.attrs[*slot] = Some(self.slot(&row.attrs[*slot])?),
             Step::Type(Part::Operand(group)) => {
-                let none = found.operands[*group].is_empty();
-                found.operand_types[*group] = Some(if none { Vec::new() } else { self.parse_types()? });
+                found.operand_types[*group] = Some(self.counted_types(found.operands[*group].len())?);
             }
-            Step::Type(Part::Result(group)) => found.result_types[*group] = Some(self.parse_types()?),
+            Step::Type(Part::Result(group)) => {
+                let several = row.results[*group].arity == Arity::Variadic;
+                found.result_types[*group] = Some(if several { self.parse_types()? } else { self.counted_types(1)? });
+            }
             Step::ShortType(Part::Operand(group)) => {
                 let ty = self.parse_short_type(row.operands[*group].constraint)?;
                 found.operand_types[*group] = Some(vec![ty]);
@@ -85,8 +87,8 @@ impl Parser<'_> {
                 found.result_types[*group] = Some(vec![ty]);
             }
             Step::OperandTypes => {
-                let none = found.operands.iter().all(|group| group.is_empty());
-                found.all_operand_types = Some(if none { Vec::new() } else { self.parse_types()? });
+                let count = found.operands.iter().map(SmallVec::len).sum();
+                found.all_operand_types = Some(self.counted_types(count)?);
             }
             Step::FunctionalType => {
                 let (params, results) = self.parse_function_type()?;
@@ -111,6 +113,17 @@ impl Parser<'_> {
             Step::Part(Part::Result(_)) | Step::Type(Part::Attr(_)) | Step::ShortType(Part::Attr(_)) => {}
         }
         Ok(())
+    }
+
+    fn counted_types(&mut self, count: usize) -> Result<Vec<Type>, ParseError> {
+        let mut types = Vec::with_capacity(count);
+        for index in 0..count {
+            if index > 0 {
+                self.expect(",")?;
+            }
+            types.push(self.parse_type()?);
+        }
+        Ok(types)
     }
 
     /// Whether the text goes on with an optional part: its leading words and punctuation, and a value behind them if the

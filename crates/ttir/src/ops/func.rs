@@ -1,7 +1,7 @@
 //! Files, functions, calls.
 
-use super::control_text as text;
-use ir::{ANY, AttrKind, AttrSpec, DeclaredKey, Format, Infer, OpRow, Presence, Traits, variadic};
+use super::func_text as text;
+use ir::{ANY, AttrKind, AttrSpec, DeclaredKey, Format, Infer, OpRow, Traits, variadic};
 
 /// Attribute of a parameter: the value is a multiple of this (an address: in bytes).
 pub static DIVISIBILITY: DeclaredKey =
@@ -45,7 +45,7 @@ pub static FUNC: OpRow = OpRow {
         AttrSpec::required("sym_name", AttrKind::Symbol),
         AttrSpec::required("function_type", AttrKind::Type),
         AttrSpec::optional("sym_visibility", AttrKind::Str),
-        AttrSpec::with_default("noinline", AttrKind::Bool, Presence::Bool(false)),
+        AttrSpec::optional("noinline", AttrKind::Bool),
     ],
     regions: Some(1),
     traits: Traits::ISOLATED.and(Traits::SYMBOL),

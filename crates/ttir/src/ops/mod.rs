@@ -13,6 +13,7 @@ pub mod descriptor;
 pub mod dot;
 pub mod extern_call;
 pub mod func;
+mod func_text;
 pub mod math;
 pub mod memory;
 pub mod program;
