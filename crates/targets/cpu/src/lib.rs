@@ -5,3 +5,5 @@ mod loader;
 pub mod dot;
 pub mod math;
 pub mod outcome;
+pub mod host;
+mod topology;
