@@ -1,0 +1,149 @@
+//! Loads and stores, and the checked access of one element that atomics and descriptors use too.
+
+use super::data::Data;
+use super::error::RunErrorKind;
+use super::machine::{Machine, Step, element_name};
+use crate::types::{elem, elem_bytes, numel, shape};
+use ir::{Op, Type, Value};
+
+/// One element of an operation that accesses memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Element<'a> {
+    /// The operation.
+    pub(crate) op: Op,
+    /// The shape of the block it belongs to.
+    pub(crate) shape: &'a [i64],
+    /// Its position there.
+    pub(crate) position: usize,
+    /// What the address was computed for, such as the name of the pointer.
+    pub(crate) pointer: Option<Value>,
+}
+
+impl Machine<'_> {
+    /// Reads one element.
+    pub(crate) fn read_element(&self, element: Element<'_>, address: u64, ty: Type) -> Step<u64> {
+        let size = self.access_size(element, ty)?;
+        match self.memory.read(address, size) {
+            Ok(bits) => Ok(ir::scalar::truncate(ty.scalar_bits().unwrap_or(64), bits)),
+            Err(why) => Err(self.access_error(element, "reading", &why)),
+        }
+    }
+
+    /// Writes one element.
+    pub(crate) fn write_element(
+        &mut self,
+        element: Element<'_>,
+        address: u64,
+        ty: Type,
+        bits: u64,
+    ) -> Step<()> {
+        let size = self.access_size(element, ty)?;
+        let written = self.memory.write(address, size, bits);
+        written.map_err(|why| self.access_error(element, "writing", &why))
+    }
+
+    fn access_size(&self, element: Element<'_>, ty: Type) -> Step<u64> {
+        let size = elem_bytes(ty);
+        if matches!(size, 1 | 2 | 4 | 8) {
+            return Ok(size);
+        }
+        let message = format!("elements of type {ty} cannot be in memory");
+        Err(self.error(element.op, RunErrorKind::Unsupported, message))
+    }
+
+    fn access_error(&self, element: Element<'_>, doing: &str, why: &str) -> Box<super::RunError> {
+        let name = element.pointer.map(|value| self.describe_value(value)).unwrap_or_default();
+        let through = if name.is_empty() { name } else { format!(" through {name}") };
+        let which = match element.shape {
+            [] => String::new(),
+            dims => format!(" element {}", element_name(dims, element.position)),
+        };
+        let message = format!("{doing}{which}{through} {why}");
+        self.error(element.op, RunErrorKind::Access, message)
+    }
+
+    /// Fails if an element that an access depends on is undefined.
+    pub(crate) fn require(&self, element: Element<'_>, data: &Data, what: &str) -> Step<()> {
+        match data.undefined() {
+            Some(undefined) if data.is_undefined(element.position) => {
+                let which =
+                    (!element.shape.is_empty()).then(|| format!("element {}", element_name(element.shape, element.position)));
+                Err(self.undefined(element.op, undefined, what, which))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the mask holds for an element; without a mask it does.
+    pub(crate) fn mask_holds(&self, element: Element<'_>, mask: Option<&Data>) -> Step<bool> {
+        let Some(mask) = mask else { return Ok(true) };
+        self.require(element, mask, "the mask")?;
+        Ok(mask.at(element.position) & 1 != 0)
+    }
+}
+
+fn operand_named(machine: &Machine<'_>, op: Op, name: &str) -> Option<Data> {
+    let group = machine.module.row(op).operands.iter().position(|spec| spec.name == name)?;
+    machine.optional(op, group).cloned()
+}
+
+/// The mask of an access.
+pub(crate) fn mask(machine: &Machine<'_>, op: Op) -> Option<Data> {
+    operand_named(machine, op, "mask")
+}
+
+/// Loads, atomic or not: each element by itself.
+pub(crate) fn load(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    let ty = machine.result_ty(op);
+    let (dims, element_ty) = (shape(ty), elem(ty));
+    let pointer = machine.module.operand(op, 0);
+    let addresses = machine.get(pointer).clone();
+    let mask = mask(machine, op);
+    let other = operand_named(machine, op, "other");
+    let mut bits = Vec::with_capacity(numel(ty) as usize);
+    let mut used_other = vec![];
+    for position in 0..numel(ty) as usize {
+        let element = Element { op, shape: dims, position, pointer: Some(pointer) };
+        if machine.mask_holds(element, mask.as_ref())? {
+            machine.require(element, &addresses, "the address")?;
+            bits.push(machine.read_element(element, addresses.at(position), element_ty)?);
+        } else {
+            bits.push(other.as_ref().map_or(0, |other| other.at(position)));
+            used_other.push(position);
+        }
+    }
+    let data = Data::each(bits).with_undefined(undefined_others(other.as_ref(), &used_other, numel(ty) as usize));
+    machine.set_result(op, data);
+    Ok(())
+}
+
+/// What is undefined in `other` is undefined in the result where `other` is used.
+fn undefined_others(
+    other: Option<&Data>,
+    used: &[usize],
+    count: usize,
+) -> Option<std::rc::Rc<super::data::Undefined>> {
+    let other = other?;
+    let undefined = other.undefined()?;
+    let mut flags = vec![false; count];
+    used.iter().for_each(|&position| flags[position] = other.is_undefined(position));
+    Some(std::rc::Rc::new(super::data::Undefined { flags: flags.into(), ..**undefined }))
+}
+
+/// Stores, atomic or not: each element by itself, in order, so that the last of several to one address stays.
+pub(crate) fn store(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    let ty = machine.operand_ty(op, 1);
+    let (dims, element_ty) = (shape(ty), elem(ty));
+    let pointer = machine.module.operand(op, 0);
+    let (addresses, values) = (machine.get(pointer).clone(), machine.operand(op, 1).clone());
+    let mask = mask(machine, op);
+    for position in 0..numel(ty) as usize {
+        let element = Element { op, shape: dims, position, pointer: Some(pointer) };
+        if machine.mask_holds(element, mask.as_ref())? {
+            machine.require(element, &addresses, "the address")?;
+            machine.require(element, &values, "the stored value")?;
+            machine.write_element(element, addresses.at(position), element_ty, values.at(position))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! Atomic read-modify-write and compare-and-swap. Programs run one after another, so plain accesses are atomic.
+
+use super::access::{Element, mask};
+use super::data::Data;
+use super::error::RunErrorKind;
+use super::machine::{Machine, Step};
+use crate::ops::atomic::RMW;
+use crate::types::{elem, numel, shape};
+use ir::scalar::{float_bits, float_value, sign_extend, truncate};
+use ir::{Op, Type};
+
+/// How an old and a new value combine. `None` where the type does not allow it.
+type Combine = fn(Type, u64, u64) -> Option<u64>;
+
+fn signed(ty: Type, bits: u64) -> i64 {
+    sign_extend(ty.scalar_bits().unwrap_or(64), bits)
+}
+
+/// What each case of the enumeration does.
+static COMBINE: &[(&str, Combine)] = &[
+    ("and", |ty, old, new| ty.as_int().map(|_| old & new)),
+    ("or", |ty, old, new| ty.as_int().map(|_| old | new)),
+    ("xor", |ty, old, new| ty.as_int().map(|_| old ^ new)),
+    ("add", |ty, old, new| ty.as_int().map(|bits| truncate(bits, old.wrapping_add(new)))),
+    ("fadd", |ty, old, new| {
+        let kind = ty.as_float()?;
+        Some(float_bits(kind, float_value(kind, old) + float_value(kind, new)))
+    }),
+    ("max", |ty, old, new| ty.as_int().map(|_| if signed(ty, new) > signed(ty, old) { new } else { old })),
+    ("min", |ty, old, new| ty.as_int().map(|_| if signed(ty, new) < signed(ty, old) { new } else { old })),
+    ("umax", |ty, old, new| ty.as_int().map(|_| old.max(new))),
+    ("umin", |ty, old, new| ty.as_int().map(|_| old.min(new))),
+    ("exch", |_, _, new| Some(new)),
+];
+
+/// The function of a keyword of [`RMW`] or of the kinds of a descriptor's reduction.
+pub(crate) fn combine_named(keyword: &str) -> Option<Combine> {
+    COMBINE.iter().find(|(name, _)| *name == keyword).map(|(_, combine)| *combine)
+}
+
+/// Combines each value into memory; gives what was there before, 0 where the mask does not hold.
+pub(crate) fn rmw(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    let module = machine.module;
+    let keyword = module.attr(op, 0).and_then(|attr| attr.as_enum(&RMW)).and_then(|case| RMW.keyword(case));
+    let combine = keyword.and_then(combine_named);
+    let mask = mask(machine, op);
+    update(machine, op, mask.as_ref(), |machine, ty, old, position| {
+        let new = machine.operand(op, 1).at(position);
+        match combine.and_then(|combine| combine(ty, old, new)) {
+            Some(bits) => Ok(Some(bits)),
+            None => {
+                let message = format!("atomic {} is not defined for {ty}", keyword.unwrap_or("operation"));
+                Err(machine.error(op, RunErrorKind::Unsupported, message))
+            }
+        }
+    })
+}
+
+/// Writes the new value where memory holds the expected bits.
+pub(crate) fn cas(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    update(machine, op, None, |machine, _, old, position| {
+        let expected = machine.operand(op, 1).at(position);
+        Ok((old == expected).then(|| machine.operand(op, 2).at(position)))
+    })
+}
+
+fn update(
+    machine: &mut Machine<'_>,
+    op: Op,
+    mask: Option<&Data>,
+    new: impl Fn(&Machine<'_>, Type, u64, usize) -> Step<Option<u64>>,
+) -> Step<()> {
+    let ty = machine.result_ty(op);
+    let (dims, element_ty) = (shape(ty), elem(ty));
+    let pointer = machine.module.operand(op, 0);
+    let addresses = machine.get(pointer).clone();
+    let values: Vec<Data> = machine.operands(op).drain(1..).collect();
+    let mut results = vec![0; numel(ty) as usize];
+    for (position, result) in results.iter_mut().enumerate() {
+        let element = Element { op, shape: dims, position, pointer: Some(pointer) };
+        if !machine.mask_holds(element, mask)? {
+            continue;
+        }
+        machine.require(element, &addresses, "the address")?;
+        for value in &values {
+            machine.require(element, value, "the value")?;
+        }
+        let old = machine.read_element(element, addresses.at(position), element_ty)?;
+        *result = old;
+        if let Some(bits) = new(machine, element_ty, old, position)? {
+            machine.write_element(element, addresses.at(position), element_ty, bits)?;
+        }
+    }
+    machine.set_result(op, Data::each(results));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ops::atomic::RMW;
+
+    #[test]
+    fn every_case_has_a_function() {
+        for (keyword, _) in RMW.cases {
+            assert!(super::combine_named(keyword).is_some(), "{keyword}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Operations that run a region on elements: reductions, scans, elementwise calls. And histograms.
+//!
+//! A region that only computes element by element runs once on whole lines of elements, as if its scalars were blocks; one
+//! with control flow or calls runs once for each element.
+
+use super::access::mask;
+use super::data::{AroundAxis, Data};
+use super::machine::{Machine, Step};
+use super::shape::int_attr;
+use crate::types::{elem, numel, shape};
+use ir::{Block, Module, Op, Traits};
+
+/// Whether running a block on blocks instead of scalars is running it on each element.
+fn is_elementwise(module: &Module, block: Block) -> bool {
+    module.ops(block).all(|op| {
+        let traits = module.row(op).traits;
+        [Traits::ELEMENTWISE, Traits::CONSTANT, Traits::TERMINATOR].iter().any(|&fine| traits.has(fine))
+    })
+}
+
+/// Runs the block of a region `count` times, once with each element of the arguments.
+fn run_each(machine: &mut Machine<'_>, block: Block, args: &[Data], count: usize) -> Step<Vec<Data>> {
+    if is_elementwise(machine.module, block) {
+        return machine.run_block(block, args);
+    }
+    let mut results: Vec<Vec<Data>> = Vec::with_capacity(count);
+    for index in 0..count {
+        let scalars: Vec<Data> = args.iter().map(|data| data.permute(1, |_| index)).collect();
+        results.push(machine.run_block(block, &scalars)?);
+    }
+    let width = results.first().map_or(0, Vec::len);
+    Ok((0..width)
+        .map(|result| {
+            let parts: Vec<&Data> = results.iter().map(|each| &each[result]).collect();
+            Data::pick(&parts, count, |index| (index, 0))
+        })
+        .collect())
+}
+
+fn entry(machine: &Machine<'_>, op: Op) -> Block {
+    machine.module.entry(machine.module.region(op, 0))
+}
+
+/// Combines neighbours until one element of each line is left; dimensions are powers of two.
+pub(crate) fn reduce(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    let block = entry(machine, op);
+    let mut line = AroundAxis::new(shape(machine.operand_ty(op, 0)), int_attr(machine, op, 0) as usize);
+    let mut current = machine.operands(op);
+    while line.size > 1 {
+        let half = line.size / 2;
+        let target = AroundAxis { size: half, ..line };
+        let count = half * line.lines();
+        let side = |data: &Data, which: usize| {
+            data.permute(count, |position| {
+                let (number, along) = locate(target, position);
+                line.position(number, 2 * along + which)
+            })
+        };
+        let args: Vec<Data> = [0, 1]
+            .into_iter()
+            .flat_map(|which| current.iter().map(move |data| (data, which)))
+            .map(|(data, which)| side(data, which))
+            .collect();
+        current = run_each(machine, block, &args, count)?;
+        line = target;
+    }
+    machine.set_results(op, current);
+    Ok(())
+}
+
+/// Which line a position belongs to, and where on it it stands.
+fn locate(line: AroundAxis, position: usize) -> (usize, usize) {
+    let (outer, rest) = (position / (line.size * line.inner), position % (line.size * line.inner));
+    (outer * line.inner + rest % line.inner, rest / line.inner)
+}
+
+/// Goes along the axis, all lines at once.
+pub(crate) fn scan(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    let block = entry(machine, op);
+    let line = AroundAxis::new(shape(machine.operand_ty(op, 0)), int_attr(machine, op, 0) as usize);
+    let reverse = machine.module.attr(op, 1).and_then(ir::Attr::as_bool).unwrap_or(false);
+    let sources = machine.operands(op);
+    let place = |step: usize| if reverse { line.size - 1 - step } else { step };
+    let slice = |step: usize| -> Vec<Data> {
+        sources
+            .iter()
+            .map(|data| data.permute(line.lines(), |number| line.position(number, place(step))))
+            .collect()
+    };
+    let mut steps = vec![slice(0)];
+    for step in 1..line.size {
+        let mut args = steps[step - 1].clone();
+        args.extend(slice(step));
+        steps.push(run_each(machine, block, &args, line.lines())?);
+    }
+    let results = (0..sources.len())
+        .map(|result| {
+            let parts: Vec<&Data> = steps.iter().map(|each| &each[result]).collect();
+            Data::pick(&parts, line.size * line.lines(), |position| {
+                let (number, along) = locate(line, position);
+                (place(along), number)
+            })
+        })
+        .collect();
+    machine.set_results(op, results);
+    Ok(())
+}
+
+/// Runs the region for each group of `pack` neighbours. Its arguments are the neighbours of the first operand, then those
+/// of the second, …; its results likewise.
+pub(crate) fn map_elementwise(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    let block = entry(machine, op);
+    let pack = int_attr(machine, op, 0).max(1) as usize;
+    let total = numel(machine.operand_ty(op, 0)) as usize;
+    let count = total / pack;
+    let args: Vec<Data> = machine
+        .operands(op)
+        .iter()
+        .flat_map(|data| (0..pack).map(move |lane| data.permute(count, |index| index * pack + lane)))
+        .collect();
+    let returned = run_each(machine, block, &args, count)?;
+    let results = returned
+        .chunks(pack)
+        .map(|lanes| {
+            let parts: Vec<&Data> = lanes.iter().collect();
+            Data::pick(&parts, total, |index| (index % pack, index / pack))
+        })
+        .collect();
+    machine.set_results(op, results);
+    Ok(())
+}
+
+/// Counts the numbers below the number of bins.
+pub(crate) fn histogram(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    let ty = machine.operand_ty(op, 0);
+    let source = machine.operand(op, 0).clone();
+    let mask = mask(machine, op);
+    let result = machine.result_ty(op);
+    let width = elem(result).as_int().unwrap_or(32);
+    let mut counts = vec![0u64; numel(result) as usize];
+    for position in 0..numel(ty) as usize {
+        let element = super::access::Element { op, shape: shape(ty), position, pointer: None };
+        if !machine.mask_holds(element, mask.as_ref())? {
+            continue;
+        }
+        machine.require(element, &source, "the counted number")?;
+        if let Some(count) = usize::try_from(source.at(position)).ok().and_then(|bin| counts.get_mut(bin)) {
+            *count = ir::scalar::truncate(width, *count + 1);
+        }
+    }
+    machine.set_result(op, Data::each(counts));
+    Ok(())
+}

@@ -1,0 +1,170 @@
+//! Functions, calls, loops and conditions; where a program stands in its grid.
+
+use super::data::Data;
+use super::error::{RunError, RunErrorKind};
+use super::machine::{Machine, Step};
+use super::Arg;
+use crate::ops::func;
+use crate::ops::program::AXIS;
+use crate::types::{DESCRIPTOR, elem, is_tensor, pointee};
+use ir::{Attr, Module, Op, Type, TypeKind};
+
+/// Calls deeper than this are taken for endless recursion.
+const MAX_DEPTH: usize = 100;
+
+fn call_error(message: String) -> RunError {
+    RunError { kind: RunErrorKind::Call, message, place: None, program: None, notes: Vec::new() }
+}
+
+/// The function of this name.
+pub(crate) fn kernel(machine: &Machine<'_>, name: &str) -> Result<Op, RunError> {
+    let module = machine.module;
+    module.symbol(name).filter(|&op| module.is(op, &func::FUNC)).ok_or_else(|| {
+        let known: Vec<&str> =
+            module.ops(module.body()).filter_map(|op| module.attr_named(op, "sym_name")?.as_str()).collect();
+        call_error(format!("there is no function `{name}`; there are: {}", known.join(", ")))
+    })
+}
+
+/// The values of the parameters of a kernel.
+pub(crate) fn arguments(machine: &Machine<'_>, function: Op, args: &[Arg]) -> Result<Vec<Data>, RunError> {
+    let module = machine.module;
+    let block = module.entry(module.region(function, 0));
+    let params = module.args(block);
+    if params.len() != args.len() {
+        return Err(call_error(format!("the kernel takes {} arguments, {} are given", params.len(), args.len())));
+    }
+    let mut values = Vec::with_capacity(args.len());
+    for (index, (&param, arg)) in params.iter().zip(args).enumerate() {
+        let ty = module.ty(param);
+        let value = argument(ty, arg).ok_or_else(|| {
+            let name = machine.describe_value(param);
+            call_error(format!("parameter {index} {name} is of type {ty}; {arg:?} does not fit"))
+        })?;
+        values.push(value);
+    }
+    Ok(values)
+}
+
+fn argument(ty: Type, arg: &Arg) -> Option<Data> {
+    if is_tensor(ty) {
+        return None;
+    }
+    let width = elem(ty).scalar_bits();
+    let int = |value: u64| Some(Data::uniform(ir::scalar::truncate(width?, value)));
+    match arg {
+        Arg::Pointer(address) => pointee(ty).map(|_| Data::uniform(address.0)),
+        Arg::Int(value) => ty.as_int().and_then(|_| int(*value as u64)),
+        Arg::Float(value) => Some(Data::uniform(ir::scalar::float_bits(ty.as_float()?, *value))),
+        Arg::Bits(bits) => int(*bits),
+        Arg::Descriptor { base, shape, strides, pad_nan } => {
+            let rank = crate::types::shape(ty).len();
+            let fits = (DESCRIPTOR.check)(ty) && shape.len() == rank && strides.len() == rank;
+            fits.then(|| super::descriptor::pack(base.0, shape, strides, *pad_nan))
+        }
+    }
+}
+
+/// Runs a function.
+pub(crate) fn call(machine: &mut Machine<'_>, function: Op, args: &[Data]) -> Step<Vec<Data>> {
+    if machine.depth >= MAX_DEPTH {
+        return Err(machine.error(function, RunErrorKind::Unsupported, "the calls are nested too deep".into()));
+    }
+    let module = machine.module;
+    let caller = machine.enter();
+    let results = machine.run_block(module.entry(module.region(function, 0)), args);
+    machine.leave(caller);
+    results
+}
+
+pub(crate) fn run_call(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    let module = machine.module;
+    let callee = module.attr(op, 0).and_then(Attr::as_str).and_then(|name| module.symbol(name));
+    let Some(callee) = callee.filter(|&callee| module.is(callee, &func::FUNC)) else {
+        return Err(machine.error(op, RunErrorKind::Call, "the called function does not exist".into()));
+    };
+    let args = machine.operands(op);
+    let results = call(machine, callee, &args)?;
+    machine.set_results(op, results);
+    Ok(())
+}
+
+/// A bound of a loop, sign-extended.
+fn bound(machine: &Machine<'_>, op: Op, index: usize, what: &str) -> Step<i64> {
+    let bits = machine.decided(op, machine.operand(op, index), what)?;
+    Ok(ir::scalar::sign_extend(width(machine.operand_ty(op, index)), bits))
+}
+
+fn width(ty: Type) -> u32 {
+    if let TypeKind::Int(bits) = ty.kind() { *bits } else { 64 }
+}
+
+pub(crate) fn run_for(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    let module = machine.module;
+    let lower = bound(machine, op, 0, "the lower bound of the loop")?;
+    let upper = bound(machine, op, 1, "the upper bound of the loop")?;
+    let step = bound(machine, op, 2, "the step of the loop")?;
+    if step <= 0 {
+        let message = format!("the step of a loop must be positive, it is {step}");
+        return Err(machine.error(op, RunErrorKind::Undefined, message));
+    }
+    let counter_bits = width(machine.operand_ty(op, 0));
+    let block = module.entry(module.region(op, 0));
+    let mut args = vec![Data::uniform(0)];
+    args.extend(machine.operands(op).drain(3..));
+    let mut counter = i128::from(lower);
+    while counter < i128::from(upper) {
+        machine.poll(op)?;
+        args[0] = Data::uniform(ir::scalar::truncate(counter_bits, counter as u64));
+        let yielded = machine.run_block(block, &args)?;
+        args.truncate(1);
+        args.extend(yielded);
+        counter += i128::from(step);
+    }
+    machine.set_results(op, args.split_off(1));
+    Ok(())
+}
+
+pub(crate) fn run_if(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    let module = machine.module;
+    let holds = machine.decided(op, machine.operand(op, 0), "the condition")? & 1 != 0;
+    let region = module.region(op, usize::from(!holds));
+    if let Some(&block) = module.blocks(region).first() {
+        let results = machine.run_block(block, &[])?;
+        machine.set_results(op, results);
+    }
+    Ok(())
+}
+
+pub(crate) fn run_while(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    let module = machine.module;
+    let [before, after] = [0, 1].map(|index| module.entry(module.region(op, index)));
+    let mut carried = machine.operands(op);
+    loop {
+        machine.poll(op)?;
+        let mut passed = machine.run_block(before, &carried)?;
+        let rest = passed.split_off(1);
+        if machine.decided(op, &passed[0], "the condition of the loop")? & 1 == 0 {
+            machine.set_results(op, rest);
+            return Ok(());
+        }
+        carried = machine.run_block(after, &rest)?;
+    }
+}
+
+fn along_grid(module: &Module, op: Op, sizes: [u32; 3]) -> Data {
+    let axis = module.attr(op, 0).and_then(|attr| attr.as_enum(&AXIS)).unwrap_or(0);
+    Data::uniform(u64::from(sizes[axis as usize % 3]))
+}
+
+pub(crate) fn program_id(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    let position = along_grid(machine.module, op, machine.program);
+    machine.set_result(op, position);
+    Ok(())
+}
+
+pub(crate) fn num_programs(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    let size = along_grid(machine.module, op, machine.grid);
+    machine.set_result(op, size);
+    Ok(())
+}

@@ -1,0 +1,209 @@
+//! Tensor descriptors. A descriptor is held as the words `base, shape…, strides…, padding`.
+
+use super::access::Element;
+use super::atomic::combine_named;
+use super::data::{Data, coordinates};
+use super::error::RunErrorKind;
+use super::machine::{Machine, Step};
+use crate::ops::descriptor::{PADDING, REDUCE_KIND};
+use crate::types::{elem, elem_bytes, numel, shape};
+use ir::{Op, Type};
+
+/// The words of a descriptor.
+pub(crate) fn pack(base: u64, shape: &[i64], strides: &[i64], pad_nan: bool) -> Data {
+    let mut words = vec![base];
+    words.extend(shape.iter().chain(strides).map(|&word| word as u64));
+    words.push(u64::from(pad_nan));
+    Data::each(words)
+}
+
+/// A descriptor that an operation uses.
+struct Descriptor {
+    base: u64,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
+    pad_nan: bool,
+    block: &'static [i64],
+    elem: Type,
+}
+
+impl Descriptor {
+    fn of(machine: &Machine<'_>, op: Op) -> Descriptor {
+        let ty = machine.operand_ty(op, 0);
+        let data = machine.operand(op, 0);
+        let rank = shape(ty).len();
+        let word = |index: usize| data.at(index) as i64;
+        Descriptor {
+            base: data.at(0),
+            shape: (1..=rank).map(word).collect(),
+            strides: (rank + 1..=2 * rank).map(word).collect(),
+            pad_nan: word(2 * rank + 1) != 0,
+            block: shape(ty),
+            elem: elem(ty),
+        }
+    }
+
+    /// The address of an element, if it is inside the tensor.
+    fn address(&self, coordinates: &[i64]) -> Option<u64> {
+        let inside = coordinates.iter().zip(&self.shape).all(|(at, size)| (0..*size).contains(at));
+        let offset = coordinates.iter().zip(&self.strides).map(|(at, stride)| at.wrapping_mul(*stride));
+        let bytes = offset.fold(0i64, i64::wrapping_add).wrapping_mul(elem_bytes(self.elem) as i64);
+        inside.then(|| self.base.wrapping_add(bytes as u64))
+    }
+
+    fn padding(&self) -> u64 {
+        match self.elem.as_float() {
+            Some(kind) if self.pad_nan => ir::scalar::float_bits(kind, f64::NAN),
+            _ => 0,
+        }
+    }
+}
+
+fn signed(ty: Type, bits: u64) -> i64 {
+    ir::scalar::sign_extend(elem(ty).scalar_bits().unwrap_or(64), bits)
+}
+
+/// The scalar operands of one declared group, sign-extended.
+fn scalars(machine: &Machine<'_>, op: Op, group: usize, what: &str) -> Step<Vec<i64>> {
+    let module = machine.module;
+    module
+        .operand_group(op, group)
+        .iter()
+        .map(|&value| Ok(signed(module.ty(value), machine.decided(op, machine.get(value), what)?)))
+        .collect()
+}
+
+pub(crate) fn make(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    let base = machine.decided(op, machine.operand(op, 0), "the base")?;
+    let sizes = scalars(machine, op, 1, "the shape")?;
+    let strides = scalars(machine, op, 2, "the strides")?;
+    let padding = machine.module.attr(op, 0).and_then(|attr| attr.as_enum(&PADDING));
+    let pad_nan = padding.and_then(|case| PADDING.keyword(case)) == Some("pad_nan");
+    machine.set_result(op, pack(base, &sizes, &strides, pad_nan));
+    Ok(())
+}
+
+/// The coordinates in the tensor of each element of the block at `offsets`.
+fn block_at(descriptor: &Descriptor, offsets: &[i64]) -> Vec<Vec<i64>> {
+    let count = descriptor.block.iter().product::<i64>() as usize;
+    (0..count)
+        .map(|position| {
+            let inside = coordinates(descriptor.block, position);
+            inside.iter().zip(offsets).map(|(&at, offset)| offset + at as i64).collect()
+        })
+        .collect()
+}
+
+/// The coordinates of each element of rows picked one by one.
+fn picked_rows(machine: &Machine<'_>, op: Op, block: Type) -> Step<Vec<Vec<i64>>> {
+    let rows_ty = machine.operand_ty(op, 1);
+    let rows = machine.operand(op, 1);
+    let first = machine.decided(op, machine.operand(op, 2), "the column")?;
+    let first = signed(machine.operand_ty(op, 2), first);
+    let mut all = Vec::with_capacity(numel(block) as usize);
+    for position in 0..numel(block) as usize {
+        let inside = coordinates(shape(block), position);
+        let row = Element { op, shape: shape(rows_ty), position: inside[0], pointer: None };
+        machine.require(row, rows, "the row")?;
+        all.push(vec![signed(rows_ty, rows.at(inside[0])), first + inside[1] as i64]);
+    }
+    Ok(all)
+}
+
+fn read(machine: &mut Machine<'_>, op: Op, places: &[Vec<i64>]) -> Step<()> {
+    let descriptor = Descriptor::of(machine, op);
+    let pointer = Some(machine.module.operand(op, 0));
+    let dims = shape(machine.result_ty(op));
+    let mut bits = Vec::with_capacity(places.len());
+    for (position, place) in places.iter().enumerate() {
+        let element = Element { op, shape: dims, position, pointer };
+        bits.push(match descriptor.address(place) {
+            Some(address) => machine.read_element(element, address, descriptor.elem)?,
+            None => descriptor.padding(),
+        });
+    }
+    machine.set_result(op, Data::each(bits));
+    Ok(())
+}
+
+/// Writes `new(old, value)` for each element inside the tensor.
+fn write(
+    machine: &mut Machine<'_>,
+    op: Op,
+    places: &[Vec<i64>],
+    new: Option<fn(Type, u64, u64) -> Option<u64>>,
+) -> Step<()> {
+    let descriptor = Descriptor::of(machine, op);
+    let last = machine.module.operands(op).len() - 1;
+    let values = machine.operand(op, last).clone();
+    let dims = shape(machine.operand_ty(op, last));
+    let pointer = Some(machine.module.operand(op, 0));
+    for (position, place) in places.iter().enumerate() {
+        let Some(address) = descriptor.address(place) else { continue };
+        let element = Element { op, shape: dims, position, pointer };
+        machine.require(element, &values, "the stored value")?;
+        let mut bits = values.at(position);
+        if let Some(combine) = new {
+            let old = machine.read_element(element, address, descriptor.elem)?;
+            bits = combine(descriptor.elem, old, bits).ok_or_else(|| {
+                let message = format!("this reduction is not defined for {}", descriptor.elem);
+                machine.error(op, RunErrorKind::Unsupported, message)
+            })?;
+        }
+        machine.write_element(element, address, descriptor.elem, bits)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn load(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    let offsets = scalars(machine, op, 1, "the offset")?;
+    let places = block_at(&Descriptor::of(machine, op), &offsets);
+    read(machine, op, &places)
+}
+
+pub(crate) fn store(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    let offsets = scalars(machine, op, 1, "the offset")?;
+    let places = block_at(&Descriptor::of(machine, op), &offsets);
+    write(machine, op, &places, None)
+}
+
+pub(crate) fn gather(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    let places = picked_rows(machine, op, machine.result_ty(op))?;
+    read(machine, op, &places)
+}
+
+pub(crate) fn scatter(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    let places = picked_rows(machine, op, machine.operand_ty(op, 3))?;
+    write(machine, op, &places, None)
+}
+
+/// Combines into memory; integers are compared as signed, floats as numbers.
+pub(crate) fn reduce(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    let offsets = scalars(machine, op, 1, "the offset")?;
+    let descriptor = Descriptor::of(machine, op);
+    let places = block_at(&descriptor, &offsets);
+    let case = machine.module.attr(op, 0).and_then(|attr| attr.as_enum(&REDUCE_KIND));
+    let keyword = case.and_then(|case| REDUCE_KIND.keyword(case)).unwrap_or("");
+    let float = descriptor.elem.as_float().is_some();
+    let combine = if float { float_combine(keyword) } else { combine_named(keyword) };
+    match combine {
+        Some(combine) => write(machine, op, &places, Some(combine)),
+        None => {
+            let message = format!("the reduction `{keyword}` is not defined for {}", descriptor.elem);
+            Err(machine.error(op, RunErrorKind::Unsupported, message))
+        }
+    }
+}
+
+fn value(ty: Type, bits: u64) -> Option<f64> {
+    ty.as_float().map(|kind| ir::scalar::float_value(kind, bits))
+}
+
+fn float_combine(keyword: &str) -> Option<fn(Type, u64, u64) -> Option<u64>> {
+    match keyword {
+        "add" => combine_named("fadd"),
+        "min" => Some(|ty, old, new| Some(if value(ty, new)? < value(ty, old)? { new } else { old })),
+        "max" => Some(|ty, old, new| Some(if value(ty, new)? > value(ty, old)? { new } else { old })),
+        _ => None,
+    }
+}

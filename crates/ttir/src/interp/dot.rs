@@ -1,0 +1,210 @@
+//! Matrix products. The order of accumulation is described in the interpreter's own documentation.
+
+use super::data::{Data, Undefined};
+use super::machine::{Machine, Step, merge_undefined};
+use super::shape::int_attr;
+use crate::ops::dot::SCALE_TYPE;
+use crate::types::{elem, numel, shape};
+use ir::scalar::{float_bits, float_value, sign_extend, truncate};
+use ir::{FloatKind, Op, Type};
+use std::rc::Rc;
+
+/// Sizes of a stack of products: `batch × m × k` times `batch × k × n`.
+#[derive(Clone, Copy)]
+struct Sizes {
+    batch: usize,
+    m: usize,
+    n: usize,
+    k: usize,
+}
+
+impl Sizes {
+    fn new(c: &[i64], k: usize) -> Sizes {
+        let rank = c.len();
+        let batch = c[..rank - 2].iter().product::<i64>() as usize;
+        Sizes { batch, m: c[rank - 2] as usize, n: c[rank - 1] as usize, k }
+    }
+
+    /// Runs `sum` for each element of the result: the positions in a and b of the pairs, and its own.
+    fn each(self, mut sum: impl FnMut(&mut dyn Iterator<Item = (usize, usize)>, usize) -> u64) -> Vec<u64> {
+        let Sizes { batch, m, n, k } = self;
+        let mut results = Vec::with_capacity(batch * m * n);
+        for position in 0..batch * m * n {
+            let (stack, row, column) = (position / (m * n), position / n % m, position % n);
+            let mut pairs = (0..k).map(|at| ((stack * m + row) * k + at, (stack * k + at) * n + column));
+            results.push(sum(&mut pairs, position));
+        }
+        results
+    }
+}
+
+/// Sums binary64 products from `start` on, in the accumulator of a format: binary64 or binary32.
+fn sum_floats(kind: FloatKind, start: f64, products: impl Iterator<Item = (f64, f64)>) -> u64 {
+    if kind == FloatKind::F64 {
+        return products.fold(start, |sum, (a, b)| a.mul_add(b, sum)).to_bits();
+    }
+    // A product of two floats of at most 24 bits of precision is exact in binary64.
+    let sum = products.fold(start as f32, |sum, (a, b)| (f64::from(sum) + a * b) as f32);
+    float_bits(kind, f64::from(sum))
+}
+
+/// The values of all elements.
+fn values(data: &Data, ty: Type) -> Vec<f64> {
+    let kind = elem(ty).as_float().unwrap_or(FloatKind::F64);
+    (0..numel(ty) as usize).map(|index| float_value(kind, data.at(index))).collect()
+}
+
+pub(crate) fn dot(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    let [a_ty, b_ty, c_ty] = [0, 1, 2].map(|index| machine.operand_ty(op, index));
+    let [a, b, c] = [0, 1, 2].map(|index| machine.operand(op, index));
+    let sizes = Sizes::new(shape(c_ty), shape(a_ty).last().map_or(1, |&k| k as usize));
+    let results = match elem(c_ty).as_float() {
+        Some(kind) => {
+            let (lhs, rhs, start) = (values(a, a_ty), values(b, b_ty), values(c, c_ty));
+            sizes.each(|pairs, at| sum_floats(kind, start[at], pairs.map(|(i, j)| (lhs[i], rhs[j]))))
+        }
+        None => {
+            let width = |ty: Type| elem(ty).as_int().unwrap_or(64);
+            let product = |i: usize, j: usize| {
+                sign_extend(width(a_ty), a.at(i)).wrapping_mul(sign_extend(width(b_ty), b.at(j)))
+            };
+            sizes.each(|pairs, at| {
+                let sum = pairs.fold(c.at(at), |sum, (i, j)| sum.wrapping_add(product(i, j) as u64));
+                truncate(width(c_ty), sum)
+            })
+        }
+    };
+    let undefined = spread(op, &[a, b, c]);
+    machine.set_result(op, Data::each(results).with_undefined(undefined));
+    Ok(())
+}
+
+/// A product with an undefined element anywhere is undefined everywhere; finer would not help anyone.
+fn spread(op: Op, operands: &[&Data]) -> Option<Rc<Undefined>> {
+    let single: Vec<Data> = operands
+        .iter()
+        .filter_map(|data| data.undefined().filter(|undefined| undefined.flags.contains(&true)))
+        .map(|undefined| {
+            let flags = Rc::from([true]);
+            Data::uniform(0).with_undefined(Some(Rc::new(Undefined { flags, ..**undefined })))
+        })
+        .collect();
+    merge_undefined(op, &single.iter().collect::<Vec<_>>(), &[])
+}
+
+/// How operands of a scaled product are written: bits of an element, and its value.
+fn scaled_value(format: &str, bits: u64) -> f64 {
+    match format {
+        "e4m3" => float_value(FloatKind::F8E4M3FN, bits),
+        "e5m2" => float_value(FloatKind::F8E5M2, bits),
+        "bf16" => float_value(FloatKind::BF16, bits),
+        "fp16" => float_value(FloatKind::F16, bits),
+        "e2m3" => tiny_float(2, 3, bits),
+        "e3m2" => tiny_float(3, 2, bits),
+        _ => tiny_float(2, 1, bits),
+    }
+}
+
+/// A float without infinities and NaN, of so many exponent and mantissa bits (OCP MX formats).
+fn tiny_float(exponent_bits: u32, mantissa_bits: u32, bits: u64) -> f64 {
+    let sign = if bits >> (exponent_bits + mantissa_bits) & 1 != 0 { -1.0 } else { 1.0 };
+    let exponent = (bits >> mantissa_bits & ((1 << exponent_bits) - 1)) as i32;
+    let fraction = (bits & ((1 << mantissa_bits) - 1)) as f64 / f64::from(1 << mantissa_bits);
+    let bias = (1 << (exponent_bits - 1)) - 1;
+    let (lead, power) = if exponent == 0 { (0.0, 1 - bias) } else { (1.0, exponent - bias) };
+    sign * (lead + fraction) * 2f64.powi(power)
+}
+
+/// One operand of a scaled product, unpacked and scaled: lines along k.
+struct Scaled<'a> {
+    data: &'a Data,
+    ty: Type,
+    format: &'static str,
+    scale: Option<(&'a Data, Type)>,
+    /// Whether two 4-bit elements of a byte are neighbours along k, not along the other dimension.
+    k_pack: bool,
+    /// Whether k is the last dimension (of a), not the one before (of b).
+    k_last: bool,
+}
+
+impl Scaled<'_> {
+    /// The values as a `lines × k` matrix.
+    fn lines(&self, lines: usize, k: usize) -> Vec<f64> {
+        let columns = shape(self.ty).last().map_or(1, |&columns| columns as usize);
+        let mut values = Vec::with_capacity(lines * k);
+        for line in 0..lines {
+            for along in 0..k {
+                let packed = self.format == "e2m1";
+                let (mut at_line, mut at_k, mut half) = (line, along, 0);
+                if packed && self.k_pack {
+                    (at_k, half) = (along / 2, along % 2);
+                } else if packed {
+                    (at_line, half) = (line / 2, line % 2);
+                }
+                let position = if self.k_last { at_line * columns + at_k } else { at_k * columns + at_line };
+                let bits = self.data.at(position);
+                let bits = if packed { bits >> (4 * half) & 0xf } else { bits };
+                values.push(scaled_value(self.format, bits) * self.scale_of(line, along, k));
+            }
+        }
+        values
+    }
+
+    /// Scales are powers of two with a bias of 127 (E8M0), 255 is NaN; or floats of 8 bits.
+    fn scale_of(&self, line: usize, along: usize, k: usize) -> f64 {
+        let Some((data, ty)) = self.scale else { return 1.0 };
+        let groups = shape(ty).last().map_or(1, |&groups| groups as usize);
+        let bits = data.at(line * groups + along * groups / k);
+        match elem(ty).as_float() {
+            Some(kind) => float_value(kind, bits),
+            None if bits == 255 => f64::NAN,
+            None => 2f64.powi(bits as i32 - 127),
+        }
+    }
+}
+
+/// Unpacks, scales, multiplies. Which of the optional scales are given stands in the attribute `scales`.
+pub(crate) fn dot_scaled(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    let module = machine.module;
+    let format = |slot: usize| {
+        let case = module.attr(op, slot).and_then(|attr| attr.as_enum(&SCALE_TYPE));
+        case.and_then(|case| SCALE_TYPE.keyword(case)).unwrap_or("e4m3")
+    };
+    let flag = |slot: usize| module.attr(op, slot).and_then(ir::Attr::as_bool).unwrap_or(true);
+    let given = int_attr(machine, op, 5);
+    let mut scales = module.operands(op)[3..].iter().map(|&value| (machine.get(value), module.ty(value)));
+    let a_scale = if given & 1 != 0 { scales.next() } else { None };
+    let b_scale = if given & 2 != 0 { scales.next() } else { None };
+    let [a_ty, b_ty, c_ty] = [0, 1, 2].map(|index| machine.operand_ty(op, index));
+    let [a, b, c] = [0, 1, 2].map(|index| machine.operand(op, index));
+    let lhs = Scaled { data: a, ty: a_ty, format: format(0), scale: a_scale, k_pack: flag(3), k_last: true };
+    let rhs = Scaled { data: b, ty: b_ty, format: format(1), scale: b_scale, k_pack: flag(4), k_last: false };
+    let packing = if lhs.format == "e2m1" && lhs.k_pack { 2 } else { 1 };
+    let k = shape(a_ty).last().map_or(1, |&k| k as usize) * packing;
+    let sizes = Sizes::new(shape(c_ty), k);
+    let (lhs, rhs) = (lhs.lines(sizes.m, k), rhs.lines(sizes.n, k));
+    let kind = elem(c_ty).as_float().unwrap_or(FloatKind::F32);
+    let start = values(c, c_ty);
+    let results = sizes.each(|pairs, at| {
+        // `rhs` lies with k along its lines.
+        let products = pairs.map(|(i, j)| (lhs[i], rhs[j % sizes.n * k + j / sizes.n]));
+        sum_floats(kind, start[at], products)
+    });
+    let undefined = spread(op, &machine.operands(op).iter().collect::<Vec<_>>());
+    machine.set_result(op, Data::each(results).with_undefined(undefined));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tiny_float;
+
+    #[test]
+    fn four_bit_floats_have_the_values_of_the_standard() {
+        let values: Vec<f64> = (0..16).map(|bits| tiny_float(2, 1, bits)).collect();
+        assert_eq!(values[..8], [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0]);
+        assert_eq!(values[9], -0.5);
+        assert_eq!(tiny_float(2, 3, 0b011111), 7.5);
+        assert_eq!(tiny_float(3, 2, 0b011111), 28.0);
+    }
+}

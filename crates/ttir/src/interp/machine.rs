@@ -1,0 +1,249 @@
+//! The state of a run, and how one operation after another is executed.
+
+use super::data::{Data, Undefined, coordinates};
+use super::error::{RunError, RunErrorKind};
+use super::handlers::handler;
+use super::memory::Memory;
+use super::Hooks;
+use crate::types::{elem, shape};
+use ir::{Block, EvalArgs, Module, Op, Traits, Type, Value};
+use smallvec::SmallVec;
+use std::rc::Rc;
+
+/// The result of a step. Errors are rare and large, so they are boxed.
+pub(crate) type Step<T> = Result<T, Box<RunError>>;
+
+/// A program in the middle of its run.
+pub(crate) struct Machine<'a> {
+    /// The code.
+    pub(crate) module: &'a Module,
+    /// What it may touch.
+    pub(crate) memory: &'a mut Memory,
+    /// Where its output goes.
+    pub(crate) hooks: &'a mut dyn Hooks,
+    /// The grid.
+    pub(crate) grid: [u32; 3],
+    /// Which program of the grid runs.
+    pub(crate) program: [u32; 3],
+    /// How many calls are open.
+    pub(crate) depth: usize,
+    frame: Vec<Option<Data>>,
+}
+
+impl<'a> Machine<'a> {
+    pub(crate) fn new(
+        module: &'a Module,
+        grid: [u32; 3],
+        memory: &'a mut Memory,
+        hooks: &'a mut dyn Hooks,
+    ) -> Machine<'a> {
+        let frame = vec![None; module.num_values()];
+        Machine { module, memory, hooks, grid, program: [0; 3], depth: 0, frame }
+    }
+
+    /// Runs a block with these arguments; gives the operands of its terminator.
+    pub(crate) fn run_block(&mut self, block: Block, args: &[Data]) -> Step<Vec<Data>> {
+        let module = self.module;
+        for (&value, data) in module.args(block).iter().zip(args) {
+            self.set(value, data.clone());
+        }
+        for op in module.ops(block) {
+            if module.has(op, Traits::TERMINATOR) {
+                return Ok(self.operands(op));
+            }
+            self.run_op(op)?;
+        }
+        Ok(Vec::new())
+    }
+
+    fn run_op(&mut self, op: Op) -> Step<()> {
+        let row = self.module.row(op);
+        if let Some(handler) = handler(row) {
+            return handler(self, op);
+        }
+        if row.traits.has(Traits::ELEMENTWISE) && row.eval.is_some() {
+            let result = self.elementwise(op);
+            self.set_result(op, result);
+            return Ok(());
+        }
+        Err(self.error(op, RunErrorKind::Unsupported, format!("the interpreter cannot run {}", row.name)))
+    }
+
+    /// Starts an empty frame for a call; the old one is given back to [`Machine::leave`].
+    pub(crate) fn enter(&mut self) -> Vec<Option<Data>> {
+        self.depth += 1;
+        let fresh = vec![None; self.module.num_values()];
+        std::mem::replace(&mut self.frame, fresh)
+    }
+
+    /// Ends a call.
+    pub(crate) fn leave(&mut self, caller: Vec<Option<Data>>) {
+        self.depth -= 1;
+        self.frame = caller;
+    }
+
+    /// The value of an SSA value.
+    ///
+    /// # Panics
+    /// When it is used before it is defined, which verified code does not do.
+    pub(crate) fn get(&self, value: Value) -> &Data {
+        self.frame[ir_index(value)].as_ref().expect("verified code defines values before it uses them")
+    }
+
+    pub(crate) fn set(&mut self, value: Value, data: Data) {
+        self.frame[ir_index(value)] = Some(data);
+    }
+
+    pub(crate) fn set_result(&mut self, op: Op, data: Data) {
+        self.set(self.module.result(op, 0), data);
+    }
+
+    pub(crate) fn set_results(&mut self, op: Op, all: Vec<Data>) {
+        for (&value, data) in self.module.results(op).iter().zip(all) {
+            self.set(value, data);
+        }
+    }
+
+    pub(crate) fn operand(&self, op: Op, index: usize) -> &Data {
+        self.get(self.module.operand(op, index))
+    }
+
+    pub(crate) fn operands(&self, op: Op) -> Vec<Data> {
+        self.module.operands(op).iter().map(|&value| self.get(value).clone()).collect()
+    }
+
+    pub(crate) fn optional(&self, op: Op, group: usize) -> Option<&Data> {
+        self.module.optional_operand(op, group).map(|value| self.get(value))
+    }
+
+    pub(crate) fn operand_ty(&self, op: Op, index: usize) -> Type {
+        self.module.ty(self.module.operand(op, index))
+    }
+
+    pub(crate) fn result_ty(&self, op: Op) -> Type {
+        self.module.ty(self.module.result(op, 0))
+    }
+
+    /// A scalar that decides something.
+    pub(crate) fn decided(&self, op: Op, data: &Data, what: &str) -> Step<u64> {
+        match data.undefined() {
+            Some(undefined) if data.is_undefined(0) => Err(self.undefined(op, undefined, what, None)),
+            _ => Ok(data.scalar()),
+        }
+    }
+
+    /// Applies the row's meaning to each element.
+    fn elementwise(&self, op: Op) -> Data {
+        let module = self.module;
+        let row = module.row(op);
+        let Some(eval) = row.eval else { return Data::uniform(0) };
+        let operands: SmallVec<[&Data; 4]> = module.operands(op).iter().map(|&value| self.get(value)).collect();
+        let types: SmallVec<[Type; 4]> =
+            module.operands(op).iter().map(|&value| elem(module.ty(value))).collect();
+        let args = EvalArgs {
+            attrs: module.attrs(op),
+            operand_types: &types,
+            result_type: elem(self.result_ty(op)),
+        };
+        let count = operands.iter().map(|data| data.kept()).max().unwrap_or(1);
+        let mut failed: Vec<usize> = Vec::new();
+        let mut one = |index: usize| {
+            let mut words = [0u64; 4];
+            for (word, operand) in words.iter_mut().zip(&operands) {
+                *word = operand.at(index);
+            }
+            eval(&args, &words[..operands.len()]).unwrap_or_else(|| {
+                failed.push(index);
+                0
+            })
+        };
+        let data = if count == 1 { Data::uniform(one(0)) } else { Data::from_fn(count, one) };
+        data.with_undefined(merge_undefined(op, &operands, &failed))
+    }
+
+    /// Stops if the caller wants that.
+    pub(crate) fn poll(&mut self, op: Op) -> Step<()> {
+        if self.hooks.interrupted() {
+            return Err(self.error(op, RunErrorKind::Interrupted, "interrupted".into()));
+        }
+        Ok(())
+    }
+
+    /// An error at an operation.
+    pub(crate) fn error(&self, op: Op, kind: RunErrorKind, message: String) -> Box<RunError> {
+        Box::new(RunError {
+            kind,
+            message,
+            place: self.module.locs.describe(self.module.loc(op)),
+            program: Some(self.program),
+            notes: Vec::new(),
+        })
+    }
+
+    /// The error that an undefined element reached `what`.
+    pub(crate) fn undefined(
+        &self,
+        op: Op,
+        undefined: &Undefined,
+        what: &str,
+        element: Option<String>,
+    ) -> Box<RunError> {
+        let element = element.map(|element| format!("{element} of ")).unwrap_or_default();
+        let message = format!("{element}{what} has no defined value");
+        let mut error = self.error(op, RunErrorKind::Undefined, message);
+        error.notes.push(self.explain_origin(undefined));
+        error
+    }
+
+    fn explain_origin(&self, undefined: &Undefined) -> String {
+        let (module, op) = (self.module, undefined.origin);
+        let place = module.locs.describe(module.loc(op)).map(|place| format!(" at {place}")).unwrap_or_default();
+        let element = match shape(self.result_ty(op)) {
+            [] => String::new(),
+            dims => format!(" of element {}", element_name(dims, undefined.element)),
+        };
+        format!("it comes from {}{element}{place}: {}", module.row(op).name, module.row(op).doc)
+    }
+
+    /// The name in the source of a value, for messages.
+    pub(crate) fn describe_value(&self, value: Value) -> String {
+        self.module.name(value).map(|name| format!("`{name}`")).unwrap_or_default()
+    }
+}
+
+fn ir_index(value: Value) -> usize {
+    value.as_u32() as usize
+}
+
+/// `(1, 2)`.
+pub(crate) fn element_name(shape: &[i64], position: usize) -> String {
+    let coordinates: Vec<String> = coordinates(shape, position).iter().map(usize::to_string).collect();
+    format!("({})", coordinates.join(", "))
+}
+
+/// What is undefined in a result: where an operand is, and where the operation failed.
+pub(crate) fn merge_undefined(op: Op, operands: &[&Data], failed: &[usize]) -> Option<Rc<Undefined>> {
+    let first = operands.iter().find_map(|data| data.undefined());
+    if first.is_none() && failed.is_empty() {
+        return None;
+    }
+    let count = operands
+        .iter()
+        .map(|data| data.kept().max(data.undefined().map_or(1, |undefined| undefined.flags.len())))
+        .max()
+        .unwrap_or(1);
+    let mut flags: Vec<bool> =
+        (0..count).map(|index| operands.iter().any(|data| data.is_undefined(index))).collect();
+    let uniform = operands.iter().all(|data| data.kept() == 1);
+    if uniform && !failed.is_empty() {
+        flags = vec![true];
+    }
+    for &index in failed {
+        flags[index] = true;
+    }
+    let (origin, element) = match first {
+        Some(undefined) => (undefined.origin, undefined.element),
+        None => (op, failed[0]),
+    };
+    Some(Rc::new(Undefined { flags: flags.into(), origin, element }))
+}

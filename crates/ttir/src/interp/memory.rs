@@ -1,0 +1,220 @@
+//! The memory that a kernel may touch: named allocations, each with a base address and a length.
+//!
+//! Own allocations live at made-up addresses far above those of any process, 64 KiB and more apart, so that a small
+//! overrun never lands in a neighbour. Foreign ones stand for live memory of this process at its real address. An access
+//! outside every allocation is an error that names the nearest one.
+
+use std::collections::BTreeMap;
+
+/// Where made-up addresses begin; the upper bits are those of no address in use on any machine.
+const FIRST_BASE: u64 = 0x0700_0000_0000_0000;
+/// Distance kept between own allocations.
+const GAP: u64 = 1 << 16;
+
+/// An address in a [`Memory`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Address(pub u64);
+
+impl Address {
+    /// So many bytes further.
+    #[must_use]
+    pub fn offset(self, bytes: i64) -> Address {
+        Address(self.0.wrapping_add(bytes as u64))
+    }
+}
+
+enum Bytes {
+    Own(Vec<u8>),
+    Foreign { len: u64, writable: bool },
+}
+
+struct Allocation {
+    name: String,
+    bytes: Bytes,
+}
+
+impl Allocation {
+    fn len(&self) -> u64 {
+        match &self.bytes {
+            Bytes::Own(bytes) => bytes.len() as u64,
+            Bytes::Foreign { len, .. } => *len,
+        }
+    }
+}
+
+/// Named allocations.
+#[derive(Default)]
+pub struct Memory {
+    allocations: BTreeMap<u64, Allocation>,
+    next: u64,
+}
+
+/// Why an access failed, in words that follow "the access".
+pub(crate) type AccessError = String;
+
+impl Memory {
+    /// No allocation at all.
+    pub fn new() -> Memory {
+        Memory::default()
+    }
+
+    /// Adds an allocation that holds these bytes, at an address that is a multiple of 64 KiB.
+    pub fn alloc(&mut self, name: &str, bytes: Vec<u8>) -> Address {
+        let base = FIRST_BASE + self.next;
+        self.next += (bytes.len() as u64).next_multiple_of(GAP) + GAP;
+        self.allocations.insert(base, Allocation { name: name.to_owned(), bytes: Bytes::Own(bytes) });
+        Address(base)
+    }
+
+    /// Adds live memory of this process, at its own address.
+    ///
+    /// # Safety
+    /// As long as this `Memory` is in use, the `len` bytes at `base` are readable, writable if `writable` says so, and
+    /// nobody else accesses them.
+    pub unsafe fn map_foreign(&mut self, name: &str, base: u64, len: u64, writable: bool) -> Address {
+        let bytes = Bytes::Foreign { len, writable };
+        self.allocations.insert(base, Allocation { name: name.to_owned(), bytes });
+        Address(base)
+    }
+
+    /// The bytes from an address to the end of its allocation; empty if there is none.
+    pub fn bytes(&self, address: Address) -> &[u8] {
+        let Some((&base, allocation)) = self.allocations.range(..=address.0).next_back() else { return &[] };
+        let offset = address.0 - base;
+        if offset >= allocation.len() {
+            return &[];
+        }
+        match &allocation.bytes {
+            Bytes::Own(bytes) => &bytes[offset as usize..],
+            Bytes::Foreign { len, .. } => {
+                // SAFETY: `map_foreign` promises that `len` bytes at `base` are readable while `self` lives, and the
+                // slice begins `offset < len` bytes into them.
+                unsafe {
+                    std::slice::from_raw_parts(address.0 as *const u8, (len - offset) as usize)
+                }
+            }
+        }
+    }
+
+    /// Reads `size` bytes, at most 8, little-endian.
+    pub(crate) fn read(&self, address: u64, size: u64) -> Result<u64, AccessError> {
+        let (base, allocation) = self.find(address, size)?;
+        let mut word = [0u8; 8];
+        let word_part = &mut word[..size as usize];
+        match &allocation.bytes {
+            Bytes::Own(bytes) => {
+                let offset = (address - base) as usize;
+                word_part.copy_from_slice(&bytes[offset..offset + size as usize]);
+            }
+            Bytes::Foreign { .. } => {
+                // SAFETY: `find` has checked that the bytes lie in memory that `map_foreign` promises to be readable.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(address as *const u8, word_part.as_mut_ptr(), size as usize);
+                }
+            }
+        }
+        Ok(u64::from_le_bytes(word))
+    }
+
+    /// Writes `size` bytes, at most 8, little-endian.
+    pub(crate) fn write(&mut self, address: u64, size: u64, bits: u64) -> Result<(), AccessError> {
+        let (base, allocation) = self.find(address, size)?;
+        let word = bits.to_le_bytes();
+        if let Bytes::Foreign { writable, .. } = allocation.bytes {
+            if !writable {
+                return Err(format!("writes to `{}`, which is read-only", allocation.name));
+            }
+            // SAFETY: `find` has checked that the bytes lie in memory that `map_foreign` promises to be writable.
+            unsafe {
+                std::ptr::copy_nonoverlapping(word.as_ptr(), address as *mut u8, size as usize);
+            }
+            return Ok(());
+        }
+        if let Some(Allocation { bytes: Bytes::Own(bytes), .. }) = self.allocations.get_mut(&base) {
+            let offset = (address - base) as usize;
+            bytes[offset..offset + size as usize].copy_from_slice(&word[..size as usize]);
+        }
+        Ok(())
+    }
+
+    fn find(&self, address: u64, size: u64) -> Result<(u64, &Allocation), AccessError> {
+        if !address.is_multiple_of(size) {
+            return Err(format!("is misaligned: {} is not a multiple of {size}", self.describe(address)));
+        }
+        match self.allocations.range(..=address).next_back() {
+            Some((&base, allocation)) if address - base + size <= allocation.len() => Ok((base, allocation)),
+            _ => Err(format!("is out of bounds: {}", self.describe(address))),
+        }
+    }
+
+    /// An address in terms of the nearest allocation.
+    fn describe(&self, address: u64) -> String {
+        let below = self.allocations.range(..=address).next_back();
+        let above = self.allocations.range(address..).next();
+        let distance_below = below.map_or(u64::MAX, |(base, allocation)| (address - base).saturating_sub(allocation.len()));
+        let distance_above = above.map_or(u64::MAX, |(base, _)| base - address);
+        let nearest = if distance_below <= distance_above { below } else { above };
+        match nearest {
+            Some((&base, allocation)) => format!(
+                "byte {} of `{}`, which has {} bytes",
+                i128::from(address) - i128::from(base),
+                allocation.name,
+                allocation.len()
+            ),
+            None => format!("address {address:#x}, and the kernel was given no memory"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Memory;
+
+    #[test]
+    fn accesses_outside_name_the_nearest_allocation() {
+        let mut memory = Memory::new();
+        let first = memory.alloc("a", vec![1, 2, 3, 4]);
+        let second = memory.alloc("b", vec![0; 8]);
+        assert_eq!(memory.read(first.0, 4), Ok(0x0403_0201));
+        assert_eq!(
+            memory.read(first.offset(4).0, 4),
+            Err("is out of bounds: byte 4 of `a`, which has 4 bytes".into())
+        );
+        assert_eq!(
+            memory.read(second.offset(-4).0, 4),
+            Err("is out of bounds: byte -4 of `b`, which has 8 bytes".into())
+        );
+        assert_eq!(
+            memory.write(second.offset(2).0, 4, 0),
+            Err("is misaligned: byte 2 of `b`, which has 8 bytes is not a multiple of 4".into())
+        );
+        memory.write(second.offset(4).0, 4, 0x0102_0304).unwrap();
+        assert_eq!(memory.bytes(second), [0, 0, 0, 0, 4, 3, 2, 1]);
+        assert!(memory.bytes(second.offset(8)).is_empty());
+    }
+
+    #[test]
+    fn foreign_memory_is_read_and_written_in_place() {
+        let mut array = [1.0f32, 2.0, 3.0];
+        let base = array.as_mut_ptr() as u64;
+        let mut memory = Memory::new();
+        // SAFETY: the array outlives `memory`, and is not touched while that is used.
+        unsafe { memory.map_foreign("array", base, 12, true) };
+        assert_eq!(memory.read(base + 4, 4), Ok(u64::from(2.0f32.to_bits())));
+        memory.write(base + 8, 4, u64::from(7.5f32.to_bits())).unwrap();
+        assert!(memory.read(base + 12, 4).is_err());
+        drop(memory);
+        assert_eq!(array, [1.0, 2.0, 7.5]);
+    }
+
+    #[test]
+    fn read_only_memory_is_not_written() {
+        let array = [1u32];
+        let mut memory = Memory::new();
+        let base = array.as_ptr() as u64;
+        // SAFETY: the array outlives `memory`, and is not written.
+        unsafe { memory.map_foreign("x", base, 4, false) };
+        assert_eq!(memory.write(base, 4, 9), Err("writes to `x`, which is read-only".into()));
+        assert_eq!(array, [1]);
+    }
+}

@@ -1,0 +1,114 @@
+//! The reference interpreter: the meaning of block-level code, the oracle of the other engines, and a sanitizer.
+//!
+//! What it promises beyond the rows:
+//! - Programs run one after another, x fastest; atomics are therefore atomic, and happen in the order of the elements.
+//! - Every access is checked: outside the given memory, or misaligned, is an error with the tensor, the offset, the
+//!   program, the element and the line. Masked-off lanes touch nothing.
+//! - A masked-off lane of a load without `other`, or of an atomic, is undefined in the language; here it is 0.
+//! - An element without a defined result (a division by zero, a float that does not fit an integer, `ub.poison`) may be
+//!   computed with, but is an error with its origin when it reaches memory, output, an address or control.
+//! - Reductions combine neighbours first (0 with 1, 2 with 3, then those, …); scans go along the axis element by element.
+//! - `tt.dot` starts from c and adds the products in order of k, each step rounded to the accumulator's format: f64 for
+//!   f64, i32 for integers (wrapping), f32 for the others; a narrower c is rounded once at the end. The product itself
+//!   is exact (fused) for formats up to f32. `inputPrecision` is not modelled: operands are used in full.
+//!
+//! Left out: instructions of a target (`tt.elementwise_inline_asm`), which no interpreter can know.
+//!
+//! The module must have been verified before.
+
+mod access;
+mod atomic;
+mod combine;
+mod control;
+mod data;
+mod debug;
+mod descriptor;
+mod dot;
+mod error;
+mod external;
+mod external_bits;
+mod handlers;
+mod machine;
+mod memory;
+mod shape;
+
+pub use debug::{PrintedElement, print_line};
+pub use error::{RunError, RunErrorKind};
+pub use memory::{Address, Memory};
+
+use ir::Module;
+
+/// What a kernel does besides computing.
+pub trait Hooks {
+    /// A line that the kernel prints, without the newline.
+    fn print(&mut self, line: &str);
+
+    /// Asked at each iteration of a loop and in front of each program: whether to stop.
+    fn interrupted(&mut self) -> bool {
+        false
+    }
+}
+
+/// Keeps what a kernel prints.
+#[derive(Default, Debug)]
+pub struct Lines {
+    /// The lines in order.
+    pub lines: Vec<String>,
+}
+
+impl Hooks for Lines {
+    fn print(&mut self, line: &str) {
+        self.lines.push(line.to_owned());
+    }
+}
+
+/// An argument of a kernel.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Arg {
+    /// An address.
+    Pointer(Address),
+    /// An integer; its low bits are used.
+    Int(i64),
+    /// A float; rounded to the parameter's format.
+    Float(f64),
+    /// A scalar by its raw bits.
+    Bits(u64),
+    /// A tensor descriptor.
+    Descriptor {
+        /// Its first element.
+        base: Address,
+        /// Its size along each dimension.
+        shape: Vec<i64>,
+        /// Elements between neighbours along each dimension.
+        strides: Vec<i64>,
+        /// Whether what lies outside is NaN rather than 0.
+        pad_nan: bool,
+    },
+}
+
+/// Runs every program of a grid.
+///
+/// # Errors
+/// When the kernel does not exist, the arguments do not fit its parameters, or a program does something undefined.
+pub fn run(
+    module: &Module,
+    kernel: &str,
+    grid: [u32; 3],
+    args: &[Arg],
+    memory: &mut Memory,
+    hooks: &mut dyn Hooks,
+) -> Result<(), RunError> {
+    let mut machine = machine::Machine::new(module, grid, memory, hooks);
+    let function = control::kernel(&machine, kernel)?;
+    let args = control::arguments(&machine, function, args)?;
+    for z in 0..grid[2] {
+        for y in 0..grid[1] {
+            for x in 0..grid[0] {
+                machine.program = [x, y, z];
+                machine.poll(function)?;
+                control::call(&mut machine, function, &args)?;
+            }
+        }
+    }
+    Ok(())
+}
