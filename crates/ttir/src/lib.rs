@@ -4,6 +4,7 @@
 //! has at most 2^20 elements; elementwise operations take operands of one shape; regions yield the types that their
 //! operation carries.
 
+pub mod interp;
 pub mod ops;
 pub mod types;
 
