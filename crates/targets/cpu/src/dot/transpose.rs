@@ -187,14 +187,11 @@ impl Network {
         if chunk == 2 {
             return (0..2).map(|half| self.unpack(&rows[0], &rows[1], (2, 1, half))).collect();
         }
-        let halves: Vec<[String; 2]> = [(0, 1), (2, 3)]
-            .map(|(a, b)| [0, 1].map(|half| self.unpack(&rows[a], &rows[b], (4, 1, half))))
-            .to_vec();
         let mut columns = Vec::new();
         for side in 0..2 {
-            for half in 0..2 {
-                columns.push(self.unpack(&halves[0][side], &halves[1][side], (4, 2, half)));
-            }
+            let left = self.unpack(&rows[0], &rows[1], (4, 1, side));
+            let right = self.unpack(&rows[2], &rows[3], (4, 1, side));
+            columns.extend((0..2).map(|half| self.unpack(&left, &right, (4, 2, half))));
         }
         columns
     }

@@ -1,4 +1,4 @@
-//! The exponential and what follows from it: `exp`, `exp2`, `tanh`.
+//! The exponential and what follows from it: `exp`, `exp2`, `exp10`, `expm1`, `sinh`, `cosh`, `tanh`.
 //!
 //! `exp(x) = 2^n * exp(r)` with `n = round(x / ln 2)`, found by adding a large constant so that `n`
 //! also appears in the low bits of the sum; no rounding instruction and no conversion is needed.
@@ -70,6 +70,20 @@ const TANH_F64: [f64; 12] = [
     -0.33333333333333315,
 ];
 
+/// `(sinh(x) / x - 1) / x^2` as a polynomial in `x^2`, for |x| <= 1.
+const SINH_F32: [f64; 4] =
+    [2.78396146313753e-06, 0.00019842632173094898, 0.008333311416208744, 0.1666666716337204];
+const SINH_F64: [f64; 8] = [
+    6.261650859088077e-15,
+    7.511043644775086e-13,
+    1.6061227132225688e-10,
+    2.5052090220107037e-08,
+    2.7557319307073713e-06,
+    0.0001984126984106656,
+    0.00833333333333357,
+    0.16666666666666666,
+];
+
 /// The facts about one float format that the scaling needs.
 pub(super) struct Format {
     /// Adding it rounds to an integer and leaves that integer in the low bits.
@@ -86,6 +100,10 @@ pub(super) struct Format {
     pub(super) exp_range: (f64, f64),
     /// The same for `exp2`.
     pub(super) exp2_range: (f64, f64),
+    /// The same for `exp10`.
+    pub(super) exp10_range: (f64, f64),
+    /// log10(2) in two parts, as `ln2`.
+    pub(super) log10_of_2: (f64, f64),
 }
 
 const F32_FORMAT: Format = Format {
@@ -96,6 +114,8 @@ const F32_FORMAT: Format = Format {
     ln2: (0.693_359_375, -2.121_944_400_546_905_8e-4),
     exp_range: (-104.0, 89.0),
     exp2_range: (-151.0, 128.0),
+    exp10_range: (-46.0, 39.0),
+    log10_of_2: (0.301_025_390_625, 4.605_038_981_195_214e-6),
 };
 
 const F64_FORMAT: Format = Format {
@@ -106,6 +126,8 @@ const F64_FORMAT: Format = Format {
     ln2: (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10),
     exp_range: (-746.0, 710.0),
     exp2_range: (-1076.0, 1024.0),
+    exp10_range: (-324.0, 309.0),
+    log10_of_2: (0.301_029_995_607_677_85, 5.630_334_806_675_098e-11),
 };
 
 /// The facts of the function's element type.
@@ -257,4 +279,96 @@ pub(super) fn tanh(b: &mut TextBuilder, x: &[Value]) -> Value {
     let is_small = b.fcmp("olt", x, limit);
     let result = b.select(is_small, small, large);
     b.flip_sign(result, sign)
+}
+
+/// `10^x`.
+pub(super) fn exp10(b: &mut TextBuilder, x: &[Value]) -> Value {
+    let facts = format(b);
+    let x = b.at_most(x[0], facts.exp10_range.1);
+    let x = b.at_least(x, facts.exp10_range.0);
+    let n = round_product(b, x, std::f64::consts::LOG2_10);
+    let (high, low) = (b.float(facts.log10_of_2.0), b.float(facts.log10_of_2.1));
+    let r = b.neg_mul_add(high, n.float, x);
+    let r = b.neg_mul_add(low, n.float, r);
+    let ln10 = b.float(std::f64::consts::LN_10);
+    let r = b.fmul(r, ln10);
+    let p = expm1_reduced(b, r);
+    let one = b.float(1.0);
+    let p = b.fadd(p, one);
+    scale(b, p, &n)
+}
+
+/// `exp(x) - 1 = 2 * (t * (exp(r) - 1) + (t - 1/2))` with `t = 2^(n - 1)`, which does not overflow too soon.
+pub(super) fn expm1(b: &mut TextBuilder, x: &[Value]) -> Value {
+    let facts = format(b);
+    let bounded = b.at_most(x[0], facts.exp_range.1);
+    let bounded = b.at_least(bounded, -40.0);
+    let n = round_product(b, bounded, std::f64::consts::LOG2_E);
+    let r = reduce_ln2(b, bounded, n.float);
+    let p = expm1_reduced(b, r);
+
+    let bits = b.to_bits(n.carrier);
+    let offset = b.int(facts.magic_bits - facts.bias + 1);
+    let field = b.isub(bits, offset);
+    let field = b.shl(field, facts.mantissa);
+    let t = b.from_bits(field);
+    let half = b.float(0.5);
+    let rest = b.fsub(t, half);
+    let sum = b.mul_add(t, p, rest);
+    let result = b.fadd(sum, sum);
+    keep_tiny(b, x[0], result)
+}
+
+/// `x` itself where it is so small that the function equals it; this also keeps the sign of zero.
+pub(super) fn keep_tiny(b: &mut TextBuilder, x: Value, result: Value) -> Value {
+    let magnitude = b.fabs(x);
+    let limit =
+        b.float(if b.elem() == Elem::F32 { 9.313_225_746_154_785e-10 } else { 8.673_617_379_884_035e-19 });
+    let tiny = b.fcmp("olt", magnitude, limit);
+    b.select(tiny, x, result)
+}
+
+/// `exp(x) / 2` for non-negative `x`; overflows only where half of the power does.
+fn half_exp(b: &mut TextBuilder, x: Value) -> Value {
+    let high = format(b).exp_range.1;
+    let x = b.at_most(x, high + 1.0);
+    let n = round_product(b, x, std::f64::consts::LOG2_E);
+    let r = reduce_ln2(b, x, n.float);
+    let p = expm1_reduced(b, r);
+    let one = b.float(1.0);
+    let p = b.fadd(p, one);
+    let less = Rounded { float: b.fsub(n.float, one), carrier: b.fsub(n.carrier, one) };
+    scale(b, p, &less)
+}
+
+/// `sinh(x)`: an odd polynomial below one, else from half of the power.
+pub(super) fn sinh(b: &mut TextBuilder, x: &[Value]) -> Value {
+    let sign = b.sign_bit(x[0]);
+    let x = b.fabs(x[0]);
+    let square = b.fmul(x, x);
+    let tail = match b.elem() {
+        Elem::F32 => b.polynomial(square, &SINH_F32),
+        Elem::F64 => b.polynomial(square, &SINH_F64),
+    };
+    let tail = b.fmul(tail, square);
+    let small = b.mul_add(tail, x, x);
+
+    let half = half_exp(b, x);
+    let quarter = b.float(0.25);
+    let inverse = b.fdiv(quarter, half);
+    let large = b.fsub(half, inverse);
+
+    let one = b.float(1.0);
+    let is_small = b.fcmp("olt", x, one);
+    let result = b.select(is_small, small, large);
+    b.flip_sign(result, sign)
+}
+
+/// `cosh(x)`.
+pub(super) fn cosh(b: &mut TextBuilder, x: &[Value]) -> Value {
+    let x = b.fabs(x[0]);
+    let half = half_exp(b, x);
+    let quarter = b.float(0.25);
+    let inverse = b.fdiv(quarter, half);
+    b.fadd(half, inverse)
 }

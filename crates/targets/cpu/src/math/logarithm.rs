@@ -1,10 +1,11 @@
-//! Logarithms: `log`, `log2`.
+//! Logarithms: `log`, `log2`, `log10`, `log1p`.
 //!
 //! `x = 2^e * m` with `m` in `[sqrt(1/2), sqrt(2))`, found by integer arithmetic on the bits; subnormal
-//! arguments are scaled up first. `log2` keeps the leading part of `log(m)` in few bits, so that its
-//! product with `1 / ln 2` is exact and the sum with `e` loses nothing.
+//! arguments are scaled up first. `log2` and `log10` keep the leading part of `log(m)` in few bits, so that its
+//! product with the constant is exact and the sum with `e` loses nothing.
 
 use super::Elem;
+use super::exponential::keep_tiny;
 use super::text::{TextBuilder, Value};
 
 /// `(log(1 + f) - f + f^2 / 2) / f^3`.
@@ -43,7 +44,10 @@ struct Format {
     float_bits: i64,
     float_base: f64,
     ln2: (f64, f64),
+    /// 1 / ln 2, 1 / ln 10 and log10(2), each in two parts.
     inverse_ln2: (f64, f64),
+    inverse_ln10: (f64, f64),
+    log10_of_2: (f64, f64),
     /// Keeps the leading half of the mantissa.
     head_mask: i64,
 }
@@ -57,7 +61,9 @@ const F32_FORMAT: Format = Format {
     float_bits: 0x4B00_0000,
     float_base: 8_388_608.0 + 127.0,
     ln2: (0.693_359_375, -2.121_944_400_546_905_8e-4),
-    inverse_ln2: (1.442_871_093_75, -1.760_528_539_7e-4),
+    inverse_ln2: (1.442_871_093_75, -1.760_528_610_365_926_4e-4),
+    inverse_ln10: (0.434_326_171_875, -3.168_997_174_817_235e-5),
+    log10_of_2: (0.301_025_390_625, 4.605_038_981_195_214e-6),
     head_mask: !0xFFF,
 };
 
@@ -71,6 +77,8 @@ const F64_FORMAT: Format = Format {
     float_base: 4_503_599_627_370_496.0 + 1023.0,
     ln2: (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10),
     inverse_ln2: (1.442_695_040_721_446_3, 1.675_171_316_488_651_2e-10),
+    inverse_ln10: (4.342_944_818_781_689e-1, 2.508_294_671_164_527_5e-11),
+    log10_of_2: (3.010_299_956_636_117_7e-1, 3.694_239_077_158_931e-13),
     head_mask: !0xFFFF_FFFF,
 };
 
@@ -171,9 +179,14 @@ pub(super) fn log(b: &mut TextBuilder, x: &[Value]) -> Value {
     special_cases(b, x[0], result)
 }
 
-/// `log2(x)`.
-pub(super) fn log2(b: &mut TextBuilder, x: &[Value]) -> Value {
-    let Split { exponent, fraction } = split(b, x[0]);
+/// `log(x)` times a constant in two parts, plus `exponent_factor` times the exponent.
+fn scaled_log(
+    b: &mut TextBuilder,
+    x: Value,
+    factor: (f64, f64),
+    exponent_factor: Option<(f64, f64)>,
+) -> Value {
+    let Split { exponent, fraction } = split(b, x);
     let Series { half_square, tail } = series(b, fraction);
     let head = b.fsub(fraction, half_square);
     let bits = b.to_bits(head);
@@ -184,16 +197,58 @@ pub(super) fn log2(b: &mut TextBuilder, x: &[Value]) -> Value {
     let rest = b.fsub(rest, half_square);
     let rest = b.fadd(rest, tail);
 
-    let (high, low) = format(b).inverse_ln2;
-    let (high, low) = (b.float(high), b.float(low));
+    let (high, low) = (b.float(factor.0), b.float(factor.1));
     let product = b.fmul(head, high);
     let sum = b.fadd(rest, head);
-    let small = b.fmul(sum, low);
-    let small = b.mul_add(rest, high, small);
-    let total = b.fadd(exponent, product);
-    let lost = b.fsub(exponent, total);
+    let mut small = b.fmul(sum, low);
+    small = b.mul_add(rest, high, small);
+    let mut whole = exponent;
+    if let Some((high, low)) = exponent_factor {
+        let (high, low) = (b.float(high), b.float(low));
+        small = b.mul_add(exponent, low, small);
+        whole = b.fmul(exponent, high);
+    }
+    let total = b.fadd(whole, product);
+    let lost = b.fsub(whole, total);
     let lost = b.fadd(lost, product);
     let small = b.fadd(small, lost);
     let result = b.fadd(small, total);
-    special_cases(b, x[0], result)
+    special_cases(b, x, result)
+}
+
+/// `log2(x)`.
+pub(super) fn log2(b: &mut TextBuilder, x: &[Value]) -> Value {
+    let factor = format(b).inverse_ln2;
+    scaled_log(b, x[0], factor, None)
+}
+
+/// `log10(x)`.
+pub(super) fn log10(b: &mut TextBuilder, x: &[Value]) -> Value {
+    let (factor, exponent_factor) = (format(b).inverse_ln10, format(b).log10_of_2);
+    scaled_log(b, x[0], factor, Some(exponent_factor))
+}
+
+/// `log(1 + x)`: what rounding `1 + x` lost is added to the logarithm of the sum.
+pub(super) fn log1p(b: &mut TextBuilder, x: &[Value]) -> Value {
+    let x = x[0];
+    let one = b.float(1.0);
+    let sum = b.fadd(x, one);
+    let kept = b.fsub(sum, one);
+    let rest = b.fsub(sum, kept);
+    let lost_one = b.fsub(one, rest);
+    let lost_x = b.fsub(x, kept);
+    let lost = b.fadd(lost_one, lost_x);
+    let correction = b.fdiv(lost, sum);
+
+    let Split { exponent, fraction } = split(b, sum);
+    let Series { half_square, tail } = series(b, fraction);
+    let (high, low) = format(b).ln2;
+    let (high, low) = (b.float(high), b.float(low));
+    let correction = b.mul_add(exponent, low, correction);
+    let tail = b.fadd(tail, correction);
+    let tail = b.fsub(tail, half_square);
+    let result = b.fadd(fraction, tail);
+    let result = b.mul_add(exponent, high, result);
+    let result = special_cases(b, sum, result);
+    keep_tiny(b, x, result)
 }

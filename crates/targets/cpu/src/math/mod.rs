@@ -10,6 +10,7 @@
 
 mod erf;
 mod exponential;
+mod inverse;
 mod logarithm;
 mod reduction;
 mod roots;
@@ -122,6 +123,17 @@ pub const FUNCTIONS: &[MathFn] = &[
     MathFn { name: "sin", arity: 1, accuracy_ulp: (1.6, 1.0), generate: trigonometric::sin },
     MathFn { name: "cos", arity: 1, accuracy_ulp: (1.6, 1.0), generate: trigonometric::cos },
     MathFn { name: "erf", arity: 1, accuracy_ulp: (1.5, 1.5), generate: erf::erf },
+    MathFn { name: "exp10", arity: 1, accuracy_ulp: (1.3, 1.3), generate: exponential::exp10 },
+    MathFn { name: "expm1", arity: 1, accuracy_ulp: (1.6, 1.5), generate: exponential::expm1 },
+    MathFn { name: "sinh", arity: 1, accuracy_ulp: (1.6, 1.5), generate: exponential::sinh },
+    MathFn { name: "cosh", arity: 1, accuracy_ulp: (1.5, 1.3), generate: exponential::cosh },
+    MathFn { name: "log10", arity: 1, accuracy_ulp: (1.0, 1.0), generate: logarithm::log10 },
+    MathFn { name: "log1p", arity: 1, accuracy_ulp: (1.0, 1.0), generate: logarithm::log1p },
+    MathFn { name: "tan", arity: 1, accuracy_ulp: (1.8, 2.0), generate: trigonometric::tan },
+    MathFn { name: "asin", arity: 1, accuracy_ulp: (1.0, 1.0), generate: inverse::asin },
+    MathFn { name: "acos", arity: 1, accuracy_ulp: (1.0, 1.0), generate: inverse::acos },
+    MathFn { name: "atan", arity: 1, accuracy_ulp: (1.2, 1.2), generate: inverse::atan },
+    MathFn { name: "atan2", arity: 2, accuracy_ulp: (2.0, 2.0), generate: inverse::atan2 },
 ];
 
 /// The names of all functions, in table order.

@@ -7,13 +7,13 @@
 
 use super::Elem;
 use super::exponential::{Rounded, round_product};
-use super::text::{Kind, TextBuilder, Value, type_name};
+use super::text::{Kind, TextBuilder, Value};
 
 /// A reduced angle: the argument is `quadrant * pi/2 + high + low`.
 pub(super) struct Reduced {
     /// The rounded remainder.
     pub(super) high: Value,
-    /// What rounding lost; only for F64.
+    /// What rounding lost; for F32 only if it was asked for.
     pub(super) low: Option<Value>,
     /// An integer whose two lowest bits are the quadrant.
     pub(super) quadrant: Value,
@@ -53,38 +53,65 @@ const TWO_OVER_PI: [u64; 20] = [
     0x5603_3046_FC7B_6BAB,
 ];
 
+/// How much of a remainder of singles is wanted; doubles always give both parts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Parts {
+    High,
+    Both,
+}
+
 /// Reduces `x`, which must not be negative.
-pub(super) fn reduce(b: &mut TextBuilder, x: Value) -> Reduced {
+pub(super) fn reduce(b: &mut TextBuilder, x: Value, parts: Parts) -> Reduced {
     let n = round_product(b, x, std::f64::consts::FRAC_2_PI);
     let quadrant = b.to_bits(n.carrier);
     let fast = match b.elem() {
-        Elem::F32 if b.config().has_fma => Reduced { high: reduce_f32_fused(b, x, &n), low: None, quadrant },
-        Elem::F32 => Reduced { high: reduce_f32_widened(b, x, &n), low: None, quadrant },
+        Elem::F32 if b.config().has_fma => reduce_f32_fused(b, x, &n, quadrant, parts),
+        Elem::F32 => reduce_f32_widened(b, x, &n, quadrant, parts),
         Elem::F64 => reduce_f64(b, x, &n, quadrant),
     };
     large_lanes(b, x, fast)
 }
 
-fn reduce_f32_fused(b: &mut TextBuilder, x: Value, n: &Rounded) -> Value {
-    let mut r = x;
-    for part in PI_2_F32 {
-        let part = b.float(part);
-        r = b.neg_mul_add(part, n.float, r);
+fn reduce_f32_fused(b: &mut TextBuilder, x: Value, n: &Rounded, quadrant: Value, parts: Parts) -> Reduced {
+    let [first, second, third] = PI_2_F32.map(|part| b.float(part));
+    let start = b.neg_mul_add(first, n.float, x);
+    if parts == Parts::High {
+        let high = b.neg_mul_add(second, n.float, start);
+        return Reduced { high: b.neg_mul_add(third, n.float, high), low: None, quadrant };
     }
-    r
+    // Every rounding error is kept: of the product, of the difference.
+    let product = b.fmul(second, n.float);
+    let negated = b.fneg(product);
+    let product_lost = b.mul_add(second, n.float, negated);
+    let high = b.fsub(start, product);
+    let moved = b.fsub(high, start);
+    let origin = b.fsub(high, moved);
+    let start_lost = b.fsub(start, origin);
+    let moved_lost = b.fadd(product, moved);
+    let lost = b.fsub(start_lost, moved_lost);
+    let lost = b.fsub(lost, product_lost);
+    let low = b.neg_mul_add(third, n.float, lost);
+    Reduced { high, low: Some(low), quadrant }
 }
 
 /// Without a fused operation singles lose too much: two steps in doubles instead.
-fn reduce_f32_widened(b: &mut TextBuilder, x: Value, n: &Rounded) -> Value {
+fn reduce_f32_widened(b: &mut TextBuilder, x: Value, n: &Rounded, quadrant: Value, parts: Parts) -> Reduced {
     let wide_n = b.widen(n.float);
     let mut r = b.widen(x);
-    let rest = std::f64::consts::FRAC_PI_2 - PI_2_F64[0] + 6.123_233_995_736_766e-17;
+    // Taken from the parts of doubles: the difference is exact.
+    let rest = (std::f64::consts::FRAC_PI_2 - PI_2_F64[0]) + 6.123_233_995_736_766e-17;
     for part in [PI_2_F64[0], rest] {
         let part = b.float_of(Kind::F64, part);
         let product = b.fmul(part, wide_n);
         r = b.fsub(r, product);
     }
-    b.narrow(r)
+    let high = b.narrow(r);
+    let low = (parts == Parts::Both).then(|| {
+        let kept = b.widen(high);
+        let lost = b.fsub(r, kept);
+        b.narrow(lost)
+    });
+    Reduced { high, low, quadrant }
 }
 
 fn reduce_f64(b: &mut TextBuilder, x: Value, n: &Rounded, quadrant: Value) -> Reduced {
@@ -143,7 +170,7 @@ fn large_lanes(b: &mut TextBuilder, x: Value, fast: Reduced) -> Reduced {
         b.line(&format!("  store {typed}, ptr %o{id}.{index}"));
     }
     let pointers: String = (0..outputs.len()).map(|index| format!(", ptr %o{id}.{index}")).collect();
-    let symbol = declare_lanes(b);
+    let symbol = declare_lanes(b, if fast.low.is_some() { Parts::Both } else { Parts::High });
     b.line(&format!("  call void @{symbol}(ptr %x{id}{pointers})"));
     for (index, ty) in types.iter().enumerate() {
         b.line(&format!("  %l{id}.{index} = load {ty}, ptr %o{id}.{index}"));
@@ -165,34 +192,51 @@ fn large_lanes(b: &mut TextBuilder, x: Value, fast: Reduced) -> Reduced {
     Reduced { high: joined[0], quadrant: joined[1], low: joined.get(2).copied() }
 }
 
+/// The conversions of the loop over large lanes.
+struct LaneText {
+    limit: f64,
+    widen: &'static str,
+    narrow: &'static str,
+    low: &'static str,
+    quadrant: &'static str,
+}
+
+const LANE_F32: LaneText = LaneText {
+    limit: LIMIT_F32,
+    widen: "  %wide = fpext float %x to double\n",
+    narrow: "  %high = fptrunc double %y0 to float\n",
+    low: "  %kept = fpext float %high to double
+  %lost = fsub double %y0, %kept
+  %lost.all = fadd double %lost, %y1
+  %rest = fptrunc double %lost.all to float
+  %pl = getelementptr inbounds float, ptr %low, i64 %i
+  store float %rest, ptr %pl
+",
+    quadrant: "  %quadrant = trunc i64 %q to i32\n",
+};
+
+const LANE_F64: LaneText = LaneText {
+    limit: LIMIT_F64,
+    widen: "  %wide = fadd double %x, 0.0\n",
+    narrow: "  %high = fadd double %y0, 0.0\n",
+    low: "  %pl = getelementptr inbounds double, ptr %low, i64 %i\n  store double %y1, ptr %pl\n",
+    quadrant: "  %quadrant = add i64 %q, 0\n",
+};
+
 /// The loop that reduces the large lanes of a vector in memory.
-fn declare_lanes(b: &mut TextBuilder) -> String {
+fn declare_lanes(b: &mut TextBuilder, parts: Parts) -> String {
     declare_scalar(b);
     let lanes = b.lanes();
     let elem = b.elem();
-    let suffix = elem.suffix();
-    let symbol = format!("dn.math.reduce_large.{suffix}.{lanes}");
     let (float, int) = (elem.float_kind().name(), elem.int_kind().name());
-    let (limit, low_parameter, widen, narrow, store_low, quadrant) = match elem {
-        Elem::F32 => (
-            LIMIT_F32,
-            "",
-            "  %wide = fpext float %x to double\n",
-            "  %high = fptrunc double %y0 to float\n",
-            "",
-            "  %quadrant = trunc i64 %q to i32\n",
-        ),
-        Elem::F64 => (
-            LIMIT_F64,
-            ", ptr %low",
-            "  %wide = fadd double %x, 0.0\n",
-            "  %high = fadd double %y0, 0.0\n",
-            "  %y1 = extractvalue { double, double, i64 } %r, 1\n  \
-             %pl = getelementptr inbounds double, ptr %low, i64 %i\n  store double %y1, ptr %pl\n",
-            "  %quadrant = add i64 %q, 0\n",
-        ),
+    let text = if elem == Elem::F32 { LANE_F32 } else { LANE_F64 };
+    let LaneText { widen, narrow, quadrant, .. } = text;
+    let (low_name, low_parameter, low) = match parts {
+        Parts::High => ("", "", ""),
+        Parts::Both => (".both", ", ptr %low", text.low),
     };
-    let limit = limit.to_bits();
+    let symbol = format!("dn.math.reduce_large.{}.{lanes}{low_name}", elem.suffix());
+    let limit = text.limit.to_bits();
     let text = format!(
         "define internal void @{symbol}(ptr %from, ptr %to, ptr %quadrants{low_parameter}) noinline cold nounwind {{
 entry:
@@ -206,12 +250,13 @@ head:
 work:
 {widen}  %r = call {{ double, double, i64 }} @dn.math.reduce_large(double %wide)
   %y0 = extractvalue {{ double, double, i64 }} %r, 0
+  %y1 = extractvalue {{ double, double, i64 }} %r, 1
   %q = extractvalue {{ double, double, i64 }} %r, 2
 {narrow}{quadrant}  %ph = getelementptr inbounds {float}, ptr %to, i64 %i
   store {float} %high, ptr %ph
   %pq = getelementptr inbounds {int}, ptr %quadrants, i64 %i
   store {int} %quadrant, ptr %pq
-{store_low}  br label %tail
+{low}  br label %tail
 tail:
   %next = add i64 %i, 1
   %done = icmp eq i64 %next, {lanes}
@@ -239,7 +284,6 @@ fn declare_scalar(b: &mut TextBuilder) {
     b.declare("llvm.fshl.i64", "declare i64 @llvm.fshl.i64(i64, i64, i64)\n".to_owned());
     b.declare("llvm.ctlz.i128", "declare i128 @llvm.ctlz.i128(i128, i1)\n".to_owned());
     b.declare("dn.math.reduce_large", REDUCE_LARGE.to_owned());
-    debug_assert_eq!(type_name(Kind::F64, 1), "double");
 }
 
 /// `x = m * 2^k` with a 53-bit `m`. Bits of weight 2^1 and below of `2^k * 2/pi` are taken as 192 bits; their product with

@@ -1,7 +1,7 @@
-//! Sine and cosine: reduction by quarter turns, two short polynomials, a selection by quadrant.
+//! Sine, cosine, tangent: reduction by quarter turns, two short polynomials, a selection by quadrant.
 
 use super::Elem;
-use super::reduction::{Reduced, reduce};
+use super::reduction::{Parts, Reduced, reduce};
 use super::text::{TextBuilder, Value};
 
 /// `(sin(r) / r - 1) / r^2` as a polynomial in `r^2`.
@@ -26,6 +26,17 @@ const COS_F64: [f64; 6] = [
     0.0416666666666666,
 ];
 
+/// `(tan(r) / r - 1) / r^2` as a polynomial in `r^2`.
+const TAN_F32: [f64; 7] = [
+    0.004441818222403526,
+    -4.61711642856244e-05,
+    0.010945536196231842,
+    0.02123861201107502,
+    0.05406865105032921,
+    0.13332583010196686,
+    0.3333335220813751,
+];
+
 /// Sine and cosine of a reduced angle.
 pub(super) struct Kernels {
     pub(super) sin: Value,
@@ -38,13 +49,7 @@ pub(super) fn kernels(b: &mut TextBuilder, angle: &Reduced) -> Kernels {
     let z = b.fmul(r, r);
     let (one, half) = (b.float(1.0), b.float(0.5));
     let Some(low) = angle.low else {
-        let tail = b.polynomial(z, &SIN_F32);
-        let cube = b.fmul(z, r);
-        let sin = b.mul_add(tail, cube, r);
-        let tail = b.polynomial(z, &COS_F32);
-        let square = b.fmul(z, z);
-        let rest = b.neg_mul_add(half, z, one);
-        return Kernels { sin, cos: b.mul_add(tail, square, rest) };
+        return kernels_f32(b, r);
     };
 
     // sin(r + low) = r + (r^3 * tail + low * (1 - z / 2)); the leading coefficient of the tail is kept apart
@@ -72,6 +77,18 @@ pub(super) fn kernels(b: &mut TextBuilder, angle: &Reduced) -> Kernels {
     Kernels { sin, cos: b.fadd(rest, tail) }
 }
 
+fn kernels_f32(b: &mut TextBuilder, r: Value) -> Kernels {
+    let z = b.fmul(r, r);
+    let (one, half) = (b.float(1.0), b.float(0.5));
+    let tail = b.polynomial(z, &SIN_F32);
+    let cube = b.fmul(z, r);
+    let sin = b.mul_add(tail, cube, r);
+    let tail = b.polynomial(z, &COS_F32);
+    let square = b.fmul(z, z);
+    let rest = b.neg_mul_add(half, z, one);
+    Kernels { sin, cos: b.mul_add(tail, square, rest) }
+}
+
 /// Moves bit `bit` of an integer to the sign position, clearing all others.
 fn bit_to_sign(b: &mut TextBuilder, value: Value, bit: i64) -> Value {
     let top = if b.elem() == Elem::F32 { 31 } else { 63 };
@@ -94,7 +111,7 @@ pub(super) fn odd(b: &mut TextBuilder, quadrant: Value) -> Value {
 pub(super) fn sin(b: &mut TextBuilder, x: &[Value]) -> Value {
     let sign = b.sign_bit(x[0]);
     let x = b.fabs(x[0]);
-    let angle = reduce(b, x);
+    let angle = reduce(b, x, Parts::High);
     let Kernels { sin, cos } = kernels(b, &angle);
     let swap = odd(b, angle.quadrant);
     let result = b.select(swap, cos, sin);
@@ -106,7 +123,7 @@ pub(super) fn sin(b: &mut TextBuilder, x: &[Value]) -> Value {
 /// `cos(x)`.
 pub(super) fn cos(b: &mut TextBuilder, x: &[Value]) -> Value {
     let x = b.fabs(x[0]);
-    let angle = reduce(b, x);
+    let angle = reduce(b, x, Parts::High);
     let Kernels { sin, cos } = kernels(b, &angle);
     let swap = odd(b, angle.quadrant);
     let result = b.select(swap, sin, cos);
@@ -114,4 +131,42 @@ pub(super) fn cos(b: &mut TextBuilder, x: &[Value]) -> Value {
     let next = b.iadd(angle.quadrant, one);
     let flip = bit_to_sign(b, next, 1);
     b.flip_sign(result, flip)
+}
+
+/// `tan(x)`: an odd polynomial (F32) or the quotient of both kernels (F64), turned over and negated in odd quadrants.
+pub(super) fn tan(b: &mut TextBuilder, x: &[Value]) -> Value {
+    let sign = b.sign_bit(x[0]);
+    let x = b.fabs(x[0]);
+    let angle = reduce(b, x, Parts::Both);
+    let swap = odd(b, angle.quadrant);
+    let (sin, cos) = match (b.elem(), angle.low) {
+        (Elem::F32, Some(low)) => {
+            let tangent = tangent_f32(b, angle.high, low);
+            (tangent, b.float(1.0))
+        }
+        _ => {
+            let Kernels { sin, cos } = kernels(b, &angle);
+            (sin, cos)
+        }
+    };
+    let numerator = b.select(swap, cos, sin);
+    let denominator = b.select(swap, sin, cos);
+    let result = b.fdiv(numerator, denominator);
+    let flip = bit_to_sign(b, angle.quadrant, 0);
+    let flip = b.ixor(flip, sign);
+    b.flip_sign(result, flip)
+}
+
+/// `tan(r + low)` on the reduced interval.
+fn tangent_f32(b: &mut TextBuilder, r: Value, low: Value) -> Value {
+    let z = b.fmul(r, r);
+    let tail = b.polynomial(z, &TAN_F32);
+    let cube = b.fmul(z, r);
+    let tail = b.fmul(tail, cube);
+    let near = b.fadd(r, tail);
+    // The slope of the tangent is one more than its square.
+    let slope = b.fmul(near, near);
+    let low = b.mul_add(low, slope, low);
+    let tail = b.fadd(tail, low);
+    b.fadd(r, tail)
 }
