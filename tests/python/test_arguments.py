@@ -1,0 +1,204 @@
+"""What a kernel takes as an argument: arrays of every kind, views of them, numbers, and what it refuses."""
+
+import ctypes
+
+import numpy as np
+import pytest
+import torch
+
+import deuteron as triton
+import deuteron.language as tl
+
+
+@triton.jit
+def double(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(y_ptr + offsets, tl.load(x_ptr + offsets, mask=mask) * 2, mask=mask)
+
+
+@triton.jit
+def copy_strided(x_ptr, y_ptr, rows, cols, stride_row, stride_col, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    offsets = tl.arange(0, BLOCK)
+    mask = offsets < cols
+    x = tl.load(x_ptr + row * stride_row + offsets * stride_col, mask=mask)
+    tl.store(y_ptr + row * cols + offsets, x, mask=mask)
+
+
+class DevicePointer:
+    """Anything with ``data_ptr()`` and a dtype."""
+
+    def __init__(self, array, dtype):
+        self.array = array
+        self.dtype = dtype
+
+    def data_ptr(self):
+        return self.array.ctypes.data
+
+
+class ArrayInterface:
+    """Only ``__array_interface__``."""
+
+    def __init__(self, array):
+        self.__array_interface__ = array.__array_interface__
+        self.keep = array
+
+
+class DLPack:
+    """Only the DLPack protocol."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **kwargs):
+        return self.array.__dlpack__(**kwargs)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+WRAPPERS = {
+    "numpy": lambda array: array,
+    "torch": torch.from_numpy,
+    "data_ptr with torch dtype": lambda array: DevicePointer(array, torch.float32),
+    "data_ptr with tl dtype": lambda array: DevicePointer(array, tl.float32),
+    "array interface": ArrayInterface,
+    "dlpack": DLPack,
+    "reinterpreted": lambda array: triton.reinterpret(torch.from_numpy(array.view(np.int32)), tl.float32),
+}
+
+
+@pytest.mark.parametrize("source", WRAPPERS)
+@pytest.mark.parametrize("target", WRAPPERS)
+def test_arrays_of_every_kind(rng, source, target):
+    x, y = rng.standard_normal(1000).astype(np.float32), np.full(1000, np.nan, np.float32)
+    double[(8, )](WRAPPERS[source](x), WRAPPERS[target](y), 1000, BLOCK=128)
+    assert np.array_equal(y, x * 2)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
+                                   "float32", "float64"])
+def test_element_types(arrays, rng, dtype):
+    values = rng.integers(0, 60, 333).astype(dtype)
+    output = arrays.make(np.zeros(333, dtype))
+    double[(3, )](arrays.make(values), output, 333, BLOCK=128)
+    assert np.array_equal(arrays.numpy(output), values * 2)
+
+
+def test_bfloat16(rng):
+    x = torch.from_numpy(rng.standard_normal(300).astype(np.float32)).bfloat16()
+    y = torch.full_like(x, float("nan"))
+    double[(3, )](x, y, 300, BLOCK=128)
+    assert torch.equal(y, x * 2)
+
+
+def test_booleans_are_bytes(arrays, rng):
+    values = rng.integers(0, 2, 100).astype(bool)
+    output = arrays.make(np.zeros(100, bool))
+    copy_strided[(1, )](arrays.make(values), output, 1, 100, 100, 1, BLOCK=128)
+    assert np.array_equal(arrays.numpy(output), values)
+
+
+def test_views_with_offsets_and_strides(arrays, rng):
+    whole = rng.standard_normal((30, 40)).astype(np.float32)
+    x = arrays.make(whole)
+    for view in (x[3:20, 5:], x.T, x[::2, 1::3], x[7:8]):
+        rows, cols = view.shape
+        output = arrays.make(np.full((rows, cols), np.nan, np.float32))
+        copy_strided[(rows, )](view, output, rows, cols, arrays.stride(view, 0), arrays.stride(view, 1), BLOCK=64)
+        assert np.array_equal(arrays.numpy(output), arrays.numpy(view))
+
+
+def test_addresses_that_are_not_aligned(rng):
+    raw = np.zeros(4 * 100 + 64, np.uint8)
+    for shift in (1, 2, 4, 12, 16):
+        x = raw[shift:shift + 400].view(np.float32) if shift % 4 == 0 else np.frombuffer(
+            raw.data, np.float32, 100, shift)
+        x[:] = rng.standard_normal(100)
+        y = np.full(100, np.nan, np.float32)
+        double[(1, )](x, y, 100, BLOCK=128)
+        assert np.array_equal(y, x * 2), shift
+
+
+def test_arrays_without_elements(arrays):
+    x, y = arrays.make(np.zeros(0, np.float32)), arrays.make(np.zeros(0, np.float32))
+    double[(1, )](x, y, 0, BLOCK=128)
+    double[(0, )](x, y, 0, BLOCK=128)
+
+
+@triton.jit
+def store_scalar(out_ptr, value):
+    tl.store(out_ptr, value)
+
+
+@pytest.mark.parametrize("value, dtype", [
+    (0, "int64"), (1, "int64"), (16, "int64"), (-5, "int64"), (2**31 - 1, "int64"), (-2**31, "int64"),
+    (2**31, "int64"), (2**40, "int64"), (-2**63, "int64"), (2**63, "uint64"), (2**64 - 1, "uint64"), (1.5, "float64"),
+    (1e-3, "float32"), (float("inf"), "float32"), (True, "int8"), (False, "int8")])
+def test_numbers(value, dtype):
+    out = np.zeros(1, dtype)
+    store_scalar[(1, )](out, value)
+    expected = np.float32(value) if isinstance(value, float) else value
+    assert out[0] == np.array(expected).astype(dtype)
+
+
+@pytest.mark.parametrize("value, dtype", [
+    (np.int64(12345678901), "int64"), (np.int32(-7), "int64"), (np.uint8(1), "int64"), (np.float32(1.5), "float32"),
+    (np.float64(2.5), "float32"), (np.bool_(True), "int8")])
+def test_numpy_scalars_are_numbers(value, dtype):
+    """They have an ``__array_interface__`` as arrays do, and are no pointers all the same."""
+    out = np.zeros(1, dtype)
+    store_scalar[(1, )](out, value)
+    assert out[0] == value
+
+
+@triton.jit
+def optional(x_ptr, bias_ptr, y_ptr, BLOCK: tl.constexpr, SCALE: tl.constexpr = 3):
+    offsets = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets) * SCALE
+    if bias_ptr is not None:
+        x += tl.load(bias_ptr + offsets)
+    tl.store(y_ptr + offsets, x)
+
+
+def test_none_and_defaults(arrays, rng):
+    x, bias = (rng.standard_normal(64).astype(np.float32) for _ in range(2))
+    y = arrays.make(np.zeros(64, np.float32))
+    optional[(1, )](arrays.make(x), None, y, BLOCK=64)
+    assert np.allclose(arrays.numpy(y), x * 3)
+    optional[(1, )](arrays.make(x), arrays.make(bias), y, 64, SCALE=2)
+    assert np.allclose(arrays.numpy(y), x * 2 + bias)
+
+
+def test_addresses_as_plain_memory():
+    buffer = (ctypes.c_float * 4)(1, 2, 3, 4)
+    out = np.zeros(4, np.float32)
+    double[(1, )](np.ctypeslib.as_array(buffer), out, 4, BLOCK=4)
+    assert out.tolist() == [2, 4, 6, 8]
+
+
+class Elsewhere(DevicePointer):
+    """A tensor on a device that this machine does not have."""
+
+    def __init__(self, array, device):
+        super().__init__(array, torch.float32)
+        self.device = device
+
+
+def test_a_tensor_elsewhere_is_refused():
+    x = np.zeros(16, np.float32)
+    with pytest.raises((ValueError, triton.TritonError)) as failure:
+        double[(1, )](Elsewhere(x, "cuda:0"), x, 16, BLOCK=16)
+    message = str(failure.value)
+    assert "x_ptr" in message and "cuda" in message and "cpu" in message
+    with pytest.raises((ValueError, triton.TritonError), match="meta"):
+        double[(1, )](torch.zeros(16, device="meta"), x, 16, BLOCK=16)
+
+
+@pytest.mark.parametrize("value", ["a text", object(), 1j, {}, 2**64, -2**63 - 1], ids=repr)
+def test_what_is_no_argument_is_refused(value):
+    out = np.zeros(1, np.int64)
+    with pytest.raises((TypeError, ValueError, OverflowError, triton.TritonError)) as failure:
+        store_scalar[(1, )](out, value)
+    assert "value" in str(failure.value), "the message names the parameter"

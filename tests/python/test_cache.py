@@ -1,0 +1,142 @@
+"""The cache on disk: found again by new processes, safe under damage and races, private."""
+
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+
+KERNEL = """
+import array, sys, time
+import deuteron as triton, deuteron.language as tl
+
+class Memory:
+    dtype = tl.int32
+    def __init__(self, size): self.values = array.array("i", [0] * size)
+    def data_ptr(self): return self.values.buffer_info()[0]
+
+@triton.jit
+def kernel(out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(out_ptr + offsets, offsets * {factor}, mask=offsets < n)
+
+out = Memory(64)
+began = time.perf_counter()
+compiled = kernel[(1, )](out, 50, BLOCK=64)
+print(compiled.hash, (time.perf_counter() - began) * 1e3)
+assert list(out.values) == [i * {factor} for i in range(50)] + [0] * 14
+"""
+
+
+@pytest.fixture
+def program(tmp_path, python):
+    """Runs the kernel in a new process; returns its hash and the milliseconds of the first launch."""
+
+    def run(factor=3, **env):
+        path = tmp_path / f"program_{factor}.py"
+        path.write_text(KERNEL.format(factor=factor))
+        digest, ms = python(path, env={"TRITON_CACHE_DIR": str(tmp_path / "cache"), **env}).stdout.split()
+        return digest, float(ms)
+
+    return run
+
+
+def entries(folder):
+    """All files of the cache."""
+    return [os.path.join(root, name) for root, _, names in os.walk(folder) for name in names]
+
+
+def test_a_second_process_finds_the_entry(program, tmp_path):
+    first, cold = program()
+    files = {path: os.stat(path).st_mtime_ns for path in entries(tmp_path / "cache")}
+    assert files
+    again, warm = program()
+    assert again == first
+    assert {path: os.stat(path).st_mtime_ns for path in entries(tmp_path / "cache")}.keys() == files.keys()
+    other, _ = program(factor=4)
+    assert other != first
+    print(f"first launch: {cold:.1f} ms compiled, {warm:.1f} ms from the cache")
+
+
+def test_a_cached_start_is_quick(program):
+    program()
+    assert min(program()[1] for _ in range(5)) < 60, "the aim is 30 ms on an idle machine"
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "emptied", "garbage"])
+def test_a_damaged_entry_is_compiled_again(program, tmp_path, damage):
+    digest, _ = program()
+    for path in entries(tmp_path / "cache"):
+        with open(path, "rb") as file:
+            content = bytearray(file.read())
+        if damage == "truncated":
+            content = content[:len(content) // 2]
+        elif damage == "flipped":
+            for position in range(0, len(content), 97):
+                content[position] ^= 0x55
+        elif damage == "emptied":
+            content = b""
+        else:
+            content = os.urandom(len(content))
+        os.chmod(path, 0o600)
+        with open(path, "wb") as file:
+            file.write(content)
+    assert program()[0] == digest
+    assert program()[0] == digest
+
+
+def test_processes_that_compile_the_same_at_once(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(KERNEL.format(factor=7))
+    env = {**os.environ, "TRITON_CACHE_DIR": str(tmp_path / "cache")}
+    running = [subprocess.Popen([sys.executable, str(path)], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True) for _ in range(6)]
+    results = [process.communicate(timeout=300) for process in running]
+    assert [process.returncode for process in running] == [0] * 6, results
+    assert len({out.split()[0] for out, _ in results}) == 1
+    leftovers = [name for name in entries(tmp_path / "cache") if ".tmp" in name]
+    assert not leftovers
+
+
+def test_a_cache_that_cannot_be_written_is_no_hindrance(program, tmp_path):
+    blocked = tmp_path / "a_file"
+    blocked.write_text("")
+    assert program(TRITON_CACHE_DIR=str(blocked / "below"))[0] == program()[0]
+
+
+def test_entries_belong_to_their_owner(program, tmp_path):
+    program()
+    for path in [tmp_path / "cache", *entries(tmp_path / "cache")]:
+        assert not os.stat(path).st_mode & (stat.S_IWGRP | stat.S_IWOTH), path
+
+
+def test_the_hash_depends_on_the_source_alone(program, tmp_path):
+    """Neither on the folder of the source nor on the folder of the cache."""
+    here = program()[0]
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    (other / "program_3.py").write_text(KERNEL.format(factor=3))
+    env = {**os.environ, "TRITON_CACHE_DIR": str(tmp_path / "cache2")}
+    there = subprocess.run([sys.executable, "program_3.py"], cwd=other, env=env, capture_output=True, text=True)
+    assert there.stdout.split()[0] == here, there.stderr
+
+
+def test_always_compile(program, tmp_path):
+    program()
+    assert program(TRITON_ALWAYS_COMPILE="1")[0] == program()[0]
+
+
+def test_managers_of_files(tmp_path, monkeypatch):
+    from deuteron.runtime.cache import get_cache_manager
+
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    manager = get_cache_manager("ab" * 32)
+    assert manager.get_file("x.json") is None and manager.get_group("g") is None
+    path = manager.put("text", "x.json", binary=False)
+    assert manager.get_file("x.json") == path and open(path).read() == "text"
+    manager.put_group("g", {"x.json": path})
+    assert manager.get_group("g") == {"x.json": path}
+    with open(manager.get_file("__grp__g"), "w") as file:
+        file.write("no json")
+    assert manager.get_group("g") is None

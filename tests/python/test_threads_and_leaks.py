@@ -1,0 +1,137 @@
+"""Many launches, many compiles, many threads, in one process."""
+
+import gc
+import importlib.util
+import os
+import resource
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import deuteron as triton
+import deuteron.language as tl
+
+
+@triton.jit
+def tiny(x_ptr, y_ptr, n, alpha, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(y_ptr + offsets, tl.load(x_ptr + offsets, mask=mask) * alpha, mask=mask)
+
+
+def resident():
+    """Bytes of memory in use."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+
+def test_a_hundred_thousand_launches_leak_nothing():
+    x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    launch = tiny[(1, )]
+    for _ in range(5000):
+        launch(x, y, 64, 2.0, BLOCK=64)
+    gc.collect()
+    before, references = resident(), len(gc.get_objects())
+    for index in range(100_000):
+        tiny[(1, )](x, y, 64, float(index % 7), BLOCK=64)
+    gc.collect()
+    assert np.array_equal(y, x * (99_999 % 7))
+    assert resident() - before < 4 << 20
+    assert len(gc.get_objects()) - references < 200
+
+
+SOURCE = """
+import deuteron as triton
+import deuteron.language as tl
+
+@triton.jit
+def kernel(out_ptr, VALUE: tl.constexpr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(out_ptr + offsets, offsets + VALUE)
+"""
+
+
+def test_a_thousand_kernels_in_one_process(tmp_path):
+    path = tmp_path / "many.py"
+    path.write_text(SOURCE)
+    spec = importlib.util.spec_from_file_location("many", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    out = np.zeros(16, np.int32)
+    hashes = set()
+    sizes = []
+    for value in range(1000):
+        hashes.add(module.kernel[(1, )](out, value, BLOCK=16).hash)
+        assert out[0] == value and out[15] == value + 15
+        if value % 250 == 249:
+            gc.collect()
+            sizes.append(resident())
+    assert len(hashes) == 1000
+    # A kernel of this size may keep its code, its text and its key: 100 KiB are ample.
+    assert sizes[-1] - sizes[0] < 750 * (100 << 10)
+
+
+def test_threads_launch_and_compile_at_once(tmp_path):
+    path = tmp_path / "threads.py"
+    path.write_text(SOURCE)
+    spec = importlib.util.spec_from_file_location("threads_module", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    barrier = threading.Barrier(8)
+
+    def work(thread):
+        out = np.zeros(16, np.int32)
+        barrier.wait()
+        for step in range(40):
+            # Half of the values are compiled by several threads at once.
+            value = step if thread % 2 else 1000 * thread + step
+            module.kernel[(1, )](out, value, BLOCK=16)
+            if not np.array_equal(out, np.arange(16) + value):
+                return (thread, value, out.tolist())
+        return None
+
+    with ThreadPoolExecutor(8) as pool:
+        assert [wrong for wrong in pool.map(work, range(8)) if wrong] == []
+
+
+def test_large_launches_from_several_threads():
+    x = np.random.default_rng(0).standard_normal(1 << 20).astype(np.float32)
+
+    def work(alpha):
+        y = np.full_like(x, np.nan)
+        for _ in range(10):
+            tiny[(triton.cdiv(len(x), 1024), )](x, y, len(x), alpha, BLOCK=1024)
+        return np.array_equal(y, x * np.float32(alpha))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, [1.5, 2.5, 3.5, 4.5]))
+
+
+def test_results_do_not_depend_on_the_number_of_threads(python):
+    code = """
+import numpy as np, sys
+sys.path.insert(0, {tests!r})
+import seed_kernels
+x = np.random.default_rng(1).standard_normal((300, 1000)).astype(np.float32)
+y = np.zeros_like(x)
+seed_kernels.softmax_kernel_naive[(300, )](x, y, 1000, 1000, BLOCK_SIZE=256)
+import hashlib; print(hashlib.sha256(y.tobytes()).hexdigest())
+""".format(tests=os.path.dirname(__file__))
+    digests = {python("-c", code, env={"OMP_NUM_THREADS": count}).stdout for count in ("1", "2")}
+    assert len(digests) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+def test_a_forked_child_launches_too():
+    x, y = np.arange(4096, dtype=np.float32), np.zeros(4096, np.float32)
+    tiny[(4, )](x, y, 4096, 2.0, BLOCK=1024)
+    child = os.fork()
+    if child == 0:
+        y[:] = 0
+        tiny[(4, )](x, y, 4096, 3.0, BLOCK=1024)
+        os._exit(0 if np.array_equal(y, x * 3) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    tiny[(4, )](x, y, 4096, 4.0, BLOCK=1024)
+    assert np.array_equal(y, x * 4)
