@@ -7,3 +7,7 @@ pub mod math;
 pub mod outcome;
 pub mod host;
 mod topology;
+pub mod driver;
+pub mod pool;
+mod scratch;
+mod symbols;

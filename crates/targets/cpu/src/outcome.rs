@@ -8,28 +8,20 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a launch has reported so far.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    stopped: AtomicBool,
     failure: Mutex<Option<String>>,
 }
 
 impl Outcome {
-    /// Whether the launch should end early.
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stopped.load(Ordering::Relaxed)
-    }
-
     /// Ends the launch; the first reason stays.
     pub(crate) fn stop(&self, reason: impl FnOnce() -> String) {
         let mut failure = self.failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if failure.is_none() {
             *failure = Some(reason());
         }
-        self.stopped.store(true, Ordering::Relaxed);
     }
 
     /// Why the launch ended early, if it did.
@@ -210,10 +202,8 @@ mod tests {
     #[test]
     fn the_first_failure_stays() {
         let outcome = Outcome::default();
-        assert!(!outcome.is_stopped());
         outcome.stop(|| "first".into());
         outcome.stop(|| "second".into());
-        assert!(outcome.is_stopped());
         assert_eq!(outcome.into_failure().as_deref(), Some("first"));
     }
 }

@@ -1,0 +1,216 @@
+//! Runs the programs of a grid on all processors that this process may use.
+//!
+//! One worker is pinned to each allowed processor; the launching thread works too, in the place of the worker of the
+//! processor it is on. The programs are cut into one contiguous range per processor; who has finished its own range
+//! takes chunks of the others'. The launcher never waits for a worker that has not woken: it waits only for chunks that
+//! were taken. Workers spin for a moment after a launch, then sleep.
+//!
+//! Small launches run on the launching thread alone: it starts by itself and asks for help only after
+//! [`SERIAL_NANOS`], unless earlier launches of the kernel say that there is more to do ([`Cost`]).
+//!
+//! One launch at a time has the workers; a launch that comes meanwhile (from another thread, or from inside a program)
+//! runs on its own thread alone. A child of `fork` starts its own pool at its first launch.
+
+mod cost;
+mod futex;
+mod job;
+mod worker;
+
+pub use cost::Cost;
+
+use crate::topology;
+use job::{Job, Padded};
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::time::Instant;
+use worker::Seat;
+
+/// Runs programs `begin..end`; `Break` ends the launch early.
+pub type Task<'a> = &'a (dyn Fn(u64, u64) -> ControlFlow<()> + Sync);
+
+/// Work that is not worth a second processor.
+const SERIAL_NANOS: f64 = 5_000.0;
+
+/// Work that is taken at once, where that is known.
+const CHUNK_NANOS: f64 = 20_000.0;
+
+/// The workers of this process.
+struct Pool {
+    /// One per allowed processor.
+    seats: Box<[Padded<Seat>]>,
+    job: Job,
+    /// Whether a launch has the workers.
+    busy: AtomicBool,
+}
+
+static POOL: AtomicPtr<Pool> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Number of processors that a launch may use.
+pub fn thread_count() -> usize {
+    pool().seats.len()
+}
+
+/// Runs a task over the programs `0..total`, in ranges, on one or several threads. Returns when all have run, or when
+/// one has broken off and those that had begun are done.
+///
+/// # Errors
+/// The message of a panic in the task.
+pub fn run(total: u64, cost: &Cost, task: Task<'_>) -> Result<(), String> {
+    let outcome = catch_unwind(AssertUnwindSafe(|| match total {
+        0 => Ok(()),
+        1 => {
+            let _ = task(0, 1);
+            Ok(())
+        }
+        _ => run_many(total, cost, task),
+    }));
+    outcome.unwrap_or_else(|panic| Err(panic_text(&*panic)))
+}
+
+fn run_many(total: u64, cost: &Cost, task: Task<'_>) -> Result<(), String> {
+    let pool = pool();
+    let start = Instant::now();
+    let mut done = 0;
+    if pool.seats.len() < 2 || cost.of(total).is_none_or(|nanos| nanos < 4.0 * SERIAL_NANOS) {
+        // Alone, until it turns out to be long.
+        let mut step = cost.programs_in(SERIAL_NANOS).unwrap_or(1);
+        while done < total {
+            let end = (done + step).min(total);
+            if task(done, end).is_break() {
+                return Ok(());
+            }
+            done = end;
+            let elapsed = start.elapsed().as_nanos() as f64;
+            cost.measured(done, elapsed);
+            if elapsed > SERIAL_NANOS && pool.seats.len() > 1 {
+                break;
+            }
+            step *= 2;
+        }
+    }
+    if done == total {
+        return Ok(());
+    }
+    if pool.busy.swap(true, Ordering::Acquire) {
+        let _ = task(done, total);
+        return Ok(());
+    }
+    let _free = Free(&pool.busy);
+    let chunk = cost.programs_in(CHUNK_NANOS);
+    pool.run_with_help(done, total, chunk, task, cost)
+}
+
+/// Gives the workers back.
+struct Free<'a>(&'a AtomicBool);
+
+impl Drop for Free<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+impl Pool {
+    fn new(processors: &[usize]) -> Pool {
+        Pool {
+            seats: processors.iter().map(|cpu| Padded(Seat::new(*cpu))).collect(),
+            job: Job::new(processors.len()),
+            busy: AtomicBool::new(false),
+        }
+    }
+
+    fn run_with_help(
+        &'static self,
+        begin: u64,
+        end: u64,
+        chunk: Option<u64>,
+        task: Task<'_>,
+        cost: &Cost,
+    ) -> Result<(), String> {
+        let cpu = topology::current_cpu();
+        let place = self.seats.iter().position(|seat| seat.0.cpu == cpu).unwrap_or(0);
+        let share = (end - begin).div_ceil(self.seats.len() as u64);
+        let chunk = chunk.unwrap_or(share / 8).clamp(1, share.max(1));
+        // SAFETY: `close` below returns only when no worker has the task any more, also when ours panics.
+        unsafe { self.job.open(begin..end, chunk, place, task) };
+        let close = Close(self);
+        self.wake(place);
+        let start = Instant::now();
+        let programs = self.job.work(place);
+        cost.measured(programs, start.elapsed().as_nanos() as f64);
+        drop(close);
+        self.job.take_panic().map_or(Ok(()), Err)
+    }
+
+    /// Wakes some sleeping workers, those after `place` first; those that wake go on waking others.
+    fn wake(&self, place: usize) {
+        let seats = self.seats.len();
+        let others = (1..seats).map(|step| (place + step) % seats).filter(|other| *other != self.job.launcher());
+        let sleepers = others.filter(|other| self.seats[*other].0.is_sleeping());
+        let woken = sleepers.filter(|other| self.seats[*other].0.wake());
+        let _ = woken.take(2).count();
+    }
+}
+
+/// Ends a job, whatever happens in between.
+struct Close(&'static Pool);
+
+impl Drop for Close {
+    fn drop(&mut self) {
+        self.0.job.close();
+    }
+}
+
+/// The pool of this process, made at the first call.
+fn pool() -> &'static Pool {
+    let known = POOL.load(Ordering::Acquire);
+    if !known.is_null() {
+        // SAFETY: a pool that was published is never freed.
+        return unsafe { &*known };
+    }
+    make_pool()
+}
+
+#[cold]
+fn make_pool() -> &'static Pool {
+    static AT_FORK: Once = Once::new();
+    AT_FORK.call_once(|| {
+        // SAFETY: the handler only stores a null pointer.
+        unsafe { libc::pthread_atfork(None, None, Some(forget_pool)) };
+    });
+    let allowed = topology::allowed_cpus();
+    let count = topology::thread_count().clamp(1, allowed.len());
+    let made = Box::into_raw(Box::new(Pool::new(&allowed[..count])));
+    match POOL.compare_exchange(std::ptr::null_mut(), made, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => {
+            // SAFETY: it is published now and never freed.
+            let pool: &'static Pool = unsafe { &*made };
+            if count > 1 {
+                worker::start(pool);
+            }
+            pool
+        }
+        Err(other) => {
+            // SAFETY: ours was never published; the other was.
+            unsafe {
+                drop(Box::from_raw(made));
+                &*other
+            }
+        }
+    }
+}
+
+/// After a `fork`: the child has none of the workers.
+extern "C" fn forget_pool() {
+    POOL.store(std::ptr::null_mut(), Ordering::Release);
+}
+
+/// What a panic said.
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without a message".into())
+}
+
+#[cfg(test)]
+mod tests;

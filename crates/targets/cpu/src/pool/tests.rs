@@ -1,0 +1,153 @@
+//! Every program runs once, whatever the number of threads and launches; nothing waits for ever.
+
+use super::*;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::time::Duration;
+
+/// Busy for so long.
+fn work(nanos: u64) {
+    let start = Instant::now();
+    while (start.elapsed().as_nanos() as u64) < nanos {
+        std::hint::spin_loop();
+    }
+}
+
+/// Runs a grid and checks that each program ran exactly once.
+fn once_each(total: u64, cost: &Cost, nanos: u64) {
+    let seen: Vec<AtomicU32> = (0..total).map(|_| AtomicU32::new(0)).collect();
+    run(total, cost, &|begin, end| {
+        for pid in begin..end {
+            seen[pid as usize].fetch_add(1, Ordering::Relaxed);
+            work(nanos);
+        }
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    assert!(seen.iter().all(|count| count.load(Ordering::Relaxed) == 1), "{total} programs of {nanos} ns");
+}
+
+#[test]
+fn every_program_runs_once() {
+    for nanos in [0, 500, 30_000] {
+        let cost = Cost::unknown();
+        for total in [0, 1, 2, 3, 7, 64, 129, 1000] {
+            if nanos * total < 20_000_000 {
+                once_each(total, &cost, nanos);
+                once_each(total, &cost, nanos);
+            }
+        }
+    }
+    once_each(1_000_003, &Cost::unknown(), 0);
+}
+
+#[test]
+fn many_short_launches_after_each_other() {
+    let cost = Cost::unknown();
+    let sum = AtomicU64::new(0);
+    for _ in 0..20_000 {
+        // The estimate is forced up, so that the workers take part.
+        cost.measured(1, 100_000.0);
+        run(8, &cost, &|begin, end| {
+            sum.fetch_add((begin..end).sum(), Ordering::Relaxed);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    }
+    assert_eq!(sum.into_inner(), 20_000 * 28);
+}
+
+#[test]
+fn several_threads_launch_at_once() {
+    let threads: Vec<_> = (0..4)
+        .map(|index| {
+            std::thread::spawn(move || {
+                let cost = Cost::unknown();
+                for round in 0..200 {
+                    once_each(100 + index * 7 + round, &cost, 200);
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+#[test]
+fn a_launch_inside_a_program_runs_inline() {
+    let inner = AtomicU64::new(0);
+    let cost = Cost::unknown();
+    run(40, &cost, &|begin, end| {
+        for _ in begin..end {
+            work(2_000);
+            let counted = run(50, &Cost::unknown(), &|begin, end| {
+                inner.fetch_add(end - begin, Ordering::Relaxed);
+                ControlFlow::Continue(())
+            });
+            assert!(counted.is_ok());
+        }
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    assert_eq!(inner.into_inner(), 40 * 50);
+}
+
+#[test]
+fn a_break_ends_the_launch() {
+    let ran = AtomicU64::new(0);
+    run(100_000, &Cost::unknown(), &|begin, end| {
+        ran.fetch_add(end - begin, Ordering::Relaxed);
+        work(1_000);
+        if begin > 50 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })
+    .unwrap();
+    assert!(ran.into_inner() < 100_000);
+}
+
+#[test]
+fn a_panic_is_an_error_and_the_pool_goes_on() {
+    for total in [1, 1000] {
+        let error = run(total, &Cost::unknown(), &|begin, end| {
+            work(20_000);
+            assert!(!(begin..end).contains(&(total - 1)), "program {} fell", total - 1);
+            ControlFlow::Continue(())
+        });
+        assert_eq!(error, Err(format!("program {} fell", total - 1)));
+        once_each(500, &Cost::unknown(), 1_000);
+    }
+}
+
+#[test]
+fn a_child_of_fork_has_its_own_pool() {
+    once_each(200, &Cost::unknown(), 5_000);
+    // SAFETY: the child only launches and exits; it takes no lock that another thread may hold.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let count = AtomicU64::new(0);
+        let cost = Cost::unknown();
+        for _ in 0..10 {
+            let _ = run(200, &cost, &|begin, end| {
+                work(5_000 * (end - begin));
+                count.fetch_add(end - begin, Ordering::Relaxed);
+                ControlFlow::Continue(())
+            });
+        }
+        // SAFETY: ends the child at once.
+        unsafe { libc::_exit(i32::from(count.into_inner() != 2000)) };
+    }
+    let mut status = 0;
+    let start = Instant::now();
+    // SAFETY: our own child.
+    while unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) } == 0 {
+        assert!(start.elapsed() < Duration::from_secs(20), "the child hangs");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(status, 0);
+}
+
+#[test]
+fn sleeping_workers_wake() {
+    let cost = Cost::unknown();
+    for _ in 0..5 {
+        std::thread::sleep(Duration::from_millis(3));
+        once_each(64, &cost, 20_000);
+    }
+}
