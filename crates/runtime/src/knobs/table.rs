@@ -101,8 +101,8 @@ pub(super) static ROWS: &[KnobRow] = &[
     row("language", "max_tensor_numel", &["TRITON_MAX_TENSOR_NUMEL"], Number, Int(1 << 20),
         "The largest number of elements that a block may have."),
 
-    row("cpu", "llvm", &["DEUTERON_LLVM"], OptText, Nothing,
+    row("cpu", "llvm", &["DEUTERON_LLVM_PATH"], OptText, Nothing,
         "Path of the LLVM library to load; else it is searched for."),
-    row("cpu", "threads", &["DEUTERON_CPU_THREADS"], Number, Int(0),
+    row("cpu", "threads", &["DEUTERON_NUM_THREADS", "OMP_NUM_THREADS"], Number, Int(0),
         "Threads that run the programs of a grid; 0 for one on every processor of this process."),
 ];
