@@ -54,8 +54,8 @@ class HookChain:
 class base_knobs:
     """One group of settings."""
 
-    def __init__(self, name, rows):
-        vars(self).update(_name=name, _rows=rows, _objects=dict.fromkeys(_PYTHON_KNOBS.get(name, ())))
+    def __init__(self, name, rows, objects):
+        vars(self).update(_name=name, _rows=rows, _objects=dict.fromkeys(objects))
 
     def __getattr__(self, name):
         if name in self._rows:
@@ -68,12 +68,12 @@ class base_knobs:
     def __setattr__(self, name, value):
         if name in self._rows:
             _core.knob_set(self._name, name, value)
+        elif isinstance(vars(self).get(name), HookChain):
+            self._replace_hook(name, value)
         elif name in self._objects:
             self._objects[name] = value
             if name in ("jit_cache_hook", "jit_post_compile_hook"):
                 _core.set_hooks({name.removesuffix("_hook"): value})
-        elif isinstance(vars(self).get(name), HookChain):
-            self._replace_hook(name, value)
         else:
             self.__getattr__(name)
 
@@ -125,12 +125,14 @@ class base_knobs:
 
 
 def _groups():
-    rows = {}
+    rows = {group: {} for group in _PYTHON_KNOBS}
+    objects = {group: list(names) for group, names in _PYTHON_KNOBS.items()}
     for group, name, kind, default, env, doc in _core.knob_table():
-        rows.setdefault(group, {})[name] = (kind, default, env, doc)
-    for group in _PYTHON_KNOBS:
-        rows.setdefault(group, {})
-    return {group: base_knobs(group, names) for group, names in rows.items()}
+        if kind == "object":
+            objects.setdefault(group, []).append(name)
+        else:
+            rows.setdefault(group, {})[name] = (kind, default, env, doc)
+    return {group: base_knobs(group, rows[group], objects.get(group, ())) for group in rows}
 
 
 def _refuse_load_hook(chain):
