@@ -14,7 +14,8 @@ fn main() {
     for total in [1u32, 2, 8] {
         let launch = Launch { grid: [total, 1, 1], args: &[], stream: 0 };
         // SAFETY: the kernel touches nothing.
-        let time = per_call(100_000, || unsafe { kernel.launch(&launch) }.expect("an empty kernel cannot fail"));
+        let time =
+            per_call(100_000, || unsafe { kernel.launch(&launch) }.expect("an empty kernel cannot fail"));
         println!("empty kernel, {total} programs: {time:.0} ns");
     }
     let helped = Cost::unknown();

@@ -102,7 +102,8 @@ impl Kernel {
             });
         }
         let bytes = artifact.stage(OBJECT_STAGE).ok_or_else(|| error("there is no object code".into()))?;
-        let object = LoadedObject::load(bytes, &symbols::resolve).map_err(|problem| error(problem.to_string()))?;
+        let object =
+            LoadedObject::load(bytes, &symbols::resolve).map_err(|problem| error(problem.to_string()))?;
         let entry = object.symbol(name).ok_or_else(|| error("its object code does not define it".into()))?;
         Ok(Kernel {
             name: name.clone(),

@@ -52,19 +52,49 @@ struct Level {
 }
 
 const SSE: &[&str] = &["sse2"];
-const AVX2: &[&str] =
-    &["avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sse2", "sse3", "sse4.1", "sse4.2", "ssse3"];
+const AVX2: &[&str] = &[
+    "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sse2", "sse3", "sse4.1",
+    "sse4.2", "ssse3",
+];
 const AVX512: &[&str] = &[
-    "avx", "avx2", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe",
-    "popcnt", "sse2", "sse3", "sse4.1", "sse4.2", "ssse3",
+    "avx", "avx2", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl", "bmi", "bmi2", "f16c", "fma",
+    "lzcnt", "movbe", "popcnt", "sse2", "sse3", "sse4.1", "sse4.2", "ssse3",
 ];
 
 /// The names without a processor in them.
 const LEVELS: [Level; 4] = [
-    Level { name: "avx512", arch: "x86_64", cpu: "x86-64-v4", vector_bytes: 64, vector_registers: 32, features: AVX512 },
-    Level { name: "avx2", arch: "x86_64", cpu: "x86-64-v3", vector_bytes: 32, vector_registers: 16, features: AVX2 },
-    Level { name: "x86-64", arch: "x86_64", cpu: "x86-64", vector_bytes: 16, vector_registers: 16, features: SSE },
-    Level { name: "aarch64", arch: "aarch64", cpu: "generic", vector_bytes: 16, vector_registers: 32, features: &["neon"] },
+    Level {
+        name: "avx512",
+        arch: "x86_64",
+        cpu: "x86-64-v4",
+        vector_bytes: 64,
+        vector_registers: 32,
+        features: AVX512,
+    },
+    Level {
+        name: "avx2",
+        arch: "x86_64",
+        cpu: "x86-64-v3",
+        vector_bytes: 32,
+        vector_registers: 16,
+        features: AVX2,
+    },
+    Level {
+        name: "x86-64",
+        arch: "x86_64",
+        cpu: "x86-64",
+        vector_bytes: 16,
+        vector_registers: 16,
+        features: SSE,
+    },
+    Level {
+        name: "aarch64",
+        arch: "aarch64",
+        cpu: "generic",
+        vector_bytes: 16,
+        vector_registers: 32,
+        features: &["neon"],
+    },
 ];
 
 /// Processors by LLVM's names: the level each has, and what it adds.
@@ -89,9 +119,21 @@ const PROCESSORS: &[(&str, &str, &[&str])] = &[
     ("icelake-server", "avx512", &["avx512vnni"]),
     ("tigerlake", "avx512", &["avx512vnni"]),
     ("rocketlake", "avx512", &["avx512vnni"]),
-    ("sapphirerapids", "avx512", &["amx-bf16", "amx-int8", "amx-tile", "avx512bf16", "avx512fp16", "avx512vnni"]),
-    ("emeraldrapids", "avx512", &["amx-bf16", "amx-int8", "amx-tile", "avx512bf16", "avx512fp16", "avx512vnni"]),
-    ("graniterapids", "avx512", &["amx-bf16", "amx-int8", "amx-tile", "avx512bf16", "avx512fp16", "avx512vnni"]),
+    (
+        "sapphirerapids",
+        "avx512",
+        &["amx-bf16", "amx-int8", "amx-tile", "avx512bf16", "avx512fp16", "avx512vnni"],
+    ),
+    (
+        "emeraldrapids",
+        "avx512",
+        &["amx-bf16", "amx-int8", "amx-tile", "avx512bf16", "avx512fp16", "avx512vnni"],
+    ),
+    (
+        "graniterapids",
+        "avx512",
+        &["amx-bf16", "amx-int8", "amx-tile", "avx512bf16", "avx512fp16", "avx512vnni"],
+    ),
     ("neoverse-n1", "aarch64", &["dotprod", "fullfp16"]),
     ("neoverse-n2", "aarch64", &["bf16", "dotprod", "fullfp16", "i8mm", "sve", "sve2"]),
     ("neoverse-v1", "aarch64", &["bf16", "dotprod", "fullfp16", "i8mm", "sve"]),
@@ -149,7 +191,8 @@ impl Machine {
     }
 
     fn of_level(level: &Level, cpu: &str, more: &[&str]) -> Machine {
-        let mut features: Vec<String> = level.features.iter().chain(more).map(|name| name.to_string()).collect();
+        let mut features: Vec<String> =
+            level.features.iter().chain(more).map(|name| name.to_string()).collect();
         features.sort();
         features.dedup();
         Machine {
@@ -244,7 +287,8 @@ mod detect {
     /// Family, model and stepping, and the raw words of features, known to us or not.
     pub(super) fn identity() -> String {
         let (first, basic, more) = (__cpuid(0), __cpuid(1), __cpuid_count(7, 0));
-        let vendor: Vec<u8> = [first.ebx, first.edx, first.ecx].iter().flat_map(|word| word.to_le_bytes()).collect();
+        let vendor: Vec<u8> =
+            [first.ebx, first.edx, first.ecx].iter().flat_map(|word| word.to_le_bytes()).collect();
         let vendor = String::from_utf8_lossy(&vendor).into_owned();
         // The fields of leaf 1 that differ from core to core (EBX) are left out.
         format!(
@@ -318,7 +362,8 @@ mod tests {
             let spec = machine.spec(llvm);
             assert!(llvm.has_target(&spec.triple));
             let text = "define void @f() {\n  ret void\n}";
-            llvm.compile(text, &spec, "", llvm::Output::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
+            llvm.compile(text, &spec, "", llvm::Output::default())
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
         }
         assert_eq!(Machine::named("avx512").unwrap().vector_bytes, 64);
         assert_eq!(Machine::named("znver3").unwrap().vector_registers, 16);

@@ -68,7 +68,8 @@ impl LoadedObject {
             return Err("the object is not relocatable".into());
         }
         let layout = Layout::new(&file)?;
-        let mut loading = Loading { mapping: Mapping::new(layout.total)?, layout, arch, resolve, outside: Vec::new() };
+        let mut loading =
+            Loading { mapping: Mapping::new(layout.total)?, layout, arch, resolve, outside: Vec::new() };
         loading.copy_sections(&file)?;
         loading.relocate(&file)?;
         loading.finish(&file)
@@ -236,7 +237,8 @@ impl Loading<'_> {
         let base = self.mapping.address();
         let target = if patch.through_table {
             let slot = self.layout.table + 8 * symbol.0;
-            let room = self.mapping.bytes_mut().get_mut(slot..slot + 8).ok_or("the object is damaged: a symbol")?;
+            let room =
+                self.mapping.bytes_mut().get_mut(slot..slot + 8).ok_or("the object is damaged: a symbol")?;
             room.copy_from_slice(&(address as u64).to_le_bytes());
             base + slot
         } else if patch.is_call && !self.is_inside(address) {
@@ -265,7 +267,8 @@ impl Loading<'_> {
                     format!("the object is damaged: `{name}` is in a section that is not loaded")
                 })?;
                 let offset = usize::try_from(symbol.address()).ok().filter(|offset| offset <= size);
-                let offset = offset.ok_or_else(|| format!("the object is damaged: `{name}` is outside its section"))?;
+                let offset = offset
+                    .ok_or_else(|| format!("the object is damaged: `{name}` is outside its section"))?;
                 Ok(self.mapping.address() + start + offset)
             }
             SymbolSection::Undefined => (self.resolve)(&name).ok_or_else(|| {

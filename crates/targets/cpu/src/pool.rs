@@ -146,7 +146,8 @@ impl Pool {
     /// Wakes some sleeping workers, those after `place` first; those that wake go on waking others.
     fn wake(&self, place: usize) {
         let seats = self.seats.len();
-        let others = (1..seats).map(|step| (place + step) % seats).filter(|other| *other != self.job.launcher());
+        let others =
+            (1..seats).map(|step| (place + step) % seats).filter(|other| *other != self.job.launcher());
         let sleepers = others.filter(|other| self.seats[*other].0.is_sleeping());
         let woken = sleepers.filter(|other| self.seats[*other].0.wake());
         let _ = woken.take(2).count();
@@ -209,7 +210,8 @@ extern "C" fn forget_pool() {
 /// What a panic said.
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without a message".into())
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a message".into())
 }
 
 #[cfg(test)]

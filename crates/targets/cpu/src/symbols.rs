@@ -97,7 +97,8 @@ mod tests {
         let object = llvm.compile(text, &machine.spec(llvm), "", Output::default()).unwrap().object;
         let loaded = LoadedObject::load(&object, &resolve).unwrap();
         // SAFETY: the function has this type.
-        let kernel: extern "C" fn(f64) -> f32 = unsafe { std::mem::transmute(loaded.symbol("kernel").unwrap()) };
+        let kernel: extern "C" fn(f64) -> f32 =
+            unsafe { std::mem::transmute(loaded.symbol("kernel").unwrap()) };
         for (x, expected) in [(1.5, 1.5), (2049.0, 2048.0 % 7.0), (-8.25, -1.25), (0.1, 0.099_975_586)] {
             assert_eq!(kernel(x), expected, "{x}");
         }

@@ -74,7 +74,9 @@ fn quota() -> Option<usize> {
 fn folder_quota(folder: &Path) -> Option<usize> {
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
     let (quota, period) = match read("cpu.max") {
-        Some(text) => text.trim().split_once(' ').map(|(quota, period)| (quota.to_string(), period.to_string()))?,
+        Some(text) => {
+            text.trim().split_once(' ').map(|(quota, period)| (quota.to_string(), period.to_string()))?
+        }
         None => (read("cpu.cfs_quota_us")?, read("cpu.cfs_period_us")?),
     };
     parse_quota(quota.trim(), period.trim())
@@ -92,7 +94,9 @@ pub(crate) fn caches() -> Option<Caches> {
     let mut sizes: Vec<(u32, u64)> = Vec::new();
     for index in 0..8 {
         let read = |name: &str| std::fs::read_to_string(folder.join(format!("index{index}/{name}"))).ok();
-        let (Some(level), Some(kind), Some(size)) = (read("level"), read("type"), read("size")) else { continue };
+        let (Some(level), Some(kind), Some(size)) = (read("level"), read("type"), read("size")) else {
+            continue;
+        };
         if kind.trim() != "Instruction" {
             sizes.push((level.trim().parse().ok()?, parse_size(size.trim())?));
         }
@@ -120,7 +124,9 @@ fn parse_size(text: &str) -> Option<u64> {
 pub(crate) fn clock_khz() -> i64 {
     let folder = format!("/sys/devices/system/cpu/cpu{}/cpufreq/cpuinfo_max_freq", allowed_cpus()[0]);
     let from_sysfs = std::fs::read_to_string(folder).ok().and_then(|text| text.trim().parse().ok());
-    from_sysfs.or_else(|| cpu_info("cpu MHz").and_then(|text| Some((text.parse::<f64>().ok()? * 1000.0) as i64))).unwrap_or(0)
+    from_sysfs
+        .or_else(|| cpu_info("cpu MHz").and_then(|text| Some((text.parse::<f64>().ok()? * 1000.0) as i64)))
+        .unwrap_or(0)
 }
 
 /// The processor's name for people.

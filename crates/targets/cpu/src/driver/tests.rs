@@ -30,7 +30,11 @@ impl Kit<'_, '_> {
 }
 
 /// Makes an artifact whose programs do what `program` builds; it gets the pid and gives the code to stop with, if any.
-fn artifact(shared: u64, params: usize, program: impl FnOnce(&mut Kit<'_, '_>, Value) -> Option<Value>) -> Artifact {
+fn artifact(
+    shared: u64,
+    params: usize,
+    program: impl FnOnce(&mut Kit<'_, '_>, Value) -> Option<Value>,
+) -> Artifact {
     let mut module = Module::new("test");
     let param = |name: &str, ty| Param { ty, name: name.into(), attributes: ParamAttributes::default() };
     let entry = vec![
@@ -61,7 +65,8 @@ fn artifact(shared: u64, params: usize, program: impl FnOnce(&mut Kit<'_, '_>, V
     let llvm = llvm::Llvm::load().expect("these tests need an LLVM");
     let host = Machine::host();
     let passes = "function(early-cse,instcombine,simplifycfg)";
-    let compiled = llvm.compile(&module.to_string(), &host.spec(llvm), passes, llvm::Output::default()).unwrap();
+    let compiled =
+        llvm.compile(&module.to_string(), &host.spec(llvm), passes, llvm::Output::default()).unwrap();
     Artifact {
         name: "kernel".into(),
         stages: vec![Stage { name: OBJECT_STAGE.into(), bytes: compiled.object, text: false }],

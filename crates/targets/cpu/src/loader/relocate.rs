@@ -147,7 +147,13 @@ impl Patch {
     }
 
     /// Changes the bytes at `place` so that they refer to `target + addend`.
-    pub(super) fn write(self, bytes: &mut [u8], place: usize, target: usize, addend: i64) -> Result<(), String> {
+    pub(super) fn write(
+        self,
+        bytes: &mut [u8],
+        place: usize,
+        target: usize,
+        addend: i64,
+    ) -> Result<(), String> {
         let goal = (target as i64).wrapping_add(addend);
         let value = match self.value {
             Value::Absolute => goal,
@@ -158,8 +164,12 @@ impl Patch {
         let too_far = || format!("it is too far away ({value:#x})");
         match self.form {
             Form::Word64 => bytes.copy_from_slice(&value.to_le_bytes()),
-            Form::Signed32 => bytes.copy_from_slice(&i32::try_from(value).map_err(|_| too_far())?.to_le_bytes()),
-            Form::Unsigned32 => bytes.copy_from_slice(&u32::try_from(value).map_err(|_| too_far())?.to_le_bytes()),
+            Form::Signed32 => {
+                bytes.copy_from_slice(&i32::try_from(value).map_err(|_| too_far())?.to_le_bytes())
+            }
+            Form::Unsigned32 => {
+                bytes.copy_from_slice(&u32::try_from(value).map_err(|_| too_far())?.to_le_bytes())
+            }
             Form::Branch26 => {
                 if value % 4 != 0 || !(-(1 << 27)..1 << 27).contains(&value) {
                     return Err(too_far());

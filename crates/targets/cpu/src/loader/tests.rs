@@ -88,8 +88,10 @@ fn unknown_symbols_are_named() {
 #[test]
 fn another_processor_is_refused() {
     let text = "define void @f() { ret void }";
-    let (x86, arm) =
-        (object(text, "x86_64-unknown-linux-gnu", "x86-64"), object(text, "aarch64-unknown-linux-gnu", "generic"));
+    let (x86, arm) = (
+        object(text, "x86_64-unknown-linux-gnu", "x86-64"),
+        object(text, "aarch64-unknown-linux-gnu", "generic"),
+    );
     for (bytes, arch) in [(&x86, Architecture::Aarch64), (&arm, Architecture::X86_64)] {
         let error = LoadedObject::load_as(bytes, arch, &|_| None).unwrap_err();
         assert!(error.contains("another processor"), "{error}");
@@ -98,7 +100,9 @@ fn another_processor_is_refused() {
 
 /// The instruction at a symbol plus so many words.
 fn word(loaded: &LoadedObject, address: usize) -> u32 {
-    assert!(address >= loaded.mapping.address() && address + 4 <= loaded.mapping.address() + loaded.mapping.len());
+    assert!(
+        address >= loaded.mapping.address() && address + 4 <= loaded.mapping.address() + loaded.mapping.len()
+    );
     // SAFETY: the address is inside the mapping, which is readable.
     unsafe { std::ptr::read_unaligned(address as *const u32) }
 }
@@ -131,7 +135,10 @@ fn aarch64_references_reach_their_goals() {
     let offset = u64::from(word(&loaded, load) >> 10 & 0xfff) * 4;
     let table = ((target as u64) << 12) + offset;
     assert_eq!(table % 16, 0);
-    assert!((loaded.mapping.address()..loaded.mapping.address() + loaded.mapping.len()).contains(&(table as usize)));
+    assert!(
+        (loaded.mapping.address()..loaded.mapping.address() + loaded.mapping.len())
+            .contains(&(table as usize))
+    );
 }
 
 #[test]

@@ -6,7 +6,9 @@ use std::sync::atomic::AtomicU32;
 pub(super) fn wait(word: &AtomicU32, expected: u32) {
     let flags = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
     // SAFETY: a valid word; no timeout.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), flags, expected, std::ptr::null::<libc::timespec>()) };
+    unsafe {
+        libc::syscall(libc::SYS_futex, word.as_ptr(), flags, expected, std::ptr::null::<libc::timespec>())
+    };
 }
 
 /// Wakes one thread that sleeps on the word.

@@ -88,7 +88,8 @@ impl Job {
         unsafe {
             let task: *const (dyn Fn(u64, u64) -> ControlFlow<()> + Sync + '_) = task;
             #[allow(clippy::missing_transmute_annotations)]
-            let task: *const (dyn Fn(u64, u64) -> ControlFlow<()> + Sync + 'static) = std::mem::transmute(task);
+            let task: *const (dyn Fn(u64, u64) -> ControlFlow<()> + Sync + 'static) =
+                std::mem::transmute(task);
             *self.fields.get() = Fields { task: Some(task), chunk };
         }
         self.state.0.fetch_add(1, Ordering::SeqCst);

@@ -84,7 +84,7 @@ fn serve(pool: &'static Pool, place: usize) {
                 break;
             }
             spins += 1;
-            if spins % 32 == 0 && start.elapsed() > SPIN {
+            if spins.is_multiple_of(32) && start.elapsed() > SPIN {
                 seat.doze(&pool.job, seen);
                 break;
             }
