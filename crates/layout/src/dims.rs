@@ -1,0 +1,116 @@
+//! Named dimensions of power-of-two sizes, packed into one word of bits.
+
+use smallvec::SmallVec;
+
+/// The name of a dimension.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Dim(&'static str);
+
+impl Dim {
+    /// Registers of a lane.
+    pub const REGISTER: Dim = Dim("register");
+    /// Lanes of a warp.
+    pub const LANE: Dim = Dim("lane");
+    /// Warps of a program.
+    pub const WARP: Dim = Dim("warp");
+    /// Programs of a cluster.
+    pub const BLOCK: Dim = Dim("block");
+    /// Positions in shared memory, in elements.
+    pub const OFFSET: Dim = Dim("offset");
+
+    /// A dimension of this name.
+    pub const fn named(name: &'static str) -> Dim {
+        Dim(name)
+    }
+
+    /// Dimension `index` of a block, 0 to 7.
+    ///
+    /// # Panics
+    /// From 8 on; blocks have fewer dimensions.
+    pub fn block(index: usize) -> Dim {
+        const NAMES: [&str; 8] = ["dim0", "dim1", "dim2", "dim3", "dim4", "dim5", "dim6", "dim7"];
+        Dim(NAMES[index])
+    }
+
+    /// The name.
+    pub fn name(self) -> &'static str {
+        self.0
+    }
+}
+
+/// Dimensions in order, the fastest first, each with the number of its bits. The first has the lowest bits of the word.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Dims(SmallVec<[(Dim, u32); 4]>);
+
+impl Dims {
+    /// Dimensions with their sizes in bits.
+    pub fn new(dims: &[(Dim, u32)]) -> Dims {
+        Dims(SmallVec::from_slice(dims))
+    }
+
+    /// The dimensions in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (Dim, u32)> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// Bits in all.
+    pub fn total_bits(&self) -> u32 {
+        self.0.iter().map(|dim| dim.1).sum()
+    }
+
+    /// The bits of a dimension; 0 for one that is not there.
+    pub fn bits(&self, dim: Dim) -> u32 {
+        self.0.iter().find(|own| own.0 == dim).map_or(0, |own| own.1)
+    }
+
+    /// Whether a dimension is there.
+    pub fn has(&self, dim: Dim) -> bool {
+        self.0.iter().any(|own| own.0 == dim)
+    }
+
+    /// The lowest bit of a dimension in the word; the end of the word for one that is not there.
+    pub fn shift(&self, dim: Dim) -> u32 {
+        self.0.iter().take_while(|own| own.0 != dim).map(|own| own.1).sum()
+    }
+
+    /// The word of a position; dimensions that are not given are at 0.
+    pub fn pack(&self, position: &[(Dim, u32)]) -> u64 {
+        position.iter().map(|&(dim, at)| self.place(dim, u64::from(at))).fold(0, |word, part| word | part)
+    }
+
+    fn place(&self, dim: Dim, at: u64) -> u64 {
+        let bits = self.bits(dim);
+        if bits == 0 { 0 } else { (at & mask(bits)) << self.shift(dim) }
+    }
+
+    /// The position of a word.
+    pub fn unpack(&self, word: u64) -> SmallVec<[(Dim, u32); 4]> {
+        self.0.iter().map(|&(dim, bits)| (dim, self.part(word, dim, bits))).collect()
+    }
+
+    fn part(&self, word: u64, dim: Dim, bits: u32) -> u32 {
+        if bits == 0 { 0 } else { (word >> self.shift(dim) & mask(bits)) as u32 }
+    }
+
+    /// A word of these dimensions as a word of `other`, which has the same names with at least as many bits.
+    pub(crate) fn rebase(&self, word: u64, other: &Dims) -> u64 {
+        other.pack(&self.unpack(word))
+    }
+
+    /// These dimensions followed by those of `other`; a dimension in both has the bits of both, ours lowest.
+    pub(crate) fn sum(&self, other: &Dims) -> Dims {
+        let mut all = self.clone();
+        for (dim, bits) in other.iter() {
+            match all.0.iter_mut().find(|own| own.0 == dim) {
+                Some(own) => own.1 += bits,
+                None => all.0.push((dim, bits)),
+            }
+        }
+        all
+    }
+}
+
+/// So many low bits.
+pub(crate) fn mask(bits: u32) -> u64 {
+    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
+}
