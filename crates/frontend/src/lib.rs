@@ -11,19 +11,25 @@
 //! Left out: Python itself. Nothing here runs or links a Python interpreter; classes, exceptions, closures and dynamic
 //! containers do not exist in kernels.
 
+mod codegen;
 mod constexpr;
 mod diagnostic;
 mod dtype;
 mod globals;
+pub mod language;
+mod ops;
 pub mod params;
 mod parse;
 mod request;
+mod semantic;
 pub mod signature;
+mod stdlib;
 pub mod typing;
 mod value;
 
+pub use codegen::compile;
 pub use diagnostic::{Call, Diagnostic, Kind, Place, render_all};
-pub use dtype::{DType, DTypeFacts, Kind as DTypeKind, Pointer, Scalar};
+pub use dtype::{DType, DTypeFacts, FACTS, Kind as DTypeKind, Pointer, Scalar};
 pub use globals::{Globals, NoGlobals};
 pub use request::{ArgSpec, ArgType, Compiled, Dependency, Facts, Options, Request};
 pub use value::{Function, FunctionRef, Object, ObjectRef, PyValue, TupleValue};

@@ -118,6 +118,8 @@ pub struct Compiled {
     pub module: ir::Module,
     /// What it depends on, each once, in the order in which it was met.
     pub dependencies: Vec<Dependency>,
+    /// What `tl.static_print` printed; the caller shows it.
+    pub printed: String,
     /// Deprecations and the like; they do not stop a compile.
     pub warnings: Vec<Diagnostic>,
 }

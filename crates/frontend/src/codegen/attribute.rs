@@ -1,0 +1,174 @@
+//! Attributes of values.
+
+use crate::codegen::value::Val;
+use crate::codegen::{Ctx, Res, Stop};
+use crate::dtype::{DType, Scalar};
+use crate::language;
+use crate::ops;
+use crate::typing::Ty;
+use crate::value::PyValue;
+use std::rc::Rc;
+
+/// A question about an element type that is a method of dtypes.
+type Question = fn(Scalar) -> bool;
+
+/// Methods of dtypes that take nothing and answer yes or no.
+const QUESTIONS: [(&str, Question); 15] = [
+    ("is_floating", |scalar| scalar.is_number(DType::is_floating)),
+    ("is_standard_floating", |scalar| scalar.is_number(DType::is_standard_floating)),
+    ("is_int", |scalar| scalar.is_number(DType::is_int)),
+    ("is_int_signed", |scalar| scalar.is_number(DType::is_int_signed)),
+    ("is_int_unsigned", |scalar| scalar.is_number(DType::is_int_unsigned)),
+    ("is_bool", |scalar| scalar.is_number(DType::is_bool)),
+    ("is_int1", |scalar| scalar.is_number(DType::is_bool)),
+    ("is_fp8", |scalar| scalar.is_number(DType::is_fp8)),
+    ("is_fp16", |scalar| scalar == DType::Fp16.into()),
+    ("is_bf16", |scalar| scalar == DType::Bf16.into()),
+    ("is_fp32", |scalar| scalar == DType::Fp32.into()),
+    ("is_fp64", |scalar| scalar == DType::Fp64.into()),
+    ("is_ptr", |scalar| scalar.pointer().is_some()),
+    ("is_const", |scalar| scalar.pointer().is_some_and(|pointer| pointer.constant)),
+    ("is_void", |scalar| scalar == DType::Void.into()),
+];
+
+/// Other methods of dtypes.
+const DTYPE_METHODS: [&str; 4] = ["is_block", "get_int_max_value", "get_int_min_value", "with_element_ty"];
+
+fn method(receiver: &Val, name: &str) -> Val {
+    Val::Method { receiver: Rc::new(receiver.clone()), name: Rc::from(name) }
+}
+
+fn dims(ty: &Ty) -> Val {
+    Val::tuple(ty.shape.iter().map(|dim| Val::int(*dim)).collect())
+}
+
+impl Ctx<'_> {
+    /// `value.name`.
+    pub(crate) fn attribute(&mut self, value: &Val, name: &str) -> Res<Val> {
+        match self.find_attribute(value, name)? {
+            Some(val) => Ok(val),
+            None => Err(self.no_attribute(value, name)),
+        }
+    }
+
+    fn no_attribute(&mut self, value: &Val, name: &str) -> Stop {
+        let (what, help) = match value {
+            Val::Const(PyValue::Module(module)) => {
+                let path = language::short_path(module);
+                (format!("module '{path}' has no attribute '{name}'"), "see the list of operations in the documentation")
+            }
+            Val::Const(PyValue::Object(object)) => (
+                format!("'{}' object has no attribute '{name}', or it cannot be read here", object.0.type_name),
+                "kernels may use numbers, strings, tuples, dtypes and @triton.jit functions of Python objects",
+            ),
+            other => (format!("'{}' object has no attribute '{name}'", other.type_name()), ""),
+        };
+        if help.is_empty() { self.error(what) } else { self.error_help(what, help) }
+    }
+
+    /// `value.name`, if there is such an attribute.
+    pub(crate) fn find_attribute(&mut self, value: &Val, name: &str) -> Res<Option<Val>> {
+        Ok(match value {
+            Val::Poison => return Err(Stop),
+            Val::Undefined(why) => return Err(self.error(why.to_string())),
+            Val::Tensor(tensor) => match name {
+                "dtype" => Some(Val::dtype(tensor.ty.scalar)),
+                "type" => Some(Val::type_of(&tensor.ty)),
+                "shape" => Some(dims(&tensor.ty)),
+                "numel" => Some(Val::int(i128::from(tensor.ty.numel()))),
+                "T" => Some(Val::Tensor(self.transpose(tensor.clone())?)),
+                _ => ops::method(name).map(|_| method(value, name)),
+            },
+            Val::Tuple(tuple) => {
+                let field = tuple.fields.as_ref().and_then(|fields| fields.iter().position(|field| &**field == name));
+                field.map(|index| tuple.items[index].clone())
+            }
+            Val::Type(ty) => type_attribute(value, ty, name),
+            Val::Const(PyValue::DType(scalar)) => type_attribute(value, &Ty::scalar(*scalar), name),
+            Val::Const(PyValue::Module(path)) => language::attribute(path, name).map(Val::from_py),
+            Val::Const(PyValue::Builtin(path)) => language::attribute(path, name).map(Val::from_py),
+            Val::Const(PyValue::Object(object)) => {
+                let found = self.request.globals.attribute(object, name);
+                found.map(Val::from_py)
+            }
+            Val::Const(_) if name == "value" => Some(value.clone()),
+            Val::Const(PyValue::JitFunction(function)) => match name {
+                "__name__" => Some(Val::Const(PyValue::str(&function.0.name))),
+                "fn" => Some(value.clone()),
+                _ => None,
+            },
+            Val::Descriptor(descriptor) => match name {
+                "dtype" => Some(Val::dtype(descriptor.block.scalar)),
+                "block_shape" => Some(dims(&descriptor.block)),
+                "block_type" | "type" => Some(Val::Type(descriptor.block.clone())),
+                "shape" => Some(Val::tuple(descriptor.shape.iter().cloned().map(Val::Tensor).collect())),
+                "strides" => Some(Val::tuple(descriptor.strides.iter().cloned().map(Val::Tensor).collect())),
+                _ => ops::find(&format!("descriptor.{name}")).map(|_| method(value, name)),
+            },
+            _ => None,
+        })
+    }
+
+    /// Calls a method of a value.
+    pub(crate) fn call_method(
+        &mut self,
+        receiver: &Val,
+        name: &str,
+        mut args: Vec<Val>,
+        keywords: Vec<(String, Val)>,
+    ) -> Res<Val> {
+        let scalar = match receiver {
+            Val::Tensor(_) => {
+                args.insert(0, receiver.clone());
+                return match ops::method(name) {
+                    Some(callee) => self.call_value(&Val::Const(callee), args, keywords),
+                    None => Err(self.no_attribute(receiver, name)),
+                };
+            }
+            Val::Descriptor(_) => {
+                args.insert(0, receiver.clone());
+                return self.call_builtin(&format!("descriptor.{name}"), args, keywords);
+            }
+            Val::Type(ty) => ty.scalar,
+            Val::Const(PyValue::DType(scalar)) => *scalar,
+            _ => return Err(self.no_attribute(receiver, name)),
+        };
+        if let Some((_, question)) = QUESTIONS.iter().find(|(own, _)| *own == name) {
+            return Ok(Val::bool(question(scalar)));
+        }
+        match (name, scalar) {
+            ("is_block", _) => Ok(Val::bool(matches!(receiver, Val::Type(_)))),
+            ("get_int_max_value", Scalar::Number(dtype)) if dtype.is_int() => Ok(Val::int(dtype.int_range().1)),
+            ("get_int_min_value", Scalar::Number(dtype)) if dtype.is_int() => Ok(Val::int(dtype.int_range().0)),
+            ("with_element_ty", _) => match (args.first(), receiver) {
+                (Some(Val::Const(PyValue::DType(element))), Val::Type(ty)) => Ok(Val::Type(ty.with(*element))),
+                (Some(element), _) => Ok(element.clone()),
+                _ => Err(self.error("with_element_ty() missing required argument: 'element_ty'")),
+            },
+            _ => Err(self.no_attribute(receiver, name)),
+        }
+    }
+}
+
+fn type_attribute(value: &Val, ty: &Ty, name: &str) -> Option<Val> {
+    let bits = i128::from(ty.scalar.bits());
+    Some(match (name, ty.scalar) {
+        ("scalar", _) => Val::dtype(ty.scalar),
+        ("element_ty", Scalar::Pointer(pointer)) if !ty.is_block() => Val::dtype(pointer.pointee),
+        ("element_ty", _) => Val::dtype(ty.scalar),
+        ("shape", _) if ty.is_block() => dims(ty),
+        ("numel", _) => Val::int(i128::from(ty.numel())),
+        ("primitive_bitwidth", _) => Val::int(bits),
+        ("itemsize", _) => Val::int(bits / 8),
+        ("nbytes", _) => Val::int(i128::from(ty.numel()) * (bits / 8)),
+        ("name", scalar) => Val::Const(PyValue::str(&scalar.to_string())),
+        ("int_bitwidth", Scalar::Number(dtype)) if dtype.is_int() => Val::int(bits),
+        ("int_signedness", Scalar::Number(dtype)) if dtype.is_int() => {
+            let which = if dtype.is_int_signed() { "SIGNED" } else { "UNSIGNED" };
+            Val::Const(PyValue::Builtin(format!("tl.dtype.SIGNEDNESS.{which}").into()))
+        }
+        ("fp_mantissa_width", Scalar::Number(dtype)) if dtype.is_floating() => Val::int(dtype.facts().mantissa),
+        _ if QUESTIONS.iter().any(|(own, _)| *own == name) || DTYPE_METHODS.contains(&name) => method(value, name),
+        _ => return None,
+    })
+}

@@ -1,0 +1,279 @@
+//! Calls: of operations, of `@jit` functions (inlined), of constexpr functions.
+
+use crate::codegen::flow::Flow;
+use crate::codegen::scope::{Frame, Locals};
+use crate::codegen::value::Val;
+use crate::codegen::{Ctx, Res, Stop};
+use crate::ops::{self, Args};
+use crate::params;
+use crate::parse::{self, ParsedFunction};
+use crate::request::Dependency;
+use crate::stdlib;
+use crate::value::{FunctionRef, ObjectRef, PyValue};
+use ruff_python_ast::name::Name;
+use ruff_python_ast::{self as ast, Expr, ParameterWithDefault};
+use ruff_text_size::Ranged;
+use rustc_hash::FxHashSet;
+use std::sync::Arc;
+
+/// Calls nested deeper than this are taken for endless recursion.
+const MAX_DEPTH: usize = 64;
+
+impl Ctx<'_> {
+    /// A call expression.
+    pub(crate) fn call_expr(&mut self, call: &ast::ExprCall) -> Res<Val> {
+        let callee = self.expr(&call.func)?;
+        let mut args = Vec::with_capacity(call.arguments.args.len());
+        for arg in &call.arguments.args {
+            match arg {
+                Expr::Starred(starred) => {
+                    let val = self.expr(&starred.value)?;
+                    args.extend(self.at(arg, |ctx| ctx.iterate(&val))?);
+                }
+                other => args.push(self.expr(other)?),
+            }
+        }
+        let mut keywords = Vec::with_capacity(call.arguments.keywords.len());
+        for keyword in &call.arguments.keywords {
+            let Some(name) = &keyword.arg else {
+                return Err(self.unsupported("`**` in a call is not supported", "pass every argument by name"));
+            };
+            keywords.push((name.to_string(), self.expr(&keyword.value)?));
+        }
+        self.call_value(&callee, args, keywords)
+    }
+
+    /// Calls a value.
+    pub(crate) fn call_value(&mut self, callee: &Val, args: Vec<Val>, keywords: Vec<(String, Val)>) -> Res<Val> {
+        match callee {
+            Val::Method { receiver, name } => self.call_method(receiver, name, args, keywords),
+            Val::Const(PyValue::Builtin(path)) => self.call_builtin(path, args, keywords),
+            Val::Const(PyValue::JitFunction(function)) => self.call_jit(&function.clone(), args, keywords),
+            Val::Const(PyValue::ConstexprFunction(object)) => self.call_constexpr(object, args, keywords),
+            Val::Const(PyValue::Object(object)) => self.call_object(object, args, keywords),
+            Val::Poison => Err(Stop),
+            other => Err(self.error(format!("{} cannot be called", other.describe()))),
+        }
+    }
+
+    /// Calls an operation by its short path.
+    pub(crate) fn call_builtin(&mut self, path: &str, args: Vec<Val>, keywords: Vec<(String, Val)>) -> Res<Val> {
+        let Some(entry) = ops::find(path) else {
+            return Err(self.unsupported(format!("`{path}` cannot be called in a kernel"), ""));
+        };
+        let name = path.rsplit('.').next().unwrap_or(path);
+        let args = Args::bind(self, name, &entry.params, args, keywords)?;
+        if path.starts_with("libdevice.") {
+            return ops::call_libdevice(self, path, &args);
+        }
+        (entry.builtin.run)(self, args)
+    }
+
+    fn constants(
+        &mut self,
+        what: &str,
+        args: Vec<Val>,
+        keywords: Vec<(String, Val)>,
+    ) -> Res<(Vec<PyValue>, Vec<(String, PyValue)>)> {
+        let mut known = Vec::new();
+        for val in &args {
+            known.push(self.constant_argument(what, val)?);
+        }
+        let mut named = Vec::new();
+        for (name, val) in keywords {
+            named.push((name, self.constant_argument(what, &val)?));
+        }
+        Ok((known, named))
+    }
+
+    fn constant_argument(&mut self, what: &str, val: &Val) -> Res<PyValue> {
+        self.usable(val)?;
+        match val.to_py() {
+            Some(value) => Ok(value),
+            None => {
+                let found = val.describe();
+                Err(self.error_help(
+                    format!("`{what}` runs when compiling: its arguments must be constexprs, found {found}"),
+                    "for run-time values, write a @triton.jit function",
+                ))
+            }
+        }
+    }
+
+    fn call_constexpr(&mut self, object: &ObjectRef, args: Vec<Val>, keywords: Vec<(String, Val)>) -> Res<Val> {
+        let (args, keywords) = self.constants(&object.0.text, args, keywords)?;
+        let result = self.request.globals.call(object, &args, &keywords);
+        Ok(Val::from_py(self.check(result)?))
+    }
+
+    fn call_object(&mut self, object: &ObjectRef, args: Vec<Val>, keywords: Vec<(String, Val)>) -> Res<Val> {
+        let known = args.iter().chain(keywords.iter().map(|(_, val)| val)).all(|val| val.to_py().is_some());
+        if known {
+            return self.call_constexpr(object, args, keywords);
+        }
+        Err(self.unsupported(
+            format!("`{}` (a {}) cannot be called in a kernel", object.0.text, object.0.type_name),
+            "kernels may call operations of the language and functions decorated with @triton.jit",
+        ))
+    }
+
+    /// The parsed text of a function.
+    pub(crate) fn parsed_function(&mut self, function: &FunctionRef) -> Res<Arc<ParsedFunction>> {
+        if let Some(parsed) = stdlib::parsed(function) {
+            return Ok(parsed);
+        }
+        let key = (function.0.id, format!("{}.{}", function.0.module, function.0.name));
+        if let Some(parsed) = self.parsed.get(&key) {
+            return Ok(parsed.clone());
+        }
+        match parse::function(function) {
+            Ok(parsed) => {
+                let parsed = Arc::new(parsed);
+                self.parsed.insert(key, parsed.clone());
+                self.dependencies.push(Dependency::Function(function.clone()));
+                Ok(parsed)
+            }
+            Err(diagnostic) => {
+                self.diagnostics.push(diagnostic);
+                Err(Stop)
+            }
+        }
+    }
+
+    /// Calls a `@jit` function: its body is walked here.
+    pub(crate) fn call_jit(&mut self, function: &FunctionRef, args: Vec<Val>, keywords: Vec<(String, Val)>) -> Res<Val> {
+        if self.frames.len() >= MAX_DEPTH {
+            let name = &function.0.name;
+            return Err(self.error_help(
+                format!("calls are nested more than {MAX_DEPTH} deep, at `{name}`: is it recursive without end?"),
+                "recursion must end on a constexpr condition",
+            ));
+        }
+        let parsed = self.parsed_function(function)?;
+        let bound = self.bind(&parsed, args, keywords)?;
+        let call_loc = Some(self.loc);
+        let frame = Frame {
+            file: Arc::from(parsed.text.file()),
+            parsed: parsed.clone(),
+            locals: bound,
+            pending_constexprs: FxHashSet::default(),
+            call: self.at,
+            call_loc,
+            loops: 0,
+        };
+        let (loc, at) = (self.loc, self.at);
+        let errors = self.diagnostics.len();
+        self.frames.push(frame);
+        let outcome = self.fill_defaults(&parsed).map(|()| self.block(&parsed.ast.body, None));
+        self.frames.pop();
+        (self.loc, self.at) = (loc, at);
+        if self.diagnostics.len() > errors {
+            return Err(Stop);
+        }
+        match outcome? {
+            Flow::Return(val) => Ok(val),
+            Flow::Next => Ok(Val::NONE),
+        }
+    }
+
+    /// Binds arguments to parameters; those without an argument are left to [`Ctx::fill_defaults`].
+    fn bind(&mut self, parsed: &ParsedFunction, args: Vec<Val>, keywords: Vec<(String, Val)>) -> Res<Locals> {
+        let name = parsed.ast.name.to_string();
+        let parameters = &parsed.ast.parameters;
+        if parameters.kwarg.is_some() {
+            return Err(self.unsupported(format!("`{name}` takes **kwargs, which kernels do not have"), ""));
+        }
+        for val in args.iter().chain(keywords.iter().map(|(_, val)| val)) {
+            self.usable(val)?;
+        }
+        let mut locals = Locals::default();
+        let mut args = args.into_iter();
+        for param in positional(parsed) {
+            match args.next() {
+                Some(val) => locals.insert(param.parameter.name.id.clone(), val),
+                None => break,
+            };
+        }
+        let rest: Vec<Val> = args.collect();
+        match &parameters.vararg {
+            Some(vararg) => {
+                locals.insert(vararg.name.id.clone(), Val::tuple(rest));
+            }
+            None if !rest.is_empty() => {
+                let most = positional(parsed).count();
+                let given = most + rest.len();
+                return Err(self.error(format!("{name}() takes {most} positional arguments but {given} were given")));
+            }
+            None => {}
+        }
+        for (keyword, val) in keywords {
+            if keyword.starts_with('_') && matches!(keyword.as_str(), "_semantic" | "_generator" | "_builder") {
+                continue;
+            }
+            let known = positional(parsed).chain(&parameters.kwonlyargs).any(|param| param.parameter.name.id == keyword);
+            if !known {
+                let all: Vec<&str> =
+                    positional(parsed).chain(&parameters.kwonlyargs).map(|param| &*param.parameter.name.id).collect();
+                let help = format!("its parameters are: {}", all.join(", "));
+                return Err(
+                    self.error_help(format!("{name}() got an unexpected keyword argument '{keyword}'"), &help)
+                );
+            }
+            if locals.insert(Name::from(keyword.as_str()), val).is_some() {
+                return Err(self.error(format!("{name}() got multiple values for argument '{keyword}'")));
+            }
+        }
+        for param in positional(parsed).chain(&parameters.kwonlyargs) {
+            let own = &param.parameter.name.id;
+            match locals.get(own) {
+                Some(val) => self.check_constexpr_argument(parsed, param, val.clone())?,
+                None if param.default.is_none() => {
+                    return Err(self.error(format!("{name}() missing required argument: '{own}'")));
+                }
+                None => {}
+            }
+        }
+        Ok(locals)
+    }
+
+    /// A parameter annotated as constexpr takes no run-time value.
+    fn check_constexpr_argument(&mut self, parsed: &ParsedFunction, param: &ParameterWithDefault, val: Val) -> Res<()> {
+        let Some(annotation) = &param.parameter.annotation else { return Ok(()) };
+        let is_constexpr = params::is_constexpr_annotation(parsed.text.slice(annotation.range()));
+        if is_constexpr && matches!(val, Val::Tensor(_)) && !self.is_constant_scalar(&val) {
+            let (own, name) = (&param.parameter.name.id, &parsed.ast.name);
+            let message = format!("argument '{own}' of {name}() must be a constexpr, found {}", val.describe());
+            return Err(self.error_help(
+                message,
+                "pass a literal or a `tl.constexpr`; `x = 1` makes `x` a run-time value, `x: tl.constexpr = 1` does not",
+            ));
+        }
+        Ok(())
+    }
+
+    fn is_constant_scalar(&self, val: &Val) -> bool {
+        matches!(val, Val::Tensor(tensor) if !tensor.ty.is_block() && self.splat_bits(tensor.value).is_some())
+    }
+
+    /// Evaluates the defaults of parameters without an argument, in the function's own scope.
+    fn fill_defaults(&mut self, parsed: &ParsedFunction) -> Res<()> {
+        for param in positional(parsed).chain(&parsed.ast.parameters.kwonlyargs) {
+            let name = &param.parameter.name.id;
+            let Some(default) = &param.default else { continue };
+            if self.frame().locals.contains_key(name) {
+                continue;
+            }
+            let outer = std::mem::replace(&mut self.in_defaults, true);
+            let val = self.expr(default);
+            self.in_defaults = outer;
+            let val = val?;
+            self.frame().locals.insert(name.clone(), val);
+        }
+        Ok(())
+    }
+}
+
+/// The parameters that take arguments by position.
+pub(crate) fn positional(parsed: &ParsedFunction) -> impl Iterator<Item = &ParameterWithDefault> {
+    parsed.ast.parameters.posonlyargs.iter().chain(&parsed.ast.parameters.args)
+}

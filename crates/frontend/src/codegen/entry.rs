@@ -1,0 +1,177 @@
+//! The beginning and end of a compile: the kernel's own frame and function op.
+
+use crate::codegen::flow::Flow;
+use crate::codegen::scope::{Frame, Locals};
+use crate::codegen::value::{Tensor, Tuple, Val};
+use crate::codegen::{Ctx, Res};
+use crate::diagnostic::{Diagnostic, Kind};
+use crate::params::{self, ParamInfo};
+use crate::parse::ParsedFunction;
+use crate::request::{ArgSpec, Compiled, Request};
+use crate::typing::Ty;
+use ir::{Attr, Place, Type};
+use ruff_text_size::{Ranged, TextRange};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+use std::sync::Arc;
+use ttir::ops::func;
+
+/// Compiles a kernel to ttir.
+///
+/// # Errors
+/// Everything that is wrong with the kernel, each with its place and a way out.
+pub fn compile(request: &Request<'_>) -> Result<Compiled, Vec<Diagnostic>> {
+    let module = ttir::new_module();
+    let loc = module.locs.unknown();
+    let place = Place::End(module.body());
+    let mut ctx = Ctx {
+        request,
+        module,
+        place,
+        loc,
+        at: TextRange::default(),
+        frames: Vec::new(),
+        parsed: FxHashMap::default(),
+        known_globals: FxHashMap::default(),
+        in_defaults: false,
+        diagnostics: Vec::new(),
+        printed: String::new(),
+        warnings: Vec::new(),
+        dependencies: Vec::new(),
+    };
+    let outcome = ctx.kernel();
+    if outcome.is_err() || !ctx.diagnostics.is_empty() {
+        return Err(ctx.into_diagnostics());
+    }
+    let Ctx { module, dependencies, printed, warnings, .. } = ctx;
+    match ir::verify(&module) {
+        Ok(()) => Ok(Compiled { module, dependencies, printed, warnings }),
+        Err(errors) => Err(errors.into_iter().map(internal).collect()),
+    }
+}
+
+/// What the verifier says is our fault: rules of the language are checked before.
+fn internal(error: ir::Diagnostic) -> Diagnostic {
+    let message = format!("internal error (please report it): {error}");
+    Diagnostic::without_place(Kind::Compilation, message)
+}
+
+impl Ctx<'_> {
+    fn into_diagnostics(mut self) -> Vec<Diagnostic> {
+        if self.diagnostics.is_empty() {
+            let message = "internal error (please report it): the compile stopped without saying why";
+            self.diagnostics.push(Diagnostic::without_place(Kind::Compilation, message));
+        }
+        self.diagnostics
+    }
+
+    fn kernel(&mut self) -> Res<()> {
+        let function = self.request.function.clone();
+        let parsed = self.parsed_function(&function)?;
+        self.frames.push(Frame {
+            file: Arc::from(parsed.text.file()),
+            parsed: parsed.clone(),
+            locals: Locals::default(),
+            pending_constexprs: FxHashSet::default(),
+            call: TextRange::default(),
+            call_loc: None,
+            loops: 0,
+        });
+        let infos = params::of(&parsed);
+        let name = parsed.ast.name.clone();
+        self.at(&name, |ctx| ctx.check_arguments(&parsed, &infos))?;
+        let block = self.at(&name, |ctx| ctx.open_function(&parsed))?;
+        let bound = self.at(&name, |ctx| ctx.bind_parameters(&infos, block))?;
+        let op = self.module.region_parent(self.module.block_region(block));
+        let types: Vec<Type> = self.module.args(block).iter().map(|value| self.module.ty(*value)).collect();
+        if let Some(op) = op {
+            self.module.set_attr(op, func::func_attr::TYPE, Some(Attr::Type(Type::function(types, Vec::new()))));
+        }
+        self.frame().locals = bound;
+        self.place = Place::End(block);
+        let flow = self.block(&parsed.ast.body, None);
+        if let Flow::Return(val) = flow
+            && !val.is_none()
+            && !matches!(val, Val::Poison)
+        {
+            let message = format!("a kernel cannot return a value, found {}", val.describe());
+            return Err(self.report(Kind::Compilation, message, name.range(), &["store it through a pointer argument"]));
+        }
+        self.at(&name, |ctx| ctx.emit_effect(&func::RETURN, &[], &[]));
+        Ok(())
+    }
+
+    fn check_arguments(&mut self, parsed: &ParsedFunction, infos: &[ParamInfo]) -> Res<()> {
+        let (name, args) = (&parsed.ast.name, &self.request.args);
+        if infos.len() != args.len() {
+            let (expected, given) = (infos.len(), args.len());
+            let list: Vec<&str> = infos.iter().map(|info| info.name.as_str()).collect();
+            return Err(self.error_help(
+                format!("the kernel `{name}` has {expected} parameters, but {given} arguments were given"),
+                &format!("its parameters are: {}", list.join(", ")),
+            ));
+        }
+        for (info, arg) in infos.iter().zip(args) {
+            if let (true, ArgSpec::Runtime { ty, .. }) = (info.is_constexpr, arg) {
+                let own = &info.name;
+                return Err(self.error_help(
+                    format!("parameter `{own}` is a constexpr, but a run-time argument of type {ty} was given"),
+                    "give its value when compiling",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The function op without parameters yet; gives its block.
+    fn open_function(&mut self, parsed: &ParsedFunction) -> Res<ir::Block> {
+        let attrs = [
+            Some(Attr::Symbol(Arc::from(parsed.ast.name.as_str()))),
+            Some(Attr::Type(Type::function(Vec::new(), Vec::new()))),
+            Some(Attr::str("public")),
+            Some(Attr::Bool(false)),
+        ];
+        let op = self.emit_op(&func::FUNC, &[], &attrs, &[]);
+        let region = self.module.region(op, 0);
+        Ok(self.module.add_block(region))
+    }
+
+    fn bind_parameters(&mut self, infos: &[ParamInfo], block: ir::Block) -> Res<Locals> {
+        let mut locals = Locals::default();
+        let args = self.request.args.clone();
+        for (info, arg) in infos.iter().zip(&args) {
+            let val = self.parameter(&info.name, arg, block)?;
+            locals.insert(info.name.as_str().into(), val);
+        }
+        Ok(locals)
+    }
+
+    fn parameter(&mut self, name: &str, arg: &ArgSpec, block: ir::Block) -> Res<Val> {
+        match arg {
+            ArgSpec::Constexpr(value) => Ok(Val::from_py(value.clone())),
+            ArgSpec::Runtime { ty, divisible_by_16 } => {
+                let ty = Ty::scalar(*ty);
+                let ir_type = self.ir_type(&ty)?;
+                let value = self.module.add_arg(block, ir_type);
+                let index = self.module.args(block).len() - 1;
+                self.module.set_name(value, name);
+                let loc = self.loc;
+                self.module.set_arg_loc(block, index, loc);
+                if *divisible_by_16 {
+                    self.module.set_arg_attr(block, index, func::DIVISIBILITY.key(), Some(Attr::i32(16)));
+                }
+                Ok(Val::Tensor(Tensor { value, ty }))
+            }
+            ArgSpec::Tuple { items, fields } => {
+                let mut vals = Vec::new();
+                for (index, item) in items.iter().enumerate() {
+                    let part = fields.as_ref().and_then(|fields| fields.get(index)).cloned();
+                    let part = part.unwrap_or_else(|| index.to_string());
+                    vals.push(self.parameter(&format!("{name}.{part}"), item, block)?);
+                }
+                let fields = fields.as_ref().map(|fields| fields.iter().map(|field| Arc::from(field.as_str())).collect());
+                Ok(Val::Tuple(Rc::new(Tuple { items: vals, fields })))
+            }
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! `if`, `return`, and the conditional expression.
+//!
+//! Code stays structured. A `return` under a run-time condition makes what follows the `if` part of the arms that do not
+//! return: `if c: return a` followed by `rest` becomes `scf.if c { yield a } else { rest }`, whose result is returned.
+
+use crate::codegen::join::{joinable, leaves, same, with_leaves};
+use crate::codegen::scope::Locals;
+use crate::codegen::value::{Tensor, Val};
+use crate::codegen::{Ctx, Num, Res, Stop, assigned};
+use crate::constexpr;
+use crate::value::PyValue;
+use ir::Place;
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::Ranged;
+use std::rc::Rc;
+use ttir::ops::control;
+
+/// What happened after statements.
+#[derive(Debug)]
+pub(crate) enum Flow {
+    /// Control reached their end.
+    Next,
+    /// The function is left with a value.
+    Return(Val),
+}
+
+/// Statements that follow in the function, the nearest first.
+#[derive(Clone, Copy)]
+pub(crate) struct Rest<'r> {
+    pub(crate) body: &'r [Stmt],
+    pub(crate) next: Option<&'r Rest<'r>>,
+}
+
+/// How one arm came out.
+struct Arm {
+    place: Place,
+    locals: Locals,
+}
+
+/// Names and what they mean behind an `if`.
+type Names = Vec<(ast::name::Name, Val)>;
+
+/// An arm of an `if`: its condition stands elsewhere.
+#[derive(Clone, Copy)]
+enum Else<'e> {
+    /// None.
+    Nothing,
+    /// `else:`.
+    Body(&'e [Stmt]),
+    /// `elif …:` and what follows.
+    Elif(&'e ast::ElifElseClause, &'e [ast::ElifElseClause]),
+}
+
+fn else_of(clauses: &[ast::ElifElseClause]) -> Else<'_> {
+    match clauses {
+        [] => Else::Nothing,
+        [clause, rest @ ..] if clause.test.is_some() => Else::Elif(clause, rest),
+        [clause, ..] => Else::Body(&clause.body),
+    }
+}
+
+/// A condition: known, or a run-time `i1`.
+pub(crate) enum Condition {
+    Known(bool),
+    Runtime(Tensor),
+}
+
+impl Ctx<'_> {
+    /// Evaluates a condition.
+    pub(crate) fn condition(&mut self, val: &Val) -> Res<Condition> {
+        match val {
+            Val::Const(value @ (PyValue::Bool(_) | PyValue::Int(_) | PyValue::None)) => {
+                Ok(Condition::Known(constexpr::truth(value)))
+            }
+            Val::Tensor(tensor) => {
+                if tensor.ty.numel() > 1 {
+                    return Err(self.unsupported(
+                        format!("Boolean value of Tensor with more than one value is ambiguous (type {})", tensor.ty),
+                        "reduce it first, for example with `tl.max(x.to(tl.int32))`, or select with `tl.where`",
+                    ));
+                }
+                let scalar = self.item(tensor.clone())?;
+                let truth = self.as_bool(scalar)?;
+                Ok(Condition::Runtime(truth))
+            }
+            Val::Poison => Err(Stop),
+            Val::Undefined(why) => Err(self.error(why.to_string())),
+            other => Err(self.unsupported(
+                format!(
+                    "`if` conditionals can only accept values of type {{bool, int, NoneType}}, not objects of type {}",
+                    other.type_name()
+                ),
+                "compare it: `x is not None`, `x == …`, `len(x) > 0`",
+            )),
+        }
+    }
+
+    /// An `if` statement.
+    pub(crate) fn if_statement(&mut self, stmt: &ast::StmtIf, rest: &Rest<'_>) -> Res<Flow> {
+        self.if_arms(&stmt.test, &stmt.body, else_of(&stmt.elif_else_clauses), rest)
+    }
+
+    fn if_arms(&mut self, test: &Expr, body: &[Stmt], orelse: Else<'_>, rest: &Rest<'_>) -> Res<Flow> {
+        let test_value = self.expr(test)?;
+        match self.at(test, |ctx| ctx.condition(&test_value))? {
+            Condition::Known(true) => Ok(self.block(body, Some(rest))),
+            Condition::Known(false) => self.else_arm(orelse, rest),
+            Condition::Runtime(condition) => {
+                if body.iter().any(assigned::returns) || else_returns(orelse) {
+                    return self.if_returning(condition, body, orelse, rest);
+                }
+                self.if_joining(condition, body, orelse)?;
+                Ok(Flow::Next)
+            }
+        }
+    }
+
+    fn else_arm(&mut self, orelse: Else<'_>, rest: &Rest<'_>) -> Res<Flow> {
+        match orelse {
+            Else::Nothing => Ok(Flow::Next),
+            Else::Body(body) => Ok(self.block(body, Some(rest))),
+            Else::Elif(clause, clauses) => {
+                let Some(test) = &clause.test else { return Ok(Flow::Next) };
+                self.at(clause, |ctx| ctx.if_arms(test, &clause.body, else_of(clauses), rest))
+            }
+        }
+    }
+
+    /// An `scf.if` without results and blocks yet.
+    fn open_if(&mut self, condition: &Tensor) -> ir::Op {
+        self.emit_op(&control::IF, &[condition.value], &[], &[])
+    }
+
+    /// Walks into a new block of a region on a copy of the names; gives back what the names were there.
+    fn arm<T>(&mut self, op: ir::Op, region: usize, walk: impl FnOnce(&mut Self) -> T) -> (T, Arm) {
+        let region = self.module.region(op, region);
+        let block = self.module.add_block(region);
+        let before = self.frame().locals.clone();
+        let outside = std::mem::replace(&mut self.place, Place::End(block));
+        let result = walk(self);
+        let place = std::mem::replace(&mut self.place, outside);
+        let locals = std::mem::replace(&mut self.frame().locals, before);
+        (result, Arm { place, locals })
+    }
+
+    /// An `if` whose arms do not return: names that they set are joined.
+    fn if_joining(&mut self, condition: Tensor, body: &[Stmt], orelse: Else<'_>) -> Res<()> {
+        let op = self.open_if(&condition);
+        let (_, then_arm) = self.arm(op, 0, |ctx| ctx.block(body, None));
+        let (names, yields, else_place) = if matches!(orelse, Else::Nothing) {
+            let before = self.frame().locals.clone();
+            let (names, yields) = self.join_names(op, &then_arm.locals, &before);
+            // Without values to yield there is no `else`.
+            let place = (!yields[1].is_empty()).then(|| self.arm(op, 1, |_| ()).1.place);
+            (names, yields, place)
+        } else {
+            let nothing = Rest { body: &[], next: None };
+            let (outcome, else_arm) = self.arm(op, 1, |ctx| ctx.else_arm(orelse, &nothing));
+            outcome?;
+            let (names, yields) = self.join_names(op, &then_arm.locals, &else_arm.locals);
+            (names, yields, Some(else_arm.place))
+        };
+        self.end_block(then_arm.place, &yields[0]);
+        if let Some(place) = else_place {
+            self.end_block(place, &yields[1]);
+        }
+        self.frame().locals.extend(names);
+        Ok(())
+    }
+
+    /// The names behind an `if`, and what its arms yield for them.
+    fn join_names(&mut self, op: ir::Op, a: &Locals, b: &Locals) -> (Names, [Vec<ir::Value>; 2]) {
+        let before = self.frame().locals.clone();
+        let mut yields: [Vec<ir::Value>; 2] = Default::default();
+        let mut joined = Names::new();
+        for name in a.keys().chain(b.keys().filter(|name| !a.contains_key(*name))) {
+            let val = match (a.get(name), b.get(name)) {
+                (Some(a), Some(b)) if same(a, b) => a.clone(),
+                (Some(a), Some(b)) => match self.check_join(name, before.get(name), a, b) {
+                    Ok(()) => self.join_value(op, a, b, &mut yields),
+                    Err(Stop) => Val::Poison,
+                },
+                _ => {
+                    let line = self.line_of_at();
+                    Val::Undefined(Rc::from(format!("`{name}` is only defined in one arm of the `if` on line {line}")))
+                }
+            };
+            joined.push((name.clone(), val));
+        }
+        (joined, yields)
+    }
+
+    fn line_of_at(&mut self) -> u32 {
+        let range = self.at;
+        self.frame().parsed.text.line_column(range.start()).0
+    }
+
+    fn check_join(&mut self, name: &str, known: Option<&Val>, a: &Val, b: &Val) -> Res<()> {
+        if [a, b].into_iter().chain(known).any(|val| matches!(val, Val::Poison)) {
+            return Err(Stop);
+        }
+        if joinable(a, b) && known.is_none_or(|known| matches!(known, Val::Undefined(_)) || joinable(known, a)) {
+            return Ok(());
+        }
+        let describe = |val: &Val| val.describe();
+        let message = match known {
+            Some(known) if !matches!(known, Val::Undefined(_)) => {
+                let (block, found) = if joinable(known, a) { ("else", b) } else { ("then", a) };
+                format!(
+                    "initial value for `{name}` is {}, but the {block} block redefines it as {}",
+                    describe(known),
+                    describe(found)
+                )
+            }
+            _ => format!(
+                "Mismatched type for {name} between then block ({}) and else block ({})",
+                describe(a),
+                describe(b)
+            ),
+        };
+        Err(self.error_help(message, "a name must have one type on both ways: cast with `.to(…)`, or use two names"))
+    }
+
+    /// A value whose differing leaves are new results of `op`.
+    fn join_value(&mut self, op: ir::Op, a: &Val, b: &Val, yields: &mut [Vec<ir::Value>; 2]) -> Val {
+        let mut others = Vec::new();
+        leaves(b, &mut others);
+        let mut others = others.into_iter();
+        with_leaves(a, &mut |tensor| match others.next() {
+            Some(other) if other.value != tensor.value => {
+                yields[0].push(tensor.value);
+                yields[1].push(other.value);
+                let ty = self.module.ty(tensor.value);
+                self.module.push_result(op, ty)
+            }
+            _ => tensor.value,
+        })
+    }
+
+    fn end_block(&mut self, place: Place, values: &[ir::Value]) {
+        let outside = std::mem::replace(&mut self.place, place);
+        self.emit_effect(&control::YIELD, values, &[]);
+        self.place = outside;
+    }
+
+    /// An `if` with a `return` in it. The arms that go on also hold what follows.
+    fn if_returning(&mut self, condition: Tensor, body: &[Stmt], orelse: Else<'_>, rest: &Rest<'_>) -> Res<Flow> {
+        if self.frame().loops > 0 {
+            return Err(self.unsupported(
+                "Cannot have `return` statements inside `while` or `for` statements in triton.",
+                "keep the result in a variable and return behind the loop",
+            ));
+        }
+        let op = self.open_if(&condition);
+        let (then_value, then_arm) = self.arm(op, 0, |ctx| {
+            let flow = ctx.block(body, Some(rest));
+            ctx.finish(flow, Some(rest))
+        });
+        let (else_value, else_arm) = self.arm(op, 1, |ctx| {
+            let flow = ctx.else_arm(orelse, rest)?;
+            Ok(ctx.finish(flow, Some(rest)))
+        });
+        let (a, b) = self.common_return(then_value, else_value?, [then_arm.place, else_arm.place])?;
+        let mut yields: [Vec<ir::Value>; 2] = Default::default();
+        let value = self.join_value(op, &a, &b, &mut yields);
+        self.end_block(then_arm.place, &yields[0]);
+        self.end_block(else_arm.place, &yields[1]);
+        Ok(Flow::Return(value))
+    }
+
+    /// Walks what follows until the function returns.
+    fn finish(&mut self, flow: Flow, rest: Option<&Rest<'_>>) -> Val {
+        let (mut flow, mut rest) = (flow, rest);
+        loop {
+            match (flow, rest) {
+                (Flow::Return(value), _) => return value,
+                (Flow::Next, None) => return Val::NONE,
+                (Flow::Next, Some(here)) => {
+                    flow = self.block(here.body, here.next);
+                    rest = here.next;
+                }
+            }
+        }
+    }
+
+    /// Brings two returned values to one type; numbers become run-time constants where they differ.
+    fn common_return(&mut self, a: Val, b: Val, places: [Place; 2]) -> Res<(Val, Val)> {
+        if joinable(&a, &b) {
+            return Ok((a, b));
+        }
+        let outside = self.place;
+        self.place = places[0];
+        let a = self.materialized_like(a, &b);
+        self.place = places[1];
+        let b = match &a {
+            Ok(a) => self.materialized_like(b, a),
+            Err(Stop) => Err(Stop),
+        };
+        self.place = outside;
+        let (a, b) = (a?, b?);
+        if joinable(&a, &b) {
+            return Ok((a, b));
+        }
+        Err(self.error_help(
+            format!("Return type mismatch: {} and {}", a.describe(), b.describe()),
+            "every `return` of a function must give the same type: cast with `.to(…)`",
+        ))
+    }
+
+    fn materialized_like(&mut self, val: Val, other: &Val) -> Res<Val> {
+        match (&val, other) {
+            (Val::Tuple(own), Val::Tuple(others)) if own.items.len() == others.items.len() => {
+                let items: Res<Vec<Val>> = own
+                    .items
+                    .iter()
+                    .zip(&others.items)
+                    .map(|(item, other)| self.materialized_like(item.clone(), other))
+                    .collect();
+                let fields = own.fields.clone();
+                Ok(Val::Tuple(Rc::new(crate::codegen::value::Tuple { items: items?, fields })))
+            }
+            _ if same(&val, other) => Ok(val),
+            _ => self.materialized(val),
+        }
+    }
+
+    /// `a if test else b`.
+    pub(crate) fn conditional(&mut self, expr: &ast::ExprIf) -> Res<Val> {
+        let test = self.expr(&expr.test)?;
+        let condition = match self.at(&*expr.test, |ctx| ctx.condition(&test))? {
+            Condition::Known(true) => return self.expr(&expr.body),
+            Condition::Known(false) => return self.expr(&expr.orelse),
+            Condition::Runtime(condition) => condition,
+        };
+        let op = self.open_if(&condition);
+        let (a, then_arm) = self.arm(op, 0, |ctx| ctx.arm_of_conditional(&expr.body));
+        let (b, else_arm) = self.arm(op, 1, |ctx| ctx.arm_of_conditional(&expr.orelse));
+        let (a, b) = (a?, b?);
+        if !joinable(&a, &b) {
+            let at = expr.range();
+            let message = format!(
+                "Ternary expression with dynamic condition has inconsistent types {} and {}",
+                a.describe(),
+                b.describe()
+            );
+            return Err(self.report(
+                crate::diagnostic::Kind::Compilation,
+                message,
+                at,
+                &["cast one side with `.to(…)`"],
+            ));
+        }
+        let mut yields: [Vec<ir::Value>; 2] = Default::default();
+        let value = self.join_value(op, &a, &b, &mut yields);
+        self.end_block(then_arm.place, &yields[0]);
+        self.end_block(else_arm.place, &yields[1]);
+        Ok(value)
+    }
+
+    fn arm_of_conditional(&mut self, expr: &Expr) -> Res<Val> {
+        let val = self.expr(expr)?;
+        self.materialized(val)
+    }
+
+    /// A run-time truth of both arms of `and` / `or`.
+    pub(crate) fn both_bools(&mut self, a: &Val, b: &Val) -> Res<(Num, Num)> {
+        let (a, b) = (self.to_tensor(a)?, self.to_tensor(b)?);
+        let (a, b) = (self.as_bool(a)?, self.as_bool(b)?);
+        Ok((Num::Tensor(a), Num::Tensor(b)))
+    }
+}
+
+fn else_returns(orelse: Else<'_>) -> bool {
+    match orelse {
+        Else::Nothing => false,
+        Else::Body(body) => body.iter().any(assigned::returns),
+        Else::Elif(clause, clauses) => {
+            clause.body.iter().any(assigned::returns)
+                || clauses.iter().any(|clause| clause.body.iter().any(assigned::returns))
+        }
+    }
+}

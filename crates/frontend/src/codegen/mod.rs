@@ -1,0 +1,109 @@
+//! The walk: a syntax tree and argument types in, ttir out.
+//!
+//! Every function that is called is inlined where it is called. Names are a map from name to value; control flow on
+//! run-time conditions walks each arm on a copy of the map and joins the copies into results of the op. A fault is
+//! reported where it is met and the walk goes on behind the statement, with the names that it would have set poisoned,
+//! so that several faults are found at once.
+
+mod assigned;
+mod attribute;
+mod call;
+mod emit;
+mod entry;
+mod expr;
+mod flow;
+mod format;
+mod join;
+mod loops;
+mod operator;
+mod scope;
+mod stmt;
+pub(crate) mod value;
+
+pub use entry::compile;
+
+use crate::diagnostic::Diagnostic;
+use crate::parse::ParsedFunction;
+use crate::request::{Dependency, Request};
+use crate::value::PyValue;
+use ruff_text_size::{Ranged, TextRange};
+use rustc_hash::FxHashMap;
+use scope::Frame;
+use std::sync::Arc;
+use value::Tensor;
+
+/// Something was reported; give up on the statement.
+#[derive(Debug)]
+pub(crate) struct Stop;
+
+/// The result of a step of the walk.
+pub(crate) type Res<T> = Result<T, Stop>;
+
+/// One side of an operation: a Python number, or a run-time value.
+#[derive(Clone, Debug)]
+pub(crate) enum Num {
+    /// A Python number or constexpr.
+    Literal(PyValue),
+    /// A run-time value.
+    Tensor(Tensor),
+}
+
+/// The state of one compile.
+pub(crate) struct Ctx<'a> {
+    /// What was asked for.
+    pub(crate) request: &'a Request<'a>,
+    /// The module being filled.
+    pub(crate) module: ir::Module,
+    /// Where the next op goes.
+    pub(crate) place: ir::Place,
+    /// The location of the next op.
+    pub(crate) loc: ir::Loc,
+    /// What is being walked, for messages.
+    pub(crate) at: TextRange,
+    /// The functions being walked, the kernel first.
+    pub(crate) frames: Vec<Frame>,
+    /// Functions parsed so far.
+    pub(crate) parsed: FxHashMap<(u64, String), Arc<ParsedFunction>>,
+    /// Global names that were read, by function and name, so that each is asked for once.
+    pub(crate) known_globals: FxHashMap<(u64, String, String), Option<PyValue>>,
+    /// Whether a default value is being evaluated: it may read any global.
+    pub(crate) in_defaults: bool,
+    /// Errors so far.
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// What `tl.static_print` printed so far.
+    pub(crate) printed: String,
+    /// Warnings so far.
+    pub(crate) warnings: Vec<Diagnostic>,
+    /// What the result depends on, so far.
+    pub(crate) dependencies: Vec<Dependency>,
+}
+
+impl Ctx<'_> {
+    /// The function being walked.
+    ///
+    /// # Panics
+    /// When none is; the walk begins by pushing the kernel's frame.
+    pub(crate) fn frame(&mut self) -> &mut Frame {
+        self.frames.last_mut().expect("the walk stands in a function")
+    }
+
+    /// Runs a step with the place of a node as the location of ops and messages.
+    pub(crate) fn at<T>(&mut self, node: &impl Ranged, step: impl FnOnce(&mut Self) -> T) -> T {
+        let (loc, at) = (self.loc, self.at);
+        self.set_at(node.range());
+        let result = step(self);
+        (self.loc, self.at) = (loc, at);
+        result
+    }
+
+    fn set_at(&mut self, range: TextRange) {
+        let Some(frame) = self.frames.last() else { return };
+        self.at = range;
+        let (line, col) = frame.parsed.text.line_column(range.start());
+        let here = self.module.locs.intern(ir::LocData::File { file: frame.file.clone(), line, col });
+        self.loc = match frame.call_loc {
+            Some(caller) => self.module.locs.intern(ir::LocData::CallSite { callee: here, caller }),
+            None => here,
+        };
+    }
+}

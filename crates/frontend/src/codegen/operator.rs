@@ -1,0 +1,204 @@
+//! Operators: on constants by value, on tensors by ops, on tuples by elements.
+
+use crate::codegen::value::{Tuple, Val};
+use crate::codegen::{Ctx, Num, Res, Stop};
+use crate::constexpr;
+use crate::semantic::{Overflow, Predicate};
+use crate::value::PyValue;
+use ruff_python_ast::{self as ast, BoolOp, CmpOp, Expr, Operator, UnaryOp};
+use std::rc::Rc;
+use ttir::ops::arith_int;
+
+impl Ctx<'_> {
+    /// A faulty or undefined operand ends the expression.
+    pub(crate) fn usable(&mut self, val: &Val) -> Res<()> {
+        match val {
+            Val::Poison => Err(Stop),
+            Val::Undefined(why) => Err(self.error(why.to_string())),
+            _ => Ok(()),
+        }
+    }
+
+    /// `left op right`.
+    pub(crate) fn binary(&mut self, op: Operator, left: Val, right: Val) -> Res<Val> {
+        self.usable(&left)?;
+        self.usable(&right)?;
+        if let Some(result) = self.tuple_operator(op, &left, &right) {
+            return result;
+        }
+        match (left.to_py(), right.to_py()) {
+            (Some(a), Some(b)) => Ok(Val::from_py(self.check(constexpr::binary(op, &a, &b))?)),
+            _ => {
+                let message = || {
+                    format!(
+                        "unsupported operand type(s) for {}: '{}' and '{}'",
+                        op.as_str(),
+                        left.type_name(),
+                        right.type_name()
+                    )
+                };
+                if !is_number(&left) || !is_number(&right) {
+                    return Err(self.unsupported(message(), ""));
+                }
+                let (a, b) = (self.number(&left)?, self.number(&right)?);
+                Ok(Val::Tensor(self.arithmetic(op, a, b, Overflow::Checked)?))
+            }
+        }
+    }
+
+    fn tuple_operator(&mut self, op: Operator, left: &Val, right: &Val) -> Option<Res<Val>> {
+        match (op, left, right) {
+            (Operator::Add, Val::Tuple(a), Val::Tuple(b)) => {
+                let items = a.items.iter().chain(&b.items).cloned().collect();
+                Some(Ok(Val::tuple(items)))
+            }
+            (Operator::Mult, Val::Tuple(tuple), Val::Const(count))
+            | (Operator::Mult, Val::Const(count), Val::Tuple(tuple)) => {
+                let count = constexpr::as_int(count)?.clamp(0, 1 << 16) as usize;
+                let items = std::iter::repeat_n(&tuple.items, count).flatten().cloned().collect();
+                Some(Ok(Val::Tuple(Rc::new(Tuple { items, fields: None }))))
+            }
+            _ => None,
+        }
+    }
+
+    /// `op operand`.
+    pub(crate) fn unary(&mut self, op: UnaryOp, operand: Val) -> Res<Val> {
+        self.usable(&operand)?;
+        if let Val::Tensor(tensor) = operand {
+            return Ok(Val::Tensor(match op {
+                UnaryOp::USub => self.negate(tensor)?,
+                UnaryOp::UAdd => tensor,
+                UnaryOp::Invert => self.invert(tensor)?,
+                UnaryOp::Not => self.logical_not(tensor)?,
+            }));
+        }
+        match operand.to_py() {
+            Some(value) => Ok(Val::from_py(self.check(constexpr::unary(op, &value))?)),
+            None if op == UnaryOp::Not => Ok(Val::bool(!Self::known_truth(&operand))),
+            None => Err(self.unsupported(
+                format!("the unary operator `{}` is not supported on {}", op.as_str(), operand.describe()),
+                "",
+            )),
+        }
+    }
+
+    fn known_truth(val: &Val) -> bool {
+        match val {
+            Val::Const(value) => constexpr::truth(value),
+            Val::Tuple(tuple) => !tuple.items.is_empty(),
+            _ => true,
+        }
+    }
+
+    /// `a < b < c`: all must hold; the middle operands are evaluated once.
+    pub(crate) fn comparison(&mut self, expr: &ast::ExprCompare) -> Res<Val> {
+        let mut left = self.expr(&expr.left)?;
+        let mut results = Vec::new();
+        for (op, comparator) in expr.ops.iter().zip(&expr.comparators) {
+            let right = self.expr(comparator)?;
+            let result = self.compare_two(*op, &left, &right)?;
+            if let Val::Const(value) = &result
+                && !constexpr::truth(value)
+            {
+                return Ok(result);
+            }
+            results.push(result);
+            left = right;
+        }
+        self.fold_bools(BoolOp::And, results)
+    }
+
+    fn compare_two(&mut self, op: CmpOp, left: &Val, right: &Val) -> Res<Val> {
+        self.usable(left)?;
+        self.usable(right)?;
+        if matches!(op, CmpOp::Is | CmpOp::IsNot) {
+            let same = crate::codegen::join::same(left, right);
+            return Ok(Val::bool(same == (op == CmpOp::Is)));
+        }
+        if let (Some(a), Some(b)) = (left.to_py(), right.to_py()) {
+            return Ok(Val::bool(self.check(constexpr::compare(op, &a, &b))?));
+        }
+        if let (Val::Type(_), _) | (_, Val::Type(_)) = (left, right)
+            && matches!(op, CmpOp::Eq | CmpOp::NotEq)
+        {
+            return Ok(Val::bool(crate::codegen::join::same(left, right) == (op == CmpOp::Eq)));
+        }
+        let Some(predicate) = Predicate::from_python(op) else {
+            return Err(self.unsupported(
+                format!("AST comparison operator '{}' is not (currently) implemented on tensors.", op.as_str()),
+                "",
+            ));
+        };
+        if !is_number(left) || !is_number(right) {
+            let message = format!(
+                "unsupported operand type(s) for {}: '{}' and '{}'",
+                op.as_str(),
+                left.type_name(),
+                right.type_name()
+            );
+            let help = if left.is_none() || right.is_none() { "test for None with `is None`" } else { "" };
+            return Err(self.unsupported(message, help));
+        }
+        let (a, b) = (self.number(left)?, self.number(right)?);
+        Ok(Val::Tensor(self.compare(predicate, a, b)?))
+    }
+
+    /// `a and b`, `a or b`: constants decide early and skip what follows.
+    pub(crate) fn boolean(&mut self, expr: &ast::ExprBoolOp) -> Res<Val> {
+        let mut dynamic = Vec::new();
+        let mut last = Val::NONE;
+        for value in &expr.values {
+            let val = self.expr(value)?;
+            self.usable(&val)?;
+            if let Val::Tensor(tensor) = &val {
+                if tensor.ty.is_block() {
+                    self.at(value, |ctx| {
+                        ctx.warn(
+                            "Logical operators 'and' and 'or' are deprecated for non-scalar tensors; please use '&' or '|' instead",
+                        );
+                    });
+                }
+                dynamic.push(val);
+                continue;
+            }
+            if Self::known_truth(&val) == (expr.op == BoolOp::Or) {
+                return Ok(val);
+            }
+            last = val;
+        }
+        if dynamic.is_empty() { Ok(last) } else { self.fold_bools(expr.op, dynamic) }
+    }
+
+    /// Combines run-time truths, the last two first.
+    fn fold_bools(&mut self, op: BoolOp, mut values: Vec<Val>) -> Res<Val> {
+        if values.len() > 1 {
+            values.retain(|val| matches!(val, Val::Tensor(_)));
+        }
+        let Some(mut result) = values.pop() else { return Ok(Val::bool(true)) };
+        while let Some(left) = values.pop() {
+            let (a, b) = self.both_bools(&left, &result)?;
+            let (Num::Tensor(a), Num::Tensor(b)) = (a, b) else { return Err(Stop) };
+            let (a, b) = self.broadcast_both(a, b)?;
+            let row = if op == BoolOp::And { &arith_int::ANDI } else { &arith_int::ORI };
+            result = Val::Tensor(self.elementwise(row, &a, &b)?);
+        }
+        Ok(result)
+    }
+
+    /// Evaluates the operands of a binary expression.
+    pub(crate) fn binary_expr(&mut self, expr: &ast::ExprBinOp) -> Res<Val> {
+        let left = self.expr(&expr.left)?;
+        let right = self.expr(&expr.right)?;
+        if expr.op == Operator::Mod
+            && let (Val::Const(PyValue::Str(_)), Expr::StringLiteral(_)) = (&left, &*expr.left)
+        {
+            return Err(self.unsupported("`%` formatting is not supported", "use an f-string"));
+        }
+        self.binary(expr.op, left, right)
+    }
+}
+
+fn is_number(val: &Val) -> bool {
+    matches!(val, Val::Tensor(_) | Val::Const(PyValue::Bool(_) | PyValue::Int(_) | PyValue::Float(_)))
+}

@@ -1,0 +1,61 @@
+//! Instructions of the target, elementwise.
+
+use crate::codegen::value::{Tensor, Val};
+use crate::codegen::{Ctx, Res};
+use crate::dtype::Scalar;
+use crate::ops::{Args, Builtin, op};
+use crate::typing::Ty;
+use crate::value::PyValue;
+use ir::{Attr, Type};
+use ttir::ops::extern_call;
+
+pub(super) static TABLE: &[Builtin] =
+    &[op("tl.inline_asm_elementwise", "asm, constraints, args, dtype, is_pure, pack", inline_asm)];
+
+fn inline_asm(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
+    let operands: Vec<Val> = match args.val("args") {
+        Val::Tuple(tuple) => tuple.items.clone(),
+        single => vec![single.clone()],
+    };
+    let tensors: Res<Vec<Tensor>> = operands.iter().map(|val| ctx.to_tensor(val)).collect();
+    let tensors = ctx.broadcast_all(tensors?)?;
+    let (dtypes, several): (Vec<Scalar>, bool) = match args.val("dtype") {
+        Val::Tuple(tuple) => {
+            let dtypes = tuple.items.iter().filter_map(|item| match item {
+                Val::Const(PyValue::DType(scalar)) => Some(*scalar),
+                _ => None,
+            });
+            (dtypes.collect(), true)
+        }
+        _ => (vec![args.scalar(ctx, "dtype")?], false),
+    };
+    let shape = tensors.first().map(|tensor| tensor.ty.clone());
+    let results: Vec<Ty> = dtypes
+        .into_iter()
+        .map(|scalar| shape.as_ref().map_or_else(|| Ty::scalar(scalar), |ty| ty.with(scalar)))
+        .collect();
+    let mut types: Vec<Type> = Vec::new();
+    for ty in &results {
+        types.push(ctx.ir_type(ty)?);
+    }
+    let (asm, constraints) = (args.text(ctx, "asm")?, args.text(ctx, "constraints")?);
+    let (pack, pure) = (args.int(ctx, "pack")?, args.bool(ctx, "is_pure")?);
+    let attrs = [
+        Some(Attr::str(&asm)),
+        Some(Attr::str(&constraints)),
+        Some(Attr::int(pack as i64, Type::int(32))),
+        Some(Attr::Bool(pure)),
+    ];
+    let values: Vec<ir::Value> = tensors.iter().map(|tensor| tensor.value).collect();
+    let op = ctx.emit_op(&extern_call::INLINE_ASM, &values, &attrs, &types);
+    let outputs = ctx.module.results(op).to_vec();
+    let mut vals: Vec<Val> =
+        outputs.into_iter().zip(results).map(|(value, ty)| Val::Tensor(Tensor { value, ty })).collect();
+    Ok(match vals.pop() {
+        Some(only) if !several => only,
+        last => {
+            vals.extend(last);
+            Val::tuple(vals)
+        }
+    })
+}

@@ -1,0 +1,97 @@
+//! Functions on values known at compile time: the language's own, and helpers of its library (behind a `_`).
+
+use crate::codegen::value::Val;
+use crate::codegen::{Ctx, Res};
+use crate::constexpr;
+use crate::dtype::{DType, Scalar};
+use crate::ops::{Args, Builtin, op};
+use crate::value::PyValue;
+use ruff_python_ast::Operator;
+use std::rc::Rc;
+
+pub(super) static TABLE: &[Builtin] = &[
+    op("tl.constexpr", "value", |ctx, args| match args.val("value") {
+        val @ (Val::Const(_) | Val::Tuple(_) | Val::Type(_)) => Ok(val.clone()),
+        other => {
+            let message = format!("tl.constexpr needs a value known when compiling, found {}", other.describe());
+            Err(ctx.error(message))
+        }
+    }),
+    op("triton.cdiv", "x, y", |ctx, args| {
+        let (x, y) = (args.constant(ctx, "x")?, args.constant(ctx, "y")?);
+        let less = ctx.check(constexpr::binary(Operator::Sub, &y, &PyValue::Int(1)))?;
+        let sum = ctx.check(constexpr::binary(Operator::Add, &x, &less))?;
+        Ok(Val::Const(ctx.check(constexpr::binary(Operator::FloorDiv, &sum, &y))?))
+    }),
+    op("triton.next_power_of_2", "n", |ctx, args| {
+        let n = args.int(ctx, "n")?;
+        Ok(Val::int(if n <= 1 { n.max(0) } else { 1i128 << (128 - (n - 1).leading_zeros()).min(126) }))
+    }),
+    op("tl._log2", "i", |ctx, args| {
+        let i = args.int(ctx, "i")?;
+        Ok(Val::int(if i > 1 { i128::from(127 - i.leading_zeros()) } else { 0 }))
+    }),
+    op("tl._is_power_of_two", "i", |ctx, args| {
+        let i = args.int(ctx, "i")?;
+        Ok(Val::bool(i > 0 && i & (i - 1) == 0))
+    }),
+    op("tl._wrap_axis", "axis, rank", |ctx, args| {
+        let (axis, rank) = (args.int(ctx, "axis")?, args.int(ctx, "rank")?);
+        Ok(Val::int(ctx.wrap_axis(axis, rank.clamp(0, 64) as usize)? as i128))
+    }),
+    op("tl._other_axes", "axis, rank", |ctx, args| {
+        let (axis, rank) = (args.int(ctx, "axis")?, args.int(ctx, "rank")?);
+        Ok(Val::tuple((0..rank.min(64)).filter(|at| *at != axis).map(Val::int).collect()))
+    }),
+    op("tl._int_dtype", "bits", |ctx, args| {
+        let bits = args.int(ctx, "bits")?;
+        match u32::try_from(bits).ok().and_then(|bits| DType::int(bits, true)) {
+            Some(dtype) => Ok(Val::dtype(dtype)),
+            None => Err(ctx.error(format!("there is no integer type of {bits} bits"))),
+        }
+    }),
+    op("tl._sum_dtype", "input, dtype", |ctx, args| match args.given("dtype") {
+        Some(_) => Ok(Val::dtype(args.scalar(ctx, "dtype")?)),
+        None => widened(ctx, &args, |dtype| match dtype {
+            narrow if narrow.is_int() && narrow.bits() < 32 => {
+                if narrow.is_int_signed() { DType::Int32 } else { DType::UInt32 }
+            }
+            other => other,
+        }),
+    }),
+    op("tl._minmax_dtype", "input", |ctx, args| {
+        widened(ctx, &args, |dtype| match dtype {
+            narrow if narrow.bits() < 32 => if narrow.is_floating() { DType::Fp32 } else { DType::Int32 },
+            other => other,
+        })
+    }),
+    op("tl.condition", "arg1, disable_licm=False", |ctx, args| {
+        let disable_licm = args.bool(ctx, "disable_licm")?;
+        Ok(Val::Condition { value: Rc::new(args.val("arg1").clone()), disable_licm })
+    }),
+    op("tl.pointer_type", "element_ty, address_space=None, const=False", |ctx, args| {
+        let constant = args.bool(ctx, "const")?;
+        let pointee = args.dtype(ctx, "element_ty")?;
+        Ok(Val::dtype(Scalar::Pointer(crate::dtype::Pointer { pointee, constant })))
+    }),
+    op("tl.block_type", "element_ty, shape", |ctx, args| {
+        let (scalar, dims) = (args.scalar(ctx, "element_ty")?, args.dims(ctx, "shape")?);
+        let shape = ctx.check(crate::typing::check_block_shape(&dims))?;
+        Ok(Val::type_of(&crate::typing::Ty { scalar, shape }))
+    }),
+    op("tl.dtype", "name", |ctx, args| {
+        let name = args.text(ctx, "name")?;
+        match DType::from_name(&name) {
+            Some(dtype) => Ok(Val::dtype(dtype)),
+            None => Err(ctx.error(format!("there is no dtype named '{name}'"))),
+        }
+    }),
+];
+
+/// The type in which a reduction is done, by a rule on number types.
+fn widened(ctx: &mut Ctx<'_>, args: &Args, rule: fn(DType) -> DType) -> Res<Val> {
+    Ok(Val::dtype(match args.scalar(ctx, "input")? {
+        Scalar::Number(dtype) => Scalar::Number(rule(dtype)),
+        pointer => pointer,
+    }))
+}

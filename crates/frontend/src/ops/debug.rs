@@ -1,0 +1,120 @@
+//! Printing and asserting, when compiling and when running.
+
+use crate::codegen::value::{Tensor, Val};
+use crate::codegen::{Ctx, Res};
+use crate::constexpr;
+use crate::diagnostic::Kind;
+use crate::dtype::DType;
+use crate::ops::{Args, Builtin, op};
+use crate::value::PyValue;
+use ir::{Attr, Type};
+use ttir::ops::{arith_int, debug, memory};
+
+pub(super) static TABLE: &[Builtin] = &[
+    op("tl.static_assert", "cond, msg=''", static_assert),
+    op("tl.static_print", "*values, sep=' ', end='\\n', file=None, flush=False", static_print),
+    op("tl.device_print", "prefix, *args, hex=False", device_print),
+    op("tl.device_assert", "cond, msg='', mask=None", |ctx, args| {
+        let mask = args.optional_tensor(ctx, "mask")?;
+        ctx.device_assert(args.val("cond"), args.val("msg"), mask)?;
+        Ok(Val::NONE)
+    }),
+    op("tl.debug_barrier", "", |ctx, _| {
+        let value = memory::BARRIER_SCOPE.value("local");
+        let attr = value.map(|value| Attr::Enum { row: &memory::BARRIER_SCOPE, value });
+        ctx.emit_effect(&memory::BARRIER, &[], &[attr]);
+        Ok(Val::NONE)
+    }),
+    op("tl.expect_zero", "x, mask", expect_zero),
+];
+
+fn static_assert(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
+    let holds = match args.val("cond") {
+        Val::Const(value) => constexpr::truth(value),
+        Val::Tuple(tuple) => !tuple.items.is_empty(),
+        _ => {
+            return Err(ctx.error_help(
+                "Assertion condition could not be determined at compile-time. Make sure that it depends only on \
+                 `constexpr` values",
+                "use `tl.device_assert` for run-time values",
+            ));
+        }
+    };
+    if holds {
+        return Ok(Val::NONE);
+    }
+    let message = args.val("msg").to_py().map(|value| constexpr::text(&value)).unwrap_or_default();
+    let text = if message.is_empty() { "static assertion failed".to_string() } else { message };
+    let at = ctx.at;
+    Err(ctx.report(Kind::StaticAssert, text, at, &[]))
+}
+
+/// Prints while compiling. The text goes to the request's listener, not to the process's output.
+fn static_print(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
+    let texts: Vec<String> = args
+        .rest
+        .iter()
+        .map(|val| val.to_py().map_or_else(|| val.describe(), |value| constexpr::text(&value)))
+        .collect();
+    let (sep, end) = (args.text(ctx, "sep")?, args.text(ctx, "end")?);
+    ctx.printed.push_str(&format!("{}{}", texts.join(&sep), end.replace("\\n", "\n")));
+    Ok(Val::NONE)
+}
+
+fn device_print(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
+    let mut prefix = args.text(ctx, "prefix")?;
+    if !prefix.is_ascii() {
+        return Err(ctx.error(format!("{prefix} is not an ascii string")));
+    }
+    let hex = args.bool(ctx, "hex")?;
+    let tensors: Res<Vec<Tensor>> = args.rest.iter().map(|val| ctx.to_tensor(val)).collect();
+    let tensors = tensors?;
+    if !tensors.is_empty() && !prefix.ends_with(": ") {
+        prefix = format!("{}: ", prefix.strip_suffix(' ').unwrap_or(&prefix));
+    }
+    if prefix.len() > 2 && !prefix.starts_with(' ') {
+        prefix.insert(0, ' ');
+    }
+    let signed = tensors.iter().map(|tensor| i64::from(tensor.ty.scalar.is_number(DType::is_int_signed))).collect();
+    let values: Vec<ir::Value> = tensors.iter().map(|tensor| tensor.value).collect();
+    let attrs = [
+        Some(Attr::str(&prefix)),
+        Some(Attr::Bool(hex)),
+        Some(Attr::DenseArray { elem: Type::int(32), values: signed }),
+    ];
+    ctx.emit_effect(&debug::PRINT, &values, &attrs);
+    Ok(Val::NONE)
+}
+
+fn expect_zero(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
+    let x = args.tensor(ctx, "x")?;
+    args.tensor(ctx, "mask")?;
+    Ok(x.into())
+}
+
+impl Ctx<'_> {
+    /// `tl.device_assert` and `assert`: nothing unless debugging is on.
+    pub(crate) fn device_assert(&mut self, cond: &Val, message: &Val, mask: Option<Tensor>) -> Res<()> {
+        self.usable(cond)?;
+        if !self.request.options.debug {
+            return Ok(());
+        }
+        let cond = match cond {
+            Val::Tensor(tensor) => tensor.clone(),
+            Val::Const(value) if !constexpr::truth(value) => self.to_tensor(&Val::bool(false))?,
+            _ => return Ok(()),
+        };
+        let mut cond = self.as_bool(cond)?;
+        if let Some(mask) = mask {
+            let unmasked = self.logical_not(mask)?;
+            let (a, b) = self.broadcast_both(cond, unmasked)?;
+            cond = self.elementwise(&arith_int::ORI, &a, &b)?;
+        }
+        let text = match message {
+            Val::Const(PyValue::Str(text)) => text.to_string(),
+            other => other.to_py().map(|value| constexpr::text(&value)).unwrap_or_default(),
+        };
+        self.emit_effect(&debug::ASSERT, &[cond.value], &[Some(Attr::str(&text))]);
+        Ok(())
+    }
+}

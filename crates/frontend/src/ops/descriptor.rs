@@ -1,0 +1,157 @@
+//! Tensor descriptors: blocks of a tensor in memory, addressed by offsets.
+
+use crate::codegen::value::{Descriptor, Tensor, Val};
+use crate::codegen::{Ctx, Res};
+use crate::constexpr;
+use crate::dtype::DType;
+use crate::ops::{Args, Builtin, op};
+use crate::typing::{self, ShapeText, Ty};
+use ir::{Attr, Type};
+use std::rc::Rc;
+use ttir::ops::descriptor;
+
+pub(super) static TABLE: &[Builtin] = &[
+    op("tl.make_tensor_descriptor", "base, shape, strides, block_shape, padding_option='zero'", make),
+    op("tl.load_tensor_descriptor", "desc, offsets", load),
+    op("tl.store_tensor_descriptor", "desc, offsets, value", store),
+    op("descriptor.load", "desc, offsets", load),
+    op("descriptor.store", "desc, offsets, value", store),
+    op("descriptor.atomic_add", "desc, offsets, value", |ctx, args| reduce(ctx, &args, "add")),
+    op("descriptor.atomic_min", "desc, offsets, value", |ctx, args| reduce(ctx, &args, "min")),
+    op("descriptor.atomic_max", "desc, offsets, value", |ctx, args| reduce(ctx, &args, "max")),
+    op("descriptor.atomic_and", "desc, offsets, value", |ctx, args| reduce(ctx, &args, "and")),
+    op("descriptor.atomic_or", "desc, offsets, value", |ctx, args| reduce(ctx, &args, "or")),
+    op("descriptor.atomic_xor", "desc, offsets, value", |ctx, args| reduce(ctx, &args, "xor")),
+];
+
+fn items(val: &Val) -> Vec<Val> {
+    match val {
+        Val::Tuple(tuple) => tuple.items.clone(),
+        single => vec![single.clone()],
+    }
+}
+
+fn make(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
+    let base = args.tensor(ctx, "base")?;
+    let pointer = ctx.pointer_of(&base, "make_tensor_descriptor")?;
+    let (shape, strides) = (items(args.val("shape")), items(args.val("strides")));
+    let block = args.dims(ctx, "block_shape")?;
+    let block = ctx.check(typing::check_block_shape(&block))?;
+    let rank = shape.len();
+    if !(1..=5).contains(&rank) {
+        return Err(ctx.error(format!("Expected 1 <= ndim <= 5 but got {rank} dimensions")));
+    }
+    if strides.len() != rank || block.len() != rank {
+        return Err(ctx.error(format!(
+            "Expected {rank} strides and a block_shape of {rank} dimensions but got {} and {}",
+            strides.len(),
+            block.len()
+        )));
+    }
+    let bytes = u64::from(pointer.pointee.bits().div_ceil(8));
+    let row = u64::from(block[rank - 1]) * bytes;
+    if row < 16 {
+        return Err(ctx.error(format!(
+            "Descriptor block shape must have at least 16 bytes in the last dimension, but got {} * {bytes} = {row} bytes",
+            block[rank - 1]
+        )));
+    }
+    let known = |val: &Val| val.to_py().and_then(|value| constexpr::as_int(&value));
+    if known(&strides[rank - 1]) != Some(1) {
+        let found = strides[rank - 1].describe();
+        return Err(ctx.error(format!("Tensor descriptor last dim must be 1 but got {found}")));
+    }
+    if let Some(stride) =
+        strides[..rank - 1].iter().filter_map(known).find(|stride| stride * i128::from(bytes) % 16 != 0)
+    {
+        return Err(ctx.error(format!(
+            "Tensor descriptor strides must be 16-byte aligned, but got a stride of {stride} * {bytes} bytes"
+        )));
+    }
+    let (shape, strides) = (scalars(ctx, &shape, DType::Int32)?, scalars(ctx, &strides, DType::Int64)?);
+    let padding = args.text(ctx, "padding_option")?;
+    if padding == "nan" && pointer.pointee.is_int() {
+        return Err(ctx.error("Padding option `nan` is not supported for integer blocks"));
+    }
+    let padding = ctx.keyword(&descriptor::PADDING, &format!("pad_{padding}"), "Padding option")?;
+    let ty = Ty { scalar: pointer.pointee.into(), shape: block };
+    let elem = ctx.ir_scalar(ty.scalar)?;
+    let dims: Vec<i64> = ty.shape.iter().map(|dim| i64::from(*dim)).collect();
+    let operands: Vec<ir::Value> =
+        std::iter::once(&base).chain(&shape).chain(&strides).map(|tensor| tensor.value).collect();
+    let result: Type = ttir::types::tensordesc(&dims, elem);
+    let value = ctx.emit_as(&descriptor::MAKE, &operands, &[padding], result);
+    Ok(Val::Descriptor(Rc::new(Descriptor { value, block: ty, shape, strides })))
+}
+
+fn scalars(ctx: &mut Ctx<'_>, vals: &[Val], dtype: DType) -> Res<Vec<Tensor>> {
+    let mut tensors = Vec::new();
+    for val in vals {
+        let num = ctx.number(val)?;
+        tensors.push(ctx.make_scalar(num, dtype)?);
+    }
+    Ok(tensors)
+}
+
+fn desc(ctx: &mut Ctx<'_>, args: &Args) -> Res<Rc<Descriptor>> {
+    match args.val("desc") {
+        Val::Descriptor(descriptor) => Ok(descriptor.clone()),
+        other => {
+            let message = format!("expected a tensor descriptor, got {}", other.describe());
+            Err(ctx.error_help(message, "make one with `tl.make_tensor_descriptor`"))
+        }
+    }
+}
+
+fn offsets(ctx: &mut Ctx<'_>, args: &Args, rank: usize) -> Res<Vec<Tensor>> {
+    let offsets = items(args.val("offsets"));
+    if offsets.len() != rank {
+        return Err(ctx.error(format!("expected {rank} offsets, but got {}", offsets.len())));
+    }
+    for offset in &offsets {
+        if let Val::Tensor(tensor) = offset
+            && !tensor.ty.scalar.is_number(|dtype| dtype.is_int() && dtype.bits() <= 32)
+        {
+            let message = format!("Expected a 32-bit integer offset, found {}", tensor.ty);
+            return Err(ctx.error_help(message, "add a `.to(tl.int32)` to convert the value"));
+        }
+    }
+    scalars(ctx, &offsets, DType::Int32)
+}
+
+fn load(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
+    let desc = desc(ctx, &args)?;
+    let offsets = offsets(ctx, &args, desc.block.shape.len())?;
+    let operands: Vec<ir::Value> =
+        std::iter::once(desc.value).chain(offsets.iter().map(|tensor| tensor.value)).collect();
+    let value = ctx.emit(&descriptor::LOAD, &operands, &[])?;
+    Ok(Val::Tensor(Tensor { value, ty: desc.block.clone() }))
+}
+
+fn store_operands(ctx: &mut Ctx<'_>, args: &Args) -> Res<Vec<ir::Value>> {
+    let desc = desc(ctx, args)?;
+    let value = args.tensor(ctx, "value")?;
+    if value.ty.shape != desc.block.shape {
+        let (expected, found) = (ShapeText(&desc.block.shape).to_string(), ShapeText(&value.ty.shape).to_string());
+        return Err(ctx.error(format!("expected value shape {expected}, got {found}")));
+    }
+    let value = ctx.cast(value, desc.block.scalar)?;
+    let offsets = offsets(ctx, args, desc.block.shape.len())?;
+    let mut operands = vec![desc.value];
+    operands.extend(offsets.iter().map(|tensor| tensor.value));
+    operands.push(value.value);
+    Ok(operands)
+}
+
+fn store(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
+    let operands = store_operands(ctx, &args)?;
+    ctx.emit_effect(&descriptor::STORE, &operands, &[]);
+    Ok(Val::NONE)
+}
+
+fn reduce(ctx: &mut Ctx<'_>, args: &Args, kind: &str) -> Res<Val> {
+    let operands = store_operands(ctx, args)?;
+    let kind: Option<Attr> = ctx.keyword(&descriptor::REDUCE_KIND, kind, "reduction")?;
+    ctx.emit_effect(&descriptor::REDUCE, &operands, &[kind]);
+    Ok(Val::NONE)
+}

@@ -1,0 +1,215 @@
+//! Python's own functions, as far as kernels have them, and the ranges that loops run over.
+
+use crate::codegen::value::{Range, Val};
+use crate::codegen::{Ctx, Res};
+use crate::constexpr;
+use crate::ops::{Args, Builtin, op};
+use crate::semantic::{MAXIMUM, MINIMUM};
+use crate::value::PyValue;
+use ir::{Attr, DeclaredKey};
+use ruff_python_ast::CmpOp;
+use std::rc::Rc;
+use ttir::ops::control;
+
+pub(super) static TABLE: &[Builtin] = &[
+    op("python.range", "*args", |ctx, args| range(ctx, &args.rest, Vec::new(), Unrolled::No)),
+    op(
+        "tl.range",
+        "arg1, arg2=None, step=None, num_stages=None, loop_unroll_factor=None, disallow_acc_multi_buffer=False, \
+         flatten=False, warp_specialize=False, disable_licm=False",
+        tl_range,
+    ),
+    op("tl.static_range", "arg1, arg2=None, step=None", |ctx, args| {
+        let bounds = bounds(&args);
+        range(ctx, &bounds, Vec::new(), Unrolled::Yes)
+    }),
+    op("python.len", "x", |ctx, args| match args.val("x") {
+        Val::Tuple(tuple) => Ok(Val::int(tuple.items.len() as i128)),
+        Val::Const(PyValue::Str(text)) => Ok(Val::int(text.chars().count() as i128)),
+        other => {
+            let message = format!("{} has no len()", other.describe());
+            Err(ctx.error_help(message, "the dimensions of a block are `x.shape`, its elements `x.numel`"))
+        }
+    }),
+    op("python.list", "x=()", |ctx, args| match args.val("x") {
+        Val::Const(_) => Ok(Val::tuple(Vec::new())),
+        val => Ok(Val::tuple(ctx.iterate(val)?)),
+    }),
+    op("python.tuple", "x=()", |ctx, args| match args.val("x") {
+        Val::Const(_) => Ok(Val::tuple(Vec::new())),
+        val => Ok(Val::tuple(ctx.iterate(val)?)),
+    }),
+    op("python.int", "x=0", |ctx, args| convert(ctx, &args, constexpr::to_int, ".to(tl.int32)")),
+    op("python.float", "x=0", |ctx, args| convert(ctx, &args, constexpr::to_float, ".to(tl.float32)")),
+    op("python.bool", "x=False", |ctx, args| {
+        convert(ctx, &args, |value| Ok(PyValue::Bool(constexpr::truth(value))), ".to(tl.int1)")
+    }),
+    op("python.min", "*args", |ctx, args| extremum(ctx, args, CmpOp::Lt)),
+    op("python.max", "*args", |ctx, args| extremum(ctx, args, CmpOp::Gt)),
+    op("python.isinstance", "x, classinfo", isinstance),
+    op("python.getattr", "x, name, default=_missing", |ctx, args| {
+        let name = args.text(ctx, "name")?;
+        let missing = matches!(args.val("default"), Val::Const(PyValue::Builtin(marker)) if &**marker == "_missing");
+        match ctx.find_attribute(args.val("x"), &name)? {
+            Some(val) => Ok(val),
+            None if missing => ctx.attribute(args.val("x"), &name),
+            None => Ok(args.val("default").clone()),
+        }
+    }),
+    op("python.hasattr", "x, name", |ctx, args| {
+        let name = args.text(ctx, "name")?;
+        Ok(Val::bool(ctx.find_attribute(args.val("x"), &name)?.is_some()))
+    }),
+    op("python.print", "*args, sep=' ', end='', hex=False", print),
+];
+
+/// Whether the front end unrolls a loop.
+#[derive(Clone, Copy, PartialEq)]
+enum Unrolled {
+    Yes,
+    No,
+}
+
+fn bounds(args: &Args) -> Vec<Val> {
+    let mut bounds = vec![args.val("arg1").clone()];
+    let step = args.given("step");
+    match (args.given("arg2"), step) {
+        (Some(end), _) => bounds.push(end.clone()),
+        (None, Some(_)) => bounds.insert(0, Val::int(0)),
+        (None, None) => {}
+    }
+    bounds.extend(step.cloned());
+    bounds
+}
+
+fn range(ctx: &mut Ctx<'_>, bounds: &[Val], attrs: Vec<(&'static DeclaredKey, Attr)>, unrolled: Unrolled) -> Res<Val> {
+    let (start, end, step) = match bounds {
+        [end] => (Val::int(0), end.clone(), Val::int(1)),
+        [start, end] => (start.clone(), end.clone(), Val::int(1)),
+        [start, end, step] => (start.clone(), end.clone(), step.clone()),
+        other => {
+            return Err(ctx.error(format!("range() takes 1 to 3 positional arguments, got {}", other.len())));
+        }
+    };
+    for bound in [&start, &end, &step] {
+        ctx.usable(bound)?;
+    }
+    let is_static = unrolled == Unrolled::Yes;
+    Ok(Val::Range(Rc::new(Range { start, end, step, is_static, attrs })))
+}
+
+fn tl_range(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
+    let mut attrs: Vec<(&'static DeclaredKey, Attr)> = Vec::new();
+    for (name, key) in [("num_stages", &control::NUM_STAGES), ("loop_unroll_factor", &control::UNROLL)] {
+        if let Some(value) = args.optional_int(ctx, name)? {
+            attrs.push((key, Attr::i32(value as i32)));
+        }
+    }
+    for (name, key) in [
+        ("disallow_acc_multi_buffer", &control::DISALLOW_ACC_MULTI_BUFFER),
+        ("flatten", &control::FLATTEN),
+        ("warp_specialize", &control::WARP_SPECIALIZE),
+        ("disable_licm", &control::DISABLE_LICM),
+    ] {
+        if args.bool(ctx, name)? {
+            attrs.push((key, Attr::Unit));
+        }
+    }
+    range(ctx, &bounds(&args), attrs, Unrolled::No)
+}
+
+fn convert(ctx: &mut Ctx<'_>, args: &Args, rule: fn(&PyValue) -> Result<PyValue, String>, help: &str) -> Res<Val> {
+    match args.val("x").to_py() {
+        Some(value) => Ok(Val::Const(ctx.check(rule(&value))?)),
+        None => {
+            let message = format!("{} cannot be converted when compiling", args.val("x").describe());
+            Err(ctx.error_help(message, &format!("convert it at run time with `{help}`")))
+        }
+    }
+}
+
+/// `min` and `max`: of constants by value, of run-time values by ops.
+fn extremum(ctx: &mut Ctx<'_>, args: Args, better: CmpOp) -> Res<Val> {
+    let items = match args.rest.as_slice() {
+        [Val::Tuple(tuple)] => tuple.items.clone(),
+        items => items.to_vec(),
+    };
+    let constants: Option<Vec<PyValue>> = items.iter().map(Val::to_py).collect();
+    if let Some(constants) = constants {
+        let mut best: Option<PyValue> = None;
+        for value in constants {
+            let replace = match &best {
+                None => true,
+                Some(best) => ctx.check(constexpr::compare(better, &value, best))?,
+            };
+            if replace {
+                best = Some(value);
+            }
+        }
+        return match best {
+            Some(value) => Ok(Val::from_py(value)),
+            None => Err(ctx.error("min() and max() need at least one value")),
+        };
+    }
+    let rows = if better == CmpOp::Lt { &MINIMUM } else { &MAXIMUM };
+    let mut items = items.iter();
+    let Some(first) = items.next() else { return Ok(Val::NONE) };
+    let mut best = ctx.number(first)?;
+    for item in items {
+        let item = ctx.number(item)?;
+        best = crate::codegen::Num::Tensor(ctx.extremum(rows, best, item)?);
+    }
+    Ok(ctx.num_to_tensor(best)?.into())
+}
+
+fn isinstance(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
+    let classes = match args.val("classinfo") {
+        Val::Tuple(tuple) => tuple.items.clone(),
+        single => vec![single.clone()],
+    };
+    let x = args.val("x");
+    let mut found = false;
+    for class in classes {
+        let Val::Const(PyValue::Builtin(name)) = &class else {
+            let message = format!("isinstance() cannot test for {}", class.describe());
+            return Err(ctx.error_help(message, "test for `tl.tensor`, `tl.constexpr`, `tl.tuple`, `int`, `float`, …"));
+        };
+        found |= is_instance(x, name);
+    }
+    Ok(Val::bool(found))
+}
+
+fn is_instance(val: &Val, class: &str) -> bool {
+    match class {
+        "tl.tensor" => matches!(val, Val::Tensor(_)),
+        "tl.constexpr" => matches!(val, Val::Const(_)),
+        "tl.tuple" | "python.tuple" | "python.list" => matches!(val, Val::Tuple(_)),
+        "tl.dtype" => matches!(val, Val::Const(PyValue::DType(_)) | Val::Type(_)),
+        "tl.pointer_type" => matches!(val, Val::Const(PyValue::DType(scalar)) if scalar.pointer().is_some()),
+        "tl.block_type" => matches!(val, Val::Type(_)),
+        "tl.tensor_descriptor" => matches!(val, Val::Descriptor(_)),
+        "python.int" => matches!(val, Val::Const(PyValue::Int(_) | PyValue::Bool(_))),
+        "python.bool" => matches!(val, Val::Const(PyValue::Bool(_))),
+        "python.float" => matches!(val, Val::Const(PyValue::Float(_))),
+        _ => false,
+    }
+}
+
+/// Python's `print` is `tl.device_print`; texts make up its prefix.
+fn print(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
+    let mut prefix = Vec::new();
+    let mut values = Vec::new();
+    for val in args.rest {
+        match &val {
+            Val::Const(PyValue::Str(text)) => prefix.push(text.to_string()),
+            Val::Const(value) if constexpr::as_float(value).is_none() => prefix.push(constexpr::text(value)),
+            _ => {
+                ctx.to_tensor(&val).map(|_| ())?;
+                values.push(val);
+            }
+        }
+    }
+    let mut positional = vec![Val::Const(PyValue::str(&prefix.join(" ")))];
+    positional.extend(values);
+    ctx.call_builtin("tl.device_print", positional, Vec::new())
+}

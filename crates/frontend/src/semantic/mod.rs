@@ -1,0 +1,18 @@
+//! What the operators and operations of the language mean on tensors: type rules applied, ops emitted.
+//!
+//! One file per family; every file extends the walking context. Promotion itself is decided in [`crate::typing`].
+
+mod arith;
+mod atomic;
+mod cast;
+mod compare;
+mod dot;
+mod index;
+mod memory;
+mod region;
+
+pub(crate) use arith::{MAXIMUM, MAXIMUM_NAN, MINIMUM, MINIMUM_NAN, Overflow, Pointers};
+pub(crate) use compare::Predicate;
+pub(crate) use atomic::AtomicArgs;
+pub(crate) use dot::DotArgs;
+pub(crate) use memory::{LoadArgs, StoreArgs};
