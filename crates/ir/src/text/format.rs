@@ -94,11 +94,15 @@ impl Reader {
             }
             return Step::Part(part);
         }
-        for (prefix, make) in [("type($", Step::Type as fn(Part) -> Step), ("short-type($", Step::ShortType)] {
+        for (prefix, make) in [("type($", Step::Type as fn(Part) -> Step), ("short-type($", Step::ShortType)]
+        {
             if let Some(rest) = self.rest.strip_prefix(prefix) {
                 self.rest = rest;
                 let part = self.part();
-                self.rest = self.rest.strip_prefix(')').unwrap_or_else(|| panic!("{}: `)` is missing", self.row.name));
+                self.rest = self
+                    .rest
+                    .strip_prefix(')')
+                    .unwrap_or_else(|| panic!("{}: `)` is missing", self.row.name));
                 return make(part);
             }
         }
@@ -140,7 +144,10 @@ impl Reader {
         let steps = self.steps();
         self.rest = &self.rest[2..];
         let part = steps.iter().find_map(|step| if let Step::Part(part) = step { Some(*part) } else { None });
-        Step::Optional(part.unwrap_or_else(|| panic!("{}: an optional part names nothing", self.row.name)), steps)
+        Step::Optional(
+            part.unwrap_or_else(|| panic!("{}: an optional part names nothing", self.row.name)),
+            steps,
+        )
     }
 
     fn literal(&mut self) -> Step {
@@ -165,6 +172,9 @@ impl Reader {
         let operand = row.operands.iter().position(|spec| spec.name == name).map(Part::Operand);
         let attr = || row.attr_slot(name).map(Part::Attr);
         let result = || row.results.iter().position(|spec| spec.name == name).map(Part::Result);
-        operand.or_else(attr).or_else(result).unwrap_or_else(|| panic!("{}: no part is called {name}", row.name))
+        operand
+            .or_else(attr)
+            .or_else(result)
+            .unwrap_or_else(|| panic!("{}: no part is called {name}", row.name))
     }
 }

@@ -202,7 +202,11 @@ pub(super) fn result_groups(module: &Module, op: Op) -> impl Iterator<Item = Res
         Some(groups) if row.results.len() > 1 => sizes = groups,
         _ => sizes.push(count),
     }
-    sizes.into_iter().enumerate().filter(|(_, size)| *size > 0).map(|(index, size)| ResultGroup { index, size })
+    sizes
+        .into_iter()
+        .enumerate()
+        .filter(|(_, size)| *size > 0)
+        .map(|(index, size)| ResultGroup { index, size })
 }
 
 /// The group a result belongs to, as the first value of the group and the position in it, if the group is larger than one.
@@ -247,11 +251,12 @@ fn constant_name(attr: Option<&Attr>, out: &mut String) {
 /// What may stand in a name; `None` if all of it may already.
 fn sanitize(name: &str) -> Option<String> {
     let valid = |c: u8| c.is_ascii_alphanumeric() || b"$._-".contains(&c);
-    let digit = name.as_bytes().first().is_some_and(u8::is_ascii_digit);
-    if !digit && name.bytes().all(valid) {
+    // A name that begins with a digit, or comes to, would be taken for a number.
+    let number = name.as_bytes().first().is_some_and(|&c| c.is_ascii_digit() || !valid(c));
+    if !number && name.bytes().all(valid) {
         return None;
     }
-    let mut out = String::from(if digit { "_" } else { "" });
+    let mut out = String::from(if number { "_" } else { "" });
     for c in name.bytes() {
         match c {
             c if valid(c) => out.push(c as char),

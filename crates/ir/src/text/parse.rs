@@ -56,7 +56,11 @@ pub struct ParseOptions<'o> {
 ///
 /// # Errors
 /// When the text is not a program; the place says where.
-pub fn parse(text: &str, registry: &'static Registry, options: ParseOptions<'_>) -> Result<Module, ParseError> {
+pub fn parse(
+    text: &str,
+    registry: &'static Registry,
+    options: ParseOptions<'_>,
+) -> Result<Module, ParseError> {
     let mut parser = Parser::new(text, registry);
     parser.file = options.file.map(Arc::from);
     parser.file_body()?;
@@ -450,8 +454,9 @@ fn keep_names(module: &mut Module, labels: &[(Value, &str)]) {
         module,
         Some(&mut |value, wish, unique| {
             let text = texts[value.as_u32() as usize]?;
-            let first = text.as_bytes().first()?;
-            if first.is_ascii_digit() || wish.is_some_and(|wish| unique.preview(wish) == text) {
+            if text.bytes().all(|c| c.is_ascii_digit())
+                || wish.is_some_and(|wish| unique.preview(wish) == text)
+            {
                 return None;
             }
             let base = text.rsplit_once('_').map(|(base, _)| base);

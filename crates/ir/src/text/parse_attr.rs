@@ -130,7 +130,8 @@ impl<'t> Parser<'t> {
             if digits.is_empty() {
                 return Ok(shape);
             }
-            let size = digits.parse().map_err(|_| self.error_at(start, format!("`{digits}` is too large")))?;
+            let size =
+                digits.parse().map_err(|_| self.error_at(start, format!("`{digits}` is too large")))?;
             shape.push(size);
             if !self.text[self.at..].starts_with('x') {
                 return Err(self.expected("`x` behind a dimension"));
@@ -165,9 +166,7 @@ impl<'t> Parser<'t> {
     }
 
     fn word_attr(&mut self) -> Result<Attr, ParseError> {
-        for (word, attr) in
-            [("true", Attr::Bool(true)), ("false", Attr::Bool(false)), ("unit", Attr::Unit)]
-        {
+        for (word, attr) in [("true", Attr::Bool(true)), ("false", Attr::Bool(false)), ("unit", Attr::Unit)] {
             if self.accept(word) {
                 return Ok(attr);
             }
@@ -209,7 +208,9 @@ impl<'t> Parser<'t> {
         self.expect("<")?;
         let elem = self.parse_type()?;
         let values = if self.accept(":") {
-            self.list(">", |p| p.element(elem).map(|bits| sign_extend(elem.scalar_bits().unwrap_or(64), bits)))?
+            self.list(">", |p| {
+                p.element(elem).map(|bits| sign_extend(elem.scalar_bits().unwrap_or(64), bits))
+            })?
         } else {
             self.expect(">")?;
             Vec::new()
@@ -259,9 +260,12 @@ impl<'t> Parser<'t> {
         }
         let splat = shape.is_empty() && literals.len() == 1;
         if !splat && shape != dims {
-            return Err(self.error_at(start, format!("elements of shape {shape:?} for a type of shape {dims:?}")));
+            return Err(
+                self.error_at(start, format!("elements of shape {shape:?} for a type of shape {dims:?}"))
+            );
         }
-        let bits: Result<Vec<u64>, String> = literals.iter().map(|literal| number_bits(literal, elem)).collect();
+        let bits: Result<Vec<u64>, String> =
+            literals.iter().map(|literal| number_bits(literal, elem)).collect();
         let bits = bits.map_err(|message| self.error_at(start, message))?;
         Ok(Attr::Dense { ty, elements: elements(bits) })
     }
@@ -288,13 +292,15 @@ impl<'t> Parser<'t> {
         if level >= shape.len() {
             return Err(self.error_at(start, "lists of elements must nest evenly"));
         }
-        let count = self
-            .nested(|p| p.list("]", |p| p.dense_level(literals, shape, level + 1)))?
-            .len() as i64;
+        let count = self.nested(|p| p.list("]", |p| p.dense_level(literals, shape, level + 1)))?.len() as i64;
         if shape[level] == 0 {
             shape[level] = count;
         }
-        if shape[level] == count { Ok(()) } else { Err(self.error_at(start, "lists of elements differ in length")) }
+        if shape[level] == count {
+            Ok(())
+        } else {
+            Err(self.error_at(start, "lists of elements differ in length"))
+        }
     }
 
     /// Reads `{name = value, flag, …}`, sorted by name.
@@ -305,7 +311,11 @@ impl<'t> Parser<'t> {
         let start = self.at;
         self.expect("{")?;
         let mut entries = self.list("}", |p| {
-            let name = if p.peek("\"") { AttrKey::unknown(&p.parse_string()?) } else { AttrKey::unknown(p.keyword()?) };
+            let name = if p.peek("\"") {
+                AttrKey::unknown(&p.parse_string()?)
+            } else {
+                AttrKey::unknown(p.keyword()?)
+            };
             let attr = if p.accept("=") { p.parse_attr(None)? } else { Attr::Unit };
             Ok((name, attr))
         })?;
@@ -330,7 +340,8 @@ impl<'t> Parser<'t> {
         self.at += 1;
         let name = self.take_while(|c| is_word(u32::from(c)));
         if name.contains('.') {
-            let body = if self.text[self.at..].starts_with('<') { self.dialect_body()? } else { String::new() };
+            let body =
+                if self.text[self.at..].starts_with('<') { self.dialect_body()? } else { String::new() };
             return Ok(Attr::Dialect { name: Arc::from(name), body: Arc::from(body) });
         }
         match self.alias(name, start)? {
@@ -535,7 +546,10 @@ fn number_bits(literal: &str, ty: Type) -> Result<u64, String> {
     }
     if let Some(kind) = ty.as_float() {
         if literal.contains('.') {
-            return literal.parse().map(|value| float_bits(kind, value)).map_err(|_| format!("`{literal}` is no number"));
+            return literal
+                .parse()
+                .map(|value| float_bits(kind, value))
+                .map_err(|_| format!("`{literal}` is no number"));
         }
         return match literal.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok()) {
             Some(bits) if truncate(kind.bits(), bits) == bits => Ok(bits),
@@ -561,7 +575,10 @@ fn elements(bits: Vec<u64>) -> Elements {
 /// The elements of `dense<"0x…">`: all bytes of all elements, or of one for all, lowest byte first.
 fn hex_elements(text: &str, dims: &[i64], elem: Type) -> Result<Elements, String> {
     let digits = text.strip_prefix("0x").ok_or("elements in quotes begin with `0x`")?.as_bytes();
-    let width = elem.scalar_bits().filter(|bits| bits % 8 == 0).ok_or_else(|| format!("{elem} is not made of bytes"))?;
+    let width = elem
+        .scalar_bits()
+        .filter(|bits| bits % 8 == 0)
+        .ok_or_else(|| format!("{elem} is not made of bytes"))?;
     let width = width as usize / 8;
     let digit = |c: u8| (c as char).to_digit(16).map(u64::from).ok_or("not a hexadecimal digit");
     let mut bits = Vec::new();
@@ -597,10 +614,16 @@ pub(super) fn slot_attr(spec: &AttrSpec, attr: Attr) -> Result<Attr, String> {
         (AttrKind::Int(1), Attr::Bool(value)) => Ok(Attr::Int { value: i64::from(value), ty: Type::int(1) }),
         (AttrKind::Enum(row), Attr::Int { value, .. }) => {
             let value = u32::try_from(value).ok().filter(|&value| row.keyword(value).is_some());
-            value.map(|value| Attr::Enum { row, value }).ok_or_else(|| format!("`{}` has no such case", spec.name))
+            value
+                .map(|value| Attr::Enum { row, value })
+                .ok_or_else(|| format!("`{}` has no such case", spec.name))
         }
-        (AttrKind::Enum(row), Attr::Enum { row: own, value }) if *row == *own => Ok(Attr::Enum { row, value }),
-        (AttrKind::DenseArray(bits), attr @ Attr::DenseArray { elem, .. }) if elem == Type::int(bits) => Ok(attr),
+        (AttrKind::Enum(row), Attr::Enum { row: own, value }) if *row == *own => {
+            Ok(Attr::Enum { row, value })
+        }
+        (AttrKind::DenseArray(bits), attr @ Attr::DenseArray { elem, .. }) if elem == Type::int(bits) => {
+            Ok(attr)
+        }
         (kind, attr) => {
             let found = crate::text::attr_to_string(&attr);
             Err(format!("`{}` must be {}, found {found}", spec.name, describe(kind)))

@@ -76,7 +76,8 @@ impl Parser<'_> {
             }
             Step::Type(Part::Result(group)) => {
                 let several = row.results[*group].arity == Arity::Variadic;
-                found.result_types[*group] = Some(if several { self.parse_types()? } else { self.counted_types(1)? });
+                found.result_types[*group] =
+                    Some(if several { self.parse_types()? } else { self.counted_types(1)? });
             }
             Step::ShortType(Part::Operand(group)) => {
                 let ty = self.parse_short_type(row.operands[*group].constraint)?;

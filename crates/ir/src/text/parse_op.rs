@@ -298,7 +298,9 @@ impl<'t> Parser<'t> {
             if c == b'#' { self.alias_definition()? } else { self.op()? }
         }
         let body = self.module.body();
-        let (Some(first), last) = (self.module.first_op(body), self.module.last_op(body)) else { return Ok(()) };
+        let (Some(first), last) = (self.module.first_op(body), self.module.last_op(body)) else {
+            return Ok(());
+        };
         let row = self.registry.module();
         if Some(first) != last || !self.module.is(first, row) {
             return Ok(());
@@ -362,7 +364,8 @@ impl<'t> Parser<'t> {
             let at = self.peek_byte().map_or(self.text.len(), |_| self.at);
             let name = self.value_name()?;
             let count = if self.accept(":") { self.parse_int()? } else { 1 };
-            let count = usize::try_from(count).map_err(|_| self.error_at(at, "expected a number of values"))?;
+            let count =
+                usize::try_from(count).map_err(|_| self.error_at(at, "expected a number of values"))?;
             names.push(ResultName { name, count, at });
             if !self.accept(",") {
                 self.expect("=")?;
@@ -379,7 +382,9 @@ impl<'t> Parser<'t> {
         let named = names.iter().fold(0usize, |sum, name| sum.saturating_add(name.count));
         if named != results.len() {
             let name = self.module.row(op).name;
-            return Err(self.error_at(at, format!("`{name}` has {} results, {named} are named", results.len())));
+            return Err(
+                self.error_at(at, format!("`{name}` has {} results, {named} are named", results.len()))
+            );
         }
         let mut start = 0;
         for name in names {
@@ -407,12 +412,13 @@ impl<'t> Parser<'t> {
         let word = self.keyword().map_err(|_| self.expected("an operation"))?;
         let row = match self.registry.op(word) {
             Some(row) => row,
-            None => self.registry.op(&format!("builtin.{word}")).ok_or_else(|| self.unknown_op(start, word))?,
+            None => {
+                self.registry.op(&format!("builtin.{word}")).ok_or_else(|| self.unknown_op(start, word))?
+            }
         };
         match row.format {
-            Format::Generic => {
-                Err(self.error_at(start, format!("`{word}` has only the generic form: `\"{word}\"(…) : (…) -> …`")))
-            }
+            Format::Generic => Err(self
+                .error_at(start, format!("`{word}` has only the generic form: `\"{word}\"(…) : (…) -> …`"))),
             Format::Text(text) => self.op_by_steps(row, crate::text::format::steps(row, text), start),
             Format::Custom { parse, .. } => parse(self),
         }
@@ -473,7 +479,9 @@ impl<'t> Parser<'t> {
         count: usize,
     ) -> Result<Vec<NamedAttr>, ParseError> {
         entries.retain(|(key, _)| key.name() != "resultSegmentSizes");
-        let Some(at) = entries.iter().position(|(key, _)| key.name() == super::SEGMENTS) else { return Ok(entries) };
+        let Some(at) = entries.iter().position(|(key, _)| key.name() == super::SEGMENTS) else {
+            return Ok(entries);
+        };
         let (_, attr) = entries.remove(at);
         let given: Option<Vec<i64>> =
             if let Attr::DenseArray { values, .. } = attr { Some(values.to_vec()) } else { None };

@@ -392,7 +392,9 @@ impl<'m> Printer<'m> {
     /// Writes an attribute slot the way a format names it: a keyword for an enumeration, a number without its type.
     pub fn slot(&mut self, op: Op, slot: usize) {
         let module = self.module();
-        let (Some(attr), Some(spec)) = (module.attr(op, slot), module.row(op).attrs.get(slot)) else { return };
+        let (Some(attr), Some(spec)) = (module.attr(op, slot), module.row(op).attrs.get(slot)) else {
+            return;
+        };
         match (attr, spec.kind) {
             (Attr::Enum { row, value }, _) => match row.keyword(*value) {
                 Some(keyword) => self.text(keyword),
@@ -447,8 +449,11 @@ impl<'m> Printer<'m> {
         self.value(value);
         self.text(": ");
         self.ty(module.ty(value));
-        let attrs: Vec<(&str, &Attr)> =
-            module.arg_attrs(block, index).iter().map(|(key, attr): &(AttrKey, Attr)| (key.name(), attr)).collect();
+        let attrs: Vec<(&str, &Attr)> = module
+            .arg_attrs(block, index)
+            .iter()
+            .map(|(key, attr): &(AttrKey, Attr)| (key.name(), attr))
+            .collect();
         if !attrs.is_empty() {
             self.text(" ");
             self.dict(&attrs);
