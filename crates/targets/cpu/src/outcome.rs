@@ -119,18 +119,21 @@ struct Record<'a> {
 }
 
 impl Record<'_> {
-    /// `pid (0, 0, 0) idx (3) prefix: 7`, a line per element.
+    /// `pid (0, 0, 0) idx (3) prefix: 7`, a line per element. The prefix is written as it is, with the spaces it brings.
     fn lines(&self) -> String {
         let [x, y, z] = self.coordinates;
         let mut text = String::new();
         if self.kind == PrintKind::Nothing {
-            let _ = writeln!(text, "pid ({x}, {y}, {z}) idx () {}", self.prefix);
+            let _ = writeln!(text, "pid ({x}, {y}, {z}){}", self.prefix);
             return text;
         }
+        let widths: Vec<usize> =
+            self.shape.iter().map(|size| size.saturating_sub(1).to_string().len()).collect();
         let mut index = vec![0u64; self.shape.len()];
         for element in self.data.chunks_exact(self.kind.bytes()) {
-            let places: Vec<String> = index.iter().map(u64::to_string).collect();
-            let _ = write!(text, "pid ({x}, {y}, {z}) idx ({}) {}", places.join(", "), self.prefix);
+            let places = index.iter().zip(&widths).map(|(place, width)| format!("{place:width$}"));
+            let places = places.collect::<Vec<_>>().join(", ");
+            let _ = write!(text, "pid ({x}, {y}, {z}) idx ({places}){}", self.prefix);
             if let Some(operand) = self.operand {
                 let _ = write!(text, "(operand {operand}) ");
             }
@@ -150,14 +153,19 @@ impl Record<'_> {
             return format!("0x{bits:0width$x}", width = 2 * bytes.len());
         }
         match self.kind {
-            PrintKind::F16 => half::f16::from_bits(bits as u16).to_f32().to_string(),
-            PrintKind::BF16 => half::bf16::from_bits(bits as u16).to_f32().to_string(),
-            PrintKind::F32 => format!("{:.6}", f32::from_bits(bits as u32)),
-            PrintKind::F64 => format!("{:.6}", f64::from_bits(bits)),
+            PrintKind::F16 => float(half::f16::from_bits(bits as u16).to_f64()),
+            PrintKind::BF16 => float(half::bf16::from_bits(bits as u16).to_f64()),
+            PrintKind::F32 => float(f32::from_bits(bits as u32).into()),
+            PrintKind::F64 => float(f64::from_bits(bits)),
             PrintKind::I8 | PrintKind::I16 | PrintKind::I32 | PrintKind::I64 => signed.to_string(),
             _ => bits.to_string(),
         }
     }
+}
+
+/// A float as C's `%f` writes it.
+fn float(value: f64) -> String {
+    format!("{value:.6}").to_ascii_lowercase()
 }
 
 /// The next index, the last dimension fastest.
@@ -177,7 +185,7 @@ mod tests {
     use expect_test::expect;
 
     fn record<'a>(kind: PrintKind, hex: bool, data: &'a [u8], shape: &'a [u64]) -> Record<'a> {
-        Record { coordinates: [1, 2, 0], prefix: "x: ", kind, hex, operand: None, data, shape }
+        Record { coordinates: [1, 2, 0], prefix: " x: ", kind, hex, operand: None, data, shape }
     }
 
     #[test]
@@ -190,8 +198,10 @@ mod tests {
             pid (1, 2, 0) idx (1, 1) x: -2000000
         "#]]
         .assert_eq(&record(PrintKind::I32, false, &data, &[2, 2]).lines());
+        let eleven = record(PrintKind::U8, false, &[9; 11], &[11]).lines();
+        assert!(eleven.starts_with("pid (1, 2, 0) idx ( 0) x: 9\n"), "{eleven}");
         let numbers = record(PrintKind::F16, false, &[0x00, 0x3e, 0x00, 0x7c], &[2]).lines();
-        assert!(numbers.contains("x: 1.5\n") && numbers.contains("x: inf\n"), "{numbers}");
+        assert!(numbers.contains("x: 1.500000\n") && numbers.contains("x: inf\n"), "{numbers}");
         assert!(record(PrintKind::U16, true, &[0xfe, 0x0a], &[]).lines().ends_with("idx () x: 0x0afe\n"));
     }
 
