@@ -153,7 +153,8 @@ class _RuntimeHooks:
 
 
 def refresh_knobs():
-    """Reads the environment again; it is read at each access, so there is nothing to do."""
+    """Reads again those variables that are read once only, such as ``TRITON_DEBUG``."""
+    _core.refresh_knobs()
 
 
 propagate_env = True
