@@ -8,6 +8,7 @@ type Layer = (&'static str, &'static [&'static str]);
 /// The arrows. A crate that is missing here is a finding, so a new crate is a decision.
 const LAYERS: &[Layer] = &[
     ("ir", &[]),
+    ("layout", &[]),
     ("ttir", &["ir"]),
     ("frontend", &["ir", "ttir"]),
     ("llir", &[]),

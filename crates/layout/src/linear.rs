@@ -20,9 +20,9 @@ pub enum LayoutError {
     /// The outputs of one layout are not the inputs of the other.
     Mismatch {
         /// What one has.
-        left: Dims,
+        left: Box<Dims>,
         /// What the other has.
-        right: Dims,
+        right: Box<Dims>,
     },
     /// Some outputs are not reached.
     NotSurjective,
@@ -45,6 +45,10 @@ impl fmt::Display for LayoutError {
 }
 
 impl std::error::Error for LayoutError {}
+
+fn mismatch(left: &Dims, right: &Dims) -> LayoutError {
+    LayoutError::Mismatch { left: Box::new(left.clone()), right: Box::new(right.clone()) }
+}
 
 /// A linear map from input dimensions to output dimensions.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -162,7 +166,7 @@ impl LinearLayout {
         let same = self.outs.iter().count() == next.ins.iter().count()
             && self.outs.iter().all(|(dim, bits)| next.ins.has(dim) && next.ins.bits(dim) == bits);
         if !same {
-            return Err(LayoutError::Mismatch { left: self.outs.clone(), right: next.ins.clone() });
+            return Err(mismatch(&self.outs, &next.ins));
         }
         let columns =
             self.columns.iter().map(|&column| next.apply_word(self.outs.rebase(column, &next.ins))).collect();
@@ -265,7 +269,7 @@ impl LinearLayout {
     pub fn rename_outs(&self, outs: &[(Dim, u32)]) -> Result<LinearLayout, LayoutError> {
         let outs = Dims::new(outs);
         if outs.total_bits() != self.outs.total_bits() {
-            return Err(LayoutError::Mismatch { left: self.outs.clone(), right: outs });
+            return Err(mismatch(&self.outs, &outs));
         }
         Ok(LinearLayout { ins: self.ins.clone(), outs, columns: self.columns.clone() })
     }
@@ -277,7 +281,7 @@ impl LinearLayout {
     pub fn rename_ins(&self, ins: &[(Dim, u32)]) -> Result<LinearLayout, LayoutError> {
         let ins = Dims::new(ins);
         if ins.total_bits() != self.ins.total_bits() {
-            return Err(LayoutError::Mismatch { left: self.ins.clone(), right: ins });
+            return Err(mismatch(&self.ins, &ins));
         }
         Ok(LinearLayout { ins, outs: self.outs.clone(), columns: self.columns.clone() })
     }
