@@ -5,17 +5,19 @@ use crate::diagnostic::Diagnostic;
 use crate::entity::{Block, Op, Value};
 use crate::module::Module;
 use crate::row::{Arity, AttrKind, AttrSpec, Infer, InferArgs, Presence, Traits, ValueSpec};
-use crate::types::TypeKind;
-use rustc_hash::FxHashSet;
+use crate::types::{Type, TypeKind};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Checks a program.
 ///
 /// # Errors
 /// Everything found wrong, in the order of the program.
 pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
-    let mut verifier = Verifier { module, errors: Vec::new(), visible: FxHashSet::default() };
+    let mut verifier =
+        Verifier { module, errors: Vec::new(), visible: FxHashSet::default(), counted: FxHashMap::default() };
     verifier.op(module.top());
     verifier.symbols();
+    verifier.use_lists();
     if verifier.errors.is_empty() { Ok(()) } else { Err(verifier.errors) }
 }
 
@@ -23,6 +25,7 @@ struct Verifier<'m> {
     module: &'m Module,
     errors: Vec<Diagnostic>,
     visible: FxHashSet<Value>,
+    counted: FxHashMap<Value, usize>,
 }
 
 impl Verifier<'_> {
@@ -54,9 +57,7 @@ impl Verifier<'_> {
             if !self.visible.contains(&value) {
                 self.error(op, &format!("uses as operand {index} a value that is not defined before it"));
             }
-            if !self.module.uses(value).contains(&(op, index as u32)) {
-                self.error(op, &format!("is missing from the use list of its operand {index}"));
-            }
+            *self.counted.entry(value).or_default() += 1;
         }
     }
 
@@ -73,11 +74,7 @@ impl Verifier<'_> {
             None => self.error(op, &format!("cannot have {} results", module.results(op).len())),
         }
         for &value in module.results(op) {
-            if let TypeKind::Dialect { row, params } = module.ty(value).kind()
-                && let Err(message) = (row.verify)(params)
-            {
-                self.error(op, &format!("has a result of an invalid type: {message}"));
-            }
+            self.check_type(op, module.ty(value));
         }
         if row.regions.is_some_and(|count| count != module.regions(op).len()) {
             self.error(op, &format!("cannot have {} regions", module.regions(op).len()));
@@ -87,13 +84,22 @@ impl Verifier<'_> {
         }
     }
 
+    fn check_type(&mut self, op: Op, ty: Type) {
+        if let TypeKind::Dialect { row, params } = ty.kind()
+            && let Err(message) = (row.verify)(params)
+        {
+            self.error(op, &format!("has a value of an invalid type: {message}"));
+        }
+    }
+
     fn constraints(&mut self, op: Op, what: &str, specs: &[ValueSpec], sizes: &[usize], values: &[Value]) {
         let mut rest = values.iter();
         for (spec, &size) in specs.iter().zip(sizes) {
             for &value in rest.by_ref().take(size) {
                 let ty = self.module.ty(value);
                 if !(spec.constraint.check)(ty) {
-                    let message = format!("{what} `{}` must be {}, found {ty}", spec.name, spec.constraint.name);
+                    let message =
+                        format!("{what} `{}` must be {}, found {ty}", spec.name, spec.constraint.name);
                     self.error(op, &message);
                 }
             }
@@ -115,11 +121,15 @@ impl Verifier<'_> {
     }
 
     fn regions(&mut self, op: Op) {
-        let hidden =
-            self.module.has(op, Traits::ISOLATED).then(|| std::mem::take(&mut self.visible));
-        for &region in self.module.regions(op) {
-            for &block in self.module.blocks(region) {
-                self.block(op, block);
+        let hidden = self.module.has(op, Traits::ISOLATED).then(|| std::mem::take(&mut self.visible));
+        for (index, &region) in self.module.regions(op).iter().enumerate() {
+            match self.module.blocks(region) {
+                // Only a later region may be left out, such as an `else`.
+                [] if index > 0 => {}
+                [block] => self.block(op, *block),
+                blocks => {
+                    self.error(op, &format!("must have one block in region {index}, not {}", blocks.len()))
+                }
             }
         }
         if let Some(hidden) = hidden {
@@ -130,6 +140,9 @@ impl Verifier<'_> {
     fn block(&mut self, owner: Op, block: Block) {
         let args = self.module.args(block).to_vec();
         self.visible.extend(args.iter().copied());
+        for &arg in &args {
+            self.check_type(owner, self.module.ty(arg));
+        }
         let ops: Vec<Op> = self.module.ops(block).collect();
         for &op in &ops {
             self.op(op);
@@ -162,24 +175,78 @@ impl Verifier<'_> {
             }
             Infer::Rule(rule) => {
                 let args = InferArgs { module, operands: module.operands(op), attrs: module.attrs(op) };
-                if let Err(message) = rule(&args) {
-                    self.error(op, &format!(": {message}"));
+                let found = module.results(op).iter().map(|&value| module.ty(value));
+                match rule(&args) {
+                    Err(message) => self.error(op, &format!(": {message}")),
+                    Ok(expected) if !found.clone().eq(expected.iter().copied()) => {
+                        let found: Vec<Type> = found.collect();
+                        self.error(op, &format!("must have results of types {expected:?}, has {found:?}"));
+                    }
+                    Ok(_) => {}
                 }
             }
             Infer::Explicit | Infer::Nothing => {}
         }
     }
 
+    /// Functions have names of their own and stand at the top; calls fit what they call.
     fn symbols(&mut self) {
-        let mut seen = FxHashSet::default();
-        for op in self.module.ops(self.module.body()).collect::<Vec<_>>() {
-            let name = self.module.attr_named(op, "sym_name").and_then(Attr::as_str).map(str::to_owned);
-            if let Some(name) = name
-                && !seen.insert(name.clone())
-            {
-                self.error(op, &format!("defines @{name} a second time"));
+        let module = self.module;
+        let mut known: FxHashMap<&str, Op> = FxHashMap::default();
+        for op in module.ops(module.body()) {
+            match symbol_name(module, op) {
+                None => self.error(op, "cannot stand outside a function"),
+                Some(name) if known.insert(name, op).is_some() => {
+                    self.error(op, &format!("defines @{name} a second time"));
+                }
+                Some(_) => {}
             }
         }
+        for op in module.walk(module.top()) {
+            if module.has(op, Traits::SYMBOL) && module.block_of(op) != Some(module.body()) {
+                self.error(op, "must stand at the top");
+            }
+            if module.has(op, Traits::CALL) {
+                self.call(op, &known);
+            }
+        }
+    }
+
+    fn call(&mut self, op: Op, known: &FxHashMap<&str, Op>) {
+        let module = self.module;
+        let name = module.attr_named(op, "callee").and_then(Attr::as_str).unwrap_or_default();
+        let Some(&callee) = known.get(name) else {
+            return self.error(op, &format!("calls @{name}, which is not there"));
+        };
+        let Some(Attr::Type(ty)) = module.attr_named(callee, "function_type") else { return };
+        let TypeKind::Function { params, results } = ty.kind() else { return };
+        let types = |values: &[Value]| values.iter().map(|&value| module.ty(value)).collect::<Vec<Type>>();
+        if types(module.operands(op)) != *params || types(module.results(op)) != *results {
+            self.error(op, &format!("does not fit @{name}, which is of type {ty}"));
+        }
+    }
+
+    /// The use list of a value holds exactly the operands that are it.
+    fn use_lists(&mut self) {
+        let module = self.module;
+        for (&value, &count) in &self.counted {
+            let listed = module.uses(value);
+            let true_uses =
+                listed.iter().all(|&(op, index)| module.operands(op).get(index as usize) == Some(&value));
+            if listed.len() != count || !true_uses {
+                let what =
+                    format!("a value's list of uses is wrong: {count} uses, {} are listed", listed.len());
+                self.errors.push(Diagnostic::new(what));
+            }
+        }
+    }
+}
+
+fn symbol_name(module: &Module, op: Op) -> Option<&str> {
+    if module.has(op, Traits::SYMBOL) {
+        module.attr_named(op, "sym_name").and_then(Attr::as_str)
+    } else {
+        None
     }
 }
 
@@ -189,10 +256,10 @@ fn fits(spec: &AttrSpec, attr: &Attr) -> bool {
         | (AttrKind::Bool, Attr::Bool(_))
         | (AttrKind::Str, Attr::Str(_))
         | (AttrKind::Type, Attr::Type(_))
-        | (AttrKind::Symbol, Attr::Symbol(_) | Attr::Str(_))
-        | (AttrKind::DenseArray(_), Attr::DenseArray { .. })
+        | (AttrKind::Symbol, Attr::Symbol(_))
         | (AttrKind::Any, _) => true,
         (AttrKind::Int(bits), Attr::Int { ty, .. }) => ty.as_int() == Some(bits),
+        (AttrKind::DenseArray(bits), Attr::DenseArray { elem, .. }) => elem.as_int() == Some(bits),
         (AttrKind::Enum(row), Attr::Enum { row: own, value }) => row == *own && row.keyword(*value).is_some(),
         _ => false,
     }

@@ -11,10 +11,67 @@ const SEEDS: [&str; 4] = [
 ];
 
 const TOKENS: &[&str] = &[
-    "{", "}", "(", ")", "<", ">", "[", "]", "%", "#", "@", "!", "^", "\"", "->", ":", "=", ",", "loc(", "dense<", "array<",
-    "i32", "i1", "f16", "f64", "i128", "i0", "tensor<", "tensor<4xi32>", "!tt.ptr<", "-", "0", "1", "-1", "0x", "0xFF",
-    "4294967295", "99999999999999999999", "1.0", "e", "true", "false", "%0", "%0#1", "%0:2", "scf.yield", "tt.return", "scf.for",
-    "tt.reduce", "module", "\\", "//", "\n", "é", "\u{0}", "unit", "attributes", "iter_args", "else", "do", "tt.func",
+    "{",
+    "}",
+    "(",
+    ")",
+    "<",
+    ">",
+    "[",
+    "]",
+    "%",
+    "#",
+    "@",
+    "!",
+    "^",
+    "\"",
+    "->",
+    ":",
+    "=",
+    ",",
+    "loc(",
+    "dense<",
+    "array<",
+    "i32",
+    "i1",
+    "f16",
+    "f64",
+    "i128",
+    "i0",
+    "tensor<",
+    "tensor<4xi32>",
+    "!tt.ptr<",
+    "-",
+    "0",
+    "1",
+    "-1",
+    "0x",
+    "0xFF",
+    "4294967295",
+    "99999999999999999999",
+    "1.0",
+    "e",
+    "true",
+    "false",
+    "%0",
+    "%0#1",
+    "%0:2",
+    "scf.yield",
+    "tt.return",
+    "scf.for",
+    "tt.reduce",
+    "module",
+    "\\",
+    "//",
+    "\n",
+    "é",
+    "\u{0}",
+    "unit",
+    "attributes",
+    "iter_args",
+    "else",
+    "do",
+    "tt.func",
 ];
 
 /// A small generator of random numbers; the seed is printed when a test fails.
@@ -66,11 +123,17 @@ fn mutate(text: &mut String, random: &mut Random) {
             let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
             let end = text[at..].find('\n').map_or(text.len(), |end| at + end + 1);
             let line = text[start..end].to_owned();
-            if random.below(2) == 0 { text.replace_range(start..end, "") } else { text.insert_str(end, &line) }
+            if random.below(2) == 0 {
+                text.replace_range(start..end, "")
+            } else {
+                text.insert_str(end, &line)
+            }
         }
         _ => {
             // A type becomes another one.
-            for (from, to) in [("i32", "i64"), ("f32", "f16"), ("x", "x1x"), ("addf", "addi"), ("%", "%z_26#0, %")] {
+            for (from, to) in
+                [("i32", "i64"), ("f32", "f16"), ("x", "x1x"), ("addf", "addi"), ("%", "%z_26#0, %")]
+            {
                 if random.below(4) == 0
                     && let Some(found) = text[at..].find(from)
                 {
@@ -84,13 +147,18 @@ fn mutate(text: &mut String, random: &mut Random) {
 
 /// Whether the text is a program; if it is, everything else must work on it.
 fn survives(text: &str) -> bool {
-    let Ok(mut module) = parse(text, ttir::registry(), ParseOptions { file: Some("fuzz.ttir") }) else { return false };
+    let Ok(mut module) = parse(text, ttir::registry(), ParseOptions { file: Some("fuzz.ttir") }) else {
+        return false;
+    };
     if ir::verify(&module).is_err() {
         return false;
     }
-    for options in [PrintOptions::default(), PrintOptions::PLAIN, PrintOptions { generic: true, ..PrintOptions::PLAIN }] {
+    for options in
+        [PrintOptions::default(), PrintOptions::PLAIN, PrintOptions { generic: true, ..PrintOptions::PLAIN }]
+    {
         let once = print(&module, options);
-        let again = parse(&once, ttir::registry(), ParseOptions::default()).unwrap_or_else(|error| panic!("what was printed does not parse: {error}"));
+        let again = parse(&once, ttir::registry(), ParseOptions::default())
+            .unwrap_or_else(|error| panic!("what was printed does not parse: {error}"));
         let twice = print(&again, options);
         for (now, before) in twice.lines().zip(once.lines()) {
             assert_eq!(now, before, "printed a second time");
@@ -111,7 +179,8 @@ fn survives(text: &str) -> bool {
 #[test]
 fn damaged_programs_never_panic() {
     let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a clock");
-    let start = std::env::var("FUZZ_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(clock.as_nanos() as u64);
+    let start =
+        std::env::var("FUZZ_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(clock.as_nanos() as u64);
     let rounds = std::env::var("FUZZ_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(1500u64);
     let mut valid = 0;
     for round in 0..rounds {
@@ -128,7 +197,11 @@ fn damaged_programs_never_panic() {
             Err(_) => {
                 let path = std::env::temp_dir().join("deuteron_fuzz.ttir");
                 let _ = std::fs::write(&path, &text);
-                panic!("FUZZ_SEED={} FUZZ_ROUNDS=1 fails; the text is in {}", start.wrapping_add(round), path.display());
+                panic!(
+                    "FUZZ_SEED={} FUZZ_ROUNDS=1 fails; the text is in {}",
+                    start.wrapping_add(round),
+                    path.display()
+                );
             }
         }
     }
@@ -137,7 +210,17 @@ fn damaged_programs_never_panic() {
 
 #[test]
 fn deep_nesting_is_refused() {
-    for piece in ["module {", "tensor<4x", "!tt.ptr<", "[", "{a = ", "loc(callsite(", "((", "\"scf.if\"(%a) ({", "#a.b<#a.b<"] {
+    for piece in [
+        "module {",
+        "tensor<4x",
+        "!tt.ptr<",
+        "[",
+        "{a = ",
+        "loc(callsite(",
+        "((",
+        "\"scf.if\"(%a) ({",
+        "#a.b<#a.b<",
+    ] {
         for text in [piece.repeat(20_000), format!("%a = arith.constant {}", piece.repeat(20_000))] {
             assert!(parse(&text, ttir::registry(), ParseOptions::default()).is_err());
         }

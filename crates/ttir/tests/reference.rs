@@ -3,7 +3,8 @@
 use ir::text::{ParseOptions, PrintOptions, parse, print};
 
 fn check(text: &str) {
-    let module = parse(text, ttir::registry(), ParseOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let module =
+        parse(text, ttir::registry(), ParseOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     let printed = print(&module, PrintOptions::default());
     for (number, (ours, theirs)) in printed.lines().zip(text.lines()).enumerate() {
         assert_eq!(ours, theirs, "line {}", number + 1);

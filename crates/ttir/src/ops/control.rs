@@ -89,7 +89,9 @@ pub static WHILE: OpRow = OpRow {
     verify: Some(|module, op| {
         let inits = types(module, module.operands(op));
         let before = module.entry(module.region(op, 0));
-        let after = module.entry(module.region(op, 1));
+        let Some(&after) = module.blocks(module.region(op, 1)).first() else {
+            return Err("the second region has no block".into());
+        };
         if types(module, module.args(before)) != inits {
             return Err("the first region does not take the initial values".into());
         }
