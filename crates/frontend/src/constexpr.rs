@@ -279,6 +279,33 @@ pub(crate) fn to_float(value: &PyValue) -> Result<PyValue, String> {
     }
 }
 
+/// `x / y`, rounded up.
+pub(crate) fn ceil_div(x: &PyValue, y: &PyValue) -> Result<PyValue, String> {
+    let less = binary(Operator::Sub, y, &PyValue::Int(1))?;
+    binary(Operator::FloorDiv, &binary(Operator::Add, x, &less)?, y)
+}
+
+/// The smallest power of two that is not below an integer; 0 for 0.
+pub(crate) fn next_power_of_2(n: &PyValue) -> Result<PyValue, String> {
+    match as_int(n) {
+        Some(n) if n <= 1 => Ok(PyValue::Int(n.max(0))),
+        Some(n) if n <= 1 << 126 => Ok(PyValue::Int(1 << (128 - (n - 1).leading_zeros()))),
+        _ => Err(format!("next_power_of_2 needs an integer, found {}", repr(n))),
+    }
+}
+
+/// The smallest or largest of values.
+pub(crate) fn extremum(values: &[PyValue], smallest: bool) -> Result<PyValue, String> {
+    let better = if smallest { CmpOp::Lt } else { CmpOp::Gt };
+    let mut best = values.first().ok_or("min() and max() need at least one value")?;
+    for value in &values[1..] {
+        if compare(better, value, best)? {
+            best = value;
+        }
+    }
+    Ok(best.clone())
+}
+
 /// How Python prints a float.
 pub(crate) fn float_text(value: f64) -> String {
     if value.is_nan() {

@@ -150,6 +150,17 @@ impl Ctx<'_> {
     }
 }
 
+/// An attribute of an element type that is known at compile time and no method.
+pub(crate) fn dtype_attribute(scalar: Scalar, name: &str) -> Option<PyValue> {
+    type_attribute(&Val::dtype(scalar), &Ty::scalar(scalar), name)?.to_py()
+}
+
+/// The answer of a method of an element type that takes nothing.
+pub(crate) fn dtype_question(scalar: Scalar, name: &str) -> Option<PyValue> {
+    let (_, question) = QUESTIONS.iter().find(|(own, _)| *own == name)?;
+    Some(PyValue::Bool(question(scalar)))
+}
+
 fn type_attribute(value: &Val, ty: &Ty, name: &str) -> Option<Val> {
     let bits = i128::from(ty.scalar.bits());
     Some(match (name, ty.scalar) {

@@ -287,7 +287,7 @@ impl Ctx<'_> {
 }
 
 /// A literal of any size, as far as constants go.
-fn parse_int(int: &ast::Int) -> Option<i128> {
+pub(crate) fn parse_int(int: &ast::Int) -> Option<i128> {
     if let Some(value) = int.as_u64() {
         return Some(i128::from(value));
     }

@@ -20,7 +20,10 @@ mod scope;
 mod stmt;
 pub(crate) mod value;
 
+pub(crate) use assigned::names as assigned_names;
+pub(crate) use attribute::{dtype_attribute, dtype_question};
 pub use entry::compile;
+pub(crate) use expr::parse_int as int_literal;
 
 use crate::diagnostic::Diagnostic;
 use crate::parse::ParsedFunction;

@@ -5,8 +5,6 @@ use crate::codegen::{Ctx, Res};
 use crate::constexpr;
 use crate::dtype::{DType, Scalar};
 use crate::ops::{Args, Builtin, op};
-use crate::value::PyValue;
-use ruff_python_ast::Operator;
 use std::rc::Rc;
 
 pub(super) static TABLE: &[Builtin] = &[
@@ -19,13 +17,11 @@ pub(super) static TABLE: &[Builtin] = &[
     }),
     op("triton.cdiv", "x, y", |ctx, args| {
         let (x, y) = (args.constant(ctx, "x")?, args.constant(ctx, "y")?);
-        let less = ctx.check(constexpr::binary(Operator::Sub, &y, &PyValue::Int(1)))?;
-        let sum = ctx.check(constexpr::binary(Operator::Add, &x, &less))?;
-        Ok(Val::Const(ctx.check(constexpr::binary(Operator::FloorDiv, &sum, &y))?))
+        Ok(Val::Const(ctx.check(constexpr::ceil_div(&x, &y))?))
     }),
     op("triton.next_power_of_2", "n", |ctx, args| {
-        let n = args.int(ctx, "n")?;
-        Ok(Val::int(if n <= 1 { n.max(0) } else { 1i128 << (128 - (n - 1).leading_zeros()).min(126) }))
+        let n = args.constant(ctx, "n")?;
+        Ok(Val::Const(ctx.check(constexpr::next_power_of_2(&n))?))
     }),
     op("tl._log2", "i", |ctx, args| {
         let i = args.int(ctx, "i")?;

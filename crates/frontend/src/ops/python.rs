@@ -7,7 +7,6 @@ use crate::ops::{Args, Builtin, op};
 use crate::semantic::{MAXIMUM, MINIMUM};
 use crate::value::PyValue;
 use ir::{Attr, DeclaredKey};
-use ruff_python_ast::CmpOp;
 use std::rc::Rc;
 use ttir::ops::control;
 
@@ -44,8 +43,8 @@ pub(super) static TABLE: &[Builtin] = &[
     op("python.bool", "x=False", |ctx, args| {
         convert(ctx, &args, |value| Ok(PyValue::Bool(constexpr::truth(value))), ".to(tl.int1)")
     }),
-    op("python.min", "*args", |ctx, args| extremum(ctx, args, CmpOp::Lt)),
-    op("python.max", "*args", |ctx, args| extremum(ctx, args, CmpOp::Gt)),
+    op("python.min", "*args", |ctx, args| extremum(ctx, args, true)),
+    op("python.max", "*args", |ctx, args| extremum(ctx, args, false)),
     op("python.isinstance", "x, classinfo", isinstance),
     op("python.getattr", "x, name, default=_missing", |ctx, args| {
         let name = args.text(ctx, "name")?;
@@ -129,29 +128,16 @@ fn convert(ctx: &mut Ctx<'_>, args: &Args, rule: fn(&PyValue) -> Result<PyValue,
 }
 
 /// `min` and `max`: of constants by value, of run-time values by ops.
-fn extremum(ctx: &mut Ctx<'_>, args: Args, better: CmpOp) -> Res<Val> {
+fn extremum(ctx: &mut Ctx<'_>, args: Args, smallest: bool) -> Res<Val> {
     let items = match args.rest.as_slice() {
         [Val::Tuple(tuple)] => tuple.items.clone(),
         items => items.to_vec(),
     };
     let constants: Option<Vec<PyValue>> = items.iter().map(Val::to_py).collect();
     if let Some(constants) = constants {
-        let mut best: Option<PyValue> = None;
-        for value in constants {
-            let replace = match &best {
-                None => true,
-                Some(best) => ctx.check(constexpr::compare(better, &value, best))?,
-            };
-            if replace {
-                best = Some(value);
-            }
-        }
-        return match best {
-            Some(value) => Ok(Val::from_py(value)),
-            None => Err(ctx.error("min() and max() need at least one value")),
-        };
+        return Ok(Val::from_py(ctx.check(constexpr::extremum(&constants, smallest))?));
     }
-    let rows = if better == CmpOp::Lt { &MINIMUM } else { &MAXIMUM };
+    let rows = if smallest { &MINIMUM } else { &MAXIMUM };
     let mut items = items.iter();
     let Some(first) = items.next() else { return Ok(Val::NONE) };
     let mut best = ctx.number(first)?;
