@@ -1,15 +1,17 @@
-//! Compiles run on a helper thread, one per calling thread, so that a fatal error of LLVM is an error and not the end of
-//! the process.
+//! Compiles run on helper threads, one per compile that is under way, so that a fatal error of LLVM is an error and not
+//! the end of the process.
 //!
 //! LLVM calls its fatal handler and then `exit`; the handler may not return. Ours reports the message to the caller and
-//! sleeps for good; the caller goes on with a new helper. What the lost thread held is lost with it. A helper also has
-//! a stack of known size, and keeps target machines between compiles. After a `fork` the child makes its own.
+//! sleeps for good; the caller goes on, and the next compile gets a new helper. What the lost thread held is lost with
+//! it. Helpers are kept for later compiles, with the target machines they have made, and never end: nothing of LLVM is
+//! taken down while the process exits. After a `fork` the child makes its own.
 
 use crate::LlvmError;
 use crate::compile::Compiled;
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 
 type Answer = Result<Compiled, LlvmError>;
 type Job = Box<dyn FnOnce() -> Answer + Send>;
@@ -24,27 +26,57 @@ struct Helper {
 /// LLVM recurses over deep expressions.
 const STACK_BYTES: usize = 64 << 20;
 
+/// Helpers without work.
+static IDLE: Mutex<Vec<Helper>> = Mutex::new(Vec::new());
+
 thread_local! {
-    /// The helper of this calling thread.
-    static HELPER: RefCell<Option<Helper>> = const { RefCell::new(None) };
     /// On a helper thread: where its answers go.
     static REPLY: RefCell<Option<Sender<Answer>>> = const { RefCell::new(None) };
 }
 
-/// Runs a job on the helper of this thread.
+/// Runs a job on a helper.
 pub(crate) fn run(job: impl FnOnce() -> Answer + Send + 'static) -> Answer {
-    let helper = HELPER.take().filter(|helper| helper.process == std::process::id());
-    let helper = match helper {
+    let helper = match idle() {
         Some(helper) => helper,
         None => start()?,
     };
     let lost = || LlvmError::Compile("its helper thread ended unexpectedly".into());
     helper.jobs.send(Box::new(job)).map_err(|_| lost())?;
     let answer = helper.answers.recv().map_err(|_| lost())?;
-    if !matches!(answer, Err(LlvmError::Fatal(_))) {
-        HELPER.set(Some(helper));
+    if matches!(answer, Err(LlvmError::Fatal(_))) {
+        return answer;
+    }
+    match lock_idle() {
+        Some(mut idle) => idle.push(helper),
+        None => std::mem::forget(helper),
     }
     answer
+}
+
+/// The idle helpers. The lock is held for moments only; but after a fork it may be held by a thread that is not there,
+/// so nobody waits for it long.
+fn lock_idle() -> Option<MutexGuard<'static, Vec<Helper>>> {
+    for _ in 0..1000 {
+        match IDLE.try_lock() {
+            Ok(idle) => return Some(idle),
+            Err(TryLockError::Poisoned(idle)) => return Some(idle.into_inner()),
+            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+        }
+    }
+    None
+}
+
+/// A helper of this process without work.
+fn idle() -> Option<Helper> {
+    let mut idle = lock_idle()?;
+    while let Some(helper) = idle.pop() {
+        if helper.process == std::process::id() {
+            return Some(helper);
+        }
+        // It is a thread of the parent.
+        std::mem::forget(helper);
+    }
+    None
 }
 
 fn start() -> Result<Helper, LlvmError> {

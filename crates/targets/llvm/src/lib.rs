@@ -2,7 +2,7 @@
 //!
 //! Nothing is linked: about 30 functions of LLVM's C interface are looked up in a library of version 17 to 22
 //! ([`search`] says where), once per process ([`Llvm::load`]). Text goes in, an object, assembly or optimised text comes
-//! out ([`Llvm::compile`]). One target machine per thread and [`TargetSpec`] is kept.
+//! out ([`Llvm::compile`]). One target machine per helper thread and [`TargetSpec`] is kept.
 //!
 //! LLVM stops the process on some wrong input. Processor names it does not know are refused first, and what remains
 //! (code that it cannot select) costs a helper thread and gives an error ([`Llvm::compile`]). Left out: building LLVM's own data structures, linking, and running code.

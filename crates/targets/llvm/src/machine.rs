@@ -1,4 +1,4 @@
-//! Target machines: what code is made for. One is kept per thread and specification.
+//! Target machines: what code is made for. One is kept per helper thread and specification.
 
 use crate::api::{Api, LMachine, LTarget};
 use crate::{Llvm, LlvmError, cpus};

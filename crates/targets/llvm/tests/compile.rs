@@ -25,7 +25,7 @@ fn an_object_assembly_and_optimized_text_come_out() {
     assert!(compiled.assembly.unwrap().contains("retq"));
     let optimized = compiled.optimized.unwrap();
     assert!(!optimized.contains(", 0"), "instcombine did not run: {optimized}");
-    assert_eq!(compiled.timings.iter().map(|(step, _)| *step).last(), Some("codegen"));
+    assert_eq!(compiled.timings.iter().map(|(step, _)| *step).next_back(), Some("codegen"));
 }
 
 #[test]
