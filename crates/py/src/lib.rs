@@ -1,1 +1,67 @@
 //! PyO3 glue of the Python package. No decisions.
+//!
+//! It turns Python objects into what the runtime takes, and results and errors into Python objects. The launch path
+//! ([`launcher`], `launch`, `bind`, `argument`) is written for speed: a launch of a compiled kernel allocates next to nothing
+//! and runs no Python code but what reads an argument's address and dtype. No panic passes the border.
+
+mod active;
+mod ahead;
+mod argument;
+mod bind;
+mod compiled;
+mod constexpr;
+mod dtype;
+mod errors;
+mod function;
+mod globals;
+mod hooks;
+mod launch;
+mod launcher;
+mod memory;
+mod params;
+mod settings;
+mod value;
+mod variant;
+
+use pyo3::prelude::{Bound, PyModule, PyResult, pyfunction, pymodule};
+use pyo3::types::PyModuleMethods;
+use pyo3::wrap_pyfunction;
+
+/// The version of the compiler.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// A text that changes whenever the compiler does.
+#[pyfunction]
+fn compiler_key() -> &'static str {
+    runtime::compiler()
+}
+
+/// The native part of the package.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<function::JitFunction>()?;
+    module.add_class::<compiled::CompiledKernel>()?;
+    module.add_class::<compiled::KernelSource>()?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(compiler_key, module)?)?;
+    module.add_function(wrap_pyfunction!(ahead::compile, module)?)?;
+    module.add_function(wrap_pyfunction!(ahead::compile_ir, module)?)?;
+    module.add_function(wrap_pyfunction!(ahead::specialize, module)?)?;
+    module.add_function(wrap_pyfunction!(ahead::dtype_name, module)?)?;
+    module.add_function(wrap_pyfunction!(hooks::set_hooks, module)?)?;
+    module.add_function(wrap_pyfunction!(settings::knob_table, module)?)?;
+    module.add_function(wrap_pyfunction!(settings::knob_get, module)?)?;
+    module.add_function(wrap_pyfunction!(settings::knob_set, module)?)?;
+    module.add_function(wrap_pyfunction!(settings::knob_overrides, module)?)?;
+    module.add_function(wrap_pyfunction!(settings::refresh_knobs, module)?)?;
+    module.add_function(wrap_pyfunction!(settings::current_target, module)?)?;
+    module.add_function(wrap_pyfunction!(settings::backends, module)?)?;
+    module.add_function(wrap_pyfunction!(settings::device_count, module)?)?;
+    module.add_function(wrap_pyfunction!(settings::device_properties, module)?)?;
+    module.add_function(wrap_pyfunction!(settings::synchronize, module)?)?;
+    module.add_function(wrap_pyfunction!(settings::default_options, module)?)?;
+    Ok(())
+}

@@ -8,6 +8,7 @@ pub mod compile;
 mod error;
 mod identity;
 pub mod knobs;
+mod machine;
 pub mod options;
 pub mod specialize;
 #[cfg(test)]
@@ -16,3 +17,4 @@ mod trace;
 
 pub use error::{CompilationFailure, CompilationKind, RuntimeError};
 pub use identity::compiler;
+pub use machine::{active_target, all_targets, target_named};

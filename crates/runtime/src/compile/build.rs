@@ -2,10 +2,17 @@
 
 use super::Job;
 use super::watch::Watch;
-use crate::error::{CompilationFailure, RuntimeError};
+use crate::error::{CompilationFailure, CompilationKind, RuntimeError};
 use crate::knobs::Settings;
-use frontend::{Diagnostic, Facts, Globals, Kind, Options, Request};
+use frontend::{Facts, Globals, Options, Request};
+use ir::pass::{PassRow, Verify};
+use ir::passes::{CANONICALIZE, CSE, INLINE, LICM, SYMBOL_DCE};
+use ir::text::{ParseOptions, PrintOptions};
+use std::time::Duration;
 use target::{Artifact, CompileOptions, Stage, StageObserver, Target, TargetFacts};
+
+/// What is done to ttir whatever the target.
+pub static TTIR_PASSES: &[&PassRow] = &[&INLINE, &CANONICALIZE, &CSE, &LICM, &CANONICALIZE, &CSE, &SYMBOL_DCE];
 
 /// Compiles a function.
 pub(super) fn build(
@@ -14,11 +21,11 @@ pub(super) fn build(
     settings: &Settings,
     watch: &mut Watch,
 ) -> Result<Artifact, RuntimeError> {
-    let module = match overriding_text(&job.function.0.name, settings) {
-        Some(text) => parse_ir(&text, &job.function.0.name)?,
+    let module = match overriding_text(&job.function.0.name, settings)? {
+        Some((text, file)) => parse_ir(&text, &file)?,
         None => from_source(job, globals, settings, watch)?,
     };
-    from_module(module, job.target.as_ref(), &job.options, settings, watch)
+    from_module(module, job.target.as_ref(), &job.options, watch)
 }
 
 /// Compiles the text of a ttir module.
@@ -27,10 +34,9 @@ pub(super) fn build_ir(
     file: &str,
     target: &dyn Target,
     options: &CompileOptions,
-    settings: &Settings,
     watch: &mut Watch,
 ) -> Result<Artifact, RuntimeError> {
-    from_module(parse_ir(text, file)?, target, options, settings, watch)
+    from_module(parse_ir(text, file)?, target, options, watch)
 }
 
 fn from_source(
@@ -43,10 +49,12 @@ fn from_source(
         globals,
         function: job.function.clone(),
         args: job.args.clone(),
-        facts: facts_of(&job.target.facts(), settings),
+        facts: facts_of(&job.target.facts(), settings)?,
         options: options_of(&job.options),
     };
-    let compiled = watch.time("front end", |_| frontend::compile(&request)).map_err(failure)?;
+    let compiled = watch
+        .time("front end", |_| frontend::compile(&request))
+        .map_err(|diagnostics| RuntimeError::Compilation(CompilationFailure::from_diagnostics(&diagnostics)))?;
     for warning in &compiled.warnings {
         watch.warn(warning.render());
     }
@@ -57,13 +65,14 @@ fn from_module(
     mut module: ir::Module,
     target: &dyn Target,
     options: &CompileOptions,
-    settings: &Settings,
     watch: &mut Watch,
 ) -> Result<Artifact, RuntimeError> {
-    let source = module.to_string();
+    let source = ir::text::print(&module, PrintOptions::default());
     watch.stage("source", source.as_bytes());
-    run_ttir_passes(&mut module, settings, watch)?;
-    let ttir = module.to_string();
+    ir::verify(&module).map_err(|errors| broken(&errors))?;
+    watch.time("ttir passes", |watch| ir::pass::run(&mut module, TTIR_PASSES, Verify::Each, watch))
+        .map_err(|errors| broken(&errors))?;
+    let ttir = ir::text::print(&module, PrintOptions::default());
     watch.stage("ttir", ttir.as_bytes());
     let mut artifact = watch.time("target", |watch| target.compile(module, options, watch))?;
     // The stages above the target are the same for all of them, so they are written down here.
@@ -71,4 +80,74 @@ fn from_module(
     let stage = |name: &str, text: String| Stage { name: name.to_owned(), bytes: text.into_bytes(), text: true };
     artifact.stages.splice(0..0, [stage("source", source), stage("ttir", ttir)]);
     Ok(artifact)
+}
+
+/// Reads ttir.
+fn parse_ir(text: &str, file: &str) -> Result<ir::Module, RuntimeError> {
+    ir::text::parse(text, ttir::registry(), ParseOptions { file: Some(file) })
+        .map_err(|error| broken(&[error.in_file(file)]))
+}
+
+/// The text that stands for a kernel's own in the override folder, as `<folder>/<kernel>.ttir` or one folder below.
+fn overriding_text(kernel: &str, settings: &Settings) -> Result<Option<(String, String)>, RuntimeError> {
+    let Some(dir) = &settings.override_dir else { return Ok(None) };
+    let name = format!("{kernel}.ttir");
+    let below = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path().join(&name));
+    let Some(path) = std::iter::once(dir.join(&name)).chain(below).find(|path| path.is_file()) else {
+        return Ok(None);
+    };
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(Some((text, path.display().to_string()))),
+        Err(error) => Err(RuntimeError::Runtime(format!("cannot read {}: {error}", path.display()))),
+    }
+}
+
+fn broken(errors: &[ir::Diagnostic]) -> RuntimeError {
+    let report = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    RuntimeError::Compilation(CompilationFailure {
+        kind: CompilationKind::Error,
+        message: errors.first().map(|error| error.message.clone()).unwrap_or_default(),
+        report,
+        place: None,
+    })
+}
+
+fn facts_of(facts: &TargetFacts, settings: &Settings) -> Result<Facts, RuntimeError> {
+    let precision = settings.code.fp32_default.as_ref().unwrap_or(&facts.default_dot_precision);
+    if !facts.allowed_dot_precisions.contains(precision) {
+        return Err(RuntimeError::Value(format!(
+            "TRITON_F32_DEFAULT is `{precision}`, and {} allows {}",
+            facts.backend,
+            facts.allowed_dot_precisions.join(", ")
+        )));
+    }
+    Ok(Facts {
+        backend: facts.backend.clone(),
+        arch: facts.arch.clone(),
+        warp_size: facts.warp_size,
+        default_dot_precision: precision.clone(),
+        allowed_dot_precisions: facts.allowed_dot_precisions.clone(),
+        fp8_dtypes: facts.fp8_dtypes.clone(),
+        min_dot_size: [1, 1, 1],
+    })
+}
+
+fn options_of(options: &CompileOptions) -> Options {
+    Options {
+        num_warps: options.num_warps,
+        num_stages: options.num_stages,
+        num_ctas: options.num_ctas,
+        debug: options.debug,
+        sanitize_overflow: options.sanitize_overflow,
+    }
+}
+
+impl ir::pass::Observer for Watch {
+    fn after(&mut self, pass: &PassRow, module: &ir::Module, elapsed: Duration) {
+        self.timed(pass.name, elapsed);
+        if self.dumps_passes() {
+            eprintln!("// -----// IR after {} //----- //", pass.name);
+            eprintln!("{}", ir::text::print(module, PrintOptions::PLAIN));
+        }
+    }
 }

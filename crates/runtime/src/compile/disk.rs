@@ -48,9 +48,12 @@ pub(super) fn find(store: &Store, key: &Key, job: &Job<'_>) -> Option<(Key, Arti
         .into_iter()
         .find(|steps| trace::replay(steps, job.globals, &job.function, &job.args))?;
     let hash = kernel_key(key, &steps);
-    let payload = store.read(EntryKind::Kernel, &hash)?;
-    let artifact: Artifact = postcard::from_bytes(&payload).ok()?;
-    Some((hash, artifact))
+    Some((hash, read(store, &hash)?))
+}
+
+/// The kernel of that name.
+pub(super) fn read(store: &Store, hash: &Key) -> Option<Artifact> {
+    postcard::from_bytes(&store.read(EntryKind::Kernel, hash)?).ok()
 }
 
 fn alternatives(store: &Store, key: &Key) -> Vec<Vec<Step>> {
@@ -58,7 +61,7 @@ fn alternatives(store: &Store, key: &Key) -> Vec<Vec<Step>> {
     postcard::from_bytes(&payload).unwrap_or_default()
 }
 
-/// Keeps a kernel. What fails here costs a compile later and nothing else, so it is not reported.
+/// Keeps a kernel with what it depends on. What fails here costs a compile later and nothing else, so it is not reported.
 pub(super) fn keep(
     store: &Store,
     key: &Key,
@@ -67,12 +70,7 @@ pub(super) fn keep(
     artifact: &Artifact,
     settings: &Settings,
 ) {
-    let binary_only = settings.store_binary_only.then(|| {
-        let stages = artifact.stages.last().cloned().into_iter().collect();
-        Artifact { stages, ..artifact.clone() }
-    });
-    let Ok(payload) = postcard::to_stdvec(binary_only.as_ref().unwrap_or(artifact)) else { return };
-    if store.write(EntryKind::Kernel, hash, &payload).is_err() {
+    if !write(store, hash, artifact, settings) {
         return;
     }
     let mut all = alternatives(store, key);
@@ -81,5 +79,17 @@ pub(super) fn keep(
     all.truncate(ALTERNATIVES);
     if let Ok(payload) = postcard::to_stdvec(&all) {
         let _ = store.write(EntryKind::Dependencies, key, &payload);
+    }
+}
+
+/// Writes a kernel; says whether it is there now.
+pub(super) fn write(store: &Store, hash: &Key, artifact: &Artifact, settings: &Settings) -> bool {
+    let binary_only = settings.store_binary_only.then(|| {
+        let stages = artifact.stages.last().cloned().into_iter().collect();
+        Artifact { stages, ..artifact.clone() }
+    });
+    match postcard::to_stdvec(binary_only.as_ref().unwrap_or(artifact)) {
+        Ok(payload) => store.write(EntryKind::Kernel, hash, &payload).is_ok(),
+        Err(_) => false,
     }
 }

@@ -10,12 +10,13 @@
 //! Two threads that ask for the same kernel at the same time get the same one; the second waits. A cached start loads
 //! nothing of the code generator. What could not be kept on disk is said once on the standard error stream and does no harm.
 
-//BUILD mod build;
+mod build;
 mod disk;
 mod kernel;
 mod once;
 mod watch;
 
+pub use build::TTIR_PASSES;
 pub use kernel::Kernel;
 
 use crate::cache::{Key, KeyBuilder};
@@ -66,9 +67,42 @@ impl Job<'_> {
 ///
 /// # Errors
 /// What is wrong with the kernel, or what the target misses.
-//BUILD pub fn compile(job: &Job<'_>, settings: &Settings) -> Result<Arc<Kernel>, RuntimeError> {
-//BUILD     compile_with(job, settings, &build::build)
-//BUILD }
+pub fn compile(job: &Job<'_>, settings: &Settings) -> Result<Arc<Kernel>, RuntimeError> {
+    compile_with(job, settings, &build::build)
+}
+
+/// Compiles the text of a ttir module with one public function, or takes it from the cache. `file` is for messages.
+///
+/// # Errors
+/// What is wrong with the text, or what the target misses.
+pub fn compile_ir(
+    text: &str,
+    file: &str,
+    target: &Arc<dyn Target>,
+    options: &CompileOptions,
+    settings: &Settings,
+) -> Result<Arc<Kernel>, RuntimeError> {
+    let key = KeyBuilder::new("ttir")
+        .part("compiler", identity::compiler().as_bytes())
+        .part("text", text.as_bytes())
+        .part("file", file.as_bytes())
+        .value("options", options)
+        .value("facts", &target.facts())
+        .part("machine", target.machine().as_bytes())
+        .value("settings", &settings.code)
+        .finish();
+    let store = disk::store(settings);
+    if let Some(artifact) = store.as_deref().filter(|_| !settings.always_compile).and_then(|store| disk::read(store, &key))
+    {
+        return Ok(Arc::new(Kernel::new(target, options, artifact, key, kernel::Source::Cache)));
+    }
+    let mut watch = watch::Watch::new("ttir", &key, settings);
+    let artifact = build::build_ir(text, file, target.as_ref(), options, &mut watch)?;
+    if let Some(store) = store.as_deref() {
+        disk::write(store, &key, &artifact, settings);
+    }
+    Ok(Arc::new(Kernel::new(target, options, artifact, key, kernel::Source::Compiled(watch.finish()))))
+}
 
 /// How a compile is done once the cache has been asked.
 type Build<'b> =

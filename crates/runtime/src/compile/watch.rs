@@ -18,6 +18,7 @@ pub(super) struct Watch {
     kernel: String,
     dump: Option<PathBuf>,
     print_times: bool,
+    dump_passes: bool,
     report: Report,
 }
 
@@ -27,8 +28,14 @@ impl Watch {
             kernel: kernel.to_owned(),
             dump: settings.dump_dir.as_ref().map(|dir| dir.join(key.to_string())),
             print_times: settings.time_passes,
+            dump_passes: settings.dump_passes.as_ref().is_some_and(|name| name == "1" || name == kernel),
             report: Report::default(),
         }
+    }
+
+    /// Whether the IR after each pass is wanted.
+    pub(super) fn dumps_passes(&self) -> bool {
+        self.dump_passes
     }
 
     pub(super) fn warn(&mut self, text: String) {

@@ -11,7 +11,7 @@ mod table;
 use crate::error::RuntimeError;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 /// The type of a knob's value.
@@ -84,6 +84,20 @@ static SET: RwLock<BTreeMap<(&'static str, &'static str), KnobValue>> = RwLock::
 /// `runtime.debug`: 0 unknown, 1 false, 2 true.
 static DEBUG: AtomicU8 = AtomicU8::new(0);
 
+/// Grows whenever a knob is set or what is kept is read again.
+static GENERATION: AtomicU64 = AtomicU64::new(0);
+
+/// A number that grows whenever a knob is set, for those who keep something made from knobs.
+#[inline]
+pub fn generation() -> u64 {
+    GENERATION.load(Ordering::Acquire)
+}
+
+fn changed() {
+    DEBUG.store(0, Ordering::Relaxed);
+    GENERATION.fetch_add(1, Ordering::AcqRel);
+}
+
 /// All knobs, by group.
 pub fn rows() -> &'static [KnobRow] {
     table::ROWS
@@ -140,7 +154,8 @@ fn parse(row: &KnobRow, variable: &str, text: &str) -> Result<KnobValue, Runtime
     }
 }
 
-fn default_of(row: &KnobRow) -> KnobValue {
+/// The value that a knob has when nobody says otherwise.
+pub fn default_of(row: &KnobRow) -> KnobValue {
     match row.default {
         KnobDefault::Bool(value) => KnobValue::Bool(value),
         KnobDefault::Int(value) => KnobValue::Int(value),
@@ -192,19 +207,19 @@ pub fn set(row: &'static KnobRow, value: KnobValue) -> Result<(), RuntimeError> 
         )));
     }
     SET.write().unwrap_or_else(PoisonError::into_inner).insert((row.group, row.name), value);
-    DEBUG.store(0, Ordering::Relaxed);
+    changed();
     Ok(())
 }
 
 /// Forgets what code has set: the environment and the default count again.
 pub fn reset(row: &'static KnobRow) {
     SET.write().unwrap_or_else(PoisonError::into_inner).remove(&(row.group, row.name));
-    DEBUG.store(0, Ordering::Relaxed);
+    changed();
 }
 
 /// Reads again what is kept.
 pub fn refresh() {
-    DEBUG.store(0, Ordering::Relaxed);
+    changed();
 }
 
 /// `runtime.debug`, kept between launches.

@@ -20,7 +20,7 @@ mod slot;
 
 pub use key::{LaunchKey, decode};
 pub use rules::{Argument, ParamRules};
-pub use slot::{float_slot, int_slot};
+pub use slot::{float_slot, int_slot, spec_of_kind};
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,9 @@
 //! Numbers as 8-byte slots.
 
 use crate::error::RuntimeError;
-use frontend::DType;
+use frontend::{ArgSpec, DType, Pointer, Scalar};
 use half::{bf16, f16};
+use target::ParamKind;
 
 /// An integer in the low bytes of a slot.
 ///
@@ -32,4 +33,20 @@ pub fn float_slot(dtype: DType, value: f64) -> Result<u64, RuntimeError> {
         DType::Fp64 => Ok(value.to_bits()),
         _ => Err(RuntimeError::Type(format!("is annotated as {dtype}, and a number cannot be passed as that"))),
     }
+}
+
+/// An argument of a kernel that is known by its binary interface alone.
+pub fn spec_of_kind(kind: ParamKind) -> ArgSpec {
+    let dtype = match kind {
+        ParamKind::Pointer => {
+            let pointer = Pointer { pointee: DType::Int8, constant: false };
+            return ArgSpec::Runtime { ty: Scalar::Pointer(pointer), divisible_by_16: false };
+        }
+        ParamKind::Int(bits) => DType::int(bits, true).unwrap_or(DType::Int64),
+        ParamKind::Float(16) => DType::Fp16,
+        ParamKind::Float(32) => DType::Fp32,
+        ParamKind::Float(_) => DType::Fp64,
+        ParamKind::Bf16 => DType::Bf16,
+    };
+    ArgSpec::runtime(dtype)
 }

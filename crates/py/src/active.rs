@@ -1,0 +1,58 @@
+//! The target in use, as the launch path needs it.
+
+use crate::errors::OrRaise;
+use pyo3::ffi;
+use pyo3::prelude::{Borrowed, Py, PyAny, PyResult, Python};
+use pyo3::types::{PyAnyMethods, PyString};
+use runtime::knobs;
+use std::sync::{Arc, Mutex, PoisonError};
+use target::Target;
+
+/// A target with what launches ask of it.
+pub(crate) struct Active {
+    /// The target itself.
+    pub(crate) target: Arc<dyn Target>,
+    /// Its name, which is also what arrays call its device.
+    pub(crate) backend: String,
+    options: Vec<(Py<PyString>, &'static str)>,
+    generation: u64,
+}
+
+static ACTIVE: Mutex<Option<Arc<Active>>> = Mutex::new(None);
+
+impl Active {
+    /// The target in use. It is looked up again when a knob was set.
+    #[inline]
+    pub(crate) fn get(py: Python<'_>) -> PyResult<Arc<Active>> {
+        let generation = knobs::generation();
+        {
+            let active = ACTIVE.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(active) = active.as_ref().filter(|active| active.generation == generation) {
+                return Ok(Arc::clone(active));
+            }
+        }
+        let target = runtime::active_target().or_raise(py)?;
+        let options = runtime::options::names(target.as_ref());
+        let options = options.into_iter().map(|name| (PyString::intern(py, name).unbind(), name)).collect();
+        let new = Arc::new(Active { backend: target.facts().backend, target, options, generation });
+        *ACTIVE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&new));
+        Ok(new)
+    }
+
+    /// The number of an option; `None` for a name that is none.
+    #[inline]
+    pub(crate) fn option(&self, py: Python<'_>, name: *mut ffi::PyObject) -> Option<u16> {
+        let by_address = self.options.iter().position(|(known, _)| known.as_ptr() == name);
+        let by_text = || {
+            // SAFETY: the caller hands over a live object.
+            let name = unsafe { Borrowed::<PyAny>::from_ptr(py, name) };
+            self.options.iter().position(|(known, _)| name.eq(known.bind(py)).unwrap_or(false))
+        };
+        by_address.or_else(by_text).and_then(|at| u16::try_from(at).ok())
+    }
+
+    /// The name of an option.
+    pub(crate) fn option_name(&self, number: u16) -> &'static str {
+        self.options.get(usize::from(number)).map_or("", |(_, name)| name)
+    }
+}

@@ -1,0 +1,178 @@
+//! Compiling without launching: `triton.compile`.
+
+use crate::compiled::{CompiledKernel, KernelSource};
+use crate::dtype;
+use crate::errors::OrRaise;
+use crate::function::JitFunction;
+use crate::settings::{options_of, target_of};
+use crate::value::Registry;
+use crate::{argument, variant};
+use frontend::{ArgSpec, PyValue};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::{Bound, PyAny, PyResult, Python, pyfunction};
+use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods, PyString, PyStringMethods, PyTuple, PyTupleMethods};
+use runtime::knobs::Settings;
+use runtime::specialize::{LaunchKey, ParamRules, decode};
+
+/// Compiles a function for a signature of types.
+#[pyfunction]
+#[pyo3(signature = (function, signature, constexprs=None, attrs=None, target=None, options=None))]
+pub(crate) fn compile<'py>(
+    function: &Bound<'py, JitFunction>,
+    signature: &Bound<'py, PyDict>,
+    constexprs: Option<&Bound<'py, PyDict>>,
+    attrs: Option<&Bound<'py, PyDict>>,
+    target: Option<&Bound<'py, PyAny>>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, CompiledKernel>> {
+    let py = function.py();
+    let target = target_of(py, target)?;
+    let options = runtime::options::parse(target.as_ref(), &options_of(options)?).or_raise(py)?;
+    let registry = Registry::default();
+    let reader = Reader { function, constexprs, attrs, registry: &registry };
+    let mut args = Vec::new();
+    for (index, param) in function.get().params.iter().enumerate() {
+        let ty = signature.get_item(param.name.bind(py))?;
+        let path = PyTuple::new(py, [index])?;
+        args.push(match ty {
+            Some(ty) => reader.arg(&ty, &path)?,
+            None => reader.constant(&path)?,
+        });
+    }
+    for name in signature.keys() {
+        if !function.get().params.iter().any(|param| name.eq(param.name.bind(py)).unwrap_or(false)) {
+            return Err(PyValueError::new_err(format!(
+                "the signature names `{name}`, and kernel {} has no such parameter",
+                function.get().name()
+            )));
+        }
+    }
+    let source = Bound::new(py, KernelSource::new(function, &args, &registry)?)?.unbind();
+    let (kernel, _) = variant::compile(function, args, options, target, registry)?;
+    Bound::new(py, CompiledKernel::new(kernel, source))
+}
+
+/// Reads a signature.
+struct Reader<'a, 'py> {
+    function: &'a Bound<'py, JitFunction>,
+    constexprs: Option<&'a Bound<'py, PyDict>>,
+    attrs: Option<&'a Bound<'py, PyDict>>,
+    registry: &'a Registry,
+}
+
+impl<'py> Reader<'_, 'py> {
+    fn arg(&self, ty: &Bound<'py, PyAny>, path: &Bound<'py, PyTuple>) -> PyResult<ArgSpec> {
+        if let Ok(items) = ty.cast::<PyTuple>() {
+            let mut specs = Vec::with_capacity(items.len());
+            for (index, item) in items.iter().enumerate() {
+                let inner: Vec<u64> = path.extract::<Vec<u64>>()?.into_iter().chain([index as u64]).collect();
+                specs.push(self.arg(&item, &PyTuple::new(path.py(), inner)?)?);
+            }
+            return Ok(ArgSpec::Tuple { items: specs, fields: None });
+        }
+        let text = ty.cast::<PyString>().map_err(|_| PyTypeError::new_err(format!("a signature holds texts, not {ty}")))?;
+        let text = text.to_cow()?;
+        if text == "constexpr" || self.find(self.constexprs, path)?.is_some() {
+            return self.constant(path);
+        }
+        let ty = frontend::signature::parse_type(&text)
+            .ok_or_else(|| PyValueError::new_err(format!("`{text}` is not a type; write `*fp32`, `i32`, `constexpr`, …")))?;
+        let attrs = self.find(self.attrs, path)?;
+        let divisible_by_16 = match attrs {
+            Some(attrs) => attrs.extract::<Vec<(String, i64)>>()?.iter().any(|(name, value)| name == "tt.divisibility" && value % 16 == 0),
+            None => false,
+        };
+        Ok(ArgSpec::Runtime { ty, divisible_by_16 })
+    }
+
+    /// The value at a path; a parameter's default where none is given.
+    fn constant(&self, path: &Bound<'py, PyTuple>) -> PyResult<ArgSpec> {
+        let value = match self.find(self.constexprs, path)? {
+            Some(value) => Some(self.registry.value(value.as_borrowed())?),
+            None => self.default(path)?,
+        };
+        value.map(|value| ArgSpec::Constexpr(value.unwrapped())).ok_or_else(|| {
+            PyValueError::new_err(format!("the constexpr at position {path} of the signature has no value"))
+        })
+    }
+
+    fn default(&self, path: &Bound<'py, PyTuple>) -> PyResult<Option<PyValue>> {
+        let index: usize = path.get_item(0)?.extract()?;
+        let param = self.function.get().params.get(index).filter(|_| path.len() == 1);
+        match param.and_then(|param| param.default.as_ref()) {
+            Some(default) => self.registry.value(default.bind_borrowed(path.py())).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// An entry by position or, at the top, by name.
+    fn find(
+        &self,
+        dict: Option<&Bound<'py, PyDict>>,
+        path: &Bound<'py, PyTuple>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(dict) = dict else { return Ok(None) };
+        if let Some(value) = dict.get_item(path)? {
+            return Ok(Some(value));
+        }
+        if path.len() != 1 {
+            return Ok(None);
+        }
+        let index = path.get_item(0)?;
+        if let Some(value) = dict.get_item(&index)? {
+            return Ok(Some(value));
+        }
+        dict.get_item(self.function.get().params[index.extract::<usize>()?].name.bind(path.py()))
+    }
+}
+
+/// Compiles the text of a ttir module.
+#[pyfunction]
+#[pyo3(signature = (text, target=None, options=None))]
+pub(crate) fn compile_ir<'py>(
+    py: Python<'py>,
+    text: String,
+    target: Option<&Bound<'py, PyAny>>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, CompiledKernel>> {
+    let target = target_of(py, target)?;
+    let options = runtime::options::parse(target.as_ref(), &options_of(options)?).or_raise(py)?;
+    let settings = Settings::current();
+    let kernel = py.detach(|| runtime::compile::compile_ir(&text, "<ttir>", &target, &options, &settings)).or_raise(py)?;
+    let source = Bound::new(py, KernelSource::of_ir(py, &kernel))?.unbind();
+    Bound::new(py, CompiledKernel::new(kernel, source))
+}
+
+/// What an argument is specialised to, as a text and a mark: `("i32", "D")`.
+#[pyfunction]
+#[pyo3(signature = (arg, is_const=false, specialize_value=true, align=true))]
+pub(crate) fn specialize<'py>(
+    arg: &Bound<'py, PyAny>,
+    is_const: bool,
+    specialize_value: bool,
+    align: bool,
+) -> PyResult<(String, Option<Bound<'py, PyAny>>)> {
+    let py = arg.py();
+    let rules = ParamRules { constant: is_const, specialize: specialize_value, align, ..ParamRules::default() };
+    let kind = argument::kind_of(arg.as_borrowed())?;
+    let device = runtime::active_target().or_raise(py)?.facts().backend;
+    let mut keep = Vec::new();
+    let Some(read) = argument::read(arg.as_borrowed(), kind, &device, &mut keep)? else {
+        return Ok(("constexpr".to_owned(), Some(arg.clone())));
+    };
+    let mut key = LaunchKey::new();
+    rules.apply(read, &mut key).or_raise(py)?;
+    match decode(key.words(), &|_| PyValue::None).first() {
+        Some(ArgSpec::Runtime { ty, divisible_by_16 }) => {
+            let mark = divisible_by_16.then(|| PyString::new(py, "D").into_any());
+            Ok((frontend::signature::type_text(*ty), mark))
+        }
+        _ => Ok(("constexpr".to_owned(), Some(arg.clone()))),
+    }
+}
+
+/// The short name of a dtype object; `None` for what kernels do not know.
+#[pyfunction]
+pub(crate) fn dtype_name(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    Ok(dtype::scalar_of(object.as_borrowed())?.map(frontend::signature::type_text))
+}

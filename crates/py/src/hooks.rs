@@ -1,0 +1,177 @@
+//! Hooks: Python functions that are called around compiles and launches.
+
+use crate::bind::BoundArgs;
+use crate::compiled::KernelSource;
+use crate::function::JitFunction;
+use crate::launch::Variant;
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::{Bound, Py, PyAny, PyResult, Python, pyfunction};
+use pyo3::types::{IntoPyDict, PyAnyMethods, PyDict, PyDictMethods, PyTuple};
+use runtime::specialize::LaunchKey;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use target::{CompileOptions, Target};
+
+/// The hooks that there are.
+const NAMES: [&str; 4] = ["launch_enter", "launch_exit", "jit_cache", "jit_post_compile"];
+
+static HOOKS: Mutex<[Option<Py<PyAny>>; 4]> = Mutex::new([const { None }; 4]);
+static ANY_LAUNCH: AtomicBool = AtomicBool::new(false);
+
+fn hook(py: Python<'_>, name: &str) -> Option<Py<PyAny>> {
+    let at = NAMES.iter().position(|known| *known == name)?;
+    let hooks = HOOKS.lock().unwrap_or_else(PoisonError::into_inner);
+    hooks[at].as_ref().map(|hook| hook.clone_ref(py))
+}
+
+/// Whether a launch must call anybody.
+#[inline]
+pub(crate) fn any_launch() -> bool {
+    ANY_LAUNCH.load(Ordering::Relaxed)
+}
+
+/// Sets hooks by name; `None` takes one away.
+#[pyfunction]
+pub(crate) fn set_hooks(py: Python<'_>, hooks: &Bound<'_, PyDict>) -> PyResult<()> {
+    for (name, hook) in hooks.iter() {
+        let name: String = name.extract()?;
+        let Some(at) = NAMES.iter().position(|known| *known == name) else {
+            return Err(PyKeyError::new_err(format!("there is no hook `{name}`; there are {}", NAMES.join(", "))));
+        };
+        let new = (!hook.is_none()).then(|| hook.unbind());
+        let mut all = HOOKS.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = std::mem::replace(&mut all[at], new);
+        ANY_LAUNCH.store(all[0].is_some() || all[1].is_some(), Ordering::Relaxed);
+        drop(all);
+        // Dropping it may run Python code.
+        drop(old);
+    }
+    let _ = py;
+    Ok(())
+}
+
+/// What launch hooks are told about one launch.
+pub(crate) struct LaunchCall {
+    metadata: Py<PyAny>,
+}
+
+impl LaunchCall {
+    pub(crate) fn new(
+        function: &Bound<'_, JitFunction>,
+        variant: &Variant,
+        bound: &BoundArgs<'_>,
+        grid: target::Grid,
+    ) -> PyResult<LaunchCall> {
+        let py = function.py();
+        let facts = PyDict::new(py);
+        facts.set_item("name", variant.compiled.get().name())?;
+        facts.set_item("function", variant.compiled.get().handle())?;
+        facts.set_item("stream", 0)?;
+        let lazy = py.import("deuteron.compiler.compiler")?.getattr("LazyDict")?.call1((facts,))?;
+        if let Some(extra) = &function.get().launch_metadata {
+            let args = bound.to_dict(py, function.get())?;
+            let metadata = variant.compiled.bind(py).getattr("metadata")?;
+            let args = PyTuple::new(py, [PyTuple::new(py, grid)?.into_any(), metadata, args.into_any()])?;
+            lazy.call_method1("add", (extra.bind(py), args))?;
+        }
+        Ok(LaunchCall { metadata: lazy.unbind() })
+    }
+
+    pub(crate) fn enter(&self, py: Python<'_>) -> PyResult<()> {
+        self.call(py, "launch_enter")
+    }
+
+    pub(crate) fn exit(&self, py: Python<'_>) -> PyResult<()> {
+        self.call(py, "launch_exit")
+    }
+
+    fn call(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        match hook(py, name) {
+            Some(hook) => hook.call1(py, (self.metadata.bind(py),)).map(drop),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What the hooks around a compile are told.
+pub(crate) struct JitHook<'a, 'py> {
+    function: &'a Bound<'py, JitFunction>,
+    source: &'a KernelSource,
+    options: CompileOptions,
+    target: String,
+    key: String,
+    is_warmup: bool,
+}
+
+impl<'a, 'py> JitHook<'a, 'py> {
+    pub(crate) fn new(
+        function: &'a Bound<'py, JitFunction>,
+        source: &'a KernelSource,
+        target: &dyn Target,
+        options: &CompileOptions,
+        key: &LaunchKey,
+        is_warmup: bool,
+    ) -> JitHook<'a, 'py> {
+        let words: Vec<String> = key.words().iter().map(|word| format!("{word:x}")).collect();
+        JitHook {
+            function,
+            source,
+            options: options.clone(),
+            target: target.facts().backend,
+            key: words.join("."),
+            is_warmup,
+        }
+    }
+
+    /// Whether a hook stops the compile.
+    pub(crate) fn before(&self, py: Python<'_>) -> PyResult<bool> {
+        match hook(py, "jit_cache") {
+            Some(hook) => self.call(py, hook)?.bind(py).is_truthy(),
+            None => Ok(false),
+        }
+    }
+
+    pub(crate) fn after(&self, py: Python<'_>) -> PyResult<()> {
+        match hook(py, "jit_post_compile") {
+            Some(hook) => self.call(py, hook).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    fn call(&self, py: Python<'_>, hook: Py<PyAny>) -> PyResult<Py<PyAny>> {
+        let module = self.function.getattr("module")?;
+        let qualname = self.function.getattr("__qualname__")?;
+        let facts = [("module", module), ("name", qualname.clone()), ("jit_function", self.function.clone().into_any())];
+        let info = py.import("types")?.getattr("SimpleNamespace")?.call((), Some(&facts.into_py_dict(py)?))?;
+        let compile = PyDict::new(py);
+        compile.set_item("key", &self.key)?;
+        compile.set_item("signature", self.source.signature.bind(py))?;
+        compile.set_item("constants", self.source.constants.bind(py))?;
+        compile.set_item("configs", [self.source.attrs.bind(py)])?;
+        compile.set_item("device", 0)?;
+        compile.set_item("num_warps", self.options.num_warps)?;
+        compile.set_item("num_ctas", self.options.num_ctas)?;
+        compile.set_item("num_stages", self.options.num_stages)?;
+        compile.set_item("enable_fp_fusion", self.options.enable_fp_fusion)?;
+        compile.set_item("launch_cooperative_grid", false)?;
+        compile.set_item("extern_libs", ())?;
+        compile.set_item("specialization_data", py.None())?;
+        compile.set_item("is_warmup", self.is_warmup)?;
+        let text = format!(
+            "{qualname}[num_warps={}, num_ctas={}, num_stages={}, target={}]({})",
+            self.options.num_warps,
+            self.options.num_ctas,
+            self.options.num_stages,
+            self.target,
+            self.source.signature.bind(py)
+        );
+        let kwargs = PyDict::new(py);
+        kwargs.set_item("key", &self.key)?;
+        kwargs.set_item("repr", text)?;
+        kwargs.set_item("fn", info)?;
+        kwargs.set_item("compile", compile)?;
+        kwargs.set_item("is_manual_warmup", self.is_warmup)?;
+        kwargs.set_item("already_compiled", false)?;
+        hook.call(py, (), Some(&kwargs))
+    }
+}

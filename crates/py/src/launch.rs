@@ -1,0 +1,324 @@
+//! A launch: arguments to a key, the key to a kernel, the kernel to the device.
+
+use crate::active::Active;
+use crate::argument::{self, Kind};
+use crate::bind::{BoundArgs, bind};
+use crate::compiled::CompiledKernel;
+use crate::constexpr::{self, ObjectTable, length, may_be_constexpr};
+use crate::errors::{OrRaise, to_py};
+use crate::function::JitFunction;
+use crate::globals::{UsedGlobal, check_used};
+use crate::{hooks, variant};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::{Borrowed, Bound, Py, PyAny, PyErr, PyResult, Python};
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyAnyMethods, PyInt, PyListMethods, PyTuple, PyTupleMethods};
+use runtime::knobs;
+use runtime::specialize::{LaunchKey, ParamRules};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use target::Launch;
+
+pub(crate) use crate::bind::Call;
+
+/// A kernel compiled for one key.
+pub(crate) struct Variant {
+    /// What Python sees of it.
+    pub(crate) compiled: Py<CompiledKernel>,
+    /// The kernel itself.
+    pub(crate) kernel: Arc<runtime::compile::Kernel>,
+    /// The globals that must not change.
+    pub(crate) used: Vec<UsedGlobal>,
+}
+
+/// The kernels that a function was compiled to in this process.
+#[derive(Default)]
+pub(crate) struct Variants {
+    by_key: Mutex<FxHashMap<LaunchKey, Arc<Variant>>>,
+    objects: Mutex<ObjectTable>,
+}
+
+impl Variants {
+    #[inline]
+    fn find(&self, key: &LaunchKey) -> Option<Arc<Variant>> {
+        self.by_key.lock().unwrap_or_else(PoisonError::into_inner).get(key.words()).cloned()
+    }
+
+    /// Adds a variant; where another thread was first, gives that one.
+    pub(crate) fn add(&self, key: LaunchKey, variant: Arc<Variant>) -> Arc<Variant> {
+        let mut by_key = self.by_key.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(by_key.entry(key).or_insert(variant))
+    }
+
+    /// The objects of the keys. Working with them may run Python code, so the wait for them lets others run.
+    pub(crate) fn objects(&self, py: Python<'_>) -> MutexGuard<'_, ObjectTable> {
+        self.objects.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets the kernels. The objects of keys stay: a launch under way may hold their numbers.
+    pub(crate) fn clear(&self) {
+        let old = std::mem::take(&mut *self.by_key.lock().unwrap_or_else(PoisonError::into_inner));
+        // Dropping Python objects may run Python code, which may come back here.
+        drop(old);
+    }
+
+    /// All kernels.
+    pub(crate) fn compiled(&self, py: Python<'_>) -> Vec<Py<CompiledKernel>> {
+        let by_key = self.by_key.lock().unwrap_or_else(PoisonError::into_inner);
+        by_key.values().map(|variant| variant.compiled.clone_ref(py)).collect()
+    }
+}
+
+/// The grid of a launch.
+pub(crate) enum Grid<'py> {
+    /// Compile alone.
+    None,
+    /// Numbers.
+    Fixed(target::Grid),
+    /// A function of the arguments.
+    Callable(Bound<'py, PyAny>),
+}
+
+impl<'py> Grid<'py> {
+    /// Reads the grid of `kernel[grid]`.
+    pub(crate) fn read(object: &Bound<'py, PyAny>) -> PyResult<Grid<'py>> {
+        if let Some(grid) = fixed(object)? {
+            return Ok(Grid::Fixed(grid));
+        }
+        if object.is_callable() {
+            return Ok(Grid::Callable(object.clone()));
+        }
+        Err(PyTypeError::new_err(format!(
+            "a grid is an integer, a tuple of one to three integers or a function of the arguments that gives one, not {object}"
+        )))
+    }
+}
+
+/// An integer or a sequence of one to three.
+fn fixed(object: &Bound<'_, PyAny>) -> PyResult<Option<target::Grid>> {
+    if let Ok(items) = object.cast::<PyTuple>() {
+        return sizes(items.len(), |at| items.get_borrowed_item(at)).map(Some);
+    }
+    if object.is_instance_of::<PyInt>() {
+        return Ok(Some([size(object.as_borrowed())?, 1, 1]));
+    }
+    if let Ok(items) = object.cast::<pyo3::types::PyList>() {
+        let items = PyTuple::new(object.py(), items.iter())?;
+        return sizes(items.len(), |at| items.get_borrowed_item(at)).map(Some);
+    }
+    if !object.is_callable() && object.hasattr("__index__")? {
+        return Ok(Some([size(object.as_borrowed())?, 1, 1]));
+    }
+    Ok(None)
+}
+
+fn sizes<'a, 'py: 'a>(
+    len: usize,
+    item: impl Fn(usize) -> PyResult<Borrowed<'a, 'py, PyAny>>,
+) -> PyResult<target::Grid> {
+    if !(1..=3).contains(&len) {
+        return Err(PyValueError::new_err(format!("a grid has one to three sizes, not {len}")));
+    }
+    let mut grid = [1; 3];
+    for (at, place) in grid.iter_mut().enumerate().take(len) {
+        *place = size(item(at)?)?;
+    }
+    Ok(grid)
+}
+
+fn size(object: Borrowed<'_, '_, PyAny>) -> PyResult<u32> {
+    let bad = |text: String| PyValueError::new_err(format!("a grid size must be from 0 to {}, not {text}", i32::MAX));
+    match object.extract::<i64>() {
+        Ok(value) => u32::try_from(value).ok().filter(|&size| size <= i32::MAX as u32).ok_or_else(|| bad(value.to_string())),
+        Err(error) if error.is_instance_of::<PyTypeError>(object.py()) => {
+            Err(PyTypeError::new_err(format!("a grid size must be an integer, not {}", object.get_type())))
+        }
+        Err(_) => Err(bad(object.to_string())),
+    }
+}
+
+/// What a launch collects on its way.
+struct Prepared {
+    key: LaunchKey,
+    slots: SmallVec<[u64; 32]>,
+    keep: Vec<Py<PyAny>>,
+}
+
+/// Compiles where needed, and launches unless the grid is none.
+pub(crate) fn run<'py>(
+    function: &Bound<'py, JitFunction>,
+    grid: Grid<'py>,
+    call: &Call<'_>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = function.py();
+    let me = function.get();
+    if !me.pre_run_hooks.bind(py).is_empty() {
+        let (args, kwargs) = call.to_python(py)?;
+        for hook in me.pre_run_hooks.bind(py).iter() {
+            hook.call(&args, Some(&kwargs))?;
+        }
+    }
+    let active = Active::get(py)?;
+    let bound = bind(py, me, *call, |name| active.option(py, name).is_some())?;
+    let prepared = prepare(py, me, &active, &bound)?;
+    let variant = match me.variants.find(&prepared.key) {
+        Some(variant) => variant,
+        None => {
+            let job = variant::Wanted { function, active: &active, bound: &bound, key: &prepared.key };
+            match variant::make(&job, matches!(grid, Grid::None))? {
+                Some(variant) => variant,
+                None => return Ok(py.None().into_bound(py)),
+            }
+        }
+    };
+    if !variant.used.is_empty() {
+        check_used(py, &variant.used)?;
+    }
+    let grid = match grid {
+        Grid::None => return Ok(variant.compiled.bind(py).clone().into_any()),
+        Grid::Fixed(grid) => grid,
+        Grid::Callable(callable) => {
+            let grid = callable.call1((bound.to_dict(py, me)?,))?;
+            fixed(&grid)?.ok_or_else(|| PyTypeError::new_err(format!("the grid function gave {grid} instead of a tuple of integers")))?
+        }
+    };
+    let hooked = hooks::any_launch().then(|| hooks::LaunchCall::new(function, &variant, &bound, grid)).transpose()?;
+    if let Some(hooked) = &hooked {
+        hooked.enter(py)?;
+    }
+    launch(py, &variant.kernel, grid, &prepared.slots)?;
+    if let Some(hooked) = &hooked {
+        hooked.exit(py)?;
+    }
+    drop(prepared.keep);
+    Ok(variant.compiled.bind(py).clone().into_any())
+}
+
+/// Launches with these slots; Python's lock is free meanwhile.
+#[inline]
+pub(crate) fn launch(
+    py: Python<'_>,
+    kernel: &runtime::compile::Kernel,
+    grid: target::Grid,
+    slots: &[u64],
+) -> PyResult<()> {
+    if slots.len() != kernel.artifact.params.len() {
+        let text = format!("{} takes {} arguments at run time and got {}", kernel.artifact.name, kernel.artifact.params.len(), slots.len());
+        return Err(to_py(py, runtime::RuntimeError::Internal(text)));
+    }
+    let result = py.detach(|| {
+        let loaded = kernel.load()?;
+        // SAFETY: the slots were made for this kernel's parameters. The caller of a kernel vouches for the memory behind
+        // its pointers, as in the reference; the arrays themselves are alive as long as the call holds its arguments.
+        unsafe { loaded.launch(&Launch { grid, args: slots, stream: 0 }) }.map_err(runtime::RuntimeError::from)
+    });
+    result.or_raise(py)
+}
+
+/// Key and slots of a call.
+#[inline]
+fn prepare(py: Python<'_>, function: &JitFunction, active: &Active, bound: &BoundArgs<'_>) -> PyResult<Prepared> {
+    let mut prepared = Prepared { key: LaunchKey::new(), slots: SmallVec::new(), keep: Vec::new() };
+    for (index, param) in function.params.iter().enumerate() {
+        let value = bound.value(py, index);
+        write_argument(function, active, &param.rules, value, &mut prepared)
+            .map_err(|error| with_name(py, error, function, &param.text))?;
+    }
+    write_options(py, function, active, bound, &mut prepared)?;
+    Ok(prepared)
+}
+
+#[inline]
+fn write_argument(
+    function: &JitFunction,
+    active: &Active,
+    rules: &ParamRules,
+    value: Borrowed<'_, '_, PyAny>,
+    prepared: &mut Prepared,
+) -> PyResult<()> {
+    let kind = argument::kind_of(value)?;
+    if rules.constexpr {
+        if constexpr::write_number(value, kind, &mut prepared.key)? {
+            return Ok(());
+        }
+        return function.variants.objects(value.py()).write(value, &mut prepared.key);
+    }
+    match argument::read(value, kind, &active.backend, &mut prepared.keep)? {
+        Some(argument) => {
+            prepared.slots.extend(rules.apply(argument, &mut prepared.key).or_raise(value.py())?);
+            Ok(())
+        }
+        None => write_other(function, active, rules, value, kind, prepared),
+    }
+}
+
+/// Tuples and constexprs given to a run-time parameter.
+#[cold]
+fn write_other(
+    function: &JitFunction,
+    active: &Active,
+    rules: &ParamRules,
+    value: Borrowed<'_, '_, PyAny>,
+    kind: Kind,
+    prepared: &mut Prepared,
+) -> PyResult<()> {
+    let objects = || function.variants.objects(value.py());
+    if kind == Kind::Tuple {
+        let items = value.cast::<PyTuple>()?;
+        let fields = objects().fields(value)?;
+        prepared.key.tuple(length(items.len())?, fields);
+        for item in items.iter_borrowed() {
+            write_argument(function, active, rules, item, prepared)?;
+        }
+        return Ok(());
+    }
+    if kind == Kind::Constexpr || may_be_constexpr(&value)? {
+        return objects().write(value, &mut prepared.key);
+    }
+    Err(PyTypeError::new_err(format!(
+        "has type {}, which cannot be passed to a kernel: pass a number, an array (NumPy, torch, DLPack) or a tuple of these, \
+         or annotate the parameter as tl.constexpr",
+        value.get_type()
+    )))
+}
+
+/// The words of the options. `debug` is always there, because the function and a knob can turn it on as well.
+#[inline]
+fn write_options(
+    py: Python<'_>,
+    function: &JitFunction,
+    active: &Active,
+    bound: &BoundArgs<'_>,
+    prepared: &mut Prepared,
+) -> PyResult<()> {
+    prepared.key.option(u16::MAX, u64::from(function.debug || knobs::debug()));
+    for (name, value) in bound.options(py) {
+        let Some(number) = active.option(py, name.as_ptr()) else {
+            let text = format!("Keyword argument {} was specified but unrecognised", &*name);
+            return Err(pyo3::exceptions::PyKeyError::new_err(text));
+        };
+        match variant::option_value(value)? {
+            target::OptionValue::None => prepared.key.option(number, 0),
+            target::OptionValue::Bool(flag) => prepared.key.option(number | 1 << 12, u64::from(flag)),
+            target::OptionValue::Int(value) => prepared.key.option(number | 2 << 12, value.cast_unsigned()),
+            target::OptionValue::Str(text) => {
+                prepared.key.option(number | 3 << 12, 0);
+                let text = pyo3::types::PyString::new(py, &text);
+                function.variants.objects(py).write(text.as_any().as_borrowed(), &mut prepared.key)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Puts the name of the argument in front of a message about it.
+#[cold]
+fn with_name(py: Python<'_>, error: PyErr, function: &JitFunction, name: &str) -> PyErr {
+    let text = format!("argument `{name}` of kernel {} {}", function.name(), error.value(py));
+    let ty = error.get_type(py);
+    match ty.call1((text,)) {
+        Ok(new) => PyErr::from_value(new),
+        Err(_) => error,
+    }
+}

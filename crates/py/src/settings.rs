@@ -1,0 +1,188 @@
+//! Knobs, targets and devices for Python.
+
+use crate::active::Active;
+use crate::errors::OrRaise;
+use crate::variant::option_value;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::{Bound, PyAny, PyResult, Python, pyfunction};
+use pyo3::types::{PyAnyMethods, PyBool, PyBoolMethods, PyDict, PyDictMethods, PyInt, PyString, PyStringMethods};
+use runtime::knobs::{self, KnobKind, KnobRow, KnobValue};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use target::{Device, OptionValue, Target};
+
+/// Rows of Python objects live in Python.
+fn visible() -> impl Iterator<Item = &'static KnobRow> {
+    knobs::rows().iter().filter(|row| row.kind != KnobKind::Object)
+}
+
+fn object<'py>(py: Python<'py>, value: KnobValue) -> Bound<'py, PyAny> {
+    match value {
+        KnobValue::None => py.None().into_bound(py),
+        KnobValue::Bool(flag) => PyBool::new(py, flag).to_owned().into_any(),
+        KnobValue::Int(number) => PyInt::new(py, number).into_any(),
+        KnobValue::Text(text) => PyString::new(py, &text).into_any(),
+    }
+}
+
+/// One row as Python gets it: group, name, kind, default, environment variable, documentation.
+type Row<'py> = (&'static str, &'static str, &'static str, Bound<'py, PyAny>, Option<&'static str>, &'static str);
+
+/// Every knob.
+#[pyfunction]
+pub(crate) fn knob_table(py: Python<'_>) -> Vec<Row<'_>> {
+    visible()
+        .map(|row| {
+            let kind = match row.kind {
+                KnobKind::Flag => "bool",
+                KnobKind::Number => "int",
+                KnobKind::Text => "str",
+                KnobKind::Path => "path",
+                KnobKind::OptText | KnobKind::Object => "opt_str",
+            };
+            (row.group, row.name, kind, object(py, knobs::default_of(row)), row.env.last().copied(), row.doc)
+        })
+        .collect()
+}
+
+/// The value of a knob.
+#[pyfunction]
+pub(crate) fn knob_get<'py>(py: Python<'py>, group: &str, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    Ok(object(py, knobs::find(group, name).and_then(knobs::get).or_raise(py)?))
+}
+
+/// Sets a knob; `None` gives it back to the environment and the default.
+#[pyfunction]
+pub(crate) fn knob_set(py: Python<'_>, group: &str, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let row = knobs::find(group, name).or_raise(py)?;
+    if value.is_none() {
+        knobs::reset(row);
+        return Ok(());
+    }
+    let value = if let Ok(flag) = value.cast::<PyBool>() {
+        KnobValue::Bool(flag.is_true())
+    } else if value.is_instance_of::<PyInt>() {
+        KnobValue::Int(value.extract()?)
+    } else {
+        // A path may be an object of `pathlib`.
+        let text = py.import("os")?.getattr("fspath")?.call1((value,))?;
+        KnobValue::Text(text.cast::<PyString>().map_err(|_| PyTypeError::new_err("a knob is a number or a text"))?.to_cow()?.into_owned())
+    };
+    knobs::set(row, value).or_raise(py)
+}
+
+/// The knobs of a group that were set, with their values.
+#[pyfunction]
+pub(crate) fn knob_overrides<'py>(py: Python<'py>, group: &str) -> PyResult<Bound<'py, PyDict>> {
+    let all = PyDict::new(py);
+    for row in visible().filter(|row| row.group == group) {
+        if let Some(value) = knobs::overridden(row) {
+            all.set_item(row.name, object(py, value))?;
+        }
+    }
+    Ok(all)
+}
+
+/// Reads again what is kept from the environment.
+#[pyfunction]
+pub(crate) fn refresh_knobs() {
+    knobs::refresh();
+}
+
+/// Backend, architecture and lanes per warp of the target in use.
+#[pyfunction]
+pub(crate) fn current_target(py: Python<'_>) -> PyResult<(String, String, u32)> {
+    let facts = Active::get(py)?.target.facts();
+    Ok((facts.backend, facts.arch, facts.warp_size))
+}
+
+/// The names of the targets of this build.
+#[pyfunction]
+pub(crate) fn backends() -> Vec<String> {
+    runtime::all_targets().iter().map(|target| target.facts().backend).collect()
+}
+
+/// Whether the target in use can run kernels here, and on how many devices.
+#[pyfunction]
+pub(crate) fn device_count(py: Python<'_>) -> PyResult<usize> {
+    Ok(Active::get(py)?.target.devices().len())
+}
+
+fn device(py: Python<'_>, number: usize) -> PyResult<Arc<dyn Device>> {
+    let devices = Active::get(py)?.target.devices();
+    let count = devices.len();
+    let missing = || PyValueError::new_err(format!("there is no device {number}; there are {count}"));
+    devices.into_iter().nth(number).ok_or_else(missing)
+}
+
+/// What a device is and can do.
+#[pyfunction]
+pub(crate) fn device_properties(py: Python<'_>, number: usize) -> PyResult<Bound<'_, PyDict>> {
+    let properties = device(py, number)?.properties();
+    let all = PyDict::new(py);
+    for (name, value) in &properties.numbers {
+        all.set_item(name, value)?;
+    }
+    all.set_item("name", &properties.name)?;
+    Ok(all)
+}
+
+/// Waits for everything launched so far.
+#[pyfunction]
+#[pyo3(signature = (number=0))]
+pub(crate) fn synchronize(py: Python<'_>, number: usize) -> PyResult<()> {
+    let device = device(py, number)?;
+    py.detach(|| device.synchronize().map_err(runtime::RuntimeError::from)).or_raise(py)
+}
+
+/// A target by the tuple that Python has for it; the one in use for `None`.
+pub(crate) fn target_of(py: Python<'_>, tuple: Option<&Bound<'_, PyAny>>) -> PyResult<Arc<dyn Target>> {
+    match tuple.filter(|tuple| !tuple.is_none()) {
+        None => Ok(Arc::clone(&Active::get(py)?.target)),
+        Some(tuple) => runtime::target_named(&tuple.get_item(0)?.extract::<String>()?).or_raise(py),
+    }
+}
+
+/// Options from a dictionary.
+pub(crate) fn options_of(given: Option<&Bound<'_, PyDict>>) -> PyResult<BTreeMap<String, OptionValue>> {
+    let mut all = BTreeMap::new();
+    for (name, value) in given.into_iter().flat_map(|given| given.iter()) {
+        all.insert(name.extract()?, option_value(value.as_borrowed())?);
+    }
+    Ok(all)
+}
+
+/// All options of a compile, those that were given and the defaults of the rest.
+#[pyfunction]
+#[pyo3(signature = (target=None, given=None))]
+pub(crate) fn default_options<'py>(
+    py: Python<'py>,
+    target: Option<&Bound<'py, PyAny>>,
+    given: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let target = target_of(py, target)?;
+    let options = runtime::options::parse(target.as_ref(), &options_of(given)?).or_raise(py)?;
+    let all = PyDict::new(py);
+    for (name, value) in &options.extra {
+        match value {
+            OptionValue::None => all.set_item(name, py.None())?,
+            OptionValue::Bool(flag) => all.set_item(name, flag)?,
+            OptionValue::Int(number) => all.set_item(name, number)?,
+            OptionValue::Str(text) => all.set_item(name, text)?,
+        }
+    }
+    all.set_item("num_warps", options.num_warps)?;
+    all.set_item("num_stages", options.num_stages)?;
+    all.set_item("num_ctas", options.num_ctas)?;
+    all.set_item("enable_fp_fusion", options.enable_fp_fusion)?;
+    all.set_item("debug", options.debug)?;
+    all.set_item("sanitize_overflow", options.sanitize_overflow)?;
+    let facts = target.facts();
+    all.set_item("default_dot_input_precision", facts.default_dot_precision)?;
+    all.set_item("allowed_dot_input_precisions", facts.allowed_dot_precisions)?;
+    all.set_item("supported_fp8_dtypes", facts.fp8_dtypes)?;
+    all.set_item("backend_name", facts.backend)?;
+    all.set_item("arch", facts.arch)?;
+    all.set_item("warp_size", facts.warp_size)?;
+    Ok(all)
+}
