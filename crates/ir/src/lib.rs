@@ -33,8 +33,9 @@ pub use entity::{Block, Loc, Op, Region, Value};
 pub use loc::{LocData, LocTable};
 pub use module::{Def, Module, OpInit};
 pub use row::{
-    ANY, Arity, AttrKind, AttrSpec, ConstantRules, Dialect, EvalArgs, Fold, Format, Infer, InferArgs, OpRow, Presence,
-    Registry, Traits, TypeConstraint, ValueSpec, one, optional, variadic,
+    ANY, Arity, AttrKind, AttrSpec, ConstantRules, Dialect, EvalArgs, EvalRule, Fold, Format, Infer,
+    InferArgs, OpRow, Presence, Registry, Traits, TypeConstraint, ValueSpec, VerifyRule, one, optional,
+    variadic,
 };
-pub use verify::verify;
 pub use types::{FloatKind, Type, TypeKind, TypeParam, TypeRow};
+pub use verify::verify;

@@ -268,6 +268,12 @@ pub enum Fold {
     Attr(Attr),
 }
 
+/// Says what does not hold.
+pub type VerifyRule = fn(&Module, Op) -> Result<(), String>;
+
+/// The result on one element, on raw bits; `None` is poison.
+pub type EvalRule = fn(&EvalArgs<'_>, &[u64]) -> Option<u64>;
+
 /// The declaration of an operation.
 pub struct OpRow {
     /// `dialect.name`.
@@ -289,9 +295,9 @@ pub struct OpRow {
     /// How it is written.
     pub format: Format,
     /// What else must hold; the error says what does not.
-    pub verify: Option<fn(&Module, Op) -> Result<(), String>>,
+    pub verify: Option<VerifyRule>,
     /// Its meaning on one element, on raw bits. `None` is poison: no defined result.
-    pub eval: Option<fn(&EvalArgs<'_>, &[u64]) -> Option<u64>>,
+    pub eval: Option<EvalRule>,
     /// What it folds to, beyond evaluating constants.
     pub fold: Option<fn(&Module, Op) -> Option<Fold>>,
     /// Rewrites of this operation into better ones; true if something changed.
@@ -349,7 +355,7 @@ fn group_sizes(specs: &[ValueSpec], count: usize) -> Option<SmallVec<[usize; 4]>
         }
     }
     rest -= optional_used;
-    let share = if variadics > 0 { rest / variadics } else { 0 };
+    let share = rest.checked_div(variadics).unwrap_or(0);
     if share * variadics != rest {
         return None;
     }

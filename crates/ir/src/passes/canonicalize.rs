@@ -14,8 +14,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
 /// Brings a program into canonical form.
-pub static CANONICALIZE: PassRow =
-    PassRow { name: "canonicalize", doc: "Folds constants, simplifies operations, removes unused ones.", run };
+pub static CANONICALIZE: PassRow = PassRow {
+    name: "canonicalize",
+    doc: "Folds constants, simplifies operations, removes unused ones.",
+    run,
+};
 
 /// The raw bits of a value that is a constant with equal elements.
 pub fn constant_value(module: &Module, value: Value) -> Option<u64> {
@@ -49,7 +52,8 @@ impl Worklist {
 }
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
-    let mut worklist = Worklist { stack: Vec::new(), queued: FxHashSet::default(), erased: FxHashSet::default() };
+    let mut worklist =
+        Worklist { stack: Vec::new(), queued: FxHashSet::default(), erased: FxHashSet::default() };
     for op in module.walk(module.top()).into_iter().rev() {
         worklist.push(op);
     }
@@ -111,7 +115,10 @@ fn erase(module: &mut Module, op: Op, worklist: &mut Worklist) {
 
 fn swap_constant_right(module: &mut Module, op: Op) -> bool {
     let &[left, right] = module.operands(op) else { return false };
-    if !module.has(op, Traits::COMMUTATIVE) || module.constant(left).is_none() || module.constant(right).is_some() {
+    if !module.has(op, Traits::COMMUTATIVE)
+        || module.constant(left).is_none()
+        || module.constant(right).is_some()
+    {
         return false;
     }
     module.set_operands(op, &[right, left]);
@@ -164,7 +171,8 @@ fn replace(module: &mut Module, op: Op, fold: Fold, worklist: &mut Worklist) {
 
 /// Moves the constants of a function to its start, each once, in the order of their first use.
 fn hoist_constants(module: &mut Module, function: Op) {
-    let Some(&entry) = module.regions(function).first().and_then(|&region| module.blocks(region).first()) else {
+    let Some(&entry) = module.regions(function).first().and_then(|&region| module.blocks(region).first())
+    else {
         return;
     };
     let mut known = FxHashMap::default();

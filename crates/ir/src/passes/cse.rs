@@ -21,7 +21,8 @@ use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 
 /// Removes common subexpressions.
-pub static CSE: PassRow = PassRow { name: "cse", doc: "Removes pure operations that repeat an earlier one.", run };
+pub static CSE: PassRow =
+    PassRow { name: "cse", doc: "Removes pure operations that repeat an earlier one.", run };
 
 #[derive(PartialEq, Eq)]
 struct Key {
@@ -81,7 +82,10 @@ fn visit(module: &mut Module, block: Block, known: &mut FxHashMap<Key, Op>) {
                 }
             }
         }
-        if !module.has(op, Traits::PURE) || module.has(op, Traits::TERMINATOR) || !module.regions(op).is_empty() {
+        if !module.has(op, Traits::PURE)
+            || module.has(op, Traits::TERMINATOR)
+            || !module.regions(op).is_empty()
+        {
             continue;
         }
         if let Some(&earlier) = known.get(&key(module, op)) {

@@ -39,7 +39,11 @@ enum State {
 }
 
 /// Inlines all calls in a function, after those in the functions it calls.
-fn inline_into(module: &mut Module, function: Op, state: &mut FxHashMap<Op, State>) -> Result<(), Diagnostic> {
+fn inline_into(
+    module: &mut Module,
+    function: Op,
+    state: &mut FxHashMap<Op, State>,
+) -> Result<(), Diagnostic> {
     if state.get(&function) == Some(&State::Done) {
         return Ok(());
     }
@@ -53,7 +57,9 @@ fn inline_into(module: &mut Module, function: Op, state: &mut FxHashMap<Op, Stat
             return Err(Diagnostic::new(format!("there is no function @{name}")).at(place));
         };
         if state.get(&callee) == Some(&State::Open) {
-            return Err(Diagnostic::new(format!("@{name} calls itself; recursion is not supported")).at(place));
+            return Err(
+                Diagnostic::new(format!("@{name} calls itself; recursion is not supported")).at(place)
+            );
         }
         inline_into(module, callee, state)?;
         expand(module, call, callee).map_err(|message| Diagnostic::new(message).at(place))?;
@@ -73,7 +79,8 @@ fn expand(module: &mut Module, call: Op, callee: Op) -> Result<(), String> {
     let mut returned = Vec::new();
     for op in module.ops(entry).collect::<Vec<_>>() {
         if module.has(op, Traits::TERMINATOR) {
-            returned = module.operands(op).iter().map(|value| map.get(value).copied().unwrap_or(*value)).collect();
+            returned =
+                module.operands(op).iter().map(|value| map.get(value).copied().unwrap_or(*value)).collect();
             continue;
         }
         let copy = module.clone_op(op, &mut map);
@@ -85,7 +92,11 @@ fn expand(module: &mut Module, call: Op, callee: Op) -> Result<(), String> {
     }
     let results = module.results(call).to_vec();
     if results.len() != returned.len() {
-        return Err(format!("the function returns {} values, {} are expected", returned.len(), results.len()));
+        return Err(format!(
+            "the function returns {} values, {} are expected",
+            returned.len(),
+            results.len()
+        ));
     }
     for (from, to) in results.into_iter().zip(returned) {
         module.replace_uses(from, to);

@@ -20,13 +20,16 @@ use crate::row::Traits;
 use crate::scalar::sign_extend;
 
 /// Moves invariant operations out of loops.
-pub static LICM: PassRow = PassRow { name: "licm", doc: "Moves loop-invariant operations in front of loops.", run };
+pub static LICM: PassRow =
+    PassRow { name: "licm", doc: "Moves loop-invariant operations in front of loops.", run };
 
 /// Attribute of a loop from which nothing may be moved.
-pub static DISABLE_LICM: DeclaredKey = DeclaredKey::new("tt.disable_licm", "Invariant operations stay in the loop.");
+pub static DISABLE_LICM: DeclaredKey =
+    DeclaredKey::new("tt.disable_licm", "Invariant operations stay in the loop.");
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
-    let loops = module.walk(module.top()).into_iter().filter(|&op| module.has(op, Traits::LOOP)).collect::<Vec<_>>();
+    let loops =
+        module.walk(module.top()).into_iter().filter(|&op| module.has(op, Traits::LOOP)).collect::<Vec<_>>();
     // Inner loops first, so that what leaves them can go on leaving the outer ones.
     for op in loops.into_iter().rev() {
         if module.extra_attr(op, DISABLE_LICM.name).is_none() {

@@ -9,8 +9,11 @@ mod number;
 mod parse;
 mod parse_attr;
 mod parse_format;
+mod parse_loc;
 mod parse_op;
+mod parse_type;
 mod print;
+mod print_attr;
 mod print_op;
 
 pub use parse::{ParseError, ParseOptions, Parser, parse, parse_attr, parse_type};

@@ -69,7 +69,7 @@ fn decimal(value: f64, precision: usize) -> (String, i32) {
         0 => (i32::try_from(mantissa.ilog2()).unwrap_or(0) + 1 + exponent) as usize,
         _ => ((mantissa as f64).log2() + places as f64 * 5f64.log2()) as usize + 1,
     };
-    let surplus = active_bits.saturating_sub((precision * 196 + 58) / 59) * 59 / 196;
+    let surplus = active_bits.saturating_sub((precision * 196).div_ceil(59)) * 59 / 196;
     digits.truncate(digits.len().saturating_sub(surplus).max(1));
     last += surplus as i32;
     drop_zeros(&mut digits, &mut last);

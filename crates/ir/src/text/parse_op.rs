@@ -30,6 +30,9 @@ impl<'t> Arg<'t> {
     }
 }
 
+/// Attributes in the slots of a row, and those beyond.
+type SplitAttrs = (SmallVec<[Option<Attr>; 2]>, Vec<NamedAttr>);
+
 /// `%name:2` in front of an operation.
 struct ResultName<'t> {
     name: &'t str,
@@ -170,7 +173,7 @@ impl<'t> Parser<'t> {
         &mut self,
         row: &'static OpRow,
         entries: Vec<NamedAttr>,
-    ) -> Result<(SmallVec<[Option<Attr>; 2]>, Vec<NamedAttr>), ParseError> {
+    ) -> Result<SplitAttrs, ParseError> {
         let mut slots: SmallVec<[Option<Attr>; 2]> = row.attrs.iter().map(|_| None).collect();
         let mut extra = Vec::new();
         for (key, attr) in entries {
