@@ -111,9 +111,9 @@ pub static MULI: OpRow =
 /// Signed quotient.
 pub static DIVSI: OpRow = row(
     "arith.divsi",
-    "Signed quotient, truncated toward zero. Undefined for a zero divisor.",
+    "Signed quotient, truncated toward zero and wrapping. Undefined for a zero divisor.",
     D,
-    |a, x| wrap(a, signed(a, x[0]).checked_div(signed(a, x[1]))? as u64),
+    |a, x| (x[1] != 0).then(|| wrap(a, signed(a, x[0]).wrapping_div(signed(a, x[1])) as u64))?,
     Some(fold_div),
 );
 /// Unsigned quotient.
@@ -129,7 +129,7 @@ pub static REMSI: OpRow = row(
     "arith.remsi",
     "Signed remainder, with the sign of the dividend. Undefined for a zero divisor.",
     D,
-    |a, x| wrap(a, signed(a, x[0]).checked_rem(signed(a, x[1]))? as u64),
+    |a, x| (x[1] != 0).then(|| wrap(a, signed(a, x[0]).wrapping_rem(signed(a, x[1])) as u64))?,
     None,
 );
 /// Unsigned remainder.

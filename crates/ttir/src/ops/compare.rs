@@ -45,6 +45,9 @@ pub static CMPF_PREDICATE: EnumRow = EnumRow {
     ],
 };
 
+/// For which outcomes each predicate holds: 1 equal, 2 greater, 4 less, 8 unordered.
+const CMPF_HOLDS: [u32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 8, 15];
+
 fn bool_like(args: &InferArgs<'_>) -> Result<SmallVec<[Type; 2]>, String> {
     Ok(smallvec![with_elem(args.ty(0), Type::int(1))])
 }
@@ -96,14 +99,13 @@ pub static CMPF: OpRow = OpRow {
         let predicate = a.attrs[0].as_ref()?.as_enum(&CMPF_PREDICATE)?;
         let kind = a.operand_types[0].as_float()?;
         let (s, t) = (float_value(kind, x[0]), float_value(kind, x[1]));
-        // Bits of the number of a predicate: equal, greater, less, unordered.
         let case = match s.partial_cmp(&t) {
             Some(std::cmp::Ordering::Equal) => 1,
             Some(std::cmp::Ordering::Greater) => 2,
             Some(std::cmp::Ordering::Less) => 4,
             None => 8,
         };
-        Some(u64::from(predicate & case != 0))
+        Some(u64::from(CMPF_HOLDS.get(predicate as usize)? & case != 0))
     }),
     ..OpRow::BASE
 };
