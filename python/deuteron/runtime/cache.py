@@ -114,8 +114,9 @@ class RedisRemoteCacheBackend(RemoteCacheBackend):
         import redis
 
         self._key = key
-        self._key_format = knobs.redis.key_format
-        self._redis = redis.Redis(host=knobs.redis.host, port=knobs.redis.port)
+        self._key_format = os.environ.get("TRITON_REDIS_KEY_FORMAT", "triton:{key}:{filename}")
+        self._redis = redis.Redis(host=os.environ.get("TRITON_REDIS_HOST", "localhost"),
+                                  port=int(os.environ.get("TRITON_REDIS_PORT", "6379")))
 
     def _get_key(self, filename):
         return self._key_format.format(key=self._key, filename=filename)
@@ -137,19 +138,30 @@ def _base32(key):
     return base64.b32encode(bytes.fromhex(key)).decode("utf-8").rstrip("=")
 
 
+def _manager_class():
+    """What ``knobs.cache.manager_class`` names as ``module:Class``, or is; `FileCacheManager` by default."""
+    chosen = knobs.cache.manager_class or FileCacheManager
+    if isinstance(chosen, str):
+        import importlib
+
+        module, _, name = chosen.partition(":")
+        chosen = getattr(importlib.import_module(module), name)
+    return chosen
+
+
 def get_cache_manager(key):
     """The manager of a key in the cache directory."""
-    return (knobs.cache.manager_class or FileCacheManager)(_base32(key))
+    return _manager_class()(_base32(key))
 
 
 def get_override_manager(key):
     """The manager of a key in the directory that overrides stages."""
-    return (knobs.cache.manager_class or FileCacheManager)(_base32(key), override=True)
+    return _manager_class()(_base32(key), override=True)
 
 
 def get_dump_manager(key):
     """The manager of a key in the directory that stages are dumped to."""
-    return (knobs.cache.manager_class or FileCacheManager)(_base32(key), dump=True)
+    return _manager_class()(_base32(key), dump=True)
 
 
 def triton_key():
