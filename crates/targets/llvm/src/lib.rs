@@ -113,8 +113,12 @@ fn load_first() -> Result<Llvm, LlvmError> {
     Err(LlvmError::missing(&tried))
 }
 
-/// Loads one file.
+/// Loads one file. One whose name says that it does not fit is not even opened.
 fn open(path: &Path) -> Result<Llvm, String> {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if let Some(major) = search::version_in(name).filter(|major| *major > 0 && !SUPPORTED.contains(major)) {
+        return Err(format!("it is LLVM {major}; {} to {} fit", SUPPORTED.start(), SUPPORTED.end()));
+    }
     let api = Api::open(path)?;
     let version = api.version();
     if !SUPPORTED.contains(&version.major) {

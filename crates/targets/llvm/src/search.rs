@@ -62,7 +62,7 @@ fn libraries_in(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The major version in a file name: `libLLVM-19.so.1`, `libLLVM.so.22.1-rust-…`; 0 for a bare `libLLVM.so`.
-fn version_in(name: &str) -> Option<u32> {
+pub(crate) fn version_in(name: &str) -> Option<u32> {
     let rest = name.strip_prefix("libLLVM")?;
     if !name.contains(".so") && !name.ends_with(".dylib") {
         return None;
