@@ -2,6 +2,8 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::module::Module;
+use crate::text::{PrintOptions, print};
+use std::fmt;
 use std::time::{Duration, Instant};
 
 /// A pass: a verb, applied to a whole program.
@@ -35,6 +37,108 @@ pub enum Verify {
     Each,
     /// Not at all; the caller verifies at the end.
     Never,
+}
+
+/// The passes that a list of names, `inline,canonicalize,cse`, stands for.
+///
+/// # Errors
+/// When there is no pass of a name.
+pub fn by_names(names: &str, known: &[&'static PassRow]) -> Result<Vec<&'static PassRow>, Diagnostic> {
+    let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+    names
+        .map(|name| {
+            known.iter().copied().find(|pass| pass.name == name).ok_or_else(|| {
+                let all: Vec<&str> = known.iter().map(|pass| pass.name).collect();
+                Diagnostic::new(format!("there is no pass `{name}`")).note(format!("there are {}", all.join(", ")))
+            })
+        })
+        .collect()
+}
+
+/// When a [`Dump`] writes the program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DumpWhen {
+    /// In front of each pass.
+    Before,
+    /// Behind each pass.
+    After,
+    /// Behind each pass that changed the text of the program.
+    Changed,
+}
+
+/// Writes the program between passes, to wherever the caller says.
+pub struct Dump<'s> {
+    when: DumpWhen,
+    options: PrintOptions,
+    sink: &'s mut dyn FnMut(&str),
+    last: String,
+}
+
+impl<'s> Dump<'s> {
+    /// Gives each text, under a line that names the pass, to `sink`.
+    pub fn new(when: DumpWhen, options: PrintOptions, sink: &'s mut dyn FnMut(&str)) -> Dump<'s> {
+        Dump { when, options, sink, last: String::new() }
+    }
+
+    fn write(&mut self, place: &str, pass: &PassRow, text: &str) {
+        (self.sink)(&format!("// -----// IR Dump {place} {} //----- //\n{text}\n", pass.name));
+    }
+}
+
+impl Observer for Dump<'_> {
+    fn before(&mut self, pass: &PassRow, module: &Module) {
+        match self.when {
+            DumpWhen::Before => self.write("Before", pass, &print(module, self.options)),
+            DumpWhen::Changed if self.last.is_empty() => self.last = print(module, self.options),
+            DumpWhen::Changed | DumpWhen::After => {}
+        }
+    }
+
+    fn after(&mut self, pass: &PassRow, module: &Module, _elapsed: Duration) {
+        if self.when == DumpWhen::Before {
+            return;
+        }
+        let text = print(module, self.options);
+        if self.when == DumpWhen::After || text != self.last {
+            self.write("After", pass, &text);
+        }
+        self.last = text;
+    }
+}
+
+/// How long each pass took, in the order in which they ran.
+#[derive(Clone, Default, Debug)]
+pub struct Times(pub Vec<(&'static str, Duration)>);
+
+impl Observer for Times {
+    fn after(&mut self, pass: &PassRow, _module: &Module, elapsed: Duration) {
+        self.0.push((pass.name, elapsed));
+    }
+}
+
+impl fmt::Display for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let total: Duration = self.0.iter().map(|(_, elapsed)| *elapsed).sum();
+        let rows = self.0.iter().copied().chain([("total", total)]);
+        for (name, elapsed) in rows {
+            let share = 100.0 * elapsed.as_secs_f64() / total.as_secs_f64().max(f64::MIN_POSITIVE);
+            writeln!(f, "{:>10.1} us {share:>5.1} %  {name}", elapsed.as_secs_f64() * 1e6)?;
+        }
+        Ok(())
+    }
+}
+
+/// Two observers at once.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    fn before(&mut self, pass: &PassRow, module: &Module) {
+        self.0.before(pass, module);
+        self.1.before(pass, module);
+    }
+
+    fn after(&mut self, pass: &PassRow, module: &Module, elapsed: Duration) {
+        self.0.after(pass, module, elapsed);
+        self.1.after(pass, module, elapsed);
+    }
 }
 
 /// Runs passes in order.
