@@ -6,6 +6,7 @@
 
 pub mod interp;
 pub mod ops;
+pub mod testing;
 pub mod types;
 
 /// All rows of block-level code.
