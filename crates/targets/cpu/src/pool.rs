@@ -71,35 +71,29 @@ pub fn run(total: u64, cost: &Cost, task: Task<'_>) -> Result<(), String> {
 
 fn run_many(total: u64, cost: &Cost, task: Task<'_>) -> Result<(), String> {
     let pool = pool();
+    let has_help = pool.seats.len() > 1;
     let start = Instant::now();
+    let is_long = cost.of(total).is_some_and(|nanos| nanos > 4.0 * SERIAL_NANOS);
+    let mut elapsed = if is_long { f64::INFINITY } else { 0.0 };
+    let mut step = cost.programs_in(SERIAL_NANOS).unwrap_or(1);
     let mut done = 0;
-    if pool.seats.len() < 2 || cost.of(total).is_none_or(|nanos| nanos < 4.0 * SERIAL_NANOS) {
-        // Alone, until it turns out to be long.
-        let mut step = cost.programs_in(SERIAL_NANOS).unwrap_or(1);
-        while done < total {
-            let end = (done + step).min(total);
-            if task(done, end).is_break() {
-                return Ok(());
-            }
-            done = end;
-            let elapsed = start.elapsed().as_nanos() as f64;
-            cost.measured(done, elapsed);
-            if elapsed > SERIAL_NANOS && pool.seats.len() > 1 {
-                break;
-            }
-            step *= 2;
+    // Alone, until it turns out to be long and the workers are free.
+    while done < total {
+        if has_help && elapsed > SERIAL_NANOS && !pool.busy.swap(true, Ordering::Acquire) {
+            let _free = Free(&pool.busy);
+            return pool.run_with_help(done, total, task, cost);
         }
+        let end = done.saturating_add(step).min(total);
+        if task(done, end).is_break() {
+            break;
+        }
+        done = end;
+        elapsed = start.elapsed().as_nanos() as f64;
+        cost.measured(done, elapsed);
+        let longest = if has_help { cost.programs_in(CHUNK_NANOS) } else { None };
+        step = step.saturating_mul(2).min(longest.unwrap_or(u64::MAX));
     }
-    if done == total {
-        return Ok(());
-    }
-    if pool.busy.swap(true, Ordering::Acquire) {
-        let _ = task(done, total);
-        return Ok(());
-    }
-    let _free = Free(&pool.busy);
-    let chunk = cost.programs_in(CHUNK_NANOS);
-    pool.run_with_help(done, total, chunk, task, cost)
+    Ok(())
 }
 
 /// Gives the workers back.
@@ -120,18 +114,11 @@ impl Pool {
         }
     }
 
-    fn run_with_help(
-        &'static self,
-        begin: u64,
-        end: u64,
-        chunk: Option<u64>,
-        task: Task<'_>,
-        cost: &Cost,
-    ) -> Result<(), String> {
+    fn run_with_help(&'static self, begin: u64, end: u64, task: Task<'_>, cost: &Cost) -> Result<(), String> {
         let cpu = topology::current_cpu();
         let place = self.seats.iter().position(|seat| seat.0.cpu == cpu).unwrap_or(0);
         let share = (end - begin).div_ceil(self.seats.len() as u64);
-        let chunk = chunk.unwrap_or(share / 8).clamp(1, share.max(1));
+        let chunk = cost.programs_in(CHUNK_NANOS).unwrap_or(share / 8).clamp(1, share.max(1));
         // SAFETY: `close` below returns only when no worker has the task any more, also when ours panics.
         unsafe { self.job.open(begin..end, chunk, place, task) };
         let close = Close(self);
