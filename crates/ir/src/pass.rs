@@ -49,7 +49,8 @@ pub fn by_names(names: &str, known: &[&'static PassRow]) -> Result<Vec<&'static 
         .map(|name| {
             known.iter().copied().find(|pass| pass.name == name).ok_or_else(|| {
                 let all: Vec<&str> = known.iter().map(|pass| pass.name).collect();
-                Diagnostic::new(format!("there is no pass `{name}`")).note(format!("there are {}", all.join(", ")))
+                Diagnostic::new(format!("there is no pass `{name}`"))
+                    .note(format!("there are {}", all.join(", ")))
             })
         })
         .collect()

@@ -10,7 +10,7 @@ use crate::module::{Module, OpInit};
 use crate::pass::PassRow;
 use crate::row::{EvalArgs, Fold, Traits};
 use crate::types::Type;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 /// Brings a program into canonical form.
@@ -25,22 +25,27 @@ pub fn constant_value(module: &Module, value: Value) -> Option<u64> {
     module.registry().rules().to_bits(module.constant(value)?)
 }
 
+/// Operations to look at, each at most once in the list.
+#[derive(Default)]
 struct Worklist {
     stack: Vec<Op>,
-    queued: FxHashSet<Op>,
-    erased: FxHashSet<Op>,
+    queued: Vec<bool>,
 }
 
 impl Worklist {
     fn push(&mut self, op: Op) {
-        if !self.erased.contains(&op) && self.queued.insert(op) {
+        let index = op.as_u32() as usize;
+        if index >= self.queued.len() {
+            self.queued.resize(index + 64, false);
+        }
+        if !std::mem::replace(&mut self.queued[index], true) {
             self.stack.push(op);
         }
     }
 
     fn pop(&mut self) -> Option<Op> {
         let op = self.stack.pop()?;
-        self.queued.remove(&op);
+        self.queued[op.as_u32() as usize] = false;
         Some(op)
     }
 
@@ -52,13 +57,13 @@ impl Worklist {
 }
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
-    let mut worklist =
-        Worklist { stack: Vec::new(), queued: FxHashSet::default(), erased: FxHashSet::default() };
-    for op in module.walk(module.top()).into_iter().rev() {
+    let mut worklist = Worklist::default();
+    for op in module.walk(module.top()).into_iter().skip(1).rev() {
         worklist.push(op);
     }
     while let Some(op) = worklist.pop() {
-        if !worklist.erased.contains(&op) {
+        // What was erased since it was put on the list stands in no block.
+        if module.block_of(op).is_some() {
             visit(module, op, &mut worklist);
         }
     }
@@ -82,20 +87,15 @@ fn visit(module: &mut Module, op: Op, worklist: &mut Worklist) {
     }
     for pattern in module.row(op).patterns {
         let before = module.num_ops();
+        let users: Vec<Op> =
+            module.results(op).iter().flat_map(|&result| module.uses(result)).map(|use_| use_.0).collect();
+        let sources: Vec<Op> = module.operands(op).iter().filter_map(|&value| module.def_op(value)).collect();
         if !pattern(module, op) {
             continue;
         }
-        for index in before..module.num_ops() {
-            worklist.push(Op::from_u32(index as u32));
-        }
-        // A pattern may have erased the operation: then it stands in no block.
-        if module.block_of(op).is_none() {
-            worklist.erased.insert(op);
-        } else {
+        let new = (before..module.num_ops()).map(|index| Op::from_u32(index as u32));
+        for op in new.chain([op]).chain(users).chain(sources) {
             worklist.push(op);
-            for result in module.results(op).to_vec() {
-                worklist.push_users(module, result);
-            }
         }
         return;
     }
@@ -104,7 +104,6 @@ fn visit(module: &mut Module, op: Op, worklist: &mut Worklist) {
 fn erase(module: &mut Module, op: Op, worklist: &mut Worklist) {
     let inside = module.walk(op);
     let operands: Vec<Value> = inside.iter().flat_map(|&op| module.operands(op).to_vec()).collect();
-    worklist.erased.extend(inside);
     module.erase(op);
     for value in operands {
         if let Some(def) = module.def_op(value) {

@@ -23,7 +23,9 @@ pub fn is_removable(module: &Module, op: Op) -> bool {
         // A loop that might not end is kept only for the effects it has.
         return regions_are_removable(module, op);
     }
-    traits.has(Traits::PURE) || traits.has(Traits::READS)
+    // A volatile read has an effect: that it happens.
+    let volatile = || module.attr_named(op, "isVolatile").and_then(Attr::as_bool) == Some(true);
+    traits.has(Traits::PURE) || (traits.has(Traits::READS) && !volatile())
 }
 
 fn regions_are_removable(module: &Module, op: Op) -> bool {

@@ -86,8 +86,7 @@ fn expand(module: &mut Module, call: Op, callee: Op) -> Result<(), String> {
         let copy = module.clone_op(op, &mut map);
         module.insert_before(call, copy);
         for inner in module.walk(copy) {
-            let loc = call_site(module, module.loc(inner), caller);
-            module.set_loc(inner, loc);
+            place_at_call(module, inner, caller);
         }
     }
     let results = module.results(call).to_vec();
@@ -103,6 +102,20 @@ fn expand(module: &mut Module, call: Op, callee: Op) -> Result<(), String> {
     }
     module.erase(call);
     Ok(())
+}
+
+/// Makes the locations of an operation and of its block arguments say where they were called.
+fn place_at_call(module: &mut Module, op: Op, caller: Loc) {
+    let loc = call_site(module, module.loc(op), caller);
+    module.set_loc(op, loc);
+    for region in module.regions(op).to_vec() {
+        for block in module.blocks(region).to_vec() {
+            for index in 0..module.args(block).len() {
+                let loc = call_site(module, module.arg_loc(block, index), caller);
+                module.set_arg_loc(block, index, loc);
+            }
+        }
+    }
 }
 
 fn call_site(module: &mut Module, callee: Loc, caller: Loc) -> Loc {
