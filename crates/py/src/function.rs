@@ -141,6 +141,20 @@ impl JitFunction {
         })
     }
 
+    /// What every function has and every type has as well is put where Python finds it before the type's own.
+    #[pyo3(signature = (*_args, **_kwargs))]
+    fn __init__(
+        slf: &Bound<'_, Self>,
+        _args: &Bound<'_, PyTuple>,
+        _kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let function = slf.get().function(slf.py());
+        for name in ["__module__", "__doc__", "__annotations__"] {
+            slf.as_any().getattr("__dict__")?.set_item(name, function.getattr(name)?)?;
+        }
+        Ok(())
+    }
+
     fn __getitem__<'py>(slf: &Bound<'py, Self>, grid: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         launcher::bind(slf, grid)
     }
@@ -206,11 +220,6 @@ impl JitFunction {
     #[getter]
     fn __qualname__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.attribute(py, "__qualname__")
-    }
-
-    #[getter]
-    fn __doc__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.attribute(py, "__doc__")
     }
 
     #[getter]
