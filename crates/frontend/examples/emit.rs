@@ -40,5 +40,5 @@ fn emit(file: &str, kernel: &str, signature: &str) -> Result<String, String> {
     let start = std::time::Instant::now();
     let compiled = frontend::compile(&request).map_err(|errors| frontend::render_all(&errors))?;
     eprintln!("{:?}", start.elapsed());
-    Ok(ir::text::print(&compiled.module, ir::text::PrintOptions::default()))
+    Ok(ir::text::print(&compiled.module, ir::text::PrintOptions::PLAIN))
 }

@@ -43,6 +43,7 @@ pub fn compile(request: &Request<'_>) -> Result<Compiled, Vec<Diagnostic>> {
     if outcome.is_err() || !ctx.diagnostics.is_empty() {
         return Err(ctx.into_diagnostics());
     }
+    ctx.erase_unused_constants();
     let Ctx { module, dependencies, printed, warnings, .. } = ctx;
     match ir::verify(&module) {
         Ok(()) => Ok(Compiled { module, dependencies, printed, warnings }),
@@ -63,6 +64,16 @@ impl Ctx<'_> {
             self.diagnostics.push(Diagnostic::without_place(Kind::Compilation, message));
         }
         self.diagnostics
+    }
+
+    /// Constants that were folded away, or that stood for numbers nobody read.
+    fn erase_unused_constants(&mut self) {
+        for op in self.module.walk(self.module.top()) {
+            let unused = self.module.results(op).iter().all(|value| self.module.is_unused(*value));
+            if unused && self.module.has(op, ir::Traits::CONSTANT) {
+                self.module.erase(op);
+            }
+        }
     }
 
     fn kernel(&mut self) -> Res<()> {

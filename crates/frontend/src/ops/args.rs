@@ -151,6 +151,11 @@ impl Args {
         ctx.number(self.val(name))
     }
 
+    /// As [`Args::num`], unless it is `None`.
+    pub(crate) fn optional_num(&self, ctx: &mut Ctx<'_>, name: &str) -> Res<Option<Num>> {
+        self.given(name).map(|val| ctx.number(val)).transpose()
+    }
+
     fn wrong(&self, ctx: &mut Ctx<'_>, name: &str, expected: &str) -> Stop {
         let found = self.val(name).describe();
         let help = match self.val(name) {

@@ -70,7 +70,8 @@ fn device_print(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let tensors: Res<Vec<Tensor>> = args.rest.iter().map(|val| ctx.to_tensor(val)).collect();
     let tensors = tensors?;
     if !tensors.is_empty() && !prefix.ends_with(": ") {
-        prefix = format!("{}: ", prefix.strip_suffix(' ').unwrap_or(&prefix));
+        let bare = prefix.strip_suffix(' ').unwrap_or(&prefix);
+        prefix = format!("{}: ", bare.strip_suffix(':').unwrap_or(bare));
     }
     if prefix.len() > 2 && !prefix.starts_with(' ') {
         prefix.insert(0, ' ');

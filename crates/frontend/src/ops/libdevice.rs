@@ -150,9 +150,12 @@ pub(crate) fn call(ctx: &mut Ctx<'_>, path: &str, args: &Args) -> Res<Val> {
     }
     let found: Vec<Option<DType>> = tensors.iter().map(|tensor| tensor.ty.scalar.dtype()).collect();
     let literal = |index: usize| matches!(args.val(function.entry.params[index].name), Val::Const(_));
-    // Numbers take whatever type the variant of the tensors has.
+    // A Python number takes the width that the variant of the tensors has.
     let fits = |operands: &[DType]| {
-        operands.iter().enumerate().all(|(index, dtype)| literal(index) || found[index] == Some(*dtype))
+        operands.iter().enumerate().all(|(index, dtype)| {
+            let same_kind = found[index].is_some_and(|found| found.is_floating() == dtype.is_floating());
+            found[index] == Some(*dtype) || (literal(index) && same_kind)
+        })
     };
     let Some((operands, result)) = function.variants.iter().find(|(operands, _)| fits(operands)) else {
         let list = |dtypes: &[DType]| dtypes.iter().map(|dtype| dtype.name()).collect::<Vec<_>>().join(", ");

@@ -23,8 +23,8 @@ pub(super) static TABLE: &[Builtin] = &[
 fn load(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let load = LoadArgs {
         pointer: args.tensor(ctx, "pointer")?,
-        mask: args.optional_tensor(ctx, "mask")?,
-        other: args.optional_tensor(ctx, "other")?,
+        mask: args.optional_num(ctx, "mask")?,
+        other: args.optional_num(ctx, "other")?,
         cache_modifier: args.text(ctx, "cache_modifier")?,
         eviction_policy: args.text(ctx, "eviction_policy")?,
         volatile: args.bool(ctx, "volatile")?,
@@ -35,8 +35,8 @@ fn load(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
 fn store(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let store = StoreArgs {
         pointer: args.tensor(ctx, "pointer")?,
-        value: args.tensor(ctx, "value")?,
-        mask: args.optional_tensor(ctx, "mask")?,
+        value: args.num(ctx, "value")?,
+        mask: args.optional_num(ctx, "mask")?,
         cache_modifier: args.text(ctx, "cache_modifier")?,
         eviction_policy: args.text(ctx, "eviction_policy")?,
     };

@@ -1,9 +1,9 @@
 //! Loads and stores through pointers.
 
 use crate::codegen::value::Tensor;
-use crate::codegen::{Ctx, Res};
+use crate::codegen::{Ctx, Num, Res};
 use crate::dtype::{DType, Pointer, Scalar};
-use crate::typing::{ShapeText, pointer_to};
+use crate::typing::{self, Shape, ShapeText, Ty, pointer_to};
 use ir::{Attr, EnumRow};
 use smallvec::SmallVec;
 use ttir::ops::memory;
@@ -11,8 +11,8 @@ use ttir::ops::memory;
 /// The arguments of a load.
 pub(crate) struct LoadArgs {
     pub(crate) pointer: Tensor,
-    pub(crate) mask: Option<Tensor>,
-    pub(crate) other: Option<Tensor>,
+    pub(crate) mask: Option<Num>,
+    pub(crate) other: Option<Num>,
     pub(crate) cache_modifier: String,
     pub(crate) eviction_policy: String,
     pub(crate) volatile: bool,
@@ -21,8 +21,8 @@ pub(crate) struct LoadArgs {
 /// The arguments of a store.
 pub(crate) struct StoreArgs {
     pub(crate) pointer: Tensor,
-    pub(crate) value: Tensor,
-    pub(crate) mask: Option<Tensor>,
+    pub(crate) value: Num,
+    pub(crate) mask: Option<Num>,
     pub(crate) cache_modifier: String,
     pub(crate) eviction_policy: String,
 }
@@ -78,9 +78,9 @@ impl Ctx<'_> {
     }
 
     /// A scalar access takes scalar masks and values only.
-    fn check_scalar_access(&mut self, what: &str, tensor: Option<&Tensor>) -> Res<()> {
-        match tensor {
-            Some(tensor) if tensor.ty.is_block() => {
+    fn check_scalar_access(&mut self, what: &str, num: Option<&Num>) -> Res<()> {
+        match num {
+            Some(Num::Tensor(tensor)) if tensor.ty.is_block() => {
                 let help = "make the pointer a block too, by adding `tl.arange(…)` to it";
                 let message = format!("{what} argument cannot be block type if pointer argument is not a block");
                 Err(self.error_help(message, help))
@@ -101,17 +101,61 @@ impl Ctx<'_> {
 
     /// Brings arguments to the shape of the pointer, which itself must not grow.
     pub(crate) fn to_pointer_shape(&mut self, pointer: &Tensor, tensor: Tensor) -> Res<Tensor> {
-        let (same, tensor) = self.broadcast_both(pointer.clone(), tensor)?;
-        if same.ty.shape == pointer.ty.shape {
-            return Ok(tensor);
+        let dims = self.check(typing::broadcast_shapes(&pointer.ty.shape, &tensor.ty.shape))?;
+        self.check_pointer_shape(pointer, &dims)?;
+        self.broadcast(tensor, &dims)
+    }
+
+    fn check_pointer_shape(&mut self, pointer: &Tensor, dims: &[u32]) -> Res<()> {
+        if pointer.ty.shape.as_slice() == dims {
+            return Ok(());
         }
-        let (expected, found) = (ShapeText(&same.ty.shape).to_string(), ShapeText(&pointer.ty.shape).to_string());
-        Err(self.error(format!("Expected pointer argument to have shape {expected} but got {found}")))
+        let (expected, found) = (ShapeText(dims).to_string(), ShapeText(&pointer.ty.shape).to_string());
+        Err(self.error_help(
+            format!("Expected pointer argument to have shape {expected} but got {found}"),
+            "every element needs its own address: add offsets of that shape to the pointer",
+        ))
+    }
+
+    /// The shape that a pointer and what goes with it broadcast to.
+    fn common_shape(&mut self, pointer: &Tensor, others: &[Option<&Num>]) -> Res<Shape> {
+        let mut dims = pointer.ty.shape.clone();
+        for other in others.iter().flatten() {
+            if let Num::Tensor(tensor) = other {
+                dims = self.check(typing::broadcast_shapes(&dims, &tensor.ty.shape))?;
+            }
+        }
+        Ok(dims)
+    }
+
+    /// A value that is read or written, in the type of the elements; a Python number becomes a constant at once.
+    fn element_value(&mut self, num: Num, element: DType, dims: &[u32]) -> Res<Tensor> {
+        match num {
+            Num::Tensor(tensor) => {
+                let tensor = self.broadcast(tensor, dims)?;
+                self.cast(tensor, element)
+            }
+            Num::Literal(value) if element.is_floating() && !element.is_fp8() => {
+                self.literal(&value, Ty::block(element, dims))
+            }
+            Num::Literal(value) => {
+                let own = self.check(typing::literal_type(&value))?;
+                let tensor = self.literal(&value, Ty::block(own, dims))?;
+                self.cast(tensor, element)
+            }
+        }
+    }
+
+    fn mask_value(&mut self, mask: Option<Num>, dims: &[u32]) -> Res<Option<Tensor>> {
+        let Some(mask) = mask else { return Ok(None) };
+        let mask = self.num_to_tensor(mask)?;
+        self.check_mask(Some(&mask))?;
+        Ok(Some(self.broadcast(mask, dims)?))
     }
 
     /// `tl.load`.
     pub(crate) fn load(&mut self, args: LoadArgs) -> Res<Tensor> {
-        let LoadArgs { mut pointer, mut mask, mut other, cache_modifier, eviction_policy, volatile } = args;
+        let LoadArgs { pointer, mask, other, cache_modifier, eviction_policy, volatile } = args;
         self.pointer_of(&pointer, "load")?;
         if mask.is_none() && other.is_some() {
             return Err(self.error("`other` cannot be provided without `mask`"));
@@ -119,22 +163,15 @@ impl Ctx<'_> {
         if !pointer.ty.is_block() {
             self.check_scalar_access("Mask", mask.as_ref())?;
             self.check_scalar_access("Other", other.as_ref())?;
-        } else {
-            for tensor in [&mut mask, &mut other].into_iter().flatten() {
-                let (same, broadcast) = self.broadcast_both(pointer.clone(), tensor.clone())?;
-                (pointer, *tensor) = (same, broadcast);
-            }
         }
-        self.check_mask(mask.as_ref())?;
+        let dims = self.common_shape(&pointer, &[mask.as_ref(), other.as_ref()])?;
+        let pointer = self.broadcast(pointer, &dims)?;
         let (pointer, element, is_bool) = self.as_byte_pointer(pointer)?;
         let mut operands: SmallVec<[ir::Value; 3]> = SmallVec::new();
         operands.push(pointer.value);
-        if let Some(mask) = mask {
-            operands.push(self.broadcast(mask, &pointer.ty.shape)?.value);
-        }
+        operands.extend(self.mask_value(mask, &dims)?.map(|mask| mask.value));
         if let Some(other) = other {
-            let other = self.broadcast(other, &pointer.ty.shape)?;
-            operands.push(self.cast(other, element)?.value);
+            operands.push(self.element_value(other, element, &dims)?.value);
         }
         let attrs = [
             self.cache_attr(&cache_modifier, &["ca", "cg", "cs", "cv"])?,
@@ -148,7 +185,7 @@ impl Ctx<'_> {
 
     /// `tl.store`.
     pub(crate) fn store(&mut self, args: StoreArgs) -> Res<()> {
-        let StoreArgs { pointer, mut value, mut mask, cache_modifier, eviction_policy } = args;
+        let StoreArgs { pointer, value, mask, cache_modifier, eviction_policy } = args;
         let target = self.pointer_of(&pointer, "store")?;
         if target.constant {
             return Err(self.error_help(
@@ -156,20 +193,16 @@ impl Ctx<'_> {
                 "the parameter is annotated `tl.const`: remove that, or store elsewhere",
             ));
         }
-        if pointer.ty.is_block() {
-            value = self.to_pointer_shape(&pointer, value)?;
-            mask = match mask {
-                Some(mask) => Some(self.to_pointer_shape(&pointer, mask)?),
-                None => None,
-            };
-        } else {
+        if !pointer.ty.is_block() {
             self.check_scalar_access("Value", Some(&value))?;
             self.check_scalar_access("Mask", mask.as_ref())?;
         }
-        self.check_mask(mask.as_ref())?;
-        value = self.cast(value, target.pointee)?;
+        let dims = self.common_shape(&pointer, &[Some(&value), mask.as_ref()])?;
+        self.check_pointer_shape(&pointer, &dims)?;
+        let value = self.element_value(value, target.pointee, &dims)?;
+        let mask = self.mask_value(mask, &dims)?;
         let (pointer, element, _) = self.as_byte_pointer(pointer)?;
-        value = self.cast(value, element)?;
+        let value = self.cast(value, element)?;
         let mut operands: SmallVec<[ir::Value; 3]> = SmallVec::new();
         operands.extend([pointer.value, value.value]);
         operands.extend(mask.map(|mask| mask.value));
