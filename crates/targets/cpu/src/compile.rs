@@ -1,0 +1,120 @@
+//! The CPU as a target: every stage from ttir to an object.
+
+use crate::driver::{self, FEATURES_KEY, OBJECT_STAGE};
+use crate::host::Machine;
+use crate::lower;
+use llvm::{Llvm, LlvmError, Output};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+use target::{
+    Artifact, CompileOptions, Device, OptionRow, OptionValue, Stage, StageObserver, Target, TargetError, TargetFacts,
+};
+
+/// What LLVM does before it makes code: functions of the vector maths are inlined, the little that the lowering leaves
+/// is cleaned up. Loops are vectorised already.
+const PASSES: &str = "always-inline,function(early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
+                      loop-mssa(licm),early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
+
+/// The option that names a processor.
+const ARCH: &str = "arch";
+
+static OPTIONS: [OptionRow; 1] = [OptionRow {
+    name: ARCH,
+    default: OptionValue::None,
+    doc: "The processor to make code for: native, avx512, avx2, x86-64, aarch64, or a name that LLVM knows.",
+}];
+
+/// The CPU target. It keeps nothing.
+#[derive(Debug)]
+pub(crate) struct Cpu;
+
+impl Target for Cpu {
+    fn facts(&self) -> TargetFacts {
+        TargetFacts {
+            backend: "cpu".into(),
+            arch: Machine::host().arch.clone(),
+            warp_size: 1,
+            default_dot_precision: "ieee".into(),
+            allowed_dot_precisions: ["ieee", "tf32", "tf32x3", "bf16x3", "bf16x6"].map(String::from).into(),
+            fp8_dtypes: ["fp8e5", "fp8e4nv", "fp8e5b16", "fp8e4b8"].map(String::from).into(),
+        }
+    }
+
+    fn machine(&self) -> String {
+        let llvm = match Llvm::load() {
+            Ok(llvm) => llvm.version().to_string(),
+            Err(_) => "none".into(),
+        };
+        format!("{}llvm: {llvm}\npasses: {PASSES}\n", Machine::host())
+    }
+
+    fn options(&self) -> &'static [OptionRow] {
+        &OPTIONS
+    }
+
+    fn compile(
+        &self,
+        module: ir::Module,
+        options: &CompileOptions,
+        observer: &mut dyn StageObserver,
+    ) -> Result<Artifact, TargetError> {
+        compile(module, options, observer)
+    }
+
+    fn devices(&self) -> Vec<Arc<dyn Device>> {
+        vec![driver::device()]
+    }
+}
+
+/// The machine that the options ask for.
+fn machine(options: &CompileOptions) -> Result<Machine, TargetError> {
+    match options.extra.get(ARCH) {
+        Some(OptionValue::Str(name)) => Machine::named(name),
+        _ => Ok(Machine::host().clone()),
+    }
+}
+
+fn compile(
+    module: ir::Module,
+    options: &CompileOptions,
+    observer: &mut dyn StageObserver,
+) -> Result<Artifact, TargetError> {
+    let machine = machine(options)?;
+    let llvm = Llvm::load().map_err(error_of)?;
+    let mut stages = Vec::new();
+    let mut add = |observer: &mut dyn StageObserver, name: &str, bytes: Vec<u8>, text: bool| {
+        observer.stage(name, &bytes);
+        stages.push(Stage { name: name.into(), bytes, text });
+    };
+    let text = ir::text::print(&module, ir::text::PrintOptions::default());
+    add(observer, "ttir", text.into_bytes(), true);
+    let start = Instant::now();
+    let lowered = lower::lower(module, &machine, options)?;
+    observer.timed("lower", start.elapsed());
+    if let Err(errors) = llir::verify(&lowered.module) {
+        let first = errors.first().map_or_else(String::new, ToString::to_string);
+        return Err(TargetError::Internal(format!("kernel `{}`: invalid llir: {first}", lowered.name)));
+    }
+    let text = lowered.module.to_string();
+    let compiled = llvm.compile(&text, &machine.spec(llvm), PASSES, Output { assembly: false, optimized: false });
+    add(observer, "llir", text.into_bytes(), true);
+    let compiled = compiled.map_err(error_of)?;
+    for (step, elapsed) in &compiled.timings {
+        observer.timed(step, *elapsed);
+    }
+    if let Some(assembly) = compiled.assembly {
+        add(observer, "asm", assembly.into_bytes(), true);
+    }
+    add(observer, OBJECT_STAGE, compiled.object, false);
+    let metadata = BTreeMap::from([(FEATURES_KEY.to_string(), machine.features.join(","))]);
+    Ok(Artifact { name: lowered.name, stages, params: lowered.params, shared: lowered.scratch, metadata })
+}
+
+/// An error of LLVM in the words of a target.
+fn error_of(error: LlvmError) -> TargetError {
+    match error {
+        LlvmError::Missing(text) => TargetError::Missing(text),
+        other => TargetError::Internal(other.to_string()),
+    }
+}

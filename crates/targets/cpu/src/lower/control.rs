@@ -1,0 +1,264 @@
+//! Control flow: structured operations become branches; scalars they carry become block parameters, blocks they carry
+//! live in scratch memory.
+
+use super::cx::Cx;
+use super::error::{LowerError, Result};
+use super::plan::{self, Step};
+use super::scratch::Buffer;
+use ir::{Block, Op, Value as IrValue};
+use llir::{Type, Value};
+use ttir::ops::control;
+
+impl Cx<'_> {
+    /// A region's block up to its terminator.
+    pub(crate) fn block(&mut self, block: Block) -> Result<()> {
+        let plan = plan::plan(self, block);
+        let mut by_step: Vec<Vec<Op>> = vec![Vec::new(); plan.steps.len() + 1];
+        for &(op, step) in &plan.scalars {
+            by_step[step].push(op);
+        }
+        for (number, ops) in by_step.iter().enumerate() {
+            for &op in ops {
+                let known = self.scalar_op(op).map_err(|error| error.at(self.module, op))?;
+                if !known {
+                    return self.unsupported(op, "there is no lowering for it on scalars yet");
+                }
+            }
+            match plan.steps.get(number) {
+                Some(Step::Group(group)) => self.group(group)?,
+                Some(Step::Single(op)) => {
+                    self.single(*op).map_err(|error| error.at(self.module, *op))?;
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The terminator of a block.
+    fn terminator(&self, block: Block) -> Result<Op> {
+        self.module.last_op(block).ok_or_else(|| LowerError::new("a region does not end"))
+    }
+
+    fn is_block(&self, value: IrValue) -> bool {
+        ttir::types::is_tensor(self.module.ty(value))
+    }
+
+    /// The scalars among these values.
+    fn scalars_of(&mut self, values: &[IrValue]) -> Result<Vec<Value>> {
+        let scalars: Vec<IrValue> = values.iter().copied().filter(|&value| !self.is_block(value)).collect();
+        scalars.into_iter().map(|value| self.scalar(value)).collect()
+    }
+
+    /// Binds the scalars among these values.
+    fn bind(&mut self, values: &[IrValue], scalars: &[Value]) {
+        let own: Vec<IrValue> = values.iter().copied().filter(|&value| !self.is_block(value)).collect();
+        for (value, &scalar) in own.into_iter().zip(scalars) {
+            self.scalars.insert(value, scalar);
+        }
+    }
+
+    /// Buffers for the blocks among these values.
+    fn buffers_for(&mut self, values: &[IrValue]) -> Vec<Buffer> {
+        let types: Vec<ir::Type> =
+            values.iter().filter(|&&value| self.is_block(value)).map(|&value| self.module.ty(value)).collect();
+        types.into_iter().map(|ty| self.new_buffer(ty)).collect()
+    }
+
+    /// Says that the blocks among these values are in these buffers.
+    fn place_in(&mut self, values: &[IrValue], buffers: &[Buffer]) {
+        let own: Vec<IrValue> = values.iter().copied().filter(|&value| self.is_block(value)).collect();
+        for (value, buffer) in own.into_iter().zip(buffers) {
+            self.buffers.insert(value, buffer.clone());
+        }
+    }
+
+    /// Copies the blocks among these values into buffers. When several change at once, values go through buffers of
+    /// their own first, as one may be computed from another's old contents.
+    fn fill(&mut self, values: &[IrValue], buffers: &[Buffer]) -> Result<()> {
+        let own: Vec<IrValue> = values.iter().copied().filter(|&value| self.is_block(value)).collect();
+        let moves: Vec<(IrValue, Buffer)> = own
+            .into_iter()
+            .zip(buffers.iter().cloned())
+            .filter(|(value, buffer)| self.buffers.get(value) != Some(buffer))
+            .collect();
+        if moves.len() <= 1 {
+            for (value, buffer) in &moves {
+                self.copy_block(*value, buffer)?;
+            }
+            return Ok(());
+        }
+        let mut staged = Vec::new();
+        for (value, buffer) in moves {
+            let is_target = |own: &Buffer| buffers.iter().any(|other| other.offset == own.offset);
+            let is_safe = match self.buffers.get(&value) {
+                Some(own) => !is_target(own),
+                None => self.virtuals.cost(self.module, value).is_some(),
+            };
+            if is_safe {
+                staged.push((value, buffer, None));
+            } else {
+                let own = self.new_buffer(self.module.ty(value));
+                self.copy_block(value, &own)?;
+                staged.push((value, buffer, Some(own)));
+            }
+        }
+        for (value, buffer, own) in staged {
+            let before = self.buffers.get(&value).cloned();
+            if let Some(own) = own {
+                self.buffers.insert(value, own);
+            }
+            let copied = self.copy_block(value, &buffer);
+            match before {
+                Some(before) => self.buffers.insert(value, before),
+                None => self.buffers.remove(&value),
+            };
+            copied?;
+        }
+        Ok(())
+    }
+
+    /// `scf.for`.
+    pub(crate) fn for_op(&mut self, op: Op) -> Result<()> {
+        let module = self.module;
+        let operands = module.operands(op);
+        let block = module.entry(module.region(op, 0));
+        let (args, inits) = (&module.args(block)[1..], &operands[3..]);
+        let counter = module.args(block)[0];
+        let buffers = self.buffers_for(args);
+        self.fill(inits, &buffers)?;
+        self.place_in(args, &buffers);
+        // Counting in 64 bits does not overflow at the end of the range.
+        let bounds: Vec<Value> = operands[..3]
+            .iter()
+            .map(|&value| {
+                let bound = self.scalar(value)?;
+                Ok(self.b.resize_signed(bound, Type::I64))
+            })
+            .collect::<Result<_>>()?;
+        let carried = self.scalars_of(inits)?;
+        let opened = self.b.begin_for(bounds[0], bounds[1], bounds[2], &carried);
+        let narrow = super::types::register(module.ty(counter));
+        let number = self.b.resize_signed(opened.iv, narrow);
+        self.scalars.insert(counter, number);
+        self.bind(args, &opened.carried);
+        let mark = self.arena.mark();
+        self.enter();
+        self.block(block)?;
+        let last = self.terminator(block)?;
+        let yields = module.operands(last);
+        self.fill(yields, &buffers)?;
+        let next = self.scalars_of(yields)?;
+        self.leave();
+        self.arena.release(mark);
+        let after = self.b.end_for(opened, &next);
+        let results = module.results(op);
+        self.bind(results, &after);
+        self.place_in(results, &buffers);
+        Ok(())
+    }
+
+    /// `scf.if`.
+    pub(crate) fn if_op(&mut self, op: Op) -> Result<()> {
+        let module = self.module;
+        let condition = self.scalar(module.operand(op, 0))?;
+        let results = module.results(op);
+        let buffers = self.buffers_for(results);
+        let mut branch = self.b.begin_if(condition);
+        let first = self.branch(module.entry(module.region(op, 0)), &buffers)?;
+        let after = match module.blocks(module.region(op, 1)).first() {
+            Some(&otherwise) => {
+                self.b.begin_else(&mut branch, &first);
+                let second = self.branch(otherwise, &buffers)?;
+                self.b.end_if(branch, &second)
+            }
+            None => self.b.end_if(branch, &first),
+        };
+        self.bind(results, &after);
+        self.place_in(results, &buffers);
+        Ok(())
+    }
+
+    /// One branch: its blocks go to the buffers, its scalars are answered.
+    fn branch(&mut self, block: Block, buffers: &[Buffer]) -> Result<Vec<Value>> {
+        let mark = self.arena.mark();
+        self.enter();
+        self.block(block)?;
+        let last = self.terminator(block)?;
+        let yields = self.module.operands(last);
+        self.fill(yields, buffers)?;
+        let scalars = self.scalars_of(yields)?;
+        self.leave();
+        self.arena.release(mark);
+        Ok(scalars)
+    }
+
+    /// `scf.while`.
+    pub(crate) fn while_op(&mut self, op: Op) -> Result<()> {
+        let module = self.module;
+        let [before, after] = [0, 1].map(|region| module.entry(module.region(op, region)));
+        let inits = module.operands(op);
+        let (args, passed, results) = (module.args(before), module.args(after), module.results(op));
+        let (own, out) = (self.buffers_for(args), self.buffers_for(passed));
+        self.fill(inits, &own)?;
+        self.place_in(args, &own);
+        let carried = self.scalars_of(inits)?;
+        let opened = self.b.begin_while(&carried);
+        self.bind(args, &opened.carried);
+        let mark = self.arena.mark();
+        self.enter();
+        self.block(before)?;
+        let last = self.terminator(before)?;
+        let values = &module.operands(last)[1..];
+        self.fill(values, &out)?;
+        let (condition, leaving) = (self.scalar(module.operand(last, 0))?, self.scalars_of(values)?);
+        self.b.do_while(&opened, condition, &leaving);
+        self.bind(passed, &leaving);
+        self.place_in(passed, &out);
+        self.block(after)?;
+        let last = self.terminator(after)?;
+        let yields = module.operands(last);
+        self.fill(yields, &own)?;
+        let next = self.scalars_of(yields)?;
+        self.leave();
+        self.arena.release(mark);
+        let end = self.b.end_while(opened, &next);
+        self.bind(results, &end);
+        self.place_in(results, &out);
+        Ok(())
+    }
+
+    /// A step of its own.
+    fn single(&mut self, op: Op) -> Result<()> {
+        match SINGLES.iter().find(|(row, _)| self.module.is(op, row)) {
+            Some((_, emit)) => emit(self, op),
+            None => self.unsupported(op, "there is no lowering for it yet"),
+        }
+    }
+}
+
+/// How a step of its own is made.
+type Single = fn(&mut Cx<'_>, Op) -> Result<()>;
+
+/// The operations that are steps of their own.
+const SINGLES: &[(&ir::OpRow, Single)] = &[
+    (&control::FOR, |cx, op| cx.for_op(op)),
+    (&control::IF, |cx, op| cx.if_op(op)),
+    (&control::WHILE, |cx, op| cx.while_op(op)),
+    (&ttir::ops::memory::STORE, |cx, op| cx.scalar_store(op)),
+    (&ttir::ops::memory::LOAD, |cx, op| cx.scalar_op(op).map(|_| ())),
+    (&ttir::ops::dot::DOT, |cx, op| cx.dot(op)),
+    (&ttir::ops::reduce::SCAN, |cx, op| cx.scan(op)),
+    (&ttir::ops::reduce::HISTOGRAM, |cx, op| cx.histogram(op)),
+    (&ttir::ops::shape::GATHER, |cx, op| cx.gather_block(op)),
+    (&ttir::ops::shape::CAT, |cx, op| cx.cat(op)),
+    (&ttir::ops::shape::JOIN, |cx, op| cx.join(op)),
+    (&ttir::ops::shape::UNSPLAT, |cx, op| cx.scalar_op(op).map(|_| ())),
+    (&ttir::ops::atomic::ATOMIC_RMW, |cx, op| cx.scalar_effect(op)),
+    (&ttir::ops::atomic::ATOMIC_CAS, |cx, op| cx.scalar_effect(op)),
+    (&ttir::ops::atomic::ATOMIC_LOAD, |cx, op| cx.scalar_effect(op)),
+    (&ttir::ops::atomic::ATOMIC_STORE, |cx, op| cx.scalar_effect(op)),
+    (&ttir::ops::debug::ASSERT, |cx, op| cx.scalar_effect(op)),
+    (&ttir::ops::debug::PRINT, |cx, op| cx.print(op)),
+];
+

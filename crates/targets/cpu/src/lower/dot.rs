@@ -1,0 +1,137 @@
+//! Matrix products: operands as tiles in scratch memory, the micro-kernels of this target, an accumulator in place.
+
+use super::cx::Cx;
+use super::error::{LowerError, Result};
+use super::nest::Nest;
+use super::plan::{Group, Root};
+use super::scratch::Buffer;
+use super::types;
+use crate::dot::{DotSpec, Operands, Plan};
+use ir::{Def, FloatKind, Op, Type as IrType, Value as IrValue};
+use llir::{Purity, Type, Value};
+
+impl Cx<'_> {
+    /// `tt.dot`.
+    pub(crate) fn dot(&mut self, op: Op) -> Result<()> {
+        let module = self.module;
+        let [a, b, c] = [0, 1, 2].map(|index| module.operand(op, index));
+        let tiles = [self.tile(a)?, self.tile(b)?];
+        let result = module.result(op, 0);
+        let elem = types::dot_operand(ttir::types::elem(module.ty(result)));
+        if tiles.iter().any(|tile| tile.elem != elem) {
+            return self.unsupported(op, "operands and accumulator of these types cannot be multiplied");
+        }
+        let accumulator = self.accumulator(op, c, elem)?;
+        self.multiply(&tiles, &accumulator, types::shape(module.ty(a)), types::shape(module.ty(b)))?;
+        self.buffers.insert(result, accumulator);
+        Ok(())
+    }
+
+    /// An operand in memory, in the type that it is multiplied in.
+    fn tile(&mut self, value: IrValue) -> Result<Buffer> {
+        let ty = self.module.ty(value);
+        let (elem, wide) = (ttir::types::elem(ty), types::dot_operand(ttir::types::elem(ty)));
+        if let Some(buffer) = self.wide.get(&value).filter(|_| wide != elem) {
+            return Ok(buffer.clone());
+        }
+        if let Some(buffer) = self.buffers.get(&value).filter(|buffer| buffer.elem == wide) {
+            return Ok(buffer.clone());
+        }
+        let buffer = self.arena.block(types::shape(ty), wide);
+        let roots = vec![Root::KeepWide(value, buffer.clone())];
+        self.walk(&Group { shape: types::shape(ty).to_vec(), roots, ..Group::default() })?;
+        Ok(buffer)
+    }
+
+    /// Where the product is added: the buffer of `c` itself where nobody else reads it, else a copy.
+    fn accumulator(&mut self, op: Op, c: IrValue, elem: IrType) -> Result<Buffer> {
+        let module = self.module;
+        let is_local = match module.def(c) {
+            Def::Result(own, _) => module.block_of(own) == module.block_of(op),
+            Def::Arg(block, _) => Some(block) == module.block_of(op),
+        };
+        let own = self.buffers.get(&c).filter(|buffer| buffer.elem == elem);
+        if let Some(own) = own.filter(|_| is_local && module.uses(c).len() == 1) {
+            return Ok(own.clone());
+        }
+        let ty = module.ty(c);
+        let buffer = self.arena.block(types::shape(ty), elem);
+        let roots = vec![Root::KeepWide(c, buffer.clone())];
+        self.walk(&Group { shape: types::shape(ty).to_vec(), roots, ..Group::default() })?;
+        Ok(buffer)
+    }
+
+    fn multiply(&mut self, tiles: &[Buffer; 2], c: &Buffer, a_shape: &[i64], b_shape: &[i64]) -> Result<()> {
+        let rank = a_shape.len();
+        let operands = match (c.elem.as_float(), c.elem.as_int()) {
+            (Some(FloatKind::F32), _) => Operands::F32,
+            (Some(FloatKind::F64), _) => Operands::F64,
+            (None, Some(32)) => Operands::I32,
+            _ => return Err(LowerError::new(format!("a dot cannot accumulate in {}", c.elem))),
+        };
+        let row = |buffer: &Buffer| buffer.strides[rank - 2] as u32;
+        let spec = DotSpec {
+            m: a_shape[rank - 2] as u32,
+            n: b_shape[rank - 1] as u32,
+            k: a_shape[rank - 1] as u32,
+            operands,
+            a_row_stride: row(&tiles[0]),
+            b_row_stride: row(&tiles[1]),
+            c_row_stride: row(c),
+            machine: self.machine.dot(),
+        };
+        let plan = Plan::choose(&spec)?;
+        let (definitions, symbol) = (plan.definitions(), plan.symbol());
+        let bases: Vec<Value> =
+            [&tiles[0], &tiles[1], c].into_iter().map(|buffer| self.address(buffer)).collect();
+        if rank == 2 {
+            self.call_text(&definitions, &symbol, Type::VOID, &bases, Purity::Impure);
+            return Ok(());
+        }
+        let (start, end, step) = (self.b.i64(0), self.b.i64(a_shape[0]), self.b.i64(1));
+        let opened = self.b.begin_for(start, end, step, &[]);
+        let lane = types::memory(c.elem);
+        let args: Vec<Value> = [&tiles[0], &tiles[1], c]
+            .into_iter()
+            .zip(bases)
+            .map(|(buffer, base)| {
+                let stride = self.b.i64(buffer.strides[0]);
+                let offset = self.b.mul(opened.iv, stride);
+                self.b.gep(lane, base, offset)
+            })
+            .collect();
+        self.call_text(&definitions, &symbol, Type::VOID, &args, Purity::Impure);
+        self.b.end_for(opened, &[]);
+        Ok(())
+    }
+
+    /// Runs a function on every chunk of a shape, one after the other.
+    pub(crate) fn each_chunk(
+        &mut self,
+        shape: &[i64],
+        most_lanes: u32,
+        mut f: impl FnMut(&mut Self, &super::value::At) -> Result<()>,
+    ) -> Result<()> {
+        let nest = Nest::new(shape, shape.len() - 1, None, most_lanes);
+        let lanes = std::mem::replace(&mut self.lanes, nest.lanes);
+        let mut opened = Vec::new();
+        let mut linears = vec![super::value::Linear::default(); shape.len()];
+        for one in &nest.loops {
+            let var = self.new_loop(one.step, one.end);
+            let (start, end, step) = (self.b.i64(0), self.b.i64(one.end), self.b.i64(one.step));
+            let inner = self.b.begin_for(start, end, step, &[]);
+            self.loops[var.0 as usize].counter = Some(inner.iv);
+            linears[one.dim] = super::value::Linear::counter(var);
+            opened.push(inner);
+        }
+        self.enter();
+        let at = self.position(&nest, &linears);
+        let result = f(self, &at);
+        self.leave();
+        for inner in opened.into_iter().rev() {
+            self.b.end_for(inner, &[]);
+        }
+        self.lanes = lanes;
+        result
+    }
+}

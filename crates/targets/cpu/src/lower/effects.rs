@@ -1,0 +1,334 @@
+//! Atomics, assertions and prints.
+//!
+//! Atomics run lane by lane, in order, on the lanes whose mask holds; what others give is zero.
+
+use super::cx::Cx;
+use super::error::{LowerError, Result};
+use super::ops::small_float;
+use super::types;
+use super::value::{At, Val};
+use crate::abi::{PrintBase, PrintKind, offsets, print_format};
+use ir::{Attr, FloatKind, Op, Type as IrType, Value as IrValue};
+use llir::{Memory, Op as Inst, Ordering, Rmw, Type, Value};
+use ttir::ops::{atomic, debug, memory, shape};
+
+/// What `atomic_rmw_op` says, for integers.
+const RMW: [(u32, Rmw); 9] = [
+    (1, Rmw::And),
+    (2, Rmw::Or),
+    (3, Rmw::Xor),
+    (4, Rmw::Add),
+    (6, Rmw::Max),
+    (7, Rmw::Min),
+    (8, Rmw::UMax),
+    (9, Rmw::UMin),
+    (10, Rmw::Xchg),
+];
+
+/// `fadd`, `max` and `min` of `atomic_rmw_op`.
+const FADD: u32 = 5;
+const MAX: u32 = 6;
+const MIN: u32 = 7;
+
+impl Cx<'_> {
+    /// An operation with effects on the elements of a chunk.
+    pub(crate) fn effect(&mut self, op: Op, at: &At) -> Result<()> {
+        let module = self.module;
+        if module.is(op, &debug::ASSERT) {
+            let holds = self.eval_vector(module.operand(op, 0), at)?;
+            return self.assert(op, holds);
+        }
+        let mask = memory::mask(module, op);
+        let data: Vec<IrValue> =
+            module.operands(op).iter().copied().filter(|&value| Some(value) != mask).collect();
+        let vectors: Vec<Value> =
+            data.iter().map(|&value| self.eval_vector(value, at)).collect::<Result<_>>()?;
+        let mask = match mask {
+            Some(mask) => self.eval_vector(mask, at)?,
+            None => self.b.int(self.vector_type(Type::I1), -1),
+        };
+        let mut lanes = Vec::new();
+        for lane in 0..self.lanes {
+            let scalars: Vec<Value> = vectors.iter().map(|&vector| self.lane(vector, lane)).collect();
+            let active = self.lane(mask, lane);
+            lanes.extend(self.atomic_if(op, active, &scalars)?);
+        }
+        if let Some(&result) = module.results(op).first() {
+            let vector = if lanes.len() == 1 { lanes[0] } else { self.b.vector(&lanes) };
+            self.remember(result, at, Val::Vector(vector));
+        }
+        Ok(())
+    }
+
+    /// The same on scalars.
+    pub(crate) fn scalar_effect(&mut self, op: Op) -> Result<()> {
+        let module = self.module;
+        if module.is(op, &debug::ASSERT) {
+            let holds = self.scalar(module.operand(op, 0))?;
+            return self.assert(op, holds);
+        }
+        let mask = memory::mask(module, op);
+        let scalars: Vec<Value> = module
+            .operands(op)
+            .iter()
+            .filter(|&&value| Some(value) != mask)
+            .map(|&value| self.scalar(value))
+            .collect::<Result<_>>()?;
+        let active = match mask {
+            Some(mask) => self.scalar(mask)?,
+            None => self.b.bool(true),
+        };
+        let result = self.atomic_if(op, active, &scalars)?;
+        if let (Some(&value), Some(result)) = (module.results(op).first(), result) {
+            self.scalars.insert(value, result);
+        }
+        Ok(())
+    }
+
+    fn atomic_if(&mut self, op: Op, active: Value, x: &[Value]) -> Result<Option<Value>> {
+        let result = self.module.results(op).first().map(|&value| ttir::types::elem(self.module.ty(value)));
+        let mut branch = self.b.begin_if(active);
+        let done = self.atomic(op, x)?;
+        let (Some(elem), Some(done)) = (result, done) else {
+            self.b.end_if(branch, &[]);
+            return Ok(None);
+        };
+        self.b.begin_else(&mut branch, &[done]);
+        let zero = self.b.zero(types::register(elem));
+        Ok(self.b.end_if(branch, &[zero]).first().copied())
+    }
+
+    fn ordering(&self, op: Op) -> Ordering {
+        let sem = self.module.attr_named(op, "sem").and_then(|attr| attr.as_enum(&atomic::SEM));
+        match sem {
+            Some(1) => Ordering::Monotonic,
+            Some(2) => Ordering::Acquire,
+            Some(3) => Ordering::Release,
+            _ => Ordering::AcqRel,
+        }
+    }
+
+    /// One atomic access.
+    fn atomic(&mut self, op: Op, x: &[Value]) -> Result<Option<Value>> {
+        let module = self.module;
+        let ordering = self.ordering(op);
+        let Some(elem) = ttir::types::pointee(module.ty(module.operand(op, 0))) else {
+            return Err(LowerError::new("an atomic has no address"));
+        };
+        let register = types::register(elem);
+        if module.is(op, &atomic::ATOMIC_LOAD) {
+            let ordering = if ordering == Ordering::Monotonic { ordering } else { Ordering::Acquire };
+            let bits = self.atomic_memory(elem, ordering);
+            let loaded = self.b.load_with(bits.0, x[0], bits.1, llir::Flags::NONE);
+            return Ok(Some(self.from_bits(loaded, register)));
+        }
+        if module.is(op, &atomic::ATOMIC_STORE) {
+            let ordering = if ordering == Ordering::Monotonic { ordering } else { Ordering::Release };
+            let memory = self.atomic_memory(elem, ordering).1;
+            let bits = self.to_bits(x[1]);
+            self.b.store_with(bits, x[0], memory, llir::Flags::NONE);
+            return Ok(None);
+        }
+        if module.is(op, &atomic::ATOMIC_CAS) {
+            let [expected, new] = [x[1], x[2]].map(|value| self.to_bits(value));
+            let (before, _) = self.b.cmpxchg(x[0], expected, new, ordering);
+            return Ok(Some(self.from_bits(before, register)));
+        }
+        let number = module.attr(op, 0).and_then(|attr| attr.as_enum(&atomic::RMW)).unwrap_or(0);
+        self.read_modify_write(op, number, elem, x, ordering).map(Some)
+    }
+
+    fn atomic_memory(&self, elem: IrType, ordering: Ordering) -> (Type, Memory) {
+        let bits = types::memory(elem).lane_bits() as u16;
+        (Type::int(bits), Memory { ordering: Some(ordering), ..Memory::aligned(u32::from(bits) / 8) })
+    }
+
+    /// A number or address as an integer.
+    fn to_bits(&mut self, value: Value) -> Value {
+        let ty = self.b.ty(value);
+        let int = if ty == Type::I1 { Type::I8 } else { ty.as_int() };
+        let op = match (ty.is_ptr(), ty == Type::I1) {
+            (true, _) => Inst::PTRTOINT,
+            (_, true) => Inst::ZEXT,
+            _ => Inst::BITCAST,
+        };
+        self.b.cast(op, value, int)
+    }
+
+    fn from_bits(&mut self, value: Value, ty: Type) -> Value {
+        let op = match (ty.is_ptr(), ty == Type::I1) {
+            (true, _) => Inst::INTTOPTR,
+            (_, true) => Inst::TRUNC,
+            _ => Inst::BITCAST,
+        };
+        self.b.cast(op, value, ty)
+    }
+
+    fn read_modify_write(
+        &mut self,
+        op: Op,
+        number: u32,
+        elem: IrType,
+        x: &[Value],
+        ordering: Ordering,
+    ) -> Result<Value> {
+        let register = types::register(elem);
+        if number == FADD || (elem.as_float().is_some() && (number == MAX || number == MIN)) {
+            let rmw = match number {
+                FADD => Rmw::FAdd,
+                MAX => Rmw::FMax,
+                _ => Rmw::FMin,
+            };
+            return match types::small_float(elem) {
+                None => Ok(self.b.atomic_rmw(rmw, x[0], x[1], ordering)),
+                Some(kind) => self.exchange_loop(kind, rmw, x, ordering),
+            };
+        }
+        let Some((_, rmw)) = RMW.iter().find(|(own, _)| *own == number) else {
+            return self.unsupported(op, "this kind of atomic is not known");
+        };
+        let bits = self.to_bits(x[1]);
+        let before = self.b.atomic_rmw(*rmw, x[0], bits, ordering);
+        Ok(self.from_bits(before, register))
+    }
+
+    /// A read-modify-write of a narrow float: compares and exchanges until nobody came between.
+    fn exchange_loop(&mut self, kind: FloatKind, rmw: Rmw, x: &[Value], ordering: Ordering) -> Result<Value> {
+        let ty = self.b.ty(x[1]);
+        let memory =
+            Memory { ordering: Some(Ordering::Monotonic), ..Memory::aligned(ty.lane_bits() / 8) };
+        let first = self.b.load_with(ty, x[0], memory, llir::Flags::NONE);
+        let opened = self.b.begin_while(&[first]);
+        let seen = opened.carried[0];
+        let [old, by] = [seen, x[1]].map(|bits| small_float::widen(self, kind, bits));
+        let new = match rmw {
+            Rmw::FAdd => self.b.fadd(old, by),
+            Rmw::FMax => self.b.intrinsic("llvm.maxnum", Type::F32, &[old, by]),
+            _ => self.b.intrinsic("llvm.minnum", Type::F32, &[old, by]),
+        };
+        let new = small_float::narrow(self, kind, new);
+        let (before, stored) = self.b.cmpxchg(x[0], seen, new, ordering);
+        let again = self.b.not(stored);
+        self.b.do_while(&opened, again, &[before]);
+        Ok(self.b.end_while(opened, &[before])[0])
+    }
+
+    /// Stops the program with a message where a condition does not hold in a lane.
+    fn assert(&mut self, op: Op, holds: Value) -> Result<()> {
+        let fails = self.b.not(holds);
+        let fails = self.any(fails);
+        let message = self.module.attr(op, 0).and_then(Attr::as_str).unwrap_or_default();
+        let message = match self.module.locs.describe(self.module.loc(op)) {
+            Some(place) => format!("{place}: device assertion failed: {message}"),
+            None => format!("device assertion failed: {message}"),
+        };
+        let branch = self.b.begin_if(fails);
+        let (text, length) = self.text(&message);
+        let callback = self.callback(offsets::ASSERT_FAIL);
+        let args = [self.frame.context, self.frame.pid, text, length];
+        self.b.call_indirect(callback, Type::VOID, &args);
+        let one = self.b.i32(1);
+        self.b.ret(Some(one));
+        self.b.end_if(branch, &[]);
+        Ok(())
+    }
+
+    fn text(&mut self, text: &str) -> (Value, Value) {
+        let symbol = self.b.module().add_bytes(text.as_bytes());
+        (self.b.symbol(&symbol), self.b.i64(text.len() as i64))
+    }
+
+    fn callback(&mut self, offset: u64) -> Value {
+        let offset = self.b.i64(offset as i64);
+        let place = self.b.offset(self.frame.context, offset);
+        self.b.load(Type::PTR, place, 8)
+    }
+
+    /// `tt.print`.
+    pub(crate) fn print(&mut self, op: Op) -> Result<()> {
+        let module = self.module;
+        let prefix = module.attr_named(op, "prefix").and_then(Attr::as_str).unwrap_or_default().to_string();
+        let is_hex = module.attr_named(op, "hex").and_then(Attr::as_bool) == Some(true);
+        let base = if is_hex { PrintBase::Hex } else { PrintBase::Decimal };
+        let signs = shape::ints(module.attr_named(op, "isSigned")).to_vec();
+        let operands = module.operands(op).to_vec();
+        if operands.is_empty() {
+            let null = self.b.zero(Type::PTR);
+            return self.print_one(&prefix, print_format(PrintKind::Nothing, base, None), null, &[]);
+        }
+        for (number, &operand) in operands.iter().enumerate() {
+            let ty = module.ty(operand);
+            let elem = ttir::types::elem(ty);
+            let is_signed = signs.get(number).is_none_or(|&sign| sign != 0);
+            let printed = if types::small_float(elem).is_some_and(|kind| kind.bits() == 8) {
+                ir::Type::float(FloatKind::F32)
+            } else {
+                elem
+            };
+            let dims = types::shape(ty);
+            let strides = types::row_major(dims);
+            let lane = types::memory(printed);
+            let bytes = dims.iter().product::<i64>() as u64 * u64::from(lane.lane_bytes());
+            let mark = self.arena.mark();
+            let offset = self.arena.bytes(bytes);
+            let buffer = super::scratch::Buffer { offset, strides, elem: printed };
+            let wide = printed != elem;
+            if dims.is_empty() {
+                let mut value = self.scalar(operand)?;
+                if let Some(kind) = types::small_float(elem).filter(|_| wide) {
+                    value = small_float::widen(self, kind, value);
+                }
+                let address = self.address(&buffer);
+                let value = self.to_memory(value, printed);
+                self.b.store(value, address, lane.lane_bytes());
+            } else if wide {
+                let lanes = self.machine.lanes();
+                self.each_chunk(dims, lanes, |cx, at| {
+                    let value = cx.eval_wide(operand, at)?;
+                    cx.write(&buffer, value, at)
+                })?;
+            } else {
+                self.copy_block(operand, &buffer)?;
+            }
+            let data = self.address(&buffer);
+            let operand_number = (operands.len() > 1).then_some(number as u16);
+            let format = print_format(kind_of(printed, is_signed), base, operand_number);
+            self.print_one(&prefix, format, data, dims)?;
+            self.arena.release(mark);
+        }
+        Ok(())
+    }
+
+    fn print_one(&mut self, prefix: &str, format: u64, data: Value, dims: &[i64]) -> Result<()> {
+        let (text, length) = self.text(prefix);
+        let sizes = dims.iter().map(|&dim| dim as u128).collect::<Vec<_>>();
+        let sizes = if sizes.is_empty() { vec![0] } else { sizes };
+        let symbol = self.b.module().add_table("shape", Type::I64, sizes, 8);
+        let (format, rank) = (self.b.i64(format as i64), self.b.i64(dims.len() as i64));
+        let shape = self.b.symbol(&symbol);
+        let callback = self.callback(offsets::PRINT);
+        let args = [self.frame.context, self.frame.pid, text, length, format, data, rank, shape];
+        self.b.call_indirect(callback, Type::VOID, &args);
+        Ok(())
+    }
+}
+
+fn kind_of(elem: IrType, is_signed: bool) -> PrintKind {
+    match (elem.as_int(), elem.as_float(), is_signed) {
+        (Some(1), ..) => PrintKind::Bool,
+        (Some(8), _, true) => PrintKind::I8,
+        (Some(16), _, true) => PrintKind::I16,
+        (Some(32), _, true) => PrintKind::I32,
+        (Some(_), _, true) => PrintKind::I64,
+        (Some(8), _, false) => PrintKind::U8,
+        (Some(16), _, false) => PrintKind::U16,
+        (Some(32), _, false) => PrintKind::U32,
+        (Some(_), _, false) => PrintKind::U64,
+        (_, Some(FloatKind::F16), _) => PrintKind::F16,
+        (_, Some(FloatKind::BF16), _) => PrintKind::BF16,
+        (_, Some(FloatKind::F64), _) => PrintKind::F64,
+        (_, Some(_), _) => PrintKind::F32,
+        _ => PrintKind::Pointer,
+    }
+}
+

@@ -1,0 +1,289 @@
+//! Values of a chunk, made where they are asked for.
+//!
+//! [`Cx::eval`] answers the value of a block at a position. What is in memory is read; shape operations move the
+//! position; everything else is computed from its operands at the same position. Within a scope nothing is made twice.
+
+use super::cx::Cx;
+use super::error::{LowerError, Result};
+use super::ops;
+use super::types;
+use super::value::{Affine, At, Index, Lanes, Linear, Val};
+use ir::{Attr, Def, Elements, Op, Value as IrValue};
+use llir::{Type, Value};
+use ttir::ops::{compare, constant, extern_call, memory, reduce, shape};
+
+impl Cx<'_> {
+    /// The value of a block (or scalar) at a position.
+    pub(crate) fn eval(&mut self, value: IrValue, at: &At) -> Result<Val> {
+        if !ttir::types::is_tensor(self.module.ty(value)) {
+            return self.scalar(value).map(Val::Uniform);
+        }
+        if self.full_at.contains(&at.id) && self.full.contains(&value) {
+            return Ok(Val::Uniform(self.b.bool(true)));
+        }
+        let key = (value, at.id);
+        if let Some(known) = self.memo.iter().rev().find_map(|scope| scope.get(&key)) {
+            return Ok(known.clone());
+        }
+        let val = self.compute(value, at)?;
+        if let Some(scope) = self.memo.last_mut() {
+            scope.insert(key, val.clone());
+        }
+        Ok(val)
+    }
+
+    /// The value of a block at a position, as a vector.
+    pub(crate) fn eval_vector(&mut self, value: IrValue, at: &At) -> Result<Value> {
+        let val = self.eval(value, at)?;
+        Ok(self.vector(&val, self.module.ty(value)))
+    }
+
+    fn compute(&mut self, value: IrValue, at: &At) -> Result<Val> {
+        if let Some(buffer) = self.buffers.get(&value).cloned() {
+            let base = self.address(&buffer);
+            let val = self.read(base, buffer.elem, &buffer.strides, at);
+            return Ok(self.converted(val, buffer.elem, ttir::types::elem(self.module.ty(value))));
+        }
+        let Def::Result(op, number) = self.module.def(value) else {
+            return Err(LowerError::new("a block is used where it is not available"));
+        };
+        self.compute_op(op, number, value, at).map_err(|error| error.at(self.module, op))
+    }
+
+    /// What a buffer of binary32 holds, as a value of a narrower format.
+    fn converted(&mut self, val: Val, from: ir::Type, to: ir::Type) -> Val {
+        match (types::small_float(to), &val) {
+            (Some(kind), Val::Uniform(value)) if from != to => {
+                Val::Uniform(ops::small_float::narrow(self, kind, *value))
+            }
+            (Some(kind), Val::Vector(value)) if from != to => {
+                Val::Vector(ops::small_float::narrow(self, kind, *value))
+            }
+            _ => val,
+        }
+    }
+
+    /// The value of a block of narrow numbers at a position, as binary32 or `i32`.
+    pub(crate) fn eval_wide(&mut self, value: IrValue, at: &At) -> Result<Value> {
+        let ty = self.module.ty(value);
+        let val = self.eval(value, at)?;
+        let kind = types::small_float(ttir::types::elem(ty));
+        let scalar = self.as_scalar(&val, ty);
+        let narrow = scalar.unwrap_or_else(|| self.vector(&val, ty));
+        let wide = match kind {
+            Some(kind) => ops::small_float::widen(self, kind, narrow),
+            None if self.b.ty(narrow).is_int() => {
+                let ty = self.b.ty(narrow).with_scalar(Type::I32);
+                self.b.resize_signed(narrow, ty)
+            }
+            None => narrow,
+        };
+        Ok(if scalar.is_some() { self.spread(wide) } else { wide })
+    }
+
+    fn compute_op(&mut self, op: Op, number: u32, value: IrValue, at: &At) -> Result<Val> {
+        let (module, row) = (self.module, self.module.row(op));
+        if let Some(moved) = self.moved(op, number, at) {
+            let (operand, at) = moved?;
+            return self.eval(operand, &at);
+        }
+        if row.is(&shape::SPLAT) {
+            return self.scalar(module.operand(op, 0)).map(Val::Uniform);
+        }
+        if row.is(&shape::MAKE_RANGE) {
+            return Ok(self.range(op, at));
+        }
+        if row.is(&constant::CONSTANT) {
+            return self.constant_block(op, value, at);
+        }
+        if row.is(&constant::POISON) {
+            let zero = self.b.zero(types::register(ttir::types::elem(module.ty(value))));
+            return Ok(Val::Uniform(zero));
+        }
+        if row.is(&memory::LOAD) {
+            return self.load(op, at);
+        }
+        if row.is(&reduce::MAP_ELEMENTWISE) {
+            return self.map_elementwise(op, number, at);
+        }
+        if row.is(&extern_call::INLINE_ASM) {
+            return self.unsupported(
+                op,
+                "inline assembly is written for one processor; keep such kernels on theirs",
+            );
+        }
+        self.elementwise(op, at)
+    }
+
+    /// An elementwise operation.
+    fn elementwise(&mut self, op: Op, at: &At) -> Result<Val> {
+        let module = self.module;
+        let elems = ops::elems(module, op);
+        let operands = module.operands(op);
+        let vals: Vec<Val> = operands.iter().map(|&operand| self.eval(operand, at)).collect::<Result<_>>()?;
+        if let Some(val) = self.symbolic(op, &elems, &vals)? {
+            return Ok(val);
+        }
+        let scalars: Vec<Option<Value>> = operands
+            .iter()
+            .zip(&vals)
+            .map(|(&operand, val)| self.as_scalar(val, module.ty(operand)))
+            .collect();
+        let all: Option<Vec<Value>> = scalars.iter().copied().collect();
+        if let Some(all) = all {
+            return self.apply(op, &all).map(Val::Uniform);
+        }
+        let mut vectors: Vec<Value> = Vec::new();
+        for (index, (&operand, val)) in operands.iter().zip(&vals).enumerate() {
+            vectors.push(match scalars[index] {
+                Some(scalar) if index == 0 && module.is(op, &compare::SELECT) => scalar,
+                _ => self.vector(val, module.ty(operand)),
+            });
+        }
+        self.apply(op, &vectors).map(Val::Vector)
+    }
+
+    /// Makes the instructions of an elementwise operation.
+    pub(crate) fn apply(&mut self, op: Op, x: &[Value]) -> Result<Value> {
+        let row = self.module.row(op);
+        let elems = ops::elems(self.module, op);
+        if row.is(&extern_call::EXTERN_ELEMENTWISE) {
+            return self.extern_call(op, &elems, x);
+        }
+        match ops::find(row) {
+            Some(emit) => emit(self, &elems, x),
+            None => self.unsupported(op, "there is no lowering for it yet"),
+        }
+    }
+
+    fn range(&mut self, op: Op, at: &At) -> Val {
+        let start = self.module.attr_named(op, "start").and_then(Attr::as_int).unwrap_or(0);
+        match &at.dims[0] {
+            Index::Known(linear, lanes) => Val::Affine(Affine {
+                base: self.b.i32(start as i32),
+                linear: linear.clone(),
+                lanes: lanes.clone(),
+            }),
+            Index::Vector(vector) => {
+                let ty = self.vector_type(Type::I32);
+                let (narrow, start) = (self.b.resize_signed(*vector, ty), self.b.int(ty, start));
+                Val::Vector(self.b.add(narrow, start))
+            }
+        }
+    }
+
+    fn constant_block(&mut self, op: Op, value: IrValue, at: &At) -> Result<Val> {
+        let ty = self.module.ty(value);
+        let elem = ttir::types::elem(ty);
+        let attr = self.module.attr(op, 0);
+        if let Some(bits) = attr.and_then(constant::splat_bits) {
+            return Ok(Val::Uniform(self.b.bits(types::register(elem), u128::from(bits))));
+        }
+        let Some(Attr::Dense { elements: Elements::List(list), .. }) = attr else {
+            return Err(LowerError::new("a constant block has no elements"));
+        };
+        let bits = list.iter().map(|&bits| u128::from(bits)).collect();
+        let lane = types::memory(elem);
+        let symbol = self.b.module().add_table("table", lane, bits, lane.lane_bytes().max(1));
+        let base = self.b.symbol(&symbol);
+        let strides = types::row_major(types::shape(ty));
+        Ok(self.read(base, elem, &strides, at))
+    }
+
+    /// Reads a block with strides at a position.
+    pub(crate) fn read(&mut self, base: Value, elem: ir::Type, strides: &[i64], at: &At) -> Val {
+        match self.place(strides, at) {
+            Index::Known(linear, lanes) => self.read_known(base, elem, &linear, &lanes),
+            Index::Vector(offsets) => {
+                let lane = types::memory(elem);
+                let pointers = self.b.gep(lane, base, offsets);
+                let mask = self.b.int(self.vector_type(Type::I1), -1);
+                let loaded = self.gather(elem, pointers, mask, None);
+                Val::Vector(loaded)
+            }
+        }
+    }
+
+    /// The element number of a position in a block with strides.
+    pub(crate) fn place(&mut self, strides: &[i64], at: &At) -> Index {
+        let (mut linear, mut lanes) = (Linear::default(), Lanes::uniform(self.lanes));
+        let mut vector: Option<Value> = None;
+        for (index, &stride) in at.dims.iter().zip(strides) {
+            match index {
+                Index::Known(more, each) => {
+                    linear = linear.add(&more.scale(stride));
+                    lanes = lanes.add(&each.map(|lane| lane * stride));
+                }
+                Index::Vector(value) => {
+                    let factor = self.b.int(self.b.ty(*value), stride);
+                    let term = self.b.mul(*value, factor);
+                    vector = Some(vector.map_or(term, |sum| self.b.add(sum, term)));
+                }
+            }
+        }
+        match vector {
+            None => Index::Known(linear, lanes),
+            Some(vector) => {
+                let known = self.index_vector(&Index::Known(linear, lanes));
+                Index::Vector(self.b.add(vector, known))
+            }
+        }
+    }
+
+    /// An index as a vector of `i64`.
+    pub(crate) fn index_vector(&mut self, index: &Index) -> Value {
+        match index {
+            Index::Vector(value) => *value,
+            Index::Known(linear, lanes) => {
+                let scalar = self.linear(linear);
+                let (spread, table) = (self.spread(scalar), self.table(Type::I64, &lanes.0));
+                self.b.add(spread, table)
+            }
+        }
+    }
+
+    fn read_known(&mut self, base: Value, elem: ir::Type, linear: &Linear, lanes: &Lanes) -> Val {
+        if self.probe.is_some() {
+            self.fail_probe();
+            return Val::Uniform(self.b.zero(types::register(elem)));
+        }
+        let lane = types::memory(elem);
+        let affine = Affine { base, linear: linear.clone(), lanes: lanes.clone() };
+        let pointer = self.scalar_of(&affine, lane);
+        let bytes = lane.lane_bytes();
+        if lanes.is_uniform() {
+            let loaded = self.b.load(lane, pointer, bytes);
+            return Val::Uniform(self.from_memory(loaded, elem));
+        }
+        if lanes.stride() == Some(1) {
+            let loaded = self.b.load(self.vector_type(lane), pointer, bytes);
+            return Val::Vector(self.from_memory(loaded, elem));
+        }
+        let parts: Vec<Value> = lanes
+            .0
+            .iter()
+            .map(|&offset| {
+                let offset = self.b.i64(offset);
+                let pointer = self.b.gep(lane, pointer, offset);
+                self.b.load(lane, pointer, bytes)
+            })
+            .collect();
+        let loaded = self.b.vector(&parts);
+        Val::Vector(self.from_memory(loaded, elem))
+    }
+
+    /// A value as it was in memory, as it is in a register.
+    pub(crate) fn from_memory(&mut self, value: Value, elem: ir::Type) -> Value {
+        if elem.as_int() != Some(1) {
+            return value;
+        }
+        let zero = self.b.zero(self.b.ty(value));
+        self.b.icmp(llir::IntCompare::Ne, value, zero)
+    }
+
+    /// A value as it is in a register, as it goes to memory.
+    pub(crate) fn to_memory(&mut self, value: Value, elem: ir::Type) -> Value {
+        let ty = self.b.ty(value).with_scalar(types::memory(elem));
+        if elem.as_int() == Some(1) { self.b.resize_unsigned(value, ty) } else { value }
+    }
+}

@@ -1,0 +1,245 @@
+//! How a group is walked: which dimension its vectors run along, which of its masks are bounds, whether remainders of
+//! indices wrap around.
+
+use super::cx::Cx;
+use super::error::Result;
+use super::nest::Nest;
+use super::ops;
+use super::plan::{Group, Root};
+use super::types;
+use super::value::{At, Index, Lanes, Linear, Val};
+use ir::{Def, Op, Value as IrValue};
+use llir::{IntCompare, Value};
+use ttir::ops::{arith_cast, arith_int, atomic, compare, constant, memory, shape};
+
+/// How deep index expressions are looked into.
+const DEPTH: u32 = 24;
+
+impl Cx<'_> {
+    /// How the space of a group is walked.
+    pub(crate) fn shape_nest(&mut self, group: &Group) -> Nest {
+        let shape = &group.shape;
+        let lanes = i64::from(self.machine.lanes());
+        let mut vector = self.contiguous_dim(group).unwrap_or(shape.len() - 1);
+        if let Some(axis) = group.axis
+            && axis == vector
+            && shape[axis] < lanes
+            && shape.len() > 1
+        {
+            // A short axis: vectors along another dimension give one result per lane.
+            let others = (0..shape.len()).filter(|&dim| dim != axis);
+            vector = others.max_by_key(|&dim| (shape[dim], dim)).filter(|&dim| shape[dim] > 1).unwrap_or(axis);
+        } else if group.axis.is_none() && shape[vector] == 1 {
+            vector = (0..shape.len()).max_by_key(|&dim| (shape[dim] > 1, dim)).unwrap_or(vector);
+        }
+        let most = self.machine.lanes();
+        Nest::new(shape, vector, group.axis, most)
+    }
+
+    /// The dimension along which the addresses of a group are neighbours.
+    fn contiguous_dim(&self, group: &Group) -> Option<usize> {
+        let rank = group.shape.len();
+        if rank < 2 {
+            return None;
+        }
+        let mut votes = vec![0; rank];
+        let stores = group.roots.iter().filter_map(|root| match root {
+            Root::Store(op) => Some((*op, 2)),
+            _ => None,
+        });
+        let loads = group.members.iter().filter(|&&op| self.module.is(op, &memory::LOAD)).map(|&op| (op, 3));
+        for (op, weight) in stores.chain(loads) {
+            let pointer = self.module.operand(op, 0);
+            for (dim, vote) in votes.iter_mut().enumerate() {
+                if group.shape[dim] > 1 && self.stride(pointer, dim, DEPTH) == Some(1) {
+                    *vote += weight;
+                }
+            }
+        }
+        let best = (0..rank).max_by_key(|&dim| (votes[dim], dim))?;
+        (votes[best] > 0).then_some(best)
+    }
+
+    /// How much a value grows from one element to the next along a dimension, where that is a known constant.
+    fn stride(&self, value: IrValue, dim: usize, depth: u32) -> Option<i64> {
+        let module = self.module;
+        let sizes = types::shape(module.ty(value));
+        if sizes.is_empty() || sizes[dim] == 1 {
+            return Some(0);
+        }
+        let Def::Result(op, _) = module.def(value) else { return None };
+        let depth = depth.checked_sub(1)?;
+        let row = module.row(op);
+        let operand = |cx: &Self, index: usize| cx.stride(module.operand(op, index), dim, depth);
+        if row.is(&shape::SPLAT) {
+            Some(0)
+        } else if row.is(&shape::MAKE_RANGE) {
+            Some(1)
+        } else if row.is(&constant::CONSTANT) {
+            module.attr(op, 0).and_then(constant::splat_bits).map(|_| 0)
+        } else if row.is(&shape::BROADCAST) {
+            operand(self, 0)
+        } else if row.is(&shape::EXPAND_DIMS) {
+            let axis = module.attr(op, 0).and_then(ir::Attr::as_int)? as usize;
+            self.stride(module.operand(op, 0), if dim > axis { dim - 1 } else { dim }, depth)
+        } else if row.is(&arith_int::ADDI) || row.is(&memory::ADDPTR) {
+            Some(operand(self, 0)? + operand(self, 1)?)
+        } else if row.is(&arith_int::SUBI) {
+            Some(operand(self, 0)? - operand(self, 1)?)
+        } else if row.is(&arith_int::MULI) {
+            match (operand(self, 0)?, operand(self, 1)?) {
+                (0, 0) => Some(0),
+                (step, 0) => Some(step * arith_int::constant_int(module, op, 1)?),
+                (0, step) => Some(step * arith_int::constant_int(module, op, 0)?),
+                _ => None,
+            }
+        } else if row.is(&arith_cast::EXTSI) || row.is(&arith_cast::EXTUI) {
+            operand(self, 0)
+        } else if row.is(&arith_int::REMSI) || row.is(&arith_int::REMUI) {
+            // Wrapped indices are neighbours nearly everywhere.
+            (operand(self, 1)? == 0).then(|| operand(self, 0)).flatten()
+        } else {
+            let all: Option<Vec<i64>> =
+                (0..module.operands(op).len()).map(|index| operand(self, index)).collect();
+            all.filter(|all| !all.is_empty() && all.iter().all(|&step| step == 0)).map(|_| 0)
+        }
+    }
+
+    /// The masks of a group that may be bounds: of its accesses, and conditions of its selections.
+    pub(crate) fn masks_of(&self, group: &Group) -> Vec<IrValue> {
+        let module = self.module;
+        let mut masks: Vec<IrValue> = Vec::new();
+        let roots = group.roots.iter().filter_map(|root| match root {
+            Root::Store(op) | Root::Effect(op) => Some(*op),
+            _ => None,
+        });
+        for op in group.members.iter().copied().chain(roots) {
+            let row = module.row(op);
+            let mask = if row.is(&compare::SELECT) {
+                Some(module.operand(op, 0))
+            } else if row.is(&memory::LOAD) || row.is(&memory::STORE) || row.is(&atomic::ATOMIC_RMW) {
+                memory::mask(module, op)
+            } else {
+                None
+            };
+            let is_block = |mask: &IrValue| ttir::types::is_tensor(module.ty(*mask));
+            masks.extend(mask.filter(is_block).filter(|mask| !masks.contains(mask)));
+        }
+        masks
+    }
+
+    /// Makes the nest, twice where remainders may wrap around: once for when they do not.
+    pub(crate) fn versions(&mut self, group: &Group, nest: Nest) -> Result<()> {
+        let remainders = self.remainders(group, &nest);
+        if remainders.is_empty() {
+            return self.run_nest(group, nest);
+        }
+        let mut all = self.b.bool(true);
+        let mut excesses = Vec::new();
+        for op in remainders {
+            if let Some((fits, excess)) = self.no_wrap(op, &nest)? {
+                all = self.b.and(all, fits);
+                excesses.push((self.module.result(op, 0), excess));
+            }
+        }
+        if excesses.is_empty() {
+            return self.run_nest(group, nest);
+        }
+        let mut branch = self.b.begin_if(all);
+        self.no_wrap.extend(excesses.iter().copied());
+        let fast = self.run_nest(group, nest.clone());
+        for (value, _) in &excesses {
+            self.no_wrap.remove(value);
+        }
+        fast?;
+        self.b.begin_else(&mut branch, &[]);
+        self.run_nest(group, nest)?;
+        self.b.end_if(branch, &[]);
+        Ok(())
+    }
+
+    /// Remainders by a scalar in the addresses of a group, along its vector dimension.
+    fn remainders(&self, group: &Group, nest: &Nest) -> Vec<Op> {
+        let module = self.module;
+        let has_results = group.roots.iter().any(|root| match root {
+            Root::Reduce(op, buffers) => buffers.len() != module.results(*op).len(),
+            _ => false,
+        });
+        if has_results {
+            return Vec::new();
+        }
+        let roots = group.roots.iter().filter_map(|root| match root {
+            Root::Store(op) => Some(*op),
+            _ => None,
+        });
+        let accesses = group.members.iter().copied().filter(|&op| module.is(op, &memory::LOAD)).chain(roots);
+        let mut found = Vec::new();
+        for op in accesses {
+            let dim = nest.loops[nest.vector].dim;
+            self.collect_remainders(module.operand(op, 0), dim, DEPTH, &mut found);
+        }
+        found
+    }
+
+    fn collect_remainders(&self, value: IrValue, dim: usize, depth: u32, found: &mut Vec<Op>) {
+        let module = self.module;
+        let sizes = types::shape(module.ty(value));
+        let (Some(op), true) = (module.def_op(value), sizes.get(dim).is_some_and(|&size| size > 1)) else { return };
+        let Some(depth) = depth.checked_sub(1) else { return };
+        let row = module.row(op);
+        if row.is(&arith_int::REMSI) || row.is(&arith_int::REMUI) {
+            let is_scaled = self.stride(module.operand(op, 0), dim, depth) == Some(1);
+            let by_scalar = module.def_op(module.operand(op, 1)).is_some_and(|by| module.is(by, &shape::SPLAT));
+            if is_scaled && by_scalar && sizes.len() == 1 && !found.contains(&op) {
+                found.push(op);
+            }
+            return;
+        }
+        for &operand in module.operands(op) {
+            let inner = if row.is(&shape::EXPAND_DIMS) {
+                let axis = module.attr(op, 0).and_then(ir::Attr::as_int).unwrap_or(0) as usize;
+                if dim > axis { dim - 1 } else { dim }
+            } else {
+                dim
+            };
+            if super::views::is_view(row) && !row.is(&shape::EXPAND_DIMS) && !row.is(&shape::BROADCAST) {
+                continue;
+            }
+            self.collect_remainders(operand, inner, depth, found);
+        }
+    }
+
+    /// Whether a remainder of a range by a scalar stays below it over the whole block, and then how much less than its
+    /// dividend it is.
+    fn no_wrap(&mut self, op: Op, nest: &Nest) -> Result<Option<(Value, Value)>> {
+        let module = self.module;
+        let (dividend, divisor) = (module.operand(op, 0), module.operand(op, 1));
+        let size = types::shape(module.ty(dividend))[0];
+        let _ = nest;
+        let at = self.start(1);
+        self.enter();
+        let vals = self.eval(dividend, &at).and_then(|a| self.eval(divisor, &at).map(|b| (a, b)));
+        self.leave();
+        let (a, b) = vals?;
+        let (Val::Affine(affine), Val::Uniform(limit)) = (a, b) else { return Ok(None) };
+        let first = self.scalar_of(&affine, llir::Type::I8);
+        let elems = ops::elems(module, op);
+        let Some(emit) = ops::find(module.row(op)) else { return Ok(None) };
+        let rest = emit(self, &elems, &[first, limit])?;
+        let ty = self.b.ty(rest);
+        let (zero, size) = (self.b.zero(ty), self.b.int(ty, size));
+        let past = self.b.add(rest, size);
+        let fits = self.b.icmp(IntCompare::Sle, past, limit);
+        let positive = self.b.icmp(IntCompare::Sge, first, zero);
+        let fits = self.b.and(fits, positive);
+        let excess = self.b.sub(first, rest);
+        Ok(Some((fits, excess)))
+    }
+
+    /// The first element of a block of a rank, in all lanes but for a single lane's own position.
+    fn start(&mut self, rank: usize) -> At {
+        let lanes = Lanes((0..i64::from(self.lanes)).collect());
+        let dims = (0..rank).map(|_| Index::Known(Linear::default(), lanes.clone())).collect();
+        self.at(dims)
+    }
+}

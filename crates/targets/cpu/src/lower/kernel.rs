@@ -1,0 +1,175 @@
+//! The entry of a kernel: its parameters, the loop over programs, the body of one program.
+
+use super::cx::{Cx, Frame};
+use super::error::{LowerError, Result};
+use super::machine::Machine;
+use super::types;
+use crate::abi::offsets;
+use crate::host;
+use ir::{FloatKind, Op, Type as IrType};
+use llir::{Flags, FunctionBuilder, Param, ParamAttributes, Type, Value};
+use target::{CompileOptions, KernelParam, ParamKind, TargetError};
+use ttir::ops::func::{self, func_attr};
+
+/// A kernel as llir.
+#[derive(Debug)]
+pub(crate) struct Lowered {
+    /// The code.
+    pub(crate) module: llir::Module,
+    /// The symbol of the entry.
+    pub(crate) name: String,
+    /// What it takes.
+    pub(crate) params: Vec<KernelParam>,
+    /// Bytes of scratch.
+    pub(crate) scratch: u64,
+}
+
+/// Lowers the kernel of a module.
+///
+/// # Errors
+/// Names what cannot be lowered, where it stands, and what to write instead.
+pub(crate) fn lower(
+    mut module: ir::Module,
+    machine: &host::Machine,
+    options: &CompileOptions,
+) -> std::result::Result<Lowered, TargetError> {
+    let kernel = find_kernel(&module).map_err(|error| error.into_target(&module))?;
+    super::descriptors::expand(&mut module, kernel).map_err(|error| error.into_target(&module))?;
+    super::induction::simplify(&mut module, kernel);
+    lower_kernel(&module, kernel, &Machine::new(machine), options).map_err(|error| error.into_target(&module))
+}
+
+/// The one public function.
+fn find_kernel(module: &ir::Module) -> Result<Op> {
+    let is_kernel = |op: &Op| {
+        module.is(*op, &func::FUNC)
+            && module.attr(*op, func_attr::VISIBILITY).and_then(ir::Attr::as_str) == Some("public")
+    };
+    let kernels: Vec<Op> = module.ops(module.body()).filter(is_kernel).collect();
+    match kernels[..] {
+        [kernel] => Ok(kernel),
+        _ => Err(LowerError::new(format!("a module holds one kernel, found {} public functions", kernels.len()))),
+    }
+}
+
+/// How a parameter of a type is passed.
+fn param_kind(ty: IrType) -> Result<ParamKind> {
+    if ttir::types::pointee(ty).is_some() {
+        return Ok(ParamKind::Pointer);
+    }
+    match (ty.as_int(), ty.as_float()) {
+        (Some(bits @ (1 | 8 | 16 | 32 | 64)), _) => Ok(ParamKind::Int(bits)),
+        (_, Some(FloatKind::BF16)) => Ok(ParamKind::Bf16),
+        (_, Some(kind @ (FloatKind::F16 | FloatKind::F32 | FloatKind::F64))) => Ok(ParamKind::Float(kind.bits())),
+        _ => Err(LowerError::new(format!("a kernel cannot take a parameter of type {ty}"))),
+    }
+}
+
+/// The entry's parameters: context, arguments, first program, end, scratch.
+fn entry_params() -> Vec<Param> {
+    let pointer = |name: &str, attributes: ParamAttributes| Param {
+        ty: Type::PTR,
+        name: name.into(),
+        attributes: ParamAttributes { noundef: true, ..attributes },
+    };
+    let number = |name: &str| Param { ty: Type::I64, name: name.into(), attributes: ParamAttributes::default() };
+    let read = ParamAttributes { readonly: true, ..ParamAttributes::default() };
+    let own = ParamAttributes { noalias: true, align: 64, ..ParamAttributes::default() };
+    vec![
+        pointer("context", ParamAttributes::default()),
+        pointer("args", read),
+        number("pid_begin"),
+        number("pid_end"),
+        pointer("scratch", own),
+    ]
+}
+
+fn lower_kernel(
+    module: &ir::Module,
+    kernel: Op,
+    machine: &Machine,
+    options: &CompileOptions,
+) -> Result<Lowered> {
+    let name = module.attr(kernel, func_attr::NAME).and_then(ir::Attr::as_str).unwrap_or("kernel").to_string();
+    let body = module.entry(module.region(kernel, 0));
+    let params = module
+        .args(body)
+        .iter()
+        .enumerate()
+        .map(|(index, &arg)| {
+            let name = module.name(arg).map_or_else(|| format!("arg{index}"), str::to_string);
+            Ok(KernelParam { name, kind: param_kind(module.ty(arg))? })
+        })
+        .collect::<Result<Vec<_>>>()
+        .map_err(|error| error.at(module, kernel))?;
+    let mut out = llir::Module::new(&name);
+    let id = out.add_function(&name, Type::I32, entry_params());
+    if let Some(function) = out.function_mut(id) {
+        function.attributes.push("nounwind".into());
+        if machine.vector_bytes == 64 {
+            function.attributes.push("\"prefer-vector-width\"=\"512\"".into());
+        }
+    }
+    let mut b = FunctionBuilder::new(&mut out, id);
+    if options.enable_fp_fusion {
+        b.set_float_flags(Flags::CONTRACT);
+    }
+    let scratch = programs(module, body, b, machine)?;
+    Ok(Lowered { module: out, name, params, scratch })
+}
+
+/// The loop over programs; answers the bytes of scratch.
+fn programs(module: &ir::Module, body: ir::Block, b: FunctionBuilder<'_>, machine: &Machine) -> Result<u64> {
+    let (context, args, begin, end, scratch) = (b.param(0), b.param(1), b.param(2), b.param(3), b.param(4));
+    let frame = Frame { context, scratch, pid: begin, position: [begin; 3], grid: [begin; 3] };
+    let mut cx = Cx::new(module, b, machine, frame);
+    for (index, &arg) in module.args(body).iter().enumerate() {
+        let value = load_argument(&mut cx, args, index, module.ty(arg));
+        cx.scalars.insert(arg, value);
+    }
+    for axis in 0..3 {
+        let offset = cx.b.i64(offsets::GRID as i64 + 4 * axis as i64);
+        let place = cx.b.offset(context, offset);
+        cx.frame.grid[axis] = cx.b.load(Type::I32, place, 4);
+    }
+    let [gx, gy, _] = cx.frame.grid.map(|size| cx.b.resize_unsigned(size, Type::I64));
+    let (x, rest) = (cx.b.urem(begin, gx), cx.b.udiv(begin, gx));
+    let (y, z) = (cx.b.urem(rest, gy), cx.b.udiv(rest, gy));
+    let first: Vec<Value> = [x, y, z].into_iter().map(|value| cx.b.resize_signed(value, Type::I32)).collect();
+    let one = cx.b.i64(1);
+    let opened = cx.b.begin_for(begin, end, one, &first);
+    cx.frame.pid = opened.iv;
+    cx.frame.position = [opened.carried[0], opened.carried[1], opened.carried[2]];
+    cx.block(body)?;
+    let next = next_position(&mut cx);
+    cx.b.end_for(opened, &next);
+    let zero = cx.b.i32(0);
+    cx.b.ret(Some(zero));
+    Ok(cx.arena.size())
+}
+
+/// The position of the next program, x fastest.
+fn next_position(cx: &mut Cx<'_>) -> [Value; 3] {
+    let ([x, y, z], [gx, gy, _]) = (cx.frame.position, cx.frame.grid);
+    let (zero, one) = (cx.b.i32(0), cx.b.i32(1));
+    let x_next = cx.b.add(x, one);
+    let x_wraps = cx.b.icmp(llir::IntCompare::Eq, x_next, gx);
+    let x_next = cx.b.select(x_wraps, zero, x_next);
+    let y_more = cx.b.add(y, one);
+    let y_next = cx.b.select(x_wraps, y_more, y);
+    let y_wraps = cx.b.icmp(llir::IntCompare::Eq, y_next, gy);
+    let y_wraps = cx.b.and(y_wraps, x_wraps);
+    let y_next = cx.b.select(y_wraps, zero, y_next);
+    let z_more = cx.b.add(z, one);
+    let z_next = cx.b.select(y_wraps, z_more, z);
+    [x_next, y_next, z_next]
+}
+
+/// One argument out of its slot.
+fn load_argument(cx: &mut Cx<'_>, args: Value, index: usize, ty: IrType) -> Value {
+    let slot = cx.b.i64(8 * index as i64);
+    let place = cx.b.offset(args, slot);
+    let lane = types::memory(ty);
+    let loaded = cx.b.load(lane, place, 8);
+    cx.from_memory(loaded, ty)
+}

@@ -1,0 +1,55 @@
+//! What the lowering must know of a processor.
+
+use crate::host;
+
+/// Facts about the processor that code is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Machine {
+    /// Bytes of a vector register.
+    pub(crate) vector_bytes: u32,
+    /// Number of vector registers.
+    pub(crate) vector_registers: u32,
+    /// Fused multiply-add is one instruction.
+    pub(crate) has_fma: bool,
+    /// Conversions between binary16 and binary32 are instructions.
+    pub(crate) has_f16: bool,
+    /// AVX-512 with its vector length and dword/qword extensions.
+    pub(crate) has_avx512: bool,
+    /// An x86-64.
+    pub(crate) is_x86: bool,
+}
+
+impl Machine {
+    /// The facts about a machine.
+    pub(crate) fn new(machine: &host::Machine) -> Machine {
+        let is_x86 = machine.arch == "x86_64";
+        Machine {
+            vector_bytes: machine.vector_bytes,
+            vector_registers: machine.vector_registers,
+            has_fma: !is_x86 || machine.has("fma"),
+            has_f16: !is_x86 || machine.has("f16c"),
+            has_avx512: machine.vector_bytes == 64,
+            is_x86,
+        }
+    }
+
+    /// Lanes of binary32 in a vector register.
+    pub(crate) fn lanes(&self) -> u32 {
+        self.vector_bytes / 4
+    }
+
+    /// For the maths functions.
+    pub(crate) fn math(&self) -> crate::math::MathConfig {
+        crate::math::MathConfig { has_fma: self.has_fma, avx512: self.has_avx512 }
+    }
+
+    /// For the matrix products.
+    pub(crate) fn dot(&self) -> crate::dot::Machine {
+        crate::dot::Machine {
+            vector_bytes: self.vector_bytes,
+            vector_registers: self.vector_registers,
+            has_fma: self.has_fma,
+            x86: self.is_x86,
+        }
+    }
+}

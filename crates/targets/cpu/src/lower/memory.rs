@@ -1,0 +1,293 @@
+//! Loads and stores of chunks, by the form of their addresses and masks.
+//!
+//! Neighbouring addresses are one vector access, equal ones a scalar access, others one access per lane. Memory of lanes
+//! that are masked off is not touched; such lanes read as `other`, or as zero without it.
+
+use super::cx::Cx;
+use super::error::Result;
+use super::types;
+use super::value::{Affine, At, Val};
+use ir::{Op, Value as IrValue};
+use llir::{Flags, Memory, Type, Value};
+use ttir::ops::memory::{load_attr, mask as mask_of};
+
+/// A mask, once constants are taken out.
+enum Mask {
+    /// Every lane.
+    All,
+    /// One condition for all lanes.
+    Condition(Value),
+    /// One condition per lane.
+    Lanes(Value),
+}
+
+/// Where the lanes of an access are.
+enum Target {
+    /// All at one address.
+    One(Value),
+    /// Next to each other from an address on.
+    Run(Value),
+    /// Anywhere: a vector of addresses.
+    Many(Value),
+}
+
+impl Cx<'_> {
+    fn mask(&mut self, mask: Option<IrValue>, at: &At) -> Result<Mask> {
+        let Some(mask) = mask else { return Ok(Mask::All) };
+        let val = self.eval(mask, at)?;
+        if let Some(condition) = self.as_scalar(&val, self.module.ty(mask)) {
+            let always = self.b.is_all_ones(condition);
+            return Ok(if always { Mask::All } else { Mask::Condition(condition) });
+        }
+        Ok(Mask::Lanes(self.vector(&val, self.module.ty(mask))))
+    }
+
+    fn mask_vector(&mut self, mask: &Mask) -> Value {
+        match mask {
+            Mask::All => self.b.int(self.vector_type(Type::I1), -1),
+            Mask::Condition(condition) => self.spread(*condition),
+            Mask::Lanes(lanes) => *lanes,
+        }
+    }
+
+    fn target(&mut self, pointer: IrValue, at: &At) -> Result<Target> {
+        let ty = self.module.ty(pointer);
+        let element = self.pointee(ty);
+        let val = self.eval(pointer, at)?;
+        Ok(match &val {
+            Val::Uniform(address) => Target::One(*address),
+            Val::Affine(affine) if affine.lanes.is_uniform() => Target::One(self.scalar_of(affine, element)),
+            Val::Affine(affine) if affine.lanes.stride() == Some(1) => {
+                Target::Run(self.scalar_of(affine, element))
+            }
+            _ if self.lanes == 1 => Target::One(self.vector(&val, ty)),
+            _ => Target::Many(self.vector(&val, ty)),
+        })
+    }
+
+    /// `tt.load`.
+    pub(crate) fn load(&mut self, op: Op, at: &At) -> Result<Val> {
+        let module = self.module;
+        let elem = ttir::types::elem(module.ty(module.result(op, 0)));
+        if self.probe.is_some() {
+            self.fail_probe();
+            return Ok(Val::Uniform(self.b.zero(types::register(elem))));
+        }
+        let mask = self.mask(module.optional_operand(op, 1), at)?;
+        let target = self.target(module.operand(op, 0), at)?;
+        let volatile = module.attr(op, load_attr::VOLATILE).and_then(ir::Attr::as_bool) == Some(true);
+        let flags = if volatile { Flags::VOLATILE } else { Flags::NONE };
+        let lane = types::memory(elem);
+        let memory = Memory::aligned(lane.lane_bytes());
+        match (&target, &mask) {
+            (Target::One(address), Mask::All) => {
+                let loaded = self.b.load_with(lane, *address, memory, flags);
+                Ok(Val::Uniform(self.from_memory(loaded, elem)))
+            }
+            (Target::Run(address), Mask::All) => {
+                let loaded = self.b.load_with(self.vector_type(lane), *address, memory, flags);
+                Ok(Val::Vector(self.from_memory(loaded, elem)))
+            }
+            (Target::One(address), Mask::Condition(condition)) => {
+                let other = self.other(op, at)?;
+                let other = match &other {
+                    Some(other) => match self.as_scalar(other, elem) {
+                        Some(scalar) => scalar,
+                        None => return self.load_lanes(op, *address, &mask, elem, at),
+                    },
+                    None => self.b.zero(types::register(elem)),
+                };
+                let loaded = self.load_if(elem, *address, *condition, other);
+                Ok(Val::Uniform(loaded))
+            }
+            (Target::One(address), _) => self.load_lanes(op, *address, &mask, elem, at),
+            (Target::Run(address), _) => {
+                let lanes = self.mask_vector(&mask);
+                let other = self.other_memory(op, elem, at)?;
+                let ty = self.vector_type(lane);
+                let loaded = self.b.masked_load(ty, *address, memory.align, lanes, other);
+                Ok(Val::Vector(self.from_memory(loaded, elem)))
+            }
+            (Target::Many(addresses), _) => {
+                let lanes = self.mask_vector(&mask);
+                let other = self.other_memory(op, elem, at)?;
+                Ok(Val::Vector(self.gather(elem, *addresses, lanes, Some(other))))
+            }
+        }
+    }
+
+    /// What masked-off lanes of a load read, if it is given.
+    fn other(&mut self, op: Op, at: &At) -> Result<Option<Val>> {
+        let other = self.module.optional_operand(op, 2);
+        other.map(|other| self.eval(other, at)).transpose()
+    }
+
+    /// What masked-off lanes of a load read, as it would be in memory.
+    fn other_memory(&mut self, op: Op, elem: ir::Type, at: &At) -> Result<Value> {
+        match self.other(op, at)? {
+            Some(other) => {
+                let other = self.vector(&other, elem);
+                Ok(self.to_memory(other, elem))
+            }
+            None => Ok(self.b.zero(self.vector_type(types::memory(elem)))),
+        }
+    }
+
+    /// All lanes from one address, under a mask.
+    fn load_lanes(
+        &mut self,
+        op: Op,
+        address: Value,
+        mask: &Mask,
+        elem: ir::Type,
+        at: &At,
+    ) -> Result<Val> {
+        let lanes = self.mask_vector(mask);
+        let any = self.any(lanes);
+        let zero = self.b.zero(types::register(elem));
+        let loaded = self.load_if(elem, address, any, zero);
+        let spread = self.spread(loaded);
+        let other = self.other(op, at)?.unwrap_or(Val::Uniform(zero));
+        let other = self.vector(&other, elem);
+        Ok(Val::Vector(self.b.select(lanes, spread, other)))
+    }
+
+    /// Whether any lane of a mask holds.
+    pub(crate) fn any(&mut self, mask: Value) -> Value {
+        if self.b.ty(mask).is_vector() {
+            return self.b.intrinsic("llvm.vector.reduce.or", Type::I1, &[mask]);
+        }
+        mask
+    }
+
+    /// A scalar from memory where a condition holds, else `other`.
+    pub(crate) fn load_if(&mut self, elem: ir::Type, address: Value, condition: Value, other: Value) -> Value {
+        let lane = types::memory(elem);
+        let mut branch = self.b.begin_if(condition);
+        let loaded = self.b.load(lane, address, lane.lane_bytes());
+        let loaded = self.from_memory(loaded, elem);
+        self.b.begin_else(&mut branch, &[loaded]);
+        self.b.end_if(branch, &[other])[0]
+    }
+
+    /// Loads each lane from its own address.
+    pub(crate) fn gather(
+        &mut self,
+        elem: ir::Type,
+        addresses: Value,
+        mask: Value,
+        other: Option<Value>,
+    ) -> Value {
+        let lane = types::memory(elem);
+        let ty = self.vector_type(lane);
+        if self.lanes == 1 {
+            let other = other.unwrap_or_else(|| self.b.zero(ty));
+            let other = self.from_memory(other, elem);
+            return self.load_if(elem, addresses, mask, other);
+        }
+        let other = other.unwrap_or_else(|| self.b.zero(ty));
+        let loaded = self.b.gather(ty, addresses, lane.lane_bytes(), mask, other);
+        self.from_memory(loaded, elem)
+    }
+
+    /// `tt.store`.
+    pub(crate) fn store(&mut self, op: Op, at: &At) -> Result<()> {
+        let module = self.module;
+        let (pointer, value) = (module.operand(op, 0), module.operand(op, 1));
+        let elem = ttir::types::elem(module.ty(value));
+        let mask = self.mask(mask_of(module, op), at)?;
+        let target = self.target(pointer, at)?;
+        let stored = self.eval(value, at)?;
+        let lane = types::memory(elem);
+        let memory = Memory::aligned(lane.lane_bytes());
+        match (&target, &mask) {
+            (Target::Run(address), Mask::All) => {
+                let stored = self.vector(&stored, elem);
+                let stored = self.to_memory(stored, elem);
+                self.b.store_with(stored, *address, memory, Flags::NONE);
+            }
+            (Target::Run(address), mask) => {
+                let lanes = self.mask_vector(mask);
+                let stored = self.vector(&stored, elem);
+                let stored = self.to_memory(stored, elem);
+                self.b.masked_store(stored, *address, memory.align, lanes);
+            }
+            (Target::One(address), mask) => {
+                let lanes = self.mask_vector(mask);
+                let stored = self.vector(&stored, elem);
+                self.store_last(elem, *address, stored, lanes);
+            }
+            (Target::Many(addresses), mask) => {
+                let lanes = self.mask_vector(mask);
+                let stored = self.vector(&stored, elem);
+                let stored = self.to_memory(stored, elem);
+                self.b.scatter(stored, *addresses, memory.align, lanes);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lanes that all go to one address: what the last of them writes stays.
+    fn store_last(&mut self, elem: ir::Type, address: Value, stored: Value, mask: Value) {
+        let lane = types::memory(elem);
+        for index in 0..self.lanes {
+            let (value, active) = (self.lane(stored, index), self.lane(mask, index));
+            let branch = self.b.begin_if(active);
+            let value = self.to_memory(value, elem);
+            self.b.store(value, address, lane.lane_bytes());
+            self.b.end_if(branch, &[]);
+        }
+    }
+
+    /// One lane of a vector, or the scalar that stands for it.
+    pub(crate) fn lane(&mut self, vector: Value, lane: u32) -> Value {
+        self.b.extract(vector, lane)
+    }
+
+    /// Writes a chunk of a block to a buffer.
+    pub(crate) fn keep(
+        &mut self,
+        buffer: &super::scratch::Buffer,
+        stored: &Val,
+        from: ir::Type,
+        at: &At,
+    ) -> Result<()> {
+        let vector = self.vector(stored, from);
+        self.write(buffer, vector, at)
+    }
+
+    /// Writes a vector to the place of a position in a buffer.
+    pub(crate) fn write(&mut self, buffer: &super::scratch::Buffer, vector: Value, at: &At) -> Result<()> {
+        let elem = buffer.elem;
+        let lane = types::memory(elem);
+        let bytes = lane.lane_bytes();
+        let vector = self.to_memory(vector, elem);
+        let base = self.address(buffer);
+        match self.place(&buffer.strides, at) {
+            super::value::Index::Known(linear, lanes) => {
+                let affine = Affine { base, linear, lanes: lanes.clone() };
+                let pointer = self.scalar_of(&affine, lane);
+                if self.lanes == 1 || lanes.stride() == Some(1) {
+                    self.b.store(vector, pointer, bytes);
+                } else {
+                    for (number, &offset) in lanes.0.iter().enumerate() {
+                        let offset = self.b.i64(offset);
+                        let pointer = self.b.gep(lane, pointer, offset);
+                        let value = self.lane(vector, number as u32);
+                        self.b.store(value, pointer, bytes);
+                    }
+                }
+            }
+            super::value::Index::Vector(offsets) => {
+                let pointers = self.b.gep(lane, base, offsets);
+                if self.lanes == 1 {
+                    self.b.store(vector, pointers, bytes);
+                } else {
+                    let mask = self.b.int(self.vector_type(Type::I1), -1);
+                    self.b.scatter(vector, pointers, bytes, mask);
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,36 @@
+//! Block-level code to vector loops: a ttir kernel in, an llir module out.
+//!
+//! A region becomes a [`plan`]: loop nests that share an iteration space, and steps of their own. In a nest every value
+//! is made chunk by chunk where it is needed ([`eval`]), in the simplest form that holds ([`value`]): a scalar, a sum
+//! of known shape, a vector at last. Blocks that outlive their nest are in scratch memory ([`scratch`]).
+//!
+//! Assumed: verified ttir with one public function and no calls. Left out: anything that differs between threads; a
+//! program runs on one.
+
+mod blocks;
+mod control;
+mod cx;
+mod descriptors;
+mod dot;
+mod effects;
+mod error;
+mod eval;
+mod extern_call;
+mod group;
+mod induction;
+mod kernel;
+mod machine;
+mod memory;
+mod nest;
+mod ops;
+mod plan;
+mod reduce;
+mod scalar;
+mod scan;
+mod scratch;
+mod symbolic;
+mod types;
+mod value;
+mod views;
+
+pub(crate) use kernel::lower;

@@ -1,0 +1,437 @@
+//! Loop nests: how the iteration space of a group is walked, chunk by chunk.
+//!
+//! One dimension is the vector dimension: chunks run along it. Where all masks of a group are bounds of that dimension,
+//! its loop is split: chunks inside of all bounds run without masks, several at a time; the others follow one by one.
+
+use super::cx::Cx;
+use super::error::Result;
+use super::plan::{Group, Root};
+use super::value::{At, Index, Lanes, Linear, Val};
+use ir::Value as IrValue;
+use llir::{Type, Value};
+
+/// The loop over one dimension.
+#[derive(Clone, Debug)]
+pub(crate) struct Dim {
+    /// Which dimension.
+    pub(crate) dim: usize,
+    /// Elements that a chunk covers.
+    pub(crate) step: i64,
+    /// The size of the dimension.
+    pub(crate) end: i64,
+}
+
+/// How an iteration space is walked.
+#[derive(Clone, Debug)]
+pub(crate) struct Nest {
+    /// Loops from the outside in.
+    pub(crate) loops: Vec<Dim>,
+    /// The offsets of the lanes along each dimension.
+    pub(crate) offsets: Vec<Lanes>,
+    /// Lanes of a chunk.
+    pub(crate) lanes: u32,
+    /// The loop whose chunks are vectors.
+    pub(crate) vector: usize,
+    /// Chunks of the innermost loop that run together.
+    pub(crate) unroll: i64,
+}
+
+impl Nest {
+    /// A nest over a shape. Chunks run along `vector`; `axis` is that of a reduction, whose loop is the innermost.
+    pub(crate) fn new(shape: &[i64], vector: usize, axis: Option<usize>, most_lanes: u32) -> Nest {
+        let mut order: Vec<usize> = (0..shape.len()).filter(|&dim| dim != vector && Some(dim) != axis).collect();
+        order.push(vector);
+        let axis = axis.filter(|&axis| axis != vector);
+        order.extend(axis);
+        let mut steps = vec![1; shape.len()];
+        let mut lanes = 1;
+        // The vector dimension first; where it is short, its neighbours to the left.
+        for &dim in order.iter().rev().filter(|&&dim| Some(dim) != axis) {
+            steps[dim] = shape[dim].min(i64::from(most_lanes) / lanes);
+            lanes *= steps[dim];
+        }
+        let mut offsets = vec![vec![0; lanes as usize]; shape.len()];
+        let mut below = 1;
+        for &dim in order.iter().rev().filter(|&&dim| Some(dim) != axis) {
+            for (lane, offset) in offsets[dim].iter_mut().enumerate() {
+                *offset = (lane as i64 / below) % steps[dim];
+            }
+            below *= steps[dim];
+        }
+        let loops: Vec<Dim> =
+            order.iter().map(|&dim| Dim { dim, step: steps[dim], end: shape[dim] }).collect();
+        let position = order.iter().position(|&dim| dim == vector).unwrap_or(0);
+        let offsets = offsets.into_iter().map(|lanes| Lanes(lanes.into())).collect();
+        Nest { loops, offsets, lanes: lanes as u32, vector: position, unroll: 1 }
+    }
+
+    fn innermost(&self) -> usize {
+        self.loops.len() - 1
+    }
+}
+
+/// A nest that is being made.
+pub(crate) struct Run<'g> {
+    /// What runs in it.
+    pub(crate) group: &'g Group,
+    /// How.
+    pub(crate) nest: Nest,
+    /// The positions along each dimension, as far as loops are open.
+    pub(crate) linears: Vec<Linear>,
+    /// Masks that are bounds of the vector dimension.
+    masks: Vec<IrValue>,
+    /// Whether those masks hold in all lanes here.
+    is_full: bool,
+}
+
+/// Bounds of the vector loop.
+struct Bounds {
+    /// Before it all chunks are full.
+    full: Value,
+    /// From it on nothing is left to do.
+    end: Value,
+}
+
+/// What the accumulators of the innermost loop are.
+pub(crate) type Accumulators = Vec<Vec<Vec<Value>>>;
+
+impl Cx<'_> {
+    /// A loop nest for a group.
+    pub(crate) fn group(&mut self, group: &Group) -> Result<()> {
+        self.walk(group)?;
+        for root in &group.roots {
+            self.finished(root);
+        }
+        Ok(())
+    }
+
+    /// The loops of a group.
+    pub(crate) fn walk(&mut self, group: &Group) -> Result<()> {
+        let nest = self.shape_nest(group);
+        let lanes = std::mem::replace(&mut self.lanes, nest.lanes);
+        self.enter();
+        let result = self.versions(group, nest);
+        self.leave();
+        self.lanes = lanes;
+        result
+    }
+
+    /// Writes a value to a buffer, which the value itself does not move to.
+    pub(crate) fn copy_block(&mut self, value: IrValue, buffer: &super::scratch::Buffer) -> Result<()> {
+        let shape = super::types::shape(self.module.ty(value)).to_vec();
+        let roots = vec![Root::Keep(value, buffer.clone())];
+        self.walk(&Group { shape, roots, ..Group::default() })
+    }
+
+    /// From now on, values that a root has written are read from memory.
+    fn finished(&mut self, root: &Root) {
+        match root {
+            Root::Keep(value, buffer) => {
+                self.buffers.insert(*value, buffer.clone());
+            }
+            Root::KeepWide(value, buffer) => {
+                self.wide.insert(*value, buffer.clone());
+            }
+            Root::Reduce(op, buffers) => {
+                for (&result, buffer) in self.module.results(*op).iter().zip(buffers) {
+                    self.buffers.insert(result, buffer.clone());
+                }
+            }
+            Root::Store(_) | Root::Effect(_) => {}
+        }
+    }
+
+    /// Runs a nest over the whole space of a group.
+    pub(crate) fn run_nest(&mut self, group: &Group, nest: Nest) -> Result<()> {
+        let linears = vec![Linear::default(); group.shape.len()];
+        let mut run = Run { group, nest, linears, masks: Vec::new(), is_full: false };
+        self.enter();
+        let result = self.level(&mut run, 0);
+        self.leave();
+        result
+    }
+
+    fn level(&mut self, run: &mut Run<'_>, level: usize) -> Result<()> {
+        if level == run.nest.innermost() {
+            return self.innermost(run);
+        }
+        let one = run.nest.loops[level].clone();
+        let bounds = if level == run.nest.vector { self.bounds(run, level, one.step)? } else { None };
+        match bounds {
+            None => {
+                let (start, end) = (self.b.i64(0), self.b.i64(one.end));
+                self.outer(run, level, start, end)
+            }
+            Some(bounds) => {
+                let start = self.b.i64(0);
+                run.is_full = true;
+                self.outer(run, level, start, bounds.full)?;
+                run.is_full = false;
+                self.outer(run, level, bounds.full, bounds.end)
+            }
+        }
+    }
+
+    /// One loop that is not the innermost.
+    fn outer(&mut self, run: &mut Run<'_>, level: usize, start: Value, end: Value) -> Result<()> {
+        let one = run.nest.loops[level].clone();
+        if one.step == one.end && self.b.as_int(start).is_some() && self.b.as_int(end).is_some() {
+            run.linears[one.dim] = Linear::default();
+            return self.level(run, level + 1);
+        }
+        let var = self.new_loop(one.step, one.end);
+        let step = self.b.i64(one.step);
+        let opened = self.b.begin_for(start, end, step, &[]);
+        self.loops[var.0 as usize].counter = Some(opened.iv);
+        run.linears[one.dim] = Linear::counter(var);
+        self.enter();
+        let result = self.level(run, level + 1);
+        self.leave();
+        self.b.end_for(opened, &[]);
+        result
+    }
+
+    /// The innermost loop with its accumulators, and what becomes of them.
+    fn innermost(&mut self, run: &mut Run<'_>) -> Result<()> {
+        let level = run.nest.innermost();
+        let one = run.nest.loops[level].clone();
+        let unroll = self.unroll(run, &one);
+        let is_vector = level == run.nest.vector;
+        let bounds = if is_vector { self.bounds(run, level, one.step * unroll)? } else { None };
+        let start = self.b.i64(0);
+        let accumulators = match bounds {
+            None => {
+                let inits = self.initial(run, unroll as usize);
+                let end = self.b.i64(one.end);
+                self.inner(run, &one, (start, end), unroll, inits)?
+            }
+            Some(bounds) => {
+                let inits = self.initial(run, unroll as usize);
+                run.is_full = true;
+                let full = self.inner(run, &one, (start, bounds.full), unroll, inits)?;
+                run.is_full = false;
+                let merged = self.merge(run, full)?;
+                self.inner(run, &one, (bounds.full, bounds.end), 1, merged)?
+            }
+        };
+        let merged = self.merge(run, accumulators)?;
+        self.finish_reductions(run, &merged)
+    }
+
+    /// One loop over chunks, `unroll` at a time.
+    fn inner(
+        &mut self,
+        run: &mut Run<'_>,
+        one: &Dim,
+        range: (Value, Value),
+        unroll: i64,
+        inits: Accumulators,
+    ) -> Result<Accumulators> {
+        let (start, end) = range;
+        let step = one.step * unroll;
+        let is_single = self.b.as_int(start) == Some(0) && self.b.as_int(end) == Some(i128::from(step));
+        if is_single {
+            return self.body(run, one, Linear::default(), unroll, inits, None);
+        }
+        let var = self.new_loop(step, one.end);
+        let step = self.b.i64(step);
+        let flat: Vec<Value> = inits.iter().flatten().flatten().copied().collect();
+        let opened = self.b.begin_for(start, end, step, &flat);
+        self.loops[var.0 as usize].counter = Some(opened.iv);
+        self.enter();
+        let carried = refill(&inits, &opened.carried);
+        let results = self.body(run, one, Linear::counter(var), unroll, carried, Some(opened.iv));
+        self.leave();
+        let results = results?;
+        let flat: Vec<Value> = results.iter().flatten().flatten().copied().collect();
+        let after = self.b.end_for(opened, &flat);
+        Ok(refill(&results, &after))
+    }
+
+    /// The chunks of one round.
+    fn body(
+        &mut self,
+        run: &mut Run<'_>,
+        one: &Dim,
+        position: Linear,
+        unroll: i64,
+        mut accumulators: Accumulators,
+        counter: Option<Value>,
+    ) -> Result<Accumulators> {
+        let chunks: Vec<At> = (0..unroll)
+            .map(|number| {
+                let mut linears = run.linears.clone();
+                linears[one.dim] = position.add(&Linear::constant(number * one.step));
+                self.position(&run.nest, &linears)
+            })
+            .collect();
+        let (full, full_at) = (std::mem::take(&mut self.full), std::mem::take(&mut self.full_at));
+        if run.is_full {
+            self.full = run.masks.iter().copied().collect();
+            self.full_at = chunks.iter().map(|at| at.id).collect();
+        }
+        let result = self.roots(run, &chunks, &mut accumulators, counter);
+        (self.full, self.full_at) = (full, full_at);
+        result.map(|()| accumulators)
+    }
+
+    fn roots(
+        &mut self,
+        run: &Run<'_>,
+        chunks: &[At],
+        accumulators: &mut Accumulators,
+        counter: Option<Value>,
+    ) -> Result<()> {
+        let mut reductions = accumulators.iter_mut();
+        for root in &run.group.roots {
+            match root {
+                Root::Store(op) => {
+                    for at in chunks {
+                        self.store(*op, at).map_err(|error| error.at(self.module, *op))?;
+                    }
+                }
+                Root::Effect(op) => {
+                    for at in chunks {
+                        self.effect(*op, at).map_err(|error| error.at(self.module, *op))?;
+                    }
+                }
+                Root::Keep(value, buffer) => {
+                    for at in chunks {
+                        let val = self.eval(*value, at)?;
+                        self.keep(buffer, &val, self.module.ty(*value), at)?;
+                    }
+                }
+                Root::KeepWide(value, buffer) => {
+                    for at in chunks {
+                        let vector = self.eval_wide(*value, at)?;
+                        self.write(buffer, vector, at)?;
+                    }
+                }
+                Root::Reduce(op, _) => {
+                    let Some(partials) = reductions.next() else { continue };
+                    self.accumulate(*op, chunks, partials, counter)
+                        .map_err(|error| error.at(self.module, *op))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A position of a nest.
+    pub(crate) fn position(&mut self, nest: &Nest, linears: &[Linear]) -> At {
+        let dims = linears
+            .iter()
+            .zip(&nest.offsets)
+            .map(|(linear, lanes)| Index::Known(linear.clone(), lanes.clone()))
+            .collect();
+        self.at(dims)
+    }
+
+    /// The bounds of the vector loop, if masks give any. `step` is that of the unmasked loop.
+    fn bounds(&mut self, run: &mut Run<'_>, level: usize, step: i64) -> Result<Option<Bounds>> {
+        let one = run.nest.loops[level].clone();
+        if run.nest.offsets[one.dim].stride() != Some(1) || run.nest.lanes as i64 != one.step {
+            return Ok(None);
+        }
+        let candidates = self.masks_of(run.group);
+        let mut linears = run.linears.clone();
+        let var = self.new_loop(one.step, one.end);
+        linears[one.dim] = Linear::counter(var);
+        for deeper in &run.nest.loops[level + 1..] {
+            linears[deeper.dim] = Linear::counter(self.new_loop(deeper.step, deeper.end));
+        }
+        let at = self.position(&run.nest, &linears);
+        let end = self.b.i64(one.end);
+        let mut extents: Vec<(IrValue, Value)> = Vec::new();
+        for mask in candidates {
+            if let Some(extent) = self.extent(mask, &at, var, end)? {
+                extents.push((mask, extent));
+            }
+        }
+        if extents.is_empty() {
+            return Ok(None);
+        }
+        run.masks = extents.iter().map(|(mask, _)| *mask).collect();
+        let zero = self.b.i64(0);
+        let mut full = end;
+        for (_, extent) in &extents {
+            full = self.b.intrinsic("llvm.smin", Type::I64, &[full, *extent]);
+        }
+        full = self.b.intrinsic("llvm.smax", Type::I64, &[full, zero]);
+        let whole = self.b.i64(-step);
+        full = self.b.and(full, whole);
+        let last = self.last_needed(run.group, &extents, end);
+        let last = self.b.intrinsic("llvm.smax", Type::I64, &[last, full]);
+        Ok(Some(Bounds { full, end: last }))
+    }
+
+    /// Where a group that only stores under masks may stop.
+    fn last_needed(&mut self, group: &Group, extents: &[(IrValue, Value)], end: Value) -> Value {
+        let mut last = self.b.i64(0);
+        for root in &group.roots {
+            let Root::Store(op) = root else { return end };
+            let mask = ttir::ops::memory::mask(self.module, *op);
+            let extent = extents.iter().find(|(own, _)| Some(*own) == mask);
+            let Some((_, extent)) = extent else { return end };
+            last = self.b.intrinsic("llvm.smax", Type::I64, &[last, *extent]);
+        }
+        self.b.intrinsic("llvm.smin", Type::I64, &[last, end])
+    }
+
+    /// How far a mask holds along the vector dimension, if its form alone says so.
+    fn extent(
+        &mut self,
+        mask: IrValue,
+        at: &At,
+        var: super::value::LoopVar,
+        end: Value,
+    ) -> Result<Option<Value>> {
+        self.probe = Some(false);
+        self.enter();
+        let val = self.eval(mask, at);
+        let extent = match val {
+            Ok(Val::Prefix { count, mut linear }) if linear.coefficient(var) == -1 => {
+                linear = linear.add(&Linear::counter(var));
+                let more = self.linear(&linear);
+                Some(self.b.add(count, more))
+            }
+            Ok(Val::Uniform(condition)) => {
+                let zero = self.b.i64(0);
+                Some(self.b.select(condition, end, zero))
+            }
+            Ok(_) => None,
+            Err(_) => None,
+        };
+        self.leave();
+        let failed = self.probe.take() == Some(true);
+        Ok(extent.filter(|_| !failed))
+    }
+
+    /// Chunks of the innermost loop that run together: enough to hide latencies, few enough to stay in registers.
+    fn unroll(&mut self, run: &Run<'_>, one: &Dim) -> i64 {
+        let trips = one.end / one.step;
+        let size = run.group.members.len() + run.group.roots.len();
+        let has_effects = run.group.roots.iter().any(|root| matches!(root, Root::Effect(_)));
+        let wanted = match size {
+            _ if has_effects || self.has_ordered_reduction(run.group) => 1,
+            0..=24 => 4,
+            25..=60 => 2,
+            _ => 1,
+        };
+        wanted.min(trips).max(1)
+    }
+}
+
+/// The same nesting with other values.
+fn refill(shape: &Accumulators, values: &[Value]) -> Accumulators {
+    let mut next = values.iter().copied();
+    shape
+        .iter()
+        .map(|results| {
+            results
+                .iter()
+                .map(|partials| partials.iter().map(|&old| next.next().unwrap_or(old)).collect())
+                .collect()
+        })
+        .collect()
+}

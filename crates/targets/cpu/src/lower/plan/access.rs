@@ -1,0 +1,183 @@
+//! Which memory an operation touches, as far as the order of steps depends on it.
+//!
+//! Addresses are told apart by the kernel parameter they start from. Two parameters are taken to be two tensors, or the
+//! same one accessed at the same places; anything that cannot be traced to a parameter may be anywhere.
+
+use ir::{Def, Module, Op, Traits, Value};
+use ttir::ops::{arith_cast, atomic, control, debug, func, memory, shape};
+
+/// The parameter that an address starts from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Base {
+    /// A parameter of the kernel.
+    Param(u32),
+    /// Anything.
+    Unknown,
+}
+
+/// One access.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Access {
+    base: Base,
+    /// The address, where it is one expression.
+    pointer: Option<Value>,
+    /// Whether it writes.
+    pub(crate) is_write: bool,
+}
+
+/// The accesses of a step.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Accesses {
+    all: Vec<Access>,
+}
+
+impl Access {
+    /// Whether both may touch the same memory.
+    pub(crate) fn may_touch(&self, other: &Access) -> bool {
+        self.base == Base::Unknown || other.base == Base::Unknown || self.base == other.base
+    }
+
+    /// Whether both touch the same address in the same lane.
+    pub(crate) fn is_same(&self, module: &Module, other: &Access) -> bool {
+        match (self.pointer, other.pointer) {
+            (Some(a), Some(b)) => same_expression(module, a, b, 12),
+            _ => false,
+        }
+    }
+}
+
+impl Accesses {
+    /// Adds accesses.
+    pub(crate) fn extend(&mut self, more: &[Access]) {
+        for access in more {
+            if !self.all.contains(access) {
+                self.all.push(*access);
+            }
+        }
+    }
+
+    /// Whether an access must stay behind these: `Some(true)` if only behind them lane by lane.
+    pub(crate) fn conflict(&self, module: &Module, access: &Access) -> Option<bool> {
+        let mut conflict = None;
+        for own in &self.all {
+            if (own.is_write || access.is_write) && own.may_touch(access) {
+                let same = own.is_same(module, access);
+                conflict = Some(conflict.unwrap_or(true) && same);
+            }
+        }
+        conflict
+    }
+}
+
+/// What an operation touches, the operations in its regions included.
+pub(crate) fn of(module: &Module, op: Op) -> Vec<Access> {
+    let mut found: Vec<Access> = Vec::new();
+    for inner in module.walk(op) {
+        let row = module.row(inner);
+        let (reads, writes) = (row.traits.has(Traits::READS), row.traits.has(Traits::WRITES));
+        let access = if row.is(&memory::LOAD) && !is_volatile(module, inner) {
+            let pointer = module.operand(inner, 0);
+            Access { base: trace(module, pointer), pointer: Some(pointer), is_write: false }
+        } else if row.is(&memory::STORE) {
+            let pointer = module.operand(inner, 0);
+            Access { base: trace(module, pointer), pointer: Some(pointer), is_write: true }
+        } else if is_ordered(row) || row.is(&memory::LOAD) {
+            Access { base: Base::Unknown, pointer: None, is_write: true }
+        } else if (reads || writes) && !row.is(&memory::BARRIER) {
+            Access { base: Base::Unknown, pointer: None, is_write: writes }
+        } else {
+            continue;
+        };
+        let access = if inner == op { access } else { Access { pointer: None, ..access } };
+        if !found.contains(&access) {
+            found.push(access);
+        }
+    }
+    found
+}
+
+/// Operations that keep their place among all accesses.
+fn is_ordered(row: &ir::OpRow) -> bool {
+    [
+        &atomic::ATOMIC_RMW,
+        &atomic::ATOMIC_CAS,
+        &atomic::ATOMIC_LOAD,
+        &atomic::ATOMIC_STORE,
+        &debug::ASSERT,
+        &debug::PRINT,
+    ]
+    .iter()
+    .any(|other| row.is(other))
+}
+
+fn is_volatile(module: &Module, op: Op) -> bool {
+    module.attr(op, memory::load_attr::VOLATILE).and_then(ir::Attr::as_bool) == Some(true)
+}
+
+/// Rows whose first operand and result are addresses in the same tensor.
+const PASSING: [&ir::OpRow; 8] = [
+    &memory::ADDPTR,
+    &shape::SPLAT,
+    &shape::BROADCAST,
+    &shape::EXPAND_DIMS,
+    &shape::RESHAPE,
+    &shape::TRANS,
+    &arith_cast::TT_BITCAST,
+    &arith_cast::BITCAST,
+];
+
+/// Whether what a loop yields for a carried address is that address, moved.
+fn stays(module: &Module, carried: Value, block: ir::Block, number: u32) -> bool {
+    let Some(last) = module.last_op(block) else { return false };
+    let mut value = module.operand(last, number as usize - 1);
+    while value != carried {
+        match module.def_op(value) {
+            Some(op) if PASSING.iter().any(|row| module.is(op, row)) => value = module.operand(op, 0),
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// The parameter that an address starts from.
+fn trace(module: &Module, value: Value) -> Base {
+    match module.def(value) {
+        Def::Result(op, _) if PASSING.iter().any(|row| module.is(op, row)) => {
+            trace(module, module.operand(op, 0))
+        }
+        Def::Result(op, number) if module.is(op, &control::FOR) => {
+            let block = module.entry(module.region(op, 0));
+            trace(module, module.args(block)[number as usize + 1])
+        }
+        Def::Result(..) => Base::Unknown,
+        Def::Arg(block, number) => match module.region_parent(module.block_region(block)) {
+            Some(op) if module.is(op, &func::FUNC) => Base::Param(number),
+            Some(op) if module.is(op, &control::FOR) && number > 0 && stays(module, value, block, number) => {
+                trace(module, module.operand(op, 2 + number as usize))
+            }
+            _ => Base::Unknown,
+        },
+    }
+}
+
+/// Whether two values are computed alike, looking so many operations deep.
+fn same_expression(module: &Module, a: Value, b: Value, depth: u32) -> bool {
+    if a == b {
+        return true;
+    }
+    let (Def::Result(p, m), Def::Result(q, n)) = (module.def(a), module.def(b)) else { return false };
+    let pure = module.has(p, Traits::PURE) && module.regions(p).is_empty();
+    let alike = pure
+        && depth > 0
+        && m == n
+        && std::ptr::eq(module.row(p), module.row(q))
+        && module.ty(a) == module.ty(b)
+        && module.attrs(p) == module.attrs(q)
+        && module.operands(p).len() == module.operands(q).len();
+    alike
+        && module
+            .operands(p)
+            .iter()
+            .zip(module.operands(q))
+            .all(|(&a, &b)| same_expression(module, a, b, depth - 1))
+}

@@ -1,0 +1,486 @@
+//! The plan of a region: which operations run together in one loop nest, which values are kept in memory.
+//!
+//! Operations fall into four kinds:
+//! - *virtual* ones (ranges, constants, splats, index arithmetic, moves of these) are recomputed wherever they are used;
+//! - *lazy* ones (loads, elementwise arithmetic) run in the group of the first operation that needs them;
+//! - *roots* (stores, reductions, atomics, values that must be kept) open a group or join one with the same iteration
+//!   space, as early as what they need and the order of memory accesses allow;
+//! - everything else (control flow, `dot`, scans, …) is a step of its own, whose blocks are kept before it.
+//!
+//! A value that is needed outside of its group, or at other positions than those of its group, is kept in scratch memory.
+//! Scalars run in front of the first step that may need them.
+
+mod access;
+mod virtuals;
+
+pub(crate) use access::Access;
+use access::Accesses;
+pub(crate) use virtuals::Virtuals;
+
+use super::cx::Cx;
+use super::scratch::Buffer;
+use super::types;
+use super::views::is_view;
+use ir::{Block, Def, Op, Traits, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+use ttir::ops::{atomic, constant, debug, extern_call, memory, program, reduce, shape};
+
+/// Why a group runs.
+#[derive(Clone, Debug)]
+pub(crate) enum Root {
+    /// `tt.store`.
+    Store(Op),
+    /// `tt.reduce`, and where its results go if they are blocks.
+    Reduce(Op, Vec<Buffer>),
+    /// An operation with effects on each element, such as an atomic; its result is lazy.
+    Effect(Op),
+    /// A value is written to a buffer.
+    Keep(Value, Buffer),
+    /// A value of narrow floats is written to a buffer of binary32.
+    KeepWide(Value, Buffer),
+}
+
+/// Operations that share a loop nest.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Group {
+    /// The iteration space.
+    pub(crate) shape: Vec<i64>,
+    /// The axis of its reductions, if there are any.
+    pub(crate) axis: Option<usize>,
+    /// Why it runs, in order.
+    pub(crate) roots: Vec<Root>,
+    /// Lazy operations that run in it.
+    pub(crate) members: Vec<Op>,
+}
+
+/// A step of a region.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    /// A loop nest.
+    Group(Group),
+    /// An operation by itself.
+    Single(Op),
+}
+
+/// The plan of a region.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    /// The steps.
+    pub(crate) steps: Vec<Step>,
+    /// Scalar operations in order, each with the number of the step in front of which it runs.
+    pub(crate) scalars: Vec<(Op, usize)>,
+}
+
+/// What looking at the operands of a root found.
+#[derive(Default)]
+struct Visit {
+    /// Lazy values that have no group yet.
+    fresh: Vec<Value>,
+    /// Lazy values that run in a group, with its number.
+    homed: Vec<(Value, usize)>,
+    /// Answers so far.
+    known: FxHashMap<(Value, bool), usize>,
+}
+
+/// The state of planning.
+pub(crate) struct Planner<'c, 'a> {
+    cx: &'c mut Cx<'a>,
+    module: &'a ir::Module,
+    block: Block,
+    plan: Plan,
+    accesses: Vec<Accesses>,
+    /// Scalars, and blocks in memory: the first step that may use them.
+    ready: FxHashMap<Value, usize>,
+    /// The groups of lazy values.
+    home: FxHashMap<Value, usize>,
+    /// The first step in which a load may run.
+    floors: FxHashMap<Op, usize>,
+    /// Loads without a group.
+    pending: Vec<Op>,
+}
+
+/// Plans a region's block, its terminator included.
+pub(crate) fn plan(cx: &mut Cx<'_>, block: Block) -> Plan {
+    let module = cx.module;
+    let mut planner = Planner {
+        cx,
+        module,
+        block,
+        plan: Plan::default(),
+        accesses: Vec::new(),
+        ready: FxHashMap::default(),
+        home: FxHashMap::default(),
+        floors: FxHashMap::default(),
+        pending: Vec::new(),
+    };
+    let ops: Vec<Op> = module.ops(block).collect();
+    for op in ops {
+        planner.visit_op(op);
+    }
+    planner.plan
+}
+
+impl Planner<'_, '_> {
+    fn is_block(&self, value: Value) -> bool {
+        ttir::types::is_tensor(self.module.ty(value))
+    }
+
+    fn visit_op(&mut self, op: Op) {
+        let (module, row) = (self.module, self.module.row(op));
+        let operand_blocks = module.operands(op).iter().any(|&value| self.is_block(value));
+        let result_blocks = module.results(op).iter().any(|&value| self.is_block(value));
+        if row.traits.has(Traits::TERMINATOR) {
+            let values = module.operands(op).to_vec();
+            self.available(&values);
+        } else if row.is(&program::ASSUME) || row.is(&memory::BARRIER) {
+            // Nothing to run: a program is one thread here, and its accesses keep their order anyway.
+        } else if !module.regions(op).is_empty() && !is_inlined(row) {
+            self.single(op);
+        } else if row.is(&reduce::REDUCE) {
+            self.reduction(op);
+        } else if row.is(&memory::STORE) && operand_blocks {
+            self.store(op);
+        } else if is_elementwise_effect(row) && operand_blocks {
+            self.effect(op);
+        } else if row.is(&memory::LOAD) && operand_blocks {
+            let access = access::of(module, op);
+            let floor = self.floor(&access);
+            self.floors.insert(op, floor);
+            self.pending.push(op);
+        } else if row.is(&memory::LOAD) {
+            self.scalar_load(op);
+        } else if is_lazy(row) && result_blocks {
+            // It runs where it is needed.
+        } else if row.traits.has(Traits::PURE) && !result_blocks && !needs_blocks(row) {
+            self.scalar(op, 0);
+        } else {
+            self.single(op);
+        }
+    }
+
+    /// A scalar operation, not before a step.
+    fn scalar(&mut self, op: Op, floor: usize) {
+        let values = self.module.operands(op).to_vec();
+        let step = self.available(&values).max(floor);
+        for &result in self.module.results(op) {
+            self.ready.insert(result, step);
+        }
+        self.plan.scalars.push((op, step));
+    }
+
+    fn scalar_load(&mut self, op: Op) {
+        let access = access::of(self.module, op);
+        let is_volatile = access.iter().any(|access| access.is_write);
+        if is_volatile {
+            return self.single(op);
+        }
+        let floor = self.floor(&access);
+        self.scalar(op, floor);
+        // Later stores must not run in a step before it.
+        let step = self.ready.get(&self.module.result(op, 0)).copied().unwrap_or(0);
+        if let Some(before) = step.checked_sub(1) {
+            self.accesses[before].extend(&access);
+        }
+    }
+
+    /// The first step that may use all of these values anywhere.
+    fn available(&mut self, values: &[Value]) -> usize {
+        let mut visit = Visit::default();
+        values.iter().map(|&value| self.look(value, false, &mut visit)).max().unwrap_or(0)
+    }
+
+    /// The first step at which a value can be had; lazy values at the positions of the group (`same`), or at any.
+    fn look(&mut self, value: Value, same: bool, visit: &mut Visit) -> usize {
+        if let Some(&step) = self.ready.get(&value) {
+            return step;
+        }
+        if let Some(&known) = visit.known.get(&(value, same)) {
+            return known;
+        }
+        let step = self.look_anew(value, same, visit);
+        visit.known.insert((value, same), step);
+        step
+    }
+
+    fn look_anew(&mut self, value: Value, same: bool, visit: &mut Visit) -> usize {
+        let module = self.module;
+        let Def::Result(op, _) = module.def(value) else { return 0 };
+        if module.block_of(op) != Some(self.block) || !self.is_block(value) {
+            return 0;
+        }
+        let row = module.row(op);
+        let mut operands = module.operands(op).to_vec();
+        if !module.regions(op).is_empty() {
+            operands.extend(self.captured(op));
+        }
+        let is_moved = is_view(row) || row.is(&shape::SPLAT);
+        if is_moved || row.is(&constant::CONSTANT) || self.cx.virtuals.cost(module, value).is_some() {
+            return operands.iter().map(|&operand| self.look(operand, false, visit)).max().unwrap_or(0);
+        }
+        if let Some(&home) = self.home.get(&value) {
+            if same {
+                visit.homed.push((value, home));
+                return home;
+            }
+            self.keep(value, home);
+            return home + 1;
+        }
+        if !same {
+            return self.force(value);
+        }
+        visit.fresh.push(value);
+        let floor = self.floors.get(&op).copied().unwrap_or(0);
+        let steps = operands.iter().map(|&operand| self.look(operand, true, visit)).max();
+        steps.unwrap_or(0).max(floor)
+    }
+
+    /// Runs a lazy value in a group of its own shape and keeps it; answers the first step that may read it.
+    fn force(&mut self, value: Value) -> usize {
+        let ty = self.module.ty(value);
+        let buffer = self.cx.new_buffer(ty);
+        let shape = types::shape(ty).to_vec();
+        let group = self.root(&[value], &shape, None, 0);
+        self.push_root(group, Root::Keep(value, buffer));
+        self.ready.insert(value, group + 1);
+        group + 1
+    }
+
+    /// Keeps a value that runs in a group.
+    fn keep(&mut self, value: Value, home: usize) {
+        if self.ready.contains_key(&value) {
+            return;
+        }
+        let buffer = self.cx.new_buffer(self.module.ty(value));
+        self.push_root(home, Root::Keep(value, buffer));
+        self.ready.insert(value, home + 1);
+    }
+
+    fn push_root(&mut self, group: usize, root: Root) {
+        if let Step::Group(group) = &mut self.plan.steps[group] {
+            group.roots.push(root);
+        }
+    }
+
+    /// Finds or opens the group for a root with these operands; what was lazy in them runs there.
+    fn root(&mut self, operands: &[Value], shape: &[i64], axis: Option<usize>, floor: usize) -> usize {
+        let mut visit = Visit::default();
+        let mut step = floor;
+        for &operand in operands {
+            let same = types::shape(self.module.ty(operand)) == shape;
+            step = step.max(self.look(operand, same, &mut visit));
+        }
+        let group = self.group(shape, axis, step);
+        for value in std::mem::take(&mut visit.fresh) {
+            self.home.insert(value, group);
+            let Some(op) = self.module.def_op(value) else { continue };
+            if let Step::Group(group) = &mut self.plan.steps[group] {
+                group.members.push(op);
+            }
+            if self.module.is(op, &memory::LOAD) {
+                self.pending.retain(|&load| load != op);
+                self.accesses[group].extend(&access::of(self.module, op));
+            }
+        }
+        for (value, home) in visit.homed {
+            if home != group {
+                self.keep(value, home);
+            }
+        }
+        group
+    }
+
+    /// The first group from a step on that has this iteration space, or a new one.
+    fn group(&mut self, shape: &[i64], axis: Option<usize>, from: usize) -> usize {
+        for number in from..self.plan.steps.len() {
+            if let Step::Group(group) = &mut self.plan.steps[number]
+                && group.shape == shape
+                && (axis.is_none() || group.axis.is_none() || group.axis == axis)
+            {
+                group.axis = group.axis.or(axis);
+                return number;
+            }
+        }
+        let group = Group { shape: shape.to_vec(), axis, ..Group::default() };
+        self.push_step(Step::Group(group))
+    }
+
+    fn push_step(&mut self, step: Step) -> usize {
+        self.plan.steps.push(step);
+        self.accesses.push(Accesses::default());
+        self.plan.steps.len() - 1
+    }
+
+    fn reduction(&mut self, op: Op) {
+        let module = self.module;
+        let operands = module.operands(op).to_vec();
+        let outer = self.available(&self.captured(op));
+        let shape = types::shape(module.ty(operands[0])).to_vec();
+        let axis = module.attr(op, 0).and_then(ir::Attr::as_int).map(|axis| axis as usize);
+        let group = self.root(&operands, &shape, axis, outer);
+        let results = module.results(op).to_vec();
+        let blocks: Vec<Value> = results.iter().copied().filter(|&value| self.is_block(value)).collect();
+        let buffers = blocks.iter().map(|&value| self.cx.new_buffer(module.ty(value))).collect();
+        self.push_root(group, Root::Reduce(op, buffers));
+        for result in results {
+            self.ready.insert(result, group + 1);
+        }
+    }
+
+    /// The first step in which accesses may run after all those before them.
+    fn floor(&self, accesses: &[Access]) -> usize {
+        let mut floor = 0;
+        for (number, earlier) in self.accesses.iter().enumerate() {
+            let is_group = matches!(self.plan.steps[number], Step::Group(_));
+            for access in accesses {
+                if let Some(same) = earlier.conflict(self.module, access) {
+                    floor = floor.max(if same && is_group { number } else { number + 1 });
+                }
+            }
+        }
+        floor
+    }
+
+    /// Loads that have not run yet run before a write that may change what they read, unless they are part of it.
+    fn settle(&mut self, writes: &[Access], own: &[Value]) {
+        for load in self.pending.clone() {
+            let result = self.module.result(load, 0);
+            let reads = access::of(self.module, load);
+            let conflicts = reads.iter().any(|read| writes.iter().any(|write| read.may_touch(write)));
+            let is_part = own.contains(&result)
+                && reads.iter().all(|read| writes.iter().all(|write| read.is_same(self.module, write)));
+            if conflicts && !is_part && self.home.get(&result).is_none() {
+                self.force(result);
+            }
+        }
+    }
+
+    fn store(&mut self, op: Op) {
+        let module = self.module;
+        let access = access::of(module, op);
+        let operands = module.operands(op).to_vec();
+        let shape = types::shape(module.ty(operands[0])).to_vec();
+        let mut visit = Visit::default();
+        for &operand in &operands {
+            self.look(operand, true, &mut visit);
+        }
+        self.settle(&access, &visit.fresh);
+        let floor = self.floor(&access);
+        let group = self.root(&operands, &shape, None, floor);
+        self.accesses[group].extend(&access);
+        self.push_root(group, Root::Store(op));
+    }
+
+    fn effect(&mut self, op: Op) {
+        let module = self.module;
+        let access = access::of(module, op);
+        self.settle(&access, &[]);
+        let floor = self.floor(&access);
+        let operands = module.operands(op).to_vec();
+        let shape = types::shape(module.ty(operands[0])).to_vec();
+        let group = self.root(&operands, &shape, None, floor);
+        self.accesses[group].extend(&access);
+        self.push_root(group, Root::Effect(op));
+        for &result in module.results(op) {
+            self.home.insert(result, group);
+        }
+    }
+
+    /// A step of its own.
+    fn single(&mut self, op: Op) {
+        let module = self.module;
+        let access = access::of(module, op);
+        let mut values = module.operands(op).to_vec();
+        values.extend(self.captured(op));
+        self.settle(&access, &[]);
+        self.available(&values);
+        self.widen_operands(op);
+        let step = self.push_step(Step::Single(op));
+        self.accesses[step].extend(&access);
+        for &result in module.results(op) {
+            self.ready.insert(result, step + 1);
+        }
+    }
+
+    /// Operands of a `dot` whose floats are narrow are kept as binary32 by the group that makes them.
+    fn widen_operands(&mut self, op: Op) {
+        if !self.module.is(op, &ttir::ops::dot::DOT) {
+            return;
+        }
+        for index in 0..2 {
+            let value = self.module.operand(op, index);
+            let ty = self.module.ty(value);
+            let wide = types::dot_operand(ttir::types::elem(ty));
+            if wide != ttir::types::elem(ty) && !self.cx.wide.contains_key(&value) && !self.widened(value) {
+                let buffer = self.cx.arena.block(types::shape(ty), wide);
+                let shape = types::shape(ty).to_vec();
+                let group = self.root(&[value], &shape, None, 0);
+                self.push_root(group, Root::KeepWide(value, buffer));
+            }
+        }
+    }
+
+    fn widened(&self, value: Value) -> bool {
+        self.plan.steps.iter().any(|step| match step {
+            Step::Group(group) => {
+                group.roots.iter().any(|root| matches!(root, Root::KeepWide(own, _) if *own == value))
+            }
+            Step::Single(_) => false,
+        })
+    }
+
+    /// Values of this block that the regions of an operation use.
+    fn captured(&self, op: Op) -> Vec<Value> {
+        let module = self.module;
+        let mut found = FxHashSet::default();
+        let mut values = Vec::new();
+        for inner in module.walk(op).into_iter().skip(1) {
+            for &value in module.operands(inner) {
+                let is_own = match module.def(value) {
+                    Def::Result(op, _) => module.block_of(op) == Some(self.block),
+                    Def::Arg(..) => false,
+                };
+                if is_own && found.insert(value) {
+                    values.push(value);
+                }
+            }
+        }
+        values
+    }
+}
+
+/// Elementwise operations, and those whose region is inlined for each element.
+fn is_lazy(row: &ir::OpRow) -> bool {
+    let others = [
+        &extern_call::EXTERN_ELEMENTWISE,
+        &extern_call::INLINE_ASM,
+        &reduce::MAP_ELEMENTWISE,
+        &shape::SPLAT,
+        &shape::MAKE_RANGE,
+        &constant::CONSTANT,
+        &constant::POISON,
+    ];
+    row.traits.has(Traits::ELEMENTWISE) || is_view(row) || others.iter().any(|other| row.is(other))
+}
+
+/// Rows whose regions are not control flow.
+fn is_inlined(row: &ir::OpRow) -> bool {
+    row.is(&reduce::REDUCE) || row.is(&reduce::MAP_ELEMENTWISE)
+}
+
+/// Effects on each element by itself.
+fn is_elementwise_effect(row: &ir::OpRow) -> bool {
+    [
+        &atomic::ATOMIC_RMW,
+        &atomic::ATOMIC_CAS,
+        &atomic::ATOMIC_LOAD,
+        &atomic::ATOMIC_STORE,
+        &debug::ASSERT,
+    ]
+    .iter()
+    .any(|other| row.is(other))
+}
+
+/// Rows with scalar results that read blocks in memory of their own accord.
+fn needs_blocks(row: &ir::OpRow) -> bool {
+    row.is(&reduce::HISTOGRAM) || row.is(&reduce::SCAN)
+}

@@ -1,0 +1,252 @@
+//! Reductions: partial results per lane and per unrolled chunk, combined when the loop over the axis ends.
+//!
+//! Where the combining function has a neutral element, partials start from it and are independent of each other. Any other
+//! function starts from the first element that is met, by a selection in the loop.
+
+use super::cx::Cx;
+use super::error::{LowerError, Result};
+use super::nest::{Accumulators, Run};
+use super::plan::{Group, Root};
+use super::types;
+use super::value::{At, Index, Lanes};
+use ir::{Op, OpRow, Type as IrType};
+use llir::{IntCompare, Value};
+use ttir::ops::{arith_float, arith_int};
+
+/// What combining with it changes nothing, as a number of the element type.
+#[derive(Clone, Copy)]
+enum Neutral {
+    /// A float.
+    Float(f64),
+    /// An integer, the same for all widths.
+    Int(i64),
+    /// The smallest signed integer.
+    SignedMin,
+    /// The largest signed integer.
+    SignedMax,
+}
+
+/// Neutral elements of operations that are a whole combining function.
+///
+/// The sum starts from minus zero, which keeps the sign of a sum of minus zeros. A maximum of numbers starts from NaN,
+/// which it ignores, so that a block of nothing but NaN gives NaN.
+const NEUTRAL: [(&OpRow, Neutral); 15] = [
+    (&arith_float::ADDF, Neutral::Float(-0.0)),
+    (&arith_float::MULF, Neutral::Float(1.0)),
+    (&arith_float::MAXNUMF, Neutral::Float(f64::NAN)),
+    (&arith_float::MINNUMF, Neutral::Float(f64::NAN)),
+    (&arith_float::MAXIMUMF, Neutral::Float(f64::NEG_INFINITY)),
+    (&arith_float::MINIMUMF, Neutral::Float(f64::INFINITY)),
+    (&arith_int::ADDI, Neutral::Int(0)),
+    (&arith_int::MULI, Neutral::Int(1)),
+    (&arith_int::ANDI, Neutral::Int(-1)),
+    (&arith_int::ORI, Neutral::Int(0)),
+    (&arith_int::XORI, Neutral::Int(0)),
+    (&arith_int::MAXSI, Neutral::SignedMin),
+    (&arith_int::MINSI, Neutral::SignedMax),
+    (&arith_int::MAXUI, Neutral::Int(0)),
+    (&arith_int::MINUI, Neutral::Int(-1)),
+];
+
+/// The reductions among the roots of a group.
+fn reductions(group: &Group) -> impl Iterator<Item = Op> + '_ {
+    group.roots.iter().filter_map(|root| match root {
+        Root::Reduce(op, _) => Some(*op),
+        _ => None,
+    })
+}
+
+impl Cx<'_> {
+    /// The neutral element of a reduction whose combining function is one operation on its two arguments.
+    fn neutral(&mut self, op: Op) -> Option<Value> {
+        let module = self.module;
+        let block = module.entry(module.region(op, 0));
+        let mut inner = module.ops(block);
+        let (only, _) = (inner.next()?, inner.next()?);
+        if inner.next().is_some() || module.operands(op).len() != 1 {
+            return None;
+        }
+        let mut operands = module.operands(only).to_vec();
+        operands.sort();
+        let mut args = module.args(block).to_vec();
+        args.sort();
+        let row = module.row(only);
+        let neutral = NEUTRAL.iter().find(|(own, _)| row.is(own) && operands == args)?.1;
+        Some(self.neutral_value(neutral, ttir::types::elem(module.ty(module.operand(op, 0)))))
+    }
+
+    fn neutral_value(&mut self, neutral: Neutral, elem: IrType) -> Value {
+        let ty = types::register(elem);
+        let bits = ty.lane_bits();
+        match neutral {
+            Neutral::Float(value) => {
+                let kind = elem.as_float().unwrap_or(ir::FloatKind::F32);
+                self.b.bits(ty, u128::from(ir::scalar::float_bits(kind, value)))
+            }
+            Neutral::Int(value) => self.b.int(ty, value),
+            Neutral::SignedMin => self.b.bits(ty, 1 << (bits - 1)),
+            Neutral::SignedMax => self.b.bits(ty, (1 << (bits - 1)) - 1),
+        }
+    }
+
+    /// Whether a reduction of a group has no neutral element, so that its chunks depend on each other.
+    pub(crate) fn has_ordered_reduction(&mut self, group: &Group) -> bool {
+        let ops: Vec<Op> = reductions(group).collect();
+        ops.into_iter().any(|op| self.neutral(op).is_none())
+    }
+
+    /// Partials in front of the loop: per reduction, per result, per unrolled chunk.
+    pub(crate) fn initial(&mut self, run: &Run<'_>, unroll: usize) -> Accumulators {
+        let module = self.module;
+        let ops: Vec<Op> = reductions(run.group).collect();
+        ops.into_iter()
+            .map(|op| {
+                let neutral = self.neutral(op);
+                module
+                    .operands(op)
+                    .iter()
+                    .map(|&operand| {
+                        let ty = types::register(ttir::types::elem(module.ty(operand)));
+                        let start = neutral.unwrap_or_else(|| self.b.zero(ty));
+                        vec![self.spread(start); unroll]
+                    })
+                    .collect()
+            })
+            .collect()
+    }
+
+    /// Combines chunks into the partials of a reduction.
+    pub(crate) fn accumulate(
+        &mut self,
+        op: Op,
+        chunks: &[At],
+        partials: &mut [Vec<Value>],
+        counter: Option<Value>,
+    ) -> Result<()> {
+        let module = self.module;
+        let block = module.entry(module.region(op, 0));
+        let is_ordered = self.neutral(op).is_none();
+        for (number, at) in chunks.iter().enumerate() {
+            let next: Vec<Value> = module
+                .operands(op)
+                .iter()
+                .map(|&operand| self.eval_vector(operand, at))
+                .collect::<Result<_>>()?;
+            let is_start = match counter {
+                Some(counter) if is_ordered => {
+                    let zero = self.b.i64(0);
+                    Some(self.b.icmp(IntCompare::Eq, counter, zero))
+                }
+                None if is_ordered => Some(self.b.bool(true)),
+                _ => None,
+            };
+            let mut args: Vec<Value> = partials.iter().map(|partial| partial[number]).collect();
+            args.extend(&next);
+            let combined = self.inline_region(block, &args)?;
+            for (index, value) in combined.into_iter().enumerate() {
+                let value = self.spread_like(value, next[index]);
+                partials[index][number] = match is_start {
+                    Some(is_start) => self.b.select(is_start, next[index], value),
+                    None => value,
+                };
+            }
+        }
+        Ok(())
+    }
+
+    fn spread_like(&mut self, value: Value, like: Value) -> Value {
+        let lanes = self.b.ty(like).lanes();
+        if self.b.ty(like).is_vector() && !self.b.ty(value).is_vector() {
+            return self.b.splat(value, lanes);
+        }
+        value
+    }
+
+    /// One partial per result out of those of all chunks.
+    pub(crate) fn merge(&mut self, run: &Run<'_>, mut accumulators: Accumulators) -> Result<Accumulators> {
+        let ops: Vec<Op> = reductions(run.group).collect();
+        for (op, results) in ops.into_iter().zip(&mut accumulators) {
+            let block = self.module.entry(self.module.region(op, 0));
+            while results.first().is_some_and(|partials| partials.len() > 1) {
+                let half = results[0].len().div_ceil(2);
+                for number in 0..results[0].len() - half {
+                    let mut args: Vec<Value> = results.iter().map(|partials| partials[number]).collect();
+                    args.extend(results.iter().map(|partials| partials[number + half]));
+                    let combined = self.inline_region(block, &args)?;
+                    for (partials, value) in results.iter_mut().zip(combined) {
+                        partials[number] = value;
+                    }
+                }
+                for partials in results.iter_mut() {
+                    partials.truncate(half);
+                }
+            }
+        }
+        Ok(accumulators)
+    }
+
+    /// Writes the results of the reductions of a finished inner loop.
+    pub(crate) fn finish_reductions(&mut self, run: &Run<'_>, merged: &Accumulators) -> Result<()> {
+        let mut partials = merged.iter();
+        for root in &run.group.roots {
+            let Root::Reduce(op, buffers) = root else { continue };
+            let Some(results) = partials.next() else { continue };
+            let values: Vec<Value> = results.iter().map(|partials| partials[0]).collect();
+            self.finish_one(run, *op, buffers, values).map_err(|error| error.at(self.module, *op))?;
+        }
+        Ok(())
+    }
+
+    fn finish_one(
+        &mut self,
+        run: &Run<'_>,
+        op: Op,
+        buffers: &[super::scratch::Buffer],
+        values: Vec<Value>,
+    ) -> Result<()> {
+        let Some(axis) = run.group.axis else { return Err(LowerError::new("a reduction has no axis")) };
+        let is_along_lanes = run.nest.loops[run.nest.vector].dim == axis;
+        let values = if is_along_lanes { self.fold_lanes(op, values)? } else { values };
+        if buffers.is_empty() {
+            for (&result, value) in self.module.results(op).iter().zip(values) {
+                let value = if is_along_lanes { value } else { self.lane(value, 0) };
+                self.scalars.insert(result, value);
+            }
+            return Ok(());
+        }
+        let lanes = if is_along_lanes { 1 } else { run.nest.lanes };
+        let dims = (0..run.linears.len())
+            .filter(|&dim| dim != axis)
+            .map(|dim| {
+                let offsets =
+                    if is_along_lanes { Lanes::uniform(1) } else { run.nest.offsets[dim].clone() };
+                Index::Known(run.linears[dim].clone(), offsets)
+            })
+            .collect();
+        let before = std::mem::replace(&mut self.lanes, lanes);
+        let at = self.at(dims);
+        let written: Result<Vec<()>> =
+            buffers.iter().zip(values).map(|(buffer, value)| self.write(buffer, value, &at)).collect();
+        self.lanes = before;
+        written.map(|_| ())
+    }
+
+    /// Combines the lanes of each value into one scalar.
+    fn fold_lanes(&mut self, op: Op, mut values: Vec<Value>) -> Result<Vec<Value>> {
+        let block = self.module.entry(self.module.region(op, 0));
+        let mut lanes = self.b.ty(values[0]).lanes();
+        while lanes > 1 {
+            lanes /= 2;
+            let low: Vec<Value> = values.iter().map(|&value| self.half(value, 0, lanes)).collect();
+            let high: Vec<Value> = values.iter().map(|&value| self.half(value, lanes, lanes)).collect();
+            let args: Vec<Value> = low.into_iter().chain(high).collect();
+            values = self.inline_region(block, &args)?;
+        }
+        Ok(values)
+    }
+
+    /// Some lanes of a vector, one as a scalar.
+    fn half(&mut self, value: Value, start: u32, lanes: u32) -> Value {
+        if lanes == 1 { self.b.extract(value, start) } else { self.b.slice(value, start, lanes) }
+    }
+}

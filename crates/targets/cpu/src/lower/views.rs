@@ -1,0 +1,114 @@
+//! Operations that only move elements: the same values at other positions.
+
+use super::cx::Cx;
+use super::error::{LowerError, Result};
+use super::types;
+use super::value::{At, Index, split_digits};
+use ir::{Attr, Op, OpRow, Value};
+use llir::Value as Scalar;
+use ttir::ops::shape;
+
+/// Rows whose result is read from the operand at another position.
+const VIEWS: [&OpRow; 5] =
+    [&shape::EXPAND_DIMS, &shape::BROADCAST, &shape::TRANS, &shape::RESHAPE, &shape::SPLIT];
+
+/// Whether an operation only moves elements.
+pub(crate) fn is_view(row: &OpRow) -> bool {
+    VIEWS.iter().any(|view| row.is(view))
+}
+
+impl Cx<'_> {
+    /// Where the operand of a view is to be read for a position of its result; `None` if it is no view.
+    pub(crate) fn moved(&mut self, op: Op, number: u32, at: &At) -> Option<Result<(Value, At)>> {
+        let row = self.module.row(op);
+        if !is_view(row) {
+            return None;
+        }
+        let operand = self.module.operand(op, 0);
+        let dims = if row.is(&shape::EXPAND_DIMS) {
+            Ok(self.dropped(op, at))
+        } else if row.is(&shape::BROADCAST) {
+            Ok(self.narrowed(operand, at))
+        } else if row.is(&shape::TRANS) {
+            Ok(self.permuted(op, at))
+        } else if row.is(&shape::SPLIT) {
+            let mut dims = at.dims.to_vec();
+            dims.push(Index::constant(i64::from(number), self.lanes));
+            Ok(dims)
+        } else {
+            self.reshaped(op, at)
+        };
+        Some(dims.map(|dims| (operand, self.at(dims))))
+    }
+
+    fn dropped(&self, op: Op, at: &At) -> Vec<Index> {
+        let axis = self.module.attr(op, 0).and_then(Attr::as_int).unwrap_or(0);
+        let mut dims = at.dims.to_vec();
+        dims.remove(axis as usize);
+        dims
+    }
+
+    fn narrowed(&self, operand: Value, at: &At) -> Vec<Index> {
+        let sizes = types::shape(self.module.ty(operand));
+        let narrow = |(index, &size): (&Index, &i64)| {
+            if size == 1 { Index::constant(0, self.lanes) } else { index.clone() }
+        };
+        at.dims.iter().zip(sizes).map(narrow).collect()
+    }
+
+    fn permuted(&self, op: Op, at: &At) -> Vec<Index> {
+        let order = shape::ints(self.module.attr(op, 0));
+        let mut dims = at.dims.to_vec();
+        for (index, &from) in at.dims.iter().zip(order) {
+            dims[from as usize] = index.clone();
+        }
+        dims
+    }
+
+    fn reshaped(&mut self, op: Op, at: &At) -> Result<Vec<Index>> {
+        let module = self.module;
+        let (from, to) =
+            (types::shape(module.ty(module.operand(op, 0))), types::shape(module.ty(module.result(op, 0))));
+        let place = self.place(&types::row_major(to), at);
+        self.digits(place, from)
+    }
+
+    /// The position of an element by its number in a block of a shape.
+    pub(crate) fn digits(&mut self, place: Index, sizes: &[i64]) -> Result<Vec<Index>> {
+        let mut dims = Vec::with_capacity(sizes.len());
+        let mut rest = place;
+        for &size in sizes.iter().rev() {
+            let (quotient, digit) = self.divide(rest, size)?;
+            dims.push(digit);
+            rest = quotient;
+        }
+        dims.reverse();
+        Ok(dims)
+    }
+
+    /// Quotient and rest of an index by a power of two.
+    pub(crate) fn divide(&mut self, index: Index, size: i64) -> Result<(Index, Index)> {
+        if size == 1 {
+            let zero = Index::constant(0, self.lanes);
+            return Ok((index, zero));
+        }
+        if let Index::Known(linear, lanes) = &index {
+            let range = |var: super::value::LoopVar| {
+                let one = &self.loops[var.0 as usize];
+                (one.step, one.end)
+            };
+            if let Some((high, low)) = split_digits(linear, lanes, size, range) {
+                return Ok((Index::Known(high.0, high.1), Index::Known(low.0, low.1)));
+            }
+        }
+        if size.count_ones() != 1 {
+            return Err(LowerError::new(format!("a dimension of {size} is not a power of two")));
+        }
+        let vector: Scalar = self.index_vector(&index);
+        let ty = self.b.ty(vector);
+        let (shift, mask) = (self.b.int(ty, i64::from(size.trailing_zeros())), self.b.int(ty, size - 1));
+        let quotient = self.b.lshr(vector, shift);
+        let rest = self.b.and(vector, mask);
+        Ok((Index::Vector(quotient), Index::Vector(rest)))
+    }
+}

@@ -1,0 +1,90 @@
+//! Compiling a kernel's text for a processor and running it.
+
+use std::sync::Arc;
+use target::{CompileOptions, Device, Launch, LoadedKernel, OptionValue};
+
+/// A kernel that is ready to run.
+pub(crate) struct Kernel {
+    loaded: Arc<dyn LoadedKernel>,
+}
+
+/// The text form of a program as a module.
+pub(crate) fn parse(text: &str) -> ir::Module {
+    let options = ir::text::ParseOptions { file: Some("test.ttir") };
+    ir::text::parse(text, ttir::registry(), options).unwrap_or_else(|error| panic!("{error:?}\n{text}"))
+}
+
+/// Compiles for a processor by name.
+pub(crate) fn compile(text: &str, arch: &str) -> Result<target::Artifact, target::TargetError> {
+    let mut options = CompileOptions::default();
+    options.extra.insert("arch".into(), OptionValue::Str(arch.into()));
+    let result = cpu::target().compile(parse(text), &options, &mut Dump);
+    result
+}
+
+struct Dump;
+
+impl target::StageObserver for Dump {
+    fn stage(&mut self, name: &str, bytes: &[u8]) {
+        if std::env::var_os("DUMP").is_some() && name == "llir" {
+            eprintln!("{}", String::from_utf8_lossy(bytes));
+        }
+    }
+    fn timed(&mut self, step: &str, elapsed: std::time::Duration) {
+        if std::env::var_os("DUMP_TIMES").is_some() {
+            eprintln!("{step}: {elapsed:?}");
+        }
+    }
+}
+
+impl Kernel {
+    /// Compiles and loads for this machine.
+    pub(crate) fn new(text: &str) -> Kernel {
+        Kernel::with_arch(text, "native")
+    }
+
+    /// Compiles for a processor by name and loads here.
+    pub(crate) fn with_arch(text: &str, arch: &str) -> Kernel {
+        let artifact = compile(text, arch).unwrap_or_else(|error| panic!("{error}"));
+        let device: &Arc<dyn Device> = &cpu::target().devices()[0];
+        Kernel { loaded: device.load(&artifact).unwrap_or_else(|error| panic!("{error}")) }
+    }
+
+    /// Runs a grid; panics when the launch fails.
+    pub(crate) fn run(&self, grid: [u32; 3], args: &[u64]) {
+        self.try_run(grid, args).unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    /// Runs a grid.
+    pub(crate) fn try_run(&self, grid: [u32; 3], args: &[u64]) -> Result<(), target::TargetError> {
+        // SAFETY: the tests pass addresses of vectors that outlive the launch.
+        unsafe { self.loaded.launch(&Launch { grid, args, stream: 0 }) }
+    }
+}
+
+/// The address of a vector's elements as an argument.
+pub(crate) fn at<T>(values: &mut [T]) -> u64 {
+    values.as_mut_ptr() as u64
+}
+
+/// A small generator of test data.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    /// The next number.
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let x = self.0 ^ (self.0 >> 29);
+        x.wrapping_mul(0xbf58476d1ce4e5b9) >> 8
+    }
+
+    /// A float from -1 to 1.
+    pub(crate) fn float(&mut self) -> f32 {
+        (self.next() % 2_000_001) as f32 / 1_000_000.0 - 1.0
+    }
+
+    /// Many of them.
+    pub(crate) fn floats(&mut self, count: usize) -> Vec<f32> {
+        (0..count).map(|_| self.float()).collect()
+    }
+}
