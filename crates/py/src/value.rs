@@ -100,7 +100,8 @@ impl Registry {
         } else if let Some(name) = object.getattr_opt(builtin)?
             && let Ok(name) = name.cast::<PyString>()
         {
-            return Ok(PyValue::Builtin(Arc::from(builtin_path(&name.to_cow()?))));
+            let path = builtin_path(&name.to_cow()?);
+            return Ok(frontend::language::resolve(&path).unwrap_or_else(|| PyValue::Builtin(Arc::from(path))));
         }
         if !object.is_instance_of::<PyType>()
             && let Some(scalar) = dtype::own(object)?
@@ -206,24 +207,12 @@ fn builtin_path(name: &str) -> String {
     }
 }
 
-/// The path by which the front end knows a module of the language.
+/// The path by which the front end knows a module of the language, or Python's own `math`.
 fn module_path(name: &str) -> Option<String> {
     if name == "math" {
         return Some("math".to_owned());
     }
-    let rest = name.strip_prefix("deuteron")?;
-    if rest.is_empty() {
-        return Some("triton".to_owned());
-    }
-    let rest = rest.strip_prefix('.')?;
-    match rest.strip_prefix("language") {
-        Some("") => Some("tl".to_owned()),
-        Some(inner) => {
-            let inner = inner.strip_prefix('.')?;
-            Some(inner.strip_prefix("extra.").map_or_else(|| format!("tl.{inner}"), str::to_owned))
-        }
-        None => None,
-    }
+    (name == "deuteron" || name.starts_with("deuteron.")).then(|| frontend::language::short_path(name))
 }
 
 /// The object of a path of the language.

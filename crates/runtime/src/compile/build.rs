@@ -6,13 +6,9 @@ use crate::error::{CompilationFailure, CompilationKind, RuntimeError};
 use crate::knobs::Settings;
 use frontend::{Facts, Globals, Options, Request};
 use ir::pass::{PassRow, Verify};
-use ir::passes::{CANONICALIZE, CSE, INLINE, LICM, SYMBOL_DCE};
 use ir::text::{ParseOptions, PrintOptions};
 use std::time::Duration;
 use target::{Artifact, CompileOptions, Stage, StageObserver, Target, TargetFacts};
-
-/// What is done to ttir whatever the target.
-pub static TTIR_PASSES: &[&PassRow] = &[&INLINE, &CANONICALIZE, &CSE, &LICM, &CANONICALIZE, &CSE, &SYMBOL_DCE];
 
 /// Compiles a function.
 pub(super) fn build(
@@ -70,7 +66,7 @@ fn from_module(
     let source = ir::text::print(&module, PrintOptions::default());
     watch.stage("source", source.as_bytes());
     ir::verify(&module).map_err(|errors| broken(&errors))?;
-    watch.time("ttir passes", |watch| ir::pass::run(&mut module, TTIR_PASSES, Verify::Each, watch))
+    watch.time("ttir passes", |watch| ir::pass::run(&mut module, ttir::passes::pipeline(), Verify::Each, watch))
         .map_err(|errors| broken(&errors))?;
     let ttir = ir::text::print(&module, PrintOptions::default());
     watch.stage("ttir", ttir.as_bytes());

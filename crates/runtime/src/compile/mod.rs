@@ -16,7 +16,6 @@ mod kernel;
 mod once;
 mod watch;
 
-pub use build::TTIR_PASSES;
 pub use kernel::Kernel;
 
 use crate::cache::{Key, KeyBuilder};
