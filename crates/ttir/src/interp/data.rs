@@ -43,8 +43,12 @@ impl Data {
     }
 
     /// A block of these elements.
+    ///
+    /// A single element becomes uniform: a scalar may be splatted to any size by keeping its data.
     pub(crate) fn each(bits: impl Into<Rc<[u64]>>) -> Data {
-        Data { bits: Bits::Each(bits.into()), undefined: None }
+        let bits = bits.into();
+        let bits = if let [only] = *bits { Bits::Uniform(only) } else { Bits::Each(bits) };
+        Data { bits, undefined: None }
     }
 
     /// A block of `count` elements by position.
@@ -173,4 +177,16 @@ pub(crate) fn strides(shape: &[i64]) -> Vec<usize> {
         strides[dim - 1] = strides[dim] * shape[dim] as usize;
     }
     strides
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Data;
+
+    #[test]
+    fn a_single_element_stands_for_a_block_of_any_size() {
+        let scalar = Data::from_fn(1, |_| 7);
+        assert_eq!((scalar.at(0), scalar.at(5), scalar.as_uniform()), (7, 7, Some(7)));
+        assert_eq!(Data::each(vec![1, 2]).at(1), 2);
+    }
 }
