@@ -41,8 +41,11 @@ class ArrayInterface:
     """Only ``__array_interface__``."""
 
     def __init__(self, array):
-        self.__array_interface__ = array.__array_interface__
-        self.keep = array
+        self.array = array
+
+    @property
+    def __array_interface__(self):
+        return self.array.__array_interface__
 
 
 class DLPack:
