@@ -4,6 +4,7 @@ use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Num, Res, Stop};
 use crate::constexpr;
 use crate::diagnostic::{Call, Diagnostic, Kind};
+use crate::stdlib;
 use crate::dtype::{DType, Scalar};
 use crate::typing::{self, Ty};
 use crate::value::PyValue;
@@ -59,10 +60,16 @@ impl Ctx<'_> {
     pub(crate) fn report(&mut self, kind: Kind, message: String, range: TextRange, help: &[&str]) -> Stop {
         let mut diagnostic = Diagnostic::without_place(kind, message);
         diagnostic.help = help.iter().map(|text| text.to_string()).collect();
-        if let Some(frame) = self.frames.last() {
+        // The library's own text helps nobody: its caller is where the fault is.
+        let own = self.frames.iter().position(|frame| stdlib::owns(&frame.parsed.function));
+        let (frames, range) = match own {
+            Some(first) if first > 0 => (&self.frames[..first], self.frames[first].call),
+            _ => (&self.frames[..], range),
+        };
+        if let Some(frame) = frames.last() {
             diagnostic.place = Some(frame.parsed.text.place(range));
         }
-        for pair in self.frames.windows(2).rev() {
+        for pair in frames.windows(2).rev() {
             let [caller, callee] = pair else { continue };
             let name = callee.parsed.function.0.name.clone();
             diagnostic.calls.push(Call { callee: name, place: caller.parsed.text.place(callee.call) });

@@ -153,11 +153,9 @@ impl Ctx<'_> {
             self.usable(&val)?;
             if let Val::Tensor(tensor) = &val {
                 if tensor.ty.is_block() {
-                    self.at(value, |ctx| {
-                        ctx.warn(
-                            "Logical operators 'and' and 'or' are deprecated for non-scalar tensors; please use '&' or '|' instead",
-                        );
-                    });
+                    self.warn(
+                        "Logical operators 'and' and 'or' are deprecated for non-scalar tensors; please use '&' or '|' instead",
+                    );
                 }
                 dynamic.push(val);
                 continue;
