@@ -4,8 +4,10 @@
 //! has at most 2^20 elements; elementwise operations take operands of one shape; regions yield the types that their
 //! operation carries.
 
+pub mod axis;
 pub mod interp;
 pub mod ops;
+pub mod passes;
 pub mod testing;
 pub mod types;
 

@@ -27,6 +27,7 @@ pub(crate) struct Machine<'a> {
     pub(crate) program: [u32; 3],
     /// How many calls are open.
     pub(crate) depth: usize,
+    watched: bool,
     frame: Vec<Option<Data>>,
 }
 
@@ -38,7 +39,8 @@ impl<'a> Machine<'a> {
         hooks: &'a mut dyn Hooks,
     ) -> Machine<'a> {
         let frame = vec![None; module.num_values()];
-        Machine { module, memory, hooks, grid, program: [0; 3], depth: 0, frame }
+        let watched = hooks.watches();
+        Machine { module, memory, hooks, grid, program: [0; 3], depth: 0, watched, frame }
     }
 
     /// Runs a block with these arguments; gives the operands of its terminator.
@@ -47,13 +49,34 @@ impl<'a> Machine<'a> {
         for (&value, data) in module.args(block).iter().zip(args) {
             self.set(value, data.clone());
         }
+        if self.watched {
+            self.show(module.args(block));
+        }
         for op in module.ops(block) {
             if module.has(op, Traits::TERMINATOR) {
                 return Ok(self.operands(op));
             }
             self.run_op(op)?;
+            if self.watched {
+                self.show(module.results(op));
+            }
         }
         Ok(Vec::new())
+    }
+
+    /// Tells the caller values that were computed. Inside a region that runs on whole lines at once, the elements of a
+    /// scalar are more than one, and are not told.
+    fn show(&mut self, values: &[Value]) {
+        for &value in values {
+            let data = self.get(value);
+            let count = crate::types::numel(self.module.ty(value)) as usize;
+            if data.kept() != 1 && data.kept() != count {
+                continue;
+            }
+            let elements: Vec<Option<u64>> =
+                (0..count).map(|index| (!data.is_undefined(index)).then(|| data.at(index))).collect();
+            self.hooks.computed(value, &elements);
+        }
     }
 
     fn run_op(&mut self, op: Op) -> Step<()> {

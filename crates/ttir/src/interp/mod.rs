@@ -47,6 +47,16 @@ pub trait Hooks {
     fn interrupted(&mut self) -> bool {
         false
     }
+
+    /// Whether to be told every value that is computed.
+    fn watches(&self) -> bool {
+        false
+    }
+
+    /// A value was computed: the bits of its elements, `None` where they are undefined.
+    fn computed(&mut self, value: ir::Value, elements: &[Option<u64>]) {
+        let _ = (value, elements);
+    }
 }
 
 /// Keeps what a kernel prints.

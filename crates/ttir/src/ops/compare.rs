@@ -153,5 +153,6 @@ pub static SELECT: OpRow = OpRow {
             _ => Some(Fold::Value(yes)),
         }
     }),
+    patterns: &[crate::passes::patterns::select_by_scalar],
     ..OpRow::BASE
 };

@@ -1,6 +1,7 @@
 //! Structured control flow: loops and conditions whose regions yield values.
 
 use super::control_text as text;
+use crate::passes::patterns;
 use crate::types::{BOOL, INT};
 use ir::{ANY, DeclaredKey, Format, Infer, Module, Op, OpRow, Traits, Type, Value, one, variadic};
 
@@ -47,6 +48,12 @@ pub static FOR: OpRow = OpRow {
         }
         yields(module, op, 0, &inits)
     }),
+    patterns: &[
+        patterns::skip_empty_loop,
+        patterns::inline_single_iteration,
+        patterns::forward_invariant_values,
+        patterns::drop_unneeded_values,
+    ],
     ..OpRow::BASE
 };
 
@@ -72,6 +79,7 @@ pub static IF: OpRow = OpRow {
         }
         yields(module, op, 1, &results)
     }),
+    patterns: &[patterns::fold_if],
     ..OpRow::BASE
 };
 

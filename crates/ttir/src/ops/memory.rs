@@ -41,6 +41,7 @@ pub static ADDPTR: OpRow = OpRow {
     fold: Some(|module, op| {
         (super::arith_int::constant_int(module, op, 1)? == 0).then(|| Fold::Value(module.operand(op, 0)))
     }),
+    patterns: &[crate::passes::patterns::combine_addptr],
     ..OpRow::BASE
 };
 
@@ -84,6 +85,7 @@ pub static LOAD: OpRow = OpRow {
         }
         super::same_shape(module, op)
     }),
+    patterns: &[crate::passes::patterns::simplify_load_mask],
     ..OpRow::BASE
 };
 
@@ -104,6 +106,7 @@ pub static STORE: OpRow = OpRow {
         check_pointee(module, op, 0, 1)?;
         super::same_shape(module, op)
     }),
+    patterns: &[crate::passes::patterns::simplify_store_mask],
     ..OpRow::BASE
 };
 

@@ -1,5 +1,6 @@
 //! Making blocks and moving their elements about.
 
+use crate::passes::patterns;
 use crate::types::{INT_LIKE, SCALAR, TENSOR_ONLY, VALUE_LIKE, elem, numel, shape, tensor};
 use ir::{Attr, AttrKind, AttrSpec, Format, Infer, InferArgs, Module, Op, OpRow, Traits, Type, one};
 use smallvec::{SmallVec, smallvec};
@@ -47,6 +48,7 @@ pub static SPLAT: OpRow = OpRow {
     traits: PURE,
     format: Format::Text("$src attr-dict : type($src) -> type($result)"),
     verify: Some(same_elem),
+    fold: Some(patterns::fold_uniform),
     ..OpRow::BASE
 };
 
@@ -63,6 +65,8 @@ pub static UNSPLAT: OpRow = OpRow {
         1 => Ok(()),
         count => Err(format!("the block has {count} elements, not one")),
     }),
+    fold: Some(patterns::fold_uniform),
+    patterns: &[patterns::unsplat_of_splat],
     ..OpRow::BASE
 };
 
@@ -90,6 +94,8 @@ pub static EXPAND_DIMS: OpRow = OpRow {
     traits: PURE,
     format: Format::Text("$src attr-dict : type($src) -> type($result)"),
     verify: Some(inferred),
+    fold: Some(patterns::fold_uniform),
+    patterns: &[patterns::expand_dims_of_splat],
     ..OpRow::BASE
 };
 
@@ -122,10 +128,8 @@ pub static BROADCAST: OpRow = OpRow {
         let fits = from.len() == to.len() && from.iter().zip(to).all(|(f, t)| f == t || *f == 1);
         if fits { Ok(()) } else { Err(format!("{from:?} cannot be broadcast to {to:?}")) }
     }),
-    fold: Some(|module, op| {
-        let src = module.operand(op, 0);
-        (module.ty(src) == module.ty(module.result(op, 0))).then_some(ir::Fold::Value(src))
-    }),
+    fold: Some(patterns::fold_same_type),
+    patterns: &[patterns::broadcast_of_splat, patterns::broadcast_of_broadcast],
     ..OpRow::BASE
 };
 
@@ -153,6 +157,8 @@ pub static RESHAPE: OpRow = OpRow {
             Err(format!("{from} and {to} differ in number of elements"))
         }
     }),
+    fold: Some(patterns::fold_same_type),
+    patterns: &[patterns::reshape_of_splat, patterns::reshape_of_reshape],
     ..OpRow::BASE
 };
 
@@ -177,6 +183,8 @@ pub static TRANS: OpRow = OpRow {
     traits: PURE,
     format: Format::Text("$src attr-dict : type($src) -> type($result)"),
     verify: Some(inferred),
+    fold: Some(patterns::fold_trans),
+    patterns: &[patterns::trans_of_splat, patterns::trans_of_trans],
     ..OpRow::BASE
 };
 
@@ -216,6 +224,7 @@ pub static SPLIT: OpRow = OpRow {
     traits: PURE,
     format: Format::Text("$src attr-dict : type($src) -> type($outLHS)"),
     verify: Some(inferred),
+    patterns: &[patterns::split_of_join],
     ..OpRow::BASE
 };
 

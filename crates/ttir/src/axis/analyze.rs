@@ -1,0 +1,189 @@
+//! Goes through a function in order, loops again and again until nothing changes.
+
+use super::rules::rule;
+use super::{AxisInfo, AxisTable, has_facts, sizes};
+use crate::ops::control::{CONDITION, FOR, IF, WHILE};
+use crate::ops::func::{CONSTANCY, CONTIGUITY, DIVISIBILITY};
+use crate::types::shape;
+use ir::{Attr, AttrKey, Block, Elements, Module, Op, Value};
+
+/// What is known of each integer and address in a function.
+pub fn analyze(module: &Module, function: Op) -> AxisTable {
+    let mut table = AxisTable::default();
+    let entry = module.entry(module.region(function, 0));
+    for (index, &param) in module.args(entry).iter().enumerate() {
+        if has_facts(module.ty(param)) {
+            let mut info = AxisInfo::unknown(shape(module.ty(param)).len());
+            apply_hints(&mut info, module.arg_attrs(entry, index));
+            table.set(param, info);
+        }
+    }
+    visit_block(module, entry, &mut table);
+    table
+}
+
+fn visit_block(module: &Module, block: Block, table: &mut AxisTable) {
+    for op in module.ops(block) {
+        visit(module, op, table);
+    }
+}
+
+fn visit(module: &Module, op: Op, table: &mut AxisTable) {
+    if module.is(op, &FOR) {
+        return visit_for(module, op, table);
+    }
+    if module.is(op, &WHILE) {
+        return visit_while(module, op, table);
+    }
+    if module.is(op, &IF) {
+        return visit_if(module, op, table);
+    }
+    for &region in module.regions(op) {
+        for &block in module.blocks(region) {
+            forget(module, module.args(block), table);
+            visit_block(module, block, table);
+        }
+    }
+    for &result in module.results(op) {
+        if !has_facts(module.ty(result)) {
+            continue;
+        }
+        let rank = shape(module.ty(result)).len();
+        let known = rule(module.row(op)).and_then(|rule| rule(module, op, table));
+        let mut info = known.unwrap_or_else(|| AxisInfo::unknown(rank));
+        apply_hints(&mut info, module.extra(op));
+        limit(&mut info, shape(module.ty(result)));
+        table.set(result, info);
+    }
+}
+
+fn forget(module: &Module, values: &[Value], table: &mut AxisTable) {
+    for &value in values {
+        table.set(value, AxisInfo::unknown(shape(module.ty(value)).len()));
+    }
+}
+
+/// No group is larger than its dimension.
+fn limit(info: &mut AxisInfo, shape: &[i64]) {
+    for (dim, size) in sizes(shape).into_iter().enumerate() {
+        if info.contiguity[dim] > size {
+            info.divisibility[dim] = info.starts(dim, size);
+            info.contiguity[dim] = size;
+        }
+        info.constancy[dim] = info.constancy[dim].min(size);
+    }
+}
+
+/// The numbers of a hint: one for all dimensions, or one each.
+fn hint_values(attr: &Attr, rank: usize) -> Option<Vec<u64>> {
+    let values: Vec<i64> = match attr {
+        Attr::Int { value, .. } => vec![*value; rank],
+        Attr::Dense { elements: Elements::Splat(bits), .. } => vec![*bits as i64; rank],
+        Attr::Dense { elements: Elements::List(list), .. } => list.iter().map(|&bits| bits as i64).collect(),
+        Attr::DenseArray { values, .. } => values.to_vec(),
+        _ => return None,
+    };
+    let powers: Vec<u64> = values.iter().map(|&value| super::divisor_of(value.max(1))).collect();
+    (powers.len() == rank).then_some(powers)
+}
+
+/// Promises of the program: each replaces what was known where it says more.
+fn apply_hints(info: &mut AxisInfo, attrs: &[(AttrKey, Attr)]) {
+    let rank = info.rank();
+    for (key, attr) in attrs {
+        let Some(values) = hint_values(attr, rank) else { continue };
+        let target = match key.name() {
+            name if name == DIVISIBILITY.name => &mut info.divisibility,
+            name if name == CONTIGUITY.name => &mut info.contiguity,
+            name if name == CONSTANCY.name => &mut info.constancy,
+            _ => continue,
+        };
+        for (known, value) in target.iter_mut().zip(values) {
+            *known = (*known).max(value);
+        }
+    }
+}
+
+/// Joins what is known of each of two lists into the first; whether that changed anything.
+fn join_into(module: &Module, targets: &[Value], sources: &[Value], table: &mut AxisTable) -> bool {
+    let mut changed = false;
+    for (&target, &source) in targets.iter().zip(sources) {
+        if !has_facts(module.ty(target)) {
+            continue;
+        }
+        let source = table.info(module, source);
+        let joined = match table.get(target) {
+            None => source,
+            Some(known) => known.join(&source),
+        };
+        if table.get(target) != Some(&joined) {
+            table.set(target, joined);
+            changed = true;
+        }
+    }
+    changed
+}
+
+fn copy(module: &Module, targets: &[Value], sources: &[Value], table: &mut AxisTable) {
+    for (&target, &source) in targets.iter().zip(sources) {
+        if has_facts(module.ty(target)) {
+            let info = table.info(module, source);
+            table.set(target, info);
+        }
+    }
+}
+
+fn terminator_operands(module: &Module, block: Block) -> Vec<Value> {
+    module.last_op(block).map(|op| module.operands(op).to_vec()).unwrap_or_default()
+}
+
+fn visit_for(module: &Module, op: Op, table: &mut AxisTable) {
+    let block = module.entry(module.region(op, 0));
+    let (args, inits) = (module.args(block), &module.operands(op)[3..]);
+    let [lower, step] = [0, 2].map(|index| table.info(module, module.operand(op, index)));
+    let mut counter = AxisInfo::unknown(0);
+    counter.divisibility[0] = lower.every(0).min(step.every(0));
+    counter.non_negative = lower.non_negative;
+    table.set(args[0], counter);
+    copy(module, &args[1..], inits, table);
+    let yielded = terminator_operands(module, block);
+    loop {
+        visit_block(module, block, table);
+        if !join_into(module, &args[1..], &yielded, table) {
+            break;
+        }
+    }
+    // The loop may not run at all.
+    copy(module, module.results(op), &args[1..], table);
+}
+
+fn visit_while(module: &Module, op: Op, table: &mut AxisTable) {
+    let [before, after] = [0, 1].map(|index| module.entry(module.region(op, index)));
+    copy(module, module.args(before), module.operands(op), table);
+    let condition = module.last_op(before).filter(|&last| module.is(last, &CONDITION));
+    let passed = condition.map(|last| module.operands(last)[1..].to_vec()).unwrap_or_default();
+    let yielded = terminator_operands(module, after);
+    loop {
+        visit_block(module, before, table);
+        copy(module, module.args(after), &passed, table);
+        visit_block(module, after, table);
+        if !join_into(module, module.args(before), &yielded, table) {
+            break;
+        }
+    }
+    copy(module, module.results(op), &passed, table);
+}
+
+fn visit_if(module: &Module, op: Op, table: &mut AxisTable) {
+    let blocks: Vec<Block> =
+        module.regions(op).iter().filter_map(|&region| module.blocks(region).first().copied()).collect();
+    for (index, &block) in blocks.iter().enumerate() {
+        visit_block(module, block, table);
+        let yielded = terminator_operands(module, block);
+        if index == 0 {
+            copy(module, module.results(op), &yielded, table);
+        } else {
+            join_into(module, module.results(op), &yielded, table);
+        }
+    }
+}

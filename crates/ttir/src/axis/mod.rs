@@ -1,0 +1,154 @@
+//! Axis analysis: how integers and addresses run along the dimensions of a block.
+//!
+//! For each dimension of a value, all powers of two:
+//! - *contiguity*: aligned groups of so many neighbours count up by one (addresses: by one element);
+//! - *divisibility*: the first element of each such group is a multiple of this (addresses: in bytes);
+//! - *constancy*: aligned groups of so many neighbours are equal.
+//!
+//! A scalar counts as one dimension. Facts come from constants, ranges, the grid, the attributes `tt.divisibility`,
+//! `tt.contiguity` and `tt.constancy` of parameters and operations; loops are followed to a fixed point. Signed sums and
+//! products are taken not to overflow, as in the reference; beyond that the facts hold for every execution.
+//!
+//! A pure function of the code: it changes nothing and remembers nothing.
+
+mod analyze;
+mod arithmetic;
+mod rules;
+mod spread;
+
+pub use analyze::analyze;
+
+use crate::types::{elem_bytes, pointee, shape};
+use ir::{Module, Type, Value};
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
+
+/// Zero is divisible by everything; this stands for it.
+const MAX_DIVISOR: u64 = 1 << 62;
+
+/// One number for each dimension.
+pub type Dims = SmallVec<[u64; 4]>;
+
+/// What is known of a value. See the module.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AxisInfo {
+    /// Group sizes in which elements count up.
+    pub contiguity: Dims,
+    /// What the first element of each such group is a multiple of.
+    pub divisibility: Dims,
+    /// Group sizes in which elements are equal.
+    pub constancy: Dims,
+    /// The value of all elements, sign-extended, if they are one constant.
+    pub constant: Option<i64>,
+    /// Whether all elements are known not to be negative.
+    pub non_negative: bool,
+}
+
+impl AxisInfo {
+    /// Nothing is known.
+    pub fn unknown(rank: usize) -> AxisInfo {
+        let ones: Dims = smallvec![1; rank.max(1)];
+        AxisInfo {
+            contiguity: ones.clone(),
+            divisibility: ones.clone(),
+            constancy: ones,
+            constant: None,
+            non_negative: false,
+        }
+    }
+
+    /// A constant of so many elements in each dimension.
+    pub(crate) fn constant(shape: &[i64], value: i64) -> AxisInfo {
+        let constancy = sizes(shape);
+        AxisInfo {
+            contiguity: smallvec![1; constancy.len()],
+            divisibility: smallvec![divisor_of(value); constancy.len()],
+            constancy,
+            constant: Some(value),
+            non_negative: value >= 0,
+        }
+    }
+
+    /// How many dimensions.
+    pub fn rank(&self) -> usize {
+        self.contiguity.len()
+    }
+
+    /// What holds for both.
+    pub(crate) fn join(&self, other: &AxisInfo) -> AxisInfo {
+        if self.rank() != other.rank() {
+            return AxisInfo::unknown(self.rank());
+        }
+        let contiguity = zip(&self.contiguity, &other.contiguity, u64::min);
+        let divisibility = (0..self.rank())
+            .map(|dim| self.starts(dim, contiguity[dim]).min(other.starts(dim, contiguity[dim])))
+            .collect();
+        AxisInfo {
+            contiguity,
+            divisibility,
+            constancy: zip(&self.constancy, &other.constancy, u64::min),
+            constant: self.constant.filter(|_| self.constant == other.constant),
+            non_negative: self.non_negative && other.non_negative,
+        }
+    }
+
+    /// What the first element of each aligned group of so many is a multiple of.
+    pub(crate) fn starts(&self, dim: usize, group: u64) -> u64 {
+        let own = self.divisibility[dim];
+        if group >= self.contiguity[dim] { own } else { own.min(group) }
+    }
+
+    /// What every element is a multiple of.
+    pub(crate) fn every(&self, dim: usize) -> u64 {
+        self.starts(dim, 1)
+    }
+}
+
+fn zip(left: &Dims, right: &Dims, combine: impl Fn(u64, u64) -> u64) -> Dims {
+    left.iter().zip(right).map(|(&left, &right)| combine(left, right)).collect()
+}
+
+/// Sizes of the dimensions; one of size 1 for a scalar.
+pub(crate) fn sizes(shape: &[i64]) -> Dims {
+    if shape.is_empty() { smallvec![1] } else { shape.iter().map(|&dim| dim as u64).collect() }
+}
+
+/// The largest power of two that divides a number.
+pub(crate) fn divisor_of(value: i64) -> u64 {
+    if value == 0 { MAX_DIVISOR } else { (1u64 << value.trailing_zeros()).min(MAX_DIVISOR) }
+}
+
+/// What is known of the values of a function.
+#[derive(Default, Debug)]
+pub struct AxisTable {
+    infos: FxHashMap<Value, AxisInfo>,
+}
+
+impl AxisTable {
+    /// What is known of a value, if it was met.
+    pub fn get(&self, value: Value) -> Option<&AxisInfo> {
+        self.infos.get(&value)
+    }
+
+    /// What is known of a value; nothing, if it was not met.
+    pub fn info(&self, module: &Module, value: Value) -> AxisInfo {
+        self.get(value).cloned().unwrap_or_else(|| AxisInfo::unknown(shape(module.ty(value)).len()))
+    }
+
+    pub(crate) fn set(&mut self, value: Value, info: AxisInfo) {
+        self.infos.insert(value, info);
+    }
+
+    /// How many neighbouring elements along a dimension one aligned access can cover: they lie behind each other, and the
+    /// first of them is aligned to all of them.
+    pub fn aligned_run(&self, module: &Module, pointer: Value, dim: usize) -> u64 {
+        let info = self.info(module, pointer);
+        let Some(pointee) = pointee(module.ty(pointer)) else { return 1 };
+        info.contiguity[dim].min((info.divisibility[dim] / elem_bytes(pointee)).max(1))
+    }
+}
+
+/// Whether a value of this type has axis facts.
+pub(crate) fn has_facts(ty: Type) -> bool {
+    crate::types::elem(ty).as_int().is_some() || pointee(ty).is_some()
+}

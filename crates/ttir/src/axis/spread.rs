@@ -1,0 +1,133 @@
+//! Rules of operations that make blocks or move elements about, and of loads.
+
+use super::{AxisInfo, AxisTable, divisor_of, sizes};
+use crate::ops::constant::splat_bits;
+use crate::ops::memory::mask;
+use crate::ops::shape::ints;
+use crate::types::{elem, shape};
+use ir::{Attr, Module, Op};
+use smallvec::smallvec;
+
+fn result_shape(module: &Module, op: Op) -> &'static [i64] {
+    shape(module.ty(module.result(op, 0)))
+}
+
+fn source(module: &Module, op: Op, table: &AxisTable) -> AxisInfo {
+    table.info(module, module.operand(op, 0))
+}
+
+pub(super) fn constant(module: &Module, op: Op, _: &AxisTable) -> Option<AxisInfo> {
+    let bits = splat_bits(module.attr(op, 0)?)?;
+    let width = elem(module.ty(module.result(op, 0))).as_int()?;
+    Some(AxisInfo::constant(result_shape(module, op), ir::scalar::sign_extend(width, bits)))
+}
+
+pub(super) fn make_range(module: &Module, op: Op, _: &AxisTable) -> Option<AxisInfo> {
+    let (end, start) = (module.attr(op, 0)?.as_int()?, module.attr(op, 1)?.as_int()?);
+    let mut info = AxisInfo::unknown(1);
+    info.contiguity = smallvec![(end - start).max(1) as u64];
+    info.divisibility = smallvec![divisor_of(start)];
+    info.non_negative = start >= 0;
+    Some(info)
+}
+
+pub(super) fn splat(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
+    let scalar = source(module, op, table);
+    let constancy = sizes(result_shape(module, op));
+    Some(AxisInfo {
+        contiguity: smallvec![1; constancy.len()],
+        divisibility: smallvec![scalar.divisibility[0]; constancy.len()],
+        constancy,
+        ..scalar
+    })
+}
+
+pub(super) fn unsplat(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
+    let block = source(module, op, table);
+    let every = (0..block.rank()).map(|dim| block.every(dim)).max().unwrap_or(1);
+    Some(AxisInfo { divisibility: smallvec![every], ..scalar_like(&block) })
+}
+
+fn scalar_like(block: &AxisInfo) -> AxisInfo {
+    AxisInfo {
+        constant: block.constant,
+        non_negative: block.non_negative,
+        ..AxisInfo::unknown(0)
+    }
+}
+
+/// What every element of a block is a multiple of: the best that any dimension says.
+fn every_element(info: &AxisInfo) -> u64 {
+    (0..info.rank()).map(|dim| info.every(dim)).max().unwrap_or(1)
+}
+
+pub(super) fn expand_dims(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
+    let mut info = source(module, op, table);
+    let axis = module.attr(op, 0).and_then(Attr::as_int)? as usize;
+    let every = every_element(&info);
+    info.contiguity.insert(axis, 1);
+    info.divisibility.insert(axis, every);
+    info.constancy.insert(axis, 1);
+    Some(info)
+}
+
+pub(super) fn broadcast(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
+    let mut info = source(module, op, table);
+    let from = shape(module.ty(module.operand(op, 0)));
+    for (dim, (&old, &new)) in from.iter().zip(result_shape(module, op)).enumerate() {
+        if old == 1 && new != 1 {
+            info.divisibility[dim] = every_element(&info).max(info.every(dim));
+            info.contiguity[dim] = 1;
+            info.constancy[dim] = new as u64;
+        }
+    }
+    Some(info)
+}
+
+pub(super) fn trans(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
+    let info = source(module, op, table);
+    let order = ints(module.attr(op, 0));
+    let permuted = |dims: &super::Dims| order.iter().map(|&dim| dims[dim as usize]).collect();
+    Some(AxisInfo {
+        contiguity: permuted(&info.contiguity),
+        divisibility: permuted(&info.divisibility),
+        constancy: permuted(&info.constancy),
+        ..info
+    })
+}
+
+/// Groups along the last dimension stay groups along the new last dimension, as far as that reaches.
+pub(super) fn reshape(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
+    if module.attrs(op).iter().any(Option::is_some) {
+        return None;
+    }
+    let info = source(module, op, table);
+    let dims = sizes(result_shape(module, op));
+    let last = info.rank() - 1;
+    let is_constant = info.constancy == sizes(shape(module.ty(module.operand(op, 0))));
+    let mut result = AxisInfo { ..scalar_like(&info) };
+    result.contiguity = smallvec![1; dims.len()];
+    result.divisibility = smallvec![every_element(&info); dims.len()];
+    result.constancy = if is_constant { dims.clone() } else { smallvec![1; dims.len()] };
+    let new_last = dims.len() - 1;
+    result.contiguity[new_last] = info.contiguity[last].min(dims[new_last]);
+    result.divisibility[new_last] = info.starts(last, result.contiguity[new_last]);
+    result.constancy[new_last] = result.constancy[new_last].max(info.constancy[last].min(dims[new_last]));
+    Some(result)
+}
+
+/// Equal addresses that are loaded together hold equal values.
+pub(super) fn load(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
+    let pointer = source(module, op, table);
+    let mut info = AxisInfo::unknown(shape(module.ty(module.operand(op, 0))).len());
+    info.constancy = pointer.constancy;
+    for value in [mask(module, op), module.optional_operand(op, 2)].into_iter().flatten() {
+        let other = table.info(module, value);
+        info.constancy = super::zip(&info.constancy, &other.constancy, u64::min);
+    }
+    Some(info)
+}
+
+pub(super) fn in_grid(_: &Module, _: Op, _: &AxisTable) -> Option<AxisInfo> {
+    Some(AxisInfo { non_negative: true, ..AxisInfo::unknown(0) })
+}

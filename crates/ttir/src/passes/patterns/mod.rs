@@ -1,0 +1,38 @@
+//! Rewrites of single operations into better ones. The rows name them, `canonicalize` applies them.
+//!
+//! None of them changes a bit of any result. Each returns whether it changed something; one that replaces its operation
+//! erases it.
+
+mod control;
+mod memory;
+mod select;
+mod shape;
+
+pub(crate) use control::{
+    drop_unneeded_values, fold_if, forward_invariant_values, inline_single_iteration, skip_empty_loop,
+};
+pub(crate) use memory::{combine_addptr, simplify_load_mask, simplify_store_mask};
+pub(crate) use select::select_by_scalar;
+pub(crate) use shape::{
+    broadcast_of_broadcast, broadcast_of_splat, expand_dims_of_splat, fold_same_type, fold_trans, fold_uniform,
+    reshape_of_reshape, reshape_of_splat, split_of_join, trans_of_splat, trans_of_trans, unsplat_of_splat,
+};
+
+use ir::{Module, Op, OpRow, Value};
+
+/// The operation of this kind that defines an operand.
+fn def_of_kind(module: &Module, op: Op, operand: usize, row: &OpRow) -> Option<Op> {
+    let value = *module.operands(op).get(operand)?;
+    module.def_op(value).filter(|&def| module.is(def, row))
+}
+
+/// Puts a value in place of the one result of an operation.
+fn replace(module: &mut Module, op: Op, value: Value) -> bool {
+    let result = module.result(op, 0);
+    if value == result {
+        return false;
+    }
+    module.replace_uses(result, value);
+    module.erase(op);
+    true
+}

@@ -1,0 +1,85 @@
+//! The fixtures in `tests/passes` and `tests/axis`: what passes make of a program, and what axis analysis finds.
+//! `BLESS=1` rewrites what is expected.
+//!
+//! ```text
+//! // test pass=canonicalize,cse            // test axis
+//! tt.func @f(…) { … }                      tt.func @f(…) { … }
+//!
+//! // expect                                // expect
+//! tt.func @f(…) { … }                      // %x: contiguity [8], divisibility [16], constancy [1]
+//! ```
+
+use ir::text::{ParseOptions, PrintOptions, parse, print};
+use std::fmt::Write;
+use std::path::Path;
+use ttir::axis::AxisInfo;
+
+const MARK: &str = "\n// expect\n";
+
+fn each_fixture(folder: &str, transform: impl Fn(&str, ir::Module) -> String) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests").join(folder);
+    let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(!files.is_empty(), "{} has no fixtures", folder.display());
+    for path in files {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (input, expected) = text.split_once(MARK).unwrap_or((&text, ""));
+        let module = parse(input, ttir::registry(), ParseOptions::default())
+            .unwrap_or_else(|error| panic!("{}:{error}", path.display()));
+        ir::verify(&module).unwrap_or_else(|errors| panic!("{}: {}", path.display(), errors[0]));
+        let found = transform(input.lines().next().unwrap_or_default(), module);
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&path, format!("{}\n{MARK}{found}", input.trim_end())).unwrap();
+        } else {
+            assert_eq!(found.trim(), expected.trim(), "{}", path.display());
+        }
+    }
+}
+
+/// Functions without the braces of the file around them.
+fn text_of(module: &ir::Module) -> String {
+    let text = print(module, PrintOptions::PLAIN);
+    let inside = text.trim().strip_prefix("module {\n").and_then(|rest| rest.strip_suffix("}")).unwrap_or(&text);
+    inside.lines().map(|line| format!("{}\n", line.strip_prefix("  ").unwrap_or(line))).collect()
+}
+
+#[test]
+fn passes_make_what_the_fixtures_say() {
+    each_fixture("passes", |command, mut module| {
+        let names = command.strip_prefix("// test pass=").unwrap_or_else(|| panic!("`{command}` is no command"));
+        for name in names.split(',') {
+            let known = ir::passes::ALL.iter().chain(ttir::passes::ALL);
+            let pass = known.copied().find(|pass| pass.name == name).unwrap_or_else(|| panic!("no pass {name}"));
+            ir::pass::run(&mut module, &[pass], ir::pass::Verify::Each, &mut ()).unwrap();
+        }
+        text_of(&module)
+    });
+}
+
+fn describe(info: &AxisInfo) -> String {
+    let constant = info.constant.map(|value| format!(", constant {value}")).unwrap_or_default();
+    let sign = if info.non_negative { ", not negative" } else { "" };
+    let AxisInfo { contiguity, divisibility, constancy, .. } = info;
+    format!("contiguity {contiguity:?}, divisibility {divisibility:?}, constancy {constancy:?}{constant}{sign}")
+}
+
+#[test]
+fn axis_analysis_finds_what_the_fixtures_say() {
+    each_fixture("axis", |command, module| {
+        assert_eq!(command, "// test axis");
+        let mut out = String::new();
+        for function in module.ops(module.body()) {
+            let table = ttir::axis::analyze(&module, function);
+            for op in module.walk(function) {
+                let args = module.regions(op).iter().flat_map(|&region| module.blocks(region));
+                let args = args.flat_map(|&block| module.args(block));
+                for &value in args.chain(module.results(op)) {
+                    if let (Some(name), Some(info)) = (module.name(value), table.get(value)) {
+                        writeln!(out, "// %{name}: {}", describe(info)).unwrap();
+                    }
+                }
+            }
+        }
+        out
+    });
+}
