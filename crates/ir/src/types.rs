@@ -234,6 +234,19 @@ impl Type {
         }
     }
 
+    /// Whether an attribute is among its parameters, however deep.
+    pub fn has_attribute(self) -> bool {
+        match self.kind() {
+            TypeKind::Dialect { params, .. } => params.iter().any(|param| match param {
+                TypeParam::Attr(_) => true,
+                TypeParam::Type(ty) => ty.has_attribute(),
+                TypeParam::Int(_) | TypeParam::Ints(_) => false,
+            }),
+            TypeKind::Function { params, results } => params.iter().chain(results).any(|ty| ty.has_attribute()),
+            _ => false,
+        }
+    }
+
     /// Shape and type of the elements of a shaped type: one whose parameters begin with a shape and a type.
     pub fn shape_and_element(self) -> Option<(&'static [i64], Type)> {
         match self.kind() {

@@ -9,14 +9,12 @@
 //! An operation in a region may be replaced by one from outside, never the other way round. Operations with regions and
 //! operations that read memory stay.
 
-use crate::attr::{Attr, AttrKey};
 use crate::diagnostic::Diagnostic;
 use crate::entity::{Block, Op, Value};
 use crate::module::Module;
 use crate::pass::PassRow;
-use crate::row::{OpRow, Traits};
-use crate::types::Type;
-use rustc_hash::FxHashMap;
+use crate::row::Traits;
+use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 
@@ -24,94 +22,87 @@ use std::hash::{Hash, Hasher};
 pub static CSE: PassRow =
     PassRow { name: "cse", doc: "Removes pure operations that repeat an earlier one.", run };
 
-#[derive(PartialEq, Eq)]
-struct Key {
-    row: Row,
-    operands: SmallVec<[Value; 4]>,
-    attrs: SmallVec<[Option<Attr>; 2]>,
-    extra: Vec<(AttrKey, Attr)>,
-    results: SmallVec<[Type; 1]>,
-}
-
-impl Hash for Key {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        // Attributes are compared, not hashed in full: operands and types tell almost all operations apart.
-        self.row.hash(state);
-        self.operands.hash(state);
-        self.results.hash(state);
-        if self.operands.is_empty() {
-            self.attrs.hash(state);
-        }
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Row(&'static OpRow);
-
-impl PartialEq for Row {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.is(other.0)
-    }
-}
-
-impl Eq for Row {}
-
-impl Hash for Row {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        std::ptr::from_ref(self.0).hash(state);
-    }
-}
+/// Operations that may serve for later ones, by their hash.
+type Known = FxHashMap<u64, SmallVec<[Op; 1]>>;
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
-    let mut known = FxHashMap::default();
-    visit(module, module.body(), &mut known);
+    visit(module, module.body(), &mut Known::default());
     Ok(())
 }
 
-fn visit(module: &mut Module, block: Block, known: &mut FxHashMap<Key, Op>) {
+fn visit(module: &mut Module, block: Block, known: &mut Known) {
     let mut added = Vec::new();
-    let ops: Vec<Op> = module.ops(block).collect();
-    for op in ops {
-        for region in SmallVec::<[_; 2]>::from_slice(module.regions(op)) {
-            let blocks = SmallVec::<[_; 1]>::from_slice(module.blocks(region));
-            for inner in blocks {
-                if module.has(op, Traits::ISOLATED) {
-                    visit(module, inner, &mut FxHashMap::default());
-                } else {
-                    visit(module, inner, known);
-                }
-            }
-        }
-        if !module.has(op, Traits::PURE)
-            || module.has(op, Traits::TERMINATOR)
-            || !module.regions(op).is_empty()
-        {
+    let mut next = module.first_op(block);
+    while let Some(op) = next {
+        next = module.next(op);
+        visit_regions(module, op, known);
+        if !is_candidate(module, op) {
             continue;
         }
-        if let Some(&earlier) = known.get(&key(module, op)) {
-            replace(module, op, earlier);
-        } else {
-            known.insert(key(module, op), op);
-            added.push(key(module, op));
+        let hash = hash(module, op);
+        let bucket = known.entry(hash).or_default();
+        match bucket.iter().find(|&&earlier| same(module, earlier, op)) {
+            Some(&earlier) => replace(module, op, earlier),
+            None => {
+                bucket.push(op);
+                added.push(hash);
+            }
         }
     }
-    for key in added {
-        known.remove(&key);
+    // What stands here serves nothing behind this region.
+    for hash in added {
+        if let Some(bucket) = known.get_mut(&hash) {
+            bucket.pop();
+        }
     }
 }
 
-fn key(module: &Module, op: Op) -> Key {
-    let mut operands: SmallVec<[Value; 4]> = SmallVec::from_slice(module.operands(op));
+fn visit_regions(module: &mut Module, op: Op, known: &mut Known) {
+    for region in SmallVec::<[_; 2]>::from_slice(module.regions(op)) {
+        for block in SmallVec::<[_; 1]>::from_slice(module.blocks(region)) {
+            if module.has(op, Traits::ISOLATED) {
+                visit(module, block, &mut Known::default());
+            } else {
+                visit(module, block, known);
+            }
+        }
+    }
+}
+
+fn is_candidate(module: &Module, op: Op) -> bool {
+    module.has(op, Traits::PURE) && !module.has(op, Traits::TERMINATOR) && module.regions(op).is_empty()
+}
+
+/// The operands, in one order for those that may be swapped.
+fn ordered_operands(module: &Module, op: Op) -> SmallVec<[Value; 4]> {
+    let mut operands = SmallVec::from_slice(module.operands(op));
     if module.has(op, Traits::COMMUTATIVE) {
         operands.sort_unstable();
     }
-    Key {
-        row: Row(module.row(op)),
-        operands,
-        attrs: module.attrs(op).iter().cloned().collect(),
-        extra: module.extra(op).to_vec(),
-        results: module.results(op).iter().map(|&value| module.ty(value)).collect(),
+    operands
+}
+
+fn hash(module: &Module, op: Op) -> u64 {
+    let mut state = FxHasher::default();
+    std::ptr::from_ref(module.row(op)).hash(&mut state);
+    ordered_operands(module, op).hash(&mut state);
+    // Attributes are compared, not hashed: operands tell almost all operations that have some apart.
+    if module.operands(op).is_empty() {
+        module.attrs(op).hash(&mut state);
     }
+    for &result in module.results(op) {
+        module.ty(result).hash(&mut state);
+    }
+    state.finish()
+}
+
+fn same(module: &Module, a: Op, b: Op) -> bool {
+    module.is(a, module.row(b))
+        && ordered_operands(module, a) == ordered_operands(module, b)
+        && module.attrs(a) == module.attrs(b)
+        && module.extra(a) == module.extra(b)
+        && module.results(a).len() == module.results(b).len()
+        && module.results(a).iter().zip(module.results(b)).all(|(&a, &b)| module.ty(a) == module.ty(b))
 }
 
 fn replace(module: &mut Module, op: Op, earlier: Op) {

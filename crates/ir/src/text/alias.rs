@@ -293,7 +293,7 @@ fn skip_string(bytes: &[u8], start: usize) -> usize {
 }
 
 /// The place behind the `>` that closes the `<` here.
-fn skip_angles(bytes: &[u8], start: usize) -> usize {
+pub(super) fn skip_angles(bytes: &[u8], start: usize) -> usize {
     let mut depth = 0;
     let mut at = start;
     while at < bytes.len() {

@@ -122,6 +122,7 @@ pub struct Parser<'t> {
     pub(super) implied: Vec<Op>,
     pub(super) file: Option<Arc<str>>,
     pub(super) lines: Vec<usize>,
+    pub(super) types: FxHashMap<&'t str, Type>,
     depth: u32,
 }
 
@@ -142,6 +143,7 @@ impl<'t> Parser<'t> {
             implied: Vec::new(),
             file: None,
             lines: Vec::new(),
+            types: FxHashMap::default(),
             depth: 0,
         };
         parser.find_aliases();
@@ -153,7 +155,7 @@ impl<'t> Parser<'t> {
         let mut start = 0;
         while let Some(rest) = self.text.get(start..) {
             if let Some(line) = rest.strip_prefix('#') {
-                let length = line.find(|c: char| !is_word(c as u32)).unwrap_or(line.len());
+                let length = line.bytes().position(|c| !is_word(c)).unwrap_or(line.len());
                 let name = &line[..length];
                 let behind = line[length..].trim_start_matches(' ');
                 if behind.starts_with('=') {
@@ -191,7 +193,7 @@ impl<'t> Parser<'t> {
         let found = if rest.is_empty() {
             "the end".to_owned()
         } else {
-            let word = rest.find(|c: char| !is_word(c as u32) && c != '%').unwrap_or(rest.len());
+            let word = rest.bytes().position(|c| !is_word(c) && c != b'%').unwrap_or(rest.len());
             let length = if word > 0 { word } else { rest.chars().next().map_or(0, char::len_utf8) };
             format!("`{}`", rest[..length].chars().take(40).collect::<String>())
         };
@@ -235,8 +237,8 @@ impl<'t> Parser<'t> {
     pub fn peek(&mut self, token: &str) -> bool {
         self.skip_blanks();
         let Some(rest) = self.text[self.at..].strip_prefix(token) else { return false };
-        let ends_in_word = token.chars().next_back().is_some_and(|c| is_word(c as u32));
-        !(ends_in_word && rest.chars().next().is_some_and(|c| is_word(c as u32)))
+        let ends_in_word = token.bytes().next_back().is_some_and(is_word);
+        !(ends_in_word && rest.bytes().next().is_some_and(is_word))
     }
 
     /// Takes this word or punctuation if it stands next.
@@ -277,7 +279,7 @@ impl<'t> Parser<'t> {
     /// The next word, if one stands here, without taking it. Words hold letters, digits, `_`, `$` and `.`.
     pub fn peek_keyword(&mut self) -> Option<&'t str> {
         let start = self.peek_byte().filter(|c| c.is_ascii_alphabetic() || *c == b'_').map(|_| self.at)?;
-        let word = self.take_while(|c| is_word(u32::from(c)));
+        let word = self.take_while(is_word);
         self.at = start;
         Some(word)
     }
@@ -380,7 +382,7 @@ impl<'t> Parser<'t> {
         if self.text[self.at..].starts_with('"') {
             return Ok(Arc::from(self.parse_string()?));
         }
-        match self.take_while(|c| is_word(u32::from(c))) {
+        match self.take_while(is_word) {
             "" => Err(self.expected("a name behind `@`")),
             name => Ok(Arc::from(name)),
         }
@@ -412,8 +414,8 @@ impl<'t> Parser<'t> {
 }
 
 /// Whether a character may stand in a word.
-pub(super) fn is_word(c: u32) -> bool {
-    char::from_u32(c).is_some_and(|c| c.is_ascii_alphanumeric() || "_$.".contains(c))
+pub(super) fn is_word(c: u8) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, b'_' | b'$' | b'.')
 }
 
 /// The value of a decimal or hexadecimal whole number.

@@ -207,7 +207,7 @@ impl<'t> Parser<'t> {
     fn hash_attr(&mut self) -> Result<Attr, ParseError> {
         let start = self.at;
         self.at += 1;
-        let name = self.take_while(|c| is_word(u32::from(c)));
+        let name = self.take_while(is_word);
         if name.contains('.') {
             let body =
                 if self.text[self.at..].starts_with('<') { self.dialect_body()? } else { String::new() };

@@ -27,7 +27,7 @@ impl Parser<'_> {
             Some(b'#') => {
                 let start = p.at;
                 p.at += 1;
-                let name = p.take_while(|c| is_word(u32::from(c)));
+                let name = p.take_while(is_word);
                 match p.alias(name, start)? {
                     Alias::Loc(loc, _) => Ok(loc),
                     _ => Err(p.error_at(start, format!("`#{name}` is no location"))),

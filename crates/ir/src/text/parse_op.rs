@@ -51,7 +51,7 @@ impl<'t> Parser<'t> {
         if !self.accept("%") {
             return Err(self.expected("a value"));
         }
-        match self.take_while(|c| is_word(u32::from(c)) || c == b'-') {
+        match self.take_while(|c| is_word(c) || c == b'-') {
             "" => Err(self.expected("a name behind `%`")),
             name => Ok(name),
         }
@@ -326,7 +326,7 @@ impl<'t> Parser<'t> {
     fn alias_definition(&mut self) -> Result<(), ParseError> {
         let start = self.at;
         self.at += 1;
-        let name = self.take_while(|c| is_word(u32::from(c)));
+        let name = self.take_while(is_word);
         self.expect("=")?;
         match self.alias(name, start)? {
             Alias::Loc(_, range) | Alias::Attr(_, range) if range.start == self.at => {

@@ -1,10 +1,11 @@
 //! Reads types.
 
 use crate::row::TypeConstraint;
+use crate::text::alias::skip_angles;
 use crate::text::parse::{ParseError, Parser};
 use crate::types::{FloatKind, Type, TypeRow};
 
-impl Parser<'_> {
+impl<'t> Parser<'t> {
     /// Reads a type.
     ///
     /// # Errors
@@ -30,7 +31,7 @@ impl Parser<'_> {
         };
         if let Some(row) = self.registry.ty(word).filter(|row| row.name.contains('.') == sigil) {
             self.at += word.len();
-            return self.dialect_type(row).map(Some);
+            return self.known_type(row).map(Some);
         }
         if sigil {
             return Err(self.error(format!("the type `!{word}` is not known")));
@@ -42,6 +43,24 @@ impl Parser<'_> {
         };
         if ty.is_some() {
             self.at += word.len();
+        }
+        Ok(ty)
+    }
+
+    /// Reads the parameters of a type, or finds the type by its text if the same was read before.
+    fn known_type(&mut self, row: &'static TypeRow) -> Result<Type, ParseError> {
+        let (text, start) = (self.text, self.at);
+        let bytes = text.as_bytes();
+        let end = if bytes.get(start) == Some(&b'<') { skip_angles(bytes, start) } else { start };
+        // The name belongs to the text, because types of other names have the same parameters.
+        let spelled = text.get(start - row.name.len()..end).unwrap_or_default();
+        if let Some(&ty) = self.types.get(spelled) {
+            self.at = end;
+            return Ok(ty);
+        }
+        let ty = self.dialect_type(row)?;
+        if self.at == end {
+            self.types.insert(spelled, ty);
         }
         Ok(ty)
     }

@@ -10,7 +10,9 @@ use crate::row::Traits;
 use crate::text::alias::{Aliases, DefinitionPlace, write_string};
 use crate::text::name::{Label, name_values, place_in_group, result_groups};
 use crate::types::{Type, TypeKind};
+use rustc_hash::FxHashMap;
 use std::fmt::Write;
+use std::ops::Range;
 
 /// What to write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -102,6 +104,8 @@ pub struct Printer<'m> {
     labels: Vec<Label>,
     pub(super) aliases: Aliases,
     pub(super) collecting: bool,
+    /// Where in `out` a type was written already.
+    types: FxHashMap<Type, Range<usize>>,
 }
 
 impl<'m> Printer<'m> {
@@ -114,6 +118,7 @@ impl<'m> Printer<'m> {
             labels: Vec::new(),
             aliases: Aliases::default(),
             collecting: false,
+            types: FxHashMap::default(),
         }
     }
 
@@ -211,9 +216,20 @@ impl<'m> Printer<'m> {
             TypeKind::None => self.text("none"),
             TypeKind::Function { params, results } => self.function_type(params, results),
             TypeKind::Dialect { row, params } => {
+                if self.collecting && !ty.has_attribute() {
+                    return;
+                }
+                if let Some(range) = self.types.get(&ty) {
+                    let text = self.out[range.clone()].to_owned();
+                    return self.text(&text);
+                }
+                let start = self.out.len();
                 self.text(if row.name.contains('.') { "!" } else { "" });
                 self.text(row.name);
                 (row.print)(params, self);
+                if !self.collecting {
+                    self.types.insert(ty, start..self.out.len());
+                }
             }
         }
     }
