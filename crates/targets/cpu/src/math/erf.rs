@@ -1,4 +1,5 @@
-//! The error function: an odd polynomial for small arguments, `1 - exp(-q(x))` with a polynomial `q` beyond.
+//! The error function and its complement: an odd polynomial for small arguments, `1 - exp(-q(x))` with a polynomial `q` beyond;
+//! the complement as `exp(-x^2)` times a slowly varying function.
 
 use super::Elem;
 use super::exponential::exp_of;
@@ -59,6 +60,67 @@ const LARGE_F64: [f64; 18] = [
     0.6366201857081655,
     0.1283791181838802,
 ];
+
+/// `exp(x^2) erfc(x) (1 + 2 x)` as a polynomial in `(x - 4) / (x + 4)`, for `0 <= x <= 28`.
+const COMPLEMENT: [f64; 23] = [
+    1.4972182244270426e-11,
+    -8.458440554308557e-09,
+    -8.418708280110163e-09,
+    1.0134064703317549e-07,
+    5.595412589280574e-08,
+    -8.19474629421823e-07,
+    3.132514590113803e-07,
+    5.708460216955466e-06,
+    -1.1234156278138198e-05,
+    -2.4399924942700893e-05,
+    0.0001506264418515815,
+    -0.00019925612807273878,
+    -0.0007577744805339633,
+    0.005031969809623043,
+    -0.01619773387236069,
+    0.03716751556310023,
+    -0.0663303658291018,
+    0.0937328349963757,
+    -0.10103906603551019,
+    0.06809705425475873,
+    0.015379652102605031,
+    -0.13962111684056314,
+    1.2329951186255526,
+];
+
+/// `erfc(x)`; singles go through doubles.
+pub(super) fn erfc(b: &mut TextBuilder, arguments: &[Value]) -> Value {
+    if b.elem() == Elem::F32 {
+        return b.in_doubles(arguments, erfc);
+    }
+    let x = b.fabs(arguments[0]);
+    let bounded = b.at_most(x, 28.0);
+    let (one, two, four) = (b.float(1.0), b.float(2.0), b.float(4.0));
+    let numerator = b.fsub(bounded, four);
+    let denominator = b.fadd(bounded, four);
+    let t = b.fdiv(numerator, denominator);
+    let slow = b.polynomial(t, &COMPLEMENT);
+    let weight = b.mul_add(two, bounded, one);
+    let slow = b.fdiv(slow, weight);
+
+    let (square, lost) = b.two_product(bounded, bounded);
+    let square = b.fneg(square);
+    let power = exp_of(b, square);
+    let slow = b.neg_mul_add(lost, slow, slow);
+    let result = b.fmul(power, slow);
+    let reflected = b.fsub(two, result);
+    let zero = b.float(0.0);
+    let negative = b.fcmp("olt", arguments[0], zero);
+    let result = b.select(negative, reflected, result);
+
+    let square = b.fmul(x, x);
+    let slope = b.polynomial(square, &SMALL_F64);
+    let small = b.mul_add(slope, arguments[0], arguments[0]);
+    let small = b.fsub(one, small);
+    let half = b.float(0.5);
+    let is_small = b.fcmp("olt", x, half);
+    b.select(is_small, small, result)
+}
 
 /// `erf(x)`.
 pub(super) fn erf(b: &mut TextBuilder, x: &[Value]) -> Value {

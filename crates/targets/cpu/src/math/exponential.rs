@@ -239,6 +239,16 @@ pub(super) fn exp_of(b: &mut TextBuilder, x: Value) -> Value {
     scale(b, p, &n)
 }
 
+/// `2^r` for |r| <= 1/2.
+pub(super) fn exp2_reduced(b: &mut TextBuilder, r: Value) -> Value {
+    let slope = match b.elem() {
+        Elem::F32 => b.polynomial(r, &EXP2_F32),
+        Elem::F64 => b.polynomial(r, &EXP2_F64),
+    };
+    let one = b.float(1.0);
+    b.mul_add(slope, r, one)
+}
+
 /// `2^x`.
 pub(super) fn exp2(b: &mut TextBuilder, x: &[Value]) -> Value {
     let (low, high) = format(b).exp2_range;
@@ -246,12 +256,7 @@ pub(super) fn exp2(b: &mut TextBuilder, x: &[Value]) -> Value {
     let x = b.at_least(x, low);
     let n = round_product(b, x, 1.0);
     let r = b.fsub(x, n.float);
-    let slope = match b.elem() {
-        Elem::F32 => b.polynomial(r, &EXP2_F32),
-        Elem::F64 => b.polynomial(r, &EXP2_F64),
-    };
-    let one = b.float(1.0);
-    let p = b.mul_add(slope, r, one);
+    let p = exp2_reduced(b, r);
     scale(b, p, &n)
 }
 

@@ -114,7 +114,7 @@ impl Leg {
     }
 
     /// `units * pi/4 + factor * leg`, for small integers.
-    fn from_quarters(&self, b: &mut TextBuilder, units: Value, factor: Value) -> Value {
+    fn quarters_and_leg(&self, b: &mut TextBuilder, units: Value, factor: Value) -> Value {
         let (high, low) = quarter_pi(b);
         let (high, low) = (b.float(high), b.float(low));
         let base = b.fmul(units, high);
@@ -135,7 +135,7 @@ pub(super) fn asin(b: &mut TextBuilder, x: &[Value]) -> Value {
     let x = b.fabs(x[0]);
     let leg = leg(b, x);
     let (two, minus_two) = (b.float(2.0), b.float(-2.0));
-    let complement = leg.from_quarters(b, two, minus_two);
+    let complement = leg.quarters_and_leg(b, two, minus_two);
     let value = leg.value(b);
     let result = b.select(leg.is_complement, complement, value);
     b.flip_sign(result, sign)
@@ -153,7 +153,7 @@ pub(super) fn acos(b: &mut TextBuilder, x: &[Value]) -> Value {
     let units = b.select(leg.is_complement, near_one, two);
     let factor = b.select(leg.is_complement, two, minus_one);
     let factor = b.flip_sign(factor, sign);
-    leg.from_quarters(b, units, factor)
+    leg.quarters_and_leg(b, units, factor)
 }
 
 /// `atan(smaller / larger)` and the number of quarters of pi that it was reduced by.

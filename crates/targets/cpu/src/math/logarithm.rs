@@ -90,12 +90,13 @@ fn format(b: &TextBuilder) -> &'static Format {
 }
 
 /// `x = 2^exponent * (1 + fraction)`.
-struct Split {
-    exponent: Value,
-    fraction: Value,
+pub(super) struct Split {
+    pub(super) exponent: Value,
+    pub(super) fraction: Value,
 }
 
-fn split(b: &mut TextBuilder, x: Value) -> Split {
+/// Splits a positive number; others give something finite that means nothing.
+pub(super) fn split(b: &mut TextBuilder, x: Value) -> Split {
     let facts = format(b);
     let limit = b.float(facts.smallest_normal);
     let tiny = b.fcmp("olt", x, limit);

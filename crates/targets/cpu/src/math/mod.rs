@@ -11,8 +11,11 @@
 mod erf;
 mod exponential;
 mod inverse;
+mod inverse_hyperbolic;
 mod logarithm;
+mod power;
 mod reduction;
+mod remainder;
 mod roots;
 mod text;
 mod trigonometric;
@@ -134,6 +137,14 @@ pub const FUNCTIONS: &[MathFn] = &[
     MathFn { name: "acos", arity: 1, accuracy_ulp: (1.0, 1.0), generate: inverse::acos },
     MathFn { name: "atan", arity: 1, accuracy_ulp: (1.3, 1.3), generate: inverse::atan },
     MathFn { name: "atan2", arity: 2, accuracy_ulp: (2.0, 2.0), generate: inverse::atan2 },
+    MathFn { name: "asinh", arity: 1, accuracy_ulp: (0.6, 2.5), generate: inverse_hyperbolic::asinh },
+    MathFn { name: "acosh", arity: 1, accuracy_ulp: (0.6, 2.5), generate: inverse_hyperbolic::acosh },
+    MathFn { name: "atanh", arity: 1, accuracy_ulp: (0.6, 2.5), generate: inverse_hyperbolic::atanh },
+    MathFn { name: "erfc", arity: 1, accuracy_ulp: (0.6, 4.0), generate: erf::erfc },
+    MathFn { name: "pow", arity: 2, accuracy_ulp: (0.6, 1.5), generate: power::pow },
+    MathFn { name: "cbrt", arity: 1, accuracy_ulp: (1.1, 1.1), generate: power::cbrt },
+    MathFn { name: "hypot", arity: 2, accuracy_ulp: (0.6, 1.5), generate: power::hypot },
+    MathFn { name: "fmod", arity: 2, accuracy_ulp: (0.0, 0.0), generate: remainder::fmod },
 ];
 
 /// The names of all functions, in table order.

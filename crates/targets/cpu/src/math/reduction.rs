@@ -140,55 +140,10 @@ fn reduce_f64(b: &mut TextBuilder, x: Value, n: &Rounded, quadrant: Value) -> Re
 fn large_lanes(b: &mut TextBuilder, x: Value, fast: Reduced) -> Reduced {
     let limit = b.float(if b.elem() == Elem::F32 { LIMIT_F32 } else { LIMIT_F64 });
     let large = b.fcmp("ogt", x, limit);
-    let lanes = b.lanes();
-    let any = if lanes == 1 {
-        b.operand(large)
-    } else {
-        let symbol = format!("llvm.vector.reduce.or.v{lanes}i1");
-        b.declare(&symbol, format!("declare i1 @{symbol}(<{lanes} x i1>)\n"));
-        let id = b.fresh();
-        let typed = b.typed(large);
-        b.line(&format!("  %any{id} = call i1 @{symbol}({typed})"));
-        format!("%any{id}")
-    };
-    let id = b.fresh();
     let mut outputs = vec![fast.high, fast.quadrant];
     outputs.extend(fast.low);
-    let types: Vec<String> = outputs.iter().map(|&v| b.type_of(v.kind())).collect();
-    let x_type = b.type_of(x.kind());
-    b.line(&format!("  %x{id} = alloca {x_type}"));
-    for (index, ty) in types.iter().enumerate() {
-        b.line(&format!("  %o{id}.{index} = alloca {ty}"));
-    }
-    let from = b.block().to_owned();
-    b.line(&format!("  br i1 {any}, label %large{id}, label %reduced{id}"));
-    b.start_block(&format!("large{id}"));
-    let typed = b.typed(x);
-    b.line(&format!("  store {typed}, ptr %x{id}"));
-    for (index, &value) in outputs.iter().enumerate() {
-        let typed = b.typed(value);
-        b.line(&format!("  store {typed}, ptr %o{id}.{index}"));
-    }
-    let pointers: String = (0..outputs.len()).map(|index| format!(", ptr %o{id}.{index}")).collect();
     let symbol = declare_lanes(b, if fast.low.is_some() { Parts::Both } else { Parts::High });
-    b.line(&format!("  call void @{symbol}(ptr %x{id}{pointers})"));
-    for (index, ty) in types.iter().enumerate() {
-        b.line(&format!("  %l{id}.{index} = load {ty}, ptr %o{id}.{index}"));
-    }
-    b.line(&format!("  br label %reduced{id}"));
-    b.start_block(&format!("reduced{id}"));
-    let joined: Vec<Value> = outputs
-        .iter()
-        .enumerate()
-        .map(|(index, &value)| {
-            let text = format!(
-                "phi {} [ {}, %{from} ], [ %l{id}.{index}, %large{id} ]",
-                types[index],
-                b.operand(value)
-            );
-            b.push(value.kind(), &text)
-        })
-        .collect();
+    let joined = b.call_if_any(large, &symbol, &[x], &outputs);
     Reduced { high: joined[0], quadrant: joined[1], low: joined.get(2).copied() }
 }
 

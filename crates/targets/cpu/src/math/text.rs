@@ -403,6 +403,114 @@ impl TextBuilder {
         self.cast("trunc", a, Kind::I32)
     }
 
+    /// Computes on doubles what was asked for on singles: widens, generates, rounds.
+    pub(super) fn in_doubles(
+        &mut self,
+        arguments: &[Value],
+        generate: fn(&mut TextBuilder, &[Value]) -> Value,
+    ) -> Value {
+        let wide: Vec<Value> = arguments.iter().map(|&argument| self.widen(argument)).collect();
+        let elem = std::mem::replace(&mut self.elem, Elem::F64);
+        let result = generate(self, &wide);
+        self.elem = elem;
+        self.narrow(result)
+    }
+
+    /// Whether any lane of a condition holds: one bit, as operand text.
+    pub(super) fn any(&mut self, condition: Value) -> String {
+        let lanes = self.lanes;
+        if lanes == 1 {
+            return self.operand(condition);
+        }
+        let symbol = format!("llvm.vector.reduce.or.v{lanes}i1");
+        self.declare(&symbol, format!("declare i1 @{symbol}(<{lanes} x i1>)\n"));
+        let id = self.fresh();
+        let typed = self.typed(condition);
+        self.line(&format!("  %any{id} = call i1 @{symbol}({typed})"));
+        format!("%any{id}")
+    }
+
+    /// If any lane of `condition` holds, calls the function `symbol` with pointers to the inputs and to the outputs,
+    /// which it may change; otherwise costs one branch. Values go through memory, so the function does not depend on how vectors are passed.
+    pub(super) fn call_if_any(
+        &mut self,
+        condition: Value,
+        symbol: &str,
+        inputs: &[Value],
+        outputs: &[Value],
+    ) -> Vec<Value> {
+        let any = self.any(condition);
+        let id = self.fresh();
+        let all: Vec<Value> = inputs.iter().chain(outputs).copied().collect();
+        for (index, &value) in all.iter().enumerate() {
+            let ty = self.type_of(value.kind);
+            self.line(&format!("  %m{id}.{index} = alloca {ty}"));
+        }
+        let from = self.block.clone();
+        self.line(&format!("  br i1 {any}, label %rare{id}, label %joined{id}"));
+        self.start_block(&format!("rare{id}"));
+        for (index, &value) in all.iter().enumerate() {
+            let typed = self.typed(value);
+            self.line(&format!("  store {typed}, ptr %m{id}.{index}"));
+        }
+        let pointers: Vec<String> = (0..all.len()).map(|index| format!("ptr %m{id}.{index}")).collect();
+        self.line(&format!("  call void @{symbol}({})", pointers.join(", ")));
+        for (index, &value) in all.iter().enumerate().skip(inputs.len()) {
+            let ty = self.type_of(value.kind);
+            self.line(&format!("  %l{id}.{index} = load {ty}, ptr %m{id}.{index}"));
+        }
+        self.line(&format!("  br label %joined{id}"));
+        self.start_block(&format!("joined{id}"));
+        (inputs.len()..all.len())
+            .map(|index| {
+                let value = all[index];
+                let (ty, before) = (self.type_of(value.kind), self.operand(value));
+                let text = format!("phi {ty} [ {before}, %{from} ], [ %l{id}.{index}, %rare{id} ]");
+                self.push(value.kind, &text)
+            })
+            .collect()
+    }
+
+    /// A product and its rounding error.
+    pub(super) fn two_product(&mut self, a: Value, b: Value) -> (Value, Value) {
+        let product = self.fmul(a, b);
+        if self.config.has_fma {
+            let negated = self.fneg(product);
+            return (product, self.intrinsic("fma", &[a, b, negated]));
+        }
+        let (a_head, a_tail) = self.halves(a);
+        let (b_head, b_tail) = self.halves(b);
+        let first = self.fmul(a_head, b_head);
+        let error = self.fsub(first, product);
+        let second = self.fmul(a_head, b_tail);
+        let error = self.fadd(error, second);
+        let third = self.fmul(a_tail, b_head);
+        let error = self.fadd(error, third);
+        let fourth = self.fmul(a_tail, b_tail);
+        (product, self.fadd(error, fourth))
+    }
+
+    /// A float as a sum of two with half as many bits.
+    fn halves(&mut self, a: Value) -> (Value, Value) {
+        let bits = self.to_bits(a);
+        let mask = self.int_of(bits.kind, if a.kind == Kind::F32 { !0xFFF } else { !0x7FF_FFFF });
+        let bits = self.iand(bits, mask);
+        let head = self.from_bits(bits);
+        (head, self.fsub(a, head))
+    }
+
+    /// A sum and its rounding error, for |a| >= |b|.
+    pub(super) fn fast_two_sum(&mut self, a: Value, b: Value) -> (Value, Value) {
+        let sum = self.fadd(a, b);
+        let kept = self.fsub(sum, a);
+        (sum, self.fsub(b, kept))
+    }
+
+    /// Whether both conditions hold.
+    pub(super) fn both(&mut self, a: Value, b: Value) -> Value {
+        self.iand(a, b)
+    }
+
     /// The magnitude of a float.
     pub fn fabs(&mut self, a: Value) -> Value {
         self.intrinsic("fabs", &[a])
