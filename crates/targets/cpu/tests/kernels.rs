@@ -35,14 +35,18 @@ fn softmax(row: &[f32]) -> Vec<f64> {
     exps.into_iter().map(|x| x / sum).collect()
 }
 
-fn check_softmax(name: &str) {
+/// `is_output_first` is the order of the two tensors among the parameters.
+fn check_softmax(name: &str, is_output_first: bool) {
     for arch in ["native", "x86-64"] {
         let kernel = Kernel::with_arch(&fixture(name), arch);
         for (rows, columns) in [(3usize, 781usize), (2, 1), (5, 256), (1, 1000), (4, 1024)] {
             let mut random = Random((rows * columns) as u64);
             let mut x: Vec<f32> = random.floats(rows * columns).iter().map(|x| x * 9.0).collect();
             let mut out = vec![f32::NAN; rows * columns + 8];
-            let args = [at(&mut x), at(&mut out), columns as u64, columns as u64];
+            let mut args = [at(&mut x), at(&mut out), columns as u64, columns as u64];
+            if is_output_first {
+                args.swap(0, 1);
+            }
             kernel.run([rows as u32, 1, 1], &args);
             for row in 0..rows {
                 let expected = softmax(&x[row * columns..(row + 1) * columns]);
@@ -58,5 +62,157 @@ fn check_softmax(name: &str) {
 
 #[test]
 fn online_softmax_of_rows() {
-    check_softmax("softmax_online");
+    check_softmax("softmax_online", false);
+}
+
+#[test]
+fn layer_norm_of_rows() {
+    let kernel = Kernel::new(&fixture("layer_norm"));
+    for (rows, columns) in [(3usize, 781usize), (2, 1024), (5, 100), (2, 1)] {
+        let mut random = Random(columns as u64);
+        let mut x = random.floats(rows * columns);
+        let (mut w, mut b) = (random.floats(columns), random.floats(columns));
+        let mut y = vec![f32::NAN; rows * columns + 16];
+        let (mut mean, mut rstd) = (vec![0f32; rows], vec![0f32; rows]);
+        let eps = 1e-5f32;
+        let args = [
+            at(&mut x),
+            at(&mut y),
+            at(&mut w),
+            at(&mut b),
+            at(&mut mean),
+            at(&mut rstd),
+            columns as u64,
+            columns as u64,
+            u64::from(eps.to_bits()),
+        ];
+        kernel.run([rows as u32, 1, 1], &args);
+        for row in 0..rows {
+            let values: Vec<f64> = x[row * columns..][..columns].iter().map(|&x| f64::from(x)).collect();
+            let m = values.iter().sum::<f64>() / columns as f64;
+            let var = values.iter().map(|x| (x - m) * (x - m)).sum::<f64>() / columns as f64;
+            let r = 1.0 / (var + f64::from(eps)).sqrt();
+            assert!((f64::from(mean[row]) - m).abs() < 1e-5 && (f64::from(rstd[row]) - r).abs() < 1e-4 * r);
+            for column in 0..columns {
+                let want = (values[column] - m) * r * f64::from(w[column]) + f64::from(b[column]);
+                let got = f64::from(y[row * columns + column]);
+                assert!((got - want).abs() < 1e-3 * want.abs().max(1.0), "{row}, {column}: {got} {want}");
+            }
+        }
+        assert!(y[rows * columns..].iter().all(|x| x.is_nan()));
+    }
+}
+
+/// The random numbers of the language: ten rounds of Philox on the offset.
+fn philox(seed: u64, offset: u32) -> f32 {
+    let (mut c, mut k) = ([offset, 0u32, 0, 0], [seed as u32, (seed >> 32) as u32]);
+    for _ in 0..10 {
+        let (a, b) = (0xD251_1F53u64 * u64::from(c[0]), 0xCD9E_8D57u64 * u64::from(c[2]));
+        c = [(b >> 32) as u32 ^ c[1] ^ k[0], b as u32, (a >> 32) as u32 ^ c[3] ^ k[1], a as u32];
+        k = [k[0].wrapping_add(0x9E37_79B9), k[1].wrapping_add(0xBB67_AE85)];
+    }
+    let x = c[0] as i32;
+    (if x < 0 { -x - 1 } else { x }) as f32 * 4.656_612_6e-10
+}
+
+#[test]
+fn dropout_drops_what_philox_says() {
+    for arch in ["native", "x86-64"] {
+        let kernel = Kernel::with_arch(&fixture("dropout"), arch);
+        let size = 2500usize;
+        let mut x = Random(3).floats(size);
+        let mut out = vec![f32::NAN; size];
+        let args = [at(&mut x), at(&mut out), size as u64, u64::from(0.4f32.to_bits()), 123];
+        kernel.run([3, 1, 1], &args);
+        for index in 0..size {
+            let want = if philox(123, index as u32) > 0.4 { x[index] / (1.0 - 0.4f32) } else { 0.0 };
+            assert_eq!(out[index], want, "{arch}: element {index}");
+        }
+    }
+}
+
+#[test]
+fn fused_and_naive_softmax_of_rows() {
+    check_softmax("softmax_fused", true);
+    check_softmax("softmax_naive", true);
+}
+
+#[test]
+fn matrix_products_with_ragged_edges() {
+    for (name, arch) in [("matmul_fp32", "native"), ("matmul_fp32", "x86-64"), ("matmul_fp16", "native")] {
+        let kernel = Kernel::with_arch(&fixture(name), arch);
+        for [m, n, k] in [[64usize, 64, 32], [100, 70, 45], [1, 200, 64], [130, 129, 96]] {
+            let mut random = Random((m * n * k) as u64);
+            let (a, b) = (random.floats(m * k), random.floats(k * n));
+            let is_half = name.ends_with("16");
+            let round = |x: f32| if is_half { half::f16::from_f32(x).to_f32() } else { x };
+            let mut half_a: Vec<half::f16> = a.iter().map(|&x| half::f16::from_f32(x)).collect();
+            let mut half_b: Vec<half::f16> = b.iter().map(|&x| half::f16::from_f32(x)).collect();
+            let (mut full_a, mut full_b) = (a.clone(), b.clone());
+            let mut half_c = vec![half::f16::NAN; m * n + 8];
+            let mut full_c = vec![f32::NAN; m * n + 8];
+            let data = match is_half {
+                true => [at(&mut half_a), at(&mut half_b), at(&mut half_c)],
+                false => [at(&mut full_a), at(&mut full_b), at(&mut full_c)],
+            };
+            let sizes = [m, n, k, k, n, n].map(|size| size as u64);
+            let args: Vec<u64> = data.into_iter().chain(sizes).collect();
+            kernel.run([(m.div_ceil(64) * n.div_ceil(64)) as u32, 1, 1], &args);
+            for row in 0..m {
+                for column in 0..n {
+                    let mut want: f64 = (0..k)
+                        .map(|i| f64::from(round(a[row * k + i])) * f64::from(round(b[i * n + column])))
+                        .sum();
+                    if is_half && want < 0.0 {
+                        want *= 0.01;
+                    }
+                    let place = row * n + column;
+                    let got = if is_half { half_c[place].to_f64() } else { f64::from(full_c[place]) };
+                    let limit = if is_half { 2e-3 } else { 1e-5 };
+                    assert!((got - want).abs() < limit * want.abs().max(1.0), "{name} {row},{column}: {got} {want}");
+                }
+            }
+            assert!(half_c[m * n..].iter().all(|x| x.is_nan()) && full_c[m * n..].iter().all(|x| x.is_nan()));
+        }
+    }
+}
+
+#[test]
+fn attention_with_and_without_a_causal_mask() {
+    for (name, causal) in [("attention", false), ("attention_causal", true)] {
+        let kernel = Kernel::new(&fixture(name));
+        for size in [64usize, 100, 33] {
+            let (heads, head) = (2usize, 32usize);
+            let count = heads * size * head;
+            let mut random = Random(size as u64);
+            let (mut q, mut k, mut v) = (random.floats(count), random.floats(count), random.floats(count));
+            let mut out = vec![f32::NAN; count + 8];
+            let scale = 0.3f32;
+            let args = [
+                at(&mut q),
+                at(&mut k),
+                at(&mut v),
+                at(&mut out),
+                size as u64,
+                u64::from(scale.to_bits()),
+            ];
+            kernel.run([size.div_ceil(32) as u32, heads as u32, 1], &args);
+            for row in 0..heads * size {
+                let (h, i) = (row / size, row % size);
+                let last = if causal { i + 1 } else { size };
+                let scores: Vec<f32> = (0..last)
+                    .map(|j| (0..head).map(|d| q[row * head + d] * k[(h * size + j) * head + d]).sum::<f32>() * scale)
+                    .collect();
+                // The sum starts from one, whose weight the first maximum (minus infinity) takes away.
+                let weights = softmax(&scores);
+                for d in 0..head {
+                    let want: f64 =
+                        weights.iter().enumerate().map(|(j, w)| w * f64::from(v[(h * size + j) * head + d])).sum();
+                    let got = f64::from(out[row * head + d]);
+                    assert!((got - want).abs() < 1e-5, "{name} {size}: {row},{d}: {got} {want}");
+                }
+            }
+            assert!(out[count..].iter().all(|x| x.is_nan()));
+        }
+    }
 }

@@ -3,7 +3,7 @@
 
 use super::cx::Cx;
 use super::error::{LowerError, Result};
-use super::plan::{self, Step};
+use super::plan::{self, Carried, Step};
 use super::scratch::Buffer;
 use ir::{Block, Op, Value as IrValue};
 use llir::{Type, Value};
@@ -12,7 +12,13 @@ use ttir::ops::control;
 impl Cx<'_> {
     /// A region's block up to its terminator.
     pub(crate) fn block(&mut self, block: Block) -> Result<()> {
-        let plan = plan::plan(self, block);
+        self.loop_block(block, &[])
+    }
+
+    /// The same for the body of a loop that carries blocks.
+    fn loop_block(&mut self, block: Block, carried: &[Carried]) -> Result<()> {
+        let mut plan = plan::plan(self, block);
+        plan::coalesce(self.module, block, &mut plan, carried);
         let mut by_step: Vec<Vec<Op>> = vec![Vec::new(); plan.steps.len() + 1];
         for &(op, step) in &plan.scalars {
             by_step[step].push(op);
@@ -144,9 +150,14 @@ impl Cx<'_> {
         self.bind(args, &opened.carried);
         let mark = self.arena.mark();
         self.enter();
-        self.block(block)?;
         let last = self.terminator(block)?;
         let yields = module.operands(last);
+        let blocks = args.iter().zip(yields).filter(|(value, _)| ttir::types::is_tensor(module.ty(**value)));
+        let own: Vec<Carried> = blocks
+            .zip(&buffers)
+            .map(|((&value, &yielded), buffer)| Carried { value, yielded, buffer: buffer.clone() })
+            .collect();
+        self.loop_block(block, &own)?;
         self.fill(yields, &buffers)?;
         let next = self.scalars_of(yields)?;
         self.leave();

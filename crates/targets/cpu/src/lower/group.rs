@@ -153,7 +153,7 @@ impl Cx<'_> {
         }
         fast?;
         self.b.begin_else(&mut branch, &[]);
-        self.run_nest(group, nest)?;
+        self.run_nest(group, Nest { most_unroll: 1, ..nest })?;
         self.b.end_if(branch, &[]);
         Ok(())
     }

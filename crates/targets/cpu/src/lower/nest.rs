@@ -32,8 +32,8 @@ pub(crate) struct Nest {
     pub(crate) lanes: u32,
     /// The loop whose chunks are vectors.
     pub(crate) vector: usize,
-    /// Chunks of the innermost loop that run together.
-    pub(crate) unroll: i64,
+    /// The most chunks of the innermost loop that run together.
+    pub(crate) most_unroll: i64,
 }
 
 impl Nest {
@@ -62,7 +62,7 @@ impl Nest {
             order.iter().map(|&dim| Dim { dim, step: steps[dim], end: shape[dim] }).collect();
         let position = order.iter().position(|&dim| dim == vector).unwrap_or(0);
         let offsets = offsets.into_iter().map(|lanes| Lanes(lanes.into())).collect();
-        Nest { loops, offsets, lanes: lanes as u32, vector: position, unroll: 1 }
+        Nest { loops, offsets, lanes: lanes as u32, vector: position, most_unroll: 4 }
     }
 
     fn innermost(&self) -> usize {
@@ -418,7 +418,7 @@ impl Cx<'_> {
             25..=60 => 2,
             _ => 1,
         };
-        wanted.min(trips).max(1)
+        wanted.min(run.nest.most_unroll).min(trips).max(1)
     }
 }
 

@@ -11,10 +11,12 @@
 //! Scalars run in front of the first step that may need them.
 
 mod access;
+mod coalesce;
 mod virtuals;
 
 pub(crate) use access::Access;
 use access::Accesses;
+pub(crate) use coalesce::{Carried, coalesce};
 pub(crate) use virtuals::Virtuals;
 
 use super::cx::Cx;

@@ -1,0 +1,127 @@
+//! Lets what a loop yields for a carried block be computed right into the block's own memory.
+//!
+//! That is safe where nothing reads the carried block after the group that makes the yielded value, and where that group
+//! reads it, if at all, at the same positions.
+
+use super::{Plan, Root, Step};
+use crate::lower::scratch::Buffer;
+use crate::lower::views::is_view;
+use ir::{Block, Module, Op, Value};
+use ttir::ops::dot;
+
+/// A block that a loop carries.
+pub(crate) struct Carried {
+    /// The argument of the body.
+    pub(crate) value: Value,
+    /// What is yielded for it.
+    pub(crate) yielded: Value,
+    /// Where it is.
+    pub(crate) buffer: Buffer,
+}
+
+/// Redirects what can be.
+pub(crate) fn coalesce(module: &Module, block: Block, plan: &mut Plan, carried: &[Carried]) {
+    for one in carried {
+        let target = source_of(module, block, one.yielded);
+        let Some((group, root)) = kept_in(plan, target) else { continue };
+        let is_taken = carried.iter().filter(|other| other.yielded == one.yielded).count() > 1;
+        if is_taken || !is_dead_after(module, block, plan, one.value, group, 0) {
+            continue;
+        }
+        if let Step::Group(group) = &mut plan.steps[group]
+            && let Root::Keep(_, buffer) = &mut group.roots[root]
+            && buffer.elem == one.buffer.elem
+        {
+            *buffer = one.buffer.clone();
+        }
+    }
+}
+
+/// The value whose memory the yielded value ends up in: products are added in place.
+fn source_of(module: &Module, block: Block, yielded: Value) -> Value {
+    let mut value = yielded;
+    while let Some(op) = module.def_op(value) {
+        let c = match module.is(op, &dot::DOT) {
+            true => module.operand(op, 2),
+            false => break,
+        };
+        let is_local = module.def_op(c).is_some_and(|own| module.block_of(own) == Some(block));
+        if !is_local || module.uses(c).len() != 1 {
+            break;
+        }
+        value = c;
+    }
+    value
+}
+
+/// The group that keeps a value, and the number of that root.
+fn kept_in(plan: &Plan, value: Value) -> Option<(usize, usize)> {
+    plan.steps.iter().enumerate().find_map(|(number, step)| match step {
+        Step::Group(group) => {
+            let root = group.roots.iter().position(|root| matches!(root, Root::Keep(own, _) if *own == value));
+            root.map(|root| (number, root))
+        }
+        Step::Single(_) => None,
+    })
+}
+
+/// Whether no step after `last` reads a value, and `last` itself only where it stands.
+fn is_dead_after(module: &Module, block: Block, plan: &Plan, value: Value, last: usize, depth: u32) -> bool {
+    if depth > 8 {
+        return false;
+    }
+    module.uses(value).iter().all(|&(user, _)| {
+        if module.block_of(user) != Some(block) {
+            return ends_before(plan, outermost(module, block, user), last);
+        }
+        if is_view(module.row(user)) {
+            // Read at other positions: whatever reads the view must be done before.
+            return module.results(user).iter().all(|&moved| {
+                module.uses(moved).iter().all(|&(next, _)| is_done_before(module, block, plan, next, last, depth + 1))
+            });
+        }
+        match step_of(plan, user) {
+            Some(step) => step < last || (step == last && matches!(plan.steps[step], Step::Group(_))),
+            None => false,
+        }
+    })
+}
+
+/// Whether an operation that reads a view has run before a step.
+fn is_done_before(module: &Module, block: Block, plan: &Plan, user: Op, last: usize, depth: u32) -> bool {
+    if depth > 8 {
+        return false;
+    }
+    if module.block_of(user) != Some(block) {
+        return ends_before(plan, outermost(module, block, user), last);
+    }
+    if is_view(module.row(user)) {
+        return module.results(user).iter().all(|&moved| {
+            module.uses(moved).iter().all(|&(next, _)| is_done_before(module, block, plan, next, last, depth + 1))
+        });
+    }
+    step_of(plan, user).is_some_and(|step| step < last)
+}
+
+/// The operation of a block that an inner one stands in.
+fn outermost(module: &Module, block: Block, op: Op) -> Option<Op> {
+    std::iter::successors(Some(op), |&op| module.parent_op(op)).find(|&op| module.block_of(op) == Some(block))
+}
+
+fn ends_before(plan: &Plan, op: Option<Op>, last: usize) -> bool {
+    op.and_then(|op| step_of(plan, op)).is_some_and(|step| step < last)
+}
+
+/// The step that an operation runs in.
+fn step_of(plan: &Plan, op: Op) -> Option<usize> {
+    plan.steps.iter().position(|step| match step {
+        Step::Single(own) => *own == op,
+        Step::Group(group) => {
+            group.members.contains(&op)
+                || group.roots.iter().any(|root| match root {
+                    Root::Store(own) | Root::Effect(own) | Root::Reduce(own, _) => *own == op,
+                    Root::Keep(..) | Root::KeepWide(..) => false,
+                })
+        }
+    })
+}
