@@ -1,5 +1,6 @@
 //! Compiles a kernel of a file to ttir and prints it:
-//! `cargo run -p frontend --example emit -- FILE.py KERNEL "*fp32:16, i32, 1024"`.
+//! `cargo run -p frontend --example emit -- FILE.py KERNEL "*fp32:16, i32, 1024"`. With `REPEAT=100` it also prints the
+//! time of a compile, with `PASSES=canonicalize,cse` it runs passes.
 
 use frontend::{Facts, FileGlobals, Options, Request};
 use std::process::ExitCode;
@@ -37,8 +38,19 @@ fn emit(file: &str, kernel: &str, signature: &str) -> Result<String, String> {
     };
     let args = frontend::signature::parse(signature)?;
     let request = Request { globals: &globals, function, args, facts, options: Options::default() };
-    let start = std::time::Instant::now();
     let compiled = frontend::compile(&request).map_err(|errors| frontend::render_all(&errors))?;
-    eprintln!("{:?}", start.elapsed());
+    if let Some(times) = std::env::var("REPEAT").ok().and_then(|times| times.parse::<u32>().ok()) {
+        let start = std::time::Instant::now();
+        for _ in 0..times {
+            frontend::compile(&request).map_err(|errors| frontend::render_all(&errors))?;
+        }
+        eprintln!("{:?} each", start.elapsed() / times.max(1));
+    }
+    let mut compiled = compiled;
+    if let Ok(names) = std::env::var("PASSES") {
+        let passes = ir::pass::by_names(&names, ir::passes::ALL).map_err(|error| error.to_string())?;
+        ir::pass::run(&mut compiled.module, &passes, ir::pass::Verify::Each, &mut ())
+            .map_err(|errors| errors.iter().map(|error| error.to_string()).collect::<Vec<_>>().join("\n"))?;
+    }
     Ok(ir::text::print(&compiled.module, ir::text::PrintOptions::PLAIN))
 }
