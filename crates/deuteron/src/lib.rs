@@ -1,1 +1,193 @@
-//! The facade crate for Rust programs: kernel source text in, launch out.
+//! The facade crate for Rust programs: kernel source text in, launch out. No Python takes part.
+//!
+//! ```no_run
+//! use deuteron::{Arg, Kernel, Options, Target};
+//!
+//! const SOURCE: &str = r#"
+//! import triton
+//! import triton.language as tl
+//!
+//! @triton.jit
+//! def add(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+//!     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+//!     mask = offsets < n
+//!     x = tl.load(x_ptr + offsets, mask=mask)
+//!     y = tl.load(y_ptr + offsets, mask=mask)
+//!     tl.store(out_ptr + offsets, x + y, mask=mask)
+//! "#;
+//!
+//! # fn main() -> Result<(), deuteron::Error> {
+//! let target = Target::current()?;
+//! let kernel = Kernel::from_source(SOURCE, "add")?;
+//! let add = kernel.compile(&target, "*fp32, *fp32, *fp32, i32, 1024", &Options::default())?;
+//!
+//! let x = vec![1.0f32; 5000];
+//! let y = vec![2.0f32; 5000];
+//! let mut out = vec![0.0f32; 5000];
+//! // SAFETY: the kernel masks what lies beyond `n`, and all three slices have `n` elements.
+//! unsafe { add.launch([5, 1, 1], &mut [Arg::read(&x), Arg::read(&y), Arg::write(&mut out), Arg::Int(5000)])? };
+//! assert_eq!(out[4999], 3.0);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Left out: choosing the specialisation from the arguments. A signature says once what a kernel is compiled for, and a
+//! launch checks that its arguments are that.
+
+mod arg;
+
+pub use arg::{Arg, Element};
+
+use runtime::knobs::Settings;
+use runtime::program::{CompiledProgram, Program};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use target::{Launch, OptionValue};
+
+/// What went wrong; its text says where and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error(String);
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<runtime::RuntimeError> for Error {
+    fn from(error: runtime::RuntimeError) -> Error {
+        Error(error.to_string())
+    }
+}
+
+/// Something to compile for and to run on.
+#[derive(Clone)]
+pub struct Target(Arc<dyn target::Target>);
+
+impl Target {
+    /// The target that this machine runs on, or that `DEUTERON_TARGET` names.
+    ///
+    /// # Errors
+    /// When there is no such target in this build.
+    pub fn current() -> Result<Target, Error> {
+        Ok(Target(runtime::active_target()?))
+    }
+
+    /// The target of that name.
+    ///
+    /// # Errors
+    /// Names the targets that there are.
+    pub fn named(name: &str) -> Result<Target, Error> {
+        Ok(Target(runtime::target_named(name)?))
+    }
+
+    /// Its name.
+    pub fn name(&self) -> String {
+        self.0.facts().backend
+    }
+}
+
+/// Options of a compile; those of the reference by their names.
+#[derive(Clone, Debug, Default)]
+pub struct Options(BTreeMap<String, OptionValue>);
+
+impl Options {
+    /// Sets an option that is a number, such as `num_warps`.
+    #[must_use]
+    pub fn number(mut self, name: &str, value: i64) -> Options {
+        self.0.insert(name.to_owned(), OptionValue::Int(value));
+        self
+    }
+
+    /// Sets an option that is on or off, such as `debug`.
+    #[must_use]
+    pub fn flag(mut self, name: &str, value: bool) -> Options {
+        self.0.insert(name.to_owned(), OptionValue::Bool(value));
+        self
+    }
+}
+
+/// A kernel in source text.
+pub struct Kernel {
+    program: Program,
+    name: String,
+}
+
+impl Kernel {
+    /// Finds a kernel in the text of a `.py` file.
+    ///
+    /// # Errors
+    /// Syntax errors, or the kernels that there are.
+    pub fn from_source(source: &str, name: &str) -> Result<Kernel, Error> {
+        Kernel::in_file("kernel.py", source, name)
+    }
+
+    /// Finds a kernel in a `.py` file.
+    ///
+    /// # Errors
+    /// When the file cannot be read; syntax errors; or the kernels that there are.
+    pub fn from_file(path: &std::path::Path, name: &str) -> Result<Kernel, Error> {
+        let source =
+            std::fs::read_to_string(path).map_err(|error| Error(format!("cannot read {}: {error}", path.display())))?;
+        Kernel::in_file(&path.to_string_lossy(), &source, name)
+    }
+
+    fn in_file(file: &str, source: &str, name: &str) -> Result<Kernel, Error> {
+        let program = Program::new(file, source)?;
+        program.function(name)?;
+        Ok(Kernel { program, name: name.to_owned() })
+    }
+
+    /// Compiles for a signature: one entry for each parameter, a type (`*fp32`, `i32`, with `:16` if divisible by 16) for what
+    /// is passed at run time, a value (`1024`, `True`, `tl.float16`) for a constexpr. Kernels are kept on disk.
+    ///
+    /// # Errors
+    /// What is wrong with the kernel or with the signature, with its place.
+    pub fn compile(&self, target: &Target, signature: &str, options: &Options) -> Result<Compiled, Error> {
+        let options = runtime::options::parse(target.0.as_ref(), &options.0)?;
+        let compiled = self.program.compile(&self.name, signature, &target.0, options, &Settings::current())?;
+        Ok(Compiled(compiled))
+    }
+}
+
+/// A compiled kernel.
+pub struct Compiled(CompiledProgram);
+
+impl Compiled {
+    /// The name of its symbol.
+    pub fn name(&self) -> &str {
+        &self.0.kernel.artifact.name
+    }
+
+    /// A stage of the compile: `ttir`, `llir`, `asm`, `obj`, ….
+    ///
+    /// # Errors
+    /// Names the stages that there are.
+    pub fn stage(&self, name: &str) -> Result<&[u8], Error> {
+        Ok(&self.0.kernel.stage(name)?.bytes)
+    }
+
+    /// Whether it came from the disk.
+    pub fn from_cache(&self) -> bool {
+        self.0.kernel.from_cache
+    }
+
+    /// Runs every program of the grid and waits for the last. `args` holds the run-time arguments in order; constexprs are
+    /// left out.
+    ///
+    /// # Safety
+    /// The kernel must stay within the slices it is given, which nobody checks.
+    ///
+    /// # Errors
+    /// When the arguments are not what the kernel was compiled for, or the launch fails.
+    pub unsafe fn launch(&self, grid: [u32; 3], args: &mut [Arg<'_>]) -> Result<(), Error> {
+        let slots = arg::pack(&self.0.args, args).map_err(|text| Error(format!("kernel {}: {text}", self.name())))?;
+        let loaded = self.0.kernel.load()?;
+        // SAFETY: the slots fit the parameters, as `pack` has checked; the caller vouches for the memory.
+        unsafe { loaded.launch(&Launch { grid, args: &slots, stream: 0 }) }
+            .map_err(|error| Error::from(runtime::RuntimeError::from(error)))
+    }
+}

@@ -10,6 +10,7 @@ mod identity;
 pub mod knobs;
 mod machine;
 pub mod options;
+pub mod program;
 pub mod specialize;
 #[cfg(test)]
 mod testing;

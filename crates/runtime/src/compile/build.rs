@@ -5,9 +5,8 @@ use super::watch::Watch;
 use crate::error::{CompilationFailure, CompilationKind, RuntimeError};
 use crate::knobs::Settings;
 use frontend::{Facts, Globals, Options, Request};
-use ir::pass::{PassRow, Verify};
+use ir::pass::{Dump, DumpWhen, Times, Verify};
 use ir::text::{ParseOptions, PrintOptions};
-use std::time::Duration;
 use target::{Artifact, CompileOptions, Stage, StageObserver, Target, TargetFacts};
 
 /// Compiles a function.
@@ -66,8 +65,7 @@ fn from_module(
     let source = ir::text::print(&module, PrintOptions::default());
     watch.stage("source", source.as_bytes());
     ir::verify(&module).map_err(|errors| broken(&errors))?;
-    watch.time("ttir passes", |watch| ir::pass::run(&mut module, ttir::passes::pipeline(), Verify::Each, watch))
-        .map_err(|errors| broken(&errors))?;
+    run_ttir_passes(&mut module, watch)?;
     let ttir = ir::text::print(&module, PrintOptions::default());
     watch.stage("ttir", ttir.as_bytes());
     let mut artifact = watch.time("target", |watch| target.compile(module, options, watch))?;
@@ -78,8 +76,42 @@ fn from_module(
     Ok(artifact)
 }
 
-/// Reads ttir.
-fn parse_ir(text: &str, file: &str) -> Result<ir::Module, RuntimeError> {
+/// Brings ttir into the form that targets expect.
+fn run_ttir_passes(module: &mut ir::Module, watch: &mut Watch) -> Result<(), RuntimeError> {
+    let mut sink = |text: &str| eprint!("{text}");
+    let mut times = Times::default();
+    let passes = ttir::passes::pipeline();
+    let result = if watch.dumps_passes() {
+        let mut observer = (Dump::new(DumpWhen::After, PrintOptions::PLAIN, &mut sink), times);
+        let result = ir::pass::run(module, passes, Verify::Each, &mut observer);
+        times = observer.1;
+        result
+    } else {
+        ir::pass::run(module, passes, Verify::Each, &mut times)
+    };
+    for (pass, elapsed) in times.0 {
+        watch.timed(&format!("ttir pass {pass}"), elapsed);
+    }
+    result.map_err(|errors| broken(&errors))
+}
+
+/// Compiles a function as far as ttir, whatever the target does with it.
+///
+/// # Errors
+/// What is wrong with the kernel.
+pub fn to_ttir(job: &Job<'_>, settings: &Settings) -> Result<ir::Module, RuntimeError> {
+    let mut watch = Watch::new(&job.function.0.name, &job.key(settings), settings);
+    let mut module = from_source(job, job.globals, settings, &mut watch)?;
+    run_ttir_passes(&mut module, &mut watch)?;
+    watch.finish();
+    Ok(module)
+}
+
+/// Reads the text of a ttir module. `file` is for messages.
+///
+/// # Errors
+/// What is wrong with the text, with its place.
+pub fn parse_ir(text: &str, file: &str) -> Result<ir::Module, RuntimeError> {
     ir::text::parse(text, ttir::registry(), ParseOptions { file: Some(file) })
         .map_err(|error| broken(&[error.in_file(file)]))
 }
@@ -135,15 +167,5 @@ fn options_of(options: &CompileOptions) -> Options {
         num_ctas: options.num_ctas,
         debug: options.debug,
         sanitize_overflow: options.sanitize_overflow,
-    }
-}
-
-impl ir::pass::Observer for Watch {
-    fn after(&mut self, pass: &PassRow, module: &ir::Module, elapsed: Duration) {
-        self.timed(pass.name, elapsed);
-        if self.dumps_passes() {
-            eprintln!("// -----// IR after {} //----- //", pass.name);
-            eprintln!("{}", ir::text::print(module, PrintOptions::PLAIN));
-        }
     }
 }

@@ -22,5 +22,31 @@ pub use key::{LaunchKey, decode};
 pub use rules::{Argument, ParamRules};
 pub use slot::{float_slot, int_slot, spec_of_kind};
 
+/// What one parameter was compiled for.
+pub type Spec = frontend::ArgSpec;
+
+/// The type of a run-time parameter, with its name in signatures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RuntimeType {
+    /// The type.
+    pub ty: frontend::Scalar,
+    /// `*fp32`, `i32`, ….
+    pub name: String,
+    /// Whether the code relies on the value being divisible by 16.
+    pub divisible_by_16: bool,
+}
+
+/// The type of a parameter that is passed at run time; `None` for a constexpr and for tuples.
+pub fn runtime_type(spec: &Spec) -> Option<RuntimeType> {
+    match spec {
+        frontend::ArgSpec::Runtime { ty, divisible_by_16 } => Some(RuntimeType {
+            ty: *ty,
+            name: frontend::signature::type_text(*ty),
+            divisible_by_16: *divisible_by_16,
+        }),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,68 @@
+//! `deuteron opt`.
+
+use crate::{Failure, all};
+use clap::Args;
+use ir::pass::{Dump, DumpWhen, PassRow, Times, Verify};
+use ir::text::PrintOptions;
+use std::path::PathBuf;
+
+/// Run passes over a .ttir file.
+#[derive(Args)]
+pub(crate) struct Opt {
+    /// The file.
+    #[arg(required_unless_present = "list")]
+    file: Option<PathBuf>,
+    /// The passes, separated by commas; without it, what every target runs.
+    #[arg(long, short)]
+    passes: Option<String>,
+    /// Print the program after each pass.
+    #[arg(long)]
+    dump_after_each: bool,
+    /// Print the program after each pass that changed it.
+    #[arg(long)]
+    dump_changed: bool,
+    /// Print how long each pass took.
+    #[arg(long)]
+    time: bool,
+    /// Leave the locations out.
+    #[arg(long)]
+    no_locations: bool,
+    /// List the passes.
+    #[arg(long)]
+    list: bool,
+}
+
+impl Opt {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let known: Vec<&'static PassRow> = ir::passes::ALL.iter().chain(ttir::passes::ALL).copied().collect();
+        if self.list {
+            known.iter().for_each(|pass| println!("{:<20} {}", pass.name, pass.doc));
+            return Ok(());
+        }
+        let Some(file) = &self.file else { return Ok(()) };
+        let text = crate::source::read(file)?;
+        let mut module = runtime::compile::parse_ir(&text, &file.display().to_string())?;
+        ir::verify(&module).map_err(|errors| all(&errors))?;
+        let passes = match &self.passes {
+            Some(names) => ir::pass::by_names(names, &known)?,
+            None => ttir::passes::pipeline().to_vec(),
+        };
+        let options = if self.no_locations { PrintOptions::PLAIN } else { PrintOptions::default() };
+        let mut times = Times::default();
+        if self.dump_after_each || self.dump_changed {
+            let when = if self.dump_changed { DumpWhen::Changed } else { DumpWhen::After };
+            let mut sink = |text: &str| eprint!("{text}");
+            let mut observer = (Dump::new(when, options, &mut sink), times);
+            let result = ir::pass::run(&mut module, &passes, Verify::Each, &mut observer);
+            times = observer.1;
+            result.map_err(|errors| all(&errors))?;
+        } else {
+            ir::pass::run(&mut module, &passes, Verify::Each, &mut times).map_err(|errors| all(&errors))?;
+        }
+        print!("{}", ir::text::print(&module, options));
+        if self.time {
+            eprint!("{times}");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,120 @@
+//! Kernels from the text of a `.py` file, without Python: what the command and the Rust facade build on.
+
+use crate::compile::{Job, Kernel, compile, to_ttir};
+use crate::error::{CompilationFailure, RuntimeError};
+use crate::knobs::Settings;
+use frontend::{ArgSpec, FileGlobals, FunctionRef};
+use std::sync::Arc;
+use target::{CompileOptions, Target};
+
+/// A file of kernels.
+pub struct Program {
+    file: String,
+    globals: FileGlobals,
+}
+
+/// A kernel of a program, compiled.
+pub struct CompiledProgram {
+    /// The kernel.
+    pub kernel: Arc<Kernel>,
+    /// What each parameter was compiled for, in order.
+    pub args: Vec<ArgSpec>,
+}
+
+impl Program {
+    /// Reads the text of a file. `file` is its path, for messages.
+    ///
+    /// # Errors
+    /// Syntax errors, with their place.
+    pub fn new(file: &str, source: &str) -> Result<Program, RuntimeError> {
+        let globals = FileGlobals::new(file, source).map_err(|error| failure(&[error]))?;
+        Ok(Program { file: file.to_owned(), globals })
+    }
+
+    /// The names of its kernels and of the functions they call, in the order of the file.
+    pub fn functions(&self) -> Vec<String> {
+        self.globals.functions().iter().map(|function| function.0.name.clone()).collect()
+    }
+
+    /// The kernel of that name.
+    ///
+    /// # Errors
+    /// Names the functions that there are.
+    pub fn function(&self, name: &str) -> Result<FunctionRef, RuntimeError> {
+        self.globals.function(name).ok_or_else(|| {
+            let all = self.functions();
+            let there = if all.is_empty() { "it has no @jit function".to_owned() } else { format!("it has {}", all.join(", ")) };
+            RuntimeError::Key(format!("{} has no kernel `{name}`; {there}", self.file))
+        })
+    }
+
+    /// The names of a kernel's parameters.
+    ///
+    /// # Errors
+    /// Syntax errors in the kernel, or the kernels that there are.
+    pub fn parameters(&self, name: &str) -> Result<Vec<String>, RuntimeError> {
+        let params = frontend::params::params(&self.function(name)?).map_err(|error| failure(&[error]))?;
+        Ok(params.into_iter().map(|param| param.name).collect())
+    }
+
+    /// A kernel as ttir, as it is handed to a target.
+    ///
+    /// # Errors
+    /// What is wrong with the signature or with the kernel.
+    pub fn to_ttir(
+        &self,
+        name: &str,
+        signature: &str,
+        target: &Arc<dyn Target>,
+        options: CompileOptions,
+        settings: &Settings,
+    ) -> Result<ir::Module, RuntimeError> {
+        let (function, args) = self.resolve(name, signature)?;
+        let target = Arc::clone(target);
+        to_ttir(&Job { function, args, options, target, globals: &self.globals, owner: 0 }, settings)
+    }
+
+    fn resolve(&self, name: &str, signature: &str) -> Result<(FunctionRef, Vec<ArgSpec>), RuntimeError> {
+        let function = self.function(name)?;
+        let args = frontend::signature::parse(signature).map_err(RuntimeError::Value)?;
+        let names = self.parameters(name)?;
+        if names.len() != args.len() {
+            return Err(RuntimeError::Value(format!(
+                "the signature has {} entries, and kernel {name} has {} parameters: {}",
+                args.len(),
+                names.len(),
+                names.join(", ")
+            )));
+        }
+        Ok((function, args))
+    }
+
+    /// Compiles a kernel for a signature such as `*fp32:16, i32, 1024`: one entry for each parameter, a type for what is
+    /// passed at run time and a value for a constexpr.
+    ///
+    /// # Errors
+    /// What is wrong with the signature or with the kernel.
+    pub fn compile(
+        &self,
+        name: &str,
+        signature: &str,
+        target: &Arc<dyn Target>,
+        options: CompileOptions,
+        settings: &Settings,
+    ) -> Result<CompiledProgram, RuntimeError> {
+        let (function, args) = self.resolve(name, signature)?;
+        let job = Job {
+            function,
+            args: args.clone(),
+            options,
+            target: Arc::clone(target),
+            globals: &self.globals,
+            owner: std::ptr::from_ref(self) as u64,
+        };
+        Ok(CompiledProgram { kernel: compile(&job, settings)?, args })
+    }
+}
+
+fn failure(diagnostics: &[frontend::Diagnostic]) -> RuntimeError {
+    RuntimeError::Compilation(CompilationFailure::from_diagnostics(diagnostics))
+}
