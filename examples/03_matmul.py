@@ -87,8 +87,10 @@ SIZES = ((512, 512, 512), (127, 61, 33), (200, 131, 77))
 
 def checks():
     """fp16 and fp32, with and without activation, on whole tiles and on odd sizes."""
-    for dtype, allowed in (("float32", 1e-4), ("float16", 5e-2)):
+    for dtype in ("float32", "float16"):
         for M, N, K in SIZES:
+            # Rounding adds up along K in fp32; an fp16 result has steps of 1/16 between 64 and 128.
+            allowed = 1e-5 * K**0.5 if dtype == "float32" else 5e-2
             a, b = common.randn(M, K, dtype=dtype, seed=5), common.randn(K, N, dtype=dtype, seed=6)
             product = common.to_numpy(a) @ common.to_numpy(b)
             for activation in ("", "leaky_relu"):

@@ -85,8 +85,11 @@ def print_table(rows):
 
 
 def main(quick=False):
-    """Runs everything; returns whether all checks passed."""
-    budget = 0.1 if quick else 0.6
+    """Runs everything, on smaller matrices when `quick`; returns whether all checks passed."""
+    budget = 0.6
+    if quick:
+        budget = 0.05
+        importlib.import_module("02_softmax").SIZES = ((1024, 1024), (1823, 781))
     target = triton.runtime.driver.active.get_current_target()
     arrays = f"torch {common.torch.__version__}" if common.torch else "NumPy arrays (torch is not installed)"
     print(f"Deuteron on {target.backend} {target.arch} ({os.cpu_count()} CPUs), Python {platform.python_version()}, "
