@@ -336,7 +336,11 @@ pub(super) fn truncate(module: &Module, op: Op, table: &AxisTable) -> Option<Axi
     let width = bits(module, op);
     let constant =
         info.constant.map(|value| ir::scalar::sign_extend(width, ir::scalar::truncate(width, value as u64)));
-    Some(AxisInfo { constant, non_negative: false, ..info })
+    // An aligned group of no more than half of all numbers never runs over the largest one.
+    let fits = |dim: usize| info.contiguity[dim].min(info.divisibility[dim]).min(1 << (width - 1));
+    let contiguity: Dims = (0..info.rank()).map(fits).collect();
+    let divisibility = (0..info.rank()).map(|dim| info.starts(dim, contiguity[dim])).collect();
+    Some(AxisInfo { constant, contiguity, divisibility, non_negative: false, ..info })
 }
 
 /// Bytes of what a value counts in: 1 for integers, the size of the pointee for addresses.

@@ -4,12 +4,12 @@
 //! another and gets every fixture and every random program.
 
 mod fixture;
-//mod generate;
+mod generate;
 mod value;
 mod wrap;
 
 pub use fixture::{Outcome, bless, check_file};
-//pub use generate::{Program, Profile, generate};
+pub use generate::{Output, Profile, Program, Random, generate};
 pub use value::{Tolerance, difference, format_values, parse_values};
 pub use wrap::{Signature, bytes_of, values_of, wrap};
 

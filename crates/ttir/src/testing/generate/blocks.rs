@@ -1,0 +1,170 @@
+//! Changes of shape, accesses to memory, products of matrices.
+
+use super::Maker;
+use crate::ops::{arith_int, atomic, dot, memory, shape as ops};
+use crate::types::{elem, is_tensor, numel, pointee, shape, tensor};
+use ir::{Attr, FloatKind, Type, Value};
+
+impl Maker {
+    pub(super) fn random_shape_change(&mut self) {
+        match self.random.below(7) {
+            0 => self.splat(),
+            1 => self.trans(),
+            2 => self.reshape(),
+            3 => self.widen(),
+            4 => self.join_and_split(),
+            5 => self.gather(),
+            _ if self.random.one_in(2) => self.dot(),
+            _ => self.cat(),
+        }
+    }
+
+    fn block(&mut self) -> Option<Value> {
+        self.pick(|ty| is_tensor(ty) && pointee(ty).is_none())
+    }
+
+    fn splat(&mut self) {
+        let Some(scalar) = self.pick(|ty| !is_tensor(ty) && pointee(ty).is_none()) else { return };
+        let dims = self.random.of(&[0, 1]);
+        let ty = tensor(&self.shapes[dims].clone(), self.ty(scalar));
+        let value = self.build_as(&ops::SPLAT, &[scalar], &[], ty);
+        self.learn(value);
+    }
+
+    fn trans(&mut self) {
+        let Some(block) = self.pick(|ty| shape(ty).len() == 2) else { return };
+        let order = Attr::DenseArray { elem: Type::int(32), values: vec![1, 0].into() };
+        let value = self.build(&ops::TRANS, &[block], &[Some(order)]);
+        self.learn(value);
+    }
+
+    fn reshape(&mut self) {
+        let Some(block) = self.block() else { return };
+        let count = numel(self.ty(block));
+        let rows = 1 << self.random.below(u64::from(count.trailing_zeros()) + 1);
+        let dims = if self.random.one_in(2) { vec![count] } else { vec![rows, count / rows] };
+        let ty = tensor(&dims, elem(self.ty(block)));
+        let value = self.build_as(&ops::RESHAPE, &[block], &[], ty);
+        self.learn(value);
+    }
+
+    /// A row or column repeated to the matrix shape of the program.
+    fn widen(&mut self) {
+        let matrix = self.shapes[1].clone();
+        let axis = self.random.below(2) as usize;
+        let length = matrix[1 - axis];
+        let Some(line) = self.pick(|ty| shape(ty) == [length] && pointee(ty).is_none()) else { return };
+        let expanded = self.build(&ops::EXPAND_DIMS, &[line], &[Some(Attr::i32(axis as i32))]);
+        let ty = tensor(&matrix, elem(self.ty(line)));
+        let value = self.build_as(&ops::BROADCAST, &[expanded], &[], ty);
+        self.learn(value);
+    }
+
+    fn join_and_split(&mut self) {
+        if self.random.one_in(2) {
+            let Some(block) = self.pick(|ty| shape(ty).len() == 2 && shape(ty)[1] == 2) else { return };
+            let op = self.builder().try_build(&ops::SPLIT, &[block], &[]);
+            if let Ok(op) = op {
+                let (first, second) = (self.module.result(op, 0), self.module.result(op, 1));
+                self.learn(first);
+                self.learn(second);
+            }
+            return;
+        }
+        let Some(left) = self.pick(|ty| shape(ty).len() == 1 && shape(ty)[0] <= 64 && pointee(ty).is_none()) else {
+            return;
+        };
+        let right = self.operand(self.ty(left));
+        let value = self.build(&ops::JOIN, &[left, right], &[]);
+        self.learn(value);
+    }
+
+    fn cat(&mut self) {
+        let Some(left) = self.pick(|ty| shape(ty).len() == 1 && shape(ty)[0] <= 64 && pointee(ty).is_none()) else {
+            return;
+        };
+        let right = self.operand(self.ty(left));
+        let value = self.build(&ops::CAT, &[left, right], &[]);
+        self.learn(value);
+    }
+
+    /// Indices are cut to the size of the axis.
+    fn gather(&mut self) {
+        let Some(block) = self.block() else { return };
+        let dims = shape(self.ty(block));
+        let axis = self.random.below(dims.len() as u64) as usize;
+        let indices = self.operand(tensor(dims, Type::int(32)));
+        let mask = self.constant(self.ty(indices), dims[axis] - 1);
+        let inside = self.build(&arith_int::ANDI, &[indices, mask], &[]);
+        let value = self.build(&ops::GATHER, &[block, inside], &[Some(Attr::i32(axis as i32)), None]);
+        self.learn(value);
+    }
+
+    /// A product of a matrix with its transpose, in which every element is a sum along the rows.
+    fn dot(&mut self) {
+        let fits = |ty: Type| {
+            let small = shape(ty).len() == 2 && numel(ty) <= 1024;
+            small && (elem(ty).as_float().is_some() || elem(ty).as_int() == Some(8))
+        };
+        let Some(mut a) = self.pick(fits) else { return };
+        let ty = self.ty(a);
+        if elem(ty).as_float().is_some() {
+            a = self.small_integers(a);
+        }
+        let rows = shape(ty)[0];
+        let order = Attr::DenseArray { elem: Type::int(32), values: vec![1, 0].into() };
+        let b = self.build(&ops::TRANS, &[a], &[Some(order)]);
+        let accumulator = match elem(ty).as_float() {
+            Some(FloatKind::F64) => Type::float(FloatKind::F64),
+            Some(_) => Type::float(FloatKind::F32),
+            None => Type::int(32),
+        };
+        let zero = self.constant(tensor(&[rows, rows], accumulator), 0);
+        let value = self.build(&dot::DOT, &[a, b, zero], &[]);
+        self.learn(value);
+    }
+
+    pub(super) fn random_access(&mut self) {
+        if self.random.one_in(3) { self.scalar_load() } else { self.indexed_load() }
+    }
+
+    fn scalar_load(&mut self) {
+        let input = self.random.below(self.inputs.len() as u64) as usize;
+        let offset = self.constant(Type::int(32), input as i64 * 37);
+        let (pointer, elem) = (self.inputs[input].pointer, self.inputs[input].elem);
+        let pointer = self.build(&memory::ADDPTR, &[pointer, offset], &[]);
+        let loaded = self.build(&memory::LOAD, &[pointer], &[]);
+        self.learn_loaded(loaded, elem, &[]);
+    }
+
+    /// A gather from memory, without a mask: indices are cut to the length.
+    fn indexed_load(&mut self) {
+        let input = self.random.below(self.inputs.len() as u64) as usize;
+        let Some(indices) = self.pick(|ty| is_tensor(ty) && matches!(elem(ty).as_int(), Some(32 | 64))) else { return };
+        let ty = self.ty(indices);
+        let mask = self.constant(ty, 511);
+        let inside = self.build(&arith_int::ANDI, &[indices, mask], &[]);
+        let (pointer, elem) = (self.inputs[input].pointer, self.inputs[input].elem);
+        let bases = tensor(shape(ty), self.ty(pointer));
+        let bases = self.build_as(&ops::SPLAT, &[pointer], &[], bases);
+        let pointers = self.build(&memory::ADDPTR, &[bases, inside], &[]);
+        if self.random.one_in(4) && elem.as_int() == Some(32) {
+            return self.atomic_read(pointers);
+        }
+        let loaded = self.build(&memory::LOAD, &[pointers], &[]);
+        self.learn_loaded(loaded, elem, shape(ty));
+    }
+
+    /// An atomic that changes nothing, so that the order of programs does not matter.
+    fn atomic_read(&mut self, pointers: Value) {
+        let ty = tensor(shape(self.ty(pointers)), Type::int(32));
+        let zero = self.constant(ty, 0);
+        let attrs = [
+            Attr::Enum { row: &atomic::RMW, value: 4 },
+            Attr::Enum { row: &atomic::SEM, value: 1 },
+            Attr::Enum { row: &atomic::SCOPE, value: 1 },
+        ];
+        let value = self.build(&atomic::ATOMIC_RMW, &[pointers, zero], &attrs.map(Some));
+        self.learn(value);
+    }
+}

@@ -1,0 +1,236 @@
+//! Elementwise operations and casts, taken from the table of rows.
+
+use super::{Maker, Random};
+use crate::ops::{arith_cast, arith_float, arith_int, compare, math};
+use crate::testing::value::Tolerance;
+use crate::types::{elem, is_scalar, pointee, shape, with_elem};
+use ir::{Attr, AttrKind, Infer, OpRow, Traits, Type, TypeConstraint, Value};
+
+/// A random element type.
+pub(super) fn random_elem(random: &mut Random) -> Type {
+    use ir::FloatKind::{BF16, F16, F32, F64};
+    match random.below(12) {
+        0 => Type::int(1),
+        1 => Type::int(8),
+        2 => Type::int(16),
+        3 | 4 => Type::int(32),
+        5 => Type::int(64),
+        6 => Type::float(F16),
+        7 => Type::float(BF16),
+        8 => Type::float(F64),
+        _ => Type::float(F32),
+    }
+}
+
+/// Operations whose right operand must be made harmless first, and how.
+static GUARDED: &[(&OpRow, fn(&mut Maker, Value) -> Value)] = &[
+    (&arith_int::DIVSI, Maker::odd),
+    (&arith_int::DIVUI, Maker::odd),
+    (&arith_int::REMSI, Maker::odd),
+    (&arith_int::REMUI, Maker::odd),
+    (&arith_int::SHLI, Maker::below_width),
+    (&arith_int::SHRSI, Maker::below_width),
+    (&arith_int::SHRUI, Maker::below_width),
+];
+
+/// Operations that engines may round differently. The square roots are here for engines with a fast one.
+static APPROXIMATE: &[&OpRow] = &[
+    &math::EXP,
+    &math::EXP2,
+    &math::LOG,
+    &math::LOG2,
+    &math::SIN,
+    &math::COS,
+    &math::SQRT,
+    &math::RSQRT,
+    &math::ERF,
+    &math::TANH,
+];
+
+/// What an operation can be used on.
+struct Restriction {
+    row: &'static OpRow,
+    fits: fn(Type) -> bool,
+}
+
+/// Operations that are not defined for, or not comparable on, all types that their constraints allow.
+static RESTRICTED: &[Restriction] = &[
+    Restriction { row: &arith_int::MULHIUI, fits: |elem| matches!(elem.as_int(), Some(32 | 64)) },
+    // Rounding twice is not fused.
+    Restriction { row: &math::FMA, fits: |elem| elem.scalar_bits() >= Some(32) },
+    Restriction { row: &arith_float::PRECISE_DIVF, fits: |elem| elem.scalar_bits() == Some(32) },
+    Restriction { row: &math::PRECISE_SQRT, fits: |elem| elem.scalar_bits() == Some(32) },
+    Restriction { row: &math::ABSI, fits: |elem| elem.as_int() != Some(1) },
+    // The language has functions of these two formats only.
+    Restriction { row: &math::EXP, fits: |elem| elem.scalar_bits() >= Some(32) },
+    Restriction { row: &math::EXP2, fits: |elem| elem.scalar_bits() >= Some(32) },
+    Restriction { row: &math::LOG, fits: |elem| elem.scalar_bits() >= Some(32) },
+    Restriction { row: &math::LOG2, fits: |elem| elem.scalar_bits() >= Some(32) },
+    Restriction { row: &math::SIN, fits: |elem| elem.scalar_bits() >= Some(32) },
+    Restriction { row: &math::COS, fits: |elem| elem.scalar_bits() >= Some(32) },
+    Restriction { row: &math::SQRT, fits: |elem| elem.scalar_bits() >= Some(32) },
+    Restriction { row: &math::RSQRT, fits: |elem| elem.scalar_bits() >= Some(32) },
+    Restriction { row: &math::ERF, fits: |elem| elem.scalar_bits() >= Some(32) },
+    Restriction { row: &math::TANH, fits: |elem| elem.scalar_bits() >= Some(32) },
+];
+
+/// Casts: from and to which element types. Small steps only where a conversion through another format would round twice.
+static CASTS: &[(&OpRow, fn(Type, Type) -> bool)] = &[
+    (&arith_cast::EXTSI, |from, to| from.as_int() < to.as_int() && from.as_int().is_some()),
+    (&arith_cast::EXTUI, |from, to| from.as_int() < to.as_int() && from.as_int().is_some()),
+    (&arith_cast::TRUNCI, |from, to| to.as_int() < from.as_int() && to.as_int().is_some()),
+    (&arith_cast::SITOFP, int_to_float),
+    (&arith_cast::UITOFP, int_to_float),
+    (&arith_cast::EXTF, |from, to| is_float(from) && is_float(to) && from.scalar_bits() < to.scalar_bits()),
+    (&arith_cast::TRUNCF, |from, to| is_float(from) && is_float(to) && to.scalar_bits() < from.scalar_bits()),
+    // The other way round shows the bits of NaN.
+    (&arith_cast::BITCAST, |from, to| from.as_int() == to.scalar_bits() && from.as_int().is_some() && is_float(to)),
+];
+
+fn is_float(elem: Type) -> bool {
+    elem.as_float().is_some()
+}
+
+fn int_to_float(from: Type, to: Type) -> bool {
+    from.as_int().is_some_and(|bits| bits <= 16 || to.scalar_bits() >= Some(32)) && is_float(to)
+}
+
+fn fits(row: &'static OpRow, ty: Type) -> bool {
+    RESTRICTED.iter().filter(|restriction| restriction.row.is(row)).all(|restriction| (restriction.fits)(elem(ty)))
+}
+
+/// Rows that take operands of one type and whose result type follows.
+fn candidates(approximate: bool) -> Vec<&'static OpRow> {
+    crate::registry()
+        .ops()
+        .into_iter()
+        .filter(|row| row.traits.has(Traits::ELEMENTWISE) && row.eval.is_some())
+        .filter(|row| !matches!(row.infer, Infer::Explicit))
+        .filter(|row| row.name != "tt.addptr" && !row.is(&compare::SELECT))
+        .filter(|row| approximate || !APPROXIMATE.iter().any(|own| own.is(row)))
+        .collect()
+}
+
+impl Maker {
+    /// The operand with its lowest bit set, so that it is not zero.
+    fn odd(&mut self, value: Value) -> Value {
+        let one = self.constant(self.ty(value), 1);
+        self.build(&arith_int::ORI, &[value, one], &[])
+    }
+
+    /// The operand without the bits that would make a shift too far.
+    fn below_width(&mut self, value: Value) -> Value {
+        let width = elem(self.ty(value)).scalar_bits().unwrap_or(64);
+        let mask = self.constant(self.ty(value), i64::from(width) - 1);
+        self.build(&arith_int::ANDI, &[value, mask], &[])
+    }
+
+    fn random_enum(&mut self, row: &'static OpRow) -> Vec<Option<Attr>> {
+        row.attrs
+            .iter()
+            .map(|spec| match spec.kind {
+                AttrKind::Enum(row) => Some(Attr::Enum { row, value: self.random.of(row.cases).1 }),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// An operand that fits the type, or a constant of it.
+    pub(super) fn operand(&mut self, ty: Type) -> Value {
+        if let Some(value) = self.pick_of(ty) {
+            return value;
+        }
+        let bits = super::input::values(&mut self.random, elem(ty), 1)[0];
+        crate::ops::constant::build(&mut self.builder(), ty, bits)
+    }
+
+    pub(super) fn random_elementwise(&mut self) {
+        if self.random.one_in(8) {
+            return self.random_select();
+        }
+        if self.random.one_in(12) {
+            return self.random_float_to_int();
+        }
+        let rows = candidates(self.profile.approximate);
+        let row = self.random.of(&rows);
+        let constraint: &TypeConstraint = row.operands[0].constraint;
+        let Some(first) = self.pick(|ty| (constraint.check)(ty) && pointee(ty).is_none() && fits(row, ty)) else {
+            return;
+        };
+        let ty = self.ty(first);
+        let mut operands = vec![first];
+        for _ in 1..row.operands.len() {
+            operands.push(self.operand(ty));
+        }
+        if let Some((_, guard)) = GUARDED.iter().find(|(own, _)| own.is(row)) {
+            operands[1] = guard(self, operands[1]);
+        }
+        if row.is(&arith_float::CLAMPF) {
+            self.order_bounds(&mut operands);
+        }
+        let attrs = self.random_enum(row);
+        let result = self.build(row, &operands, &attrs);
+        if APPROXIMATE.iter().any(|own| own.is(row)) {
+            // Far from zero a sine loses what its argument lost.
+            self.learn_approximate(result, Tolerance { ulp: 4, absolute: 0.0 });
+        } else {
+            self.learn(result);
+        }
+    }
+
+    /// Bounds of a clamp must be numbers in order.
+    fn order_bounds(&mut self, operands: &mut [Value]) {
+        let ty = self.ty(operands[0]);
+        operands[1] = crate::ops::constant::float(&mut self.builder(), ty, -1.5);
+        operands[2] = crate::ops::constant::float(&mut self.builder(), ty, 20.0);
+    }
+
+    /// Floats as integers so small that their sums, and the sums of their products, are exact in any order.
+    pub(super) fn small_integers(&mut self, value: Value) -> Value {
+        let ty = self.ty(value);
+        let bound = if elem(ty).scalar_bits() < Some(32) { 1.0 } else { 8.0 };
+        let low = crate::ops::constant::float(&mut self.builder(), ty, -bound);
+        let high = crate::ops::constant::float(&mut self.builder(), ty, bound);
+        let none = Attr::Enum { row: &arith_float::PROPAGATE_NAN, value: 0 };
+        let clamped = self.build(&arith_float::CLAMPF, &[value, low, high], &[Some(none)]);
+        self.build(&math::FLOOR, &[clamped], &[])
+    }
+
+    fn random_select(&mut self) {
+        let Some(yes) = self.pick(|ty| pointee(ty).is_none()) else { return };
+        let ty = self.ty(yes);
+        let no = self.operand(ty);
+        let scalar = self.random.one_in(3);
+        let condition = self.operand(if scalar { Type::int(1) } else { with_elem(ty, Type::int(1)) });
+        let value = self.build(&compare::SELECT, &[condition, yes, no], &[]);
+        self.learn(value);
+    }
+
+    /// A clamped float as an integer; 8 bits hold what is left.
+    fn random_float_to_int(&mut self) {
+        let Some(float) = self.pick(|ty| is_float(elem(ty))) else { return };
+        let mut operands = [float; 3];
+        self.order_bounds(&mut operands);
+        let low = operands[1];
+        let zero = self.constant(self.ty(float), 0);
+        let unsigned = self.random.one_in(2);
+        let none = Attr::Enum { row: &arith_float::PROPAGATE_NAN, value: 0 };
+        let bounds = [float, if unsigned { zero } else { low }, operands[2]];
+        let clamped = self.build(&arith_float::CLAMPF, &bounds, &[Some(none)]);
+        let row = if unsigned { &arith_cast::FPTOUI } else { &arith_cast::FPTOSI };
+        let width = self.random.of(&[8, 16, 32, 64]);
+        let ty = with_elem(self.ty(float), Type::int(width));
+        let value = self.build_as(row, &[clamped], &[], ty);
+        self.learn(value);
+    }
+
+    pub(super) fn random_cast(&mut self) {
+        let (row, fits) = self.random.of(CASTS);
+        let target = random_elem(&mut self.random);
+        let Some(value) = self.pick(|ty| is_scalar(elem(ty)) && fits(elem(ty), target)) else { return };
+        let ty = with_elem(self.ty(value), target);
+        let cast = self.build_as(row, &[value], &[], ty);
+        debug_assert_eq!(shape(self.ty(cast)), shape(self.ty(value)));
+        self.learn(cast);
+    }
+}
