@@ -41,6 +41,13 @@ pub(super) struct Unique<'u> {
 }
 
 impl Unique<'_> {
+    /// The shorter name from which a taken name would become this one.
+    pub(super) fn base_of<'n>(&self, name: &'n str) -> Option<&'n str> {
+        let (base, number) = name.rsplit_once('_')?;
+        let numbered = !base.is_empty() && number.bytes().all(|c| c.is_ascii_digit());
+        (numbered && self.used.contains(base) && self.preview(base) == name).then_some(base)
+    }
+
     /// The name that would be given, were this one wished for.
     pub(super) fn preview(&self, wish: &str) -> String {
         if !self.used.contains(wish) {
@@ -115,10 +122,14 @@ impl Namer<'_, '_> {
         for (index, &arg) in module.args(block).iter().enumerate() {
             let mut buffer = std::mem::take(&mut self.buffer);
             buffer.clear();
-            if let Some(name) = module.locs.name(module.arg_loc(block, index)).or(module.name(arg)) {
-                buffer.push_str(name);
+            let from_loc = module.locs.name(module.arg_loc(block, index));
+            if let Some(name) = from_loc.or(own_name(module, arg)) {
+                push_clean(&mut buffer, name);
             } else if entry {
                 let _ = write!(buffer, "arg{}", self.counters.arg);
+            }
+            if from_loc.is_none() {
+                self.overrule(arg, &mut buffer);
             }
             if entry {
                 self.counters.arg += 1;
@@ -140,9 +151,12 @@ impl Namer<'_, '_> {
         for group in result_groups(module, op) {
             let Some(&value) = results.get(start) else { break };
             buffer.clear();
-            match from_loc.or(module.name(value)) {
-                Some(name) => buffer.push_str(name),
+            match from_loc.or(own_name(module, value)) {
+                Some(name) => push_clean(&mut buffer, name),
                 None => default_name(module, op, group.index, &mut buffer),
+            }
+            if from_loc.is_none() {
+                self.overrule(value, &mut buffer);
             }
             self.give(value, &buffer);
             start += group.size;
@@ -150,24 +164,28 @@ impl Namer<'_, '_> {
         self.buffer = buffer;
     }
 
+    /// Lets the caller take another name, unless the location gives one.
+    fn overrule(&mut self, value: Value, wish: &mut String) {
+        let unique = Unique { used: &self.used, conflict: self.counters.conflict };
+        if let Some(choose) = &mut self.choose
+            && let Some(name) = choose(value, (!wish.is_empty()).then_some(wish.as_str()), &unique)
+        {
+            wish.clear();
+            push_clean(wish, &name);
+        }
+        // `x_3` where a second `x` would become just that: both count alike, or the text could not tell them apart.
+        if let Some(base) = unique.base_of(wish) {
+            wish.truncate(base.len());
+        }
+    }
+
     fn give(&mut self, value: Value, wish: &str) {
-        let chosen = match &mut self.choose {
-            None => None,
-            Some(choose) => {
-                let unique = Unique { used: &self.used, conflict: self.counters.conflict };
-                let wish = (!wish.is_empty()).then_some(wish);
-                choose(value, wish, &unique)
-            }
-        };
-        let wish = chosen.as_deref().unwrap_or(wish);
         let index = value.as_u32() as usize;
         if wish.is_empty() {
             self.labels[index] = Label::Number(self.counters.value);
             self.counters.value += 1;
             return;
         }
-        let clean = sanitize(wish);
-        let wish = clean.as_deref().unwrap_or(wish);
         let name: Arc<str> = if self.used.contains(wish) { self.with_suffix(wish) } else { Arc::from(wish) };
         self.used.insert(name.clone());
         self.added.push(name.clone());
@@ -248,15 +266,17 @@ fn constant_name(attr: Option<&Attr>, out: &mut String) {
     }
 }
 
-/// What may stand in a name; `None` if all of it may already.
-fn sanitize(name: &str) -> Option<String> {
+fn own_name(module: &Module, value: Value) -> Option<&str> {
+    module.name(value).filter(|name| !name.is_empty())
+}
+
+/// Appends a name, with what may not stand in names written as its bytes.
+fn push_clean(out: &mut String, name: &str) {
     let valid = |c: u8| c.is_ascii_alphanumeric() || b"$._-".contains(&c);
     // A name that begins with a digit, or comes to, would be taken for a number.
-    let number = name.as_bytes().first().is_some_and(|&c| c.is_ascii_digit() || !valid(c));
-    if !number && name.bytes().all(valid) {
-        return None;
+    if name.as_bytes().first().is_some_and(|&c| c.is_ascii_digit() || !valid(c)) {
+        out.push('_');
     }
-    let mut out = String::from(if number { "_" } else { "" });
     for c in name.bytes() {
         match c {
             c if valid(c) => out.push(c as char),
@@ -264,5 +284,4 @@ fn sanitize(name: &str) -> Option<String> {
             c => _ = write!(out, "{c:X}"),
         }
     }
-    Some(out)
 }

@@ -461,9 +461,7 @@ fn keep_names(module: &mut Module, labels: &[(Value, &str)]) {
             {
                 return None;
             }
-            let base = text.rsplit_once('_').map(|(base, _)| base);
-            let name = base.filter(|base| !base.is_empty() && unique.preview(base) == text).unwrap_or(text);
-            let name: Arc<str> = Arc::from(name);
+            let name: Arc<str> = Arc::from(unique.base_of(text).unwrap_or(text));
             wanted.push((value, name.clone()));
             Some(name)
         }),
