@@ -1,6 +1,5 @@
 //! Damaged programs never make anything panic: they are refused, or they are valid and go through everything.
 
-use ir::passes::{CANONICALIZE, CSE, INLINE, LICM};
 use ir::text::{ParseOptions, PrintOptions, parse, print};
 
 const SEEDS: [&str; 4] = [
@@ -165,7 +164,7 @@ fn survives(text: &str) -> bool {
         }
         assert_eq!(twice.len(), once.len());
     }
-    for pass in [&INLINE, &CANONICALIZE, &CSE, &LICM, &CANONICALIZE] {
+    for pass in ttir::passes::pipeline() {
         if (pass.run)(&mut module).is_err() {
             return false;
         }
