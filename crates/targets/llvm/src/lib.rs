@@ -66,6 +66,21 @@ impl Llvm {
         LOADED.get_or_init(load_first).as_ref().map_err(Clone::clone)
     }
 
+    /// What tells apart the LLVM that [`Llvm::load`] would take, without loading any: name, size and time of every file
+    /// that it would try, in order. A file that changes, comes or goes changes the text.
+    pub fn identity() -> &'static str {
+        static TEXT: OnceLock<String> = OnceLock::new();
+        TEXT.get_or_init(|| {
+            let files = search::candidates(&search::Environment::of_process());
+            let texts = files.iter().filter_map(|file| {
+                let metadata = std::fs::metadata(file).ok()?;
+                let time = metadata.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+                Some(format!("{} {} {}", file.file_name()?.to_string_lossy(), metadata.len(), time.as_nanos()))
+            });
+            texts.collect::<Vec<_>>().join("; ")
+        })
+    }
+
     /// Its version.
     pub fn version(&self) -> Version {
         self.version
