@@ -1,6 +1,7 @@
 //! The accuracy of the generated maths functions, their special values, and that they call nothing.
 
 mod oracle;
+mod special;
 
 #[path = "../native/mod.rs"]
 mod native;
@@ -54,7 +55,7 @@ exit:
 }
 
 fn config(isa: &Isa) -> MathConfig {
-    MathConfig { has_fma: isa.has_fma, avx512: isa.avx512 }
+    MathConfig { has_fma: isa.has_fma, avx512: isa.vectors.0 == 64 }
 }
 
 struct Compiled {
@@ -131,7 +132,7 @@ const EDGES: &[f64] = &[
     1e-3,
     1e-8,
     1e-20,
-    1.5707963267948966,
+    std::f64::consts::FRAC_PI_2,
     10.0,
     38.0,
     88.0,
@@ -189,7 +190,7 @@ fn interesting(row: &MathFn, random: &mut Random) -> f64 {
     };
     let x = random.between(low, high);
     // Half of them with a narrower range: singles and formulas for small values.
-    if random.bits() % 2 == 0 { x } else { x * random.between(0.0, 0.15) }
+    if random.bits().is_multiple_of(2) { x } else { x * random.between(0.0, 0.15) }
 }
 
 /// Special values and the trigonometric functions of large arguments have tests of their own.
@@ -240,7 +241,7 @@ fn errors_stay_within_the_bounds_of_the_table() {
         let compiled = compile(&isa, native_lanes(&isa));
         for row in FUNCTIONS {
             let mut x: Vec<f64> = EDGES.iter().flat_map(|&edge| [edge, -edge]).collect();
-            x.extend((0..2000).map(|_| interesting(row, &mut random)));
+            x.extend((0..1000).map(|_| interesting(row, &mut random)));
             let mut y = x.clone();
             for index in (1..y.len()).rev() {
                 y.swap(index, (random.bits() % (index as u64 + 1)) as usize);
@@ -258,10 +259,10 @@ fn singles_are_right_over_all_bit_patterns() {
     for isa in native::isas() {
         let compiled = compile(&isa, native_lanes(&isa));
         for row in FUNCTIONS {
-            // Every 2^19th pattern, from a random one on.
+            // Every 2^20th pattern, from a random one on.
             let start = random.bits() as u32;
             let x: Vec<f32> =
-                (0..1u32 << 13).map(|step| f32::from_bits(start.wrapping_add(step << 19))).collect();
+                (0..1u32 << 12).map(|step| f32::from_bits(start.wrapping_add(step << 20))).collect();
             let y: Vec<f32> = x.iter().map(|_| f32::from_bits(random.bits() as u32)).collect();
             check_f32(&compiled, row, &x, &y);
         }
@@ -275,7 +276,7 @@ fn the_double_next_to_a_multiple_of_half_pi_is_reduced() {
         let compiled = compile(&isa, native_lanes(&isa));
         let got = run(&compiled, "cos", Elem::F64, &[x], &[x])[0];
         // The exact value is -4.68716592425462761112…e-19.
-        assert!(ulps_f64(got, (-4.687_165_924_254_627_6e-19).into()) <= 1.0, "{} {got:e}", isa.name);
+        assert!(ulps_f64(got, (-4.687_165_924_254_628e-19).into()) <= 1.0, "{} {got:e}", isa.name);
     }
 }
 
@@ -288,8 +289,8 @@ fn angles_of_any_size_are_reduced() {
     x.extend((0..4000).map(|_| 2f64.powf(random.between(15.0, 1023.0)) * random.between(-1.0, 1.0)));
     for isa in native::isas() {
         let compiled = compile(&isa, native_lanes(&isa));
-        let reference: [(&str, fn(f64) -> f64); 3] =
-            [("sin", f64::sin), ("cos", f64::cos), ("tan", f64::tan)];
+        type Function = fn(f64) -> f64;
+        let reference: [(&str, Function); 3] = [("sin", f64::sin), ("cos", f64::cos), ("tan", f64::tan)];
         for (name, function) in reference {
             let row = math::find(name).expect("it is in the table");
             for (&x, got) in x.iter().zip(run(&compiled, name, Elem::F64, &x, &x)) {
@@ -307,187 +308,14 @@ fn angles_of_any_size_are_reduced() {
     }
 }
 
-const INF: f64 = f64::INFINITY;
-const NAN: f64 = f64::NAN;
-
-/// Function, argument, exact result with its sign.
-const SPECIAL: &[(&str, f64, f64)] = &[
-    ("exp", INF, INF),
-    ("exp", -INF, 0.0),
-    ("exp", NAN, NAN),
-    ("exp", -0.0, 1.0),
-    ("exp", 1e300, INF),
-    ("exp", -1e300, 0.0),
-    ("exp2", INF, INF),
-    ("exp2", -INF, 0.0),
-    ("exp2", NAN, NAN),
-    ("exp2", 10.0, 1024.0),
-    ("exp2", -126.0, 1.175_494_350_822_287_5e-38),
-    ("exp10", INF, INF),
-    ("exp10", -INF, 0.0),
-    ("exp10", NAN, NAN),
-    ("expm1", INF, INF),
-    ("expm1", -INF, -1.0),
-    ("expm1", NAN, NAN),
-    ("expm1", -0.0, -0.0),
-    ("expm1", 0.0, 0.0),
-    ("sinh", INF, INF),
-    ("sinh", -INF, -INF),
-    ("sinh", NAN, NAN),
-    ("sinh", -0.0, -0.0),
-    ("cosh", INF, INF),
-    ("cosh", -INF, INF),
-    ("cosh", NAN, NAN),
-    ("cosh", 0.0, 1.0),
-    ("tanh", INF, 1.0),
-    ("tanh", -INF, -1.0),
-    ("tanh", NAN, NAN),
-    ("tanh", -0.0, -0.0),
-    ("log", 0.0, -INF),
-    ("log", -0.0, -INF),
-    ("log", -1.0, NAN),
-    ("log", -INF, NAN),
-    ("log", INF, INF),
-    ("log", NAN, NAN),
-    ("log", 1.0, 0.0),
-    ("log2", 0.0, -INF),
-    ("log2", -1.0, NAN),
-    ("log2", INF, INF),
-    ("log2", NAN, NAN),
-    ("log2", 8.0, 3.0),
-    ("log2", 0.25, -2.0),
-    ("log10", 0.0, -INF),
-    ("log10", -1.0, NAN),
-    ("log10", INF, INF),
-    ("log10", NAN, NAN),
-    ("log10", 1000.0, 3.0),
-    ("log1p", -1.0, -INF),
-    ("log1p", -2.0, NAN),
-    ("log1p", INF, INF),
-    ("log1p", NAN, NAN),
-    ("log1p", -0.0, -0.0),
-    ("sqrt", -1.0, NAN),
-    ("sqrt", -0.0, -0.0),
-    ("sqrt", INF, INF),
-    ("rsqrt", 0.0, INF),
-    ("rsqrt", -1.0, NAN),
-    ("rsqrt", INF, 0.0),
-    ("rsqrt", 4.0, 0.5),
-    ("sin", INF, NAN),
-    ("sin", -INF, NAN),
-    ("sin", NAN, NAN),
-    ("sin", -0.0, -0.0),
-    ("sin", 0.0, 0.0),
-    ("cos", INF, NAN),
-    ("cos", NAN, NAN),
-    ("cos", -0.0, 1.0),
-    ("tan", INF, NAN),
-    ("tan", NAN, NAN),
-    ("tan", -0.0, -0.0),
-    ("asin", 1.5, NAN),
-    ("asin", NAN, NAN),
-    ("asin", -0.0, -0.0),
-    ("acos", 1.0, 0.0),
-    ("acos", -1.5, NAN),
-    ("acos", NAN, NAN),
-    ("atan", NAN, NAN),
-    ("atan", -0.0, -0.0),
-    ("erf", INF, 1.0),
-    ("erf", -INF, -1.0),
-    ("erf", NAN, NAN),
-    ("erf", -0.0, -0.0),
-    ("erf", 30.0, 1.0),
-    ("erfc", INF, 0.0),
-    ("erfc", -INF, 2.0),
-    ("erfc", 0.0, 1.0),
-    ("erfc", NAN, NAN),
-    ("asinh", INF, INF),
-    ("asinh", -INF, -INF),
-    ("asinh", -0.0, -0.0),
-    ("asinh", NAN, NAN),
-    ("acosh", 1.0, 0.0),
-    ("acosh", 0.5, NAN),
-    ("acosh", -7.0, NAN),
-    ("acosh", INF, INF),
-    ("acosh", NAN, NAN),
-    ("atanh", 1.0, INF),
-    ("atanh", -1.0, -INF),
-    ("atanh", 1.5, NAN),
-    ("atanh", -0.0, -0.0),
-    ("cbrt", -27.0, -3.0),
-    ("cbrt", -0.0, -0.0),
-    ("cbrt", INF, INF),
-    ("cbrt", -INF, -INF),
-    ("cbrt", NAN, NAN),
-];
-
-/// Function of two, arguments, result to be met as the format rounds it.
-const SPECIAL_PAIRS: &[(&str, f64, f64, f64)] = &[
-    ("atan2", 0.0, 1.0, 0.0),
-    ("atan2", -0.0, 1.0, -0.0),
-    ("atan2", 0.0, 0.0, 0.0),
-    ("atan2", -0.0, 0.0, -0.0),
-    ("atan2", 0.0, -0.0, std::f64::consts::PI),
-    ("atan2", -0.0, -1.0, -std::f64::consts::PI),
-    ("atan2", 1.0, 0.0, std::f64::consts::FRAC_PI_2),
-    ("atan2", INF, INF, std::f64::consts::FRAC_PI_4),
-    ("atan2", -INF, INF, -std::f64::consts::FRAC_PI_4),
-    ("atan2", 1.0, INF, 0.0),
-    ("atan2", -1.0, INF, -0.0),
-    ("atan2", 1.0, -INF, std::f64::consts::PI),
-    ("atan2", INF, 5.0, std::f64::consts::FRAC_PI_2),
-    ("atan2", NAN, 1.0, NAN),
-    ("atan2", 1.0, NAN, NAN),
-    ("pow", NAN, 0.0, 1.0),
-    ("pow", 1.0, NAN, 1.0),
-    ("pow", 1.0, INF, 1.0),
-    ("pow", -1.0, -INF, 1.0),
-    ("pow", NAN, 1.0, NAN),
-    ("pow", 2.0, NAN, NAN),
-    ("pow", -2.0, 3.0, -8.0),
-    ("pow", -2.0, 2.0, 4.0),
-    ("pow", -2.0, 0.5, NAN),
-    ("pow", -2.0, 1e300, INF),
-    ("pow", 0.0, 2.5, 0.0),
-    ("pow", -0.0, 3.0, -0.0),
-    ("pow", -0.0, 2.0, 0.0),
-    ("pow", -0.0, 0.5, 0.0),
-    ("pow", 0.0, -1.0, INF),
-    ("pow", -0.0, -1.0, -INF),
-    ("pow", -0.0, -2.0, INF),
-    ("pow", INF, 2.0, INF),
-    ("pow", INF, -2.0, 0.0),
-    ("pow", -INF, 3.0, -INF),
-    ("pow", -INF, -3.0, -0.0),
-    ("pow", -INF, 0.5, INF),
-    ("pow", 2.0, INF, INF),
-    ("pow", 0.5, INF, 0.0),
-    ("pow", 0.5, -INF, INF),
-    ("pow", 2.0, -1074.0, 5e-324),
-    ("pow", 2.0, 1024.0, INF),
-    ("pow", 10.0, 3.0, 1000.0),
-    ("hypot", INF, NAN, INF),
-    ("hypot", NAN, -INF, INF),
-    ("hypot", 3.0, NAN, NAN),
-    ("hypot", -3.0, 4.0, 5.0),
-    ("hypot", 0.0, -0.0, 0.0),
-    ("fmod", 5.5, 0.0, NAN),
-    ("fmod", INF, 2.0, NAN),
-    ("fmod", 5.5, -INF, 5.5),
-    ("fmod", -6.0, 3.0, -0.0),
-    ("fmod", -0.0, 3.0, -0.0),
-    ("fmod", NAN, 3.0, NAN),
-    ("fmod", 3.0, NAN, NAN),
-];
-
 fn same(got: f64, want: f64) -> bool {
     got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan())
 }
 
 #[test]
 fn special_values_are_exact() {
-    let singles = SPECIAL.iter().map(|&(name, x, want)| (name, x, 0.0, want));
-    let all: Vec<(&str, f64, f64, f64)> = singles.chain(SPECIAL_PAIRS.iter().copied()).collect();
+    let singles = special::VALUES.iter().map(|&(name, x, want)| (name, x, 0.0, want));
+    let all: Vec<(&str, f64, f64, f64)> = singles.chain(special::PAIRS.iter().copied()).collect();
     for isa in native::isas() {
         for lanes in [[1, 1], native_lanes(&isa)] {
             let compiled = compile(&isa, lanes);
@@ -518,7 +346,7 @@ fn every_lane_count_gives_the_same_bits() {
     for isa in native::isas() {
         // The instruction that scales on AVX-512 rounds like the two factors, so lane counts without it agree.
         let scalar = compile(&isa, [1, 1]);
-        for lanes in [[2, 2], [4, 16], [8, 4], [16, 8], [64, 32]] {
+        for lanes in [[2, 4], [8, 2], [64, 16]] {
             let wide = compile(&isa, lanes);
             for row in FUNCTIONS {
                 let (a, b) = (

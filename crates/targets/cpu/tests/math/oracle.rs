@@ -2,11 +2,11 @@
 
 /// An unevaluated sum of two doubles.
 #[derive(Clone, Copy, Debug)]
-pub struct Pair {
+pub(crate) struct Pair {
     /// The sum, rounded.
-    pub high: f64,
+    pub(crate) high: f64,
     /// The rest.
-    pub low: f64,
+    pub(crate) low: f64,
 }
 
 fn two_sum(a: f64, b: f64) -> Pair {
@@ -116,7 +116,7 @@ fn exp_parts(x: Pair) -> (Pair, i32) {
 }
 
 /// `exp(x)`; over- and underflow as usual.
-pub fn exp(x: Pair) -> Pair {
+pub(crate) fn exp(x: Pair) -> Pair {
     if x.high > 720.0 {
         return f64::INFINITY.into();
     }
@@ -128,7 +128,7 @@ pub fn exp(x: Pair) -> Pair {
 }
 
 /// `exp(x) - 1`.
-pub fn expm1(x: Pair) -> Pair {
+pub(crate) fn expm1(x: Pair) -> Pair {
     if x.high.abs() > 0.3 {
         return exp(x) - 1.0.into();
     }
@@ -141,7 +141,7 @@ pub fn expm1(x: Pair) -> Pair {
 }
 
 /// `log(x)` by one Newton step from the rounded value.
-pub fn log(x: Pair) -> Pair {
+pub(crate) fn log(x: Pair) -> Pair {
     if x.high <= 0.0 || !x.high.is_finite() {
         return x.high.ln().into();
     }
@@ -160,7 +160,7 @@ fn expm1_like(q: Pair) -> Pair {
 }
 
 /// `log(1 + x)`.
-pub fn log1p(x: f64) -> Pair {
+pub(crate) fn log1p(x: f64) -> Pair {
     if x.abs() < 1e-8 {
         let x = Pair::from(x);
         return x - x * x * 0.5.into() + x * x * x / 3.0.into();
@@ -169,7 +169,7 @@ pub fn log1p(x: f64) -> Pair {
 }
 
 /// Sine and cosine for |x| up to a million.
-pub fn sin_cos(x: Pair) -> (Pair, Pair) {
+pub(crate) fn sin_cos(x: Pair) -> (Pair, Pair) {
     let n = (x.high / FRAC_PI_2.high).round();
     let first = -(n * FRAC_PI_2.high);
     let first_lost = -n.mul_add(FRAC_PI_2.high, first);
@@ -198,7 +198,7 @@ pub fn sin_cos(x: Pair) -> (Pair, Pair) {
 }
 
 /// `erf(x)` by the series without cancellation.
-pub fn erf(x: f64) -> Pair {
+pub(crate) fn erf(x: f64) -> Pair {
     if x.abs() > 6.5 {
         return 1f64.copysign(x).into();
     }
@@ -251,7 +251,7 @@ fn atan2(y: Pair, x: Pair) -> Pair {
 }
 
 /// The value of a function of `cpu::math`; the second argument only counts for functions of two.
-pub fn value(name: &str, x: f64, y: f64) -> Pair {
+pub(crate) fn value(name: &str, x: f64, y: f64) -> Pair {
     let one = Pair::from(1.0);
     let pair = Pair::from(x);
     match name {
