@@ -26,7 +26,8 @@ fn main() -> ExitCode {
 fn emit(file: &str, kernel: &str, signature: &str) -> Result<String, String> {
     let source = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
     let globals = FileGlobals::new(file, &source).map_err(|error| error.render())?;
-    let function = globals.function(kernel).ok_or_else(|| format!("{file} has no kernel named `{kernel}`"))?;
+    let function =
+        globals.function(kernel).ok_or_else(|| format!("{file} has no kernel named `{kernel}`"))?;
     let facts = Facts {
         backend: "cpu".into(),
         arch: "x86_64".into(),

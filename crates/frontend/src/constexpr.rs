@@ -109,7 +109,9 @@ fn int_binary(op: Operator, a: i128, b: i128) -> Result<PyValue, String> {
         Operator::Div if b == 0 => return Err(zero()),
         Operator::Div => return Ok(PyValue::Float(a as f64 / b as f64)),
         Operator::FloorDiv | Operator::Mod if b == 0 => return Err(zero()),
-        Operator::FloorDiv => Some(a.wrapping_div_euclid(b) - i128::from(b < 0 && a.wrapping_rem_euclid(b) != 0)),
+        Operator::FloorDiv => {
+            Some(a.wrapping_div_euclid(b) - i128::from(b < 0 && a.wrapping_rem_euclid(b) != 0))
+        }
         Operator::Mod => {
             let rest = a.wrapping_rem_euclid(b);
             Some(if b < 0 && rest != 0 { rest + b } else { rest })
@@ -155,7 +157,9 @@ pub(crate) fn unary(op: UnaryOp, operand: &PyValue) -> Result<PyValue, String> {
     match (op, number(operand)) {
         (UnaryOp::Not, _) => Ok(PyValue::Bool(!truth(operand))),
         (UnaryOp::UAdd, Some(Number::Int(value))) => Ok(PyValue::Int(value)),
-        (UnaryOp::USub, Some(Number::Int(value))) => value.checked_neg().map(PyValue::Int).ok_or_else(too_large),
+        (UnaryOp::USub, Some(Number::Int(value))) => {
+            value.checked_neg().map(PyValue::Int).ok_or_else(too_large)
+        }
         (UnaryOp::Invert, Some(Number::Int(value))) => Ok(PyValue::Int(!value)),
         (UnaryOp::UAdd, Some(Number::Float(value))) => Ok(PyValue::Float(value)),
         (UnaryOp::USub, Some(Number::Float(value))) => Ok(PyValue::Float(-value)),
@@ -168,7 +172,9 @@ pub(crate) fn equal(left: &PyValue, right: &PyValue) -> bool {
     match (number(left), number(right)) {
         (Some(Number::Int(a)), Some(Number::Int(b))) => a == b,
         (Some(Number::Float(a)), Some(Number::Float(b))) => a == b,
-        (Some(Number::Int(a)), Some(Number::Float(b))) | (Some(Number::Float(b)), Some(Number::Int(a))) => a as f64 == b,
+        (Some(Number::Int(a)), Some(Number::Float(b))) | (Some(Number::Float(b)), Some(Number::Int(a))) => {
+            a as f64 == b
+        }
         (None, None) => match (left, right) {
             (PyValue::Tuple(a), PyValue::Tuple(b)) => {
                 a.items.len() == b.items.len() && a.items.iter().zip(&b.items).all(|(a, b)| equal(a, b))
@@ -254,7 +260,9 @@ pub(crate) fn to_int(value: &PyValue) -> Result<PyValue, String> {
         (Some(Number::Float(value)), _) if value.is_finite() && value.abs() < 1e38 => {
             Ok(PyValue::Int(value.trunc() as i128))
         }
-        (Some(Number::Float(value)), _) => Err(format!("cannot convert float {} to integer", float_text(value))),
+        (Some(Number::Float(value)), _) => {
+            Err(format!("cannot convert float {} to integer", float_text(value)))
+        }
         (None, PyValue::Str(text)) => text
             .trim()
             .parse()
@@ -328,7 +336,9 @@ pub(crate) fn float_text(value: f64) -> String {
 pub(crate) fn repr(value: &PyValue) -> String {
     match value {
         PyValue::Str(text) if text.contains('\'') && !text.contains('"') => format!("\"{text}\""),
-        PyValue::Str(text) => format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n")),
+        PyValue::Str(text) => {
+            format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n"))
+        }
         other => text(other),
     }
 }
@@ -367,7 +377,9 @@ mod tests {
 
     #[test]
     fn division_floors_as_in_python() {
-        for (a, b, quotient, rest) in [(7, 2, 3, 1), (-7, 2, -4, 1), (7, -2, -4, -1), (-7, -2, 3, -1), (6, -3, -2, 0)] {
+        for (a, b, quotient, rest) in
+            [(7, 2, 3, 1), (-7, 2, -4, 1), (7, -2, -4, -1), (-7, -2, 3, -1), (6, -3, -2, 0)]
+        {
             assert_eq!(binary(Operator::FloorDiv, &int(a), &int(b)), Ok(int(quotient)), "{a} // {b}");
             assert_eq!(binary(Operator::Mod, &int(a), &int(b)), Ok(int(rest)), "{a} % {b}");
         }
@@ -391,7 +403,10 @@ mod tests {
     #[test]
     fn bools_are_integers_but_not_identical_to_them() {
         assert_eq!(binary(Operator::Add, &PyValue::Bool(true), &int(1)), Ok(int(2)));
-        assert_eq!(binary(Operator::BitAnd, &PyValue::Bool(true), &PyValue::Bool(false)), Ok(PyValue::Bool(false)));
+        assert_eq!(
+            binary(Operator::BitAnd, &PyValue::Bool(true), &PyValue::Bool(false)),
+            Ok(PyValue::Bool(false))
+        );
         assert!(equal(&PyValue::Bool(true), &int(1)));
         assert!(!identical(&PyValue::Bool(true), &int(1)));
         assert!(identical(&PyValue::None, &PyValue::None));

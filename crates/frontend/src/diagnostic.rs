@@ -89,7 +89,8 @@ impl Diagnostic {
         if let Some(place) = &self.place {
             group = group.element(snippet(place).annotation(AnnotationKind::Primary.span(span(place))));
         }
-        let labels: Vec<String> = self.calls.iter().map(|call| format!("in this call to `{}`", call.callee)).collect();
+        let labels: Vec<String> =
+            self.calls.iter().map(|call| format!("in this call to `{}`", call.callee)).collect();
         for (call, label) in self.calls.iter().zip(&labels) {
             let mark = AnnotationKind::Context.span(span(&call.place)).label(label.as_str());
             group = group.element(snippet(&call.place).annotation(mark));

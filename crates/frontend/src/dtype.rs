@@ -66,7 +66,13 @@ const fn int(dtype: DType, name: &'static str, short: &'static str, bits: u32, s
     DTypeFacts { dtype, name, public: name, short, kind: Kind::Integral, bits, signed, mantissa: 0 }
 }
 
-const fn float(dtype: DType, name: &'static str, public: &'static str, bits: u32, mantissa: u32) -> DTypeFacts {
+const fn float(
+    dtype: DType,
+    name: &'static str,
+    public: &'static str,
+    bits: u32,
+    mantissa: u32,
+) -> DTypeFacts {
     DTypeFacts { dtype, name, public, short: name, kind: Kind::Floating, bits, signed: false, mantissa }
 }
 
@@ -119,12 +125,14 @@ impl DType {
 
     /// The type of that short, public or signature name.
     pub fn from_name(name: &str) -> Option<DType> {
-        FACTS.iter().find(|row| row.name == name || row.public == name || row.short == name).map(|row| row.dtype).or(
-            match name {
+        FACTS
+            .iter()
+            .find(|row| row.name == name || row.public == name || row.short == name)
+            .map(|row| row.dtype)
+            .or(match name {
                 "i1" => Some(DType::Int1),
                 _ => None,
-            },
-        )
+            })
     }
 
     /// The integer type of that width and signedness.

@@ -22,7 +22,12 @@ pub trait Globals {
     ///
     /// # Errors
     /// The text of what it raised.
-    fn call(&self, callee: &ObjectRef, args: &[PyValue], kwargs: &[(String, PyValue)]) -> Result<PyValue, String>;
+    fn call(
+        &self,
+        callee: &ObjectRef,
+        args: &[PyValue],
+        kwargs: &[(String, PyValue)],
+    ) -> Result<PyValue, String>;
 
     /// Whether plain (not `tl.constexpr`) globals may be read, a knob of the reference.
     fn allows_non_constexpr_globals(&self) -> bool {
@@ -42,7 +47,12 @@ impl Globals for NoGlobals {
         None
     }
 
-    fn call(&self, callee: &ObjectRef, _args: &[PyValue], _kwargs: &[(String, PyValue)]) -> Result<PyValue, String> {
+    fn call(
+        &self,
+        callee: &ObjectRef,
+        _args: &[PyValue],
+        _kwargs: &[(String, PyValue)],
+    ) -> Result<PyValue, String> {
         Err(format!("`{}` cannot be called here", callee.0.text))
     }
 }

@@ -10,7 +10,19 @@ use crate::{ops, stdlib};
 
 /// Python's builtins that kernels may use.
 const PYTHON: [&str; 13] = [
-    "len", "list", "range", "float", "int", "bool", "isinstance", "getattr", "hasattr", "print", "min", "max", "tuple",
+    "len",
+    "list",
+    "range",
+    "float",
+    "int",
+    "bool",
+    "isinstance",
+    "getattr",
+    "hasattr",
+    "print",
+    "min",
+    "max",
+    "tuple",
 ];
 
 /// Names that stand for themselves: classes, decorators, markers.

@@ -65,7 +65,8 @@ impl Text {
     }
 
     fn error(&self, error: &ruff_python_parser::ParseError) -> Diagnostic {
-        let mut diagnostic = Diagnostic::without_place(Kind::Compilation, format!("invalid syntax: {}", error.error));
+        let mut diagnostic =
+            Diagnostic::without_place(Kind::Compilation, format!("invalid syntax: {}", error.error));
         diagnostic.place = Some(self.place(error.location));
         diagnostic
     }
@@ -91,7 +92,11 @@ pub(crate) fn function(function: &FunctionRef) -> Result<ParsedFunction, Diagnos
     let first = source.lines().find(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
     let indented = first.is_some_and(|line| line.starts_with([' ', '\t']));
     let text = if indented {
-        Text::new(&function.0.file, format!("{BLOCK_HEADER}{source}"), function.0.first_line.saturating_sub(1))
+        Text::new(
+            &function.0.file,
+            format!("{BLOCK_HEADER}{source}"),
+            function.0.first_line.saturating_sub(1),
+        )
     } else {
         Text::new(&function.0.file, source.clone(), function.0.first_line)
     };
@@ -191,7 +196,9 @@ mod tests {
     #[test]
     fn sources_of_definitions_in_a_file() {
         let parsed = file("m.py", "import a\n\n@a.jit\ndef f():\n    pass\n").unwrap();
-        let ruff_python_ast::Stmt::FunctionDef(definition) = &parsed.body[1] else { panic!("not a function") };
+        let ruff_python_ast::Stmt::FunctionDef(definition) = &parsed.body[1] else {
+            panic!("not a function")
+        };
         assert_eq!(parsed.definition_source(definition), ("@a.jit\ndef f():\n    pass".to_string(), 3));
     }
 }

@@ -41,7 +41,8 @@ fn parse_entry(entry: &str) -> Result<ArgSpec, String> {
     if let Some(value) = parse_literal(entry) {
         return Ok(ArgSpec::Constexpr(value));
     }
-    let (name, hint) = entry.split_once(':').map_or((entry, None), |(name, hint)| (name.trim(), Some(hint.trim())));
+    let (name, hint) =
+        entry.split_once(':').map_or((entry, None), |(name, hint)| (name.trim(), Some(hint.trim())));
     let Some(ty) = parse_type(name) else {
         return Err(format!(
             "signature entry `{entry}` is neither a type (`*fp32`, `i32`, `fp16`, …, with `:16` if divisible by 16) nor \
@@ -52,7 +53,9 @@ fn parse_entry(entry: &str) -> Result<ArgSpec, String> {
         None => Ok(ArgSpec::Runtime { ty, divisible_by_16: false }),
         Some("16") => Ok(ArgSpec::Runtime { ty, divisible_by_16: true }),
         Some("1") if ty.is_number(DType::is_int) => Ok(ArgSpec::Constexpr(PyValue::Int(1))),
-        Some(hint) => Err(format!("signature entry `{entry}`: the hint may be `:16`, or `:1` on an integer; not `:{hint}`")),
+        Some(hint) => Err(format!(
+            "signature entry `{entry}`: the hint may be `:16`, or `:1` on an integer; not `:{hint}`"
+        )),
     }
 }
 

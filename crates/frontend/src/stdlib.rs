@@ -23,8 +23,23 @@ const MODULE: &str = "deuteron.language";
 
 /// Library functions that are methods of tensors too.
 pub(crate) const METHODS: [&str; 17] = [
-    "cdiv", "sigmoid", "softmax", "ravel", "max", "min", "argmax", "argmin", "sum", "xor_sum", "reduce_or", "cumsum",
-    "cumprod", "sort", "flip", "squeeze", "unsqueeze",
+    "cdiv",
+    "sigmoid",
+    "softmax",
+    "ravel",
+    "max",
+    "min",
+    "argmax",
+    "argmin",
+    "sum",
+    "xor_sum",
+    "reduce_or",
+    "cumsum",
+    "cumprod",
+    "sort",
+    "flip",
+    "squeeze",
+    "unsqueeze",
 ];
 
 struct Library {
@@ -46,7 +61,8 @@ fn library() -> &'static Library {
 /// When the embedded library does not parse; a test parses it.
 fn load(name: &str, source: &str, functions: &mut FxHashMap<String, Arc<ParsedFunction>>) {
     let path = format!("deuteron/language/{name}");
-    let file = parse::file(&path, source).unwrap_or_else(|error| panic!("the library does not parse: {error}"));
+    let file =
+        parse::file(&path, source).unwrap_or_else(|error| panic!("the library does not parse: {error}"));
     for stmt in &file.body {
         let Stmt::FunctionDef(definition) = stmt else { continue };
         let (text, first_line) = file.definition_source(definition);
@@ -59,7 +75,8 @@ fn load(name: &str, source: &str, functions: &mut FxHashMap<String, Arc<ParsedFu
             source: text,
             noinline: false,
         }));
-        let parsed = parse::function(&function).unwrap_or_else(|error| panic!("the library does not parse: {error}"));
+        let parsed =
+            parse::function(&function).unwrap_or_else(|error| panic!("the library does not parse: {error}"));
         functions.insert(definition.name.to_string(), Arc::new(parsed));
     }
 }

@@ -52,7 +52,11 @@ impl Ty {
 
 impl fmt::Display for Ty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_block() { write!(f, "<{}, {}>", ShapeText(&self.shape), self.scalar) } else { self.scalar.fmt(f) }
+        if self.is_block() {
+            write!(f, "<{}, {}>", ShapeText(&self.shape), self.scalar)
+        } else {
+            self.scalar.fmt(f)
+        }
     }
 }
 
@@ -106,7 +110,9 @@ pub fn literal_type(value: &PyValue) -> Result<DType, String> {
         PyValue::Int(value) => [DType::Int32, DType::UInt32, DType::Int64, DType::UInt64]
             .into_iter()
             .find(|dtype| fits(*value, *dtype))
-            .ok_or_else(|| format!("Nonrepresentable integer {value}: no integer type has more than 64 bits")),
+            .ok_or_else(|| {
+                format!("Nonrepresentable integer {value}: no integer type has more than 64 bits")
+            }),
         PyValue::Float(value) => {
             let magnitude = value.abs();
             let normal = (f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX)).contains(&magnitude);
@@ -221,7 +227,9 @@ pub fn ternary_type(operands: [Operand; 3]) -> Result<DType, String> {
         for operand in operands.into_iter().filter(|operand| operand.literal == literal) {
             found = Some(match found {
                 None => operand,
-                Some(known) => Operand { dtype: computation_type(known, operand, Arithmetic::Plain)?, literal },
+                Some(known) => {
+                    Operand { dtype: computation_type(known, operand, Arithmetic::Plain)?, literal }
+                }
             });
         }
         Ok(found)
@@ -301,8 +309,8 @@ pub fn pointer_to(pointee: DType) -> Scalar {
 #[cfg(test)]
 mod tests {
     use super::{
-        Arithmetic, Operand, broadcast_shapes, check_block_shape, check_literal, computation_type, literal_type,
-        ternary_type,
+        Arithmetic, Operand, broadcast_shapes, check_block_shape, check_literal, computation_type,
+        literal_type, ternary_type,
     };
     use crate::dtype::DType;
     use crate::value::PyValue;
@@ -371,7 +379,8 @@ mod tests {
         for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
             assert_eq!(ternary_type(order.map(|index| operands[index])), Ok(DType::Fp16));
         }
-        let ints = [Operand::tensor(DType::Int8), Operand::tensor(DType::Int64), Operand::literal(DType::Fp32)];
+        let ints =
+            [Operand::tensor(DType::Int8), Operand::tensor(DType::Int64), Operand::literal(DType::Fp32)];
         assert_eq!(ternary_type(ints), Ok(DType::Fp32));
     }
 

@@ -23,7 +23,11 @@ fn parse_test(line: &str) -> Test<'_> {
         let start = line.find(name).unwrap_or_else(|| panic!("no {name} in: {line}")) + name.len();
         line[start..].split(end).next().unwrap_or_default()
     };
-    Test { kernel: word("kernel=", ' '), signature: word("signature=\"", '"'), debug: line.ends_with(" debug") }
+    Test {
+        kernel: word("kernel=", ' '),
+        signature: word("signature=\"", '"'),
+        debug: line.ends_with(" debug"),
+    }
 }
 
 fn facts() -> Facts {
@@ -40,7 +44,8 @@ fn facts() -> Facts {
 
 fn compile(name: &str, source: &str, test: &Test<'_>) -> Result<Compiled, Vec<Diagnostic>> {
     let globals = FileGlobals::new(name, source).map_err(|error| vec![error])?;
-    let function = globals.function(test.kernel).unwrap_or_else(|| panic!("{name}: no kernel {}", test.kernel));
+    let function =
+        globals.function(test.kernel).unwrap_or_else(|| panic!("{name}: no kernel {}", test.kernel));
     let signature = test.signature.replace('\'', "\"");
     let args = frontend::signature::parse(&signature).unwrap_or_else(|error| panic!("{name}: {error}"));
     let options = Options { debug: test.debug, ..Options::default() };
@@ -65,15 +70,21 @@ fn check_reports(name: &str, source: &str, mark: &str, reports: &[Diagnostic]) {
             Some(index) => {
                 left.remove(index);
             }
-            None => panic!(
-                "{name}:{line}: expected `{mark}{text}`, found:\n{}",
-                frontend::render_all(reports)
-            ),
+            None => {
+                panic!("{name}:{line}: expected `{mark}{text}`, found:\n{}", frontend::render_all(reports))
+            }
         }
     }
-    assert!(left.is_empty(), "{name}: unexpected reports:\n{}", left.iter().map(|r| r.render()).collect::<String>());
+    assert!(
+        left.is_empty(),
+        "{name}: unexpected reports:\n{}",
+        left.iter().map(|r| r.render()).collect::<String>()
+    );
     for report in reports {
-        assert!(report.place.is_some() && report.render().contains(&report.message.lines().next().unwrap_or("")[..1]));
+        assert!(
+            report.place.is_some()
+                && report.render().contains(&report.message.lines().next().unwrap_or("")[..1])
+        );
     }
 }
 
@@ -96,7 +107,10 @@ fn run(path: &Path) {
         let test = parse_test(line);
         match compile(name, source, &test) {
             Ok(compiled) => {
-                assert!(marked(source, "# error: ").is_empty(), "{name}: compiled, though errors are expected");
+                assert!(
+                    marked(source, "# error: ").is_empty(),
+                    "{name}: compiled, though errors are expected"
+                );
                 for text in printed(name, &compiled).lines() {
                     let _ = writeln!(found, "# {text}");
                 }
@@ -116,7 +130,8 @@ fn run(path: &Path) {
         return;
     }
     if std::env::var_os("BLESS").is_some() {
-        std::fs::write(path, format!("{}\n\n{EXPECT}{found}", source.trim_end())).expect("a fixture is writable");
+        std::fs::write(path, format!("{}\n\n{EXPECT}{found}", source.trim_end()))
+            .expect("a fixture is writable");
         return;
     }
     panic!("{name}: expected\n{expected}\nfound\n{found}\nBLESS=1 accepts what was found");

@@ -55,10 +55,16 @@ impl Ctx<'_> {
         let (what, help) = match value {
             Val::Const(PyValue::Module(module)) => {
                 let path = language::short_path(module);
-                (format!("module '{path}' has no attribute '{name}'"), "see the list of operations in the documentation")
+                (
+                    format!("module '{path}' has no attribute '{name}'"),
+                    "see the list of operations in the documentation",
+                )
             }
             Val::Const(PyValue::Object(object)) => (
-                format!("'{}' object has no attribute '{name}', or it cannot be read here", object.0.type_name),
+                format!(
+                    "'{}' object has no attribute '{name}', or it cannot be read here",
+                    object.0.type_name
+                ),
                 "kernels may use numbers, strings, tuples, dtypes and @triton.jit functions of Python objects",
             ),
             other => (format!("'{}' object has no attribute '{name}'", other.type_name()), ""),
@@ -80,7 +86,8 @@ impl Ctx<'_> {
                 _ => ops::method(name).map(|_| method(value, name)),
             },
             Val::Tuple(tuple) => {
-                let field = tuple.fields.as_ref().and_then(|fields| fields.iter().position(|field| &**field == name));
+                let field =
+                    tuple.fields.as_ref().and_then(|fields| fields.iter().position(|field| &**field == name));
                 field.map(|index| tuple.items[index].clone())
             }
             Val::Type(ty) => type_attribute(value, ty, name),
@@ -138,10 +145,16 @@ impl Ctx<'_> {
         }
         match (name, scalar) {
             ("is_block", _) => Ok(Val::bool(matches!(receiver, Val::Type(_)))),
-            ("get_int_max_value", Scalar::Number(dtype)) if dtype.is_int() => Ok(Val::int(dtype.int_range().1)),
-            ("get_int_min_value", Scalar::Number(dtype)) if dtype.is_int() => Ok(Val::int(dtype.int_range().0)),
+            ("get_int_max_value", Scalar::Number(dtype)) if dtype.is_int() => {
+                Ok(Val::int(dtype.int_range().1))
+            }
+            ("get_int_min_value", Scalar::Number(dtype)) if dtype.is_int() => {
+                Ok(Val::int(dtype.int_range().0))
+            }
             ("with_element_ty", _) => match (args.first(), receiver) {
-                (Some(Val::Const(PyValue::DType(element))), Val::Type(ty)) => Ok(Val::Type(ty.with(*element))),
+                (Some(Val::Const(PyValue::DType(element))), Val::Type(ty)) => {
+                    Ok(Val::Type(ty.with(*element)))
+                }
                 (Some(element), _) => Ok(element.clone()),
                 _ => Err(self.error("with_element_ty() missing required argument: 'element_ty'")),
             },
@@ -178,8 +191,12 @@ fn type_attribute(value: &Val, ty: &Ty, name: &str) -> Option<Val> {
             let which = if dtype.is_int_signed() { "SIGNED" } else { "UNSIGNED" };
             Val::Const(PyValue::Builtin(format!("tl.dtype.SIGNEDNESS.{which}").into()))
         }
-        ("fp_mantissa_width", Scalar::Number(dtype)) if dtype.is_floating() => Val::int(dtype.facts().mantissa),
-        _ if QUESTIONS.iter().any(|(own, _)| *own == name) || DTYPE_METHODS.contains(&name) => method(value, name),
+        ("fp_mantissa_width", Scalar::Number(dtype)) if dtype.is_floating() => {
+            Val::int(dtype.facts().mantissa)
+        }
+        _ if QUESTIONS.iter().any(|(own, _)| *own == name) || DTYPE_METHODS.contains(&name) => {
+            method(value, name)
+        }
         _ => return None,
     })
 }

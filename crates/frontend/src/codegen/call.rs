@@ -36,7 +36,9 @@ impl Ctx<'_> {
         let mut keywords = Vec::with_capacity(call.arguments.keywords.len());
         for keyword in &call.arguments.keywords {
             let Some(name) = &keyword.arg else {
-                return Err(self.unsupported("`**` in a call is not supported", "pass every argument by name"));
+                return Err(
+                    self.unsupported("`**` in a call is not supported", "pass every argument by name")
+                );
             };
             keywords.push((name.to_string(), self.expr(&keyword.value)?));
         }
@@ -44,7 +46,12 @@ impl Ctx<'_> {
     }
 
     /// Calls a value.
-    pub(crate) fn call_value(&mut self, callee: &Val, args: Vec<Val>, keywords: Vec<(String, Val)>) -> Res<Val> {
+    pub(crate) fn call_value(
+        &mut self,
+        callee: &Val,
+        args: Vec<Val>,
+        keywords: Vec<(String, Val)>,
+    ) -> Res<Val> {
         match callee {
             Val::Method { receiver, name } => self.call_method(receiver, name, args, keywords),
             Val::Const(PyValue::Builtin(path)) => self.call_builtin(path, args, keywords),
@@ -57,7 +64,12 @@ impl Ctx<'_> {
     }
 
     /// Calls an operation by its short path.
-    pub(crate) fn call_builtin(&mut self, path: &str, args: Vec<Val>, keywords: Vec<(String, Val)>) -> Res<Val> {
+    pub(crate) fn call_builtin(
+        &mut self,
+        path: &str,
+        args: Vec<Val>,
+        keywords: Vec<(String, Val)>,
+    ) -> Res<Val> {
         let Some(entry) = ops::find(path) else {
             return Err(self.unsupported(format!("`{path}` cannot be called in a kernel"), ""));
         };
@@ -100,7 +112,12 @@ impl Ctx<'_> {
         }
     }
 
-    fn call_constexpr(&mut self, object: &ObjectRef, args: Vec<Val>, keywords: Vec<(String, Val)>) -> Res<Val> {
+    fn call_constexpr(
+        &mut self,
+        object: &ObjectRef,
+        args: Vec<Val>,
+        keywords: Vec<(String, Val)>,
+    ) -> Res<Val> {
         let (args, keywords) = self.constants(&object.0.text, args, keywords)?;
         let result = self.request.globals.call(object, &args, &keywords);
         Ok(Val::from_py(self.check(result)?))
@@ -141,11 +158,18 @@ impl Ctx<'_> {
     }
 
     /// Calls a `@jit` function: its body is walked here.
-    pub(crate) fn call_jit(&mut self, function: &FunctionRef, args: Vec<Val>, keywords: Vec<(String, Val)>) -> Res<Val> {
+    pub(crate) fn call_jit(
+        &mut self,
+        function: &FunctionRef,
+        args: Vec<Val>,
+        keywords: Vec<(String, Val)>,
+    ) -> Res<Val> {
         if self.frames.len() >= MAX_DEPTH {
             let name = &function.0.name;
             return Err(self.error_help(
-                format!("calls are nested more than {MAX_DEPTH} deep, at `{name}`: is it recursive without end?"),
+                format!(
+                    "calls are nested more than {MAX_DEPTH} deep, at `{name}`: is it recursive without end?"
+                ),
                 "recursion must end on a constexpr condition",
             ));
         }
@@ -202,22 +226,28 @@ impl Ctx<'_> {
             None if !rest.is_empty() => {
                 let most = positional(parsed).count();
                 let given = most + rest.len();
-                return Err(self.error(format!("{name}() takes {most} positional arguments but {given} were given")));
+                return Err(
+                    self.error(format!("{name}() takes {most} positional arguments but {given} were given"))
+                );
             }
             None => {}
         }
         for (keyword, val) in keywords {
-            if keyword.starts_with('_') && matches!(keyword.as_str(), "_semantic" | "_generator" | "_builder") {
+            if keyword.starts_with('_') && matches!(keyword.as_str(), "_semantic" | "_generator" | "_builder")
+            {
                 continue;
             }
-            let known = positional(parsed).chain(&parameters.kwonlyargs).any(|param| param.parameter.name.id == keyword);
+            let known = positional(parsed)
+                .chain(&parameters.kwonlyargs)
+                .any(|param| param.parameter.name.id == keyword);
             if !known {
-                let all: Vec<&str> =
-                    positional(parsed).chain(&parameters.kwonlyargs).map(|param| &*param.parameter.name.id).collect();
+                let all: Vec<&str> = positional(parsed)
+                    .chain(&parameters.kwonlyargs)
+                    .map(|param| &*param.parameter.name.id)
+                    .collect();
                 let help = format!("its parameters are: {}", all.join(", "));
-                return Err(
-                    self.error_help(format!("{name}() got an unexpected keyword argument '{keyword}'"), &help)
-                );
+                return Err(self
+                    .error_help(format!("{name}() got an unexpected keyword argument '{keyword}'"), &help));
             }
             if locals.insert(Name::from(keyword.as_str()), val).is_some() {
                 return Err(self.error(format!("{name}() got multiple values for argument '{keyword}'")));
@@ -237,12 +267,18 @@ impl Ctx<'_> {
     }
 
     /// A parameter annotated as constexpr takes no run-time value.
-    fn check_constexpr_argument(&mut self, parsed: &ParsedFunction, param: &ParameterWithDefault, val: Val) -> Res<()> {
+    fn check_constexpr_argument(
+        &mut self,
+        parsed: &ParsedFunction,
+        param: &ParameterWithDefault,
+        val: Val,
+    ) -> Res<()> {
         let Some(annotation) = &param.parameter.annotation else { return Ok(()) };
         let is_constexpr = params::is_constexpr_annotation(parsed.text.slice(annotation.range()));
         if is_constexpr && matches!(val, Val::Tensor(_)) && !self.is_constant_scalar(&val) {
             let (own, name) = (&param.parameter.name.id, &parsed.ast.name);
-            let message = format!("argument '{own}' of {name}() must be a constexpr, found {}", val.describe());
+            let message =
+                format!("argument '{own}' of {name}() must be a constexpr, found {}", val.describe());
             return Err(self.error_help(
                 message,
                 "pass a literal or a `tl.constexpr`; `x = 1` makes `x` a run-time value, `x: tl.constexpr = 1` does not",

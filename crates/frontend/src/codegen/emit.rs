@@ -4,8 +4,8 @@ use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Num, Res, Stop};
 use crate::constexpr;
 use crate::diagnostic::{Call, Diagnostic, Kind};
-use crate::stdlib;
 use crate::dtype::{DType, Scalar};
+use crate::stdlib;
 use crate::typing::{self, Ty};
 use crate::value::PyValue;
 use ir::{Attr, EvalArgs, FloatKind, OpInit, OpRow, Traits, Type};
@@ -97,7 +97,12 @@ impl Ctx<'_> {
     }
 
     /// An op whose result type follows from its operands; a constant where all operands are.
-    pub(crate) fn emit(&mut self, row: &'static OpRow, operands: &[ir::Value], attrs: &[Option<Attr>]) -> Res<ir::Value> {
+    pub(crate) fn emit(
+        &mut self,
+        row: &'static OpRow,
+        operands: &[ir::Value],
+        attrs: &[Option<Attr>],
+    ) -> Res<ir::Value> {
         let types = self.check(ir::infer(&self.module, row, operands, attrs))?;
         match types.first() {
             Some(&ty) => Ok(self.emit_as(row, operands, attrs, ty)),
@@ -120,7 +125,12 @@ impl Ctx<'_> {
     }
 
     /// An op without results.
-    pub(crate) fn emit_effect(&mut self, row: &'static OpRow, operands: &[ir::Value], attrs: &[Option<Attr>]) {
+    pub(crate) fn emit_effect(
+        &mut self,
+        row: &'static OpRow,
+        operands: &[ir::Value],
+        attrs: &[Option<Attr>],
+    ) {
         self.builder().build_effect(row, operands, attrs);
     }
 
@@ -271,7 +281,8 @@ impl Ctx<'_> {
                 self.error(why)
             }
             other => {
-                let message = format!("cannot convert {} of type {} to tensor", other.describe(), other.type_name());
+                let message =
+                    format!("cannot convert {} of type {} to tensor", other.describe(), other.type_name());
                 self.error(message)
             }
         }

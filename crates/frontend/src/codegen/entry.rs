@@ -16,11 +16,21 @@ use std::rc::Rc;
 use std::sync::Arc;
 use ttir::ops::func;
 
+/// Bytes of stack that the deepest walk takes, with room to spare.
+const STACK_NEEDED: usize = 4 << 20;
+/// Bytes of stack to make where there is less.
+const STACK_MADE: usize = 32 << 20;
+
 /// Compiles a kernel to ttir.
 ///
 /// # Errors
 /// Everything that is wrong with the kernel, each with its place and a way out.
 pub fn compile(request: &Request<'_>) -> Result<Compiled, Vec<Diagnostic>> {
+    // The nesting that is allowed fits in this on any thread; where there is room already, nothing happens.
+    stacker::maybe_grow(STACK_NEEDED, STACK_MADE, || compile_here(request))
+}
+
+fn compile_here(request: &Request<'_>) -> Result<Compiled, Vec<Diagnostic>> {
     let module = ttir::new_module();
     let loc = module.locs.unknown();
     let place = Place::End(module.body());
@@ -33,6 +43,7 @@ pub fn compile(request: &Request<'_>) -> Result<Compiled, Vec<Diagnostic>> {
         frames: Vec::new(),
         parsed: FxHashMap::default(),
         known_globals: FxHashMap::default(),
+        depth: 0,
         in_defaults: false,
         diagnostics: Vec::new(),
         printed: String::new(),
@@ -96,7 +107,11 @@ impl Ctx<'_> {
         let op = self.module.region_parent(self.module.block_region(block));
         let types: Vec<Type> = self.module.args(block).iter().map(|value| self.module.ty(*value)).collect();
         if let Some(op) = op {
-            self.module.set_attr(op, func::func_attr::TYPE, Some(Attr::Type(Type::function(types, Vec::new()))));
+            self.module.set_attr(
+                op,
+                func::func_attr::TYPE,
+                Some(Attr::Type(Type::function(types, Vec::new()))),
+            );
         }
         self.frame().locals = bound;
         self.place = Place::End(block);
@@ -106,7 +121,12 @@ impl Ctx<'_> {
             && !matches!(val, Val::Poison)
         {
             let message = format!("a kernel cannot return a value, found {}", val.describe());
-            return Err(self.report(Kind::Compilation, message, name.range(), &["store it through a pointer argument"]));
+            return Err(self.report(
+                Kind::Compilation,
+                message,
+                name.range(),
+                &["store it through a pointer argument"],
+            ));
         }
         self.at(&name, |ctx| ctx.emit_effect(&func::RETURN, &[], &[]));
         Ok(())
@@ -126,7 +146,9 @@ impl Ctx<'_> {
             if let (true, ArgSpec::Runtime { ty, .. }) = (info.is_constexpr, arg) {
                 let own = &info.name;
                 return Err(self.error_help(
-                    format!("parameter `{own}` is a constexpr, but a run-time argument of type {ty} was given"),
+                    format!(
+                        "parameter `{own}` is a constexpr, but a run-time argument of type {ty} was given"
+                    ),
                     "give its value when compiling",
                 ));
             }
@@ -180,7 +202,9 @@ impl Ctx<'_> {
                     let part = part.unwrap_or_else(|| index.to_string());
                     vals.push(self.parameter(&format!("{name}.{part}"), item, block)?);
                 }
-                let fields = fields.as_ref().map(|fields| fields.iter().map(|field| Arc::from(field.as_str())).collect());
+                let fields = fields
+                    .as_ref()
+                    .map(|fields| fields.iter().map(|field| Arc::from(field.as_str())).collect());
                 Ok(Val::Tuple(Rc::new(Tuple { items: vals, fields })))
             }
         }

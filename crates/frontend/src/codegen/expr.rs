@@ -10,11 +10,16 @@ use crate::{language, stdlib};
 use ruff_python_ast::{self as ast, Expr, Number};
 use std::rc::Rc;
 
+/// How deep expressions, statements and calls may be nested, all together.
+const MAX_DEPTH: usize = 300;
+
 /// What an unsupported expression is called, and what to do instead.
 fn unsupported_expression(expr: &Expr) -> (&'static str, &'static str) {
     match expr {
         Expr::Lambda(_) => ("Lambda", "define a @triton.jit function at module level"),
-        Expr::Dict(_) | Expr::DictComp(_) => ("Dict", "kernels have no dictionaries: use a tuple or separate names"),
+        Expr::Dict(_) | Expr::DictComp(_) => {
+            ("Dict", "kernels have no dictionaries: use a tuple or separate names")
+        }
         Expr::Set(_) | Expr::SetComp(_) => ("Set", "kernels have no sets: use a tuple"),
         Expr::Generator(_) => ("GeneratorExp", "use a list comprehension"),
         Expr::Await(_) | Expr::Yield(_) | Expr::YieldFrom(_) => ("Yield", "kernels are no generators"),
@@ -34,8 +39,25 @@ impl Ctx<'_> {
             Expr::StringLiteral(text) => Ok(Val::Const(PyValue::str(text.value.to_str()))),
             Expr::BooleanLiteral(literal) => Ok(Val::bool(literal.value)),
             Expr::NoneLiteral(_) => Ok(Val::NONE),
-            other => self.at(other, |ctx| ctx.compound(other)),
+            other => self.at(other, |ctx| {
+                ctx.deeper()?;
+                let val = ctx.compound(other);
+                ctx.depth -= 1;
+                val
+            }),
         }
+    }
+
+    /// Counts the nesting of what is being walked, calls included, which is bounded by the stack.
+    pub(crate) fn deeper(&mut self) -> Res<()> {
+        if self.depth >= MAX_DEPTH {
+            return Err(self.error_help(
+                format!("expressions, statements and calls are nested more than {MAX_DEPTH} deep"),
+                "give parts of it names, or end the recursion on a constexpr condition",
+            ));
+        }
+        self.depth += 1;
+        Ok(())
     }
 
     fn compound(&mut self, expr: &Expr) -> Res<Val> {
@@ -53,7 +75,9 @@ impl Ctx<'_> {
                 self.attribute(&value, &attribute.attr.id)
             }
             Expr::Subscript(subscript) => self.subscript(subscript),
-            Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. }) => self.elements(elts),
+            Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. }) => {
+                self.elements(elts)
+            }
             Expr::If(expr) => self.conditional(expr),
             Expr::Named(expr) => {
                 self.assign_expr(&expr.target, &expr.value)?;
@@ -100,7 +124,9 @@ impl Ctx<'_> {
         let help = near.map(|near| format!("did you mean `{near}`?"));
         Err(self.error_help(
             format!("{name} is not defined"),
-            help.as_deref().unwrap_or("names come from the kernel's parameters, its body, and the globals of its module"),
+            help.as_deref().unwrap_or(
+                "names come from the kernel's parameters, its body, and the globals of its module",
+            ),
         ))
     }
 
@@ -136,7 +162,9 @@ impl Ctx<'_> {
         };
         let plain = matches!(
             value,
-            Some(PyValue::Bool(_) | PyValue::Int(_) | PyValue::Float(_) | PyValue::Str(_) | PyValue::Tuple(_))
+            Some(
+                PyValue::Bool(_) | PyValue::Int(_) | PyValue::Float(_) | PyValue::Str(_) | PyValue::Tuple(_)
+            )
         );
         let named = matches!(&value, Some(PyValue::Tuple(tuple)) if tuple.fields.is_some());
         if plain && !named && !self.request.globals.allows_non_constexpr_globals() && !self.in_defaults {
@@ -181,7 +209,9 @@ impl Ctx<'_> {
 
     fn static_elements(&mut self, range: &Rc<crate::codegen::value::Range>) -> Res<Vec<Val>> {
         let known = |val: &Val| val.to_py().and_then(|value| constexpr::as_int(&value));
-        let (Some(start), Some(end), Some(step)) = (known(&range.start), known(&range.end), known(&range.step)) else {
+        let (Some(start), Some(end), Some(step)) =
+            (known(&range.start), known(&range.end), known(&range.step))
+        else {
             return Err(self.error("the bounds of this range must be constexprs"));
         };
         if step == 0 || (end - start) / step > 1 << 16 {
@@ -236,8 +266,11 @@ impl Ctx<'_> {
             }
             Val::Slice(parts) => {
                 let step = bound(&parts[2], 1).filter(|step| *step != 0);
-                let (low, high) = if step.is_some_and(|step| step < 0) { (len - 1, -len - 1) } else { (0, len) };
-                let (Some(start), Some(stop), Some(step)) = (bound(&parts[0], low), bound(&parts[1], high), step) else {
+                let (low, high) =
+                    if step.is_some_and(|step| step < 0) { (len - 1, -len - 1) } else { (0, len) };
+                let (Some(start), Some(stop), Some(step)) =
+                    (bound(&parts[0], low), bound(&parts[1], high), step)
+                else {
                     return Err(self.error("the bounds of a tuple's slice must be integer constexprs"));
                 };
                 let clamp = |at: i128| if at < 0 { (at + len).max(-1) } else { at.min(len) };

@@ -121,7 +121,12 @@ impl Ctx<'_> {
             Else::Body(body) => Ok(self.block(body, Some(rest))),
             Else::Elif(clause, clauses) => {
                 let Some(test) = &clause.test else { return Ok(Flow::Next) };
-                self.at(clause, |ctx| ctx.if_arms(test, &clause.body, else_of(clauses), rest))
+                self.at(clause, |ctx| {
+                    ctx.deeper()?;
+                    let flow = ctx.if_arms(test, &clause.body, else_of(clauses), rest);
+                    ctx.depth -= 1;
+                    flow
+                })
             }
         }
     }
@@ -182,7 +187,9 @@ impl Ctx<'_> {
                 },
                 _ => {
                     let line = self.line_of_at();
-                    Val::Undefined(Rc::from(format!("`{name}` is only defined in one arm of the `if` on line {line}")))
+                    Val::Undefined(Rc::from(format!(
+                        "`{name}` is only defined in one arm of the `if` on line {line}"
+                    )))
                 }
             };
             joined.push((name.clone(), val));
@@ -199,7 +206,9 @@ impl Ctx<'_> {
         if [a, b].into_iter().chain(known).any(|val| matches!(val, Val::Poison)) {
             return Err(Stop);
         }
-        if joinable(a, b) && known.is_none_or(|known| matches!(known, Val::Undefined(_)) || joinable(known, a)) {
+        if joinable(a, b)
+            && known.is_none_or(|known| matches!(known, Val::Undefined(_)) || joinable(known, a))
+        {
             return Ok(());
         }
         let describe = |val: &Val| val.describe();
@@ -218,7 +227,10 @@ impl Ctx<'_> {
                 describe(b)
             ),
         };
-        Err(self.error_help(message, "a name must have one type on both ways: cast with `.to(…)`, or use two names"))
+        Err(self.error_help(
+            message,
+            "a name must have one type on both ways: cast with `.to(…)`, or use two names",
+        ))
     }
 
     /// A value whose differing leaves are new results of `op`.
@@ -244,7 +256,13 @@ impl Ctx<'_> {
     }
 
     /// An `if` with a `return` in it. The arms that go on also hold what follows.
-    fn if_returning(&mut self, condition: Tensor, body: &[Stmt], orelse: Else<'_>, rest: &Rest<'_>) -> Res<Flow> {
+    fn if_returning(
+        &mut self,
+        condition: Tensor,
+        body: &[Stmt],
+        orelse: Else<'_>,
+        rest: &Rest<'_>,
+    ) -> Res<Flow> {
         if self.frame().loops > 0 {
             return Err(self.unsupported(
                 "Cannot have `return` statements inside `while` or `for` statements in triton.",

@@ -29,7 +29,12 @@ impl Ctx<'_> {
             InterpolatedStringElement::Interpolation(inner) => {
                 let val = self.expr(&inner.expression)?;
                 if let Some(debug) = &inner.debug_text {
-                    text.push_str(&format!("{}{}{}", debug.leading(), self.text_of(&inner.expression), debug.trailing()));
+                    text.push_str(&format!(
+                        "{}{}{}",
+                        debug.leading(),
+                        self.text_of(&inner.expression),
+                        debug.trailing()
+                    ));
                 }
                 let value = match &val {
                     Val::Type(ty) => PyValue::str(&ty.to_string()),
@@ -40,7 +45,9 @@ impl Ctx<'_> {
                                 "Cannot evaluate f-string containing non-constexpr conversion values, found {}",
                                 val.describe()
                             );
-                            return Err(self.unsupported(message, "print run-time values with `tl.device_print`"));
+                            return Err(
+                                self.unsupported(message, "print run-time values with `tl.device_print`")
+                            );
                         }
                     },
                 };

@@ -42,7 +42,9 @@ impl Ctx<'_> {
     /// A `for` statement.
     pub(crate) fn for_statement(&mut self, stmt: &ast::StmtFor, _rest: &Rest<'_>) -> Res<Flow> {
         if !stmt.orelse.is_empty() {
-            return Err(self.unsupported("unsupported AST node type: For with else", "put it behind the loop"));
+            return Err(
+                self.unsupported("unsupported AST node type: For with else", "put it behind the loop")
+            );
         }
         let over = self.expr(&stmt.iter)?;
         let Val::Range(range) = over else {
@@ -73,7 +75,9 @@ impl Ctx<'_> {
 
     fn static_bound(&mut self, val: &Val, what: &str) -> Res<i128> {
         match val {
-            Val::Const(value) if constexpr::as_int(value).is_some() => Ok(constexpr::as_int(value).unwrap_or(0)),
+            Val::Const(value) if constexpr::as_int(value).is_some() => {
+                Ok(constexpr::as_int(value).unwrap_or(0))
+            }
             Val::Poison => Err(Stop),
             other => Err(self.error_help(
                 format!("{} used as tl.static_range {what} value is not a constexpr", other.describe()),
@@ -93,7 +97,9 @@ impl Ctx<'_> {
         let count = if span <= 0 { 0 } else { (span - 1) / step.abs() + 1 };
         if count > MAX_UNROLLED {
             return Err(self.error_help(
-                format!("tl.static_range would be unrolled {count} times, at most {MAX_UNROLLED} are sensible"),
+                format!(
+                    "tl.static_range would be unrolled {count} times, at most {MAX_UNROLLED} are sensible"
+                ),
                 "use `range`",
             ));
         }
@@ -112,7 +118,8 @@ impl Ctx<'_> {
         }
         let negative = step.is_some_and(|step| step < 0);
         let mut bounds = Vec::new();
-        for (val, what) in [(&range.start, "lower bound"), (&range.end, "upper bound"), (&range.step, "step")] {
+        for (val, what) in [(&range.start, "lower bound"), (&range.end, "upper bound"), (&range.step, "step")]
+        {
             let tensor = match (what, step) {
                 ("step", Some(step)) if negative => self.to_tensor(&Val::int(-step))?,
                 _ => self.to_tensor(val)?,
@@ -219,7 +226,8 @@ impl Ctx<'_> {
         }
         for carried in &candidates.names {
             let mut next = args[carried.first..carried.first + carried.count].iter();
-            let val = with_leaves(&carried.before, &mut |tensor| next.next().copied().unwrap_or(tensor.value));
+            let val =
+                with_leaves(&carried.before, &mut |tensor| next.next().copied().unwrap_or(tensor.value));
             if let (Val::Tensor(tensor), 1) = (&val, carried.count) {
                 self.module.set_name(tensor.value, &carried.name);
             }
@@ -325,7 +333,9 @@ impl Ctx<'_> {
             if counter == Some(&name) || !self.frame().locals.contains_key(&name) {
                 let gone = match val {
                     Val::Poison => Val::Poison,
-                    _ => Val::Undefined(Rc::from(format!("`{name}` is only defined inside the loop on line {line}"))),
+                    _ => Val::Undefined(Rc::from(format!(
+                        "`{name}` is only defined inside the loop on line {line}"
+                    ))),
                 };
                 self.frame().locals.insert(name, gone);
             }
@@ -335,7 +345,9 @@ impl Ctx<'_> {
     /// A `while` statement.
     pub(crate) fn while_statement(&mut self, stmt: &ast::StmtWhile) -> Res<Flow> {
         if !stmt.orelse.is_empty() {
-            return Err(self.unsupported("unsupported AST node type: While with else", "put it behind the loop"));
+            return Err(
+                self.unsupported("unsupported AST node type: While with else", "put it behind the loop")
+            );
         }
         if stmt.body.iter().any(assigned::returns) {
             return Err(self.unsupported(

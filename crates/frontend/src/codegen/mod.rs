@@ -69,6 +69,8 @@ pub(crate) struct Ctx<'a> {
     pub(crate) parsed: FxHashMap<(u64, String), Arc<ParsedFunction>>,
     /// Global names that were read, by function and name, so that each is asked for once.
     pub(crate) known_globals: FxHashMap<(u64, String, String), Option<PyValue>>,
+    /// How deep what is being walked is nested.
+    pub(crate) depth: usize,
     /// Whether a default value is being evaluated: it may read any global.
     pub(crate) in_defaults: bool,
     /// Errors so far.

@@ -126,7 +126,10 @@ impl Ctx<'_> {
         }
         let Some(predicate) = Predicate::from_python(op) else {
             return Err(self.unsupported(
-                format!("AST comparison operator '{}' is not (currently) implemented on tensors.", op.as_str()),
+                format!(
+                    "AST comparison operator '{}' is not (currently) implemented on tensors.",
+                    op.as_str()
+                ),
                 "",
             ));
         };
@@ -185,15 +188,24 @@ impl Ctx<'_> {
     }
 
     /// Evaluates the operands of a binary expression.
+    ///
+    /// `a + b + c + …` nests to the left as deep as it is long, so that side is walked in a loop.
     pub(crate) fn binary_expr(&mut self, expr: &ast::ExprBinOp) -> Res<Val> {
-        let left = self.expr(&expr.left)?;
-        let right = self.expr(&expr.right)?;
-        if expr.op == Operator::Mod
-            && let (Val::Const(PyValue::Str(_)), Expr::StringLiteral(_)) = (&left, &*expr.left)
-        {
-            return Err(self.unsupported("`%` formatting is not supported", "use an f-string"));
+        let mut chain = vec![expr];
+        let mut first = &*expr.left;
+        while let Expr::BinOp(inner) = first {
+            chain.push(inner);
+            first = &inner.left;
         }
-        self.binary(expr.op, left, right)
+        let mut left = self.expr(first)?;
+        while let Some(expr) = chain.pop() {
+            let right = self.expr(&expr.right)?;
+            if expr.op == Operator::Mod && matches!(left, Val::Const(PyValue::Str(_))) {
+                return Err(self.unsupported("`%` formatting is not supported", "use an f-string"));
+            }
+            left = self.at(expr, |ctx| ctx.binary(expr.op, left, right))?;
+        }
+        Ok(left)
     }
 }
 

@@ -32,7 +32,12 @@ impl Ctx<'_> {
     pub(crate) fn block(&mut self, body: &[Stmt], rest: Option<&Rest<'_>>) -> Flow {
         for (index, stmt) in body.iter().enumerate() {
             let rest = Rest { body: &body[index + 1..], next: rest };
-            let flow = self.at(stmt, |ctx| ctx.statement(stmt, &rest));
+            let flow = self.at(stmt, |ctx| {
+                ctx.deeper()?;
+                let flow = ctx.statement(stmt, &rest);
+                ctx.depth -= 1;
+                flow
+            });
             match flow {
                 Ok(Flow::Next) => {}
                 Ok(flow) => return flow,
@@ -105,7 +110,9 @@ impl Ctx<'_> {
 
     fn assign_statement(&mut self, stmt: &ast::StmtAssign) -> Res<Flow> {
         let [target] = stmt.targets.as_slice() else {
-            return Err(self.unsupported("simultaneous multiple assignment is not supported.", "assign one by one"));
+            return Err(
+                self.unsupported("simultaneous multiple assignment is not supported.", "assign one by one")
+            );
         };
         self.assign_expr(target, &stmt.value)?;
         Ok(Flow::Next)
@@ -165,7 +172,8 @@ impl Ctx<'_> {
         match target {
             Expr::Name(name) => {
                 let pending = self.frame().pending_constexprs.remove(&name.id);
-                let value = if pending || numbers == Numbers::Keep { value } else { self.materialized(value)? };
+                let value =
+                    if pending || numbers == Numbers::Keep { value } else { self.materialized(value)? };
                 self.name_value(&name.id, &value);
                 self.frame().locals.insert(name.id.clone(), value);
                 Ok(())
@@ -186,7 +194,9 @@ impl Ctx<'_> {
             }
         };
         if targets.iter().any(|target| matches!(target, Expr::Starred(_))) {
-            return Err(self.unsupported("starred assignment targets are not supported", "unpack every element"));
+            return Err(
+                self.unsupported("starred assignment targets are not supported", "unpack every element")
+            );
         }
         let (expected, found) = (targets.len(), tuple.items.len());
         if found > expected {
@@ -208,7 +218,8 @@ impl Ctx<'_> {
                 Ok(Val::Tensor(self.to_tensor(&value)?))
             }
             Val::Tuple(tuple) => {
-                let items: Res<Vec<Val>> = tuple.items.iter().map(|item| self.materialized(item.clone())).collect();
+                let items: Res<Vec<Val>> =
+                    tuple.items.iter().map(|item| self.materialized(item.clone())).collect();
                 Ok(Val::Tuple(Rc::new(Tuple { items: items?, fields: tuple.fields.clone() })))
             }
             Val::Undefined(why) => Err(self.error(why.to_string())),

@@ -132,7 +132,9 @@ impl Val {
     /// What it is, for messages.
     pub(crate) fn describe(&self) -> String {
         match self {
-            Val::Const(value @ (PyValue::Int(_) | PyValue::Float(_) | PyValue::Bool(_) | PyValue::Str(_))) => {
+            Val::Const(
+                value @ (PyValue::Int(_) | PyValue::Float(_) | PyValue::Bool(_) | PyValue::Str(_)),
+            ) => {
                 format!("constexpr[{}]", constexpr::repr(value))
             }
             Val::Const(PyValue::None) => "None".to_string(),

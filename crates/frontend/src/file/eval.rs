@@ -81,10 +81,14 @@ impl<'f> Interpreter<'f> {
     ) -> Result<PyValue, String> {
         let name = definition.name.as_str();
         let parameters = &definition.parameters;
-        let all: Vec<_> = parameters.posonlyargs.iter().chain(&parameters.args).chain(&parameters.kwonlyargs).collect();
+        let all: Vec<_> =
+            parameters.posonlyargs.iter().chain(&parameters.args).chain(&parameters.kwonlyargs).collect();
         let by_position = parameters.posonlyargs.len() + parameters.args.len();
         if args.len() > by_position {
-            return Err(format!("{name}() takes {by_position} positional arguments but {} were given", args.len()));
+            return Err(format!(
+                "{name}() takes {by_position} positional arguments but {} were given",
+                args.len()
+            ));
         }
         let mut scope = Scope::default();
         for (param, arg) in all.iter().zip(args) {
@@ -299,7 +303,9 @@ impl<'f> Interpreter<'f> {
         if let Expr::Attribute(attribute) = &*call.func {
             let value = self.expr(&attribute.value, scope)?.unwrapped();
             match &value {
-                PyValue::Object(object) if object.0.id == super::MATH => return math_function(&attribute.attr, &args),
+                PyValue::Object(object) if object.0.id == super::MATH => {
+                    return math_function(&attribute.attr, &args);
+                }
                 PyValue::DType(scalar) => {
                     return crate::codegen::dtype_question(*scalar, &attribute.attr)
                         .ok_or_else(|| format!("dtypes have no method {}", attribute.attr));

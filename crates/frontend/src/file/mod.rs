@@ -31,6 +31,10 @@ impl FileGlobals {
     /// # Errors
     /// Syntax errors.
     pub fn new(file: &str, source: &str) -> Result<FileGlobals, Diagnostic> {
+        stacker::maybe_grow(4 << 20, 32 << 20, || FileGlobals::read(file, source))
+    }
+
+    fn read(file: &str, source: &str) -> Result<FileGlobals, Diagnostic> {
         let parsed = parse::file(file, source)?;
         let stem = std::path::Path::new(file).file_stem().and_then(|stem| stem.to_str()).unwrap_or("kernel");
         let mut globals =
@@ -126,7 +130,11 @@ impl FileGlobals {
         let module = import.module.as_ref().map_or("", |module| module.as_str());
         for alias in &import.names {
             let name = alias.asname.as_ref().unwrap_or(&alias.name);
-            let value = if import.level > 0 { unknown(&alias.name) } else { imported(&format!("{module}.{}", alias.name)) };
+            let value = if import.level > 0 {
+                unknown(&alias.name)
+            } else {
+                imported(&format!("{module}.{}", alias.name))
+            };
             self.names.insert(name.to_string(), value);
         }
     }
@@ -206,7 +214,12 @@ impl Globals for FileGlobals {
         if object.0.id == MATH { eval::math_constant(name) } else { None }
     }
 
-    fn call(&self, callee: &ObjectRef, args: &[PyValue], kwargs: &[(String, PyValue)]) -> Result<PyValue, String> {
+    fn call(
+        &self,
+        callee: &ObjectRef,
+        args: &[PyValue],
+        kwargs: &[(String, PyValue)],
+    ) -> Result<PyValue, String> {
         let index = usize::try_from(callee.0.id).ok().and_then(|id| id.checked_sub(1));
         match index.and_then(|index| self.constexpr_functions.get(index)) {
             Some(definition) => Interpreter::new(self).call_function(definition, args, kwargs),

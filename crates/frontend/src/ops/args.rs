@@ -112,7 +112,9 @@ impl Args {
                 (None, Some(default)) => Val::from_py(default.clone()),
                 (None, None) if param.variadic => Val::NONE,
                 (None, None) => {
-                    return Err(ctx.error(format!("{function}() missing required argument: '{}'", param.name)));
+                    return Err(
+                        ctx.error(format!("{function}() missing required argument: '{}'", param.name))
+                    );
                 }
             });
         }
@@ -159,7 +161,9 @@ impl Args {
     fn wrong(&self, ctx: &mut Ctx<'_>, name: &str, expected: &str) -> Stop {
         let found = self.val(name).describe();
         let help = match self.val(name) {
-            Val::Tensor(_) => "a value that is known when compiling is needed: a literal, a `tl.constexpr` parameter or name",
+            Val::Tensor(_) => {
+                "a value that is known when compiling is needed: a literal, a `tl.constexpr` parameter or name"
+            }
             _ => "",
         };
         let message = format!("argument '{name}' must be {expected}, found {found}");

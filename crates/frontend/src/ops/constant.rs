@@ -11,7 +11,8 @@ pub(super) static TABLE: &[Builtin] = &[
     op("tl.constexpr", "value", |ctx, args| match args.val("value") {
         val @ (Val::Const(_) | Val::Tuple(_) | Val::Type(_)) => Ok(val.clone()),
         other => {
-            let message = format!("tl.constexpr needs a value known when compiling, found {}", other.describe());
+            let message =
+                format!("tl.constexpr needs a value known when compiling, found {}", other.describe());
             Err(ctx.error(message))
         }
     }),
@@ -50,14 +51,24 @@ pub(super) static TABLE: &[Builtin] = &[
         Some(_) => Ok(Val::dtype(args.scalar(ctx, "dtype")?)),
         None => widened(ctx, &args, |dtype| match dtype {
             narrow if narrow.is_int() && narrow.bits() < 32 => {
-                if narrow.is_int_signed() { DType::Int32 } else { DType::UInt32 }
+                if narrow.is_int_signed() {
+                    DType::Int32
+                } else {
+                    DType::UInt32
+                }
             }
             other => other,
         }),
     }),
     op("tl._minmax_dtype", "input", |ctx, args| {
         widened(ctx, &args, |dtype| match dtype {
-            narrow if narrow.bits() < 32 => if narrow.is_floating() { DType::Fp32 } else { DType::Int32 },
+            narrow if narrow.bits() < 32 => {
+                if narrow.is_floating() {
+                    DType::Fp32
+                } else {
+                    DType::Int32
+                }
+            }
             other => other,
         })
     }),

@@ -43,7 +43,9 @@ fn arange(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
         ));
     }
     if count > i128::from(MAX_ELEMENTS) {
-        return Err(ctx.error(format!("a block may have at most {MAX_ELEMENTS} elements, arange asks for {count}")));
+        return Err(
+            ctx.error(format!("a block may have at most {MAX_ELEMENTS} elements, arange asks for {count}"))
+        );
     }
     let attrs = [end, start].map(|bound| Some(Attr::int(bound as i64, Type::int(32))));
     let value = ctx.emit(&shape::MAKE_RANGE, &[], &attrs)?;

@@ -76,7 +76,8 @@ fn device_print(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     if prefix.len() > 2 && !prefix.starts_with(' ') {
         prefix.insert(0, ' ');
     }
-    let signed = tensors.iter().map(|tensor| i64::from(tensor.ty.scalar.is_number(DType::is_int_signed))).collect();
+    let signed =
+        tensors.iter().map(|tensor| i64::from(tensor.ty.scalar.is_number(DType::is_int_signed))).collect();
     let values: Vec<ir::Value> = tensors.iter().map(|tensor| tensor.value).collect();
     let attrs = [
         Some(Attr::str(&prefix)),

@@ -132,7 +132,8 @@ fn store_operands(ctx: &mut Ctx<'_>, args: &Args) -> Res<Vec<ir::Value>> {
     let desc = desc(ctx, args)?;
     let value = args.tensor(ctx, "value")?;
     if value.ty.shape != desc.block.shape {
-        let (expected, found) = (ShapeText(&desc.block.shape).to_string(), ShapeText(&value.ty.shape).to_string());
+        let (expected, found) =
+            (ShapeText(&desc.block.shape).to_string(), ShapeText(&value.ty.shape).to_string());
         return Err(ctx.error(format!("expected value shape {expected}, got {found}")));
     }
     let value = ctx.cast(value, desc.block.scalar)?;

@@ -118,7 +118,9 @@ fn fma(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let operands = [args.num(ctx, "x")?, args.num(ctx, "y")?, args.num(ctx, "z")?];
     let [x, y, z] = ctx.unify3(operands)?;
     if !x.ty.scalar.is_number(DType::is_floating) {
-        return Err(ctx.error_help(format!("fma works on floats, not on {}", x.ty.scalar), "write `x * y + z`"));
+        return Err(
+            ctx.error_help(format!("fma works on floats, not on {}", x.ty.scalar), "write `x * y + z`")
+        );
     }
     let value = ctx.emit(&math::FMA, &[x.value, y.value, z.value], &[])?;
     Ok(Val::Tensor(Tensor { value, ty: x.ty }))

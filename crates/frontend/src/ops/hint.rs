@@ -8,7 +8,9 @@ use ttir::ops::{func, program};
 
 pub(super) static TABLE: &[Builtin] = &[
     op("tl.multiple_of", "input, values", |ctx, args| hint(ctx, &args, "multiple_of", &func::DIVISIBILITY)),
-    op("tl.max_contiguous", "input, values", |ctx, args| hint(ctx, &args, "max_contiguous", &func::CONTIGUITY)),
+    op("tl.max_contiguous", "input, values", |ctx, args| {
+        hint(ctx, &args, "max_contiguous", &func::CONTIGUITY)
+    }),
     op("tl.max_constancy", "input, values", |ctx, args| hint(ctx, &args, "max_constancy", &func::CONSTANCY)),
     op("tl.assume", "cond", assume),
 ];

@@ -39,10 +39,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("fp32,int32->fp32 | fp64,int32->fp64 | fp32,fp32->fp32 | fp64,fp64->fp64", "pow"),
     ("fp32,int32->fp32 | fp64,int32->fp64", "ldexp scalbn"),
     ("int32,fp32->fp32 | int32,fp64->fp64", "yn jn"),
-    (
-        "fp32,fp32,fp32->fp32 | fp64,fp64,fp64->fp64",
-        "fma fma_rn fma_rz fma_rd fma_ru norm3d rnorm3d",
-    ),
+    ("fp32,fp32,fp32->fp32 | fp64,fp64,fp64->fp64", "fma fma_rn fma_rz fma_rd fma_ru norm3d rnorm3d"),
     ("fp32,fp32,fp32,fp32->fp32 | fp64,fp64,fp64,fp64->fp64", "norm4d rnorm4d"),
     ("fp32->int1 | fp64->int1", "isnan isinf"),
     ("fp32->int1", "finitef"),
@@ -50,10 +47,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("fp32->int32 | fp64->int32", "signbit ilogb"),
     ("fp32->int64 | fp64->int64", "llrint llround"),
     ("int32->int32 | int64->int64", "clz popc ffs brev"),
-    (
-        "int32,int32->int32 | uint32,uint32->uint32 | int64,int64->int64 | uint64,uint64->uint64",
-        "mulhi",
-    ),
+    ("int32,int32->int32 | uint32,uint32->uint32 | int64,int64->int64 | uint64,uint64->uint64", "mulhi"),
     ("int32,int32->int32 | uint32,uint32->uint32", "mul24 hadd rhadd"),
     ("int32,int32,int32->int32", "byte_perm"),
     ("int32,int32,uint32->int32 | uint32,uint32,uint32->uint32", "sad"),
@@ -160,7 +154,8 @@ pub(crate) fn call(ctx: &mut Ctx<'_>, path: &str, args: &Args) -> Res<Val> {
     let Some((operands, result)) = function.variants.iter().find(|(operands, _)| fits(operands)) else {
         let list = |dtypes: &[DType]| dtypes.iter().map(|dtype| dtype.name()).collect::<Vec<_>>().join(", ");
         let given: Vec<String> = tensors.iter().map(|tensor| tensor.ty.scalar.to_string()).collect();
-        let known: Vec<String> = function.variants.iter().map(|(operands, _)| format!("({})", list(operands))).collect();
+        let known: Vec<String> =
+            function.variants.iter().map(|(operands, _)| format!("({})", list(operands))).collect();
         return Err(ctx.error_help(
             format!(
                 "input arg type does not match: libdevice.{name} takes {}, got ({})",

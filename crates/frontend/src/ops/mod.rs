@@ -67,11 +67,54 @@ const TABLES: [&[Builtin]; 16] = [
 
 /// Operations that are methods of tensors too.
 const METHODS: [&str; 48] = [
-    "cast", "broadcast_to", "trans", "permute", "split", "view", "reshape", "expand_dims", "store", "atomic_load",
-    "atomic_store", "atomic_cas", "atomic_xchg", "atomic_add", "atomic_max", "atomic_min", "atomic_and", "atomic_or",
-    "atomic_xor", "exp", "exp2", "log", "log2", "cos", "sin", "sqrt", "sqrt_rn", "rsqrt", "abs", "erf", "floor", "ceil",
-    "reduce", "associative_scan", "gather", "histogram", "item", "load", "logical_and", "logical_or", "minimum",
-    "maximum", "clamp", "where", "join", "ravel", "tanh", "to",
+    "cast",
+    "broadcast_to",
+    "trans",
+    "permute",
+    "split",
+    "view",
+    "reshape",
+    "expand_dims",
+    "store",
+    "atomic_load",
+    "atomic_store",
+    "atomic_cas",
+    "atomic_xchg",
+    "atomic_add",
+    "atomic_max",
+    "atomic_min",
+    "atomic_and",
+    "atomic_or",
+    "atomic_xor",
+    "exp",
+    "exp2",
+    "log",
+    "log2",
+    "cos",
+    "sin",
+    "sqrt",
+    "sqrt_rn",
+    "rsqrt",
+    "abs",
+    "erf",
+    "floor",
+    "ceil",
+    "reduce",
+    "associative_scan",
+    "gather",
+    "histogram",
+    "item",
+    "load",
+    "logical_and",
+    "logical_or",
+    "minimum",
+    "maximum",
+    "clamp",
+    "where",
+    "join",
+    "ravel",
+    "tanh",
+    "to",
 ];
 
 /// A row with its parameters parsed.
@@ -84,7 +127,8 @@ fn registry() -> &'static FxHashMap<&'static str, Entry> {
     static REGISTRY: OnceLock<FxHashMap<&'static str, Entry>> = OnceLock::new();
     REGISTRY.get_or_init(|| {
         let rows = TABLES.iter().flat_map(|table| table.iter());
-        rows.map(|builtin| (builtin.name, Entry { builtin, params: args::parse_params(builtin.params) })).collect()
+        rows.map(|builtin| (builtin.name, Entry { builtin, params: args::parse_params(builtin.params) }))
+            .collect()
     })
 }
 

@@ -10,7 +10,9 @@ use ttir::ops::program;
 
 pub(super) static TABLE: &[Builtin] = &[
     op("tl.program_id", "axis", |ctx, args| grid_op(ctx, &args, "program_id", &program::GET_PROGRAM_ID)),
-    op("tl.num_programs", "axis", |ctx, args| grid_op(ctx, &args, "num_programs", &program::GET_NUM_PROGRAMS)),
+    op("tl.num_programs", "axis", |ctx, args| {
+        grid_op(ctx, &args, "num_programs", &program::GET_NUM_PROGRAMS)
+    }),
 ];
 
 fn grid_op(ctx: &mut Ctx<'_>, args: &Args, name: &str, row: &'static OpRow) -> Res<Val> {

@@ -48,7 +48,8 @@ pub(super) static TABLE: &[Builtin] = &[
     op("python.isinstance", "x, classinfo", isinstance),
     op("python.getattr", "x, name, default=_missing", |ctx, args| {
         let name = args.text(ctx, "name")?;
-        let missing = matches!(args.val("default"), Val::Const(PyValue::Builtin(marker)) if &**marker == "_missing");
+        let missing =
+            matches!(args.val("default"), Val::Const(PyValue::Builtin(marker)) if &**marker == "_missing");
         match ctx.find_attribute(args.val("x"), &name)? {
             Some(val) => Ok(val),
             None if missing => ctx.attribute(args.val("x"), &name),
@@ -81,7 +82,12 @@ fn bounds(args: &Args) -> Vec<Val> {
     bounds
 }
 
-fn range(ctx: &mut Ctx<'_>, bounds: &[Val], attrs: Vec<(&'static DeclaredKey, Attr)>, unrolled: Unrolled) -> Res<Val> {
+fn range(
+    ctx: &mut Ctx<'_>,
+    bounds: &[Val],
+    attrs: Vec<(&'static DeclaredKey, Attr)>,
+    unrolled: Unrolled,
+) -> Res<Val> {
     let (start, end, step) = match bounds {
         [end] => (Val::int(0), end.clone(), Val::int(1)),
         [start, end] => (start.clone(), end.clone(), Val::int(1)),
@@ -117,7 +123,12 @@ fn tl_range(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     range(ctx, &bounds(&args), attrs, Unrolled::No)
 }
 
-fn convert(ctx: &mut Ctx<'_>, args: &Args, rule: fn(&PyValue) -> Result<PyValue, String>, help: &str) -> Res<Val> {
+fn convert(
+    ctx: &mut Ctx<'_>,
+    args: &Args,
+    rule: fn(&PyValue) -> Result<PyValue, String>,
+    help: &str,
+) -> Res<Val> {
     match args.val("x").to_py() {
         Some(value) => Ok(Val::Const(ctx.check(rule(&value))?)),
         None => {
@@ -158,7 +169,8 @@ fn isinstance(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     for class in classes {
         let Val::Const(PyValue::Builtin(name)) = &class else {
             let message = format!("isinstance() cannot test for {}", class.describe());
-            return Err(ctx.error_help(message, "test for `tl.tensor`, `tl.constexpr`, `tl.tuple`, `int`, `float`, …"));
+            return Err(ctx
+                .error_help(message, "test for `tl.tensor`, `tl.constexpr`, `tl.tuple`, `int`, `float`, …"));
         };
         found |= is_instance(x, name);
     }

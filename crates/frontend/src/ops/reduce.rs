@@ -54,10 +54,14 @@ fn one_or_all(mut results: Vec<Tensor>, single: bool) -> Val {
 fn histogram(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let input = args.tensor(ctx, "input")?;
     if input.ty.shape.len() != 1 {
-        return Err(ctx.error_help(format!("histogram only supports 1D input, found {}", input.ty), "use `tl.ravel`"));
+        return Err(
+            ctx.error_help(format!("histogram only supports 1D input, found {}", input.ty), "use `tl.ravel`")
+        );
     }
     if !input.ty.scalar.is_number(|dtype| dtype.is_int() && dtype.bits() == 32) {
-        return Err(ctx.error(format!("histogram only supports 32-bit integer input, but got {}", input.ty.scalar)));
+        return Err(
+            ctx.error(format!("histogram only supports 32-bit integer input, but got {}", input.ty.scalar))
+        );
     }
     let bins = args.int(ctx, "num_bins")?;
     let dims = ctx.check(typing::check_block_shape(&[bins]))?;

@@ -16,7 +16,8 @@ pub(super) static TABLE: &[Builtin] = &[
     op("tl.target_info.cuda_capability_geq", "major, minor=0", capability),
     op("tl.target_info.current_target", "", |ctx, _| {
         let facts = &ctx.request.facts;
-        let items = [PyValue::str(&facts.backend), PyValue::str(&facts.arch), PyValue::Int(facts.warp_size.into())];
+        let items =
+            [PyValue::str(&facts.backend), PyValue::str(&facts.arch), PyValue::Int(facts.warp_size.into())];
         let fields = ["backend", "arch", "warp_size"].map(std::sync::Arc::from).to_vec();
         let tuple = crate::value::TupleValue { items: items.to_vec(), fields: Some(fields) };
         Ok(Val::from_py(PyValue::Tuple(tuple.into())))

@@ -78,11 +78,17 @@ static RULES: [Rule; 11] = [
 ];
 
 /// The rows of a minimum or maximum that ignores NaN.
-pub(crate) static MINIMUM: Rows =
-    Rows { float: Some(&arith_float::MINNUMF), signed: Some(&arith_int::MINSI), unsigned: Some(&arith_int::MINUI) };
+pub(crate) static MINIMUM: Rows = Rows {
+    float: Some(&arith_float::MINNUMF),
+    signed: Some(&arith_int::MINSI),
+    unsigned: Some(&arith_int::MINUI),
+};
 /// As [`MINIMUM`].
-pub(crate) static MAXIMUM: Rows =
-    Rows { float: Some(&arith_float::MAXNUMF), signed: Some(&arith_int::MAXSI), unsigned: Some(&arith_int::MAXUI) };
+pub(crate) static MAXIMUM: Rows = Rows {
+    float: Some(&arith_float::MAXNUMF),
+    signed: Some(&arith_int::MAXSI),
+    unsigned: Some(&arith_int::MAXUI),
+};
 /// The rows of a minimum that is NaN where an operand is.
 pub(crate) static MINIMUM_NAN: Rows = Rows { float: Some(&arith_float::MINIMUMF), ..MINIMUM };
 /// As [`MINIMUM_NAN`].
@@ -199,7 +205,9 @@ impl Ctx<'_> {
             } else {
                 "convert the operands to integers with `.to(tl.int32)`"
             };
-            return Err(self.error_help(format!("unexpected type {dtype} for the operator `{}`", op.as_str()), help));
+            return Err(
+                self.error_help(format!("unexpected type {dtype} for the operator `{}`", op.as_str()), help)
+            );
         };
         if overflow == Overflow::Checked && matches!(op, Operator::Add | Operator::Sub | Operator::Mult) {
             self.check_overflow(op, row, &a, &b)?;

@@ -53,7 +53,8 @@ impl Ctx<'_> {
             *tensor = Some(if pointer.ty.is_block() {
                 self.to_pointer_shape(&pointer, own)?
             } else if own.ty.is_block() {
-                let message = format!("{what} argument cannot be block type if pointer argument is not a block");
+                let message =
+                    format!("{what} argument cannot be block type if pointer argument is not a block");
                 return Err(self.error(message));
             } else {
                 own
@@ -81,7 +82,8 @@ impl Ctx<'_> {
         let [pointer, value, mask] = parts;
         let kind = self.keyword(&atomic::RMW, kind, "atomic operation")?;
         let operands = [pointer.value, value.value, mask.value];
-        let result = self.emit(&atomic::ATOMIC_RMW, &operands, &[kind, attrs[0].clone(), attrs[1].clone()])?;
+        let result =
+            self.emit(&atomic::ATOMIC_RMW, &operands, &[kind, attrs[0].clone(), attrs[1].clone()])?;
         Ok(Tensor { value: result, ty: value.ty.clone() })
     }
 
@@ -116,7 +118,12 @@ impl Ctx<'_> {
 
     /// Maximum and minimum of floats by those of integers: for positive floats the order of their bits is that of their
     /// values, for negative ones it is the reverse.
-    fn float_extremum(&mut self, function: &str, parts: [&Tensor; 3], attrs: &[Option<Attr>; 2]) -> Res<Tensor> {
+    fn float_extremum(
+        &mut self,
+        function: &str,
+        parts: [&Tensor; 3],
+        attrs: &[Option<Attr>; 2],
+    ) -> Res<Tensor> {
         let [pointer, value, mask] = parts;
         let scalar = value.ty.scalar;
         let bits = scalar.bits();
@@ -142,7 +149,14 @@ impl Ctx<'_> {
     }
 
     /// `tl.atomic_cas`.
-    pub(crate) fn atomic_cas(&mut self, pointer: Tensor, cmp: Tensor, val: Tensor, sem: &str, scope: &str) -> Res<Tensor> {
+    pub(crate) fn atomic_cas(
+        &mut self,
+        pointer: Tensor,
+        cmp: Tensor,
+        val: Tensor,
+        sem: &str,
+        scope: &str,
+    ) -> Res<Tensor> {
         let attrs =
             [self.sem(sem, "acq_rel", &["acquire", "release", "acq_rel", "relaxed"])?, self.scope(scope)?];
         let target = self.pointer_of(&pointer, "atomic_cas")?;
@@ -154,14 +168,16 @@ impl Ctx<'_> {
             let tensor = self.to_pointer_shape(&pointer, tensor)?;
             shaped.push(self.cast(tensor, target.pointee)?);
         }
-        let value = self.emit(&atomic::ATOMIC_CAS, &[pointer.value, shaped[0].value, shaped[1].value], &attrs)?;
+        let value =
+            self.emit(&atomic::ATOMIC_CAS, &[pointer.value, shaped[0].value, shaped[1].value], &attrs)?;
         Ok(Tensor { value, ty: shaped[1].ty.clone() })
     }
 
     /// `tl.atomic_load`.
     pub(crate) fn atomic_load(&mut self, args: AtomicArgs) -> Res<Tensor> {
         let attrs = [self.sem(&args.sem, "acquire", &["acquire", "relaxed"])?, self.scope(&args.scope)?];
-        let was_bool = matches!(args.pointer.ty.scalar, Scalar::Pointer(pointer) if pointer.pointee == DType::Int1);
+        let was_bool =
+            matches!(args.pointer.ty.scalar, Scalar::Pointer(pointer) if pointer.pointee == DType::Int1);
         let Checked { pointer, mask, element, .. } = self.check_atomic(args, "load")?;
         let ty = pointer.ty.with(element);
         let ir_type: Type = self.ir_type(&ty)?;

@@ -18,14 +18,21 @@ impl Ctx<'_> {
     }
 
     /// A value in another element type; `rounding` (`rtne`, `rtz`) may be given for narrowing floats only.
-    pub(crate) fn cast_rounding(&mut self, tensor: Tensor, to: Scalar, rounding: Option<&str>) -> Res<Tensor> {
+    pub(crate) fn cast_rounding(
+        &mut self,
+        tensor: Tensor,
+        to: Scalar,
+        rounding: Option<&str>,
+    ) -> Res<Tensor> {
         let from = tensor.ty.scalar;
         if from == to {
             return Ok(tensor);
         }
         let rounding = self.rounding(from, to, rounding)?;
         match (from, to) {
-            (Scalar::Number(source), Scalar::Number(target)) => self.cast_number(tensor, source, target, rounding),
+            (Scalar::Number(source), Scalar::Number(target)) => {
+                self.cast_number(tensor, source, target, rounding)
+            }
             (Scalar::Pointer(_), Scalar::Pointer(_)) => self.convert(&arith_cast::TT_BITCAST, tensor, to),
             (Scalar::Pointer(_), Scalar::Number(target)) => self.cast_pointer(tensor, target),
             (Scalar::Number(source), Scalar::Pointer(_)) if source.is_int() => {
@@ -36,9 +43,8 @@ impl Ctx<'_> {
     }
 
     fn rounding(&mut self, from: Scalar, to: Scalar, rounding: Option<&str>) -> Res<Option<u32>> {
-        let narrowing = from.is_number(DType::is_floating)
-            && to.is_number(DType::is_floating)
-            && to.bits() < from.bits();
+        let narrowing =
+            from.is_number(DType::is_floating) && to.is_number(DType::is_floating) && to.bits() < from.bits();
         match rounding {
             None => Ok(narrowing.then_some(RTNE)),
             Some(name) => match arith_cast::ROUNDING.value(name) {

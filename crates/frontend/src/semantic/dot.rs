@@ -26,10 +26,14 @@ impl Ctx<'_> {
         let (rank, texts) = (a.len(), [ShapeText(&a).to_string(), ShapeText(&b).to_string()]);
         let [left, right] = &texts;
         if rank < 2 || rank != b.len() {
-            return Err(self.error(format!("input and other must have equal ranks >= 2, got {left} and {right}")));
+            return Err(
+                self.error(format!("input and other must have equal ranks >= 2, got {left} and {right}"))
+            );
         }
         if a[..rank - 2] != b[..rank - 2] {
-            return Err(self.error(format!("input and other must have equal batch shapes, got {left} and {right}")));
+            return Err(
+                self.error(format!("input and other must have equal batch shapes, got {left} and {right}"))
+            );
         }
         if a[rank - 1] != b[rank - 2] {
             return Err(self.error_help(
@@ -47,8 +51,11 @@ impl Ctx<'_> {
         if let Some(acc) = &args.acc
             && acc.ty.shape != result_shape
         {
-            let (expected, found) = (ShapeText(&result_shape).to_string(), ShapeText(&acc.ty.shape).to_string());
-            return Err(self.error(format!("accumulator shape is incompatible: expected {expected}, got {found}")));
+            let (expected, found) =
+                (ShapeText(&result_shape).to_string(), ShapeText(&acc.ty.shape).to_string());
+            return Err(
+                self.error(format!("accumulator shape is incompatible: expected {expected}, got {found}"))
+            );
         }
         if rank <= 3 {
             return self.dot_matrices(args);
@@ -127,12 +134,11 @@ impl Ctx<'_> {
 
     fn dot_dtypes(&mut self, a: &Tensor, b: &Tensor) -> Res<(DType, DType)> {
         let supported = |scalar: Scalar| {
-            scalar.dtype().filter(|dtype| {
-                dtype.is_floating() || matches!(dtype, DType::Int8 | DType::UInt8)
-            })
+            scalar.dtype().filter(|dtype| dtype.is_floating() || matches!(dtype, DType::Int8 | DType::UInt8))
         };
         let (Some(left), Some(right)) = (supported(a.ty.scalar), supported(b.ty.scalar)) else {
-            let side = if supported(a.ty.scalar).is_none() { ("lhs", a.ty.scalar) } else { ("rhs", b.ty.scalar) };
+            let side =
+                if supported(a.ty.scalar).is_none() { ("lhs", a.ty.scalar) } else { ("rhs", b.ty.scalar) };
             return Err(self.error_help(
                 format!("Unsupported {} dtype {}", side.0, side.1),
                 "`tl.dot` takes int8, fp8, fp16, bf16, fp32 and fp64: cast the operand",
@@ -161,7 +167,11 @@ impl Ctx<'_> {
 
     fn dot_result(&mut self, operand: DType, asked: DType) -> Res<DType> {
         if operand == DType::Int8 || operand == DType::UInt8 {
-            return if operand == DType::Int8 { Ok(DType::Int32) } else { Err(self.error("only int8 supported!")) };
+            return if operand == DType::Int8 {
+                Ok(DType::Int32)
+            } else {
+                Err(self.error("only int8 supported!"))
+            };
         }
         if asked == DType::Bf16 {
             return Err(self.error(

@@ -84,7 +84,9 @@ impl Ctx<'_> {
         }
         if tensor.ty.numel() != 1 {
             let found = tensor.ty.numel();
-            return Err(self.error(format!("can only unsplat single-element tensors, this one has {found} elements")));
+            return Err(
+                self.error(format!("can only unsplat single-element tensors, this one has {found} elements"))
+            );
         }
         self.reshaped(&shape::UNSPLAT, tensor.clone(), &[], Ty::scalar(tensor.ty.scalar))
     }
@@ -101,7 +103,8 @@ impl Ctx<'_> {
         let mut sorted = order.to_vec();
         sorted.sort_unstable();
         if !sorted.iter().copied().eq(0..rank as i128) {
-            return Err(self.error(format!("permute dims must be a permutation of 0, 1, ..., n-1, but were {order:?}")));
+            return Err(self
+                .error(format!("permute dims must be a permutation of 0, 1, ..., n-1, but were {order:?}")));
         }
         let dims = order.iter().map(|from| tensor.ty.shape[*from as usize]).collect();
         let ty = Ty { scalar: tensor.ty.scalar, shape: dims };
@@ -122,7 +125,9 @@ impl Ctx<'_> {
     /// Two values paired in a new last dimension.
     pub(crate) fn join(&mut self, a: Tensor, b: Tensor) -> Res<Tensor> {
         if a.ty.scalar != b.ty.scalar {
-            return Err(self.error(format!("tl.join needs equal types, got {} and {}", a.ty.scalar, b.ty.scalar)));
+            return Err(
+                self.error(format!("tl.join needs equal types, got {} and {}", a.ty.scalar, b.ty.scalar))
+            );
         }
         let (mut a, mut b) = self.broadcast_both(a, b)?;
         let scalars = !a.ty.is_block();
@@ -159,7 +164,9 @@ impl Ctx<'_> {
         let rank = a.ty.shape.len();
         if a.ty.shape != b.ty.shape || rank == 0 {
             let (left, right) = (ShapeText(&a.ty.shape).to_string(), ShapeText(&b.ty.shape).to_string());
-            return Err(self.error(format!("tl.cat requires tensors of the same shape, got {left} and {right}")));
+            return Err(
+                self.error(format!("tl.cat requires tensors of the same shape, got {left} and {right}"))
+            );
         }
         if reorder {
             let mut ty = a.ty.clone();

@@ -69,7 +69,9 @@ impl Ctx<'_> {
 
     /// A boolean is a byte in memory.
     fn as_byte_pointer(&mut self, tensor: Tensor) -> Res<(Tensor, DType, bool)> {
-        let Scalar::Pointer(pointer) = tensor.ty.scalar else { return Err(self.error("internal error: no pointer")) };
+        let Scalar::Pointer(pointer) = tensor.ty.scalar else {
+            return Err(self.error("internal error: no pointer"));
+        };
         if pointer.pointee != DType::Int1 {
             return Ok((tensor, pointer.pointee, false));
         }
@@ -82,7 +84,8 @@ impl Ctx<'_> {
         match num {
             Some(Num::Tensor(tensor)) if tensor.ty.is_block() => {
                 let help = "make the pointer a block too, by adding `tl.arange(…)` to it";
-                let message = format!("{what} argument cannot be block type if pointer argument is not a block");
+                let message =
+                    format!("{what} argument cannot be block type if pointer argument is not a block");
                 Err(self.error_help(message, help))
             }
             _ => Ok(()),
@@ -206,8 +209,10 @@ impl Ctx<'_> {
         let mut operands: SmallVec<[ir::Value; 3]> = SmallVec::new();
         operands.extend([pointer.value, value.value]);
         operands.extend(mask.map(|mask| mask.value));
-        let attrs =
-            [self.cache_attr(&cache_modifier, &["wb", "cg", "cs", "wt"])?, self.eviction_attr(&eviction_policy)?];
+        let attrs = [
+            self.cache_attr(&cache_modifier, &["wb", "cg", "cs", "wt"])?,
+            self.eviction_attr(&eviction_policy)?,
+        ];
         self.emit_effect(&memory::STORE, &operands, &attrs);
         Ok(())
     }

@@ -12,7 +12,7 @@ mod memory;
 mod region;
 
 pub(crate) use arith::{MAXIMUM, MAXIMUM_NAN, MINIMUM, MINIMUM_NAN, Overflow, Pointers};
-pub(crate) use compare::Predicate;
 pub(crate) use atomic::AtomicArgs;
+pub(crate) use compare::Predicate;
 pub(crate) use dot::DotArgs;
 pub(crate) use memory::{LoadArgs, StoreArgs};

@@ -10,7 +10,9 @@ use ttir::ops::reduce;
 impl Ctx<'_> {
     /// All inputs must be blocks of one shape.
     fn check_same_shapes(&mut self, inputs: &[Tensor], what: &str) -> Res<()> {
-        let Some(first) = inputs.first() else { return Err(self.error(format!("{what} needs at least one input"))) };
+        let Some(first) = inputs.first() else {
+            return Err(self.error(format!("{what} needs at least one input")));
+        };
         match inputs.iter().find(|input| input.ty.shape != first.ty.shape) {
             None => Ok(()),
             Some(other) => {
@@ -57,7 +59,8 @@ impl Ctx<'_> {
             results.push(ty);
         }
         let attrs = [Some(Attr::i32(along as i32))];
-        let mut reduced = self.combining_op(&reduce::REDUCE, &reduce::REDUCE_RETURN, &inputs, &attrs, results, combine)?;
+        let mut reduced =
+            self.combining_op(&reduce::REDUCE, &reduce::REDUCE_RETURN, &inputs, &attrs, results, combine)?;
         if keep_dims {
             for tensor in &mut reduced {
                 let expansions = if axis.is_some() { vec![along] } else { vec![0; rank] };
@@ -70,7 +73,13 @@ impl Ctx<'_> {
     }
 
     /// `tl.associative_scan`.
-    pub(crate) fn scan(&mut self, inputs: Vec<Tensor>, axis: i128, combine: &Val, reverse: bool) -> Res<Vec<Tensor>> {
+    pub(crate) fn scan(
+        &mut self,
+        inputs: Vec<Tensor>,
+        axis: i128,
+        combine: &Val,
+        reverse: bool,
+    ) -> Res<Vec<Tensor>> {
         self.check_same_shapes(&inputs, "scan")?;
         let along = self.wrap_axis(axis, inputs[0].ty.shape.len())?;
         let attrs = [Some(Attr::i32(along as i32)), Some(Attr::Bool(reverse))];
@@ -94,7 +103,9 @@ impl Ctx<'_> {
         let returned = self.fill_region(op, terminator, &params, combine)?;
         if returned.len() != elements.len() {
             let (expected, found) = (elements.len(), returned.len());
-            return Err(self.error(format!("the combine function must return {expected} values, it returns {found}")));
+            return Err(
+                self.error(format!("the combine function must return {expected} values, it returns {found}"))
+            );
         }
         for (returned, element) in returned.iter().zip(&elements) {
             if returned != element {
@@ -107,7 +118,13 @@ impl Ctx<'_> {
         Ok(self.op_results(op, results))
     }
 
-    fn region_op(&mut self, row: &'static OpRow, inputs: &[Tensor], attrs: &[Option<Attr>], results: &[Ty]) -> Res<ir::Op> {
+    fn region_op(
+        &mut self,
+        row: &'static OpRow,
+        inputs: &[Tensor],
+        attrs: &[Option<Attr>],
+        results: &[Ty],
+    ) -> Res<ir::Op> {
         let operands: Vec<ir::Value> = inputs.iter().map(|input| input.value).collect();
         let mut types: Vec<Type> = Vec::new();
         for ty in results {
@@ -122,7 +139,13 @@ impl Ctx<'_> {
     }
 
     /// Fills the region of an op by calling a function on its arguments. Gives the types of what it returned.
-    fn fill_region(&mut self, op: ir::Op, terminator: &'static OpRow, params: &[Ty], function: &Val) -> Res<Vec<Ty>> {
+    fn fill_region(
+        &mut self,
+        op: ir::Op,
+        terminator: &'static OpRow,
+        params: &[Ty],
+        function: &Val,
+    ) -> Res<Vec<Ty>> {
         let region = self.module.region(op, 0);
         let block = self.module.add_block(region);
         let mut args = Vec::new();
@@ -152,7 +175,12 @@ impl Ctx<'_> {
     }
 
     /// `tl.map_elementwise`.
-    pub(crate) fn map_elementwise(&mut self, function: &Val, inputs: Vec<Tensor>, pack: i64) -> Res<Vec<Tensor>> {
+    pub(crate) fn map_elementwise(
+        &mut self,
+        function: &Val,
+        inputs: Vec<Tensor>,
+        pack: i64,
+    ) -> Res<Vec<Tensor>> {
         if inputs.is_empty() || pack < 1 {
             return Err(self.error("map_elementwise must have at least 1 input tensor, and pack >= 1"));
         }
@@ -161,7 +189,8 @@ impl Ctx<'_> {
             .iter()
             .flat_map(|input| std::iter::repeat_n(Ty::scalar(input.ty.scalar), pack as usize))
             .collect();
-        let op = self.region_op(&reduce::MAP_ELEMENTWISE, &inputs, &[Some(Attr::int(pack, Type::int(32)))], &[])?;
+        let op =
+            self.region_op(&reduce::MAP_ELEMENTWISE, &inputs, &[Some(Attr::int(pack, Type::int(32)))], &[])?;
         let returned = self.fill_region(op, &reduce::MAP_ELEMENTWISE_RETURN, &params, function)?;
         let mut results = Vec::new();
         for group in returned.chunks(pack as usize) {

@@ -1,0 +1,74 @@
+//! Input of extreme shape is an error or compiles; it never takes the process down. Tests run on a stack of 2 MiB.
+
+use frontend::{Diagnostic, Facts, FileGlobals, Options, Request};
+
+fn compile(body: &str) -> Result<usize, Vec<Diagnostic>> {
+    let source = format!(
+        "import triton\nimport triton.language as tl\n\n@triton.jit\ndef f(x, n: tl.constexpr):\n    if n > 0:\n        \
+         return (f)(x + 1, (n) - 1)\n    else:\n        return x\n\n@triton.jit\ndef k(ptr, n):\n{body}\n"
+    );
+    let globals = FileGlobals::new("k.py", &source).map_err(|error| vec![error])?;
+    let function = globals.function("k").expect("the kernel is there");
+    let args = frontend::signature::parse("*i32, i32").expect("the signature parses");
+    let facts = Facts {
+        backend: "cpu".into(),
+        arch: "x86_64".into(),
+        warp_size: 1,
+        default_dot_precision: "ieee".into(),
+        allowed_dot_precisions: vec!["ieee".into()],
+        fp8_dtypes: Vec::new(),
+        min_dot_size: [1, 1, 1],
+    };
+    let request = Request { globals: &globals, function, args, facts, options: Options::default() };
+    frontend::compile(&request).map(|compiled| compiled.module.num_ops())
+}
+
+/// Whether some error says that something is too deep.
+fn too_deep(result: Result<usize, Vec<Diagnostic>>) -> bool {
+    let errors = result.expect_err("this is nested too deeply");
+    errors.iter().any(|error| error.message.contains("nested") || error.message.contains("syntax"))
+}
+
+#[test]
+fn deep_nesting_is_an_error() {
+    assert!(too_deep(compile(&format!("    tl.store(ptr, {}n)", "-".repeat(3000)))));
+    assert!(too_deep(compile(&format!(
+        "    tl.store(ptr, {}n{})",
+        "min(n, ".repeat(2000),
+        ")".repeat(2000)
+    ))));
+    assert!(too_deep(compile(&format!("    tl.store(ptr, {}n{})", "[".repeat(3000), "]".repeat(3000)))));
+    let ifs: String = (0..400).map(|i| format!("{}if n > {i}:\n", "  ".repeat(i + 2))).collect();
+    assert!(too_deep(compile(&format!("{ifs}{}pass", "  ".repeat(402)))));
+    let elifs: String = (0..2000).map(|i| format!("    elif n == {i}:\n        pass\n")).collect();
+    assert!(too_deep(compile(&format!("    if n < 0:\n        pass\n{elifs}"))));
+    let returns: String = (0..2000).map(|i| format!("    if n == {i}:\n        return\n")).collect();
+    assert!(too_deep(compile(&returns)));
+    assert!(too_deep(compile("    tl.store(ptr, f(n, 1000))")));
+    assert!(too_deep(compile(&format!("    tl.store(ptr, {} n)", "n if n else ".repeat(2000)))));
+}
+
+#[test]
+fn what_is_long_but_not_deep_compiles() {
+    let sum = vec!["n"; 3000].join(" + ");
+    assert!(compile(&format!("    tl.store(ptr, {sum})")).is_ok_and(|ops| ops > 2999));
+    let statements = "    n = n + 1\n".repeat(3000);
+    assert!(compile(&format!("{statements}    tl.store(ptr, n)")).is_ok_and(|ops| ops > 3000));
+    assert!(compile("    tl.store(ptr, f(n, 40))").is_ok());
+    let unrolled = "    for i in tl.static_range(2000):\n        n += i\n    tl.store(ptr, n)";
+    assert!(compile(unrolled).is_ok_and(|ops| ops > 2000));
+}
+
+#[test]
+fn loops_that_would_never_end_are_errors() {
+    let messages = |body: &str| {
+        let errors = compile(body).expect_err("this is too much");
+        errors.iter().map(|error| error.message.clone()).collect::<String>()
+    };
+    assert!(messages("    for i in tl.static_range(10**9):\n        n += i").contains("unrolled"));
+    assert!(messages("    x = tl.zeros((2**40,), tl.int32)").contains("more elements"));
+    assert!(messages("    x = (1,) * 10**30 + (n,)\n    y = 2**10000").contains("too large"));
+    assert!(messages("    x = tl.arange(0, 2**31)").contains("int32"));
+    assert!(messages("    x = 1 << 1000").contains("too large"));
+    assert!(messages("    x = tl.zeros((4, -4), tl.int32)").contains("power of 2"));
+}
