@@ -5,11 +5,13 @@
 
 mod fixture;
 mod generate;
+mod shrink;
 mod value;
 mod wrap;
 
 pub use fixture::{Outcome, bless, check_file};
 pub use generate::{Output, Profile, Program, Random, generate};
+pub use shrink::shrink;
 pub use value::{Tolerance, difference, format_values, parse_values};
 pub use wrap::{Signature, bytes_of, values_of, wrap};
 

@@ -54,6 +54,7 @@ pub struct Output {
 }
 
 /// A random program with its inputs.
+#[derive(Clone)]
 pub struct Program {
     /// The code.
     pub module: Module,
