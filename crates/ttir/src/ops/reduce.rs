@@ -30,6 +30,9 @@ fn reduced(args: &InferArgs<'_>) -> Result<SmallVec<[Type; 2]>, String> {
 /// The region takes two elements of each operand (all first ones, then all second ones) and returns one of each.
 fn check_region(module: &Module, op: Op) -> Result<(), String> {
     let operands = module.operands(op);
+    if operands.is_empty() {
+        return Err("there is nothing to combine".into());
+    }
     let block = match module.blocks(module.region(op, 0)) {
         [block] => *block,
         blocks => return Err(format!("the combining region has {} blocks, not one", blocks.len())),
@@ -39,6 +42,15 @@ fn check_region(module: &Module, op: Op) -> Result<(), String> {
     let found: Vec<Type> = module.args(block).iter().map(|&value| module.ty(value)).collect();
     if expected != found {
         return Err(format!("the combining region must take {expected:?}, takes {found:?}"));
+    }
+    let one = &expected[..operands.len()];
+    let kind = if module.is(op, &REDUCE) { &REDUCE_RETURN } else { &SCAN_RETURN };
+    let Some(last) = module.last_op(block).filter(|&last| module.is(last, kind)) else {
+        return Err(format!("the combining region must end in {}", kind.name));
+    };
+    let returned: Vec<Type> = module.operands(last).iter().map(|&value| module.ty(value)).collect();
+    if returned != one {
+        return Err(format!("the combining region must return {one:?}, returns {returned:?}"));
     }
     super::same_shape_operands(module, op)
 }
@@ -90,9 +102,40 @@ pub static MAP_ELEMENTWISE: OpRow = OpRow {
     regions: Some(1),
     traits: Traits::REGION_EFFECTS,
     format: Format::Generic,
-    verify: Some(super::same_shape),
+    verify: Some(check_map_region),
     ..OpRow::BASE
 };
+
+/// The region takes `pack` elements of each operand and returns `pack` elements of each result.
+fn check_map_region(module: &Module, op: Op) -> Result<(), String> {
+    let pack =
+        module.attr(op, 0).and_then(Attr::as_int).and_then(|pack| usize::try_from(pack).ok()).unwrap_or(0);
+    if pack == 0 || module.operands(op).is_empty() || module.results(op).is_empty() {
+        return Err("needs a positive `pack`, operands and results".into());
+    }
+    let count = crate::types::numel(module.ty(module.operand(op, 0)));
+    if count % pack as i64 != 0 {
+        return Err(format!("`pack` is {pack}, which does not divide {count} elements"));
+    }
+    let several = |values: &[ir::Value]| -> Vec<Type> {
+        values.iter().flat_map(|&value| std::iter::repeat_n(elem(module.ty(value)), pack)).collect()
+    };
+    let types =
+        |values: &[ir::Value]| -> Vec<Type> { values.iter().map(|&value| module.ty(value)).collect() };
+    let block = module.entry(module.region(op, 0));
+    let (expected, found) = (several(module.operands(op)), types(module.args(block)));
+    if expected != found {
+        return Err(format!("the region must take {expected:?}, takes {found:?}"));
+    }
+    let Some(last) = module.last_op(block).filter(|&last| module.is(last, &MAP_ELEMENTWISE_RETURN)) else {
+        return Err(format!("the region must end in {}", MAP_ELEMENTWISE_RETURN.name));
+    };
+    let (expected, found) = (several(module.results(op)), types(module.operands(last)));
+    if expected != found {
+        return Err(format!("the region must return {expected:?}, returns {found:?}"));
+    }
+    super::same_shape(module, op)
+}
 
 /// Ends the region of [`MAP_ELEMENTWISE`].
 pub static MAP_ELEMENTWISE_RETURN: OpRow =
