@@ -15,10 +15,22 @@ struct Symbol(*const ());
 // SAFETY: the address of a function, never written through.
 unsafe impl Sync for Symbol {}
 
-static SYMBOLS: [(&str, Symbol); 11] = [
+static SYMBOLS: [(&str, Symbol); 23] = [
     ("memcpy", Symbol(libc::memcpy as *const ())),
     ("memmove", Symbol(libc::memmove as *const ())),
     ("memset", Symbol(libc::memset as *const ())),
+    ("ceil", Symbol(ceil as *const ())),
+    ("ceilf", Symbol(ceilf as *const ())),
+    ("floor", Symbol(floor as *const ())),
+    ("floorf", Symbol(floorf as *const ())),
+    ("trunc", Symbol(trunc as *const ())),
+    ("truncf", Symbol(truncf as *const ())),
+    ("rint", Symbol(rint as *const ())),
+    ("rintf", Symbol(rintf as *const ())),
+    ("fmax", Symbol(fmax as *const ())),
+    ("fmaxf", Symbol(fmaxf as *const ())),
+    ("fmin", Symbol(fmin as *const ())),
+    ("fminf", Symbol(fminf as *const ())),
     ("fmod", Symbol(fmod as *const ())),
     ("fmodf", Symbol(fmodf as *const ())),
     ("__extendhfsf2", Symbol(half_to_float as *const ())),
@@ -28,6 +40,54 @@ static SYMBOLS: [(&str, Symbol); 11] = [
     ("__truncdfbf2", Symbol(double_to_bfloat as *const ())),
     ("__extendhfdf2", Symbol(half_to_double as *const ())),
 ];
+
+extern "C" fn ceil(x: f64) -> f64 {
+    x.ceil()
+}
+
+extern "C" fn ceilf(x: f32) -> f32 {
+    x.ceil()
+}
+
+extern "C" fn floor(x: f64) -> f64 {
+    x.floor()
+}
+
+extern "C" fn floorf(x: f32) -> f32 {
+    x.floor()
+}
+
+extern "C" fn trunc(x: f64) -> f64 {
+    x.trunc()
+}
+
+extern "C" fn truncf(x: f32) -> f32 {
+    x.trunc()
+}
+
+extern "C" fn rint(x: f64) -> f64 {
+    x.round_ties_even()
+}
+
+extern "C" fn rintf(x: f32) -> f32 {
+    x.round_ties_even()
+}
+
+extern "C" fn fmax(x: f64, y: f64) -> f64 {
+    x.max(y)
+}
+
+extern "C" fn fmaxf(x: f32, y: f32) -> f32 {
+    x.max(y)
+}
+
+extern "C" fn fmin(x: f64, y: f64) -> f64 {
+    x.min(y)
+}
+
+extern "C" fn fminf(x: f32, y: f32) -> f32 {
+    x.min(y)
+}
 
 extern "C" fn fmod(x: f64, y: f64) -> f64 {
     x % y

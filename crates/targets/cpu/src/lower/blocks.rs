@@ -101,6 +101,36 @@ impl Cx<'_> {
         Ok(())
     }
 
+    /// `tt.map_elementwise` on several neighbours at once.
+    pub(crate) fn map_packed(&mut self, op: Op) -> Result<()> {
+        let module = self.module;
+        let pack = module.attr_named(op, "pack").and_then(Attr::as_int).unwrap_or(1) as u32;
+        let buffers: Vec<Buffer> =
+            module.results(op).iter().map(|&result| self.new_buffer(module.ty(result))).collect();
+        let shape = types::shape(module.ty(module.operand(op, 0))).to_vec();
+        let block = module.entry(module.region(op, 0));
+        self.each_chunk(&shape, pack, |cx, at| {
+            if cx.lanes != pack {
+                return cx.unsupported(op, "`pack` is larger than the block");
+            }
+            let mut args = Vec::new();
+            for &operand in module.operands(op) {
+                let vector = cx.eval_vector(operand, at)?;
+                args.extend((0..pack).map(|lane| cx.b.extract(vector, lane)));
+            }
+            let results = cx.inline_region(block, &args)?;
+            for (parts, buffer) in results.chunks(pack as usize).zip(&buffers) {
+                let vector = cx.b.vector(parts);
+                cx.write(buffer, vector, at)?;
+            }
+            Ok(())
+        })?;
+        for (&result, buffer) in module.results(op).iter().zip(buffers) {
+            self.buffers.insert(result, buffer);
+        }
+        Ok(())
+    }
+
     /// Puts the value of an operation with effects where its users find it.
     pub(crate) fn remember(&mut self, value: ir::Value, at: &super::value::At, val: Val) {
         if let Some(scope) = self.memo.last_mut() {

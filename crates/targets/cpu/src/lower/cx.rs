@@ -4,7 +4,7 @@ use super::error::{LowerError, Result};
 use super::machine::Machine;
 use super::scratch::{Arena, Buffer};
 use super::types;
-use super::value::{Affine, At, Index, Linear, LoopVar, Val};
+use super::value::{Affine, At, Index, Linear, LoopVar, Val, Window};
 use ir::Op;
 use llir::{FunctionBuilder, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -68,6 +68,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) probe: Option<bool>,
     /// Lanes of the current chunk.
     pub(crate) lanes: u32,
+    /// Whether the sign of a zero is free, as in a reduction, whose order is open.
+    pub(crate) free_zeros: bool,
     ids: FxHashMap<Rc<[Index]>, u32>,
     /// Which values are virtual.
     pub(crate) virtuals: super::plan::Virtuals,
@@ -97,6 +99,7 @@ impl<'a> Cx<'a> {
             no_wrap: FxHashMap::default(),
             probe: None,
             lanes: 1,
+            free_zeros: false,
             ids: FxHashMap::default(),
             virtuals: super::plan::Virtuals::default(),
         }
@@ -181,7 +184,7 @@ impl<'a> Cx<'a> {
             Val::Uniform(value) => self.spread(*value),
             Val::Affine(affine) => self.affine_vector(affine, self.pointee(ty)),
             Val::Offsets { base, offsets } => self.b.gep(self.pointee(ty), *base, *offsets),
-            Val::Prefix { count, linear } => self.prefix_vector(*count, linear),
+            Val::Window(window) => self.window_vector(window),
         }
     }
 
@@ -204,20 +207,31 @@ impl<'a> Cx<'a> {
         self.b.add(spread, table)
     }
 
-    /// How many lanes from the first on hold, as an `i64` from 0 to `lanes`.
-    pub(crate) fn prefix_count(&mut self, count: Value, linear: &Linear) -> Value {
+    /// An end of a window, from 0 to `lanes`, in every lane.
+    fn window_end(&mut self, end: Value, linear: &Linear) -> Value {
         let more = self.linear(linear);
-        let count = self.b.add(count, more);
+        let end = self.b.add(end, more);
         let (zero, all) = (self.b.i64(0), self.b.i64(i64::from(self.lanes)));
-        let low = self.b.intrinsic("llvm.smax", Type::I64, &[count, zero]);
-        self.b.intrinsic("llvm.smin", Type::I64, &[low, all])
+        let end = self.b.intrinsic("llvm.smax", Type::I64, &[end, zero]);
+        let end = self.b.intrinsic("llvm.smin", Type::I64, &[end, all]);
+        let end = self.b.resize_signed(end, Type::I32);
+        self.spread(end)
     }
 
-    fn prefix_vector(&mut self, count: Value, linear: &Linear) -> Value {
-        let count = self.prefix_count(count, linear);
-        let count = self.b.resize_signed(count, Type::I32);
-        let (iota, count) = (self.iota(Type::I32), self.spread(count));
-        self.b.icmp(llir::IntCompare::Slt, iota, count)
+    fn window_vector(&mut self, window: &Window) -> Value {
+        let iota = self.iota(Type::I32);
+        let mut mask = self.b.int(self.vector_type(Type::I1), -1);
+        if let Some(count) = window.count {
+            let end = self.window_end(count, &window.linear);
+            let holds = self.b.icmp(llir::IntCompare::Slt, iota, end);
+            mask = self.b.and(mask, holds);
+        }
+        if let Some(start) = window.start {
+            let start = self.window_end(start, &window.linear);
+            let holds = self.b.icmp(llir::IntCompare::Sge, iota, start);
+            mask = self.b.and(mask, holds);
+        }
+        mask
     }
 
     /// The scalar behind a chunk value that is the same in all lanes.
@@ -226,7 +240,7 @@ impl<'a> Cx<'a> {
             Val::Uniform(value) => Some(*value),
             Val::Affine(affine) if affine.lanes.is_uniform() => Some(self.scalar_of(affine, self.pointee(ty))),
             Val::Vector(value) if self.lanes == 1 => Some(*value),
-            Val::Prefix { .. } if self.lanes == 1 => Some(self.vector(val, ty)),
+            Val::Window(_) if self.lanes == 1 => Some(self.vector(val, ty)),
             _ => None,
         }
     }

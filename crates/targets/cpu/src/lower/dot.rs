@@ -44,7 +44,7 @@ impl Cx<'_> {
     }
 
     /// Where the product is added: the buffer of `c` itself where nobody else reads it, else a copy.
-    fn accumulator(&mut self, op: Op, c: IrValue, elem: IrType) -> Result<Buffer> {
+    pub(crate) fn accumulator(&mut self, op: Op, c: IrValue, elem: IrType) -> Result<Buffer> {
         let module = self.module;
         let is_local = match module.def(c) {
             Def::Result(own, _) => module.block_of(own) == module.block_of(op),
@@ -61,7 +61,7 @@ impl Cx<'_> {
         Ok(buffer)
     }
 
-    fn multiply(&mut self, tiles: &[Buffer; 2], c: &Buffer, a_shape: &[i64], b_shape: &[i64]) -> Result<()> {
+    pub(crate) fn multiply(&mut self, tiles: &[Buffer; 2], c: &Buffer, a_shape: &[i64], b_shape: &[i64]) -> Result<()> {
         let rank = a_shape.len();
         let operands = match (c.elem.as_float(), c.elem.as_int()) {
             (Some(FloatKind::F32), _) => Operands::F32,

@@ -32,7 +32,7 @@ impl Cx<'_> {
         } else if group.axis.is_none() && shape[vector] == 1 {
             vector = (0..shape.len()).max_by_key(|&dim| (shape[dim] > 1, dim)).unwrap_or(vector);
         }
-        let most = self.machine.lanes();
+        let most = if self.is_sequential(group) { 1 } else { self.machine.lanes() };
         Nest::new(shape, vector, group.axis, most)
     }
 
@@ -64,7 +64,7 @@ impl Cx<'_> {
     fn stride(&self, value: IrValue, dim: usize, depth: u32) -> Option<i64> {
         let module = self.module;
         let sizes = types::shape(module.ty(value));
-        if sizes.is_empty() || sizes[dim] == 1 {
+        if sizes.is_empty() || *sizes.get(dim)? == 1 {
             return Some(0);
         }
         let Def::Result(op, _) = module.def(value) else { return None };
@@ -103,6 +103,30 @@ impl Cx<'_> {
                 (0..module.operands(op).len()).map(|index| operand(self, index)).collect();
             all.filter(|all| !all.is_empty() && all.iter().all(|&step| step == 0)).map(|_| 0)
         }
+    }
+
+    /// Whether a mask has a part that may begin behind the first lane: any that is not `index < bound`.
+    pub(crate) fn compares_from_below(&self, mask: IrValue, depth: u32) -> bool {
+        let module = self.module;
+        let (Some(op), Some(depth)) = (module.def_op(mask), depth.checked_sub(1)) else { return true };
+        let row = module.row(op);
+        if row.is(&compare::CMPI) {
+            let case = module.attr(op, 0).and_then(|attr| attr.as_enum(&compare::CMPI_PREDICATE));
+            let keyword = case.and_then(|case| compare::CMPI_PREDICATE.keyword(case)).unwrap_or_default();
+            let is_range = |value: IrValue| (0..types::shape(module.ty(value)).len())
+                .any(|dim| self.stride(value, dim, DEPTH) != Some(0));
+            let (left, right) = (is_range(module.operand(op, 0)), is_range(module.operand(op, 1)));
+            return match keyword {
+                "slt" | "sle" => right,
+                "sgt" | "sge" => left,
+                _ => true,
+            };
+        }
+        let passes = [&arith_int::ANDI, &shape::BROADCAST, &shape::EXPAND_DIMS];
+        if passes.iter().any(|other| row.is(other)) {
+            return module.operands(op).iter().any(|&operand| self.compares_from_below(operand, depth));
+        }
+        !row.is(&shape::SPLAT)
     }
 
     /// The masks of a group that may be bounds: of its accesses, and conditions of its selections.

@@ -12,6 +12,7 @@ mod control;
 mod cx;
 mod descriptors;
 mod dot;
+mod dot_scaled;
 mod effects;
 mod error;
 mod eval;

@@ -370,12 +370,21 @@ impl Cx<'_> {
         let mut last = self.b.i64(0);
         for root in &group.roots {
             let Root::Store(op) = root else { return end };
+            if self.starts_late(*op) {
+                return end;
+            }
             let mask = ttir::ops::memory::mask(self.module, *op);
             let extent = extents.iter().find(|(own, _)| Some(*own) == mask);
             let Some((_, extent)) = extent else { return end };
             last = self.b.intrinsic("llvm.smax", Type::I64, &[last, *extent]);
         }
         self.b.intrinsic("llvm.smin", Type::I64, &[last, end])
+    }
+
+    /// Whether the mask of a store may begin behind the first lane.
+    fn starts_late(&self, op: ir::Op) -> bool {
+        let mask = ttir::ops::memory::mask(self.module, op);
+        mask.is_some_and(|mask| self.compares_from_below(mask, 8))
     }
 
     /// How far a mask holds along the vector dimension, if its form alone says so.
@@ -390,10 +399,22 @@ impl Cx<'_> {
         self.enter();
         let val = self.eval(mask, at);
         let extent = match val {
-            Ok(Val::Prefix { count, mut linear }) if linear.coefficient(var) == -1 => {
-                linear = linear.add(&Linear::counter(var));
-                let more = self.linear(&linear);
-                Some(self.b.add(count, more))
+            Ok(Val::Window(window)) if window.linear.coefficient(var) == -1 => {
+                let more = self.linear(&window.linear.add(&Linear::counter(var)));
+                let extent = match window.count {
+                    Some(count) => self.b.add(count, more),
+                    None => end,
+                };
+                // A window that starts later leaves no chunk to run unmasked from the first on.
+                Some(match window.start {
+                    Some(start) => {
+                        let start = self.b.add(start, more);
+                        let zero = self.b.i64(0);
+                        let is_first = self.b.icmp(llir::IntCompare::Sle, start, zero);
+                        self.b.select(is_first, extent, zero)
+                    }
+                    None => extent,
+                })
             }
             Ok(Val::Uniform(condition)) => {
                 let zero = self.b.i64(0);

@@ -11,7 +11,7 @@ use super::types;
 use super::value::{At, Index, Lanes};
 use ir::{Op, OpRow, Type as IrType};
 use llir::{IntCompare, Value};
-use ttir::ops::{arith_float, arith_int};
+use ttir::ops::{arith_float, arith_int, compare, constant, reduce};
 
 /// What combining with it changes nothing, as a number of the element type.
 #[derive(Clone, Copy)]
@@ -46,6 +46,18 @@ const NEUTRAL: [(&OpRow, Neutral); 15] = [
     (&arith_int::MINSI, Neutral::SignedMax),
     (&arith_int::MAXUI, Neutral::Int(0)),
     (&arith_int::MINUI, Neutral::Int(-1)),
+];
+
+/// Operations of combining functions that pick one of their arguments, in any order the same.
+const SYMMETRIC: [&OpRow; 8] = [
+    &compare::CMPI,
+    &compare::CMPF,
+    &compare::SELECT,
+    &arith_int::ANDI,
+    &arith_int::ORI,
+    &arith_int::XORI,
+    &reduce::REDUCE_RETURN,
+    &constant::CONSTANT,
 ];
 
 /// The reductions among the roots of a group.
@@ -87,6 +99,18 @@ impl Cx<'_> {
             Neutral::SignedMin => self.b.bits(ty, 1 << (bits - 1)),
             Neutral::SignedMax => self.b.bits(ty, (1 << (bits - 1)) - 1),
         }
+    }
+
+    /// Whether the lanes of a group must be walked one by one: its combining functions tell the order of their
+    /// arguments, or have control flow.
+    pub(crate) fn is_sequential(&mut self, group: &Group) -> bool {
+        let module = self.module;
+        reductions(group).any(|op| {
+            let block = module.entry(module.region(op, 0));
+            let mut inner = module.ops(block);
+            !inner.all(|op| SYMMETRIC.iter().any(|row| module.is(op, row)))
+                && (self.neutral(op).is_none() || module.ops(block).any(|op| !module.regions(op).is_empty()))
+        })
     }
 
     /// Whether a reduction of a group has no neutral element, so that its chunks depend on each other.
@@ -142,8 +166,10 @@ impl Cx<'_> {
             };
             let mut args: Vec<Value> = partials.iter().map(|partial| partial[number]).collect();
             args.extend(&next);
-            let combined = self.inline_region(block, &args)?;
-            for (index, value) in combined.into_iter().enumerate() {
+            self.free_zeros = true;
+            let combined = self.inline_region(block, &args);
+            self.free_zeros = false;
+            for (index, value) in combined?.into_iter().enumerate() {
                 let value = self.spread_like(value, next[index]);
                 partials[index][number] = match is_start {
                     Some(is_start) => self.b.select(is_start, next[index], value),

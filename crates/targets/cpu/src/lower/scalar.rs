@@ -99,6 +99,9 @@ impl Cx<'_> {
     /// The region of a reduction, a scan or an elementwise call on vectors (or scalars): what its terminator returns.
     pub(crate) fn inline_region(&mut self, block: Block, args: &[Value]) -> Result<Vec<Value>> {
         let module = self.module;
+        if module.ops(block).any(|op| !module.regions(op).is_empty()) {
+            return self.branching_region(block, args);
+        }
         let mut known: FxHashMap<IrValue, Value> =
             module.args(block).iter().copied().zip(args.iter().copied()).collect();
         let lanes = args.iter().map(|&arg| self.b.ty(arg)).find(|ty| ty.is_vector()).map_or(1, Type::lanes);
@@ -124,9 +127,6 @@ impl Cx<'_> {
                 known.insert(module.result(op, 0), self.scalar(module.result(op, 0))?);
                 continue;
             }
-            if !module.regions(op).is_empty() {
-                return self.unsupported(op, "control flow inside a combining function; use `tl.where`");
-            }
             let mixed = operands.iter().any(|&value| self.b.ty(value).is_vector());
             let first_may_stay = row.is(&compare::SELECT);
             let operands: Vec<Value> = operands
@@ -143,6 +143,33 @@ impl Cx<'_> {
         Err(LowerError::new("a combining function returns nothing"))
     }
 
+    /// A region with control flow, lane by lane.
+    fn branching_region(&mut self, block: Block, args: &[Value]) -> Result<Vec<Value>> {
+        let module = self.module;
+        let lanes = args.iter().map(|&arg| self.b.ty(arg)).find(|ty| ty.is_vector()).map_or(1, Type::lanes);
+        let before = std::mem::replace(&mut self.lanes, 1);
+        let mut columns: Vec<Vec<Value>> = Vec::new();
+        for lane in 0..lanes {
+            for (&own, &arg) in module.args(block).iter().zip(args) {
+                let scalar = self.b.extract(arg, lane);
+                self.scalars.insert(own, scalar);
+            }
+            self.enter();
+            let run = self.block(block);
+            self.leave();
+            run?;
+            let last = module.last_op(block).ok_or_else(|| LowerError::new("a region does not end"))?;
+            let results: Vec<Value> =
+                module.operands(last).iter().map(|&value| self.scalar(value)).collect::<Result<_>>()?;
+            columns.resize(results.len(), Vec::new());
+            for (column, result) in columns.iter_mut().zip(results) {
+                column.push(result);
+            }
+        }
+        self.lanes = before;
+        Ok(columns.iter().map(|column| if lanes == 1 { column[0] } else { self.b.vector(column) }).collect())
+    }
+
     fn widen_to(&mut self, value: Value, lanes: u32) -> Value {
         if lanes > 1 && !self.b.ty(value).is_vector() { self.b.splat(value, lanes) } else { value }
     }
@@ -155,9 +182,6 @@ impl Cx<'_> {
         at: &super::value::At,
     ) -> Result<super::value::Val> {
         let module = self.module;
-        if module.attr_named(op, "pack").and_then(Attr::as_int) != Some(1) {
-            return self.unsupported(op, "several elements at once (`pack`); use `pack=1`");
-        }
         let operands: Vec<Value> = module
             .operands(op)
             .iter()

@@ -5,7 +5,7 @@
 use super::cx::Cx;
 use super::error::Result;
 use super::ops::{self, Elems};
-use super::value::{Affine, Index, Lanes, Linear, Val};
+use super::value::{Affine, Index, Lanes, Linear, Val, Window};
 use ir::{Op, OpRow};
 use llir::{IntCompare, Type, Value};
 use ttir::ops::{arith_cast, arith_int, compare, memory};
@@ -198,22 +198,36 @@ impl Cx<'_> {
         }
     }
 
-    /// `index < bound` and its relatives hold for the first lanes only.
+    /// `index < bound` and its relatives hold for a run of lanes.
     fn bound(&mut self, elems: &Elems<'_>, a: &Val, b: &Val) -> Result<Option<Val>> {
         use IntCompare::{Sge, Sgt, Sle, Slt};
         let predicate = ops::int_predicate(elems)?;
-        let (index, limit, inclusive) = match (a, b, predicate) {
-            (Val::Affine(index), Val::Uniform(_) | Val::Affine(_), Slt | Sle) => (index, b, predicate == Sle),
-            (Val::Uniform(_) | Val::Affine(_), Val::Affine(index), Sgt | Sge) => (index, a, predicate == Sge),
+        let is_index = |val: &Val| {
+            matches!(val, Val::Affine(affine) if affine.lanes.stride() == Some(1) && !affine.lanes.is_uniform())
+        };
+        // With the index on the left; `is_end` where the limit ends the run, `after` where the limit is part of it.
+        let (index, limit, is_end, after) = match (is_index(a), is_index(b), predicate) {
+            (true, false, Slt) | (false, true, Sgt) => (a, b, true, 0),
+            (true, false, Sle) | (false, true, Sge) => (a, b, true, 1),
+            (true, false, Sge) | (false, true, Sle) => (a, b, false, 0),
+            (true, false, Sgt) | (false, true, Slt) => (a, b, false, 1),
             _ => return Ok(None),
         };
-        let limit = self.affine(limit).filter(|limit| limit.lanes.is_uniform());
-        let Some(limit) = limit.filter(|_| index.lanes.stride() == Some(1)) else { return Ok(None) };
+        let (index, limit) = if is_index(index) { (index, limit) } else { (limit, index) };
+        let (Some(index), Some(limit)) = (self.affine(index), self.affine(limit)) else { return Ok(None) };
+        if !limit.lanes.is_uniform() {
+            return Ok(None);
+        }
         let [from, to] = [index.base, limit.base].map(|value| self.b.resize_signed(value, Type::I64));
-        let count = self.b.sub(to, from);
+        let end = self.b.sub(to, from);
         let mut linear = limit.linear.add(&index.linear.scale(-1));
-        linear.constant += i64::from(inclusive);
-        Ok(Some(Val::Prefix { count, linear }))
+        let more = self.b.i64(std::mem::take(&mut linear.constant) + after);
+        let end = Some(self.b.add(end, more));
+        let window = match is_end {
+            true => Window { start: None, count: end, linear },
+            false => Window { start: end, count: None, linear },
+        };
+        Ok(Some(Val::Window(window)))
     }
 
     /// A condition that is the same in all lanes.
@@ -229,26 +243,30 @@ impl Cx<'_> {
             (Val::Uniform(always), other) | (other, Val::Uniform(always)) if self.b.is_all_ones(*always) => {
                 Some(other.clone())
             }
-            (Val::Prefix { count: c, linear: l }, Val::Prefix { count: d, linear: m }) => {
-                let (mut first, mut second) = (l.clone(), m.clone());
-                if first.terms != second.terms {
+            (Val::Window(a), Val::Window(b)) => {
+                if a.linear != b.linear {
                     return None;
                 }
-                let [c, d] = [(*c, &mut first), (*d, &mut second)].map(|(count, linear)| {
-                    let more = self.b.i64(std::mem::take(&mut linear.constant));
-                    self.b.add(count, more)
-                });
-                let count = self.b.intrinsic("llvm.smin", Type::I64, &[c, d]);
-                Some(Val::Prefix { count, linear: first })
+                let start = self.merged("llvm.smax", a.start, b.start);
+                let count = self.merged("llvm.smin", a.count, b.count);
+                Some(Val::Window(Window { start, count, linear: a.linear.clone() }))
             }
-            (Val::Prefix { count, linear }, other) | (other, Val::Prefix { count, linear }) => {
+            (Val::Window(window), other) | (other, Val::Window(window)) => {
                 let condition = self.uniform_condition(other)?;
                 // Far enough below zero that no counter brings it back.
                 let none = self.b.i64(-(1 << 40));
-                let count = self.b.select(condition, *count, none);
-                Some(Val::Prefix { count, linear: linear.clone() })
+                let all = self.b.i64(1 << 40);
+                let count = self.b.select(condition, window.count.unwrap_or(all), none);
+                Some(Val::Window(Window { count: Some(count), ..window.clone() }))
             }
             _ => None,
+        }
+    }
+
+    fn merged(&mut self, intrinsic: &str, a: Option<Value>, b: Option<Value>) -> Option<Value> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(self.b.intrinsic(intrinsic, Type::I64, &[a, b])),
+            (one, other) => one.or(other),
         }
     }
 

@@ -137,6 +137,17 @@ pub(crate) struct Affine {
     pub(crate) lanes: Lanes,
 }
 
+/// A run of lanes. Its ends are `i64` that are the same for the whole loop nest.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Window {
+    /// Where it starts; `None` for the first lane.
+    pub(crate) start: Option<Value>,
+    /// Where it ends; `None` for behind the last lane.
+    pub(crate) count: Option<Value>,
+    /// What the counters add to both.
+    pub(crate) linear: Linear,
+}
+
 /// A value of a chunk.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Val {
@@ -151,13 +162,8 @@ pub(crate) enum Val {
         /// The offsets.
         offsets: Value,
     },
-    /// Truth values: lane `l` holds if `l < count + linear`.
-    Prefix {
-        /// An `i64` that is the same for the whole loop nest.
-        count: Value,
-        /// What the counters add.
-        linear: Linear,
-    },
+    /// Truth values: lane `l` holds if `start + linear <= l < count + linear`.
+    Window(Window),
     /// Anything: a vector, or a scalar for one lane.
     Vector(Value),
 }

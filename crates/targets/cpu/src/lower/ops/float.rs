@@ -4,7 +4,7 @@ use super::{Elems, Entry, small_float};
 use crate::lower::cx::Cx;
 use crate::lower::error::Result;
 use crate::lower::types;
-use llir::{FloatCompare, Type, Value};
+use llir::{FloatCompare, Op, Value};
 use ttir::ops::arith_float;
 
 /// Rows of this file.
@@ -14,11 +14,11 @@ pub(crate) const TABLE: &[Entry] = &[
     (&arith_float::MULF, |cx, e, x| on_wide(cx, e, x, |cx, v| cx.b.fmul(v[0], v[1]))),
     (&arith_float::DIVF, |cx, e, x| on_wide(cx, e, x, |cx, v| cx.b.fdiv(v[0], v[1]))),
     (&arith_float::PRECISE_DIVF, |cx, e, x| on_wide(cx, e, x, |cx, v| cx.b.fdiv(v[0], v[1]))),
-    (&arith_float::REMF, |cx, e, x| on_wide(cx, e, x, remainder)),
+    (&arith_float::REMF, |cx, e, x| on_wide(cx, e, x, |cx, v| cx.b.frem(v[0], v[1]))),
     (&arith_float::MAXIMUMF, |cx, e, x| on_wide(cx, e, x, |cx, v| binary(cx, "llvm.maximum", v))),
     (&arith_float::MINIMUMF, |cx, e, x| on_wide(cx, e, x, |cx, v| binary(cx, "llvm.minimum", v))),
-    (&arith_float::MAXNUMF, |cx, e, x| on_wide(cx, e, x, |cx, v| binary(cx, "llvm.maxnum", v))),
-    (&arith_float::MINNUMF, |cx, e, x| on_wide(cx, e, x, |cx, v| binary(cx, "llvm.minnum", v))),
+    (&arith_float::MAXNUMF, |cx, e, x| on_wide(cx, e, x, maxnum)),
+    (&arith_float::MINNUMF, |cx, e, x| on_wide(cx, e, x, minnum)),
     (&arith_float::CLAMPF, clamp),
     (&arith_float::NEGF, negate),
 ];
@@ -51,32 +51,38 @@ pub(crate) fn binary(cx: &mut Cx<'_>, intrinsic: &str, x: &[Value]) -> Value {
     cx.b.intrinsic(intrinsic, ty, x)
 }
 
-/// `fmod` without a library: exact in binary64 for quotients below 2^53, which long division steps reach for all others.
-///
-/// Each step takes away the largest multiple of the divisor that fits into 52 bits of the quotient; a product with `fma`
-/// is exact, so nothing is lost.
-fn remainder(cx: &mut Cx<'_>, x: &[Value]) -> Value {
-    let ty = cx.b.ty(x[0]);
-    let wide = ty.with_scalar(Type::F64);
-    let [a, b] = [x[0], x[1]].map(|value| cx.b.resize_float(value, wide));
-    let [mut rest, divisor] = [a, b].map(|value| cx.b.intrinsic("llvm.fabs", wide, &[value]));
-    let zero = cx.b.float(wide, 0.0);
-    // 2^128 / 2^-149 has 277 bits, 24 a step are safe; binary64 operands far apart keep a rest that is then cut off.
-    for _ in 0..if ty.lane_bits() == 64 { 44 } else { 6 } {
-        let quotient = cx.b.fdiv(rest, divisor);
-        let whole = cx.b.intrinsic("llvm.trunc", wide, &[quotient]);
-        let minus = cx.b.fneg(whole);
-        let next = cx.b.intrinsic("llvm.fma", wide, &[minus, divisor, rest]);
-        // The quotient may have been rounded up by one place.
-        let negative = cx.b.fcmp(FloatCompare::Olt, next, zero);
-        let repaired = cx.b.fadd(next, divisor);
-        rest = cx.b.select(negative, repaired, next);
+/// The larger number; +0 is above -0, which the instruction does not promise.
+fn maxnum(cx: &mut Cx<'_>, x: &[Value]) -> Value {
+    let larger = binary(cx, "llvm.maxnum", x);
+    // Of two zeros the conjunction of their bits has the sign that is wanted.
+    settle_zeros(cx, x, larger, 0.0, Op::AND)
+}
+
+/// The smaller number; -0 is below +0.
+fn minnum(cx: &mut Cx<'_>, x: &[Value]) -> Value {
+    let smaller = binary(cx, "llvm.minnum", x);
+    settle_zeros(cx, x, smaller, -0.0, Op::OR)
+}
+
+/// Decides between zeros of both signs, unless an operand is a constant that is no zero or the `wanted` one, or the sign
+/// of zeros is free.
+fn settle_zeros(cx: &mut Cx<'_>, x: &[Value], result: Value, wanted: f64, op: Op) -> Value {
+    let ty = cx.b.ty(result);
+    let wanted = cx.b.float(ty, wanted);
+    let zero = cx.b.float(ty, 0.0);
+    let negative = cx.b.float(ty, -0.0);
+    let is_settled = |cx: &Cx<'_>, value: Value| {
+        cx.b.func().constant(value).is_some() && (value == wanted || (value != zero && value != negative))
+    };
+    if cx.free_zeros || x.iter().any(|&value| is_settled(cx, value)) {
+        return result;
     }
-    let [size, limit] = [a, b].map(|value| cx.b.intrinsic("llvm.fabs", wide, &[value]));
-    let smaller = cx.b.fcmp(FloatCompare::Olt, size, limit);
-    let rest = cx.b.select(smaller, size, rest);
-    let signed = cx.b.intrinsic("llvm.copysign", wide, &[rest, a]);
-    cx.b.resize_float(signed, ty)
+    let int = ty.as_int();
+    let [a, b] = [x[0], x[1]].map(|value| cx.b.bitcast(value, int));
+    let bits = cx.b.binary(op, a, b);
+    let both = cx.b.bitcast(bits, ty);
+    let equal = cx.b.fcmp(FloatCompare::Oeq, x[0], x[1]);
+    cx.b.select(equal, both, result)
 }
 
 fn clamp(cx: &mut Cx<'_>, elems: &Elems<'_>, x: &[Value]) -> Result<Value> {

@@ -65,6 +65,27 @@ pub(crate) fn widen(cx: &mut Cx<'_>, kind: FloatKind, value: Value) -> Value {
     cx.b.bitcast(signed, float)
 }
 
+/// The number of an encoding without infinities and NaN, of so many exponent and mantissa bits below its sign.
+pub(crate) fn widen_tiny(cx: &mut Cx<'_>, exponent: u32, mantissa: u32, value: Value) -> Value {
+    let int = cx.b.ty(value).with_scalar(Type::I32);
+    let float = int.with_scalar(Type::F32);
+    let wide = cx.b.resize_unsigned(value, int);
+    let width = exponent + mantissa;
+    let [magnitude_mask, sign_mask, up, to_top] =
+        [(1 << width) - 1, 1 << width, 23 - mantissa, 31 - width].map(|value| cx.b.int(int, i64::from(value)));
+    let magnitude = cx.b.and(wide, magnitude_mask);
+    let placed = cx.b.shl(magnitude, up);
+    let placed = cx.b.bitcast(placed, float);
+    let bias = (1 << (exponent - 1)) - 1;
+    let scale = cx.b.float(float, 2f64.powi(127 - bias));
+    let scaled = cx.b.fmul(placed, scale);
+    let sign = cx.b.and(wide, sign_mask);
+    let sign = cx.b.shl(sign, to_top);
+    let bits = cx.b.bitcast(scaled, int);
+    let signed = cx.b.or(bits, sign);
+    cx.b.bitcast(signed, float)
+}
+
 /// Puts infinities and NaN in place.
 fn specials(cx: &mut Cx<'_>, format: &Format, wide: Value, magnitude: Value, scaled: Value) -> Value {
     let float = cx.b.ty(scaled);

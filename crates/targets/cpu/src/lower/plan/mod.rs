@@ -136,7 +136,7 @@ impl Planner<'_, '_> {
             self.available(&values);
         } else if row.is(&program::ASSUME) || row.is(&memory::BARRIER) {
             // Nothing to run: a program is one thread here, and its accesses keep their order anyway.
-        } else if !module.regions(op).is_empty() && !is_inlined(row) {
+        } else if (!module.regions(op).is_empty() && !is_inlined(row)) || is_packed(module, op) {
             self.single(op);
         } else if row.is(&reduce::REDUCE) {
             self.reduction(op);
@@ -462,6 +462,12 @@ fn is_lazy(row: &ir::OpRow) -> bool {
         &constant::POISON,
     ];
     row.traits.has(Traits::ELEMENTWISE) || is_view(row) || others.iter().any(|other| row.is(other))
+}
+
+/// An elementwise call that takes several neighbours at once.
+fn is_packed(module: &ir::Module, op: Op) -> bool {
+    module.is(op, &reduce::MAP_ELEMENTWISE)
+        && module.attr_named(op, "pack").and_then(ir::Attr::as_int).is_some_and(|pack| pack > 1)
 }
 
 /// Rows whose regions are not control flow.

@@ -1,0 +1,127 @@
+//! Matrix products of operands that share scales: unpacked and scaled into binary32 tiles, then multiplied as any other.
+
+use super::cx::Cx;
+use super::error::Result;
+use super::ops::small_float;
+use super::scratch::Buffer;
+use super::types;
+use super::value::Index;
+use ir::{Attr, FloatKind, Op, Value as IrValue};
+use llir::{IntCompare, Type, Value};
+use ttir::ops::dot::SCALE_TYPE;
+
+/// How one operand is written.
+struct Operand {
+    value: IrValue,
+    format: &'static str,
+    scale: Option<IrValue>,
+    /// Whether the two numbers in a byte are neighbours along k.
+    k_pack: bool,
+    /// The dimension along k: 1 for a, 0 for b.
+    k_dim: usize,
+}
+
+impl Cx<'_> {
+    /// `tt.dot_scaled`.
+    pub(crate) fn dot_scaled(&mut self, op: Op) -> Result<()> {
+        let module = self.module;
+        let format = |slot: usize| {
+            let case = module.attr(op, slot).and_then(|attr| attr.as_enum(&SCALE_TYPE));
+            case.and_then(|case| SCALE_TYPE.keyword(case)).unwrap_or("e4m3")
+        };
+        let flag = |slot: usize| module.attr(op, slot).and_then(Attr::as_bool).unwrap_or(true);
+        let given = module.attr(op, 5).and_then(Attr::as_int).unwrap_or(0);
+        let mut scales = module.operands(op)[3..].iter().copied();
+        let a_scale = if given & 1 != 0 { scales.next() } else { None };
+        let b_scale = if given & 2 != 0 { scales.next() } else { None };
+        let [a, b, c] = [0, 1, 2].map(|index| module.operand(op, index));
+        let sizes = types::shape(module.ty(c)).to_vec();
+        if sizes.len() != 2 {
+            return self.unsupported(op, "stacks of scaled matrices; multiply them one by one");
+        }
+        let a = Operand { value: a, format: format(0), scale: a_scale, k_pack: flag(3), k_dim: 1 };
+        let b = Operand { value: b, format: format(1), scale: b_scale, k_pack: flag(4), k_dim: 0 };
+        let packing = if a.format == "e2m1" && a.k_pack { 2 } else { 1 };
+        let k = types::shape(module.ty(a.value))[1] * packing;
+        let (a_shape, b_shape) = ([sizes[0], k], [k, sizes[1]]);
+        let tiles = [self.scaled_tile(&a, &a_shape)?, self.scaled_tile(&b, &b_shape)?];
+        let result = module.result(op, 0);
+        let elem = types::dot_operand(ttir::types::elem(module.ty(result)));
+        let sum = self.accumulator(op, c, elem)?;
+        self.multiply(&tiles, &sum, &a_shape, &b_shape)?;
+        self.buffers.insert(result, sum);
+        Ok(())
+    }
+
+    fn scaled_tile(&mut self, operand: &Operand, shape: &[i64; 2]) -> Result<Buffer> {
+        let buffer = self.arena.block(shape, ir::Type::float(FloatKind::F32));
+        let lanes = self.machine.lanes();
+        let k = shape[operand.k_dim];
+        self.each_chunk(shape, lanes, |cx, at| {
+            let bits = cx.packed_bits(operand, &at.dims)?;
+            let mut number = cx.unpacked(operand, bits);
+            if let Some(scale) = operand.scale {
+                let factor = cx.scale(operand, scale, &at.dims, k)?;
+                number = cx.b.fmul(number, factor);
+            }
+            cx.write(&buffer, number, at)
+        })?;
+        Ok(buffer)
+    }
+
+    /// The bits of the elements at positions of the unpacked matrix.
+    fn packed_bits(&mut self, operand: &Operand, dims: &[Index]) -> Result<Value> {
+        if operand.format != "e2m1" {
+            let at = self.at(dims.to_vec());
+            return self.eval_vector(operand.value, &at);
+        }
+        let packed = if operand.k_pack { operand.k_dim } else { 1 - operand.k_dim };
+        let (quotient, rest) = self.divide(dims[packed].clone(), 2)?;
+        let mut own = dims.to_vec();
+        own[packed] = quotient;
+        let at = self.at(own);
+        let byte = self.eval_vector(operand.value, &at)?;
+        let half = self.index_vector(&rest);
+        let half = self.b.resize_signed(half, self.b.ty(byte));
+        let two = self.b.int(self.b.ty(byte), 2);
+        let shift = self.b.shl(half, two);
+        let nibble = self.b.lshr(byte, shift);
+        let mask = self.b.int(self.b.ty(byte), 15);
+        Ok(self.b.and(nibble, mask))
+    }
+
+    fn unpacked(&mut self, operand: &Operand, bits: Value) -> Value {
+        match operand.format {
+            "e4m3" => small_float::widen(self, FloatKind::F8E4M3FN, bits),
+            "e5m2" => small_float::widen(self, FloatKind::F8E5M2, bits),
+            "bf16" => small_float::widen(self, FloatKind::BF16, bits),
+            "fp16" => small_float::widen(self, FloatKind::F16, bits),
+            "e2m3" => small_float::widen_tiny(self, 2, 3, bits),
+            "e3m2" => small_float::widen_tiny(self, 3, 2, bits),
+            _ => small_float::widen_tiny(self, 2, 1, bits),
+        }
+    }
+
+    /// The scales at positions of the unpacked matrix: powers of two with a bias of 127, of which 255 is NaN, or floats.
+    fn scale(&mut self, operand: &Operand, scale: IrValue, dims: &[Index], k: i64) -> Result<Value> {
+        let ty = self.module.ty(scale);
+        let groups = types::shape(ty)[1];
+        let (group, _) = self.divide(dims[operand.k_dim].clone(), k / groups)?;
+        let at = self.at(vec![dims[1 - operand.k_dim].clone(), group]);
+        let bits = self.eval_vector(scale, &at)?;
+        if let Some(kind) = types::small_float(ttir::types::elem(ty)) {
+            return Ok(small_float::widen(self, kind, bits));
+        }
+        let int = self.b.ty(bits).with_scalar(Type::I32);
+        let float = int.with_scalar(Type::F32);
+        let wide = self.b.resize_unsigned(bits, int);
+        let [by, zero, top] = [23, 0, 255].map(|value| self.b.int(int, value));
+        let placed = self.b.shl(wide, by);
+        let power = self.b.bitcast(placed, float);
+        let (smallest, nan) = (self.b.float(float, 2f64.powi(-127)), self.b.float(float, f64::NAN));
+        let is_zero = self.b.icmp(IntCompare::Eq, wide, zero);
+        let is_nan = self.b.icmp(IntCompare::Eq, wide, top);
+        let power = self.b.select(is_zero, smallest, power);
+        Ok(self.b.select(is_nan, nan, power))
+    }
+}
