@@ -11,6 +11,9 @@
 //! Left out: Python itself. Nothing here runs or links a Python interpreter; classes, exceptions, closures and dynamic
 //! containers do not exist in kernels.
 
+// A faulty compile makes a handful of diagnostics; their size does not matter.
+#![allow(clippy::result_large_err)]
+
 mod codegen;
 mod constexpr;
 mod diagnostic;

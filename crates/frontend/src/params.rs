@@ -44,6 +44,12 @@ pub fn params(function: &FunctionRef) -> Result<Vec<ParamInfo>, Diagnostic> {
     Ok(of(&parse::function(function)?))
 }
 
+/// How many bytes of a text its first function takes, decorators included; `None` if the text does not begin with one. What
+/// follows the function may be anything, so the rest of a file will do.
+pub fn definition_length(text: &str) -> Option<usize> {
+    parse::definition_length(text)
+}
+
 /// The parameters of a parsed function.
 pub(crate) fn of(parsed: &parse::ParsedFunction) -> Vec<ParamInfo> {
     let parameters = &parsed.ast.parameters;
@@ -87,6 +93,22 @@ mod tests {
     use super::{ParamKind, params};
     use crate::value::{Function, FunctionRef};
     use std::sync::Arc;
+
+    #[test]
+    fn a_function_ends_where_it_ends() {
+        let plain = "@jit(\n    debug=True)\ndef f(x):\n    y = (x +\n1)\n\n    return y  # why\n";
+        let indented = "    @jit\n    def f(x):\n        \"\"\"A\n text\n\"\"\"\n        return x\n";
+        for (text, last) in [(plain, "return y"), (indented, "return x")] {
+            for rest in ["", "\nother = 1\n", "\n) wrong [\n", "  what\n", "def g(): pass\n"] {
+                let whole = format!("{text}{rest}");
+                let end = super::definition_length(&whole).unwrap();
+                assert!(whole[..end].ends_with(last), "{rest:?}: {:?}", &whole[..end]);
+            }
+        }
+        assert_eq!(super::definition_length("x = 1\n"), None);
+        assert_eq!(super::definition_length(""), None);
+        assert_eq!(super::definition_length("    x\n"), None);
+    }
 
     #[test]
     fn every_kind_of_parameter() {

@@ -120,6 +120,22 @@ pub(crate) fn function(function: &FunctionRef) -> Result<ParsedFunction, Diagnos
     }
 }
 
+/// How many bytes of a text its first function takes, decorators included. What follows the function may be anything.
+pub(crate) fn definition_length(text: &str) -> Option<usize> {
+    let header = if text.starts_with([' ', '\t']) { BLOCK_HEADER } else { "" };
+    let options = ruff_python_parser::ParseOptions::from(ruff_python_parser::Mode::Module);
+    let parsed = ruff_python_parser::parse_unchecked(&format!("{header}{text}"), options);
+    let mut suite = parsed.try_into_module()?.into_suite();
+    if !header.is_empty() {
+        let Stmt::If(block) = suite.into_iter().next()? else { return None };
+        suite = block.body;
+    }
+    match suite.into_iter().next()? {
+        Stmt::FunctionDef(definition) => definition.range().end().to_usize().checked_sub(header.len()),
+        _ => None,
+    }
+}
+
 /// A whole file and its syntax tree.
 #[derive(Debug)]
 pub(crate) struct ParsedFile {

@@ -8,7 +8,7 @@ use crate::value::{FunctionRef, PyValue};
 /// What the front end must know of the target; a target's own facts are copied into it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// The name that `get_current_target().backend` answers: `cpu`, `cuda`, ….
+    /// The name that `get_current_target().backend` answers: `cpu`, ….
     pub backend: String,
     /// The architecture as users write it.
     pub arch: String,

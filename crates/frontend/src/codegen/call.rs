@@ -19,6 +19,9 @@ use std::sync::Arc;
 /// Calls nested deeper than this are taken for endless recursion.
 const MAX_DEPTH: usize = 64;
 
+/// Arguments known at compile time, by position and by name.
+type Constants = (Vec<PyValue>, Vec<(String, PyValue)>);
+
 impl Ctx<'_> {
     /// A call expression.
     pub(crate) fn call_expr(&mut self, call: &ast::ExprCall) -> Res<Val> {
@@ -81,12 +84,7 @@ impl Ctx<'_> {
         (entry.builtin.run)(self, args)
     }
 
-    fn constants(
-        &mut self,
-        what: &str,
-        args: Vec<Val>,
-        keywords: Vec<(String, Val)>,
-    ) -> Res<(Vec<PyValue>, Vec<(String, PyValue)>)> {
+    fn constants(&mut self, what: &str, args: Vec<Val>, keywords: Vec<(String, Val)>) -> Res<Constants> {
         let mut known = Vec::new();
         for val in &args {
             known.push(self.constant_argument(what, val)?);

@@ -257,7 +257,7 @@ impl Ctx<'_> {
     }
 
     /// A value as a tensor; a number becomes a scalar of its own type.
-    pub(crate) fn to_tensor(&mut self, val: &Val) -> Res<Tensor> {
+    pub(crate) fn tensor_from(&mut self, val: &Val) -> Res<Tensor> {
         let number = self.number(val)?;
         self.num_to_tensor(number)
     }

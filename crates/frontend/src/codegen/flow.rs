@@ -382,7 +382,7 @@ impl Ctx<'_> {
 
     /// A run-time truth of both arms of `and` / `or`.
     pub(crate) fn both_bools(&mut self, a: &Val, b: &Val) -> Res<(Num, Num)> {
-        let (a, b) = (self.to_tensor(a)?, self.to_tensor(b)?);
+        let (a, b) = (self.tensor_from(a)?, self.tensor_from(b)?);
         let (a, b) = (self.as_bool(a)?, self.as_bool(b)?);
         Ok((Num::Tensor(a), Num::Tensor(b)))
     }

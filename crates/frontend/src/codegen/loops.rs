@@ -121,8 +121,8 @@ impl Ctx<'_> {
         for (val, what) in [(&range.start, "lower bound"), (&range.end, "upper bound"), (&range.step, "step")]
         {
             let tensor = match (what, step) {
-                ("step", Some(step)) if negative => self.to_tensor(&Val::int(-step))?,
-                _ => self.to_tensor(val)?,
+                ("step", Some(step)) if negative => self.tensor_from(&Val::int(-step))?,
+                _ => self.tensor_from(val)?,
             };
             if !tensor.ty.scalar.is_number(DType::is_int) {
                 return Err(self.error_help(

@@ -215,7 +215,7 @@ impl Ctx<'_> {
     pub(crate) fn materialized(&mut self, value: Val) -> Res<Val> {
         match value {
             Val::Const(PyValue::Bool(_) | PyValue::Int(_) | PyValue::Float(_)) => {
-                Ok(Val::Tensor(self.to_tensor(&value)?))
+                Ok(Val::Tensor(self.tensor_from(&value)?))
             }
             Val::Tuple(tuple) => {
                 let items: Res<Vec<Val>> =

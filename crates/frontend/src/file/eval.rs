@@ -102,13 +102,14 @@ impl<'f> Interpreter<'f> {
         }
         for param in all {
             let own = param.parameter.name.to_string();
-            if !scope.contains_key(&own) {
-                let Some(default) = &param.default else {
-                    return Err(format!("{name}() missing required argument: '{own}'"));
-                };
-                let value = self.expr(default, &mut Scope::default())?;
-                scope.insert(own, value);
+            if scope.contains_key(&own) {
+                continue;
             }
+            let Some(default) = &param.default else {
+                return Err(format!("{name}() missing required argument: '{own}'"));
+            };
+            let value = self.expr(default, &mut Scope::default())?;
+            scope.insert(own, value);
         }
         match self.run(&definition.body, &mut scope)? {
             End::Return(value) => Ok(value),

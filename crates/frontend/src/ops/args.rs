@@ -140,12 +140,12 @@ impl Args {
 
     /// An argument as a tensor.
     pub(crate) fn tensor(&self, ctx: &mut Ctx<'_>, name: &str) -> Res<Tensor> {
-        ctx.to_tensor(self.val(name))
+        ctx.tensor_from(self.val(name))
     }
 
     /// An argument as a tensor, unless it is `None`.
     pub(crate) fn optional_tensor(&self, ctx: &mut Ctx<'_>, name: &str) -> Res<Option<Tensor>> {
-        self.given(name).map(|val| ctx.to_tensor(val)).transpose()
+        self.given(name).map(|val| ctx.tensor_from(val)).transpose()
     }
 
     /// An argument that is one side of an operation.

@@ -17,7 +17,7 @@ fn inline_asm(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
         Val::Tuple(tuple) => tuple.items.clone(),
         single => vec![single.clone()],
     };
-    let tensors: Res<Vec<Tensor>> = operands.iter().map(|val| ctx.to_tensor(val)).collect();
+    let tensors: Res<Vec<Tensor>> = operands.iter().map(|val| ctx.tensor_from(val)).collect();
     let tensors = ctx.broadcast_all(tensors?)?;
     let (dtypes, several): (Vec<Scalar>, bool) = match args.val("dtype") {
         Val::Tuple(tuple) => {

@@ -67,7 +67,7 @@ fn device_print(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
         return Err(ctx.error(format!("{prefix} is not an ascii string")));
     }
     let hex = args.bool(ctx, "hex")?;
-    let tensors: Res<Vec<Tensor>> = args.rest.iter().map(|val| ctx.to_tensor(val)).collect();
+    let tensors: Res<Vec<Tensor>> = args.rest.iter().map(|val| ctx.tensor_from(val)).collect();
     let tensors = tensors?;
     if !tensors.is_empty() && !prefix.ends_with(": ") {
         let bare = prefix.strip_suffix(' ').unwrap_or(&prefix);
@@ -103,7 +103,7 @@ impl Ctx<'_> {
         }
         let cond = match cond {
             Val::Tensor(tensor) => tensor.clone(),
-            Val::Const(value) if !constexpr::truth(value) => self.to_tensor(&Val::bool(false))?,
+            Val::Const(value) if !constexpr::truth(value) => self.tensor_from(&Val::bool(false))?,
             _ => return Ok(()),
         };
         let mut cond = self.as_bool(cond)?;

@@ -202,7 +202,7 @@ fn print(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
             Val::Const(PyValue::Str(text)) => prefix.push(text.to_string()),
             Val::Const(value) if constexpr::as_float(value).is_none() => prefix.push(constexpr::text(value)),
             _ => {
-                ctx.to_tensor(&val).map(|_| ())?;
+                ctx.tensor_from(&val).map(|_| ())?;
                 values.push(val);
             }
         }

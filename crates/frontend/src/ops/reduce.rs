@@ -21,7 +21,7 @@ pub(super) static TABLE: &[Builtin] = &[
         Ok(one_or_all(results, single))
     }),
     op("tl.map_elementwise", "scalar_fn, *args, pack=1", |ctx, args| {
-        let inputs: Res<Vec<Tensor>> = args.rest.iter().map(|val| ctx.to_tensor(val)).collect();
+        let inputs: Res<Vec<Tensor>> = args.rest.iter().map(|val| ctx.tensor_from(val)).collect();
         let pack = args.int(ctx, "pack")?;
         let results = ctx.map_elementwise(args.val("scalar_fn"), inputs?, pack.clamp(0, 64) as i64)?;
         let single = results.len() == 1;
@@ -33,10 +33,10 @@ pub(super) static TABLE: &[Builtin] = &[
 fn inputs(ctx: &mut Ctx<'_>, args: &Args) -> Res<(Vec<Tensor>, bool)> {
     match args.val("input") {
         Val::Tuple(tuple) => {
-            let tensors: Res<Vec<Tensor>> = tuple.items.iter().map(|item| ctx.to_tensor(item)).collect();
+            let tensors: Res<Vec<Tensor>> = tuple.items.iter().map(|item| ctx.tensor_from(item)).collect();
             Ok((tensors?, false))
         }
-        single => Ok((vec![ctx.to_tensor(single)?], true)),
+        single => Ok((vec![ctx.tensor_from(single)?], true)),
     }
 }
 

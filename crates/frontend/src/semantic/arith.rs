@@ -250,7 +250,8 @@ impl Ctx<'_> {
     fn check_overflow(&mut self, op: Operator, row: &'static OpRow, a: &Tensor, b: &Tensor) -> Res<()> {
         let options = &self.request.options;
         let Scalar::Number(dtype) = a.ty.scalar else { return Ok(()) };
-        if !(options.debug && options.sanitize_overflow) || !dtype.is_int() || dtype.bits() >= 64 {
+        let wanted = options.debug && options.sanitize_overflow;
+        if !wanted || !dtype.is_int() || dtype.bits() >= 64 {
             return Ok(());
         }
         let (wide_a, wide_b) = (self.cast(a.clone(), DType::Int64)?, self.cast(b.clone(), DType::Int64)?);

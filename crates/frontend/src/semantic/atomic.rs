@@ -51,7 +51,7 @@ impl Ctx<'_> {
         for (tensor, what) in shaped.iter_mut().zip(["Value", "Mask"]) {
             let Some(own) = tensor.take() else { continue };
             *tensor = Some(if pointer.ty.is_block() {
-                self.to_pointer_shape(&pointer, own)?
+                self.in_pointer_shape(&pointer, own)?
             } else if own.ty.is_block() {
                 let message =
                     format!("{what} argument cannot be block type if pointer argument is not a block");
@@ -165,7 +165,7 @@ impl Ctx<'_> {
         }
         let mut shaped: SmallVec<[Tensor; 2]> = SmallVec::new();
         for tensor in [cmp, val] {
-            let tensor = self.to_pointer_shape(&pointer, tensor)?;
+            let tensor = self.in_pointer_shape(&pointer, tensor)?;
             shaped.push(self.cast(tensor, target.pointee)?);
         }
         let value =

@@ -103,7 +103,7 @@ impl Ctx<'_> {
     }
 
     /// Brings arguments to the shape of the pointer, which itself must not grow.
-    pub(crate) fn to_pointer_shape(&mut self, pointer: &Tensor, tensor: Tensor) -> Res<Tensor> {
+    pub(crate) fn in_pointer_shape(&mut self, pointer: &Tensor, tensor: Tensor) -> Res<Tensor> {
         let dims = self.check(typing::broadcast_shapes(&pointer.ty.shape, &tensor.ty.shape))?;
         self.check_pointer_shape(pointer, &dims)?;
         self.broadcast(tensor, &dims)

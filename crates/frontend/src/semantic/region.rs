@@ -154,10 +154,10 @@ impl Ctx<'_> {
             args.push(Val::Tensor(Tensor { value: self.module.add_arg(block, ir_type), ty: ty.clone() }));
         }
         let outside = std::mem::replace(&mut self.place, Place::End(block));
-        let result = self.call_combine(function, args).and_then(|returned| {
+        let result = self.call_combine(function, args).map(|returned| {
             let values: Vec<ir::Value> = returned.iter().map(|tensor| tensor.value).collect();
             self.emit_effect(terminator, &values, &[]);
-            Ok(returned.into_iter().map(|tensor| tensor.ty).collect())
+            returned.into_iter().map(|tensor| tensor.ty).collect()
         });
         self.place = outside;
         result
@@ -169,8 +169,8 @@ impl Ctx<'_> {
             return Err(self.error(message));
         };
         match self.call_jit(&function.clone(), args, Vec::new())? {
-            Val::Tuple(tuple) => tuple.items.iter().map(|item| self.to_tensor(item)).collect(),
-            single => Ok(vec![self.to_tensor(&single)?]),
+            Val::Tuple(tuple) => tuple.items.iter().map(|item| self.tensor_from(item)).collect(),
+            single => Ok(vec![self.tensor_from(&single)?]),
         }
     }
 
