@@ -178,7 +178,10 @@ impl Verifier<'_> {
                 let found = module.results(op).iter().map(|&value| module.ty(value));
                 match rule(&args) {
                     Err(message) => self.error(op, &format!(": {message}")),
-                    Ok(expected) if !found.clone().eq(expected.iter().copied()) => {
+                    Ok(expected)
+                        if expected.len() != found.len()
+                            || !expected.iter().zip(found.clone()).all(|(&a, b)| alike(a, b)) =>
+                    {
                         let found: Vec<Type> = found.collect();
                         self.error(op, &format!("must have results of types {expected:?}, has {found:?}"));
                     }
@@ -240,6 +243,15 @@ impl Verifier<'_> {
             }
         }
     }
+}
+
+/// Whether two types are the same but for where the elements live, which inference leaves open.
+fn alike(a: Type, b: Type) -> bool {
+    let row = |ty: Type| if let TypeKind::Dialect { row, .. } = ty.kind() { Some(row.name) } else { None };
+    a == b
+        || (row(a) == row(b)
+            && a.shape_and_element().is_some()
+            && a.shape_and_element() == b.shape_and_element())
 }
 
 fn symbol_name(module: &Module, op: Op) -> Option<&str> {

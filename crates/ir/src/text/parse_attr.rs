@@ -295,6 +295,8 @@ impl<'t> Parser<'t> {
     pub fn slot(&mut self, spec: &AttrSpec) -> Result<Attr, ParseError> {
         let start = self.peek_byte().map_or(self.text.len(), |_| self.at);
         match spec.kind {
+            // The words around it say that it is there.
+            AttrKind::Unit => Ok(Attr::Unit),
             AttrKind::Enum(row) => {
                 let word = self.keyword()?;
                 match row.value(word) {

@@ -153,6 +153,7 @@ impl Parser<'_> {
             AttrKind::Enum(row) => self.peek_keyword().is_some_and(|word| row.value(word).is_some()),
             AttrKind::Str => self.peek("\""),
             AttrKind::Symbol => self.peek("@"),
+            AttrKind::Unit => true,
             AttrKind::Int(_) => self.peek_byte().is_some_and(|c| c == b'-' || c.is_ascii_digit()),
             _ => self.peek_byte().is_some_and(|c| !b",:)]}".contains(&c)),
         }

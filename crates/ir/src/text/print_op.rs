@@ -1,7 +1,7 @@
 //! Prints an operation behind its results: the generic form, and formats given by directives.
 
 use crate::entity::{Op, Value};
-use crate::row::{Arity, Format, OpRow};
+use crate::row::{Arity, AttrKind, Format, OpRow};
 use crate::text::format::{Part, Step, Steps, steps};
 use crate::text::print::{Printer, RegionStyle};
 
@@ -46,6 +46,10 @@ fn generic(printer: &mut Printer<'_>, op: Op, row: &'static OpRow) {
     printer.functional_type(op);
 }
 
+fn is_unit(row: &OpRow, slot: usize) -> bool {
+    matches!(row.attrs[slot].kind, AttrKind::Unit)
+}
+
 /// Writes steps with spaces between them: none around brackets and before commas.
 struct Writer<'p, 'm> {
     printer: &'p mut Printer<'m>,
@@ -77,6 +81,8 @@ impl<'m> Writer<'_, 'm> {
                 }
                 return;
             }
+            // The words around it say that it is there.
+            Step::Part(Part::Attr(slot)) if is_unit(module.row(self.op), *slot) => return,
             _ => {}
         }
         if self.space || !self.punctuation {
