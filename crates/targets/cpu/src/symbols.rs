@@ -15,7 +15,7 @@ struct Symbol(*const ());
 // SAFETY: the address of a function, never written through.
 unsafe impl Sync for Symbol {}
 
-static SYMBOLS: [(&str, Symbol); 23] = [
+static SYMBOLS: [(&str, Symbol); 25] = [
     ("memcpy", Symbol(libc::memcpy as *const ())),
     ("memmove", Symbol(libc::memmove as *const ())),
     ("memset", Symbol(libc::memset as *const ())),
@@ -31,6 +31,8 @@ static SYMBOLS: [(&str, Symbol); 23] = [
     ("fmaxf", Symbol(fmaxf as *const ())),
     ("fmin", Symbol(fmin as *const ())),
     ("fminf", Symbol(fminf as *const ())),
+    ("fma", Symbol(fma as *const ())),
+    ("fmaf", Symbol(fmaf as *const ())),
     ("fmod", Symbol(fmod as *const ())),
     ("fmodf", Symbol(fmodf as *const ())),
     ("__extendhfsf2", Symbol(half_to_float as *const ())),
@@ -87,6 +89,14 @@ extern "C" fn fmin(x: f64, y: f64) -> f64 {
 
 extern "C" fn fminf(x: f32, y: f32) -> f32 {
     x.min(y)
+}
+
+extern "C" fn fma(x: f64, y: f64, z: f64) -> f64 {
+    x.mul_add(y, z)
+}
+
+extern "C" fn fmaf(x: f32, y: f32, z: f32) -> f32 {
+    x.mul_add(y, z)
 }
 
 extern "C" fn fmod(x: f64, y: f64) -> f64 {

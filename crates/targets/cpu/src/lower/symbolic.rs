@@ -155,6 +155,10 @@ impl Cx<'_> {
 
     fn resized(&mut self, op: llir::Op, elems: &Elems<'_>, a: &Val) -> Option<Val> {
         let Val::Affine(affine) = a else { return None };
+        // Narrow integers wrap around within a chunk.
+        if elems.result.as_int().is_none_or(|bits| bits < 32) {
+            return None;
+        }
         let base = self.b.cast(op, affine.base, super::types::register(elems.result));
         Some(Val::Affine(Affine { base, ..affine.clone() }))
     }

@@ -1,4 +1,4 @@
-//! Powers and roots of any degree: `pow`, `cbrt`, `hypot`.
+//! Powers and roots of any degree: `pow`, `cbrt`, `hypot` and reciprocals.
 
 use super::Elem;
 use super::exponential::{exp2, round_product, scale};
@@ -201,27 +201,22 @@ pub(super) fn cbrt(b: &mut TextBuilder, arguments: &[Value]) -> Value {
     b.select(is_zero, x, result)
 }
 
-/// `sqrt(x^2 + y^2)` without overflow on the way; infinite if either is.
-pub(super) fn hypot(b: &mut TextBuilder, arguments: &[Value]) -> Value {
-    let (x, y) = (b.fabs(arguments[0]), b.fabs(arguments[1]));
-    let infinity = b.float(f64::INFINITY);
-    let result = if b.elem() == Elem::F32 {
-        b.in_doubles(&[x, y], |b, wide| {
-            let square = b.fmul(wide[0], wide[0]);
-            let sum = b.mul_add(wide[1], wide[1], square);
-            b.sqrt(sum)
-        })
-    } else {
-        hypot_f64(b, x, y)
-    };
-    let x_infinite = b.fcmp("oeq", x, infinity);
-    let result = b.select(x_infinite, infinity, result);
-    let y_infinite = b.fcmp("oeq", y, infinity);
-    b.select(y_infinite, infinity, result)
+/// `1 / cbrt(x)`.
+pub(super) fn rcbrt(b: &mut TextBuilder, arguments: &[Value]) -> Value {
+    let root = cbrt(b, arguments);
+    let one = b.float(1.0);
+    b.fdiv(one, root)
+}
+
+/// A length and what it was multiplied with to keep squares in range.
+struct Length {
+    scaled: Value,
+    factor: Value,
+    inverse: Value,
 }
 
 /// Squares are taken after a power of two has brought the larger argument to the middle of the range.
-fn hypot_f64(b: &mut TextBuilder, x: Value, y: Value) -> Value {
+fn length(b: &mut TextBuilder, x: Value, y: Value) -> Length {
     let one = b.float(1.0);
     let x_above = b.fcmp("ogt", x, y);
     let larger = b.select(x_above, x, y);
@@ -237,6 +232,39 @@ fn hypot_f64(b: &mut TextBuilder, x: Value, y: Value) -> Value {
     let y = b.fmul(y, factor);
     let square = b.fmul(x, x);
     let sum = b.mul_add(y, y, square);
-    let root = b.sqrt(sum);
-    b.fmul(root, inverse)
+    Length { scaled: b.sqrt(sum), factor, inverse }
+}
+
+/// The result `there` where one of two numbers is infinite.
+fn unless_infinite(b: &mut TextBuilder, arguments: &[Value], there: f64, result: Value) -> Value {
+    let (there, infinity) = (b.float(there), b.float(f64::INFINITY));
+    arguments.iter().fold(result, |result, &argument| {
+        let size = b.fabs(argument);
+        let infinite = b.fcmp("oeq", size, infinity);
+        b.select(infinite, there, result)
+    })
+}
+
+/// `sqrt(x^2 + y^2)` without overflow on the way; infinite if either is. Singles go through doubles.
+pub(super) fn hypot(b: &mut TextBuilder, arguments: &[Value]) -> Value {
+    if b.elem() == Elem::F32 {
+        return b.in_doubles(arguments, hypot);
+    }
+    let (x, y) = (b.fabs(arguments[0]), b.fabs(arguments[1]));
+    let length = length(b, x, y);
+    let result = b.fmul(length.scaled, length.inverse);
+    unless_infinite(b, arguments, f64::INFINITY, result)
+}
+
+/// `1 / hypot(x, y)`, also where the length itself would overflow.
+pub(super) fn rhypot(b: &mut TextBuilder, arguments: &[Value]) -> Value {
+    if b.elem() == Elem::F32 {
+        return b.in_doubles(arguments, rhypot);
+    }
+    let (x, y) = (b.fabs(arguments[0]), b.fabs(arguments[1]));
+    let length = length(b, x, y);
+    let one = b.float(1.0);
+    let inverse = b.fdiv(one, length.scaled);
+    let result = b.fmul(inverse, length.factor);
+    unless_infinite(b, arguments, 0.0, result)
 }

@@ -1,6 +1,7 @@
-//! Sine, cosine, tangent: reduction by quarter turns, two short polynomials, a selection by quadrant.
+//! Sine, cosine, tangent, and those of half turns (`sinpi`, `cospi`): reduction by quarter turns, two short polynomials, a selection by quadrant.
 
 use super::Elem;
+use super::exponential::round_product;
 use super::reduction::{Parts, Reduced, reduce};
 use super::text::{TextBuilder, Value};
 
@@ -109,10 +110,15 @@ pub(super) fn odd(b: &mut TextBuilder, quadrant: Value) -> Value {
 
 /// `sin(x)`.
 pub(super) fn sin(b: &mut TextBuilder, x: &[Value]) -> Value {
-    let sign = b.sign_bit(x[0]);
-    let x = b.fabs(x[0]);
-    let angle = reduce(b, x, Parts::High);
-    let Kernels { sin, cos } = kernels(b, &angle);
+    let size = b.fabs(x[0]);
+    let angle = reduce(b, size, Parts::High);
+    sin_of(b, &angle, x[0])
+}
+
+/// The sine of a reduced angle, with the sign of `signed` in front.
+fn sin_of(b: &mut TextBuilder, angle: &Reduced, signed: Value) -> Value {
+    let sign = b.sign_bit(signed);
+    let Kernels { sin, cos } = kernels(b, angle);
     let swap = odd(b, angle.quadrant);
     let result = b.select(swap, cos, sin);
     let flip = bit_to_sign(b, angle.quadrant, 1);
@@ -122,9 +128,14 @@ pub(super) fn sin(b: &mut TextBuilder, x: &[Value]) -> Value {
 
 /// `cos(x)`.
 pub(super) fn cos(b: &mut TextBuilder, x: &[Value]) -> Value {
-    let x = b.fabs(x[0]);
-    let angle = reduce(b, x, Parts::High);
-    let Kernels { sin, cos } = kernels(b, &angle);
+    let size = b.fabs(x[0]);
+    let angle = reduce(b, size, Parts::High);
+    cos_of(b, &angle)
+}
+
+/// The cosine of a reduced angle.
+fn cos_of(b: &mut TextBuilder, angle: &Reduced) -> Value {
+    let Kernels { sin, cos } = kernels(b, angle);
     let swap = odd(b, angle.quadrant);
     let result = b.select(swap, sin, cos);
     let one = b.int(1);
@@ -169,4 +180,45 @@ fn tangent_f32(b: &mut TextBuilder, r: Value, low: Value) -> Value {
     let low = b.mul_add(low, slope, low);
     let tail = b.fadd(tail, low);
     b.fadd(r, tail)
+}
+
+/// `|x|` half turns as a reduced angle; every step but the product with pi is exact.
+fn reduce_half_turns(b: &mut TextBuilder, x: Value) -> Reduced {
+    // Adding this rounds to an integer; floats above it have no fraction, and twice as large ones are even.
+    let whole = b.float(if b.elem() == Elem::F32 { 8_388_608.0 } else { 4_503_599_627_370_496.0 });
+    let (half, two) = (b.float(0.5), b.float(2.0));
+    let turns = b.fmul(x, half);
+    let sum = b.fadd(turns, whole);
+    let rounded = b.fsub(sum, whole);
+    let taken = b.fmul(rounded, two);
+    let rest = b.fsub(x, taken);
+    let nothing = b.fsub(x, x);
+    let has_fraction = b.fcmp("olt", turns, whole);
+    let rest = b.select(has_fraction, rest, nothing);
+
+    let n = round_product(b, rest, 2.0);
+    let quadrant = b.to_bits(n.carrier);
+    let rest = b.neg_mul_add(half, n.float, rest);
+    let pi = b.float(std::f64::consts::PI);
+    if b.elem() == Elem::F32 {
+        return Reduced { high: b.fmul(rest, pi), low: None, quadrant };
+    }
+    let (high, lost) = b.two_product(rest, pi);
+    let pi_rest = b.float(1.224_646_799_147_353_2e-16);
+    let low = b.mul_add(rest, pi_rest, lost);
+    Reduced { high, low: Some(low), quadrant }
+}
+
+/// `sin(pi x)`.
+pub(super) fn sinpi(b: &mut TextBuilder, x: &[Value]) -> Value {
+    let size = b.fabs(x[0]);
+    let angle = reduce_half_turns(b, size);
+    sin_of(b, &angle, x[0])
+}
+
+/// `cos(pi x)`.
+pub(super) fn cospi(b: &mut TextBuilder, x: &[Value]) -> Value {
+    let size = b.fabs(x[0]);
+    let angle = reduce_half_turns(b, size);
+    cos_of(b, &angle)
 }

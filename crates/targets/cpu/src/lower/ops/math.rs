@@ -15,7 +15,7 @@ pub(crate) const TABLE: &[Entry] = &[
     (&math::FLOOR, |cx, e, x| intrinsic(cx, "llvm.floor", e, x)),
     (&math::SQRT, |cx, e, x| intrinsic(cx, "llvm.sqrt", e, x)),
     (&math::PRECISE_SQRT, |cx, e, x| intrinsic(cx, "llvm.sqrt", e, x)),
-    (&math::FMA, fused),
+    (&math::FMA, |cx, e, x| intrinsic(cx, "llvm.fma", e, x)),
     (&math::EXP, |cx, e, x| function(cx, "exp", e, x)),
     (&math::EXP2, |cx, e, x| function(cx, "exp2", e, x)),
     (&math::LOG, |cx, e, x| function(cx, "log", e, x)),
@@ -34,22 +34,6 @@ fn intrinsic(cx: &mut Cx<'_>, name: &str, elems: &Elems<'_>, x: &[Value]) -> Res
     })
 }
 
-/// Without an instruction, `fma` would be a call of a library that is not there: binary64 holds the product of two
-/// binary32 numbers, so that only the sum rounds twice.
-fn fused(cx: &mut Cx<'_>, elems: &Elems<'_>, x: &[Value]) -> Result<Value> {
-    let has_fma = cx.machine.has_fma;
-    on_wide(cx, elems, x, |cx, v| {
-        let ty = cx.b.ty(v[0]);
-        if has_fma {
-            return cx.b.intrinsic("llvm.fma", ty, v);
-        }
-        let wide = ty.with_scalar(Type::F64);
-        let [a, b, c] = [v[0], v[1], v[2]].map(|value| cx.b.resize_float(value, wide));
-        let product = cx.b.fmul(a, b);
-        let sum = cx.b.fadd(product, c);
-        cx.b.resize_float(sum, ty)
-    })
-}
 
 fn function(cx: &mut Cx<'_>, name: &str, elems: &Elems<'_>, x: &[Value]) -> Result<Value> {
     let mut failed = None;
