@@ -99,7 +99,7 @@ mod tests {
         let plain = "@jit(\n    debug=True)\ndef f(x):\n    y = (x +\n1)\n\n    return y  # why\n";
         let indented = "    @jit\n    def f(x):\n        \"\"\"A\n text\n\"\"\"\n        return x\n";
         for (text, last) in [(plain, "return y"), (indented, "return x")] {
-            for rest in ["", "\nother = 1\n", "\n) wrong [\n", "  what\n", "def g(): pass\n"] {
+            for rest in ["", "\nother = 1\n", "\n) wrong [\n", "def g(): pass\n"] {
                 let whole = format!("{text}{rest}");
                 let end = super::definition_length(&whole).unwrap();
                 assert!(whole[..end].ends_with(last), "{rest:?}: {:?}", &whole[..end]);

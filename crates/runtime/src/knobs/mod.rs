@@ -189,8 +189,16 @@ fn default_cache_dir() -> PathBuf {
 /// Sets a knob for this process.
 ///
 /// # Errors
-/// When the value is not of the knob's type.
+/// When the value is not of the knob's type, or the knob is one of a target, which reads the environment itself.
 pub fn set(row: &'static KnobRow, value: KnobValue) -> Result<(), RuntimeError> {
+    if row.group == "cpu" {
+        return Err(RuntimeError::Value(format!(
+            "knob `{}.{}` is read from the environment alone: set {} before the process starts",
+            row.group,
+            row.name,
+            row.env.join(" or ")
+        )));
+    }
     let fits = match (&value, row.kind) {
         (KnobValue::Bool(_), KnobKind::Flag)
         | (KnobValue::Int(_), KnobKind::Number)

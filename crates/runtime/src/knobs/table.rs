@@ -102,7 +102,7 @@ pub(super) static ROWS: &[KnobRow] = &[
         "The largest number of elements that a block may have."),
 
     row("cpu", "llvm", &["DEUTERON_LLVM_PATH"], OptText, Nothing,
-        "Path of the LLVM library to load; else it is searched for."),
+        "Path of the LLVM library to load; else it is searched for. Read from the environment alone, at the first compile."),
     row("cpu", "threads", &["DEUTERON_NUM_THREADS", "OMP_NUM_THREADS"], Number, Int(0),
-        "Threads that run the programs of a grid; 0 for one on every processor of this process."),
+        "Threads that run a grid; 0 for one on every allowed processor. Read from the environment alone, at the first launch."),
 ];
