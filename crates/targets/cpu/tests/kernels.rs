@@ -216,3 +216,25 @@ fn attention_with_and_without_a_causal_mask() {
         }
     }
 }
+
+#[test]
+fn kernels_compile_for_other_processors() {
+    let names = [
+        "add",
+        "softmax_online",
+        "softmax_fused",
+        "softmax_naive",
+        "layer_norm",
+        "dropout",
+        "matmul_fp32",
+        "matmul_fp16",
+        "attention",
+        "attention_causal",
+    ];
+    for arch in ["avx512", "avx2", "x86-64", "aarch64", "znver4", "neoverse-v1"] {
+        for name in names {
+            let artifact = support::compile(&fixture(name), arch).unwrap_or_else(|error| panic!("{arch}: {error}"));
+            assert_eq!(&artifact.stage("obj").unwrap()[..4], b"\x7fELF");
+        }
+    }
+}

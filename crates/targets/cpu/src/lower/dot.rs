@@ -6,9 +6,21 @@ use super::nest::Nest;
 use super::plan::{Group, Root};
 use super::scratch::Buffer;
 use super::types;
-use crate::dot::{DotSpec, Operands, Plan};
+use crate::dot::{DotSpec, Operands, Plan, Transpose};
 use ir::{Def, FloatKind, Op, Type as IrType, Value as IrValue};
 use llir::{Purity, Type, Value};
+use ttir::ops::shape;
+
+/// The matrix that an operand is, and whether it is turned.
+pub(crate) fn source(module: &ir::Module, value: IrValue) -> (IrValue, bool) {
+    let turns = module.def_op(value).filter(|&op| {
+        module.is(op, &shape::TRANS) && shape::ints(module.attr(op, 0)) == [1, 0]
+    });
+    match turns {
+        Some(op) => (module.operand(op, 0), true),
+        None => (value, false),
+    }
+}
 
 impl Cx<'_> {
     /// `tt.dot`.
@@ -29,18 +41,48 @@ impl Cx<'_> {
 
     /// An operand in memory, in the type that it is multiplied in.
     fn tile(&mut self, value: IrValue) -> Result<Buffer> {
+        let (source, is_turned) = source(self.module, value);
+        let source_ty = self.module.ty(source);
         let ty = self.module.ty(value);
         let (elem, wide) = (ttir::types::elem(ty), types::dot_operand(ttir::types::elem(ty)));
-        if let Some(buffer) = self.wide.get(&value).filter(|_| wide != elem) {
-            return Ok(buffer.clone());
-        }
-        if let Some(buffer) = self.buffers.get(&value).filter(|buffer| buffer.elem == wide) {
-            return Ok(buffer.clone());
+        let kept = match wide == elem {
+            true => self.buffers.get(&source).filter(|buffer| buffer.elem == wide),
+            false => self.wide.get(&source),
+        };
+        if let Some(mut buffer) = kept.cloned() {
+            if is_turned {
+                buffer.strides.reverse();
+            }
+            return if buffer.strides.last() == Some(&1) {
+                Ok(buffer)
+            } else {
+                self.turned(&buffer, types::shape(ty), types::shape(source_ty).len())
+            };
         }
         let buffer = self.arena.block(types::shape(ty), wide);
         let roots = vec![Root::KeepWide(value, buffer.clone())];
         self.walk(&Group { shape: types::shape(ty).to_vec(), roots, ..Group::default() })?;
         Ok(buffer)
+    }
+
+    /// A copy of a matrix that is stored column by column, row by row.
+    fn turned(&mut self, buffer: &Buffer, shape: &[i64], rank: usize) -> Result<Buffer> {
+        if rank != 2 || buffer.strides[0] != 1 {
+            return Err(LowerError::new("an operand of a dot is in memory in an order that is not expected"));
+        }
+        let turned = self.arena.block(shape, buffer.elem);
+        let transpose = Transpose {
+            rows: shape[1] as u32,
+            columns: shape[0] as u32,
+            element_bytes: types::memory(buffer.elem).lane_bytes(),
+            to_row_stride: turned.strides[0] as u32,
+            vector_bytes: self.machine.vector_bytes,
+        };
+        let definition = transpose.definition()?;
+        let (from, to) = (self.address(buffer), self.address(&turned));
+        let stride = self.b.i64(buffer.strides[1]);
+        self.call_text(&[definition], &transpose.symbol(), Type::VOID, &[from, stride, to], Purity::Impure);
+        Ok(turned)
     }
 
     /// Where the product is added: the buffer of `c` itself where nobody else reads it, else a copy.

@@ -20,7 +20,7 @@ impl Cx<'_> {
     pub(crate) fn shape_nest(&mut self, group: &Group) -> Nest {
         let shape = &group.shape;
         let lanes = i64::from(self.machine.lanes());
-        let mut vector = self.contiguous_dim(group).unwrap_or(shape.len() - 1);
+        let mut vector = group.along.unwrap_or(shape.len() - 1);
         if let Some(axis) = group.axis
             && axis == vector
             && shape[axis] < lanes
@@ -36,23 +36,18 @@ impl Cx<'_> {
         Nest::new(shape, vector, group.axis, most)
     }
 
-    /// The dimension along which the addresses of a group are neighbours.
-    fn contiguous_dim(&self, group: &Group) -> Option<usize> {
-        let rank = group.shape.len();
+    /// The dimension along which most of these addresses are neighbours.
+    pub(crate) fn contiguous_dim(&self, pointers: &[IrValue], rank: usize) -> Option<usize> {
         if rank < 2 {
             return None;
         }
         let mut votes = vec![0; rank];
-        let stores = group.roots.iter().filter_map(|root| match root {
-            Root::Store(op) => Some((*op, 2)),
-            _ => None,
-        });
-        let loads = group.members.iter().filter(|&&op| self.module.is(op, &memory::LOAD)).map(|&op| (op, 3));
-        for (op, weight) in stores.chain(loads) {
-            let pointer = self.module.operand(op, 0);
+        for &pointer in pointers {
+            let sizes = types::shape(self.module.ty(pointer));
             for (dim, vote) in votes.iter_mut().enumerate() {
-                if group.shape[dim] > 1 && self.stride(pointer, dim, DEPTH) == Some(1) {
-                    *vote += weight;
+                let is_long = sizes.get(dim).is_some_and(|&size| size > 1);
+                if is_long && self.stride(pointer, dim, DEPTH) == Some(1) {
+                    *vote += 1;
                 }
             }
         }
@@ -177,7 +172,7 @@ impl Cx<'_> {
         }
         fast?;
         self.b.begin_else(&mut branch, &[]);
-        self.run_nest(group, Nest { most_unroll: 1, ..nest })?;
+        self.run_nest(group, Nest { most_unroll: 1, is_split: false, ..nest })?;
         self.b.end_if(branch, &[]);
         Ok(())
     }

@@ -34,6 +34,8 @@ pub(crate) struct Nest {
     pub(crate) vector: usize,
     /// The most chunks of the innermost loop that run together.
     pub(crate) most_unroll: i64,
+    /// Whether the vector loop is split at the bounds that masks give.
+    pub(crate) is_split: bool,
 }
 
 impl Nest {
@@ -62,7 +64,7 @@ impl Nest {
             order.iter().map(|&dim| Dim { dim, step: steps[dim], end: shape[dim] }).collect();
         let position = order.iter().position(|&dim| dim == vector).unwrap_or(0);
         let offsets = offsets.into_iter().map(|lanes| Lanes(lanes.into())).collect();
-        Nest { loops, offsets, lanes: lanes as u32, vector: position, most_unroll: 4 }
+        Nest { loops, offsets, lanes: lanes as u32, vector: position, most_unroll: 4, is_split: true }
     }
 
     fn innermost(&self) -> usize {
@@ -330,7 +332,10 @@ impl Cx<'_> {
     /// The bounds of the vector loop, if masks give any. `step` is that of the unmasked loop.
     fn bounds(&mut self, run: &mut Run<'_>, level: usize, step: i64) -> Result<Option<Bounds>> {
         let one = run.nest.loops[level].clone();
-        if run.nest.offsets[one.dim].stride() != Some(1) || run.nest.lanes as i64 != one.step {
+        if !run.nest.is_split
+            || run.nest.offsets[one.dim].stride() != Some(1)
+            || i64::from(run.nest.lanes) != one.step
+        {
             return Ok(None);
         }
         let candidates = self.masks_of(run.group);

@@ -53,6 +53,8 @@ pub(crate) struct Group {
     pub(crate) roots: Vec<Root>,
     /// Lazy operations that run in it.
     pub(crate) members: Vec<Op>,
+    /// The dimension along which its addresses are neighbours.
+    pub(crate) along: Option<usize>,
 }
 
 /// A step of a region.
@@ -119,6 +121,7 @@ pub(crate) fn plan(cx: &mut Cx<'_>, block: Block) -> Plan {
     for op in ops {
         planner.visit_op(op);
     }
+    planner.turn_columns();
     planner.plan
 }
 
@@ -265,13 +268,26 @@ impl Planner<'_, '_> {
 
     /// Finds or opens the group for a root with these operands; what was lazy in them runs there.
     fn root(&mut self, operands: &[Value], shape: &[i64], axis: Option<usize>, floor: usize) -> usize {
+        self.root_of(operands, shape, axis, floor, None)
+    }
+
+    /// The same for a store to an address.
+    fn root_of(
+        &mut self,
+        operands: &[Value],
+        shape: &[i64],
+        axis: Option<usize>,
+        floor: usize,
+        store: Option<Value>,
+    ) -> usize {
         let mut visit = Visit::default();
         let mut step = floor;
         for &operand in operands {
             let same = types::shape(self.module.ty(operand)) == shape;
             step = step.max(self.look(operand, same, &mut visit));
         }
-        let group = self.group(shape, axis, step);
+        let along = self.along(&visit.fresh, store, shape.len());
+        let group = self.group(shape, axis, along, step);
         for value in std::mem::take(&mut visit.fresh) {
             self.home.insert(value, group);
             let Some(op) = self.module.def_op(value) else { continue };
@@ -291,19 +307,56 @@ impl Planner<'_, '_> {
         group
     }
 
-    /// The first group from a step on that has this iteration space, or a new one.
-    fn group(&mut self, shape: &[i64], axis: Option<usize>, from: usize) -> usize {
+    /// The dimension along which the addresses of new loads and of a store are neighbours.
+    fn along(&self, fresh: &[Value], store: Option<Value>, rank: usize) -> Option<usize> {
+        let module = self.module;
+        let loads = fresh.iter().filter_map(|&value| {
+            let op = module.def_op(value).filter(|&op| module.is(op, &memory::LOAD))?;
+            Some(module.operand(op, 0))
+        });
+        self.cx.contiguous_dim(&loads.chain(store).collect::<Vec<_>>(), rank)
+    }
+
+    /// The first group from a step on that has this iteration space and direction, or a new one.
+    fn group(&mut self, shape: &[i64], axis: Option<usize>, along: Option<usize>, from: usize) -> usize {
+        let fits = |own: Option<usize>, wanted: Option<usize>| own.is_none() || wanted.is_none() || own == wanted;
         for number in from..self.plan.steps.len() {
             if let Step::Group(group) = &mut self.plan.steps[number]
                 && group.shape == shape
-                && (axis.is_none() || group.axis.is_none() || group.axis == axis)
+                && fits(group.axis, axis)
+                && fits(group.along, along)
             {
                 group.axis = group.axis.or(axis);
+                group.along = group.along.or(along);
                 return number;
             }
         }
-        let group = Group { shape: shape.to_vec(), axis, ..Group::default() };
+        let group = Group { shape: shape.to_vec(), axis, along, ..Group::default() };
         self.push_step(Step::Group(group))
+    }
+
+    /// Operands of `dot` that are loaded column by column stay so in memory: they are turned as a whole.
+    fn turn_columns(&mut self) {
+        let module = self.module;
+        for step in &mut self.plan.steps {
+            let Step::Group(group) = step else { continue };
+            if group.shape.len() != 2 || group.along != Some(0) || group.axis.is_some() {
+                continue;
+            }
+            for root in &mut group.roots {
+                let (value, buffer) = match root {
+                    Root::Keep(value, buffer) | Root::KeepWide(value, buffer) => (*value, buffer),
+                    _ => continue,
+                };
+                let is_operand = |&(op, index): &(Op, u32)| module.is(op, &ttir::ops::dot::DOT) && index < 2;
+                let is_large = types::memory(buffer.elem).lane_bytes() >= 4;
+                if is_large && module.uses(value).iter().all(is_operand) {
+                    let turned = self.cx.arena.block(&[group.shape[1], group.shape[0]], buffer.elem);
+                    buffer.strides = vec![turned.strides[1], turned.strides[0]];
+                    buffer.offset = turned.offset;
+                }
+            }
+        }
     }
 
     fn push_step(&mut self, step: Step) -> usize {
@@ -367,7 +420,7 @@ impl Planner<'_, '_> {
         }
         self.settle(&access, &visit.fresh);
         let floor = self.floor(&access);
-        let group = self.root(&operands, &shape, None, floor);
+        let group = self.root_of(&operands, &shape, None, floor, Some(operands[0]));
         self.accesses[group].extend(&access);
         self.push_root(group, Root::Store(op));
     }
@@ -409,7 +462,7 @@ impl Planner<'_, '_> {
             return;
         }
         for index in 0..2 {
-            let value = self.module.operand(op, index);
+            let (value, _) = super::dot::source(self.module, self.module.operand(op, index));
             let ty = self.module.ty(value);
             let wide = types::dot_operand(ttir::types::elem(ty));
             if wide != ttir::types::elem(ty) && !self.cx.wide.contains_key(&value) && !self.widened(value) {
