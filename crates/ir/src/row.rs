@@ -393,6 +393,7 @@ pub struct Dialect {
 pub struct Registry {
     ops: rustc_hash::FxHashMap<&'static str, &'static OpRow>,
     types: rustc_hash::FxHashMap<&'static str, &'static TypeRow>,
+    dialects: Vec<&'static str>,
     constant: &'static OpRow,
     module: &'static OpRow,
     rules: ConstantRules,
@@ -437,7 +438,13 @@ impl Registry {
     ) -> Registry {
         let ops = dialects.iter().flat_map(|d| d.ops.iter().map(|row| (row.name, *row))).collect();
         let types = dialects.iter().flat_map(|d| d.types.iter().map(|row| (row.name, *row))).collect();
-        Registry { ops, types, constant, module, rules }
+        let dialects = dialects.iter().map(|dialect| dialect.name).collect();
+        Registry { ops, types, dialects, constant, module, rules }
+    }
+
+    /// The prefixes of the dialects' names.
+    pub fn dialects(&self) -> &[&'static str] {
+        &self.dialects
     }
 
     /// The operation of this name.

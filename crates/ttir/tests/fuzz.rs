@@ -2,11 +2,13 @@
 
 use ir::text::{ParseOptions, PrintOptions, parse, print};
 
-const SEEDS: [&str; 4] = [
+const SEEDS: [&str; 6] = [
     include_str!("../../../tests/ttir/reference/add_kernel.ttir"),
     include_str!("../../../tests/ttir/reference/softmax_kernel_v1.ttir"),
     include_str!("../../../tests/ttir/reference/matmul_kernel.ttir"),
     include_str!("../../../tests/ttir/reference/zoo.ttir"),
+    include_str!("../../../tests/ttir/reference/zoo2.ttir"),
+    include_str!("../../../tests/ttir/reference/calls.ttir"),
 ];
 
 const TOKENS: &[&str] = &[

@@ -31,3 +31,13 @@ fn matmul() {
 fn every_kind_of_operation() {
     check(include_str!("../../../tests/ttir/reference/zoo.ttir"));
 }
+
+#[test]
+fn more_operations() {
+    check(include_str!("../../../tests/ttir/reference/zoo2.ttir"));
+}
+
+#[test]
+fn calls_that_are_not_inlined() {
+    check(include_str!("../../../tests/ttir/reference/calls.ttir"));
+}

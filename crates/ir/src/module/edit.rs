@@ -82,6 +82,17 @@ impl Module {
         block
     }
 
+    /// Erases all blocks of a region but the first. No other block may use their values.
+    pub fn keep_first_block(&mut self, region: Region) {
+        while self.regions[region].blocks.len() > 1 {
+            if let Some(block) = self.regions[region].blocks.pop() {
+                while let Some(last) = self.blocks[block].last {
+                    self.erase(last);
+                }
+            }
+        }
+    }
+
     /// Appends an argument to a block.
     pub fn add_arg(&mut self, block: Block, ty: Type) -> Value {
         let index = self.blocks[block].args.len() as u32;

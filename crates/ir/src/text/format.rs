@@ -51,10 +51,10 @@ pub(super) struct Steps {
 /// When the string is malformed or names something the row does not declare: a mistake in the row that the first use of
 /// it, so any test, brings out.
 pub(super) fn steps(row: &'static OpRow, text: &'static str) -> &'static Steps {
-    static KNOWN: OnceLock<RwLock<FxHashMap<usize, &'static Steps>>> = OnceLock::new();
+    static KNOWN: OnceLock<RwLock<FxHashMap<(usize, usize), &'static Steps>>> = OnceLock::new();
     let poisoned = "the table is only ever inserted into, so a panic elsewhere leaves it whole";
     let known = KNOWN.get_or_init(RwLock::default);
-    let key = std::ptr::from_ref(row) as usize;
+    let key = (std::ptr::from_ref(row) as usize, text.as_ptr() as usize);
     if let Some(steps) = known.read().expect(poisoned).get(&key) {
         return steps;
     }

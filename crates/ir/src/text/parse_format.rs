@@ -5,7 +5,7 @@ use crate::builder::infer;
 use crate::entity::{Op, Value};
 use crate::module::OpInit;
 use crate::row::{Arity, AttrKind, OpRow};
-use crate::text::format::{Part, Step, Steps};
+use crate::text::format::{Part, Step, steps};
 use crate::text::parse::{ParseError, Parser};
 use crate::text::parse_attr::NamedAttr;
 use crate::types::Type;
@@ -23,13 +23,13 @@ struct Found {
 }
 
 impl Parser<'_> {
-    /// Reads what stands behind the name of an operation, which stands at `start`.
-    pub(super) fn op_by_steps(
-        &mut self,
-        row: &'static OpRow,
-        steps: &Steps,
-        start: usize,
-    ) -> Result<Op, ParseError> {
+    /// Reads what stands behind the name of an operation as directives say (see [`crate::Format::Text`]).
+    ///
+    /// # Errors
+    /// When something else stands here.
+    pub fn directives(&mut self, row: &'static OpRow, text: &'static str) -> Result<Op, ParseError> {
+        let start = self.peek_byte().map_or(self.text.len(), |_| self.at);
+        let steps = steps(row, text);
         let mut found = Found {
             operands: vec![SmallVec::new(); row.operands.len()],
             operand_types: vec![None; row.operands.len()],

@@ -259,6 +259,8 @@ impl<'t> Parser<'t> {
         }
         loop {
             if self.accept("}") {
+                // Nothing branches, so nothing comes to a second block: the reference leaves such behind a return.
+                self.module.keep_first_block(region);
                 return Ok(());
             }
             if self.peek("^") {
@@ -422,7 +424,7 @@ impl<'t> Parser<'t> {
         match row.format {
             Format::Generic => Err(self
                 .error_at(start, format!("`{word}` has only the generic form: `\"{word}\"(…) : (…) -> …`"))),
-            Format::Text(text) => self.op_by_steps(row, crate::text::format::steps(row, text), start),
+            Format::Text(text) => self.directives(row, text),
             Format::Custom { parse, .. } => parse(self),
         }
     }

@@ -162,6 +162,10 @@ impl<'m> Printer<'m> {
         self.bare_word(name);
     }
 
+    pub(super) fn knows_dialect(&self, name: &str) -> bool {
+        self.module.is_some_and(|module| module.registry().dialects().contains(&name))
+    }
+
     /// Writes parts with `, ` between them.
     pub fn list<T>(&mut self, items: impl IntoIterator<Item = T>, mut each: impl FnMut(&mut Self, T)) {
         for (index, item) in items.into_iter().enumerate() {

@@ -5,6 +5,7 @@ use crate::entity::Op;
 use crate::row::{AttrKind, OpRow};
 use crate::text::number::write_float;
 use crate::text::print::Printer;
+use crate::text::print_op::DictEdit;
 use crate::types::Type;
 use std::fmt::Write;
 
@@ -61,7 +62,17 @@ impl Printer<'_> {
                 self.text("}");
             }
             Attr::Dialect { name, body } => {
-                if self.collecting {
+                // A dialect of this build writes its attributes where they stand.
+                let own = name.split('.').next().is_some_and(|dialect| self.knows_dialect(dialect));
+                if own {
+                    self.text("#");
+                    self.text(name);
+                    if !body.is_empty() {
+                        self.text("<");
+                        self.text(body);
+                        self.text(">");
+                    }
+                } else if self.collecting {
                     self.aliases.visit_attr(name, body);
                 } else if let Some(alias) = self.aliases.attr_name(name, body) {
                     let _ = write!(self.out, "#{alias}");
@@ -141,24 +152,29 @@ impl Printer<'_> {
     /// Writes ` {name = value, …}` with the slots that `hide` does not list and that are not at their default, and
     /// everything beyond the slots; nothing if there is nothing.
     pub fn attr_dict(&mut self, op: Op, hide: &[usize]) {
-        self.dict_with_prefix(op, hide, " ");
+        self.edited_dict(op, &DictEdit { hide, add: &[] });
     }
 
     /// Writes ` attributes {name = value, …}`, or nothing.
     pub fn attr_dict_with_keyword(&mut self, op: Op, hide: &[usize]) {
-        self.dict_with_prefix(op, hide, " attributes ");
+        self.dict_with_prefix(op, &DictEdit { hide, add: &[] }, " attributes ");
     }
 
-    fn dict_with_prefix(&mut self, op: Op, hide: &[usize], prefix: &str) {
+    pub(super) fn edited_dict(&mut self, op: Op, edit: &DictEdit<'_>) {
+        self.dict_with_prefix(op, edit, " ");
+    }
+
+    fn dict_with_prefix(&mut self, op: Op, edit: &DictEdit<'_>, prefix: &str) {
         let module = self.module();
         let slots = module.attrs(op).iter().zip(module.row(op).attrs).enumerate();
         let mut entries: Vec<(&str, &Attr)> = slots
-            .filter(|(slot, _)| !hide.contains(slot))
+            .filter(|(slot, _)| !edit.hide.contains(slot))
             .filter_map(|(_, (attr, spec))| {
                 let attr = attr.as_ref()?;
                 (spec.default_attr().as_ref() != Some(attr)).then_some((spec.name, attr))
             })
             .collect();
+        entries.extend(edit.add.iter().map(|(name, attr)| (*name, attr)));
         entries.extend(module.extra(op).iter().map(|(key, attr)| (key.name(), attr)));
         entries.sort_by_key(|entry| entry.0);
         if !entries.is_empty() {

@@ -1,5 +1,6 @@
 //! Prints an operation behind its results: the generic form, and formats given by directives.
 
+use crate::attr::Attr;
 use crate::entity::{Op, Value};
 use crate::row::{Arity, AttrKind, Format, OpRow};
 use crate::text::format::{Part, Step, Steps, steps};
@@ -15,14 +16,31 @@ pub(super) fn print_op(printer: &mut Printer<'_>, op: Op) {
         Format::Generic => generic(printer, op, row),
         Format::Text(text) => {
             printer.text(row.name);
-            let steps = steps(row, text);
-            let mut writer = Writer { printer, op, steps, space: true, punctuation: false };
-            writer.steps(&steps.steps);
+            printer.directives(op, text, &DictEdit::default());
         }
         Format::Custom { print, .. } => {
             printer.text(row.name.strip_prefix("builtin.").unwrap_or(row.name));
             print(printer, op);
         }
+    }
+}
+
+/// How a dictionary of attributes differs from what the operation carries.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct DictEdit<'a> {
+    /// Slots that are left out.
+    pub hide: &'a [usize],
+    /// What is added.
+    pub add: &'a [(&'a str, Attr)],
+}
+
+impl Printer<'_> {
+    /// Writes what stands behind the name of an operation as directives say (see [`Format::Text`]), for formats that
+    /// differ from directives in the dictionary only.
+    pub fn directives(&mut self, op: Op, text: &'static str, edit: &DictEdit<'_>) {
+        let steps = steps(self.module().row(op), text);
+        let mut writer = Writer { printer: self, op, steps, edit, space: true, punctuation: false };
+        writer.steps(&steps.steps);
     }
 }
 
@@ -55,6 +73,7 @@ struct Writer<'p, 'm> {
     printer: &'p mut Printer<'m>,
     op: Op,
     steps: &'static Steps,
+    edit: &'p DictEdit<'p>,
     space: bool,
     punctuation: bool,
 }
@@ -71,7 +90,8 @@ impl<'m> Writer<'_, 'm> {
         match step {
             Step::Literal(text) => return self.literal(text),
             Step::AttrDict => {
-                self.printer.attr_dict(self.op, &self.steps.named);
+                let hide = [self.steps.named.as_slice(), self.edit.hide].concat();
+                self.printer.edited_dict(self.op, &DictEdit { hide: &hide, ..*self.edit });
                 self.punctuation = false;
                 return;
             }

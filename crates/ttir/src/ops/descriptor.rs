@@ -46,9 +46,10 @@ pub static LOAD: OpRow = OpRow {
     results: &[one("result", &TENSOR_ONLY)],
     infer: Infer::Rule(|args| Ok(smallvec![tensor(shape(args.ty(0)), elem(args.ty(0)))])),
     traits: Traits::READS,
-    format: Format::Text(
-        "$desc [ $indices ] (cacheModifier = $cache)? (evictionPolicy = $evict)? attr-dict : type($desc) -> type($result)",
-    ),
+    format: Format::Custom {
+        print: super::memory_text::print_descriptor_load,
+        parse: super::memory_text::parse_descriptor_load,
+    },
     ..OpRow::BASE
 };
 

@@ -37,6 +37,6 @@ pub static INLINE_ASM: OpRow = OpRow {
     infer: Infer::Explicit,
     // Kept in order even when pure: what it does is not known here.
     traits: Traits::WRITES,
-    format: Format::Text("$asm_string attr-dict $args : type($args) -> type($result)"),
+    format: Format::Text("$asm_string attr-dict ($args : type($args))? -> type($result)"),
     ..OpRow::BASE
 };

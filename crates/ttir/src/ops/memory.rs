@@ -1,5 +1,6 @@
 //! Loads, stores, addresses.
 
+use super::memory_text as text;
 use crate::types::{BOOL_LIKE, INT_LIKE, PTR_LIKE, VALUE_LIKE, elem, pointee, shape, with_elem};
 use ir::{
     AttrKind, AttrSpec, EnumRow, Fold, Format, Infer, Module, Op, OpRow, Presence, Traits, Value, one,
@@ -72,9 +73,7 @@ pub static LOAD: OpRow = OpRow {
         None => Err(format!("{} is not a pointer", args.ty(0))),
     }),
     traits: Traits::READS,
-    format: Format::Text(
-        "$ptr (, $mask)? (, $other)? (cacheModifier = $cacheModifier)? (evictionPolicy = $evictionPolicy)? attr-dict : type($ptr)",
-    ),
+    format: Format::Custom { print: text::print_load, parse: text::parse_load },
     verify: Some(|module, op| {
         let result = module.ty(module.result(op, 0));
         if pointee(module.ty(module.operand(op, 0))) != Some(elem(result)) {
@@ -99,9 +98,7 @@ pub static STORE: OpRow = OpRow {
         AttrSpec::with_default("evictionPolicy", AttrKind::Enum(&EVICT), Presence::Enum(1)),
     ],
     traits: Traits::WRITES,
-    format: Format::Text(
-        "$ptr, $value (, $mask)? (cacheModifier = $cacheModifier)? (evictionPolicy = $evictionPolicy)? attr-dict : type($ptr)",
-    ),
+    format: Format::Custom { print: text::print_store, parse: text::parse_store },
     verify: Some(|module, op| {
         check_pointee(module, op, 0, 1)?;
         super::same_shape(module, op)
