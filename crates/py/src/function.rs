@@ -6,9 +6,11 @@ use crate::params::{Param, ParamKind, Unspecialized, entries, params_of};
 use frontend::{Function, FunctionRef};
 use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
-use pyo3::intern;
+use pyo3::{ffi, intern};
 use pyo3::prelude::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
-use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods, PyList, PyListMethods, PyString, PyTuple, PyTupleMethods};
+use pyo3::types::{
+    PyAnyMethods, PyDict, PyDictMethods, PyList, PyListMethods, PyString, PyTuple, PyTupleMethods,
+};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -62,8 +64,15 @@ impl JitFunction {
         let module = module.map(|name| name.to_string()).unwrap_or_default();
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         let name = self.name.clone();
-        let function =
-            FunctionRef(Arc::new(Function { id, name, module, file, first_line, source, noinline: self.noinline }));
+        let function = FunctionRef(Arc::new(Function {
+            id,
+            name,
+            module,
+            file,
+            first_line,
+            source,
+            noinline: self.noinline,
+        }));
         *self.text.lock().unwrap_or_else(PoisonError::into_inner) = Some(function.clone());
         function
     }
@@ -144,7 +153,8 @@ impl JitFunction {
             alignment: &entries(py, do_not_specialize_on_alignment.as_ref())?,
         };
         let params = params_of(function, &not)?;
-        let by_position = |param: &Param| matches!(param.kind, ParamKind::PositionalOnly | ParamKind::Positional);
+        let by_position =
+            |param: &Param| matches!(param.kind, ParamKind::PositionalOnly | ParamKind::Positional);
         Ok(JitFunction {
             name: function.getattr("__name__")?.to_string(),
             positional: params.iter().take_while(|param| by_position(param)).count(),
@@ -354,7 +364,11 @@ impl JitFunction {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("JITFunction({}:{})", self.attribute(py, "__module__")?, self.attribute(py, "__qualname__")?))
+        Ok(format!(
+            "JITFunction({}:{})",
+            self.attribute(py, "__module__")?,
+            self.attribute(py, "__qualname__")?
+        ))
     }
 
     fn __getattr__(&self, py: Python<'_>, name: &Bound<'_, PyString>) -> PyResult<Py<PyAny>> {
@@ -367,6 +381,14 @@ impl JitFunction {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // Python makes the instance's dictionary after it has told the collector of the object and before this struct is
+        // written; a collection in between sees zeros. `a_collection_while_kernels_are_made` in the Python tests is the
+        // case.
+        // SAFETY: the field is readable, zeroed or not, and a pointer of any value may be read.
+        let function = unsafe { (&raw const self.function).cast::<*mut ffi::PyObject>().read() };
+        if function.is_null() {
+            return Ok(());
+        }
         visit.call(&self.function)
     }
 }
