@@ -27,8 +27,16 @@ class _AliasLoader:
         return module
 
     def exec_module(self, module):
-        """The import system has put the alias's spec on the module: undo that."""
+        """The import system has put the alias's spec on the module: undo that.
+
+        Modules that are loaded already get their other names at once. Were they imported one by one, the import system
+        would set each as an attribute of its package again, and overwrite what the package has under the name of its
+        submodule (``triton.runtime.driver`` is an object).
+        """
         module.__spec__ = self._spec
+        for name, loaded in list(sys.modules.items()):
+            if name.startswith(_PACKAGE + ".") and loaded is not None:
+                sys.modules.setdefault(_ALIAS + name[len(_PACKAGE):], loaded)
 
     def get_code(self, fullname):
         """The code of the target, for ``python -m``."""

@@ -29,6 +29,17 @@ def test_both_names_give_the_same_module(name):
     assert sys.modules["triton" + name] is ours
 
 
+def test_names_of_packages_win_over_their_submodules(python):
+    code = """
+        import triton.runtime.driver, triton.runtime.jit
+        from triton.runtime import driver
+        import triton.testing, deuteron
+        assert driver is triton.runtime.driver is deuteron.runtime.driver
+        print(driver.active.get_current_target().backend, triton.jit.__name__)
+    """
+    assert python("-m", "deuteron", "-c", textwrap.dedent(code)).stdout == "cpu jit\n"
+
+
 def test_find_spec_and_metadata_answer():
     assert importlib.util.find_spec("triton") is not None
     assert importlib.util.find_spec("triton.tools.disasm") is not None

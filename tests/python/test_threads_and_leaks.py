@@ -42,6 +42,39 @@ def test_a_hundred_thousand_launches_leak_nothing():
     assert len(gc.get_objects()) - references < 200
 
 
+def a_function(x_ptr, n, BLOCK: tl.constexpr):
+    """Nothing: only its making is of interest."""
+
+
+def test_a_collection_while_kernels_are_made():
+    """The garbage collector may come at every allocation, also at those that make a kernel or a launcher."""
+    before = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        kernels = [triton.jit(a_function, do_not_specialize=["n"]) for _ in range(300)]
+        launchers = [kernel[(1, )] for kernel in kernels]
+        compiled = tiny.warmup(tl.float32, tl.float32, 5, 1.0, BLOCK=16, grid=(1, ))
+        bound = [compiled[(1, )] for _ in range(300)]
+    finally:
+        gc.set_threshold(*before)
+    assert len(kernels) == len(launchers) == len(bound)
+
+
+def test_kernels_that_nobody_needs_are_collected():
+    import weakref
+
+    def make():
+        def inner(x_ptr, n):
+            return kernel
+
+        kernel = triton.jit(inner)
+        return weakref.ref(kernel)
+
+    gone = [make() for _ in range(50)]
+    gc.collect()
+    assert [reference() for reference in gone] == [None] * 50
+
+
 SOURCE = """
 import deuteron as triton
 import deuteron.language as tl
