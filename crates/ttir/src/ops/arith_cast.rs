@@ -116,17 +116,27 @@ pub static EXTF: OpRow =
 pub static TRUNCF: OpRow =
     row("arith.truncf", "To a narrower float, to nearest even.", FLOAT_TO_FLOAT.0, FLOAT_TO_FLOAT.1, convert);
 /// Same bits.
-pub static BITCAST: OpRow = row(
-    "arith.bitcast",
-    "The same bits as another type.",
-    &[input(&VALUE_LIKE)],
-    &[output(&VALUE_LIKE)],
-    |_, x| Some(x[0]),
-);
+pub static BITCAST: OpRow = OpRow {
+    fold: Some(same_type),
+    ..row(
+        "arith.bitcast",
+        "The same bits as another type.",
+        &[input(&VALUE_LIKE)],
+        &[output(&VALUE_LIKE)],
+        |_, x| Some(x[0]),
+    )
+};
+
+/// A cast to the type that the value has already.
+fn same_type(module: &ir::Module, op: ir::Op) -> Option<ir::Fold> {
+    let value = module.operand(op, 0);
+    (module.ty(value) == module.ty(module.result(op, 0))).then_some(ir::Fold::Value(value))
+}
 
 /// Same bits, pointers included.
 pub static TT_BITCAST: OpRow = OpRow {
     format: Format::Text("$in attr-dict : type($in) -> type($out)"),
+    fold: Some(same_type),
     ..row(
         "tt.bitcast",
         "The same bits as another type of the same width; between pointer types too.",
