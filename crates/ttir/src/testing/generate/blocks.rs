@@ -1,7 +1,7 @@
-//! Changes of shape, accesses to memory, products of matrices.
+//! Changes of shape, products of matrices.
 
 use super::Maker;
-use crate::ops::{arith_int, atomic, dot, memory, shape as ops};
+use crate::ops::{arith_int, dot, shape as ops};
 use crate::types::{elem, is_tensor, numel, pointee, shape, tensor};
 use ir::{Attr, FloatKind, Type, Value};
 
@@ -121,50 +121,6 @@ impl Maker {
         };
         let zero = self.constant(tensor(&[rows, rows], accumulator), 0);
         let value = self.build(&dot::DOT, &[a, b, zero], &[]);
-        self.learn(value);
-    }
-
-    pub(super) fn random_access(&mut self) {
-        if self.random.one_in(3) { self.scalar_load() } else { self.indexed_load() }
-    }
-
-    fn scalar_load(&mut self) {
-        let input = self.random.below(self.inputs.len() as u64) as usize;
-        let offset = self.constant(Type::int(32), input as i64 * 37);
-        let (pointer, elem) = (self.inputs[input].pointer, self.inputs[input].elem);
-        let pointer = self.build(&memory::ADDPTR, &[pointer, offset], &[]);
-        let loaded = self.build(&memory::LOAD, &[pointer], &[]);
-        self.learn_loaded(loaded, elem, &[]);
-    }
-
-    /// A gather from memory, without a mask: indices are cut to the length.
-    fn indexed_load(&mut self) {
-        let input = self.random.below(self.inputs.len() as u64) as usize;
-        let Some(indices) = self.pick(|ty| is_tensor(ty) && matches!(elem(ty).as_int(), Some(32 | 64))) else { return };
-        let ty = self.ty(indices);
-        let mask = self.constant(ty, 511);
-        let inside = self.build(&arith_int::ANDI, &[indices, mask], &[]);
-        let (pointer, elem) = (self.inputs[input].pointer, self.inputs[input].elem);
-        let bases = tensor(shape(ty), self.ty(pointer));
-        let bases = self.build_as(&ops::SPLAT, &[pointer], &[], bases);
-        let pointers = self.build(&memory::ADDPTR, &[bases, inside], &[]);
-        if self.random.one_in(4) && elem.as_int() == Some(32) {
-            return self.atomic_read(pointers);
-        }
-        let loaded = self.build(&memory::LOAD, &[pointers], &[]);
-        self.learn_loaded(loaded, elem, shape(ty));
-    }
-
-    /// An atomic that changes nothing, so that the order of programs does not matter.
-    fn atomic_read(&mut self, pointers: Value) {
-        let ty = tensor(shape(self.ty(pointers)), Type::int(32));
-        let zero = self.constant(ty, 0);
-        let attrs = [
-            Attr::Enum { row: &atomic::RMW, value: 4 },
-            Attr::Enum { row: &atomic::SEM, value: 1 },
-            Attr::Enum { row: &atomic::SCOPE, value: 1 },
-        ];
-        let value = self.build(&atomic::ATOMIC_RMW, &[pointers, zero], &attrs.map(Some));
         self.learn(value);
     }
 }

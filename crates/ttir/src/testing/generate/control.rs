@@ -16,7 +16,7 @@ impl Maker {
     }
 
     /// Runs `fill` with a block open; what is learned inside is forgotten behind it.
-    fn inside(&mut self, block: Block, fill: impl FnOnce(&mut Maker)) -> Vec<Known> {
+    pub(super) fn inside(&mut self, block: Block, fill: impl FnOnce(&mut Maker)) -> Vec<Known> {
         let (outer, known) = (self.block, self.known.clone());
         self.block = block;
         self.depth += 1;
@@ -38,11 +38,11 @@ impl Maker {
         (0..count).filter_map(|_| self.pick(|ty| pointee(ty).is_none())).collect()
     }
 
-    fn terminate(&mut self, row: &'static OpRow, values: &[Value]) {
+    pub(super) fn terminate(&mut self, row: &'static OpRow, values: &[Value]) {
         self.builder().build_effect(row, values, &[]);
     }
 
-    fn block_with(&mut self, op: ir::Op, region: usize, params: &[Type]) -> (Block, Vec<Value>) {
+    pub(super) fn block_with(&mut self, op: ir::Op, region: usize, params: &[Type]) -> (Block, Vec<Value>) {
         let region = self.module.region(op, region);
         let block = self.module.add_block(region);
         let args = params.iter().map(|&ty| self.module.add_arg(block, ty)).collect();

@@ -11,6 +11,7 @@ mod combine;
 mod control;
 mod elementwise;
 mod input;
+mod memory;
 mod random;
 
 pub use random::Random;
@@ -18,7 +19,7 @@ pub use random::Random;
 use super::value::Tolerance;
 use super::wrap::add_function;
 use super::Argument;
-use crate::ops::{arith_int, compare, constant, func, memory, program, shape};
+use crate::ops::{arith_int, compare, constant, func, memory as memory_ops, program, shape};
 use crate::types::{elem, elem_bytes, is_tensor, numel, ptr, tensor, with_elem};
 use ir::{Attr, Block, Builder, FloatKind, Module, OpRow, Place, Type, Value};
 
@@ -93,6 +94,7 @@ struct Maker {
     known: Vec<Known>,
     shapes: Vec<Vec<i64>>,
     inputs: Vec<Buffer>,
+    scratch: Value,
     depth: usize,
 }
 
@@ -119,9 +121,10 @@ const MAX_OUTPUTS: usize = 12;
 fn make_body(random: &mut Random, profile: Profile, shapes: &[Vec<i64>], inputs: &[Type]) -> (Module, Vec<Known>) {
     let mut module = crate::new_module();
     let i32 = Type::int(32);
-    // Inputs, two scalars, then a pointer for each output; of those the types are set when they are known.
+    // Inputs, two scalars, a buffer that is written and read, then a pointer for each output; the types of those are set
+    // when they are known.
     let mut params: Vec<Type> = inputs.iter().map(|&elem| ptr(stored(elem))).collect();
-    params.extend([i32, Type::float(FloatKind::F32)]);
+    params.extend([i32, Type::float(FloatKind::F32), memory::scratch_pointer()]);
     params.extend(vec![ptr(i32); MAX_OUTPUTS]);
     let block = add_function(&mut module, KERNEL, &params);
     let args = module.args(block).to_vec();
@@ -135,6 +138,7 @@ fn make_body(random: &mut Random, profile: Profile, shapes: &[Vec<i64>], inputs:
         known: Vec::new(),
         shapes: shapes.to_vec(),
         inputs: buffers,
+        scratch: args[inputs.len() + 2],
         depth: 0,
     };
     for &scalar in &args[inputs.len()..inputs.len() + 2] {
@@ -158,13 +162,16 @@ fn finish(mut random: Random, module: Module, known: Vec<Known>, programs: u32, 
     let block = function.map(|function| module.entry(module.region(function, 0)));
     let mut program = Program { module, kernel: KERNEL, grid: [programs, 1, 1], args: Vec::new(), outputs: Vec::new() };
     let Some((function, block)) = function.zip(block) else { return program };
-    let first_output = inputs.len() + 2;
+    let first_output = inputs.len() + 3;
     for &elem in inputs {
         let values = input::values(&mut random, elem, input::LENGTH);
         program.args.push(Argument::Buffer(super::bytes_of(&values, stored(elem))));
     }
     program.args.push(Argument::Bits(input::values(&mut random, Type::int(32), 1)[0]));
     program.args.push(Argument::Bits(input::values(&mut random, Type::float(FloatKind::F32), 1)[0]));
+    let scratch = input::values(&mut random, Type::int(32), programs as usize * memory::SCRATCH as usize);
+    program.args.push(Argument::Buffer(super::bytes_of(&scratch, Type::int(32))));
+    program.outputs.push(Output { buffer: inputs.len(), ty: Type::int(32), tolerance: Tolerance::default() });
     let chosen: Vec<Known> = known.iter().rev().take(MAX_OUTPUTS).copied().collect();
     for (index, known) in chosen.iter().enumerate() {
         let pointer = program.module.args(block)[first_output + index];
@@ -174,7 +181,7 @@ fn finish(mut random: Random, module: Module, known: Vec<Known>, programs: u32, 
         let bytes = numel(ty) as u64 * elem_bytes(stored(elem(ty))) * u64::from(programs);
         program.args.push(Argument::Buffer(vec![0x5a; bytes as usize]));
         program.outputs.push(Output {
-            buffer: inputs.len() + index,
+            buffer: inputs.len() + 1 + index,
             ty: stored(elem(ty)),
             tolerance: known.tolerance,
         });
@@ -205,9 +212,9 @@ fn store_output(module: &mut Module, block: Block, pointer: Value, mut value: Va
     let pid = builder.build(&program::GET_PROGRAM_ID, &[], &[Some(axis)]);
     let count = constant::int(&mut builder, Type::int(32), numel(ty));
     let start = builder.build(&arith_int::MULI, &[pid, count], &[]);
-    let base = builder.build(&memory::ADDPTR, &[pointer, start], &[]);
+    let base = builder.build(&memory_ops::ADDPTR, &[pointer, start], &[]);
     if !is_tensor(ty) {
-        builder.build_effect(&memory::STORE, &[base, value], &[]);
+        builder.build_effect(&memory_ops::STORE, &[base, value], &[]);
         return;
     }
     let flat = tensor(&[numel(ty)], stored(elem(ty)));
@@ -215,7 +222,7 @@ fn store_output(module: &mut Module, block: Block, pointer: Value, mut value: Va
         value = builder.build_as(&shape::RESHAPE, &[value], &[], flat);
     }
     let pointers = super::wrap::pointers(&mut builder, base, numel(ty));
-    builder.build_effect(&memory::STORE, &[pointers, value], &[]);
+    builder.build_effect(&memory_ops::STORE, &[pointers, value], &[]);
 }
 
 impl Maker {
@@ -275,8 +282,8 @@ impl Maker {
             10 | 11 => self.random_cast(),
             12 | 13 => self.random_shape_change(),
             14 => self.random_constant(),
-            15 => self.random_access(),
-            16 | 17 if self.profile.combine => self.random_combination(),
+            15 | 16 => self.random_access(),
+            17 if self.profile.combine => self.random_combination(),
             18 | 19 if self.profile.control && self.depth < 2 => self.random_control(),
             _ => self.random_elementwise(),
         }
@@ -299,9 +306,9 @@ impl Maker {
         let mask = self.build(&compare::CMPI, &[offsets, limit], &[Some(predicate)]);
         let bases = tensor(&[count], self.ty(pointer));
         let bases = self.build_as(&shape::SPLAT, &[pointer], &[], bases);
-        let pointers = self.build(&memory::ADDPTR, &[bases, offsets], &[]);
+        let pointers = self.build(&memory_ops::ADDPTR, &[bases, offsets], &[]);
         let other = self.constant(tensor(&[count], stored(elem)), 0);
-        let loaded = self.build(&memory::LOAD, &[pointers, mask, other], &[]);
+        let loaded = self.build(&memory_ops::LOAD, &[pointers, mask, other], &[]);
         self.learn_loaded(loaded, elem, &dims);
         self.learn(offsets);
         self.learn(mask);
