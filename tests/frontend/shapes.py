@@ -88,7 +88,7 @@ def shapes(ptr, index_ptr):
 #     %z = tt.reshape %y_3 : tensor<2x2x2x2xi32> -> tensor<2x8xi32>
 #     %cst_4 = arith.constant dense<0> : tensor<2x8xi32>
 #     %z_5 = tt.gather %z[%cst_4] {axis = 1 : i32} : (tensor<2x8xi32>, tensor<2x8xi32>) -> tensor<2x8xi32>
-#     %32 = tt.reshape %z_5 allow_reorder unit : tensor<2x8xi32> -> tensor<16xi32>
+#     %32 = tt.reshape %z_5 allow_reorder : tensor<2x8xi32> -> tensor<16xi32>
 #     %33 = "tt.reduce"(%32) <{axis = 0 : i32}> ({
 #     ^bb0(%arg2: i32, %arg3: i32):
 #       %43 = arith.addi %arg2, %arg3 : i32

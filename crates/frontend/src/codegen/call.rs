@@ -61,6 +61,10 @@ impl Ctx<'_> {
             Val::Const(PyValue::JitFunction(function)) => self.call_jit(&function.clone(), args, keywords),
             Val::Const(PyValue::ConstexprFunction(object)) => self.call_constexpr(object, args, keywords),
             Val::Const(PyValue::Object(object)) => self.call_object(object, args, keywords),
+            // `tl.float32(x)` is `x` in that type.
+            Val::Const(PyValue::DType(_)) if args.len() == 1 && keywords.is_empty() => {
+                self.call_builtin("tl.cast", args.into_iter().chain([callee.clone()]).collect(), keywords)
+            }
             Val::Poison => Err(Stop),
             other => Err(self.error(format!("{} cannot be called", other.describe()))),
         }

@@ -181,6 +181,10 @@ impl Ctx<'_> {
         for name in a.keys().chain(b.keys().filter(|name| !a.contains_key(*name))) {
             let val = match (a.get(name), b.get(name)) {
                 (Some(a), Some(b)) if same(a, b) => a.clone(),
+                // Undefined on one way is undefined behind both.
+                (Some(Val::Undefined(why)), Some(_)) | (Some(_), Some(Val::Undefined(why))) => {
+                    Val::Undefined(why.clone())
+                }
                 (Some(a), Some(b)) => match self.check_join(name, before.get(name), a, b) {
                     Ok(()) => self.join_value(op, a, b, &mut yields),
                     Err(Stop) => Val::Poison,
