@@ -235,7 +235,7 @@ pub enum Format {
     Generic,
     /// Directives in order (an attribute without a value is written by the words around it alone), each separated by a space except around brackets and before commas:
     /// `$name` (an operand group or an attribute), literal words and punctuation (`,` `:` `->` `to` `[` `]` `(` `)` `*` `=`),
-    /// `type($name)`, `types(operands)`, `functional-type` (`(operand types) -> result types`), `attr-dict` (all
+    /// `type($name)`, `short-type($name)` (a dialect's type without its name: `<f32>`), `types(operands)`, `functional-type` (`(operand types) -> result types`), `attr-dict` (all
     /// attributes not named elsewhere), and `( … )?` around a part that is written when its first `$name` is present
     /// (for an attribute: differs from its default).
     Text(&'static str),
