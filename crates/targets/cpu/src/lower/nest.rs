@@ -94,6 +94,9 @@ struct Bounds {
     end: Value,
 }
 
+/// How many short operations an elementary function stands for.
+const LONG: usize = 25;
+
 /// What the accumulators of the innermost loop are.
 pub(crate) type Accumulators = Vec<Vec<Vec<Value>>>;
 
@@ -436,7 +439,8 @@ impl Cx<'_> {
     /// Chunks of the innermost loop that run together: enough to hide latencies, few enough to stay in registers.
     fn unroll(&mut self, run: &Run<'_>, one: &Dim) -> i64 {
         let trips = one.end / one.step;
-        let size = run.group.members.len() + run.group.roots.len();
+        let calls = run.group.members.iter().filter(|&&op| super::ops::is_long(self.module.row(op))).count();
+        let size = run.group.members.len() + run.group.roots.len() + LONG * calls;
         let has_effects = run.group.roots.iter().any(|root| matches!(root, Root::Effect(_)));
         let wanted = match size {
             _ if has_effects || self.has_ordered_reduction(run.group) => 1,

@@ -5,8 +5,21 @@ use super::{Elems, Entry};
 use crate::lower::cx::Cx;
 use crate::lower::error::{LowerError, Result};
 use crate::math::{self as library, Elem};
+use ir::OpRow;
 use llir::{Purity, Type, Value};
 use ttir::ops::math;
+
+/// Rows that are many instructions.
+pub(super) const FUNCTIONS: [&OpRow; 8] = [
+    &math::EXP,
+    &math::EXP2,
+    &math::LOG,
+    &math::LOG2,
+    &math::SIN,
+    &math::COS,
+    &math::ERF,
+    &math::TANH,
+];
 
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] = &[

@@ -47,6 +47,11 @@ pub(crate) fn find(row: &'static OpRow) -> Option<Emit> {
     table.get(row.name).copied()
 }
 
+/// Whether a row is an elementary function of many instructions.
+pub(crate) fn is_long(row: &OpRow) -> bool {
+    math::FUNCTIONS.iter().any(|function| row.is(function))
+}
+
 /// The types of an operation with one result.
 pub(crate) fn elems(module: &ir::Module, op: Op) -> Elems<'_> {
     let elem = |value: &ir::Value| ttir::types::elem(module.ty(*value));
