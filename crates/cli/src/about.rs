@@ -1,32 +1,36 @@
 //! `deuteron info`, `deuteron env` and `deuteron cache`.
 
-use crate::Failure;
+use crate::{Failure, output};
+use std::fmt::Write;
 use clap::{Args, Subcommand};
 use runtime::cache::{Store, measure};
 use runtime::knobs::{self, KnobKind, KnobValue, Settings};
 
 /// Says what this build is and what it runs on.
 pub(crate) fn info() -> Result<(), Failure> {
-    println!("deuteron {}", env!("CARGO_PKG_VERSION"));
+    // Writing to a string does not fail.
+    let mut text = String::new();
+    let _ = writeln!(text, "deuteron {}", env!("CARGO_PKG_VERSION"));
     for target in runtime::all_targets() {
         let facts = target.facts();
-        println!("\ntarget {} ({}, {} lanes per warp)", facts.backend, facts.arch, facts.warp_size);
+        let _ = writeln!(text, "\ntarget {} ({}, {} lanes per warp)", facts.backend, facts.arch, facts.warp_size);
         for line in target.machine().lines() {
-            println!("  {line}");
+            let _ = writeln!(text, "  {line}");
         }
         for device in target.devices() {
             let properties = device.properties();
-            println!("  device {}: {}", device.ordinal(), properties.name);
+            let _ = writeln!(text, "  device {}: {}", device.ordinal(), properties.name);
             for (name, value) in &properties.numbers {
-                println!("    {name:<24} {value}");
+                let _ = writeln!(text, "    {name:<24} {value}");
             }
         }
     }
-    Ok(())
+    output::write(text.as_bytes())
 }
 
 /// Lists every setting.
 pub(crate) fn env() -> Result<(), Failure> {
+    let mut text = String::new();
     for row in knobs::rows().iter().filter(|row| row.kind != KnobKind::Object) {
         let value = match knobs::get(row)? {
             KnobValue::None => "None".to_owned(),
@@ -38,9 +42,9 @@ pub(crate) fn env() -> Result<(), Failure> {
             Some((variable, _)) => format!("from {variable}"),
             None => format!("default; set {}", row.env.join(" or ")),
         };
-        println!("{}.{} = {value}  ({from})\n    {}", row.group, row.name, row.doc);
+        let _ = writeln!(text, "{}.{} = {value}  ({from})\n    {}", row.group, row.name, row.doc);
     }
-    Ok(())
+    output::write(text.as_bytes())
 }
 
 /// Say how much the cache holds, or empty it.

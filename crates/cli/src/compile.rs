@@ -1,10 +1,9 @@
 //! `deuteron compile`.
 
-use crate::Failure;
+use crate::{Failure, output};
 use crate::source::Source;
 use clap::Args;
 use runtime::compile::Kernel;
-use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -49,15 +48,13 @@ impl Compile {
         match &self.output {
             Some(folder) => {
                 let path = folder.join(format!("{}.{name}", kernel.artifact.name));
-                let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, &stage.bytes));
+                let written =
+                    std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, &stage.bytes));
                 written.map_err(|error| Failure(format!("cannot write {}: {error}", path.display())))?;
                 eprintln!("{} ({} bytes)", path.display(), stage.bytes.len());
                 Ok(())
             }
-            None if stage.text => {
-                let mut out = std::io::stdout().lock();
-                out.write_all(&stage.bytes).map_err(|error| Failure(format!("cannot write the output: {error}")))
-            }
+            None if stage.text => output::write(&stage.bytes),
             None => Err(Failure(format!("stage `{name}` is not text; say where to write it with --output"))),
         }
     }

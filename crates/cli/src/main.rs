@@ -6,6 +6,7 @@
 mod about;
 mod compile;
 mod opt;
+mod output;
 mod run;
 mod source;
 mod values;

@@ -1,6 +1,6 @@
 //! `deuteron opt`.
 
-use crate::{Failure, all};
+use crate::{Failure, all, output};
 use clap::Args;
 use ir::pass::{Dump, DumpWhen, PassRow, Times, Verify};
 use ir::text::PrintOptions;
@@ -36,8 +36,8 @@ impl Opt {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let known: Vec<&'static PassRow> = ir::passes::ALL.iter().chain(ttir::passes::ALL).copied().collect();
         if self.list {
-            known.iter().for_each(|pass| println!("{:<20} {}", pass.name, pass.doc));
-            return Ok(());
+            let lines: String = known.iter().map(|pass| format!("{:<20} {}\n", pass.name, pass.doc)).collect();
+            return output::write(lines.as_bytes());
         }
         let Some(file) = &self.file else { return Ok(()) };
         let text = crate::source::read(file)?;
@@ -59,7 +59,7 @@ impl Opt {
         } else {
             ir::pass::run(&mut module, &passes, Verify::Each, &mut times).map_err(|errors| all(&errors))?;
         }
-        print!("{}", ir::text::print(&module, options));
+        output::write(ir::text::print(&module, options).as_bytes())?;
         if self.time {
             eprint!("{times}");
         }

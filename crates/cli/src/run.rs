@@ -52,12 +52,17 @@ pub(crate) struct Run {
 impl Run {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut seed = self.seed;
-        let values =
-            self.args.iter().map(|text| values::parse(text, &mut seed)).collect::<Result<Vec<_>, Failure>>()?;
+        let values = self
+            .args
+            .iter()
+            .map(|text| values::parse(text, &mut seed))
+            .collect::<Result<Vec<_>, Failure>>()?;
         let grid = [0, 1, 2].map(|axis| self.grid.get(axis).copied().unwrap_or(1));
         let prepared = Prepared::new(&values)?;
-        let native = (self.engine != Engine::Interpreter).then(|| self.native(&prepared, grid)).transpose()?;
-        let checked = (self.engine != Engine::Native).then(|| self.interpreted(&prepared, grid)).transpose()?;
+        let native =
+            (self.engine != Engine::Interpreter).then(|| self.native(&prepared, grid)).transpose()?;
+        let checked =
+            (self.engine != Engine::Native).then(|| self.interpreted(&prepared, grid)).transpose()?;
         if let Some(after) = native.as_ref().or(checked.as_ref()) {
             self.show(&prepared.arrays, after);
         }
@@ -86,7 +91,11 @@ impl Run {
         }
         if self.repeat > 1 {
             times.sort_unstable();
-            println!("median of {} launches: {:.1} us", times.len(), times[times.len() / 2].as_secs_f64() * 1e6);
+            println!(
+                "median of {} launches: {:.1} us",
+                times.len(),
+                times[times.len() / 2].as_secs_f64() * 1e6
+            );
         }
         Ok(arrays)
     }
@@ -131,7 +140,8 @@ impl Run {
         let target = self.source.target()?;
         let options = self.source.compile_options(target.as_ref())?;
         let (program, name) = self.source.program()?;
-        let module = program.to_ttir(&name, &prepared.signature, &target, options, &self.source.settings())?;
+        let module =
+            program.to_ttir(&name, &prepared.signature, &target, options, &self.source.settings())?;
         Ok((module, name))
     }
 
@@ -209,10 +219,14 @@ impl Prepared {
                 Value::Int(value, None) => {
                     let narrow = i64::try_from(*value).map(Argument::Int);
                     let wide = || u64::try_from(*value).map(Argument::BigInt);
-                    let argument = narrow.or_else(|_| wide()).map_err(|_| Failure(format!("{value} does not fit 64 bits")))?;
+                    let argument = narrow
+                        .or_else(|_| wide())
+                        .map_err(|_| Failure(format!("{value} does not fit 64 bits")))?;
                     passed.extend(specialized(argument, &mut entries)?);
                 }
-                Value::Float(value, None) => passed.extend(specialized(Argument::Float(*value), &mut entries)?),
+                Value::Float(value, None) => {
+                    passed.extend(specialized(Argument::Float(*value), &mut entries)?)
+                }
             }
         }
         Ok(Prepared { signature: entries.join(", "), arrays, passed })
@@ -272,7 +286,8 @@ mod tests {
     #[test]
     fn arguments_make_a_signature() {
         let texts = ["random:f32:8", "1", "32", "17", "0.5", "i64:1", "const:64", "4294967296"];
-        let values: Vec<_> = texts.iter().map(|text| values::parse(text, &mut 0).unwrap_or_else(|e| panic!("{e}"))).collect();
+        let values: Vec<_> =
+            texts.iter().map(|text| values::parse(text, &mut 0).unwrap_or_else(|e| panic!("{e}"))).collect();
         let prepared = Prepared::new(&values).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(prepared.signature, "*fp32:16, 1, i32:16, i32, fp32, i64, 64, i64:16");
         assert_eq!(prepared.slots(|_| 7), [7, 32, 17, u64::from(0.5f32.to_bits()), 1, 1 << 32]);

@@ -35,7 +35,9 @@ impl Array {
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         let used = self.len * element_bytes(self.dtype);
         // SAFETY: a line is plain bytes without padding, and the slice covers lines that this vector owns.
-        let all = unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast::<u8>(), self.lines.len() * 64) };
+        let all = unsafe {
+            std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast::<u8>(), self.lines.len() * 64)
+        };
         &mut all[..used]
     }
 
@@ -224,7 +226,10 @@ mod tests {
         assert!(matches!(parse("fp64:0.5", &mut 0), Ok(Value::Float(0.5, Some(_)))));
         assert!(matches!(parse("const:True", &mut 0), Ok(Value::Const(text)) if text == "True"));
         for wrong in ["", "what", "random:f32", "random:f33:4", "ones:f32:-1", "a:b:c:d", "i32:1.5"] {
-            assert!(parse(wrong, &mut 0).is_err_and(|error| error.to_string().contains("random:f32:1024")), "{wrong}");
+            assert!(
+                parse(wrong, &mut 0).is_err_and(|error| error.to_string().contains("random:f32:1024")),
+                "{wrong}"
+            );
         }
     }
 }

@@ -75,9 +75,18 @@ impl Memory<'_> {
 pub(crate) fn pack(specs: &[specialize::Spec], args: &[Arg<'_>]) -> Result<Vec<u64>, String> {
     let runtime: Vec<_> = specs.iter().filter_map(specialize::runtime_type).collect();
     if runtime.len() != args.len() {
-        return Err(format!("{} arguments are passed at run time, and {} were given", runtime.len(), args.len()));
+        return Err(format!(
+            "{} arguments are passed at run time, and {} were given",
+            runtime.len(),
+            args.len()
+        ));
     }
-    runtime.iter().zip(args).enumerate().map(|(at, (ty, arg))| slot(ty, arg).map_err(|text| format!("argument {at} {text}"))).collect()
+    runtime
+        .iter()
+        .zip(args)
+        .enumerate()
+        .map(|(at, (ty, arg))| slot(ty, arg).map_err(|text| format!("argument {at} {text}")))
+        .collect()
 }
 
 fn slot(ty: &specialize::RuntimeType, arg: &Arg<'_>) -> Result<u64, String> {
@@ -87,11 +96,16 @@ fn slot(ty: &specialize::RuntimeType, arg: &Arg<'_>) -> Result<u64, String> {
         Arg::Memory(memory) => {
             let wanted = ty.name.trim_start_matches(['*', 'k']);
             if !ty.name.starts_with('*') || wanted != memory.element {
-                return Err(format!("is a slice of {}, and the kernel was compiled for {}", memory.element, ty.name));
+                return Err(format!(
+                    "is a slice of {}, and the kernel was compiled for {}",
+                    memory.element, ty.name
+                ));
             }
             let address = memory.address as u64;
             if ty.divisible_by_16 && !address.is_multiple_of(16) {
-                return Err(format!("lies at {address:#x}, and the kernel was compiled for an address divisible by 16"));
+                return Err(format!(
+                    "lies at {address:#x}, and the kernel was compiled for an address divisible by 16"
+                ));
             }
             return Ok(address);
         }
@@ -100,7 +114,8 @@ fn slot(ty: &specialize::RuntimeType, arg: &Arg<'_>) -> Result<u64, String> {
         return Err(format!("is a number, and the kernel was compiled for {}", ty.name));
     }
     let rules = ParamRules { fixed: Some(ty.ty), ..ParamRules::default() };
-    let slot = rules.apply(argument, &mut LaunchKey::new()).map_err(|error| error.to_string())?.unwrap_or_default();
+    let slot =
+        rules.apply(argument, &mut LaunchKey::new()).map_err(|error| error.to_string())?.unwrap_or_default();
     if ty.divisible_by_16 && !slot.is_multiple_of(16) {
         return Err("is not divisible by 16, and the kernel was compiled for a number that is".to_owned());
     }

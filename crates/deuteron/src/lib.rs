@@ -130,8 +130,8 @@ impl Kernel {
     /// # Errors
     /// When the file cannot be read; syntax errors; or the kernels that there are.
     pub fn from_file(path: &std::path::Path, name: &str) -> Result<Kernel, Error> {
-        let source =
-            std::fs::read_to_string(path).map_err(|error| Error(format!("cannot read {}: {error}", path.display())))?;
+        let source = std::fs::read_to_string(path)
+            .map_err(|error| Error(format!("cannot read {}: {error}", path.display())))?;
         Kernel::in_file(&path.to_string_lossy(), &source, name)
     }
 
@@ -148,7 +148,8 @@ impl Kernel {
     /// What is wrong with the kernel or with the signature, with its place.
     pub fn compile(&self, target: &Target, signature: &str, options: &Options) -> Result<Compiled, Error> {
         let options = runtime::options::parse(target.0.as_ref(), &options.0)?;
-        let compiled = self.program.compile(&self.name, signature, &target.0, options, &Settings::current())?;
+        let compiled =
+            self.program.compile(&self.name, signature, &target.0, options, &Settings::current())?;
         Ok(Compiled(compiled))
     }
 }
@@ -184,7 +185,8 @@ impl Compiled {
     /// # Errors
     /// When the arguments are not what the kernel was compiled for, or the launch fails.
     pub unsafe fn launch(&self, grid: [u32; 3], args: &mut [Arg<'_>]) -> Result<(), Error> {
-        let slots = arg::pack(&self.0.args, args).map_err(|text| Error(format!("kernel {}: {text}", self.name())))?;
+        let slots =
+            arg::pack(&self.0.args, args).map_err(|text| Error(format!("kernel {}: {text}", self.name())))?;
         let loaded = self.0.kernel.load()?;
         // SAFETY: the slots fit the parameters, as `pack` has checked; the caller vouches for the memory.
         unsafe { loaded.launch(&Launch { grid, args: &slots, stream: 0 }) }

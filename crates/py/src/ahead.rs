@@ -49,7 +49,7 @@ pub(crate) fn compile<'py>(
     }
     let source = Bound::new(py, KernelSource::new(function, &args, &registry)?)?.unbind();
     let (kernel, _) = variant::compile(function, args, options, target, registry)?;
-    Bound::new(py, CompiledKernel::new(kernel, source))
+    Bound::new(py, CompiledKernel::new(kernel, source, None))
 }
 
 /// Reads a signature.
@@ -70,16 +70,22 @@ impl<'py> Reader<'_, 'py> {
             }
             return Ok(ArgSpec::Tuple { items: specs, fields: None });
         }
-        let text = ty.cast::<PyString>().map_err(|_| PyTypeError::new_err(format!("a signature holds texts, not {ty}")))?;
+        let text = ty
+            .cast::<PyString>()
+            .map_err(|_| PyTypeError::new_err(format!("a signature holds texts, not {ty}")))?;
         let text = text.to_cow()?;
         if text == "constexpr" || self.find(self.constexprs, path)?.is_some() {
             return self.constant(path);
         }
-        let ty = frontend::signature::parse_type(&text)
-            .ok_or_else(|| PyValueError::new_err(format!("`{text}` is not a type; write `*fp32`, `i32`, `constexpr`, …")))?;
+        let ty = frontend::signature::parse_type(&text).ok_or_else(|| {
+            PyValueError::new_err(format!("`{text}` is not a type; write `*fp32`, `i32`, `constexpr`, …"))
+        })?;
         let attrs = self.find(self.attrs, path)?;
         let divisible_by_16 = match attrs {
-            Some(attrs) => attrs.extract::<Vec<(String, i64)>>()?.iter().any(|(name, value)| name == "tt.divisibility" && value % 16 == 0),
+            Some(attrs) => attrs
+                .extract::<Vec<(String, i64)>>()?
+                .iter()
+                .any(|(name, value)| name == "tt.divisibility" && value % 16 == 0),
             None => false,
         };
         Ok(ArgSpec::Runtime { ty, divisible_by_16 })
@@ -138,9 +144,11 @@ pub(crate) fn compile_ir<'py>(
     let target = target_of(py, target)?;
     let options = runtime::options::parse(target.as_ref(), &options_of(options)?).or_raise(py)?;
     let settings = Settings::current();
-    let kernel = py.detach(|| runtime::compile::compile_ir(&text, "<ttir>", &target, &options, &settings)).or_raise(py)?;
+    let kernel = py
+        .detach(|| runtime::compile::compile_ir(&text, "<ttir>", &target, &options, &settings))
+        .or_raise(py)?;
     let source = Bound::new(py, KernelSource::of_ir(py, &kernel))?.unbind();
-    Bound::new(py, CompiledKernel::new(kernel, source))
+    Bound::new(py, CompiledKernel::new(kernel, source, None))
 }
 
 /// What an argument is specialised to, as a text and a mark: `("i32", "D")`.
@@ -153,7 +161,8 @@ pub(crate) fn specialize<'py>(
     align: bool,
 ) -> PyResult<(String, Option<Bound<'py, PyAny>>)> {
     let py = arg.py();
-    let rules = ParamRules { constant: is_const, specialize: specialize_value, align, ..ParamRules::default() };
+    let rules =
+        ParamRules { constant: is_const, specialize: specialize_value, align, ..ParamRules::default() };
     let kind = argument::kind_of(arg.as_borrowed())?;
     let device = runtime::active_target().or_raise(py)?.facts().backend;
     let mut keep = Vec::new();

@@ -42,8 +42,11 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// Kinds of types seen so far, by the type's address, with a reference to the type.
-static KNOWN: Mutex<Option<FxHashMap<usize, (Py<PyType>, Kind)>>> = Mutex::new(None);
+/// Kinds of types by the type's address, with a reference to the type, so that an address never means another type.
+type Known = FxHashMap<usize, (Py<PyType>, Kind)>;
+
+/// The types seen so far.
+static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
 /// Types are few; a program that makes them without end is not let fill the memory.
 const MOST_KNOWN: usize = 4096;
 

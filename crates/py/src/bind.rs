@@ -7,6 +7,7 @@ use pyo3::ffi;
 use pyo3::prelude::{Borrowed, Bound, Py, PyAny, PyResult, Python};
 use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods, PyTuple};
 use smallvec::SmallVec;
+use std::marker::PhantomData;
 
 /// The arguments of a call as Python hands them over: by position, then by name.
 #[derive(Clone, Copy)]
@@ -32,7 +33,10 @@ impl<'a> Call<'a> {
     }
 
     /// The arguments as a tuple and a dictionary, for hooks.
-    pub(crate) fn to_python<'py>(self, py: Python<'py>) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+    pub(crate) fn to_python<'py>(
+        self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
         // SAFETY: as promised in `new`.
         let object = |pointer| unsafe { Borrowed::<PyAny>::from_ptr(py, pointer) };
         let kwargs = PyDict::new(py);
@@ -49,7 +53,7 @@ pub(crate) struct BoundArgs<'a> {
     options: SmallVec<[(*mut ffi::PyObject, *mut ffi::PyObject); 8]>,
     /// Holds the tuple of a `*args` parameter.
     rest: Option<Py<PyTuple>>,
-    call: Call<'a>,
+    call: PhantomData<Call<'a>>,
 }
 
 impl BoundArgs<'_> {
@@ -72,13 +76,12 @@ impl BoundArgs<'_> {
         })
     }
 
-    /// The call itself.
-    pub(crate) fn call(&self) -> Call<'_> {
-        self.call
-    }
-
     /// All parameters by name, as grids and launch hooks get them.
-    pub(crate) fn to_dict<'py>(&self, py: Python<'py>, function: &JitFunction) -> PyResult<Bound<'py, PyDict>> {
+    pub(crate) fn to_dict<'py>(
+        &self,
+        py: Python<'py>,
+        function: &JitFunction,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for (name, value) in self.options(py) {
             dict.set_item(name, value)?;
@@ -100,7 +103,7 @@ pub(crate) fn bind<'a>(
     is_option: impl Fn(*mut ffi::PyObject) -> bool,
 ) -> PyResult<BoundArgs<'a>> {
     let params = &function.params;
-    let mut bound = BoundArgs { values: SmallVec::new(), options: SmallVec::new(), rest: None, call };
+    let mut bound = BoundArgs { values: SmallVec::new(), options: SmallVec::new(), rest: None, call: PhantomData };
     bound.values.resize(params.len(), std::ptr::null_mut());
     let positional = call.positional();
     let by_position = positional.len().min(function.positional);
@@ -115,7 +118,8 @@ pub(crate) fn bind<'a>(
     }
     if let Some(at) = function.variadic {
         // SAFETY: the pointers are of the call.
-        let rest = positional[by_position..].iter().map(|&value| unsafe { Borrowed::<PyAny>::from_ptr(py, value) });
+        let rest =
+            positional[by_position..].iter().map(|&value| unsafe { Borrowed::<PyAny>::from_ptr(py, value) });
         let rest = PyTuple::new(py, rest.collect::<Vec<_>>())?;
         bound.values[at] = rest.as_ptr();
         bound.rest = Some(rest.unbind());
@@ -147,7 +151,9 @@ fn find(py: Python<'_>, function: &JitFunction, name: *mut ffi::PyObject) -> Opt
     params.iter().position(|param| param.name.as_ptr() == name && takes_name(param.kind)).or_else(|| {
         // SAFETY: the name is an object of the call.
         let name = unsafe { Borrowed::<PyAny>::from_ptr(py, name) };
-        params.iter().position(|param| takes_name(param.kind) && name.eq(param.name.bind(py)).unwrap_or(false))
+        params
+            .iter()
+            .position(|param| takes_name(param.kind) && name.eq(param.name.bind(py)).unwrap_or(false))
     })
 }
 

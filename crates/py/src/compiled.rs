@@ -9,7 +9,9 @@ use frontend::{ArgSpec, PyValue};
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::{Borrowed, Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyAnyMethods, PyBytes, PyDict, PyDictMethods, PyInt, PyList, PyString, PyTuple, PyTupleMethods};
+use pyo3::types::{
+    PyAnyMethods, PyBytes, PyDict, PyDictMethods, PyInt, PyList, PyString, PyTuple, PyTupleMethods,
+};
 use runtime::compile::Kernel;
 use runtime::specialize::{LaunchKey, ParamRules};
 use std::sync::Arc;
@@ -88,7 +90,10 @@ impl<'py> Describe<'_, 'py> {
             }
             ArgSpec::Runtime { ty, divisible_by_16 } => {
                 if *divisible_by_16 {
-                    let attr = PyList::new(py, [PyString::new(py, "tt.divisibility").into_any(), PyInt::new(py, 16).into_any()])?;
+                    let attr = PyList::new(
+                        py,
+                        [PyString::new(py, "tt.divisibility").into_any(), PyInt::new(py, 16).into_any()],
+                    )?;
                     self.attrs.set_item(path, PyList::new(py, [attr])?)?;
                 }
                 Ok(PyString::new(py, &frontend::signature::type_text(*ty)).into_any())
@@ -116,8 +121,9 @@ pub(crate) struct CompiledKernel {
 }
 
 impl CompiledKernel {
-    pub(crate) fn new(kernel: Arc<Kernel>, source: Py<KernelSource>) -> CompiledKernel {
-        let name = kernel.artifact.name.clone();
+    /// A kernel under the name that `@jit(repr=…)` gives it, else under that of its symbol.
+    pub(crate) fn new(kernel: Arc<Kernel>, source: Py<KernelSource>, name: Option<String>) -> CompiledKernel {
+        let name = name.unwrap_or_else(|| kernel.artifact.name.clone());
         CompiledKernel { kernel, source, name, metadata: PyOnceLock::new() }
     }
 
@@ -160,9 +166,10 @@ impl Pack<'_> {
             ArgSpec::Constexpr(_) => Ok(()),
             ArgSpec::Runtime { ty, .. } => {
                 let kind = argument::kind_of(value)?;
-                let argument = argument::read(value, kind, self.device, &mut self.keep)?.ok_or_else(|| {
-                    PyTypeError::new_err(format!("a kernel cannot be given a {}", value.get_type()))
-                })?;
+                let argument =
+                    argument::read(value, kind, self.device, &mut self.keep)?.ok_or_else(|| {
+                        PyTypeError::new_err(format!("a kernel cannot be given a {}", value.get_type()))
+                    })?;
                 let rules = ParamRules { fixed: Some(*ty), ..ParamRules::default() };
                 self.slots.extend(rules.apply(argument, &mut LaunchKey::new()).or_raise(value.py())?);
                 Ok(())
@@ -170,7 +177,10 @@ impl Pack<'_> {
             ArgSpec::Tuple { items, .. } => {
                 let values = value.cast::<PyTuple>()?;
                 if values.len() != items.len() {
-                    return Err(PyTypeError::new_err(format!("a tuple of {} values is expected", items.len())));
+                    return Err(PyTypeError::new_err(format!(
+                        "a tuple of {} values is expected",
+                        items.len()
+                    )));
                 }
                 items.iter().zip(values.iter_borrowed()).try_for_each(|(item, value)| self.arg(item, value))
             }
@@ -189,7 +199,9 @@ impl CompiledKernel {
     /// All facts about the kernel, as attributes.
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let made = self.metadata.get_or_try_init(py, || metadata(py, &self.kernel, &self.name).map(Bound::unbind))?;
+        let made = self
+            .metadata
+            .get_or_try_init(py, || metadata(py, &self.kernel, &self.name).map(Bound::unbind))?;
         Ok(made.bind(py).clone())
     }
 
@@ -216,8 +228,8 @@ impl CompiledKernel {
     }
 
     /// Whether it came from the cache on disk.
-    #[getter]
-    fn from_cache(&self) -> bool {
+    #[getter(from_cache)]
+    fn is_from_cache(&self) -> bool {
         self.kernel.from_cache
     }
 
@@ -271,7 +283,9 @@ impl CompiledKernel {
             return Err(PyTypeError::new_err(format!("run() takes at least {BEFORE_ARGS} arguments")));
         };
         let grid = Grid::read(&PyTuple::new(py, &before[..3])?.into_any())?;
-        let hook = |hook: &Bound<'_, PyAny>| if hook.is_callable() { hook.call1((&before[6],)).map(drop) } else { Ok(()) };
+        let hook = |hook: &Bound<'_, PyAny>| {
+            if hook.is_callable() { hook.call1((&before[6],)).map(drop) } else { Ok(()) }
+        };
         hook(&before[7])?;
         if let Grid::Fixed(grid) = grid {
             self.launch(py, grid, values)?;
@@ -321,38 +335,52 @@ impl Asm {
             _ => PyBytes::new(py, &stage.bytes).into_any(),
         }
     }
+
+    /// A stage that there is; the assembly is made here, without the lock of Python.
+    fn stage<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let stage = py.detach(|| self.kernel.stage(name)).or_raise(py)?;
+        Ok(Asm::object(py, stage))
+    }
 }
 
 #[pymethods]
 impl Asm {
     fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        let stage = self.kernel.stage(name).map_err(|error| PyKeyError::new_err(error.to_string()))?;
-        Ok(Asm::object(py, stage))
+        if !self.__contains__(name) {
+            let names = self.kernel.stage_names().join(", ");
+            return Err(PyKeyError::new_err(format!("there is no stage `{name}`; there are {names}")));
+        }
+        self.stage(py, name)
     }
 
     #[pyo3(signature = (name, default=None))]
-    fn get<'py>(&self, py: Python<'py>, name: &str, default: Option<Bound<'py, PyAny>>) -> Option<Bound<'py, PyAny>> {
-        self.kernel.stage(name).ok().map(|stage| Asm::object(py, stage)).or(default)
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if self.__contains__(name) { self.stage(py, name).map(Some) } else { Ok(default) }
     }
 
     fn __contains__(&self, name: &str) -> bool {
-        self.kernel.stage(name).is_ok()
+        self.kernel.stage_names().contains(&name)
     }
 
     fn __len__(&self) -> usize {
-        self.kernel.artifact.stages.len()
+        self.kernel.stage_names().len()
     }
 
     fn keys(&self) -> Vec<&str> {
-        self.kernel.artifact.stages.iter().map(|stage| stage.name.as_str()).collect()
+        self.kernel.stage_names()
     }
 
-    fn values<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyAny>> {
-        self.kernel.artifact.stages.iter().map(|stage| Asm::object(py, stage)).collect()
+    fn values<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.keys().into_iter().map(|name| self.stage(py, name)).collect()
     }
 
-    fn items<'py>(&self, py: Python<'py>) -> Vec<(&str, Bound<'py, PyAny>)> {
-        self.kernel.artifact.stages.iter().map(|stage| (stage.name.as_str(), Asm::object(py, stage))).collect()
+    fn items<'py>(&self, py: Python<'py>) -> PyResult<Vec<(&str, Bound<'py, PyAny>)>> {
+        self.keys().into_iter().map(|name| Ok((name, self.stage(py, name)?))).collect()
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

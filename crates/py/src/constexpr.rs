@@ -11,7 +11,9 @@ use frontend::Scalar;
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::{Borrowed, Bound, Py, PyAny, PyResult, Python};
-use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods, PyList, PyListMethods, PyString, PyTuple, PyTupleMethods, PyType};
+use pyo3::types::{
+    PyAnyMethods, PyDict, PyDictMethods, PyList, PyListMethods, PyString, PyTuple, PyTupleMethods, PyType,
+};
 use runtime::specialize::{Argument, LaunchKey};
 use rustc_hash::FxHashMap;
 
@@ -61,13 +63,18 @@ impl ObjectTable {
         }
         let py = object.py();
         // Equality alone would take `Config(1)` for `Config(True)`.
-        let printed = if object.is_instance_of::<JitFunction>() { py.None().into_bound(py) } else { object.repr()?.into_any() };
+        let printed = if object.is_instance_of::<JitFunction>() {
+            py.None().into_bound(py)
+        } else {
+            object.repr()?.into_any()
+        };
         let name = PyTuple::new(py, [object.get_type().into_any(), object.to_owned(), printed])?;
         let by_value = self.by_value.get_or_insert_with(|| PyDict::new(py).unbind()).bind(py);
         if let Some(number) = by_value.get_item(&name)? {
             return Ok(Entry::Number(number.extract()?));
         }
-        let number = u32::try_from(self.objects.len()).map_err(|_| PyTypeError::new_err("too many constexpr objects"))?;
+        let number = u32::try_from(self.objects.len())
+            .map_err(|_| PyTypeError::new_err("too many constexpr objects"))?;
         by_value.set_item(&name, number)?;
         self.objects.push(object.to_owned().unbind());
         Ok(Entry::Number(number))
@@ -131,7 +138,11 @@ impl ObjectTable {
 
 /// Writes `None` and numbers that fit a word; false for anything else.
 #[inline]
-pub(crate) fn write_number(object: Borrowed<'_, '_, PyAny>, kind: Kind, key: &mut LaunchKey) -> PyResult<bool> {
+pub(crate) fn write_number(
+    object: Borrowed<'_, '_, PyAny>,
+    kind: Kind,
+    key: &mut LaunchKey,
+) -> PyResult<bool> {
     match kind {
         Kind::None => key.none(),
         Kind::Bool | Kind::Int | Kind::Float | Kind::Index | Kind::FloatLike | Kind::Truth => {

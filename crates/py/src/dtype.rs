@@ -7,8 +7,11 @@ use pyo3::types::{PyAnyMethods, PyString, PyStringMethods};
 use rustc_hash::FxHashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Dtype objects seen so far, by address. A reference is held, so that an address never means another object.
-static KNOWN: Mutex<Option<FxHashMap<usize, (Py<PyAny>, Scalar)>>> = Mutex::new(None);
+/// Dtype objects by address. A reference is held, so that an address never means another object.
+type Known = FxHashMap<usize, (Py<PyAny>, Scalar)>;
+
+/// Those seen so far.
+static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
 /// Dtype objects are few; a program that makes them without end is not let fill the memory.
 const MOST_KNOWN: usize = 4096;
 

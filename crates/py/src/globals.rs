@@ -141,16 +141,24 @@ impl Globals for PyGlobals {
         Python::attach(|py| {
             let object = self.registry.object(py, object)?;
             let attribute = object.bind(py).getattr_opt(name);
-            self.answer(attribute.and_then(|value| {
-                value.map(|value| self.registry.value(value.as_borrowed())).transpose()
-            }))
+            self.answer(
+                attribute.and_then(|value| {
+                    value.map(|value| self.registry.value(value.as_borrowed())).transpose()
+                }),
+            )
         })
     }
 
-    fn call(&self, callee: &ObjectRef, args: &[PyValue], kwargs: &[(String, PyValue)]) -> Result<PyValue, String> {
+    fn call(
+        &self,
+        callee: &ObjectRef,
+        args: &[PyValue],
+        kwargs: &[(String, PyValue)],
+    ) -> Result<PyValue, String> {
         Python::attach(|py| {
             self.call_object(py, callee, args, kwargs).map_err(|error| {
-                let name = error.get_type(py).name().map_or_else(|_| "error".to_owned(), |name| name.to_string());
+                let name =
+                    error.get_type(py).name().map_or_else(|_| "error".to_owned(), |name| name.to_string());
                 format!("{name}: {}", error.value(py))
             })
         })

@@ -36,7 +36,10 @@ pub(crate) fn set_hooks(py: Python<'_>, hooks: &Bound<'_, PyDict>) -> PyResult<(
     for (name, hook) in hooks.iter() {
         let name: String = name.extract()?;
         let Some(at) = NAMES.iter().position(|known| *known == name) else {
-            return Err(PyKeyError::new_err(format!("there is no hook `{name}`; there are {}", NAMES.join(", "))));
+            return Err(PyKeyError::new_err(format!(
+                "there is no hook `{name}`; there are {}",
+                NAMES.join(", ")
+            )));
         };
         let new = (!hook.is_none()).then(|| hook.unbind());
         let mut all = HOOKS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -141,8 +144,13 @@ impl<'a, 'py> JitHook<'a, 'py> {
     fn call(&self, py: Python<'_>, hook: Py<PyAny>) -> PyResult<Py<PyAny>> {
         let module = self.function.getattr("module")?;
         let qualname = self.function.getattr("__qualname__")?;
-        let facts = [("module", module), ("name", qualname.clone()), ("jit_function", self.function.clone().into_any())];
-        let info = py.import("types")?.getattr("SimpleNamespace")?.call((), Some(&facts.into_py_dict(py)?))?;
+        let facts = [
+            ("module", module),
+            ("name", qualname.clone()),
+            ("jit_function", self.function.clone().into_any()),
+        ];
+        let info =
+            py.import("types")?.getattr("SimpleNamespace")?.call((), Some(&facts.into_py_dict(py)?))?;
         let compile = PyDict::new(py);
         compile.set_item("key", &self.key)?;
         compile.set_item("signature", self.source.signature.bind(py))?;

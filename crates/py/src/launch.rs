@@ -128,9 +128,14 @@ fn sizes<'a, 'py: 'a>(
 }
 
 fn size(object: Borrowed<'_, '_, PyAny>) -> PyResult<u32> {
-    let bad = |text: String| PyValueError::new_err(format!("a grid size must be from 0 to {}, not {text}", i32::MAX));
+    let bad = |text: String| {
+        PyValueError::new_err(format!("a grid size must be from 0 to {}, not {text}", i32::MAX))
+    };
     match object.extract::<i64>() {
-        Ok(value) => u32::try_from(value).ok().filter(|&size| size <= i32::MAX as u32).ok_or_else(|| bad(value.to_string())),
+        Ok(value) => u32::try_from(value)
+            .ok()
+            .filter(|&size| size <= i32::MAX as u32)
+            .ok_or_else(|| bad(value.to_string())),
         Err(error) if error.is_instance_of::<PyTypeError>(object.py()) => {
             Err(PyTypeError::new_err(format!("a grid size must be an integer, not {}", object.get_type())))
         }
@@ -180,10 +185,13 @@ pub(crate) fn run<'py>(
         Grid::Fixed(grid) => grid,
         Grid::Callable(callable) => {
             let grid = callable.call1((bound.to_dict(py, me)?,))?;
-            fixed(&grid)?.ok_or_else(|| PyTypeError::new_err(format!("the grid function gave {grid} instead of a tuple of integers")))?
+            fixed(&grid)?.ok_or_else(|| {
+                PyTypeError::new_err(format!("the grid function gave {grid} instead of a tuple of integers"))
+            })?
         }
     };
-    let hooked = hooks::any_launch().then(|| hooks::LaunchCall::new(function, &variant, &bound, grid)).transpose()?;
+    let hooked =
+        hooks::any_launch().then(|| hooks::LaunchCall::new(function, &variant, &bound, grid)).transpose()?;
     if let Some(hooked) = &hooked {
         hooked.enter(py)?;
     }
@@ -204,21 +212,32 @@ pub(crate) fn launch(
     slots: &[u64],
 ) -> PyResult<()> {
     if slots.len() != kernel.artifact.params.len() {
-        let text = format!("{} takes {} arguments at run time and got {}", kernel.artifact.name, kernel.artifact.params.len(), slots.len());
+        let text = format!(
+            "{} takes {} arguments at run time and got {}",
+            kernel.artifact.name,
+            kernel.artifact.params.len(),
+            slots.len()
+        );
         return Err(to_py(py, runtime::RuntimeError::Internal(text)));
     }
     let result = py.detach(|| {
         let loaded = kernel.load()?;
         // SAFETY: the slots were made for this kernel's parameters. The caller of a kernel vouches for the memory behind
         // its pointers, as in the reference; the arrays themselves are alive as long as the call holds its arguments.
-        unsafe { loaded.launch(&Launch { grid, args: slots, stream: 0 }) }.map_err(runtime::RuntimeError::from)
+        unsafe { loaded.launch(&Launch { grid, args: slots, stream: 0 }) }
+            .map_err(runtime::RuntimeError::from)
     });
     result.or_raise(py)
 }
 
 /// Key and slots of a call.
 #[inline]
-fn prepare(py: Python<'_>, function: &JitFunction, active: &Active, bound: &BoundArgs<'_>) -> PyResult<Prepared> {
+fn prepare(
+    py: Python<'_>,
+    function: &JitFunction,
+    active: &Active,
+    bound: &BoundArgs<'_>,
+) -> PyResult<Prepared> {
     let mut prepared = Prepared { key: LaunchKey::new(), slots: SmallVec::new(), keep: Vec::new() };
     for (index, param) in function.params.iter().enumerate() {
         let value = bound.value(py, index);

@@ -28,7 +28,10 @@ struct Launcher {
 
 /// Makes `kernel[grid]`.
 #[inline]
-pub(crate) fn bind<'py>(function: &Bound<'py, JitFunction>, grid: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn bind<'py>(
+    function: &Bound<'py, JitFunction>,
+    grid: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
     let py = function.py();
     let (grid, fixed) = match Grid::read(grid)? {
         Grid::Fixed(fixed) => (std::ptr::null_mut(), fixed),

@@ -64,8 +64,9 @@ pub(crate) fn array_interface(object: Borrowed<'_, '_, PyAny>, device: &str) -> 
     let interface = object.getattr(intern!(object.py(), "__array_interface__"))?;
     let address: u64 = interface.get_item("data")?.get_item(0)?.extract()?;
     let text = interface.get_item("typestr")?.str()?;
-    let dtype = of_typestr(&text.to_cow()?)
-        .ok_or_else(|| PyTypeError::new_err(format!("holds elements of type {text}, which kernels do not know")))?;
+    let dtype = of_typestr(&text.to_cow()?).ok_or_else(|| {
+        PyTypeError::new_err(format!("holds elements of type {text}, which kernels do not know"))
+    })?;
     Ok(Argument::Pointer { dtype, address })
 }
 
@@ -118,7 +119,8 @@ pub(crate) fn dlpack(
 ) -> PyResult<Argument> {
     let capsule = object.call_method0(intern!(object.py(), "__dlpack__"))?;
     // SAFETY: the object is alive; a capsule of another name is refused by Python.
-    let tensor = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), c"dltensor".as_ptr()) }.cast::<DlTensor>();
+    let tensor =
+        unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), c"dltensor".as_ptr()) }.cast::<DlTensor>();
     if tensor.is_null() {
         return Err(PyErr::take(object.py())
             .unwrap_or_else(|| PyRuntimeError::new_err("gave an empty DLPack capsule")));
@@ -126,7 +128,11 @@ pub(crate) fn dlpack(
     // SAFETY: a capsule of that name holds a `DLManagedTensor`, which begins with the tensor, as long as it lives.
     let tensor = unsafe { &*tensor };
     if device != "cpu" || !DL_HOST.contains(&tensor.device_type) {
-        let is_on = if DL_HOST.contains(&tensor.device_type) { "the host".to_owned() } else { format!("DLPack device {}", tensor.device_type) };
+        let is_on = if DL_HOST.contains(&tensor.device_type) {
+            "the host".to_owned()
+        } else {
+            format!("DLPack device {}", tensor.device_type)
+        };
         return Err(wrong_device(&is_on, device));
     }
     let dtype = of_dlpack(tensor.code, tensor.bits, tensor.lanes).ok_or_else(|| {

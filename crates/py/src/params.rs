@@ -67,7 +67,8 @@ pub(crate) fn params_of(function: &Bound<'_, PyAny>, not: &Unspecialized<'_, '_>
     let annotations = annotations.cast::<PyDict>()?;
     let mut params = Vec::with_capacity(order.len());
     for (position, (at, kind)) in order.into_iter().enumerate() {
-        let name = names.get(at).ok_or_else(|| PyTypeError::new_err("a code object names too few variables"))?;
+        let name =
+            names.get(at).ok_or_else(|| PyTypeError::new_err("a code object names too few variables"))?;
         let default = match kind {
             ParamKind::Positional | ParamKind::PositionalOnly => {
                 (at + defaults.len()).checked_sub(total).map(|index| defaults[index].clone())
@@ -130,7 +131,8 @@ fn from_text(text: &str, rules: &mut ParamRules) {
         return;
     }
     let name = text.rsplit('.').next().unwrap_or(text);
-    rules.fixed = frontend::signature::parse_type(name).filter(|ty| *ty != Scalar::Number(frontend::DType::Void));
+    rules.fixed =
+        frontend::signature::parse_type(name).filter(|ty| *ty != Scalar::Number(frontend::DType::Void));
     rules.constant = name == "const" || name.starts_with("*k");
 }
 

@@ -5,7 +5,9 @@ use crate::errors::OrRaise;
 use crate::variant::option_value;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::{Bound, PyAny, PyResult, Python, pyfunction};
-use pyo3::types::{PyAnyMethods, PyBool, PyBoolMethods, PyDict, PyDictMethods, PyInt, PyString, PyStringMethods};
+use pyo3::types::{
+    PyAnyMethods, PyBool, PyBoolMethods, PyDict, PyDictMethods, PyInt, PyString, PyStringMethods,
+};
 use runtime::knobs::{self, KnobKind, KnobRow, KnobValue};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +28,13 @@ fn object<'py>(py: Python<'py>, value: KnobValue) -> Bound<'py, PyAny> {
 }
 
 /// One row as Python gets it: group, name, kind, default, environment variable, documentation.
-type Row<'py> = (&'static str, &'static str, &'static str, Bound<'py, PyAny>, Option<&'static str>, &'static str);
+type Row<'py> =
+    (&'static str, &'static str, &'static str, Bound<'py, PyAny>, Option<&'static str>, &'static str);
+
+/// The variable that the reference has for a knob, else our own.
+fn reference_name(row: &KnobRow) -> Option<&'static str> {
+    row.env.iter().find(|name| name.starts_with("TRITON_")).or(row.env.first()).copied()
+}
 
 /// Every knob.
 #[pyfunction]
@@ -40,7 +48,7 @@ pub(crate) fn knob_table(py: Python<'_>) -> Vec<Row<'_>> {
                 KnobKind::Path => "path",
                 KnobKind::OptText | KnobKind::Object => "opt_str",
             };
-            (row.group, row.name, kind, object(py, knobs::default_of(row)), row.env.last().copied(), row.doc)
+            (row.group, row.name, kind, object(py, knobs::default_of(row)), reference_name(row), row.doc)
         })
         .collect()
 }
@@ -66,7 +74,12 @@ pub(crate) fn knob_set(py: Python<'_>, group: &str, name: &str, value: &Bound<'_
     } else {
         // A path may be an object of `pathlib`.
         let text = py.import("os")?.getattr("fspath")?.call1((value,))?;
-        KnobValue::Text(text.cast::<PyString>().map_err(|_| PyTypeError::new_err("a knob is a number or a text"))?.to_cow()?.into_owned())
+        KnobValue::Text(
+            text.cast::<PyString>()
+                .map_err(|_| PyTypeError::new_err("a knob is a number or a text"))?
+                .to_cow()?
+                .into_owned(),
+        )
     };
     knobs::set(row, value).or_raise(py)
 }

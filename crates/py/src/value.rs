@@ -7,11 +7,11 @@ use crate::dtype;
 use crate::function::JitFunction;
 use frontend::{FunctionRef, Object, ObjectRef, PyValue, Scalar, TupleValue};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
-use pyo3::intern;
+use pyo3::{IntoPyObject, intern};
 use pyo3::prelude::{Borrowed, Bound, Py, PyAny, PyErr, PyResult, Python};
 use pyo3::types::{
-    PyAnyMethods, PyBool, PyFloat, PyInt, PyList, PyListMethods, PyModule, PyModuleMethods, PyString, PyStringMethods, PyTuple, PyTupleMethods, PyType,
-    PyTypeMethods,
+    PyAnyMethods, PyBool, PyFloat, PyInt, PyList, PyListMethods, PyModule, PyModuleMethods, PyString,
+    PyStringMethods, PyTuple, PyTupleMethods, PyType, PyTypeMethods,
 };
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -53,7 +53,8 @@ impl Registry {
             }
         }
         let type_name = object.get_type().name()?.to_string();
-        let text = without_address(&object.str().map_or_else(|_| format!("<{type_name}>"), |text| text.to_string()));
+        let text =
+            without_address(&object.str().map_or_else(|_| format!("<{type_name}>"), |text| text.to_string()));
         let new = ObjectRef(Arc::new(Object { id, type_name, text }));
         let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
         objects.insert(id, (object.to_owned().unbind(), new.clone()));
@@ -101,7 +102,9 @@ impl Registry {
             && let Ok(name) = name.cast::<PyString>()
         {
             let path = builtin_path(&name.to_cow()?);
-            return Ok(frontend::language::resolve(&path).unwrap_or_else(|| PyValue::Builtin(Arc::from(path))));
+            return Ok(
+                frontend::language::resolve(&path).unwrap_or_else(|| PyValue::Builtin(Arc::from(path)))
+            );
         }
         if !object.is_instance_of::<PyType>()
             && let Some(scalar) = dtype::own(object)?
@@ -122,7 +125,8 @@ impl Registry {
         items: impl Iterator<Item = Bound<'py, PyAny>>,
     ) -> PyResult<PyValue> {
         let items = items.map(|item| self.value(item.as_borrowed())).collect::<PyResult<Vec<_>>>()?;
-        let fields = field_names(object)?.map(|names| names.iter().map(|name| Arc::from(name.as_str())).collect());
+        let fields =
+            field_names(object)?.map(|names| names.iter().map(|name| Arc::from(name.as_str())).collect());
         Ok(PyValue::Tuple(Arc::new(TupleValue { items, fields })))
     }
 
@@ -131,7 +135,7 @@ impl Registry {
         Ok(match value {
             PyValue::None => py.None().into_bound(py),
             PyValue::Bool(value) => PyBool::new(py, *value).to_owned().into_any(),
-            PyValue::Int(value) => value.into_pyobject_any(py)?,
+            PyValue::Int(value) => value.into_pyobject(py)?.into_any(),
             PyValue::Float(value) => PyFloat::new(py, *value).into_any(),
             PyValue::Str(text) => PyString::new(py, text).into_any(),
             PyValue::DType(scalar) => dtype_object(py, *scalar)?,
@@ -152,17 +156,6 @@ impl Registry {
     }
 }
 
-trait IntoPyAny {
-    fn into_pyobject_any<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>;
-}
-
-impl IntoPyAny for i128 {
-    fn into_pyobject_any<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        use pyo3::IntoPyObject;
-        Ok(self.into_pyobject(py)?.into_any())
-    }
-}
-
 fn lost(value: &PyValue) -> PyErr {
     PyTypeError::new_err(format!("a {} cannot be passed to a function at compile time", value.type_name()))
 }
@@ -178,7 +171,10 @@ fn plain(object: Borrowed<'_, '_, PyAny>) -> PyResult<Option<PyValue>> {
     }
     if object.is_instance_of::<PyInt>() {
         let value = object.extract::<i128>().map_err(|_| {
-            PyOverflowError::new_err(format!("the integer {} does not fit 128 bits and cannot be used in a kernel", &*object))
+            PyOverflowError::new_err(format!(
+                "the integer {} does not fit 128 bits and cannot be used in a kernel",
+                &*object
+            ))
         })?;
         return Ok(Some(PyValue::Int(value)));
     }

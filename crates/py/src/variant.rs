@@ -36,12 +36,14 @@ pub(crate) fn make(wanted: &Wanted<'_, '_>, is_warmup: bool) -> PyResult<Option<
     let args = specs(py, me, wanted.key, &registry)?;
     let options = parse_options(py, wanted)?;
     let source = Bound::new(py, KernelSource::new(function, &args, &registry)?)?;
-    let hook = JitHook::new(function, source.get(), wanted.active.target.as_ref(), &options, wanted.key, is_warmup);
+    let hook =
+        JitHook::new(function, source.get(), wanted.active.target.as_ref(), &options, wanted.key, is_warmup);
     if hook.before(py)? {
         return Ok(None);
     }
     let (kernel, used) = compile(function, args, options, Arc::clone(&wanted.active.target), registry)?;
-    let compiled = Bound::new(py, CompiledKernel::new(Arc::clone(&kernel), source.clone().unbind()))?;
+    let name = me.repr.as_ref().map(|repr| repr.call1(py, (&source,))?.extract::<String>(py)).transpose()?;
+    let compiled = Bound::new(py, CompiledKernel::new(Arc::clone(&kernel), source.clone().unbind(), name))?;
     let variant = Arc::new(Variant { compiled: compiled.unbind(), kernel, used });
     let variant = me.variants.add(wanted.key.clone(), variant);
     hook.after(py)?;
@@ -49,10 +51,18 @@ pub(crate) fn make(wanted: &Wanted<'_, '_>, is_warmup: bool) -> PyResult<Option<
 }
 
 /// The front end's view of the arguments, from the words of the key.
-fn specs(py: Python<'_>, function: &JitFunction, key: &LaunchKey, registry: &Registry) -> PyResult<Vec<ArgSpec>> {
+fn specs(
+    py: Python<'_>,
+    function: &JitFunction,
+    key: &LaunchKey,
+    registry: &Registry,
+) -> PyResult<Vec<ArgSpec>> {
     let objects = function.variants.objects(py).objects(py);
     let failed: RefCell<Option<PyErr>> = RefCell::new(None);
-    let object = |number: u32| match objects.get(number as usize).map(|object| registry.value(object.bind_borrowed(py))) {
+    let object = |number: u32| match objects
+        .get(number as usize)
+        .map(|object| registry.value(object.bind_borrowed(py)))
+    {
         Some(Ok(value)) => value,
         Some(Err(error)) => {
             failed.borrow_mut().get_or_insert(error);
@@ -139,4 +149,3 @@ pub(crate) fn option_value(value: Borrowed<'_, '_, PyAny>) -> PyResult<OptionVal
     }
     Ok(OptionValue::Str(value.repr()?.to_string()))
 }
-

@@ -106,7 +106,9 @@ impl From<target::TargetError> for RuntimeError {
                 place: None,
             }),
             target::TargetError::Missing(text) => RuntimeError::Missing(text),
-            target::TargetError::Launch(text) | target::TargetError::Load(text) => RuntimeError::Runtime(text),
+            target::TargetError::Launch(text) | target::TargetError::Load(text) => {
+                RuntimeError::Runtime(text)
+            }
             target::TargetError::Internal(text) => RuntimeError::Internal(text),
         }
     }

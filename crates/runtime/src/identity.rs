@@ -12,7 +12,8 @@ pub fn compiler() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| {
         let build = own_file().and_then(|file| std::fs::metadata(file).ok()).map(|metadata| {
-            let time = metadata.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+            let time =
+                metadata.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
             format!("{}-{}", metadata.len(), time.unwrap_or_default().as_nanos())
         });
         format!("{} {}", env!("CARGO_PKG_VERSION"), build.unwrap_or_default())

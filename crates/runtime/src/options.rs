@@ -10,7 +10,11 @@ const COMMON: &[(&str, OptionValue, &str)] = &[
     ("num_warps", OptionValue::Int(4), "Warps per program; a power of two."),
     ("num_stages", OptionValue::Int(3), "Stages of software pipelining."),
     ("num_ctas", OptionValue::Int(1), "Programs per cluster."),
-    ("enable_fp_fusion", OptionValue::None, "Whether mul + add may become one fused operation; None asks the knob."),
+    (
+        "enable_fp_fusion",
+        OptionValue::None,
+        "Whether mul + add may become one fused operation; None asks the knob.",
+    ),
     ("debug", OptionValue::Bool(false), "Device asserts and overflow checks."),
     ("sanitize_overflow", OptionValue::Bool(true), "Whether debug checks integers for overflow."),
 ];
@@ -43,7 +47,8 @@ const ELSEWHERE: &[&str] = &[
 /// The names of all options that a launch on `target` may give.
 pub fn names(target: &dyn Target) -> Vec<&'static str> {
     let own = target.options().iter().map(|row| row.name);
-    let mut names: Vec<_> = COMMON.iter().map(|row| row.0).chain(own).chain(ELSEWHERE.iter().copied()).collect();
+    let mut names: Vec<_> =
+        COMMON.iter().map(|row| row.0).chain(own).chain(ELSEWHERE.iter().copied()).collect();
     names.sort_unstable();
     names.dedup();
     names
@@ -53,7 +58,10 @@ pub fn names(target: &dyn Target) -> Vec<&'static str> {
 ///
 /// # Errors
 /// `KeyError` for a name that nobody knows, `ValueError` or `TypeError` for a value that makes no sense.
-pub fn parse(target: &dyn Target, given: &BTreeMap<String, OptionValue>) -> Result<CompileOptions, RuntimeError> {
+pub fn parse(
+    target: &dyn Target,
+    given: &BTreeMap<String, OptionValue>,
+) -> Result<CompileOptions, RuntimeError> {
     let own: &[OptionRow] = target.options();
     for name in given.keys() {
         let known = COMMON.iter().any(|row| row.0 == name)

@@ -43,7 +43,11 @@ impl Program {
     pub fn function(&self, name: &str) -> Result<FunctionRef, RuntimeError> {
         self.globals.function(name).ok_or_else(|| {
             let all = self.functions();
-            let there = if all.is_empty() { "it has no @jit function".to_owned() } else { format!("it has {}", all.join(", ")) };
+            let there = if all.is_empty() {
+                "it has no @jit function".to_owned()
+            } else {
+                format!("it has {}", all.join(", "))
+            };
             RuntimeError::Key(format!("{} has no kernel `{name}`; {there}", self.file))
         })
     }

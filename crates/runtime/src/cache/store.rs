@@ -59,7 +59,10 @@ impl Store {
         let root = dir.join("v1");
         for folder in [dir, &root] {
             make_private(folder).map_err(|error| {
-                format!("cannot make the cache folder {}: {error}; set DEUTERON_CACHE_DIR to another", folder.display())
+                format!(
+                    "cannot make the cache folder {}: {error}; set DEUTERON_CACHE_DIR to another",
+                    folder.display()
+                )
             })?;
             check_private(folder)?;
         }
@@ -136,7 +139,10 @@ impl Store {
         let before = sweep::measure(&self.root);
         sweep::sweep(&self.root, 0);
         let after = sweep::measure(&self.root);
-        sweep::CacheUse { files: before.files - after.files.min(before.files), bytes: before.bytes - after.bytes.min(before.bytes) }
+        sweep::CacheUse {
+            files: before.files - after.files.min(before.files),
+            bytes: before.bytes - after.bytes.min(before.bytes),
+        }
     }
 }
 

@@ -65,7 +65,9 @@ fn others_may_not_write() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().expect("a temporary folder");
     let mode = |path: &std::path::Path| fs::metadata(path).expect("exists").permissions().mode() & 0o777;
-    let set = |path: &std::path::Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("sets");
+    let set = |path: &std::path::Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("sets")
+    };
     let opened = store(&dir);
     opened.write(EntryKind::Kernel, &key("a"), b"x").expect("writes");
     let path = opened.path(EntryKind::Kernel, &key("a"));
@@ -99,7 +101,8 @@ fn the_least_used_go_first() {
     let names: Vec<String> = (0..20).map(|number| format!("entry {number}")).collect();
     for (age, name) in names.iter().enumerate() {
         store.write(EntryKind::Kernel, &key(name), &[7; 1000]).expect("writes");
-        let file = fs::File::options().write(true).open(store.path(EntryKind::Kernel, &key(name))).expect("opens");
+        let file =
+            fs::File::options().write(true).open(store.path(EntryKind::Kernel, &key(name))).expect("opens");
         file.set_modified(SystemTime::now() - Duration::from_secs(10_000 - age as u64 * 100)).expect("sets");
     }
     // Reading the oldest makes it the newest.

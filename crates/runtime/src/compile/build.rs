@@ -47,9 +47,9 @@ fn from_source(
         facts: facts_of(&job.target.facts(), settings)?,
         options: options_of(&job.options),
     };
-    let compiled = watch
-        .time("front end", |_| frontend::compile(&request))
-        .map_err(|diagnostics| RuntimeError::Compilation(CompilationFailure::from_diagnostics(&diagnostics)))?;
+    let compiled = watch.time("front end", |_| frontend::compile(&request)).map_err(|diagnostics| {
+        RuntimeError::Compilation(CompilationFailure::from_diagnostics(&diagnostics))
+    })?;
     for warning in &compiled.warnings {
         watch.warn(warning.render());
     }
@@ -71,7 +71,8 @@ fn from_module(
     let mut artifact = watch.time("target", |watch| target.compile(module, options, watch))?;
     // The stages above the target are the same for all of them, so they are written down here.
     artifact.stages.retain(|stage| stage.name != "source" && stage.name != "ttir");
-    let stage = |name: &str, text: String| Stage { name: name.to_owned(), bytes: text.into_bytes(), text: true };
+    let stage =
+        |name: &str, text: String| Stage { name: name.to_owned(), bytes: text.into_bytes(), text: true };
     artifact.stages.splice(0..0, [stage("source", source), stage("ttir", ttir)]);
     Ok(artifact)
 }

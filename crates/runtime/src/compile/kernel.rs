@@ -32,6 +32,8 @@ pub struct Kernel {
     pub times: Vec<(String, std::time::Duration)>,
     target: Arc<dyn Target>,
     loaded: OnceLock<Result<Arc<dyn LoadedKernel>, RuntimeError>>,
+    /// One for each of the target's derived stages.
+    derived: Box<[OnceLock<Result<target::Stage, RuntimeError>>]>,
 }
 
 impl std::fmt::Debug for Kernel {
@@ -63,6 +65,7 @@ impl Kernel {
             times: report.times,
             target: Arc::clone(target),
             loaded: OnceLock::new(),
+            derived: target.derived_stages().iter().map(|_| OnceLock::new()).collect(),
         }
     }
 
@@ -90,14 +93,26 @@ impl Kernel {
         self.loaded.get().and_then(|loaded| loaded.as_ref().ok())
     }
 
-    /// The bytes of a stage.
+    /// A stage. Those that no launch needs are made when they are first asked for.
     ///
     /// # Errors
-    /// Names the stages that there are.
+    /// Names the stages that there are; says why one could not be made.
     pub fn stage(&self, name: &str) -> Result<&target::Stage, RuntimeError> {
-        self.artifact.stages.iter().find(|stage| stage.name == name).ok_or_else(|| {
-            let names: Vec<_> = self.artifact.stages.iter().map(|stage| stage.name.as_str()).collect();
-            RuntimeError::Key(format!("there is no stage `{name}`; there are {}", names.join(", ")))
-        })
+        if let Some(stage) = self.artifact.stages.iter().find(|stage| stage.name == name) {
+            return Ok(stage);
+        }
+        let position = self.target.derived_stages().iter().position(|derived| *derived == name);
+        let Some(slot) = position.and_then(|position| self.derived.get(position)) else {
+            let names = self.stage_names().join(", ");
+            return Err(RuntimeError::Key(format!("there is no stage `{name}`; there are {names}")));
+        };
+        let derive = || self.target.derive_stage(&self.artifact, &self.options, name).map_err(RuntimeError::from);
+        slot.get_or_init(derive).as_ref().map_err(Clone::clone)
+    }
+
+    /// The names of all stages: those of the compile in order, then those that are made when asked for.
+    pub fn stage_names(&self) -> Vec<&str> {
+        let compiled = self.artifact.stages.iter().map(|stage| stage.name.as_str());
+        compiled.chain(self.target.derived_stages().iter().copied()).collect()
     }
 }

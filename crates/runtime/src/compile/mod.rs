@@ -92,7 +92,8 @@ pub fn compile_ir(
         .value("settings", &settings.code)
         .finish();
     let store = disk::store(settings);
-    if let Some(artifact) = store.as_deref().filter(|_| !settings.always_compile).and_then(|store| disk::read(store, &key))
+    if let Some(artifact) =
+        store.as_deref().filter(|_| !settings.always_compile).and_then(|store| disk::read(store, &key))
     {
         return Ok(Arc::new(Kernel::new(target, options, artifact, key, kernel::Source::Cache)));
     }
@@ -105,8 +106,8 @@ pub fn compile_ir(
 }
 
 /// How a compile is done once the cache has been asked.
-type Build<'b> =
-    dyn Fn(&Job<'_>, &dyn Globals, &Settings, &mut watch::Watch) -> Result<target::Artifact, RuntimeError> + 'b;
+type Build<'b> = dyn Fn(&Job<'_>, &dyn Globals, &Settings, &mut watch::Watch) -> Result<target::Artifact, RuntimeError>
+    + 'b;
 
 fn compile_with(job: &Job<'_>, settings: &Settings, build: &Build<'_>) -> Result<Arc<Kernel>, RuntimeError> {
     let key = job.key(settings);

@@ -34,7 +34,11 @@ impl Bench {
     fn new(dir: &Path) -> Bench {
         // Tests run side by side and must not wait for each other's compiles.
         static OWNERS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(100);
-        Bench { built: AtomicU32::new(0), owner: OWNERS.fetch_add(1, Ordering::Relaxed), settings: settings(dir) }
+        Bench {
+            built: AtomicU32::new(0),
+            owner: OWNERS.fetch_add(1, Ordering::Relaxed),
+            settings: settings(dir),
+        }
     }
 
     fn run(&self, source: &str, machine: &str, globals: &Numbers, args: Vec<ArgSpec>) -> Arc<Kernel> {
@@ -51,7 +55,11 @@ impl Bench {
         let target = Arc::new(FakeTarget { machine: machine.into(), ..FakeTarget::default() });
         let options = crate::options::parse(target.as_ref(), &BTreeMap::new()).expect("defaults are fine");
         let job = Job { function: kernel(source), args, options, target, globals, owner: self.owner };
-        let build = |job: &Job<'_>, globals: &dyn Globals, _: &Settings, _: &mut Watch| -> Result<Artifact, RuntimeError> {
+        let build = |job: &Job<'_>,
+                     globals: &dyn Globals,
+                     _: &Settings,
+                     _: &mut Watch|
+         -> Result<Artifact, RuntimeError> {
             self.built.fetch_add(1, Ordering::Relaxed);
             match globals.lookup(&job.function, "N") {
                 Some(PyValue::Int(value)) => Ok(artifact(&value.to_le_bytes())),
@@ -140,7 +148,9 @@ fn a_damaged_entry_is_compiled_again() {
 }
 
 fn files(dir: &Path) -> Vec<std::path::PathBuf> {
-    let list = |dir: &Path| std::fs::read_dir(dir).expect("a folder").flatten().map(|entry| entry.path()).collect::<Vec<_>>();
+    let list = |dir: &Path| {
+        std::fs::read_dir(dir).expect("a folder").flatten().map(|entry| entry.path()).collect::<Vec<_>>()
+    };
     list(&dir.join("v1")).iter().flat_map(|folder| list(folder)).collect()
 }
 
@@ -166,26 +176,33 @@ fn always_compile_compiles_and_no_cache_keeps_nothing() {
 fn an_error_is_not_kept() {
     let dir = tempfile::tempdir().expect("a temporary folder");
     let bench = Bench::new(dir.path());
-    let error = bench.try_run("def kernel(x): pass", "m", &Numbers::default(), int()).expect_err("N is missing");
+    let error =
+        bench.try_run("def kernel(x): pass", "m", &Numbers::default(), int()).expect_err("N is missing");
     assert_eq!(error, RuntimeError::Value("N is missing".into()));
     assert_eq!(object(&bench.run("def kernel(x): pass", "m", &Numbers::with("N", 9), int())), 9);
 }
 
 #[test]
 fn threads_that_ask_at_once_compile_once() {
-    let bench = Bench { built: AtomicU32::new(0), owner: 77, settings: Settings { cache_dir: None, ..Settings::current() } };
+    let bench = Bench {
+        built: AtomicU32::new(0),
+        owner: 77,
+        settings: Settings { cache_dir: None, ..Settings::current() },
+    };
     let globals = Numbers::with("N", 4);
     let gate = std::sync::Barrier::new(8);
-    let slow = |_: &Job<'_>, _: &dyn Globals, _: &Settings, _: &mut Watch| -> Result<Artifact, RuntimeError> {
-        bench.built.fetch_add(1, Ordering::Relaxed);
-        std::thread::sleep(std::time::Duration::from_millis(100));
-        Ok(artifact(b"x"))
-    };
+    let slow =
+        |_: &Job<'_>, _: &dyn Globals, _: &Settings, _: &mut Watch| -> Result<Artifact, RuntimeError> {
+            bench.built.fetch_add(1, Ordering::Relaxed);
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            Ok(artifact(b"x"))
+        };
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
                 let target = Arc::new(FakeTarget::default());
-                let options = crate::options::parse(target.as_ref(), &BTreeMap::new()).expect("defaults are fine");
+                let options =
+                    crate::options::parse(target.as_ref(), &BTreeMap::new()).expect("defaults are fine");
                 let function = kernel("def kernel(y): pass");
                 let job = Job { function, args: int(), options, target, globals: &globals, owner: 77 };
                 gate.wait();

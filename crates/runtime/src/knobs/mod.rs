@@ -146,9 +146,11 @@ fn parse(row: &KnobRow, variable: &str, text: &str) -> Result<KnobValue, Runtime
         KnobKind::Flag => Ok(KnobValue::Bool(
             ["1", "true", "on", "y", "yes"].iter().any(|yes| text.eq_ignore_ascii_case(yes)),
         )),
-        KnobKind::Number => text.trim().parse().map(KnobValue::Int).map_err(|_| {
-            RuntimeError::Runtime(format!("Unable to use {variable}={text}: expected int"))
-        }),
+        KnobKind::Number => text
+            .trim()
+            .parse()
+            .map(KnobValue::Int)
+            .map_err(|_| RuntimeError::Runtime(format!("Unable to use {variable}={text}: expected int"))),
         KnobKind::Text | KnobKind::OptText | KnobKind::Path => Ok(KnobValue::Text(text.to_owned())),
         KnobKind::Object => Ok(KnobValue::None),
     }
@@ -326,7 +328,8 @@ impl Settings {
             cache_dir: if flag("cache", "enabled") { dir("dir") } else { None },
             cache_limit: number("cache", "limit").max(0).unsigned_abs(),
             time_passes: flag("compilation", "time_passes"),
-            dump_passes: opt_text("compilation", "dump_passes").filter(|text| !text.is_empty() && text != "0"),
+            dump_passes: opt_text("compilation", "dump_passes")
+                .filter(|text| !text.is_empty() && text != "0"),
             code: CodeSettings {
                 disable_line_info: flag("compilation", "disable_line_info"),
                 allow_non_constexpr_globals: flag("compilation", "allow_non_constexpr_globals"),

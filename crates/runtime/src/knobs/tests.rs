@@ -24,7 +24,8 @@ fn every_row_is_unique_and_documented() {
 #[test]
 fn a_flag_reads_as_in_the_reference() {
     let row = find("compilation", "always_compile").expect("it is in the table");
-    for (text, value) in [("1", true), ("TRUE", true), ("on", true), ("y", true), ("0", false), ("no", false), ("", false)]
+    for (text, value) in
+        [("1", true), ("TRUE", true), ("on", true), ("y", true), ("0", false), ("no", false), ("", false)]
     {
         assert_eq!(parse(row, "X", text), Ok(KnobValue::Bool(value)), "{text}");
     }

@@ -183,7 +183,8 @@ impl Reader<'_> {
             tag::DTYPE => PyValue::DType(scalar_of(word)),
             tag::OBJECT => (self.object)((word >> 8) as u32),
             tag::CONST_TUPLE => {
-                let fields = self.fields().map(|names| names.iter().map(|name| Arc::from(name.as_str())).collect());
+                let fields =
+                    self.fields().map(|names| names.iter().map(|name| Arc::from(name.as_str())).collect());
                 let items = (0..word >> 8).map_while(|_| self.value()).collect();
                 PyValue::Tuple(Arc::new(TupleValue { items, fields }))
             }

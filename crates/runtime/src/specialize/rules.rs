@@ -106,7 +106,9 @@ impl ParamRules {
             (Scalar::Number(dtype), Argument::Bool(value)) => number_slot(dtype, i128::from(value))?,
             (Scalar::Number(dtype), Argument::Int(value)) => number_slot(dtype, i128::from(value))?,
             (Scalar::Number(dtype), Argument::BigInt(value)) => number_slot(dtype, i128::from(value))?,
-            (Scalar::Number(dtype), Argument::Float(value)) if dtype.is_floating() => float_slot(dtype, value)?,
+            (Scalar::Number(dtype), Argument::Float(value)) if dtype.is_floating() => {
+                float_slot(dtype, value)?
+            }
             (ty, argument) => {
                 return Err(RuntimeError::Type(format!(
                     "is annotated as {} and cannot take {}",
@@ -115,7 +117,8 @@ impl ParamRules {
                 )));
             }
         };
-        let whole = matches!(ty, Scalar::Pointer(_)) || ty.is_number(|dtype| dtype.is_int() && !dtype.is_bool());
+        let whole =
+            matches!(ty, Scalar::Pointer(_)) || ty.is_number(|dtype| dtype.is_int() && !dtype.is_bool());
         key.runtime(ty, whole && self.divides(slot));
         Ok(slot)
     }

@@ -15,7 +15,9 @@ pub fn int_slot(dtype: DType, value: i128) -> Result<u64, RuntimeError> {
     }
     let (low, high) = dtype.int_range();
     if value < low || value > high {
-        return Err(RuntimeError::Value(format!("is {value}, which is out of range for {dtype} ({low} to {high})")));
+        return Err(RuntimeError::Value(format!(
+            "is {value}, which is out of range for {dtype} ({low} to {high})"
+        )));
     }
     // Keeps the low 64 bits, two's complement.
     Ok(value as u64)
@@ -31,7 +33,9 @@ pub fn float_slot(dtype: DType, value: f64) -> Result<u64, RuntimeError> {
         DType::Bf16 => Ok(u64::from(bf16::from_f64(value).to_bits())),
         DType::Fp32 => Ok(u64::from((value as f32).to_bits())),
         DType::Fp64 => Ok(value.to_bits()),
-        _ => Err(RuntimeError::Type(format!("is annotated as {dtype}, and a number cannot be passed as that"))),
+        _ => {
+            Err(RuntimeError::Type(format!("is annotated as {dtype}, and a number cannot be passed as that")))
+        }
     }
 }
 

@@ -55,7 +55,10 @@ fn pointers_floats_bools_and_none() {
     let ty = Scalar::Pointer(Pointer { pointee: DType::Bf16, constant: true });
     assert_eq!(pointer(0x1000), ArgSpec::Runtime { ty, divisible_by_16: true });
     assert_eq!(pointer(0x1008), ArgSpec::Runtime { ty, divisible_by_16: false });
-    assert_eq!(apply(rules, Argument::Float(0.1)), (runtime(DType::Fp32, false), Some(u64::from(0.1f32.to_bits()))));
+    assert_eq!(
+        apply(rules, Argument::Float(0.1)),
+        (runtime(DType::Fp32, false), Some(u64::from(0.1f32.to_bits())))
+    );
     assert_eq!(apply(rules, Argument::Bool(true)), (runtime(DType::Int1, false), Some(1)));
     assert_eq!(apply(rules, Argument::None), (ArgSpec::Constexpr(PyValue::None), None));
 }
@@ -65,8 +68,14 @@ fn an_annotation_fixes_the_type() {
     let fixed = |ty| ParamRules { fixed: Some(ty), ..ParamRules::default() };
     let number = |dtype| fixed(Scalar::Number(dtype));
     assert_eq!(apply(number(DType::Int64), Argument::Int(1)), (runtime(DType::Int64, false), Some(1)));
-    assert_eq!(apply(number(DType::Int8), Argument::Int(-16)), (runtime(DType::Int8, true), Some((-16i64) as u64)));
-    assert_eq!(apply(number(DType::Fp64), Argument::Int(3)), (runtime(DType::Fp64, false), Some(3f64.to_bits())));
+    assert_eq!(
+        apply(number(DType::Int8), Argument::Int(-16)),
+        (runtime(DType::Int8, true), Some((-16i64) as u64))
+    );
+    assert_eq!(
+        apply(number(DType::Fp64), Argument::Int(3)),
+        (runtime(DType::Fp64, false), Some(3f64.to_bits()))
+    );
     assert_eq!(apply(number(DType::Fp16), Argument::Float(1.0)), (runtime(DType::Fp16, false), Some(0x3c00)));
     assert_eq!(apply(number(DType::Bf16), Argument::Float(1.0)).1, Some(0x3f80));
     let pointer = Scalar::Pointer(Pointer { pointee: DType::Fp32, constant: false });
@@ -78,7 +87,10 @@ fn an_annotation_fixes_the_type() {
     assert!(refuse(number(DType::UInt32), Argument::Int(-1)).contains("out of range"));
     assert!(refuse(number(DType::Int32), Argument::Float(1.5)).contains("annotated as i32"));
     assert!(refuse(fixed(pointer), Argument::Float(1.5)).contains("*fp32"));
-    assert!(refuse(number(DType::Int32), Argument::Pointer { dtype: DType::Fp32, address: 0 }).contains("an array"));
+    assert!(
+        refuse(number(DType::Int32), Argument::Pointer { dtype: DType::Fp32, address: 0 })
+            .contains("an array")
+    );
 }
 
 #[test]

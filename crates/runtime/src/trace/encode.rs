@@ -97,7 +97,9 @@ fn parts_of(value: &PyValue, parts: &mut Vec<RequestPart>) {
         PyValue::Tuple(tuple) => tuple.items.iter().for_each(|item| parts_of(item, parts)),
         PyValue::Constexpr(inner) => parts_of(inner, parts),
         PyValue::JitFunction(function) => parts.push(RequestPart::Function(function.clone())),
-        PyValue::ConstexprFunction(object) | PyValue::Object(object) => parts.push(RequestPart::Object(object.clone())),
+        PyValue::ConstexprFunction(object) | PyValue::Object(object) => {
+            parts.push(RequestPart::Object(object.clone()))
+        }
         _ => {}
     }
 }
@@ -173,7 +175,12 @@ fn encode(value: &PyValue, bytes: &mut Vec<u8>, origins: Option<&FxHashMap<Ident
     }
 }
 
-fn put_object(tag: u8, object: &ObjectRef, bytes: &mut Vec<u8>, origins: Option<&FxHashMap<Identity, Origin>>) {
+fn put_object(
+    tag: u8,
+    object: &ObjectRef,
+    bytes: &mut Vec<u8>,
+    origins: Option<&FxHashMap<Identity, Origin>>,
+) {
     put_origin(origins, &Identity::Object(object.0.id), bytes);
     tagged(tag, &object.0.type_name, bytes);
     put_text(&object.0.text, bytes);

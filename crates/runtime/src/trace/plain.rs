@@ -42,7 +42,9 @@ impl Plain {
                 tuple.fields.as_ref().map(|fields| fields.iter().map(|field| field.to_string()).collect()),
             ),
             PyValue::Constexpr(inner) => Plain::Constexpr(Box::new(Plain::of(inner, known)?)),
-            PyValue::JitFunction(function) => Plain::Function(known.origin(&Identity::of_function(function))?),
+            PyValue::JitFunction(function) => {
+                Plain::Function(known.origin(&Identity::of_function(function))?)
+            }
             PyValue::ConstexprFunction(callee) => Plain::ConstexprFunction(object(callee.0.id)?),
             PyValue::Object(other) => Plain::Object(object(other.0.id)?),
         })
@@ -61,7 +63,9 @@ impl Plain {
             Plain::Module(path) => PyValue::Module(Arc::from(path.as_str())),
             Plain::Tuple(items, fields) => PyValue::Tuple(Arc::new(TupleValue {
                 items: items.iter().map(|item| item.live(known)).collect::<Option<_>>()?,
-                fields: fields.as_ref().map(|fields| fields.iter().map(|field| Arc::from(field.as_str())).collect()),
+                fields: fields
+                    .as_ref()
+                    .map(|fields| fields.iter().map(|field| Arc::from(field.as_str())).collect()),
             })),
             Plain::Constexpr(inner) => PyValue::Constexpr(Box::new(inner.live(known)?)),
             Plain::Function(origin) => match known.part(*origin)? {
@@ -69,7 +73,9 @@ impl Plain {
                 RequestPart::Object(_) => return None,
             },
             Plain::ConstexprFunction(origin) | Plain::Object(origin) => match known.part(*origin)? {
-                RequestPart::Object(object) if matches!(self, Plain::Object(_)) => PyValue::Object(object.clone()),
+                RequestPart::Object(object) if matches!(self, Plain::Object(_)) => {
+                    PyValue::Object(object.clone())
+                }
                 RequestPart::Object(object) => PyValue::ConstexprFunction(object.clone()),
                 RequestPart::Function(_) => return None,
             },

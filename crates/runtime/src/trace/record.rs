@@ -22,7 +22,12 @@ struct Log {
 impl<'a> Recorder<'a> {
     /// Records a compile of `kernel` with `args`.
     pub(crate) fn new(inner: &'a dyn Globals, kernel: &FunctionRef, args: &[ArgSpec]) -> Recorder<'a> {
-        let log = Log { known: Known::new(kernel, args), steps: Vec::new(), asked: FxHashSet::default(), sound: true };
+        let log = Log {
+            known: Known::new(kernel, args),
+            steps: Vec::new(),
+            asked: FxHashSet::default(),
+            sound: true,
+        };
         Recorder { inner, log: RefCell::new(log) }
     }
 
@@ -35,7 +40,13 @@ impl<'a> Recorder<'a> {
 
 impl Log {
     /// A function cannot change its mind within a compile, so each name is written down once.
-    fn ask(&mut self, subject: &Identity, name: &str, question: fn(Origin, String) -> Question, value: Option<&PyValue>) {
+    fn ask(
+        &mut self,
+        subject: &Identity,
+        name: &str,
+        question: fn(Origin, String) -> Question,
+        value: Option<&PyValue>,
+    ) {
         let Some(origin) = self.known.origin(subject) else {
             // A function of the language's own library is not from outside, and nobody outside has an answer for it.
             self.sound &= value.is_none();
@@ -47,7 +58,13 @@ impl Log {
         }
     }
 
-    fn ask_call(&mut self, callee: &ObjectRef, args: &[PyValue], kwargs: &[(String, PyValue)], result: &PyValue) {
+    fn ask_call(
+        &mut self,
+        callee: &ObjectRef,
+        args: &[PyValue],
+        kwargs: &[(String, PyValue)],
+        result: &PyValue,
+    ) {
         let known = &self.known;
         let question = || {
             Some(Question::Call {
@@ -84,7 +101,12 @@ impl Globals for Recorder<'_> {
         value
     }
 
-    fn call(&self, callee: &ObjectRef, args: &[PyValue], kwargs: &[(String, PyValue)]) -> Result<PyValue, String> {
+    fn call(
+        &self,
+        callee: &ObjectRef,
+        args: &[PyValue],
+        kwargs: &[(String, PyValue)],
+    ) -> Result<PyValue, String> {
         // A call that fails ends the compile, and nothing is kept of it.
         let result = self.inner.call(callee, args, kwargs)?;
         self.log.borrow_mut().ask_call(callee, args, kwargs, &result);

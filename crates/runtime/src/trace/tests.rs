@@ -36,7 +36,11 @@ impl World {
     }
 
     fn object(&self, offset: u64, type_name: &str) -> ObjectRef {
-        ObjectRef(Arc::new(Object { id: self.base + offset, type_name: type_name.into(), text: type_name.into() }))
+        ObjectRef(Arc::new(Object {
+            id: self.base + offset,
+            type_name: type_name.into(),
+            text: type_name.into(),
+        }))
     }
 }
 
@@ -47,7 +51,11 @@ impl Globals for World {
             "scale" => Some(PyValue::ConstexprFunction(self.object(2, "ConstexprFunction"))),
             "config" => Some(PyValue::Object(self.object(3, "module"))),
             _ => {
-                let value = self.values.get(name).copied().map(|value| PyValue::Constexpr(Box::new(PyValue::Int(value))));
+                let value = self
+                    .values
+                    .get(name)
+                    .copied()
+                    .map(|value| PyValue::Constexpr(Box::new(PyValue::Int(value))));
                 value.filter(|_| function.0.module == "m")
             }
         }
@@ -57,7 +65,12 @@ impl Globals for World {
         (object.0.id == self.base + 3 && name == "BLOCK").then_some(PyValue::Int(self.factor * 10))
     }
 
-    fn call(&self, callee: &ObjectRef, args: &[PyValue], kwargs: &[(String, PyValue)]) -> Result<PyValue, String> {
+    fn call(
+        &self,
+        callee: &ObjectRef,
+        args: &[PyValue],
+        kwargs: &[(String, PyValue)],
+    ) -> Result<PyValue, String> {
         assert_eq!(callee.0.id, self.base + 2);
         assert_eq!(kwargs.len(), 1);
         let [PyValue::Int(value)] = args else { return Err("one integer".into()) };
@@ -84,7 +97,9 @@ fn compile(globals: &dyn Globals, kernel: &FunctionRef, args: &[ArgSpec]) {
     let Some(PyValue::Object(config)) = globals.lookup(&helper, "config") else { panic!("no module") };
     globals.attribute(&config, "BLOCK");
     let Some(PyValue::ConstexprFunction(scale)) = globals.lookup(kernel, "scale") else { panic!("no scale") };
-    globals.call(&scale, &[PyValue::Int(5)], &[("nan".into(), PyValue::Float(f64::NAN))]).expect("it answers");
+    globals
+        .call(&scale, &[PyValue::Int(5)], &[("nan".into(), PyValue::Float(f64::NAN))])
+        .expect("it answers");
 }
 
 fn recorded(world: &World) -> Vec<super::Step> {
@@ -115,7 +130,10 @@ fn every_change_that_matters_is_seen() {
         assert!(!holds(&steps, &world), "{name} changed");
     }
     assert!(!holds(&steps, &World { factor: 4, ..World::new(1) }), "an attribute and a result changed");
-    assert!(!holds(&steps, &World { helper: "def helper(x): return x - K\n", ..World::new(1) }), "a callee changed");
+    assert!(
+        !holds(&steps, &World { helper: "def helper(x): return x - K\n", ..World::new(1) }),
+        "a callee changed"
+    );
     let mut world = World::new(1);
     world.values.insert("unrelated", 5);
     assert!(holds(&steps, &world), "what nobody asked does not matter");
