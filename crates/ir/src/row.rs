@@ -233,11 +233,12 @@ impl InferArgs<'_> {
 pub enum Format {
     /// `"name"(%a, %b) <{attrs}> ({regions}) : (types) -> types`.
     Generic,
-    /// Directives in order (an attribute without a value is written by the words around it alone), each separated by a space except around brackets and before commas:
-    /// `$name` (an operand group or an attribute), literal words and punctuation (`,` `:` `->` `to` `[` `]` `(` `)` `*` `=`),
-    /// `type($name)`, `short-type($name)` (a dialect's type without its name: `<f32>`), `types(operands)`, `functional-type` (`(operand types) -> result types`), `attr-dict` (all
-    /// attributes not named elsewhere), and `( … )?` around a part that is written when its first `$name` is present
-    /// (for an attribute: differs from its default).
+    /// Directives in order, each separated by a space except around brackets and before commas: `$name` (an operand
+    /// group or an attribute; one without a value is written by the words around it alone), literal words and
+    /// punctuation (`,` `:` `->` `to` `[` `]` `(` `)` `*` `=`), `type($name)`, `short-type($name)` (a dialect's type
+    /// without its name: `<f32>`), `types(operands)`, `functional-type` (`(operand types) -> result types`),
+    /// `attr-dict` (all attributes not named elsewhere), and `( … )?` around a part that is written when its first
+    /// `$name` is present (for an attribute: differs from its default).
     Text(&'static str),
     /// Hand-written.
     Custom {

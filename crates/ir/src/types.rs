@@ -242,7 +242,9 @@ impl Type {
                 TypeParam::Type(ty) => ty.has_attribute(),
                 TypeParam::Int(_) | TypeParam::Ints(_) => false,
             }),
-            TypeKind::Function { params, results } => params.iter().chain(results).any(|ty| ty.has_attribute()),
+            TypeKind::Function { params, results } => {
+                params.iter().chain(results).any(|ty| ty.has_attribute())
+            }
             _ => false,
         }
     }
