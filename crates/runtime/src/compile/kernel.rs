@@ -4,7 +4,7 @@ use super::watch::Report;
 use crate::cache::Key;
 use crate::error::RuntimeError;
 use std::sync::{Arc, OnceLock};
-use target::{Artifact, CompileOptions, LoadedKernel, Target, TargetFacts};
+use target::{Artifact, CompileOptions, LoadedKernel, Stage, Target, TargetFacts};
 
 /// Where a kernel came from.
 pub(super) enum Source {
@@ -66,6 +66,7 @@ impl Kernel {
             target: Arc::clone(target),
             loaded: OnceLock::new(),
             derived: target.derived_stages().iter().map(|_| OnceLock::new()).collect(),
+            derived: target.derived_stages().iter().map(|_| OnceLock::new()).collect(),
         }
     }
 
@@ -106,7 +107,8 @@ impl Kernel {
             let names = self.stage_names().join(", ");
             return Err(RuntimeError::Key(format!("there is no stage `{name}`; there are {names}")));
         };
-        let derive = || self.target.derive_stage(&self.artifact, &self.options, name).map_err(RuntimeError::from);
+        let derive =
+            || self.target.derive_stage(&self.artifact, &self.options, name).map_err(RuntimeError::from);
         slot.get_or_init(derive).as_ref().map_err(Clone::clone)
     }
 

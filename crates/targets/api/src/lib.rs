@@ -56,6 +56,25 @@ pub trait Target: Send + Sync {
         observer: &mut dyn StageObserver,
     ) -> Result<Artifact, TargetError>;
 
+    /// The names of stages that no launch needs, which [`Target::derive_stage`] makes when somebody asks for them.
+    fn derived_stages(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Makes one of [`Target::derived_stages`] from what a compile with the same options left behind.
+    ///
+    /// # Errors
+    /// When there is no such stage, or a tool that it needs is missing.
+    fn derive_stage(
+        &self,
+        artifact: &Artifact,
+        options: &CompileOptions,
+        name: &str,
+    ) -> Result<Stage, TargetError> {
+        let _ = (artifact, options);
+        Err(TargetError::Internal(format!("this target derives no stage `{name}`")))
+    }
+
     /// The devices of this target on this machine; empty where there is none.
     fn devices(&self) -> Vec<std::sync::Arc<dyn Device>>;
 }

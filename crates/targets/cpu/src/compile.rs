@@ -59,9 +59,39 @@ impl Target for Cpu {
         compile(module, options, observer)
     }
 
+    fn derived_stages(&self) -> &'static [&'static str] {
+        &[ASSEMBLY_STAGE]
+    }
+
+    fn derive_stage(
+        &self,
+        artifact: &Artifact,
+        options: &CompileOptions,
+        name: &str,
+    ) -> Result<Stage, TargetError> {
+        assembly(artifact, options).ok_or_else(|| TargetError::Internal(format!("kernel without a stage `{name}`")))?
+    }
+
     fn devices(&self) -> Vec<Arc<dyn Device>> {
         vec![driver::device()]
     }
+}
+
+/// The stage that people read and no launch needs: writing it would double the time of a compile.
+const ASSEMBLY_STAGE: &str = "asm";
+
+/// The assembly of a compiled kernel, from its llir; `None` where there is no llir.
+fn assembly(artifact: &Artifact, options: &CompileOptions) -> Option<Result<Stage, TargetError>> {
+    let text = String::from_utf8_lossy(artifact.stage("llir")?);
+    let compile = || {
+        let machine = machine(options)?;
+        let llvm = Llvm::load().map_err(error_of)?;
+        let output = Output { assembly: true, optimized: false };
+        let compiled = llvm.compile(&text, &machine.spec(llvm), PASSES, output).map_err(error_of)?;
+        let bytes = compiled.assembly.unwrap_or_default().into_bytes();
+        Ok(Stage { name: ASSEMBLY_STAGE.into(), bytes, text: true })
+    };
+    Some(compile())
 }
 
 /// The machine that the options ask for.
@@ -99,9 +129,6 @@ fn compile(
     let compiled = compiled.map_err(error_of)?;
     for (step, elapsed) in &compiled.timings {
         observer.timed(step, *elapsed);
-    }
-    if let Some(assembly) = compiled.assembly {
-        add(observer, "asm", assembly.into_bytes(), true);
     }
     add(observer, OBJECT_STAGE, compiled.object, false);
     let metadata = BTreeMap::from([(FEATURES_KEY.to_string(), machine.features.join(","))]);
