@@ -26,7 +26,10 @@ fn program(seed: u64) -> Program {
 
 fn run(program: &Program, seed: u64) -> Vec<Vec<u8>> {
     let ran = Interpreter.run(&program.module, program.kernel, program.grid, &program.args);
-    ran.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{}", print(&program.module, PrintOptions::PLAIN))).buffers
+    ran.unwrap_or_else(|error| {
+        panic!("seed {seed}: {error}\n{}", print(&program.module, PrintOptions::PLAIN))
+    })
+    .buffers
 }
 
 #[test]
@@ -53,15 +56,20 @@ fn passes_do_not_change_what_programs_compute() {
         let text = print(&program.module, PrintOptions::PLAIN);
         for pass in &passes {
             let input = print(&program.module, PrintOptions::PLAIN);
-            if let Err(errors) = ir::pass::run(&mut program.module, &[pass], ir::pass::Verify::Each, &mut ()) {
+            if let Err(errors) = ir::pass::run(&mut program.module, &[pass], ir::pass::Verify::Each, &mut ())
+            {
                 panic!("seed {seed}, {}: {}\n{input}", pass.name, errors[0]);
             }
             let after = run(&program, seed);
             for output in &program.outputs {
-                let [old, new] = [&before, &after].map(|buffers| values_of(&buffers[output.buffer], output.ty));
+                let [old, new] =
+                    [&before, &after].map(|buffers| values_of(&buffers[output.buffer], output.ty));
                 if let Some(difference) = difference(&old, &new, output.ty, Tolerance::default()) {
                     let now = print(&program.module, PrintOptions::PLAIN);
-                    panic!("seed {seed}: {} changes output {}: {difference}\n{text}\n{input}\n{now}", pass.name, output.buffer);
+                    panic!(
+                        "seed {seed}: {} changes output {}: {difference}\n{text}\n{input}\n{now}",
+                        pass.name, output.buffer
+                    );
                 }
             }
         }
@@ -115,7 +123,9 @@ fn violation(info: &AxisInfo, shape: &[i64], numbers: &[i64], unit: i64, bits: u
                 return Some(format!("element {position} is not contiguous along {dim}"));
             }
             if steps == 0 && !(first as u64).is_multiple_of(info.divisibility[dim]) {
-                return Some(format!("element {position}, {first}, starts a group along {dim} but is not divisible"));
+                return Some(format!(
+                    "element {position}, {first}, starts a group along {dim} but is not divisible"
+                ));
             }
             if start(info.constancy[dim]).0 != number {
                 return Some(format!("element {position} is not constant along {dim}"));

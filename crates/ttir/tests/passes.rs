@@ -39,17 +39,20 @@ fn each_fixture(folder: &str, transform: impl Fn(&str, ir::Module) -> String) {
 /// Functions without the braces of the file around them.
 fn text_of(module: &ir::Module) -> String {
     let text = print(module, PrintOptions::PLAIN);
-    let inside = text.trim().strip_prefix("module {\n").and_then(|rest| rest.strip_suffix("}")).unwrap_or(&text);
+    let inside =
+        text.trim().strip_prefix("module {\n").and_then(|rest| rest.strip_suffix("}")).unwrap_or(&text);
     inside.lines().map(|line| format!("{}\n", line.strip_prefix("  ").unwrap_or(line))).collect()
 }
 
 #[test]
 fn passes_make_what_the_fixtures_say() {
     each_fixture("passes", |command, mut module| {
-        let names = command.strip_prefix("// test pass=").unwrap_or_else(|| panic!("`{command}` is no command"));
+        let names =
+            command.strip_prefix("// test pass=").unwrap_or_else(|| panic!("`{command}` is no command"));
         for name in names.split(',') {
             let known = ir::passes::ALL.iter().chain(ttir::passes::ALL);
-            let pass = known.copied().find(|pass| pass.name == name).unwrap_or_else(|| panic!("no pass {name}"));
+            let pass =
+                known.copied().find(|pass| pass.name == name).unwrap_or_else(|| panic!("no pass {name}"));
             ir::pass::run(&mut module, &[pass], ir::pass::Verify::Each, &mut ()).unwrap();
         }
         text_of(&module)
@@ -60,7 +63,9 @@ fn describe(info: &AxisInfo) -> String {
     let constant = info.constant.map(|value| format!(", constant {value}")).unwrap_or_default();
     let sign = if info.non_negative { ", not negative" } else { "" };
     let AxisInfo { contiguity, divisibility, constancy, .. } = info;
-    format!("contiguity {contiguity:?}, divisibility {divisibility:?}, constancy {constancy:?}{constant}{sign}")
+    format!(
+        "contiguity {contiguity:?}, divisibility {divisibility:?}, constancy {constancy:?}{constant}{sign}"
+    )
 }
 
 #[test]

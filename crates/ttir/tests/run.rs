@@ -48,6 +48,9 @@ fn every_operation_is_in_a_fixture() {
 
 fn contains_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
-        text[at + word.len()..].chars().next().is_none_or(|next| !next.is_alphanumeric() && next != '_' && next != '.')
+        text[at + word.len()..]
+            .chars()
+            .next()
+            .is_none_or(|next| !next.is_alphanumeric() && next != '_' && next != '.')
     })
 }

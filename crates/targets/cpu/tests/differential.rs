@@ -21,7 +21,8 @@ fn number(name: &str, default: u64) -> u64 {
 }
 
 fn run(engine: &mut dyn Engine, program: &Program) -> Result<Ran, String> {
-    let attempt = AssertUnwindSafe(|| engine.run(&program.module, program.kernel, program.grid, &program.args));
+    let attempt =
+        AssertUnwindSafe(|| engine.run(&program.module, program.kernel, program.grid, &program.args));
     catch_unwind(attempt).unwrap_or_else(|_| Err(PANIC.lock().map(|text| text.clone()).unwrap_or_default()))
 }
 
@@ -75,7 +76,8 @@ fn random_programs_agree_with_the_interpreter() {
 fn write_smallest(program: &Program, arch: &'static str, error: &str, seed: u64) {
     let Some(folder) = std::env::var_os("SHRINK") else { return };
     let wanted = kind(error);
-    let small = shrink(program, &mut |smaller| compare(smaller, arch).is_err_and(|error| kind(&error) == wanted));
+    let small =
+        shrink(program, &mut |smaller| compare(smaller, arch).is_err_and(|error| kind(&error) == wanted));
     let now = compare(&small, arch).err().unwrap_or_default();
     let text = format!("// {arch}: {now}\n{}", print(&small.module, PrintOptions::PLAIN));
     let path = std::path::Path::new(&folder).join(format!("seed{seed}-{arch}.ttir"));

@@ -67,7 +67,8 @@ fn sum(pair: &Pair, scale: u64) -> AxisInfo {
     });
     let divisibility = pair.dims(|dim| {
         let group = contiguity[dim];
-        left.starts_in(dim, group, scale).min((right.starts(dim, group).saturating_mul(scale)).min(MAX_DIVISOR))
+        left.starts_in(dim, group, scale)
+            .min((right.starts(dim, group).saturating_mul(scale)).min(MAX_DIVISOR))
     });
     AxisInfo {
         contiguity,
@@ -100,8 +101,13 @@ pub(super) fn sub(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo
         let right_starts = right.starts(dim, 1);
         left.starts(dim, contiguity[dim]).min(right_starts)
     });
-    let info =
-        AxisInfo { contiguity, divisibility, constancy: pair.constancy(), constant: None, non_negative: false };
+    let info = AxisInfo {
+        contiguity,
+        divisibility,
+        constancy: pair.constancy(),
+        constant: None,
+        non_negative: false,
+    };
     or_constant(module, op, pair.constant(i64::checked_sub), info)
 }
 
@@ -199,8 +205,7 @@ pub(super) fn div_unsigned(module: &Module, op: Op, table: &AxisTable) -> Option
 /// The remainder of a division rounded down.
 fn remainder(pair: &Pair) -> AxisInfo {
     let contiguity = pair.dims(|dim| pair.aligned_groups(dim));
-    let divisibility =
-        pair.dims(|dim| pair.left.starts(dim, contiguity[dim]).min(pair.right.every(dim)));
+    let divisibility = pair.dims(|dim| pair.left.starts(dim, contiguity[dim]).min(pair.right.every(dim)));
     AxisInfo {
         contiguity,
         divisibility,

@@ -49,11 +49,7 @@ pub(super) fn unsplat(module: &Module, op: Op, table: &AxisTable) -> Option<Axis
 }
 
 fn scalar_like(block: &AxisInfo) -> AxisInfo {
-    AxisInfo {
-        constant: block.constant,
-        non_negative: block.non_negative,
-        ..AxisInfo::unknown(0)
-    }
+    AxisInfo { constant: block.constant, non_negative: block.non_negative, ..AxisInfo::unknown(0) }
 }
 
 /// What every element of a block is a multiple of: the best that any dimension says.

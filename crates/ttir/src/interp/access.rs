@@ -66,8 +66,8 @@ impl Machine<'_> {
     pub(crate) fn require(&self, element: Element<'_>, data: &Data, what: &str) -> Step<()> {
         match data.undefined() {
             Some(undefined) if data.is_undefined(element.position) => {
-                let which =
-                    (!element.shape.is_empty()).then(|| format!("element {}", element_name(element.shape, element.position)));
+                let which = (!element.shape.is_empty())
+                    .then(|| format!("element {}", element_name(element.shape, element.position)));
                 Err(self.undefined(element.op, undefined, what, which))
             }
             _ => Ok(()),
@@ -112,7 +112,8 @@ pub(crate) fn load(machine: &mut Machine<'_>, op: Op) -> Step<()> {
             used_other.push(position);
         }
     }
-    let data = Data::each(bits).with_undefined(undefined_others(other.as_ref(), &used_other, numel(ty) as usize));
+    let data =
+        Data::each(bits).with_undefined(undefined_others(other.as_ref(), &used_other, numel(ty) as usize));
     machine.set_result(op, data);
     Ok(())
 }

@@ -10,7 +10,7 @@ use ir::scalar::{float_bits, float_value, sign_extend, truncate};
 use ir::{Op, Type};
 
 /// How an old and a new value combine. `None` where the type does not allow it.
-type Combine = fn(Type, u64, u64) -> Option<u64>;
+pub(crate) type Combine = fn(Type, u64, u64) -> Option<u64>;
 
 fn signed(ty: Type, bits: u64) -> i64 {
     sign_extend(ty.scalar_bits().unwrap_or(64), bits)

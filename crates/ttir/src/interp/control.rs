@@ -1,9 +1,9 @@
 //! Functions, calls, loops and conditions; where a program stands in its grid.
 
+use super::Arg;
 use super::data::Data;
 use super::error::{RunError, RunErrorKind};
 use super::machine::{Machine, Step};
-use super::Arg;
 use crate::ops::func;
 use crate::ops::program::AXIS;
 use crate::types::{DESCRIPTOR, elem, is_tensor, pointee};
@@ -32,7 +32,11 @@ pub(crate) fn arguments(machine: &Machine<'_>, function: Op, args: &[Arg]) -> Re
     let block = module.entry(module.region(function, 0));
     let params = module.args(block);
     if params.len() != args.len() {
-        return Err(call_error(format!("the kernel takes {} arguments, {} are given", params.len(), args.len())));
+        return Err(call_error(format!(
+            "the kernel takes {} arguments, {} are given",
+            params.len(),
+            args.len()
+        )));
     }
     let mut values = Vec::with_capacity(args.len());
     for (index, (&param, arg)) in params.iter().zip(args).enumerate() {
@@ -68,7 +72,11 @@ fn argument(ty: Type, arg: &Arg) -> Option<Data> {
 /// Runs a function.
 pub(crate) fn call(machine: &mut Machine<'_>, function: Op, args: &[Data]) -> Step<Vec<Data>> {
     if machine.depth >= MAX_DEPTH {
-        return Err(machine.error(function, RunErrorKind::Unsupported, "the calls are nested too deep".into()));
+        return Err(machine.error(
+            function,
+            RunErrorKind::Unsupported,
+            "the calls are nested too deep".into(),
+        ));
     }
     let module = machine.module;
     let caller = machine.enter();

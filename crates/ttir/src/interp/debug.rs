@@ -1,7 +1,7 @@
 //! Printing, assertions and assumptions.
 
-use super::data::coordinates;
 use super::access::Element;
+use super::data::coordinates;
 use super::error::RunErrorKind;
 use super::machine::{Machine, Step, element_name};
 use crate::types::{elem, numel, shape};

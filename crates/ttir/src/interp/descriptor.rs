@@ -1,7 +1,7 @@
 //! Tensor descriptors. A descriptor is held as the words `base, shape…, strides…, padding`.
 
 use super::access::Element;
-use super::atomic::combine_named;
+use super::atomic::{Combine, combine_named};
 use super::data::{Data, coordinates};
 use super::error::RunErrorKind;
 use super::machine::{Machine, Step};
@@ -131,7 +131,7 @@ fn write(
     machine: &mut Machine<'_>,
     op: Op,
     places: &[Vec<i64>],
-    new: Option<fn(Type, u64, u64) -> Option<u64>>,
+    new: Option<Combine>,
 ) -> Step<()> {
     let descriptor = Descriptor::of(machine, op);
     let last = machine.module.operands(op).len() - 1;
@@ -199,7 +199,7 @@ fn value(ty: Type, bits: u64) -> Option<f64> {
     ty.as_float().map(|kind| ir::scalar::float_value(kind, bits))
 }
 
-fn float_combine(keyword: &str) -> Option<fn(Type, u64, u64) -> Option<u64>> {
+fn float_combine(keyword: &str) -> Option<Combine> {
     match keyword {
         "add" => combine_named("fadd"),
         "min" => Some(|ty, old, new| Some(if value(ty, new)? < value(ty, old)? { new } else { old })),

@@ -194,13 +194,15 @@ enum Meaning {
 
 fn meaning(symbol: &str) -> Option<Meaning> {
     let plain = symbol.strip_prefix("__nv_").or_else(|| symbol.strip_prefix("__ocml_")).unwrap_or(symbol);
-    let plain = ["_f16", "_f32", "_f64"].iter().find_map(|suffix| plain.strip_suffix(suffix)).unwrap_or(plain);
+    let plain =
+        ["_f16", "_f32", "_f64"].iter().find_map(|suffix| plain.strip_suffix(suffix)).unwrap_or(plain);
     if let Some(found) = BITS.iter().find(|(name, _)| *name == plain) {
         return Some(Meaning::Bits(found.1));
     }
     if plain.contains('2') {
         let rounding = ROUNDING.iter().find(|(suffix, _)| plain.ends_with(suffix));
-        let to_int = ["float2", "double2"].iter().any(|from| plain.starts_with(from)) && !plain.contains("2float");
+        let to_int =
+            ["float2", "double2"].iter().any(|from| plain.starts_with(from)) && !plain.contains("2float");
         if let (Some((_, round)), true) = (rounding, to_int) {
             return Some(Meaning::Values(1, *round));
         }
@@ -240,7 +242,8 @@ pub(crate) fn extern_elementwise(machine: &mut Machine<'_>, op: Op) -> Step<()> 
         Meaning::Bits(_) => true,
     });
     let Some(meaning) = known else {
-        let message = format!("the interpreter does not know the function `{symbol}` of {} operands", types.len());
+        let message =
+            format!("the interpreter does not know the function `{symbol}` of {} operands", types.len());
         return Err(machine.error(op, RunErrorKind::Unsupported, message));
     };
     let count = operands.iter().map(Data::kept).max().unwrap_or(1);

@@ -23,7 +23,7 @@ fn high(types: &[Type], value: i128) -> Option<u64> {
 }
 
 fn high_unsigned(types: &[Type], x: &[u64]) -> Option<u64> {
-    Some((u128::from(x[0]) * u128::from(x[1]) >> width(types[0])) as u64)
+    Some(((u128::from(x[0]) * u128::from(x[1])) >> width(types[0])) as u64)
 }
 
 /// The low 24 bits, as signed.

@@ -1,10 +1,10 @@
 //! The state of a run, and how one operation after another is executed.
 
+use super::Hooks;
 use super::data::{Data, Undefined, coordinates};
 use super::error::{RunError, RunErrorKind};
 use super::handlers::handler;
 use super::memory::Memory;
-use super::Hooks;
 use crate::types::{elem, shape};
 use ir::{Block, EvalArgs, Module, Op, Traits, Type, Value};
 use smallvec::SmallVec;
@@ -160,7 +160,8 @@ impl<'a> Machine<'a> {
         let module = self.module;
         let row = module.row(op);
         let Some(eval) = row.eval else { return Data::uniform(0) };
-        let operands: SmallVec<[&Data; 4]> = module.operands(op).iter().map(|&value| self.get(value)).collect();
+        let operands: SmallVec<[&Data; 4]> =
+            module.operands(op).iter().map(|&value| self.get(value)).collect();
         let types: SmallVec<[Type; 4]> =
             module.operands(op).iter().map(|&value| elem(module.ty(value))).collect();
         let args = EvalArgs {
@@ -220,7 +221,8 @@ impl<'a> Machine<'a> {
 
     fn explain_origin(&self, undefined: &Undefined) -> String {
         let (module, op) = (self.module, undefined.origin);
-        let place = module.locs.describe(module.loc(op)).map(|place| format!(" at {place}")).unwrap_or_default();
+        let place =
+            module.locs.describe(module.loc(op)).map(|place| format!(" at {place}")).unwrap_or_default();
         let element = match shape(self.result_ty(op)) {
             [] => String::new(),
             dims => format!(" of element {}", element_name(dims, undefined.element)),

@@ -89,9 +89,7 @@ impl Memory {
             Bytes::Foreign { len, .. } => {
                 // SAFETY: `map_foreign` promises that `len` bytes at `base` are readable while `self` lives, and the
                 // slice begins `offset < len` bytes into them.
-                unsafe {
-                    std::slice::from_raw_parts(address.0 as *const u8, (len - offset) as usize)
-                }
+                unsafe { std::slice::from_raw_parts(address.0 as *const u8, (len - offset) as usize) }
             }
         }
     }
@@ -109,7 +107,11 @@ impl Memory {
             Bytes::Foreign { .. } => {
                 // SAFETY: `find` has checked that the bytes lie in memory that `map_foreign` promises to be readable.
                 unsafe {
-                    std::ptr::copy_nonoverlapping(address as *const u8, word_part.as_mut_ptr(), size as usize);
+                    std::ptr::copy_nonoverlapping(
+                        address as *const u8,
+                        word_part.as_mut_ptr(),
+                        size as usize,
+                    );
                 }
             }
         }
@@ -151,7 +153,8 @@ impl Memory {
     fn describe(&self, address: u64) -> String {
         let below = self.allocations.range(..=address).next_back();
         let above = self.allocations.range(address..).next();
-        let distance_below = below.map_or(u64::MAX, |(base, allocation)| (address - base).saturating_sub(allocation.len()));
+        let distance_below =
+            below.map_or(u64::MAX, |(base, allocation)| (address - base).saturating_sub(allocation.len()));
         let distance_above = above.map_or(u64::MAX, |(base, _)| base - address);
         let nearest = if distance_below <= distance_above { below } else { above };
         match nearest {

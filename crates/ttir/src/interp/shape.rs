@@ -116,8 +116,7 @@ pub(crate) fn cat(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let count = numel(machine.result_ty(op)) as usize;
     let first = numel(machine.operand_ty(op, 0)) as usize;
     let parts = [machine.operand(op, 0), machine.operand(op, 1)];
-    let data =
-        Data::pick(&parts, count, |index| if index < first { (0, index) } else { (1, index - first) });
+    let data = Data::pick(&parts, count, |index| if index < first { (0, index) } else { (1, index - first) });
     machine.set_result(op, data);
     Ok(())
 }
@@ -148,8 +147,8 @@ pub(crate) fn gather(machine: &mut Machine<'_>, op: Op) -> Step<()> {
         (before, _) => {
             let mut flags: Vec<bool> = (0..count).map(|index| moved.is_undefined(index)).collect();
             failed.iter().for_each(|&index| flags[index] = true);
-            let (origin, element) =
-                before.map_or((op, failed.first().copied().unwrap_or(0)), |first| (first.origin, first.element));
+            let (origin, element) = before
+                .map_or((op, failed.first().copied().unwrap_or(0)), |first| (first.origin, first.element));
             Some(Rc::new(Undefined { flags: flags.into(), origin, element }))
         }
     };

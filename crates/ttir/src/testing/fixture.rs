@@ -73,12 +73,14 @@ fn parse_directive(text: &str, line: usize) -> Result<Directive, String> {
     let (kernel, grid) = match name.split_once('<') {
         None => (name, [1; 3]),
         Some((kernel, grid)) => {
-            let sizes: Vec<u32> = grid.trim_end_matches('>').split(',').flat_map(|n| n.trim().parse()).collect();
+            let sizes: Vec<u32> =
+                grid.trim_end_matches('>').split(',').flat_map(|n| n.trim().parse()).collect();
             (kernel, <[u32; 3]>::try_from(sizes).map_err(|_| "a grid has three sizes")?)
         }
     };
     // The call ends at the first closing parenthesis that an expectation follows.
-    let end = [") == ", ") prints ", ") fails "].iter().filter_map(|mark| text.find(mark)).min().unwrap_or(close);
+    let end =
+        [") == ", ") prints ", ") fails "].iter().filter_map(|mark| text.find(mark)).min().unwrap_or(close);
     Ok(Directive {
         kernel: kernel.to_owned(),
         grid,
@@ -89,12 +91,13 @@ fn parse_directive(text: &str, line: usize) -> Result<Directive, String> {
 }
 
 fn parse_expected(text: &str) -> Result<Expected, String> {
-    let quoted = |text: &str| -> Vec<String> {
-        text.split('"').skip(1).step_by(2).map(str::to_owned).collect()
-    };
+    let quoted =
+        |text: &str| -> Vec<String> { text.split('"').skip(1).step_by(2).map(str::to_owned).collect() };
     if let Some(values) = text.strip_prefix("== ") {
         let (values, ulp) = match values.split_once(" within ") {
-            Some((values, ulp)) => (values, ulp.trim_end_matches("ulp").trim().parse().map_err(|_| "no count of ulp")?),
+            Some((values, ulp)) => {
+                (values, ulp.trim_end_matches("ulp").trim().parse().map_err(|_| "no count of ulp")?)
+            }
             None => (values, 0),
         };
         return Ok(Expected::Values(values.to_owned(), Tolerance { ulp, absolute: 0.0 }));
@@ -130,9 +133,14 @@ fn read_argument(text: &str, ty: Type) -> Result<Vec<u64>, String> {
     }
 }
 
-fn call(module: &Module, directive: &Directive, engine: &mut dyn Engine) -> Result<(Given, Vec<String>), String> {
+fn call(
+    module: &Module,
+    directive: &Directive,
+    engine: &mut dyn Engine,
+) -> Result<(Given, Vec<String>), String> {
     let mut module = module.clone();
-    let function = module.symbol(&directive.kernel).ok_or_else(|| format!("no function @{}", directive.kernel))?;
+    let function =
+        module.symbol(&directive.kernel).ok_or_else(|| format!("no function @{}", directive.kernel))?;
     let signature = Signature::of(&module, function).ok_or("the function has no type")?;
     if signature.params.len() != directive.args.len() {
         return Err(format!("{} arguments, expected {}", directive.args.len(), signature.params.len()));
@@ -152,7 +160,8 @@ fn call(module: &Module, directive: &Directive, engine: &mut dyn Engine) -> Resu
         .zip(&ran.buffers[first_result..])
         .map(|(&ty, bytes)| (values_of(bytes, ty), ty))
         .collect();
-    let in_memory = signature.params.iter().filter(|&&ty| crate::types::is_tensor(ty) || pointee(ty).is_some());
+    let in_memory =
+        signature.params.iter().filter(|&&ty| crate::types::is_tensor(ty) || pointee(ty).is_some());
     for (&ty, bytes) in in_memory.zip(&ran.buffers) {
         if let Some(pointee) = pointee(ty) {
             let elements = values_of(bytes, pointee);
@@ -181,7 +190,12 @@ fn compare(given: &Given, expected: &str, tolerance: Tolerance) -> Result<(), St
     Ok(())
 }
 
-fn check(module: &Module, directive: &Directive, engine: &mut dyn Engine, outcome: &mut Outcome) -> Result<(), String> {
+fn check(
+    module: &Module,
+    directive: &Directive,
+    engine: &mut dyn Engine,
+    outcome: &mut Outcome,
+) -> Result<(), String> {
     let result = call(module, directive, engine);
     match (&directive.expected, result) {
         (Expected::Fails(message), Err(error)) if error.contains(message.as_str()) => Ok(()),
@@ -189,7 +203,9 @@ fn check(module: &Module, directive: &Directive, engine: &mut dyn Engine, outcom
         (Expected::Fails(message), Ok(_)) => Err(format!("does not fail, expected `{message}`")),
         (_, Err(error)) => Err(error),
         (Expected::Prints(lines), Ok((_, printed))) if *lines == printed => Ok(()),
-        (Expected::Prints(lines), Ok((_, printed))) => Err(format!("prints {printed:#?}, expected {lines:#?}")),
+        (Expected::Prints(lines), Ok((_, printed))) => {
+            Err(format!("prints {printed:#?}, expected {lines:#?}"))
+        }
         (Expected::Values(text, tolerance), Ok((given, _))) => {
             let texts: Vec<String> = given.iter().map(|(values, ty)| format_values(values, *ty)).collect();
             outcome.found.push((directive.line, texts.join(" and ")));
@@ -238,7 +254,11 @@ pub(super) fn round_trip(module: &Module) -> Result<(), String> {
     let again = parse(&text, crate::registry(), ParseOptions::default())
         .map_err(|error| format!("the printed text is not read: {error}\n{text}"))?;
     let second = print(&again, PrintOptions::default());
-    if text == second { Ok(()) } else { Err(format!("printing, reading and printing gives another text:\n{text}\n{second}")) }
+    if text == second {
+        Ok(())
+    } else {
+        Err(format!("printing, reading and printing gives another text:\n{text}\n{second}"))
+    }
 }
 
 /// The file with what its calls really gave in place of what it expected.

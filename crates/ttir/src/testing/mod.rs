@@ -45,7 +45,13 @@ pub trait Engine {
     ///
     /// # Errors
     /// When it cannot, or the kernel fails; in words.
-    fn run(&mut self, module: &Module, kernel: &str, grid: [u32; 3], args: &[Argument]) -> Result<Ran, String>;
+    fn run(
+        &mut self,
+        module: &Module,
+        kernel: &str,
+        grid: [u32; 3],
+        args: &[Argument],
+    ) -> Result<Ran, String>;
 }
 
 /// The reference interpreter.
@@ -56,7 +62,13 @@ impl Engine for Interpreter {
         "interpreter"
     }
 
-    fn run(&mut self, module: &Module, kernel: &str, grid: [u32; 3], args: &[Argument]) -> Result<Ran, String> {
+    fn run(
+        &mut self,
+        module: &Module,
+        kernel: &str,
+        grid: [u32; 3],
+        args: &[Argument],
+    ) -> Result<Ran, String> {
         let mut memory = Memory::new();
         let mut addresses = Vec::new();
         let args: Vec<Arg> = args
@@ -72,7 +84,8 @@ impl Engine for Interpreter {
             })
             .collect();
         let mut lines = Lines::default();
-        interp::run(module, kernel, grid, &args, &mut memory, &mut lines).map_err(|error| error.to_string())?;
+        interp::run(module, kernel, grid, &args, &mut memory, &mut lines)
+            .map_err(|error| error.to_string())?;
         let buffers = addresses.iter().map(|&address| memory.bytes(address).to_vec()).collect();
         Ok(Ran { buffers, lines: lines.lines })
     }

@@ -36,7 +36,11 @@ fn operations(module: &Module) -> Vec<Op> {
     module.walk(module.top())
 }
 
-fn attempt(best: &mut Program, fails: &mut dyn FnMut(&Program) -> bool, change: impl FnOnce(&mut Module) -> bool) -> bool {
+fn attempt(
+    best: &mut Program,
+    fails: &mut dyn FnMut(&Program) -> bool,
+    change: impl FnOnce(&mut Module) -> bool,
+) -> bool {
     let mut smaller = best.clone();
     if !change(&mut smaller.module) {
         return false;
@@ -67,7 +71,9 @@ fn replace_operations(best: &mut Program, fails: &mut dyn FnMut(&Program) -> boo
         index -= 1;
         for way in 0..4 {
             let op_count = operations(&best.module).len();
-            if attempt(best, fails, |module| replace(module, index, way)) && operations(&best.module).len() < op_count {
+            if attempt(best, fails, |module| replace(module, index, way))
+                && operations(&best.module).len() < op_count
+            {
                 break;
             }
         }
@@ -85,7 +91,9 @@ fn replace(module: &mut Module, index: usize, way: usize) -> bool {
     for (number, result) in module.results(op).to_vec().into_iter().enumerate() {
         let ty = module.ty(result);
         let stand_in = match way {
-            3 if elem(ty).scalar_bits().is_some() => Some(constant::int(&mut Builder::before(module, op), ty, 0)),
+            3 if elem(ty).scalar_bits().is_some() => {
+                Some(constant::int(&mut Builder::before(module, op), ty, 0))
+            }
             3 => None,
             _ => operand_of_type(module, op, number, way, ty),
         };
@@ -99,8 +107,13 @@ fn replace(module: &mut Module, index: usize, way: usize) -> bool {
 
 /// An operand of the type; for loops the initial value of the result.
 fn operand_of_type(module: &Module, op: Op, result: usize, way: usize, ty: ir::Type) -> Option<Value> {
-    let inits = if module.has(op, Traits::LOOP) { module.operands(op).len() - module.results(op).len() } else { 0 };
-    let value = *module.operands(op).get(if inits > 0 || module.has(op, Traits::LOOP) { inits + result } else { way })?;
+    let inits =
+        if module.has(op, Traits::LOOP) { module.operands(op).len() - module.results(op).len() } else { 0 };
+    let value = *module.operands(op).get(if inits > 0 || module.has(op, Traits::LOOP) {
+        inits + result
+    } else {
+        way
+    })?;
     (module.ty(value) == ty).then_some(value)
 }
 

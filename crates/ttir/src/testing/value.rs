@@ -31,7 +31,11 @@ pub fn parse_values(text: &str, ty: Type) -> Result<Vec<u64>, String> {
         .and_then(|rest| rest.strip_suffix(']'))
         .ok_or_else(|| format!("`{text}` is not a list of {count} elements"))?;
     let values = list(inside, elem(ty))?;
-    if values.len() == count { Ok(values) } else { Err(format!("{} elements, expected {count}", values.len())) }
+    if values.len() == count {
+        Ok(values)
+    } else {
+        Err(format!("{} elements, expected {count}", values.len()))
+    }
 }
 
 /// Reads what stands between the brackets of a list.
@@ -42,7 +46,8 @@ pub(super) fn list(inside: &str, elem: Type) -> Result<Vec<u64>, String> {
         return Ok(vec![parse_scalar(value.trim(), elem)?; count]);
     }
     if let Some((first, end)) = inside.split_once("..") {
-        let number = |text: &str| text.trim().parse::<i64>().map_err(|_| format!("`{text}` is not an integer"));
+        let number =
+            |text: &str| text.trim().parse::<i64>().map_err(|_| format!("`{text}` is not an integer"));
         let numbers = number(first)?..number(end)?;
         return numbers.map(|number| parse_scalar(&number.to_string(), elem)).collect();
     }

@@ -35,7 +35,9 @@ impl Signature {
             });
         }
         let results = self.results.iter();
-        args.extend(results.map(|&ty| Argument::Buffer(vec![0xa5; (numel(ty) as u64 * elem_bytes(ty)) as usize])));
+        args.extend(
+            results.map(|&ty| Argument::Buffer(vec![0xa5; (numel(ty) as u64 * elem_bytes(ty)) as usize])),
+        );
         args
     }
 }
@@ -65,7 +67,8 @@ const WRAPPER: &str = "call_from_test";
 /// Adds a kernel that calls a function: pointers and scalars are its own parameters, blocks are loaded from memory, results
 /// stored to memory that follows the arguments. Gives the kernel's name.
 pub fn wrap(module: &mut Module, function: Op, signature: &Signature) -> &'static str {
-    let in_memory = |ty: Type| if pointee(ty).is_some() || !is_tensor(ty) { ty } else { ptr(stored(elem(ty))) };
+    let in_memory =
+        |ty: Type| if pointee(ty).is_some() || !is_tensor(ty) { ty } else { ptr(stored(elem(ty))) };
     let mut params: Vec<Type> = signature.params.iter().map(|&ty| in_memory(ty)).collect();
     params.extend(signature.results.iter().map(|&ty| ptr(stored(elem(ty)))));
     let entry = add_function(module, WRAPPER, &params);
@@ -131,7 +134,11 @@ fn load(builder: &mut Builder<'_>, base: Value, ty: Type) -> Value {
         let narrow = with_elem(builder.module.ty(loaded), elem(ty));
         loaded = builder.build_as(&arith_cast::TRUNCI, &[loaded], &[], narrow);
     }
-    if builder.module.ty(loaded) == ty { loaded } else { builder.build_as(&shape::RESHAPE, &[loaded], &[], ty) }
+    if builder.module.ty(loaded) == ty {
+        loaded
+    } else {
+        builder.build_as(&shape::RESHAPE, &[loaded], &[], ty)
+    }
 }
 
 fn store(builder: &mut Builder<'_>, base: Value, mut value: Value) {

@@ -17,7 +17,13 @@ impl Engine for Compiled {
         self.arch
     }
 
-    fn run(&mut self, module: &ir::Module, kernel: &str, grid: [u32; 3], args: &[Argument]) -> Result<Ran, String> {
+    fn run(
+        &mut self,
+        module: &ir::Module,
+        kernel: &str,
+        grid: [u32; 3],
+        args: &[Argument],
+    ) -> Result<Ran, String> {
         let mut module = module.clone();
         isolate(&mut module, kernel);
         ir::pass::run(&mut module, ttir::passes::pipeline(), ir::pass::Verify::Each, &mut ())
@@ -41,7 +47,8 @@ impl Engine for Compiled {
             });
         }
         // SAFETY: the arguments are the kernel's own, and the buffers outlive the launch.
-        unsafe { loaded.launch(&Launch { grid, args: &slots, stream: 0 }) }.map_err(|error| error.to_string())?;
+        unsafe { loaded.launch(&Launch { grid, args: &slots, stream: 0 }) }
+            .map_err(|error| error.to_string())?;
         for (index, buffer) in buffers.iter_mut().enumerate() {
             let end = buffer.len() - GUARD;
             if buffer[end..].iter().any(|&byte| byte != 0x5a) {

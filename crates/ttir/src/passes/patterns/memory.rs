@@ -27,9 +27,9 @@ fn sum_is_safe(module: &Module, inner: Op, outer: Op) -> bool {
         return true;
     }
     match (constant_int(module, inner, 1), constant_int(module, outer, 1)) {
-        (Some(a), Some(b)) => a.checked_add(b).is_some_and(|sum| {
-            sum == ir::scalar::sign_extend(bits, ir::scalar::truncate(bits, sum as u64))
-        }),
+        (Some(a), Some(b)) => a
+            .checked_add(b)
+            .is_some_and(|sum| sum == ir::scalar::sign_extend(bits, ir::scalar::truncate(bits, sum as u64))),
         _ => false,
     }
 }

@@ -14,8 +14,9 @@ pub(crate) use control::{
 pub(crate) use memory::{combine_addptr, simplify_load_mask, simplify_store_mask};
 pub(crate) use select::select_by_scalar;
 pub(crate) use shape::{
-    broadcast_of_broadcast, broadcast_of_splat, expand_dims_of_splat, fold_same_type, fold_trans, fold_uniform,
-    reshape_of_reshape, reshape_of_splat, split_of_join, trans_of_splat, trans_of_trans, unsplat_of_splat,
+    broadcast_of_broadcast, broadcast_of_splat, expand_dims_of_splat, fold_same_type, fold_trans,
+    fold_uniform, reshape_of_reshape, reshape_of_splat, split_of_join, trans_of_splat, trans_of_trans,
+    unsplat_of_splat,
 };
 
 use ir::{Module, Op, OpRow, Value};

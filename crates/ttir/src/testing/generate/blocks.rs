@@ -71,7 +71,8 @@ impl Maker {
             }
             return;
         }
-        let Some(left) = self.pick(|ty| shape(ty).len() == 1 && shape(ty)[0] <= 64 && pointee(ty).is_none()) else {
+        let Some(left) = self.pick(|ty| shape(ty).len() == 1 && shape(ty)[0] <= 64 && pointee(ty).is_none())
+        else {
             return;
         };
         let right = self.operand(self.ty(left));
@@ -80,7 +81,8 @@ impl Maker {
     }
 
     fn cat(&mut self) {
-        let Some(left) = self.pick(|ty| shape(ty).len() == 1 && shape(ty)[0] <= 64 && pointee(ty).is_none()) else {
+        let Some(left) = self.pick(|ty| shape(ty).len() == 1 && shape(ty)[0] <= 64 && pointee(ty).is_none())
+        else {
             return;
         };
         let right = self.operand(self.ty(left));

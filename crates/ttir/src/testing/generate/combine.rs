@@ -60,7 +60,9 @@ impl Maker {
             regions: 1,
         };
         let op = self.builder().insert(row, init);
-        self.fill_region(op, &[elem(ty); 2], terminator, |builder, args| vec![builder.build(combiner, args, &[])]);
+        self.fill_region(op, &[elem(ty); 2], terminator, |builder, args| {
+            vec![builder.build(combiner, args, &[])]
+        });
         let result = self.module.result(op, 0);
         self.learn(result);
     }
@@ -82,7 +84,8 @@ impl Maker {
 
     /// `x > y ? x - y : y` for each element, by a condition.
     fn map_elementwise(&mut self) {
-        let Some(left) = self.pick(|ty| is_tensor(ty) && elem(ty).as_int().is_some_and(|bits| bits > 1)) else {
+        let Some(left) = self.pick(|ty| is_tensor(ty) && elem(ty).as_int().is_some_and(|bits| bits > 1))
+        else {
             return;
         };
         let ty = self.ty(left);
@@ -119,7 +122,9 @@ impl Maker {
     }
 
     fn histogram(&mut self) {
-        let Some(source) = self.pick(|ty| shape(ty).len() == 1 && elem(ty).as_int() == Some(32)) else { return };
+        let Some(source) = self.pick(|ty| shape(ty).len() == 1 && elem(ty).as_int() == Some(32)) else {
+            return;
+        };
         let bins = 1 << self.random.below(5);
         let mut operands = vec![source];
         if self.random.one_in(2) {

@@ -22,8 +22,13 @@ pub(super) fn random_elem(random: &mut Random) -> Type {
     }
 }
 
+/// Makes an operand harmless.
+type Guard = fn(&mut Maker, Value) -> Value;
+/// Whether a cast goes from one element type to another.
+type Fits = fn(Type, Type) -> bool;
+
 /// Operations whose right operand must be made harmless first, and how.
-static GUARDED: &[(&OpRow, fn(&mut Maker, Value) -> Value)] = &[
+static GUARDED: &[(&OpRow, Guard)] = &[
     (&arith_int::DIVSI, Maker::odd),
     (&arith_int::DIVUI, Maker::odd),
     (&arith_int::REMSI, Maker::odd),
@@ -75,7 +80,7 @@ static RESTRICTED: &[Restriction] = &[
 ];
 
 /// Casts: from and to which element types. Small steps only where a conversion through another format would round twice.
-static CASTS: &[(&OpRow, fn(Type, Type) -> bool)] = &[
+static CASTS: &[(&OpRow, Fits)] = &[
     (&arith_cast::EXTSI, |from, to| from.as_int() < to.as_int() && from.as_int().is_some()),
     (&arith_cast::EXTUI, |from, to| from.as_int() < to.as_int() && from.as_int().is_some()),
     (&arith_cast::TRUNCI, |from, to| to.as_int() < from.as_int() && to.as_int().is_some()),
@@ -84,7 +89,9 @@ static CASTS: &[(&OpRow, fn(Type, Type) -> bool)] = &[
     (&arith_cast::EXTF, |from, to| is_float(from) && is_float(to) && from.scalar_bits() < to.scalar_bits()),
     (&arith_cast::TRUNCF, |from, to| is_float(from) && is_float(to) && to.scalar_bits() < from.scalar_bits()),
     // The other way round shows the bits of NaN.
-    (&arith_cast::BITCAST, |from, to| from.as_int() == to.scalar_bits() && from.as_int().is_some() && is_float(to)),
+    (&arith_cast::BITCAST, |from, to| {
+        from.as_int() == to.scalar_bits() && from.as_int().is_some() && is_float(to)
+    }),
 ];
 
 fn is_float(elem: Type) -> bool {
@@ -96,7 +103,10 @@ fn int_to_float(from: Type, to: Type) -> bool {
 }
 
 fn fits(row: &'static OpRow, ty: Type) -> bool {
-    RESTRICTED.iter().filter(|restriction| restriction.row.is(row)).all(|restriction| (restriction.fits)(elem(ty)))
+    RESTRICTED
+        .iter()
+        .filter(|restriction| restriction.row.is(row))
+        .all(|restriction| (restriction.fits)(elem(ty)))
 }
 
 /// Rows that take operands of one type and whose result type follows.
@@ -154,7 +164,8 @@ impl Maker {
         let rows = candidates(self.profile.approximate);
         let row = self.random.of(&rows);
         let constraint: &TypeConstraint = row.operands[0].constraint;
-        let Some(first) = self.pick(|ty| (constraint.check)(ty) && pointee(ty).is_none() && fits(row, ty)) else {
+        let Some(first) = self.pick(|ty| (constraint.check)(ty) && pointee(ty).is_none() && fits(row, ty))
+        else {
             return;
         };
         let ty = self.ty(first);

@@ -38,7 +38,7 @@ fn value(random: &mut Random, elem: Type) -> u64 {
             let bits = elem.scalar_bits().unwrap_or(64);
             let number = match random.below(8) {
                 0 => random.of(&INTS) as u64,
-                1 => random.next(),
+                1 => random.word(),
                 // The least number of the width, and the largest.
                 2 => (1u64 << (bits - 1)).wrapping_sub(random.below(2)),
                 _ => (random.below(41) as i64 - 20) as u64,
@@ -53,7 +53,7 @@ fn float(random: &mut Random, kind: FloatKind) -> u64 {
         0 => random.of(&FLOATS),
         1 => (random.below(2001) as f64 - 1000.0) * 1.25,
         2 => random.below(21) as f64 - 10.0,
-        _ => (random.next() >> 11) as f64 / (1u64 << 51) as f64 - 2.0,
+        _ => (random.word() >> 11) as f64 / (1u64 << 51) as f64 - 2.0,
     };
     float_bits(kind, number)
 }

@@ -50,7 +50,10 @@ impl Maker {
 
     /// A gather from memory, without a mask: indices are cut to the length.
     fn indexed_load(&mut self) {
-        let Some(indices) = self.pick(|ty| is_tensor(ty) && matches!(elem(ty).as_int(), Some(32 | 64))) else { return };
+        let Some(indices) = self.pick(|ty| is_tensor(ty) && matches!(elem(ty).as_int(), Some(32 | 64)))
+        else {
+            return;
+        };
         let dims = shape(self.ty(indices));
         let inside = self.cut(indices, 512);
         let (pointer, elem) = self.random_input();
@@ -198,7 +201,8 @@ impl Maker {
         let range = self.range(numel(ty));
         let flip = self.random.below(numel(ty) as u64) as i64;
         let flip = self.constant(flat, flip);
-        let offsets = if self.random.one_in(2) { range } else { self.build(&arith_int::XORI, &[range, flip], &[]) };
+        let offsets =
+            if self.random.one_in(2) { range } else { self.build(&arith_int::XORI, &[range, flip], &[]) };
         let pointers = self.pointers_at(base, offsets);
         let mut operands = vec![pointers, value];
         let condition = tensor(&[numel(ty)], Type::int(1));

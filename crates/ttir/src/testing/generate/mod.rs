@@ -16,9 +16,9 @@ mod random;
 
 pub use random::Random;
 
+use super::Argument;
 use super::value::Tolerance;
 use super::wrap::add_function;
-use super::Argument;
 use crate::ops::{arith_int, compare, constant, func, memory as memory_ops, program, shape};
 use crate::types::{elem, elem_bytes, is_tensor, numel, ptr, tensor, with_elem};
 use ir::{Attr, Block, Builder, FloatKind, Module, OpRow, Place, Type, Value};
@@ -103,7 +103,8 @@ pub fn generate(seed: u64, profile: Profile) -> Program {
     let mut random = Random::new(seed);
     let shapes = random_shapes(&mut random);
     let programs = random.below(3) as u32 + 1;
-    let input_elems: Vec<Type> = (0..random.below(3) + 2).map(|_| elementwise::random_elem(&mut random)).collect();
+    let input_elems: Vec<Type> =
+        (0..random.below(3) + 2).map(|_| elementwise::random_elem(&mut random)).collect();
     // Kernels with a module of their own for types: results are not known before the body is made.
     let (module, known) = make_body(&mut random, profile, &shapes, &input_elems);
     finish(random, module, known, programs, &input_elems)
@@ -118,7 +119,12 @@ fn random_shapes(random: &mut Random) -> Vec<Vec<i64>> {
 const MAX_OUTPUTS: usize = 12;
 
 /// Makes the body; gives the program so far and what it knows at its end.
-fn make_body(random: &mut Random, profile: Profile, shapes: &[Vec<i64>], inputs: &[Type]) -> (Module, Vec<Known>) {
+fn make_body(
+    random: &mut Random,
+    profile: Profile,
+    shapes: &[Vec<i64>],
+    inputs: &[Type],
+) -> (Module, Vec<Known>) {
     let mut module = crate::new_module();
     let i32 = Type::int(32);
     // Inputs, two scalars, a buffer that is written and read, then a pointer for each output; the types of those are set
@@ -160,7 +166,8 @@ fn make_body(random: &mut Random, profile: Profile, shapes: &[Vec<i64>], inputs:
 fn finish(mut random: Random, module: Module, known: Vec<Known>, programs: u32, inputs: &[Type]) -> Program {
     let function = module.symbol(KERNEL);
     let block = function.map(|function| module.entry(module.region(function, 0)));
-    let mut program = Program { module, kernel: KERNEL, grid: [programs, 1, 1], args: Vec::new(), outputs: Vec::new() };
+    let mut program =
+        Program { module, kernel: KERNEL, grid: [programs, 1, 1], args: Vec::new(), outputs: Vec::new() };
     let Some((function, block)) = function.zip(block) else { return program };
     let first_output = inputs.len() + 3;
     for &elem in inputs {
@@ -234,7 +241,13 @@ impl Maker {
         self.builder().build(row, operands, attrs)
     }
 
-    fn build_as(&mut self, row: &'static OpRow, operands: &[Value], attrs: &[Option<Attr>], ty: Type) -> Value {
+    fn build_as(
+        &mut self,
+        row: &'static OpRow,
+        operands: &[Value],
+        attrs: &[Option<Attr>],
+        ty: Type,
+    ) -> Value {
         self.builder().build_as(row, operands, attrs, ty)
     }
 

@@ -11,7 +11,7 @@ impl Random {
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -21,7 +21,7 @@ impl Random {
 
     /// A number from 0 up to, without, `limit`; 0 if that is 0.
     pub fn below(&mut self, limit: u64) -> u64 {
-        if limit == 0 { 0 } else { self.next() % limit }
+        if limit == 0 { 0 } else { self.word() % limit }
     }
 
     /// One time in so many.
@@ -36,6 +36,6 @@ impl Random {
 
     /// Another generator.
     pub fn fork(&mut self) -> Random {
-        Random::new(self.next())
+        Random::new(self.word())
     }
 }
