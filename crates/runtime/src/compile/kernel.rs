@@ -4,7 +4,7 @@ use super::watch::Report;
 use crate::cache::Key;
 use crate::error::RuntimeError;
 use std::sync::{Arc, OnceLock};
-use target::{Artifact, CompileOptions, LoadedKernel, Stage, Target, TargetFacts};
+use target::{Artifact, CompileOptions, LoadedKernel, Target, TargetFacts};
 
 /// Where a kernel came from.
 pub(super) enum Source {
@@ -65,7 +65,6 @@ impl Kernel {
             times: report.times,
             target: Arc::clone(target),
             loaded: OnceLock::new(),
-            derived: target.derived_stages().iter().map(|_| OnceLock::new()).collect(),
             derived: target.derived_stages().iter().map(|_| OnceLock::new()).collect(),
         }
     }
