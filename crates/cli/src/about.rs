@@ -1,10 +1,10 @@
 //! `deuteron info`, `deuteron env` and `deuteron cache`.
 
 use crate::{Failure, output};
-use std::fmt::Write;
 use clap::{Args, Subcommand};
 use runtime::cache::{Store, measure};
 use runtime::knobs::{self, KnobKind, KnobValue, Settings};
+use std::fmt::Write;
 
 /// Says what this build is and what it runs on.
 pub(crate) fn info() -> Result<(), Failure> {
@@ -13,7 +13,8 @@ pub(crate) fn info() -> Result<(), Failure> {
     let _ = writeln!(text, "deuteron {}", env!("CARGO_PKG_VERSION"));
     for target in runtime::all_targets() {
         let facts = target.facts();
-        let _ = writeln!(text, "\ntarget {} ({}, {} lanes per warp)", facts.backend, facts.arch, facts.warp_size);
+        let _ =
+            writeln!(text, "\ntarget {} ({}, {} lanes per warp)", facts.backend, facts.arch, facts.warp_size);
         for line in target.machine().lines() {
             let _ = writeln!(text, "  {line}");
         }

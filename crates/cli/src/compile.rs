@@ -1,7 +1,7 @@
 //! `deuteron compile`.
 
-use crate::{Failure, output};
 use crate::source::Source;
+use crate::{Failure, output};
 use clap::Args;
 use runtime::compile::Kernel;
 use std::path::PathBuf;

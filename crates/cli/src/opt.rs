@@ -36,7 +36,8 @@ impl Opt {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let known: Vec<&'static PassRow> = ir::passes::ALL.iter().chain(ttir::passes::ALL).copied().collect();
         if self.list {
-            let lines: String = known.iter().map(|pass| format!("{:<20} {}\n", pass.name, pass.doc)).collect();
+            let lines: String =
+                known.iter().map(|pass| format!("{:<20} {}\n", pass.name, pass.doc)).collect();
             return output::write(lines.as_bytes());
         }
         let Some(file) = &self.file else { return Ok(()) };

@@ -103,7 +103,8 @@ pub(crate) fn bind<'a>(
     is_option: impl Fn(*mut ffi::PyObject) -> bool,
 ) -> PyResult<BoundArgs<'a>> {
     let params = &function.params;
-    let mut bound = BoundArgs { values: SmallVec::new(), options: SmallVec::new(), rest: None, call: PhantomData };
+    let mut bound =
+        BoundArgs { values: SmallVec::new(), options: SmallVec::new(), rest: None, call: PhantomData };
     bound.values.resize(params.len(), std::ptr::null_mut());
     let positional = call.positional();
     let by_position = positional.len().min(function.positional);

@@ -7,12 +7,12 @@ use crate::dtype;
 use crate::function::JitFunction;
 use frontend::{FunctionRef, Object, ObjectRef, PyValue, Scalar, TupleValue};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
-use pyo3::{IntoPyObject, intern};
 use pyo3::prelude::{Borrowed, Bound, Py, PyAny, PyErr, PyResult, Python};
 use pyo3::types::{
     PyAnyMethods, PyBool, PyFloat, PyInt, PyList, PyListMethods, PyModule, PyModuleMethods, PyString,
     PyStringMethods, PyTuple, PyTupleMethods, PyType, PyTypeMethods,
 };
+use pyo3::{IntoPyObject, intern};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,0 +1,90 @@
+//! Source text in, numbers out, through the facade alone.
+
+use deuteron::{Arg, Kernel, Options, Target};
+
+const SOURCE: &str = r#"
+import triton
+import triton.language as tl
+
+SCALE: tl.constexpr = tl.constexpr(3)
+
+@triton.jit
+def scaled(x):
+    return x * SCALE
+
+@triton.jit
+def add(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask)
+    y = tl.load(y_ptr + offsets, mask=mask)
+    tl.store(out_ptr + offsets, scaled(x) + y, mask=mask)
+"#;
+
+fn compile(signature: &str) -> Result<deuteron::Compiled, deuteron::Error> {
+    let target = Target::named("cpu")?;
+    Kernel::from_source(SOURCE, "add")?.compile(
+        &target,
+        signature,
+        &Options::default().number("num_warps", 8),
+    )
+}
+
+/// Numbers that differ from run to run would be no better here: every size and value is written.
+fn data(len: usize, factor: f32) -> Vec<f32> {
+    (0..len).map(|index| index as f32 * factor - 7.5).collect()
+}
+
+#[test]
+fn odd_sizes_are_right_and_what_lies_beyond_is_kept() {
+    let add = compile("*fp32, *fp32, *fp32, i32, 128").expect("compiles");
+    for len in [1usize, 127, 128, 129, 1000] {
+        let (x, y) = (data(len, 0.25), data(len, -2.0));
+        let mut out = vec![f32::NAN; len + 3];
+        let grid = [len.div_ceil(128) as u32, 1, 1];
+        let mut args = [Arg::read(&x), Arg::read(&y), Arg::write(&mut out), Arg::Int(len as i64)];
+        // SAFETY: the kernel masks what lies beyond `n`, which is at most the length of each slice.
+        unsafe { add.launch(grid, &mut args) }.expect("launches");
+        for (index, value) in out.iter().enumerate() {
+            match x.get(index) {
+                Some(x) => assert_eq!(*value, x * 3.0 + y[index], "{index} of {len}"),
+                None => assert!(value.is_nan(), "{index} of {len} was written"),
+            }
+        }
+    }
+    assert!(add.stage("ttir").is_ok_and(|text| text.starts_with(b"#loc") || text.starts_with(b"module")));
+}
+
+#[test]
+fn wrong_arguments_are_named_before_anything_runs() {
+    let add = compile("*fp32, *fp32, *fp32, i32:16, 128").expect("compiles");
+    let (x, y) = (data(16, 1.0), [0.0f64; 16]);
+    let mut out = [0.0f32; 16];
+    let mut refuse = |args: &mut [Arg<'_>]| {
+        // SAFETY: these launches are refused.
+        unsafe { add.launch([1, 1, 1], args) }.expect_err("the arguments do not fit").to_string()
+    };
+    assert!(refuse(&mut [Arg::Int(1)]).contains("4 arguments are passed at run time, and 1 were given"));
+    let text = refuse(&mut [Arg::read(&x), Arg::read(&y), Arg::write(&mut out), Arg::Int(16)]);
+    assert!(text.contains("argument 1 is a slice of fp64, and the kernel was compiled for *fp32"), "{text}");
+    let text = refuse(&mut [Arg::read(&x), Arg::read(&x), Arg::write(&mut out), Arg::Int(17)]);
+    assert!(text.contains("divisible by 16"), "{text}");
+    let text = refuse(&mut [Arg::read(&x), Arg::read(&x), Arg::Int(4), Arg::Int(16)]);
+    assert!(text.contains("is a number"), "{text}");
+    let text = refuse(&mut [Arg::read(&x), Arg::read(&x), Arg::write(&mut out), Arg::Int(1 << 40)]);
+    assert!(text.contains("out of range"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_compiled_says_why() {
+    let error = |result: Result<deuteron::Compiled, deuteron::Error>| match result {
+        Ok(_) => panic!("it compiled"),
+        Err(error) => error.to_string(),
+    };
+    assert!(error(compile("*fp32, i32")).contains("x_ptr, y_ptr, out_ptr, n, BLOCK"));
+    assert!(error(compile("*fp32, *fp32, *fp32, i32, what")).contains("`what`"));
+    assert!(error(compile("*fp32, *fp32, *fp32, i32, 100")).contains("kernel.py:13"));
+    assert!(Kernel::from_source(SOURCE, "sub").is_err_and(|error| error.to_string().contains("scaled, add")));
+    assert!(Kernel::from_source("def f(:\n", "f").is_err());
+    assert!(Target::named("abacus").is_err_and(|error| error.to_string().contains("cpu")));
+}
