@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 use target::{
-    Artifact, CompileOptions, Device, OptionRow, OptionValue, Stage, StageObserver, Target, TargetError, TargetFacts,
+    Artifact, CompileOptions, Device, OptionRow, OptionValue, Stage, StageObserver, Target, TargetError,
+    TargetFacts,
 };
 
 /// What LLVM does before it makes code: functions of the vector maths are inlined, the little that the lowering leaves
@@ -69,7 +70,8 @@ impl Target for Cpu {
         options: &CompileOptions,
         name: &str,
     ) -> Result<Stage, TargetError> {
-        assembly(artifact, options).ok_or_else(|| TargetError::Internal(format!("kernel without a stage `{name}`")))?
+        assembly(artifact, options)
+            .ok_or_else(|| TargetError::Internal(format!("kernel without a stage `{name}`")))?
     }
 
     fn devices(&self) -> Vec<Arc<dyn Device>> {
@@ -124,7 +126,8 @@ fn compile(
         return Err(TargetError::Internal(format!("kernel `{}`: invalid llir: {first}", lowered.name)));
     }
     let text = lowered.module.to_string();
-    let compiled = llvm.compile(&text, &machine.spec(llvm), PASSES, Output { assembly: false, optimized: false });
+    let compiled =
+        llvm.compile(&text, &machine.spec(llvm), PASSES, Output { assembly: false, optimized: false });
     add(observer, "llir", text.into_bytes(), true);
     let compiled = compiled.map_err(error_of)?;
     for (step, elapsed) in &compiled.timings {

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 use target::{CompileOptions, Launch, OptionValue};
-use ttir::testing::{Argument, Engine, Interpreter, Profile, Ran, check_file, difference, generate, values_of};
+use ttir::testing::{
+    Argument, Engine, Interpreter, Profile, Ran, check_file, difference, generate, values_of,
+};
 
 /// Compiled code of this target, for a processor by name.
 struct Compiled {
@@ -26,8 +28,7 @@ impl Engine for Compiled {
         let mut times = ir::pass::Times::default();
         ir::pass::run(&mut module, ttir::passes::pipeline(), ir::pass::Verify::Each, &mut times)
             .map_err(|errors| format!("{errors:?}"))?;
-        let mut options = CompileOptions::default();
-        options.enable_fp_fusion = false;
+        let mut options = CompileOptions { enable_fp_fusion: false, ..CompileOptions::default() };
         options.extra.insert("arch".into(), OptionValue::Str(self.arch.into()));
         let artifact = cpu::target().compile(module, &options, &mut ()).map_err(|error| error.to_string())?;
         let device = &cpu::target().devices()[0];
@@ -47,7 +48,8 @@ impl Engine for Compiled {
             });
         }
         // SAFETY: the arguments are the kernel's own, and the buffers outlive the launch.
-        unsafe { loaded.launch(&Launch { grid, args: &slots, stream: 0 }) }.map_err(|error| error.to_string())?;
+        unsafe { loaded.launch(&Launch { grid, args: &slots, stream: 0 }) }
+            .map_err(|error| error.to_string())?;
         for buffer in &mut buffers {
             let end = buffer.len() - 256;
             if buffer[end..].iter().any(|&byte| byte != 0x5a) {
@@ -76,7 +78,7 @@ fn check_folder(arch: &'static str) {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
         // What is printed goes to the process's own output.
-        if !path.extension().is_some_and(|extension| extension == "ttir") || path.ends_with("debug.ttir") {
+        if path.extension().is_none_or(|extension| extension != "ttir") || path.ends_with("debug.ttir") {
             continue;
         }
         let outcome = check_file(&text, &mut Compiled { arch });
@@ -101,12 +103,12 @@ fn fixtures_hold_without_wide_vectors() {
 /// The first difference between what both engines leave in the outputs of a random program.
 fn compare(seed: u64, arch: &'static str) -> Result<(), String> {
     let program = generate(seed, Profile::ALL);
-    let run = |engine: &mut dyn Engine| engine.run(&program.module, program.kernel, program.grid, &program.args);
+    let run =
+        |engine: &mut dyn Engine| engine.run(&program.module, program.kernel, program.grid, &program.args);
     let expected = run(&mut Interpreter)?;
     let found = run(&mut Compiled { arch })?;
     for output in &program.outputs {
-        let [want, got] =
-            [&expected, &found].map(|ran| values_of(&ran.buffers[output.buffer], output.ty));
+        let [want, got] = [&expected, &found].map(|ran| values_of(&ran.buffers[output.buffer], output.ty));
         if let Some(text) = difference(&want, &got, output.ty, output.tolerance) {
             return Err(format!("buffer {} of {}: {text}", output.buffer, output.ty));
         }

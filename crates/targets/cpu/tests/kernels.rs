@@ -52,7 +52,10 @@ fn check_softmax(name: &str, is_output_first: bool) {
                 let expected = softmax(&x[row * columns..(row + 1) * columns]);
                 for (column, want) in expected.iter().enumerate() {
                     let got = f64::from(out[row * columns + column]);
-                    assert!((got - want).abs() <= 2e-6 * want + 1e-12, "{arch}: {row}, {column}: {got} {want}");
+                    assert!(
+                        (got - want).abs() <= 2e-6 * want + 1e-12,
+                        "{arch}: {row}, {column}: {got} {want}"
+                    );
                 }
             }
             assert!(out[rows * columns..].iter().all(|x| x.is_nan()), "wrote behind the end");
@@ -169,7 +172,10 @@ fn matrix_products_with_ragged_edges() {
                     let place = row * n + column;
                     let got = if is_half { half_c[place].to_f64() } else { f64::from(full_c[place]) };
                     let limit = if is_half { 2e-3 } else { 1e-5 };
-                    assert!((got - want).abs() < limit * want.abs().max(1.0), "{name} {row},{column}: {got} {want}");
+                    assert!(
+                        (got - want).abs() < limit * want.abs().max(1.0),
+                        "{name} {row},{column}: {got} {want}"
+                    );
                 }
             }
             assert!(half_c[m * n..].iter().all(|x| x.is_nan()) && full_c[m * n..].iter().all(|x| x.is_nan()));
@@ -188,26 +194,26 @@ fn attention_with_and_without_a_causal_mask() {
             let (mut q, mut k, mut v) = (random.floats(count), random.floats(count), random.floats(count));
             let mut out = vec![f32::NAN; count + 8];
             let scale = 0.3f32;
-            let args = [
-                at(&mut q),
-                at(&mut k),
-                at(&mut v),
-                at(&mut out),
-                size as u64,
-                u64::from(scale.to_bits()),
-            ];
+            let args =
+                [at(&mut q), at(&mut k), at(&mut v), at(&mut out), size as u64, u64::from(scale.to_bits())];
             kernel.run([size.div_ceil(32) as u32, heads as u32, 1], &args);
             for row in 0..heads * size {
                 let (h, i) = (row / size, row % size);
                 let last = if causal { i + 1 } else { size };
                 let scores: Vec<f32> = (0..last)
-                    .map(|j| (0..head).map(|d| q[row * head + d] * k[(h * size + j) * head + d]).sum::<f32>() * scale)
+                    .map(|j| {
+                        (0..head).map(|d| q[row * head + d] * k[(h * size + j) * head + d]).sum::<f32>()
+                            * scale
+                    })
                     .collect();
                 // The sum starts from one, whose weight the first maximum (minus infinity) takes away.
                 let weights = softmax(&scores);
                 for d in 0..head {
-                    let want: f64 =
-                        weights.iter().enumerate().map(|(j, w)| w * f64::from(v[(h * size + j) * head + d])).sum();
+                    let want: f64 = weights
+                        .iter()
+                        .enumerate()
+                        .map(|(j, w)| w * f64::from(v[(h * size + j) * head + d]))
+                        .sum();
                     let got = f64::from(out[row * head + d]);
                     assert!((got - want).abs() < 1e-5, "{name} {size}: {row},{d}: {got} {want}");
                 }
@@ -233,7 +239,8 @@ fn kernels_compile_for_other_processors() {
     ];
     for arch in ["avx512", "avx2", "x86-64", "aarch64", "znver4", "neoverse-v1"] {
         for name in names {
-            let artifact = support::compile(&fixture(name), arch).unwrap_or_else(|error| panic!("{arch}: {error}"));
+            let artifact =
+                support::compile(&fixture(name), arch).unwrap_or_else(|error| panic!("{arch}: {error}"));
             assert_eq!(&artifact.stage("obj").unwrap()[..4], b"\x7fELF");
         }
     }

@@ -12,7 +12,11 @@ impl Cx<'_> {
     /// Part of a buffer: from an element on, with the strides of some dimensions.
     fn part(&self, buffer: &Buffer, element: i64, strides: &[i64]) -> Buffer {
         let bytes = u64::from(types::memory(buffer.elem).lane_bytes());
-        Buffer { offset: buffer.offset + element as u64 * bytes, strides: strides.to_vec(), elem: buffer.elem }
+        Buffer {
+            offset: buffer.offset + element as u64 * bytes,
+            strides: strides.to_vec(),
+            elem: buffer.elem,
+        }
     }
 
     /// `tt.cat`.

@@ -66,8 +66,11 @@ impl Cx<'_> {
 
     /// Buffers for the blocks among these values.
     fn buffers_for(&mut self, values: &[IrValue]) -> Vec<Buffer> {
-        let types: Vec<ir::Type> =
-            values.iter().filter(|&&value| self.is_block(value)).map(|&value| self.module.ty(value)).collect();
+        let types: Vec<ir::Type> = values
+            .iter()
+            .filter(|&&value| self.is_block(value))
+            .map(|&value| self.module.ty(value))
+            .collect();
         types.into_iter().map(|ty| self.new_buffer(ty)).collect()
     }
 
@@ -274,4 +277,3 @@ const SINGLES: &[(&ir::OpRow, Single)] = &[
     (&ttir::ops::debug::ASSERT, |cx, op| cx.scalar_effect(op)),
     (&ttir::ops::debug::PRINT, |cx, op| cx.print(op)),
 ];
-

@@ -71,6 +71,8 @@ pub(crate) struct Cx<'a> {
     /// Whether the sign of a zero is free, as in a reduction, whose order is open.
     pub(crate) free_zeros: bool,
     ids: FxHashMap<Rc<[Index]>, u32>,
+    /// How addresses move from one round of a loop to the next.
+    pub(crate) moves: super::induction::Moves,
     /// Which values are virtual.
     pub(crate) virtuals: super::plan::Virtuals,
 }
@@ -101,6 +103,7 @@ impl<'a> Cx<'a> {
             lanes: 1,
             free_zeros: false,
             ids: FxHashMap::default(),
+            moves: super::induction::Moves::default(),
             virtuals: super::plan::Virtuals::default(),
         }
     }
@@ -238,7 +241,9 @@ impl<'a> Cx<'a> {
     pub(crate) fn as_scalar(&mut self, val: &Val, ty: ir::Type) -> Option<Value> {
         match val {
             Val::Uniform(value) => Some(*value),
-            Val::Affine(affine) if affine.lanes.is_uniform() => Some(self.scalar_of(affine, self.pointee(ty))),
+            Val::Affine(affine) if affine.lanes.is_uniform() => {
+                Some(self.scalar_of(affine, self.pointee(ty)))
+            }
             Val::Vector(value) if self.lanes == 1 => Some(*value),
             Val::Window(_) if self.lanes == 1 => Some(self.vector(val, ty)),
             _ => None,

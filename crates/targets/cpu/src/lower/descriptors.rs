@@ -179,7 +179,11 @@ fn combination(module: &Module, op: Op, elem: Type) -> Result<u32> {
     let keyword = kind.and_then(|kind| descriptor::REDUCE_KIND.keyword(kind)).unwrap_or_default();
     let name = if keyword == "add" && elem.as_float().is_some() { "fadd" } else { keyword };
     atomic::RMW.value(name).ok_or_else(|| {
-        LowerError::unsupported(module, op, &format!("combining by `{keyword}`; load, combine and store instead"))
+        LowerError::unsupported(
+            module,
+            op,
+            &format!("combining by `{keyword}`; load, combine and store instead"),
+        )
     })
 }
 
@@ -196,7 +200,8 @@ fn store(module: &mut Module, op: Op) -> Result<()> {
     let positions = positions(&mut maker, op);
     let (pointers, inside) = maker.places(&descriptor, &positions);
     if is_combined {
-        let case = |row, name: &str| Attr::Enum { row, value: ir::EnumRow::value(row, name).unwrap_or_default() };
+        let case =
+            |row, name: &str| Attr::Enum { row, value: ir::EnumRow::value(row, name).unwrap_or_default() };
         let attrs = [
             Some(Attr::Enum { row: &atomic::RMW, value: rmw }),
             Some(case(&atomic::SEM, "relaxed")),

@@ -13,9 +13,9 @@ use ttir::ops::shape;
 
 /// The matrix that an operand is, and whether it is turned.
 pub(crate) fn source(module: &ir::Module, value: IrValue) -> (IrValue, bool) {
-    let turns = module.def_op(value).filter(|&op| {
-        module.is(op, &shape::TRANS) && shape::ints(module.attr(op, 0)) == [1, 0]
-    });
+    let turns = module
+        .def_op(value)
+        .filter(|&op| module.is(op, &shape::TRANS) && shape::ints(module.attr(op, 0)) == [1, 0]);
     match turns {
         Some(op) => (module.operand(op, 0), true),
         None => (value, false),
@@ -103,7 +103,13 @@ impl Cx<'_> {
         Ok(buffer)
     }
 
-    pub(crate) fn multiply(&mut self, tiles: &[Buffer; 2], c: &Buffer, a_shape: &[i64], b_shape: &[i64]) -> Result<()> {
+    pub(crate) fn multiply(
+        &mut self,
+        tiles: &[Buffer; 2],
+        c: &Buffer,
+        a_shape: &[i64],
+        b_shape: &[i64],
+    ) -> Result<()> {
         let rank = a_shape.len();
         let operands = match (c.elem.as_float(), c.elem.as_int()) {
             (Some(FloatKind::F32), _) => Operands::F32,

@@ -120,19 +120,19 @@ impl Cx<'_> {
             let ordering = if ordering == Ordering::Monotonic { ordering } else { Ordering::Acquire };
             let bits = self.atomic_memory(elem, ordering);
             let loaded = self.b.load_with(bits.0, x[0], bits.1, llir::Flags::NONE);
-            return Ok(Some(self.from_bits(loaded, register)));
+            return Ok(Some(self.number_of(loaded, register)));
         }
         if module.is(op, &atomic::ATOMIC_STORE) {
             let ordering = if ordering == Ordering::Monotonic { ordering } else { Ordering::Release };
             let memory = self.atomic_memory(elem, ordering).1;
-            let bits = self.to_bits(x[1]);
+            let bits = self.bits_of(x[1]);
             self.b.store_with(bits, x[0], memory, llir::Flags::NONE);
             return Ok(None);
         }
         if module.is(op, &atomic::ATOMIC_CAS) {
-            let [expected, new] = [x[1], x[2]].map(|value| self.to_bits(value));
+            let [expected, new] = [x[1], x[2]].map(|value| self.bits_of(value));
             let (before, _) = self.b.cmpxchg(x[0], expected, new, ordering);
-            return Ok(Some(self.from_bits(before, register)));
+            return Ok(Some(self.number_of(before, register)));
         }
         let number = module.attr(op, 0).and_then(|attr| attr.as_enum(&atomic::RMW)).unwrap_or(0);
         self.read_modify_write(op, number, elem, x, ordering).map(Some)
@@ -144,7 +144,7 @@ impl Cx<'_> {
     }
 
     /// A number or address as an integer.
-    fn to_bits(&mut self, value: Value) -> Value {
+    fn bits_of(&mut self, value: Value) -> Value {
         let ty = self.b.ty(value);
         let int = if ty == Type::I1 { Type::I8 } else { ty.as_int() };
         let op = match (ty.is_ptr(), ty == Type::I1) {
@@ -155,7 +155,7 @@ impl Cx<'_> {
         self.b.cast(op, value, int)
     }
 
-    fn from_bits(&mut self, value: Value, ty: Type) -> Value {
+    fn number_of(&mut self, value: Value, ty: Type) -> Value {
         let op = match (ty.is_ptr(), ty == Type::I1) {
             (true, _) => Inst::INTTOPTR,
             (_, true) => Inst::TRUNC,
@@ -187,16 +187,15 @@ impl Cx<'_> {
         let Some((_, rmw)) = RMW.iter().find(|(own, _)| *own == number) else {
             return self.unsupported(op, "this kind of atomic is not known");
         };
-        let bits = self.to_bits(x[1]);
+        let bits = self.bits_of(x[1]);
         let before = self.b.atomic_rmw(*rmw, x[0], bits, ordering);
-        Ok(self.from_bits(before, register))
+        Ok(self.number_of(before, register))
     }
 
     /// A read-modify-write of a narrow float: compares and exchanges until nobody came between.
     fn exchange_loop(&mut self, kind: FloatKind, rmw: Rmw, x: &[Value], ordering: Ordering) -> Result<Value> {
         let ty = self.b.ty(x[1]);
-        let memory =
-            Memory { ordering: Some(Ordering::Monotonic), ..Memory::aligned(ty.lane_bits() / 8) };
+        let memory = Memory { ordering: Some(Ordering::Monotonic), ..Memory::aligned(ty.lane_bits() / 8) };
         let first = self.b.load_with(ty, x[0], memory, llir::Flags::NONE);
         let opened = self.b.begin_while(&[first]);
         let seen = opened.carried[0];
@@ -279,7 +278,7 @@ impl Cx<'_> {
                     value = small_float::widen(self, kind, value);
                 }
                 let address = self.address(&buffer);
-                let value = self.to_memory(value, printed);
+                let value = self.in_memory(value, printed);
                 self.b.store(value, address, lane.lane_bytes());
             } else if wide {
                 let lanes = self.machine.lanes();
@@ -331,4 +330,3 @@ fn kind_of(elem: IrType, is_signed: bool) -> PrintKind {
         _ => PrintKind::Pointer,
     }
 }
-

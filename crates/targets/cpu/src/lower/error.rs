@@ -22,7 +22,10 @@ impl LowerError {
     /// An operation that this target does not support, with the way out.
     pub(crate) fn unsupported(module: &Module, op: Op, why: &str) -> LowerError {
         let name = module.row(op).name;
-        LowerError { message: format!("`{name}` is not supported on the CPU: {why}"), loc: Some(module.loc(op)) }
+        LowerError {
+            message: format!("`{name}` is not supported on the CPU: {why}"),
+            loc: Some(module.loc(op)),
+        }
     }
 
     /// The same at an operation, unless a place is known already.

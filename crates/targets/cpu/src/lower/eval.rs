@@ -253,11 +253,11 @@ impl Cx<'_> {
         let bytes = lane.lane_bytes();
         if lanes.is_uniform() {
             let loaded = self.b.load(lane, pointer, bytes);
-            return Val::Uniform(self.from_memory(loaded, elem));
+            return Val::Uniform(self.in_register(loaded, elem));
         }
         if lanes.stride() == Some(1) {
             let loaded = self.b.load(self.vector_type(lane), pointer, bytes);
-            return Val::Vector(self.from_memory(loaded, elem));
+            return Val::Vector(self.in_register(loaded, elem));
         }
         let parts: Vec<Value> = lanes
             .0
@@ -269,11 +269,11 @@ impl Cx<'_> {
             })
             .collect();
         let loaded = self.b.vector(&parts);
-        Val::Vector(self.from_memory(loaded, elem))
+        Val::Vector(self.in_register(loaded, elem))
     }
 
     /// A value as it was in memory, as it is in a register.
-    pub(crate) fn from_memory(&mut self, value: Value, elem: ir::Type) -> Value {
+    pub(crate) fn in_register(&mut self, value: Value, elem: ir::Type) -> Value {
         if elem.as_int() != Some(1) {
             return value;
         }
@@ -282,7 +282,7 @@ impl Cx<'_> {
     }
 
     /// A value as it is in a register, as it goes to memory.
-    pub(crate) fn to_memory(&mut self, value: Value, elem: ir::Type) -> Value {
+    pub(crate) fn in_memory(&mut self, value: Value, elem: ir::Type) -> Value {
         let ty = self.b.ty(value).with_scalar(types::memory(elem));
         if elem.as_int() == Some(1) { self.b.resize_unsigned(value, ty) } else { value }
     }

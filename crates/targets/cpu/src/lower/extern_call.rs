@@ -54,7 +54,8 @@ const FUNCTIONS: &[(&str, Way)] = &[
 fn plain_name(symbol: &str) -> &str {
     let name = symbol.strip_prefix("__nv_").or_else(|| symbol.strip_prefix("__ocml_")).unwrap_or(symbol);
     let name = name.strip_suffix("_f32").or_else(|| name.strip_suffix("_f64")).unwrap_or(name);
-    let known = |name: &str| FUNCTIONS.iter().any(|(own, _)| *own == name) || crate::math::find(name).is_some();
+    let known =
+        |name: &str| FUNCTIONS.iter().any(|(own, _)| *own == name) || crate::math::find(name).is_some();
     match name.strip_suffix('f').or_else(|| name.strip_suffix('d')) {
         Some(shorter) if !known(name) => shorter,
         _ => name,

@@ -28,7 +28,8 @@ impl Cx<'_> {
         {
             // A short axis: vectors along another dimension give one result per lane.
             let others = (0..shape.len()).filter(|&dim| dim != axis);
-            vector = others.max_by_key(|&dim| (shape[dim], dim)).filter(|&dim| shape[dim] > 1).unwrap_or(axis);
+            vector =
+                others.max_by_key(|&dim| (shape[dim], dim)).filter(|&dim| shape[dim] > 1).unwrap_or(axis);
         } else if group.axis.is_none() && shape[vector] == 1 {
             vector = (0..shape.len()).max_by_key(|&dim| (shape[dim] > 1, dim)).unwrap_or(vector);
         }
@@ -108,8 +109,9 @@ impl Cx<'_> {
         if row.is(&compare::CMPI) {
             let case = module.attr(op, 0).and_then(|attr| attr.as_enum(&compare::CMPI_PREDICATE));
             let keyword = case.and_then(|case| compare::CMPI_PREDICATE.keyword(case)).unwrap_or_default();
-            let is_range = |value: IrValue| (0..types::shape(module.ty(value)).len())
-                .any(|dim| self.stride(value, dim, DEPTH) != Some(0));
+            let is_range = |value: IrValue| {
+                (0..types::shape(module.ty(value)).len()).any(|dim| self.stride(value, dim, DEPTH) != Some(0))
+            };
             let (left, right) = (is_range(module.operand(op, 0)), is_range(module.operand(op, 1)));
             return match keyword {
                 "slt" | "sle" => right,
@@ -203,12 +205,15 @@ impl Cx<'_> {
     fn collect_remainders(&self, value: IrValue, dim: usize, depth: u32, found: &mut Vec<Op>) {
         let module = self.module;
         let sizes = types::shape(module.ty(value));
-        let (Some(op), true) = (module.def_op(value), sizes.get(dim).is_some_and(|&size| size > 1)) else { return };
+        let (Some(op), true) = (module.def_op(value), sizes.get(dim).is_some_and(|&size| size > 1)) else {
+            return;
+        };
         let Some(depth) = depth.checked_sub(1) else { return };
         let row = module.row(op);
         if row.is(&arith_int::REMSI) || row.is(&arith_int::REMUI) {
             let is_scaled = self.stride(module.operand(op, 0), dim, depth) == Some(1);
-            let by_scalar = module.def_op(module.operand(op, 1)).is_some_and(|by| module.is(by, &shape::SPLAT));
+            let by_scalar =
+                module.def_op(module.operand(op, 1)).is_some_and(|by| module.is(by, &shape::SPLAT));
             if is_scaled && by_scalar && sizes.len() == 1 && !found.contains(&op) {
                 found.push(op);
             }

@@ -6,12 +6,16 @@
 //! What is left is a scalar, so that addresses keep their form and no block lives in memory.
 
 use ir::{Builder, Module, Op, Type, Value};
+use rustc_hash::FxHashMap;
 use ttir::ops::{arith_cast, arith_int, constant, control, memory, shape};
 use ttir::types;
 
+/// By how many elements addresses move from one round of a loop to the next, by the scalar that the loop carries.
+pub(crate) type Moves = FxHashMap<Value, Amount>;
+
 /// One amount by which a carried block moves each time.
-#[derive(Clone, Copy)]
-enum Amount {
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Amount {
     /// A scalar.
     Scalar(Value),
     /// A constant.
@@ -19,18 +23,22 @@ enum Amount {
 }
 
 /// Rewrites every loop of a kernel.
-pub(crate) fn simplify(module: &mut Module, kernel: Op) {
+pub(crate) fn simplify(module: &mut Module, kernel: Op) -> Moves {
+    let mut found = Moves::default();
     let loops: Vec<Op> = module.walk(kernel).into_iter().filter(|&op| module.is(op, &control::FOR)).collect();
     for op in loops {
         let block = module.entry(module.region(op, 0));
         for index in 1..module.args(block).len() {
-            rewrite(module, op, index);
+            if let Some((carried, amount)) = rewrite(module, op, index) {
+                found.insert(carried, amount);
+            }
         }
     }
+    found
 }
 
 /// Rewrites one carried value; `index` counts the arguments of the body, of which the first is the counter.
-fn rewrite(module: &mut Module, op: Op, index: usize) -> Option<()> {
+fn rewrite(module: &mut Module, op: Op, index: usize) -> Option<(Value, Amount)> {
     let block = module.entry(module.region(op, 0));
     let last = module.last_op(block)?;
     let carried = module.args(block)[index];
@@ -58,6 +66,7 @@ fn rewrite(module: &mut Module, op: Op, index: usize) -> Option<()> {
 
     let mut builder = Builder::before(module, last);
     let mut sum = carried;
+    let only = if let [only] = amounts[..] { Some(only) } else { None };
     for amount in amounts {
         let by = match amount {
             Amount::Constant(value) => constant::int(&mut builder, scalar, value),
@@ -71,7 +80,7 @@ fn rewrite(module: &mut Module, op: Op, index: usize) -> Option<()> {
         let after = displaced(&mut Builder::before(module, next), start, result, ty);
         replace_others(module, result, after);
     }
-    Some(())
+    only.filter(|_| types::pointee(ty).is_some()).map(|amount| (carried, amount))
 }
 
 /// `start` moved by a scalar in every lane.

@@ -2,6 +2,7 @@
 
 use super::cx::{Cx, Frame};
 use super::error::{LowerError, Result};
+use super::induction::Moves;
 use super::machine::Machine;
 use super::types;
 use crate::abi::offsets;
@@ -35,8 +36,9 @@ pub(crate) fn lower(
 ) -> std::result::Result<Lowered, TargetError> {
     let kernel = find_kernel(&module).map_err(|error| error.into_target(&module))?;
     super::descriptors::expand(&mut module, kernel).map_err(|error| error.into_target(&module))?;
-    super::induction::simplify(&mut module, kernel);
-    lower_kernel(&module, kernel, &Machine::new(machine), options).map_err(|error| error.into_target(&module))
+    let moves = super::induction::simplify(&mut module, kernel);
+    lower_kernel(&module, kernel, moves, &Machine::new(machine), options)
+        .map_err(|error| error.into_target(&module))
 }
 
 /// The one public function.
@@ -48,7 +50,10 @@ fn find_kernel(module: &ir::Module) -> Result<Op> {
     let kernels: Vec<Op> = module.ops(module.body()).filter(is_kernel).collect();
     match kernels[..] {
         [kernel] => Ok(kernel),
-        _ => Err(LowerError::new(format!("a module holds one kernel, found {} public functions", kernels.len()))),
+        _ => Err(LowerError::new(format!(
+            "a module holds one kernel, found {} public functions",
+            kernels.len()
+        ))),
     }
 }
 
@@ -60,7 +65,9 @@ fn param_kind(ty: IrType) -> Result<ParamKind> {
     match (ty.as_int(), ty.as_float()) {
         (Some(bits @ (1 | 8 | 16 | 32 | 64)), _) => Ok(ParamKind::Int(bits)),
         (_, Some(FloatKind::BF16)) => Ok(ParamKind::Bf16),
-        (_, Some(kind @ (FloatKind::F16 | FloatKind::F32 | FloatKind::F64))) => Ok(ParamKind::Float(kind.bits())),
+        (_, Some(kind @ (FloatKind::F16 | FloatKind::F32 | FloatKind::F64))) => {
+            Ok(ParamKind::Float(kind.bits()))
+        }
         _ => Err(LowerError::new(format!("a kernel cannot take a parameter of type {ty}"))),
     }
 }
@@ -72,7 +79,8 @@ fn entry_params() -> Vec<Param> {
         name: name.into(),
         attributes: ParamAttributes { noundef: true, ..attributes },
     };
-    let number = |name: &str| Param { ty: Type::I64, name: name.into(), attributes: ParamAttributes::default() };
+    let number =
+        |name: &str| Param { ty: Type::I64, name: name.into(), attributes: ParamAttributes::default() };
     let read = ParamAttributes { readonly: true, ..ParamAttributes::default() };
     let own = ParamAttributes { noalias: true, align: 64, ..ParamAttributes::default() };
     vec![
@@ -87,10 +95,12 @@ fn entry_params() -> Vec<Param> {
 fn lower_kernel(
     module: &ir::Module,
     kernel: Op,
+    moves: Moves,
     machine: &Machine,
     options: &CompileOptions,
 ) -> Result<Lowered> {
-    let name = module.attr(kernel, func_attr::NAME).and_then(ir::Attr::as_str).unwrap_or("kernel").to_string();
+    let name =
+        module.attr(kernel, func_attr::NAME).and_then(ir::Attr::as_str).unwrap_or("kernel").to_string();
     let body = module.entry(module.region(kernel, 0));
     let params = module
         .args(body)
@@ -114,15 +124,22 @@ fn lower_kernel(
     if options.enable_fp_fusion {
         b.set_float_flags(Flags::CONTRACT);
     }
-    let scratch = programs(module, body, b, machine)?;
+    let scratch = programs(module, body, b, moves, machine)?;
     Ok(Lowered { module: out, name, params, scratch })
 }
 
 /// The loop over programs; answers the bytes of scratch.
-fn programs(module: &ir::Module, body: ir::Block, b: FunctionBuilder<'_>, machine: &Machine) -> Result<u64> {
+fn programs(
+    module: &ir::Module,
+    body: ir::Block,
+    b: FunctionBuilder<'_>,
+    moves: Moves,
+    machine: &Machine,
+) -> Result<u64> {
     let (context, args, begin, end, scratch) = (b.param(0), b.param(1), b.param(2), b.param(3), b.param(4));
     let frame = Frame { context, scratch, pid: begin, position: [begin; 3], grid: [begin; 3] };
     let mut cx = Cx::new(module, b, machine, frame);
+    cx.moves = moves;
     for (index, &arg) in module.args(body).iter().enumerate() {
         let value = load_argument(&mut cx, args, index, module.ty(arg));
         cx.scalars.insert(arg, value);
@@ -171,5 +188,5 @@ fn load_argument(cx: &mut Cx<'_>, args: Value, index: usize, ty: IrType) -> Valu
     let place = cx.b.offset(args, slot);
     let lane = types::memory(ty);
     let loaded = cx.b.load(lane, place, 8);
-    cx.from_memory(loaded, ty)
+    cx.in_register(loaded, ty)
 }

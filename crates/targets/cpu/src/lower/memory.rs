@@ -5,11 +5,15 @@
 
 use super::cx::Cx;
 use super::error::Result;
+use super::induction::Amount;
 use super::types;
-use super::value::{Affine, At, Val};
+use super::value::{Affine, At, Index, Val};
 use ir::{Op, Value as IrValue};
 use llir::{Flags, Memory, Type, Value};
 use ttir::ops::memory::{load_attr, mask as mask_of};
+
+/// Bytes of a cache line.
+const LINE: i64 = 64;
 
 /// A mask, once constants are taken out.
 enum Mask {
@@ -82,11 +86,12 @@ impl Cx<'_> {
         match (&target, &mask) {
             (Target::One(address), Mask::All) => {
                 let loaded = self.b.load_with(lane, *address, memory, flags);
-                Ok(Val::Uniform(self.from_memory(loaded, elem)))
+                Ok(Val::Uniform(self.in_register(loaded, elem)))
             }
             (Target::Run(address), Mask::All) => {
+                self.prefetch_next(module.operand(op, 0), *address, lane, at);
                 let loaded = self.b.load_with(self.vector_type(lane), *address, memory, flags);
-                Ok(Val::Vector(self.from_memory(loaded, elem)))
+                Ok(Val::Vector(self.in_register(loaded, elem)))
             }
             (Target::One(address), Mask::Condition(condition)) => {
                 let other = self.other(op, at)?;
@@ -106,13 +111,54 @@ impl Cx<'_> {
                 let other = self.other_memory(op, elem, at)?;
                 let ty = self.vector_type(lane);
                 let loaded = self.b.masked_load(ty, *address, memory.align, lanes, other);
-                Ok(Val::Vector(self.from_memory(loaded, elem)))
+                Ok(Val::Vector(self.in_register(loaded, elem)))
             }
             (Target::Many(addresses), _) => {
                 let lanes = self.mask_vector(&mask);
                 let other = self.other_memory(op, elem, at)?;
                 Ok(Val::Vector(self.gather(elem, *addresses, lanes, Some(other))))
             }
+        }
+    }
+
+    /// Asks for what the next round of the loop will load: tiles of matrices lie in as many places as they have rows, too
+    /// many for the processor to foresee.
+    fn prefetch_next(&mut self, pointer: IrValue, address: Value, lane: Type, at: &At) {
+        let is_line_start = at.dims.iter().all(|index| match index {
+            Index::Known(linear, _) => (linear.constant * i64::from(lane.lane_bytes())) % LINE == 0,
+            Index::Vector(_) => false,
+        });
+        if at.dims.len() < 2 || !is_line_start {
+            return;
+        }
+        let by = match self.move_of(pointer) {
+            Some(Amount::Constant(by)) => self.b.i64(by),
+            Some(Amount::Scalar(by)) => match self.scalars.get(&by) {
+                Some(&by) => by,
+                None => return,
+            },
+            None => return,
+        };
+        let next = self.b.gep(lane, address, by);
+        self.b.prefetch(next);
+    }
+
+    /// By how much an address moves from one round of the loop around it to the next.
+    fn move_of(&self, pointer: IrValue) -> Option<Amount> {
+        let module = self.module;
+        let mut value = pointer;
+        loop {
+            let op = module.def_op(value)?;
+            if module.is(op, &ttir::ops::memory::ADDPTR) {
+                let offset = module.def_op(module.operand(op, 1));
+                let carried = offset.filter(|&offset| module.is(offset, &ttir::ops::shape::SPLAT));
+                if let Some(amount) = carried.and_then(|splat| self.moves.get(&module.operand(splat, 0))) {
+                    return Some(*amount);
+                }
+            } else if !super::views::is_view(module.row(op)) {
+                return None;
+            }
+            value = module.operand(op, 0);
         }
     }
 
@@ -127,21 +173,14 @@ impl Cx<'_> {
         match self.other(op, at)? {
             Some(other) => {
                 let other = self.vector(&other, elem);
-                Ok(self.to_memory(other, elem))
+                Ok(self.in_memory(other, elem))
             }
             None => Ok(self.b.zero(self.vector_type(types::memory(elem)))),
         }
     }
 
     /// All lanes from one address, under a mask.
-    fn load_lanes(
-        &mut self,
-        op: Op,
-        address: Value,
-        mask: &Mask,
-        elem: ir::Type,
-        at: &At,
-    ) -> Result<Val> {
+    fn load_lanes(&mut self, op: Op, address: Value, mask: &Mask, elem: ir::Type, at: &At) -> Result<Val> {
         let lanes = self.mask_vector(mask);
         let any = self.any(lanes);
         let zero = self.b.zero(types::register(elem));
@@ -161,11 +200,17 @@ impl Cx<'_> {
     }
 
     /// A scalar from memory where a condition holds, else `other`.
-    pub(crate) fn load_if(&mut self, elem: ir::Type, address: Value, condition: Value, other: Value) -> Value {
+    pub(crate) fn load_if(
+        &mut self,
+        elem: ir::Type,
+        address: Value,
+        condition: Value,
+        other: Value,
+    ) -> Value {
         let lane = types::memory(elem);
         let mut branch = self.b.begin_if(condition);
         let loaded = self.b.load(lane, address, lane.lane_bytes());
-        let loaded = self.from_memory(loaded, elem);
+        let loaded = self.in_register(loaded, elem);
         self.b.begin_else(&mut branch, &[loaded]);
         self.b.end_if(branch, &[other])[0]
     }
@@ -182,12 +227,12 @@ impl Cx<'_> {
         let ty = self.vector_type(lane);
         if self.lanes == 1 {
             let other = other.unwrap_or_else(|| self.b.zero(ty));
-            let other = self.from_memory(other, elem);
+            let other = self.in_register(other, elem);
             return self.load_if(elem, addresses, mask, other);
         }
         let other = other.unwrap_or_else(|| self.b.zero(ty));
         let loaded = self.b.gather(ty, addresses, lane.lane_bytes(), mask, other);
-        self.from_memory(loaded, elem)
+        self.in_register(loaded, elem)
     }
 
     /// `tt.store`.
@@ -203,13 +248,13 @@ impl Cx<'_> {
         match (&target, &mask) {
             (Target::Run(address), Mask::All) => {
                 let stored = self.vector(&stored, elem);
-                let stored = self.to_memory(stored, elem);
+                let stored = self.in_memory(stored, elem);
                 self.b.store_with(stored, *address, memory, Flags::NONE);
             }
             (Target::Run(address), mask) => {
                 let lanes = self.mask_vector(mask);
                 let stored = self.vector(&stored, elem);
-                let stored = self.to_memory(stored, elem);
+                let stored = self.in_memory(stored, elem);
                 self.b.masked_store(stored, *address, memory.align, lanes);
             }
             (Target::One(address), mask) => {
@@ -220,7 +265,7 @@ impl Cx<'_> {
             (Target::Many(addresses), mask) => {
                 let lanes = self.mask_vector(mask);
                 let stored = self.vector(&stored, elem);
-                let stored = self.to_memory(stored, elem);
+                let stored = self.in_memory(stored, elem);
                 self.b.scatter(stored, *addresses, memory.align, lanes);
             }
         }
@@ -233,7 +278,7 @@ impl Cx<'_> {
         for index in 0..self.lanes {
             let (value, active) = (self.lane(stored, index), self.lane(mask, index));
             let branch = self.b.begin_if(active);
-            let value = self.to_memory(value, elem);
+            let value = self.in_memory(value, elem);
             self.b.store(value, address, lane.lane_bytes());
             self.b.end_if(branch, &[]);
         }
@@ -261,10 +306,10 @@ impl Cx<'_> {
         let elem = buffer.elem;
         let lane = types::memory(elem);
         let bytes = lane.lane_bytes();
-        let vector = self.to_memory(vector, elem);
+        let vector = self.in_memory(vector, elem);
         let base = self.address(buffer);
         match self.place(&buffer.strides, at) {
-            super::value::Index::Known(linear, lanes) => {
+            Index::Known(linear, lanes) => {
                 let affine = Affine { base, linear, lanes: lanes.clone() };
                 let pointer = self.scalar_of(&affine, lane);
                 if self.lanes == 1 || lanes.stride() == Some(1) {
@@ -278,7 +323,7 @@ impl Cx<'_> {
                     }
                 }
             }
-            super::value::Index::Vector(offsets) => {
+            Index::Vector(offsets) => {
                 let pointers = self.b.gep(lane, base, offsets);
                 if self.lanes == 1 {
                     self.b.store(vector, pointers, bytes);

@@ -41,7 +41,8 @@ pub(crate) struct Nest {
 impl Nest {
     /// A nest over a shape. Chunks run along `vector`; `axis` is that of a reduction, whose loop is the innermost.
     pub(crate) fn new(shape: &[i64], vector: usize, axis: Option<usize>, most_lanes: u32) -> Nest {
-        let mut order: Vec<usize> = (0..shape.len()).filter(|&dim| dim != vector && Some(dim) != axis).collect();
+        let mut order: Vec<usize> =
+            (0..shape.len()).filter(|&dim| dim != vector && Some(dim) != axis).collect();
         order.push(vector);
         let axis = axis.filter(|&axis| axis != vector);
         order.extend(axis);

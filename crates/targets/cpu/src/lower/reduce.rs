@@ -244,8 +244,7 @@ impl Cx<'_> {
         let dims = (0..run.linears.len())
             .filter(|&dim| dim != axis)
             .map(|dim| {
-                let offsets =
-                    if is_along_lanes { Lanes::uniform(1) } else { run.nest.offsets[dim].clone() };
+                let offsets = if is_along_lanes { Lanes::uniform(1) } else { run.nest.offsets[dim].clone() };
                 Index::Known(run.linears[dim].clone(), offsets)
             })
             .collect();

@@ -70,7 +70,7 @@ impl Cx<'_> {
             let volatile = module.attr(op, memory::load_attr::VOLATILE).and_then(Attr::as_bool) == Some(true);
             let flags = if volatile { llir::Flags::VOLATILE } else { llir::Flags::NONE };
             let loaded = self.b.load_with(lane, address, llir::Memory::aligned(lane.lane_bytes()), flags);
-            return Ok(self.from_memory(loaded, elem));
+            return Ok(self.in_register(loaded, elem));
         };
         let condition = self.scalar(mask)?;
         let other = match module.optional_operand(op, 2) {
@@ -90,7 +90,7 @@ impl Cx<'_> {
             None => self.b.bool(true),
         };
         let branch = self.b.begin_if(condition);
-        let value = self.to_memory(value, elem);
+        let value = self.in_memory(value, elem);
         self.b.store(value, address, types::memory(elem).lane_bytes());
         self.b.end_if(branch, &[]);
         Ok(())

@@ -17,9 +17,7 @@ type Rule = fn(&mut Cx<'_>, Op, &Elems<'_>, &[Val]) -> Result<Option<Val>>;
 const RULES: [(&OpRow, Rule); 17] = [
     (&arith_int::ADDI, |cx, _, _, x| Ok(cx.sum(&x[0], &x[1]))),
     (&arith_int::SUBI, |cx, _, _, x| Ok(cx.difference(&x[0], &x[1]))),
-    (&arith_int::MULI, |cx, _, _, x| {
-        Ok(cx.product(&x[0], &x[1]).or_else(|| cx.product(&x[1], &x[0])))
-    }),
+    (&arith_int::MULI, |cx, _, _, x| Ok(cx.product(&x[0], &x[1]).or_else(|| cx.product(&x[1], &x[0])))),
     (&arith_int::SHLI, |cx, _, _, x| Ok(cx.shifted(&x[0], &x[1]))),
     (&arith_int::DIVSI, |cx, _, _, x| cx.quotient(&x[0], &x[1])),
     (&arith_int::DIVUI, |cx, _, _, x| cx.quotient(&x[0], &x[1])),
@@ -206,9 +204,7 @@ impl Cx<'_> {
     fn bound(&mut self, elems: &Elems<'_>, a: &Val, b: &Val) -> Result<Option<Val>> {
         use IntCompare::{Sge, Sgt, Sle, Slt};
         let predicate = ops::int_predicate(elems)?;
-        let is_index = |val: &Val| {
-            matches!(val, Val::Affine(affine) if affine.lanes.stride() == Some(1) && !affine.lanes.is_uniform())
-        };
+        let is_index = |val: &Val| matches!(val, Val::Affine(affine) if affine.lanes.stride() == Some(1) && !affine.lanes.is_uniform());
         // With the index on the left; `is_end` where the limit ends the run, `after` where the limit is part of it.
         let (index, limit, is_end, after) = match (is_index(a), is_index(b), predicate) {
             (true, false, Slt) | (false, true, Sgt) => (a, b, true, 0),

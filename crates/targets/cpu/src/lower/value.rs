@@ -83,11 +83,6 @@ impl Lanes {
         Lanes(self.0.iter().zip(other.0.iter()).map(|(a, b)| a + b).collect())
     }
 
-    /// Number of lanes.
-    pub(crate) fn count(&self) -> u32 {
-        self.0.len() as u32
-    }
-
     /// Whether all lanes are zero.
     pub(crate) fn is_uniform(&self) -> bool {
         self.0.iter().all(|&lane| lane == 0)

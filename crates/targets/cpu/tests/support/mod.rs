@@ -18,23 +18,7 @@ pub(crate) fn parse(text: &str) -> ir::Module {
 pub(crate) fn compile(text: &str, arch: &str) -> Result<target::Artifact, target::TargetError> {
     let mut options = CompileOptions::default();
     options.extra.insert("arch".into(), OptionValue::Str(arch.into()));
-    let result = cpu::target().compile(parse(text), &options, &mut Dump);
-    result
-}
-
-struct Dump;
-
-impl target::StageObserver for Dump {
-    fn stage(&mut self, name: &str, bytes: &[u8]) {
-        if std::env::var_os("DUMP").is_some() && name == "llir" {
-            eprintln!("{}", String::from_utf8_lossy(bytes));
-        }
-    }
-    fn timed(&mut self, step: &str, elapsed: std::time::Duration) {
-        if std::env::var_os("DUMP_TIMES").is_some() {
-            eprintln!("{step}: {elapsed:?}");
-        }
-    }
+    cpu::target().compile(parse(text), &options, &mut ())
 }
 
 impl Kernel {

@@ -74,8 +74,7 @@ fn convert(cx: &mut Cx<'_>, elems: &Elems<'_>, value: Value) -> Value {
 }
 
 fn fp_to_fp(cx: &mut Cx<'_>, elems: &Elems<'_>, x: &[Value]) -> Result<Value> {
-    let toward_zero =
-        elems.attrs[0].as_ref().and_then(|attr| attr.as_enum(&arith_cast::ROUNDING)) == Some(0);
+    let toward_zero = elems.attrs[0].as_ref().and_then(|attr| attr.as_enum(&arith_cast::ROUNDING)) == Some(0);
     let Some(kind) = types::small_float(elems.result).filter(|_| toward_zero) else {
         return Ok(convert(cx, elems, x[0]));
     };

@@ -86,8 +86,8 @@ fn settle_zeros(cx: &mut Cx<'_>, x: &[Value], result: Value, wanted: f64, op: Op
 }
 
 fn clamp(cx: &mut Cx<'_>, elems: &Elems<'_>, x: &[Value]) -> Result<Value> {
-    let propagates = elems.attrs[0].as_ref().and_then(|attr| attr.as_enum(&arith_float::PROPAGATE_NAN))
-        == Some(65535);
+    let propagates =
+        elems.attrs[0].as_ref().and_then(|attr| attr.as_enum(&arith_float::PROPAGATE_NAN)) == Some(65535);
     on_wide(cx, elems, x, |cx, v| {
         let low = binary(cx, "llvm.maxnum", &[v[0], v[1]]);
         let held = binary(cx, "llvm.minnum", &[low, v[2]]);

@@ -10,16 +10,8 @@ use llir::{Purity, Type, Value};
 use ttir::ops::math;
 
 /// Rows that are many instructions.
-pub(super) const FUNCTIONS: [&OpRow; 8] = [
-    &math::EXP,
-    &math::EXP2,
-    &math::LOG,
-    &math::LOG2,
-    &math::SIN,
-    &math::COS,
-    &math::ERF,
-    &math::TANH,
-];
+pub(super) const FUNCTIONS: [&OpRow; 8] =
+    [&math::EXP, &math::EXP2, &math::LOG, &math::LOG2, &math::SIN, &math::COS, &math::ERF, &math::TANH];
 
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] = &[
@@ -46,7 +38,6 @@ fn intrinsic(cx: &mut Cx<'_>, name: &str, elems: &Elems<'_>, x: &[Value]) -> Res
         cx.b.intrinsic(name, ty, v)
     })
 }
-
 
 fn function(cx: &mut Cx<'_>, name: &str, elems: &Elems<'_>, x: &[Value]) -> Result<Value> {
     let mut failed = None;

@@ -22,8 +22,6 @@ pub(crate) use math::call as call_math;
 
 /// The types of one elementwise operation.
 pub(crate) struct Elems<'a> {
-    /// The operation.
-    pub(crate) op: Op,
     /// Its attribute slots.
     pub(crate) attrs: &'a [Option<Attr>],
     /// Element types of the operands.
@@ -56,7 +54,6 @@ pub(crate) fn is_long(row: &OpRow) -> bool {
 pub(crate) fn elems(module: &ir::Module, op: Op) -> Elems<'_> {
     let elem = |value: &ir::Value| ttir::types::elem(module.ty(*value));
     Elems {
-        op,
         attrs: module.attrs(op),
         operands: module.operands(op).iter().map(elem).collect(),
         result: module.results(op).first().map_or(Type::none(), elem),

@@ -71,8 +71,8 @@ pub(crate) fn widen_tiny(cx: &mut Cx<'_>, exponent: u32, mantissa: u32, value: V
     let float = int.with_scalar(Type::F32);
     let wide = cx.b.resize_unsigned(value, int);
     let width = exponent + mantissa;
-    let [magnitude_mask, sign_mask, up, to_top] =
-        [(1 << width) - 1, 1 << width, 23 - mantissa, 31 - width].map(|value| cx.b.int(int, i64::from(value)));
+    let [magnitude_mask, sign_mask, up, to_top] = [(1 << width) - 1, 1 << width, 23 - mantissa, 31 - width]
+        .map(|value| cx.b.int(int, i64::from(value)));
     let magnitude = cx.b.and(wide, magnitude_mask);
     let placed = cx.b.shl(magnitude, up);
     let placed = cx.b.bitcast(placed, float);

@@ -58,7 +58,8 @@ fn source_of(module: &Module, block: Block, yielded: Value) -> Value {
 fn kept_in(plan: &Plan, value: Value) -> Option<(usize, usize)> {
     plan.steps.iter().enumerate().find_map(|(number, step)| match step {
         Step::Group(group) => {
-            let root = group.roots.iter().position(|root| matches!(root, Root::Keep(own, _) if *own == value));
+            let root =
+                group.roots.iter().position(|root| matches!(root, Root::Keep(own, _) if *own == value));
             root.map(|root| (number, root))
         }
         Step::Single(_) => None,
@@ -77,7 +78,10 @@ fn is_dead_after(module: &Module, block: Block, plan: &Plan, value: Value, last:
         if is_view(module.row(user)) {
             // Read at other positions: whatever reads the view must be done before.
             return module.results(user).iter().all(|&moved| {
-                module.uses(moved).iter().all(|&(next, _)| is_done_before(module, block, plan, next, last, depth + 1))
+                module
+                    .uses(moved)
+                    .iter()
+                    .all(|&(next, _)| is_done_before(module, block, plan, next, last, depth + 1))
             });
         }
         match step_of(plan, user) {
@@ -97,7 +101,10 @@ fn is_done_before(module: &Module, block: Block, plan: &Plan, user: Op, last: us
     }
     if is_view(module.row(user)) {
         return module.results(user).iter().all(|&moved| {
-            module.uses(moved).iter().all(|&(next, _)| is_done_before(module, block, plan, next, last, depth + 1))
+            module
+                .uses(moved)
+                .iter()
+                .all(|&(next, _)| is_done_before(module, block, plan, next, last, depth + 1))
         });
     }
     step_of(plan, user).is_some_and(|step| step < last)

@@ -319,7 +319,8 @@ impl Planner<'_, '_> {
 
     /// The first group from a step on that has this iteration space and direction, or a new one.
     fn group(&mut self, shape: &[i64], axis: Option<usize>, along: Option<usize>, from: usize) -> usize {
-        let fits = |own: Option<usize>, wanted: Option<usize>| own.is_none() || wanted.is_none() || own == wanted;
+        let fits =
+            |own: Option<usize>, wanted: Option<usize>| own.is_none() || wanted.is_none() || own == wanted;
         for number in from..self.plan.steps.len() {
             if let Step::Group(group) = &mut self.plan.steps[number]
                 && group.shape == shape
@@ -403,7 +404,7 @@ impl Planner<'_, '_> {
             let conflicts = reads.iter().any(|read| writes.iter().any(|write| read.may_touch(write)));
             let is_part = own.contains(&result)
                 && reads.iter().all(|read| writes.iter().all(|write| read.is_same(self.module, write)));
-            if conflicts && !is_part && self.home.get(&result).is_none() {
+            if conflicts && !is_part && !self.home.contains_key(&result) {
                 self.force(result);
             }
         }
@@ -530,15 +531,9 @@ fn is_inlined(row: &ir::OpRow) -> bool {
 
 /// Effects on each element by itself.
 fn is_elementwise_effect(row: &ir::OpRow) -> bool {
-    [
-        &atomic::ATOMIC_RMW,
-        &atomic::ATOMIC_CAS,
-        &atomic::ATOMIC_LOAD,
-        &atomic::ATOMIC_STORE,
-        &debug::ASSERT,
-    ]
-    .iter()
-    .any(|other| row.is(other))
+    [&atomic::ATOMIC_RMW, &atomic::ATOMIC_CAS, &atomic::ATOMIC_LOAD, &atomic::ATOMIC_STORE, &debug::ASSERT]
+        .iter()
+        .any(|other| row.is(other))
 }
 
 /// Rows with scalar results that read blocks in memory of their own accord.
