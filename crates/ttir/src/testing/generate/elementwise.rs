@@ -235,7 +235,38 @@ impl Maker {
         self.learn(value);
     }
 
+    /// There and back through a format of 8 bits; nothing else is computed in those.
+    fn through_8_bits(&mut self) {
+        use ir::FloatKind::{BF16, F8E4M3FN, F8E5M2, F16, F32};
+        let Some(value) = self.pick(|ty| matches!(elem(ty).as_float(), Some(F32 | F16 | BF16))) else {
+            return;
+        };
+        let ty = self.ty(value);
+        let small = with_elem(ty, Type::float(self.random.of(&[F8E4M3FN, F8E5M2])));
+        let nearest = Attr::Enum { row: &arith_cast::ROUNDING, value: 1 };
+        let narrow = self.build_as(&arith_cast::FP_TO_FP, &[value], &[Some(nearest)], small);
+        let target = self.random.of(&[F32, F16, BF16]);
+        let wide =
+            self.build_as(&arith_cast::FP_TO_FP, &[narrow], &[None], with_elem(ty, Type::float(target)));
+        self.learn(wide);
+    }
+
+    /// A narrowing that rounds toward zero.
+    fn toward_zero(&mut self) {
+        use ir::FloatKind::{BF16, F16, F32};
+        let Some(value) = self.pick(|ty| elem(ty).as_float() == Some(F32)) else { return };
+        let target = with_elem(self.ty(value), Type::float(self.random.of(&[F16, BF16])));
+        let mode = Attr::Enum { row: &arith_cast::ROUNDING, value: 0 };
+        let narrow = self.build_as(&arith_cast::FP_TO_FP, &[value], &[Some(mode)], target);
+        self.learn(narrow);
+    }
+
     pub(super) fn random_cast(&mut self) {
+        match self.random.below(10) {
+            0 => return self.through_8_bits(),
+            1 => return self.toward_zero(),
+            _ => {}
+        }
         let (row, fits) = self.random.of(CASTS);
         let target = random_elem(&mut self.random);
         let Some(value) = self.pick(|ty| is_scalar(elem(ty)) && fits(elem(ty), target)) else { return };

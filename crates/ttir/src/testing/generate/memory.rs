@@ -2,7 +2,7 @@
 //! read.
 
 use super::{Maker, input, stored};
-use crate::ops::{arith_int, atomic, compare, constant, control, memory, shape as ops};
+use crate::ops::{arith_int, atomic, compare, constant, control, descriptor, memory, shape as ops};
 use crate::types::{elem, is_tensor, numel, ptr, shape, tensor};
 use ir::{Attr, OpInit, Type, Value};
 use smallvec::SmallVec;
@@ -12,12 +12,14 @@ pub(super) const SCRATCH: i64 = 256;
 
 impl Maker {
     pub(super) fn random_access(&mut self) {
-        match self.random.below(8) {
+        match self.random.below(10) {
             0 => self.scalar_load(),
             1 => self.indexed_load(),
             2 | 3 => self.matrix_load(),
             4 => self.moving_load(),
             5 | 6 => self.scratch_store(),
+            7 => self.descriptor_load(),
+            8 => self.descriptor_store(),
             _ => self.scratch_load(),
         }
     }
@@ -208,6 +210,43 @@ impl Maker {
         let condition = tensor(&[numel(ty)], Type::int(1));
         operands.extend(self.pick_of(condition).filter(|_| self.random.one_in(2)));
         self.builder().build_effect(&memory::STORE, &operands, &[]);
+    }
+
+    /// A descriptor of a matrix in memory.
+    fn descriptor(&mut self, base: Value, sizes: [i64; 2], stride: i64, block: &[i64]) -> Value {
+        let [rows, columns] = sizes.map(|size| self.constant(Type::int(32), size));
+        let [stride, one] = [stride, 1].map(|stride| self.constant(Type::int(64), stride));
+        let elem = crate::types::pointee(self.ty(base)).unwrap_or(Type::int(32));
+        let padding = Attr::Enum { row: &descriptor::PADDING, value: self.random.below(2) as u32 + 1 };
+        let operands = [base, rows, columns, stride, one];
+        self.build_as(&descriptor::MAKE, &operands, &[Some(padding)], crate::types::tensordesc(block, elem))
+    }
+
+    /// Where a block begins: inside or outside, in front or behind.
+    fn corner(&mut self) -> [Value; 2] {
+        [0, 1].map(|_| {
+            let at = self.random.below(24) as i64 - 8;
+            self.constant(Type::int(32), at)
+        })
+    }
+
+    fn descriptor_load(&mut self) {
+        let (pointer, elem) = self.random_input();
+        let dims = self.shapes[1].clone();
+        let (rows, columns) = (self.random.below(8) as i64 + 1, self.random.below(60) as i64 + 1);
+        let descriptor = self.descriptor(pointer, [rows, columns], columns + 3, &dims);
+        let [row, column] = self.corner();
+        let loaded = self.build(&descriptor::LOAD, &[descriptor, row, column], &[]);
+        self.learn_loaded(loaded, elem, &dims);
+    }
+
+    fn descriptor_store(&mut self) {
+        let dims = self.shapes[1].clone();
+        let Some(value) = self.pick_of(tensor(&dims, Type::int(32))) else { return };
+        let base = self.scratch_part();
+        let descriptor = self.descriptor(base, [16, 16], 16, &dims);
+        let [row, column] = self.corner();
+        self.builder().build_effect(&descriptor::STORE, &[descriptor, row, column, value], &[]);
     }
 
     fn scratch_load(&mut self) {
