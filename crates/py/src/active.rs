@@ -14,6 +14,8 @@ pub(crate) struct Active {
     pub(crate) target: Arc<dyn Target>,
     /// Its name, which is also what arrays call its device.
     pub(crate) backend: String,
+    /// Whether the interpreter runs in its place.
+    pub(crate) interpreted: bool,
     options: Vec<(Py<PyString>, &'static str)>,
     generation: u64,
 }
@@ -34,7 +36,9 @@ impl Active {
         let target = runtime::active_target().or_raise(py)?;
         let options = runtime::options::names(target.as_ref());
         let options = options.into_iter().map(|name| (PyString::intern(py, name).unbind(), name)).collect();
-        let new = Arc::new(Active { backend: target.facts().backend, target, options, generation });
+        let interpreted = knobs::flag("runtime", "interpret");
+        let backend = target.facts().backend;
+        let new = Arc::new(Active { target, backend, interpreted, options, generation });
         *ACTIVE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&new));
         Ok(new)
     }

@@ -8,7 +8,7 @@ use crate::constexpr::{self, ObjectTable, length, may_be_constexpr};
 use crate::errors::{OrRaise, to_py};
 use crate::function::JitFunction;
 use crate::globals::{UsedGlobal, check_used};
-use crate::{hooks, variant};
+use crate::{hooks, memory, variant};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::{Borrowed, Bound, Py, PyAny, PyErr, PyResult, Python};
 use pyo3::sync::MutexExt;
@@ -195,7 +195,12 @@ pub(crate) fn run<'py>(
     if let Some(hooked) = &hooked {
         hooked.enter(py)?;
     }
-    launch(py, &variant.kernel, grid, &prepared.slots)?;
+    if active.interpreted {
+        let extents = memory::extents((0..me.params.len()).map(|index| bound.value(py, index)))?;
+        runtime::interpreter::with_extents(extents, || launch(py, &variant.kernel, grid, &prepared.slots))?;
+    } else {
+        launch(py, &variant.kernel, grid, &prepared.slots)?;
+    }
     if let Some(hooked) = &hooked {
         hooked.exit(py)?;
     }

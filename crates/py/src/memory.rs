@@ -1,12 +1,13 @@
 //! Where the elements of an array lie: NumPy, `__array_interface__`, DLPack.
 
-use crate::argument::{pointer, wrong_device};
-use crate::dtype;
+use crate::argument::{Kind, pointer, wrong_device};
+use crate::{argument, dtype};
 use frontend::DType;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
-use pyo3::prelude::{Borrowed, Py, PyAny, PyErr, PyResult};
-use pyo3::types::{PyAnyMethods, PyStringMethods};
+use pyo3::prelude::{Borrowed, Bound, Py, PyAny, PyErr, PyResult};
+use pyo3::types::{PyAnyMethods, PyStringMethods, PyTuple, PyTupleMethods};
 use pyo3::{ffi, intern};
+use runtime::interpreter::Extent;
 use runtime::specialize::Argument;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -144,6 +145,58 @@ pub(crate) fn dlpack(
     let address = tensor.data as u64 + tensor.byte_offset;
     keep.push(capsule.unbind());
     Ok(Argument::Pointer { dtype, address })
+}
+
+/// How far the memory of arguments goes, for the interpreter. What is neither an array of NumPy nor a torch tensor is left
+/// out; so is what is not understood.
+pub(crate) fn extents<'a, 'py: 'a>(
+    values: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>,
+) -> PyResult<Vec<Extent>> {
+    let mut all = Vec::new();
+    for value in values {
+        match argument::kind_of(value)? {
+            Kind::NumpyArray => all.push(numpy_extent(value.to_owned())?),
+            Kind::Tensor => all.extend(storage_extent(value).ok()),
+            Kind::Tuple => {
+                let items = value.cast::<PyTuple>()?;
+                all.extend(extents(items.iter_borrowed())?);
+            }
+            _ => {}
+        }
+    }
+    Ok(all)
+}
+
+/// The bytes between the first and the last element of the array that owns the memory.
+fn numpy_extent(mut array: Bound<'_, PyAny>) -> PyResult<Extent> {
+    loop {
+        let base = array.getattr(intern!(array.py(), "base"))?;
+        if base.is_none() || argument::kind_of(base.as_borrowed())? != Kind::NumpyArray {
+            break;
+        }
+        array = base;
+    }
+    let interface = array.getattr(intern!(array.py(), "__array_interface__"))?;
+    let address: u64 = interface.get_item("data")?.get_item(0)?.extract()?;
+    let shape: Vec<i64> = array.getattr(intern!(array.py(), "shape"))?.extract()?;
+    let strides: Vec<i64> = array.getattr(intern!(array.py(), "strides"))?.extract()?;
+    let item: i64 = array.getattr(intern!(array.py(), "itemsize"))?.extract()?;
+    let steps = shape.iter().zip(&strides).map(|(size, stride)| (size - 1).max(0) * stride);
+    let below: i64 = steps.clone().filter(|step| *step < 0).sum();
+    let above: i64 = steps.filter(|step| *step > 0).sum();
+    let empty = shape.contains(&0);
+    Ok(Extent {
+        base: address.wrapping_add_signed(below),
+        len: if empty { 0 } else { (above - below + item).unsigned_abs() },
+    })
+}
+
+fn storage_extent(tensor: Borrowed<'_, '_, PyAny>) -> PyResult<Extent> {
+    let storage = tensor.call_method0(intern!(tensor.py(), "untyped_storage"))?;
+    Ok(Extent {
+        base: storage.call_method0(intern!(tensor.py(), "data_ptr"))?.extract()?,
+        len: storage.call_method0(intern!(tensor.py(), "nbytes"))?.extract()?,
+    })
 }
 
 fn of_dlpack(code: u8, bits: u8, lanes: u16) -> Option<DType> {

@@ -7,6 +7,7 @@ pub mod cache;
 pub mod compile;
 mod error;
 mod identity;
+pub mod interpreter;
 pub mod knobs;
 mod machine;
 pub mod options;

@@ -1,6 +1,7 @@
 //! The targets of this build and the one in use.
 
 use crate::error::RuntimeError;
+use crate::interpreter::Interpreter;
 use crate::knobs;
 use std::sync::{Arc, OnceLock};
 use target::Target;
@@ -22,16 +23,17 @@ pub fn target_named(backend: &str) -> Result<Arc<dyn Target>, RuntimeError> {
     })
 }
 
-/// The target in use: what `runtime.target` names, else the first.
+/// The target in use: what `runtime.target` names, else the first; the interpreter in its place if `runtime.interpret`.
 ///
 /// # Errors
 /// When there is no such target.
 pub fn active_target() -> Result<Arc<dyn Target>, RuntimeError> {
-    match knobs::opt_text("runtime", "target").filter(|name| !name.is_empty()) {
-        Some(name) => target_named(&name),
+    let target = match knobs::opt_text("runtime", "target").filter(|name| !name.is_empty()) {
+        Some(name) => target_named(&name)?,
         None => all_targets()
             .first()
             .cloned()
-            .ok_or_else(|| RuntimeError::Runtime("this build has no targets".to_owned())),
-    }
+            .ok_or_else(|| RuntimeError::Runtime("this build has no targets".to_owned()))?,
+    };
+    Ok(if knobs::flag("runtime", "interpret") { Arc::new(Interpreter(target)) } else { target })
 }

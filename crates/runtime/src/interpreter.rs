@@ -1,0 +1,318 @@
+//! The interpreter as a target: `TRITON_INTERPRET=1`.
+//!
+//! A kernel is compiled as far as ttir and then run by [`ttir::interp`], one program after another, with every access
+//! checked. It stands in for another target: the front end sees that target's facts, so that the same code runs.
+//!
+//! A launch passes addresses, and the interpreter wants to know how far the memory behind them goes. Whoever launches says
+//! so with [`with_extents`]; for an address that nobody spoke of, it is as far as the process has memory there.
+
+use crate::error::RuntimeError;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use target::{
+    Artifact, CompileOptions, Device, DeviceProperties, KernelParam, Launch, LoadedKernel, OptionRow,
+    ParamKind, Stage, StageObserver, Target, TargetError, TargetFacts,
+};
+use ttir::interp::{Address, Arg, Hooks, Memory};
+
+/// A piece of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Where it begins.
+    pub base: u64,
+    /// Its bytes.
+    pub len: u64,
+}
+
+thread_local! {
+    static EXTENTS: RefCell<Vec<Extent>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Runs `work`, in which launches of this thread may touch these pieces of memory.
+pub fn with_extents<R>(extents: Vec<Extent>, work: impl FnOnce() -> R) -> R {
+    let before = EXTENTS.replace(extents);
+    let result = work();
+    EXTENTS.set(before);
+    result
+}
+
+/// A target in place of which the interpreter runs.
+pub(crate) struct Interpreter(pub(crate) Arc<dyn Target>);
+
+/// What the machine of interpreted kernels is called, which keeps them apart from compiled ones.
+const MACHINE: &str = "interpreter";
+
+impl Target for Interpreter {
+    fn facts(&self) -> TargetFacts {
+        self.0.facts()
+    }
+
+    fn machine(&self) -> String {
+        MACHINE.to_owned()
+    }
+
+    fn options(&self) -> &'static [OptionRow] {
+        self.0.options()
+    }
+
+    fn compile(
+        &self,
+        module: ir::Module,
+        _options: &CompileOptions,
+        _observer: &mut dyn StageObserver,
+    ) -> Result<Artifact, TargetError> {
+        let function = kernel(&module)?;
+        let name = module
+            .attr_named(function, "sym_name")
+            .and_then(|name| name.as_str())
+            .unwrap_or_default()
+            .to_owned();
+        let block = module.entry(module.region(function, 0));
+        let params = module.args(block).iter().enumerate().map(|(index, &arg)| {
+            let kind = param_kind(module.ty(arg));
+            kind.map(|kind| KernelParam { name: format!("arg{index}"), kind })
+        });
+        let params = params.collect::<Result<_, _>>()?;
+        let text = ir::text::print(&module, ir::text::PrintOptions::default());
+        let stages = vec![Stage { name: "ttir".to_owned(), bytes: text.into_bytes(), text: true }];
+        Ok(Artifact { name, stages, params, shared: 0, metadata: BTreeMap::new() })
+    }
+
+    fn devices(&self) -> Vec<Arc<dyn Device>> {
+        self.0.devices().into_iter().map(|device| Arc::new(Host(device)) as Arc<dyn Device>).collect()
+    }
+}
+
+/// The kernel of a module: its one public function.
+fn kernel(module: &ir::Module) -> Result<ir::Op, TargetError> {
+    let public = |op: &ir::Op| {
+        module.attr_named(*op, "sym_visibility").and_then(|text| text.as_str()) == Some("public")
+    };
+    let mut kernels = module.ops(module.body()).filter(public);
+    kernels.next().ok_or_else(|| TargetError::Compile {
+        message: "there is no kernel: no function of the module is public".to_owned(),
+        location: None,
+    })
+}
+
+fn param_kind(ty: ir::Type) -> Result<ParamKind, TargetError> {
+    if ttir::types::pointee(ty).is_some() {
+        return Ok(ParamKind::Pointer);
+    }
+    match (ty.as_int(), ty.as_float()) {
+        (Some(bits), _) => Ok(ParamKind::Int(bits)),
+        (_, Some(ir::FloatKind::BF16)) => Ok(ParamKind::Bf16),
+        (_, Some(kind)) => Ok(ParamKind::Float(kind.bits())),
+        _ => Err(TargetError::Compile {
+            message: format!("a kernel cannot have a parameter of type {ty} in the interpreter"),
+            location: None,
+        }),
+    }
+}
+
+/// The host, on which the interpreter runs.
+struct Host(Arc<dyn Device>);
+
+impl Device for Host {
+    fn ordinal(&self) -> u32 {
+        self.0.ordinal()
+    }
+
+    fn properties(&self) -> DeviceProperties {
+        self.0.properties()
+    }
+
+    fn load(&self, artifact: &Artifact) -> Result<Arc<dyn LoadedKernel>, TargetError> {
+        let text = artifact.stage("ttir").unwrap_or_default();
+        let text = std::str::from_utf8(text)
+            .map_err(|error| TargetError::Load(format!("the ttir is no text: {error}")))?;
+        let module = crate::compile::parse_ir(text, &artifact.name)
+            .map_err(|error: RuntimeError| TargetError::Load(error.to_string()))?;
+        ir::verify(&module).map_err(|errors| {
+            TargetError::Load(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+        })?;
+        let kinds = artifact.params.iter().map(|param| param.kind).collect();
+        Ok(Arc::new(Loaded { name: artifact.name.clone(), module, kinds }))
+    }
+
+    fn synchronize(&self) -> Result<(), TargetError> {
+        Ok(())
+    }
+}
+
+struct Loaded {
+    name: String,
+    module: ir::Module,
+    kinds: Vec<ParamKind>,
+}
+
+impl LoadedKernel for Loaded {
+    unsafe fn launch(&self, launch: &Launch<'_>) -> Result<(), TargetError> {
+        let mut extents = EXTENTS.with_borrow(Clone::clone);
+        let mut args = Vec::with_capacity(launch.args.len());
+        for (kind, &slot) in self.kinds.iter().zip(launch.args) {
+            if *kind == ParamKind::Pointer {
+                args.push(Arg::Pointer(Address(slot)));
+                if !extents.iter().any(|extent| holds(extent, slot)) {
+                    extents.extend(mapped(slot));
+                }
+            } else {
+                args.push(Arg::Bits(slot));
+            }
+        }
+        let mut memory = Memory::new();
+        for (index, extent) in merged(extents).into_iter().enumerate() {
+            // SAFETY: whoever launches vouches for the memory behind the arguments, and says how far it goes; what is merely
+            // mapped is there to be read and written as well.
+            unsafe { memory.map_foreign(&format!("memory {index}"), extent.base, extent.len, true) };
+        }
+        ttir::interp::run(&self.module, &self.name, launch.grid, &args, &mut memory, &mut Print)
+            .map_err(|error| TargetError::Launch(error.to_string()))
+    }
+
+    fn n_regs(&self) -> u32 {
+        1
+    }
+
+    fn n_spills(&self) -> u32 {
+        0
+    }
+
+    fn n_max_threads(&self) -> u32 {
+        1
+    }
+}
+
+fn holds(extent: &Extent, address: u64) -> bool {
+    address.checked_sub(extent.base).is_some_and(|offset| offset < extent.len)
+}
+
+/// Pieces that overlap as one, in order.
+fn merged(mut extents: Vec<Extent>) -> Vec<Extent> {
+    extents.retain(|extent| extent.len > 0);
+    extents.sort_by_key(|extent| extent.base);
+    let mut merged: Vec<Extent> = Vec::new();
+    for extent in extents {
+        match merged.last_mut() {
+            Some(last) if extent.base < last.base + last.len => {
+                last.len = last.len.max(extent.base + extent.len - last.base);
+            }
+            _ => merged.push(extent),
+        }
+    }
+    merged
+}
+
+/// The writable memory that this process has at an address, from there on.
+fn mapped(address: u64) -> Option<Extent> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    maps.lines().find_map(|line| {
+        let (range, rest) = line.split_once(' ')?;
+        let (start, end) = range.split_once('-')?;
+        let (start, end) = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
+        (rest.starts_with("rw") && start <= address && address < end)
+            .then_some(Extent { base: start, len: end - start })
+    })
+}
+
+/// Prints what kernels print.
+struct Print;
+
+impl Hooks for Print {
+    fn print(&mut self, line: &str) {
+        println!("{line}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Extent, Interpreter, mapped, merged, with_extents};
+    use crate::compile::{Job, compile};
+    use crate::knobs::Settings;
+    use crate::testing::{FakeTarget, Numbers, kernel};
+    use frontend::{ArgSpec, DType, Pointer, PyValue, Scalar};
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+    use target::{Launch, Target};
+
+    const SOURCE: &str = "@triton.jit\ndef kernel(p, n, N: tl.constexpr):\n    i = tl.arange(0, N)\n    \
+                          tl.store(p + i, tl.load(p + i, mask=i < n) * 2, mask=i < n)\n";
+
+    /// Doubles the first `n` numbers; `len` is how many the interpreter is told of.
+    fn double(values: &mut [f32], n: u64, len: usize) -> Result<(), String> {
+        let target: Arc<dyn Target> = Arc::new(Interpreter(Arc::new(FakeTarget::default())));
+        let pointer = Scalar::Pointer(Pointer { pointee: DType::Fp32, constant: false });
+        let args = vec![
+            ArgSpec::runtime(pointer),
+            ArgSpec::runtime(DType::Int32),
+            ArgSpec::Constexpr(PyValue::Int(16)),
+        ];
+        let options =
+            crate::options::parse(target.as_ref(), &BTreeMap::new()).map_err(|error| error.to_string())?;
+        let job = Job { function: kernel(SOURCE), args, options, target, globals: &Language, owner: 5 };
+        let settings = Settings { cache_dir: None, ..Settings::current() };
+        let compiled = compile(&job, &settings).map_err(|error| error.to_string())?;
+        let base = values.as_mut_ptr() as u64;
+        let loaded = compiled.load().map_err(|error| error.to_string())?;
+        with_extents(vec![Extent { base, len: len as u64 * 4 }], || {
+            // SAFETY: the interpreter stays within what it was told of, which is the slice or less.
+            unsafe { loaded.launch(&Launch { grid: [1, 1, 1], args: &[base, n], stream: 0 }) }
+                .map_err(|error| error.to_string())
+        })
+    }
+
+    /// The two modules that every kernel names.
+    struct Language;
+
+    impl frontend::Globals for Language {
+        fn lookup(&self, _function: &frontend::FunctionRef, name: &str) -> Option<PyValue> {
+            frontend::language::resolve(if name == "tl" { "tl" } else { "triton" })
+        }
+        fn attribute(&self, object: &frontend::ObjectRef, name: &str) -> Option<PyValue> {
+            Numbers::default().attribute(object, name)
+        }
+        fn call(
+            &self,
+            callee: &frontend::ObjectRef,
+            args: &[PyValue],
+            kwargs: &[(String, PyValue)],
+        ) -> Result<PyValue, String> {
+            Numbers::default().call(callee, args, kwargs)
+        }
+    }
+
+    #[test]
+    fn a_kernel_is_interpreted_on_live_memory() {
+        let mut values: Vec<f32> = (0..16).map(|value| value as f32).collect();
+        double(&mut values, 11, 16).expect("it stays within the slice");
+        let expected: Vec<f32> =
+            (0..16).map(|value| if value < 11 { value as f32 * 2.0 } else { value as f32 }).collect();
+        assert_eq!(values, expected);
+        let error = double(&mut values, 11, 10).expect_err("the eleventh is out of bounds");
+        assert!(error.contains("m.py:4"), "{error}");
+    }
+
+    #[test]
+    fn pieces_are_merged_and_mappings_found() {
+        let extent = |base, len| Extent { base, len };
+        let all = vec![
+            extent(100, 10),
+            extent(10, 5),
+            extent(105, 2),
+            extent(108, 10),
+            extent(12, 0),
+            extent(15, 1),
+        ];
+        assert_eq!(merged(all), [extent(10, 5), extent(15, 1), extent(100, 18)]);
+        let here = vec![1u8; 10];
+        if cfg!(target_os = "linux") {
+            let address = here.as_ptr() as u64;
+            assert!(
+                mapped(address)
+                    .is_some_and(|extent| extent.base <= address && address < extent.base + extent.len)
+            );
+        }
+        assert_eq!(mapped(1), None);
+    }
+}
