@@ -53,6 +53,10 @@ impl Cx<'_> {
             if is_turned {
                 buffer.strides.reverse();
             }
+            // The distance to the next row of a single one means nothing; the kernels want it as long as a row.
+            if let ([.., 1, columns], [.., row, _]) = (types::shape(ty), buffer.strides.as_mut_slice()) {
+                *row = *columns;
+            }
             return if buffer.strides.last() == Some(&1) {
                 Ok(buffer)
             } else {
