@@ -217,6 +217,6 @@ fn threads_that_ask_at_once_compile_once() {
 fn stages_that_are_not_there_are_named() {
     let dir = tempfile::tempdir().expect("a temporary folder");
     let kernel = Bench::new(dir.path()).run("def kernel(x): pass", "m", &Numbers::with("N", 4), int());
-    let error = kernel.stage("ptx").expect_err("there is none");
-    assert_eq!(error, RuntimeError::Key("there is no stage `ptx`; there are ttir, obj".into()));
+    let error = kernel.stage("sass").expect_err("there is none");
+    assert_eq!(error, RuntimeError::Key("there is no stage `sass`; there are ttir, obj".into()));
 }
