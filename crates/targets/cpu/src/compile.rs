@@ -126,8 +126,7 @@ fn compile(
         return Err(TargetError::Internal(format!("kernel `{}`: invalid llir: {first}", lowered.name)));
     }
     let text = lowered.module.to_string();
-    let compiled =
-        llvm.compile(&text, &machine.spec(llvm), PASSES, Output { assembly: false, optimized: false });
+    let compiled = llvm.compile(&text, &machine.spec(llvm), PASSES, Output::default());
     add(observer, "llir", text.into_bytes(), true);
     let compiled = compiled.map_err(error_of)?;
     for (step, elapsed) in &compiled.timings {
