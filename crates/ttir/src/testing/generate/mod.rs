@@ -111,7 +111,8 @@ pub fn generate(seed: u64, profile: Profile) -> Program {
 }
 
 fn random_shapes(random: &mut Random) -> Vec<Vec<i64>> {
-    let columns = 1 << random.below(8);
+    // Now and then more columns than the loop over a block takes at once.
+    let columns = 1 << if random.one_in(8) { 8 + random.below(3) } else { random.below(8) };
     let rows = 1 << random.below(4);
     vec![vec![columns], vec![rows, columns]]
 }
