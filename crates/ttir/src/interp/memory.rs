@@ -4,7 +4,7 @@
 //! overrun never lands in a neighbour. Foreign ones stand for live memory of this process at its real address. An access
 //! outside every allocation is an error that names the nearest one.
 
-use std::collections::BTreeMap;
+use std::cell::Cell;
 
 /// Where made-up addresses begin; the upper bits are those of no address in use on any machine.
 const FIRST_BASE: u64 = 0x0700_0000_0000_0000;
@@ -29,6 +29,7 @@ enum Bytes {
 }
 
 struct Allocation {
+    base: u64,
     name: String,
     bytes: Bytes,
 }
@@ -45,7 +46,10 @@ impl Allocation {
 /// Named allocations.
 #[derive(Default)]
 pub struct Memory {
-    allocations: BTreeMap<u64, Allocation>,
+    /// In order of their bases.
+    allocations: Vec<Allocation>,
+    /// Which one the last access was to: the next is mostly to the same.
+    last: Cell<usize>,
     next: u64,
 }
 
@@ -62,8 +66,7 @@ impl Memory {
     pub fn alloc(&mut self, name: &str, bytes: Vec<u8>) -> Address {
         let base = FIRST_BASE + self.next;
         self.next += (bytes.len() as u64).next_multiple_of(GAP) + GAP;
-        self.allocations.insert(base, Allocation { name: name.to_owned(), bytes: Bytes::Own(bytes) });
-        Address(base)
+        self.insert(Allocation { base, name: name.to_owned(), bytes: Bytes::Own(bytes) })
     }
 
     /// Adds live memory of this process, at its own address.
@@ -73,14 +76,34 @@ impl Memory {
     /// nobody else accesses them.
     pub unsafe fn map_foreign(&mut self, name: &str, base: u64, len: u64, writable: bool) -> Address {
         let bytes = Bytes::Foreign { len, writable };
-        self.allocations.insert(base, Allocation { name: name.to_owned(), bytes });
+        self.insert(Allocation { base, name: name.to_owned(), bytes })
+    }
+
+    /// Puts an allocation in order; of several with one base the longest stays.
+    fn insert(&mut self, allocation: Allocation) -> Address {
+        let base = allocation.base;
+        match self.allocations.binary_search_by_key(&base, |own| own.base) {
+            Ok(at) if self.allocations[at].len() >= allocation.len() => {}
+            Ok(at) => self.allocations[at] = allocation,
+            Err(at) => self.allocations.insert(at, allocation),
+        }
         Address(base)
+    }
+
+    /// The allocations that begin at or below an address. Foreign ones may overlap: views of one array do.
+    fn up_to(&self, address: u64) -> std::ops::Range<usize> {
+        0..self.allocations.partition_point(|own| own.base <= address)
+    }
+
+    /// The last of them.
+    fn below(&self, address: u64) -> Option<usize> {
+        self.up_to(address).next_back()
     }
 
     /// The bytes from an address to the end of its allocation; empty if there is none.
     pub fn bytes(&self, address: Address) -> &[u8] {
-        let Some((&base, allocation)) = self.allocations.range(..=address.0).next_back() else { return &[] };
-        let offset = address.0 - base;
+        let Some(allocation) = self.below(address.0).map(|at| &self.allocations[at]) else { return &[] };
+        let offset = address.0 - allocation.base;
         if offset >= allocation.len() {
             return &[];
         }
@@ -96,12 +119,12 @@ impl Memory {
 
     /// Reads `size` bytes, at most 8, little-endian.
     pub(crate) fn read(&self, address: u64, size: u64) -> Result<u64, AccessError> {
-        let (base, allocation) = self.find(address, size)?;
+        let allocation = &self.allocations[self.find(address, size)?];
         let mut word = [0u8; 8];
         let word_part = &mut word[..size as usize];
         match &allocation.bytes {
             Bytes::Own(bytes) => {
-                let offset = (address - base) as usize;
+                let offset = (address - allocation.base) as usize;
                 word_part.copy_from_slice(&bytes[offset..offset + size as usize]);
             }
             Bytes::Foreign { .. } => {
@@ -120,49 +143,58 @@ impl Memory {
 
     /// Writes `size` bytes, at most 8, little-endian.
     pub(crate) fn write(&mut self, address: u64, size: u64, bits: u64) -> Result<(), AccessError> {
-        let (base, allocation) = self.find(address, size)?;
+        let index = self.find(address, size)?;
+        let Allocation { base, name, bytes } = &mut self.allocations[index];
         let word = bits.to_le_bytes();
-        if let Bytes::Foreign { writable, .. } = allocation.bytes {
-            if !writable {
-                return Err(format!("writes to `{}`, which is read-only", allocation.name));
+        match bytes {
+            Bytes::Own(bytes) => {
+                let offset = (address - *base) as usize;
+                bytes[offset..offset + size as usize].copy_from_slice(&word[..size as usize]);
+            }
+            Bytes::Foreign { writable: false, .. } => {
+                return Err(format!("writes to `{name}`, which is read-only"));
             }
             // SAFETY: `find` has checked that the bytes lie in memory that `map_foreign` promises to be writable.
-            unsafe {
+            Bytes::Foreign { .. } => unsafe {
                 std::ptr::copy_nonoverlapping(word.as_ptr(), address as *mut u8, size as usize);
-            }
-            return Ok(());
-        }
-        if let Some(Allocation { bytes: Bytes::Own(bytes), .. }) = self.allocations.get_mut(&base) {
-            let offset = (address - base) as usize;
-            bytes[offset..offset + size as usize].copy_from_slice(&word[..size as usize]);
+            },
         }
         Ok(())
     }
 
-    fn find(&self, address: u64, size: u64) -> Result<(u64, &Allocation), AccessError> {
+    /// The allocation that holds these bytes.
+    fn find(&self, address: u64, size: u64) -> Result<usize, AccessError> {
         if !address.is_multiple_of(size) {
             return Err(format!("is misaligned: {} is not a multiple of {size}", self.describe(address)));
         }
-        match self.allocations.range(..=address).next_back() {
-            Some((&base, allocation)) if address - base + size <= allocation.len() => Ok((base, allocation)),
-            _ => Err(format!("is out of bounds: {}", self.describe(address))),
+        let holds = |at: &usize| {
+            let offset = self.allocations.get(*at).and_then(|own| address.checked_sub(own.base));
+            offset.is_some_and(|offset| offset.saturating_add(size) <= self.allocations[*at].len())
+        };
+        let found = Some(self.last.get()).filter(holds).or_else(|| self.up_to(address).rev().find(holds));
+        match found {
+            Some(at) => {
+                self.last.set(at);
+                Ok(at)
+            }
+            None => Err(format!("is out of bounds: {}", self.describe(address))),
         }
     }
 
     /// An address in terms of the nearest allocation.
     fn describe(&self, address: u64) -> String {
-        let below = self.allocations.range(..=address).next_back();
-        let above = self.allocations.range(address..).next();
-        let distance_below =
-            below.map_or(u64::MAX, |(base, allocation)| (address - base).saturating_sub(allocation.len()));
-        let distance_above = above.map_or(u64::MAX, |(base, _)| base - address);
+        let below = self.below(address);
+        let above = below.map_or(0, |at| at + 1);
+        let (below, above) = (below.map(|at| &self.allocations[at]), self.allocations.get(above));
+        let distance_below = below.map_or(u64::MAX, |own| (address - own.base).saturating_sub(own.len()));
+        let distance_above = above.map_or(u64::MAX, |own| own.base - address);
         let nearest = if distance_below <= distance_above { below } else { above };
         match nearest {
-            Some((&base, allocation)) => format!(
+            Some(own) => format!(
                 "byte {} of `{}`, which has {} bytes",
-                i128::from(address) - i128::from(base),
-                allocation.name,
-                allocation.len()
+                i128::from(address) - i128::from(own.base),
+                own.name,
+                own.len()
             ),
             None => format!("address {address:#x}, and the kernel was given no memory"),
         }
@@ -208,6 +240,22 @@ mod tests {
         assert!(memory.read(base + 12, 4).is_err());
         drop(memory);
         assert_eq!(array, [1.0, 2.0, 7.5]);
+    }
+
+    #[test]
+    fn views_may_overlap() {
+        let array = [1u32, 2, 3, 4];
+        let base = array.as_ptr() as u64;
+        let mut memory = Memory::new();
+        // SAFETY: the array outlives `memory`, and is not written.
+        unsafe {
+            memory.map_foreign("all", base, 16, false);
+            memory.map_foreign("part", base + 4, 4, false);
+            memory.map_foreign("start", base, 8, false);
+        }
+        assert_eq!(memory.read(base + 12, 4), Ok(4));
+        assert_eq!(memory.read(base + 4, 4), Ok(2));
+        assert!(memory.read(base + 16, 4).is_err());
     }
 
     #[test]

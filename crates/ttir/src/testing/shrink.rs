@@ -147,7 +147,9 @@ mod tests {
     #[test]
     fn only_what_matters_stays() {
         let holds = |program: &super::Program| {
-            let module = &program.module;
+            // A sum that nobody uses goes with the first attempt.
+            let mut module = program.module.clone();
+            super::remove_unused(&mut module);
             module.walk(module.top()).into_iter().any(|op| module.is(op, &ADDF))
         };
         let program = (0..100).map(|seed| generate(seed, Profile::ALL)).find(holds).expect("a sum is common");
