@@ -245,3 +245,36 @@ fn kernels_compile_for_other_processors() {
         }
     }
 }
+
+/// A launch of many programs stores past the caches, whatever the alignment; most programs here are all masked off.
+#[test]
+fn large_launches_store_the_same_at_any_alignment() {
+    let add = Kernel::new(&fixture("add"));
+    let naive = Kernel::new(&fixture("softmax_naive"));
+    let programs = 1 << 17;
+    for shift in [0usize, 1, 3, 4, 8, 13, 15] {
+        for size in [1usize, 15, 16, 17, 1000, 1024, 1025, 3000] {
+            let mut random = Random((shift * size) as u64 + 5);
+            let (mut x, mut y) = (random.floats(size), random.floats(size));
+            let mut out = vec![-7.5f32; size + 64];
+            let args = [at(&mut x), at(&mut y), at(&mut out[shift..]), size as u64];
+            add.run([programs, 1, 1], &args);
+            for (index, value) in out.iter().enumerate() {
+                let place = index.checked_sub(shift).filter(|&place| place < size);
+                let expected = place.map_or(-7.5, |place| x[place] + y[place]);
+                assert_eq!(*value, expected, "element {index} of {size} + {shift}");
+            }
+        }
+        // Every program writes the same row, so that a few numbers make a large launch.
+        let columns = 700usize;
+        let mut x = Random(shift as u64).floats(columns);
+        let mut out = vec![f32::NAN; columns + 64];
+        let args = [at(&mut out[shift..]), at(&mut x), 0, columns as u64];
+        naive.run([1 << 15, 1, 1], &args);
+        for (column, want) in softmax(&x).iter().enumerate() {
+            let got = f64::from(out[shift + column]);
+            assert!((got - want).abs() <= 2e-6 * want, "{column} + {shift}: {got} {want}");
+        }
+        assert!(out[..shift].iter().chain(&out[shift + columns..]).all(|x| x.is_nan()));
+    }
+}

@@ -151,6 +151,8 @@ impl Cx<'_> {
         let number = self.b.resize_signed(opened.iv, narrow);
         self.scalars.insert(counter, number);
         self.bind(args, &opened.carried);
+        let repeats = self.streams.repeats;
+        self.streams.repeats = self.repeats_in(op, &bounds);
         let mark = self.arena.mark();
         self.enter();
         let last = self.terminator(block)?;
@@ -165,11 +167,28 @@ impl Cx<'_> {
         let next = self.scalars_of(yields)?;
         self.leave();
         self.arena.release(mark);
+        self.streams.repeats = repeats;
         let after = self.b.end_for(opened, &next);
         let results = module.results(op);
         self.bind(results, &after);
         self.place_in(results, &buffers);
         Ok(())
+    }
+
+    /// How often the body of a loop runs in the whole launch, if it stores anything.
+    fn repeats_in(&mut self, op: Op, bounds: &[Value]) -> Option<Value> {
+        let module = self.module;
+        let repeats = self.streams.repeats?;
+        if !module.walk(op).into_iter().any(|inner| module.is(inner, &ttir::ops::memory::STORE)) {
+            return None;
+        }
+        // The step is positive where the body runs.
+        let one = self.b.i64(1);
+        let step = self.b.intrinsic("llvm.smax", Type::I64, &[bounds[2], one]);
+        let length = self.b.sub(bounds[1], bounds[0]);
+        let rounds = self.b.sdiv(length, step);
+        let rounds = self.b.add(rounds, one);
+        Some(self.b.mul(repeats, rounds))
     }
 
     /// `scf.if`.
@@ -217,6 +236,7 @@ impl Cx<'_> {
         self.fill(inits, &own)?;
         self.place_in(args, &own);
         let carried = self.scalars_of(inits)?;
+        let repeats = self.streams.repeats.take();
         let opened = self.b.begin_while(&carried);
         self.bind(args, &opened.carried);
         let mark = self.arena.mark();
@@ -236,6 +256,7 @@ impl Cx<'_> {
         let next = self.scalars_of(yields)?;
         self.leave();
         self.arena.release(mark);
+        self.streams.repeats = repeats;
         let end = self.b.end_while(opened, &next);
         self.bind(results, &end);
         self.place_in(results, &out);

@@ -73,6 +73,8 @@ pub(crate) struct Cx<'a> {
     ids: FxHashMap<Rc<[Index]>, u32>,
     /// How addresses move from one round of a loop to the next.
     pub(crate) moves: super::induction::Moves,
+    /// Stores past the caches.
+    pub(crate) streams: super::stream::Streams,
     /// Which values are virtual.
     pub(crate) virtuals: super::plan::Virtuals,
 }
@@ -104,6 +106,7 @@ impl<'a> Cx<'a> {
             free_zeros: false,
             ids: FxHashMap::default(),
             moves: super::induction::Moves::default(),
+            streams: super::stream::Streams::default(),
             virtuals: super::plan::Virtuals::default(),
         }
     }
@@ -221,7 +224,7 @@ impl<'a> Cx<'a> {
         self.spread(end)
     }
 
-    fn window_vector(&mut self, window: &Window) -> Value {
+    pub(crate) fn window_vector(&mut self, window: &Window) -> Value {
         let iota = self.iota(Type::I32);
         let mut mask = self.b.int(self.vector_type(Type::I1), -1);
         if let Some(count) = window.count {

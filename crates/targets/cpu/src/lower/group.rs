@@ -153,7 +153,7 @@ impl Cx<'_> {
     pub(crate) fn versions(&mut self, group: &Group, nest: Nest) -> Result<()> {
         let remainders = self.remainders(group, &nest);
         if remainders.is_empty() {
-            return self.run_nest(group, nest);
+            return self.run_streaming(group, nest);
         }
         let mut all = self.b.bool(true);
         let mut excesses = Vec::new();

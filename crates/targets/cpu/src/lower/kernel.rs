@@ -140,6 +140,9 @@ fn programs(
     let frame = Frame { context, scratch, pid: begin, position: [begin; 3], grid: [begin; 3] };
     let mut cx = Cx::new(module, b, machine, frame);
     cx.moves = moves;
+    if let Some(kernel) = module.region_parent(module.block_region(body)) {
+        cx.streams.written = super::stream::only_written(module, kernel);
+    }
     for (index, &arg) in module.args(body).iter().enumerate() {
         let value = load_argument(&mut cx, args, index, module.ty(arg));
         cx.scalars.insert(arg, value);
@@ -154,12 +157,16 @@ fn programs(
     let (y, z) = (cx.b.urem(rest, gy), cx.b.udiv(rest, gy));
     let first: Vec<Value> = [x, y, z].into_iter().map(|value| cx.b.resize_signed(value, Type::I32)).collect();
     let one = cx.b.i64(1);
+    let gz = cx.b.resize_unsigned(cx.frame.grid[2], Type::I64);
+    let repeats = cx.b.mul(gx, gy);
+    cx.streams.repeats = Some(cx.b.mul(repeats, gz));
     let opened = cx.b.begin_for(begin, end, one, &first);
     cx.frame.pid = opened.iv;
     cx.frame.position = [opened.carried[0], opened.carried[1], opened.carried[2]];
     cx.block(body)?;
     let next = next_position(&mut cx);
     cx.b.end_for(opened, &next);
+    cx.fence_streams();
     let zero = cx.b.i32(0);
     cx.b.ret(Some(zero));
     Ok(cx.arena.size())

@@ -13,7 +13,7 @@ use llir::{Flags, Memory, Type, Value};
 use ttir::ops::memory::{load_attr, mask as mask_of};
 
 /// Bytes of a cache line.
-const LINE: i64 = 64;
+pub(crate) const LINE: i64 = 64;
 
 /// A mask, once constants are taken out.
 enum Mask {
@@ -37,6 +37,14 @@ enum Target {
 
 impl Cx<'_> {
     fn mask(&mut self, mask: Option<IrValue>, at: &At) -> Result<Mask> {
+        let own = self.own_mask(mask, at)?;
+        let Some(limit) = self.streams.limit else { return Ok(own) };
+        let lanes = self.mask_vector(&own);
+        Ok(Mask::Lanes(self.b.and(lanes, limit)))
+    }
+
+    /// The mask of an access as the program gives it.
+    fn own_mask(&mut self, mask: Option<IrValue>, at: &At) -> Result<Mask> {
         let Some(mask) = mask else { return Ok(Mask::All) };
         let val = self.eval(mask, at)?;
         if let Some(condition) = self.as_scalar(&val, self.module.ty(mask)) {
@@ -249,6 +257,13 @@ impl Cx<'_> {
             (Target::Run(address), Mask::All) => {
                 let stored = self.vector(&stored, elem);
                 let stored = self.in_memory(stored, elem);
+                let bytes = lane.lane_bytes() * self.lanes;
+                let memory = match self.streams.peel.is_some() {
+                    true => {
+                        Memory { nontemporal: true, ..Memory::aligned(bytes.min(self.machine.vector_bytes)) }
+                    }
+                    false => memory,
+                };
                 self.b.store_with(stored, *address, memory, Flags::NONE);
             }
             (Target::Run(address), mask) => {

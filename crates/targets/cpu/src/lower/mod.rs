@@ -29,6 +29,7 @@ mod reduce;
 mod scalar;
 mod scan;
 mod scratch;
+mod stream;
 mod symbolic;
 mod types;
 mod value;

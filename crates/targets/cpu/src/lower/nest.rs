@@ -6,7 +6,7 @@
 use super::cx::Cx;
 use super::error::Result;
 use super::plan::{Group, Root};
-use super::value::{At, Index, Lanes, Linear, Val};
+use super::value::{At, Index, Lanes, Linear, Val, Window};
 use ir::Value as IrValue;
 use llir::{Type, Value};
 
@@ -85,10 +85,14 @@ pub(crate) struct Run<'g> {
     masks: Vec<IrValue>,
     /// Whether those masks hold in all lanes here.
     is_full: bool,
+    /// Where along the innermost loop accesses end, if not at the end of the block.
+    limit: Option<Value>,
 }
 
 /// Bounds of the vector loop.
 struct Bounds {
+    /// Before it all lanes hold.
+    extent: Value,
     /// Before it all chunks are full.
     full: Value,
     /// From it on nothing is left to do.
@@ -150,7 +154,7 @@ impl Cx<'_> {
     /// Runs a nest over the whole space of a group.
     pub(crate) fn run_nest(&mut self, group: &Group, nest: Nest) -> Result<()> {
         let linears = vec![Linear::default(); group.shape.len()];
-        let mut run = Run { group, nest, linears, masks: Vec::new(), is_full: false };
+        let mut run = Run { group, nest, linears, masks: Vec::new(), is_full: false, limit: None };
         self.enter();
         let result = self.level(&mut run, 0);
         self.leave();
@@ -205,6 +209,9 @@ impl Cx<'_> {
         let is_vector = level == run.nest.vector;
         let bounds = if is_vector { self.bounds(run, level, one.step * unroll)? } else { None };
         let start = self.b.i64(0);
+        if let Some(peel) = self.streams.peel.filter(|_| is_vector) {
+            return self.peeled(run, &one, unroll, bounds, peel);
+        }
         let accumulators = match bounds {
             None => {
                 let inits = self.initial(run, unroll as usize);
@@ -222,6 +229,42 @@ impl Cx<'_> {
         };
         let merged = self.merge(run, accumulators)?;
         self.finish_reductions(run, &merged)
+    }
+
+    /// The innermost loop of a group of stores, whose full chunks begin `peel` elements into the block.
+    fn peeled(
+        &mut self,
+        run: &mut Run<'_>,
+        one: &Dim,
+        unroll: i64,
+        bounds: Option<Bounds>,
+        peel: Value,
+    ) -> Result<()> {
+        let size = self.b.i64(one.end);
+        let (extent, end) = bounds.map_or((size, size), |bounds| (bounds.extent, bounds.end));
+        run.limit = Some(peel);
+        let start = self.b.i64(0);
+        let plain = self.streams.peel.take();
+        let first = self.inner(run, one, (start, peel), 1, Vec::new());
+        self.streams.peel = plain;
+        run.limit = None;
+        first?;
+        let rest = self.b.sub(extent, peel);
+        let zero = self.b.i64(0);
+        let rest = self.b.intrinsic("llvm.smax", Type::I64, &[rest, zero]);
+        let whole = self.b.i64(-(one.step * unroll));
+        let rest = self.b.and(rest, whole);
+        let full = self.b.add(peel, rest);
+        run.is_full = true;
+        let done = self.inner(run, one, (peel, full), unroll, Vec::new());
+        run.is_full = false;
+        done?;
+        run.limit = Some(size);
+        let peel = self.streams.peel.take();
+        let tail = self.inner(run, one, (full, end), 1, Vec::new());
+        self.streams.peel = peel;
+        run.limit = None;
+        tail.map(|_| ())
     }
 
     /// One loop over chunks, `unroll` at a time.
@@ -276,7 +319,10 @@ impl Cx<'_> {
             self.full = run.masks.iter().copied().collect();
             self.full_at = chunks.iter().map(|at| at.id).collect();
         }
+        let inside = Window { start: None, count: run.limit, linear: position.scale(-1) };
+        self.streams.limit = run.limit.map(|_| self.window_vector(&inside));
         let result = self.roots(run, &chunks, &mut accumulators, counter);
+        self.streams.limit = None;
         (self.full, self.full_at) = (full, full_at);
         result.map(|()| accumulators)
     }
@@ -367,11 +413,12 @@ impl Cx<'_> {
             full = self.b.intrinsic("llvm.smin", Type::I64, &[full, *extent]);
         }
         full = self.b.intrinsic("llvm.smax", Type::I64, &[full, zero]);
+        let extent = full;
         let whole = self.b.i64(-step);
         full = self.b.and(full, whole);
         let last = self.last_needed(run.group, &extents, end);
         let last = self.b.intrinsic("llvm.smax", Type::I64, &[last, full]);
-        Ok(Some(Bounds { full, end: last }))
+        Ok(Some(Bounds { extent, full, end: last }))
     }
 
     /// Where a group that only stores under masks may stop.
@@ -437,11 +484,16 @@ impl Cx<'_> {
         Ok(extent.filter(|_| !failed))
     }
 
+    /// Roughly how many instructions a chunk of a group is.
+    pub(crate) fn group_size(&self, group: &Group) -> usize {
+        let calls = group.members.iter().filter(|&&op| super::ops::is_long(self.module.row(op))).count();
+        group.members.len() + group.roots.len() + LONG * calls
+    }
+
     /// Chunks of the innermost loop that run together: enough to hide latencies, few enough to stay in registers.
     fn unroll(&mut self, run: &Run<'_>, one: &Dim) -> i64 {
         let trips = one.end / one.step;
-        let calls = run.group.members.iter().filter(|&&op| super::ops::is_long(self.module.row(op))).count();
-        let size = run.group.members.len() + run.group.roots.len() + LONG * calls;
+        let size = self.group_size(run.group);
         let has_effects = run.group.roots.iter().any(|root| matches!(root, Root::Effect(_)));
         let wanted = match size {
             _ if has_effects || self.has_ordered_reduction(run.group) => 1,

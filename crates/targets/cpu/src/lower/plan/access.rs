@@ -160,6 +160,22 @@ fn trace(module: &Module, value: Value) -> Base {
     }
 }
 
+/// The kernel parameter that an address starts from.
+pub(crate) fn param_of(module: &Module, pointer: Value) -> Option<Value> {
+    let Base::Param(number) = trace(module, pointer) else { return None };
+    let kernel = std::iter::successors(op_around(module, pointer), |&op| module.parent_op(op))
+        .find(|&op| module.is(op, &func::FUNC))?;
+    module.args(module.entry(module.region(kernel, 0))).get(number as usize).copied()
+}
+
+/// The operation that makes a value, or in whose region it is an argument.
+fn op_around(module: &Module, value: Value) -> Option<Op> {
+    match module.def(value) {
+        Def::Result(op, _) => Some(op),
+        Def::Arg(block, _) => module.region_parent(module.block_region(block)),
+    }
+}
+
 /// Whether two values are computed alike, looking so many operations deep.
 fn same_expression(module: &Module, a: Value, b: Value, depth: u32) -> bool {
     if a == b {

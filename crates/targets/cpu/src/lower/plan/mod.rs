@@ -14,8 +14,8 @@ mod access;
 mod coalesce;
 mod virtuals;
 
-pub(crate) use access::Access;
 use access::Accesses;
+pub(crate) use access::{Access, param_of};
 pub(crate) use coalesce::{Carried, coalesce};
 pub(crate) use virtuals::Virtuals;
 

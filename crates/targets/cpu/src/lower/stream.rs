@@ -1,0 +1,182 @@
+//! Stores past the caches, for launches that write more than the last cache holds.
+//!
+//! A group that stores whole vectors is made twice. Which one runs is decided where it starts, by the bytes that all
+//! programs will write there against the size of the last cache. The processor has such stores for aligned vectors only,
+//! so that the other version starts with as many elements as lead to the first whole cache line, and ends with a chunk
+//! that is cut off at the end of the block.
+
+use super::cx::Cx;
+use super::error::Result;
+use super::nest::Nest;
+use super::plan::{Group, Root};
+use super::value::Val;
+use crate::abi::offsets;
+use ir::{Op, Value as IrValue};
+use llir::{IntCompare, Type, Value};
+use rustc_hash::FxHashSet;
+use ttir::ops::{atomic, memory};
+
+/// The largest group that is made twice.
+const MOST: usize = 45;
+
+/// What is known about stores past the caches.
+#[derive(Debug, Default)]
+pub(crate) struct Streams {
+    /// Parameters that are only written, by plain stores.
+    pub(crate) written: FxHashSet<IrValue>,
+    /// How often the current place runs in the whole launch, an `i64`; `None` where that is not known.
+    pub(crate) repeats: Option<Value>,
+    /// While stores of full vectors go past the caches: how many elements lead to the first aligned one.
+    pub(crate) peel: Option<Value>,
+    /// Lanes of the current chunk that are inside of what the loop covers; `None` for all.
+    pub(crate) limit: Option<Value>,
+    /// Whether any store does.
+    pub(crate) is_used: bool,
+}
+
+/// Parameters that a kernel only writes.
+pub(crate) fn only_written(module: &ir::Module, kernel: Op) -> FxHashSet<IrValue> {
+    let (mut written, mut other) = (FxHashSet::default(), FxHashSet::default());
+    for op in module.walk(kernel) {
+        let row = module.row(op);
+        let accesses = [
+            &memory::LOAD,
+            &memory::STORE,
+            &atomic::ATOMIC_RMW,
+            &atomic::ATOMIC_CAS,
+            &atomic::ATOMIC_LOAD,
+            &atomic::ATOMIC_STORE,
+        ];
+        if !accesses.iter().any(|access| row.is(access)) {
+            continue;
+        }
+        match (super::plan::param_of(module, module.operand(op, 0)), row.is(&memory::STORE)) {
+            (Some(param), true) => written.insert(param),
+            (Some(param), false) => other.insert(param),
+            // It may be anywhere.
+            (None, _) => return FxHashSet::default(),
+        };
+    }
+    written.retain(|param| !other.contains(param));
+    written
+}
+
+impl Cx<'_> {
+    /// Runs a nest, twice where its stores may go past the caches.
+    pub(crate) fn run_streaming(&mut self, group: &Group, nest: Nest) -> Result<()> {
+        let Some((wanted, peel)) = self.wants_stream(group, &nest)? else {
+            return self.run_nest(group, nest);
+        };
+        self.streams.is_used = true;
+        let mut branch = self.b.begin_if(wanted);
+        self.streams.peel = Some(peel);
+        let streamed = self.run_nest(group, nest.clone());
+        self.streams.peel = None;
+        streamed?;
+        self.b.begin_else(&mut branch, &[]);
+        self.run_nest(group, nest)?;
+        self.b.end_if(branch, &[]);
+        Ok(())
+    }
+
+    /// The condition under which the stores of a group go past the caches, and how many elements come before the first
+    /// aligned one; `None` if they never do.
+    fn wants_stream(&mut self, group: &Group, nest: &Nest) -> Result<Option<(Value, Value)>> {
+        let module = self.module;
+        let Some(repeats) = self.streams.repeats.filter(|_| self.machine.is_x86) else { return Ok(None) };
+        let is_plain = group.shape.len() == 1 && nest.lanes == self.machine.lanes();
+        if !is_plain || self.group_size(group) > MOST || self.reads_tables(group) {
+            return Ok(None);
+        }
+        let (mut bytes, mut addresses) = (0, Vec::new());
+        for root in &group.roots {
+            let Root::Store(op) = root else { return Ok(None) };
+            let pointer = module.operand(*op, 0);
+            let is_written = super::plan::param_of(module, pointer)
+                .is_some_and(|param| self.streams.written.contains(&param));
+            let lane = self.pointee(module.ty(pointer));
+            let size = i64::from(lane.lane_bytes());
+            if !is_written || size * i64::from(nest.lanes) < 16 {
+                return Ok(None);
+            }
+            bytes += group.shape[0] * size;
+            let at = self.first_chunk(nest);
+            self.enter();
+            let val = self.eval(pointer, &at);
+            self.leave();
+            match val? {
+                Val::Affine(affine) if affine.lanes.stride() == Some(1) => {
+                    let affine = super::value::Affine { linear: super::value::Linear::default(), ..affine };
+                    addresses.push((self.scalar_of(&affine, lane), size));
+                }
+                _ => return Ok(None),
+            }
+        }
+        if addresses.is_empty() {
+            return Ok(None);
+        }
+        let bytes = self.b.i64(bytes);
+        let total = self.b.mul(repeats, bytes);
+        let place = self.b.i64(offsets::LAST_LEVEL_CACHE as i64);
+        let place = self.b.offset(self.frame.context, place);
+        let cache = self.b.load(Type::I64, place, 8);
+        let mut wanted = self.b.icmp(IntCompare::Sgt, total, cache);
+        let mut peel: Option<Value> = None;
+        for (address, size) in addresses {
+            let number = self.b.cast(llir::Op::PTRTOINT, address, Type::I64);
+            // Whole cache lines: one that is written in both ways costs more than is gained.
+            let (below, part) = (self.b.i64(super::memory::LINE - 1), self.b.i64(size - 1));
+            let zero = self.b.i64(0);
+            let missing = self.b.sub(zero, number);
+            let missing = self.b.and(missing, below);
+            let odd = self.b.and(missing, part);
+            let is_natural = self.b.icmp(IntCompare::Eq, odd, zero);
+            wanted = self.b.and(wanted, is_natural);
+            let shift = self.b.i64(i64::from(size.trailing_zeros()));
+            let elements = self.b.lshr(missing, shift);
+            match peel {
+                Some(first) => {
+                    let agrees = self.b.icmp(IntCompare::Eq, first, elements);
+                    wanted = self.b.and(wanted, agrees);
+                }
+                None => peel = Some(elements),
+            }
+        }
+        Ok(peel.map(|peel| (wanted, peel)))
+    }
+
+    /// Whether a group may read a table of constants, behind whose end nothing may be read.
+    fn reads_tables(&self, group: &Group) -> bool {
+        let module = self.module;
+        let mut work: Vec<IrValue> =
+            group.members.iter().flat_map(|&op| module.operands(op).iter().copied()).collect();
+        let mut seen = FxHashSet::default();
+        while let Some(value) = work.pop() {
+            if !ttir::types::is_tensor(module.ty(value)) || !seen.insert(value) {
+                continue;
+            }
+            if let Some(attr) = module.constant(value)
+                && ttir::ops::constant::splat_bits(attr).is_none()
+            {
+                return true;
+            }
+            if let Some(op) = module.def_op(value).filter(|op| module.regions(*op).is_empty()) {
+                work.extend(module.operands(op));
+            }
+        }
+        false
+    }
+
+    /// The position of the first chunk of a nest.
+    fn first_chunk(&mut self, nest: &Nest) -> super::value::At {
+        let linears = vec![super::value::Linear::default(); nest.offsets.len()];
+        self.position(nest, &linears)
+    }
+
+    /// Stores past the caches are seen by other threads only after a fence.
+    pub(crate) fn fence_streams(&mut self) {
+        if self.streams.is_used {
+            self.b.intrinsic_void("llvm.x86.sse.sfence", &[]);
+        }
+    }
+}
