@@ -75,7 +75,12 @@ impl Llvm {
             let texts = files.iter().filter_map(|file| {
                 let metadata = std::fs::metadata(file).ok()?;
                 let time = metadata.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
-                Some(format!("{} {} {}", file.file_name()?.to_string_lossy(), metadata.len(), time.as_nanos()))
+                Some(format!(
+                    "{} {} {}",
+                    file.file_name()?.to_string_lossy(),
+                    metadata.len(),
+                    time.as_nanos()
+                ))
             });
             texts.collect::<Vec<_>>().join("; ")
         })

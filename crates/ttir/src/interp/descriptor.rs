@@ -127,12 +127,7 @@ fn read(machine: &mut Machine<'_>, op: Op, places: &[Vec<i64>]) -> Step<()> {
 }
 
 /// Writes `new(old, value)` for each element inside the tensor.
-fn write(
-    machine: &mut Machine<'_>,
-    op: Op,
-    places: &[Vec<i64>],
-    new: Option<Combine>,
-) -> Step<()> {
+fn write(machine: &mut Machine<'_>, op: Op, places: &[Vec<i64>], new: Option<Combine>) -> Step<()> {
     let descriptor = Descriptor::of(machine, op);
     let last = machine.module.operands(op).len() - 1;
     let values = machine.operand(op, last).clone();

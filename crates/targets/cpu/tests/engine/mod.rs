@@ -28,9 +28,8 @@ impl Engine for Compiled {
         isolate(&mut module, kernel);
         ir::pass::run(&mut module, ttir::passes::pipeline(), ir::pass::Verify::Each, &mut ())
             .map_err(|errors| format!("{errors:?}"))?;
-        let mut options = CompileOptions::default();
         // The interpreter rounds every product.
-        options.enable_fp_fusion = false;
+        let mut options = CompileOptions { enable_fp_fusion: false, ..CompileOptions::default() };
         options.extra.insert("arch".into(), OptionValue::Str(self.arch.into()));
         let artifact = cpu::target().compile(module, &options, &mut ()).map_err(|error| error.to_string())?;
         let device = &cpu::target().devices()[0];
