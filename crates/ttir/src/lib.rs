@@ -19,7 +19,9 @@ pub fn registry() -> &'static ir::Registry {
         to_bits: ops::constant::splat_bits,
         to_attr: ops::constant::attr_from_bits,
     };
-    REGISTRY.get_or_init(|| ir::Registry::new(&[&ops::DIALECT], &ops::constant::CONSTANT, &ops::func::MODULE, rules))
+    REGISTRY.get_or_init(|| {
+        ir::Registry::new(&[&ops::DIALECT], &ops::constant::CONSTANT, &ops::func::MODULE, rules)
+    })
 }
 
 /// An empty program of block-level code.
