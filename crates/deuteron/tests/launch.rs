@@ -60,7 +60,7 @@ fn wrong_arguments_are_named_before_anything_runs() {
     let add = compile("*fp32, *fp32, *fp32, i32:16, 128").expect("compiles");
     let (x, y) = (data(16, 1.0), [0.0f64; 16]);
     let mut out = [0.0f32; 16];
-    let mut refuse = |args: &mut [Arg<'_>]| {
+    let refuse = |args: &mut [Arg<'_>]| {
         // SAFETY: these launches are refused.
         unsafe { add.launch([1, 1, 1], args) }.expect_err("the arguments do not fit").to_string()
     };

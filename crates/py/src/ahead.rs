@@ -6,13 +6,14 @@ use crate::errors::OrRaise;
 use crate::function::JitFunction;
 use crate::settings::{options_of, target_of};
 use crate::value::Registry;
-use crate::{argument, variant};
+use crate::{argument, hooks, variant};
 use frontend::{ArgSpec, PyValue};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::{Bound, PyAny, PyResult, Python, pyfunction};
 use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods, PyString, PyStringMethods, PyTuple, PyTupleMethods};
 use runtime::knobs::Settings;
 use runtime::specialize::{LaunchKey, ParamRules, decode};
+use std::sync::Arc;
 
 /// Compiles a function for a signature of types.
 #[pyfunction]
@@ -49,7 +50,9 @@ pub(crate) fn compile<'py>(
     }
     let source = Bound::new(py, KernelSource::new(function, &args, &registry)?)?.unbind();
     let (kernel, _) = variant::compile(function, args, options, target, registry)?;
-    Bound::new(py, CompiledKernel::new(kernel, source, None))
+    let compiled = Bound::new(py, CompiledKernel::new(Arc::clone(&kernel), source, None))?;
+    hooks::tell_listener(&compiled, &kernel)?;
+    Ok(compiled)
 }
 
 /// Reads a signature.

@@ -1,12 +1,13 @@
 //! Hooks: Python functions that are called around compiles and launches.
 
 use crate::bind::BoundArgs;
-use crate::compiled::KernelSource;
+use crate::compiled::{CompiledKernel, KernelSource};
 use crate::function::JitFunction;
 use crate::launch::Variant;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::{Bound, Py, PyAny, PyResult, Python, pyfunction};
 use pyo3::types::{IntoPyDict, PyAnyMethods, PyDict, PyDictMethods, PyTuple};
+use runtime::compile::Kernel;
 use runtime::specialize::LaunchKey;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -182,4 +183,39 @@ impl<'a, 'py> JitHook<'a, 'py> {
         kwargs.set_item("already_compiled", false)?;
         hook.call(py, (), Some(&kwargs))
     }
+}
+
+/// Tells `knobs.compilation.listener` of a compile, if somebody listens: the source, the facts about the kernel, how long the
+/// steps took in microseconds, and whether the kernel came from the disk.
+pub(crate) fn tell_listener(compiled: &Bound<'_, CompiledKernel>, kernel: &Kernel) -> PyResult<()> {
+    let py = compiled.py();
+    // Whoever set the listener has loaded the module.
+    let modules = py.import("sys")?.getattr("modules")?;
+    let Ok(knobs) = modules.get_item("deuteron.knobs") else { return Ok(()) };
+    let listener = knobs.getattr("compilation")?.getattr("listener")?;
+    if listener.is_none() {
+        return Ok(());
+    }
+    let micros = |wanted: &dyn Fn(&str) -> bool| -> u64 {
+        let steps = kernel.times.iter().filter(|(step, _)| wanted(step));
+        steps.map(|(_, elapsed)| elapsed.as_micros() as u64).sum()
+    };
+    let front_end = micros(&|step| step == runtime::compile::FRONT_END);
+    let passes = micros(&|step| step.starts_with(runtime::compile::TTIR_PASS));
+    let target = micros(&|step| step == runtime::compile::TARGET);
+    let stages = [("ttir", passes), (kernel.artifact.stages.last().map_or("", |stage| &stage.name), target)];
+    let lowering = passes + target;
+    let times = PyDict::new(py);
+    times.set_item("ir_initialization", front_end)?;
+    times.set_item("lowering_stages", stages)?;
+    times.set_item("store_results", 0)?;
+    times.set_item("total_lowering", lowering)?;
+    times.set_item("total", front_end + lowering)?;
+    let kwargs = PyDict::new(py);
+    kwargs.set_item("src", compiled.getattr("src")?)?;
+    kwargs.set_item("metadata", compiled.getattr("metadata")?.call_method0("_asdict")?)?;
+    kwargs.set_item("metadata_group", PyDict::new(py))?;
+    kwargs.set_item("times", py.import("types")?.getattr("SimpleNamespace")?.call((), Some(&times))?)?;
+    kwargs.set_item("cache_hit", kernel.from_cache)?;
+    listener.call((), Some(&kwargs)).map(drop)
 }

@@ -6,7 +6,7 @@ use crate::compiled::{CompiledKernel, KernelSource};
 use crate::errors::{OrRaise, to_py};
 use crate::function::JitFunction;
 use crate::globals::{PyGlobals, UsedGlobal};
-use crate::hooks::JitHook;
+use crate::hooks::{self, JitHook};
 use crate::launch::Variant;
 use crate::value::Registry;
 use frontend::{ArgSpec, PyValue};
@@ -44,6 +44,7 @@ pub(crate) fn make(wanted: &Wanted<'_, '_>, is_warmup: bool) -> PyResult<Option<
     let (kernel, used) = compile(function, args, options, Arc::clone(&wanted.active.target), registry)?;
     let name = me.repr.as_ref().map(|repr| repr.call1(py, (&source,))?.extract::<String>(py)).transpose()?;
     let compiled = Bound::new(py, CompiledKernel::new(Arc::clone(&kernel), source.clone().unbind(), name))?;
+    hooks::tell_listener(&compiled, &kernel)?;
     let variant = Arc::new(Variant { compiled: compiled.unbind(), kernel, used });
     let variant = me.variants.add(wanted.key.clone(), variant);
     hook.after(py)?;

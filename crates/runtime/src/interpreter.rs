@@ -305,7 +305,7 @@ mod tests {
             extent(15, 1),
         ];
         assert_eq!(merged(all), [extent(10, 5), extent(15, 1), extent(100, 18)]);
-        let here = vec![1u8; 10];
+        let here = [1u8; 10];
         if cfg!(target_os = "linux") {
             let address = here.as_ptr() as u64;
             assert!(

@@ -9,6 +9,13 @@ use ir::pass::{Dump, DumpWhen, Times, Verify};
 use ir::text::{ParseOptions, PrintOptions};
 use target::{Artifact, CompileOptions, Stage, StageObserver, Target, TargetFacts};
 
+/// The step from Python text to ttir, among the times of a compile.
+pub const FRONT_END: &str = "front end";
+/// What the names of passes over ttir begin with, among the times of a compile.
+pub const TTIR_PASS: &str = "ttir pass ";
+/// All that the target does, among the times of a compile; its own steps stand before it.
+pub const TARGET: &str = "target";
+
 /// Compiles a function.
 pub(super) fn build(
     job: &Job<'_>,
@@ -47,7 +54,7 @@ fn from_source(
         facts: facts_of(&job.target.facts(), settings)?,
         options: options_of(&job.options),
     };
-    let compiled = watch.time("front end", |_| frontend::compile(&request)).map_err(|diagnostics| {
+    let compiled = watch.time(FRONT_END, |_| frontend::compile(&request)).map_err(|diagnostics| {
         RuntimeError::Compilation(CompilationFailure::from_diagnostics(&diagnostics))
     })?;
     for warning in &compiled.warnings {
@@ -68,7 +75,7 @@ fn from_module(
     run_ttir_passes(&mut module, watch)?;
     let ttir = ir::text::print(&module, PrintOptions::default());
     watch.stage("ttir", ttir.as_bytes());
-    let mut artifact = watch.time("target", |watch| target.compile(module, options, watch))?;
+    let mut artifact = watch.time(TARGET, |watch| target.compile(module, options, watch))?;
     // The stages above the target are the same for all of them, so they are written down here.
     artifact.stages.retain(|stage| stage.name != "source" && stage.name != "ttir");
     let stage =
@@ -91,7 +98,7 @@ fn run_ttir_passes(module: &mut ir::Module, watch: &mut Watch) -> Result<(), Run
         ir::pass::run(module, passes, Verify::Each, &mut times)
     };
     for (pass, elapsed) in times.0 {
-        watch.timed(&format!("ttir pass {pass}"), elapsed);
+        watch.timed(&format!("{TTIR_PASS}{pass}"), elapsed);
     }
     result.map_err(|errors| broken(&errors))
 }

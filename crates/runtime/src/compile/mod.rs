@@ -16,7 +16,7 @@ mod kernel;
 mod once;
 mod watch;
 
-pub use build::{parse_ir, to_ttir};
+pub use build::{FRONT_END, TARGET, TTIR_PASS, parse_ir, to_ttir};
 pub use kernel::Kernel;
 
 use crate::cache::{Key, KeyBuilder};
