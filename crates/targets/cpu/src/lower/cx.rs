@@ -175,10 +175,14 @@ impl<'a> Cx<'a> {
     /// `base + linear` of an affine value, as a scalar. `element` is what addresses count in.
     pub(crate) fn scalar_of(&mut self, affine: &Affine, element: Type) -> Value {
         let ty = self.b.ty(affine.base);
-        let sum = self.linear(&affine.linear);
         if ty.is_ptr() {
-            return self.b.gep(element, affine.base, sum);
+            // The constant last: chunks that run together share the rest, and it becomes part of the instruction.
+            let moving = Linear { constant: 0, ..affine.linear.clone() };
+            let (moving, fixed) = (self.linear(&moving), self.b.i64(affine.linear.constant));
+            let pointer = self.b.gep(element, affine.base, moving);
+            return self.b.gep(element, pointer, fixed);
         }
+        let sum = self.linear(&affine.linear);
         let sum = self.b.resize_signed(sum, ty);
         self.b.add(affine.base, sum)
     }
