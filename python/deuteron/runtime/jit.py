@@ -68,6 +68,10 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
     return decorator if fn is None else decorator(fn)
 
 
+#: Types whose values need no unwrapping.
+_PLAIN = frozenset((int, float, bool, str, type(None)))
+
+
 class ConstexprFunction:
     """A Python function that kernels call while they are compiled, on compile-time values."""
 
@@ -82,6 +86,9 @@ class ConstexprFunction:
         return self if obj is None else functools.partial(self.__call__, obj)
 
     def __call__(self, *args, _semantic=None, **kwargs):
+        # The functions that compute grids call this at every launch, on plain integers.
+        if _semantic is None and not kwargs and all(map(_PLAIN.__contains__, map(type, args))):
+            return self.fn(*args)
         from ..language.core import _unwrap_if_constexpr, constexpr
 
         args = [_unwrap_if_constexpr(arg) for arg in args]
