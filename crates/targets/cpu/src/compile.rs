@@ -119,7 +119,7 @@ fn compile(
     let text = ir::text::print(&module, ir::text::PrintOptions::default());
     add(observer, "ttir", text.into_bytes(), true);
     let start = Instant::now();
-    let lowered = lower::lower(module, &machine, options)?;
+    let lowered = on_deep_stack(|| lower::lower(module, &machine, options))?;
     observer.timed("lower", start.elapsed());
     if let Err(errors) = llir::verify(&lowered.module) {
         let first = errors.first().map_or_else(String::new, ToString::to_string);
@@ -135,6 +135,21 @@ fn compile(
     add(observer, OBJECT_STAGE, compiled.object, false);
     let metadata = BTreeMap::from([(FEATURES_KEY.to_string(), machine.features.join(","))]);
     Ok(Artifact { name: lowered.name, stages, params: lowered.params, shared: lowered.scratch, metadata })
+}
+
+/// Values are made by recursion over what they are computed from: unrolled loops make that thousands of steps deep,
+/// too deep for the stack of the thread that happens to compile.
+const STACK_BYTES: usize = 512 << 20;
+
+/// Runs a function on a thread with a deep stack, of which only what is used takes memory.
+fn on_deep_stack<T: Send>(f: impl FnOnce() -> Result<T, TargetError> + Send) -> Result<T, TargetError> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("deuteron-lower".into()).stack_size(STACK_BYTES);
+        match thread.spawn_scoped(scope, f) {
+            Ok(running) => running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(error) => Err(TargetError::Internal(format!("no thread to compile on: {error}"))),
+        }
+    })
 }
 
 /// An error of LLVM in the words of a target.

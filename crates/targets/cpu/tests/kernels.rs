@@ -278,3 +278,32 @@ fn large_launches_store_the_same_at_any_alignment() {
         assert!(out[..shift].iter().chain(&out[shift + columns..]).all(|x| x.is_nan()));
     }
 }
+
+#[test]
+fn long_chains_of_operations_compile_on_any_thread() {
+    let mut text = String::from(
+        "module {\n  tt.func public @chain(%p: !tt.ptr<f32>, %q: !tt.ptr<f32>) {\n\
+         %i = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>\n\
+         %a = tt.splat %p : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>\n\
+         %from = tt.addptr %a, %i : tensor<64x!tt.ptr<f32>>, tensor<64xi32>\n\
+         %x0 = tt.load %from : tensor<64x!tt.ptr<f32>>\n",
+    );
+    let depth = 4000;
+    for step in 0..depth {
+        text.push_str(&format!("%x{} = arith.addf %x{step}, %x0 : tensor<64xf32>\n", step + 1));
+    }
+    text.push_str(&format!(
+        "%b = tt.splat %q : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>\n\
+         %to = tt.addptr %b, %i : tensor<64x!tt.ptr<f32>>, tensor<64xi32>\n\
+         tt.store %to, %x{depth} : tensor<64x!tt.ptr<f32>>\n\
+         tt.return\n  }}\n}}\n"
+    ));
+    let mut out = vec![0f32; 64];
+    let thread = std::thread::Builder::new().stack_size(256 << 10);
+    let kernel = thread.spawn(move || Kernel::new(&text)).unwrap().join().unwrap();
+    let mut x: Vec<f32> = (0..64).map(|x| x as f32).collect();
+    kernel.run([1, 1, 1], &[at(&mut x), at(&mut out)]);
+    for (index, value) in out.iter().enumerate() {
+        assert_eq!(*value, index as f32 * (depth + 1) as f32);
+    }
+}
