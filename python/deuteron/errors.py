@@ -4,7 +4,6 @@ __all__ = [
     "AutotunerError",
     "CompilationError",
     "CompileTimeAssertionFailure",
-    "DeviceError",
     "InterpreterError",
     "MissingTool",
     "OutOfResources",
@@ -127,10 +126,6 @@ class AutotunerError(TritonError):
 
     def __str__(self):
         return f"Autotuner error: {self.error_message or ''}"
-
-
-class DeviceError(TritonError, RuntimeError):
-    """A launch failed, or there is no such device."""
 
 
 class MissingTool(TritonError, RuntimeError):
