@@ -162,7 +162,10 @@ impl Cx<'_> {
             .zip(&buffers)
             .map(|((&value, &yielded), buffer)| Carried { value, yielded, buffer: buffer.clone() })
             .collect();
-        self.loop_block(block, &own)?;
+        self.loop_depth += 1;
+        let body = self.loop_block(block, &own);
+        self.loop_depth -= 1;
+        body?;
         self.fill(yields, &buffers)?;
         let next = self.scalars_of(yields)?;
         self.leave();
@@ -241,6 +244,7 @@ impl Cx<'_> {
         self.bind(args, &opened.carried);
         let mark = self.arena.mark();
         self.enter();
+        self.loop_depth += 1;
         self.block(before)?;
         let last = self.terminator(before)?;
         let values = &module.operands(last)[1..];
@@ -251,6 +255,7 @@ impl Cx<'_> {
         self.place_in(passed, &out);
         self.block(after)?;
         let last = self.terminator(after)?;
+        self.loop_depth -= 1;
         let yields = module.operands(last);
         self.fill(yields, &own)?;
         let next = self.scalars_of(yields)?;

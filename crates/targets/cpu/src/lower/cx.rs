@@ -73,6 +73,12 @@ pub(crate) struct Cx<'a> {
     ids: FxHashMap<Rc<[Index]>, u32>,
     /// How addresses move from one round of a loop to the next.
     pub(crate) moves: super::induction::Moves,
+    /// How many loops of the program are open.
+    pub(crate) loop_depth: u32,
+    /// The number of the current group.
+    pub(crate) group_number: u32,
+    /// In which group a kept block is read first.
+    pub(crate) second_pass: FxHashMap<ir::Value, u32>,
     /// Stores past the caches.
     pub(crate) streams: super::stream::Streams,
     /// Which values are virtual.
@@ -106,6 +112,9 @@ impl<'a> Cx<'a> {
             free_zeros: false,
             ids: FxHashMap::default(),
             moves: super::induction::Moves::default(),
+            loop_depth: 0,
+            group_number: 0,
+            second_pass: FxHashMap::default(),
             streams: super::stream::Streams::default(),
             virtuals: super::plan::Virtuals::default(),
         }

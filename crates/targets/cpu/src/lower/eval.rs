@@ -40,6 +40,7 @@ impl Cx<'_> {
 
     fn compute(&mut self, value: IrValue, at: &At) -> Result<Val> {
         if let Some(buffer) = self.buffers.get(&value).cloned() {
+            self.prefetch_row(value, at)?;
             let base = self.address(&buffer);
             let val = self.read(base, buffer.elem, &buffer.strides, at);
             return Ok(self.converted(val, buffer.elem, ttir::types::elem(self.module.ty(value))));

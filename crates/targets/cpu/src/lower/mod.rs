@@ -7,6 +7,7 @@
 //! Assumed: verified ttir with one public function and no calls. Left out: anything that differs between threads; a
 //! program runs on one.
 
+mod ahead;
 mod blocks;
 mod control;
 mod cx;

@@ -117,6 +117,7 @@ impl Cx<'_> {
 
     /// The loops of a group.
     pub(crate) fn walk(&mut self, group: &Group) -> Result<()> {
+        self.group_number += 1;
         let nest = self.shape_nest(group);
         let lanes = std::mem::replace(&mut self.lanes, nest.lanes);
         self.enter();

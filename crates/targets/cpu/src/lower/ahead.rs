@@ -1,0 +1,111 @@
+//! The next program's row, asked for while this one's is computed with.
+//!
+//! Programs that work on rows read, compute and write in turn, and memory rests while they compute. A loaded block that is
+//! kept for a second pass over it tells when: in that pass, the same element of the next program is asked for, where
+//! its address follows from the position in the grid.
+
+use super::cx::Cx;
+use super::error::Result;
+use super::value::{At, Index, Val};
+use ir::{Module, Op, Value as IrValue};
+use llir::{Type, Value};
+use ttir::ops::{arith_cast, arith_int, constant, memory, program, shape};
+
+/// How much a value grows from one program to the next.
+enum Growth {
+    /// Nothing.
+    None,
+    /// So much, an `i64`.
+    By(Value),
+}
+
+/// The longest row, in bytes, that is asked for: it must still be near when its program comes.
+const LONGEST: i64 = 128 << 10;
+
+/// How deep index expressions are looked into.
+const DEPTH: u32 = 24;
+
+impl Cx<'_> {
+    /// Asks for what the next program will load where this one reads a kept block for the first time.
+    pub(crate) fn prefetch_row(&mut self, value: IrValue, at: &At) -> Result<()> {
+        let module = self.module;
+        let Some(op) = module.def_op(value).filter(|&op| module.is(op, &memory::LOAD)) else { return Ok(()) };
+        let ([Index::Known(linear, _)], 0, None) = (&at.dims[..], self.loop_depth, self.probe) else {
+            return Ok(());
+        };
+        let pointer = module.operand(op, 0);
+        let lane = self.pointee(module.ty(pointer));
+        let bytes = i64::from(lane.lane_bytes());
+        let is_line_start = (linear.constant * bytes) % super::memory::LINE == 0;
+        let is_first = *self.second_pass.entry(value).or_insert(self.group_number) == self.group_number;
+        let is_short = ttir::types::numel(module.ty(pointer)) * bytes <= LONGEST;
+        if !is_line_start || !is_first || !is_short {
+            return Ok(());
+        }
+        let Some(Growth::By(by)) = self.growth(pointer, DEPTH) else { return Ok(()) };
+        if let Val::Affine(affine) = self.eval(pointer, at)? {
+            let address = self.scalar_of(&affine, lane);
+            let next = self.b.gep(lane, address, by);
+            self.b.prefetch(next);
+        }
+        Ok(())
+    }
+
+    /// How much a value grows with the position along x; `None` if that is not known.
+    fn growth(&mut self, value: IrValue, depth: u32) -> Option<Growth> {
+        let module = self.module;
+        let Some(op) = module.def_op(value) else {
+            return is_argument(module, value).then_some(Growth::None);
+        };
+        let depth = depth.checked_sub(1)?;
+        let row = module.row(op);
+        if row.is(&program::GET_PROGRAM_ID) {
+            let is_x = module.attr(op, 0).and_then(|attr| attr.as_enum(&program::AXIS)) == Some(0);
+            return Some(if is_x { Growth::By(self.b.i64(1)) } else { Growth::None });
+        }
+        let sources = [&shape::MAKE_RANGE, &constant::CONSTANT, &program::GET_NUM_PROGRAMS];
+        if sources.iter().any(|source| row.is(source)) {
+            return Some(Growth::None);
+        }
+        let parts: Vec<Growth> =
+            module.operands(op).iter().map(|&operand| self.growth(operand, depth)).collect::<Option<_>>()?;
+        match &parts[..] {
+            [only] if row.is(&shape::SPLAT) || row.is(&arith_cast::EXTSI) => match only {
+                Growth::None => Some(Growth::None),
+                Growth::By(by) => Some(Growth::By(*by)),
+            },
+            [a, b] if row.is(&arith_int::ADDI) || row.is(&memory::ADDPTR) => Some(match (a, b) {
+                (Growth::None, Growth::None) => Growth::None,
+                (Growth::By(by), Growth::None) | (Growth::None, Growth::By(by)) => Growth::By(*by),
+                (Growth::By(a), Growth::By(b)) => Growth::By(self.b.add(*a, *b)),
+            }),
+            [a, b] if row.is(&arith_int::MULI) => self.product_growth(op, a, b),
+            _ => parts.iter().all(|part| matches!(part, Growth::None)).then_some(Growth::None),
+        }
+    }
+
+    fn product_growth(&mut self, op: Op, a: &Growth, b: &Growth) -> Option<Growth> {
+        let (by, factor) = match (a, b) {
+            (Growth::None, Growth::None) => return Some(Growth::None),
+            (Growth::By(by), Growth::None) => (*by, self.module.operand(op, 1)),
+            (Growth::None, Growth::By(by)) => (*by, self.module.operand(op, 0)),
+            (Growth::By(_), Growth::By(_)) => return None,
+        };
+        if ttir::types::is_tensor(self.module.ty(factor)) {
+            return None;
+        }
+        let factor = self.scalar(factor).ok()?;
+        let factor = self.b.resize_signed(factor, Type::I64);
+        Some(Growth::By(self.b.mul(by, factor)))
+    }
+}
+
+/// Whether a value is a parameter of the kernel.
+fn is_argument(module: &Module, value: IrValue) -> bool {
+    match module.def(value) {
+        ir::Def::Arg(block, _) => module
+            .region_parent(module.block_region(block))
+            .is_some_and(|op| module.is(op, &ttir::ops::func::FUNC)),
+        ir::Def::Result(..) => false,
+    }
+}
