@@ -79,8 +79,8 @@ class UnsupportedLanguageConstruct(CompilationError):
     """A piece of Python that kernels may not use."""
 
 
-class InterpreterError(TritonError):
-    """A kernel failed under the interpreter; ``__cause__`` is the error itself."""
+class InterpreterError(TritonError, RuntimeError):
+    """A kernel failed in the interpreter: what happened, in which line, in which program."""
 
     def __init__(self, error_message=None):
         super().__init__(error_message or "")

@@ -149,6 +149,10 @@ impl CompiledKernel {
                 values.len()
             )));
         }
+        if self.kernel.interpreted() {
+            let values = values.iter().map(Bound::as_borrowed);
+            return launch::interpret(py, &self.kernel, grid, &pack.slots, values);
+        }
         launch::launch(py, &self.kernel, grid, &pack.slots)
     }
 }

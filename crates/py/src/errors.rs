@@ -52,6 +52,15 @@ fn of_class<'py>(
     }
 }
 
+/// What went wrong in the interpreter, told from what goes wrong elsewhere.
+#[cold]
+pub(crate) fn interpreter_error(py: Python<'_>, error: PyErr) -> PyErr {
+    if !error.get_type(py).is(py.get_type::<PyRuntimeError>()) {
+        return error;
+    }
+    of_class(py, "InterpreterError", |class| class.call1((error.value(py).str()?,)))
+}
+
 /// A shorter way to convert.
 pub(crate) trait OrRaise<T> {
     /// Turns an error of the runtime into an exception.

@@ -5,7 +5,7 @@ use crate::argument::{self, Kind};
 use crate::bind::{BoundArgs, bind};
 use crate::compiled::CompiledKernel;
 use crate::constexpr::{self, ObjectTable, length, may_be_constexpr};
-use crate::errors::{OrRaise, to_py};
+use crate::errors::{OrRaise, interpreter_error, to_py};
 use crate::function::JitFunction;
 use crate::globals::{UsedGlobal, check_used};
 use crate::{hooks, memory, variant};
@@ -196,8 +196,8 @@ pub(crate) fn run<'py>(
         hooked.enter(py)?;
     }
     if active.interpreted {
-        let extents = memory::extents((0..me.params.len()).map(|index| bound.value(py, index)))?;
-        runtime::interpreter::with_extents(extents, || launch(py, &variant.kernel, grid, &prepared.slots))?;
+        let values = (0..me.params.len()).map(|index| bound.value(py, index));
+        interpret(py, &variant.kernel, grid, &prepared.slots, values)?;
     } else {
         launch(py, &variant.kernel, grid, &prepared.slots)?;
     }
@@ -233,6 +233,20 @@ pub(crate) fn launch(
             .map_err(runtime::RuntimeError::from)
     });
     result.or_raise(py)
+}
+
+/// Launches in the interpreter, which learns how far the memory of these values goes.
+#[cold]
+pub(crate) fn interpret<'a, 'py: 'a>(
+    py: Python<'py>,
+    kernel: &runtime::compile::Kernel,
+    grid: target::Grid,
+    slots: &[u64],
+    values: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>,
+) -> PyResult<()> {
+    let extents = memory::extents(values)?;
+    runtime::interpreter::with_extents(extents, || launch(py, kernel, grid, slots))
+        .map_err(|error| interpreter_error(py, error))
 }
 
 /// Key and slots of a call.
@@ -307,7 +321,8 @@ fn write_other(
     )))
 }
 
-/// The words of the options. `debug` is always there, because the function and a knob can turn it on as well.
+/// The words of the options. `debug` is always there, because the function and a knob can turn it on as well; so is whether the
+/// interpreter runs the kernel.
 #[inline]
 fn write_options(
     py: Python<'_>,
@@ -316,7 +331,8 @@ fn write_options(
     bound: &BoundArgs<'_>,
     prepared: &mut Prepared,
 ) -> PyResult<()> {
-    prepared.key.option(u16::MAX, u64::from(function.debug || knobs::debug()));
+    let debug = u64::from(function.debug || knobs::debug());
+    prepared.key.option(u16::MAX, debug | u64::from(active.interpreted) << 1);
     for (name, value) in bound.options(py) {
         let Some(number) = active.option(py, name.as_ptr()) else {
             let text = format!("Keyword argument {} was specified but unrecognised", &*name);

@@ -147,15 +147,16 @@ pub(crate) fn dlpack(
     Ok(Argument::Pointer { dtype, address })
 }
 
-/// How far the memory of arguments goes, for the interpreter. What is neither an array of NumPy nor a torch tensor is left
-/// out; so is what is not understood.
+/// How far the memory of arguments goes, for the interpreter. What does not say so is left out: DLPack, which may be asked only
+/// once, and bare pointers.
 pub(crate) fn extents<'a, 'py: 'a>(
     values: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>,
 ) -> PyResult<Vec<Extent>> {
     let mut all = Vec::new();
     for value in values {
         match argument::kind_of(value)? {
-            Kind::NumpyArray => all.push(numpy_extent(value.to_owned())?),
+            Kind::NumpyArray => all.extend(numpy_extent(value.to_owned())?),
+            Kind::ArrayInterface => all.extend(interface_extent(&value)?),
             Kind::Tensor => all.extend(storage_extent(value).ok()),
             Kind::Tuple => {
                 let items = value.cast::<PyTuple>()?;
@@ -167,8 +168,8 @@ pub(crate) fn extents<'a, 'py: 'a>(
     Ok(all)
 }
 
-/// The bytes between the first and the last element of the array that owns the memory.
-fn numpy_extent(mut array: Bound<'_, PyAny>) -> PyResult<Extent> {
+/// The memory of the array that owns it.
+fn numpy_extent(mut array: Bound<'_, PyAny>) -> PyResult<Option<Extent>> {
     loop {
         let base = array.getattr(intern!(array.py(), "base"))?;
         if base.is_none() || argument::kind_of(base.as_borrowed())? != Kind::NumpyArray {
@@ -176,19 +177,33 @@ fn numpy_extent(mut array: Bound<'_, PyAny>) -> PyResult<Extent> {
         }
         array = base;
     }
+    interface_extent(&array)
+}
+
+/// The bytes between the first and the last element of an object with `__array_interface__`.
+fn interface_extent(array: &Bound<'_, PyAny>) -> PyResult<Option<Extent>> {
     let interface = array.getattr(intern!(array.py(), "__array_interface__"))?;
-    let address: u64 = interface.get_item("data")?.get_item(0)?.extract()?;
-    let shape: Vec<i64> = array.getattr(intern!(array.py(), "shape"))?.extract()?;
-    let strides: Vec<i64> = array.getattr(intern!(array.py(), "strides"))?.extract()?;
-    let item: i64 = array.getattr(intern!(array.py(), "itemsize"))?.extract()?;
-    let steps = shape.iter().zip(&strides).map(|(size, stride)| (size - 1).max(0) * stride);
-    let below: i64 = steps.clone().filter(|step| *step < 0).sum();
-    let above: i64 = steps.filter(|step| *step > 0).sum();
-    let empty = shape.contains(&0);
-    Ok(Extent {
+    let (address, read_only): (u64, bool) = interface.get_item("data")?.extract()?;
+    let shape: Vec<i64> = interface.get_item("shape")?.extract()?;
+    let text: String = interface.get_item("typestr")?.extract()?;
+    let Some(item) = text.get(2..).and_then(|size| size.parse::<i64>().ok()) else { return Ok(None) };
+    let strides = interface.call_method1("get", ("strides",))?.extract::<Option<Vec<i64>>>()?;
+    if shape.contains(&0) {
+        return Ok(Some(Extent { base: address, len: 0, writable: !read_only }));
+    }
+    let (mut below, mut above, mut dense) = (0, 0, item);
+    for (dim, size) in shape.iter().enumerate().rev() {
+        let step =
+            (size - 1) * strides.as_ref().and_then(|strides| strides.get(dim)).copied().unwrap_or(dense);
+        dense *= size;
+        below += step.min(0);
+        above += step.max(0);
+    }
+    Ok(Some(Extent {
         base: address.wrapping_add_signed(below),
-        len: if empty { 0 } else { (above - below + item).unsigned_abs() },
-    })
+        len: (above - below + item).unsigned_abs(),
+        writable: !read_only,
+    }))
 }
 
 fn storage_extent(tensor: Borrowed<'_, '_, PyAny>) -> PyResult<Extent> {
@@ -196,6 +211,7 @@ fn storage_extent(tensor: Borrowed<'_, '_, PyAny>) -> PyResult<Extent> {
     Ok(Extent {
         base: storage.call_method0(intern!(tensor.py(), "data_ptr"))?.extract()?,
         len: storage.call_method0(intern!(tensor.py(), "nbytes"))?.extract()?,
+        writable: true,
     })
 }
 

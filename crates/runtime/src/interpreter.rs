@@ -4,7 +4,8 @@
 //! checked. It stands in for another target: the front end sees that target's facts, so that the same code runs.
 //!
 //! A launch passes addresses, and the interpreter wants to know how far the memory behind them goes. Whoever launches says
-//! so with [`with_extents`]; for an address that nobody spoke of, it is as far as the process has memory there.
+//! so with [`with_extents`]; for an address that nobody spoke of, it is as far as the process has memory there. Pieces are
+//! called after the parameters that point into them.
 
 use crate::error::RuntimeError;
 use std::cell::RefCell;
@@ -23,6 +24,8 @@ pub struct Extent {
     pub base: u64,
     /// Its bytes.
     pub len: u64,
+    /// Whether it may be written.
+    pub writable: bool,
 }
 
 thread_local! {
@@ -31,10 +34,17 @@ thread_local! {
 
 /// Runs `work`, in which launches of this thread may touch these pieces of memory.
 pub fn with_extents<R>(extents: Vec<Extent>, work: impl FnOnce() -> R) -> R {
-    let before = EXTENTS.replace(extents);
-    let result = work();
-    EXTENTS.set(before);
-    result
+    let _before = Restore(EXTENTS.replace(extents));
+    work()
+}
+
+/// Puts the pieces of before back, also when a panic passes by.
+struct Restore(Vec<Extent>);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        EXTENTS.set(std::mem::take(&mut self.0));
+    }
 }
 
 /// A target in place of which the interpreter runs.
@@ -42,6 +52,8 @@ pub(crate) struct Interpreter(pub(crate) Arc<dyn Target>);
 
 /// What the machine of interpreted kernels is called, which keeps them apart from compiled ones.
 const MACHINE: &str = "interpreter";
+/// The fact among the metadata of a kernel that tells interpreted ones.
+pub(crate) const INTERPRETED: &str = "interpreted";
 
 impl Target for Interpreter {
     fn facts(&self) -> TargetFacts {
@@ -71,12 +83,14 @@ impl Target for Interpreter {
         let block = module.entry(module.region(function, 0));
         let params = module.args(block).iter().enumerate().map(|(index, &arg)| {
             let kind = param_kind(module.ty(arg));
-            kind.map(|kind| KernelParam { name: format!("arg{index}"), kind })
+            let name = module.name(arg).map_or_else(|| format!("arg{index}"), str::to_owned);
+            kind.map(|kind| KernelParam { name, kind })
         });
         let params = params.collect::<Result<_, _>>()?;
         let text = ir::text::print(&module, ir::text::PrintOptions::default());
         let stages = vec![Stage { name: "ttir".to_owned(), bytes: text.into_bytes(), text: true }];
-        Ok(Artifact { name, stages, params, shared: 0, metadata: BTreeMap::new() })
+        let metadata = BTreeMap::from([(INTERPRETED.to_owned(), "True".to_owned())]);
+        Ok(Artifact { name, stages, params, shared: 0, metadata })
     }
 
     fn devices(&self) -> Vec<Arc<dyn Device>> {
@@ -132,8 +146,7 @@ impl Device for Host {
         ir::verify(&module).map_err(|errors| {
             TargetError::Load(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
         })?;
-        let kinds = artifact.params.iter().map(|param| param.kind).collect();
-        Ok(Arc::new(Loaded { name: artifact.name.clone(), module, kinds }))
+        Ok(Arc::new(Loaded { name: artifact.name.clone(), module, params: artifact.params.clone() }))
     }
 
     fn synchronize(&self) -> Result<(), TargetError> {
@@ -144,16 +157,18 @@ impl Device for Host {
 struct Loaded {
     name: String,
     module: ir::Module,
-    kinds: Vec<ParamKind>,
+    params: Vec<KernelParam>,
 }
 
 impl LoadedKernel for Loaded {
     unsafe fn launch(&self, launch: &Launch<'_>) -> Result<(), TargetError> {
         let mut extents = EXTENTS.with_borrow(Clone::clone);
         let mut args = Vec::with_capacity(launch.args.len());
-        for (kind, &slot) in self.kinds.iter().zip(launch.args) {
-            if *kind == ParamKind::Pointer {
+        let mut pointers = Vec::new();
+        for (param, &slot) in self.params.iter().zip(launch.args) {
+            if param.kind == ParamKind::Pointer {
                 args.push(Arg::Pointer(Address(slot)));
+                pointers.push((param.name.as_str(), slot));
                 if !extents.iter().any(|extent| holds(extent, slot)) {
                     extents.extend(mapped(slot));
                 }
@@ -162,10 +177,12 @@ impl LoadedKernel for Loaded {
             }
         }
         let mut memory = Memory::new();
-        for (index, extent) in merged(extents).into_iter().enumerate() {
-            // SAFETY: whoever launches vouches for the memory behind the arguments, and says how far it goes; what is merely
-            // mapped is there to be read and written as well.
-            unsafe { memory.map_foreign(&format!("memory {index}"), extent.base, extent.len, true) };
+        for extent in merged(extents) {
+            let inside = pointers.iter().filter(|(_, address)| holds(&extent, *address));
+            let name = inside.map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+            // SAFETY: whoever launches vouches for the memory behind the arguments, and says how far it goes and whether it may
+            // be written; what is merely mapped is there to be read, and to be written if it is mapped so.
+            unsafe { memory.map_foreign(&name, extent.base, extent.len, extent.writable) };
         }
         ttir::interp::run(&self.module, &self.name, launch.grid, &args, &mut memory, &mut Print)
             .map_err(|error| TargetError::Launch(error.to_string()))
@@ -184,19 +201,20 @@ impl LoadedKernel for Loaded {
     }
 }
 
+/// Whether a pointer is one into a piece; an empty piece has its base.
 fn holds(extent: &Extent, address: u64) -> bool {
-    address.checked_sub(extent.base).is_some_and(|offset| offset < extent.len)
+    address.checked_sub(extent.base).is_some_and(|offset| offset < extent.len.max(1))
 }
 
 /// Pieces that overlap as one, in order.
 fn merged(mut extents: Vec<Extent>) -> Vec<Extent> {
-    extents.retain(|extent| extent.len > 0);
-    extents.sort_by_key(|extent| extent.base);
+    extents.sort_by_key(|extent| (extent.base, std::cmp::Reverse(extent.len)));
     let mut merged: Vec<Extent> = Vec::new();
     for extent in extents {
         match merged.last_mut() {
-            Some(last) if extent.base < last.base + last.len => {
+            Some(last) if holds(last, extent.base) => {
                 last.len = last.len.max(extent.base + extent.len - last.base);
+                last.writable |= extent.writable;
             }
             _ => merged.push(extent),
         }
@@ -204,15 +222,19 @@ fn merged(mut extents: Vec<Extent>) -> Vec<Extent> {
     merged
 }
 
-/// The writable memory that this process has at an address, from there on.
+/// The memory that this process has around an address.
 fn mapped(address: u64) -> Option<Extent> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
     maps.lines().find_map(|line| {
         let (range, rest) = line.split_once(' ')?;
         let (start, end) = range.split_once('-')?;
         let (start, end) = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
-        (rest.starts_with("rw") && start <= address && address < end)
-            .then_some(Extent { base: start, len: end - start })
+        let writable = rest.starts_with("rw");
+        (rest.starts_with('r') && start <= address && address < end).then_some(Extent {
+            base: start,
+            len: end - start,
+            writable,
+        })
     })
 }
 
@@ -221,7 +243,9 @@ struct Print;
 
 impl Hooks for Print {
     fn print(&mut self, line: &str) {
-        println!("{line}");
+        use std::io::Write as _;
+        // A reader that has gone away is no reason to stop.
+        let _ = writeln!(std::io::stdout().lock(), "{line}");
     }
 }
 
@@ -255,7 +279,7 @@ mod tests {
         let compiled = compile(&job, &settings).map_err(|error| error.to_string())?;
         let base = values.as_mut_ptr() as u64;
         let loaded = compiled.load().map_err(|error| error.to_string())?;
-        with_extents(vec![Extent { base, len: len as u64 * 4 }], || {
+        with_extents(vec![Extent { base, len: len as u64 * 4, writable: true }], || {
             // SAFETY: the interpreter stays within what it was told of, which is the slice or less.
             unsafe { loaded.launch(&Launch { grid: [1, 1, 1], args: &[base, n], stream: 0 }) }
                 .map_err(|error| error.to_string())
@@ -290,12 +314,12 @@ mod tests {
             (0..16).map(|value| if value < 11 { value as f32 * 2.0 } else { value as f32 }).collect();
         assert_eq!(values, expected);
         let error = double(&mut values, 11, 10).expect_err("the eleventh is out of bounds");
-        assert!(error.contains("m.py:4"), "{error}");
+        assert!(error.contains("m.py:4") && error.contains("byte 40 of `p`"), "{error}");
     }
 
     #[test]
     fn pieces_are_merged_and_mappings_found() {
-        let extent = |base, len| Extent { base, len };
+        let extent = |base, len| Extent { base, len, writable: true };
         let all = vec![
             extent(100, 10),
             extent(10, 5),
@@ -303,8 +327,10 @@ mod tests {
             extent(108, 10),
             extent(12, 0),
             extent(15, 1),
+            extent(200, 0),
+            extent(200, 0),
         ];
-        assert_eq!(merged(all), [extent(10, 5), extent(15, 1), extent(100, 18)]);
+        assert_eq!(merged(all), [extent(10, 5), extent(15, 1), extent(100, 18), extent(200, 0)]);
         let here = [1u8; 10];
         if cfg!(target_os = "linux") {
             let address = here.as_ptr() as u64;

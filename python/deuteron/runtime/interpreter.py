@@ -1,6 +1,7 @@
 """Import path of the reference's interpreter, for ``isinstance`` checks of libraries.
 
-Deuteron's interpreter is native: ``TRITON_INTERPRET=1`` and the command ``deuteron run`` reach it.
+Deuteron's interpreter is native: it runs the kernel's ttir, not its Python. ``TRITON_INTERPRET=1`` or
+``deuteron.knobs.runtime.interpret = True`` turn it on.
 """
 
 

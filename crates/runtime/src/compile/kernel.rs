@@ -87,6 +87,11 @@ impl Kernel {
         self.loaded.get_or_init(load).as_ref().map_err(Clone::clone)
     }
 
+    /// Whether the interpreter runs it.
+    pub fn interpreted(&self) -> bool {
+        self.artifact.metadata.contains_key(crate::interpreter::INTERPRETED)
+    }
+
     /// The kernel if it was loaded before.
     #[inline]
     pub fn loaded(&self) -> Option<&Arc<dyn LoadedKernel>> {
