@@ -2,7 +2,7 @@
 
 use crate::compiled::{CompiledKernel, KernelSource};
 use crate::dtype;
-use crate::errors::OrRaise;
+use crate::errors::{OrRaise, guard};
 use crate::function::JitFunction;
 use crate::settings::{options_of, target_of};
 use crate::value::Registry;
@@ -49,7 +49,7 @@ pub(crate) fn compile<'py>(
         }
     }
     let source = Bound::new(py, KernelSource::new(function, &args, &registry)?)?.unbind();
-    let (kernel, _) = variant::compile(function, args, options, target, registry)?;
+    let (kernel, _) = guard(|| variant::compile(function, args, options, target, registry))?;
     let compiled = Bound::new(py, CompiledKernel::new(Arc::clone(&kernel), source, None))?;
     hooks::tell_listener(&compiled, &kernel)?;
     Ok(compiled)

@@ -1,7 +1,7 @@
 //! `CompiledKernel` as Python sees it.
 
 use crate::argument;
-use crate::errors::OrRaise;
+use crate::errors::{OrRaise, guard};
 use crate::function::JitFunction;
 use crate::launch::{self, Grid};
 use crate::value::Registry;
@@ -153,7 +153,7 @@ impl CompiledKernel {
             let values = values.iter().map(Bound::as_borrowed);
             return launch::interpret(py, &self.kernel, grid, &pack.slots, values);
         }
-        launch::launch(py, &self.kernel, grid, &pack.slots)
+        guard(|| launch::launch(py, &self.kernel, grid, &pack.slots))
     }
 }
 

@@ -1,9 +1,10 @@
 //! `JITFunction`: a Python function that is compiled when it is launched.
 
+use crate::errors::guard;
 use crate::launch::{self, Call, Grid, Variants};
 use crate::launcher;
 use crate::params::{Param, ParamKind, Unspecialized, entries, params_of};
-use frontend::{Function, FunctionRef};
+use frontend::{Function, FunctionRef, signature};
 use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
@@ -125,6 +126,20 @@ fn quick_source(
     let name: String = code.getattr(intern!(py, "co_name"))?.extract()?;
     let text = &rest[..end];
     Ok(text.contains(&format!("def {name}")).then(|| (text.to_owned(), first_line)))
+}
+
+/// The text from `def` on without its indentation, and how many lines stand before it.
+fn from_definition(source: &str) -> (String, u32) {
+    let is_definition =
+        |line: &str| line.trim_start().starts_with("def ") || line.trim_start().starts_with("async def ");
+    let before = source.lines().take_while(|line| !is_definition(line)).count();
+    let lines: Vec<&str> = source.split_inclusive('\n').skip(before).collect();
+    let indent = lines.first().map_or(0, |line| line.len() - line.trim_start().len());
+    let strip = |line: &&str| {
+        let blank = line.len() - line.trim_start_matches([' ', '\t']).len();
+        line[blank.min(indent)..].to_owned()
+    };
+    (lines.iter().map(strip).collect(), before as u32)
 }
 
 #[pymethods]
@@ -278,9 +293,49 @@ impl JitFunction {
         params.filter(|(_, param)| param.rules.constexpr).map(|(at, _)| at).collect()
     }
 
+    /// The text from `def` on, without indentation.
     #[getter]
     fn src(slf: &Bound<'_, Self>) -> PyResult<String> {
-        Ok(JitFunction::text(slf)?.0.source.clone())
+        Ok(from_definition(&JitFunction::text(slf)?.0.source).0)
+    }
+
+    /// The syntax tree of the text, as Python's own parser sees it.
+    fn parse<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (text, _) = from_definition(&JitFunction::text(slf)?.0.source);
+        slf.py().import("ast")?.call_method1("parse", (text,))
+    }
+
+    #[getter]
+    fn signature<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        py.import("inspect")?.call_method1("signature", (self.function.bind(py),))
+    }
+
+    /// The parameters: name, position, default, and what is said about their specialisation.
+    #[getter]
+    fn params<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let namespace = py.import("types")?.getattr("SimpleNamespace")?;
+        let describe = |(num, param): (usize, &Param)| {
+            let facts = PyDict::new(py);
+            facts.set_item("name", param.name.bind(py))?;
+            facts.set_item("num", num)?;
+            facts.set_item("is_constexpr", param.rules.constexpr)?;
+            facts.set_item("is_const", param.rules.constant)?;
+            facts.set_item(
+                "annotation_type",
+                param.rules.fixed.map_or_else(String::new, signature::type_text),
+            )?;
+            facts.set_item("has_default", param.default.is_some())?;
+            facts.set_item("default", param.default.as_ref().map(|value| value.bind(py)))?;
+            facts.set_item("do_not_specialize", !param.rules.specialize)?;
+            facts.set_item("do_not_specialize_on_alignment", !param.rules.align)?;
+            namespace.call((), Some(&facts))
+        };
+        self.params.iter().enumerate().map(describe).collect()
+    }
+
+    /// Whether the kernel gives layouts itself; none does here.
+    fn is_gluon(&self) -> bool {
+        false
     }
 
     #[getter]
@@ -306,7 +361,8 @@ impl JitFunction {
     /// Replaces the text; callers of this function keep what they were compiled with.
     fn _unsafe_update_src(slf: &Bound<'_, Self>, new_src: String) -> PyResult<()> {
         let old = JitFunction::text(slf)?;
-        slf.get().set_text(slf.py(), new_src, old.0.file.clone(), old.0.first_line);
+        let (_, decorators) = from_definition(&old.0.source);
+        slf.get().set_text(slf.py(), new_src, old.0.file.clone(), old.0.first_line + decorators);
         slf.get().variants.clear();
         Ok(())
     }
@@ -409,5 +465,18 @@ fn run_with<'py>(
     let names: Vec<_> = names.iter().map(Bound::as_ptr).collect();
     // SAFETY: both lists hold references until the call is over.
     let call = unsafe { Call::new(&pointers, &names) };
-    launch::run(function, grid, &call)
+    guard(|| launch::run(function, grid, &call))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::from_definition;
+
+    #[test]
+    fn decorators_and_indentation_go() {
+        let text = "    @jit(\n        debug=True)\n    def f(x):\n        return x\n  \n";
+        assert_eq!(from_definition(text), ("def f(x):\n    return x\n\n".to_owned(), 2));
+        assert_eq!(from_definition("def f(): pass"), ("def f(): pass".to_owned(), 0));
+        assert_eq!(from_definition(""), (String::new(), 0));
+    }
 }
