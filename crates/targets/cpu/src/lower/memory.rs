@@ -114,6 +114,14 @@ impl Cx<'_> {
                 Ok(Val::Uniform(loaded))
             }
             (Target::One(address), _) => self.load_lanes(op, *address, &mask, elem, at),
+            (Target::Run(address), Mask::Condition(condition)) => {
+                let other = self.other_memory(op, elem, at)?;
+                let mut branch = self.b.begin_if(*condition);
+                let loaded = self.b.load_with(self.vector_type(lane), *address, memory, flags);
+                self.b.begin_else(&mut branch, &[loaded]);
+                let loaded = self.b.end_if(branch, &[other])[0];
+                Ok(Val::Vector(self.in_register(loaded, elem)))
+            }
             (Target::Run(address), _) => {
                 let lanes = self.mask_vector(&mask);
                 let other = self.other_memory(op, elem, at)?;
@@ -265,6 +273,13 @@ impl Cx<'_> {
                     false => memory,
                 };
                 self.b.store_with(stored, *address, memory, Flags::NONE);
+            }
+            (Target::Run(address), Mask::Condition(condition)) => {
+                let stored = self.vector(&stored, elem);
+                let stored = self.in_memory(stored, elem);
+                let branch = self.b.begin_if(*condition);
+                self.b.store_with(stored, *address, memory, Flags::NONE);
+                self.b.end_if(branch, &[]);
             }
             (Target::Run(address), mask) => {
                 let lanes = self.mask_vector(mask);
