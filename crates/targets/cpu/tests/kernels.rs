@@ -307,3 +307,76 @@ fn long_chains_of_operations_compile_on_any_thread() {
         assert_eq!(*value, index as f32 * (depth + 1) as f32);
     }
 }
+
+const LOCKED: &str = "module {
+  tt.func public @locked(%lock: !tt.ptr<i32>, %count: !tt.ptr<i32>) {
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %true = arith.constant true
+    %spins = scf.while (%n = %zero) : (i32) -> (i32) {
+      %old = tt.atomic_cas acquire, gpu, %lock, %zero, %one : (!tt.ptr<i32>, i32, i32) -> i32
+      %busy = arith.cmpi ne, %old, %zero : i32
+      scf.condition(%busy) %n : i32
+    } do {
+    ^bb0(%m: i32):
+      %more = arith.addi %m, %one : i32
+      scf.yield %more : i32
+    }
+    %x = tt.load %count : !tt.ptr<i32>
+    %y = arith.addi %x, %one : i32
+    tt.store %count, %y : !tt.ptr<i32>
+    %r = tt.atomic_rmw exch, release, gpu, %lock, %zero, %true : (!tt.ptr<i32>, i32, i1) -> i32
+    tt.return
+  }
+}
+";
+
+#[test]
+fn a_lock_holds_between_threads() {
+    let kernel = Kernel::new(LOCKED);
+    let (mut lock, mut count) = (vec![0i32], vec![0i32]);
+    for round in 1..=20 {
+        kernel.run([5000, 1, 1], &[at(&mut lock), at(&mut count)]);
+        assert_eq!((lock[0], count[0]), (0, 5000 * round));
+    }
+}
+
+const ADDING: &str = "module {
+  tt.func public @adding(%p: !tt.ptr<f32>, %n: i32) {
+    %i = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
+    %m = tt.splat %n : i32 -> tensor<64xi32>
+    %mask = arith.cmpi slt, %i, %m : tensor<64xi32>
+    %a = tt.splat %p : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
+    %to = tt.addptr %a, %i : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
+    %x = arith.sitofp %i : tensor<64xi32> to tensor<64xf32>
+    %r = tt.atomic_rmw fadd, relaxed, gpu, %to, %x, %mask : (!TYPES) -> tensor<64xf32>
+    tt.return
+  }
+}
+";
+
+#[test]
+fn atomic_sums_of_blocks_lose_nothing() {
+    let types = "tensor<64x!tt.ptr<f32>>, tensor<64xf32>, tensor<64xi1>";
+    let kernel = Kernel::new(&ADDING.replace("!TYPES", types));
+    let mut sums = vec![0f32; 64];
+    kernel.run([3000, 1, 1], &[at(&mut sums), 50]);
+    for (index, sum) in sums.iter().enumerate() {
+        assert_eq!(*sum, if index < 50 { 3000.0 * index as f32 } else { 0.0 });
+    }
+}
+
+#[test]
+fn what_is_not_supported_is_named_with_its_place() {
+    let text = "module {
+  tt.func public @k(%p: !tt.ptr<i32>) {
+    %x = tt.load %p : !tt.ptr<i32>
+    %y = tt.extern_elementwise %x {libname = \"\", libpath = \"\", pure = true, symbol = \"__nv_frobnicate\"} : (i32) -> i32
+    tt.store %p, %y : !tt.ptr<i32>
+    tt.return
+  }
+}
+";
+    let error = support::compile(text, "native").unwrap_err().to_string();
+    assert!(error.contains("__nv_frobnicate") && error.contains("test.ttir:4"), "{error}");
+}
