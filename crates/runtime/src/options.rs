@@ -78,6 +78,24 @@ pub fn parse(
     }
     let mut extra: BTreeMap<String, OptionValue> =
         own.iter().map(|row| (row.name.to_owned(), row.default.clone())).collect();
+    if let Some(arch) = knobs::opt_text("runtime", "override_arch").filter(|arch| !arch.is_empty()) {
+        match extra.get_mut("arch") {
+            Some(value) => *value = OptionValue::Str(arch),
+            None => {
+                return Err(RuntimeError::Value(format!(
+                    "TRITON_OVERRIDE_ARCH is `{arch}`, and target {} has no other architecture to choose",
+                    target.facts().backend
+                )));
+            }
+        }
+    }
+    let sanitizer = knobs::text("compilation", "instrumentation_mode");
+    if !sanitizer.is_empty() {
+        return Err(RuntimeError::Value(format!(
+            "TRITON_INSTRUMENTATION_MODE asks for the sanitizer `{sanitizer}`, and there is none yet; TRITON_INTERPRET=1 \
+             checks every access"
+        )));
+    }
     for (name, value) in given.iter().filter(|(name, _)| own.iter().any(|row| row.name == *name)) {
         extra.insert(name.clone(), value.clone());
     }
@@ -131,4 +149,47 @@ fn flag(name: &str, value: Option<&OptionValue>) -> Result<Option<bool>, Runtime
 fn fp_fusion(requested: Option<bool>) -> bool {
     let default = || knobs::flag("language", "default_fp_fusion");
     !knobs::flag("language", "force_disable_fp_fusion") && requested.unwrap_or_else(default)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{names, parse};
+    use crate::error::RuntimeError;
+    use crate::testing::FakeTarget;
+    use std::collections::BTreeMap;
+    use target::{CompileOptions, OptionValue};
+
+    fn with(name: &str, value: OptionValue) -> Result<CompileOptions, RuntimeError> {
+        parse(&FakeTarget::default(), &BTreeMap::from([(name.to_owned(), value)]))
+    }
+
+    #[test]
+    fn what_is_given_and_what_is_not() {
+        let options = parse(&FakeTarget::default(), &BTreeMap::new()).expect("defaults are fine");
+        assert_eq!(
+            (options.num_warps, options.num_stages, options.num_ctas, options.debug),
+            (4, 3, 1, false)
+        );
+        assert_eq!(options.extra, BTreeMap::from([("own".to_owned(), OptionValue::Int(7))]));
+        let options = with("own", OptionValue::Bool(true)).expect("the target has it");
+        assert_eq!(options.extra["own"], OptionValue::Bool(true));
+        assert_eq!(with("num_stages", OptionValue::Int(0)).expect("no pipelining").num_stages, 0);
+        assert!(!with("enable_fp_fusion", OptionValue::Bool(false)).expect("a flag").enable_fp_fusion);
+        assert!(with("waves_per_eu", OptionValue::Int(2)).is_ok(), "an option of other targets is taken");
+        assert!(names(&FakeTarget::default()).contains(&"own"));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let text = |name, value| with(name, value).expect_err("it makes no sense").to_string();
+        assert_eq!(text("what", OptionValue::None), "Keyword argument what was specified but unrecognised");
+        assert_eq!(text("num_warps", OptionValue::Int(6)), "num_warps must be a power of 2, and is 6");
+        assert_eq!(text("num_warps", OptionValue::Int(0)), "num_warps must be at least 1, and is 0");
+        assert_eq!(text("num_stages", OptionValue::Int(-1)), "num_stages must be at least 0, and is -1");
+        assert_eq!(
+            text("num_ctas", OptionValue::Str("x".into())),
+            "num_ctas must be an integer, and is \"x\""
+        );
+        assert_eq!(text("debug", OptionValue::Str("x".into())), "debug must be a bool, and is \"x\"");
+    }
 }

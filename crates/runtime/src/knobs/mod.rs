@@ -312,8 +312,6 @@ pub struct CodeSettings {
     pub allow_non_constexpr_globals: bool,
     /// `language.fp32_default`.
     pub fp32_default: Option<String>,
-    /// `language.max_tensor_numel`.
-    pub max_tensor_numel: u64,
 }
 
 impl Settings {
@@ -334,7 +332,6 @@ impl Settings {
                 disable_line_info: flag("compilation", "disable_line_info"),
                 allow_non_constexpr_globals: flag("compilation", "allow_non_constexpr_globals"),
                 fp32_default: opt_text("language", "fp32_default"),
-                max_tensor_numel: number("language", "max_tensor_numel").max(1).unsigned_abs(),
             },
         }
     }
