@@ -380,3 +380,50 @@ fn what_is_not_supported_is_named_with_its_place() {
     let error = support::compile(text, "native").unwrap_err().to_string();
     assert!(error.contains("__nv_frobnicate") && error.contains("test.ttir:4"), "{error}");
 }
+
+#[test]
+fn functions_of_libraries_on_integers_and_bits() {
+    type Case = (&'static str, fn(i32, i32) -> i32);
+    let cases: [Case; 6] = [
+        ("__nv_clz", |x, _| x.leading_zeros() as i32),
+        ("__nv_popc", |x, _| x.count_ones() as i32),
+        ("__nv_brev", |x, _| x.reverse_bits()),
+        ("__nv_ffs", |x, _| if x == 0 { 0 } else { x.trailing_zeros() as i32 + 1 }),
+        ("__nv_mulhi", |x, y| ((i64::from(x) * i64::from(y)) >> 32) as i32),
+        ("__nv_umulhi", |x, y| ((u64::from(x as u32) * u64::from(y as u32)) >> 32) as i32),
+    ];
+    for (symbol, expected) in cases {
+        let is_binary = symbol.ends_with("hi");
+        let (operands, types) = match is_binary {
+            true => ("%x, %y", "tensor<16xi32>, tensor<16xi32>"),
+            false => ("%x", "tensor<16xi32>"),
+        };
+        let text = format!(
+            "module {{
+  tt.func public @k(%p: !tt.ptr<i32>, %q: !tt.ptr<i32>) {{
+    %i = tt.make_range {{end = 16 : i32, start = 0 : i32}} : tensor<16xi32>
+    %a = tt.splat %p : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>>
+    %from = tt.addptr %a, %i : tensor<16x!tt.ptr<i32>>, tensor<16xi32>
+    %x = tt.load %from : tensor<16x!tt.ptr<i32>>
+    %b = tt.splat %q : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>>
+    %to = tt.addptr %b, %i : tensor<16x!tt.ptr<i32>>, tensor<16xi32>
+    %y = tt.load %to : tensor<16x!tt.ptr<i32>>
+    %r = tt.extern_elementwise {operands} {{libname = \"\", libpath = \"\", pure = true, symbol = \"{symbol}\"}} \
+             : ({types}) -> tensor<16xi32>
+    tt.store %to, %r : tensor<16x!tt.ptr<i32>>
+    tt.return
+  }}
+}}
+"
+        );
+        let mut random = Random(7);
+        let mut x: Vec<i32> = (0..16).map(|_| random.next() as i32).collect();
+        x[3] = 0;
+        let y: Vec<i32> = (0..16).map(|_| random.next() as i32).collect();
+        let mut out = y.clone();
+        Kernel::new(&text).run([1, 1, 1], &[at(&mut x), at(&mut out)]);
+        for index in 0..16 {
+            assert_eq!(out[index], expected(x[index], y[index]), "{symbol}({}, {})", x[index], y[index]);
+        }
+    }
+}
