@@ -240,6 +240,12 @@ pub(super) fn atan2(b: &mut TextBuilder, arguments: &[Value]) -> Value {
     let is_huge = b.fcmp("ogt", larger, huge);
     let quarter = b.float(0.25);
     let factor = b.select(is_huge, quarter, one);
+    // Sums and products of subnormals would lose bits: arguments that are both tiny are scaled up first, exactly.
+    let (tiny, scale) = if b.elem() == Elem::F32 { (-60, 48) } else { (-500, 400) };
+    let tiny = b.float(2f64.powi(tiny));
+    let scale = b.float(2f64.powi(scale));
+    let is_tiny = b.fcmp("olt", larger, tiny);
+    let factor = b.select(is_tiny, scale, factor);
     let smaller = b.fmul(smaller, factor);
     let larger = b.fmul(larger, factor);
 

@@ -238,7 +238,8 @@ fn power(x: f64, y: f64) -> Pair {
 
 fn atan2(y: Pair, x: Pair) -> Pair {
     let near = y.high.atan2(x.high);
-    if near == 0.0 || !near.is_finite() || !x.high.is_finite() || !y.high.is_finite() {
+    let origin = x.high == 0.0 && y.high == 0.0;
+    if near == 0.0 || origin || !near.is_finite() || !x.high.is_finite() || !y.high.is_finite() {
         return near.into();
     }
     let exponent = x.high.abs().max(y.high.abs()).log2() as i32;
