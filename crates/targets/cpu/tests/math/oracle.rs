@@ -341,6 +341,8 @@ pub(crate) fn value(name: &str, x: f64, y: f64) -> Pair {
             if name == "sinpi" { sin } else { cos }
         }
         "rcbrt" => one / value("cbrt", x, y),
+        // The root of the largest arguments overflows; its reciprocal does not.
+        "rhypot" if x.abs().max(y.abs()) > 1e300 => value("rhypot", x / 4.0, y / 4.0).times_power_of_two(-2),
         "rhypot" => one / value("hypot", x, y),
         "fdim" if x <= y => 0.0.into(),
         "fdim" => two_sum(x, -y),
