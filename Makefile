@@ -1,7 +1,7 @@
 # make setup     .venv/ with the package built in release mode; run by the others, does nothing twice
 # make demo      the examples: correctness, a table, one plot in demo-out/
 # make test      all Rust checks and all Python tests
-# make bench     the measurements of docs/benchmarks.md
+# make bench     launch, compile and start-up times, and the examples against NumPy and torch
 # make gpu-test  the tests that need a GPU
 # make clean     removes .venv/ and what the targets above wrote, but not target/
 
