@@ -24,7 +24,10 @@ def kernel(out_ptr, n, BLOCK: tl.constexpr):
 out = Memory(64)
 began = time.perf_counter()
 compiled = kernel[(1, )](out, 50, BLOCK=64)
+with open("/proc/self/maps") as maps:
+    loaded = "libLLVM" in maps.read()
 print(compiled.hash, (time.perf_counter() - began) * 1e3)
+print("LLVM", loaded, file=sys.stderr)
 assert list(out.values) == [i * {factor} for i in range(50)] + [0] * 14
 """
 
@@ -59,9 +62,11 @@ def test_a_second_process_finds_the_entry(program, tmp_path):
     print(f"first launch: {cold:.1f} ms compiled, {warm:.1f} ms from the cache")
 
 
-def test_a_cached_start_is_quick(program):
-    program()
-    assert min(program()[1] for _ in range(5)) < 60, "the aim is 30 ms on an idle machine"
+def test_a_cached_start_needs_no_llvm(tmp_path, python):
+    path = tmp_path / "program.py"
+    path.write_text(KERNEL.format(factor=3))
+    runs = [python(path, env={"TRITON_CACHE_DIR": str(tmp_path / "cache")}).stderr for _ in range(2)]
+    assert [text.strip() for text in runs] == ["LLVM True", "LLVM False"]
 
 
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "emptied", "garbage"])
