@@ -1,0 +1,1 @@
+//! From blocks with layouts to what each lane does: ttgir to llir.

@@ -1,0 +1,1 @@
+//! The target for NVIDIA GPUs: ttgir pipelines, PTX written directly, assembly and launch through libraries found at run time.
