@@ -16,7 +16,8 @@ pub use control::{ForLoop, If, Values, While};
 
 use crate::constant::{Constant, ConstantKind, mask};
 use crate::flags::Flags;
-use crate::function::{Block, BlockData, FuncId, Function, InstData, Value, ValueData, ValueDef};
+use crate::function::{Block, BlockData, FuncId, Function, Inst, InstData, Value, ValueData, ValueDef};
+use crate::location::Location;
 use crate::module::Module;
 use crate::rows::Effect;
 use crate::types::Type;
@@ -33,6 +34,8 @@ pub struct FunctionBuilder<'m> {
     current: Block,
     /// Flags that float instructions get.
     float_flags: Flags,
+    /// Where further instructions come from.
+    location: Option<Location>,
     /// For each block, one that dominates it, and how deep it is in that tree.
     dominators: SecondaryMap<Block, (Option<Block>, u32)>,
     /// Pure instructions made so far, with the blocks they are in.
@@ -53,6 +56,7 @@ impl<'m> FunctionBuilder<'m> {
             func,
             current: Block::from_u32(0),
             float_flags: Flags::NONE,
+            location: None,
             dominators: SecondaryMap::new(),
             known: FxHashMap::default(),
             splats: FxHashMap::default(),
@@ -133,6 +137,11 @@ impl<'m> FunctionBuilder<'m> {
         std::mem::replace(&mut self.float_flags, flags.and(Flags::FLOAT))
     }
 
+    /// Where instructions come from, from now on; answers what was said before.
+    pub fn set_loc(&mut self, location: Option<Location>) -> Option<Location> {
+        std::mem::replace(&mut self.location, location)
+    }
+
     /// A constant.
     pub fn constant(&mut self, constant: Constant) -> Value {
         if let Some(value) = self.func.constants.get(&constant) {
@@ -197,7 +206,12 @@ impl<'m> FunctionBuilder<'m> {
 
     /// The address of a symbol: a function, or what [`Module::add_bytes`] and [`Module::add_table`] answered.
     pub fn symbol(&mut self, name: &str) -> Value {
-        self.constant(Constant { ty: Type::PTR, kind: ConstantKind::Symbol(name.into()) })
+        self.symbol_in(name, 0)
+    }
+
+    /// The address of a symbol in an address space.
+    pub fn symbol_in(&mut self, name: &str, space: u8) -> Value {
+        self.constant(Constant { ty: Type::pointer(space), kind: ConstantKind::Symbol(name.into()) })
     }
 
     /// The constant integer behind a value (the one that all lanes share), sign extended.
@@ -239,16 +253,23 @@ impl<'m> FunctionBuilder<'m> {
 
     /// Adds an instruction without a result.
     pub fn emit_void(&mut self, data: InstData) {
+        self.append(data);
+    }
+
+    fn append(&mut self, data: InstData) -> Inst {
         let inst = self.func.insts.push(data);
+        if self.location.is_some() {
+            self.func.locations[inst] = self.location;
+        }
         self.func.blocks[self.current].insts.push(inst);
+        inst
     }
 
     fn push_with_result(&mut self, data: InstData) -> Value {
         let ty = data.ty;
-        let inst = self.func.insts.push(data);
+        let inst = self.append(data);
         let value = self.func.values.push(ValueData { ty, def: ValueDef::Inst(inst) });
         self.func.results[inst] = value.into();
-        self.func.blocks[self.current].insts.push(inst);
         value
     }
 

@@ -128,7 +128,7 @@ pub(crate) fn write_lane(f: &mut dyn fmt::Write, kind: Scalar, bits: u128) -> fm
         Scalar::Float => write!(f, "0x{:016X}", widen_float(bits as u32)),
         Scalar::Double => write!(f, "0x{bits:016X}"),
         Scalar::Ptr(_) if bits == 0 => f.write_str("null"),
-        Scalar::Ptr(_) => write!(f, "inttoptr (i64 {bits} to ptr)"),
+        Scalar::Ptr(_) => write!(f, "inttoptr (i64 {bits} to {kind})"),
         Scalar::Void => Ok(()),
     }
 }

@@ -7,8 +7,10 @@
 //! - A jump passes one argument per parameter of the block it goes to. A terminator that names a block twice must
 //!   pass the same arguments both times.
 
+use crate::asm::Asm;
 use crate::constant::Constant;
 use crate::flags::Flags;
+use crate::location::Location;
 use crate::rows::Op;
 use crate::types::Type;
 use cranelift_entity::packed_option::PackedOption;
@@ -235,17 +237,6 @@ words! {
     }
 }
 
-/// Inline assembly.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Asm {
-    /// The text, `$0` for operands.
-    pub text: String,
-    /// LLVM's constraint string.
-    pub constraints: String,
-    /// Whether it must stay even when its result is unused, and where it is.
-    pub side_effects: bool,
-}
-
 /// What an instruction carries besides operands.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Payload {
@@ -261,7 +252,7 @@ pub enum Payload {
     Element(Type, u32),
     /// Which lanes a shuffle takes; -1 is poison.
     Mask(Box<[i32]>),
-    /// The part of a pair.
+    /// The part of a structure.
     Index(u32),
     /// The operation of an `atomicrmw` and how memory is touched.
     Rmw(Rmw, Memory),
@@ -355,6 +346,26 @@ pub struct ParamAttributes {
     pub align: u32,
     /// So many bytes may be read; 0 says nothing.
     pub dereferenceable: u64,
+    /// The parameter itself holds so many bytes, and the function sees their address; 0 for an ordinary one.
+    pub by_value: u32,
+}
+
+/// That the host launches a function, and with how many lanes. Only the convention is printed; a target says the rest
+/// in [`Function::attributes`] where LLVM is to know it.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Kernel {
+    /// LLVM's word for the calling convention; empty for that of functions.
+    pub convention: String,
+    /// Exactly so many lanes in a group.
+    pub lanes: Option<[u32; 3]>,
+    /// At most so many lanes in a group.
+    pub max_lanes: Option<u32>,
+    /// At least so many groups on one processor at a time.
+    pub min_groups: Option<u32>,
+    /// At most so many registers for a lane.
+    pub max_registers: Option<u32>,
+    /// So many groups in a cluster.
+    pub cluster: Option<[u32; 3]>,
 }
 
 /// A parameter of a function.
@@ -381,6 +392,10 @@ pub struct Function {
     pub params: Vec<Param>,
     /// LLVM's function attributes, as text: `nounwind`, `"prefer-vector-width"="512"`.
     pub attributes: Vec<String>,
+    /// Set for what the host launches.
+    pub kernel: Option<Kernel>,
+    /// Where it is defined.
+    pub location: Option<Location>,
     /// Blocks in the order they are printed; the first is the entry.
     pub layout: Vec<Block>,
     pub(crate) values: PrimaryMap<Value, ValueData>,
@@ -388,6 +403,7 @@ pub struct Function {
     pub(crate) results: SecondaryMap<Inst, PackedOption<Value>>,
     pub(crate) blocks: PrimaryMap<Block, BlockData>,
     pub(crate) constants: FxHashMap<Constant, Value>,
+    pub(crate) locations: SecondaryMap<Inst, Option<Location>>,
 }
 
 impl Function {
@@ -403,13 +419,21 @@ impl Function {
             ret,
             params,
             attributes: Vec::new(),
+            kernel: None,
+            location: None,
             layout: Vec::new(),
             values,
             insts: PrimaryMap::new(),
             results: SecondaryMap::new(),
             blocks: PrimaryMap::new(),
             constants: FxHashMap::default(),
+            locations: SecondaryMap::new(),
         }
+    }
+
+    /// Where an instruction comes from.
+    pub fn location_of(&self, inst: Inst) -> Option<Location> {
+        self.locations[inst]
     }
 
     /// A value's type and origin.

@@ -4,27 +4,32 @@
 //! a [`FunctionBuilder`], checked by [`verify`], and printed by `Display` in a form that LLVM 17 to 22 accept.
 //! Instructions are rows of a table ([`Op::row`]); which rules a function keeps is said at [`Function`].
 //!
-//! Left out: reading text back, struct types, exceptions, and every optimisation that LLVM does.
+//! Left out: reading text back, named structures, exceptions, and every optimisation that LLVM does.
 
+mod asm;
 mod builder;
 mod constant;
 mod flags;
 mod function;
 mod intrinsics;
+mod location;
 mod module;
 mod print;
 mod rows;
+mod structure;
 mod types;
 mod verify;
 
+pub use asm::{Asm, Constraint};
 pub use builder::{ForLoop, FunctionBuilder, If, Values, While};
 pub use constant::{Constant, ConstantKind};
 pub use flags::Flags;
 pub use function::{
-    Asm, Block, BlockCall, BlockData, FloatCompare, FuncId, Function, Inst, InstData, IntCompare, Linkage,
+    Block, BlockCall, BlockData, FloatCompare, FuncId, Function, Inst, InstData, IntCompare, Kernel, Linkage,
     Memory, Ordering, Param, ParamAttributes, Payload, Rmw, Value, ValueData, ValueDef,
 };
-pub use module::{Callee, Global, Module, Purity};
+pub use location::{FileId, Location};
+pub use module::{Callee, Global, GlobalKind, Module, Purity};
 pub use rows::{Effect, Format, Lanes, Op, Row, Width};
 pub use types::{Scalar, Type};
 pub use verify::{VerifyError, verify};

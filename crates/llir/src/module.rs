@@ -1,7 +1,8 @@
 //! Modules: functions with bodies, declarations, constant data, and definitions that come as text.
 
-use crate::function::{Asm, FuncId, Function, Param};
+use crate::function::{FuncId, Function, Param};
 use crate::intrinsics;
+use crate::location::FileId;
 use crate::types::Type;
 use cranelift_entity::PrimaryMap;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -31,15 +32,28 @@ pub struct Callee {
     pub attributes: Vec<String>,
 }
 
-/// Constant data.
+/// What a global is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum GlobalKind {
+    /// Constant data, internal to the module: the bits of the elements.
+    Constant(Vec<u128>),
+    /// Memory that belongs to the module: so many elements, zero at first (or anything, in spaces that cannot be filled).
+    Internal(u64),
+    /// Memory that is made elsewhere: so many elements, 0 where the size is not known here.
+    External(u64),
+}
+
+/// Data of a module.
 #[derive(Clone, Debug)]
 pub struct Global {
-    /// Its symbol, internal to the module.
+    /// Its symbol.
     pub name: String,
     /// The type of one element.
     pub element: Type,
-    /// The bits of the elements.
-    pub elements: Vec<u128>,
+    /// What it is.
+    pub kind: GlobalKind,
+    /// The address space it is in.
+    pub space: u8,
     /// Its alignment in bytes.
     pub align: u32,
 }
@@ -60,6 +74,9 @@ pub struct Module {
     pub triple: String,
     /// The data layout; empty leaves it to the assembler.
     pub data_layout: String,
+    /// Whether the text says where instructions come from.
+    pub print_locations: bool,
+    pub(crate) files: PrimaryMap<FileId, String>,
     pub(crate) callees: PrimaryMap<FuncId, Callee>,
     pub(crate) bodies: BTreeMap<FuncId, Function>,
     pub(crate) globals: Vec<Global>,
@@ -147,15 +164,39 @@ impl Module {
 
     /// Adds a table of constants and answers its symbol; equal tables share one.
     pub fn add_table(&mut self, stem: &str, element: Type, elements: Vec<u128>, align: u32) -> String {
+        let kind = GlobalKind::Constant(elements);
         let same = |global: &&Global| {
-            global.element == element && global.align >= align && global.elements == elements
+            global.element == element && global.align >= align && global.space == 0 && global.kind == kind
         };
         if let Some(global) = self.globals.iter().find(same) {
             return global.name.clone();
         }
         let name = format!(".{stem}.{}", self.globals.len());
-        self.globals.push(Global { name: name.clone(), element, elements, align });
+        self.globals.push(Global { name: name.clone(), element, kind, space: 0, align });
         name
+    }
+
+    /// Adds memory that is not constant; a name that is known stays what it is.
+    pub fn add_memory(&mut self, global: Global) {
+        if !self.globals.iter().any(|known| known.name == global.name) {
+            self.globals.push(global);
+        }
+    }
+
+    /// All data.
+    pub fn globals(&self) -> &[Global] {
+        &self.globals
+    }
+
+    /// The number of a source file.
+    pub fn add_file(&mut self, path: &str) -> FileId {
+        let known = self.files.iter().find(|(_, known)| *known == path);
+        known.map(|(id, _)| id).unwrap_or_else(|| self.files.push(path.into()))
+    }
+
+    /// All source files.
+    pub fn files(&self) -> impl Iterator<Item = (FileId, &str)> {
+        self.files.iter().map(|(id, path)| (id, path.as_str()))
     }
 
     /// Attaches textual definitions once per `key`.
@@ -200,16 +241,4 @@ fn symbol_of(line: &str) -> Option<String> {
     }
     let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "$._-".contains(c))).unwrap_or(rest.len());
     Some(rest[..end].to_string())
-}
-
-impl Asm {
-    /// Assembly that only computes its result from its operands.
-    pub fn pure(text: &str, constraints: &str) -> Asm {
-        Asm { text: text.into(), constraints: constraints.into(), side_effects: false }
-    }
-
-    /// Assembly that does something besides.
-    pub fn effect(text: &str, constraints: &str) -> Asm {
-        Asm { text: text.into(), constraints: constraints.into(), side_effects: true }
-    }
 }

@@ -3,13 +3,16 @@
 //! Values are numbered in the order of the text and block parameters become `phi`s, so the same module always gives
 //! the same bytes. A printer for the form of an instruction is chosen by its [`Format`].
 
+mod debug;
+
 use crate::constant::write_lane;
 use crate::function::{Block, Function, Inst, InstData, Linkage, Memory, ParamAttributes, Payload, Value};
 use crate::function::{BlockCall, ValueDef};
-use crate::module::{Callee, Global, Module};
+use crate::module::{Callee, Global, GlobalKind, Module};
 use crate::rows::Format;
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
+use debug::Debug;
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
@@ -56,8 +59,10 @@ fn write_module(out: &mut String, module: &Module) -> fmt::Result {
     for global in &module.globals {
         write_global(out, global)?;
     }
+    let weights = weights(module);
+    let debug = Debug::new(module, 2 + weights.len() as u32);
     for function in module.bodies.values() {
-        Printer::new(module, function).write(out)?;
+        Printer::new(module, function, &weights, &debug).write(out)?;
         out.push('\n');
     }
     for attachment in &module.attachments {
@@ -75,10 +80,10 @@ fn write_module(out: &mut String, module: &Module) -> fmt::Result {
         }
     }
     out.push_str("\n!0 = !{i32 1}\n!1 = !{}\n");
-    for (index, (likely, unlikely)) in weights(module).iter().enumerate() {
+    for (index, (likely, unlikely)) in weights.iter().enumerate() {
         writeln!(out, "!{} = !{{!\"branch_weights\", i32 {likely}, i32 {unlikely}}}", index + 2)?;
     }
-    Ok(())
+    debug.write(out)
 }
 
 /// The branch weights in use, each once, in order.
@@ -97,24 +102,34 @@ fn weights(module: &Module) -> Vec<(u32, u32)> {
 }
 
 fn write_global(out: &mut String, global: &Global) -> fmt::Result {
-    write!(
-        out,
-        "@{} = private unnamed_addr constant [{} x {}] ",
-        symbol(&global.name),
-        global.elements.len(),
-        global.element
-    )?;
-    if global.element == Type::I8 {
-        let bytes: Vec<u8> = global.elements.iter().map(|byte| *byte as u8).collect();
-        write!(out, "c\"{}\"", escape(&bytes))?;
-    } else {
-        for (index, bits) in global.elements.iter().enumerate() {
-            write!(out, "{}{} ", if index == 0 { "[" } else { ", " }, global.element)?;
-            write_lane(out, global.element.kind(), *bits)?;
+    let (name, element) = (symbol(&global.name), global.element);
+    let space = if global.space == 0 { String::new() } else { format!("addrspace({}) ", global.space) };
+    match &global.kind {
+        GlobalKind::External(count) => write!(out, "@{name} = external {space}global [{count} x {element}]")?,
+        GlobalKind::Internal(count) => {
+            let init = if global.space == 3 { "undef" } else { "zeroinitializer" };
+            write!(out, "@{name} = internal {space}global [{count} x {element}] {init}")?;
         }
-        out.push_str(if global.elements.is_empty() { "[]" } else { "]" });
+        GlobalKind::Constant(elements) => {
+            let count = elements.len();
+            write!(out, "@{name} = private unnamed_addr {space}constant [{count} x {element}] ")?;
+            write_elements(out, element, elements)?;
+        }
     }
     writeln!(out, ", align {}", global.align)
+}
+
+fn write_elements(out: &mut String, element: Type, elements: &[u128]) -> fmt::Result {
+    if element == Type::I8 {
+        let bytes: Vec<u8> = elements.iter().map(|byte| *byte as u8).collect();
+        return write!(out, "c\"{}\"", escape(&bytes));
+    }
+    for (index, bits) in elements.iter().enumerate() {
+        write!(out, "{}{element} ", if index == 0 { "[" } else { ", " })?;
+        write_lane(out, element.kind(), *bits)?;
+    }
+    out.push_str(if elements.is_empty() { "[]" } else { "]" });
+    Ok(())
 }
 
 fn write_declaration(out: &mut String, callee: &Callee) -> fmt::Result {
@@ -147,6 +162,9 @@ fn write_param_attributes(out: &mut String, attributes: &ParamAttributes) -> fmt
     if attributes.dereferenceable > 0 {
         write!(out, " dereferenceable({})", attributes.dereferenceable)?;
     }
+    if attributes.by_value > 0 {
+        write!(out, " byval([{} x i8])", attributes.by_value)?;
+    }
     Ok(())
 }
 
@@ -158,11 +176,17 @@ struct Printer<'a> {
     numbers: SecondaryMap<Value, u32>,
     /// Numbers of the blocks in the text.
     block_numbers: SecondaryMap<Block, u32>,
-    weights: Vec<(u32, u32)>,
+    weights: &'a [(u32, u32)],
+    debug: &'a Debug<'a>,
 }
 
 impl<'a> Printer<'a> {
-    fn new(module: &'a Module, function: &'a Function) -> Printer<'a> {
+    fn new(
+        module: &'a Module,
+        function: &'a Function,
+        weights: &'a [(u32, u32)],
+        debug: &'a Debug<'a>,
+    ) -> Printer<'a> {
         let mut numbers = SecondaryMap::new();
         let mut block_numbers = SecondaryMap::new();
         let mut next = 0;
@@ -176,13 +200,17 @@ impl<'a> Printer<'a> {
             data.params.iter().copied().for_each(&mut number);
             data.insts.iter().filter_map(|inst| function.result(*inst)).for_each(&mut number);
         }
-        Printer { module, function, numbers, block_numbers, weights: weights(module) }
+        Printer { module, function, numbers, block_numbers, weights, debug }
     }
 
     fn write(&self, out: &mut String) -> fmt::Result {
         let function = self.function;
         let linkage = if function.linkage == Linkage::Internal { "internal " } else { "" };
-        write!(out, "define {linkage}{} @{}(", function.ret, symbol(&function.name))?;
+        let convention = match &function.kernel {
+            Some(kernel) if !kernel.convention.is_empty() => format!("{} ", kernel.convention),
+            _ => String::new(),
+        };
+        write!(out, "define {linkage}{convention}{} @{}(", function.ret, symbol(&function.name))?;
         for (index, param) in function.params.iter().enumerate() {
             write!(out, "{}{}", if index == 0 { "" } else { ", " }, param.ty)?;
             write_param_attributes(out, &param.attributes)?;
@@ -192,6 +220,7 @@ impl<'a> Printer<'a> {
         for attribute in &function.attributes {
             write!(out, " {attribute}")?;
         }
+        self.debug.write_function(out, function)?;
         out.push_str(" {\n");
         let predecessors = self.predecessors();
         for block in &function.layout {
@@ -302,6 +331,7 @@ impl<'a> Printer<'a> {
             (Format::Jump | Format::Branch | Format::Switch, _) => self.write_jump(out, data)?,
             (Format::Binary | Format::Unary | Format::Compare | Format::Cast, _) => return Err(fmt::Error),
         }
+        self.debug.write_inst(out, self.function, inst)?;
         out.push('\n');
         Ok(())
     }

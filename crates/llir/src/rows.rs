@@ -69,7 +69,7 @@ pub enum Lanes {
     Ptr,
     /// Integers or addresses.
     IntOrPtr,
-    /// Anything but void and pairs.
+    /// Anything but void and structures.
     Any,
 }
 
@@ -81,7 +81,7 @@ impl Lanes {
             Lanes::Float => ty.is_float(),
             Lanes::Ptr => ty.is_ptr(),
             Lanes::IntOrPtr => ty.is_int() || ty.is_ptr(),
-            Lanes::Any => !ty.is_void() && !ty.is_pair(),
+            Lanes::Any => !ty.is_void() && !ty.is_structure(),
         }
     }
 }
@@ -244,6 +244,7 @@ rows! {
     UITOFP "uitofp" Cast(Int => Float, Free) Pure [];
     PTRTOINT "ptrtoint" Cast(Ptr => Int, Free) Pure [];
     INTTOPTR "inttoptr" Cast(Int => Ptr, Free) Pure [];
+    ADDRSPACECAST "addrspacecast" Cast(Ptr => Ptr, Free) Pure [];
     BITCAST "bitcast" Cast(Any => Any, SameTotal) Pure [];
     EXTRACT "extractelement" Extract Pure [];
     INSERT "insertelement" Insert Pure [];

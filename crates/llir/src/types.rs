@@ -1,8 +1,9 @@
-//! Types: scalars, fixed vectors of them, and the two-part results that a few instructions give.
+//! Types: scalars, fixed vectors of them, and structures, which instructions with several results give.
 //!
 //! A [`Type`] is a small `Copy` value. Left out: arrays and named structs; addresses are computed in bytes, and
 //! tables are globals.
 
+use crate::structure::Parts;
 use std::fmt;
 
 /// A type of one lane.
@@ -25,13 +26,14 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// Width in bits; pointers count as 64, void as 0.
+    /// Width in bits. Void counts as 0, addresses as 64, but for those of the spaces that a group of lanes (3) and
+    /// one lane (5) have for themselves, which count as 32.
     pub fn bits(self) -> u32 {
         match self {
             Scalar::Void => 0,
             Scalar::Int(bits) => u32::from(bits),
             Scalar::Half | Scalar::BFloat => 16,
-            Scalar::Float => 32,
+            Scalar::Float | Scalar::Ptr(3 | 5) => 32,
             Scalar::Double | Scalar::Ptr(_) => 64,
         }
     }
@@ -73,9 +75,11 @@ enum Shape {
     Flagged,
     /// `{ T, T }`: functions with two results.
     Twice,
+    /// `{ T, U, … }`: assembly with several results.
+    Many(Parts),
 }
 
-/// A scalar, a fixed vector, or a pair.
+/// A scalar, a fixed vector, or a structure of them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Type {
     scalar: Scalar,
@@ -107,6 +111,11 @@ impl Type {
     pub const F64: Type = Type::scalar(Scalar::Double);
     /// An address.
     pub const PTR: Type = Type::scalar(Scalar::Ptr(0));
+
+    /// An address in an address space.
+    pub const fn pointer(space: u8) -> Type {
+        Type::scalar(Scalar::Ptr(space))
+    }
 
     /// A type of one scalar.
     pub const fn scalar(scalar: Scalar) -> Type {
@@ -148,10 +157,32 @@ impl Type {
         Type { shape: Shape::Twice, ..self }
     }
 
-    /// The type of one part of a pair; `None` where there is no such part.
+    /// `{ T, U, … }`; of one type that type itself, of none void.
+    #[must_use]
+    pub fn structure(parts: &[Type]) -> Type {
+        match parts {
+            [] => Type::VOID,
+            [one] => *one,
+            [a, b] if a == b => a.twice(),
+            [a, b] if *b == a.as_mask() => a.flagged(),
+            _ => Type { shape: Shape::Many(Parts::of(parts)), ..Type::VOID },
+        }
+    }
+
+    /// How many parts a structure has; 1 for one value, 0 for void.
+    pub fn part_count(self) -> u32 {
+        match self.shape {
+            Shape::One => u32::from(!self.is_void()),
+            Shape::Flagged | Shape::Twice => 2,
+            Shape::Many(parts) => parts.types().len() as u32,
+        }
+    }
+
+    /// The type of one part of a structure; `None` where there is no such part.
     pub fn part(self, index: u32) -> Option<Type> {
         let one = Type { shape: Shape::One, ..self };
         match (self.shape, index) {
+            (Shape::Many(parts), index) => parts.types().get(index as usize).copied(),
             (Shape::Flagged | Shape::Twice, 0) | (Shape::Twice, 1) => Some(one),
             (Shape::Flagged, 1) => Some(one.with_scalar(Type::I1)),
             _ => None,
@@ -181,28 +212,28 @@ impl Type {
 
     /// Whether it is void.
     pub fn is_void(self) -> bool {
-        self.scalar == Scalar::Void
+        self.scalar == Scalar::Void && self.shape == Shape::One
     }
 
-    /// Whether it is a pair.
-    pub fn is_pair(self) -> bool {
+    /// Whether it is a structure.
+    pub fn is_structure(self) -> bool {
         self.shape != Shape::One
     }
 
     /// Whether its lanes are integers.
     pub fn is_int(self) -> bool {
-        matches!(self.scalar, Scalar::Int(_)) && !self.is_pair()
+        matches!(self.scalar, Scalar::Int(_)) && !self.is_structure()
     }
 
     /// Whether its lanes are floats.
     pub fn is_float(self) -> bool {
         matches!(self.scalar, Scalar::Half | Scalar::BFloat | Scalar::Float | Scalar::Double)
-            && !self.is_pair()
+            && !self.is_structure()
     }
 
     /// Whether its lanes are addresses.
     pub fn is_ptr(self) -> bool {
-        matches!(self.scalar, Scalar::Ptr(_)) && !self.is_pair()
+        matches!(self.scalar, Scalar::Ptr(_)) && !self.is_structure()
     }
 
     /// Bits of one lane.
@@ -236,8 +267,11 @@ impl Type {
 
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let (Some(first), Some(second)) = (self.part(0), self.part(1)) {
-            return write!(f, "{{ {first}, {second} }}");
+        if self.is_structure() {
+            for (index, part) in (0..self.part_count()).filter_map(|index| self.part(index)).enumerate() {
+                write!(f, "{}{part}", if index == 0 { "{ " } else { ", " })?;
+            }
+            return f.write_str(" }");
         }
         match self.lanes {
             0 => write!(f, "{}", self.scalar),

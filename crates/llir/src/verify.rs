@@ -1,5 +1,6 @@
 //! Checks the rules of a module: types by row and format, blocks and jumps, and that definitions dominate uses.
 
+use crate::asm::Constraint;
 use crate::function::{Block, FuncId, Function, Inst, InstData, Payload, Value, ValueDef};
 use crate::module::Module;
 use crate::rows::{Effect, Format, Lanes, Width};
@@ -179,7 +180,8 @@ impl Checker<'_> {
                 }
                 _ => false,
             },
-            Format::Fence | Format::Asm | Format::Alloca | Format::Unreachable => true,
+            Format::Asm => return asm_types(data),
+            Format::Fence | Format::Alloca | Format::Unreachable => true,
         };
         match finding {
             true => Ok(()),
@@ -192,6 +194,31 @@ impl Checker<'_> {
         let callee = self.module.callee(id);
         callee.params == types && callee.ret == data.ty
     }
+}
+
+/// The constraints of assembly count its results and operands.
+fn asm_types(data: &InstData) -> Finding {
+    let Payload::Asm(asm) = &data.payload else { return Err("assembly without its text".into()) };
+    let (mut outputs, mut inputs) = (0, 0);
+    for entry in asm.entries() {
+        match entry {
+            Constraint::Output(_) => outputs += 1,
+            Constraint::Input(_) => inputs += 1,
+            Constraint::Tied(output) if output < outputs => inputs += 1,
+            Constraint::Tied(output) => {
+                return Err(format!("an operand is tied to result {output}: there is none"));
+            }
+            Constraint::Clobber(_) => {}
+        }
+    }
+    if (outputs, inputs) == (data.ty.part_count() as usize, data.operands.len()) {
+        return Ok(());
+    }
+    let (given, args) = (data.ty.part_count(), data.operands.len());
+    Err(format!(
+        "the constraints `{}` have {outputs} results and {inputs} operands, the assembly {given} and {args}",
+        asm.constraints
+    ))
 }
 
 fn value_types(data: &InstData, types: &[Type]) -> bool {
@@ -256,7 +283,9 @@ fn lane_types(data: &InstData, types: &[Type]) -> bool {
             let in_range = mask.iter().all(|lane| (-1..2 * a.lanes() as i32).contains(lane));
             a == b && a.is_vector() && data.ty == a.vector(mask.len() as u32) && in_range
         }
-        (Format::ExtractValue, [pair], Payload::Index(index)) => pair.part(*index) == Some(data.ty),
+        (Format::ExtractValue, [structure], Payload::Index(index)) => {
+            structure.is_structure() && structure.part(*index) == Some(data.ty)
+        }
         _ => false,
     }
 }

@@ -2,14 +2,14 @@
 
 use expect_test::{Expect, expect};
 use llir::{
-    Asm, Callee, Flags, FloatCompare, FunctionBuilder, IntCompare, Linkage, Memory, Module, Op, Ordering,
-    Param, ParamAttributes, Purity, Rmw, Type, Value, verify,
+    Asm, Callee, Flags, FloatCompare, FunctionBuilder, Global, GlobalKind, IntCompare, Kernel, Linkage,
+    Location, Memory, Module, Op, Ordering, Param, ParamAttributes, Purity, Rmw, Type, Value, verify,
 };
 use smallvec::smallvec;
 
 /// A parameter.
 fn param(name: &str, ty: Type) -> Param {
-    let attributes = ParamAttributes { noalias: ty == Type::PTR, ..ParamAttributes::default() };
+    let attributes = ParamAttributes { noalias: ty.is_ptr(), ..ParamAttributes::default() };
     Param { ty, name: name.into(), attributes }
 }
 
@@ -442,4 +442,116 @@ fn rows_name_what_llvm_knows() {
     assert_eq!(Op::FMUL.row().name, "fmul");
     assert_eq!(Op::UNREACHABLE.row().name, "unreachable");
     assert!(Op::ADD.row().commutes && !Op::SUB.row().commutes);
+}
+
+#[test]
+fn assembly_with_several_results() {
+    let module = build(Type::I32, &[("x", Type::I32), ("y", Type::I64)], |b, args| {
+        let ty = Type::structure(&[Type::I32, Type::I32, Type::I64]);
+        let constraints = "=r,=r,=r,0,r,~{memory}";
+        let made = b.inline_asm(Asm::effect("# $0 $1 $2 $4", constraints), ty, &args[..2]).expect("three");
+        let parts = b.parts(made);
+        assert_eq!(parts.len(), 3);
+        let wide = b.resize_unsigned(parts[2], Type::I32);
+        let sum = b.add(parts[0], parts[1]);
+        let sum = b.add(sum, wide);
+        b.ret(Some(sum));
+    });
+    body(
+        &module,
+        expect![[r##"
+            define i32 @f(i32 %x, i64 %y) {
+            bb0:
+              %0 = call { i32, i32, i64 } asm sideeffect "# $0 $1 $2 $4", "=r,=r,=r,0,r,~{memory}"(i32 %x, i64 %y)
+              %1 = extractvalue { i32, i32, i64 } %0, 0
+              %2 = extractvalue { i32, i32, i64 } %0, 1
+              %3 = extractvalue { i32, i32, i64 } %0, 2
+              %4 = trunc i64 %3 to i32
+              %5 = add i32 %1, %2
+              %6 = add i32 %4, %5
+              ret i32 %6
+            }
+        "##]],
+    );
+}
+
+#[test]
+fn structures_of_few_parts_have_one_form() {
+    assert_eq!(Type::structure(&[Type::F32; 2]), Type::F32.twice());
+    assert_eq!(Type::structure(&[Type::I8, Type::I1]), Type::I8.flagged());
+    assert_eq!(Type::structure(&[Type::F32]), Type::F32);
+    assert_eq!(Type::structure(&[]), Type::VOID);
+    let four = Type::structure(&[Type::F32; 4]);
+    assert_eq!(four, Type::structure(&[Type::F32; 4]));
+    assert_ne!(four, Type::structure(&[Type::F32; 3]));
+    assert_eq!((four.part_count(), four.part(3), four.part(4)), (4, Some(Type::F32), None));
+    assert!(!four.is_float() && !four.is_void());
+}
+
+#[test]
+fn constraints_must_count_results_and_operands() {
+    for (constraints, ret) in [("=r,r,r", Type::I32), ("=r,r", Type::I32.twice()), ("=r,1", Type::I32)] {
+        let mut module = Module::new("test");
+        let id = module.add_function("f", Type::VOID, vec![param("x", Type::I32)]);
+        let mut b = FunctionBuilder::new(&mut module, id);
+        let x = b.param(0);
+        b.inline_asm(Asm::effect("", constraints), ret, &[x]);
+        b.ret(None);
+        b.finish();
+        let errors = verify(&module).expect_err("wrong constraints");
+        assert_eq!(errors.len(), 1, "{errors:?}");
+    }
+}
+
+#[test]
+fn kernels_address_spaces_and_places() {
+    let mut module = Module::new("test");
+    module.print_locations = true;
+    let file = module.add_file("/home/a kernel.py");
+    let other = module.add_file("library.py");
+    assert_eq!(module.add_file("library.py"), other);
+    module.add_memory(Global {
+        name: "shared".into(),
+        element: Type::I8,
+        kind: GlobalKind::External(0),
+        space: 3,
+        align: 16,
+    });
+    let mut params = vec![param("x", Type::pointer(1)), param("map", Type::PTR)];
+    params[1].attributes.by_value = 128;
+    params[1].attributes.align = 64;
+    let id = module.add_function("f", Type::VOID, params);
+    let function = module.function_mut(id).expect("it was added");
+    function.kernel = Some(Kernel { convention: "spir_kernel".into(), ..Kernel::default() });
+    function.location = Some(Location { file, line: 3, column: 1 });
+    let mut b = FunctionBuilder::new(&mut module, id);
+    b.set_loc(Some(Location { file, line: 4, column: 5 }));
+    let shared = b.symbol_in("shared", 3);
+    let value = b.load(Type::F32, shared, 4);
+    b.set_loc(Some(Location { file: other, line: 9, column: 0 }));
+    let x = b.param(0);
+    b.store(value, x, 4);
+    let generic = b.space_cast(x, 0);
+    b.set_loc(None);
+    b.store(value, generic, 4);
+    b.intrinsic_void("llvm.trap", &[]);
+    b.ret(None);
+    b.finish();
+    accepted(&module);
+    let text = module.to_string();
+    for line in [
+        "@shared = external addrspace(3) global [0 x i8], align 16",
+        "define spir_kernel void @f(ptr addrspace(1) noalias %x, ptr noalias align 64 byval([128 x i8]) %map) !dbg !7 {",
+        "  %0 = load float, ptr addrspace(3) @shared, align 4, !dbg !8",
+        "  store float %0, ptr addrspace(1) %x, align 4, !dbg !10",
+        "  %1 = addrspacecast ptr addrspace(1) %x to ptr, !dbg !10",
+        "  store float %0, ptr %1, align 4",
+        "  call void @llvm.trap(), !dbg !11",
+        "!10 = !DILocation(line: 9, column: 0, scope: !9)",
+    ] {
+        assert!(text.lines().any(|found| found == line), "no line {line}\n{text}");
+    }
+    module.print_locations = false;
+    assert!(!module.to_string().contains("!dbg"));
+    accepted(&module);
 }

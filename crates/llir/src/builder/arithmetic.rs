@@ -127,6 +127,11 @@ impl FunctionBuilder<'_> {
         self.cast(Op::BITCAST, a, ty)
     }
 
+    /// The same address in another address space.
+    pub fn space_cast(&mut self, a: Value, space: u8) -> Value {
+        self.cast(Op::ADDRSPACECAST, a, self.ty(a).with_scalar(Type::pointer(space)))
+    }
+
     /// Another integer width, the sign kept.
     pub fn resize_signed(&mut self, a: Value, ty: Type) -> Value {
         let op = if ty.lane_bits() < self.ty(a).lane_bits() { Op::TRUNC } else { Op::SEXT };

@@ -1,8 +1,9 @@
 //! Calls: functions of the module, outside symbols, intrinsics, addresses, inline assembly.
 
 use super::FunctionBuilder;
+use crate::asm::Asm;
 use crate::flags::Flags;
-use crate::function::{Asm, FuncId, InstData, Payload, Value};
+use crate::function::{FuncId, InstData, Payload, Value};
 use crate::module::{Callee, Purity};
 use crate::rows::Op;
 use crate::types::Type;
@@ -54,7 +55,8 @@ impl FunctionBuilder<'_> {
         Some(self.emit(data))
     }
 
-    /// Inline assembly; `None` when it gives nothing.
+    /// Inline assembly; `None` when it gives nothing. Several results are a [`Type::structure`], to be taken apart by
+    /// [`FunctionBuilder::part`].
     pub fn inline_asm(&mut self, asm: Asm, ret: Type, args: &[Value]) -> Option<Value> {
         let data = InstData::new(Op::ASM, ret, args).with(Payload::Asm(Box::new(asm)));
         if ret.is_void() {

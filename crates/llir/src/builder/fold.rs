@@ -13,7 +13,7 @@ impl FunctionBuilder<'_> {
         match (data.op.row().effect, &data.payload) {
             (Effect::Pure, _) => true,
             (Effect::Callee, Payload::Callee(id)) => self.module.callee(*id).purity == Purity::Pure,
-            (Effect::Callee, Payload::Asm(asm)) => !asm.side_effects,
+            (Effect::Callee, Payload::Asm(asm)) => asm.is_pure(),
             _ => false,
         }
     }

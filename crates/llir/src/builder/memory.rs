@@ -1,6 +1,6 @@
 //! Memory: loads, stores, addresses, masked and atomic accesses.
 
-use super::FunctionBuilder;
+use super::{FunctionBuilder, Values};
 use crate::flags::Flags;
 use crate::function::{InstData, Memory, Ordering, Payload, Rmw, Value};
 use crate::rows::Op;
@@ -120,10 +120,18 @@ impl FunctionBuilder<'_> {
         self.intrinsic_void("llvm.memset", &[to, byte, bytes, volatile]);
     }
 
-    /// One part of a pair.
-    pub fn part(&mut self, pair: Value, index: u32) -> Value {
-        let ty = self.ty(pair).part(index).unwrap_or(Type::VOID);
-        self.emit(InstData::new(Op::EXTRACT_VALUE, ty, &[pair]).with(Payload::Index(index)))
+    /// One part of a structure; a value that is none is its own only part.
+    pub fn part(&mut self, structure: Value, index: u32) -> Value {
+        if !self.ty(structure).is_structure() {
+            return structure;
+        }
+        let ty = self.ty(structure).part(index).unwrap_or(Type::VOID);
+        self.emit(InstData::new(Op::EXTRACT_VALUE, ty, &[structure]).with(Payload::Index(index)))
+    }
+
+    /// All parts of a structure.
+    pub fn parts(&mut self, structure: Value) -> Values {
+        (0..self.ty(structure).part_count()).map(|index| self.part(structure, index)).collect()
     }
 
     fn atomic(&self, ty: Type, ordering: Ordering) -> Memory {
