@@ -18,6 +18,7 @@ mod print;
 mod rows;
 mod structure;
 mod types;
+mod unused;
 mod verify;
 
 pub use asm::{Asm, Constraint};
@@ -32,4 +33,5 @@ pub use location::{FileId, Location};
 pub use module::{Callee, Global, GlobalKind, Module, Purity};
 pub use rows::{Effect, Format, Lanes, Op, Row, Width};
 pub use types::{Scalar, Type};
+pub use unused::remove_unused;
 pub use verify::{VerifyError, verify};

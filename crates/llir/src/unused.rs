@@ -1,0 +1,142 @@
+//! Removes instructions whose results nobody uses.
+//!
+//! Input:
+//! ```text
+//! %0 = add i32 %a, 1
+//! %1 = add i32 %a, 2
+//! store i32 %1, ptr %p, align 4
+//! ```
+//! Output: the same without `%0`. Loads that are not volatile go too; calls and assembly go when they are pure.
+
+use crate::flags::Flags;
+use crate::function::{Block, FuncId, Function, InstData, Payload, Value, ValueDef};
+use crate::module::{Module, Purity};
+use crate::rows::{Effect, Op};
+use cranelift_entity::SecondaryMap;
+
+/// Drops what is not needed, in every function of the module; block parameters that only feed themselves too.
+pub fn remove_unused(module: &mut Module) {
+    let ids: Vec<FuncId> = module.bodies.keys().copied().collect();
+    for id in ids {
+        let Some(mut function) = module.bodies.remove(&id) else { continue };
+        remove_in(module, &mut function);
+        module.bodies.insert(id, function);
+    }
+}
+
+fn remove_in(module: &Module, function: &mut Function) {
+    let used = used_values(module, function);
+    drop_params(function, &used);
+    let Function { layout, blocks, insts, results, .. } = function;
+    for block in layout.iter() {
+        blocks[*block].insts.retain(|inst| {
+            let result = results[*inst].expand();
+            has_effect(module, &insts[*inst]) || result.is_some_and(|value| used[value])
+        });
+    }
+}
+
+/// Whether an instruction must stay though nobody uses its result.
+fn has_effect(module: &Module, data: &InstData) -> bool {
+    match (data.op.row().effect, &data.payload) {
+        (Effect::Pure, _) => false,
+        (Effect::Memory, _) => !is_plain_load(data) && data.op != Op::ALLOCA,
+        (Effect::Terminator, _) => true,
+        (Effect::Callee, Payload::Callee(id)) => module.callee(*id).purity != Purity::Pure,
+        (Effect::Callee, Payload::Asm(asm)) => !asm.is_pure(),
+        (Effect::Callee, _) => true,
+    }
+}
+
+fn is_plain_load(data: &InstData) -> bool {
+    let plain = !data.flags.contains(Flags::VOLATILE);
+    matches!(data.payload, Payload::Memory(memory) if memory.ordering.is_none())
+        && data.op == Op::LOAD
+        && plain
+}
+
+/// All values that something needed uses, and needed block parameters.
+fn used_values(module: &Module, function: &Function) -> SecondaryMap<Value, bool> {
+    let mut used: SecondaryMap<Value, bool> = SecondaryMap::new();
+    let mut work: Vec<Value> = Vec::new();
+    let mut sources: SecondaryMap<Block, Vec<usize>> = SecondaryMap::new();
+    let mut calls = Vec::new();
+    for block in &function.layout {
+        for inst in &function.blocks[*block].insts {
+            let data = &function.insts[*inst];
+            if has_effect(module, data) {
+                work.extend(&data.operands);
+            }
+        }
+        for call in function.targets(*block) {
+            sources[call.block].push(calls.len());
+            calls.push(call);
+        }
+    }
+    while let Some(value) = work.pop() {
+        if std::mem::replace(&mut used[value], true) {
+            continue;
+        }
+        match &function.values[value].def {
+            ValueDef::Inst(inst) => work.extend(&function.insts[*inst].operands),
+            ValueDef::BlockParam(block, _) => {
+                let index = function.blocks[*block].params.iter().position(|param| *param == value);
+                let Some(index) = index else { continue };
+                work.extend(sources[*block].iter().filter_map(|call| calls[*call].args.get(index)));
+            }
+            ValueDef::Constant(_) | ValueDef::Param(_) => {}
+        }
+    }
+    used
+}
+
+/// Drops block parameters that are not used, with what is passed for them.
+fn drop_params(function: &mut Function, used: &SecondaryMap<Value, bool>) {
+    let Function { layout, blocks, insts, values, .. } = function;
+    let keep: SecondaryMap<Block, Vec<bool>> = layout.iter().fold(SecondaryMap::new(), |mut keep, block| {
+        keep[*block] = blocks[*block].params.iter().map(|param| used[*param]).collect();
+        keep
+    });
+    for block in layout.iter() {
+        let mut flags = keep[*block].iter();
+        blocks[*block].params.retain(|_| flags.next().copied().unwrap_or(true));
+        for (index, param) in blocks[*block].params.iter().enumerate() {
+            values[*param].def = ValueDef::BlockParam(*block, index as u32);
+        }
+        let Some(last) = blocks[*block].insts.last() else { continue };
+        for call in &mut insts[*last].targets {
+            let mut flags = keep[call.block].iter();
+            call.args.retain(|_| flags.next().copied().unwrap_or(true));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{FunctionBuilder, Linkage, Module, Param, ParamAttributes, Type, verify};
+
+    #[test]
+    fn what_nobody_uses_goes() {
+        let mut module = Module::new("test");
+        let param = |ty, name: &str| Param { ty, name: name.into(), attributes: ParamAttributes::default() };
+        let id = module.add_function("f", Type::VOID, vec![param(Type::PTR, "p"), param(Type::I32, "n")]);
+        let mut b = FunctionBuilder::new(&mut module, id);
+        let (p, n) = (b.param(0), b.param(1));
+        let (zero, one) = (b.i32(0), b.i32(1));
+        let unused = b.mul(n, n);
+        let sums = b.for_loop(zero, n, one, &[zero, zero], |b, iv, carried| {
+            let sum = b.add(carried[0], iv);
+            let other = b.add(carried[1], unused);
+            [sum, other].into_iter().collect()
+        });
+        b.store(sums[0], p, 4);
+        b.ret(None);
+        b.finish();
+        let before = module.function(id).unwrap().len();
+        super::remove_unused(&mut module);
+        assert_eq!(module.function(id).unwrap().linkage, Linkage::External);
+        assert_eq!(module.function(id).unwrap().len(), before - 2);
+        assert!(!module.to_string().contains("mul"));
+        verify(&module).unwrap();
+    }
+}
