@@ -85,8 +85,7 @@ impl Run {
             let start = Instant::now();
             // SAFETY: the slots are those of the signature the kernel was compiled for. Whether the kernel stays within its
             // arrays is up to whoever asks to run it; the interpreter is there to check.
-            unsafe { loaded.launch(&Launch { grid, args: &slots, stream: 0 }) }
-                .map_err(runtime::RuntimeError::from)?;
+            unsafe { loaded.launch(&Launch::new(grid, &slots)) }.map_err(runtime::RuntimeError::from)?;
             times.push(start.elapsed());
         }
         if self.repeat > 1 {

@@ -189,7 +189,7 @@ impl Compiled {
             arg::pack(&self.0.args, args).map_err(|text| Error(format!("kernel {}: {text}", self.name())))?;
         let loaded = self.0.kernel.load()?;
         // SAFETY: the slots fit the parameters, as `pack` has checked; the caller vouches for the memory.
-        unsafe { loaded.launch(&Launch { grid, args: &slots, stream: 0 }) }
+        unsafe { loaded.launch(&Launch::new(grid, &slots)) }
             .map_err(|error| Error::from(runtime::RuntimeError::from(error)))
     }
 }

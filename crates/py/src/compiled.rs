@@ -132,6 +132,11 @@ impl CompiledKernel {
         Arc::as_ptr(&self.kernel) as usize
     }
 
+    /// The kernel on the current device.
+    fn loaded(&self, py: Python<'_>) -> PyResult<&Arc<dyn target::LoadedKernel>> {
+        py.detach(|| self.kernel.load()).or_raise(py)
+    }
+
     fn launch(&self, py: Python<'_>, grid: target::Grid, values: &[Bound<'_, PyAny>]) -> PyResult<()> {
         let args = &self.source.get().args;
         let runtime_only = args.iter().filter(|arg| !matches!(arg, ArgSpec::Constexpr(_)));
@@ -239,25 +244,22 @@ impl CompiledKernel {
 
     /// Loads the kernel on the device, if that has not been done.
     fn _init_handles(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.kernel.load().map(drop)).or_raise(py)
+        self.loaded(py).map(drop)
     }
 
     #[getter]
     fn n_regs(&self, py: Python<'_>) -> PyResult<u32> {
-        self._init_handles(py)?;
-        Ok(self.kernel.loaded().map_or(1, |loaded| loaded.n_regs()).max(1))
+        Ok(self.loaded(py)?.n_regs().max(1))
     }
 
     #[getter]
     fn n_spills(&self, py: Python<'_>) -> PyResult<u32> {
-        self._init_handles(py)?;
-        Ok(self.kernel.loaded().map_or(0, |loaded| loaded.n_spills()))
+        Ok(self.loaded(py)?.n_spills())
     }
 
     #[getter]
     fn n_max_threads(&self, py: Python<'_>) -> PyResult<u32> {
-        self._init_handles(py)?;
-        Ok(self.kernel.loaded().map_or(1, |loaded| loaded.n_max_threads()))
+        Ok(self.loaded(py)?.n_max_threads())
     }
 
     #[getter]
@@ -399,16 +401,21 @@ impl Asm {
 /// A named tuple of everything that is known about a kernel, options included.
 fn metadata<'py>(py: Python<'py>, kernel: &Kernel, name: &str) -> PyResult<Bound<'py, PyAny>> {
     let facts = PyDict::new(py);
-    for (name, text) in &kernel.artifact.metadata {
-        facts.set_item(name, text)?;
+    for absent in ["tmem_size", "global_scratch_size", "profile_scratch_size"] {
+        facts.set_item(absent, 0)?;
+    }
+    for absent in ["global_scratch_align", "profile_scratch_align"] {
+        facts.set_item(absent, 1)?;
     }
     let options = &kernel.options;
-    for (name, value) in &options.extra {
+    for (name, value) in options.extra.iter().chain(&kernel.artifact.metadata) {
         facts.set_item(name, option_object(py, value)?)?;
     }
     let target = &kernel.facts;
+    let arch = arch_object(py, &target.arch)?;
     let gpu_target = py.import("deuteron.backends.compiler")?.getattr("GPUTarget")?;
-    facts.set_item("target", gpu_target.call1((&target.backend, &target.arch, target.warp_size))?)?;
+    facts.set_item("target", gpu_target.call1((&target.backend, &arch, target.warp_size))?)?;
+    facts.set_item("cluster_dims", (options.num_ctas, 1, 1))?;
     facts.set_item("name", name)?;
     facts.set_item("hash", kernel.hash.to_string())?;
     facts.set_item("num_warps", options.num_warps)?;
@@ -418,22 +425,24 @@ fn metadata<'py>(py: Python<'py>, kernel: &Kernel, name: &str) -> PyResult<Bound
     facts.set_item("debug", options.debug)?;
     facts.set_item("sanitize_overflow", options.sanitize_overflow)?;
     facts.set_item("warp_size", target.warp_size)?;
-    facts.set_item("arch", &target.arch)?;
+    facts.set_item("arch", &arch)?;
     facts.set_item("backend_name", &target.backend)?;
     // Scripts divide by it.
     facts.set_item("shared", kernel.artifact.shared.max(1))?;
-    for absent in ["tmem_size", "global_scratch_size", "profile_scratch_size"] {
-        facts.set_item(absent, 0)?;
-    }
-    for absent in ["global_scratch_align", "profile_scratch_align"] {
-        facts.set_item(absent, 1)?;
-    }
     facts.set_item("tensordesc_meta", PyList::empty(py))?;
     facts.set_item("triton_version", py.import("deuteron")?.getattr("__version__")?)?;
     let names = facts.keys();
     names.call_method0("sort")?;
     let class = py.import("collections")?.getattr("namedtuple")?.call1(("KernelMetadata", names))?;
     class.call((), Some(&facts))
+}
+
+/// An architecture as Python has it: a number where it is one.
+pub(crate) fn arch_object<'py>(py: Python<'py>, arch: &str) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match arch.parse::<u32>() {
+        Ok(number) => PyInt::new(py, number).into_any(),
+        Err(_) => PyString::new(py, arch).into_any(),
+    })
 }
 
 fn option_object<'py>(py: Python<'py>, value: &OptionValue) -> PyResult<Bound<'py, PyAny>> {

@@ -229,8 +229,7 @@ pub(crate) fn launch(
         let loaded = kernel.load()?;
         // SAFETY: the slots were made for this kernel's parameters. The caller of a kernel vouches for the memory behind
         // its pointers, as in the reference; the arrays themselves are alive as long as the call holds its arguments.
-        unsafe { loaded.launch(&Launch { grid, args: slots, stream: 0 }) }
-            .map_err(runtime::RuntimeError::from)
+        unsafe { loaded.launch(&Launch::new(grid, slots)) }.map_err(runtime::RuntimeError::from)
     });
     result.or_raise(py)
 }

@@ -1,6 +1,7 @@
 //! Knobs, targets and devices for Python.
 
 use crate::active::Active;
+use crate::compiled::arch_object;
 use crate::errors::OrRaise;
 use crate::variant::option_value;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -104,9 +105,9 @@ pub(crate) fn refresh_knobs() {
 
 /// Backend, architecture and lanes per warp of the target in use.
 #[pyfunction]
-pub(crate) fn current_target(py: Python<'_>) -> PyResult<(String, String, u32)> {
+pub(crate) fn current_target(py: Python<'_>) -> PyResult<(String, Bound<'_, PyAny>, u32)> {
     let facts = Active::get(py)?.target.facts();
-    Ok((facts.backend, facts.arch, facts.warp_size))
+    Ok((facts.backend, arch_object(py, &facts.arch)?, facts.warp_size))
 }
 
 /// The names of the targets of this build.
@@ -152,7 +153,12 @@ pub(crate) fn synchronize(py: Python<'_>, number: usize) -> PyResult<()> {
 pub(crate) fn target_of(py: Python<'_>, tuple: Option<&Bound<'_, PyAny>>) -> PyResult<Arc<dyn Target>> {
     match tuple.filter(|tuple| !tuple.is_none()) {
         None => Ok(Arc::clone(&Active::get(py)?.target)),
-        Some(tuple) => runtime::target_named(&tuple.get_item(0)?.extract::<String>()?).or_raise(py),
+        Some(tuple) => {
+            let backend: String = tuple.get_item(0)?.extract()?;
+            let arch = tuple.get_item(1)?;
+            let arch = if arch.is_none() { None } else { Some(arch.str()?.to_string()) };
+            runtime::target_of(&backend, arch.as_deref()).or_raise(py)
+        }
     }
 }
 
@@ -195,7 +201,7 @@ pub(crate) fn default_options<'py>(
     all.set_item("allowed_dot_input_precisions", facts.allowed_dot_precisions)?;
     all.set_item("supported_fp8_dtypes", facts.fp8_dtypes)?;
     all.set_item("backend_name", facts.backend)?;
-    all.set_item("arch", facts.arch)?;
+    all.set_item("arch", arch_object(py, &facts.arch)?)?;
     all.set_item("warp_size", facts.warp_size)?;
     Ok(all)
 }

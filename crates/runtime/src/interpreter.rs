@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use target::{
     Artifact, CompileOptions, Device, DeviceProperties, KernelParam, Launch, LoadedKernel, OptionRow,
-    ParamKind, Stage, StageObserver, Target, TargetError, TargetFacts,
+    OptionValue, ParamKind, Stage, StageObserver, Target, TargetError, TargetFacts,
 };
 use ttir::interp::{Address, Arg, Hooks, Memory};
 
@@ -89,8 +89,12 @@ impl Target for Interpreter {
         let params = params.collect::<Result<_, _>>()?;
         let text = ir::text::print(&module, ir::text::PrintOptions::default());
         let stages = vec![Stage { name: "ttir".to_owned(), bytes: text.into_bytes(), text: true }];
-        let metadata = BTreeMap::from([(INTERPRETED.to_owned(), "True".to_owned())]);
+        let metadata = BTreeMap::from([(INTERPRETED.to_owned(), OptionValue::Bool(true))]);
         Ok(Artifact { name, stages, params, shared: 0, metadata })
+    }
+
+    fn for_arch(&self, arch: &str) -> Result<Option<Arc<dyn Target>>, TargetError> {
+        Ok(self.0.for_arch(arch)?.map(|target| Arc::new(Interpreter(target)) as Arc<dyn Target>))
     }
 
     fn devices(&self) -> Vec<Arc<dyn Device>> {
@@ -281,8 +285,7 @@ mod tests {
         let loaded = compiled.load().map_err(|error| error.to_string())?;
         with_extents(vec![Extent { base, len: len as u64 * 4, writable: true }], || {
             // SAFETY: the interpreter stays within what it was told of, which is the slice or less.
-            unsafe { loaded.launch(&Launch { grid: [1, 1, 1], args: &[base, n], stream: 0 }) }
-                .map_err(|error| error.to_string())
+            unsafe { loaded.launch(&Launch::new([1, 1, 1], &[base, n])) }.map_err(|error| error.to_string())
         })
     }
 

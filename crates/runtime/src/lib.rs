@@ -19,4 +19,4 @@ mod trace;
 
 pub use error::{CompilationFailure, CompilationKind, RuntimeError};
 pub use identity::compiler;
-pub use machine::{active_target, all_targets, target_named};
+pub use machine::{active_target, all_targets, emulated, target_named, target_of};

@@ -14,7 +14,19 @@ pub(super) enum Source {
     Compiled(Report),
 }
 
-/// A compiled kernel; loaded on the device at its first launch.
+/// The kernel on one device.
+type Slot = OnceLock<Result<Arc<dyn LoadedKernel>, RuntimeError>>;
+
+/// Memory that a kernel needs for every program, beyond its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scratch {
+    /// Bytes for each program.
+    pub bytes: u64,
+    /// What its address must be a multiple of.
+    pub align: u64,
+}
+
+/// A compiled kernel; loaded on a device at its first launch there.
 pub struct Kernel {
     /// The stages and the facts that a launch needs.
     pub artifact: Artifact,
@@ -31,7 +43,9 @@ pub struct Kernel {
     /// How long each step of the compile took, in order.
     pub times: Vec<(String, std::time::Duration)>,
     target: Arc<dyn Target>,
-    loaded: OnceLock<Result<Arc<dyn LoadedKernel>, RuntimeError>>,
+    scratch: Option<Scratch>,
+    /// One for each device of the target.
+    loaded: OnceLock<Box<[Slot]>>,
     /// One for each of the target's derived stages.
     derived: Box<[OnceLock<Result<target::Stage, RuntimeError>>]>,
 }
@@ -55,7 +69,10 @@ impl Kernel {
             Source::Cache => Report::default(),
             Source::Compiled(report) => report,
         };
+        let bytes = artifact.number("global_scratch_size");
+        let align = artifact.number("global_scratch_align").max(1);
         Kernel {
+            scratch: (bytes > 0).then_some(Scratch { bytes, align }),
             artifact,
             hash,
             options: options.clone(),
@@ -69,22 +86,45 @@ impl Kernel {
         }
     }
 
-    /// The kernel on the first device of its target. Loading is tried once: a kernel that cannot be loaded now cannot be
-    /// loaded later.
+    /// The kernel on a device of its target. Loading is tried once: a kernel that cannot be loaded now cannot be loaded later.
     ///
     /// # Errors
     /// When there is no such device here, or it refuses the kernel.
-    pub fn load(&self) -> Result<&Arc<dyn LoadedKernel>, RuntimeError> {
+    pub fn load_on(&self, ordinal: u32) -> Result<&Arc<dyn LoadedKernel>, RuntimeError> {
+        let slots = self.loaded.get_or_init(|| self.target.devices().iter().map(|_| Slot::new()).collect());
+        let Some(slot) = slots.get(ordinal as usize) else {
+            return Err(self.no_device(slots.len(), ordinal));
+        };
         let load = || {
-            let device = self.target.devices().into_iter().next().ok_or_else(|| {
-                RuntimeError::Runtime(format!(
-                    "kernel `{}` is compiled for {} {}, and there is no such device in this machine",
-                    self.artifact.name, self.facts.backend, self.facts.arch
-                ))
-            })?;
+            let device = self.target.devices().into_iter().nth(ordinal as usize);
+            let device = device.ok_or_else(|| self.no_device(slots.len(), ordinal))?;
             device.load(&self.artifact).map_err(RuntimeError::from)
         };
-        self.loaded.get_or_init(load).as_ref().map_err(Clone::clone)
+        slot.get_or_init(load).as_ref().map_err(Clone::clone)
+    }
+
+    /// The kernel on the device that this thread works with.
+    ///
+    /// # Errors
+    /// As [`Kernel::load_on`].
+    pub fn load(&self) -> Result<&Arc<dyn LoadedKernel>, RuntimeError> {
+        self.load_on(self.target.current_device().map_err(RuntimeError::from)?)
+    }
+
+    #[cold]
+    fn no_device(&self, count: usize, ordinal: u32) -> RuntimeError {
+        let (name, backend, arch) = (&self.artifact.name, &self.facts.backend, &self.facts.arch);
+        RuntimeError::Runtime(match count {
+            0 => format!(
+                "kernel `{name}` is compiled for {backend} {arch}, and there is no such device in this machine"
+            ),
+            _ => format!("there is no device {ordinal} of {backend} {arch}; there are {count}"),
+        })
+    }
+
+    /// The scratch memory that a launch must bring along.
+    pub fn scratch(&self) -> Option<Scratch> {
+        self.scratch
     }
 
     /// Whether the interpreter runs it.
@@ -92,10 +132,9 @@ impl Kernel {
         self.artifact.metadata.contains_key(crate::interpreter::INTERPRETED)
     }
 
-    /// The kernel if it was loaded before.
-    #[inline]
-    pub fn loaded(&self) -> Option<&Arc<dyn LoadedKernel>> {
-        self.loaded.get().and_then(|loaded| loaded.as_ref().ok())
+    /// What it was compiled for, as something that compiles and has devices.
+    pub fn target(&self) -> &Arc<dyn Target> {
+        &self.target
     }
 
     /// A stage. Those that no launch needs are made when they are first asked for.

@@ -78,7 +78,10 @@ pub(super) static ROWS: &[KnobRow] = &[
     row("runtime", "debug", &["TRITON_DEBUG"], Flag, Bool(false),
         "Device asserts and overflow checks in every kernel. Read once; `refresh_knobs()` reads it again."),
     row("runtime", "target", &["DEUTERON_TARGET", "TRITON_DEFAULT_BACKEND"], OptText, Nothing,
-        "The target to use where there are several."),
+        "The target to use, such as `cpu`, or one with an architecture behind a colon. Default: the first with a device here."),
+    row("runtime", "emulate", &["DEUTERON_EMULATE"], OptText, Nothing,
+        "A target (with its architecture behind a colon) to emulate on the processors, where kernels then take arrays of the \
+         host; every access is checked."),
     row("runtime", "override_arch", &["TRITON_OVERRIDE_ARCH"], OptText, Nothing,
         "Compile for this architecture of the target instead of the machine's own."),
     row("runtime", "launch_enter_hook", &[], Object, Nothing, "Called before every launch."),

@@ -1,5 +1,6 @@
 //! What a compile leaves behind: the text of every stage, the binary, and what a launch must know.
 
+use crate::OptionValue;
 use std::collections::BTreeMap;
 
 /// One stage of a compile, named as in `kernel.asm[…]`: `ttir`, `ttgir`, `llir`, `asm`, `obj`, ….
@@ -47,10 +48,26 @@ pub struct Artifact {
     /// Bytes of memory shared by the lanes of a program (on a CPU: of scratch for each program).
     pub shared: u64,
     /// Further facts for `kernel.metadata`, by name.
-    pub metadata: BTreeMap<String, String>,
+    pub metadata: BTreeMap<String, OptionValue>,
 }
 
 impl Artifact {
+    /// A number among the metadata; 0 where there is none.
+    pub fn number(&self, name: &str) -> u64 {
+        match self.metadata.get(name) {
+            Some(OptionValue::Int(value)) => u64::try_from(*value).unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    /// A text among the metadata; empty where there is none.
+    pub fn text(&self, name: &str) -> &str {
+        match self.metadata.get(name) {
+            Some(OptionValue::Str(text)) => text,
+            _ => "",
+        }
+    }
+
     /// The bytes of a stage.
     pub fn stage(&self, name: &str) -> Option<&[u8]> {
         self.stages.iter().find(|stage| stage.name == name).map(|stage| &stage.bytes[..])

@@ -1,6 +1,6 @@
 //! Running what was compiled: devices, loaded kernels, launches.
 
-use crate::{Artifact, TargetError};
+use crate::{Artifact, TargetError, host};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ pub struct DeviceProperties {
 }
 
 /// One launch. `args` holds one 8-byte slot per [`crate::KernelParam`], in order.
+#[derive(Clone, Copy, Debug)]
 pub struct Launch<'a> {
     /// Programs along x, y and z. A launch with a zero does nothing.
     pub grid: Grid,
@@ -25,9 +26,21 @@ pub struct Launch<'a> {
     /// The stream to launch on; 0 is the default stream. A CPU has only that one, and a launch on it is finished
     /// when the call returns.
     pub stream: u64,
+    /// The address of the memory that the kernel asked for as `global_scratch_size` bytes a program; 0 for none.
+    pub scratch: u64,
+}
+
+impl<'a> Launch<'a> {
+    /// A launch on the default stream without scratch memory.
+    pub fn new(grid: Grid, args: &'a [u64]) -> Launch<'a> {
+        Launch { grid, args, stream: 0, scratch: 0 }
+    }
 }
 
 /// A device that kernels are loaded on.
+///
+/// Memory, events and streams have answers here that are right for a device which works in the host's own memory and
+/// whose launches are finished when they return; a device of another kind gives its own.
 pub trait Device: Send + Sync {
     /// Its number among the devices of its target.
     fn ordinal(&self) -> u32;
@@ -43,6 +56,86 @@ pub trait Device: Send + Sync {
     /// # Errors
     /// Reports what a launch left behind.
     fn synchronize(&self) -> Result<(), TargetError>;
+
+    /// Whether kernels take addresses of the host's memory.
+    fn uses_host_memory(&self) -> bool {
+        true
+    }
+    /// Memory of so many bytes, aligned to at least 64; give it back with [`Device::free`].
+    ///
+    /// # Errors
+    /// When there is not so much.
+    fn alloc(&self, bytes: u64) -> Result<u64, TargetError> {
+        host::alloc_bytes(bytes)
+    }
+    /// Gives memory back.
+    ///
+    /// # Safety
+    /// The address and the size are those of an earlier [`Device::alloc`], and no launch uses the memory any more.
+    ///
+    /// # Errors
+    /// What an earlier launch left behind.
+    unsafe fn free(&self, address: u64, bytes: u64) -> Result<(), TargetError> {
+        // SAFETY: the caller promises what is asked.
+        unsafe { host::free_bytes(address, bytes) };
+        Ok(())
+    }
+    /// Copies from the host's memory to the device's, and waits for it.
+    ///
+    /// # Safety
+    /// The device's memory must be valid for so many bytes.
+    ///
+    /// # Errors
+    /// What the driver says; what an earlier launch left behind.
+    unsafe fn copy_in(&self, to: u64, from: &[u8]) -> Result<(), TargetError> {
+        // SAFETY: as the caller promises.
+        unsafe { std::ptr::copy(from.as_ptr(), to as *mut u8, from.len()) };
+        Ok(())
+    }
+    /// Copies from the device's memory to the host's, after everything launched on the default stream.
+    ///
+    /// # Safety
+    /// The device's memory must be valid for so many bytes.
+    ///
+    /// # Errors
+    /// What the driver says; what an earlier launch left behind.
+    unsafe fn copy_out(&self, to: &mut [u8], from: u64) -> Result<(), TargetError> {
+        // SAFETY: as the caller promises.
+        unsafe { std::ptr::copy(from as *const u8, to.as_mut_ptr(), to.len()) };
+        Ok(())
+    }
+    /// Sets bytes in the order of the stream.
+    ///
+    /// # Safety
+    /// The device's memory must be valid for so many bytes until that was done.
+    ///
+    /// # Errors
+    /// What the driver says; what an earlier launch left behind.
+    unsafe fn fill(&self, address: u64, byte: u8, bytes: u64, stream: u64) -> Result<(), TargetError> {
+        let _ = stream;
+        // SAFETY: as the caller promises.
+        unsafe { std::ptr::write_bytes(address as *mut u8, byte, bytes as usize) };
+        Ok(())
+    }
+    /// Marks a point in a stream; give it back with [`Device::free_event`].
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn record_event(&self, stream: u64) -> Result<u64, TargetError> {
+        let _ = stream;
+        Ok(host::now())
+    }
+    /// Milliseconds between two points, after waiting for the second.
+    ///
+    /// # Errors
+    /// What the driver says; what an earlier launch left behind.
+    fn elapsed_ms(&self, start: u64, end: u64) -> Result<f64, TargetError> {
+        Ok(end.wrapping_sub(start) as f64 * 1e-6)
+    }
+    /// Gives a point back.
+    fn free_event(&self, event: u64) {
+        let _ = event;
+    }
 }
 
 /// A kernel that is ready to launch.

@@ -7,6 +7,7 @@
 mod artifact;
 mod device;
 mod error;
+mod host;
 mod options;
 
 pub use artifact::{Artifact, KernelParam, ParamKind, Stage, StageObserver};
@@ -73,6 +74,48 @@ pub trait Target: Send + Sync {
     ) -> Result<Stage, TargetError> {
         let _ = (artifact, options);
         Err(TargetError::Internal(format!("this target derives no stage `{name}`")))
+    }
+
+    /// The same target for another of its architectures, as users write them (`"90"`, …); `None` where it has but one.
+    ///
+    /// # Errors
+    /// Names the architectures that there are.
+    fn for_arch(&self, arch: &str) -> Result<Option<std::sync::Arc<dyn Target>>, TargetError> {
+        let _ = arch;
+        Ok(None)
+    }
+
+    /// This target with one device that is emulated on the host's processors, in the host's memory; `None` where there is no
+    /// emulator.
+    ///
+    /// # Errors
+    /// When this architecture cannot be emulated.
+    fn emulated(&self) -> Result<Option<std::sync::Arc<dyn Target>>, TargetError> {
+        Ok(None)
+    }
+
+    /// What array libraries call the devices whose memory kernels take: `"cpu"` for the host's.
+    fn arrays(&self) -> &'static str {
+        "cpu"
+    }
+
+    /// The number of the device that this thread works with.
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn current_device(&self) -> Result<u32, TargetError> {
+        Ok(0)
+    }
+
+    /// Makes this thread work with another device.
+    ///
+    /// # Errors
+    /// When there is no such device.
+    fn set_current_device(&self, ordinal: u32) -> Result<(), TargetError> {
+        match self.devices().len() {
+            count if (ordinal as usize) < count => Ok(()),
+            count => Err(TargetError::Launch(format!("there is no device {ordinal}; there are {count}"))),
+        }
     }
 
     /// The devices of this target on this machine; empty where there is none.

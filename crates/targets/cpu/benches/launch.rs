@@ -12,7 +12,7 @@ fn main() {
     println!("{} threads", thread_count());
     let kernel = empty_kernel();
     for total in [1u32, 2, 8] {
-        let launch = Launch { grid: [total, 1, 1], args: &[], stream: 0 };
+        let launch = Launch::new([total, 1, 1], &[]);
         // SAFETY: the kernel touches nothing.
         let time =
             per_call(100_000, || unsafe { kernel.launch(&launch) }.expect("an empty kernel cannot fail"));

@@ -133,7 +133,7 @@ fn compile(
         observer.timed(step, *elapsed);
     }
     add(observer, OBJECT_STAGE, compiled.object, false);
-    let metadata = BTreeMap::from([(FEATURES_KEY.to_string(), machine.features.join(","))]);
+    let metadata = BTreeMap::from([(FEATURES_KEY.to_string(), OptionValue::Str(machine.features.join(",")))]);
     Ok(Artifact { name: lowered.name, stages, params: lowered.params, shared: lowered.scratch, metadata })
 }
 

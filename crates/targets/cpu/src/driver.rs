@@ -87,7 +87,7 @@ impl Kernel {
     fn load(artifact: &Artifact) -> Result<Kernel, TargetError> {
         let name = &artifact.name;
         let error = |text: String| TargetError::Load(format!("kernel `{name}`: {text}"));
-        let features = artifact.metadata.get(FEATURES_KEY).map_or("", String::as_str);
+        let features = artifact.text(FEATURES_KEY);
         let lacking: Vec<&str> =
             features.split(',').filter(|name| !name.is_empty() && !Machine::host().has(name)).collect();
         if !lacking.is_empty() {

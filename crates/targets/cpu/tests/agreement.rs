@@ -48,8 +48,7 @@ impl Engine for Compiled {
             });
         }
         // SAFETY: the arguments are the kernel's own, and the buffers outlive the launch.
-        unsafe { loaded.launch(&Launch { grid, args: &slots, stream: 0 }) }
-            .map_err(|error| error.to_string())?;
+        unsafe { loaded.launch(&Launch::new(grid, &slots)) }.map_err(|error| error.to_string())?;
         for buffer in &mut buffers {
             let end = buffer.len() - 256;
             if buffer[end..].iter().any(|&byte| byte != 0x5a) {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::abi::{PrintBase, PrintKind, offsets, print_format};
 use llir::{Flags, FunctionBuilder, IntCompare, Module, Param, ParamAttributes, Type, Value, Values};
-use target::{KernelParam, ParamKind, Stage};
+use target::{KernelParam, OptionValue, ParamKind, Stage};
 
 /// The kernel being built: its builder and the parameters of its entry.
 struct Kit<'a, 'm> {
@@ -72,14 +72,14 @@ fn artifact(
         stages: vec![Stage { name: OBJECT_STAGE.into(), bytes: compiled.object, text: false }],
         params: vec![KernelParam { name: "p".into(), kind: ParamKind::Pointer }; params],
         shared,
-        metadata: [(FEATURES_KEY.to_string(), host.features.join(","))].into(),
+        metadata: [(FEATURES_KEY.to_string(), OptionValue::Str(host.features.join(",")))].into(),
     }
 }
 
 fn launch(artifact: &Artifact, grid: Grid, args: &[u64]) -> Result<(), TargetError> {
     let kernel = device().load(artifact).unwrap();
     // SAFETY: each test passes what its kernel takes.
-    unsafe { kernel.launch(&Launch { grid, args, stream: 0 }) }
+    unsafe { kernel.launch(&Launch::new(grid, args)) }
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn wrong_launches_and_artifacts_are_refused() {
     assert!(message(launch(&artifact, [u32::MAX; 3], &[0])).contains("too many programs"));
     let load = |artifact: &Artifact| device().load(artifact).err().unwrap().to_string();
     let mut changed = artifact.clone();
-    changed.metadata.insert(FEATURES_KEY.into(), "sse2,amx-tile9".into());
+    changed.metadata.insert(FEATURES_KEY.into(), OptionValue::Str("sse2,amx-tile9".into()));
     assert!(load(&changed).contains("a processor with") && load(&changed).contains("amx-tile9"));
     let mut changed = artifact.clone();
     changed.shared = 1 << 40;

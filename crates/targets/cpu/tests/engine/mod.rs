@@ -46,8 +46,7 @@ impl Engine for Compiled {
             });
         }
         // SAFETY: the arguments are the kernel's own, and the buffers outlive the launch.
-        unsafe { loaded.launch(&Launch { grid, args: &slots, stream: 0 }) }
-            .map_err(|error| error.to_string())?;
+        unsafe { loaded.launch(&Launch::new(grid, &slots)) }.map_err(|error| error.to_string())?;
         for (index, buffer) in buffers.iter_mut().enumerate() {
             let end = buffer.len() - GUARD;
             if buffer[end..].iter().any(|&byte| byte != 0x5a) {

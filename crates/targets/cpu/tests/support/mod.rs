@@ -42,7 +42,7 @@ impl Kernel {
     /// Runs a grid.
     pub(crate) fn try_run(&self, grid: [u32; 3], args: &[u64]) -> Result<(), target::TargetError> {
         // SAFETY: the tests pass addresses of vectors that outlive the launch.
-        unsafe { self.loaded.launch(&Launch { grid, args, stream: 0 }) }
+        unsafe { self.loaded.launch(&Launch::new(grid, args)) }
     }
 }
 
