@@ -74,7 +74,8 @@ impl Source {
 
     /// The program of a .py file and the name of the kernel in it.
     pub(crate) fn program(&self) -> Result<(Program, String), Failure> {
-        let program = Program::new(&self.name(), &self.text()?)?;
+        // The standard output belongs to what the command was asked for.
+        let program = Program::new(&self.name(), &self.text()?)?.on_print(|text| eprint!("{text}"));
         let name = match &self.kernel {
             Some(name) => name.clone(),
             None => match program.functions().as_slice() {

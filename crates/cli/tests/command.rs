@@ -18,6 +18,11 @@ def add(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
 @triton.jit
 def wrong(x_ptr):
     tl.store(x_ptr, nothing)
+
+@triton.jit
+def says(x_ptr, N: tl.constexpr):
+    tl.static_print("N is", N)
+    tl.store(x_ptr, N)
 "#;
 
 struct Bench(tempfile::TempDir);
@@ -179,4 +184,14 @@ fn it_tells_about_itself() {
     assert!(bench.ok(&["env"]).contains("cache.dir = "));
     assert!(bench.ok(&["opt", "--list"]).contains("canonicalize"));
     assert!(bench.ok(&["cache", "path"]).trim().ends_with("cache"));
+}
+
+#[test]
+fn what_a_compile_prints_stands_beside_its_output() {
+    let bench = Bench::new();
+    let output = bench.run(&["compile", "kernels.py", "--kernel", "says", "--signature", "*i32, 12"]);
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{err}");
+    assert_eq!(err, "N is 12\n");
+    assert!(out.contains("tt.func public @says") && !out.contains("N is"), "{out}");
 }

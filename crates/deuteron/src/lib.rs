@@ -141,6 +141,14 @@ impl Kernel {
         Ok(Kernel { program, name: name.to_owned() })
     }
 
+    /// Takes what `tl.static_print` prints during a compile, in place of the standard output. A kernel that comes from the
+    /// cache prints nothing: it is not compiled.
+    #[must_use]
+    pub fn on_print(mut self, print: impl Fn(&str) + Send + Sync + 'static) -> Kernel {
+        self.program = self.program.on_print(print);
+        self
+    }
+
     /// Compiles for a signature: one entry for each parameter, a type (`*fp32`, `i32`, with `:16` if divisible by 16) for what
     /// is passed at run time, a value (`1024`, `True`, `tl.float16`) for a constexpr. Kernels are kept on disk.
     ///

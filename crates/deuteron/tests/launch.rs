@@ -88,3 +88,24 @@ fn what_cannot_be_compiled_says_why() {
     assert!(Kernel::from_source("def f(:\n", "f").is_err());
     assert!(Target::named("abacus").is_err_and(|error| error.to_string().contains("cpu")));
 }
+
+#[test]
+fn what_a_compile_prints_is_heard() {
+    let source = r#"
+@triton.jit
+def kernel(x_ptr, N: tl.constexpr):
+    tl.static_print("N is", N, sep=": ")
+    tl.store(x_ptr, N)
+"#;
+    let heard = std::sync::Arc::new(std::sync::Mutex::new(String::new()));
+    let listener = std::sync::Arc::clone(&heard);
+    let kernel =
+        Kernel::from_source(&format!("import triton\nimport triton.language as tl\n{source}"), "kernel")
+            .expect("parses")
+            .on_print(move |text| listener.lock().expect("nobody panicked").push_str(text));
+    let target = Target::named("cpu").expect("is there");
+    // A number of its own for each run: what comes from the cache prints nothing.
+    let number = std::time::UNIX_EPOCH.elapsed().expect("after 1970").as_nanos() % 1_000_000_007;
+    kernel.compile(&target, &format!("*i32, {number}"), &Options::default()).expect("compiles");
+    assert_eq!(*heard.lock().expect("nobody panicked"), format!("N is: {number}\n"));
+}

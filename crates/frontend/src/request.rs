@@ -94,6 +94,8 @@ pub struct Request<'a> {
     pub facts: Facts,
     /// About the launch.
     pub options: Options,
+    /// Is given what `tl.static_print` prints, as it is printed.
+    pub print: &'a dyn Fn(&str),
 }
 
 /// Something outside the kernel's text that the result depends on.
@@ -118,8 +120,6 @@ pub struct Compiled {
     pub module: ir::Module,
     /// What it depends on, each once, in the order in which it was met.
     pub dependencies: Vec<Dependency>,
-    /// What `tl.static_print` printed; the caller shows it.
-    pub printed: String,
     /// Deprecations and the like; they do not stop a compile.
     pub warnings: Vec<Diagnostic>,
 }

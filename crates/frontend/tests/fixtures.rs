@@ -6,6 +6,7 @@
 //! `BLESS=1` rewrites what is expected.
 
 use frontend::{Compiled, Diagnostic, Facts, FileGlobals, Kind, Options, Request};
+use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -42,14 +43,19 @@ fn facts() -> Facts {
     }
 }
 
-fn compile(name: &str, source: &str, test: &Test<'_>) -> Result<Compiled, Vec<Diagnostic>> {
+fn compile(
+    name: &str,
+    source: &str,
+    test: &Test<'_>,
+    print: &dyn Fn(&str),
+) -> Result<Compiled, Vec<Diagnostic>> {
     let globals = FileGlobals::new(name, source).map_err(|error| vec![error])?;
     let function =
         globals.function(test.kernel).unwrap_or_else(|| panic!("{name}: no kernel {}", test.kernel));
     let signature = test.signature.replace('\'', "\"");
     let args = frontend::signature::parse(&signature).unwrap_or_else(|error| panic!("{name}: {error}"));
     let options = Options { debug: test.debug, ..Options::default() };
-    frontend::compile(&Request { globals: &globals, function, args, facts: facts(), options })
+    frontend::compile(&Request { globals: &globals, function, args, facts: facts(), options, print })
 }
 
 /// Texts that stand behind a mark, with their line.
@@ -105,7 +111,8 @@ fn run(path: &Path) {
     let mut warnings = Vec::new();
     for line in source.lines().take_while(|line| line.starts_with("# test ")) {
         let test = parse_test(line);
-        match compile(name, source, &test) {
+        let said = RefCell::new(String::new());
+        match compile(name, source, &test, &|text| said.borrow_mut().push_str(text)) {
             Ok(compiled) => {
                 assert!(
                     marked(source, "# error: ").is_empty(),
@@ -114,7 +121,7 @@ fn run(path: &Path) {
                 for text in printed(name, &compiled).lines() {
                     let _ = writeln!(found, "# {text}");
                 }
-                for text in compiled.printed.lines() {
+                for text in said.borrow().lines() {
                     let _ = writeln!(found, "# printed: {text}");
                 }
                 warnings.extend(compiled.warnings);

@@ -19,7 +19,8 @@ fn compile(body: &str) -> Result<usize, Vec<Diagnostic>> {
         fp8_dtypes: Vec::new(),
         min_dot_size: [1, 1, 1],
     };
-    let request = Request { globals: &globals, function, args, facts, options: Options::default() };
+    let request =
+        Request { globals: &globals, function, args, facts, options: Options::default(), print: &|_| () };
     frontend::compile(&request).map(|compiled| compiled.module.num_ops())
 }
 

@@ -105,7 +105,7 @@ pub(crate) fn compile(
     let owner = function.get().id();
     let globals = PyGlobals::new(registry, settings.code.allow_non_constexpr_globals);
     let result = py.detach(|| {
-        let job = Job { function: text, args, options, target, globals: &globals, owner };
+        let job = Job { function: text, args, options, target, globals: &globals, print: &print, owner };
         runtime::compile::compile(&job, &settings)
     });
     match result {
@@ -121,6 +121,18 @@ pub(crate) fn compile(
             Err(error)
         }
     }
+}
+
+/// Shows what `tl.static_print` prints, where `print` would: on what `sys.stdout` is now.
+fn print(text: &str) {
+    Python::attach(|py| {
+        let write = || {
+            let out = py.import("sys")?.getattr("stdout")?;
+            // Python without a standard output has `None` there, and prints nothing.
+            if out.is_none() { Ok(()) } else { out.call_method1("write", (text,)).map(drop) }
+        };
+        write().unwrap_or_else(|error: PyErr| error.write_unraisable(py, None));
+    });
 }
 
 fn warn(py: Python<'_>, kernel: &Kernel) -> PyResult<()> {

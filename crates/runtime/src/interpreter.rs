@@ -278,7 +278,15 @@ mod tests {
         ];
         let options =
             crate::options::parse(target.as_ref(), &BTreeMap::new()).map_err(|error| error.to_string())?;
-        let job = Job { function: kernel(SOURCE), args, options, target, globals: &Language, owner: 5 };
+        let job = Job {
+            function: kernel(SOURCE),
+            args,
+            options,
+            target,
+            globals: &Language,
+            print: &|_| (),
+            owner: 5,
+        };
         let settings = Settings { cache_dir: None, ..Settings::current() };
         let compiled = compile(&job, &settings).map_err(|error| error.to_string())?;
         let base = values.as_mut_ptr() as u64;

@@ -4,6 +4,7 @@ use crate::compile::{Job, Kernel, compile, to_ttir};
 use crate::error::{CompilationFailure, RuntimeError};
 use crate::knobs::Settings;
 use frontend::{ArgSpec, FileGlobals, FunctionRef};
+use std::io::Write as _;
 use std::sync::Arc;
 use target::{CompileOptions, Target};
 
@@ -11,6 +12,7 @@ use target::{CompileOptions, Target};
 pub struct Program {
     file: String,
     globals: FileGlobals,
+    print: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 /// A kernel of a program, compiled.
@@ -28,7 +30,16 @@ impl Program {
     /// Syntax errors, with their place.
     pub fn new(file: &str, source: &str) -> Result<Program, RuntimeError> {
         let globals = FileGlobals::new(file, source).map_err(|error| failure(&[error]))?;
-        Ok(Program { file: file.to_owned(), globals })
+        // Whoever closed the standard output does not want to read it.
+        let print = Box::new(|text: &str| std::io::stdout().write_all(text.as_bytes()).unwrap_or_default());
+        Ok(Program { file: file.to_owned(), globals, print })
+    }
+
+    /// Takes what `tl.static_print` prints while kernels are compiled, in place of the standard output.
+    #[must_use]
+    pub fn on_print(mut self, print: impl Fn(&str) + Send + Sync + 'static) -> Program {
+        self.print = Box::new(print);
+        self
     }
 
     /// The names of its kernels and of the functions they call, in the order of the file.
@@ -75,7 +86,8 @@ impl Program {
     ) -> Result<ir::Module, RuntimeError> {
         let (function, args) = self.resolve(name, signature)?;
         let target = Arc::clone(target);
-        to_ttir(&Job { function, args, options, target, globals: &self.globals, owner: 0 }, settings)
+        let (globals, print) = (&self.globals, self.print.as_ref());
+        to_ttir(&Job { function, args, options, target, globals, print, owner: 0 }, settings)
     }
 
     fn resolve(&self, name: &str, signature: &str) -> Result<(FunctionRef, Vec<ArgSpec>), RuntimeError> {
@@ -113,6 +125,7 @@ impl Program {
             options,
             target: Arc::clone(target),
             globals: &self.globals,
+            print: self.print.as_ref(),
             owner: std::ptr::from_ref(self) as u64,
         };
         Ok(CompiledProgram { kernel: compile(&job, settings)?, args })

@@ -46,7 +46,6 @@ fn compile_here(request: &Request<'_>) -> Result<Compiled, Vec<Diagnostic>> {
         depth: 0,
         in_defaults: false,
         diagnostics: Vec::new(),
-        printed: String::new(),
         warnings: Vec::new(),
         dependencies: Vec::new(),
     };
@@ -55,9 +54,9 @@ fn compile_here(request: &Request<'_>) -> Result<Compiled, Vec<Diagnostic>> {
         return Err(ctx.into_diagnostics());
     }
     ctx.erase_unused_constants();
-    let Ctx { module, dependencies, printed, warnings, .. } = ctx;
+    let Ctx { module, dependencies, warnings, .. } = ctx;
     match ir::verify(&module) {
-        Ok(()) => Ok(Compiled { module, dependencies, printed, warnings }),
+        Ok(()) => Ok(Compiled { module, dependencies, warnings }),
         Err(errors) => Err(errors.into_iter().map(internal).collect()),
     }
 }

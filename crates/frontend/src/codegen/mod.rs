@@ -75,8 +75,6 @@ pub(crate) struct Ctx<'a> {
     pub(crate) in_defaults: bool,
     /// Errors so far.
     pub(crate) diagnostics: Vec<Diagnostic>,
-    /// What `tl.static_print` printed so far.
-    pub(crate) printed: String,
     /// Warnings so far.
     pub(crate) warnings: Vec<Diagnostic>,
     /// What the result depends on, so far.

@@ -51,13 +51,19 @@ fn static_assert(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
 
 /// Prints while compiling. The text goes to the request's listener, not to the process's output.
 fn static_print(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
+    if !args.val("file").is_none() {
+        return Err(ctx.error_help(
+            "static_print cannot print to another file",
+            "leave `file` out: it prints to the standard output",
+        ));
+    }
     let texts: Vec<String> = args
         .rest
         .iter()
         .map(|val| val.to_py().map_or_else(|| val.describe(), |value| constexpr::text(&value)))
         .collect();
     let (sep, end) = (args.text(ctx, "sep")?, args.text(ctx, "end")?);
-    ctx.printed.push_str(&format!("{}{}", texts.join(&sep), end.replace("\\n", "\n")));
+    (ctx.request.print)(&format!("{}{}", texts.join(&sep), end.replace("\\n", "\n")));
     Ok(Val::NONE)
 }
 

@@ -53,6 +53,7 @@ fn from_source(
         args: job.args.clone(),
         facts: facts_of(&job.target.facts(), settings)?,
         options: options_of(&job.options),
+        print: job.print,
     };
     let compiled = watch.time(FRONT_END, |_| frontend::compile(&request)).map_err(|diagnostics| {
         RuntimeError::Compilation(CompilationFailure::from_diagnostics(&diagnostics))

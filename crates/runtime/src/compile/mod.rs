@@ -39,6 +39,8 @@ pub struct Job<'a> {
     pub target: Arc<dyn Target>,
     /// Where names from outside come from.
     pub globals: &'a dyn Globals,
+    /// Shows what `tl.static_print` prints.
+    pub print: &'a (dyn Fn(&str) + Sync),
     /// Tells callers apart that may see different globals under the same text: compiles of one owner and one key are done
     /// once.
     pub owner: u64,

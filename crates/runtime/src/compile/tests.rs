@@ -54,7 +54,15 @@ impl Bench {
     ) -> Result<Arc<Kernel>, RuntimeError> {
         let target = Arc::new(FakeTarget { machine: machine.into(), ..FakeTarget::default() });
         let options = crate::options::parse(target.as_ref(), &BTreeMap::new()).expect("defaults are fine");
-        let job = Job { function: kernel(source), args, options, target, globals, owner: self.owner };
+        let job = Job {
+            function: kernel(source),
+            args,
+            options,
+            target,
+            globals,
+            print: &|_| (),
+            owner: self.owner,
+        };
         let build = |job: &Job<'_>,
                      globals: &dyn Globals,
                      _: &Settings,
@@ -204,7 +212,15 @@ fn threads_that_ask_at_once_compile_once() {
                 let options =
                     crate::options::parse(target.as_ref(), &BTreeMap::new()).expect("defaults are fine");
                 let function = kernel("def kernel(y): pass");
-                let job = Job { function, args: int(), options, target, globals: &globals, owner: 77 };
+                let job = Job {
+                    function,
+                    args: int(),
+                    options,
+                    target,
+                    globals: &globals,
+                    print: &|_| (),
+                    owner: 77,
+                };
                 gate.wait();
                 compile_with(&job, &bench.settings, &slow).expect("compiles");
             });
