@@ -3,6 +3,7 @@
 //! An operation's own attributes live in typed slots that its row declares ([`crate::AttrSpec`]). Attributes that anyone
 //! may add (hints, options) are keyed by an [`AttrKey`] that is declared once.
 
+use crate::attr_data::{AttrData, DialectAttr};
 use crate::types::Type;
 use std::sync::Arc;
 
@@ -127,6 +128,8 @@ pub enum Attr {
     },
     /// `{name = value, …}`.
     Dict(Arc<[(AttrKey, Attr)]>),
+    /// `#dialect.name<…>` that a dialect of this build declares.
+    Own(DialectAttr),
     /// `#dialect.name<body>` that no crate of this build interprets; kept as written.
     Dialect {
         /// `dialect.name`.
@@ -151,6 +154,16 @@ impl std::hash::Hash for EnumRow {
 }
 
 impl Attr {
+    /// An attribute of a dialect that holds this.
+    pub fn own(data: impl AttrData) -> Attr {
+        Attr::Own(DialectAttr::new(data))
+    }
+
+    /// The data of a dialect's attribute, if it is one that holds this Rust type.
+    pub fn data<T: AttrData>(&self) -> Option<&T> {
+        if let Attr::Own(own) = self { own.data() } else { None }
+    }
+
     /// An `i32`.
     pub fn i32(value: i32) -> Attr {
         Attr::Int { value: i64::from(value), ty: Type::int(32) }

@@ -13,6 +13,7 @@
 //! Left out on purpose: branches between blocks, and any knowledge of tensors, memory or devices.
 
 mod attr;
+mod attr_data;
 mod builder;
 mod diagnostic;
 mod entity;
@@ -27,6 +28,7 @@ mod types;
 mod verify;
 
 pub use attr::{Attr, AttrKey, DeclaredKey, Elements, EnumRow};
+pub use attr_data::{AttrData, AttrRow, DialectAttr};
 pub use builder::{Builder, Place, infer};
 pub use diagnostic::Diagnostic;
 pub use entity::{Block, Loc, Op, Region, Value};

@@ -19,6 +19,7 @@
 //! ```
 
 use crate::attr::{Attr, EnumRow};
+use crate::attr_data::AttrRow;
 use crate::entity::{Op, Value};
 use crate::module::Module;
 use crate::text::{ParseError, Parser, Printer};
@@ -388,12 +389,15 @@ pub struct Dialect {
     pub ops: &'static [&'static OpRow],
     /// Its types.
     pub types: &'static [&'static TypeRow],
+    /// Its attributes.
+    pub attrs: &'static [&'static AttrRow],
 }
 
 /// All dialects that a parser knows.
 pub struct Registry {
     ops: rustc_hash::FxHashMap<&'static str, &'static OpRow>,
     types: rustc_hash::FxHashMap<&'static str, &'static TypeRow>,
+    attrs: rustc_hash::FxHashMap<&'static str, &'static AttrRow>,
     dialects: Vec<&'static str>,
     constant: &'static OpRow,
     module: &'static OpRow,
@@ -439,8 +443,9 @@ impl Registry {
     ) -> Registry {
         let ops = dialects.iter().flat_map(|d| d.ops.iter().map(|row| (row.name, *row))).collect();
         let types = dialects.iter().flat_map(|d| d.types.iter().map(|row| (row.name, *row))).collect();
+        let attrs = dialects.iter().flat_map(|d| d.attrs.iter().map(|row| (row.name, *row))).collect();
         let dialects = dialects.iter().map(|dialect| dialect.name).collect();
-        Registry { ops, types, dialects, constant, module, rules }
+        Registry { ops, types, attrs, dialects, constant, module, rules }
     }
 
     /// The prefixes of the dialects' names.
@@ -456,6 +461,11 @@ impl Registry {
     /// The type of this name.
     pub fn ty(&self, name: &str) -> Option<&'static TypeRow> {
         self.types.get(name).copied()
+    }
+
+    /// The attribute of this name.
+    pub fn attr(&self, name: &str) -> Option<&'static AttrRow> {
+        self.attrs.get(name).copied()
     }
 
     /// All types that dialects declare, by name.

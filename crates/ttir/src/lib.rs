@@ -14,14 +14,18 @@ pub mod types;
 /// All rows of block-level code.
 pub fn registry() -> &'static ir::Registry {
     static REGISTRY: std::sync::OnceLock<ir::Registry> = std::sync::OnceLock::new();
-    let rules = ir::ConstantRules {
+    REGISTRY.get_or_init(|| {
+        ir::Registry::new(&[&ops::DIALECT], &ops::constant::CONSTANT, &ops::func::MODULE, constant_rules())
+    })
+}
+
+/// How constants of tensors are made of raw bits.
+pub fn constant_rules() -> ir::ConstantRules {
+    ir::ConstantRules {
         elem: types::elem,
         to_bits: ops::constant::splat_bits,
         to_attr: ops::constant::attr_from_bits,
-    };
-    REGISTRY.get_or_init(|| {
-        ir::Registry::new(&[&ops::DIALECT], &ops::constant::CONSTANT, &ops::func::MODULE, rules)
-    })
+    }
 }
 
 /// An empty program of block-level code.

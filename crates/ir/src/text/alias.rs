@@ -4,6 +4,7 @@
 //! (so that each is defined after those it uses), next by their word, next by when they were met. An alias that only
 //! trailing locations of operations use is written behind the program, the others in front of it.
 
+use crate::attr_data::DialectAttr;
 use crate::entity::Loc;
 use crate::loc::{LocData, LocTable};
 use rustc_hash::FxHashMap;
@@ -16,6 +17,8 @@ enum Subject {
     Loc(Loc),
     /// `dialect.name` and the body between angle brackets.
     Attr(Arc<str>, Arc<str>),
+    /// An attribute that a dialect of this build declares, and the word its aliases begin with.
+    Own(DialectAttr, &'static str),
 }
 
 struct Entry {
@@ -32,6 +35,9 @@ pub(super) struct Aliases {
     entries: Vec<Entry>,
     locs: FxHashMap<Loc, usize>,
     attrs: FxHashMap<(Arc<str>, Arc<str>), usize>,
+    owns: FxHashMap<DialectAttr, usize>,
+    /// Attributes of dialects that are being visited, with those met inside them.
+    open: Vec<(usize, Vec<usize>)>,
     order: Vec<usize>,
 }
 
@@ -80,6 +86,34 @@ impl Aliases {
             .collect();
         self.leave(index, children);
         index
+    }
+
+    /// Meets an attribute of a dialect of this build. Whether it is new: then what is inside it must be visited and
+    /// [`Aliases::close_own`] called.
+    pub(super) fn open_own(&mut self, own: &DialectAttr, word: &'static str) -> bool {
+        let known = self.owns.get(own).copied();
+        let index = known.unwrap_or_else(|| self.enter(Subject::Own(own.clone(), word), false));
+        if let Some((_, inside)) = self.open.last_mut() {
+            inside.push(index);
+        }
+        if known.is_none() {
+            self.owns.insert(own.clone(), index);
+            self.open.push((index, Vec::new()));
+        }
+        known.is_none()
+    }
+
+    /// All inside the attribute that was opened last has been visited.
+    pub(super) fn close_own(&mut self) {
+        if let Some((index, children)) = self.open.pop() {
+            self.leave(index, children);
+        }
+    }
+
+    /// The alias of an attribute of a dialect of this build.
+    pub(super) fn own_name(&self, own: &DialectAttr) -> Option<&str> {
+        let index = *self.owns.get(own)?;
+        Some(self.entries[index].name.as_str()).filter(|name| !name.is_empty())
     }
 
     fn enter(&mut self, subject: Subject, deferrable: bool) -> usize {
@@ -135,24 +169,31 @@ impl Aliases {
         Some(self.entries[index].name.as_str()).filter(|name| !name.is_empty())
     }
 
-    /// Writes the definitions, those in front of the program or those behind it.
-    pub(super) fn write_definitions(&self, out: &mut String, locs: &LocTable, place: DefinitionPlace) {
-        for &index in &self.order {
-            let entry = &self.entries[index];
-            if entry.deferrable != (place == DefinitionPlace::Behind) {
-                continue;
+    /// The definitions that stand in front of the program or behind it, in order.
+    pub(super) fn definitions(&self, place: DefinitionPlace) -> Vec<usize> {
+        let here = |index: &usize| self.entries[*index].deferrable == (place == DefinitionPlace::Behind);
+        self.order.iter().copied().filter(here).collect()
+    }
+
+    /// Writes `#name = …` up to an attribute of a dialect of this build, which is given back to be written.
+    pub(super) fn write_definition(
+        &self,
+        out: &mut String,
+        locs: &LocTable,
+        index: usize,
+    ) -> Option<DialectAttr> {
+        let entry = &self.entries[index];
+        let _ = write!(out, "#{} = ", entry.name);
+        match &entry.subject {
+            Subject::Loc(loc) => {
+                out.push_str("loc(");
+                self.write_loc_body(out, locs, *loc);
+                out.push(')');
             }
-            let _ = write!(out, "#{} = ", entry.name);
-            match &entry.subject {
-                Subject::Loc(loc) => {
-                    out.push_str("loc(");
-                    self.write_loc_body(out, locs, *loc);
-                    out.push(')');
-                }
-                Subject::Attr(name, body) => self.write_attr_body(out, name, body),
-            }
-            out.push('\n');
+            Subject::Attr(name, body) => self.write_attr_body(out, name, body),
+            Subject::Own(own, _) => return Some(own.clone()),
         }
+        None
     }
 
     /// Writes a location, by alias if it has one.
@@ -230,6 +271,7 @@ pub(super) enum DefinitionPlace {
 fn word(subject: &Subject) -> &str {
     match subject {
         Subject::Loc(_) => "loc",
+        Subject::Own(_, word) => word,
         Subject::Attr(name, _) => name.rsplit('.').next().unwrap_or(name),
     }
 }

@@ -208,6 +208,9 @@ impl<'t> Parser<'t> {
         let start = self.at;
         self.at += 1;
         let name = self.take_while(is_word);
+        if let Some(row) = self.registry.attr(name) {
+            return self.nested(row.parse).map(Attr::Own);
+        }
         if name.contains('.') {
             let body =
                 if self.text[self.at..].starts_with('<') { self.dialect_body()? } else { String::new() };

@@ -148,6 +148,27 @@ impl<'t> Parser<'t> {
             self.at += 1;
         }
     }
+
+    /// Reads `128x64`: sizes with `x` between them.
+    ///
+    /// # Errors
+    /// When none stands here or a number is too large.
+    pub fn parse_sizes(&mut self) -> Result<Vec<i64>, ParseError> {
+        let mut sizes = Vec::new();
+        loop {
+            self.skip_blanks();
+            let start = self.at;
+            let digits = self.take_while(|c| c.is_ascii_digit());
+            if digits.is_empty() {
+                return Err(self.expected("a size"));
+            }
+            sizes.push(digits.parse().map_err(|_| self.error_at(start, format!("`{digits}` is too large")))?);
+            if !self.text[self.at..].starts_with('x') {
+                return Ok(sizes);
+            }
+            self.at += 1;
+        }
+    }
 }
 
 /// `i32`, `f16`, …

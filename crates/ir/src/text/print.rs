@@ -60,10 +60,10 @@ pub fn print(module: &Module, options: PrintOptions) -> String {
     printer.op(module.top());
     printer.collecting = false;
     printer.aliases.finish();
-    printer.aliases.write_definitions(&mut printer.out, &module.locs, DefinitionPlace::Front);
+    printer.definitions(DefinitionPlace::Front);
     printer.op(module.top());
     printer.out.push('\n');
-    printer.aliases.write_definitions(&mut printer.out, &module.locs, DefinitionPlace::Behind);
+    printer.definitions(DefinitionPlace::Behind);
     printer.out
 }
 
@@ -128,6 +128,16 @@ impl<'m> Printer<'m> {
     /// When a type is written by itself: types know no program.
     pub fn module(&self) -> &'m Module {
         self.module.expect("the print function of a type does not ask for the program")
+    }
+
+    fn definitions(&mut self, place: DefinitionPlace) {
+        let locs = &self.module().locs;
+        for index in self.aliases.definitions(place) {
+            if let Some(own) = self.aliases.write_definition(&mut self.out, locs, index) {
+                self.own_in_full(&own);
+            }
+            self.out.push('\n');
+        }
     }
 
     /// What is written.

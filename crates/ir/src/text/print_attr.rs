@@ -1,6 +1,7 @@
 //! Prints attributes.
 
 use crate::attr::{Attr, Elements};
+use crate::attr_data::DialectAttr;
 use crate::entity::Op;
 use crate::row::{AttrKind, OpRow};
 use crate::text::number::write_float;
@@ -61,6 +62,7 @@ impl Printer<'_> {
                 self.list(entries.iter(), |p, (key, attr)| p.named_attr(key.name(), attr));
                 self.text("}");
             }
+            Attr::Own(own) => self.own_attr(own),
             Attr::Dialect { name, body } => {
                 // A dialect of this build writes its attributes where they stand.
                 let own = name.split('.').next().is_some_and(|dialect| self.knows_dialect(dialect));
@@ -81,6 +83,28 @@ impl Printer<'_> {
                 }
             }
         }
+    }
+
+    /// Writes an attribute of a dialect, by alias if it has one.
+    fn own_attr(&mut self, own: &DialectAttr) {
+        let Some(word) = own.alias() else { return self.own_in_full(own) };
+        if !self.collecting {
+            return match self.aliases.own_name(own) {
+                Some(alias) => _ = write!(self.out, "#{alias}"),
+                None => self.own_in_full(own),
+            };
+        }
+        if self.aliases.open_own(own, word) {
+            own.print(self);
+            self.aliases.close_own();
+        }
+    }
+
+    /// Writes an attribute of a dialect in full; those inside it are written by alias.
+    pub(super) fn own_in_full(&mut self, own: &DialectAttr) {
+        self.text("#");
+        self.text(own.name());
+        own.print(self);
     }
 
     /// Writes a number of a scalar type; a value or the bits of a float.

@@ -27,6 +27,7 @@ use ir::{Dialect, OpRow};
 pub static DIALECT: Dialect = Dialect {
     name: "tt",
     ops: ROWS,
+    attrs: &[],
     types: &[&crate::types::TENSOR, &crate::types::PTR, &crate::types::TENSORDESC],
 };
 

@@ -1,0 +1,155 @@
+//! The layouts of matrix instructions: of their results and of operands in registers.
+//!
+//! One pattern serves all: 4 lanes side by side along the inner dimension with `width` neighbouring elements each, 8
+//! lanes along the outer one, and registers for what is left of the tile.
+
+use super::Encoding;
+use super::bases::{Bases, LANE, REGISTER, WARP};
+
+/// Lanes that execute a matrix instruction together.
+pub(super) const LANES: u32 = 32;
+
+/// The dimensions with the last one fastest.
+pub(super) fn row_major(rank: usize) -> Vec<u32> {
+    (0..rank as u32).rev().collect()
+}
+
+/// The dimensions with the last but one fastest, then the last one.
+fn column_major(rank: usize) -> Vec<u32> {
+    let mut order = row_major(rank);
+    if rank > 1 {
+        order.swap(0, 1);
+    }
+    order
+}
+
+/// The dimensions of an operand of a product, k fastest.
+pub fn dot_operand_order(op_idx: u32, rank: usize) -> Vec<u32> {
+    if op_idx == 0 { row_major(rank) } else { column_major(rank) }
+}
+
+/// The dimension k of an operand.
+pub(super) fn k_dim(op_idx: u32, rank: usize) -> usize {
+    rank - if op_idx == 0 { 1 } else { 2 }
+}
+
+/// In which order warps walk.
+fn warp_order(version: u32, rank: usize) -> Vec<u32> {
+    if version == 3 { column_major(rank) } else { row_major(rank) }
+}
+
+/// Appends a tile of one instruction.
+fn tile(bases: &mut Bases, tile: &[u32], width: u32, order: &[u32]) {
+    let (inner, outer) = (order[0] as usize, order[1] as usize);
+    bases.along(REGISTER, inner, width);
+    bases.along(LANE, inner, 4);
+    bases.along(LANE, outer, 8);
+    bases.along(REGISTER, outer, tile[outer] / 8);
+    bases.along(REGISTER, inner, tile[inner] / (width * 4));
+}
+
+/// The result of an instruction.
+pub(super) fn result(
+    version: [u32; 2],
+    warps_per_cta: &[u32],
+    instr_shape: &[u32],
+    shape: &[u32],
+    cga: &[Vec<u32>],
+) -> Bases {
+    let rank = shape.len();
+    let mut size = vec![1; rank];
+    let of_result = if version[0] == 3 { &instr_shape[..2] } else { instr_shape };
+    let skip = of_result.len().saturating_sub(2);
+    size[rank - 2..].copy_from_slice(&of_result[skip..]);
+    let order = row_major(rank);
+    let mut bases = Bases::new(rank);
+    tile(&mut bases, &size, 2, &order);
+    bases.along_all(WARP, warps_per_cta, &warp_order(version[0], rank));
+    bases.fit(cga, shape, &order)
+}
+
+/// An operand in registers.
+pub(super) fn operand(
+    op_idx: u32,
+    parent: &Encoding,
+    k_width: u32,
+    shape: &[u32],
+    cga: &[Vec<u32>],
+) -> Bases {
+    match parent {
+        Encoding::Mma { version, warps_per_cta, .. } => {
+            let rank = shape.len();
+            let mut size = vec![1; rank];
+            let rows_and_columns = if op_idx == 0 { [16, k_width * 8] } else { [k_width * 8, 8] };
+            size[rank - 2..].copy_from_slice(&rows_and_columns);
+            let order = dot_operand_order(op_idx, rank);
+            let mut bases = Bases::new(rank);
+            tile(&mut bases, &size, k_width, &order);
+            let warps = warp_order(version[0], rank);
+            spread(&mut bases, WARP, warps_per_cta, &warps, k_dim(op_idx, rank));
+            bases.fit(cga, shape, &order)
+        }
+        Encoding::Blocked { size_per_thread, threads_per_warp, warps_per_cta, order, .. } => {
+            let k = k_dim(op_idx, shape.len());
+            let mut own = size_per_thread.clone();
+            own[k] = shape[k];
+            let mut bases = Bases::new(shape.len());
+            bases.along_all(REGISTER, &own, order);
+            spread(&mut bases, LANE, threads_per_warp, order, k);
+            spread(&mut bases, WARP, warps_per_cta, order, k);
+            bases.fit(cga, shape, order)
+        }
+        _ => unreachable!("the rules of encodings allow no other parent of an operand"),
+    }
+}
+
+/// An input walks along all dimensions but k, along which its positions hold the same.
+fn spread(bases: &mut Bases, input: usize, counts: &[u32], order: &[u32], k: usize) {
+    for &dim in order {
+        let dim = dim as usize;
+        if dim == k {
+            bases.repeated(input, counts[dim]);
+        } else {
+            bases.along(input, dim, counts[dim]);
+        }
+    }
+}
+
+/// What is wrong with the numbers of a result, if anything is.
+pub(super) fn check_result(version: [u32; 2], warps: &[u32], instr_shape: &[u32]) -> Result<(), String> {
+    let rank = warps.len();
+    let expected = match version[0] {
+        2 => rank,
+        3 => 3,
+        other => return Err(format!("versionMajor {other} is not 2 or 3")),
+    };
+    let matrix = if version[0] == 3 { instr_shape.get(..2) } else { instr_shape.get(rank.wrapping_sub(2)..) };
+    let fits = (2..=3).contains(&rank)
+        && instr_shape.len() == expected
+        && matrix
+            .is_some_and(|size| size.iter().all(|side| side.is_power_of_two() && (8..=256).contains(side)));
+    if fits {
+        Ok(())
+    } else {
+        Err(format!("instrShape {instr_shape:?} does not fit version {} with {rank} dimensions", version[0]))
+    }
+}
+
+/// What is wrong with an operand, if anything is.
+pub(super) fn check_operand(op_idx: u32, parent: &Encoding, k_width: u32) -> Result<(), String> {
+    if op_idx > 1 {
+        return Err(format!("opIdx {op_idx} is not 0 or 1"));
+    }
+    match parent {
+        Encoding::Mma { version: [3, _], .. } if op_idx == 1 => {
+            Err("the right operand of this instruction cannot be in registers".into())
+        }
+        Encoding::Mma { .. } if k_width.is_power_of_two() && k_width <= 32 => Ok(()),
+        Encoding::Mma { .. } => Err(format!("kWidth {k_width} is not a power of two up to 32")),
+        Encoding::Blocked { order, .. } if k_width == 0 && order.len() >= 2 => Ok(()),
+        Encoding::Blocked { .. } => {
+            Err("kWidth must be 0 for a blocked parent of two dimensions or more".into())
+        }
+        _ => Err("the parent must be blocked or the result of a matrix instruction".into()),
+    }
+}

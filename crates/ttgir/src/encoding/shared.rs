@@ -1,0 +1,118 @@
+//! Encodings of shared memory.
+
+use super::{BasisList, memo, shared_layout};
+use crate::types;
+use ir::{Attr, Type};
+use layout::LinearLayout;
+
+/// At which offset of shared memory each element of a memory description is.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum SharedEncoding {
+    /// Rows behind each other; in each row, groups of `vec` elements change places by the number of the row.
+    Swizzled {
+        /// Elements of a group.
+        vec: u32,
+        /// Rows that swap alike.
+        per_phase: u32,
+        /// Different ways to swap.
+        max_phase: u32,
+        /// The dimensions, fastest first.
+        order: Vec<u32>,
+        /// How blocks of a cluster split the whole; empty for one block.
+        cga: BasisList,
+    },
+    /// Tiles as matrix instructions and bulk copies read them: 8 rows of `swizzling_byte_width` bytes, of which groups of
+    /// 16 bytes change places by the number of the row.
+    Nvmma {
+        /// Bytes of a row of a tile, 32, 64 or 128; 0 for rows behind each other.
+        swizzling_byte_width: u32,
+        /// Whether the first dimension is the fastest, not the last.
+        transposed: bool,
+        /// Bits of an element.
+        element_bit_width: u32,
+        /// The number of dimensions.
+        rank: u32,
+        /// Whether half of each 16 bytes is left empty.
+        fp4_padded: bool,
+        /// How blocks of a cluster split the whole; empty for one block.
+        cga: BasisList,
+    },
+    /// Any linear layout, by its bases.
+    SharedLinear {
+        /// Where the powers of two of offsets, in elements, go.
+        offset: BasisList,
+        /// Where the blocks of a cluster go.
+        block: BasisList,
+        /// Of the start, in bytes.
+        alignment: u32,
+    },
+}
+
+impl SharedEncoding {
+    /// The encoding that an attribute holds.
+    pub fn from_attr(attr: &Attr) -> Option<SharedEncoding> {
+        attr.data::<SharedEncoding>().cloned()
+    }
+
+    /// The encoding as an attribute.
+    pub fn attr(&self) -> Attr {
+        Attr::own(self.clone())
+    }
+
+    /// The encoding of a memory description.
+    pub fn of(ty: Type) -> Option<&'static SharedEncoding> {
+        types::memdesc(ty)?.encoding.data()
+    }
+
+    /// The number of dimensions of what it encodes.
+    pub fn rank(&self) -> usize {
+        match self {
+            SharedEncoding::Swizzled { order, .. } => order.len(),
+            SharedEncoding::Nvmma { rank, .. } => *rank as usize,
+            SharedEncoding::SharedLinear { offset, block, .. } => {
+                offset.iter().chain(block).next().map_or(1, Vec::len)
+            }
+        }
+    }
+
+    /// The dimensions, fastest first.
+    pub fn order(&self) -> Vec<u32> {
+        shared_layout::order(self)
+    }
+
+    /// Which element each offset of each block holds: from `offset`, in elements, and `block` to `dim0`, ….
+    ///
+    /// The shape is that of what was allocated ([`crate::types::MemDesc::alloc_shape`]), without leading dimensions beyond
+    /// the rank of the encoding; a part of it (`memdesc_subslice`) is at the offsets of its elements in the whole.
+    ///
+    /// # Panics
+    /// When the shape has not as many dimensions as the encoding: verified types have.
+    pub fn to_linear(&self, shape: &[i64]) -> LinearLayout {
+        memo::shared(self, shape)
+    }
+
+    /// Bytes to which the start must be aligned.
+    pub fn alignment(&self) -> u32 {
+        match self {
+            SharedEncoding::Swizzled { .. } => 16,
+            SharedEncoding::Nvmma { swizzling_byte_width, .. } => (swizzling_byte_width * 8).max(128),
+            SharedEncoding::SharedLinear { alignment, .. } => *alignment,
+        }
+    }
+
+    /// How the blocks of a cluster split the whole.
+    pub fn cga(&self) -> BasisList {
+        match self {
+            SharedEncoding::Swizzled { cga, .. } | SharedEncoding::Nvmma { cga, .. } => cga.clone(),
+            SharedEncoding::SharedLinear { block, .. } => block.clone(),
+        }
+    }
+
+    /// What is wrong with the numbers in it, if anything is.
+    ///
+    /// # Errors
+    /// Says what does not hold.
+    pub fn check(&self) -> Result<(), String> {
+        shared_layout::check(self)
+    }
+}
