@@ -11,6 +11,7 @@
 //! Assumed: at most 64 input bits and 64 output bits in all, and output dimensions without holes. Left out: what the
 //! dimensions mean.
 
+pub mod convert;
 mod dims;
 mod divide;
 mod linear;

@@ -1,0 +1,166 @@
+//! Accesses of a block to shared memory: which registers go together in one instruction, where, and with what conflicts.
+
+use super::{Columns, ConvertFacts, PlanError};
+use crate::dims::mask;
+use crate::linear::LinearLayout;
+use crate::matrix::{Echelon, apply, kernel};
+use std::collections::BTreeMap;
+
+/// One access instruction of every thread.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// The registers it moves, in the order of memory.
+    pub registers: Vec<u32>,
+    /// Its offset in elements, xor the thread's.
+    pub offset: u32,
+    /// The round it belongs to, where a conversion is done in several.
+    pub round: u32,
+}
+
+/// How all elements of a block are stored or loaded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// Elements of one instruction.
+    pub vector: u32,
+    /// What each bit of the thread index contributes to the offset, in elements; combined by xor.
+    pub thread: Vec<u32>,
+    /// The instructions.
+    pub steps: Vec<Step>,
+    /// For stores: threads with any of these bits of their index hold copies and store nothing.
+    pub copies: u64,
+    /// For each register, the register that holds the same element and is moved: itself, or an earlier one.
+    pub same: Vec<u32>,
+    /// Passes over the banks that one instruction takes.
+    pub wavefronts: u32,
+    /// Passes it would take without conflicts.
+    pub ideal: u32,
+}
+
+/// Both accesses of a block to a shared memory layout (`offset` to an element): the store, then the load.
+///
+/// # Errors
+/// When the memory does not hold every element.
+pub fn access(
+    tensor: &LinearLayout,
+    memory: &LinearLayout,
+    element_bits: u32,
+    facts: &ConvertFacts,
+) -> Result<(Access, Access), PlanError> {
+    let order: Vec<_> = memory.outs().iter().map(|dim| dim.0).collect();
+    let same = tensor.outs().iter().count() == order.len()
+        && tensor.outs().iter().all(|(dim, bits)| memory.outs().has(dim) && memory.outs().bits(dim) == bits);
+    if !same {
+        return Err(PlanError::Mismatch);
+    }
+    let columns = Columns::of(&tensor.reorder_outs(&order));
+    let offsets = Echelon::new(&Columns::offsets(memory));
+    let place = |list: &[u64]| -> Result<Vec<u64>, PlanError> {
+        list.iter().map(|&column| offsets.solve(column).ok_or(PlanError::Missing)).collect()
+    };
+    let places = Places {
+        register: place(&columns.register)?,
+        lane: place(&columns.lane)?,
+        warp: place(&columns.warp)?,
+    };
+    Ok((places.store(element_bits, facts), places.load(element_bits, facts)))
+}
+
+impl Columns {
+    fn offsets(memory: &LinearLayout) -> Vec<u64> {
+        let start = memory.ins.shift(crate::dims::Dim::OFFSET) as usize;
+        let bits = memory.ins.bits(crate::dims::Dim::OFFSET) as usize;
+        memory.columns.iter().skip(start).take(bits).copied().collect()
+    }
+}
+
+/// Offsets in memory that each bit of a place contributes.
+pub(crate) struct Places {
+    pub(crate) register: Vec<u64>,
+    pub(crate) lane: Vec<u64>,
+    pub(crate) warp: Vec<u64>,
+}
+
+impl Places {
+    fn thread(&self) -> Vec<u64> {
+        self.lane.iter().chain(&self.warp).copied().collect()
+    }
+
+    /// Every element is stored once.
+    pub(crate) fn store(&self, element_bits: u32, facts: &ConvertFacts) -> Access {
+        let thread = self.thread();
+        let all: Vec<u64> = thread.iter().chain(&self.register).copied().collect();
+        // Each combination that goes to nothing has a last bit of its own; places without these bits hold every element
+        // once. Registers come last: to leave out instructions is better than to leave out threads.
+        let last = kernel(&all).iter().fold(0u64, |bits, copy| bits | 1 << (63 - copy.leading_zeros()));
+        let dropped = last >> thread.len();
+        let kept = (0..1u64 << self.register.len()).filter(|register| register & dropped == 0);
+        self.build(kept.collect(), last & mask(thread.len() as u32), element_bits, facts)
+    }
+
+    /// Every register is loaded, those that hold the same once.
+    pub(crate) fn load(&self, element_bits: u32, facts: &ConvertFacts) -> Access {
+        let last =
+            kernel(&self.register).iter().fold(0u64, |bits, copy| bits | 1 << (63 - copy.leading_zeros()));
+        let kept = (0..1u64 << self.register.len()).filter(|register| register & last == 0);
+        self.build(kept.collect(), 0, element_bits, facts)
+    }
+
+    fn build(&self, kept: Vec<u64>, copies: u64, element_bits: u32, facts: &ConvertFacts) -> Access {
+        let bytes = element_bits.div_ceil(8).max(1);
+        let vector_bits = self.vector_bits(&kept, (facts.max_vector_bytes / bytes).max(1).ilog2());
+        let mut groups = BTreeMap::<u64, Vec<(u64, u32)>>::new();
+        for &register in &kept {
+            let at = apply(&self.register, register);
+            groups.entry(at >> vector_bits).or_default().push((at, register as u32));
+        }
+        let mut steps: Vec<Step> = groups
+            .into_values()
+            .map(|mut group| {
+                group.sort_unstable();
+                let registers = group.iter().map(|part| part.1).collect();
+                Step { registers, offset: group[0].0 as u32, round: 0 }
+            })
+            .collect();
+        steps.sort_by_key(|step| step.registers.iter().min().copied());
+        let vector = 1 << vector_bits;
+        let (wavefronts, ideal) = wavefronts(&self.lane, vector * bytes, bytes, facts);
+        let thread = self.thread().iter().map(|&offset| offset as u32).collect();
+        Access { vector, thread, steps, copies, same: self.representatives(), wavefronts, ideal }
+    }
+
+    /// How many low bits of the offset a thread holds in registers, with threads aligned to them.
+    fn vector_bits(&self, kept: &[u64], limit: u32) -> u32 {
+        let held: Vec<u64> = (0..self.register.len())
+            .filter(|&bit| kept.contains(&(1 << bit)))
+            .map(|bit| self.register[bit])
+            .collect();
+        let held = Echelon::new(&held);
+        let thread = self.thread();
+        (0..limit)
+            .take_while(|&bit| {
+                held.solve(1 << bit).is_some() && thread.iter().all(|offset| offset & mask(bit + 1) == 0)
+            })
+            .count() as u32
+    }
+
+    fn representatives(&self) -> Vec<u32> {
+        let mut first = BTreeMap::new();
+        (0..1u64 << self.register.len())
+            .map(|register| *first.entry(apply(&self.register, register)).or_insert(register as u32))
+            .collect()
+    }
+}
+
+/// Passes over the banks of one instruction of a warp, and how many there would be without conflicts.
+///
+/// Wide accesses are served in phases of as many neighbouring lanes as fill all banks.
+pub(crate) fn wavefronts(lanes: &[u64], vector_bytes: u32, bytes: u32, facts: &ConvertFacts) -> (u32, u32) {
+    let row = facts.banks * facts.bank_bytes;
+    let unit = vector_bytes.max(facts.bank_bytes).min(row);
+    let in_phase = ((row / unit).ilog2() as usize).min(lanes.len());
+    let slots: Vec<u64> =
+        lanes[..in_phase].iter().map(|&offset| offset * u64::from(bytes) / u64::from(unit)).collect();
+    let in_row: Vec<u64> = slots.iter().map(|slot| slot & (u64::from(row / unit) - 1)).collect();
+    let phases = 1 << (lanes.len() - in_phase);
+    (phases << (super::space::rank(&slots) - super::space::rank(&in_row)), phases)
+}

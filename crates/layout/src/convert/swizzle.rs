@@ -1,0 +1,181 @@
+//! Conversions through shared memory: an order of memory in which both sides move wide vectors without bank conflicts.
+//!
+//! Memory is `vector | word | bank | row` bits of offset. Vector bits are elements that both sides hold in registers. A
+//! row bit is an element bit pattern; two lanes of one phase collide when they differ by rows alone. The lanes of a phase of
+//! each side span, with vector and word, a space no larger than one pass over the banks; two spaces of one dimension always
+//! have a common complement, and the rows are one. So no conversion of whole words has conflicts; [`Access`] counts them
+//! from the result all the same.
+
+use super::access::{Access, Places};
+use super::space::{Basis, complement, intersect, inverse, rank};
+use super::{Columns, ConvertFacts, PlanError, exchange};
+use crate::dims::mask;
+use crate::matrix::apply;
+
+/// A conversion through shared memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Staged {
+    /// How the source is stored.
+    pub store: Access,
+    /// How the destination is loaded.
+    pub load: Access,
+    /// How often store, barrier, load are repeated; a barrier stands between.
+    pub rounds: u32,
+    /// Bytes of shared memory.
+    pub bytes: u32,
+    /// Whether each warp reads only what it wrote itself, so that it need not wait for the others.
+    pub within_warp: bool,
+}
+
+impl Staged {
+    pub(crate) fn cost(&self, facts: &ConvertFacts) -> u32 {
+        let side = |access: &Access| {
+            access.steps.len() as u32 * (facts.access_cost + access.wavefronts * facts.wavefront_cost)
+        };
+        let barrier = if self.within_warp { facts.barrier_cost / 4 } else { facts.barrier_cost };
+        side(&self.store) + side(&self.load) + (2 * self.rounds - 1) * barrier
+    }
+}
+
+/// The columns of both sides in coordinates where the bits above `bits` are the round.
+struct Split {
+    src: Columns,
+    dst: Columns,
+    bits: u32,
+}
+
+/// Plans the conversion; elements of both are in coordinates of the source.
+pub(crate) fn plan(
+    src: &Columns,
+    dst: &Columns,
+    element_bits: u32,
+    facts: &ConvertFacts,
+) -> Result<Staged, PlanError> {
+    let bytes = element_bits.div_ceil(8).max(1);
+    let split = split(src, dst, bytes, facts)?;
+    let order = Order::of(&split, bytes, facts);
+    let inverse = inverse(&order.columns, split.bits);
+    let place = |columns: &[u64]| -> Vec<u64> {
+        let low = mask(split.bits);
+        columns.iter().map(|&column| apply(&inverse, column & low) | column & !low).collect()
+    };
+    let places = |columns: &Columns| Places {
+        register: place(&columns.register),
+        lane: place(&columns.lane),
+        warp: place(&columns.warp),
+    };
+    let (mut store, mut load) =
+        (places(&split.src).store(element_bits, facts), places(&split.dst).load(element_bits, facts));
+    let mut rounds = 1;
+    for step in store.steps.iter_mut().chain(&mut load.steps) {
+        step.round = (u64::from(step.offset) >> split.bits) as u32;
+        step.offset &= mask(split.bits) as u32;
+        rounds = rounds.max(step.round + 1);
+    }
+    store.steps.sort_by_key(|step| step.round);
+    load.steps.sort_by_key(|step| step.round);
+    let own_warp = rank(&src.program()) as usize
+        == rank(&[&src.register[..], &src.lane].concat()) as usize + src.warp.len();
+    let within_warp = own_warp && exchange::plan(src, dst).is_some();
+    Ok(Staged { store, load, rounds, bytes: bytes << split.bits, within_warp })
+}
+
+/// Splits off rounds when the block is too large: along directions that both sides hold in registers only.
+fn split(src: &Columns, dst: &Columns, bytes: u32, facts: &ConvertFacts) -> Result<Split, PlanError> {
+    let bits = rank(&src.program());
+    if bits > 31 {
+        return Err(PlanError::Mismatch);
+    }
+    let fit = (facts.max_bytes / bytes).max(1).ilog2();
+    let threads = [src.thread(), dst.thread()].concat();
+    let common = intersect(&src.register, &dst.register);
+    let mut basis = Basis::of(&threads);
+    let fixed = basis.len() as u32;
+    basis.extend(&common);
+    basis.extend(&src.register);
+    let wanted = bits.saturating_sub(fit.max(fixed)).min(bits - fixed);
+    if wanted == 0 {
+        return Ok(Split { src: src.clone(), dst: dst.clone(), bits });
+    }
+    let recode = |columns: &[u64]| -> Result<Vec<u64>, PlanError> {
+        columns.iter().map(|&column| basis.coordinates(column).ok_or(PlanError::Missing)).collect()
+    };
+    let side = |columns: &Columns| -> Result<Columns, PlanError> {
+        Ok(Columns {
+            register: recode(&columns.register)?,
+            lane: recode(&columns.lane)?,
+            warp: recode(&columns.warp)?,
+            block: Vec::new(),
+        })
+    };
+    Ok(Split { src: side(src)?, dst: side(dst)?, bits: bits - wanted })
+}
+
+/// The order of memory: the element of each power of two of the offset.
+struct Order {
+    columns: Vec<u64>,
+}
+
+impl Order {
+    fn of(split: &Split, bytes: u32, facts: &ConvertFacts) -> Order {
+        let low = mask(split.bits);
+        let cut = |columns: &[u64]| -> Vec<u64> { columns.iter().map(|column| column & low).collect() };
+        let threads = [cut(&split.src.thread()), cut(&split.dst.thread())].concat();
+        let units: Vec<u64> = (0..split.bits).map(|bit| 1 << bit).collect();
+        let stored = complement(&split.src.thread(), &split.src.register);
+        let mut vector = vector(&stored, &split.dst.register, &units, &threads);
+        vector.truncate((facts.max_vector_bytes / bytes).max(1).ilog2() as usize);
+
+        // All the rest, with every lane and warp inside, so that threads are aligned to vectors.
+        let mut rest = Basis::of(&threads);
+        rest.extend(&complement(&[&vector[..], rest.vectors()].concat(), &units));
+        let word_bits = (facts.bank_bytes / bytes).max(1).ilog2() as usize;
+        let row_bits = (facts.banks * facts.bank_bytes / bytes).max(1).ilog2() as usize;
+        let vector_bytes = (bytes << vector.len()).max(facts.bank_bytes);
+        let in_phase = (facts.banks * facts.bank_bytes / vector_bytes).max(1).ilog2() as usize;
+        let phase = |columns: &Columns| cut(&columns.lane[..in_phase.min(columns.lane.len())]);
+        let (one, other) = (phase(&split.src), phase(&split.dst));
+
+        let word = words(&one, &other, rest.vectors(), word_bits.saturating_sub(vector.len()));
+        let pass = row_bits.saturating_sub(vector.len()).min(rest.len());
+        let rows = rows(&[&word[..], &one].concat(), &[&word[..], &other].concat(), rest.vectors(), pass);
+        let near = [&one[..], &other, rest.vectors()].concat();
+        let bank = complement(&[&word[..], &rows].concat(), &near);
+        Order { columns: [vector, word, bank, rows].concat() }
+    }
+}
+
+/// Elements of one round that both sides hold in registers, apart from what threads hold.
+fn vector(src: &[u64], dst: &[u64], round: &[u64], threads: &[u64]) -> Vec<u64> {
+    let both = Basis::of(&intersect(&intersect(src, dst), round));
+    let whole: Vec<u64> = src.iter().copied().filter(|&column| both.holds(column)).collect();
+    complement(threads, &[&whole[..], both.vectors()].concat())
+}
+
+/// What shares a word of memory besides the vector: best what the lanes of a phase hold side by side.
+fn words(one: &[u64], other: &[u64], rest: &[u64], count: usize) -> Vec<u64> {
+    let shared = intersect(one, other);
+    let mut chosen = complement(&[], &[&shared[..], one, other, rest].concat());
+    chosen.truncate(count);
+    chosen
+}
+
+/// A common complement, within `all`, of the spaces that lanes span, each first made as large as one pass over the banks.
+fn rows(one: &[u64], other: &[u64], all: &[u64], pass: usize) -> Vec<u64> {
+    let grow = |own: &[u64], theirs: &[u64]| -> Vec<u64> {
+        let mut basis = Basis::of(own);
+        let missing = pass.saturating_sub(basis.len());
+        let outside = complement(&[own, theirs].concat(), all);
+        let mut more = complement(own, &[&outside[..], theirs, all].concat());
+        more.truncate(missing);
+        basis.extend(&more);
+        basis.vectors().to_vec()
+    };
+    let one = grow(one, other);
+    let other = grow(other, &one);
+    let both = intersect(&one, &other);
+    let (left, right) = (complement(&both, &one), complement(&both, &other));
+    let mut rows: Vec<u64> = left.iter().zip(&right).map(|(one, other)| one ^ other).collect();
+    rows.extend(complement(&[&one[..], &other].concat(), all));
+    rows
+}
