@@ -61,6 +61,10 @@ pub trait Device: Send + Sync {
     fn uses_host_memory(&self) -> bool {
         true
     }
+    /// The address by which kernels reach memory of the host, if they can.
+    fn reachable(&self, host: u64) -> Option<u64> {
+        Some(host)
+    }
     /// Memory of so many bytes, aligned to at least 64; give it back with [`Device::free`].
     ///
     /// # Errors

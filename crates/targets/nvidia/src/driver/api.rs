@@ -1,0 +1,153 @@
+//! The functions of the CUDA driver that are used here, as a table that is filled from its library at run time.
+//!
+//! The table is plain data, so a test fills it with functions of its own and sees every call. Names are those of the
+//! driver without `cu`; the symbol is the version of the function whose types stand here.
+
+use libloading::Library;
+use std::ffi::{c_char, c_int, c_uint, c_void};
+
+/// What every function of the driver returns; 0 is success.
+pub type Status = c_int;
+/// A device of the driver.
+pub type DeviceHandle = c_int;
+/// `CUcontext`, `CUmodule`, `CUfunction`, `CUstream`, `CUevent`, `CUlinkState`: pointers that nobody looks behind.
+pub type Handle = *mut c_void;
+/// An address on a device.
+pub type DevicePointer = u64;
+
+/// `CUlaunchAttribute`: a number that says what, eight bytes on, a union of 64 bytes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaunchAttribute {
+    /// One of [`attribute`].
+    pub id: c_uint,
+    pad: c_uint,
+    /// The union; every value used here is one to three 32-bit numbers.
+    pub value: [c_uint; 16],
+}
+
+/// Numbers of launch attributes.
+pub mod attribute {
+    /// All programs run at the same time.
+    pub const COOPERATIVE: u32 = 2;
+    /// Programs of a cluster along x, y and z.
+    pub const CLUSTER_DIMENSION: u32 = 4;
+    /// The launch may begin before the one in front of it in the stream is finished.
+    pub const PROGRAMMATIC_STREAM_SERIALIZATION: u32 = 6;
+}
+
+impl LaunchAttribute {
+    /// An attribute with the first numbers of its value.
+    pub fn new(id: u32, numbers: &[u32]) -> LaunchAttribute {
+        let mut value = [0; 16];
+        value.iter_mut().zip(numbers).for_each(|(place, number)| *place = *number);
+        LaunchAttribute { id, pad: 0, value }
+    }
+}
+
+/// `CUlaunchConfig`.
+#[repr(C)]
+#[derive(Debug)]
+pub struct LaunchConfig {
+    /// Blocks along x, y and z.
+    pub grid: [c_uint; 3],
+    /// Lanes of a block along x, y and z.
+    pub block: [c_uint; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared: c_uint,
+    /// The stream.
+    pub stream: Handle,
+    /// The first attribute.
+    pub attributes: *const LaunchAttribute,
+    /// How many there are.
+    pub attribute_count: c_uint,
+}
+
+macro_rules! functions {
+    ($($field:ident = $symbol:literal ($($ty:ty),*);)*) => {
+        /// The driver's functions.
+        #[derive(Clone, Copy, Debug)]
+        #[allow(missing_docs)] // Their documentation is the driver's own.
+        pub struct Api { $(pub $field: unsafe extern "C" fn($($ty),*) -> Status,)* }
+
+        impl Api {
+            /// Finds every function in the driver's library; the error names one that it lacks.
+            pub(super) fn from_library(library: &Library) -> Result<Api, &'static str> {
+                Ok(Api { $(
+                    // SAFETY: the type is that of the driver's header for this symbol.
+                    $field: *unsafe { library.get(concat!($symbol, "\0").as_bytes()) }.map_err(|_| $symbol)?,
+                )* })
+            }
+        }
+    };
+}
+
+// Example: `init = "cuInit" (c_uint);` is a field `init` that calls `cuInit`.
+functions! {
+    init = "cuInit" (c_uint);
+    driver_get_version = "cuDriverGetVersion" (*mut c_int);
+    get_error_name = "cuGetErrorName" (Status, *mut *const c_char);
+    get_error_string = "cuGetErrorString" (Status, *mut *const c_char);
+
+    device_get_count = "cuDeviceGetCount" (*mut c_int);
+    device_get = "cuDeviceGet" (*mut DeviceHandle, c_int);
+    device_get_name = "cuDeviceGetName" (*mut c_char, c_int, DeviceHandle);
+    device_get_attribute = "cuDeviceGetAttribute" (*mut c_int, c_int, DeviceHandle);
+    device_total_mem = "cuDeviceTotalMem_v2" (*mut usize, DeviceHandle);
+
+    device_primary_ctx_retain = "cuDevicePrimaryCtxRetain" (*mut Handle, DeviceHandle);
+    ctx_get_current = "cuCtxGetCurrent" (*mut Handle);
+    ctx_set_current = "cuCtxSetCurrent" (Handle);
+    ctx_get_device = "cuCtxGetDevice" (*mut DeviceHandle);
+    ctx_synchronize = "cuCtxSynchronize" ();
+
+    mem_alloc = "cuMemAlloc_v2" (*mut DevicePointer, usize);
+    mem_free = "cuMemFree_v2" (DevicePointer);
+    memcpy_htod = "cuMemcpyHtoD_v2" (DevicePointer, *const c_void, usize);
+    memcpy_dtoh = "cuMemcpyDtoH_v2" (*mut c_void, DevicePointer, usize);
+    memset_d8_async = "cuMemsetD8Async" (DevicePointer, u8, usize, Handle);
+    pointer_get_attribute = "cuPointerGetAttribute" (*mut c_void, c_int, DevicePointer);
+
+    module_load_data = "cuModuleLoadData" (*mut Handle, *const c_void);
+    module_get_function = "cuModuleGetFunction" (*mut Handle, Handle, *const c_char);
+    func_get_attribute = "cuFuncGetAttribute" (*mut c_int, c_int, Handle);
+    func_set_attribute = "cuFuncSetAttribute" (Handle, c_int, c_int);
+    func_set_cache_config = "cuFuncSetCacheConfig" (Handle, c_int);
+
+    link_create = "cuLinkCreate_v2" (c_uint, *mut c_int, *mut *mut c_void, *mut Handle);
+    link_add_data = "cuLinkAddData_v2"
+        (Handle, c_int, *mut c_void, usize, *const c_char, c_uint, *mut c_int, *mut *mut c_void);
+    link_complete = "cuLinkComplete" (Handle, *mut *mut c_void, *mut usize);
+    link_destroy = "cuLinkDestroy" (Handle);
+
+    launch_kernel = "cuLaunchKernel"
+        (Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void, *mut *mut c_void);
+    launch_kernel_ex = "cuLaunchKernelEx" (*const LaunchConfig, Handle, *mut *mut c_void, *mut *mut c_void);
+
+    event_create = "cuEventCreate" (*mut Handle, c_uint);
+    event_record = "cuEventRecord" (Handle, Handle);
+    event_synchronize = "cuEventSynchronize" (Handle);
+    event_elapsed_time = "cuEventElapsedTime" (*mut f32, Handle, Handle);
+    event_destroy = "cuEventDestroy_v2" (Handle);
+
+    stream_is_capturing = "cuStreamIsCapturing" (Handle, *mut c_int);
+    thread_exchange_stream_capture_mode = "cuThreadExchangeStreamCaptureMode" (*mut c_int);
+
+    tensor_map_encode_tiled = "cuTensorMapEncodeTiled"
+        (*mut c_void, c_int, c_uint, DevicePointer, *const u64, *const u64, *const c_uint, *const c_uint,
+         c_int, c_int, c_int, c_int);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LaunchAttribute, LaunchConfig, attribute};
+    use std::mem::offset_of;
+
+    #[test]
+    fn structures_are_laid_out_as_in_the_header() {
+        assert_eq!((size_of::<LaunchAttribute>(), offset_of!(LaunchAttribute, value)), (72, 8));
+        assert_eq!((size_of::<LaunchConfig>(), offset_of!(LaunchConfig, stream)), (56, 32));
+        let cluster = LaunchAttribute::new(attribute::CLUSTER_DIMENSION, &[2, 1, 1]);
+        assert_eq!((cluster.id, &cluster.value[..4]), (4, &[2, 1, 1, 0][..]));
+    }
+}

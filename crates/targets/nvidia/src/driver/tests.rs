@@ -1,0 +1,218 @@
+//! What the driver is asked, in which order, and what is made of its refusals.
+
+use super::tensor_map::{Element, TensorLayout};
+use super::testing::{API, calls, driver, fake};
+use super::{Driver, LinkOptions};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use target::{
+    Artifact, Device, KernelParam, Launch, LoadedKernel, OptionValue, ParamKind, Stage, TargetError,
+};
+
+fn artifact(facts: &[(&str, OptionValue)]) -> Artifact {
+    let param = |name: &str, kind| KernelParam { name: name.into(), kind };
+    let mut metadata: BTreeMap<String, OptionValue> =
+        facts.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+    metadata.entry("num_warps".into()).or_insert(OptionValue::Int(4));
+    Artifact {
+        name: "add".into(),
+        stages: vec![Stage { name: "cubin".into(), bytes: b"\x7fELF".to_vec(), text: false }],
+        params: vec![param("x", ParamKind::Pointer), param("n", ParamKind::Int(32))],
+        shared: 1024,
+        metadata,
+    }
+}
+
+fn load(driver: &'static Driver, artifact: &Artifact) -> Result<Arc<dyn LoadedKernel>, TargetError> {
+    fake(|fake| fake.params = artifact.params.len() + 2);
+    driver.gpus()[0].load(artifact)
+}
+
+fn launch(kernel: &dyn LoadedKernel, grid: [u32; 3], stream: u64) -> Result<(), TargetError> {
+    // SAFETY: the fake reads the slots alone.
+    unsafe { kernel.launch(&Launch { stream, scratch: 77, ..Launch::new(grid, &[11, 22]) }) }
+}
+
+#[test]
+fn a_launch_is_one_call_with_two_more_parameters() {
+    let driver = driver();
+    let kernel = load(driver, &artifact(&[])).expect("loads");
+    assert_eq!((kernel.n_regs(), kernel.n_spills(), kernel.n_max_threads()), (40, 4, 1024));
+    let loaded = calls();
+    assert!(loaded.contains(&"module_get_function(add)".to_owned()), "{loaded:?}");
+    assert!(!loaded.iter().any(|call| call.starts_with("func_set")), "48 KB are free: {loaded:?}");
+    launch(&*kernel, [3, 2, 1], 99).expect("launches");
+    assert_eq!(calls(), ["launch_kernel([3, 2, 1], [128, 1, 1], 1024, 99)"], "nothing waits or allocates");
+    assert_eq!(fake(|fake| fake.slots.clone()), [11, 22, 77, 0]);
+    launch(&*kernel, [3, 0, 1], 0).expect("nothing to do");
+    assert!(calls().is_empty());
+}
+
+#[test]
+fn what_is_special_about_a_launch_goes_along() {
+    let driver = driver();
+    let facts = [
+        ("num_warps", OptionValue::Int(8)),
+        ("num_ctas", OptionValue::Int(2)),
+        ("launch_cooperative_grid", OptionValue::Bool(true)),
+        ("launch_pdl", OptionValue::Bool(true)),
+    ];
+    let mut large = artifact(&facts);
+    large.shared = 100_000;
+    let kernel = load(driver, &large).expect("loads");
+    let asked = calls();
+    assert!(asked.iter().any(|call| call.ends_with(", 8, 100000)")), "shared memory is asked for: {asked:?}");
+    launch(&*kernel, [5, 1, 1], 0).expect("launches");
+    assert_eq!(calls(), ["launch_kernel_ex([10, 1, 1], [256, 1, 1], 100000, 0)"]);
+    let attributes = fake(|fake| fake.launch_attributes.clone());
+    let shown: Vec<_> = attributes.iter().map(|attribute| (attribute.id, attribute.value[0])).collect();
+    assert_eq!(shown, [(4, 2), (2, 1), (6, 1)]);
+}
+
+#[test]
+fn too_much_is_said_with_numbers() {
+    let driver = driver();
+    let mut large = artifact(&[]);
+    large.shared = 300_000;
+    let error = load(driver, &large).err().expect("there is not so much");
+    assert_eq!(
+        error,
+        TargetError::OutOfResources { name: "shared memory".into(), required: 300_000, limit: 232_448 }
+    );
+    fake(|fake| fake.attributes.insert(("function", 0), 512));
+    let error =
+        load(driver, &artifact(&[("num_warps", OptionValue::Int(32))])).err().expect("too many threads");
+    assert_eq!(error, TargetError::OutOfResources { name: "threads".into(), required: 1024, limit: 512 });
+    let kernel = load(driver, &artifact(&[])).expect("loads");
+    let error = launch(&*kernel, [1, 70_000, 1], 0).expect_err("beyond the largest").to_string();
+    assert!(error.contains("70000 programs along y") && error.contains("65535"), "{error}");
+    // SAFETY: refused before anything is read.
+    let error = unsafe { kernel.launch(&Launch::new([1, 1, 1], &[1])) }.expect_err("too few").to_string();
+    assert!(error.contains("takes 2 arguments, 1 were given"), "{error}");
+}
+
+#[test]
+fn an_error_that_comes_late_names_the_kernels() {
+    let driver = driver();
+    let kernel = load(driver, &artifact(&[])).expect("loads");
+    launch(&*kernel, [1, 1, 1], 0).expect("launches");
+    fake(|fake| fake.refuse.insert("ctx_synchronize", 700));
+    let error = driver.gpus()[0].synchronize().expect_err("it was illegal").to_string();
+    for part in ["CUDA_ERROR_FAKE (700", "the last kernel launched was `add`", "check the masks"] {
+        assert!(error.contains(part), "{error}");
+    }
+    fake(|fake| fake.refuse.insert("launch_kernel", 700));
+    let error = launch(&*kernel, [1, 1, 1], 0).expect_err("broken").to_string();
+    assert!(error.contains("an earlier one"), "{error}");
+    fake(|fake| fake.refuse.insert("launch_kernel", 1));
+    let error = launch(&*kernel, [1, 1, 1], 0).expect_err("refused").to_string();
+    assert!(error.contains("kernel `add` could not be launched") && error.contains("128 threads"), "{error}");
+    fake(|fake| fake.refuse.insert("launch_kernel", 701));
+    let error = launch(&*kernel, [1, 1, 1], 0).expect_err("refused");
+    assert_eq!(
+        error,
+        TargetError::OutOfResources { name: "registers".into(), required: 40 * 128, limit: 65_536 }
+    );
+}
+
+#[test]
+fn contexts_come_and_go() {
+    let driver = driver();
+    assert_eq!(driver.current_ordinal(), Ok(0), "a thread without a context");
+    driver.gpus()[1].make_current().expect("it is there");
+    assert_eq!(driver.current_ordinal(), Ok(1));
+    calls();
+    let kernel = load(driver, &artifact(&[])).expect("loads on the first");
+    calls();
+    launch(&*kernel, [1, 1, 1], 0).expect("launches");
+    let expected =
+        ["ctx_set_current(1070)", "launch_kernel([1, 1, 1], [128, 1, 1], 1024, 0)", "ctx_set_current(1071)"];
+    assert_eq!(calls(), expected, "the thread keeps its device");
+    assert_eq!(driver.current_ordinal(), Ok(1));
+}
+
+#[test]
+fn memory_and_events() {
+    let driver = driver();
+    let gpu = &driver.gpus()[0];
+    let properties = gpu.properties();
+    assert_eq!((properties.name.as_str(), properties.numbers["multiprocessor_count"]), ("Fake GPU", 132));
+    assert_eq!((properties.numbers["max_shared_mem"], properties.numbers["warpSize"]), (232_448, 32));
+    assert!(!properties.numbers.contains_key("mem_bus_width"), "what the driver does not know is left out");
+    assert_eq!(gpu.capability(), 90);
+    let address = gpu.alloc(0).expect("even that");
+    // SAFETY: the fake touches no memory.
+    unsafe {
+        gpu.copy_in(address, &[1, 2, 3]).expect("copies");
+        gpu.fill(address, 9, 3, 42).expect("fills");
+        gpu.free(address, 3).expect("frees");
+    }
+    let asked = calls();
+    assert!(
+        asked.contains(&"mem_alloc(1)".to_owned()) && asked.contains(&"mem_free(4096)".to_owned()),
+        "{asked:?}"
+    );
+    fake(|fake| fake.refuse.insert("mem_alloc", 2));
+    let error = gpu.alloc(1 << 50).expect_err("too much").to_string();
+    assert!(error.contains("1125899906842624 bytes") && error.contains("free some memory"), "{error}");
+    let (start, end) = (gpu.record_event(5).expect("records"), gpu.record_event(5).expect("records"));
+    assert_eq!(gpu.elapsed_ms(start, end), Ok(1.5));
+    assert_eq!(gpu.reachable(64), Some(64));
+    fake(|fake| fake.refuse.insert("pointer_get_attribute", 1));
+    assert_eq!(gpu.reachable(64), None);
+}
+
+#[test]
+fn ptx_goes_through_the_drivers_assembler() {
+    let driver = driver();
+    let gpu = &driver.gpus()[0];
+    assert_eq!(gpu.link(".version 8.0\n", &LinkOptions::default()).expect("links"), b"\x7fELF");
+    let asked = calls();
+    assert!(asked.contains(&"link_add_data(1, 14)".to_owned()), "the zero is counted: {asked:?}");
+    assert!(asked.iter().any(|call| call.starts_with("link_destroy")), "{asked:?}");
+    fake(|fake| {
+        fake.refuse.insert("link_add_data", 218);
+        fake.log = "ptxas application ptx input, line 1; fatal : no such version";
+    });
+    let error = gpu.link(".version 99.0\n", &LinkOptions::default()).expect_err("refused").to_string();
+    assert!(error.contains("fatal : no such version\n    | .version 99.0"), "{error}");
+    let mut without = artifact(&[]);
+    without.stages[0].name = "ptx".into();
+    assert!(load(driver, &without).is_err(), "the same assembler");
+}
+
+#[test]
+fn a_driver_that_cannot_be_used_says_why() {
+    driver();
+    fake(|fake| fake.refuse.insert("init", 100));
+    let error = Driver::with_api(API).expect_err("no device").to_string();
+    assert!(error.contains("could not start") && error.contains("nvidia-smi"), "{error}");
+}
+
+#[test]
+fn tensor_maps_turn_the_axes_around() {
+    let driver = driver();
+    let layout = TensorLayout {
+        base: 0x4000,
+        element: Element::F16,
+        shape: vec![100, 64],
+        strides: vec![72, 1],
+        block: vec![32, 64],
+        swizzle: 128,
+        nan: false,
+    };
+    driver.encode(&layout).expect("encodes");
+    assert_eq!(calls(), ["tensor_map_encode_tiled(6, 0x4000, [64, 100], [144], [64, 32], 3, 0)"]);
+    let broken = [
+        (TensorLayout { strides: vec![65, 1], ..layout.clone() }, "16 bytes"),
+        (TensorLayout { strides: vec![64, 2], ..layout.clone() }, "last stride"),
+        (TensorLayout { base: 8, ..layout.clone() }, "multiple of 16"),
+        (TensorLayout { block: vec![32, 512], ..layout.clone() }, "1 to 256"),
+        (TensorLayout { swizzle: 64, ..layout.clone() }, "more than the 64"),
+        (TensorLayout { shape: vec![1; 6], ..layout }, "1 to 5 axes"),
+    ];
+    for (layout, part) in broken {
+        let error = driver.encode(&layout).expect_err("it cannot be").to_string();
+        assert!(error.contains(part), "{error}");
+    }
+}

@@ -1,0 +1,69 @@
+//! The names of the kernels that were launched last: what an error that comes late is told with.
+
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+/// How many names are kept.
+const KEPT: usize = 8;
+
+/// A name that lives as long as the process: a launch may be told of at any later time.
+pub(crate) type Name = &'static str;
+
+/// A ring of names; noting one is two stores.
+#[derive(Debug)]
+pub(crate) struct Trail {
+    names: [AtomicPtr<Name>; KEPT],
+    next: AtomicUsize,
+}
+
+impl Trail {
+    pub(crate) const fn new() -> Trail {
+        Trail { names: [const { AtomicPtr::new(std::ptr::null_mut()) }; KEPT], next: AtomicUsize::new(0) }
+    }
+
+    /// Keeps a name for the life of the process.
+    pub(crate) fn name(text: &str) -> &'static Name {
+        let text: Name = Box::leak(text.to_owned().into_boxed_str());
+        Box::leak(Box::new(text))
+    }
+
+    /// A kernel is launched.
+    #[inline]
+    pub(crate) fn note(&self, name: &'static Name) {
+        let at = self.next.fetch_add(1, Ordering::Relaxed) % KEPT;
+        self.names[at].store(std::ptr::from_ref(name).cast_mut(), Ordering::Release);
+    }
+
+    /// The names of different kernels, the newest first.
+    pub(crate) fn newest(&self) -> Vec<Name> {
+        let next = self.next.load(Ordering::Relaxed);
+        let mut all: Vec<Name> = Vec::new();
+        for back in 1..=KEPT {
+            let name = self.names[next.wrapping_sub(back) % KEPT].load(Ordering::Acquire);
+            // SAFETY: what is stored here was a reference to something that is never freed.
+            if let Some(name) = unsafe { name.as_ref() }
+                && !all.contains(name)
+            {
+                all.push(name);
+            }
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Trail;
+
+    #[test]
+    fn the_newest_come_first_and_once() {
+        let trail = Trail::new();
+        assert!(trail.newest().is_empty());
+        let (a, b) = (Trail::name("a"), Trail::name("b"));
+        for name in [a, b, a, a] {
+            trail.note(name);
+        }
+        assert_eq!(trail.newest(), ["a", "b"]);
+        (0..100).for_each(|_| trail.note(b));
+        assert_eq!(trail.newest(), ["b"]);
+    }
+}
