@@ -151,8 +151,8 @@ def checks():
         results = y, *backward(dy, x, w, mean, rstd)
         expected = reference(*(common.to_numpy(t) for t in (x, w, b, dy)))
         for name, result, wanted in zip(("y", "dx", "dw", "db"), results, expected):
-            allowed = 2e-5 * max(1.0, float(np.abs(wanted).max()))
-            yield common.Check(f"layer norm {name}, {n_rows}x{n_cols}", common.max_difference(result, wanted), allowed)
+            label = f"layer norm {name}, {n_rows}x{n_cols}"
+            yield common.Check(label, common.max_difference(result, wanted), common.steps(6, wanted))
 
 
 def measurements():

@@ -115,13 +115,19 @@ def max_difference(result, reference):
     return float(np.nan_to_num(difference, nan=np.inf).max(initial=0))
 
 
+def steps(count, expected, dtype="float32"):
+    """So many steps of `dtype` at the largest of the expected values: what rounding may cost, and no more."""
+    step = {"float32": 2.0**-23, "float16": 2.0**-10}[dtype]
+    return count * step * float(np.nanmax(np.abs(expected)))
+
+
 def print_checks(checks):
     """Prints a line for each check; returns whether all passed."""
     passed = True
     for check in checks:
         passed &= check.passed
         mark = "ok  " if check.passed else "FAIL"
-        print(f"  {mark} {check.label:<58} max difference {check.difference:.2e} (allowed {check.allowed:.0e})",
+        print(f"  {mark} {check.label:<58} max difference {check.difference:.2e} (allowed {check.allowed:.1e})",
               flush=True)
     return passed
 

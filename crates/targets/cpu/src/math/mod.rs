@@ -146,10 +146,10 @@ pub const FUNCTIONS: &[MathFn] = &[
     MathFn { name: "cbrt", arity: 1, accuracy_ulp: (1.1, 1.1), generate: power::cbrt },
     MathFn { name: "hypot", arity: 2, accuracy_ulp: (0.6, 1.5), generate: power::hypot },
     MathFn { name: "fmod", arity: 2, accuracy_ulp: (0.0, 0.0), generate: remainder::fmod },
-    MathFn { name: "sinpi", arity: 1, accuracy_ulp: (2.2, 1.2), generate: trigonometric::sinpi },
-    MathFn { name: "cospi", arity: 1, accuracy_ulp: (2.2, 1.2), generate: trigonometric::cospi },
+    MathFn { name: "sinpi", arity: 1, accuracy_ulp: (1.5, 1.0), generate: trigonometric::sinpi },
+    MathFn { name: "cospi", arity: 1, accuracy_ulp: (1.5, 1.0), generate: trigonometric::cospi },
     MathFn { name: "rcbrt", arity: 1, accuracy_ulp: (2.0, 2.0), generate: power::rcbrt },
-    MathFn { name: "rhypot", arity: 2, accuracy_ulp: (0.6, 2.6), generate: power::rhypot },
+    MathFn { name: "rhypot", arity: 2, accuracy_ulp: (0.6, 0.6), generate: power::rhypot },
     MathFn { name: "fdim", arity: 2, accuracy_ulp: (0.5, 0.5), generate: steps::fdim },
     MathFn { name: "nextafter", arity: 2, accuracy_ulp: (0.0, 0.0), generate: steps::nextafter },
 ];

@@ -208,18 +208,20 @@ pub(super) fn rcbrt(b: &mut TextBuilder, arguments: &[Value]) -> Value {
     b.fdiv(one, root)
 }
 
-/// A length and what it was multiplied with to keep squares in range.
-struct Length {
-    scaled: Value,
+/// Two magnitudes brought to the middle of the range by a power of two.
+struct Legs {
+    larger: Value,
+    smaller: Value,
     factor: Value,
     inverse: Value,
 }
 
-/// Squares are taken after a power of two has brought the larger argument to the middle of the range.
-fn length(b: &mut TextBuilder, x: Value, y: Value) -> Length {
+/// Scales two magnitudes so that their squares neither overflow nor vanish where they count.
+fn legs(b: &mut TextBuilder, x: Value, y: Value) -> Legs {
     let one = b.float(1.0);
     let x_above = b.fcmp("ogt", x, y);
     let larger = b.select(x_above, x, y);
+    let smaller = b.select(x_above, y, x);
     let (huge, tiny) = (b.float(2f64.powi(500)), b.float(2f64.powi(-400)));
     let (shrink, grow) = (b.float(2f64.powi(-600)), b.float(2f64.powi(600)));
     let is_huge = b.fcmp("ogt", larger, huge);
@@ -228,11 +230,7 @@ fn length(b: &mut TextBuilder, x: Value, y: Value) -> Length {
     let factor = b.select(is_tiny, grow, factor);
     let inverse = b.select(is_huge, grow, one);
     let inverse = b.select(is_tiny, shrink, inverse);
-    let x = b.fmul(x, factor);
-    let y = b.fmul(y, factor);
-    let square = b.fmul(x, x);
-    let sum = b.mul_add(y, y, square);
-    Length { scaled: b.sqrt(sum), factor, inverse }
+    Legs { larger: b.fmul(larger, factor), smaller: b.fmul(smaller, factor), factor, inverse }
 }
 
 /// The result `there` where one of two numbers is infinite.
@@ -251,20 +249,46 @@ pub(super) fn hypot(b: &mut TextBuilder, arguments: &[Value]) -> Value {
         return b.in_doubles(arguments, hypot);
     }
     let (x, y) = (b.fabs(arguments[0]), b.fabs(arguments[1]));
-    let length = length(b, x, y);
-    let result = b.fmul(length.scaled, length.inverse);
+    let Legs { larger, smaller, inverse, .. } = legs(b, x, y);
+    let square = b.fmul(smaller, smaller);
+    let sum = b.mul_add(larger, larger, square);
+    let root = b.sqrt(sum);
+    let result = b.fmul(root, inverse);
     unless_infinite(b, arguments, f64::INFINITY, result)
 }
 
-/// `1 / hypot(x, y)`, also where the length itself would overflow.
+/// `1 / hypot(x, y)`, also where the length itself would overflow. Squares, sum and root are kept with what rounding takes from
+/// them: each would cost half a unit, and turning over doubles it.
 pub(super) fn rhypot(b: &mut TextBuilder, arguments: &[Value]) -> Value {
     if b.elem() == Elem::F32 {
         return b.in_doubles(arguments, rhypot);
     }
     let (x, y) = (b.fabs(arguments[0]), b.fabs(arguments[1]));
-    let length = length(b, x, y);
-    let one = b.float(1.0);
-    let inverse = b.fdiv(one, length.scaled);
-    let result = b.fmul(inverse, length.factor);
+    let Legs { larger, smaller, factor, .. } = legs(b, x, y);
+    let (high, high_lost) = b.two_product(larger, larger);
+    let (low, low_lost) = b.two_product(smaller, smaller);
+    let (sum, lost) = b.fast_two_sum(high, low);
+    let lost_squares = b.fadd(high_lost, low_lost);
+    let lost = b.fadd(lost, lost_squares);
+    let root = b.sqrt(sum);
+    let (one, half, zero) = (b.float(1.0), b.float(0.5), b.float(0.0));
+    let inverse = b.fdiv(one, root);
+    // What the root lacks is half of what its square lacks, over itself.
+    let (square, square_lost) = b.two_product(root, root);
+    let lacks = b.fsub(sum, square);
+    let lacks = b.fsub(lacks, square_lost);
+    let lacks = b.fadd(lacks, lost);
+    let lacks = b.fmul(lacks, half);
+    let lacks = b.fmul(lacks, inverse);
+    // One step of Newton from the rounded quotient: 1 - inverse * (root + lacks).
+    let (product, product_lost) = b.two_product(inverse, root);
+    let wrong = b.fsub(one, product);
+    let wrong = b.fsub(wrong, product_lost);
+    let wrong = b.neg_mul_add(inverse, lacks, wrong);
+    let refined = b.mul_add(inverse, wrong, inverse);
+    // The length of nothing is turned over as it is: its corrections are NaN.
+    let some = b.fcmp("ogt", root, zero);
+    let inverse = b.select(some, refined, inverse);
+    let result = b.fmul(inverse, factor);
     unless_infinite(b, arguments, 0.0, result)
 }

@@ -49,8 +49,9 @@ pub(super) fn kernels(b: &mut TextBuilder, angle: &Reduced) -> Kernels {
     let r = angle.high;
     let z = b.fmul(r, r);
     let (one, half) = (b.float(1.0), b.float(0.5));
-    let Some(low) = angle.low else {
-        return kernels_f32(b, r);
+    let low = match (b.elem(), angle.low) {
+        (Elem::F64, Some(low)) => low,
+        (_, low) => return kernels_f32(b, r, low),
     };
 
     // sin(r + low) = r + (r^3 * tail + low * (1 - z / 2)); the leading coefficient of the tail is kept apart
@@ -78,16 +79,24 @@ pub(super) fn kernels(b: &mut TextBuilder, angle: &Reduced) -> Kernels {
     Kernels { sin, cos: b.fadd(rest, tail) }
 }
 
-fn kernels_f32(b: &mut TextBuilder, r: Value) -> Kernels {
+fn kernels_f32(b: &mut TextBuilder, r: Value, low: Option<Value>) -> Kernels {
     let z = b.fmul(r, r);
     let (one, half) = (b.float(1.0), b.float(0.5));
-    let tail = b.polynomial(z, &SIN_F32);
+    let sin_tail = b.polynomial(z, &SIN_F32);
     let cube = b.fmul(z, r);
-    let sin = b.mul_add(tail, cube, r);
-    let tail = b.polynomial(z, &COS_F32);
+    let cos_tail = b.polynomial(z, &COS_F32);
     let square = b.fmul(z, z);
     let rest = b.neg_mul_add(half, z, one);
-    Kernels { sin, cos: b.mul_add(tail, square, rest) }
+    let Some(low) = low else {
+        return Kernels { sin: b.mul_add(sin_tail, cube, r), cos: b.mul_add(cos_tail, square, rest) };
+    };
+    // sin(r + low) = sin(r) + low * (1 - z / 2), cos(r + low) = cos(r) - low * r.
+    let sin_low = b.fmul(low, rest);
+    let sin_tail = b.mul_add(sin_tail, cube, sin_low);
+    let cos_low = b.fmul(low, r);
+    let cos_tail = b.fmul(cos_tail, square);
+    let cos_tail = b.fsub(cos_tail, cos_low);
+    Kernels { sin: b.fadd(r, sin_tail), cos: b.fadd(rest, cos_tail) }
 }
 
 /// Moves bit `bit` of an integer to the sign position, clearing all others.
@@ -199,13 +208,22 @@ fn reduce_half_turns(b: &mut TextBuilder, x: Value) -> Reduced {
     let n = round_product(b, rest, 2.0);
     let quadrant = b.to_bits(n.carrier);
     let rest = b.neg_mul_add(half, n.float, rest);
-    let pi = b.float(std::f64::consts::PI);
-    if b.elem() == Elem::F32 {
-        return Reduced { high: b.fmul(rest, pi), low: None, quadrant };
-    }
+    // Pi as the nearest float and what that lacks.
+    let (pi, pi_rest) = match b.elem() {
+        Elem::F32 => {
+            let pi = std::f64::consts::PI as f32;
+            (f64::from(pi), std::f64::consts::PI - f64::from(pi))
+        }
+        Elem::F64 => (std::f64::consts::PI, 1.224_646_799_147_353_2e-16),
+    };
+    let (pi, pi_rest) = (b.float(pi), b.float(pi_rest));
     let (high, lost) = b.two_product(rest, pi);
-    let pi_rest = b.float(1.224_646_799_147_353_2e-16);
     let low = b.mul_add(rest, pi_rest, lost);
+    // Next to the smallest floats the lost part is a subnormal: wrong by more than it mends.
+    let (tiny, zero) = (b.float(if b.elem() == Elem::F32 { 1e-30 } else { 1e-280 }), b.float(0.0));
+    let size = b.fabs(rest);
+    let is_tiny = b.fcmp("olt", size, tiny);
+    let low = b.select(is_tiny, zero, low);
     Reduced { high, low: Some(low), quadrant }
 }
 
