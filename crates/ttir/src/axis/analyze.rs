@@ -144,6 +144,7 @@ fn visit_for(module: &Module, op: Op, table: &mut AxisTable) {
     let mut counter = AxisInfo::unknown(0);
     counter.divisibility[0] = lower.every(0).min(step.every(0));
     counter.non_negative = lower.non_negative;
+    counter.negative = lower.negative;
     table.set(args[0], counter);
     copy(module, &args[1..], inits, table);
     let yielded = terminator_operands(module, block);

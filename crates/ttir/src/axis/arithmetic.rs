@@ -30,6 +30,11 @@ impl Pair {
         self.left.non_negative && self.right.non_negative
     }
 
+    /// Whether the code shows that an operand may be negative.
+    fn any_negative(&self) -> bool {
+        self.left.negative || self.right.negative
+    }
+
     fn constant(&self, apply: impl Fn(i64, i64) -> Option<i64>) -> Option<i64> {
         apply(self.left.constant?, self.right.constant?)
     }
@@ -76,6 +81,7 @@ fn sum(pair: &Pair, scale: u64) -> AxisInfo {
         constancy: pair.constancy(),
         constant: None,
         non_negative: pair.both_non_negative(),
+        negative: pair.any_negative(),
     }
 }
 
@@ -107,6 +113,7 @@ pub(super) fn sub(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo
         constancy: pair.constancy(),
         constant: None,
         non_negative: false,
+        negative: true,
     };
     or_constant(module, op, pair.constant(i64::checked_sub), info)
 }
@@ -131,6 +138,7 @@ fn product(pair: &Pair) -> AxisInfo {
         constancy: pair.constancy(),
         constant: None,
         non_negative: pair.both_non_negative(),
+        negative: pair.any_negative(),
     }
 }
 
@@ -183,6 +191,7 @@ fn quotient(pair: &Pair) -> AxisInfo {
         constancy: pair.dims(|dim| constancy[dim].max(pair.aligned_groups(dim))),
         constant: None,
         non_negative: pair.both_non_negative(),
+        negative: pair.any_negative(),
     }
 }
 
@@ -194,7 +203,7 @@ fn divisor_ceiling(divisor: i64) -> u64 {
 pub(super) fn div_signed(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
     let pair = Pair::of(module, op, table);
     // Rounding toward zero is rounding down only without a sign.
-    let info = if pair.both_non_negative() { quotient(&pair) } else { bitwise(module, op, table)? };
+    let info = if pair.any_negative() { bitwise(module, op, table)? } else { quotient(&pair) };
     or_constant(module, op, pair.constant(i64::checked_div), info)
 }
 
@@ -212,12 +221,14 @@ fn remainder(pair: &Pair) -> AxisInfo {
         constancy: pair.constancy(),
         constant: None,
         non_negative: pair.both_non_negative(),
+        negative: pair.any_negative(),
     }
 }
 
 pub(super) fn rem_signed(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
     let pair = Pair::of(module, op, table);
-    let info = if pair.both_non_negative() { remainder(&pair) } else { bitwise(module, op, table)? };
+    let info = if pair.left.negative { bitwise(module, op, table)? } else { remainder(&pair) };
+    let info = AxisInfo { non_negative: pair.left.non_negative, negative: pair.left.negative, ..info };
     or_constant(module, op, pair.constant(i64::checked_rem), info)
 }
 
@@ -259,6 +270,7 @@ pub(super) fn and(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo
         }),
         constant: None,
         non_negative,
+        negative: pair.left.negative && !non_negative,
     })
 }
 
@@ -271,13 +283,15 @@ pub(super) fn extremum(module: &Module, op: Op, table: &AxisTable) -> Option<Axi
         constancy: pair.constancy(),
         constant: None,
         non_negative: pair.both_non_negative(),
+        negative: pair.any_negative(),
     })
 }
 
 pub(super) fn max_signed(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
     let pair = Pair::of(module, op, table);
     let non_negative = pair.left.non_negative || pair.right.non_negative;
-    let info = AxisInfo { non_negative, ..extremum(module, op, table)? };
+    let negative = pair.any_negative() && !non_negative;
+    let info = AxisInfo { non_negative, negative, ..extremum(module, op, table)? };
     or_constant(module, op, pair.constant(|a, b| Some(a.max(b))), info)
 }
 
@@ -368,6 +382,7 @@ fn recount(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
         divisibility: (0..info.rank()).map(every).collect(),
         constant: None,
         non_negative: false,
+        negative: false,
         constancy: info.constancy.clone(),
     })
 }

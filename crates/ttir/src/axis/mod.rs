@@ -7,7 +7,8 @@
 //!
 //! A scalar counts as one dimension. Facts come from constants, ranges, the grid, the attributes `tt.divisibility`,
 //! `tt.contiguity` and `tt.constancy` of parameters and operations; loops are followed to a fixed point. Signed sums and
-//! products are taken not to overflow, as in the reference; beyond that the facts hold for every execution.
+//! products are taken not to overflow, and dividends not to be negative unless the code shows it, as in the reference;
+//! beyond that the facts hold for every execution.
 //!
 //! A pure function of the code: it changes nothing and remembers nothing.
 
@@ -42,6 +43,8 @@ pub struct AxisInfo {
     pub constant: Option<i64>,
     /// Whether all elements are known not to be negative.
     pub non_negative: bool,
+    /// Whether the code shows that elements may be negative: a difference or a negative constant leads to them.
+    pub negative: bool,
 }
 
 impl AxisInfo {
@@ -54,6 +57,7 @@ impl AxisInfo {
             constancy: ones,
             constant: None,
             non_negative: false,
+            negative: false,
         }
     }
 
@@ -66,6 +70,7 @@ impl AxisInfo {
             constancy,
             constant: Some(value),
             non_negative: value >= 0,
+            negative: value < 0,
         }
     }
 
@@ -89,6 +94,7 @@ impl AxisInfo {
             constancy: zip(&self.constancy, &other.constancy, u64::min),
             constant: self.constant.filter(|_| self.constant == other.constant),
             non_negative: self.non_negative && other.non_negative,
+            negative: self.negative || other.negative,
         }
     }
 

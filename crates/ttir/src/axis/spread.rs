@@ -28,6 +28,7 @@ pub(super) fn make_range(module: &Module, op: Op, _: &AxisTable) -> Option<AxisI
     info.contiguity = smallvec![(end - start).max(1) as u64];
     info.divisibility = smallvec![divisor_of(start)];
     info.non_negative = start >= 0;
+    info.negative = start < 0;
     Some(info)
 }
 
@@ -49,7 +50,12 @@ pub(super) fn unsplat(module: &Module, op: Op, table: &AxisTable) -> Option<Axis
 }
 
 fn scalar_like(block: &AxisInfo) -> AxisInfo {
-    AxisInfo { constant: block.constant, non_negative: block.non_negative, ..AxisInfo::unknown(0) }
+    AxisInfo {
+        constant: block.constant,
+        non_negative: block.non_negative,
+        negative: block.negative,
+        ..AxisInfo::unknown(0)
+    }
 }
 
 /// What every element of a block is a multiple of: the best that any dimension says.
