@@ -17,6 +17,9 @@ mod divide;
 mod linear;
 mod matrix;
 mod picture;
+pub mod reduce;
+
+mod subspace;
 
 pub use dims::{Dim, Dims};
 pub use linear::{Bases, LayoutError, LinearLayout};

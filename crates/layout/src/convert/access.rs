@@ -162,5 +162,5 @@ pub(crate) fn wavefronts(lanes: &[u64], vector_bytes: u32, bytes: u32, facts: &C
         lanes[..in_phase].iter().map(|&offset| offset * u64::from(bytes) / u64::from(unit)).collect();
     let in_row: Vec<u64> = slots.iter().map(|slot| slot & (u64::from(row / unit) - 1)).collect();
     let phases = 1 << (lanes.len() - in_phase);
-    (phases << (super::space::rank(&slots) - super::space::rank(&in_row)), phases)
+    (phases << (crate::subspace::rank(&slots) - crate::subspace::rank(&in_row)), phases)
 }

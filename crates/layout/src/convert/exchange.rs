@@ -7,9 +7,9 @@
 //! `A` exists always: lane bits are taken one by one, each with a choice of registers that makes it read a direction no
 //! earlier bit reads; where that is impossible the destination gets another register to be dropped.
 
-use super::space::Basis;
 use super::{Columns, ConvertFacts};
 use crate::matrix::{Echelon, apply, kernel};
+use crate::subspace::Basis;
 use std::collections::BTreeSet;
 
 /// An xor of register numbers that a thread makes or not: when the bits of its index under `mask` have odd parity.

@@ -12,7 +12,6 @@
 
 mod access;
 mod exchange;
-mod space;
 mod swizzle;
 
 pub use access::{Access, Step, access};
@@ -187,7 +186,7 @@ fn columns(src: &LinearLayout, dst: &LinearLayout) -> Result<(Columns, Columns),
     }
     let order: Vec<Dim> = outs.iter().map(|dim| dim.0).collect();
     let (mut src, mut dst) = (Columns::of(src), Columns::of(&dst.reorder_outs(&order)));
-    let basis = space::Basis::of(&src.program());
+    let basis = crate::subspace::Basis::of(&src.program());
     if src.block != dst.block {
         return Err(PlanError::CrossesBlocks);
     }

@@ -7,10 +7,10 @@
 //! from the result all the same.
 
 use super::access::{Access, Places};
-use super::space::{Basis, complement, intersect, inverse, rank};
 use super::{Columns, ConvertFacts, PlanError, exchange};
 use crate::dims::mask;
 use crate::matrix::apply;
+use crate::subspace::{Basis, complement, intersect, inverse, rank};
 
 /// A conversion through shared memory.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,0 +1,148 @@
+//! Reductions of a block along one dimension: which registers, lanes and warps hold what must be combined.
+//!
+//! Three steps. A lane combines its own registers, by groups: those that agree in all other dimensions. Lanes of a warp
+//! combine by exchanging with the lane whose number differs by a mask, once for each mask. What is left are `2^n` partial
+//! results per element, in different warps; they are converted to a layout in which every lane that needs the element has
+//! all its partials in registers, and combines them. Copies of elements are never combined twice.
+
+use crate::convert::Columns;
+use crate::dims::{Dim, Dims};
+use crate::linear::{LayoutError, LinearLayout};
+use crate::matrix::{apply, kernel};
+use crate::subspace::{Basis, complement};
+use std::collections::BTreeMap;
+
+/// The output dimension that numbers partial results.
+pub const PARTIAL: Dim = Dim::named("partial");
+
+/// An exchange between lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fold {
+    /// The other lane's number differs by these bits.
+    pub lane: u32,
+    /// The other lane's group of the same element differs by these bits.
+    pub group: u32,
+}
+
+/// How a reduction is done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reduction {
+    /// For each group the registers to combine, in order of the position along the dimension.
+    pub groups: Vec<Vec<u32>>,
+    /// Exchanges between lanes, in order.
+    pub folds: Vec<Fold>,
+    /// Bits of the number of partial results that are left.
+    pub partial_bits: u32,
+    /// Where the partial results are: `register` is the group; onto the other dimensions and [`PARTIAL`].
+    pub partials: LinearLayout,
+    /// Where they are wanted: the low bits of `register` are those of [`PARTIAL`].
+    pub wanted: LinearLayout,
+}
+
+/// The reduction of a block along dimension `axis` to blocks of layout `result`, whose dimensions are the others in order.
+///
+/// # Errors
+/// When `result` does not have the sizes of the other dimensions.
+pub fn plan(source: &LinearLayout, axis: usize, result: &LinearLayout) -> Result<Reduction, LayoutError> {
+    let rest = others(source, axis, result)?;
+    let (whole, other) = (Columns::of(source), Columns::of(&rest));
+    let groups = Basis::of(&other.register);
+    let group_of = |element: u64| groups.coordinates(element).map(|word| word as u32);
+
+    let in_lanes = |columns: &Columns| [&columns.register[..], &columns.lane].concat();
+    let lanes = quotient(&in_lanes(&other), &in_lanes(&whole), source.ins.bits(Dim::REGISTER));
+    let folds = lanes
+        .iter()
+        .filter_map(|&lane| Some(Fold { lane: lane as u32, group: group_of(apply(&other.lane, lane))? }))
+        .collect();
+
+    let below = source.ins.bits(Dim::REGISTER) + source.ins.bits(Dim::LANE);
+    let copies = parts(&kernel(&whole.program()), below);
+    let warps = quotient(&other.program(), &whole.program(), below);
+    let number = numbering(&copies, &warps, whole.warp.len());
+
+    let partial_bits = warps.len() as u32;
+    let outs = rest.outs.sum(&Dims::new(&[(PARTIAL, partial_bits)]));
+    let shift = rest.outs.total_bits();
+    let partials = LinearLayout {
+        ins: with_registers(&rest.ins, groups.len() as u32),
+        outs: outs.clone(),
+        columns: (groups.vectors().iter().chain(&other.lane).copied())
+            .chain(other.warp.iter().zip(&number).map(|(column, number)| column | number << shift))
+            .chain(other.block.iter().copied())
+            .collect(),
+    };
+    let target = Columns::of(result);
+    let wanted = LinearLayout {
+        ins: with_registers(&result.ins, partial_bits + target.register.len() as u32),
+        outs,
+        columns: (0..partial_bits)
+            .map(|bit| 1 << (shift + bit))
+            .chain(
+                target.register.iter().chain(&target.lane).chain(&target.warp).chain(&target.block).copied(),
+            )
+            .collect(),
+    };
+    let groups = register_groups(&whole.register, &other.register, &groups);
+    Ok(Reduction { groups, folds, partial_bits, partials: partials.checked()?, wanted: wanted.checked()? })
+}
+
+/// The source onto its other dimensions, named and sized as the result's.
+fn others(source: &LinearLayout, axis: usize, result: &LinearLayout) -> Result<LinearLayout, LayoutError> {
+    let kept: Vec<Dim> = source
+        .outs
+        .iter()
+        .map(|dim| dim.0)
+        .enumerate()
+        .filter(|dim| dim.0 != axis)
+        .map(|dim| dim.1)
+        .collect();
+    let ins = [Dim::REGISTER, Dim::LANE, Dim::WARP, Dim::BLOCK];
+    let outs: Vec<(Dim, u32)> = result.outs.iter().collect();
+    let rest = source.restrict(&ins, &kept);
+    if rest.outs.iter().map(|dim| dim.1).ne(outs.iter().map(|dim| dim.1)) {
+        return Err(LayoutError::Mismatch {
+            left: Box::new(rest.outs),
+            right: Box::new(result.outs.clone()),
+        });
+    }
+    rest.rename_outs(&outs)
+}
+
+fn with_registers(ins: &Dims, registers: u32) -> Dims {
+    let part = |dim: Dim| (dim, ins.bits(dim));
+    Dims::new(&[(Dim::REGISTER, registers), part(Dim::LANE), part(Dim::WARP), part(Dim::BLOCK)])
+}
+
+/// The bits from `below` on of each word.
+fn parts(words: &[u64], below: u32) -> Vec<u64> {
+    words.iter().map(|word| word.checked_shr(below).unwrap_or(0)).collect()
+}
+
+/// Directions, in the input bits from `below` on, between places that differ in the reduced dimension only, without those
+/// between copies.
+fn quotient(other: &[u64], whole: &[u64], below: u32) -> Vec<u64> {
+    complement(&parts(&kernel(whole), below), &parts(&kernel(other), below))
+}
+
+/// For each warp bit, what it contributes to the number of the partial result: copies nothing, each direction one bit.
+fn numbering(copies: &[u64], directions: &[u64], warp_bits: usize) -> Vec<u64> {
+    let mut basis = Basis::of(copies);
+    let first = basis.len();
+    basis.extend(directions);
+    let units: Vec<u64> = (0..warp_bits).map(|bit| 1 << bit).collect();
+    basis.extend(&units);
+    let low = crate::dims::mask(directions.len() as u32);
+    units.iter().map(|&unit| basis.coordinates(unit).map_or(0, |word| word >> first & low)).collect()
+}
+
+fn register_groups(whole: &[u64], other: &[u64], groups: &Basis) -> Vec<Vec<u32>> {
+    let mut members = vec![BTreeMap::<u64, u32>::new(); 1 << groups.len()];
+    for register in 0..1u64 << whole.len() {
+        if let Some(group) = groups.coordinates(apply(other, register)) {
+            // Elements of one group differ along the reduced dimension alone, so that their words are in its order.
+            members[group as usize].entry(apply(whole, register)).or_insert(register as u32);
+        }
+    }
+    members.into_iter().map(|group| group.into_values().collect()).collect()
+}

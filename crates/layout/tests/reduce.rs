@@ -1,0 +1,133 @@
+//! Reductions carried out lane by lane on random layouts: sets of elements are what is combined.
+
+use layout::reduce::{PARTIAL, plan};
+use layout::{Dim, LinearLayout};
+use proptest::prelude::*;
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u32) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 20) as u32 % end.max(1)
+    }
+}
+
+/// A random layout that reaches a whole block of `rows` by `cols` bits, with copies.
+fn layout(random: &mut Random, shape: [u32; 3], sizes: &[u32]) -> LinearLayout {
+    let bits: u32 = sizes.iter().sum();
+    let registers = bits.saturating_sub(shape[1] + shape[2]).max(shape[0]);
+    let total = (registers + shape[1] + shape[2]) as usize;
+    let mut columns: Vec<u32> = (0..bits).map(|bit| 1 << bit).collect();
+    while columns.len() < total {
+        let copy = random.below(1 << bits);
+        columns.push(if random.below(2) == 0 { 0 } else { copy });
+    }
+    for at in (1..total).rev() {
+        columns.swap(at, random.below(at as u32 + 1) as usize);
+    }
+    if random.below(2) == 0 {
+        for _ in 0..total {
+            let (to, from) = (random.below(total as u32) as usize, random.below(total as u32) as usize);
+            if to != from {
+                columns[to] ^= columns[from];
+            }
+        }
+    }
+    let outs: Vec<(Dim, u32)> = sizes.iter().enumerate().map(|(at, &bits)| (Dim::block(at), bits)).collect();
+    let place = |word: u32| -> Vec<(Dim, u32)> {
+        let mut shift = 0;
+        let mut at = Vec::new();
+        for &(dim, bits) in &outs {
+            at.push((dim, word >> shift & ((1 << bits) - 1)));
+            shift += bits;
+        }
+        at
+    };
+    let bases: Vec<Vec<(Dim, u32)>> = columns.into_iter().map(place).collect();
+    let bases: Vec<&[(Dim, u32)]> = bases.iter().map(|one| &one[..]).collect();
+    let (register, rest) = bases.split_at(registers as usize);
+    let (lane, warp) = rest.split_at(shape[1] as usize);
+    let ins = [(Dim::REGISTER, register), (Dim::LANE, lane), (Dim::WARP, warp), (Dim::BLOCK, &[])];
+    LinearLayout::new(&ins, &outs).expect("bases fit")
+}
+
+/// A bag of elements: how often each is in it.
+type Bag = Vec<u32>;
+
+fn add(one: &Bag, other: &Bag) -> Bag {
+    one.iter().zip(other).map(|(one, other)| one + other).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn every_element_is_combined_once(seed: u64, rows in 0..4u32, cols in 0..5u32, lanes in 0..4u32, warps in 0..3u32, axis in 0..2usize) {
+        let mut random = Random(seed | 1);
+        let source = layout(&mut random, [0, lanes, warps], &[rows, cols]);
+        let result_bits = [cols, rows][axis];
+        let result = layout(&mut random, [0, lanes, warps], &[result_bits]);
+        let plan = plan(&source, axis, &result).expect("sizes agree");
+        let elements = 1usize << (rows + cols);
+        let place = |layout: &LinearLayout, register: u32, thread: u32| {
+            layout.apply(&[(Dim::REGISTER, register), (Dim::LANE, thread & ((1 << lanes) - 1)), (Dim::WARP, thread >> lanes)])
+        };
+        let number = |register: u32, thread: u32| {
+            let at = place(&source, register, thread);
+            (at[0].1 << cols | at[1].1) as usize
+        };
+        let threads = 1u32 << (lanes + warps);
+        let mut held: Vec<Vec<Bag>> = (0..threads)
+            .map(|thread| {
+                plan.groups
+                    .iter()
+                    .map(|group| {
+                        let mut bag = vec![0; elements];
+                        group.iter().for_each(|&register| bag[number(register, thread)] += 1);
+                        bag
+                    })
+                    .collect()
+            })
+            .collect();
+        for fold in &plan.folds {
+            held = (0..threads as usize)
+                .map(|thread| {
+                    let other = &held[thread ^ fold.lane as usize];
+                    let groups = held[thread].iter().enumerate();
+                    groups.map(|(group, bag)| add(bag, &other[group ^ fold.group as usize])).collect()
+                })
+                .collect();
+        }
+        // Partial results by element and number: all holders agree.
+        let mut partials = std::collections::BTreeMap::<(u32, u32), Bag>::new();
+        for thread in 0..threads {
+            for (group, bag) in held[thread as usize].iter().enumerate() {
+                let at = place(&plan.partials, group as u32, thread);
+                let partial = at.iter().find(|part| part.0 == PARTIAL).map_or(0, |part| part.1);
+                let old = partials.insert((at[0].1, partial), bag.clone());
+                prop_assert!(old.is_none_or(|old| old == *bag), "holders of a partial result agree");
+            }
+        }
+        let registers = 1u32 << result.ins().bits(Dim::REGISTER);
+        for thread in 0..threads {
+            for register in 0..registers {
+                let element = place(&result, register, thread)[0].1;
+                let mut bag = vec![0; elements];
+                for partial in 0..1u32 << plan.partial_bits {
+                    let at = place(&plan.wanted, partial | register << plan.partial_bits, thread);
+                    prop_assert_eq!(at[0].1, element);
+                    let partial = at.iter().find(|part| part.0 == PARTIAL).map_or(0, |part| part.1);
+                    bag = add(&bag, &partials[&(element, partial)]);
+                }
+                for (index, count) in bag.iter().enumerate() {
+                    let (row, col) = (index as u32 >> cols, index as u32 & ((1 << cols) - 1));
+                    let belongs = [col, row][axis] == element;
+                    prop_assert_eq!(*count, u32::from(belongs), "element {} of {}", index, element);
+                }
+            }
+        }
+    }
+}
