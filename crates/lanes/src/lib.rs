@@ -1,1 +1,39 @@
 //! From blocks with layouts to what each lane does: ttgir to llir.
+//!
+//! Input: a verified ttgir module whose tensors all have an encoding. Output: an llir module with one function per
+//! `tt.func`, and facts about what a launch needs ([`Facts`]).
+//!
+//! - A scalar is one llir value, the same in every lane; a tensor is a list of llir values, one per register, in the
+//!   order of the registers of its linear layout; memory of the program is its address and offsets into it.
+//! - A handler for each operation is found in a table by the operation's row; [`ops`] holds one file per family.
+//! - What differs between machines goes through [`LaneTarget`]; nothing here knows a vendor.
+//! - Indices and addresses are kept as a part that depends on the lane plus a constant per register ([`affine`]), so that
+//!   registers share one address and differ in an immediate.
+
+mod access;
+mod affine;
+mod cx;
+mod error;
+mod free;
+mod ids;
+mod kernel;
+mod layouts;
+mod location;
+mod maths;
+pub mod ops;
+mod packing;
+mod table;
+mod target;
+mod types;
+mod value;
+
+pub use cx::Cx;
+pub use error::{Error, Result};
+pub use free::FreeBits;
+pub use kernel::{Facts, Lowered, Options, Scratch, lower};
+pub use layouts::layout_of;
+pub use target::{
+    Access, AssertPlace, AtomicAccess, Cache, CompareSwap, Eviction, LaneTarget, Math, Order, PrintCall, Rmw,
+    Rounding, Scope, Shuffle,
+};
+pub use value::{LaneValue, SharedMemory};

@@ -1,0 +1,96 @@
+//! How a tensor of addresses is cut into wide accesses.
+//!
+//! Registers whose elements are neighbours in memory make one access, as wide as three things allow: how many
+//! neighbours the lane holds (the layout), how many of them are known to lie behind each other from an aligned address
+//! on (axis analysis of the addresses), and how many share one truth value (axis analysis of the mask).
+
+use crate::cx::Cx;
+use crate::error::Result;
+use crate::free::FreeBits;
+use crate::types;
+use ir::Value;
+use layout::{Dim, LinearLayout};
+
+/// The accesses of one operation.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// For each access its registers, in order of the addresses. Copies of one element are accessed once.
+    pub(crate) groups: Vec<Vec<usize>>,
+    /// Which lanes, warps and blocks hold copies.
+    pub(crate) free: FreeBits,
+}
+
+/// Which registers go together, for an access through `pointers` where `mask` holds, of elements of so many bytes.
+/// `limit` is the most elements that go together.
+pub(crate) fn plan(cx: &mut Cx<'_>, pointers: Value, mask: Option<Value>, limit: u64) -> Result<Plan> {
+    let ty = cx.module.ty(pointers);
+    if !ttir::types::is_tensor(ty) {
+        // Every lane holds the scalar.
+        let all = |count: u32| count - 1;
+        let free =
+            FreeBits { register: 0, lane: all(cx.lanes), warp: all(cx.num_warps), block: all(cx.num_blocks) };
+        return Ok(Plan { groups: vec![vec![0]], free });
+    }
+    let layout = cx.layout(ty)?;
+    let free = FreeBits::of(&layout);
+    let mut best: Vec<u32> = Vec::new();
+    for dim in 0..ttir::types::shape(ty).len() {
+        let mut run = cx.axis.aligned_run(cx.module, pointers, dim).min(limit);
+        if let Some(mask) = mask {
+            run = run.min(cx.axis.info(cx.module, mask).constancy[dim]);
+        }
+        let bits = neighbours(&layout, dim, run, free.register);
+        if bits.len() > best.len() {
+            best = bits;
+        }
+    }
+    let count = 1u32 << layout.ins().bits(Dim::REGISTER);
+    let inner: u32 = best.iter().fold(0, |mask, bit| mask | 1 << bit);
+    let starts = (0..count).filter(|register| register & (free.register | inner) == 0);
+    let groups = starts.map(|start| {
+        (0..1u32 << best.len())
+            .map(|index| {
+                let bits = best.iter().enumerate().filter(|(at, _)| index >> at & 1 != 0);
+                bits.fold(start, |register, (_, bit)| register | 1 << bit) as usize
+            })
+            .collect()
+    });
+    Ok(Plan { groups: groups.collect(), free })
+}
+
+/// Bits of the register number that walk along a dimension: the first to the neighbour, the next two on, … for at most
+/// `run` elements, such that nothing else moves within that run.
+fn neighbours(layout: &LinearLayout, dim: usize, run: u64, free: u32) -> Vec<u32> {
+    let registers = layout.bases(Dim::REGISTER);
+    let mut bits: Vec<u32> = Vec::new();
+    while 2u64 << bits.len() <= run {
+        let step = 1u32 << bits.len();
+        let found = registers.iter().position(|basis| {
+            basis.iter().enumerate().all(|(index, (_, at))| *at == if index == dim { step } else { 0 })
+        });
+        match found {
+            Some(bit) if free >> bit & 1 == 0 => bits.push(bit as u32),
+            _ => break,
+        }
+    }
+    // What other bits do must leave the low bits of the position alone, or the order within a run would vary.
+    let others = |dim_in: Dim, skip: &[u32]| -> u32 {
+        let bases = layout.bases(dim_in);
+        let kept = bases.iter().enumerate().filter(|(bit, _)| !skip.contains(&(*bit as u32)));
+        kept.fold(0, |all, (_, basis)| all | basis[dim].1)
+    };
+    loop {
+        let moved = others(Dim::REGISTER, &bits)
+            | others(Dim::LANE, &[])
+            | others(Dim::WARP, &[])
+            | others(Dim::BLOCK, &[]);
+        if moved & ((1 << bits.len()) - 1) == 0 || bits.pop().is_none() {
+            return bits;
+        }
+    }
+}
+
+/// How many elements of a type the widest access takes.
+pub(crate) fn widest(cx: &Cx<'_>, element: ir::Type) -> u64 {
+    u64::from(8 * cx.target.vector_bytes() / types::memory_bits(element)).max(1)
+}

@@ -1,0 +1,168 @@
+//! Integers and addresses as a part that varies plus a constant.
+//!
+//! `offsets = start + range` has as many registers as the lane has elements, which differ by constants. Each value that
+//! was made here is remembered as `base + constant`, and sums of such values add the bases once (the builder shares equal
+//! instructions) and the constants apart. What ends up unused is removed at the end; an access uses the base and an
+//! immediate.
+
+use llir::{FunctionBuilder, Type, Value};
+use rustc_hash::FxHashMap;
+
+/// A value as a sum. Without a base it is the constant itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Sum {
+    pub(crate) base: Option<Value>,
+    pub(crate) constant: i64,
+}
+
+/// What is known of the values of a function.
+#[derive(Default, Debug)]
+pub(crate) struct Affine {
+    sums: FxHashMap<Value, Sum>,
+    /// Values that are not negative and stay so when any of the constants that were added to them is added.
+    bounds: FxHashMap<Value, u64>,
+}
+
+/// Cuts to a width, sign-extended.
+fn wrap(ty: Type, constant: i64) -> i64 {
+    let shift = 64 - ty.lane_bits().min(64);
+    (constant << shift) >> shift
+}
+
+impl Affine {
+    /// A value as a sum.
+    pub(crate) fn split(&self, b: &FunctionBuilder<'_>, value: Value) -> Sum {
+        if let Some(constant) = b.as_int(value) {
+            return Sum { base: None, constant: constant as i64 };
+        }
+        self.sums.get(&value).copied().unwrap_or(Sum { base: Some(value), constant: 0 })
+    }
+
+    /// The value of a sum of integers.
+    pub(crate) fn join(&mut self, b: &mut FunctionBuilder<'_>, ty: Type, sum: Sum) -> Value {
+        let constant = wrap(ty, sum.constant);
+        let Some(base) = sum.base else { return b.int(ty, constant) };
+        let by = b.int(ty, constant);
+        let value = b.add(base, by);
+        if constant != 0 {
+            self.sums.insert(value, Sum { base: Some(base), constant });
+        }
+        value
+    }
+
+    /// The sum of two integers.
+    pub(crate) fn add(&mut self, b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {
+        let ty = b.ty(x);
+        let (x, y) = (self.split(b, x), self.split(b, y));
+        let base = match (x.base, y.base) {
+            (Some(x), Some(y)) => Some(b.add(x, y)),
+            (base, None) | (None, base) => base,
+        };
+        // The sum of the bases may itself be known as a sum.
+        let inner = base.map_or(Sum { base: None, constant: 0 }, |base| self.split(b, base));
+        let constant = inner.constant.wrapping_add(x.constant).wrapping_add(y.constant);
+        self.join(b, ty, Sum { base: inner.base, constant })
+    }
+
+    /// The difference of two integers.
+    pub(crate) fn sub(&mut self, b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {
+        let ty = b.ty(x);
+        let (left, right) = (self.split(b, x), self.split(b, y));
+        let base = match (left.base, right.base) {
+            (Some(x), Some(y)) => Some(b.sub(x, y)),
+            (Some(x), None) => Some(x),
+            (None, Some(y)) => Some(b.neg(y)),
+            (None, None) => None,
+        };
+        let inner = base.map_or(Sum { base: None, constant: 0 }, |base| self.split(b, base));
+        let constant = inner.constant.wrapping_add(left.constant).wrapping_sub(right.constant);
+        self.join(b, ty, Sum { base: inner.base, constant })
+    }
+
+    /// The product of two integers; a constant factor keeps the sum.
+    pub(crate) fn mul(&mut self, b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {
+        let ty = b.ty(x);
+        let (sum, factor) = match (b.as_int(x), b.as_int(y)) {
+            (_, Some(factor)) => (self.split(b, x), factor as i64),
+            (Some(factor), _) => (self.split(b, y), factor as i64),
+            _ => return b.mul(x, y),
+        };
+        let by = b.int(ty, factor);
+        let base = sum.base.map(|base| b.mul(base, by));
+        self.join(b, ty, Sum { base, constant: sum.constant.wrapping_mul(factor) })
+    }
+
+    /// The left shift by a constant that is smaller than the width.
+    pub(crate) fn shl(&mut self, b: &mut FunctionBuilder<'_>, x: Value, amount: u32) -> Value {
+        let ty = b.ty(x);
+        let sum = self.split(b, x);
+        let by = b.int(ty, i64::from(amount));
+        let base = sum.base.map(|base| b.shl(base, by));
+        self.join(b, ty, Sum { base, constant: sum.constant.wrapping_shl(amount) })
+    }
+
+    /// Says that a value is from 0 to, without, `end`.
+    pub(crate) fn bound(&mut self, value: Value, end: u64) {
+        self.bounds.insert(value, end);
+    }
+
+    /// Whether widening may be done before the constant is added: the base is known to be small.
+    fn stays_small(&self, sum: &Sum) -> bool {
+        let end = sum.base.and_then(|base| self.bounds.get(&base));
+        end.is_some_and(|end| *end < 1 << 30 && (0..1 << 30).contains(&sum.constant))
+    }
+
+    /// The sign extension of an integer.
+    pub(crate) fn extend(&mut self, b: &mut FunctionBuilder<'_>, x: Value, ty: Type) -> Value {
+        let sum = self.split(b, x);
+        match sum.base {
+            Some(base) if sum.constant != 0 && self.stays_small(&sum) => {
+                let base = b.resize_signed(base, ty);
+                self.join(b, ty, Sum { base: Some(base), constant: sum.constant })
+            }
+            _ => b.resize_signed(x, ty),
+        }
+    }
+
+    /// An address and a constant number of bytes.
+    pub(crate) fn split_pointer(&self, pointer: Value) -> (Value, i64) {
+        let sum = self.sums.get(&pointer);
+        sum.map_or((pointer, 0), |sum| (sum.base.unwrap_or(pointer), sum.constant))
+    }
+
+    /// The address so many bytes further on.
+    pub(crate) fn join_pointer(&mut self, b: &mut FunctionBuilder<'_>, base: Value, constant: i64) -> Value {
+        if constant == 0 {
+            return base;
+        }
+        let bytes = b.i64(constant);
+        let value = b.offset(base, bytes);
+        self.sums.insert(value, Sum { base: Some(base), constant });
+        value
+    }
+
+    /// A pointer moved by a signed number of elements of so many bytes.
+    ///
+    /// The number is taken to be computed without overflow, as the axis analysis does, so that the constant part may be
+    /// moved behind the extension to 64 bits.
+    pub(crate) fn add_pointer(
+        &mut self,
+        b: &mut FunctionBuilder<'_>,
+        pointer: Value,
+        index: Value,
+        element_bytes: u32,
+    ) -> Value {
+        let (base, constant) = self.split_pointer(pointer);
+        let index = self.split(b, index);
+        let moved = match index.base {
+            None => base,
+            Some(index) => {
+                let wide = b.resize_signed(index, Type::I64);
+                b.gep(Type::int(8 * element_bytes as u16), base, wide)
+            }
+        };
+        let (moved, inner) = self.split_pointer(moved);
+        let bytes = index.constant.wrapping_mul(i64::from(element_bytes));
+        self.join_pointer(b, moved, inner.wrapping_add(constant).wrapping_add(bytes))
+    }
+}

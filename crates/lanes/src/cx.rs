@@ -1,0 +1,292 @@
+//! The state of a lowering: the function that is built, what each value of the program is, facts about the machine.
+
+use crate::affine::Affine;
+use crate::error::{Result, at};
+use crate::free::first_copies;
+use crate::ids::Ids;
+use crate::kernel::{Facts, Options};
+use crate::layouts::layout_of;
+use crate::location::locate;
+use crate::table::handler;
+use crate::target::LaneTarget;
+use crate::types;
+use crate::value::LaneValue;
+use ir::{Block, Module, Op, Traits, Type, Value as IrValue};
+use layout::LinearLayout;
+use llir::{FunctionBuilder, Value, Values};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::rc::Rc;
+use ttir::axis::AxisTable;
+
+/// The state of the lowering of one function.
+pub struct Cx<'a> {
+    /// The program.
+    pub module: &'a Module,
+    /// The function that is built.
+    pub b: FunctionBuilder<'a>,
+    /// What the machine does in its own way.
+    pub target: &'a dyn LaneTarget,
+    /// What the caller wants.
+    pub options: &'a Options,
+    /// What is known of integers and addresses.
+    pub axis: AxisTable,
+    /// What a launch needs; grows on the way.
+    pub facts: Facts,
+    /// Lanes of a warp.
+    pub lanes: u32,
+    /// Warps of a program.
+    pub num_warps: u32,
+    /// Groups of lanes that make one program together.
+    pub num_blocks: u32,
+    pub(crate) ids: Ids,
+    pub(crate) affine: Affine,
+    pub(crate) calls: Vec<Op>,
+    values: FxHashMap<IrValue, LaneValue>,
+    layouts: FxHashMap<Type, Rc<LinearLayout>>,
+}
+
+/// What [`Cx`] is made of.
+pub(crate) struct CxParts<'a> {
+    pub(crate) module: &'a Module,
+    pub(crate) b: FunctionBuilder<'a>,
+    pub(crate) target: &'a dyn LaneTarget,
+    pub(crate) options: &'a Options,
+    pub(crate) axis: AxisTable,
+    pub(crate) facts: Facts,
+}
+
+impl<'a> Cx<'a> {
+    /// Starts a kernel: the current block is the entry.
+    pub(crate) fn new(parts: CxParts<'a>) -> Cx<'a> {
+        let CxParts { module, mut b, target, options, axis, facts } = parts;
+        let (lanes, num_warps) = (facts.lanes, facts.num_warps);
+        let thread = target.thread_id(&mut b);
+        let mask = b.i32(lanes as i32 - 1);
+        let lane = b.and(thread, mask);
+        let warp = if num_warps == 1 {
+            b.i32(0)
+        } else {
+            let by = b.i32(lanes.trailing_zeros() as i32);
+            let warp = b.lshr(thread, by);
+            target.uniform(&mut b, warp)
+        };
+        let num_blocks = facts.num_blocks;
+        Cx {
+            module,
+            b,
+            target,
+            options,
+            axis,
+            facts,
+            lanes,
+            num_warps,
+            num_blocks,
+            ids: Ids { thread, lane, warp },
+            affine: Affine::default(),
+            calls: Vec::new(),
+            values: FxHashMap::default(),
+            layouts: FxHashMap::default(),
+        }
+    }
+
+    /// An error at an operation.
+    pub fn error(&self, op: Op, message: impl Into<String>) -> crate::Error {
+        at(self.module, op, message)
+    }
+
+    /// What a value is in one lane.
+    ///
+    /// # Errors
+    /// When it has no meaning yet, which verified code never asks for.
+    pub fn get(&self, value: IrValue) -> Result<LaneValue> {
+        self.values.get(&value).cloned().ok_or_else(|| {
+            crate::error::plain(format!(
+                "a value of type {} is used before it is made",
+                self.module.ty(value)
+            ))
+        })
+    }
+
+    /// Says what a value is in one lane.
+    pub fn set(&mut self, value: IrValue, lane_value: LaneValue) {
+        self.values.insert(value, lane_value);
+    }
+
+    /// Says what the only result of an operation is.
+    pub fn set_result(&mut self, op: Op, lane_value: LaneValue) {
+        let result = self.module.result(op, 0);
+        self.set(result, lane_value);
+    }
+
+    /// Says what the only result of an operation is, by its registers; a scalar has one.
+    pub fn set_registers(&mut self, op: Op, registers: Vec<Value>) {
+        let is_tensor = ttir::types::is_tensor(self.module.ty(self.module.result(op, 0)));
+        let value = match registers.first() {
+            Some(only) if !is_tensor => LaneValue::Scalar(*only),
+            _ => LaneValue::tensor(registers),
+        };
+        self.set_result(op, value);
+    }
+
+    /// The registers of a tensor; a scalar has one.
+    ///
+    /// # Errors
+    /// When the value is no number or address, or a tensor of them.
+    pub fn registers(&self, value: IrValue) -> Result<Rc<[Value]>> {
+        match self.get(value)? {
+            LaneValue::Tensor(registers) => Ok(registers),
+            LaneValue::Scalar(value) => Ok([value].into()),
+            _ => Err(crate::error::plain(format!("{} has no registers", self.module.ty(value)))),
+        }
+    }
+
+    /// The registers of an operand.
+    ///
+    /// # Errors
+    /// As [`Cx::registers`].
+    pub fn operand(&self, op: Op, index: usize) -> Result<Rc<[Value]>> {
+        self.registers(self.module.operand(op, index))
+    }
+
+    /// A scalar operand.
+    ///
+    /// # Errors
+    /// When the operand is no scalar.
+    pub fn scalar(&self, op: Op, index: usize) -> Result<Value> {
+        match self.get(self.module.operand(op, index))? {
+            LaneValue::Scalar(value) => Ok(value),
+            _ => Err(self.error(op, "an operand is not a scalar")),
+        }
+    }
+
+    /// The linear layout of a tensor type, with the inputs register, lane, warp, block.
+    ///
+    /// # Errors
+    /// When the type has no layout.
+    pub fn layout(&mut self, ty: Type) -> Result<Rc<LinearLayout>> {
+        if let Some(layout) = self.layouts.get(&ty) {
+            return Ok(layout.clone());
+        }
+        let layout = Rc::new(layout_of(ty)?);
+        self.layouts.insert(ty, layout.clone());
+        Ok(layout)
+    }
+
+    /// How many registers a value of a type has; 1 for a scalar.
+    ///
+    /// # Errors
+    /// As [`Cx::layout`].
+    pub fn register_count(&mut self, ty: Type) -> Result<usize> {
+        if !ttir::types::is_tensor(ty) {
+            return Ok(1);
+        }
+        Ok(1 << self.layout(ty)?.ins().bits(layout::Dim::REGISTER))
+    }
+
+    /// The type of a register of a type.
+    pub fn register_type(&self, ty: Type) -> llir::Type {
+        types::register(ty)
+    }
+
+    /// The sum of two integers, constants kept apart.
+    pub fn add(&mut self, x: Value, y: Value) -> Value {
+        self.affine.add(&mut self.b, x, y)
+    }
+
+    /// A pointer moved by a number of elements of so many bytes, constants kept apart.
+    pub fn add_pointer(&mut self, pointer: Value, index: Value, element_bytes: u32) -> Value {
+        self.affine.add_pointer(&mut self.b, pointer, index, element_bytes)
+    }
+
+    /// A value as a part that varies and a constant; without the first it is that constant.
+    pub fn split_constant(&self, value: Value) -> (Option<Value>, i64) {
+        let sum = self.affine.split(&self.b, value);
+        (sum.base, sum.constant)
+    }
+
+    /// A pointer as an address and a constant number of bytes.
+    pub fn split_pointer(&self, pointer: Value) -> (Value, i64) {
+        self.affine.split_pointer(pointer)
+    }
+
+    /// Lowers the operations of a block but for its terminator.
+    ///
+    /// # Errors
+    /// What the operations say.
+    pub fn lower_block(&mut self, block: Block) -> Result<()> {
+        for op in self.module.ops(block) {
+            if !self.module.has(op, Traits::TERMINATOR) {
+                self.lower_op(op)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lowers one operation.
+    ///
+    /// # Errors
+    /// What its handler says; that there is none.
+    pub fn lower_op(&mut self, op: Op) -> Result<()> {
+        let location = locate(self, op);
+        self.b.set_loc(location);
+        match handler(self.module.row(op)) {
+            Some(handler) => handler(self, op),
+            None => Err(self.error(op, "cannot be lowered for this machine; a pass should have replaced it")),
+        }
+    }
+
+    /// Runs a block inline on values for its arguments; answers what its terminator hands on.
+    ///
+    /// # Errors
+    /// What the operations say.
+    pub fn inline_block(&mut self, block: Block, args: &[LaneValue]) -> Result<SmallVec<[LaneValue; 4]>> {
+        let params = self.module.args(block);
+        for (param, arg) in params.iter().zip(args) {
+            self.set(*param, arg.clone());
+        }
+        self.lower_block(block)?;
+        let last = self.module.last_op(block);
+        let handed: Vec<IrValue> = last.map(|op| self.module.operands(op).to_vec()).unwrap_or_default();
+        handed.into_iter().map(|value| self.get(value)).collect()
+    }
+
+    /// The llir values that a construct must carry for a value of a type: a register for each different element.
+    ///
+    /// # Errors
+    /// As [`Cx::layout`].
+    pub(crate) fn pack(&mut self, ty: Type, value: &LaneValue) -> Result<Values> {
+        let all = value.flatten();
+        if !matches!(value, LaneValue::Tensor(_)) {
+            return Ok(all.iter().copied().collect());
+        }
+        let first = first_copies(&*self.layout(ty)?);
+        Ok(all
+            .iter()
+            .zip(&first)
+            .enumerate()
+            .filter(|(index, (_, first))| index == *first)
+            .map(|(_, (value, _))| *value)
+            .collect())
+    }
+
+    /// A value like another, made of what [`Cx::pack`] gave for it.
+    ///
+    /// # Errors
+    /// As [`Cx::layout`].
+    pub(crate) fn unpack(
+        &mut self,
+        ty: Type,
+        like: &LaneValue,
+        values: &mut impl Iterator<Item = Value>,
+    ) -> Result<LaneValue> {
+        let LaneValue::Tensor(old) = like else { return Ok(like.rebuild(values)) };
+        let first = first_copies(&*self.layout(ty)?);
+        let mut registers: Vec<Value> = Vec::with_capacity(old.len());
+        for (index, first) in first.iter().enumerate() {
+            let value = if *first == index { values.next() } else { registers.get(*first).copied() };
+            registers.push(value.unwrap_or(old[index]));
+        }
+        Ok(LaneValue::tensor(registers))
+    }
+}

@@ -1,0 +1,196 @@
+//! The numbers of a lane: in its program, in its warp, of its warp; and positions that follow from them by a layout.
+
+use crate::cx::Cx;
+use crate::free::FreeBits;
+use layout::{Dim, LinearLayout};
+use llir::{IntCompare, Value};
+use smallvec::SmallVec;
+
+/// The numbers of this lane. All are `i32`.
+#[derive(Clone, Copy, Debug)]
+pub struct Ids {
+    /// In the program.
+    pub thread: Value,
+    /// In its warp.
+    pub lane: Value,
+    /// Of its warp in the program.
+    pub warp: Value,
+}
+
+/// A run of input bits that go to neighbouring bits of one output: `(input >> from & mask) << to`.
+struct Run {
+    from: u32,
+    len: u32,
+    to: u32,
+}
+
+/// Input bits whose basis along an output is one bit, in runs, and the others: bit and basis.
+fn runs(bases: &[u32]) -> (Vec<Run>, Vec<(u32, u32)>) {
+    let (mut runs, mut others): (Vec<Run>, Vec<(u32, u32)>) = (Vec::new(), Vec::new());
+    for (bit, &basis) in bases.iter().enumerate().filter(|(_, basis)| **basis != 0) {
+        let bit = bit as u32;
+        if !basis.is_power_of_two() {
+            others.push((bit, basis));
+            continue;
+        }
+        let to = basis.trailing_zeros();
+        match runs.last_mut() {
+            Some(run) if run.from + run.len == bit && run.to + run.len == to => run.len += 1,
+            _ => runs.push(Run { from: bit, len: 1, to }),
+        }
+    }
+    (runs, others)
+}
+
+impl Cx<'_> {
+    /// The numbers of this lane.
+    pub fn ids(&mut self) -> Ids {
+        self.ids
+    }
+
+    /// The number of this group of lanes in its cluster; zero without clusters.
+    pub fn block_id(&mut self) -> Value {
+        if self.num_blocks == 1 { self.b.i32(0) } else { self.target.block_id(&mut self.b) }
+    }
+
+    /// Applies a layout to values: for each output dimension in order, the combination of its bases. Inputs that are not
+    /// given are at zero. All values are `i32`.
+    pub fn apply_layout(&mut self, layout: &LinearLayout, inputs: &[(Dim, Value)]) -> SmallVec<[Value; 4]> {
+        let outs: Vec<Dim> = layout.outs().iter().map(|(dim, _)| dim).collect();
+        let mut results = SmallVec::new();
+        for (index, _) in outs.iter().enumerate() {
+            let mut result = self.b.i32(0);
+            let mut taken = 0u32;
+            for &(dim, value) in inputs {
+                let bases: Vec<u32> = layout.bases(dim).iter().map(|basis| basis[index].1).collect();
+                let (part, bits) = self.spread_bits(value, &bases);
+                // Parts without a common bit are joined alike by `or` and `xor`; sums of them need no carry.
+                result = if taken & bits == 0 { self.b.or(result, part) } else { self.b.xor(result, part) };
+                taken |= bits;
+            }
+            results.push(result);
+        }
+        results
+    }
+
+    /// The bits of a value moved to where their bases say, and which bits that may set.
+    fn spread_bits(&mut self, value: Value, bases: &[u32]) -> (Value, u32) {
+        let (runs, others) = runs(bases);
+        let width = bases.len() as u32;
+        let (mut result, mut taken) = (self.b.i32(0), 0u32);
+        for run in runs {
+            let mut part = value;
+            // Shift by the difference, then mask: two instructions where four would do too.
+            let mask = ((1u64 << run.len) - 1) as u32;
+            let (moved, covers) = if run.to >= run.from {
+                let by = self.b.i32((run.to - run.from) as i32);
+                (self.b.shl(part, by), false)
+            } else {
+                let by = self.b.i32((run.from - run.to) as i32);
+                (self.b.lshr(part, by), run.from + run.len == width && run.to == 0)
+            };
+            part = moved;
+            let whole = run.from == 0 && run.len == width;
+            if !covers && !whole {
+                let mask = self.b.i32((mask << run.to) as i32);
+                part = self.b.and(part, mask);
+            }
+            let bits = mask << run.to;
+            result = if taken & bits == 0 { self.b.or(result, part) } else { self.b.xor(result, part) };
+            taken |= bits;
+        }
+        for (bit, basis) in others {
+            let bit = self.b.i32(1 << bit);
+            let zero = self.b.i32(0);
+            let masked = self.b.and(value, bit);
+            let set = self.b.icmp(IntCompare::Ne, masked, zero);
+            let basis_value = self.b.i32(basis as i32);
+            let part = self.b.select(set, basis_value, zero);
+            result = if taken & basis == 0 { self.b.or(result, part) } else { self.b.xor(result, part) };
+            taken |= basis;
+        }
+        (result, taken)
+    }
+
+    /// The part of the positions of this lane's elements that lane, warp and block decide, for each dimension of a layout
+    /// with the inputs register, lane, warp, block.
+    pub fn lane_positions(&mut self, layout: &LinearLayout) -> SmallVec<[Value; 4]> {
+        let ids = self.ids();
+        let mut inputs: SmallVec<[(Dim, Value); 3]> = SmallVec::new();
+        inputs.push((Dim::LANE, ids.lane));
+        inputs.push((Dim::WARP, ids.warp));
+        if layout.ins().bits(Dim::BLOCK) > 0 {
+            let block = self.block_id();
+            inputs.push((Dim::BLOCK, block));
+        }
+        self.apply_layout(layout, &inputs)
+    }
+
+    /// The position along each dimension of the element in each register.
+    pub fn positions(&mut self, layout: &LinearLayout) -> Vec<SmallVec<[Value; 4]>> {
+        let lane = self.lane_positions(layout);
+        let count = 1u32 << layout.ins().bits(Dim::REGISTER);
+        let sizes: Vec<u32> = layout.outs().iter().map(|(_, bits)| bits).collect();
+        // Which bits the lane may set decides between a sum, which keeps the constant apart, and an exclusive or.
+        let mut lane_bits: SmallVec<[u32; 4]> = SmallVec::from_elem(0, lane.len());
+        for dim in [Dim::LANE, Dim::WARP, Dim::BLOCK] {
+            for basis in layout.bases(dim) {
+                basis.iter().zip(&mut lane_bits).for_each(|((_, at), bits)| *bits |= at);
+            }
+        }
+        for (value, bits) in lane.iter().zip(&sizes) {
+            self.affine.bound(*value, 1 << bits);
+        }
+        (0..count)
+            .map(|register| {
+                let constants = layout.apply(&[(Dim::REGISTER, register)]);
+                let dims = lane.iter().zip(&constants).zip(&lane_bits);
+                dims.map(|((value, (_, constant)), bits)| self.combine(*value, *constant, *bits)).collect()
+            })
+            .collect()
+    }
+
+    fn combine(&mut self, lane: Value, constant: u32, lane_bits: u32) -> Value {
+        let by = self.b.i32(constant as i32);
+        if lane_bits & constant == 0 { self.add(lane, by) } else { self.b.xor(lane, by) }
+    }
+
+    /// Whether this lane is the one that acts for an element that several lanes, warps or blocks hold; `None` where each
+    /// lane has its own elements.
+    pub fn owner_mask(&mut self, free: &FreeBits) -> Option<Value> {
+        let ids = self.ids();
+        let mut mask: Option<Value> = None;
+        let mut require_zero = |cx: &mut Self, value: Value, bits: u32| {
+            if bits == 0 {
+                return;
+            }
+            let (bits, zero) = (cx.b.i32(bits as i32), cx.b.i32(0));
+            let masked = cx.b.and(value, bits);
+            let holds = cx.b.icmp(IntCompare::Eq, masked, zero);
+            mask = Some(match mask {
+                Some(mask) => cx.b.and(mask, holds),
+                None => holds,
+            });
+        };
+        require_zero(self, ids.lane, free.lane);
+        require_zero(self, ids.warp, free.warp);
+        if free.block != 0 {
+            let block = self.block_id();
+            require_zero(self, block, free.block);
+        }
+        mask
+    }
+
+    /// Whether this is the lane that acts for the whole program.
+    pub fn is_first_lane(&mut self) -> Value {
+        let ids = self.ids();
+        let zero = self.b.i32(0);
+        let first = self.b.icmp(IntCompare::Eq, ids.thread, zero);
+        if self.num_blocks == 1 {
+            return first;
+        }
+        let block = self.block_id();
+        let first_block = self.b.icmp(IntCompare::Eq, block, zero);
+        self.b.and(first, first_block)
+    }
+}

@@ -1,0 +1,209 @@
+//! Modules and kernels: signatures, parameters, what a launch needs.
+//!
+//! A kernel's parameters are those of its function in order, then the addresses of the two scratch regions. Functions
+//! that are called are lowered where they are called; a kernel has no calls.
+
+use crate::cx::{Cx, CxParts};
+use crate::error::{Error, Result, at};
+use crate::target::LaneTarget;
+use crate::types;
+use crate::value::LaneValue;
+use ir::{Attr, Diagnostic, Module, Op, Type};
+use llir::{Flags, FunctionBuilder, Param, ParamAttributes};
+use ttir::axis;
+use ttir::ops::func::{self, func_attr};
+
+/// What the caller wants.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Whether a product and a sum may be fused.
+    pub fuse_multiply_add: bool,
+    /// Whether instructions carry where they come from.
+    pub line_info: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { fuse_multiply_add: true, line_info: true }
+    }
+}
+
+/// A region of device memory that each program needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Scratch {
+    /// Bytes for one program.
+    pub bytes: u64,
+    /// Its alignment.
+    pub align: u32,
+}
+
+/// What a launch of a kernel needs.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Facts {
+    /// The name of the kernel.
+    pub name: String,
+    /// Names of the parameters, without the scratch regions.
+    pub params: Vec<String>,
+    /// Bytes of memory of the program.
+    pub shared_bytes: u32,
+    /// Scratch memory that the kernel uses.
+    pub global_scratch: Scratch,
+    /// Scratch memory of a profiler.
+    pub profile_scratch: Scratch,
+    /// Lanes of a warp.
+    pub lanes: u32,
+    /// Warps of a program.
+    pub num_warps: u32,
+    /// Groups of lanes that make one program together.
+    pub num_blocks: u32,
+}
+
+/// A lowered module.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// The code.
+    pub module: llir::Module,
+    /// What its kernels need.
+    pub kernels: Vec<Facts>,
+}
+
+/// A number that the module carries; the default where it does not.
+fn module_number(module: &Module, name: &str, default: u32) -> u32 {
+    let attr = module.extra_attr(module.top(), name).and_then(Attr::as_int);
+    attr.and_then(|value| u32::try_from(value).ok()).unwrap_or(default)
+}
+
+/// Lowers every kernel of a verified module.
+///
+/// # Errors
+/// One diagnostic for each kernel that cannot be lowered, with the place of the operation that is the reason.
+pub fn lower(
+    module: &Module,
+    target: &dyn LaneTarget,
+    options: &Options,
+) -> std::result::Result<Lowered, Vec<Diagnostic>> {
+    let mut lowered = llir::Module::new("kernels");
+    target.start_module(&mut lowered);
+    lowered.print_locations = options.line_info;
+    let mut kernels = Vec::new();
+    let mut errors: Vec<Diagnostic> = Vec::new();
+    for op in module.ops(module.body()) {
+        if !module.is(op, &func::FUNC) || is_private(module, op) {
+            continue;
+        }
+        match lower_kernel(&mut lowered, (module, op), target, options) {
+            Ok(facts) => kernels.push(facts),
+            Err(error) => errors.push(*error),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    llir::remove_unused(&mut lowered);
+    Ok(Lowered { module: lowered, kernels })
+}
+
+fn is_private(module: &Module, op: Op) -> bool {
+    module.attr(op, func_attr::VISIBILITY).and_then(Attr::as_str) == Some("private")
+}
+
+fn lower_kernel(
+    lowered: &mut llir::Module,
+    (module, op): (&Module, Op),
+    target: &dyn LaneTarget,
+    options: &Options,
+) -> Result<Facts> {
+    let facts = start_facts(module, op, target)?;
+    let name = facts.name.clone();
+    let entry = module.entry(module.region(op, 0));
+    let params = params(module, op, &facts)?;
+    let id = lowered.add_function(&name, llir::Type::VOID, params);
+    if let Some(function) = lowered.function_mut(id) {
+        let (kernel, attributes) = target.kernel(module, facts.lanes * facts.num_warps);
+        function.kernel = Some(kernel);
+        function.attributes = attributes;
+    }
+    let mut b = FunctionBuilder::new(lowered, id);
+    b.set_float_flags(if options.fuse_multiply_add { Flags::CONTRACT } else { Flags::NONE });
+    let axis = axis::analyze(module, op);
+    let mut cx = Cx::new(CxParts { module, b, target, options, axis, facts });
+    for (index, arg) in module.args(entry).iter().enumerate() {
+        let value = cx.b.param(index);
+        cx.set(*arg, LaneValue::Scalar(value));
+    }
+    cx.lower_block(entry)?;
+    cx.b.set_loc(None);
+    cx.b.ret(None);
+    Ok(cx.facts)
+}
+
+fn start_facts(module: &Module, op: Op, target: &dyn LaneTarget) -> Result<Facts> {
+    let name = module.attr(op, func_attr::NAME).and_then(Attr::as_str).unwrap_or_default();
+    let facts = Facts {
+        name: name.into(),
+        params: param_names(module, op),
+        lanes: module_number(module, "ttg.threads-per-warp", target.lanes()),
+        num_warps: module_number(module, "ttg.num-warps", 4),
+        num_blocks: module_number(module, "ttg.num-ctas", 1),
+        ..Facts::default()
+    };
+    let powers = [facts.lanes, facts.num_warps, facts.num_blocks];
+    if powers.iter().any(|number| !number.is_power_of_two()) {
+        return Err(at(
+            module,
+            op,
+            format!("lanes, warps and blocks must be powers of two, found {powers:?}"),
+        ));
+    }
+    Ok(facts)
+}
+
+/// The names of the parameters as the source has them, else by their position.
+fn param_names(module: &Module, op: Op) -> Vec<String> {
+    let entry = module.entry(module.region(op, 0));
+    let name = |(index, arg): (usize, &ir::Value)| {
+        let name = module.name(*arg).or_else(|| module.locs.name(module.arg_loc(entry, index)));
+        name.map_or_else(|| format!("arg{index}"), str::to_owned)
+    };
+    module.args(entry).iter().enumerate().map(name).collect()
+}
+
+fn params(module: &Module, op: Op, facts: &Facts) -> Result<Vec<Param>> {
+    let entry = module.entry(module.region(op, 0));
+    let mut params: Vec<Param> = Vec::new();
+    for (index, arg) in module.args(entry).iter().enumerate() {
+        let ty = module.ty(*arg);
+        if !ttir::types::is_scalar(ty) {
+            return Err(unpassable(module, op, ty));
+        }
+        let divisibility = module.arg_attrs(entry, index).iter();
+        let mut divisibility = divisibility.filter(|(key, _)| key.name() == func::DIVISIBILITY.name);
+        let align = match (ttir::types::pointee(ty), divisibility.next()) {
+            (Some(_), Some((_, attr))) => attr.as_int().and_then(|align| u32::try_from(align).ok()),
+            _ => None,
+        };
+        let attributes = ParamAttributes { align: align.unwrap_or(0), ..ParamAttributes::default() };
+        params.push(Param { ty: types::register(ty), name: facts.params[index].clone(), attributes });
+    }
+    for name in ["global_scratch", "profile_scratch"] {
+        let attributes = ParamAttributes::default();
+        params.push(Param { ty: llir::Type::pointer(1), name: name.into(), attributes });
+    }
+    unique_names(&mut params);
+    Ok(params)
+}
+
+/// Parameters may share a name in the source; here they may not.
+fn unique_names(params: &mut [Param]) {
+    let mut seen = rustc_hash::FxHashSet::default();
+    for (index, param) in params.iter_mut().enumerate() {
+        if !seen.insert(param.name.clone()) {
+            param.name = format!("{}.{index}", param.name);
+            seen.insert(param.name.clone());
+        }
+    }
+}
+
+fn unpassable(module: &Module, op: Op, ty: Type) -> Error {
+    at(module, op, format!("a kernel cannot take a parameter of type {ty}; pass a pointer or a scalar"))
+}

@@ -1,0 +1,227 @@
+//! Atomics. Of the copies of an element one acts; the others get its result.
+
+use super::memory::{both, from_memory, to_memory};
+use crate::cx::Cx;
+use crate::error::Result;
+use crate::free::{FreeBits, first_copies};
+use crate::packing::{as_integer, from_integer};
+use crate::table::Entry;
+use crate::target::{AtomicAccess, CompareSwap, Order, Rmw, Scope};
+use crate::types;
+use ir::{EnumRow, Op, Type as IrType, Value as IrValue};
+use llir::{IntCompare, Type, Value};
+use ttir::ops::atomic::{ATOMIC_CAS, ATOMIC_LOAD, ATOMIC_RMW, ATOMIC_STORE, RMW, SCOPE, SEM};
+use ttir::ops::memory::mask;
+
+/// Rows of this file.
+pub(crate) const TABLE: &[Entry] =
+    &[(&ATOMIC_RMW, rmw), (&ATOMIC_CAS, cas), (&ATOMIC_LOAD, load), (&ATOMIC_STORE, store)];
+
+/// The cases of the language's enumeration, by keyword.
+const KINDS: &[(&str, Rmw)] = &[
+    ("and", Rmw::And),
+    ("or", Rmw::Or),
+    ("xor", Rmw::Xor),
+    ("add", Rmw::Add),
+    ("fadd", Rmw::FloatAdd),
+    ("max", Rmw::Max),
+    ("min", Rmw::Min),
+    ("umax", Rmw::UnsignedMax),
+    ("umin", Rmw::UnsignedMin),
+    ("exch", Rmw::Exchange),
+];
+
+/// The cases of the language's enumeration, by keyword.
+const ORDERS: &[(&str, Order)] = &[
+    ("relaxed", Order::Relaxed),
+    ("acquire", Order::Acquire),
+    ("release", Order::Release),
+    ("acq_rel", Order::AcquireRelease),
+];
+
+/// The cases of the language's enumeration, by keyword.
+const SCOPES: &[(&str, Scope)] = &[("gpu", Scope::Device), ("cta", Scope::Program), ("sys", Scope::System)];
+
+/// The case that an attribute names.
+fn case<T: Copy>(cx: &Cx<'_>, op: Op, row: &'static EnumRow, cases: &[(&str, T)]) -> Result<T> {
+    let attr = cx.module.attr_named(op, row.name).and_then(|attr| attr.as_enum(row));
+    let keyword = attr.and_then(|case| row.keyword(case));
+    let found = cases.iter().find(|(name, _)| Some(*name) == keyword);
+    found.map(|(_, case)| *case).ok_or_else(|| cx.error(op, format!("`{}` is not given", row.name)))
+}
+
+/// The elements of one operation: which registers act, on which addresses, in which lanes.
+struct Elements {
+    registers: Vec<usize>,
+    pointers: std::rc::Rc<[Value]>,
+    masks: Option<std::rc::Rc<[Value]>>,
+    owner: Option<Value>,
+    free: FreeBits,
+    order: Order,
+    scope: Scope,
+}
+
+fn elements(cx: &mut Cx<'_>, op: Op) -> Result<Elements> {
+    let pointer = cx.module.operand(op, 0);
+    let ty = cx.module.ty(pointer);
+    let pointers = cx.registers(pointer)?;
+    let masks = mask(cx.module, op).map(|mask| cx.registers(mask)).transpose()?;
+    let free = if ttir::types::is_tensor(ty) {
+        FreeBits::of(&*cx.layout(ty)?)
+    } else {
+        FreeBits { register: 0, lane: cx.lanes - 1, warp: cx.num_warps - 1, block: cx.num_blocks - 1 }
+    };
+    let registers = (0..pointers.len()).filter(|register| *register as u32 & free.register == 0).collect();
+    let owner = cx.owner_mask(&free);
+    let (order, scope) = (case(cx, op, &SEM, ORDERS)?, case(cx, op, &SCOPE, SCOPES)?);
+    Ok(Elements { registers, pointers, masks, owner, free, order, scope })
+}
+
+fn access(cx: &mut Cx<'_>, elements: &Elements, register: usize) -> AtomicAccess {
+    let (pointer, offset) = cx.split_pointer(elements.pointers[register]);
+    let own = elements.masks.as_ref().map(|masks| masks[register]);
+    let mask = both(cx, own, elements.owner);
+    let mask = mask.filter(|mask| cx.b.as_int(*mask).is_none_or(|value| value == 0));
+    AtomicAccess { pointer, offset, mask, order: elements.order, scope: elements.scope }
+}
+
+fn rmw(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let kind = case(cx, op, &RMW, KINDS)?;
+    let value = cx.module.operand(op, 1);
+    let element = ttir::types::elem(cx.module.ty(value));
+    let values = cx.registers(value)?;
+    let elements = elements(cx, op)?;
+    let mut results = vec![None; values.len()];
+    for &register in &elements.registers {
+        let access = access(cx, &elements, register);
+        let found = cx.target.atomic(&mut cx.b, kind, &access, &[values[register]]);
+        results[register] = Some(match found {
+            Some(found) => found[0],
+            None => by_swapping(cx, kind, &access, values[register], element)?,
+        });
+    }
+    give(cx, op, &elements, element, results)
+}
+
+/// Read, combine, swap, until nobody came in between.
+fn by_swapping(
+    cx: &mut Cx<'_>,
+    kind: Rmw,
+    access: &AtomicAccess,
+    value: Value,
+    element: IrType,
+) -> Result<Value> {
+    let ty = cx.b.ty(value);
+    let integer = Type::int(ty.lane_bits().max(8) as u16);
+    let zero = cx.b.zero(integer);
+    let always = cx.b.bool(true);
+    let mut branch = cx.b.begin_if(access.mask.unwrap_or(always));
+    let plain = AtomicAccess { mask: None, ..access.clone() };
+    let first =
+        cx.target.atomic_load(&mut cx.b, &AtomicAccess { order: Order::Relaxed, ..plain.clone() }, integer);
+    let attempt = cx.b.begin_while(&[first]);
+    let expected = attempt.carried[0];
+    let old = from_integer(cx, expected, ty);
+    let combined = combine(cx, kind, old, value, element);
+    let new = as_integer(cx, combined);
+    let found = cx.target.compare_swap(&mut cx.b, &CompareSwap { access: plain, expected, new });
+    let again = cx.b.icmp(IntCompare::Ne, found, expected);
+    cx.b.do_while(&attempt, again, &[found]);
+    let result = cx.b.end_while(attempt, &[found])[0];
+    cx.b.begin_else(&mut branch, &[result]);
+    let result = cx.b.end_if(branch, &[zero])[0];
+    Ok(from_integer(cx, result, ty))
+}
+
+/// What an atomic writes.
+fn combine(cx: &mut Cx<'_>, kind: Rmw, old: Value, value: Value, element: IrType) -> Value {
+    let ty = cx.b.ty(old);
+    let choose = |cx: &mut Cx<'_>, compare| {
+        let better = cx.b.icmp(compare, value, old);
+        cx.b.select(better, value, old)
+    };
+    match kind {
+        Rmw::And => cx.b.and(old, value),
+        Rmw::Or => cx.b.or(old, value),
+        Rmw::Xor => cx.b.xor(old, value),
+        Rmw::Add => cx.b.add(old, value),
+        Rmw::FloatAdd => {
+            let [left, right] = [old, value].map(|value| super::small_float::as_wide(cx, element, value));
+            let sum = cx.b.fadd(left, right);
+            let sum = super::small_float::narrow_to(cx, element, sum);
+            cx.b.bitcast(sum, ty)
+        }
+        Rmw::Max => choose(cx, IntCompare::Sgt),
+        Rmw::Min => choose(cx, IntCompare::Slt),
+        Rmw::UnsignedMax => choose(cx, IntCompare::Ugt),
+        Rmw::UnsignedMin => choose(cx, IntCompare::Ult),
+        Rmw::Exchange => value,
+    }
+}
+
+fn cas(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let element = ttir::types::elem(cx.module.ty(cx.module.operand(op, 1)));
+    let (expected, new) = (cx.operand(op, 1)?, cx.operand(op, 2)?);
+    let elements = elements(cx, op)?;
+    let mut results = vec![None; expected.len()];
+    for &register in &elements.registers {
+        let access = access(cx, &elements, register);
+        let ty = cx.b.ty(expected[register]);
+        let [expected, new] = [expected[register], new[register]].map(|value| as_integer(cx, value));
+        let found = cx.target.compare_swap(&mut cx.b, &CompareSwap { access, expected, new });
+        results[register] = Some(from_integer(cx, found, ty));
+    }
+    give(cx, op, &elements, element, results)
+}
+
+fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let element = ttir::types::elem(cx.module.ty(cx.module.result(op, 0)));
+    let elements = elements(cx, op)?;
+    let ty = types::memory(element);
+    let integer = Type::int(ty.lane_bits().max(8) as u16);
+    let mut results = vec![None; elements.pointers.len()];
+    for &register in &elements.registers {
+        let access = access(cx, &elements, register);
+        let found = cx.target.atomic_load(&mut cx.b, &access, integer);
+        let found = from_integer(cx, found, ty);
+        results[register] = Some(from_memory(cx, found, element));
+    }
+    give(cx, op, &elements, element, results)
+}
+
+fn store(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let element = ttir::types::elem(cx.module.ty(cx.module.operand(op, 1)));
+    let values = cx.operand(op, 1)?;
+    let elements = elements(cx, op)?;
+    for &register in &elements.registers {
+        let access = access(cx, &elements, register);
+        let value = to_memory(cx, values[register], element);
+        let value = as_integer(cx, value);
+        cx.target.atomic_store(&mut cx.b, &access, value);
+    }
+    Ok(())
+}
+
+/// Makes the results of the lanes that acted those of all copies.
+fn give(
+    cx: &mut Cx<'_>,
+    op: Op,
+    elements: &Elements,
+    element: IrType,
+    results: Vec<Option<Value>>,
+) -> Result<()> {
+    let result: IrValue = cx.module.result(op, 0);
+    let ty = cx.module.ty(result);
+    let zero = cx.b.zero(types::register(element));
+    let mut values: Vec<Value> = results.into_iter().map(|value| value.unwrap_or(zero)).collect();
+    if ttir::types::is_tensor(ty) {
+        let first = first_copies(&*cx.layout(ty)?);
+        values = first.into_iter().map(|register| values[register]).collect();
+    }
+    let FreeBits { lane, warp, block, .. } = elements.free;
+    if (lane | warp | block) != 0 && !cx.module.is_unused(result) {
+        return Err(cx.error(op, "results of lanes that share an element are not handed round yet"));
+    }
+    cx.set_registers(op, values);
+    Ok(())
+}

@@ -1,0 +1,178 @@
+//! Printing and asserting.
+//!
+//! Each lane prints the elements that it holds; of copies, one. The line is that of the reference interpreter.
+
+use crate::cx::Cx;
+use crate::error::Result;
+use crate::free::FreeBits;
+use crate::ops::small_float::as_wide;
+use crate::table::Entry;
+use crate::target::{AssertPlace, PrintCall};
+use crate::types;
+use ir::{Attr, Op, Type as IrType};
+use llir::{Op as Inst, Type, Value, Values};
+use ttir::ops::debug::{ASSERT, PRINT};
+use ttir::ops::func::func_attr;
+use ttir::ops::shape::ints;
+
+/// Rows of this file.
+pub(crate) const TABLE: &[Entry] = &[(&PRINT, print), (&ASSERT, assert)];
+
+/// How one operand is printed.
+struct Operand {
+    ty: IrType,
+    /// The text between the position and the value.
+    prefix: String,
+    hex: bool,
+    signed: bool,
+}
+
+fn print(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let prefix = cx.module.attr(op, 0).and_then(Attr::as_str).unwrap_or_default().replace('%', "%%");
+    let hex = cx.module.attr(op, 1).and_then(Attr::as_bool).unwrap_or(false);
+    let signed = ints(cx.module.attr(op, 2)).to_vec();
+    let count = cx.module.operands(op).len();
+    if count == 0 {
+        let mask = cx.is_first_lane();
+        return guarded(cx, Some(mask), |cx| {
+            let args = program(cx);
+            cx.target
+                .print(&mut cx.b, &PrintCall { format: &format!("pid (%u, %u, %u){prefix}\n"), args: &args });
+            Ok(())
+        });
+    }
+    for index in 0..count {
+        let number = if count > 1 { format!("(operand {index}) ") } else { String::new() };
+        let operand = Operand {
+            ty: cx.module.ty(cx.module.operand(op, index)),
+            prefix: format!("{prefix}{number}"),
+            hex,
+            signed: signed.get(index).is_some_and(|signed| *signed != 0),
+        };
+        let registers = cx.operand(op, index)?;
+        print_operand(cx, &operand, &registers)?;
+    }
+    Ok(())
+}
+
+fn program(cx: &mut Cx<'_>) -> Values {
+    (0..3).map(|axis| cx.target.program_id(&mut cx.b, axis)).collect()
+}
+
+fn print_operand(cx: &mut Cx<'_>, operand: &Operand, registers: &[Value]) -> Result<()> {
+    if !ttir::types::is_tensor(operand.ty) {
+        let mask = cx.is_first_lane();
+        return guarded(cx, Some(mask), |cx| {
+            print_element(cx, operand, &[], registers[0]);
+            Ok(())
+        });
+    }
+    let layout = cx.layout(operand.ty)?;
+    let free = FreeBits::of(&layout);
+    let positions = cx.positions(&layout);
+    let mask = cx.owner_mask(&free);
+    guarded(cx, mask, |cx| {
+        for (register, value) in registers.iter().enumerate() {
+            if register as u32 & free.register == 0 {
+                print_element(cx, operand, &positions[register], *value);
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Builds something that only lanes run where a condition holds.
+fn guarded(
+    cx: &mut Cx<'_>,
+    mask: Option<Value>,
+    build: impl FnOnce(&mut Cx<'_>) -> Result<()>,
+) -> Result<()> {
+    let Some(mask) = mask else { return build(cx) };
+    let branch = cx.b.begin_if(mask);
+    build(cx)?;
+    cx.b.end_if(branch, &[]);
+    Ok(())
+}
+
+fn print_element(cx: &mut Cx<'_>, operand: &Operand, position: &[Value], value: Value) {
+    let mut args = program(cx);
+    let sizes = ttir::types::shape(operand.ty);
+    // Coordinates are as wide as the largest one of their dimension, so that lines stand below each other.
+    let indices: Vec<String> =
+        sizes.iter().map(|size| format!("%{}u", (size - 1).to_string().len())).collect();
+    args.extend_from_slice(position);
+    let (conversion, values) = printed(cx, operand, value);
+    args.extend(values);
+    let format = format!("pid (%u, %u, %u) idx ({}){}{conversion}\n", indices.join(", "), operand.prefix);
+    cx.target.print(&mut cx.b, &PrintCall { format: &format, args: &args });
+}
+
+/// How a value is printed: the conversion of the format and the argument as C passes it.
+fn printed(cx: &mut Cx<'_>, operand: &Operand, value: Value) -> (String, Values) {
+    let elem = ttir::types::elem(operand.ty);
+    let bits = elem.scalar_bits().unwrap_or(64);
+    if operand.hex || elem.scalar_bits().is_none() {
+        let integer = crate::packing::as_integer(cx, value);
+        let wide = cx.b.resize_unsigned(integer, if bits > 32 { Type::I64 } else { Type::I32 });
+        let digits = bits.div_ceil(4);
+        let length = if bits > 32 { "ll" } else { "" };
+        return (format!("0x%0{digits}{length}x"), Values::from_slice(&[wide]));
+    }
+    if elem.as_float().is_some() {
+        let wide = as_wide(cx, elem, value);
+        let double = cx.b.cast(Inst::FPEXT, wide, Type::F64);
+        return ("%f".into(), Values::from_slice(&[double]));
+    }
+    let ty = if types::register(elem).lane_bits() > 32 { Type::I64 } else { Type::I32 };
+    let wide = if operand.signed { cx.b.resize_signed(value, ty) } else { cx.b.resize_unsigned(value, ty) };
+    let conversion = match (operand.signed, ty == Type::I64) {
+        (true, false) => "%i",
+        (true, true) => "%lli",
+        (false, false) => "%u",
+        (false, true) => "%llu",
+    };
+    (conversion.into(), Values::from_slice(&[wide]))
+}
+
+fn assert(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let registers = cx.operand(op, 0)?;
+    let mut all: Option<Value> = None;
+    for value in registers.iter() {
+        all = Some(match all {
+            Some(all) => cx.b.and(all, *value),
+            None => *value,
+        });
+    }
+    let Some(all) = all else { return Ok(()) };
+    if cx.b.as_int(all).is_some_and(|value| value != 0) {
+        return Ok(());
+    }
+    let fails = cx.b.not(all);
+    let message = cx.module.attr(op, 0).and_then(Attr::as_str).unwrap_or_default().to_owned();
+    let place = cx.module.locs.file_place(cx.module.loc(op));
+    let (file, line) = place.map_or(("unknown".to_owned(), 0), |(file, line, _)| (file.to_string(), line));
+    let function = function_name(cx, op);
+    guarded(cx, Some(fails), |cx| {
+        let place = AssertPlace { message: &message, file: &file, function: &function, line };
+        cx.target.assert_fail(&mut cx.b, &place);
+        Ok(())
+    })?;
+    // Lanes whose elements are fine must not run ahead of the failure.
+    if ttir::types::is_tensor(cx.module.ty(cx.module.operand(op, 0))) {
+        cx.target.barrier(&mut cx.b);
+    }
+    Ok(())
+}
+
+/// The function that an operation stands in, as the source names it.
+fn function_name(cx: &Cx<'_>, op: Op) -> String {
+    let mut walk = Some(op);
+    while let Some(op) = walk {
+        if cx.module.is(op, &ttir::ops::func::FUNC) {
+            let name = cx.module.attr(op, func_attr::NAME).and_then(Attr::as_str);
+            return name.unwrap_or("unknown").to_owned();
+        }
+        walk = cx.module.parent_op(op);
+    }
+    "unknown".to_owned()
+}

@@ -1,0 +1,15 @@
+//! Functions of maths libraries, by the names that kernels know them under.
+
+use crate::cx::Cx;
+use crate::error::Result;
+use crate::table::Entry;
+use ir::{Attr, Op};
+use ttir::ops::extern_call::EXTERN_ELEMENTWISE;
+
+/// Rows of this file.
+pub(crate) const TABLE: &[Entry] = &[(&EXTERN_ELEMENTWISE, extern_call)];
+
+fn extern_call(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let symbol = cx.module.attr_named(op, "symbol").and_then(Attr::as_str).unwrap_or_default();
+    Err(cx.error(op, format!("there is no function `{symbol}`; write it with the functions of tl.math")))
+}

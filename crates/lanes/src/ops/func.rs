@@ -1,0 +1,39 @@
+//! Calls: the callee is lowered where it is called.
+//!
+//! Earlier stages inline nearly all calls. What is left takes and returns values of any kind, tensors among them, whose
+//! parts would fill the parameters of a real call; and memory of the program is laid out for a kernel as a whole.
+
+use crate::cx::Cx;
+use crate::error::Result;
+use crate::table::Entry;
+use crate::value::LaneValue;
+use ir::{Attr, Op};
+use smallvec::SmallVec;
+use ttir::ops::func::CALL;
+
+/// Rows of this file.
+pub(crate) const TABLE: &[Entry] = &[(&CALL, call)];
+
+fn call(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let name = cx.module.attr(op, 0).and_then(Attr::as_str).unwrap_or_default();
+    let Some(callee) = cx.module.symbol(name) else {
+        return Err(cx.error(op, format!("there is no function `{name}`")));
+    };
+    if cx.calls.contains(&callee) {
+        return Err(cx.error(op, format!("`{name}` calls itself; kernels cannot recurse: use a loop")));
+    }
+    let operands = cx.module.operands(op);
+    let args: SmallVec<[LaneValue; 4]> =
+        operands.iter().map(|value| cx.get(*value)).collect::<Result<_>>()?;
+    let axis = ttir::axis::analyze(cx.module, callee);
+    let outer = std::mem::replace(&mut cx.axis, axis);
+    cx.calls.push(callee);
+    let entry = cx.module.entry(cx.module.region(callee, 0));
+    let results = cx.inline_block(entry, &args);
+    cx.calls.pop();
+    cx.axis = outer;
+    for (result, value) in cx.module.results(op).iter().zip(results?) {
+        cx.set(*result, value);
+    }
+    Ok(())
+}

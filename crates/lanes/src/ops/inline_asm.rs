@@ -1,0 +1,134 @@
+//! Instructions of the machine that the program brings along.
+//!
+//! The text runs once for each `packed_element` elements. Operands of fewer than 32 bits travel together in one 32-bit
+//! register; so do results.
+
+use crate::cx::Cx;
+use crate::error::Result;
+use crate::table::Entry;
+use crate::types;
+use crate::value::LaneValue;
+use ir::{Attr, Op};
+use llir::{Asm, Op as Inst, Type, Value, Values};
+use smallvec::SmallVec;
+use ttir::ops::extern_call::INLINE_ASM;
+
+/// Rows of this file.
+pub(crate) const TABLE: &[Entry] = &[(&INLINE_ASM, inline_asm)];
+
+/// The attributes of one operation.
+struct Text {
+    asm: Asm,
+    pack: usize,
+}
+
+fn text(cx: &Cx<'_>, op: Op) -> Text {
+    let text =
+        |name: &str| cx.module.attr_named(op, name).and_then(Attr::as_str).unwrap_or_default().to_owned();
+    let pack = cx.module.attr_named(op, "packed_element").and_then(Attr::as_int).unwrap_or(1);
+    let pure = cx.module.attr_named(op, "pure").and_then(Attr::as_bool) == Some(true);
+    let asm = Asm { text: text("asm_string"), constraints: text("constraints"), side_effects: !pure };
+    Text { asm, pack: usize::try_from(pack).unwrap_or(1).max(1) }
+}
+
+fn inline_asm(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let text = text(cx, op);
+    let results = cx.module.results(op).to_vec();
+    let operands: SmallVec<[_; 4]> =
+        (0..cx.module.operands(op).len()).map(|index| cx.operand(op, index)).collect::<Result<_>>()?;
+    let mut count = 1;
+    for value in cx.module.operands(op).iter().chain(&results) {
+        count = count.max(cx.register_count(cx.module.ty(*value))?);
+    }
+    let element = |value: &ir::Value| types::register(cx.module.ty(*value));
+    let result_types: Vec<Type> = results.iter().map(element).collect();
+    let mut outputs: Vec<Vec<Value>> = vec![Vec::with_capacity(count); results.len()];
+    for start in (0..count).step_by(text.pack) {
+        let mut args = Values::new();
+        for registers in &operands {
+            let group: Values = (start..start + text.pack)
+                .map(|register| registers[register.min(registers.len() - 1)])
+                .collect();
+            args.extend(pack_words(cx, &group));
+        }
+        let produced = run(cx, &text, &result_types, &args);
+        for (all, values) in outputs.iter_mut().zip(produced) {
+            all.extend(values.into_iter().take(count - start));
+        }
+    }
+    for ((result, registers), ty) in results.iter().zip(outputs).zip(&result_types) {
+        let is_tensor = ttir::types::is_tensor(cx.module.ty(*result));
+        let zero = cx.b.zero(*ty);
+        let value = match is_tensor {
+            true => LaneValue::tensor(registers),
+            false => LaneValue::Scalar(registers.first().copied().unwrap_or(zero)),
+        };
+        cx.set(*result, value);
+    }
+    Ok(())
+}
+
+/// How many elements of a type share a word.
+fn per_word(ty: Type) -> usize {
+    (32 / ty.lane_bits().max(8) as usize).max(1)
+}
+
+/// Elements in words: those of fewer than 32 bits together in 32-bit integers, others as they are.
+fn pack_words(cx: &mut Cx<'_>, values: &[Value]) -> Values {
+    let ty = cx.b.ty(values[0]);
+    let each = per_word(ty);
+    if each == 1 || values.len() == 1 {
+        return values.iter().map(|value| as_operand(cx, *value)).collect();
+    }
+    values.chunks(each).map(|chunk| crate::packing::join(cx, chunk)).collect()
+}
+
+/// Truth values are passed as integers, addresses as they are.
+fn as_operand(cx: &mut Cx<'_>, value: Value) -> Value {
+    match cx.b.ty(value) {
+        Type::I1 => cx.b.cast(Inst::ZEXT, value, Type::I32),
+        Type::I8 => cx.b.cast(Inst::ZEXT, value, Type::I16),
+        _ => value,
+    }
+}
+
+/// Runs the text once; answers the elements of each result.
+fn run(cx: &mut Cx<'_>, text: &Text, results: &[Type], args: &[Value]) -> Vec<Values> {
+    let mut parts: Vec<Type> = Vec::new();
+    for ty in results {
+        let each = per_word(*ty);
+        let packed = each > 1 && text.pack > 1;
+        let words = if packed { text.pack.div_ceil(each) } else { text.pack };
+        let word = match *ty {
+            _ if packed => Type::I32,
+            Type::I1 => Type::I32,
+            Type::I8 => Type::I16,
+            other => other,
+        };
+        parts.extend(std::iter::repeat_n(word, words));
+    }
+    let produced = cx.b.inline_asm(text.asm.clone(), Type::structure(&parts), args);
+    let Some(produced) = produced else { return Vec::new() };
+    let mut words = cx.b.parts(produced).into_iter();
+    let mut all = Vec::new();
+    for ty in results {
+        let each = per_word(*ty);
+        let mut values = Values::new();
+        while values.len() < text.pack {
+            let Some(word) = words.next() else { break };
+            if each > 1 && text.pack > 1 {
+                let split = crate::packing::split(cx, word, *ty, each);
+                values.extend(split);
+            } else {
+                let value = match *ty {
+                    Type::I1 | Type::I8 => cx.b.cast(Inst::TRUNC, word, *ty),
+                    _ => word,
+                };
+                values.push(value);
+            }
+        }
+        values.truncate(text.pack);
+        all.push(values);
+    }
+    all
+}

@@ -1,0 +1,181 @@
+//! Loads, stores and barriers.
+
+use crate::access::{plan, widest};
+use crate::cx::Cx;
+use crate::error::Result;
+use crate::free::first_copies;
+use crate::table::Entry;
+use crate::target::{Access, Cache, Eviction};
+use crate::types;
+use ir::{Attr, Op, Type};
+use llir::{Op as Inst, Value, Values};
+use ttir::ops::memory::{BARRIER, CACHE, EVICT, LOAD, STORE};
+
+/// Rows of this file.
+pub(crate) const TABLE: &[Entry] = &[(&LOAD, load), (&STORE, store), (&BARRIER, barrier)];
+
+fn barrier(cx: &mut Cx<'_>, _: Op) -> Result<()> {
+    cx.target.barrier(&mut cx.b);
+    Ok(())
+}
+
+/// The cases of the language's enumeration, by keyword.
+const CACHES: &[(&str, Cache)] = &[
+    ("none", Cache::Default),
+    ("ca", Cache::All),
+    ("cg", Cache::Global),
+    ("wb", Cache::WriteBack),
+    ("cs", Cache::Streaming),
+    ("wt", Cache::WriteThrough),
+    ("cv", Cache::Volatile),
+];
+
+/// The cases of the language's enumeration, by keyword.
+const EVICTIONS: &[(&str, Eviction)] =
+    &[("evict_normal", Eviction::Normal), ("evict_first", Eviction::First), ("evict_last", Eviction::Last)];
+
+/// The case that an attribute slot names.
+fn case<T: Copy + Default>(
+    cx: &Cx<'_>,
+    op: Op,
+    slot: usize,
+    row: &'static ir::EnumRow,
+    cases: &[(&str, T)],
+) -> T {
+    let keyword =
+        cx.module.attr(op, slot).and_then(|attr| attr.as_enum(row)).and_then(|case| row.keyword(case));
+    let found = cases.iter().find(|(name, _)| Some(*name) == keyword);
+    found.map_or_else(T::default, |(_, case)| *case)
+}
+
+/// An access through the pointer of a register.
+fn access(cx: &Cx<'_>, op: Op, pointer: Value, element: Type, count: usize) -> Access {
+    let (pointer, offset) = cx.split_pointer(pointer);
+    Access {
+        cache: case(cx, op, 0, &CACHE, CACHES),
+        eviction: case(cx, op, 1, &EVICT, EVICTIONS),
+        volatile: cx.module.attr_named(op, "isVolatile").and_then(Attr::as_bool) == Some(true),
+        ..Access::new(pointer, offset, in_memory(element), count)
+    }
+}
+
+/// The type that an access moves: addresses travel as integers.
+fn in_memory(element: Type) -> llir::Type {
+    let ty = types::memory(element);
+    if ty.is_ptr() { llir::Type::int(ty.lane_bits() as u16) } else { ty }
+}
+
+/// A value of memory as it is in registers.
+pub(crate) fn from_memory(cx: &mut Cx<'_>, value: Value, element: Type) -> Value {
+    let ty = types::register(element);
+    match ty {
+        _ if ty.is_ptr() => cx.b.cast(Inst::INTTOPTR, value, ty),
+        llir::Type::I1 => cx.b.cast(Inst::TRUNC, value, ty),
+        _ => value,
+    }
+}
+
+/// A value of a register as it is in memory.
+pub(crate) fn to_memory(cx: &mut Cx<'_>, value: Value, element: Type) -> Value {
+    let ty = in_memory(element);
+    match types::register(element) {
+        register if register.is_ptr() => cx.b.cast(Inst::PTRTOINT, value, ty),
+        llir::Type::I1 => cx.b.cast(Inst::ZEXT, value, ty),
+        _ => value,
+    }
+}
+
+fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let (pointer, mask) = (cx.module.operand(op, 0), cx.module.optional_operand(op, 1));
+    let other = cx.module.optional_operand(op, 2);
+    let result_ty = cx.module.ty(cx.module.result(op, 0));
+    let element = ttir::types::elem(result_ty);
+    let limit = widest(cx, element);
+    let plan = plan(cx, pointer, mask, limit)?;
+    let pointers = cx.registers(pointer)?;
+    let masks = mask.map(|mask| cx.registers(mask)).transpose()?;
+    let others = other.map(|other| cx.registers(other)).transpose()?;
+    let mut results: Vec<Option<Value>> = vec![None; pointers.len()];
+    for group in &plan.groups {
+        let mask = masks.as_ref().map(|masks| masks[group[0]]);
+        let mut given = Values::new();
+        if let Some(others) = &others {
+            for register in group {
+                given.push(to_memory(cx, others[*register], element));
+            }
+        }
+        let loaded = load_group(cx, (op, element), pointers[group[0]], mask, &given, group.len());
+        for (register, value) in group.iter().zip(loaded) {
+            results[*register] = Some(from_memory(cx, value, element));
+        }
+    }
+    if ttir::types::is_tensor(result_ty) {
+        for (register, first) in first_copies(&*cx.layout(result_ty)?).into_iter().enumerate() {
+            results[register] = results[first];
+        }
+    }
+    let zero = cx.b.zero(types::register(element));
+    cx.set_registers(op, results.into_iter().map(|value| value.unwrap_or(zero)).collect());
+    Ok(())
+}
+
+fn load_group(
+    cx: &mut Cx<'_>,
+    (op, element): (Op, Type),
+    pointer: Value,
+    mask: Option<Value>,
+    other: &[Value],
+    count: usize,
+) -> Values {
+    let mut access = access(cx, op, pointer, element, count);
+    match mask.map(|mask| (mask, cx.b.as_int(mask))) {
+        None => {}
+        // Undefined without `other`; zero is what people rely on.
+        Some((_, Some(0))) if other.is_empty() => {
+            let zero = cx.b.zero(access.element);
+            return Values::from_elem(zero, count);
+        }
+        Some((_, Some(0))) => return other.iter().copied().collect(),
+        Some((_, Some(_))) => return cx.target.load(&mut cx.b, &access, &[]),
+        Some((mask, None)) => access.mask = Some(mask),
+    }
+    if access.mask.is_some() && other.is_empty() {
+        let zero = cx.b.zero(access.element);
+        return cx.target.load(&mut cx.b, &access, &Values::from_elem(zero, count));
+    }
+    cx.target.load(&mut cx.b, &access, if access.mask.is_some() { other } else { &[] })
+}
+
+fn store(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let (pointer, mask) = (cx.module.operand(op, 0), cx.module.optional_operand(op, 2));
+    let element = ttir::types::elem(cx.module.ty(cx.module.operand(op, 1)));
+    let limit = widest(cx, element);
+    let plan = plan(cx, pointer, mask, limit)?;
+    let (pointers, values) = (cx.registers(pointer)?, cx.operand(op, 1)?);
+    let masks = mask.map(|mask| cx.registers(mask)).transpose()?;
+    let owner = cx.owner_mask(&plan.free);
+    for group in &plan.groups {
+        let own = masks.as_ref().map(|masks| masks[group[0]]);
+        let mask = both(cx, own, owner);
+        let mut access = access(cx, op, pointers[group[0]], element, group.len());
+        match mask.and_then(|mask| cx.b.as_int(mask)) {
+            Some(0) => continue,
+            Some(_) => {}
+            None => access.mask = mask,
+        }
+        let mut stored = Values::new();
+        for register in group {
+            stored.push(to_memory(cx, values[*register], element));
+        }
+        cx.target.store(&mut cx.b, &access, &stored);
+    }
+    Ok(())
+}
+
+/// Where both hold.
+pub(crate) fn both(cx: &mut Cx<'_>, left: Option<Value>, right: Option<Value>) -> Option<Value> {
+    match (left, right) {
+        (Some(left), Some(right)) => Some(cx.b.and(left, right)),
+        (one, None) | (None, one) => one,
+    }
+}

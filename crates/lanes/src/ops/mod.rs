@@ -1,0 +1,134 @@
+//! Lowerings, one file per family of operations.
+//!
+//! [`FAMILIES`] is the list of tables of handlers. Elementwise operations have tables of their own: a function that makes
+//! the instructions for one element, which [`elementwise`] calls for each register.
+
+mod arith_float;
+mod arith_int;
+mod atomic;
+mod cast;
+mod compare;
+mod constant;
+mod control;
+mod debug;
+mod extern_call;
+mod func;
+mod inline_asm;
+mod map;
+mod math;
+mod memory;
+mod program;
+mod shape;
+mod small_float;
+
+use crate::cx::Cx;
+use crate::error::Result;
+use crate::table::Entry;
+use ir::{Attr, Op, OpRow, Type};
+use llir::Value;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::sync::OnceLock;
+
+/// The tables of handlers.
+pub(crate) const FAMILIES: &[&[Entry]] = &[
+    atomic::TABLE,
+    constant::TABLE,
+    control::TABLE,
+    debug::TABLE,
+    extern_call::TABLE,
+    func::TABLE,
+    inline_asm::TABLE,
+    map::TABLE,
+    memory::TABLE,
+    program::TABLE,
+    shape::TABLE,
+];
+
+/// The types of one elementwise operation.
+pub struct Elems<'a> {
+    /// Its attribute slots.
+    pub attrs: &'a [Option<Attr>],
+    /// Element types of the operands.
+    pub operands: SmallVec<[Type; 4]>,
+    /// Element type of the result.
+    pub result: Type,
+}
+
+/// Makes the instructions of an operation on one element.
+pub(crate) type Emit = fn(&mut Cx<'_>, &Elems<'_>, &[Value]) -> Result<Value>;
+
+/// A row and what it is made of.
+pub(crate) type ElementEntry = (&'static OpRow, Emit);
+
+const ELEMENTWISE: &[&[ElementEntry]] =
+    &[arith_int::TABLE, arith_float::TABLE, cast::TABLE, compare::TABLE, math::TABLE];
+
+/// The rows that [`elementwise`] lowers.
+pub(crate) fn elementwise_rows() -> impl Iterator<Item = &'static OpRow> {
+    ELEMENTWISE.iter().flat_map(|table| table.iter()).map(|(row, _)| *row)
+}
+
+fn emit_of(row: &'static OpRow) -> Option<Emit> {
+    static TABLE: OnceLock<FxHashMap<&'static str, Emit>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        let entries = ELEMENTWISE.iter().flat_map(|table| table.iter());
+        entries.map(|(row, emit)| (row.name, *emit)).collect()
+    });
+    table.get(row.name).copied()
+}
+
+/// The types of an operation with one result.
+pub(crate) fn elems(module: &ir::Module, op: Op) -> Elems<'_> {
+    let elem = |value: &ir::Value| ttir::types::elem(module.ty(*value));
+    Elems {
+        attrs: module.attrs(op),
+        operands: module.operands(op).iter().map(elem).collect(),
+        result: module.results(op).first().map_or(Type::none(), elem),
+    }
+}
+
+/// Lowers an elementwise operation register by register. A scalar operand beside tensors stands for each element.
+pub(crate) fn elementwise(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let Some(emit) = emit_of(cx.module.row(op)) else {
+        return Err(cx.error(op, "is not elementwise"));
+    };
+    let elems = elems(cx.module, op);
+    per_register(cx, op, |cx, x| emit(cx, &elems, x))
+}
+
+/// Calls a function with the operands of each register and makes the answers the result.
+pub(crate) fn per_register(
+    cx: &mut Cx<'_>,
+    op: Op,
+    mut emit: impl FnMut(&mut Cx<'_>, &[Value]) -> Result<Value>,
+) -> Result<()> {
+    let count = cx.register_count(cx.module.ty(cx.module.result(op, 0)))?;
+    let operands: SmallVec<[_; 4]> =
+        (0..cx.module.operands(op).len()).map(|index| cx.operand(op, index)).collect::<Result<_>>()?;
+    let mut results = Vec::with_capacity(count);
+    for register in 0..count {
+        let x: SmallVec<[Value; 4]> =
+            operands.iter().map(|all| *all.get(register).unwrap_or(&all[0])).collect();
+        results.push(emit(cx, &x)?);
+    }
+    cx.set_registers(op, results);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::emit_of;
+    use ir::Traits;
+
+    #[test]
+    fn every_elementwise_row_is_known() {
+        let missing: Vec<_> = ttir::registry()
+            .ops()
+            .into_iter()
+            .filter(|row| row.traits.has(Traits::ELEMENTWISE) && emit_of(row).is_none())
+            .map(|row| row.name)
+            .collect();
+        assert!(missing.is_empty(), "no lowering for {missing:?}");
+    }
+}

@@ -1,0 +1,30 @@
+//! Where a program stands in its grid, and what it may assume.
+
+use crate::cx::Cx;
+use crate::error::Result;
+use crate::table::Entry;
+use crate::value::LaneValue;
+use ir::Op;
+use ttir::ops::program::{ASSUME, AXIS, GET_NUM_PROGRAMS, GET_PROGRAM_ID};
+
+/// Rows of this file.
+pub(crate) const TABLE: &[Entry] = &[
+    (&GET_PROGRAM_ID, |cx, op| {
+        let axis = axis(cx, op);
+        let value = cx.target.program_id(&mut cx.b, axis);
+        cx.set_result(op, LaneValue::Scalar(value));
+        Ok(())
+    }),
+    (&GET_NUM_PROGRAMS, |cx, op| {
+        let axis = axis(cx, op);
+        let value = cx.target.num_programs(&mut cx.b, axis);
+        cx.set_result(op, LaneValue::Scalar(value));
+        Ok(())
+    }),
+    // What is assumed was used by earlier stages; nothing is left to do.
+    (&ASSUME, |_, _| -> Result<()> { Ok(()) }),
+];
+
+fn axis(cx: &Cx<'_>, op: Op) -> u32 {
+    cx.module.attr(op, 0).and_then(|attr| attr.as_enum(&AXIS)).unwrap_or(0)
+}

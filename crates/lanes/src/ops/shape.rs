@@ -1,0 +1,218 @@
+//! Making blocks and moving their elements between registers. No data moves between lanes here: where an operation
+//! changes who holds an element, an earlier stage has put a conversion of the layout in front of it.
+
+use crate::cx::Cx;
+use crate::error::Result;
+use crate::table::Entry;
+use crate::value::LaneValue;
+use ir::{Attr, Op};
+use layout::{Dim, LinearLayout};
+use llir::Value;
+use rustc_hash::FxHashMap;
+use ttir::ops::shape::{
+    BROADCAST, CAT, EXPAND_DIMS, JOIN, MAKE_RANGE, RESHAPE, SPLAT, SPLIT, TRANS, UNSPLAT, ints,
+};
+use ttir::types::shape;
+
+/// Rows of this file.
+pub(crate) const TABLE: &[Entry] = &[
+    (&MAKE_RANGE, make_range),
+    (&SPLAT, splat),
+    (&UNSPLAT, unsplat),
+    (&EXPAND_DIMS, |cx, op| {
+        let axis = cx.module.attr(op, 0).and_then(Attr::as_int).unwrap_or(0) as usize;
+        moved(cx, op, |position| {
+            position.remove(axis);
+        })
+    }),
+    (&BROADCAST, broadcast),
+    (&RESHAPE, reshape),
+    (&TRANS, trans),
+    (&JOIN, join),
+    (&SPLIT, split),
+    (&CAT, cat),
+];
+
+fn make_range(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let start = cx.module.attr(op, 1).and_then(Attr::as_int).unwrap_or(0);
+    let layout = cx.layout(cx.module.ty(cx.module.result(op, 0)))?;
+    let start = cx.b.i32(start as i32);
+    let positions = cx.positions(&layout);
+    let registers = positions.iter().map(|position| cx.add(position[0], start)).collect();
+    cx.set_registers(op, registers);
+    Ok(())
+}
+
+fn splat(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let value = cx.scalar(op, 0)?;
+    let count = cx.register_count(cx.module.ty(cx.module.result(op, 0)))?;
+    cx.set_registers(op, vec![value; count]);
+    Ok(())
+}
+
+/// Every lane holds a copy of the one element.
+fn unsplat(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let registers = cx.operand(op, 0)?;
+    cx.set_result(op, LaneValue::Scalar(registers[0]));
+    Ok(())
+}
+
+/// The position of each register's element, as this lane would have it with all other numbers at zero. Registers decide
+/// the rest: layouts are linear.
+pub(crate) fn register_positions(layout: &LinearLayout) -> Vec<Vec<u32>> {
+    let count = 1u32 << layout.ins().bits(Dim::REGISTER);
+    (0..count)
+        .map(|register| layout.apply(&[(Dim::REGISTER, register)]).iter().map(|(_, at)| *at).collect())
+        .collect()
+}
+
+/// For each register of a result, the register of a source whose element stands at the position that `to_source` makes of
+/// its own; `None` where the source's lane holds it not.
+pub(crate) fn matching_registers(
+    result: &LinearLayout,
+    source: &LinearLayout,
+    to_source: impl Fn(&mut Vec<u32>),
+) -> Vec<Option<usize>> {
+    let mut at: FxHashMap<Vec<u32>, usize> = FxHashMap::default();
+    for (register, position) in register_positions(source).into_iter().enumerate() {
+        at.entry(position).or_insert(register);
+    }
+    let positions = register_positions(result).into_iter();
+    positions
+        .map(|mut position| {
+            to_source(&mut position);
+            at.get(&position).copied()
+        })
+        .collect()
+}
+
+/// Whether lanes, warps and blocks mean the same positions on both sides.
+fn lanes_agree(result: &LinearLayout, source: &LinearLayout, to_source: impl Fn(&mut Vec<u32>)) -> bool {
+    [Dim::LANE, Dim::WARP, Dim::BLOCK].iter().all(|dim| {
+        let (ours, theirs) = (result.bases(*dim), source.bases(*dim));
+        ours.len() == theirs.len()
+            && ours.iter().zip(&theirs).all(|(ours, theirs)| {
+                let mut position: Vec<u32> = ours.iter().map(|(_, at)| *at).collect();
+                to_source(&mut position);
+                position.iter().copied().eq(theirs.iter().map(|(_, at)| *at))
+            })
+    })
+}
+
+/// The result's registers are registers of the only operand.
+fn moved(cx: &mut Cx<'_>, op: Op, to_source: impl Fn(&mut Vec<u32>)) -> Result<()> {
+    let source = cx.layout(cx.module.ty(cx.module.operand(op, 0)))?;
+    let result = cx.layout(cx.module.ty(cx.module.result(op, 0)))?;
+    let registers = cx.operand(op, 0)?;
+    let matching = matching_registers(&result, &source, &to_source);
+    let values: Option<Vec<Value>> = matching.into_iter().map(|from| registers.get(from?).copied()).collect();
+    let Some(values) = values.filter(|_| lanes_agree(&result, &source, &to_source)) else {
+        return Err(cx.error(op, "the layouts of operand and result do not fit: elements would change lanes"));
+    };
+    cx.set_registers(op, values);
+    Ok(())
+}
+
+fn broadcast(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let from = shape(cx.module.ty(cx.module.operand(op, 0)));
+    moved(cx, op, |position| {
+        for (at, size) in position.iter_mut().zip(from) {
+            if *size == 1 {
+                *at = 0;
+            }
+        }
+    })
+}
+
+fn trans(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let order = ints(cx.module.attr(op, 0));
+    moved(cx, op, |position| {
+        let mut source = vec![0; position.len()];
+        for (dim, from) in order.iter().enumerate() {
+            source[*from as usize] = position[dim];
+        }
+        *position = source;
+    })
+}
+
+/// The element keeps its number in row-major order.
+fn reshape(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let source = shape(cx.module.ty(cx.module.operand(op, 0)));
+    let result = shape(cx.module.ty(cx.module.result(op, 0)));
+    moved(cx, op, |position| {
+        let sizes = position.iter().zip(result);
+        let mut number = sizes.fold(0u64, |number, (at, size)| number * *size as u64 + u64::from(*at));
+        let mut at = vec![0; source.len()];
+        for (at, size) in at.iter_mut().zip(source).rev() {
+            *at = (number % *size as u64) as u32;
+            number /= *size as u64;
+        }
+        *position = at;
+    })
+}
+
+/// Registers of two operands side by side: which operand is chosen, and the position in it.
+fn from_two(cx: &mut Cx<'_>, op: Op, choose: impl Fn(&mut Vec<u32>) -> usize) -> Result<()> {
+    let result = cx.layout(cx.module.ty(cx.module.result(op, 0)))?;
+    let sources = [0, 1].map(|index| cx.module.ty(cx.module.operand(op, index)));
+    let layouts = [cx.layout(sources[0])?, cx.layout(sources[1])?];
+    let operands = [cx.operand(op, 0)?, cx.operand(op, 1)?];
+    let tables = layouts.each_ref().map(|layout| {
+        let mut table: FxHashMap<Vec<u32>, usize> = FxHashMap::default();
+        for (register, position) in register_positions(layout).into_iter().enumerate() {
+            table.entry(position).or_insert(register);
+        }
+        table
+    });
+    let agree = layouts.iter().all(|layout| lanes_agree(&result, layout, |position| _ = choose(position)));
+    let mut values = Vec::new();
+    for mut position in register_positions(&result) {
+        let which = choose(&mut position);
+        match tables[which].get(&position) {
+            Some(register) if agree => values.push(operands[which][*register]),
+            _ => return Err(cx.error(op, "the layouts of operands and result do not fit")),
+        }
+    }
+    cx.set_registers(op, values);
+    Ok(())
+}
+
+fn join(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    from_two(cx, op, |position| position.pop().unwrap_or(0) as usize)
+}
+
+fn cat(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let first = shape(cx.module.ty(cx.module.operand(op, 0))).first().copied().unwrap_or(0) as u32;
+    from_two(cx, op, |position| match position.first_mut() {
+        Some(at) if *at >= first => {
+            *at -= first;
+            1
+        }
+        _ => 0,
+    })
+}
+
+fn split(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let source = cx.layout(cx.module.ty(cx.module.operand(op, 0)))?;
+    let registers = cx.operand(op, 0)?;
+    for half in 0..2u32 {
+        let value = cx.module.result(op, half as usize);
+        if shape(cx.module.ty(value)).is_empty() {
+            let found = register_positions(&source).iter().position(|position| position[0] == half);
+            match found {
+                Some(register) => cx.set(value, LaneValue::Scalar(registers[register])),
+                None => return Err(cx.error(op, "the two elements are not in one lane")),
+            }
+            continue;
+        }
+        let result = cx.layout(cx.module.ty(value))?;
+        let matching = matching_registers(&result, &source, |position| position.push(half));
+        let values: Option<Vec<Value>> =
+            matching.into_iter().map(|from| registers.get(from?).copied()).collect();
+        match values {
+            Some(values) => cx.set(value, LaneValue::tensor(values)),
+            None => return Err(cx.error(op, "the two halves of an element are not in one lane")),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,345 @@
+//! What a machine does in its own way: the hooks that the lowering calls.
+//!
+//! Every hook appends instructions to the function that is being built. Hooks work on single lanes' values; what concerns
+//! layouts is decided by the caller.
+
+use ir::{FloatKind, Module};
+use llir::{FunctionBuilder, Type, Value, Values};
+
+/// Where a load or store stands in the caches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Cache {
+    /// As the machine likes.
+    #[default]
+    Default,
+    /// At all levels.
+    All,
+    /// At the level that all processors share.
+    Global,
+    /// Written back.
+    WriteBack,
+    /// Used once.
+    Streaming,
+    /// Written through.
+    WriteThrough,
+    /// Not at all: read again each time.
+    Volatile,
+}
+
+/// What the caches should drop first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Eviction {
+    /// As usual.
+    #[default]
+    Normal,
+    /// This.
+    First,
+    /// Anything but this.
+    Last,
+}
+
+/// An access to neighbouring elements of device memory, or of memory of the program.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// The address of the first element, without the constant part.
+    pub pointer: Value,
+    /// The constant part, in bytes.
+    pub offset: i64,
+    /// The type of an element in memory.
+    pub element: Type,
+    /// How many elements; all of them together are at most [`LaneTarget::vector_bytes`] and the address is a multiple
+    /// of their size.
+    pub count: usize,
+    /// Where it is false memory is not touched.
+    pub mask: Option<Value>,
+    /// Where it stands in the caches.
+    pub cache: Cache,
+    /// What the caches should drop first.
+    pub eviction: Eviction,
+    /// Whether it must happen as written.
+    pub volatile: bool,
+}
+
+impl Access {
+    /// A plain access.
+    pub fn new(pointer: Value, offset: i64, element: Type, count: usize) -> Access {
+        Access {
+            pointer,
+            offset,
+            element,
+            count,
+            mask: None,
+            cache: Cache::Default,
+            eviction: Eviction::Normal,
+            volatile: false,
+        }
+    }
+}
+
+/// How an atomic orders the accesses around it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// Not at all.
+    Relaxed,
+    /// Later accesses stay behind.
+    Acquire,
+    /// Earlier accesses stay before.
+    Release,
+    /// Both.
+    AcquireRelease,
+}
+
+/// Among whom an atomic is atomic.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// The programs on the device.
+    Device,
+    /// The lanes of the program.
+    Program,
+    /// The whole system.
+    System,
+}
+
+/// What an atomic does to memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rmw {
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+    /// Integer sum.
+    Add,
+    /// Float sum.
+    FloatAdd,
+    /// Signed maximum.
+    Max,
+    /// Signed minimum.
+    Min,
+    /// Unsigned maximum.
+    UnsignedMax,
+    /// Unsigned minimum.
+    UnsignedMin,
+    /// Exchange.
+    Exchange,
+}
+
+/// A read-modify-write of neighbouring elements.
+#[derive(Clone, Debug)]
+pub struct AtomicAccess {
+    /// The address of the first element.
+    pub pointer: Value,
+    /// The constant part of the address, in bytes.
+    pub offset: i64,
+    /// Where it is false memory is not touched and the result is undefined.
+    pub mask: Option<Value>,
+    /// How it orders other accesses.
+    pub order: Order,
+    /// Among whom it is atomic.
+    pub scope: Scope,
+}
+
+/// A compare-and-swap.
+#[derive(Clone, Debug)]
+pub struct CompareSwap {
+    /// Where and how.
+    pub access: AtomicAccess,
+    /// What memory must hold.
+    pub expected: Value,
+    /// What is written then.
+    pub new: Value,
+}
+
+/// How lanes of a group read each other's values.
+#[derive(Clone, Copy, Debug)]
+pub enum Shuffle {
+    /// From the lane whose number differs in these bits.
+    Xor(u32),
+    /// From the lane so many below; lanes without one keep their own.
+    Up(u32),
+    /// From the lane so many above; lanes without one keep their own.
+    Down(u32),
+    /// From this lane.
+    Index(Value),
+}
+
+/// An elementary function that a machine may have instructions for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Math {
+    /// `e^x`.
+    Exp,
+    /// `2^x`.
+    Exp2,
+    /// Natural logarithm.
+    Log,
+    /// Logarithm of base 2.
+    Log2,
+    /// Sine.
+    Sin,
+    /// Cosine.
+    Cos,
+    /// Square root, of the accuracy of the language.
+    Sqrt,
+    /// Square root, correctly rounded.
+    PreciseSqrt,
+    /// One over the square root.
+    Rsqrt,
+    /// Hyperbolic tangent.
+    Tanh,
+    /// Quotient of the accuracy of the language.
+    Divide,
+    /// Quotient, correctly rounded.
+    PreciseDivide,
+}
+
+/// How a narrowing conversion rounds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rounding {
+    /// To nearest, ties to even.
+    NearestEven,
+    /// Toward zero.
+    TowardZero,
+}
+
+/// One line that a kernel prints: a format in C's notation and its arguments.
+#[derive(Debug)]
+pub struct PrintCall<'a> {
+    /// The format, without a terminating zero byte.
+    pub format: &'a str,
+    /// The arguments; floats are `f64`, integers 32 or 64 bits wide.
+    pub args: &'a [Value],
+}
+
+/// Where an assertion stands.
+#[derive(Debug)]
+pub struct AssertPlace<'a> {
+    /// What it says.
+    pub message: &'a str,
+    /// The file.
+    pub file: &'a str,
+    /// The function.
+    pub function: &'a str,
+    /// The line.
+    pub line: u32,
+}
+
+/// What a machine does in its own way.
+pub trait LaneTarget {
+    /// Lanes of a warp, where the module does not say.
+    fn lanes(&self) -> u32;
+
+    /// Fills in what concerns the whole module: triple, data layout.
+    fn start_module(&self, module: &mut llir::Module);
+
+    /// How a kernel of so many lanes in a group is launched, and LLVM's attributes of its function.
+    fn kernel(&self, source: &Module, lanes: u32) -> (llir::Kernel, Vec<String>);
+
+    /// The number of this lane in its program, `i32`.
+    fn thread_id(&self, b: &mut FunctionBuilder<'_>) -> Value;
+
+    /// The same number, known to be one for all lanes of a warp.
+    fn uniform(&self, b: &mut FunctionBuilder<'_>, value: Value) -> Value;
+
+    /// The position of the program along an axis of the grid, `i32`.
+    fn program_id(&self, b: &mut FunctionBuilder<'_>, axis: u32) -> Value;
+
+    /// The size of the grid along an axis, `i32`.
+    fn num_programs(&self, b: &mut FunctionBuilder<'_>, axis: u32) -> Value;
+
+    /// The number of this group of lanes in its cluster, `i32`.
+    fn block_id(&self, b: &mut FunctionBuilder<'_>) -> Value;
+
+    /// All lanes of the program wait for each other and see each other's writes.
+    fn barrier(&self, b: &mut FunctionBuilder<'_>);
+
+    /// All lanes of a warp wait for each other and see each other's writes.
+    fn warp_barrier(&self, b: &mut FunctionBuilder<'_>);
+
+    /// Reads another lane's 32-bit integer.
+    fn shuffle(&self, b: &mut FunctionBuilder<'_>, shuffle: Shuffle, value: Value) -> Value;
+
+    /// One bit for each lane of the warp: whether its condition holds.
+    fn ballot(&self, b: &mut FunctionBuilder<'_>, condition: Value) -> Value;
+
+    /// The widest access, in bytes.
+    fn vector_bytes(&self) -> u32 {
+        16
+    }
+
+    /// Loads neighbouring elements; where the mask is off they are `other` (one per element), or undefined without it.
+    fn load(&self, b: &mut FunctionBuilder<'_>, access: &Access, other: &[Value]) -> Values;
+
+    /// Stores neighbouring elements.
+    fn store(&self, b: &mut FunctionBuilder<'_>, access: &Access, values: &[Value]);
+
+    /// How many neighbouring elements one read-modify-write can take: 1, or more where the machine has packed ones.
+    fn atomic_width(&self, rmw: Rmw, element: Type) -> usize;
+
+    /// Combines values into memory; answers what was there before. `None` where the machine has no such instruction:
+    /// the caller then loops with [`LaneTarget::compare_swap`].
+    fn atomic(
+        &self,
+        b: &mut FunctionBuilder<'_>,
+        rmw: Rmw,
+        access: &AtomicAccess,
+        values: &[Value],
+    ) -> Option<Values>;
+
+    /// Writes where memory holds what is expected, of 16, 32 or 64 bits; answers what was there before.
+    fn compare_swap(&self, b: &mut FunctionBuilder<'_>, swap: &CompareSwap) -> Value;
+
+    /// An atomic load.
+    fn atomic_load(&self, b: &mut FunctionBuilder<'_>, access: &AtomicAccess, element: Type) -> Value;
+
+    /// An atomic store.
+    fn atomic_store(&self, b: &mut FunctionBuilder<'_>, access: &AtomicAccess, value: Value);
+
+    /// Whether sums, products and fused products of this float type are instructions.
+    fn has_arithmetic(&self, ty: Type) -> bool;
+
+    /// Whether minima and maxima of this float type are instructions.
+    fn has_minmax(&self, ty: Type) -> bool {
+        ty == Type::F32 || ty == Type::F64
+    }
+
+    /// The minimum or maximum that is NaN where an operand is, if it is an instruction.
+    fn minmax_nan(&self, b: &mut FunctionBuilder<'_>, max: bool, x: &[Value]) -> Option<Value>;
+
+    /// An elementary function of the accuracy that the language promises, if the machine has it.
+    fn math(&self, b: &mut FunctionBuilder<'_>, function: Math, x: &[Value]) -> Option<Value>;
+
+    /// A faster form of a library's function with less accuracy, if the machine has it: `fast_sinf`, ….
+    fn fast_math(&self, b: &mut FunctionBuilder<'_>, name: &str, x: &[Value]) -> Option<Value>;
+
+    /// The high half of the unsigned product of two integers of 32 or 64 bits.
+    fn mul_high(&self, b: &mut FunctionBuilder<'_>, signed: bool, x: Value, y: Value) -> Value;
+
+    /// A conversion between float formats that the machine has an instruction for. Values of 8 bits are integers.
+    fn convert(
+        &self,
+        b: &mut FunctionBuilder<'_>,
+        from: FloatKind,
+        to: FloatKind,
+        rounding: Rounding,
+        value: Value,
+    ) -> Option<Value>;
+
+    /// Two conversions at once, where the machine converts in pairs.
+    fn convert_pair(
+        &self,
+        _b: &mut FunctionBuilder<'_>,
+        _from: FloatKind,
+        _to: FloatKind,
+        _rounding: Rounding,
+        _values: [Value; 2],
+    ) -> Option<[Value; 2]> {
+        None
+    }
+
+    /// Prints a line.
+    fn print(&self, b: &mut FunctionBuilder<'_>, call: &PrintCall<'_>);
+
+    /// Reports that an assertion does not hold and stops the kernel.
+    fn assert_fail(&self, b: &mut FunctionBuilder<'_>, place: &AssertPlace<'_>);
+}
