@@ -92,7 +92,7 @@ pub enum AttrKind {
     Symbol,
     /// A bare keyword where the format names it, its number otherwise.
     Enum(&'static EnumRow),
-    /// `array<iN: …>`.
+    /// `array<iN: …>`; where the format names it, the numbers with commas between them.
     DenseArray(u32),
     /// Any attribute.
     Any,
@@ -402,6 +402,7 @@ pub struct Registry {
     constant: &'static OpRow,
     module: &'static OpRow,
     rules: ConstantRules,
+    rule: Option<VerifyRule>,
 }
 
 /// How constants of dialect types are made of raw bits: what generic folding must be told.
@@ -445,7 +446,19 @@ impl Registry {
         let types = dialects.iter().flat_map(|d| d.types.iter().map(|row| (row.name, *row))).collect();
         let attrs = dialects.iter().flat_map(|d| d.attrs.iter().map(|row| (row.name, *row))).collect();
         let dialects = dialects.iter().map(|dialect| dialect.name).collect();
-        Registry { ops, types, attrs, dialects, constant, module, rules }
+        Registry { ops, types, attrs, dialects, constant, module, rules, rule: None }
+    }
+
+    /// With a rule that every operation must meet besides that of its row.
+    #[must_use]
+    pub fn with_rule(mut self, rule: VerifyRule) -> Registry {
+        self.rule = Some(rule);
+        self
+    }
+
+    /// The rule that every operation must meet.
+    pub fn rule(&self) -> Option<VerifyRule> {
+        self.rule
     }
 
     /// The prefixes of the dialects' names.

@@ -47,6 +47,9 @@ impl Verifier<'_> {
             if let Some(Err(message)) = self.module.row(op).verify.map(|rule| rule(self.module, op)) {
                 self.error(op, &format!(": {message}"));
             }
+            if let Some(Err(message)) = self.module.registry().rule().map(|rule| rule(self.module, op)) {
+                self.error(op, &format!(": {message}"));
+            }
             self.result_types(op);
         }
         self.visible.extend(self.module.results(op).iter().copied());

@@ -1,8 +1,12 @@
 //! Block-level IR with layouts: ttir plus, for every tensor, which lane holds which element.
 
 pub mod encoding;
+pub mod infer;
+pub mod module;
 pub mod ops;
 pub mod types;
+
+pub use module::Config;
 
 pub use encoding::{
     BasisList, Encoding, Facts, SharedEncoding, num_registers, replace_encoding, same_layout, shape_per_block,
@@ -18,5 +22,6 @@ pub fn registry() -> &'static ir::Registry {
             &ttir::ops::func::MODULE,
             ttir::constant_rules(),
         )
+        .with_rule(infer::check)
     })
 }

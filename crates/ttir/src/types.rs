@@ -59,22 +59,10 @@ pub static PTR: TypeRow = TypeRow {
     },
 };
 
-/// `!tt.tensordesc<16x16xf32>`: a tensor in memory with its shape and strides, read and written in blocks.
-pub static TENSORDESC: TypeRow = TypeRow {
-    name: "tt.tensordesc",
-    print: |params, printer| {
-        printer.text("<");
-        print_shaped(params, printer);
-        printer.text(">");
-    },
-    parse: |parser| {
-        parser.expect("<")?;
-        let params = parse_shaped(parser)?;
-        parser.expect(">")?;
-        Ok(params)
-    },
-    verify: verify_shaped,
-};
+/// `!tt.tensordesc<16x16xf32>`: a tensor in memory with its shape and strides, read and written in blocks; with an
+/// optional encoding that says how blocks of it stand in the memory of a program.
+pub static TENSORDESC: TypeRow =
+    TypeRow { name: "tt.tensordesc", print: TENSOR.print, parse: TENSOR.parse, verify: verify_shaped };
 
 fn print_shaped(params: &[TypeParam], printer: &mut Printer<'_>) {
     if let [TypeParam::Ints(shape), TypeParam::Type(elem), ..] = params {

@@ -143,7 +143,10 @@ impl Reader {
         self.rest = &self.rest[1..];
         let steps = self.steps();
         self.rest = &self.rest[2..];
-        let part = steps.iter().find_map(|step| if let Step::Part(part) = step { Some(*part) } else { None });
+        let part = steps.iter().find_map(|step| match step {
+            Step::Part(part) | Step::Type(part) => Some(*part),
+            _ => None,
+        });
         Step::Optional(
             part.unwrap_or_else(|| panic!("{}: an optional part names nothing", self.row.name)),
             steps,

@@ -311,8 +311,16 @@ impl<'t> Parser<'t> {
                     }
                 }
             }
+            AttrKind::DenseArray(bits) => {
+                let mut values = vec![self.parse_int()?];
+                while self.accept(",") {
+                    values.push(self.parse_int()?);
+                }
+                Ok(Attr::DenseArray { elem: Type::int(bits), values: values.into() })
+            }
             AttrKind::Int(bits) => {
-                let attr = self.parse_attr(Some(Type::int(bits)))?;
+                // A `:` behind it belongs to the format.
+                let attr = Attr::int(self.parse_int()?, Type::int(bits));
                 slot_attr(spec, attr).map_err(|message| self.error_at(start, message))
             }
             _ => {

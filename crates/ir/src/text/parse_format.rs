@@ -204,8 +204,14 @@ impl Parser<'_> {
         let inferred = infer(&self.module, row, operands, &found.attrs)
             .map_err(|message| self.error_at(start, format!("`{}`: {message}", row.name)))?;
         let one_each = inferred.len() == row.results.len();
+        // A type that is given stands for all results that the rule gives the same type.
+        let given_for = |own: Type| {
+            let alike = inferred.iter().zip(&found.result_types).filter(move |(other, _)| **other == own);
+            alike.filter_map(|(_, given)| given.clone()).next()
+        };
         let types = inferred.iter().zip(&found.result_types).flat_map(|(&own, given)| match given {
             Some(given) if one_each => given.clone(),
+            None if one_each => given_for(own).unwrap_or_else(|| vec![own]),
             _ => vec![own],
         });
         Ok(if one_each { types.collect() } else { inferred })

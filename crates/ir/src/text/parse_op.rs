@@ -201,7 +201,8 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    pub(super) fn set_extra(&mut self, op: Op, extra: Vec<(AttrKey, Attr)>) {
+    /// Gives an operation the attributes beyond its slots.
+    pub fn set_extra(&mut self, op: Op, extra: Vec<(AttrKey, Attr)>) {
         for (key, attr) in extra {
             self.module.set_extra(op, key, Some(attr));
         }

@@ -169,6 +169,9 @@ impl Printer<'_> {
                 None => self.attr(attr),
             },
             (attr, AttrKind::Any) => self.attr(attr),
+            (Attr::DenseArray { elem, values }, _) => {
+                self.list(values.iter(), |p, &value| p.number(*elem, value as u64));
+            }
             (attr, _) => self.attr_value(attr),
         }
     }

@@ -149,6 +149,16 @@ pub(super) fn list(layout: &LinearLayout, dim: Dim) -> BasisList {
     layout.bases(dim).iter().map(|basis| basis.iter().map(|part| part.1).collect()).collect()
 }
 
+/// The layout with exactly the bases of a linear encoding.
+pub(super) fn explicit(encoding: &super::Encoding, shape: &[i64]) -> LinearLayout {
+    let mut bases = Bases::new(shape.len());
+    if let super::Encoding::Linear { register, lane, warp, block } = encoding {
+        bases.inputs = [register, lane, warp, block].map(Clone::clone);
+    }
+    bases.sizes = sizes(shape);
+    bases.finish()
+}
+
 /// A shape as sizes.
 pub(super) fn sizes(shape: &[i64]) -> Vec<u32> {
     shape.iter().map(|&size| u32::try_from(size).unwrap_or(1).max(1)).collect()

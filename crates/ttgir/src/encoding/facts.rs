@@ -26,8 +26,7 @@ impl Facts {
             let (bits, shift) = (layout.ins().bits(dim), layout.ins().shift(dim));
             let column = |bit: u32| layout.apply_word(1 << (shift + bit));
             let free = (0..bits).filter(|&bit| !extend(&mut spanned, column(bit)));
-            let mask = free.fold(0, |mask, bit| mask | 1 << bit);
-            mask
+            free.fold(0, |mask, bit| mask | 1 << bit)
         });
         Facts { free_registers, free_lanes, free_warps, free_blocks }
     }
@@ -72,6 +71,17 @@ pub fn replace_encoding(ty: Type, encoding: &Encoding) -> Type {
 /// Whether two encodings hold each element of blocks of a shape at the same positions.
 pub fn same_layout(a: &Encoding, b: &Encoding, shape: &[i64]) -> bool {
     a == b || a.to_linear(shape) == b.to_linear(shape)
+}
+
+/// The layout without registers that only hold copies of other registers of the lane.
+pub fn distinct_registers(layout: &LinearLayout) -> LinearLayout {
+    let mut encoding = Encoding::from_linear(layout);
+    let rank = layout.outs().iter().count();
+    if let Encoding::Linear { register, .. } = &mut encoding {
+        register.retain(|basis| basis.iter().any(|&at| at != 0));
+    }
+    let shape: Vec<i64> = (0..rank).map(|dim| 1 << layout.outs().bits(Dim::block(dim))).collect();
+    bases::explicit(&encoding, &shape)
 }
 
 /// The shape of the part of one block of a cluster.

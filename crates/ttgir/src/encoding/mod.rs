@@ -17,7 +17,7 @@ mod shared_layout;
 mod tensor_layout;
 mod text;
 
-pub use facts::{Facts, num_registers, replace_encoding, same_layout, shape_per_block};
+pub use facts::{Facts, distinct_registers, num_registers, replace_encoding, same_layout, shape_per_block};
 pub use matrix::dot_operand_order;
 pub use shared::SharedEncoding;
 pub use text::{ATTR_ROWS, SharedMemory};

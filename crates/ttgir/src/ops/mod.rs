@@ -1,5 +1,12 @@
 //! The op rows that layouts add, one file per family.
 
+pub mod async_copy;
+pub mod barrier;
+pub mod bulk;
+pub mod convert;
+pub mod group_dot;
+pub mod shared;
+
 use ir::{Dialect, OpRow};
 
 /// Every row that layouts add.
@@ -10,4 +17,36 @@ pub static DIALECT: Dialect = Dialect {
     types: &[&crate::types::MEMDESC, &crate::types::TOKEN],
 };
 
-const ROWS: &[&OpRow] = &[];
+const ROWS: &[&OpRow] = &[
+    &convert::CONVERT_LAYOUT,
+    &shared::LOCAL_ALLOC,
+    &shared::LOCAL_DEALLOC,
+    &shared::LOCAL_LOAD,
+    &shared::LOCAL_STORE,
+    &shared::MEMDESC_INDEX,
+    &shared::MEMDESC_SUBSLICE,
+    &shared::MEMDESC_TRANS,
+    &shared::MEMDESC_RESHAPE,
+    &shared::MEMDESC_REINTERPRET,
+    &async_copy::ASYNC_COPY,
+    &async_copy::ASYNC_COMMIT_GROUP,
+    &async_copy::ASYNC_WAIT,
+    &group_dot::WARP_GROUP_DOT,
+    &group_dot::WARP_GROUP_DOT_WAIT,
+    &barrier::INIT_BARRIER,
+    &barrier::INVAL_BARRIER,
+    &barrier::BARRIER_EXPECT,
+    &barrier::ARRIVE_BARRIER,
+    &barrier::WAIT_BARRIER,
+    &barrier::ASYNC_COPY_ARRIVE,
+    &barrier::FENCE_ASYNC_SHARED,
+    &barrier::WARP_ID,
+    &bulk::GLOBAL_SCRATCH_ALLOC,
+    &bulk::BULK_LOAD,
+    &bulk::BULK_STORE,
+    &bulk::BULK_REDUCE,
+    &bulk::BULK_STORE_WAIT,
+    &bulk::TENSORMAP_CREATE,
+    &bulk::TENSORMAP_ACQUIRE,
+    &bulk::REINTERPRET_DESCRIPTOR,
+];

@@ -1,0 +1,72 @@
+//! What a whole program says about how it runs: attributes of the module.
+
+use ir::{Attr, AttrKey, DeclaredKey, Module};
+
+/// Warps of a program.
+pub static NUM_WARPS: DeclaredKey = DeclaredKey::new("ttg.num-warps", "Warps of a program.");
+/// Lanes of a warp.
+pub static THREADS_PER_WARP: DeclaredKey = DeclaredKey::new("ttg.threads-per-warp", "Lanes of a warp.");
+/// Blocks of a cluster.
+pub static NUM_CTAS: DeclaredKey = DeclaredKey::new("ttg.num-ctas", "Blocks of a cluster.");
+/// The machine.
+pub static TARGET: DeclaredKey = DeclaredKey::new("ttg.target", "The machine that the program is for.");
+/// Bytes of shared memory.
+pub static SHARED: DeclaredKey =
+    DeclaredKey::new("ttg.shared", "Bytes of shared memory that a program needs.");
+
+/// How many lanes, warps and blocks run a program.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Config {
+    /// Warps of a program.
+    pub num_warps: u32,
+    /// Lanes of a warp.
+    pub threads_per_warp: u32,
+    /// Blocks of a cluster.
+    pub num_ctas: u32,
+}
+
+impl Config {
+    /// What a module says; 32 lanes and one block where it does not say.
+    ///
+    /// # Errors
+    /// When it does not say the number of warps, or a number is not a power of two.
+    pub fn of(module: &Module) -> Result<Config, String> {
+        Ok(Config {
+            num_warps: number(module, &NUM_WARPS)?
+                .ok_or_else(|| format!("the module lacks \"{}\"", NUM_WARPS.name))?,
+            threads_per_warp: number(module, &THREADS_PER_WARP)?.unwrap_or(32),
+            num_ctas: number(module, &NUM_CTAS)?.unwrap_or(1),
+        })
+    }
+
+    /// Writes it to a module.
+    pub fn set(self, module: &mut Module) {
+        let top = module.top();
+        let all = [
+            (&NUM_WARPS, self.num_warps),
+            (&THREADS_PER_WARP, self.threads_per_warp),
+            (&NUM_CTAS, self.num_ctas),
+        ];
+        for (key, value) in all {
+            module.set_extra(top, key.key(), Some(Attr::i32(value as i32)));
+        }
+    }
+}
+
+/// The name of the machine that a module is for.
+pub fn target(module: &Module) -> Option<&str> {
+    module.extra_attr(module.top(), TARGET.name)?.as_str()
+}
+
+/// Writes the name of the machine.
+pub fn set_target(module: &mut Module, name: &str) {
+    let top = module.top();
+    module.set_extra(top, AttrKey::unknown(TARGET.name), Some(Attr::str(name)));
+}
+
+fn number(module: &Module, key: &DeclaredKey) -> Result<Option<u32>, String> {
+    let Some(attr) = module.extra_attr(module.top(), key.name) else { return Ok(None) };
+    let value =
+        attr.as_int().and_then(|value| u32::try_from(value).ok()).filter(|value| value.is_power_of_two());
+    value.map(Some).ok_or_else(|| format!("\"{}\" is not a power of two", key.name))
+}

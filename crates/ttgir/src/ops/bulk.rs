@@ -1,0 +1,196 @@
+//! Bulk copies of boxes of tensors that a descriptor in memory describes, and making such descriptors.
+
+use crate::types::{MEMDESC_ONLY, MUTABLE, memdesc};
+use ir::text::{ParseError, Parser, Printer};
+use ir::{AttrKind, AttrSpec, Format, Infer, Module, Op, OpInit, OpRow, Traits, Value, one, variadic};
+use smallvec::SmallVec;
+use ttir::ops::descriptor::REDUCE_KIND;
+use ttir::types::{BOOL, DESCRIPTOR, INT, POINTER, elem, shape};
+
+const EFFECT: Traits = Traits::READS.and(Traits::WRITES);
+
+/// Memory for all programs.
+pub static GLOBAL_SCRATCH_ALLOC: OpRow = OpRow {
+    name: "ttg.global_scratch_alloc",
+    doc: "Global memory of this program for the time it runs.",
+    attrs: &[
+        AttrSpec::required("nbytes", AttrKind::Int(32)),
+        AttrSpec::required("alignment", AttrKind::Int(32)),
+    ],
+    results: &[one("result", &POINTER)],
+    infer: Infer::Explicit,
+    traits: Traits::READS,
+    format: Format::Text("attr-dict : type($result)"),
+    ..OpRow::BASE
+};
+
+/// Reads a box.
+pub static BULK_LOAD: OpRow = OpRow {
+    name: "ttng.async_tma_copy_global_to_local",
+    doc: "Begins to copy the box at `coord` to shared memory, if `pred` holds; `barrier` counts the bytes.",
+    operands: &[
+        one("desc", &DESCRIPTOR),
+        variadic("coord", &INT),
+        one("barrier", &MUTABLE),
+        one("result", &MUTABLE),
+        one("pred", &BOOL),
+    ],
+    traits: EFFECT,
+    format: Format::Text(
+        "$desc [ $coord ] $result, $barrier, $pred attr-dict : type($desc), type($barrier) -> type($result)",
+    ),
+    verify: Some(|module, op| {
+        let group = |index| module.operand_group(op, index)[0];
+        fits(module, group(0), module.operand_group(op, 1).len(), group(3))
+    }),
+    ..OpRow::BASE
+};
+
+/// Writes a box.
+pub static BULK_STORE: OpRow = OpRow {
+    name: "ttng.async_tma_copy_local_to_global",
+    doc: "Begins to copy shared memory to the box at `coord`.",
+    operands: &[one("desc", &DESCRIPTOR), variadic("coord", &INT), one("src", &MEMDESC_ONLY)],
+    traits: EFFECT,
+    format: Format::Text("$desc [ $coord ] $src attr-dict : type($desc), type($src)"),
+    verify: Some(verify_store),
+    ..OpRow::BASE
+};
+
+/// Combines a box.
+pub static BULK_REDUCE: OpRow = OpRow {
+    name: "ttng.async_tma_reduce",
+    doc: "Begins to combine shared memory into the box at `coord`, each element atomically.",
+    operands: &[one("desc", &DESCRIPTOR), variadic("coord", &INT), one("src", &MEMDESC_ONLY)],
+    attrs: &[AttrSpec::required("kind", AttrKind::Enum(&REDUCE_KIND))],
+    traits: EFFECT,
+    format: Format::Text("$kind, $desc [ $coord ] $src attr-dict : type($desc), type($src)"),
+    verify: Some(verify_store),
+    ..OpRow::BASE
+};
+
+fn verify_store(module: &Module, op: Op) -> Result<(), String> {
+    fits(module, module.operand(op, 0), module.operand_group(op, 1).len(), module.operand_group(op, 2)[0])
+}
+
+/// The box of a descriptor, the coordinates and the memory fit each other.
+fn fits(module: &Module, desc: Value, coordinates: usize, memory: Value) -> Result<(), String> {
+    let (desc, memory) = (module.ty(desc), module.ty(memory));
+    let of = memdesc(memory).ok_or("a memory description is missing")?;
+    if coordinates != shape(desc).len() {
+        return Err(format!("{coordinates} coordinates for {desc}"));
+    }
+    let squeezed = |shape: &[i64]| shape.iter().copied().filter(|&size| size != 1).collect::<Vec<_>>();
+    if squeezed(shape(desc)) == squeezed(of.shape) && elem(desc) == of.elem {
+        Ok(())
+    } else {
+        Err(format!("the box of {desc} does not fit {memory}"))
+    }
+}
+
+/// Waits for boxes that are written.
+pub static BULK_STORE_WAIT: OpRow = OpRow {
+    name: "ttng.async_tma_store_wait",
+    doc: "Waits until at most `pendings` of the newest copies to global memory are going on, or, with `read_only`, still \
+          read their source.",
+    attrs: &[
+        AttrSpec::required("pendings", AttrKind::Int(32)),
+        AttrSpec::optional("read_only", AttrKind::Unit),
+    ],
+    traits: EFFECT,
+    format: Format::Text("attr-dict"),
+    ..OpRow::BASE
+};
+
+/// Makes a descriptor in memory.
+///
+/// `parts` are, for a tensor of rank n: n sizes of the box, n sizes, n - 1 strides (all but the fastest), n strides of
+/// elements.
+pub static TENSORMAP_CREATE: OpRow = OpRow {
+    name: "ttng.tensormap_create",
+    doc: "Writes a descriptor of the tensor at `global_address` to memory.",
+    operands: &[one("desc_ptr", &POINTER), one("global_address", &POINTER), variadic("parts", &INT)],
+    attrs: &[
+        AttrSpec::required("elem_type", AttrKind::Int(32)),
+        AttrSpec::required("interleave_layout", AttrKind::Int(32)),
+        AttrSpec::required("swizzle_mode", AttrKind::Int(32)),
+        AttrSpec::required("fill_mode", AttrKind::Int(32)),
+    ],
+    traits: EFFECT,
+    format: Format::Custom { print: print_tensormap, parse: parse_tensormap },
+    verify: Some(|module, op| {
+        let parts = module.operand_group(op, 2).len();
+        if parts % 4 == 3 { Ok(()) } else { Err(format!("{parts} sizes and strides are of no rank")) }
+    }),
+    ..OpRow::BASE
+};
+
+/// The parts of [`TENSORMAP_CREATE`]: sizes of the box, sizes, strides, strides of elements.
+pub fn tensormap_parts(module: &Module, op: Op) -> [&[Value]; 4] {
+    let parts = module.operand_group(op, 2);
+    let rank = (parts.len() + 1) / 4;
+    let (sizes_of_box, rest) = parts.split_at(rank.min(parts.len()));
+    let (sizes, rest) = rest.split_at(rank.min(rest.len()));
+    let (strides, element_strides) = rest.split_at(rank.saturating_sub(1).min(rest.len()));
+    [sizes_of_box, sizes, strides, element_strides]
+}
+
+fn print_tensormap(printer: &mut Printer<'_>, op: Op) {
+    let module = printer.module();
+    printer.text(" ");
+    printer.values(&module.operands(op)[..2]);
+    for part in tensormap_parts(module, op) {
+        printer.text(", [");
+        printer.values(part);
+        printer.text("]");
+    }
+    printer.attr_dict(op, &[]);
+    printer.text(" : ");
+    printer.functional_type(op);
+}
+
+fn parse_tensormap(parser: &mut Parser<'_>) -> Result<Op, ParseError> {
+    let mut operands: SmallVec<[Value; 4]> = SmallVec::new();
+    operands.push(parser.operand()?);
+    parser.expect(",")?;
+    operands.push(parser.operand()?);
+    for _ in 0..4 {
+        parser.expect(",")?;
+        parser.expect("[")?;
+        operands.extend(parser.list("]", Parser::operand)?);
+    }
+    let entries = parser.optional_attr_dict()?;
+    let (attrs, extra) = parser.split_attrs(&TENSORMAP_CREATE, entries)?;
+    parser.expect(":")?;
+    let (types, results) = parser.parse_function_type()?;
+    parser.check_types(&operands, &types)?;
+    if !results.is_empty() {
+        return Err(parser.error("`ttng.tensormap_create` has no results"));
+    }
+    let op =
+        parser.append(&TENSORMAP_CREATE, OpInit { operands, results: SmallVec::new(), attrs, regions: 0 });
+    parser.set_extra(op, extra);
+    Ok(op)
+}
+
+/// Reads a descriptor that was written before.
+pub static TENSORMAP_ACQUIRE: OpRow = OpRow {
+    name: "ttng.tensormap_fenceproxy_acquire",
+    doc: "Bulk copies behind this see the descriptor that was written before.",
+    operands: &[one("desc_ptr", &POINTER)],
+    traits: EFFECT,
+    format: Format::Text("$desc_ptr attr-dict : type($desc_ptr)"),
+    ..OpRow::BASE
+};
+
+/// A descriptor by its address.
+pub static REINTERPRET_DESCRIPTOR: OpRow = OpRow {
+    name: "ttng.reinterpret_tensor_descriptor",
+    doc: "The descriptor at an address.",
+    operands: &[one("rawDesc", &POINTER)],
+    results: &[one("result", &DESCRIPTOR)],
+    infer: Infer::Explicit,
+    traits: Traits::PURE,
+    format: Format::Text("$rawDesc attr-dict : type($rawDesc) to type($result)"),
+    ..OpRow::BASE
+};

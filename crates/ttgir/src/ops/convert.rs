@@ -1,0 +1,24 @@
+//! Change of layout.
+
+use ir::{Format, Infer, OpRow, Traits, one};
+use ttir::types::{TENSOR_ONLY, elem, shape};
+
+/// The same block in another layout.
+pub static CONVERT_LAYOUT: OpRow = OpRow {
+    name: "ttg.convert_layout",
+    doc: "The same block, held in another layout.",
+    operands: &[one("src", &TENSOR_ONLY)],
+    results: &[one("result", &TENSOR_ONLY)],
+    infer: Infer::Explicit,
+    traits: Traits::PURE,
+    format: Format::Text("$src attr-dict : type($src) -> type($result)"),
+    verify: Some(|module, op| {
+        let (from, to) = (module.ty(module.operand(op, 0)), module.ty(module.result(op, 0)));
+        if shape(from) == shape(to) && elem(from) == elem(to) {
+            Ok(())
+        } else {
+            Err(format!("{from} and {to} differ in more than their encoding"))
+        }
+    }),
+    ..OpRow::BASE
+};
