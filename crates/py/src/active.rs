@@ -1,6 +1,7 @@
 //! The target in use, as the launch path needs it.
 
 use crate::errors::OrRaise;
+use crate::place::Place;
 use pyo3::ffi;
 use pyo3::prelude::{Borrowed, Py, PyAny, PyResult, Python};
 use pyo3::types::{PyAnyMethods, PyString};
@@ -12,8 +13,10 @@ use target::Target;
 pub(crate) struct Active {
     /// The target itself.
     pub(crate) target: Arc<dyn Target>,
-    /// Its name, which is also what arrays call its device.
-    pub(crate) backend: String,
+    /// Where its launches run.
+    pub(crate) place: Place,
+    /// Whether launches must say how far the memory of their arguments goes.
+    pub(crate) checks_memory: bool,
     /// Whether the interpreter runs in its place.
     pub(crate) interpreted: bool,
     options: Vec<(Py<PyString>, &'static str)>,
@@ -37,8 +40,8 @@ impl Active {
         let options = runtime::options::names(target.as_ref());
         let options = options.into_iter().map(|name| (PyString::intern(py, name).unbind(), name)).collect();
         let interpreted = knobs::flag("runtime", "interpret");
-        let backend = target.facts().backend;
-        let new = Arc::new(Active { target, backend, interpreted, options, generation });
+        let (place, checks_memory) = (Place::of(&target), target.checks_memory());
+        let new = Arc::new(Active { target, place, checks_memory, interpreted, options, generation });
         *ACTIVE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&new));
         Ok(new)
     }

@@ -4,6 +4,7 @@ use crate::compiled::{CompiledKernel, KernelSource};
 use crate::dtype;
 use crate::errors::{OrRaise, guard};
 use crate::function::JitFunction;
+use crate::place::Place;
 use crate::settings::{options_of, target_of};
 use crate::value::Registry;
 use crate::{argument, hooks, variant};
@@ -167,9 +168,9 @@ pub(crate) fn specialize<'py>(
     let rules =
         ParamRules { constant: is_const, specialize: specialize_value, align, ..ParamRules::default() };
     let kind = argument::kind_of(arg.as_borrowed())?;
-    let device = runtime::active_target().or_raise(py)?.facts().backend;
+    let place = Place::of(&runtime::active_target().or_raise(py)?);
     let mut keep = Vec::new();
-    let Some(read) = argument::read(arg.as_borrowed(), kind, &device, &mut keep)? else {
+    let Some(read) = argument::read(arg.as_borrowed(), kind, &place, &mut keep)? else {
         return Ok(("constexpr".to_owned(), Some(arg.clone())));
     };
     let mut key = LaunchKey::new();

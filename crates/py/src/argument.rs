@@ -4,9 +4,10 @@
 //! may be an argument that is a number, an array of NumPy, has `data_ptr()` and `dtype` (torch tensors), or speaks DLPack or
 //! `__array_interface__`.
 
-use crate::{dtype, memory};
+use crate::place::Place;
+use crate::{dtype, memory, torch};
 use frontend::Scalar;
-use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::{Borrowed, Bound, Py, PyAny, PyErr, PyResult, Python};
 use pyo3::types::{PyAnyMethods, PyFloat, PyInt, PyString, PyTuple, PyType, PyTypeMethods};
 use pyo3::{ffi, intern};
@@ -24,12 +25,16 @@ pub(crate) enum Kind {
     Tuple,
     /// `numpy.ndarray`.
     NumpyArray,
+    /// A `torch.Tensor` that can be read without asking Python.
+    PlainTensor,
     /// Has `data_ptr()`, `dtype` and `is_cpu`.
     Tensor,
     /// Has `data_ptr()` and `dtype`.
     DataPointer,
     Dlpack,
     ArrayInterface,
+    /// Has the interface of arrays in the memory of a device.
+    DeviceArrayInterface,
     /// A number by `__index__`.
     Index,
     /// A number by `__float__`.
@@ -41,6 +46,9 @@ pub(crate) enum Kind {
     /// Known at compile time, or not an argument at all.
     Other,
 }
+
+/// The protocol by which array libraries show memory of a device.
+pub(crate) const DEVICE_INTERFACE: &str = "__cuda_array_interface__";
 
 /// Kinds of types by the type's address, with a reference to the type, so that an address never means another type.
 type Known = FxHashMap<usize, (Py<PyType>, Kind)>;
@@ -64,6 +72,9 @@ pub(crate) fn kind_of(object: Borrowed<'_, '_, PyAny>) -> PyResult<Kind> {
     if std::ptr::eq(ty, &raw mut ffi::PyBool_Type) {
         return Ok(Kind::Bool);
     }
+    if torch::is_plain(ty) {
+        return Ok(Kind::PlainTensor);
+    }
     {
         let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, kind)) = known.as_ref().and_then(|known| known.get(&(ty as usize))) {
@@ -84,6 +95,9 @@ fn classify(object: Borrowed<'_, '_, PyAny>) -> PyResult<Kind> {
         let pointer = object.hasattr(intern!(object.py(), "data_ptr"))?;
         return Ok(if pointer { Kind::DataPointer } else { Kind::Other });
     };
+    if kind == Kind::Tensor && torch::learn(object, &ty)? {
+        return Ok(Kind::PlainTensor);
+    }
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let known = known.get_or_insert_with(FxHashMap::default);
     if known.len() < MOST_KNOWN {
@@ -117,6 +131,7 @@ fn kind_of_type(ty: &Bound<'_, PyType>) -> PyResult<Option<Kind>> {
         return Ok(Some(kind));
     }
     let protocols = [
+        (DEVICE_INTERFACE, Kind::DeviceArrayInterface),
         ("__array_interface__", Kind::ArrayInterface),
         ("__dlpack__", Kind::Dlpack),
         ("__index__", Kind::Index),
@@ -152,35 +167,43 @@ fn numpy_kind(ty: &Bound<'_, PyType>) -> PyResult<Option<Kind>> {
 pub(crate) fn read(
     object: Borrowed<'_, '_, PyAny>,
     kind: Kind,
-    device: &str,
+    place: &Place,
     keep: &mut Vec<Py<PyAny>>,
 ) -> PyResult<Option<Argument>> {
-    let py = object.py();
+    if let Some(number) = number(object, kind)? {
+        return Ok(Some(number));
+    }
+    Ok(Some(match kind {
+        Kind::None => Argument::None,
+        Kind::PlainTensor => match torch::read(object) {
+            Some(tensor) if place.has_code(object.py(), tensor.device) => {
+                Argument::Pointer { dtype: tensor.dtype, address: tensor.address }
+            }
+            _ => tensor(object, place)?,
+        },
+        Kind::Tensor | Kind::DataPointer => tensor(object, place)?,
+        Kind::NumpyArray => memory::numpy(object, place)?,
+        Kind::ArrayInterface => memory::array_interface(object, place)?,
+        Kind::DeviceArrayInterface => memory::device_interface(object, place)?,
+        Kind::Dlpack => memory::dlpack(object, place, keep)?,
+        _ => return Ok(None),
+    }))
+}
+
+/// The value of a number; `None` for anything else.
+#[inline]
+pub(crate) fn number(object: Borrowed<'_, '_, PyAny>, kind: Kind) -> PyResult<Option<Argument>> {
     Ok(Some(match kind {
         Kind::Int => int(object)?,
         Kind::Float => Argument::Float(float(object)?),
         Kind::Bool => Argument::Bool(is_true(object)),
-        Kind::None => Argument::None,
-        Kind::Tensor => {
-            if !object.getattr(intern!(py, "is_cpu"))?.is_truthy()? || device != "cpu" {
-                check_device(object, device)?;
-            }
-            data_pointer(object)?
-        }
-        Kind::DataPointer => {
-            check_device(object, device)?;
-            data_pointer(object)?
-        }
-        Kind::NumpyArray => memory::numpy(object, device)?,
-        Kind::ArrayInterface => memory::array_interface(object, device)?,
-        Kind::Dlpack => memory::dlpack(object, device, keep)?,
         Kind::Index => {
-            let number = object.call_method0(intern!(py, "__index__"))?;
+            let number = object.call_method0(intern!(object.py(), "__index__"))?;
             int(number.as_borrowed())?
         }
         Kind::FloatLike => Argument::Float(object.extract::<f64>()?),
         Kind::Truth => Argument::Bool(object.is_truthy()?),
-        Kind::Tuple | Kind::Constexpr | Kind::Other => return Ok(None),
+        _ => return Ok(None),
     }))
 }
 
@@ -245,25 +268,24 @@ pub(crate) fn pointer(ty: Borrowed<'_, '_, PyAny>, address: u64) -> PyResult<Arg
     }
 }
 
-/// Refuses memory of a device that this process's target does not see.
-#[cold]
-fn check_device(object: Borrowed<'_, '_, PyAny>, device: &str) -> PyResult<()> {
+/// An object with `data_ptr()` and `dtype`, asked in Python.
+fn tensor(object: Borrowed<'_, '_, PyAny>, place: &Place) -> PyResult<Argument> {
     let py: Python<'_> = object.py();
-    let Some(where_it_is) = object.getattr_opt(intern!(py, "device"))? else { return Ok(()) };
+    let mut argument = data_pointer(object)?;
+    let Some(where_it_is) = object.getattr_opt(intern!(py, "device"))? else { return Ok(argument) };
     let name = match where_it_is.getattr_opt(intern!(py, "type"))? {
         Some(name) => name.str()?.to_string(),
         None => where_it_is.str()?.to_string(),
     };
-    if name == device || (name == "None") {
-        return Ok(());
+    if name == place.arrays || name == "None" {
+        return Ok(argument);
     }
-    Err(wrong_device(&where_it_is.str()?.to_string(), device))
-}
-
-/// The error for memory that is elsewhere.
-pub(crate) fn wrong_device(is_on: &str, device: &str) -> PyErr {
-    PyValueError::new_err(format!(
-        "is on {is_on}, but this process's target is {device}: move it with `.to(\"{device}\")` (or `.{device}()`), or choose \
-         another target with DEUTERON_TARGET"
-    ))
+    let is_on = where_it_is.str()?.to_string();
+    if name != "cpu" {
+        return Err(place.wrong_device(&is_on));
+    }
+    if let Argument::Pointer { address, .. } = &mut argument {
+        *address = place.from_host(*address, &is_on)?;
+    }
+    Ok(argument)
 }

@@ -4,6 +4,7 @@ use crate::argument;
 use crate::errors::{OrRaise, guard};
 use crate::function::JitFunction;
 use crate::launch::{self, Grid};
+use crate::place::Place;
 use crate::value::Registry;
 use frontend::{ArgSpec, PyValue};
 use pyo3::exceptions::{PyKeyError, PyTypeError};
@@ -118,29 +119,39 @@ pub(crate) struct CompiledKernel {
     source: Py<KernelSource>,
     name: String,
     metadata: PyOnceLock<Py<PyAny>>,
+    place: Place,
 }
 
 impl CompiledKernel {
     /// A kernel under the name that `@jit(repr=…)` gives it, else under that of its symbol.
     pub(crate) fn new(kernel: Arc<Kernel>, source: Py<KernelSource>, name: Option<String>) -> CompiledKernel {
         let name = name.unwrap_or_else(|| kernel.artifact.name.clone());
-        CompiledKernel { kernel, source, name, metadata: PyOnceLock::new() }
+        let place = Place::of(kernel.target());
+        CompiledKernel { kernel, source, name, metadata: PyOnceLock::new(), place }
     }
 
-    /// A number for the loaded code.
-    pub(crate) fn handle(&self) -> usize {
-        Arc::as_ptr(&self.kernel) as usize
+    /// The driver's handle of the loaded code, or a number for it where there is none.
+    pub(crate) fn handle(&self, py: Python<'_>) -> PyResult<u64> {
+        let handle = self.loaded(py)?.handle();
+        Ok(if handle == 0 { Arc::as_ptr(&self.kernel) as u64 } else { handle })
     }
 
     /// The kernel on the current device.
     fn loaded(&self, py: Python<'_>) -> PyResult<&Arc<dyn target::LoadedKernel>> {
-        py.detach(|| self.kernel.load()).or_raise(py)
+        let ordinal = self.place.spot(py, None)?.ordinal;
+        py.detach(|| self.kernel.load_on(ordinal)).or_raise(py)
     }
 
-    fn launch(&self, py: Python<'_>, grid: target::Grid, values: &[Bound<'_, PyAny>]) -> PyResult<()> {
+    fn launch(
+        &self,
+        py: Python<'_>,
+        grid: target::Grid,
+        stream: Option<u64>,
+        values: &[Bound<'_, PyAny>],
+    ) -> PyResult<()> {
         let args = &self.source.get().args;
         let runtime_only = args.iter().filter(|arg| !matches!(arg, ArgSpec::Constexpr(_)));
-        let mut pack = Pack { slots: Vec::new(), keep: Vec::new(), device: &self.kernel.facts.backend };
+        let mut pack = Pack { slots: Vec::new(), keep: Vec::new(), place: &self.place };
         if values.len() == args.len() {
             args.iter().zip(values).try_for_each(|(arg, value)| pack.arg(arg, value.as_borrowed()))?;
         } else if values.len() == runtime_only.clone().count() {
@@ -154,11 +165,12 @@ impl CompiledKernel {
                 values.len()
             )));
         }
-        if self.kernel.interpreted() {
+        if self.kernel.target().checks_memory() {
             let values = values.iter().map(Bound::as_borrowed);
-            return launch::interpret(py, &self.kernel, grid, &pack.slots, values);
+            return launch::checked(py, &self.kernel, grid, &pack.slots, values);
         }
-        guard(|| launch::launch(py, &self.kernel, grid, &pack.slots))
+        let spot = self.place.spot(py, stream)?;
+        guard(|| launch::launch(py, &self.kernel, grid, &pack.slots, spot))
     }
 }
 
@@ -166,7 +178,7 @@ impl CompiledKernel {
 struct Pack<'a> {
     slots: Vec<u64>,
     keep: Vec<Py<PyAny>>,
-    device: &'a str,
+    place: &'a Place,
 }
 
 impl Pack<'_> {
@@ -175,10 +187,9 @@ impl Pack<'_> {
             ArgSpec::Constexpr(_) => Ok(()),
             ArgSpec::Runtime { ty, .. } => {
                 let kind = argument::kind_of(value)?;
-                let argument =
-                    argument::read(value, kind, self.device, &mut self.keep)?.ok_or_else(|| {
-                        PyTypeError::new_err(format!("a kernel cannot be given a {}", value.get_type()))
-                    })?;
+                let argument = argument::read(value, kind, self.place, &mut self.keep)?.ok_or_else(|| {
+                    PyTypeError::new_err(format!("a kernel cannot be given a {}", value.get_type()))
+                })?;
                 let rules = ParamRules { fixed: Some(*ty), ..ParamRules::default() };
                 self.slots.extend(rules.apply(argument, &mut LaunchKey::new()).or_raise(value.py())?);
                 Ok(())
@@ -263,13 +274,12 @@ impl CompiledKernel {
     }
 
     #[getter]
-    fn function(&self, py: Python<'_>) -> PyResult<usize> {
-        self._init_handles(py)?;
-        Ok(self.handle())
+    fn function(&self, py: Python<'_>) -> PyResult<u64> {
+        self.handle(py)
     }
 
     #[getter]
-    fn module(&self, py: Python<'_>) -> PyResult<usize> {
+    fn module(&self, py: Python<'_>) -> PyResult<u64> {
         self.function(py)
     }
 
@@ -294,7 +304,7 @@ impl CompiledKernel {
         };
         hook(&before[7])?;
         if let Grid::Fixed(grid) = grid {
-            self.launch(py, grid, values)?;
+            self.launch(py, grid, before[3].extract()?, values)?;
         }
         hook(&before[8])
     }
@@ -321,10 +331,9 @@ pub(crate) struct Runner {
 #[pymethods]
 impl Runner {
     #[pyo3(signature = (*args, stream=None))]
-    fn __call__(&self, args: &Bound<'_, PyTuple>, stream: Option<Bound<'_, PyAny>>) -> PyResult<()> {
-        let _ = stream;
+    fn __call__(&self, args: &Bound<'_, PyTuple>, stream: Option<u64>) -> PyResult<()> {
         let values: Vec<Bound<'_, PyAny>> = args.iter().collect();
-        self.kernel.get().launch(args.py(), self.grid, &values)
+        self.kernel.get().launch(args.py(), self.grid, stream, &values)
     }
 }
 

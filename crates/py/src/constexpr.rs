@@ -145,15 +145,12 @@ pub(crate) fn write_number(
 ) -> PyResult<bool> {
     match kind {
         Kind::None => key.none(),
-        Kind::Bool | Kind::Int | Kind::Float | Kind::Index | Kind::FloatLike | Kind::Truth => {
-            match argument::read(object, kind, "", &mut Vec::new())? {
-                Some(Argument::Bool(value)) => key.bool(value),
-                Some(Argument::Int(value)) => key.int(value),
-                Some(Argument::Float(value)) => key.float(value),
-                _ => return Ok(false),
-            }
-        }
-        _ => return Ok(false),
+        _ => match argument::number(object, kind)? {
+            Some(Argument::Bool(value)) => key.bool(value),
+            Some(Argument::Int(value)) => key.int(value),
+            Some(Argument::Float(value)) => key.float(value),
+            _ => return Ok(false),
+        },
     }
     Ok(true)
 }

@@ -4,6 +4,7 @@ use crate::bind::BoundArgs;
 use crate::compiled::{CompiledKernel, KernelSource};
 use crate::function::JitFunction;
 use crate::launch::Variant;
+use crate::place::Spot;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::{Bound, Py, PyAny, PyResult, Python, pyfunction};
 use pyo3::types::{IntoPyDict, PyAnyMethods, PyDict, PyDictMethods, PyTuple};
@@ -65,12 +66,13 @@ impl LaunchCall {
         variant: &Variant,
         bound: &BoundArgs<'_>,
         grid: target::Grid,
+        spot: Spot,
     ) -> PyResult<LaunchCall> {
         let py = function.py();
         let facts = PyDict::new(py);
         facts.set_item("name", variant.compiled.get().name())?;
-        facts.set_item("function", variant.compiled.get().handle())?;
-        facts.set_item("stream", 0)?;
+        facts.set_item("function", variant.compiled.get().handle(py)?)?;
+        facts.set_item("stream", spot.stream)?;
         let lazy = py.import("deuteron.compiler.compiler")?.getattr("LazyDict")?.call1((facts,))?;
         if let Some(extra) = &function.get().launch_metadata {
             let args = bound.to_dict(py, function.get())?;

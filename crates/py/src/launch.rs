@@ -8,11 +8,13 @@ use crate::constexpr::{self, ObjectTable, length, may_be_constexpr};
 use crate::errors::{OrRaise, interpreter_error, to_py};
 use crate::function::JitFunction;
 use crate::globals::{UsedGlobal, check_used};
+use crate::place::Spot;
 use crate::{hooks, memory, variant};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::{Borrowed, Bound, Py, PyAny, PyErr, PyResult, Python};
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyAnyMethods, PyInt, PyListMethods, PyTuple, PyTupleMethods};
+use runtime::compile::Scratch;
 use runtime::knobs;
 use runtime::specialize::{LaunchKey, ParamRules};
 use rustc_hash::FxHashMap;
@@ -148,6 +150,8 @@ struct Prepared {
     key: LaunchKey,
     slots: SmallVec<[u64; 32]>,
     keep: Vec<Py<PyAny>>,
+    /// The stream that the call names.
+    stream: Option<u64>,
 }
 
 /// Compiles where needed, and launches unless the grid is none.
@@ -190,16 +194,17 @@ pub(crate) fn run<'py>(
             })?
         }
     };
-    let hooked =
-        hooks::any_launch().then(|| hooks::LaunchCall::new(function, &variant, &bound, grid)).transpose()?;
+    let spot = active.place.spot(py, prepared.stream)?;
+    let told = || hooks::LaunchCall::new(function, &variant, &bound, grid, spot);
+    let hooked = hooks::any_launch().then(told).transpose()?;
     if let Some(hooked) = &hooked {
         hooked.enter(py)?;
     }
-    if active.interpreted {
+    if active.checks_memory {
         let values = (0..me.params.len()).map(|index| bound.value(py, index));
-        interpret(py, &variant.kernel, grid, &prepared.slots, values)?;
+        checked(py, &variant.kernel, grid, &prepared.slots, values)?;
     } else {
-        launch(py, &variant.kernel, grid, &prepared.slots)?;
+        launch(py, &variant.kernel, grid, &prepared.slots, spot)?;
     }
     if let Some(hooked) = &hooked {
         hooked.exit(py)?;
@@ -215,6 +220,7 @@ pub(crate) fn launch(
     kernel: &runtime::compile::Kernel,
     grid: target::Grid,
     slots: &[u64],
+    spot: Spot,
 ) -> PyResult<()> {
     if slots.len() != kernel.artifact.params.len() {
         let text = format!(
@@ -225,18 +231,38 @@ pub(crate) fn launch(
         );
         return Err(to_py(py, runtime::RuntimeError::Internal(text)));
     }
+    let scratch = kernel.scratch().map(|scratch| allocate(py, scratch, kernel, grid, spot)).transpose()?;
     let result = py.detach(|| {
-        let loaded = kernel.load()?;
+        let loaded = kernel.load_on(spot.ordinal)?;
         // SAFETY: the slots were made for this kernel's parameters. The caller of a kernel vouches for the memory behind
         // its pointers, as in the reference; the arrays themselves are alive as long as the call holds its arguments.
-        unsafe { loaded.launch(&Launch::new(grid, slots)) }.map_err(runtime::RuntimeError::from)
+        let scratch = scratch.as_ref().map_or(0, |(address, _)| *address);
+        unsafe { loaded.launch(&Launch { grid, args: slots, stream: spot.stream, scratch }) }
+            .map_err(runtime::RuntimeError::from)
     });
     result.or_raise(py)
 }
 
-/// Launches in the interpreter, which learns how far the memory of these values goes.
+/// Memory of the allocator that the program has set, with the address of its first byte.
 #[cold]
-pub(crate) fn interpret<'a, 'py: 'a>(
+fn allocate(
+    py: Python<'_>,
+    scratch: Scratch,
+    kernel: &runtime::compile::Kernel,
+    grid: target::Grid,
+    spot: Spot,
+) -> PyResult<(u64, Py<PyAny>)> {
+    let programs: u64 = grid.iter().map(|&size| u64::from(size)).product();
+    let bytes = programs * u64::from(kernel.options.num_ctas) * scratch.bytes;
+    let module = py.import("deuteron.runtime._allocation")?;
+    let buffer = module.call_method1("allocate", (bytes, scratch.align, spot.stream))?;
+    let address = buffer.call_method0("data_ptr")?.extract()?;
+    Ok((address, buffer.unbind()))
+}
+
+/// Launches on something that checks every access, which learns how far the memory of these values goes.
+#[cold]
+pub(crate) fn checked<'a, 'py: 'a>(
     py: Python<'py>,
     kernel: &runtime::compile::Kernel,
     grid: target::Grid,
@@ -244,8 +270,8 @@ pub(crate) fn interpret<'a, 'py: 'a>(
     values: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>,
 ) -> PyResult<()> {
     let extents = memory::extents(values)?;
-    runtime::interpreter::with_extents(extents, || launch(py, kernel, grid, slots))
-        .map_err(|error| interpreter_error(py, error))
+    let result = target::with_extents(extents, || launch(py, kernel, grid, slots, Spot::default()));
+    result.map_err(|error| if kernel.interpreted() { interpreter_error(py, error) } else { error })
 }
 
 /// Key and slots of a call.
@@ -256,7 +282,8 @@ fn prepare(
     active: &Active,
     bound: &BoundArgs<'_>,
 ) -> PyResult<Prepared> {
-    let mut prepared = Prepared { key: LaunchKey::new(), slots: SmallVec::new(), keep: Vec::new() };
+    let mut prepared =
+        Prepared { key: LaunchKey::new(), slots: SmallVec::new(), keep: Vec::new(), stream: None };
     for (index, param) in function.params.iter().enumerate() {
         let value = bound.value(py, index);
         write_argument(function, active, &param.rules, value, &mut prepared)
@@ -281,7 +308,7 @@ fn write_argument(
         }
         return function.variants.objects(value.py()).write(value, &mut prepared.key);
     }
-    match argument::read(value, kind, &active.backend, &mut prepared.keep)? {
+    match argument::read(value, kind, &active.place, &mut prepared.keep)? {
         Some(argument) => {
             prepared.slots.extend(rules.apply(argument, &mut prepared.key).or_raise(value.py())?);
             Ok(())
@@ -334,6 +361,10 @@ fn write_options(
     prepared.key.option(u16::MAX, debug | u64::from(active.interpreted) << 1);
     for (name, value) in bound.options(py) {
         let Some(number) = active.option(py, name.as_ptr()) else {
+            if name.eq("stream")? {
+                prepared.stream = value.extract()?;
+                continue;
+            }
             let text = format!("Keyword argument {} was specified but unrecognised", &*name);
             return Err(pyo3::exceptions::PyKeyError::new_err(text));
         };

@@ -19,7 +19,9 @@ mod launch;
 mod launcher;
 mod memory;
 mod params;
+mod place;
 mod settings;
+mod torch;
 mod value;
 mod variant;
 

@@ -1,16 +1,17 @@
 //! Where the elements of an array lie: NumPy, `__array_interface__`, DLPack.
 
-use crate::argument::{Kind, pointer, wrong_device};
+use crate::argument::{DEVICE_INTERFACE, Kind, pointer};
+use crate::place::Place;
 use crate::{argument, dtype};
 use frontend::DType;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::{Borrowed, Bound, Py, PyAny, PyErr, PyResult};
 use pyo3::types::{PyAnyMethods, PyStringMethods, PyTuple, PyTupleMethods};
 use pyo3::{ffi, intern};
-use runtime::interpreter::Extent;
 use runtime::specialize::Argument;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU8, Ordering};
+use target::Extent;
 
 /// The head of NumPy's array object, the same since NumPy 1.0 and part of its binary interface.
 #[repr(C)]
@@ -29,9 +30,9 @@ static HEAD: AtomicU8 = AtomicU8::new(0);
 
 /// An array of NumPy. Its object is read directly, after that was checked once against what Python says.
 #[inline]
-pub(crate) fn numpy(object: Borrowed<'_, '_, PyAny>, device: &str) -> PyResult<Argument> {
-    if device != "cpu" {
-        return Err(wrong_device("the host", device));
+pub(crate) fn numpy(object: Borrowed<'_, '_, PyAny>, place: &Place) -> PyResult<Argument> {
+    if !place.is_host {
+        return Err(place.wrong_device("cpu"));
     }
     if HEAD.load(Ordering::Relaxed) == 1 {
         // SAFETY: the object is an `ndarray`, whose layout was checked in this process.
@@ -58,11 +59,23 @@ unsafe fn head(object: Borrowed<'_, '_, PyAny>) -> (u64, *mut ffi::PyObject) {
 }
 
 /// An object with `__array_interface__`.
-pub(crate) fn array_interface(object: Borrowed<'_, '_, PyAny>, device: &str) -> PyResult<Argument> {
-    if device != "cpu" {
-        return Err(wrong_device("the host", device));
+pub(crate) fn array_interface(object: Borrowed<'_, '_, PyAny>, place: &Place) -> PyResult<Argument> {
+    if !place.is_host {
+        return Err(place.wrong_device("cpu"));
     }
-    let interface = object.getattr(intern!(object.py(), "__array_interface__"))?;
+    described(&object.getattr(intern!(object.py(), "__array_interface__"))?)
+}
+
+/// An object that shows memory of a device.
+pub(crate) fn device_interface(object: Borrowed<'_, '_, PyAny>, place: &Place) -> PyResult<Argument> {
+    if place.is_host {
+        return Err(place.wrong_device("a device"));
+    }
+    described(&object.getattr(DEVICE_INTERFACE)?)
+}
+
+/// The pointer that a dictionary of the array interface describes.
+fn described(interface: &Bound<'_, PyAny>) -> PyResult<Argument> {
     let address: u64 = interface.get_item("data")?.get_item(0)?.extract()?;
     let text = interface.get_item("typestr")?.str()?;
     let dtype = of_typestr(&text.to_cow()?).ok_or_else(|| {
@@ -109,13 +122,15 @@ struct DlTensor {
     byte_offset: u64,
 }
 
-/// DLPack's number of the host's memory, plain and pinned.
+/// DLPack's numbers of the host's memory, plain and pinned.
 const DL_HOST: [i32; 2] = [1, 3];
+/// DLPack's numbers of memory that a device other than the host can reach: its own, the host's pinned, managed.
+const DL_DEVICE: [i32; 3] = [2, 3, 13];
 
 /// An object with `__dlpack__`; the capsule it gives stays in `keep`.
 pub(crate) fn dlpack(
     object: Borrowed<'_, '_, PyAny>,
-    device: &str,
+    place: &Place,
     keep: &mut Vec<Py<PyAny>>,
 ) -> PyResult<Argument> {
     let capsule = object.call_method0(intern!(object.py(), "__dlpack__"))?;
@@ -128,13 +143,13 @@ pub(crate) fn dlpack(
     }
     // SAFETY: a capsule of that name holds a `DLManagedTensor`, which begins with the tensor, as long as it lives.
     let tensor = unsafe { &*tensor };
-    if device != "cpu" || !DL_HOST.contains(&tensor.device_type) {
-        let is_on = if DL_HOST.contains(&tensor.device_type) {
-            "the host".to_owned()
-        } else {
-            format!("DLPack device {}", tensor.device_type)
+    let reachable = if place.is_host { &DL_HOST[..] } else { &DL_DEVICE };
+    if !reachable.contains(&tensor.device_type) {
+        let is_on = match tensor.device_type {
+            1 => "cpu".to_owned(),
+            other => format!("DLPack device {other}"),
         };
-        return Err(wrong_device(&is_on, device));
+        return Err(place.wrong_device(&is_on));
     }
     let dtype = of_dlpack(tensor.code, tensor.bits, tensor.lanes).ok_or_else(|| {
         PyTypeError::new_err(format!(
@@ -157,7 +172,7 @@ pub(crate) fn extents<'a, 'py: 'a>(
         match argument::kind_of(value)? {
             Kind::NumpyArray => all.extend(numpy_extent(value.to_owned())?),
             Kind::ArrayInterface => all.extend(interface_extent(&value)?),
-            Kind::Tensor => all.extend(storage_extent(value).ok()),
+            Kind::PlainTensor | Kind::Tensor => all.extend(storage_extent(value).ok()),
             Kind::Tuple => {
                 let items = value.cast::<PyTuple>()?;
                 all.extend(extents(items.iter_borrowed())?);

@@ -4,48 +4,17 @@
 //! checked. It stands in for another target: the front end sees that target's facts, so that the same code runs.
 //!
 //! A launch passes addresses, and the interpreter wants to know how far the memory behind them goes. Whoever launches says
-//! so with [`with_extents`]; for an address that nobody spoke of, it is as far as the process has memory there. Pieces are
+//! so with [`target::with_extents`]; for an address that nobody spoke of, it is as far as the process has memory there. Pieces are
 //! called after the parameters that point into them.
 
 use crate::error::RuntimeError;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use target::{
-    Artifact, CompileOptions, Device, DeviceProperties, KernelParam, Launch, LoadedKernel, OptionRow,
+    Artifact, CompileOptions, Device, DeviceProperties, Extent, KernelParam, Launch, LoadedKernel, OptionRow,
     OptionValue, ParamKind, Stage, StageObserver, Target, TargetError, TargetFacts,
 };
 use ttir::interp::{Address, Arg, Hooks, Memory};
-
-/// A piece of memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extent {
-    /// Where it begins.
-    pub base: u64,
-    /// Its bytes.
-    pub len: u64,
-    /// Whether it may be written.
-    pub writable: bool,
-}
-
-thread_local! {
-    static EXTENTS: RefCell<Vec<Extent>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Runs `work`, in which launches of this thread may touch these pieces of memory.
-pub fn with_extents<R>(extents: Vec<Extent>, work: impl FnOnce() -> R) -> R {
-    let _before = Restore(EXTENTS.replace(extents));
-    work()
-}
-
-/// Puts the pieces of before back, also when a panic passes by.
-struct Restore(Vec<Extent>);
-
-impl Drop for Restore {
-    fn drop(&mut self) {
-        EXTENTS.set(std::mem::take(&mut self.0));
-    }
-}
 
 /// A target in place of which the interpreter runs.
 pub(crate) struct Interpreter(pub(crate) Arc<dyn Target>);
@@ -95,6 +64,10 @@ impl Target for Interpreter {
 
     fn for_arch(&self, arch: &str) -> Result<Option<Arc<dyn Target>>, TargetError> {
         Ok(self.0.for_arch(arch)?.map(|target| Arc::new(Interpreter(target)) as Arc<dyn Target>))
+    }
+
+    fn checks_memory(&self) -> bool {
+        true
     }
 
     fn devices(&self) -> Vec<Arc<dyn Device>> {
@@ -166,7 +139,7 @@ struct Loaded {
 
 impl LoadedKernel for Loaded {
     unsafe fn launch(&self, launch: &Launch<'_>) -> Result<(), TargetError> {
-        let mut extents = EXTENTS.with_borrow(Clone::clone);
+        let mut extents = target::extents();
         let mut args = Vec::with_capacity(launch.args.len());
         let mut pointers = Vec::new();
         for (param, &slot) in self.params.iter().zip(launch.args) {
@@ -255,14 +228,14 @@ impl Hooks for Print {
 
 #[cfg(test)]
 mod tests {
-    use super::{Extent, Interpreter, mapped, merged, with_extents};
+    use super::{Interpreter, mapped, merged};
     use crate::compile::{Job, compile};
     use crate::knobs::Settings;
     use crate::testing::{FakeTarget, Numbers, kernel};
     use frontend::{ArgSpec, DType, Pointer, PyValue, Scalar};
     use std::collections::BTreeMap;
     use std::sync::Arc;
-    use target::{Launch, Target};
+    use target::{Extent, Launch, Target, with_extents};
 
     const SOURCE: &str = "@triton.jit\ndef kernel(p, n, N: tl.constexpr):\n    i = tl.arange(0, N)\n    \
                           tl.store(p + i, tl.load(p + i, mask=i < n) * 2, mask=i < n)\n";

@@ -33,3 +33,11 @@ def set_allocator(allocator):
 def has_allocator():
     """Whether `set_allocator` was called in this context."""
     return _allocator.get() is not _NULL_ALLOCATOR
+
+
+def allocate(size, alignment, stream):
+    """A buffer of the allocator that is set, aligned as asked."""
+    buffer = _allocator.get()(size, alignment, stream)
+    if buffer.data_ptr() % max(alignment, 1):
+        raise RuntimeError(f"the allocator gave memory at {buffer.data_ptr():#x}, which is not a multiple of {alignment}")
+    return buffer

@@ -153,6 +153,10 @@ pub trait LoadedKernel: Send + Sync {
     /// # Errors
     /// A failed `device_assert`, a missing argument, a refusal of the driver.
     unsafe fn launch(&self, launch: &Launch<'_>) -> Result<(), TargetError>;
+    /// The driver's own handle of the code, for those who launch it themselves; 0 where there is none.
+    fn handle(&self) -> u64 {
+        0
+    }
     /// Registers per lane.
     fn n_regs(&self) -> u32;
     /// Bytes of register spills per lane.

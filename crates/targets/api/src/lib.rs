@@ -7,12 +7,14 @@
 mod artifact;
 mod device;
 mod error;
+mod extents;
 mod host;
 mod options;
 
 pub use artifact::{Artifact, KernelParam, ParamKind, Stage, StageObserver};
 pub use device::{Device, DeviceProperties, Grid, Launch, LoadedKernel};
 pub use error::TargetError;
+pub use extents::{Extent, extents, with_extents};
 pub use options::{CompileOptions, OptionRow, OptionValue};
 
 /// What the front end must know of a target before it can build ttir for it.
@@ -97,6 +99,12 @@ pub trait Target: Send + Sync {
     /// What array libraries call the devices whose memory kernels take: `"cpu"` for the host's.
     fn arrays(&self) -> &'static str {
         "cpu"
+    }
+
+    /// Whether every access of a kernel is checked, so that launches must say how far the memory of their arguments goes: see
+    /// [`with_extents`].
+    fn checks_memory(&self) -> bool {
+        false
     }
 
     /// The number of the device that this thread works with.

@@ -160,6 +160,10 @@ impl LoadedKernel for Module {
         Ok(())
     }
 
+    fn handle(&self) -> u64 {
+        self.function as u64
+    }
+
     fn n_regs(&self) -> u32 {
         self.registers
     }
