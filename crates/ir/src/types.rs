@@ -47,7 +47,7 @@ impl FloatKind {
     ];
 
     /// Width in bits.
-    pub fn bits(self) -> u32 {
+    pub const fn bits(self) -> u32 {
         Self::TABLE[self as usize].2
     }
 

@@ -2,10 +2,12 @@
 
 pub mod encoding;
 pub mod infer;
+pub mod machine;
 pub mod module;
 pub mod ops;
 pub mod types;
 
+pub use machine::{Machine, MatrixKind, MatrixRow, Number};
 pub use module::Config;
 
 pub use encoding::{

@@ -1,3 +1,4 @@
 //! The target for NVIDIA GPUs: ttgir pipelines, PTX written directly, assembly and launch through libraries found at run time.
 
 pub mod driver;
+pub mod machine;

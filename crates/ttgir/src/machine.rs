@@ -1,0 +1,218 @@
+//! Facts about a machine, as data.
+//!
+//! Passes and lowering ask these facts and nothing else: no pass knows an architecture by name. A target makes one
+//! [`Machine`] for each architecture; its text, one fact a line, is part of the key of compiled programs.
+
+use ir::{FloatKind, Type};
+use std::fmt;
+
+/// The type of numbers that a matrix instruction multiplies or sums.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Number {
+    /// A float of this format.
+    Float(FloatKind),
+    /// A 32-bit float of which the low bits of the mantissa are not looked at.
+    Tf32,
+    /// A signless integer of so many bits.
+    Int(u32),
+}
+
+impl Number {
+    /// The type of values of it.
+    pub fn ty(self) -> Type {
+        match self {
+            Number::Float(kind) => Type::float(kind),
+            Number::Tf32 => Type::float(FloatKind::F32),
+            Number::Int(bits) => Type::int(bits),
+        }
+    }
+
+    /// Bits of a value.
+    pub const fn bits(self) -> u32 {
+        match self {
+            Number::Float(kind) => kind.bits(),
+            Number::Tf32 => 32,
+            Number::Int(bits) => bits,
+        }
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Number::Float(kind) => f.write_str(kind.name()),
+            Number::Tf32 => f.write_str("tf32"),
+            Number::Int(bits) => write!(f, "i{bits}"),
+        }
+    }
+}
+
+/// Who executes a matrix instruction, and so where its operands are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum MatrixKind {
+    /// One warp, all in registers: `Encoding::Mma` of version 2, operands in `Encoding::DotOp`.
+    Warp,
+    /// Four warps, asynchronously: `Encoding::Mma` of version 3, the right operand (and, unless in registers, the left one)
+    /// in shared memory.
+    Group,
+}
+
+/// A matrix instruction: c (m × n) += a (m × k) · b (k × n).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MatrixRow {
+    /// Who executes it.
+    pub kind: MatrixKind,
+    /// The numbers of a.
+    pub a: Number,
+    /// The numbers of b.
+    pub b: Number,
+    /// The numbers of c.
+    pub c: Number,
+    /// Rows of the result.
+    pub m: u32,
+    /// Columns of the result: the sizes there are.
+    pub n: &'static [u32],
+    /// The length of the sums.
+    pub k: u32,
+    /// Warps that execute it together.
+    pub warps: u32,
+    /// Whether a may be in registers.
+    pub a_in_registers: bool,
+    /// Whether operands may be in shared memory.
+    pub in_shared: bool,
+    /// Whether operands in shared memory may have either dimension fastest; otherwise it is k.
+    pub any_major: bool,
+}
+
+impl fmt::Display for MatrixRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let MatrixRow { kind, a, b, c, m, n, k, warps, a_in_registers, in_shared, any_major } = self;
+        let kind = match kind {
+            MatrixKind::Warp => "warp",
+            MatrixKind::Group => "group",
+        };
+        write!(f, "{kind} {a} * {b} -> {c}, m {m}, n {n:?}, k {k}, warps {warps}")?;
+        write!(f, ", a in registers: {a_in_registers}, in shared: {in_shared}, any major: {any_major}")
+    }
+}
+
+/// Facts about a machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Machine {
+    /// Its name, as in the attribute `ttg.target`.
+    pub name: &'static str,
+    /// Lanes of a warp.
+    pub warp_size: u32,
+    /// Warps of a program at most.
+    pub max_warps: u32,
+    /// Warps that a processor holds at once.
+    pub resident_warps: u32,
+    /// Programs that a processor holds at once.
+    pub resident_programs: u32,
+    /// 32-bit registers of a lane at most.
+    pub lane_registers: u32,
+    /// 32-bit registers of a processor.
+    pub processor_registers: u32,
+    /// Bytes of shared memory of a program at most.
+    pub shared_bytes: u32,
+    /// Bytes of shared memory of a processor.
+    pub processor_shared_bytes: u32,
+    /// Bytes of shared memory that the system keeps for itself in each program.
+    pub reserved_shared_bytes: u32,
+    /// Banks of shared memory.
+    pub banks: u32,
+    /// Bytes of a bank that one access reads.
+    pub bank_bytes: u32,
+    /// Bytes that a lane loads or stores at once at most.
+    pub vector_bytes: u32,
+    /// Bytes that move to or from memory together.
+    pub sector_bytes: u32,
+    /// Bytes of a line of the cache.
+    pub line_bytes: u32,
+    /// Whether copies from global to shared memory go on while the program does.
+    pub async_copy: bool,
+    /// Bytes that one such copy moves: the sizes there are.
+    pub async_copy_bytes: &'static [u32],
+    /// Whether boxes of tensors are copied by descriptor.
+    pub bulk_copy: bool,
+    /// Whether matrices of 8 × 8 16-bit elements are loaded from shared memory to registers by one instruction.
+    pub matrix_load: bool,
+    /// Whether they are stored by one as well.
+    pub matrix_store: bool,
+    /// Blocks of a cluster at most.
+    pub cluster: u32,
+    /// The matrix instructions, better ones first for equal numbers.
+    pub matrix: &'static [MatrixRow],
+    /// Pairs of formats, from and to, that convert by one instruction.
+    pub conversions: &'static [(FloatKind, FloatKind)],
+}
+
+impl Machine {
+    /// A plain machine without matrix instructions or asynchronous copies: what a target starts from, and tests use.
+    pub const BASE: Machine = Machine {
+        name: "plain",
+        warp_size: 32,
+        max_warps: 32,
+        resident_warps: 32,
+        resident_programs: 16,
+        lane_registers: 255,
+        processor_registers: 1 << 16,
+        shared_bytes: 48 << 10,
+        processor_shared_bytes: 64 << 10,
+        reserved_shared_bytes: 0,
+        banks: 32,
+        bank_bytes: 4,
+        vector_bytes: 16,
+        sector_bytes: 32,
+        line_bytes: 128,
+        async_copy: false,
+        async_copy_bytes: &[],
+        bulk_copy: false,
+        matrix_load: false,
+        matrix_store: false,
+        cluster: 1,
+        matrix: &[],
+        conversions: &[],
+    };
+
+    /// The matrix instructions for numbers of these types, better ones first. For 32-bit floats it is those that drop bits.
+    pub fn matrix_rows(&self, a: Type, b: Type, c: Type) -> impl Iterator<Item = &'static MatrixRow> {
+        self.matrix.iter().filter(move |row| row.a.ty() == a && row.b.ty() == b && row.c.ty() == c)
+    }
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "machine {}", self.name)?;
+        let numbers = [
+            ("lanes of a warp", self.warp_size),
+            ("warps of a program", self.max_warps),
+            ("resident warps", self.resident_warps),
+            ("resident programs", self.resident_programs),
+            ("registers of a lane", self.lane_registers),
+            ("registers of a processor", self.processor_registers),
+            ("bytes of shared memory of a program", self.shared_bytes),
+            ("bytes of shared memory of a processor", self.processor_shared_bytes),
+            ("reserved bytes of shared memory", self.reserved_shared_bytes),
+            ("banks", self.banks),
+            ("bytes of a bank", self.bank_bytes),
+            ("bytes of an access", self.vector_bytes),
+            ("bytes of a sector", self.sector_bytes),
+            ("bytes of a line", self.line_bytes),
+            ("blocks of a cluster", self.cluster),
+        ];
+        for (name, value) in numbers {
+            writeln!(f, "{name}: {value}")?;
+        }
+        writeln!(f, "asynchronous copies: {} {:?}", self.async_copy, self.async_copy_bytes)?;
+        writeln!(f, "bulk copies: {}", self.bulk_copy)?;
+        writeln!(f, "matrix loads: {}, stores: {}", self.matrix_load, self.matrix_store)?;
+        for row in self.matrix {
+            writeln!(f, "matrix: {row}")?;
+        }
+        for (from, to) in self.conversions {
+            writeln!(f, "conversion: {} to {}", from.name(), to.name())?;
+        }
+        Ok(())
+    }
+}
