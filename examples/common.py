@@ -52,19 +52,31 @@ class Measurement:
         self.providers = {name: run for name, run in providers.items() if run is not None}
 
     def rates(self, budget=0.6):
-        """Units a second by provider: the median of runs that take turns, so that noise hits all alike."""
+        """Units a second by provider: the median of runs. Providers take turns, so that noise hits all alike."""
         times = {name: [] for name in self.providers}
         for run in self.providers.values():
             run()
         until = time.perf_counter() + budget * len(self.providers)
         while True:
             for name, run in self.providers.items():
-                began = time.perf_counter()
-                run()
-                times[name].append(time.perf_counter() - began)
+                times[name] += turn(run)
             if time.perf_counter() > until and len(times["deuteron"]) >= 3:
                 break
         return {name: self.amount / sorted(all_times)[len(all_times) // 2] / 1e9 for name, all_times in times.items()}
+
+
+def turn(run, settle=0.004, seconds=0.012):
+    """The times of one provider's turn. A long run is a turn. Short ones are repeated, and the first do not count: the
+    caches are full of what the last provider left there, and its threads may still be spinning."""
+    times = []
+    began = now = time.perf_counter()
+    while now < began + seconds:
+        start = now
+        run()
+        now = time.perf_counter()
+        if start > began + settle or now - start > settle:
+            times.append(now - start)
+    return times
 
 
 def randn(*shape, dtype="float32", seed=0):

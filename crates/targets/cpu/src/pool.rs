@@ -6,7 +6,8 @@
 //! were taken. Workers spin for a moment after a launch, then sleep.
 //!
 //! Small launches run on the launching thread alone: it starts by itself and asks for help only after
-//! [`SERIAL_NANOS`], unless earlier launches of the kernel say that there is more to do ([`Cost`]).
+//! [`SERIAL_NANOS`], unless earlier launches of the kernel say that there is more to do ([`Cost`]). Short launches that
+//! help did not make faster, because the other processors are busy with something else, do without it for a while.
 //!
 //! One launch at a time has the workers; a launch that comes meanwhile (from another thread, or from inside a program)
 //! runs on its own thread alone. A child of `fork` starts its own pool at its first launch.
@@ -32,6 +33,10 @@ pub type Task<'a> = &'a (dyn Fn(u64, u64) -> ControlFlow<()> + Sync);
 
 /// Work that is not worth a second processor.
 const SERIAL_NANOS: f64 = 5_000.0;
+/// Work that is divided at once.
+const LONG_NANOS: f64 = 10_000.0;
+/// Chunks of short launches: small enough that all are done at the same time.
+const SHORT_CHUNK_NANOS: f64 = 1_500.0;
 
 /// Work that is taken at once, where that is known.
 const CHUNK_NANOS: f64 = 20_000.0;
@@ -71,9 +76,9 @@ pub fn run(total: u64, cost: &Cost, task: Task<'_>) -> Result<(), String> {
 
 fn run_many(total: u64, cost: &Cost, task: Task<'_>) -> Result<(), String> {
     let pool = pool();
-    let has_help = pool.seats.len() > 1;
+    let has_help = pool.seats.len() > 1 && cost.wants_help(total);
     let start = Instant::now();
-    let is_long = cost.of(total).is_some_and(|nanos| nanos > 4.0 * SERIAL_NANOS);
+    let is_long = cost.of(total).is_some_and(|nanos| nanos > LONG_NANOS);
     let mut elapsed = if is_long { f64::INFINITY } else { 0.0 };
     let mut step = cost.programs_in(SERIAL_NANOS).unwrap_or(1);
     let mut done = 0;
@@ -118,15 +123,19 @@ impl Pool {
         let cpu = topology::current_cpu();
         let place = self.seats.iter().position(|seat| seat.0.cpu == cpu).unwrap_or(0);
         let share = (end - begin).div_ceil(self.seats.len() as u64);
-        let chunk = cost.programs_in(CHUNK_NANOS).unwrap_or(share / 8).clamp(1, share.max(1));
+        let least = cost.programs_in(SHORT_CHUNK_NANOS).unwrap_or(1);
+        let most = cost.programs_in(CHUNK_NANOS).unwrap_or(share);
+        let chunk = (share / 8).max(least).min(most).clamp(1, share.max(1));
         // SAFETY: `close` below returns only when no worker has the task any more, also when ours panics.
         unsafe { self.job.open(begin..end, chunk, place, task) };
         let close = Close(self);
         self.wake(place);
+        let expected = cost.of(end - begin);
         let start = Instant::now();
         let programs = self.job.work(place);
         cost.measured(programs, start.elapsed().as_nanos() as f64);
         drop(close);
+        cost.was_helped(expected, start.elapsed().as_nanos() as f64);
         self.job.take_panic().map_or(Ok(()), Err)
     }
 

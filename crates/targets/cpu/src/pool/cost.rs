@@ -7,12 +7,23 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub struct Cost {
     /// The bits of an `f32`: nanoseconds per program, 0 for unknown.
     nanos: AtomicU32,
+    /// Short launches that will do without help.
+    alone: AtomicU32,
+    /// How often in a row help was none.
+    failures: AtomicU32,
 }
+
+/// Launches that are shorter than this do without help where it does not pay.
+const SHORT_NANOS: f64 = 100_000.0;
+/// So many launches in a row are tried with help: the first find the workers asleep.
+const TRIES: u32 = 8;
+/// The longest pause between two rows of tries, in launches.
+const LONGEST_PAUSE: u32 = 128;
 
 impl Cost {
     /// Nothing is known yet.
     pub const fn unknown() -> Cost {
-        Cost { nanos: AtomicU32::new(0) }
+        Cost { nanos: AtomicU32::new(0), alone: AtomicU32::new(0), failures: AtomicU32::new(0) }
     }
 
     /// Nanoseconds per program, if any was measured.
@@ -39,5 +50,30 @@ impl Cost {
         let new = (nanos / programs as f64).max(0.01);
         let mixed = self.nanos_per_program().map_or(new, |old| 0.5 * (old + new));
         self.nanos.store((mixed as f32).to_bits(), Ordering::Relaxed);
+    }
+
+    /// Whether a launch may ask the workers for help: no short one while they are busy elsewhere.
+    pub(super) fn wants_help(&self, programs: u64) -> bool {
+        let left = self.alone.load(Ordering::Relaxed);
+        if left == 0 || self.of(programs).is_some_and(|nanos| nanos > SHORT_NANOS) {
+            return true;
+        }
+        self.alone.store(left - 1, Ordering::Relaxed);
+        false
+    }
+
+    /// A launch took so long with help, where it was expected to take `expected` alone.
+    pub(super) fn was_helped(&self, expected: Option<f64>, nanos: f64) {
+        let Some(expected) = expected.filter(|expected| *expected < SHORT_NANOS) else { return };
+        if nanos < 0.8 * expected {
+            self.failures.store(0, Ordering::Relaxed);
+            return;
+        }
+        let failures = self.failures.load(Ordering::Relaxed).saturating_add(1);
+        self.failures.store(failures, Ordering::Relaxed);
+        if failures.is_multiple_of(TRIES) {
+            let pause = LONGEST_PAUSE.min(2 * failures);
+            self.alone.store(pause, Ordering::Relaxed);
+        }
     }
 }

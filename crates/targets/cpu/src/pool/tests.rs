@@ -156,3 +156,28 @@ fn sleeping_workers_wake() {
         once_each(64, &cost, 20_000);
     }
 }
+
+#[test]
+fn short_launches_do_without_help_that_is_none() {
+    let cost = Cost::unknown();
+    cost.measured(1, 1_000.0);
+    let attempts = |launches: u32| (0..launches).filter(|_| cost.wants_help(20)).count();
+    assert_eq!(attempts(10), 10);
+    // The first of a row may have found the workers asleep.
+    (0..7).for_each(|_| cost.was_helped(cost.of(20), 30_000.0));
+    assert_eq!(attempts(10), 10);
+    cost.was_helped(cost.of(20), 30_000.0);
+    assert_eq!(attempts(16), 0);
+    assert_eq!(attempts(10), 10);
+    (0..800).for_each(|_| cost.was_helped(cost.of(20), 30_000.0));
+    assert_eq!(attempts(128), 0);
+    assert_eq!(attempts(10), 10);
+    // Long launches always ask, and say nothing about short ones.
+    (0..8).for_each(|_| cost.was_helped(cost.of(20), 30_000.0));
+    cost.was_helped(cost.of(1000), 600_000.0);
+    assert!(cost.wants_help(1000) && !cost.wants_help(20));
+    while !cost.wants_help(20) {}
+    cost.was_helped(cost.of(20), 11_000.0);
+    (0..7).for_each(|_| cost.was_helped(cost.of(20), 30_000.0));
+    assert_eq!(attempts(10), 10);
+}
