@@ -230,7 +230,8 @@ impl<'a> Cx<'a> {
     pub fn lower_op(&mut self, op: Op) -> Result<()> {
         let location = locate(self, op);
         self.b.set_loc(location);
-        match handler(self.module.row(op)) {
+        let own = self.target.handler(self.module, op);
+        match own.or_else(|| handler(self.module.row(op))) {
             Some(handler) => handler(self, op),
             None => Err(self.error(op, "cannot be lowered for this machine; a pass should have replaced it")),
         }

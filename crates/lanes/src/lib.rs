@@ -22,6 +22,7 @@ mod location;
 mod maths;
 pub mod ops;
 mod packing;
+mod positions;
 mod table;
 mod target;
 mod types;
@@ -32,6 +33,8 @@ pub use error::{Error, Result};
 pub use free::FreeBits;
 pub use kernel::{Facts, Lowered, Options, Scratch, lower};
 pub use layouts::layout_of;
+pub use positions::{Element, Positions};
+pub use table::Handler;
 pub use target::{
     Access, AssertPlace, AtomicAccess, Cache, CompareSwap, Eviction, LaneTarget, Math, Order, PrintCall, Rmw,
     Rounding, Scope, Shuffle,

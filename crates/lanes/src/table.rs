@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
 /// Lowers one operation.
-pub(crate) type Handler = fn(&mut Cx<'_>, Op) -> Result<()>;
+pub type Handler = fn(&mut Cx<'_>, Op) -> Result<()>;
 
 /// A row and its handler.
 pub(crate) type Entry = (&'static OpRow, Handler);

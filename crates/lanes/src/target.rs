@@ -226,6 +226,13 @@ pub struct AssertPlace<'a> {
 
 /// What a machine does in its own way.
 pub trait LaneTarget {
+    /// How this machine lowers an operation in its own way: products by its matrix instructions. `None` for what every
+    /// machine does alike.
+    fn handler(&self, module: &Module, op: ir::Op) -> Option<crate::Handler> {
+        let _ = (module, op);
+        None
+    }
+
     /// Lanes of a warp, where the module does not say.
     fn lanes(&self) -> u32;
 

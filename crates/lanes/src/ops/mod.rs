@@ -11,6 +11,7 @@ mod compare;
 mod constant;
 mod control;
 mod debug;
+mod dot;
 mod extern_call;
 mod func;
 mod inline_asm;
@@ -36,6 +37,7 @@ pub(crate) const FAMILIES: &[&[Entry]] = &[
     constant::TABLE,
     control::TABLE,
     debug::TABLE,
+    dot::TABLE,
     extern_call::TABLE,
     func::TABLE,
     inline_asm::TABLE,

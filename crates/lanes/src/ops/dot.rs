@@ -1,0 +1,64 @@
+//! Products of matrices by fused multiply-adds, for results that no matrix instruction makes.
+//!
+//! Each lane holds, of the operands, all of k for the rows and columns of its part of the result. Sums run along k in
+//! order. Products with a matrix encoding are the target's ([`crate::LaneTarget::handler`]).
+
+use crate::cx::Cx;
+use crate::error::Result;
+use crate::positions::Positions;
+use crate::table::Entry;
+use ir::Op;
+use llir::{Op as LlirOp, Type, Value};
+
+/// Rows of this file.
+pub(crate) const TABLE: &[Entry] = &[(&ttir::ops::dot::DOT, lower_dot)];
+
+fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let types = [0, 1, 2].map(|index| cx.module.ty(cx.module.operand(op, index)));
+    let mut positions = Vec::with_capacity(3);
+    for ty in types {
+        positions.push(Positions::of(&*cx.layout(ty)?));
+    }
+    let sum = cx.register_type(types[2]);
+    let a = widen(cx, op, 0, sum)?;
+    let b = widen(cx, op, 1, sum)?;
+    let c = cx.operand(op, 2)?;
+    let depth = positions[0].sizes()[2];
+    let lost = || "a lane does not hold all of k: the operands' encodings do not belong to the result's";
+    let mut results = Vec::with_capacity(c.len());
+    for (register, [batch, row, column]) in positions[2].elements().iter().copied().enumerate() {
+        let mut acc = c[register];
+        for k in 0..depth {
+            let x = positions[0].register([batch, row, k]).ok_or_else(|| cx.error(op, lost()))?;
+            let y = positions[1].register([batch, k, column]).ok_or_else(|| cx.error(op, lost()))?;
+            acc = multiply_add(cx, a[x as usize], b[y as usize], acc);
+        }
+        results.push(acc);
+    }
+    cx.set_registers(op, results);
+    Ok(())
+}
+
+fn multiply_add(cx: &mut Cx<'_>, x: Value, y: Value, acc: Value) -> Value {
+    let ty = cx.b.ty(acc);
+    if ty.is_float() {
+        return cx.b.intrinsic("llvm.fma", ty, &[x, y, acc]);
+    }
+    let product = cx.b.mul(x, y);
+    cx.b.add(product, acc)
+}
+
+/// The registers of an operand in the format of the sum.
+fn widen(cx: &mut Cx<'_>, op: Op, index: usize, sum: Type) -> Result<Vec<Value>> {
+    let registers = cx.operand(op, index)?;
+    let from = cx.register_type(cx.module.ty(cx.module.operand(op, index)));
+    if from == sum {
+        return Ok(registers.to_vec());
+    }
+    let cast = match (from.is_float(), sum.is_float()) {
+        (true, true) => LlirOp::FPEXT,
+        (false, false) => LlirOp::SEXT,
+        _ => return Err(cx.error(op, "operands and result of a product are of different kinds")),
+    };
+    Ok(registers.iter().map(|value| cx.b.cast(cast, *value, sum)).collect())
+}

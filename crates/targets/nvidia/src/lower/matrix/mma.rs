@@ -1,0 +1,164 @@
+//! Products by the matrix instruction of one warp, `mma.sync`: operands and result in registers.
+//!
+//! Input: `tt.dot` whose result has the encoding of version 2. The warp's part of the result is tiled by the
+//! instruction's shape; along k, tile after tile is added, so that instructions next to each other are independent.
+
+use super::fragment::{Offsets, accumulator_fragment, column_fragment, row_fragment};
+use super::kinds::{self, Kind};
+use super::pack::pack;
+use super::text::{constraints, operands};
+use ir::Op;
+use lanes::{Cx, LaneValue, Positions, Result};
+use llir::{Asm, Type, Value};
+
+/// An instruction: its text and what its operands look like.
+struct Shape {
+    asm: Asm,
+    result: Type,
+    rows: u32,
+    depth: u32,
+    a: Offsets,
+    b: Offsets,
+    sum: Offsets,
+}
+
+/// Lowers a product of version 2.
+pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let types = [0, 1, 2].map(|index| cx.module.ty(cx.module.operand(op, index)));
+    let elements = types.map(ttir::types::elem);
+    let shape = shape_of(elements).ok_or_else(|| {
+        cx.error(op, format!("no matrix instruction multiplies {} and {}", elements[0], elements[1]))
+    })?;
+    let mut positions = Vec::with_capacity(3);
+    for ty in types {
+        positions.push(Positions::of(&*cx.layout(ty)?));
+    }
+    let [a, b] = [cx.operand(op, 0)?, cx.operand(op, 1)?];
+    let mut sums = cx.operand(op, 2)?.to_vec();
+    let lost = "an operand's encoding does not belong to the result's";
+    for k in (0..positions[0].sizes()[2]).step_by(shape.depth as usize) {
+        for corner in positions[2].corners(shape.rows, 8) {
+            let [batch, row, column] = corner;
+            let find = |operand: usize, corner, offsets: &Offsets| {
+                positions[operand].fragment(corner, offsets).ok_or(lost)
+            };
+            let x = find(0, [batch, row, k], &shape.a).map_err(|text| cx.error(op, text))?;
+            let y = find(1, [batch, k, column], &shape.b).map_err(|text| cx.error(op, text))?;
+            let z = find(2, corner, &shape.sum).map_err(|text| cx.error(op, text))?;
+            let pick =
+                |from: &[Value], which: &[u32]| which.iter().map(|at| from[*at as usize]).collect::<Vec<_>>();
+            let (x, y, old) = (pick(&a, &x), pick(&b, &y), pick(&sums, &z));
+            let new = multiply(cx, &shape, [&x, &y, &old]);
+            for (at, value) in z.iter().zip(new) {
+                sums[*at as usize] = value;
+            }
+        }
+    }
+    copy_repeated(&positions[2], &mut sums);
+    cx.set_result(op, LaneValue::tensor(sums));
+    Ok(())
+}
+
+/// Registers that hold the same element get the same value.
+pub(super) fn copy_repeated(positions: &Positions, registers: &mut [Value]) {
+    for (at, element) in positions.elements().iter().enumerate() {
+        if let Some(first) = positions.register(*element) {
+            registers[at] = registers[first as usize];
+        }
+    }
+}
+
+/// One instruction.
+fn multiply(cx: &mut Cx<'_>, shape: &Shape, [a, b, sum]: [&[Value]; 3]) -> Vec<Value> {
+    let ty = cx.b.ty(sum[0]);
+    let mut args = pack(cx, a);
+    args.extend(pack(cx, b));
+    args.extend(pack(cx, sum));
+    let results = cx.b.inline_asm(shape.asm.clone(), shape.result, &args).expect("a product has results");
+    let results = cx.b.parts(results);
+    if ty.lane_bits() >= 32 {
+        return results.to_vec();
+    }
+    let pair = ty.vector(2);
+    let halves = |value: Value, cx: &mut Cx<'_>| {
+        let vector = cx.b.bitcast(value, pair);
+        [cx.b.extract(vector, 0), cx.b.extract(vector, 1)]
+    };
+    results.iter().flat_map(|value| halves(*value, cx)).collect()
+}
+
+/// The instruction for element types of a, b and the sum.
+fn shape_of([a, b, sum]: [ir::Type; 3]) -> Option<Shape> {
+    let (a, b) = (kinds::kind(a)?, kinds::kind(b)?);
+    let (sum_name, class) = kinds::sum(sum)?;
+    let double = a.bytes == 8;
+    let (rows, depth) = if double { (8, 4) } else { (16, 32 / a.bytes) };
+    let fragment = |kind: &Kind, is_a: bool| match (double, is_a) {
+        (true, _) => vec![(0, 0)],
+        (false, true) => row_fragment(16, 32, 4 / kind.bytes),
+        (false, false) => column_fragment(32, 4 / kind.bytes),
+    };
+    let sum_offsets = accumulator_fragment(rows, 8);
+    let words = |offsets: &Offsets, bytes: u32| {
+        (offsets.len() as u32 * bytes.min(8)).div_ceil(bytes.clamp(4, 8)) as usize
+    };
+    let (a_offsets, b_offsets) = (fragment(a, true), fragment(b, false));
+    let (a_words, b_words) = (words(&a_offsets, a.bytes), words(&b_offsets, b.bytes));
+    let results = if sum_name == "f16" { sum_offsets.len() / 2 } else { sum_offsets.len() };
+    let text = format!(
+        "mma.sync.aligned.m{rows}n8k{depth}.row.col.{sum_name}.{}.{}.{sum_name} {{{}}}, {{{}}}, {{{}}}, {{{}}};",
+        a.operand,
+        b.operand,
+        operands(0, results),
+        operands(results, a_words),
+        operands(results + a_words, b_words),
+        operands(results + a_words + b_words, results),
+    );
+    let operand_class = if double { "d" } else { "r" };
+    let mut classes = vec![operand_class; a_words + b_words];
+    classes.extend(vec![class; results]);
+    let part = match class {
+        "f" => Type::F32,
+        "d" => Type::F64,
+        _ => Type::I32,
+    };
+    Some(Shape {
+        asm: Asm::pure(&text, &constraints(&vec![class; results], 0, &classes)),
+        result: Type::structure(&vec![part; results]),
+        rows,
+        depth,
+        a: a_offsets,
+        b: b_offsets,
+        sum: sum_offsets,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shape_of;
+    use ir::{FloatKind, Type};
+
+    #[test]
+    fn texts_of_instructions() {
+        let f16 = Type::float(FloatKind::F16);
+        let f32 = Type::float(FloatKind::F32);
+        let f64 = Type::float(FloatKind::F64);
+        let shape = shape_of([f16, f16, f32]).expect("exists");
+        assert_eq!(
+            shape.asm.text,
+            "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, \
+             {$10, $11, $12, $13};"
+        );
+        assert_eq!(shape.asm.constraints, "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f");
+        let shape = shape_of([f64, f64, f64]).expect("exists");
+        assert_eq!(
+            shape.asm.text,
+            "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {$0, $1}, {$2}, {$3}, {$4, $5};"
+        );
+        let shape = shape_of([f16, f16, f16]).expect("exists");
+        assert_eq!(shape.asm.constraints, "=r,=r,r,r,r,r,r,r,r,r");
+        let shape = shape_of([f32, f32, f32]).expect("exists");
+        assert_eq!(shape.depth, 8);
+        assert_eq!(shape.a.as_slice(), [(0, 0), (8, 0), (0, 4), (8, 4)]);
+    }
+}

@@ -1,0 +1,402 @@
+//! Products by the matrix instruction of four warps, `wgmma.mma_async`: the right operand (and mostly the left) is read
+//! from shared memory, the result is in registers and arrives later.
+//!
+//! Input: `ttng.warp_group_dot`, its result of the encoding of version 3; `ttng.warp_group_dot_wait`;
+//! `ttng.fence_async_shared`. Each warp group makes tiles of 64 rows and the columns of the encoding's instruction. The
+//! registers of the sums are tied to the results: they must stay where they are while instructions are under way.
+
+use super::descriptor::{Major, Tile};
+use super::fragment::{Offsets, accumulator_fragment, row_fragment};
+use super::kinds::{self, Kind};
+use super::mma::copy_repeated;
+use super::pack::pack;
+use super::text::{constraints, operands};
+use ir::Op;
+use lanes::{Cx, LaneValue, Positions, Result};
+use layout::{Dim, LinearLayout};
+use llir::{Asm, Op as LlirOp, Type, Value};
+use smallvec::SmallVec;
+use std::rc::Rc;
+use ttgir::{Encoding, SharedEncoding};
+
+/// Rows of one instruction.
+const ROWS: u32 = 64;
+/// Warps that work together.
+const GROUP: u32 = 4;
+
+/// The left or right operand.
+enum Operand {
+    /// In shared memory: the descriptor of the corner of the group's part.
+    Shared { tile: Tile, corner: Value },
+    /// In registers.
+    Registers { positions: Positions, registers: Rc<[Value]>, offsets: Offsets },
+}
+
+/// A product that is being lowered.
+struct Product {
+    op: Op,
+    kind: [&'static Kind; 2],
+    sum: (&'static str, &'static str),
+    columns: u32,
+    /// Elements of k of one instruction.
+    depth: u32,
+    a: Operand,
+    b: Operand,
+    /// Whether what is in the sums before counts; a value where only the kernel knows.
+    keep: Keep,
+}
+
+/// Whether the first instruction adds to what the sums were.
+#[derive(Clone, Copy)]
+enum Keep {
+    Always,
+    Never,
+    If(Value),
+}
+
+/// Lowers `ttng.warp_group_dot`.
+pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let product = product(cx, op)?;
+    let result = cx.module.result(op, 0);
+    let layout = cx.layout(cx.module.ty(result))?;
+    let positions = Positions::of(&layout);
+    let sum_offsets = accumulator_fragment(ROWS, product.columns);
+    let mut sums = cx.operand(op, 2)?.to_vec();
+    if matches!(product.keep, Keep::Never) {
+        let ty = cx.b.ty(sums[0]);
+        sums = vec![cx.b.poison(ty); sums.len()];
+    }
+    let depth = depth_of(cx, op, 0);
+    effect(cx, "wgmma.fence.sync.aligned;");
+    for corner in positions.corners(ROWS, product.columns) {
+        let registers = positions
+            .fragment(corner, &sum_offsets)
+            .ok_or_else(|| cx.error(op, "the result's encoding does not have the instruction's shape"))?;
+        let mut tile: Vec<Value> = registers.iter().map(|at| sums[*at as usize]).collect();
+        for k in (0..depth).step_by(product.depth as usize) {
+            let keep = if k == 0 { product.keep } else { Keep::Always };
+            tile = multiply(cx, &product, [corner[1], corner[2], k], &tile, keep)?;
+        }
+        for (at, value) in registers.iter().zip(&tile) {
+            sums[*at as usize] = *value;
+        }
+    }
+    effect(cx, "wgmma.commit_group.sync.aligned;");
+    let later = cx.module.attr_named(op, "isAsync").and_then(ir::Attr::as_bool).unwrap_or(false);
+    if !later {
+        wait(cx, 0, &mut sums);
+    }
+    copy_repeated(&positions, &mut sums);
+    cx.set_result(op, LaneValue::tensor(sums));
+    Ok(())
+}
+
+/// Lowers `ttng.warp_group_dot_wait`: all but so many products are finished; results are the operands after that.
+pub(crate) fn lower_wait(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let pendings = cx.module.attr_named(op, "pendings").and_then(ir::Attr::as_int).unwrap_or(0);
+    let inputs = cx.module.operands(op).to_vec();
+    let mut values = Vec::with_capacity(inputs.len());
+    let mut registers: Vec<Value> = Vec::new();
+    for input in &inputs {
+        let value = cx.get(*input)?;
+        if let LaneValue::Tensor(held) = &value {
+            registers.extend_from_slice(held);
+        }
+        values.push(value);
+    }
+    wait(cx, pendings, &mut registers);
+    let mut after = registers.into_iter();
+    let results = cx.module.results(op).to_vec();
+    for (result, value) in results.into_iter().zip(values) {
+        let value = match value {
+            LaneValue::Tensor(_) => value.rebuild(&mut after),
+            other => other,
+        };
+        cx.set(result, value);
+    }
+    Ok(())
+}
+
+/// Lowers `ttng.fence_async_shared`: what lanes wrote to shared memory is seen by the matrix units.
+pub(crate) fn lower_fence(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let cluster = cx.module.attr_named(op, "bCluster").and_then(ir::Attr::as_bool).unwrap_or(false);
+    let space = if cluster { "cluster" } else { "cta" };
+    effect(cx, &format!("fence.proxy.async.shared::{space};"));
+    Ok(())
+}
+
+fn effect(cx: &mut Cx<'_>, text: &str) {
+    cx.b.inline_asm(Asm::effect(text, "~{memory}"), Type::VOID, &[]);
+}
+
+/// Waits for all but so many groups. The registers pass through, so that nobody reads them before.
+fn wait(cx: &mut Cx<'_>, pendings: i64, registers: &mut [Value]) {
+    let text = format!("wgmma.wait_group.sync.aligned {pendings};");
+    let classes: Vec<&str> = registers.iter().map(|value| class_of(cx.b.ty(*value))).collect();
+    if registers.is_empty() {
+        return effect(cx, &text);
+    }
+    let types: Vec<Type> = registers.iter().map(|value| cx.b.ty(*value)).collect();
+    let constraints = format!("{},~{{memory}}", constraints(&classes, classes.len(), &[]));
+    let (result, single) = match types.as_slice() {
+        [only] => (*only, true),
+        _ => (Type::structure(&types), false),
+    };
+    let after = cx.b.inline_asm(Asm::effect(&text, &constraints), result, registers).expect("it has results");
+    if single {
+        registers[0] = after;
+    } else {
+        registers.copy_from_slice(&cx.b.parts(after));
+    }
+}
+
+/// The letter of the class of a register.
+fn class_of(ty: Type) -> &'static str {
+    match (ty.is_float(), ty.lane_bits()) {
+        (true, 32) => "f",
+        (true, 64) => "d",
+        (_, 64) => "l",
+        (_, 32) => "r",
+        _ => "h",
+    }
+}
+
+/// Elements of k of an operand.
+fn depth_of(cx: &Cx<'_>, op: Op, operand: usize) -> u32 {
+    let ty = cx.module.ty(cx.module.operand(op, operand));
+    let shape =
+        ttgir::types::memdesc(ty).map_or_else(|| ttir::types::shape(ty).to_vec(), |desc| desc.shape.to_vec());
+    shape.last().map_or(1, |size| *size as u32)
+}
+
+/// Collects what an instruction needs.
+fn product(cx: &mut Cx<'_>, op: Op) -> Result<Product> {
+    let result = cx.module.ty(cx.module.result(op, 0));
+    let element =
+        |ty: ir::Type| ttgir::types::memdesc(ty).map_or_else(|| ttir::types::elem(ty), |desc| desc.elem);
+    let [a_ty, b_ty] = [0, 1].map(|index| cx.module.ty(cx.module.operand(op, index)));
+    let none = |cx: &Cx<'_>| cx.error(op, format!("no matrix instruction multiplies {a_ty} and {b_ty}"));
+    let (Some(a_kind), Some(b_kind), Some(sum)) =
+        (kinds::kind(element(a_ty)), kinds::kind(element(b_ty)), kinds::sum(ttir::types::elem(result)))
+    else {
+        return Err(none(cx));
+    };
+    let Some(Encoding::Mma { instr_shape, .. }) = Encoding::of(result) else { return Err(none(cx)) };
+    let columns = instr_shape[1];
+    let layout = cx.layout(result)?;
+    let group = group_bases(&layout);
+    let a = operand(cx, op, 0, &group, a_kind)?;
+    let b = operand(cx, op, 1, &group, b_kind)?;
+    let keep = keep(cx, op)?;
+    Ok(Product { op, kind: [a_kind, b_kind], sum, columns, depth: 32 / a_kind.bytes, a, b, keep })
+}
+
+/// Row and column where each bit of the number of the warp group begins.
+fn group_bases(layout: &LinearLayout) -> Vec<(u32, u32)> {
+    let warps = layout.ins().bits(Dim::WARP);
+    (GROUP.trailing_zeros()..warps)
+        .map(|bit| {
+            let at = layout.apply(&[(Dim::WARP, 1 << bit)]);
+            let along =
+                |dim: usize| at.iter().find(|(out, _)| *out == Dim::block(dim)).map_or(0, |(_, at)| *at);
+            (along(0), along(1))
+        })
+        .collect()
+}
+
+/// Whether the sums count: the optional operand says so, or they are zeros.
+fn keep(cx: &mut Cx<'_>, op: Op) -> Result<Keep> {
+    if let Some(value) = cx.module.optional_operand(op, 3) {
+        let LaneValue::Scalar(flag) = cx.get(value)? else {
+            return Err(cx.error(op, "useC is not a scalar"));
+        };
+        return Ok(match cx.b.as_int(flag) {
+            Some(0) => Keep::Never,
+            Some(_) => Keep::Always,
+            None => Keep::If(flag),
+        });
+    }
+    let sums = cx.operand(op, 2)?;
+    let zero = sums.iter().all(|value| cx.b.is_zero(*value));
+    Ok(if zero { Keep::Never } else { Keep::Always })
+}
+
+/// Finds where an operand is.
+fn operand(cx: &mut Cx<'_>, op: Op, index: usize, group: &[(u32, u32)], kind: &Kind) -> Result<Operand> {
+    let value = cx.module.operand(op, index);
+    let ty = cx.module.ty(value);
+    let Some(desc) = ttgir::types::memdesc(ty) else {
+        let positions = Positions::of(&*cx.layout(ty)?);
+        let registers = cx.registers(value)?;
+        return Ok(Operand::Registers {
+            positions,
+            registers,
+            offsets: row_fragment(16, 32, 4 / kind.bytes),
+        });
+    };
+    let Some(SharedEncoding::Nvmma { swizzling_byte_width, transposed, .. }) = SharedEncoding::of(ty) else {
+        return Err(cx.error(op, "an operand in shared memory has not the encoding of the matrix units"));
+    };
+    if *swizzling_byte_width == 0 {
+        return Err(
+            cx.error(op, "an operand in shared memory is too narrow for the matrix units: no swizzle")
+        );
+    }
+    let rank = desc.shape.len();
+    let alloc = &desc.alloc_shape[desc.alloc_shape.len() - rank..];
+    let rows = if *transposed { alloc[rank - 1] } else { alloc[rank - 2] } as u32;
+    let along_k = (index == 0) != *transposed;
+    let major = if along_k { Major::K } else { Major::Outer };
+    if major == Major::Outer && kind.bytes != 2 {
+        return Err(cx.error(op, "only 16-bit operands may be transposed in shared memory"));
+    }
+    let tile = Tile { span: *swizzling_byte_width, element: kind.bytes, rows, major };
+    let address = address(cx, op, index, &tile)?;
+    let corner = corner(cx, &tile, address, index, group);
+    Ok(Operand::Shared { tile, corner })
+}
+
+/// Where the operand begins, as a 32-bit address.
+fn address(cx: &mut Cx<'_>, op: Op, index: usize, tile: &Tile) -> Result<Value> {
+    let LaneValue::Shared(memory) = cx.get(cx.module.operand(op, index))? else {
+        return Err(cx.error(op, "an operand is not in memory of the program"));
+    };
+    let base = cx.b.cast(LlirOp::PTRTOINT, memory.base, Type::I32);
+    let place: Option<Vec<i128>> = memory.offsets.iter().map(|offset| cx.b.as_int(*offset)).collect();
+    let offset = match place.as_deref() {
+        Some([]) => 0,
+        Some([.., row, column]) => {
+            let (outer, k) = if index == 0 { (*row, *column) } else { (*column, *row) };
+            tile.offset(outer as u32, k as u32)
+        }
+        _ => return Err(cx.error(op, "an operand is part of a buffer at a place that only the kernel knows")),
+    };
+    let offset = cx.b.i32(offset as i32);
+    Ok(cx.b.add(base, offset))
+}
+
+/// The descriptor of the first element that this warp group reads.
+fn corner(cx: &mut Cx<'_>, tile: &Tile, start: Value, index: usize, group: &[(u32, u32)]) -> Value {
+    let mut address = start;
+    let warp = cx.ids().warp;
+    for (bit, (row, column)) in group.iter().enumerate() {
+        let offset = tile.offset(if index == 0 { *row } else { *column }, 0);
+        if offset == 0 {
+            continue;
+        }
+        let by = cx.b.i32((bit as u32 + GROUP.trailing_zeros()) as i32);
+        let (one, offset) = (cx.b.i32(1), cx.b.i32(offset as i32));
+        let shifted = cx.b.lshr(warp, by);
+        let set = cx.b.and(shifted, one);
+        let bytes = cx.b.mul(set, offset);
+        address = cx.b.add(address, bytes);
+    }
+    // The address field has 14 bits of 16-byte units.
+    let mask = cx.b.i32(0x3ffff);
+    let inside = cx.b.and(address, mask);
+    let four = cx.b.i32(4);
+    let units = cx.b.lshr(inside, four);
+    let wide = cx.b.cast(LlirOp::ZEXT, units, Type::I64);
+    let rest = cx.b.i64(tile.descriptor() as i64);
+    cx.b.or(wide, rest)
+}
+
+/// One instruction: the corner (row, column, k) of the tile and the registers of its sums.
+fn multiply(
+    cx: &mut Cx<'_>,
+    product: &Product,
+    at: [u32; 3],
+    sums: &[Value],
+    keep: Keep,
+) -> Result<Vec<Value>> {
+    let ty = cx.b.ty(sums[0]);
+    let sums = pack(cx, sums);
+    let [row, column, k] = at;
+    let a = words(cx, product, &product.a, [row, k])?;
+    let b = words(cx, product, &product.b, [column, k])?;
+    let from_registers = matches!(product.a, Operand::Registers { .. });
+    let flag = match keep {
+        Keep::Always => cx.b.bool(true),
+        Keep::Never => cx.b.bool(false),
+        Keep::If(flag) => flag,
+    };
+    let asm = asm_of(product, sums.len(), from_registers);
+    let mut args: Vec<Value> = sums.to_vec();
+    args.extend(a);
+    args.extend(b);
+    args.push(flag);
+    let part = cx.b.ty(sums[0]);
+    let result =
+        cx.b.inline_asm(asm, Type::structure(&vec![part; sums.len()]), &args).expect("it has results");
+    let parts = cx.b.parts(result);
+    if ty.lane_bits() >= 32 {
+        return Ok(parts.to_vec());
+    }
+    let pair = ty.vector(2);
+    let mut halves = Vec::with_capacity(2 * parts.len());
+    for part in parts {
+        let vector = cx.b.bitcast(part, pair);
+        halves.extend([cx.b.extract(vector, 0), cx.b.extract(vector, 1)]);
+    }
+    Ok(halves)
+}
+
+/// The operands of one instruction that stand for a matrix: a descriptor, or registers.
+fn words(
+    cx: &mut Cx<'_>,
+    product: &Product,
+    operand: &Operand,
+    [outer, k]: [u32; 2],
+) -> Result<SmallVec<[Value; 16]>> {
+    match operand {
+        Operand::Shared { tile, corner } => {
+            let offset = tile.offset(outer, k) / 16;
+            let offset = cx.b.i64(i64::from(offset));
+            Ok(SmallVec::from_slice(&[cx.b.add(*corner, offset)]))
+        }
+        Operand::Registers { positions, registers, offsets } => {
+            let held = positions.fragment([0, outer, k], offsets).ok_or_else(|| {
+                cx.error(product.op, "the left operand's encoding does not belong to the result's")
+            })?;
+            let values: Vec<Value> = held.iter().map(|at| registers[*at as usize]).collect();
+            Ok(pack(cx, &values))
+        }
+    }
+}
+
+/// The text of an instruction. The last operand says whether the sums count.
+fn asm_of(product: &Product, sums: usize, a_registers: bool) -> Asm {
+    let [a, b] = product.kind;
+    let (sum, class) = product.sum;
+    let first = 2 * sums;
+    let a_words = if a_registers { 4 } else { 1 };
+    let a_text = if a_registers { format!("{{{}}}", operands(first, 4)) } else { format!("${first}") };
+    // Scales exist for floats, transposition for 16-bit operands in shared memory.
+    let mut tail = String::new();
+    if a.format.is_some() {
+        tail.push_str(", 1, 1");
+    }
+    if a.bytes == 2 {
+        let transposed = |operand: &Operand| match operand {
+            Operand::Shared { tile, .. } => u32::from(tile.major == Major::Outer),
+            Operand::Registers { .. } => 0,
+        };
+        if !a_registers {
+            tail.push_str(&format!(", {}", transposed(&product.a)));
+        }
+        tail.push_str(&format!(", {}", transposed(&product.b)));
+    }
+    let text = format!(
+        "wgmma.mma_async.sync.aligned.m64n{}k{}.{sum}.{}.{} {{{}}}, {a_text}, ${}, ${}{tail};",
+        product.columns,
+        product.depth,
+        a.operand,
+        b.operand,
+        operands(0, sums),
+        first + a_words,
+        first + a_words + 1,
+    );
+    let mut classes = if a_registers { vec!["r"; 4] } else { vec!["l"] };
+    classes.extend(["l", "b"]);
+    Asm::effect(&text, &constraints(&vec![class; sums], sums, &classes))
+}
