@@ -10,6 +10,7 @@ mod argument;
 mod bind;
 mod compiled;
 mod constexpr;
+mod device;
 mod dtype;
 mod errors;
 mod function;
@@ -61,9 +62,16 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(settings::refresh_knobs, module)?)?;
     module.add_function(wrap_pyfunction!(settings::current_target, module)?)?;
     module.add_function(wrap_pyfunction!(settings::backends, module)?)?;
-    module.add_function(wrap_pyfunction!(settings::device_count, module)?)?;
-    module.add_function(wrap_pyfunction!(settings::device_properties, module)?)?;
-    module.add_function(wrap_pyfunction!(settings::synchronize, module)?)?;
+    module.add_function(wrap_pyfunction!(device::device_count, module)?)?;
+    module.add_function(wrap_pyfunction!(device::device_properties, module)?)?;
+    module.add_function(wrap_pyfunction!(device::synchronize, module)?)?;
+    module.add_function(wrap_pyfunction!(device::arrays, module)?)?;
+    module.add_function(wrap_pyfunction!(device::current_device, module)?)?;
+    module.add_function(wrap_pyfunction!(device::set_current_device, module)?)?;
+    module.add_function(wrap_pyfunction!(device::current_stream, module)?)?;
+    module.add_function(wrap_pyfunction!(device::load_binary, module)?)?;
+    module.add_class::<device::Event>()?;
+    module.add_class::<device::Buffer>()?;
     module.add_function(wrap_pyfunction!(settings::default_options, module)?)?;
     Ok(())
 }

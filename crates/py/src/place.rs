@@ -48,6 +48,14 @@ impl Place {
         Ok(Spot { ordinal, stream: stream.unwrap_or(current) })
     }
 
+    /// The current stream of a device.
+    pub(crate) fn stream_of(&self, py: Python<'_>, ordinal: u32) -> PyResult<u64> {
+        if self.is_host {
+            return Ok(0);
+        }
+        Ok(torch::stream_of(py, self.arrays, ordinal)?.unwrap_or(0))
+    }
+
     /// Whether a kind of device, by torch's numbers, is this target's.
     #[inline]
     pub(crate) fn has_code(&self, py: Python<'_>, code: i32) -> bool {

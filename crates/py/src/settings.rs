@@ -4,7 +4,7 @@ use crate::active::Active;
 use crate::compiled::arch_object;
 use crate::errors::OrRaise;
 use crate::variant::option_value;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::{Bound, PyAny, PyResult, Python, pyfunction};
 use pyo3::types::{
     PyAnyMethods, PyBool, PyBoolMethods, PyDict, PyDictMethods, PyInt, PyString, PyStringMethods,
@@ -12,7 +12,7 @@ use pyo3::types::{
 use runtime::knobs::{self, KnobKind, KnobRow, KnobValue};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use target::{Device, OptionValue, Target};
+use target::{OptionValue, Target};
 
 /// Rows of Python objects live in Python.
 fn visible() -> impl Iterator<Item = &'static KnobRow> {
@@ -114,39 +114,6 @@ pub(crate) fn current_target(py: Python<'_>) -> PyResult<(String, Bound<'_, PyAn
 #[pyfunction]
 pub(crate) fn backends() -> Vec<String> {
     runtime::all_targets().iter().map(|target| target.facts().backend).collect()
-}
-
-/// Whether the target in use can run kernels here, and on how many devices.
-#[pyfunction]
-pub(crate) fn device_count(py: Python<'_>) -> PyResult<usize> {
-    Ok(Active::get(py)?.target.devices().len())
-}
-
-fn device(py: Python<'_>, number: usize) -> PyResult<Arc<dyn Device>> {
-    let devices = Active::get(py)?.target.devices();
-    let count = devices.len();
-    let missing = || PyValueError::new_err(format!("there is no device {number}; there are {count}"));
-    devices.into_iter().nth(number).ok_or_else(missing)
-}
-
-/// What a device is and can do.
-#[pyfunction]
-pub(crate) fn device_properties(py: Python<'_>, number: usize) -> PyResult<Bound<'_, PyDict>> {
-    let properties = device(py, number)?.properties();
-    let all = PyDict::new(py);
-    for (name, value) in &properties.numbers {
-        all.set_item(name, value)?;
-    }
-    all.set_item("name", &properties.name)?;
-    Ok(all)
-}
-
-/// Waits for everything launched so far.
-#[pyfunction]
-#[pyo3(signature = (number=0))]
-pub(crate) fn synchronize(py: Python<'_>, number: usize) -> PyResult<()> {
-    let device = device(py, number)?;
-    py.detach(|| device.synchronize().map_err(runtime::RuntimeError::from)).or_raise(py)
 }
 
 /// A target by the tuple that Python has for it; the one in use for `None`.

@@ -194,16 +194,29 @@ pub(crate) struct Streams {
     slow: Option<(pyo3::Py<PyAny>, pyo3::Py<PyAny>)>,
 }
 
+/// What torch has for such devices; `None` where it is not loaded or not made for them.
+#[inline]
+fn streams(py: Python<'_>, arrays: &str) -> PyResult<Option<&'static Streams>> {
+    static STREAMS: PyOnceLock<Option<Streams>> = PyOnceLock::new();
+    match STREAMS.get(py) {
+        Some(streams) => Ok(streams.as_ref()),
+        None if !is_imported(py) => Ok(None),
+        None => Ok(STREAMS.get_or_try_init(py, || Streams::find(py, arrays))?.as_ref()),
+    }
+}
+
 /// The current device and its current stream, as torch has them; `None` where torch is not loaded or not made for such devices.
 #[inline]
 pub(crate) fn current(py: Python<'_>, arrays: &str) -> PyResult<Option<(u32, u64)>> {
-    static STREAMS: PyOnceLock<Option<Streams>> = PyOnceLock::new();
-    let streams = match STREAMS.get(py) {
-        Some(streams) => streams,
-        None if !is_imported(py) => return Ok(None),
-        None => STREAMS.get_or_try_init(py, || Streams::find(py, arrays))?,
-    };
-    streams.as_ref().map(|streams| streams.current(py)).transpose()
+    let Some(streams) = streams(py, arrays)? else { return Ok(None) };
+    let device = streams.device(py)?;
+    Ok(Some((device.unsigned_abs(), streams.stream(py, device)?)))
+}
+
+/// The current stream of a device, as torch has it.
+pub(crate) fn stream_of(py: Python<'_>, arrays: &str, device: u32) -> PyResult<Option<u64>> {
+    let streams = streams(py, arrays)?;
+    streams.map(|streams| streams.stream(py, device as i32)).transpose()
 }
 
 /// Whether torch was imported. A half-imported one counts as not there.
@@ -240,18 +253,20 @@ impl Streams {
     }
 
     #[inline]
-    fn current(&self, py: Python<'_>) -> PyResult<(u32, u64)> {
-        let (mut device, mut stream) = (-1, std::ptr::null_mut());
+    fn device(&self, py: Python<'_>) -> PyResult<i32> {
+        let mut device = -1;
         // SAFETY: the function has a place for its answer.
         let known =
             self.device.is_some_and(|current| unsafe { current(&raw mut device) } == 0 && device >= 0);
-        if !known {
-            device = self.ask_device(py)?;
-        }
+        if known { Ok(device) } else { self.ask_device(py) }
+    }
+
+    #[inline]
+    fn stream(&self, py: Python<'_>, device: i32) -> PyResult<u64> {
+        let mut stream = std::ptr::null_mut();
         // SAFETY: as above.
         let known = self.stream.is_some_and(|current| unsafe { current(device, &raw mut stream) } == 0);
-        let stream = if known { stream as u64 } else { self.ask_stream(py, device)? };
-        Ok((device.unsigned_abs(), stream))
+        if known { Ok(stream as u64) } else { self.ask_stream(py, device) }
     }
 
     #[cold]

@@ -28,12 +28,26 @@ class Device:
 
 
 class Utils:
-    """``driver.active.utils``: properties of devices."""
+    """``driver.active.utils``: properties of devices, and loading what was compiled before."""
 
     def get_device_properties(self, device=None):
         """Numbers by the reference's names: ``multiprocessor_count``, ``max_shared_mem``, ``max_num_regs``,
         ``warpSize``, ``sm_clock_rate``, ``mem_clock_rate``, ``mem_bus_width``, …."""
         return _core.device_properties(0 if device is None else int(device))
+
+    def load_binary(self, name, kernel, shared, device):
+        """Loads a compiled kernel: ``(module, function, n_regs, n_spills, n_max_threads)``.
+
+        Args:
+            name: the kernel's symbol.
+            kernel: the bytes that the device loads.
+            shared: bytes of memory that the lanes of a program share.
+            device: the number of the device.
+        """
+        return _core.load_binary(name, bytes(kernel), shared, device)
+
+    def unload_module(self, module):
+        """Does nothing: a captured graph may still refer to the module."""
 
 
 class HostInterface:
@@ -83,7 +97,7 @@ class HostInterface:
 
 
 class Driver(DriverBase):
-    """The driver of the native targets."""
+    """The driver of targets that work in the memory of the host."""
 
     def __init__(self):
         self.utils = Utils()
@@ -149,23 +163,121 @@ class Driver(DriverBase):
         raise AttributeError("launches are native here: call kernel[grid](*args) instead of a launcher")
 
 
+class NativeInterface:
+    """``torch.cuda`` for devices of their own where torch is not there."""
+
+    class Event:
+        """A point in a stream."""
+
+        def __init__(self, enable_timing=True, **_):
+            self._event = None
+
+        def record(self, stream=None):
+            """Marks the point that the stream has reached."""
+            self._event = _core.Event(_core.current_device(), stream or 0)
+
+        def synchronize(self):
+            """Waits for it."""
+            self._event.elapsed_time(self._event)
+
+        def elapsed_time(self, end):
+            """Milliseconds until another event, after waiting for that one."""
+            return self._event.elapsed_time(end._event)
+
+    @staticmethod
+    def synchronize(device=None):
+        """Waits for everything launched so far."""
+        _core.synchronize(_core.current_device() if device is None else device)
+
+    @staticmethod
+    def current_device():
+        """The number of the current device."""
+        return _core.current_device()
+
+    @staticmethod
+    def set_device(device):
+        """Makes a device the current one."""
+        _core.set_current_device(device)
+
+    @staticmethod
+    def device_count():
+        """How many there are."""
+        return _core.device_count()
+
+
+class DeviceDriver(Driver):
+    """The driver of targets whose devices have memory of their own, which torch reaches as ``torch.<arrays>``."""
+
+    #: Bytes that are written between timings: more than the last cache of any device holds.
+    _CACHE_BYTES = 256 << 20
+
+    def __init__(self, arrays):
+        super().__init__()
+        self._arrays = arrays
+
+    def _torch(self):
+        """``torch.<arrays>``, if torch is there and was built for such devices; else None."""
+        try:
+            import torch
+        except ImportError:
+            return None
+        interface = getattr(torch, self._arrays, None)
+        return interface if interface is not None and interface.is_available() else None
+
+    def get_current_device(self):
+        interface = self._torch()
+        return _core.current_device() if interface is None else interface.current_device()
+
+    def set_current_device(self, device):
+        interface = self._torch()
+        _core.set_current_device(device) if interface is None else interface.set_device(device)
+
+    def get_current_stream(self, device=None):
+        return _core.current_stream(self.get_current_device() if device is None else device)
+
+    def get_device_capability(self, device=None):
+        properties = self.utils.get_device_properties(self.get_current_device() if device is None else device)
+        return properties["compute_capability_major"], properties["compute_capability_minor"]
+
+    def get_active_torch_device(self):
+        if self._torch() is None:
+            return Device(self._arrays, self.get_current_device())
+        import torch
+
+        return torch.device(self._arrays, self.get_current_device())
+
+    def get_device_interface(self):
+        return self._torch() or NativeInterface
+
+    def get_empty_cache_for_benchmark(self):
+        if self._torch() is None:
+            return _core.Buffer(_core.current_device(), self._CACHE_BYTES)
+        import torch
+
+        return torch.empty(self._CACHE_BYTES // 4, dtype=torch.int32, device=self._arrays)
+
+    def clear_cache(self, cache):
+        cache.zero_()
+
+
 class DriverConfig:
-    """Which driver is active: the native one, until `set_active` says otherwise."""
+    """Which driver is active: the native one of the target in use, until `set_active` says otherwise."""
 
     def __init__(self):
-        self._default = None
+        self._drivers = {}
         self._active = None
 
     @property
     def default(self):
         """The native driver."""
-        if self._default is None:
-            selected = os.environ.get("TRITON_DEFAULT_BACKEND")
-            if selected and selected not in _core.backends():
-                raise RuntimeError(
-                    f"Unknown backend device '{selected}'. Available backends: {list(_core.backends())}")
-            self._default = Driver()
-        return self._default
+        selected = os.environ.get("TRITON_DEFAULT_BACKEND")
+        if selected and selected.split(":")[0] not in _core.backends():
+            raise RuntimeError(
+                f"Unknown backend device '{selected}'. Available backends: {list(_core.backends())}")
+        arrays = _core.arrays()
+        if arrays not in self._drivers:
+            self._drivers[arrays] = Driver() if arrays == "cpu" else DeviceDriver(arrays)
+        return self._drivers[arrays]
 
     @property
     def active(self):

@@ -1,5 +1,7 @@
 """`do_bench`: how long a function takes, with the caches emptied before each run."""
 
+import contextlib
+import gc
 import math
 import statistics
 
@@ -52,8 +54,16 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
         raise ValueError(f"return_mode is {return_mode!r}; it can be min, max, mean, median or all")
     from ..runtime.driver import driver
 
-    device = driver.active.get_device_interface()
-    cache = driver.active.get_empty_cache_for_benchmark()
+    active = driver.active
+    bench = _on_streams if active.get_active_torch_device().type != "cpu" else _on_host
+    times = bench(fn, active, warmup, rep, grad_to_none or ())
+    return _summarize_statistics(times, quantiles, return_mode)
+
+
+def _on_host(fn, active, warmup, rep, grad_to_none):
+    """Milliseconds of single runs where a call returns when its work is done."""
+    device = active.get_device_interface()
+    cache = active.get_empty_cache_for_benchmark()
     fn()
     device.synchronize()
 
@@ -62,9 +72,9 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
         whole = [device.Event(enable_timing=True) for _ in range(2)]
         part = [device.Event(enable_timing=True) for _ in range(2)]
         whole[0].record()
-        for tensor in grad_to_none or ():
+        for tensor in grad_to_none:
             tensor.grad = None
-        driver.active.clear_cache(cache)
+        active.clear_cache(cache)
         part[0].record()
         fn()
         part[1].record()
@@ -79,22 +89,121 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
     times = []
     for _ in range(max(_MIN_REPETITIONS, int(rep / estimate))):
         run(times)
+    return times
+
+
+def _estimate(fn, device, before=lambda: None):
+    """About how many milliseconds a run takes, with what comes before it."""
+    start, end = device.Event(enable_timing=True), device.Event(enable_timing=True)
+    start.record()
+    for _ in range(_MIN_REPETITIONS):
+        before()
+        fn()
+    end.record()
+    device.synchronize()
+    return max(start.elapsed_time(end) / _MIN_REPETITIONS, 1e-6)
+
+
+def _on_streams(fn, active, warmup, rep, grad_to_none):
+    """Milliseconds of single runs where calls put work in a stream: nothing waits until all are in it."""
+    device = active.get_device_interface()
+    cache = active.get_empty_cache_for_benchmark()
+    fn()
+    device.synchronize()
+    estimate = _estimate(fn, device, lambda: active.clear_cache(cache))
+    for _ in range(max(1, int(warmup / estimate))):
+        fn()
+    events = []
+    for _ in range(max(_MIN_REPETITIONS, int(rep / estimate))):
+        for tensor in grad_to_none:
+            tensor.grad = None
+        active.clear_cache(cache)
+        start, end = device.Event(enable_timing=True), device.Event(enable_timing=True)
+        start.record()
+        fn()
+        end.record()
+        events.append((start, end))
+    device.synchronize()
+    return [start.elapsed_time(end) for start, end in events]
+
+
+#: How often a graph of calls is replayed.
+_REPLAYS = 10
+
+
+def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):
+    """Times a function by a graph of many calls of it, so that the time of launching does not count.
+
+    Args:
+        fn: is called without arguments.
+        rep: milliseconds of calls in the graph.
+        grad_to_none: tensors whose ``grad`` is dropped before each call.
+        quantiles, return_mode: as in `do_bench`.
+    """
+    if return_mode not in ("min", "max", "mean", "median", "all"):
+        raise ValueError(f"return_mode is {return_mode!r}; it can be min, max, mean, median or all")
+    _, device = _graphs("do_bench_cudagraph")
+    with device.stream(device.Stream()):
+        fn()
+        for tensor in grad_to_none or ():
+            tensor.detach_()
+            tensor.requires_grad_(True)
+            tensor.grad = None
+        calls = max(1, int(rep / _estimate(fn, device)))
+        graph = device.CUDAGraph()
+        with device.graph(graph):
+            for _ in range(calls):
+                for tensor in grad_to_none or ():
+                    tensor.grad = None
+                fn()
+        device.synchronize()
+        times = []
+        for _ in range(_REPLAYS):
+            start, end = device.Event(enable_timing=True), device.Event(enable_timing=True)
+            start.record()
+            graph.replay()
+            end.record()
+            device.synchronize()
+            times.append(start.elapsed_time(end) / calls)
     return _summarize_statistics(times, quantiles, return_mode)
 
 
-def _needs_graphs(name):
-    def refuse(*args, **kwargs):
-        from ..runtime.driver import driver
+def _graphs(name):
+    """torch and its interface to devices that record launches in graphs."""
+    from ..runtime.driver import driver
 
-        raise RuntimeError(f"triton.testing.{name} needs a device that records launches in graphs; the current target "
-                           f"is {driver.active.get_current_target()}. Use triton.testing.do_bench")
+    device = driver.active.get_device_interface()
+    if not hasattr(device, "CUDAGraph"):
+        raise RuntimeError(f"triton.testing.{name} needs torch and a device that records launches in graphs; the current "
+                           f"target is {driver.active.get_current_target()}. Use triton.testing.do_bench")
+    import torch
+
+    return torch, device
+
+
+@contextlib.contextmanager
+def cuda_graph_without_gc(*args, **kwargs):
+    """Captures a graph while Python collects no garbage, which could free device memory in the middle."""
+    _, device = _graphs("cuda_graph_without_gc")
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        with device.graph(*args, **kwargs):
+            yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def _needs_profiler(name):
+    def refuse(*args, **kwargs):
+        raise RuntimeError(f"triton.testing.{name} needs a profiler that is not part of this package. Use "
+                           "triton.testing.do_bench or triton.testing.do_bench_cudagraph")
 
     refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Refuses on devices that record no graphs of launches; use `do_bench`."
+    refuse.__doc__ = "Refuses: it needs a profiler that is not part of this package; use `do_bench`."
     return refuse
 
 
-do_bench_cudagraph = _needs_graphs("do_bench_cudagraph")
-do_bench_cudagraph_proton = _needs_graphs("do_bench_cudagraph_proton")
-do_bench_proton = _needs_graphs("do_bench_proton")
-cuda_graph_without_gc = _needs_graphs("cuda_graph_without_gc")
+do_bench_cudagraph_proton = _needs_profiler("do_bench_cudagraph_proton")
+do_bench_proton = _needs_profiler("do_bench_proton")

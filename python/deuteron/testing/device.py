@@ -28,16 +28,29 @@ def _simd_bits(properties):
 
 def get_max_simd_tflops(dtype, clock_rate, device=None):
     """TFLOP/s of fused multiply-adds of `dtype` at `clock_rate` kHz, over all cores (two vector units a core)."""
-    if _target().backend != "cpu":
-        raise RuntimeError(f"the peak of {_target()} is not known")
     properties = _properties(device)
+    if _target().backend != "cpu":
+        # A GPU has 128 lanes of 32-bit arithmetic in a multiprocessor; packed 16-bit arithmetic does two at once.
+        pairs = 2 if dtype.primitive_bitwidth == 16 else 1
+        return properties["multiprocessor_count"] * 128 * 2 * pairs * clock_rate * 1e-9
     lanes = _simd_bits(properties) // max(dtype.primitive_bitwidth, 32)
     return properties["multiprocessor_count"] * 2 * 2 * lanes * clock_rate * 1e-9
 
 
+#: Fused multiply-adds on 16-bit elements that the matrix units of a multiprocessor do in one clock, by the first number of
+#: the compute capability.
+_MATRIX_RATE = {8: 1024, 9: 2048, 10: 4096, 12: 1024}
+
+
 def get_max_tensorcore_tflops(dtype, clock_rate, device=None):
     """TFLOP/s of the device's matrix units; a device without them answers as `get_max_simd_tflops`."""
-    return get_max_simd_tflops(dtype, clock_rate, device)
+    if _target().backend == "cpu":
+        return get_max_simd_tflops(dtype, clock_rate, device)
+    properties = _properties(device)
+    rate = _MATRIX_RATE.get(properties["compute_capability_major"])
+    if rate is None or dtype.primitive_bitwidth > 32:
+        raise RuntimeError(f"the peak of {_target()} for {dtype} is not known")
+    return properties["multiprocessor_count"] * rate * 16 / dtype.primitive_bitwidth * 2 * clock_rate * 1e-9
 
 
 def _vendor_only(name, what):

@@ -126,6 +126,11 @@ pub trait Target: Send + Sync {
         }
     }
 
+    /// The name of the stage that its devices load.
+    fn binary(&self) -> &'static str {
+        "obj"
+    }
+
     /// The devices of this target on this machine; empty where there is none.
     fn devices(&self) -> Vec<std::sync::Arc<dyn Device>>;
 }

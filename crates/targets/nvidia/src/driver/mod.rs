@@ -70,13 +70,19 @@ fn load() -> Result<Api, TargetError> {
                     ))
                 });
             }
-            Err(error) => problems.push(error.to_string()),
+            Err(error) => problems.push(reason(name, &error)),
         }
     }
     Err(TargetError::Missing(format!(
         "there is no NVIDIA driver here: {}. Kernels can be compiled for such a GPU, but not launched",
         problems.join("; ")
     )))
+}
+
+/// Why a library could not be loaded: the loader's own words, where it has any.
+fn reason(name: &str, error: &libloading::Error) -> String {
+    let source = std::error::Error::source(error);
+    source.map_or_else(|| format!("{name}: {error}"), ToString::to_string)
 }
 
 impl Driver {
