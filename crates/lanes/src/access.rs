@@ -8,8 +8,9 @@ use crate::cx::Cx;
 use crate::error::Result;
 use crate::free::FreeBits;
 use crate::types;
-use ir::Value;
+use ir::{Module, Op, Value};
 use layout::{Dim, LinearLayout};
+use ttir::axis::{AxisTable, analyze_through};
 
 /// The accesses of one operation.
 #[derive(Debug)]
@@ -88,6 +89,11 @@ fn neighbours(layout: &LinearLayout, dim: usize, run: u64, free: u32) -> Vec<u32
             return bits;
         }
     }
+}
+
+/// What is known of the integers and addresses of a function.
+pub(crate) fn facts(module: &Module, function: Op) -> AxisTable {
+    analyze_through(module, function, &[&ttgir::ops::convert::CONVERT_LAYOUT])
 }
 
 /// How many elements of a type the widest access takes.

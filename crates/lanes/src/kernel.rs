@@ -10,7 +10,6 @@ use crate::types;
 use crate::value::LaneValue;
 use ir::{Attr, Diagnostic, Module, Op, Type};
 use llir::{Flags, FunctionBuilder, Param, ParamAttributes};
-use ttir::axis;
 use ttir::ops::func::{self, func_attr};
 
 /// What the caller wants.
@@ -125,7 +124,7 @@ fn lower_kernel(
     }
     let mut b = FunctionBuilder::new(lowered, id);
     b.set_float_flags(if options.fuse_multiply_add { Flags::CONTRACT } else { Flags::NONE });
-    let axis = axis::analyze(module, op);
+    let axis = crate::access::facts(module, op);
     let mut cx = Cx::new(CxParts { module, b, target, options, axis, facts });
     for (index, arg) in module.args(entry).iter().enumerate() {
         let value = cx.b.param(index);
@@ -142,7 +141,7 @@ fn start_facts(module: &Module, op: Op, target: &dyn LaneTarget) -> Result<Facts
     let facts = Facts {
         name: name.into(),
         params: param_names(module, op),
-        lanes: module_number(module, "ttg.threads-per-warp", target.lanes()),
+        lanes: module_number(module, "ttg.threads-per-warp", target.machine().warp_size),
         num_warps: module_number(module, "ttg.num-warps", 4),
         num_blocks: module_number(module, "ttg.num-ctas", 1),
         ..Facts::default()

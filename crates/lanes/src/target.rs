@@ -5,6 +5,7 @@
 
 use ir::{FloatKind, Module};
 use llir::{FunctionBuilder, Type, Value, Values};
+use ttgir::Machine;
 
 /// Where a load or store stands in the caches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -233,8 +234,8 @@ pub trait LaneTarget {
         None
     }
 
-    /// Lanes of a warp, where the module does not say.
-    fn lanes(&self) -> u32;
+    /// Facts about the machine.
+    fn machine(&self) -> &Machine;
 
     /// Fills in what concerns the whole module: triple, data layout.
     fn start_module(&self, module: &mut llir::Module);
@@ -271,7 +272,7 @@ pub trait LaneTarget {
 
     /// The widest access, in bytes.
     fn vector_bytes(&self) -> u32 {
-        16
+        self.machine().vector_bytes
     }
 
     /// Loads neighbouring elements; where the mask is off they are `other` (one per element), or undefined without it.

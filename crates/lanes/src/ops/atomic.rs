@@ -50,6 +50,16 @@ fn case<T: Copy>(cx: &Cx<'_>, op: Op, row: &'static EnumRow, cases: &[(&str, T)]
     found.map(|(_, case)| *case).ok_or_else(|| cx.error(op, format!("`{}` is not given", row.name)))
 }
 
+/// Whether the accesses of all lanes before an atomic come first.
+fn releases(order: Order) -> bool {
+    matches!(order, Order::Release | Order::AcquireRelease)
+}
+
+/// Whether the accesses of all lanes after an atomic stay behind.
+fn acquires(order: Order) -> bool {
+    matches!(order, Order::Acquire | Order::AcquireRelease)
+}
+
 /// The elements of one operation: which registers act, on which addresses, in which lanes.
 struct Elements {
     registers: Vec<usize>,
@@ -74,6 +84,10 @@ fn elements(cx: &mut Cx<'_>, op: Op) -> Result<Elements> {
     let registers = (0..pointers.len()).filter(|register| *register as u32 & free.register == 0).collect();
     let owner = cx.owner_mask(&free);
     let (order, scope) = (case(cx, op, &SEM, ORDERS)?, case(cx, op, &SCOPE, SCOPES)?);
+    if releases(order) {
+        // One lane's atomic orders that lane's accesses; the others' are ordered before it by a barrier.
+        cx.target.barrier(&mut cx.b);
+    }
     Ok(Elements { registers, pointers, masks, owner, free, order, scope })
 }
 
@@ -199,6 +213,9 @@ fn store(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         let value = as_integer(cx, value);
         cx.target.atomic_store(&mut cx.b, &access, value);
     }
+    if acquires(elements.order) {
+        cx.target.barrier(&mut cx.b);
+    }
     Ok(())
 }
 
@@ -217,6 +234,9 @@ fn give(
     if ttir::types::is_tensor(ty) {
         let first = first_copies(&*cx.layout(ty)?);
         values = first.into_iter().map(|register| values[register]).collect();
+    }
+    if acquires(elements.order) {
+        cx.target.barrier(&mut cx.b);
     }
     let FreeBits { lane, warp, block, .. } = elements.free;
     if (lane | warp | block) != 0 && !cx.module.is_unused(result) {

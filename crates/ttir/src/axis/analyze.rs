@@ -5,11 +5,16 @@ use super::{AxisInfo, AxisTable, has_facts, sizes};
 use crate::ops::control::{CONDITION, FOR, IF, WHILE};
 use crate::ops::func::{CONSTANCY, CONTIGUITY, DIVISIBILITY};
 use crate::types::shape;
-use ir::{Attr, AttrKey, Block, Elements, Module, Op, Value};
+use ir::{Attr, AttrKey, Block, Elements, Module, Op, OpRow, Value};
 
 /// What is known of each integer and address in a function.
 pub fn analyze(module: &Module, function: Op) -> AxisTable {
-    let mut table = AxisTable::default();
+    analyze_through(module, function, &[])
+}
+
+/// The same where some operations of other dialects give their first operand, element for element.
+pub fn analyze_through(module: &Module, function: Op, same: &[&'static OpRow]) -> AxisTable {
+    let mut table = AxisTable { same: same.to_vec(), ..AxisTable::default() };
     let entry = module.entry(module.region(function, 0));
     for (index, &param) in module.args(entry).iter().enumerate() {
         if has_facts(module.ty(param)) {
@@ -49,7 +54,14 @@ fn visit(module: &Module, op: Op, table: &mut AxisTable) {
             continue;
         }
         let rank = shape(module.ty(result)).len();
-        let known = rule(module.row(op)).and_then(|rule| rule(module, op, table));
+        let row = module.row(op);
+        let known = match rule(row) {
+            Some(rule) => rule(module, op, table),
+            None if table.same.iter().any(|same| same.is(row)) => {
+                Some(table.info(module, module.operand(op, 0)))
+            }
+            None => None,
+        };
         let mut info = known.unwrap_or_else(|| AxisInfo::unknown(rank));
         apply_hints(&mut info, module.extra(op));
         limit(&mut info, shape(module.ty(result)));

@@ -17,7 +17,7 @@ mod arithmetic;
 mod rules;
 mod spread;
 
-pub use analyze::analyze;
+pub use analyze::{analyze, analyze_through};
 
 use crate::types::{elem_bytes, pointee, shape};
 use ir::{Module, Type, Value};
@@ -128,6 +128,8 @@ pub(crate) fn divisor_of(value: i64) -> u64 {
 #[derive(Default, Debug)]
 pub struct AxisTable {
     infos: FxHashMap<Value, AxisInfo>,
+    /// Operations of other dialects that give their first operand.
+    same: Vec<&'static ir::OpRow>,
 }
 
 impl AxisTable {

@@ -1,3 +1,210 @@
-//! What NVIDIA GPUs do in their own way when blocks become code of lanes.
+//! What lanes do on these machines: the hooks of the lowering from ttgir to llir.
+//!
+//! Where LLVM has an intrinsic it is called by its name, else a PTX template is. Templates use the letters of LLVM's
+//! constraints (b h r l f d) and put operands behind `$`; every mnemonic in them is a row of the instruction table.
 
+mod atomic;
+mod convert;
+mod debug;
+mod math;
 pub mod matrix;
+mod memory;
+
+use ir::{FloatKind, Module, Op};
+use lanes::{
+    Access, AssertPlace, AtomicAccess, CompareSwap, Handler, LaneTarget, Math, PrintCall, Rmw, Rounding,
+    Shuffle,
+};
+use llir::{Asm, FunctionBuilder, Kernel, Purity, Type, Value, Values};
+use ttgir::Machine;
+
+/// Lanes of a warp.
+const LANES: u32 = 32;
+
+/// The lanes of a device of some compute capability.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lanes {
+    /// Ten times the compute capability.
+    pub capability: u32,
+    /// Facts about the device.
+    pub machine: &'static Machine,
+}
+
+/// Reads a special register.
+fn special(b: &mut FunctionBuilder<'_>, name: &str, ty: Type) -> Value {
+    pure(b, &format!("llvm.nvvm.read.ptx.sreg.{name}"), ty, &[])
+}
+
+/// Calls an intrinsic that only computes its result.
+fn pure(b: &mut FunctionBuilder<'_>, name: &str, ty: Type, args: &[Value]) -> Value {
+    let result = b.call_symbol(name, ty, args, Purity::Pure);
+    result.unwrap_or_else(|| b.poison(ty))
+}
+
+/// A template that only computes its one result.
+fn template(b: &mut FunctionBuilder<'_>, text: &str, constraints: &str, ty: Type, args: &[Value]) -> Value {
+    let result = b.inline_asm(Asm::pure(text, constraints), ty, args);
+    result.unwrap_or_else(|| b.poison(ty))
+}
+
+/// The names of the axes of the grid.
+const AXES: [&str; 3] = ["x", "y", "z"];
+
+fn axis_name(axis: u32) -> &'static str {
+    AXES.get(axis as usize).copied().unwrap_or("z")
+}
+
+impl LaneTarget for Lanes {
+    fn machine(&self) -> &Machine {
+        self.machine
+    }
+
+    fn handler(&self, module: &Module, op: Op) -> Option<Handler> {
+        matrix::handler(module, op)
+    }
+
+    fn start_module(&self, module: &mut llir::Module) {
+        module.triple = "nvptx64-nvidia-cuda".into();
+        module.data_layout =
+            "e-p3:32:32-p4:32:32-p5:32:32-p6:32:32-p7:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+                .into();
+    }
+
+    fn kernel(&self, _source: &Module, lanes: u32) -> (Kernel, Vec<String>) {
+        let kernel =
+            Kernel { convention: "ptx_kernel".into(), lanes: Some([lanes, 1, 1]), ..Kernel::default() };
+        (kernel, vec![format!("\"nvvm.reqntid\"=\"{lanes}\"")])
+    }
+
+    fn thread_id(&self, b: &mut FunctionBuilder<'_>) -> Value {
+        special(b, "tid.x", Type::I32)
+    }
+
+    fn uniform(&self, b: &mut FunctionBuilder<'_>, value: Value) -> Value {
+        let [members, lane, clamp] = [-1, 0, LANES as i32 - 1].map(|number| b.i32(number));
+        pure(b, "llvm.nvvm.shfl.sync.idx.i32", Type::I32, &[members, value, lane, clamp])
+    }
+
+    fn program_id(&self, b: &mut FunctionBuilder<'_>, axis: u32) -> Value {
+        special(b, &format!("ctaid.{}", axis_name(axis)), Type::I32)
+    }
+
+    fn num_programs(&self, b: &mut FunctionBuilder<'_>, axis: u32) -> Value {
+        special(b, &format!("nctaid.{}", axis_name(axis)), Type::I32)
+    }
+
+    fn block_id(&self, b: &mut FunctionBuilder<'_>) -> Value {
+        special(b, "cluster.ctarank", Type::I32)
+    }
+
+    fn barrier(&self, b: &mut FunctionBuilder<'_>) {
+        b.intrinsic_void("llvm.nvvm.barrier0", &[]);
+    }
+
+    fn warp_barrier(&self, b: &mut FunctionBuilder<'_>) {
+        let members = b.i32(-1);
+        b.intrinsic_void("llvm.nvvm.bar.warp.sync", &[members]);
+    }
+
+    fn shuffle(&self, b: &mut FunctionBuilder<'_>, shuffle: Shuffle, value: Value) -> Value {
+        let (name, by, clamp) = match shuffle {
+            Shuffle::Xor(bits) => ("bfly", b.i32(bits as i32), LANES as i32 - 1),
+            Shuffle::Up(by) => ("up", b.i32(by as i32), 0),
+            Shuffle::Down(by) => ("down", b.i32(by as i32), LANES as i32 - 1),
+            Shuffle::Index(lane) => ("idx", lane, LANES as i32 - 1),
+        };
+        let [members, clamp] = [-1, clamp].map(|number| b.i32(number));
+        b.intrinsic(&format!("llvm.nvvm.shfl.sync.{name}.i32"), Type::I32, &[members, value, by, clamp])
+    }
+
+    fn ballot(&self, b: &mut FunctionBuilder<'_>, condition: Value) -> Value {
+        let members = b.i32(-1);
+        b.intrinsic("llvm.nvvm.vote.ballot.sync", Type::I32, &[members, condition])
+    }
+
+    fn load(&self, b: &mut FunctionBuilder<'_>, access: &Access, other: &[Value]) -> Values {
+        memory::load(b, access, other)
+    }
+
+    fn store(&self, b: &mut FunctionBuilder<'_>, access: &Access, values: &[Value]) {
+        memory::store(b, access, values);
+    }
+
+    fn atomic_width(&self, _rmw: Rmw, _element: Type) -> usize {
+        1
+    }
+
+    fn atomic(
+        &self,
+        b: &mut FunctionBuilder<'_>,
+        rmw: Rmw,
+        access: &AtomicAccess,
+        values: &[Value],
+    ) -> Option<Values> {
+        atomic::rmw(b, self.capability, rmw, access, values)
+    }
+
+    fn compare_swap(&self, b: &mut FunctionBuilder<'_>, swap: &CompareSwap) -> Value {
+        atomic::compare_swap(b, swap)
+    }
+
+    fn atomic_load(&self, b: &mut FunctionBuilder<'_>, access: &AtomicAccess, element: Type) -> Value {
+        atomic::load(b, access, element)
+    }
+
+    fn atomic_store(&self, b: &mut FunctionBuilder<'_>, access: &AtomicAccess, value: Value) {
+        atomic::store(b, access, value);
+    }
+
+    fn has_arithmetic(&self, ty: Type) -> bool {
+        match ty {
+            Type::F32 | Type::F64 | Type::F16 => true,
+            Type::BF16 => self.capability >= 80,
+            _ => false,
+        }
+    }
+
+    fn minmax_nan(&self, b: &mut FunctionBuilder<'_>, max: bool, x: &[Value]) -> Option<Value> {
+        let ty = b.ty(x[0]);
+        let name = if max { "llvm.maximum" } else { "llvm.minimum" };
+        (ty == Type::F32 && self.capability >= 80).then(|| b.intrinsic(name, ty, x))
+    }
+
+    fn math(&self, b: &mut FunctionBuilder<'_>, function: Math, x: &[Value]) -> Option<Value> {
+        math::exact(b, self.capability, function, x)
+    }
+
+    fn fast_math(&self, b: &mut FunctionBuilder<'_>, name: &str, x: &[Value]) -> Option<Value> {
+        math::fast(b, self.capability, name, x)
+    }
+
+    fn mul_high(&self, b: &mut FunctionBuilder<'_>, signed: bool, x: Value, y: Value) -> Value {
+        let ty = b.ty(x);
+        let name = match (signed, ty.lane_bits() > 32) {
+            (true, false) => "i",
+            (true, true) => "ll",
+            (false, false) => "ui",
+            (false, true) => "ull",
+        };
+        pure(b, &format!("llvm.nvvm.mulhi.{name}"), ty, &[x, y])
+    }
+
+    fn convert(
+        &self,
+        b: &mut FunctionBuilder<'_>,
+        from: FloatKind,
+        to: FloatKind,
+        rounding: Rounding,
+        value: Value,
+    ) -> Option<Value> {
+        convert::one(b, self.capability, (from, to), rounding, value)
+    }
+
+    fn print(&self, b: &mut FunctionBuilder<'_>, call: &PrintCall<'_>) {
+        debug::print(b, call);
+    }
+
+    fn assert_fail(&self, b: &mut FunctionBuilder<'_>, place: &AssertPlace<'_>) {
+        debug::assert_fail(b, place);
+    }
+}

@@ -1,0 +1,145 @@
+//! Atomic instructions.
+
+use super::memory::{address, address_letter, letter, space};
+use lanes::{AtomicAccess, CompareSwap, Order, Rmw, Scope};
+use llir::{Asm, FunctionBuilder, Type, Value, Values};
+
+/// An operation on a type: PTX's words for both, and the capability that has it.
+type Row = (Rmw, Type, &'static str, u32);
+
+const ROWS: &[Row] = &[
+    (Rmw::And, Type::I32, "and.b32", 0),
+    (Rmw::And, Type::I64, "and.b64", 0),
+    (Rmw::Or, Type::I32, "or.b32", 0),
+    (Rmw::Or, Type::I64, "or.b64", 0),
+    (Rmw::Xor, Type::I32, "xor.b32", 0),
+    (Rmw::Xor, Type::I64, "xor.b64", 0),
+    (Rmw::Add, Type::I32, "add.u32", 0),
+    (Rmw::Add, Type::I64, "add.u64", 0),
+    (Rmw::FloatAdd, Type::F16, "add.noftz.f16", 70),
+    (Rmw::FloatAdd, Type::BF16, "add.noftz.bf16", 90),
+    (Rmw::FloatAdd, Type::F32, "add.f32", 0),
+    (Rmw::FloatAdd, Type::F64, "add.f64", 60),
+    (Rmw::Max, Type::I32, "max.s32", 0),
+    (Rmw::Max, Type::I64, "max.s64", 0),
+    (Rmw::Min, Type::I32, "min.s32", 0),
+    (Rmw::Min, Type::I64, "min.s64", 0),
+    (Rmw::UnsignedMax, Type::I32, "max.u32", 0),
+    (Rmw::UnsignedMax, Type::I64, "max.u64", 0),
+    (Rmw::UnsignedMin, Type::I32, "min.u32", 0),
+    (Rmw::UnsignedMin, Type::I64, "min.u64", 0),
+    (Rmw::Exchange, Type::I32, "exch.b32", 0),
+    (Rmw::Exchange, Type::I64, "exch.b64", 0),
+    (Rmw::Exchange, Type::F32, "exch.b32", 0),
+    (Rmw::Exchange, Type::F64, "exch.b64", 0),
+];
+
+fn order_word(order: Order) -> &'static str {
+    match order {
+        Order::Relaxed => ".relaxed",
+        Order::Acquire => ".acquire",
+        Order::Release => ".release",
+        Order::AcquireRelease => ".acq_rel",
+    }
+}
+
+fn scope_word(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Device => ".gpu",
+        Scope::Program => ".cta",
+        Scope::System => ".sys",
+    }
+}
+
+/// Runs `text` with `{at}` for the address, behind the mask; operands are numbered from the result on. Where the mask is
+/// off the result is zero.
+fn run(
+    b: &mut FunctionBuilder<'_>,
+    access: &AtomicAccess,
+    name: &str,
+    operands: &[Value],
+    result: Option<Type>,
+) -> Option<Value> {
+    let (pointer, offset) = address(b, access.pointer, access.offset);
+    let mut constraints: Vec<String> = Vec::new();
+    let mut args = Values::new();
+    if let Some(ty) = result {
+        constraints.push(format!("={}", letter(ty)));
+        if access.mask.is_some() {
+            constraints.push("0".into());
+            let zero = b.zero(ty);
+            args.push(zero);
+        }
+    }
+    let mut guard = String::new();
+    if let Some(mask) = access.mask {
+        guard = format!("@${} ", constraints.len());
+        constraints.push("b".into());
+        args.push(mask);
+    }
+    let at = constraints.len();
+    constraints.push(address_letter(b.ty(pointer)).into());
+    args.push(pointer);
+    let mut list = format!("[ ${at} + {offset} ]");
+    for operand in operands {
+        list.push_str(&format!(", ${}", constraints.len()));
+        constraints.push(letter(b.ty(*operand)).into());
+        args.push(*operand);
+    }
+    let result_text = if result.is_some() { "$0, " } else { "" };
+    let text = format!("{guard}{name} {result_text}{list};");
+    constraints.push("~{memory}".into());
+    let asm = Asm::effect(&text, &constraints.join(","));
+    b.inline_asm(asm, result.unwrap_or(Type::VOID), &args)
+}
+
+fn prefix(b: &FunctionBuilder<'_>, what: &str, access: &AtomicAccess) -> String {
+    let words = [order_word(access.order), scope_word(access.scope), space(b.ty(access.pointer))];
+    format!("{what}{}", words.concat())
+}
+
+/// Combines one value into memory; `None` where there is no instruction for it.
+pub(super) fn rmw(
+    b: &mut FunctionBuilder<'_>,
+    capability: u32,
+    rmw: Rmw,
+    access: &AtomicAccess,
+    values: &[Value],
+) -> Option<Values> {
+    let [value] = values else { return None };
+    let ty = b.ty(*value);
+    let row = ROWS.iter().find(|row| row.0 == rmw && row.1 == ty && row.3 <= capability)?;
+    let name = format!("{}.{}", prefix(b, "atom", access), row.2);
+    run(b, access, &name, &[*value], Some(ty)).map(|old| Values::from_slice(&[old]))
+}
+
+/// Writes where memory holds what is expected.
+pub(super) fn compare_swap(b: &mut FunctionBuilder<'_>, swap: &CompareSwap) -> Value {
+    let ty = b.ty(swap.expected);
+    let name = format!("{}.cas.b{}", prefix(b, "atom", &swap.access), ty.lane_bits());
+    let old = run(b, &swap.access, &name, &[swap.expected, swap.new], Some(ty));
+    old.unwrap_or_else(|| b.poison(ty))
+}
+
+/// Loads atomically; the machine has acquiring and relaxed loads.
+pub(super) fn load(b: &mut FunctionBuilder<'_>, access: &AtomicAccess, element: Type) -> Value {
+    let order = match access.order {
+        Order::Acquire | Order::AcquireRelease => Order::Acquire,
+        Order::Relaxed | Order::Release => Order::Relaxed,
+    };
+    let access = AtomicAccess { order, ..access.clone() };
+    let name = format!("{}.b{}", prefix(b, "ld", &access), element.lane_bits());
+    let loaded = run(b, &access, &name, &[], Some(element));
+    loaded.unwrap_or_else(|| b.poison(element))
+}
+
+/// Stores atomically; the machine has releasing and relaxed stores.
+pub(super) fn store(b: &mut FunctionBuilder<'_>, access: &AtomicAccess, value: Value) {
+    let order = match access.order {
+        Order::Release | Order::AcquireRelease => Order::Release,
+        Order::Relaxed | Order::Acquire => Order::Relaxed,
+    };
+    let access = AtomicAccess { order, ..access.clone() };
+    let name = format!("{}.b{}", prefix(b, "st", &access), b.ty(value).lane_bits());
+    run(b, &access, &name, &[value], None);
+}

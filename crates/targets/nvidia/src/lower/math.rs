@@ -1,0 +1,97 @@
+//! Elementary functions by instructions.
+
+use super::{pure, template};
+use lanes::Math;
+use llir::{Flags, FunctionBuilder, Type, Value};
+use std::f64::consts::{LN_2, LOG2_10, LOG2_E, LOG10_2};
+
+/// A function within two units in the last place, where instructions give that.
+pub(super) fn exact(
+    b: &mut FunctionBuilder<'_>,
+    capability: u32,
+    function: Math,
+    x: &[Value],
+) -> Option<Value> {
+    let ty = b.ty(x[0]);
+    match (function, ty) {
+        (Math::Exp, Type::F32) if capability >= 80 => Some(exp(b, x[0])),
+        (Math::Exp2, Type::F32) => Some(pure(b, "llvm.nvvm.ex2.approx.f", ty, x)),
+        (Math::Sqrt, Type::F32) => Some(pure(b, "llvm.nvvm.sqrt.approx.f", ty, x)),
+        (Math::Sqrt | Math::PreciseSqrt, Type::F32 | Type::F64) => Some(b.intrinsic("llvm.sqrt", ty, x)),
+        (Math::Rsqrt, Type::F32) => Some(pure(b, "llvm.nvvm.rsqrt.approx.f", ty, x)),
+        (Math::Divide, Type::F32) => Some(pure(b, "llvm.nvvm.div.full", ty, x)),
+        _ => None,
+    }
+}
+
+/// `2^(x·log2 e)`. What the product loses is worth up to 60 units of the result, so it is kept: the power of the rounded
+/// product is multiplied by one plus the rest times ln 2. Outside the clamp the result is 0 or infinite in any case, and
+/// the rest stays small; NaN passes through.
+fn exp(b: &mut FunctionBuilder<'_>, x: Value) -> Value {
+    let ty = b.ty(x);
+    let flags = b.set_float_flags(Flags::NONE);
+    let [most, least, factor, one, ln2] = [90.0, -106.0, LOG2_E, 1.0, LN_2].map(|number| b.float(ty, number));
+    let lost = b.float(ty, LOG2_E - f64::from(LOG2_E as f32));
+    let held = b.intrinsic("llvm.minimum", ty, &[x, most]);
+    let held = b.intrinsic("llvm.maximum", ty, &[held, least]);
+    let product = b.fmul(held, factor);
+    let negative = b.fneg(product);
+    let rest = b.intrinsic("llvm.fma", ty, &[held, factor, negative]);
+    let rest = b.intrinsic("llvm.fma", ty, &[held, lost, rest]);
+    let power = pure(b, "llvm.nvvm.ex2.approx.f", ty, &[product]);
+    let correction = b.intrinsic("llvm.fma", ty, &[rest, ln2, one]);
+    let result = b.fmul(power, correction);
+    b.set_float_flags(flags);
+    result
+}
+
+/// A function of a maths library whose name asks for speed.
+pub(super) fn fast(b: &mut FunctionBuilder<'_>, capability: u32, name: &str, x: &[Value]) -> Option<Value> {
+    let ty = b.ty(*x.first()?);
+    if ty != Type::F32 {
+        return None;
+    }
+    let scaled = |b: &mut FunctionBuilder<'_>, value: Value, by: f64| {
+        let by = b.float(Type::F32, by);
+        b.fmul(value, by)
+    };
+    let unary = |b: &mut FunctionBuilder<'_>, name: &str, value: Value| {
+        template(b, &format!("{name} $0, $1;"), "=f,f", Type::F32, &[value])
+    };
+    let result = match (name, x) {
+        ("sin", [x]) => unary(b, "sin.approx.f32", *x),
+        ("cos", [x]) => unary(b, "cos.approx.f32", *x),
+        ("tan", [x]) => {
+            let (sin, cos) = (unary(b, "sin.approx.f32", *x), unary(b, "cos.approx.f32", *x));
+            pure(b, "llvm.nvvm.div.approx.f", ty, &[sin, cos])
+        }
+        ("tanh", [x]) if capability >= 75 => unary(b, "tanh.approx.f32", *x),
+        ("exp", [x]) => {
+            let power = scaled(b, *x, LOG2_E);
+            pure(b, "llvm.nvvm.ex2.approx.f", ty, &[power])
+        }
+        ("exp10", [x]) => {
+            let power = scaled(b, *x, LOG2_10);
+            pure(b, "llvm.nvvm.ex2.approx.f", ty, &[power])
+        }
+        ("log", [x]) => {
+            let log = pure(b, "llvm.nvvm.lg2.approx.f", ty, &[*x]);
+            scaled(b, log, LN_2)
+        }
+        ("log2", [x]) => pure(b, "llvm.nvvm.lg2.approx.f", ty, &[*x]),
+        ("log10", [x]) => {
+            let log = pure(b, "llvm.nvvm.lg2.approx.f", ty, &[*x]);
+            scaled(b, log, LOG10_2)
+        }
+        ("pow", [x, y]) => {
+            let log = pure(b, "llvm.nvvm.lg2.approx.f", ty, &[*x]);
+            let power = b.fmul(log, *y);
+            pure(b, "llvm.nvvm.ex2.approx.f", ty, &[power])
+        }
+        ("dividef" | "fdividef" | "divide" | "fdivide", [x, y]) => {
+            pure(b, "llvm.nvvm.div.approx.f", ty, &[*x, *y])
+        }
+        _ => return None,
+    };
+    Some(result)
+}

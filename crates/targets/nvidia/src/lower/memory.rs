@@ -1,0 +1,188 @@
+//! Loads and stores of neighbouring elements.
+//!
+//! A plain access is llir's own; one with a mask or with words about the caches is a template. Elements narrower than a
+//! register travel packed in 32-bit registers.
+
+use lanes::{Access, Cache, Eviction};
+use llir::{Asm, Flags, FunctionBuilder, Memory, Type, Value, Values};
+
+/// PTX's word for the address space of a pointer type, with its dot; empty for a generic address.
+pub(super) fn space(ty: Type) -> &'static str {
+    match ty.kind() {
+        llir::Scalar::Ptr(1) => ".global",
+        llir::Scalar::Ptr(3) => ".shared",
+        _ => "",
+    }
+}
+
+/// The letter of the constraint for an address.
+pub(super) fn address_letter(ty: Type) -> &'static str {
+    if ty.kind() == llir::Scalar::Ptr(3) { "r" } else { "l" }
+}
+
+/// The letter of the constraint for a value.
+pub(super) fn letter(ty: Type) -> &'static str {
+    match (ty.is_float() && !ty.is_vector(), ty.lane_bits() * ty.lanes()) {
+        (_, 1) => "b",
+        (_, 8 | 16) => "h",
+        (true, 32) => "f",
+        (false, 32) => "r",
+        (true, _) => "d",
+        (false, _) => "l",
+    }
+}
+
+/// A pointer and a constant that fits an immediate.
+pub(super) fn address(b: &mut FunctionBuilder<'_>, pointer: Value, offset: i64) -> (Value, i64) {
+    if i32::try_from(offset).is_ok() {
+        return (pointer, offset);
+    }
+    let by = b.i64(offset);
+    (b.offset(pointer, by), 0)
+}
+
+/// The registers that an access of so many elements moves: their type, and how many elements are in each.
+fn word(element: Type, count: usize) -> (Type, usize) {
+    let bits = element.lane_bits() as usize;
+    let each = (32 / bits).clamp(1, count);
+    if each == 1 { (element, 1) } else { (element.vector(each as u32), each) }
+}
+
+/// Elements packed in the registers that an access moves.
+fn pack(b: &mut FunctionBuilder<'_>, values: &[Value], each: usize) -> Values {
+    if each == 1 {
+        return values.iter().copied().collect();
+    }
+    values.chunks(each).map(|chunk| b.vector(chunk)).collect()
+}
+
+fn unpack(b: &mut FunctionBuilder<'_>, words: &[Value], each: usize) -> Values {
+    if each == 1 {
+        return words.iter().copied().collect();
+    }
+    words
+        .iter()
+        .flat_map(|word| (0..each as u32).map(|lane| b.extract(*word, lane)).collect::<Values>())
+        .collect()
+}
+
+/// `{$0, $1}` for several operands from a number on, the operand alone for one.
+fn braces(first: usize, count: usize) -> String {
+    let list: Vec<String> = (first..first + count).map(|index| format!("${index}")).collect();
+    if count == 1 { list.concat() } else { format!("{{ {} }}", list.join(", ")) }
+}
+
+fn vector_word(count: usize) -> String {
+    if count == 1 { String::new() } else { format!(".v{count}") }
+}
+
+/// The part of the mnemonic behind `ld` or `st`.
+fn manner(access: &Access, space: &str) -> String {
+    if access.volatile {
+        return format!(".volatile{space}");
+    }
+    let cache = match access.cache {
+        Cache::Default => "",
+        Cache::All => ".ca",
+        Cache::Global => ".cg",
+        Cache::WriteBack => ".wb",
+        Cache::Streaming => ".cs",
+        Cache::WriteThrough => ".wt",
+        Cache::Volatile => ".cv",
+    };
+    let eviction = match access.eviction {
+        _ if !cache.is_empty() => "",
+        Eviction::Normal => "",
+        Eviction::First => ".L1::evict_first",
+        Eviction::Last => ".L1::evict_last",
+    };
+    format!("{space}{cache}{eviction}")
+}
+
+/// Whether llir's own instruction says all there is to say.
+fn is_plain(access: &Access) -> bool {
+    access.mask.is_none() && access.cache == Cache::Default && access.eviction == Eviction::Normal
+}
+
+/// The type of all elements together.
+fn together(access: &Access) -> Type {
+    access.element.with_lanes(access.count as u32)
+}
+
+fn alignment(access: &Access) -> u32 {
+    access.element.lane_bytes() * access.count as u32
+}
+
+fn flags(access: &Access) -> Flags {
+    if access.volatile { Flags::VOLATILE } else { Flags::NONE }
+}
+
+/// The address with its constant.
+fn pointer_of(b: &mut FunctionBuilder<'_>, access: &Access) -> Value {
+    let by = b.i64(access.offset);
+    b.offset(access.pointer, by)
+}
+
+/// Loads; where the mask is off the elements are `other`, or undefined without it.
+pub(super) fn load(b: &mut FunctionBuilder<'_>, access: &Access, other: &[Value]) -> Values {
+    if is_plain(access) {
+        let pointer = pointer_of(b, access);
+        let all = b.load_with(together(access), pointer, Memory::aligned(alignment(access)), flags(access));
+        return (0..access.count as u32).map(|index| b.extract(all, index)).collect();
+    }
+    let (ty, each) = word(access.element, access.count);
+    let count = access.count / each;
+    let bits = ty.lane_bits() * ty.lanes();
+    let (pointer, offset) = address(b, access.pointer, access.offset);
+    let mut constraints = vec![format!("={}", letter(ty)); count];
+    let mut args = Values::new();
+    if access.mask.is_some() && other.len() == access.count {
+        constraints.extend((0..count).map(|index| index.to_string()));
+        args.extend(pack(b, other, each));
+    }
+    let mut next = constraints.len();
+    let mut guard = String::new();
+    if let Some(mask) = access.mask {
+        guard = format!("@${next} ");
+        constraints.push("b".into());
+        args.push(mask);
+        next += 1;
+    }
+    constraints.push(address_letter(b.ty(pointer)).into());
+    args.push(pointer);
+    let how = manner(access, space(b.ty(pointer)));
+    let text =
+        format!("{guard}ld{how}{}.b{bits} {}, [ ${next} + {offset} ];", vector_word(count), braces(0, count));
+    let asm = Asm::effect(&text, &constraints.join(","));
+    let loaded = b.inline_asm(asm, Type::structure(&vec![ty; count]), &args);
+    let words = loaded.map(|loaded| b.parts(loaded)).unwrap_or_default();
+    unpack(b, &words, each)
+}
+
+/// Stores.
+pub(super) fn store(b: &mut FunctionBuilder<'_>, access: &Access, values: &[Value]) {
+    if is_plain(access) {
+        let pointer = pointer_of(b, access);
+        let all = if values.len() == 1 { values[0] } else { b.vector(values) };
+        return b.store_with(all, pointer, Memory::aligned(alignment(access)), flags(access));
+    }
+    let (ty, each) = word(access.element, access.count);
+    let bits = ty.lane_bits() * ty.lanes();
+    let (pointer, offset) = address(b, access.pointer, access.offset);
+    let mut args = pack(b, values, each);
+    let count = args.len();
+    let mut constraints = vec![letter(ty).to_owned(); count];
+    let mut guard = String::new();
+    if let Some(mask) = access.mask {
+        guard = format!("@${} ", constraints.len());
+        constraints.push("b".into());
+        args.push(mask);
+    }
+    let at = constraints.len();
+    constraints.push(address_letter(b.ty(pointer)).into());
+    args.push(pointer);
+    let how = manner(access, space(b.ty(pointer)));
+    let text =
+        format!("{guard}st{how}{}.b{bits} [ ${at} + {offset} ], {};", vector_word(count), braces(0, count));
+    b.inline_asm(Asm::effect(&text, &constraints.join(",")), Type::VOID, &args);
+}
