@@ -4,6 +4,7 @@ use crate::types::{MUTABLE, TOKEN_ONLY, memdesc, token_type};
 use ir::{AttrKind, AttrSpec, Format, Infer, OpRow, Presence, Traits, one, optional, variadic};
 use smallvec::smallvec;
 use ttir::ops::memory::{CACHE, EVICT};
+use ttir::ops::memory_text;
 use ttir::types::{BOOL_LIKE, PTR_LIKE, VALUE_LIKE, pointee, shape};
 
 const TOKEN: Infer = Infer::Rule(|_| Ok(smallvec![token_type()]));
@@ -27,10 +28,18 @@ pub static ASYNC_COPY: OpRow = OpRow {
     results: &[one("token", &TOKEN_ONLY)],
     infer: TOKEN,
     traits: Traits::READS.and(Traits::WRITES),
-    format: Format::Text(
-        "$src, $result (mask $mask)? (other $other)? (cacheModifier = $cacheModifier)? \
-         (evictionPolicy = $evictionPolicy)? attr-dict : type($src) -> short-type($result)",
-    ),
+    format: Format::Custom {
+        print: |printer, op| {
+            let directives = "$src, $result (mask $mask)? (other $other)? attr-dict : type($src) -> \
+                              short-type($result)";
+            memory_text::print(printer, op, directives);
+        },
+        parse: |parser| {
+            let directives = "$src, $result (mask $mask)? (other $other)? (cacheModifier = $cacheModifier)? \
+                              (evictionPolicy = $evictionPolicy)? attr-dict : type($src) -> short-type($result)";
+            memory_text::parse(parser, &ASYNC_COPY, directives)
+        },
+    },
     verify: Some(|module, op| {
         let pointers = module.ty(module.operand(op, 0));
         let to = memdesc(module.ty(module.operand(op, 1))).ok_or("operand 1 is not a memory description")?;

@@ -48,7 +48,8 @@ pub(crate) fn parse_descriptor_load(parser: &mut Parser<'_>) -> Result<Op, Parse
     )
 }
 
-fn print(printer: &mut Printer<'_>, op: Op, directives: &'static str) {
+/// Writes an operation by directives, with slots 0 and 1 as one attribute, `cachePolicy`.
+pub fn print(printer: &mut Printer<'_>, op: Op, directives: &'static str) {
     let policy: Vec<(&str, Attr)> =
         policy(printer.module(), op).into_iter().map(|attr| (KEY, attr)).collect();
     printer.directives(op, directives, &DictEdit { hide: &SLOTS, add: &policy });
@@ -66,7 +67,15 @@ fn policy(module: &Module, op: Op) -> Option<Attr> {
     Some(Attr::Dialect { name: Arc::from(ATTR), body: Arc::from(body) })
 }
 
-fn parse(parser: &mut Parser<'_>, row: &'static OpRow, directives: &'static str) -> Result<Op, ParseError> {
+/// Reads an operation by directives; `cachePolicy` fills slots 0 and 1.
+///
+/// # Errors
+/// When something else stands here.
+pub fn parse(
+    parser: &mut Parser<'_>,
+    row: &'static OpRow,
+    directives: &'static str,
+) -> Result<Op, ParseError> {
     let op = parser.directives(row, directives)?;
     let Some(attr) = parser.module.extra_attr(op, KEY).cloned() else { return Ok(op) };
     let slots = slots(&attr).ok_or_else(|| {

@@ -16,7 +16,7 @@ pub mod func;
 mod func_text;
 pub mod math;
 pub mod memory;
-mod memory_text;
+pub mod memory_text;
 pub mod program;
 pub mod reduce;
 pub mod shape;
