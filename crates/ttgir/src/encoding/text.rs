@@ -130,16 +130,11 @@ impl AttrData for SharedEncoding {
                 printer.text("}>");
             }
             SharedEncoding::SharedLinear { offset, block, alignment } => {
-                writer.name("");
-                writer.printer.text("{");
-                writer.first = true;
                 writer.lists("offset", offset);
                 writer.lists("block", block);
-                writer.printer.text("}");
-                writer.first = false;
-                writer.printer.text(", alignment = ");
-                writer.printer.int(i64::from(*alignment));
-                printer.text("}>");
+                printer.text("}, alignment = ");
+                printer.int(i64::from(*alignment));
+                printer.text(">");
             }
         }
     }
@@ -161,10 +156,8 @@ impl<'p, 'm> Writer<'p, 'm> {
         if !std::mem::take(&mut self.first) {
             self.printer.text(", ");
         }
-        if !name.is_empty() {
-            self.printer.text(name);
-            self.printer.text(" = ");
-        }
+        self.printer.text(name);
+        self.printer.text(" = ");
     }
 
     fn int(&mut self, name: &str, value: u32) {
@@ -311,13 +304,11 @@ static SHARED_LINEAR: AttrRow = AttrRow {
     name: "ttg.shared_linear",
     parse: |parser| {
         parser.expect("<")?;
-        parser.expect("{")?;
         let mut fields = Fields { entries: parser.parse_dict()? };
         parser.expect(",")?;
         parser.expect("alignment")?;
         parser.expect("=")?;
         let alignment = parser.parse_int()?;
-        parser.expect("}")?;
         parser.expect(">")?;
         let made = (|| {
             let encoding = SharedEncoding::SharedLinear {
