@@ -1,12 +1,14 @@
 //! The state of a lowering: the function that is built, what each value of the program is, facts about the machine.
 
 use crate::affine::Affine;
+use crate::block_memory::Region;
 use crate::error::{Result, at};
 use crate::free::first_copies;
 use crate::ids::Ids;
 use crate::kernel::{Facts, Options};
 use crate::layouts::layout_of;
 use crate::location::locate;
+use crate::shared::{self, Planner};
 use crate::table::handler;
 use crate::target::LaneTarget;
 use crate::types;
@@ -42,6 +44,10 @@ pub struct Cx<'a> {
     pub(crate) ids: Ids,
     pub(crate) affine: Affine,
     pub(crate) calls: Vec<Op>,
+    /// Plans of conversions.
+    pub(crate) planner: Planner,
+    /// Where buffers lie and barriers stand.
+    pub(crate) shared: shared::Plan,
     values: FxHashMap<IrValue, LaneValue>,
     layouts: FxHashMap<Type, Rc<LinearLayout>>,
 }
@@ -54,12 +60,14 @@ pub(crate) struct CxParts<'a> {
     pub(crate) options: &'a Options,
     pub(crate) axis: AxisTable,
     pub(crate) facts: Facts,
+    pub(crate) planner: Planner,
+    pub(crate) shared: shared::Plan,
 }
 
 impl<'a> Cx<'a> {
     /// Starts a kernel: the current block is the entry.
     pub(crate) fn new(parts: CxParts<'a>) -> Cx<'a> {
-        let CxParts { module, mut b, target, options, axis, facts } = parts;
+        let CxParts { module, mut b, target, options, axis, facts, planner, shared } = parts;
         let (lanes, num_warps) = (facts.lanes, facts.num_warps);
         let thread = target.thread_id(&mut b);
         let mask = b.i32(lanes as i32 - 1);
@@ -85,6 +93,8 @@ impl<'a> Cx<'a> {
             ids: Ids { thread, lane, warp },
             affine: Affine::default(),
             calls: Vec::new(),
+            planner,
+            shared,
             values: FxHashMap::default(),
             layouts: FxHashMap::default(),
         }
@@ -160,6 +170,12 @@ impl<'a> Cx<'a> {
         }
     }
 
+    /// The buffer of an operation in memory of the program: what it allocates, or its scratch memory.
+    pub(crate) fn scratch(&mut self, op: Op) -> Option<Region> {
+        let offset = self.shared.offset(op)?;
+        Some(Region { base: self.target.shared_base(&mut self.b), offset: i64::from(offset) })
+    }
+
     /// The linear layout of a tensor type, with the inputs register, lane, warp, block.
     ///
     /// # Errors
@@ -230,6 +246,9 @@ impl<'a> Cx<'a> {
     pub fn lower_op(&mut self, op: Op) -> Result<()> {
         let location = locate(self, op);
         self.b.set_loc(location);
+        if self.shared.barrier_before(op) {
+            self.target.barrier(&mut self.b);
+        }
         let own = self.target.handler(self.module, op);
         match own.or_else(|| handler(self.module.row(op))) {
             Some(handler) => handler(self, op),

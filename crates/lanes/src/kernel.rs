@@ -5,6 +5,7 @@
 
 use crate::cx::{Cx, CxParts};
 use crate::error::{Error, Result, at};
+use crate::shared::{self, Planner};
 use crate::target::LaneTarget;
 use crate::types;
 use crate::value::LaneValue;
@@ -112,7 +113,10 @@ fn lower_kernel(
     target: &dyn LaneTarget,
     options: &Options,
 ) -> Result<Facts> {
-    let facts = start_facts(module, op, target)?;
+    let mut facts = start_facts(module, op, target)?;
+    let mut planner = Planner::new(&facts, target.vector_bytes());
+    let shared = shared::plan(module, op, &mut planner, target.shared_bytes())?;
+    facts.shared_bytes = shared.bytes;
     let name = facts.name.clone();
     let entry = module.entry(module.region(op, 0));
     let params = params(module, op, &facts)?;
@@ -125,7 +129,7 @@ fn lower_kernel(
     let mut b = FunctionBuilder::new(lowered, id);
     b.set_float_flags(if options.fuse_multiply_add { Flags::CONTRACT } else { Flags::NONE });
     let axis = crate::access::facts(module, op);
-    let mut cx = Cx::new(CxParts { module, b, target, options, axis, facts });
+    let mut cx = Cx::new(CxParts { module, b, target, options, axis, facts, planner, shared });
     for (index, arg) in module.args(entry).iter().enumerate() {
         let value = cx.b.param(index);
         cx.set(*arg, LaneValue::Scalar(value));

@@ -12,6 +12,7 @@
 
 mod access;
 mod affine;
+mod block_memory;
 mod cx;
 mod error;
 mod free;
@@ -23,10 +24,13 @@ mod maths;
 pub mod ops;
 mod packing;
 mod positions;
+mod shared;
 mod table;
 mod target;
+mod trade;
 mod types;
 mod value;
+mod words;
 
 pub use cx::Cx;
 pub use error::{Error, Result};

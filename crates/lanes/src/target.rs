@@ -275,6 +275,16 @@ pub trait LaneTarget {
         self.machine().vector_bytes
     }
 
+    /// Bytes of memory that one program may have.
+    fn shared_bytes(&self) -> u32 {
+        u32::MAX
+    }
+
+    /// Where memory of the program begins.
+    fn shared_base(&self, b: &mut FunctionBuilder<'_>) -> Value {
+        b.symbol_in("global_smem", 3)
+    }
+
     /// Loads neighbouring elements; where the mask is off they are `other` (one per element), or undefined without it.
     fn load(&self, b: &mut FunctionBuilder<'_>, access: &Access, other: &[Value]) -> Values;
 

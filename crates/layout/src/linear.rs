@@ -262,6 +262,19 @@ impl LinearLayout {
         self.restrict(&ins, outs)
     }
 
+    /// The same map into a larger block: the sizes of the output dimensions, which must have at least the bits of ours.
+    ///
+    /// # Errors
+    /// When a dimension would shrink, or there are too many bits.
+    pub fn enlarge_outs(&self, outs: &[(Dim, u32)]) -> Result<LinearLayout, LayoutError> {
+        let outs = Dims::new(outs);
+        if self.outs.iter().any(|(dim, bits)| outs.bits(dim) < bits) {
+            return Err(mismatch(&self.outs, &outs));
+        }
+        let columns = self.columns.iter().map(|&column| self.outs.rebase(column, &outs)).collect();
+        LinearLayout { ins: self.ins.clone(), outs, columns }.checked()
+    }
+
     /// The same bits under other output names: the output word stays.
     ///
     /// # Errors

@@ -1,14 +1,16 @@
 //! Atomics. Of the copies of an element one acts; the others get its result.
 
+use super::hand_round;
 use super::memory::{both, from_memory, to_memory};
 use crate::cx::Cx;
 use crate::error::Result;
 use crate::free::{FreeBits, first_copies};
 use crate::packing::{as_integer, from_integer};
+use crate::shared::NeedOf;
 use crate::table::Entry;
 use crate::target::{AtomicAccess, CompareSwap, Order, Rmw, Scope};
 use crate::types;
-use ir::{EnumRow, Op, Type as IrType, Value as IrValue};
+use ir::{EnumRow, Op, OpRow, Type as IrType, Value as IrValue};
 use llir::{IntCompare, Type, Value};
 use ttir::ops::atomic::{ATOMIC_CAS, ATOMIC_LOAD, ATOMIC_RMW, ATOMIC_STORE, RMW, SCOPE, SEM};
 use ttir::ops::memory::mask;
@@ -16,6 +18,10 @@ use ttir::ops::memory::mask;
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] =
     &[(&ATOMIC_RMW, rmw), (&ATOMIC_CAS, cas), (&ATOMIC_LOAD, load), (&ATOMIC_STORE, store)];
+
+/// What they need.
+pub(crate) const NEEDS: &[(&OpRow, NeedOf)] =
+    &[(&ATOMIC_RMW, hand_round::need), (&ATOMIC_CAS, hand_round::need), (&ATOMIC_LOAD, hand_round::need)];
 
 /// The cases of the language's enumeration, by keyword.
 const KINDS: &[(&str, Rmw)] = &[
@@ -238,9 +244,11 @@ fn give(
     if acquires(elements.order) {
         cx.target.barrier(&mut cx.b);
     }
-    let FreeBits { lane, warp, block, .. } = elements.free;
-    if (lane | warp | block) != 0 && !cx.module.is_unused(result) {
-        return Err(cx.error(op, "results of lanes that share an element are not handed round yet"));
+    if elements.free.block != 0 && !cx.module.is_unused(result) {
+        return Err(cx.error(op, "the blocks of a cluster cannot share the result of an atomic"));
+    }
+    if !cx.module.is_unused(result) {
+        values = hand_round::hand_round(cx, op, values)?;
     }
     cx.set_registers(op, values);
     Ok(())

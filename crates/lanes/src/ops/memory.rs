@@ -60,7 +60,7 @@ fn access(cx: &Cx<'_>, op: Op, pointer: Value, element: Type, count: usize) -> A
 }
 
 /// The type that an access moves: addresses travel as integers.
-fn in_memory(element: Type) -> llir::Type {
+pub(crate) fn in_memory(element: Type) -> llir::Type {
     let ty = types::memory(element);
     if ty.is_ptr() { llir::Type::int(ty.lane_bits() as u16) } else { ty }
 }

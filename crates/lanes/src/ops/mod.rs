@@ -7,23 +7,33 @@ mod arith_float;
 mod arith_int;
 mod atomic;
 mod cast;
+mod combine;
 mod compare;
 mod constant;
 mod control;
+mod convert;
 mod debug;
 mod dot;
 mod extern_call;
 mod func;
+mod gather;
+mod hand_round;
+mod histogram;
 mod inline_asm;
+mod local;
 mod map;
 mod math;
-mod memory;
+pub(crate) mod memory;
 mod program;
+mod reduce;
+mod scan;
+mod scan_layout;
 mod shape;
 mod small_float;
 
 use crate::cx::Cx;
 use crate::error::Result;
+use crate::shared::NeedOf;
 use crate::table::Entry;
 use ir::{Attr, Op, OpRow, Type};
 use llir::Value;
@@ -36,16 +46,35 @@ pub(crate) const FAMILIES: &[&[Entry]] = &[
     atomic::TABLE,
     constant::TABLE,
     control::TABLE,
+    convert::TABLE,
     debug::TABLE,
     dot::TABLE,
     extern_call::TABLE,
     func::TABLE,
+    gather::TABLE,
+    histogram::TABLE,
     inline_asm::TABLE,
+    local::TABLE,
     map::TABLE,
     memory::TABLE,
     program::TABLE,
+    reduce::TABLE,
+    scan::TABLE,
     shape::TABLE,
 ];
+
+/// The tables of what operations need of memory of the program while they run.
+const NEEDS: &[&[(&OpRow, NeedOf)]] =
+    &[atomic::NEEDS, convert::NEEDS, gather::NEEDS, histogram::NEEDS, reduce::NEEDS, scan::NEEDS];
+
+/// What each row needs of memory of the program, by its name.
+pub(crate) fn needs() -> &'static FxHashMap<&'static str, NeedOf> {
+    static TABLE: OnceLock<FxHashMap<&'static str, NeedOf>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let entries = NEEDS.iter().flat_map(|table| table.iter());
+        entries.map(|(row, need)| (row.name, *need)).collect()
+    })
+}
 
 /// The types of one elementwise operation.
 pub struct Elems<'a> {

@@ -87,14 +87,13 @@ impl Places {
 
     /// Every element is stored once.
     pub(crate) fn store(&self, element_bits: u32, facts: &ConvertFacts) -> Access {
-        let thread = self.thread();
-        let all: Vec<u64> = thread.iter().chain(&self.register).copied().collect();
+        let all: Vec<u64> = self.register.iter().copied().chain(self.thread()).collect();
         // Each combination that goes to nothing has a last bit of its own; places without these bits hold every element
-        // once. Registers come last: to leave out instructions is better than to leave out threads.
+        // once.
         let last = kernel(&all).iter().fold(0u64, |bits, copy| bits | 1 << (63 - copy.leading_zeros()));
-        let dropped = last >> thread.len();
+        let dropped = last & mask(self.register.len() as u32);
         let kept = (0..1u64 << self.register.len()).filter(|register| register & dropped == 0);
-        self.build(kept.collect(), last & mask(thread.len() as u32), element_bits, facts)
+        self.build(kept.collect(), last >> self.register.len(), element_bits, facts)
     }
 
     /// Every register is loaded, those that hold the same once.

@@ -122,7 +122,7 @@ impl Order {
         let cut = |columns: &[u64]| -> Vec<u64> { columns.iter().map(|column| column & low).collect() };
         let threads = [cut(&split.src.thread()), cut(&split.dst.thread())].concat();
         let units: Vec<u64> = (0..split.bits).map(|bit| 1 << bit).collect();
-        let stored = complement(&split.src.thread(), &split.src.register);
+        let stored = complement(&[], &split.src.register);
         let mut vector = vector(&stored, &split.dst.register, &units, &threads);
         vector.truncate((facts.max_vector_bytes / bytes).max(1).ilog2() as usize);
 

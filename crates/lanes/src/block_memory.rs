@@ -1,0 +1,209 @@
+//! Blocks in memory of the program: stores and loads of all registers as planned, and conversions that go through it.
+
+use crate::cx::Cx;
+use crate::error::Result;
+use crate::ops::memory::{from_memory, in_memory, to_memory};
+use crate::target::Access;
+use crate::trade::{exchange, thread_bits_zero, thread_map};
+use crate::types;
+use ir::Type;
+use layout::convert::{self, Plan, Step};
+use llir::Value;
+use rustc_hash::FxHashMap;
+
+/// A place in memory of the program: an address and a constant number of bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Region {
+    /// The address.
+    pub(crate) base: Value,
+    /// Bytes further on.
+    pub(crate) offset: i64,
+}
+
+impl Region {
+    /// So many bytes further on.
+    pub(crate) fn after(self, bytes: u32) -> Region {
+        Region { offset: self.offset + i64::from(bytes), ..self }
+    }
+}
+
+/// Addresses of the instructions of an access: one for each different part that cannot be an immediate.
+struct Addresses {
+    region: Region,
+    thread: Value,
+    /// Bits, in bytes, that the thread decides.
+    varying: u32,
+    bytes: u32,
+    known: FxHashMap<u32, Value>,
+}
+
+impl Addresses {
+    fn new(cx: &mut Cx<'_>, access: &convert::Access, region: Region, bytes: u32) -> Addresses {
+        let columns: Vec<u32> = access.thread.iter().map(|offset| offset * bytes).collect();
+        let varying = columns.iter().fold(0, |all, column| all | column);
+        Addresses { region, thread: thread_map(cx, &columns), varying, bytes, known: FxHashMap::default() }
+    }
+
+    /// The address of a step and the constant to add.
+    fn of(&mut self, cx: &mut Cx<'_>, step: &Step) -> (Value, i64) {
+        let at = step.offset * self.bytes;
+        let (mixed, plain) = (at & self.varying, at & !self.varying);
+        let address = match self.known.get(&mixed) {
+            Some(address) => *address,
+            None => {
+                let by = cx.b.i32(mixed as i32);
+                let offset = cx.b.xor(self.thread, by);
+                let address = cx.b.gep(llir::Type::I8, self.region.base, offset);
+                self.known.insert(mixed, address);
+                address
+            }
+        };
+        (address, self.region.offset + i64::from(plain))
+    }
+}
+
+/// Bytes of an element in memory.
+pub(crate) fn element_bytes(element: Type) -> u32 {
+    types::memory_bits(element) / 8
+}
+
+/// Stores the registers of one round.
+pub(crate) fn store_block(
+    cx: &mut Cx<'_>,
+    access: &convert::Access,
+    region: Region,
+    element: Type,
+    registers: &[Value],
+    round: u32,
+) {
+    let mut addresses = Addresses::new(cx, access, region, element_bytes(element));
+    let mask = thread_bits_zero(cx, access.copies);
+    for step in access.steps.iter().filter(|step| step.round == round) {
+        let (pointer, offset) = addresses.of(cx, step);
+        let values: Vec<Value> = step
+            .registers
+            .iter()
+            .map(|register| to_memory(cx, registers[*register as usize], element))
+            .collect();
+        let ty = cx.b.ty(values[0]);
+        let access = Access { mask, ..Access::new(pointer, offset, ty, values.len()) };
+        cx.target.store(&mut cx.b, &access, &values);
+    }
+}
+
+/// Loads the registers of one round into their places.
+pub(crate) fn load_block(
+    cx: &mut Cx<'_>,
+    access: &convert::Access,
+    region: Region,
+    element: Type,
+    registers: &mut [Option<Value>],
+    round: u32,
+) {
+    let mut addresses = Addresses::new(cx, access, region, element_bytes(element));
+    let ty = in_memory(element);
+    for step in access.steps.iter().filter(|step| step.round == round) {
+        let (pointer, offset) = addresses.of(cx, step);
+        let access = Access::new(pointer, offset, ty, step.registers.len());
+        let loaded = cx.target.load(&mut cx.b, &access, &[]);
+        for (register, value) in step.registers.iter().zip(loaded) {
+            registers[*register as usize] = Some(from_memory(cx, value, element));
+        }
+    }
+}
+
+/// All registers, those that were not loaded being copies of others.
+pub(crate) fn with_copies(
+    cx: &mut Cx<'_>,
+    same: &[u32],
+    element: Type,
+    registers: &[Option<Value>],
+) -> Vec<Value> {
+    let zero = cx.b.zero(types::register(element));
+    same.iter().map(|from| registers[*from as usize].unwrap_or(zero)).collect()
+}
+
+/// Values of one element type in registers of a layout.
+pub(crate) struct Values {
+    /// The element type.
+    pub(crate) element: Type,
+    /// One per register.
+    pub(crate) registers: Vec<Value>,
+}
+
+/// Bytes of memory that converting blocks of such elements by such plans needs.
+pub(crate) fn plans_bytes(plans: &[std::rc::Rc<Plan>]) -> u32 {
+    plans.iter().map(|plan| plan_bytes(plan)).sum()
+}
+
+fn plan_bytes(plan: &Plan) -> u32 {
+    match plan {
+        Plan::Shared(staged) => staged.bytes.next_multiple_of(16),
+        Plan::Registers(_) | Plan::Exchange(_) => 0,
+    }
+}
+
+/// Whether all lanes wait for each other in the middle of carrying out plans.
+pub(crate) fn plans_wait(plans: &[std::rc::Rc<Plan>]) -> bool {
+    plans.iter().any(|plan| matches!(&**plan, Plan::Shared(staged) if !staged.within_warp))
+}
+
+/// Carries out a plan for each of several blocks; those that go through memory wait once for all.
+pub(crate) fn convert_blocks(
+    cx: &mut Cx<'_>,
+    plans: &[std::rc::Rc<Plan>],
+    region: Option<Region>,
+    blocks: &[Values],
+) -> Result<Vec<Vec<Value>>> {
+    let mut regions = Vec::with_capacity(plans.len());
+    let mut next = region;
+    for plan in plans {
+        regions.push(next);
+        next = next.map(|region| region.after(plan_bytes(plan)));
+    }
+    let rounds = plans.iter().map(|plan| if let Plan::Shared(staged) = &**plan { staged.rounds } else { 1 });
+    let rounds = rounds.max().unwrap_or(1);
+    let mut loaded: Vec<Vec<Option<Value>>> =
+        plans.iter().map(|plan| vec![None; loaded_registers(plan)]).collect();
+    for round in 0..rounds {
+        if round > 0 {
+            wait(cx, plans);
+        }
+        let mut stored = false;
+        for ((plan, region), block) in plans.iter().zip(&regions).zip(blocks) {
+            if let (Plan::Shared(staged), Some(region)) = (&**plan, region) {
+                store_block(cx, &staged.store, *region, block.element, &block.registers, round);
+                stored = true;
+            }
+        }
+        if stored {
+            wait(cx, plans);
+        }
+        for (((plan, region), block), loaded) in plans.iter().zip(&regions).zip(blocks).zip(&mut loaded) {
+            if let (Plan::Shared(staged), Some(region)) = (&**plan, region) {
+                load_block(cx, &staged.load, *region, block.element, loaded, round);
+            }
+        }
+    }
+    let mut results = Vec::with_capacity(plans.len());
+    for ((plan, block), loaded) in plans.iter().zip(blocks).zip(&loaded) {
+        results.push(match &**plan {
+            Plan::Registers(list) => list.iter().map(|from| block.registers[*from as usize]).collect(),
+            Plan::Exchange(plan) => exchange(cx, plan, types::register(block.element), &block.registers),
+            Plan::Shared(staged) => with_copies(cx, &staged.load.same, block.element, loaded),
+        });
+    }
+    Ok(results)
+}
+
+fn loaded_registers(plan: &Plan) -> usize {
+    if let Plan::Shared(staged) = plan { staged.load.same.len() } else { 0 }
+}
+
+fn wait(cx: &mut Cx<'_>, plans: &[std::rc::Rc<Plan>]) {
+    if plans_wait(plans) {
+        cx.target.barrier(&mut cx.b);
+    } else {
+        cx.target.warp_barrier(&mut cx.b);
+    }
+}

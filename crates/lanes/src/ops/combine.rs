@@ -1,0 +1,78 @@
+//! The combining region of reductions and scans, on elements of several operands at once.
+
+use crate::cx::Cx;
+use crate::error::Result;
+use crate::value::LaneValue;
+use ir::{Block, Op, Type};
+use llir::Value;
+use smallvec::SmallVec;
+
+/// One element of each operand.
+pub(crate) type Elements = SmallVec<[Value; 2]>;
+
+/// The region of an operation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Combine {
+    op: Op,
+    block: Block,
+}
+
+impl Combine {
+    /// The region of an operation that has one.
+    pub(crate) fn of(cx: &Cx<'_>, op: Op) -> Combine {
+        Combine { op, block: cx.module.entry(cx.module.region(op, 0)) }
+    }
+
+    /// Element types of the operands.
+    pub(crate) fn elements(self, cx: &Cx<'_>) -> Vec<Type> {
+        let operands = cx.module.operands(self.op).iter();
+        operands.map(|&operand| ttir::types::elem(cx.module.ty(operand))).collect()
+    }
+
+    /// The registers of the operands, side by side.
+    pub(crate) fn registers(self, cx: &Cx<'_>) -> Result<Vec<Elements>> {
+        let count = cx.module.operands(self.op).len();
+        let lists = (0..count).map(|index| cx.operand(self.op, index).map(|all| all.to_vec()));
+        Ok(zip(&lists.collect::<Result<Vec<_>>>()?))
+    }
+
+    /// Combines what comes first with what comes next.
+    pub(crate) fn two(self, cx: &mut Cx<'_>, first: &Elements, next: &Elements) -> Result<Elements> {
+        let args: Vec<LaneValue> = first.iter().chain(next).map(|value| LaneValue::Scalar(*value)).collect();
+        let handed = cx.inline_block(self.block, &args)?;
+        handed
+            .into_iter()
+            .map(|value| match value {
+                LaneValue::Scalar(value) => Ok(value),
+                _ => Err(cx.error(self.op, "the combining region must hand on scalars")),
+            })
+            .collect()
+    }
+
+    /// Combines all of a list, in order, as a balanced tree. The list is not empty.
+    pub(crate) fn all(self, cx: &mut Cx<'_>, list: &[Elements]) -> Result<Elements> {
+        let mut level: Vec<Elements> = list.to_vec();
+        while level.len() > 1 {
+            let mut next = Vec::with_capacity(level.len().div_ceil(2));
+            for pair in level.chunks(2) {
+                next.push(match pair {
+                    [first, second] => self.two(cx, first, second)?,
+                    rest => rest[0].clone(),
+                });
+            }
+            level = next;
+        }
+        level.pop().ok_or_else(|| cx.error(self.op, "there is nothing to combine"))
+    }
+}
+
+/// Lists of one operand each as a list of elements of all operands.
+pub(crate) fn zip(lists: &[Vec<Value>]) -> Vec<Elements> {
+    let count = lists.first().map_or(0, Vec::len);
+    (0..count).map(|index| lists.iter().map(|list| list[index]).collect()).collect()
+}
+
+/// The values of one operand.
+pub(crate) fn column(list: &[Elements], operand: usize) -> Vec<Value> {
+    list.iter().map(|elements| elements[operand]).collect()
+}

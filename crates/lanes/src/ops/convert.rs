@@ -1,0 +1,42 @@
+//! Changes of layout.
+
+use crate::block_memory::{Values, convert_blocks, plans_bytes, plans_wait};
+use crate::cx::Cx;
+use crate::error::Result;
+use crate::layouts::layout_of;
+use crate::shared::{Need, NeedOf, Order, Planner};
+use crate::table::Entry;
+use crate::types;
+use ir::{Module, Op, OpRow};
+use layout::convert::Plan;
+use std::rc::Rc;
+use ttgir::ops::convert::CONVERT_LAYOUT;
+
+/// Rows of this file.
+pub(crate) const TABLE: &[Entry] = &[(&CONVERT_LAYOUT, convert_layout)];
+
+/// What they need.
+pub(crate) const NEEDS: &[(&OpRow, NeedOf)] =
+    &[(&CONVERT_LAYOUT, |planner, module, op| Ok(need(&[plan(planner, module, op)?])))];
+
+fn plan(planner: &mut Planner, module: &Module, op: Op) -> Result<Rc<Plan>> {
+    let (from, to) = (module.ty(module.operand(op, 0)), module.ty(module.result(op, 0)));
+    let plan = planner.convert(&layout_of(from)?, &layout_of(to)?, types::memory_bits(from));
+    plan.map_err(|error| crate::error::at(module, op, error.message))
+}
+
+/// What carrying out plans needs.
+pub(crate) fn need(plans: &[Rc<Plan>]) -> Need {
+    let order = if plans_wait(plans) { Order::Waits } else { Order::WithinWarp };
+    Need { bytes: plans_bytes(plans), align: 16, order }
+}
+
+fn convert_layout(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let plan = plan(&mut cx.planner, cx.module, op)?;
+    let element = ttir::types::elem(cx.module.ty(cx.module.operand(op, 0)));
+    let registers = cx.operand(op, 0)?.to_vec();
+    let region = cx.scratch(op);
+    let mut converted = convert_blocks(cx, &[plan], region, &[Values { element, registers }])?;
+    cx.set_registers(op, converted.pop().unwrap_or_default());
+    Ok(())
+}

@@ -1,0 +1,45 @@
+//! Values that only one of several holders of an element has, handed to all of them.
+
+use crate::block_memory::{Values, convert_blocks};
+use crate::cx::Cx;
+use crate::error::{Result, plain};
+use crate::layouts::{everywhere, layout_of};
+use crate::shared::{Need, Planner};
+use crate::types;
+use ir::{Module, Op, Type};
+use layout::convert::{self, Plan};
+use llir::Value;
+use std::rc::Rc;
+
+/// The way of an operation's result from the lanes that own its elements ([`crate::FreeBits`]) to all that hold them.
+fn plan(planner: &Planner, ty: Type) -> Result<Option<Rc<Plan>>> {
+    let layout = match ttir::types::is_tensor(ty) {
+        true => layout_of(ty)?,
+        false => everywhere(planner.lanes, planner.num_warps, 0)?,
+    };
+    let staged = convert::plan_shared(&layout, &layout, types::memory_bits(ty), &planner.facts);
+    let staged = staged.map_err(|error| plain(error.to_string()))?;
+    let shared = staged.store.copies != 0;
+    Ok(shared.then(|| Rc::new(Plan::Shared(staged))))
+}
+
+/// What handing round the result of an operation needs; nothing if the result is not used.
+pub(crate) fn need(planner: &mut Planner, module: &Module, op: Op) -> Result<Need> {
+    let Some(&result) = module.results(op).first() else { return Ok(Need::default()) };
+    if module.is_unused(result) {
+        return Ok(Need::default());
+    }
+    match plan(planner, module.ty(result))? {
+        Some(plan) => Ok(super::convert::need(&[plan])),
+        None => Ok(Need::default()),
+    }
+}
+
+/// The registers of an operation's result in all lanes, from those in the lanes that own its elements.
+pub(crate) fn hand_round(cx: &mut Cx<'_>, op: Op, registers: Vec<Value>) -> Result<Vec<Value>> {
+    let ty = cx.module.ty(cx.module.result(op, 0));
+    let Some(plan) = plan(&cx.planner, ty)? else { return Ok(registers) };
+    let region = cx.scratch(op);
+    let block = Values { element: ttir::types::elem(ty), registers };
+    Ok(convert_blocks(cx, &[plan], region, &[block])?.pop().unwrap_or_default())
+}

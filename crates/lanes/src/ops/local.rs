@@ -1,0 +1,185 @@
+//! Memory of the program that the program allocates: making it, reading and writing it, other views of it.
+
+use super::gather::accesses;
+use crate::block_memory::{Region, element_bytes, load_block, store_block, with_copies};
+use crate::cx::Cx;
+use crate::error::{Result, at};
+use crate::layouts::layout_of;
+use crate::table::Entry;
+use crate::value::{LaneValue, SharedMemory};
+use ir::{Module, Op, Type, Value as IrValue};
+use layout::convert::{self, ConvertFacts};
+use layout::{Dim, LinearLayout};
+use smallvec::SmallVec;
+use std::rc::Rc;
+use ttgir::SharedEncoding;
+use ttgir::ops::shared::{
+    LOCAL_ALLOC, LOCAL_DEALLOC, LOCAL_LOAD, LOCAL_STORE, MEMDESC_INDEX, MEMDESC_REINTERPRET, MEMDESC_RESHAPE,
+    MEMDESC_SUBSLICE, MEMDESC_TRANS,
+};
+use ttgir::types::memdesc;
+use ttir::ops::shape::ints;
+
+/// Rows of this file.
+pub(crate) const TABLE: &[Entry] = &[
+    (&LOCAL_ALLOC, alloc),
+    (&LOCAL_DEALLOC, |_, _| Ok(())),
+    (&LOCAL_LOAD, load),
+    (&LOCAL_STORE, |cx, op| {
+        let target = cx.module.operand(op, 1);
+        store(cx, op, target)
+    }),
+    (&MEMDESC_INDEX, index),
+    (&MEMDESC_SUBSLICE, subslice),
+    (&MEMDESC_TRANS, trans),
+    (&MEMDESC_RESHAPE, same),
+    (&MEMDESC_REINTERPRET, same),
+];
+
+/// A view of memory, ready to be accessed.
+#[derive(Debug)]
+pub(crate) struct View {
+    /// Where it begins.
+    pub(crate) region: Region,
+    /// Which element of the allocation each offset holds.
+    pub(crate) layout: LinearLayout,
+    /// What the place of the view in its allocation changes of every offset, in elements, by xor.
+    pub(crate) offset: u32,
+    /// The type of the elements.
+    pub(crate) element: Type,
+}
+
+/// The memory that a memory description stands for.
+pub(crate) fn view(cx: &mut Cx<'_>, op: Op, value: IrValue) -> Result<View> {
+    let LaneValue::Shared(memory) = cx.get(value)? else {
+        return Err(cx.error(op, "an operand is not memory of the program"));
+    };
+    let ty = cx.module.ty(value);
+    let layout = memory_layout(cx.module, op, ty)?;
+    let mut starts: SmallVec<[(Dim, u32); 4]> = SmallVec::new();
+    for (dim, start) in memory.offsets.iter().enumerate() {
+        let Some(start) = cx.b.as_int(*start) else {
+            return Err(cx.error(op, "a part of memory must begin at a constant"));
+        };
+        starts.push((Dim::block(dim), start as u32));
+    }
+    let inverse = layout.right_inverse().map_err(|error| at(cx.module, op, error.to_string()))?;
+    let offset = inverse.apply(&starts).first().map_or(0, |offset| offset.1);
+    let (base, bytes) = cx.split_pointer(memory.base);
+    let element = memdesc(ty).map_or(ty, |desc| desc.elem);
+    Ok(View { region: Region { base, offset: bytes }, layout, offset, element })
+}
+
+/// Which element of what was allocated each offset holds.
+fn memory_layout(module: &Module, op: Op, ty: Type) -> Result<LinearLayout> {
+    let parts = memdesc(ty).zip(SharedEncoding::of(ty));
+    let Some((desc, encoding)) = parts else { return Err(at(module, op, "an operand has no memory layout")) };
+    let outer = desc.alloc_shape.len() - encoding.rank();
+    let layout = encoding.to_linear(&desc.alloc_shape[outer..]);
+    let outs: Vec<Dim> = layout.outs().iter().map(|dim| dim.0).collect();
+    Ok(layout.restrict(&[Dim::OFFSET], &outs))
+}
+
+impl View {
+    /// How registers of a layout are stored and loaded.
+    pub(crate) fn accesses(
+        &self,
+        cx: &Cx<'_>,
+        op: Op,
+        tensor: &LinearLayout,
+    ) -> Result<(convert::Access, convert::Access)> {
+        let bytes = element_bytes(self.element);
+        // A part may begin in the middle of what would be a wide access of the whole.
+        let aligned = if self.offset == 0 { u32::MAX } else { (1 << self.offset.trailing_zeros()) * bytes };
+        let widest = cx.planner.facts.max_vector_bytes.min(aligned);
+        let facts = ConvertFacts { max_vector_bytes: widest, ..cx.planner.facts };
+        let sizes: Vec<(Dim, u32)> = self.layout.outs().iter().collect();
+        let tensor = tensor.enlarge_outs(&sizes).map_err(|error| at(cx.module, op, error.to_string()))?;
+        let (mut store, mut load) = accesses(cx.module, op, &tensor, &self.layout, (8 * bytes, &facts))?;
+        for step in store.steps.iter_mut().chain(&mut load.steps) {
+            step.offset ^= self.offset;
+        }
+        Ok((store, load))
+    }
+}
+
+fn alloc(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let Some(region) = cx.scratch(op) else { return Err(cx.error(op, "has no memory")) };
+    let bytes = cx.b.i32(region.offset as i32);
+    let base = cx.add_pointer(region.base, bytes, 1);
+    let memory = SharedMemory { base, offsets: SmallVec::new() };
+    let result = cx.module.result(op, 0);
+    cx.set(result, LaneValue::Shared(Rc::new(memory)));
+    if cx.module.operands(op).is_empty() { Ok(()) } else { store(cx, op, result) }
+}
+
+/// Stores the first operand.
+fn store(cx: &mut Cx<'_>, op: Op, target: IrValue) -> Result<()> {
+    let view = view(cx, op, target)?;
+    let tensor = layout_of(cx.module.ty(cx.module.operand(op, 0)))?;
+    let (store, _) = view.accesses(cx, op, &tensor)?;
+    let registers = cx.operand(op, 0)?;
+    store_block(cx, &store, view.region, view.element, &registers, 0);
+    Ok(())
+}
+
+fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let view = view(cx, op, cx.module.operand(op, 0))?;
+    let tensor = layout_of(cx.module.ty(cx.module.result(op, 0)))?;
+    let (_, load) = view.accesses(cx, op, &tensor)?;
+    let mut registers = vec![None; load.same.len()];
+    load_block(cx, &load, view.region, view.element, &mut registers, 0);
+    let registers = with_copies(cx, &load.same, view.element, &registers);
+    cx.set_registers(op, registers);
+    Ok(())
+}
+
+/// The memory that the first operand stands for.
+fn source(cx: &Cx<'_>, op: Op) -> Result<Rc<SharedMemory>> {
+    match cx.get(cx.module.operand(op, 0))? {
+        LaneValue::Shared(memory) => Ok(memory),
+        _ => Err(cx.error(op, "an operand is not memory of the program")),
+    }
+}
+
+fn index(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let memory = source(cx, op)?;
+    let ty = cx.module.ty(cx.module.result(op, 0));
+    let elements = 1u32 << memory_layout(cx.module, op, ty)?.ins().total_bits();
+    let bytes = cx.b.i32((elements * element_bytes(memdesc(ty).map_or(ty, |desc| desc.elem))) as i32);
+    let number = cx.scalar(op, 1)?;
+    let number = cx.b.resize_signed(number, llir::Type::I32);
+    let by = cx.b.mul(number, bytes);
+    let base = cx.add_pointer(memory.base, by, 1);
+    cx.set_result(op, LaneValue::Shared(Rc::new(SharedMemory { base, offsets: memory.offsets.clone() })));
+    Ok(())
+}
+
+fn subslice(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let memory = source(cx, op)?;
+    let mut offsets = SmallVec::new();
+    for (dim, start) in ints(cx.module.attr(op, 0)).iter().enumerate() {
+        let start = cx.b.i32(*start as i32);
+        offsets.push(match memory.offsets.get(dim) {
+            Some(before) => cx.b.add(*before, start),
+            None => start,
+        });
+    }
+    cx.set_result(op, LaneValue::Shared(Rc::new(SharedMemory { base: memory.base, offsets })));
+    Ok(())
+}
+
+fn trans(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let memory = source(cx, op)?;
+    let order = ints(cx.module.attr(op, 0)).iter();
+    let offsets = order.filter_map(|from| memory.offsets.get(*from as usize).copied()).collect();
+    cx.set_result(op, LaneValue::Shared(Rc::new(SharedMemory { base: memory.base, offsets })));
+    Ok(())
+}
+
+/// The same memory by another type.
+fn same(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let memory = source(cx, op)?;
+    cx.set_result(op, LaneValue::Shared(memory));
+    Ok(())
+}

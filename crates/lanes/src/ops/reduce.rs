@@ -1,0 +1,103 @@
+//! Reductions: registers of a lane, then lanes of a warp, then warps through memory with one barrier.
+
+use super::combine::{Combine, Elements, column, zip};
+use super::convert::need;
+use crate::block_memory::{Values, convert_blocks};
+use crate::cx::Cx;
+use crate::error::{Result, at};
+use crate::layouts::{everywhere, layout_of};
+use crate::shared::{NeedOf, Planner};
+use crate::table::Entry;
+use crate::target::Shuffle;
+use crate::trade::shuffle_values;
+use crate::types;
+use crate::value::LaneValue;
+use ir::{Attr, Module, Op, OpRow};
+use layout::Dim;
+use layout::convert::Plan;
+use layout::reduce::{self, Reduction};
+use std::rc::Rc;
+use ttir::ops::reduce::REDUCE;
+
+/// Rows of this file.
+pub(crate) const TABLE: &[Entry] = &[(&REDUCE, lower)];
+
+/// What they need.
+pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[(&REDUCE, |planner, module, op| {
+    let reduction = reduction(planner, module, op)?;
+    Ok(need(&plans(planner, module, op, &reduction)?))
+})];
+
+/// How a reduction is done.
+fn reduction(planner: &Planner, module: &Module, op: Op) -> Result<Reduction> {
+    let axis = module.attr(op, 0).and_then(Attr::as_int).unwrap_or(0);
+    let source = layout_of(module.ty(module.operand(op, 0)))?;
+    let ty = module.ty(module.result(op, 0));
+    let result = if ttir::types::is_tensor(ty) {
+        layout_of(ty)?
+    } else {
+        everywhere(planner.lanes, planner.num_warps, source.ins().bits(Dim::BLOCK))?
+    };
+    reduce::plan(&source, axis as usize, &result).map_err(|error| at(module, op, error.to_string()))
+}
+
+/// How the partial results of each operand get where they are wanted.
+fn plans(planner: &mut Planner, module: &Module, op: Op, reduction: &Reduction) -> Result<Vec<Rc<Plan>>> {
+    let operands = module.operands(op).iter();
+    operands
+        .map(|&operand| {
+            let bits = types::memory_bits(module.ty(operand));
+            let plan = planner.convert(&reduction.partials, &reduction.wanted, bits);
+            plan.map_err(|error| at(module, op, error.message))
+        })
+        .collect()
+}
+
+fn lower(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let combine = Combine::of(cx, op);
+    let elements = combine.elements(cx);
+    let reduction = reduction(&cx.planner, cx.module, op)?;
+    let plans = plans(&mut cx.planner, cx.module, op, &reduction)?;
+    let mut groups = in_lane(cx, combine, &reduction)?;
+    for fold in &reduction.folds {
+        let mut others = Vec::with_capacity(elements.len());
+        for (operand, element) in elements.iter().enumerate() {
+            let sent: Vec<_> =
+                (0..groups.len()).map(|group| groups[group ^ fold.group as usize][operand]).collect();
+            others.push(shuffle_values(cx, Shuffle::Xor(fold.lane), types::register(*element), &sent));
+        }
+        for (group, other) in groups.iter_mut().zip(zip(&others)) {
+            *group = combine.two(cx, group, &other)?;
+        }
+    }
+    let blocks: Vec<Values> = elements
+        .iter()
+        .enumerate()
+        .map(|(operand, element)| Values { element: *element, registers: column(&groups, operand) })
+        .collect();
+    let region = cx.scratch(op);
+    let wanted = convert_blocks(cx, &plans, region, &blocks)?;
+    let mut results: Vec<Elements> = Vec::new();
+    for partials in zip(&wanted).chunks(1 << reduction.partial_bits) {
+        results.push(combine.all(cx, partials)?);
+    }
+    for operand in 0..elements.len() {
+        let result = cx.module.result(op, operand);
+        let registers = column(&results, operand);
+        let is_tensor = ttir::types::is_tensor(cx.module.ty(result));
+        let value = if is_tensor { LaneValue::tensor(registers) } else { LaneValue::Scalar(registers[0]) };
+        cx.set(result, value);
+    }
+    Ok(())
+}
+
+/// Each group of a lane's registers combined.
+fn in_lane(cx: &mut Cx<'_>, combine: Combine, reduction: &Reduction) -> Result<Vec<Elements>> {
+    let all = combine.registers(cx)?;
+    let mut groups = Vec::with_capacity(reduction.groups.len());
+    for group in &reduction.groups {
+        let members: Vec<Elements> = group.iter().map(|register| all[*register as usize].clone()).collect();
+        groups.push(combine.all(cx, &members)?);
+    }
+    Ok(groups)
+}

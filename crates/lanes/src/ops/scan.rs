@@ -1,0 +1,350 @@
+//! Scans: neighbouring registers of a lane, then lanes of a warp, then warps through memory, then what a lane holds
+//! further on.
+//!
+//! With `reverse` all positions along the axis are counted from the end. Blocks whose layout mixes the axis with other
+//! dimensions, or has its positions in another order than registers, lanes, warps, registers, are converted first.
+
+use super::combine::{Combine, Elements, column, zip};
+use super::scan_layout::{Axis, ordered, plans_of};
+use crate::block_memory::{Region, Values, convert_blocks, plans_bytes};
+use crate::cx::Cx;
+use crate::error::{Result, at};
+use crate::layouts::layout_of;
+use crate::shared::{Need, NeedOf, Planner};
+use crate::table::Entry;
+use crate::target::Shuffle;
+use crate::trade::shuffle_values;
+use crate::types;
+use crate::value::LaneValue;
+use ir::{Attr, Module, Op, OpRow};
+use layout::LinearLayout;
+use layout::convert::Plan;
+use llir::{IntCompare, Value};
+use std::rc::Rc;
+use ttir::ops::reduce::SCAN;
+
+/// Rows of this file.
+pub(crate) const TABLE: &[Entry] = &[(&SCAN, scan)];
+
+/// What they need.
+pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[(&SCAN, |planner, module, op| {
+    let plans = Plans::of(planner, module, op)?;
+    let bytes = [&plans.before, &plans.totals, &plans.after].map(|plans| plans_bytes(plans)).iter().sum();
+    Ok(Need::exchanged(bytes))
+})];
+
+/// The steps of a scan that move elements between lanes by plan; one plan per operand each.
+struct Plans {
+    axis: Axis,
+    /// To the layout that is scanned, if that is another.
+    before: Vec<Rc<Plan>>,
+    /// The totals of warps to all warps along the axis.
+    totals: Vec<Rc<Plan>>,
+    /// Back.
+    after: Vec<Rc<Plan>>,
+}
+
+impl Plans {
+    fn of(planner: &mut Planner, module: &Module, op: Op) -> Result<Plans> {
+        let dim = module.attr(op, 0).and_then(Attr::as_int).unwrap_or(0) as usize;
+        let source = layout_of(module.ty(module.operand(op, 0)))?;
+        let bits: Vec<u32> =
+            module.operands(op).iter().map(|&operand| types::memory_bits(module.ty(operand))).collect();
+        let failed = |error: crate::error::Error| at(module, op, error.message);
+        let (axis, scanned) = match Axis::of(&source, dim) {
+            Some(axis) => (axis, None),
+            None => {
+                let scanned = ordered(&source, dim).map_err(|error| at(module, op, error.to_string()))?;
+                let axis = Axis::of(&scanned, dim);
+                (axis.ok_or_else(|| at(module, op, "the blocks of a cluster share the axis"))?, Some(scanned))
+            }
+        };
+        let mut convert = |from: &LinearLayout, to: &LinearLayout| -> Result<Vec<Rc<Plan>>> {
+            bits.iter().map(|bits| planner.convert(from, to, *bits).map_err(failed)).collect()
+        };
+        let (before, after) = match &scanned {
+            Some(scanned) => (convert(&source, scanned)?, convert(scanned, &source)?),
+            None => (Vec::new(), Vec::new()),
+        };
+        let totals = match plans_of(&axis, scanned.as_ref().unwrap_or(&source), dim) {
+            Some((from, to)) => convert(&from, &to)?,
+            None => Vec::new(),
+        };
+        Ok(Plans { axis, before, totals, after })
+    }
+}
+
+fn scan(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let plans = Plans::of(&mut cx.planner, cx.module, op)?;
+    let combine = Combine::of(cx, op);
+    let reverse = cx.module.attr(op, 1).and_then(Attr::as_bool) == Some(true);
+    let region = cx.scratch(op);
+    let behind = |plans: &[&[Rc<Plan>]]| {
+        region.map(|region| region.after(plans.iter().map(|plans| plans_bytes(plans)).sum()))
+    };
+    let elements = combine.elements(cx);
+    let mut all = combine.registers(cx)?;
+    if !plans.before.is_empty() {
+        all = moved(cx, &plans.before, region, &elements, &all)?;
+    }
+    let totals = behind(&[&plans.before]);
+    let mut scan = Scan { combine, elements, axis: &plans.axis, reverse };
+    let mut results = scan.run(cx, &all, &plans.totals, totals)?;
+    if !plans.after.is_empty() {
+        let region = behind(&[&plans.before, &plans.totals]);
+        results = moved(cx, &plans.after, region, &scan.elements, &results)?;
+    }
+    for operand in 0..scan.elements.len() {
+        let result = cx.module.result(op, operand);
+        cx.set(result, LaneValue::tensor(column(&results, operand)));
+    }
+    Ok(())
+}
+
+/// Registers of all operands carried to other layouts.
+fn moved(
+    cx: &mut Cx<'_>,
+    plans: &[Rc<Plan>],
+    region: Option<Region>,
+    elements: &[ir::Type],
+    all: &[Elements],
+) -> Result<Vec<Elements>> {
+    let blocks: Vec<Values> = elements
+        .iter()
+        .enumerate()
+        .map(|(operand, element)| Values { element: *element, registers: column(all, operand) })
+        .collect();
+    Ok(zip(&convert_blocks(cx, plans, region, &blocks)?))
+}
+
+/// Something that stands in front, in those lanes where the condition holds; in all without one.
+#[derive(Clone)]
+struct Front {
+    elements: Elements,
+    holds: Option<Value>,
+}
+
+struct Scan<'p> {
+    combine: Combine,
+    elements: Vec<ir::Type>,
+    axis: &'p Axis,
+    reverse: bool,
+}
+
+impl Scan<'_> {
+    /// The scanned registers.
+    fn run(
+        &mut self,
+        cx: &mut Cx<'_>,
+        all: &[Elements],
+        plans: &[Rc<Plan>],
+        region: Option<Region>,
+    ) -> Result<Vec<Elements>> {
+        let axis = self.axis;
+        let mut runs: Vec<Vec<Elements>> = Vec::with_capacity(axis.runs.len());
+        for run in &axis.runs {
+            runs.push(self.run_of(cx, run, all)?);
+        }
+        let mut totals: Vec<Elements> = runs.iter().filter_map(|run| run.last().cloned()).collect();
+        let mut fronts: Vec<Vec<Front>> = vec![Vec::new(); runs.len()];
+        if axis.lane_mask != 0 {
+            self.lanes(cx, &mut totals, &mut fronts)?;
+        }
+        if !plans.is_empty() {
+            self.warps(cx, plans, region, &mut totals, &mut fronts)?;
+        }
+        self.chunks(cx, &totals, &mut fronts)?;
+        let mut results: Vec<Option<Elements>> = vec![None; all.len()];
+        for ((run, members), fronts) in axis.runs.iter().zip(runs).zip(fronts) {
+            let front = self.join(cx, &fronts)?;
+            for (register, scanned) in self.in_order(run).zip(members) {
+                let value = match &front {
+                    Some(front) => self.behind(cx, front, &scanned)?,
+                    None => scanned,
+                };
+                results[register as usize] = Some(value);
+            }
+        }
+        let same = axis.same.iter().map(|from| results[*from as usize].clone());
+        Ok(same.map(Option::unwrap_or_default).collect())
+    }
+
+    /// Registers of a run in the order of the scan.
+    fn in_order<'r>(&self, run: &'r [u32]) -> Box<dyn Iterator<Item = u32> + 'r> {
+        if self.reverse { Box::new(run.iter().rev().copied()) } else { Box::new(run.iter().copied()) }
+    }
+
+    /// The scan of neighbouring registers.
+    fn run_of(&self, cx: &mut Cx<'_>, run: &[u32], all: &[Elements]) -> Result<Vec<Elements>> {
+        let mut scanned: Vec<Elements> = Vec::with_capacity(run.len());
+        for register in self.in_order(run) {
+            let own = &all[register as usize];
+            let next = match scanned.last() {
+                Some(before) => self.combine.two(cx, before, own)?,
+                None => own.clone(),
+            };
+            scanned.push(next);
+        }
+        Ok(scanned)
+    }
+
+    /// Other lanes' values, all operands of all totals.
+    fn shuffled(&self, cx: &mut Cx<'_>, lane: Value, totals: &[Elements]) -> Vec<Elements> {
+        let elements = self.elements.iter().enumerate();
+        let lists: Vec<Vec<Value>> = elements
+            .map(|(operand, element)| {
+                let sent = column(totals, operand);
+                shuffle_values(cx, Shuffle::Index(lane), types::register(*element), &sent)
+            })
+            .collect();
+        zip(&lists)
+    }
+
+    /// Scans totals over lanes: what stands in front of each lane, and the totals of warps in every lane.
+    fn lanes(&self, cx: &mut Cx<'_>, totals: &mut Vec<Elements>, fronts: &mut [Vec<Front>]) -> Result<()> {
+        let mask = self.axis.lane_mask;
+        let lane = cx.ids().lane;
+        let (zero, all) = (cx.b.i32(0), cx.b.i32(mask as i32));
+        let mut below = 0u32;
+        for bit in (0..32).map(|bit| 1u32 << bit).filter(|bit| mask & bit != 0) {
+            // The last lane of the half in front, counted in the order of the scan.
+            let (set, cleared) = if self.reverse { (bit, below) } else { (below, bit) };
+            let (set, kept) = (cx.b.i32(set as i32), cx.b.i32(!cleared as i32));
+            let source = cx.b.or(lane, set);
+            let source = cx.b.and(source, kept);
+            let others = self.shuffled(cx, source, totals);
+            let half = cx.b.i32(bit as i32);
+            let half = cx.b.and(lane, half);
+            let compare = if self.reverse { IntCompare::Eq } else { IntCompare::Ne };
+            let behind = cx.b.icmp(compare, half, zero);
+            for (total, other) in totals.iter_mut().zip(others) {
+                let both = self.combine.two(cx, &other, total)?;
+                *total = select(cx, behind, &both, total);
+            }
+            below |= bit;
+        }
+        let others = cx.b.i32(!mask as i32);
+        let (own, rest) = (cx.b.and(lane, all), cx.b.and(lane, others));
+        let one = cx.b.i32(1);
+        let (neighbour, first) = if self.reverse {
+            let filled = cx.b.or(lane, others);
+            (cx.b.add(filled, one), all)
+        } else {
+            (cx.b.sub(own, one), zero)
+        };
+        let neighbour = cx.b.and(neighbour, all);
+        let neighbour = cx.b.or(neighbour, rest);
+        let holds = cx.b.icmp(IntCompare::Ne, own, first);
+        for (fronts, elements) in fronts.iter_mut().zip(self.shuffled(cx, neighbour, totals)) {
+            fronts.push(Front { elements, holds: Some(holds) });
+        }
+        if self.axis.warp_bits > 0 || self.axis.chunks > 1 {
+            let last = if self.reverse { rest } else { cx.b.or(lane, all) };
+            *totals = self.shuffled(cx, last, totals);
+        }
+        Ok(())
+    }
+
+    /// Hands the totals of warps to all warps: what stands in front of each, and the totals of all together.
+    fn warps(
+        &self,
+        cx: &mut Cx<'_>,
+        plans: &[Rc<Plan>],
+        region: Option<Region>,
+        totals: &mut [Elements],
+        fronts: &mut [Vec<Front>],
+    ) -> Result<()> {
+        let count = 1u32 << self.axis.warp_bits;
+        let known = moved(cx, plans, region, &self.elements, totals)?;
+        let number = crate::trade::thread_map(cx, &self.axis.warp_number);
+        let zero = cx.b.i32(0);
+        let last = cx.b.i32(count as i32 - 1);
+        let number = if self.reverse { cx.b.sub(last, number) } else { number };
+        let holds = cx.b.icmp(IntCompare::Ne, number, zero);
+        for (index, (total, fronts)) in totals.iter_mut().zip(fronts).enumerate() {
+            let own = &known[index * count as usize..][..count as usize];
+            let mut sum: Option<Elements> = None;
+            let mut front: Option<Elements> = None;
+            for at in 0..count {
+                let warp = if self.reverse { count - 1 - at } else { at };
+                let next = match &sum {
+                    Some(sum) => self.combine.two(cx, sum, &own[warp as usize])?,
+                    None => own[warp as usize].clone(),
+                };
+                if at + 1 < count {
+                    front = Some(match front {
+                        Some(front) => {
+                            let at = cx.b.i32(at as i32);
+                            let further = cx.b.icmp(IntCompare::Ugt, number, at);
+                            select(cx, further, &next, &front)
+                        }
+                        None => next.clone(),
+                    });
+                }
+                sum = Some(next);
+            }
+            if let (Some(sum), Some(elements)) = (sum, front) {
+                *total = sum;
+                // Warps stand in front of lanes.
+                fronts.insert(0, Front { elements, holds: Some(holds) });
+            }
+        }
+        Ok(())
+    }
+
+    /// What a lane holds further on along the axis has everything so far in front.
+    fn chunks(&self, cx: &mut Cx<'_>, totals: &[Elements], fronts: &mut [Vec<Front>]) -> Result<()> {
+        let chunks = self.axis.chunks;
+        for start in (0..totals.len()).step_by(chunks) {
+            let mut sum: Option<Elements> = None;
+            for at in 0..chunks {
+                let index = start + if self.reverse { chunks - 1 - at } else { at };
+                if let Some(sum) = &sum {
+                    fronts[index].insert(0, Front { elements: sum.clone(), holds: None });
+                }
+                if at + 1 < chunks {
+                    sum = Some(match &sum {
+                        Some(sum) => self.combine.two(cx, sum, &totals[index])?,
+                        None => totals[index].clone(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// All that stands in front, as one.
+    fn join(&self, cx: &mut Cx<'_>, fronts: &[Front]) -> Result<Option<Front>> {
+        let mut joined: Option<Front> = None;
+        for next in fronts {
+            joined = Some(match joined {
+                None => next.clone(),
+                Some(front) => {
+                    let mut elements = self.behind(cx, &front, &next.elements)?;
+                    if let Some(holds) = next.holds {
+                        elements = select(cx, holds, &elements, &front.elements);
+                    }
+                    let holds = match (front.holds, next.holds) {
+                        (Some(one), Some(other)) => Some(cx.b.or(one, other)),
+                        _ => None,
+                    };
+                    Front { elements, holds }
+                }
+            });
+        }
+        Ok(joined)
+    }
+
+    /// Elements with something in front where there is something.
+    fn behind(&self, cx: &mut Cx<'_>, front: &Front, elements: &Elements) -> Result<Elements> {
+        let both = self.combine.two(cx, &front.elements, elements)?;
+        Ok(match front.holds {
+            Some(holds) => select(cx, holds, &both, elements),
+            None => both,
+        })
+    }
+}
+
+fn select(cx: &mut Cx<'_>, condition: Value, then: &Elements, otherwise: &Elements) -> Elements {
+    then.iter().zip(otherwise).map(|(then, otherwise)| cx.b.select(condition, *then, *otherwise)).collect()
+}

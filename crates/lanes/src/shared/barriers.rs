@@ -1,0 +1,273 @@
+//! Where all lanes must wait for each other: between two accesses to the same bytes of which one writes.
+//!
+//! The walk keeps what was read and written since the last barrier. An operation whose accesses conflict with that gets a
+//! barrier in front. A loop is walked until what its end leaves behind is known at its beginning. An asynchronous copy
+//! writes at some time before the wait for it, and each lane waits for its own copies only: what the copies wrote is taken
+//! as written at the wait, so that who reads it next waits for all lanes.
+
+use super::Order;
+use super::buffers::{Buffers, callee};
+use ir::{Block, Module, Op, OpRow, Value};
+use rustc_hash::FxHashSet;
+use ttgir::ops::async_copy::{ASYNC_COPY, ASYNC_WAIT};
+use ttgir::ops::barrier::{INIT_BARRIER, INVAL_BARRIER, WAIT_BARRIER};
+use ttgir::ops::bulk::{BULK_LOAD, BULK_REDUCE, BULK_STORE, BULK_STORE_WAIT};
+use ttgir::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT};
+use ttgir::ops::shared::{LOCAL_DEALLOC, LOCAL_STORE};
+use ttgir::types::memdesc;
+use ttir::ops::control::{FOR, IF, WHILE};
+use ttir::ops::memory::BARRIER;
+
+/// What an operation does to a memory description that it takes.
+#[derive(Clone, Copy, Debug)]
+enum Touch {
+    Nothing,
+    Read,
+    Write,
+    /// Reads at some time before the wait of this row.
+    ReadUntil(&'static OpRow),
+    /// Writes at some time before [`ASYNC_WAIT`].
+    Copy,
+    /// Writes; who reads it has waited at a barrier in memory that counts what has been written.
+    Guarded,
+}
+
+/// Which of the memory descriptions that an operation takes, by operand group, it does not simply read.
+const TOUCHES: &[(&OpRow, usize, Touch)] = &[
+    (&LOCAL_STORE, 1, Touch::Write),
+    (&LOCAL_DEALLOC, 0, Touch::Nothing),
+    (&ASYNC_COPY, 1, Touch::Copy),
+    (&INIT_BARRIER, 0, Touch::Write),
+    (&INVAL_BARRIER, 0, Touch::Write),
+    (&WAIT_BARRIER, 3, Touch::Nothing),
+    (&BULK_LOAD, 3, Touch::Guarded),
+    (&BULK_STORE, 2, Touch::ReadUntil(&BULK_STORE_WAIT)),
+    (&BULK_REDUCE, 2, Touch::ReadUntil(&BULK_STORE_WAIT)),
+    (&WARP_GROUP_DOT, 0, Touch::ReadUntil(&WARP_GROUP_DOT_WAIT)),
+    (&WARP_GROUP_DOT, 1, Touch::ReadUntil(&WARP_GROUP_DOT_WAIT)),
+];
+
+/// Whether an operation waits for asynchronous copies.
+pub(super) fn waits_for_copies(module: &Module, op: Op) -> bool {
+    module.is(op, &ASYNC_WAIT)
+}
+
+/// Bytes, with the operation that keeps them within warps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+struct Span {
+    start: u32,
+    end: u32,
+    /// Number of the buffer, if each warp touches only its own part, always the same one.
+    within: Option<usize>,
+}
+
+impl Span {
+    fn meets(self, other: Span) -> bool {
+        let own = self.within.is_some() && self.within == other.within;
+        self.start < other.end && other.start < self.end && !own
+    }
+}
+
+/// What was touched since the last barrier.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct State {
+    reads: Vec<Span>,
+    writes: Vec<Span>,
+    /// Copies that nobody has waited for; a barrier does not end them.
+    copies: Vec<Span>,
+    /// Writes that nobody has to wait for; never kept.
+    guarded: Vec<Span>,
+    /// What reads on until a wait of a row, by the name of the row.
+    late: Vec<(&'static str, Span)>,
+}
+
+impl State {
+    fn wait(&mut self) {
+        self.reads.clear();
+        self.writes.clear();
+    }
+
+    fn join(&mut self, other: &State) {
+        add(&mut self.reads, &other.reads);
+        add(&mut self.writes, &other.writes);
+        add(&mut self.copies, &other.copies);
+        add(&mut self.late, &other.late);
+    }
+
+    fn conflicts(&self, accesses: &Accesses) -> bool {
+        let meet =
+            |list: &[Span], other: &[Span]| list.iter().any(|one| other.iter().any(|two| one.meets(*two)));
+        let late: Vec<Span> = accesses.late.iter().map(|late| late.1).collect();
+        meet(&self.writes, &accesses.reads)
+            || meet(&self.writes, &late)
+            || meet(&self.writes, &accesses.guarded)
+            || meet(&self.reads, &accesses.guarded)
+            || meet(&self.writes, &accesses.writes)
+            || meet(&self.writes, &accesses.copies)
+            || meet(&self.reads, &accesses.writes)
+            || meet(&self.reads, &accesses.copies)
+    }
+}
+
+fn add<T: Ord + Copy>(list: &mut Vec<T>, more: &[T]) {
+    for span in more {
+        if let Err(at) = list.binary_search(span) {
+            list.insert(at, *span);
+        }
+    }
+}
+
+/// What an operation touches, one side of its own barrier.
+type Accesses = State;
+
+/// The operations that need a barrier in front.
+pub(super) fn insert(module: &Module, kernel: Op, buffers: &Buffers, offsets: &[u32]) -> FxHashSet<Op> {
+    let mut walk = Walk { module, buffers, offsets, barriers: FxHashSet::default(), calls: Vec::new() };
+    if !buffers.list.is_empty() {
+        let mut state = State::default();
+        walk.block(module.entry(module.region(kernel, 0)), &mut state);
+    }
+    walk.barriers
+}
+
+struct Walk<'a> {
+    module: &'a Module,
+    buffers: &'a Buffers,
+    offsets: &'a [u32],
+    barriers: FxHashSet<Op>,
+    /// Functions around; one that calls itself is refused where calls are lowered.
+    calls: Vec<Op>,
+}
+
+impl Walk<'_> {
+    fn block(&mut self, block: Block, state: &mut State) {
+        for op in self.module.ops(block) {
+            self.op(op, state);
+        }
+    }
+
+    fn op(&mut self, op: Op, state: &mut State) {
+        let module = self.module;
+        if let Some(callee) = callee(module, op) {
+            if !self.calls.contains(&callee) {
+                self.calls.push(callee);
+                self.block(module.entry(module.region(callee, 0)), state);
+                self.calls.pop();
+            }
+        } else if module.is(op, &FOR) || module.is(op, &WHILE) {
+            self.a_loop(op, state);
+        } else if module.is(op, &IF) {
+            let before = state.clone();
+            let mut after = if module.regions(op).len() < 2 { before.clone() } else { State::default() };
+            for &region in module.regions(op) {
+                let mut branch = before.clone();
+                let blocks = module.blocks(region);
+                blocks.iter().for_each(|&block| self.block(block, &mut branch));
+                after.join(&branch);
+            }
+            *state = after;
+        } else {
+            self.plain(op, state);
+        }
+    }
+
+    fn a_loop(&mut self, op: Op, state: &mut State) {
+        let module = self.module;
+        // A `for` may run no time at all; a `while` runs its first region at least once.
+        let mut entry = state.clone();
+        loop {
+            let mut end = entry.clone();
+            let mut leaves = None;
+            for &region in module.regions(op) {
+                module.blocks(region).iter().for_each(|&block| self.block(block, &mut end));
+                leaves.get_or_insert_with(|| end.clone());
+            }
+            let mut next = entry.clone();
+            next.join(&end);
+            if next == entry {
+                *state = if module.is(op, &WHILE) { leaves.unwrap_or(end) } else { next };
+                return;
+            }
+            entry = next;
+        }
+    }
+
+    fn plain(&mut self, op: Op, state: &mut State) {
+        if self.barriers.contains(&op) || self.module.is(op, &BARRIER) {
+            state.wait();
+        }
+        let (before, after) = self.accesses(op);
+        if state.conflicts(&before) {
+            self.barriers.insert(op);
+            state.wait();
+        }
+        state.join(&before);
+        if let Some(after) = after {
+            state.wait();
+            state.join(&after);
+        }
+        if waits_for_copies(self.module, op) {
+            let landed = state.copies.clone();
+            add(&mut state.writes, &landed);
+        }
+        let row = self.module.row(op).name;
+        let done: Vec<Span> = state.late.iter().filter(|late| late.0 == row).map(|late| late.1).collect();
+        add(&mut state.reads, &done);
+    }
+
+    /// What an operation touches before its own first barrier, and after its last if it has any.
+    fn accesses(&self, op: Op) -> (Accesses, Option<Accesses>) {
+        let mut before = Accesses::default();
+        if let Some(&buffer) = self.buffers.of_op.get(&op) {
+            let span = self.span(buffer);
+            match self.buffers.list[buffer].scratch {
+                Some(Order::Waits) => {
+                    before.writes.push(span);
+                    return (before, Some(Accesses { reads: vec![span], ..Accesses::default() }));
+                }
+                Some(Order::WithinWarp) => {
+                    let span = Span { within: Some(buffer), ..span };
+                    before.writes.push(span);
+                    before.reads.push(span);
+                }
+                None if !self.module.operands(op).is_empty() => before.writes.push(span),
+                None => {}
+            }
+        }
+        for group in 0..self.module.row(op).operands.len() {
+            for operand in self.module.operand_group(op, group) {
+                self.operand(self.touches(op, group), *operand, &mut before);
+            }
+        }
+        (before, None)
+    }
+
+    fn operand(&self, touch: Touch, operand: Value, accesses: &mut Accesses) {
+        for &buffer in self.buffers.views.get(&operand).into_iter().flatten() {
+            let span = self.span(buffer);
+            match touch {
+                Touch::Nothing => {}
+                Touch::Read => add(&mut accesses.reads, &[span]),
+                Touch::Write => add(&mut accesses.writes, &[span]),
+                Touch::ReadUntil(row) => add(&mut accesses.late, &[(row.name, span)]),
+                Touch::Copy => add(&mut accesses.copies, &[span]),
+                Touch::Guarded => add(&mut accesses.guarded, &[span]),
+            }
+        }
+    }
+
+    fn touches(&self, op: Op, group: usize) -> Touch {
+        let module = self.module;
+        if let Some((_, _, touch)) = TOUCHES.iter().find(|(row, of, _)| module.is(op, row) && *of == group) {
+            return *touch;
+        }
+        // Views touch nothing, and what ends a block hands on.
+        let view = module.results(op).iter().any(|&result| memdesc(module.ty(result)).is_some());
+        if view || module.has(op, ir::Traits::TERMINATOR) { Touch::Nothing } else { Touch::Read }
+    }
+
+    fn span(&self, buffer: usize) -> Span {
+        let start = self.offsets[buffer];
+        Span { start, end: start + self.buffers.list[buffer].bytes, within: None }
+    }
+}

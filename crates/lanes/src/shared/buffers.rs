@@ -1,0 +1,320 @@
+//! The buffers of a kernel: which memory descriptions are views of which, and how long each is alive.
+//!
+//! Positions number the operations in program order, functions that are called standing where they are called. A buffer is
+//! alive from its allocation to its last use; one that is made outside a loop and used inside is alive to the loop's end,
+//! one that a loop carries is alive throughout the loop. Scratch memory is alive for its operation alone. Small scratch
+//! memory gets bytes of its own, so that neighbouring operations need not wait for each other to reuse it.
+
+use super::place::Request;
+use super::{Need, Order};
+use crate::error::Result;
+use ir::{Attr, Block, Module, Op, Value};
+use rustc_hash::FxHashMap;
+use ttgir::types::memdesc;
+use ttir::ops::control::{CONDITION, FOR, IF, WHILE, YIELD};
+use ttir::ops::func::{CALL, RETURN};
+
+/// Scratch memory up to this size is not shared...
+const SMALL: u32 = 1024;
+/// ...as long as all of it together is at most this.
+const SMALL_TOTAL: u32 = 8192;
+
+/// A buffer.
+#[derive(Clone, Debug)]
+pub(crate) struct Buffer {
+    /// What allocates it, or needs it as scratch memory.
+    pub(crate) op: Op,
+    /// Its size.
+    pub(crate) bytes: u32,
+    align: u32,
+    /// For scratch memory, how its operation orders its accesses.
+    pub(crate) scratch: Option<Order>,
+    alive: Vec<(u32, u32)>,
+    /// Loops around the allocation.
+    depth: usize,
+}
+
+/// The buffers of a kernel.
+#[derive(Default, Debug)]
+pub(crate) struct Buffers {
+    /// All of them.
+    pub(crate) list: Vec<Buffer>,
+    /// Which buffer an operation allocates or needs.
+    pub(crate) of_op: FxHashMap<Op, usize>,
+    /// The buffers that a memory description may be a view of.
+    pub(crate) views: FxHashMap<Value, Vec<usize>>,
+}
+
+impl Buffers {
+    /// The buffers of a kernel; `need_of` says what scratch memory an operation needs.
+    pub(crate) fn of(
+        module: &Module,
+        kernel: Op,
+        need_of: &mut dyn FnMut(Op) -> Result<Need>,
+    ) -> Result<Buffers> {
+        let mut buffers = Buffers::default();
+        let ops = reachable(module, kernel);
+        for &op in &ops {
+            if let Some(request) = allocation(module, op) {
+                buffers.add(op, request, None);
+                continue;
+            }
+            let need = need_of(op)?;
+            if need.bytes > 0 {
+                let request = Request { bytes: need.bytes, align: need.align.max(16), alive: Vec::new() };
+                buffers.add(op, request, Some(need.order));
+            }
+        }
+        if buffers.list.is_empty() {
+            return Ok(buffers);
+        }
+        buffers.find_views(module, &ops);
+        let mut walk = Walk {
+            module,
+            buffers: &mut buffers,
+            position: 0,
+            loops: Vec::new(),
+            whole: Vec::new(),
+            calls: Vec::new(),
+        };
+        walk.block(module.entry(module.region(kernel, 0)));
+        let end = walk.position;
+        buffers.keep_small_apart(end);
+        Ok(buffers)
+    }
+
+    /// What is to be placed.
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        let request = |buffer: &Buffer| Request {
+            bytes: buffer.bytes,
+            align: buffer.align,
+            alive: buffer.alive.clone(),
+        };
+        self.list.iter().map(request).collect()
+    }
+
+    fn add(&mut self, op: Op, request: Request, scratch: Option<Order>) {
+        self.of_op.insert(op, self.list.len());
+        let Request { bytes, align, alive } = request;
+        self.list.push(Buffer { op, bytes, align, scratch, alive, depth: 0 });
+    }
+
+    fn keep_small_apart(&mut self, end: u32) {
+        let mut left = SMALL_TOTAL;
+        for buffer in self.list.iter_mut().filter(|buffer| buffer.scratch.is_some() && buffer.bytes <= SMALL)
+        {
+            if buffer.bytes > left {
+                break;
+            }
+            left -= buffer.bytes;
+            buffer.alive = vec![(0, end)];
+        }
+    }
+
+    /// Follows memory descriptions through views, loops, conditions and calls until nothing changes.
+    fn find_views(&mut self, module: &Module, ops: &[Op]) {
+        loop {
+            let before: usize = self.views.values().map(Vec::len).sum();
+            for &op in ops {
+                for (from, to) in flows(module, op) {
+                    if memdesc(module.ty(from)).is_some() {
+                        let buffers = self.views.get(&from).cloned().unwrap_or_default();
+                        self.join(to, &buffers);
+                    }
+                }
+                let made = module.results(op).first().filter(|&&result| memdesc(module.ty(result)).is_some());
+                if let (Some(&buffer), Some(&result)) = (self.of_op.get(&op), made) {
+                    self.join(result, &[buffer]);
+                }
+            }
+            if self.views.values().map(Vec::len).sum::<usize>() == before {
+                return;
+            }
+        }
+    }
+
+    fn join(&mut self, value: Value, buffers: &[usize]) {
+        let known = self.views.entry(value).or_default();
+        for &buffer in buffers {
+            if !known.contains(&buffer) {
+                known.push(buffer);
+            }
+        }
+    }
+}
+
+/// The operations of a kernel and of the functions that it calls.
+pub(crate) fn reachable(module: &Module, kernel: Op) -> Vec<Op> {
+    let (mut ops, mut open, mut seen) = (Vec::new(), vec![kernel], vec![kernel]);
+    while let Some(function) = open.pop() {
+        for op in module.walk(function) {
+            if let Some(callee) = callee(module, op).filter(|callee| !seen.contains(callee)) {
+                seen.push(callee);
+                open.push(callee);
+            }
+            ops.push(op);
+        }
+    }
+    ops
+}
+
+/// The function that an operation calls.
+pub(crate) fn callee(module: &Module, op: Op) -> Option<Op> {
+    if !module.is(op, &CALL) {
+        return None;
+    }
+    module.symbol(module.attr(op, 0).and_then(Attr::as_str)?)
+}
+
+/// What an operation that allocates memory asks for.
+fn allocation(module: &Module, op: Op) -> Option<Request> {
+    if !module.is(op, &ttgir::ops::shared::LOCAL_ALLOC) {
+        return None;
+    }
+    let ty = module.ty(module.result(op, 0));
+    let desc = memdesc(ty)?;
+    let encoding = ttgir::SharedEncoding::of(ty)?;
+    let (outer, inner) = desc.shape.split_at(desc.shape.len() - encoding.rank());
+    let layout = encoding.to_linear(inner);
+    let stages: i64 = outer.iter().product();
+    let elements = stages << layout.ins().bits(layout::Dim::OFFSET);
+    let bytes = elements * i64::from(crate::types::memory_bits(desc.elem)) / 8;
+    let align = encoding.alignment().max(16);
+    Some(Request { bytes: u32::try_from(bytes).unwrap_or(u32::MAX), align, alive: Vec::new() })
+}
+
+/// Pairs of values of which the second may be the first.
+fn flows(module: &Module, op: Op) -> Vec<(Value, Value)> {
+    let zip = |from: &[Value], to: &[Value]| from.iter().copied().zip(to.iter().copied()).collect::<Vec<_>>();
+    if module.is(op, &FOR) {
+        let entry = module.entry(module.region(op, 0));
+        let inits = &module.operands(op)[3..];
+        return [zip(inits, &module.args(entry)[1..]), zip(inits, module.results(op))].concat();
+    }
+    if module.is(op, &WHILE) {
+        return zip(module.operands(op), module.args(module.entry(module.region(op, 0))));
+    }
+    if module.is(op, &CONDITION) {
+        let Some(parent) = module.parent_op(op) else { return Vec::new() };
+        let carried = &module.operands(op)[1..];
+        let after = module.args(module.entry(module.region(parent, 1)));
+        return [zip(carried, after), zip(carried, module.results(parent))].concat();
+    }
+    if module.is(op, &YIELD) {
+        let Some(parent) = module.parent_op(op) else { return Vec::new() };
+        let yielded = module.operands(op);
+        if module.is(parent, &WHILE) {
+            return zip(yielded, module.args(module.entry(module.region(parent, 0))));
+        }
+        let results = zip(yielded, module.results(parent));
+        if module.is(parent, &FOR) {
+            return [zip(yielded, &module.args(module.entry(module.region(parent, 0)))[1..]), results]
+                .concat();
+        }
+        return results;
+    }
+    if let Some(callee) = callee(module, op) {
+        let entry = module.entry(module.region(callee, 0));
+        let returned = module.last_op(entry).filter(|&last| module.is(last, &RETURN));
+        let results = returned.map(|last| zip(module.operands(last), module.results(op))).unwrap_or_default();
+        return [zip(module.operands(op), module.args(entry)), results].concat();
+    }
+    // A view: every memory description among the operands.
+    let views = module.results(op).iter().filter(|&&result| memdesc(module.ty(result)).is_some());
+    views.flat_map(|&result| module.operands(op).iter().map(move |&operand| (operand, result))).collect()
+}
+
+/// The walk that numbers operations and finds how long buffers live.
+struct Walk<'a> {
+    module: &'a Module,
+    buffers: &'a mut Buffers,
+    position: u32,
+    /// Where the loops around begin.
+    loops: Vec<u32>,
+    /// Buffers that are alive to the end of a loop around: the depth of the loop.
+    whole: Vec<(usize, usize)>,
+    /// Functions around; one that calls itself is refused where calls are lowered.
+    calls: Vec<Op>,
+}
+
+impl Walk<'_> {
+    fn block(&mut self, block: Block) {
+        let module = self.module;
+        for op in module.ops(block) {
+            self.position += 1;
+            self.uses(op);
+            if let Some(&buffer) = self.buffers.of_op.get(&op) {
+                let (position, depth) = (self.position, self.loops.len());
+                let buffer = &mut self.buffers.list[buffer];
+                buffer.alive.push((position, position));
+                buffer.depth = depth;
+            }
+            if let Some(callee) = callee(module, op) {
+                if !self.calls.contains(&callee) {
+                    self.calls.push(callee);
+                    self.block(module.entry(module.region(callee, 0)));
+                    self.calls.pop();
+                }
+            } else if module.is(op, &FOR) || module.is(op, &WHILE) {
+                self.a_loop(op);
+            } else if module.is(op, &IF) {
+                for &region in module.regions(op) {
+                    module.blocks(region).iter().for_each(|&block| self.block(block));
+                }
+            }
+        }
+    }
+
+    fn a_loop(&mut self, op: Op) {
+        let module = self.module;
+        let start = self.position;
+        self.loops.push(start);
+        let depth = self.loops.len();
+        for &region in module.regions(op) {
+            module.blocks(region).iter().for_each(|&block| self.block(block));
+        }
+        self.position += 1;
+        let end = self.position;
+        let entry = module.entry(module.region(op, 0));
+        for arg in module.args(entry) {
+            for buffer in self.buffers.views.get(arg).cloned().unwrap_or_default() {
+                self.extend(buffer, start, end);
+            }
+        }
+        let (of_this, of_others) =
+            std::mem::take(&mut self.whole).into_iter().partition(|mark| mark.1 >= depth);
+        self.whole = of_others;
+        let of_this: Vec<(usize, usize)> = of_this;
+        for (buffer, _) in of_this {
+            self.extend(buffer, start, end);
+        }
+        self.loops.pop();
+    }
+
+    fn uses(&mut self, op: Op) {
+        let position = self.position;
+        let waits = super::barriers::waits_for_copies(self.module, op);
+        let used: Vec<usize> = if waits {
+            // Copies in flight may write to any buffer that is alive.
+            let started = |buffer: &Buffer| buffer.scratch.is_none() && !buffer.alive.is_empty();
+            (0..self.buffers.list.len()).filter(|&index| started(&self.buffers.list[index])).collect()
+        } else {
+            let operands = self.module.operands(op).iter();
+            operands.filter_map(|operand| self.buffers.views.get(operand)).flatten().copied().collect()
+        };
+        for buffer in used {
+            self.extend(buffer, position, position);
+            let depth = self.buffers.list[buffer].depth;
+            if self.loops.len() > depth {
+                self.whole.push((buffer, depth + 1));
+            }
+        }
+    }
+
+    fn extend(&mut self, buffer: usize, start: u32, end: u32) {
+        match self.buffers.list[buffer].alive.last_mut() {
+            Some(last) => *last = (last.0.min(start), last.1.max(end)),
+            None => self.buffers.list[buffer].alive.push((start, end)),
+        }
+    }
+}

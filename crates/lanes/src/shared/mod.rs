@@ -1,0 +1,156 @@
+//! Memory of the program: what needs how much, where each buffer lies, and where all lanes must wait for each other.
+//!
+//! Buffers are those that the program allocates (`ttg.local_alloc`) and scratch memory that single operations need while
+//! they run (conversions of layouts, reductions, …). [`plan`] finds how long each is alive, places those that are never
+//! alive together over each other, and inserts barriers only between accesses that touch the same bytes.
+
+mod barriers;
+mod buffers;
+mod place;
+
+use crate::error::{Error, Result, at};
+use crate::kernel::Facts;
+use crate::ops;
+use buffers::Buffers;
+use ir::{Module, Op};
+use layout::LinearLayout;
+use layout::convert::{self, ConvertFacts};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+
+/// Scratch memory that an operation needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Need {
+    /// Its size.
+    pub(crate) bytes: u32,
+    /// What the address must be a multiple of; 16 at least is given.
+    pub(crate) align: u32,
+    /// How the operation orders its own accesses to it.
+    pub(crate) order: Order,
+}
+
+impl Need {
+    /// So many bytes that all lanes write, then read after waiting for each other.
+    pub(crate) fn exchanged(bytes: u32) -> Need {
+        Need { bytes, align: 16, order: Order::Waits }
+    }
+}
+
+/// How an operation orders its accesses to its scratch memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Order {
+    /// Writes, then a barrier of the program, then reads.
+    #[default]
+    Waits,
+    /// Each warp reads only what it wrote itself, and waits for itself before it writes and before it reads.
+    WithinWarp,
+}
+
+/// What scratch memory an operation needs, if any.
+pub(crate) type NeedOf = fn(&mut Planner, &Module, Op) -> Result<Need>;
+
+/// Plans of conversions, made once.
+#[derive(Default, Debug)]
+pub(crate) struct Planner {
+    /// Costs and sizes.
+    pub(crate) facts: ConvertFacts,
+    /// Lanes of a warp.
+    pub(crate) lanes: u32,
+    /// Warps of a program.
+    pub(crate) num_warps: u32,
+    plans: FxHashMap<(LinearLayout, LinearLayout, u32), Rc<convert::Plan>>,
+}
+
+impl Planner {
+    pub(crate) fn new(facts: &Facts, vector_bytes: u32) -> Planner {
+        let convert = ConvertFacts { max_vector_bytes: vector_bytes, ..ConvertFacts::default() };
+        Planner {
+            facts: convert,
+            lanes: facts.lanes,
+            num_warps: facts.num_warps,
+            plans: FxHashMap::default(),
+        }
+    }
+
+    /// The way from one layout to another for elements of so many bits in memory.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(crate) fn convert(
+        &mut self,
+        from: &LinearLayout,
+        to: &LinearLayout,
+        bits: u32,
+    ) -> Result<Rc<convert::Plan>> {
+        let key = (from.clone(), to.clone(), bits);
+        if let Some(plan) = self.plans.get(&key) {
+            return Ok(plan.clone());
+        }
+        let plan = convert::plan(from, to, bits, &self.facts);
+        let plan = Rc::new(plan.map_err(|error| crate::error::plain(error.to_string()))?);
+        self.plans.insert(key, plan.clone());
+        Ok(plan)
+    }
+}
+
+/// Where buffers lie, and where barriers stand.
+#[derive(Default, Debug)]
+pub(crate) struct Plan {
+    offsets: FxHashMap<Op, u32>,
+    barriers: FxHashSet<Op>,
+    /// Bytes in all.
+    pub(crate) bytes: u32,
+}
+
+impl Plan {
+    /// Where the buffer of an operation begins: what it allocates, or its scratch memory.
+    pub(crate) fn offset(&self, op: Op) -> Option<u32> {
+        self.offsets.get(&op).copied()
+    }
+
+    /// Whether all lanes must wait for each other before an operation.
+    pub(crate) fn barrier_before(&self, op: Op) -> bool {
+        self.barriers.contains(&op)
+    }
+}
+
+/// Plans the memory of a kernel on a machine that has so many bytes of it.
+///
+/// # Errors
+/// When an operation has no plan, or the machine has too little memory: then with what needs how much.
+pub(crate) fn plan(module: &Module, kernel: Op, planner: &mut Planner, limit: u32) -> Result<Plan> {
+    let needs = ops::needs();
+    let mut need_of = |op: Op| match needs.get(module.row(op).name) {
+        Some(need) => need(planner, module, op),
+        None => Ok(Need::default()),
+    };
+    let buffers = Buffers::of(module, kernel, &mut need_of)?;
+    let (offsets, bytes) = place::place(&buffers.requests());
+    if bytes > limit {
+        return Err(too_large(module, kernel, &buffers, bytes, limit));
+    }
+    let barriers = barriers::insert(module, kernel, &buffers, &offsets);
+    let offsets = buffers.list.iter().zip(offsets).map(|(buffer, offset)| (buffer.op, offset)).collect();
+    Ok(Plan { offsets, barriers, bytes })
+}
+
+/// The error of a machine with too little memory.
+fn too_large(module: &Module, kernel: Op, buffers: &Buffers, bytes: u32, limit: u32) -> Error {
+    let mut list: Vec<_> = buffers.list.iter().collect();
+    list.sort_by_key(|buffer| std::cmp::Reverse(buffer.bytes));
+    let largest: Vec<String> = list
+        .iter()
+        .take(5)
+        .map(|buffer| {
+            let place =
+                module.locs.describe(module.loc(buffer.op)).unwrap_or_else(|| "an unknown place".into());
+            format!("{} bytes for `{}` at {place}", buffer.bytes, module.row(buffer.op).name)
+        })
+        .collect();
+    let message = format!(
+        "out of resource: shared memory, Required: {bytes}, Hardware limit: {limit}. Reducing block sizes or \
+         `num_stages` may help. The largest: {}",
+        largest.join("; ")
+    );
+    at(module, kernel, message)
+}
