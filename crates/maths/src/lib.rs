@@ -14,6 +14,7 @@ mod inverse;
 mod inverse_hyperbolic;
 mod logarithm;
 mod power;
+mod record;
 mod reduction;
 mod remainder;
 mod roots;
@@ -23,7 +24,9 @@ mod trigonometric;
 
 use std::collections::BTreeMap;
 
-pub use text::{Kind, TextBuilder, Value};
+pub use record::{Action, Rare, Recording, Step, record};
+pub use reduction::TWO_OVER_PI;
+pub use text::{Kind, Node, TextBuilder, Value};
 
 /// The element type of a maths function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use super::record::{Action, Rare, Step};
 use super::{Elem, MathConfig};
 
 /// The element kind of a [`Value`].
@@ -49,11 +50,16 @@ impl Kind {
     }
 }
 
+/// What a value is.
 #[derive(Clone, Copy, Debug)]
-enum Node {
+pub enum Node {
+    /// The result of a step, by its number.
     Register(u32),
+    /// An argument of the function.
     Argument(u32),
+    /// A float constant.
     Float(f64),
+    /// An integer constant.
     Integer(i64),
 }
 
@@ -68,6 +74,11 @@ impl Value {
     /// The element kind of the value.
     pub fn kind(self) -> Kind {
         self.kind
+    }
+
+    /// What it is.
+    pub fn node(self) -> Node {
+        self.node
     }
 }
 
@@ -90,6 +101,7 @@ pub struct TextBuilder {
     block: String,
     body: String,
     declarations: BTreeMap<String, String>,
+    steps: Vec<Step>,
 }
 
 impl TextBuilder {
@@ -103,6 +115,7 @@ impl TextBuilder {
             block: "entry".to_owned(),
             body: String::from("entry:\n"),
             declarations: BTreeMap::new(),
+            steps: Vec::new(),
         }
     }
 
@@ -222,18 +235,30 @@ impl TextBuilder {
         self.declarations.insert(symbol.to_owned(), text);
     }
 
-    fn binary(&mut self, op: &str, a: Value, b: Value) -> Value {
-        let text = format!("{op} {}, {}", self.typed(a), self.operand(b));
-        self.push(a.kind, &text)
+    /// The steps so far.
+    pub(super) fn steps(&mut self) -> Vec<Step> {
+        std::mem::take(&mut self.steps)
     }
 
-    fn cast(&mut self, op: &str, a: Value, kind: Kind) -> Value {
+    /// Appends one instruction and notes what it does.
+    fn act(&mut self, action: Action, operands: &[Value], kind: Kind, instruction: &str) -> Value {
+        let result = self.push(kind, instruction);
+        self.steps.push(Step { action, operands: operands.to_vec(), results: vec![result] });
+        result
+    }
+
+    fn binary(&mut self, op: &'static str, a: Value, b: Value) -> Value {
+        let text = format!("{op} {}, {}", self.typed(a), self.operand(b));
+        self.act(Action::Binary(op), &[a, b], a.kind, &text)
+    }
+
+    fn cast(&mut self, op: &'static str, a: Value, kind: Kind) -> Value {
         let text = format!("{op} {} to {}", self.typed(a), self.type_of(kind));
-        self.push(kind, &text)
+        self.act(Action::Cast(op), &[a], kind, &text)
     }
 
     /// Calls an overloaded intrinsic on operands of one type.
-    pub fn intrinsic(&mut self, stem: &str, operands: &[Value]) -> Value {
+    pub fn intrinsic(&mut self, stem: &'static str, operands: &[Value]) -> Value {
         let kind = operands[0].kind;
         let symbol = format!("llvm.{stem}.{}", type_suffix(kind, self.lanes));
         let ty = self.type_of(kind);
@@ -241,7 +266,7 @@ impl TextBuilder {
         self.declare(&symbol, format!("declare {ty} @{symbol}({parameters})\n"));
         let list: Vec<String> = operands.iter().map(|&v| self.typed(v)).collect();
         let text = format!("call {ty} @{symbol}({})", list.join(", "));
-        self.push(kind, &text)
+        self.act(Action::Intrinsic(stem), operands, kind, &text)
     }
 
     /// `a + b` on floats.
@@ -267,7 +292,7 @@ impl TextBuilder {
     /// `-a` on floats.
     pub fn fneg(&mut self, a: Value) -> Value {
         let text = format!("fneg {}", self.typed(a));
-        self.push(a.kind, &text)
+        self.act(Action::Negate, &[a], a.kind, &text)
     }
 
     /// `a * b + c`, fused where the machine can, else rounded twice.
@@ -308,21 +333,21 @@ impl TextBuilder {
     }
 
     /// A float comparison such as `olt`.
-    pub fn fcmp(&mut self, predicate: &str, a: Value, b: Value) -> Value {
+    pub fn fcmp(&mut self, predicate: &'static str, a: Value, b: Value) -> Value {
         let text = format!("fcmp {predicate} {}, {}", self.typed(a), self.operand(b));
-        self.push(Kind::I1, &text)
+        self.act(Action::CompareFloat(predicate), &[a, b], Kind::I1, &text)
     }
 
     /// An integer comparison such as `slt`.
-    pub fn icmp(&mut self, predicate: &str, a: Value, b: Value) -> Value {
+    pub fn icmp(&mut self, predicate: &'static str, a: Value, b: Value) -> Value {
         let text = format!("icmp {predicate} {}, {}", self.typed(a), self.operand(b));
-        self.push(Kind::I1, &text)
+        self.act(Action::CompareInt(predicate), &[a, b], Kind::I1, &text)
     }
 
     /// `condition ? a : b`, lane by lane.
     pub fn select(&mut self, condition: Value, a: Value, b: Value) -> Value {
         let text = format!("select {}, {}, {}", self.typed(condition), self.typed(a), self.typed(b));
-        self.push(a.kind, &text)
+        self.act(Action::Select, &[condition, a, b], a.kind, &text)
     }
 
     /// The smaller of `x` and a bound; a NaN in `x` stays.
@@ -435,7 +460,7 @@ impl TextBuilder {
     pub(super) fn call_if_any(
         &mut self,
         condition: Value,
-        symbol: &str,
+        (rare, symbol): (Rare, &str),
         inputs: &[Value],
         outputs: &[Value],
     ) -> Vec<Value> {
@@ -461,14 +486,17 @@ impl TextBuilder {
         }
         self.line(&format!("  br label %joined{id}"));
         self.start_block(&format!("joined{id}"));
-        (inputs.len()..all.len())
+        let results: Vec<Value> = (inputs.len()..all.len())
             .map(|index| {
                 let value = all[index];
                 let (ty, before) = (self.type_of(value.kind), self.operand(value));
                 let text = format!("phi {ty} [ {before}, %{from} ], [ %l{id}.{index}, %rare{id} ]");
                 self.push(value.kind, &text)
             })
-            .collect()
+            .collect();
+        let operands = std::iter::once(condition).chain(all).collect();
+        self.steps.push(Step { action: Action::Rare(rare), operands, results: results.clone() });
+        results
     }
 
     /// A product and its rounding error.

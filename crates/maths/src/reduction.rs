@@ -7,6 +7,7 @@
 
 use super::Elem;
 use super::exponential::{Rounded, round_product};
+use super::record::Rare;
 use super::text::{Kind, TextBuilder, Value};
 
 /// A reduced angle: the argument is `quadrant * pi/2 + high + low`.
@@ -30,7 +31,7 @@ const LIMIT_F32: f64 = 131_072.0;
 const LIMIT_F64: f64 = 1_048_576.0;
 
 /// The bits of 2/pi after one word of zeros; word and bit order is big-endian.
-const TWO_OVER_PI: [u64; 20] = [
+pub const TWO_OVER_PI: [u64; 20] = [
     0,
     0xA2F9_836E_4E44_1529,
     0xFC27_57D1_F534_DDC0,
@@ -143,7 +144,7 @@ fn large_lanes(b: &mut TextBuilder, x: Value, fast: Reduced) -> Reduced {
     let mut outputs = vec![fast.high, fast.quadrant];
     outputs.extend(fast.low);
     let symbol = declare_lanes(b, if fast.low.is_some() { Parts::Both } else { Parts::High });
-    let joined = b.call_if_any(large, &symbol, &[x], &outputs);
+    let joined = b.call_if_any(large, (Rare::ReduceAngle, &symbol), &[x], &outputs);
     Reduced { high: joined[0], quadrant: joined[1], low: joined.get(2).copied() }
 }
 

@@ -4,6 +4,7 @@
 //! quotient, or with numbers so small that a product loses bits, are done one by one in integers.
 
 use super::Elem;
+use super::record::Rare;
 use super::text::{TextBuilder, Value};
 
 /// `fmod(x, y)`: the sign is that of `x`; NaN for an infinite `x` or a zero `y`.
@@ -39,7 +40,7 @@ pub(super) fn fmod(b: &mut TextBuilder, arguments: &[Value]) -> Value {
     let defined = b.both(x_finite, y_positive);
     let rare = b.both(rare, defined);
     let symbol = declare_lanes(b);
-    let rest = b.call_if_any(rare, &symbol, &[x, y], &[rest])[0];
+    let rest = b.call_if_any(rare, (Rare::Remainder, &symbol), &[x, y], &[rest])[0];
 
     let below = b.fcmp("olt", x, y);
     let result = b.select(below, x, rest);
