@@ -253,6 +253,13 @@ impl CompiledKernel {
         self.kernel.from_cache
     }
 
+    /// How long each step of the compile took, in milliseconds and in order; empty if it came from the cache.
+    #[getter]
+    fn times(&self) -> Vec<(&str, f64)> {
+        let times = self.kernel.times.iter();
+        times.map(|(step, elapsed)| (step.as_str(), elapsed.as_secs_f64() * 1e3)).collect()
+    }
+
     /// Loads the kernel on the device, if that has not been done.
     fn _init_handles(&self, py: Python<'_>) -> PyResult<()> {
         self.loaded(py).map(drop)

@@ -1,0 +1,158 @@
+"""What is measured: jobs with their configurations, each for every compiler."""
+
+import math
+from collections import namedtuple
+
+import torch
+
+#: A job: `amount` is bytes or operations; `make(module, configuration)` gives a function that launches; `check` raises where the
+#: result is wrong; `library` does the same with torch.
+Job = namedtuple("Job", ("family", "label", "file", "unit", "amount", "configurations", "make", "check", "library"))
+
+
+def near(result, expected, atol, rtol):
+    """Raises where a result is further from what is expected than allowed; NaN is far from everything."""
+    difference = (result.double() - expected.double()).abs()
+    allowed = atol + rtol * expected.double().abs()
+    if not bool((difference <= allowed).all()):
+        raise AssertionError(f"wrong result: largest difference {difference.nan_to_num(nan=math.inf).max().item():.3e}")
+
+
+def vector_add():
+    """2^28 sums."""
+    n = 1 << 28
+    x, y = torch.rand(n, device="cuda"), torch.rand(n, device="cuda")
+    out = torch.empty_like(x)
+
+    def make(module, configuration):
+        block, warps = configuration
+        grid = (n // block, )
+        return lambda: module.add_kernel[grid](x, y, out, n, BLOCK_SIZE=block, num_warps=warps)
+
+    yield Job("vector add", "2^28 fp32", "seeds", "TB/s", 3 * 4 * n, [(1024, 4), (2048, 8), (4096, 8)], make,
+              lambda: near(out, x + y, 0, 0), lambda: torch.add(x, y, out=out))
+
+
+def softmax(rows, cols):
+    """Each of the four kernels on one size."""
+    x = torch.randn(rows, cols, device="cuda")
+    out = torch.empty_like(x)
+    expected = torch.softmax(x.double(), 1)
+    block = 1 << (cols - 1).bit_length()
+    size = f"{rows}x{cols}"
+
+    def check():
+        near(out, expected, 1e-7, 1e-5)
+        out.zero_()
+
+    def job(name, configurations, make):
+        return Job(f"softmax {name}", size, "seeds", "TB/s", 2 * 4 * rows * cols, configurations, make, check,
+                   lambda: torch.softmax(x, 1, out=out))
+
+    def fused(module, configuration):
+        return lambda: module.fused_softmax_kernel[(rows, )](x, out, x.stride(0), cols, BLOCK_SIZE=block,
+                                                             num_warps=configuration[0])
+
+    def looped(name):
+        def make(module, configuration):
+            kernel, (size, warps) = getattr(module, name), configuration
+            return lambda: kernel[(rows, )](x, out, x.stride(0), cols, size, num_warps=warps)
+
+        return make
+
+    def persistent(module, configuration):
+        programs, warps, stages = configuration
+        return lambda: module.softmax_kernel[(min(programs, rows), )](
+            out, x, x.stride(0), out.stride(0), rows, cols, BLOCK_SIZE=block, num_stages=stages, num_warps=warps)
+
+    yield job("fused", [(4, ), (8, ), (16, )], fused)
+    yield job("naive", [(256, 4), (1024, 4), (1024, 8)], looped("softmax_kernel_naive"))
+    yield job("online", [(256, 4), (1024, 4), (1024, 8)], looped("softmax_kernel_v1"))
+    yield job("persistent", [(264, 8, 2), (264, 8, 4), (528, 8, 4)], persistent)
+
+
+def layer_norm(rows, cols):
+    """Forward in fp16."""
+    x = torch.randn(rows, cols, device="cuda", dtype=torch.float16)
+    w, b = (torch.rand(cols, device="cuda", dtype=torch.float16) for _ in range(2))
+    out = torch.empty_like(x)
+    mean, rstd = (torch.empty(rows, device="cuda") for _ in range(2))
+    expected = torch.nn.functional.layer_norm(x.double(), (cols, ), w.double(), b.double(), 1e-5)
+
+    def make(module, configuration):
+        block, warps = configuration
+        return lambda: module.layer_norm_forward[(rows, )](x, out, w, b, mean, rstd, x.stride(0), cols, 1e-5,
+                                                           BLOCK_SIZE=block, num_warps=warps)
+
+    yield Job("layer norm forward", f"{rows}x{cols} fp16", "layer_norm", "TB/s", 2 * 2 * rows * cols,
+              [(4096, 8), (4096, 4), (4096, 16)], make, lambda: near(out, expected, 4e-3, 2e-3),
+              lambda: torch.nn.functional.layer_norm(x, (cols, ), w, b, 1e-5))
+
+
+MATMULS = [(128, 256, 64, 8, 3), (128, 128, 64, 4, 4), (128, 64, 64, 4, 4), (64, 64, 32, 4, 3)]
+
+
+def matmul(size):
+    """fp16, pointers, square."""
+    a, b = (torch.randn(size, size, device="cuda", dtype=torch.float16) for _ in range(2))
+    c = torch.empty_like(a)
+    # float64 of whole rows is enough to see a wrong tile: every column of every tenth row.
+    rows = torch.arange(0, size, 37, device="cuda")
+    expected = a[rows].double() @ b.double()
+
+    def make(module, configuration):
+        m, n, k, warps, stages = configuration
+        grid = (-(-size // m) * -(-size // n), )
+        return lambda: module.matmul_kernel[grid](
+            a, b, c, size, size, size, a.stride(0), a.stride(1), b.stride(0), b.stride(1), c.stride(0), c.stride(1),
+            BLOCK_SIZE_M=m, BLOCK_SIZE_N=n, BLOCK_SIZE_K=k, GROUP_SIZE_M=8, ACTIVATION="", num_warps=warps,
+            num_stages=stages)
+
+    def check():
+        near(c[rows], expected, 1e-3 * math.sqrt(size), 2e-3)
+        c.zero_()
+
+    yield Job("matmul", f"{size}^3 fp16", "matmul", "TFLOP/s", 2 * size**3, MATMULS, make, check,
+              lambda: torch.matmul(a, b, out=c))
+
+
+ATTENTIONS = [(128, 64, 8, 3), (128, 64, 4, 3), (64, 64, 4, 3), (128, 128, 8, 3)]
+
+
+def attention(batch, heads, rows, width, causal):
+    """Forward in fp16."""
+    q, k, v = (torch.randn(batch * heads, rows, width, device="cuda", dtype=torch.float16) for _ in range(3))
+    out = torch.empty_like(q)
+    some = [0, batch * heads - 1]
+    expected = torch.nn.functional.scaled_dot_product_attention(*(t[some].double() for t in (q, k, v)), is_causal=causal)
+
+    def make(module, configuration):
+        m, n, warps, stages = configuration
+        grid = (-(-rows // m), batch * heads)
+        return lambda: module.attention_forward[grid](
+            q, k, v, out, 1 / math.sqrt(width), q.stride(0), q.stride(1), rows, BLOCK_M=m, BLOCK_N=n, HEAD_DIM=width,
+            CAUSAL=causal, num_warps=warps, num_stages=stages)
+
+    def check():
+        near(out[some], expected, 2e-3, 5e-3)
+        out.zero_()
+
+    shape = (batch, heads, rows, width)
+    operations = 4 * batch * heads * rows * rows * width // (2 if causal else 1)
+    label = f"{batch}x{heads}x{rows}x{width}" + (" causal" if causal else "")
+    yield Job("attention forward", label, "attention", "TFLOP/s", operations, ATTENTIONS, make, check,
+              lambda: torch.nn.functional.scaled_dot_product_attention(*(t.view(shape) for t in (q, k, v)),
+                                                                       is_causal=causal))
+
+
+def all_jobs():
+    """Functions that make jobs, each with the name of its family; memory is taken when they are called."""
+    yield "vector_add", vector_add
+    for rows, cols in ((8192, 8192), (4096, 1000), (4096, 12672), (65536, 1024)):
+        yield "softmax", lambda rows=rows, cols=cols: softmax(rows, cols)
+    yield "layer_norm", lambda: layer_norm(8192, 4096)
+    for size in (1024, 2048, 4096, 8192):
+        yield "matmul", lambda size=size: matmul(size)
+    for shape in ((4, 32, 4096, 64), (4, 16, 4096, 128)):
+        for causal in (False, True):
+            yield "attention", lambda shape=shape, causal=causal: attention(*shape, causal)

@@ -1,0 +1,158 @@
+"""Deuteron beside the installed reference on this machine's GPU, in one process: ``make gpu-bench``.
+
+Every kernel is checked against float64 before it is timed. One that fails is reported and stops nothing else. Results go to
+docs/gpu-results.md with two plots.
+"""
+
+import argparse
+import datetime
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+# Neither compiler finds anything in a cache of before.
+_CACHE = tempfile.TemporaryDirectory(prefix="gpu-bench-cache-")
+os.environ["TRITON_CACHE_DIR"] = _CACHE.name
+os.environ["DEUTERON_CACHE_DIR"] = _CACHE.name + "/deuteron"
+
+import torch  # noqa: E402
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import compiling  # noqa: E402
+import jobs  # noqa: E402
+import kernels  # noqa: E402
+import measure  # noqa: E402
+import report  # noqa: E402
+
+
+def prepare(job, modules, failures):
+    """The candidates of a job that compile and are right: from (compiler, configuration) to a launch."""
+    ready = {}
+    for compiler, module in modules.items():
+        for configuration in job.configurations:
+            try:
+                run = job.make(module, configuration)
+                run()
+                torch.cuda.synchronize()
+                job.check()
+                ready[compiler, configuration] = run
+            except Exception as error:  # whatever it is, the others go on
+                failures.append((compiler, f"{job.family} {job.label} {configuration}", measure.short(error)))
+                print(f"    {compiler} {configuration}: {measure.short(error)}", flush=True)
+                if is_broken(error):
+                    raise
+    return ready
+
+
+def is_broken(error):
+    """Whether the GPU answers nothing more in this process."""
+    try:
+        torch.cuda.synchronize()
+        torch.zeros(1, device="cuda").item()
+        return False
+    except Exception:
+        return True
+
+
+def measure_job(job, modules, failures):
+    """The result of one job, or None where nothing of it runs."""
+    print(f"{job.family} {job.label}", flush=True)
+    ready = prepare(job, modules, failures)
+    if not ready:
+        return None
+    candidates = dict(ready)
+    candidates["library", ()] = job.library
+    times = measure.race(candidates)
+    # Both units are 10^12 a second, and times are milliseconds.
+    rates = {name: job.amount / ms * 1e-9 for name, ms in times.items()}
+    best = {}
+    for (compiler, configuration), rate in rates.items():
+        if rate > best.get(compiler, (0, ))[0]:
+            best[compiler] = (rate, configuration)
+    for compiler, (rate, configuration) in best.items():
+        print(f"    {compiler:<10} {rate:9.3f} {job.unit}  {configuration}", flush=True)
+    return report.Result(job.family, job.label, job.unit, best, rates)
+
+
+def launches(packages):
+    """Host time of a launch with 5 and with 16 arguments, from compiler to the two numbers."""
+    found = {}
+    tensors = [torch.zeros(1024, device="cuda") for _ in range(16)]
+    for compiler, package in packages.items():
+        module = kernels.load("launch", package)
+        few = lambda: module.five[(1, )](*tensors[:3], 1024, BLOCK=1024)  # noqa: B023, E731
+        many = lambda: module.sixteen[(1, )](*tensors, BLOCK=1024)  # noqa: B023, E731
+        found[compiler] = (measure.host_us(few), measure.host_us(many))
+        print(f"launch {compiler}: {found[compiler][0]:.2f} us (5 arguments), {found[compiler][1]:.2f} us (16)", flush=True)
+    return found
+
+
+def commit():
+    """The commit of the tree, where it can be told."""
+    named = os.environ.get("DEUTERON_COMMIT")
+    if named:
+        return named
+    answer = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=kernels.ROOT, capture_output=True, text=True)
+    return answer.stdout.strip() or "unknown"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", action="append", help="a family: vector_add, softmax, layer_norm, matmul, attention, launch, "
+                        "compile; may be repeated")
+    parser.add_argument("--minutes", type=float, default=8.0, help="start no further job after so long")
+    parser.add_argument("--out", type=Path, default=kernels.ROOT / "docs", help="the folder of the results")
+    arguments = parser.parse_args()
+    if not torch.cuda.is_available():
+        print("NOT RUN: no GPU is to be seen here; these measurements need one")
+        return 0
+    begin = time.perf_counter()
+    wanted = lambda family: not arguments.only or family in arguments.only  # noqa: E731
+    late = lambda: time.perf_counter() - begin > arguments.minutes * 60  # noqa: E731
+    packages = kernels.compilers()
+    results, failures, skipped = [], [], []
+    timings = {"launch": {}, "compile": []}
+    for family, work in (("launch", lambda: launches(packages)), ("compile", lambda: compiling.run(packages, failures))):
+        if wanted(family):
+            try:
+                timings[family] = work()
+            except Exception as error:
+                failures.append(("both", family, measure.short(error)))
+                print(f"    {family}: {measure.short(error)}", flush=True)
+    modules = {}
+    for family, make in jobs.all_jobs():
+        if not wanted(family):
+            continue
+        if late():
+            skipped.append(family)
+            continue
+        try:
+            for job in make():
+                if job.file not in modules:
+                    modules[job.file] = {name: kernels.load(job.file, package) for name, package in packages.items()}
+                results.append(measure_job(job, modules[job.file], failures))
+        except Exception as error:
+            failures.append(("both", family, measure.short(error)))
+            print(f"    {family}: {measure.short(error)}", flush=True)
+            if is_broken(error):
+                skipped.append("everything after an error that broke the GPU's context")
+                break
+        torch.cuda.empty_cache()
+    facts = {
+        "date": datetime.date.today().isoformat(),
+        "device": torch.cuda.get_device_name(),
+        "torch": torch.__version__,
+        "reference": getattr(packages.get("reference"), "__version__", "not installed"),
+        "commit": commit(),
+    }
+    report.write(arguments.out, facts, [result for result in results if result], timings, failures, skipped)
+    print(f"written to {arguments.out / 'gpu-results.md'} after {time.perf_counter() - begin:.0f} s; {len(failures)} failures")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
