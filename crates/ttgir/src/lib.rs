@@ -27,12 +27,15 @@
 //! ([`Machine`]).
 
 pub mod encoding;
+mod from_ttir;
 pub mod infer;
 pub mod machine;
 pub mod module;
 pub mod ops;
+pub mod passes;
 pub mod types;
 
+pub use from_ttir::from_ttir;
 pub use machine::{Machine, MatrixKind, MatrixRow, Number};
 pub use module::Config;
 

@@ -15,6 +15,7 @@ use crate::row::{OpRow, Registry, Traits};
 use crate::types::Type;
 use cranelift_entity::PrimaryMap;
 use smallvec::SmallVec;
+use std::any::Any;
 use std::sync::Arc;
 
 /// Where a value comes from.
@@ -72,6 +73,7 @@ pub struct Module {
     blocks: PrimaryMap<Block, BlockData>,
     regions: PrimaryMap<Region, RegionData>,
     registry: &'static Registry,
+    environment: Option<&'static (dyn Any + Send + Sync)>,
     top: Op,
     /// Its source locations.
     pub locs: LocTable,
@@ -99,6 +101,7 @@ impl Module {
             blocks: PrimaryMap::new(),
             regions: PrimaryMap::new(),
             registry,
+            environment: None,
             top: Op::from_u32(0),
             locs: LocTable::default(),
         };
@@ -112,6 +115,22 @@ impl Module {
     /// The dialects this program is made of.
     pub fn registry(&self) -> &'static Registry {
         self.registry
+    }
+
+    /// Goes over to more dialects: what the program is made of must be in the new registry.
+    pub fn set_registry(&mut self, registry: &'static Registry) {
+        self.registry = registry;
+    }
+
+    /// What passes may ask about the place where the program will run, if it was set to data of this type. It is no part
+    /// of the program and of its text.
+    pub fn environment<T: 'static>(&self) -> Option<&'static T> {
+        self.environment?.downcast_ref()
+    }
+
+    /// Sets what [`Module::environment`] gives.
+    pub fn set_environment(&mut self, environment: &'static (dyn Any + Send + Sync)) {
+        self.environment = Some(environment);
     }
 
     /// The top operation.

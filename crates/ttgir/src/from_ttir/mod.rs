@@ -1,0 +1,46 @@
+//! The step into this IR: every block gets a layout.
+//!
+//! ```text
+//! tt.func @f(%p: !tt.ptr<f32>) {              module attributes {"ttg.num-warps" = 4 : i32, …} { tt.func @f(…) {
+//!   %r = tt.make_range … : tensor<256xi32>  =>   %r = tt.make_range … : tensor<256xi32, #blocked>
+//!   …                                            …
+//! ```
+//!
+//! Assumed: verified code without calls. What layouts cannot say or no machine does as it stands is written otherwise first:
+//! tensor descriptors as addresses and masks, concatenation as pairs, scaled products as products of widened operands.
+
+use crate::passes::{ASSIGN_LAYOUTS, FROM_TTIR_FORMS};
+use crate::{Config, Machine, module};
+use ir::{Diagnostic, Module};
+
+/// Gives every block of a program a layout, for a machine and so many warps and blocks of a cluster.
+///
+/// # Errors
+/// When the program is not one of this machine: too many warps, or what no layout can hold.
+pub fn from_ttir(
+    program: &mut Module,
+    machine: &'static Machine,
+    num_warps: u32,
+    num_ctas: u32,
+) -> Result<(), Diagnostic> {
+    if !num_warps.is_power_of_two() || num_warps > machine.max_warps {
+        return Err(Diagnostic::new(format!(
+            "num_warps is {num_warps}, it must be a power of two up to {}",
+            machine.max_warps
+        )));
+    }
+    if !num_ctas.is_power_of_two() || num_ctas > machine.cluster {
+        return Err(Diagnostic::new(format!(
+            "num_ctas is {num_ctas}, it must be a power of two up to {}",
+            machine.cluster
+        )));
+    }
+    program.set_registry(crate::registry());
+    program.set_environment(machine);
+    Config { num_warps, threads_per_warp: machine.warp_size, num_ctas }.set(program);
+    module::set_target(program, machine.name);
+    for pass in FROM_TTIR_FORMS {
+        (pass.run)(program)?;
+    }
+    (ASSIGN_LAYOUTS.run)(program)
+}

@@ -1,0 +1,138 @@
+//! Gives dots the layouts of the matrix instructions that make them.
+//!
+//! ```text
+//! %d = tt.dot %a, %b, %c : tensor<64x32xf16, dot_op of #blocked> * … -> tensor<64x64xf32, #blocked>
+//! =>
+//! %x = ttg.convert_layout %a : … -> tensor<64x32xf16, #ttg.dot_op<{opIdx = 0, parent = #mma, kWidth = 2}>>
+//! %y = ttg.convert_layout %b : … -> tensor<32x64xf16, #ttg.dot_op<{opIdx = 1, parent = #mma, kWidth = 2}>>
+//! %z = ttg.convert_layout %c : … -> tensor<64x64xf32, #mma>
+//! %e = tt.dot %x, %y, %z : … -> tensor<64x64xf32, #mma>
+//! %d = ttg.convert_layout %e : … -> tensor<64x64xf32, #blocked>
+//! ```
+//!
+//! Where groups of warps multiply from shared memory the operands are put there (`ttg.local_alloc`) and the dot becomes
+//! `ttng.warp_group_dot`; its left operand may come from registers, as the result of an earlier dot does. Dots that no
+//! instruction fits keep their blocked layout and are made by multiply-and-add. The conversions made here are where
+//! layouts meet, not where data will move: `assign-layouts` decides that next.
+
+mod chain;
+mod operands;
+mod select;
+mod tiles;
+
+pub(crate) use operands::swizzled;
+
+use super::context::Context;
+use crate::ops::group_dot::WARP_GROUP_DOT;
+use crate::{Encoding, MatrixKind, MatrixRow};
+use ir::pass::PassRow;
+use ir::{Attr, Builder, Diagnostic, Module, Op, Type, Value};
+use select::Selected;
+use ttir::ops::arith_cast::{EXTF, FP_TO_FP};
+use ttir::ops::dot::DOT;
+use ttir::types::{elem, shape, with_elem};
+
+/// Gives dots the layouts of matrix instructions.
+pub static ACCELERATE_DOTS: PassRow = PassRow {
+    name: "accelerate-dots",
+    doc: "Gives dots the layouts of the machine's matrix instructions.",
+    run,
+};
+
+fn run(module: &mut Module) -> Result<(), Diagnostic> {
+    let context = Context::of(module)?;
+    let dots: Vec<Op> = module.walk(module.top()).into_iter().filter(|&op| module.is(op, &DOT)).collect();
+    // Decided for all before any is changed: chains are seen whole.
+    let selected: Vec<(Op, Selected)> =
+        dots.into_iter().filter_map(|op| Some((op, select::select(module, op, &context)?))).collect();
+    for (op, selected) in selected {
+        match selected.row.kind {
+            MatrixKind::Warp => by_warp(module, op, &selected),
+            MatrixKind::Group => by_group(module, op, &selected),
+        }
+    }
+    Ok(())
+}
+
+/// An operand as the numbers that the instruction multiplies.
+fn as_numbers(builder: &mut Builder<'_>, value: Value, to: Type) -> Value {
+    let ty = builder.module.ty(value);
+    let from = elem(ty);
+    if from == to {
+        return value;
+    }
+    let row = if from.scalar_bits() == Some(8) { &FP_TO_FP } else { &EXTF };
+    builder.build_as(row, &[value], &[], with_elem(ty, to))
+}
+
+fn operand_encoding(op_idx: u32, parent: &Encoding, row: &MatrixRow) -> Encoding {
+    let bits = if op_idx == 0 { row.a.bits() } else { row.b.bits() };
+    Encoding::DotOp { op_idx, parent: Box::new(parent.clone()), k_width: (32 / bits).max(1) }
+}
+
+/// Hands the result of a new dot to the users of the old one, in the old layout.
+fn replace(module: &mut Module, op: Op, product: Value) {
+    let old = module.result(op, 0);
+    let (ty, name) = (module.ty(old), module.name(old).map(str::to_owned));
+    let mut builder = Builder::before(module, op);
+    let result = match Encoding::of(ty) {
+        Some(encoding) => operands::convert(&mut builder, product, encoding),
+        None => product,
+    };
+    if let Some(name) = name {
+        module.set_name(product, &name);
+    }
+    module.replace_uses(old, result);
+    module.erase(op);
+}
+
+fn by_warp(module: &mut Module, op: Op, selected: &Selected) {
+    let row = selected.row;
+    let rank = selected.warps.len();
+    let mut instr_shape = vec![1; rank];
+    instr_shape[rank - 2..].copy_from_slice(&[select::TILE_ROWS.max(row.m), selected.columns as u32]);
+    let parent = Encoding::Mma {
+        version: [2, 0],
+        warps_per_cta: selected.warps.clone(),
+        cga: Vec::new(),
+        instr_shape,
+    };
+    let attrs = [module.attr(op, 0).cloned(), module.attr(op, 1).cloned()];
+    let [a, b, c] = [0, 1, 2].map(|slot| module.operand(op, slot));
+    let mut builder = Builder::before(module, op);
+    let mut values = Vec::new();
+    for (op_idx, value, number) in [(0, a, row.a), (1, b, row.b)] {
+        let value = operands::behind_conversions(builder.module, value);
+        let value = as_numbers(&mut builder, value, number.ty());
+        values.push(operands::convert(&mut builder, value, &operand_encoding(op_idx, &parent, row)));
+    }
+    values.push(operands::convert(&mut builder, c, &parent));
+    let product = builder.build(&DOT, &values, &attrs);
+    replace(module, op, product);
+}
+
+fn by_group(module: &mut Module, op: Op, selected: &Selected) {
+    let row = selected.row;
+    let parent = Encoding::Mma {
+        version: [3, 0],
+        warps_per_cta: selected.warps.clone(),
+        cga: Vec::new(),
+        instr_shape: vec![16, selected.columns as u32, row.k],
+    };
+    let attrs: [Option<Attr>; 3] =
+        [module.attr(op, 0).cloned(), Some(Attr::Bool(false)), module.attr(op, 1).cloned()];
+    let [a, b, c] = [0, 1, 2].map(|slot| module.operand(op, slot));
+    let in_shared = !row.a_in_registers || operands::is_as_loaded(module, op, a);
+    let mut builder = Builder::before(module, op);
+    let left = if in_shared {
+        operands::to_shared(&mut builder, a, row.any_major, false)
+    } else {
+        let value = operands::behind_conversions(builder.module, a);
+        operands::convert(&mut builder, value, &operand_encoding(0, &parent, row))
+    };
+    let right = operands::to_shared(&mut builder, b, row.any_major, true);
+    let sum = operands::convert(&mut builder, c, &parent);
+    let product = builder.build(&WARP_GROUP_DOT, &[left, right, sum], &attrs);
+    debug_assert_eq!(shape(builder.module.ty(product)).len(), 2);
+    replace(module, op, product);
+}

@@ -1,0 +1,107 @@
+//! Where the operands of a matrix instruction come from.
+
+use crate::encoding::SharedEncoding;
+use crate::infer;
+use crate::ops::convert::CONVERT_LAYOUT;
+use crate::ops::shared::{LOCAL_ALLOC, MEMDESC_TRANS};
+use crate::types::memdesc_type;
+use crate::{Encoding, replace_encoding};
+use ir::{Builder, Module, Op, Value};
+use ttir::ops::memory::LOAD;
+use ttir::ops::shape::{TRANS, ints};
+use ttir::types::{elem, elem_bytes, shape};
+
+/// What stands behind conversions.
+pub(super) fn behind_conversions(module: &Module, mut value: Value) -> Value {
+    while let Some(def) = module.def_op(value).filter(|&def| module.is(def, &CONVERT_LAYOUT)) {
+        value = module.operand(def, 0);
+    }
+    value
+}
+
+/// Whether a value is as it was loaded, or comes from outside the block, so that shared memory is its natural place.
+pub(super) fn is_as_loaded(module: &Module, dot: Op, value: Value) -> bool {
+    let mut value = behind_conversions(module, value);
+    loop {
+        let Some(def) = module.def_op(value) else { return true };
+        if module.block_of(def) != module.block_of(dot) || module.is(def, &LOAD) {
+            return true;
+        }
+        if !module.is(def, &TRANS) {
+            return false;
+        }
+        value = behind_conversions(module, module.operand(def, 0));
+    }
+}
+
+/// The dimensions of a value in the order in which its producer runs through them, the fastest first.
+pub(super) fn natural_order(module: &Module, value: Value) -> Vec<u32> {
+    let value = behind_conversions(module, value);
+    let rank = shape(module.ty(value)).len() as u32;
+    Encoding::of(module.ty(value)).map_or_else(|| (0..rank).rev().collect(), Encoding::order)
+}
+
+/// A matrix in shared memory as groups of warps read it, with the rows or the columns behind each other.
+fn group_shared(shape: &[i64], bytes: u64, transposed: bool) -> SharedEncoding {
+    let fast = if transposed { shape[0] } else { shape[1] };
+    let row = fast as u64 * bytes;
+    let width = [128, 64, 32].into_iter().find(|&width| row >= u64::from(width)).unwrap_or(0);
+    SharedEncoding::Nvmma {
+        swizzling_byte_width: width,
+        transposed,
+        element_bit_width: bytes as u32 * 8,
+        rank: 2,
+        fp4_padded: false,
+        cga: Vec::new(),
+    }
+}
+
+/// A matrix in shared memory such that neither whole rows nor eight rows of 16 bytes below each other meet in one bank.
+pub(crate) fn swizzled(shape: &[i64], bytes: u64, order: &[u32]) -> SharedEncoding {
+    let row = shape[order[0] as usize] as u64;
+    let vec = (16 / bytes).clamp(1, row);
+    let per_phase = (128 / (row * bytes)).max(1);
+    let groups = (row / vec).max(1);
+    let max_phase = (8 / per_phase).clamp(1, groups);
+    SharedEncoding::Swizzled {
+        vec: vec as u32,
+        per_phase: per_phase as u32,
+        max_phase: max_phase as u32,
+        order: order.to_vec(),
+        cga: Vec::new(),
+    }
+}
+
+/// Puts an operand into shared memory. `right` says which one it is: where the instruction wants k fastest, that is the
+/// last dimension of the left one and the first of the right one.
+pub(super) fn to_shared(builder: &mut Builder<'_>, value: Value, any_major: bool, right: bool) -> Value {
+    let value = behind_conversions(builder.module, value);
+    let transposed = if any_major { natural_order(builder.module, value)[0] == 0 } else { right };
+    let bytes = elem_bytes(elem(builder.module.ty(value)));
+    if let Some(trans) = builder.module.def_op(value).filter(|&def| builder.module.is(def, &TRANS)) {
+        // Memory can be looked at the other way round; nothing needs to move.
+        let source = behind_conversions(builder.module, builder.module.operand(trans, 0));
+        let alloc = alloc(builder, source, bytes, !transposed);
+        let order = builder.module.attr(trans, 0).cloned();
+        if let Ok(ty) = infer::memdesc_trans(builder.module.ty(alloc), ints(order.as_ref())) {
+            return builder.build_as(&MEMDESC_TRANS, &[alloc], &[order], ty);
+        }
+    }
+    alloc(builder, value, bytes, transposed)
+}
+
+fn alloc(builder: &mut Builder<'_>, value: Value, bytes: u64, transposed: bool) -> Value {
+    let ty = builder.module.ty(value);
+    let encoding = group_shared(shape(ty), bytes, transposed);
+    let memory = memdesc_type(shape(ty), elem(ty), &encoding, false);
+    builder.build_as(&LOCAL_ALLOC, &[value], &[None], memory)
+}
+
+/// A value in another layout.
+pub(super) fn convert(builder: &mut Builder<'_>, value: Value, encoding: &Encoding) -> Value {
+    let ty = replace_encoding(builder.module.ty(value), encoding);
+    if ty == builder.module.ty(value) {
+        return value;
+    }
+    builder.build_as(&CONVERT_LAYOUT, &[value], &[], ty)
+}

@@ -1,0 +1,142 @@
+//! What layouts cost, in bytes of global memory traffic: the one unit in which accesses, conversions and work are compared.
+//!
+//! The weights say what one multiprocessor does in the time in which it moves a byte to or from global memory. They are
+//! ratios that hold, within a factor of two, on all machines that this path serves; only their order decides.
+
+use super::bases::{Bases, Reach, strides};
+use crate::Encoding;
+use smallvec::SmallVec;
+
+/// Shared memory: a byte written and read again.
+const SHARED_BYTE: f64 = 0.3;
+/// A barrier of all warps, twice around shared memory.
+const BARRIER: f64 = 300.0;
+/// A byte that a lane sends to another.
+const SHUFFLED_BYTE: f64 = 0.2;
+/// One simple operation of one lane.
+const LANE_OPERATION: f64 = 0.05;
+/// One access instruction of a warp, whatever it moves.
+const ACCESS: f64 = 16.0;
+/// A sector is the least that global memory moves.
+const SECTOR: u64 = 32;
+/// What is read again soon comes from the nearest cache.
+const CACHED: f64 = 0.3;
+/// How much more often the body of a loop runs than the code around it.
+const ITERATIONS: f64 = 10.0;
+
+/// How often code at a depth of loops runs.
+pub(crate) fn frequency(depth: usize) -> f64 {
+    ITERATIONS.powi(depth.min(3) as i32)
+}
+
+/// A conversion of a block with so many elements of so many bytes.
+pub(crate) fn conversion(from: &Bases, to: &Bases, elements: u64, bytes: u64) -> f64 {
+    let size = (elements * bytes) as f64;
+    // Copies are written once but read by all warps that hold them; lanes of a warp read them together.
+    let lanes = to.lane.iter().filter(|&&word| word != 0).count();
+    let read = ((to.registers() << (lanes + to.warp.len())) * bytes) as f64;
+    match from.reach(to) {
+        Reach::Nothing | Reach::Registers => 0.0,
+        Reach::Lanes => BARRIER * 0.1 + SHUFFLED_BYTE * read,
+        Reach::Warps => BARRIER + SHARED_BYTE * (size + read) / 2.0,
+    }
+}
+
+/// Work on each element that a lane holds, copies included.
+pub(crate) fn work(bases: &Bases, operations: f64) -> f64 {
+    let lanes = 1u64 << (bases.lane.len() + bases.warp.len());
+    (bases.registers() * lanes) as f64 * operations * LANE_OPERATION
+}
+
+/// How an operation on memory runs through a block.
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    /// Sizes of the block.
+    pub(crate) shape: &'static [i64],
+    /// Bytes of an element.
+    pub(crate) bytes: u64,
+    /// The dimension along which addresses run.
+    pub(crate) dim: usize,
+    /// Along that dimension: so many neighbours lie behind each other.
+    pub(crate) contiguity: u64,
+    /// So many may be moved by one access: aligned, and all or none of them masked off.
+    pub(crate) run: u64,
+    /// Groups of neighbours along each dimension that have one address.
+    pub(crate) constancy: SmallVec<[u64; 4]>,
+    /// Dimensions, those along which addresses run first.
+    pub(crate) order: SmallVec<[u32; 4]>,
+    /// The widest access of a lane in bytes.
+    pub(crate) widest: u64,
+    /// Whether it only reads, so that what it touches again is in a cache.
+    pub(crate) reads: bool,
+}
+
+impl Access {
+    /// Elements that one access of a lane moves at most.
+    pub(crate) fn vector(&self) -> u64 {
+        self.run.min(self.widest / self.bytes).max(1)
+    }
+
+    /// Neighbours along the addresses that a lane holds in a layout.
+    pub(crate) fn in_registers(&self, encoding: &Encoding) -> u64 {
+        let bases = Bases::new(&encoding.to_linear(self.shape), self.shape);
+        let unit = strides(self.shape)[self.dim];
+        let mut count = 1;
+        while bases.register.contains(&(unit * count)) {
+            count *= 2;
+        }
+        count
+    }
+
+    /// What the accesses of all warps cost.
+    pub(crate) fn cost(&self, bases: &Bases) -> f64 {
+        let unit = strides(self.shape)[self.dim];
+        let grow = |words: &[u64], mut span: u64, limit: u64| {
+            while span < limit && words.contains(&(unit * span)) {
+                span *= 2;
+            }
+            span
+        };
+        let vector = grow(&bases.register, 1, self.vector());
+        let instructions = bases.registers() / vector;
+        // A stretch that the lanes of a warp cover together, and what other registers add to it.
+        let span = grow(&bases.lane, vector, self.contiguity);
+        let later = grow(&bases.register, span, self.contiguity);
+        let lanes = 1u64 << bases.lane.iter().filter(|&&word| word != 0 && !self.same_address(word)).count();
+        let stretches = (lanes * vector / span).max(1);
+        let stretch = span * self.bytes;
+        let moved = if stretch >= SECTOR {
+            stretch as f64
+        } else if later * self.bytes >= SECTOR && self.reads {
+            stretch as f64 * 1.25
+        } else {
+            SECTOR as f64
+        };
+        let warps = 1u64 << bases.warp.iter().filter(|&&word| word != 0).count();
+        let copies = (1u64 << bases.warp.len()) - warps;
+        let runs = warps as f64 + if self.reads { copies as f64 * CACHED } else { 0.0 };
+        instructions as f64 * (stretches as f64 * moved + ACCESS) * runs
+    }
+
+    /// Whether a step by this word leads to the same address.
+    fn same_address(&self, word: u64) -> bool {
+        let strides = strides(self.shape);
+        (0..self.shape.len()).all(|dim| {
+            let at = word / strides[dim] % self.shape[dim] as u64;
+            at < self.constancy[dim]
+        })
+    }
+}
+
+/// A reduction along a dimension: what lanes and warps must tell each other.
+pub(crate) fn reduction(bases: &Bases, shape: &[i64], axis: usize, bytes: u64) -> f64 {
+    let stride = strides(shape)[axis];
+    let along = |word: u64| !(word / stride).is_multiple_of(shape[axis] as u64);
+    let count = |words: &[u64]| words.iter().filter(|&&word| along(word)).count();
+    let (lanes, warps) = (count(&bases.lane), count(&bases.warp));
+    let kept = bases.register.iter().filter(|&&word| word != 0 && !along(word)).count();
+    let threads = 1u64 << (bases.lane.len() + bases.warp.len());
+    let held = ((1u64 << kept) * threads * bytes) as f64;
+    let through_shared = if warps > 0 { BARRIER + SHARED_BYTE * held } else { 0.0 };
+    held * lanes as f64 * SHUFFLED_BYTE + through_shared + work(bases, 1.0)
+}

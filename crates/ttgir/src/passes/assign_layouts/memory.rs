@@ -1,0 +1,59 @@
+//! How operations on memory run through a block, and the layout that suits each best.
+
+use super::cost::Access;
+use super::layouts::{Layout, Layouts};
+use ir::{Module, Op, OpRow};
+use smallvec::SmallVec;
+use ttir::axis::AxisTable;
+use ttir::ops::{atomic, memory};
+use ttir::types::{elem_bytes, is_tensor, pointee, shape};
+
+/// Operations whose first operand is a block of addresses; the second number says whether they only read, the third
+/// whether one instruction may cover several elements.
+static ACCESSES: &[(&OpRow, bool, bool)] = &[
+    (&memory::LOAD, true, true),
+    (&memory::STORE, false, true),
+    (&atomic::ATOMIC_RMW, false, false),
+    (&atomic::ATOMIC_CAS, false, false),
+    (&atomic::ATOMIC_LOAD, true, false),
+    (&atomic::ATOMIC_STORE, false, false),
+];
+
+/// How an operation runs through memory, if it does so with a block of addresses.
+pub(crate) fn access(module: &Module, op: Op, axis: &AxisTable, widest: u64) -> Option<Access> {
+    let &(_, reads, wide) = ACCESSES.iter().find(|(row, ..)| module.is(op, row))?;
+    let pointer = module.operand(op, 0);
+    let ty = module.ty(pointer);
+    if !is_tensor(ty) {
+        return None;
+    }
+    let shape = shape(ty);
+    let info = axis.info(module, pointer);
+    let mut order: SmallVec<[u32; 4]> = (0..shape.len() as u32).rev().collect();
+    // Stable, so that the last dimension comes first where nothing else decides.
+    order.sort_by_key(|&dim| std::cmp::Reverse(info.contiguity[dim as usize]));
+    let dim = order[0] as usize;
+    let mask = memory::mask(module, op).map(|mask| axis.info(module, mask).constancy[dim]);
+    let run = axis.aligned_run(module, pointer, dim).min(mask.unwrap_or(u64::MAX));
+    Some(Access {
+        shape,
+        bytes: elem_bytes(pointee(ty)?),
+        dim,
+        contiguity: info.contiguity[dim],
+        run: if wide { run } else { 1 },
+        constancy: info.constancy.clone(),
+        order,
+        widest,
+        reads,
+    })
+}
+
+/// Lanes side by side along the contiguous dimension, each with as much as one access can move.
+pub(crate) fn preferred(access: &Access, layouts: &mut Layouts) -> Layout {
+    let threads = u64::from(layouts.warps * layouts.lanes);
+    let elements = access.shape.iter().product::<i64>() as u64;
+    let each = access.vector().min((elements / threads).max(1)) as u32;
+    let mut per_lane = vec![1; access.shape.len()];
+    per_lane[access.dim] = each;
+    layouts.blocked(access.shape, &per_lane, &access.order)
+}

@@ -1,0 +1,107 @@
+//! Decides the layout of every block, as one decision with a cost.
+//!
+//! ```text
+//! // addresses run along dimension 0          lanes run along dimension 0, four elements each
+//! %x = tt.load %p : tensor<128x64x…, #a>      %x = tt.load %p : tensor<128x64x…, #b>
+//! %y = arith.addf %x, %x : …, #a         =>   %y = arith.addf %x, %x : …, #b
+//! tt.store %q, %y : …, #a                     %z = ttg.convert_layout %y : …, #b -> …, #c
+//!                                             tt.store %q, %z : …, #c
+//! ```
+//!
+//! Accesses to memory prefer to run along their addresses, dots are pinned to the layouts of their instruction, and every
+//! other operation takes what makes the whole cheapest: bytes through shared memory or between lanes, sectors of global
+//! memory, work done twice, each times how often it runs. What is cheap to compute (constants, ranges, addresses) is
+//! computed in every layout in which it is wanted, and never converted. Conversions that are there already are taken out
+//! first, so that the pass may run again after other passes have pinned more.
+//!
+//! Left out: values that a `while` or an `if` carries are not computed twice.
+
+pub(crate) mod bases;
+pub(crate) mod cost;
+pub(crate) mod derive;
+mod freedom;
+mod graph;
+mod layouts;
+mod memory;
+mod pins;
+mod rewrite;
+mod search;
+mod ties;
+
+pub(crate) use memory::access as memory_access;
+
+use super::context::Context;
+use crate::ops::convert::CONVERT_LAYOUT;
+use graph::{Graph, Subject};
+use ir::pass::PassRow;
+use ir::{Diagnostic, Module, Op, Traits};
+use layouts::Layouts;
+use rewrite::Plan;
+use ttir::types::is_tensor;
+
+/// Decides the layout of every block.
+pub static ASSIGN_LAYOUTS: PassRow = PassRow {
+    name: "assign-layouts",
+    doc: "Decides which lane holds which element of each block, so that accesses and conversions cost least.",
+    run,
+};
+
+fn run(module: &mut Module) -> Result<(), Diagnostic> {
+    let context = Context::of(module)?;
+    for function in module.ops(module.body()).collect::<Vec<_>>() {
+        if module.has(function, Traits::SYMBOL) {
+            assign(module, function, context);
+        }
+    }
+    Ok(())
+}
+
+fn assign(module: &mut Module, function: Op, context: Context) {
+    let mut layouts = Layouts::new(context.config.num_warps, context.config.threads_per_warp);
+    let pins = pins::collect(module, function, &mut layouts);
+    take_out_conversions(module, function);
+    let plan = decide(module, function, &pins, &mut layouts, u64::from(context.machine.vector_bytes));
+    rewrite::rewrite(module, function, &mut layouts, &plan);
+}
+
+fn take_out_conversions(module: &mut Module, function: Op) {
+    for op in module.walk(function) {
+        if module.is(op, &CONVERT_LAYOUT) {
+            let (from, to) = (module.result(op, 0), module.operand(op, 0));
+            module.replace_uses(from, to);
+            module.erase(op);
+        }
+    }
+}
+
+fn decide(module: &Module, function: Op, pins: &graph::Pins, layouts: &mut Layouts, widest: u64) -> Plan {
+    let axis = ttir::axis::analyze(module, function);
+    let graph =
+        Graph::new(module, function, pins, layouts, &mut |op| memory::access(module, op, &axis, widest));
+    let choice = search::search(&graph, layouts);
+    let mut homes = Vec::new();
+    let mut wants = Vec::new();
+    let mut note = |layouts: &mut Layouts, value| {
+        if let Some(node) = graph.maker(value) {
+            homes.push((value, graph.made(layouts, node, value, choice[node.index()])));
+        }
+    };
+    for op in module.walk(function) {
+        for &region in module.regions(op) {
+            for &block in module.blocks(region) {
+                module.args(block).iter().for_each(|&value| note(layouts, value));
+            }
+        }
+        module.results(op).iter().for_each(|&value| note(layouts, value));
+        for (slot, &value) in module.operands(op).iter().enumerate() {
+            let Some(taker) = graph.taker(op, slot).filter(|_| is_tensor(module.ty(value))) else { continue };
+            let own = choice[taker.index()];
+            let want = match graph.nodes[taker.index()].subject {
+                Subject::Carried => Some(own),
+                Subject::Op(op) => graph.wanted_by(layouts, op, slot as u32, own),
+            };
+            wants.push(((op, slot as u32), want));
+        }
+    }
+    Plan { homes, wants, free: graph.freedom.values() }
+}

@@ -1,0 +1,65 @@
+//! What dots ask for: their operands and results lie as their instruction has them.
+
+use super::derive;
+use super::graph::Pins;
+use super::layouts::Layouts;
+use crate::Encoding;
+use ir::{Module, Op, OpRow, Value};
+use ttir::ops::dot::DOT;
+use ttir::types::{is_tensor, numel, shape};
+
+/// Operations whose operands and results lie as an earlier pass has decided.
+static PINNED: &[&OpRow] = &[&crate::ops::group_dot::WARP_GROUP_DOT];
+
+/// What the operations of a function ask for.
+pub(crate) fn collect(module: &Module, function: Op, layouts: &mut Layouts) -> Pins {
+    let mut pins = Pins::default();
+    for op in module.walk(function) {
+        let decided = |value: &Value| matches!(Encoding::of(module.ty(*value)), Some(Encoding::DotOp { .. }));
+        if PINNED.iter().any(|row| module.is(op, row))
+            || module.is(op, &DOT) && module.operands(op).iter().any(decided)
+        {
+            pin_as_is(module, op, layouts, &mut pins);
+        } else if module.is(op, &DOT) {
+            pin_plain(module, op, layouts, &mut pins);
+        }
+    }
+    pins
+}
+
+fn pin_as_is(module: &Module, op: Op, layouts: &mut Layouts, pins: &mut Pins) {
+    for (slot, &value) in module.operands(op).iter().enumerate() {
+        if let Some(encoding) = Encoding::of(module.ty(value)).filter(|_| is_tensor(module.ty(value))) {
+            pins.operands.insert((op, slot as u32), layouts.number(encoding));
+        }
+    }
+    for &value in module.results(op) {
+        if let Some(encoding) = Encoding::of(module.ty(value)) {
+            pins.results.insert(value, layouts.number(encoding));
+        }
+    }
+}
+
+/// A product by multiply-and-add: each lane computes a small box of the result from rows and columns that it holds whole.
+fn pin_plain(module: &Module, op: Op, layouts: &mut Layouts, pins: &mut Pins) {
+    let result = module.result(op, 0);
+    let shape = shape(module.ty(result));
+    let threads = i64::from(layouts.warps * layouts.lanes);
+    let side = match numel(module.ty(result)) / threads {
+        16.. => 4,
+        4.. => 2,
+        _ => 1,
+    };
+    let rank = shape.len();
+    let mut per_lane = vec![1; rank];
+    per_lane[rank - 2..].fill(side);
+    let order: Vec<u32> = (0..rank as u32).rev().collect();
+    let parent = derive::blocked(shape, &per_lane, &order, layouts.warps, layouts.lanes);
+    let own = layouts.number(&parent);
+    for op_idx in 0..2 {
+        let operand = Encoding::DotOp { op_idx, parent: Box::new(parent.clone()), k_width: 0 };
+        pins.operands.insert((op, op_idx), layouts.number(&operand));
+    }
+    pins.operands.insert((op, 2), own);
+    pins.results.insert(result, own);
+}

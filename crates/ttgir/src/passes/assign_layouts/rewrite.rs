@@ -1,0 +1,201 @@
+//! Gives every block the layout that was decided: sets types, computes free values anew where they are wanted in several
+//! layouts, and converts the others.
+//!
+//! A conversion stands right behind the definition of what it converts, so that one serves all and none is in a loop that
+//! need not be.
+
+use super::layouts::{Layout, Layouts};
+use super::ties::tie;
+use crate::ops::convert::CONVERT_LAYOUT;
+use crate::replace_encoding;
+use ir::{Attr, Def, Module, Op, OpInit, Traits, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::{SmallVec, smallvec};
+use ttir::types::{is_tensor, shape};
+
+/// What was decided.
+pub(crate) struct Plan {
+    /// The layouts of values that are not free.
+    pub(crate) homes: Vec<(Value, Layout)>,
+    /// What operand slots want; `None` for any layout.
+    pub(crate) wants: Vec<((Op, u32), Option<Layout>)>,
+    /// Values that may be computed anew.
+    pub(crate) free: FxHashSet<Value>,
+}
+
+/// Carries a plan out on a function.
+pub(crate) fn rewrite(module: &mut Module, function: Op, layouts: &mut Layouts, plan: &Plan) {
+    let homes: FxHashMap<Value, Layout> = plan.homes.iter().copied().collect();
+    let mut rewriter = Rewriter { module, layouts, homes, free: &plan.free, copies: FxHashMap::default() };
+    for &(value, layout) in &plan.homes {
+        rewriter.retype(value, layout);
+    }
+    for &((op, slot), want) in &plan.wants {
+        rewriter.fill(op, slot, want);
+    }
+    rewriter.finish(function);
+}
+
+struct Rewriter<'a> {
+    module: &'a mut Module,
+    layouts: &'a mut Layouts,
+    /// The layout in which each value stands.
+    homes: FxHashMap<Value, Layout>,
+    free: &'a FxHashSet<Value>,
+    /// The same value in other layouts.
+    copies: FxHashMap<(Value, Layout), Value>,
+}
+
+impl Rewriter<'_> {
+    fn retype(&mut self, value: Value, layout: Layout) {
+        let ty = replace_encoding(self.module.ty(value), self.layouts.encoding(layout));
+        self.module.set_ty(value, ty);
+        let constant = self.module.def_op(value).filter(|&op| self.module.has(op, Traits::CONSTANT));
+        if let Some(op) = constant
+            && let Some(Attr::Dense { elements, .. }) = self.module.attr(op, 0).cloned()
+        {
+            self.module.set_attr(op, 0, Some(Attr::Dense { ty, elements }));
+        }
+    }
+
+    fn fill(&mut self, op: Op, slot: u32, want: Option<Layout>) {
+        let value = self.module.operand(op, slot as usize);
+        let wanted = self.get(value, want);
+        if wanted != value {
+            self.module.set_operand(op, slot as usize, wanted);
+        }
+    }
+
+    /// A value in a layout.
+    fn get(&mut self, value: Value, want: Option<Layout>) -> Value {
+        if !is_tensor(self.module.ty(value)) {
+            return value;
+        }
+        let home = self.homes.get(&value).copied();
+        let Some(want) = want.or(home) else {
+            let layout = self.layouts.default_for(shape(self.module.ty(value)));
+            return self.get(value, Some(layout));
+        };
+        if home == Some(want) {
+            return value;
+        }
+        if let Some(&copy) = self.copies.get(&(value, want)) {
+            return copy;
+        }
+        if !self.free.contains(&value) {
+            return self.convert(value, want);
+        }
+        match self.module.def(value) {
+            Def::Arg(block, index) => {
+                let around = self.module.region_parent(self.module.block_region(block));
+                around.map_or(value, |op| self.carry(op, index as usize - 1, want, false))
+            }
+            Def::Result(op, index) if self.module.has(op, Traits::LOOP) => {
+                self.carry(op, index as usize, want, true)
+            }
+            Def::Result(op, _) => self.compute(op, value, want),
+        }
+    }
+
+    fn convert(&mut self, value: Value, want: Layout) -> Value {
+        let ty = replace_encoding(self.module.ty(value), self.layouts.encoding(want));
+        let init = OpInit { operands: smallvec![value], results: smallvec![ty], ..OpInit::default() };
+        let copy = match self.module.def(value) {
+            Def::Result(op, _) => {
+                let loc = self.module.loc(op);
+                let convert = self.module.create(&CONVERT_LAYOUT, init, loc);
+                self.module.insert_after(op, convert);
+                convert
+            }
+            Def::Arg(block, index) => {
+                let loc = self.module.arg_loc(block, index as usize);
+                let convert = self.module.create(&CONVERT_LAYOUT, init, loc);
+                self.module.prepend(block, convert);
+                convert
+            }
+        };
+        let result = self.module.result(copy, 0);
+        self.copies.insert((value, want), result);
+        result
+    }
+
+    /// Computes a free value in a layout: in place the first time, by a copy of its operation later.
+    fn compute(&mut self, op: Op, value: Value, want: Layout) -> Value {
+        let is_first = !self.homes.contains_key(&value);
+        let (op, result) = if is_first {
+            self.homes.insert(value, want);
+            (op, value)
+        } else {
+            let copy = self.module.clone_op(op, &mut FxHashMap::default());
+            self.module.insert_before(op, copy);
+            let result = self.module.result(copy, 0);
+            self.copies.insert((value, want), result);
+            (copy, result)
+        };
+        self.retype(result, want);
+        let map = tie(self.module.row(op)).operand;
+        let operand = map(self.layouts, self.module, op, want);
+        for slot in 0..self.module.operands(op).len() as u32 {
+            self.fill(op, slot, operand);
+        }
+        result
+    }
+
+    /// Carries a free value through a counted loop in a layout; the argument of the body, or the loop's result.
+    fn carry(&mut self, op: Op, index: usize, want: Layout, result: bool) -> Value {
+        let body = self.module.entry(self.module.region(op, 0));
+        let (old_arg, old_result) = (self.module.args(body)[index + 1], self.module.result(op, index));
+        let last = self.module.last_op(body).expect("a verified body ends in a terminator");
+        let (init, yielded) = (self.module.operand(op, index + 3), self.module.operand(last, index));
+        if !self.homes.contains_key(&old_arg) {
+            self.homes.insert(old_arg, want);
+            self.homes.insert(old_result, want);
+            self.retype(old_arg, want);
+            self.retype(old_result, want);
+            self.fill(op, index as u32 + 3, Some(want));
+            self.fill(last, index as u32, Some(want));
+            return if result { old_result } else { old_arg };
+        }
+        let ty = replace_encoding(self.module.ty(old_arg), self.layouts.encoding(want));
+        let new_arg = self.module.add_arg(body, ty);
+        let new_result = self.module.push_result(op, ty);
+        if let Some(name) = self.module.name(old_arg).map(str::to_owned) {
+            self.module.set_name(new_arg, &name);
+        }
+        self.copies.insert((old_arg, want), new_arg);
+        self.copies.insert((old_result, want), new_result);
+        let init = self.get(init, Some(want));
+        self.module.push_operand(op, init);
+        // Pushed before it is known, since computing it may add further carried values.
+        let at = self.module.operands(last).len();
+        self.module.push_operand(last, new_arg);
+        let yielded = self.get(yielded, Some(want));
+        self.module.set_operand(last, at, yielded);
+        if result { new_result } else { new_arg }
+    }
+
+    /// Removes what nobody wanted; what must stay gets some layout.
+    fn finish(&mut self, function: Op) {
+        let ops: SmallVec<[Op; 64]> = self.module.walk(function).into_iter().collect();
+        for &op in ops.iter().rev() {
+            let tensors = self.module.results(op).iter().any(|&value| is_tensor(self.module.ty(value)));
+            if !tensors {
+                continue;
+            }
+            let unused = self.module.results(op).iter().all(|&value| self.module.is_unused(value));
+            if unused && ir::passes::is_removable(self.module, op) {
+                self.module.erase(op);
+                continue;
+            }
+            for index in 0..self.module.results(op).len() {
+                let value = self.module.result(op, index);
+                if is_tensor(self.module.ty(value))
+                    && self.free.contains(&value)
+                    && !self.homes.contains_key(&value)
+                {
+                    self.get(value, None);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! How an operation ties the layouts of its operands and results to its own.
+//!
+//! Most operations have one layout for all; the table lists the others. "Its own" is the layout of the side with more
+//! dimensions, or of the result.
+
+use super::derive;
+use super::layouts::{Layout, Layouts};
+use crate::infer;
+use crate::ops::shared::LOCAL_ALLOC;
+use ir::{Attr, Module, Op, OpRow};
+use ttir::ops::{reduce, shape as moves};
+use ttir::types::shape;
+
+/// The layout of an operand or result, given the operation's own, or the other way round. `None`: any layout will do, or
+/// nothing follows.
+type Map = fn(&mut Layouts, &Module, Op, Layout) -> Option<Layout>;
+
+/// How one kind of operation ties layouts.
+pub(crate) struct Tie {
+    /// What operands must have.
+    pub(crate) operand: Map,
+    /// What results have.
+    pub(crate) result: Map,
+    /// What the operation must have for its operands to have this.
+    pub(crate) from_operand: Map,
+    /// What the operation must have for its results to have this.
+    pub(crate) from_result: Map,
+}
+
+/// One layout for all.
+static SAME: Tie = Tie { operand: same, result: same, from_operand: same, from_result: same };
+
+static TIES: &[(&OpRow, Tie)] = &[
+    (&moves::EXPAND_DIMS, Tie { operand: sliced, result: same, from_operand: unsliced, from_result: same }),
+    (&moves::TRANS, Tie { operand: untransposed, result: same, from_operand: transposed, from_result: same }),
+    (
+        &moves::RESHAPE,
+        Tie { operand: reshaped_back, result: same, from_operand: reshaped, from_result: same },
+    ),
+    (&moves::JOIN, Tie { operand: same, result: joined, from_operand: same, from_result: unjoined }),
+    (&moves::SPLIT, Tie { operand: doubled, result: same, from_operand: halved, from_result: same }),
+    (&reduce::REDUCE, Tie { operand: same, result: sliced, from_operand: same, from_result: unsliced_only }),
+    (&reduce::HISTOGRAM, Tie { operand: any, result: same, from_operand: any, from_result: same }),
+    (&LOCAL_ALLOC, Tie { operand: any, result: same, from_operand: any, from_result: any }),
+];
+
+/// How an operation ties layouts.
+pub(crate) fn tie(row: &OpRow) -> &'static Tie {
+    TIES.iter().find(|(own, _)| own.is(row)).map_or(&SAME, |(_, tie)| tie)
+}
+
+fn same(_: &mut Layouts, _: &Module, _: Op, own: Layout) -> Option<Layout> {
+    Some(own)
+}
+
+fn any(_: &mut Layouts, _: &Module, _: Op, _: Layout) -> Option<Layout> {
+    None
+}
+
+fn axis(module: &Module, op: Op) -> usize {
+    let axis = module.row(op).attr_slot("axis").and_then(|slot| module.attr(op, slot)).and_then(Attr::as_int);
+    axis.map_or(0, |axis| axis as usize)
+}
+
+fn operand_shape(module: &Module, op: Op) -> &'static [i64] {
+    shape(module.ty(module.operand(op, 0)))
+}
+
+fn result_shape(module: &Module, op: Op) -> &'static [i64] {
+    shape(module.ty(module.result(op, 0)))
+}
+
+fn sliced(layouts: &mut Layouts, module: &Module, op: Op, own: Layout) -> Option<Layout> {
+    let encoding = infer::reduce(layouts.encoding(own), axis(module, op));
+    Some(layouts.number(&encoding))
+}
+
+fn unsliced(layouts: &mut Layouts, module: &Module, op: Op, given: Layout) -> Option<Layout> {
+    let encoding = derive::unsliced(layouts.encoding(given), axis(module, op))?;
+    Some(layouts.number(&encoding))
+}
+
+/// Only a slice along the same dimension says how the larger block lay.
+fn unsliced_only(layouts: &mut Layouts, module: &Module, op: Op, given: Layout) -> Option<Layout> {
+    let encoding = derive::parent_of_slice(layouts.encoding(given), axis(module, op))?.clone();
+    Some(layouts.number(&encoding))
+}
+
+fn transposed(layouts: &mut Layouts, module: &Module, op: Op, given: Layout) -> Option<Layout> {
+    let order = moves::ints(module.attr(op, 0));
+    let encoding = infer::trans(layouts.encoding(given), order, operand_shape(module, op)).ok()?;
+    Some(layouts.number(&encoding))
+}
+
+fn untransposed(layouts: &mut Layouts, module: &Module, op: Op, own: Layout) -> Option<Layout> {
+    let order = moves::ints(module.attr(op, 0));
+    let encoding = infer::trans_back(layouts.encoding(own), order, result_shape(module, op)).ok()?;
+    Some(layouts.number(&encoding))
+}
+
+fn reshaped(layouts: &mut Layouts, module: &Module, op: Op, given: Layout) -> Option<Layout> {
+    let (from, to) = (operand_shape(module, op), result_shape(module, op));
+    let encoding = infer::reshape(layouts.encoding(given), from, to).ok()?;
+    Some(layouts.number(&encoding))
+}
+
+fn reshaped_back(layouts: &mut Layouts, module: &Module, op: Op, own: Layout) -> Option<Layout> {
+    let (from, to) = (operand_shape(module, op), result_shape(module, op));
+    let encoding = infer::reshape(layouts.encoding(own), to, from).ok()?;
+    Some(layouts.number(&encoding))
+}
+
+fn joined(layouts: &mut Layouts, module: &Module, op: Op, given: Layout) -> Option<Layout> {
+    let encoding = infer::join(layouts.encoding(given), operand_shape(module, op)).ok()?;
+    Some(layouts.number(&encoding))
+}
+
+fn unjoined(layouts: &mut Layouts, module: &Module, op: Op, own: Layout) -> Option<Layout> {
+    let encoding = infer::split(layouts.encoding(own), result_shape(module, op)).ok()?;
+    Some(layouts.number(&encoding))
+}
+
+fn halved(layouts: &mut Layouts, module: &Module, op: Op, own: Layout) -> Option<Layout> {
+    let encoding = infer::split(layouts.encoding(own), operand_shape(module, op)).ok()?;
+    Some(layouts.number(&encoding))
+}
+
+fn doubled(layouts: &mut Layouts, module: &Module, op: Op, given: Layout) -> Option<Layout> {
+    let encoding = infer::join(layouts.encoding(given), result_shape(module, op)).ok()?;
+    Some(layouts.number(&encoding))
+}

@@ -1,0 +1,34 @@
+//! Passes over block-level code with layouts. One pass a file or folder.
+
+mod accelerate_dots;
+mod assign_layouts;
+mod context;
+mod drop_carried;
+mod hoist_memory;
+mod insert_fences;
+mod pipeline_loops;
+mod split_precision;
+
+pub use accelerate_dots::ACCELERATE_DOTS;
+pub use assign_layouts::ASSIGN_LAYOUTS;
+pub use drop_carried::DROP_CARRIED;
+pub use hoist_memory::HOIST_MEMORY;
+pub use insert_fences::INSERT_FENCES;
+pub use pipeline_loops::PIPELINE_LOOPS;
+pub use split_precision::SPLIT_PRECISION;
+
+use ir::pass::PassRow;
+
+/// What is done to block-level code before it gets layouts: forms that no layout or machine has are written otherwise.
+pub(crate) static FROM_TTIR_FORMS: &[&PassRow] = &[&SPLIT_PRECISION];
+
+/// The passes of this crate, for tools that find passes by name.
+pub static ALL: &[&PassRow] = &[
+    &SPLIT_PRECISION,
+    &ACCELERATE_DOTS,
+    &ASSIGN_LAYOUTS,
+    &HOIST_MEMORY,
+    &PIPELINE_LOOPS,
+    &INSERT_FENCES,
+    &DROP_CARRIED,
+];

@@ -1,0 +1,359 @@
+//! Begins copies iterations ahead: in front of the loop for the first iterations, in it for later ones.
+
+use super::plan::{Copy, Plan};
+use crate::ops::async_copy::{ASYNC_COMMIT_GROUP, ASYNC_COPY, ASYNC_WAIT};
+use crate::ops::convert::CONVERT_LAYOUT;
+use crate::ops::shared::{LOCAL_ALLOC, LOCAL_DEALLOC, LOCAL_LOAD, MEMDESC_INDEX, MEMDESC_TRANS};
+use crate::types::{memdesc, memdesc_type, token_type};
+use crate::{Encoding, infer, replace_encoding};
+use ir::{Attr, Block, Builder, Module, Op, Place, Type, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+use ttir::ops::arith_int::{ADDI, ANDI, MULI, SUBI};
+use ttir::ops::compare::{CMPI, CMPI_PREDICATE, SELECT};
+use ttir::ops::constant::CONSTANT;
+use ttir::ops::memory::{LOAD, load_attr};
+use ttir::ops::shape::{SPLAT, TRANS, ints};
+use ttir::types::{elem, is_tensor, shape, tensor};
+
+type Values = FxHashMap<Value, Value>;
+
+/// Carries out a plan. Gives the views of the buffers that an iteration reads.
+pub(super) fn expand(module: &mut Module, op: Op, plan: &Plan) -> FxHashSet<Value> {
+    let body = module.entry(module.region(op, 0));
+    let rings: Vec<Value> = plan.copies.iter().map(|copy| make_ring(module, op, copy, plan.slots)).collect();
+    let states = prologue(module, op, body, plan, &rings);
+    let indices = carry_indices(module, op, body, plan);
+    let views = read(module, body, plan, &rings, indices.map(|(_, extract)| extract));
+    let ahead: Vec<Value> = states.iter().map(|&state| carry(module, op, body, state)).collect();
+    issue(module, op, body, plan, &rings, &ahead, indices.map(|(insert, _)| insert));
+    drain(module, op, &rings);
+    for copy in &plan.copies {
+        module.erase(copy.load);
+    }
+    views
+}
+
+fn make_ring(module: &mut Module, op: Op, copy: &Copy, slots: usize) -> Value {
+    let ty = module.ty(module.result(copy.load, 0));
+    let mut sizes = vec![slots as i64];
+    sizes.extend(shape(ty));
+    let memory = memdesc_type(&sizes, elem(ty), &copy.shared, true);
+    Builder::before(module, op).build_as(&LOCAL_ALLOC, &[], &[None], memory)
+}
+
+fn integer(builder: &mut Builder<'_>, ty: Type, value: i64) -> Value {
+    builder.build_as(&CONSTANT, &[], &[Some(Attr::int(value, ty))], ty)
+}
+
+fn compare(builder: &mut Builder<'_>, predicate: &str, left: Value, right: Value) -> Value {
+    let case = CMPI_PREDICATE.value(predicate).map(|value| Attr::Enum { row: &CMPI_PREDICATE, value });
+    builder.build(&CMPI, &[left, right], &[case])
+}
+
+/// The buffer of a number.
+fn view(builder: &mut Builder<'_>, ring: Value, copy: &Copy, index: Value) -> Value {
+    let ty = builder.module.ty(builder.module.result(copy.load, 0));
+    let memory = memdesc_type(shape(ty), elem(ty), &copy.shared, true);
+    builder.build_as(&MEMDESC_INDEX, &[ring, index], &[], memory)
+}
+
+/// A mask that also holds a condition of the whole block.
+fn with_condition(builder: &mut Builder<'_>, condition: Value, mask: Option<Value>, like: Value) -> Value {
+    let ty = builder.module.ty(like);
+    if !is_tensor(ty) {
+        return match mask {
+            Some(mask) => builder.build(&ANDI, &[condition, mask], &[]),
+            None => condition,
+        };
+    }
+    let plain = tensor(shape(ty), Type::int(1));
+    let ty = Encoding::of(ty).map_or(plain, |encoding| replace_encoding(plain, encoding));
+    let whole = builder.build_as(&SPLAT, &[condition], &[], ty);
+    match mask {
+        Some(mask) => builder.build(&ANDI, &[whole, mask], &[]),
+        None => whole,
+    }
+}
+
+/// Copies the operations that addresses depend on, and begins the copies. `values` says what stands for the values of the
+/// body.
+fn begin(
+    builder: &mut Builder<'_>,
+    plan: &Plan,
+    rings: &[Value],
+    values: &mut Values,
+    condition: Value,
+    index: Value,
+) {
+    for &op in &plan.ahead.slice {
+        let copy = builder.module.clone_op(op, values);
+        place(builder, copy);
+        if builder.module.is(copy, &LOAD) {
+            guard(builder, copy, condition);
+        }
+    }
+    let mut tokens = Vec::new();
+    for (copy, &ring) in plan.copies.iter().zip(rings) {
+        builder.loc = builder.module.loc(copy.load);
+        let get = |value: Value| values.get(&value).copied().unwrap_or(value);
+        let pointer = get(builder.module.operand(copy.load, 0));
+        let mask = builder.module.optional_operand(copy.load, 1).map(get);
+        let target = view(builder, ring, copy, index);
+        let mask = with_condition(builder, condition, mask, pointer);
+        let slot = |slot: usize| builder.module.attr(copy.load, slot).cloned();
+        let attrs = [
+            slot(load_attr::CACHE),
+            slot(load_attr::EVICT),
+            Some(Attr::Bool(false)),
+            Some(Attr::i32(copy.vector as i32)),
+        ];
+        tokens.push(builder.build_as(&ASYNC_COPY, &[pointer, target, mask], &attrs, token_type()));
+    }
+    builder.build_as(&ASYNC_COMMIT_GROUP, &tokens, &[], token_type());
+}
+
+fn place(builder: &mut Builder<'_>, op: Op) {
+    match builder.place {
+        Place::End(block) => builder.module.append(block, op),
+        Place::Before(anchor) => builder.module.insert_before(anchor, op),
+    }
+}
+
+/// Lets a load that addresses depend on read only where the loop would have read.
+fn guard(builder: &mut Builder<'_>, load: Op, condition: Value) {
+    let operands: Vec<Value> = builder.module.operands(load).to_vec();
+    let saved = builder.place;
+    builder.place = Place::Before(load);
+    let mask = with_condition(builder, condition, operands.get(1).copied(), operands[0]);
+    builder.place = saved;
+    if operands.len() > 1 {
+        builder.module.set_operand(load, 1, mask);
+    } else {
+        builder.module.push_operand(load, mask);
+    }
+}
+
+/// Begins the copies of the first iterations; gives the carried values that addresses of the next one depend on.
+fn prologue(module: &mut Module, op: Op, body: Block, plan: &Plan, rings: &[Value]) -> Vec<Value> {
+    let [lower, upper, step] = [0, 1, 2].map(|slot| module.operand(op, slot));
+    let args = module.args(body).to_vec();
+    let last = module.last_op(body).expect("a verified body ends in a terminator");
+    let yielded = module.operands(last).to_vec();
+    let mut states: Vec<Value> =
+        plan.ahead.carried.iter().map(|&index| module.operand(op, index + 3)).collect();
+    let mut builder = Builder::before(module, op);
+    let mut counter = lower;
+    for stage in 0..plan.distance {
+        let condition = compare(&mut builder, "slt", counter, upper);
+        let index = integer(&mut builder, Type::int(32), (stage % plan.slots) as i64);
+        let mut values: Values = [(args[0], counter)].into_iter().collect();
+        for (&number, &state) in plan.ahead.carried.iter().zip(&states) {
+            values.insert(args[number + 1], state);
+        }
+        begin(&mut builder, plan, rings, &mut values, condition, index);
+        for (&number, state) in plan.ahead.carried.iter().zip(&mut states) {
+            *state = values.get(&yielded[number]).copied().unwrap_or(yielded[number]);
+        }
+        builder.loc = builder.module.loc(op);
+        counter = builder.build(&ADDI, &[counter, step], &[]);
+    }
+    states
+}
+
+/// One more carried value; what it becomes is set later.
+fn carry(module: &mut Module, op: Op, body: Block, init: Value) -> Value {
+    let ty = module.ty(init);
+    module.push_operand(op, init);
+    module.push_result(op, ty);
+    let arg = module.add_arg(body, ty);
+    let last = module.last_op(body).expect("a verified body ends in a terminator");
+    module.push_operand(last, arg);
+    arg
+}
+
+/// Sets what a carried value becomes.
+fn yield_as(module: &mut Module, body: Block, arg: Value, next: Value) {
+    let number = module.args(body).iter().position(|&own| own == arg).expect("an argument of the body") - 1;
+    let last = module.last_op(body).expect("a verified body ends in a terminator");
+    module.set_operand(last, number, next);
+}
+
+/// The numbers of the buffers that this iteration fills and reads, computed at the start of the body.
+fn carry_indices(module: &mut Module, op: Op, body: Block, plan: &Plan) -> Option<(Value, Value)> {
+    if plan.slots == 1 {
+        return None;
+    }
+    let starts = [((plan.distance - 1) % plan.slots) as i64, -1];
+    let numbers = starts.map(|start| {
+        let init = integer(&mut Builder::before(module, op), Type::int(32), start);
+        let arg = carry(module, op, body, init);
+        let first = module.first_op(body).expect("a body has a terminator");
+        let mut builder = Builder::before(module, first);
+        let one = integer(&mut builder, Type::int(32), 1);
+        let next = builder.build(&ADDI, &[arg, one], &[]);
+        let slots = integer(&mut builder, Type::int(32), plan.slots as i64);
+        let is_over = compare(&mut builder, "sge", next, slots);
+        let zero = integer(&mut builder, Type::int(32), 0);
+        let number = builder.build(&SELECT, &[is_over, zero, next], &[]);
+        yield_as(module, body, arg, number);
+        number
+    });
+    Some((numbers[0], numbers[1]))
+}
+
+/// Waits for the copies of this iteration and lets the users of the loads read the buffers.
+fn read(
+    module: &mut Module,
+    body: Block,
+    plan: &Plan,
+    rings: &[Value],
+    index: Option<Value>,
+) -> FxHashSet<Value> {
+    let first = plan.copies.iter().map(|copy| copy.load).min_by_key(|&load| position(module, load));
+    let first = first.expect("a plan has copies");
+    let mut builder = Builder::before(module, first);
+    let index = index.unwrap_or_else(|| integer(&mut builder, Type::int(32), 0));
+    let pending = Attr::i32(plan.distance as i32 - 1);
+    let token = builder.build_as(&ASYNC_WAIT, &[], &[Some(pending)], token_type());
+    debug_assert!(builder.module.block_of(first) == Some(body));
+    let mut views = FxHashSet::default();
+    for (copy, &ring) in plan.copies.iter().zip(rings) {
+        builder.place = Place::Before(copy.load);
+        builder.loc = builder.module.loc(copy.load);
+        let buffer = view(&mut builder, ring, copy, index);
+        views.insert(buffer);
+        replace_users(&mut builder, copy, buffer, token);
+    }
+    views
+}
+
+fn position(module: &Module, op: Op) -> usize {
+    std::iter::successors(module.prev(op), |&op| module.prev(op)).count()
+}
+
+/// Users that put the block into shared memory get the buffer, those that change its layout load it in theirs, others load
+/// it as it was.
+fn replace_users(builder: &mut Builder<'_>, copy: &Copy, buffer: Value, token: Value) {
+    let value = builder.module.result(copy.load, 0);
+    let users: Vec<Op> = builder.module.uses(value).iter().map(|use_| use_.0).collect();
+    for user in users {
+        if builder.module.operands(user).first() != Some(&value) || copy.other.is_some() {
+            continue;
+        }
+        if builder.module.is(user, &LOCAL_ALLOC) {
+            let old = builder.module.result(user, 0);
+            replace_memory(builder.module, old, buffer);
+            builder.module.erase(user);
+        } else if builder.module.is(user, &CONVERT_LAYOUT) {
+            load_instead(builder, user, buffer, token);
+        } else if builder.module.is(user, &TRANS) {
+            load_transposed(builder, user, buffer, token);
+        }
+    }
+    if builder.module.is_unused(value) {
+        return;
+    }
+    let ty = builder.module.ty(value);
+    let mut loaded = builder.build_as(&LOCAL_LOAD, &[buffer, token], &[], ty);
+    if let (Some(other), Some(mask)) = (copy.other, builder.module.optional_operand(copy.load, 1)) {
+        loaded = builder.build(&SELECT, &[mask, loaded, other], &[]);
+    }
+    builder.module.replace_uses(value, loaded);
+}
+
+fn load_instead(builder: &mut Builder<'_>, user: Op, buffer: Value, token: Value) {
+    let old = builder.module.result(user, 0);
+    let ty = builder.module.ty(old);
+    let loaded = builder.build_as(&LOCAL_LOAD, &[buffer, token], &[], ty);
+    builder.module.replace_uses(old, loaded);
+    builder.module.erase(user);
+}
+
+/// A transposed block that only changes its layout is loaded through a transposed view.
+fn load_transposed(builder: &mut Builder<'_>, trans: Op, buffer: Value, token: Value) {
+    let moved = builder.module.result(trans, 0);
+    let users: Vec<Op> = builder.module.uses(moved).iter().map(|use_| use_.0).collect();
+    let order = ints(builder.module.attr(trans, 0)).to_vec();
+    let Ok(ty) = infer::memdesc_trans(builder.module.ty(buffer), &order) else { return };
+    if !users.iter().all(|&user| builder.module.is(user, &CONVERT_LAYOUT)) {
+        return;
+    }
+    let attr = builder.module.attr(trans, 0).cloned();
+    let turned = builder.build_as(&MEMDESC_TRANS, &[buffer], &[attr], ty);
+    for user in users {
+        load_instead(builder, user, turned, token);
+    }
+    builder.module.erase(trans);
+}
+
+/// Lets users of memory use other memory; views of it change their types with it.
+fn replace_memory(module: &mut Module, old: Value, new: Value) {
+    module.replace_uses(old, new);
+    let views: Vec<Op> = module.uses(new).iter().map(|use_| use_.0).collect();
+    for op in views {
+        if !module.is(op, &MEMDESC_TRANS) {
+            continue;
+        }
+        let order = ints(module.attr(op, 0)).to_vec();
+        if let Ok(ty) = infer::memdesc_trans(module.ty(new), &order) {
+            let result = module.result(op, 0);
+            module.set_ty(result, ty);
+        }
+    }
+}
+
+/// Begins the copies of a later iteration.
+fn issue(
+    module: &mut Module,
+    op: Op,
+    body: Block,
+    plan: &Plan,
+    rings: &[Value],
+    ahead: &[Value],
+    index: Option<Value>,
+) {
+    let [_, upper, step] = [0, 1, 2].map(|slot| module.operand(op, slot));
+    let args = module.args(body).to_vec();
+    let last = module.last_op(body).expect("a verified body ends in a terminator");
+    let yielded = module.operands(last).to_vec();
+    // Buffers that lanes have read into registers are free again in front of the dots; those that groups of warps read,
+    // only once the dots are waited for.
+    let dots = module.ops(body).find(|&inner| super::plan::is_dot(module, inner));
+    let anchor = dots.filter(|_| !plan.groups && loads_stand_before(module, body, dots)).unwrap_or(last);
+    let mut builder = Builder::before(module, op);
+    let counted = builder.module.ty(step);
+    let counted = integer(&mut builder, counted, plan.distance as i64);
+    let reach = builder.build(&MULI, &[step, counted], &[]);
+    let limit = builder.build(&SUBI, &[upper, reach], &[]);
+    builder.place = Place::Before(anchor);
+    let counter = builder.build(&ADDI, &[args[0], reach], &[]);
+    let condition = compare(&mut builder, "slt", args[0], limit);
+    let index = index.unwrap_or_else(|| integer(&mut builder, Type::int(32), 0));
+    let mut values: Values = [(args[0], counter)].into_iter().collect();
+    for (&number, &arg) in plan.ahead.carried.iter().zip(ahead) {
+        values.insert(args[number + 1], arg);
+    }
+    begin(&mut builder, plan, rings, &mut values, condition, index);
+    for (&number, &arg) in plan.ahead.carried.iter().zip(ahead) {
+        let next = values.get(&yielded[number]).copied().unwrap_or(yielded[number]);
+        yield_as(module, body, arg, next);
+    }
+}
+
+/// Whether every buffer has been read where the dots begin.
+fn loads_stand_before(module: &Module, body: Block, dot: Option<Op>) -> bool {
+    let Some(dot) = dot.map(|dot| position(module, dot)) else { return false };
+    let last = module.ops(body).filter(|&op| module.is(op, &LOCAL_LOAD)).last();
+    last.is_none_or(|load| position(module, load) < dot)
+}
+
+/// Waits for what is still copied when the loop ends, and gives the buffers back.
+fn drain(module: &mut Module, op: Op, rings: &[Value]) {
+    let next = module.next(op).expect("a loop is followed by a terminator");
+    let mut builder = Builder::before(module, next);
+    builder.build_as(&ASYNC_WAIT, &[], &[Some(Attr::i32(0))], token_type());
+    for &ring in rings {
+        builder.build_effect(&LOCAL_DEALLOC, &[ring], &[]);
+    }
+    debug_assert!(memdesc(module.ty(rings[0])).is_some());
+}

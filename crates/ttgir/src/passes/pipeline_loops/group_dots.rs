@@ -1,0 +1,110 @@
+//! Lets products of groups of warps go on while the loop does.
+//!
+//! A product that only adds up from iteration to iteration is waited for one iteration later. One whose sum is changed
+//! in between is waited for together with the first other product of the next iteration. All others are waited for at once.
+
+use super::plan::outlives_iteration;
+use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT};
+use crate::types::memdesc;
+use ir::{Attr, Block, Module, Op, OpInit, Value};
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
+/// The slot of `isAsync`.
+const IS_ASYNC: usize = 1;
+
+/// Makes the products of a loop asynchronous. `ring` are the views of buffers that copies fill ahead.
+pub(super) fn overlap(module: &mut Module, op: Op, ring: &FxHashSet<Value>) {
+    let body = module.entry(module.region(op, 0));
+    let dots: Vec<Op> = module.ops(body).filter(|&inner| module.is(inner, &WARP_GROUP_DOT)).collect();
+    let mut late = Vec::new();
+    for dot in dots {
+        module.set_attr(dot, IS_ASYNC, Some(Attr::Bool(true)));
+        match carried_number(module, body, dot).filter(|_| may_go_on(module, body, dot, ring)) {
+            Some(number) if adds_up(module, body, dot, number) => {
+                wait_behind(module, dot, 1);
+                wait_after_loop(module, op, number);
+            }
+            Some(number) => late.push((dot, number)),
+            None => _ = wait_behind(module, dot, 0),
+        }
+    }
+    for (dot, number) in late {
+        if wait_with_another(module, body, number) {
+            wait_after_loop(module, op, number);
+        } else {
+            wait_behind(module, dot, 0);
+        }
+    }
+}
+
+/// The number of the carried value that a product becomes, if it becomes nothing else.
+fn carried_number(module: &Module, body: Block, dot: Op) -> Option<usize> {
+    match module.uses(module.result(dot, 0)) {
+        &[(user, slot)] if Some(user) == module.last_op(body) => Some(slot as usize),
+        _ => None,
+    }
+}
+
+/// Whether the memory that a product reads stays as it is until the next iteration.
+fn may_go_on(module: &Module, body: Block, dot: Op, ring: &FxHashSet<Value>) -> bool {
+    let memory = module.operands(dot).iter().filter(|&&value| memdesc(module.ty(value)).is_some());
+    memory.copied().all(|view| outlives_iteration(module, body, view, ring))
+}
+
+/// Whether the carried value is used by nothing but the product, as what it adds to.
+fn adds_up(module: &Module, body: Block, dot: Op, number: usize) -> bool {
+    module.uses(module.args(body)[number + 1]) == [(dot, 2)]
+}
+
+/// A wait behind a product, for it and for the memory it reads.
+fn wait_behind(module: &mut Module, dot: Op, pendings: i32) -> Op {
+    let product = module.result(dot, 0);
+    let memory = module.operands(dot).iter().copied().filter(|&value| memdesc(module.ty(value)).is_some());
+    let inputs: SmallVec<[Value; 4]> = [product].into_iter().chain(memory).collect();
+    let wait = make_wait(module, dot, &inputs, pendings);
+    module.insert_after(dot, wait);
+    let whole = module.result(wait, 0);
+    module.replace_uses_if(product, whole, |_, user, _| user != wait);
+    wait
+}
+
+fn make_wait(module: &mut Module, like: Op, inputs: &[Value], pendings: i32) -> Op {
+    let init = OpInit {
+        operands: SmallVec::from_slice(inputs),
+        results: inputs.iter().map(|&value| module.ty(value)).collect(),
+        attrs: [Some(Attr::i32(pendings))].into_iter().collect(),
+        regions: 0,
+    };
+    let loc = module.loc(like);
+    module.create(&WARP_GROUP_DOT_WAIT, init, loc)
+}
+
+fn wait_after_loop(module: &mut Module, op: Op, number: usize) {
+    let result = module.result(op, number);
+    let wait = make_wait(module, op, &[result], 0);
+    module.insert_after(op, wait);
+    let whole = module.result(wait, 0);
+    module.replace_uses_if(result, whole, |_, user, _| user != wait);
+}
+
+/// Lets the first wait of the body that waits for all products also give out the carried value, if it stands in front of
+/// every use of it.
+fn wait_with_another(module: &mut Module, body: Block, number: usize) -> bool {
+    let carried = module.args(body)[number + 1];
+    let is_whole =
+        |op: Op| module.is(op, &WARP_GROUP_DOT_WAIT) && module.attr(op, 0).and_then(Attr::as_int) == Some(0);
+    let Some(wait) = module.ops(body).find(|&op| is_whole(op)) else { return false };
+    let uses_before = module
+        .ops(body)
+        .take_while(|&op| op != wait)
+        .any(|op| module.walk(op).iter().any(|&inner| module.operands(inner).contains(&carried)));
+    if uses_before {
+        return false;
+    }
+    module.push_operand(wait, carried);
+    let ty = module.ty(carried);
+    let whole = module.push_result(wait, ty);
+    module.replace_uses_if(carried, whole, |_, user, _| user != wait);
+    true
+}

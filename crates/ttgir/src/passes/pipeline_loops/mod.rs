@@ -1,0 +1,62 @@
+//! Begins loads iterations before their values are used.
+//!
+//! ```text
+//! scf.for … {                                  begin copies of the first iterations into buffers
+//!   %a = tt.load %p, %m                        scf.for … {
+//!   use(%a)                              =>      wait for the copy of this iteration
+//!   %p2 = tt.addptr %p, %s                       %a = ttg.local_load of its buffer ; use(%a)
+//! }                                              begin the copy of a later iteration, if there is one
+//!                                              }
+//!                                              wait for all copies
+//! ```
+//!
+//! Loads that feed dots, and all wide enough loads of loops that name `tt.num_stages` and have no dot, become
+//! `ttg.async_copy_global_to_local` into a ring of buffers; what addresses and masks depend on is computed ahead with them.
+//! Products of groups of warps (`ttng.warp_group_dot`) are left going on until their results or buffers are needed.
+//! A loop says with `tt.num_stages` how many iterations are in flight. Left out: loops around loops, loads of fewer than
+//! four bytes a lane, loads whose addresses depend on dots.
+
+mod expand;
+mod group_dots;
+mod plan;
+
+use super::context::Context;
+use ir::pass::PassRow;
+use ir::{Attr, Diagnostic, Module, Op};
+use rustc_hash::FxHashSet;
+use ttir::ops::control::{FOR, NUM_STAGES};
+use ttir::ops::func::FUNC;
+
+/// Begins loads iterations before their values are used.
+pub static PIPELINE_LOOPS: PassRow = PassRow {
+    name: "pipeline-loops",
+    doc: "Begins loads iterations before their values are used, and lets products of groups of warps go on.",
+    run,
+};
+
+fn run(module: &mut Module) -> Result<(), Diagnostic> {
+    let context = Context::of(module)?;
+    for function in module.ops(module.body()).filter(|&op| module.is(op, &FUNC)).collect::<Vec<_>>() {
+        let loops: Vec<Op> = module.walk(function).into_iter().filter(|&op| module.is(op, &FOR)).collect();
+        if loops.is_empty() {
+            continue;
+        }
+        let axis = ttir::axis::analyze(module, function);
+        for op in loops {
+            pipeline(module, op, &context, &axis);
+        }
+    }
+    Ok(())
+}
+
+fn pipeline(module: &mut Module, op: Op, context: &Context, axis: &ttir::axis::AxisTable) {
+    let stages = module.extra_attr(op, NUM_STAGES.name).and_then(Attr::as_int).unwrap_or(0);
+    module.set_extra(op, NUM_STAGES.key(), None);
+    let widest = u64::from(context.machine.vector_bytes);
+    let stages = if context.machine.async_copy { usize::try_from(stages).unwrap_or(0) } else { 0 };
+    let ring = match plan::plan(module, op, stages, axis, widest) {
+        Some(plan) => expand::expand(module, op, &plan),
+        None => FxHashSet::default(),
+    };
+    group_dots::overlap(module, op, &ring);
+}

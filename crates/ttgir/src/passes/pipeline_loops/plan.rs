@@ -1,0 +1,225 @@
+//! Which loads of a loop can be issued iterations ahead, and what must be computed ahead for that.
+//!
+//! A loop is looked at by itself: [`Ahead`] finds the operations that addresses and masks of given loads depend on, with
+//! the carried values among them. It serves copies to shared memory as well as loads into registers.
+
+use crate::Encoding;
+use crate::SharedEncoding;
+use crate::ops::convert::CONVERT_LAYOUT;
+use crate::ops::group_dot::WARP_GROUP_DOT;
+use crate::ops::shared::{LOCAL_ALLOC, MEMDESC_TRANS};
+use crate::passes::accelerate_dots::swizzled;
+use crate::passes::assign_layouts::memory_access;
+use ir::{Attr, Block, Def, Module, Op, Traits, Value};
+use rustc_hash::FxHashSet;
+use ttir::axis::AxisTable;
+use ttir::ops::constant::splat_bits;
+use ttir::ops::dot::DOT;
+use ttir::ops::memory::LOAD;
+use ttir::ops::shape::TRANS;
+use ttir::types::{elem, elem_bytes, is_tensor};
+
+/// The narrowest asynchronous copy of a lane in bytes.
+const NARROWEST: u64 = 4;
+
+/// A load that becomes a copy to shared memory, begun ahead.
+pub(crate) struct Copy {
+    /// The load.
+    pub(crate) load: Op,
+    /// How the block lies in shared memory.
+    pub(crate) shared: SharedEncoding,
+    /// Elements that one lane copies at once.
+    pub(crate) vector: u64,
+    /// What stands where the mask does not hold, unless it is zero or undefined.
+    pub(crate) other: Option<Value>,
+}
+
+/// What is computed ahead.
+#[derive(Default)]
+pub(crate) struct Ahead {
+    /// Operations of the body, in order.
+    pub(crate) slice: Vec<Op>,
+    /// Carried values, by their number.
+    pub(crate) carried: Vec<usize>,
+}
+
+/// What to do with a loop.
+pub(crate) struct Plan {
+    pub(crate) copies: Vec<Copy>,
+    pub(crate) ahead: Ahead,
+    /// Iterations between the begin of a copy and its use.
+    pub(crate) distance: usize,
+    /// Buffers of each block.
+    pub(crate) slots: usize,
+    /// Whether groups of warps read the buffers.
+    pub(crate) groups: bool,
+}
+
+/// The plan for a loop with so many stages, if copies can be begun ahead in it.
+pub(crate) fn plan(module: &Module, op: Op, stages: usize, axis: &AxisTable, widest: u64) -> Option<Plan> {
+    let body = module.entry(module.region(op, 0));
+    if stages < 2 || has_inner_loop(module, body) {
+        return None;
+    }
+    let has_dots = module.walk(op).iter().any(|&inner| is_dot(module, inner));
+    let mut copies = Vec::new();
+    for load in module.ops(body).filter(|&inner| module.is(inner, &LOAD)) {
+        if (!has_dots || feeds_dot(module, body, load))
+            && let Some(copy) = copy_of(module, load, axis, widest)
+            && Ahead::of(module, body, &[load]).is_some()
+        {
+            copies.push(copy);
+        }
+    }
+    if copies.is_empty() {
+        return None;
+    }
+    let loads: Vec<Op> = copies.iter().map(|copy| copy.load).collect();
+    let ahead = Ahead::of(module, body, &loads)?;
+    // A load that addresses are made of must stay a load.
+    copies.retain(|copy| !ahead.slice.contains(&copy.load));
+    let groups = copies.iter().any(|copy| is_read_by_groups(module, copy.load));
+    let distance = stages - 1;
+    let slots = if groups { stages } else { stages - 1 };
+    (!copies.is_empty()).then_some(Plan { copies, ahead, distance, slots, groups })
+}
+
+fn has_inner_loop(module: &Module, body: Block) -> bool {
+    module.ops(body).any(|op| module.walk(op).iter().any(|&inner| module.has(inner, Traits::LOOP)))
+}
+
+pub(crate) fn is_dot(module: &Module, op: Op) -> bool {
+    module.is(op, &DOT) || module.is(op, &WARP_GROUP_DOT)
+}
+
+/// Whether the value of a load becomes an operand of a dot.
+fn feeds_dot(module: &Module, body: Block, load: Op) -> bool {
+    let mut stack = vec![module.result(load, 0)];
+    let mut seen = FxHashSet::default();
+    while let Some(value) = stack.pop() {
+        for &(user, slot) in module.uses(value) {
+            if is_dot(module, user) && slot < 2 {
+                return true;
+            }
+            let moves = module.has(user, Traits::PURE) || module.is(user, &LOCAL_ALLOC);
+            let stays = module.block_of(user) == Some(body) && !module.has(user, Traits::TERMINATOR);
+            if moves && stays && !is_dot(module, user) && seen.insert(user) {
+                stack.extend(module.results(user));
+            }
+        }
+    }
+    false
+}
+
+fn is_read_by_groups(module: &Module, load: Op) -> bool {
+    module.uses(module.result(load, 0)).iter().any(|&(user, _)| module.is(user, &LOCAL_ALLOC))
+}
+
+fn copy_of(module: &Module, load: Op, axis: &AxisTable, widest: u64) -> Option<Copy> {
+    let value = module.result(load, 0);
+    let ty = module.ty(value);
+    let volatile = module.attr(load, 2).and_then(Attr::as_bool) == Some(true);
+    if !is_tensor(ty) || volatile {
+        return None;
+    }
+    let access = memory_access(module, load, axis, widest)?;
+    let encoding = Encoding::of(ty)?;
+    let vector = access.vector().min(access.in_registers(encoding));
+    let bytes = elem_bytes(elem(ty));
+    if vector * bytes < NARROWEST {
+        return None;
+    }
+    let other = module.optional_operand(load, 2);
+    let other = other.filter(|&other| module.constant(other).and_then(splat_bits) != Some(0));
+    let outside =
+        |value: Value| module.def_op(value).is_none_or(|def| module.block_of(def) != module.block_of(load));
+    if other.is_some_and(|other| !outside(other)) {
+        return None;
+    }
+    Some(Copy { load, shared: shared_for(module, value, access.shape, bytes, encoding), vector, other })
+}
+
+/// How users want the block to lie in shared memory.
+fn shared_for(
+    module: &Module,
+    value: Value,
+    shape: &[i64],
+    bytes: u64,
+    encoding: &Encoding,
+) -> SharedEncoding {
+    for &(user, _) in module.uses(value) {
+        if module.is(user, &LOCAL_ALLOC)
+            && let Some(shared) = SharedEncoding::of(module.ty(module.result(user, 0)))
+        {
+            return shared.clone();
+        }
+    }
+    if module.uses(value).iter().any(|&(user, _)| becomes_operand(module, user)) {
+        return swizzled(shape, bytes, &encoding.order());
+    }
+    SharedEncoding::Swizzled { vec: 1, per_phase: 1, max_phase: 1, order: encoding.order(), cga: Vec::new() }
+}
+
+/// Whether an operation puts a value into the layout of an operand of a dot.
+fn becomes_operand(module: &Module, user: Op) -> bool {
+    let users_do = |module: &Module| {
+        module.uses(module.result(user, 0)).iter().any(|&(next, _)| module.is(next, &CONVERT_LAYOUT))
+    };
+    module.is(user, &CONVERT_LAYOUT)
+        && matches!(Encoding::of(module.ty(module.result(user, 0))), Some(Encoding::DotOp { .. }))
+        || module.is(user, &TRANS) && users_do(module)
+}
+
+/// Whether a view of shared memory is of a buffer that copies made ahead fill, or of memory from outside a loop.
+pub(crate) fn outlives_iteration(module: &Module, body: Block, view: Value, ring: &FxHashSet<Value>) -> bool {
+    let mut view = view;
+    loop {
+        if ring.contains(&view) {
+            return true;
+        }
+        match module.def(view) {
+            Def::Arg(..) => return false,
+            Def::Result(op, _) if module.block_of(op) != Some(body) => return true,
+            Def::Result(op, _) if module.is(op, &MEMDESC_TRANS) => view = module.operand(op, 0),
+            Def::Result(..) => return false,
+        }
+    }
+}
+
+impl Ahead {
+    /// What the addresses and masks of loads depend on; `None` if that cannot be computed ahead.
+    pub(crate) fn of(module: &Module, body: Block, loads: &[Op]) -> Option<Ahead> {
+        let mut members: FxHashSet<Op> = FxHashSet::default();
+        let mut carried: Vec<usize> = Vec::new();
+        let mut stack: Vec<Value> = Vec::new();
+        for &load in loads {
+            stack.push(module.operand(load, 0));
+            stack.extend(module.optional_operand(load, 1));
+        }
+        let last = module.last_op(body)?;
+        while let Some(value) = stack.pop() {
+            match module.def(value) {
+                Def::Arg(block, index) if block == body && index > 0 => {
+                    let index = index as usize - 1;
+                    if !carried.contains(&index) {
+                        carried.push(index);
+                        stack.push(module.operand(last, index));
+                    }
+                }
+                Def::Result(op, _) if module.block_of(op) == Some(body) => {
+                    let pure = module.has(op, Traits::PURE) || module.is(op, &LOAD);
+                    if !pure || !module.regions(op).is_empty() || is_dot(module, op) {
+                        return None;
+                    }
+                    if members.insert(op) {
+                        stack.extend(module.operands(op));
+                    }
+                }
+                Def::Arg(..) | Def::Result(..) => {}
+            }
+        }
+        carried.sort_unstable();
+        let slice = module.ops(body).filter(|op| members.contains(op)).collect();
+        Some(Ahead { slice, carried })
+    }
+}
