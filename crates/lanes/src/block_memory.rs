@@ -28,7 +28,7 @@ impl Region {
 }
 
 /// Addresses of the instructions of an access: one for each different part that cannot be an immediate.
-struct Addresses {
+pub(crate) struct Addresses {
     region: Region,
     thread: Value,
     /// Bits, in bytes, that the thread decides.
@@ -38,14 +38,15 @@ struct Addresses {
 }
 
 impl Addresses {
-    fn new(cx: &mut Cx<'_>, access: &convert::Access, region: Region, bytes: u32) -> Addresses {
+    /// Of an access to a place, of elements of so many bytes.
+    pub(crate) fn new(cx: &mut Cx<'_>, access: &convert::Access, region: Region, bytes: u32) -> Addresses {
         let columns: Vec<u32> = access.thread.iter().map(|offset| offset * bytes).collect();
         let varying = columns.iter().fold(0, |all, column| all | column);
         Addresses { region, thread: thread_map(cx, &columns), varying, bytes, known: FxHashMap::default() }
     }
 
     /// The address of a step and the constant to add.
-    fn of(&mut self, cx: &mut Cx<'_>, step: &Step) -> (Value, i64) {
+    pub(crate) fn of(&mut self, cx: &mut Cx<'_>, step: &Step) -> (Value, i64) {
         let at = step.offset * self.bytes;
         let (mixed, plain) = (at & self.varying, at & !self.varying);
         let address = match self.known.get(&mixed) {

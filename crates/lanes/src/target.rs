@@ -291,6 +291,26 @@ pub trait LaneTarget {
     /// Stores neighbouring elements.
     fn store(&self, b: &mut FunctionBuilder<'_>, access: &Access, values: &[Value]);
 
+    /// Begins to copy neighbouring elements of device memory to memory of the program, an address and a constant number of
+    /// bytes; zeros where the access's mask is off, and nothing at all where `only` does not hold. Answers whether the
+    /// machine can: it then has done so.
+    fn async_copy(
+        &self,
+        b: &mut FunctionBuilder<'_>,
+        to: (Value, i64),
+        from: &Access,
+        only: Option<Value>,
+    ) -> bool {
+        let _ = (b, to, from, only);
+        false
+    }
+
+    /// The copies begun since the last call are the next group.
+    fn async_commit(&self, _b: &mut FunctionBuilder<'_>) {}
+
+    /// Waits until at most so many of the newest groups of copies are going on.
+    fn async_wait(&self, _b: &mut FunctionBuilder<'_>, _pending: u32) {}
+
     /// How many neighbouring elements one read-modify-write can take: 1, or more where the machine has packed ones.
     fn atomic_width(&self, rmw: Rmw, element: Type) -> usize;
 

@@ -88,10 +88,21 @@ impl View {
         op: Op,
         tensor: &LinearLayout,
     ) -> Result<(convert::Access, convert::Access)> {
+        self.accesses_up_to(cx, op, tensor, cx.planner.facts.max_vector_bytes)
+    }
+
+    /// The same with instructions of at most so many bytes.
+    pub(crate) fn accesses_up_to(
+        &self,
+        cx: &Cx<'_>,
+        op: Op,
+        tensor: &LinearLayout,
+        limit: u32,
+    ) -> Result<(convert::Access, convert::Access)> {
         let bytes = element_bytes(self.element);
         // A part may begin in the middle of what would be a wide access of the whole.
         let aligned = if self.offset == 0 { u32::MAX } else { (1 << self.offset.trailing_zeros()) * bytes };
-        let widest = cx.planner.facts.max_vector_bytes.min(aligned);
+        let widest = limit.min(cx.planner.facts.max_vector_bytes).min(aligned);
         let facts = ConvertFacts { max_vector_bytes: widest, ..cx.planner.facts };
         let sizes: Vec<(Dim, u32)> = self.layout.outs().iter().collect();
         let tensor = tensor.enlarge_outs(&sizes).map_err(|error| at(cx.module, op, error.to_string()))?;

@@ -49,7 +49,7 @@ fn case<T: Copy + Default>(
 }
 
 /// An access through the pointer of a register.
-fn access(cx: &Cx<'_>, op: Op, pointer: Value, element: Type, count: usize) -> Access {
+pub(crate) fn access(cx: &Cx<'_>, op: Op, pointer: Value, element: Type, count: usize) -> Access {
     let (pointer, offset) = cx.split_pointer(pointer);
     Access {
         cache: case(cx, op, 0, &CACHE, CACHES),

@@ -5,6 +5,7 @@
 
 mod arith_float;
 mod arith_int;
+mod async_copy;
 mod atomic;
 mod cast;
 mod combine;
@@ -43,6 +44,7 @@ use std::sync::OnceLock;
 
 /// The tables of handlers.
 pub(crate) const FAMILIES: &[&[Entry]] = &[
+    async_copy::TABLE,
     atomic::TABLE,
     constant::TABLE,
     control::TABLE,

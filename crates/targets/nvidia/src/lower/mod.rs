@@ -3,6 +3,7 @@
 //! Where LLVM has an intrinsic it is called by its name, else a PTX template is. Templates use the letters of LLVM's
 //! constraints (b h r l f d) and put operands behind `$`; every mnemonic in them is a row of the instruction table.
 
+mod async_copy;
 mod atomic;
 mod convert;
 mod debug;
@@ -128,6 +129,24 @@ impl LaneTarget for Lanes {
 
     fn store(&self, b: &mut FunctionBuilder<'_>, access: &Access, values: &[Value]) {
         memory::store(b, access, values);
+    }
+
+    fn async_copy(
+        &self,
+        b: &mut FunctionBuilder<'_>,
+        to: (Value, i64),
+        from: &Access,
+        only: Option<Value>,
+    ) -> bool {
+        async_copy::copy(b, to, from, only)
+    }
+
+    fn async_commit(&self, b: &mut FunctionBuilder<'_>) {
+        async_copy::commit(b);
+    }
+
+    fn async_wait(&self, b: &mut FunctionBuilder<'_>, pending: u32) {
+        async_copy::wait(b, pending);
     }
 
     fn atomic_width(&self, _rmw: Rmw, _element: Type) -> usize {

@@ -1,0 +1,102 @@
+//! Copies from device memory to memory of the program that go on while the program does.
+//!
+//! Neighbours in both memories go in one copy. What the machine cannot copy by itself (a part of fewer bytes than it
+//! takes, or values for masked-off elements other than zero) is loaded and stored at once, which a later wait allows.
+
+use super::local::view;
+use super::memory::{access, from_memory, to_memory};
+use crate::access::{plan, widest};
+use crate::block_memory::{Addresses, element_bytes};
+use crate::cx::Cx;
+use crate::error::Result;
+use crate::layouts::layout_of;
+use crate::table::Entry;
+use crate::target::Access;
+use crate::trade::thread_bits_zero;
+use ir::{Attr, Op};
+use llir::Value;
+use std::rc::Rc;
+use ttgir::ops::async_copy::{ASYNC_COMMIT_GROUP, ASYNC_COPY, ASYNC_WAIT};
+
+/// Rows of this file.
+pub(crate) const TABLE: &[Entry] = &[(&ASYNC_COPY, copy), (&ASYNC_COMMIT_GROUP, commit), (&ASYNC_WAIT, wait)];
+
+fn commit(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    cx.target.async_commit(&mut cx.b);
+    cx.set_result(op, crate::LaneValue::Token);
+    Ok(())
+}
+
+fn wait(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let pending = cx.module.attr_named(op, "num").and_then(Attr::as_int).unwrap_or(0);
+    cx.target.async_wait(&mut cx.b, u32::try_from(pending).unwrap_or(0));
+    cx.set_result(op, crate::LaneValue::Token);
+    Ok(())
+}
+
+/// The operands of a copy, by register.
+struct Operands {
+    pointers: Rc<[Value]>,
+    masks: Option<Rc<[Value]>>,
+    /// What masked-off elements become, unless that is zero.
+    others: Option<Rc<[Value]>>,
+}
+
+fn operands(cx: &Cx<'_>, op: Op) -> Result<Operands> {
+    let masks = cx.module.optional_operand(op, 2).map(|mask| cx.registers(mask)).transpose()?;
+    let others = cx.module.optional_operand(op, 3).map(|other| cx.registers(other)).transpose()?;
+    let others = others.filter(|others| masks.is_some() && !others.iter().all(|other| cx.b.is_zero(*other)));
+    Ok(Operands { pointers: cx.operand(op, 0)?, masks, others })
+}
+
+fn copy(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let pointer = cx.module.operand(op, 0);
+    let view = view(cx, op, cx.module.operand(op, 1))?;
+    let bytes = element_bytes(view.element);
+    let limit = widest(cx, view.element);
+    let plan = plan(cx, pointer, cx.module.optional_operand(op, 2), limit)?;
+    let operands = operands(cx, op)?;
+    let run = plan.groups.first().map_or(1, Vec::len);
+    let tensor = layout_of(cx.module.ty(pointer))?;
+    let (store, _) = view.accesses_up_to(cx, op, &tensor, run as u32 * bytes)?;
+    let mut addresses = Addresses::new(cx, &store, view.region, bytes);
+    let only = thread_bits_zero(cx, store.copies);
+    for step in &store.steps {
+        let (to, offset) = addresses.of(cx, step);
+        let registers: Vec<usize> = step.registers.iter().map(|register| *register as usize).collect();
+        let together =
+            plan.groups.iter().any(|group| group.windows(registers.len()).any(|part| part == registers));
+        let first = registers[0];
+        let mask = operands.masks.as_ref().map(|masks| masks[first]);
+        if together && operands.others.is_none() {
+            let from =
+                Access { mask, ..access(cx, op, operands.pointers[first], view.element, registers.len()) };
+            if cx.target.async_copy(&mut cx.b, (to, offset), &from, only) {
+                continue;
+            }
+        }
+        let mut values = Vec::with_capacity(registers.len());
+        for register in registers {
+            values.push(load_one(cx, op, &operands, (register, view.element)));
+        }
+        let ty = cx.b.ty(values[0]);
+        let access = Access { mask: only, ..Access::new(to, offset, ty, values.len()) };
+        cx.target.store(&mut cx.b, &access, &values);
+    }
+    cx.set_result(op, crate::LaneValue::Token);
+    Ok(())
+}
+
+/// Loads one element as it is in memory.
+fn load_one(cx: &mut Cx<'_>, op: Op, operands: &Operands, (register, element): (usize, ir::Type)) -> Value {
+    let mut access = access(cx, op, operands.pointers[register], element, 1);
+    let Some(masks) = &operands.masks else { return cx.target.load(&mut cx.b, &access, &[])[0] };
+    access.mask = Some(masks[register]);
+    let other = match &operands.others {
+        Some(others) => to_memory(cx, others[register], element),
+        None => cx.b.zero(access.element),
+    };
+    let loaded = cx.target.load(&mut cx.b, &access, &[other])[0];
+    let value = from_memory(cx, loaded, element);
+    to_memory(cx, value, element)
+}
