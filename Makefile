@@ -38,8 +38,13 @@ $(VENV)/torch: $(VENV)/tools tests/python/torch_requirements.py
 	$(PIP) install -r $(VENV)/torch-requirements.txt 2> $(VENV)/torch-install.log || { cat $(VENV)/torch-install.log; exit 1; }
 	touch $@
 
+# An assembler for GPU code (47 MB), which Rust tests run.
+$(VENV)/assembler: $(VENV)/created
+	$(PIP) install nvidia-cuda-nvcc
+	touch $@
+
 # The package does not need torch, so the two are independent: a failed download does not cost a build.
-$(VENV)/installed: $(VENV)/tools $(VENV)/torch $(SOURCES)
+$(VENV)/installed: $(VENV)/tools $(VENV)/torch $(VENV)/assembler $(SOURCES)
 	$(BIN)/maturin build --release --quiet --interpreter $(BIN)/python --out $(VENV)/wheels
 	$(PIP) install --force-reinstall --no-deps "$$(ls -t $(VENV)/wheels/deuteron-*.whl | head -1)"
 	touch $@
@@ -49,7 +54,7 @@ demo: setup
 
 test: rust-test python-test
 
-rust-test:
+rust-test: $(VENV)/assembler
 	cargo xtask ci
 
 python-test: setup

@@ -141,6 +141,11 @@ impl Module {
         &self.callees[id]
     }
 
+    /// Everything that can be called, functions with bodies too.
+    pub fn callees(&self) -> impl Iterator<Item = &Callee> {
+        self.callees.values()
+    }
+
     /// The body of a function, if it has one here.
     pub fn function(&self, id: FuncId) -> Option<&Function> {
         self.bodies.get(&id)

@@ -143,6 +143,11 @@ impl Op {
         &ROWS[usize::from(self.0)]
     }
 
+    /// The number of its row.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+
     /// All instructions.
     pub fn all() -> impl Iterator<Item = Op> {
         (0..ROWS.len() as u8).map(Op)

@@ -1,5 +1,8 @@
 //! The target for NVIDIA GPUs: ttgir pipelines, PTX written directly, assembly and launch through libraries found at run time.
 
+pub mod assemble;
 pub mod driver;
+pub mod instructions;
 pub mod lower;
 pub mod machine;
+pub mod ptx;

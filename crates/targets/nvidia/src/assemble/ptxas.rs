@@ -1,0 +1,95 @@
+//! The command `ptxas`: run with a file of its own.
+
+use super::log::{complaints, usage};
+use super::{AssembleError, AssembleOptions, Assembler, Cubin, NotFound, Search};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// An assembler that is a command.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ptxas {
+    path: PathBuf,
+    version: String,
+}
+
+impl Ptxas {
+    /// Looks for the command and asks for its version.
+    ///
+    /// # Errors
+    /// Where it was looked for in vain, or why what was found could not be run.
+    pub fn find(search: &Search) -> Result<Ptxas, AssembleError> {
+        let candidates = search.programs("ptxas");
+        let mut failures = String::new();
+        for path in candidates.iter().filter(|path| path.is_file()) {
+            match Ptxas::at(path) {
+                Ok(ptxas) => return Ok(ptxas),
+                Err(error) => failures.push_str(&format!("\n  {error}")),
+            }
+        }
+        let text = NotFound { what: "ptxas", looked: candidates }.to_string();
+        Err(AssembleError::NotRun(format!("{text}{failures}")))
+    }
+
+    /// The command at a place.
+    ///
+    /// # Errors
+    /// Why it could not be run.
+    pub fn at(path: &Path) -> Result<Ptxas, AssembleError> {
+        let fail = |why: String| AssembleError::NotRun(format!("{}: {why}", path.display()));
+        let output = Command::new(path).arg("--version").output().map_err(|error| fail(error.to_string()))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let line = text.lines().rev().find(|line| line.contains('V') || line.contains("release"));
+        match line {
+            Some(line) if output.status.success() => {
+                Ok(Ptxas { path: path.to_owned(), version: line.trim().to_owned() })
+            }
+            _ => Err(fail("it does not say its version".into())),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn command(&self, options: &AssembleOptions, input: &Path, output: &Path) -> Command {
+        let mut command = Command::new(&self.path);
+        command
+            .arg("-v")
+            .arg(format!("--gpu-name={}", options.arch))
+            .arg(format!("-O{}", options.optimization));
+        if options.line_info {
+            command.arg("-lineinfo");
+        }
+        if !options.fuse {
+            command.arg("--fmad=false");
+        }
+        command.args(&options.further).arg(input).arg("-o").arg(output);
+        command
+    }
+}
+
+impl Assembler for Ptxas {
+    fn version(&self) -> String {
+        format!("ptxas {}", self.version)
+    }
+
+    fn assemble(&self, ptx: &str, options: &AssembleOptions) -> Result<Cubin, AssembleError> {
+        let fail = |error: std::io::Error| AssembleError::NotRun(format!("ptxas: {error}"));
+        let folder = tempfile::tempdir().map_err(fail)?;
+        let (input, output) = (folder.path().join("kernel.ptx"), folder.path().join("kernel.cubin"));
+        std::fs::write(&input, ptx).map_err(fail)?;
+        let done = self.command(options, &input, &output).output().map_err(fail)?;
+        let log =
+            format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        let log = log.replace(&input.display().to_string(), "kernel.ptx");
+        if !done.status.success() {
+            let text = complaints(&log, ptx);
+            let text = if text.is_empty() { format!("  it ended with {}", done.status) } else { text };
+            return Err(AssembleError::Refused(text));
+        }
+        let bytes = std::fs::read(&output).map_err(fail)?;
+        let usage = usage(&log);
+        Ok(Cubin { bytes, log, usage })
+    }
+}

@@ -1,0 +1,131 @@
+//! Where an assembler may be: named in the environment, on the path, in packages of Python, in the toolkit's folder.
+
+use std::env;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The variable that names `ptxas`.
+const PTXAS_VARIABLE: &str = "TRITON_PTXAS_PATH";
+
+/// Folders of packages of Python that have a `ptxas`, in `site-packages`.
+const PROGRAM_FOLDERS: &[&str] =
+    &["nvidia/cu13/bin", "nvidia/cuda_nvcc/bin", "triton/backends/nvidia/bin", "torch/bin"];
+
+/// Folders of packages of Python that have `libnvJitLink`.
+const LIBRARY_FOLDERS: &[&str] = &["nvidia/cu13/lib", "nvidia/nvjitlink/lib"];
+
+/// The places to look in.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Search {
+    /// A file that is named and nothing else is tried.
+    pub named: Option<PathBuf>,
+    /// Folders for programs.
+    pub path: Vec<PathBuf>,
+    /// Folders of packages of Python.
+    pub site_packages: Vec<PathBuf>,
+    /// Folders of the toolkit.
+    pub toolkits: Vec<PathBuf>,
+}
+
+impl Search {
+    /// The places that the environment names, and the packages of a Python environment (a folder with `lib`).
+    pub fn from_environment(python: Option<&Path>) -> Search {
+        let path = env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default();
+        let mut toolkits: Vec<PathBuf> = env::var_os("CUDA_HOME").map(PathBuf::from).into_iter().collect();
+        toolkits.push("/usr/local/cuda".into());
+        let environments = python.map(Path::to_owned).into_iter();
+        let environments = environments.chain(env::var_os("VIRTUAL_ENV").map(PathBuf::from));
+        Search {
+            named: env::var_os(PTXAS_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from),
+            path,
+            site_packages: environments.flat_map(|folder| site_packages(&folder)).collect(),
+            toolkits,
+        }
+    }
+
+    /// Files that may be a program, in the order they are tried.
+    pub fn programs(&self, name: &str) -> Vec<PathBuf> {
+        if let Some(named) = &self.named {
+            return vec![named.clone()];
+        }
+        let packages = self.site_packages.iter();
+        let packages = packages.flat_map(|site| PROGRAM_FOLDERS.iter().map(|folder| site.join(folder)));
+        let toolkits = self.toolkits.iter().map(|toolkit| toolkit.join("bin"));
+        self.path.iter().cloned().chain(packages).chain(toolkits).map(|folder| folder.join(name)).collect()
+    }
+
+    /// Files that may be a library, by the names it has, in the order they are tried.
+    pub fn libraries(&self, names: &[&str]) -> Vec<PathBuf> {
+        let packages = self.site_packages.iter();
+        let packages = packages.flat_map(|site| LIBRARY_FOLDERS.iter().map(|folder| site.join(folder)));
+        let toolkits = self.toolkits.iter().map(|toolkit| toolkit.join("lib64"));
+        let folders: Vec<PathBuf> = packages.chain(toolkits).collect();
+        let named = folders.iter().flat_map(|folder| names.iter().map(|name| folder.join(name)));
+        named.chain(names.iter().map(PathBuf::from)).collect()
+    }
+}
+
+/// The folders of packages of a Python environment.
+fn site_packages(environment: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(environment.join("lib")) else { return Vec::new() };
+    let mut found: Vec<PathBuf> = entries
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("python"))
+        .map(|entry| entry.path().join("site-packages"))
+        .collect();
+    found.sort();
+    found
+}
+
+/// Something that was looked for in vain.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NotFound {
+    /// What.
+    pub what: &'static str,
+    /// The files that were tried.
+    pub looked: Vec<PathBuf>,
+}
+
+impl fmt::Display for NotFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "no usable {} was found; `pip install nvidia-cuda-nvcc` brings one, or set {PTXAS_VARIABLE}; looked at",
+            self.what
+        )?;
+        for path in &self.looked {
+            write!(f, "\n  {}", path.display())?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for NotFound {}
+
+#[cfg(test)]
+mod tests {
+    use super::Search;
+    use std::path::PathBuf;
+
+    #[test]
+    fn a_named_file_is_the_only_one() {
+        let named = Search { named: Some("/x/ptxas".into()), path: vec!["/bin".into()], ..Search::default() };
+        assert_eq!(named.programs("ptxas"), [PathBuf::from("/x/ptxas")]);
+    }
+
+    #[test]
+    fn the_path_comes_before_packages_and_toolkits() {
+        let search = Search {
+            named: None,
+            path: vec!["/a".into()],
+            site_packages: vec!["/s".into()],
+            toolkits: vec!["/t".into()],
+        };
+        let found = search.programs("ptxas");
+        assert_eq!(found.first(), Some(&PathBuf::from("/a/ptxas")));
+        assert_eq!(found.last(), Some(&PathBuf::from("/t/bin/ptxas")));
+        assert!(found.contains(&PathBuf::from("/s/nvidia/cuda_nvcc/bin/ptxas")));
+        let libraries = search.libraries(&["libx.so"]);
+        assert_eq!(libraries.last(), Some(&PathBuf::from("libx.so")));
+    }
+}

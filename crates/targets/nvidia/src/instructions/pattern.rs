@@ -1,0 +1,178 @@
+//! Patterns of mnemonics.
+//!
+//! A pattern is a list of groups with blanks between them. The first group is how the mnemonic begins; each further one
+//! is a list of words between bars, one of which follows after a dot. A group that ends in `?` may be left out. A word
+//! may say since when it exists: `bf16@7.0/80` is PTX 7.0 and sm_80, `@8.0/90a` an instruction of sm_90a alone.
+//!
+//! `mul hi|lo|wide s16|u16|s32|u32` stands for `mul.hi.s32`, `mul.wide.u16` and ten others.
+
+use super::arch::{Arch, Version};
+
+/// One family of mnemonics that take the same operands.
+#[derive(Debug)]
+pub struct Row {
+    /// The pattern.
+    pub pattern: &'static str,
+    /// The operands in order: `D` a result, `V` several in braces, `A` an operand, `W` several, `M` an address, `I` a
+    /// constant, `N` a name; small letters for those that may be left out.
+    pub operands: &'static str,
+    /// The PTX version and the architecture that brought it: `6.0/70`.
+    pub since: &'static str,
+}
+
+/// What an instruction needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Need {
+    /// The PTX version that has it.
+    pub version: Version,
+    /// The architecture that has it.
+    pub arch: Arch,
+}
+
+impl Need {
+    /// What everything has that this back end writes for.
+    pub const NONE: Need = Need { version: Version::new(6, 0), arch: Arch::new(50) };
+
+    /// What is needed for both.
+    #[must_use]
+    pub fn and(self, other: Need) -> Need {
+        let version = self.version.max(other.version);
+        let arch = match (self.arch.specific, other.arch.specific) {
+            (true, false) => self.arch,
+            (false, true) => other.arch,
+            _ => self.arch.max(other.arch),
+        };
+        Need { version, arch }
+    }
+
+    /// Whether an architecture has it.
+    pub fn is_met_by(self, arch: Arch) -> bool {
+        if self.arch.specific { arch == self.arch } else { arch.number >= self.arch.number }
+    }
+
+    /// Reads `7.0/80`, `7.0`, `/80` or `8.0/90a`.
+    fn parse(text: &str) -> Option<Need> {
+        let (version, arch) = text.split_once('/').unwrap_or((text, ""));
+        let mut need = Need::NONE;
+        if !version.is_empty() {
+            let (major, minor) = version.split_once('.')?;
+            need.version = Version::new(major.parse().ok()?, minor.parse().ok()?);
+        }
+        if !arch.is_empty() {
+            let (digits, specific) = arch.strip_suffix('a').map_or((arch, false), |digits| (digits, true));
+            need.arch = Arch { number: digits.parse().ok()?, specific };
+        }
+        Some(need)
+    }
+}
+
+/// A pattern taken apart.
+#[derive(Debug)]
+pub(super) struct Pattern {
+    stem: &'static str,
+    groups: Vec<Group>,
+    since: Need,
+}
+
+#[derive(Debug)]
+struct Group {
+    optional: bool,
+    words: Vec<(&'static str, Need)>,
+}
+
+impl Pattern {
+    /// Takes a row apart; `None` where it is not written right, which a test excludes.
+    pub(super) fn parse(row: &Row) -> Option<Pattern> {
+        let mut parts = row.pattern.split_whitespace();
+        let stem = parts.next()?;
+        let groups = parts.map(group).collect::<Option<Vec<Group>>>()?;
+        Some(Pattern { stem, groups, since: Need::parse(row.since)? })
+    }
+
+    /// What all mnemonics of the pattern begin with, up to the first dot.
+    pub(super) fn first_word(&self) -> &'static str {
+        self.stem.split('.').next().unwrap_or(self.stem)
+    }
+
+    /// What a mnemonic needs; `None` where it is none of this pattern.
+    pub(super) fn need(&self, mnemonic: &str) -> Option<Need> {
+        let rest = mnemonic.strip_prefix(self.stem)?;
+        follow(&self.groups, rest, self.since)
+    }
+
+    /// Some mnemonic of the pattern for each word in it.
+    #[cfg(test)]
+    pub(super) fn samples(&self) -> Vec<String> {
+        let first = |group: &Group| group.words.first().map(|word| word.0).unwrap_or_default();
+        let mut samples = Vec::new();
+        for (at, group) in self.groups.iter().enumerate() {
+            for (word, _) in &group.words {
+                let mut sample = self.stem.to_owned();
+                for (index, other) in self.groups.iter().enumerate() {
+                    if index == at || !other.optional {
+                        sample.push('.');
+                        sample.push_str(if index == at { word } else { first(other) });
+                    }
+                }
+                samples.push(sample);
+            }
+        }
+        if samples.is_empty() {
+            samples.push(self.stem.to_owned());
+        }
+        samples
+    }
+}
+
+fn group(text: &'static str) -> Option<Group> {
+    let (text, optional) = text.strip_suffix('?').map_or((text, false), |text| (text, true));
+    let word = |word: &'static str| match word.split_once('@') {
+        Some((word, need)) => Some((word, Need::parse(need)?)),
+        None => Some((word, Need::NONE)),
+    };
+    let words = text.split('|').map(word).collect::<Option<Vec<_>>>()?;
+    Some(Group { optional, words })
+}
+
+fn follow(groups: &[Group], rest: &str, need: Need) -> Option<Need> {
+    let Some((group, further)) = groups.split_first() else {
+        return rest.is_empty().then_some(need);
+    };
+    for (word, more) in &group.words {
+        let after = rest.strip_prefix('.').and_then(|rest| rest.strip_prefix(word));
+        let Some(after) = after.filter(|after| after.is_empty() || after.starts_with('.')) else { continue };
+        if let Some(need) = follow(further, after, need.and(*more)) {
+            return Some(need);
+        }
+    }
+    if group.optional { follow(further, rest, need) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Arch, Need, Pattern, Row, Version};
+
+    #[test]
+    fn patterns_match_whole_mnemonics() {
+        let row = Row { pattern: "cvt rn|rz? sat? f32|bf16@7.0/80 f32|s32", operands: "DA", since: "6.0" };
+        let pattern = Pattern::parse(&row).expect("a pattern");
+        assert_eq!(pattern.need("cvt.rn.f32.s32"), Some(Need::NONE));
+        assert_eq!(pattern.need("cvt.f32.f32"), Some(Need::NONE));
+        let bfloat = Need { version: Version::new(7, 0), arch: Arch::new(80) };
+        assert_eq!(pattern.need("cvt.rz.sat.bf16.f32"), Some(bfloat));
+        for wrong in
+            ["cvt", "cvt.f32", "cvt.rn.f32.f32.f32", "cvt.f321.f32", "cvtf.f32.f32", "cvt.sat.rn.f32.f32"]
+        {
+            assert_eq!(pattern.need(wrong), None, "{wrong}");
+        }
+        assert!(pattern.samples().iter().all(|sample| pattern.need(sample).is_some()));
+    }
+
+    #[test]
+    fn an_instruction_of_one_architecture_needs_it() {
+        let need =
+            Need::NONE.and(Need { version: Version::new(8, 0), arch: Arch { number: 90, specific: true } });
+        assert!(need.is_met_by(Arch { number: 90, specific: true }));
+        assert!(!need.is_met_by(Arch::new(90)) && !need.is_met_by(Arch { number: 100, specific: true }));
+    }
+}

@@ -1,0 +1,18 @@
+//! llir to PTX text.
+//!
+//! Instructions are chosen (`select`), registers that are copied into one another join (`coalesce`), and what is left
+//! becomes text (`text`). The version that the text asks for is the lowest that has every instruction in it. Assumes
+//! verified llir. Left out: optimising the llir itself, which its own passes do.
+
+mod coalesce;
+mod edges;
+mod error;
+mod liveness;
+mod machine;
+mod module;
+mod select;
+mod shape;
+mod text;
+
+pub use error::PtxError;
+pub use module::{Options, Ptx, emit};

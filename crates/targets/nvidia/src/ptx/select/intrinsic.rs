@@ -1,0 +1,529 @@
+//! Intrinsics: a row each with the instruction it becomes.
+//!
+//! Names are looked up without the types that LLVM adds to them; those of the target itself (`llvm.nvvm.…`) as they
+//! are.
+
+use super::cast::float_word;
+use super::float::{packs, type_word};
+use super::{Outcome, Part, Selector};
+use crate::ptx::machine::{Class, Operand, Reg};
+use llir::{Flags, Inst, InstData, Scalar, Value};
+
+/// How an intrinsic becomes PTX.
+#[derive(Clone, Copy)]
+enum Rule {
+    /// The mnemonic and the float type, for any float type that has the instruction, pairs too.
+    Float(&'static str),
+    /// The mnemonic and a float type of 32 or 64 bits; 16-bit ones through 32.
+    WideFloat(&'static str),
+    /// The mnemonic twice over: `cvt.rmi.f32.f32`.
+    Round(&'static str),
+    /// The mnemonic and an approximation for 32 bits only; 16-bit types through 32.
+    Approximate(&'static str),
+    /// The mnemonic and the letter of an integer type with its width.
+    Integer(&'static str, &'static str),
+    /// A read of a special register.
+    Special(&'static str),
+    /// A mnemonic as it is; every operand in order, constants as they are.
+    Plain(&'static str),
+    /// Nothing at all.
+    Nothing,
+    /// The greater or the lesser, and whether a NaN wins.
+    Extremum(&'static str),
+    /// A function of its own.
+    Own(fn(&mut Selector<'_>, &InstData, Part, Reg) -> Outcome),
+}
+
+/// One line per intrinsic, in the order of their names.
+const ROWS: &[(&str, Rule)] = &[
+    ("llvm.abs", Rule::Integer("abs", "s")),
+    ("llvm.assume", Rule::Nothing),
+    ("llvm.bitreverse", Rule::Integer("brev", "b")),
+    ("llvm.bswap", Rule::Own(swap_bytes)),
+    ("llvm.ceil", Rule::Round("cvt.rpi")),
+    ("llvm.copysign", Rule::Own(copy_sign)),
+    ("llvm.cos", Rule::Approximate("cos.approx")),
+    ("llvm.ctlz", Rule::Own(leading_zeros)),
+    ("llvm.ctpop", Rule::Own(count_ones)),
+    ("llvm.cttz", Rule::Own(trailing_zeros)),
+    ("llvm.exp2", Rule::Approximate("ex2.approx")),
+    ("llvm.fabs", Rule::Float("abs")),
+    ("llvm.floor", Rule::Round("cvt.rmi")),
+    ("llvm.fma", Rule::Float("fma.rn")),
+    ("llvm.fmuladd", Rule::Float("fma.rn")),
+    ("llvm.fshl", Rule::Own(funnel_left)),
+    ("llvm.fshr", Rule::Own(funnel_right)),
+    ("llvm.log2", Rule::Approximate("lg2.approx")),
+    ("llvm.maximum", Rule::Extremum("max.NaN")),
+    ("llvm.maxnum", Rule::Extremum("max")),
+    ("llvm.minimum", Rule::Extremum("min.NaN")),
+    ("llvm.minnum", Rule::Extremum("min")),
+    ("llvm.nearbyint", Rule::Round("cvt.rni")),
+    ("llvm.rint", Rule::Round("cvt.rni")),
+    ("llvm.roundeven", Rule::Round("cvt.rni")),
+    ("llvm.sin", Rule::Approximate("sin.approx")),
+    ("llvm.smax", Rule::Integer("max", "s")),
+    ("llvm.smin", Rule::Integer("min", "s")),
+    ("llvm.sqrt", Rule::WideFloat("sqrt.rn")),
+    ("llvm.trap", Rule::Plain("trap")),
+    ("llvm.trunc", Rule::Round("cvt.rzi")),
+    ("llvm.umax", Rule::Integer("max", "u")),
+    ("llvm.umin", Rule::Integer("min", "u")),
+];
+
+/// The same for `llvm.nvvm.…`, which have no types in their names.
+const OWN_ROWS: &[(&str, Rule)] = &[
+    ("barrier.cta.sync.aligned.all", Rule::Plain("barrier.sync.aligned")),
+    ("barrier.cta.sync.aligned.count", Rule::Plain("barrier.sync.aligned")),
+    ("barrier.sync", Rule::Plain("barrier.sync")),
+    ("barrier0", Rule::Plain("bar.sync 0")),
+    ("bar.warp.sync", Rule::Plain("bar.warp.sync")),
+    ("cp.async.commit.group", Rule::Plain("cp.async.commit_group")),
+    ("cp.async.wait.all", Rule::Plain("cp.async.wait_all")),
+    ("cp.async.wait.group", Rule::Plain("cp.async.wait_group")),
+    ("div.approx.f", Rule::Plain("div.approx.f32")),
+    ("div.full", Rule::Plain("div.full.f32")),
+    ("div.full.ftz", Rule::Plain("div.full.ftz.f32")),
+    ("div.rn.f", Rule::Plain("div.rn.f32")),
+    ("div.rn.d", Rule::Plain("div.rn.f64")),
+    ("ex2.approx.f", Rule::Plain("ex2.approx.f32")),
+    ("ex2.approx.ftz.f", Rule::Plain("ex2.approx.ftz.f32")),
+    ("exit", Rule::Plain("exit")),
+    ("griddepcontrol.launch.dependents", Rule::Plain("griddepcontrol.launch_dependents")),
+    ("griddepcontrol.wait", Rule::Plain("griddepcontrol.wait")),
+    ("lg2.approx.f", Rule::Plain("lg2.approx.f32")),
+    ("lg2.approx.ftz.f", Rule::Plain("lg2.approx.ftz.f32")),
+    ("membar.cta", Rule::Plain("membar.cta")),
+    ("membar.gl", Rule::Plain("membar.gl")),
+    ("membar.sys", Rule::Plain("membar.sys")),
+    ("mulhi.i", Rule::Plain("mul.hi.s32")),
+    ("mulhi.ll", Rule::Plain("mul.hi.s64")),
+    ("mulhi.ui", Rule::Plain("mul.hi.u32")),
+    ("mulhi.ull", Rule::Plain("mul.hi.u64")),
+    ("nanosleep", Rule::Plain("nanosleep.u32")),
+    ("prmt", Rule::Plain("prmt.b32")),
+    ("rcp.approx.ftz.f", Rule::Plain("rcp.approx.ftz.f32")),
+    ("rcp.rn.d", Rule::Plain("rcp.rn.f64")),
+    ("rcp.rn.f", Rule::Plain("rcp.rn.f32")),
+    ("read.ptx.sreg.activemask", Rule::Special("%activemask")),
+    ("read.ptx.sreg.clock", Rule::Special("%clock")),
+    ("read.ptx.sreg.clock64", Rule::Special("%clock64")),
+    ("read.ptx.sreg.cluster.ctaid.x", Rule::Special("%cluster_ctaid.x")),
+    ("read.ptx.sreg.cluster.ctaid.y", Rule::Special("%cluster_ctaid.y")),
+    ("read.ptx.sreg.cluster.ctaid.z", Rule::Special("%cluster_ctaid.z")),
+    ("read.ptx.sreg.cluster.ctarank", Rule::Special("%cluster_ctarank")),
+    ("read.ptx.sreg.cluster.nctarank", Rule::Special("%cluster_nctarank")),
+    ("read.ptx.sreg.clusterid.x", Rule::Special("%clusterid.x")),
+    ("read.ptx.sreg.clusterid.y", Rule::Special("%clusterid.y")),
+    ("read.ptx.sreg.clusterid.z", Rule::Special("%clusterid.z")),
+    ("read.ptx.sreg.ctaid.x", Rule::Special("%ctaid.x")),
+    ("read.ptx.sreg.ctaid.y", Rule::Special("%ctaid.y")),
+    ("read.ptx.sreg.ctaid.z", Rule::Special("%ctaid.z")),
+    ("read.ptx.sreg.globaltimer", Rule::Special("%globaltimer")),
+    ("read.ptx.sreg.laneid", Rule::Special("%laneid")),
+    ("read.ptx.sreg.nclusterid.x", Rule::Special("%nclusterid.x")),
+    ("read.ptx.sreg.nclusterid.y", Rule::Special("%nclusterid.y")),
+    ("read.ptx.sreg.nclusterid.z", Rule::Special("%nclusterid.z")),
+    ("read.ptx.sreg.nctaid.x", Rule::Special("%nctaid.x")),
+    ("read.ptx.sreg.nctaid.y", Rule::Special("%nctaid.y")),
+    ("read.ptx.sreg.nctaid.z", Rule::Special("%nctaid.z")),
+    ("read.ptx.sreg.ntid.x", Rule::Special("%ntid.x")),
+    ("read.ptx.sreg.ntid.y", Rule::Special("%ntid.y")),
+    ("read.ptx.sreg.ntid.z", Rule::Special("%ntid.z")),
+    ("read.ptx.sreg.smid", Rule::Special("%smid")),
+    ("read.ptx.sreg.tid.x", Rule::Special("%tid.x")),
+    ("read.ptx.sreg.tid.y", Rule::Special("%tid.y")),
+    ("read.ptx.sreg.tid.z", Rule::Special("%tid.z")),
+    ("read.ptx.sreg.warpid", Rule::Special("%warpid")),
+    ("redux.sync.add", Rule::Own(redux_add)),
+    ("rsqrt.approx.d", Rule::Plain("rsqrt.approx.f64")),
+    ("rsqrt.approx.f", Rule::Plain("rsqrt.approx.f32")),
+    ("rsqrt.approx.ftz.f", Rule::Plain("rsqrt.approx.ftz.f32")),
+    ("shfl.sync.bfly.f32", Rule::Own(shuffle_bfly)),
+    ("shfl.sync.bfly.i32", Rule::Own(shuffle_bfly)),
+    ("shfl.sync.down.f32", Rule::Own(shuffle_down)),
+    ("shfl.sync.down.i32", Rule::Own(shuffle_down)),
+    ("shfl.sync.idx.f32", Rule::Own(shuffle_idx)),
+    ("shfl.sync.idx.i32", Rule::Own(shuffle_idx)),
+    ("shfl.sync.up.f32", Rule::Own(shuffle_up)),
+    ("shfl.sync.up.i32", Rule::Own(shuffle_up)),
+    ("sqrt.approx.f", Rule::Plain("sqrt.approx.f32")),
+    ("sqrt.approx.ftz.f", Rule::Plain("sqrt.approx.ftz.f32")),
+    ("sqrt.rn.f", Rule::Plain("sqrt.rn.f32")),
+    ("vote.all.sync", Rule::Own(vote_all)),
+    ("vote.any.sync", Rule::Own(vote_any)),
+    ("vote.ballot.sync", Rule::Own(ballot)),
+];
+
+/// The row of an intrinsic by its name, without the types at its end.
+fn rule(name: &str) -> Option<Rule> {
+    if let Some(own) = name.strip_prefix("llvm.nvvm.") {
+        return OWN_ROWS.iter().find(|row| row.0 == own).map(|row| row.1);
+    }
+    let mut stem = name;
+    loop {
+        if let Some(row) = ROWS.iter().find(|row| row.0 == stem) {
+            return Some(row.1);
+        }
+        stem = &stem[..stem.rfind('.')?];
+    }
+}
+
+pub(super) fn emit(s: &mut Selector<'_>, inst: Inst, data: &InstData, name: &str) -> Outcome {
+    let rule = rule(name).ok_or_else(|| format!("the intrinsic `{name}` has no PTX here"))?;
+    let Some(value) = s.func.result(inst) else { return without_result(s, data, rule) };
+    let packed = packs(s, data) && s.packs_intrinsic(data, rule);
+    if packed {
+        for (word, reg) in s.wanted_words(value) {
+            one(s, data, Part::Word(word), reg, rule)?;
+        }
+        return Ok(());
+    }
+    if !data.ty.is_vector() {
+        let reg = s.word(value, 0);
+        return one(s, data, Part::Scalar, reg, rule);
+    }
+    let shape = s.shape(data.ty)?;
+    for (word, reg) in s.wanted_words(value) {
+        if shape.per_word == 1 {
+            one(s, data, Part::Lane(word), reg, rule)?;
+            continue;
+        }
+        let mut lanes = Vec::new();
+        for lane in 0..shape.per_word {
+            let reg = s.fresh(Class::B16);
+            one(s, data, Part::Lane(word * shape.per_word + lane), reg, rule)?;
+            lanes.push(Operand::Reg(reg));
+        }
+        s.pack(reg, &lanes, data.ty.lane_bits());
+    }
+    Ok(())
+}
+
+impl Selector<'_> {
+    fn packs_intrinsic(&self, data: &InstData, rule: Rule) -> bool {
+        let has_pairs = data.ty.kind() == Scalar::Half || self.arch.number >= 80;
+        has_pairs && matches!(rule, Rule::Float(_) | Rule::Extremum(_))
+    }
+}
+
+fn without_result(s: &mut Selector<'_>, data: &InstData, rule: Rule) -> Outcome {
+    let Rule::Plain(name) = rule else {
+        return match rule {
+            Rule::Nothing => Ok(()),
+            _ => Err("an intrinsic with a result is used as one without".into()),
+        };
+    };
+    let operands: Vec<Operand> = data.operands.iter().map(|value| s.scalar(*value)).collect();
+    s.push(name, &[], &operands);
+    Ok(())
+}
+
+fn one(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg, rule: Rule) -> Outcome {
+    match rule {
+        Rule::Nothing => Ok(()),
+        Rule::Own(emit) => emit(s, data, part, to),
+        Rule::Extremum(name) => extremum(s, data, part, to, name),
+        Rule::Special(register) => {
+            let name = if data.ty.lane_bits() == 64 { "mov.b64" } else { "mov.b32" };
+            s.push(name, &[to], &[Operand::Name(register.into())]);
+            Ok(())
+        }
+        Rule::Plain(name) => {
+            let operands = args(s, data, part);
+            s.push(name, &[to], &operands);
+            Ok(())
+        }
+        Rule::Float(name) => {
+            let operands = args(s, data, part);
+            s.push(format!("{name}.{}", type_word(data.ty, part)), &[to], &operands);
+            Ok(())
+        }
+        Rule::Integer(name, letter) => {
+            let bits = data.ty.lane_bits();
+            let count = if name == "abs" || name == "brev" { 1 } else { data.operands.len() };
+            let mut operands = args(s, data, part);
+            operands.truncate(count);
+            integer(s, name, letter, bits, to, operands)
+        }
+        Rule::WideFloat(name) => {
+            let name = if data.flags.contains(Flags::AFN) && data.ty.kind() != Scalar::Double {
+                "sqrt.approx"
+            } else {
+                name
+            };
+            wide(s, data, part, to, |word| format!("{name}.{word}"))
+        }
+        Rule::Round(name) => {
+            if data.ty.kind() == Scalar::Half {
+                let operands = args(s, data, part);
+                s.push(format!("{name}.f16.f16"), &[to], &operands);
+                return Ok(());
+            }
+            wide(s, data, part, to, |word| format!("{name}.{word}.{word}"))
+        }
+        Rule::Approximate(name) => {
+            if data.ty.kind() == Scalar::Double {
+                return Err(format!("`{name}` has no 64-bit form"));
+            }
+            wide(s, data, part, to, |word| format!("{name}.{word}"))
+        }
+    }
+}
+
+fn args(s: &mut Selector<'_>, data: &InstData, part: Part) -> Vec<Operand> {
+    data.operands.iter().map(|value| s.part(*value, part)).collect()
+}
+
+/// An instruction for floats of 32 and 64 bits, 16-bit ones through 32.
+fn wide(
+    s: &mut Selector<'_>,
+    data: &InstData,
+    part: Part,
+    to: Reg,
+    name: impl FnOnce(&str) -> String,
+) -> Outcome {
+    let operands = args(s, data, part);
+    let kind = data.ty.kind();
+    let word = if kind == Scalar::Double { "f64" } else { "f32" };
+    let name = name(word);
+    s.in_float(kind, to, &operands, |s, to, operands| {
+        s.push(name, &[to], operands);
+        Ok(())
+    })
+}
+
+/// An instruction on integers; bytes are widened first, and bits reversed come out at the other end.
+fn integer(
+    s: &mut Selector<'_>,
+    name: &'static str,
+    letter: &'static str,
+    bits: u32,
+    to: Reg,
+    operands: Vec<Operand>,
+) -> Outcome {
+    if name != "brev" {
+        let operands: Vec<Operand> =
+            operands.into_iter().map(|operand| s.widen_byte(bits, operand, letter == "s")).collect();
+        s.push(format!("{name}.{letter}{}", bits.max(16)), &[to], &operands);
+        return Ok(());
+    }
+    if bits >= 32 {
+        s.push(format!("brev.b{bits}"), &[to], &operands);
+        return Ok(());
+    }
+    let class = Class::B16;
+    let operand = operands.into_iter().next().ok_or("nothing to reverse")?;
+    let operand = Operand::Reg(s.in_register(class, operand));
+    let wide = s.temp("cvt.u32.u16", Class::B32, &[operand]);
+    let reversed = s.temp("brev.b32", Class::B32, &[wide]);
+    let shifted = s.temp("shr.u32", Class::B32, &[reversed, Operand::Int(i64::from(32 - bits))]);
+    s.push("cvt.u16.u32", &[to], &[shifted]);
+    Ok(())
+}
+
+/// The greater or lesser float: of a NaN and a number the number, or NaN where the name says so.
+fn extremum(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg, name: &'static str) -> Outcome {
+    let operands = args(s, data, part);
+    let kind = data.ty.kind();
+    let (base, wins) = name.strip_suffix(".NaN").map_or((name, false), |base| (base, true));
+    if kind != Scalar::Double || !wins {
+        if kind == Scalar::Half && s.arch.number < 80 {
+            return wide(s, data, part, to, |word| format!("{name}.{word}"));
+        }
+        s.push(format!("{name}.{}", type_word(data.ty, part)), &[to], &operands);
+        return Ok(());
+    }
+    let [a, b] = &operands[..] else { return Err("an extremum of other than two".into()) };
+    let number = s.temp(format!("{base}.f64"), Class::B64, &operands);
+    let is_nan = s.temp("setp.nan.f64", Class::Pred, &[a.clone(), b.clone()]);
+    s.push("selp.f64", &[to], &[Operand::F64(0x7ff8 << 48), number, is_nan]);
+    Ok(())
+}
+
+fn copy_sign(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg) -> Outcome {
+    let operands = args(s, data, part);
+    let [size, sign] = &operands[..] else { return Err("a sign of other than two".into()) };
+    let bits = data.ty.lane_bits();
+    if bits >= 32 {
+        // PTX has the operands the other way round.
+        s.push(format!("copysign.{}", float_word(data.ty.kind())), &[to], &[sign.clone(), size.clone()]);
+        return Ok(());
+    }
+    let sign = s.temp("and.b16", Class::B16, &[sign.clone(), Operand::Int(-0x8000)]);
+    let size = s.temp("and.b16", Class::B16, &[size.clone(), Operand::Int(0x7fff)]);
+    s.push("or.b16", &[to], &[sign, size]);
+    Ok(())
+}
+
+fn swap_bytes(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg) -> Outcome {
+    let a = s.arg(data, 0, part);
+    match data.ty.lane_bits() {
+        16 => {
+            let low = s.temp("shr.u16", Class::B16, &[a.clone(), Operand::Int(8)]);
+            let high = s.temp("shl.b16", Class::B16, &[a, Operand::Int(8)]);
+            s.push("or.b16", &[to], &[low, high]);
+        }
+        32 => s.push("prmt.b32", &[to], &[a, Operand::Int(0), Operand::Int(0x0123)]),
+        64 => {
+            let (low, high) = s.halves(a);
+            let swap = |s: &mut Selector<'_>, half: Operand| {
+                s.temp("prmt.b32", Class::B32, &[half, Operand::Int(0), Operand::Int(0x0123)])
+            };
+            let (low, high) = (swap(s, low), swap(s, high));
+            s.push("mov.b64", &[to], &[Operand::list([high, low])]);
+        }
+        bits => return Err(format!("the bytes of {bits} bits cannot be swapped")),
+    }
+    Ok(())
+}
+
+impl Selector<'_> {
+    /// The low and the high half of 64 bits.
+    fn halves(&mut self, operand: Operand) -> (Operand, Operand) {
+        let (low, high) = (self.fresh(Class::B32), self.fresh(Class::B32));
+        let whole = Operand::Reg(self.in_register(Class::B64, operand));
+        let operands = [Operand::list([Operand::Reg(low), Operand::Reg(high)]), whole].into_iter().collect();
+        self.push_operands("mov.b64", 1, operands);
+        (Operand::Reg(low), Operand::Reg(high))
+    }
+
+    /// An integer of any width in 32 bits or 64, zeros above.
+    fn zero_extended(&mut self, bits: u32, operand: Operand) -> (u32, Operand) {
+        match bits {
+            8 | 16 => {
+                let operand = Operand::Reg(self.in_register(Class::B16, operand));
+                let name = if bits == 8 { "cvt.u32.u8" } else { "cvt.u32.u16" };
+                (32, self.temp(name, Class::B32, &[operand]))
+            }
+            bits => (bits, operand),
+        }
+    }
+
+    /// Writes a 32-bit number to a register of the width of an integer type.
+    fn put_count(&mut self, bits: u32, to: Reg, count: Operand) {
+        match bits {
+            8 | 16 => self.push("cvt.u16.u32", &[to], &[count]),
+            64 => self.push("cvt.u64.u32", &[to], &[count]),
+            _ => self.copy(to, count),
+        }
+    }
+}
+
+fn count_ones(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg) -> Outcome {
+    let bits = data.ty.lane_bits();
+    let a = s.arg(data, 0, part);
+    let (wide, a) = s.zero_extended(bits, a);
+    let count = s.temp(format!("popc.b{wide}"), Class::B32, &[a]);
+    s.put_count(bits, to, count);
+    Ok(())
+}
+
+fn leading_zeros(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg) -> Outcome {
+    let bits = data.ty.lane_bits();
+    let a = s.arg(data, 0, part);
+    let (wide, a) = s.zero_extended(bits, a);
+    let mut count = s.temp(format!("clz.b{wide}"), Class::B32, &[a]);
+    if wide != bits {
+        count = s.temp("sub.s32", Class::B32, &[count, Operand::Int(i64::from(wide - bits))]);
+    }
+    s.put_count(bits, to, count);
+    Ok(())
+}
+
+fn trailing_zeros(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg) -> Outcome {
+    let bits = data.ty.lane_bits();
+    let a = s.arg(data, 0, part);
+    let (wide, mut a) = s.zero_extended(bits, a);
+    if wide != bits {
+        // A bit above the value stops the count.
+        a = s.temp("or.b32", Class::B32, &[a, Operand::Int(1 << bits)]);
+    }
+    let class = if wide == 64 { Class::B64 } else { Class::B32 };
+    let reversed = s.temp(format!("brev.b{wide}"), class, &[a]);
+    let count = s.temp(format!("clz.b{wide}"), Class::B32, &[reversed]);
+    s.put_count(bits, to, count);
+    Ok(())
+}
+
+fn funnel_left(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg) -> Outcome {
+    funnel(s, data, part, to, true)
+}
+
+fn funnel_right(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg) -> Outcome {
+    funnel(s, data, part, to, false)
+}
+
+/// Two integers side by side, shifted: 32 bits in one instruction, 64 by shifts.
+fn funnel(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg, left: bool) -> Outcome {
+    let operands = args(s, data, part);
+    let [high, low, by] = &operands[..] else { return Err("a funnel shift of other than three".into()) };
+    match data.ty.lane_bits() {
+        32 => {
+            let name = if left { "shf.l.wrap.b32" } else { "shf.r.wrap.b32" };
+            s.push(name, &[to], &[low.clone(), high.clone(), by.clone()]);
+        }
+        64 => {
+            let count = s.shift_count(data.operands[2], part);
+            let count = s.temp("and.b32", Class::B32, &[count, Operand::Int(63)]);
+            let other = s.temp("sub.s32", Class::B32, &[Operand::Int(64), count.clone()]);
+            let (up, down) = if left { (count, other) } else { (other, count) };
+            // A shift by 64 gives 0 in PTX, which is what is wanted.
+            let a = s.temp("shl.b64", Class::B64, &[high.clone(), up]);
+            let b = s.temp("shr.u64", Class::B64, &[low.clone(), down]);
+            s.push("or.b64", &[to], &[a, b]);
+        }
+        bits => return Err(format!("a funnel shift of {bits} bits has no PTX here")),
+    }
+    Ok(())
+}
+
+/// `shfl.sync` with the operands in LLVM's order: members, value, lane, clamp.
+fn shuffle(s: &mut Selector<'_>, data: &InstData, to: Reg, mode: &str) -> Outcome {
+    let [members, value, lane, clamp] = data.operands[..] else {
+        return Err("a shuffle of other than four operands".into());
+    };
+    let value = Operand::Reg(s.reg(value, Part::Scalar));
+    let (lane, clamp, members) = (s.scalar(lane), s.scalar(clamp), s.scalar(members));
+    s.push(format!("shfl.sync.{mode}.b32"), &[to], &[value, lane, clamp, members]);
+    Ok(())
+}
+
+fn shuffle_bfly(s: &mut Selector<'_>, data: &InstData, _: Part, to: Reg) -> Outcome {
+    shuffle(s, data, to, "bfly")
+}
+
+fn shuffle_down(s: &mut Selector<'_>, data: &InstData, _: Part, to: Reg) -> Outcome {
+    shuffle(s, data, to, "down")
+}
+
+fn shuffle_idx(s: &mut Selector<'_>, data: &InstData, _: Part, to: Reg) -> Outcome {
+    shuffle(s, data, to, "idx")
+}
+
+fn shuffle_up(s: &mut Selector<'_>, data: &InstData, _: Part, to: Reg) -> Outcome {
+    shuffle(s, data, to, "up")
+}
+
+/// Instructions whose last operand in PTX is LLVM's first: the lanes that take part.
+fn members_last(s: &mut Selector<'_>, members: Value, value: Value, to: Reg, name: &'static str) -> Outcome {
+    let (members, value) = (s.scalar(members), Operand::Reg(s.reg(value, Part::Scalar)));
+    s.push(name, &[to], &[value, members]);
+    Ok(())
+}
+
+fn vote_all(s: &mut Selector<'_>, data: &InstData, _: Part, to: Reg) -> Outcome {
+    members_last(s, data.operands[0], data.operands[1], to, "vote.sync.all.pred")
+}
+
+fn vote_any(s: &mut Selector<'_>, data: &InstData, _: Part, to: Reg) -> Outcome {
+    members_last(s, data.operands[0], data.operands[1], to, "vote.sync.any.pred")
+}
+
+fn ballot(s: &mut Selector<'_>, data: &InstData, _: Part, to: Reg) -> Outcome {
+    members_last(s, data.operands[0], data.operands[1], to, "vote.sync.ballot.b32")
+}
+
+fn redux_add(s: &mut Selector<'_>, data: &InstData, _: Part, to: Reg) -> Outcome {
+    members_last(s, data.operands[1], data.operands[0], to, "redux.sync.add.s32")
+}

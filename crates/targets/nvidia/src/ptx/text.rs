@@ -1,0 +1,394 @@
+//! Writes functions as PTX text: names for registers, labels, jumps.
+
+use super::coalesce::{Classes, coalesce};
+use super::edges::{Copy, Placed, place, remaining, sequence};
+use super::liveness::{Liveness, liveness};
+use super::machine::{Base, CallText, Class, Edge, End, MBlock, MFunction, MInst, Operand, Piece, Reg, Text};
+use crate::instructions::Features;
+use cranelift_entity::SecondaryMap;
+use llir::{Block, Location};
+use std::fmt::Write;
+
+/// The name of a function's memory on the stack.
+pub(crate) const STACK: &str = "__local_depot";
+
+/// A name as PTX can read it.
+pub(crate) fn symbol(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
+    let mut text = String::with_capacity(name.len());
+    for c in name.chars() {
+        match plain(c) {
+            true => text.push(c),
+            false => _ = write!(text, "_${:x}_", u32::from(c)),
+        }
+    }
+    if text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit()) {
+        text.insert_str(0, "_$");
+    }
+    text
+}
+
+/// The name of a parameter.
+pub(crate) fn param_name(function: &str, index: usize) -> String {
+    format!("{}_param_{index}", symbol(function))
+}
+
+/// Writes the body of one function.
+pub(crate) struct Writer<'a> {
+    function: &'a MFunction,
+    number: usize,
+    /// Where blocks are in the text.
+    places: SecondaryMap<Block, usize>,
+    liveness: Liveness,
+    classes: Classes,
+    names: SecondaryMap<Reg, Option<u32>>,
+    /// How many registers of each class there are.
+    counts: [u32; 4],
+    has_lines: bool,
+    line: Option<Location>,
+    stubs: usize,
+    /// Blocks that something goes to, other than by falling into them.
+    is_target: SecondaryMap<Block, bool>,
+    /// Where the text of each block begins.
+    starts: Vec<(usize, Block)>,
+    out: String,
+    features: &'a mut Features,
+}
+
+/// The text between the braces of a function.
+pub(crate) fn body(function: &MFunction, number: usize, has_lines: bool, features: &mut Features) -> String {
+    let mut places = SecondaryMap::new();
+    for (index, block) in function.blocks.iter().enumerate() {
+        places[block.block] = index;
+    }
+    let liveness = liveness(function, &places);
+    let classes = coalesce(function, &places, &liveness);
+    let mut writer = Writer {
+        function,
+        number,
+        places,
+        liveness,
+        classes,
+        names: SecondaryMap::new(),
+        counts: [0; 4],
+        has_lines,
+        line: None,
+        stubs: 0,
+        is_target: SecondaryMap::new(),
+        starts: Vec::with_capacity(function.blocks.len()),
+        out: String::with_capacity(4096),
+        features,
+    };
+    for (index, block) in function.blocks.iter().enumerate() {
+        writer.block(index, block);
+    }
+    writer.finish()
+}
+
+impl Writer<'_> {
+    fn finish(self) -> String {
+        let mut head = String::new();
+        let (size, align) = self.function.stack;
+        if size > 0 {
+            _ = writeln!(head, "\t.local .align {align} .b8 {STACK}[{size}];");
+        }
+        for class in Class::ALL {
+            let count = self.counts[class as usize];
+            if count > 0 {
+                _ = writeln!(head, "\t.reg {} {}<{}>;", class.ty(), class.prefix(), count + 1);
+            }
+        }
+        head.push('\n');
+        let mut written = 0;
+        for (start, block) in self.starts {
+            head.push_str(&self.out[written..start]);
+            written = start;
+            if self.is_target[block] {
+                _ = writeln!(head, "$L__BB{}_{}:", self.number, self.places[block]);
+            }
+        }
+        head.push_str(&self.out[written..]);
+        head
+    }
+
+    /// The label of a block that something goes to.
+    fn label(&mut self, block: Block) -> String {
+        self.is_target[block] = true;
+        format!("$L__BB{}_{}", self.number, self.places[block])
+    }
+
+    fn block(&mut self, index: usize, block: &MBlock) {
+        self.starts.push((self.out.len(), block.block));
+        for inst in &block.insts {
+            self.inst(inst);
+        }
+        self.end(index, block);
+    }
+
+    fn name(&mut self, reg: Reg) -> (&'static str, u32) {
+        let leader = self.classes.leader(reg);
+        self.leader_name(leader, self.function.regs[reg])
+    }
+
+    fn leader_name(&mut self, leader: Reg, class: Class) -> (&'static str, u32) {
+        if let Some(number) = self.names[leader] {
+            return (class.prefix(), number);
+        }
+        self.counts[class as usize] += 1;
+        let number = self.counts[class as usize];
+        self.names[leader] = Some(number);
+        (class.prefix(), number)
+    }
+
+    fn operand(&mut self, operand: &Operand) {
+        match operand {
+            Operand::Reg(reg) => {
+                let (prefix, number) = self.name(*reg);
+                _ = write!(self.out, "{prefix}{number}");
+            }
+            Operand::Int(value) => _ = write!(self.out, "{value}"),
+            Operand::F32(bits) => _ = write!(self.out, "0f{bits:08X}"),
+            Operand::F64(bits) => _ = write!(self.out, "0d{bits:016X}"),
+            Operand::Name(name) => self.out.push_str(name),
+            Operand::Sink => self.out.push('_'),
+            Operand::Address(base, offset) => {
+                self.out.push('[');
+                match base {
+                    Base::Reg(reg) => self.operand(&Operand::Reg(*reg)),
+                    Base::Name(name) => self.out.push_str(name),
+                    Base::Absolute => _ = write!(self.out, "{offset}"),
+                }
+                match (base, offset) {
+                    (Base::Absolute, _) | (_, 0) => {}
+                    _ => _ = write!(self.out, "{offset:+}"),
+                }
+                self.out.push(']');
+            }
+            Operand::List(list) => {
+                self.out.push('{');
+                for (index, operand) in list.iter().enumerate() {
+                    self.out.push_str(if index == 0 { "" } else { ", " });
+                    self.operand(operand);
+                }
+                self.out.push('}');
+            }
+        }
+    }
+
+    fn operands(&mut self, operands: &[Operand]) {
+        for (index, operand) in operands.iter().enumerate() {
+            self.out.push_str(if index == 0 { " " } else { ", " });
+            self.operand(operand);
+        }
+    }
+
+    fn locate(&mut self, location: Option<Location>) {
+        let Some(place) = location.filter(|place| self.has_lines && place.line > 0) else { return };
+        if self.line != location {
+            self.line = location;
+            let (file, line, column) = (place.file.as_u32() + 1, place.line, place.column);
+            _ = writeln!(self.out, "\t.loc\t{file} {line} {column}");
+        }
+    }
+
+    fn inst(&mut self, inst: &MInst) {
+        match &inst.text {
+            Text::Copy => {
+                if let [Operand::Reg(to), Operand::Reg(from)] = inst.operands[..] {
+                    if self.classes.leader(to) == self.classes.leader(from) {
+                        return;
+                    }
+                    self.locate(inst.location);
+                    _ = write!(self.out, "\t{}", self.function.regs[to].mov());
+                    self.operands(&inst.operands);
+                    self.out.push_str(";\n");
+                }
+            }
+            Text::Plain(mnemonic) => {
+                self.locate(inst.location);
+                self.features.add(mnemonic);
+                _ = write!(self.out, "\t{mnemonic}");
+                self.operands(&inst.operands);
+                self.out.push_str(";\n");
+            }
+            Text::Asm(asm) => {
+                self.locate(inst.location);
+                self.out.push('\t');
+                let start = self.out.len();
+                for piece in &asm.pieces {
+                    match piece {
+                        Piece::Text(text) => self.out.push_str(text),
+                        Piece::Operand(index) => self.operand(&inst.operands[*index]),
+                    }
+                }
+                self.features.add_text(&self.out[start..]);
+                let trimmed = self.out.trim_end().len();
+                self.out.truncate(trimmed.max(start));
+                if trimmed > start && !self.out.ends_with([';', '}']) {
+                    self.out.push(';');
+                }
+                self.out.push('\n');
+            }
+            Text::Call(call) => {
+                self.locate(inst.location);
+                self.call(call, inst);
+            }
+        }
+    }
+
+    /// A call: parameters and results lie in variables of a scope of their own.
+    fn call(&mut self, call: &CallText, inst: &MInst) {
+        self.out.push_str("\t{\n");
+        for (index, bits) in call.params.iter().enumerate() {
+            _ = write!(self.out, "\t.param .b{bits} param{index};\n\tst.param.b{bits} [param{index}], ");
+            self.operand(&inst.operands[inst.defs + index]);
+            self.out.push_str(";\n");
+        }
+        for bits in &call.results {
+            _ = writeln!(self.out, "\t.param .b{bits} retval0;");
+        }
+        let result = if call.results.is_empty() { "" } else { "(retval0), " };
+        let params: Vec<String> = (0..call.params.len()).map(|index| format!("param{index}")).collect();
+        let name = symbol(&call.name);
+        match params.is_empty() {
+            true => _ = writeln!(self.out, "\tcall.uni {result}{name};"),
+            false => _ = writeln!(self.out, "\tcall.uni {result}{name}, ({});", params.join(", ")),
+        }
+        for bits in &call.results {
+            _ = write!(self.out, "\tld.param.b{bits} ");
+            self.operand(&inst.operands[0]);
+            self.out.push_str(", [retval0];\n");
+        }
+        self.out.push_str("\t}\n");
+    }
+
+    fn end(&mut self, index: usize, block: &MBlock) {
+        match &block.end {
+            End::Return(results) => {
+                for result in results {
+                    let bits = match result {
+                        Operand::Reg(reg) => self.function.regs[*reg].bits().max(32),
+                        Operand::F64(_) => 64,
+                        _ => 32,
+                    };
+                    _ = write!(self.out, "\tst.param.b{bits} [func_retval0], ");
+                    self.operand(result);
+                    self.out.push_str(";\n");
+                }
+                self.out.push_str("\tret;\n");
+            }
+            End::Unreachable => self.out.push_str("\ttrap;\n"),
+            End::Jump(edge) => {
+                self.copies(remaining(edge, &self.classes));
+                self.jump(index, edge.block);
+            }
+            End::Branch { condition, edges, uniform } => self.branch(index, *condition, edges, *uniform),
+            End::Switch(conditions, edges) => self.switch(index, conditions, edges),
+        }
+    }
+
+    /// Goes to a block, unless it comes next.
+    fn jump(&mut self, index: usize, block: Block) {
+        if self.places[block] != index + 1 {
+            let label = self.label(block);
+            _ = writeln!(self.out, "\tbra.uni {label};");
+        }
+    }
+
+    fn copies(&mut self, copies: Vec<Copy>) {
+        let (function, classes) = (self.function, &mut self.classes);
+        let mut spares: Vec<Reg> = Vec::new();
+        let sequenced = sequence(copies, |like| {
+            let spare = Reg::from_u32((function.regs.len() + spares.len()) as u32);
+            spares.push(classes.leader(like));
+            spare
+        });
+        let class_of = |reg: Reg| {
+            let index = (reg.as_u32() as usize).checked_sub(function.regs.len());
+            index.map_or_else(|| function.regs[reg], |index| function.regs[spares[index]])
+        };
+        // Spare registers get names of their own each time.
+        for index in 0..spares.len() {
+            self.names[Reg::from_u32((function.regs.len() + index) as u32)] = None;
+        }
+        for (to, from) in sequenced {
+            let class = class_of(to);
+            let (prefix, number) = self.leader_name(to, class);
+            _ = write!(self.out, "\t{} {prefix}{number}, ", class.mov());
+            match from {
+                Operand::Reg(reg) => {
+                    let (prefix, number) = self.leader_name(reg, class_of(reg));
+                    _ = writeln!(self.out, "{prefix}{number};");
+                }
+                other => {
+                    self.operand(&other);
+                    self.out.push_str(";\n");
+                }
+            }
+        }
+    }
+
+    fn branch(&mut self, index: usize, condition: Reg, edges: &[Edge; 2], uniform: bool) {
+        let function = self.function;
+        let params = |block: Block| function.blocks[self.places[block]].params.clone();
+        let placed = place(condition, edges, &self.classes, &self.liveness, &self.places, params);
+        let Placed { before, on_edge } = placed;
+        let [first, second] = before;
+        self.copies(first);
+        self.copies(second);
+        let [then, otherwise] = on_edge;
+        let bra = if uniform { "bra.uni" } else { "bra" };
+        let (prefix, number) = self.name(condition);
+        match (then.is_empty(), otherwise.is_empty()) {
+            (true, true) if self.places[edges[0].block] == index + 1 => {
+                let no = self.label(edges[1].block);
+                _ = writeln!(self.out, "\t@!{prefix}{number} {bra} {no};");
+            }
+            (true, _) => {
+                let yes = self.label(edges[0].block);
+                _ = writeln!(self.out, "\t@{prefix}{number} {bra} {yes};");
+                self.copies(otherwise);
+                self.jump(index, edges[1].block);
+            }
+            (false, true) => {
+                let no = self.label(edges[1].block);
+                _ = writeln!(self.out, "\t@!{prefix}{number} {bra} {no};");
+                self.copies(then);
+                self.jump(index, edges[0].block);
+            }
+            (false, false) => {
+                let (stub, yes) = (self.stub(), self.label(edges[0].block));
+                _ = writeln!(self.out, "\t@!{prefix}{number} {bra} {stub};");
+                self.copies(then);
+                _ = writeln!(self.out, "\tbra.uni {yes};\n{stub}:");
+                self.copies(otherwise);
+                self.jump(index, edges[1].block);
+            }
+        }
+    }
+
+    fn stub(&mut self) -> String {
+        self.stubs += 1;
+        format!("$L__BB{}_s{}", self.number, self.stubs)
+    }
+
+    fn switch(&mut self, index: usize, conditions: &[Reg], edges: &[Edge]) {
+        for (condition, edge) in conditions.iter().zip(edges) {
+            let copies = remaining(edge, &self.classes);
+            let (prefix, number) = self.name(*condition);
+            let label = self.label(edge.block);
+            if copies.is_empty() {
+                _ = writeln!(self.out, "\t@{prefix}{number} bra {label};");
+                continue;
+            }
+            let stub = self.stub();
+            _ = writeln!(self.out, "\t@!{prefix}{number} bra {stub};");
+            self.copies(copies);
+            _ = writeln!(self.out, "\tbra.uni {label};\n{stub}:");
+        }
+        if let Some(default) = edges.last() {
+            self.copies(remaining(default, &self.classes));
+            self.jump(index, default.block);
+        }
+    }
+}

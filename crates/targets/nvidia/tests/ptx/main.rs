@@ -1,0 +1,4 @@
+//! llir to PTX, every text assembled by a real assembler.
+
+mod basic;
+mod support;
