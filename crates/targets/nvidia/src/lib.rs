@@ -5,4 +5,5 @@ pub mod driver;
 pub mod instructions;
 pub mod lower;
 pub mod machine;
+pub mod pipeline;
 pub mod ptx;

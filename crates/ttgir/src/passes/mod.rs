@@ -3,6 +3,7 @@
 mod accelerate_dots;
 mod assign_layouts;
 mod context;
+mod default_stages;
 mod drop_carried;
 mod hoist_memory;
 mod insert_fences;
@@ -11,6 +12,7 @@ mod split_precision;
 
 pub use accelerate_dots::ACCELERATE_DOTS;
 pub use assign_layouts::ASSIGN_LAYOUTS;
+pub use default_stages::set_default_stages;
 pub use drop_carried::DROP_CARRIED;
 pub use hoist_memory::HOIST_MEMORY;
 pub use insert_fences::INSERT_FENCES;

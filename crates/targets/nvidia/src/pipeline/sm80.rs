@@ -1,0 +1,18 @@
+//! Architectures whose matrix instructions are those of a warp.
+
+use ir::pass::PassRow;
+use ir::passes::{CANONICALIZE, CSE, LICM};
+use ttgir::passes::{ACCELERATE_DOTS, ASSIGN_LAYOUTS, DROP_CARRIED, PIPELINE_LOOPS};
+
+/// The passes in order.
+pub(super) static PASSES: &[&PassRow] = &[
+    &ACCELERATE_DOTS,
+    &ASSIGN_LAYOUTS,
+    &LICM,
+    &CSE,
+    &PIPELINE_LOOPS,
+    &DROP_CARRIED,
+    &CANONICALIZE,
+    &LICM,
+    &CSE,
+];

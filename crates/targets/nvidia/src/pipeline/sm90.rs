@@ -1,0 +1,22 @@
+//! Architectures on which groups of warps multiply from shared memory.
+
+use ir::pass::PassRow;
+use ir::passes::{CANONICALIZE, CSE, LICM};
+use ttgir::passes::{
+    ACCELERATE_DOTS, ASSIGN_LAYOUTS, DROP_CARRIED, HOIST_MEMORY, INSERT_FENCES, PIPELINE_LOOPS,
+};
+
+/// The passes in order.
+pub(super) static PASSES: &[&PassRow] = &[
+    &ACCELERATE_DOTS,
+    &ASSIGN_LAYOUTS,
+    &LICM,
+    &CSE,
+    &HOIST_MEMORY,
+    &PIPELINE_LOOPS,
+    &DROP_CARRIED,
+    &CANONICALIZE,
+    &LICM,
+    &CSE,
+    &INSERT_FENCES,
+];
