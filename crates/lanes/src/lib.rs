@@ -24,6 +24,7 @@ mod maths;
 pub mod ops;
 mod packing;
 mod positions;
+mod row_load;
 mod shared;
 mod table;
 mod target;

@@ -311,6 +311,25 @@ pub trait LaneTarget {
     /// Waits until at most so many of the newest groups of copies are going on.
     fn async_wait(&self, _b: &mut FunctionBuilder<'_>, _pending: u32) {}
 
+    /// Whether lanes can fetch rows of memory of the program for each other ([`LaneTarget::load_rows`]).
+    fn loads_rows(&self) -> bool {
+        false
+    }
+
+    /// Lane `8 i + j` names the address of row `j`, 16 bytes, of matrix `i` of so many; lane `l` gets of each matrix, as
+    /// an `i32`, the 4 bytes at `4 (l mod 4)` of row `l / 4`, or, transposed, the 16-bit elements of column `l / 4` in rows
+    /// `2 (l mod 4)` and the next.
+    fn load_rows(
+        &self,
+        b: &mut FunctionBuilder<'_>,
+        from: (Value, i64),
+        count: usize,
+        transposed: bool,
+    ) -> Values {
+        let _ = (b, from, count, transposed);
+        Values::new()
+    }
+
     /// How many neighbouring elements one read-modify-write can take: 1, or more where the machine has packed ones.
     fn atomic_width(&self, rmw: Rmw, element: Type) -> usize;
 

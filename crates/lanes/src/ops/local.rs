@@ -5,6 +5,7 @@ use crate::block_memory::{Region, element_bytes, load_block, store_block, with_c
 use crate::cx::Cx;
 use crate::error::{Result, at};
 use crate::layouts::layout_of;
+use crate::row_load;
 use crate::table::Entry;
 use crate::value::{LaneValue, SharedMemory};
 use ir::{Module, Op, Type, Value as IrValue};
@@ -137,6 +138,13 @@ fn store(cx: &mut Cx<'_>, op: Op, target: IrValue) -> Result<()> {
 fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let view = view(cx, op, cx.module.operand(op, 0))?;
     let tensor = layout_of(cx.module.ty(cx.module.result(op, 0)))?;
+    let bytes = element_bytes(view.element);
+    let (_, single) = view.accesses_up_to(cx, op, &tensor, bytes)?;
+    if let Some(registers) = row_load::load(cx, &view, &single, bytes) {
+        let registers = with_copies(cx, &single.same, view.element, &registers);
+        cx.set_registers(op, registers);
+        return Ok(());
+    }
     let (_, load) = view.accesses(cx, op, &tensor)?;
     let mut registers = vec![None; load.same.len()];
     load_block(cx, &load, view.region, view.element, &mut registers, 0);

@@ -21,7 +21,7 @@ mod gather;
 mod hand_round;
 mod histogram;
 mod inline_asm;
-mod local;
+pub(crate) mod local;
 mod map;
 mod math;
 pub(crate) mod memory;

@@ -14,7 +14,13 @@ impl Engine for Checked {
         "lowering"
     }
 
-    fn run(&mut self, module: &ir::Module, kernel: &str, grid: [u32; 3], args: &[Argument]) -> Result<Ran, String> {
+    fn run(
+        &mut self,
+        module: &ir::Module,
+        kernel: &str,
+        grid: [u32; 3],
+        args: &[Argument],
+    ) -> Result<Ran, String> {
         let lowered = lowered(module, kernel, 90, self.0)?;
         if std::env::var_os("SHOW").is_some() {
             println!("{}", lowered.module);

@@ -186,3 +186,22 @@ pub(super) fn store(b: &mut FunctionBuilder<'_>, access: &Access, values: &[Valu
         format!("{guard}st{how}{}.b{bits} [ ${at} + {offset} ], {};", vector_word(count), braces(0, count));
     b.inline_asm(Asm::effect(&text, &constraints.join(",")), Type::VOID, &args);
 }
+
+/// Loads matrices of 8 rows of 16 bytes whose addresses the lanes name: `ldmatrix`.
+pub(super) fn load_rows(
+    b: &mut FunctionBuilder<'_>,
+    (pointer, offset): (Value, i64),
+    count: usize,
+    transposed: bool,
+) -> Values {
+    let transposed = if transposed { ".trans" } else { "" };
+    let list: Vec<String> = (0..count).map(|index| format!("${index}")).collect();
+    let text = format!(
+        "ldmatrix.sync.aligned.m8n8.x{count}{transposed}.shared.b16 {{ {} }}, [ ${count} + {offset} ];",
+        list.join(", ")
+    );
+    let constraints = format!("{},r,~{{memory}}", vec!["=r"; count].join(","));
+    let loaded =
+        b.inline_asm(Asm::effect(&text, &constraints), Type::structure(&vec![Type::I32; count]), &[pointer]);
+    loaded.map(|loaded| b.parts(loaded)).unwrap_or_default()
+}

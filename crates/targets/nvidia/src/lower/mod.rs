@@ -149,6 +149,20 @@ impl LaneTarget for Lanes {
         async_copy::wait(b, pending);
     }
 
+    fn loads_rows(&self) -> bool {
+        true
+    }
+
+    fn load_rows(
+        &self,
+        b: &mut FunctionBuilder<'_>,
+        from: (Value, i64),
+        count: usize,
+        transposed: bool,
+    ) -> Values {
+        memory::load_rows(b, from, count, transposed)
+    }
+
     fn atomic_width(&self, _rmw: Rmw, _element: Type) -> usize {
         1
     }

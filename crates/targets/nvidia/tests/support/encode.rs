@@ -157,7 +157,10 @@ fn convert(module: &mut Module, op: Op, spread: Spread) -> Result<(), String> {
         }
         return Ok(());
     }
-    if !matches!(rule(row), Rule::Reduce | Rule::ExpandDims | Rule::Trans | Rule::Reshape | Rule::Join | Rule::Split) {
+    if !matches!(
+        rule(row),
+        Rule::Reduce | Rule::ExpandDims | Rule::Trans | Rule::Reshape | Rule::Join | Rule::Split
+    ) {
         return Ok(());
     }
     let (from, to) = (module.ty(module.operand(op, 0)), module.ty(module.result(op, 0)));
@@ -170,7 +173,8 @@ fn convert(module: &mut Module, op: Op, spread: Spread) -> Result<(), String> {
         }
         return Ok(());
     }
-    let result = if is_tensor(to) { Encoding::of(to).cloned().ok_or("no encoding")? } else { spread.encoding(&[1]) };
+    let result =
+        if is_tensor(to) { Encoding::of(to).cloned().ok_or("no encoding")? } else { spread.encoding(&[1]) };
     let operand = backward(row, &result, shapes)?;
     for index in 0..module.operands(op).len() {
         convert_operand(module, op, index, &operand);
@@ -182,7 +186,9 @@ fn convert(module: &mut Module, op: Op, spread: Spread) -> Result<(), String> {
 fn convert_cat(module: &mut Module, op: Op) -> Result<(), String> {
     let from = module.ty(module.operand(op, 0));
     let own = Encoding::of(from).cloned().ok_or("no encoding")?;
-    let Encoding::Linear { mut register, lane, warp, block } = Encoding::from_linear(&own.to_linear(shape(from))) else {
+    let Encoding::Linear { mut register, lane, warp, block } =
+        Encoding::from_linear(&own.to_linear(shape(from)))
+    else {
         return Err("not linear".into());
     };
     let mut basis = vec![0; shape(from).len()];

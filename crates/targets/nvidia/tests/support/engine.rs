@@ -14,7 +14,12 @@ fn isolate(module: &mut ir::Module, kernel: &str) {
 }
 
 /// A kernel of a ttir module as llir, for a device of a compute capability.
-pub(crate) fn lowered(module: &ir::Module, kernel: &str, capability: u32, spread: Spread) -> Result<Lowered, String> {
+pub(crate) fn lowered(
+    module: &ir::Module,
+    kernel: &str,
+    capability: u32,
+    spread: Spread,
+) -> Result<Lowered, String> {
     let mut module = module.clone();
     isolate(&mut module, kernel);
     ir::pass::run(&mut module, ttir::passes::pipeline(), ir::pass::Verify::Each, &mut ())

@@ -1,0 +1,127 @@
+//! Loads in which the lanes of a warp fetch rows for each other: a lane names the address of a row of 16 bytes, and each
+//! group of four lanes gets a row, 4 bytes a lane (or, transposed, a column of eight rows of 16-bit elements).
+//!
+//! Operands of matrix instructions lie so. Whether a block does is asked of the places in memory that each bit of a
+//! register's, lane's and warp's number stands for; all is linear.
+
+use crate::block_memory::Addresses;
+use crate::cx::Cx;
+use crate::ops::local::View;
+use crate::words::from_words;
+use layout::convert::{Access, Step};
+use llir::Value;
+
+/// Bytes of a row, and of a lane's part of it.
+const ROW: u32 = 16;
+const PART: u32 = 4;
+/// Lanes of a warp that such a load is for.
+const LANES: usize = 32;
+
+/// Bytes that bits stand for in memory, combined by xor.
+struct Places {
+    register: Vec<u32>,
+    thread: Vec<u32>,
+    bytes: u32,
+}
+
+/// How a block is loaded by rows.
+struct Plan {
+    /// Bits of the number of a register within the 4 bytes of a lane.
+    inner: Vec<usize>,
+    /// What the bits of a lane's number stand for when it names a row.
+    rows: Vec<u32>,
+    /// The bits that choose between the rows of one load.
+    chosen: Vec<usize>,
+    /// The other bits.
+    others: Vec<usize>,
+    transposed: bool,
+}
+
+impl Places {
+    /// Of single-element accesses.
+    fn of(load: &Access, bytes: u32) -> Option<Places> {
+        let count = load.same.len();
+        let mut offsets = vec![None; count];
+        for step in &load.steps {
+            offsets[*step.registers.first()? as usize] = Some(step.offset);
+        }
+        let offset = |register: usize| offsets.get(load.same[register] as usize).copied().flatten();
+        let first = offset(0)?;
+        let register: Option<Vec<u32>> = (0..count.trailing_zeros())
+            .map(|bit| offset(1 << bit).map(|offset| (offset ^ first) * bytes))
+            .collect();
+        let thread = load.thread.iter().map(|offset| offset * bytes).collect();
+        (first == 0).then_some(Places { register: register?, thread, bytes })
+    }
+
+    /// The register bit that stands for a place.
+    fn bit(&self, place: u32) -> Option<usize> {
+        self.register.iter().position(|at| *at == place)
+    }
+
+    fn plan(&self) -> Option<Plan> {
+        if self.thread.len() < LANES.trailing_zeros() as usize || self.bytes > PART {
+            return None;
+        }
+        let lane = &self.thread[..5];
+        let (inner, rows, transposed) = if lane[0] == PART && lane[1] == 2 * PART {
+            let bits = (PART / self.bytes).trailing_zeros();
+            let inner: Option<Vec<usize>> = (0..bits).map(|bit| self.bit(self.bytes << bit)).collect();
+            (inner?, lane[2..].to_vec(), false)
+        } else if self.bytes == 2 && lane[2..] == [2, 4, 8] {
+            // The two elements of a lane are those of neighbouring rows.
+            let next = self.register.iter().position(|at| *at >= ROW)?;
+            (vec![next], vec![self.register[next], lane[0], lane[1]], true)
+        } else {
+            return None;
+        };
+        let mut others: Vec<usize> =
+            (0..self.register.len()).filter(|bit| !inner.contains(bit) && self.register[*bit] != 0).collect();
+        let chosen: Vec<usize> = others.drain(..others.len().min(2)).collect();
+        let apart = |place: &u32| place & (ROW - 1) == 0;
+        let outer = others.iter().chain(&chosen).map(|bit| &self.register[*bit]);
+        let whole = rows.iter().chain(outer).chain(&self.thread[5..]).all(apart);
+        whole.then_some(Plan { inner, rows, chosen, others, transposed })
+    }
+}
+
+/// Loads the registers by rows, where the block lies so and the machine can; `None` otherwise.
+pub(crate) fn load(cx: &mut Cx<'_>, view: &View, load: &Access, bytes: u32) -> Option<Vec<Option<Value>>> {
+    if cx.lanes as usize != LANES || view.offset != 0 || !cx.target.loads_rows() {
+        return None;
+    }
+    let places = Places::of(load, bytes)?;
+    let plan = places.plan()?;
+    let mut thread = plan.rows.clone();
+    thread.extend(plan.chosen.iter().map(|bit| places.register[*bit]));
+    thread.resize(5, 0);
+    thread.extend_from_slice(&places.thread[5..]);
+    let elements = |list: &[u32]| list.iter().map(|place| place / bytes).collect::<Vec<u32>>();
+    let access = Access { thread: elements(&thread), ..load.clone() };
+    let mut addresses = Addresses::new(cx, &access, view.region, bytes);
+    let ty = crate::types::memory(view.element);
+    let mut registers = vec![None; load.same.len()];
+    for number in 0..1usize << plan.others.len() {
+        let start = spread(number, &plan.others);
+        let place = plan.others.iter().filter(|bit| start >> **bit & 1 != 0);
+        let place = place.fold(0, |place, bit| place ^ places.register[*bit]);
+        let step = Step { registers: vec![start as u32], offset: place / bytes, round: 0 };
+        let (pointer, offset) = addresses.of(cx, &step);
+        let words =
+            cx.target.load_rows(&mut cx.b, (pointer, offset), 1 << plan.chosen.len(), plan.transposed);
+        for (matrix, word) in words.iter().enumerate() {
+            let held = 1 << plan.inner.len();
+            let values = from_words(cx, ty, &[*word], held);
+            for (element, value) in values.into_iter().enumerate() {
+                let register = start | spread(matrix, &plan.chosen) | spread(element, &plan.inner);
+                registers[register] = Some(value);
+            }
+        }
+    }
+    Some(registers)
+}
+
+/// The bits of a number, put at places.
+fn spread(number: usize, bits: &[usize]) -> usize {
+    bits.iter().enumerate().fold(0, |word, (at, bit)| word | (number >> at & 1) << bit)
+}
