@@ -1,0 +1,159 @@
+//! Who touched each byte of a program's shared memory last.
+
+use crate::check::clocks::Clocks;
+
+/// The last write of a byte.
+#[derive(Debug, Clone, Copy, Default)]
+struct Write {
+    /// 0 if there was none.
+    clock: u32,
+    instruction: u32,
+    column: u16,
+    lane: u8,
+}
+
+/// An access to be checked and recorded.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Access<'a> {
+    /// The column it belongs to.
+    pub(crate) column: usize,
+    /// The warp that does it or began it.
+    pub(crate) warp: usize,
+    pub(crate) lane: u32,
+    pub(crate) clock: u32,
+    /// What comes before it.
+    pub(crate) seen: &'a [u32],
+    pub(crate) instruction: u32,
+}
+
+/// How two accesses clash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Clash {
+    /// Reads what another writes.
+    ReadWrite,
+    /// Writes what another writes.
+    WriteWrite,
+    /// Writes what another reads.
+    WriteRead,
+    /// Reads, asynchronously, what was written with no fence between the proxies.
+    Unfenced,
+}
+
+/// A clash and the other instruction.
+pub(crate) type Clashed = Option<(Clash, u32)>;
+
+/// The bytes of one program.
+#[derive(Debug)]
+pub(crate) struct Shadow {
+    writes: Vec<Write>,
+    /// Clock, lane (or many) of the last read, by byte and column.
+    reads: Vec<u32>,
+    readers: Vec<u32>,
+    columns: usize,
+}
+
+const LANE_BITS: u32 = 6;
+const MANY: u32 = 32;
+
+impl Shadow {
+    pub(crate) fn new(bytes: usize, columns: usize) -> Shadow {
+        Shadow {
+            writes: vec![Write::default(); bytes],
+            reads: vec![0; bytes * columns],
+            readers: vec![0; bytes],
+            columns,
+        }
+    }
+
+    /// Whether what a column did at a clock comes before an access.
+    fn ordered(&self, (column, clock, lane): (usize, u32, u32), access: &Access<'_>) -> bool {
+        let seen = access.seen[column];
+        if clock == 0 || column != access.column {
+            clock <= seen
+        } else if column < self.columns / 2 {
+            lane == access.lane || clock < seen
+        } else {
+            clock == access.clock || clock <= seen
+        }
+    }
+
+    fn write_ordered(&self, write: Write, access: &Access<'_>) -> bool {
+        self.ordered((usize::from(write.column), write.clock, u32::from(write.lane)), access)
+    }
+
+    /// Records a read of bytes; says what it clashes with.
+    pub(crate) fn read(&mut self, range: std::ops::Range<usize>, access: &Access<'_>) -> Clashed {
+        let mut clash = None;
+        for byte in range {
+            let write = self.writes[byte];
+            if !self.write_ordered(write, access) {
+                clash = Some((Clash::ReadWrite, write.instruction));
+            }
+            let cell = &mut self.reads[byte * self.columns + access.column];
+            let lane = if *cell >> LANE_BITS == access.clock && *cell % (1 << LANE_BITS) != access.lane {
+                MANY
+            } else {
+                access.lane
+            };
+            *cell = access.clock << LANE_BITS | lane;
+            self.readers[byte] = access.instruction;
+        }
+        clash
+    }
+
+    /// Says whether something asynchronous that begins now may miss what was written.
+    pub(crate) fn unfenced(&self, range: std::ops::Range<usize>, issuer: usize, clocks: &Clocks) -> Clashed {
+        let generic = self.columns / 2;
+        self.writes[range].iter().find_map(|write| {
+            let column = usize::from(write.column);
+            let missed =
+                column < generic && write.clock > 0 && !clocks.is_fenced(issuer, column, write.clock);
+            missed.then_some((Clash::Unfenced, write.instruction))
+        })
+    }
+
+    /// Records a write of bytes; says what it clashes with. `same` says whether the byte had this value already.
+    pub(crate) fn write(
+        &mut self,
+        range: std::ops::Range<usize>,
+        access: &Access<'_>,
+        same: impl Fn(usize) -> bool,
+    ) -> Clashed {
+        let mut clash = None;
+        let start = range.start;
+        for byte in range {
+            let write = self.writes[byte];
+            let same = same(byte - start);
+            if !same && !self.write_ordered(write, access) {
+                clash = Some((Clash::WriteWrite, write.instruction));
+            }
+            if !same && let Some(reader) = self.unordered_reader(byte, access) {
+                clash = Some((Clash::WriteRead, reader));
+            }
+            self.writes[byte] = Write {
+                clock: access.clock,
+                instruction: access.instruction,
+                column: access.column as u16,
+                lane: access.lane as u8,
+            };
+        }
+        clash
+    }
+
+    fn unordered_reader(&self, byte: usize, access: &Access<'_>) -> Option<u32> {
+        let cells = &self.reads[byte * self.columns..][..self.columns];
+        let unordered = cells.iter().enumerate().any(|(column, cell)| {
+            let (clock, lane) = (*cell >> LANE_BITS, *cell % (1 << LANE_BITS));
+            !self.ordered((column, clock, lane), access)
+        });
+        unordered.then(|| self.readers[byte])
+    }
+
+    /// Forgets what was done to bytes, for what orders its own accesses.
+    pub(crate) fn forget(&mut self, range: std::ops::Range<usize>) {
+        for byte in range {
+            self.writes[byte] = Write::default();
+            self.reads[byte * self.columns..][..self.columns].fill(0);
+        }
+    }
+}

@@ -1,0 +1,448 @@
+//! A warp: registers of 32 lanes, and the groups of lanes that stand at the same instruction.
+
+use crate::check::clocks::Seen;
+use crate::machine::block::{Piece, Team};
+use crate::machine::code::{Instr, Slot};
+use crate::machine::flow::{Flow, Wait};
+use crate::machine::launch::{Who, World};
+use crate::machine::step::Step;
+use crate::report::{Fault, FindingKind};
+use smallvec::SmallVec;
+
+/// All lanes.
+pub(crate) const FULL: u32 = u32::MAX;
+/// Instructions one group runs while another stands by, before that has a turn.
+const PATIENCE: u32 = 10_000;
+
+/// What a group is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    Ready,
+    Waiting(Wait),
+    /// The wait is over; the instruction that waited is executed again.
+    Resumed,
+}
+
+/// Lanes at one instruction.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Group {
+    pub(crate) pc: u32,
+    pub(crate) mask: u32,
+    pub(crate) state: State,
+}
+
+/// A copy of `cp.async`, which lands when its lane waits for it.
+#[derive(Debug)]
+pub(crate) struct Copy {
+    pub(crate) lane: u32,
+    /// The lane's group it belongs to.
+    pub(crate) group: u32,
+    pub(crate) global: u64,
+    pub(crate) shared: u32,
+    pub(crate) bytes: u32,
+    /// Bytes that are read; the rest are zeros.
+    pub(crate) from: u32,
+    pub(crate) seen: Seen,
+    pub(crate) instruction: u32,
+}
+
+/// A bulk copy out of shared memory, which happens when its lane waits for it.
+#[derive(Debug)]
+pub(crate) struct BulkStore {
+    pub(crate) lane: u32,
+    pub(crate) group: u32,
+    pub(crate) pieces: Vec<Piece>,
+    pub(crate) reduce: Option<crate::numeric::reduce::Reduce>,
+    pub(crate) seen: Seen,
+    pub(crate) clock: u32,
+    pub(crate) instruction: u32,
+}
+
+/// A matrix instruction that runs by itself.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    pub(crate) group: u32,
+    pub(crate) results: Box<[Slot]>,
+    pub(crate) operands: Box<[Slot]>,
+    pub(crate) clock: u32,
+}
+
+/// What matrix instructions in flight do with a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Busy {
+    Free,
+    Operand,
+    Result,
+}
+
+/// Groups of something asynchronous, counted for each lane.
+#[derive(Debug)]
+pub(crate) struct Queue<T> {
+    pub(crate) committed: [u32; 32],
+    pub(crate) pending: Vec<T>,
+}
+
+impl<T> Default for Queue<T> {
+    fn default() -> Queue<T> {
+        Queue { committed: [0; 32], pending: Vec::new() }
+    }
+}
+
+/// A warp of a program.
+pub(crate) struct Warp {
+    /// The program's index in its cluster.
+    pub(crate) block: usize,
+    /// The warp's index in its program.
+    pub(crate) index: u32,
+    /// The warp's index in its cluster.
+    pub(crate) number: usize,
+    pub(crate) rows: Vec<[u64; 32]>,
+    /// Lanes whose value is known to have been written, by row.
+    pub(crate) known: Vec<u32>,
+    pub(crate) groups: SmallVec<[Group; 4]>,
+    /// Lanes that have not exited.
+    pub(crate) live: u32,
+    /// Where each lane goes after [`Flow::Scatter`].
+    pub(crate) targets: [u32; 32],
+    pub(crate) local: Vec<u8>,
+    /// The phase of the cluster barrier that each lane arrived in.
+    pub(crate) cluster_phases: [u32; 32],
+    /// The carry flag of each lane.
+    pub(crate) carry: u32,
+    pub(crate) copies: Queue<Copy>,
+    pub(crate) stores: Queue<BulkStore>,
+    /// Committed groups and what is in flight of the warp's matrix instructions.
+    pub(crate) matrix_groups: u32,
+    pub(crate) flights: Vec<Flight>,
+    /// Rows that matrix instructions in flight use; empty if there are none.
+    pub(crate) busy: Vec<Busy>,
+    /// Rows written since `wgmma.fence`, which a matrix instruction may not use.
+    pub(crate) unfenced: Vec<bool>,
+    pub(crate) patience: u32,
+}
+
+/// How a warp's turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    Ran,
+    Blocked,
+    Done,
+}
+
+impl Warp {
+    /// Who this is.
+    pub(crate) fn who(&self, team: &Team) -> Who {
+        Who { block: team.blocks[self.block].id, warp: self.index }
+    }
+
+    /// The row of a register.
+    pub(crate) fn row(&self, slot: Slot) -> &[u64; 32] {
+        &self.rows[slot.index()]
+    }
+
+    /// Writes the lanes of a mask.
+    pub(crate) fn set(&mut self, slot: Slot, mask: u32, values: &[u64; 32]) {
+        let row = &mut self.rows[slot.index()];
+        if mask == FULL {
+            *row = *values;
+            return;
+        }
+        for (lane, cell) in row.iter_mut().enumerate() {
+            if mask >> lane & 1 == 1 {
+                *cell = values[lane];
+            }
+        }
+    }
+
+    /// Writes one lane.
+    pub(crate) fn set_lane(&mut self, slot: Slot, lane: u32, value: u64) {
+        self.rows[slot.index()][lane as usize] = value;
+    }
+
+    /// The lanes whose predicate holds.
+    pub(crate) fn truth(&self, (slot, negated): (Slot, bool)) -> u32 {
+        let row = self.row(slot);
+        let mut mask = 0;
+        for (lane, cell) in row.iter().enumerate() {
+            mask |= u32::from(*cell & 1 == 1) << lane;
+        }
+        if negated { !mask } else { mask }
+    }
+
+    /// Says which lanes of a result are known.
+    pub(crate) fn set_known(&mut self, slot: Slot, mask: u32, known: u32) {
+        let own = &mut self.known[slot.index()];
+        *own = *own & !mask | known & mask;
+    }
+
+    /// The group that runs next: the earliest in the text, unless that has run long.
+    fn pick(&mut self) -> Option<usize> {
+        let ready = |group: &Group| !matches!(group.state, State::Waiting(_));
+        let mut candidates = self.groups.iter().enumerate().filter(|(_, group)| ready(group));
+        let first = candidates.by_ref().min_by_key(|(_, group)| group.pc)?.0;
+        if self.groups.len() > 1 {
+            self.patience += 1;
+            if self.patience > PATIENCE {
+                self.patience = if self.patience > PATIENCE + 100 { 0 } else { self.patience };
+                let others = self.groups.iter().enumerate().filter(|(_, group)| ready(group));
+                return others.max_by_key(|(_, group)| group.pc).map(|(index, _)| index);
+            }
+        }
+        Some(first)
+    }
+
+    /// Ends waits that are over.
+    fn wake(&mut self, team: &mut Team, world: &mut World<'_>) -> Result<(), Box<Fault>> {
+        for index in 0..self.groups.len() {
+            let State::Waiting(wait) = self.groups[index].state else { continue };
+            let lanes = matches!(wait, Wait::Lanes(_));
+            let over = match wait {
+                Wait::Lanes(mask) => mask & self.live & !self.groups[index].mask == 0,
+                Wait::Barrier { id, phase } => team.blocks[self.block].barriers[id].phase > phase,
+                Wait::Cluster { phase } => team.cluster_barrier.phase > phase,
+                Wait::Mbarrier { block, offset, parity } => {
+                    crate::ops::bulk::deliver(team, world, (block, offset))?;
+                    let mbarrier = team.blocks[block].mbarriers.get(&offset);
+                    mbarrier.is_none_or(|mbarrier| mbarrier.is_complete(parity))
+                }
+            };
+            if over {
+                self.groups[index].state = if lanes { State::Ready } else { State::Resumed };
+            }
+        }
+        Ok(())
+    }
+
+    /// Joins the group at `index` with others that stand at the same instruction.
+    fn join(&mut self, index: usize) {
+        let Group { pc, state, .. } = self.groups[index];
+        if state != State::Ready {
+            return;
+        }
+        let mut mask = 0;
+        let mut other = 0;
+        while other < self.groups.len() {
+            let group = self.groups[other];
+            let joins =
+                group.pc == pc && matches!(group.state, State::Ready | State::Waiting(Wait::Lanes(_)));
+            if joins {
+                mask |= group.mask;
+                self.groups.swap_remove(other);
+            } else {
+                other += 1;
+            }
+        }
+        self.groups.push(Group { pc, mask, state });
+    }
+
+    /// Runs until everything waits, the budget is used up, or the warp yields.
+    pub(crate) fn turn(
+        &mut self,
+        team: &mut Team,
+        world: &mut World<'_>,
+        mut budget: u32,
+    ) -> Result<Turn, Box<Fault>> {
+        self.wake(team, world)?;
+        let mut ran = false;
+        while budget > 0 {
+            let Some(index) = self.pick() else {
+                if self.live == 0 {
+                    return Ok(Turn::Done);
+                }
+                return Ok(if ran { Turn::Ran } else { Turn::Blocked });
+            };
+            ran = true;
+            budget -= 1;
+            if self.advance(index, team, world)? {
+                break;
+            }
+        }
+        Ok(Turn::Ran)
+    }
+
+    /// Executes one instruction of a group; true if the warp yields.
+    fn advance(&mut self, index: usize, team: &mut Team, world: &mut World<'_>) -> Result<bool, Box<Fault>> {
+        let group = self.groups[index];
+        let code = world.code;
+        let instr = &code.instructions[group.pc as usize];
+        let mask = match instr.guard {
+            Some(guard) => self.truth(guard) & group.mask,
+            None => group.mask,
+        };
+        if mask == 0 {
+            self.proceed(index, group.pc + 1);
+            return Ok(false);
+        }
+        world.count(group.pc, mask, self.who(team))?;
+        if world.checks.uninitialised {
+            self.check_known(instr, group, mask, team, world);
+        }
+        if !self.flights.is_empty() && !instr.in_flight_allowed {
+            self.check_flights(instr, group.pc, mask, team, world)?;
+        }
+        if !self.unfenced.is_empty() && !instr.in_flight_allowed {
+            for slot in &instr.writes {
+                self.unfenced[slot.index()] = true;
+            }
+        }
+        let resumed = group.state == State::Resumed;
+        let flow =
+            instr.execute.run(&mut Step { warp: self, team, world, mask, resumed, pc: group.pc, instr })?;
+        self.follow(index, mask, flow, team, world)
+    }
+
+    /// Moves a group to another instruction.
+    fn proceed(&mut self, index: usize, pc: u32) {
+        self.groups[index].pc = pc;
+        self.groups[index].state = State::Ready;
+        if self.groups.len() > 1 {
+            self.join(index);
+        }
+    }
+
+    fn follow(
+        &mut self,
+        index: usize,
+        mask: u32,
+        flow: Flow,
+        team: &mut Team,
+        world: &mut World<'_>,
+    ) -> Result<bool, Box<Fault>> {
+        let group = self.groups[index];
+        let next = group.pc + 1;
+        match flow {
+            Flow::Next | Flow::Yield => self.proceed(index, next),
+            Flow::Jump(label) => {
+                let target = world.code.labels[label as usize];
+                self.split(index, mask, |_| target);
+            }
+            Flow::Scatter => {
+                let targets = self.targets;
+                let labels = &world.code.labels;
+                self.split(index, mask, |lane| labels[targets[lane] as usize]);
+            }
+            Flow::Exit => self.exit(index, mask, team, world)?,
+            Flow::Wait(wait) => {
+                let rest = group.mask & !mask;
+                self.groups[index] = Group { pc: group.pc, mask, state: State::Waiting(wait) };
+                if rest != 0 {
+                    self.groups.push(Group { pc: next, mask: rest, state: State::Ready });
+                    self.join(self.groups.len() - 1);
+                }
+            }
+        }
+        Ok(flow == Flow::Yield)
+    }
+
+    /// Sends the lanes of a mask to their targets and the others on.
+    fn split(&mut self, index: usize, mask: u32, target: impl Fn(usize) -> u32) {
+        let group = self.groups.swap_remove(index);
+        let mut add = |pc: u32, mask: u32| {
+            let same = |group: &&mut Group| {
+                group.pc == pc && matches!(group.state, State::Ready | State::Waiting(Wait::Lanes(_)))
+            };
+            match self.groups.iter_mut().find(same) {
+                Some(group) => {
+                    group.mask |= mask;
+                    group.state = State::Ready;
+                }
+                None => self.groups.push(Group { pc, mask, state: State::Ready }),
+            }
+        };
+        let rest = group.mask & !mask;
+        if rest != 0 {
+            add(group.pc + 1, rest);
+        }
+        for lane in 0..32 {
+            if mask >> lane & 1 == 1 {
+                add(target(lane), 1 << lane);
+            }
+        }
+    }
+
+    fn exit(
+        &mut self,
+        index: usize,
+        mask: u32,
+        team: &mut Team,
+        world: &mut World<'_>,
+    ) -> Result<(), Box<Fault>> {
+        let group = self.groups[index];
+        let instr = &world.code.instructions[group.pc as usize];
+        let mut step = Step { warp: self, team, world, mask, resumed: false, pc: group.pc, instr };
+        crate::ops::bulk::finish_lanes(&mut step)?;
+        crate::ops::copy::finish_lanes(&mut step);
+        crate::ops::wgmma::finish(&mut step);
+        self.live &= !mask;
+        let block = &mut team.blocks[self.block];
+        block.live -= mask.count_ones();
+        let live = block.live;
+        for barrier in &mut block.barriers {
+            barrier.settle(live);
+        }
+        let live = team.live();
+        team.cluster_barrier.settle(live);
+        let rest = group.mask & !mask;
+        self.groups.swap_remove(index);
+        if rest != 0 {
+            self.groups.push(Group { pc: group.pc + 1, mask: rest, state: State::Ready });
+            self.join(self.groups.len() - 1);
+        }
+        // Lanes that waited for these need not any more.
+        for group in &mut self.groups {
+            if matches!(group.state, State::Waiting(Wait::Lanes(_))) {
+                group.state = State::Ready;
+            }
+        }
+        Ok(())
+    }
+
+    /// Carries forward which values are known, and finds uses of values that are not.
+    fn check_known(&mut self, instr: &Instr, group: Group, mask: u32, team: &Team, world: &mut World<'_>) {
+        let guarded = instr.guard.map(|(slot, _)| slot);
+        for slot in &instr.sinks {
+            let mask = if Some(*slot) == guarded { group.mask } else { mask };
+            let unknown = mask & !self.known[slot.index()];
+            if unknown != 0 {
+                let name = world.code.name_of(*slot);
+                let message = format!("`{name}` is used, but what it holds was never written");
+                let lane = unknown.trailing_zeros();
+                world.find(FindingKind::Uninitialised, message, group.pc, None, self.who(team), lane);
+                // Told once; what follows from it is not told again.
+                self.known[slot.index()] |= unknown;
+            }
+        }
+        if !instr.knows {
+            let known = instr.reads.iter().fold(FULL, |known, slot| known & self.known[slot.index()]);
+            for slot in &instr.writes {
+                self.set_known(*slot, mask, known);
+            }
+        }
+    }
+
+    /// Faults if an instruction touches a register that a matrix instruction in flight uses.
+    fn check_flights(
+        &mut self,
+        instr: &Instr,
+        pc: u32,
+        mask: u32,
+        team: &Team,
+        world: &World<'_>,
+    ) -> Result<(), Box<Fault>> {
+        let busy = |slot: &&Slot| self.busy[slot.index()] == Busy::Result;
+        let clash = instr.reads.iter().chain(&instr.writes).find(busy);
+        let clash = clash.or_else(|| instr.writes.iter().find(|slot| self.busy[slot.index()] != Busy::Free));
+        let Some(slot) = clash else { return Ok(()) };
+        let name = world.code.name_of(*slot);
+        let message = format!(
+            "`{name}` belongs to a `wgmma.mma_async` in flight: `wgmma.wait_group` must come before it is touched"
+        );
+        Err(world.fault(
+            crate::report::FaultKind::Misuse,
+            message,
+            pc,
+            self.who(team),
+            Some(mask.trailing_zeros()),
+        ))
+    }
+}

@@ -1,0 +1,250 @@
+//! Formats of floating point, one row each, and rounding into them in every direction.
+//!
+//! A result before rounding is a double and the sign of what it misses, which decides every rounding exactly as
+//! long as the format has at most 24 bits.
+
+use crate::syntax::types::{Kind, Type};
+
+/// A format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Format {
+    pub(crate) exponent: u32,
+    pub(crate) fraction: u32,
+    /// Bits below the fraction that are kept as zeros.
+    pub(crate) padding: u32,
+    /// All ones in the exponent are numbers, but for all ones in the fraction too; there is no infinity.
+    pub(crate) finite: bool,
+}
+
+pub(crate) const F16: Format = Format { exponent: 5, fraction: 10, padding: 0, finite: false };
+pub(crate) const BF16: Format = Format { exponent: 8, fraction: 7, padding: 0, finite: false };
+pub(crate) const F32: Format = Format { exponent: 8, fraction: 23, padding: 0, finite: false };
+pub(crate) const TF32: Format = Format { exponent: 8, fraction: 10, padding: 13, finite: false };
+pub(crate) const E4M3: Format = Format { exponent: 4, fraction: 3, padding: 0, finite: true };
+pub(crate) const E5M2: Format = Format { exponent: 5, fraction: 2, padding: 0, finite: false };
+
+/// A direction of rounding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rounding {
+    NearestEven,
+    /// Nearest, ties away from zero.
+    NearestAway,
+    Zero,
+    Down,
+    Up,
+}
+
+/// The modifiers that name directions.
+pub(crate) const ROUNDINGS: &[(&str, Rounding)] = &[
+    ("rn", Rounding::NearestEven),
+    ("rna", Rounding::NearestAway),
+    ("rz", Rounding::Zero),
+    ("rm", Rounding::Down),
+    ("rp", Rounding::Up),
+];
+
+impl Format {
+    /// The format of a type's elements; `None` for f64 and what is no float.
+    pub(crate) fn of(ty: Type) -> Option<Format> {
+        Some(match (ty.kind, ty.bits) {
+            (Kind::Float, 16) => F16,
+            (Kind::Float, 32) => F32,
+            (Kind::Brain, _) => BF16,
+            (Kind::Tensor32, _) => TF32,
+            (Kind::E4M3, _) => E4M3,
+            (Kind::E5M2, _) => E5M2,
+            _ => return None,
+        })
+    }
+
+    fn bias(self) -> i32 {
+        (1 << (self.exponent - 1)) - 1
+    }
+
+    /// Bits of a value, padding included.
+    pub(crate) fn bits(self) -> u32 {
+        1 + self.exponent + self.fraction + self.padding
+    }
+
+    /// The NaN that hardware makes.
+    pub(crate) fn nan(self) -> u64 {
+        (1 << (self.bits() - 1)) - 1
+    }
+
+    /// The largest finite magnitude.
+    pub(crate) fn largest(self) -> u64 {
+        let all = (1u64 << (self.exponent + self.fraction)) - 1;
+        let top = if self.finite { all - 1 } else { all - (1 << self.fraction) };
+        top << self.padding
+    }
+
+    /// Beyond the largest: infinity where there is one, else NaN.
+    fn overflow(self) -> u64 {
+        if self.finite { self.nan() } else { self.largest() + (1 << self.padding) }
+    }
+
+    fn sign_bit(self) -> u64 {
+        1 << (self.bits() - 1)
+    }
+
+    /// The value of bits, exactly.
+    pub(crate) fn decode(self, bits: u64) -> f64 {
+        let negative = bits & self.sign_bit() != 0;
+        let magnitude = (bits & (self.sign_bit() - 1)) >> self.padding;
+        let fraction = magnitude & ((1 << self.fraction) - 1);
+        let exponent = (magnitude >> self.fraction) as i32;
+        let top = (1 << self.exponent) - 1;
+        let value = if self.finite && magnitude == (1 << (self.exponent + self.fraction)) - 1 {
+            f64::NAN
+        } else if !self.finite && exponent == top {
+            if fraction == 0 { f64::INFINITY } else { f64::NAN }
+        } else if exponent == 0 {
+            fraction as f64 * power(1 - self.bias() - self.fraction as i32)
+        } else {
+            (fraction + (1 << self.fraction)) as f64 * power(exponent - self.bias() - self.fraction as i32)
+        };
+        if negative { -value } else { value }
+    }
+
+    /// Rounds a number into the format.
+    pub(crate) fn encode(self, value: f64, rounding: Rounding) -> u64 {
+        self.encode_inexact(value, 0.0, rounding)
+    }
+
+    /// Rounds the sum of a number and something smaller than half of its last place.
+    pub(crate) fn encode_inexact(self, value: f64, rest: f64, rounding: Rounding) -> u64 {
+        if value.is_nan() {
+            return self.nan();
+        }
+        let sign = if value.is_sign_negative() { self.sign_bit() } else { 0 };
+        if value.is_infinite() {
+            return sign | self.overflow();
+        }
+        let bits = value.to_bits();
+        let raw = (bits >> 52 & 0x7ff) as i32;
+        let fraction = bits & ((1 << 52) - 1);
+        let (mantissa, exponent) =
+            if raw == 0 { (fraction, -1074) } else { (fraction | 1 << 52, raw - 1075) };
+        // Three bits more, so that what is missed only decides a tie.
+        let nudge = if rest == 0.0 { 0 } else { if (rest > 0.0) == (sign == 0) { 1 } else { -1 } };
+        let mantissa = (i128::from(mantissa) << 3) + nudge;
+        sign | self.round(mantissa as u128, exponent - 3, sign != 0, rounding)
+    }
+
+    /// The magnitude of `mantissa * 2^exponent`, rounded.
+    pub(crate) fn round(self, mantissa: u128, exponent: i32, negative: bool, rounding: Rounding) -> u64 {
+        if mantissa == 0 {
+            return 0;
+        }
+        let length = 128 - mantissa.leading_zeros() as i32;
+        let least = 1 - self.bias() - self.fraction as i32;
+        // The exponent of the last place of the result.
+        let place = (exponent + length - 1 - self.fraction as i32).max(least);
+        let shift = place - exponent;
+        let (mut kept, rest, half) = if shift <= 0 {
+            (mantissa << -shift, 0, 1)
+        } else if shift > 127 {
+            (0, 1, 2)
+        } else {
+            (mantissa >> shift, mantissa & ((1 << shift) - 1), 1 << (shift - 1))
+        };
+        let up = match rounding {
+            Rounding::NearestEven => rest > half || (rest == half && kept & 1 == 1),
+            Rounding::NearestAway => rest >= half && rest != 0,
+            Rounding::Zero => false,
+            Rounding::Down => rest != 0 && negative,
+            Rounding::Up => rest != 0 && !negative,
+        };
+        kept += u128::from(up);
+        let mut biased = place - least + 1;
+        if kept >> (self.fraction + 1) != 0 {
+            kept >>= 1;
+            biased += 1;
+        }
+        if kept >> self.fraction == 0 {
+            biased = 0;
+        }
+        let limit = self.largest() >> self.padding;
+        let magnitude = ((biased as u64) << self.fraction) + (kept as u64 & ((1 << self.fraction) - 1));
+        if biased >= 1 << self.exponent || magnitude > limit {
+            let toward_zero = match rounding {
+                Rounding::Zero => true,
+                Rounding::Down => !negative,
+                Rounding::Up => negative,
+                _ => false,
+            };
+            return if toward_zero { self.largest() } else { self.overflow() };
+        }
+        magnitude << self.padding
+    }
+
+    /// What overflowed becomes the largest finite value; NaN stays.
+    pub(crate) fn clamp_finite(self, bits: u64, source: f64) -> u64 {
+        let magnitude = bits & (self.sign_bit() - 1);
+        if source.is_nan() || magnitude <= self.largest() {
+            return bits;
+        }
+        let sign = if source.is_sign_negative() { self.sign_bit() } else { 0 };
+        sign | self.largest()
+    }
+}
+
+/// A power of two, also a subnormal one.
+fn power(exponent: i32) -> f64 {
+    if exponent >= -1022 {
+        f64::from_bits(((exponent + 1023) as u64) << 52)
+    } else {
+        f64::from_bits(1 << (exponent + 1074).max(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BF16, E4M3, E5M2, F16, F32, Rounding};
+    use proptest::prelude::{any, prop_assert_eq, proptest};
+
+    proptest! {
+        #[test]
+        fn halves_round_as_the_half_crate_does(value in any::<f32>()) {
+            let ours = F16.encode(f64::from(value), Rounding::NearestEven) as u16;
+            let theirs = half::f16::from_f32(value);
+            if value.is_nan() {
+                prop_assert_eq!(ours, 0x7fff);
+            } else {
+                prop_assert_eq!(ours, theirs.to_bits());
+                prop_assert_eq!(F16.decode(u64::from(ours)), theirs.to_f64());
+                let brain = half::bf16::from_f32(value);
+                prop_assert_eq!(BF16.encode(f64::from(value), Rounding::NearestEven) as u16, brain.to_bits());
+            }
+        }
+
+        #[test]
+        fn singles_round_as_casts_do(value in any::<f64>()) {
+            if !value.is_nan() {
+                prop_assert_eq!(F32.encode(value, Rounding::NearestEven) as u32, (value as f32).to_bits());
+                let zero = f32::from_bits(F32.encode(value, Rounding::Zero) as u32);
+                assert!(f64::from(zero).abs() <= value.abs());
+                let down = f32::from_bits(F32.encode(value, Rounding::Down) as u32);
+                let up = f32::from_bits(F32.encode(value, Rounding::Up) as u32);
+                assert!(f64::from(down) <= value && f64::from(up) >= value);
+                assert!(down == up || down.next_up() == up);
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_decode_and_encode_to_themselves() {
+        for format in [E4M3, E5M2] {
+            for bits in 0..256 {
+                let value = format.decode(bits);
+                if !value.is_nan() {
+                    assert_eq!(format.encode(value, Rounding::NearestEven), bits, "{format:?} {bits:#x}");
+                }
+            }
+        }
+        assert_eq!(E4M3.decode(0x7e), 448.0);
+        assert_eq!(E5M2.decode(0x7b), 57344.0);
+        assert_eq!(E4M3.clamp_finite(E4M3.encode(1e9, Rounding::NearestEven), 1e9), 0x7e);
+        assert_eq!(E5M2.clamp_finite(E5M2.encode(-1e9, Rounding::NearestEven), -1e9), 0xfb);
+    }
+}

@@ -1,0 +1,193 @@
+//! What a launch has to say: output, counters, findings; or the fault that ended it.
+
+use std::fmt;
+
+/// Where an instruction stands: in the PTX text and, by `.loc`, in the source.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Place {
+    /// Line of the PTX text.
+    pub line: u32,
+    /// The instruction's opcode.
+    pub instruction: String,
+    /// File, line and column of the source, where a `.loc` gives them.
+    pub source: Option<(String, u32, u32)>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PTX line {} ({})", self.line, self.instruction)?;
+        match &self.source {
+            Some((file, line, column)) => write!(f, ", {file}:{line}:{column}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Why a launch ended early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultKind {
+    /// The launch itself does not fit the entry.
+    Launch,
+    /// An access outside every allocation.
+    OutOfBounds,
+    /// An address that is not a multiple of the access's size.
+    Misaligned,
+    /// `trap`, `brkpt` or a failed assertion.
+    Trap,
+    /// Every lane waits.
+    Deadlock,
+    /// More instructions than the launch allows.
+    TooLong,
+    /// An instruction used as the manual forbids.
+    Misuse,
+}
+
+/// The end of a launch that cannot go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Its kind.
+    pub kind: FaultKind,
+    /// What happened.
+    pub message: String,
+    /// The instruction; `None` for a fault of the launch.
+    pub place: Option<Place>,
+    /// The program (`%ctaid`).
+    pub block: [u32; 3],
+    /// The warp within the program.
+    pub warp: u32,
+    /// The lane within the warp, where one is to blame.
+    pub lane: Option<u32>,
+    /// The address, where there is one.
+    pub address: Option<u64>,
+}
+
+impl Fault {
+    /// A fault before any instruction.
+    pub(crate) fn launch(message: impl Into<String>) -> Fault {
+        Fault {
+            kind: FaultKind::Launch,
+            message: message.into(),
+            place: None,
+            block: [0; 3],
+            warp: 0,
+            lane: None,
+            address: None,
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(place) = &self.place else { return write!(f, "{}", self.message) };
+        let [x, y, z] = self.block;
+        write!(f, "{place}: {}; program ({x}, {y}, {z}), warp {}", self.message, self.warp)?;
+        match self.lane {
+            Some(lane) => write!(f, ", lane {lane}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// What a check found; the launch went on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FindingKind {
+    /// Two accesses of one byte of shared memory, at least one a write, with nothing that orders them.
+    Race,
+    /// Something asynchronous (a copy, a matrix instruction) touched memory that nothing kept from being touched.
+    AsyncRace,
+    /// A register or a byte of shared memory is used that nobody has written.
+    Uninitialised,
+    /// Lanes write different values to one address in one instruction.
+    Collision,
+    /// Something that was begun was never waited for.
+    Unfinished,
+}
+
+/// One finding; equal ones of other lanes are counted in `times`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// Its kind.
+    pub kind: FindingKind,
+    /// What was found, of the first time.
+    pub message: String,
+    /// The instruction that noticed.
+    pub place: Place,
+    /// The other instruction, where there is one.
+    pub other: Option<Place>,
+    /// Program of the first time.
+    pub block: [u32; 3],
+    /// Warp of the first time.
+    pub warp: u32,
+    /// Lane of the first time.
+    pub lane: u32,
+    /// How often.
+    pub times: u64,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.block;
+        write!(f, "{}: {}", self.place, self.message)?;
+        if let Some(other) = &self.other {
+            write!(f, "; the other access: {other}")?;
+        }
+        write!(f, "; program ({x}, {y}, {z}), warp {}, lane {}", self.warp, self.lane)?;
+        if self.times > 1 { write!(f, "; {} times", self.times) } else { Ok(()) }
+    }
+}
+
+/// What one instruction did over the launch.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Counter {
+    /// The instruction.
+    pub place: Place,
+    /// How often a warp executed it.
+    pub warps: u64,
+    /// How many lanes took part in all.
+    pub lanes: u64,
+    /// Sectors of 32 bytes of global memory touched.
+    pub sectors: u64,
+    /// As few sectors as could hold these bytes.
+    pub ideal_sectors: u64,
+    /// Passes over the banks of shared memory.
+    pub wavefronts: u64,
+    /// As few passes as these bytes need.
+    pub ideal_wavefronts: u64,
+}
+
+/// What a launch did.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// What the kernel printed.
+    pub output: String,
+    /// What the checks found, in order of the PTX text.
+    pub findings: Vec<Finding>,
+    /// One counter for each instruction that was executed, in order of the PTX text; empty unless asked for.
+    pub counters: Vec<Counter>,
+    /// Instructions executed, each counted once a lane.
+    pub lane_instructions: u64,
+    /// Instructions executed, each counted once a warp.
+    pub warp_instructions: u64,
+}
+
+impl Report {
+    /// Opcodes (up to the first dot after the mnemonic's family) and how often warps executed them, most first.
+    pub fn mix(&self) -> Vec<(String, u64)> {
+        let mut mix: Vec<(String, u64)> = Vec::new();
+        for counter in &self.counters {
+            match mix.iter_mut().find(|(name, _)| *name == counter.place.instruction) {
+                Some((_, times)) => *times += counter.warps,
+                None => mix.push((counter.place.instruction.clone(), counter.warps)),
+            }
+        }
+        mix.sort_by(|(a, m), (b, n)| n.cmp(m).then(a.cmp(b)));
+        mix
+    }
+
+    /// Passes over the banks of shared memory beyond what the bytes need.
+    pub fn bank_conflicts(&self) -> u64 {
+        self.counters.iter().map(|counter| counter.wavefronts - counter.ideal_wavefronts).sum()
+    }
+}
