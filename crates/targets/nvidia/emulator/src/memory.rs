@@ -8,7 +8,9 @@ use std::fmt;
 /// The unit of an allocation, which is also its alignment.
 #[derive(Clone, Copy)]
 #[repr(align(256))]
-struct Chunk([u8; 256]);
+struct Chunk {
+    _bytes: [u8; 256],
+}
 
 /// One range of addresses.
 #[derive(Debug, Clone, Copy)]
@@ -67,7 +69,7 @@ impl Memory {
     /// A zeroed allocation; its address is a multiple of 256.
     pub fn allocate(&mut self, bytes: usize) -> u64 {
         let chunks = bytes.div_ceil(256).max(1);
-        let pointer = Box::into_raw(vec![Chunk([0; 256]); chunks].into_boxed_slice());
+        let pointer = Box::into_raw(vec![Chunk { _bytes: [0; 256] }; chunks].into_boxed_slice());
         let start = pointer as *mut Chunk as u64;
         self.insert(Range { start, bytes: bytes as u64, chunks });
         start

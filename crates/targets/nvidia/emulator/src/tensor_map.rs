@@ -154,14 +154,14 @@ impl TensorMap {
         let Some(size) = ELEMENT_BYTES.get(usize::from(self.element)) else {
             return Err(format!("a tensor map of element type {}", self.element));
         };
-        if self.address % 16 != 0 || self.strides.iter().any(|stride| stride % 16 != 0) {
+        if !self.address.is_multiple_of(16) || self.strides.iter().any(|stride| !stride.is_multiple_of(16)) {
             return Err("the address and the strides of a tensor map must be multiples of 16".to_owned());
         }
         if self.boxes.iter().any(|dim| *dim == 0 || *dim > 256) {
             return Err(format!("a box of {:?}: 1 to 256 are possible along each dimension", self.boxes));
         }
         let row = self.boxes[0] as usize * size;
-        if row % 16 != 0 {
+        if !row.is_multiple_of(16) {
             return Err(format!("a row of a box has {row} bytes, which is not a multiple of 16"));
         }
         let most = 16 << self.swizzle.bits();
@@ -190,11 +190,12 @@ impl TensorMap {
         for index in 0..rows {
             let mut rest = index;
             let mut base = Some(self.address as i64);
-            for dim in 1..self.dims.len() {
-                let at = i64::from(corner[dim]) + (rest % self.boxes[dim] as usize) as i64;
-                rest /= self.boxes[dim] as usize;
-                base = base.filter(|_| (0..i64::from(self.dims[dim])).contains(&at));
-                base = base.map(|base| base.wrapping_add(at.wrapping_mul(self.strides[dim - 1] as i64)));
+            let outer = corner.iter().zip(&self.boxes).zip(&self.dims).skip(1);
+            for (((corner, size), dim), stride) in outer.zip(&self.strides) {
+                let at = i64::from(*corner) + (rest % *size as usize) as i64;
+                rest /= *size as usize;
+                base = base.filter(|_| (0..i64::from(*dim)).contains(&at));
+                base = base.map(|base| base.wrapping_add(at.wrapping_mul(*stride as i64)));
             }
             for start in (0..row).step_by(per) {
                 let first = i64::from(corner[0]) + start as i64;

@@ -17,8 +17,6 @@ struct Write {
 pub(crate) struct Access<'a> {
     /// The column it belongs to.
     pub(crate) column: usize,
-    /// The warp that does it or began it.
-    pub(crate) warp: usize,
     pub(crate) lane: u32,
     pub(crate) clock: u32,
     /// What comes before it.

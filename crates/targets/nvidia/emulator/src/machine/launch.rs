@@ -252,6 +252,9 @@ impl Resident {
             }
         }
         self.done = done;
+        if done {
+            crate::ops::bulk::finish_team(&mut self.team, world)?;
+        }
         if ran || done { Ok(()) } else { Err(self.deadlock(world)) }
     }
 

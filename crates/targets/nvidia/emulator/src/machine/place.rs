@@ -192,6 +192,15 @@ impl Step<'_, '_> {
         Ok(())
     }
 
+    /// What was stored at a place was itself never written.
+    pub(crate) fn unwrite(&mut self, place: Place, bytes: usize) {
+        if let Place::Shared(block, offset) = place
+            && self.world.checks.uninitialised
+        {
+            self.team.blocks[block].written[offset..offset + bytes].fill(false);
+        }
+    }
+
     /// Marks a result of a load: lanes of the mask, of which `known` were written.
     pub(crate) fn know(&mut self, slot: Slot, known: u32) {
         let mask = self.mask;

@@ -2,7 +2,7 @@
 
 use crate::check::shadow::{Access, Clash, Clashed};
 use crate::machine::block::Team;
-use crate::machine::code::{Instr, Slot};
+use crate::machine::code::Slot;
 use crate::machine::flow::{Flow, Wait};
 use crate::machine::launch::World;
 use crate::machine::warp::Warp;
@@ -18,7 +18,6 @@ pub(crate) struct Step<'a, 'w> {
     /// It waited, and the wait is over.
     pub(crate) resumed: bool,
     pub(crate) pc: u32,
-    pub(crate) instr: &'a Instr,
 }
 
 /// The lanes of a mask, lowest first.
@@ -118,7 +117,7 @@ impl Step<'_, '_> {
         let warp = self.warp.number;
         let seen = self.team.clocks.row(warp);
         let clock = seen[warp];
-        let access = Access { column: warp, warp, lane, clock, seen, instruction: self.pc };
+        let access = Access { column: warp, lane, clock, seen, instruction: self.pc };
         self.team.blocks[block].shadow.as_mut().and_then(|shadow| f(shadow, &access))
     }
 

@@ -286,8 +286,7 @@ impl Warp {
             }
         }
         let resumed = group.state == State::Resumed;
-        let flow =
-            instr.execute.run(&mut Step { warp: self, team, world, mask, resumed, pc: group.pc, instr })?;
+        let flow = instr.execute.run(&mut Step { warp: self, team, world, mask, resumed, pc: group.pc })?;
         self.follow(index, mask, flow, team, world)
     }
 
@@ -368,8 +367,7 @@ impl Warp {
         world: &mut World<'_>,
     ) -> Result<(), Box<Fault>> {
         let group = self.groups[index];
-        let instr = &world.code.instructions[group.pc as usize];
-        let mut step = Step { warp: self, team, world, mask, resumed: false, pc: group.pc, instr };
+        let mut step = Step { warp: self, team, world, mask, resumed: false, pc: group.pc };
         crate::ops::bulk::finish_lanes(&mut step)?;
         crate::ops::copy::finish_lanes(&mut step);
         crate::ops::wgmma::finish(&mut step);

@@ -109,7 +109,7 @@ fn prefetch(site: &mut Site<'_, '_>) -> Decoded {
 /// A lane's size of a copy.
 fn size_of(step: &Step<'_, '_>, size: Slot, lane: u32) -> Result<u32, Box<Fault>> {
     let bytes = step.get(size, lane) as u32;
-    if bytes % 16 != 0 {
+    if !bytes.is_multiple_of(16) {
         return Err(step.fault(
             FaultKind::Misuse,
             lane,
@@ -210,6 +210,17 @@ pub(crate) fn deliver(team: &mut Team, world: &mut World<'_>, at: (usize, u32)) 
     Ok(())
 }
 
+/// A cluster ends: copies that nobody waited for land, and are told.
+pub(crate) fn finish_team(team: &mut Team, world: &mut World<'_>) -> Result<(), Box<Fault>> {
+    while let Some(delivery) = team.deliveries.first() {
+        let (at, pc, who, lane) = (delivery.mbarrier, delivery.instruction, delivery.who, delivery.lane);
+        let message = "the program ends, but nobody waited for this copy".to_owned();
+        world.find(FindingKind::Unfinished, message, pc, None, who, lane);
+        deliver(team, world, at)?;
+    }
+    Ok(())
+}
+
 fn land_piece(
     team: &mut Team,
     world: &mut World<'_>,
@@ -236,7 +247,6 @@ fn land_piece(
     if let Some(shadow) = &mut block.shadow {
         let access = Access {
             column,
-            warp: delivery.warp,
             lane: delivery.lane,
             clock,
             seen: &delivery.seen,
@@ -321,7 +331,6 @@ fn write_piece(step: &mut Step<'_, '_>, store: &BulkStore, piece: Piece) -> Resu
     if let Some(shadow) = &mut source.shadow {
         let access = Access {
             column,
-            warp: number,
             lane: store.lane,
             clock: store.clock,
             seen: &store.seen,

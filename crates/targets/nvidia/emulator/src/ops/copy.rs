@@ -167,7 +167,6 @@ fn land_one(step: &mut Step<'_, '_>, copy: &Copy) -> Result<(), Box<Fault>> {
     if let Some(shadow) = &mut target.shadow {
         let access = Access {
             column: number,
-            warp: number,
             lane: copy.lane,
             clock,
             seen: &copy.seen,

@@ -277,7 +277,9 @@ pub(crate) fn copysign(site: &mut Site<'_, '_>) -> Decoded {
 
 /// `testp`: what kind of number it is.
 pub(crate) fn testp(site: &mut Site<'_, '_>) -> Decoded {
-    const KINDS: &[(&str, fn(f64, bool) -> bool)] = &[
+    /// Of a number, and whether it is subnormal.
+    type Test = fn(f64, bool) -> bool;
+    const KINDS: &[(&str, Test)] = &[
         ("finite", |a, _| a.is_finite()),
         ("infinite", |a, _| a.is_infinite()),
         ("number", |a, _| !a.is_nan()),

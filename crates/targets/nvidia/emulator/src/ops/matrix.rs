@@ -9,6 +9,7 @@ use crate::machine::flow::Flow;
 use crate::machine::lanes::run;
 use crate::machine::place::Place;
 use crate::machine::step::Step;
+use crate::ops::mma;
 use crate::report::{Fault, FaultKind};
 use crate::syntax::types::{Space, Type};
 
@@ -84,7 +85,6 @@ pub(crate) fn ldmatrix(site: &mut Site<'_, '_>) -> Decoded {
             return Ok(flow);
         }
         count_rows(step, address, tiles);
-        let bases = *step.warp.row(address.base);
         let mut known = true;
         let mut loaded: Vec<Tile> = vec![[[0; 8]; 8]; tiles];
         for (index, tile) in loaded.iter_mut().enumerate() {
@@ -98,7 +98,6 @@ pub(crate) fn ldmatrix(site: &mut Site<'_, '_>) -> Decoded {
                 }
             }
         }
-        debug_assert_eq!(bases.len(), 32);
         for (tile, dest) in loaded.iter().zip(&dests) {
             let values = std::array::from_fn(|lane| {
                 let at = |half| {
@@ -129,6 +128,7 @@ pub(crate) fn stmatrix(site: &mut Site<'_, '_>) -> Decoded {
         }
         count_rows(step, address, tiles);
         for (index, source) in sources.iter().enumerate() {
+            let known = mma::all_known(step, &[*source]);
             let tile = gather(step.warp.row(*source), transposed);
             for (row, elements) in tile.iter().enumerate() {
                 let lane = (8 * index + row) as u32;
@@ -138,6 +138,9 @@ pub(crate) fn stmatrix(site: &mut Site<'_, '_>) -> Decoded {
                 }
                 let place = row_place(step, space, address, lane)?;
                 step.store_place(place, lane, &bytes)?;
+                if !known {
+                    step.unwrite(place, ROW);
+                }
             }
         }
         Ok(Flow::Next)

@@ -5,7 +5,6 @@ use crate::diagnostic::Diagnostic;
 use crate::machine::code::{Execute, Slot};
 use crate::machine::flow::Flow;
 use crate::machine::lanes::{map, run};
-use crate::machine::place::Place;
 use crate::machine::step::Step;
 use crate::report::Fault;
 use crate::syntax::Operand;
@@ -184,11 +183,8 @@ impl Execute for Store {
             let address = step.effective(self.address, lane);
             let place = step.place(self.space, address, lane, bytes, bytes)?;
             step.store_place(place, lane, &data[..bytes])?;
-            if let Place::Shared(block, offset) = place
-                && known >> lane & 1 == 0
-                && step.world.checks.uninitialised
-            {
-                step.team.blocks[block].written[offset..offset + bytes].fill(false);
+            if known >> lane & 1 == 0 {
+                step.unwrite(place, bytes);
             }
         }
         Ok(Flow::Next)

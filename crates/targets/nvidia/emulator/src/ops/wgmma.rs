@@ -284,14 +284,8 @@ impl Wgmma {
         let block = &mut team.blocks[block];
         let mut clash = None;
         if let Some(shadow) = &mut block.shadow {
-            let access = Access {
-                column,
-                warp: number,
-                lane: 0,
-                clock,
-                seen: team.clocks.row(number),
-                instruction: step.pc,
-            };
+            let access =
+                Access { column, lane: 0, clock, seen: team.clocks.row(number), instruction: step.pc };
             clash = shadow.unfenced(offset..offset + CHUNK, number, &team.clocks);
             clash = shadow.read(offset..offset + CHUNK, &access).or(clash);
         }

@@ -70,7 +70,6 @@ impl Type {
     pub(crate) const B64: Type = ty(Kind::Bits, 64, 1);
     pub(crate) const U32: Type = ty(Kind::Unsigned, 32, 1);
     pub(crate) const S32: Type = ty(Kind::Signed, 32, 1);
-    pub(crate) const F32: Type = ty(Kind::Float, 32, 1);
 
     /// The type of a name such as `f16x2`.
     pub(crate) fn named(name: &str) -> Option<Type> {
