@@ -44,7 +44,8 @@ impl Target for Cpu {
 
     fn machine(&self) -> String {
         // A start from the cache asks for this, and must not load an LLVM for it.
-        format!("{}llvm: {}\npasses: {PASSES}\n", Machine::host(), Llvm::identity())
+        let (host, llvm, options) = (Machine::host(), Llvm::identity(), Llvm::options());
+        format!("{host}llvm: {llvm}\noptions: {options}\npasses: {PASSES}\n")
     }
 
     fn options(&self) -> &'static [OptionRow] {

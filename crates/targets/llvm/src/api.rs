@@ -85,10 +85,17 @@ functions! {
     error_message: "LLVMGetErrorMessage" fn(*mut LErrorRef) -> *mut c_char;
     error_message_dispose: "LLVMDisposeErrorMessage" fn(*mut c_char);
     install_fatal_handler: "LLVMInstallFatalErrorHandler" fn(FatalHandler);
+    parse_options: "LLVMParseCommandLineOptions" fn(c_int, *const *const c_char, *const c_char);
     get_default_triple: "LLVMGetDefaultTargetTriple" fn() -> *mut c_char;
     get_host_cpu_name: "LLVMGetHostCPUName" fn() -> *mut c_char;
     get_host_cpu_features: "LLVMGetHostCPUFeatures" fn() -> *mut c_char;
 }
+
+/// Options that LLVM takes once for the whole process; every version that is loaded knows them.
+///
+/// Loop strength reduction takes half of the time of making code and gains nothing: the loops come with addresses of a base, an
+/// index and a constant, as the processors have them.
+pub(crate) const OPTIONS: [&CStr; 1] = [c"-disable-lsr"];
 
 /// The back ends that are asked for, where the library has them.
 const BACK_ENDS: [&str; 4] = ["X86", "AArch64", "AMDGPU", "NVPTX"];
@@ -126,6 +133,10 @@ impl Api {
                 }
             }
         }
+        let words: Vec<*const c_char> =
+            std::iter::once(c"deuteron").chain(OPTIONS).map(CStr::as_ptr).collect();
+        // SAFETY: valid strings, which are read during the call; called once, before any other use.
+        unsafe { (self.parse_options)(words.len() as c_int, words.as_ptr(), c"".as_ptr()) };
         // SAFETY: the handler lives as long as the program.
         unsafe { (self.install_fatal_handler)(crate::helper::fatal) };
     }

@@ -86,6 +86,11 @@ impl Llvm {
         })
     }
 
+    /// The options that every LLVM is started with: part of what a compile depends on.
+    pub fn options() -> String {
+        api::OPTIONS.map(|option| option.to_string_lossy()).join(" ")
+    }
+
     /// Its version.
     pub fn version(&self) -> Version {
         self.version
