@@ -8,6 +8,7 @@ use crate::ids::Ids;
 use crate::kernel::{Facts, Options};
 use crate::layouts::layout_of;
 use crate::location::locate;
+use crate::maths::Recordings;
 use crate::shared::{self, Planner};
 use crate::table::handler;
 use crate::target::LaneTarget;
@@ -44,6 +45,7 @@ pub struct Cx<'a> {
     pub(crate) ids: Ids,
     pub(crate) affine: Affine,
     pub(crate) calls: Vec<Op>,
+    pub(crate) recordings: Recordings,
     /// Plans of conversions.
     pub(crate) planner: Planner,
     /// Where buffers lie and barriers stand.
@@ -93,6 +95,7 @@ impl<'a> Cx<'a> {
             ids: Ids { thread, lane, warp },
             affine: Affine::default(),
             calls: Vec::new(),
+            recordings: Recordings::default(),
             planner,
             shared,
             values: FxHashMap::default(),

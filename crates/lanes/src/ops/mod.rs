@@ -32,6 +32,8 @@ mod scan_layout;
 mod shape;
 mod small_float;
 
+pub(crate) use small_float::exactly;
+
 use crate::cx::Cx;
 use crate::error::Result;
 use crate::shared::NeedOf;
