@@ -4,6 +4,7 @@ mod accelerate_dots;
 mod assign_layouts;
 mod context;
 mod default_stages;
+mod defer_reductions;
 mod drop_carried;
 mod hoist_memory;
 mod insert_fences;
@@ -13,6 +14,7 @@ mod split_precision;
 pub use accelerate_dots::ACCELERATE_DOTS;
 pub use assign_layouts::ASSIGN_LAYOUTS;
 pub use default_stages::set_default_stages;
+pub use defer_reductions::DEFER_REDUCTIONS;
 pub use drop_carried::DROP_CARRIED;
 pub use hoist_memory::HOIST_MEMORY;
 pub use insert_fences::INSERT_FENCES;
@@ -29,6 +31,7 @@ pub static ALL: &[&PassRow] = &[
     &SPLIT_PRECISION,
     &ACCELERATE_DOTS,
     &ASSIGN_LAYOUTS,
+    &DEFER_REDUCTIONS,
     &HOIST_MEMORY,
     &PIPELINE_LOOPS,
     &INSERT_FENCES,

@@ -2,7 +2,7 @@
 
 use ir::pass::PassRow;
 use ir::passes::{CANONICALIZE, CSE, LICM};
-use ttgir::passes::{ACCELERATE_DOTS, ASSIGN_LAYOUTS, DROP_CARRIED, PIPELINE_LOOPS};
+use ttgir::passes::{ACCELERATE_DOTS, ASSIGN_LAYOUTS, DEFER_REDUCTIONS, DROP_CARRIED, PIPELINE_LOOPS};
 
 /// The passes in order.
 pub(super) static PASSES: &[&PassRow] = &[
@@ -10,6 +10,7 @@ pub(super) static PASSES: &[&PassRow] = &[
     &ASSIGN_LAYOUTS,
     &LICM,
     &CSE,
+    &DEFER_REDUCTIONS,
     &PIPELINE_LOOPS,
     &DROP_CARRIED,
     &CANONICALIZE,

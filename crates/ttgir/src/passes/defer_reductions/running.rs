@@ -1,0 +1,118 @@
+//! A running maximum, minimum, sum, …: each lane has its own, and they are combined behind the loop.
+
+use super::private::{Reduction, Split};
+use super::{Carried, other, used};
+use ir::{Builder, Module, Op, OpRow, Type, Value, scalar};
+use rustc_hash::FxHashMap;
+use ttir::ops::arith_float::{ADDF, MAXIMUMF, MAXNUMF, MINIMUMF, MINNUMF, MULF};
+use ttir::ops::arith_int::{ADDI, ANDI, MAXSI, MAXUI, MINSI, MINUI, MULI, ORI, XORI};
+use ttir::ops::constant;
+use ttir::ops::reduce::REDUCE;
+use ttir::types::elem;
+
+/// The raw bits of the element that changes nothing, for operations that reductions of one kind may be split by.
+type Neutral = fn(Type) -> Option<u64>;
+
+fn float(ty: Type, value: f64) -> Option<u64> {
+    Some(scalar::float_bits(ty.as_float()?, value))
+}
+
+fn int(ty: Type, value: impl Fn(u32) -> u64) -> Option<u64> {
+    let bits = ty.as_int()?;
+    Some(scalar::truncate(bits, value(bits)))
+}
+
+const NEUTRALS: &[(&OpRow, Neutral)] = &[
+    (&ADDF, |ty| float(ty, -0.0)),
+    (&MULF, |ty| float(ty, 1.0)),
+    (&MAXNUMF, |ty| float(ty, f64::NAN)),
+    (&MINNUMF, |ty| float(ty, f64::NAN)),
+    (&MAXIMUMF, |ty| float(ty, f64::NEG_INFINITY)),
+    (&MINIMUMF, |ty| float(ty, f64::INFINITY)),
+    (&ADDI, |ty| int(ty, |_| 0)),
+    (&MULI, |ty| int(ty, |_| 1)),
+    (&ANDI, |ty| int(ty, |_| u64::MAX)),
+    (&ORI, |ty| int(ty, |_| 0)),
+    (&XORI, |ty| int(ty, |_| 0)),
+    (&MAXSI, |ty| int(ty, |bits| 1 << (bits - 1))),
+    (&MINSI, |ty| int(ty, |bits| (1 << (bits - 1)) - 1)),
+    (&MAXUI, |ty| int(ty, |_| 0)),
+    (&MINUI, |ty| int(ty, |_| u64::MAX)),
+];
+
+/// A carried value that a reduction is combined into.
+struct Running {
+    reduction: Reduction,
+    /// The operation that combines.
+    combine: Op,
+    split: Split,
+    neutral: u64,
+}
+
+/// Makes a carried value private if it is a running reduction.
+pub(super) fn defer(module: &mut Module, carried: Carried) -> bool {
+    let Some(running) = find(module, carried) else { return false };
+    let Running { reduction, combine, split, neutral } = running;
+    let (init, ty) = (carried.init(module), module.ty(carried.init(module)));
+    let result = carried.result(module);
+
+    let mut builder = Builder::before(module, carried.around);
+    let start = constant::build(&mut builder, split.reduced(elem(ty)), neutral);
+    let mut builder = Builder::before(module, combine);
+    let view = split.view(&mut builder, reduction.source);
+    let private = split.reduce(&mut builder, reduction.op, view);
+    let arg = carried.arg(module);
+    carried.replace(module, start, private);
+    let next = combined(module, combine, combine, [arg, private]);
+    if let Some(last) = module.last_op(carried.body) {
+        module.set_operand(last, carried.index, next);
+    }
+    behind(module, carried, |module, anchor| {
+        let mut builder = Builder::before(module, anchor);
+        let whole = split.finish(&mut builder, reduction.op, result, ty);
+        combined(module, combine, anchor, [init, whole])
+    });
+    module.erase(combine);
+    module.erase(reduction.op);
+    true
+}
+
+fn find(module: &Module, carried: Carried) -> Option<Running> {
+    let arg = carried.arg(module);
+    let next = carried.next(module)?;
+    if !used(module, arg, 1) || !used(module, next, 1) {
+        return None;
+    }
+    let combine = module.def_op(next)?;
+    let row = module.row(combine);
+    let neutral = NEUTRALS.iter().find(|(own, _)| own.is(row))?.1;
+    carried.made_by(module, next, row)?;
+    let reduced = other(module, combine, arg)?;
+    let op = carried.made_by(module, reduced, &REDUCE).filter(|_| used(module, reduced, 1))?;
+    let reduction = Reduction::of(module, op).filter(|reduction| reduction.row.is(row))?;
+    let split = Split::of(module.ty(reduction.source), reduction.axis)?;
+    let neutral = neutral(elem(module.ty(arg)))?;
+    Some(Running { reduction, combine, split, neutral })
+}
+
+/// A copy of an operation of two operands on others, in front of an operation.
+pub(super) fn combined(module: &mut Module, like: Op, anchor: Op, operands: [Value; 2]) -> Value {
+    let copy = module.clone_op(like, &mut FxHashMap::default());
+    module.set_operands(copy, &operands);
+    let (ty, result) = (module.ty(operands[1]), module.result(copy, 0));
+    module.set_ty(result, ty);
+    module.insert_before(anchor, copy);
+    result
+}
+
+/// Builds what follows a loop: `build` gets the operation to build in front of and gives the value that stands for the
+/// carried result from then on.
+pub(super) fn behind(module: &mut Module, carried: Carried, build: impl FnOnce(&mut Module, Op) -> Value) {
+    let result = carried.result(module);
+    let users: Vec<(Op, u32)> = module.uses(result).to_vec();
+    let Some(anchor) = module.next(carried.around) else { return };
+    let last = build(module, anchor);
+    for (user, index) in users {
+        module.set_operand(user, index as usize, last);
+    }
+}
