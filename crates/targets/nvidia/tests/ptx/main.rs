@@ -1,4 +1,7 @@
 //! llir to PTX, every text assembled by a real assembler.
 
 mod basic;
+#[path = "../support/mod.rs"]
+mod lowering;
+mod programs;
 mod support;
