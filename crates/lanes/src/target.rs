@@ -282,6 +282,13 @@ pub trait LaneTarget {
 
     /// Where memory of the program begins.
     fn shared_base(&self, b: &mut FunctionBuilder<'_>) -> Value {
+        b.module().add_memory(llir::Global {
+            name: "global_smem".into(),
+            element: Type::I8,
+            kind: llir::GlobalKind::External(0),
+            space: 3,
+            align: 16,
+        });
         b.symbol_in("global_smem", 3)
     }
 

@@ -23,8 +23,13 @@ pub(crate) fn arch(name: &str) -> Arch {
 
 /// Assembles a text.
 pub(crate) fn assemble(ptx: &str, arch: Arch) -> Cubin {
+    try_assemble(ptx, arch).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Assembles a text, or says what is wrong with it.
+pub(crate) fn try_assemble(ptx: &str, arch: Arch) -> Result<Cubin, String> {
     let result = PTXAS.assemble(ptx, &AssembleOptions::new(arch));
-    result.unwrap_or_else(|error| panic!("{error}\n{ptx}"))
+    result.map_err(|error| format!("{error}\n{ptx}"))
 }
 
 /// A module with one kernel `k`.
