@@ -5,6 +5,7 @@
 
 mod about;
 mod compile;
+mod layout;
 mod opt;
 mod output;
 mod run;
@@ -26,8 +27,10 @@ struct Command {
 enum What {
     /// Compile a kernel and write its stages.
     Compile(compile::Compile),
-    /// Run passes over a .ttir file.
+    /// Run passes over a .ttir or .ttgir file.
     Opt(opt::Opt),
+    /// Show where a layout puts each element of a tensor.
+    Layout(layout::Layout),
     /// Run a kernel on made-up arguments and print what it wrote.
     Run(run::Run),
     /// Say what this build is and what it runs on.
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
     let result = match command.what {
         What::Compile(compile) => compile.run(),
         What::Opt(opt) => opt.run(),
+        What::Layout(layout) => layout.run(),
         What::Run(run) => run.run(),
         What::Info => about::info(),
         What::Env => about::env(),

@@ -3,16 +3,16 @@
 use crate::{Failure, all, output};
 use clap::Args;
 use ir::pass::{Dump, DumpWhen, PassRow, Times, Verify};
-use ir::text::PrintOptions;
+use ir::text::{ParseOptions, PrintOptions};
 use std::path::PathBuf;
 
-/// Run passes over a .ttir file.
+/// Run passes over a .ttir or .ttgir file.
 #[derive(Args)]
 pub(crate) struct Opt {
     /// The file.
     #[arg(required_unless_present = "list")]
     file: Option<PathBuf>,
-    /// The passes, separated by commas; without it, what every target runs.
+    /// The passes, separated by commas; without it, what every target runs on a .ttir file, and none on a .ttgir file.
     #[arg(long, short)]
     passes: Option<String>,
     /// Print the program after each pass.
@@ -42,10 +42,18 @@ impl Opt {
         }
         let Some(file) = &self.file else { return Ok(()) };
         let text = crate::source::read(file)?;
-        let mut module = runtime::compile::parse_ir(&text, &file.display().to_string())?;
+        let name = file.display().to_string();
+        let with_layouts = file.extension().is_some_and(|extension| extension == "ttgir");
+        let mut module = if with_layouts {
+            let options = ParseOptions { file: Some(&name) };
+            ir::text::parse(&text, ttgir::registry(), options).map_err(|error| error.in_file(&name))?
+        } else {
+            runtime::compile::parse_ir(&text, &name)?
+        };
         ir::verify(&module).map_err(|errors| all(&errors))?;
         let passes = match &self.passes {
             Some(names) => ir::pass::by_names(names, &known)?,
+            None if with_layouts => Vec::new(),
             None => ttir::passes::pipeline().to_vec(),
         };
         let options = if self.no_locations { PrintOptions::PLAIN } else { PrintOptions::default() };

@@ -23,4 +23,6 @@ mod subspace;
 
 pub use dims::{Dim, Dims};
 pub use linear::{Bases, LayoutError, LinearLayout};
-pub use picture::{Cell, grid, svg, text};
+pub use picture::{
+    Cell, Matrix, Memory, banks_text, lanes_text, matrices, shared_svg, shared_text, svg, text,
+};

@@ -121,3 +121,30 @@ fn a_basis_outside_the_output_is_refused() {
     let found = LinearLayout::new(&[(Dim::LANE, &bases)], &[(Dim::block(0), 3)]);
     assert_eq!(found, Err(LayoutError::OutsideOutput { dim: Dim::block(0), basis: 8 }));
 }
+
+#[test]
+fn pictures_go_both_ways() {
+    let halves = LinearLayout::identity(1, Dim::REGISTER, Dim::block(0))
+        .product(&LinearLayout::identity(1, Dim::LANE, Dim::block(1)))
+        .and_then(|part| part.product(&LinearLayout::zeros(1, Dim::WARP, Dim::block(1))))
+        .expect("few bits");
+    assert_eq!(text(&halves), "w0 0:0* w0 1:0*\nw0 0:1* w0 1:1*\n");
+    assert_eq!(
+        layout::lanes_text(&halves),
+        "         r0    r1\nw0 l0 (0,0) (1,0)\nw0 l1 (0,1) (1,1)\nw1 l0 (0,0) (1,0)\nw1 l1 (0,1) (1,1)\n"
+    );
+    let memory = layout::Memory { element_bytes: 4, banks: 2, bank_bytes: 4 };
+    let flat = LinearLayout::identity(2, Dim::OFFSET, Dim::block(0));
+    assert_eq!(layout::shared_text(&flat, memory), "0:0 1:1 2:0 3:1\n");
+    assert_eq!(layout::banks_text(&flat, memory), " 0: (0) (1)\n 2: (2) (3)\n");
+}
+
+#[test]
+fn a_block_of_three_dimensions_is_several_matrices() {
+    let layout = LinearLayout::identity(3, Dim::LANE, Dim::block(2))
+        .rename_outs(&[(Dim::block(2), 1), (Dim::block(1), 1), (Dim::block(0), 1)])
+        .expect("as many bits")
+        .reorder_outs(&[Dim::block(0), Dim::block(1), Dim::block(2)]);
+    assert_eq!(text(&layout), "dim0 = 0\n0:0 1:0\n2:0 3:0\ndim0 = 1\n4:0 5:0\n6:0 7:0\n");
+    assert_eq!(layout::svg(&layout, "<").matches("<rect").count(), 9);
+}
