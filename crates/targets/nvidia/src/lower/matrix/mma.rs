@@ -5,7 +5,7 @@
 
 use super::fragment::{Offsets, accumulator_fragment, column_fragment, row_fragment};
 use super::kinds::{self, Kind};
-use super::pack::pack;
+use super::pack::{pack, pack_narrow};
 use super::text::{constraints, operands};
 use ir::Op;
 use lanes::{Cx, LaneValue, Positions, Result};
@@ -73,7 +73,7 @@ fn multiply(cx: &mut Cx<'_>, shape: &Shape, [a, b, sum]: [&[Value]; 3]) -> Vec<V
     let ty = cx.b.ty(sum[0]);
     let mut args = pack(cx, a);
     args.extend(pack(cx, b));
-    args.extend(pack(cx, sum));
+    args.extend(pack_narrow(cx, sum));
     let results = cx.b.inline_asm(shape.asm.clone(), shape.result, &args).expect("a product has results");
     let results = cx.b.parts(results);
     if ty.lane_bits() >= 32 {

@@ -21,3 +21,9 @@ pub(crate) fn pack(cx: &mut Cx<'_>, values: &[Value]) -> SmallVec<[Value; 16]> {
         })
         .collect()
 }
+
+/// Sums as an instruction takes them: those of 16 bits packed, others as they are.
+pub(crate) fn pack_narrow(cx: &mut Cx<'_>, values: &[Value]) -> SmallVec<[Value; 16]> {
+    let wide = values.first().is_none_or(|first| cx.b.ty(*first).lane_bits() >= 32);
+    if wide { SmallVec::from_slice(values) } else { pack(cx, values) }
+}

@@ -9,7 +9,7 @@ use super::descriptor::{Major, Tile};
 use super::fragment::{Offsets, accumulator_fragment, row_fragment};
 use super::kinds::{self, Kind};
 use super::mma::copy_repeated;
-use super::pack::pack;
+use super::pack::{pack, pack_narrow};
 use super::text::{constraints, operands};
 use ir::Op;
 use lanes::{Cx, LaneValue, Positions, Result};
@@ -310,7 +310,7 @@ fn multiply(
     keep: Keep,
 ) -> Result<Vec<Value>> {
     let ty = cx.b.ty(sums[0]);
-    let sums = pack(cx, sums);
+    let sums = pack_narrow(cx, sums);
     let [row, column, k] = at;
     let a = words(cx, product, &product.a, [row, k])?;
     let b = words(cx, product, &product.b, [column, k])?;
