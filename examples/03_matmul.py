@@ -78,7 +78,7 @@ def matmul(a, b, c, activation=""):
         common.stride(a, 0), common.stride(a, 1),
         common.stride(b, 0), common.stride(b, 1),
         common.stride(c, 0), common.stride(c, 1),
-        BLOCK_SIZE_M=64, BLOCK_SIZE_N=64, BLOCK_SIZE_K=32, GROUP_SIZE_M=8, ACTIVATION=activation)
+        BLOCK_SIZE_M=128, BLOCK_SIZE_N=64, BLOCK_SIZE_K=32, GROUP_SIZE_M=8, ACTIVATION=activation)
     return c
 
 

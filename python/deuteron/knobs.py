@@ -14,8 +14,17 @@ _PYTHON_KNOBS = {
     "build": ("impl",),
     "compilation": ("listener",),
     "autotuning": ("listener",),
-    "cache": ("manager_class", "remote_manager_class"),
+    "cache": ("remote_manager_class",),
     "runtime": ("jit_cache_hook", "jit_post_compile_hook", "add_stages_inspection_hook"),
+}
+
+
+#: Knobs of the reference that hand parts of the compiler to Python, which are native here: setting one is an error.
+_REFUSED = {
+    "add_stages_inspection_hook": "passes are native and cannot be replaced from Python: look at kernel.asm, or set "
+                                  "TRITON_KERNEL_DUMP=1 for every stage and TRITON_KERNEL_OVERRIDE=1 to replace one",
+    "remote_manager_class": "the compiler keeps its own cache, which is safe on network file systems: set knobs.cache.dir "
+                            "(TRITON_CACHE_DIR) to a folder that the machines share",
 }
 
 
@@ -71,6 +80,8 @@ class base_knobs:
         elif isinstance(vars(self).get(name), HookChain):
             self._replace_hook(name, value)
         elif name in self._objects:
+            if name in _REFUSED and value is not None:
+                raise NotImplementedError(f"knobs.{self._name}.{name} is not supported: {_REFUSED[name]}")
             self._objects[name] = value
             if name in ("jit_cache_hook", "jit_post_compile_hook"):
                 _core.set_hooks({name.removesuffix("_hook"): value})

@@ -39,7 +39,7 @@ pub(super) static ROWS: &[KnobRow] = &[
     row("cache", "limit", &["DEUTERON_CACHE_LIMIT"], Number, Int(1 << 30),
         "Bytes that the cache may take; the entries that were not used for longest go first."),
     row("cache", "manager_class", &["TRITON_CACHE_MANAGER"], OptText, Nothing,
-        "Kept for scripts that set it; the cache here has one implementation."),
+        "What `runtime.cache.get_cache_manager` gives to libraries, as `module:Class`; the compiler keeps a cache of its own."),
 
     row("compilation", "always_compile", &["TRITON_ALWAYS_COMPILE"], Flag, Bool(false),
         "Compile even when the cache has the kernel."),
@@ -93,7 +93,7 @@ pub(super) static ROWS: &[KnobRow] = &[
         "Called before a kernel is compiled; a true answer stops the compile."),
     row("runtime", "jit_post_compile_hook", &[], Object, Nothing, "Called after a kernel was compiled."),
     row("runtime", "add_stages_inspection_hook", &[], Object, Nothing,
-        "Kept for scripts that set it."),
+        "Refused: passes cannot be replaced from Python."),
 
     row("language", "fp32_default", &["TRITON_F32_DEFAULT"], OptText, Nothing,
         "The `input_precision` of an fp32 `dot` that gives none."),
