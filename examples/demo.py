@@ -51,7 +51,8 @@ def plot_softmax(budget):
     os.makedirs(OUT, exist_ok=True)
     svg = os.path.join(OUT, "softmax.svg")
     with open(svg, "w") as file:
-        file.write(line_chart(lines, title="Softmax of 2048 rows, fp32", xlabel="columns", ylabel="GB/s"))
+        file.write(line_chart(lines, title="Softmax of 2048 rows, fp32", xlabel="columns", ylabel="GB/s", x_log=True,
+                              x_ticks=COLUMNS))
     return [svg, *plot_png(lines)]
 
 
@@ -67,7 +68,8 @@ def plot_png(lines):
     figure, axes = pyplot.subplots()
     for line in lines:
         axes.plot(line.xs, line.ys, marker="o", label=line.name)
-    axes.set(title="Softmax of 2048 rows, fp32", xlabel="columns", ylabel="GB/s", ylim=(0, None))
+    axes.set(title="Softmax of 2048 rows, fp32", xlabel="columns", ylabel="GB/s", ylim=(0, None), xscale="log")
+    axes.set_xticks(COLUMNS, COLUMNS)
     axes.legend()
     path = os.path.join(OUT, "softmax.png")
     figure.savefig(path)
