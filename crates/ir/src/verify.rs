@@ -47,7 +47,9 @@ impl Verifier<'_> {
             if let Some(Err(message)) = self.module.row(op).verify.map(|rule| rule(self.module, op)) {
                 self.error(op, &format!(": {message}"));
             }
-            if let Some(Err(message)) = self.module.registry().rule().map(|rule| rule(self.module, op)) {
+            let holds = self.errors.len() == before;
+            let rule = self.module.registry().rule().filter(|_| holds);
+            if let Some(Err(message)) = rule.map(|rule| rule(self.module, op)) {
                 self.error(op, &format!(": {message}"));
             }
             self.result_types(op);

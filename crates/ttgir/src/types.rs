@@ -94,6 +94,13 @@ fn verify_memdesc(params: &[TypeParam]) -> Result<(), String> {
             return Err(format!("dimension {index} has size {size}"));
         }
     }
+    let count = |shape: &[i64]| shape.iter().try_fold(1i64, |count, &size| count.checked_mul(size));
+    if [desc.shape, desc.alloc_shape]
+        .into_iter()
+        .any(|shape| count(shape).is_none_or(|count| count > 1 << 30))
+    {
+        return Err("a memory description cannot have more than 2^30 elements".into());
+    }
     let Some(encoding) = desc.encoding.data::<crate::SharedEncoding>() else {
         return Err("the encoding of a memory description must be one of shared memory".into());
     };
@@ -117,7 +124,12 @@ fn verify_memdesc(params: &[TypeParam]) -> Result<(), String> {
             return Err(format!("the shape {:?} exceeds the allocated {:?}", desc.shape, desc.alloc_shape));
         }
     }
-    Ok(())
+    let alloc = &desc.alloc_shape[desc.alloc_shape.len() - encoding.rank()..];
+    if encoding.to_linear(alloc).is_surjective() {
+        Ok(())
+    } else {
+        Err(format!("the encoding does not reach every element of {alloc:?}"))
+    }
 }
 
 fn read(params: &'_ [TypeParam]) -> Option<MemDesc<'_>> {

@@ -3,7 +3,7 @@
 //! Offsets are built where [`Bases`] keeps registers.
 
 use super::bases::{BLOCK, Bases, REGISTER, cga_sizes, sizes};
-use super::tensor_layout::{check_cga, check_order};
+use super::tensor_layout::{check_cga, check_order, check_reach};
 use super::{SharedEncoding, matrix};
 use layout::LinearLayout;
 
@@ -196,14 +196,12 @@ pub(super) fn check(encoding: &SharedEncoding) -> Result<(), String> {
             if !alignment.is_power_of_two() {
                 return Err(format!("alignment {alignment} is not a power of two"));
             }
+            check_reach(&[offset, block])?;
             let reach = |dim: usize| all().map(|basis| basis[dim]).max().unwrap_or(0);
             let mut bases = Bases::new(rank);
             bases.sizes = (0..rank).map(|dim| (reach(dim) + 1).next_power_of_two()).collect();
             bases.inputs[REGISTER] = offset.clone();
             bases.inputs[BLOCK] = block.clone();
-            if bases.sizes.iter().any(|size| *size > 1 << 20) {
-                return Err("bases reach too far".into());
-            }
             if bases.finish_shared().is_surjective() {
                 Ok(())
             } else {

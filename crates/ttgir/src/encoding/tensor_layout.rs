@@ -144,6 +144,9 @@ pub(super) fn check(encoding: &Encoding) -> Result<(), String> {
                 ("warpsPerCTA", warps_per_cta),
             ];
             lists.iter().try_for_each(|(name, list)| check_powers(name, list, order.len()))?;
+            check_total("sizePerThread", size_per_thread, 1 << 12)?;
+            check_total("threadsPerWarp", threads_per_warp, 1 << 10)?;
+            check_total("warpsPerCTA", warps_per_cta, 1 << 10)?;
             check_cga(cga, order.len())
         }
         Encoding::Slice { dim, parent } => {
@@ -156,6 +159,7 @@ pub(super) fn check(encoding: &Encoding) -> Result<(), String> {
         Encoding::DotOp { op_idx, parent, k_width } => matrix::check_operand(*op_idx, parent, *k_width),
         Encoding::Mma { version, warps_per_cta, cga, instr_shape } => {
             check_powers("warpsPerCTA", warps_per_cta, warps_per_cta.len())?;
+            check_total("warpsPerCTA", warps_per_cta, 1 << 10)?;
             check_cga(cga, warps_per_cta.len())?;
             matrix::check_result(*version, warps_per_cta, instr_shape)
         }
@@ -171,6 +175,7 @@ fn check_explicit(inputs: [&BasisList; 4]) -> Result<(), String> {
     if inputs.iter().flat_map(|list| list.iter()).any(|basis| basis.len() != rank) {
         return Err("all bases have as many dimensions".into());
     }
+    check_reach(&inputs)?;
     let mut bases = Bases::new(rank);
     bases.sizes = explicit_sizes(&inputs, rank);
     bases.inputs = inputs.map(Clone::clone);
@@ -199,6 +204,19 @@ pub(super) fn check_powers(name: &str, list: &[u32], rank: usize) -> Result<(), 
     match list.iter().find(|size| !size.is_power_of_two() || **size > 1 << 20) {
         None => Ok(()),
         Some(size) => Err(format!("{name} has {size}, which is not a power of two")),
+    }
+}
+
+fn check_total(name: &str, list: &[u32], limit: u64) -> Result<(), String> {
+    let total = list.iter().fold(1u64, |total, &size| total.saturating_mul(u64::from(size)));
+    if total <= limit { Ok(()) } else { Err(format!("{name} is more than {limit} in all")) }
+}
+
+/// Bases stay where blocks can be.
+pub(super) fn check_reach(lists: &[&BasisList]) -> Result<(), String> {
+    match lists.iter().flat_map(|list| list.iter()).flatten().find(|&&at| at >= 1 << 20) {
+        None => Ok(()),
+        Some(at) => Err(format!("a basis reaches {at}, beyond any block")),
     }
 }
 

@@ -18,6 +18,7 @@ pub fn expand_dims(operand: &Encoding, axis: usize, shape: &[i64]) -> Result<Enc
     if axis > shape.len() {
         return Err(format!("axis {axis} is outside a block of rank {}", shape.len()));
     }
+    check_rank(shape.len() + 1)?;
     match operand {
         Encoding::Slice { dim, parent } if *dim as usize == axis => Ok((**parent).clone()),
         operand => Ok(explicit(&operand.to_linear(shape), |basis| basis.insert(axis, 0))),
@@ -87,6 +88,7 @@ pub fn reshape(operand: &Encoding, from: &[i64], to: &[i64]) -> Result<Encoding,
 
 /// A layout onto another shape: outputs as a number in row-major order stay.
 fn reshaped(layout: &LinearLayout, to: &[i64]) -> Result<LinearLayout, String> {
+    check_rank(to.len())?;
     let fast_first: Vec<Dim> = (0..layout.outs().iter().count()).rev().map(Dim::block).collect();
     let outs: Vec<(Dim, u32)> =
         to.iter().enumerate().rev().map(|(dim, &size)| (Dim::block(dim), size.max(1).ilog2())).collect();
@@ -98,8 +100,9 @@ fn reshaped(layout: &LinearLayout, to: &[i64]) -> Result<LinearLayout, String> {
 /// With a new last dimension of size 2, both halves in one lane; `shape` is that of the operand.
 ///
 /// # Errors
-/// None so far.
+/// When there are too many dimensions.
 pub fn join(operand: &Encoding, shape: &[i64]) -> Result<Encoding, String> {
+    check_rank(shape.len() + 1)?;
     let rank = shape.len() as u32;
     match operand {
         Encoding::Slice { dim, parent } if *dim == rank && halves_in_lane(parent) => Ok((**parent).clone()),
@@ -173,6 +176,11 @@ pub fn split(operand: &Encoding, shape: &[i64]) -> Result<Encoding, String> {
     Ok(Encoding::Linear { register, lane, warp, block })
 }
 
+/// Layouts have up to 8 dimensions.
+fn check_rank(rank: usize) -> Result<(), String> {
+    if rank <= 8 { Ok(()) } else { Err(format!("layouts have up to 8 dimensions, not {rank}")) }
+}
+
 /// A layout by its bases, each changed.
 fn explicit(layout: &LinearLayout, change: impl Fn(&mut Vec<u32>)) -> Encoding {
     let mut encoding = Encoding::from_linear(layout);
@@ -192,13 +200,13 @@ pub fn memdesc_trans(ty: Type, order: &[i64]) -> Result<Type, String> {
     let desc = memdesc(ty).ok_or("not a memory description")?;
     let encoding: &SharedEncoding = desc.encoding.data().ok_or("not an encoding of shared memory")?;
     let order = permutation(order, desc.shape.len())?;
-    let shape: Vec<i64> = order.iter().map(|&from| desc.shape[from]).collect();
-    let leading = desc.alloc_shape.len() - order.len().min(desc.alloc_shape.len());
-    let mut alloc = desc.alloc_shape[..leading].to_vec();
-    alloc.extend(order.iter().map(|&from| desc.alloc_shape[leading + from]));
     if encoding.rank() != order.len() {
         return Err("the encoding and the block differ in rank".into());
     }
+    let shape: Vec<i64> = order.iter().map(|&from| desc.shape[from]).collect();
+    let leading = desc.alloc_shape.len() - order.len();
+    let mut alloc = desc.alloc_shape[..leading].to_vec();
+    alloc.extend(order.iter().map(|&from| desc.alloc_shape[leading + from]));
     let encoding = trans_shared(encoding, &order)?;
     Ok(crate::types::memdesc_part_type(&shape, desc.elem, &encoding, desc.mutable, &alloc))
 }
