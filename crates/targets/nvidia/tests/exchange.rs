@@ -1,0 +1,441 @@
+//! Conversions, reductions, scans, gathers and histograms on random layouts, run by the emulator, whose race checker must
+//! find nothing.
+
+use emulator::{Argument, Checks, Launch, Memory, Program};
+use ir::text::{ParseOptions, parse};
+use lanes::Options;
+use nvidia::instructions::Arch;
+use nvidia::lower::Lanes;
+use nvidia::ptx;
+use std::fmt::Write as _;
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 >> 16
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        (self.next() % end.max(1) as u64) as usize
+    }
+
+    fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+        &list[self.below(list.len())]
+    }
+}
+
+/// Runs kernel `f` of a module on buffers; answers what they hold afterwards.
+fn run(text: &str, num_warps: u32, buffers: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let head = format!(
+        "module attributes {{\"ttg.num-ctas\" = 1 : i32, \"ttg.num-warps\" = {num_warps} : i32, ttg.target = \
+         \"cuda:90\", \"ttg.threads-per-warp\" = 32 : i32}} {{\n{text}}}\n"
+    );
+    let module = parse(&head, ttgir::registry(), ParseOptions { file: Some("f") })
+        .unwrap_or_else(|error| panic!("{error}\n{head}"));
+    ir::verify(&module).unwrap_or_else(|errors| panic!("{}\n{head}", errors[0]));
+    let target = Lanes { capability: 90, machine: nvidia::machine::machine(90).expect("a machine") };
+    let lowered = lanes::lower(&module, &target, &Options::default())
+        .unwrap_or_else(|errors| panic!("{}\n{head}", errors[0]));
+    llir::verify(&lowered.module).unwrap_or_else(|errors| panic!("{}\n{}", errors[0], lowered.module));
+    let arch = Arch::of_capability(90).expect("an architecture");
+    let emitted = ptx::emit(&lowered.module, &ptx::Options::new(arch))
+        .unwrap_or_else(|errors| panic!("{}\n{}", errors[0], lowered.module));
+    let program = Program::parse(&emitted.text).unwrap_or_else(|error| panic!("{error}\n{}", emitted.text));
+    let mut memory = Memory::new();
+    let addresses: Vec<u64> = buffers.iter().map(|bytes| memory.allocate_with(bytes)).collect();
+    let mut arguments: Vec<Argument> = addresses.iter().map(|address| (*address).into()).collect();
+    arguments.extend([Argument::from(memory.allocate(16)), 0u64.into()]);
+    let launch = Launch {
+        block: [32 * num_warps, 1, 1],
+        dynamic_shared: lowered.kernels[0].shared_bytes as usize,
+        arguments,
+        ..Launch::default()
+    };
+    let checks = Checks { counters: false, ..Checks::default() };
+    let report = program
+        .launch("f", &launch, &mut memory, checks)
+        .unwrap_or_else(|fault| panic!("{fault}\n{head}\n{}", emitted.text));
+    if let Some(finding) = report.findings.first() {
+        panic!("{:?}: {finding}\n{head}\n{}", finding.kind, emitted.text);
+    }
+    let read = |(address, bytes): (&u64, &Vec<u8>)| {
+        let mut buffer = vec![0; bytes.len()];
+        memory.read(*address, &mut buffer).expect("the buffer is there");
+        buffer
+    };
+    addresses.iter().zip(buffers).map(read).collect()
+}
+
+/// A random layout of a block on so many warps, as text: a permutation of bits, with copies, perhaps mixed.
+fn linear(random: &mut Random, shape: &[usize], num_warps: u32, plain: bool) -> String {
+    let bits: Vec<(usize, usize)> = shape
+        .iter()
+        .enumerate()
+        .flat_map(|(dim, size)| (0..size.ilog2() as usize).map(move |bit| (dim, 1 << bit)))
+        .collect();
+    let warps = num_warps.ilog2() as usize;
+    let unit = |&(dim, at): &(usize, usize)| {
+        let mut basis = vec![0; shape.len()];
+        basis[dim] = at;
+        basis
+    };
+    let mut columns: Vec<Vec<usize>> = bits.iter().map(unit).collect();
+    let registers = bits.len().saturating_sub(5 + warps) + random.below(2);
+    let registers = registers.min(7);
+    let total = (registers + 5 + warps).max(columns.len());
+    let registers = total - 5 - warps;
+    columns.resize(total, vec![0; shape.len()]);
+    for at in (1..total).rev() {
+        columns.swap(at, random.below(at + 1));
+    }
+    if !plain {
+        for _ in 0..total {
+            let (to, from) = (random.below(total), random.below(total));
+            if to != from {
+                let from = columns[from].clone();
+                columns[to].iter_mut().zip(from).for_each(|(to, from)| *to ^= from);
+            }
+        }
+    }
+    let (register, rest) = columns.split_at(registers);
+    let (lane, warp) = rest.split_at(5);
+    format!("#ttg.linear<{{register = {register:?}, lane = {lane:?}, warp = {warp:?}, block = []}}>")
+}
+
+/// The usual layout of a block.
+fn blocked(shape: &[usize], num_warps: u32) -> String {
+    let rank = shape.len();
+    let (mut lanes, mut warps) = (vec![1; rank], vec![1; rank]);
+    (lanes[rank - 1], warps[0]) = (32, num_warps);
+    let order: Vec<usize> = (0..rank).rev().collect();
+    format!(
+        "#ttg.blocked<{{sizePerThread = {:?}, threadsPerWarp = {lanes:?}, warpsPerCTA = {warps:?}, order = {order:?}}}>",
+        vec![1; rank]
+    )
+}
+
+fn dims(shape: &[usize]) -> String {
+    shape.iter().map(|size| format!("{size}x")).collect()
+}
+
+/// Code that makes pointers to all elements of a block, row by row, from a pointer.
+fn pointers(out: &mut String, name: &str, from: &str, shape: &[usize], elem: &str, enc: &str) {
+    let ty = |elem: &str| format!("tensor<{}{elem}, {enc}>", dims(shape));
+    let ptr = format!("!tt.ptr<{elem}>");
+    let mut sum = format!("%{name}z");
+    writeln!(out, "  {sum} = arith.constant dense<0> : {}", ty("i32")).unwrap();
+    for (dim, size) in shape.iter().enumerate() {
+        let stride: usize = shape[dim + 1..].iter().product();
+        // Take out the other dimensions, the last first; put them back from the first on.
+        let others: Vec<usize> = (0..shape.len()).filter(|&other| other != dim).collect();
+        let mut encodings = vec![enc.to_owned()];
+        for other in others.iter().rev() {
+            let parent = encodings.last().unwrap();
+            encodings.push(format!("#ttg.slice<{{dim = {other}, parent = {parent}}}>"));
+        }
+        let mut sizes = vec![*size];
+        let mut value = format!("%{name}r{dim}");
+        let line = encodings.last().unwrap();
+        writeln!(
+            out,
+            "  {value} = tt.make_range {{end = {size} : i32, start = 0 : i32}} : tensor<{size}xi32, {line}>"
+        )
+        .unwrap();
+        for (step, other) in others.iter().enumerate() {
+            let from = format!("tensor<{}i32, {}>", dims(&sizes), encodings[encodings.len() - 1 - step]);
+            sizes.insert(*other, 1);
+            let to = format!("tensor<{}i32, {}>", dims(&sizes), encodings[encodings.len() - 2 - step]);
+            let next = format!("%{name}e{dim}_{step}");
+            writeln!(out, "  {next} = tt.expand_dims {value} {{axis = {other} : i32}} : {from} -> {to}")
+                .unwrap();
+            value = next;
+        }
+        let lone = format!("tensor<{}i32, {enc}>", dims(&sizes));
+        writeln!(out, "  %{name}s{dim} = arith.constant dense<{stride}> : {lone}").unwrap();
+        writeln!(out, "  %{name}m{dim} = arith.muli {value}, %{name}s{dim} : {lone}").unwrap();
+        let mut whole = format!("%{name}m{dim}");
+        if sizes != shape {
+            whole = format!("%{name}b{dim}");
+            writeln!(out, "  {whole} = tt.broadcast %{name}m{dim} : {lone} -> {}", ty("i32")).unwrap();
+        }
+        let next = format!("%{name}t{dim}");
+        writeln!(out, "  {next} = arith.addi {sum}, {whole} : {}", ty("i32")).unwrap();
+        sum = next;
+    }
+    writeln!(out, "  %{name}p = tt.splat {from} : {ptr} -> {}", ty(&ptr)).unwrap();
+    writeln!(out, "  %{name} = tt.addptr %{name}p, {sum} : {}, {}", ty(&ptr), ty("i32")).unwrap();
+}
+
+fn function(params: &[&str], body: &str) -> String {
+    let params: Vec<String> = params
+        .iter()
+        .enumerate()
+        .map(|(at, elem)| format!("%arg{at}: !tt.ptr<{elem}> {{tt.divisibility = 16 : i32}}"))
+        .collect();
+    format!("tt.func public @f({}) {{\n{body}  tt.return\n}}\n", params.join(", "))
+}
+
+fn block(shape: &[usize], elem: &str, enc: &str) -> String {
+    format!("tensor<{}{elem}, {enc}>", dims(shape))
+}
+
+fn bytes(elem: &str) -> usize {
+    elem[1..].trim_start_matches('f').parse::<usize>().expect("a width") / 8
+}
+
+const SHAPES: &[&[usize]] =
+    &[&[1], &[4], &[64], &[512], &[1, 8], &[16, 16], &[32, 64], &[8, 4, 16], &[128, 2], &[2, 256]];
+
+#[test]
+fn conversions_keep_every_element() {
+    let mut random = Random(77);
+    for round in 0..60 {
+        let shape = *random.pick(SHAPES);
+        let num_warps = *random.pick(&[1, 2, 4, 8]);
+        let elem = *random.pick(&["i8", "i16", "i32", "i64", "f16", "f32", "bf16"]);
+        let first = blocked(shape, num_warps);
+        let mut body = String::new();
+        pointers(&mut body, "x", "%arg0", shape, elem, &first);
+        pointers(&mut body, "y", "%arg1", shape, elem, &first);
+        let ptr = block(shape, &format!("!tt.ptr<{elem}>"), &first);
+        writeln!(body, "  %v0 = tt.load %x : {ptr}").unwrap();
+        let mut last = first.clone();
+        for step in 0..3 {
+            let next =
+                if step == 2 { first.clone() } else { linear(&mut random, shape, num_warps, round % 2 == 0) };
+            let (from, to) = (block(shape, elem, &last), block(shape, elem, &next));
+            writeln!(body, "  %v{} = ttg.convert_layout %v{step} : {from} -> {to}", step + 1).unwrap();
+            last = next;
+        }
+        writeln!(body, "  tt.store %y, %v3 : {ptr}").unwrap();
+        let count: usize = shape.iter().product();
+        let input: Vec<u8> = (0..count * bytes(elem)).map(|_| random.next() as u8).collect();
+        let text = function(&[elem, elem], &body);
+        let after = run(&text, num_warps, &[input.clone(), vec![0; input.len()]]);
+        assert_eq!(after[1], input, "{text}");
+    }
+}
+
+fn words(values: &[i32]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+fn numbers(bytes: &[u8]) -> Vec<i32> {
+    bytes.chunks(4).map(|four| i32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect()
+}
+
+/// Lines of a block along an axis, as indices.
+fn lines(shape: &[usize], axis: usize) -> Vec<Vec<usize>> {
+    let inner: usize = shape[axis + 1..].iter().product();
+    let outer: usize = shape[..axis].iter().product();
+    let mut lines = Vec::new();
+    for first in 0..outer {
+        for last in 0..inner {
+            lines.push((0..shape[axis]).map(|at| (first * shape[axis] + at) * inner + last).collect());
+        }
+    }
+    lines
+}
+
+/// The combining region of a pair of numbers that is associative but not commutative: the affine map `x -> a x + b`.
+fn affine(last: &str) -> String {
+    format!(
+        "({{
+  ^bb0(%a: i32, %b: i32, %c: i32, %d: i32):
+    %ac = arith.muli %a, %c : i32
+    %bc = arith.muli %b, %c : i32
+    %bd = arith.addi %bc, %d : i32
+    {last} %ac, %bd : i32, i32
+  }})"
+    )
+}
+
+#[test]
+fn reductions_combine_every_element_once() {
+    let mut random = Random(99);
+    for round in 0..60 {
+        let shape = *random.pick(SHAPES);
+        let axis = random.below(shape.len());
+        let num_warps = *random.pick(&[1, 2, 4, 8]);
+        let first = blocked(shape, num_warps);
+        let enc = linear(&mut random, shape, num_warps, round % 2 == 0);
+        let mut body = String::new();
+        pointers(&mut body, "x", "%arg0", shape, "i32", &first);
+        let ptr = block(shape, "!tt.ptr<i32>", &first);
+        let (from, to) = (block(shape, "i32", &first), block(shape, "i32", &enc));
+        let rest: Vec<usize> = [&shape[..axis], &shape[axis + 1..]].concat();
+        let result = match rest.is_empty() {
+            true => "i32".to_owned(),
+            false => block(&rest, "i32", &format!("#ttg.slice<{{dim = {axis}, parent = {enc}}}>")),
+        };
+        writeln!(body, "  %v = tt.load %x : {ptr}\n  %w = ttg.convert_layout %v : {from} -> {to}").unwrap();
+        writeln!(body, "  %k = arith.constant dense<3> : {to}\n  %w2 = arith.xori %w, %k : {to}").unwrap();
+        writeln!(
+            body,
+            "  %r:2 = \"tt.reduce\"(%w, %w2) <{{axis = {axis} : i32}}> ({{
+  ^bb0(%a: i32, %b: i32, %c: i32, %d: i32):
+    %s = arith.addi %a, %c : i32
+    %m = arith.maxsi %b, %d : i32
+    tt.reduce.return %s, %m : i32, i32
+  }}) : ({to}, {to}) -> ({result}, {result})"
+        )
+        .unwrap();
+        for (at, out) in ["y", "z"].iter().enumerate() {
+            let arg = format!("%arg{}", at + 1);
+            if rest.is_empty() {
+                writeln!(body, "  tt.store {arg}, %r#{at} : !tt.ptr<i32>").unwrap();
+                continue;
+            }
+            let own = format!("#ttg.slice<{{dim = {axis}, parent = {enc}}}>");
+            pointers(&mut body, out, &arg, &rest, "i32", &own);
+            writeln!(body, "  tt.store %{out}, %r#{at} : {}", block(&rest, "!tt.ptr<i32>", &own)).unwrap();
+        }
+        let count: usize = shape.iter().product();
+        let input: Vec<i32> = (0..count).map(|_| random.next() as i32 % 1000).collect();
+        let outputs = vec![0; 4 * count / shape[axis]];
+        let text = function(&["i32", "i32", "i32"], &body);
+        let after = run(&text, num_warps, &[words(&input), outputs.clone(), outputs]);
+        let sums: Vec<i32> =
+            lines(shape, axis).iter().map(|line| line.iter().map(|&at| input[at]).sum()).collect();
+        let maxima: Vec<i32> = lines(shape, axis)
+            .iter()
+            .map(|line| line.iter().map(|&at| input[at] ^ 3).max().expect("a line has elements"))
+            .collect();
+        assert_eq!(numbers(&after[1]), sums, "{text}");
+        assert_eq!(numbers(&after[2]), maxima, "{text}");
+    }
+}
+
+#[test]
+fn scans_keep_the_order() {
+    let mut random = Random(42);
+    for round in 0..60 {
+        let shape = *random.pick(SHAPES);
+        let axis = random.below(shape.len());
+        let num_warps = *random.pick(&[1, 2, 4]);
+        let reverse = random.below(2) == 1;
+        let first = blocked(shape, num_warps);
+        let enc = if round % 3 == 0 {
+            first.clone()
+        } else {
+            linear(&mut random, shape, num_warps, round % 3 == 1)
+        };
+        let mut body = String::new();
+        for (at, name) in ["x", "y"].iter().enumerate() {
+            pointers(&mut body, name, &format!("%arg{at}"), shape, "i32", &first);
+        }
+        let ptr = block(shape, "!tt.ptr<i32>", &first);
+        let (from, to) = (block(shape, "i32", &first), block(shape, "i32", &enc));
+        writeln!(
+            body,
+            "  %v = tt.load %x : {ptr}\n  %w = ttg.convert_layout %v : {from} -> {to}
+  %k = arith.constant dense<5> : {to}\n  %w2 = arith.xori %w, %k : {to}
+  %r:2 = \"tt.scan\"(%w, %w2) <{{axis = {axis} : i32, reverse = {reverse}}}> {} : ({to}, {to}) -> ({to}, {to})
+  %o = ttg.convert_layout %r#1 : {to} -> {from}\n  tt.store %y, %o : {ptr}",
+            affine("tt.scan.return")
+        )
+        .unwrap();
+        let count: usize = shape.iter().product();
+        let input: Vec<i32> = (0..count).map(|_| random.next() as i32 % 1000 * 2 + 1).collect();
+        let text = function(&["i32", "i32"], &body);
+        let after = run(&text, num_warps, &[words(&input), vec![0; 4 * count]]);
+        let mut expected = vec![0; count];
+        for mut line in lines(shape, axis) {
+            if reverse {
+                line.reverse();
+            }
+            let mut before: Option<(i32, i32)> = None;
+            for at in line {
+                let (c, d) = (input[at], input[at] ^ 5);
+                let now = match before {
+                    None => (c, d),
+                    Some((a, b)) => (a.wrapping_mul(c), b.wrapping_mul(c).wrapping_add(d)),
+                };
+                expected[at] = now.1;
+                before = Some(now);
+            }
+        }
+        assert_eq!(numbers(&after[1]), expected, "{text}");
+    }
+}
+
+#[test]
+fn gathers_follow_their_indices() {
+    let mut random = Random(7);
+    for round in 0..30 {
+        let shape = *random.pick(SHAPES);
+        let axis = random.below(shape.len());
+        let mut out = shape.to_vec();
+        out[axis] = *random.pick(&[1, 4, 32]);
+        let num_warps = *random.pick(&[1, 4]);
+        let (from, to) = (blocked(shape, num_warps), blocked(&out, num_warps));
+        let enc = linear(&mut random, &out, num_warps, round % 2 == 0);
+        let mut body = String::new();
+        pointers(&mut body, "x", "%arg0", shape, "i32", &from);
+        pointers(&mut body, "i", "%arg1", &out, "i32", &to);
+        pointers(&mut body, "y", "%arg2", &out, "i32", &to);
+        let (source, index, own) =
+            (block(shape, "i32", &from), block(&out, "i32", &to), block(&out, "i32", &enc));
+        writeln!(
+            body,
+            "  %v = tt.load %x : {}\n  %n = tt.load %i : {ptr}\n  %m = ttg.convert_layout %n : {index} -> {own}
+  %g = tt.gather %v[%m] {{axis = {axis} : i32}} : ({source}, {own}) -> {own}
+  %o = ttg.convert_layout %g : {own} -> {index}\n  tt.store %y, %o : {ptr}",
+            block(shape, "!tt.ptr<i32>", &from),
+            ptr = block(&out, "!tt.ptr<i32>", &to)
+        )
+        .unwrap();
+        let (count, wanted) = (shape.iter().product::<usize>(), out.iter().product::<usize>());
+        let input: Vec<i32> = (0..count).map(|_| random.next() as i32).collect();
+        let indices: Vec<i32> = (0..wanted).map(|_| random.below(shape[axis]) as i32).collect();
+        let text = function(&["i32", "i32", "i32"], &body);
+        let after = run(&text, num_warps, &[words(&input), words(&indices), vec![0; 4 * wanted]]);
+        let mut expected = vec![0; wanted];
+        for (from, to) in lines(shape, axis).iter().zip(lines(&out, axis)) {
+            to.iter().for_each(|&at| expected[at] = input[from[indices[at] as usize]]);
+        }
+        assert_eq!(numbers(&after[2]), expected, "{text}");
+    }
+}
+
+#[test]
+fn histograms_count_each_element_once() {
+    let mut random = Random(3);
+    for round in 0..16 {
+        let size = *random.pick(&[1usize, 32, 256, 1024]);
+        let bins = *random.pick(&[2usize, 16, 128]);
+        let num_warps = *random.pick(&[1, 4]);
+        let (from, to) = (blocked(&[size], num_warps), blocked(&[bins], num_warps));
+        let enc = linear(&mut random, &[size], num_warps, round % 2 == 0);
+        let mut body = String::new();
+        pointers(&mut body, "x", "%arg0", &[size], "i32", &from);
+        pointers(&mut body, "y", "%arg1", &[bins], "i32", &to);
+        let (source, own) = (block(&[size], "i32", &from), block(&[size], "i32", &enc));
+        let counts = block(&[bins], "i32", &to);
+        let bool_ty = block(&[size], "i1", &enc);
+        writeln!(
+            body,
+            "  %v = tt.load %x : {}\n  %w = ttg.convert_layout %v : {source} -> {own}
+  %k = arith.constant dense<3> : {own}\n  %m = arith.cmpi ne, %w, %k : {own}
+  %h = tt.histogram %w, %m : {own} -> {counts}\n  tt.store %y, %h : {}",
+            block(&[size], "!tt.ptr<i32>", &from),
+            block(&[bins], "!tt.ptr<i32>", &to)
+        )
+        .unwrap();
+        let body = body.replace(
+            "tt.histogram %w, %m :",
+            &format!("tt.histogram %w, %m : {bool_ty}, ").replace(&format!(" {bool_ty}, "), ""),
+        );
+        let input: Vec<i32> = (0..size).map(|_| random.below(bins + 3) as i32 - 1).collect();
+        let text = function(&["i32", "i32"], &body);
+        let after = run(&text, num_warps, &[words(&input), vec![0; 4 * bins]]);
+        let expected: Vec<i32> = (0..bins as i32)
+            .map(|bin| input.iter().filter(|&&value| value == bin && value != 3).count() as i32)
+            .collect();
+        assert_eq!(numbers(&after[1]), expected, "{text}");
+    }
+}
