@@ -9,9 +9,23 @@
 //! Assumed: verified code without calls. What layouts cannot say or no machine does as it stands is written otherwise first:
 //! tensor descriptors as addresses and masks, concatenation as pairs, scaled products as products of widened operands.
 
-use crate::passes::{ASSIGN_LAYOUTS, FROM_TTIR_FORMS};
+mod blocks;
+mod cat;
+mod descriptors;
+
+pub(crate) use cat::EXPAND_CAT;
+pub(crate) use descriptors::EXPAND_DESCRIPTORS;
+
+use crate::passes::{ASSIGN_LAYOUTS, SPLIT_PRECISION};
 use crate::{Config, Machine, module};
+use ir::pass::PassRow;
 use ir::{Diagnostic, Module};
+use ttir::ops::dot::DOT_SCALED;
+use ttir::ops::func::FUNC;
+use ttir::types::is_tensor;
+
+/// Forms that no layout or machine has are written otherwise.
+static FORMS: &[&PassRow] = &[&EXPAND_DESCRIPTORS, &EXPAND_CAT, &SPLIT_PRECISION];
 
 /// Gives every block of a program a layout, for a machine and so many warps and blocks of a cluster.
 ///
@@ -39,8 +53,28 @@ pub fn from_ttir(
     program.set_environment(machine);
     Config { num_warps, threads_per_warp: machine.warp_size, num_ctas }.set(program);
     module::set_target(program, machine.name);
-    for pass in FROM_TTIR_FORMS {
+    refuse(program)?;
+    for pass in FORMS {
         (pass.run)(program)?;
     }
     (ASSIGN_LAYOUTS.run)(program)
+}
+
+/// Refuses what cannot be written otherwise either.
+fn refuse(program: &Module) -> Result<(), Diagnostic> {
+    for op in program.walk(program.top()) {
+        let place = || program.locs.describe(program.loc(op));
+        if program.is(op, &DOT_SCALED) {
+            let message = "products of scaled blocks are not supported on this target";
+            return Err(Diagnostic::new(message).at(place()).note("widen the operands and use `tl.dot`"));
+        }
+        if program.is(op, &FUNC) {
+            let entry = program.entry(program.region(op, 0));
+            if program.args(entry).iter().any(|&arg| is_tensor(program.ty(arg))) {
+                let message = "a kernel cannot take a block as a parameter";
+                return Err(Diagnostic::new(message).at(place()).note("pass a pointer and load the block"));
+            }
+        }
+    }
+    Ok(())
 }

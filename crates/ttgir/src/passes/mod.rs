@@ -23,11 +23,10 @@ pub use split_precision::SPLIT_PRECISION;
 
 use ir::pass::PassRow;
 
-/// What is done to block-level code before it gets layouts: forms that no layout or machine has are written otherwise.
-pub(crate) static FROM_TTIR_FORMS: &[&PassRow] = &[&SPLIT_PRECISION];
-
 /// The passes of this crate, for tools that find passes by name.
 pub static ALL: &[&PassRow] = &[
+    &crate::from_ttir::EXPAND_DESCRIPTORS,
+    &crate::from_ttir::EXPAND_CAT,
     &SPLIT_PRECISION,
     &ACCELERATE_DOTS,
     &ASSIGN_LAYOUTS,

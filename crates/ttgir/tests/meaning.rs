@@ -1,0 +1,164 @@
+//! Layouts change nothing in what programs compute: fixtures with a call and its result, random programs, and kernels with
+//! loops, on several machines, with few and many warps.
+
+mod support;
+
+use ir::FloatKind;
+use ir::text::{ParseOptions, PrintOptions, parse, print};
+use std::path::Path;
+use support::engine::WithLayouts;
+use support::machines::{GROUP, WARP, WIDE};
+use ttir::testing::{
+    Argument, Engine, Interpreter, Profile, Random, Tolerance, check_file, difference, generate, values_of,
+};
+
+fn engines() -> [WithLayouts; 4] {
+    [
+        WithLayouts { machine: &ttgir::Machine::BASE, warps: 4, stages: 1 },
+        WithLayouts { machine: &WARP, warps: 1, stages: 3 },
+        WithLayouts { machine: &GROUP, warps: 8, stages: 4 },
+        WithLayouts { machine: &WIDE, warps: 2, stages: 2 },
+    ]
+}
+
+fn folder(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests").join(name)
+}
+
+#[test]
+fn fixtures_keep_their_results() {
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder("run")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let mut failures = Vec::new();
+    for path in files {
+        let text = std::fs::read_to_string(&path).unwrap();
+        for engine in &mut engines() {
+            let outcome = check_file(&text, engine);
+            let name = format!("{} on {}", path.display(), engine.machine.name);
+            // What no machine here does is refused, with a reason.
+            let wrong =
+                outcome.failures.iter().filter(|failure| !failure.contains("not supported on this target"));
+            failures.extend(wrong.map(|failure| format!("{name}: {failure}")));
+        }
+    }
+    assert!(
+        failures.is_empty(),
+        "{} failures\n{}",
+        failures.len(),
+        failures[..failures.len().min(5)].join("\n")
+    );
+}
+
+#[test]
+fn random_programs_keep_their_results() {
+    let count = std::env::var("PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(60);
+    for seed in 0..count {
+        let program = generate(seed, if seed % 4 == 0 { Profile::PLAIN } else { Profile::ALL });
+        let expected =
+            Interpreter.run(&program.module, program.kernel, program.grid, &program.args).unwrap().buffers;
+        let engine = &mut engines()[seed as usize % 4];
+        let found = engine.run(&program.module, program.kernel, program.grid, &program.args);
+        let found = found.unwrap_or_else(|error| {
+            panic!("seed {seed}: {error}\n{}", print(&program.module, PrintOptions::PLAIN))
+        });
+        for output in &program.outputs {
+            let [old, new] =
+                [&expected, &found.buffers].map(|buffers| values_of(&buffers[output.buffer], output.ty));
+            if let Some(difference) = difference(&old, &new, output.ty, Tolerance::default()) {
+                panic!("seed {seed}: {difference}\n{}", print(&program.module, PrintOptions::PLAIN));
+            }
+        }
+    }
+}
+
+/// The bytes of random small whole numbers in a float format; sums of their products are exact.
+fn floats(random: &mut Random, kind: FloatKind, count: usize) -> Argument {
+    let bytes = kind.bits() as usize / 8;
+    let number = |random: &mut Random| ir::scalar::float_bits(kind, random.below(9) as f64 - 4.0);
+    Argument::Buffer((0..count).flat_map(|_| number(random).to_le_bytes().into_iter().take(bytes)).collect())
+}
+
+fn words(numbers: &[u32]) -> Argument {
+    Argument::Buffer(numbers.iter().flat_map(|number| number.to_le_bytes()).collect())
+}
+
+/// A kernel does on every machine what it does without layouts, to the last bit.
+fn check_kernel(name: &str, grid: [u32; 3], args: &[Argument]) {
+    let text = std::fs::read_to_string(folder("ttgir/kernels").join(format!("{name}.ttir"))).unwrap();
+    let mut module = parse(&text, ttir::registry(), ParseOptions::default()).unwrap();
+    ir::verify(&module).unwrap();
+    let kernel = module.ops(module.body()).next().unwrap();
+    let kernel = module.attr_named(kernel, "sym_name").and_then(ir::Attr::as_str).unwrap().to_owned();
+    // Sums that start elsewhere are other sums: so in both.
+    ir::pass::run(&mut module, ttir::passes::pipeline(), ir::pass::Verify::Never, &mut ()).unwrap();
+    let expected =
+        Interpreter.run(&module, &kernel, grid, args).unwrap_or_else(|error| panic!("{name}: {error}"));
+    for stages in [1, 2, 3, 4, 5] {
+        for warps in [4, 8] {
+            for machine in [&ttgir::Machine::BASE, &WARP, &GROUP] {
+                let mut engine = WithLayouts { machine, warps, stages };
+                let found = engine.run(&module, &kernel, grid, args);
+                let found = found.unwrap_or_else(|error| panic!("{name} on {}: {error}", machine.name));
+                assert!(
+                    found.buffers == expected.buffers,
+                    "{name} with {stages} stages on {} with {warps} warps",
+                    machine.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn products_keep_their_results() {
+    let mut random = Random::new(1);
+    for (m, k) in [(70, 80), (64, 32), (33, 16), (1, 96)] {
+        let (n, blocks) = (80, m as u32 / 64 + 1);
+        let [a, b] = [m * k, k * n].map(|count| floats(&mut random, FloatKind::F16, count));
+        let c = Argument::Buffer(vec![0; m * n * 2]);
+        let sizes = [m, n, k].map(|size| Argument::Bits(size as u64));
+        let args: Vec<Argument> = [a, b, c].into_iter().chain(sizes).collect();
+        check_kernel("matmul", [blocks, 2, 1], &args);
+        check_kernel("matmul_transposed", [blocks, 3, 1], &args);
+    }
+}
+
+#[test]
+fn attention_keeps_its_results() {
+    let mut random = Random::new(2);
+    for n in [64, 100, 17] {
+        let mut args: Vec<Argument> = (0..3).map(|_| floats(&mut random, FloatKind::F16, n * 32)).collect();
+        args.push(Argument::Buffer(vec![0; n * 32 * 2]));
+        args.push(Argument::Bits(n as u64));
+        check_kernel("attention", [n as u32 / 64 + 1, 1, 1], &args);
+    }
+}
+
+#[test]
+fn loops_without_products_keep_their_results() {
+    let mut random = Random::new(3);
+    for (rows, columns) in [(5, 64), (7, 48), (1, 16), (0, 32)] {
+        let x = floats(&mut random, FloatKind::F32, rows * columns);
+        let y = Argument::Buffer(vec![0; rows * columns * 4]);
+        let args = [x, y, Argument::Bits(rows as u64), Argument::Bits(columns as u64)];
+        check_kernel("rows", [2, 1, 1], &args);
+    }
+}
+
+#[test]
+fn addresses_that_are_loaded_keep_their_results() {
+    let mut random = Random::new(4);
+    let [a, b] = [0, 1].map(|_| floats(&mut random, FloatKind::F16, 4 * 64 * 64));
+    let c = Argument::Buffer(vec![0; 64 * 64 * 4]);
+    check_kernel("paged", [1, 1, 1], &[a, b, words(&[2, 0, 3]), c, Argument::Bits(3)]);
+}
+
+#[test]
+fn operands_that_are_widened_keep_their_results() {
+    let mut random = Random::new(5);
+    let a = floats(&mut random, FloatKind::F16, 64 * 96);
+    let b = floats(&mut random, FloatKind::F8E5M2, 96 * 64);
+    let c = Argument::Buffer(vec![0; 64 * 64 * 4]);
+    check_kernel("widened", [1, 1, 1], &[a, b, c, Argument::Bits(96)]);
+}

@@ -1,0 +1,92 @@
+//! The fixtures in `tests/ttgir/passes`: what passes make of a program. `BLESS=1` rewrites what is expected.
+//!
+//! ```text
+//! // test pass=from-ttir,accelerate-dots machine=group warps=4 stages=3
+//! tt.func public @f(…) { … }
+//!
+//! // expect
+//! …
+//! ```
+//!
+//! `from-ttir` is the step that gives every block a layout. A pass by itself takes code that has layouts already.
+
+#[path = "support/machines.rs"]
+mod machines;
+
+use ir::text::{ParseOptions, PrintOptions, parse, print};
+use machines::{GROUP, WARP, WIDE};
+use std::path::Path;
+use ttgir::Machine;
+
+const MARK: &str = "\n// expect\n";
+
+fn named(name: &str) -> &'static Machine {
+    let all = [&Machine::BASE, &WARP, &GROUP, &WIDE];
+    all.into_iter().find(|machine| machine.name == name).unwrap_or_else(|| panic!("no machine {name}"))
+}
+
+/// The value of `key=value` in a command.
+fn value<'c>(command: &'c str, key: &str) -> Option<&'c str> {
+    command.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+}
+
+fn number(command: &str, key: &str, default: u32) -> u32 {
+    value(command, key).map_or(default, |text| text.parse().expect("a number"))
+}
+
+fn transform(command: &str, input: &str) -> String {
+    let machine = named(value(command, "machine").unwrap_or("plain"));
+    let names = value(command, "pass").unwrap_or_else(|| panic!("`{command}` names no pass"));
+    let begins = names.starts_with("from-ttir");
+    let registry = if begins { ttir::registry() } else { ttgir::registry() };
+    let mut module =
+        parse(input, registry, ParseOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    ir::verify(&module).unwrap_or_else(|errors| panic!("{}", errors[0]));
+    module.set_environment(machine);
+    for name in names.split(',') {
+        if name == "from-ttir" {
+            ttgir::passes::set_default_stages(&mut module, number(command, "stages", 1));
+            if let Err(error) = ttgir::from_ttir(&mut module, machine, number(command, "warps", 4), 1) {
+                return format!("// error: {}", error.to_string().replace('\n', "\n// "));
+            }
+            ir::verify(&module).unwrap_or_else(|errors| panic!("{}", errors[0]));
+            continue;
+        }
+        let known = ir::passes::ALL.iter().chain(ttgir::passes::ALL);
+        let pass = known.copied().find(|pass| pass.name == name).unwrap_or_else(|| panic!("no pass {name}"));
+        ir::pass::run(&mut module, &[pass], ir::pass::Verify::Each, &mut ()).unwrap_or_else(|errors| {
+            panic!("{name}: {}\n{}", errors[0], print(&module, PrintOptions::PLAIN))
+        });
+    }
+    print(&module, PrintOptions::PLAIN)
+}
+
+#[test]
+fn passes_make_what_the_fixtures_say() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/ttgir/passes");
+    let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    for path in files {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (input, expected) = text.split_once(MARK).unwrap_or((&text, ""));
+        let command = input.lines().next().unwrap_or_default();
+        assert!(command.starts_with("// test "), "{}: the first line is no command", path.display());
+        let found = transform(command, input);
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&path, format!("{}\n{MARK}{found}", input.trim_end())).unwrap();
+        } else {
+            assert_eq!(found.trim(), expected.trim(), "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn names_of_passes_are_their_own() {
+    let mut names: Vec<&str> =
+        ttgir::passes::ALL.iter().chain(ir::passes::ALL).map(|pass| pass.name).collect();
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), count);
+}
