@@ -64,7 +64,6 @@ impl<'a, 'm> Site<'a, 'm> {
         let Some((name, negated)) = &self.instruction.guard else { return Ok(None) };
         let slot = self.source_of(&Operand::Name(name.clone()), Type::PRED)?;
         self.parts.reads.clear();
-        self.parts.sinks.push(slot);
         Ok(Some((slot, *negated)))
     }
 

@@ -266,7 +266,12 @@ impl Warp {
         let code = world.code;
         let instr = &code.instructions[group.pc as usize];
         let mask = match instr.guard {
-            Some(guard) => self.truth(guard) & group.mask,
+            Some(guard) => {
+                if world.checks.uninitialised {
+                    self.check_sink(guard.0, group.pc, group.mask, team, world);
+                }
+                self.truth(guard) & group.mask
+            }
             None => group.mask,
         };
         if mask == 0 {
@@ -275,7 +280,7 @@ impl Warp {
         }
         world.count(group.pc, mask, self.who(team))?;
         if world.checks.uninitialised {
-            self.check_known(instr, group, mask, team, world);
+            self.check_known(instr, group.pc, mask, team, world);
         }
         if !self.flights.is_empty() && !instr.in_flight_allowed {
             self.check_flights(instr, group.pc, mask, team, world)?;
@@ -396,19 +401,9 @@ impl Warp {
     }
 
     /// Carries forward which values are known, and finds uses of values that are not.
-    fn check_known(&mut self, instr: &Instr, group: Group, mask: u32, team: &Team, world: &mut World<'_>) {
-        let guarded = instr.guard.map(|(slot, _)| slot);
+    fn check_known(&mut self, instr: &Instr, pc: u32, mask: u32, team: &Team, world: &mut World<'_>) {
         for slot in &instr.sinks {
-            let mask = if Some(*slot) == guarded { group.mask } else { mask };
-            let unknown = mask & !self.known[slot.index()];
-            if unknown != 0 {
-                let name = world.code.name_of(*slot);
-                let message = format!("`{name}` is used, but what it holds was never written");
-                let lane = unknown.trailing_zeros();
-                world.find(FindingKind::Uninitialised, message, group.pc, None, self.who(team), lane);
-                // Told once; what follows from it is not told again.
-                self.known[slot.index()] |= unknown;
-            }
+            self.check_sink(*slot, pc, mask, team, world);
         }
         if !instr.knows {
             let known = instr.reads.iter().fold(FULL, |known, slot| known & self.known[slot.index()]);
@@ -416,6 +411,19 @@ impl Warp {
                 self.set_known(*slot, mask, known);
             }
         }
+    }
+
+    /// Finds lanes in which a value that is used was never written.
+    fn check_sink(&mut self, slot: Slot, pc: u32, mask: u32, team: &Team, world: &mut World<'_>) {
+        let unknown = mask & !self.known[slot.index()];
+        if unknown == 0 {
+            return;
+        }
+        let name = world.code.name_of(slot);
+        let message = format!("`{name}` is used, but what it holds was never written");
+        world.find(FindingKind::Uninitialised, message, pc, None, self.who(team), unknown.trailing_zeros());
+        // Told once; what follows from it is not told again.
+        self.known[slot.index()] |= unknown;
     }
 
     /// Faults if an instruction touches a register that a matrix instruction in flight uses.
