@@ -11,7 +11,7 @@ use crate::error::RuntimeError;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use target::{
-    Artifact, CompileOptions, Device, DeviceProperties, Extent, KernelParam, Launch, LoadedKernel, OptionRow,
+    Artifact, CompileOptions, Device, DeviceProperties, KernelParam, Launch, LoadedKernel, OptionRow,
     OptionValue, ParamKind, Stage, StageObserver, Target, TargetError, TargetFacts,
 };
 use ttir::interp::{Address, Arg, Hooks, Memory};
@@ -139,23 +139,19 @@ struct Loaded {
 
 impl LoadedKernel for Loaded {
     unsafe fn launch(&self, launch: &Launch<'_>) -> Result<(), TargetError> {
-        let mut extents = target::extents();
         let mut args = Vec::with_capacity(launch.args.len());
         let mut pointers = Vec::new();
         for (param, &slot) in self.params.iter().zip(launch.args) {
             if param.kind == ParamKind::Pointer {
                 args.push(Arg::Pointer(Address(slot)));
                 pointers.push((param.name.as_str(), slot));
-                if !extents.iter().any(|extent| holds(extent, slot)) {
-                    extents.extend(mapped(slot));
-                }
             } else {
                 args.push(Arg::Bits(slot));
             }
         }
         let mut memory = Memory::new();
-        for extent in merged(extents) {
-            let inside = pointers.iter().filter(|(_, address)| holds(&extent, *address));
+        for extent in target::pieces(pointers.iter().map(|(_, address)| *address)) {
+            let inside = pointers.iter().filter(|(_, address)| extent.holds(*address));
             let name = inside.map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
             // SAFETY: whoever launches vouches for the memory behind the arguments, and says how far it goes and whether it may
             // be written; what is merely mapped is there to be read, and to be written if it is mapped so.
@@ -178,43 +174,6 @@ impl LoadedKernel for Loaded {
     }
 }
 
-/// Whether a pointer is one into a piece; an empty piece has its base.
-fn holds(extent: &Extent, address: u64) -> bool {
-    address.checked_sub(extent.base).is_some_and(|offset| offset < extent.len.max(1))
-}
-
-/// Pieces that overlap as one, in order.
-fn merged(mut extents: Vec<Extent>) -> Vec<Extent> {
-    extents.sort_by_key(|extent| (extent.base, std::cmp::Reverse(extent.len)));
-    let mut merged: Vec<Extent> = Vec::new();
-    for extent in extents {
-        match merged.last_mut() {
-            Some(last) if holds(last, extent.base) => {
-                last.len = last.len.max(extent.base + extent.len - last.base);
-                last.writable |= extent.writable;
-            }
-            _ => merged.push(extent),
-        }
-    }
-    merged
-}
-
-/// The memory that this process has around an address.
-fn mapped(address: u64) -> Option<Extent> {
-    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
-    maps.lines().find_map(|line| {
-        let (range, rest) = line.split_once(' ')?;
-        let (start, end) = range.split_once('-')?;
-        let (start, end) = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
-        let writable = rest.starts_with("rw");
-        (rest.starts_with('r') && start <= address && address < end).then_some(Extent {
-            base: start,
-            len: end - start,
-            writable,
-        })
-    })
-}
-
 /// Prints what kernels print.
 struct Print;
 
@@ -228,7 +187,7 @@ impl Hooks for Print {
 
 #[cfg(test)]
 mod tests {
-    use super::{Interpreter, mapped, merged};
+    use super::Interpreter;
     use crate::compile::{Job, compile};
     use crate::knobs::Settings;
     use crate::testing::{FakeTarget, Numbers, kernel};
@@ -299,30 +258,5 @@ mod tests {
         assert_eq!(values, expected);
         let error = double(&mut values, 11, 10).expect_err("the eleventh is out of bounds");
         assert!(error.contains("m.py:4") && error.contains("byte 40 of `p`"), "{error}");
-    }
-
-    #[test]
-    fn pieces_are_merged_and_mappings_found() {
-        let extent = |base, len| Extent { base, len, writable: true };
-        let all = vec![
-            extent(100, 10),
-            extent(10, 5),
-            extent(105, 2),
-            extent(108, 10),
-            extent(12, 0),
-            extent(15, 1),
-            extent(200, 0),
-            extent(200, 0),
-        ];
-        assert_eq!(merged(all), [extent(10, 5), extent(15, 1), extent(100, 18), extent(200, 0)]);
-        let here = [1u8; 10];
-        if cfg!(target_os = "linux") {
-            let address = here.as_ptr() as u64;
-            assert!(
-                mapped(address)
-                    .is_some_and(|extent| extent.base <= address && address < extent.base + extent.len)
-            );
-        }
-        assert_eq!(mapped(1), None);
     }
 }

@@ -4,5 +4,5 @@ use std::sync::Arc;
 
 /// Every target of this build, the preferred default first.
 pub fn all() -> Vec<Arc<dyn target::Target>> {
-    vec![cpu::target()]
+    vec![nvidia::target(), cpu::target()]
 }

@@ -14,7 +14,7 @@ mod options;
 pub use artifact::{Artifact, KernelParam, ParamKind, Stage, StageObserver};
 pub use device::{Device, DeviceProperties, Grid, Launch, LoadedKernel};
 pub use error::TargetError;
-pub use extents::{Extent, extents, with_extents};
+pub use extents::{Extent, extents, pieces, with_extents};
 pub use options::{CompileOptions, OptionRow, OptionValue};
 
 /// What the front end must know of a target before it can build ttir for it.

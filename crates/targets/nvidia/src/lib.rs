@@ -1,9 +1,15 @@
 //! The target for NVIDIA GPUs: ttgir pipelines, PTX written directly, assembly and launch through libraries found at run time.
 
 pub mod assemble;
+mod assembling;
+mod compile;
 pub mod driver;
+mod emulated;
 pub mod instructions;
 pub mod lower;
 pub mod machine;
 pub mod pipeline;
 pub mod ptx;
+mod target;
+
+pub use self::target::target;

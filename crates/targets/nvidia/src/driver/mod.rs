@@ -17,7 +17,9 @@ pub(crate) mod testing;
 mod trail;
 
 pub use device::Gpu;
+pub(crate) use launch::WARP;
 pub use link::LinkOptions;
+pub(crate) use module::{CUBIN, PTX};
 
 use api::Api;
 use error::check;

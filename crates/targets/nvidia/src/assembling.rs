@@ -1,0 +1,148 @@
+//! Which assembler makes machine code here, and what is made of a kernel when somebody asks.
+//!
+//! The driver's own assembler is used for the devices that it has: it is there wherever kernels can be launched, and runs in this
+//! process. Else a `ptxas` that is found, else the library nvJitLink. Where there is none, a compile ends with PTX.
+
+use crate::assemble::{AssembleError, AssembleOptions, Assembler, NvJitLink, Ptxas, Search};
+use crate::driver::{self, Gpu, LinkOptions};
+use crate::instructions::Arch;
+use crate::target::option;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, OnceLock};
+use target::{Artifact, CompileOptions, OptionValue, Stage, TargetError};
+
+/// The stage that shows machine code as text.
+pub(crate) const SASS: &str = "sass";
+
+/// Programs that show machine code, with the arguments before the file.
+const DISASSEMBLERS: &[(&str, &[&str])] = &[("nvdisasm", &["-c"]), ("cuobjdump", &["-sass"])];
+
+/// The GPU whose driver assembles for an architecture.
+fn own_gpu(arch: Arch) -> Option<&'static Arc<Gpu>> {
+    let gpus = driver::driver().ok()?.gpus();
+    gpus.iter().find(|gpu| gpu.capability() == u32::from(arch.number))
+}
+
+/// Places to look for tools; the package of Python that this code may be part of is among them.
+fn search() -> Search {
+    Search::from_environment(own_environment().as_deref())
+}
+
+/// The environment of Python that the running program belongs to.
+fn own_environment() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?;
+    let by_program = program.parent().and_then(Path::parent).map(Path::to_owned);
+    by_program.filter(|folder| folder.join("lib").is_dir())
+}
+
+/// A `ptxas` that is found, looked for once.
+fn ptxas() -> Result<&'static Ptxas, AssembleError> {
+    static PTXAS: OnceLock<Result<Ptxas, AssembleError>> = OnceLock::new();
+    PTXAS.get_or_init(|| Ptxas::find(&search())).as_ref().map_err(Clone::clone)
+}
+
+/// The library nvJitLink, looked for once.
+fn library() -> Result<&'static NvJitLink, AssembleError> {
+    static LIBRARY: OnceLock<Result<NvJitLink, AssembleError>> = OnceLock::new();
+    LIBRARY.get_or_init(|| NvJitLink::find(&search())).as_ref().map_err(Clone::clone)
+}
+
+/// The assembler that is used for an architecture, for the key of compiled kernels. A start from the cache asks for it, so
+/// nothing is run for it: a program is told by its file.
+pub(crate) fn identity(arch: Arch) -> String {
+    if let (Some(_), Ok(driver)) = (own_gpu(arch), driver::driver()) {
+        return format!("driver {}", driver.version());
+    }
+    let programs = search().programs("ptxas").into_iter();
+    let found = programs
+        .filter_map(|path| std::fs::metadata(&path).ok().filter(|data| data.is_file()).zip(Some(path)));
+    let Some((data, path)) = found.into_iter().next() else { return "none or nvJitLink".to_owned() };
+    let time = data.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    format!("{} {} {}", path.display(), data.len(), time.unwrap_or_default().as_nanos())
+}
+
+fn text_option(options: &CompileOptions) -> Vec<String> {
+    match options.extra.get(option::PTX_OPTIONS) {
+        Some(OptionValue::Str(text)) => text.split_whitespace().map(str::to_owned).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Makes machine code; `None` where there is no assembler.
+///
+/// # Errors
+/// What the assembler says.
+pub(crate) fn assemble(
+    ptx: &str,
+    kernel: &str,
+    arch: Arch,
+    options: &CompileOptions,
+) -> Result<Option<Vec<u8>>, TargetError> {
+    let further = text_option(options);
+    if further.is_empty()
+        && let Some(gpu) = own_gpu(arch)
+    {
+        return gpu.link(ptx, &LinkOptions::default()).map(Some);
+    }
+    let asked = AssembleOptions { further, fuse: options.enable_fp_fusion, ..AssembleOptions::new(arch) };
+    let refused = |error: AssembleError| TargetError::Internal(format!("kernel `{kernel}`: {error}"));
+    if let Ok(ptxas) = ptxas() {
+        return ptxas.assemble(ptx, &asked).map(|cubin| Some(cubin.bytes)).map_err(refused);
+    }
+    match library() {
+        Ok(library) => library.assemble(ptx, &asked).map(|cubin| Some(cubin.bytes)).map_err(refused),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Makes a stage that no launch needs.
+pub(crate) fn derive(
+    artifact: &Artifact,
+    arch: Arch,
+    options: &CompileOptions,
+    name: &str,
+) -> Result<Stage, TargetError> {
+    let cubin = || match artifact.stage(driver::CUBIN) {
+        Some(bytes) => Ok(bytes.to_vec()),
+        None => {
+            let ptx = String::from_utf8_lossy(artifact.stage(driver::PTX).unwrap_or_default());
+            assemble(&ptx, &artifact.name, arch, options)?.ok_or_else(no_assembler)
+        }
+    };
+    if name == SASS {
+        return Ok(Stage { name: SASS.into(), bytes: disassemble(&cubin()?)?.into_bytes(), text: true });
+    }
+    Ok(Stage { name: driver::CUBIN.into(), bytes: cubin()?, text: false })
+}
+
+fn no_assembler() -> TargetError {
+    let reason = ptxas().err().map(|error| error.to_string()).unwrap_or_default();
+    TargetError::Missing(format!("there is no assembler for PTX here: {reason}"))
+}
+
+fn disassemble(cubin: &[u8]) -> Result<String, TargetError> {
+    let failed = |text: String| TargetError::Missing(format!("machine code cannot be shown: {text}"));
+    let file =
+        tempfile::Builder::new().suffix(".cubin").tempfile().map_err(|error| failed(error.to_string()))?;
+    std::fs::write(file.path(), cubin).map_err(|error| failed(error.to_string()))?;
+    let search = Search { named: None, ..search() };
+    let mut tried = Vec::new();
+    for (program, arguments) in DISASSEMBLERS {
+        for path in search.programs(program).into_iter().filter(|path| path.is_file()) {
+            match Command::new(&path).args(*arguments).arg(file.path()).output() {
+                Ok(output) if output.status.success() => {
+                    return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+                }
+                Ok(output) => {
+                    tried.push(format!("{}: {}", path.display(), String::from_utf8_lossy(&output.stderr)))
+                }
+                Err(error) => tried.push(format!("{}: {error}", path.display())),
+            }
+        }
+    }
+    if tried.is_empty() {
+        tried.push("neither nvdisasm nor cuobjdump was found; `pip install nvidia-cuda-nvcc` or the toolkit brings one".into());
+    }
+    Err(failed(tried.join("; ")))
+}

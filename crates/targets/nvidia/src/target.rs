@@ -1,0 +1,281 @@
+//! NVIDIA GPUs as a target: what the front end and the runtime must know.
+
+use crate::assembling;
+use crate::compile;
+use crate::driver::{self, Driver, Gpu};
+use crate::emulated::EmulatedGpu;
+use crate::instructions::Arch;
+use crate::machine;
+use std::sync::{Arc, OnceLock};
+use target::{
+    Artifact, CompileOptions, Device, OptionRow, OptionValue, Stage, StageObserver, Target, TargetError,
+    TargetFacts,
+};
+
+/// The name of the target.
+pub(crate) const BACKEND: &str = "cuda";
+
+/// What code is made for on a machine without a GPU, where no architecture is named.
+const USUAL_CAPABILITY: u16 = 90;
+
+/// Options of a launch.
+pub(crate) mod option {
+    /// The architecture, as `sm90` or `90`.
+    pub(crate) const ARCH: &str = "arch";
+    /// The most registers of a lane.
+    pub(crate) const MAX_REGISTERS: &str = "maxnreg";
+    /// All programs run at the same time.
+    pub(crate) const COOPERATIVE: &str = "launch_cooperative_grid";
+    /// A launch may begin before the one in front of it is finished.
+    pub(crate) const DEPENDENT: &str = "launch_pdl";
+    /// The version of PTX to write, at least.
+    pub(crate) const PTX_VERSION: &str = "ptx_version";
+    /// Further options of the assembler.
+    pub(crate) const PTX_OPTIONS: &str = "ptx_options";
+}
+
+static OPTIONS: [OptionRow; 6] = [
+    OptionRow {
+        name: option::ARCH,
+        default: OptionValue::None,
+        doc: "The architecture to compile for, such as sm90; that of the device by default.",
+    },
+    OptionRow {
+        name: option::MAX_REGISTERS,
+        default: OptionValue::None,
+        doc: "The most registers that a lane may use; fewer registers, more programs at a time, perhaps spills.",
+    },
+    OptionRow {
+        name: option::COOPERATIVE,
+        default: OptionValue::Bool(false),
+        doc: "Launch so that all programs run at the same time, or not at all.",
+    },
+    OptionRow {
+        name: option::DEPENDENT,
+        default: OptionValue::Bool(false),
+        doc: "Let the launch begin before the one in front of it in the stream is finished.",
+    },
+    OptionRow {
+        name: option::PTX_VERSION,
+        default: OptionValue::None,
+        doc: "The version of PTX to write, 87 for 8.7; the lowest that has every instruction used by default.",
+    },
+    OptionRow {
+        name: option::PTX_OPTIONS,
+        default: OptionValue::None,
+        doc: "Further options of ptxas, which is then used in place of the driver's own assembler.",
+    },
+];
+
+/// The target for the GPUs of this machine, or for one architecture.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Nvidia {
+    /// None for that of this machine's first GPU.
+    named: Option<Arch>,
+    emulated: bool,
+}
+
+/// The target, for the architecture of this machine's first GPU.
+pub fn target() -> Arc<dyn Target> {
+    Arc::new(Nvidia { named: None, emulated: false })
+}
+
+impl Nvidia {
+    /// The architecture that is compiled for.
+    pub(crate) fn arch(&self) -> Arch {
+        self.named.or_else(own_arch).unwrap_or(Arch::new(USUAL_CAPABILITY))
+    }
+
+    /// The architecture that the options of a compile name, else the target's.
+    fn arch_with(&self, options: &CompileOptions) -> Result<Arch, TargetError> {
+        match options.extra.get(option::ARCH) {
+            Some(OptionValue::Str(text)) => parse(text),
+            Some(OptionValue::Int(number)) => parse(&number.to_string()),
+            _ => Ok(self.arch()),
+        }
+    }
+}
+
+/// The architecture of this machine's first GPU.
+fn own_arch() -> Option<Arch> {
+    static OWN: OnceLock<Option<Arch>> = OnceLock::new();
+    *OWN.get_or_init(|| {
+        let capability = driver::driver().ok()?.gpus().first()?.capability();
+        Arch::of_capability(u16::try_from(capability).ok()?)
+    })
+}
+
+/// Reads an architecture: `90` is what devices of that capability run best, `90a` or `sm_90` exactly that.
+fn parse(text: &str) -> Result<Arch, TargetError> {
+    let unknown = |message: String| TargetError::Compile { message, location: None };
+    let plain = text.trim();
+    let written = plain.strip_prefix("sm").map_or(plain, |rest| rest.trim_start_matches('_'));
+    let arch = match written.parse::<u16>() {
+        Ok(number) => Arch::of_capability(number),
+        Err(_) => None,
+    };
+    let arch = match arch {
+        Some(arch) => arch,
+        None => written.parse::<Arch>().map_err(|error| unknown(error.to_string()))?,
+    };
+    if machine::machine(u32::from(arch.number)).is_none() {
+        return Err(unknown(format!(
+            "{arch} is too old: sm_80 is the oldest architecture that kernels are compiled for"
+        )));
+    }
+    Ok(arch)
+}
+
+/// Whether a GPU runs code for an architecture.
+fn runs(gpu: &Gpu, arch: Arch) -> bool {
+    let (own, wanted) = (gpu.capability(), u32::from(arch.number));
+    if arch.specific { own == wanted } else { own / 10 == wanted / 10 && own >= wanted }
+}
+
+impl Target for Nvidia {
+    fn facts(&self) -> TargetFacts {
+        let arch = self.arch();
+        let fp8: &[&str] =
+            if arch.number >= 89 { &["fp8e4b15", "fp8e4nv", "fp8e5"] } else { &["fp8e4b15", "fp8e5"] };
+        TargetFacts {
+            backend: BACKEND.into(),
+            arch: arch.number.to_string(),
+            warp_size: 32,
+            default_dot_precision: "tf32".into(),
+            allowed_dot_precisions: ["tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"].map(String::from).into(),
+            fp8_dtypes: fp8.iter().map(|name| (*name).to_owned()).collect(),
+        }
+    }
+
+    fn machine(&self) -> String {
+        let arch = self.arch();
+        let facts = machine::machine(u32::from(arch.number)).map_or_else(String::new, ToString::to_string);
+        let assembler = if self.emulated { "none: emulated".to_owned() } else { assembling::identity(arch) };
+        format!("architecture: {arch}\n{facts}assembler: {assembler}\n")
+    }
+
+    fn options(&self) -> &'static [OptionRow] {
+        &OPTIONS
+    }
+
+    fn compile(
+        &self,
+        module: ir::Module,
+        options: &CompileOptions,
+        observer: &mut dyn StageObserver,
+    ) -> Result<Artifact, TargetError> {
+        compile::compile(module, self.arch_with(options)?, self.emulated, options, observer)
+    }
+
+    fn derived_stages(&self) -> &'static [&'static str] {
+        if self.emulated { &[] } else { &[driver::CUBIN, assembling::SASS] }
+    }
+
+    fn derive_stage(
+        &self,
+        artifact: &Artifact,
+        options: &CompileOptions,
+        name: &str,
+    ) -> Result<Stage, TargetError> {
+        assembling::derive(artifact, self.arch_with(options)?, options, name)
+    }
+
+    fn for_arch(&self, arch: &str) -> Result<Option<Arc<dyn Target>>, TargetError> {
+        let named = parse(arch)?;
+        // The machine's own architecture stays the machine's own target: one cache of devices and of kernels.
+        let named = (own_arch() != Some(named)).then_some(named);
+        Ok(Some(Arc::new(Nvidia { named, ..*self })))
+    }
+
+    fn emulated(&self) -> Result<Option<Arc<dyn Target>>, TargetError> {
+        Ok(Some(Arc::new(Nvidia { emulated: true, ..*self })))
+    }
+
+    fn arrays(&self) -> &'static str {
+        if self.emulated { "cpu" } else { "cuda" }
+    }
+
+    fn checks_memory(&self) -> bool {
+        self.emulated
+    }
+
+    fn current_device(&self) -> Result<u32, TargetError> {
+        if self.emulated {
+            return Ok(0);
+        }
+        let driver = driver::driver()?;
+        driver.current_ordinal().map_err(|refused| driver.report(refused))
+    }
+
+    fn set_current_device(&self, ordinal: u32) -> Result<(), TargetError> {
+        let count = self.devices().len();
+        let missing = || TargetError::Launch(format!("there is no device {ordinal}; there are {count}"));
+        if self.emulated {
+            return if ordinal == 0 { Ok(()) } else { Err(missing()) };
+        }
+        let driver = driver::driver()?;
+        let gpu = driver.gpus().get(ordinal as usize).ok_or_else(missing)?;
+        gpu.make_current().map_err(|refused| driver.report(refused))
+    }
+
+    fn binary(&self) -> &'static str {
+        if self.emulated { driver::PTX } else { driver::CUBIN }
+    }
+
+    fn devices(&self) -> Vec<Arc<dyn Device>> {
+        if self.emulated {
+            return vec![Arc::new(EmulatedGpu::new(self.arch()))];
+        }
+        let arch = self.arch();
+        let gpus = driver::driver().map(Driver::gpus).unwrap_or_default();
+        // Numbers stay those of the driver: either all of them are the target's, or there is none.
+        if !gpus.iter().any(|gpu| runs(gpu, arch)) {
+            return Vec::new();
+        }
+        gpus.iter().map(|gpu| Arc::clone(gpu) as Arc<dyn Device>).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{parse, runs, target};
+    use crate::driver::testing;
+    use crate::instructions::Arch;
+
+    #[test]
+    fn architectures_as_people_write_them() {
+        for (text, arch) in [
+            ("90", "sm_90a"),
+            ("sm90", "sm_90a"),
+            ("sm_80", "sm_80"),
+            ("90a", "sm_90a"),
+            ("sm_120a", "sm_120a"),
+        ] {
+            assert_eq!(parse(text).map(|arch| arch.to_string()), Ok(arch.to_owned()), "{text}");
+        }
+        for text in ["", "gfx942", "75", "9000"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_named_architecture_has_its_own_facts() {
+        let ampere = target().for_arch("80").expect("known").expect("there are several");
+        let hopper = target().for_arch("90").expect("known").expect("there are several");
+        assert_eq!((ampere.facts().arch.as_str(), hopper.facts().arch.as_str()), ("80", "90"));
+        assert!(!ampere.facts().fp8_dtypes.contains(&"fp8e4nv".to_owned()));
+        assert!(hopper.facts().fp8_dtypes.contains(&"fp8e4nv".to_owned()));
+        assert_ne!(ampere.machine(), hopper.machine());
+        let emulated = hopper.emulated().expect("it can be").expect("it can be");
+        assert_eq!((emulated.arrays(), emulated.devices().len(), emulated.binary()), ("cpu", 1, "ptx"));
+        assert!(emulated.checks_memory() && emulated.machine() != hopper.machine());
+    }
+
+    #[test]
+    fn code_runs_on_newer_devices_of_its_family_alone() {
+        let driver = testing::driver();
+        let gpu = &driver.gpus()[0];
+        assert!(runs(gpu, Arch::new(90)) && runs(gpu, Arch { number: 90, specific: true }));
+        assert!(!runs(gpu, Arch::new(80)) && !runs(gpu, Arch::new(100)));
+    }
+}
