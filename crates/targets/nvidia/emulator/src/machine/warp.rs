@@ -13,6 +13,8 @@ use smallvec::SmallVec;
 pub(crate) const FULL: u32 = u32::MAX;
 /// Instructions one group runs while another stands by, before that has a turn.
 const PATIENCE: u32 = 10_000;
+/// Instructions of each group's turn then.
+const TURN: u32 = 64;
 
 /// What a group is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,17 +180,23 @@ impl Warp {
     /// The group that runs next: the earliest in the text, unless that has run long.
     fn pick(&mut self) -> Option<usize> {
         let ready = |group: &Group| !matches!(group.state, State::Waiting(_));
-        let mut candidates = self.groups.iter().enumerate().filter(|(_, group)| ready(group));
-        let first = candidates.by_ref().min_by_key(|(_, group)| group.pc)?.0;
-        if self.groups.len() > 1 {
-            self.patience += 1;
-            if self.patience > PATIENCE {
-                self.patience = if self.patience > PATIENCE + 100 { 0 } else { self.patience };
-                let others = self.groups.iter().enumerate().filter(|(_, group)| ready(group));
-                return others.max_by_key(|(_, group)| group.pc).map(|(index, _)| index);
-            }
+        let candidates = || self.groups.iter().enumerate().filter(|(_, group)| ready(group));
+        let first = candidates().min_by_key(|(_, group)| group.pc)?.0;
+        if self.groups.len() == 1 {
+            return Some(first);
         }
-        Some(first)
+        self.patience += 1;
+        if self.patience <= PATIENCE {
+            return Some(first);
+        }
+        // Lanes that spin may wait for others of their warp: all get turns for a while.
+        let turn = ((self.patience - PATIENCE) / TURN) as usize;
+        let count = candidates().count();
+        let picked = candidates().nth(turn % count).map(|(index, _)| index);
+        if turn >= 2 * count {
+            self.patience = 0;
+        }
+        picked
     }
 
     /// Ends waits that are over.

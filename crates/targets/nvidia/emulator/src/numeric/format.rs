@@ -89,25 +89,29 @@ impl Format {
 
     /// The value of bits, exactly.
     pub(crate) fn decode(self, bits: u64) -> f64 {
+        if self == F32 {
+            return f64::from(f32::from_bits(bits as u32));
+        }
         let negative = bits & self.sign_bit() != 0;
         let magnitude = (bits & (self.sign_bit() - 1)) >> self.padding;
-        let fraction = magnitude & ((1 << self.fraction) - 1);
-        let exponent = (magnitude >> self.fraction) as i32;
         let top = (1 << self.exponent) - 1;
         let value = if self.finite && magnitude == (1 << (self.exponent + self.fraction)) - 1 {
             f64::NAN
-        } else if !self.finite && exponent == top {
-            if fraction == 0 { f64::INFINITY } else { f64::NAN }
-        } else if exponent == 0 {
-            fraction as f64 * power(1 - self.bias() - self.fraction as i32)
+        } else if !self.finite && magnitude >> self.fraction == top {
+            if magnitude == top << self.fraction { f64::INFINITY } else { f64::NAN }
         } else {
-            (fraction + (1 << self.fraction)) as f64 * power(exponent - self.bias() - self.fraction as i32)
+            // The same bits as a double are too small by the difference of the biases, subnormal ones too.
+            let scale = f64::from_bits(((2046 - self.bias()) as u64) << 52);
+            f64::from_bits(magnitude << (52 - self.fraction)) * scale
         };
         if negative { -value } else { value }
     }
 
     /// Rounds a number into the format.
     pub(crate) fn encode(self, value: f64, rounding: Rounding) -> u64 {
+        if self == F32 && rounding == Rounding::NearestEven {
+            return if value.is_nan() { self.nan() } else { u64::from((value as f32).to_bits()) };
+        }
         self.encode_inexact(value, 0.0, rounding)
     }
 
@@ -186,15 +190,6 @@ impl Format {
         }
         let sign = if source.is_sign_negative() { self.sign_bit() } else { 0 };
         sign | self.largest()
-    }
-}
-
-/// A power of two, also a subnormal one.
-fn power(exponent: i32) -> f64 {
-    if exponent >= -1022 {
-        f64::from_bits(((exponent + 1023) as u64) << 52)
-    } else {
-        f64::from_bits(1 << (exponent + 1074).max(0))
     }
 }
 

@@ -77,19 +77,30 @@ impl Matrix {
         self.values[row * self.columns + column] = value;
     }
 
+    pub(crate) fn transposed(&self) -> Matrix {
+        let rows = self.values.len() / self.columns;
+        let mut out = Matrix::new(self.columns, rows);
+        for row in 0..rows {
+            for (column, value) in self.row(row).iter().enumerate() {
+                out.values[column * rows + row] = *value;
+            }
+        }
+        out
+    }
+
     pub(crate) fn get(&self, (row, column): (usize, usize)) -> f64 {
         self.values[row * self.columns + column]
     }
 }
 
-/// Adds the product of `a` and the transpose of `b` to `c`: all are rows of numbers along `k`.
+/// Adds the product of `a` and `b` to `c`.
 pub(crate) fn add_product(a: &Matrix, b: &Matrix, c: &mut Matrix) {
     let columns = c.columns;
     for (row, out) in c.values.chunks_mut(columns).enumerate() {
-        let left = a.row(row);
-        for (column, sum) in out.iter_mut().enumerate() {
-            let product: f64 = left.iter().zip(b.row(column)).map(|(x, y)| x * y).sum();
-            *sum += product;
+        for (k, x) in a.row(row).iter().enumerate() {
+            for (sum, y) in out.iter_mut().zip(b.row(k)) {
+                *sum += x * y;
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `mma.sync`: products of small matrices that a warp holds in its registers.
 //!
-//! Products are exact; a sum is rounded once, where hardware rounds in ways that nobody documents.
+//! Products are exact and summed in double; a sum is rounded once, where hardware rounds in ways that nobody documents.
 
 use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
@@ -151,12 +151,11 @@ impl Execute for Mma {
         let [d, a, b, c] = &self.registers;
         let halves = self.rows / 8;
         let left = left(step, a, a_ty, halves, self.depth);
-        let mut right = Matrix::new(self.columns, self.depth);
+        let mut right = Matrix::new(self.depth, self.columns);
         for (i, register) in b.iter().enumerate() {
             for (lane, cell) in step.warp.row(*register).iter().enumerate() {
                 for j in 0..per_register(b_ty) {
-                    let (k, column) = place_b(b_ty, lane, i, j);
-                    right.set((column, k), decode(cell >> (j as u32 * b_ty.bits), b_ty));
+                    right.set(place_b(b_ty, lane, i, j), decode(cell >> (j as u32 * b_ty.bits), b_ty));
                 }
             }
         }

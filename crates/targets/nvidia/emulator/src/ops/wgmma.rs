@@ -361,8 +361,9 @@ impl Execute for Wgmma {
             }
         };
         let bits = step.uniform(self.right);
-        let (mut right, right_known) =
+        let (right, right_known) =
             self.read(step, bits, (0, self.columns), (b, self.transposed[1]), clock)?;
+        let mut right = right.transposed();
         known &= right_known;
         if self.negate[0] != self.negate[1] {
             right.values.iter_mut().for_each(|value| *value = -*value);

@@ -218,3 +218,18 @@ fn programs_that_wait_for_later_ones_go_on() {
     };
     parse(&text).launch("k", &launch, &mut memory, Checks::default()).expect("both end");
 }
+
+#[test]
+fn a_lane_that_holds_a_lock_goes_on_while_others_spin() {
+    let text = entry(
+        ".param .u64 p",
+        ".reg .pred %p<2>; .reg .b32 %r<6>; .reg .b64 %rd<2>; ld.param.u64 %rd1, [p];
+         spin: atom.global.acquire.gpu.cas.b32 %r1, [%rd1], 0, 1; setp.ne.s32 %p0, %r1, 0; @%p0 bra spin;
+         ld.global.b32 %r2, [%rd1+4]; add.s32 %r2, %r2, 1; st.global.b32 [%rd1+4], %r2;
+         atom.global.release.gpu.exch.b32 %r3, [%rd1], 0;",
+    );
+    let mut memory = Memory::new();
+    let p = put_words(&mut memory, &[0, 0]);
+    clean(&text, 8, vec![p.into()], &mut memory);
+    assert_eq!(words(&mut memory, p, 2), [0, 8]);
+}
