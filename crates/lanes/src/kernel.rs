@@ -115,7 +115,7 @@ fn lower_kernel(
 ) -> Result<Facts> {
     let mut facts = start_facts(module, op, target)?;
     let mut planner = Planner::new(&facts, target.vector_bytes());
-    let shared = shared::plan(module, op, &mut planner, target.shared_bytes())?;
+    let shared = shared::plan(module, op, &mut planner, target.machine().shared_bytes)?;
     facts.shared_bytes = shared.bytes;
     let name = facts.name.clone();
     let entry = module.entry(module.region(op, 0));

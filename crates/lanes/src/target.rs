@@ -275,11 +275,6 @@ pub trait LaneTarget {
         self.machine().vector_bytes
     }
 
-    /// Bytes of memory that one program may have.
-    fn shared_bytes(&self) -> u32 {
-        u32::MAX
-    }
-
     /// Where memory of the program begins.
     fn shared_base(&self, b: &mut FunctionBuilder<'_>) -> Value {
         b.module().add_memory(llir::Global {

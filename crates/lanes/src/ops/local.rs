@@ -64,8 +64,11 @@ pub(crate) fn view(cx: &mut Cx<'_>, op: Op, value: IrValue) -> Result<View> {
         };
         starts.push((Dim::block(dim), start as u32));
     }
-    let inverse = layout.right_inverse().map_err(|error| at(cx.module, op, error.to_string()))?;
-    let offset = inverse.apply(&starts).first().map_or(0, |offset| offset.1);
+    let mut offset = 0;
+    if starts.iter().any(|start| start.1 != 0) {
+        let inverse = layout.right_inverse().map_err(|error| at(cx.module, op, error.to_string()))?;
+        offset = inverse.apply(&starts).first().map_or(0, |offset| offset.1);
+    }
     let (base, bytes) = cx.split_pointer(memory.base);
     let element = memdesc(ty).map_or(ty, |desc| desc.elem);
     Ok(View { region: Region { base, offset: bytes }, layout, offset, element })

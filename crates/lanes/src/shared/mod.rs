@@ -63,7 +63,10 @@ pub(crate) struct Planner {
 
 impl Planner {
     pub(crate) fn new(facts: &Facts, vector_bytes: u32) -> Planner {
-        let convert = ConvertFacts { max_vector_bytes: vector_bytes, ..ConvertFacts::default() };
+        let convert = ConvertFacts::default();
+        // Wider accesses that a machine may have are those of device memory.
+        let convert =
+            ConvertFacts { max_vector_bytes: vector_bytes.min(convert.max_vector_bytes), ..convert };
         Planner {
             facts: convert,
             lanes: facts.lanes,

@@ -19,32 +19,52 @@ impl Request {
 
 /// The offset of each buffer, and the size of all.
 ///
-/// The largest are placed first, each at the lowest place that is free as long as it lives.
+/// The largest are placed first, each at the lowest place that is free as long as it lives. Then, without needing more,
+/// those that live for one operation alone are spread: each behind the one before, so that neighbours in the program need
+/// not wait for each other to reuse bytes.
 pub(crate) fn place(requests: &[Request]) -> (Vec<u32>, u32) {
     let mut order: Vec<usize> = (0..requests.len()).collect();
     order.sort_by_key(|&index| (std::cmp::Reverse((requests[index].align, requests[index].bytes)), index));
-    let mut offsets = vec![0; requests.len()];
-    let mut placed: Vec<usize> = Vec::new();
+    let mut offsets: Vec<Option<u32>> = vec![None; requests.len()];
     let mut total = 0;
     for index in order {
-        let request = &requests[index];
-        let mut taken: Vec<(u32, u32)> = placed
-            .iter()
-            .filter(|&&other| requests[other].meets(request))
-            .map(|&other| (offsets[other], offsets[other] + requests[other].bytes))
-            .collect();
-        taken.sort_unstable();
-        let mut at = 0u32;
-        for (start, end) in taken {
-            if at + request.bytes > start && request.bytes > 0 {
-                at = at.max(end).next_multiple_of(request.align.max(1));
-            }
-        }
-        offsets[index] = at;
-        total = total.max(at + request.bytes);
-        placed.push(index);
+        let at = lowest(requests, &offsets, index, 0);
+        offsets[index] = Some(at);
+        total = total.max(at + requests[index].bytes);
     }
-    (offsets, total)
+    let short = |request: &Request| matches!(request.alive[..], [(start, end)] if start == end);
+    let mut spread: Vec<usize> = (0..requests.len()).filter(|&index| short(&requests[index])).collect();
+    spread.sort_by_key(|&index| requests[index].alive[0]);
+    let mut from = 0;
+    for index in spread {
+        let old = offsets[index].take();
+        let further = lowest(requests, &offsets, index, from);
+        let fits = further + requests[index].bytes <= total;
+        let at = if fits { further } else { lowest(requests, &offsets, index, 0) };
+        // Others were placed around the old place; the lowest may be another by now, and is never too high then.
+        let at = if at + requests[index].bytes <= total { at } else { old.unwrap_or(at) };
+        offsets[index] = Some(at);
+        from = at + requests[index].bytes;
+    }
+    (offsets.into_iter().map(Option::unwrap_or_default).collect(), total)
+}
+
+/// The lowest place from some offset on that is free of what is placed and alive at the same time.
+fn lowest(requests: &[Request], offsets: &[Option<u32>], index: usize, from: u32) -> u32 {
+    let request = &requests[index];
+    let placed = requests.iter().zip(offsets).enumerate().filter(|(other, _)| *other != index);
+    let mut taken: Vec<(u32, u32)> = placed
+        .filter(|(_, (other, _))| other.meets(request))
+        .filter_map(|(_, (other, offset))| offset.map(|offset| (offset, offset + other.bytes)))
+        .collect();
+    taken.sort_unstable();
+    let mut at = from.next_multiple_of(request.align.max(1));
+    for (start, end) in taken {
+        if at + request.bytes > start && at < end && request.bytes > 0 {
+            at = end.next_multiple_of(request.align.max(1));
+        }
+    }
+    at
 }
 
 #[cfg(test)]
@@ -62,6 +82,13 @@ mod tests {
             [request(512, 16, &[(0, 3)]), request(256, 16, &[(4, 5)]), request(128, 16, &[(3, 4)])];
         let (offsets, total) = place(&requests);
         assert_eq!((offsets, total), (vec![0, 0, 512], 640));
+    }
+
+    #[test]
+    fn neighbours_do_not_reuse_bytes_where_there_are_others() {
+        let requests =
+            [request(512, 16, &[(9, 9)]), request(256, 16, &[(1, 1)]), request(256, 16, &[(2, 2)])];
+        assert_eq!(place(&requests), (vec![0, 0, 256], 512));
     }
 
     proptest! {
