@@ -171,9 +171,34 @@ impl Walk<'_> {
         }
     }
 
+    /// A conflict with what was touched before the loop gets a barrier in front of the loop, not one in each turn.
     fn a_loop(&mut self, op: Op, state: &mut State) {
+        if self.barriers.contains(&op) {
+            state.wait();
+        }
+        let mut waited = state.clone();
+        waited.wait();
+        if waited == *state {
+            self.turns(op, state);
+            return;
+        }
+        let mut after = waited.clone();
+        self.turns(op, &mut after);
+        let inside = self.barriers.clone();
+        let mut plain = state.clone();
+        self.turns(op, &mut plain);
+        if self.barriers == inside {
+            *state = plain;
+            return;
+        }
+        self.barriers = inside;
+        self.barriers.insert(op);
+        *state = after;
+    }
+
+    /// Walks a loop until what its end leaves behind is known at its beginning.
+    fn turns(&mut self, op: Op, state: &mut State) {
         let module = self.module;
-        // A `for` may run no time at all; a `while` runs its first region at least once.
         let mut entry = state.clone();
         loop {
             let mut end = entry.clone();
@@ -185,6 +210,7 @@ impl Walk<'_> {
             let mut next = entry.clone();
             next.join(&end);
             if next == entry {
+                // A `for` may run no time at all; a `while` runs its first region at least once.
                 *state = if module.is(op, &WHILE) { leaves.unwrap_or(end) } else { next };
                 return;
             }

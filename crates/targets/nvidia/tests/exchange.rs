@@ -118,6 +118,18 @@ fn blocked(shape: &[usize], num_warps: u32) -> String {
     )
 }
 
+/// A layout of results or operands of matrix instructions.
+fn matrix(random: &mut Random, num_warps: u32) -> String {
+    let warps = [num_warps, 1];
+    let result = format!(
+        "#ttg.nvidia_mma<{{versionMajor = 2, versionMinor = 0, warpsPerCTA = {warps:?}, instrShape = [16, 8]}}>"
+    );
+    match random.below(3) {
+        0 => result,
+        index => format!("#ttg.dot_op<{{opIdx = {}, parent = {result}, kWidth = 2}}>", index - 1),
+    }
+}
+
 fn dims(shape: &[usize]) -> String {
     shape.iter().map(|size| format!("{size}x")).collect()
 }
@@ -205,8 +217,11 @@ fn conversions_keep_every_element() {
         writeln!(body, "  %v0 = tt.load %x : {ptr}").unwrap();
         let mut last = first.clone();
         for step in 0..3 {
-            let next =
-                if step == 2 { first.clone() } else { linear(&mut random, shape, num_warps, round % 2 == 0) };
+            let next = match step {
+                2 => first.clone(),
+                _ if shape == [32, 64] && random.below(2) == 0 => matrix(&mut random, num_warps),
+                _ => linear(&mut random, shape, num_warps, round % 2 == 0),
+            };
             let (from, to) = (block(shape, elem, &last), block(shape, elem, &next));
             writeln!(body, "  %v{} = ttg.convert_layout %v{step} : {from} -> {to}", step + 1).unwrap();
             last = next;

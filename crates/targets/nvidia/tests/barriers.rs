@@ -1,0 +1,135 @@
+//! Memory of the program: where barriers stand, which buffers share bytes, and what is said when there is too little.
+
+use ir::text::{ParseOptions, parse};
+use lanes::Options;
+use nvidia::instructions::Arch;
+use nvidia::lower::Lanes;
+use nvidia::ptx;
+
+const HEAD: &str =
+    "#b = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+#c = #ttg.blocked<{sizePerThread = [4], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+#s = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>
+#smem = #ttg.shared_memory
+module attributes {\"ttg.num-ctas\" = 1 : i32, \"ttg.num-warps\" = 4 : i32, ttg.target = \"cuda:90\", \
+                    \"ttg.threads-per-warp\" = 32 : i32} {
+tt.func public @f(%p: !tt.ptr<f32>, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %r = tt.make_range {end = 512 : i32, start = 0 : i32} : tensor<512xi32, #b>
+  %q = tt.splat %p : !tt.ptr<f32> -> tensor<512x!tt.ptr<f32>, #b>
+  %a = tt.addptr %q, %r : tensor<512x!tt.ptr<f32>, #b>, tensor<512xi32, #b>
+  %x = tt.load %a : tensor<512x!tt.ptr<f32>, #b>
+";
+const M: &str = "!ttg.memdesc<512xf32, #s, #smem, mutable>";
+const T: &str = "tensor<512xf32, #b>";
+
+/// Bytes of memory and barriers in all and in loops, of a kernel with a body.
+fn lowered(body: &str) -> Result<(u32, usize, usize), String> {
+    let text = format!("{HEAD}{body}  tt.return\n}}\n}}\n").replace("$M", M).replace("$T", T);
+    let module = parse(&text, ttgir::registry(), ParseOptions { file: Some("f") })
+        .unwrap_or_else(|error| panic!("{error}\n{text}"));
+    ir::verify(&module).unwrap_or_else(|errors| panic!("{}\n{text}", errors[0]));
+    let target = Lanes { capability: 90, machine: nvidia::machine::machine(90).expect("a machine") };
+    let lowered =
+        lanes::lower(&module, &target, &Options::default()).map_err(|errors| errors[0].to_string())?;
+    let arch = Arch::of_capability(90).expect("an architecture");
+    let emitted =
+        ptx::emit(&lowered.module, &ptx::Options::new(arch)).map_err(|errors| errors[0].to_string())?;
+    let barriers = |text: &str| text.matches("bar.sync").count();
+    let looped = emitted.text.split_once("$L__BB0_1:").map_or("", |parts| parts.1);
+    let looped = looped.split_once("$L__BB0_2:").map_or("", |parts| parts.0);
+    Ok((lowered.kernels[0].shared_bytes, barriers(&emitted.text), barriers(looped)))
+}
+
+fn a_loop(body: &str) -> String {
+    format!(
+        "  %e = scf.for %i = %zero to %n step %one iter_args(%y = %x) -> ($T) : i32 {{\n{body}    scf.yield %z : $T\n  }}\n  \
+         tt.store %a, %e : tensor<512x!tt.ptr<f32>, #b>\n"
+    )
+}
+
+fn reduce(name: &str, from: &str) -> String {
+    format!(
+        "%{name} = \"tt.reduce\"({from}) <{{axis = 0 : i32}}> ({{
+  ^bb0(%u: f32, %v: f32):
+    %w = arith.addf %u, %v : f32
+    tt.reduce.return %w : f32
+  }}) : ($T) -> f32
+  %{name}s = tt.splat %{name} : f32 -> $T
+"
+    )
+}
+
+#[test]
+fn a_load_waits_for_the_store_before_it() {
+    let body = "  %m = ttg.local_alloc %x : ($T) -> $M
+  %y = ttg.local_load %m : $M -> tensor<512xf32, #c>
+  %z = ttg.convert_layout %y : tensor<512xf32, #c> -> $T
+  ttg.local_store %z, %m : $T -> $M
+  %w = ttg.local_load %m : $M -> $T
+  tt.store %a, %w : tensor<512x!tt.ptr<f32>, #b>
+";
+    // After the allocation, in the conversion, and behind the second store; that the store overwrites what was loaded is
+    // covered by the conversion's barrier.
+    assert_eq!(lowered(body), Ok((4096, 3, 0)));
+}
+
+#[test]
+fn loads_do_not_wait_for_loads() {
+    let body = "  %m = ttg.local_alloc %x : ($T) -> $M
+  %y = ttg.local_load %m : $M -> $T
+  %z = ttg.local_load %m : $M -> $T
+  %w = arith.addf %y, %z : $T
+  tt.store %a, %w : tensor<512x!tt.ptr<f32>, #b>
+";
+    assert_eq!(lowered(body), Ok((2048, 1, 0)));
+}
+
+#[test]
+fn a_reduction_in_a_loop_has_two_barriers_and_two_have_two() {
+    let one = format!(
+        "{}%z = arith.addf %y, %as : $T\n",
+        reduce("a", "%y").replace("%a ", "%a1 ").replace("%a :", "%a1 :")
+    );
+    assert_eq!(lowered(&a_loop(&one)), Ok((16, 2, 2)));
+    let two = format!("{}{}%z = arith.addf %y, %gs : $T\n", reduce("f", "%y"), reduce("g", "%fs"));
+    assert_eq!(lowered(&a_loop(&two)), Ok((32, 2, 2)));
+}
+
+#[test]
+fn a_buffer_made_in_front_of_a_loop_lives_through_it() {
+    let body = "    %l = ttg.local_load %m : $M -> tensor<512xf32, #c>
+    %z = ttg.convert_layout %l : tensor<512xf32, #c> -> $T
+";
+    let body = format!("  %m = ttg.local_alloc %x : ($T) -> $M\n{}", a_loop(body));
+    // The conversion must not reuse the bytes of the buffer. Its own bytes are written again in the next turn. The store
+    // is waited for once.
+    assert_eq!(lowered(&body), Ok((4096, 3, 2)));
+}
+
+#[test]
+fn buffers_that_are_never_alive_together_share_bytes() {
+    let one = |name: &str| {
+        format!(
+            "  %{name} = ttg.local_alloc %x : ($T) -> $M\n  %{name}l = ttg.local_load %{name} : $M -> $T\n  tt.store %a, %{name}l : tensor<512x!tt.ptr<f32>, #b>\n"
+        )
+    };
+    let body = one("k") + &one("l");
+    assert_eq!(lowered(&body), Ok((2048, 3, 0)));
+}
+
+#[test]
+fn too_much_memory_is_refused_with_the_largest() {
+    let body = "  %m = ttg.local_alloc : () -> !ttg.memdesc<200x512xf32, #s, #smem, mutable>
+  %k = ttg.memdesc_index %m[%n] : !ttg.memdesc<200x512xf32, #s, #smem, mutable> -> $M
+  ttg.local_store %x, %k : $T -> $M
+";
+    let error = lowered(body).expect_err("400 KiB are too much");
+    for part in [
+        "out of resource: shared memory, Required: 409600, Hardware limit: 232448",
+        "409600 bytes for `ttg.local_alloc` at f:13:8",
+    ] {
+        assert!(error.contains(part), "{error}");
+    }
+}
