@@ -216,8 +216,8 @@ fn block_at(blocks: &mut Blocks<'_, '_>, parts: &Parts, dims: &[i64], offsets: &
 fn addresses(blocks: &mut Blocks<'_, '_>, parts: &Parts, dims: &[i64], indices: &[Value]) -> (Value, Value) {
     let rank = dims.len();
     let (mut address, mut inside): (Option<Value>, Option<Value>) = (None, None);
-    for dim in 0..rank {
-        let along = blocks.along(indices[dim], dim, rank);
+    for (dim, &index) in indices.iter().enumerate() {
+        let along = blocks.along(index, dim, rank);
         let offset = blocks.widen(along);
         let offset = if dim + 1 == rank { offset } else { blocks.scale(offset, parts.strides[dim]) };
         address = Some(match address {

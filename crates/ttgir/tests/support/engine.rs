@@ -7,8 +7,8 @@ use ir::text::{PrintOptions, print};
 use ir::{Attr, Module};
 use ttgir::Machine;
 use ttgir::passes::{
-    ACCELERATE_DOTS, ASSIGN_LAYOUTS, DROP_CARRIED, HOIST_MEMORY, INSERT_FENCES, PIPELINE_LOOPS,
-    set_default_stages,
+    ACCELERATE_DOTS, ASSIGN_LAYOUTS, DEFER_REDUCTIONS, DROP_CARRIED, HOIST_MEMORY, INSERT_FENCES,
+    PIPELINE_LOOPS, set_default_stages,
 };
 use ttir::testing::{Argument, Engine, Interpreter, Ran};
 
@@ -18,6 +18,7 @@ pub(crate) static PASSES: &[&PassRow] = &[
     &ASSIGN_LAYOUTS,
     &LICM,
     &CSE,
+    &DEFER_REDUCTIONS,
     &HOIST_MEMORY,
     &PIPELINE_LOOPS,
     &DROP_CARRIED,
