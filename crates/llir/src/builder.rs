@@ -8,7 +8,7 @@
 mod arithmetic;
 mod call;
 mod control;
-mod fold;
+pub(crate) mod fold;
 mod memory;
 mod vector;
 
@@ -144,13 +144,7 @@ impl<'m> FunctionBuilder<'m> {
 
     /// A constant.
     pub fn constant(&mut self, constant: Constant) -> Value {
-        if let Some(value) = self.func.constants.get(&constant) {
-            return *value;
-        }
-        let data = ValueData { ty: constant.ty, def: ValueDef::Constant(constant.clone()) };
-        let value = self.func.values.push(data);
-        self.func.constants.insert(constant, value);
-        value
+        self.func.intern(constant)
     }
 
     /// An integer (or every lane of a vector of them), cut to the width.

@@ -431,6 +431,17 @@ impl Function {
         }
     }
 
+    /// A constant as a value; equal constants are one value.
+    pub(crate) fn intern(&mut self, constant: Constant) -> Value {
+        if let Some(value) = self.constants.get(&constant) {
+            return *value;
+        }
+        let data = ValueData { ty: constant.ty, def: ValueDef::Constant(constant.clone()) };
+        let value = self.values.push(data);
+        self.constants.insert(constant, value);
+        value
+    }
+
     /// Where an instruction comes from.
     pub fn location_of(&self, inst: Inst) -> Option<Location> {
         self.locations[inst]

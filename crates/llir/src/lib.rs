@@ -9,11 +9,13 @@
 mod asm;
 mod builder;
 mod constant;
+mod dominators;
 mod flags;
 mod function;
 mod intrinsics;
 mod location;
 mod module;
+pub mod passes;
 mod print;
 mod rows;
 mod structure;

@@ -24,7 +24,7 @@ pub fn remove_unused(module: &mut Module) {
     }
 }
 
-fn remove_in(module: &Module, function: &mut Function) {
+pub(crate) fn remove_in(module: &Module, function: &mut Function) {
     let used = used_values(module, function);
     drop_params(function, &used);
     let Function { layout, blocks, insts, results, .. } = function;

@@ -1,6 +1,7 @@
 //! Checks the rules of a module: types by row and format, blocks and jumps, and that definitions dominate uses.
 
 use crate::asm::Constraint;
+use crate::dominators::Dominators;
 use crate::function::{Block, FuncId, Function, Inst, InstData, Payload, Value, ValueDef};
 use crate::module::Module;
 use crate::rows::{Effect, Format, Lanes, Width};
@@ -95,7 +96,7 @@ impl Checker<'_> {
     fn block(&mut self, block: Block, order: &Order) {
         let insts = &self.function.block(block).insts;
         self.place = Some((block, insts.len().saturating_sub(1)));
-        if !order.reached[block] {
+        if !order.dominators.is_reached(block) {
             return self.error("the block cannot be reached");
         }
         let is_end = |inst: &Inst| self.function.inst(*inst).op.row().effect == Effect::Terminator;
@@ -290,102 +291,36 @@ fn lane_types(data: &InstData, types: &[Type]) -> bool {
     }
 }
 
-/// Dominance: which block comes before which on every way (Cooper, Harvey and Kennedy's iteration).
+/// Where values are made, and which block comes before which on every way.
 struct Order {
-    reached: SecondaryMap<Block, bool>,
-    dominator: SecondaryMap<Block, Option<Block>>,
-    number: SecondaryMap<Block, u32>,
+    dominators: Dominators,
     /// Where each result is made.
     places: SecondaryMap<Value, Option<(Block, usize)>>,
 }
 
 impl Order {
     fn new(function: &Function) -> Order {
-        let postorder = postorder(function);
-        let mut order = Order {
-            reached: SecondaryMap::new(),
-            dominator: SecondaryMap::new(),
-            number: SecondaryMap::new(),
-            places: SecondaryMap::new(),
-        };
-        let mut predecessors: SecondaryMap<Block, Vec<Block>> = SecondaryMap::new();
-        for (index, block) in postorder.iter().enumerate() {
-            order.reached[*block] = true;
-            order.number[*block] = index as u32;
-            for call in function.targets(*block) {
-                predecessors[call.block].push(*block);
-            }
+        let dominators = Dominators::new(function);
+        let mut places: SecondaryMap<Value, Option<(Block, usize)>> = SecondaryMap::new();
+        for block in &function.layout {
             for (index, inst) in function.block(*block).insts.iter().enumerate() {
-                if let Some(value) = function.result(*inst) {
-                    order.places[value] = Some((*block, index));
+                if let Some(value) = function.result(*inst).filter(|_| dominators.is_reached(*block)) {
+                    places[value] = Some((*block, index));
                 }
             }
         }
-        let Some(entry) = postorder.last().copied() else { return order };
-        order.dominator[entry] = Some(entry);
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for block in postorder.iter().rev().skip(1) {
-                let known = predecessors[*block].iter().filter(|pred| order.dominator[**pred].is_some());
-                let meet = known.copied().reduce(|a, b| order.meet(a, b));
-                if meet != order.dominator[*block] {
-                    order.dominator[*block] = meet;
-                    changed = true;
-                }
-            }
-        }
-        order
-    }
-
-    /// The nearest block that dominates both.
-    fn meet(&self, mut a: Block, mut b: Block) -> Block {
-        while a != b {
-            let lower = if self.number[a] < self.number[b] { &mut a } else { &mut b };
-            match self.dominator[*lower] {
-                Some(above) => *lower = above,
-                None => return a,
-            }
-        }
-        a
-    }
-
-    fn dominates(&self, block: Block, other: Block) -> bool {
-        self.reached[block] && self.meet(block, other) == block
+        Order { dominators, places }
     }
 
     fn is_defined(&self, function: &Function, value: Value, block: Block, index: usize) -> bool {
         match function.value(value).def {
             ValueDef::Constant(_) | ValueDef::Param(_) => true,
-            ValueDef::BlockParam(home, _) => self.dominates(home, block),
+            ValueDef::BlockParam(home, _) => self.dominators.dominates(home, block),
             ValueDef::Inst(_) => match self.places[value] {
                 Some((home, place)) if home == block => place < index,
-                Some((home, _)) => self.dominates(home, block),
+                Some((home, _)) => self.dominators.dominates(home, block),
                 None => false,
             },
         }
     }
-}
-
-/// The blocks that can be reached, each after those it goes to first.
-fn postorder(function: &Function) -> Vec<Block> {
-    let mut seen: SecondaryMap<Block, bool> = SecondaryMap::new();
-    let mut order = Vec::new();
-    let mut work: Vec<(Block, usize)> = Vec::new();
-    if let Some(entry) = function.layout.first() {
-        seen[*entry] = true;
-        work.push((*entry, 0));
-    }
-    while let Some((block, next)) = work.pop() {
-        match function.targets(block).get(next) {
-            Some(call) => {
-                work.push((block, next + 1));
-                if !std::mem::replace(&mut seen[call.block], true) {
-                    work.push((call.block, 0));
-                }
-            }
-            None => order.push(block),
-        }
-    }
-    order
 }

@@ -116,7 +116,7 @@ impl FunctionBuilder<'_> {
 }
 
 /// Integer arithmetic on one lane; `None` where the result is undefined.
-fn int_binary(op: Op, width: u32, a: u128, b: u128) -> Option<u128> {
+pub(crate) fn int_binary(op: Op, width: u32, a: u128, b: u128) -> Option<u128> {
     let (signed_a, signed_b) = (signed(a, width), signed(b, width));
     let in_range = b < u128::from(width);
     let result = match op {
@@ -139,7 +139,7 @@ fn int_binary(op: Op, width: u32, a: u128, b: u128) -> Option<u128> {
 }
 
 /// An integer comparison of one lane.
-fn int_compare(compare: IntCompare, width: u32, a: u128, b: u128) -> bool {
+pub(crate) fn int_compare(compare: IntCompare, width: u32, a: u128, b: u128) -> bool {
     let (signed_a, signed_b) = (signed(a, width), signed(b, width));
     match compare {
         IntCompare::Eq => a == b,

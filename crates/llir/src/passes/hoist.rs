@@ -1,0 +1,127 @@
+//! Moves what does not change in a loop before it.
+//!
+//! Input: `loop: %a = mul %n, 4; …`. Output: `%a` made before the loop. Moved is what has no effect and cannot fail.
+//! Left where it is: what costs no instruction, such as a constant added to an address, which a load takes as it is.
+
+use super::Context;
+use crate::constant::Constant;
+use crate::dominators::Dominators;
+use crate::function::{Block, Function, Inst, InstData, Payload, Value, ValueDef};
+use crate::module::{Module, Purity};
+use crate::rows::{Effect, Op};
+use cranelift_entity::SecondaryMap;
+
+/// A loop: where it begins, what is in it, and the one block before it.
+struct Loop {
+    blocks: Vec<Block>,
+    before: Block,
+}
+
+pub(super) fn hoist(cx: &Context<'_>, function: &mut Function) {
+    let dominators = Dominators::new(function);
+    let mut homes: SecondaryMap<Value, Option<Block>> = SecondaryMap::new();
+    for block in dominators.order() {
+        let data = function.block(*block);
+        let made = data.insts.iter().filter_map(|inst| function.result(*inst));
+        for value in data.params.iter().copied().chain(made) {
+            homes[value] = Some(*block);
+        }
+    }
+    for found in loops(&dominators) {
+        hoist_out_of(cx.module, function, &found, &mut homes);
+    }
+}
+
+/// The loops, inner ones first.
+fn loops(dominators: &Dominators) -> Vec<Loop> {
+    let mut heads: Vec<(Block, Vec<Block>)> = Vec::new();
+    for head in dominators.order() {
+        let back = |pred: &&Block| dominators.dominates(*head, **pred);
+        let tails: Vec<Block> = dominators.predecessors(*head).iter().filter(back).copied().collect();
+        if !tails.is_empty() {
+            heads.push((*head, tails));
+        }
+    }
+    let mut loops: Vec<Loop> =
+        heads.into_iter().filter_map(|(head, tails)| body(dominators, head, tails)).collect();
+    loops.sort_by_key(|found| found.blocks.len());
+    loops
+}
+
+fn body(dominators: &Dominators, head: Block, tails: Vec<Block>) -> Option<Loop> {
+    let mut inside: SecondaryMap<Block, bool> = SecondaryMap::new();
+    inside[head] = true;
+    let mut blocks = vec![head];
+    let mut work = tails;
+    while let Some(block) = work.pop() {
+        if !std::mem::replace(&mut inside[block], true) {
+            blocks.push(block);
+            work.extend(dominators.predecessors(block));
+        }
+    }
+    let mut outside = dominators.predecessors(head).iter().filter(|pred| !inside[**pred]);
+    let before = *outside.next()?;
+    let alone = outside.all(|other| *other == before);
+    blocks.sort_by_key(|block| dominators.order().iter().position(|other| other == block));
+    alone.then_some(Loop { blocks, before })
+}
+
+fn hoist_out_of(
+    module: &Module,
+    function: &mut Function,
+    found: &Loop,
+    homes: &mut SecondaryMap<Value, Option<Block>>,
+) {
+    let mut inside: SecondaryMap<Block, bool> = SecondaryMap::new();
+    for block in &found.blocks {
+        inside[*block] = true;
+    }
+    let mut moved: Vec<Inst> = Vec::new();
+    for block in &found.blocks {
+        let insts = std::mem::take(&mut function.blocks[*block].insts);
+        let mut stay = Vec::with_capacity(insts.len());
+        for inst in insts {
+            let data = &function.insts[inst];
+            let fixed = |value: &Value| homes[*value].is_none_or(|home| !inside[home]);
+            if can_move(module, function, data) && data.operands.iter().all(fixed) {
+                if let Some(value) = function.result(inst) {
+                    homes[value] = Some(found.before);
+                }
+                moved.push(inst);
+            } else {
+                stay.push(inst);
+            }
+        }
+        function.blocks[*block].insts = stay;
+    }
+    let insts = &mut function.blocks[found.before].insts;
+    let end = insts.len().saturating_sub(1);
+    insts.splice(end..end, moved);
+}
+
+fn can_move(module: &Module, function: &Function, data: &InstData) -> bool {
+    let divides = [Op::SDIV, Op::UDIV, Op::SREM, Op::UREM].contains(&data.op);
+    if divides
+        && !function.constant(data.operands[1]).and_then(Constant::splat_bits).is_some_and(is_safe_divisor)
+    {
+        return false;
+    }
+    if data.op == Op::GEP && is_constant(function, data.operands[1]) {
+        return false;
+    }
+    match (data.op.row().effect, &data.payload) {
+        (Effect::Pure, _) => true,
+        (Effect::Callee, Payload::Callee(id)) => module.callee(*id).purity == Purity::Pure,
+        (Effect::Callee, Payload::Asm(asm)) => asm.is_pure(),
+        _ => false,
+    }
+}
+
+/// Neither 0 nor, as a signed number of any width, -1.
+fn is_safe_divisor(bits: u128) -> bool {
+    (1..0x7f).contains(&bits) || bits.is_power_of_two() && bits > 1
+}
+
+fn is_constant(function: &Function, value: Value) -> bool {
+    matches!(function.value(value).def, ValueDef::Constant(_))
+}

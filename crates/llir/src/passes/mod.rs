@@ -1,0 +1,65 @@
+//! Passes over functions, for targets that make code without LLVM.
+//!
+//! A pipeline is a flat list of [`Pass`] rows. Each keeps the rules that [`crate::verify`] checks. Left out: whatever
+//! an assembler behind the target does as well, such as scheduling.
+
+mod flow;
+mod hoist;
+mod merge_params;
+mod rewrite;
+mod simplify;
+
+use crate::function::{FuncId, Function};
+use crate::module::Module;
+use std::time::{Duration, Instant};
+
+/// What passes may know beyond the function.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The module, without the bodies.
+    pub module: &'a Module,
+    /// Functions whose result is an integer below a bound, by their names.
+    pub bounds: &'a [(String, u64)],
+}
+
+/// One pass.
+#[derive(Debug)]
+pub struct Pass {
+    /// A verb.
+    pub name: &'static str,
+    /// Changes a function.
+    pub run: fn(&Context<'_>, &mut Function),
+}
+
+/// The usual passes in order.
+pub static PIPELINE: &[Pass] = &[
+    Pass { name: "straighten", run: flow::straighten },
+    Pass { name: "simplify", run: simplify::simplify },
+    Pass { name: "merge_params", run: merge_params::merge_params },
+    Pass { name: "hoist", run: hoist::hoist },
+    Pass { name: "simplify", run: simplify::simplify },
+    Pass { name: "straighten", run: flow::straighten },
+    Pass { name: "remove_unused", run: remove_unused },
+];
+
+/// Runs the usual passes on every function; `watch` hears how long each took.
+pub fn optimize(
+    module: &mut Module,
+    bounds: &[(String, u64)],
+    watch: &mut dyn FnMut(&'static str, Duration),
+) {
+    let ids: Vec<FuncId> = module.bodies.keys().copied().collect();
+    for id in ids {
+        let Some(mut function) = module.bodies.remove(&id) else { continue };
+        for pass in PIPELINE {
+            let start = Instant::now();
+            (pass.run)(&Context { module, bounds }, &mut function);
+            watch(pass.name, start.elapsed());
+        }
+        module.bodies.insert(id, function);
+    }
+}
+
+fn remove_unused(cx: &Context<'_>, function: &mut Function) {
+    crate::unused::remove_in(cx.module, function);
+}

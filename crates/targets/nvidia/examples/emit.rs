@@ -1,0 +1,59 @@
+//! `emit FILE.ttir [sm_90a] [WARPS] [STAGES]`: writes what a kernel becomes, stage by stage, and how long each took.
+
+use ir::pass::Verify;
+use nvidia::assemble::{AssembleOptions, Assembler, Ptxas, Search};
+use nvidia::instructions::Arch;
+use nvidia::lower::Lanes;
+use nvidia::pipeline;
+use std::time::{Duration, Instant};
+
+fn timed<T>(times: &mut Vec<(&'static str, Duration)>, name: &'static str, work: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let result = work();
+    times.push((name, start.elapsed()));
+    result
+}
+
+fn main() -> Result<(), String> {
+    let mut args = std::env::args().skip(1);
+    let path = args.next().ok_or("usage: emit FILE.ttir [sm_90a] [WARPS] [STAGES]")?;
+    let arch: Arch = args.next().as_deref().unwrap_or("sm_90a").parse().map_err(|error| format!("{error}"))?;
+    let mut number = |default: u32| args.next().and_then(|text| text.parse().ok()).unwrap_or(default);
+    let options = pipeline::Options { num_warps: number(4), num_ctas: 1, num_stages: number(3) };
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+    let capability = u32::from(arch.number);
+    let machine = nvidia::machine::machine(capability).ok_or("no such machine")?;
+    let mut times = Vec::new();
+    let parse = ir::text::ParseOptions::default();
+    let mut module = ir::text::parse(&text, ttgir::registry(), parse).map_err(|error| format!("{error:?}"))?;
+    timed(&mut times, "ttir", || ir::pass::run(&mut module, ttir::passes::pipeline(), Verify::Each, &mut ()))
+        .map_err(|errors| format!("{errors:?}"))?;
+    timed(&mut times, "ttgir", || {
+        pipeline::to_ttgir(&mut module, capability, machine, &options, Verify::Each, &mut ())
+    })
+    .map_err(|errors| format!("{errors:?}"))?;
+    let target = Lanes { capability, machine };
+    let lowered = timed(&mut times, "llir", || lanes::lower(&module, &target, &lanes::Options::default()));
+    let mut lowered = lowered.map_err(|errors| format!("{errors:?}"))?;
+    if std::env::var_os("RAW").is_some() {
+        println!("{}", lowered.module);
+    }
+    timed(&mut times, "passes", || llir::passes::optimize(&mut lowered.module, &[], &mut |_, _| {}));
+    llir::verify(&lowered.module).map_err(|errors| format!("{errors:?}\n{}", lowered.module))?;
+    if std::env::var_os("LLIR").is_some() {
+        println!("{}", lowered.module);
+    }
+    let ptx = timed(&mut times, "ptx", || nvidia::ptx::emit(&lowered.module, &nvidia::ptx::Options::new(arch)));
+    let ptx = ptx.map_err(|errors| format!("{}", errors[0]))?;
+    println!("{}", ptx.text);
+    let search = Search::from_environment(Some(std::path::Path::new(".venv")));
+    let ptxas = Ptxas::find(&search).map_err(|error| error.to_string())?;
+    let assembled = timed(&mut times, "ptxas", || ptxas.assemble(&ptx.text, &AssembleOptions::new(arch)));
+    for (name, usage) in assembled.map_err(|error| error.to_string())?.usage {
+        eprintln!("{name}: {usage:?}");
+    }
+    for (name, time) in times {
+        eprintln!("{name:>8} {:8.3} ms", time.as_secs_f64() * 1e3);
+    }
+    Ok(())
+}
