@@ -46,7 +46,9 @@ fn constants_of_addresses_go_outwards() {
         }
         b.ret(None);
     });
-    body(&module, expect![[r#"
+    body(
+        &module,
+        expect![[r#"
         define void @f(ptr addrspace(1) %p.0, i32 %p.1) {
         bb0:
           %0 = getelementptr float, ptr addrspace(1) %p.0, i32 %p.1
@@ -58,7 +60,8 @@ fn constants_of_addresses_go_outwards() {
           store float %4, ptr addrspace(1) %3, align 4
           ret void
         }
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -78,7 +81,9 @@ fn bits_of_lanes_are_known() {
         b.store(sum, args[0], 8);
         b.ret(None);
     });
-    body(&module, expect![[r#"
+    body(
+        &module,
+        expect![[r#"
         define void @f(ptr %p.0) {
         bb0:
           %0 = call i32 @lane()
@@ -88,7 +93,8 @@ fn bits_of_lanes_are_known() {
           store i64 %3, ptr %p.0, align 8
           ret void
         }
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -108,7 +114,9 @@ fn what_does_not_change_leaves_the_loop() {
         });
         b.ret(None);
     });
-    body(&module, expect![[r#"
+    body(
+        &module,
+        expect![[r#"
         define void @f(ptr %p.0, i32 %p.1, i32 %p.2) {
         bb0:
           %0 = icmp sgt i32 %p.1, 0
@@ -130,7 +138,8 @@ fn what_does_not_change_leaves_the_loop() {
         bb2:
           ret void
         }
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -152,12 +161,15 @@ fn straight_lines_become_one_block() {
         b.store(param, args[0], 4);
         b.ret(None);
     });
-    body(&module, expect![[r#"
+    body(
+        &module,
+        expect![[r#"
         define void @f(ptr %p.0, i1 %p.1) {
         bb0:
           %0 = select i1 %p.1, i32 1, i32 2
           store i32 %0, ptr %p.0, align 4
           ret void
         }
-    "#]]);
+    "#]],
+    );
 }

@@ -17,7 +17,8 @@ fn timed<T>(times: &mut Vec<(&'static str, Duration)>, name: &'static str, work:
 fn main() -> Result<(), String> {
     let mut args = std::env::args().skip(1);
     let path = args.next().ok_or("usage: emit FILE.ttir [sm_90a] [WARPS] [STAGES]")?;
-    let arch: Arch = args.next().as_deref().unwrap_or("sm_90a").parse().map_err(|error| format!("{error}"))?;
+    let arch: Arch =
+        args.next().as_deref().unwrap_or("sm_90a").parse().map_err(|error| format!("{error}"))?;
     let mut number = |default: u32| args.next().and_then(|text| text.parse().ok()).unwrap_or(default);
     let options = pipeline::Options { num_warps: number(4), num_ctas: 1, num_stages: number(3) };
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
@@ -25,16 +26,17 @@ fn main() -> Result<(), String> {
     let machine = nvidia::machine::machine(capability).ok_or("no such machine")?;
     let mut times = Vec::new();
     let parse = ir::text::ParseOptions::default();
-    let mut module = ir::text::parse(&text, ttgir::registry(), parse).map_err(|error| format!("{error:?}"))?;
+    let mut module = ir::text::parse(&text, ttir::registry(), parse).map_err(|error| format!("{error:?}"))?;
     timed(&mut times, "ttir", || ir::pass::run(&mut module, ttir::passes::pipeline(), Verify::Each, &mut ()))
-        .map_err(|errors| format!("{errors:?}"))?;
+        .map_err(|errors| errors.first().map(|error| format!("{error:?}")).unwrap_or_default())?;
     timed(&mut times, "ttgir", || {
         pipeline::to_ttgir(&mut module, capability, machine, &options, Verify::Each, &mut ())
     })
-    .map_err(|errors| format!("{errors:?}"))?;
+    .map_err(|errors| errors.first().map(|error| format!("{error:?}")).unwrap_or_default())?;
     let target = Lanes { capability, machine };
     let lowered = timed(&mut times, "llir", || lanes::lower(&module, &target, &lanes::Options::default()));
-    let mut lowered = lowered.map_err(|errors| format!("{errors:?}"))?;
+    let mut lowered =
+        lowered.map_err(|errors| errors.first().map(|error| format!("{error:?}")).unwrap_or_default())?;
     if std::env::var_os("RAW").is_some() {
         println!("{}", lowered.module);
     }
@@ -43,7 +45,8 @@ fn main() -> Result<(), String> {
     if std::env::var_os("LLIR").is_some() {
         println!("{}", lowered.module);
     }
-    let ptx = timed(&mut times, "ptx", || nvidia::ptx::emit(&lowered.module, &nvidia::ptx::Options::new(arch)));
+    let ptx =
+        timed(&mut times, "ptx", || nvidia::ptx::emit(&lowered.module, &nvidia::ptx::Options::new(arch)));
     let ptx = ptx.map_err(|errors| format!("{}", errors[0]))?;
     println!("{}", ptx.text);
     let search = Search::from_environment(Some(std::path::Path::new(".venv")));

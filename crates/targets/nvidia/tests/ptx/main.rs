@@ -1,6 +1,7 @@
 //! llir to PTX, every text assembled by a real assembler.
 
 mod basic;
+mod families;
 #[path = "../support/mod.rs"]
 mod lowering;
 mod programs;
