@@ -1,7 +1,8 @@
 # make setup     .venv/ with the package built in release mode; run by the others, does nothing twice
 # make demo      the examples: correctness, a table, one plot in demo-out/
 # make test      all Rust checks and all Python tests
-# make bench     launch, compile and start-up times, and the examples against NumPy and torch
+# make bench     launch, compile and start-up times, and the examples against NumPy and torch, and with
+#                REFERENCE=/path/to/python against the interpreter of the reference that is installed there
 # make gpu-test  the tests that need a GPU; says NOT RUN where there is none
 # make gpu-bench Deuteron beside the installed reference on this machine's GPU; writes docs/gpu-results.md
 # make clean     removes .venv/ and what the targets above wrote, but not target/
@@ -70,8 +71,10 @@ gpu-test:
 gpu-bench:
 	$(GPU_PYTHON) benches/gpu/run.py
 
+bench: export REFERENCE := $(REFERENCE)
 bench: setup
 	$(BIN)/python -m deuteron benches/python/launch_and_compile.py
+	$(BIN)/python -m deuteron benches/python/reference_interpreter.py
 	$(BIN)/python -m deuteron examples/demo.py
 
 clean:
