@@ -1,0 +1,39 @@
+//! Every fixture of the language gives on the emulator what it says, whatever the layout.
+
+mod support;
+
+use std::path::Path;
+use support::encode::Spread;
+use support::engine::{Emulated, Way};
+use ttir::testing::check_file;
+
+const WAYS: [(u32, Way); 4] = [
+    (90, Way::Spread(Spread { num_warps: 4, vector: 1, column_major: false })),
+    (80, Way::Spread(Spread { num_warps: 1, vector: 4, column_major: true })),
+    (90, Way::Passes(4)),
+    (80, Way::Passes(2)),
+];
+
+#[test]
+fn fixtures_run_as_they_say() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/run");
+    let only = std::env::var("ONLY").unwrap_or_default();
+    let (mut failures, mut calls) = (Vec::new(), 0);
+    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    for path in paths {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !name.contains(&only) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        for (capability, way) in WAYS {
+            let outcome = check_file(&text, &mut Emulated::new(capability, way));
+            calls += outcome.calls;
+            let failed = outcome.failures.iter();
+            failures.extend(failed.map(|failure| format!("{name}, sm_{capability}, {way:?}: {failure}")));
+        }
+    }
+    assert!(calls > 0);
+    assert!(failures.is_empty(), "{} failures of {calls}\n{}", failures.len(), failures.join("\n"));
+}
