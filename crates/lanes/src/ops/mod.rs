@@ -8,6 +8,7 @@ mod arith_int;
 mod async_copy;
 mod atomic;
 mod cast;
+mod cat;
 mod combine;
 mod compare;
 mod constant;
@@ -48,6 +49,7 @@ use std::sync::OnceLock;
 pub(crate) const FAMILIES: &[&[Entry]] = &[
     async_copy::TABLE,
     atomic::TABLE,
+    cat::TABLE,
     constant::TABLE,
     control::TABLE,
     convert::TABLE,
@@ -68,8 +70,16 @@ pub(crate) const FAMILIES: &[&[Entry]] = &[
 ];
 
 /// The tables of what operations need of memory of the program while they run.
-const NEEDS: &[&[(&OpRow, NeedOf)]] =
-    &[atomic::NEEDS, convert::NEEDS, gather::NEEDS, histogram::NEEDS, reduce::NEEDS, scan::NEEDS];
+const NEEDS: &[&[(&OpRow, NeedOf)]] = &[
+    atomic::NEEDS,
+    cat::NEEDS,
+    convert::NEEDS,
+    gather::NEEDS,
+    histogram::NEEDS,
+    map::NEEDS,
+    reduce::NEEDS,
+    scan::NEEDS,
+];
 
 /// What each row needs of memory of the program, by its name.
 pub(crate) fn needs() -> &'static FxHashMap<&'static str, NeedOf> {

@@ -10,7 +10,7 @@ use layout::{Dim, LinearLayout};
 use llir::Value;
 use rustc_hash::FxHashMap;
 use ttir::ops::shape::{
-    BROADCAST, CAT, EXPAND_DIMS, JOIN, MAKE_RANGE, RESHAPE, SPLAT, SPLIT, TRANS, UNSPLAT, ints,
+    BROADCAST, EXPAND_DIMS, JOIN, MAKE_RANGE, RESHAPE, SPLAT, SPLIT, TRANS, UNSPLAT, ints,
 };
 use ttir::types::shape;
 
@@ -30,7 +30,6 @@ pub(crate) const TABLE: &[Entry] = &[
     (&TRANS, trans),
     (&JOIN, join),
     (&SPLIT, split),
-    (&CAT, cat),
 ];
 
 fn make_range(cx: &mut Cx<'_>, op: Op) -> Result<()> {
@@ -179,17 +178,6 @@ fn from_two(cx: &mut Cx<'_>, op: Op, choose: impl Fn(&mut Vec<u32>) -> usize) ->
 
 fn join(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     from_two(cx, op, |position| position.pop().unwrap_or(0) as usize)
-}
-
-fn cat(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let first = shape(cx.module.ty(cx.module.operand(op, 0))).first().copied().unwrap_or(0) as u32;
-    from_two(cx, op, |position| match position.first_mut() {
-        Some(at) if *at >= first => {
-            *at -= first;
-            1
-        }
-        _ => 0,
-    })
 }
 
 fn split(cx: &mut Cx<'_>, op: Op) -> Result<()> {

@@ -23,9 +23,8 @@ fn number(name: &str, default: u64) -> u64 {
 
 /// What both engines make of a program differs, or one fails.
 fn compare(program: &Program, (capability, way): (u32, Way)) -> Result<(), String> {
-    let run = |engine: &mut dyn Engine| {
-        engine.run(&program.module, program.kernel, program.grid, &program.args)
-    };
+    let run =
+        |engine: &mut dyn Engine| engine.run(&program.module, program.kernel, program.grid, &program.args);
     let expected = run(&mut Interpreter).map_err(|error| format!("interpreter: {error}"))?;
     let found = run(&mut Emulated::new(capability, way))?;
     for output in &program.outputs {
@@ -67,7 +66,8 @@ fn random_programs_agree_with_the_interpreter() {
 fn write_smallest(program: &Program, way: (u32, Way), error: &str, seed: u64) {
     let Some(folder) = std::env::var_os("SHRINK") else { return };
     let wanted = kind(error);
-    let small = shrink(program, &mut |smaller| compare(smaller, way).is_err_and(|error| kind(&error) == wanted));
+    let small =
+        shrink(program, &mut |smaller| compare(smaller, way).is_err_and(|error| kind(&error) == wanted));
     let now = compare(&small, way).err().unwrap_or_default();
     let now = now.lines().next().unwrap_or_default();
     let text = format!("// {way:?}: {now}\n{}", print(&small.module, PrintOptions::PLAIN));

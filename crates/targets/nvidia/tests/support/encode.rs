@@ -2,7 +2,7 @@
 //! another: no layout assignment, but every kind of layout that lowering must know.
 
 use ir::text::{ParseOptions, PrintOptions, parse, print};
-use ir::{Attr, Builder, Elements, Module, Op, OpInit, Place, Type, TypeKind, Value};
+use ir::{Attr, Builder, Elements, Module, Op, OpInit, Type, TypeKind, Value};
 use smallvec::smallvec;
 use ttgir::infer::{Rule, Shapes, backward, forward, rule};
 use ttgir::ops::convert::CONVERT_LAYOUT;
@@ -146,9 +146,6 @@ fn convert(module: &mut Module, op: Op, spread: Spread) -> Result<(), String> {
         convert_operand(module, op, 0, &wanted);
         return Ok(());
     }
-    if module.is(op, &shape_ops::CAT) {
-        return convert_cat(module, op);
-    }
     if module.is(op, &dot::DOT) {
         let result = Encoding::of(module.ty(module.result(op, 0))).cloned().ok_or("no encoding")?;
         for op_idx in 0..2 {
@@ -179,21 +176,5 @@ fn convert(module: &mut Module, op: Op, spread: Spread) -> Result<(), String> {
     for index in 0..module.operands(op).len() {
         convert_operand(module, op, index, &operand);
     }
-    Ok(())
-}
-
-/// The second operand stands behind the first in registers of their own.
-fn convert_cat(module: &mut Module, op: Op) -> Result<(), String> {
-    let from = module.ty(module.operand(op, 0));
-    let own = Encoding::of(from).cloned().ok_or("no encoding")?;
-    let Encoding::Linear { mut register, lane, warp, block } =
-        Encoding::from_linear(&own.to_linear(shape(from)))
-    else {
-        return Err("not linear".into());
-    };
-    let mut basis = vec![0; shape(from).len()];
-    basis[0] = shape(from)[0] as u32;
-    register.push(basis);
-    convert_result(module, op, 0, &Encoding::Linear { register, lane, warp, block });
     Ok(())
 }

@@ -59,7 +59,12 @@ fn with_layouts(module: ir::Module, capability: u32, way: Way) -> Result<ir::Mod
 }
 
 /// A kernel of a ttir module as llir, for a device of a compute capability.
-pub(crate) fn lowered(module: &ir::Module, kernel: &str, capability: u32, way: Way) -> Result<Lowered, String> {
+pub(crate) fn lowered(
+    module: &ir::Module,
+    kernel: &str,
+    capability: u32,
+    way: Way,
+) -> Result<Lowered, String> {
     let mut module = module.clone();
     isolate(&mut module, kernel);
     ir::pass::run(&mut module, ttir::passes::pipeline(), ir::pass::Verify::Each, &mut ())
@@ -99,8 +104,7 @@ impl Engine for Emulated {
         if std::env::var_os("SHOW").is_some() {
             println!("{}\n{}", lowered.module, emitted.text);
         }
-        let program =
-            Program::parse(&emitted.text).map_err(|error| format!("{error}\n{}", emitted.text))?;
+        let program = Program::parse(&emitted.text).map_err(|error| format!("{error}\n{}", emitted.text))?;
         let entry = program.entry(&emitted.kernels[0]).ok_or("no entry")?;
         let mut memory = Memory::new();
         let mut addresses = Vec::new();

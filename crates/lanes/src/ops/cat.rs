@@ -1,0 +1,76 @@
+//! One block behind another. The second is brought to the layout of the first, stands behind it in registers of its own,
+//! and both together go to the layout of the result; steps that change nothing cost nothing.
+
+use crate::block_memory::{Values, convert_blocks, plans_bytes};
+use crate::cx::Cx;
+use crate::error::{Result, plain};
+use crate::layouts::layout_of;
+use crate::ops::convert;
+use crate::shared::{Need, NeedOf, Order, Planner};
+use crate::table::Entry;
+use crate::types;
+use ir::{Module, Op, OpRow, Type};
+use layout::convert::Plan;
+use layout::{Dim, LinearLayout};
+use std::rc::Rc;
+use ttir::ops::shape::CAT;
+use ttir::types::{elem, shape};
+
+/// Rows of this file.
+pub(crate) const TABLE: &[Entry] = &[(&CAT, cat)];
+
+/// What they need.
+pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[(&CAT, need)];
+
+/// The layout of two blocks behind each other in registers of their own.
+fn joined(first: &LinearLayout, ty: Type) -> Result<LinearLayout> {
+    let sizes = shape(ty);
+    let behind = [(Dim::block(0), sizes[0] as u32)];
+    let bases = [Dim::REGISTER, Dim::LANE, Dim::WARP, Dim::BLOCK].map(|dim| (dim, first.bases(dim)));
+    let mut lists: Vec<(Dim, Vec<&[(Dim, u32)]>)> = Vec::new();
+    for (dim, list) in &bases {
+        lists.push((*dim, list.iter().map(|basis| basis.as_slice()).collect()));
+    }
+    lists[0].1.push(&behind);
+    let ins: Vec<(Dim, &[&[(Dim, u32)]])> = lists.iter().map(|(dim, list)| (*dim, list.as_slice())).collect();
+    let outs: Vec<(Dim, u32)> = sizes
+        .iter()
+        .enumerate()
+        .map(|(dim, size)| (Dim::block(dim), size.ilog2() + u32::from(dim == 0)))
+        .collect();
+    LinearLayout::new(&ins, &outs).map_err(|error| plain(error.to_string()))
+}
+
+/// The way of the second operand to the layout of the first, and of both to the result's.
+fn plans(planner: &mut Planner, module: &Module, op: Op) -> Result<[Rc<Plan>; 2]> {
+    let [left, right] = [0, 1].map(|index| module.ty(module.operand(op, index)));
+    if shape(left) != shape(right) {
+        return Err(crate::error::at(module, op, "the blocks differ in shape"));
+    }
+    let (first, second) = (layout_of(left)?, layout_of(right)?);
+    let result = layout_of(module.ty(module.result(op, 0)))?;
+    let bits = types::memory_bits(left);
+    Ok([planner.convert(&second, &first, bits)?, planner.convert(&joined(&first, left)?, &result, bits)?])
+}
+
+fn need(planner: &mut Planner, module: &Module, op: Op) -> Result<Need> {
+    let plans = plans(planner, module, op)?;
+    let [first, second] = plans.map(|plan| convert::need(&[plan]));
+    let waits = first.order == Order::Waits || second.order == Order::Waits;
+    let order = if waits { Order::Waits } else { Order::WithinWarp };
+    Ok(Need { bytes: first.bytes + second.bytes, align: 16, order })
+}
+
+fn cat(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let [second, both] = plans(&mut cx.planner, cx.module, op)?;
+    let element = elem(cx.module.ty(cx.module.operand(op, 0)));
+    let region = cx.scratch(op);
+    let behind = region.map(|region| region.after(plans_bytes(std::slice::from_ref(&second))));
+    let right = Values { element, registers: cx.operand(op, 1)?.to_vec() };
+    let right = convert_blocks(cx, &[second], region, &[right])?.pop().unwrap_or_default();
+    let mut registers = cx.operand(op, 0)?.to_vec();
+    registers.extend(right);
+    let result = convert_blocks(cx, &[both], behind, &[Values { element, registers }])?;
+    cx.set_registers(op, result.into_iter().next().unwrap_or_default());
+    Ok(())
+}
