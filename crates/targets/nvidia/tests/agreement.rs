@@ -27,7 +27,12 @@ fn fixtures_run_as_they_say() {
             continue;
         }
         let text = std::fs::read_to_string(&path).unwrap();
+        // What passes rewrite is only lowered behind them.
+        let rewritten = ["descriptor.ttir", "dot.ttir"].contains(&name.as_str());
         for (capability, way) in WAYS {
+            if rewritten && matches!(way, Way::Spread(_)) {
+                continue;
+            }
             let outcome = check_file(&text, &mut Emulated::new(capability, way));
             calls += outcome.calls;
             let failed = outcome.failures.iter();
