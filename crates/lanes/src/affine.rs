@@ -42,11 +42,13 @@ impl Affine {
     pub(crate) fn join(&mut self, b: &mut FunctionBuilder<'_>, ty: Type, sum: Sum) -> Value {
         let constant = wrap(ty, sum.constant);
         let Some(base) = sum.base else { return b.int(ty, constant) };
+        // Loops carry values of any type by their bases, which then have no constant.
+        if constant == 0 {
+            return base;
+        }
         let by = b.int(ty, constant);
         let value = b.add(base, by);
-        if constant != 0 {
-            self.sums.insert(value, Sum { base: Some(base), constant });
-        }
+        self.sums.insert(value, Sum { base: Some(base), constant });
         value
     }
 

@@ -220,7 +220,9 @@ fn narrow_specials(
         let is_zero = cx.b.icmp(IntCompare::Eq, encoded, zero);
         sign = cx.b.select(is_zero, zero, sign);
     }
-    let held = cx.b.select(is_over, overflow, encoded);
+    // What is too large is held at the largest finite number, as machines with such formats do.
+    let limit = if format.is_fnuz { overflow } else { max };
+    let held = cx.b.select(is_over, limit, encoded);
     let signed = cx.b.or(held, sign);
     let is_nan = cx.b.icmp(IntCompare::Ugt, magnitude, infinity);
     cx.b.select(is_nan, nan, signed)

@@ -2,7 +2,9 @@
 
 use crate::types::{FLOAT_LIKE, INT_LIKE, PTR_LIKE, VALUE_LIKE};
 use ir::scalar::{float_bits, float_value, sign_extend, truncate};
-use ir::{AttrKind, AttrSpec, EnumRow, EvalArgs, Format, Infer, OpRow, Traits, TypeConstraint, one};
+use ir::{
+    AttrKind, AttrSpec, EnumRow, EvalArgs, FloatKind, Format, Infer, OpRow, Traits, TypeConstraint, one,
+};
 
 type Eval = fn(&EvalArgs<'_>, &[u64]) -> Option<u64>;
 
@@ -105,8 +107,21 @@ pub static FPTOUI: OpRow = row(
     },
 );
 
+/// The operand's value, held at the largest finite numbers of the 8-bit formats that processors convert to: their
+/// conversions saturate.
+fn held(a: &EvalArgs<'_>, x: &[u64]) -> Option<(FloatKind, f64)> {
+    let kind = a.result_type.as_float()?;
+    let value = float_value(a.operand_types[0].as_float()?, x[0]);
+    Some(match kind {
+        FloatKind::F8E5M2 => (kind, value.clamp(-57344.0, 57344.0)),
+        FloatKind::F8E4M3FN => (kind, value.clamp(-448.0, 448.0)),
+        _ => (kind, value),
+    })
+}
+
 fn convert(a: &EvalArgs<'_>, x: &[u64]) -> Option<u64> {
-    Some(float_bits(a.result_type.as_float()?, float_value(a.operand_types[0].as_float()?, x[0])))
+    let (kind, value) = held(a, x)?;
+    Some(float_bits(kind, value))
 }
 
 /// To a wider float.
@@ -155,7 +170,8 @@ pub static FP_TO_FP: OpRow = OpRow {
     format: Format::Text("$in (, rounding = $rounding)? attr-dict : type($in) -> type($out)"),
     ..row(
         "tt.fp_to_fp",
-        "Between float formats; a narrowing says how it rounds: `rtne` to nearest even, `rtz` toward zero.",
+        "Between float formats; a narrowing says how it rounds: `rtne` to nearest even, `rtz` toward zero. To `f8E5M2` and \
+          `f8E4M3FN` it saturates.",
         FLOAT_TO_FLOAT.0,
         FLOAT_TO_FLOAT.1,
         |a, x| {
@@ -167,8 +183,7 @@ pub static FP_TO_FP: OpRow = OpRow {
 
 /// Nearest first, then one encoding back if that went away from zero; encodings of one sign are ordered.
 fn toward_zero(a: &EvalArgs<'_>, x: &[u64]) -> Option<u64> {
-    let kind = a.result_type.as_float()?;
-    let value = float_value(a.operand_types[0].as_float()?, x[0]);
+    let (kind, value) = held(a, x)?;
     let bits = float_bits(kind, value);
     let rounded = float_value(kind, bits);
     let away = rounded.abs() > value.abs() || (rounded.is_nan() && value.is_finite());

@@ -6,6 +6,7 @@ use lanes::{Lowered, Options};
 use nvidia::instructions::Arch;
 use nvidia::lower::Lanes;
 use nvidia::{pipeline, ptx};
+use ttir::ops::{descriptor, memory};
 use ttir::testing::{Argument, Engine, Ran};
 
 /// How blocks get their layouts.
@@ -44,6 +45,22 @@ fn isolate(module: &mut ir::Module, kernel: &str) {
     }
 }
 
+/// Puts a barrier behind each operation that writes memory. Programs may write an element twice, from different lanes:
+/// without a barrier nothing says which write is the last.
+fn order_writes(module: &mut ir::Module) {
+    let all = ir::Attr::Enum { row: &memory::BARRIER_SCOPE, value: 7 };
+    for op in module.walk(module.top()) {
+        let writes = [&memory::STORE, &descriptor::STORE, &descriptor::SCATTER, &descriptor::REDUCE];
+        if !writes.iter().any(|row| module.is(op, row)) {
+            continue;
+        }
+        let init = ir::OpInit { attrs: [Some(all.clone())].into_iter().collect(), ..ir::OpInit::default() };
+        let loc = module.loc(op);
+        let barrier = module.create(&memory::BARRIER, init, loc);
+        module.insert_after(op, barrier);
+    }
+}
+
 /// A ttir module with layouts.
 fn with_layouts(module: ir::Module, capability: u32, way: Way) -> Result<ir::Module, String> {
     let num_warps = match way {
@@ -69,6 +86,7 @@ pub(crate) fn lowered(
     isolate(&mut module, kernel);
     ir::pass::run(&mut module, ttir::passes::pipeline(), ir::pass::Verify::Each, &mut ())
         .map_err(|errors| format!("{errors:?}"))?;
+    order_writes(&mut module);
     let module = with_layouts(module, capability, way)?;
     if std::env::var_os("SHOW").is_some() {
         println!("{}", ir::text::print(&module, ir::text::PrintOptions::PLAIN));

@@ -222,7 +222,9 @@ fn finish(cx: &mut Cx<'_>, format: &Format, bits: Value, encoded: Value) -> Valu
         let is_zero = cx.b.icmp(IntCompare::Eq, encoded, zero);
         sign = cx.b.select(is_zero, zero, sign);
     }
-    let held = cx.b.select(is_over, overflow, encoded);
+    // What is too large for 8 bits is held at the largest finite number, as processors with such formats do.
+    let limit = if format.bits == 8 && !format.is_fnuz { max } else { overflow };
+    let held = cx.b.select(is_over, limit, encoded);
     let signed = cx.b.or(held, sign);
     let is_nan = is_nan(cx, bits);
     cx.b.select(is_nan, nan, signed)
