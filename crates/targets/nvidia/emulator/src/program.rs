@@ -12,6 +12,9 @@ use crate::syntax::{Extent, Init, Variable, parse};
 /// Shared memory that a program can have at most.
 const MOST_SHARED: usize = 228 * 1024;
 
+/// Bytes of a variable at most.
+const LARGEST: u64 = 1 << 30;
+
 /// A decoded text.
 pub struct Program {
     entries: Vec<Code>,
@@ -115,6 +118,14 @@ impl Program {
             entries.push(assemble(&module, function)?);
         }
         for variable in &module.variables {
+            if variable.bytes() > LARGEST {
+                let message = format!(
+                    "`{}` has {} bytes: at most {LARGEST} are possible",
+                    variable.name,
+                    variable.bytes()
+                );
+                return Err(Diagnostic::new(variable.line, message));
+            }
             for init in &variable.init {
                 if let Init::Symbol(name, _) = init
                     && !module.variables.iter().any(|other| other.name == *name)
@@ -239,6 +250,10 @@ fn check_shape(code: &Code, launch: &Launch) -> Result<(), String> {
         && required != launch.cluster
     {
         return Err(format!("`{name}` requires clusters of {required:?} programs, not {:?}", launch.cluster));
+    }
+    let [x, y, z] = launch.grid;
+    if x > i32::MAX as u32 || y > 65535 || z > 65535 {
+        return Err(format!("a grid of {x}, {y}, {z} programs: 2147483647, 65535, 65535 are possible"));
     }
     let programs = launch.cluster.iter().map(|dim| u64::from(*dim)).product::<u64>();
     if programs == 0 || programs > 16 {

@@ -11,6 +11,10 @@ use rustc_hash::FxHashMap;
 
 /// Shared memory that the system keeps for itself, below the first variable.
 pub(crate) const SHARED_START: u64 = 1024;
+/// Local memory of a lane at most.
+const MOST_LOCAL: u64 = 512 * 1024;
+/// Registers of an entry at most, calls copied in.
+const MOST_SLOTS: usize = 1 << 18;
 /// Calls may nest this deep.
 const DEEPEST_CALL: usize = 32;
 
@@ -79,6 +83,12 @@ impl<'m> Assembler<'m> {
             operands: Vec::new(),
         };
         self.instruction(&exit)?;
+        if self.local > MOST_LOCAL {
+            return Err(Diagnostic::new(
+                line,
+                format!("{} bytes of local memory: {MOST_LOCAL} are possible", self.local),
+            ));
+        }
         self.code.local = align_up(self.local, 16) as usize;
         self.code.fills = self.fills.into_iter().map(|(fill, slot)| (slot, fill)).collect();
         self.code.fills.sort_by_key(|(slot, _)| *slot);
@@ -238,6 +248,9 @@ impl<'m> Assembler<'m> {
     }
 
     fn registers(&mut self, ty: Type, names: &[String], line: u32) -> Result<(), Diagnostic> {
+        if self.code.slots + names.len() > MOST_SLOTS {
+            return Err(Diagnostic::new(line, format!("more than {MOST_SLOTS} registers")));
+        }
         for name in names {
             let slot = self.slot();
             if ty.width() == 128 {

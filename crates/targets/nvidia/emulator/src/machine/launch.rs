@@ -16,6 +16,8 @@ use smallvec::smallvec;
 const TURN: u32 = 2_000;
 /// Turns after which a cluster that has not ended gets another beside it, since it may wait for that one.
 const LONELY: u32 = 256;
+/// Multiprocessors that programs are told of.
+const MULTIPROCESSORS: u32 = 132;
 /// As many clusters run beside one another at most.
 const BESIDE: usize = 64;
 
@@ -377,8 +379,8 @@ fn u64_of(special: Special, world: &World<'_>, block: &Block, who: Thread) -> u6
         Special::Laneid => who.lane,
         Special::Warpid => who.thread / 32,
         Special::Nwarpid => threads.div_ceil(32),
-        Special::Smid => (block.id[0] + launch.grid[0] * (block.id[1] + launch.grid[1] * block.id[2])) % 132,
-        Special::Nsmid => 132,
+        Special::Smid => block.id[0].wrapping_add(block.id[1]).wrapping_add(block.id[2]) % MULTIPROCESSORS,
+        Special::Nsmid => MULTIPROCESSORS,
         Special::Gridid => 1,
         Special::LanemaskEq => 1 << who.lane,
         Special::LanemaskLt => (1 << who.lane) - 1,

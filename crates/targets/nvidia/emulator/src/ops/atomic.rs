@@ -7,7 +7,7 @@ use crate::machine::flow::Flow;
 use crate::machine::place::Place;
 use crate::machine::step::Step;
 use crate::numeric::reduce::{OPERATIONS, Operation, Reduce};
-use crate::ops::memory::{cell, take_hints};
+use crate::ops::memory::{WIDEST, cell, take_hints};
 use crate::report::Fault;
 use crate::syntax::Operand;
 use crate::syntax::types::{Space, Type};
@@ -51,6 +51,9 @@ fn decode(site: &mut Site<'_, '_>, returns: bool) -> Decoded {
     let width = site.choice(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
     site.flags(&["noftz"]);
     let ty = site.ty()?;
+    if ty.bytes() * width > WIDEST {
+        return site.error(format!("{} bytes: at most {WIDEST} are possible", ty.bytes() * width));
+    }
     let first = usize::from(returns);
     let dests = match (returns, site.operand(0)?) {
         (false, _) | (true, Operand::Sink) => Vec::new(),
@@ -66,6 +69,9 @@ fn decode(site: &mut Site<'_, '_>, returns: bool) -> Decoded {
         let sources = site.sources(first + 1, ty)?;
         if sources.len() != width {
             return site.error(format!("{} registers for {width} elements", sources.len()));
+        }
+        if ty.width() == 128 && operation != Operation::Exchange {
+            return site.error("128 bits can only be exchanged or compared");
         }
         Action::Reduce(Reduce { operation, ty }, sources)
     };
@@ -144,7 +150,7 @@ impl Execute for Atomic {
             if let Place::Shared(block, offset) = place {
                 order(step, block, offset as u32, bytes);
             }
-            let mut old = [0; 32];
+            let mut old = [0; WIDEST];
             step.load_place(place, lane, &mut old[..bytes]);
             let mut new = old;
             self.apply(step, lane, &old[..bytes], &mut new[..bytes]);

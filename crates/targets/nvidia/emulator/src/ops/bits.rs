@@ -4,13 +4,29 @@ use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
 use crate::machine::code::Execute;
 use crate::machine::lanes::map;
-use crate::syntax::types::{Type, mask};
+use crate::syntax::types::{Kind, Type, mask};
 
 type Decoded = Result<Box<dyn Execute>, Diagnostic>;
 
+/// Takes a type of 16, 32 or 64 bits.
+fn bits_type(site: &mut Site<'_, '_>) -> Result<Type, Diagnostic> {
+    let ty = site.ty()?;
+    let whole = matches!(ty.kind, Kind::Bits | Kind::Unsigned | Kind::Signed) && ty.lanes == 1;
+    if whole && matches!(ty.bits, 16 | 32 | 64) {
+        Ok(ty)
+    } else {
+        site.error("16, 32 or 64 bits are possible")
+    }
+}
+
+/// The same, or a predicate.
+fn bits_or_predicate(site: &mut Site<'_, '_>) -> Result<Type, Diagnostic> {
+    if site.flag("pred") { Ok(Type::PRED) } else { bits_type(site) }
+}
+
 /// `and`, `or`, `xor`.
 pub(crate) fn logic(site: &mut Site<'_, '_>) -> Decoded {
-    let ty = site.ty()?;
+    let ty = bits_or_predicate(site)?;
     site.arity(3, 3)?;
     let (dest, sources) = (site.dest(0, ty)?, [site.source(1, ty)?, site.source(2, ty)?]);
     Ok(match site.mnemonic {
@@ -22,7 +38,7 @@ pub(crate) fn logic(site: &mut Site<'_, '_>) -> Decoded {
 
 /// `not`, `cnot`.
 pub(crate) fn not(site: &mut Site<'_, '_>) -> Decoded {
-    let ty = site.ty()?;
+    let ty = bits_or_predicate(site)?;
     site.arity(2, 2)?;
     let (dest, source, mask) = (site.dest(0, ty)?, site.source(1, ty)?, ty.mask());
     Ok(match site.mnemonic {
@@ -33,7 +49,7 @@ pub(crate) fn not(site: &mut Site<'_, '_>) -> Decoded {
 
 /// Any function of three bits, by its table.
 pub(crate) fn lop3(site: &mut Site<'_, '_>) -> Decoded {
-    let ty = site.ty()?;
+    let ty = bits_type(site)?;
     site.arity(5, 5)?;
     let dest = site.dest(0, ty)?;
     let sources = [site.source(1, ty)?, site.source(2, ty)?, site.source(3, ty)?];
@@ -49,7 +65,7 @@ pub(crate) fn lop3(site: &mut Site<'_, '_>) -> Decoded {
 
 /// `shl`, `shr`: by more than the width, nothing (or the sign) is left.
 pub(crate) fn shift(site: &mut Site<'_, '_>) -> Decoded {
-    let ty = site.ty()?;
+    let ty = bits_type(site)?;
     site.arity(3, 3)?;
     let (dest, sources) = (site.dest(0, ty)?, [site.source(1, ty)?, site.source(2, Type::U32)?]);
     let (bits, top) = (ty.bits, ty.mask());
@@ -67,7 +83,7 @@ pub(crate) fn shift(site: &mut Site<'_, '_>) -> Decoded {
 pub(crate) fn funnel(site: &mut Site<'_, '_>) -> Decoded {
     let left = site.choice(&[("l", true), ("r", false)]);
     let clamp = site.choice(&[("clamp", true), ("wrap", false)]);
-    let ty = site.ty()?;
+    let ty = bits_type(site)?;
     site.arity(4, 4)?;
     let (Some(left), Some(clamp)) = (left, clamp) else {
         return site.error("a direction and a mode are needed");
@@ -84,7 +100,7 @@ pub(crate) fn funnel(site: &mut Site<'_, '_>) -> Decoded {
 
 /// `popc`, `clz`.
 pub(crate) fn count(site: &mut Site<'_, '_>) -> Decoded {
-    let ty = site.ty()?;
+    let ty = bits_type(site)?;
     site.arity(2, 2)?;
     let (dest, source, bits) = (site.dest(0, Type::U32)?, site.source(1, ty)?, ty.bits);
     Ok(match site.mnemonic {
@@ -96,7 +112,7 @@ pub(crate) fn count(site: &mut Site<'_, '_>) -> Decoded {
 /// The highest bit that differs from the sign.
 pub(crate) fn find(site: &mut Site<'_, '_>) -> Decoded {
     let amount = site.flag("shiftamt");
-    let ty = site.ty()?;
+    let ty = bits_type(site)?;
     site.arity(2, 2)?;
     let (dest, source) = (site.dest(0, Type::U32)?, site.source(1, ty)?);
     Ok(map(dest, [source], move |[a]| {
@@ -112,7 +128,7 @@ pub(crate) fn find(site: &mut Site<'_, '_>) -> Decoded {
 
 /// The n-th set bit from a base.
 pub(crate) fn nth_set(site: &mut Site<'_, '_>) -> Decoded {
-    let ty = site.ty()?;
+    let ty = bits_type(site)?;
     site.arity(4, 4)?;
     let dest = site.dest(0, ty)?;
     let sources = [site.source(1, ty)?, site.source(2, ty)?, site.source(3, Type::S32)?];
@@ -138,7 +154,7 @@ pub(crate) fn nth_set(site: &mut Site<'_, '_>) -> Decoded {
 
 /// `brev`.
 pub(crate) fn reverse(site: &mut Site<'_, '_>) -> Decoded {
-    let ty = site.ty()?;
+    let ty = bits_type(site)?;
     site.arity(2, 2)?;
     let (dest, source, bits) = (site.dest(0, ty)?, site.source(1, ty)?, ty.bits);
     Ok(map(dest, [source], move |[a]| a.reverse_bits() >> (64 - bits)))
@@ -146,7 +162,7 @@ pub(crate) fn reverse(site: &mut Site<'_, '_>) -> Decoded {
 
 /// `bfe`: a field, with its sign.
 pub(crate) fn extract(site: &mut Site<'_, '_>) -> Decoded {
-    let ty = site.ty()?;
+    let ty = bits_type(site)?;
     site.arity(4, 4)?;
     let dest = site.dest(0, ty)?;
     let sources = [site.source(1, ty)?, site.source(2, Type::U32)?, site.source(3, Type::U32)?];
@@ -166,7 +182,7 @@ pub(crate) fn extract(site: &mut Site<'_, '_>) -> Decoded {
 
 /// `bfi`: puts a field into a value.
 pub(crate) fn insert(site: &mut Site<'_, '_>) -> Decoded {
-    let ty = site.ty()?;
+    let ty = bits_type(site)?;
     site.arity(5, 5)?;
     let dest = site.dest(0, ty)?;
     let sources =
@@ -185,7 +201,7 @@ pub(crate) fn insert(site: &mut Site<'_, '_>) -> Decoded {
 /// `bmsk`: a run of ones.
 pub(crate) fn bitmask(site: &mut Site<'_, '_>) -> Decoded {
     let clamp = site.choice(&[("clamp", true), ("wrap", false)]).unwrap_or(true);
-    site.ty()?;
+    bits_type(site)?;
     site.arity(3, 3)?;
     let (dest, sources) =
         (site.dest(0, Type::B32)?, [site.source(1, Type::U32)?, site.source(2, Type::U32)?]);
@@ -198,7 +214,7 @@ pub(crate) fn bitmask(site: &mut Site<'_, '_>) -> Decoded {
 /// `szext`: extends the sign or zero from a position.
 pub(crate) fn extend(site: &mut Site<'_, '_>) -> Decoded {
     let clamp = site.choice(&[("clamp", true), ("wrap", false)]).unwrap_or(true);
-    let ty = site.ty()?;
+    let ty = bits_type(site)?;
     site.arity(3, 3)?;
     let (dest, sources) = (site.dest(0, ty)?, [site.source(1, ty)?, site.source(2, Type::U32)?]);
     Ok(map(dest, sources, move |[a, n]| {
@@ -253,7 +269,7 @@ fn picked(pick: Pick, selector: u64, index: u64) -> (u64, bool) {
 
 /// `prmt`: bytes of two words in any order.
 pub(crate) fn permute(site: &mut Site<'_, '_>) -> Decoded {
-    site.ty()?;
+    bits_type(site)?;
     let pick = site.choice(PICKS).unwrap_or(Pick::Any);
     site.arity(4, 4)?;
     let dest = site.dest(0, Type::B32)?;

@@ -95,12 +95,18 @@ fn test(site: &mut Site<'_, '_>) -> Result<Test, Diagnostic> {
     }
 }
 
+/// Refuses values of 128 bits.
+fn narrow(site: &Site<'_, '_>, ty: Type) -> Result<(), Diagnostic> {
+    if ty.width() > 64 { site.error("at most 64 bits are possible") } else { Ok(()) }
+}
+
 /// `setp`: one predicate, or it and its opposite; of packed halves one of each.
 pub(crate) fn setp(site: &mut Site<'_, '_>) -> Decoded {
     let test = test(site)?;
     let combination = site.choice(COMBINATIONS);
     let flush = site.flag("ftz");
     let ty = site.ty()?;
+    narrow(site, ty)?;
     let operands = if combination.is_some() { 4 } else { 3 };
     site.arity(operands, operands)?;
     let (first, second) = match site.operand(0)? {
@@ -142,6 +148,8 @@ pub(crate) fn set(site: &mut Site<'_, '_>) -> Decoded {
     let combination = site.choice(COMBINATIONS);
     let flush = site.flag("ftz");
     let (result, ty) = (site.ty()?, site.ty()?);
+    narrow(site, ty)?;
+    narrow(site, result)?;
     let dest = site.dest(0, result)?;
     let (a, b) = (site.source(1, ty)?, site.source(2, ty)?);
     let other = match combination {
@@ -174,6 +182,7 @@ pub(crate) fn set(site: &mut Site<'_, '_>) -> Decoded {
 /// `selp`: one of two values by a predicate. Only the chosen one must be known.
 pub(crate) fn selp(site: &mut Site<'_, '_>) -> Decoded {
     let ty = site.ty()?;
+    narrow(site, ty)?;
     site.arity(4, 4)?;
     let (dest, a, b) = (site.dest(0, ty)?, site.source(1, ty)?, site.source(2, ty)?);
     let predicate = site.predicate(3)?;
@@ -196,6 +205,8 @@ pub(crate) fn selp(site: &mut Site<'_, '_>) -> Decoded {
 pub(crate) fn slct(site: &mut Site<'_, '_>) -> Decoded {
     let flush = site.flag("ftz");
     let (ty, sign) = (site.ty()?, site.ty()?);
+    narrow(site, ty)?;
+    narrow(site, sign)?;
     site.arity(4, 4)?;
     let dest = site.dest(0, ty)?;
     let sources = [site.source(1, ty)?, site.source(2, ty)?, site.source(3, sign)?];

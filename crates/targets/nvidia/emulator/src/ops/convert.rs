@@ -152,6 +152,9 @@ pub(crate) fn cvt(site: &mut Site<'_, '_>) -> Decoded {
     let (flush, saturate) = (site.flag("ftz"), site.flag("sat"));
     let (finite, relu) = (site.flag("satfinite"), site.flag("relu"));
     let (to, from) = (site.ty()?, site.ty()?);
+    if to.width() > 64 || from.width() > 64 || [to.kind, from.kind].contains(&Kind::Predicate) {
+        return site.error("the types cannot be converted");
+    }
     let modes = Modes { rounding, whole, saturate, finite, relu, flush, to, from };
     if site.count() == 3 {
         return two_to_pair(site, modes);

@@ -50,6 +50,14 @@ impl Modes {
     }
 }
 
+/// Refuses what is neither single nor double.
+fn single_or_double(site: &Site<'_, '_>, ty: Type) -> Result<(), Diagnostic> {
+    if ty.kind == Kind::Float && ty.bits >= 32 {
+        return Ok(());
+    }
+    site.error(format!("`.{}` is not possible here", ty.name()))
+}
+
 /// An operation on two doubles, or singles as doubles.
 type Exact = fn(f64, f64, Rounding) -> Inexact;
 
@@ -135,6 +143,7 @@ pub(crate) fn fma(site: &mut Site<'_, '_>) -> Decoded {
 
 /// `fma`, `mad` of singles and doubles.
 pub(crate) fn fused(site: &mut Site<'_, '_>, ty: Type) -> Decoded {
+    single_or_double(site, ty)?;
     let modes = Modes::take(site);
     site.arity(4, 4)?;
     let (dest, sources) =
@@ -156,6 +165,7 @@ pub(crate) fn fused(site: &mut Site<'_, '_>, ty: Type) -> Decoded {
 
 /// `div`, rounded or approximate.
 pub(crate) fn divide(site: &mut Site<'_, '_>, ty: Type) -> Decoded {
+    single_or_double(site, ty)?;
     site.flags(&["approx", "full"]);
     let modes = Modes::take(site);
     site.arity(3, 3)?;
@@ -180,6 +190,7 @@ pub(crate) fn reciprocal(site: &mut Site<'_, '_>) -> Decoded {
     site.flag("approx");
     let modes = Modes::take(site);
     let ty = site.ty()?;
+    single_or_double(site, ty)?;
     site.arity(2, 2)?;
     let (dest, source) = (site.dest(0, ty)?, site.source(1, ty)?);
     let exact: fn(f64) -> Inexact = match site.mnemonic {
@@ -269,6 +280,7 @@ pub(crate) fn extremum(site: &mut Site<'_, '_>, ty: Type) -> Decoded {
 /// `copysign d, a, b`: the sign of `a` on the magnitude of `b`.
 pub(crate) fn copysign(site: &mut Site<'_, '_>) -> Decoded {
     let ty = site.ty()?;
+    single_or_double(site, ty)?;
     site.arity(3, 3)?;
     let (dest, sources) = (site.dest(0, ty)?, [site.source(1, ty)?, site.source(2, ty)?]);
     let sign = 1 << (ty.bits - 1);

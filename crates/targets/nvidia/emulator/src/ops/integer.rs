@@ -48,6 +48,14 @@ fn is_float(ty: Type) -> bool {
     matches!(ty.kind, Kind::Float | Kind::Brain)
 }
 
+/// Refuses what is no integer of at most 64 bits.
+fn whole(site: &Site<'_, '_>, ty: Type) -> Result<(), Diagnostic> {
+    if matches!(ty.kind, Kind::Bits | Kind::Unsigned | Kind::Signed) && matches!(ty.width(), 16 | 32 | 64) {
+        return Ok(());
+    }
+    site.error(format!("`.{}` is not possible here", ty.name()))
+}
+
 /// Sign-extends a cell.
 fn signed(cell: u64, bits: u32) -> i64 {
     ((cell << (64 - bits)) as i64) >> (64 - bits)
@@ -74,6 +82,7 @@ pub(crate) fn add(site: &mut Site<'_, '_>) -> Decoded {
     if is_float(ty) {
         return if ty.bits >= 32 { float::arithmetic(site, ty) } else { half::arithmetic(site, ty) };
     }
+    whole(site, ty)?;
     if site.flag("cc") {
         return with_carry(site, ty, false);
     }
@@ -107,6 +116,7 @@ pub(crate) fn carry(site: &mut Site<'_, '_>) -> Decoded {
         return mad(site);
     }
     let ty = site.ty()?;
+    whole(site, ty)?;
     with_carry(site, ty, true)
 }
 
@@ -146,6 +156,15 @@ enum Part {
 
 const PARTS: &[(&str, Part)] = &[("lo", Part::Low), ("hi", Part::High), ("wide", Part::Wide)];
 
+/// Refuses products wider than 64 bits.
+fn widens(site: &Site<'_, '_>, part: Part, ty: Type) -> Result<(), Diagnostic> {
+    if part == Part::Wide && ty.bits > 32 {
+        site.error("only values of 16 and 32 bits widen")
+    } else {
+        Ok(())
+    }
+}
+
 /// The part of `a * b` as an integer without bounds.
 fn product(ty: Type, part: Part, short: bool) -> impl Fn(u64, u64) -> i128 + Copy {
     let factor = if short { Type { bits: 24, ..ty } } else { ty };
@@ -165,7 +184,9 @@ pub(crate) fn mul(site: &mut Site<'_, '_>) -> Decoded {
     if is_float(ty) {
         return if ty.bits >= 32 { float::arithmetic(site, ty) } else { half::arithmetic(site, ty) };
     }
+    whole(site, ty)?;
     let Some(part) = part else { return site.error("one of `.lo`, `.hi`, `.wide` is missing") };
+    widens(site, part, ty)?;
     site.arity(3, 3)?;
     let result = if part == Part::Wide { Type { bits: ty.bits * 2, ..ty } } else { ty };
     let (dest, sources) = (site.dest(0, result)?, [site.source(1, ty)?, site.source(2, ty)?]);
@@ -180,7 +201,9 @@ pub(crate) fn mad(site: &mut Site<'_, '_>) -> Decoded {
     if is_float(ty) {
         return float::fused(site, ty);
     }
+    whole(site, ty)?;
     let Some(part) = part else { return site.error("one of `.lo`, `.hi`, `.wide` is missing") };
+    widens(site, part, ty)?;
     site.arity(4, 4)?;
     let (makes, saturates) = (site.flag("cc"), site.flag("sat"));
     let takes = site.mnemonic == "madc";
@@ -218,6 +241,7 @@ pub(crate) fn div(site: &mut Site<'_, '_>) -> Decoded {
     if is_float(ty) {
         return float::divide(site, ty);
     }
+    whole(site, ty)?;
     site.arity(3, 3)?;
     let (dest, sources) = (site.dest(0, ty)?, [site.source(1, ty)?, site.source(2, ty)?]);
     if site.mnemonic == "rem" {
@@ -236,6 +260,7 @@ pub(crate) fn sign(site: &mut Site<'_, '_>) -> Decoded {
     if is_float(ty) {
         return float::sign(site, ty);
     }
+    whole(site, ty)?;
     site.arity(2, 2)?;
     let (dest, source) = (site.dest(0, ty)?, site.source(1, ty)?);
     if site.mnemonic == "neg" {
@@ -254,6 +279,7 @@ pub(crate) fn extremum(site: &mut Site<'_, '_>) -> Decoded {
     if is_float(ty) {
         return if ty.bits >= 32 { float::extremum(site, ty) } else { half::extremum(site, ty) };
     }
+    whole(site, ty)?;
     let relu = site.flag("relu");
     site.arity(3, 3)?;
     let (dest, sources) = (site.dest(0, ty)?, [site.source(1, ty)?, site.source(2, ty)?]);
@@ -267,6 +293,7 @@ pub(crate) fn extremum(site: &mut Site<'_, '_>) -> Decoded {
 /// `sad`: the distance of two values plus a third.
 pub(crate) fn sad(site: &mut Site<'_, '_>) -> Decoded {
     let ty = site.ty()?;
+    whole(site, ty)?;
     site.arity(4, 4)?;
     let (dest, sources) =
         (site.dest(0, ty)?, [site.source(1, ty)?, site.source(2, ty)?, site.source(3, ty)?]);
@@ -280,6 +307,8 @@ pub(crate) fn dot(site: &mut Site<'_, '_>) -> Decoded {
     let four = site.mnemonic == "dp4a";
     let half = if four { 0 } else { site.choice(&[("lo", 0), ("hi", 1)]).unwrap_or(0) };
     let (left, right) = (site.ty()?, site.ty()?);
+    whole(site, left)?;
+    whole(site, right)?;
     site.arity(4, 4)?;
     let accumulator = Type::S32;
     let dest = site.dest(0, accumulator)?;

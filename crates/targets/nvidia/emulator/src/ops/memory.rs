@@ -18,6 +18,9 @@ const HINTS: &[&str] = &[
     "nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "unified",
 ];
 
+/// Bytes of the widest access.
+pub(crate) const WIDEST: usize = 32;
+
 /// Takes the hints of an access.
 pub(crate) fn take_hints(site: &mut Site<'_, '_>) -> bool {
     site.flags(HINTS);
@@ -65,6 +68,9 @@ pub(crate) fn ld(site: &mut Site<'_, '_>) -> Decoded {
     if parts.len() != width {
         return site.error(format!("{} registers for {width} elements", parts.len()));
     }
+    if ty.bytes() * width > WIDEST {
+        return site.error(format!("{} bytes: at most {WIDEST} are possible", ty.bytes() * width));
+    }
     let mut dests = Vec::new();
     for part in parts {
         let (slot, register) = site.wide_dest_of(part, ty)?;
@@ -96,7 +102,7 @@ impl Execute for Load {
         let bases = *step.warp.row(self.address.base);
         for lane in step.lanes() {
             let address = bases[lane as usize].wrapping_add_signed(self.address.offset);
-            let mut data = [0; 64];
+            let mut data = [0; WIDEST];
             if step.load(self.space, address, lane, &mut data[..bytes])? {
                 known |= 1 << lane;
             }
@@ -144,6 +150,9 @@ pub(crate) fn st(site: &mut Site<'_, '_>) -> Decoded {
     if parts.len() != width {
         return site.error(format!("{} registers for {width} elements", parts.len()));
     }
+    if ty.bytes() * width > WIDEST {
+        return site.error(format!("{} bytes: at most {WIDEST} are possible", ty.bytes() * width));
+    }
     let mut sources = Vec::new();
     for part in parts {
         sources.push(site.wide_source_of(part, ty)?);
@@ -172,7 +181,7 @@ impl Execute for Store {
         }
         let known = self.sources.iter().fold(u32::MAX, |known, slot| known & step.warp.known[slot.index()]);
         for lane in step.lanes() {
-            let mut data = [0; 64];
+            let mut data = [0; WIDEST];
             for (slot, chunk) in self.sources.iter().zip(data.chunks_mut(size)) {
                 if size == 16 {
                     chunk[8..].copy_from_slice(&step.get(Slot(slot.0 + 1), lane).to_le_bytes());

@@ -55,7 +55,9 @@ pub(crate) fn mma(site: &mut Site<'_, '_>) -> Decoded {
     let saturate = site.flag("satfinite");
     let types = [site.ty()?, site.ty()?, site.ty()?, site.ty()?];
     let [_, a, b, _] = types;
-    if a.bits != b.bits || (rows != 8 && rows != 16) || columns != 8 || (a.bits == 16 && rows == 8) {
+    let narrow = types.iter().all(|ty| ty.lanes == 1 && matches!(ty.bits, 8 | 16 | 32 | 64)) && depth <= 256;
+    if !narrow || a.bits != b.bits || (rows != 8 && rows != 16) || columns != 8 || (a.bits == 16 && rows == 8)
+    {
         return site.error("the shape or the types cannot be run");
     }
     site.arity(4, 4)?;

@@ -57,7 +57,7 @@ fn clock(site: &mut Site<'_, '_>, ty: Type) -> Decoded {
 }
 
 fn part_type(site: &Site<'_, '_>, ty: Type, parts: usize) -> Result<Type, Diagnostic> {
-    match ty.width() / parts as u32 {
+    match ty.width().checked_div(parts as u32).unwrap_or(0) {
         8 => Ok(Type::B8),
         16 => Ok(Type::B16),
         32 => Ok(Type::B32),

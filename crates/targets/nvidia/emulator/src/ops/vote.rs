@@ -205,6 +205,9 @@ pub(crate) fn redux(site: &mut Site<'_, '_>) -> Decoded {
     let ty = site.ty()?;
     site.arity(3, 3)?;
     let Some(operation) = operation else { return site.error("an operation is missing") };
+    if ty.width() != 32 {
+        return site.error("only values of 32 bits are possible");
+    }
     let (dest, source, member) = (site.dest(0, ty)?, site.source(1, ty)?, site.source(2, Type::B32)?);
     site.sink(&[member, source]);
     let reduce = Reduce { operation, ty };

@@ -13,7 +13,7 @@ use crate::machine::flow::Flow;
 use crate::machine::lanes::run;
 use crate::machine::step::Step;
 use crate::machine::warp::{Busy, Flight};
-use crate::numeric::matrix::{Matrix, add_product, decode, encode};
+use crate::numeric::matrix::{Matrix, add_product, decode};
 use crate::ops::memory::cell;
 use crate::ops::mma;
 use crate::report::{Fault, FindingKind};
@@ -116,8 +116,9 @@ fn product(site: &mut Site<'_, '_>) -> Decoded {
     let d = site.ty()?;
     let a = site.ty()?;
     let b = site.ty()?;
-    if columns % 8 != 0 || !(8..=256).contains(&columns) || a.bits as usize * depth != 256 || a.bits != b.bits
-    {
+    let fits =
+        columns % 8 == 0 && (8..=256).contains(&columns) && (a.bits as usize).saturating_mul(depth) == 256;
+    if !fits || a.bits != b.bits || !matches!(d.width(), 16 | 32) || a.lanes != 1 || b.lanes != 1 {
         return site.error("the shape or the types cannot be run");
     }
     let results = site.dests(0, Type::B32)?;
@@ -375,7 +376,6 @@ impl Execute for Wgmma {
             known &= mma::all_known(step, &self.results);
         }
         add_product(&left, &right, &mut sums);
-        debug_assert_eq!(encode(0.0, d, false), 0);
         mma::deliver(step, &self.results, (d, self.saturate), 2, &sums);
         for slot in &self.results {
             step.know(*slot, if known { u32::MAX } else { 0 });

@@ -332,12 +332,14 @@ impl Parser {
 
     fn initialiser(&mut self, variable: &mut Variable) -> Result<(), Diagnostic> {
         if self.take_mark('{') {
+            self.enter()?;
             while !self.take_mark('}') {
                 self.initialiser(variable)?;
                 if !self.is_mark('}') {
                     self.mark(',')?;
                 }
             }
+            self.nesting -= 1;
             return Ok(());
         }
         let negative = self.take_mark('-');

@@ -12,10 +12,7 @@ const DEEPEST: u32 = 200;
 impl Parser {
     /// Statements up to the closing `}`, which is taken.
     pub(crate) fn body(&mut self) -> Result<Vec<Statement>, Diagnostic> {
-        self.nesting += 1;
-        if self.nesting > DEEPEST {
-            return Err(Diagnostic::new(self.line(), format!("more than {DEEPEST} scopes in one another")));
-        }
+        self.enter()?;
         let mut out = Vec::new();
         while !self.take_mark('}') {
             self.statement(&mut out)?;
@@ -145,6 +142,22 @@ impl Parser {
     }
 
     fn simple(&mut self) -> Result<Operand, Diagnostic> {
+        self.enter()?;
+        let operand = self.plain()?;
+        self.nesting -= 1;
+        Ok(operand)
+    }
+
+    /// Something that may hold others of its kind begins.
+    pub(crate) fn enter(&mut self) -> Result<(), Diagnostic> {
+        self.nesting += 1;
+        if self.nesting > DEEPEST {
+            return Err(Diagnostic::new(self.line(), format!("more than {DEEPEST} levels in one another")));
+        }
+        Ok(())
+    }
+
+    fn plain(&mut self) -> Result<Operand, Diagnostic> {
         let Some(token) = self.peek().cloned() else { return self.error("an operand") };
         self.at += 1;
         Ok(match token {

@@ -81,3 +81,150 @@ fn what_compilers_write_around_is_skipped() {
     assert_eq!((program.version(), program.target()), ((8, 7), "sm_90a"));
     assert_eq!(program.entry("k").expect("it is there").params[1].offset, 64);
 }
+
+/// Opcodes with a `TYPE`, whose operands are registers.
+const OPCODES: &[&str] = &[
+    "add.TYPE",
+    "sub.cc.TYPE",
+    "addc.TYPE",
+    "mul.wide.TYPE",
+    "mul.hi.TYPE",
+    "mul.rz.TYPE",
+    "mad.lo.TYPE",
+    "mad.wide.TYPE",
+    "mad24.hi.TYPE",
+    "div.TYPE",
+    "div.rp.TYPE",
+    "rem.TYPE",
+    "abs.TYPE",
+    "neg.TYPE",
+    "min.TYPE",
+    "max.NaN.TYPE",
+    "sad.TYPE",
+    "dp4a.TYPE.TYPE",
+    "and.TYPE",
+    "not.TYPE",
+    "cnot.TYPE",
+    "shl.TYPE",
+    "shr.TYPE",
+    "shf.l.clamp.TYPE",
+    "popc.TYPE",
+    "clz.TYPE",
+    "bfind.TYPE",
+    "bfind.shiftamt.TYPE",
+    "fns.TYPE",
+    "brev.TYPE",
+    "bfe.TYPE",
+    "bfi.TYPE",
+    "bmsk.wrap.TYPE",
+    "szext.clamp.TYPE",
+    "prmt.TYPE",
+    "prmt.TYPE.b4e",
+    "fma.rn.TYPE",
+    "fma.rm.TYPE",
+    "rcp.approx.TYPE",
+    "sqrt.rz.TYPE",
+    "rsqrt.approx.TYPE",
+    "ex2.approx.TYPE",
+    "lg2.approx.TYPE",
+    "tanh.approx.TYPE",
+    "copysign.TYPE",
+    "testp.normal.TYPE",
+    "setp.lt.TYPE",
+    "setp.geu.TYPE",
+    "set.eq.u32.TYPE",
+    "set.eq.TYPE.f32",
+    "selp.TYPE",
+    "slct.TYPE.s32",
+    "slct.b32.TYPE",
+    "cvt.TYPE.f32",
+    "cvt.f32.TYPE",
+    "cvt.rni.sat.TYPE.f64",
+    "cvt.sat.TYPE.s64",
+    "cvt.rn.satfinite.TYPE.f32",
+    "cvt.rn.relu.TYPE.f32",
+    "cvt.u16.TYPE",
+    "cvt.pack.sat.TYPE.s32",
+    "mov.TYPE",
+    "vote.sync.any.TYPE",
+    "match.any.sync.TYPE",
+    "redux.sync.add.TYPE",
+    "redux.sync.min.TYPE",
+    "shfl.sync.up.TYPE",
+    "mma.sync.aligned.m16n8k8.row.col.TYPE.TYPE.TYPE.TYPE",
+];
+
+const TYPES: &[&str] = &[
+    "pred", "b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "u16x2",
+    "s16x2", "f16", "f16x2", "bf16", "bf16x2", "tf32", "f32", "f32x2", "f64", "e4m3", "e5m2", "e4m3x2",
+    "e5m2x2",
+];
+
+#[test]
+fn no_instruction_panics() {
+    let mut random = crate::common::Random::fresh();
+    let mut taken = 0;
+    for opcode in OPCODES {
+        for ty in TYPES {
+            // Registers of every width, in random places, in random numbers.
+            for _ in 0..24 {
+                let registers =
+                    ["%p1", "%h1", "%r1", "%q1", "%b1", "7", "-1", "%p2", "%h2", "%r2", "%q2", "%b2"];
+                let own = match ty.trim_start_matches(|c: char| !c.is_ascii_digit()) {
+                    "16" => 1,
+                    "32" | "16x2" => 2,
+                    "64" | "32x2" => 3,
+                    "128" => 4,
+                    _ => random.below(5) as usize,
+                };
+                let count = 2 + random.below(4);
+                let operands: Vec<&str> = (0..count)
+                    .map(|_| {
+                        registers[if random.below(4) == 0 {
+                            random.below(12) as usize
+                        } else {
+                            own + 7 * (random.below(8) / 7) as usize
+                        }]
+                    })
+                    .collect();
+                let line = format!("{} {};", opcode.replace("TYPE", ty), operands.join(", "));
+                let body = format!(
+                    ".reg .pred %p<3>; .reg .b16 %h<3>; .reg .b32 %r<3>; .reg .b64 %q<3>; .reg .b128 %b<3>;
+                     mov.b32 %r1, {}; mov.b32 %r2, %laneid; mov.b64 %q1, {}; mov.b64 %q2, {}; mov.b16 %h1, {};\n{line}",
+                    random.bits() as u32,
+                    random.bits(),
+                    random.bits(),
+                    random.bits() as u16
+                );
+                if let Ok(program) = Program::parse(&entry("", &body)) {
+                    taken += 1;
+                    let launch = emulator::Launch::default();
+                    let _ = program.launch(
+                        "k",
+                        &launch,
+                        &mut emulator::Memory::new(),
+                        emulator::Checks::default(),
+                    );
+                }
+            }
+        }
+    }
+    assert!(taken > 1000, "only {taken} of them could be run");
+}
+
+#[test]
+fn sizes_have_bounds() {
+    let head = ".version 8.0\n.target sm_80\n.address_size 64\n";
+    let bodies = [
+        ".global .b8 huge[1000000000000];\n.entry k() { ret; }",
+        ".entry k() { .local .b8 huge[100000000]; ret; }",
+        ".entry k() { .reg .b32 %r<1000000>; ret; }",
+    ];
+    for body in bodies {
+        assert!(Program::parse(&format!("{head}{body}")).is_err(), "{body}");
+    }
+    let deep = format!("{head}.entry k() {{ mov.b32 %r, {}1{}; }}", "{".repeat(100_000), "}".repeat(100_000));
+    assert!(Program::parse(&deep).is_err());
+    let deep = format!("{head}.global .b32 x = {}1;", "{".repeat(100_000));
+    assert!(Program::parse(&deep).is_err());
+}
