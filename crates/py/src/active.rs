@@ -17,13 +17,26 @@ pub(crate) struct Active {
     pub(crate) place: Place,
     /// Whether launches must say how far the memory of their arguments goes.
     pub(crate) checks_memory: bool,
-    /// Whether the interpreter runs in its place.
-    pub(crate) interpreted: bool,
+    /// A number that tells targets apart in the keys of kernels: by what they compile for, and whether the interpreter runs in
+    /// their place.
+    pub(crate) number: u32,
     options: Vec<(Py<PyString>, &'static str)>,
     generation: u64,
 }
 
 static ACTIVE: Mutex<Option<Arc<Active>>> = Mutex::new(None);
+
+/// The number of what a target compiles for.
+fn number_of(target: &dyn Target) -> u32 {
+    static KNOWN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    let name = format!("{:?} {}", target.facts(), target.machine());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let at = known.iter().position(|other| *other == name).unwrap_or_else(|| {
+        known.push(name);
+        known.len() - 1
+    });
+    at as u32
+}
 
 impl Active {
     /// The target in use. It is looked up again when a knob was set.
@@ -39,9 +52,9 @@ impl Active {
         let target = runtime::active_target().or_raise(py)?;
         let options = runtime::options::names(target.as_ref());
         let options = options.into_iter().map(|name| (PyString::intern(py, name).unbind(), name)).collect();
-        let interpreted = knobs::flag("runtime", "interpret");
         let (place, checks_memory) = (Place::of(&target), target.checks_memory());
-        let new = Arc::new(Active { target, place, checks_memory, interpreted, options, generation });
+        let number = number_of(target.as_ref());
+        let new = Arc::new(Active { target, place, checks_memory, number, options, generation });
         *ACTIVE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&new));
         Ok(new)
     }

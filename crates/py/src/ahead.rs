@@ -86,10 +86,7 @@ impl<'py> Reader<'_, 'py> {
         })?;
         let attrs = self.find(self.attrs, path)?;
         let divisible_by_16 = match attrs {
-            Some(attrs) => attrs
-                .extract::<Vec<(String, i64)>>()?
-                .iter()
-                .any(|(name, value)| name == "tt.divisibility" && value % 16 == 0),
+            Some(attrs) => is_divisible(&attrs)?,
             None => false,
         };
         Ok(ArgSpec::Runtime { ty, divisible_by_16 })
@@ -153,6 +150,17 @@ pub(crate) fn compile_ir<'py>(
         .or_raise(py)?;
     let source = Bound::new(py, KernelSource::of_ir(py, &kernel))?.unbind();
     Bound::new(py, CompiledKernel::new(kernel, source, None))
+}
+
+/// Whether some pairs of a name and a value say that a number is divisible by 16.
+fn is_divisible(attrs: &Bound<'_, PyAny>) -> PyResult<bool> {
+    for attr in attrs.try_iter()? {
+        let attr = attr?;
+        if attr.get_item(0)?.eq("tt.divisibility")? && attr.get_item(1)?.extract::<i64>()? % 16 == 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// What an argument is specialised to, as a text and a mark: `("i32", "D")`.

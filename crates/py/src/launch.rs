@@ -347,8 +347,8 @@ fn write_other(
     )))
 }
 
-/// The words of the options. `debug` is always there, because the function and a knob can turn it on as well; so is whether the
-/// interpreter runs the kernel.
+/// The words of the options. `debug` is always there, because the function and a knob can turn it on as well; so is the
+/// target.
 #[inline]
 fn write_options(
     py: Python<'_>,
@@ -358,7 +358,7 @@ fn write_options(
     prepared: &mut Prepared,
 ) -> PyResult<()> {
     let debug = u64::from(function.debug || knobs::debug());
-    prepared.key.option(u16::MAX, debug | u64::from(active.interpreted) << 1);
+    prepared.key.option(u16::MAX, debug | u64::from(active.number) << 1);
     for (name, value) in bound.options(py) {
         let Some(number) = active.option(py, name.as_ptr()) else {
             if name.eq("stream")? {

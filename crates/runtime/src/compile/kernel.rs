@@ -157,7 +157,9 @@ impl Kernel {
 
     /// The names of all stages: those of the compile in order, then those that are made when asked for.
     pub fn stage_names(&self) -> Vec<&str> {
-        let compiled = self.artifact.stages.iter().map(|stage| stage.name.as_str());
-        compiled.chain(self.target.derived_stages().iter().copied()).collect()
+        let compiled: Vec<_> = self.artifact.stages.iter().map(|stage| stage.name.as_str()).collect();
+        let derived = self.target.derived_stages().iter().copied();
+        let derived: Vec<_> = derived.filter(|name| !compiled.contains(name)).collect();
+        compiled.into_iter().chain(derived).collect()
     }
 }

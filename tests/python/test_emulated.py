@@ -1,0 +1,157 @@
+"""Kernels on an emulated GPU: compiled for it, and run from what was compiled, lane by lane, every access checked."""
+
+import importlib
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import deuteron as triton
+import deuteron.language as tl
+import seed_kernels as seeds
+
+ARCHITECTURES = ["cuda:80", "cuda:90", "cuda:120"]
+
+matmul_example = importlib.import_module("03_matmul")
+layer_norm_example = importlib.import_module("04_layer_norm")
+attention_example = importlib.import_module("06_attention")
+
+
+@pytest.fixture(params=ARCHITECTURES)
+def emulated(request):
+    """Each architecture in turn."""
+    with triton.knobs.runtime.scope():
+        triton.knobs.runtime.emulate = request.param
+        yield request.param
+
+
+@triton.jit
+def out_of_bounds(x_ptr, BLOCK: tl.constexpr):
+    tl.store(x_ptr + tl.arange(0, BLOCK), 1.0)
+
+
+@triton.jit
+def column_sums(x_ptr, out_ptr, n_rows, ROWS: tl.constexpr, COLS: tl.constexpr):
+    rows, cols = tl.arange(0, ROWS), tl.arange(0, COLS)
+    x = tl.load(x_ptr + rows[:, None] * COLS + cols[None, :], mask=rows[:, None] < n_rows, other=0.0)
+    tl.store(out_ptr + cols, tl.sum(x, axis=0))
+    tl.store(out_ptr + COLS + cols, tl.cumsum(tl.max(x, axis=0), axis=0))
+
+
+def rows_of(rng, *shape):
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("n", [1, 100, 1025])
+def test_vector_add(emulated, arrays, n, rng):
+    x, y = arrays.make(rows_of(rng, n)), arrays.make(rows_of(rng, n))
+    out = arrays.make(np.full(n + 3, 7, np.float32))
+    kernel = seeds.add_kernel[(triton.cdiv(n, 256), )](x, y, out, n, BLOCK_SIZE=256)
+    assert np.array_equal(arrays.numpy(out)[:n], arrays.numpy(x) + arrays.numpy(y))
+    assert (arrays.numpy(out)[n:] == 7).all()
+    assert kernel.metadata.target.arch == int(emulated.split(":")[1]) and ".entry add_kernel" in kernel.asm["ptx"]
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 300), (2, 1024)])
+def test_softmax(emulated, shape, rng):
+    rows, cols = shape
+    x = torch.from_numpy(5 * rows_of(rng, *shape))
+    if cols > 100:
+        x[0, 3], x[1, 5] = -math.inf, math.nan
+    expected = torch.softmax(x.double(), 1)
+    block = triton.next_power_of_2(cols)
+    launches = [
+        lambda out: seeds.fused_softmax_kernel[(rows, )](x, out, cols, cols, BLOCK_SIZE=block),
+        lambda out: seeds.softmax_kernel_naive[(rows, )](x, out, cols, cols, 128),
+        lambda out: seeds.softmax_kernel_v1[(rows, )](x, out, cols, cols, 128, num_warps=2),
+        lambda out: seeds.softmax_kernel[(2, )](out, x, cols, cols, rows, cols, BLOCK_SIZE=block, num_stages=3),
+    ]
+    for launch in launches:
+        out = torch.full_like(x, 9)
+        launch(out)
+        torch.testing.assert_close(out.double(), expected, atol=1e-6, rtol=1e-5, equal_nan=True)
+
+
+def test_reductions_and_scans(emulated, rng):
+    x = rows_of(rng, 13, 32)
+    out = np.empty(64, np.float32)
+    column_sums[(1, )](x, out, 13, ROWS=16, COLS=32)
+    np.testing.assert_allclose(out[:32], x.sum(0), atol=1e-5)
+    np.testing.assert_allclose(out[32:], np.maximum(x.max(0), 0).cumsum(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("configuration", [(32, 32, 32, 2, 2), (64, 64, 32, 4, 3)])
+@pytest.mark.parametrize("shape", [(64, 64, 64), (70, 40, 50)])
+def test_matmul(emulated, shape, configuration, rng):
+    (m, n, k), (bm, bn, bk, warps, stages) = shape, configuration
+    a, b = (torch.from_numpy(rows_of(rng, *size)).half() for size in ((m, k), (k, n)))
+    c = torch.empty(m, n, dtype=torch.float16)
+    matmul_example.matmul_kernel[(triton.cdiv(m, bm) * triton.cdiv(n, bn), )](
+        a, b, c, m, n, k, k, 1, n, 1, n, 1, BLOCK_SIZE_M=bm, BLOCK_SIZE_N=bn, BLOCK_SIZE_K=bk, GROUP_SIZE_M=8,
+        ACTIVATION="leaky_relu", num_warps=warps, num_stages=stages)
+    expected = torch.nn.functional.leaky_relu(a.double() @ b.double(), 0.01)
+    torch.testing.assert_close(c.double(), expected, atol=2e-2, rtol=2e-3)
+
+
+def test_layer_norm(emulated, rng):
+    x = torch.from_numpy(rows_of(rng, 2, 300)).half()
+    w, b = (torch.from_numpy(rows_of(rng, 300)).half() for _ in range(2))
+    out, mean, rstd = torch.empty_like(x), torch.empty(2), torch.empty(2)
+    layer_norm_example.layer_norm_forward[(2, )](x, out, w, b, mean, rstd, 300, 300, 1e-5, BLOCK_SIZE=256, num_warps=4)
+    expected = torch.nn.functional.layer_norm(x.double(), (300, ), w.double(), b.double(), 1e-5)
+    torch.testing.assert_close(out.double(), expected, atol=4e-3, rtol=2e-3)
+
+
+def test_an_access_beyond_an_array_has_a_place(emulated):
+    x = np.zeros(10, np.float32)
+    with pytest.raises(RuntimeError, match=r"out_of_bounds.*test_emulated\.py:\d+") as error:
+        out_of_bounds[(1, )](x, BLOCK=16)
+    assert "in no allocation" in str(error.value)
+    out_of_bounds[(1, )](np.zeros(16, np.float32), BLOCK=16)
+
+
+def test_what_is_emulated_is_told():
+    with triton.knobs.runtime.scope():
+        triton.knobs.runtime.emulate = "cuda:90"
+        driver = triton.runtime.driver.active
+        assert tuple(driver.get_current_target()) == ("cuda", 90, 32)
+        assert driver.get_active_torch_device().type == "cpu"
+        assert driver.utils.get_device_properties(0)["max_shared_mem"] == 227 << 10
+        triton.knobs.runtime.emulate = "cuda:12"
+        with pytest.raises(Exception, match="sm_80"):
+            driver.get_current_target()
+        triton.knobs.runtime.emulate = "cpu"
+        with pytest.raises(ValueError, match="no emulator"):
+            driver.get_current_target()
+
+
+@pytest.mark.parametrize("arch", [80, 90, 120])
+def test_compiling_for_a_gpu_that_is_not_here(arch):
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    source = ASTSource(column_sums, {"x_ptr": "*fp32", "out_ptr": "*fp32", "n_rows": "i32", "ROWS": "constexpr",
+                                     "COLS": "constexpr"}, {"ROWS": 16, "COLS": 32}, {(0, ): [["tt.divisibility", 16]]})
+    kernel = triton.compile(source, target=GPUTarget("cuda", arch, 32), options={"num_warps": 2, "maxnreg": 128})
+    assert kernel.metadata.target == GPUTarget("cuda", arch, 32) and kernel.metadata.num_warps == 2
+    assert kernel.metadata.cluster_dims == (1, 1, 1) and kernel.metadata.global_scratch_size == 0
+    assert f".target sm_{arch}" in kernel.asm["ptx"] and ".maxnreg 128" in kernel.asm["ptx"]
+    assert "#blocked" in kernel.asm["ttgir"] and len(set(kernel.asm.keys())) == len(kernel.asm.keys())
+    with pytest.raises(RuntimeError, match="no such device"):
+        kernel._init_handles()
+
+
+def test_what_a_gpu_has_too_little_of_is_told():
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    names = matmul_example.matmul_kernel.arg_names
+    constants = {"BLOCK_SIZE_M": 256, "BLOCK_SIZE_N": 256, "BLOCK_SIZE_K": 128, "GROUP_SIZE_M": 8, "ACTIVATION": "",
+                 "stride_ak": 1, "stride_bn": 1, "stride_cn": 1}
+    signature = {name: "constexpr" if name in constants else "*fp16" if name.endswith("ptr") else "i32" for name in names}
+    attrs = {(at, ): [["tt.divisibility", 16]] for at, name in enumerate(names) if name not in constants}
+    source = ASTSource(matmul_example.matmul_kernel, signature, constants, attrs)
+    with pytest.raises(triton.OutOfResources, match="shared memory.*Required: .*Hardware limit: 232448") as error:
+        triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 8, "num_stages": 4})
+    assert error.value.required > error.value.limit
