@@ -4,10 +4,11 @@ use crate::Failure;
 use crate::source::Source;
 use crate::values::{self, Array, Value};
 use clap::{Args, ValueEnum};
-
+use runtime::buffer::Buffer;
+use runtime::compile::Kernel;
 use runtime::specialize::{Argument, LaunchKey, ParamRules, float_slot, int_slot};
 use std::time::{Duration, Instant};
-use target::Launch;
+use target::{Extent, Launch};
 use ttir::interp;
 
 /// What runs the kernel.
@@ -74,29 +75,58 @@ impl Run {
 
     fn native(&self, prepared: &Prepared, grid: target::Grid) -> Result<Vec<Array>, Failure> {
         let kernel = self.source.compile(Some(&prepared.signature))?;
+        let device = kernel.device()?;
         let mut arrays = prepared.arrays.clone();
-        let slots = prepared.slots(|at| arrays[at].bytes_mut().as_mut_ptr() as u64);
+        let copies = if device.uses_host_memory() {
+            Vec::new()
+        } else {
+            let copy = |array: &Array| Buffer::with_bytes(&device, array.bytes());
+            arrays.iter().map(copy).collect::<Result<Vec<_>, _>>()?
+        };
+        let slots = prepared.slots(|at| match copies.get(at) {
+            Some(copy) => copy.address(),
+            None => arrays[at].bytes_mut().as_mut_ptr() as u64,
+        });
         if slots.len() != kernel.artifact.params.len() {
             return Err(self.wrong_count(slots.len(), kernel.artifact.params.len()));
         }
-        let loaded = kernel.load()?;
+        let extent = |array: &mut Array| {
+            let bytes = array.bytes_mut();
+            Extent { base: bytes.as_mut_ptr() as u64, len: bytes.len() as u64, writable: true }
+        };
+        let extents = arrays.iter_mut().map(extent).collect();
+        let times = target::with_extents(extents, || self.launches(&kernel, grid, &slots))?;
+        if self.repeat > 1 {
+            let median = times[times.len() / 2].as_secs_f64() * 1e6;
+            println!("median of {} launches: {median:.1} us", times.len());
+        }
+        for (array, copy) in arrays.iter_mut().zip(&copies) {
+            copy.read(array.bytes_mut())?;
+        }
+        Ok(arrays)
+    }
+
+    /// Launches as often as was asked for; the times in order.
+    fn launches(&self, kernel: &Kernel, grid: target::Grid, slots: &[u64]) -> Result<Vec<Duration>, Failure> {
+        let (loaded, device) = (kernel.load()?, kernel.device()?);
+        let programs: u64 = grid.iter().map(|&size| u64::from(size)).product();
+        let scratch = kernel.scratch().map(|scratch| {
+            Buffer::zeroed(&device, scratch.bytes * programs * u64::from(kernel.options.num_ctas))
+        });
+        let scratch = scratch.transpose()?;
+        let launch =
+            Launch { scratch: scratch.as_ref().map_or(0, Buffer::address), ..Launch::new(grid, slots) };
         let mut times: Vec<Duration> = Vec::new();
         for _ in 0..self.repeat.max(1) {
             let start = Instant::now();
             // SAFETY: the slots are those of the signature the kernel was compiled for. Whether the kernel stays within its
             // arrays is up to whoever asks to run it; the interpreter is there to check.
-            unsafe { loaded.launch(&Launch::new(grid, &slots)) }.map_err(runtime::RuntimeError::from)?;
+            unsafe { loaded.launch(&launch) }.map_err(runtime::RuntimeError::from)?;
+            device.synchronize().map_err(runtime::RuntimeError::from)?;
             times.push(start.elapsed());
         }
-        if self.repeat > 1 {
-            times.sort_unstable();
-            println!(
-                "median of {} launches: {:.1} us",
-                times.len(),
-                times[times.len() / 2].as_secs_f64() * 1e6
-            );
-        }
-        Ok(arrays)
+        times.sort_unstable();
+        Ok(times)
     }
 
     fn interpreted(&self, prepared: &Prepared, grid: target::Grid) -> Result<Vec<Array>, Failure> {

@@ -18,9 +18,12 @@ pub(crate) struct Source {
     /// The kernel; may be left out where the file has one function alone.
     #[arg(long, short)]
     pub(crate) kernel: Option<String>,
-    /// The target to compile for; by default the one of this machine.
+    /// The target to compile for, with an architecture behind a colon if it has several; by default the one of this machine.
     #[arg(long)]
     pub(crate) target: Option<String>,
+    /// A target to emulate on this machine's processors, every access checked.
+    #[arg(long, value_name = "TARGET", conflicts_with = "target")]
+    pub(crate) emulate: Option<String>,
     /// Options of a launch, such as `num_warps=8`; may be repeated.
     #[arg(long = "option", short = 'O', value_name = "NAME=VALUE")]
     pub(crate) options: Vec<String>,
@@ -47,9 +50,10 @@ impl Source {
 
     /// The target.
     pub(crate) fn target(&self) -> Result<Arc<dyn Target>, Failure> {
-        Ok(match &self.target {
-            Some(name) => runtime::target_named(name)?,
-            None => runtime::active_target()?,
+        Ok(match (&self.emulate, &self.target) {
+            (Some(name), _) => runtime::emulated(name)?,
+            (None, Some(name)) => runtime::target_named(name)?,
+            (None, None) => runtime::active_target()?,
         })
     }
 

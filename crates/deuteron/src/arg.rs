@@ -1,8 +1,9 @@
 //! Arguments of a launch.
 
+use crate::Buffer;
 use runtime::specialize::{self, Argument, LaunchKey, ParamRules};
-use std::ffi::c_void;
 use std::marker::PhantomData;
+use target::Extent;
 
 /// A type that kernels know, by its name in signatures.
 pub trait Element: Copy + sealed::Sealed {
@@ -38,41 +39,65 @@ pub enum Arg<'a> {
     Memory(Memory<'a>),
 }
 
-/// The memory of a slice.
+/// The memory of a slice or of a buffer.
 #[derive(Debug)]
 pub struct Memory<'a> {
-    address: *mut c_void,
+    address: u64,
     element: &'static str,
-    bytes: usize,
+    /// None where nobody knows.
+    bytes: Option<usize>,
+    /// Whether it is the host's.
+    is_slice: bool,
     slice: PhantomData<&'a mut [u8]>,
 }
 
 impl<'a> Arg<'a> {
     /// A slice that the kernel only reads.
     pub fn read<T: Element>(slice: &'a [T]) -> Arg<'a> {
-        Arg::memory(slice.as_ptr().cast_mut(), slice.len())
+        Arg::memory::<T>(slice.as_ptr() as u64, Some(slice.len()), true)
     }
 
     /// A slice that the kernel may write.
     pub fn write<T: Element>(slice: &'a mut [T]) -> Arg<'a> {
-        Arg::memory(slice.as_mut_ptr(), slice.len())
+        Arg::memory::<T>(slice.as_mut_ptr() as u64, Some(slice.len()), true)
     }
 
-    fn memory<T: Element>(address: *mut T, len: usize) -> Arg<'a> {
-        let bytes = len * size_of::<T>();
-        Arg::Memory(Memory { address: address.cast(), element: T::NAME, bytes, slice: PhantomData })
+    /// A buffer on the target's device.
+    pub fn buffer<T: Element>(buffer: &'a Buffer<T>) -> Arg<'a> {
+        Arg::memory::<T>(buffer.address(), Some(buffer.len()), false)
+    }
+
+    /// Elements at an address of the target's device, allocated by somebody else.
+    pub fn pointer<T: Element>(address: u64) -> Arg<'a> {
+        Arg::memory::<T>(address, None, false)
+    }
+
+    fn memory<T: Element>(address: u64, len: Option<usize>, is_slice: bool) -> Arg<'a> {
+        let bytes = len.map(|len| len * size_of::<T>());
+        Arg::Memory(Memory { address, element: T::NAME, bytes, is_slice, slice: PhantomData })
     }
 }
 
 impl Memory<'_> {
-    /// Its size.
-    pub fn bytes(&self) -> usize {
+    /// Its size, where it is known.
+    pub fn bytes(&self) -> Option<usize> {
         self.bytes
     }
 }
 
+/// How far the memory of the arguments goes.
+pub(crate) fn extents(args: &[Arg<'_>]) -> Vec<Extent> {
+    let of = |arg: &Arg<'_>| match arg {
+        Arg::Memory(Memory { address, bytes: Some(bytes), .. }) => {
+            Some(Extent { base: *address, len: *bytes as u64, writable: true })
+        }
+        _ => None,
+    };
+    args.iter().filter_map(of).collect()
+}
+
 /// The slots of a launch, after checking that the arguments are what the kernel was compiled for.
-pub(crate) fn pack(specs: &[specialize::Spec], args: &[Arg<'_>]) -> Result<Vec<u64>, String> {
+pub(crate) fn pack(specs: &[specialize::Spec], args: &[Arg<'_>], is_host: bool) -> Result<Vec<u64>, String> {
     let runtime: Vec<_> = specs.iter().filter_map(specialize::runtime_type).collect();
     if runtime.len() != args.len() {
         return Err(format!(
@@ -85,11 +110,11 @@ pub(crate) fn pack(specs: &[specialize::Spec], args: &[Arg<'_>]) -> Result<Vec<u
         .iter()
         .zip(args)
         .enumerate()
-        .map(|(at, (ty, arg))| slot(ty, arg).map_err(|text| format!("argument {at} {text}")))
+        .map(|(at, (ty, arg))| slot(ty, arg, is_host).map_err(|text| format!("argument {at} {text}")))
         .collect()
 }
 
-fn slot(ty: &specialize::RuntimeType, arg: &Arg<'_>) -> Result<u64, String> {
+fn slot(ty: &specialize::RuntimeType, arg: &Arg<'_>, is_host: bool) -> Result<u64, String> {
     let argument = match arg {
         Arg::Int(value) => Argument::Int(*value),
         Arg::Float(value) => Argument::Float(*value),
@@ -101,7 +126,14 @@ fn slot(ty: &specialize::RuntimeType, arg: &Arg<'_>) -> Result<u64, String> {
                     memory.element, ty.name
                 ));
             }
-            let address = memory.address as u64;
+            if memory.is_slice && !is_host {
+                return Err(
+                    "is a slice in the host's memory, which this target's devices do not have: copy it with \
+                            Target::buffer"
+                        .to_owned(),
+                );
+            }
+            let address = memory.address;
             if ty.divisible_by_16 && !address.is_multiple_of(16) {
                 return Err(format!(
                     "lies at {address:#x}, and the kernel was compiled for an address divisible by 16"

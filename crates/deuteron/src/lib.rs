@@ -31,12 +31,17 @@
 //! # }
 //! ```
 //!
+//! On a GPU (`Target::current()` where there is one, or `Target::named("cuda:90")`), arguments are [`Buffer`]s, made with
+//! [`Target::buffer`], or addresses that another library has allocated, [`Arg::pointer`].
+//!
 //! Left out: choosing the specialisation from the arguments. A signature says once what a kernel is compiled for, and a
 //! launch checks that its arguments are that.
 
 mod arg;
+mod buffer;
 
 pub use arg::{Arg, Element};
+pub use buffer::Buffer;
 
 use runtime::knobs::Settings;
 use runtime::program::{CompiledProgram, Program};
@@ -84,9 +89,50 @@ impl Target {
         Ok(Target(runtime::target_named(name)?))
     }
 
+    /// A target whose device is emulated on this machine's processors, where every access is checked. Slices are its memory.
+    ///
+    /// # Errors
+    /// Names the targets that there are; says if this one cannot be emulated.
+    pub fn emulated(name: &str) -> Result<Target, Error> {
+        Ok(Target(runtime::emulated(name)?))
+    }
+
     /// Its name.
     pub fn name(&self) -> String {
         self.0.facts().backend
+    }
+
+    /// The architecture that is compiled for.
+    pub fn arch(&self) -> String {
+        self.0.facts().arch
+    }
+
+    /// Whether kernels take slices: the memory of its devices is the host's.
+    pub fn takes_slices(&self) -> bool {
+        self.0.arrays() == "cpu"
+    }
+
+    /// A copy of a slice on the current device.
+    ///
+    /// # Errors
+    /// When there is no device here, or no memory for it.
+    pub fn buffer<T: Element>(&self, slice: &[T]) -> Result<Buffer<T>, Error> {
+        Buffer::with(&self.device()?, slice)
+    }
+
+    /// Zeroed elements on the current device.
+    ///
+    /// # Errors
+    /// When there is no device here, or no memory for it.
+    pub fn zeroed<T: Element>(&self, len: usize) -> Result<Buffer<T>, Error> {
+        Buffer::zeroed(&self.device()?, len)
+    }
+
+    fn device(&self) -> Result<Arc<dyn target::Device>, Error> {
+        let ordinal = self.0.current_device().map_err(runtime::RuntimeError::from)?;
+        self.0.devices().into_iter().nth(ordinal as usize).ok_or_else(|| {
+            Error(format!("target {} {} has no device in this machine", self.name(), self.arch()))
+        })
     }
 }
 
@@ -188,16 +234,58 @@ impl Compiled {
     /// left out.
     ///
     /// # Safety
-    /// The kernel must stay within the slices it is given, which nobody checks.
+    /// The kernel must stay within the memory it is given, which nobody checks.
     ///
     /// # Errors
     /// When the arguments are not what the kernel was compiled for, or the launch fails.
     pub unsafe fn launch(&self, grid: [u32; 3], args: &mut [Arg<'_>]) -> Result<(), Error> {
-        let slots =
-            arg::pack(&self.0.args, args).map_err(|text| Error(format!("kernel {}: {text}", self.name())))?;
-        let loaded = self.0.kernel.load()?;
+        let kernel = &self.0.kernel;
+        let device = kernel.device()?;
+        let programs: u64 = grid.iter().map(|&size| u64::from(size)).product();
+        let scratch =
+            kernel.scratch().map(|scratch| scratch.bytes * programs * u64::from(kernel.options.num_ctas));
+        let scratch = scratch.map(|bytes| runtime::buffer::Buffer::zeroed(&device, bytes)).transpose()?;
+        let address = scratch.as_ref().map_or(0, runtime::buffer::Buffer::address);
+        // SAFETY: the caller vouches for the memory.
+        unsafe { self.submit(grid, args, 0, address) }?;
+        device.synchronize().map_err(|error| Error::from(runtime::RuntimeError::from(error)))
+    }
+
+    /// Puts the launch into a stream of the current device and does not wait for it.
+    ///
+    /// # Safety
+    /// As [`Compiled::launch`]; and the memory must stay until the launch is over.
+    ///
+    /// # Errors
+    /// As [`Compiled::launch`]; for a kernel that needs scratch memory, whose size only a launch that waits can manage.
+    pub unsafe fn launch_on(&self, grid: [u32; 3], args: &mut [Arg<'_>], stream: u64) -> Result<(), Error> {
+        if self.0.kernel.scratch().is_some() {
+            return Err(Error(format!(
+                "kernel {} needs scratch memory: use launch, which waits",
+                self.name()
+            )));
+        }
+        // SAFETY: the caller vouches for the memory.
+        unsafe { self.submit(grid, args, stream, 0) }
+    }
+
+    /// # Safety
+    /// As [`Compiled::launch_on`].
+    unsafe fn submit(
+        &self,
+        grid: [u32; 3],
+        args: &[Arg<'_>],
+        stream: u64,
+        scratch: u64,
+    ) -> Result<(), Error> {
+        let kernel = &self.0.kernel;
+        let host = kernel.target().arrays() == "cpu";
+        let slots = arg::pack(&self.0.args, args, host);
+        let slots = slots.map_err(|text| Error(format!("kernel {}: {text}", self.name())))?;
+        let loaded = kernel.load()?;
+        let launch = Launch { grid, args: &slots, stream, scratch };
         // SAFETY: the slots fit the parameters, as `pack` has checked; the caller vouches for the memory.
-        unsafe { loaded.launch(&Launch::new(grid, &slots)) }
-            .map_err(|error| Error::from(runtime::RuntimeError::from(error)))
+        let launched = target::with_extents(arg::extents(args), || unsafe { loaded.launch(&launch) });
+        launched.map_err(|error| Error::from(runtime::RuntimeError::from(error)))
     }
 }

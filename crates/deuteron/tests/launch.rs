@@ -76,6 +76,37 @@ fn wrong_arguments_are_named_before_anything_runs() {
 }
 
 #[test]
+fn an_emulated_gpu_takes_slices_and_buffers_and_checks_them() {
+    let target = Target::emulated("cuda:80").expect("it can be");
+    assert_eq!((target.name().as_str(), target.arch().as_str(), target.takes_slices()), ("cuda", "80", true));
+    let kernel = Kernel::from_source(SOURCE, "add").expect("it is there");
+    let add =
+        kernel.compile(&target, "*fp32, *fp32, *fp32, i32, 128", &Options::default()).expect("compiles");
+    assert!(add.stage("ptx").is_ok());
+    let (x, y) = (data(300, 0.25), data(300, -2.0));
+    let (on_device, out) = (target.buffer(&x).expect("memory"), target.zeroed::<f32>(300).expect("memory"));
+    let mut args = [Arg::buffer(&on_device), Arg::read(&y), Arg::buffer(&out), Arg::Int(300)];
+    // SAFETY: every access is checked.
+    unsafe { add.launch([3, 1, 1], &mut args) }.expect("launches");
+    let expected: Vec<f32> = x.iter().zip(&y).map(|(x, y)| x * 3.0 + y).collect();
+    assert_eq!(out.to_vec().expect("reads"), expected);
+    let mut args = [Arg::buffer(&on_device), Arg::read(&y[..100]), Arg::buffer(&out), Arg::Int(300)];
+    // SAFETY: as above.
+    let error = unsafe { add.launch([3, 1, 1], &mut args) }.expect_err("y is too short").to_string();
+    assert!(error.contains("in no allocation") && error.contains("kernel.py:15"), "{error}");
+}
+
+#[test]
+fn a_gpu_that_is_not_here_can_be_compiled_for() {
+    let target = Target::named("cuda:80").expect("known");
+    let kernel = Kernel::from_source(SOURCE, "add").expect("it is there");
+    let add =
+        kernel.compile(&target, "*fp32, *fp32, *fp32, i32, 128", &Options::default()).expect("compiles");
+    assert!(add.stage("ptx").is_ok_and(|text| String::from_utf8_lossy(text).contains(".target sm_80")));
+    assert!(!target.takes_slices() && Target::named("cuda:7").is_err());
+}
+
+#[test]
 fn what_cannot_be_compiled_says_why() {
     let error = |result: Result<deuteron::Compiled, deuteron::Error>| match result {
         Ok(_) => panic!("it compiled"),

@@ -13,6 +13,8 @@ pub(crate) struct Place {
     /// Whether its devices work in the host's memory.
     pub(crate) is_host: bool,
     target: Arc<dyn Target>,
+    /// Whether there is a device of it here.
+    has_device: OnceLock<bool>,
     /// The number that torch has for such devices.
     code: OnceLock<Option<i32>>,
 }
@@ -29,13 +31,15 @@ pub(crate) struct Spot {
 impl Place {
     pub(crate) fn of(target: &Arc<dyn Target>) -> Place {
         let arrays = target.arrays();
-        Place { arrays, is_host: arrays == "cpu", target: Arc::clone(target), code: OnceLock::new() }
+        let (has_device, code) = (OnceLock::new(), OnceLock::new());
+        Place { arrays, is_host: arrays == "cpu", target: Arc::clone(target), has_device, code }
     }
 
     /// The current device with its current stream, or the stream that is named: torch's, where torch is loaded.
     #[inline]
     pub(crate) fn spot(&self, py: Python<'_>, stream: Option<u64>) -> PyResult<Spot> {
-        if self.is_host {
+        // Where there is no device torch has none either; loading the kernel says so.
+        if self.is_host || !*self.has_device.get_or_init(|| !self.target.devices().is_empty()) {
             return Ok(Spot::default());
         }
         let (ordinal, current) = match torch::current(py, self.arrays)? {

@@ -3,6 +3,7 @@
 //! The runtime sees the compiler through `frontend` and the machine through the two traits of `target`. It knows neither
 //! Python nor a vendor. The environment is read in [`knobs`] alone and the disk in [`cache`] and in the dumps of a compile.
 
+pub mod buffer;
 pub mod cache;
 pub mod compile;
 mod error;

@@ -111,6 +111,17 @@ impl Kernel {
         self.load_on(self.target.current_device().map_err(RuntimeError::from)?)
     }
 
+    /// The device that this thread works with.
+    ///
+    /// # Errors
+    /// When there is no such device here.
+    pub fn device(&self) -> Result<Arc<dyn target::Device>, RuntimeError> {
+        let ordinal = self.target.current_device().map_err(RuntimeError::from)?;
+        let devices = self.target.devices();
+        let count = devices.len();
+        devices.into_iter().nth(ordinal as usize).ok_or_else(|| self.no_device(count, ordinal))
+    }
+
     #[cold]
     fn no_device(&self, count: usize, ordinal: u32) -> RuntimeError {
         let (name, backend, arch) = (&self.artifact.name, &self.facts.backend, &self.facts.arch);

@@ -20,7 +20,7 @@ pub(crate) enum Part {
 /// Where bits come from.
 enum Source {
     Bits(u128),
-    Symbol(Box<str>),
+    Symbol(Box<str>, u8),
     Anything,
     Reg(Reg),
 }
@@ -43,10 +43,7 @@ impl Selector<'_> {
         match self.resolve(value, part) {
             Source::Bits(bits) => self.immediate(kind, bits),
             Source::Anything => self.immediate(kind, 0),
-            Source::Symbol(name) => {
-                let space = if let Scalar::Ptr(space) = kind { space } else { 0 };
-                Operand::Reg(self.symbol_reg(&name, space))
-            }
+            Source::Symbol(name, space) => Operand::Reg(self.symbol_reg(&name, space)),
             Source::Reg(reg) => Operand::Reg(reg),
         }
     }
@@ -310,7 +307,9 @@ enum Step {
 
 fn constant_part(constant: &Constant, part: Part) -> Source {
     if let ConstantKind::Symbol(name) = &constant.kind {
-        return Source::Symbol(name.clone());
+        // The space is that of the symbol: its address may be wanted as a number.
+        let space = if let Scalar::Ptr(space) = constant.ty.kind() { space } else { 0 };
+        return Source::Symbol(name.clone(), space);
     }
     let bits = match (part, shape(constant.ty)) {
         (Part::Scalar, _) => constant.splat_bits(),
