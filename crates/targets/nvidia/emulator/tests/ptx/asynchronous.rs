@@ -265,3 +265,41 @@ fn maps_are_made_by_kernels() {
     let want: Vec<u32> = (0..16).map(|index| (index / 4 + 4) * 8 + index % 4 + 2).collect();
     assert_eq!(words(&mut memory, out, 16), want);
 }
+
+#[test]
+fn copies_reach_every_program_of_a_cluster() {
+    // Program 0 sends to both; each waits at its own mbarrier, then tells the other's second one.
+    let text = entry(
+        ".param .u64 a, .param .u64 b",
+        &format!(
+            ".shared .align 128 .b8 s[128]; .shared .align 8 .b8 bar[8]; .shared .align 8 .b8 far[8]; .reg .pred %p<4>;
+             .reg .b16 %h; .reg .b32 %r<10>; .reg .b64 %q<4>; mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0;
+             ld.param.u64 %q0, [a]; ld.param.u64 %q1, [b]; mov.u32 %r1, %cluster_ctarank; setp.eq.u32 %p1, %r1, 0;
+             @%p0 mbarrier.init.shared.b64 [bar], 1; @%p0 mbarrier.init.shared.b64 [far], 32;
+             fence.mbarrier_init.release.cluster; @%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;
+             barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;
+             and.pred %p2, %p0, %p1; mov.b16 %h, 3; mov.b32 %r2, s;
+             @%p2 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster
+                 [%r2], [%q0], 128, [bar], %h;
+             {WAIT}
+             mad.lo.u32 %r3, %r0, 4, %r2; ld.shared.b32 %r4, [%r3]; mov.u32 %r5, far; xor.b32 %r6, %r1, 1;
+             mapa.shared::cluster.u32 %r7, %r5, %r6; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r7];
+             {{ .reg .pred done; w: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [far], 0; @!done bra w; }}
+             mad.lo.u32 %r8, %r1, 32, %r0; mad.wide.u32 %q1, %r8, 4, %q1; st.global.b32 [%q1], %r4;
+             barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"
+        ),
+    );
+    let mut memory = Memory::new();
+    let a = put_words(&mut memory, &(50..82).collect::<Vec<u32>>());
+    let b = memory.allocate(256);
+    let launch = Launch {
+        grid: [2, 1, 1],
+        cluster: [2, 1, 1],
+        arguments: vec![a.into(), b.into()],
+        ..Launch::default()
+    };
+    let report =
+        parse(&text).launch("k", &launch, &mut memory, Checks::default()).unwrap_or_else(|f| panic!("{f}"));
+    assert!(report.findings.is_empty(), "{}", report.findings[0]);
+    assert_eq!(words(&mut memory, b, 64), (50..82).chain(50..82).collect::<Vec<u32>>());
+}
