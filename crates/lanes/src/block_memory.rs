@@ -166,8 +166,10 @@ pub(crate) fn convert_blocks(
     let rounds = rounds.max().unwrap_or(1);
     let mut loaded: Vec<Vec<Option<Value>>> =
         plans.iter().map(|plan| vec![None; loaded_registers(plan)]).collect();
+    // Where each warp keeps to itself nobody else has seen to it that what was read here before is read.
+    let alone = plans_bytes(plans) > 0 && !plans_wait(plans);
     for round in 0..rounds {
-        if round > 0 {
+        if round > 0 || alone {
             wait(cx, plans);
         }
         let mut stored = false;

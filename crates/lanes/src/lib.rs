@@ -41,7 +41,7 @@ pub use layouts::layout_of;
 pub use positions::{Element, Positions};
 pub use table::Handler;
 pub use target::{
-    Access, AssertPlace, AtomicAccess, Cache, CompareSwap, Eviction, LaneTarget, Math, Order, PrintCall, Rmw,
-    Rounding, Scope, Shuffle,
+    Access, AssertPlace, AtomicAccess, Cache, CombineLanes, CompareSwap, Eviction, LaneTarget, Math, Order,
+    PrintCall, Rmw, Rounding, Scope, Shuffle,
 };
 pub use value::{LaneValue, SharedMemory};

@@ -165,6 +165,27 @@ pub enum Shuffle {
     Index(Value),
 }
 
+/// How the lanes of a warp combine integers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CombineLanes {
+    /// Sum.
+    Add,
+    /// Signed minimum.
+    Min,
+    /// Signed maximum.
+    Max,
+    /// Unsigned minimum.
+    UnsignedMin,
+    /// Unsigned maximum.
+    UnsignedMax,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+}
+
 /// An elementary function that a machine may have instructions for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Math {
@@ -269,6 +290,12 @@ pub trait LaneTarget {
 
     /// One bit for each lane of the warp: whether its condition holds.
     fn ballot(&self, b: &mut FunctionBuilder<'_>, condition: Value) -> Value;
+
+    /// What all lanes of the warp have, 32-bit integers, combined in one instruction, if the machine has it; every lane gets
+    /// the result.
+    fn combine_lanes(&self, _b: &mut FunctionBuilder<'_>, _by: CombineLanes, _value: Value) -> Option<Value> {
+        None
+    }
 
     /// The widest access, in bytes.
     fn vector_bytes(&self) -> u32 {

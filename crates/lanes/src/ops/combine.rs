@@ -2,10 +2,24 @@
 
 use crate::cx::Cx;
 use crate::error::Result;
+use crate::target::CombineLanes;
 use crate::value::LaneValue;
-use ir::{Block, Op, Type};
+use ir::{Block, Op, OpRow, Type};
 use llir::Value;
 use smallvec::SmallVec;
+use ttir::ops::arith_int::{ADDI, ANDI, MAXSI, MAXUI, MINSI, MINUI, ORI, XORI};
+
+/// Operations that lanes may have instructions for.
+const AT_ONCE: &[(&OpRow, CombineLanes)] = &[
+    (&ADDI, CombineLanes::Add),
+    (&MINSI, CombineLanes::Min),
+    (&MAXSI, CombineLanes::Max),
+    (&MINUI, CombineLanes::UnsignedMin),
+    (&MAXUI, CombineLanes::UnsignedMax),
+    (&ANDI, CombineLanes::And),
+    (&ORI, CombineLanes::Or),
+    (&XORI, CombineLanes::Xor),
+];
 
 /// One element of each operand.
 pub(crate) type Elements = SmallVec<[Value; 2]>;
@@ -34,6 +48,19 @@ impl Combine {
         let count = cx.module.operands(self.op).len();
         let lists = (0..count).map(|index| cx.operand(self.op, index).map(|all| all.to_vec()));
         Ok(zip(&lists.collect::<Result<Vec<_>>>()?))
+    }
+
+    /// How the lanes of a warp combine at once, if the region is one operation on 32-bit integers that has such a form.
+    pub(crate) fn at_once(self, cx: &Cx<'_>) -> Option<CombineLanes> {
+        let combine = cx.module.first_op(self.block)?;
+        let last = cx.module.last_op(self.block)?;
+        let (operands, args) = (cx.module.operands(combine), cx.module.args(self.block));
+        let only =
+            cx.module.next(combine) == Some(last) && cx.module.operands(last) == cx.module.results(combine);
+        let both = operands == args || operands.iter().rev().eq(args);
+        let word = args.len() == 2 && cx.module.ty(args[0]) == Type::int(32);
+        let found = AT_ONCE.iter().find(|(row, _)| cx.module.is(combine, row)).map(|(_, by)| *by);
+        found.filter(|_| only && both && word)
     }
 
     /// Combines what comes first with what comes next.

@@ -59,16 +59,8 @@ fn lower(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let reduction = reduction(&cx.planner, cx.module, op)?;
     let plans = plans(&mut cx.planner, cx.module, op, &reduction)?;
     let mut groups = in_lane(cx, combine, &reduction)?;
-    for fold in &reduction.folds {
-        let mut others = Vec::with_capacity(elements.len());
-        for (operand, element) in elements.iter().enumerate() {
-            let sent: Vec<_> =
-                (0..groups.len()).map(|group| groups[group ^ fold.group as usize][operand]).collect();
-            others.push(shuffle_values(cx, Shuffle::Xor(fold.lane), types::register(*element), &sent));
-        }
-        for (group, other) in groups.iter_mut().zip(zip(&others)) {
-            *group = combine.two(cx, group, &other)?;
-        }
+    if !at_once(cx, combine, &reduction, &mut groups) {
+        over_lanes(cx, combine, &reduction, &mut groups)?;
     }
     let blocks: Vec<Values> = elements
         .iter()
@@ -89,6 +81,44 @@ fn lower(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         cx.set(result, value);
     }
     Ok(())
+}
+
+/// Lanes combine step by step.
+fn over_lanes(
+    cx: &mut Cx<'_>,
+    combine: Combine,
+    reduction: &Reduction,
+    groups: &mut [Elements],
+) -> Result<()> {
+    let elements = combine.elements(cx);
+    for fold in &reduction.folds {
+        let mut others = Vec::with_capacity(elements.len());
+        for (operand, element) in elements.iter().enumerate() {
+            let sent: Vec<_> =
+                (0..groups.len()).map(|group| groups[group ^ fold.group as usize][operand]).collect();
+            others.push(shuffle_values(cx, Shuffle::Xor(fold.lane), types::register(*element), &sent));
+        }
+        for (group, other) in groups.iter_mut().zip(zip(&others)) {
+            *group = combine.two(cx, group, &other)?;
+        }
+    }
+    Ok(())
+}
+
+/// All lanes of a warp combine in one instruction, if all take part and the machine has it; says whether it did.
+fn at_once(cx: &mut Cx<'_>, combine: Combine, reduction: &Reduction, groups: &mut [Elements]) -> bool {
+    let all = reduction.folds.len() == cx.lanes.ilog2() as usize
+        && reduction.folds.iter().all(|fold| fold.group == 0);
+    let Some(by) = combine.at_once(cx).filter(|_| all) else { return false };
+    let mut combined = Vec::with_capacity(groups.len());
+    for group in groups.iter() {
+        let Some(value) = cx.target.combine_lanes(&mut cx.b, by, group[0]) else { return false };
+        combined.push(value);
+    }
+    for (group, value) in groups.iter_mut().zip(combined) {
+        group[0] = value;
+    }
+    true
 }
 
 /// Each group of a lane's registers combined.

@@ -26,6 +26,15 @@ const T: &str = "tensor<512xf32, #b>";
 
 /// Bytes of memory and barriers in all and in loops, of a kernel with a body.
 fn lowered(body: &str) -> Result<(u32, usize, usize), String> {
+    let (bytes, text) = assembly(body)?;
+    let barriers = |text: &str| text.matches("bar.sync").count();
+    let looped = text.split_once("$L__BB0_1:").map_or("", |parts| parts.1);
+    let looped = looped.split_once("$L__BB0_2:").map_or("", |parts| parts.0);
+    Ok((bytes, barriers(&text), barriers(looped)))
+}
+
+/// Bytes of memory and PTX of a kernel with a body.
+fn assembly(body: &str) -> Result<(u32, String), String> {
     let text = format!("{HEAD}{body}  tt.return\n}}\n}}\n").replace("$M", M).replace("$T", T);
     let module = parse(&text, ttgir::registry(), ParseOptions { file: Some("f") })
         .unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -36,10 +45,7 @@ fn lowered(body: &str) -> Result<(u32, usize, usize), String> {
     let arch = Arch::of_capability(90).expect("an architecture");
     let emitted =
         ptx::emit(&lowered.module, &ptx::Options::new(arch)).map_err(|errors| errors[0].to_string())?;
-    let barriers = |text: &str| text.matches("bar.sync").count();
-    let looped = emitted.text.split_once("$L__BB0_1:").map_or("", |parts| parts.1);
-    let looped = looped.split_once("$L__BB0_2:").map_or("", |parts| parts.0);
-    Ok((lowered.kernels[0].shared_bytes, barriers(&emitted.text), barriers(looped)))
+    Ok((lowered.kernels[0].shared_bytes, emitted.text))
 }
 
 fn a_loop(body: &str) -> String {
@@ -132,4 +138,21 @@ fn too_much_memory_is_refused_with_the_largest() {
     ] {
         assert!(error.contains(part), "{error}");
     }
+}
+
+#[test]
+fn integers_of_all_lanes_are_combined_at_once() {
+    let body = "  %i = tt.bitcast %x : $T -> tensor<512xi32, #b>
+  %s = \"tt.reduce\"(%i) <{axis = 0 : i32}> ({
+  ^bb0(%u: i32, %v: i32):
+    %w = arith.maxsi %u, %v : i32
+    tt.reduce.return %w : i32
+  }) : (tensor<512xi32, #b>) -> i32
+  %o = tt.bitcast %p : !tt.ptr<f32> -> !tt.ptr<i32>
+  tt.store %o, %s : !tt.ptr<i32>
+";
+    let (bytes, text) = assembly(body).expect("the kernel is lowered");
+    assert_eq!(bytes, 16);
+    let count = |what: &str| text.matches(what).count();
+    assert_eq!([count("redux.sync.max.s32"), count("shfl.sync.bfly")], [1, 0], "{text}");
 }

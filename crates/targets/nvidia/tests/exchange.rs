@@ -88,6 +88,35 @@ fn affine(last: &str) -> String {
     )
 }
 
+/// The sum of one block and the maximum of another, together or each by itself.
+fn reductions(axis: usize, block: &str, result: &str, together: bool) -> String {
+    let head = format!("<{{axis = {axis} : i32}}> ({{");
+    if together {
+        return format!(
+            "  %r:2 = \"tt.reduce\"(%w, %w2) {head}
+  ^bb0(%a: i32, %b: i32, %c: i32, %d: i32):
+    %s = arith.addi %a, %c : i32
+    %m = arith.maxsi %b, %d : i32
+    tt.reduce.return %s, %m : i32, i32
+  }}) : ({block}, {block}) -> ({result}, {result})
+"
+        )
+        .replace("%r:2", "%r0, %r1");
+    }
+    [("%r0", "%w", "addi"), ("%r1", "%w2", "maxsi")]
+        .map(|(name, from, op)| {
+            format!(
+                "  {name} = \"tt.reduce\"({from}) {head}
+  ^bb0(%a: i32, %b: i32):
+    %s = arith.{op} %a, %b : i32
+    tt.reduce.return %s : i32
+  }}) : ({block}) -> {result}
+"
+            )
+        })
+        .concat()
+}
+
 #[test]
 fn reductions_combine_every_element_once() {
     let mut random = Random(99);
@@ -108,25 +137,16 @@ fn reductions_combine_every_element_once() {
         };
         writeln!(body, "  %v = tt.load %x : {ptr}\n  %w = ttg.convert_layout %v : {from} -> {to}").unwrap();
         writeln!(body, "  %k = arith.constant dense<3> : {to}\n  %w2 = arith.xori %w, %k : {to}").unwrap();
-        writeln!(
-            body,
-            "  %r:2 = \"tt.reduce\"(%w, %w2) <{{axis = {axis} : i32}}> ({{
-  ^bb0(%a: i32, %b: i32, %c: i32, %d: i32):
-    %s = arith.addi %a, %c : i32
-    %m = arith.maxsi %b, %d : i32
-    tt.reduce.return %s, %m : i32, i32
-  }}) : ({to}, {to}) -> ({result}, {result})"
-        )
-        .unwrap();
+        body += &reductions(axis, &to, &result, random.below(2) == 1);
         for (at, out) in ["y", "z"].iter().enumerate() {
             let arg = format!("%arg{}", at + 1);
             if rest.is_empty() {
-                writeln!(body, "  tt.store {arg}, %r#{at} : !tt.ptr<i32>").unwrap();
+                writeln!(body, "  tt.store {arg}, %r{at} : !tt.ptr<i32>").unwrap();
                 continue;
             }
             let own = format!("#ttg.slice<{{dim = {axis}, parent = {enc}}}>");
             pointers(&mut body, out, &arg, &rest, "i32", &own);
-            writeln!(body, "  tt.store %{out}, %r#{at} : {}", block(&rest, "!tt.ptr<i32>", &own)).unwrap();
+            writeln!(body, "  tt.store %{out}, %r{at} : {}", block(&rest, "!tt.ptr<i32>", &own)).unwrap();
         }
         let count: usize = shape.iter().product();
         let input: Vec<i32> = (0..count).map(|_| random.next() as i32 % 1000).collect();

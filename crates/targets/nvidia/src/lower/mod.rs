@@ -13,8 +13,8 @@ mod memory;
 
 use ir::{FloatKind, Module, Op};
 use lanes::{
-    Access, AssertPlace, AtomicAccess, CompareSwap, Handler, LaneTarget, Math, PrintCall, Rmw, Rounding,
-    Shuffle,
+    Access, AssertPlace, AtomicAccess, CombineLanes, CompareSwap, Handler, LaneTarget, Math, PrintCall, Rmw,
+    Rounding, Shuffle,
 };
 use llir::{Asm, FunctionBuilder, Kernel, Purity, Type, Value, Values};
 use ttgir::Machine;
@@ -121,6 +121,22 @@ impl LaneTarget for Lanes {
     fn ballot(&self, b: &mut FunctionBuilder<'_>, condition: Value) -> Value {
         let members = b.i32(-1);
         b.intrinsic("llvm.nvvm.vote.ballot.sync", Type::I32, &[members, condition])
+    }
+
+    fn combine_lanes(&self, b: &mut FunctionBuilder<'_>, by: CombineLanes, value: Value) -> Option<Value> {
+        let operation = match by {
+            CombineLanes::Add => "add.s32",
+            CombineLanes::Min => "min.s32",
+            CombineLanes::Max => "max.s32",
+            CombineLanes::UnsignedMin => "min.u32",
+            CombineLanes::UnsignedMax => "max.u32",
+            CombineLanes::And => "and.b32",
+            CombineLanes::Or => "or.b32",
+            CombineLanes::Xor => "xor.b32",
+        };
+        let members = b.i32(-1);
+        let asm = Asm::effect(&format!("redux.sync.{operation} $0, $1, $2;"), "=r,r,r");
+        b.inline_asm(asm, Type::I32, &[value, members])
     }
 
     fn load(&self, b: &mut FunctionBuilder<'_>, access: &Access, other: &[Value]) -> Values {
