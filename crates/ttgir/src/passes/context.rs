@@ -1,5 +1,6 @@
 //! What passes must know of the program as a whole and of the machine.
 
+use crate::module::target;
 use crate::{Config, Machine};
 use ir::{Diagnostic, Module};
 
@@ -14,6 +15,14 @@ impl Context {
     /// What a module says.
     pub(crate) fn of(module: &Module) -> Result<Context, Diagnostic> {
         let config = Config::of(module).map_err(Diagnostic::new)?;
-        Ok(Context { machine: module.environment::<Machine>().unwrap_or(&Machine::BASE), config })
+        let machine = match (module.environment::<Machine>(), target(module)) {
+            (Some(machine), _) => machine,
+            (None, Some(name)) if name != Machine::BASE.name => {
+                return Err(Diagnostic::new(format!("nothing is known here of the machine `{name}`"))
+                    .note("passes that ask for it run when a program is compiled for a target"));
+            }
+            (None, _) => &Machine::BASE,
+        };
+        Ok(Context { machine, config })
     }
 }

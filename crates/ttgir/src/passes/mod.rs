@@ -18,7 +18,7 @@ pub use defer_reductions::DEFER_REDUCTIONS;
 pub use drop_carried::DROP_CARRIED;
 pub use hoist_memory::HOIST_MEMORY;
 pub use insert_fences::INSERT_FENCES;
-pub use pipeline_loops::PIPELINE_LOOPS;
+pub use pipeline_loops::{PIPELINE_LOOPS, PREFETCH_LOADS};
 pub use split_precision::SPLIT_PRECISION;
 
 use ir::pass::PassRow;
@@ -33,6 +33,7 @@ pub static ALL: &[&PassRow] = &[
     &DEFER_REDUCTIONS,
     &HOIST_MEMORY,
     &PIPELINE_LOOPS,
+    &PREFETCH_LOADS,
     &INSERT_FENCES,
     &DROP_CARRIED,
 ];

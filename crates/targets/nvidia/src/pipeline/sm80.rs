@@ -2,7 +2,9 @@
 
 use ir::pass::PassRow;
 use ir::passes::{CANONICALIZE, CSE, LICM};
-use ttgir::passes::{ACCELERATE_DOTS, ASSIGN_LAYOUTS, DEFER_REDUCTIONS, DROP_CARRIED, PIPELINE_LOOPS};
+use ttgir::passes::{
+    ACCELERATE_DOTS, ASSIGN_LAYOUTS, DEFER_REDUCTIONS, DROP_CARRIED, PIPELINE_LOOPS, PREFETCH_LOADS,
+};
 
 /// The passes in order.
 pub(super) static PASSES: &[&PassRow] = &[
@@ -12,6 +14,7 @@ pub(super) static PASSES: &[&PassRow] = &[
     &CSE,
     &DEFER_REDUCTIONS,
     &PIPELINE_LOOPS,
+    &PREFETCH_LOADS,
     &DROP_CARRIED,
     &CANONICALIZE,
     &LICM,

@@ -4,7 +4,7 @@ use ir::pass::PassRow;
 use ir::passes::{CANONICALIZE, CSE, LICM};
 use ttgir::passes::{
     ACCELERATE_DOTS, ASSIGN_LAYOUTS, DEFER_REDUCTIONS, DROP_CARRIED, HOIST_MEMORY, INSERT_FENCES,
-    PIPELINE_LOOPS,
+    PIPELINE_LOOPS, PREFETCH_LOADS,
 };
 
 /// The passes in order.
@@ -16,6 +16,7 @@ pub(super) static PASSES: &[&PassRow] = &[
     &DEFER_REDUCTIONS,
     &HOIST_MEMORY,
     &PIPELINE_LOOPS,
+    &PREFETCH_LOADS,
     &DROP_CARRIED,
     &CANONICALIZE,
     &LICM,

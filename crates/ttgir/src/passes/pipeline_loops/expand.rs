@@ -15,7 +15,7 @@ use ttir::ops::memory::{LOAD, load_attr};
 use ttir::ops::shape::{SPLAT, TRANS, ints};
 use ttir::types::{elem, is_tensor, shape, tensor};
 
-type Values = FxHashMap<Value, Value>;
+pub(super) type Values = FxHashMap<Value, Value>;
 
 /// Carries out a plan. Gives the views of the buffers that an iteration reads.
 pub(super) fn expand(module: &mut Module, op: Op, plan: &Plan) -> FxHashSet<Value> {
@@ -41,11 +41,11 @@ fn make_ring(module: &mut Module, op: Op, copy: &Copy, slots: usize) -> Value {
     Builder::before(module, op).build_as(&LOCAL_ALLOC, &[], &[None], memory)
 }
 
-fn integer(builder: &mut Builder<'_>, ty: Type, value: i64) -> Value {
+pub(super) fn integer(builder: &mut Builder<'_>, ty: Type, value: i64) -> Value {
     builder.build_as(&CONSTANT, &[], &[Some(Attr::int(value, ty))], ty)
 }
 
-fn compare(builder: &mut Builder<'_>, predicate: &str, left: Value, right: Value) -> Value {
+pub(super) fn compare(builder: &mut Builder<'_>, predicate: &str, left: Value, right: Value) -> Value {
     let case = CMPI_PREDICATE.value(predicate).map(|value| Attr::Enum { row: &CMPI_PREDICATE, value });
     builder.build(&CMPI, &[left, right], &[case])
 }
@@ -85,13 +85,7 @@ fn begin(
     condition: Value,
     index: Value,
 ) {
-    for &op in &plan.ahead.slice {
-        let copy = builder.module.clone_op(op, values);
-        place(builder, copy);
-        if builder.module.is(copy, &LOAD) {
-            guard(builder, copy, condition);
-        }
-    }
+    copy_slice(builder, &plan.ahead.slice, values, condition);
     let mut tokens = Vec::new();
     for (copy, &ring) in plan.copies.iter().zip(rings) {
         builder.loc = builder.module.loc(copy.load);
@@ -112,7 +106,19 @@ fn begin(
     builder.build_as(&ASYNC_COMMIT_GROUP, &tokens, &[], token_type());
 }
 
-fn place(builder: &mut Builder<'_>, op: Op) {
+/// Copies the operations that addresses and masks depend on, for another iteration.
+pub(super) fn copy_slice(builder: &mut Builder<'_>, slice: &[Op], values: &mut Values, condition: Value) {
+    for &op in slice {
+        let copy = builder.module.clone_op(op, values);
+        place(builder, copy);
+        if builder.module.is(copy, &LOAD) {
+            guard(builder, copy, condition);
+        }
+    }
+}
+
+/// Puts an operation where the builder builds.
+pub(super) fn place(builder: &mut Builder<'_>, op: Op) {
     match builder.place {
         Place::End(block) => builder.module.append(block, op),
         Place::Before(anchor) => builder.module.insert_before(anchor, op),
@@ -120,7 +126,7 @@ fn place(builder: &mut Builder<'_>, op: Op) {
 }
 
 /// Lets a load that addresses depend on read only where the loop would have read.
-fn guard(builder: &mut Builder<'_>, load: Op, condition: Value) {
+pub(super) fn guard(builder: &mut Builder<'_>, load: Op, condition: Value) {
     let operands: Vec<Value> = builder.module.operands(load).to_vec();
     let saved = builder.place;
     builder.place = Place::Before(load);
@@ -161,7 +167,7 @@ fn prologue(module: &mut Module, op: Op, body: Block, plan: &Plan, rings: &[Valu
 }
 
 /// One more carried value; what it becomes is set later.
-fn carry(module: &mut Module, op: Op, body: Block, init: Value) -> Value {
+pub(super) fn carry(module: &mut Module, op: Op, body: Block, init: Value) -> Value {
     let ty = module.ty(init);
     module.push_operand(op, init);
     module.push_result(op, ty);
@@ -172,7 +178,7 @@ fn carry(module: &mut Module, op: Op, body: Block, init: Value) -> Value {
 }
 
 /// Sets what a carried value becomes.
-fn yield_as(module: &mut Module, body: Block, arg: Value, next: Value) {
+pub(super) fn yield_as(module: &mut Module, body: Block, arg: Value, next: Value) {
     let number = module.args(body).iter().position(|&own| own == arg).expect("an argument of the body") - 1;
     let last = module.last_op(body).expect("a verified body ends in a terminator");
     module.set_operand(last, number, next);

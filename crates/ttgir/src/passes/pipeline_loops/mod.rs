@@ -19,6 +19,9 @@
 mod expand;
 mod group_dots;
 mod plan;
+mod registers;
+
+pub use registers::PREFETCH_LOADS;
 
 use super::context::Context;
 use ir::pass::PassRow;

@@ -1,0 +1,160 @@
+//! Loads into registers iterations before their values are used.
+//!
+//! ```text
+//! scf.for … {                                  %v = tt.load of the first iteration
+//!   %x = tt.load %p, %m                        scf.for … iter_args(%x = %v) {
+//!   use(%x)                              =>      %n = tt.load of the next iteration, if there is one
+//! }                                              use(%x)
+//!                                                scf.yield %n
+//!                                              }
+//! ```
+//!
+//! Only in loops that write nothing, so that no value can be read too early, and that have no dot, whose operands go
+//! through shared memory. The narrower the load, the more iterations it is ahead. Left out: loops around loops, loads on
+//! whose values addresses depend.
+
+use super::expand::{Values, carry, compare, copy_slice, guard, integer, place, yield_as};
+use super::plan::{Ahead, is_dot};
+use crate::passes::context::Context;
+use ir::pass::PassRow;
+use ir::{Attr, Block, Builder, Diagnostic, Module, Op, Place, Traits, Value};
+use ttir::ops::arith_int::{ADDI, MULI, SUBI};
+use ttir::ops::control::FOR;
+use ttir::ops::memory::{LOAD, load_attr};
+use ttir::types::{elem, elem_bytes, is_tensor, numel};
+
+/// Loads into registers ahead.
+pub static PREFETCH_LOADS: PassRow = PassRow {
+    name: "prefetch-loads",
+    doc: "Loads what the next iterations of a loop without writes and dots need.",
+    run,
+};
+
+/// Bytes of a lane that should be on their way.
+const WANTED: u64 = 16;
+/// Bytes of a lane's registers for what is on its way, at most.
+const MOST: u64 = 64;
+
+/// What to do with a loop.
+struct Plan {
+    loads: Vec<Op>,
+    ahead: Ahead,
+    distance: usize,
+}
+
+fn run(module: &mut Module) -> Result<(), Diagnostic> {
+    let context = Context::of(module)?;
+    let lanes = u64::from(context.config.num_warps * context.config.threads_per_warp);
+    for op in module.walk(module.top()) {
+        if module.is(op, &FOR)
+            && let Some(plan) = plan(module, op, lanes)
+        {
+            prefetch(module, op, &plan);
+        }
+    }
+    Ok(())
+}
+
+fn plan(module: &Module, op: Op, lanes: u64) -> Option<Plan> {
+    let body = module.entry(module.region(op, 0));
+    let inside = module.walk(op);
+    let is_barred = |&inner: &Op| {
+        module.has(inner, Traits::WRITES)
+            || is_dot(module, inner)
+            || (inner != op && module.has(inner, Traits::LOOP))
+    };
+    if inside.iter().any(is_barred) {
+        return None;
+    }
+    let mut loads: Vec<Op> = module.ops(body).filter(|&inner| is_candidate(module, inner)).collect();
+    let ahead = Ahead::of(module, body, &loads)?;
+    // An address that is itself loaded would be waited for right away.
+    if loads.is_empty() || ahead.slice.iter().any(|&inner| module.is(inner, &LOAD)) {
+        return None;
+    }
+    let bytes = |load: &Op| {
+        let ty = module.ty(module.result(*load, 0));
+        (numel(ty) as u64 * elem_bytes(elem(ty))).div_ceil(lanes).max(1)
+    };
+    let each: u64 = loads.iter().map(bytes).sum();
+    let distance = (WANTED / each).clamp(1, 2) as usize;
+    loads.retain(|load| bytes(load) <= MOST);
+    (!loads.is_empty() && each * distance as u64 <= MOST).then_some(Plan { loads, ahead, distance })
+}
+
+fn is_candidate(module: &Module, op: Op) -> bool {
+    let volatile = || module.attr(op, load_attr::VOLATILE).and_then(Attr::as_bool) == Some(true);
+    module.is(op, &LOAD) && is_tensor(module.ty(module.result(op, 0))) && !volatile()
+}
+
+/// The loads of another iteration, which only read where there is one.
+fn load_for(builder: &mut Builder<'_>, plan: &Plan, values: &mut Values, condition: Value) -> Vec<Value> {
+    copy_slice(builder, &plan.ahead.slice, values, condition);
+    let mut loaded = Vec::new();
+    for &load in &plan.loads {
+        let copy = builder.module.clone_op(load, &mut values.clone());
+        place(builder, copy);
+        guard(builder, copy, condition);
+        loaded.push(builder.module.result(copy, 0));
+    }
+    loaded
+}
+
+fn prefetch(module: &mut Module, op: Op, plan: &Plan) {
+    let body = module.entry(module.region(op, 0));
+    let [lower, upper, step] = [0, 1, 2].map(|slot| module.operand(op, slot));
+    let args = module.args(body).to_vec();
+    let yielded = terminator_operands(module, body);
+    let numbers = &plan.ahead.carried;
+    let mut states: Vec<Value> = numbers.iter().map(|&number| module.operand(op, number + 3)).collect();
+    let next =
+        |values: &Values, number: usize| values.get(&yielded[number]).copied().unwrap_or(yielded[number]);
+    // The first iterations.
+    let mut builder = Builder::before(module, op);
+    let mut counter = lower;
+    let mut first: Vec<Vec<Value>> = Vec::new();
+    for _ in 0..plan.distance {
+        let condition = compare(&mut builder, "slt", counter, upper);
+        let mut values = bind(&args, numbers, counter, &states);
+        first.push(load_for(&mut builder, plan, &mut values, condition));
+        states = numbers.iter().map(|&number| next(&values, number)).collect();
+        counter = builder.build(&ADDI, &[counter, step], &[]);
+    }
+    let ty = builder.module.ty(step);
+    let distance = integer(&mut builder, ty, plan.distance as i64);
+    let reach = builder.build(&MULI, &[step, distance], &[]);
+    let limit = builder.build(&SUBI, &[upper, reach], &[]);
+    // What is on its way, and what addresses of later iterations depend on.
+    let waiting: Vec<Vec<Value>> =
+        first.iter().map(|loads| loads.iter().map(|&init| carry(module, op, body, init)).collect()).collect();
+    let states: Vec<Value> = states.iter().map(|&state| carry(module, op, body, state)).collect();
+    let anchor = module.first_op(body).expect("a verified body ends in a terminator");
+    let mut builder = Builder { loc: module.loc(anchor), place: Place::Before(anchor), module };
+    let condition = compare(&mut builder, "slt", args[0], limit);
+    let counter = builder.build(&ADDI, &[args[0], reach], &[]);
+    let mut values = bind(&args, numbers, counter, &states);
+    let loaded = load_for(&mut builder, plan, &mut values, condition);
+    for (&number, &state) in numbers.iter().zip(&states) {
+        let next = next(&values, number);
+        yield_as(module, body, state, next);
+    }
+    for (at, &load) in plan.loads.iter().enumerate() {
+        for stage in 0..plan.distance {
+            let later = waiting.get(stage + 1).map_or(loaded[at], |stage| stage[at]);
+            yield_as(module, body, waiting[stage][at], later);
+        }
+        let value = module.result(load, 0);
+        module.replace_uses(value, waiting[0][at]);
+        module.erase(load);
+    }
+}
+
+fn terminator_operands(module: &Module, body: Block) -> Vec<Value> {
+    module.last_op(body).map(|last| module.operands(last).to_vec()).unwrap_or_default()
+}
+
+/// What stands for the counter and the carried values of the body.
+fn bind(args: &[Value], numbers: &[usize], counter: Value, states: &[Value]) -> Values {
+    let carried = numbers.iter().zip(states).map(|(&number, &state)| (args[number + 1], state));
+    carried.chain([(args[0], counter)]).collect()
+}
