@@ -1,7 +1,7 @@
 //! Moves what does not change in a loop before it.
 //!
 //! Input: `loop: %a = mul %n, 4; …`. Output: `%a` made before the loop. Moved is what has no effect and cannot fail.
-//! Left where it is: what costs no instruction, such as a constant added to an address, which a load takes as it is.
+//! A constant added to an address moves only with something that needs the sum: a load takes it as it is.
 
 use super::Context;
 use crate::constant::Constant;
@@ -10,6 +10,8 @@ use crate::function::{Block, Function, Inst, InstData, Payload, Value, ValueDef}
 use crate::module::{Module, Purity};
 use crate::rows::{Effect, Op};
 use cranelift_entity::SecondaryMap;
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
 /// A loop: where it begins, what is in it, and the one block before it.
 struct Loop {
@@ -82,17 +84,31 @@ fn hoist_out_of(
         let mut stay = Vec::with_capacity(insts.len());
         for inst in insts {
             let data = &function.insts[inst];
-            let fixed = |value: &Value| homes[*value].is_none_or(|home| !inside[home]);
-            if can_move(module, function, data) && data.operands.iter().all(fixed) {
+            let is_fixed = |value: Value| homes[value].is_none_or(|home| !inside[home]);
+            // Sums of an address and a constant that go along.
+            let mut along: SmallVec<[Inst; 2]> = SmallVec::new();
+            let movable = can_move(module, function, data)
+                && data.operands.iter().all(|value| {
+                    is_fixed(*value)
+                        || offset_of(function, *value, &is_fixed).map(|inst| along.push(inst)).is_some()
+                });
+            if !movable || is_offset(function, data) {
+                stay.push(inst);
+                continue;
+            }
+            for inst in along.into_iter().chain([inst]) {
                 if let Some(value) = function.result(inst) {
                     homes[value] = Some(found.before);
+                    moved.push(inst);
                 }
-                moved.push(inst);
-            } else {
-                stay.push(inst);
             }
         }
         function.blocks[*block].insts = stay;
+    }
+    // What went along is still in its old place.
+    let gone: FxHashSet<Inst> = moved.iter().copied().collect();
+    for block in &found.blocks {
+        function.blocks[*block].insts.retain(|inst| !gone.contains(inst));
     }
     let insts = &mut function.blocks[found.before].insts;
     let end = insts.len().saturating_sub(1);
@@ -106,9 +122,6 @@ fn can_move(module: &Module, function: &Function, data: &InstData) -> bool {
     {
         return false;
     }
-    if data.op == Op::GEP && is_constant(function, data.operands[1]) {
-        return false;
-    }
     match (data.op.row().effect, &data.payload) {
         (Effect::Pure, _) => true,
         (Effect::Callee, Payload::Callee(id)) => module.callee(*id).purity == Purity::Pure,
@@ -120,6 +133,18 @@ fn can_move(module: &Module, function: &Function, data: &InstData) -> bool {
 /// Neither 0 nor, as a signed number of any width, -1.
 fn is_safe_divisor(bits: u128) -> bool {
     (1..0x7f).contains(&bits) || bits.is_power_of_two() && bits > 1
+}
+
+/// Whether an instruction adds a constant to an address.
+fn is_offset(function: &Function, data: &InstData) -> bool {
+    data.op == Op::GEP && is_constant(function, data.operands[1])
+}
+
+/// The instruction that adds a constant to a fixed address to make a value.
+fn offset_of(function: &Function, value: Value, is_fixed: &impl Fn(Value) -> bool) -> Option<Inst> {
+    let ValueDef::Inst(inst) = function.value(value).def else { return None };
+    let data = &function.insts[inst];
+    (is_offset(function, data) && is_fixed(data.operands[0])).then_some(inst)
 }
 
 fn is_constant(function: &Function, value: Value) -> bool {

@@ -40,7 +40,7 @@ fn main() -> Result<(), String> {
     if std::env::var_os("RAW").is_some() {
         println!("{}", lowered.module);
     }
-    timed(&mut times, "passes", || llir::passes::optimize(&mut lowered.module, &[], &mut |_, _| {}));
+    timed(&mut times, "passes", || nvidia::ptx::optimize(&mut lowered.module, &mut |_, _| {}));
     llir::verify(&lowered.module).map_err(|errors| format!("{errors:?}\n{}", lowered.module))?;
     if std::env::var_os("LLIR").is_some() {
         println!("{}", lowered.module);

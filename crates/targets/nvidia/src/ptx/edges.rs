@@ -5,6 +5,7 @@ use super::liveness::Liveness;
 use super::machine::{Edge, End, MFunction, Operand, Reg};
 use cranelift_entity::SecondaryMap;
 use llir::Block;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A register and what it gets.
 pub(crate) type Copy = (Reg, Operand);
@@ -47,20 +48,28 @@ pub(crate) fn place(
     let condition = classes.leader(condition);
     for side in 0..2 {
         let other = &edges[1 - side];
-        let seen: Vec<Reg> = liveness.before[places[other.block]]
+        if copies[side].is_empty() {
+            continue;
+        }
+        let seen: FxHashSet<Reg> = liveness.before[places[other.block]]
             .iter()
             .chain(params(other.block))
             .map(|reg| classes.leader(reg))
             .collect();
-        let hidden = copies[side].iter().all(|copy| {
-            let shared = copies[1 - side].contains(copy);
-            let read = copies[1 - side].iter().any(|(_, from)| *from == Operand::Reg(copy.0));
-            copy.0 != condition && !read && (shared || !seen.contains(&copy.0))
+        let theirs: FxHashMap<Reg, &Operand> =
+            copies[1 - side].iter().map(|(to, from)| (*to, from)).collect();
+        let mut read: FxHashSet<Reg> = FxHashSet::default();
+        for (_, from) in &copies[1 - side] {
+            from.each_reg(&mut |reg| _ = read.insert(reg));
+        }
+        let hidden = copies[side].iter().all(|(to, from)| {
+            let shared = theirs.get(to).is_some_and(|other| *other == from);
+            *to != condition && !read.contains(to) && (shared || !seen.contains(to))
         });
         if hidden {
             before[side] = std::mem::take(&mut copies[side]);
-            let moved = &before[side];
-            copies[1 - side].retain(|copy| !moved.contains(copy));
+            let moved: FxHashSet<Reg> = before[side].iter().map(|copy| copy.0).collect();
+            copies[1 - side].retain(|copy| !moved.contains(&copy.0));
         }
     }
     Placed { before, on_edge: copies }
@@ -69,21 +78,33 @@ pub(crate) fn place(
 /// The copies one after another, so that none overwrites what a later one reads; `fresh` gives a register like another.
 pub(crate) fn sequence(mut copies: Vec<Copy>, mut fresh: impl FnMut(Reg) -> Reg) -> Vec<Copy> {
     let mut done = Vec::with_capacity(copies.len());
+    let mut readers: FxHashMap<Reg, u32> = FxHashMap::default();
+    for (_, from) in &copies {
+        from.each_reg(&mut |reg| *readers.entry(reg).or_default() += 1);
+    }
     while !copies.is_empty() {
-        let is_read = |to: Reg| copies.iter().any(|(_, from)| *from == Operand::Reg(to));
-        match copies.iter().position(|(to, _)| !is_read(*to)) {
-            Some(index) => done.push(copies.remove(index)),
-            None => {
-                // Only circles are left: one register is saved, and its readers read that.
-                let saved = copies[0].0;
-                let spare = fresh(saved);
-                done.push((spare, Operand::Reg(saved)));
-                for (_, from) in &mut copies {
-                    if *from == Operand::Reg(saved) {
-                        *from = Operand::Reg(spare);
-                    }
+        let before = done.len();
+        // In each round go those that nobody reads any more; a chain takes as many rounds as it is long at most.
+        copies.retain(|(to, from)| {
+            let is_read = readers.get(to).is_some_and(|count| *count > 0);
+            if !is_read {
+                from.each_reg(&mut |reg| _ = readers.entry(reg).and_modify(|count| *count -= 1));
+                done.push((*to, from.clone()));
+            }
+            is_read
+        });
+        if done.len() == before {
+            // Only circles are left: one register is saved, and its readers read that.
+            let saved = copies[0].0;
+            let spare = fresh(saved);
+            done.push((spare, Operand::Reg(saved)));
+            for (_, from) in &mut copies {
+                if *from == Operand::Reg(saved) {
+                    *from = Operand::Reg(spare);
                 }
             }
+            let moved = readers.remove(&saved).unwrap_or(0);
+            readers.insert(spare, moved);
         }
     }
     done

@@ -15,4 +15,4 @@ mod shape;
 mod text;
 
 pub use error::PtxError;
-pub use module::{Options, Ptx, emit};
+pub use module::{Options, Ptx, emit, optimize};

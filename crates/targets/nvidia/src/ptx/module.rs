@@ -7,6 +7,7 @@ use super::text::{body, param_name, symbol};
 use crate::instructions::{Arch, Features, Version};
 use llir::{Function, Global, GlobalKind, Linkage, Module, Param, Scalar, Type};
 use std::fmt::Write;
+use std::time::Duration;
 
 /// What the text is made for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,12 +18,14 @@ pub struct Options {
     pub has_lines: bool,
     /// A version to ask for even when an older one has every instruction.
     pub version: Option<Version>,
+    /// Whether the assembler may unroll loops.
+    pub unroll: bool,
 }
 
 impl Options {
     /// Plain text for an architecture.
     pub fn new(arch: Arch) -> Options {
-        Options { arch, has_lines: false, version: None }
+        Options { arch, has_lines: false, version: None, unroll: true }
     }
 }
 
@@ -51,7 +54,7 @@ pub fn emit(module: &Module, options: &Options) -> Result<Ptx, Vec<PtxError>> {
         match select(module, function, options.arch) {
             Ok(mut selected) => {
                 skip_empty(&mut selected);
-                let text = body(&selected, number, options.has_lines, &mut features);
+                let text = body(&selected, number, options, &mut features);
                 if let Err(message) = head(&mut functions, function) {
                     errors.push(PtxError { function: function.name.clone(), location: None, message });
                 }
@@ -86,6 +89,39 @@ pub fn emit(module: &Module, options: &Options) -> Result<Ptx, Vec<PtxError>> {
     declarations(&mut text, module);
     text.push_str(&functions);
     Ok(Ptx { text, version, kernels })
+}
+
+/// Bounds of special registers: each is less than the number.
+const BOUNDS: &[(&str, u64)] = &[
+    ("ctaid.x", 0x7fff_ffff),
+    ("ctaid.y", 0xffff),
+    ("ctaid.z", 0xffff),
+    ("nctaid.x", 0x8000_0000),
+    ("nctaid.y", 0x1_0000),
+    ("nctaid.z", 0x1_0000),
+    ("ntid.x", 1025),
+    ("ntid.y", 1025),
+    ("ntid.z", 65),
+    ("laneid", 32),
+    ("cluster.ctarank", 16),
+];
+
+/// Runs the passes of llir, with what is known of special registers; `watch` hears how long each took.
+pub fn optimize(module: &mut Module, watch: &mut dyn FnMut(&'static str, Duration)) {
+    let name = |register: &str| format!("llvm.nvvm.read.ptx.sreg.{register}");
+    let mut bounds: Vec<(String, u64)> =
+        BOUNDS.iter().map(|(register, bound)| (name(register), *bound)).collect();
+    let lanes = |axis: usize| {
+        let of = |function: &Function| {
+            let kernel = function.kernel.as_ref();
+            kernel.and_then(|kernel| kernel.lanes).map_or(1024, |lanes| u64::from(lanes[axis]))
+        };
+        module.functions().map(of).max().unwrap_or(1024)
+    };
+    bounds.extend(
+        ["tid.x", "tid.y", "tid.z"].iter().enumerate().map(|(axis, register)| (name(register), lanes(axis))),
+    );
+    llir::passes::optimize(module, &bounds, watch);
 }
 
 fn write_global(out: &mut String, global: &Global) {

@@ -4,6 +4,7 @@ use super::coalesce::{Classes, coalesce};
 use super::edges::{Copy, Placed, place, remaining, sequence};
 use super::liveness::{Liveness, liveness};
 use super::machine::{Base, CallText, Class, Edge, End, MBlock, MFunction, MInst, Operand, Piece, Reg, Text};
+use super::module::Options;
 use crate::instructions::Features;
 use cranelift_entity::SecondaryMap;
 use llir::{Block, Location};
@@ -44,7 +45,7 @@ pub(crate) struct Writer<'a> {
     names: SecondaryMap<Reg, Option<u32>>,
     /// How many registers of each class there are.
     counts: [u32; 4],
-    has_lines: bool,
+    options: &'a Options,
     line: Option<Location>,
     stubs: usize,
     /// Blocks that something goes to, other than by falling into them.
@@ -56,7 +57,12 @@ pub(crate) struct Writer<'a> {
 }
 
 /// The text between the braces of a function.
-pub(crate) fn body(function: &MFunction, number: usize, has_lines: bool, features: &mut Features) -> String {
+pub(crate) fn body(
+    function: &MFunction,
+    number: usize,
+    options: &Options,
+    features: &mut Features,
+) -> String {
     let mut places = SecondaryMap::new();
     for (index, block) in function.blocks.iter().enumerate() {
         places[block.block] = index;
@@ -71,7 +77,7 @@ pub(crate) fn body(function: &MFunction, number: usize, has_lines: bool, feature
         classes,
         names: SecondaryMap::new(),
         counts: [0; 4],
-        has_lines,
+        options,
         line: None,
         stubs: 0,
         is_target: SecondaryMap::new(),
@@ -119,10 +125,19 @@ impl Writer<'_> {
 
     fn block(&mut self, index: usize, block: &MBlock) {
         self.starts.push((self.out.len(), block.block));
+        if !self.options.unroll && self.is_loop_head(index) {
+            self.out.push_str("\t.pragma \"nounroll\";\n");
+        }
         for inst in &block.insts {
             self.inst(inst);
         }
         self.end(index, block);
+    }
+
+    /// Whether a block at or behind this place goes back to it.
+    fn is_loop_head(&self, index: usize) -> bool {
+        let later = &self.function.blocks[index..];
+        later.iter().any(|block| block.end.edges().iter().any(|edge| self.places[edge.block] == index))
     }
 
     fn name(&mut self, reg: Reg) -> (&'static str, u32) {
@@ -183,7 +198,7 @@ impl Writer<'_> {
     }
 
     fn locate(&mut self, location: Option<Location>) {
-        let Some(place) = location.filter(|place| self.has_lines && place.line > 0) else { return };
+        let Some(place) = location.filter(|place| self.options.has_lines && place.line > 0) else { return };
         if self.line != location {
             self.line = location;
             let (file, line, column) = (place.file.as_u32() + 1, place.line, place.column);

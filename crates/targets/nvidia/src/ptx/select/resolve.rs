@@ -20,6 +20,7 @@ pub(crate) enum Part {
 /// Where bits come from.
 enum Source {
     Bits(u128),
+    /// A symbol and the space it is in.
     Symbol(Box<str>, u8),
     Anything,
     Reg(Reg),
