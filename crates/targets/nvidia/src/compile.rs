@@ -84,6 +84,12 @@ pub(crate) fn compile(
         let first = errors.first().map_or_else(String::new, ToString::to_string);
         return Err(TargetError::Internal(format!("kernel `{}`: invalid llir: {first}", kernel.name)));
     }
+    stages.time("llir passes", |stages| {
+        let observer = &mut *stages.observer;
+        ptx::optimize(&mut lowered.module, &mut |name, time| {
+            observer.timed(&format!("llir pass {name}"), time)
+        });
+    });
     let text = lowered.module.to_string();
     stages.add(LLIR, text.into_bytes(), true);
     let written = stages.time("to ptx", |_| {

@@ -2,9 +2,9 @@
 //! the tests of the lowering see it.
 
 use crate::lowering::encode::Spread;
-use crate::lowering::engine::lowered;
+use crate::lowering::engine::{Way, lowered};
 use crate::support::{arch, try_assemble};
-use nvidia::ptx::{Options, emit};
+use nvidia::ptx::{Options, emit, optimize};
 use std::path::Path;
 use ttir::testing::{Argument, Engine, Interpreter, Profile, Ran, check_file, generate};
 
@@ -34,7 +34,10 @@ impl Engine for Assembled {
 fn assembled(module: &ir::Module, kernel: &str, turn: usize) -> Result<(), String> {
     let (capability, name) = ARCHS[turn % ARCHS.len()];
     let spread = Spread { num_warps: 4, vector: 1 + 3 * (turn as u32 % 2), column_major: turn % 4 > 1 };
-    let Ok(lowered) = lowered(module, kernel, capability, spread) else { return Ok(()) };
+    let way = if turn % 2 == 0 { Way::Passes(4) } else { Way::Spread(spread) };
+    let Ok(mut lowered) = lowered(module, kernel, capability, way) else { return Ok(()) };
+    optimize(&mut lowered.module, &mut |_, _| {});
+    llir::verify(&lowered.module).map_err(|errors| format!("{}\n{}", errors[0], lowered.module))?;
     let ptx = emit(&lowered.module, &Options::new(arch(name)));
     let ptx = ptx.map_err(|errors| format!("{}\n{}", errors[0], lowered.module))?;
     if std::env::var_os("SHOW").is_some() {

@@ -114,7 +114,11 @@ impl Engine for Emulated {
         grid: [u32; 3],
         args: &[Argument],
     ) -> Result<Ran, String> {
-        let lowered = lowered(module, kernel, self.capability, self.way)?;
+        let mut lowered = lowered(module, kernel, self.capability, self.way)?;
+        let raw = lowered.module.to_string();
+        ptx::optimize(&mut lowered.module, &mut |_, _| {});
+        llir::verify(&lowered.module)
+            .map_err(|errors| format!("{}\n{raw}\n{}", errors[0], lowered.module))?;
         let facts = lowered.kernels.first().ok_or("no kernel")?;
         let arch = Arch::of_capability(self.capability as u16).ok_or("no such architecture")?;
         let emitted = ptx::emit(&lowered.module, &ptx::Options::new(arch))
