@@ -10,7 +10,7 @@ use ttir::testing::{Argument, Engine, Interpreter};
 
 const BLOCKED: &str = "#blocked = #ttg.blocked<{sizePerThread = [2], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>\n\
      #rows = #ttg.blocked<{sizePerThread = [1, 2], threadsPerWarp = [4, 8], warpsPerCTA = [2, 2], order = [1, 0]}>\n";
-const HEAD: &str = "module attributes {\"ttg.num-ctas\" = 1 : i32, \"ttg.num-warps\" = 4 : i32, ttg.target = \"cuda:90\", \
+const HEAD: &str = "module attributes {\"ttg.num-ctas\" = 1 : i32, \"ttg.num-warps\" = 4 : i32, \
                     \"ttg.threads-per-warp\" = 32 : i32} {\n";
 
 fn module(text: &str) -> Module {
@@ -140,6 +140,28 @@ fn running_values_are_the_same() {
     }
 }
 
+/// Stores the maximum and the sum.
+fn outputs(rows: Option<usize>) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    if let Some(rows) = rows {
+        let slice = "#ttg.slice<{dim = 1, parent = #rows}>";
+        let (ptr, int) =
+            (format!("tensor<{rows}x!tt.ptr<f32>, {slice}>"), format!("tensor<{rows}xi32, {slice}>"));
+        lines.push(format!("%out = tt.splat %y : !tt.ptr<f32> -> {ptr}"));
+        lines.push(format!("%o0 = tt.addptr %out, %ys : {ptr}, {int}"));
+        lines.push(format!("%many = arith.constant dense<{rows}> : {int}"));
+        lines.push(format!("%o1 = tt.addptr %o0, %many : {ptr}, {int}"));
+        lines.push(format!("tt.store %o0, %md#0 : {ptr}"));
+        lines.push(format!("tt.store %o1, %md#1 : {ptr}"));
+    } else {
+        lines.push("%one = arith.constant 1 : i32".into());
+        lines.push("%o1 = tt.addptr %y, %one : !tt.ptr<f32>, i32".into());
+        lines.push("tt.store %y, %md#0 : !tt.ptr<f32>".into());
+        lines.push("tt.store %o1, %md#1 : !tt.ptr<f32>".into());
+    }
+    lines
+}
+
 /// A softmax's maximum and sum over a vector, or over the rows of a block.
 fn online(rows: Option<usize>, max: &str, exp: &str) -> String {
     let (dims, enc) = match rows {
@@ -217,21 +239,8 @@ fn online(rows: Option<usize>, max: &str, exp: &str) -> String {
     line_of(format!("%t = \"tt.reduce\"(%ex) <{{axis = {axis} : i32}}> {} : ({t}) -> {r}", region("addf")));
     line_of(format!("%d1 = arith.addf %ds, %t : {r}"));
     line_of(format!("scf.yield %m1, %d1 : {r}, {r}\n}}"));
-    if let Some(rows) = rows {
-        let slice = "#ttg.slice<{dim = 1, parent = #rows}>";
-        let (ptr, int) =
-            (format!("tensor<{rows}x!tt.ptr<f32>, {slice}>"), format!("tensor<{rows}xi32, {slice}>"));
-        line_of(format!("%out = tt.splat %y : !tt.ptr<f32> -> {ptr}"));
-        line_of(format!("%o0 = tt.addptr %out, %ys : {ptr}, {int}"));
-        line_of(format!("%many = arith.constant dense<{rows}> : {int}"));
-        line_of(format!("%o1 = tt.addptr %o0, %many : {ptr}, {int}"));
-        line_of(format!("tt.store %o0, %md#0 : {ptr}"));
-        line_of(format!("tt.store %o1, %md#1 : {ptr}"));
-    } else {
-        line_of("%one = arith.constant 1 : i32".into());
-        line_of("%o1 = tt.addptr %y, %one : !tt.ptr<f32>, i32".into());
-        line_of("tt.store %y, %md#0 : !tt.ptr<f32>".into());
-        line_of("tt.store %o1, %md#1 : !tt.ptr<f32>".into());
+    for line in outputs(rows) {
+        line_of(line);
     }
     line_of("tt.return\n}\n}".into());
     let zeros = format!(
