@@ -15,7 +15,8 @@ pub(super) fn exact(
     let ty = b.ty(x[0]);
     match (function, ty) {
         (Math::Exp, Type::F32) if capability >= 80 => Some(exp(b, x[0])),
-        (Math::Exp2, Type::F32) => Some(pure(b, "llvm.nvvm.ex2.approx.f", ty, x)),
+        // Without `ftz` every power is scaled there and back for results that are denormal.
+        (Math::Exp2, Type::F32) => Some(pure(b, "llvm.nvvm.ex2.approx.ftz.f", ty, x)),
         (Math::Sqrt, Type::F32) => Some(pure(b, "llvm.nvvm.sqrt.approx.f", ty, x)),
         (Math::Sqrt | Math::PreciseSqrt, Type::F32 | Type::F64) => Some(b.intrinsic("llvm.sqrt", ty, x)),
         (Math::Rsqrt, Type::F32) => Some(pure(b, "llvm.nvvm.rsqrt.approx.f", ty, x)),

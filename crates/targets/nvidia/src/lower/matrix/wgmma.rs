@@ -15,7 +15,9 @@ use ir::Op;
 use lanes::{Cx, LaneValue, Positions, Result};
 use layout::{Dim, LinearLayout};
 use llir::{Asm, Op as LlirOp, Type, Value};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::collections::hash_map::Entry;
 use std::rc::Rc;
 use ttgir::{Encoding, SharedEncoding};
 
@@ -67,15 +69,27 @@ pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         sums = vec![cx.b.poison(ty); sums.len()];
     }
     let depth = depth_of(cx, op, 0);
+    let corners = positions.corners(ROWS, product.columns);
+    let steps: Vec<u32> = (0..depth).step_by(product.depth as usize).collect();
+    // What an instruction reads from registers is written before the fence.
+    let mut left = FxHashMap::default();
+    for corner in &corners {
+        for &k in &steps {
+            if let Entry::Vacant(entry) = left.entry((corner[1], k)) {
+                entry.insert(words(cx, &product, &product.a, [corner[1], k])?);
+            }
+        }
+    }
     effect(cx, "wgmma.fence.sync.aligned;");
-    for corner in positions.corners(ROWS, product.columns) {
+    for corner in corners {
         let registers = positions
             .fragment(corner, &sum_offsets)
             .ok_or_else(|| cx.error(op, "the result's encoding does not have the instruction's shape"))?;
         let mut tile: Vec<Value> = registers.iter().map(|at| sums[*at as usize]).collect();
-        for k in (0..depth).step_by(product.depth as usize) {
+        for &k in &steps {
             let keep = if k == 0 { product.keep } else { Keep::Always };
-            tile = multiply(cx, &product, [corner[1], corner[2], k], &tile, keep)?;
+            let left = &left[&(corner[1], k)];
+            tile = multiply(cx, &product, left, [corner[2], k], &tile, keep)?;
         }
         for (at, value) in registers.iter().zip(&tile) {
             sums[*at as usize] = *value;
@@ -301,18 +315,17 @@ fn corner(cx: &mut Cx<'_>, tile: &Tile, start: Value, index: usize, group: &[(u3
     cx.b.or(wide, rest)
 }
 
-/// One instruction: the corner (row, column, k) of the tile and the registers of its sums.
+/// One instruction: what it reads on the left, the column and k of the tile, the registers of its sums.
 fn multiply(
     cx: &mut Cx<'_>,
     product: &Product,
-    at: [u32; 3],
+    left: &[Value],
+    [column, k]: [u32; 2],
     sums: &[Value],
     keep: Keep,
 ) -> Result<Vec<Value>> {
     let ty = cx.b.ty(sums[0]);
     let sums = pack_narrow(cx, sums);
-    let [row, column, k] = at;
-    let a = words(cx, product, &product.a, [row, k])?;
     let b = words(cx, product, &product.b, [column, k])?;
     let from_registers = matches!(product.a, Operand::Registers { .. });
     let flag = match keep {
@@ -322,7 +335,7 @@ fn multiply(
     };
     let asm = asm_of(product, sums.len(), from_registers);
     let mut args: Vec<Value> = sums.to_vec();
-    args.extend(a);
+    args.extend_from_slice(left);
     args.extend(b);
     args.push(flag);
     let part = cx.b.ty(sums[0]);
