@@ -22,17 +22,20 @@ pub(crate) const TABLE: &[Entry] = &[(&CAT, cat)];
 /// What they need.
 pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[(&CAT, need)];
 
+/// Bases of one input dimension.
+type Bases<'a> = Vec<&'a [(Dim, u32)]>;
+
 /// The layout of two blocks behind each other in registers of their own.
 fn joined(first: &LinearLayout, ty: Type) -> Result<LinearLayout> {
     let sizes = shape(ty);
     let behind = [(Dim::block(0), sizes[0] as u32)];
     let bases = [Dim::REGISTER, Dim::LANE, Dim::WARP, Dim::BLOCK].map(|dim| (dim, first.bases(dim)));
-    let mut lists: Vec<(Dim, Vec<&[(Dim, u32)]>)> = Vec::new();
+    let mut lists: Vec<(Dim, Bases<'_>)> = Vec::new();
     for (dim, list) in &bases {
         lists.push((*dim, list.iter().map(|basis| basis.as_slice()).collect()));
     }
     lists[0].1.push(&behind);
-    let ins: Vec<(Dim, &[&[(Dim, u32)]])> = lists.iter().map(|(dim, list)| (*dim, list.as_slice())).collect();
+    let ins: Vec<_> = lists.iter().map(|(dim, list)| (*dim, list.as_slice())).collect();
     let outs: Vec<(Dim, u32)> = sizes
         .iter()
         .enumerate()

@@ -45,8 +45,8 @@ fn isolate(module: &mut ir::Module, kernel: &str) {
     }
 }
 
-/// Puts a barrier behind each operation that writes memory. Programs may write an element twice, from different lanes:
-/// without a barrier nothing says which write is the last.
+/// Puts barriers around each operation that writes memory. Programs may read and write an element twice, from different
+/// lanes: without barriers nothing says which access is the last.
 fn order_writes(module: &mut ir::Module) {
     let all = ir::Attr::Enum { row: &memory::BARRIER_SCOPE, value: 7 };
     for op in module.walk(module.top()) {
@@ -54,10 +54,14 @@ fn order_writes(module: &mut ir::Module) {
         if !writes.iter().any(|row| module.is(op, row)) {
             continue;
         }
-        let init = ir::OpInit { attrs: [Some(all.clone())].into_iter().collect(), ..ir::OpInit::default() };
         let loc = module.loc(op);
-        let barrier = module.create(&memory::BARRIER, init, loc);
-        module.insert_after(op, barrier);
+        let mut barrier = || {
+            let attrs = [Some(all.clone())].into_iter().collect();
+            module.create(&memory::BARRIER, ir::OpInit { attrs, ..ir::OpInit::default() }, loc)
+        };
+        let (before, after) = (barrier(), barrier());
+        module.insert_before(op, before);
+        module.insert_after(op, after);
     }
 }
 
