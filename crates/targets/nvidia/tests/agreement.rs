@@ -1,10 +1,12 @@
 //! Every fixture of the language gives on the emulator what it says, whatever the layout.
 
+mod emulated;
 mod support;
 
+use emulated::Emulated;
 use std::path::Path;
 use support::encode::Spread;
-use support::engine::{Emulated, Way};
+use support::ways::Way;
 use ttir::testing::check_file;
 
 const WAYS: [(u32, Way); 4] = [

@@ -2,12 +2,14 @@
 //!
 //! `PROGRAMS=… FIRST=…` choose how many and which; `SHRINK=folder` writes the smallest program of each kind of failure.
 
+mod emulated;
 mod support;
 
+use emulated::Emulated;
 use ir::text::{PrintOptions, print};
 use std::collections::BTreeMap;
 use support::encode::Spread;
-use support::engine::{Emulated, Way};
+use support::ways::Way;
 use ttir::testing::{Engine, Interpreter, Profile, Program, difference, generate, shrink, values_of};
 
 const WAYS: [(u32, Way); 4] = [

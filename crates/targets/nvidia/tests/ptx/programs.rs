@@ -2,7 +2,7 @@
 //! the tests of the lowering see it.
 
 use crate::lowering::encode::Spread;
-use crate::lowering::engine::{Way, lowered};
+use crate::lowering::ways::{Way, lowered};
 use crate::support::{arch, try_assemble};
 use nvidia::ptx::{Options, emit, optimize};
 use std::path::Path;

@@ -1,4 +1,4 @@
 //! What the tests of compiled code share.
 
 pub(crate) mod encode;
-pub(crate) mod engine;
+pub(crate) mod ways;
