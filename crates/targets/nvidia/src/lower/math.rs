@@ -26,22 +26,21 @@ pub(super) fn exact(
 }
 
 /// `2^(x·log2 e)`. What the product loses is worth up to 60 units of the result, so it is kept: the power of the rounded
-/// product is multiplied by one plus the rest times ln 2. Outside the clamp the result is 0 or infinite in any case, and
-/// the rest stays small; NaN passes through.
+/// product is multiplied by one plus the rest times ln 2. Of infinities the rest is NaN, which the minimum replaces by a
+/// small number; NaN comes through with the power.
 fn exp(b: &mut FunctionBuilder<'_>, x: Value) -> Value {
     let ty = b.ty(x);
     let flags = b.set_float_flags(Flags::NONE);
-    let [most, least, factor, one, ln2] = [90.0, -106.0, LOG2_E, 1.0, LN_2].map(|number| b.float(ty, number));
+    let [factor, small, ln2] = [LOG2_E, 1e-3, LN_2].map(|number| b.float(ty, number));
     let lost = b.float(ty, LOG2_E - f64::from(LOG2_E as f32));
-    let held = b.intrinsic("llvm.minimum", ty, &[x, most]);
-    let held = b.intrinsic("llvm.maximum", ty, &[held, least]);
-    let product = b.fmul(held, factor);
+    let product = b.fmul(x, factor);
     let negative = b.fneg(product);
-    let rest = b.intrinsic("llvm.fma", ty, &[held, factor, negative]);
-    let rest = b.intrinsic("llvm.fma", ty, &[held, lost, rest]);
+    let rest = b.intrinsic("llvm.fma", ty, &[x, factor, negative]);
+    let rest = b.intrinsic("llvm.fma", ty, &[x, lost, rest]);
+    let rest = b.intrinsic("llvm.minnum", ty, &[rest, small]);
     let power = pure(b, "llvm.nvvm.ex2.approx.f", ty, &[product]);
-    let correction = b.intrinsic("llvm.fma", ty, &[rest, ln2, one]);
-    let result = b.fmul(power, correction);
+    let correction = b.fmul(rest, ln2);
+    let result = b.intrinsic("llvm.fma", ty, &[power, correction, power]);
     b.set_float_flags(flags);
     result
 }
