@@ -184,6 +184,8 @@ pub(super) fn store(b: &mut FunctionBuilder<'_>, access: &Access, values: &[Valu
     let how = manner(access, space(b.ty(pointer)));
     let text =
         format!("{guard}st{how}{}.b{bits} [ ${at} + {offset} ], {};", vector_word(count), braces(0, count));
+    // Loads that are llir's own may not be moved over it.
+    constraints.push("~{memory}".into());
     b.inline_asm(Asm::effect(&text, &constraints.join(",")), Type::VOID, &args);
 }
 
