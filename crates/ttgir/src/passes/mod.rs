@@ -18,7 +18,7 @@ pub use defer_reductions::DEFER_REDUCTIONS;
 pub use drop_carried::DROP_CARRIED;
 pub use hoist_memory::HOIST_MEMORY;
 pub use insert_fences::INSERT_FENCES;
-pub use pipeline_loops::{PIPELINE_LOOPS, PREFETCH_LOADS};
+pub use pipeline_loops::{PIPELINE_LOOPS, PREFETCH_LOADS, UNROLL_LOADS};
 pub use split_precision::SPLIT_PRECISION;
 
 use ir::pass::PassRow;
@@ -32,6 +32,7 @@ pub static ALL: &[&PassRow] = &[
     &ASSIGN_LAYOUTS,
     &DEFER_REDUCTIONS,
     &HOIST_MEMORY,
+    &UNROLL_LOADS,
     &PIPELINE_LOOPS,
     &PREFETCH_LOADS,
     &INSERT_FENCES,

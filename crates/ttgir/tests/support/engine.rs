@@ -8,7 +8,7 @@ use ir::{Attr, Module};
 use ttgir::Machine;
 use ttgir::passes::{
     ACCELERATE_DOTS, ASSIGN_LAYOUTS, DEFER_REDUCTIONS, DROP_CARRIED, HOIST_MEMORY, INSERT_FENCES,
-    PIPELINE_LOOPS, PREFETCH_LOADS, set_default_stages,
+    PIPELINE_LOOPS, PREFETCH_LOADS, UNROLL_LOADS, set_default_stages,
 };
 use ttir::testing::{Argument, Engine, Interpreter, Ran};
 
@@ -20,6 +20,7 @@ pub(crate) static PASSES: &[&PassRow] = &[
     &CSE,
     &DEFER_REDUCTIONS,
     &HOIST_MEMORY,
+    &UNROLL_LOADS,
     &PIPELINE_LOOPS,
     &PREFETCH_LOADS,
     &DROP_CARRIED,

@@ -4,7 +4,7 @@ use ir::pass::PassRow;
 use ir::passes::{CANONICALIZE, CSE, LICM};
 use ttgir::passes::{
     ACCELERATE_DOTS, ASSIGN_LAYOUTS, DEFER_REDUCTIONS, DROP_CARRIED, HOIST_MEMORY, INSERT_FENCES,
-    PIPELINE_LOOPS, PREFETCH_LOADS,
+    PIPELINE_LOOPS, PREFETCH_LOADS, UNROLL_LOADS,
 };
 
 /// The passes in order.
@@ -15,6 +15,7 @@ pub(super) static PASSES: &[&PassRow] = &[
     &CSE,
     &DEFER_REDUCTIONS,
     &HOIST_MEMORY,
+    &UNROLL_LOADS,
     &PIPELINE_LOOPS,
     &PREFETCH_LOADS,
     &DROP_CARRIED,

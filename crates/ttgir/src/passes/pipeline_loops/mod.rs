@@ -16,12 +16,15 @@
 //! A loop says with `tt.num_stages` how many iterations are in flight. Left out: loops around loops, loads of fewer than
 //! four bytes a lane, loads whose addresses depend on dots.
 
+mod apart;
 mod expand;
 mod group_dots;
 mod plan;
 mod registers;
+mod unroll;
 
 pub use registers::PREFETCH_LOADS;
+pub use unroll::UNROLL_LOADS;
 
 use super::context::Context;
 use ir::pass::PassRow;

@@ -11,15 +11,15 @@
 //!
 //! Only in loops that write nothing, so that no value can be read too early, and that have no dot, whose operands go
 //! through shared memory. The narrower the load, the more iterations it is ahead. Left out: loops around loops, loads on
-//! whose values addresses depend.
+//! whose values addresses depend, loops that say they are not to be unrolled.
 
 use super::expand::{Values, carry, compare, copy_slice, guard, integer, place, yield_as};
 use super::plan::{Ahead, is_dot};
 use crate::passes::context::Context;
 use ir::pass::PassRow;
-use ir::{Attr, Block, Builder, Diagnostic, Module, Op, Place, Traits, Value};
+use ir::{Attr, Block, Builder, Def, Diagnostic, Module, Op, Place, Traits, Value};
 use ttir::ops::arith_int::{ADDI, MULI, SUBI};
-use ttir::ops::control::FOR;
+use ttir::ops::control::{FOR, UNROLL};
 use ttir::ops::memory::{LOAD, load_attr};
 use ttir::types::{elem, elem_bytes, is_tensor, numel};
 
@@ -56,6 +56,10 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
 }
 
 fn plan(module: &Module, op: Op, lanes: u64) -> Option<Plan> {
+    // The rest of a loop that was unrolled is short.
+    if module.extra_attr(op, UNROLL.name).and_then(Attr::as_int) == Some(1) {
+        return None;
+    }
     let body = module.entry(module.region(op, 0));
     let inside = module.walk(op);
     let is_barred = |&inner: &Op| {
@@ -66,25 +70,37 @@ fn plan(module: &Module, op: Op, lanes: u64) -> Option<Plan> {
     if inside.iter().any(is_barred) {
         return None;
     }
-    let mut loads: Vec<Op> = module.ops(body).filter(|&inner| is_candidate(module, inner)).collect();
+    let mut loads: Vec<Op> = module.ops(body).filter(|&inner| is_candidate(module, body, inner)).collect();
     let ahead = Ahead::of(module, body, &loads)?;
     // An address that is itself loaded would be waited for right away.
     if loads.is_empty() || ahead.slice.iter().any(|&inner| module.is(inner, &LOAD)) {
         return None;
     }
-    let bytes = |load: &Op| {
-        let ty = module.ty(module.result(*load, 0));
-        (numel(ty) as u64 * elem_bytes(elem(ty))).div_ceil(lanes).max(1)
-    };
+    let bytes = |load: &Op| bytes_of_lane(module, *load, lanes);
     let each: u64 = loads.iter().map(bytes).sum();
     let distance = (WANTED / each).clamp(1, 2) as usize;
     loads.retain(|load| bytes(load) <= MOST);
     (!loads.is_empty() && each * distance as u64 <= MOST).then_some(Plan { loads, ahead, distance })
 }
 
-fn is_candidate(module: &Module, op: Op) -> bool {
+/// Bytes that a lane loads.
+pub(super) fn bytes_of_lane(module: &Module, load: Op, lanes: u64) -> u64 {
+    let ty = module.ty(module.result(load, 0));
+    (numel(ty) as u64 * elem_bytes(elem(ty))).div_ceil(lanes).max(1)
+}
+
+/// Whether a load of a body may be made earlier, once its address and mask are known.
+pub(super) fn is_candidate(module: &Module, body: Block, op: Op) -> bool {
     let volatile = || module.attr(op, load_attr::VOLATILE).and_then(Attr::as_bool) == Some(true);
-    module.is(op, &LOAD) && is_tensor(module.ty(module.result(op, 0))) && !volatile()
+    // What stands where the mask does not hold is not computed ahead.
+    let of_body = |value: Value| match module.def(value) {
+        Def::Arg(block, _) => block == body,
+        Def::Result(def, _) => module.block_of(def) == Some(body),
+    };
+    module.is(op, &LOAD)
+        && is_tensor(module.ty(module.result(op, 0)))
+        && !volatile()
+        && !module.optional_operand(op, 2).is_some_and(of_body)
 }
 
 /// The loads of another iteration, which only read where there is one.
