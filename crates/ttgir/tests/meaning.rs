@@ -204,3 +204,45 @@ fn carried_reductions_keep_their_results() {
         check_kernel("sums", [1, 1, 1], &args);
     }
 }
+
+#[test]
+fn several_iterations_at_once_keep_their_results() {
+    let mut random = Random::new(7);
+    for iterations in [0, 1, 2, 7, 8, 9, 16, 26] {
+        for (lower, missing) in [(0, 0), (0, 5), (3, 1)] {
+            let n = (lower + iterations * 64_usize).saturating_sub(missing);
+            let Argument::Buffer(mut x) = floats(&mut random, FloatKind::F32, n + 64) else { continue };
+            for (place, special) in [(0, f32::NAN), (64, f32::INFINITY), (129, f32::NEG_INFINITY)] {
+                if let Some(bytes) = x.get_mut(place * 4..place * 4 + 4) {
+                    bytes.copy_from_slice(&special.to_le_bytes());
+                }
+            }
+            let y = Argument::Buffer(vec![0; 64 * 4]);
+            let bounds = [lower, n].map(|bound| Argument::Bits(bound as u64));
+            let args: Vec<Argument> = [Argument::Buffer(x), y].into_iter().chain(bounds).collect();
+            check_kernel("filtered", [1, 1, 1], &args);
+        }
+    }
+    // A loop that would end below where it begins.
+    let [x, y] = [0; 2].map(|_| floats(&mut random, FloatKind::F32, 64));
+    check_kernel("filtered", [1, 1, 1], &[x, y, Argument::Bits(5), Argument::Bits(-9_i64 as u64)]);
+}
+
+#[test]
+fn stores_over_later_loads_keep_their_results() {
+    let mut random = Random::new(8);
+    for (iterations, shifts) in [
+        (26_usize, [0_i64, 1, 63, 64, 65, 500, 511, 512, 513, 1700]),
+        (9, [0, -1, -63, -64, -65, -511, -512, -513, 2, 100]),
+        (1, [0; 10]),
+    ] {
+        for shift in shifts {
+            let n = iterations * 64 - 7;
+            let x = floats(&mut random, FloatKind::F32, 600 + n + 1800);
+            // Stores may begin in front of the loads.
+            let bounds = [shift as u64, 600, 600 + n as u64];
+            let args: Vec<Argument> = [x].into_iter().chain(bounds.map(Argument::Bits)).collect();
+            check_kernel("shifted", [1, 1, 1], &args);
+        }
+    }
+}
