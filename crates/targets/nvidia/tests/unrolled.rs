@@ -1,10 +1,13 @@
 //! Loops that load several iterations at once give the same compiled as interpreted, for any number of iterations.
 
+mod emulated;
 mod support;
 
+use emulated::Emulated;
 use ir::text::{ParseOptions, parse};
 use std::path::Path;
-use support::engine::{Emulated, Way};
+use support::encode::Spread;
+use support::ways::Way;
 use ttir::testing::{Argument, Engine, Interpreter, Random};
 
 fn check(name: &str, capability: u32, args: &[Argument]) {
@@ -12,13 +15,14 @@ fn check(name: &str, capability: u32, args: &[Argument]) {
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
     let module = parse(&text, ttir::registry(), ParseOptions::default()).unwrap();
     let expected = Interpreter.run(&module, name, [1, 1, 1], args).unwrap().buffers;
-    for warps in [1, 4] {
-        let mut engine = Emulated::new(capability, Way::Passes(warps));
+    let plain = Way::Spread(Spread { num_warps: 1, vector: 1, column_major: false });
+    for way in [Way::Passes(1), Way::Passes(4), plain] {
+        let mut engine = Emulated::new(capability, way);
         let found =
             engine.run(&module, name, [1, 1, 1], args).unwrap_or_else(|error| panic!("{error}")).buffers;
         let mut pairs = expected.iter().zip(&found);
         let same = |(a, b): (&Vec<u8>, &Vec<u8>)| numbers(a).zip(numbers(b)).all(|(a, b)| same(a, b));
-        assert!(pairs.all(same), "{name} with {warps} warps on {capability}");
+        assert!(pairs.all(same), "{name}, {way:?} on {capability}");
     }
 }
 
