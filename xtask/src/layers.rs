@@ -19,7 +19,7 @@ const LAYERS: &[Layer] = &[
     ("llvm", &[]),
     ("cpu", &["ir", "ttir", "llir", "maths", "target", "llvm"]),
     ("emulator", &[]),
-    ("nvidia", &["ir", "ttir", "ttgir", "layout", "llir", "lanes", "target"]),
+    ("nvidia", &["ir", "ttir", "ttgir", "layout", "llir", "lanes", "target", "emulator"]),
     ("targets", &["target", "cpu", "nvidia"]),
     ("runtime", &["ir", "ttir", "frontend", "target", "targets"]),
     ("py", &["ir", "ttir", "frontend", "target", "runtime"]),

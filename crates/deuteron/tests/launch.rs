@@ -93,7 +93,7 @@ fn an_emulated_gpu_takes_slices_and_buffers_and_checks_them() {
     let mut args = [Arg::buffer(&on_device), Arg::read(&y[..100]), Arg::buffer(&out), Arg::Int(300)];
     // SAFETY: as above.
     let error = unsafe { add.launch([3, 1, 1], &mut args) }.expect_err("y is too short").to_string();
-    assert!(error.contains("in no allocation") && error.contains("kernel.py:15"), "{error}");
+    assert!(error.contains("in no allocation") && error.contains("kernel.py:16"), "{error}");
 }
 
 #[test]

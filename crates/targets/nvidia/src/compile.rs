@@ -113,8 +113,24 @@ fn print(module: &ir::Module) -> Vec<u8> {
     ir::text::print(module, ir::text::PrintOptions::default()).into_bytes()
 }
 
+/// A diagnostic that says, in the words of [`TargetError::OutOfResources`], that more of something is needed than there is: callers
+/// look for that error, and try a smaller configuration.
+fn out_of_resources(error: &ir::Diagnostic) -> Option<TargetError> {
+    let (name, rest) = error.message.strip_prefix("out of resource: ")?.split_once(", Required: ")?;
+    let (required, rest) = rest.split_once(", Hardware limit: ")?;
+    let limit = rest.split('.').next()?;
+    Some(TargetError::OutOfResources {
+        name: name.to_owned(),
+        required: required.parse().ok()?,
+        limit: limit.parse().ok()?,
+    })
+}
+
 /// The first of some errors, with its place; the others below it.
 fn refused(errors: &[ir::Diagnostic]) -> TargetError {
+    if let Some(error) = errors.iter().find_map(out_of_resources) {
+        return error;
+    }
     let mut messages = errors.iter().map(|error| {
         error.notes.iter().fold(error.message.clone(), |text, note| format!("{text}\n  {note}"))
     });
@@ -225,5 +241,20 @@ fn kind(ty: ir::Type) -> Option<ParamKind> {
         (_, Some(ir::FloatKind::BF16)) => Some(ParamKind::Bf16),
         (_, Some(float)) => Some(ParamKind::Float(float.bits())),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refused;
+    use target::TargetError;
+
+    #[test]
+    fn too_little_of_something_is_an_error_of_its_own() {
+        let error = TargetError::OutOfResources { name: "shared memory".into(), required: 9, limit: 8 };
+        let told = ir::Diagnostic::new(format!("{error} The largest: 7 bytes"));
+        assert_eq!(refused(&[ir::Diagnostic::new("other"), told]), error);
+        let other = refused(&[ir::Diagnostic::new("one"), ir::Diagnostic::new("two")]);
+        assert_eq!(other.to_string(), "one\ntwo");
     }
 }

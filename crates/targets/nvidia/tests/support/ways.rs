@@ -16,7 +16,7 @@ pub(crate) enum Way {
 }
 
 /// Leaves one kernel public, so that the others are inlined or dropped.
-fn isolate(module: &mut ir::Module, kernel: &str) {
+pub(crate) fn isolate(module: &mut ir::Module, kernel: &str) {
     use ttir::ops::func::func_attr::VISIBILITY;
     for op in module.ops(module.body()).collect::<Vec<_>>() {
         let is_kernel = module.attr_named(op, "sym_name").and_then(ir::Attr::as_str) == Some(kernel);
@@ -26,7 +26,7 @@ fn isolate(module: &mut ir::Module, kernel: &str) {
 
 /// Puts barriers around each operation that writes memory. Programs may read and write an element twice, from different
 /// lanes: without barriers nothing says which access is the last.
-fn order_writes(module: &mut ir::Module) {
+pub(crate) fn order_writes(module: &mut ir::Module) {
     let all = ir::Attr::Enum { row: &memory::BARRIER_SCOPE, value: 7 };
     for op in module.walk(module.top()) {
         let writes = [&memory::STORE, &descriptor::STORE, &descriptor::SCATTER, &descriptor::REDUCE];
