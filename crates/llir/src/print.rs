@@ -56,6 +56,10 @@ fn write_module(out: &mut String, module: &Module) -> fmt::Result {
         writeln!(out, "target triple = \"{}\"", module.triple)?;
     }
     out.push('\n');
+    for (part, count) in named_structures(module) {
+        let parts = vec![part.to_string(); count as usize];
+        writeln!(out, "%{}.x{count} = type {{ {} }}", part.mangled(), parts.join(", "))?;
+    }
     for global in &module.globals {
         write_global(out, global)?;
     }
@@ -84,6 +88,18 @@ fn write_module(out: &mut String, module: &Module) -> fmt::Result {
         writeln!(out, "!{} = !{{!\"branch_weights\", i32 {likely}, i32 {unlikely}}}", index + 2)?;
     }
     debug.write(out)
+}
+
+/// The structures whose types have names, each once, in order.
+fn named_structures(module: &Module) -> Vec<(Type, u32)> {
+    let instructions = module.bodies.values().flat_map(|function| function.insts.values());
+    let mut found: Vec<(Type, u32)> = Vec::new();
+    for named in instructions.filter_map(|data| data.ty.named_structure()) {
+        if !found.contains(&named) {
+            found.push(named);
+        }
+    }
+    found
 }
 
 /// The branch weights in use, each once, in order.

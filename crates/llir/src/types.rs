@@ -215,6 +215,16 @@ impl Type {
         self.scalar == Scalar::Void && self.shape == Shape::One
     }
 
+    /// The part and its number, of a structure of many like parts: such types have a name in the text, `%f32.x128`, which
+    /// the module defines.
+    pub(crate) fn named_structure(self) -> Option<(Type, u32)> {
+        const FEW: usize = 8;
+        let Shape::Many(parts) = self.shape else { return None };
+        let list = parts.types();
+        let first = *list.first().filter(|_| list.len() > FEW)?;
+        list.iter().all(|part| *part == first).then_some((first, list.len() as u32))
+    }
+
     /// Whether it is a structure.
     pub fn is_structure(self) -> bool {
         self.shape != Shape::One
@@ -267,6 +277,9 @@ impl Type {
 
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((part, count)) = self.named_structure() {
+            return write!(f, "%{}.x{count}", part.mangled());
+        }
         if self.is_structure() {
             for (index, part) in (0..self.part_count()).filter_map(|index| self.part(index)).enumerate() {
                 write!(f, "{}{part}", if index == 0 { "{ " } else { ", " })?;
