@@ -31,7 +31,7 @@ pub(super) fn exact(
 fn exp(b: &mut FunctionBuilder<'_>, x: Value) -> Value {
     let ty = b.ty(x);
     let flags = b.set_float_flags(Flags::NONE);
-    let [factor, small, ln2] = [LOG2_E, 1e-3, LN_2].map(|number| b.float(ty, number));
+    let [factor, small, ln2, one] = [LOG2_E, 1e-3, LN_2, 1.0].map(|number| b.float(ty, number));
     let lost = b.float(ty, LOG2_E - f64::from(LOG2_E as f32));
     let product = b.fmul(x, factor);
     let negative = b.fneg(product);
@@ -39,8 +39,9 @@ fn exp(b: &mut FunctionBuilder<'_>, x: Value) -> Value {
     let rest = b.intrinsic("llvm.fma", ty, &[x, lost, rest]);
     let rest = b.intrinsic("llvm.minnum", ty, &[rest, small]);
     let power = pure(b, "llvm.nvvm.ex2.approx.f", ty, &[product]);
-    let correction = b.fmul(rest, ln2);
-    let result = b.intrinsic("llvm.fma", ty, &[power, correction, power]);
+    // One plus the correction is positive, so that an infinite power stays so.
+    let correction = b.intrinsic("llvm.fma", ty, &[rest, ln2, one]);
+    let result = b.fmul(power, correction);
     b.set_float_flags(flags);
     result
 }
