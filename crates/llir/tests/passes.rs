@@ -173,3 +173,27 @@ fn straight_lines_become_one_block() {
     "#]],
     );
 }
+
+#[test]
+fn offsets_leave_the_loop_with_what_needs_them_only() {
+    let module = optimized(&[Type::pointer(3), Type::I32], |b, args| {
+        let (zero, one) = (b.i32(0), b.i32(1));
+        b.for_loop(zero, args[1], one, &[], |b, iv, _| {
+            let far = b.i64(64);
+            let at = b.offset(args[0], far);
+            b.store(iv, at, 4);
+            let same = b.icmp(IntCompare::Eq, at, at);
+            let number = b.cast(Op::PTRTOINT, at, Type::I32);
+            let square = b.mul(number, number);
+            let flag = b.cast(Op::ZEXT, same, Type::I32);
+            let sum = b.add(square, flag);
+            b.store(sum, args[0], 4);
+            smallvec![]
+        });
+        b.ret(None);
+    });
+    let text = module.to_string();
+    let (before, inside) = text.split_once("bb1:").expect("a loop");
+    assert!(before.contains("ptrtoint") && before.contains("mul i32"), "{text}");
+    assert!(!inside.contains("mul i32") && !inside.contains("getelementptr"), "{text}");
+}

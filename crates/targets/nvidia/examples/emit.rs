@@ -45,8 +45,15 @@ fn main() -> Result<(), String> {
     if std::env::var_os("LLIR").is_some() {
         println!("{}", lowered.module);
     }
-    let ptx =
-        timed(&mut times, "ptx", || nvidia::ptx::emit(&lowered.module, &nvidia::ptx::Options::new(arch)));
+    let emit = || nvidia::ptx::emit(&lowered.module, &nvidia::ptx::Options::new(arch));
+    // The first time builds the table of instructions; a busy machine disturbs any.
+    let ptx = timed(&mut times, "ptx, first", emit);
+    let count = std::env::var("REPEAT").ok().and_then(|text| text.parse().ok()).unwrap_or(9);
+    let mut again = Vec::new();
+    for _ in 0..count {
+        timed(&mut again, "ptx, best", || _ = emit());
+    }
+    times.extend(again.into_iter().min_by_key(|(_, time)| *time));
     let ptx = ptx.map_err(|errors| format!("{}", errors[0]))?;
     println!("{}", ptx.text);
     let search = Search::from_environment(Some(std::path::Path::new(".venv")));
