@@ -96,6 +96,7 @@ fn hoist_out_of(
                 stay.push(inst);
                 continue;
             }
+            along.sort_unstable();
             along.dedup();
             for inst in along.into_iter().chain([inst]) {
                 if let Some(value) = function.result(inst) {
