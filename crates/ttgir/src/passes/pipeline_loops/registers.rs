@@ -34,6 +34,9 @@ pub static PREFETCH_LOADS: PassRow = PassRow {
 const WANTED: u64 = 16;
 /// Bytes of a lane's registers for what is on its way, at most.
 const MOST: u64 = 64;
+/// Bytes of a lane that one load gets, at most: wider ones keep memory busy by themselves, and a loop that has one of them
+/// often runs once.
+const WIDEST: u64 = 8;
 
 /// What to do with a loop.
 struct Plan {
@@ -79,7 +82,7 @@ fn plan(module: &Module, op: Op, lanes: u64) -> Option<Plan> {
     let bytes = |load: &Op| bytes_of_lane(module, *load, lanes);
     let each: u64 = loads.iter().map(bytes).sum();
     let distance = (WANTED / each).clamp(1, 2) as usize;
-    loads.retain(|load| bytes(load) <= MOST);
+    loads.retain(|load| bytes(load) <= WIDEST);
     (!loads.is_empty() && each * distance as u64 <= MOST).then_some(Plan { loads, ahead, distance })
 }
 
