@@ -285,7 +285,7 @@ fn tensor(object: Borrowed<'_, '_, PyAny>, place: &Place) -> PyResult<Argument> 
         return Err(place.wrong_device(&is_on));
     }
     if let Argument::Pointer { address, .. } = &mut argument {
-        *address = place.from_host(*address, &is_on)?;
+        *address = place.reach_host(*address, &is_on)?;
     }
     Ok(argument)
 }

@@ -234,9 +234,9 @@ pub(crate) fn launch(
     let scratch = kernel.scratch().map(|scratch| allocate(py, scratch, kernel, grid, spot)).transpose()?;
     let result = py.detach(|| {
         let loaded = kernel.load_on(spot.ordinal)?;
+        let scratch = scratch.as_ref().map_or(0, |(address, _)| *address);
         // SAFETY: the slots were made for this kernel's parameters. The caller of a kernel vouches for the memory behind
         // its pointers, as in the reference; the arrays themselves are alive as long as the call holds its arguments.
-        let scratch = scratch.as_ref().map_or(0, |(address, _)| *address);
         unsafe { loaded.launch(&Launch { grid, args: slots, stream: spot.stream, scratch }) }
             .map_err(runtime::RuntimeError::from)
     });

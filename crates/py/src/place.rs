@@ -68,7 +68,7 @@ impl Place {
 
     /// The address by which kernels reach memory of the host: pinned memory is reachable from everywhere.
     #[cold]
-    pub(crate) fn from_host(&self, address: u64, is_on: &str) -> PyResult<u64> {
+    pub(crate) fn reach_host(&self, address: u64, is_on: &str) -> PyResult<u64> {
         if self.is_host {
             return Ok(address);
         }
