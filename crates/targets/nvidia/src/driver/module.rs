@@ -63,13 +63,14 @@ impl Module {
                 limit,
             });
         }
-        let image = image(gpu, artifact)?;
+        let image = image(artifact)?;
         let name = CString::new(artifact.name.as_str())
             .map_err(|_| TargetError::Load("the name of the kernel holds a zero byte".into()))?;
         let loaded = gpu.with(|driver| relaxed(driver, |driver| open(driver, &image, &name)));
         let function = loaded.map_err(|error| {
+            let reason = complaint(gpu, artifact).unwrap_or(error);
             TargetError::Load(format!(
-                "kernel `{}` cannot be loaded on {}: {error}",
+                "kernel `{}` cannot be loaded on {}: {reason}",
                 artifact.name,
                 gpu.describe().name
             ))
@@ -103,15 +104,22 @@ impl Module {
     }
 }
 
-/// The bytes to load, with a zero behind them.
-fn image(gpu: &Gpu, artifact: &Artifact) -> Result<Vec<u8>, TargetError> {
+/// The bytes to load: a cubin, or PTX with a zero behind it.
+fn image(artifact: &Artifact) -> Result<Vec<u8>, TargetError> {
     if let Some(cubin) = artifact.stage(CUBIN) {
         return Ok(cubin.to_vec());
     }
     let ptx = artifact.stage(PTX).ok_or_else(|| {
         TargetError::Load(format!("kernel `{}` has no stage `{CUBIN}` or `{PTX}`", artifact.name))
     })?;
-    gpu.link(&String::from_utf8_lossy(ptx), &LinkOptions::default())
+    Ok([ptx, &[0]].concat())
+}
+
+/// What the driver's assembler says against the PTX of a kernel, if that is why it could not be loaded: only the linker
+/// gives reasons.
+fn complaint(gpu: &Gpu, artifact: &Artifact) -> Option<TargetError> {
+    let ptx = artifact.stage(PTX).filter(|_| artifact.stage(CUBIN).is_none())?;
+    gpu.link(&String::from_utf8_lossy(ptx), &LinkOptions::default()).err()
 }
 
 /// Lets a thread that captures a graph load a kernel on its way.
@@ -127,7 +135,8 @@ fn relaxed<T>(driver: &Driver, work: impl FnOnce(&Driver) -> Result<T, Refused>)
 
 fn open(driver: &Driver, image: &[u8], name: &CString) -> Result<Handle, Refused> {
     let (mut module, mut function) = (std::ptr::null_mut(), std::ptr::null_mut());
-    // SAFETY: the image is a whole cubin in memory, which the driver checks and copies; the name is a C string.
+    // SAFETY: the image is a whole cubin, or text that ends with a zero, which the driver checks and copies; the name is a
+    // C string.
     unsafe {
         check((driver.api.module_load_data)(&raw mut module, image.as_ptr().cast()), "load the module")?;
         check(

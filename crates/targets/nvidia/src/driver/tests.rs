@@ -178,7 +178,9 @@ fn ptx_goes_through_the_drivers_assembler() {
     assert!(error.contains("fatal : no such version\n    | .version 99.0"), "{error}");
     let mut without = artifact(&[]);
     without.stages[0].name = "ptx".into();
-    assert!(load(driver, &without).is_err(), "the same assembler");
+    fake(|fake| fake.refuse.insert("module_load_data", 218));
+    let error = load(driver, &without).err().expect("PTX that is refused").to_string();
+    assert!(error.contains("no such version"), "the reason is asked of the assembler: {error}");
 }
 
 #[test]
