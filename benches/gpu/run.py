@@ -17,6 +17,8 @@ from pathlib import Path
 _CACHE = tempfile.TemporaryDirectory(prefix="gpu-bench-cache-")
 os.environ["TRITON_CACHE_DIR"] = _CACHE.name
 os.environ["DEUTERON_CACHE_DIR"] = _CACHE.name + "/deuteron"
+# Nor does the driver, which assembles the PTX of one of them.
+os.environ["CUDA_CACHE_DISABLE"] = "1"
 
 import torch  # noqa: E402
 
