@@ -116,7 +116,9 @@ fn print(module: &ir::Module) -> Vec<u8> {
 /// A diagnostic that says, in the words of [`TargetError::OutOfResources`], that more of something is needed than there is: callers
 /// look for that error, and try a smaller configuration.
 fn out_of_resources(error: &ir::Diagnostic) -> Option<TargetError> {
-    let (name, rest) = error.message.strip_prefix("out of resource: ")?.split_once(", Required: ")?;
+    // The name of the operation stands in front.
+    let (_, said) = error.message.split_once("out of resource: ")?;
+    let (name, rest) = said.split_once(", Required: ")?;
     let (required, rest) = rest.split_once(", Hardware limit: ")?;
     let limit = rest.split('.').next()?;
     Some(TargetError::OutOfResources {
@@ -252,7 +254,7 @@ mod tests {
     #[test]
     fn too_little_of_something_is_an_error_of_its_own() {
         let error = TargetError::OutOfResources { name: "shared memory".into(), required: 9, limit: 8 };
-        let told = ir::Diagnostic::new(format!("{error} The largest: 7 bytes"));
+        let told = ir::Diagnostic::new(format!("`tt.func`: {error} The largest: 7 bytes"));
         assert_eq!(refused(&[ir::Diagnostic::new("other"), told]), error);
         let other = refused(&[ir::Diagnostic::new("one"), ir::Diagnostic::new("two")]);
         assert_eq!(other.to_string(), "one\ntwo");
