@@ -188,6 +188,10 @@ impl<'a, 'm> Site<'a, 'm> {
 
     /// The row of something that is no register: a literal, an address, a special register.
     fn constant(&mut self, operand: &Operand, ty: Type) -> Result<Slot, Diagnostic> {
+        // It would take two rows.
+        if ty.width() == 128 {
+            return self.error("128 bits are only read from a register");
+        }
         let fill = match operand {
             Operand::Name(name) => self.named_constant(name, 0)?,
             Operand::Offset(name, offset) => self.named_constant(name, *offset)?,

@@ -228,3 +228,10 @@ fn sizes_have_bounds() {
     let deep = format!("{head}.global .b32 x = {}1;", "{".repeat(100_000));
     assert!(Program::parse(&deep).is_err());
 }
+
+#[test]
+fn a_literal_has_no_128_bits() {
+    let body = ".reg .b128 %b<2>; mov.b128 %b1, 7;";
+    let error = Program::parse(&entry("", body)).err().expect("refused");
+    assert!(error.message.contains("only read from a register"), "{}", error.message);
+}
