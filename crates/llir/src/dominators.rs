@@ -93,7 +93,7 @@ impl Dominators {
 }
 
 /// The blocks that can be reached, each after those it goes to first.
-fn postorder(function: &Function) -> Vec<Block> {
+pub fn postorder(function: &Function) -> Vec<Block> {
     let mut seen: SecondaryMap<Block, bool> = SecondaryMap::new();
     let mut order = Vec::new();
     let mut work: Vec<(Block, usize)> = Vec::new();

@@ -26,6 +26,7 @@ mod verify;
 pub use asm::{Asm, Constraint};
 pub use builder::{ForLoop, FunctionBuilder, If, Values, While};
 pub use constant::{Constant, ConstantKind};
+pub use dominators::postorder;
 pub use flags::Flags;
 pub use function::{
     Block, BlockCall, BlockData, FloatCompare, FuncId, Function, Inst, InstData, IntCompare, Kernel, Linkage,

@@ -148,7 +148,7 @@ impl<'a> Selector<'a> {
             }
         }
         let mut done: SecondaryMap<Block, Option<MBlock>> = SecondaryMap::new();
-        for block in postorder(func) {
+        for block in llir::postorder(func) {
             done[block] = Some(self.block(block));
         }
         func.layout.iter().filter_map(|block| done[*block].take()).collect()
@@ -417,29 +417,6 @@ impl<'a> Selector<'a> {
     fn only_use(&self, value: Value) -> Option<&'a InstData> {
         (self.uses[value] == 1).then(|| self.func.defining(value)).flatten()
     }
-}
-
-/// The blocks that can be reached, each after those it goes to first.
-fn postorder(func: &Function) -> Vec<Block> {
-    let mut seen: SecondaryMap<Block, bool> = SecondaryMap::new();
-    let mut order = Vec::new();
-    let mut work: Vec<(Block, usize)> = Vec::new();
-    if let Some(entry) = func.layout.first() {
-        seen[*entry] = true;
-        work.push((*entry, 0));
-    }
-    while let Some((block, next)) = work.pop() {
-        match func.targets(block).get(next) {
-            Some(call) => {
-                work.push((block, next + 1));
-                if !std::mem::replace(&mut seen[call.block], true) {
-                    work.push((call.block, 0));
-                }
-            }
-            None => order.push(block),
-        }
-    }
-    order
 }
 
 /// Whether a value is a constant integer, and which, sign extended.
