@@ -10,6 +10,7 @@ use crate::free::FreeBits;
 use crate::types;
 use ir::{Module, Op, Value};
 use layout::{Dim, LinearLayout};
+use target::survey::WidthBounds;
 use ttir::axis::{AxisTable, analyze_through};
 
 /// The accesses of one operation.
@@ -19,6 +20,8 @@ pub(crate) struct Plan {
     pub(crate) groups: Vec<Vec<usize>>,
     /// Which lanes, warps and blocks hold copies.
     pub(crate) free: FreeBits,
+    /// Why they are as wide as they are.
+    pub(crate) bounds: WidthBounds,
 }
 
 /// Which registers go together, for an access through `pointers` where `mask` holds, of elements of so many bytes.
@@ -30,18 +33,31 @@ pub(crate) fn plan(cx: &mut Cx<'_>, pointers: Value, mask: Option<Value>, limit:
         let all = |count: u32| count - 1;
         let free =
             FreeBits { register: 0, lane: all(cx.lanes), warp: all(cx.num_warps), block: all(cx.num_blocks) };
-        return Ok(Plan { groups: vec![vec![0]], free });
+        let bounds = WidthBounds {
+            machine: limit,
+            contiguity: 1,
+            alignment: limit,
+            mask: limit,
+            ..WidthBounds::default()
+        };
+        return Ok(Plan { groups: vec![vec![0]], free, bounds: WidthBounds { layout: 1, ..bounds } });
     }
     let layout = cx.layout(ty)?;
     let free = FreeBits::of(&layout);
     let mut best: Vec<u32> = Vec::new();
+    let mut bounds = WidthBounds::default();
     for dim in 0..ttir::types::shape(ty).len() {
-        let mut run = cx.axis.aligned_run(cx.module, pointers, dim).min(limit);
-        if let Some(mask) = mask {
-            run = run.min(cx.axis.info(cx.module, mask).constancy[dim]);
+        let known = known_bounds(cx, pointers, mask, dim, limit);
+        let bits = neighbours(&layout, dim, known.run(), free.register);
+        let is_better = bits.len() > best.len();
+        // Of two that are equally wide, that is told of which elements lie behind each other.
+        if is_better
+            || bounds.machine == 0
+            || (bits.len() == best.len() && known.contiguity > bounds.contiguity)
+        {
+            bounds = WidthBounds { layout: held(&layout, dim, free.register), ..known };
         }
-        let bits = neighbours(&layout, dim, run, free.register);
-        if bits.len() > best.len() {
+        if is_better {
             best = bits;
         }
     }
@@ -56,7 +72,26 @@ pub(crate) fn plan(cx: &mut Cx<'_>, pointers: Value, mask: Option<Value>, limit:
             })
             .collect()
     });
-    Ok(Plan { groups: groups.collect(), free })
+    Ok(Plan { groups: groups.collect(), free, bounds })
+}
+
+/// What is known of a run of elements along a dimension, wherever lanes hold them.
+fn known_bounds(cx: &Cx<'_>, pointers: Value, mask: Option<Value>, dim: usize, limit: u64) -> WidthBounds {
+    let info = cx.axis.info(cx.module, pointers);
+    let bytes = ttir::types::pointee(cx.module.ty(pointers)).map_or(1, ttir::types::elem_bytes);
+    WidthBounds {
+        dim,
+        machine: limit,
+        contiguity: info.contiguity[dim],
+        alignment: (info.divisibility[dim] / bytes).max(1),
+        mask: mask.map_or(u64::MAX, |mask| cx.axis.info(cx.module, mask).constancy[dim]),
+        layout: u64::MAX,
+    }
+}
+
+/// How many neighbours along a dimension a lane holds.
+fn held(layout: &LinearLayout, dim: usize, free: u32) -> u64 {
+    1 << neighbours(layout, dim, 1 << 31, free).len()
 }
 
 /// Bits of the register number that walk along a dimension: the first to the neighbour, the next two on, … for at most

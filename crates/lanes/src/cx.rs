@@ -10,6 +10,7 @@ use crate::layouts::layout_of;
 use crate::location::locate;
 use crate::maths::Recordings;
 use crate::shared::{self, Planner};
+use crate::survey::Notes;
 use crate::table::handler;
 use crate::target::LaneTarget;
 use crate::types;
@@ -50,6 +51,8 @@ pub struct Cx<'a> {
     pub(crate) planner: Planner,
     /// Where buffers lie and barriers stand.
     pub(crate) shared: shared::Plan,
+    /// What is decided on the way, for who asks.
+    pub(crate) notes: Option<Notes>,
     values: FxHashMap<IrValue, LaneValue>,
     layouts: FxHashMap<Type, Rc<LinearLayout>>,
 }
@@ -98,6 +101,7 @@ impl<'a> Cx<'a> {
             recordings: Recordings::default(),
             planner,
             shared,
+            notes: None,
             values: FxHashMap::default(),
             layouts: FxHashMap::default(),
         }

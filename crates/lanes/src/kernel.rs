@@ -6,6 +6,7 @@
 use crate::cx::{Cx, CxParts};
 use crate::error::{Error, Result, at};
 use crate::shared::{self, Planner};
+use crate::survey::Notes;
 use crate::target::LaneTarget;
 use crate::types;
 use crate::value::LaneValue;
@@ -82,6 +83,16 @@ pub fn lower(
     target: &dyn LaneTarget,
     options: &Options,
 ) -> std::result::Result<Lowered, Vec<Diagnostic>> {
+    lower_noting(module, target, options, None)
+}
+
+/// The same, which also writes down what it decides for the last kernel.
+pub(crate) fn lower_noting(
+    module: &Module,
+    target: &dyn LaneTarget,
+    options: &Options,
+    mut notes: Option<&mut Notes>,
+) -> std::result::Result<Lowered, Vec<Diagnostic>> {
     let mut lowered = llir::Module::new("kernels");
     target.start_module(&mut lowered);
     lowered.print_locations = options.line_info;
@@ -91,7 +102,7 @@ pub fn lower(
         if !module.is(op, &func::FUNC) || is_private(module, op) {
             continue;
         }
-        match lower_kernel(&mut lowered, (module, op), target, options) {
+        match lower_kernel(&mut lowered, (module, op), target, options, notes.as_deref_mut()) {
             Ok(facts) => kernels.push(facts),
             Err(error) => errors.push(*error),
         }
@@ -112,6 +123,7 @@ fn lower_kernel(
     (module, op): (&Module, Op),
     target: &dyn LaneTarget,
     options: &Options,
+    notes: Option<&mut Notes>,
 ) -> Result<Facts> {
     let mut facts = start_facts(module, op, target)?;
     let mut planner = Planner::new(&facts, target.vector_bytes());
@@ -130,6 +142,7 @@ fn lower_kernel(
     b.set_float_flags(if options.fuse_multiply_add { Flags::CONTRACT } else { Flags::NONE });
     let axis = crate::access::facts(module, op);
     let mut cx = Cx::new(CxParts { module, b, target, options, axis, facts, planner, shared });
+    cx.notes = notes.is_some().then(Notes::default);
     for (index, arg) in module.args(entry).iter().enumerate() {
         let value = cx.b.param(index);
         cx.set(*arg, LaneValue::Scalar(value));
@@ -137,6 +150,9 @@ fn lower_kernel(
     cx.lower_block(entry)?;
     cx.b.set_loc(None);
     cx.b.ret(None);
+    if let (Some(notes), Some(made)) = (notes, cx.notes.take()) {
+        *notes = Notes { buffers: std::mem::take(&mut cx.shared.buffers), ..made };
+    }
     Ok(cx.facts)
 }
 

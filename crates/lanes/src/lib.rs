@@ -26,6 +26,7 @@ mod packing;
 mod positions;
 mod row_load;
 mod shared;
+mod survey;
 mod table;
 mod target;
 mod trade;
@@ -39,6 +40,7 @@ pub use free::FreeBits;
 pub use kernel::{Facts, Lowered, Options, Scratch, lower};
 pub use layouts::layout_of;
 pub use positions::{Element, Positions};
+pub use survey::{Classify, survey};
 pub use table::Handler;
 pub use target::{
     Access, AssertPlace, AtomicAccess, Cache, CombineLanes, CompareSwap, Eviction, LaneTarget, Math, Order,

@@ -61,6 +61,7 @@ fn copy(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let (store, _) = view.accesses_up_to(cx, op, &tensor, run as u32 * bytes)?;
     let mut addresses = Addresses::new(cx, &store, view.region, bytes);
     let only = thread_bits_zero(cx, store.copies);
+    let mut at_once = 0;
     for step in &store.steps {
         let (to, offset) = addresses.of(cx, step);
         let registers: Vec<usize> = step.registers.iter().map(|register| *register as usize).collect();
@@ -72,6 +73,7 @@ fn copy(cx: &mut Cx<'_>, op: Op) -> Result<()> {
             let from =
                 Access { mask, ..access(cx, op, operands.pointers[first], view.element, registers.len()) };
             if cx.target.async_copy(&mut cx.b, (to, offset), &from, only) {
+                at_once += 1;
                 continue;
             }
         }
@@ -83,6 +85,7 @@ fn copy(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         let access = Access { mask: only, ..Access::new(to, offset, ty, values.len()) };
         cx.target.store(&mut cx.b, &access, &values);
     }
+    crate::survey::note_copy(cx, op, &plan, &store, at_once)?;
     cx.set_result(op, crate::LaneValue::Token);
     Ok(())
 }

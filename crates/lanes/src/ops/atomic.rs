@@ -87,7 +87,9 @@ fn elements(cx: &mut Cx<'_>, op: Op) -> Result<Elements> {
     } else {
         FreeBits { register: 0, lane: cx.lanes - 1, warp: cx.num_warps - 1, block: cx.num_blocks - 1 }
     };
-    let registers = (0..pointers.len()).filter(|register| *register as u32 & free.register == 0).collect();
+    let registers: Vec<usize> =
+        (0..pointers.len()).filter(|register| *register as u32 & free.register == 0).collect();
+    crate::survey::note_singles(cx, op, &registers, &free)?;
     let owner = cx.owner_mask(&free);
     let (order, scope) = (case(cx, op, &SEM, ORDERS)?, case(cx, op, &SCOPE, SCOPES)?);
     if releases(order) {

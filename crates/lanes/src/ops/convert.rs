@@ -34,6 +34,7 @@ pub(crate) fn need(plans: &[Rc<Plan>]) -> Need {
 fn convert_layout(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let plan = plan(&mut cx.planner, cx.module, op)?;
     let element = ttir::types::elem(cx.module.ty(cx.module.operand(op, 0)));
+    crate::survey::note_move(cx, op, &plan);
     let registers = cx.operand(op, 0)?.to_vec();
     let region = cx.scratch(op);
     let mut converted = convert_blocks(cx, &[plan], region, &[Values { element, registers }])?;

@@ -4,6 +4,7 @@ use crate::access::{plan, widest};
 use crate::cx::Cx;
 use crate::error::Result;
 use crate::free::first_copies;
+use crate::survey;
 use crate::table::Entry;
 use crate::target::{Access, Cache, Eviction};
 use crate::types;
@@ -92,6 +93,7 @@ fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let element = ttir::types::elem(result_ty);
     let limit = widest(cx, element);
     let plan = plan(cx, pointer, mask, limit)?;
+    survey::note_access(cx, op, &plan, false)?;
     let pointers = cx.registers(pointer)?;
     let masks = mask.map(|mask| cx.registers(mask)).transpose()?;
     let others = other.map(|other| cx.registers(other)).transpose()?;
@@ -151,6 +153,7 @@ fn store(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let element = ttir::types::elem(cx.module.ty(cx.module.operand(op, 1)));
     let limit = widest(cx, element);
     let plan = plan(cx, pointer, mask, limit)?;
+    survey::note_access(cx, op, &plan, true)?;
     let (pointers, values) = (cx.registers(pointer)?, cx.operand(op, 1)?);
     let masks = mask.map(|mask| cx.registers(mask)).transpose()?;
     let owner = cx.owner_mask(&plan.free);

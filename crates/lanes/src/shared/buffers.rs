@@ -10,6 +10,7 @@ use super::{Need, Order};
 use crate::error::Result;
 use ir::{Attr, Block, Module, Op, Value};
 use rustc_hash::FxHashMap;
+use target::survey::BufferFacts;
 use ttgir::types::memdesc;
 use ttir::ops::control::{CONDITION, FOR, IF, WHILE, YIELD};
 use ttir::ops::func::{CALL, RETURN};
@@ -32,6 +33,19 @@ pub(crate) struct Buffer {
     alive: Vec<(u32, u32)>,
     /// Loops around the allocation.
     depth: usize,
+}
+
+impl Buffer {
+    /// What is told of it, once its place is known.
+    pub(super) fn facts(&self, offset: u32) -> BufferFacts {
+        BufferFacts {
+            op: self.op,
+            scratch: self.scratch.is_some(),
+            offset: u64::from(offset),
+            bytes: u64::from(self.bytes),
+            alive: self.alive.clone(),
+        }
+    }
 }
 
 /// The buffers of a kernel.

@@ -17,6 +17,7 @@ use layout::LinearLayout;
 use layout::convert::{self, ConvertFacts};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
+use target::survey::BufferFacts;
 
 /// Scratch memory that an operation needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -101,6 +102,8 @@ impl Planner {
 pub(crate) struct Plan {
     offsets: FxHashMap<Op, u32>,
     barriers: FxHashSet<Op>,
+    /// What lies there, and when it is alive.
+    pub(crate) buffers: Vec<BufferFacts>,
     /// Bytes in all.
     pub(crate) bytes: u32,
 }
@@ -133,8 +136,9 @@ pub(crate) fn plan(module: &Module, kernel: Op, planner: &mut Planner, limit: u3
         return Err(too_large(module, kernel, &buffers, bytes, limit));
     }
     let barriers = barriers::insert(module, kernel, &buffers, &offsets);
+    let facts = buffers.list.iter().zip(&offsets).map(|(buffer, offset)| buffer.facts(*offset)).collect();
     let offsets = buffers.list.iter().zip(offsets).map(|(buffer, offset)| (buffer.op, offset)).collect();
-    Ok(Plan { offsets, barriers, bytes })
+    Ok(Plan { offsets, barriers, buffers: facts, bytes })
 }
 
 /// The error of a machine with too little memory.

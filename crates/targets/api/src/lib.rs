@@ -10,6 +10,7 @@ mod error;
 mod extents;
 mod host;
 mod options;
+pub mod survey;
 
 pub use artifact::{Artifact, KernelParam, ParamKind, Stage, StageObserver};
 pub use device::{Device, DeviceProperties, Grid, Launch, LoadedKernel};
@@ -124,6 +125,36 @@ pub trait Target: Send + Sync {
             count if (ordinal as usize) < count => Ok(()),
             count => Err(TargetError::Launch(format!("there is no device {ordinal}; there are {count}"))),
         }
+    }
+
+    /// The stage that [`Target::survey`] looks at.
+    fn surveyed_stage(&self) -> &'static str {
+        "ttir"
+    }
+
+    /// What a compile of the stage [`Target::surveyed_stage`] decides.
+    ///
+    /// # Errors
+    /// As [`Target::compile`]; that this target does not tell.
+    fn survey(&self, module: ir::Module, options: &CompileOptions) -> Result<survey::Survey, TargetError> {
+        let _ = (module, options);
+        Err(TargetError::Internal("this target does not tell what its compiles decide".into()))
+    }
+
+    /// The rows that this target has for what a module at the stage [`Target::surveyed_stage`] may hold.
+    fn surveyed_registry(&self) -> Option<&'static ir::Registry> {
+        None
+    }
+
+    /// What machine code takes of a processor.
+    fn resources(&self, artifact: &Artifact, options: &CompileOptions) -> Option<survey::Resources> {
+        let _ = (artifact, options);
+        None
+    }
+
+    /// What its devices can do at most, the likeliest first.
+    fn peaks(&self) -> Vec<survey::Peaks> {
+        Vec::new()
     }
 
     /// The name of the stage that its devices load.

@@ -3,10 +3,12 @@
 use crate::driver::{self, FEATURES_KEY, OBJECT_STAGE};
 use crate::host::Machine;
 use crate::lower;
+use crate::survey;
 use llvm::{Llvm, LlvmError, Output};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
+use target::survey::{Peaks, Survey};
 use target::{
     Artifact, CompileOptions, Device, OptionRow, OptionValue, Stage, StageObserver, Target, TargetError,
     TargetFacts,
@@ -73,6 +75,16 @@ impl Target for Cpu {
     ) -> Result<Stage, TargetError> {
         assembly(artifact, options)
             .ok_or_else(|| TargetError::Internal(format!("kernel without a stage `{name}`")))?
+    }
+
+    fn survey(&self, module: ir::Module, options: &CompileOptions) -> Result<Survey, TargetError> {
+        let machine = machine(options)?;
+        let lowered = on_deep_stack(|| lower::lower(module, &machine, options))?;
+        Ok(survey::survey(lowered, &machine))
+    }
+
+    fn peaks(&self) -> Vec<Peaks> {
+        vec![survey::peaks(Machine::host())]
     }
 
     fn devices(&self) -> Vec<Arc<dyn Device>> {

@@ -11,6 +11,7 @@ pub use maths as math;
 pub mod outcome;
 pub mod pool;
 mod scratch;
+mod survey;
 mod symbols;
 mod topology;
 

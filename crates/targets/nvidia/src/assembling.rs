@@ -130,6 +130,25 @@ pub(crate) fn derive(
     Ok(Stage { name: driver::CUBIN.into(), bytes: cubin()?, text: false })
 }
 
+/// The machine code as the device would run it; that of the driver's linker, which takes other registers, is none.
+///
+/// # Errors
+/// When there is no assembler here.
+pub(crate) fn machine_code(
+    artifact: &Artifact,
+    arch: Arch,
+    options: &CompileOptions,
+) -> Result<Vec<u8>, TargetError> {
+    if let Some(bytes) = artifact.stage(driver::CUBIN) {
+        return Ok(bytes.to_vec());
+    }
+    let Some(ptx) = artifact.stage(driver::PTX) else {
+        return Err(TargetError::Missing("the kernel has no assembly".into()));
+    };
+    let made = assemble_apart(&String::from_utf8_lossy(ptx), &artifact.name, arch, options)?;
+    made.ok_or_else(no_assembler)
+}
+
 fn no_assembler() -> TargetError {
     let reason = ptxas().err().map(|error| error.to_string()).unwrap_or_default();
     TargetError::Missing(format!("there is no assembler for PTX here: {reason}"))

@@ -10,6 +10,7 @@ pub mod lower;
 pub mod machine;
 pub mod pipeline;
 pub mod ptx;
+mod survey;
 mod target;
 
 pub use self::target::target;

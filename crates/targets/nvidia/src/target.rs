@@ -6,7 +6,9 @@ use crate::driver::{self, Driver, Gpu};
 use crate::emulated::EmulatedGpu;
 use crate::instructions::Arch;
 use crate::machine;
+use crate::survey;
 use std::sync::{Arc, OnceLock};
+use target::survey::{Peaks, Resources, Survey};
 use target::{
     Artifact, CompileOptions, Device, OptionRow, OptionValue, Stage, StageObserver, Target, TargetError,
     TargetFacts,
@@ -216,6 +218,28 @@ impl Target for Nvidia {
         let driver = driver::driver()?;
         let gpu = driver.gpus().get(ordinal as usize).ok_or_else(missing)?;
         gpu.make_current().map_err(|refused| driver.report(refused))
+    }
+
+    fn surveyed_stage(&self) -> &'static str {
+        "ttgir"
+    }
+
+    fn surveyed_registry(&self) -> Option<&'static ir::Registry> {
+        Some(ttgir::registry())
+    }
+
+    fn survey(&self, module: ir::Module, options: &CompileOptions) -> Result<Survey, TargetError> {
+        survey::survey(module, self.arch_with(options)?, options)
+    }
+
+    fn resources(&self, artifact: &Artifact, options: &CompileOptions) -> Option<Resources> {
+        survey::resources(artifact, self.arch_with(options).ok()?, options)
+    }
+
+    fn peaks(&self) -> Vec<Peaks> {
+        let gpu = driver::driver().ok().and_then(|driver| driver.gpus().first());
+        let name = gpu.map(|gpu| gpu.properties().name);
+        survey::peaks(self.arch(), name.as_deref())
     }
 
     fn binary(&self) -> &'static str {

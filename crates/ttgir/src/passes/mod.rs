@@ -11,7 +11,7 @@ mod insert_fences;
 mod pipeline_loops;
 mod split_precision;
 
-pub use accelerate_dots::ACCELERATE_DOTS;
+pub use accelerate_dots::{ACCELERATE_DOTS, no_matrix_instruction};
 pub use assign_layouts::ASSIGN_LAYOUTS;
 pub use default_stages::set_default_stages;
 pub use defer_reductions::DEFER_REDUCTIONS;

@@ -83,6 +83,19 @@ pub(crate) struct Cx<'a> {
     pub(crate) streams: super::stream::Streams,
     /// Which values are virtual.
     pub(crate) virtuals: super::plan::Virtuals,
+    /// How accesses are done, and with how many lanes, for who asks.
+    pub(crate) notes: Vec<Note>,
+}
+
+/// How an access was done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Note {
+    /// The operation.
+    pub(crate) op: Op,
+    /// The way, in words.
+    pub(crate) way: &'static str,
+    /// Elements at once.
+    pub(crate) lanes: u32,
 }
 
 impl<'a> Cx<'a> {
@@ -117,6 +130,7 @@ impl<'a> Cx<'a> {
             second_pass: FxHashMap::default(),
             streams: super::stream::Streams::default(),
             virtuals: super::plan::Virtuals::default(),
+            notes: Vec::new(),
         }
     }
 

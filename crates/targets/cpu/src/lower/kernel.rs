@@ -1,6 +1,6 @@
 //! The entry of a kernel: its parameters, the loop over programs, the body of one program.
 
-use super::cx::{Cx, Frame};
+use super::cx::{Cx, Frame, Note};
 use super::error::{LowerError, Result};
 use super::induction::Moves;
 use super::machine::Machine;
@@ -13,7 +13,6 @@ use target::{CompileOptions, KernelParam, ParamKind, TargetError};
 use ttir::ops::func::{self, func_attr};
 
 /// A kernel as llir.
-#[derive(Debug)]
 pub(crate) struct Lowered {
     /// The code.
     pub(crate) module: llir::Module,
@@ -23,6 +22,10 @@ pub(crate) struct Lowered {
     pub(crate) params: Vec<KernelParam>,
     /// Bytes of scratch.
     pub(crate) scratch: u64,
+    /// How accesses are done; operations of the source as it was just before.
+    pub(crate) notes: Vec<Note>,
+    /// That source.
+    pub(crate) source: ir::Module,
 }
 
 /// Lowers the kernel of a module.
@@ -37,8 +40,22 @@ pub(crate) fn lower(
     let kernel = find_kernel(&module).map_err(|error| error.into_target(&module))?;
     super::descriptors::expand(&mut module, kernel).map_err(|error| error.into_target(&module))?;
     let moves = super::induction::simplify(&mut module, kernel);
-    lower_kernel(&module, kernel, moves, &Machine::new(machine), options)
-        .map_err(|error| error.into_target(&module))
+    match lower_kernel(&module, kernel, moves, &Machine::new(machine), options) {
+        Ok(made) => {
+            let Made { module: out, name, params, scratch, notes } = made;
+            Ok(Lowered { module: out, name, params, scratch, notes, source: module })
+        }
+        Err(error) => Err(error.into_target(&module)),
+    }
+}
+
+/// A lowered kernel, apart from its source.
+struct Made {
+    module: llir::Module,
+    name: String,
+    params: Vec<KernelParam>,
+    scratch: u64,
+    notes: Vec<Note>,
 }
 
 /// The one public function.
@@ -98,7 +115,7 @@ fn lower_kernel(
     moves: Moves,
     machine: &Machine,
     options: &CompileOptions,
-) -> Result<Lowered> {
+) -> Result<Made> {
     let name =
         module.attr(kernel, func_attr::NAME).and_then(ir::Attr::as_str).unwrap_or("kernel").to_string();
     let body = module.entry(module.region(kernel, 0));
@@ -124,18 +141,18 @@ fn lower_kernel(
     if options.enable_fp_fusion {
         b.set_float_flags(Flags::CONTRACT);
     }
-    let scratch = programs(module, body, b, moves, machine)?;
-    Ok(Lowered { module: out, name, params, scratch })
+    let (scratch, notes) = programs(module, body, b, moves, machine)?;
+    Ok(Made { module: out, name, params, scratch, notes })
 }
 
-/// The loop over programs; answers the bytes of scratch.
+/// The loop over programs; answers the bytes of scratch, and how accesses are done.
 fn programs(
     module: &ir::Module,
     body: ir::Block,
     b: FunctionBuilder<'_>,
     moves: Moves,
     machine: &Machine,
-) -> Result<u64> {
+) -> Result<(u64, Vec<Note>)> {
     let (context, args, begin, end, scratch) = (b.param(0), b.param(1), b.param(2), b.param(3), b.param(4));
     let frame = Frame { context, scratch, pid: begin, position: [begin; 3], grid: [begin; 3] };
     let mut cx = Cx::new(module, b, machine, frame);
@@ -169,7 +186,7 @@ fn programs(
     cx.fence_streams();
     let zero = cx.b.i32(0);
     cx.b.ret(Some(zero));
-    Ok(cx.arena.size())
+    Ok((cx.arena.size(), std::mem::take(&mut cx.notes)))
 }
 
 /// The position of the next program, x fastest.

@@ -3,7 +3,7 @@
 //! Neighbouring addresses are one vector access, equal ones a scalar access, others one access per lane. Memory of lanes
 //! that are masked off is not touched; such lanes read as `other`, or as zero without it.
 
-use super::cx::Cx;
+use super::cx::{Cx, Note};
 use super::error::Result;
 use super::induction::Amount;
 use super::types;
@@ -77,6 +77,21 @@ impl Cx<'_> {
         })
     }
 
+    /// Writes down how an access is done.
+    fn note(&mut self, op: Op, target: &Target, mask: &Mask) {
+        let (way, lanes) = match (target, mask) {
+            (Target::One(_), _) => ("one element for all lanes", 1),
+            (Target::Run(_), Mask::All) => ("vector", self.lanes),
+            (Target::Run(_), Mask::Condition(_)) => ("vector behind a condition", self.lanes),
+            (Target::Run(_), Mask::Lanes(_)) => ("masked vector", self.lanes),
+            (Target::Many(_), _) => ("one address for each lane", 1),
+        };
+        let note = Note { op, way, lanes };
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
     /// `tt.load`.
     pub(crate) fn load(&mut self, op: Op, at: &At) -> Result<Val> {
         let module = self.module;
@@ -87,6 +102,7 @@ impl Cx<'_> {
         }
         let mask = self.mask(module.optional_operand(op, 1), at)?;
         let target = self.target(module.operand(op, 0), at)?;
+        self.note(op, &target, &mask);
         let volatile = module.attr(op, load_attr::VOLATILE).and_then(ir::Attr::as_bool) == Some(true);
         let flags = if volatile { Flags::VOLATILE } else { Flags::NONE };
         let lane = types::memory(elem);
@@ -258,6 +274,7 @@ impl Cx<'_> {
         let elem = ttir::types::elem(module.ty(value));
         let mask = self.mask(mask_of(module, op), at)?;
         let target = self.target(pointer, at)?;
+        self.note(op, &target, &mask);
         let stored = self.eval(value, at)?;
         let lane = types::memory(elem);
         let memory = Memory::aligned(lane.lane_bytes());

@@ -36,4 +36,5 @@ mod types;
 mod value;
 mod views;
 
-pub(crate) use kernel::lower;
+pub(crate) use cx::Note;
+pub(crate) use kernel::{Lowered, lower};

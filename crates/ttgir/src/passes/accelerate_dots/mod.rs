@@ -21,6 +21,7 @@ mod select;
 mod tiles;
 
 pub(crate) use operands::swizzled;
+pub use select::no_matrix_instruction;
 
 use super::context::Context;
 use crate::ops::group_dot::WARP_GROUP_DOT;

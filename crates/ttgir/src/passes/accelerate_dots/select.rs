@@ -20,33 +20,102 @@ pub(super) struct Selected {
     pub(super) warps: Vec<u32>,
 }
 
-/// The best instruction that fits a dot.
-pub(super) fn select(module: &Module, op: Op, context: &Context) -> Option<Selected> {
-    let [a, b, c] = [0, 1, 2].map(|slot| module.ty(module.operand(op, slot)));
-    let dims = shape(c);
-    let rank = dims.len();
-    let k = shape(a)[rank - 1];
-    let types = [elem(a), elem(b), elem(c)];
-    let exact = wants_exact(module, op);
-    let warps = context.config.num_warps;
-    let chained = chain::is_chained(module, op);
-    for [a, b, c] in candidates(types) {
-        for row in context.machine.matrix_rows(a, b, c) {
-            let tf32 = row.a == Number::Tf32 || row.b == Number::Tf32;
-            let step = i64::from(row.k.max(8 * (32 / row.a.bits()).max(1)));
-            if (tf32 && exact) || k % step != 0 {
-                continue;
-            }
-            // Operands in shared memory cannot be widened on the way.
-            if row.kind == MatrixKind::Group && [a, b] != types[..2] {
-                continue;
-            }
-            if let Some((columns, warps)) = fit(row, dims, warps, chained) {
-                return Some(Selected { row, columns, warps });
-            }
+/// Why an instruction does not make a dot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Refusal {
+    /// It would drop bits of 32-bit floats.
+    Inexact,
+    /// The sums are not of whole steps of so many.
+    Depth(i64),
+    /// Operands in shared memory cannot be widened on the way.
+    Widened,
+    /// The block or the number of warps does not fit its tiles.
+    Tile,
+}
+
+/// A dot as instructions see it.
+struct Question {
+    dims: &'static [i64],
+    k: i64,
+    types: [Type; 3],
+    exact: bool,
+    warps: u32,
+    chained: bool,
+}
+
+impl Question {
+    fn of(module: &Module, op: Op, context: &Context) -> Question {
+        let [a, b, c] = [0, 1, 2].map(|slot| module.ty(module.operand(op, slot)));
+        let dims = shape(c);
+        Question {
+            dims,
+            k: shape(a)[dims.len() - 1],
+            types: [elem(a), elem(b), elem(c)],
+            exact: wants_exact(module, op),
+            warps: context.config.num_warps,
+            chained: chain::is_chained(module, op),
         }
     }
-    None
+
+    /// How an instruction for operands of these types makes the dot.
+    fn answer(&self, row: &'static MatrixRow, [a, b]: [Type; 2]) -> Result<Selected, Refusal> {
+        let tf32 = row.a == Number::Tf32 || row.b == Number::Tf32;
+        let step = i64::from(row.k.max(8 * (32 / row.a.bits()).max(1)));
+        if tf32 && self.exact {
+            return Err(Refusal::Inexact);
+        }
+        if self.k % step != 0 {
+            return Err(Refusal::Depth(step));
+        }
+        if row.kind == MatrixKind::Group && [a, b] != self.types[..2] {
+            return Err(Refusal::Widened);
+        }
+        let (columns, warps) = fit(row, self.dims, self.warps, self.chained).ok_or(Refusal::Tile)?;
+        Ok(Selected { row, columns, warps })
+    }
+
+    /// What each instruction for these types says, better ones first.
+    fn answers(&self, context: &Context) -> impl Iterator<Item = Result<Selected, Refusal>> {
+        let machine = context.machine;
+        candidates(self.types)
+            .into_iter()
+            .flat_map(move |[a, b, c]| machine.matrix_rows(a, b, c).map(move |row| self.answer(row, [a, b])))
+    }
+}
+
+/// The best instruction that fits a dot.
+pub(super) fn select(module: &Module, op: Op, context: &Context) -> Option<Selected> {
+    Question::of(module, op, context).answers(context).find_map(Result::ok)
+}
+
+/// Why no instruction makes a dot that was left as it is; `None` where one would.
+pub fn no_matrix_instruction(module: &Module, op: Op) -> Option<String> {
+    let context = Context::of(module).ok()?;
+    let question = Question::of(module, op, &context);
+    let answers: Vec<_> = question.answers(&context).collect();
+    if answers.iter().any(Result::is_ok) {
+        return None;
+    }
+    let has = |refusal: Refusal| answers.iter().any(|answer| answer.as_ref().err() == Some(&refusal));
+    let [a, b, c] = question.types;
+    let step = answers.iter().find_map(|answer| match answer {
+        Err(Refusal::Depth(step)) => Some(*step),
+        _ => None,
+    });
+    Some(if answers.is_empty() {
+        format!("the machine has no matrix instruction for {a} times {b} into {c}")
+    } else if has(Refusal::Inexact) {
+        "matrix instructions drop bits of 32-bit floats, and input_precision is \"ieee\": \"tf32\" or \"tf32x3\" \
+         would allow them"
+            .into()
+    } else if let Some(step) = step {
+        format!("sums of {} elements are no whole number of steps of {step}", question.k)
+    } else {
+        format!(
+            "a block of {:?} with {} warps is smaller than the tiles of any",
+            question.dims, question.warps
+        )
+    })
 }
 
 /// Whether 32-bit floats may not lose bits.

@@ -1,0 +1,277 @@
+//! What the lowering decides, written down while it decides it.
+//!
+//! The handlers of loads, stores, copies, atomics and conversions leave a note where somebody asks for them; nothing here
+//! decides anything. Barriers and other instructions are counted in the code that came out.
+
+use crate::access::Plan;
+use crate::cx::Cx;
+use crate::error::Result;
+use crate::free::FreeBits;
+use crate::kernel::{Lowered, Options, lower_noting};
+use crate::target::LaneTarget;
+use crate::types;
+use ir::{Diagnostic, Module, Op, OpRow, Value};
+use layout::convert::{self, Staged};
+use layout::{Dim, LinearLayout};
+use llir::{InstData, Payload};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use target::survey::{
+    AccessFacts, BufferFacts, Event, MoveFacts, MoveWay, ProductFacts, SharedMove, Survey, WidthBounds,
+};
+use ttgir::Encoding;
+use ttgir::ops::group_dot::WARP_GROUP_DOT;
+use ttir::ops::dot::DOT;
+
+/// Says what an instruction is, by the symbol it calls or the template it holds, if it is worth counting, and what the machine
+/// calls it.
+pub type Classify = fn(&str) -> Option<(&'static str, String)>;
+
+/// What was written down.
+#[derive(Default, Debug)]
+pub(crate) struct Notes {
+    pub(crate) accesses: Vec<AccessFacts>,
+    pub(crate) moves: Vec<MoveFacts>,
+    pub(crate) buffers: Vec<BufferFacts>,
+}
+
+/// Lowers the kernel of a module and tells what was decided.
+///
+/// # Errors
+/// As [`crate::lower`].
+pub fn survey(
+    module: Module,
+    target: &dyn LaneTarget,
+    options: &Options,
+    classify: Classify,
+) -> std::result::Result<Survey, Vec<Diagnostic>> {
+    let mut notes = Notes::default();
+    let lowered = lower_noting(&module, target, options, Some(&mut notes))?;
+    let facts = lowered.kernels.last().cloned().unwrap_or_default();
+    let events = lowered.kernels.last().map(|kernel| events(&lowered, &kernel.name, classify));
+    let products = products(&module);
+    Ok(Survey {
+        lanes: facts.lanes,
+        warps: facts.num_warps,
+        accesses: notes.accesses,
+        moves: notes.moves,
+        products,
+        buffers: notes.buffers,
+        shared_bytes: u64::from(facts.shared_bytes),
+        events: events.unwrap_or_default(),
+        module,
+    })
+}
+
+/// The instructions of a function that are worth counting.
+fn events(lowered: &Lowered, name: &str, classify: Classify) -> Vec<Event> {
+    let module = &lowered.module;
+    let Some(function) = module.find(name).and_then(|id| module.function(id)) else { return Vec::new() };
+    let files: BTreeMap<_, _> = module.files().collect();
+    let text_of = |data: &InstData| match &data.payload {
+        Payload::Callee(callee) => Some(module.callee(*callee).name.clone()),
+        Payload::Asm(asm) => Some(asm.text.clone()),
+        _ => None,
+    };
+    let mut counts = BTreeMap::new();
+    for block in &function.layout {
+        for inst in &function.block(*block).insts {
+            let Some((what, text)) = text_of(function.inst(*inst)).as_deref().and_then(classify) else {
+                continue;
+            };
+            let place = function.location_of(*inst).map(|at| {
+                (files.get(&at.file).map(|file| (*file).to_owned()).unwrap_or_default(), at.line, at.column)
+            });
+            *counts.entry((what, text, place)).or_insert(0) += 1;
+        }
+    }
+    counts.into_iter().map(|((what, text, place), count)| Event { what, text, place, count }).collect()
+}
+
+/// The positions of the first element of a register in each lane of the first warp; none for lanes that hold copies, where
+/// only owners act.
+fn positions(layout: &LinearLayout, register: usize, free: &FreeBits, owners: bool) -> Vec<Option<Vec<u32>>> {
+    let lanes = 1u32 << layout.ins().bits(Dim::LANE);
+    let rank = layout.outs().iter().count();
+    let at = |lane: u32| {
+        let places = layout.apply(&[(Dim::REGISTER, register as u32), (Dim::LANE, lane)]);
+        let place =
+            |dim: usize| places.iter().find(|place| place.0 == Dim::block(dim)).map_or(0, |place| place.1);
+        (0..rank).map(place).collect()
+    };
+    (0..lanes).map(|lane| (!owners || lane & free.lane == 0).then(|| at(lane))).collect()
+}
+
+fn positions_of(
+    cx: &mut Cx<'_>,
+    pointer: Value,
+    register: usize,
+    free: &FreeBits,
+    owners: bool,
+) -> Result<Vec<Option<Vec<u32>>>> {
+    let ty = cx.module.ty(pointer);
+    if ttir::types::is_tensor(ty) {
+        return Ok(positions(&*cx.layout(ty)?, register, free, owners));
+    }
+    // All lanes at one address: one lane stands for them.
+    Ok((0..cx.lanes).map(|lane| (lane == 0).then(Vec::new)).collect())
+}
+
+/// A load or store as planned.
+pub(crate) fn note_access(cx: &mut Cx<'_>, op: Op, plan: &Plan, is_store: bool) -> Result<()> {
+    if cx.notes.is_none() {
+        return Ok(());
+    }
+    let first = plan.groups.first().and_then(|group| group.first()).copied().unwrap_or(0);
+    let positions = positions_of(cx, cx.module.operand(op, 0), first, &plan.free, is_store)?;
+    let vector = plan.groups.first().map_or(1, Vec::len) as u64;
+    let way = if vector > 1 { "vector" } else { "single" };
+    add(
+        cx,
+        AccessFacts {
+            op,
+            way,
+            vector,
+            instructions: plan.groups.len() as u64,
+            bounds: plan.bounds,
+            positions,
+            asynchronous: false,
+        },
+    );
+    Ok(())
+}
+
+fn add(cx: &mut Cx<'_>, facts: AccessFacts) {
+    if let Some(notes) = &mut cx.notes {
+        notes.accesses.push(facts);
+    }
+}
+
+/// An asynchronous copy; `done` of its steps are asynchronous, the others loads and stores of single elements.
+pub(crate) fn note_copy(
+    cx: &mut Cx<'_>,
+    op: Op,
+    plan: &Plan,
+    store: &convert::Access,
+    done: usize,
+) -> Result<()> {
+    if cx.notes.is_none() {
+        return Ok(());
+    }
+    let first = store.steps.first().and_then(|step| step.registers.first()).copied().unwrap_or(0) as usize;
+    let positions = positions_of(cx, cx.module.operand(op, 0), first, &plan.free, true)?;
+    let all = store.steps.len() == done;
+    let vector = if all { u64::from(store.vector) } else { 1 };
+    add(
+        cx,
+        AccessFacts {
+            op,
+            way: if all { "asynchronous copy" } else { "load, then store to shared memory" },
+            vector,
+            instructions: store.steps.iter().map(|step| step.registers.len() as u64).sum::<u64>()
+                / vector.max(1),
+            bounds: WidthBounds { layout: plan.bounds.layout.min(u64::from(store.vector)), ..plan.bounds },
+            positions,
+            asynchronous: all,
+        },
+    );
+    Ok(())
+}
+
+/// An operation that accesses one element after the other.
+pub(crate) fn note_singles(cx: &mut Cx<'_>, op: Op, registers: &[usize], free: &FreeBits) -> Result<()> {
+    if cx.notes.is_none() {
+        return Ok(());
+    }
+    let first = registers.first().copied().unwrap_or(0);
+    let positions = positions_of(cx, cx.module.operand(op, 0), first, free, true)?;
+    add(
+        cx,
+        AccessFacts {
+            op,
+            way: "atomic",
+            vector: 1,
+            instructions: registers.len() as u64,
+            bounds: WidthBounds { machine: 1, contiguity: 1, alignment: 1, mask: 1, layout: 1, dim: 0 },
+            positions,
+            asynchronous: false,
+        },
+    );
+    Ok(())
+}
+
+/// A change of layout as planned.
+pub(crate) fn note_move(cx: &mut Cx<'_>, op: Op, plan: &Rc<convert::Plan>) {
+    let facts = cx.planner.facts;
+    let ty = cx.module.ty(cx.module.operand(op, 0));
+    let bits = types::memory_bits(ty);
+    let Some(notes) = &mut cx.notes else { return };
+    let way = match &**plan {
+        convert::Plan::Registers(_) => MoveWay::Registers,
+        convert::Plan::Exchange(exchange) => MoveWay::Shuffles {
+            shuffles: u64::from(exchange.shuffles(bits, facts.shuffle_bits)),
+            selects: u64::from(exchange.selects()),
+        },
+        convert::Plan::Shared(staged) => MoveWay::Shared(shared_move(staged, bits / 8)),
+    };
+    let bytes = ttir::types::numel(ty) as u64 * u64::from(bits) / 8;
+    notes.moves.push(MoveFacts { op, way, bytes });
+}
+
+fn shared_move(staged: &Staged, element_bytes: u32) -> SharedMove {
+    SharedMove {
+        bytes: u64::from(staged.bytes),
+        stores: staged.store.steps.len() as u64,
+        loads: staged.load.steps.len() as u64,
+        store_bytes: u64::from(staged.store.vector * element_bytes),
+        load_bytes: u64::from(staged.load.vector * element_bytes),
+        store_passes: (staged.store.wavefronts, staged.store.ideal),
+        load_passes: (staged.load.wavefronts, staged.load.ideal),
+        barriers: if staged.within_warp { 0 } else { u64::from(2 * staged.rounds - 1) },
+    }
+}
+
+/// All matrix products.
+fn products(module: &Module) -> Vec<ProductFacts> {
+    let rows: [&OpRow; 2] = [&DOT, &WARP_GROUP_DOT];
+    let ops = module.walk(module.top()).into_iter();
+    ops.filter(|op| rows.iter().any(|row| module.is(*op, row))).map(|op| product(module, op)).collect()
+}
+
+fn product(module: &Module, op: Op) -> ProductFacts {
+    let [a, result] = [module.operand(op, 0), module.result(op, 0)];
+    let left = ttgir::ops::group_dot::block_shape(module, a);
+    let dims = ttir::types::shape(module.ty(result));
+    let rank = dims.len();
+    let batch: i64 = dims[..rank - 2].iter().product();
+    let depth = left.last().copied().unwrap_or(1);
+    let matrix = matches!(Encoding::of(module.ty(result)), Some(Encoding::Mma { .. }));
+    let from = |slot: usize| {
+        let is_shared = ttgir::types::memdesc(module.ty(module.operand(op, slot))).is_some();
+        if is_shared { "shared memory" } else { "registers" }
+    };
+    let elem = match ttgir::types::memdesc(module.ty(a)) {
+        Some(desc) => desc.elem,
+        None => ttir::types::elem(module.ty(a)),
+    };
+    ProductFacts {
+        op,
+        shape: [dims[rank - 2], dims[rank - 1], depth, batch].map(|size| size as u64),
+        matrix,
+        rate: rate(elem, ttir::types::elem(module.ty(result)), matrix),
+        operands: [from(0), from(1)],
+        why_not: if matrix { None } else { ttgir::passes::no_matrix_instruction(module, op) },
+    }
+}
+
+/// The name of the rate at which such numbers are multiplied.
+fn rate(elem: ir::Type, sum: ir::Type, matrix: bool) -> String {
+    let name = if !matrix {
+        sum.to_string()
+    } else if elem == ir::Type::float(ir::FloatKind::F32) {
+        "tf32".into()
+    } else {
+        elem.to_string()
+    };
+    if matrix { format!("matrix {name}") } else { name }
+}

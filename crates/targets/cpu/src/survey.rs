@@ -1,0 +1,141 @@
+//! What a compile decided, and what this machine can do: for people who ask why a kernel is as fast as it is.
+//!
+//! What memory gives is measured, by copying more of it than the caches hold; rates of arithmetic are derived from the clock,
+//! the cores and the width of vectors, two fused products and sums a clock.
+
+use crate::host::Machine;
+use crate::lower::{Lowered, Note};
+use crate::topology;
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::sync::OnceLock;
+use std::time::Instant;
+use target::survey::{AccessFacts, Peaks, ProductFacts, Survey, WidthBounds};
+use ttir::ops::dot::DOT;
+
+/// Bytes of a line of the cache, which move together.
+const LINE: u64 = 64;
+/// Vector instructions for products and sums that a core begins in a clock.
+const UNITS: f64 = 2.0;
+/// Bytes that each core copies to measure memory.
+const MEASURED: usize = 32 << 20;
+/// How often; the fastest counts.
+const TIMES: usize = 4;
+
+/// What lowering decided.
+pub(crate) fn survey(lowered: Lowered, machine: &Machine) -> Survey {
+    let Lowered { notes, source, scratch, .. } = lowered;
+    let accesses = notes.iter().map(|note| access(&source, note, machine)).collect();
+    let ops = source.walk(source.top()).into_iter();
+    let products = ops.filter(|op| source.is(*op, &DOT)).map(|op| product(&source, op)).collect();
+    Survey {
+        lanes: machine.vector_bytes / 4,
+        warps: 1,
+        accesses,
+        moves: Vec::new(),
+        products,
+        buffers: Vec::new(),
+        shared_bytes: scratch,
+        events: Vec::new(),
+        module: source,
+    }
+}
+
+fn access(module: &ir::Module, note: &Note, machine: &Machine) -> AccessFacts {
+    let pointer = module.operand(note.op, 0);
+    let ty = module.ty(pointer);
+    let bytes = ttir::types::pointee(ty).map_or(1, ttir::types::elem_bytes).max(1);
+    let (vector, elements) = (u64::from(note.lanes), ttir::types::numel(ty) as u64);
+    let whole = u64::from(machine.vector_bytes) / bytes;
+    let bounds = WidthBounds {
+        dim: ttir::types::shape(ty).len().saturating_sub(1),
+        machine: whole,
+        contiguity: vector,
+        alignment: whole,
+        mask: u64::MAX,
+        layout: u64::MAX,
+    };
+    AccessFacts {
+        op: note.op,
+        way: note.way,
+        vector,
+        instructions: elements.div_ceil(vector.max(1)),
+        bounds,
+        positions: Vec::new(),
+        asynchronous: false,
+    }
+}
+
+fn product(module: &ir::Module, op: ir::Op) -> ProductFacts {
+    let shape = |index: usize| ttir::types::shape(module.ty(module.operand(op, index)));
+    let (a, c) = (shape(0), shape(2));
+    let rank = c.len();
+    let batch: i64 = c[..rank - 2].iter().product();
+    ProductFacts {
+        op,
+        shape: [c[rank - 2], c[rank - 1], a[rank - 1], batch].map(|size| size as u64),
+        matrix: false,
+        rate: ttir::types::elem(module.ty(module.result(op, 0))).to_string(),
+        operands: ["tiles in scratch memory"; 2],
+        why_not: None,
+    }
+}
+
+/// What this machine can do at most.
+pub(crate) fn peaks(machine: &Machine) -> Peaks {
+    let threads = topology::thread_count() as u32;
+    let clock = topology::clock_khz() as f64 * 1e3;
+    let lanes = f64::from(machine.vector_bytes) / 4.0;
+    let fused = if machine.has("fma") || machine.arch == "aarch64" { 2.0 } else { 1.0 };
+    let f32 = f64::from(threads) * clock * lanes * fused * UNITS;
+    let rates = [("f32", f32), ("f64", f32 / 2.0), ("i32", f32 / fused)];
+    Peaks {
+        device: topology::cpu_name(),
+        source: format!(
+            "memory measured here by copying with {threads} threads; arithmetic from {:.2} GHz, {threads} cores, vectors of \
+             {} bytes, two a clock",
+            clock / 1e9,
+            machine.vector_bytes
+        ),
+        processors: threads,
+        memory: measured(threads as usize),
+        cache: 0.0,
+        cache_bytes: machine.caches.last,
+        shared: 0.0,
+        latency_ns: 0.0,
+        sector_bytes: LINE,
+        rates: rates.into_iter().map(|(name, rate)| (name.to_owned(), rate)).collect::<BTreeMap<_, _>>(),
+    }
+}
+
+/// Bytes that memory gives in a second, measured once.
+fn measured(threads: usize) -> f64 {
+    static MEASURED_ONCE: OnceLock<f64> = OnceLock::new();
+    *MEASURED_ONCE.get_or_init(|| {
+        let mut parts: Vec<[Vec<u8>; 2]> =
+            (0..threads.max(1)).map(|part| [vec![part as u8; MEASURED], vec![1; MEASURED]]).collect();
+        let mut once = || {
+            let start = Instant::now();
+            std::thread::scope(|scope| {
+                for [from, to] in &mut parts {
+                    scope.spawn(|| to.copy_from_slice(black_box(from)));
+                }
+            });
+            (2 * parts.len() * MEASURED) as f64 / start.elapsed().as_secs_f64()
+        };
+        (0..TIMES).map(|_| once()).fold(0.0, f64::max)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::peaks;
+    use crate::host::Machine;
+
+    #[test]
+    fn this_machine_reads_and_computes() {
+        let peaks = peaks(Machine::host());
+        assert!(peaks.memory > 1e8 && peaks.rates["f32"] > 1e8, "{peaks:?}");
+        assert!(peaks.rates["f64"] < peaks.rates["f32"]);
+    }
+}

@@ -1,0 +1,108 @@
+//! How many programs a processor holds at once, and what limits that.
+//!
+//! Registers are given to whole warps in pieces of 256, to four warps at a time; shared memory in pieces of 128 bytes, after
+//! what the system keeps for itself. These are the rules of the vendor's occupancy calculator for all architectures here.
+
+use crate::assemble;
+use crate::instructions::Arch;
+use crate::{assembling, machine};
+use target::survey::{ResidentLimit, Resources};
+use target::{Artifact, CompileOptions, OptionValue};
+use ttgir::Machine;
+
+/// Registers of a warp come in pieces of so many.
+const REGISTER_PIECE: u32 = 256;
+/// Warps get registers so many at a time.
+const WARP_PIECE: u32 = 4;
+/// Shared memory comes in pieces of so many bytes.
+const SHARED_PIECE: u32 = 128;
+
+/// What a kernel takes of a processor.
+pub(crate) fn resources(artifact: &Artifact, arch: Arch, options: &CompileOptions) -> Option<Resources> {
+    let machine = machine::machine(u32::from(arch.number))?;
+    let code = code(artifact, arch, options);
+    let warps = match artifact.metadata.get("num_warps") {
+        Some(OptionValue::Int(warps)) => u32::try_from(*warps).ok()?,
+        _ => options.num_warps,
+    };
+    let registers = code.clone().map(|code| code.registers);
+    let shared = u32::try_from(artifact.shared).unwrap_or(u32::MAX);
+    let limits = limits(machine, warps, shared, registers.as_ref().ok().copied());
+    Some(Resources {
+        registers,
+        spill_bytes: code.map(|code| code.stack),
+        limits,
+        resident_warps: machine.resident_warps,
+    })
+}
+
+/// Facts about the machine code.
+fn code(artifact: &Artifact, arch: Arch, options: &CompileOptions) -> Result<assemble::Facts, String> {
+    let code = assembling::machine_code(artifact, arch, options).map_err(|error| {
+        let text = error.to_string();
+        text.lines().next().unwrap_or_default().to_owned()
+    })?;
+    let all = assemble::facts(&code).map_err(|error| error.to_string())?;
+    all.into_iter().next().ok_or_else(|| "the machine code holds no kernel".to_owned())
+}
+
+fn limits(machine: &Machine, warps: u32, shared: u32, registers: Option<u32>) -> Vec<ResidentLimit> {
+    let warps = warps.max(1);
+    let mut limits = vec![
+        ResidentLimit {
+            what: "warps",
+            programs: machine.resident_warps / warps,
+            because: format!("{} warps of a processor / {warps} of a program", machine.resident_warps),
+        },
+        ResidentLimit {
+            what: "programs",
+            programs: machine.resident_programs,
+            because: format!("a processor holds {} programs at most", machine.resident_programs),
+        },
+    ];
+    if let Some(registers) = registers.filter(|registers| *registers > 0) {
+        let of_warp = (registers * machine.warp_size).next_multiple_of(REGISTER_PIECE);
+        let fitting = machine.processor_registers / of_warp / WARP_PIECE * WARP_PIECE;
+        limits.push(ResidentLimit {
+            what: "registers",
+            programs: fitting / warps.next_multiple_of(WARP_PIECE),
+            because: format!(
+                "{} registers of a processor / ({registers} of a lane, {of_warp} of a warp, {warps} warps)",
+                machine.processor_registers
+            ),
+        });
+    }
+    let of_program = shared.saturating_add(machine.reserved_shared_bytes).next_multiple_of(SHARED_PIECE);
+    if shared > 0 {
+        limits.push(ResidentLimit {
+            what: "shared memory",
+            programs: machine.processor_shared_bytes / of_program,
+            because: format!(
+                "{} bytes of a processor / {of_program} of a program ({} of them the system's)",
+                machine.processor_shared_bytes, machine.reserved_shared_bytes
+            ),
+        });
+    }
+    limits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::limits;
+    use crate::machine::machine;
+
+    #[test]
+    fn residency_is_that_of_the_calculator() {
+        let hopper = machine(90).expect("known");
+        let programs = |warps, shared, registers| -> Vec<(&str, u32)> {
+            let all = limits(hopper, warps, shared, Some(registers));
+            all.iter().map(|limit| (limit.what, limit.programs)).collect()
+        };
+        assert_eq!(programs(4, 0, 32), [("warps", 16), ("programs", 32), ("registers", 16)]);
+        assert_eq!(programs(8, 0, 168), [("warps", 8), ("programs", 32), ("registers", 1)]);
+        // 65 registers take the room of 72.
+        assert_eq!(programs(4, 0, 65)[2], ("registers", 7));
+        assert_eq!(programs(8, 147_456, 168)[3], ("shared memory", 1));
+        assert_eq!(programs(4, 16 << 10, 64)[3], ("shared memory", 13));
+    }
+}
