@@ -4,7 +4,9 @@
 //! - Programs are numbered `x + gx * (y + gy * z)`. An entry runs those from `pid_begin` to `pid_end` (excluded), in
 //!   order, on the calling thread.
 //! - `scratch` is 64-byte aligned, holds [`target::Artifact::shared`] bytes, belongs to the calling thread for the call
-//!   and has undefined contents. It is a dangling pointer when no bytes are asked for.
+//!   and has undefined contents. Where a kernel says that its programs leave notes, those bytes are zero at the first
+//!   call of a launch on a thread, and all of the scratch is as it was left at later ones. It is a dangling pointer when
+//!   no bytes are asked for.
 //! - An entry returns 0, or another number to stop the launch, after it told [`LaunchContext::assert_fail`] why.
 //! - Neither an entry nor a callback unwinds.
 

@@ -1,6 +1,6 @@
 //! The CPU as a target: every stage from ttir to an object.
 
-use crate::driver::{self, FEATURES_KEY, OBJECT_STAGE};
+use crate::driver::{self, FEATURES_KEY, KEPT_KEY, OBJECT_STAGE};
 use crate::host::Machine;
 use crate::lower;
 use crate::survey;
@@ -146,7 +146,10 @@ fn compile(
         observer.timed(step, *elapsed);
     }
     add(observer, OBJECT_STAGE, compiled.object, false);
-    let metadata = BTreeMap::from([(FEATURES_KEY.to_string(), OptionValue::Str(machine.features.join(",")))]);
+    let metadata = BTreeMap::from([
+        (FEATURES_KEY.to_string(), OptionValue::Str(machine.features.join(","))),
+        (KEPT_KEY.to_string(), OptionValue::Int(lowered.kept as i64)),
+    ]);
     Ok(Artifact { name: lowered.name, stages, params: lowered.params, shared: lowered.scratch, metadata })
 }
 

@@ -8,8 +8,9 @@ use crate::pool::{self, Cost};
 use crate::{scratch, symbols, topology};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use target::{Artifact, Device, DeviceProperties, Grid, Launch, LoadedKernel, TargetError};
+use target::{Artifact, Device, DeviceProperties, Grid, Launch, LoadedKernel, OptionValue, TargetError};
 
 /// The stage of an artifact that is loaded.
 pub const OBJECT_STAGE: &str = "obj";
@@ -17,6 +18,10 @@ pub const OBJECT_STAGE: &str = "obj";
 /// The key in [`Artifact::metadata`] that lists the instruction sets the code uses, separated by commas. A kernel that
 /// needs one which this machine lacks is not loaded.
 pub const FEATURES_KEY: &str = "features";
+
+/// The key in [`Artifact::metadata`] of how many bytes of scratch, from the first on, programs of a launch leave to the
+/// next on the same thread.
+pub const KEPT_KEY: &str = "kept";
 
 /// The most scratch a program may ask for.
 pub const MAX_SCRATCH_BYTES: u64 = 64 << 20;
@@ -78,6 +83,7 @@ struct Kernel {
     entry: Entry,
     params: usize,
     scratch_bytes: usize,
+    note_bytes: usize,
     cost: Cost,
     /// Keeps the code where it is.
     _object: LoadedObject,
@@ -111,6 +117,7 @@ impl Kernel {
             entry: unsafe { std::mem::transmute::<usize, Entry>(entry) },
             params: artifact.params.len(),
             scratch_bytes: artifact.shared as usize,
+            note_bytes: note_bytes(artifact),
             cost: Cost::unknown(),
             _object: object,
         })
@@ -123,7 +130,7 @@ impl Kernel {
             // it), and the scratch is ours for the call.
             unsafe { (self.entry)(&shared.context, shared.args.as_ptr(), begin, end, scratch) }
         };
-        match scratch::with(self.scratch_bytes, call) {
+        match scratch::with(self.scratch_bytes, (shared.launch, self.note_bytes), call) {
             Some(0) => ControlFlow::Continue(()),
             Some(code) => {
                 shared.outcome.stop(|| format!("the kernel stopped itself with code {code}"));
@@ -140,6 +147,8 @@ impl Kernel {
 /// What the threads of a launch share.
 struct Shared<'a> {
     context: LaunchContext,
+    /// The number of the launch, for kernels that leave notes.
+    launch: u64,
     args: &'a [u64],
     outcome: &'a Outcome,
 }
@@ -165,7 +174,8 @@ impl LoadedKernel for Kernel {
             last_level_cache: Machine::host().caches.last,
             outcome: &outcome,
         };
-        let shared = Shared { context, args: launch.args, outcome: &outcome };
+        let number = if self.note_bytes > 0 { next_launch() } else { 0 };
+        let shared = Shared { context, launch: number, args: launch.args, outcome: &outcome };
         let finished = pool::run(total, &self.cost, &|begin, end| self.run(&shared, begin, end));
         match finished.err().or_else(|| outcome.into_failure()) {
             Some(reason) => error(reason),
@@ -184,6 +194,20 @@ impl LoadedKernel for Kernel {
     fn n_max_threads(&self) -> u32 {
         MAX_WARPS
     }
+}
+
+/// How many bytes of its scratch a kernel leaves from program to program.
+fn note_bytes(artifact: &Artifact) -> usize {
+    match artifact.metadata.get(KEPT_KEY) {
+        Some(OptionValue::Int(bytes)) => usize::try_from(*bytes).unwrap_or(0).min(artifact.shared as usize),
+        _ => 0,
+    }
+}
+
+/// A number that no launch had before; never 0.
+fn next_launch() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 /// The number of programs in a grid, if it can be counted.

@@ -10,16 +10,18 @@ const ALIGN: usize = 64;
 struct Block {
     start: *mut u8,
     bytes: usize,
+    /// The launch whose notes it holds; 0 for none.
+    launch: u64,
 }
 
 impl Block {
-    const EMPTY: Block = Block { start: std::ptr::without_provenance_mut(ALIGN), bytes: 0 };
+    const EMPTY: Block = Block { start: std::ptr::without_provenance_mut(ALIGN), bytes: 0, launch: 0 };
 
     fn new(bytes: usize) -> Option<Block> {
         let layout = Layout::from_size_align(bytes, ALIGN).ok()?;
         // SAFETY: the size is not zero: it is larger than that of an empty block.
         let start = unsafe { alloc(layout) };
-        (!start.is_null()).then_some(Block { start, bytes })
+        (!start.is_null()).then_some(Block { start, bytes, launch: 0 })
     }
 }
 
@@ -37,14 +39,24 @@ thread_local! {
 }
 
 /// Calls `f` with so many bytes that are nobody else's during the call; `None` where there is not so much memory. Their
-/// contents are not defined. A call inside a call gets other memory.
-pub(crate) fn with<R>(bytes: usize, f: impl FnOnce(*mut u8) -> R) -> Option<R> {
+/// contents are not defined, but for notes: at the first call of a launch on this thread the first `note_bytes` are zero,
+/// later ones find all bytes as the one before has left them. A call inside a call gets other memory.
+pub(crate) fn with<R>(
+    bytes: usize,
+    (launch, note_bytes): (u64, usize),
+    f: impl FnOnce(*mut u8) -> R,
+) -> Option<R> {
     let mut block = KEPT.replace(Block::EMPTY);
     if block.bytes < bytes {
         let more = bytes.checked_next_multiple_of(4096)?;
         drop(std::mem::replace(&mut block, Block::EMPTY));
         block = Block::new(more)?;
     }
+    if note_bytes > 0 && block.launch != launch {
+        // SAFETY: the block is ours and has at least `bytes`.
+        unsafe { block.start.write_bytes(0, note_bytes.min(bytes)) };
+    }
+    block.launch = if note_bytes > 0 { launch } else { 0 };
     let result = f(block.start);
     KEPT.set(block);
     Some(result)
@@ -54,13 +66,33 @@ pub(crate) fn with<R>(bytes: usize, f: impl FnOnce(*mut u8) -> R) -> Option<R> {
 mod tests {
     use super::with;
 
+    /// A launch that leaves no notes.
+    const NONE: (u64, usize) = (0, 0);
+
+    #[test]
+    fn notes_last_as_long_as_a_launch_and_nobody_else_comes() {
+        let count = |launch| {
+            // SAFETY: there are eight bytes of notes.
+            with(64, (launch, 8), |start| unsafe {
+                *start += 1;
+                *start
+            })
+        };
+        assert_eq!((count(1), count(1), count(2), count(1)), (Some(1), Some(2), Some(1), Some(1)));
+        // SAFETY: there are 64 bytes.
+        with(64, NONE, |start| unsafe { start.write_bytes(7, 64) });
+        assert_eq!((count(1), count(1)), (Some(1), Some(2)));
+        with(1 << 20, NONE, |_| ());
+        assert_eq!(count(1), Some(1));
+    }
+
     #[test]
     fn a_scratch_is_kept_grows_and_is_not_shared() {
-        let first = with(100, |start| start as usize).unwrap();
+        let first = with(100, NONE, |start| start as usize).unwrap();
         assert_eq!(first % 64, 0);
-        assert_eq!(with(50, |start| start as usize), Some(first));
-        with(5000, |outer| {
-            with(5000, |inner| {
+        assert_eq!(with(50, NONE, |start| start as usize), Some(first));
+        with(5000, NONE, |outer| {
+            with(5000, NONE, |inner| {
                 // SAFETY: both have 5000 bytes.
                 unsafe {
                     outer.write_bytes(1, 5000);
@@ -69,7 +101,7 @@ mod tests {
                 }
             })
         });
-        assert_eq!(with(usize::MAX, |_| ()), None);
-        assert_eq!(with(0, |_| 7), Some(7));
+        assert_eq!(with(usize::MAX, NONE, |_| ()), None);
+        assert_eq!(with(0, NONE, |_| 7), Some(7));
     }
 }

@@ -6,7 +6,7 @@ use super::{DotSpec, Operands};
 use crate::math::Definition;
 
 /// The register tile.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Tile {
     pub(super) rows: u32,
     pub(super) vectors: u32,
@@ -34,26 +34,54 @@ pub(super) fn spread(m: u32, most: u32) -> Vec<Blocks> {
     spread
 }
 
-/// How many steps of `k` one turn of the inner loop does.
+/// How `B` lies in memory, and how far `k` goes.
+#[derive(Clone, Copy)]
+pub(super) struct Form {
+    /// Elements from one column panel of `B` to the next.
+    pub(super) panel_stride: u32,
+    /// How many steps of `k` one turn of the inner loop does.
+    pub(super) steps: u32,
+    /// `k` is an argument, a multiple of `steps`, as are panels for long stretches of it; else it is that of the
+    /// specification. What comes next is then asked for in time.
+    pub(super) k_is_given: bool,
+}
+
+/// How many steps of `k` one turn of the inner loop does over a tile.
 const STEPS: u32 = 2;
+
+impl Form {
+    /// A tile: column panels are neighbours, `k` is known.
+    pub(super) fn tile(spec: &DotSpec, tile: Tile) -> Form {
+        let turns = if spec.operands == Operands::I16Pairs { spec.k / 2 } else { spec.k };
+        Form { panel_stride: tile.vectors * tile.lanes, steps: STEPS.min(turns), k_is_given: false }
+    }
+}
 
 struct Writer<'a> {
     text: String,
     spec: &'a DotSpec,
     tile: Tile,
+    form: Form,
     vector: String,
 }
 
 /// The kernel and its declarations.
-pub(super) fn definitions(symbol: &str, spec: &DotSpec, tile: Tile) -> Vec<Definition> {
+pub(super) fn definitions(symbol: &str, spec: &DotSpec, tile: Tile, form: Form) -> Vec<Definition> {
     let element = spec.operands.accumulator();
     let vector = if tile.lanes == 1 { element.to_owned() } else { format!("<{} x {element}>", tile.lanes) };
-    let mut writer = Writer { text: String::new(), spec, tile, vector };
+    let mut writer = Writer { text: String::new(), spec, tile, form, vector };
     writer.kernel(symbol);
     let mut all = vec![Definition { symbol: symbol.to_owned(), text: writer.text }];
     all.extend(multiply_declaration(spec, tile.lanes));
+    if form.k_is_given {
+        let text = format!("declare void @{PREFETCH}(ptr, i32, i32, i32)\n");
+        all.push(Definition { symbol: PREFETCH.to_owned(), text });
+    }
     all
 }
+
+/// The intrinsic that asks for a cache line.
+const PREFETCH: &str = "llvm.prefetch.p0";
 
 /// The intrinsic that multiplies, if one is needed.
 fn multiply_declaration(spec: &DotSpec, lanes: u32) -> Option<Definition> {
@@ -104,8 +132,9 @@ impl Writer<'_> {
         let panels = self.spec.n / panel;
         let blocks = spread(self.spec.m, self.tile.rows);
         let last = blocks.len() - 1;
+        let k = if self.form.k_is_given { ", i64 %k" } else { "" };
         self.line(&format!(
-            "define internal void @{symbol}(ptr noalias %a, ptr noalias %b, ptr noalias %c) {} {{",
+            "define internal void @{symbol}(ptr noalias %a, ptr noalias %b, ptr noalias %c{k}) {} {{",
             self.spec.machine.attributes()
         ));
         self.line("entry:\n  br label %panel");
@@ -113,7 +142,8 @@ impl Writer<'_> {
         self.line(&format!("  %panel.i = phi i64 [ 0, %entry ], [ %panel.next, %rows{last}.end ]"));
         self.line(&format!("  %column = mul nuw nsw i64 %panel.i, {panel}"));
         let element = self.element();
-        self.line(&format!("  %b.panel = getelementptr inbounds {element}, ptr %b, i64 %column"));
+        self.line(&format!("  %b.offset = mul nuw nsw i64 %panel.i, {}", self.form.panel_stride));
+        self.line(&format!("  %b.panel = getelementptr inbounds {element}, ptr %b, i64 %b.offset"));
         self.line(&format!("  %c.panel = getelementptr inbounds {element}, ptr %c, i64 %column"));
         self.line("  br label %rows0");
         for (index, &block) in blocks.iter().enumerate() {
@@ -147,6 +177,9 @@ impl Writer<'_> {
             ));
         }
         self.accumulators(&p, rows, "load");
+        if self.form.k_is_given {
+            self.ask_for_next(&p, rows);
+        }
         self.line(&format!("  br label %{p}.k"));
         self.inner_loop(&p, rows);
         self.line(&format!("{p}.done:"));
@@ -155,6 +188,32 @@ impl Writer<'_> {
         self.line(&format!("  %{p}.last = icmp eq i64 %{p}.next, {count}"));
         self.line(&format!("  br i1 %{p}.last, label %{p}.end, label %{p}"));
         self.line(&format!("{p}.end:"));
+    }
+
+    /// Asks for the next part of `C`, and finds which part of the next panel of `B` is asked for meanwhile: as much of it
+    /// as these rows are of all.
+    fn ask_for_next(&mut self, p: &str, rows: u32) {
+        let (element, stride) = (self.element(), u64::from(self.spec.c_row_stride));
+        for row in 0..rows {
+            let offset = u64::from(rows + row) * stride;
+            self.line(&format!("  %{p}.ask.{row} = getelementptr {element}, ptr %{p}.c, i64 {offset}"));
+            self.line(&format!("  call void @{PREFETCH}(ptr %{p}.ask.{row}, i32 1, i32 3, i32 1)"));
+        }
+        let (panel, m) = (self.form.panel_stride, self.spec.m.trailing_zeros());
+        self.line(&format!("  %{p}.part.m = mul nuw nsw i64 %{p}.row, {panel}"));
+        self.line(&format!("  %{p}.part = lshr i64 %{p}.part.m, {m}"));
+        self.line(&format!("  %{p}.next.i = add nuw nsw i64 %{p}.part, {panel}"));
+        self.line(&format!("  %{p}.ask = getelementptr {element}, ptr %b.panel, i64 %{p}.next.i"));
+    }
+
+    /// One turn's worth of the next panel of `B`, into the second cache.
+    fn ask_for_panel(&mut self, p: &str, rows: u32) {
+        let (element, m) = (self.element(), self.spec.m.trailing_zeros());
+        let share = u64::from(rows) * u64::from(self.tile.vectors * self.tile.lanes);
+        self.line(&format!("  %{p}.k.share = mul nuw nsw i64 %{p}.k.i, {share}"));
+        self.line(&format!("  %{p}.k.part = lshr i64 %{p}.k.share, {m}"));
+        self.line(&format!("  %{p}.k.ask = getelementptr {element}, ptr %{p}.ask, i64 %{p}.k.part"));
+        self.line(&format!("  call void @{PREFETCH}(ptr %{p}.k.ask, i32 0, i32 2, i32 1)"));
     }
 
     /// Loads or stores the register tile.
@@ -186,7 +245,8 @@ impl Writer<'_> {
         let element = self.element();
         let vector = self.vector.clone();
         let turns_of_k = if self.spec.operands == Operands::I16Pairs { self.spec.k / 2 } else { self.spec.k };
-        let steps = STEPS.min(turns_of_k);
+        let steps = self.form.steps;
+        let end = if self.form.k_is_given { "%k".to_owned() } else { turns_of_k.to_string() };
         self.line(&format!("{p}.k:"));
         self.line(&format!("  %{p}.k.i = phi i64 [ 0, %{p} ], [ %{p}.k.next, %{p}.k ]"));
         for row in 0..rows {
@@ -201,13 +261,16 @@ impl Writer<'_> {
         self.line(&format!("  %{p}.k.a = getelementptr inbounds {element}, ptr %{p}.a, i64 %{p}.k.i"));
         self.line(&format!("  %{p}.k.row = mul nuw nsw i64 %{p}.k.i, {stride}"));
         self.line(&format!("  %{p}.k.b = getelementptr inbounds {element}, ptr %b.panel, i64 %{p}.k.row"));
+        if self.form.k_is_given {
+            self.ask_for_panel(p, rows);
+        }
         for step in 0..steps {
             let acc = if step == 0 { "acc".to_owned() } else { format!("sum{}", step - 1) };
             let sum = if step + 1 == steps { "sum".to_owned() } else { format!("sum{step}") };
             self.step(p, rows, step, (&acc, &sum));
         }
         self.line(&format!("  %{p}.k.next = add nuw nsw i64 %{p}.k.i, {steps}"));
-        self.line(&format!("  %{p}.k.last = icmp eq i64 %{p}.k.next, {turns_of_k}"));
+        self.line(&format!("  %{p}.k.last = icmp eq i64 %{p}.k.next, {end}"));
         self.line(&format!("  br i1 %{p}.k.last, label %{p}.done, label %{p}.k"));
     }
 

@@ -13,12 +13,15 @@
 //! A register tile of a few rows by a few vectors, as a loop over `k` between loads and stores of its part of
 //! `C`; around it loops over row blocks and over column panels. Rows that do not divide evenly
 //! are spread: 64 rows are nine blocks of six and two of five. What is left out: blocking of `k`, which the caller
-//! does (a panel of `B` should stay in the first-level cache).
+//! does (a panel of `B` should stay in the first-level cache). For loops over `k` there are kernels on packed operands
+//! ([`PanelPlan`]): many steps of such a loop at once, so that accumulators stay in registers for long.
 
 mod kernel;
+mod panels;
 mod row_sums;
 mod transpose;
 
+pub use panels::{PanelPlan, PanelSpec};
 pub use transpose::{Transpose, interleave_pairs};
 
 /// The operand and accumulator types of a kernel.
@@ -157,10 +160,14 @@ impl Plan {
             return Ok(Plan { spec: *spec, shape });
         }
         let lanes = full.min(spec.n);
-        let widest = if machine.vector_registers >= 32 { 4 } else { 2 };
-        let vectors = (spec.n / lanes).min(widest);
+        let vectors = (spec.n / lanes).min(Plan::widest(machine));
         let rows = most_rows(machine, vectors).min(spec.m);
         Ok(Plan { spec: *spec, shape: Shape::Tile { rows, vectors, lanes } })
+    }
+
+    /// The most vectors in a row of a register tile.
+    fn widest(machine: Machine) -> u32 {
+        if machine.vector_registers >= 32 { 4 } else { 2 }
     }
 
     /// The symbol of the kernel, without `@`. Its type is `void (ptr a, ptr b, ptr c)`.
@@ -173,7 +180,9 @@ impl Plan {
     pub fn definitions(&self) -> Vec<crate::math::Definition> {
         match self.shape {
             Shape::Tile { rows, vectors, lanes } => {
-                kernel::definitions(&self.symbol(), &self.spec, kernel::Tile { rows, vectors, lanes })
+                let tile = kernel::Tile { rows, vectors, lanes };
+                let form = kernel::Form::tile(&self.spec, tile);
+                kernel::definitions(&self.symbol(), &self.spec, tile, form)
             }
             Shape::RowSums { rows, lanes } => {
                 row_sums::definitions(&self.symbol(), &self.spec, row_sums::Tile { rows, lanes })

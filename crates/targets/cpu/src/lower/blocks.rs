@@ -16,6 +16,8 @@ impl Cx<'_> {
             offset: buffer.offset + element as u64 * bytes,
             strides: strides.to_vec(),
             elem: buffer.elem,
+            by: None,
+            panels: None,
         }
     }
 

@@ -19,6 +19,11 @@ impl Cx<'_> {
     fn loop_block(&mut self, block: Block, carried: &[Carried]) -> Result<()> {
         let mut plan = plan::plan(self, block);
         plan::coalesce(self.module, block, &mut plan, carried);
+        self.run_plan(&plan)
+    }
+
+    /// The steps of a plan, with the scalars in front of them.
+    pub(crate) fn run_plan(&mut self, plan: &plan::Plan) -> Result<()> {
         let mut by_step: Vec<Vec<Op>> = vec![Vec::new(); plan.steps.len() + 1];
         for &(op, step) in &plan.scalars {
             by_step[step].push(op);
@@ -51,13 +56,13 @@ impl Cx<'_> {
     }
 
     /// The scalars among these values.
-    fn scalars_of(&mut self, values: &[IrValue]) -> Result<Vec<Value>> {
+    pub(crate) fn scalars_of(&mut self, values: &[IrValue]) -> Result<Vec<Value>> {
         let scalars: Vec<IrValue> = values.iter().copied().filter(|&value| !self.is_block(value)).collect();
         scalars.into_iter().map(|value| self.scalar(value)).collect()
     }
 
     /// Binds the scalars among these values.
-    fn bind(&mut self, values: &[IrValue], scalars: &[Value]) {
+    pub(crate) fn bind(&mut self, values: &[IrValue], scalars: &[Value]) {
         let own: Vec<IrValue> = values.iter().copied().filter(|&value| !self.is_block(value)).collect();
         for (value, &scalar) in own.into_iter().zip(scalars) {
             self.scalars.insert(value, scalar);
@@ -65,7 +70,7 @@ impl Cx<'_> {
     }
 
     /// Buffers for the blocks among these values.
-    fn buffers_for(&mut self, values: &[IrValue]) -> Vec<Buffer> {
+    pub(crate) fn buffers_for(&mut self, values: &[IrValue]) -> Vec<Buffer> {
         let types: Vec<ir::Type> = values
             .iter()
             .filter(|&&value| self.is_block(value))
@@ -75,7 +80,7 @@ impl Cx<'_> {
     }
 
     /// Says that the blocks among these values are in these buffers.
-    fn place_in(&mut self, values: &[IrValue], buffers: &[Buffer]) {
+    pub(crate) fn place_in(&mut self, values: &[IrValue], buffers: &[Buffer]) {
         let own: Vec<IrValue> = values.iter().copied().filter(|&value| self.is_block(value)).collect();
         for (value, buffer) in own.into_iter().zip(buffers) {
             self.buffers.insert(value, buffer.clone());
@@ -84,7 +89,7 @@ impl Cx<'_> {
 
     /// Copies the blocks among these values into buffers. When several change at once, values go through buffers of
     /// their own first, as one may be computed from another's old contents.
-    fn fill(&mut self, values: &[IrValue], buffers: &[Buffer]) -> Result<()> {
+    pub(crate) fn fill(&mut self, values: &[IrValue], buffers: &[Buffer]) -> Result<()> {
         let own: Vec<IrValue> = values.iter().copied().filter(|&value| self.is_block(value)).collect();
         let moves: Vec<(IrValue, Buffer)> = own
             .into_iter()
@@ -129,6 +134,9 @@ impl Cx<'_> {
 
     /// `scf.for`.
     pub(crate) fn for_op(&mut self, op: Op) -> Result<()> {
+        if let Some(product) = self.products.get(&op).cloned() {
+            return self.product_loop(op, &product);
+        }
         let module = self.module;
         let operands = module.operands(op);
         let block = module.entry(module.region(op, 0));

@@ -6,8 +6,8 @@ use super::nest::Nest;
 use super::plan::{Group, Root};
 use super::scratch::Buffer;
 use super::types;
-use crate::dot::{DotSpec, Operands, Plan, Transpose};
-use ir::{Def, FloatKind, Op, Type as IrType, Value as IrValue};
+use crate::dot::{DotSpec, Plan, Transpose};
+use ir::{Def, Op, Type as IrType, Value as IrValue};
 use llir::{Purity, Type, Value};
 use ttir::ops::shape;
 
@@ -115,12 +115,8 @@ impl Cx<'_> {
         b_shape: &[i64],
     ) -> Result<()> {
         let rank = a_shape.len();
-        let operands = match (c.elem.as_float(), c.elem.as_int()) {
-            (Some(FloatKind::F32), _) => Operands::F32,
-            (Some(FloatKind::F64), _) => Operands::F64,
-            (None, Some(32)) => Operands::I32,
-            _ => return Err(LowerError::new(format!("a dot cannot accumulate in {}", c.elem))),
-        };
+        let operands = super::product::operands_of(c.elem)
+            .ok_or_else(|| LowerError::new(format!("a dot cannot accumulate in {}", c.elem)))?;
         let row = |buffer: &Buffer| buffer.strides[rank - 2] as u32;
         let spec = DotSpec {
             m: a_shape[rank - 2] as u32,

@@ -270,7 +270,7 @@ impl Cx<'_> {
             let bytes = dims.iter().product::<i64>() as u64 * u64::from(lane.lane_bytes());
             let mark = self.arena.mark();
             let offset = self.arena.bytes(bytes);
-            let buffer = super::scratch::Buffer { offset, strides, elem: printed };
+            let buffer = super::scratch::Buffer { offset, strides, elem: printed, by: None, panels: None };
             let wide = printed != elem;
             if dims.is_empty() {
                 let mut value = self.scalar(operand)?;

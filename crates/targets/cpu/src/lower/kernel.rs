@@ -26,6 +26,8 @@ pub(crate) struct Lowered {
     pub(crate) notes: Vec<Note>,
     /// That source.
     pub(crate) source: ir::Module,
+    /// How many bytes of scratch, from the first on, programs of a launch leave to the next on the same thread.
+    pub(crate) kept: u64,
 }
 
 /// Lowers the kernel of a module.
@@ -42,8 +44,8 @@ pub(crate) fn lower(
     let moves = super::induction::simplify(&mut module, kernel);
     match lower_kernel(&module, kernel, moves, &Machine::new(machine), options) {
         Ok(made) => {
-            let Made { module: out, name, params, scratch, notes } = made;
-            Ok(Lowered { module: out, name, params, scratch, notes, source: module })
+            let Made { module: out, name, params, scratch, kept, notes } = made;
+            Ok(Lowered { module: out, name, params, scratch, notes, source: module, kept })
         }
         Err(error) => Err(error.into_target(&module)),
     }
@@ -55,6 +57,7 @@ struct Made {
     name: String,
     params: Vec<KernelParam>,
     scratch: u64,
+    kept: u64,
     notes: Vec<Note>,
 }
 
@@ -141,24 +144,26 @@ fn lower_kernel(
     if options.enable_fp_fusion {
         b.set_float_flags(Flags::CONTRACT);
     }
-    let (scratch, notes) = programs(module, body, b, moves, machine)?;
-    Ok(Made { module: out, name, params, scratch, notes })
+    let (scratch, kept, notes) = programs(module, body, b, moves, machine)?;
+    Ok(Made { module: out, name, params, scratch, kept, notes })
 }
 
-/// The loop over programs; answers the bytes of scratch, and how accesses are done.
+/// The loop over programs; answers the bytes of scratch, how many of them outlive a program, and how accesses are done.
 fn programs(
     module: &ir::Module,
     body: ir::Block,
     b: FunctionBuilder<'_>,
     moves: Moves,
     machine: &Machine,
-) -> Result<(u64, Vec<Note>)> {
+) -> Result<(u64, u64, Vec<Note>)> {
     let (context, args, begin, end, scratch) = (b.param(0), b.param(1), b.param(2), b.param(3), b.param(4));
     let frame = Frame { context, scratch, pid: begin, position: [begin; 3], grid: [begin; 3] };
     let mut cx = Cx::new(module, b, machine, frame);
     cx.moves = moves;
+    let mut kept = 0;
     if let Some(kernel) = module.region_parent(module.block_region(body)) {
         cx.streams.written = super::stream::only_written(module, kernel);
+        kept = super::product::prepare(&mut cx, kernel);
     }
     for (index, &arg) in module.args(body).iter().enumerate() {
         let value = load_argument(&mut cx, args, index, module.ty(arg));
@@ -186,7 +191,7 @@ fn programs(
     cx.fence_streams();
     let zero = cx.b.i32(0);
     cx.b.ret(Some(zero));
-    Ok((cx.arena.size(), std::mem::take(&mut cx.notes)))
+    Ok((cx.arena.size(), kept, std::mem::take(&mut cx.notes)))
 }
 
 /// The position of the next program, x fastest.

@@ -17,6 +17,8 @@ pub(crate) struct Machine {
     pub(crate) has_avx512: bool,
     /// An x86-64.
     pub(crate) is_x86: bool,
+    /// Bytes of the nearest data cache.
+    pub(crate) l1_bytes: u64,
 }
 
 impl Machine {
@@ -30,6 +32,7 @@ impl Machine {
             has_f16: !is_x86 || machine.has("f16c"),
             has_avx512: machine.vector_bytes == 64,
             is_x86,
+            l1_bytes: machine.caches.l1,
         }
     }
 

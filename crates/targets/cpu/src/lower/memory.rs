@@ -6,6 +6,7 @@
 use super::cx::{Cx, Note};
 use super::error::Result;
 use super::induction::Amount;
+use super::scratch::{Buffer, Panels};
 use super::types;
 use super::value::{Affine, At, Index, Val};
 use ir::{Op, Value as IrValue};
@@ -337,24 +338,22 @@ impl Cx<'_> {
     }
 
     /// Writes a chunk of a block to a buffer.
-    pub(crate) fn keep(
-        &mut self,
-        buffer: &super::scratch::Buffer,
-        stored: &Val,
-        from: ir::Type,
-        at: &At,
-    ) -> Result<()> {
+    pub(crate) fn keep(&mut self, buffer: &Buffer, stored: &Val, from: ir::Type, at: &At) -> Result<()> {
         let vector = self.vector(stored, from);
         self.write(buffer, vector, at)
     }
 
     /// Writes a vector to the place of a position in a buffer.
-    pub(crate) fn write(&mut self, buffer: &super::scratch::Buffer, vector: Value, at: &At) -> Result<()> {
+    pub(crate) fn write(&mut self, buffer: &Buffer, vector: Value, at: &At) -> Result<()> {
         let elem = buffer.elem;
         let lane = types::memory(elem);
         let bytes = lane.lane_bytes();
         let vector = self.in_memory(vector, elem);
         let base = self.address(buffer);
+        if let Some(panels) = buffer.panels {
+            self.write_panel(buffer, panels, vector, at);
+            return Ok(());
+        }
         match self.place(&buffer.strides, at) {
             Index::Known(linear, lanes) => {
                 let affine = Affine { base, linear, lanes: lanes.clone() };
@@ -381,5 +380,41 @@ impl Cx<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The same in panels. A chunk that runs along the divided dimension is in one panel: as many lanes as it has divide
+    /// its width and its position.
+    fn write_panel(&mut self, buffer: &Buffer, panels: Panels, vector: Value, at: &At) {
+        let lane = types::memory(buffer.elem);
+        let bytes = lane.lane_bytes();
+        let base = self.address(buffer);
+        let (across, other) = (&at.dims[panels.dim], &at.dims[1 - panels.dim]);
+        let (width, rest) = (panels.width.trailing_zeros(), panels.width - 1);
+        let offset = |cx: &mut Self, column: Value, row: Value| {
+            let ty = cx.b.ty(column);
+            let [shift, mask, stride, step] =
+                [i64::from(width), rest, panels.stride, buffer.strides[1 - panels.dim]]
+                    .map(|number| cx.b.int(ty, number));
+            let (panel, column) = (cx.b.lshr(column, shift), cx.b.and(column, mask));
+            let (panel, row) = (cx.b.mul(panel, stride), cx.b.mul(row, step));
+            let sum = cx.b.add(panel, row);
+            cx.b.add(sum, column)
+        };
+        if let (Index::Known(column, lanes), Index::Known(row, same)) = (across, other)
+            && same.is_uniform()
+            && (self.lanes == 1 || lanes.stride() == Some(1))
+            && i64::from(self.lanes) <= panels.width
+        {
+            let (column, row) = (self.linear(column), self.linear(row));
+            let offset = offset(self, column, row);
+            let pointer = self.b.gep(lane, base, offset);
+            self.b.store(vector, pointer, bytes);
+            return;
+        }
+        let (column, row) = (self.index_vector(across), self.index_vector(other));
+        let offsets = offset(self, column, row);
+        let pointers = self.b.gep(lane, base, offsets);
+        let mask = self.b.int(self.vector_type(Type::I1), -1);
+        self.b.scatter(vector, pointers, bytes, mask);
     }
 }

@@ -26,6 +26,7 @@ mod memory;
 mod nest;
 mod ops;
 mod plan;
+mod product;
 mod reduce;
 mod scalar;
 mod scan;

@@ -16,6 +16,22 @@ pub(crate) struct Buffer {
     pub(crate) strides: Vec<i64>,
     /// The type of its elements.
     pub(crate) elem: Type,
+    /// How many elements behind `offset` it starts, where that is known only at run time.
+    pub(crate) by: Option<Value>,
+    /// Column panels, where it is not row-major.
+    pub(crate) panels: Option<Panels>,
+}
+
+/// A matrix as panels of some columns each, one panel behind the other. The stride of that dimension counts inside of a
+/// panel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Panels {
+    /// The dimension that is divided.
+    pub(crate) dim: usize,
+    /// Columns of a panel, a power of two.
+    pub(crate) width: i64,
+    /// Elements from one panel to the next.
+    pub(crate) stride: i64,
 }
 
 /// Buffers start at multiples of this.
@@ -70,7 +86,7 @@ impl Arena {
             }
         }
         let rows = strides.first().map_or(1, |stride| stride * shape[0]).max(1);
-        Buffer { offset: self.bytes((rows * bytes) as u64), strides, elem }
+        Buffer { offset: self.bytes((rows * bytes) as u64), strides, elem, by: None, panels: None }
     }
 }
 
@@ -78,7 +94,11 @@ impl Cx<'_> {
     /// The address of a buffer.
     pub(crate) fn address(&mut self, buffer: &Buffer) -> Value {
         let offset = self.b.i64(buffer.offset as i64);
-        self.b.gep_with(llir::Type::I8, self.frame.scratch, offset, llir::Flags::INBOUNDS)
+        let start = self.b.gep_with(llir::Type::I8, self.frame.scratch, offset, llir::Flags::INBOUNDS);
+        match buffer.by {
+            Some(by) => self.b.gep_with(types::memory(buffer.elem), start, by, llir::Flags::INBOUNDS),
+            None => start,
+        }
     }
 
     /// Takes room for a value.

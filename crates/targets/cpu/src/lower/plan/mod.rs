@@ -15,7 +15,7 @@ mod coalesce;
 mod virtuals;
 
 use access::Accesses;
-pub(crate) use access::{Access, param_of};
+pub(crate) use access::{Access, of as accesses_of, param_of};
 pub(crate) use coalesce::{Carried, coalesce};
 pub(crate) use virtuals::Virtuals;
 
@@ -105,24 +105,45 @@ pub(crate) struct Planner<'c, 'a> {
 
 /// Plans a region's block, its terminator included.
 pub(crate) fn plan(cx: &mut Cx<'_>, block: Block) -> Plan {
-    let module = cx.module;
-    let mut planner = Planner {
-        cx,
-        module,
-        block,
-        plan: Plan::default(),
-        accesses: Vec::new(),
-        ready: FxHashMap::default(),
-        home: FxHashMap::default(),
-        floors: FxHashMap::default(),
-        pending: Vec::new(),
-    };
-    let ops: Vec<Op> = module.ops(block).collect();
-    for op in ops {
+    let mut planner = Planner::new(cx, block);
+    for op in planner.module.ops(block) {
         planner.visit_op(op);
     }
     planner.turn_columns();
     planner.plan
+}
+
+/// Plans some operations of a block, to have one value written to memory in the type that it is multiplied in.
+pub(crate) fn slice(
+    cx: &mut Cx<'_>,
+    block: Block,
+    ops: &FxHashSet<Op>,
+    (value, buffer): (Value, Buffer),
+) -> Plan {
+    let mut planner = Planner::new(cx, block);
+    for op in planner.module.ops(block).filter(|op| ops.contains(op)) {
+        planner.visit_op(op);
+    }
+    let shape = types::shape(planner.module.ty(value)).to_vec();
+    let group = planner.root(&[value], &shape, None, 0);
+    planner.push_root(group, Root::KeepWide(value, buffer));
+    planner.plan
+}
+
+impl<'c, 'a> Planner<'c, 'a> {
+    fn new(cx: &'c mut Cx<'a>, block: Block) -> Planner<'c, 'a> {
+        Planner {
+            module: cx.module,
+            cx,
+            block,
+            plan: Plan::default(),
+            accesses: Vec::new(),
+            ready: FxHashMap::default(),
+            home: FxHashMap::default(),
+            floors: FxHashMap::default(),
+            pending: Vec::new(),
+        }
+    }
 }
 
 impl Planner<'_, '_> {

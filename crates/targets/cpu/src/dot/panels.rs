@@ -1,0 +1,119 @@
+//! Kernels on operands that were packed for a long stretch of `k`: `C[m][n] += A[m][0..k] * B[0..k][n]`.
+//!
+//! `A` is row-major with a constant stride. `B` lies in column panels as wide as a register tile, each with its rows
+//! one after the other: a panel is read from front to end, stays in the first-level cache, and falls onto all of its
+//! sets. `k` is an argument; the stretch that panels are made for is [`PanelSpec::depth`].
+
+use super::kernel::{self, Form, Tile};
+use super::{DotError, DotSpec, Machine, Operands, Plan, Shape};
+use crate::math::Definition;
+
+/// Steps of `k` that one turn of the inner loop does, where they divide the step of the caller.
+const STEPS: u32 = 4;
+
+/// One kernel on panels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PanelSpec {
+    /// Rows of `A` and `C`.
+    pub m: u32,
+    /// Columns of `B` and `C`.
+    pub n: u32,
+    /// What `k` is a multiple of.
+    pub step: u32,
+    /// Steps of `k` that a panel has room for.
+    pub depth: u32,
+    /// The types; no pairs.
+    pub operands: Operands,
+    /// Elements from one row of `A` to the next.
+    pub a_row_stride: u32,
+    /// Elements from one row of `C` to the next.
+    pub c_row_stride: u32,
+    /// The machine.
+    pub machine: Machine,
+}
+
+/// The chosen kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PanelPlan {
+    spec: PanelSpec,
+    tile: Tile,
+}
+
+impl PanelSpec {
+    /// The columns of a panel of `B`; `None` where the columns do not fill a vector, so that panels are of no use.
+    pub fn width(n: u32, operands: Operands, machine: Machine) -> Option<u32> {
+        let lanes = machine.vector_bytes / operands.bytes();
+        (n >= lanes).then(|| lanes * (n / lanes).min(Plan::widest(machine)))
+    }
+
+    /// The most steps of `k`, a power of two, with which a panel of `B` takes no more than about half of a cache.
+    pub fn depth(width: u32, operands: Operands, cache_bytes: u64) -> u32 {
+        let most = cache_bytes * 2 / 3 / u64::from(width * operands.bytes());
+        let most = u32::try_from(most).unwrap_or(u32::MAX).clamp(MIN_DEPTH, MAX_DEPTH);
+        1 << most.ilog2()
+    }
+}
+
+/// The least and the most steps of `k` in a panel.
+const MIN_DEPTH: u32 = 64;
+const MAX_DEPTH: u32 = 512;
+
+impl PanelPlan {
+    /// Chooses the register tile.
+    ///
+    /// # Errors
+    /// Sizes that are not powers of two, rows that overlap, too few columns, or a machine that no tile is known for.
+    pub fn choose(spec: &PanelSpec) -> Result<PanelPlan, DotError> {
+        let Shape::Tile { rows, vectors, lanes } = Plan::choose(&spec.as_tile())?.shape else {
+            return Err(DotError { what: "one column has no panels".into() });
+        };
+        if spec.operands == Operands::I16Pairs || !spec.depth.is_multiple_of(spec.step) {
+            let PanelSpec { operands, depth, step, .. } = spec;
+            return Err(DotError {
+                what: format!("no panels of {depth} for {operands:?} in steps of {step}"),
+            });
+        }
+        Ok(PanelPlan { spec: *spec, tile: Tile { rows, vectors, lanes } })
+    }
+
+    /// The columns of a panel of `B`.
+    pub fn panel_width(&self) -> u32 {
+        self.tile.vectors * self.tile.lanes
+    }
+
+    /// Elements from one panel of `B` to the next.
+    pub fn panel_stride(&self) -> u32 {
+        self.panel_width() * self.spec.depth
+    }
+
+    /// The symbol of the kernel, without `@`. Its type is `void (ptr a, ptr b, ptr c, i64 k)`.
+    pub fn symbol(&self) -> String {
+        let PanelSpec { m, n, step, depth, operands, a_row_stride, c_row_stride, .. } = self.spec;
+        format!("dn.panels.{}.{m}x{n}x{step}.{depth}.{a_row_stride}.{c_row_stride}", operands.name())
+    }
+
+    /// The text of the kernel and of the declarations it needs, each with its symbol: emit each symbol once.
+    pub fn definitions(&self) -> Vec<Definition> {
+        let width = self.panel_width();
+        let spec = DotSpec { b_row_stride: width, ..self.spec.as_tile() };
+        let steps = STEPS.min(self.spec.step);
+        let form = Form { panel_stride: self.panel_stride(), steps, k_is_given: true };
+        kernel::definitions(&self.symbol(), &spec, self.tile, form)
+    }
+}
+
+impl PanelSpec {
+    /// One step as a tile.
+    fn as_tile(&self) -> DotSpec {
+        DotSpec {
+            m: self.m,
+            n: self.n,
+            k: self.step,
+            operands: self.operands,
+            a_row_stride: self.a_row_stride,
+            b_row_stride: self.n,
+            c_row_stride: self.c_row_stride,
+            machine: self.machine,
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! The loops that pack and the calls of the kernels.
+
+use super::super::cx::Cx;
+use super::super::error::Result;
+use super::super::plan::{self, Root};
+use super::super::scratch::{Buffer, Panels};
+use super::super::types;
+use super::{PanelDot, Product, Side};
+use crate::dot::Transpose;
+use ir::{Block, Op, Value as IrValue};
+use llir::{IntCompare, Op as Inst, Purity, Type, Value};
+use rustc_hash::FxHashMap;
+
+/// The rounds that are packed at once.
+struct Rounds {
+    block: Block,
+    /// The counters of the first and of the one behind the last.
+    first: Value,
+    end: Value,
+    step: Value,
+    /// What the loop carries into them: scalars by their number.
+    carried: FxHashMap<usize, Value>,
+}
+
+/// Panels of an earlier program, as it turns out at run time.
+struct Lookup {
+    /// Whether they must be packed.
+    is_stale: Value,
+    /// Elements from those of one block of rounds to the next.
+    stride: Value,
+}
+
+impl Cx<'_> {
+    /// A loop that only adds products.
+    pub(crate) fn product_loop(&mut self, op: Op, product: &Product) -> Result<()> {
+        let module = self.module;
+        let operands = module.operands(op);
+        let block = module.entry(module.region(op, 0));
+        let (args, inits) = (&module.args(block)[1..], &operands[3..]);
+        let accumulators = self.buffers_for(args);
+        self.fill(inits, &accumulators)?;
+        self.place_in(args, &accumulators);
+        let bounds: Vec<Value> =
+            operands[..3].iter().map(|&value| self.counter(value)).collect::<Result<_>>()?;
+        let (start, end, step) = (bounds[0], bounds[1], bounds[2]);
+        let rounds = self.b.i64(i64::from(product.rounds));
+        let stride = self.b.mul(step, rounds);
+        let lookups = self.lookups(product, end, start, stride)?;
+        let mark = self.arena.mark();
+        let panels: Vec<[u64; 2]> = product.dots.iter().map(|dot| self.panels_of(dot)).collect();
+        let scalars: Vec<usize> =
+            (0..args.len()).filter(|&index| !ttir::types::is_tensor(module.ty(args[index]))).collect();
+        let mut first = self.scalars_of(inits)?;
+        first.push(self.b.i64(0));
+        let repeats = self.streams.repeats.take();
+        let opened = self.b.begin_for(start, end, stride, &first);
+        let more = self.b.add(opened.iv, stride);
+        let until = self.b.intrinsic("llvm.smin", Type::I64, &[more, end]);
+        let (number, carried) = opened.carried.split_last().map_or((start, &[][..]), |(n, c)| (*n, c));
+        let carried = scalars.iter().copied().zip(carried.iter().copied()).collect();
+        let rounds = Rounds { block, first: opened.iv, end: until, step, carried };
+        let mut next = FxHashMap::default();
+        for ((dot, lookup), places) in product.dots.iter().zip(&lookups).zip(&panels) {
+            let (after, count) = self.pack(dot, &dot.sides[0], 0, &rounds, (places[0], None))?;
+            next.extend(after);
+            let shift = self.pack_shared(dot, &rounds, places[1], lookup.as_ref(), number)?;
+            let c = accumulators_of(self, args, dot);
+            self.multiply_panels(dot, *places, shift, &c, count)?;
+        }
+        let one = self.b.i64(1);
+        let mut yields: Vec<Value> =
+            scalars.iter().map(|index| next.get(index).copied().unwrap_or(one)).collect();
+        yields.push(self.b.add(number, one));
+        let after = self.b.end_for(opened, &yields);
+        self.streams.repeats = repeats;
+        self.arena.release(mark);
+        let results = module.results(op);
+        self.bind(results, &after);
+        self.place_in(results, &accumulators);
+        Ok(())
+    }
+
+    /// A bound of a loop. Counting in 64 bits does not overflow at the end of the range.
+    fn counter(&mut self, value: IrValue) -> Result<Value> {
+        let bound = self.scalar(value)?;
+        Ok(self.b.resize_signed(bound, Type::I64))
+    }
+
+    /// Where the panels of a product are.
+    fn panels_of(&mut self, dot: &PanelDot) -> [u64; 2] {
+        let a = self.arena.bytes(dot.a_bytes());
+        let b = match &dot.sides[1].kept {
+            Some(kept) => kept.panels,
+            None => self.arena.bytes(dot.b_bytes()),
+        };
+        [a, b]
+    }
+
+    /// Looks whether the panels of earlier programs serve, and notes what those of this one are made of.
+    fn lookups(
+        &mut self,
+        product: &Product,
+        end: Value,
+        start: Value,
+        stride: Value,
+    ) -> Result<Vec<Option<Lookup>>> {
+        let mut lookups = Vec::new();
+        for dot in &product.dots {
+            let Some(kept) = &dot.sides[1].kept else {
+                lookups.push(None);
+                continue;
+            };
+            let notes = self.b.i64(kept.notes as i64);
+            let notes = self.b.offset(self.frame.scratch, notes);
+            let one = self.b.i64(1);
+            let known = self.b.load(Type::I64, notes, 8);
+            let mut same = self.b.icmp(IntCompare::Eq, known, one);
+            let mut places = Vec::new();
+            for (number, &key) in kept.keys.iter().enumerate() {
+                let key = self.scalar(key)?;
+                let key = self.as_bits(key);
+                let at = self.b.i64(8 * (1 + number as i64));
+                let place = self.b.offset(notes, at);
+                let known = self.b.load(Type::I64, place, 8);
+                let is_same = self.b.icmp(IntCompare::Eq, known, key);
+                same = self.b.and(same, is_same);
+                places.push((place, key));
+            }
+            let length = self.b.sub(end, start);
+            let blocks = self.b.i64(kept.blocks as i64);
+            let room = self.b.mul(stride, blocks);
+            let fits = self.b.icmp(IntCompare::Sle, length, room);
+            for (place, key) in places {
+                self.b.store(key, place, 8);
+            }
+            let is_kept = self.b.resize_unsigned(fits, Type::I64);
+            self.b.store(is_kept, notes, 8);
+            let elements = dot.b_bytes() / u64::from(dot.spec.operands.bytes());
+            let (elements, zero) = (self.b.i64(elements as i64), self.b.i64(0));
+            let stride = self.b.select(fits, elements, zero);
+            lookups.push(Some(Lookup { is_stale: self.b.not(same), stride }));
+        }
+        Ok(lookups)
+    }
+
+    /// A scalar as 64 bits.
+    fn as_bits(&mut self, value: Value) -> Value {
+        let ty = self.b.ty(value);
+        let bits = match ty.is_ptr() {
+            true => return self.b.cast(Inst::PTRTOINT, value, Type::I64),
+            false if ty.is_int() => value,
+            false => self.b.bitcast(value, ty.as_int()),
+        };
+        self.b.resize_unsigned(bits, Type::I64)
+    }
+
+    /// Packs `B`, unless an earlier program has; answers where its panels are, in elements behind their place.
+    fn pack_shared(
+        &mut self,
+        dot: &PanelDot,
+        rounds: &Rounds,
+        place: u64,
+        lookup: Option<&Lookup>,
+        number: Value,
+    ) -> Result<Option<Value>> {
+        let Some(Lookup { is_stale, stride }) = lookup else {
+            self.pack(dot, &dot.sides[1], 1, rounds, (place, None))?;
+            return Ok(None);
+        };
+        let shift = self.b.mul(number, *stride);
+        let branch = self.b.begin_if(*is_stale);
+        self.pack(dot, &dot.sides[1], 1, rounds, (place, Some(shift)))?;
+        self.b.end_if(branch, &[]);
+        Ok(Some(shift))
+    }
+
+    /// Packs one operand of a block of rounds; answers what its slice carries out of it, and the steps of `k`.
+    fn pack(
+        &mut self,
+        dot: &PanelDot,
+        side: &Side,
+        index: usize,
+        rounds: &Rounds,
+        (place, shift): (u64, Option<Value>),
+    ) -> Result<(FxHashMap<usize, Value>, Value)> {
+        let module = self.module;
+        let args = &module.args(rounds.block)[1..];
+        let carried = &side.slice.carried;
+        let mut inits: Vec<Value> =
+            carried.iter().filter_map(|index| rounds.carried.get(index).copied()).collect();
+        inits.push(self.b.i64(0));
+        let opened = self.b.begin_for(rounds.first, rounds.end, rounds.step, &inits);
+        let counter = module.args(rounds.block)[0];
+        let narrow = types::register(module.ty(counter));
+        let counted = self.b.resize_signed(opened.iv, narrow);
+        self.scalars.insert(counter, counted);
+        for (&index, &value) in carried.iter().zip(&opened.carried) {
+            self.scalars.insert(args[index], value);
+        }
+        let done = opened.carried.last().copied().unwrap_or(counted);
+        let mark = self.arena.mark();
+        self.enter();
+        self.loop_depth += 1;
+        let packed = self.pack_round(dot, side, index, rounds.block, (place, shift, done));
+        self.loop_depth -= 1;
+        packed?;
+        let last = module.last_op(rounds.block);
+        let yields = last.map_or(&[][..], |last| module.operands(last));
+        let mut next: Vec<Value> =
+            carried.iter().map(|&index| self.scalar(yields[index])).collect::<Result<_>>()?;
+        let step = self.b.i64(i64::from(dot.spec.step));
+        next.push(self.b.add(done, step));
+        self.leave();
+        self.arena.release(mark);
+        let mut after = self.b.end_for(opened, &next);
+        // Scalars of the body are known in this loop only.
+        for &op in &side.slice.ops {
+            for result in module.results(op) {
+                self.scalars.remove(result);
+            }
+        }
+        let count = after.pop().unwrap_or(done);
+        Ok((carried.iter().copied().zip(after).collect(), count))
+    }
+
+    /// Packs one operand of one round, behind so many steps of `k`.
+    fn pack_round(
+        &mut self,
+        dot: &PanelDot,
+        side: &Side,
+        index: usize,
+        block: Block,
+        (place, shift, done): (u64, Option<Value>, Value),
+    ) -> Result<()> {
+        let (source, is_turned) = super::super::dot::source(self.module, side.operand);
+        let width = i64::from(dot.plan.panel_width());
+        let by = if index == 0 {
+            done
+        } else {
+            let width = self.b.i64(width);
+            self.b.mul(done, width)
+        };
+        let by = match shift {
+            Some(shift) => self.b.add(by, shift),
+            None => by,
+        };
+        let target = target(dot, index, is_turned, (place, by));
+        let mut plan = plan::slice(self, block, &side.slice.ops, (source, target.clone()));
+        let turned = self.detour(&mut plan, source, &target);
+        let before = self.wide.remove(&source);
+        let run = self.run_plan(&plan);
+        match before {
+            Some(before) => self.wide.insert(source, before),
+            None => self.wide.remove(&source),
+        };
+        run?;
+        match turned {
+            Some(temporary) => self.turn_into(dot, index, &temporary, &target),
+            None => Ok(()),
+        }
+    }
+
+    /// Where the elements of an operand come in the other order than they are packed in, they go to memory of their own
+    /// first, to be turned as a whole.
+    fn detour(&mut self, plan: &mut plan::Plan, source: IrValue, target: &Buffer) -> Option<Buffer> {
+        let shape = types::shape(self.module.ty(source));
+        for step in &mut plan.steps {
+            let plan::Step::Group(group) = step else { continue };
+            let along = group.along.unwrap_or(1);
+            for root in &mut group.roots {
+                let Root::KeepWide(value, buffer) = root else { continue };
+                if *value != source || buffer.strides[along] == 1 {
+                    continue;
+                }
+                let across = 1 - along;
+                let own = self.arena.block(&[shape[across], shape[along]], target.elem);
+                let mut strides = vec![1; 2];
+                strides[across] = own.strides[0];
+                *buffer = Buffer { strides, ..own };
+                return Some(buffer.clone());
+            }
+        }
+        None
+    }
+
+    /// Turns an operand from memory of its own into its panels.
+    fn turn_into(&mut self, dot: &PanelDot, index: usize, from: &Buffer, to: &Buffer) -> Result<()> {
+        let spec = &dot.spec;
+        let (rows, columns, row_stride, count) = match index {
+            0 => (spec.step, spec.m, spec.a_row_stride, 1),
+            _ => {
+                let width = dot.plan.panel_width();
+                (width, spec.step, width, spec.n / width)
+            }
+        };
+        let transpose = Transpose {
+            rows,
+            columns,
+            element_bytes: spec.operands.bytes(),
+            to_row_stride: row_stride,
+            vector_bytes: self.machine.vector_bytes,
+        };
+        let definition = transpose.definition()?;
+        let from_stride = from.strides.iter().copied().max().unwrap_or(1);
+        let lane = types::memory(to.elem);
+        let (source, target) = (self.address(from), self.address(to));
+        let stride = self.b.i64(from_stride);
+        let [zero, one, end] = [0, 1, i64::from(count)].map(|number| self.b.i64(number));
+        let opened = self.b.begin_for(zero, end, one, &[]);
+        let from_panel = self.b.i64(from_stride * i64::from(rows));
+        let to_panel = self.b.i64(i64::from(dot.plan.panel_stride()));
+        let [source, target] = [(source, from_panel), (target, to_panel)].map(|(base, each)| {
+            let offset = self.b.mul(opened.iv, each);
+            self.b.gep(lane, base, offset)
+        });
+        let args = [source, stride, target];
+        self.call_text(&[definition], &transpose.symbol(), Type::VOID, &args, Purity::Impure);
+        self.b.end_for(opened, &[]);
+        Ok(())
+    }
+
+    /// Multiplies what is packed.
+    fn multiply_panels(
+        &mut self,
+        dot: &PanelDot,
+        [a, b]: [u64; 2],
+        shift: Option<Value>,
+        c: &Buffer,
+        steps: Value,
+    ) -> Result<()> {
+        let spec = crate::dot::PanelSpec { c_row_stride: c.strides[0] as u32, ..dot.spec };
+        let plan = crate::dot::PanelPlan::choose(&spec)?;
+        let [a, mut b] = [a, b].map(|place| {
+            let place = self.b.i64(place as i64);
+            self.b.offset(self.frame.scratch, place)
+        });
+        if let Some(shift) = shift {
+            b = self.b.gep(types::memory(dot.elem), b, shift);
+        }
+        let c = self.address(c);
+        self.call_text(&plan.definitions(), &plan.symbol(), Type::VOID, &[a, b, c, steps], Purity::Impure);
+        Ok(())
+    }
+}
+
+/// The buffer that a product adds to.
+fn accumulators_of(cx: &Cx<'_>, args: &[IrValue], dot: &PanelDot) -> Buffer {
+    cx.buffers[&args[dot.carried]].clone()
+}
+
+/// The panels of an operand as the memory of its source, `by` elements behind their place.
+fn target(dot: &PanelDot, index: usize, is_turned: bool, (offset, by): (u64, Value)) -> Buffer {
+    let width = i64::from(dot.plan.panel_width());
+    let row = if index == 0 { i64::from(dot.spec.a_row_stride) } else { width };
+    let (strides, dim) = if is_turned { (vec![1, row], 0) } else { (vec![row, 1], 1) };
+    let panels = (index == 1).then(|| Panels { dim, width, stride: i64::from(dot.plan.panel_stride()) });
+    Buffer { offset, strides, elem: dot.elem, by: Some(by), panels }
+}

@@ -1,0 +1,190 @@
+//! Loops that only add matrix products to accumulators: many rounds at once, on packed operands.
+//!
+//! Input:  `for k { a = load …; b = load …; acc = dot a, b, acc }`
+//! Output: `for block of rounds { for k { pack a }; for k { pack b }; panels(a, b, acc, rounds) }`
+//!
+//! The operands of several rounds lie side by side in scratch memory, so that accumulators stay in registers for long
+//! and `B` is read from front to end. What the programs of one launch pack alike is packed once and kept
+//! ([`keys`]): programs that run one after the other on a thread often share an operand.
+//!
+//! Legal where the loop has no effects, carries nothing but scalars and accumulators, and nobody reads an accumulator
+//! inside of it: the order of a `dot`'s sums is open. Any other loop stays as it is.
+
+mod emit;
+mod keys;
+mod slice;
+
+use super::cx::Cx;
+use super::machine::Machine;
+use super::types;
+use crate::dot::{Operands, PanelPlan, PanelSpec};
+use ir::{FloatKind, Module, Op, Traits, Type as IrType, Value as IrValue};
+use keys::Kept;
+use slice::Slice;
+use std::rc::Rc;
+use ttir::ops::{control, dot, memory, program};
+
+/// A loop over products.
+#[derive(Debug)]
+pub(crate) struct Product {
+    dots: Vec<PanelDot>,
+    /// Rounds that run at once.
+    rounds: u32,
+}
+
+/// A product whose operands are packed.
+#[derive(Debug)]
+struct PanelDot {
+    /// Which of the values that the loop carries it adds to.
+    carried: usize,
+    spec: PanelSpec,
+    plan: PanelPlan,
+    elem: IrType,
+    sides: [Side; 2],
+}
+
+/// One operand.
+#[derive(Debug)]
+struct Side {
+    operand: IrValue,
+    slice: Slice,
+    kept: Option<Kept>,
+}
+
+/// The types that a product of this accumulator multiplies in.
+pub(crate) fn operands_of(elem: IrType) -> Option<Operands> {
+    match (elem.as_float(), elem.as_int()) {
+        (Some(FloatKind::F32), _) => Some(Operands::F32),
+        (Some(FloatKind::F64), _) => Some(Operands::F64),
+        (None, Some(32)) => Some(Operands::I32),
+        _ => None,
+    }
+}
+
+/// Finds the loops of a kernel and takes the memory that outlives a program: first the notes of what it holds, whose
+/// bytes are answered, then the panels themselves.
+pub(crate) fn prepare(cx: &mut Cx<'_>, kernel: Op) -> u64 {
+    let module = cx.module;
+    let loops = module.walk(kernel).into_iter().filter(|&op| module.is(op, &control::FOR));
+    let mut found: Vec<(Op, Product)> =
+        loops.filter_map(|op| find(module, cx.machine, op).map(|product| (op, product))).collect();
+    let mut left = keys::MOST_BYTES;
+    for (op, product) in &mut found {
+        for dot in &mut product.dots {
+            dot.sides[1].kept = keys::find(module, kernel, *op, &dot.sides[1].slice);
+            if let Some(kept) = &mut dot.sides[1].kept {
+                kept.notes = cx.arena.bytes(kept.note_bytes());
+            }
+        }
+    }
+    let notes = cx.arena.mark();
+    for (_, product) in &mut found {
+        for dot in &mut product.dots {
+            let bytes = dot.b_bytes();
+            if let Some(kept) = &mut dot.sides[1].kept {
+                kept.blocks = left / keys::LOOPS / bytes;
+                kept.panels = cx.arena.bytes(kept.blocks * bytes);
+                left -= kept.blocks * bytes;
+            }
+        }
+    }
+    cx.products = found.into_iter().map(|(op, product)| (op, Rc::new(product))).collect();
+    notes
+}
+
+/// What a loop multiplies, if that is all it does.
+fn find(module: &Module, machine: &Machine, op: Op) -> Option<Product> {
+    let block = module.entry(module.region(op, 0));
+    let last = module.last_op(block)?;
+    let (args, yields) = (&module.args(block)[1..], module.operands(last));
+    let mut dots = Vec::new();
+    for inner in module.ops(block).filter(|&inner| inner != last) {
+        if module.is(inner, &dot::DOT) {
+            dots.push((inner, accumulates(module, inner, args, yields)?));
+        } else if !is_harmless(module, inner) {
+            return None;
+        }
+    }
+    let is_accumulator = |index: usize| dots.iter().any(|(_, carried)| *carried == index);
+    let is_block = |index: usize| ttir::types::is_tensor(module.ty(args[index]));
+    if dots.is_empty() || (0..args.len()).any(|index| is_block(index) && !is_accumulator(index)) {
+        return None;
+    }
+    let specs: Vec<(PanelSpec, IrType)> =
+        dots.iter().map(|&(inner, _)| spec_of(module, machine, inner)).collect::<Option<_>>()?;
+    let rounds = specs.iter().map(|(spec, _)| spec.depth / spec.step).min()?;
+    let scalars: Vec<usize> = (0..args.len()).filter(|&index| !is_block(index)).collect();
+    let mut found = Vec::new();
+    for (&(inner, carried), (spec, elem)) in dots.iter().zip(specs) {
+        let depth = rounds * spec.step;
+        let pad = 64 / spec.operands.bytes();
+        let spec = PanelSpec { depth, a_row_stride: depth + pad, ..spec };
+        // The first loop also moves everything that the loop carries.
+        let moved: &[usize] = if found.is_empty() { &scalars } else { &[] };
+        let [a, b] = [0, 1].map(|index| module.operand(inner, index));
+        let sides = [
+            Side { operand: a, slice: Slice::new(module, block, a, moved)?, kept: None },
+            Side { operand: b, slice: Slice::new(module, block, b, &[])?, kept: None },
+        ];
+        let plan = PanelPlan::choose(&spec).ok()?;
+        found.push(PanelDot { carried, spec, plan, elem, sides });
+    }
+    Some(Product { dots: found, rounds })
+}
+
+/// Which carried value a product adds to, if nobody else sees that value inside of the loop.
+fn accumulates(module: &Module, op: Op, args: &[IrValue], yields: &[IrValue]) -> Option<usize> {
+    let (c, result) = (module.operand(op, 2), module.result(op, 0));
+    let index = args.iter().position(|&arg| arg == c)?;
+    let is_alone = module.uses(c).len() == 1 && module.uses(result).len() == 1;
+    (is_alone && yields[index] == result).then_some(index)
+}
+
+/// Operations that may run earlier or later, or twice.
+fn is_harmless(module: &Module, op: Op) -> bool {
+    let row = module.row(op);
+    let is_quiet = row.traits.has(Traits::PURE) || row.is(&program::ASSUME);
+    let is_load = row.is(&memory::LOAD)
+        && module.attr(op, memory::load_attr::VOLATILE).and_then(ir::Attr::as_bool) != Some(true);
+    module.regions(op).is_empty() && (is_quiet || is_load)
+}
+
+/// The kernel for one product, and the type it multiplies in. The stride of `C` is not known yet.
+fn spec_of(module: &Module, machine: &Machine, op: Op) -> Option<(PanelSpec, IrType)> {
+    let [a, b, result] = [module.operand(op, 0), module.operand(op, 1), module.result(op, 0)];
+    let elem = types::dot_operand(ttir::types::elem(module.ty(result)));
+    let fits = |value: IrValue| types::dot_operand(ttir::types::elem(module.ty(value))) == elem;
+    let (&[m, step], &[_, n]) = (types::shape(module.ty(a)), types::shape(module.ty(b))) else { return None };
+    // Accumulators of narrow types are rounded each time.
+    if !fits(a) || !fits(b) || ttir::types::elem(module.ty(result)) != elem {
+        return None;
+    }
+    let operands = operands_of(elem)?;
+    let [m, n, step] = [m, n, step].map(|size| u32::try_from(size).unwrap_or(u32::MAX));
+    let width = PanelSpec::width(n, operands, machine.dot())?;
+    let depth = PanelSpec::depth(width, operands, machine.l1_bytes).max(step);
+    let stride = n.checked_add(64)?;
+    let spec = PanelSpec {
+        m,
+        n,
+        step,
+        depth,
+        operands,
+        a_row_stride: depth.checked_add(64)?,
+        c_row_stride: stride,
+        machine: machine.dot(),
+    };
+    PanelPlan::choose(&spec).ok().map(|_| (spec, elem))
+}
+
+impl PanelDot {
+    /// Bytes of the packed `A` of one block of rounds.
+    fn a_bytes(&self) -> u64 {
+        u64::from(self.spec.m) * u64::from(self.spec.a_row_stride) * u64::from(self.spec.operands.bytes())
+    }
+
+    /// Bytes of the packed `B` of one block of rounds.
+    fn b_bytes(&self) -> u64 {
+        u64::from(self.spec.n) * u64::from(self.spec.depth) * u64::from(self.spec.operands.bytes())
+    }
+}
