@@ -1,0 +1,180 @@
+"""Loops over matrix products: operands packed many rounds at once, and shared between programs."""
+
+import numpy as np
+import pytest
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def product(a_ptr, b_ptr, c_ptr, M, N, K, am, ak, bk, bn, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+            TURN_A: tl.constexpr, TURN_B: tl.constexpr, ACC: tl.constexpr, ROWS_FIRST: tl.constexpr):
+    """`c = a @ b` with operands loaded either way round; programs go down the columns, or along the rows."""
+    pid = tl.program_id(0)
+    tiles_m, tiles_n = tl.cdiv(M, BM), tl.cdiv(N, BN)
+    pid_m = pid // tiles_n if ROWS_FIRST else pid % tiles_m
+    pid_n = pid % tiles_n if ROWS_FIRST else pid // tiles_m
+    rm, rn, rk = pid_m * BM + tl.arange(0, BM), pid_n * BN + tl.arange(0, BN), tl.arange(0, BK)
+    acc = tl.zeros((BM, BN), ACC)
+    for k in range(0, K, BK):
+        inside = rk < K - k
+        if TURN_A:
+            at = tl.load(a_ptr + rm[None, :] * am + (k + rk)[:, None] * ak,
+                         mask=inside[:, None] & (rm < M)[None, :], other=0)
+            a = tl.trans(at)
+        else:
+            a = tl.load(a_ptr + rm[:, None] * am + (k + rk)[None, :] * ak,
+                        mask=inside[None, :] & (rm < M)[:, None], other=0)
+        if TURN_B:
+            bt = tl.load(b_ptr + rn[:, None] * bn + (k + rk)[None, :] * bk,
+                         mask=inside[None, :] & (rn < N)[:, None], other=0)
+            b = tl.trans(bt)
+        else:
+            b = tl.load(b_ptr + rn[None, :] * bn + (k + rk)[:, None] * bk,
+                        mask=inside[:, None] & (rn < N)[None, :], other=0)
+        acc = tl.dot(a, b, acc, out_dtype=ACC, input_precision="ieee")
+    tl.store(c_ptr + rm[:, None] * N + rn[None, :], acc, mask=(rm < M)[:, None] & (rn < N)[None, :])
+
+
+def operands(dtype, m, n, k, seed):
+    """Random matrices, and what their product is."""
+    random = np.random.default_rng(seed)
+    if np.issubdtype(dtype, np.integer):
+        a, b = random.integers(-100, 100, (m, k)).astype(dtype), random.integers(-100, 100, (k, n)).astype(dtype)
+        return a, b, a.astype(np.int64) @ b.astype(np.int64)
+    a, b = random.standard_normal((m, k)).astype(dtype), random.standard_normal((k, n)).astype(dtype)
+    return a, b, a.astype(np.float64) @ b.astype(np.float64)
+
+
+def steps(array):
+    """Strides in elements."""
+    return [stride // array.itemsize for stride in array.strides]
+
+
+ACCUMULATORS = {"float32": tl.float32, "float16": tl.float32, "float64": tl.float64, "int8": tl.int32}
+
+
+@pytest.mark.parametrize("dtype", ACCUMULATORS)
+@pytest.mark.parametrize("turn_a, turn_b", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_operands_of_any_type_and_order(dtype, turn_a, turn_b, order):
+    for m, n, k, tiles, rows_first in [(100, 77, 1100, (32, 32, 32), False), (64, 128, 37, (64, 64, 16), True),
+                                       (33, 130, 515, (16, 128, 64), False)]:
+        a, b, expected = operands(np.dtype(dtype), m, n, k, seed=m)
+        a, b = np.asarray(a, order=order), np.asarray(b, order=order)
+        c = np.full((m, n), 99, np.int32 if dtype == "int8" else "float64" if dtype == "float64" else "float32")
+        bm, bn, bk = tiles
+        product[(triton.cdiv(m, bm) * triton.cdiv(n, bn), )](
+            a, b, c, m, n, k, *steps(a), *steps(b), BM=bm, BN=bn, BK=bk, TURN_A=turn_a, TURN_B=turn_b,
+            ACC=ACCUMULATORS[dtype], ROWS_FIRST=rows_first)
+        allowed = 0 if dtype == "int8" else 1e-12 * k if dtype == "float64" else 3e-6 * k
+        assert np.abs(c - expected).max() <= allowed, (m, n, k)
+
+
+def test_nan_and_infinity_stay_in_their_rows_and_columns():
+    m, n, k = 70, 90, 700
+    a, b, _ = operands(np.dtype("float32"), m, n, k, seed=3)
+    a[5, 699], a[6, 0], b[300, 17] = np.nan, np.inf, -np.inf
+    c = np.empty((m, n), np.float32)
+    product[(3 * 3, )](a, b, c, m, n, k, k, 1, n, 1, BM=32, BN=32, BK=32, TURN_A=False, TURN_B=False, ACC=tl.float32,
+                       ROWS_FIRST=False)
+    with np.errstate(invalid="ignore"):
+        expected = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_allclose(c, expected, rtol=1e-4, atol=1e-3)
+
+
+@triton.jit
+def gated(x_ptr, u_ptr, v_ptr, o_ptr, K, N, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """Two products in one loop, with pointers that the loop carries."""
+    rm, rn, rk = tl.arange(0, BM), tl.program_id(0) * BN + tl.arange(0, BN), tl.arange(0, BK)
+    x_ptrs, u_ptrs = x_ptr + rm[:, None] * K + rk[None, :], u_ptr + rk[:, None] * N + rn[None, :]
+    v_ptrs = v_ptr + rk[:, None] * N + rn[None, :]
+    gate, up = tl.zeros((BM, BN), tl.float32), tl.zeros((BM, BN), tl.float32)
+    for _ in range(tl.cdiv(K, BK)):
+        x = tl.load(x_ptrs)
+        gate += tl.dot(x, tl.load(u_ptrs), input_precision="ieee")
+        up = tl.dot(x, tl.load(v_ptrs) * 2, up, input_precision="ieee")
+        x_ptrs += BK
+        u_ptrs += BK * N
+        v_ptrs += BK * N
+    tl.store(o_ptr + rm[:, None] * N + rn[None, :], gate * tl.sigmoid(gate) * up)
+
+
+def test_two_products_in_one_loop():
+    m, n, k = 32, 192, 1024
+    x, u, _ = operands(np.dtype("float32"), m, n, k, seed=1)
+    _, v, _ = operands(np.dtype("float32"), m, n, k, seed=2)
+    x /= 32
+    o = np.empty((m, n), np.float32)
+    gated[(n // 64, )](x, u, v, o, k, n, BM=32, BN=64, BK=32)
+    gate, up = x.astype(np.float64) @ u, x.astype(np.float64) @ v * 2
+    np.testing.assert_allclose(o, gate / (1 + np.exp(-gate)) * up, rtol=1e-3, atol=1e-4)
+
+
+@triton.jit
+def powers(a_ptr, x_ptr, rounds, N: tl.constexpr, BK: tl.constexpr):
+    """`x = a @ x`, again and again: what the inner loop reads changes between its runs."""
+    rn, rk = tl.arange(0, N), tl.arange(0, BK)
+    for _ in range(rounds):
+        acc = tl.zeros((N, N), tl.float32)
+        for k in range(0, N, BK):
+            a = tl.load(a_ptr + rn[:, None] * N + (k + rk)[None, :])
+            x = tl.load(x_ptr + (k + rk)[:, None] * N + rn[None, :])
+            acc = tl.dot(a, x, acc, input_precision="ieee")
+        tl.store(x_ptr + rn[:, None] * N + rn[None, :], acc)
+
+
+def test_an_operand_that_the_kernel_writes_is_packed_each_time():
+    n, rounds = 64, 4
+    random = np.random.default_rng(5)
+    a, x = (random.standard_normal((n, n)).astype("float32") / 8 for _ in range(2))
+    expected = np.linalg.matrix_power(a.astype(np.float64), rounds) @ x
+    powers[(1, )](a, x, rounds, N=n, BK=16)
+    np.testing.assert_allclose(x, expected, rtol=1e-3, atol=1e-4)
+
+
+@triton.jit
+def batched(a_ptr, b_ptr, index_ptr, c_ptr, K, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr):
+    """Operands of programs that lie where a tensor says."""
+    which = tl.load(index_ptr + tl.program_id(0))
+    rm, rn, rk = tl.arange(0, M), tl.arange(0, N), tl.arange(0, BK)
+    acc = tl.zeros((M, N), tl.float32)
+    for k in range(0, K - which, BK):
+        inside = k + rk < K - which
+        a = tl.load(a_ptr + rm[:, None] * K + (k + rk)[None, :], mask=inside[None, :], other=0)
+        b = tl.load(b_ptr + which * K * N + (k + rk)[:, None] * N + rn[None, :], mask=inside[:, None], other=0)
+        acc = tl.dot(a, b, acc, input_precision="ieee")
+    tl.store(c_ptr + tl.program_id(0) * M * N + rm[:, None] * N + rn[None, :], acc)
+
+
+def test_programs_share_only_what_is_the_same():
+    m, n, k, batches = 16, 32, 600, 7
+    random = np.random.default_rng(8)
+    a = random.standard_normal((m, k)).astype("float32")
+    b = random.standard_normal((batches, k, n)).astype("float32")
+    for launch in range(3):
+        index = np.sort(random.integers(0, batches, 200)).astype("int32")
+        b[3] += launch
+        c = np.empty((200, m, n), np.float32)
+        batched[(200, )](a, b, index, c, k, M=m, N=n, BK=32)
+        for program, which in enumerate(index):
+            expected = a[:, :k - which].astype(np.float64) @ b[which, :k - which]
+            np.testing.assert_allclose(c[program], expected, rtol=1e-3, atol=1e-3)
+
+
+def test_a_product_too_long_for_the_kept_panels():
+    m, n, k = 32, 256, 40_000
+    a, b, expected = operands(np.dtype("float32"), m, n, k, seed=9)
+    c = np.empty((m, n), np.float32)
+    product[(4, )](a, b, c, m, n, k, k, 1, n, 1, BM=16, BN=128, BK=64, TURN_A=False, TURN_B=False, ACC=tl.float32,
+                   ROWS_FIRST=False)
+    np.testing.assert_allclose(c, expected, rtol=1e-3, atol=1e-2)
+
+
+def test_no_rounds_and_one():
+    a, b, expected = operands(np.dtype("float32"), 32, 32, 5, seed=10)
+    for k in (0, 5):
+        c = np.full((32, 32), np.nan, np.float32)
+        product[(1, )](a, b, c, 32, 32, k, 5, 1, 32, 1, BM=32, BN=32, BK=16, TURN_A=False, TURN_B=False, ACC=tl.float32,
+                       ROWS_FIRST=True)
+        np.testing.assert_allclose(c, expected if k else np.zeros((32, 32)), atol=1e-5)
