@@ -1,5 +1,7 @@
 """Matrix product in tiles: programs in groups that share operands, and an activation on the way out."""
 
+import os
+
 import common
 import numpy as np
 import triton
@@ -66,9 +68,21 @@ def matmul_kernel(
     tl.store(c_ptrs, accumulator.to(c_ptr.dtype.element_ty), mask=c_mask)
 
 
+def tiles(M, N):
+    """Rows, columns and depth of a tile. On a GPU a tile lives in registers; on a CPU in the caches: what a program has
+    packed of ``b`` serves the next one below it, so tiles are wide, as long as there is one for every processor."""
+    if triton.runtime.driver.active.get_current_target().backend != "cpu":
+        return 128, 64, 32
+    rows, columns = 128, min(512, max(64, triton.next_power_of_2(N)))
+    while columns > 64 and triton.cdiv(M, rows) * triton.cdiv(N, columns) < 4 * os.cpu_count():
+        columns //= 2
+    return rows, columns, 32
+
+
 def matmul(a, b, c, activation=""):
     """``c = activation(a @ b)``."""
     (M, K), N = a.shape, b.shape[1]
+    rows, columns, depth = tiles(M, N)
 
     def grid(META):
         return (triton.cdiv(M, META["BLOCK_SIZE_M"]) * triton.cdiv(N, META["BLOCK_SIZE_N"]), )
@@ -78,7 +92,7 @@ def matmul(a, b, c, activation=""):
         common.stride(a, 0), common.stride(a, 1),
         common.stride(b, 0), common.stride(b, 1),
         common.stride(c, 0), common.stride(c, 1),
-        BLOCK_SIZE_M=128, BLOCK_SIZE_N=64, BLOCK_SIZE_K=32, GROUP_SIZE_M=8, ACTIVATION=activation)
+        BLOCK_SIZE_M=rows, BLOCK_SIZE_N=columns, BLOCK_SIZE_K=depth, GROUP_SIZE_M=8, ACTIVATION=activation)
     return c
 
 
