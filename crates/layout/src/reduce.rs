@@ -1,8 +1,9 @@
-//! Reductions of a block along one dimension: which registers, lanes and warps hold what must be combined.
+//! Reductions of a block along one dimension: which registers, lanes, warps and blocks of a cluster hold what must be
+//! combined.
 //!
 //! Three steps. A lane combines its own registers, by groups: those that agree in all other dimensions. Lanes of a warp
 //! combine by exchanging with the lane whose number differs by a mask, once for each mask. What is left are `2^n` partial
-//! results per element, in different warps; they are converted to a layout in which every lane that needs the element has
+//! results per element, in different warps and blocks; they are converted to a layout in which every lane that needs the element has
 //! all its partials in registers, and combines them. Copies of elements are never combined twice.
 
 use crate::convert::Columns;
@@ -57,9 +58,9 @@ pub fn plan(source: &LinearLayout, axis: usize, result: &LinearLayout) -> Result
         .collect();
 
     let below = source.ins.bits(Dim::REGISTER) + source.ins.bits(Dim::LANE);
-    let copies = parts(&kernel(&whole.program()), below);
-    let warps = quotient(&other.program(), &whole.program(), below);
-    let number = numbering(&copies, &warps, whole.warp.len());
+    let copies = parts(&kernel(&whole.cluster()), below);
+    let warps = quotient(&other.cluster(), &whole.cluster(), below);
+    let number = numbering(&copies, &warps, whole.warp.len() + whole.block.len());
 
     let partial_bits = warps.len() as u32;
     let outs = rest.outs.sum(&Dims::new(&[(PARTIAL, partial_bits)]));
@@ -68,8 +69,11 @@ pub fn plan(source: &LinearLayout, axis: usize, result: &LinearLayout) -> Result
         ins: with_registers(&rest.ins, groups.len() as u32),
         outs: outs.clone(),
         columns: (groups.vectors().iter().chain(&other.lane).copied())
-            .chain(other.warp.iter().zip(&number).map(|(column, number)| column | number << shift))
-            .chain(other.block.iter().copied())
+            .chain(
+                (other.warp.iter().chain(&other.block))
+                    .zip(&number)
+                    .map(|(column, number)| column | number << shift),
+            )
             .collect(),
     };
     let target = Columns::of(result);

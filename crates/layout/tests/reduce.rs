@@ -16,10 +16,11 @@ impl Random {
 }
 
 /// A random layout that reaches a whole block of `rows` by `cols` bits, with copies.
-fn layout(random: &mut Random, shape: [u32; 3], sizes: &[u32]) -> LinearLayout {
+fn layout(random: &mut Random, shape: [u32; 4], sizes: &[u32]) -> LinearLayout {
     let bits: u32 = sizes.iter().sum();
-    let registers = bits.saturating_sub(shape[1] + shape[2]).max(shape[0]);
-    let total = (registers + shape[1] + shape[2]) as usize;
+    let threads = shape[1] + shape[2] + shape[3];
+    let registers = bits.saturating_sub(threads).max(shape[0]);
+    let total = (registers + threads) as usize;
     let mut columns: Vec<u32> = (0..bits).map(|bit| 1 << bit).collect();
     while columns.len() < total {
         let copy = random.below(1 << bits);
@@ -49,8 +50,9 @@ fn layout(random: &mut Random, shape: [u32; 3], sizes: &[u32]) -> LinearLayout {
     let bases: Vec<Vec<(Dim, u32)>> = columns.into_iter().map(place).collect();
     let bases: Vec<&[(Dim, u32)]> = bases.iter().map(|one| &one[..]).collect();
     let (register, rest) = bases.split_at(registers as usize);
-    let (lane, warp) = rest.split_at(shape[1] as usize);
-    let ins = [(Dim::REGISTER, register), (Dim::LANE, lane), (Dim::WARP, warp), (Dim::BLOCK, &[])];
+    let (lane, rest) = rest.split_at(shape[1] as usize);
+    let (warp, block) = rest.split_at(shape[2] as usize);
+    let ins = [(Dim::REGISTER, register), (Dim::LANE, lane), (Dim::WARP, warp), (Dim::BLOCK, block)];
     LinearLayout::new(&ins, &outs).expect("bases fit")
 }
 
@@ -65,21 +67,23 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn every_element_is_combined_once(seed: u64, rows in 0..4u32, cols in 0..5u32, lanes in 0..4u32, warps in 0..3u32, axis in 0..2usize) {
+    fn every_element_is_combined_once(seed: u64, rows in 0..4u32, cols in 0..5u32, lanes in 0..4u32, warps in 0..3u32, blocks in 0..3u32, axis in 0..2usize) {
         let mut random = Random(seed | 1);
-        let source = layout(&mut random, [0, lanes, warps], &[rows, cols]);
+        let source = layout(&mut random, [0, lanes, warps, blocks], &[rows, cols]);
         let result_bits = [cols, rows][axis];
-        let result = layout(&mut random, [0, lanes, warps], &[result_bits]);
+        let result = layout(&mut random, [0, lanes, warps, blocks], &[result_bits]);
         let plan = plan(&source, axis, &result).expect("sizes agree");
         let elements = 1usize << (rows + cols);
         let place = |layout: &LinearLayout, register: u32, thread: u32| {
-            layout.apply(&[(Dim::REGISTER, register), (Dim::LANE, thread & ((1 << lanes) - 1)), (Dim::WARP, thread >> lanes)])
+            let (lane, above) = (thread & ((1 << lanes) - 1), thread >> lanes);
+            let (warp, block) = (above & ((1 << warps) - 1), above >> warps);
+            layout.apply(&[(Dim::REGISTER, register), (Dim::LANE, lane), (Dim::WARP, warp), (Dim::BLOCK, block)])
         };
         let number = |register: u32, thread: u32| {
             let at = place(&source, register, thread);
             (at[0].1 << cols | at[1].1) as usize
         };
-        let threads = 1u32 << (lanes + warps);
+        let threads = 1u32 << (lanes + warps + blocks);
         let mut held: Vec<Vec<Bag>> = (0..threads)
             .map(|thread| {
                 plan.groups

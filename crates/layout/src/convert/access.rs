@@ -1,6 +1,6 @@
 //! Accesses of a block to shared memory: which registers go together in one instruction, where, and with what conflicts.
 
-use super::{Columns, ConvertFacts, PlanError};
+use super::{Columns, ConvertFacts, PlanError, blocks};
 use crate::dims::mask;
 use crate::linear::LinearLayout;
 use crate::matrix::{Echelon, apply, kernel};
@@ -15,6 +15,8 @@ pub struct Step {
     pub offset: u32,
     /// The round it belongs to, where a conversion is done in several.
     pub round: u32,
+    /// By which bits the number of the block whose memory it reads differs from the thread's.
+    pub far: u32,
 }
 
 /// How all elements of a block are stored or loaded.
@@ -24,6 +26,9 @@ pub struct Access {
     pub vector: u32,
     /// What each bit of the thread index contributes to the offset, in elements; combined by xor.
     pub thread: Vec<u32>,
+    /// What each bit of the thread index changes of the number of the block whose memory is read, from the own one; empty
+    /// where all reads are of the own memory.
+    pub far: Vec<u32>,
     /// The instructions.
     pub steps: Vec<Step>,
     /// For stores: threads with any of these bits of their index hold copies and store nothing.
@@ -36,10 +41,11 @@ pub struct Access {
     pub ideal: u32,
 }
 
-/// Both accesses of a block to a shared memory layout (`offset` to an element): the store, then the load.
+/// Both accesses of a block to a shared memory layout (`offset` and perhaps `block` to an element): the store, then the
+/// load. Each block of a cluster reaches its own memory only.
 ///
 /// # Errors
-/// When the memory does not hold every element.
+/// When the memory does not hold every element, or that of another block does.
 pub fn access(
     tensor: &LinearLayout,
     memory: &LinearLayout,
@@ -57,10 +63,18 @@ pub fn access(
     let place = |list: &[u64]| -> Result<Vec<u64>, PlanError> {
         list.iter().map(|&column| offsets.solve(column).ok_or(PlanError::Missing)).collect()
     };
+    let held = Columns::of(memory).block;
+    let held = held.into_iter().chain(std::iter::repeat(0));
+    let blocks: Vec<u64> = columns.block.iter().zip(held).map(|(wanted, held)| wanted ^ held).collect();
+    let mut block = place(&blocks).map_err(|_| PlanError::CrossesBlocks)?;
+    if block.iter().all(|&offset| offset == 0) {
+        block.clear();
+    }
     let places = Places {
         register: place(&columns.register)?,
         lane: place(&columns.lane)?,
         warp: place(&columns.warp)?,
+        block,
     };
     Ok((places.store(element_bits, facts), places.load(element_bits, facts)))
 }
@@ -73,21 +87,23 @@ impl Columns {
     }
 }
 
-/// Offsets in memory that each bit of a place contributes.
+/// Offsets in memory that each bit of a place contributes, with the block whose memory it is above (see [`blocks`]).
 pub(crate) struct Places {
     pub(crate) register: Vec<u64>,
     pub(crate) lane: Vec<u64>,
     pub(crate) warp: Vec<u64>,
+    pub(crate) block: Vec<u64>,
 }
 
 impl Places {
     fn thread(&self) -> Vec<u64> {
-        self.lane.iter().chain(&self.warp).copied().collect()
+        self.lane.iter().chain(&self.warp).chain(&self.block).copied().collect()
     }
 
     /// Every element is stored once.
     pub(crate) fn store(&self, element_bits: u32, facts: &ConvertFacts) -> Access {
-        let all: Vec<u64> = self.register.iter().copied().chain(self.thread()).collect();
+        // Every block stores: what another one has stored is in that one's memory.
+        let all: Vec<u64> = self.register.iter().chain(&self.lane).chain(&self.warp).copied().collect();
         // Each combination that goes to nothing has a last bit of its own; places without these bits hold every element
         // once.
         let last = kernel(&all).iter().fold(0u64, |bits, copy| bits | 1 << (63 - copy.leading_zeros()));
@@ -117,14 +133,20 @@ impl Places {
             .map(|mut group| {
                 group.sort_unstable();
                 let registers = group.iter().map(|part| part.1).collect();
-                Step { registers, offset: group[0].0 as u32, round: 0 }
+                let at = group[0].0;
+                Step { registers, offset: blocks::near(at) as u32, round: 0, far: blocks::far(at) }
             })
             .collect();
         steps.sort_by_key(|step| step.registers.iter().min().copied());
         let vector = 1 << vector_bits;
-        let (wavefronts, ideal) = wavefronts(&self.lane, vector * bytes, bytes, facts);
-        let thread = self.thread().iter().map(|&offset| offset as u32).collect();
-        Access { vector, thread, steps, copies, same: self.representatives(), wavefronts, ideal }
+        let lanes: Vec<u64> = self.lane.iter().map(|&at| blocks::near(at)).collect();
+        let (wavefronts, ideal) = wavefronts(&lanes, vector * bytes, bytes, facts);
+        let thread = self.thread().iter().map(|&at| blocks::near(at) as u32).collect();
+        let mut far: Vec<u32> = self.thread().iter().map(|&at| blocks::far(at)).collect();
+        if far.iter().chain(steps.iter().map(|step| &step.far)).all(|&far| far == 0) {
+            far.clear();
+        }
+        Access { vector, thread, far, steps, copies, same: self.representatives(), wavefronts, ideal }
     }
 
     /// How many low bits of the offset a thread holds in registers, with threads aligned to them.

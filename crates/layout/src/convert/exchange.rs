@@ -166,8 +166,8 @@ pub(crate) fn plan(src: &Columns, dst: &Columns) -> Option<Exchange> {
             in_registers.solve(column ^ src.lane[bit]).map(|rest| rest ^ own).or_else(|| find(column))
         })
         .collect::<Option<_>>()?;
-    let warps: Vec<u64> =
-        dst.warp.iter().zip(&src.warp).map(|(to, from)| find(to ^ from)).collect::<Option<_>>()?;
+    let above = dst.warp.iter().zip(&src.warp).map(|(to, from)| to ^ from).chain(dst.block.iter().copied());
+    let warps: Vec<u64> = above.map(find).collect::<Option<_>>()?;
     let copies: Vec<u64> = kernel(&held).into_iter().filter(|&copy| place.lane(copy) != 0).collect();
     let reads = directions(&lanes, &mut want, &copies, place);
     Some(assemble(&want, &reads, &warps, &coordinates, place))

@@ -8,9 +8,14 @@
 //! * **shared memory**: stored under one layout, loaded under the other, in a swizzled order without bank conflicts.
 //!
 //! The thread index of a lane is its lane number with its warp number in the bits above: every function of the place of a
-//! lane is given as a linear map of the bits of that word. Conversions between programs of a cluster are refused.
+//! lane is given as a linear map of the bits of that word. Where it matters which block of a cluster the lane is in, the
+//! number of the block stands above both.
+//!
+//! Elements that change blocks are stored in the memory of the block that has them and loaded from there by the others. A
+//! block takes what it has itself from itself.
 
 mod access;
+mod blocks;
 mod exchange;
 mod swizzle;
 
@@ -82,7 +87,7 @@ pub enum PlanError {
     Mismatch,
     /// Some elements are in no place of the source.
     Missing,
-    /// Programs of a cluster would have to trade elements.
+    /// Blocks of a cluster would have to reach each other's memory.
     CrossesBlocks,
 }
 
@@ -91,7 +96,7 @@ impl fmt::Display for PlanError {
         f.write_str(match self {
             PlanError::Mismatch => "the layouts are of different blocks or different machines",
             PlanError::Missing => "the source layout does not hold every element",
-            PlanError::CrossesBlocks => "elements would have to move between the programs of a cluster",
+            PlanError::CrossesBlocks => "a block of a cluster would have to reach the memory of another one",
         })
     }
 }
@@ -117,14 +122,31 @@ impl Columns {
         Columns { register, lane, warp: part(Dim::WARP), block: part(Dim::BLOCK) }
     }
 
-    /// Columns of the thread index: lanes, then warps.
+    /// Columns of the thread index: lanes, then warps, then blocks.
     pub(crate) fn thread(&self) -> Vec<u64> {
-        self.lane.iter().chain(&self.warp).copied().collect()
+        self.lane.iter().chain(&self.warp).chain(&self.block).copied().collect()
     }
 
-    /// Columns of one program: registers, lanes, warps.
+    /// Columns of one block: registers, lanes, warps.
     pub(crate) fn program(&self) -> Vec<u64> {
         self.register.iter().chain(&self.lane).chain(&self.warp).copied().collect()
+    }
+
+    /// Columns of the whole cluster: registers, lanes, warps, blocks.
+    pub(crate) fn cluster(&self) -> Vec<u64> {
+        self.program().into_iter().chain(self.block.iter().copied()).collect()
+    }
+
+    /// The same with a function applied to every column.
+    pub(crate) fn try_map<E>(&self, mut place: impl FnMut(u64) -> Result<u64, E>) -> Result<Columns, E> {
+        let mut list =
+            |columns: &[u64]| columns.iter().map(|&column| place(column)).collect::<Result<Vec<u64>, E>>();
+        Ok(Columns {
+            register: list(&self.register)?,
+            lane: list(&self.lane)?,
+            warp: list(&self.warp)?,
+            block: list(&self.block)?,
+        })
     }
 }
 
@@ -138,7 +160,7 @@ pub fn plan(
     element_bits: u32,
     facts: &ConvertFacts,
 ) -> Result<Plan, PlanError> {
-    let (src, dst) = columns(src, dst)?;
+    let (src, dst) = blocks::columns(src, dst)?;
     let exchange = exchange::plan(&src, &dst);
     if let Some(list) = exchange.as_ref().and_then(Exchange::renaming) {
         return Ok(Plan::Registers(list));
@@ -162,7 +184,21 @@ pub fn plan_shared(
     element_bits: u32,
     facts: &ConvertFacts,
 ) -> Result<Staged, PlanError> {
-    let (src, dst) = columns(src, dst)?;
+    let (src, dst) = blocks::columns(src, dst)?;
+    swizzle::plan(&src, &dst, element_bits, facts)
+}
+
+/// The way through shared memory to all that hold an element from the first of them: the one with zeros in all bits of its
+/// place that only make copies.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_from_owners(
+    layout: &LinearLayout,
+    element_bits: u32,
+    facts: &ConvertFacts,
+) -> Result<Staged, PlanError> {
+    let (src, dst) = blocks::from_owners(layout)?;
     swizzle::plan(&src, &dst, element_bits, facts)
 }
 
@@ -171,31 +207,6 @@ pub fn plan_shared(
 /// # Errors
 /// As [`plan`].
 pub fn plan_exchange(src: &LinearLayout, dst: &LinearLayout) -> Result<Option<Exchange>, PlanError> {
-    let (src, dst) = columns(src, dst)?;
+    let (src, dst) = blocks::columns(src, dst)?;
     Ok(exchange::plan(&src, &dst))
-}
-
-/// Both layouts onto the same words, in coordinates of what one program holds; blocks must keep what they have.
-fn columns(src: &LinearLayout, dst: &LinearLayout) -> Result<(Columns, Columns), PlanError> {
-    let (outs, ins) = (src.outs(), [Dim::LANE, Dim::WARP, Dim::BLOCK]);
-    let same = outs.iter().count() == dst.outs().iter().count()
-        && outs.iter().all(|(dim, bits)| dst.outs().has(dim) && dst.outs().bits(dim) == bits)
-        && ins.iter().all(|&dim| src.ins().bits(dim) == dst.ins().bits(dim));
-    if !same {
-        return Err(PlanError::Mismatch);
-    }
-    let order: Vec<Dim> = outs.iter().map(|dim| dim.0).collect();
-    let (mut src, mut dst) = (Columns::of(src), Columns::of(&dst.reorder_outs(&order)));
-    let basis = crate::subspace::Basis::of(&src.program());
-    if src.block != dst.block {
-        return Err(PlanError::CrossesBlocks);
-    }
-    for list in
-        [&mut src.register, &mut src.lane, &mut src.warp, &mut dst.register, &mut dst.lane, &mut dst.warp]
-    {
-        for column in list.iter_mut() {
-            *column = basis.coordinates(*column).ok_or(PlanError::Missing)?;
-        }
-    }
-    Ok((src, dst))
 }

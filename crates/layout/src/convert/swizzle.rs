@@ -7,7 +7,7 @@
 //! from the result all the same.
 
 use super::access::{Access, Places};
-use super::{Columns, ConvertFacts, PlanError, exchange};
+use super::{Columns, ConvertFacts, PlanError, blocks, exchange};
 use crate::dims::mask;
 use crate::matrix::apply;
 use crate::subspace::{Basis, complement, intersect, inverse, rank};
@@ -25,6 +25,8 @@ pub struct Staged {
     pub bytes: u32,
     /// Whether each warp reads only what it wrote itself, so that it need not wait for the others.
     pub within_warp: bool,
+    /// Whether blocks of a cluster read each other's memory, so that all of them must wait for each other.
+    pub crosses_blocks: bool,
 }
 
 impl Staged {
@@ -63,6 +65,7 @@ pub(crate) fn plan(
         register: place(&columns.register),
         lane: place(&columns.lane),
         warp: place(&columns.warp),
+        block: place(&columns.block),
     };
     let (mut store, mut load) =
         (places(&split.src).store(element_bits, facts), places(&split.dst).load(element_bits, facts));
@@ -77,7 +80,9 @@ pub(crate) fn plan(
     let own_warp = rank(&src.program()) as usize
         == rank(&[&src.register[..], &src.lane].concat()) as usize + src.warp.len();
     let within_warp = own_warp && exchange::plan(src, dst).is_some();
-    Ok(Staged { store, load, rounds, bytes: bytes << split.bits, within_warp })
+    // Without a bit of the thread index or of a register that leads elsewhere, nothing does.
+    let crosses_blocks = !load.far.is_empty();
+    Ok(Staged { store, load, rounds, bytes: bytes << split.bits, within_warp, crosses_blocks })
 }
 
 /// Splits off rounds when the block is too large: along directions that both sides hold in registers only.
@@ -87,7 +92,7 @@ fn split(src: &Columns, dst: &Columns, bytes: u32, facts: &ConvertFacts) -> Resu
         return Err(PlanError::Mismatch);
     }
     let fit = (facts.max_bytes / bytes).max(1).ilog2();
-    let threads = [src.thread(), dst.thread()].concat();
+    let threads: Vec<u64> = src.thread().into_iter().chain(dst.thread()).map(blocks::near).collect();
     let common = intersect(&src.register, &dst.register);
     let mut basis = Basis::of(&threads);
     let fixed = basis.len() as u32;
@@ -97,18 +102,11 @@ fn split(src: &Columns, dst: &Columns, bytes: u32, facts: &ConvertFacts) -> Resu
     if wanted == 0 {
         return Ok(Split { src: src.clone(), dst: dst.clone(), bits });
     }
-    let recode = |columns: &[u64]| -> Result<Vec<u64>, PlanError> {
-        columns.iter().map(|&column| basis.coordinates(column).ok_or(PlanError::Missing)).collect()
+    let recode = |column: u64| -> Result<u64, PlanError> {
+        let coordinates = basis.coordinates(blocks::near(column)).ok_or(PlanError::Missing)?;
+        Ok(coordinates | column ^ blocks::near(column))
     };
-    let side = |columns: &Columns| -> Result<Columns, PlanError> {
-        Ok(Columns {
-            register: recode(&columns.register)?,
-            lane: recode(&columns.lane)?,
-            warp: recode(&columns.warp)?,
-            block: Vec::new(),
-        })
-    };
-    Ok(Split { src: side(src)?, dst: side(dst)?, bits: bits - wanted })
+    Ok(Split { src: src.try_map(recode)?, dst: dst.try_map(recode)?, bits: bits - wanted })
 }
 
 /// The order of memory: the element of each power of two of the offset.
