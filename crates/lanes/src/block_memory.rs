@@ -31,10 +31,12 @@ impl Region {
 pub(crate) struct Addresses {
     region: Region,
     thread: Value,
+    /// The block of the cluster whose memory the thread reads, xor what each step adds; `None` for its own.
+    block: Option<Value>,
     /// Bits, in bytes, that the thread decides.
     varying: u32,
     bytes: u32,
-    known: FxHashMap<u32, Value>,
+    known: FxHashMap<(u32, u32), Value>,
 }
 
 impl Addresses {
@@ -42,24 +44,37 @@ impl Addresses {
     pub(crate) fn new(cx: &mut Cx<'_>, access: &convert::Access, region: Region, bytes: u32) -> Addresses {
         let columns: Vec<u32> = access.thread.iter().map(|offset| offset * bytes).collect();
         let varying = columns.iter().fold(0, |all, column| all | column);
-        Addresses { region, thread: thread_map(cx, &columns), varying, bytes, known: FxHashMap::default() }
+        let block = (!access.far.is_empty()).then(|| {
+            let (own, change) = (cx.block_id(), thread_map(cx, &access.far));
+            cx.b.xor(own, change)
+        });
+        let thread = thread_map(cx, &columns);
+        Addresses { region, thread, block, varying, bytes, known: FxHashMap::default() }
     }
 
     /// The address of a step and the constant to add.
     pub(crate) fn of(&mut self, cx: &mut Cx<'_>, step: &Step) -> (Value, i64) {
         let at = step.offset * self.bytes;
         let (mixed, plain) = (at & self.varying, at & !self.varying);
-        let address = match self.known.get(&mixed) {
+        let address = match self.known.get(&(mixed, step.far)) {
             Some(address) => *address,
             None => {
-                let by = cx.b.i32(mixed as i32);
-                let offset = cx.b.xor(self.thread, by);
-                let address = cx.b.gep(llir::Type::I8, self.region.base, offset);
-                self.known.insert(mixed, address);
+                let address = self.make(cx, mixed, step.far);
+                self.known.insert((mixed, step.far), address);
                 address
             }
         };
         (address, self.region.offset + i64::from(plain))
+    }
+
+    fn make(&self, cx: &mut Cx<'_>, mixed: u32, far: u32) -> Value {
+        let by = cx.b.i32(mixed as i32);
+        let offset = cx.b.xor(self.thread, by);
+        let address = cx.b.gep(llir::Type::I8, self.region.base, offset);
+        let Some(block) = self.block else { return address };
+        let far = cx.b.i32(far as i32);
+        let block = cx.b.xor(block, far);
+        cx.target.peer(&mut cx.b, address, block)
     }
 }
 
@@ -149,6 +164,11 @@ pub(crate) fn plans_wait(plans: &[std::rc::Rc<Plan>]) -> bool {
     plans.iter().any(|plan| matches!(&**plan, Plan::Shared(staged) if !staged.within_warp))
 }
 
+/// Whether blocks of a cluster read each other's memory when plans are carried out.
+pub(crate) fn plans_cross(plans: &[std::rc::Rc<Plan>]) -> bool {
+    plans.iter().any(|plan| matches!(&**plan, Plan::Shared(staged) if staged.crosses_blocks))
+}
+
 /// Carries out a plan for each of several blocks; those that go through memory wait once for all.
 pub(crate) fn convert_blocks(
     cx: &mut Cx<'_>,
@@ -204,7 +224,9 @@ fn loaded_registers(plan: &Plan) -> usize {
 }
 
 fn wait(cx: &mut Cx<'_>, plans: &[std::rc::Rc<Plan>]) {
-    if plans_wait(plans) {
+    if plans_cross(plans) {
+        cx.program_barrier();
+    } else if plans_wait(plans) {
         cx.target.barrier(&mut cx.b);
     } else {
         cx.target.warp_barrier(&mut cx.b);

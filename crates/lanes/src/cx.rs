@@ -9,14 +9,14 @@ use crate::kernel::{Facts, Options};
 use crate::layouts::layout_of;
 use crate::location::locate;
 use crate::maths::Recordings;
-use crate::shared::{self, Planner};
+use crate::shared::{self, Barrier, Planner};
 use crate::survey::Notes;
 use crate::table::handler;
 use crate::target::LaneTarget;
 use crate::types;
 use crate::value::LaneValue;
 use ir::{Block, Module, Op, Traits, Type, Value as IrValue};
-use layout::LinearLayout;
+use layout::{Dim, LinearLayout};
 use llir::{FunctionBuilder, Value, Values};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -192,6 +192,11 @@ impl<'a> Cx<'a> {
             return Ok(layout.clone());
         }
         let layout = Rc::new(layout_of(ty)?);
+        if layout.ins().bits(Dim::BLOCK) != self.num_blocks.ilog2() {
+            let (own, blocks) = (1u32 << layout.ins().bits(Dim::BLOCK), self.num_blocks);
+            let message = format!("{ty} is for {own} blocks of a cluster, the program has {blocks}");
+            return Err(crate::error::plain(message));
+        }
         self.layouts.insert(ty, layout.clone());
         Ok(layout)
     }
@@ -204,7 +209,7 @@ impl<'a> Cx<'a> {
         if !ttir::types::is_tensor(ty) {
             return Ok(1);
         }
-        Ok(1 << self.layout(ty)?.ins().bits(layout::Dim::REGISTER))
+        Ok(1 << self.layout(ty)?.ins().bits(Dim::REGISTER))
     }
 
     /// The type of a register of a type.
@@ -253,8 +258,10 @@ impl<'a> Cx<'a> {
     pub fn lower_op(&mut self, op: Op) -> Result<()> {
         let location = locate(self, op);
         self.b.set_loc(location);
-        if self.shared.barrier_before(op) {
-            self.target.barrier(&mut self.b);
+        match self.shared.barrier_before(op) {
+            Some(Barrier::Block) => self.target.barrier(&mut self.b),
+            Some(Barrier::Cluster) => self.program_barrier(),
+            None => {}
         }
         let own = self.target.handler(self.module, op);
         match own.or_else(|| handler(self.module.row(op))) {

@@ -53,6 +53,48 @@ impl Cx<'_> {
         if self.num_blocks == 1 { self.b.i32(0) } else { self.target.block_id(&mut self.b) }
     }
 
+    /// The position of the program along an axis of the grid.
+    pub(crate) fn program_id(&mut self, axis: u32) -> Value {
+        let id = self.target.program_id(&mut self.b, axis);
+        self.per_program(axis, id)
+    }
+
+    /// The size of the grid along an axis, in programs.
+    pub(crate) fn num_programs(&mut self, axis: u32) -> Value {
+        let count = self.target.num_programs(&mut self.b, axis);
+        self.per_program(axis, count)
+    }
+
+    /// Blocks of a program lie side by side along the first axis.
+    fn per_program(&mut self, axis: u32, value: Value) -> Value {
+        if axis != 0 || self.num_blocks == 1 {
+            return value;
+        }
+        let by = self.b.i32(self.num_blocks.trailing_zeros() as i32);
+        self.b.lshr(value, by)
+    }
+
+    /// All lanes of the program wait for each other, whatever block they are in.
+    pub(crate) fn program_barrier(&mut self) {
+        if self.num_blocks == 1 {
+            self.target.barrier(&mut self.b);
+        } else {
+            self.target.cluster_barrier(&mut self.b);
+        }
+    }
+
+    /// The bits of the thread index of conversions: lane, warp, and above them the block.
+    pub(crate) fn place_in_cluster(&mut self) -> Value {
+        let thread = self.ids.thread;
+        if self.num_blocks == 1 {
+            return thread;
+        }
+        let block = self.block_id();
+        let by = self.b.i32((self.lanes * self.num_warps).trailing_zeros() as i32);
+        let above = self.b.shl(block, by);
+        self.b.or(thread, above)
+    }
+
     /// Applies a layout to values: for each output dimension in order, the combination of its bases. Inputs that are not
     /// given are at zero. All values are `i32`.
     pub fn apply_layout(&mut self, layout: &LinearLayout, inputs: &[(Dim, Value)]) -> SmallVec<[Value; 4]> {

@@ -135,7 +135,8 @@ fn lower_kernel(
     let id = lowered.add_function(&name, llir::Type::VOID, params);
     if let Some(function) = lowered.function_mut(id) {
         let (kernel, attributes) = target.kernel(module, facts.lanes * facts.num_warps);
-        function.kernel = Some(kernel);
+        let cluster = (facts.num_blocks > 1).then_some([facts.num_blocks, 1, 1]);
+        function.kernel = Some(llir::Kernel { cluster, ..kernel });
         function.attributes = attributes;
     }
     let mut b = FunctionBuilder::new(lowered, id);
@@ -149,6 +150,9 @@ fn lower_kernel(
     }
     cx.lower_block(entry)?;
     cx.b.set_loc(None);
+    if cx.shared.read_at_end {
+        cx.program_barrier();
+    }
     cx.b.ret(None);
     if let (Some(notes), Some(made)) = (notes, cx.notes.take()) {
         *notes = Notes { buffers: std::mem::take(&mut cx.shared.buffers), ..made };
@@ -173,6 +177,12 @@ fn start_facts(module: &Module, op: Op, target: &dyn LaneTarget) -> Result<Facts
             op,
             format!("lanes, warps and blocks must be powers of two, found {powers:?}"),
         ));
+    }
+    let most = target.machine().cluster;
+    if facts.num_blocks > most {
+        let message =
+            format!("num_ctas is {}, the machine has clusters of up to {most} blocks", facts.num_blocks);
+        return Err(at(module, op, message));
     }
     Ok(facts)
 }

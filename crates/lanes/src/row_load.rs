@@ -105,7 +105,7 @@ pub(crate) fn load(cx: &mut Cx<'_>, view: &View, load: &Access, bytes: u32) -> O
         let start = spread(number, &plan.others);
         let place = plan.others.iter().filter(|bit| start >> **bit & 1 != 0);
         let place = place.fold(0, |place, bit| place ^ places.register[*bit]);
-        let step = Step { registers: vec![start as u32], offset: place / bytes, round: 0 };
+        let step = Step { registers: vec![start as u32], offset: place / bytes, round: 0, far: 0 };
         let (pointer, offset) = addresses.of(cx, &step);
         let words =
             cx.target.load_rows(&mut cx.b, (pointer, offset), 1 << plan.chosen.len(), plan.transposed);

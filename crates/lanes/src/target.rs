@@ -270,10 +270,11 @@ pub trait LaneTarget {
     /// The same number, known to be one for all lanes of a warp.
     fn uniform(&self, b: &mut FunctionBuilder<'_>, value: Value) -> Value;
 
-    /// The position of the program along an axis of the grid, `i32`.
+    /// The position of this group of lanes along an axis of the grid, `i32`. The groups of one program lie side by side along
+    /// the first.
     fn program_id(&self, b: &mut FunctionBuilder<'_>, axis: u32) -> Value;
 
-    /// The size of the grid along an axis, `i32`.
+    /// How many groups of lanes there are along an axis of the grid, `i32`.
     fn num_programs(&self, b: &mut FunctionBuilder<'_>, axis: u32) -> Value;
 
     /// The number of this group of lanes in its cluster, `i32`.
@@ -281,6 +282,19 @@ pub trait LaneTarget {
 
     /// All lanes of the program wait for each other and see each other's writes.
     fn barrier(&self, b: &mut FunctionBuilder<'_>);
+
+    /// All lanes of all blocks of the cluster wait for each other and see each other's writes. Only asked of machines that
+    /// have clusters.
+    fn cluster_barrier(&self, b: &mut FunctionBuilder<'_>) {
+        self.barrier(b);
+    }
+
+    /// The address at which another block of the cluster keeps what this one keeps at `pointer`, an address in memory of the
+    /// program. Only asked of machines that have clusters.
+    fn peer(&self, b: &mut FunctionBuilder<'_>, pointer: Value, block: Value) -> Value {
+        let _ = (b, block);
+        pointer
+    }
 
     /// All lanes of a warp wait for each other and see each other's writes.
     fn warp_barrier(&self, b: &mut FunctionBuilder<'_>);

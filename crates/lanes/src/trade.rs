@@ -66,21 +66,26 @@ pub(crate) fn shuffle_values(cx: &mut Cx<'_>, shuffle: Shuffle, ty: Type, values
     from_words(cx, ty, &got, values.len())
 }
 
-/// A linear function of the thread index: what each of its bits contributes.
+/// A linear function of the thread index: what each of its bits contributes; those of the block may stand above.
 pub(crate) fn thread_map(cx: &mut Cx<'_>, columns: &[u32]) -> Value {
-    let lane_bits = cx.lanes.trailing_zeros() as usize;
+    let (lane_bits, warp_bits) = (cx.lanes.trailing_zeros() as usize, cx.num_warps.trailing_zeros() as usize);
     let bits = columns.iter().fold(0, |all, column| all | column);
     let width = 32 - bits.leading_zeros();
     let basis: Vec<[(Dim, u32); 1]> = columns.iter().map(|column| [(Dim::OFFSET, *column)]).collect();
     let basis: Vec<&[(Dim, u32)]> = basis.iter().map(|one| &one[..]).collect();
-    let (lane, warp) = basis.split_at(lane_bits.min(basis.len()));
-    let Ok(layout) = LinearLayout::new(&[(Dim::LANE, lane), (Dim::WARP, warp)], &[(Dim::OFFSET, width)])
-    else {
+    let (lane, above) = basis.split_at(lane_bits.min(basis.len()));
+    let (warp, block) = above.split_at(warp_bits.min(above.len()));
+    let ins = [(Dim::LANE, lane), (Dim::WARP, warp), (Dim::BLOCK, block)];
+    let Ok(layout) = LinearLayout::new(&ins, &[(Dim::OFFSET, width)]) else {
         // Columns lie within the bits that they set.
         return cx.b.i32(0);
     };
     let ids = cx.ids();
-    cx.apply_layout(&layout, &[(Dim::LANE, ids.lane), (Dim::WARP, ids.warp)])[0]
+    if block.is_empty() {
+        return cx.apply_layout(&layout, &[(Dim::LANE, ids.lane), (Dim::WARP, ids.warp)])[0];
+    }
+    let number = cx.block_id();
+    cx.apply_layout(&layout, &[(Dim::LANE, ids.lane), (Dim::WARP, ids.warp), (Dim::BLOCK, number)])[0]
 }
 
 /// Whether some bits of the thread index are all zero; `None` when there are none.
@@ -104,7 +109,13 @@ fn odd_parity(cx: &mut Cx<'_>, mask: u64) -> Value {
     let ids = cx.ids();
     let lanes = u64::from(cx.lanes);
     // A bit of the lane number needs no more than the lane number.
-    let (value, mask) = if mask < lanes { (ids.lane, mask) } else { (ids.thread, mask) };
+    let value = if mask < lanes {
+        ids.lane
+    } else if mask < lanes * u64::from(cx.num_warps) {
+        ids.thread
+    } else {
+        cx.place_in_cluster()
+    };
     let (bits, zero) = (cx.b.i32(mask as i32), cx.b.i32(0));
     let mut masked = cx.b.and(value, bits);
     if !mask.is_power_of_two() {

@@ -33,7 +33,7 @@ impl Scalar {
             Scalar::Void => 0,
             Scalar::Int(bits) => u32::from(bits),
             Scalar::Half | Scalar::BFloat => 16,
-            Scalar::Float | Scalar::Ptr(3 | 5) => 32,
+            Scalar::Float | Scalar::Ptr(3 | 5 | 7) => 32,
             Scalar::Double | Scalar::Ptr(_) => 64,
         }
     }

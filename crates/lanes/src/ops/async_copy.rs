@@ -59,6 +59,7 @@ fn copy(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let run = plan.groups.first().map_or(1, Vec::len);
     let tensor = layout_of(cx.module.ty(pointer))?;
     let (store, _) = view.accesses_up_to(cx, op, &tensor, run as u32 * bytes)?;
+    view.check_whole(cx, op, ttir::types::numel(cx.module.ty(pointer)), &store)?;
     let mut addresses = Addresses::new(cx, &store, view.region, bytes);
     let only = thread_bits_zero(cx, store.copies);
     let mut at_once = 0;

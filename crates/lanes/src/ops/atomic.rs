@@ -72,7 +72,6 @@ struct Elements {
     pointers: std::rc::Rc<[Value]>,
     masks: Option<std::rc::Rc<[Value]>>,
     owner: Option<Value>,
-    free: FreeBits,
     order: Order,
     scope: Scope,
 }
@@ -94,9 +93,9 @@ fn elements(cx: &mut Cx<'_>, op: Op) -> Result<Elements> {
     let (order, scope) = (case(cx, op, &SEM, ORDERS)?, case(cx, op, &SCOPE, SCOPES)?);
     if releases(order) {
         // One lane's atomic orders that lane's accesses; the others' are ordered before it by a barrier.
-        cx.target.barrier(&mut cx.b);
+        cx.program_barrier();
     }
-    Ok(Elements { registers, pointers, masks, owner, free, order, scope })
+    Ok(Elements { registers, pointers, masks, owner, order, scope })
 }
 
 fn access(cx: &mut Cx<'_>, elements: &Elements, register: usize) -> AtomicAccess {
@@ -222,7 +221,7 @@ fn store(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         cx.target.atomic_store(&mut cx.b, &access, value);
     }
     if acquires(elements.order) {
-        cx.target.barrier(&mut cx.b);
+        cx.program_barrier();
     }
     Ok(())
 }
@@ -244,10 +243,7 @@ fn give(
         values = first.into_iter().map(|register| values[register]).collect();
     }
     if acquires(elements.order) {
-        cx.target.barrier(&mut cx.b);
-    }
-    if elements.free.block != 0 && !cx.module.is_unused(result) {
-        return Err(cx.error(op, "the blocks of a cluster cannot share the result of an atomic"));
+        cx.program_barrier();
     }
     if !cx.module.is_unused(result) {
         values = hand_round::hand_round(cx, op, values)?;

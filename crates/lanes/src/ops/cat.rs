@@ -6,7 +6,7 @@ use crate::cx::Cx;
 use crate::error::{Result, plain};
 use crate::layouts::layout_of;
 use crate::ops::convert;
-use crate::shared::{Need, NeedOf, Order, Planner};
+use crate::shared::{Need, NeedOf, Planner};
 use crate::table::Entry;
 use crate::types;
 use ir::{Module, Op, OpRow, Type};
@@ -57,11 +57,8 @@ fn plans(planner: &mut Planner, module: &Module, op: Op) -> Result<[Rc<Plan>; 2]
 }
 
 fn need(planner: &mut Planner, module: &Module, op: Op) -> Result<Need> {
-    let plans = plans(planner, module, op)?;
-    let [first, second] = plans.map(|plan| convert::need(&[plan]));
-    let waits = first.order == Order::Waits || second.order == Order::Waits;
-    let order = if waits { Order::Waits } else { Order::WithinWarp };
-    Ok(Need { bytes: first.bytes + second.bytes, align: 16, order })
+    let [first, second] = plans(planner, module, op)?;
+    Ok(convert::need_in_turn(&[&[first], &[second]]))
 }
 
 fn cat(cx: &mut Cx<'_>, op: Op) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Changes of layout.
 
-use crate::block_memory::{Values, convert_blocks, plans_bytes, plans_wait};
+use crate::block_memory::{Values, convert_blocks, plans_bytes, plans_cross, plans_wait};
 use crate::cx::Cx;
 use crate::error::Result;
 use crate::layouts::layout_of;
@@ -27,8 +27,22 @@ fn plan(planner: &mut Planner, module: &Module, op: Op) -> Result<Rc<Plan>> {
 
 /// What carrying out plans needs.
 pub(crate) fn need(plans: &[Rc<Plan>]) -> Need {
-    let order = if plans_wait(plans) { Order::Waits } else { Order::WithinWarp };
+    let order = match (plans_cross(plans), plans_wait(plans)) {
+        (true, _) => Order::WaitsForCluster,
+        (_, true) => Order::Waits,
+        _ => Order::WithinWarp,
+    };
     Need { bytes: plans_bytes(plans), align: 16, order }
+}
+
+/// What carrying out plans one behind the other needs, each in memory of its own.
+pub(crate) fn need_in_turn(turns: &[&[Rc<Plan>]]) -> Need {
+    let needs = turns.iter().map(|plans| need(plans));
+    needs.fold(Need { bytes: 0, align: 16, order: Order::WithinWarp }, |all, next| Need {
+        bytes: all.bytes + next.bytes,
+        align: 16,
+        order: all.order.max(next.order),
+    })
 }
 
 fn convert_layout(cx: &mut Cx<'_>, op: Op) -> Result<()> {

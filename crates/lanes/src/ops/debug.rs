@@ -56,7 +56,7 @@ fn print(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 }
 
 fn program(cx: &mut Cx<'_>) -> Values {
-    (0..3).map(|axis| cx.target.program_id(&mut cx.b, axis)).collect()
+    (0..3).map(|axis| cx.program_id(axis)).collect()
 }
 
 fn print_operand(cx: &mut Cx<'_>, operand: &Operand, registers: &[Value]) -> Result<()> {
@@ -159,7 +159,7 @@ fn assert(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     })?;
     // Lanes whose elements are fine must not run ahead of the failure.
     if ttir::types::is_tensor(cx.module.ty(cx.module.operand(op, 0))) {
-        cx.target.barrier(&mut cx.b);
+        cx.program_barrier();
     }
     Ok(())
 }

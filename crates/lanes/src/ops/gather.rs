@@ -1,11 +1,13 @@
-//! Gathers: the source goes to memory of the program, and each lane reads what its indices say.
+//! Gathers: the source goes to memory of the program, and each lane reads what its indices say. Blocks of a cluster keep
+//! what they have at its place among all elements, and read each other's.
 
 use crate::block_memory::{Region, element_bytes, store_block};
 use crate::cx::Cx;
 use crate::error::{Result, at};
+use crate::free::FreeBits;
 use crate::layouts::layout_of;
 use crate::ops::memory::{from_memory, in_memory};
-use crate::shared::{Need, NeedOf, Planner};
+use crate::shared::{Need, NeedOf, Order, Planner};
 use crate::table::Entry;
 use crate::target::Access;
 use ir::{Attr, Module, Op, OpRow, Type};
@@ -24,7 +26,20 @@ pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[(&GATHER, need)];
 fn need(_: &mut Planner, module: &Module, op: Op) -> Result<Need> {
     let ty = module.ty(module.operand(op, 0));
     let bytes = numel(ty) * i64::from(element_bytes(ty));
-    Ok(Need::exchanged(u32::try_from(bytes).unwrap_or(u32::MAX)))
+    let need = Need::exchanged(u32::try_from(bytes).unwrap_or(u32::MAX));
+    let split = owners(&layout_of(ty)?)?.is_some();
+    Ok(if split { Need { order: Order::WaitsForCluster, ..need } } else { need })
+}
+
+/// The block of the cluster that has each element; `None` where every block has them all.
+fn owners(source: &LinearLayout) -> Result<Option<LinearLayout>> {
+    let blocks = source.ins().bits(Dim::BLOCK);
+    if FreeBits::of(source).block.count_ones() == blocks {
+        return Ok(None);
+    }
+    let places = source.right_inverse().map_err(|error| crate::error::plain(error.to_string()))?;
+    let dims: Vec<Dim> = source.outs().iter().map(|out| out.0).collect();
+    Ok(Some(places.restrict(&dims, &[Dim::BLOCK])))
 }
 
 /// Dimensions from the fastest to the slowest: the gathered one last, so that lanes side by side along the others read
@@ -66,42 +81,64 @@ fn gather(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let (store, _) = accesses(cx.module, op, &layout_of(source)?, &memory, (8 * bytes, &facts))?;
     let registers = cx.operand(op, 0)?;
     store_block(cx, &store, region, element, &registers, 0);
-    cx.target.barrier(&mut cx.b);
+    let owners = owners(&*cx.layout(source)?)?;
+    match owners {
+        Some(_) => cx.program_barrier(),
+        None => cx.target.barrier(&mut cx.b),
+    }
 
     let indices = cx.operand(op, 1)?;
     let result = cx.layout(cx.module.ty(cx.module.result(op, 0)))?;
     let positions = cx.positions(&result);
     let mut loaded = Vec::with_capacity(indices.len());
     for (index, position) in indices.iter().zip(&positions) {
-        let at = offset(cx, source, axis, *index, position);
-        loaded.push(read(cx, region, element, bytes, at));
+        let chosen = chosen(cx, source, axis, *index, position);
+        let at = offset(cx, source, axis, &chosen);
+        let from = owners.as_ref().map(|owners| owner(cx, owners, &chosen));
+        loaded.push(read(cx, region, element, at, from));
     }
     cx.set_registers(op, loaded);
     Ok(())
 }
 
-/// The offset in elements of what an index chooses; indices out of range choose any element.
-fn offset(cx: &mut Cx<'_>, source: Type, axis: usize, index: Value, position: &[Value]) -> Value {
-    let sizes = shape(source);
+/// The position of what an index chooses; indices out of range choose any element.
+fn chosen(cx: &mut Cx<'_>, source: Type, axis: usize, index: Value, position: &[Value]) -> Vec<Value> {
     // An index of few bits is never negative when it is in range.
     let index = cx.b.resize_unsigned(index, llir::Type::I32);
-    let last = cx.b.i32(sizes[axis] as i32 - 1);
-    let index = cx.b.and(index, last);
+    let last = cx.b.i32(shape(source)[axis] as i32 - 1);
+    let mut chosen = position.to_vec();
+    chosen[axis] = cx.b.and(index, last);
+    chosen
+}
+
+/// The block of the cluster that has the element at a position.
+fn owner(cx: &mut Cx<'_>, owners: &LinearLayout, position: &[Value]) -> Value {
+    let inputs: Vec<(Dim, Value)> =
+        position.iter().enumerate().map(|(dim, at)| (Dim::block(dim), *at)).collect();
+    cx.apply_layout(owners, &inputs)[0]
+}
+
+/// The offset in elements of a position.
+fn offset(cx: &mut Cx<'_>, source: Type, axis: usize, position: &[Value]) -> Value {
+    let sizes = shape(source);
     let (mut at, mut stride) = (cx.b.i32(0), 1);
     for dim in order(sizes.len(), axis) {
         let step = cx.b.i32(stride);
-        let part = if dim == axis { index } else { position[dim] };
-        let part = cx.b.mul(part, step);
+        let part = cx.b.mul(position[dim], step);
         at = cx.b.add(at, part);
         stride *= sizes[dim] as i32;
     }
     at
 }
 
-fn read(cx: &mut Cx<'_>, region: Region, element: Type, bytes: u32, at: Value) -> Value {
-    let size = cx.b.i32(bytes as i32);
+/// Reads an element, from the memory of a block where one is given.
+fn read(cx: &mut Cx<'_>, region: Region, element: Type, at: Value, from: Option<Value>) -> Value {
+    let size = cx.b.i32(element_bytes(element) as i32);
     let at = cx.b.mul(at, size);
-    let pointer = cx.b.gep(llir::Type::I8, region.base, at);
+    let mut pointer = cx.b.gep(llir::Type::I8, region.base, at);
+    if let Some(block) = from {
+        pointer = cx.target.peer(&mut cx.b, pointer, block);
+    }
     let access = Access::new(pointer, region.offset, in_memory(element), 1);
     let loaded = cx.target.load(&mut cx.b, &access, &[]);
     from_memory(cx, loaded[0], element)

@@ -15,11 +15,11 @@ use std::rc::Rc;
 fn plan(planner: &Planner, ty: Type) -> Result<Option<Rc<Plan>>> {
     let layout = match ttir::types::is_tensor(ty) {
         true => layout_of(ty)?,
-        false => everywhere(planner.lanes, planner.num_warps, 0)?,
+        false => everywhere(planner.lanes, planner.num_warps, planner.num_blocks.ilog2())?,
     };
-    let staged = convert::plan_shared(&layout, &layout, types::memory_bits(ty), &planner.facts);
+    let staged = convert::plan_from_owners(&layout, types::memory_bits(ty), &planner.facts);
     let staged = staged.map_err(|error| plain(error.to_string()))?;
-    let shared = staged.store.copies != 0;
+    let shared = staged.store.copies != 0 || staged.crosses_blocks;
     Ok(shared.then(|| Rc::new(Plan::Shared(staged))))
 }
 

@@ -1,16 +1,19 @@
-//! Histograms: counters in memory of the program, which all lanes add to.
+//! Histograms: counters in memory of the program, which all lanes add to. Each block of a cluster has counters of its own,
+//! which are added up in the end.
 
 use super::gather::accesses;
+use super::scan_layout::ordered;
 use crate::block_memory::{Region, load_block, store_block, with_copies};
 use crate::cx::Cx;
-use crate::error::Result;
+use crate::error::{Result, at};
 use crate::free::FreeBits;
 use crate::ops::memory::both;
-use crate::shared::{Need, NeedOf, Planner};
+use crate::shared::{Need, NeedOf, Order, Planner};
 use crate::table::Entry;
-use crate::target::{AtomicAccess, Order, Rmw, Scope};
+use crate::target::{AtomicAccess, Order as Ordering, Rmw, Scope};
 use crate::types;
 use ir::{Module, Op, OpRow, Type};
+use layout::convert::Access;
 use layout::{Dim, LinearLayout};
 use llir::{IntCompare, Value};
 use ttir::ops::reduce::HISTOGRAM;
@@ -22,9 +25,11 @@ pub(crate) const TABLE: &[Entry] = &[(&HISTOGRAM, histogram)];
 /// What they need.
 pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[(&HISTOGRAM, need)];
 
-fn need(_: &mut Planner, module: &Module, op: Op) -> Result<Need> {
+fn need(planner: &mut Planner, module: &Module, op: Op) -> Result<Need> {
     let bins = numel(module.ty(module.result(op, 0)));
-    Ok(Need::exchanged(u32::try_from(4 * bins).unwrap_or(u32::MAX)))
+    let need = Need::exchanged(u32::try_from(4 * bins).unwrap_or(u32::MAX));
+    let waits = if planner.num_blocks == 1 { Order::Waits } else { Order::WaitsForCluster };
+    Ok(Need { order: waits, ..need })
 }
 
 fn histogram(cx: &mut Cx<'_>, op: Op) -> Result<()> {
@@ -33,20 +38,38 @@ fn histogram(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let layout = cx.layout(ty)?;
     let counters = LinearLayout::identity(layout.outs().total_bits(), Dim::OFFSET, Dim::block(0));
     let facts = cx.planner.facts;
-    let (store, load) = accesses(cx.module, op, &layout, &counters, (32, &facts))?;
-    let (zero, counter) = (cx.b.i32(0), Type::int(32));
-    let count = 1 << layout.ins().bits(Dim::REGISTER);
-    store_block(cx, &store, region, counter, &vec![zero; count], 0);
+    let (_, load) = accesses(cx.module, op, &layout, &counters, (32, &facts))?;
+    // The counters of a block are all of them, whatever part of the result it wants.
+    let whole = if cx.num_blocks == 1 { Ok((*layout).clone()) } else { ordered(&layout, 0) };
+    let whole = whole.map_err(|error| at(cx.module, op, error.to_string()))?;
+    let (store, _) = accesses(cx.module, op, &whole, &counters, (32, &facts))?;
+    let zero = cx.b.i32(0);
+    let zeros = vec![zero; 1 << whole.ins().bits(Dim::REGISTER)];
+    store_block(cx, &store, region, Type::int(32), &zeros, 0);
     cx.target.barrier(&mut cx.b);
     count_all(cx, op, region, numel(ty))?;
-    cx.target.barrier(&mut cx.b);
-    let mut loaded = vec![None; count];
-    load_block(cx, &load, region, counter, &mut loaded, 0);
-    let counts = with_copies(cx, &load.same, counter, &loaded);
+    cx.program_barrier();
+    let mut counts = counted(cx, &load, region, 0);
+    for block in 1..cx.num_blocks {
+        let more = counted(cx, &load, region, block);
+        counts = counts.into_iter().zip(more).map(|(count, more)| cx.b.add(count, more)).collect();
+    }
     let to = types::register(ty);
     let counts = counts.into_iter().map(|count| cx.b.resize_unsigned(count, to)).collect();
     cx.set_registers(op, counts);
     Ok(())
+}
+
+/// What the counters of a block hold whose number differs from the own one by these bits.
+fn counted(cx: &mut Cx<'_>, load: &Access, region: Region, block: u32) -> Vec<Value> {
+    let mut load = load.clone();
+    if block != 0 {
+        load.far = vec![0; load.thread.len()];
+        load.steps.iter_mut().for_each(|step| step.far = block);
+    }
+    let mut loaded = vec![None; load.same.len()];
+    load_block(cx, &load, region, Type::int(32), &mut loaded, 0);
+    with_copies(cx, &load.same, Type::int(32), &loaded)
 }
 
 /// Adds one to the counter of each element that is inside and under the mask, copies once.
@@ -71,7 +94,7 @@ fn count_all(cx: &mut Cx<'_>, op: Op, region: Region, bins: i64) -> Result<()> {
             pointer: cx.b.gep(llir::Type::I8, region.base, at),
             offset: region.offset,
             mask,
-            order: Order::Relaxed,
+            order: Ordering::Relaxed,
             scope: Scope::Program,
         };
         let one = cx.b.i32(1);

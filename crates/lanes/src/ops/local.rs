@@ -4,6 +4,7 @@ use super::gather::accesses;
 use crate::block_memory::{Region, element_bytes, load_block, store_block, with_copies};
 use crate::cx::Cx;
 use crate::error::{Result, at};
+use crate::free::FreeBits;
 use crate::layouts::layout_of;
 use crate::row_load;
 use crate::table::Entry;
@@ -42,7 +43,7 @@ pub(crate) const TABLE: &[Entry] = &[
 pub(crate) struct View {
     /// Where it begins.
     pub(crate) region: Region,
-    /// Which element of the allocation each offset holds.
+    /// Which element of the allocation each offset of each block holds.
     pub(crate) layout: LinearLayout,
     /// What the place of the view in its allocation changes of every offset, in elements, by xor.
     pub(crate) offset: u32,
@@ -74,14 +75,14 @@ pub(crate) fn view(cx: &mut Cx<'_>, op: Op, value: IrValue) -> Result<View> {
     Ok(View { region: Region { base, offset: bytes }, layout, offset, element })
 }
 
-/// Which element of what was allocated each offset holds.
+/// Which element of what was allocated each offset of each block holds.
 fn memory_layout(module: &Module, op: Op, ty: Type) -> Result<LinearLayout> {
     let parts = memdesc(ty).zip(SharedEncoding::of(ty));
     let Some((desc, encoding)) = parts else { return Err(at(module, op, "an operand has no memory layout")) };
     let outer = desc.alloc_shape.len() - encoding.rank();
     let layout = encoding.to_linear(&desc.alloc_shape[outer..]);
     let outs: Vec<Dim> = layout.outs().iter().map(|dim| dim.0).collect();
-    Ok(layout.restrict(&[Dim::OFFSET], &outs))
+    Ok(layout.restrict(&[Dim::OFFSET, Dim::BLOCK], &outs))
 }
 
 impl View {
@@ -116,6 +117,30 @@ impl View {
         }
         Ok((store, load))
     }
+
+    /// Refuses a store after which some of what each block keeps of the view would not be written.
+    pub(crate) fn check_whole(
+        &self,
+        cx: &Cx<'_>,
+        op: Op,
+        elements: i64,
+        store: &convert::Access,
+    ) -> Result<()> {
+        if cx.num_blocks == 1 {
+            return Ok(());
+        }
+        let copies = FreeBits::of(&self.layout).block.count_ones();
+        let kept = elements << copies >> self.layout.ins().bits(Dim::BLOCK);
+        let registers: usize = store.steps.iter().map(|step| step.registers.len()).sum();
+        let threads = (cx.lanes * cx.num_warps) >> store.copies.count_ones();
+        if registers as i64 * i64::from(threads) == kept {
+            return Ok(());
+        }
+        Err(cx.error(
+            op,
+            "a block of the cluster does not hold all that its memory is to keep; convert the value first",
+        ))
+    }
 }
 
 fn alloc(cx: &mut Cx<'_>, op: Op) -> Result<()> {
@@ -133,6 +158,7 @@ fn store(cx: &mut Cx<'_>, op: Op, target: IrValue) -> Result<()> {
     let view = view(cx, op, target)?;
     let tensor = layout_of(cx.module.ty(cx.module.operand(op, 0)))?;
     let (store, _) = view.accesses(cx, op, &tensor)?;
+    view.check_whole(cx, op, ttir::types::numel(cx.module.ty(cx.module.operand(op, 0))), &store)?;
     let registers = cx.operand(op, 0)?;
     store_block(cx, &store, view.region, view.element, &registers, 0);
     Ok(())
@@ -167,7 +193,7 @@ fn source(cx: &Cx<'_>, op: Op) -> Result<Rc<SharedMemory>> {
 fn index(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let memory = source(cx, op)?;
     let ty = cx.module.ty(cx.module.result(op, 0));
-    let elements = 1u32 << memory_layout(cx.module, op, ty)?.ins().total_bits();
+    let elements = 1u32 << memory_layout(cx.module, op, ty)?.ins().bits(Dim::OFFSET);
     let bytes = cx.b.i32((elements * element_bytes(memdesc(ty).map_or(ty, |desc| desc.elem))) as i32);
     let number = cx.scalar(op, 1)?;
     let number = cx.b.resize_signed(number, llir::Type::I32);

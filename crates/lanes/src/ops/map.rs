@@ -8,7 +8,7 @@ use crate::cx::Cx;
 use crate::error::Result;
 use crate::layouts::layout_of;
 use crate::ops::convert;
-use crate::shared::{Need, NeedOf, Order, Planner};
+use crate::shared::{Need, NeedOf, Planner};
 use crate::table::Entry;
 use crate::types;
 use crate::value::LaneValue;
@@ -46,7 +46,7 @@ fn row_major_bits(sizes: &[i64]) -> Vec<(Dim, u32)> {
     dims.flat_map(|(dim, size)| (0..size.ilog2()).map(move |bit| (Dim::block(dim), 1 << bit))).collect()
 }
 
-/// A layout whose lowest registers hold `pack` neighbours; the other elements are spread over lanes, then warps.
+/// A layout whose lowest registers hold `pack` neighbours; the other elements are spread over lanes, then warps, then blocks.
 fn packed(planner: &Planner, sizes: &[i64], pack: usize) -> Result<LinearLayout> {
     let bits = row_major_bits(sizes);
     let none: Vec<(Dim, u32)> = Vec::new();
@@ -57,15 +57,20 @@ fn packed(planner: &Planner, sizes: &[i64], pack: usize) -> Result<LinearLayout>
     let mut register = take(pack.trailing_zeros().min(bits.len() as u32));
     let lane = take(planner.lanes.trailing_zeros());
     let warp = take(planner.num_warps.trailing_zeros());
+    let block = take(planner.num_blocks.trailing_zeros());
     register.extend(take(bits.len() as u32).into_iter().filter(|basis| !basis.is_empty()));
     let slices = |list: &[Vec<(Dim, u32)>]| list.iter().map(|basis| basis.to_vec()).collect::<Vec<_>>();
-    let lists = [slices(&register), slices(&lane), slices(&warp)];
+    let lists = [slices(&register), slices(&lane), slices(&warp), slices(&block)];
     let lists: Vec<Vec<&[(Dim, u32)]>> =
         lists.iter().map(|list| list.iter().map(|basis| basis.as_slice()).collect()).collect();
     let outs: Vec<(Dim, u32)> =
         sizes.iter().enumerate().map(|(dim, size)| (Dim::block(dim), size.ilog2())).collect();
-    let ins =
-        [(Dim::REGISTER, &lists[0][..]), (Dim::LANE, &lists[1]), (Dim::WARP, &lists[2]), (Dim::BLOCK, &[])];
+    let ins = [
+        (Dim::REGISTER, &lists[0][..]),
+        (Dim::LANE, &lists[1]),
+        (Dim::WARP, &lists[2]),
+        (Dim::BLOCK, &lists[3]),
+    ];
     LinearLayout::new(&ins, &outs).map_err(|error| crate::error::plain(error.to_string()))
 }
 
@@ -104,10 +109,7 @@ fn ways(planner: &mut Planner, module: &Module, op: Op) -> Result<Ways> {
 
 fn need(planner: &mut Planner, module: &Module, op: Op) -> Result<Need> {
     let ways = ways(planner, module, op)?;
-    let [first, second] = [&ways.operands, &ways.results].map(|plans| convert::need(plans));
-    let waits = first.order == Order::Waits || second.order == Order::Waits;
-    let order = if waits { Order::Waits } else { Order::WithinWarp };
-    Ok(Need { bytes: first.bytes + second.bytes, align: 16, order })
+    Ok(convert::need_in_turn(&[&ways.operands, &ways.results]))
 }
 
 fn map_elementwise(cx: &mut Cx<'_>, op: Op) -> Result<()> {

@@ -16,7 +16,7 @@ use ttir::ops::memory::{BARRIER, CACHE, EVICT, LOAD, STORE};
 pub(crate) const TABLE: &[Entry] = &[(&LOAD, load), (&STORE, store), (&BARRIER, barrier)];
 
 fn barrier(cx: &mut Cx<'_>, _: Op) -> Result<()> {
-    cx.target.barrier(&mut cx.b);
+    cx.program_barrier();
     Ok(())
 }
 

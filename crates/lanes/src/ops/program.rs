@@ -11,13 +11,13 @@ use ttir::ops::program::{ASSUME, AXIS, GET_NUM_PROGRAMS, GET_PROGRAM_ID};
 pub(crate) const TABLE: &[Entry] = &[
     (&GET_PROGRAM_ID, |cx, op| {
         let axis = axis(cx, op);
-        let value = cx.target.program_id(&mut cx.b, axis);
+        let value = cx.program_id(axis);
         cx.set_result(op, LaneValue::Scalar(value));
         Ok(())
     }),
     (&GET_NUM_PROGRAMS, |cx, op| {
         let axis = axis(cx, op);
-        let value = cx.target.num_programs(&mut cx.b, axis);
+        let value = cx.num_programs(axis);
         cx.set_result(op, LaneValue::Scalar(value));
         Ok(())
     }),

@@ -5,12 +5,13 @@
 //! dimensions, or has its positions in another order than registers, lanes, warps, registers, are converted first.
 
 use super::combine::{Combine, Elements, column, zip};
+use super::convert;
 use super::scan_layout::{Axis, ordered, plans_of};
 use crate::block_memory::{Region, Values, convert_blocks, plans_bytes};
 use crate::cx::Cx;
 use crate::error::{Result, at};
 use crate::layouts::layout_of;
-use crate::shared::{Need, NeedOf, Planner};
+use crate::shared::{Need, NeedOf, Order, Planner};
 use crate::table::Entry;
 use crate::target::Shuffle;
 use crate::trade::shuffle_values;
@@ -29,8 +30,8 @@ pub(crate) const TABLE: &[Entry] = &[(&SCAN, scan)];
 /// What they need.
 pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[(&SCAN, |planner, module, op| {
     let plans = Plans::of(planner, module, op)?;
-    let bytes = [&plans.before, &plans.totals, &plans.after].map(|plans| plans_bytes(plans)).iter().sum();
-    Ok(Need::exchanged(bytes))
+    let need = convert::need_in_turn(&[&plans.before, &plans.totals, &plans.after]);
+    Ok(Need { order: need.order.max(Order::Waits), ..need })
 })];
 
 /// The steps of a scan that move elements between lanes by plan; one plan per operand each.

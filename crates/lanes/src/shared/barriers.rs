@@ -4,11 +4,13 @@
 //! barrier in front. A loop is walked until what its end leaves behind is known at its beginning. An asynchronous copy
 //! writes at some time before the wait for it, and each lane waits for its own copies only: what the copies wrote is taken
 //! as written at the wait, so that who reads it next waits for all lanes.
+//!
+//! What other blocks of a cluster read may be written again, and a block may end, only behind a barrier of the cluster.
 
-use super::Order;
 use super::buffers::{Buffers, callee};
+use super::{Barrier, Order};
 use ir::{Block, Module, Op, OpRow, Value};
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 use ttgir::ops::async_copy::{ASYNC_COPY, ASYNC_WAIT};
 use ttgir::ops::barrier::{INIT_BARRIER, INVAL_BARRIER, WAIT_BARRIER};
 use ttgir::ops::bulk::{BULK_LOAD, BULK_REDUCE, BULK_STORE, BULK_STORE_WAIT};
@@ -73,6 +75,8 @@ impl Span {
 struct State {
     reads: Vec<Span>,
     writes: Vec<Span>,
+    /// What other blocks read since the last barrier of the cluster.
+    remote: Vec<Span>,
     /// Copies that nobody has waited for; a barrier does not end them.
     copies: Vec<Span>,
     /// Writes that nobody has to wait for; never kept.
@@ -82,30 +86,45 @@ struct State {
 }
 
 impl State {
-    fn wait(&mut self) {
+    fn wait(&mut self, barrier: Barrier) {
         self.reads.clear();
         self.writes.clear();
+        if barrier == Barrier::Cluster {
+            self.remote.clear();
+        }
+    }
+
+    /// The barrier that leaves nothing behind.
+    fn strongest(&self) -> Barrier {
+        if self.remote.is_empty() { Barrier::Block } else { Barrier::Cluster }
     }
 
     fn join(&mut self, other: &State) {
         add(&mut self.reads, &other.reads);
         add(&mut self.writes, &other.writes);
+        add(&mut self.remote, &other.remote);
         add(&mut self.copies, &other.copies);
         add(&mut self.late, &other.late);
     }
 
-    fn conflicts(&self, accesses: &Accesses) -> bool {
+    /// The barrier that must stand between.
+    fn conflicts(&self, accesses: &Accesses) -> Option<Barrier> {
         let meet =
             |list: &[Span], other: &[Span]| list.iter().any(|one| other.iter().any(|two| one.meets(*two)));
+        if [&accesses.writes, &accesses.copies, &accesses.guarded].iter().any(|list| meet(&self.remote, list))
+        {
+            return Some(Barrier::Cluster);
+        }
         let late: Vec<Span> = accesses.late.iter().map(|late| late.1).collect();
-        meet(&self.writes, &accesses.reads)
+        let found = meet(&self.writes, &accesses.reads)
             || meet(&self.writes, &late)
             || meet(&self.writes, &accesses.guarded)
             || meet(&self.reads, &accesses.guarded)
             || meet(&self.writes, &accesses.writes)
             || meet(&self.writes, &accesses.copies)
             || meet(&self.reads, &accesses.writes)
-            || meet(&self.reads, &accesses.copies)
+            || meet(&self.reads, &accesses.copies);
+        found.then_some(Barrier::Block)
     }
 }
 
@@ -120,21 +139,26 @@ fn add<T: Ord + Copy>(list: &mut Vec<T>, more: &[T]) {
 /// What an operation touches, one side of its own barrier.
 type Accesses = State;
 
-/// The operations that need a barrier in front.
-pub(super) fn insert(module: &Module, kernel: Op, buffers: &Buffers, offsets: &[u32]) -> FxHashSet<Op> {
-    let mut walk = Walk { module, buffers, offsets, barriers: FxHashSet::default(), calls: Vec::new() };
+/// The operations that need a barrier in front; and whether other blocks may still read when a block is at its end.
+pub(super) fn insert(
+    module: &Module,
+    kernel: Op,
+    buffers: &Buffers,
+    offsets: &[u32],
+) -> (FxHashMap<Op, Barrier>, bool) {
+    let mut walk = Walk { module, buffers, offsets, barriers: FxHashMap::default(), calls: Vec::new() };
+    let mut state = State::default();
     if !buffers.list.is_empty() {
-        let mut state = State::default();
         walk.block(module.entry(module.region(kernel, 0)), &mut state);
     }
-    walk.barriers
+    (walk.barriers, !state.remote.is_empty())
 }
 
 struct Walk<'a> {
     module: &'a Module,
     buffers: &'a Buffers,
     offsets: &'a [u32],
-    barriers: FxHashSet<Op>,
+    barriers: FxHashMap<Op, Barrier>,
     /// Functions around; one that calls itself is refused where calls are lowered.
     calls: Vec<Op>,
 }
@@ -173,11 +197,12 @@ impl Walk<'_> {
 
     /// A conflict with what was touched before the loop gets a barrier in front of the loop, not one in each turn.
     fn a_loop(&mut self, op: Op, state: &mut State) {
-        if self.barriers.contains(&op) {
-            state.wait();
+        if let Some(&barrier) = self.barriers.get(&op) {
+            state.wait(barrier);
         }
+        let barrier = state.strongest();
         let mut waited = state.clone();
-        waited.wait();
+        waited.wait(barrier);
         if waited == *state {
             self.turns(op, state);
             return;
@@ -192,7 +217,7 @@ impl Walk<'_> {
             return;
         }
         self.barriers = inside;
-        self.barriers.insert(op);
+        self.barriers.insert(op, barrier);
         *state = after;
     }
 
@@ -219,17 +244,18 @@ impl Walk<'_> {
     }
 
     fn plain(&mut self, op: Op, state: &mut State) {
-        if self.barriers.contains(&op) || self.module.is(op, &BARRIER) {
-            state.wait();
+        let own = if self.module.is(op, &BARRIER) { Some(Barrier::Cluster) } else { None };
+        if let Some(barrier) = own.max(self.barriers.get(&op).copied()) {
+            state.wait(barrier);
         }
         let (before, after) = self.accesses(op);
-        if state.conflicts(&before) {
-            self.barriers.insert(op);
-            state.wait();
+        if let Some(barrier) = state.conflicts(&before) {
+            self.barriers.insert(op, barrier);
+            state.wait(barrier);
         }
         state.join(&before);
         if let Some(after) = after {
-            state.wait();
+            state.wait(after.strongest());
             state.join(&after);
         }
         if waits_for_copies(self.module, op) {
@@ -250,6 +276,10 @@ impl Walk<'_> {
                 Some(Order::Waits) => {
                     before.writes.push(span);
                     return (before, Some(Accesses { reads: vec![span], ..Accesses::default() }));
+                }
+                Some(Order::WaitsForCluster) => {
+                    before.writes.push(span);
+                    return (before, Some(Accesses { remote: vec![span], ..Accesses::default() }));
                 }
                 Some(Order::WithinWarp) => {
                     let span = Span { within: Some(buffer), ..span };

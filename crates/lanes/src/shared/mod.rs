@@ -15,7 +15,7 @@ use buffers::Buffers;
 use ir::{Module, Op};
 use layout::LinearLayout;
 use layout::convert::{self, ConvertFacts};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use target::survey::BufferFacts;
 
@@ -37,14 +37,25 @@ impl Need {
     }
 }
 
-/// How an operation orders its accesses to its scratch memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// How an operation orders its accesses to its scratch memory, from the fewest lanes that wait to the most.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) enum Order {
-    /// Writes, then a barrier of the program, then reads.
-    #[default]
-    Waits,
     /// Each warp reads only what it wrote itself, and waits for itself before it writes and before it reads.
     WithinWarp,
+    /// Writes, then a barrier of the block, then reads.
+    #[default]
+    Waits,
+    /// Writes, then a barrier of the cluster, then reads, also what other blocks wrote in their memory.
+    WaitsForCluster,
+}
+
+/// Who waits at a barrier.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Barrier {
+    /// The lanes of the block.
+    Block,
+    /// The lanes of all blocks of the cluster.
+    Cluster,
 }
 
 /// What scratch memory an operation needs, if any.
@@ -59,6 +70,8 @@ pub(crate) struct Planner {
     pub(crate) lanes: u32,
     /// Warps of a program.
     pub(crate) num_warps: u32,
+    /// Blocks of a cluster.
+    pub(crate) num_blocks: u32,
     plans: FxHashMap<(LinearLayout, LinearLayout, u32), Rc<convert::Plan>>,
 }
 
@@ -72,6 +85,7 @@ impl Planner {
             facts: convert,
             lanes: facts.lanes,
             num_warps: facts.num_warps,
+            num_blocks: facts.num_blocks,
             plans: FxHashMap::default(),
         }
     }
@@ -101,7 +115,9 @@ impl Planner {
 #[derive(Default, Debug)]
 pub(crate) struct Plan {
     offsets: FxHashMap<Op, u32>,
-    barriers: FxHashSet<Op>,
+    barriers: FxHashMap<Op, Barrier>,
+    /// Whether other blocks may still read the memory of a block that is at its end.
+    pub(crate) read_at_end: bool,
     /// What lies there, and when it is alive.
     pub(crate) buffers: Vec<BufferFacts>,
     /// Bytes in all.
@@ -114,9 +130,9 @@ impl Plan {
         self.offsets.get(&op).copied()
     }
 
-    /// Whether all lanes must wait for each other before an operation.
-    pub(crate) fn barrier_before(&self, op: Op) -> bool {
-        self.barriers.contains(&op)
+    /// Who must wait for each other before an operation.
+    pub(crate) fn barrier_before(&self, op: Op) -> Option<Barrier> {
+        self.barriers.get(&op).copied()
     }
 }
 
@@ -135,10 +151,10 @@ pub(crate) fn plan(module: &Module, kernel: Op, planner: &mut Planner, limit: u3
     if bytes > limit {
         return Err(too_large(module, kernel, &buffers, bytes, limit));
     }
-    let barriers = barriers::insert(module, kernel, &buffers, &offsets);
+    let (barriers, read_at_end) = barriers::insert(module, kernel, &buffers, &offsets);
     let facts = buffers.list.iter().zip(&offsets).map(|(buffer, offset)| buffer.facts(*offset)).collect();
     let offsets = buffers.list.iter().zip(offsets).map(|(buffer, offset)| (buffer.op, offset)).collect();
-    Ok(Plan { offsets, barriers, buffers: facts, bytes })
+    Ok(Plan { offsets, barriers, read_at_end, buffers: facts, bytes })
 }
 
 /// The error of a machine with too little memory.

@@ -48,7 +48,7 @@ const SM_90: Machine = Machine {
     processor_shared_bytes: 228 << 10,
     bulk_copy: true,
     matrix_store: true,
-    cluster: 8,
+    cluster: 16,
     matrix: OF_GROUPS_AND_WARPS,
     conversions: WITH_F8,
     ..SM_80
@@ -60,6 +60,7 @@ const SM_103: Machine = Machine { name: "cuda:103", ..SM_100 };
 
 const SM_120: Machine = Machine {
     name: "cuda:120",
+    cluster: 8,
     resident_warps: 48,
     resident_programs: 24,
     shared_bytes: 99 << 10,

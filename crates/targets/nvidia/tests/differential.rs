@@ -12,11 +12,15 @@ use support::encode::Spread;
 use support::ways::Way;
 use ttir::testing::{Engine, Interpreter, Profile, Program, difference, generate, shrink, values_of};
 
-const WAYS: [(u32, Way); 4] = [
+const WAYS: [(u32, Way); 8] = [
     (90, Way::Passes(4)),
-    (90, Way::Spread(Spread { num_warps: 4, vector: 2, column_major: false })),
+    (90, Way::Spread(Spread { num_warps: 4, vector: 2, column_major: false, num_ctas: 1 })),
     (80, Way::Passes(1)),
-    (80, Way::Spread(Spread { num_warps: 2, vector: 4, column_major: true })),
+    (80, Way::Spread(Spread { num_warps: 2, vector: 4, column_major: true, num_ctas: 1 })),
+    (90, Way::Cluster(2, 2)),
+    (90, Way::Spread(Spread { num_warps: 1, vector: 2, column_major: false, num_ctas: 4 })),
+    (90, Way::Cluster(1, 8)),
+    (90, Way::Spread(Spread { num_warps: 2, vector: 1, column_major: true, num_ctas: 2 })),
 ];
 
 fn number(name: &str, default: u64) -> u64 {
@@ -58,7 +62,7 @@ fn random_programs_agree_with_the_interpreter() {
             .walk(program.module.top())
             .into_iter()
             .any(|op| program.module.is(op, &ttir::ops::descriptor::MAKE));
-        let way = WAYS[if has_descriptors { seed % 2 * 2 } else { seed / 2 % 4 } as usize];
+        let way = WAYS[if has_descriptors { seed % 4 * 2 } else { seed / 2 % 8 } as usize];
         let Err(error) = compare(&program, way) else { continue };
         let known = failures.entry(kind(&error)).or_default();
         if known.is_empty() {

@@ -15,7 +15,7 @@ fn check(name: &str, capability: u32, args: &[Argument]) {
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
     let module = parse(&text, ttir::registry(), ParseOptions::default()).unwrap();
     let expected = Interpreter.run(&module, name, [1, 1, 1], args).unwrap().buffers;
-    let plain = Way::Spread(Spread { num_warps: 1, vector: 1, column_major: false });
+    let plain = Way::Spread(Spread { num_warps: 1, vector: 1, column_major: false, num_ctas: 1 });
     for way in [Way::Passes(1), Way::Passes(4), plain] {
         let mut engine = Emulated::new(capability, way);
         let found =

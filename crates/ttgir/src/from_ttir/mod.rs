@@ -47,7 +47,8 @@ pub fn from_ttir(
         return Err(Diagnostic::new(format!(
             "num_ctas is {num_ctas}, it must be a power of two up to {}",
             machine.cluster
-        )));
+        ))
+        .note(format!("`{}` has clusters of at most {} blocks", machine.name, machine.cluster)));
     }
     program.set_registry(crate::registry());
     program.set_environment(machine);

@@ -51,6 +51,15 @@ fn check_type(ty: Type, config: Config) -> Result<(), String> {
             config.threads_per_warp
         ));
     }
+    if config.num_ctas > 1 || matches!(encoding, Encoding::Blocked { cga, .. } if !cga.is_empty()) {
+        let blocks = 1u64 << encoding.cga().len();
+        if blocks != u64::from(config.num_ctas) {
+            return Err(format!(
+                "{ty} is for {blocks} blocks of a cluster, the program has {}",
+                config.num_ctas
+            ));
+        }
+    }
     if warps != config.num_warps {
         return Err(format!("{ty} is for {warps} warps, the program has {}", config.num_warps));
     }

@@ -11,13 +11,14 @@ pub(super) fn space(ty: Type) -> &'static str {
     match ty.kind() {
         llir::Scalar::Ptr(1) => ".global",
         llir::Scalar::Ptr(3) => ".shared",
+        llir::Scalar::Ptr(7) => ".shared::cluster",
         _ => "",
     }
 }
 
 /// The letter of the constraint for an address.
 pub(super) fn address_letter(ty: Type) -> &'static str {
-    if ty.kind() == llir::Scalar::Ptr(3) { "r" } else { "l" }
+    if matches!(ty.kind(), llir::Scalar::Ptr(3 | 7)) { "r" } else { "l" }
 }
 
 /// The letter of the constraint for a value.

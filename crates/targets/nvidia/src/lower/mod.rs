@@ -102,6 +102,16 @@ impl LaneTarget for Lanes {
         b.intrinsic_void("llvm.nvvm.barrier0", &[]);
     }
 
+    fn cluster_barrier(&self, b: &mut FunctionBuilder<'_>) {
+        // The first releases what was written, the second acquires.
+        b.intrinsic_void("llvm.nvvm.barrier.cluster.arrive.aligned", &[]);
+        b.intrinsic_void("llvm.nvvm.barrier.cluster.wait.aligned", &[]);
+    }
+
+    fn peer(&self, b: &mut FunctionBuilder<'_>, pointer: Value, block: Value) -> Value {
+        template(b, "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r", Type::pointer(7), &[pointer, block])
+    }
+
     fn warp_barrier(&self, b: &mut FunctionBuilder<'_>) {
         let members = b.i32(-1);
         b.intrinsic_void("llvm.nvvm.bar.warp.sync", &[members]);

@@ -64,12 +64,14 @@ impl Engine for Emulated {
             };
             arguments.push(Parameter(bits.to_le_bytes()[..param.bytes].to_vec()));
         }
+        let num_ctas = self.way.num_ctas();
         let programs = u64::from(grid[0]) * u64::from(grid[1]) * u64::from(grid[2]);
         let scratch = facts.global_scratch.bytes * programs;
         arguments.push(memory.allocate(scratch.max(16) as usize).into());
         arguments.push(0u64.into());
         let launch = Launch {
-            grid,
+            grid: [grid[0] * num_ctas, grid[1], grid[2]],
+            cluster: [num_ctas, 1, 1],
             block: [facts.lanes * facts.num_warps, 1, 1],
             dynamic_shared: facts.shared_bytes as usize,
             arguments,

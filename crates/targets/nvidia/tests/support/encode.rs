@@ -19,6 +19,8 @@ pub(crate) struct Spread {
     pub(crate) vector: u32,
     /// Whether the first dimension is the fastest.
     pub(crate) column_major: bool,
+    /// Blocks of a cluster, which split the fastest dimension first.
+    pub(crate) num_ctas: u32,
 }
 
 /// Splits `total` over dimensions, the fastest first; what does not fit goes to the slowest.
@@ -42,13 +44,30 @@ impl Spread {
             order.reverse();
         }
         let mut sizes = dims.to_vec();
+        let cga = self.blocks(&mut sizes, &order);
         let mut size_per_thread = vec![1; dims.len()];
         let fast = order[0] as usize;
-        size_per_thread[fast] = self.vector.min(dims[fast] as u32);
+        size_per_thread[fast] = self.vector.min(sizes[fast] as u32);
         sizes[fast] /= i64::from(size_per_thread[fast]);
         let threads_per_warp = split(32, &mut sizes, &order);
         let warps_per_cta = split(self.num_warps, &mut sizes, &order);
-        Encoding::Blocked { size_per_thread, threads_per_warp, warps_per_cta, order, cga: Vec::new() }
+        Encoding::Blocked { size_per_thread, threads_per_warp, warps_per_cta, order, cga }
+    }
+
+    /// Splits sizes over the blocks of a cluster, the fastest dimension first; what does not fit makes copies.
+    fn blocks(self, sizes: &mut [i64], order: &[u32]) -> Vec<Vec<u32>> {
+        let mut at = vec![1; sizes.len()];
+        let basis = |_| {
+            let mut basis = vec![0; at.len()];
+            if let Some(&dim) = order.iter().find(|dim| sizes[**dim as usize] > 1) {
+                let dim = dim as usize;
+                basis[dim] = at[dim];
+                at[dim] *= 2;
+                sizes[dim] /= 2;
+            }
+            basis
+        };
+        (0..self.num_ctas.ilog2()).map(basis).collect()
     }
 
     fn ty(self, ty: Type) -> Type {
@@ -64,7 +83,7 @@ pub(crate) fn encode(module: &Module, spread: Spread) -> Result<Module, String> 
     let text = print(module, PrintOptions::PLAIN);
     let options = ParseOptions { file: Some("encoded") };
     let mut module = parse(&text, ttgir::registry(), options).map_err(|error| error.to_string())?;
-    Config { num_warps: spread.num_warps, threads_per_warp: 32, num_ctas: 1 }.set(&mut module);
+    Config { num_warps: spread.num_warps, threads_per_warp: 32, num_ctas: spread.num_ctas }.set(&mut module);
     let ops = module.walk(module.top());
     for &op in &ops {
         types(&mut module, op, spread);

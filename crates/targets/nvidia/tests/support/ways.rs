@@ -13,6 +13,19 @@ pub(crate) enum Way {
     Spread(Spread),
     /// The target's own passes, for so many warps.
     Passes(u32),
+    /// The same for so many warps in each of so many blocks of a cluster.
+    Cluster(u32, u32),
+}
+
+impl Way {
+    /// Blocks of a cluster.
+    pub(crate) fn num_ctas(self) -> u32 {
+        match self {
+            Way::Spread(spread) => spread.num_ctas,
+            Way::Passes(_) => 1,
+            Way::Cluster(_, num_ctas) => num_ctas,
+        }
+    }
 }
 
 /// Leaves one kernel public, so that the others are inlined or dropped.
@@ -48,11 +61,11 @@ pub(crate) fn order_writes(module: &mut ir::Module) {
 fn with_layouts(module: ir::Module, capability: u32, way: Way) -> Result<ir::Module, String> {
     let num_warps = match way {
         Way::Spread(spread) => return encode(&module, spread),
-        Way::Passes(num_warps) => num_warps,
+        Way::Passes(num_warps) | Way::Cluster(num_warps, _) => num_warps,
     };
     let mut module = module;
     let machine = nvidia::machine::machine(capability).ok_or("no such machine")?;
-    let options = pipeline::Options { num_warps, num_ctas: 1, num_stages: 3 };
+    let options = pipeline::Options { num_warps, num_ctas: way.num_ctas(), num_stages: 3 };
     pipeline::to_ttgir(&mut module, capability, machine, &options, ir::pass::Verify::Each, &mut ())
         .map_err(|errors| errors[0].to_string())?;
     Ok(module)

@@ -95,7 +95,7 @@ fn by_warp(module: &mut Module, op: Op, selected: &Selected) {
     let parent = Encoding::Mma {
         version: [2, 0],
         warps_per_cta: selected.warps.clone(),
-        cga: Vec::new(),
+        cga: selected.cga.clone(),
         instr_shape,
     };
     let attrs = [module.attr(op, 0).cloned(), module.attr(op, 1).cloned()];
@@ -117,7 +117,7 @@ fn by_group(module: &mut Module, op: Op, selected: &Selected) {
     let parent = Encoding::Mma {
         version: [3, 0],
         warps_per_cta: selected.warps.clone(),
-        cga: Vec::new(),
+        cga: selected.cga.clone(),
         instr_shape: vec![16, selected.columns as u32, row.k],
     };
     let attrs: [Option<Attr>; 3] =
@@ -126,12 +126,13 @@ fn by_group(module: &mut Module, op: Op, selected: &Selected) {
     let in_shared = !row.a_in_registers || operands::is_as_loaded(module, op, a);
     let mut builder = Builder::before(module, op);
     let left = if in_shared {
-        operands::to_shared(&mut builder, a, row.any_major, false)
+        operands::to_shared(&mut builder, a, row.any_major, &operands::Side { op_idx: 0, result: &parent })
     } else {
         let value = operands::behind_conversions(builder.module, a);
         operands::convert(&mut builder, value, &operand_encoding(0, &parent, row))
     };
-    let right = operands::to_shared(&mut builder, b, row.any_major, true);
+    let right =
+        operands::to_shared(&mut builder, b, row.any_major, &operands::Side { op_idx: 1, result: &parent });
     let sum = operands::convert(&mut builder, c, &parent);
     let product = builder.build(&WARP_GROUP_DOT, &[left, right, sum], &attrs);
     debug_assert_eq!(shape(builder.module.ty(product)).len(), 2);

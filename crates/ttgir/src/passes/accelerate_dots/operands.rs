@@ -5,7 +5,7 @@ use crate::infer;
 use crate::ops::convert::CONVERT_LAYOUT;
 use crate::ops::shared::{LOCAL_ALLOC, MEMDESC_TRANS};
 use crate::types::memdesc_type;
-use crate::{Encoding, replace_encoding};
+use crate::{BasisList, Encoding, replace_encoding, shape_per_block};
 use ir::{Builder, Module, Op, Value};
 use ttir::ops::memory::LOAD;
 use ttir::ops::shape::{TRANS, ints};
@@ -41,8 +41,24 @@ pub(super) fn natural_order(module: &Module, value: Value) -> Vec<u32> {
     Encoding::of(module.ty(value)).map_or_else(|| (0..rank).rev().collect(), Encoding::order)
 }
 
+/// Which operand of a product something is.
+pub(super) struct Side<'a> {
+    /// 0 for the left one, 1 for the right one.
+    pub(super) op_idx: u32,
+    /// The encoding of the result.
+    pub(super) result: &'a Encoding,
+}
+
+impl Side<'_> {
+    /// How blocks of a cluster split it: as they split the result, each with all of k.
+    fn cga(&self) -> BasisList {
+        Encoding::DotOp { op_idx: self.op_idx, parent: Box::new(self.result.clone()), k_width: 0 }.cga()
+    }
+}
+
 /// A matrix in shared memory as groups of warps read it, with the rows or the columns behind each other.
-fn group_shared(shape: &[i64], bytes: u64, transposed: bool) -> SharedEncoding {
+fn group_shared(shape: &[i64], bytes: u64, transposed: bool, cga: BasisList) -> SharedEncoding {
+    let shape = shape_per_block(&cga, shape);
     let fast = if transposed { shape[0] } else { shape[1] };
     let row = fast as u64 * bytes;
     let width = [128, 64, 32].into_iter().find(|&width| row >= u64::from(width)).unwrap_or(0);
@@ -52,12 +68,13 @@ fn group_shared(shape: &[i64], bytes: u64, transposed: bool) -> SharedEncoding {
         element_bit_width: bytes as u32 * 8,
         rank: 2,
         fp4_padded: false,
-        cga: Vec::new(),
+        cga,
     }
 }
 
 /// A matrix in shared memory such that neither whole rows nor eight rows of 16 bytes below each other meet in one bank.
-pub(crate) fn swizzled(shape: &[i64], bytes: u64, order: &[u32]) -> SharedEncoding {
+pub(crate) fn swizzled(shape: &[i64], bytes: u64, order: &[u32], cga: BasisList) -> SharedEncoding {
+    let shape = shape_per_block(&cga, shape);
     let row = shape[order[0] as usize] as u64;
     let vec = (16 / bytes).clamp(1, row);
     let per_phase = (128 / (row * bytes)).max(1);
@@ -68,31 +85,33 @@ pub(crate) fn swizzled(shape: &[i64], bytes: u64, order: &[u32]) -> SharedEncodi
         per_phase: per_phase as u32,
         max_phase: max_phase as u32,
         order: order.to_vec(),
-        cga: Vec::new(),
+        cga,
     }
 }
 
-/// Puts an operand into shared memory. `right` says which one it is: where the instruction wants k fastest, that is the
-/// last dimension of the left one and the first of the right one.
-pub(super) fn to_shared(builder: &mut Builder<'_>, value: Value, any_major: bool, right: bool) -> Value {
+/// Puts an operand into shared memory. Where the instruction wants k fastest, that is the last dimension of the left one
+/// and the first of the right one.
+pub(super) fn to_shared(builder: &mut Builder<'_>, value: Value, any_major: bool, side: &Side<'_>) -> Value {
     let value = behind_conversions(builder.module, value);
-    let transposed = if any_major { natural_order(builder.module, value)[0] == 0 } else { right };
+    let transposed = if any_major { natural_order(builder.module, value)[0] == 0 } else { side.op_idx == 1 };
+    let cga = side.cga();
     let bytes = elem_bytes(elem(builder.module.ty(value)));
     if let Some(trans) = builder.module.def_op(value).filter(|&def| builder.module.is(def, &TRANS)) {
         // Memory can be looked at the other way round; nothing needs to move.
         let source = behind_conversions(builder.module, builder.module.operand(trans, 0));
-        let alloc = alloc(builder, source, bytes, !transposed);
+        let turned = cga.iter().map(|basis| basis.iter().rev().copied().collect()).collect();
+        let alloc = alloc(builder, source, bytes, !transposed, turned);
         let order = builder.module.attr(trans, 0).cloned();
         if let Ok(ty) = infer::memdesc_trans(builder.module.ty(alloc), ints(order.as_ref())) {
             return builder.build_as(&MEMDESC_TRANS, &[alloc], &[order], ty);
         }
     }
-    alloc(builder, value, bytes, transposed)
+    alloc(builder, value, bytes, transposed, cga)
 }
 
-fn alloc(builder: &mut Builder<'_>, value: Value, bytes: u64, transposed: bool) -> Value {
+fn alloc(builder: &mut Builder<'_>, value: Value, bytes: u64, transposed: bool, cga: BasisList) -> Value {
     let ty = builder.module.ty(value);
-    let encoding = group_shared(shape(ty), bytes, transposed);
+    let encoding = group_shared(shape(ty), bytes, transposed, cga);
     let memory = memdesc_type(shape(ty), elem(ty), &encoding, false);
     builder.build_as(&LOCAL_ALLOC, &[value], &[None], memory)
 }

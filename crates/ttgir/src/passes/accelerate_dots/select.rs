@@ -2,7 +2,7 @@
 
 use super::{chain, tiles};
 use crate::passes::context::Context;
-use crate::{MatrixKind, MatrixRow, Number};
+use crate::{BasisList, MatrixKind, MatrixRow, Number, shape_per_block};
 use ir::{FloatKind, Module, Op, Type};
 use ttir::ops::dot::INPUT_PRECISION;
 use ttir::types::{elem, shape};
@@ -18,6 +18,8 @@ pub(super) struct Selected {
     pub(super) columns: i64,
     /// Warps along each dimension.
     pub(super) warps: Vec<u32>,
+    /// How blocks of a cluster share the result.
+    pub(super) cga: BasisList,
 }
 
 /// Why an instruction does not make a dot.
@@ -35,7 +37,9 @@ enum Refusal {
 
 /// A dot as instructions see it.
 struct Question {
-    dims: &'static [i64],
+    /// The part of a block of the cluster.
+    dims: Vec<i64>,
+    cga: BasisList,
     k: i64,
     types: [Type; 3],
     exact: bool,
@@ -47,13 +51,16 @@ impl Question {
     fn of(module: &Module, op: Op, context: &Context) -> Question {
         let [a, b, c] = [0, 1, 2].map(|slot| module.ty(module.operand(op, slot)));
         let dims = shape(c);
+        let chained = chain::is_chained(module, op);
+        let cga = tiles::split(dims, context.config.num_ctas, chained);
         Question {
-            dims,
+            dims: shape_per_block(&cga, dims),
+            cga,
             k: shape(a)[dims.len() - 1],
             types: [elem(a), elem(b), elem(c)],
             exact: wants_exact(module, op),
             warps: context.config.num_warps,
-            chained: chain::is_chained(module, op),
+            chained,
         }
     }
 
@@ -70,8 +77,8 @@ impl Question {
         if row.kind == MatrixKind::Group && [a, b] != self.types[..2] {
             return Err(Refusal::Widened);
         }
-        let (columns, warps) = fit(row, self.dims, self.warps, self.chained).ok_or(Refusal::Tile)?;
-        Ok(Selected { row, columns, warps })
+        let (columns, warps) = fit(row, &self.dims, self.warps, self.chained).ok_or(Refusal::Tile)?;
+        Ok(Selected { row, columns, warps, cga: self.cga.clone() })
     }
 
     /// What each instruction for these types says, better ones first.

@@ -1,4 +1,40 @@
-//! How warps share the result of a product.
+//! How warps, and blocks of a cluster, share the result of a product.
+
+use crate::BasisList;
+
+/// The least rows of a block of a cluster that groups of warps, or single warps, have work for.
+const LEAST_ROWS: [i64; 2] = [64, 16];
+/// The least columns.
+const LEAST_COLUMNS: i64 = 32;
+
+/// How blocks of a cluster share the result of a product: such that parts are as square as they can be, or rows stay whole
+/// where the result feeds another product.
+pub(super) fn split(shape: &[i64], blocks: u32, chained: bool) -> BasisList {
+    let rank = shape.len();
+    let (row, column) = (rank - 2, rank - 1);
+    let mut part = shape.to_vec();
+    let mut bases = BasisList::new();
+    for _ in 0..blocks.max(1).ilog2() {
+        let splits = |dim: usize, least: i64| part[dim] >= 2 * least;
+        let rows = splits(row, LEAST_ROWS[0]) && (chained || part[row] >= part[column]);
+        let dim = if rank == 3 && splits(0, 1) {
+            Some(0)
+        } else if rows || (chained && splits(row, LEAST_ROWS[1])) {
+            Some(row)
+        } else if !chained && splits(column, LEAST_COLUMNS) {
+            Some(column)
+        } else {
+            [row, column].into_iter().find(|&dim| splits(dim, LEAST_ROWS[1]))
+        };
+        let mut basis = vec![0; rank];
+        if let Some(dim) = dim {
+            basis[dim] = (shape[dim] / part[dim]) as u32;
+            part[dim] /= 2;
+        }
+        bases.push(basis);
+    }
+    bases
+}
 
 /// Warps along each dimension for products that all warps of a program make together, each with tiles of `tile` elements.
 /// Chained products keep rows in one warp, so that a result is an operand of the next without leaving its warp.
@@ -53,7 +89,17 @@ pub(super) fn group_columns(shape: &[i64], warps: u32) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{group_columns, group_warps, warps};
+    use super::{group_columns, group_warps, split, warps};
+
+    #[test]
+    fn blocks_of_a_cluster_share_rows_then_columns() {
+        assert_eq!(split(&[128, 128], 1, false), Vec::<Vec<u32>>::new());
+        assert_eq!(split(&[128, 128], 4, false), [[1, 0], [0, 1]]);
+        assert_eq!(split(&[64, 256], 4, false), [[0, 1], [0, 2]]);
+        assert_eq!(split(&[256, 64], 4, true), [[1, 0], [2, 0]]);
+        assert_eq!(split(&[16, 16], 2, false), [[0, 0]]);
+        assert_eq!(split(&[4, 32, 32], 2, false), [[1, 0, 0]]);
+    }
 
     #[test]
     fn warps_split_rows_and_columns_evenly() {

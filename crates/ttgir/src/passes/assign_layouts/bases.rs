@@ -29,6 +29,8 @@ pub(crate) enum Reach {
     Lanes,
     /// Elements change warps.
     Warps,
+    /// Elements change blocks of a cluster.
+    Blocks,
 }
 
 impl Bases {
@@ -62,24 +64,26 @@ impl Bases {
         }
         let mut span = Span::default();
         self.register.iter().for_each(|&word| span.insert(word));
-        let same_programs = differences_are_in(&Span::default(), &self.block, &to.block);
         let inside = |span: &Span, words: &[u64]| words.iter().all(|&word| span.contains(word));
-        if same_programs
-            && inside(&span, &to.register)
+        if inside(&span, &to.register)
             && differences_are_in(&span, &self.lane, &to.lane)
             && differences_are_in(&span, &self.warp, &to.warp)
+            && differences_are_in(&span, &self.block, &to.block)
         {
             return Reach::Registers;
         }
         self.lane.iter().for_each(|&word| span.insert(word));
-        if same_programs
-            && inside(&span, &to.register)
+        if inside(&span, &to.register)
             && inside(&span, &to.lane)
             && differences_are_in(&span, &self.warp, &to.warp)
+            && differences_are_in(&span, &self.block, &to.block)
         {
             return Reach::Lanes;
         }
-        Reach::Warps
+        self.warp.iter().for_each(|&word| span.insert(word));
+        let own = [&to.register, &to.lane, &to.warp].iter().all(|words| inside(&span, words));
+        let stays = own && differences_are_in(&span, &self.block, &to.block);
+        if self.block.is_empty() || stays { Reach::Warps } else { Reach::Blocks }
     }
 
     /// How many different elements a lane holds.
@@ -141,6 +145,17 @@ mod tests {
         assert_eq!(a.reach(&bases(&[2, 1], &[4, 8], &[16])), Reach::Registers);
         assert_eq!(a.reach(&bases(&[4, 8], &[1, 2], &[16])), Reach::Lanes);
         assert_eq!(a.reach(&bases(&[1, 2], &[4, 16], &[8])), Reach::Warps);
+    }
+
+    #[test]
+    fn blocks_of_a_cluster_are_the_farthest() {
+        let split = Bases { block: vec![32], ..bases(&[1, 2], &[4, 8], &[16]) };
+        let copied = Bases { block: vec![0], ..bases(&[1, 2, 32], &[4, 8], &[16]) };
+        let other = Bases { block: vec![16], ..bases(&[1, 2], &[4, 8], &[32]) };
+        assert_eq!(copied.reach(&split), Reach::Registers);
+        assert_eq!(split.reach(&copied), Reach::Blocks);
+        assert_eq!(split.reach(&other), Reach::Blocks);
+        assert_eq!(split.reach(&Bases { block: vec![32], ..bases(&[1, 2], &[4, 16], &[8]) }), Reach::Warps);
     }
 
     #[test]

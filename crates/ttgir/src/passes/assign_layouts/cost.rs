@@ -11,6 +11,9 @@ use smallvec::SmallVec;
 const SHARED_BYTE: f64 = 0.3;
 /// A barrier of all warps, twice around shared memory.
 const BARRIER: f64 = 300.0;
+/// A byte that another block of the cluster reads, and all lanes of the cluster waiting for each other.
+const REMOTE_BYTE: f64 = 2.0;
+const CLUSTER_BARRIER: f64 = 1500.0;
 /// A byte that a lane sends to another.
 const SHUFFLED_BYTE: f64 = 0.2;
 /// One simple operation of one lane.
@@ -39,6 +42,7 @@ pub(crate) fn conversion(from: &Bases, to: &Bases, elements: u64, bytes: u64) ->
         Reach::Nothing | Reach::Registers => 0.0,
         Reach::Lanes => BARRIER * 0.1 + SHUFFLED_BYTE * read,
         Reach::Warps => BARRIER + SHARED_BYTE * (size + read) / 2.0,
+        Reach::Blocks => 2.0 * CLUSTER_BARRIER + REMOTE_BYTE * read,
     }
 }
 
@@ -133,10 +137,11 @@ pub(crate) fn reduction(bases: &Bases, shape: &[i64], axis: usize, bytes: u64) -
     let stride = strides(shape)[axis];
     let along = |word: u64| !(word / stride).is_multiple_of(shape[axis] as u64);
     let count = |words: &[u64]| words.iter().filter(|&&word| along(word)).count();
-    let (lanes, warps) = (count(&bases.lane), count(&bases.warp));
+    let (lanes, warps, blocks) = (count(&bases.lane), count(&bases.warp), count(&bases.block));
     let kept = bases.register.iter().filter(|&&word| word != 0 && !along(word)).count();
     let threads = 1u64 << (bases.lane.len() + bases.warp.len());
     let held = ((1u64 << kept) * threads * bytes) as f64;
     let through_shared = if warps > 0 { BARRIER + SHARED_BYTE * held } else { 0.0 };
-    held * lanes as f64 * SHUFFLED_BYTE + through_shared + work(bases, 1.0)
+    let between = if blocks > 0 { 2.0 * CLUSTER_BARRIER + REMOTE_BYTE * held } else { 0.0 };
+    held * lanes as f64 * SHUFFLED_BYTE + through_shared + between + work(bases, 1.0)
 }

@@ -1,6 +1,6 @@
 //! Layouts that are made here and not by a rule of an operation: blocked ones, and larger ones of which one is a slice.
 
-use crate::Encoding;
+use crate::{BasisList, Encoding, shape_per_block};
 
 /// The layout whose slice this is; for a blocked one, the same with nothing else along a new dimension.
 pub(crate) fn unsliced(encoding: &Encoding, at: usize) -> Option<Encoding> {
@@ -39,10 +39,38 @@ pub(crate) fn parent_of_slice(encoding: &Encoding, dim: usize) -> Option<&Encodi
     }
 }
 
-/// A blocked layout: lanes and warps are dealt out along the dimensions in order, as far as the block reaches; the last
-/// dimension takes what is left.
-pub(crate) fn blocked(shape: &[i64], per_lane: &[u32], order: &[u32], warps: u32, lanes: u32) -> Encoding {
+/// How the blocks of a cluster split a tensor where nothing else says it: along the first dimension as far as it reaches,
+/// then along the next. All tensors of a shape are split alike, whatever order their elements have in memory.
+pub(crate) fn split(shape: &[i64], blocks: u32) -> BasisList {
+    let mut bases = BasisList::new();
+    let mut unit = |dim: Option<(usize, u32)>| {
+        let mut basis = vec![0; shape.len()];
+        if let Some((dim, at)) = dim {
+            basis[dim] = at;
+        }
+        bases.push(basis);
+    };
+    let mut left = blocks.max(1).ilog2();
+    for (dim, size) in shape.iter().enumerate() {
+        let bits = left.min(size.max(&1).ilog2());
+        (0..bits).for_each(|bit| unit(Some((dim, 1 << bit))));
+        left -= bits;
+    }
+    (0..left).for_each(|_| unit(None));
+    bases
+}
+
+/// A blocked layout: lanes and warps are dealt out along the dimensions in order, as far as the part of each block of the
+/// cluster reaches; the last dimension takes what is left.
+pub(crate) fn blocked(
+    shape: &[i64],
+    per_lane: &[u32],
+    order: &[u32],
+    (warps, lanes): (u32, u32),
+    cga: BasisList,
+) -> Encoding {
     let rank = shape.len();
+    let shape = &shape_per_block(&cga, shape)[..];
     let per_lane: Vec<u32> = (0..rank).map(|dim| per_lane[dim].min(shape[dim] as u32)).collect();
     let (mut threads, mut groups) = (vec![1; rank], vec![1; rank]);
     let (mut lanes_left, mut warps_left) = (lanes, warps);
@@ -62,6 +90,6 @@ pub(crate) fn blocked(shape: &[i64], per_lane: &[u32], order: &[u32], warps: u32
         threads_per_warp: threads,
         warps_per_cta: groups,
         order: order.to_vec(),
-        cga: Vec::new(),
+        cga,
     }
 }

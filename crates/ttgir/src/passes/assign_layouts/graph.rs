@@ -111,9 +111,11 @@ impl<'m> Graph<'m> {
         };
         graph.add_block(body, 0, access);
         for node in &mut graph.nodes {
-            if let Some(access) = &node.access {
-                node.preferred = Some(memory::preferred(access, layouts));
-            }
+            node.preferred = match (&node.access, node.subject) {
+                (Some(access), _) => Some(memory::preferred(access, layouts)),
+                (None, Subject::Op(op)) => memory::stored(module, op, layouts),
+                (None, Subject::Carried) => None,
+            };
         }
         graph.connect();
         graph

@@ -2,7 +2,7 @@
 
 use super::bases::Bases;
 use super::{cost, derive};
-use crate::Encoding;
+use crate::{BasisList, Config, Encoding, shape_per_block};
 use ir::Type;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -23,19 +23,22 @@ pub(crate) struct Layouts {
     pub(crate) warps: u32,
     /// Lanes of a warp.
     pub(crate) lanes: u32,
+    /// Blocks of a cluster.
+    pub(crate) blocks: u32,
 }
 
 impl Layouts {
     /// No layouts yet.
-    pub(crate) fn new(warps: u32, lanes: u32) -> Layouts {
+    pub(crate) fn new(config: Config) -> Layouts {
         Layouts {
             encodings: Vec::new(),
             numbers: FxHashMap::default(),
             bases: FxHashMap::default(),
             conversions: FxHashMap::default(),
             defaults: FxHashMap::default(),
-            warps,
-            lanes,
+            warps: config.num_warps,
+            lanes: config.threads_per_warp,
+            blocks: config.num_ctas,
         }
     }
 
@@ -94,7 +97,30 @@ impl Layouts {
     /// A blocked layout: lanes and warps are dealt out along the dimensions in order, as far as the block reaches; the
     /// last one takes what is left.
     pub(crate) fn blocked(&mut self, shape: &[i64], per_lane: &[u32], order: &[u32]) -> Layout {
-        let encoding = derive::blocked(shape, per_lane, order, self.warps, self.lanes);
+        self.blocked_in(shape, per_lane, order, derive::split(shape, self.blocks))
+    }
+
+    /// The same where the blocks of a cluster split the whole in a given way.
+    pub(crate) fn blocked_in(
+        &mut self,
+        shape: &[i64],
+        per_lane: &[u32],
+        order: &[u32],
+        cga: BasisList,
+    ) -> Layout {
+        let encoding = derive::blocked(shape, per_lane, order, (self.warps, self.lanes), cga);
         self.number(&encoding)
+    }
+
+    /// A layout in which each block of a cluster has the part that another layout gives it; lanes stand as in the first as
+    /// far as that is blocked.
+    pub(crate) fn split_as(&mut self, layout: Layout, shape: &[i64], cga: &BasisList) -> Option<Layout> {
+        let encoding = self.encoding(layout);
+        let splits = |cga: &[Vec<u32>]| shape_per_block(cga, shape);
+        if encoding.cga() == *cga && splits(&encoding.cga()) == splits(cga) {
+            return Some(layout);
+        }
+        let Encoding::Blocked { size_per_thread, order, .. } = encoding.clone() else { return None };
+        Some(self.blocked_in(shape, &size_per_thread, &order, cga.clone()))
     }
 }

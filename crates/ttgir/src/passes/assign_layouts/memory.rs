@@ -2,11 +2,13 @@
 
 use super::cost::Access;
 use super::layouts::{Layout, Layouts};
+use crate::SharedEncoding;
+use crate::ops::shared::LOCAL_ALLOC;
 use ir::{Module, Op, OpRow};
 use smallvec::SmallVec;
 use ttir::axis::AxisTable;
 use ttir::ops::{atomic, memory};
-use ttir::types::{elem_bytes, is_tensor, pointee, shape};
+use ttir::types::{elem, elem_bytes, is_tensor, pointee, shape};
 
 /// Operations whose first operand is a block of addresses; the second number says whether they only read, the third
 /// whether one instruction may cover several elements.
@@ -50,10 +52,24 @@ pub(crate) fn access(module: &Module, op: Op, axis: &AxisTable, widest: u64) -> 
 
 /// Lanes side by side along the contiguous dimension, each with as much as one access can move.
 pub(crate) fn preferred(access: &Access, layouts: &mut Layouts) -> Layout {
-    let threads = u64::from(layouts.warps * layouts.lanes);
+    let threads = u64::from(layouts.warps * layouts.lanes * layouts.blocks);
     let elements = access.shape.iter().product::<i64>() as u64;
     let each = access.vector().min((elements / threads).max(1)) as u32;
     let mut per_lane = vec![1; access.shape.len()];
     per_lane[access.dim] = each;
     layouts.blocked(access.shape, &per_lane, &access.order)
+}
+
+/// Where each block of a cluster holds all of what it puts into memory of its own: lanes stand side by side along what is
+/// fastest there. `None` without clusters, where any layout will do.
+pub(crate) fn stored(module: &Module, op: Op, layouts: &mut Layouts) -> Option<Layout> {
+    if layouts.blocks == 1 || !module.is(op, &LOCAL_ALLOC) {
+        return None;
+    }
+    let encoding = SharedEncoding::of(module.ty(module.result(op, 0)))?;
+    let ty = module.ty(*module.operands(op).first()?);
+    let order = encoding.order();
+    let mut per_lane = vec![1; order.len()];
+    per_lane[order[0] as usize] = (16 / elem_bytes(elem(ty))).max(1) as u32;
+    Some(layouts.blocked_in(shape(ty), &per_lane, &order, encoding.cga().clone()))
 }

@@ -57,7 +57,7 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
 }
 
 fn assign(module: &mut Module, function: Op, context: Context) {
-    let mut layouts = Layouts::new(context.config.num_warps, context.config.threads_per_warp);
+    let mut layouts = Layouts::new(context.config);
     let pins = pins::collect(module, function, &mut layouts);
     take_out_conversions(module, function);
     let plan = decide(module, function, &pins, &mut layouts, u64::from(context.machine.vector_bytes));

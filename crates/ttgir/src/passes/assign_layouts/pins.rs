@@ -1,6 +1,5 @@
 //! What dots ask for: their operands and results lie as their instruction has them.
 
-use super::derive;
 use super::graph::Pins;
 use super::layouts::Layouts;
 use crate::Encoding;
@@ -44,7 +43,7 @@ fn pin_as_is(module: &Module, op: Op, layouts: &mut Layouts, pins: &mut Pins) {
 fn pin_plain(module: &Module, op: Op, layouts: &mut Layouts, pins: &mut Pins) {
     let result = module.result(op, 0);
     let shape = shape(module.ty(result));
-    let threads = i64::from(layouts.warps * layouts.lanes);
+    let threads = i64::from(layouts.warps * layouts.lanes * layouts.blocks);
     let side = match numel(module.ty(result)) / threads {
         16.. => 4,
         4.. => 2,
@@ -54,8 +53,8 @@ fn pin_plain(module: &Module, op: Op, layouts: &mut Layouts, pins: &mut Pins) {
     let mut per_lane = vec![1; rank];
     per_lane[rank - 2..].fill(side);
     let order: Vec<u32> = (0..rank as u32).rev().collect();
-    let parent = derive::blocked(shape, &per_lane, &order, layouts.warps, layouts.lanes);
-    let own = layouts.number(&parent);
+    let own = layouts.blocked(shape, &per_lane, &order);
+    let parent = layouts.encoding(own).clone();
     for op_idx in 0..2 {
         let operand = Encoding::DotOp { op_idx, parent: Box::new(parent.clone()), k_width: 0 };
         pins.operands.insert((op, op_idx), layouts.number(&operand));

@@ -163,6 +163,7 @@ impl Search<'_, '_> {
             }
         }
         candidates.extend(node.preferred.filter(|own| *own != current && !candidates.contains(own)));
+        self.add_split_alike(id, current, &mut candidates);
         if candidates.is_empty() {
             return false;
         }
@@ -176,6 +177,20 @@ impl Search<'_, '_> {
         }
         choice[id.index()] = best.1;
         best.1 != current
+    }
+
+    /// Where blocks of a cluster share the whole, an access as it prefers to be in each way in which a neighbour splits it.
+    fn add_split_alike(&mut self, id: NodeId, current: Layout, candidates: &mut SmallVec<[Layout; 8]>) {
+        let node = &self.graph.nodes[id.index()];
+        let (Some(preferred), Some(access)) = (node.preferred, &node.access) else { return };
+        if self.layouts.blocks == 1 {
+            return;
+        }
+        for index in 0..candidates.len() {
+            let cga = self.layouts.encoding(candidates[index]).cga();
+            let split = self.layouts.split_as(preferred, access.shape, &cga);
+            candidates.extend(split.filter(|own| *own != current && !candidates.contains(own)));
+        }
     }
 
     fn local_cost(&mut self, choice: &Choice, id: NodeId) -> f64 {

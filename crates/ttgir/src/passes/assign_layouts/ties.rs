@@ -5,6 +5,7 @@
 
 use super::derive;
 use super::layouts::{Layout, Layouts};
+use crate::SharedEncoding;
 use crate::infer;
 use crate::ops::shared::LOCAL_ALLOC;
 use ir::{Attr, Module, Op, OpRow};
@@ -41,7 +42,7 @@ static TIES: &[(&OpRow, Tie)] = &[
     (&moves::SPLIT, Tie { operand: doubled, result: same, from_operand: halved, from_result: same }),
     (&reduce::REDUCE, Tie { operand: same, result: sliced, from_operand: same, from_result: unsliced_only }),
     (&reduce::HISTOGRAM, Tie { operand: any, result: same, from_operand: any, from_result: same }),
-    (&LOCAL_ALLOC, Tie { operand: any, result: same, from_operand: any, from_result: any }),
+    (&LOCAL_ALLOC, Tie { operand: stored, result: same, from_operand: storable, from_result: any }),
 ];
 
 /// How an operation ties layouts.
@@ -55,6 +56,19 @@ fn same(_: &mut Layouts, _: &Module, _: Op, own: Layout) -> Option<Layout> {
 
 fn any(_: &mut Layouts, _: &Module, _: Op, _: Layout) -> Option<Layout> {
     None
+}
+
+/// Blocks of a cluster put what they have into their own memory; without clusters any layout will do.
+fn stored(layouts: &mut Layouts, _: &Module, _: Op, own: Layout) -> Option<Layout> {
+    (layouts.blocks > 1).then_some(own)
+}
+
+fn storable(layouts: &mut Layouts, module: &Module, op: Op, given: Layout) -> Option<Layout> {
+    if layouts.blocks == 1 {
+        return None;
+    }
+    let cga = SharedEncoding::of(module.ty(module.result(op, 0)))?.cga().clone();
+    layouts.split_as(given, operand_shape(module, op), &cga)
 }
 
 fn axis(module: &Module, op: Op) -> usize {

@@ -251,7 +251,9 @@ fn replace_users(builder: &mut Builder<'_>, copy: &Copy, buffer: Value, token: V
             replace_memory(builder.module, old, buffer);
             builder.module.erase(user);
         } else if builder.module.is(user, &CONVERT_LAYOUT) {
-            load_instead(builder, user, buffer, token);
+            if stays_in_block(builder.module, user) {
+                load_instead(builder, user, buffer, token);
+            }
         } else if builder.module.is(user, &TRANS) {
             load_transposed(builder, user, buffer, token);
         }
@@ -265,6 +267,13 @@ fn replace_users(builder: &mut Builder<'_>, copy: &Copy, buffer: Value, token: V
         loaded = builder.build(&SELECT, &[mask, loaded, other], &[]);
     }
     builder.module.replace_uses(value, loaded);
+}
+
+/// Whether a conversion gives each block of a cluster what it has: only its own memory is read.
+fn stays_in_block(module: &Module, conversion: Op) -> bool {
+    let blocks =
+        |ty: Type| Encoding::of(ty).map(|encoding| encoding.to_linear(shape(ty)).bases(layout::Dim::BLOCK));
+    blocks(module.ty(module.operand(conversion, 0))) == blocks(module.ty(module.result(conversion, 0)))
 }
 
 fn load_instead(builder: &mut Builder<'_>, user: Op, buffer: Value, token: Value) {
@@ -281,7 +290,8 @@ fn load_transposed(builder: &mut Builder<'_>, trans: Op, buffer: Value, token: V
     let users: Vec<Op> = builder.module.uses(moved).iter().map(|use_| use_.0).collect();
     let order = ints(builder.module.attr(trans, 0)).to_vec();
     let Ok(ty) = infer::memdesc_trans(builder.module.ty(buffer), &order) else { return };
-    if !users.iter().all(|&user| builder.module.is(user, &CONVERT_LAYOUT)) {
+    let stays = |user: Op| builder.module.is(user, &CONVERT_LAYOUT) && stays_in_block(builder.module, user);
+    if !users.iter().all(|&user| stays(user)) {
         return;
     }
     let attr = builder.module.attr(trans, 0).cloned();

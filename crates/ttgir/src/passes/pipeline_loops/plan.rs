@@ -155,9 +155,15 @@ fn shared_for(
         }
     }
     if module.uses(value).iter().any(|&(user, _)| becomes_operand(module, user)) {
-        return swizzled(shape, bytes, &encoding.order());
+        return swizzled(shape, bytes, &encoding.order(), encoding.cga());
     }
-    SharedEncoding::Swizzled { vec: 1, per_phase: 1, max_phase: 1, order: encoding.order(), cga: Vec::new() }
+    SharedEncoding::Swizzled {
+        vec: 1,
+        per_phase: 1,
+        max_phase: 1,
+        order: encoding.order(),
+        cga: encoding.cga(),
+    }
 }
 
 /// Whether an operation puts a value into the layout of an operand of a dot.

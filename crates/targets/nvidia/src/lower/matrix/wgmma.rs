@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
-use ttgir::{Encoding, SharedEncoding};
+use ttgir::{Encoding, SharedEncoding, shape_per_block};
 
 /// Rows of one instruction.
 const ROWS: u32 = 64;
@@ -248,7 +248,8 @@ fn operand(cx: &mut Cx<'_>, op: Op, index: usize, group: &[(u32, u32)], kind: &K
             offsets: row_fragment(16, 32, 4 / kind.bytes),
         });
     };
-    let Some(SharedEncoding::Nvmma { swizzling_byte_width, transposed, .. }) = SharedEncoding::of(ty) else {
+    let Some(SharedEncoding::Nvmma { swizzling_byte_width, transposed, cga, .. }) = SharedEncoding::of(ty)
+    else {
         return Err(cx.error(op, "an operand in shared memory has not the encoding of the matrix units"));
     };
     if *swizzling_byte_width == 0 {
@@ -257,7 +258,7 @@ fn operand(cx: &mut Cx<'_>, op: Op, index: usize, group: &[(u32, u32)], kind: &K
         );
     }
     let rank = desc.shape.len();
-    let alloc = &desc.alloc_shape[desc.alloc_shape.len() - rank..];
+    let alloc = shape_per_block(cga, &desc.alloc_shape[desc.alloc_shape.len() - rank..]);
     let rows = if *transposed { alloc[rank - 1] } else { alloc[rank - 2] } as u32;
     let along_k = (index == 0) != *transposed;
     let major = if along_k { Major::K } else { Major::Outer };

@@ -73,6 +73,8 @@ const ROWS: &[(&str, Rule)] = &[
 
 /// The same for `llvm.nvvm.…`, which have no types in their names.
 const OWN_ROWS: &[(&str, Rule)] = &[
+    ("barrier.cluster.arrive.aligned", Rule::Plain("barrier.cluster.arrive.aligned")),
+    ("barrier.cluster.wait.aligned", Rule::Plain("barrier.cluster.wait.aligned")),
     ("barrier.cta.sync.aligned.all", Rule::Plain("barrier.sync.aligned")),
     ("barrier.cta.sync.aligned.count", Rule::Plain("barrier.sync.aligned")),
     ("barrier.sync", Rule::Plain("barrier.sync")),

@@ -17,7 +17,8 @@ pub(super) const HANDLERS: &[(Op, Handler)] = &[
 
 /// PTX's word for the space of an address, with its dot; empty for generic addresses.
 pub(super) fn space_word(ty: Type) -> Result<&'static str, String> {
-    const SPACES: &[(u8, &str)] = &[(0, ""), (1, ".global"), (3, ".shared"), (4, ".const"), (5, ".local")];
+    const SPACES: &[(u8, &str)] =
+        &[(0, ""), (1, ".global"), (3, ".shared"), (4, ".const"), (5, ".local"), (7, ".shared::cluster")];
     let Scalar::Ptr(space) = ty.kind() else { return Err(format!("{ty} is no address")) };
     let row = SPACES.iter().find(|row| row.0 == space);
     row.map(|row| row.1).ok_or_else(|| format!("address space {space} has no PTX"))

@@ -102,7 +102,7 @@ impl Selector<'_> {
         if let Some(reg) = self.symbols.get(&key) {
             return *reg;
         }
-        let class = if matches!(space, 3 | 5) { Class::B32 } else { Class::B64 };
+        let class = if matches!(space, 3 | 5 | 7) { Class::B32 } else { Class::B64 };
         let reg = self.fresh(class);
         self.symbols.insert(key, reg);
         let symbol = Operand::Name(crate::ptx::text::symbol(name).into());
