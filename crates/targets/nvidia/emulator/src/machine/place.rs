@@ -100,6 +100,9 @@ impl Step<'_, '_> {
             0 => self.warp.block,
             rank => rank as usize - 1,
         };
+        if let Some(message) = self.unreachable(block) {
+            return Err(self.address_fault(FaultKind::Misuse, lane, u64::from(address), message));
+        }
         let offset = (address & ((1 << RANK_SHIFT) - 1)) as usize;
         let Some(size) = self.team.blocks.get(block).map(|block| block.shared.len()) else {
             let message = format!("the cluster has no program of rank {block}");
@@ -112,6 +115,21 @@ impl Step<'_, '_> {
             return Err(self.address_fault(FaultKind::OutOfBounds, lane, u64::from(address), message));
         }
         Ok((block, offset))
+    }
+
+    /// Why the memory of a program of the cluster cannot be reached: it must have begun, which only who has met it knows, and
+    /// must not have ended.
+    fn unreachable(&self, block: usize) -> Option<String> {
+        let other = self.team.blocks.get(block).filter(|_| block != self.warp.block)?;
+        if other.live == 0 {
+            return Some(format!("the program of rank {block} has ended, and its shared memory with it"));
+        }
+        let warps = self.world.launch.block.iter().product::<u32>().div_ceil(32) as usize;
+        let seen = &self.team.clocks.row(self.warp.number)[other.first_warp..other.first_warp + warps];
+        let met = seen.iter().any(|clock| *clock > 0);
+        (!met).then(|| {
+            format!("the program of rank {block} may not have begun: nothing says that this warp comes after its start")
+        })
     }
 
     /// Loads bytes; false if some were never written.

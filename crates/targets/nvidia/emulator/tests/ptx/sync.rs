@@ -152,3 +152,36 @@ fn clusters_share_memory_by_rank() {
     assert!(report.findings.is_empty(), "{}", report.findings[0]);
     assert_eq!(words(&mut memory, p, 6), [71, 70, 71, 70, 71, 70]);
 }
+
+/// The fault of a cluster of two programs, each of which reads a word of the other's memory.
+fn fault_of_reading(before: &str, after: &str) -> emulator::Fault {
+    let text = entry(
+        "",
+        &format!(
+            ".reg .b32 %r<8>; .reg .pred %p; .shared .align 4 .b8 s[4]; mov.u32 %r0, %cluster_ctarank;
+             setp.eq.u32 %p, %r0, 0; st.shared.b32 [s], %r0; {before} xor.b32 %r2, %r0, 1; mov.u32 %r3, s;
+             mapa.shared::cluster.u32 %r4, %r3, %r2; ld.shared::cluster.b32 %r5, [%r4]; {after}"
+        ),
+    );
+    let launch = emulator::Launch { grid: [2, 1, 1], cluster: [2, 1, 1], ..emulator::Launch::default() };
+    let program = crate::common::parse(&text);
+    let ran = program.launch("k", &launch, &mut Memory::new(), emulator::Checks::default());
+    *ran.expect_err("it may not")
+}
+
+const MEET: &str = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;";
+
+#[test]
+fn memory_of_programs_that_have_not_begun_is_not_read() {
+    let fault = fault_of_reading("", MEET);
+    assert_eq!(fault.kind, FaultKind::Misuse);
+    assert!(fault.message.contains("may not have begun"), "{fault}");
+}
+
+#[test]
+fn memory_of_programs_that_have_ended_is_not_read() {
+    let spin = "mov.u32 %r6, 0; spin: add.u32 %r6, %r6, 1; setp.lt.u32 %p, %r6, 100000; @%p bra spin;";
+    let fault = fault_of_reading(&format!("{MEET} @%p ret; {spin}"), "");
+    assert_eq!(fault.kind, FaultKind::Misuse);
+    assert!(fault.message.contains("has ended"), "{fault}");
+}
