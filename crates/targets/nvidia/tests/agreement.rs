@@ -12,11 +12,11 @@ use ttir::testing::check_file;
 const WAYS: [(u32, Way); 7] = [
     (90, Way::Spread(Spread { num_warps: 4, vector: 1, column_major: false, num_ctas: 1 })),
     (80, Way::Spread(Spread { num_warps: 1, vector: 4, column_major: true, num_ctas: 1 })),
-    (90, Way::Passes(4)),
-    (80, Way::Passes(2)),
-    (90, Way::Cluster(4, 2)),
+    (90, Way::Passes(4, 1)),
+    (80, Way::Passes(2, 1)),
+    (90, Way::Passes(4, 2)),
     (90, Way::Spread(Spread { num_warps: 2, vector: 2, column_major: true, num_ctas: 2 })),
-    (90, Way::Cluster(1, 4)),
+    (90, Way::Passes(1, 4)),
 ];
 
 /// What the target refuses, and says so.

@@ -13,13 +13,13 @@ use support::ways::Way;
 use ttir::testing::{Engine, Interpreter, Profile, Program, difference, generate, shrink, values_of};
 
 const WAYS: [(u32, Way); 8] = [
-    (90, Way::Passes(4)),
+    (90, Way::Passes(4, 1)),
     (90, Way::Spread(Spread { num_warps: 4, vector: 2, column_major: false, num_ctas: 1 })),
-    (80, Way::Passes(1)),
+    (80, Way::Passes(1, 1)),
     (80, Way::Spread(Spread { num_warps: 2, vector: 4, column_major: true, num_ctas: 1 })),
-    (90, Way::Cluster(2, 2)),
+    (90, Way::Passes(2, 2)),
     (90, Way::Spread(Spread { num_warps: 1, vector: 2, column_major: false, num_ctas: 4 })),
-    (90, Way::Cluster(1, 8)),
+    (90, Way::Passes(1, 8)),
     (90, Way::Spread(Spread { num_warps: 2, vector: 1, column_major: true, num_ctas: 2 })),
 ];
 

@@ -156,7 +156,7 @@ fn functions_of_libraries_agree_with_the_interpreter() {
         args.push(Argument::Buffer(vec![0; COUNT * last.scalar_bits().unwrap() as usize / 8]));
         let want = Interpreter.run(&module, "kernel", [1; 3], &args).unwrap();
         let spread = Way::Spread(Spread { num_warps: 2, vector: 2, column_major: false, num_ctas: 1 });
-        let (capability, way) = if operands.len() == 1 { (90, Way::Passes(4)) } else { (80, spread) };
+        let (capability, way) = if operands.len() == 1 { (90, Way::Passes(4, 1)) } else { (80, spread) };
         let found = Emulated::new(capability, way).run(&module, "kernel", [1; 3], &args);
         let found = match found {
             Ok(found) => found,

@@ -16,7 +16,7 @@ fn check(name: &str, capability: u32, args: &[Argument]) {
     let module = parse(&text, ttir::registry(), ParseOptions::default()).unwrap();
     let expected = Interpreter.run(&module, name, [1, 1, 1], args).unwrap().buffers;
     let plain = Way::Spread(Spread { num_warps: 1, vector: 1, column_major: false, num_ctas: 1 });
-    for way in [Way::Passes(1), Way::Passes(4), plain] {
+    for way in [Way::Passes(1, 1), Way::Passes(4, 1), plain] {
         let mut engine = Emulated::new(capability, way);
         let found =
             engine.run(&module, name, [1, 1, 1], args).unwrap_or_else(|error| panic!("{error}")).buffers;

@@ -75,7 +75,6 @@ impl Engine for Emulated {
             block: [facts.lanes * facts.num_warps, 1, 1],
             dynamic_shared: facts.shared_bytes as usize,
             arguments,
-            ..Launch::default()
         };
         let report = program
             .launch(entry.name, &launch, &mut memory, self.checks)

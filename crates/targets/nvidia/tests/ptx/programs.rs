@@ -33,8 +33,10 @@ impl Engine for Assembled {
 
 fn assembled(module: &ir::Module, kernel: &str, turn: usize) -> Result<(), String> {
     let (capability, name) = ARCHS[turn % ARCHS.len()];
-    let spread = Spread { num_warps: 4, vector: 1 + 3 * (turn as u32 % 2), column_major: turn % 4 > 1 };
-    let way = if turn.is_multiple_of(2) { Way::Passes(4) } else { Way::Spread(spread) };
+    let num_ctas = if capability < 90 { 1 } else { 1 << (turn / ARCHS.len() % 4) };
+    let spread =
+        Spread { num_warps: 4, vector: 1 + 3 * (turn as u32 % 2), column_major: turn % 4 > 1, num_ctas };
+    let way = if turn.is_multiple_of(2) { Way::Passes(4, num_ctas) } else { Way::Spread(spread) };
     let Ok(mut lowered) = lowered(module, kernel, capability, way) else { return Ok(()) };
     optimize(&mut lowered.module, &mut |_, _| {});
     llir::verify(&lowered.module).map_err(|errors| format!("{}\n{}", errors[0], lowered.module))?;

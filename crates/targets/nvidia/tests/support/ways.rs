@@ -11,10 +11,8 @@ use ttir::ops::{descriptor, memory};
 pub(crate) enum Way {
     /// One encoding for each shape, and conversions.
     Spread(Spread),
-    /// The target's own passes, for so many warps.
-    Passes(u32),
-    /// The same for so many warps in each of so many blocks of a cluster.
-    Cluster(u32, u32),
+    /// The target's own passes, for so many warps in each of so many blocks of a cluster.
+    Passes(u32, u32),
 }
 
 impl Way {
@@ -22,8 +20,7 @@ impl Way {
     pub(crate) fn num_ctas(self) -> u32 {
         match self {
             Way::Spread(spread) => spread.num_ctas,
-            Way::Passes(_) => 1,
-            Way::Cluster(_, num_ctas) => num_ctas,
+            Way::Passes(_, num_ctas) => num_ctas,
         }
     }
 }
@@ -61,7 +58,7 @@ pub(crate) fn order_writes(module: &mut ir::Module) {
 fn with_layouts(module: ir::Module, capability: u32, way: Way) -> Result<ir::Module, String> {
     let num_warps = match way {
         Way::Spread(spread) => return encode(&module, spread),
-        Way::Passes(num_warps) | Way::Cluster(num_warps, _) => num_warps,
+        Way::Passes(num_warps, _) => num_warps,
     };
     let mut module = module;
     let machine = nvidia::machine::machine(capability).ok_or("no such machine")?;
