@@ -97,7 +97,7 @@ fn exchanged(plan: &Exchange, have: &[Vec<u64>], machine: Machine) -> Vec<Vec<u6
         let arrived = |round: &layout::convert::Round| {
             let lane = match round.source {
                 Source::Stay => thread - warp,
-                Source::Xor(bits) => thread - warp ^ bits,
+                Source::Xor(bits) => (thread - warp) ^ bits,
                 Source::Index(bits) => linear(&plan.lanes, thread) ^ bits,
             };
             sent(warp + lane, round.from)
