@@ -2,6 +2,7 @@
 
 from collections import namedtuple
 
+import tuning
 from deuteron.testing.svg import Line, line_chart
 
 #: One job: from compiler to (rate, configuration) of its best, and from (compiler, configuration) to rate of all.
@@ -96,6 +97,9 @@ def write(folder, facts, results, timings, failures, skipped):
         page += ["## Launches from Python", "", *launch_table(timings["launch"]), ""]
     if timings["compile"]:
         page += ["## Cold compiles", "", *compile_table(timings["compile"]), ""]
+    if timings["tuning"]:
+        page += ["## Tuning", "", "The first launch of the tutorial's matmul (4096^3, fp16) with its 16 configurations, each in a "
+                 "process of its own; medians of three.", "", *tuning.table(timings["tuning"]), ""]
     softmaxes = [result for result in results if result.family == "softmax fused"]
     matmuls = [result for result in results if result.family == "matmul"]
     if softmaxes:

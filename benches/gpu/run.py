@@ -29,6 +29,7 @@ import jobs  # noqa: E402
 import kernels  # noqa: E402
 import measure  # noqa: E402
 import report  # noqa: E402
+import tuning  # noqa: E402
 
 
 def prepare(job, modules, failures):
@@ -105,7 +106,7 @@ def commit():
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", action="append", help="a family: vector_add, softmax, layer_norm, matmul, attention, launch, "
-                        "compile; may be repeated")
+                        "compile, tuning; may be repeated")
     parser.add_argument("--minutes", type=float, default=8.0, help="start no further job after so long")
     parser.add_argument("--out", type=Path, default=kernels.ROOT / "docs", help="the folder of the results")
     arguments = parser.parse_args()
@@ -117,8 +118,9 @@ def main():
     late = lambda: time.perf_counter() - begin > arguments.minutes * 60  # noqa: E731
     packages = kernels.compilers()
     results, failures, skipped = [], [], []
-    timings = {"launch": {}, "compile": []}
-    for family, work in (("launch", lambda: launches(packages)), ("compile", lambda: compiling.run(packages, failures))):
+    timings = {"launch": {}, "compile": [], "tuning": {}}
+    for family, work in (("launch", lambda: launches(packages)), ("compile", lambda: compiling.run(packages, failures)),
+                         ("tuning", lambda: tuning.run(list(packages), failures))):
         if wanted(family):
             try:
                 timings[family] = work()

@@ -55,7 +55,7 @@ def test_reports_print_and_write_files(tmp_path, capsys):
     assert printed.startswith("a-plot:") and "Line A (GB/s)" in printed and "100.000000" in printed
     with open(tmp_path / "a-plot.csv") as file:
         rows = list(csv.reader(file))
-    assert rows[0] == ["N", "Line A (GB/s)", "Line <B> (GB/s)"] and rows[3] == ["100", "201", "100.0"]
+    assert rows[0] == ["N", "Line A (GB/s)", "Line <B> (GB/s)"] and rows[3] == ["100", "201", "100.000000"]
     assert (tmp_path / "a-plot.svg").exists() or (tmp_path / "a-plot.png").exists()
     assert len(table) == 3
 

@@ -10,6 +10,7 @@ mod opt;
 mod output;
 mod run;
 mod source;
+mod tune;
 mod values;
 
 use clap::{Parser, Subcommand};
@@ -39,6 +40,8 @@ enum What {
     Env,
     /// Say how much the cache holds, or empty it.
     Cache(about::Cache),
+    /// List, export and import results of tuning.
+    Tune(tune::Tune),
 }
 
 fn main() -> ExitCode {
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         What::Info => about::info(),
         What::Env => about::env(),
         What::Cache(cache) => cache.run(),
+        What::Tune(tune) => tune.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

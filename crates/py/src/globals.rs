@@ -95,14 +95,15 @@ impl PyGlobals {
     }
 }
 
-struct Found<'py> {
+/// The value of a free name, and where it is kept.
+pub(crate) struct Found<'py> {
     holder: Bound<'py, PyAny>,
     is_cell: bool,
-    value: Bound<'py, PyAny>,
+    pub(crate) value: Bound<'py, PyAny>,
 }
 
 /// A free name of a function: its closure first, then its module.
-fn find_name<'py>(function: &Bound<'py, JitFunction>, name: &str) -> PyResult<Option<Found<'py>>> {
+pub(crate) fn find_name<'py>(function: &Bound<'py, JitFunction>, name: &str) -> PyResult<Option<Found<'py>>> {
     let py = function.py();
     let function = function.get().function(py);
     let closure = function.getattr(intern!(py, "__closure__"))?;

@@ -8,6 +8,7 @@ mod active;
 mod ahead;
 mod argument;
 mod bind;
+mod chart;
 mod compiled;
 mod constexpr;
 mod device;
@@ -22,7 +23,10 @@ mod memory;
 mod params;
 mod place;
 mod settings;
+mod timing;
 mod torch;
+mod tuning;
+mod tuning_source;
 mod value;
 mod variant;
 
@@ -73,5 +77,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<device::Event>()?;
     module.add_class::<device::Buffer>()?;
     module.add_function(wrap_pyfunction!(settings::default_options, module)?)?;
+    module.add_function(wrap_pyfunction!(chart::line_chart, module)?)?;
+    module.add_class::<timing::Flush>()?;
+    module.add_function(wrap_pyfunction!(timing::host_bandwidth, module)?)?;
+    module.add_class::<tuning::Tuning>()?;
+    module.add_class::<tuning::Compiling>()?;
+    module.add_function(wrap_pyfunction!(tuning::tuning_is_kept, module)?)?;
+    module.add_function(wrap_pyfunction!(tuning_source::source_hash, module)?)?;
     Ok(())
 }

@@ -5,6 +5,7 @@
 
 pub mod buffer;
 pub mod cache;
+pub mod chart;
 pub mod compile;
 mod error;
 mod identity;
@@ -16,7 +17,9 @@ pub mod program;
 pub mod specialize;
 #[cfg(test)]
 mod testing;
+pub mod timing;
 mod trace;
+pub mod tuning;
 
 pub use error::{CompilationFailure, CompilationKind, RuntimeError};
 pub use identity::compiler;

@@ -1,96 +1,22 @@
-"""`@autotune` and `@heuristics`: choosing meta-parameters by measuring, or by rule."""
+"""`@autotune`: choosing meta-parameters by measuring."""
 
 import functools
-import time
+import inspect
+import threading
+import warnings
 
-from .. import knobs
-from ..errors import AutotunerError, CompileTimeAssertionFailure, OutOfResources, PTXASError
-from .jit import KernelInterface
+from .. import _core, knobs
+from ..errors import AutotunerError, OutOfResources, PTXASError
+from ._config import Config
+from ._heuristics import Heuristics, heuristics
+from ._measuring import Measuring
+from ._restoring import Restorer
+from .jit import JITFunction, KernelInterface
 
 __all__ = ["Autotuner", "Config", "Heuristics", "OutOfResources", "PTXASError", "autotune", "heuristics"]
 
-#: Launch options that a configuration may set beside its meta-parameters.
-_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "ir_override")
-
-
-class Config:
-    """One way to launch a kernel.
-
-    Args:
-        kwargs: meta-parameters by name.
-        num_warps, num_stages, num_ctas, maxnreg, ir_override: launch options; None leaves one at its default.
-        pre_hook: called with all arguments by name before each launch with this configuration.
-    """
-
-    def __init__(self, kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, ir_override=None):
-        self.kwargs = kwargs
-        self.num_warps = num_warps
-        self.num_stages = num_stages
-        self.num_ctas = num_ctas
-        self.maxnreg = maxnreg
-        self.pre_hook = pre_hook
-        self.ir_override = ir_override
-
-    def __setstate__(self, state):
-        Config.__init__(self, state.get("kwargs", {}))
-        self.__dict__.update(state)
-
-    def all_kwargs(self):
-        """Meta-parameters and the launch options that are set."""
-        options = {name: getattr(self, name) for name in _OPTIONS}
-        return {**self.kwargs, **{name: value for name, value in options.items() if value is not None}}
-
-    def __str__(self):
-        parts = [f"{name}: {value}" for name, value in self.kwargs.items()]
-        parts += [f"{name}: {getattr(self, name)}" for name in ("num_warps", "num_ctas", "num_stages", "maxnreg")]
-        return ", ".join(parts)
-
-    def _key(self):
-        return (*self.all_kwargs().items(), self.pre_hook)
-
-    def __hash__(self):
-        return hash(self._key())
-
-    def __eq__(self, other):
-        return isinstance(other, Config) and self._key() == other._key()
-
-
-class _Restorer:
-    """Puts chosen arguments back after each timed launch: to zero, or to what they held."""
-
-    def __init__(self, reset_to_zero, restore_value):
-        self.reset_to_zero = list(reset_to_zero or ())
-        self.restore_value = list(restore_value or ())
-        self.saved = {}
-
-    def before(self, arguments, reset_only=False):
-        for name in self.reset_to_zero:
-            _zero(arguments[name])
-        if not reset_only:
-            self.saved = {name: _clone(arguments[name]) for name in self.restore_value}
-
-    def after(self, arguments):
-        for name, value in self.saved.items():
-            _copy_into(arguments[name], value)
-        self.saved = {}
-
-
-def _zero(array):
-    if hasattr(array, "zero_"):
-        array.zero_()
-    else:
-        array[...] = 0
-
-
-def _clone(array):
-    return array.clone() if hasattr(array, "clone") else array.copy()
-
-
-def _copy_into(array, value):
-    if hasattr(array, "copy_"):
-        array.copy_(value)
-    else:
-        array[...] = value
+#: Milliseconds that a configuration is run for, unless `rep` says otherwise.
+_USUAL_REP = 20
 
 
 class Autotuner(KernelInterface):
@@ -99,33 +25,36 @@ class Autotuner(KernelInterface):
     Attributes:
         best_config: the one of the latest launch.
         cache: from key to configuration.
-        configs_timings: of the latest tuning, what `do_bench` returned for each configuration.
+        configs_timings: of the latest tuning, the times of each configuration that was tried: median, 20 % and 80 % quantile
+            in milliseconds, or what `do_bench` returned; infinite for those that cannot run.
+        failed_configs: of the latest tuning, why configurations cannot run.
         bench_time: how long the latest tuning took, in seconds.
     """
 
     def __init__(self, fn, arg_names, configs, key, reset_to_zero, restore_value, pre_hook=None, post_hook=None,
                  prune_configs_by=None, warmup=None, rep=None, use_cuda_graph=False, do_bench=None,
-                 cache_results=False):
+                 cache_results=False, *, search="exhaustive", budget=None, seed=0):
         self.fn = fn
         self.arg_names = arg_names
-        self.configs = list(configs) or [Config({}, num_warps=4, num_stages=3, num_ctas=1)]
+        self.configs = list(configs or ()) or [Config({}, num_warps=4, num_stages=3, num_ctas=1)]
         self.keys = list(key)
-        unknown = [name for name in self.keys if name not in arg_names]
-        if unknown:
-            raise ValueError(f"autotune key {unknown} names no parameter of the kernel; it has {list(arg_names)}")
+        self.reset_to_zero = list(reset_to_zero or ())
+        self.restore_value = list(restore_value or ())
+        self._check_names()
         self.cache = {}
         self.cache_results = cache_results
-        self.nargs = None
+        self.search, self.budget, self.seed = search, budget, seed
         self.best_config = None
         self.configs_timings = None
+        self.failed_configs = {}
         self.bench_time = None
-        self._restorer = _Restorer(reset_to_zero, restore_value)
-        self.reset_to_zero = self._restorer.reset_to_zero
-        self.restore_value = self._restorer.restore_value
+        self._local = threading.local()
+        self._guard = threading.Lock()
+        self._under_way = {}
         self.user_defined_pre_hook = pre_hook is not None
         self.user_defined_post_hook = post_hook is not None
-        self.pre_hook = pre_hook or (lambda arguments, reset_only=False: self._restorer.before(arguments, reset_only))
-        self.post_hook = post_hook or (lambda arguments, exception: self._restorer.after(arguments))
+        self.pre_hook = pre_hook or self._zero
+        self.post_hook = post_hook or self._restore
         rules = prune_configs_by or {}
         self.perf_model = rules.get("perf_model")
         self.configs_top_k = rules.get("top_k", 1.0)
@@ -134,100 +63,173 @@ class Autotuner(KernelInterface):
         self.num_reps = rep
         self.use_cuda_graph = use_cuda_graph
         self._do_bench = do_bench
-        self.base_fn = fn
-        while not hasattr(self.base_fn, "__code__") and hasattr(self.base_fn, "fn"):
-            self.base_fn = self.base_fn.fn
+        if warmup is not None or rep is not None or use_cuda_graph:
+            warnings.warn("autotune(warmup=, rep=, use_cuda_graph=) are deprecated; give do_bench=, a function of a launch "
+                          "and quantiles", DeprecationWarning, stacklevel=3)
+        self.base_fn = _innermost(fn)
         self.__name__ = getattr(self.base_fn, "__name__", None)
         self.__doc__ = getattr(self.base_fn, "__doc__", None) or type(self).__doc__
+
+    def _check_names(self):
+        for parameter in ("keys", "reset_to_zero", "restore_value"):
+            unknown = [name for name in getattr(self, parameter) if name not in self.arg_names]
+            if unknown:
+                raise ValueError(f"{'key' if parameter == 'keys' else parameter} contains names that are not kernel "
+                                 f"arguments: {', '.join(map(str, unknown))}. Valid argument names are: "
+                                 f"{', '.join(self.arg_names)}.")
+
+    @property
+    def nargs(self):
+        """The arguments of the launch under way on this thread, by name; None between launches."""
+        return getattr(self._local, "nargs", None)
+
+    @nargs.setter
+    def nargs(self, arguments):
+        self._local.nargs = arguments
+
+    def _zero(self, arguments, reset_only=False):
+        self._restorer().zero(arguments)
+
+    def _restore(self, arguments, exception):
+        self._restorer().restore(arguments)
+
+    def _restorer(self):
+        """What keeps the arguments of the tuning under way on this thread."""
+        restorer = getattr(self._local, "restorer", None)
+        return Restorer(self.reset_to_zero, self.restore_value) if restorer is None else restorer
+
+    @property
+    def has_own_clock(self):
+        """Whether times are not taken in the standard way."""
+        if self._do_bench is not None or self.use_cuda_graph:
+            return True
+        from ..testing import do_bench
+        from .driver import driver
+
+        return driver.active.get_benchmarker() is not do_bench
 
     @property
     def do_bench(self):
         """What measures: called with the launch and quantiles."""
         if self._do_bench is not None:
             return self._do_bench
+        if self.use_cuda_graph:
+            from ..testing import do_bench_cudagraph
+
+            return functools.partial(do_bench_cudagraph, **_given(rep=self.num_reps))
         from .driver import driver
 
-        given = {"warmup": self.num_warmups, "rep": self.num_reps}
-        return functools.partial(driver.active.get_benchmarker(),
-                                 **{name: value for name, value in given.items() if value is not None})
+        return functools.partial(driver.active.get_benchmarker(), **_given(warmup=self.num_warmups, rep=self.num_reps))
 
     def _key(self, args, kwargs):
         """The values of the key parameters, then the dtypes of all tensors."""
-        arguments = {**dict(zip(self.arg_names, args)), **kwargs}
-        named = {name: value for name, value in arguments.items() if name in self.arg_names}
+        named = {name: value for name, value in {**dict(zip(self.arg_names, args)), **kwargs}.items()
+                 if name in self.arg_names}
         key = [named[name] for name in self.keys if name in named]
         key += [str(value.dtype) for value in named.values() if hasattr(value, "dtype")]
         return tuple(key)
-
-    def _bench(self, args, config, kwargs):
-        """The times of one configuration; infinite when it cannot run."""
-        conflicts = kwargs.keys() & config.kwargs.keys()
-        if conflicts:
-            raise ValueError(f"Conflicting meta-parameters: {', '.join(sorted(conflicts))}. Make sure that you don't "
-                             "re-define auto-tuned symbols.")
-        current = {**kwargs, **config.all_kwargs()}
-        arguments = {**self.nargs, **current}
-
-        def launch():
-            if config.pre_hook is not None:
-                config.pre_hook(arguments)
-            self.pre_hook(arguments)
-            try:
-                self.fn.run(*args, **current)
-            except Exception as error:
-                try:
-                    self.post_hook(arguments, exception=error)
-                finally:
-                    raise
-            self.post_hook(arguments, exception=None)
-
-        try:
-            return self.do_bench(launch, quantiles=(0.5, 0.2, 0.8))
-        except (OutOfResources, CompileTimeAssertionFailure, PTXASError) as error:
-            if knobs.autotuning.print:
-                print(f"Autotuning failed with {error}")
-            return [float("inf"), float("inf"), float("inf")]
-
-    def _tune(self, key, args, kwargs):
-        """Measures all configurations that pruning leaves, and remembers the best."""
-        pruned = self.prune_configs(kwargs)
-        if len(pruned) == 1:
-            self.cache[key] = pruned[0]
-            return
-        if self.check_disk_cache(key, pruned):
-            return
-        began = time.perf_counter()
-        timings = {config: self._bench(args, config, kwargs) for config in pruned}
-        self.bench_time = time.perf_counter() - began
-        self.configs_timings = timings
-        best = min(timings, key=lambda config: _median(timings[config]))
-        if _median(timings[best]) == float("inf"):
-            raise AutotunerError(f"none of the {len(timings)} configurations of `{self.__name__}` can run on this "
-                                 "device; TRITON_PRINT_AUTOTUNING=1 prints why")
-        self.cache[key] = best
-        self._store_on_disk(key, pruned)
-        self.pre_hook({**self.nargs, **kwargs, **best.all_kwargs()}, reset_only=True)
-        if knobs.autotuning.print:
-            print(f"Triton autotuning for function {self.__name__},\nwith key as {key},\n"
-                  f"finished after {self.bench_time:.2f}s,\nbest config selected: {best};")
 
     def run(self, *args, **kwargs):
         """Launches with the best configuration for these arguments, tuning first where that has not been done."""
         self.nargs = dict(zip(self.arg_names, args))
         try:
-            if len(self.configs) > 1:
-                key = self._key(args, kwargs)
-                if key not in self.cache:
-                    self._tune(key, args, kwargs)
-                config = self.cache[key]
-            else:
-                config = self.configs[0]
+            config = self._chosen(args, kwargs) if len(self.configs) > 1 else self.configs[0]
             self.best_config = config
             if config.pre_hook is not None:
                 config.pre_hook({**self.nargs, **kwargs, **config.all_kwargs()})
             return self.fn.run(*args, **{**kwargs, **config.all_kwargs()})
         finally:
             self.nargs = None
+
+    def _chosen(self, args, kwargs):
+        """The configuration of this key. One thread tunes it, others that want it wait."""
+        key = self._key(args, kwargs)
+        config = self.cache.get(key)
+        if config is not None:
+            return config
+        with self._guard:
+            lock = self._under_way.setdefault(key, threading.RLock())
+        with lock:
+            if key not in self.cache:
+                self.cache[key] = self._tune(key, args, kwargs)
+        self._under_way.pop(key, None)
+        return self.cache[key]
+
+    def _tune(self, key, args, kwargs):
+        """The best of the configurations that pruning leaves: measured, or known from before."""
+        nargs = self.nargs
+        pruned = self.prune_configs(kwargs)
+        if len(pruned) == 1:
+            return pruned[0]
+        self._check_conflicts(pruned, kwargs)
+        measuring = Measuring(self._session(key, pruned, nargs, kwargs), pruned, self, args, kwargs, nargs)
+        config = self._measured(measuring)
+        self.configs_timings = measuring.timings()
+        self.failed_configs = measuring.failures()
+        if measuring.ran and self.user_defined_pre_hook:
+            self.pre_hook({**nargs, **kwargs, **config.all_kwargs()}, reset_only=True)
+        self._tell(key, config, measuring)
+        return config
+
+    def _measured(self, measuring):
+        """Runs the session until its best configuration is one that runs here."""
+        restorer = Restorer(self.reset_to_zero, self.restore_value)
+        before = getattr(self._local, "restorer", None)
+        self._local.restorer = restorer
+        try:
+            while True:
+                seconds = measuring.run(restorer)
+                best = measuring.session.best()
+                if best is None:
+                    raise measuring.nothing_runs()
+                if measuring.ran:
+                    self.bench_time = seconds
+                if measuring.check(best):
+                    return measuring.configs[best]
+        finally:
+            self._local.restorer = before
+
+    def _session(self, key, pruned, nargs, kwargs):
+        own_clock = self.has_own_clock
+        keep = _core.tuning_is_kept(bool(self.cache_results), self._do_bench is not None) and not knobs.runtime.interpret
+        arguments = {**nargs, **kwargs}
+        function = self.base_jit_function
+        values = [(name, _text(arguments[name])) for name in self.keys if name in arguments]
+        options = [(name, _text(value)) for name, value in sorted(kwargs.items())
+                   if name not in self.arg_names and name not in ("grid", "warmup", "stream")]
+        method = f"{_identity(self._do_bench)} {self.use_cuda_graph} {self.num_reps}" if own_clock else f"{self.num_reps}"
+        subject = (str(self.__name__), _core.source_hash(function) if function is not None else "", values,
+                   list(key[len(values):]), options, method)
+        configurations = [list(config.all_kwargs().items()) + _hook(config) for config in pruned]
+        return _core.Tuning(subject, configurations, search=self.search, budget=self.budget, seed=self.seed,
+                            budget_ms=float(self.num_reps or _USUAL_REP), keep=keep and function is not None)
+
+    @property
+    def base_jit_function(self):
+        """The kernel under all decorators, or None if it is no `JITFunction`."""
+        function = self.fn
+        while not isinstance(function, JITFunction) and hasattr(function, "fn"):
+            function = function.fn
+        return function if isinstance(function, JITFunction) else None
+
+    def _tell(self, key, config, measuring):
+        """Prints and calls what listens to tunings."""
+        measured = bool(measuring.ran)
+        if knobs.autotuning.print and measured:
+            print(f"Triton autotuning for function {self.__name__},\nwith key as {key},\n"
+                  f"finished after {self.bench_time:.2f}s,\nbest config selected: {config};")
+            if self.failed_configs:
+                print(f"configurations that cannot run:{measuring.session.failures_text()}")
+        if knobs.autotuning.listener is not None:
+            knobs.autotuning.listener(fn=self.base_jit_function, key=key, best_config=config,
+                                      configs_timings=self.configs_timings,
+                                      duration=self.bench_time if measured else None, cache_hit=not measured)
+
+    def _check_conflicts(self, configs, kwargs):
+        conflicts = sorted({name for config in configs for name in kwargs.keys() & config.kwargs.keys()})
+        if conflicts:
+            raise ValueError(f"Conflicting meta-parameters: {', '.join(conflicts)}. Make sure that you don't "
+                             "re-define auto-tuned symbols.")
 
     def prune_configs(self, kwargs):
         """The configurations worth measuring, by `early_config_prune` and `perf_model`."""
@@ -241,12 +243,12 @@ class Autotuner(KernelInterface):
             return list(pruned)
         top_k = self.configs_top_k
         if isinstance(top_k, float) and top_k <= 1.0:
-            top_k = int(len(self.configs) * top_k)
+            top_k = max(1, int(len(pruned) * top_k))
         elif not isinstance(top_k, int):
             raise TypeError("Error while pruning configs, top_k must be either 1) a float <= 1.0 or 2) an int")
         if len(pruned) <= top_k:
             return list(pruned)
-        estimates = [self.perf_model(**self.nargs, **kwargs, **config.all_kwargs()) for config in pruned]
+        estimates = [self.perf_model(**{**self.nargs, **kwargs, **config.all_kwargs()}) for config in pruned]
         order = sorted(range(len(estimates)), key=estimates.__getitem__)
         return [pruned[index] for index in order[:top_k]]
 
@@ -259,103 +261,74 @@ class Autotuner(KernelInterface):
         finally:
             self.nargs = None
 
-    def check_disk_cache(self, tuning_key, configs):
-        """Takes over a result that an earlier process kept; returns whether there was one."""
-        manager, name = self._disk_cache(tuning_key, configs)
-        path = manager and manager.get_file(name)
-        if not path:
-            return False
-        import json
+    def check_disk_cache(self, tuning_key, configs, bench_fn=None):
+        """Takes over a result that an earlier process kept, calling `bench_fn` where there is none; returns whether there was.
 
-        try:
-            with open(path) as file:
-                best = configs[json.load(file)["best"]]
-        except (ValueError, KeyError, IndexError, TypeError, OSError):
+        Only inside a launch of this kernel, from a hook: the key needs its arguments.
+        """
+        session = self._session(tuning_key, configs, self.nargs or {}, {})
+        if session.next() or session.best() is None:
+            if bench_fn is not None:
+                bench_fn()
             return False
-        self.cache[tuning_key] = best
+        self.cache[tuning_key] = configs[session.best()]
         return True
 
-    def _store_on_disk(self, tuning_key, configs):
-        manager, name = self._disk_cache(tuning_key, configs)
-        if manager:
-            import json
 
-            manager.put(json.dumps({"best": configs.index(self.cache[tuning_key])}), name, binary=False)
-
-    def _disk_cache(self, tuning_key, configs):
-        """The manager and file name of a result on disk; ``(None, None)`` where results are not kept."""
-        wanted = self.cache_results or knobs.autotuning.cache
-        if not wanted or any(config.pre_hook for config in configs) or self.user_defined_pre_hook:
-            return None, None
-        import hashlib
-
-        from .cache import get_cache_manager, triton_key
-        from .driver import driver
-
-        function = self.fn
-        while not hasattr(function, "cache_key"):
-            function = function.fn
-        parts = [triton_key(), str(driver.active.get_current_target()), function.cache_key, str(tuning_key)]
-        parts += [str(config) for config in configs]
-        digest = hashlib.sha256("-".join(parts).encode()).hexdigest()
-        return get_cache_manager(digest), f"{self.__name__}.autotune.json"
+def _innermost(fn):
+    while not inspect.isfunction(fn) and hasattr(fn, "fn"):
+        fn = fn.fn
+    return fn
 
 
-def _median(times):
-    return times[0] if isinstance(times, (list, tuple)) else times
+def _given(**values):
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _text(value):
+    """A value of the key as text: an array by its dtype, since its elements are no part of the key."""
+    return str(value.dtype) if hasattr(value, "dtype") else repr(value)
+
+
+def _identity(function):
+    """A text by which a function is known in another process."""
+    code = getattr(function, "__code__", None)
+    name = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__qualname__)}"
+    return name if code is None else f"{name} {code.co_code.hex()}"
+
+
+def _hook(config):
+    return [] if config.pre_hook is None else [("pre_hook", getattr(config.pre_hook, "__qualname__", "yes"))]
 
 
 def autotune(configs, key, prune_configs_by=None, reset_to_zero=None, restore_value=None, pre_hook=None,
-             post_hook=None, warmup=None, rep=None, use_cuda_graph=False, do_bench=None, cache_results=False):
+             post_hook=None, warmup=None, rep=None, use_cuda_graph=False, do_bench=None, cache_results=False, *,
+             search="exhaustive", budget=None, seed=0):
     """Measures `configs` the first time that a kernel is launched with new values of `key`, and uses the fastest.
 
     Every configuration runs the kernel several times: name arguments that it updates in `reset_to_zero` or
-    `restore_value`.
+    `restore_value`. Configurations compile on all processors; those that cannot run (out of resources, an error of the
+    compiler, a `static_assert`) are left out. Results are kept on disk: see docs/tuning.md.
 
     Args:
         configs: `Config` objects.
         key: parameter names; another value of one of them (or another dtype of any tensor) means tuning again.
         prune_configs_by: ``{"perf_model": estimate, "top_k": number or share, "early_config_prune": function}``.
-        reset_to_zero, restore_value: parameter names, put back after each timed launch.
-        pre_hook, post_hook: replace what `reset_to_zero` and `restore_value` do.
+        reset_to_zero, restore_value: parameter names, put back after each timed launch, and whatever ends the tuning.
+        pre_hook, post_hook: replace what `reset_to_zero` and `restore_value` do around each launch.
         warmup, rep, use_cuda_graph: deprecated; give `do_bench`.
         do_bench: called with a launch and ``quantiles``, returns times.
-        cache_results: keep results on disk.
+        cache_results: keep results on disk also where `do_bench` is given.
+        search: ``"exhaustive"``, ``"random"`` (a part, drawn at random) or ``"local"`` (half of the budget at random, then the
+            neighbours of the best).
+        budget: how many configurations ``"random"`` and ``"local"`` try; 32 by default.
+        seed: another number draws other configurations.
     """
 
     def decorator(fn):
         return Autotuner(fn, fn.arg_names, configs, key, reset_to_zero, restore_value, pre_hook=pre_hook,
                          post_hook=post_hook, prune_configs_by=prune_configs_by, warmup=warmup, rep=rep,
-                         use_cuda_graph=use_cuda_graph, do_bench=do_bench, cache_results=cache_results)
-
-    return decorator
-
-
-class Heuristics(KernelInterface):
-    """A kernel some of whose meta-parameters are computed from its arguments."""
-
-    def __init__(self, fn, arg_names, values):
-        self.fn = fn
-        self.arg_names = arg_names
-        self.values = values
-        self.__name__ = getattr(fn, "__name__", None)
-        self.__doc__ = getattr(fn, "__doc__", None) or type(self).__doc__
-
-    def run(self, *args, **kwargs):
-        """Computes the values and launches."""
-        for name, heuristic in self.values.items():
-            kwargs[name] = heuristic({**dict(zip(self.arg_names, args)), **kwargs})
-        return self.fn.run(*args, **kwargs)
-
-
-def heuristics(values):
-    """Computes meta-parameters: ``@triton.heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0})``.
-
-    Args:
-        values: from a name to a function of all arguments by name.
-    """
-
-    def decorator(fn):
-        return Heuristics(fn, fn.arg_names, values)
+                         use_cuda_graph=use_cuda_graph, do_bench=do_bench, cache_results=cache_results, search=search,
+                         budget=budget, seed=seed)
 
     return decorator

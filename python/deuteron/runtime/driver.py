@@ -148,14 +148,13 @@ class Driver(DriverBase):
 
     def get_empty_cache_for_benchmark(self):
         """Memory larger than the last-level cache, to be written between timings."""
-        size = int(self.utils.get_device_properties().get("l2_cache_size") or 0)
-        return bytearray(max(2 * size, 64 << 20))
+        properties = self.utils.get_device_properties()
+        size = int(properties.get("last_level_cache_bytes") or properties.get("l2_cache_size") or 0)
+        return _core.Flush(min(max(2 * size, 64 << 20), 512 << 20))
 
     def clear_cache(self, cache):
         """Writes the memory of `get_empty_cache_for_benchmark`, so that the caches hold nothing else."""
-        import ctypes
-
-        ctypes.memset((ctypes.c_char * len(cache)).from_buffer(cache), 0, len(cache))
+        cache.zero_()
 
     @property
     def launcher_cls(self):

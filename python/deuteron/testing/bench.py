@@ -37,7 +37,8 @@ def _summarize_statistics(times, quantiles, return_mode):
 def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean"):
     """Times a function.
 
-    The last-level cache is emptied before each run; only `fn` itself is timed, on a clock that never goes back.
+    The last-level cache is emptied before each run; only `fn` itself is timed: by events in the stream on a GPU, by a clock
+    that never goes back on the host.
 
     Args:
         fn: is called without arguments.
@@ -53,82 +54,36 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
     if return_mode not in ("min", "max", "mean", "median", "all"):
         raise ValueError(f"return_mode is {return_mode!r}; it can be min, max, mean, median or all")
     from ..runtime.driver import driver
+    from .clock import Clock
 
-    active = driver.active
-    bench = _on_streams if active.get_active_torch_device().type != "cpu" else _on_host
-    times = bench(fn, active, warmup, rep, grad_to_none or ())
-    return _summarize_statistics(times, quantiles, return_mode)
+    clock = Clock(driver.active)
 
-
-def _on_host(fn, active, warmup, rep, grad_to_none):
-    """Milliseconds of single runs where a call returns when its work is done."""
-    device = active.get_device_interface()
-    cache = active.get_empty_cache_for_benchmark()
-    fn()
-    device.synchronize()
-
-    def run(times):
-        """Milliseconds of one timed run, and of everything around it."""
-        whole = [device.Event(enable_timing=True) for _ in range(2)]
-        part = [device.Event(enable_timing=True) for _ in range(2)]
-        whole[0].record()
-        for tensor in grad_to_none:
+    def drop_gradients():
+        for tensor in grad_to_none or ():
             tensor.grad = None
-        active.clear_cache(cache)
-        part[0].record()
-        fn()
-        part[1].record()
-        whole[1].record()
-        device.synchronize()
-        times.append(part[0].elapsed_time(part[1]))
-        return whole[0].elapsed_time(whole[1])
 
-    estimate = max(min(run([]) for _ in range(3)), 1e-6)
-    for _ in range(int(warmup / estimate)):
-        run([])
-    times = []
-    for _ in range(max(_MIN_REPETITIONS, int(rep / estimate))):
-        run(times)
-    return times
-
-
-def _estimate(fn, device, before=lambda: None):
-    """About how many milliseconds a run takes, with what comes before it."""
-    start, end = device.Event(enable_timing=True), device.Event(enable_timing=True)
-    start.record()
-    for _ in range(_MIN_REPETITIONS):
-        before()
-        fn()
-    end.record()
-    device.synchronize()
-    return max(start.elapsed_time(end) / _MIN_REPETITIONS, 1e-6)
-
-
-def _on_streams(fn, active, warmup, rep, grad_to_none):
-    """Milliseconds of single runs where calls put work in a stream: nothing waits until all are in it."""
-    device = active.get_device_interface()
-    cache = active.get_empty_cache_for_benchmark()
     fn()
-    device.synchronize()
-    estimate = _estimate(fn, device, lambda: active.clear_cache(cache))
+    clock.synchronize()
+    estimate = clock.estimate(fn)
     for _ in range(max(1, int(warmup / estimate))):
         fn()
-    events = []
-    for _ in range(max(_MIN_REPETITIONS, int(rep / estimate))):
-        for tensor in grad_to_none:
-            tensor.grad = None
-        active.clear_cache(cache)
-        start, end = device.Event(enable_timing=True), device.Event(enable_timing=True)
-        start.record()
-        fn()
-        end.record()
-        events.append((start, end))
-    device.synchronize()
-    return [start.elapsed_time(end) for start, end in events]
+    times = clock.times(fn, max(_MIN_REPETITIONS, int(rep / estimate)), before=drop_gradients)
+    return _summarize_statistics(times, quantiles, return_mode)
 
 
 #: How often a graph of calls is replayed.
 _REPLAYS = 10
+
+
+def _estimate(fn, device):
+    """About how many milliseconds a call takes where calls follow each other."""
+    start, end = device.Event(enable_timing=True), device.Event(enable_timing=True)
+    start.record()
+    for _ in range(_MIN_REPETITIONS):
+        fn()
+    end.record()
+    device.synchronize()
+    return max(start.elapsed_time(end) / _MIN_REPETITIONS, 1e-6)
 
 
 def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):

@@ -41,7 +41,8 @@ class Mark:
         self.fn = fn
         self.benchmarks = benchmarks
 
-    def run(self, show_plots=False, print_data=False, save_path="", return_df=False, **kwargs):
+    def run(self, show_plots=False, print_data=False, save_path="", return_df=False, *, diff_col=False,
+            save_precision=6, **kwargs):
         """Measures everything.
 
         Args:
@@ -49,18 +50,31 @@ class Mark:
             print_data: print the tables.
             save_path: a folder for CSV files and plots: PNG with matplotlib, else SVG.
             return_df: return the tables: pandas data frames where pandas is installed, else lists of rows (dicts).
+            diff_col: add the difference of two lines as a column.
+            save_precision: digits behind the point in CSV files.
             kwargs: further arguments of the measuring function.
         """
         single = isinstance(self.benchmarks, Benchmark)
-        tables = []
+        tables, plots = [], []
         if save_path:
             os.makedirs(save_path, exist_ok=True)
-        for benchmark in [self.benchmarks] if single else self.benchmarks:
-            table = _measure(self.fn, benchmark, kwargs)
-            _show(benchmark, table, show_plots, print_data, save_path)
-            tables.append(_as_frame(table))
+        try:
+            for benchmark in [self.benchmarks] if single else self.benchmarks:
+                table = _measure(self.fn, benchmark, diff_col, kwargs)
+                tables.append(table)
+                if print_data:
+                    print(benchmark.plot_name + ":")
+                    print(table.text())
+                if save_path:
+                    table.write_csv(os.path.join(save_path, benchmark.plot_name + ".csv"), save_precision)
+                if benchmark.plot_name and (show_plots or save_path):
+                    plots.append(_plot(benchmark, table, show_plots, save_path))
+        finally:
+            if save_path:
+                _write_page(os.path.join(save_path, "results.html"), plots)
         if return_df:
-            return tables[0] if single else tables
+            frames = [table.frame() for table in tables]
+            return frames[0] if single else frames
         return None
 
 
@@ -73,104 +87,150 @@ def perf_report(benchmarks):
     return lambda fn: Mark(fn, benchmarks)
 
 
-def _measure(fn, benchmark, kwargs):
-    """Rows of ``{"x": tuple, line name: (value, low, high)}``."""
-    table = []
+def _measure(fn, benchmark, diff_col, kwargs):
+    """Every line at every x."""
+    rows = []
     for x in benchmark.x_vals:
         if not isinstance(x, (list, tuple)):
             x = (x,) * len(benchmark.x_names)
         if len(x) != len(benchmark.x_names):
             raise ValueError(f"Expected {len(benchmark.x_names)} values, got {x}")
-        row = {"x": tuple(x)}
-        for value, name in zip(benchmark.line_vals, benchmark.line_names):
+        values = []
+        for value in benchmark.line_vals:
             result = fn(**dict(zip(benchmark.x_names, x)), **{benchmark.line_arg: value}, **benchmark.args, **kwargs)
-            row[name] = tuple(result) if isinstance(result, (list, tuple)) else (result, None, None)
-        table.append(row)
-    return _Table(benchmark, table)
+            values.append(_value_and_band(result))
+        rows.append((tuple(x), values))
+    return _Table(benchmark, rows, diff_col)
+
+
+def _value_and_band(result):
+    """``(value, low, high)`` of what a measuring function returned."""
+    if not isinstance(result, (list, tuple)):
+        return result, None, None
+    if len(result) != 3:
+        raise ValueError(f"a measuring function returns one number or (value, low, high), not {len(result)} values")
+    return tuple(result)
 
 
 class _Table:
     """Measured rows under the column names that users see."""
 
-    def __init__(self, benchmark, rows):
-        self.benchmark = benchmark
-        self.rows = rows
+    def __init__(self, benchmark, rows, diff_col):
+        self.measured = rows
         unit = f" ({benchmark.ylabel})" if benchmark.ylabel else ""
-        self.columns = [*benchmark.x_names, *(f"{name}{unit}" for name in benchmark.line_names)]
+        lines = [f"{name}{unit}" for name in benchmark.line_names]
+        self.columns = [*benchmark.x_names, *lines]
+        self.rows = [[*x, *(value for value, _, _ in values)] for x, values in rows]
+        if diff_col and len(self.columns) == 2:
+            # As in the reference: of a table with two columns, whatever they are.
+            self.columns.append("Diff")
+            self.rows = [[*row, row[1] - row[0]] for row in self.rows]
 
-    def values(self, row):
-        return [*row["x"], *(row[name][0] for name in self.benchmark.line_names)]
+    def frame(self):
+        """A data frame where pandas is installed, else dicts."""
+        try:
+            import pandas
+        except ImportError:
+            return [dict(zip(self.columns, row)) for row in self.rows]
+        return pandas.DataFrame(self.rows, columns=self.columns)
 
     def text(self):
         """The table in aligned columns, as a data frame prints."""
+        frame = self.frame()
+        if not isinstance(frame, list):
+            return frame.to_string()
         cells = [["", *self.columns]]
-        for index, row in enumerate(self.rows):
-            cells.append([str(index), *(f"{value:.6f}" if isinstance(value, float) else str(value)
-                                        for value in self.values(row))])
+        cells += [[str(index), *(_cell(value, 6) for value in row)] for index, row in enumerate(self.rows)]
         widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
         return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths)) for line in cells)
 
-
-def _as_frame(table):
-    rows = [dict(zip(table.columns, table.values(row))) for row in table.rows]
-    try:
-        import pandas
-    except ImportError:
-        return rows
-    return pandas.DataFrame(rows, columns=table.columns)
-
-
-def _show(benchmark, table, show_plots, print_data, save_path):
-    if print_data:
-        print(benchmark.plot_name + ":")
-        print(table.text())
-    if save_path:
+    def write_csv(self, path, precision):
+        """Columns by name, then the rows."""
         import csv
 
-        with open(os.path.join(save_path, benchmark.plot_name + ".csv"), "w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(table.columns)
-            writer.writerows(table.values(row) for row in table.rows)
-    if benchmark.plot_name and (show_plots or save_path):
-        _plot(benchmark, table, show_plots, save_path)
+        with open(path, "w", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(self.columns)
+            writer.writerows([_cell(value, precision) for value in row] for row in self.rows)
+
+    def xs(self):
+        """Where the points stand: the first x of each row, or its number where that is none."""
+        xs = [x[0] for x, _ in self.measured]
+        return xs if all(isinstance(x, (int, float)) for x in xs) else list(range(len(xs)))
+
+    def line(self, index):
+        """Values and bands of one line; no bands where one is missing."""
+        values = [row[index] for _, row in self.measured]
+        bands = [(min(low, high), max(low, high)) for _, low, high in values if low is not None and high is not None]
+        return [value for value, _, _ in values], bands if len(bands) == len(values) else []
+
+
+def _cell(value, precision):
+    if value is None:
+        return ""
+    return f"{value:.{precision}f}" if isinstance(value, float) else str(value)
+
+
+def _write_page(path, plots):
+    """A page with all plots."""
+    import html
+
+    with open(path, "w") as file:
+        file.write("<html><body>\n")
+        file.writelines(f'<img src="{html.escape(plot)}"/>\n' for plot in plots if plot)
+        file.write("</body></html>\n")
 
 
 def _plot(benchmark, table, show_plots, save_path):
-    from .svg import Line, line_chart
-
-    xs = [row["x"][0] for row in table.rows]
-    if not _plot_with_matplotlib(benchmark, table, xs, show_plots, save_path) and save_path:
-        lines = [Line(name, xs, [row[name][0] for row in table.rows]) for name in benchmark.line_names]
-        text = line_chart(lines, title=benchmark.plot_name, xlabel=benchmark.xlabel or benchmark.x_names[0],
-                          ylabel=benchmark.ylabel, x_log=benchmark.x_log, y_log=benchmark.y_log)
-        with open(os.path.join(save_path, benchmark.plot_name + ".svg"), "w") as file:
-            file.write(text)
-
-
-def _plot_with_matplotlib(benchmark, table, xs, show_plots, save_path):
-    """Draws with matplotlib where it is installed; returns whether it did."""
+    """Draws with matplotlib where it is installed, else natively; returns the name of the file, if one was written."""
     try:
         import matplotlib.pyplot as pyplot
     except ImportError:
         if show_plots:
-            print("(no plot is shown: matplotlib is not installed)")
-        return False
-    figure, axes = pyplot.subplots()
+            print("(no plot is shown: matplotlib is not installed" + (")" if save_path else "; save_path= gives one as SVG)"))
+        return _plot_natively(benchmark, table, save_path) if save_path else None
+    return _plot_with_matplotlib(pyplot, benchmark, table, show_plots, save_path)
+
+
+def _plot_natively(benchmark, table, save_path):
+    from .svg import Line, line_chart
+
+    lines = []
     for index, name in enumerate(benchmark.line_names):
-        colour, style = benchmark.styles[index] if benchmark.styles else (None, None)
-        axes.plot(xs, [row[name][0] for row in table.rows], label=name, color=colour, ls=style)
-        band = [row[name][1:] for row in table.rows]
-        if all(low is not None and high is not None for low, high in band):
-            axes.fill_between(xs, [min(pair) for pair in band], [max(pair) for pair in band], alpha=0.15, color=colour)
+        values, band = table.line(index)
+        colour, style = _style(benchmark, index)
+        lines.append(Line(name, table.xs(), values, band, colour, style))
+    text = line_chart(lines, title=benchmark.plot_name, xlabel=benchmark.xlabel or benchmark.x_names[0],
+                      ylabel=benchmark.ylabel, x_log=benchmark.x_log, y_log=benchmark.y_log)
+    with open(os.path.join(save_path, benchmark.plot_name + ".svg"), "w") as file:
+        file.write(text)
+    return benchmark.plot_name + ".svg"
+
+
+def _style(benchmark, index):
+    return benchmark.styles[index][:2] if benchmark.styles else (None, None)
+
+
+def _plot_with_matplotlib(pyplot, benchmark, table, show_plots, save_path):
+    figure, axes = pyplot.subplots()
+    xs = table.xs()
+    for index, name in enumerate(benchmark.line_names):
+        colour, style = _style(benchmark, index)
+        values, band = table.line(index)
+        line, = axes.plot(xs, values, label=name, color=colour, ls=style)
+        if band:
+            axes.fill_between(xs, [low for low, _ in band], [high for _, high in band], alpha=0.15,
+                              color=line.get_color())
     axes.set_title(benchmark.plot_name)
     axes.set_xlabel(benchmark.xlabel or benchmark.x_names[0])
     axes.set_ylabel(benchmark.ylabel)
     axes.set_xscale("log" if benchmark.x_log else "linear")
     axes.set_yscale("log" if benchmark.y_log else "linear")
     axes.legend()
+    name = benchmark.plot_name + ".png"
     if save_path:
-        figure.savefig(os.path.join(save_path, benchmark.plot_name + ".png"))
+        figure.savefig(os.path.join(save_path, name))
     if show_plots:
         pyplot.show()
     pyplot.close(figure)
-    return True
+    return name if save_path else None

@@ -16,7 +16,7 @@ const ALTERNATIVES: usize = 8;
 type Opened = Option<Arc<Store>>;
 
 /// The cache that the settings name; `None` where there is none or it may not be used. The reason is said once.
-pub(super) fn store(settings: &Settings) -> Opened {
+pub(crate) fn store(settings: &Settings) -> Opened {
     static OPEN: Mutex<Option<FxHashMap<PathBuf, Opened>>> = Mutex::new(None);
     let dir = settings.cache_dir.as_ref()?;
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);

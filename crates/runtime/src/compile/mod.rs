@@ -17,6 +17,7 @@ mod once;
 mod watch;
 
 pub use build::{FRONT_END, TARGET, TTIR_PASS, parse_ir, to_ttir};
+pub(crate) use disk::store;
 pub use kernel::{Kernel, Scratch};
 
 use crate::cache::{Key, KeyBuilder};

@@ -66,10 +66,13 @@ pub(super) static ROWS: &[KnobRow] = &[
     row("compilation", "listener", &[], Object, Nothing,
         "Called after every compile with its source, metadata and times."),
 
-    row("autotuning", "cache", &["TRITON_CACHE_AUTOTUNING"], Flag, Bool(false),
-        "Keep the results of tuning on disk."),
+    row("autotuning", "cache", &["TRITON_CACHE_AUTOTUNING"], Flag, Bool(true),
+        "Keep the results of tuning on disk. By default those of kernels that are timed in the standard way; set, those with a \
+         `do_bench` of their own as well."),
     row("autotuning", "print", &["TRITON_PRINT_AUTOTUNING"], Flag, Bool(false),
         "Print every result of tuning."),
+    row("autotuning", "progress", &["DEUTERON_TUNING_PROGRESS"], Flag, Bool(true),
+        "Show on a terminal how far a tuning is."),
     row("autotuning", "listener", &[], Object, Nothing,
         "Called after every tuning with its timings."),
 

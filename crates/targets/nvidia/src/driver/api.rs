@@ -10,7 +10,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 pub type Status = c_int;
 /// A device of the driver.
 pub type DeviceHandle = c_int;
-/// `CUcontext`, `CUmodule`, `CUfunction`, `CUstream`, `CUevent`, `CUlinkState`: pointers that nobody looks behind.
+/// `CUcontext`, `CUlibrary`, `CUkernel`, `CUfunction`, `CUstream`, `CUevent`, `CUlinkState`: pointers that nobody looks behind.
 pub type Handle = *mut c_void;
 /// An address on a device.
 pub type DevicePointer = u64;
@@ -108,8 +108,10 @@ functions! {
     memset_d8_async = "cuMemsetD8Async" (DevicePointer, u8, usize, Handle);
     pointer_get_attribute = "cuPointerGetAttribute" (*mut c_void, c_int, DevicePointer);
 
-    module_load_data = "cuModuleLoadData" (*mut Handle, *const c_void);
-    module_get_function = "cuModuleGetFunction" (*mut Handle, Handle, *const c_char);
+    library_load_data = "cuLibraryLoadData"
+        (*mut Handle, *const c_void, *mut c_int, *mut *mut c_void, c_uint, *mut c_int, *mut *mut c_void, c_uint);
+    library_get_kernel = "cuLibraryGetKernel" (*mut Handle, Handle, *const c_char);
+    kernel_get_function = "cuKernelGetFunction" (*mut Handle, Handle);
     func_get_attribute = "cuFuncGetAttribute" (*mut c_int, c_int, Handle);
     func_set_attribute = "cuFuncSetAttribute" (Handle, c_int, c_int);
     func_set_cache_config = "cuFuncSetCacheConfig" (Handle, c_int);

@@ -133,16 +133,23 @@ fn relaxed<T>(driver: &Driver, work: impl FnOnce(&Driver) -> Result<T, Refused>)
     result
 }
 
+/// Loads an image and finds the kernel in it. As a library and not as a module: the driver assembles libraries of several
+/// threads at the same time, and lets other threads launch meanwhile; of modules it does one at a time, and nothing beside it.
 fn open(driver: &Driver, image: &[u8], name: &CString) -> Result<Handle, Refused> {
-    let (mut module, mut function) = (std::ptr::null_mut(), std::ptr::null_mut());
-    // SAFETY: the image is a whole cubin, or text that ends with a zero, which the driver checks and copies; the name is a
-    // C string.
+    let (mut library, mut kernel) = (std::ptr::null_mut(), std::ptr::null_mut());
+    let (mut function, none) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: the image is a whole cubin, or text that ends with a zero, which the driver checks and copies; there are no
+    // options; the name is a C string.
     unsafe {
-        check((driver.api.module_load_data)(&raw mut module, image.as_ptr().cast()), "load the module")?;
+        let image = image.as_ptr().cast();
+        let (options, values) = (none, std::ptr::null_mut());
+        let load = driver.api.library_load_data;
+        check(load(&raw mut library, image, options, values, 0, options, values, 0), "load the module")?;
         check(
-            (driver.api.module_get_function)(&raw mut function, module, name.as_ptr()),
+            (driver.api.library_get_kernel)(&raw mut kernel, library, name.as_ptr()),
             "find the kernel in its module",
         )?;
+        check((driver.api.kernel_get_function)(&raw mut function, kernel), "bring the kernel to the device")?;
     }
     Ok(function)
 }

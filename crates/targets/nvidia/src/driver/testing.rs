@@ -185,14 +185,27 @@ unsafe extern "C" fn pointer_get_attribute(
     give("pointer_get_attribute", format!("{address:#x}"), place.cast(), address)
 }
 
-unsafe extern "C" fn module_load_data(place: *mut Handle, _image: *const c_void) -> Status {
-    give("module_load_data", String::new(), place, handle(5))
+unsafe extern "C" fn library_load_data(
+    place: *mut Handle,
+    _image: *const c_void,
+    _options: *mut c_int,
+    _values: *mut *mut c_void,
+    _count: c_uint,
+    _library_options: *mut c_int,
+    _library_values: *mut *mut c_void,
+    _library_count: c_uint,
+) -> Status {
+    give("library_load_data", String::new(), place, handle(5))
 }
 
-unsafe extern "C" fn module_get_function(place: *mut Handle, _module: Handle, name: *const c_char) -> Status {
+unsafe extern "C" fn library_get_kernel(place: *mut Handle, _library: Handle, name: *const c_char) -> Status {
     // SAFETY: the caller hands over a C string.
     let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
-    give("module_get_function", name, place, handle(6))
+    give("library_get_kernel", name, place, handle(4))
+}
+
+unsafe extern "C" fn kernel_get_function(place: *mut Handle, _kernel: Handle) -> Status {
+    give("kernel_get_function", String::new(), place, handle(6))
 }
 
 unsafe extern "C" fn func_get_attribute(place: *mut c_int, number: c_int, _function: Handle) -> Status {
@@ -355,8 +368,9 @@ pub(crate) const API: Api = Api {
     memcpy_dtoh,
     memset_d8_async,
     pointer_get_attribute,
-    module_load_data,
-    module_get_function,
+    library_load_data,
+    library_get_kernel,
+    kernel_get_function,
     func_get_attribute,
     func_set_attribute,
     func_set_cache_config,

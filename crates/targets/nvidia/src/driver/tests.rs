@@ -39,7 +39,7 @@ fn a_launch_is_one_call_with_two_more_parameters() {
     let kernel = load(driver, &artifact(&[])).expect("loads");
     assert_eq!((kernel.n_regs(), kernel.n_spills(), kernel.n_max_threads()), (40, 4, 1024));
     let loaded = calls();
-    assert!(loaded.contains(&"module_get_function(add)".to_owned()), "{loaded:?}");
+    assert!(loaded.contains(&"library_get_kernel(add)".to_owned()), "{loaded:?}");
     assert!(!loaded.iter().any(|call| call.starts_with("func_set")), "48 KB are free: {loaded:?}");
     launch(&*kernel, [3, 2, 1], 99).expect("launches");
     assert_eq!(calls(), ["launch_kernel([3, 2, 1], [128, 1, 1], 1024, 99)"], "nothing waits or allocates");
@@ -178,7 +178,7 @@ fn ptx_goes_through_the_drivers_assembler() {
     assert!(error.contains("fatal : no such version\n    | .version 99.0"), "{error}");
     let mut without = artifact(&[]);
     without.stages[0].name = "ptx".into();
-    fake(|fake| fake.refuse.insert("module_load_data", 218));
+    fake(|fake| fake.refuse.insert("library_load_data", 218));
     let error = load(driver, &without).err().expect("PTX that is refused").to_string();
     assert!(error.contains("no such version"), "the reason is asked of the assembler: {error}");
 }
