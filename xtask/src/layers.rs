@@ -21,9 +21,10 @@ const LAYERS: &[Layer] = &[
     ("emulator", &[]),
     ("nvidia", &["ir", "ttir", "ttgir", "layout", "llir", "lanes", "target", "emulator"]),
     ("targets", &["target", "cpu", "nvidia"]),
+    ("inspect", &["ir", "ttir", "ttgir", "target"]),
     ("runtime", &["ir", "ttir", "frontend", "target", "targets"]),
     ("py", &["ir", "ttir", "frontend", "target", "runtime"]),
-    ("cli", &["ir", "ttir", "ttgir", "layout", "frontend", "llir", "target", "targets", "runtime"]),
+    ("cli", &["ir", "ttir", "ttgir", "layout", "frontend", "llir", "target", "targets", "inspect", "runtime"]),
     ("deuteron", &["runtime", "target"]),
     ("xtask", &[]),
 ];

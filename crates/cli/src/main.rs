@@ -5,6 +5,7 @@
 
 mod about;
 mod compile;
+mod inspect;
 mod layout;
 mod opt;
 mod output;
@@ -32,6 +33,8 @@ enum What {
     Opt(opt::Opt),
     /// Show where a layout puts each element of a tensor.
     Layout(layout::Layout),
+    /// Say what each access, layout change and product of a kernel costs, and what bounds it.
+    Inspect(inspect::Inspect),
     /// Run a kernel on made-up arguments and print what it wrote.
     Run(run::Run),
     /// Say what this build is and what it runs on.
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         What::Compile(compile) => compile.run(),
         What::Opt(opt) => opt.run(),
         What::Layout(layout) => layout.run(),
+        What::Inspect(inspect) => inspect.run(),
         What::Run(run) => run.run(),
         What::Info => about::info(),
         What::Env => about::env(),

@@ -209,12 +209,18 @@ pub struct Peaks {
     pub cache: f64,
     /// Bytes of that cache.
     pub cache_bytes: u64,
+    /// Bytes of the cache next to a processor, if programs share data only through memory and caches; else 0.
+    pub near_cache_bytes: u64,
     /// Bytes that all memories of programs give in a second; 0 where there is none.
     pub shared: f64,
     /// Nanoseconds until a load from memory answers.
     pub latency_ns: f64,
     /// Bytes that move to or from memory together.
     pub sector_bytes: u64,
+    /// Bytes of a line of the cache; a request of a warp is served line by line.
+    pub line_bytes: u64,
+    /// Lines that are looked up in a second, by all processors; 0 where that is no limit.
+    pub lines: f64,
     /// Operations in a second by kind; a product and its sum are two.
     pub rates: BTreeMap<String, f64>,
 }

@@ -61,9 +61,16 @@ fn access(module: &ir::Module, note: &Note, machine: &Machine) -> AccessFacts {
         vector,
         instructions: elements.div_ceil(vector.max(1)),
         bounds,
-        positions: Vec::new(),
+        positions: lanes(ttir::types::shape(ty), if vector > 1 { 1 } else { whole }),
         asynchronous: false,
     }
+}
+
+/// Where neighbouring lanes of a vector are: one behind the other along the innermost dimension.
+fn lanes(shape: &[i64], count: u64) -> Vec<Option<Vec<u32>>> {
+    let Some((last, outer)) = shape.split_last() else { return vec![Some(Vec::new())] };
+    let at = |lane: u64| outer.iter().map(|_| 0).chain([lane as u32]).collect();
+    (0..count.min(*last as u64)).map(|lane| Some(at(lane))).collect()
 }
 
 fn product(module: &ir::Module, op: ir::Op) -> ProductFacts {
@@ -88,7 +95,8 @@ pub(crate) fn peaks(machine: &Machine) -> Peaks {
     let lanes = f64::from(machine.vector_bytes) / 4.0;
     let fused = if machine.has("fma") || machine.arch == "aarch64" { 2.0 } else { 1.0 };
     let f32 = f64::from(threads) * clock * lanes * fused * UNITS;
-    let rates = [("f32", f32), ("f64", f32 / 2.0), ("i32", f32 / fused)];
+    let accesses = f64::from(threads) * clock;
+    let rates = [("f32", f32), ("f64", f32 / 2.0), ("i32", f32 / fused), ("accesses", accesses)];
     Peaks {
         device: topology::cpu_name(),
         source: format!(
@@ -101,9 +109,12 @@ pub(crate) fn peaks(machine: &Machine) -> Peaks {
         memory: measured(threads as usize),
         cache: 0.0,
         cache_bytes: machine.caches.last,
+        near_cache_bytes: machine.caches.l2,
         shared: 0.0,
         latency_ns: 0.0,
         sector_bytes: LINE,
+        line_bytes: LINE,
+        lines: 0.0,
         rates: rates.into_iter().map(|(name, rate)| (name.to_owned(), rate)).collect::<BTreeMap<_, _>>(),
     }
 }

@@ -1,7 +1,7 @@
 //! What devices can do at most, as data.
 //!
 //! Processors, clocks (boost), memory and matrix rates are those of the vendor's data sheets, dense; 64 bytes a clock from the
-//! second cache into each processor and 128 from shared memory are those of its architecture white papers; latencies are
+//! second cache into each processor, 128 from shared memory and one line of the first cache a clock are those of its architecture white papers; latencies are
 //! what published microbenchmarks find for a load that misses all caches, rounded. A bound that follows from them is one that
 //! no kernel beats, not one that every kernel reaches.
 
@@ -60,6 +60,10 @@ const CACHE_BYTES: f64 = 64.0;
 const SHARED_BYTES: f64 = 128.0;
 /// Elementary functions of a processor in a clock.
 const SPECIAL: f64 = 16.0;
+/// Lines of the first cache that a processor looks up in a clock.
+const LINES: f64 = 1.0;
+/// Bytes of such a line.
+const LINE_BYTES: u64 = 128;
 /// Bytes that move together.
 const SECTOR_BYTES: u64 = 32;
 
@@ -94,9 +98,12 @@ fn peaks_of(row: &DeviceRow) -> Peaks {
         memory: row.memory * 1e9,
         cache: CACHE_BYTES * each,
         cache_bytes: row.cache << 20,
+        near_cache_bytes: 0,
         shared: SHARED_BYTES * each,
         latency_ns: row.latency_ns,
         sector_bytes: SECTOR_BYTES,
+        line_bytes: LINE_BYTES,
+        lines: LINES * each,
         rates,
     }
 }

@@ -1,0 +1,312 @@
+//! A report from the stages of a kernel.
+
+use crate::bounds::{self, in_flight, operations};
+use crate::loops::{self, Amount, Loop};
+use crate::numbers::Numbers;
+use crate::place::Places;
+use crate::report::{AccessRow, ProductRow, Report, WorkRow};
+use crate::rows::{self, Ground};
+use crate::setting::{count_loops, setting};
+use crate::traffic::{Traffic, traffic};
+use crate::verdict::{Facts, verdict};
+use crate::work::{self, Work};
+use crate::{stages, text};
+use ir::text::ParseOptions;
+use ir::{Module, Op, Registry};
+use std::collections::BTreeMap;
+use target::survey::{Peaks, Resources, Survey};
+use target::{Artifact, CompileOptions, Target};
+use ttir::ops::func::{FUNC, func_attr};
+
+/// What is asked.
+pub struct Request<'a> {
+    /// What the kernel is compiled for.
+    pub target: &'a dyn Target,
+    /// The options of the compile.
+    pub options: &'a CompileOptions,
+    /// The kernel as block-level code, if it is at hand: what it does is counted there.
+    pub ttir: Option<&'a str>,
+    /// The kernel at the stage that the target is asked about ([`Target::surveyed_stage`]).
+    pub surveyed: &'a str,
+    /// The compiled kernel, if there is one.
+    pub artifact: Option<&'a Artifact>,
+    /// The stages to show, in order: name and text.
+    pub stages: Vec<(String, String)>,
+    /// Values of parameters.
+    pub args: BTreeMap<String, i64>,
+    /// The grid.
+    pub grid: Option<[u32; 3]>,
+    /// The device whose limits count, by a part of its name; the likeliest if none is named.
+    pub device: Option<String>,
+    /// Reads a source file.
+    pub read: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// A module and its kernel.
+struct Code {
+    module: Module,
+    kernel: Op,
+}
+
+fn parse(text: &str, what: &str, registry: &'static Registry) -> Result<Module, String> {
+    ir::text::parse(text, registry, ParseOptions { file: Some(what) })
+        .map_err(|error| error.in_file(what).to_string())
+}
+
+/// The one public function.
+fn kernel(module: &Module) -> Result<Op, String> {
+    let is_kernel = |op: &Op| {
+        module.is(*op, &FUNC)
+            && module.attr(*op, func_attr::VISIBILITY).and_then(ir::Attr::as_str) != Some("private")
+    };
+    module
+        .ops(module.body())
+        .find(is_kernel)
+        .ok_or_else(|| "there is no kernel: no function is public".to_owned())
+}
+
+fn choose(peaks: Vec<Peaks>, device: Option<&str>) -> Result<Peaks, String> {
+    let names: Vec<String> = peaks.iter().map(|peaks| peaks.device.clone()).collect();
+    let wanted = device.map(str::to_lowercase);
+    let fits = |peaks: &Peaks| wanted.as_ref().is_none_or(|name| peaks.device.to_lowercase().contains(name));
+    match (peaks.into_iter().find(fits), device) {
+        (Some(peaks), _) => Ok(peaks),
+        (None, Some(name)) => {
+            Err(format!("no device `{name}` is known for this target; there are: {}", names.join(", ")))
+        }
+        (None, None) => Ok(Peaks {
+            device: "device of which nothing is known".into(),
+            sector_bytes: 32,
+            line_bytes: 128,
+            ..Peaks::default()
+        }),
+    }
+}
+
+/// Everything about a kernel.
+///
+/// # Errors
+/// What is wrong with the texts, the arguments, or what the target does not tell.
+pub fn inspect(request: &Request<'_>) -> Result<Report, String> {
+    let target = request.target;
+    let registry = target.surveyed_registry().unwrap_or_else(ttir::registry);
+    let module = parse(request.surveyed, target.surveyed_stage(), registry)?;
+    ir::verify(&module)
+        .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+    let survey = target.survey(module, request.options).map_err(|error| error.to_string())?;
+    let surveyed_kernel = kernel(&survey.module)?;
+    let counted = match request.ttir {
+        Some(text) => {
+            let module = parse(text, "ttir", ttir::registry())?;
+            Some(Code { kernel: kernel(&module)?, module })
+        }
+        None => None,
+    };
+    let (module, own) =
+        counted.as_ref().map_or((&survey.module, surveyed_kernel), |code| (&code.module, code.kernel));
+    let peaks = choose(target.peaks(), request.device.as_deref())?;
+    let resources = request.artifact.and_then(|artifact| target.resources(artifact, request.options));
+    let report =
+        Builder { request, survey: &survey, surveyed_kernel, peaks, resources }.build(module, own)?;
+    Ok(report)
+}
+
+struct Builder<'a> {
+    request: &'a Request<'a>,
+    survey: &'a Survey,
+    surveyed_kernel: Op,
+    peaks: Peaks,
+    resources: Option<Resources>,
+}
+
+/// What one program does and how it is done.
+struct Counted {
+    loops: Vec<Loop>,
+    work: Work,
+    traffic: Traffic,
+    operations: BTreeMap<String, f64>,
+}
+
+impl Builder<'_> {
+    fn build(&self, module: &Module, own: Op) -> Result<Report, String> {
+        let (request, survey) = (self.request, self.survey);
+        let places = Places::new(&survey.module, self.surveyed_kernel);
+        let (surveyed_setting, _) =
+            setting(&survey.module, self.surveyed_kernel, &request.args, request.grid)?;
+        let numbers = Numbers::new(&survey.module, surveyed_setting.clone());
+        let ground = Ground {
+            survey,
+            kernel: self.surveyed_kernel,
+            places: &places,
+            numbers: &numbers,
+            granules: (self.peaks.sector_bytes.max(1), self.peaks.line_bytes.max(1)),
+        };
+        let (accesses, moves, products) = (ground.accesses(), ground.moves(), ground.products());
+        let (own_setting, assumptions) = setting(module, own, &request.args, request.grid)?;
+        let own_places = Places::new(module, own);
+        let mut loops = loops::find(module, own, &own_places);
+        count_loops(module, &mut loops, &own_setting);
+        let work = work::count(module, own, &loops);
+        let traffic = traffic(module, own, (&work, &loops), &own_setting, &accesses, request.grid.is_some());
+        let rate_of = |op: Op| self.rate(own_places.of(op).map(|place| place.line), &products);
+        let operations = operations(&work, &loops, rate_of, &self.peaks);
+        let counted = Counted { loops, work, traffic, operations };
+        let shared_bytes = self.shared_traffic(&surveyed_setting);
+        let bounds_ground = self.ground(&counted, &accesses, shared_bytes);
+        let bounds = bounds_ground.bounds();
+        let has_lanes = request.target.facts().warp_size > 1;
+        let granule = if has_lanes { "sectors" } else { "lines" };
+        let facts = Facts {
+            ground: &bounds_ground,
+            bounds: &bounds,
+            accesses: &accesses,
+            moves: &moves,
+            products: &products,
+            granule,
+        };
+        let (sentence, evidence) = verdict(&facts);
+        let work = self.work_rows(&counted);
+        let facts = request.target.facts();
+        Ok(Report {
+            kernel: name(module, own),
+            target: format!("{} {}", facts.backend, facts.arch),
+            device: self.peaks.device.clone(),
+            device_source: self.peaks.source.clone(),
+            verdict: sentence,
+            evidence,
+            assumptions,
+            grid: request.grid,
+            work,
+            bounds,
+            buffers: ground.buffers(),
+            events: ground.events(),
+            shared_bytes: survey.shared_bytes,
+            granule,
+            shared_name: if has_lanes { "shared memory" } else { "scratch memory" },
+            resources: self.resource_rows(),
+            stages: stages::stages(&request.stages, places.file(), request.read),
+            loops: counted.loops,
+            accesses,
+            moves,
+            products,
+        })
+    }
+
+    /// The rate of the product at a line.
+    fn rate(&self, line: Option<u32>, products: &[ProductRow]) -> String {
+        let here = products.iter().find(|row| row.place.as_ref().map(|place| place.line) == line);
+        here.or(products.first()).map_or_else(|| "f32".to_owned(), |row| row.rate.clone())
+    }
+
+    /// Bytes through shared memory because layouts change, with how often the loops around run.
+    fn shared_traffic(&self, setting: &crate::numbers::Setting) -> f64 {
+        let module = &self.survey.module;
+        let places = Places::new(module, self.surveyed_kernel);
+        let mut loops = loops::find(module, self.surveyed_kernel, &places);
+        count_loops(module, &mut loops, setting);
+        let trips = |op: Op| {
+            let around = loops.iter().filter(|one| module.is_inside(op, one.op));
+            around.map(|one| one.count.unwrap_or(1.0)).product::<f64>()
+        };
+        let ways: Vec<_> =
+            self.survey.moves.iter().map(|facts| (facts.way.clone(), facts.bytes, trips(facts.op))).collect();
+        rows::shared_traffic(&ways)
+    }
+
+    fn resident(&self) -> f64 {
+        let limits = self.resources.iter().flat_map(|resources| &resources.limits);
+        limits.map(|limit| f64::from(limit.programs)).reduce(f64::min).unwrap_or(1.0).max(1.0)
+    }
+
+    fn ground<'b>(
+        &'b self,
+        counted: &'b Counted,
+        accesses: &[AccessRow],
+        shared_bytes: f64,
+    ) -> bounds::Ground<'b> {
+        let trips = |row: &AccessRow| {
+            let line = row.place.as_ref().map(|place| place.line);
+            let nests = counted.work.accesses.iter().zip(&counted.traffic.streams);
+            let own = nests.filter(|(_, stream)| stream.place.as_ref().map(|place| place.line) == line);
+            own.map(|((.., nest), _)| {
+                nest.iter().map(|index| counted.loops[*index].count.unwrap_or(1.0)).product::<f64>()
+            })
+            .fold(1.0, f64::max)
+        };
+        let grid = self.request.grid;
+        bounds::Ground {
+            peaks: &self.peaks,
+            traffic: &counted.traffic,
+            operations: &counted.operations,
+            shared_bytes,
+            instructions: rows::instructions(accesses, trips),
+            programs: grid.map_or(1.0, |grid| grid.iter().map(|size| f64::from(*size)).product()),
+            has_grid: grid.is_some(),
+            resident: self.resident(),
+            in_flight: in_flight(&self.survey.module, self.surveyed_kernel),
+        }
+    }
+
+    fn work_rows(&self, counted: &Counted) -> Vec<WorkRow> {
+        let loops = &counted.loops;
+        let mut rows = Vec::new();
+        let mut add = |what: String, amount: Amount, unit| {
+            if !amount.is_empty() {
+                rows.push(WorkRow { what, value: amount.value(loops), amount, unit });
+            }
+        };
+        for kind in [work::Kind::Load, work::Kind::Store, work::Kind::Atomic] {
+            let mut amount = Amount::default();
+            for (_, touch, nest) in counted.work.accesses.iter().filter(|(_, touch, _)| touch.kind == kind) {
+                amount.add(nest, touch.bytes() as f64);
+            }
+            add(format!("{}s", kind.word()), amount, "B");
+        }
+        let mut products = Amount::default();
+        counted.work.products.iter().for_each(|(_, amount)| products.add_all(amount, 1.0));
+        add("matrix products".into(), products, "op");
+        for (rate, amount) in &counted.work.arithmetic {
+            let what = if rate == "special" {
+                "elementary functions".to_owned()
+            } else {
+                format!("{rate} arithmetic")
+            };
+            add(what, amount.clone(), "op");
+        }
+        rows
+    }
+
+    fn resource_rows(&self) -> Vec<(String, String)> {
+        let Some(resources) = &self.resources else { return Vec::new() };
+        let known = |value: &Result<u32, String>, unit: &str| match value {
+            Ok(value) => format!("{value}{unit}"),
+            Err(reason) => format!("not known: {reason}"),
+        };
+        let mut rows = vec![
+            ("registers of a lane".to_owned(), known(&resources.registers, "")),
+            ("stack of a lane, spills among it".to_owned(), known(&resources.spill_bytes, " B")),
+        ];
+        if let Some(least) = resources.limits.iter().min_by_key(|limit| limit.programs) {
+            let warps = (least.programs * self.survey.warps).min(resources.resident_warps);
+            let share = f64::from(warps) / f64::from(resources.resident_warps.max(1));
+            rows.push((
+                "programs of a processor".to_owned(),
+                format!(
+                    "{} (limited by {}), {warps} of {} warps: {}",
+                    least.programs,
+                    least.what,
+                    resources.resident_warps,
+                    text::percent(share)
+                ),
+            ));
+        }
+        for limit in &resources.limits {
+            rows.push((format!("  by {}", limit.what), format!("{}: {}", limit.programs, limit.because)));
+        }
+        rows
+    }
+}
+
+fn name(module: &Module, kernel: Op) -> String {
+    module.attr(kernel, func_attr::NAME).and_then(ir::Attr::as_str).unwrap_or("kernel").to_owned()
+}

@@ -1,0 +1,322 @@
+//! The tables of a report, from what the target told.
+
+use crate::numbers::Numbers;
+use crate::place::Places;
+use crate::report::{AccessRow, BufferRow, EventRow, MoveRow, ProductRow};
+use crate::text::bytes;
+use crate::width;
+use crate::work::{Kind, touch};
+use ir::{Attr, EnumRow, Module, Op};
+use std::collections::BTreeMap;
+use target::survey::{AccessFacts, MoveWay, ProductFacts, SharedMove, Survey};
+use ttir::ops::control::{FOR, WHILE};
+use ttir::ops::memory::{CACHE, EVICT};
+
+/// What rows are made from.
+pub(crate) struct Ground<'a> {
+    pub(crate) survey: &'a Survey,
+    pub(crate) kernel: Op,
+    pub(crate) places: &'a Places<'a>,
+    pub(crate) numbers: &'a Numbers<'a>,
+    /// Bytes of a sector and of a line.
+    pub(crate) granules: (u64, u64),
+}
+
+/// What the caches are told, beyond the usual.
+fn hints(module: &Module, op: Op) -> Vec<String> {
+    let mut all: Vec<String> = [("cacheModifier", &CACHE), ("evictionPolicy", &EVICT)]
+        .into_iter()
+        .filter_map(|(name, row): (&str, &'static EnumRow)| {
+            let word = row.keyword(module.attr_named(op, name)?.as_enum(row)?)?;
+            (!matches!(word, "none" | "evict_normal")).then(|| format!(".{word}"))
+        })
+        .collect();
+    if module.attr_named(op, "isVolatile").and_then(Attr::as_bool) == Some(true) {
+        all.push("volatile".into());
+    }
+    all
+}
+
+impl Ground<'_> {
+    fn module(&self) -> &Module {
+        &self.survey.module
+    }
+
+    /// The lines of the loops around an operation, the outermost first.
+    fn nest(&self, op: Op) -> Vec<String> {
+        let module = self.module();
+        let mut all = Vec::new();
+        let mut inner = module.parent_op(op);
+        while let Some(parent) = inner {
+            if module.is(parent, &FOR) || module.is(parent, &WHILE) {
+                let line = self.places.of(parent).map_or(0, |place| place.line);
+                all.push(format!("line {line}"));
+            }
+            inner = module.parent_op(parent);
+        }
+        all.reverse();
+        all
+    }
+
+    /// Accesses; several of one place that are done alike are one row.
+    pub(crate) fn accesses(&self) -> Vec<AccessRow> {
+        let mut rows: Vec<AccessRow> = Vec::new();
+        for facts in &self.survey.accesses {
+            let Some(row) = self.access(facts) else { continue };
+            let same = |known: &AccessRow| {
+                (&known.place, known.kind, known.elements, known.sectors)
+                    == (&row.place, row.kind, row.elements, row.sectors)
+            };
+            // Where one thread runs a program, the ends of a loop are done in another way than the rest.
+            let several_ways = self.survey.warps == 1 && facts.bounds.layout == u64::MAX;
+            if let Some(known) = rows.iter_mut().find(|known| several_ways && same(known)) {
+                if !known.way.contains(&row.way) {
+                    known.way = format!("{}, {}", known.way, row.way);
+                }
+                if known.vector < row.vector {
+                    (known.vector, known.instructions, known.why) = (row.vector, row.instructions, row.why);
+                }
+                continue;
+            }
+            let alike =
+                |known: &&mut AccessRow| same(known) && known.way == row.way && known.vector == row.vector;
+            match rows.iter_mut().find(alike) {
+                Some(known) => {
+                    known.copies += 1;
+                    if known.nest.len() < row.nest.len() {
+                        known.nest = row.nest;
+                    }
+                }
+                None => rows.push(row),
+            }
+        }
+        rows.extend(self.unplanned());
+        rows.sort_by(|a, b| (&a.place, a.kind).cmp(&(&b.place, b.kind)));
+        rows
+    }
+
+    fn access(&self, facts: &AccessFacts) -> Option<AccessRow> {
+        let module = self.module();
+        let touch = touch(module, facts.op)?;
+        let lanes = u64::from(self.survey.lanes * self.survey.warps);
+        let sectors = width::sectors(module, facts, self.numbers, self.granules);
+        Some(AccessRow {
+            place: self.places.of(facts.op),
+            kind: touch.kind,
+            elem: touch.elem.to_string(),
+            nest: self.nest(facts.op),
+            copies: 1,
+            elements: touch.elements,
+            element_bytes: ttir::types::elem_bytes(touch.elem),
+            way: facts.way.to_owned(),
+            contiguous: width::contiguity(module, facts, self.numbers),
+            vector: facts.vector,
+            instructions: facts.instructions,
+            why: width::why(module, facts, self.numbers, lanes),
+            sectors: sectors.as_ref().ok().copied(),
+            sectors_unknown: sectors.err().map(str::to_owned),
+            hints: hints(module, facts.op),
+        })
+    }
+
+    /// Accesses that the lowering planned as no vectors: by descriptor, or of single elements.
+    fn unplanned(&self) -> Vec<AccessRow> {
+        let module = self.module();
+        let told: Vec<Op> = self.survey.accesses.iter().map(|facts| facts.op).collect();
+        let ops = module.walk(self.kernel).into_iter().filter(|op| !told.contains(op));
+        let rows = ops.filter_map(|op| {
+            let touch = touch(module, op)?;
+            let way = if touch.by_address { "single elements" } else { "by descriptor" };
+            Some(AccessRow {
+                place: self.places.of(op),
+                kind: touch.kind,
+                elem: touch.elem.to_string(),
+                nest: self.nest(op),
+                copies: 1,
+                elements: touch.elements,
+                element_bytes: ttir::types::elem_bytes(touch.elem),
+                way: way.to_owned(),
+                contiguous: if touch.by_address { "one element".into() } else { "rows of a box".into() },
+                vector: 1,
+                instructions: 1,
+                why: None,
+                sectors: None,
+                sectors_unknown: Some(
+                    if touch.by_address { "one lane accesses it" } else { "the copy engine moves it" }.into(),
+                ),
+                hints: hints(module, op),
+            })
+        });
+        rows.collect()
+    }
+
+    /// Changes of layout.
+    pub(crate) fn moves(&self) -> Vec<MoveRow> {
+        let module = self.module();
+        let mut rows: Vec<MoveRow> = self
+            .survey
+            .moves
+            .iter()
+            .map(|facts| {
+                let (way, cost, conflicts) = costs(&facts.way);
+                let trips: u64 = if matches!(facts.way, MoveWay::Shared(_)) { 2 * facts.bytes } else { 0 };
+                MoveRow {
+                    place: self.places.of(facts.op),
+                    what: short_type(module.ty(module.operand(facts.op, 0))),
+                    way: way.to_owned(),
+                    bytes: facts.bytes,
+                    cost,
+                    conflicts,
+                    traffic: trips,
+                }
+            })
+            .collect();
+        rows.sort_by(|a, b| a.place.cmp(&b.place));
+        rows
+    }
+
+    /// Matrix products, with the instructions counted at their places.
+    pub(crate) fn products(&self) -> Vec<ProductRow> {
+        self.survey.products.iter().map(|facts| self.product(facts)).collect()
+    }
+
+    fn product(&self, facts: &ProductFacts) -> ProductRow {
+        let module = self.module();
+        let own = module.locs.file_place(module.loc(facts.op));
+        let [m, n, k, batch] = facts.shape;
+        let here = self.survey.events.iter().filter(|event| {
+            let place = event.place.as_ref().map(|(file, line, column)| (file.as_str(), *line, *column));
+            event.what == "matrix"
+                && place == own.as_ref().map(|(file, line, column)| (&**file, *line, *column))
+        });
+        let instructions: Vec<String> =
+            here.map(|event| format!("{} × {}", event.count, event.text)).collect();
+        let plain = if facts.matrix { "matrix instructions" } else { "multiply-adds of single numbers" };
+        let times = if batch > 1 { format!("{batch} × ") } else { String::new() };
+        ProductRow {
+            place: self.places.of(facts.op),
+            shape: format!("{times}{m}×{n}×{k}"),
+            instruction: if instructions.is_empty() { plain.to_owned() } else { instructions.join(", ") },
+            operands: if facts.operands[0] == facts.operands[1] {
+                format!("both from {}", facts.operands[0])
+            } else {
+                format!("a from {}, b from {}", facts.operands[0], facts.operands[1])
+            },
+            rate: facts.rate.clone(),
+            matrix: facts.matrix,
+            why_not: facts.why_not.clone(),
+        }
+    }
+
+    /// Memory of the program.
+    pub(crate) fn buffers(&self) -> Vec<BufferRow> {
+        let module = self.module();
+        let mut rows: Vec<BufferRow> = self
+            .survey
+            .buffers
+            .iter()
+            .map(|facts| {
+                let row = module.row(facts.op);
+                let what = match ttgir_type(module, facts.op) {
+                    Some(ty) => ty,
+                    None => format!("scratch of {}", row.name),
+                };
+                let alive: Vec<String> =
+                    facts.alive.iter().map(|(from, to)| format!("{from}–{to}")).collect();
+                BufferRow {
+                    place: self.places.of(facts.op),
+                    what,
+                    offset: facts.offset,
+                    bytes: facts.bytes,
+                    alive: alive.join(", "),
+                }
+            })
+            .collect();
+        rows.sort_by_key(|row| (row.offset, row.place.clone()));
+        rows
+    }
+
+    /// Waits and trades by the places they come from.
+    pub(crate) fn events(&self) -> Vec<EventRow> {
+        let known = self.places.by_innermost(self.kernel);
+        let mut rows: BTreeMap<_, u64> = BTreeMap::new();
+        for event in &self.survey.events {
+            let places = event.place.as_ref().and_then(|place| known.get(place));
+            let places: Vec<_> = places.map(|places| places.iter().cloned().collect()).unwrap_or_default();
+            *rows.entry((places, event.what, event.text.clone())).or_default() += event.count;
+        }
+        rows.into_iter().map(|((places, what, text), count)| EventRow { places, what, text, count }).collect()
+    }
+}
+
+/// The type of memory that an operation allocates.
+fn ttgir_type(module: &Module, op: Op) -> Option<String> {
+    let ty = module.ty(*module.results(op).first()?);
+    let desc = ttgir::types::memdesc(ty)?;
+    let sizes: Vec<String> = desc.shape.iter().map(i64::to_string).collect();
+    Some(format!("{}×{}", sizes.join("×"), desc.elem))
+}
+
+/// A type without its layout.
+fn short_type(ty: ir::Type) -> String {
+    let sizes: Vec<String> = ttir::types::shape(ty).iter().map(i64::to_string).collect();
+    if sizes.is_empty() { ty.to_string() } else { format!("{}×{}", sizes.join("×"), ttir::types::elem(ty)) }
+}
+
+/// How elements move, what it costs, and passes over the banks beyond those needed.
+fn costs(way: &MoveWay) -> (&'static str, String, u64) {
+    match way {
+        MoveWay::Registers => ("registers", "nothing: every lane has what it needs".into(), 0),
+        MoveWay::Shuffles { shuffles, selects } => {
+            ("shuffles", format!("{shuffles} shuffles and {selects} selects a lane"), 0)
+        }
+        MoveWay::Shared(shared) => ("shared memory", shared_cost(shared), conflicts(shared)),
+    }
+}
+
+fn conflicts(shared: &SharedMove) -> u64 {
+    let extra = |(passes, ideal): (u32, u32), count: u64| u64::from(passes - ideal.min(passes)) * count;
+    extra(shared.store_passes, shared.stores) + extra(shared.load_passes, shared.loads)
+}
+
+fn shared_cost(shared: &SharedMove) -> String {
+    let conflicts = match conflicts(shared) {
+        0 => "no bank conflicts".to_owned(),
+        count => format!(
+            "{count} passes lost to bank conflicts (a store takes {} of {}, a load {} of {})",
+            shared.store_passes.0, shared.store_passes.1, shared.load_passes.0, shared.load_passes.1
+        ),
+    };
+    let barriers = match shared.barriers {
+        0 => "no barrier of the program".to_owned(),
+        1 => "1 barrier".to_owned(),
+        count => format!("{count} barriers"),
+    };
+    format!(
+        "{} stores of {} B and {} loads of {} B a lane, {conflicts}, {barriers}, {} of shared memory",
+        shared.stores,
+        shared.store_bytes,
+        shared.loads,
+        shared.load_bytes,
+        bytes(shared.bytes as f64)
+    )
+}
+
+/// Passes over the banks that all moves of a kernel take, as bytes of shared memory: for each, its traffic and the share that
+/// conflicts add.
+pub(crate) fn shared_traffic(ways: &[(MoveWay, u64, f64)]) -> f64 {
+    ways.iter()
+        .map(|(way, bytes, trips)| match way {
+            MoveWay::Shared(shared) => {
+                let share = |(passes, ideal): (u32, u32)| f64::from(passes) / f64::from(ideal.max(1));
+                *bytes as f64 * (share(shared.store_passes) + share(shared.load_passes)) * trips
+            }
+            _ => 0.0,
+        })
+        .sum()
+}
+
+/// How many instructions the accesses of a kernel are, of one kind or of all.
+pub(crate) fn instructions(rows: &[AccessRow], trips: impl Fn(&AccessRow) -> f64) -> f64 {
+    rows.iter().filter(|row| row.kind != Kind::Atomic).map(|row| row.instructions as f64 * trips(row)).sum()
+}

@@ -1,0 +1,159 @@
+//! Accesses of lanes: why they are as wide as they are, and how many sectors of memory a request of a warp touches.
+
+use crate::formula;
+use crate::numbers::{Index, Numbers};
+use crate::report::Sectors;
+use ir::{Attr, Def, Module, Op, Value};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
+use target::survey::AccessFacts;
+use ttir::ops::func::DIVISIBILITY;
+use ttir::types::{elem_bytes, pointee, shape};
+
+/// How the addresses of an operation run along a dimension, for the arguments at hand.
+fn step(module: &Module, op: Op, dim: usize, numbers: &Numbers<'_>) -> Option<i64> {
+    let pointer = module.operand(op, 0);
+    let dims = shape(module.ty(pointer));
+    if dims.get(dim).is_none_or(|size| *size < 2) {
+        return None;
+    }
+    let (mut first, mut second): (Index, Index) =
+        (dims.iter().map(|_| 0).collect(), dims.iter().map(|_| 0).collect());
+    first[dim] = 0;
+    second[dim] = 1;
+    Some(numbers.bits(pointer, &second)?.wrapping_sub(numbers.bits(pointer, &first)?) as i64)
+}
+
+/// Whether neighbours lie behind each other: in words.
+pub(crate) fn contiguity(module: &Module, facts: &AccessFacts, numbers: &Numbers<'_>) -> String {
+    let pointer = module.operand(facts.op, 0);
+    let dims = shape(module.ty(pointer));
+    let Some(bytes) = pointee(module.ty(pointer)).map(elem_bytes) else { return "yes".into() };
+    if dims.is_empty() {
+        return "one element".into();
+    }
+    let steps: Vec<String> = (0..dims.len())
+        .filter(|dim| dims[*dim] > 1)
+        .map(|dim| match step(module, facts.op, dim, numbers) {
+            Some(0) => format!("dim {dim}: the same address"),
+            Some(step) if step == bytes as i64 => format!("dim {dim}: contiguous"),
+            Some(step) => format!("dim {dim}: {step} bytes apart"),
+            None => format!("dim {dim}: where data says"),
+        })
+        .collect();
+    if steps.is_empty() { "one element".into() } else { steps.join(", ") }
+}
+
+/// Why an access is not wider; `None` where the machine has nothing wider.
+pub(crate) fn why(module: &Module, facts: &AccessFacts, numbers: &Numbers<'_>, lanes: u64) -> Option<String> {
+    let bounds = &facts.bounds;
+    let pointer = module.operand(facts.op, 0);
+    let dims = shape(module.ty(pointer));
+    let vector = facts.vector;
+    if facts.way == "atomic" {
+        return Some("atomics act on one element at a time".into());
+    }
+    if vector >= bounds.machine || dims.is_empty() {
+        return None;
+    }
+    let bytes = pointee(module.ty(pointer)).map_or(1, elem_bytes);
+    let mut reasons = Vec::new();
+    if bounds.contiguity <= vector {
+        reasons.push(match step(module, facts.op, bounds.dim, numbers) {
+            Some(step) if step != bytes as i64 => {
+                format!("neighbours along dim {} are {step} bytes apart, not {bytes}", bounds.dim)
+            }
+            Some(_) if bounds.contiguity > 1 => {
+                format!("only {} neighbours are known to lie behind each other", bounds.contiguity)
+            }
+            _ => "neighbours are not known to lie behind each other".into(),
+        });
+    }
+    if bounds.alignment <= vector && reasons.is_empty() {
+        reasons.push(format!(
+            "the address is only known to be a multiple of {} bytes{}",
+            bounds.alignment * bytes,
+            unaligned(module, pointer)
+        ));
+    }
+    let mask = ttir::ops::memory::mask(module, facts.op).or_else(|| module.optional_operand(facts.op, 2));
+    if let Some(mask) = mask.filter(|_| bounds.mask <= vector) {
+        let group = if bounds.mask > 1 {
+            format!("groups of {} elements", bounds.mask)
+        } else {
+            "single elements".into()
+        };
+        reasons.push(format!("the mask may change between {group}{}", unaligned(module, mask)));
+    }
+    if reasons.is_empty() && bounds.layout <= vector {
+        let elements: i64 = dims.iter().product();
+        let each = elements as u64 / lanes.max(1);
+        reasons.push(if each <= vector {
+            format!("{elements} elements over {lanes} lanes leave {} a lane", each.max(1))
+        } else {
+            let held = if bounds.layout == 1 { "no".to_owned() } else { format!("only {}", bounds.layout) };
+            format!("a lane holds {held} neighbours in this layout, which suits other operations better")
+        });
+    }
+    (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+/// Parameters behind a value of which no divisibility is known: what callers could change.
+fn unaligned(module: &Module, value: Value) -> String {
+    let (mut open, mut seen, mut names) = (vec![value], FxHashSet::default(), BTreeSet::new());
+    while let Some(value) = open.pop() {
+        if !seen.insert(value) {
+            continue;
+        }
+        match module.def(value) {
+            Def::Result(op, _) => open.extend_from_slice(module.operands(op)),
+            Def::Arg(block, index) => {
+                let parent = module.region_parent(module.block_region(block));
+                let is_kernel = parent.is_some_and(|op| module.is(op, &ttir::ops::func::FUNC));
+                let attrs = module.arg_attrs(block, index as usize).iter();
+                let known = attrs
+                    .filter(|(key, _)| key.name() == DIVISIBILITY.name)
+                    .find_map(|(_, attr)| Attr::as_int(attr));
+                if is_kernel && known.unwrap_or(1) < 16 {
+                    names.extend(formula::name(module, value));
+                } else if let Some(op) = parent.filter(|_| !is_kernel) {
+                    // What a loop carries comes from where it begins.
+                    let number = index as usize;
+                    open.extend(module.operands(op).get(if number == 0 { 0 } else { 2 + number }));
+                }
+            }
+        }
+    }
+    let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => format!(" ({one} is not known to be a multiple of 16)"),
+        all => format!(" ({} are not known to be multiples of 16)", all.join(", ")),
+    }
+}
+
+/// The sectors that the first request of the first warp touches.
+pub(crate) fn sectors(
+    module: &Module,
+    facts: &AccessFacts,
+    numbers: &Numbers<'_>,
+    (sector, line): (u64, u64),
+) -> Result<Sectors, &'static str> {
+    if facts.positions.is_empty() {
+        return Err("the program has no lanes");
+    }
+    let pointer = module.operand(facts.op, 0);
+    let bytes = pointee(module.ty(pointer)).map_or(1, elem_bytes) * facts.vector;
+    let (mut touched, mut wanted, mut lines) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for position in facts.positions.iter().flatten() {
+        let index: Index = position.iter().map(|at| i64::from(*at)).collect();
+        let address = numbers.bits(pointer, &index).ok_or("addresses depend on data")?;
+        wanted.insert(address);
+        let last = address + bytes.max(1) - 1;
+        touched.extend(address / sector..=last / sector);
+        lines.extend(address / line..=last / line);
+    }
+    let bytes = wanted.len() as u64 * bytes;
+    let count = |set: &BTreeSet<u64>| set.len() as u64;
+    Ok(Sectors { touched: count(&touched), ideal: bytes.div_ceil(sector), bytes, lines: count(&lines) })
+}
