@@ -17,13 +17,13 @@ pub use control::{ForLoop, If, Values, While};
 use crate::constant::{Constant, ConstantKind, mask};
 use crate::flags::Flags;
 use crate::function::{Block, BlockData, FuncId, Function, Inst, InstData, Value, ValueData, ValueDef};
+use crate::known::{Key, Known};
 use crate::location::Location;
 use crate::module::Module;
 use crate::rows::Effect;
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
 /// Appends instructions to a function of a module. Dropping it (or [`FunctionBuilder::finish`]) puts the function back.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub struct FunctionBuilder<'m> {
     /// For each block, one that dominates it, and how deep it is in that tree.
     dominators: SecondaryMap<Block, (Option<Block>, u32)>,
     /// Pure instructions made so far, with the blocks they are in.
-    known: FxHashMap<InstData, SmallVec<[(Block, Value); 1]>>,
+    known: Known,
     /// Vectors whose lanes are all one scalar.
     splats: FxHashMap<Value, Value>,
 }
@@ -58,7 +58,7 @@ impl<'m> FunctionBuilder<'m> {
             float_flags: Flags::NONE,
             location: None,
             dominators: SecondaryMap::new(),
-            known: FxHashMap::default(),
+            known: Known::default(),
             splats: FxHashMap::default(),
         };
         let entry = builder.func.blocks.push(BlockData::default());
@@ -237,11 +237,13 @@ impl<'m> FunctionBuilder<'m> {
         if !self.is_pure(&data) {
             return self.push_with_result(data);
         }
-        if let Some(value) = self.find_known(&data) {
+        let key = Key::of(&data);
+        let dominates = |block: Block| self.dominates(block, self.current);
+        if let Some(value) = self.known.find(&self.func, (key, &data), dominates) {
             return value;
         }
-        let value = self.push_with_result(data.clone());
-        self.known.entry(data).or_default().push((self.current, value));
+        let value = self.push_with_result(data);
+        self.known.add(key, self.current, value);
         value
     }
 
@@ -275,13 +277,6 @@ impl<'m> FunctionBuilder<'m> {
                 data.operands.swap(0, 1);
             }
         }
-    }
-
-    /// The same instruction in a block that dominates the current one.
-    fn find_known(&self, data: &InstData) -> Option<Value> {
-        let places = self.known.get(data)?;
-        let found = places.iter().find(|(block, _)| self.dominates(*block, self.current));
-        found.map(|(_, value)| *value)
     }
 
     /// Whether `block` is known to dominate `other`.

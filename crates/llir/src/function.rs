@@ -42,7 +42,7 @@ entity_impl!(FuncId, "fn");
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ValueDef {
     /// It is a constant.
-    Constant(Constant),
+    Constant(Box<Constant>),
     /// It is a parameter of the function.
     Param(u32),
     /// It is a parameter of a block.
@@ -282,7 +282,7 @@ pub struct InstData {
     /// What else it carries.
     pub payload: Payload,
     /// Where a terminator goes.
-    pub targets: SmallVec<[BlockCall; 2]>,
+    pub targets: Vec<BlockCall>,
 }
 
 impl InstData {
@@ -294,7 +294,7 @@ impl InstData {
             flags: Flags::NONE,
             operands: SmallVec::from_slice(operands),
             payload: Payload::None,
-            targets: SmallVec::new(),
+            targets: Vec::new(),
         }
     }
 
@@ -436,7 +436,7 @@ impl Function {
         if let Some(value) = self.constants.get(&constant) {
             return *value;
         }
-        let data = ValueData { ty: constant.ty, def: ValueDef::Constant(constant.clone()) };
+        let data = ValueData { ty: constant.ty, def: ValueDef::Constant(constant.clone().into()) };
         let value = self.values.push(data);
         self.constants.insert(constant, value);
         value

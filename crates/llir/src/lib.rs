@@ -13,6 +13,7 @@ mod dominators;
 mod flags;
 mod function;
 mod intrinsics;
+mod known;
 mod location;
 mod module;
 pub mod passes;

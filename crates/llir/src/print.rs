@@ -6,8 +6,10 @@
 mod debug;
 
 use crate::constant::write_lane;
+use crate::flags::Flags;
 use crate::function::{Block, Function, Inst, InstData, Linkage, Memory, ParamAttributes, Payload, Value};
 use crate::function::{BlockCall, ValueDef};
+use crate::location::FileId;
 use crate::module::{Callee, Global, GlobalKind, Module};
 use crate::rows::Format;
 use crate::types::Type;
@@ -194,6 +196,8 @@ struct Printer<'a> {
     block_numbers: SecondaryMap<Block, u32>,
     weights: &'a [(u32, u32)],
     debug: &'a Debug<'a>,
+    /// The description of the function in the debug metadata, and its file.
+    subprogram: Option<(u32, FileId)>,
 }
 
 impl<'a> Printer<'a> {
@@ -216,7 +220,8 @@ impl<'a> Printer<'a> {
             data.params.iter().copied().for_each(&mut number);
             data.insts.iter().filter_map(|inst| function.result(*inst)).for_each(&mut number);
         }
-        Printer { module, function, numbers, block_numbers, weights, debug }
+        let subprogram = debug.subprogram(function);
+        Printer { module, function, numbers, block_numbers, weights, debug, subprogram }
     }
 
     fn write(&self, out: &mut String) -> fmt::Result {
@@ -236,7 +241,9 @@ impl<'a> Printer<'a> {
         for attribute in &function.attributes {
             write!(out, " {attribute}")?;
         }
-        self.debug.write_function(out, function)?;
+        if let Some((number, _)) = self.subprogram {
+            write!(out, " !dbg !{number}")?;
+        }
         out.push_str(" {\n");
         let predecessors = self.predecessors();
         for block in &function.layout {
@@ -271,14 +278,24 @@ impl<'a> Printer<'a> {
     }
 
     fn write_block(&self, out: &mut String, block: Block, from: &[(Block, &BlockCall)]) -> fmt::Result {
-        writeln!(out, "{}:", self.label(block))?;
+        self.write_label(out, block);
+        out.push_str(":\n");
         let data = self.function.block(block);
         for (index, param) in data.params.iter().enumerate() {
-            write!(out, "  {} = phi {} ", self.name(*param), self.ty(*param))?;
+            out.push_str("  ");
+            self.write_name(out, *param)?;
+            out.push_str(" = phi ");
+            write_type(out, self.ty(*param))?;
+            out.push(' ');
             for (position, (pred, call)) in from.iter().enumerate() {
-                let arg = call.args.get(index).map_or(Cow::Borrowed("poison"), |arg| self.name(*arg));
-                let comma = if position == 0 { "" } else { ", " };
-                write!(out, "{comma}[ {arg}, %{} ]", self.label(*pred))?;
+                out.push_str(if position == 0 { "[ " } else { ", [ " });
+                match call.args.get(index) {
+                    Some(arg) => self.write_name(out, *arg)?,
+                    None => out.push_str("poison"),
+                }
+                out.push_str(", %");
+                self.write_label(out, *pred);
+                out.push_str(" ]");
             }
             out.push('\n');
         }
@@ -288,75 +305,123 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    fn label(&self, block: Block) -> String {
-        format!("bb{}", self.block_numbers[block])
+    fn write_label(&self, out: &mut String, block: Block) {
+        out.push_str("bb");
+        write_number(out, self.block_numbers[block]);
     }
 
     fn ty(&self, value: Value) -> Type {
         self.function.value(value).ty
     }
 
-    fn name(&self, value: Value) -> Cow<'static, str> {
+    fn write_name(&self, out: &mut String, value: Value) -> fmt::Result {
         match &self.function.value(value).def {
-            ValueDef::Constant(constant) => constant.to_string().into(),
-            ValueDef::Param(index) => self.param_name(*index as usize).into(),
-            ValueDef::BlockParam(..) | ValueDef::Inst(_) => format!("%{}", self.numbers[value]).into(),
+            ValueDef::Constant(constant) => return write!(out, "{constant}"),
+            ValueDef::Param(index) => out.push_str(&self.param_name(*index as usize)),
+            ValueDef::BlockParam(..) | ValueDef::Inst(_) => {
+                out.push('%');
+                write_number(out, self.numbers[value]);
+            }
         }
+        Ok(())
     }
 
     /// `T v`.
-    fn typed(&self, value: Value) -> String {
-        format!("{} {}", self.ty(value), self.name(value))
+    fn write_typed(&self, out: &mut String, value: Value) -> fmt::Result {
+        write_type(out, self.ty(value))?;
+        out.push(' ');
+        self.write_name(out, value)
     }
 
     /// `T a, U b, …`.
-    fn typed_list(&self, values: &[Value]) -> String {
-        values.iter().map(|value| self.typed(*value)).collect::<Vec<_>>().join(", ")
+    fn write_list(&self, out: &mut String, values: &[Value]) -> fmt::Result {
+        for (index, value) in values.iter().enumerate() {
+            if index > 0 {
+                out.push_str(", ");
+            }
+            self.write_typed(out, *value)?;
+        }
+        Ok(())
+    }
+
+    /// `T a, b`.
+    fn write_pair(&self, out: &mut String, a: Value, b: Value) -> fmt::Result {
+        self.write_typed(out, a)?;
+        out.push_str(", ");
+        self.write_name(out, b)
     }
 
     fn write_inst(&self, out: &mut String, inst: Inst) -> fmt::Result {
         let data = self.function.inst(inst);
         out.push_str("  ");
         if let Some(result) = self.function.result(inst) {
-            write!(out, "{} = ", self.name(result))?;
+            self.write_name(out, result)?;
+            out.push_str(" = ");
         }
-        let row = data.op.row();
-        let (name, flags, args) = (row.name, data.flags, &data.operands[..]);
-        match (row.format, args) {
-            (Format::Binary, [a, b]) => write!(out, "{name} {flags}{}, {}", self.typed(*a), self.name(*b))?,
-            (Format::Unary, [a]) => write!(out, "{name} {flags}{}", self.typed(*a))?,
-            (Format::Compare, [a, b]) => {
-                write!(out, "{name} {flags}{} {}, {}", word(data), self.typed(*a), self.name(*b))?;
-            }
-            (Format::Cast, [a]) => write!(out, "{name} {flags}{} to {}", self.typed(*a), data.ty)?,
-            (Format::Gep, _) => {
-                let Payload::Element(element, _) = data.payload else { return Err(fmt::Error) };
-                write!(out, "{name} {flags}{element}, {}", self.typed_list(args))?;
-            }
-            (Format::Select | Format::Extract | Format::Insert, _) => {
-                write!(out, "{name} {flags}{}", self.typed_list(args))?;
-            }
-            (Format::Return, []) => out.push_str("ret void"),
-            (Format::Return, _) => write!(out, "ret {}", self.typed_list(args))?,
-            (Format::Unreachable, _) => out.push_str(name),
-            (Format::Shuffle | Format::ExtractValue | Format::Alloca, _) => self.write_shape(out, data)?,
-            (Format::Load | Format::Store | Format::AtomicRmw | Format::CmpXchg | Format::Fence, _) => {
-                self.write_memory(out, data)?;
-            }
-            (Format::Call | Format::CallIndirect | Format::Asm, _) => self.write_call(out, data)?,
-            (Format::Jump | Format::Branch | Format::Switch, _) => self.write_jump(out, data)?,
-            (Format::Binary | Format::Unary | Format::Compare | Format::Cast, _) => return Err(fmt::Error),
+        self.write_body(out, data)?;
+        if let Some(subprogram) = self.subprogram {
+            self.debug.write_inst(out, subprogram, self.function, inst);
         }
-        self.debug.write_inst(out, self.function, inst)?;
         out.push('\n');
         Ok(())
+    }
+
+    /// The instruction without its result.
+    fn write_body(&self, out: &mut String, data: &InstData) -> fmt::Result {
+        let row = data.op.row();
+        match row.format {
+            Format::Shuffle | Format::ExtractValue | Format::Alloca => return self.write_shape(out, data),
+            Format::Load | Format::Store | Format::AtomicRmw | Format::CmpXchg | Format::Fence => {
+                return self.write_memory(out, data);
+            }
+            Format::Call | Format::CallIndirect | Format::Asm => return self.write_call(out, data),
+            Format::Jump | Format::Branch | Format::Switch => return self.write_jump(out, data),
+            _ => {}
+        }
+        out.push_str(row.name);
+        if row.format != Format::Unreachable {
+            out.push(' ');
+        }
+        write_flags(out, data.flags)?;
+        match (row.format, &data.operands[..]) {
+            (Format::Binary, [a, b]) => self.write_pair(out, *a, *b),
+            (Format::Unary, [a]) => self.write_typed(out, *a),
+            (Format::Compare, [a, b]) => {
+                out.push_str(word(data));
+                out.push(' ');
+                self.write_pair(out, *a, *b)
+            }
+            (Format::Cast, [a]) => {
+                self.write_typed(out, *a)?;
+                out.push_str(" to ");
+                write_type(out, data.ty)
+            }
+            (Format::Gep, args) => {
+                let Payload::Element(element, _) = data.payload else { return Err(fmt::Error) };
+                write_type(out, element)?;
+                out.push_str(", ");
+                self.write_list(out, args)
+            }
+            (Format::Return, []) => {
+                out.push_str("void");
+                Ok(())
+            }
+            (Format::Select | Format::Extract | Format::Insert | Format::Return, args) => {
+                self.write_list(out, args)
+            }
+            (Format::Unreachable, _) => Ok(()),
+            _ => Err(fmt::Error),
+        }
     }
 
     fn write_shape(&self, out: &mut String, data: &InstData) -> fmt::Result {
         let name = data.op.row().name;
         match &data.payload {
             Payload::Mask(lanes) => {
-                write!(out, "{name} {}, <{} x i32> <", self.typed_list(&data.operands), lanes.len())?;
+                out.push_str(name);
+                out.push(' ');
+                self.write_list(out, &data.operands)?;
+                write!(out, ", <{} x i32> <", lanes.len())?;
                 for (index, lane) in lanes.iter().enumerate() {
                     out.push_str(if index == 0 { "" } else { ", " });
                     match lane {
@@ -367,82 +432,148 @@ impl<'a> Printer<'a> {
                 out.push('>');
                 Ok(())
             }
-            Payload::Index(index) => write!(out, "{name} {}, {index}", self.typed_list(&data.operands)),
+            Payload::Index(index) => {
+                out.push_str(name);
+                out.push(' ');
+                self.write_list(out, &data.operands)?;
+                out.push_str(", ");
+                write_number(out, *index);
+                Ok(())
+            }
             Payload::Element(ty, align) => write!(out, "{name} {ty}, align {align}"),
             _ => Err(fmt::Error),
         }
     }
 
     fn write_memory(&self, out: &mut String, data: &InstData) -> fmt::Result {
-        let (name, args) = (data.op.row().name, self.typed_list(&data.operands));
-        let flags = data.flags;
+        out.push_str(data.op.row().name);
+        out.push(' ');
+        let list = |out: &mut String| self.write_list(out, &data.operands);
         match &data.payload {
             Payload::Memory(memory) if data.op.row().format == Format::CmpXchg => {
                 let ordering = memory.ordering.unwrap_or(crate::Ordering::SeqCst);
                 let (success, failure) = (ordering.word(), ordering.on_failure().word());
-                write!(out, "{name} {flags}{args} {success} {failure}, align {}", memory.align)
+                write_flags(out, data.flags)?;
+                list(out)?;
+                write!(out, " {success} {failure}, align {}", memory.align)
             }
             Payload::Memory(memory) => {
-                let atomic = if memory.ordering.is_some() { "atomic " } else { "" };
-                let result = if data.ty.is_void() { String::new() } else { format!("{}, ", data.ty) };
-                write!(out, "{name} {atomic}{flags}{result}{args}")?;
+                out.push_str(if memory.ordering.is_some() { "atomic " } else { "" });
+                write_flags(out, data.flags)?;
+                if !data.ty.is_void() {
+                    write_type(out, data.ty)?;
+                    out.push_str(", ");
+                }
+                list(out)?;
                 write_memory_tail(out, memory)
             }
             Payload::Rmw(kind, memory) => {
                 let ordering = memory.ordering.unwrap_or(crate::Ordering::SeqCst).word();
-                write!(out, "{name} {flags}{} {args} {ordering}, align {}", kind.word(), memory.align)
+                write_flags(out, data.flags)?;
+                write!(out, "{} ", kind.word())?;
+                list(out)?;
+                write!(out, " {ordering}, align {}", memory.align)
             }
-            Payload::Fence(ordering) => write!(out, "{name} {}", ordering.word()),
+            Payload::Fence(ordering) => {
+                out.push_str(ordering.word());
+                Ok(())
+            }
             _ => Err(fmt::Error),
         }
     }
 
     fn write_call(&self, out: &mut String, data: &InstData) -> fmt::Result {
-        let (ty, flags) = (data.ty, data.flags);
+        out.push_str("call ");
+        write_flags(out, data.flags)?;
+        write_type(out, data.ty)?;
+        out.push(' ');
+        let mut args = &data.operands[..];
         match &data.payload {
             Payload::Callee(id) => {
-                let name = symbol(&self.module.callee(*id).name);
-                write!(out, "call {flags}{ty} @{name}({})", self.typed_list(&data.operands))
+                out.push('@');
+                out.push_str(&symbol(&self.module.callee(*id).name));
             }
             Payload::Asm(asm) => {
                 let effects = if asm.side_effects { "sideeffect " } else { "" };
                 let (text, constraints) = (escape(asm.text.as_bytes()), escape(asm.constraints.as_bytes()));
-                write!(out, "call {ty} asm {effects}\"{text}\", \"{constraints}\"")?;
-                write!(out, "({})", self.typed_list(&data.operands))
+                write!(out, "asm {effects}\"{text}\", \"{constraints}\"")?;
             }
             _ => {
-                let (callee, args) = data.operands.split_first().ok_or(fmt::Error)?;
-                write!(out, "call {flags}{ty} {}({})", self.name(*callee), self.typed_list(args))
+                let (callee, rest) = args.split_first().ok_or(fmt::Error)?;
+                self.write_name(out, *callee)?;
+                args = rest;
             }
         }
+        out.push('(');
+        self.write_list(out, args)?;
+        out.push(')');
+        Ok(())
     }
 
     fn write_jump(&self, out: &mut String, data: &InstData) -> fmt::Result {
-        let name = data.op.row().name;
-        let label = |call: &BlockCall| format!("label %{}", self.label(call.block));
+        out.push_str(data.op.row().name);
+        out.push(' ');
         if let (Payload::Cases(cases), [value]) = (&data.payload, &data.operands[..]) {
             let (first, rest) = data.targets.split_first().ok_or(fmt::Error)?;
-            write!(out, "{name} {}, {} [", self.typed(*value), label(first))?;
+            self.write_typed(out, *value)?;
+            out.push_str(", ");
+            self.write_goal(out, first);
+            out.push_str(" [");
             for (case, target) in cases.iter().zip(rest) {
                 write!(out, " {} ", self.ty(*value))?;
                 write_lane(out, self.ty(*value).kind(), *case)?;
-                write!(out, ", {}", label(target))?;
+                out.push_str(", ");
+                self.write_goal(out, target);
             }
             out.push_str(" ]");
             return Ok(());
         }
-        write!(out, "{name} ")?;
         if let [condition] = data.operands[..] {
-            write!(out, "{}, ", self.typed(condition))?;
+            self.write_typed(out, condition)?;
+            out.push_str(", ");
         }
-        let labels: Vec<String> = data.targets.iter().map(label).collect();
-        out.push_str(&labels.join(", "));
+        for (index, target) in data.targets.iter().enumerate() {
+            out.push_str(if index == 0 { "" } else { ", " });
+            self.write_goal(out, target);
+        }
         if let Payload::Weights(first, second) = data.payload {
             let index = self.weights.binary_search(&(first, second)).map_err(|_| fmt::Error)?;
             write!(out, ", !prof !{}", index + 2)?;
         }
         Ok(())
     }
+
+    fn write_goal(&self, out: &mut String, call: &BlockCall) {
+        out.push_str("label %");
+        self.write_label(out, call.block);
+    }
+}
+
+/// A number in decimal digits; formatting in the usual way is several times as slow.
+pub(crate) fn write_number(out: &mut String, number: u32) {
+    let mut digits = [0; 10];
+    let (mut start, mut rest) = (digits.len(), number);
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.extend(digits[start..].iter().map(|digit| char::from(*digit)));
+}
+
+fn write_type(out: &mut String, ty: Type) -> fmt::Result {
+    match ty.word() {
+        Some(word) => out.push_str(word),
+        None => return write!(out, "{ty}"),
+    }
+    Ok(())
+}
+
+fn write_flags(out: &mut String, flags: Flags) -> fmt::Result {
+    if flags == Flags::NONE { Ok(()) } else { write!(out, "{flags}") }
 }
 
 /// The word of a comparison.

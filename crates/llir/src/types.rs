@@ -52,29 +52,45 @@ impl Scalar {
     }
 }
 
+impl Scalar {
+    /// LLVM's word, where it has no number that varies.
+    fn word(self) -> Option<&'static str> {
+        Some(match self {
+            Scalar::Void => "void",
+            Scalar::Int(1) => "i1",
+            Scalar::Int(8) => "i8",
+            Scalar::Int(16) => "i16",
+            Scalar::Int(32) => "i32",
+            Scalar::Int(64) => "i64",
+            Scalar::Half => "half",
+            Scalar::BFloat => "bfloat",
+            Scalar::Float => "float",
+            Scalar::Double => "double",
+            Scalar::Ptr(0) => "ptr",
+            Scalar::Int(_) | Scalar::Ptr(_) => return None,
+        })
+    }
+}
+
 impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Scalar::Void => f.write_str("void"),
-            Scalar::Int(bits) => write!(f, "i{bits}"),
-            Scalar::Half => f.write_str("half"),
-            Scalar::BFloat => f.write_str("bfloat"),
-            Scalar::Float => f.write_str("float"),
-            Scalar::Double => f.write_str("double"),
-            Scalar::Ptr(0) => f.write_str("ptr"),
-            Scalar::Ptr(space) => write!(f, "ptr addrspace({space})"),
+        match (self.word(), self) {
+            (Some(word), _) => f.write_str(word),
+            (None, Scalar::Int(bits)) => write!(f, "i{bits}"),
+            (None, Scalar::Ptr(space)) => write!(f, "ptr addrspace({space})"),
+            (None, _) => Ok(()),
         }
     }
 }
 
-/// Whether a type is one value or the pair that some instructions give.
+/// Whether a type is one value or the several that some instructions give.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Shape {
     One,
     /// `{ T, i1 }` with the lanes of `T`: `cmpxchg`, `llvm.*.with.overflow`.
     Flagged,
-    /// `{ T, T }`: functions with two results.
-    Twice,
+    /// `{ T, T, … }`, at least two: functions with two results, the sums of matrix instructions.
+    Like(u32),
     /// `{ T, U, … }`: assembly with several results.
     Many(Parts),
 }
@@ -154,7 +170,17 @@ impl Type {
     /// `{ Self, Self }`.
     #[must_use]
     pub const fn twice(self) -> Type {
-        Type { shape: Shape::Twice, ..self }
+        self.times(2)
+    }
+
+    /// `{ Self, Self, … }`, so many of them; once is the type itself, no times void.
+    #[must_use]
+    pub const fn times(self, count: u32) -> Type {
+        match count {
+            0 => Type::VOID,
+            1 => self,
+            _ => Type { shape: Shape::Like(count), ..self },
+        }
     }
 
     /// `{ T, U, … }`; of one type that type itself, of none void.
@@ -162,8 +188,7 @@ impl Type {
     pub fn structure(parts: &[Type]) -> Type {
         match parts {
             [] => Type::VOID,
-            [one] => *one,
-            [a, b] if a == b => a.twice(),
+            [first, rest @ ..] if rest.iter().all(|part| part == first) => first.times(parts.len() as u32),
             [a, b] if *b == a.as_mask() => a.flagged(),
             _ => Type { shape: Shape::Many(Parts::of(parts)), ..Type::VOID },
         }
@@ -173,7 +198,8 @@ impl Type {
     pub fn part_count(self) -> u32 {
         match self.shape {
             Shape::One => u32::from(!self.is_void()),
-            Shape::Flagged | Shape::Twice => 2,
+            Shape::Flagged => 2,
+            Shape::Like(count) => count,
             Shape::Many(parts) => parts.types().len() as u32,
         }
     }
@@ -183,7 +209,8 @@ impl Type {
         let one = Type { shape: Shape::One, ..self };
         match (self.shape, index) {
             (Shape::Many(parts), index) => parts.types().get(index as usize).copied(),
-            (Shape::Flagged | Shape::Twice, 0) | (Shape::Twice, 1) => Some(one),
+            (Shape::Like(count), index) => (index < count).then_some(one),
+            (Shape::Flagged, 0) => Some(one),
             (Shape::Flagged, 1) => Some(one.with_scalar(Type::I1)),
             _ => None,
         }
@@ -215,14 +242,19 @@ impl Type {
         self.scalar == Scalar::Void && self.shape == Shape::One
     }
 
-    /// The part and its number, of a structure of many like parts: such types have a name in the text, `%f32.x128`, which
-    /// the module defines.
+    /// The part and its number, of a structure of like parts; one value is its own only part.
+    pub fn like_parts(self) -> Option<(Type, u32)> {
+        match self.shape {
+            Shape::One => Some((self, self.part_count())),
+            Shape::Like(count) => Some((Type { shape: Shape::One, ..self }, count)),
+            Shape::Flagged | Shape::Many(_) => None,
+        }
+    }
+
+    /// The same for structures of many parts: such types have a name in the text, `%f32.x128`, which the module defines.
     pub(crate) fn named_structure(self) -> Option<(Type, u32)> {
-        const FEW: usize = 8;
-        let Shape::Many(parts) = self.shape else { return None };
-        let list = parts.types();
-        let first = *list.first().filter(|_| list.len() > FEW)?;
-        list.iter().all(|part| *part == first).then_some((first, list.len() as u32))
+        const FEW: u32 = 8;
+        self.like_parts().filter(|(_, count)| *count > FEW)
     }
 
     /// Whether it is a structure.
@@ -266,6 +298,11 @@ impl Type {
     #[must_use]
     pub fn as_int(self) -> Type {
         self.with_scalar(Type::int(self.lane_bits() as u16))
+    }
+
+    /// LLVM's word for a scalar, where it has no number that varies: printers need no formatting then.
+    pub(crate) fn word(self) -> Option<&'static str> {
+        if self.is_vector() || self.is_structure() { None } else { self.scalar.word() }
     }
 
     /// The part of an intrinsic's name that stands for this type: `v8f32`, `i64`, `p0`.

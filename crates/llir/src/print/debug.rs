@@ -2,7 +2,7 @@
 //!
 //! Assumes that the numbers below `first` are taken by other metadata. Left out: variables, types, inlined calls.
 
-use super::escape;
+use super::{escape, write_number};
 use crate::function::{Function, Inst};
 use crate::location::{FileId, Location};
 use crate::module::Module;
@@ -100,19 +100,24 @@ impl<'a> Debug<'a> {
         self.places.insert((subprogram, location), number);
     }
 
-    /// Writes ` !dbg !N` after the head of a function that has places.
-    pub(super) fn write_function(&self, out: &mut String, function: &Function) -> fmt::Result {
-        match self.subprograms.get(function.name.as_str()) {
-            Some((number, _)) => write!(out, " !dbg !{number}"),
-            None => Ok(()),
-        }
+    /// The number of the description of a function that has places, and its file.
+    pub(super) fn subprogram(&self, function: &Function) -> Option<(u32, FileId)> {
+        self.subprograms.get(function.name.as_str()).copied()
     }
 
-    /// Writes `, !dbg !N` after an instruction that has a place.
-    pub(super) fn write_inst(&self, out: &mut String, function: &Function, inst: Inst) -> fmt::Result {
-        let Some((subprogram, home)) = self.subprograms.get(function.name.as_str()) else { return Ok(()) };
-        let number = printed(function, inst, *home).and_then(|place| self.places.get(&(*subprogram, place)));
-        number.map_or(Ok(()), |number| write!(out, ", !dbg !{number}"))
+    /// Writes `, !dbg !N` after an instruction of such a function that has a place.
+    pub(super) fn write_inst(
+        &self,
+        out: &mut String,
+        (subprogram, home): (u32, FileId),
+        function: &Function,
+        inst: Inst,
+    ) {
+        let number = printed(function, inst, home).and_then(|place| self.places.get(&(subprogram, place)));
+        if let Some(number) = number {
+            out.push_str(", !dbg !");
+            write_number(out, *number);
+        }
     }
 
     /// Writes the metadata itself.

@@ -17,11 +17,11 @@ use crate::constant::Constant;
 use crate::dominators::Dominators;
 use crate::flags::Flags;
 use crate::function::{Block, Function, Inst, InstData, Payload, Value, ValueData, ValueDef};
+use crate::known::{Key, Known};
 use crate::location::Location;
 use crate::module::Purity;
 use crate::rows::{Effect, Op};
 use crate::types::Type;
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::LazyLock;
 
@@ -53,7 +53,7 @@ pub(super) fn simplify(cx: &Context<'_>, function: &mut Function) {
         function,
         dominators: &dominators,
         replacements: Replacements::default(),
-        known: FxHashMap::default(),
+        known: Known::default(),
         block: Block::from_u32(0),
         out: Vec::new(),
         location: None,
@@ -71,7 +71,7 @@ struct Simplifier<'a> {
     dominators: &'a Dominators,
     replacements: Replacements,
     /// Instructions without effects made so far, with the blocks they are in.
-    known: FxHashMap<InstData, SmallVec<[(Block, Value); 1]>>,
+    known: Known,
     block: Block,
     /// The instructions of the block so far.
     out: Vec<Inst>,
@@ -94,21 +94,25 @@ impl Simplifier<'_> {
         self.resolve_operands(inst);
         let result = self.function.result(inst);
         let Some(value) = result else { return self.out.push(inst) };
+        // No rule asks for the instruction that it is about by its result.
+        let nothing = InstData::new(Op::UNREACHABLE, Type::VOID, &[]);
+        let mut data = std::mem::replace(&mut self.function.insts[inst], nothing);
         // Rules shorten what they are given; the bound is a belt for the braces.
         for _ in 0..16 {
-            let data = self.function.insts[inst].clone();
             match self.change(&data) {
                 Some(Change::Value(by)) => return self.replacements.replace(value, by),
-                Some(Change::Inst(data)) => self.function.insts[inst] = data,
+                Some(Change::Inst(changed)) => data = changed,
                 None => break,
             }
         }
+        self.function.insts[inst] = data;
         let data = &self.function.insts[inst];
         if self.is_pure(data) {
-            if let Some(same) = self.find(data) {
+            let key = Key::of(data);
+            if let Some(same) = self.find(key, data) {
                 return self.replacements.replace(value, same);
             }
-            self.known.entry(data.clone()).or_default().push((self.block, value));
+            self.known.add(key, self.block, value);
         }
         self.out.push(inst);
     }
@@ -149,23 +153,23 @@ impl Simplifier<'_> {
         }
     }
 
-    fn find(&self, data: &InstData) -> Option<Value> {
-        let places = self.known.get(data)?;
-        let found = places.iter().find(|(block, _)| self.dominators.dominates(*block, self.block));
-        found.map(|(_, value)| *value)
+    /// The result of an equal instruction that dominates the current one.
+    fn find(&self, key: Key, data: &InstData) -> Option<Value> {
+        self.known.find(self.function, (key, data), |block| self.dominators.dominates(block, self.block))
     }
 
     /// Adds an instruction before the current one, or finds an equal one. It is not simplified itself.
     fn emit(&mut self, data: InstData) -> Value {
-        if let Some(value) = self.find(&data) {
+        let key = Key::of(&data);
+        if let Some(value) = self.find(key, &data) {
             return value;
         }
         let ty = data.ty;
-        let inst = self.function.insts.push(data.clone());
+        let inst = self.function.insts.push(data);
         self.function.locations[inst] = self.location;
         let value = self.function.values.push(ValueData { ty, def: ValueDef::Inst(inst) });
         self.function.results[inst] = value.into();
-        self.known.entry(data).or_default().push((self.block, value));
+        self.known.add(key, self.block, value);
         self.out.push(inst);
         value
     }

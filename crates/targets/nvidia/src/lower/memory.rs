@@ -155,7 +155,7 @@ pub(super) fn load(b: &mut FunctionBuilder<'_>, access: &Access, other: &[Value]
     let text =
         format!("{guard}ld{how}{}.b{bits} {}, [ ${next} + {offset} ];", vector_word(count), braces(0, count));
     let asm = Asm::effect(&text, &constraints.join(","));
-    let loaded = b.inline_asm(asm, Type::structure(&vec![ty; count]), &args);
+    let loaded = b.inline_asm(asm, ty.times(count as u32), &args);
     let words = loaded.map(|loaded| b.parts(loaded)).unwrap_or_default();
     unpack(b, &words, each)
 }
@@ -205,6 +205,6 @@ pub(super) fn load_rows(
     );
     let constraints = format!("{},r,~{{memory}}", vec!["=r"; count].join(","));
     let loaded =
-        b.inline_asm(Asm::effect(&text, &constraints), Type::structure(&vec![Type::I32; count]), &[pointer]);
+        b.inline_asm(Asm::effect(&text, &constraints), Type::I32.times(count as u32), &[pointer]);
     loaded.map(|loaded| b.parts(loaded)).unwrap_or_default()
 }

@@ -47,25 +47,43 @@ pub(crate) fn shape(ty: Type) -> Option<Shape> {
     Some(Shape { class, words: lanes / per_word, per_word })
 }
 
-/// The classes of all registers of a type, parts of structures after each other.
-pub(crate) fn classes(ty: Type) -> Option<Vec<Class>> {
-    let mut classes = Vec::new();
-    for index in 0..ty.part_count() {
-        let part = if ty.is_structure() { ty.part(index)? } else { ty };
-        let shape = shape(part)?;
-        classes.extend(std::iter::repeat_n(shape.class, shape.words as usize));
+/// How many registers a type has, those of the parts of structures together; `None` for widths that PTX does not have.
+pub(crate) fn word_count(ty: Type) -> Option<u32> {
+    match ty.like_parts() {
+        Some((_, 0)) => Some(0),
+        Some((part, count)) => Some(count * shape(part)?.words),
+        None => part_offset(ty, ty.part_count()),
     }
-    Some(classes)
+}
+
+/// The class of a register of a type, parts of structures after each other.
+pub(crate) fn word_class(ty: Type, word: u32) -> Option<Class> {
+    if let Some((part, count)) = ty.like_parts() {
+        let shape = shape(part)?;
+        return (word < count * shape.words).then_some(shape.class);
+    }
+    let mut first = 0;
+    for part in (0..ty.part_count()).map_while(|index| ty.part(index)) {
+        let shape = shape(part)?;
+        first += shape.words;
+        if word < first {
+            return Some(shape.class);
+        }
+    }
+    None
 }
 
 /// The number of the first register of a part of a structure.
 pub(crate) fn part_offset(ty: Type, part: u32) -> Option<u32> {
+    if let Some((like, _)) = ty.like_parts() {
+        return Some(part * shape(like)?.words);
+    }
     (0..part).map(|index| Some(shape(ty.part(index)?)?.words)).sum()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Class, classes, part_offset, shape};
+    use super::{Class, part_offset, shape, word_class, word_count};
     use llir::Type;
 
     #[test]
@@ -80,7 +98,12 @@ mod tests {
         assert_eq!(of(Type::pointer(3)), Some((Class::B32, 1, 1)));
         assert_eq!(of(Type::int(128)), None);
         let parts = Type::structure(&[Type::F16.vector(4), Type::I1, Type::I64]);
+        let classes = |ty: Type| (0..word_count(ty)?).map(|word| word_class(ty, word)).collect::<Option<Vec<_>>>();
         assert_eq!(classes(parts), Some(vec![Class::B32, Class::B32, Class::Pred, Class::B64]));
-        assert_eq!(part_offset(parts, 2), Some(3));
+        assert_eq!((part_offset(parts, 2), word_class(parts, 4)), (Some(3), None));
+        let like = Type::F16.vector(4).times(16);
+        assert_eq!(classes(like), Some(vec![Class::B32; 32]));
+        assert_eq!((part_offset(like, 5), word_class(like, 32)), (Some(10), None));
+        assert_eq!((word_count(Type::VOID), word_count(Type::int(128))), (Some(0), None));
     }
 }

@@ -124,7 +124,7 @@ fn shape_of([a, b, sum]: [ir::Type; 3]) -> Option<Shape> {
     };
     Some(Shape {
         asm: Asm::pure(&text, &constraints(&vec![class; results], 0, &classes)),
-        result: Type::structure(&vec![part; results]),
+        result: part.times(results as u32),
         rows,
         depth,
         a: a_offsets,

@@ -341,7 +341,7 @@ fn multiply(
     args.push(flag);
     let part = cx.b.ty(sums[0]);
     let result =
-        cx.b.inline_asm(asm, Type::structure(&vec![part; sums.len()]), &args).expect("it has results");
+        cx.b.inline_asm(asm, part.times(sums.len() as u32), &args).expect("it has results");
     let parts = cx.b.parts(result);
     if ty.lane_bits() >= 32 {
         return Ok(parts.to_vec());

@@ -5,7 +5,7 @@
 
 use super::{Outcome, Part, Selector};
 use crate::ptx::machine::{AsmText, Class, MInst, Operand, Piece, Reg, Text};
-use crate::ptx::shape::classes;
+use crate::ptx::shape::{word_class, word_count};
 use llir::{Asm, Constraint, Inst, InstData, Payload, Value};
 use smallvec::SmallVec;
 
@@ -70,8 +70,8 @@ fn results(
     data: &InstData,
 ) -> Result<(Vec<Reg>, Vec<MInst>), String> {
     let own = match value {
-        Some(_) => classes(data.ty).ok_or_else(|| format!("PTX has no registers for {}", data.ty))?,
-        None => Vec::new(),
+        Some(_) => word_count(data.ty).ok_or_else(|| format!("PTX has no registers for {}", data.ty))?,
+        None => 0,
     };
     let mut regs = Vec::new();
     let mut after = Vec::new();
@@ -80,21 +80,21 @@ fn results(
         _ => None,
     });
     for (index, letters) in letters.enumerate() {
-        let (Place::Register(class), Some(have)) = (place(letters)?, own.get(index)) else {
+        let (Place::Register(class), Some(have)) = (place(letters)?, word_class(data.ty, index as u32)) else {
             return Err(format!("result {index} of inline assembly has the constraint `{letters}`"));
         };
         let reg = s.word(value.ok_or("a result without a value")?, index as u32);
-        if class == *have {
+        if class == have {
             regs.push(reg);
             continue;
         }
         let raw = s.fresh(class);
         let before = s.out.len();
-        convert(s, reg, *have, Operand::Reg(raw), class)?;
+        convert(s, reg, have, Operand::Reg(raw), class)?;
         after.extend(s.out.split_off(before));
         regs.push(raw);
     }
-    if regs.len() != own.len() {
+    if regs.len() != own as usize {
         return Err(format!("inline assembly gives {} registers for {}", regs.len(), data.ty));
     }
     Ok((regs, after))

@@ -18,7 +18,7 @@ mod vector;
 
 use super::error::PtxError;
 use super::machine::{Class, MBlock, MFunction, MInst, Operand, Reg, Text};
-use super::shape::{classes, shape};
+use super::shape::{shape, word_class, word_count};
 use crate::instructions::Arch;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use llir::{
@@ -394,7 +394,7 @@ impl<'a> Selector<'a> {
         if let Some(Some(reg)) = self.words[value].get(index) {
             return *reg;
         }
-        let class = classes(self.ty(value)).and_then(|classes| classes.get(index).copied());
+        let class = word_class(self.ty(value), index as u32);
         let reg = self.fresh(class.unwrap_or(Class::B32));
         let words = &mut self.words[value];
         if words.len() <= index {
@@ -406,11 +406,11 @@ impl<'a> Selector<'a> {
 
     /// Asks for all registers of a value.
     fn all_words(&mut self, value: Value) -> SmallVec<[Reg; 4]> {
-        let Some(classes) = classes(self.ty(value)) else {
+        let Some(count) = word_count(self.ty(value)) else {
             self.fail(format!("PTX has no registers for {}", self.ty(value)));
             return SmallVec::new();
         };
-        (0..classes.len() as u32).map(|index| self.word(value, index)).collect()
+        (0..count).map(|index| self.word(value, index)).collect()
     }
 
     /// The instruction that makes a value nobody else uses.
