@@ -35,6 +35,7 @@ pub use function::{
 };
 pub use location::{FileId, Location};
 pub use module::{Callee, Global, GlobalKind, Module, Purity};
+pub use print::write_number;
 pub use rows::{Effect, Format, Lanes, Op, Row, Width};
 pub use types::{Scalar, Type};
 pub use unused::remove_unused;

@@ -549,8 +549,8 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// A number in decimal digits; formatting in the usual way is several times as slow.
-pub(crate) fn write_number(out: &mut String, number: u32) {
+/// A number in decimal digits: printers of code write many, and formatting in the usual way is several times as slow.
+pub fn write_number(out: &mut String, number: u32) {
     let mut digits = [0; 10];
     let (mut start, mut rest) = (digits.len(), number);
     loop {
@@ -561,7 +561,7 @@ pub(crate) fn write_number(out: &mut String, number: u32) {
             break;
         }
     }
-    out.extend(digits[start..].iter().map(|digit| char::from(*digit)));
+    out.push_str(std::str::from_utf8(&digits[start..]).unwrap_or_default());
 }
 
 fn write_type(out: &mut String, ty: Type) -> fmt::Result {

@@ -142,7 +142,7 @@ pub(crate) fn elementwise(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     per_register(cx, op, |cx, x| emit(cx, &elems, x))
 }
 
-/// Calls a function with the operands of each register and makes the answers the result.
+/// Calls a function with the operands of each register and makes the answers the result. Equal operands give equal answers.
 pub(crate) fn per_register(
     cx: &mut Cx<'_>,
     op: Op,
@@ -152,10 +152,20 @@ pub(crate) fn per_register(
     let operands: SmallVec<[_; 4]> =
         (0..cx.module.operands(op).len()).map(|index| cx.operand(op, index)).collect::<Result<_>>()?;
     let mut results = Vec::with_capacity(count);
+    // Broadcast operands are the same for many registers.
+    let mut known: FxHashMap<SmallVec<[Value; 4]>, Value> = FxHashMap::default();
     for register in 0..count {
         let x: SmallVec<[Value; 4]> =
             operands.iter().map(|all| *all.get(register).unwrap_or(&all[0])).collect();
-        results.push(emit(cx, &x)?);
+        let result = match known.get(&x) {
+            Some(result) => *result,
+            None => {
+                let result = emit(cx, &x)?;
+                known.insert(x, result);
+                result
+            }
+        };
+        results.push(result);
     }
     cx.set_registers(op, results);
     Ok(())

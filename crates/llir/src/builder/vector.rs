@@ -4,6 +4,7 @@ use super::FunctionBuilder;
 use crate::constant::Constant;
 use crate::function::{InstData, Payload, Value};
 use crate::rows::Op;
+use smallvec::SmallVec;
 
 impl FunctionBuilder<'_> {
     /// A vector with the scalar in every lane. A vector stays what it is.
@@ -68,9 +69,38 @@ impl FunctionBuilder<'_> {
         if let Some(bits) = bits {
             return self.lanes(ty, &bits);
         }
+        if let Some(shuffled) = self.lanes_of_two(scalars) {
+            return shuffled;
+        }
         let poison = self.poison(ty);
         let indexed = scalars.iter().enumerate();
         indexed.fold(poison, |vector, (lane, scalar)| self.insert(vector, *scalar, lane as u32))
+    }
+
+    /// A vector of scalars that were all taken out of one vector, or of two of one type: one instruction for all of them.
+    fn lanes_of_two(&mut self, scalars: &[Value]) -> Option<Value> {
+        let mut from: SmallVec<[Value; 2]> = SmallVec::new();
+        let mut mask: SmallVec<[i32; 16]> = SmallVec::new();
+        for scalar in scalars {
+            let data = self.func.defining(*scalar).filter(|data| data.op == Op::EXTRACT)?;
+            let (vector, ty) = (data.operands[0], self.ty(data.operands[0]));
+            let lane =
+                u32::try_from(self.as_int(data.operands[1])?).ok().filter(|lane| *lane < ty.lanes())?;
+            let place = match from.iter().position(|other| *other == vector) {
+                Some(place) => place,
+                None if from.iter().all(|other| self.ty(*other) == ty) && from.len() < 2 => {
+                    from.push(vector);
+                    from.len() - 1
+                }
+                None => return None,
+            };
+            mask.push((place as u32 * ty.lanes() + lane) as i32);
+        }
+        match from[..] {
+            [one] => Some(self.permute(one, &mask)),
+            [a, b] => Some(self.shuffle(a, b, &mask)),
+            _ => None,
+        }
     }
 
     /// The lanes of `a` followed by `b` that the mask names; -1 is a lane that must not matter.

@@ -204,7 +204,6 @@ pub(super) fn load_rows(
         list.join(", ")
     );
     let constraints = format!("{},r,~{{memory}}", vec!["=r"; count].join(","));
-    let loaded =
-        b.inline_asm(Asm::effect(&text, &constraints), Type::I32.times(count as u32), &[pointer]);
+    let loaded = b.inline_asm(Asm::effect(&text, &constraints), Type::I32.times(count as u32), &[pointer]);
     loaded.map(|loaded| b.parts(loaded)).unwrap_or_default()
 }

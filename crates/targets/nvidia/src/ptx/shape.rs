@@ -98,7 +98,8 @@ mod tests {
         assert_eq!(of(Type::pointer(3)), Some((Class::B32, 1, 1)));
         assert_eq!(of(Type::int(128)), None);
         let parts = Type::structure(&[Type::F16.vector(4), Type::I1, Type::I64]);
-        let classes = |ty: Type| (0..word_count(ty)?).map(|word| word_class(ty, word)).collect::<Option<Vec<_>>>();
+        let classes =
+            |ty: Type| (0..word_count(ty)?).map(|word| word_class(ty, word)).collect::<Option<Vec<_>>>();
         assert_eq!(classes(parts), Some(vec![Class::B32, Class::B32, Class::Pred, Class::B64]));
         assert_eq!((part_offset(parts, 2), word_class(parts, 4)), (Some(3), None));
         let like = Type::F16.vector(4).times(16);

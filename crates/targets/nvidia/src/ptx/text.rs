@@ -7,7 +7,7 @@ use super::machine::{Base, CallText, Class, Edge, End, MBlock, MFunction, MInst,
 use super::module::Options;
 use crate::instructions::Features;
 use cranelift_entity::SecondaryMap;
-use llir::{Block, Location};
+use llir::{Block, Location, write_number};
 use std::fmt::Write;
 
 /// The name of a function's memory on the stack.
@@ -157,11 +157,8 @@ impl Writer<'_> {
 
     fn operand(&mut self, operand: &Operand) {
         match operand {
-            Operand::Reg(reg) => {
-                let (prefix, number) = self.name(*reg);
-                _ = write!(self.out, "{prefix}{number}");
-            }
-            Operand::Int(value) => _ = write!(self.out, "{value}"),
+            Operand::Reg(reg) => self.reg(*reg),
+            Operand::Int(value) => self.int(*value),
             Operand::F32(bits) => _ = write!(self.out, "0f{bits:08X}"),
             Operand::F64(bits) => _ = write!(self.out, "0d{bits:016X}"),
             Operand::Name(name) => self.out.push_str(name),
@@ -169,13 +166,13 @@ impl Writer<'_> {
             Operand::Address(base, offset) => {
                 self.out.push('[');
                 match base {
-                    Base::Reg(reg) => self.operand(&Operand::Reg(*reg)),
+                    Base::Reg(reg) => self.reg(*reg),
                     Base::Name(name) => self.out.push_str(name),
-                    Base::Absolute => _ = write!(self.out, "{offset}"),
+                    Base::Absolute => self.int(*offset),
                 }
-                match (base, offset) {
-                    (Base::Absolute, _) | (_, 0) => {}
-                    _ => _ = write!(self.out, "{offset:+}"),
+                if *base != Base::Absolute && *offset != 0 {
+                    self.out.push_str(if *offset > 0 { "+" } else { "" });
+                    self.int(*offset);
                 }
                 self.out.push(']');
             }
@@ -187,6 +184,22 @@ impl Writer<'_> {
                 }
                 self.out.push('}');
             }
+        }
+    }
+
+    fn reg(&mut self, reg: Reg) {
+        let (prefix, number) = self.name(reg);
+        self.out.push_str(prefix);
+        write_number(&mut self.out, number);
+    }
+
+    fn int(&mut self, value: i64) {
+        match u32::try_from(value.unsigned_abs()) {
+            Ok(number) => {
+                self.out.push_str(if value < 0 { "-" } else { "" });
+                write_number(&mut self.out, number);
+            }
+            Err(_) => _ = write!(self.out, "{value}"),
         }
     }
 
@@ -214,7 +227,8 @@ impl Writer<'_> {
                         return;
                     }
                     self.locate(inst.location);
-                    _ = write!(self.out, "\t{}", self.function.regs[to].mov());
+                    self.out.push('\t');
+                    self.out.push_str(self.function.regs[to].mov());
                     self.operands(&inst.operands);
                     self.out.push_str(";\n");
                 }
@@ -222,7 +236,8 @@ impl Writer<'_> {
             Text::Plain(mnemonic) => {
                 self.locate(inst.location);
                 self.features.add(mnemonic);
-                _ = write!(self.out, "\t{mnemonic}");
+                self.out.push('\t');
+                self.out.push_str(mnemonic);
                 self.operands(&inst.operands);
                 self.out.push_str(";\n");
             }

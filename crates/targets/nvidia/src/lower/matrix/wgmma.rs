@@ -11,13 +11,14 @@ use super::kinds::{self, Kind};
 use super::mma::copy_repeated;
 use super::pack::{pack, pack_narrow};
 use super::text::{constraints, operands};
-use ir::Op;
+use ir::{Def, Op, Value as IrValue};
 use lanes::{Cx, LaneValue, Positions, Result};
 use layout::{Dim, LinearLayout};
 use llir::{Asm, Op as LlirOp, Type, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::hash_map::Entry;
+use std::fmt::Write;
 use std::rc::Rc;
 use ttgir::{Encoding, SharedEncoding, shape_per_block};
 
@@ -64,10 +65,6 @@ pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let positions = Positions::of(&layout);
     let sum_offsets = accumulator_fragment(ROWS, product.columns);
     let mut sums = cx.operand(op, 2)?.to_vec();
-    if matches!(product.keep, Keep::Never) {
-        let ty = cx.b.ty(sums[0]);
-        sums = vec![cx.b.poison(ty); sums.len()];
-    }
     let depth = depth_of(cx, op, 0);
     let corners = positions.corners(ROWS, product.columns);
     let steps: Vec<u32> = (0..depth).step_by(product.depth as usize).collect();
@@ -80,22 +77,23 @@ pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
             }
         }
     }
-    effect(cx, "wgmma.fence.sync.aligned;");
-    for corner in corners {
+    let last = corners.len().saturating_sub(1);
+    for (index, corner) in corners.into_iter().enumerate() {
         let registers = positions
             .fragment(corner, &sum_offsets)
             .ok_or_else(|| cx.error(op, "the result's encoding does not have the instruction's shape"))?;
-        let mut tile: Vec<Value> = registers.iter().map(|at| sums[*at as usize]).collect();
+        let tile: Vec<Value> = registers.iter().map(|at| sums[*at as usize]).collect();
+        let mut chain = SmallVec::new();
         for &k in &steps {
-            let keep = if k == 0 { product.keep } else { Keep::Always };
-            let left = &left[&(corner[1], k)];
-            tile = multiply(cx, &product, left, [corner[2], k], &tile, keep)?;
+            let mut operands = left[&(corner[1], k)].clone();
+            operands.extend(words(cx, &product, &product.b, [corner[2], k])?);
+            chain.push(operands);
         }
-        for (at, value) in registers.iter().zip(&tile) {
-            sums[*at as usize] = *value;
+        let borders = Borders { opens: index == 0, closes: index == last };
+        for (at, value) in registers.iter().zip(multiply(cx, &product, &chain, &tile, borders)) {
+            sums[*at as usize] = value;
         }
     }
-    effect(cx, "wgmma.commit_group.sync.aligned;");
     let later = cx.module.attr_named(op, "isAsync").and_then(ir::Attr::as_bool).unwrap_or(false);
     if !later {
         wait(cx, 0, &mut sums);
@@ -106,14 +104,25 @@ pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 }
 
 /// Lowers `ttng.warp_group_dot_wait`: all but so many products are finished; results are the operands after that.
+///
+/// Registers pass through the wait where somebody might read them before it: where they come from outside the block, what
+/// reads them may be moved there. Elsewhere the wait alone stands between the product and its readers.
 pub(crate) fn lower_wait(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let pendings = cx.module.attr_named(op, "pendings").and_then(ir::Attr::as_int).unwrap_or(0);
     let inputs = cx.module.operands(op).to_vec();
+    let home = cx.module.block_of(op);
+    let is_from_here = |input: &IrValue| match cx.module.def(*input) {
+        Def::Result(made, _) => cx.module.block_of(made) == home,
+        Def::Arg(block, _) => Some(block) == home,
+    };
+    let passes: Vec<bool> = inputs.iter().map(|input| !is_from_here(input)).collect();
     let mut values = Vec::with_capacity(inputs.len());
     let mut registers: Vec<Value> = Vec::new();
-    for input in &inputs {
+    for (input, passes) in inputs.iter().zip(&passes) {
         let value = cx.get(*input)?;
-        if let LaneValue::Tensor(held) = &value {
+        if let LaneValue::Tensor(held) = &value
+            && *passes
+        {
             registers.extend_from_slice(held);
         }
         values.push(value);
@@ -121,9 +130,9 @@ pub(crate) fn lower_wait(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     wait(cx, pendings, &mut registers);
     let mut after = registers.into_iter();
     let results = cx.module.results(op).to_vec();
-    for (result, value) in results.into_iter().zip(values) {
+    for ((result, value), passes) in results.into_iter().zip(values).zip(passes) {
         let value = match value {
-            LaneValue::Tensor(_) => value.rebuild(&mut after),
+            LaneValue::Tensor(_) if passes => value.rebuild(&mut after),
             other => other,
         };
         cx.set(result, value);
@@ -316,35 +325,47 @@ fn corner(cx: &mut Cx<'_>, tile: &Tile, start: Value, index: usize, group: &[(u3
     cx.b.or(wide, rest)
 }
 
-/// One instruction: what it reads on the left, the column and k of the tile, the registers of its sums.
+/// What stands around the instructions of a tile.
+#[derive(Clone, Copy)]
+struct Borders {
+    /// The fence before the first instruction of a product.
+    opens: bool,
+    /// The end of the group of instructions after the last.
+    closes: bool,
+}
+
+/// What the instructions of a tile read besides the sums, one after the other along k.
+type Chain = SmallVec<[SmallVec<[Value; 16]>; 4]>;
+
+/// The instructions of one tile, which is one piece of assembly: the sums have a name in it once, however deep k is.
 fn multiply(
     cx: &mut Cx<'_>,
     product: &Product,
-    left: &[Value],
-    [column, k]: [u32; 2],
+    chain: &Chain,
     sums: &[Value],
-    keep: Keep,
-) -> Result<Vec<Value>> {
+    borders: Borders,
+) -> Vec<Value> {
     let ty = cx.b.ty(sums[0]);
-    let sums = pack_narrow(cx, sums);
-    let b = words(cx, product, &product.b, [column, k])?;
-    let from_registers = matches!(product.a, Operand::Registers { .. });
-    let flag = match keep {
+    let packed = pack_narrow(cx, sums);
+    let count = packed.len();
+    let part = cx.b.ty(packed[0]);
+    // Sums that do not count need not be there.
+    let tied = if matches!(product.keep, Keep::Never) { 0 } else { count };
+    let mut args: Vec<Value> = packed[..tied].to_vec();
+    args.extend(chain.iter().flatten());
+    args.push(match product.keep {
         Keep::Always => cx.b.bool(true),
         Keep::Never => cx.b.bool(false),
         Keep::If(flag) => flag,
-    };
-    let asm = asm_of(product, sums.len(), from_registers);
-    let mut args: Vec<Value> = sums.to_vec();
-    args.extend_from_slice(left);
-    args.extend(b);
-    args.push(flag);
-    let part = cx.b.ty(sums[0]);
-    let result =
-        cx.b.inline_asm(asm, part.times(sums.len() as u32), &args).expect("it has results");
+    });
+    if chain.len() > 1 {
+        args.push(cx.b.bool(true));
+    }
+    let asm = asm_of(product, (count, tied), chain.len(), borders);
+    let result = cx.b.inline_asm(asm, part.times(count as u32), &args).expect("it has results");
     let parts = cx.b.parts(result);
     if ty.lane_bits() >= 32 {
-        return Ok(parts.to_vec());
+        return parts.to_vec();
     }
     let pair = ty.vector(2);
     let mut halves = Vec::with_capacity(2 * parts.len());
@@ -352,7 +373,7 @@ fn multiply(
         let vector = cx.b.bitcast(part, pair);
         halves.extend([cx.b.extract(vector, 0), cx.b.extract(vector, 1)]);
     }
-    Ok(halves)
+    halves
 }
 
 /// The operands of one instruction that stand for a matrix: a descriptor, or registers.
@@ -378,39 +399,48 @@ fn words(
     }
 }
 
-/// The text of an instruction. The last operand says whether the sums count.
-fn asm_of(product: &Product, sums: usize, a_registers: bool) -> Asm {
+/// The text of the instructions of a tile, with so many sums, of which so many are operands too, and so many steps along
+/// k. The last operands say whether the sums count in the first step, and in the others where there are some.
+fn asm_of(product: &Product, (sums, tied): (usize, usize), steps: usize, borders: Borders) -> Asm {
     let [a, b] = product.kind;
     let (sum, class) = product.sum;
-    let first = 2 * sums;
-    let a_words = if a_registers { 4 } else { 1 };
-    let a_text = if a_registers { format!("{{{}}}", operands(first, 4)) } else { format!("${first}") };
-    // Scales exist for floats, transposition for 16-bit operands in shared memory.
+    let a_words = if matches!(product.a, Operand::Registers { .. }) { 4 } else { 1 };
+    let name = format!(
+        "wgmma.mma_async.sync.aligned.m64n{}k{}.{sum}.{}.{}",
+        product.columns, product.depth, a.operand, b.operand
+    );
+    let (tile, tail) = (operands(0, sums), tail(product));
+    let first = sums + tied;
+    let flags = first + steps * (a_words + 1);
+    let mut text = String::from(if borders.opens { "wgmma.fence.sync.aligned;\n\t" } else { "" });
+    for step in 0..steps {
+        let at = first + step * (a_words + 1);
+        let left = if a_words == 1 { format!("${at}") } else { format!("{{{}}}", operands(at, a_words)) };
+        let (right, flag) = (at + a_words, flags + usize::from(step > 0));
+        let end = if step + 1 == steps { "" } else { "\n\t" };
+        _ = write!(text, "{name} {{{tile}}}, {left}, ${right}, ${flag}{tail};{end}");
+    }
+    text.push_str(if borders.closes { "\n\twgmma.commit_group.sync.aligned;" } else { "" });
+    let step = if a_words == 1 { ["l"; 2].as_slice() } else { &["r", "r", "r", "r", "l"] };
+    let mut classes = step.repeat(steps);
+    classes.extend(std::iter::repeat_n("b", steps.min(2)));
+    let constraints = constraints(&vec![class; sums], tied, &classes);
+    Asm::effect(&text, &format!("{constraints},~{{memory}}"))
+}
+
+/// What follows the operands: scales exist for floats, transposition for 16-bit operands in shared memory.
+fn tail(product: &Product) -> String {
+    let [kind, _] = product.kind;
     let mut tail = String::new();
-    if a.format.is_some() {
+    if kind.format.is_some() {
         tail.push_str(", 1, 1");
     }
-    if a.bytes == 2 {
-        let transposed = |operand: &Operand| match operand {
-            Operand::Shared { tile, .. } => u32::from(tile.major == Major::Outer),
-            Operand::Registers { .. } => 0,
-        };
-        if !a_registers {
-            tail.push_str(&format!(", {}", transposed(&product.a)));
+    if kind.bytes == 2 {
+        for operand in [&product.a, &product.b] {
+            if let Operand::Shared { tile, .. } = operand {
+                tail.push_str(if tile.major == Major::Outer { ", 1" } else { ", 0" });
+            }
         }
-        tail.push_str(&format!(", {}", transposed(&product.b)));
     }
-    let text = format!(
-        "wgmma.mma_async.sync.aligned.m64n{}k{}.{sum}.{}.{} {{{}}}, {a_text}, ${}, ${}{tail};",
-        product.columns,
-        product.depth,
-        a.operand,
-        b.operand,
-        operands(0, sums),
-        first + a_words,
-        first + a_words + 1,
-    );
-    let mut classes = if a_registers { vec!["r"; 4] } else { vec!["l"] };
-    classes.extend(["l", "b"]);
-    Asm::effect(&text, &constraints(&vec![class; sums], sums, &classes))
+    tail
 }

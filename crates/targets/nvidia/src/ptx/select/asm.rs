@@ -80,7 +80,8 @@ fn results(
         _ => None,
     });
     for (index, letters) in letters.enumerate() {
-        let (Place::Register(class), Some(have)) = (place(letters)?, word_class(data.ty, index as u32)) else {
+        let (Place::Register(class), Some(have)) = (place(letters)?, word_class(data.ty, index as u32))
+        else {
             return Err(format!("result {index} of inline assembly has the constraint `{letters}`"));
         };
         let reg = s.word(value.ok_or("a result without a value")?, index as u32);
