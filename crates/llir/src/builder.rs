@@ -58,7 +58,7 @@ impl<'m> FunctionBuilder<'m> {
             float_flags: Flags::NONE,
             location: None,
             dominators: SecondaryMap::new(),
-            known: Known::default(),
+            known: Known::new(),
             splats: FxHashMap::default(),
         };
         let entry = builder.func.blocks.push(BlockData::default());

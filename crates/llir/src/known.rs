@@ -19,12 +19,18 @@ impl Key {
 
 /// The results of instructions, with the blocks that they are in. The instructions themselves stay in the function and may
 /// not change while they are known.
-#[derive(Default, Debug)]
+#[derive(Debug)]
 pub(crate) struct Known {
     results: FxHashMap<Key, SmallVec<[(Block, Value); 1]>>,
 }
 
 impl Known {
+    /// Nothing yet, with room for what a function of the usual size has.
+    pub(crate) fn new() -> Known {
+        const USUAL: usize = 1500;
+        Known { results: FxHashMap::with_capacity_and_hasher(USUAL, Default::default()) }
+    }
+
     /// The result of an equal instruction in a block that will do.
     pub(crate) fn find(
         &self,

@@ -11,7 +11,6 @@ use crate::shared::{Need, NeedOf, Order, Planner};
 use crate::table::Entry;
 use crate::target::Access;
 use ir::{Attr, Module, Op, OpRow, Type};
-use layout::convert::{self, ConvertFacts};
 use layout::{Dim, LinearLayout};
 use llir::Value;
 use ttir::ops::shape::GATHER;
@@ -59,17 +58,6 @@ fn plain_memory(ty: Type, axis: usize) -> Result<LinearLayout> {
     Ok(layout)
 }
 
-/// How a block is stored to and loaded from memory of a layout.
-pub(crate) fn accesses(
-    module: &Module,
-    op: Op,
-    tensor: &LinearLayout,
-    memory: &LinearLayout,
-    (bits, facts): (u32, &ConvertFacts),
-) -> Result<(convert::Access, convert::Access)> {
-    convert::access(tensor, memory, bits, facts).map_err(|error| at(module, op, error.to_string()))
-}
-
 fn gather(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let axis = cx.module.attr(op, 0).and_then(Attr::as_int).unwrap_or(0) as usize;
     let source = cx.module.ty(cx.module.operand(op, 0));
@@ -77,10 +65,11 @@ fn gather(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let bytes = element_bytes(element);
     let Some(region) = cx.scratch(op) else { return Err(cx.error(op, "has no scratch memory")) };
     let memory = plain_memory(source, axis)?;
-    let facts = cx.planner.facts;
-    let (store, _) = accesses(cx.module, op, &layout_of(source)?, &memory, (8 * bytes, &facts))?;
+    let widest = cx.planner.facts.max_vector_bytes;
+    let access = cx.planner.access(&layout_of(source)?, &memory, 8 * bytes, widest);
+    let access = access.map_err(|error| at(cx.module, op, error.message))?;
     let registers = cx.operand(op, 0)?;
-    store_block(cx, &store, region, element, &registers, 0);
+    store_block(cx, &access.0, region, element, &registers, 0);
     let owners = owners(&*cx.layout(source)?)?;
     match owners {
         Some(_) => cx.program_barrier(),

@@ -1,14 +1,13 @@
 //! Histograms: counters in memory of the program, which all lanes add to. Each block of a cluster has counters of its own,
 //! which are added up in the end.
 
-use super::gather::accesses;
 use super::scan_layout::ordered;
 use crate::block_memory::{Region, load_block, store_block, with_copies};
 use crate::cx::Cx;
 use crate::error::{Result, at};
 use crate::free::FreeBits;
 use crate::ops::memory::both;
-use crate::shared::{Need, NeedOf, Order, Planner};
+use crate::shared::{Accesses, Need, NeedOf, Order, Planner};
 use crate::table::Entry;
 use crate::target::{AtomicAccess, Order as Ordering, Rmw, Scope};
 use crate::types;
@@ -16,6 +15,7 @@ use ir::{Module, Op, OpRow, Type};
 use layout::convert::Access;
 use layout::{Dim, LinearLayout};
 use llir::{IntCompare, Value};
+use std::rc::Rc;
 use ttir::ops::reduce::HISTOGRAM;
 use ttir::types::numel;
 
@@ -32,26 +32,32 @@ fn need(planner: &mut Planner, module: &Module, op: Op) -> Result<Need> {
     Ok(Need { order: waits, ..need })
 }
 
+/// How counters of a layout are stored and loaded.
+fn accesses(cx: &mut Cx<'_>, op: Op, layout: &LinearLayout, counters: &LinearLayout) -> Result<Rc<Accesses>> {
+    let widest = cx.planner.facts.max_vector_bytes;
+    let access = cx.planner.access(layout, counters, 32, widest);
+    access.map_err(|error| at(cx.module, op, error.message))
+}
+
 fn histogram(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let ty = cx.module.ty(cx.module.result(op, 0));
     let Some(region) = cx.scratch(op) else { return Err(cx.error(op, "has no scratch memory")) };
     let layout = cx.layout(ty)?;
     let counters = LinearLayout::identity(layout.outs().total_bits(), Dim::OFFSET, Dim::block(0));
-    let facts = cx.planner.facts;
-    let (_, load) = accesses(cx.module, op, &layout, &counters, (32, &facts))?;
+    let load = accesses(cx, op, &layout, &counters)?;
     // The counters of a block are all of them, whatever part of the result it wants.
     let whole = if cx.num_blocks == 1 { Ok((*layout).clone()) } else { ordered(&layout, 0) };
     let whole = whole.map_err(|error| at(cx.module, op, error.to_string()))?;
-    let (store, _) = accesses(cx.module, op, &whole, &counters, (32, &facts))?;
+    let store = accesses(cx, op, &whole, &counters)?;
     let zero = cx.b.i32(0);
     let zeros = vec![zero; 1 << whole.ins().bits(Dim::REGISTER)];
-    store_block(cx, &store, region, Type::int(32), &zeros, 0);
+    store_block(cx, &store.0, region, Type::int(32), &zeros, 0);
     cx.target.barrier(&mut cx.b);
     count_all(cx, op, region, numel(ty))?;
     cx.program_barrier();
-    let mut counts = counted(cx, &load, region, 0);
+    let mut counts = counted(cx, &load.1, region, 0);
     for block in 1..cx.num_blocks {
-        let more = counted(cx, &load, region, block);
+        let more = counted(cx, &load.1, region, block);
         counts = counts.into_iter().zip(more).map(|(count, more)| cx.b.add(count, more)).collect();
     }
     let to = types::register(ty);

@@ -1,6 +1,5 @@
 //! Memory of the program that the program allocates: making it, reading and writing it, other views of it.
 
-use super::gather::accesses;
 use crate::block_memory::{Region, element_bytes, load_block, store_block, with_copies};
 use crate::cx::Cx;
 use crate::error::{Result, at};
@@ -10,7 +9,7 @@ use crate::row_load;
 use crate::table::Entry;
 use crate::value::{LaneValue, SharedMemory};
 use ir::{Module, Op, Type, Value as IrValue};
-use layout::convert::{self, ConvertFacts};
+use layout::convert;
 use layout::{Dim, LinearLayout};
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -89,17 +88,18 @@ impl View {
     /// How registers of a layout are stored and loaded.
     pub(crate) fn accesses(
         &self,
-        cx: &Cx<'_>,
+        cx: &mut Cx<'_>,
         op: Op,
         tensor: &LinearLayout,
     ) -> Result<(convert::Access, convert::Access)> {
-        self.accesses_up_to(cx, op, tensor, cx.planner.facts.max_vector_bytes)
+        let widest = cx.planner.facts.max_vector_bytes;
+        self.accesses_up_to(cx, op, tensor, widest)
     }
 
     /// The same with instructions of at most so many bytes.
     pub(crate) fn accesses_up_to(
         &self,
-        cx: &Cx<'_>,
+        cx: &mut Cx<'_>,
         op: Op,
         tensor: &LinearLayout,
         limit: u32,
@@ -108,10 +108,10 @@ impl View {
         // A part may begin in the middle of what would be a wide access of the whole.
         let aligned = if self.offset == 0 { u32::MAX } else { (1 << self.offset.trailing_zeros()) * bytes };
         let widest = limit.min(cx.planner.facts.max_vector_bytes).min(aligned);
-        let facts = ConvertFacts { max_vector_bytes: widest, ..cx.planner.facts };
         let sizes: Vec<(Dim, u32)> = self.layout.outs().iter().collect();
         let tensor = tensor.enlarge_outs(&sizes).map_err(|error| at(cx.module, op, error.to_string()))?;
-        let (mut store, mut load) = accesses(cx.module, op, &tensor, &self.layout, (8 * bytes, &facts))?;
+        let both = cx.planner.access(&tensor, &self.layout, 8 * bytes, widest);
+        let (mut store, mut load) = (*both.map_err(|error| at(cx.module, op, error.message))?).clone();
         for step in store.steps.iter_mut().chain(&mut load.steps) {
             step.offset ^= self.offset;
         }

@@ -153,7 +153,8 @@ pub(crate) fn per_register(
         (0..cx.module.operands(op).len()).map(|index| cx.operand(op, index)).collect::<Result<_>>()?;
     let mut results = Vec::with_capacity(count);
     // Broadcast operands are the same for many registers.
-    let mut known: FxHashMap<SmallVec<[Value; 4]>, Value> = FxHashMap::default();
+    let mut known: FxHashMap<SmallVec<[Value; 4]>, Value> =
+        FxHashMap::with_capacity_and_hasher(count, Default::default());
     for register in 0..count {
         let x: SmallVec<[Value; 4]> =
             operands.iter().map(|all| *all.get(register).unwrap_or(&all[0])).collect();

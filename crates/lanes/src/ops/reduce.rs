@@ -29,16 +29,18 @@ pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[(&REDUCE, |planner, module, op| 
 })];
 
 /// How a reduction is done.
-fn reduction(planner: &Planner, module: &Module, op: Op) -> Result<Reduction> {
+fn reduction(planner: &mut Planner, module: &Module, op: Op) -> Result<Rc<Reduction>> {
     let axis = module.attr(op, 0).and_then(Attr::as_int).unwrap_or(0);
-    let source = layout_of(module.ty(module.operand(op, 0)))?;
-    let ty = module.ty(module.result(op, 0));
-    let result = if ttir::types::is_tensor(ty) {
-        layout_of(ty)?
-    } else {
-        everywhere(planner.lanes, planner.num_warps, source.ins().bits(Dim::BLOCK))?
-    };
-    reduce::plan(&source, axis as usize, &result).map_err(|error| at(module, op, error.to_string()))
+    let (from, to) = (module.ty(module.operand(op, 0)), module.ty(module.result(op, 0)));
+    planner.reduction((from, axis, to), |planner| {
+        let source = layout_of(from)?;
+        let result = if ttir::types::is_tensor(to) {
+            layout_of(to)?
+        } else {
+            everywhere(planner.lanes, planner.num_warps, source.ins().bits(Dim::BLOCK))?
+        };
+        reduce::plan(&source, axis as usize, &result).map_err(|error| at(module, op, error.to_string()))
+    })
 }
 
 /// How the partial results of each operand get where they are wanted.
@@ -56,7 +58,7 @@ fn plans(planner: &mut Planner, module: &Module, op: Op, reduction: &Reduction) 
 fn lower(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let combine = Combine::of(cx, op);
     let elements = combine.elements(cx);
-    let reduction = reduction(&cx.planner, cx.module, op)?;
+    let reduction = reduction(&mut cx.planner, cx.module, op)?;
     let plans = plans(&mut cx.planner, cx.module, op, &reduction)?;
     let mut groups = in_lane(cx, combine, &reduction)?;
     if !at_once(cx, combine, &reduction, &mut groups) {

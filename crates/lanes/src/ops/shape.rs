@@ -9,6 +9,7 @@ use ir::{Attr, Op};
 use layout::{Dim, LinearLayout};
 use llir::Value;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use ttir::ops::shape::{
     BROADCAST, EXPAND_DIMS, JOIN, MAKE_RANGE, RESHAPE, SPLAT, SPLIT, TRANS, UNSPLAT, ints,
 };
@@ -56,9 +57,12 @@ fn unsplat(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     Ok(())
 }
 
+/// A position in a block, one number for each dimension.
+pub(crate) type Position = SmallVec<[u32; 4]>;
+
 /// The position of each register's element, as this lane would have it with all other numbers at zero. Registers decide
 /// the rest: layouts are linear.
-pub(crate) fn register_positions(layout: &LinearLayout) -> Vec<Vec<u32>> {
+pub(crate) fn register_positions(layout: &LinearLayout) -> Vec<Position> {
     let count = 1u32 << layout.ins().bits(Dim::REGISTER);
     (0..count)
         .map(|register| layout.apply(&[(Dim::REGISTER, register)]).iter().map(|(_, at)| *at).collect())
@@ -70,9 +74,9 @@ pub(crate) fn register_positions(layout: &LinearLayout) -> Vec<Vec<u32>> {
 pub(crate) fn matching_registers(
     result: &LinearLayout,
     source: &LinearLayout,
-    to_source: impl Fn(&mut Vec<u32>),
+    to_source: impl Fn(&mut Position),
 ) -> Vec<Option<usize>> {
-    let mut at: FxHashMap<Vec<u32>, usize> = FxHashMap::default();
+    let mut at: FxHashMap<Position, usize> = FxHashMap::default();
     for (register, position) in register_positions(source).into_iter().enumerate() {
         at.entry(position).or_insert(register);
     }
@@ -86,12 +90,12 @@ pub(crate) fn matching_registers(
 }
 
 /// Whether lanes, warps and blocks mean the same positions on both sides.
-fn lanes_agree(result: &LinearLayout, source: &LinearLayout, to_source: impl Fn(&mut Vec<u32>)) -> bool {
+fn lanes_agree(result: &LinearLayout, source: &LinearLayout, to_source: impl Fn(&mut Position)) -> bool {
     [Dim::LANE, Dim::WARP, Dim::BLOCK].iter().all(|dim| {
         let (ours, theirs) = (result.bases(*dim), source.bases(*dim));
         ours.len() == theirs.len()
             && ours.iter().zip(&theirs).all(|(ours, theirs)| {
-                let mut position: Vec<u32> = ours.iter().map(|(_, at)| *at).collect();
+                let mut position: Position = ours.iter().map(|(_, at)| *at).collect();
                 to_source(&mut position);
                 position.iter().copied().eq(theirs.iter().map(|(_, at)| *at))
             })
@@ -99,7 +103,7 @@ fn lanes_agree(result: &LinearLayout, source: &LinearLayout, to_source: impl Fn(
 }
 
 /// The result's registers are registers of the only operand.
-fn moved(cx: &mut Cx<'_>, op: Op, to_source: impl Fn(&mut Vec<u32>)) -> Result<()> {
+fn moved(cx: &mut Cx<'_>, op: Op, to_source: impl Fn(&mut Position)) -> Result<()> {
     let source = cx.layout(cx.module.ty(cx.module.operand(op, 0)))?;
     let result = cx.layout(cx.module.ty(cx.module.result(op, 0)))?;
     let registers = cx.operand(op, 0)?;
@@ -126,7 +130,7 @@ fn broadcast(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 fn trans(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let order = ints(cx.module.attr(op, 0));
     moved(cx, op, |position| {
-        let mut source = vec![0; position.len()];
+        let mut source = Position::from_elem(0, position.len());
         for (dim, from) in order.iter().enumerate() {
             source[*from as usize] = position[dim];
         }
@@ -141,7 +145,7 @@ fn reshape(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     moved(cx, op, |position| {
         let sizes = position.iter().zip(result);
         let mut number = sizes.fold(0u64, |number, (at, size)| number * *size as u64 + u64::from(*at));
-        let mut at = vec![0; source.len()];
+        let mut at = Position::from_elem(0, source.len());
         for (at, size) in at.iter_mut().zip(source).rev() {
             *at = (number % *size as u64) as u32;
             number /= *size as u64;
@@ -151,13 +155,13 @@ fn reshape(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 }
 
 /// Registers of two operands side by side: which operand is chosen, and the position in it.
-fn from_two(cx: &mut Cx<'_>, op: Op, choose: impl Fn(&mut Vec<u32>) -> usize) -> Result<()> {
+fn from_two(cx: &mut Cx<'_>, op: Op, choose: impl Fn(&mut Position) -> usize) -> Result<()> {
     let result = cx.layout(cx.module.ty(cx.module.result(op, 0)))?;
     let sources = [0, 1].map(|index| cx.module.ty(cx.module.operand(op, index)));
     let layouts = [cx.layout(sources[0])?, cx.layout(sources[1])?];
     let operands = [cx.operand(op, 0)?, cx.operand(op, 1)?];
     let tables = layouts.each_ref().map(|layout| {
-        let mut table: FxHashMap<Vec<u32>, usize> = FxHashMap::default();
+        let mut table: FxHashMap<Position, usize> = FxHashMap::default();
         for (register, position) in register_positions(layout).into_iter().enumerate() {
             table.entry(position).or_insert(register);
         }

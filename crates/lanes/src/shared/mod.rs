@@ -12,9 +12,10 @@ use crate::error::{Error, Result, at};
 use crate::kernel::Facts;
 use crate::ops;
 use buffers::Buffers;
-use ir::{Module, Op};
+use ir::{Module, Op, Type};
 use layout::LinearLayout;
 use layout::convert::{self, ConvertFacts};
+use layout::reduce::Reduction;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use target::survey::BufferFacts;
@@ -61,7 +62,13 @@ pub(crate) enum Barrier {
 /// What scratch memory an operation needs, if any.
 pub(crate) type NeedOf = fn(&mut Planner, &Module, Op) -> Result<Need>;
 
-/// Plans of conversions, made once.
+/// The type of what is reduced, the dimension, and the type of the result.
+pub(crate) type ReductionKey = (Type, i64, Type);
+
+/// How a block is stored to memory, and how it is loaded.
+pub(crate) type Accesses = (convert::Access, convert::Access);
+
+/// Plans of conversions, reductions and accesses to memory, made once.
 #[derive(Default, Debug)]
 pub(crate) struct Planner {
     /// Costs and sizes.
@@ -73,6 +80,8 @@ pub(crate) struct Planner {
     /// Blocks of a cluster.
     pub(crate) num_blocks: u32,
     plans: FxHashMap<(LinearLayout, LinearLayout, u32), Rc<convert::Plan>>,
+    reductions: FxHashMap<ReductionKey, Rc<Reduction>>,
+    accesses: FxHashMap<(LinearLayout, LinearLayout, u32, u32), Rc<Accesses>>,
 }
 
 impl Planner {
@@ -87,7 +96,26 @@ impl Planner {
             num_warps: facts.num_warps,
             num_blocks: facts.num_blocks,
             plans: FxHashMap::default(),
+            reductions: FxHashMap::default(),
+            accesses: FxHashMap::default(),
         }
+    }
+
+    /// How a reduction is done; `make` is asked once for each key.
+    ///
+    /// # Errors
+    /// What `make` says.
+    pub(crate) fn reduction(
+        &mut self,
+        key: ReductionKey,
+        make: impl FnOnce(&Planner) -> Result<Reduction>,
+    ) -> Result<Rc<Reduction>> {
+        if let Some(reduction) = self.reductions.get(&key) {
+            return Ok(reduction.clone());
+        }
+        let reduction = Rc::new(make(self)?);
+        self.reductions.insert(key, reduction.clone());
+        Ok(reduction)
     }
 
     /// The way from one layout to another for elements of so many bits in memory.
@@ -108,6 +136,31 @@ impl Planner {
         let plan = Rc::new(plan.map_err(|error| crate::error::plain(error.to_string()))?);
         self.plans.insert(key, plan.clone());
         Ok(plan)
+    }
+}
+
+impl Planner {
+    /// How a block of a layout is stored to and loaded from memory of a layout, elements of so many bits in instructions of
+    /// at most so many bytes.
+    ///
+    /// # Errors
+    /// When the memory does not hold the block.
+    pub(crate) fn access(
+        &mut self,
+        tensor: &LinearLayout,
+        memory: &LinearLayout,
+        bits: u32,
+        widest: u32,
+    ) -> Result<Rc<Accesses>> {
+        let key = (tensor.clone(), memory.clone(), bits, widest);
+        if let Some(known) = self.accesses.get(&key) {
+            return Ok(known.clone());
+        }
+        let facts = ConvertFacts { max_vector_bytes: widest, ..self.facts };
+        let access = convert::access(tensor, memory, bits, &facts);
+        let access = Rc::new(access.map_err(|error| crate::error::plain(error.to_string()))?);
+        self.accesses.insert(key, access.clone());
+        Ok(access)
     }
 }
 

@@ -5,8 +5,9 @@
 
 use super::Context;
 use super::rewrite::Replacements;
-use crate::function::{Block, Function, Value};
+use crate::function::{Block, Function, Value, ValueDef};
 use cranelift_entity::SecondaryMap;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 pub(super) fn merge_params(_: &Context<'_>, function: &mut Function) {
@@ -39,44 +40,41 @@ fn passed(function: &Function) -> SecondaryMap<Block, Comers> {
 
 fn merge_in(function: &mut Function, block: Block, comers: &Comers, replacements: &mut Replacements) -> bool {
     let params = function.blocks[block].params.clone();
-    let columns: Vec<SmallVec<[Value; 4]>> = (0..params.len())
-        .map(|index| {
-            let arg = |(from, target): &(Block, usize)| {
-                replacements.find(function.targets(*from)[*target].args[index])
-            };
-            comers.iter().map(arg).collect()
-        })
-        .collect();
-    let mut drop = vec![false; params.len()];
+    // What comes in for each parameter that stays, one value for each comer.
+    let mut columns: FxHashMap<SmallVec<[Value; 4]>, Value> = FxHashMap::default();
+    let mut keep = Vec::with_capacity(params.len());
     for (index, param) in params.iter().enumerate() {
-        let mut others = columns[index].iter().filter(|value| *value != param);
-        let single = others.next().filter(|first| others.all(|other| other == *first));
-        if let Some(value) = single {
-            replacements.replace(*param, *value);
-            drop[index] = true;
-        } else if let Some(earlier) =
-            (0..index).find(|earlier| !drop[*earlier] && columns[*earlier] == columns[index])
-        {
-            replacements.replace(*param, params[earlier]);
-            drop[index] = true;
-        }
-        if drop[index] {
-            break;
+        let arg =
+            |(from, target): &(Block, usize)| replacements.find(function.targets(*from)[*target].args[index]);
+        let column: SmallVec<[Value; 4]> = comers.iter().map(arg).collect();
+        let mut others = column.iter().filter(|value| *value != param);
+        let single = others.next().filter(|first| others.all(|other| other == *first)).copied();
+        let same = single.or_else(|| columns.get(&column).copied());
+        keep.push(same.is_none());
+        match same {
+            Some(value) => replacements.replace(*param, value),
+            None => _ = columns.insert(column, *param),
         }
     }
-    let Some(index) = drop.iter().position(|dropped| *dropped) else { return false };
-    remove(function, block, index, comers);
-    true
+    let changed = keep.contains(&false);
+    if changed {
+        retain(function, block, &keep, comers);
+    }
+    changed
 }
 
-fn remove(function: &mut Function, block: Block, index: usize, comers: &Comers) {
-    function.blocks[block].params.remove(index);
-    for (place, param) in function.blocks[block].params.clone().into_iter().enumerate() {
-        function.values[param].def = crate::function::ValueDef::BlockParam(block, place as u32);
+/// Keeps some parameters of a block.
+fn retain(function: &mut Function, block: Block, keep: &[bool], comers: &Comers) {
+    let Function { blocks, insts, values, .. } = function;
+    let mut flags = keep.iter();
+    blocks[block].params.retain(|_| flags.next().copied().unwrap_or(true));
+    for (place, param) in blocks[block].params.iter().enumerate() {
+        values[*param].def = ValueDef::BlockParam(block, place as u32);
     }
     for (from, target) in comers {
-        if let Some(last) = function.blocks[*from].insts.last().copied() {
-            function.insts[last].targets[*target].args.remove(index);
+        if let Some(last) = blocks[*from].insts.last() {
+            let mut flags = keep.iter();
+            insts[*last].targets[*target].args.retain(|_| flags.next().copied().unwrap_or(true));
         }
     }
 }

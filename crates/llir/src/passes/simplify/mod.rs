@@ -53,7 +53,7 @@ pub(super) fn simplify(cx: &Context<'_>, function: &mut Function) {
         function,
         dominators: &dominators,
         replacements: Replacements::default(),
-        known: Known::default(),
+        known: Known::new(),
         block: Block::from_u32(0),
         out: Vec::new(),
         location: None,
