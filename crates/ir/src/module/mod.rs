@@ -173,6 +173,10 @@ impl Module {
     /// The values of the declared operand number `group`.
     pub fn operand_group(&self, op: Op, group: usize) -> &[Value] {
         let data = &self.ops[op];
+        // As many as are declared: one in each group.
+        if data.operands.len() == data.row.operands.len() {
+            return &data.operands[group..=group];
+        }
         let Some(sizes) = data.row.operand_groups(data.operands.len()) else { return &[] };
         let start: usize = sizes[..group].iter().sum();
         &data.operands[start..start + sizes[group]]
@@ -191,6 +195,10 @@ impl Module {
     /// The values of the declared result number `group`.
     pub fn result_group(&self, op: Op, group: usize) -> &[Value] {
         let data = &self.ops[op];
+        // As many as are declared: one in each group.
+        if data.results.len() == data.row.results.len() {
+            return &data.results[group..=group];
+        }
         let Some(sizes) = data.row.result_groups(data.results.len()) else { return &[] };
         let start: usize = sizes[..group].iter().sum();
         &data.results[start..start + sizes[group]]

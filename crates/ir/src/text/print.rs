@@ -204,10 +204,11 @@ impl<'m> Printer<'m> {
     }
 
     fn label(&mut self, value: Value) {
+        self.out.push('%');
         let _ = match self.labels.get(value.as_u32() as usize) {
-            Some(Label::Number(number)) => write!(self.out, "%{number}"),
-            Some(Label::Name(name)) => write!(self.out, "%{name}"),
-            _ => write!(self.out, "%<<detached {}>>", value.as_u32()),
+            Some(Label::Number(number)) => write!(self.out, "{number}"),
+            Some(Label::Name(name)) => self.out.write_str(name),
+            _ => write!(self.out, "<<detached {}>>", value.as_u32()),
         };
     }
 
@@ -233,9 +234,8 @@ impl<'m> Printer<'m> {
                 if self.collecting && !ty.has_attribute() {
                     return;
                 }
-                if let Some(range) = self.types.get(&ty) {
-                    let text = self.out[range.clone()].to_owned();
-                    return self.text(&text);
+                if let Some(range) = self.types.get(&ty).filter(|_| !self.collecting) {
+                    return self.out.extend_from_within(range.clone());
                 }
                 let start = self.out.len();
                 self.text(if row.name.contains('.') { "!" } else { "" });

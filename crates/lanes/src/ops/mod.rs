@@ -139,10 +139,21 @@ pub(crate) fn elementwise(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         return Err(cx.error(op, "is not elementwise"));
     };
     let elems = elems(cx.module, op);
-    per_register(cx, op, |cx, x| emit(cx, &elems, x))
+    // Broadcast operands are the same for many registers.
+    let count = cx.register_count(cx.module.ty(cx.module.result(op, 0)))?;
+    let mut known: FxHashMap<SmallVec<[Value; 4]>, Value> =
+        FxHashMap::with_capacity_and_hasher(count, Default::default());
+    per_register(cx, op, |cx, x| {
+        if let Some(result) = known.get(x) {
+            return Ok(*result);
+        }
+        let result = emit(cx, &elems, x)?;
+        known.insert(x.into(), result);
+        Ok(result)
+    })
 }
 
-/// Calls a function with the operands of each register and makes the answers the result. Equal operands give equal answers.
+/// Calls a function with the operands of each register and makes the answers the result.
 pub(crate) fn per_register(
     cx: &mut Cx<'_>,
     op: Op,
@@ -152,21 +163,10 @@ pub(crate) fn per_register(
     let operands: SmallVec<[_; 4]> =
         (0..cx.module.operands(op).len()).map(|index| cx.operand(op, index)).collect::<Result<_>>()?;
     let mut results = Vec::with_capacity(count);
-    // Broadcast operands are the same for many registers.
-    let mut known: FxHashMap<SmallVec<[Value; 4]>, Value> =
-        FxHashMap::with_capacity_and_hasher(count, Default::default());
     for register in 0..count {
         let x: SmallVec<[Value; 4]> =
             operands.iter().map(|all| *all.get(register).unwrap_or(&all[0])).collect();
-        let result = match known.get(&x) {
-            Some(result) => *result,
-            None => {
-                let result = emit(cx, &x)?;
-                known.insert(x, result);
-                result
-            }
-        };
-        results.push(result);
+        results.push(emit(cx, &x)?);
     }
     cx.set_registers(op, results);
     Ok(())

@@ -66,7 +66,7 @@ pub(crate) enum Operand {
     /// A place in memory: what it begins at, and bytes from there.
     Address(Base, i64),
     /// Several in braces.
-    List(SmallVec<[Box<Operand>; 4]>),
+    List(Vec<Operand>),
     /// Nowhere.
     Sink,
 }
@@ -98,21 +98,14 @@ pub(crate) enum Text {
 /// Inline assembly: text with places for operands.
 #[derive(Clone, Debug)]
 pub(crate) struct AsmText {
-    /// What is printed.
-    pub(crate) pieces: Vec<Piece>,
+    /// What is printed, but for the operands.
+    pub(crate) text: String,
+    /// Where operands stand in it, in order: before which byte, and the position of the operand.
+    pub(crate) places: Vec<(usize, usize)>,
     /// Pairs of results and operands that must share a register, as positions in the operands.
     pub(crate) ties: SmallVec<[(usize, usize); 4]>,
     /// Whether results may be written before all operands are read.
     pub(crate) early: bool,
-}
-
-/// A part of the text of inline assembly.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Piece {
-    /// Letters.
-    Text(String),
-    /// An operand by its position.
-    Operand(usize),
 }
 
 /// A call: what is called, and the types of its result and parameters.
@@ -197,7 +190,7 @@ pub(crate) struct MFunction {
 impl Operand {
     /// Several in braces.
     pub(crate) fn list(operands: impl IntoIterator<Item = Operand>) -> Operand {
-        Operand::List(operands.into_iter().map(Box::new).collect())
+        Operand::List(operands.into_iter().collect())
     }
 
     /// Calls `f` with every register in here.

@@ -3,7 +3,7 @@
 use super::coalesce::{Classes, coalesce};
 use super::edges::{Copy, Placed, place, remaining, sequence};
 use super::liveness::{Liveness, liveness};
-use super::machine::{Base, CallText, Class, Edge, End, MBlock, MFunction, MInst, Operand, Piece, Reg, Text};
+use super::machine::{Base, CallText, Class, Edge, End, MBlock, MFunction, MInst, Operand, Reg, Text};
 use super::module::Options;
 use crate::instructions::Features;
 use cranelift_entity::SecondaryMap;
@@ -245,12 +245,13 @@ impl Writer<'_> {
                 self.locate(inst.location);
                 self.out.push('\t');
                 let start = self.out.len();
-                for piece in &asm.pieces {
-                    match piece {
-                        Piece::Text(text) => self.out.push_str(text),
-                        Piece::Operand(index) => self.operand(&inst.operands[*index]),
-                    }
+                let mut written = 0;
+                for (at, operand) in &asm.places {
+                    self.out.push_str(&asm.text[written..*at]);
+                    self.operand(&inst.operands[*operand]);
+                    written = *at;
                 }
+                self.out.push_str(&asm.text[written..]);
                 self.features.add_text(&self.out[start..]);
                 let trimmed = self.out.trim_end().len();
                 self.out.truncate(trimmed.max(start));

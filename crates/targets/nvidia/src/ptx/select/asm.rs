@@ -4,7 +4,7 @@
 //! place needs no copies. Results of text with several statements never share registers with other operands.
 
 use super::{Outcome, Part, Selector};
-use crate::ptx::machine::{AsmText, Class, MInst, Operand, Piece, Reg, Text};
+use crate::ptx::machine::{AsmText, Class, MInst, Operand, Reg, Text};
 use crate::ptx::shape::{word_class, word_count};
 use llir::{Asm, Constraint, Inst, InstData, Payload, Value};
 use smallvec::SmallVec;
@@ -54,8 +54,8 @@ pub(super) fn emit(s: &mut Selector<'_>, inst: Inst, data: &InstData) -> Outcome
         };
         operands.push(operand);
     }
-    let pieces = pieces(&asm.text, operands.len())?;
-    let text = AsmText { early: statements(&asm.text) > 1, pieces, ties };
+    let (text, places) = split(&asm.text, operands.len())?;
+    let text = AsmText { early: statements(&asm.text) > 1, text, places, ties };
     let location = s.location;
     s.out.push(MInst { text: Text::Asm(Box::new(text)), defs: count, operands, location });
     s.out.extend(after);
@@ -160,10 +160,10 @@ fn tied(s: &mut Selector<'_>, value: Value, output: &Operand) -> Result<Operand,
     Ok(Operand::Reg(copy))
 }
 
-/// Splits the text at its operands.
-fn pieces(text: &str, operands: usize) -> Result<Vec<Piece>, String> {
-    let mut pieces = Vec::new();
-    let mut plain = String::new();
+/// The text without its operands, and where those stand: before which byte, and which.
+fn split(text: &str, operands: usize) -> Result<(String, Vec<(usize, usize)>), String> {
+    let mut places = Vec::new();
+    let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('$') {
         plain.push_str(&rest[..at]);
@@ -197,16 +197,10 @@ fn pieces(text: &str, operands: usize) -> Result<Vec<Piece>, String> {
         if index >= operands {
             return Err(format!("`${index}` in inline assembly: there are {operands} operands"));
         }
-        if !plain.is_empty() {
-            pieces.push(Piece::Text(std::mem::take(&mut plain)));
-        }
-        pieces.push(Piece::Operand(index));
+        places.push((plain.len(), index));
     }
     plain.push_str(rest);
-    if !plain.is_empty() {
-        pieces.push(Piece::Text(plain));
-    }
-    Ok(pieces)
+    Ok((plain, places))
 }
 
 /// How many statements a text has.
@@ -216,18 +210,15 @@ fn statements(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Piece, pieces, statements};
+    use super::{split, statements};
 
     #[test]
     fn texts_are_split_at_their_operands() {
-        let text = |text: &str| Piece::Text(text.into());
-        assert_eq!(
-            pieces("add.s32 $0, ${1:x}, $$2;", 2),
-            Ok(vec![text("add.s32 "), Piece::Operand(0), text(", "), Piece::Operand(1), text(", $2;")])
-        );
-        assert_eq!(pieces("$(x$)", 0), Ok(vec![text("{x}")]));
-        assert!(pieces("$2", 2).is_err() && pieces("$x", 2).is_err() && pieces("${0", 2).is_err());
-        assert_eq!(pieces("", 0), Ok(vec![]));
+        let found = |text: &str, places: &[(usize, usize)]| Ok((text.to_owned(), places.to_vec()));
+        assert_eq!(split("add.s32 $0, ${1:x}, $$2;", 2), found("add.s32 , , $2;", &[(8, 0), (10, 1)]));
+        assert_eq!(split("$(x$)", 0), found("{x}", &[]));
+        assert!(split("$2", 2).is_err() && split("$x", 2).is_err() && split("${0", 2).is_err());
+        assert_eq!(split("", 0), found("", &[]));
     }
 
     #[test]
