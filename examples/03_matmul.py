@@ -68,21 +68,22 @@ def matmul_kernel(
     tl.store(c_ptrs, accumulator.to(c_ptr.dtype.element_ty), mask=c_mask)
 
 
-def tiles(M, N):
-    """Rows, columns and depth of a tile. On a GPU a tile lives in registers; on a CPU in the caches: what a program has
-    packed of ``b`` serves the next one below it, so tiles are wide, as long as there is one for every processor."""
+def tiles(M, N, K):
+    """Rows, columns and depth of a tile, and how many tiles below each other make a group. On a GPU a tile lives in
+    registers; on a CPU in the caches, and what a program has packed of ``b`` serves the one below it: tiles are wide, and
+    whole columns of them are groups, as long as there are some for every processor."""
     if triton.runtime.driver.active.get_current_target().backend != "cpu":
-        return 128, 64, 32
-    rows, columns = 128, min(512, max(64, triton.next_power_of_2(N)))
+        return 128, 64, 32, 8
+    rows, columns = 64, min(512, max(64, triton.next_power_of_2(N)))
     while columns > 64 and triton.cdiv(M, rows) * triton.cdiv(N, columns) < 4 * os.cpu_count():
         columns //= 2
-    return rows, columns, 32
+    return rows, columns, min(128, max(32, triton.next_power_of_2(K))), 1024
 
 
 def matmul(a, b, c, activation=""):
     """``c = activation(a @ b)``."""
     (M, K), N = a.shape, b.shape[1]
-    rows, columns, depth = tiles(M, N)
+    rows, columns, depth, group = tiles(M, N, K)
 
     def grid(META):
         return (triton.cdiv(M, META["BLOCK_SIZE_M"]) * triton.cdiv(N, META["BLOCK_SIZE_N"]), )
@@ -92,7 +93,7 @@ def matmul(a, b, c, activation=""):
         common.stride(a, 0), common.stride(a, 1),
         common.stride(b, 0), common.stride(b, 1),
         common.stride(c, 0), common.stride(c, 1),
-        BLOCK_SIZE_M=rows, BLOCK_SIZE_N=columns, BLOCK_SIZE_K=depth, GROUP_SIZE_M=8, ACTIVATION=activation)
+        BLOCK_SIZE_M=rows, BLOCK_SIZE_N=columns, BLOCK_SIZE_K=depth, GROUP_SIZE_M=group, ACTIVATION=activation)
     return c
 
 

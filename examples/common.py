@@ -52,7 +52,8 @@ class Measurement:
         self.providers = {name: run for name, run in providers.items() if run is not None}
 
     def rates(self, budget=0.6):
-        """Units a second by provider: the median of runs. Providers take turns, so that noise hits all alike."""
+        """Units a second by provider: the median of runs. Providers take turns, so that noise hits all alike, and each
+        turn begins when the threads of the one before have gone to sleep."""
         times = {name: [] for name in self.providers}
         for run in self.providers.values():
             run()
@@ -65,16 +66,28 @@ class Measurement:
         return {name: self.amount / sorted(all_times)[len(all_times) // 2] / 1e9 for name, all_times in times.items()}
 
 
-def turn(run, settle=0.004, seconds=0.012):
-    """The times of one provider's turn. A long run is a turn. Short ones are repeated, and the first do not count: the
-    caches are full of what the last provider left there, and its threads may still be spinning."""
+def settle(longest=0.5):
+    """Waits until no thread of this process runs any more but this one: thread pools go on looking for work after a call,
+    OpenBLAS's for about 30 ms, on a processor that the next provider needs. Those of Deuteron stop after 40 us."""
+    quiet, until = 0, time.perf_counter() + longest
+    while quiet < 2 and time.perf_counter() < until:
+        busy, began = time.process_time(), time.perf_counter()
+        time.sleep(0.005)
+        is_quiet = time.process_time() - busy < 0.1 * (time.perf_counter() - began)
+        quiet = quiet + 1 if is_quiet else 0
+
+
+def turn(run, warm=0.004, seconds=0.012, runs=3, longest=0.1):
+    """The times of one provider's turn. Short runs are repeated, and the first do not count: threads wake, and the caches
+    are full of what the last provider left there. Runs as long as a turn count at once."""
+    settle()
     times = []
     began = now = time.perf_counter()
-    while now < began + seconds:
+    while now < began + (longest if len(times) < runs else seconds):
         start = now
         run()
         now = time.perf_counter()
-        if start > began + settle or now - start > settle:
+        if start > began + warm or now - start > longest / 2:
             times.append(now - start)
     return times
 

@@ -81,9 +81,15 @@ impl PanelPlan {
         self.tile.vectors * self.tile.lanes
     }
 
-    /// Elements from one panel of `B` to the next.
+    /// Elements from one panel of `B` to the next: a cache line more than a panel has, so that a row that is divided
+    /// among panels does not fall onto one set of the cache.
     pub fn panel_stride(&self) -> u32 {
-        self.panel_width() * self.spec.depth
+        self.panel_width() * self.spec.depth + 64 / self.spec.operands.bytes()
+    }
+
+    /// Elements of all panels of `B` together.
+    pub fn panel_elements(&self) -> u64 {
+        u64::from(self.spec.n / self.panel_width()) * u64::from(self.panel_stride())
     }
 
     /// The symbol of the kernel, without `@`. Its type is `void (ptr a, ptr b, ptr c, i64 k)`.

@@ -83,6 +83,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) streams: super::stream::Streams,
     /// Which values are virtual.
     pub(crate) virtuals: super::plan::Virtuals,
+    /// Whether an operand of a product is packed.
+    pub(crate) is_packing: bool,
     /// Loops that only add products.
     pub(crate) products: FxHashMap<Op, Rc<super::product::Product>>,
     /// How accesses are done, and with how many lanes, for who asks.
@@ -133,6 +135,7 @@ impl<'a> Cx<'a> {
             streams: super::stream::Streams::default(),
             virtuals: super::plan::Virtuals::default(),
             notes: Vec::new(),
+            is_packing: false,
             products: FxHashMap::default(),
         }
     }

@@ -16,6 +16,12 @@ use ttir::ops::memory::{load_attr, mask as mask_of};
 /// Bytes of a cache line.
 pub(crate) const LINE: i64 = 64;
 
+/// Bytes from which on the rows of a tile are so long that what comes next is in the same round.
+const LONG_ROW: i64 = 256;
+
+/// How many rows ahead is asked for then.
+const ROWS_AHEAD: i64 = 2;
+
 /// A mask, once constants are taken out.
 enum Mask {
     /// Every lane.
@@ -114,7 +120,7 @@ impl Cx<'_> {
                 Ok(Val::Uniform(self.in_register(loaded, elem)))
             }
             (Target::Run(address), Mask::All) => {
-                self.prefetch_next(module.operand(op, 0), *address, lane, at);
+                self.prefetch_next(module.operand(op, 0), *address, lane, at)?;
                 let loaded = self.b.load_with(self.vector_type(lane), *address, memory, flags);
                 Ok(Val::Vector(self.in_register(loaded, elem)))
             }
@@ -156,24 +162,50 @@ impl Cx<'_> {
 
     /// Asks for what the next round of the loop will load: tiles of matrices lie in as many places as they have rows, too
     /// many for the processor to foresee.
-    fn prefetch_next(&mut self, pointer: IrValue, address: Value, lane: Type, at: &At) {
+    fn prefetch_next(&mut self, pointer: IrValue, address: Value, lane: Type, at: &At) -> Result<()> {
         let is_line_start = at.dims.iter().all(|index| match index {
             Index::Known(linear, _) => (linear.constant * i64::from(lane.lane_bytes())) % LINE == 0,
             Index::Vector(_) => false,
         });
         if at.dims.len() < 2 || !is_line_start {
-            return;
+            return Ok(());
+        }
+        if self.is_packing && self.prefetch_row_behind(pointer, lane, at)? {
+            return Ok(());
         }
         let by = match self.move_of(pointer) {
             Some(Amount::Constant(by)) => self.b.i64(by),
             Some(Amount::Scalar(by)) => match self.scalars.get(&by) {
                 Some(&by) => by,
-                None => return,
+                None => return Ok(()),
             },
-            None => return,
+            None => return Ok(()),
         };
         let next = self.b.gep(lane, address, by);
         self.b.prefetch(next);
+        Ok(())
+    }
+
+    /// Asks for what lies some rows behind in a matrix with long rows: the next round is too far away. Answers whether its
+    /// rows are long.
+    fn prefetch_row_behind(&mut self, pointer: IrValue, lane: Type, at: &At) -> Result<bool> {
+        let ty = self.module.ty(pointer);
+        let is_uniform = |index: &Index| matches!(index, Index::Known(_, lanes) if lanes.is_uniform());
+        let (&[rows, columns], [row, column]) = (types::shape(ty), &at.dims[..]) else { return Ok(false) };
+        let (dim, run) = if is_uniform(row) { (0, columns) } else { (1, rows) };
+        if (is_uniform(row) == is_uniform(column)) || run * i64::from(lane.lane_bytes()) < LONG_ROW {
+            return Ok(false);
+        }
+        let mut dims = at.dims.to_vec();
+        if let Index::Known(linear, _) = &mut dims[dim] {
+            linear.constant += ROWS_AHEAD;
+        }
+        let behind = self.at(dims);
+        if let Val::Affine(affine) = self.eval(pointer, &behind)? {
+            let next = self.scalar_of(&affine, lane);
+            self.b.prefetch(next);
+        }
+        Ok(true)
     }
 
     /// By how much an address moves from one round of the loop around it to the next.

@@ -2,6 +2,7 @@
 
 #[path = "../native/mod.rs"]
 mod native;
+mod panels;
 
 use cpu::dot::{self, DotSpec, Machine, Operands, Plan, Transpose};
 use cpu::loader::LoadedObject;

@@ -135,7 +135,7 @@ impl Cx<'_> {
             }
             let is_kept = self.b.resize_unsigned(fits, Type::I64);
             self.b.store(is_kept, notes, 8);
-            let elements = dot.b_bytes() / u64::from(dot.spec.operands.bytes());
+            let elements = dot.plan.panel_elements();
             let (elements, zero) = (self.b.i64(elements as i64), self.b.i64(0));
             let stride = self.b.select(fits, elements, zero);
             lookups.push(Some(Lookup { is_stale: self.b.not(same), stride }));
@@ -248,7 +248,9 @@ impl Cx<'_> {
         let mut plan = plan::slice(self, block, &side.slice.ops, (source, target.clone()));
         let turned = self.detour(&mut plan, source, &target);
         let before = self.wide.remove(&source);
+        self.is_packing = true;
         let run = self.run_plan(&plan);
+        self.is_packing = false;
         match before {
             Some(before) => self.wide.insert(source, before),
             None => self.wide.remove(&source),

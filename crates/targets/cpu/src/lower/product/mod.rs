@@ -185,6 +185,6 @@ impl PanelDot {
 
     /// Bytes of the packed `B` of one block of rounds.
     fn b_bytes(&self) -> u64 {
-        u64::from(self.spec.n) * u64::from(self.spec.depth) * u64::from(self.spec.operands.bytes())
+        self.plan.panel_elements() * u64::from(self.spec.operands.bytes())
     }
 }

@@ -1,0 +1,120 @@
+//! Kernels on packed operands against plain loops.
+
+use super::native::{self, Random};
+use super::{machine, module};
+use cpu::dot::{Operands, PanelPlan, PanelSpec};
+
+/// Rows, columns, step of `k`, steps.
+const SHAPES: &[[u32; 4]] = &[
+    [1, 16, 1, 5],
+    [2, 16, 2, 32],
+    [16, 32, 8, 3],
+    [64, 64, 32, 2],
+    [128, 16, 64, 1],
+    [32, 128, 4, 16],
+    [8, 256, 16, 1],
+];
+
+fn spec([m, n, step, steps]: [u32; 4], operands: Operands, machine: cpu::dot::Machine) -> PanelSpec {
+    let depth = (step * steps).next_power_of_two();
+    PanelSpec { m, n, step, depth, operands, a_row_stride: depth + 3, c_row_stride: n + 5, machine }
+}
+
+/// One element as the kernels see it.
+trait Element: Copy + Default {
+    fn random(random: &mut Random) -> Self;
+    fn wide(self) -> f64;
+}
+
+impl Element for f32 {
+    fn random(random: &mut Random) -> f32 {
+        random.between(-2.0, 2.0) as f32
+    }
+
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+impl Element for f64 {
+    fn random(random: &mut Random) -> f64 {
+        random.between(-2.0, 2.0)
+    }
+
+    fn wide(self) -> f64 {
+        self
+    }
+}
+
+impl Element for i32 {
+    fn random(random: &mut Random) -> i32 {
+        (random.bits() % 255) as i32 - 127
+    }
+
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+fn check<T: Element>(operands: Operands, epsilon: f64) {
+    let mut random = Random::fresh();
+    for isa in native::isas() {
+        let specs: Vec<(PanelSpec, u32)> =
+            SHAPES.iter().map(|&shape| (spec(shape, operands, machine(&isa)), shape[2] * shape[3])).collect();
+        let plans: Vec<PanelPlan> =
+            specs.iter().map(|(spec, _)| PanelPlan::choose(spec).expect("a legal shape")).collect();
+        let object = native::load(&module(plans.iter().flat_map(PanelPlan::definitions)), &isa);
+        for ((spec, k), plan) in specs.iter().zip(&plans) {
+            let mut some = |count: u32| -> Vec<T> { (0..count).map(|_| T::random(&mut random)).collect() };
+            let (a, b) = (some(spec.m * spec.a_row_stride), some(k * spec.n));
+            let before = some(spec.m * spec.c_row_stride);
+            let (width, stride) = (plan.panel_width(), plan.panel_stride());
+            let mut panels = vec![T::default(); (spec.n / width * stride) as usize];
+            for (index, &value) in b.iter().enumerate() {
+                let (row, column) = (index as u32 / spec.n, index as u32 % spec.n);
+                panels[(column / width * stride + row * width + column % width) as usize] = value;
+            }
+            let mut c = before.clone();
+            type Kernel = extern "C" fn(*const u8, *const u8, *mut u8, u64);
+            let address = object.symbol(&plan.symbol()).expect("it is defined");
+            // SAFETY: the symbol is a kernel of this type, and the slices hold what it reads and writes.
+            let kernel = unsafe { std::mem::transmute::<usize, Kernel>(address) };
+            kernel(a.as_ptr().cast(), panels.as_ptr().cast(), c.as_mut_ptr().cast(), u64::from(*k));
+            for (index, (&got, &start)) in c.iter().zip(&before).enumerate() {
+                let (row, column) = (index as u32 / spec.c_row_stride, index as u32 % spec.c_row_stride);
+                let terms = (0..if column < spec.n { *k } else { 0 }).map(|step| {
+                    a[(row * spec.a_row_stride + step) as usize].wide()
+                        * b[(step * spec.n + column) as usize].wide()
+                });
+                let (want, size) = terms.fold((start.wide(), start.wide().abs()), |(sum, size), term| {
+                    (sum + term, size + term.abs())
+                });
+                let bound = size * epsilon * f64::from((*k).max(2));
+                assert!((got.wide() - want).abs() <= bound, "{}: {spec:?} at {row}, {column}", isa.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn panel_kernels_agree_with_plain_loops() {
+    check::<f32>(Operands::F32, f64::from(f32::EPSILON));
+    check::<f64>(Operands::F64, f64::EPSILON);
+    check::<i32>(Operands::I32, 0.0);
+}
+
+#[test]
+fn panels_that_cannot_be_are_refused() {
+    let machine = machine(&native::isas()[0]);
+    let good = spec([16, 16, 8, 4], Operands::F32, machine);
+    assert!(PanelPlan::choose(&good).is_ok());
+    assert!(PanelPlan::choose(&PanelSpec { depth: 12, ..good }).is_err());
+    assert!(PanelPlan::choose(&PanelSpec { a_row_stride: 4, ..good }).is_err());
+    assert!(PanelPlan::choose(&PanelSpec { n: 48, ..good }).is_err());
+    assert_eq!(PanelSpec::width(2, Operands::F32, machine), None);
+    let width = PanelSpec::width(256, Operands::F32, machine).expect("it fills a vector");
+    for cache in [1 << 10, 32 << 10, 48 << 10, 1 << 40] {
+        let depth = PanelSpec::depth(width, Operands::F32, cache);
+        assert!(depth.is_power_of_two() && (64..=512).contains(&depth), "{depth}");
+    }
+}
