@@ -81,10 +81,12 @@ pub(crate) fn prepare(cx: &mut Cx<'_>, kernel: Op) -> u64 {
     for (_, product) in &mut found {
         for dot in &mut product.dots {
             let bytes = dot.b_bytes();
+            let blocks = left / keys::LOOPS / bytes;
+            dot.sides[1].kept.take_if(|_| blocks == 0);
             if let Some(kept) = &mut dot.sides[1].kept {
-                kept.blocks = left / keys::LOOPS / bytes;
-                kept.panels = cx.arena.bytes(kept.blocks * bytes);
-                left -= kept.blocks * bytes;
+                kept.blocks = blocks;
+                kept.panels = cx.arena.bytes(blocks * bytes);
+                left -= blocks * bytes;
             }
         }
     }
