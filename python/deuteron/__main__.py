@@ -14,6 +14,7 @@ Runs unchanged Triton programs on Deuteron: every `import triton` means deuteron
   script.py     a script (or a folder or zip file with a __main__.py)
   -m module     a module, for example: python -m deuteron -m pytest tests
   -c code       a piece of code
+  --cuda-as-cpu in front of these: tensors that the program puts on "cuda" are put on the CPU
   --version     the versions of Deuteron and of the interface it has
   -h, --help    this text"""
 
@@ -108,6 +109,11 @@ def main(argv):
         print(f"deuteron {deuteron.__deuteron_version__} (triton {deuteron.__version__})")
         return
     deuteron.install()
+    if argv[0] == "--cuda-as-cpu":
+        from ._cuda_as_cpu import enter
+
+        enter()
+        argv = argv[1:] or sys.exit(USAGE)
     run = {"-c": _run_code, "-m": _run_module}.get(argv[0], _run_path)
     if run is _run_path and argv[0].startswith("-"):
         sys.exit(f"unknown option {argv[0]}\n{USAGE}")

@@ -363,3 +363,26 @@ def test_progress_is_shown_on_a_terminal_and_silent_elsewhere(script, tmp_path):
     os.close(main)
     assert process.wait() == 0
     assert b"tuning fill: configuration 6 of 6, best so far" in shown, shown
+
+
+def test_compiles_run_at_the_same_time():
+    """As many as there are processors: each of these jobs waits for the other."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("NOT RUN: there is one processor here")
+    together = threading.Barrier(2)
+    compiling = _core.Compiling([lambda: together.wait(60)] * 2)
+    assert sorted(compiling.next()[0] for _ in range(2)) == [0, 1]
+    assert compiling.next() is None
+    failing = _core.Compiling([lambda: 1 / 0])
+    number, error = failing.next()
+    assert number == 0 and isinstance(error, ZeroDivisionError)
+    failing.close()
+
+
+def test_every_configuration_is_compiled_before_it_is_timed():
+    """The kernels that the threads compiled are those that are launched: nothing is compiled twice."""
+    compiled = []
+    with triton.knobs.compilation.scope():
+        triton.knobs.compilation.listener = lambda **facts: compiled.append(threading.get_ident())
+        tuned(configs=CONFIGS[1:])[grid](np.zeros(10, np.float32), 10)
+    assert len(compiled) == 3 and threading.get_ident() not in compiled

@@ -117,9 +117,9 @@ impl Tuning {
         self.session().wanted(number)
     }
 
-    /// Adds times of runs, in milliseconds.
-    fn add(&self, number: usize, times: Vec<f64>) {
-        self.session().add(number, &times);
+    /// Adds times of runs, and how long taking them took, in milliseconds.
+    fn add(&self, number: usize, times: Vec<f64>, spent_ms: f64) {
+        self.session().add(number, &times, spent_ms);
     }
 
     /// Takes the runs as the outcome.

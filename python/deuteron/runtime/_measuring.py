@@ -4,6 +4,7 @@ Which configurations are tried, how often each is run, when one is given up and 
 ``_core.Tuning``; what compiles and when by ``_core.Compiling``. Here is what must be Python: calling kernels and hooks.
 """
 
+import functools
 import sys
 import threading
 import time
@@ -231,10 +232,16 @@ class Measuring:
             self.clock.synchronize()
             self.session.begin(number)
             while wanted := self.session.wanted(number):
-                self.session.add(number, self.clock.times(launch.bare, wanted, launch.before, launch.after))
+                self._add(number, launch, wanted)
 
         launch.guarded(runs)
         self.session.end(number)
+
+    def _add(self, number, launch, count):
+        """Takes times of so many runs."""
+        begin = time.perf_counter()
+        times = self.clock.times(launch.bare, count, launch.before, launch.after)
+        self.session.add(number, times, (time.perf_counter() - begin) * 1e3)
 
     def _finals(self, progress):
         """Those that come near the best run again in turns, now that nothing compiles beside them."""
@@ -247,8 +254,7 @@ class Measuring:
                 progress.show(self.session.progress())
                 launch = launches[number]
                 with _TIMING:
-                    self.session.add(number, launch.guarded(
-                        lambda: self.clock.times(launch.bare, count, launch.before, launch.after)))  # noqa: B023
+                    launch.guarded(functools.partial(self._add, number, launch, count))
         for number, _ in runs:
             self.session.end(number)
 

@@ -104,10 +104,10 @@ impl Session {
         self.samplers.get(&number).map_or(0, Sampler::wanted)
     }
 
-    /// Adds times of a configuration that was begun.
-    pub fn add(&mut self, number: usize, times: &[f64]) {
+    /// Adds times of a configuration that was begun, and how many milliseconds taking them took.
+    pub fn add(&mut self, number: usize, times: &[f64], spent_ms: f64) {
         if let Some(sampler) = self.samplers.get_mut(&number) {
-            sampler.add(times);
+            sampler.add(times, spent_ms);
         }
     }
 

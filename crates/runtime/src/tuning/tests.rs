@@ -124,24 +124,35 @@ fn a_slow_configuration_is_stopped_early() {
     while first.wanted() > 0 {
         let count = first.wanted();
         runs += count;
-        first.add(&vec![1.0; count]);
+        first.add(&vec![1.0; count], 0.0);
     }
     assert_eq!((runs, first.is_slower()), (20, false));
     let mut slow = Sampler::new(1.0, 20.0);
-    slow.add(&[1.3]);
-    assert_eq!(slow.wanted(), 2);
-    slow.add(&[1.3, 9.0]);
+    slow.add(&[1.3, 1.3], 0.0);
+    assert_eq!(slow.wanted(), 1);
+    slow.add(&[9.0], 0.0);
     assert!(slow.wanted() == 0 && slow.is_slower());
     let mut very_slow = Sampler::new(1.0, 20.0);
-    very_slow.add(&[4.1]);
+    very_slow.add(&[4.1], 0.0);
+    assert_eq!(very_slow.wanted(), 1);
+    very_slow.add(&[4.2], 0.0);
     assert!(very_slow.wanted() == 0 && very_slow.is_slower());
     // One disturbed run does not make it slow.
     let mut disturbed = Sampler::new(1.0, 20.0);
-    disturbed.add(&[3.0, 1.0, 1.1]);
+    disturbed.add(&[3.0, 1.0, 1.1], 0.0);
     assert!(disturbed.wanted() > 0 && !disturbed.is_slower());
     let mut long = Sampler::new(f64::INFINITY, 20.0);
-    long.add(&[50.0, 50.0, 50.0]);
+    long.add(&[50.0, 50.0, 50.0], 0.0);
     assert_eq!(long.wanted(), 0);
+    // A kernel of a millisecond whose caches take ten to empty.
+    let mut costly = Sampler::new(f64::INFINITY, 20.0);
+    let mut runs = 0;
+    while costly.wanted() > 0 {
+        let count = costly.wanted();
+        runs += count;
+        costly.add(&vec![1.0; count], 11.0 * count as f64);
+    }
+    assert_eq!(runs, 15);
     let short = Sampler::new(f64::INFINITY, 20.0);
     assert!(short.result().is_none());
 }
@@ -154,7 +165,7 @@ fn sampling_ends_whatever_the_times() {
         while sampler.wanted() > 0 && asked < 1000 {
             let count = sampler.wanted();
             asked += count;
-            sampler.add(&vec![time; count]);
+            sampler.add(&vec![time; count], 0.0);
         }
         assert!(asked < 1000, "{time}");
     }
@@ -169,14 +180,14 @@ fn those_near_the_best_run_again_in_turns() {
     for (number, time) in [1.0, 1.02, 2.0, 1.04].into_iter().enumerate() {
         session.begin(number);
         while session.wanted(number) > 0 {
-            session.add(number, &vec![time; session.wanted(number)]);
+            session.add(number, &vec![time; session.wanted(number)], 0.0);
         }
         session.end(number);
     }
     assert!(matches!(session.outcome(2), Some(Outcome::Slower(_))));
     assert_eq!(session.finals(), Finals { runs: vec![(0, 4), (1, 3), (3, 3)], turns: 5 });
     for number in [0, 1, 3] {
-        session.add(number, &[if number == 3 { 0.5 } else { 1.0 }; 20]);
+        session.add(number, &[if number == 3 { 0.5 } else { 1.0 }; 20], 0.0);
         session.end(number);
     }
     assert_eq!(session.best(), Some(3));
