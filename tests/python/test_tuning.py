@@ -142,7 +142,8 @@ def test_hooks_come_in_pairs_and_hear_of_errors():
     user = triton.autotune(CONFIGS[:2], key=["n"], do_bench=quick, post_hook=lambda arguments, exception: seen.append(exception),
                            pre_hook=lambda arguments, reset_only=False: None)(add_one)
     user[grid](np.zeros(10, np.float32), 10)
-    assert len(seen) == 1 and seen[0] is None, "the other one is known not to compile before it is launched"
+    assert len(seen) == 2 and seen[1] is None, "one runs, the other one does not compile"
+    assert isinstance(seen[0], triton.CompilationError)
 
 
 def test_none_among_restored_arguments_is_left_alone():
@@ -381,8 +382,13 @@ def test_compiles_run_at_the_same_time():
 
 def test_every_configuration_is_compiled_before_it_is_timed():
     """The kernels that the threads compiled are those that are launched: nothing is compiled twice."""
+    @triton.jit
+    def fresh_kernel(x_ptr, n, BLOCK: tl.constexpr):
+        offsets = tl.arange(0, BLOCK)
+        tl.store(x_ptr + offsets, 3.0, mask=offsets < n)
+
     compiled = []
     with triton.knobs.compilation.scope():
         triton.knobs.compilation.listener = lambda **facts: compiled.append(threading.get_ident())
-        tuned(configs=CONFIGS[1:])[grid](np.zeros(10, np.float32), 10)
+        tuned(fresh_kernel, configs=CONFIGS[1:])[grid](np.zeros(10, np.float32), 10)
     assert len(compiled) == 3 and threading.get_ident() not in compiled

@@ -33,7 +33,8 @@ class Config:
 
     def __str__(self):
         parts = [f"{name}: {value}" for name, value in self.kwargs.items()]
-        parts += [f"{name}: {getattr(self, name)}" for name in ("num_warps", "num_ctas", "num_stages", "maxnreg")]
+        parts += [f"{name}: {getattr(self, name)}" for name in ("num_warps", "num_ctas", "num_stages", "maxnreg",
+                                                               "ir_override")]
         return ", ".join(parts)
 
     def _key(self):

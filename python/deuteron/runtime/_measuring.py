@@ -152,12 +152,26 @@ class Measuring:
             if error is not None and not isinstance(error, CANNOT_RUN):
                 raise error
             if error is not None:
+                self._tell_hooks(self.configs[numbers[at]], error)
                 self._failed(numbers[at], error)
-            elif self.clock.on_host:
+            elif self._on_host():
                 waiting.append(at)
             else:
                 yield numbers[at]
         yield from (numbers[at] for at in sorted([*waiting, *left]))
+
+    def _tell_hooks(self, config, error):
+        """Hooks of the user's own hear of a configuration that does not compile as of one that cannot be launched."""
+        if self.tuner.user_defined_pre_hook or self.tuner.user_defined_post_hook:
+            launch = _Launch(self, config)
+            launch.before()
+            launch.after(error)
+
+    @staticmethod
+    def _on_host():
+        from .driver import driver
+
+        return driver.active.get_active_torch_device().type == "cpu"
 
     def _can_compile_ahead(self, config):
         """A hook may change objects among the arguments, descriptors for one, that decide what is compiled."""
