@@ -52,7 +52,7 @@ def report():
 def test_reports_print_and_write_files(tmp_path, capsys):
     table = report().run(print_data=True, save_path=str(tmp_path), return_df=True, extra=1)
     printed = capsys.readouterr().out
-    assert printed.startswith("a-plot:") and "Line A (GB/s)" in printed and "100.000000" in printed
+    assert printed.startswith("a-plot:") and "Line A (GB/s)" in printed and "100.0" in printed
     with open(tmp_path / "a-plot.csv") as file:
         rows = list(csv.reader(file))
     assert rows[0] == ["N", "Line A (GB/s)", "Line <B> (GB/s)"] and rows[3] == ["100", "201", "100.000000"]
