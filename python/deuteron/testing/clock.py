@@ -1,5 +1,6 @@
 """Times of single runs on the device in use: events in its stream, or a clock of the host."""
 
+import sys
 import time
 
 #: Runs in a stream from which the time of one is estimated.
@@ -21,9 +22,19 @@ class Clock:
 
     def synchronize(self):
         """Waits for everything launched so far, also on a device of torch's that is not the one in use."""
-        self.device.synchronize()
-        if self.on_host:
-            _wait_for_torch()
+        for wait in self._waits():
+            wait()
+
+    def _waits(self):
+        """What a timed run on the host must wait for: nothing, where launches are finished when they return."""
+        from ..runtime.driver import HostInterface
+
+        waits = [] if self.device is HostInterface else [self.device.synchronize]
+        # Tensors may live on a GPU although kernels run on the host.
+        cuda = getattr(sys.modules.get("torch"), "cuda", None)
+        if self.on_host and cuda is not None and cuda.is_initialized():
+            waits.append(cuda.synchronize)
+        return waits
 
     def flush(self):
         """Empties the last-level cache."""
@@ -55,13 +66,14 @@ class Clock:
         return (time.perf_counter_ns() - start) * 1e-6
 
     def _on_host(self, fn, count, before, after):
-        times = []
+        times, waits = [], self._waits()
         for _ in range(count):
             before()
             self.flush()
             start = time.perf_counter_ns()
             fn()
-            self.synchronize()
+            for wait in waits:
+                wait()
             times.append((time.perf_counter_ns() - start) * 1e-6)
             after()
         return times
@@ -82,13 +94,3 @@ class Clock:
 
 def _nothing():
     pass
-
-
-def _wait_for_torch():
-    """Tensors may live on a GPU although kernels run on the host."""
-    import sys
-
-    torch = sys.modules.get("torch")
-    cuda = getattr(torch, "cuda", None)
-    if cuda is not None and cuda.is_initialized():
-        cuda.synchronize()
