@@ -172,12 +172,12 @@ def test_a_product_too_long_for_the_kept_panels():
 
 
 def test_tiles_too_large_to_be_kept():
-    m, n, k = 16, 1024, 4100
-    a, b, expected = operands(np.dtype("float32"), m, n, k, seed=11)
-    c = np.empty((m, n), np.float32)
-    product[(1, )](a, b, c, m, n, k, k, 1, n, 1, BM=16, BN=1024, BK=2048, TURN_A=False, TURN_B=False, ACC=tl.float32,
+    m, n, k = 16, 1024, 2100
+    a, b, expected = operands(np.dtype("float64"), m, n, k, seed=11)
+    c = np.empty((m, n), np.float64)
+    product[(1, )](a, b, c, m, n, k, k, 1, n, 1, BM=16, BN=1024, BK=1024, TURN_A=False, TURN_B=False, ACC=tl.float64,
                    ROWS_FIRST=False)
-    np.testing.assert_allclose(c, expected, rtol=1e-3, atol=1e-2)
+    np.testing.assert_allclose(c, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_no_rounds_and_one():
