@@ -1,4 +1,4 @@
-//! `emit FILE.ttir [sm_90a] [WARPS] [STAGES]`: writes what a kernel becomes, stage by stage, and how long each took.
+//! `emit FILE.ttir [sm_90a] [WARPS] [STAGES] [BLOCKS]`: writes what a kernel becomes, stage by stage, and how long each took.
 
 use ir::pass::Verify;
 use nvidia::assemble::{AssembleOptions, Assembler, Ptxas, Search};
@@ -16,11 +16,12 @@ fn timed<T>(times: &mut Vec<(&'static str, Duration)>, name: &'static str, work:
 
 fn main() -> Result<(), String> {
     let mut args = std::env::args().skip(1);
-    let path = args.next().ok_or("usage: emit FILE.ttir [sm_90a] [WARPS] [STAGES]")?;
+    let path = args.next().ok_or("usage: emit FILE.ttir [sm_90a] [WARPS] [STAGES] [BLOCKS]")?;
     let arch: Arch =
         args.next().as_deref().unwrap_or("sm_90a").parse().map_err(|error| format!("{error}"))?;
     let mut number = |default: u32| args.next().and_then(|text| text.parse().ok()).unwrap_or(default);
-    let options = pipeline::Options { num_warps: number(4), num_ctas: 1, num_stages: number(3) };
+    let (num_warps, num_stages, num_ctas) = (number(4), number(3), number(1));
+    let options = pipeline::Options { num_warps, num_ctas, num_stages };
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
     let capability = u32::from(arch.number);
     let machine = nvidia::machine::machine(capability).ok_or("no such machine")?;
@@ -33,6 +34,9 @@ fn main() -> Result<(), String> {
         pipeline::to_ttgir(&mut module, capability, machine, &options, Verify::Each, &mut ())
     })
     .map_err(|errors| errors.first().map(|error| format!("{error:?}")).unwrap_or_default())?;
+    if std::env::var_os("TTGIR").is_some() {
+        println!("{}", ir::text::print(&module, ir::text::PrintOptions::PLAIN));
+    }
     let target = Lanes { capability, machine };
     let lowered = timed(&mut times, "llir", || lanes::lower(&module, &target, &lanes::Options::default()));
     let mut lowered =

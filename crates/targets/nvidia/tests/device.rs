@@ -23,7 +23,8 @@ struct OnDevice {
 }
 
 impl OnDevice {
-    fn new(num_warps: u32) -> OnDevice {
+    /// Programs of so many warps in each of so many blocks of a cluster.
+    fn new(num_warps: u32, num_ctas: u32) -> OnDevice {
         let real = nvidia::target();
         let target = match real.devices().is_empty() {
             false => real,
@@ -35,7 +36,8 @@ impl OnDevice {
         };
         let device = target.devices().remove(0);
         // The interpreter rounds every product.
-        let options = CompileOptions { num_warps, enable_fp_fusion: false, ..CompileOptions::default() };
+        let options =
+            CompileOptions { num_warps, num_ctas, enable_fp_fusion: false, ..CompileOptions::default() };
         OnDevice { target, device, options }
     }
 }
@@ -113,7 +115,10 @@ const REFUSED: &str = "products of scaled blocks are not supported on this targe
 #[test]
 fn fixtures_run_as_they_say() {
     let (mut failures, mut calls) = (Vec::new(), 0);
-    let mut engines = [OnDevice::new(4), OnDevice::new(1)];
+    let mut engines = vec![OnDevice::new(4, 1), OnDevice::new(1, 1)];
+    if engines[0].target.facts().arch.parse::<u32>().is_ok_and(|arch| arch >= 90) {
+        engines.push(OnDevice::new(2, 2));
+    }
     let mut paths: Vec<_> = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     for path in paths {
@@ -136,7 +141,7 @@ fn fixtures_run_as_they_say() {
 
 #[test]
 fn random_programs_agree_with_the_interpreter() {
-    let mut engine = OnDevice::new(2);
+    let mut engine = OnDevice::new(2, 1);
     let mut failures = Vec::new();
     for seed in 0..24 {
         let program = generate(seed, Profile::PLAIN);

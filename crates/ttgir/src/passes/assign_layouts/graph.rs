@@ -3,8 +3,8 @@
 use super::cost::{self, Access};
 use super::freedom::{Freedom, operations};
 use super::layouts::{Layout, Layouts};
-use super::memory;
 use super::ties::tie;
+use super::{demand, memory};
 use ir::{Attr, Block, Module, Op, Traits, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -112,9 +112,12 @@ impl<'m> Graph<'m> {
         graph.add_block(body, 0, access);
         for node in &mut graph.nodes {
             node.preferred = match (&node.access, node.subject) {
-                (Some(access), _) => Some(memory::preferred(access, layouts)),
+                (Some(access), Subject::Op(op)) => {
+                    let split = demand::split_of(module, op, pins, layouts);
+                    Some(memory::preferred(access, split, layouts))
+                }
                 (None, Subject::Op(op)) => memory::stored(module, op, layouts),
-                (None, Subject::Carried) => None,
+                (_, Subject::Carried) => None,
             };
         }
         graph.connect();

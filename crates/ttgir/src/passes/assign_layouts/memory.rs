@@ -1,9 +1,10 @@
 //! How operations on memory run through a block, and the layout that suits each best.
 
 use super::cost::Access;
+use super::derive;
 use super::layouts::{Layout, Layouts};
-use crate::SharedEncoding;
 use crate::ops::shared::LOCAL_ALLOC;
+use crate::{BasisList, SharedEncoding, shape_per_block};
 use ir::{Module, Op, OpRow};
 use smallvec::SmallVec;
 use ttir::axis::AxisTable;
@@ -50,14 +51,16 @@ pub(crate) fn access(module: &Module, op: Op, axis: &AxisTable, widest: u64) -> 
     })
 }
 
-/// Lanes side by side along the contiguous dimension, each with as much as one access can move.
-pub(crate) fn preferred(access: &Access, layouts: &mut Layouts) -> Layout {
-    let threads = u64::from(layouts.warps * layouts.lanes * layouts.blocks);
-    let elements = access.shape.iter().product::<i64>() as u64;
+/// Lanes side by side along the contiguous dimension, each with as much as one access can move; blocks of a cluster share
+/// the whole as is asked for.
+pub(crate) fn preferred(access: &Access, split: Option<BasisList>, layouts: &mut Layouts) -> Layout {
+    let threads = u64::from(layouts.warps * layouts.lanes);
+    let split = split.unwrap_or_else(|| derive::split(access.shape, layouts.blocks));
+    let elements = shape_per_block(&split, access.shape).iter().product::<i64>() as u64;
     let each = access.vector().min((elements / threads).max(1)) as u32;
     let mut per_lane = vec![1; access.shape.len()];
     per_lane[access.dim] = each;
-    layouts.blocked(access.shape, &per_lane, &access.order)
+    layouts.blocked_in(access.shape, &per_lane, &access.order, split)
 }
 
 /// Where each block of a cluster holds all of what it puts into memory of its own: lanes stand side by side along what is

@@ -18,6 +18,7 @@
 
 pub(crate) mod bases;
 pub(crate) mod cost;
+mod demand;
 pub(crate) mod derive;
 mod freedom;
 mod graph;

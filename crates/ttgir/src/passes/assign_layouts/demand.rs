@@ -1,0 +1,68 @@
+//! How the blocks of a cluster must share what is loaded: as the product does that it becomes an operand of.
+//!
+//! Blocks that load what they multiply never trade it. Addresses are carried by loops together with the layout of their
+//! load, so that this is decided before the search, which changes one decision at a time.
+
+use super::graph::Pins;
+use super::layouts::Layouts;
+use crate::ops::shared::LOCAL_ALLOC;
+use crate::{BasisList, SharedEncoding};
+use ir::{Module, Op, Traits, Value};
+use rustc_hash::FxHashSet;
+use ttir::ops::memory::LOAD;
+use ttir::ops::shape::{TRANS, ints};
+use ttir::types::{is_tensor, shape};
+
+/// Operations that are looked at for one load.
+const LIMIT: usize = 64;
+
+/// How the blocks of a cluster must share the result of a load; `None` where no product asks for it.
+pub(super) fn split_of(module: &Module, op: Op, pins: &Pins, layouts: &Layouts) -> Option<BasisList> {
+    if layouts.blocks == 1 || !module.is(op, &LOAD) {
+        return None;
+    }
+    let mut seen = FxHashSet::default();
+    let mut open = vec![module.result(op, 0)];
+    while let Some(value) = open.pop() {
+        for &(user, slot) in module.uses(value) {
+            if let Some(cga) = asked(module, (user, slot), pins, layouts) {
+                return Some(cga);
+            }
+            if module.is(user, &TRANS) {
+                return turned(module, user, pins, layouts);
+            }
+            if keeps_places(module, user, value) && seen.len() < LIMIT && seen.insert(user) {
+                open.extend(module.results(user));
+            }
+        }
+    }
+    None
+}
+
+/// What an operand slot asks for by itself.
+fn asked(module: &Module, slot: (Op, u32), pins: &Pins, layouts: &Layouts) -> Option<BasisList> {
+    if module.is(slot.0, &LOCAL_ALLOC) {
+        return Some(SharedEncoding::of(module.ty(module.result(slot.0, 0)))?.cga());
+    }
+    Some(layouts.encoding(*pins.operands.get(&slot)?).cga())
+}
+
+/// What users of a transposed value ask for, seen from before.
+fn turned(module: &Module, trans: Op, pins: &Pins, layouts: &Layouts) -> Option<BasisList> {
+    let order = ints(module.attr(trans, 0));
+    let uses = module.uses(module.result(trans, 0)).iter();
+    let after = uses.copied().find_map(|slot| asked(module, slot, pins, layouts))?;
+    let back = |basis: &Vec<u32>| {
+        let mut before = vec![0; basis.len()];
+        basis.iter().zip(order).for_each(|(at, from)| before[*from as usize] = *at);
+        before
+    };
+    Some(after.iter().map(back).collect())
+}
+
+/// Whether an operation gives each element of a value to the element at the same place of its results.
+fn keeps_places(module: &Module, op: Op, value: Value) -> bool {
+    let sizes = shape(module.ty(value));
+    let alike = |&result: &Value| is_tensor(module.ty(result)) && shape(module.ty(result)) == sizes;
+    module.has(op, Traits::PURE) && module.regions(op).is_empty() && module.results(op).iter().all(alike)
+}
