@@ -1,5 +1,7 @@
 """``python -m deuteron script.py``: runs a script, a module or a piece of code with every ``import triton`` redirected.
 
+``python -m deuteron bench script.py`` (and every other verb) is the command ``deuteron``.
+
 What runs is ``__main__`` as under plain Python: arguments, ``sys.path``, tracebacks and exit codes are the same.
 """
 
@@ -7,7 +9,7 @@ import os
 import sys
 import types
 
-USAGE = """usage: python -m deuteron [script.py | -m module | -c code] [arguments]
+USAGE = """usage: python -m deuteron [script.py | -m module | -c code | verb] [arguments]
 
 Runs unchanged Triton programs on Deuteron: every `import triton` means deuteron.
 
@@ -15,8 +17,16 @@ Runs unchanged Triton programs on Deuteron: every `import triton` means deuteron
   -m module     a module, for example: python -m deuteron -m pytest tests
   -c code       a piece of code
   --cuda-as-cpu in front of these: tensors that the program puts on "cuda" are put on the CPU
+  verb          what the command `deuteron` does: {verbs}
+                (for a script of such a name write ./name; `python -m deuteron verb --help` says more)
   --version     the versions of Deuteron and of the interface it has
   -h, --help    this text"""
+
+
+def _usage():
+    from deuteron import _command
+
+    return USAGE.format(verbs=", ".join(_command.verbs()))
 
 
 def _fresh_main():
@@ -29,7 +39,7 @@ def _fresh_main():
 
 def _run_code(argv):
     if len(argv) < 2:
-        sys.exit("Argument expected for the -c option\n" + USAGE)
+        sys.exit("Argument expected for the -c option\n" + _usage())
     sys.argv[:] = ["-c", *argv[2:]]
     if not sys.flags.safe_path:
         sys.path[0] = ""
@@ -40,7 +50,7 @@ def _run_module(argv):
     import runpy
 
     if len(argv) < 2:
-        sys.exit("Argument expected for the -m option\n" + USAGE)
+        sys.exit("Argument expected for the -m option\n" + _usage())
     sys.argv[:] = ["-m", *argv[2:]]
     _fresh_main()
     runpy._run_module_as_main(argv[1])
@@ -100,10 +110,14 @@ def _hide_our_frames():
 
 def main(argv):
     """Runs what the arguments say."""
-    if not argv or argv[0] in ("-h", "--help"):
-        print(USAGE)
-        sys.exit(0 if argv else 2)
     import deuteron
+    from deuteron import _command
+
+    if not argv or argv[0] in ("-h", "--help"):
+        print(_usage())
+        sys.exit(0 if argv else 2)
+    if argv[0] in _command.verbs():
+        sys.exit(_command.run(argv, "python -m deuteron"))
 
     if argv[0] == "--version":
         print(f"deuteron {deuteron.__deuteron_version__} (triton {deuteron.__version__})")
@@ -113,10 +127,10 @@ def main(argv):
         from ._cuda_as_cpu import enter
 
         enter()
-        argv = argv[1:] or sys.exit(USAGE)
+        argv = argv[1:] or sys.exit(_usage())
     run = {"-c": _run_code, "-m": _run_module}.get(argv[0], _run_path)
     if run is _run_path and argv[0].startswith("-"):
-        sys.exit(f"unknown option {argv[0]}\n{USAGE}")
+        sys.exit(f"unknown option {argv[0]}\n{_usage()}")
     try:
         run(argv)
     except SystemExit:

@@ -29,7 +29,7 @@ def knobs_page():
     for group, name, kind, default, env, doc in _core.knob_table():
         # Folders below the home of the user would make the page differ from user to user.
         default = None if isinstance(default, str) and default.startswith("/") else default
-        variable = f"`{env}`" if env else "a Python object" if kind == "object" else ""
+        variable = ", ".join(f"`{name}`" for name in env) if env else "a Python object" if kind == "object" else ""
         rows.append(f"| `{group}.{name}` | {variable} | {shown(default)} | {doc} |")
     return HEAD + "\n".join(rows) + "\n"
 

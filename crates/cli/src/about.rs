@@ -1,93 +1,80 @@
-//! `deuteron info`, `deuteron env` and `deuteron cache`.
+//! `deuteron info` and `deuteron env`.
 
 use crate::{Failure, output};
-use clap::{Args, Subcommand};
-use runtime::cache::{Store, measure};
-use runtime::knobs::{self, KnobKind, KnobValue, Settings};
+use runtime::knobs::{self, KnobKind, KnobValue};
 use std::fmt::Write;
 
-/// Says what this build is and what it runs on.
+/// Says what this build is, what it found and what it runs on.
 pub(crate) fn info() -> Result<(), Failure> {
     // Writing to a string does not fail.
     let mut text = String::new();
-    let _ = writeln!(text, "deuteron {}", env!("CARGO_PKG_VERSION"));
+    let _ = writeln!(text, "deuteron {} ({})", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
+    let active = runtime::active_target().map(|target| target.facts().backend);
+    match &active {
+        Ok(backend) => _ = writeln!(text, "kernels run on target {backend} unless they are told otherwise"),
+        Err(error) => _ = writeln!(text, "no target is in use: {error}"),
+    }
+    let dir = knobs::Settings::current().cache_dir;
+    let dir = dir.map_or("none (DEUTERON_CACHE)".to_owned(), |dir| dir.display().to_string());
+    let _ = writeln!(text, "cache: {dir}");
     for target in runtime::all_targets() {
         let facts = target.facts();
-        let _ =
-            writeln!(text, "\ntarget {} ({}, {} lanes per warp)", facts.backend, facts.arch, facts.warp_size);
-        for line in target.machine().lines() {
-            let _ = writeln!(text, "  {line}");
-        }
-        for device in target.devices() {
-            let properties = device.properties();
-            let _ = writeln!(text, "  device {}: {}", device.ordinal(), properties.name);
-            for (name, value) in &properties.numbers {
-                let _ = writeln!(text, "    {name:<24} {value}");
+        let (backend, arch, lanes) = (&facts.backend, &facts.arch, facts.warp_size);
+        let _ = writeln!(text, "\ntarget {backend} ({arch}, {lanes} lanes per warp)");
+        for tool in target.tools() {
+            let (first, rest) = match &tool.found {
+                Ok(found) => (found.clone(), ""),
+                Err(reason) => match reason.split_once('\n') {
+                    Some((first, rest)) => (format!("not found: {first}"), rest),
+                    None => (format!("not found: {reason}"), ""),
+                },
+            };
+            let _ = writeln!(text, "  {:<12} {first}", tool.name);
+            for line in rest.lines().filter(|line| !line.trim().is_empty()) {
+                let _ = writeln!(text, "  {:<12}   {}", "", line.trim());
             }
+        }
+        let devices = target.devices();
+        if devices.is_empty() {
+            let _ =
+                writeln!(text, "  {:<12} none in this machine; kernels can be compiled for it", "devices");
+        }
+        for device in devices {
+            let properties = device.properties();
+            let _ = writeln!(text, "  device {:<5} {}", device.ordinal(), properties.name);
+            for (name, value) in &properties.numbers {
+                let _ = writeln!(text, "    {name:<26} {value}");
+            }
+        }
+        for line in target.machine().lines() {
+            let _ = writeln!(text, "  | {line}");
         }
     }
     output::write(text.as_bytes())
 }
 
-/// Lists every setting.
+/// Lists every setting: its value, where that comes from, what it does.
 pub(crate) fn env() -> Result<(), Failure> {
     let mut text = String::new();
+    let mut group = "";
     for row in knobs::rows().iter().filter(|row| row.kind != KnobKind::Object) {
-        let value = match knobs::get(row)? {
-            KnobValue::None => "None".to_owned(),
-            KnobValue::Bool(flag) => flag.to_string(),
-            KnobValue::Int(number) => number.to_string(),
-            KnobValue::Text(text) => format!("{text:?}"),
+        if group != row.group {
+            let _ = writeln!(text, "{}[{}]", if group.is_empty() { "" } else { "\n" }, row.group);
+            group = row.group;
+        }
+        let value = match knobs::get(row) {
+            Ok(KnobValue::None) => "None".to_owned(),
+            Ok(KnobValue::Bool(flag)) => flag.to_string(),
+            Ok(KnobValue::Int(number)) => number.to_string(),
+            Ok(KnobValue::Text(text)) => format!("{text:?}"),
+            Err(error) => format!("unreadable: {error}"),
         };
         let from = match knobs::from_environment(row) {
             Some((variable, _)) => format!("from {variable}"),
+            None if row.env.is_empty() => "default".to_owned(),
             None => format!("default; set {}", row.env.join(" or ")),
         };
-        let _ = writeln!(text, "{}.{} = {value}  ({from})\n    {}", row.group, row.name, row.doc);
+        let _ = writeln!(text, "{} = {value}  ({from})\n    {}", row.name, row.doc);
     }
     output::write(text.as_bytes())
-}
-
-/// Say how much the cache holds, or empty it.
-#[derive(Args)]
-pub(crate) struct Cache {
-    #[command(subcommand)]
-    what: Option<CacheWhat>,
-}
-
-#[derive(Subcommand)]
-enum CacheWhat {
-    /// Print the folder.
-    Path,
-    /// Remove every entry.
-    Clear,
-}
-
-impl Cache {
-    pub(crate) fn run(&self) -> Result<(), Failure> {
-        let settings = Settings::current();
-        let Some(dir) = &settings.cache_dir else {
-            println!("kernels are not kept on disk (DEUTERON_CACHE)");
-            return Ok(());
-        };
-        if matches!(self.what, Some(CacheWhat::Path)) {
-            println!("{}", dir.display());
-            return Ok(());
-        }
-        let store = Store::open(dir, settings.cache_limit)?;
-        if matches!(self.what, Some(CacheWhat::Clear)) {
-            let gone = store.clear();
-            println!("removed {} entries, {} KiB, from {}", gone.files, gone.bytes / 1024, dir.display());
-            return Ok(());
-        }
-        let held = measure(store.root());
-        println!(
-            "{}: {} entries, {} KiB of {} KiB",
-            dir.display(),
-            held.files,
-            held.bytes / 1024,
-            settings.cache_limit / 1024
-        );
-        Ok(())
-    }
 }

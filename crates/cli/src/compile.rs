@@ -3,7 +3,7 @@
 use crate::source::Source;
 use crate::{Failure, output};
 use clap::Args;
-use runtime::compile::Kernel;
+use runtime::compile::{Kernel, times_table};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -21,7 +21,7 @@ pub(crate) struct Compile {
     /// The folder to write `<kernel>.<stage>` to; without it, text goes to the standard output.
     #[arg(long, short)]
     output: Option<PathBuf>,
-    /// Print how long each step took.
+    /// Compile even if the cache has the kernel, and print how long each stage and each pass took.
     #[arg(long)]
     time: bool,
 }
@@ -29,7 +29,10 @@ pub(crate) struct Compile {
 impl Compile {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let start = Instant::now();
-        let kernel = self.source.compile(self.signature.as_deref())?;
+        let mut source = self.source.clone();
+        // There is nothing to time about a kernel that was compiled earlier.
+        source.always_compile |= self.time;
+        let kernel = source.compile(self.signature.as_deref())?;
         let elapsed = start.elapsed();
         for warning in &kernel.warnings {
             eprintln!("{warning}");
@@ -38,7 +41,7 @@ impl Compile {
             self.write(&kernel, name.trim())?;
         }
         if self.time {
-            times(&kernel, elapsed);
+            eprint!("{}", times_table(&kernel.times, Some(elapsed)));
         }
         Ok(())
     }
@@ -58,13 +61,4 @@ impl Compile {
             None => Err(Failure(format!("stage `{name}` is not text; say where to write it with --output"))),
         }
     }
-}
-
-fn times(kernel: &Kernel, elapsed: std::time::Duration) {
-    let ms = |elapsed: std::time::Duration| elapsed.as_secs_f64() * 1e3;
-    for (step, elapsed) in &kernel.times {
-        eprintln!("{:>10.3} ms  {step}", ms(*elapsed));
-    }
-    let from = if kernel.from_cache { "from the cache" } else { "in all" };
-    eprintln!("{:>10.3} ms  {from}", ms(elapsed));
 }

@@ -47,7 +47,12 @@ impl Opt {
         let with_layouts = file.extension().is_some_and(|extension| extension == "ttgir");
         let mut module = if with_layouts {
             let options = ParseOptions { file: Some(&name) };
-            ir::text::parse(&text, ttgir::registry(), options).map_err(|error| error.in_file(&name))?
+            let mut module =
+                ir::text::parse(&text, ttgir::registry(), options).map_err(|error| error.in_file(&name))?;
+            if let Some(machine) = ttgir::target(&module).and_then(targets::machine) {
+                module.set_environment(machine);
+            }
+            module
         } else {
             runtime::compile::parse_ir(&text, &name)?
         };

@@ -160,7 +160,13 @@ impl Run {
 
     /// The kernel as ttir, and its name.
     fn ttir(&self, prepared: &Prepared) -> Result<(ir::Module, String), Failure> {
-        if self.source.is_ttir() {
+        if let Some(stage) = self.source.stage() {
+            if stage != "ttir" {
+                return Err(Failure(format!(
+                    "the interpreter runs ttir, and {} is {stage}",
+                    self.source.name()
+                )));
+            }
             let module = runtime::compile::parse_ir(&self.source.text()?, &self.source.name())?;
             ir::verify(&module).map_err(|errors| crate::all(&errors))?;
             let name = kernel_name(&module, self.source.kernel.as_deref())?;

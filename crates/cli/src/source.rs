@@ -2,18 +2,18 @@
 
 use crate::Failure;
 use clap::Args;
-use runtime::compile::{Kernel, compile_ir};
+use runtime::compile::{Kernel, compile_given};
 use runtime::knobs::Settings;
 use runtime::program::Program;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use target::{CompileOptions, OptionValue, Target};
+use target::{CompileOptions, GivenStage, OptionValue, Target};
 
 /// A kernel in a file.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct Source {
-    /// A .py file with @triton.jit functions, or a .ttir file.
+    /// A .py file with @triton.jit functions, or a .ttir file; for targets that have them also .ttgir and later stages.
     pub(crate) file: PathBuf,
     /// The kernel; may be left out where the file has one function alone.
     #[arg(long, short)]
@@ -33,9 +33,13 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Whether the file holds ttir.
-    pub(crate) fn is_ttir(&self) -> bool {
-        self.file.extension().is_some_and(|extension| extension == "ttir" || extension == "mlir")
+    /// The stage that the file holds; `None` where it holds Python.
+    pub(crate) fn stage(&self) -> Option<String> {
+        match self.file.extension().unwrap_or_default().to_string_lossy().as_ref() {
+            "py" | "" => None,
+            "mlir" => Some("ttir".to_owned()),
+            stage => Some(stage.to_owned()),
+        }
     }
 
     /// The text of the file.
@@ -96,8 +100,9 @@ impl Source {
         let target = self.target()?;
         let options = self.compile_options(target.as_ref())?;
         let settings = self.settings();
-        if self.is_ttir() {
-            return Ok(compile_ir(&self.text()?, &self.name(), &target, &options, &settings)?);
+        if let Some(name) = self.stage() {
+            let given = GivenStage { name, file: self.name(), bytes: self.text()?.into_bytes() };
+            return Ok(compile_given(&given, &target, &options, &settings)?);
         }
         let (program, name) = self.program()?;
         let Some(signature) = signature else { return Err(self.no_signature(&program, &name)) };

@@ -85,7 +85,7 @@ fn stages_are_written() {
     assert!(read("add.llir").windows(6).any(|bytes| bytes == b"define"));
     assert!(read("add.obj").starts_with(b"\x7fELF") || !cfg!(target_os = "linux"));
     let held = bench.ok(&["cache"]);
-    assert!(held.contains("2 entries"), "{held}");
+    assert!(held.contains("1 kernels, 1 lists"), "{held}");
     assert!(bench.ok(&["cache", "clear"]).contains("removed 2 entries"));
     // What was written is a program again.
     let text = bench.ok(&["opt", "out/add.ttir", "--passes", "canonicalize,cse", "--no-locations"]);
@@ -181,7 +181,7 @@ fn errors_say_what_to_do() {
 fn it_tells_about_itself() {
     let bench = Bench::new();
     assert!(bench.ok(&["info"]).contains("target cpu"));
-    assert!(bench.ok(&["env"]).contains("cache.dir = "));
+    assert!(bench.ok(&["env"]).contains("[cache]"));
     assert!(bench.ok(&["opt", "--list"]).contains("canonicalize"));
     assert!(bench.ok(&["cache", "path"]).trim().ends_with("cache"));
 }

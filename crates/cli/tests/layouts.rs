@@ -79,3 +79,22 @@ fn a_program_with_layouts_is_read_and_checked() {
     assert_eq!(wrong.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("for 8 warps, the program has 4"));
 }
+
+#[test]
+fn passes_know_the_machine_that_a_program_names() {
+    let passes = "assign-layouts,unroll-loads,prefetch-loads,pipeline-loops";
+    for file in ["add_90", "softmax_online_90", "softmax_naive_90"] {
+        let path = format!("tests/ttgir/reference/{file}.ttgir");
+        let done = run(&["opt", &path, "--passes", passes]);
+        assert!(done.status.success(), "{file}: {}", String::from_utf8_lossy(&done.stderr));
+        assert!(String::from_utf8_lossy(&done.stdout).contains("ttg.target = \"cuda:90\""), "{file}");
+    }
+    let text = std::fs::read_to_string(root().join("tests/ttgir/reference/add_90.ttgir")).expect("it is there");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("add.ttgir");
+    std::fs::write(&path, text.replace("cuda:90", "abacus:3")).expect("writes");
+    let refused = run(&["opt", &path.display().to_string(), "--passes", passes]);
+    assert_eq!(refused.status.code(), Some(1));
+    let error = String::from_utf8_lossy(&refused.stderr);
+    assert!(error.contains("nothing is known here of the machine `abacus:3`"), "{error}");
+}

@@ -56,6 +56,14 @@ impl Flags {
     /// Both integer wrap flags.
     pub const WRAP: Flags = Flags(3);
 
+    /// The flag that LLVM has a word for; `fast` is all of float arithmetic.
+    pub(crate) fn of_word(word: &str) -> Option<Flags> {
+        if word == "fast" {
+            return Some(Flags::FLOAT);
+        }
+        WORDS.iter().find(|(_, known)| *known == word).map(|(flag, _)| *flag)
+    }
+
     /// Whether all of `other` is in here.
     pub const fn contains(self, other: Flags) -> bool {
         self.0 & other.0 == other.0

@@ -135,6 +135,9 @@ macro_rules! words {
         pub enum $name { $($(#[$variant_doc])* $variant,)* }
 
         impl $name {
+            /// All of them.
+            pub(crate) const ALL: &[$name] = &[$($name::$variant),*];
+
             /// LLVM's word.
             pub fn word(self) -> &'static str {
                 match self { $($name::$variant => $word,)* }

@@ -136,6 +136,20 @@ pub(crate) fn purity(name: &str) -> Purity {
     row(name).map_or(Impure, |row| row.2)
 }
 
+/// The same of a name that has its types in it: `llvm.fma.v8f32`.
+pub(crate) fn purity_of_mangled(name: &str) -> Purity {
+    let mut stem = name;
+    loop {
+        if row(stem).is_some() {
+            return purity(stem);
+        }
+        match stem.rsplit_once('.') {
+            Some((shorter, _)) => stem = shorter,
+            None => return Impure,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

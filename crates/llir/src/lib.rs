@@ -4,7 +4,9 @@
 //! a [`FunctionBuilder`], checked by [`verify`], and printed by `Display` in a form that LLVM 17 to 22 accept.
 //! Instructions are rows of a table ([`Op::row`]); which rules a function keeps is said at [`Function`].
 //!
-//! Left out: reading text back, named structures, exceptions, and every optimisation that LLVM does.
+//! The text of an edited module is read back by [`parse`].
+//!
+//! Left out: named structures, exceptions, and every optimisation that LLVM does.
 
 mod asm;
 mod builder;
@@ -16,6 +18,7 @@ mod intrinsics;
 mod known;
 mod location;
 mod module;
+mod parse;
 pub mod passes;
 mod print;
 mod rows;
@@ -35,6 +38,7 @@ pub use function::{
 };
 pub use location::{FileId, Location};
 pub use module::{Callee, Global, GlobalKind, Module, Purity};
+pub use parse::{ParseError, parse};
 pub use print::write_number;
 pub use rows::{Effect, Format, Lanes, Op, Row, Width};
 pub use types::{Scalar, Type};

@@ -15,6 +15,7 @@ use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods, PyString, PyStringMethods
 use runtime::knobs::Settings;
 use runtime::specialize::{LaunchKey, ParamRules, decode};
 use std::sync::Arc;
+use target::GivenStage;
 
 /// Compiles a function for a signature of types.
 #[pyfunction]
@@ -133,11 +134,13 @@ impl<'py> Reader<'_, 'py> {
     }
 }
 
-/// Compiles the text of a ttir module.
+/// Compiles a stage that a person wrote.
 #[pyfunction]
-#[pyo3(signature = (text, target=None, options=None))]
+#[pyo3(signature = (stage, file, text, target=None, options=None))]
 pub(crate) fn compile_ir<'py>(
     py: Python<'py>,
+    stage: String,
+    file: String,
     text: String,
     target: Option<&Bound<'py, PyAny>>,
     options: Option<&Bound<'py, PyDict>>,
@@ -145,9 +148,9 @@ pub(crate) fn compile_ir<'py>(
     let target = target_of(py, target)?;
     let options = runtime::options::parse(target.as_ref(), &options_of(options)?).or_raise(py)?;
     let settings = Settings::current();
-    let kernel = py
-        .detach(|| runtime::compile::compile_ir(&text, "<ttir>", &target, &options, &settings))
-        .or_raise(py)?;
+    let given = GivenStage { name: stage, file, bytes: text.into_bytes() };
+    let kernel =
+        py.detach(|| runtime::compile::compile_given(&given, &target, &options, &settings)).or_raise(py)?;
     let source = Bound::new(py, KernelSource::of_ir(py, &kernel))?.unbind();
     Bound::new(py, CompiledKernel::new(kernel, source, None))
 }

@@ -198,15 +198,13 @@ pub(crate) fn tell_listener(compiled: &Bound<'_, CompiledKernel>, kernel: &Kerne
     if listener.is_none() {
         return Ok(());
     }
-    let micros = |wanted: &dyn Fn(&str) -> bool| -> u64 {
-        let steps = kernel.times.iter().filter(|(step, _)| wanted(step));
-        steps.map(|(_, elapsed)| elapsed.as_micros() as u64).sum()
-    };
-    let front_end = micros(&|step| step == runtime::compile::FRONT_END);
-    let passes = micros(&|step| step.starts_with(runtime::compile::TTIR_PASS));
-    let target = micros(&|step| step == runtime::compile::TARGET);
-    let stages = [("ttir", passes), (kernel.artifact.stages.last().map_or("", |stage| &stage.name), target)];
-    let lowering = passes + target;
+    let steps = kernel.times.iter().filter(|(step, _)| !step.contains('/'));
+    let steps: Vec<(&str, u64)> =
+        steps.map(|(step, elapsed)| (step.as_str(), elapsed.as_micros() as u64)).collect();
+    let (first, stages): (Vec<_>, Vec<_>) =
+        steps.into_iter().partition(|(step, _)| *step == runtime::compile::FRONT_END);
+    let front_end: u64 = first.iter().map(|(_, micros)| micros).sum();
+    let lowering: u64 = stages.iter().map(|(_, micros)| micros).sum();
     let times = PyDict::new(py);
     times.set_item("ir_initialization", front_end)?;
     times.set_item("lowering_stages", stages)?;

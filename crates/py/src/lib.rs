@@ -9,6 +9,7 @@ mod ahead;
 mod argument;
 mod bind;
 mod chart;
+mod command;
 mod compiled;
 mod constexpr;
 mod device;
@@ -54,6 +55,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<compiled::KernelSource>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(compiler_key, module)?)?;
+    module.add_function(wrap_pyfunction!(command::run_command, module)?)?;
+    module.add_function(wrap_pyfunction!(command::command_verbs, module)?)?;
     module.add_function(wrap_pyfunction!(ahead::compile, module)?)?;
     module.add_function(wrap_pyfunction!(ahead::compile_ir, module)?)?;
     module.add_function(wrap_pyfunction!(ahead::specialize, module)?)?;

@@ -28,14 +28,9 @@ fn object<'py>(py: Python<'py>, value: KnobValue) -> Bound<'py, PyAny> {
     }
 }
 
-/// One row as Python gets it: group, name, kind, default, environment variable, documentation.
+/// One row as Python gets it: group, name, kind, default, environment variables, documentation.
 type Row<'py> =
-    (&'static str, &'static str, &'static str, Bound<'py, PyAny>, Option<&'static str>, &'static str);
-
-/// The variable that the reference has for a knob, else our own.
-fn reference_name(row: &KnobRow) -> Option<&'static str> {
-    row.env.iter().find(|name| name.starts_with("TRITON_")).or(row.env.first()).copied()
-}
+    (&'static str, &'static str, &'static str, Bound<'py, PyAny>, &'static [&'static str], &'static str);
 
 /// Every knob.
 #[pyfunction]
@@ -49,7 +44,7 @@ pub(crate) fn knob_table(py: Python<'_>) -> Vec<Row<'_>> {
                 KnobKind::Path => "path",
                 KnobKind::OptText | KnobKind::Object => "opt_str",
             };
-            (row.group, row.name, kind, object(py, knobs::default_of(row)), reference_name(row), row.doc)
+            (row.group, row.name, kind, object(py, knobs::default_of(row)), row.env, row.doc)
         })
         .collect()
 }

@@ -17,7 +17,15 @@ const COMMON: &[(&str, OptionValue, &str)] = &[
     ),
     ("debug", OptionValue::Bool(false), "Device asserts and overflow checks."),
     ("sanitize_overflow", OptionValue::Bool(true), "Whether debug checks integers for overflow."),
+    (
+        IR_OVERRIDE,
+        OptionValue::None,
+        "The path of a file that stands for the stage it is named after: `kernel.ttgir`.",
+    ),
 ];
+
+/// The option that names a file in place of a stage; it is among the `extra` of a compile where it is given.
+pub const IR_OVERRIDE: &str = "ir_override";
 
 /// Options that kernels written for one kind of machine name at every launch. A target that does not read them
 /// takes them and does nothing, as their authors expect.
@@ -29,7 +37,6 @@ const ELSEWHERE: &[&str] = &[
     "extern_libs",
     "fpsan_homomorphic_casts",
     "instrumentation_mode",
-    "ir_override",
     "kpack",
     "launch_cooperative_grid",
     "launch_pdl",
@@ -98,6 +105,12 @@ pub fn parse(
     }
     for (name, value) in given.iter().filter(|(name, _)| own.iter().any(|row| row.name == *name)) {
         extra.insert(name.clone(), value.clone());
+    }
+    if let Some(path) = given.get(IR_OVERRIDE).filter(|path| **path != OptionValue::None) {
+        if !matches!(path, OptionValue::Str(_)) {
+            return Err(RuntimeError::Type(format!("{IR_OVERRIDE} must be a path, and is {path:?}")));
+        }
+        extra.insert(IR_OVERRIDE.to_owned(), path.clone());
     }
     Ok(CompileOptions {
         num_warps,

@@ -37,7 +37,7 @@ pub mod types;
 
 pub use from_ttir::from_ttir;
 pub use machine::{Machine, MatrixKind, MatrixRow, Number};
-pub use module::Config;
+pub use module::{Config, set_shared, target};
 
 pub use encoding::{
     BasisList, Encoding, Facts, SharedEncoding, num_registers, replace_encoding, same_layout, shape_per_block,

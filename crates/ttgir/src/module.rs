@@ -64,6 +64,12 @@ pub fn set_target(module: &mut Module, name: &str) {
     module.set_extra(top, AttrKey::unknown(TARGET.name), Some(Attr::str(name)));
 }
 
+/// Writes how much shared memory a program needs.
+pub fn set_shared(module: &mut Module, bytes: u32) {
+    let top = module.top();
+    module.set_extra(top, SHARED.key(), Some(Attr::i32(bytes as i32)));
+}
+
 fn number(module: &Module, key: &DeclaredKey) -> Result<Option<u32>, String> {
     let Some(attr) = module.extra_attr(module.top(), key.name) else { return Ok(None) };
     let value =

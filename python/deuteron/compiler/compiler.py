@@ -43,14 +43,23 @@ class ASTSource:
         return {}
 
 
+#: What stands in front of a kernel's name in the text of a stage.
+_NAME = {"ttir": r"tt\.func\s+(?:public\s+)?(@[\w$.]+)", "ttgir": r"tt\.func\s+(?:public\s+)?(@[\w$.]+)",
+         "ptx": r"\.entry\s+([\w$]+)"}
+
+
 class IRSource:
-    """A kernel as text of one of the stages, read from a file."""
+    """A kernel as text of one of the stages, read from a file: the ending of its name says which."""
 
     def __init__(self, path, context=None, backend=None):
+        import re
+
         self.path = str(path)
         self.ext = self.path.rsplit(".", 1)[-1]
         with open(self.path) as file:
             self.src = file.read()
+        found = re.search(_NAME.get(self.ext, r"(?!)"), self.src)
+        self.name = found.group(1) if found else self.path
 
     def hash(self):
         """A digest of the text."""
@@ -59,8 +68,16 @@ class IRSource:
         return hashlib.sha256(self.src.encode()).hexdigest()
 
     def parse_options(self):
-        """Options that the text itself asks for; there are none."""
-        return {}
+        """Options that the text itself asks for: a program with layouts says how many warps run it."""
+        import re
+
+        options = {}
+        if self.ext == "ttgir":
+            for option in ("num_warps", "num_ctas"):
+                found = re.search(rf'"ttg\.{option.replace("_", "-")}"\s*=\s*(\d+)', self.src)
+                if found:
+                    options[option] = int(found.group(1))
+        return options
 
 
 class LazyDict:
@@ -86,7 +103,8 @@ def compile(src, target=None, options=None, _env_vars=None):
     """Compiles without launching.
 
     Args:
-        src: an `ASTSource`, or the path of a ``.ttir`` file.
+        src: an `ASTSource`, or the path of a file that holds a stage: ``.ttir``, and where the target has them ``.ttgir``
+            and ``.ptx``. The compile then begins behind that stage.
         target: a `GPUTarget`; the current one by default. No such device needs to be present.
         options: launch options by name: ``{"num_warps": 8}``.
 
@@ -102,7 +120,7 @@ def compile(src, target=None, options=None, _env_vars=None):
         return _core.compile(src.fn, src.signature, src.constants, src.attrs, target, options)
     if not isinstance(src, IRSource):
         src = IRSource(src)
-    return _core.compile_ir(src.src, target, options)
+    return _core.compile_ir(src.ext, src.path, src.src, target, {**options, **src.parse_options()})
 
 
 def make_backend(target):

@@ -42,19 +42,40 @@ pub static PIPELINE: &[Pass] = &[
     Pass { name: "remove_unused", run: remove_unused },
 ];
 
+/// Follows passes as they run.
+pub trait Watch {
+    /// Whether [`Watch::before`] is to be called: making the text takes time.
+    fn wants_text(&self) -> bool {
+        false
+    }
+    /// The module in front of a pass.
+    fn before(&mut self, pass: &'static str, text: &str) {
+        let _ = (pass, text);
+    }
+    /// A pass took so long.
+    fn after(&mut self, pass: &'static str, elapsed: Duration);
+}
+
+impl<F: FnMut(&'static str, Duration)> Watch for F {
+    fn after(&mut self, pass: &'static str, elapsed: Duration) {
+        self(pass, elapsed);
+    }
+}
+
 /// Runs the usual passes on every function; `watch` hears how long each took.
-pub fn optimize(
-    module: &mut Module,
-    bounds: &[(String, u64)],
-    watch: &mut dyn FnMut(&'static str, Duration),
-) {
+pub fn optimize(module: &mut Module, bounds: &[(String, u64)], watch: &mut dyn Watch) {
     let ids: Vec<FuncId> = module.bodies.keys().copied().collect();
     for id in ids {
         let Some(mut function) = module.bodies.remove(&id) else { continue };
         for pass in PIPELINE {
+            if watch.wants_text() {
+                let mut whole = module.clone();
+                whole.bodies.insert(id, function.clone());
+                watch.before(pass.name, &whole.to_string());
+            }
             let start = Instant::now();
             (pass.run)(&Context { module, bounds }, &mut function);
-            watch(pass.name, start.elapsed());
+            watch.after(pass.name, start.elapsed());
         }
         module.bodies.insert(id, function);
     }

@@ -4,7 +4,7 @@
 //! - One file holds one entry: magic, key, checksum, payload. It is written to a temporary file and renamed, so a reader
 //!   sees a whole entry or none, whatever else writes, and however many processes do.
 //! - A reader checks owner, mode, key and checksum. Whatever is wrong makes it a miss: a damaged entry is compiled again,
-//!   and never runs.
+//!   and never runs. That is said on the standard error stream, as is, once, that entries cannot be written.
 //! - Folders are 0700 and files 0600. A folder that others own or may write to is refused with the reason, and the
 //!   process goes on without a cache.
 //! - The size is bounded: when it is passed, the entries that were not read for longest are removed ([`sweep`]).
@@ -17,7 +17,7 @@ mod store;
 mod sweep;
 
 pub use key::{Key, KeyBuilder};
-pub use store::{EntryKind, Store};
+pub use store::{Entry, EntryKind, Store};
 pub use sweep::{CacheUse, measure, sweep};
 
 #[cfg(test)]

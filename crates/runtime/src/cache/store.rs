@@ -4,7 +4,7 @@ use super::{Key, sweep};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 /// The first bytes of every entry; the digit is the version of the format.
@@ -27,6 +27,8 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
+    const ALL: [EntryKind; 3] = [EntryKind::Kernel, EntryKind::Dependencies, EntryKind::Tuning];
+
     fn extension(self) -> &'static str {
         match self {
             EntryKind::Kernel => "kernel",
@@ -36,12 +38,40 @@ impl EntryKind {
     }
 }
 
+/// An entry as a look at the folder shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its file.
+    pub path: PathBuf,
+    /// What it is for.
+    pub kind: EntryKind,
+    /// Its name.
+    pub key: Key,
+    /// The size of the file.
+    pub bytes: u64,
+    /// When it was last of use, to within minutes.
+    pub used: SystemTime,
+}
+
+impl Entry {
+    /// The entry of a file; `None` for a file that is none.
+    fn of(path: PathBuf, metadata: &fs::Metadata) -> Option<Entry> {
+        let key = Key::parse(path.file_stem()?.to_str()?)?;
+        let extension = path.extension()?.to_str()?;
+        let kind = EntryKind::ALL.into_iter().find(|kind| kind.extension() == extension)?;
+        let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        Some(Entry { path, kind, key, bytes: metadata.len(), used })
+    }
+}
+
 /// An open cache folder.
 #[derive(Debug)]
 pub struct Store {
     root: PathBuf,
     limit: u64,
     writes: AtomicU64,
+    /// Whether it was said that entries cannot be written.
+    complained: AtomicBool,
 }
 
 impl Store {
@@ -66,7 +96,7 @@ impl Store {
             })?;
             check_private(folder)?;
         }
-        Ok(Store { root, limit, writes: AtomicU64::new(0) })
+        Ok(Store { root, limit, writes: AtomicU64::new(0), complained: AtomicBool::new(false) })
     }
 
     /// The folder that holds the entries.
@@ -95,9 +125,13 @@ impl Store {
         }
         let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).ok()?);
         file.read_to_end(&mut bytes).ok()?;
-        if !is_sound(&bytes, key) {
+        if let Err(reason) = check(&bytes, key) {
             // Nobody can use it: make room for the next write. A failure to remove changes nothing.
             let _ = fs::remove_file(&path);
+            eprintln!(
+                "deuteron: the cache entry {} is damaged ({reason}) and is not used; what it was for is made again",
+                path.display()
+            );
             return None;
         }
         if metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age > RENEW_AFTER)) {
@@ -108,15 +142,30 @@ impl Store {
         Some(bytes)
     }
 
-    /// Writes an entry. Where two processes write the same one, the last wins; both are right.
+    /// Writes an entry, and answers whether it is there now. Where two processes write the same one, the last wins; both are right.
+    ///
+    /// Where the file system refuses, the caller goes on: the entry is merely not kept. That is said once.
+    pub fn keep(&self, kind: EntryKind, key: &Key, payload: &[u8]) -> bool {
+        let Err(error) = self.write(kind, key, payload) else { return true };
+        if !self.complained.swap(true, Ordering::Relaxed) {
+            eprintln!(
+                "deuteron: cannot write to the cache {}: {error}; kernels are compiled again in the next process \
+                 (DEUTERON_CACHE_DIR names another folder, DEUTERON_CACHE=0 goes without)",
+                self.root.display()
+            );
+        }
+        false
+    }
+
+    /// Writes an entry, as [`Store::keep`].
     ///
     /// # Errors
-    /// When the file system refuses. The caller goes on: the kernel is merely not kept.
+    /// When the file system refuses.
     pub fn write(&self, kind: EntryKind, key: &Key, payload: &[u8]) -> io::Result<()> {
         let path = self.path(kind, key);
         let folder = path.parent().unwrap_or(&self.root);
         make_private(folder)?;
-        let mut file = tempfile::Builder::new().prefix(".tmp-").tempfile_in(folder)?;
+        let mut file = tempfile::Builder::new().prefix(sweep::TEMPORARY).tempfile_in(folder)?;
         file.write_all(MAGIC)?;
         file.write_all(&key.0)?;
         file.write_all(checksum(key, payload).as_bytes())?;
@@ -126,6 +175,35 @@ impl Store {
             sweep::sweep(&self.root, self.limit);
         }
         Ok(())
+    }
+
+    /// All entries, in no order.
+    pub fn entries(&self) -> Vec<Entry> {
+        sweep::files(&self.root)
+            .into_iter()
+            .filter_map(|(path, metadata)| Entry::of(path, &metadata))
+            .collect()
+    }
+
+    /// Files of writes that are under way, or were cut off and are removed after an hour.
+    pub fn leftovers(&self) -> Vec<PathBuf> {
+        let files = sweep::files(&self.root).into_iter().map(|(path, _)| path);
+        files.filter(|path| sweep::is_temporary(path)).collect()
+    }
+
+    /// The payload of an entry.
+    ///
+    /// # Errors
+    /// Why it cannot be trusted.
+    pub fn check(&self, entry: &Entry) -> Result<Vec<u8>, String> {
+        let mut file = open_without_links(&entry.path).map_err(|error| error.to_string())?;
+        let metadata = file.metadata().map_err(|error| error.to_string())?;
+        private_or_reason(&metadata)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        check(&bytes, &entry.key)?;
+        bytes.drain(..HEADER);
+        Ok(bytes)
     }
 
     /// Removes an entry, if it is there.
@@ -150,11 +228,21 @@ fn checksum(key: &Key, payload: &[u8]) -> blake3::Hash {
     blake3::keyed_hash(&key.0, payload)
 }
 
-fn is_sound(bytes: &[u8], key: &Key) -> bool {
-    bytes.len() >= HEADER
-        && bytes[..8] == MAGIC[..]
-        && bytes[8..40] == key.0
-        && checksum(key, &bytes[HEADER..]).as_bytes()[..] == bytes[40..HEADER]
+/// Whether the bytes of a file are the entry of that name, whole.
+fn check(bytes: &[u8], key: &Key) -> Result<(), &'static str> {
+    if bytes.len() < HEADER {
+        return Err("it is cut off");
+    }
+    if bytes[..8] != MAGIC[..] {
+        return Err("it does not begin as an entry does");
+    }
+    if bytes[8..40] != key.0 {
+        return Err("it is the entry of another name");
+    }
+    if checksum(key, &bytes[HEADER..]).as_bytes()[..] != bytes[40..HEADER] {
+        return Err("its content does not have its digest");
+    }
+    Ok(())
 }
 
 #[cfg(unix)]

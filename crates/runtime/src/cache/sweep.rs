@@ -7,6 +7,9 @@ use std::time::{Duration, SystemTime};
 /// A temporary file this old belongs to a process that died.
 const ABANDONED_AFTER: Duration = Duration::from_secs(3600);
 
+/// What the names of files that are being written begin with.
+pub(super) const TEMPORARY: &str = ".tmp-";
+
 /// How much is in a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheUse {
@@ -50,22 +53,28 @@ pub fn sweep(root: &Path, limit: u64) {
 
 /// All entries, in no order. Removes abandoned temporary files on the way.
 fn entries(root: &Path) -> Vec<Found> {
-    let Ok(folders) = fs::read_dir(root) else { return Vec::new() };
     let mut found = Vec::new();
-    for file in folders.flatten().filter_map(|folder| fs::read_dir(folder.path()).ok()).flatten().flatten() {
-        let Ok(metadata) = file.metadata() else { continue };
-        if !metadata.is_file() {
-            continue;
-        }
+    for (path, metadata) in files(root) {
         let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        if file.file_name().to_string_lossy().starts_with(".tmp-") {
-            if used.elapsed().is_ok_and(|age| age > ABANDONED_AFTER) {
-                // Another process may have done it.
-                let _ = fs::remove_file(file.path());
-            }
-            continue;
+        if !is_temporary(&path) {
+            found.push(Found { path, bytes: metadata.len(), used });
+        } else if used.elapsed().is_ok_and(|age| age > ABANDONED_AFTER) {
+            // Another process may have done it.
+            let _ = fs::remove_file(path);
         }
-        found.push(Found { path: file.path(), bytes: metadata.len(), used });
     }
     found
+}
+
+/// Whether a file is one that is being written.
+pub(super) fn is_temporary(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(TEMPORARY))
+}
+
+/// All files of the cache at `root`.
+pub(super) fn files(root: &Path) -> Vec<(PathBuf, fs::Metadata)> {
+    let Ok(folders) = fs::read_dir(root) else { return Vec::new() };
+    let files = folders.flatten().filter_map(|folder| fs::read_dir(folder.path()).ok()).flatten().flatten();
+    let with_facts = files.filter_map(|file| Some((file.path(), file.metadata().ok()?)));
+    with_facts.filter(|(_, metadata)| metadata.is_file()).collect()
 }

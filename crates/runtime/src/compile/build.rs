@@ -1,20 +1,18 @@
 //! The compile itself: front end, ttir passes, target.
 
 use super::Job;
+use super::given::{Given, TTIR};
 use super::watch::Watch;
 use crate::error::{CompilationFailure, CompilationKind, RuntimeError};
 use crate::knobs::Settings;
 use frontend::{Facts, Globals, Options, Request};
-use ir::pass::{Dump, DumpWhen, Times, Verify};
+use ir::pass::{Observer, PassRow, Verify};
 use ir::text::{ParseOptions, PrintOptions};
-use target::{Artifact, CompileOptions, Stage, StageObserver, Target, TargetFacts};
+use std::time::Duration;
+use target::{Artifact, CompileOptions, GivenStage, Stage, StageObserver, Target, TargetFacts};
 
 /// The step from Python text to ttir, among the times of a compile.
 pub const FRONT_END: &str = "front end";
-/// What the names of passes over ttir begin with, among the times of a compile.
-pub const TTIR_PASS: &str = "ttir pass ";
-/// All that the target does, among the times of a compile; its own steps stand before it.
-pub const TARGET: &str = "target";
 
 /// Compiles a function.
 pub(super) fn build(
@@ -23,22 +21,24 @@ pub(super) fn build(
     settings: &Settings,
     watch: &mut Watch,
 ) -> Result<Artifact, RuntimeError> {
-    let module = match overriding_text(&job.function.0.name, settings)? {
-        Some((text, file)) => parse_ir(&text, &file)?,
+    let module = match watch.given(TTIR) {
+        Some(given) => parse_ir(given.text()?, &given.file)?,
         None => from_source(job, globals, settings, watch)?,
     };
     from_module(module, job.target.as_ref(), &job.options, watch)
 }
 
-/// Compiles the text of a ttir module.
-pub(super) fn build_ir(
-    text: &str,
-    file: &str,
+/// Compiles a stage that a person wrote.
+pub(super) fn build_given(
+    given: &GivenStage,
     target: &dyn Target,
     options: &CompileOptions,
     watch: &mut Watch,
 ) -> Result<Artifact, RuntimeError> {
-    from_module(parse_ir(text, file)?, target, options, watch)
+    if given.name == TTIR {
+        return from_module(parse_ir(given.text()?, &given.file)?, target, options, watch);
+    }
+    Ok(target.compile_given(given, options, watch)?)
 }
 
 fn from_source(
@@ -76,7 +76,7 @@ fn from_module(
     run_ttir_passes(&mut module, watch)?;
     let ttir = ir::text::print(&module, PrintOptions::default());
     watch.stage("ttir", ttir.as_bytes());
-    let mut artifact = watch.time(TARGET, |watch| target.compile(module, options, watch))?;
+    let mut artifact = target.compile(module, options, watch)?;
     // The stages above the target are the same for all of them, so they are written down here.
     artifact.stages.retain(|stage| stage.name != "source" && stage.name != "ttir");
     let stage =
@@ -85,23 +85,26 @@ fn from_module(
     Ok(artifact)
 }
 
+/// Tells of the passes over ttir.
+struct Passes<'a>(&'a mut Watch);
+
+impl Observer for Passes<'_> {
+    fn before(&mut self, pass: &PassRow, module: &ir::Module) {
+        if self.0.wants_programs(TTIR) {
+            self.0.program(TTIR, pass.name, &ir::text::print(module, PrintOptions::PLAIN));
+        }
+    }
+
+    fn after(&mut self, pass: &PassRow, _module: &ir::Module, elapsed: Duration) {
+        self.0.timed(&format!("{TTIR}/{}", pass.name), elapsed);
+    }
+}
+
 /// Brings ttir into the form that targets expect.
 fn run_ttir_passes(module: &mut ir::Module, watch: &mut Watch) -> Result<(), RuntimeError> {
-    let mut sink = |text: &str| eprint!("{text}");
-    let mut times = Times::default();
-    let passes = ttir::passes::pipeline();
-    let result = if watch.dumps_passes() {
-        let mut observer = (Dump::new(DumpWhen::After, PrintOptions::PLAIN, &mut sink), times);
-        let result = ir::pass::run(module, passes, Verify::Each, &mut observer);
-        times = observer.1;
-        result
-    } else {
-        ir::pass::run(module, passes, Verify::Each, &mut times)
-    };
-    for (pass, elapsed) in times.0 {
-        watch.timed(&format!("{TTIR_PASS}{pass}"), elapsed);
-    }
-    result.map_err(|errors| broken(&errors))
+    let run =
+        |watch: &mut Watch| ir::pass::run(module, ttir::passes::pipeline(), Verify::Each, &mut Passes(watch));
+    watch.time(TTIR, run).map_err(|errors| broken(&errors))
 }
 
 /// Compiles a function as far as ttir, whatever the target does with it.
@@ -109,7 +112,8 @@ fn run_ttir_passes(module: &mut ir::Module, watch: &mut Watch) -> Result<(), Run
 /// # Errors
 /// What is wrong with the kernel.
 pub fn to_ttir(job: &Job<'_>, settings: &Settings) -> Result<ir::Module, RuntimeError> {
-    let mut watch = Watch::new(&job.function.0.name, &job.key(settings), settings);
+    let name = &job.function.0.name;
+    let mut watch = Watch::new(name, &job.source_key(), settings, Given::default());
     let mut module = from_source(job, job.globals, settings, &mut watch)?;
     run_ttir_passes(&mut module, &mut watch)?;
     watch.finish();
@@ -123,20 +127,6 @@ pub fn to_ttir(job: &Job<'_>, settings: &Settings) -> Result<ir::Module, Runtime
 pub fn parse_ir(text: &str, file: &str) -> Result<ir::Module, RuntimeError> {
     ir::text::parse(text, ttir::registry(), ParseOptions { file: Some(file) })
         .map_err(|error| broken(&[error.in_file(file)]))
-}
-
-/// The text that stands for a kernel's own in the override folder, as `<folder>/<kernel>.ttir` or one folder below.
-fn overriding_text(kernel: &str, settings: &Settings) -> Result<Option<(String, String)>, RuntimeError> {
-    let Some(dir) = &settings.override_dir else { return Ok(None) };
-    let name = format!("{kernel}.ttir");
-    let below = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path().join(&name));
-    let Some(path) = std::iter::once(dir.join(&name)).chain(below).find(|path| path.is_file()) else {
-        return Ok(None);
-    };
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Ok(Some((text, path.display().to_string()))),
-        Err(error) => Err(RuntimeError::Runtime(format!("cannot read {}: {error}", path.display()))),
-    }
 }
 
 fn broken(errors: &[ir::Diagnostic]) -> RuntimeError {

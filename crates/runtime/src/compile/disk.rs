@@ -7,7 +7,7 @@ use crate::trace::{self, Step};
 use rustc_hash::FxHashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use target::Artifact;
+use target::{Artifact, TargetFacts};
 
 /// How many sets of outside values are kept for one text and specialisation.
 const ALTERNATIVES: usize = 8;
@@ -51,9 +51,24 @@ pub(super) fn find(store: &Store, key: &Key, job: &Job<'_>) -> Option<(Key, Arti
     Some((hash, read(store, &hash)?))
 }
 
+/// What a kernel on disk is called, for lists.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Label {
+    /// The symbol of the kernel.
+    pub name: String,
+    /// The target and its architecture.
+    pub target: String,
+}
+
+/// What the payload of a kernel's entry says about itself; `None` for one of another version.
+pub fn label(payload: &[u8]) -> Option<Label> {
+    postcard::from_bytes::<(Label, Artifact)>(payload).ok().map(|(label, _)| label)
+}
+
 /// The kernel of that name.
 pub(super) fn read(store: &Store, hash: &Key) -> Option<Artifact> {
-    postcard::from_bytes(&store.read(EntryKind::Kernel, hash)?).ok()
+    let payload = store.read(EntryKind::Kernel, hash)?;
+    postcard::from_bytes::<(Label, Artifact)>(&payload).ok().map(|(_, artifact)| artifact)
 }
 
 fn alternatives(store: &Store, key: &Key) -> Vec<Vec<Step>> {
@@ -61,16 +76,17 @@ fn alternatives(store: &Store, key: &Key) -> Vec<Vec<Step>> {
     postcard::from_bytes(&payload).unwrap_or_default()
 }
 
-/// Keeps a kernel with what it depends on. What fails here costs a compile later and nothing else, so it is not reported.
+/// Keeps a kernel with what it depends on.
 pub(super) fn keep(
     store: &Store,
     key: &Key,
     hash: &Key,
     steps: Vec<Step>,
     artifact: &Artifact,
+    facts: &TargetFacts,
     settings: &Settings,
 ) {
-    if !write(store, hash, artifact, settings) {
+    if !write(store, hash, artifact, facts, settings) {
         return;
     }
     let mut all = alternatives(store, key);
@@ -78,18 +94,25 @@ pub(super) fn keep(
     all.insert(0, steps);
     all.truncate(ALTERNATIVES);
     if let Ok(payload) = postcard::to_stdvec(&all) {
-        let _ = store.write(EntryKind::Dependencies, key, &payload);
+        store.keep(EntryKind::Dependencies, key, &payload);
     }
 }
 
 /// Writes a kernel; says whether it is there now.
-pub(super) fn write(store: &Store, hash: &Key, artifact: &Artifact, settings: &Settings) -> bool {
+pub(super) fn write(
+    store: &Store,
+    hash: &Key,
+    artifact: &Artifact,
+    facts: &TargetFacts,
+    settings: &Settings,
+) -> bool {
     let binary_only = settings.store_binary_only.then(|| {
         let stages = artifact.stages.last().cloned().into_iter().collect();
         Artifact { stages, ..artifact.clone() }
     });
-    match postcard::to_stdvec(binary_only.as_ref().unwrap_or(artifact)) {
-        Ok(payload) => store.write(EntryKind::Kernel, hash, &payload).is_ok(),
+    let label = Label { name: artifact.name.clone(), target: format!("{}:{}", facts.backend, facts.arch) };
+    match postcard::to_stdvec(&(label, binary_only.as_ref().unwrap_or(artifact))) {
+        Ok(payload) => store.keep(EntryKind::Kernel, hash, &payload),
         Err(_) => false,
     }
 }

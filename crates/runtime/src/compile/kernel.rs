@@ -71,11 +71,18 @@ impl Kernel {
         };
         let bytes = artifact.number("global_scratch_size");
         let align = artifact.number("global_scratch_align").max(1);
+        // A stage that a person wrote may say otherwise than the launch.
+        let mut options = options.clone();
+        for (name, option) in [("num_warps", &mut options.num_warps), ("num_ctas", &mut options.num_ctas)] {
+            if let Ok(number @ 1..) = u32::try_from(artifact.number(name)) {
+                *option = number;
+            }
+        }
         Kernel {
             scratch: (bytes > 0).then_some(Scratch { bytes, align }),
             artifact,
             hash,
-            options: options.clone(),
+            options,
             facts: target.facts(),
             from_cache,
             warnings: report.warnings,

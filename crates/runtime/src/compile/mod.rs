@@ -12,21 +12,27 @@
 
 mod build;
 mod disk;
+mod given;
 mod kernel;
 mod once;
+mod times;
 mod watch;
 
-pub use build::{FRONT_END, TARGET, TTIR_PASS, parse_ir, to_ttir};
+pub use build::{FRONT_END, parse_ir, to_ttir};
 pub(crate) use disk::store;
+pub use disk::{Label, label};
 pub use kernel::{Kernel, Scratch};
+pub use times::times_table;
 
 use crate::cache::{Key, KeyBuilder};
 use crate::error::RuntimeError;
 use crate::knobs::Settings;
 use crate::{identity, trace};
 use frontend::{ArgSpec, FunctionRef, Globals};
+use given::Given;
+use std::path::Path;
 use std::sync::Arc;
-use target::{CompileOptions, Target};
+use target::{CompileOptions, GivenStage, Target};
 
 /// One compile.
 pub struct Job<'a> {
@@ -48,18 +54,28 @@ pub struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// The hash of everything that is known before the compile looks outside the text.
-    fn key(&self, settings: &Settings) -> Key {
+    /// The function's text and what it is compiled for.
+    fn source(&self, purpose: &str) -> KeyBuilder {
         let mut function = Vec::new();
         trace::encode_function(&self.function.0, &mut function);
         let mut args = Vec::new();
         trace::encode_args(&self.args, &mut args);
-        KeyBuilder::new("source")
-            .part("compiler", identity::compiler().as_bytes())
+        KeyBuilder::new(purpose)
             .part("function", &function)
             .part("args", &args)
             .value("options", &self.options)
             .value("facts", &self.target.facts())
+    }
+
+    /// The name of the kernel's folder among dumps and overrides: another compiler or machine does not change it.
+    fn source_key(&self) -> Key {
+        self.source("dump").finish()
+    }
+
+    /// The hash of everything that is known before the compile looks outside the text.
+    fn key(&self, settings: &Settings) -> Key {
+        self.source("source")
+            .part("compiler", identity::compiler().as_bytes())
             .part("machine", self.target.machine().as_bytes())
             .value("settings", &settings.code)
             .finish()
@@ -74,38 +90,51 @@ pub fn compile(job: &Job<'_>, settings: &Settings) -> Result<Arc<Kernel>, Runtim
     compile_with(job, settings, &build::build)
 }
 
-/// Compiles the text of a ttir module with one public function, or takes it from the cache. `file` is for messages.
+/// Compiles a stage that a person wrote, which holds one public function, or takes the kernel from the cache. Dumps are named after
+/// the file.
 ///
 /// # Errors
 /// What is wrong with the text, or what the target misses.
-pub fn compile_ir(
-    text: &str,
-    file: &str,
+pub fn compile_given(
+    given: &GivenStage,
     target: &Arc<dyn Target>,
     options: &CompileOptions,
     settings: &Settings,
 ) -> Result<Arc<Kernel>, RuntimeError> {
-    let key = KeyBuilder::new("ttir")
+    let start = |purpose| {
+        KeyBuilder::new(purpose)
+            .part("stage", given.name.as_bytes())
+            .part("text", &given.bytes)
+            .value("options", options)
+            .value("facts", &target.facts())
+    };
+    let source = start("dump").finish();
+    let key = start("given stage")
         .part("compiler", identity::compiler().as_bytes())
-        .part("text", text.as_bytes())
-        .part("file", file.as_bytes())
-        .value("options", options)
-        .value("facts", &target.facts())
+        .part("file", given.file.as_bytes())
         .part("machine", target.machine().as_bytes())
         .value("settings", &settings.code)
         .finish();
+    let name = Path::new(&given.file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let others = Given::find(&name, &source, target.as_ref(), options, settings)?;
+    let key = others.key(key);
+    let dumps = watch::Dumps::new(&name, &source, settings);
     let store = disk::store(settings);
-    if let Some(artifact) =
-        store.as_deref().filter(|_| !settings.always_compile).and_then(|store| disk::read(store, &key))
-    {
-        return Ok(Arc::new(Kernel::new(target, options, artifact, key, kernel::Source::Cache)));
-    }
-    let mut watch = watch::Watch::new("ttir", &key, settings);
-    let artifact = build::build_ir(text, file, target.as_ref(), options, &mut watch)?;
-    if let Some(store) = store.as_deref() {
-        disk::write(store, &key, &artifact, settings);
-    }
-    Ok(Arc::new(Kernel::new(target, options, artifact, key, kernel::Source::Compiled(watch.finish()))))
+    let found = store.as_deref().filter(|_| !settings.must_compile(&name));
+    let (artifact, origin) = match found.and_then(|store| disk::read(store, &key)) {
+        Some(artifact) => (artifact, kernel::Source::Cache),
+        None => {
+            let mut watch = watch::Watch::new(&name, &source, settings, others);
+            let artifact = build::build_given(given, target.as_ref(), options, &mut watch)?;
+            if let Some(store) = store.as_deref() {
+                disk::write(store, &key, &artifact, &target.facts(), settings);
+            }
+            (artifact, kernel::Source::Compiled(watch.finish()))
+        }
+    };
+    let kernel = Kernel::new(target, options, artifact, key, origin);
+    dumps.write_all(&kernel);
+    Ok(Arc::new(kernel))
 }
 
 /// How a compile is done once the cache has been asked.
@@ -113,8 +142,14 @@ type Build<'b> = dyn Fn(&Job<'_>, &dyn Globals, &Settings, &mut watch::Watch) ->
     + 'b;
 
 fn compile_with(job: &Job<'_>, settings: &Settings, build: &Build<'_>) -> Result<Arc<Kernel>, RuntimeError> {
-    let key = job.key(settings);
-    once::once((job.owner, key), || compile_alone(job, &key, settings, build))
+    let (name, source) = (&job.function.0.name, job.source_key());
+    let given = Given::find(name, &source, job.target.as_ref(), &job.options, settings)?;
+    let key = given.key(job.key(settings));
+    once::once((job.owner, key), || {
+        let kernel = compile_alone(job, &key, settings, build, given)?;
+        watch::Dumps::new(name, &source, settings).write_all(&kernel);
+        Ok(Arc::new(kernel))
+    })
 }
 
 fn compile_alone(
@@ -122,24 +157,25 @@ fn compile_alone(
     key: &Key,
     settings: &Settings,
     build: &Build<'_>,
-) -> Result<Arc<Kernel>, RuntimeError> {
+    given: Given,
+) -> Result<Kernel, RuntimeError> {
+    let name = &job.function.0.name;
     let store = disk::store(settings);
-    let overridden = settings.override_dir.is_some();
-    if let Some(store) = store.as_deref().filter(|_| !settings.always_compile && !overridden)
+    if let Some(store) = store.as_deref().filter(|_| !settings.must_compile(name))
         && let Some((hash, artifact)) = disk::find(store, key, job)
     {
-        return Ok(Arc::new(Kernel::new(&job.target, &job.options, artifact, hash, kernel::Source::Cache)));
+        return Ok(Kernel::new(&job.target, &job.options, artifact, hash, kernel::Source::Cache));
     }
     let recorder = trace::Recorder::new(job.globals, &job.function, &job.args);
-    let mut watch = watch::Watch::new(&job.function.0.name, key, settings);
+    let mut watch = watch::Watch::new(name, &job.source_key(), settings, given);
     let artifact = build(job, &recorder, settings, &mut watch)?;
     let report = watch.finish();
     let steps = recorder.finish();
     let hash = steps.as_ref().map_or(*key, |steps| disk::kernel_key(key, steps));
-    if let (Some(store), Some(steps), false) = (store.as_deref(), steps, overridden) {
-        disk::keep(store, key, &hash, steps, &artifact, settings);
+    if let (Some(store), Some(steps)) = (store.as_deref(), steps) {
+        disk::keep(store, key, &hash, steps, &artifact, &job.target.facts(), settings);
     }
-    Ok(Arc::new(Kernel::new(&job.target, &job.options, artifact, hash, kernel::Source::Compiled(report))))
+    Ok(Kernel::new(&job.target, &job.options, artifact, hash, kernel::Source::Compiled(report)))
 }
 
 #[cfg(test)]

@@ -1,10 +1,16 @@
-//! Watching a compile: dumps, times, warnings.
+//! Watching a compile: dumps, times, warnings, and what a person gives in place of stages.
 
+use super::given::Given;
+use super::times::times_table;
 use crate::cache::Key;
 use crate::knobs::Settings;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
-use target::StageObserver;
+use target::{GivenStage, Stage, StageObserver};
+
+/// How much of a kernel's name is in the names of files: some are longer than file systems allow.
+const LONGEST_NAME: usize = 150;
 
 /// What a compile said on the way.
 #[derive(Debug, Default)]
@@ -16,26 +22,27 @@ pub(super) struct Report {
 /// Is told the stages and steps of one compile.
 pub(super) struct Watch {
     kernel: String,
-    dump: Option<PathBuf>,
+    dumps: Dumps,
+    given: Given,
     print_times: bool,
-    dump_passes: bool,
+    shows_passes: bool,
+    shows_llir_passes: bool,
+    dump_path: Option<PathBuf>,
     report: Report,
 }
 
 impl Watch {
-    pub(super) fn new(kernel: &str, key: &Key, settings: &Settings) -> Watch {
+    pub(super) fn new(kernel: &str, source: &Key, settings: &Settings, given: Given) -> Watch {
         Watch {
             kernel: kernel.to_owned(),
-            dump: settings.dump_dir.as_ref().map(|dir| dir.join(key.to_string())),
+            dumps: Dumps::new(kernel, source, settings),
+            given,
             print_times: settings.time_passes,
-            dump_passes: settings.dump_passes.as_ref().is_some_and(|name| name == "1" || name == kernel),
+            shows_passes: settings.shows_passes(kernel),
+            shows_llir_passes: settings.shows_llir_passes(kernel),
+            dump_path: settings.dump_path.clone(),
             report: Report::default(),
         }
-    }
-
-    /// Whether the IR after each pass is wanted.
-    pub(super) fn dumps_passes(&self) -> bool {
-        self.dump_passes
     }
 
     pub(super) fn warn(&mut self, text: String) {
@@ -52,26 +59,88 @@ impl Watch {
 
     pub(super) fn finish(self) -> Report {
         if self.print_times {
-            eprintln!("{}: times of the compile", self.kernel);
-            for (step, elapsed) in &self.report.times {
-                eprintln!("  {:>9.3} ms  {step}", elapsed.as_secs_f64() * 1e3);
-            }
+            eprint!("{}: times of the compile\n{}", self.kernel, times_table(&self.report.times, None));
         }
         self.report
+    }
+
+    /// Shows a text on the standard error stream, or where a file is named for that at its end.
+    fn show(&self, text: &str) {
+        let Some(path) = &self.dump_path else {
+            eprint!("{text}");
+            return;
+        };
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+        if let Err(error) = file.and_then(|mut file| file.write_all(text.as_bytes())) {
+            eprint!("deuteron: cannot write {}: {error}\n{text}", path.display());
+        }
     }
 }
 
 impl StageObserver for Watch {
     fn stage(&mut self, name: &str, bytes: &[u8]) {
-        let Some(dir) = &self.dump else { return };
-        let path = dir.join(format!("{}.{name}", self.kernel));
-        if let Err(error) = std::fs::create_dir_all(dir).and_then(|()| std::fs::write(&path, bytes)) {
+        if let Err(error) = self.dumps.write(name, bytes) {
             // A dump is for a person who waits for it: say why it is not there, and compile on.
-            self.report.warnings.push(format!("cannot write the dump {}: {error}", path.display()));
+            self.report.warnings.push(error);
         }
     }
 
     fn timed(&mut self, step: &str, elapsed: Duration) {
         self.report.times.push((step.to_owned(), elapsed));
+    }
+
+    fn given(&mut self, stage: &str) -> Option<GivenStage> {
+        let given = self.given.take(stage)?;
+        eprintln!("Overriding kernel with file {}", given.file);
+        Some(given)
+    }
+
+    fn wants_programs(&self, stage: &str) -> bool {
+        if stage == "llir" { self.shows_llir_passes } else { self.shows_passes }
+    }
+
+    fn program(&mut self, stage: &str, pass: &str, text: &str) {
+        let kernel = &self.kernel;
+        self.show(&format!(
+            "// -----// IR Dump Before {pass} ({stage} of kernel {kernel}) //----- //\n{text}\n"
+        ));
+    }
+}
+
+/// The files that the stages of one kernel are written to, if a person asks for them.
+pub(super) struct Dumps {
+    kernel: String,
+    folder: Option<PathBuf>,
+}
+
+impl Dumps {
+    /// `source` is the name of the kernel's folder.
+    pub(super) fn new(kernel: &str, source: &Key, settings: &Settings) -> Dumps {
+        let kernel = kernel.chars().take(LONGEST_NAME).collect();
+        Dumps { kernel, folder: settings.dump_dir.as_ref().map(|dir| dir.join(source.to_string())) }
+    }
+
+    fn write(&self, stage: &str, bytes: &[u8]) -> Result<(), String> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let path = folder.join(format!("{}.{stage}", self.kernel));
+        std::fs::create_dir_all(folder)
+            .and_then(|()| std::fs::write(&path, bytes))
+            .map_err(|error| format!("cannot write the dump {}: {error}", path.display()))
+    }
+
+    /// Writes all stages of a finished kernel, also those that no launch needs; says what could not be written.
+    pub(super) fn write_all(&self, kernel: &super::Kernel) {
+        if self.folder.is_none() {
+            return;
+        }
+        for name in kernel.stage_names() {
+            let written = match kernel.stage(name) {
+                Ok(Stage { bytes, .. }) => self.write(name, bytes),
+                Err(error) => Err(format!("no dump of stage `{name}`: {error}")),
+            };
+            if let Err(text) = written {
+                eprintln!("deuteron: kernel {}: {text}", self.kernel);
+            }
+        }
     }
 }

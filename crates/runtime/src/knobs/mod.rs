@@ -143,9 +143,7 @@ pub fn get(row: &'static KnobRow) -> Result<KnobValue, RuntimeError> {
 
 fn parse(row: &KnobRow, variable: &str, text: &str) -> Result<KnobValue, RuntimeError> {
     match row.kind {
-        KnobKind::Flag => Ok(KnobValue::Bool(
-            ["1", "true", "on", "y", "yes"].iter().any(|yes| text.eq_ignore_ascii_case(yes)),
-        )),
+        KnobKind::Flag => Ok(KnobValue::Bool(YES.iter().any(|yes| text.eq_ignore_ascii_case(yes)))),
         KnobKind::Number => text
             .trim()
             .parse()
@@ -297,8 +295,12 @@ pub struct Settings {
     pub cache_limit: u64,
     /// `compilation.time_passes`.
     pub time_passes: bool,
-    /// `compilation.dump_passes`.
+    /// `compilation.dump_passes`: a kernel's name, or that of all.
     pub dump_passes: Option<String>,
+    /// `compilation.dump_llir`: the same.
+    pub dump_llir: Option<String>,
+    /// `compilation.dump_path`.
+    pub dump_path: Option<PathBuf>,
     /// Knobs that change the code: they are part of the cache key.
     pub code: CodeSettings,
 }
@@ -326,14 +328,40 @@ impl Settings {
             cache_dir: if flag("cache", "enabled") { dir("dir") } else { None },
             cache_limit: number("cache", "limit").max(0).unsigned_abs(),
             time_passes: flag("compilation", "time_passes"),
-            dump_passes: opt_text("compilation", "dump_passes")
-                .filter(|text| !text.is_empty() && text != "0"),
+            dump_passes: opt_text("compilation", "dump_passes"),
+            dump_llir: opt_text("compilation", "dump_llir"),
+            dump_path: opt_text("compilation", "dump_path").map(PathBuf::from),
             code: CodeSettings {
                 disable_line_info: flag("compilation", "disable_line_info"),
                 allow_non_constexpr_globals: flag("compilation", "allow_non_constexpr_globals"),
                 fp32_default: opt_text("language", "fp32_default"),
             },
         }
+    }
+}
+
+/// Texts of a flag that stand for true.
+const YES: [&str; 5] = ["1", "true", "on", "y", "yes"];
+
+/// Whether a text that names one kernel or all of them names this one.
+fn names_kernel(text: Option<&String>, kernel: &str) -> bool {
+    text.is_some_and(|text| text == kernel || YES.iter().any(|yes| text.eq_ignore_ascii_case(yes)))
+}
+
+impl Settings {
+    /// Whether the program is shown in front of every pass over a kernel's ttir and ttgir.
+    pub fn shows_passes(&self, kernel: &str) -> bool {
+        names_kernel(self.dump_passes.as_ref(), kernel)
+    }
+
+    /// Whether the program is shown in front of every pass over a kernel's llir.
+    pub fn shows_llir_passes(&self, kernel: &str) -> bool {
+        names_kernel(self.dump_llir.as_ref(), kernel)
+    }
+
+    /// Whether a kernel is compiled even if the cache has it: a person asks for that, or wants to see the steps.
+    pub fn must_compile(&self, kernel: &str) -> bool {
+        self.always_compile || self.time_passes || self.shows_passes(kernel) || self.shows_llir_passes(kernel)
     }
 }
 

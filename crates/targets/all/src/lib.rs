@@ -6,3 +6,21 @@ use std::sync::Arc;
 pub fn all() -> Vec<Arc<dyn target::Target>> {
     vec![nvidia::target(), cpu::target()]
 }
+
+/// The machine that a program with layouts names as its target: `cuda:90`. `None` where no target of this build has it.
+pub fn machine(name: &str) -> Option<&'static ttgir::Machine> {
+    nvidia::machine::named(name)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn machines_are_found_by_name() {
+        assert_eq!(super::machine("cuda:90").map(|machine| machine.name), Some("cuda:90"));
+        // A newer one of the same family has the facts of the nearest.
+        assert_eq!(super::machine("cuda:121").map(|machine| machine.name), Some("cuda:120"));
+        for name in ["cuda:75", "cuda:", "cuda:90a", "abacus:3", ""] {
+            assert!(super::machine(name).is_none(), "{name}");
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! What a compile leaves behind: the text of every stage, the binary, and what a launch must know.
 
-use crate::OptionValue;
+use crate::{OptionValue, TargetError};
 use std::collections::BTreeMap;
 
 /// One stage of a compile, named as in `kernel.asm[…]`: `ttir`, `ttgir`, `llir`, `asm`, `obj`, ….
@@ -74,7 +74,36 @@ impl Artifact {
     }
 }
 
-/// Is told each stage as it is finished and each pass as it runs.
+/// A stage that a person wrote: a file that stands for what a compile would make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenStage {
+    /// Which stage: the ending of the file's name.
+    pub name: String,
+    /// The file, for messages.
+    pub file: String,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+impl GivenStage {
+    /// The content of a stage that is text.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn text(&self) -> Result<&str, TargetError> {
+        std::str::from_utf8(&self.bytes).map_err(|error| self.wrong(format!("it is no text: {error}")))
+    }
+
+    /// An error in the file.
+    pub fn wrong(&self, message: String) -> TargetError {
+        TargetError::Compile { message, location: Some(self.file.clone()) }
+    }
+}
+
+/// Follows a compile: is told what is done, and says what a person wants otherwise.
+///
+/// Steps have the name of the stage that they belong to. A part of a step, such as a pass, is named `step/part`, and is told
+/// before the whole.
 pub trait StageObserver {
     /// A stage is finished.
     fn stage(&mut self, name: &str, bytes: &[u8]) {
@@ -83,6 +112,20 @@ pub trait StageObserver {
     /// A step (a pass, a tool) took so long.
     fn timed(&mut self, step: &str, elapsed: std::time::Duration) {
         let _ = (step, elapsed);
+    }
+    /// What a person gives in place of a stage, if anything. It is asked for once for each stage, in order.
+    fn given(&mut self, stage: &str) -> Option<GivenStage> {
+        let _ = stage;
+        None
+    }
+    /// Whether the program is wanted in front of each pass over this stage; making its text takes time.
+    fn wants_programs(&self, stage: &str) -> bool {
+        let _ = stage;
+        false
+    }
+    /// The program in front of a pass over a stage.
+    fn program(&mut self, stage: &str, pass: &str, text: &str) {
+        let _ = (stage, pass, text);
     }
 }
 

@@ -12,7 +12,7 @@ mod host;
 mod options;
 pub mod survey;
 
-pub use artifact::{Artifact, KernelParam, ParamKind, Stage, StageObserver};
+pub use artifact::{Artifact, GivenStage, KernelParam, ParamKind, Stage, StageObserver};
 pub use device::{Device, DeviceProperties, Grid, Launch, LoadedKernel};
 pub use error::TargetError;
 pub use extents::{Extent, extents, pieces, with_extents};
@@ -35,6 +35,15 @@ pub struct TargetFacts {
     pub fp8_dtypes: Vec<String>,
 }
 
+/// A library or a program that a target works with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tool {
+    /// What it is.
+    pub name: &'static str,
+    /// Its version and where it was found; or why not.
+    pub found: Result<String, String>,
+}
+
 /// A compiler from ttir to something that a [`Device`] loads.
 pub trait Target: Send + Sync {
     /// What the front end must know.
@@ -49,7 +58,8 @@ pub trait Target: Send + Sync {
 
     /// Compiles a verified ttir module that holds exactly one kernel (`tt.func public`).
     ///
-    /// `observer` is told every stage as it is finished, so that dumping and timing live in one place.
+    /// `observer` is told every stage as it is finished, so that dumping and timing live in one place, and may give another
+    /// text for it, from which the later stages are then made.
     ///
     /// # Errors
     /// Says what could not be compiled or which tool is missing, and what to do about it.
@@ -59,6 +69,29 @@ pub trait Target: Send + Sync {
         options: &CompileOptions,
         observer: &mut dyn StageObserver,
     ) -> Result<Artifact, TargetError>;
+
+    /// The stages behind ttir that [`StageObserver::given`] is asked for.
+    fn stages(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Compiles from a stage behind ttir that a person wrote.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where; or that no compile begins with this stage.
+    fn compile_given(
+        &self,
+        given: &GivenStage,
+        options: &CompileOptions,
+        observer: &mut dyn StageObserver,
+    ) -> Result<Artifact, TargetError> {
+        let _ = (options, observer);
+        let backend = self.facts().backend;
+        Err(given.wrong(format!(
+            "a compile for target `{backend}` cannot begin with a .{} file; it can with .ttir",
+            given.name
+        )))
+    }
 
     /// The names of stages that no launch needs, which [`Target::derive_stage`] makes when somebody asks for them.
     fn derived_stages(&self) -> &'static [&'static str] {
@@ -160,6 +193,11 @@ pub trait Target: Send + Sync {
     /// The name of the stage that its devices load.
     fn binary(&self) -> &'static str {
         "obj"
+    }
+
+    /// The libraries and programs that it works with, looked for now.
+    fn tools(&self) -> Vec<Tool> {
+        Vec::new()
     }
 
     /// The devices of this target on this machine; empty where there is none.

@@ -4,14 +4,14 @@ use crate::driver::{self, FEATURES_KEY, KEPT_KEY, OBJECT_STAGE};
 use crate::host::Machine;
 use crate::lower;
 use crate::survey;
-use llvm::{Llvm, LlvmError, Output};
+use llvm::{Llvm, LlvmError, Output, TargetSpec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 use target::survey::{Peaks, Survey};
 use target::{
-    Artifact, CompileOptions, Device, OptionRow, OptionValue, Stage, StageObserver, Target, TargetError,
-    TargetFacts,
+    Artifact, CompileOptions, Device, GivenStage, OptionRow, OptionValue, Stage, StageObserver, Target,
+    TargetError, TargetFacts, Tool,
 };
 
 /// What LLVM does before it makes code: functions of the vector maths are inlined, the little that the lowering leaves
@@ -63,6 +63,10 @@ impl Target for Cpu {
         compile(module, options, observer)
     }
 
+    fn stages(&self) -> &'static [&'static str] {
+        &[LLIR, ASSEMBLY_STAGE, OBJECT_STAGE]
+    }
+
     fn derived_stages(&self) -> &'static [&'static str] {
         &[ASSEMBLY_STAGE]
     }
@@ -85,6 +89,11 @@ impl Target for Cpu {
 
     fn peaks(&self) -> Vec<Peaks> {
         vec![survey::peaks(Machine::host())]
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        let found = Llvm::load().map(|llvm| format!("{} from {}", llvm.version(), llvm.path().display()));
+        vec![Tool { name: "LLVM", found: found.map_err(|error| error.to_string()) }]
     }
 
     fn devices(&self) -> Vec<Arc<dyn Device>> {
@@ -117,6 +126,22 @@ fn machine(options: &CompileOptions) -> Result<Machine, TargetError> {
     }
 }
 
+/// The stage that LLVM reads.
+const LLIR: &str = "llir";
+
+/// What a compile has made so far.
+struct Stages<'a> {
+    all: Vec<Stage>,
+    observer: &'a mut dyn StageObserver,
+}
+
+impl Stages<'_> {
+    fn add(&mut self, name: &str, bytes: Vec<u8>, text: bool) {
+        self.observer.stage(name, &bytes);
+        self.all.push(Stage { name: name.into(), bytes, text });
+    }
+}
+
 fn compile(
     module: ir::Module,
     options: &CompileOptions,
@@ -124,33 +149,108 @@ fn compile(
 ) -> Result<Artifact, TargetError> {
     let machine = machine(options)?;
     let llvm = Llvm::load().map_err(error_of)?;
-    let mut stages = Vec::new();
-    let mut add = |observer: &mut dyn StageObserver, name: &str, bytes: Vec<u8>, text: bool| {
-        observer.stage(name, &bytes);
-        stages.push(Stage { name: name.into(), bytes, text });
-    };
+    let mut stages = Stages { all: Vec::new(), observer };
     let text = ir::text::print(&module, ir::text::PrintOptions::default());
-    add(observer, "ttir", text.into_bytes(), true);
+    stages.add("ttir", text.into_bytes(), true);
     let start = Instant::now();
     let lowered = on_deep_stack(|| lower::lower(module, &machine, options))?;
-    observer.timed("lower", start.elapsed());
+    stages.observer.timed(LLIR, start.elapsed());
     if let Err(errors) = llir::verify(&lowered.module) {
         let first = errors.first().map_or_else(String::new, ToString::to_string);
         return Err(TargetError::Internal(format!("kernel `{}`: invalid llir: {first}", lowered.name)));
     }
-    let text = lowered.module.to_string();
-    let compiled = llvm.compile(&text, &machine.spec(llvm), PASSES, Output::default());
-    add(observer, "llir", text.into_bytes(), true);
-    let compiled = compiled.map_err(error_of)?;
-    for (step, elapsed) in &compiled.timings {
-        observer.timed(step, *elapsed);
-    }
-    add(observer, OBJECT_STAGE, compiled.object, false);
+    let given = stages.observer.given(LLIR);
+    let text = match &given {
+        Some(given) => given.text()?.to_owned(),
+        None => lowered.module.to_string(),
+    };
+    stages.add(LLIR, text.clone().into_bytes(), true);
+    let object = object(&text, given.as_ref(), &machine.spec(llvm), llvm, &mut stages)?;
+    stages.add(OBJECT_STAGE, object, false);
     let metadata = BTreeMap::from([
         (FEATURES_KEY.to_string(), OptionValue::Str(machine.features.join(","))),
         (KEPT_KEY.to_string(), OptionValue::Int(lowered.kept as i64)),
     ]);
-    Ok(Artifact { name: lowered.name, stages, params: lowered.params, shared: lowered.scratch, metadata })
+    let (name, params, shared) = (lowered.name, lowered.params, lowered.scratch);
+    Ok(Artifact { name, stages: stages.all, params, shared, metadata })
+}
+
+/// The object code: from the llir, from assembly that a person wrote, or written by a person as it is.
+fn object(
+    text: &str,
+    given: Option<&GivenStage>,
+    spec: &TargetSpec,
+    llvm: &'static Llvm,
+    stages: &mut Stages<'_>,
+) -> Result<Vec<u8>, TargetError> {
+    let start = Instant::now();
+    let shows = stages.observer.wants_programs(LLIR);
+    if shows {
+        stages.observer.program(LLIR, "the passes of LLVM", text);
+    }
+    let output = Output { optimized: shows, ..Output::default() };
+    let compiled = llvm.compile(text, spec, PASSES, output).map_err(|error| blamed(error, given))?;
+    if let Some(text) = &compiled.optimized {
+        stages.observer.program(LLIR, "code generation", text);
+    }
+    let mut timings = compiled.timings;
+    let mut object = compiled.object;
+    if let Some(given) = stages.observer.given(ASSEMBLY_STAGE) {
+        let assembled = llvm.compile(&around_assembly(given.text()?), spec, "", Output::default());
+        let assembled = assembled.map_err(|error| blamed(error, Some(&given)))?;
+        stages.add(ASSEMBLY_STAGE, given.bytes, true);
+        (object, timings) = (assembled.object, assembled.timings);
+    }
+    if let Some(given) = stages.observer.given(OBJECT_STAGE) {
+        object = given.bytes;
+    }
+    for (step, elapsed) in timings {
+        stages.observer.timed(&format!("{OBJECT_STAGE}/{step}"), elapsed);
+    }
+    stages.observer.timed(OBJECT_STAGE, start.elapsed());
+    Ok(object)
+}
+
+/// A module that holds nothing but assembly.
+fn around_assembly(text: &str) -> String {
+    let quoted = |line: &str| {
+        let mut quoted = String::with_capacity(line.len() + 16);
+        for byte in line.bytes() {
+            match byte {
+                b' '..=b'~' if byte != b'"' && byte != b'\\' => quoted.push(char::from(byte)),
+                _ => quoted.push_str(&format!("\\{byte:02X}")),
+            }
+        }
+        format!("module asm \"{quoted}\"\n")
+    };
+    text.lines().map(quoted).collect()
+}
+
+/// An error of LLVM about a text that a person may have written: then it names their file.
+fn blamed(error: LlvmError, given: Option<&GivenStage>) -> TargetError {
+    match (error, given) {
+        (LlvmError::Missing(text), _) => TargetError::Missing(text),
+        (error, Some(given)) => placed(&error.to_string(), given),
+        (error, None) => error_of(error),
+    }
+}
+
+/// What LLVM calls the texts it reads.
+const NAMES_OF_TEXTS: [&str; 2] = ["kernel:", "<inline asm>:"];
+
+/// An error with the place in a person's file that LLVM names.
+fn placed(message: &str, given: &GivenStage) -> TargetError {
+    for name in NAMES_OF_TEXTS {
+        let Some((before, rest)) = message.split_once(name) else { continue };
+        let mut parts = rest.splitn(3, ':');
+        let numbers = [parts.next(), parts.next()].map(|part| part.and_then(|part| part.parse::<u32>().ok()));
+        if let [Some(line), Some(column)] = numbers {
+            let message = format!("{before}{}", parts.next().unwrap_or_default().trim_start());
+            let location = Some(format!("{}:{line}:{column}", given.file));
+            return TargetError::Compile { message, location };
+        }
+    }
+    given.wrong(message.to_owned())
 }
 
 /// Values are made by recursion over what they are computed from: unrolled loops make that thousands of steps deep,

@@ -12,7 +12,7 @@ use crate::target::option;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
-use target::{Artifact, CompileOptions, OptionValue, Stage, TargetError};
+use target::{Artifact, CompileOptions, OptionValue, Stage, TargetError, Tool};
 
 /// The stage that shows machine code as text.
 pub(crate) const SASS: &str = "sass";
@@ -62,6 +62,27 @@ pub(crate) fn identity(arch: Arch) -> String {
     let Some((data, path)) = found.into_iter().next() else { return "none or nvJitLink".to_owned() };
     let time = data.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     format!("{} {} {}", path.display(), data.len(), time.unwrap_or_default().as_nanos())
+}
+
+/// The programs and libraries that make and show machine code, and where they are.
+pub(crate) fn tools() -> Vec<Tool> {
+    let told = |error: &AssembleError| error.to_string();
+    let ptxas = ptxas().map(|ptxas| format!("{} from {}", ptxas.version(), ptxas.path().display()));
+    let library = library().map(|library| library.version());
+    let search = Search { named: None, ..search() };
+    let shown = |(program, _): &(&'static str, &[&str])| {
+        let found = search.programs(program).into_iter().find(|path| path.is_file());
+        let found = found.map(|path| path.display().to_string());
+        Tool {
+            name: program,
+            found: found.ok_or_else(|| "neither on the path, nor in a package, nor in the toolkit".into()),
+        }
+    };
+    let makers = [
+        Tool { name: "ptxas", found: ptxas.map_err(|error| told(&error)) },
+        Tool { name: "nvJitLink", found: library.map_err(|error| told(&error)) },
+    ];
+    makers.into_iter().chain(DISASSEMBLERS.iter().map(shown)).collect()
 }
 
 fn text_option(options: &CompileOptions) -> Vec<String> {

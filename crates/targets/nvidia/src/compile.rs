@@ -2,30 +2,121 @@
 
 use crate::instructions::{Arch, Version};
 use crate::lower::Lanes;
-use crate::target::option;
-use crate::{assembling, driver, machine, pipeline, ptx};
+use crate::target::{BACKEND, option};
+use crate::{assembling, driver, given, machine, pipeline, ptx};
 use ir::pass::{Observer, PassRow, Verify};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use target::{
-    Artifact, CompileOptions, KernelParam, OptionValue, ParamKind, Stage, StageObserver, TargetError,
+    Artifact, CompileOptions, GivenStage, KernelParam, OptionValue, ParamKind, Stage, StageObserver,
+    TargetError,
 };
 
 /// Names of the stages.
 const TTIR: &str = "ttir";
 const TTGIR: &str = "ttgir";
 const LLIR: &str = "llir";
+/// The step from code with layouts to code of a lane, among the times of llir.
+const LLIR_LANES: &str = "llir/lower to lanes";
 
-/// What a compile collects on its way.
-struct Stages<'a> {
-    all: Vec<Stage>,
+/// The stages that a person may give.
+pub(crate) const STAGES: &[&str] = &[TTGIR, LLIR, driver::PTX, driver::CUBIN];
+
+/// A compile on its way: what it is for, and what it has made.
+struct Compile<'a> {
+    arch: Arch,
+    machine: &'static ttgir::Machine,
+    emulated: bool,
+    options: &'a CompileOptions,
+    stages: Vec<Stage>,
     observer: &'a mut dyn StageObserver,
 }
 
-impl Stages<'_> {
+/// Tells of the passes over ttgir.
+struct Passes<'a>(&'a mut dyn StageObserver);
+
+impl Observer for Passes<'_> {
+    fn before(&mut self, pass: &PassRow, module: &ir::Module) {
+        if self.0.wants_programs(TTGIR) {
+            self.0.program(TTGIR, pass.name, &ir::text::print(module, ir::text::PrintOptions::PLAIN));
+        }
+    }
+
+    fn after(&mut self, pass: &PassRow, _module: &ir::Module, elapsed: Duration) {
+        self.0.timed(&format!("{TTGIR}/{}", pass.name), elapsed);
+    }
+}
+
+/// Tells of the passes over llir.
+struct LanePasses<'a>(&'a mut dyn StageObserver);
+
+impl llir::passes::Watch for LanePasses<'_> {
+    fn wants_text(&self) -> bool {
+        self.0.wants_programs(LLIR)
+    }
+
+    fn before(&mut self, pass: &'static str, text: &str) {
+        self.0.program(LLIR, pass, text);
+    }
+
+    fn after(&mut self, pass: &'static str, elapsed: Duration) {
+        self.0.timed(&format!("{LLIR}/{pass}"), elapsed);
+    }
+}
+
+/// Compiles a verified module with one kernel.
+pub(crate) fn compile(
+    module: ir::Module,
+    arch: Arch,
+    emulated: bool,
+    options: &CompileOptions,
+    observer: &mut dyn StageObserver,
+) -> Result<Artifact, TargetError> {
+    Compile::new(arch, emulated, options, observer)?.ttir(module)
+}
+
+/// Compiles from a stage that a person wrote.
+pub(crate) fn compile_given(
+    given: &GivenStage,
+    arch: Arch,
+    emulated: bool,
+    options: &CompileOptions,
+    observer: &mut dyn StageObserver,
+) -> Result<Artifact, TargetError> {
+    let compile = Compile::new(arch, emulated, options, observer)?;
+    match given.name.as_str() {
+        TTGIR => {
+            let module = compile.parse(given)?;
+            compile.ttgir(module)
+        }
+        driver::PTX => {
+            let text = given.text()?;
+            let min_shared = compile.min_shared()?;
+            let facts = given::facts(text, min_shared).map_err(|message| given.wrong(message))?;
+            compile.ptx(text.to_owned(), Some(given), facts)
+        }
+        other => Err(given.wrong(format!(
+            "a compile for target `{BACKEND}` cannot begin with a .{other} file; it can with .ttir, .{TTGIR} and .{}",
+            driver::PTX
+        ))),
+    }
+}
+
+impl<'a> Compile<'a> {
+    fn new(
+        arch: Arch,
+        emulated: bool,
+        options: &'a CompileOptions,
+        observer: &'a mut dyn StageObserver,
+    ) -> Result<Compile<'a>, TargetError> {
+        let machine = machine::machine(u32::from(arch.number))
+            .ok_or_else(|| TargetError::Internal(format!("there are no facts about {arch}")))?;
+        Ok(Compile { arch, machine, emulated, options, stages: Vec::new(), observer })
+    }
+
     fn add(&mut self, name: &str, bytes: Vec<u8>, text: bool) {
         self.observer.stage(name, &bytes);
-        self.all.push(Stage { name: name.into(), bytes, text });
+        self.stages.push(Stage { name: name.into(), bytes, text });
     }
 
     fn time<R>(&mut self, step: &str, work: impl FnOnce(&mut Self) -> R) -> R {
@@ -34,79 +125,169 @@ impl Stages<'_> {
         self.observer.timed(step, start.elapsed());
         result
     }
-}
 
-/// Hands the times of passes on.
-struct Times<'a>(&'a mut dyn StageObserver);
-
-impl Observer for Times<'_> {
-    fn after(&mut self, pass: &PassRow, _module: &ir::Module, elapsed: Duration) {
-        self.0.timed(&format!("ttgir pass {}", pass.name), elapsed);
+    /// Code with layouts that a person wrote.
+    fn parse(&self, given: &GivenStage) -> Result<ir::Module, TargetError> {
+        let options = ir::text::ParseOptions { file: Some(&given.file) };
+        let mut module = ir::text::parse(given.text()?, ttgir::registry(), options)
+            .map_err(|error| refused(&[error.in_file(&given.file)]))?;
+        ir::verify(&module).map_err(|errors| refused(&errors))?;
+        module.set_environment(self.machine);
+        Ok(module)
     }
-}
 
-/// Compiles a verified module with one kernel.
-pub(crate) fn compile(
-    mut module: ir::Module,
-    arch: Arch,
-    emulated: bool,
-    options: &CompileOptions,
-    observer: &mut dyn StageObserver,
-) -> Result<Artifact, TargetError> {
-    let capability = u32::from(arch.number);
-    let facts = machine::machine(capability)
-        .ok_or_else(|| TargetError::Internal(format!("there are no facts about {arch}")))?;
-    let mut stages = Stages { all: Vec::new(), observer };
-    stages.add(TTIR, print(&module), true);
-    let params = params(&module)?;
-    stages
-        .time("to ttgir", |stages| {
+    fn ttir(mut self, mut module: ir::Module) -> Result<Artifact, TargetError> {
+        self.add(TTIR, print(&module), true);
+        self.time(TTGIR, |this| {
+            let options = this.options;
             let how = pipeline::Options {
                 num_warps: options.num_warps,
                 num_ctas: options.num_ctas,
                 num_stages: options.num_stages,
             };
             let verify = if cfg!(debug_assertions) { Verify::Each } else { Verify::Never };
-            let mut times = Times(&mut *stages.observer);
-            pipeline::to_ttgir(&mut module, capability, facts, &how, verify, &mut times)
+            let mut passes = Passes(&mut *this.observer);
+            pipeline::to_ttgir(
+                &mut module,
+                u32::from(this.arch.number),
+                this.machine,
+                &how,
+                verify,
+                &mut passes,
+            )
         })
         .map_err(|errors| refused(&errors))?;
-    stages.add(TTGIR, print(&module), true);
-    let lowered = stages.time("to lanes", |_| {
-        let how = lanes::Options { fuse_multiply_add: options.enable_fp_fusion, ..lanes::Options::default() };
-        lanes::lower(&module, &Lanes { capability, machine: facts }, &how)
-    });
-    let mut lowered = lowered.map_err(|errors| refused(&errors))?;
-    let kernel =
-        lowered.kernels.pop().ok_or_else(|| TargetError::Internal("no kernel was lowered".into()))?;
-    limit_registers(&mut lowered.module, &kernel.name, options)?;
-    if let Err(errors) = llir::verify(&lowered.module) {
-        let first = errors.first().map_or_else(String::new, ToString::to_string);
-        return Err(TargetError::Internal(format!("kernel `{}`: invalid llir: {first}", kernel.name)));
-    }
-    stages.time("llir passes", |stages| {
-        let observer = &mut *stages.observer;
-        ptx::optimize(&mut lowered.module, &mut |name, time| {
-            observer.timed(&format!("llir pass {name}"), time)
-        });
-    });
-    let text = lowered.module.to_string();
-    stages.add(LLIR, text.into_bytes(), true);
-    let written = stages.time("to ptx", |_| {
-        let how = ptx::Options { has_lines: true, version: version(options)?, ..ptx::Options::new(arch) };
-        ptx::emit(&lowered.module, &how).map_err(|errors| not_written(&errors))
-    })?;
-    let name = written.kernels.first().cloned().unwrap_or_else(|| kernel.name.clone());
-    check_shared(u64::from(kernel.shared_bytes), facts)?;
-    stages.add(driver::PTX, written.text.clone().into_bytes(), true);
-    if !emulated {
-        let cubin = stages.time("assemble", |_| assembling::assemble(&written.text, &name, arch, options))?;
-        if let Some(cubin) = cubin {
-            stages.add(driver::CUBIN, cubin, false);
+        match self.observer.given(TTGIR) {
+            Some(given) => {
+                let module = self.parse(&given)?;
+                self.ttgir(module)
+            }
+            None => self.ttgir(module),
         }
     }
-    let metadata = metadata(arch, &kernel, options);
-    Ok(Artifact { name, stages: stages.all, params, shared: u64::from(kernel.shared_bytes), metadata })
+
+    fn ttgir(mut self, mut module: ir::Module) -> Result<Artifact, TargetError> {
+        let params = params(&module)?;
+        self.add(TTGIR, print(&module), true);
+        let (mut lowered, kernel) = self.time(LLIR, |this| this.lower(&module))?;
+        if self.observer.wants_programs(TTGIR) {
+            // What a program takes of shared memory is known only now, and people look for it here.
+            ttgir::set_shared(&mut module, kernel.shared_bytes);
+            let text = ir::text::print(&module, ir::text::PrintOptions::PLAIN);
+            self.observer.program(TTGIR, "lowering to lanes", &text);
+        }
+        if let Some(given) = self.observer.given(LLIR) {
+            lowered = edited(&given, &lowered)?;
+        }
+        let text = lowered.to_string();
+        self.add(LLIR, text.into_bytes(), true);
+        let written = self.time(driver::PTX, |this| {
+            let how = ptx::Options {
+                has_lines: true,
+                version: version(this.options)?,
+                ..ptx::Options::new(this.arch)
+            };
+            ptx::emit(&lowered, &how).map_err(|errors| not_written(&errors))
+        })?;
+        let name = written.kernels.first().cloned().unwrap_or_else(|| kernel.name.clone());
+        let shared = kernel.shared_bytes.max(self.min_shared()?);
+        check_shared(u64::from(shared), self.machine)?;
+        let facts = Facts { name, params, kernel: lanes::Facts { shared_bytes: shared, ..kernel } };
+        match self.observer.given(driver::PTX) {
+            Some(given) => {
+                let text = given.text()?.to_owned();
+                self.ptx(text, Some(&given), facts)
+            }
+            None => self.ptx(written.text, None, facts),
+        }
+    }
+
+    /// Code of a lane, with the passes over it.
+    fn lower(&mut self, module: &ir::Module) -> Result<(llir::Module, lanes::Facts), TargetError> {
+        let options = self.options;
+        let mut lowered = self.time(LLIR_LANES, |this| {
+            let how =
+                lanes::Options { fuse_multiply_add: options.enable_fp_fusion, ..lanes::Options::default() };
+            let target = Lanes { capability: u32::from(this.arch.number), machine: this.machine };
+            lanes::lower(module, &target, &how).map_err(|errors| refused(&errors))
+        })?;
+        let kernel =
+            lowered.kernels.pop().ok_or_else(|| TargetError::Internal("no kernel was lowered".into()))?;
+        limit_registers(&mut lowered.module, &kernel.name, options)?;
+        if let Err(errors) = llir::verify(&lowered.module) {
+            let first = errors.first().map_or_else(String::new, ToString::to_string);
+            return Err(TargetError::Internal(format!("kernel `{}`: invalid llir: {first}", kernel.name)));
+        }
+        ptx::optimize(&mut lowered.module, &mut LanePasses(&mut *self.observer));
+        Ok((lowered.module, kernel))
+    }
+
+    /// The last steps. `given` is the file that the text is from, if a person wrote it.
+    fn ptx(
+        mut self,
+        text: String,
+        given: Option<&GivenStage>,
+        facts: Facts,
+    ) -> Result<Artifact, TargetError> {
+        if let Some(given) = given.filter(|_| self.emulated) {
+            emulator::Program::parse(&text)
+                .map_err(|error| TargetError::Compile {
+                    message: error.message,
+                    location: Some(format!("{}:{}", given.file, error.line)),
+                })?
+                .entry(&facts.name)
+                .ok_or_else(|| given.wrong(format!("it has no kernel `{}`", facts.name)))?;
+        }
+        self.add(driver::PTX, text.clone().into_bytes(), true);
+        if !self.emulated {
+            let (arch, options) = (self.arch, self.options);
+            let cubin = self.time(driver::CUBIN, |_| assembling::assemble(&text, &facts.name, arch, options));
+            let cubin = match (cubin, given) {
+                (Err(error), Some(given)) => return Err(given.wrong(error.to_string())),
+                (cubin, _) => cubin?,
+            };
+            let own = self.observer.given(driver::CUBIN).map(|given| given.bytes);
+            if let Some(cubin) = own.or(cubin) {
+                self.add(driver::CUBIN, cubin, false);
+            }
+        }
+        let metadata = metadata(self.arch, &facts.kernel, self.options);
+        let shared = u64::from(facts.kernel.shared_bytes);
+        Ok(Artifact { name: facts.name, stages: self.stages, params: facts.params, shared, metadata })
+    }
+
+    /// The shared memory that the launch asks for, whatever the kernel needs.
+    fn min_shared(&self) -> Result<u32, TargetError> {
+        match self.options.extra.get(option::MIN_SHARED) {
+            Some(OptionValue::Int(bytes)) => u32::try_from(*bytes).map_err(|_| TargetError::Compile {
+                message: format!("{} is {bytes}, and must be a number of bytes", option::MIN_SHARED),
+                location: None,
+            }),
+            _ => Ok(0),
+        }
+    }
+}
+
+/// What is known of a kernel once its PTX is written.
+pub(crate) struct Facts {
+    /// Its symbol.
+    pub(crate) name: String,
+    /// Its parameters, without the two of scratch memory.
+    pub(crate) params: Vec<KernelParam>,
+    /// What its launches need.
+    pub(crate) kernel: lanes::Facts,
+}
+
+/// Code of a lane that a person wrote, in place of what was printed.
+fn edited(given: &GivenStage, printed: &llir::Module) -> Result<llir::Module, TargetError> {
+    let module = llir::parse(given.text()?, printed).map_err(|error| TargetError::Compile {
+        location: Some(format!("{}:{}:{}", given.file, error.line, error.column)),
+        message: error.message,
+    })?;
+    match llir::verify(&module) {
+        Ok(()) => Ok(module),
+        Err(errors) => Err(given.wrong(errors.first().map_or_else(String::new, ToString::to_string))),
+    }
 }
 
 fn print(module: &ir::Module) -> Vec<u8> {

@@ -5,6 +5,7 @@ mod assembling;
 mod compile;
 pub mod driver;
 mod emulated;
+mod given;
 pub mod instructions;
 pub mod lower;
 pub mod machine;

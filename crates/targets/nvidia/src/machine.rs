@@ -85,6 +85,11 @@ pub fn machine(arch: u32) -> Option<&'static Machine> {
     MACHINES.iter().rev().find(|(own, _)| *own <= arch).map(|(_, machine)| machine)
 }
 
+/// The machine of a name as programs have it: `cuda:90`.
+pub fn named(name: &str) -> Option<&'static Machine> {
+    machine(name.strip_prefix("cuda:")?.parse().ok()?)
+}
+
 const WITH_F8: &[(FloatKind, FloatKind)] = &[
     (F32, F16),
     (F32, BF16),

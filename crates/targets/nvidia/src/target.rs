@@ -10,8 +10,8 @@ use crate::survey;
 use std::sync::{Arc, OnceLock};
 use target::survey::{Peaks, Resources, Survey};
 use target::{
-    Artifact, CompileOptions, Device, OptionRow, OptionValue, Stage, StageObserver, Target, TargetError,
-    TargetFacts,
+    Artifact, CompileOptions, Device, GivenStage, OptionRow, OptionValue, Stage, StageObserver, Target,
+    TargetError, TargetFacts, Tool,
 };
 
 /// The name of the target.
@@ -32,11 +32,13 @@ pub(crate) mod option {
     pub(crate) const DEPENDENT: &str = "launch_pdl";
     /// The version of PTX to write, at least.
     pub(crate) const PTX_VERSION: &str = "ptx_version";
+    /// The least shared memory of a program.
+    pub(crate) const MIN_SHARED: &str = "min_shared_mem";
     /// Further options of the assembler.
     pub(crate) const PTX_OPTIONS: &str = "ptx_options";
 }
 
-static OPTIONS: [OptionRow; 6] = [
+static OPTIONS: [OptionRow; 7] = [
     OptionRow {
         name: option::ARCH,
         default: OptionValue::None,
@@ -61,6 +63,11 @@ static OPTIONS: [OptionRow; 6] = [
         name: option::PTX_VERSION,
         default: OptionValue::None,
         doc: "The version of PTX to write, 87 for 8.7; the lowest that has every instruction used by default.",
+    },
+    OptionRow {
+        name: option::MIN_SHARED,
+        default: OptionValue::None,
+        doc: "Bytes of shared memory that a launch brings along at least.",
     },
     OptionRow {
         name: option::PTX_OPTIONS,
@@ -169,6 +176,19 @@ impl Target for Nvidia {
         compile::compile(module, self.arch_with(options)?, self.emulated, options, observer)
     }
 
+    fn stages(&self) -> &'static [&'static str] {
+        compile::STAGES
+    }
+
+    fn compile_given(
+        &self,
+        given: &GivenStage,
+        options: &CompileOptions,
+        observer: &mut dyn StageObserver,
+    ) -> Result<Artifact, TargetError> {
+        compile::compile_given(given, self.arch_with(options)?, self.emulated, options, observer)
+    }
+
     fn derived_stages(&self) -> &'static [&'static str] {
         if self.emulated { &[] } else { &[driver::CUBIN, assembling::SASS] }
     }
@@ -244,6 +264,13 @@ impl Target for Nvidia {
 
     fn binary(&self) -> &'static str {
         if self.emulated { driver::PTX } else { driver::CUBIN }
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        let version = |number: i32| format!("CUDA {}.{}", number / 1000, number % 1000 / 10);
+        let driver =
+            driver::driver().map(|driver| version(driver.version())).map_err(|error| error.to_string());
+        [Tool { name: "driver", found: driver }].into_iter().chain(assembling::tools()).collect()
     }
 
     fn devices(&self) -> Vec<Arc<dyn Device>> {

@@ -7,7 +7,6 @@ use super::text::{body, param_name, symbol};
 use crate::instructions::{Arch, Features, Version};
 use llir::{Function, Global, GlobalKind, Linkage, Module, Param, Scalar, Type};
 use std::fmt::Write;
-use std::time::Duration;
 
 /// What the text is made for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,7 +106,7 @@ const BOUNDS: &[(&str, u64)] = &[
 ];
 
 /// Runs the passes of llir, with what is known of special registers; `watch` hears how long each took.
-pub fn optimize(module: &mut Module, watch: &mut dyn FnMut(&'static str, Duration)) {
+pub fn optimize(module: &mut Module, watch: &mut dyn llir::passes::Watch) {
     let name = |register: &str| format!("llvm.nvvm.read.ptx.sreg.{register}");
     let mut bounds: Vec<(String, u64)> =
         BOUNDS.iter().map(|(register, bound)| (name(register), *bound)).collect();

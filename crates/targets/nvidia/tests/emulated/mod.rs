@@ -41,6 +41,13 @@ impl Engine for Emulated {
         ptx::optimize(&mut lowered.module, &mut |_, _| {});
         llir::verify(&lowered.module)
             .map_err(|errors| format!("{}\n{raw}\n{}", errors[0], lowered.module))?;
+        let text = lowered.module.to_string();
+        let again = llir::parse(&text, &lowered.module).map_err(|error| format!("{error}\n{text}"))?;
+        llir::verify(&again).map_err(|errors| format!("read back: {}\n{text}", errors[0]))?;
+        let again = again.to_string();
+        if again != text {
+            return Err(format!("what is read back differs:\n{text}\n{again}"));
+        }
         let facts = lowered.kernels.first().ok_or("no kernel")?;
         let arch = Arch::of_capability(self.capability as u16).ok_or("no such architecture")?;
         let emitted = ptx::emit(&lowered.module, &ptx::Options::new(arch))

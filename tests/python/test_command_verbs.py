@@ -1,0 +1,197 @@
+"""The command of those who have the Python package: `python -m deuteron VERB`."""
+
+import os
+import sys
+
+import pytest
+
+KERNEL = """
+import array
+import deuteron as triton, deuteron.language as tl
+
+class Memory:
+    dtype = tl.int32
+    def __init__(self, size): self.values = array.array("i", [0] * size)
+    def data_ptr(self): return self.values.buffer_info()[0]
+
+@triton.jit
+def stored(out_ptr, VALUE: tl.constexpr):
+    tl.store(out_ptr, VALUE)
+
+@triton.jit
+def other(out_ptr):
+    tl.store(out_ptr, 1)
+
+for value in (1, 2):
+    stored[(1, )](Memory(4), value)
+other[(1, )](Memory(4))
+"""
+
+MARKS = """
+import sys
+import triton
+
+def measured(size, provider, factor=1):
+    return float(size * factor * {"one": 1, "two": 2}[provider])
+
+def marks(name, **options):
+    return triton.testing.Benchmark(x_names=["size"], x_vals=[128, 256, 512], line_arg="provider", line_vals=["one", "two"],
+                                    line_names=["One", "Two"], ylabel="GB/s", plot_name=name, args={}, **options)
+
+first = triton.testing.perf_report(marks("first-plot"))(measured)
+
+@triton.testing.perf_report([marks("second-a"), marks("second-b", x_log=True)])
+def second(size, provider):
+    return 3 * measured(size, provider), measured(size, provider), 4 * measured(size, provider)
+
+print("argument", sys.argv[1:], file=sys.stderr)
+first.run(print_data=True, show_plots=True)
+df = second.run(return_df=True)
+if __name__ == "__main__":
+    raise SystemExit("the script itself is not to run")
+"""
+
+
+@pytest.fixture
+def command(tmp_path, python):
+    """Runs the command; returns the finished process."""
+
+    def run(*args, check=True, **env):
+        return python("-m", "deuteron", *args, check=check, cwd=tmp_path,
+                      env={"TRITON_CACHE_DIR": str(tmp_path / "cache"), **env})
+
+    return run
+
+
+@pytest.fixture
+def filled(tmp_path, python):
+    """A cache with three kernels."""
+    (tmp_path / "kernels.py").write_text(KERNEL)
+    python(tmp_path / "kernels.py", env={"TRITON_CACHE_DIR": str(tmp_path / "cache")})
+    return tmp_path / "cache"
+
+
+def test_the_cache_is_listed_and_measured(command, filled):
+    assert command("cache", "path").stdout.strip() == str(filled)
+    assert "3 kernels" in command("cache", "size").stdout
+    assert command("cache").stdout == command("cache", "size").stdout
+    lines = command("cache", "list").stdout.splitlines()
+    assert lines[0].split() == ["name", "target", "size", "used", "entry"]
+    assert sorted(line.split()[0] for line in lines[1:]) == ["other", "stored", "stored"]
+    assert all(line.split()[1].startswith("cpu:") for line in lines[1:])
+    assert "removed" in command("cache", "clear").stdout
+    assert command("cache", "list").stdout.splitlines() == ["name  target       size      used  entry"]
+
+
+def test_damage_is_found_and_removed(command, filled, python, tmp_path):
+    assert "0 damaged" in command("cache", "verify").stdout
+    entries = sorted(path for path in filled.rglob("*") if path.is_file())
+    damaged = [entries[0], entries[-1]]
+    with open(damaged[0], "r+b") as file:
+        file.truncate(50)
+    with open(damaged[1], "r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        last = file.read(1)
+        file.seek(-1, os.SEEK_END)
+        file.write(bytes([last[0] ^ 1]))
+    told = command("cache", "verify", check=False)
+    assert told.returncode == 1 and "2 damaged" in told.stdout and "--fix" in told.stderr
+    assert "it is cut off" in told.stdout and "does not have its digest" in told.stdout
+    fixed = command("cache", "verify", "--fix")
+    assert all(f"{path}" in fixed.stdout and not path.exists() for path in damaged)
+    assert "0 damaged" in command("cache", "verify").stdout
+    python(tmp_path / "kernels.py", env={"TRITON_CACHE_DIR": str(filled)})
+    assert "3 kernels" in command("cache", "size").stdout
+
+
+def test_settings_are_listed_with_their_meaning(command, tmp_path):
+    text = command("env", TRITON_PRINT_AUTOTUNING="1", DEUTERON_CACHE_LIMIT="many").stdout
+    assert "print = true  (from TRITON_PRINT_AUTOTUNING)" in text
+    assert f'dir = "{tmp_path / "cache"}"  (from TRITON_CACHE_DIR)' in text
+    assert "limit = unreadable: Unable to use DEUTERON_CACHE_LIMIT=many" in text
+    assert "set DEUTERON_DUMP_PASSES or MLIR_ENABLE_DUMP" in text
+
+
+def test_what_is_here_is_told(command):
+    text = command("info").stdout
+    assert "target cpu (" in text and "LLVM" in text and "ptxas" in text
+    assert "LLVM         not found: no shared library" in command("info", DEUTERON_LLVM_PATH="/nowhere").stdout
+
+
+def test_stages_and_times_of_a_compile(command, tmp_path):
+    (tmp_path / "kernels.py").write_text(KERNEL.split("for value")[0])
+    done = command("compile", "kernels.py", "--kernel", "stored", "--signature", "*i32, 7", "--time")
+    assert "tt.func public @stored" in done.stdout
+    for name in ("front end", "ttir", "  canonicalize", "llir", "obj", "  codegen", "total", "everything else"):
+        assert any(line.endswith(f"%  {name}") for line in done.stderr.splitlines()), done.stderr
+    gpu = command("compile", "kernels.py", "--kernel", "stored", "--signature", "*i32, 7", "--target", "cuda:80", "--time",
+                  "--emit", "ptx")
+    assert ".visible .entry stored" in gpu.stdout
+    for name in ("ttgir", "llir", "  lower to lanes", "ptx"):
+        assert any(line.endswith(f"%  {name}") for line in gpu.stderr.splitlines()), gpu.stderr
+
+
+def test_benchmarks_of_a_script(command, tmp_path):
+    (tmp_path / "marks.py").write_text(MARKS)
+    listed = command("bench", "marks.py", "--list")
+    assert listed.stdout.splitlines() == ["measured: first-plot (3 x 2)", "second: second-a (3 x 2)",
+                                          "second: second-b (3 x 2)"]
+    done = command("bench", "marks.py", "--out", "results", "--", "--size", "7")
+    assert "argument ['--size', '7']" in done.stderr
+    for name in ("first-plot", "second-a", "second-b"):
+        assert done.stdout.count(f"{name}:") == 1
+        rows = (tmp_path / "results" / f"{name}.csv").read_text().splitlines()
+        assert len(rows) == 4 and rows[0].startswith("size,One")
+        assert any((tmp_path / "results" / f"{name}.{kind}").exists() for kind in ("png", "svg"))
+    assert "[2/3] second-a: 6 measurements in" in done.stderr
+    assert not done.stderr.count("\033")
+
+
+@pytest.mark.parametrize("pattern, plots", [("first", ["first-plot"]), ("measured", ["first-plot"]), ("second-b", ["second-b"]),
+                                            ("second*", ["second-a", "second-b"]), ("*plot", ["first-plot"])])
+def test_benchmarks_are_chosen_by_name(command, tmp_path, pattern, plots):
+    (tmp_path / "marks.py").write_text(MARKS)
+    listed = command("bench", "marks.py", "--list", "-k", pattern).stdout.splitlines()
+    assert [line.split(": ")[1].split()[0] for line in listed] == plots
+
+
+def test_benchmarks_that_fail_do_not_hide_the_others(command, tmp_path):
+    (tmp_path / "marks.py").write_text(MARKS.replace("return 3 *", "if size == 512: raise ArithmeticError('too large')\n"
+                                                     "    return 3 *"))
+    done = command("bench", "marks.py", check=False)
+    assert done.returncode == 1 and "first-plot:" in done.stdout
+    assert "failed at measurement 5 of 6" in done.stderr and "ArithmeticError: too large" in done.stderr
+    assert "_bench.py" not in done.stderr and "marks.py" in done.stderr
+
+
+def test_scripts_without_benchmarks(command, tmp_path):
+    (tmp_path / "none.py").write_text("import triton\n")
+    (tmp_path / "broken.py").write_text("import triton\nundefined\n")
+    (tmp_path / "marks.py").write_text(MARKS)
+    for args, message in [(["none.py"], "makes no benchmark"), (["broken.py"], "NameError: name 'undefined'"),
+                          (["nowhere.py"], "there is no script"), (["marks.py", "-k", "third"], "no benchmark is called third"),
+                          (["marks.py", "--python", "/nowhere/python"], "cannot start /nowhere/python")]:
+        done = command("bench", *args, check=False)
+        assert done.returncode == 1 and message in done.stderr, done.stderr
+
+
+def test_a_python_without_the_package_is_told(command, tmp_path):
+    (tmp_path / "marks.py").write_text(MARKS)
+    bare = tmp_path / "bare"
+    bare.write_text(f"#!/bin/sh\nexec {sys.executable} -I -S \"$@\"\n")
+    bare.chmod(0o755)
+    done = command("bench", "marks.py", "--python", bare, check=False)
+    assert done.returncode == 1 and "pip install deuteron" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_marks_made_by_the_main_part_are_found(command, tmp_path):
+    body = MARKS.split("first = ")[0]
+    (tmp_path / "late.py").write_text(body + "if __name__ == '__main__':\n    triton.testing.perf_report(marks('late'))("
+                                      "measured).run(print_data=True)\n")
+    assert command("bench", "late.py").stdout.count("late:") == 1
+
+
+def test_usage_is_told(command):
+    assert "bench" in command("--help").stdout
+    assert command("bench", check=False).returncode == 2
+    assert "Usage: " in command("cache", "--help").stdout
