@@ -13,6 +13,10 @@ import traceback
 import types
 
 
+#: The page with the plots of one `run`, which here is one of many.
+_PAGE = "results.html"
+
+
 class _Found:
     """A mark with the names it goes by."""
 
@@ -119,15 +123,17 @@ class _Progress:
 
 
 def _own_frames_left_out(error):
-    """The traceback without the frames of this file, which tell the author of the script nothing."""
+    """The traceback without the frames of benchmarking itself, which tell the author of the script nothing."""
+    from .testing import report
+
     frames = traceback.TracebackException.from_exception(error)
     frames.stack = traceback.StackSummary.from_list(
-        [frame for frame in frames.stack if frame.filename != __file__])
+        [frame for frame in frames.stack if frame.filename not in (__file__, report.__file__)])
     return "".join(frames.format())
 
 
 def _measure(found, benchmark, label, out):
-    """Measures one benchmark of a mark; returns whether that worked."""
+    """Measures one benchmark of a mark; returns the files it wrote, and None where it failed."""
     mark = type(found.mark)(found.mark.fn, benchmark)
     progress = _Progress(label, benchmark, sys.stderr)
     mark.fn = progress.around(mark.fn)
@@ -142,15 +148,16 @@ def _measure(found, benchmark, label, out):
         progress.end()
         sys.stderr.write(f"{label} failed at measurement {progress.done} of {progress.total}:\n"
                          f"{_own_frames_left_out(error)}")
-        return False
+        return None
     progress.end()
     sys.stdout.flush()
     print(f"{label}: {progress.total} measurements in {time.perf_counter() - began:.1f} s", file=sys.stderr)
-    if out:
-        stem = benchmark.plot_name
-        written = [name for name in sorted(os.listdir(out)) if name.startswith(stem) or name not in before]
-        print("  " + ", ".join(os.path.join(out, name) for name in written), file=sys.stderr)
-    return True
+    if not out:
+        return []
+    written = [name for name in sorted(os.listdir(out))
+               if name != _PAGE and (name.startswith(benchmark.plot_name) or name not in before)]
+    print("  " + ", ".join(os.path.join(out, name) for name in written), file=sys.stderr)
+    return written
 
 
 def _arguments(argv):
@@ -194,9 +201,14 @@ def main(argv):
         return 1
     if options.out:
         os.makedirs(options.out, exist_ok=True)
-    worked = [_measure(found, benchmark, f"[{number}/{len(chosen)}] {benchmark.plot_name or found.name}", options.out)
-              for number, (found, benchmark) in enumerate(chosen, 1)]
-    return 0 if all(worked) else 1
+    written = [_measure(found, benchmark, f"[{number}/{len(chosen)}] {benchmark.plot_name or found.name}", options.out)
+               for number, (found, benchmark) in enumerate(chosen, 1)]
+    if options.out:
+        from .testing.report import _write_page
+
+        plots = [name for names in written for name in names or () if not name.endswith(".csv")]
+        _write_page(os.path.join(options.out, _PAGE), plots)
+    return 1 if None in written else 0
 
 
 if __name__ == "__main__":

@@ -143,6 +143,8 @@ def test_benchmarks_of_a_script(command, tmp_path):
         rows = (tmp_path / "results" / f"{name}.csv").read_text().splitlines()
         assert len(rows) == 4 and rows[0].startswith("size,One")
         assert any((tmp_path / "results" / f"{name}.{kind}").exists() for kind in ("png", "svg"))
+    page = (tmp_path / "results" / "results.html").read_text()
+    assert all(f'"{name}.' in page for name in ("first-plot", "second-a", "second-b"))
     assert "[2/3] second-a: 6 measurements in" in done.stderr
     assert not done.stderr.count("\033")
 
