@@ -261,7 +261,7 @@ impl Reader<'_> {
         // It stands further down; until then it is anything.
         let place = cursor.place();
         cursor.take();
-        let def = ValueDef::Constant(Constant { ty, kind: ConstantKind::Poison });
+        let def = ValueDef::Constant(Box::new(Constant { ty, kind: ConstantKind::Poison }));
         let value = self.function.values.push(ValueData { ty, def });
         self.values.insert(name.clone(), value);
         self.wanted.insert(name.clone(), place);

@@ -10,7 +10,7 @@ use crate::location::Location;
 use crate::module::Callee;
 use crate::rows::{Format, Op};
 use crate::types::Type;
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 /// Words that LLVM prints and this crate does not have; leaving one out says less and is right.
 const WORDS_OF_LESS: &[&str] = &["tail", "disjoint", "nneg", "samesign", "nusw"];
@@ -224,10 +224,10 @@ fn shuffle(reader: &mut Reader<'_>, cursor: &mut Cursor<'_>, op: Op) -> Read<Ins
 fn branch(reader: &mut Reader<'_>, cursor: &mut Cursor<'_>) -> Read<InstData> {
     if cursor.accept_word("label") {
         let target = target(reader, cursor)?;
-        return Ok(InstData { targets: smallvec![target], ..InstData::new(Op::JUMP, Type::VOID, &[]) });
+        return Ok(InstData { targets: vec![target], ..InstData::new(Op::JUMP, Type::VOID, &[]) });
     }
     let condition = reader.typed(cursor)?;
-    let mut targets = SmallVec::new();
+    let mut targets = Vec::new();
     for _ in 0..2 {
         cursor.expect(',')?;
         cursor.expect_word("label")?;
@@ -241,7 +241,7 @@ fn switch(reader: &mut Reader<'_>, cursor: &mut Cursor<'_>, op: Op) -> Read<Inst
     let value = reader.typed(cursor)?;
     cursor.expect(',')?;
     cursor.expect_word("label")?;
-    let mut targets: SmallVec<[BlockCall; 2]> = smallvec![target(reader, cursor)?];
+    let mut targets = vec![target(reader, cursor)?];
     let mut cases = Vec::new();
     cursor.expect('[')?;
     while !cursor.accept(']') {
