@@ -94,6 +94,24 @@ fn held(layout: &LinearLayout, dim: usize, free: u32) -> u64 {
     1 << neighbours(layout, dim, 1 << 31, free).len()
 }
 
+/// Bits of the register number that lead from an element to equal ones, as far as axis analysis knows: those that stay in
+/// an aligned run of equal elements, whatever lanes do in it.
+pub(crate) fn equal_registers(cx: &mut Cx<'_>, value: Value) -> Result<usize> {
+    let ty = cx.module.ty(value);
+    let rank = if ttir::types::is_tensor(ty) { ttir::types::shape(ty).len() } else { 0 };
+    let info = cx.axis.info(cx.module, value);
+    let runs: Vec<u64> = (0..rank).map(|dim| info.constancy[dim].max(1)).collect();
+    if runs.iter().all(|&run| run == 1) {
+        return Ok(0);
+    }
+    let layout = cx.layout(ty)?;
+    let stays = |basis: &[(Dim, u32)]| {
+        basis.iter().zip(&runs).all(|((_, at), run)| u64::from(*at) < 1 << run.ilog2())
+    };
+    let bases = layout.bases(Dim::REGISTER).into_iter().enumerate();
+    Ok(bases.filter(|(_, basis)| stays(basis)).fold(0, |all, (bit, _)| all | 1 << bit))
+}
+
 /// Bits of the register number that walk along a dimension: the first to the neighbour, the next two on, … for at most
 /// `run` elements, such that nothing else moves within that run.
 fn neighbours(layout: &LinearLayout, dim: usize, run: u64, free: u32) -> Vec<u32> {

@@ -283,6 +283,78 @@ fn online_softmax_is_the_same() {
     }
 }
 
+/// Sums over a vector, `loops` times, each time of what lies above the sum before.
+fn sums(loops: usize) -> String {
+    let t = "tensor<256xf32, #blocked>";
+    let (p, i) = (t.replace("f32", "!tt.ptr<f32>"), t.replace("f32", "i32"));
+    let mut out = format!(
+        "{BLOCKED}{HEAD}tt.func public @f(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>, %n: i32) {{
+  %begin = arith.constant 512 : i32
+  %step = arith.constant 256 : i32
+  %m0 = arith.constant 0.0 : f32
+  %pad = arith.constant dense<0.0> : {t}
+  %range = tt.make_range {{end = 256 : i32, start = 0 : i32}} : {i}
+  %end = tt.splat %n : i32 -> {i}
+  %base = tt.splat %x : !tt.ptr<f32> -> {p}\n"
+    );
+    for number in 1..=loops {
+        write!(
+            out,
+            "  %m{number} = scf.for %at = %begin to %n step %step iter_args(%acc = %m0) -> (f32) : i32 {{
+    %first = tt.splat %at : i32 -> {i}
+    %where = arith.addi %range, %first : {i}
+    %mask = arith.cmpi slt, %where, %end : {i}
+    %from = tt.addptr %base, %where : {p}, {i}
+    %v = tt.load %from, %mask, %pad : {p}
+    %before = tt.splat %m{before} : f32 -> {t}
+    %above = arith.maxnumf %v, %before : {t}
+    %r = \"tt.reduce\"(%above) <{{axis = 0 : i32}}> {region} : ({t}) -> f32
+    %next = arith.addf %acc, %r : f32
+    scf.yield %next : f32
+  }}\n",
+            before = number - 1,
+            region = region("addf")
+        )
+        .expect("strings grow");
+    }
+    writeln!(out, "  tt.store %y, %m{loops} : !tt.ptr<f32>\n  tt.return\n}}\n}}").expect("strings grow");
+    out
+}
+
+#[test]
+fn every_other_loop_over_the_same_memory_runs_backwards() {
+    let mut random = Random(17);
+    for loops in 1..=4 {
+        let text = sums(loops);
+        let (mut after, left) = deferred(&text);
+        let printed = print(&after, PrintOptions::PLAIN);
+        assert_eq!(left, 0, "{printed}");
+        // Each turned loop has the number of its steps in front of it.
+        assert_eq!(printed.matches("arith.divui").count(), loops / 2, "{printed}");
+        for length in [0, 512, 513, 767, 768, 1025, 2000] {
+            let input: Vec<f32> = (0..2048).map(|_| random.value()).collect();
+            let expected = run(&mut module(&text), &input, 1, length);
+            let found = run(&mut after, &input, 1, length);
+            assert!(same(&expected, &found), "{loops} {length}: {expected:?} {found:?}");
+        }
+    }
+}
+
+#[test]
+fn loops_that_write_or_read_other_memory_keep_their_direction() {
+    let text = sums(2);
+    let other = text.replacen("tt.addptr %base, %where", "tt.addptr %far, %where", 1).replace(
+        "  %base = tt.splat",
+        "  %far = tt.splat %y : !tt.ptr<f32> -> tensor<256x!tt.ptr<f32>, #blocked>\n  %base = tt.splat",
+    );
+    let writes =
+        text.replacen("    %v = tt.load", "    tt.store %y, %m0 : !tt.ptr<f32>\n    %v = tt.load", 1);
+    for text in [other, writes] {
+        let printed = print(&deferred(&text).0, PrintOptions::PLAIN);
+        assert!(!printed.contains("arith.divui"), "{printed}");
+    }
+}
+
 #[test]
 fn a_maximum_that_the_loop_uses_stays() {
     let text = running("maxnumf", "0xFF800000")

@@ -44,6 +44,7 @@ use llir::Value;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::OnceLock;
+use ttir::ops::compare::CMPI;
 
 /// The tables of handlers.
 pub(crate) const FAMILIES: &[&[Entry]] = &[
@@ -139,16 +140,24 @@ pub(crate) fn elementwise(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         return Err(cx.error(op, "is not elementwise"));
     };
     let elems = elems(cx.module, op);
+    // The truth values of masks are known to be equal in runs.
+    let equal = match cx.module.is(op, &CMPI) {
+        true => crate::access::equal_registers(cx, cx.module.result(op, 0))?,
+        false => 0,
+    };
     // Broadcast operands are the same for many registers.
     let count = cx.register_count(cx.module.ty(cx.module.result(op, 0)))?;
     let mut known: FxHashMap<SmallVec<[Value; 4]>, Value> =
         FxHashMap::with_capacity_and_hasher(count, Default::default());
+    let mut made: Vec<Value> = Vec::with_capacity(count);
     per_register(cx, op, |cx, x| {
-        if let Some(result) = known.get(x) {
-            return Ok(*result);
-        }
-        let result = emit(cx, &elems, x)?;
+        let first = made.get(made.len() & !equal).or_else(|| known.get(x)).copied();
+        let result = match first {
+            Some(result) => result,
+            None => emit(cx, &elems, x)?,
+        };
         known.insert(x.into(), result);
+        made.push(result);
         Ok(result)
     })
 }

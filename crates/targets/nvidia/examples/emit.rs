@@ -49,7 +49,9 @@ fn main() -> Result<(), String> {
     if std::env::var_os("LLIR").is_some() {
         println!("{}", lowered.module);
     }
-    let emit = || nvidia::ptx::emit(&lowered.module, &nvidia::ptx::Options::new(arch));
+    let has_lines = std::env::var_os("LOCATIONS").is_some();
+    let options = nvidia::ptx::Options { has_lines, unroll: false, ..nvidia::ptx::Options::new(arch) };
+    let emit = || nvidia::ptx::emit(&lowered.module, &options);
     // The first time builds the table of instructions; a busy machine disturbs any.
     let ptx = timed(&mut times, "ptx, first", emit);
     let count = std::env::var("REPEAT").ok().and_then(|text| text.parse().ok()).unwrap_or(9);

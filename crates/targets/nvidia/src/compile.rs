@@ -185,6 +185,7 @@ impl<'a> Compile<'a> {
             let how = ptx::Options {
                 has_lines: true,
                 version: version(this.options)?,
+                unroll: false,
                 ..ptx::Options::new(this.arch)
             };
             ptx::emit(&lowered, &how).map_err(|errors| not_written(&errors))

@@ -9,7 +9,9 @@ mod drop_carried;
 mod hoist_memory;
 mod insert_fences;
 mod pipeline_loops;
+mod reading;
 mod split_precision;
+mod stream_last_reads;
 
 pub use accelerate_dots::{ACCELERATE_DOTS, no_matrix_instruction};
 pub use assign_layouts::ASSIGN_LAYOUTS;
@@ -20,6 +22,7 @@ pub use hoist_memory::HOIST_MEMORY;
 pub use insert_fences::INSERT_FENCES;
 pub use pipeline_loops::{PIPELINE_LOOPS, PREFETCH_LOADS, UNROLL_LOADS};
 pub use split_precision::SPLIT_PRECISION;
+pub use stream_last_reads::STREAM_LAST_READS;
 
 use ir::pass::PassRow;
 
@@ -31,6 +34,7 @@ pub static ALL: &[&PassRow] = &[
     &ACCELERATE_DOTS,
     &ASSIGN_LAYOUTS,
     &DEFER_REDUCTIONS,
+    &STREAM_LAST_READS,
     &HOIST_MEMORY,
     &UNROLL_LOADS,
     &PIPELINE_LOOPS,

@@ -4,7 +4,7 @@ use ir::pass::PassRow;
 use ir::passes::{CANONICALIZE, CSE, LICM};
 use ttgir::passes::{
     ACCELERATE_DOTS, ASSIGN_LAYOUTS, DEFER_REDUCTIONS, DROP_CARRIED, PIPELINE_LOOPS, PREFETCH_LOADS,
-    UNROLL_LOADS,
+    STREAM_LAST_READS, UNROLL_LOADS,
 };
 
 /// The passes in order.
@@ -14,6 +14,7 @@ pub(super) static PASSES: &[&PassRow] = &[
     &LICM,
     &CSE,
     &DEFER_REDUCTIONS,
+    &STREAM_LAST_READS,
     &UNROLL_LOADS,
     &PIPELINE_LOOPS,
     &PREFETCH_LOADS,

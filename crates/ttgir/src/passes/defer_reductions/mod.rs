@@ -12,11 +12,13 @@
 //!
 //! The same for the running maximum and the sum of exponentials that is rescaled to it ([`online`]). Reductions leave their
 //! order open, so what is combined is the same, in another order. Only where the carried value has no other use in the
-//! loop, and where lanes share the reduced dimension: else there is nothing to save.
+//! loop, and where lanes share the reduced dimension: else there is nothing to save. A loop that carries nothing else may
+//! then run in any order, which [`turn`] makes use of.
 
 mod online;
 mod private;
 mod running;
+mod turn;
 
 use ir::pass::PassRow;
 use ir::{Block, Def, Diagnostic, Module, Op, OpRow, Value};
@@ -31,15 +33,23 @@ pub static DEFER_REDUCTIONS: PassRow = PassRow {
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     let loops: Vec<Op> = module.walk(module.top()).into_iter().filter(|&op| module.is(op, &FOR)).collect();
+    let mut any_order = Vec::new();
     for around in loops.into_iter().rev() {
         let body = module.entry(module.region(around, 0));
+        let mut deferred = 0;
         for index in 0..module.results(around).len() {
             let carried = Carried { around, body, index };
-            if !online::defer(module, carried) {
-                running::defer(module, carried);
+            if online::defer(module, carried) {
+                deferred += 2;
+            } else if running::defer(module, carried) {
+                deferred += 1;
             }
         }
+        if deferred > 0 && deferred == module.results(around).len() {
+            any_order.push(around);
+        }
     }
+    turn::turn(module, &any_order);
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use ttir::ops::arith_int::{ADDI, ANDI, MULI, SUBI};
 use ttir::ops::compare::{CMPI, CMPI_PREDICATE, SELECT};
 use ttir::ops::constant::CONSTANT;
-use ttir::ops::memory::{LOAD, load_attr};
+use ttir::ops::memory::{LOAD, STORE, load_attr};
 use ttir::ops::shape::{SPLAT, TRANS, ints};
 use ttir::types::{elem, is_tensor, shape, tensor};
 
@@ -58,7 +58,12 @@ fn view(builder: &mut Builder<'_>, ring: Value, copy: &Copy, index: Value) -> Va
 }
 
 /// A mask that also holds a condition of the whole block.
-fn with_condition(builder: &mut Builder<'_>, condition: Value, mask: Option<Value>, like: Value) -> Value {
+pub(super) fn with_condition(
+    builder: &mut Builder<'_>,
+    condition: Value,
+    mask: Option<Value>,
+    like: Value,
+) -> Value {
     let ty = builder.module.ty(like);
     if !is_tensor(ty) {
         return match mask {
@@ -125,17 +130,19 @@ pub(super) fn place(builder: &mut Builder<'_>, op: Op) {
     }
 }
 
-/// Lets a load that addresses depend on read only where the loop would have read.
-pub(super) fn guard(builder: &mut Builder<'_>, load: Op, condition: Value) {
-    let operands: Vec<Value> = builder.module.operands(load).to_vec();
+/// Lets a load or a store act only where the loop would have done so.
+pub(super) fn guard(builder: &mut Builder<'_>, access: Op, condition: Value) {
+    let operands: Vec<Value> = builder.module.operands(access).to_vec();
+    // The mask of a store stands behind what is stored.
+    let slot = if builder.module.is(access, &STORE) { 2 } else { 1 };
     let saved = builder.place;
-    builder.place = Place::Before(load);
-    let mask = with_condition(builder, condition, operands.get(1).copied(), operands[0]);
+    builder.place = Place::Before(access);
+    let mask = with_condition(builder, condition, operands.get(slot).copied(), operands[0]);
     builder.place = saved;
-    if operands.len() > 1 {
-        builder.module.set_operand(load, 1, mask);
+    if operands.len() > slot {
+        builder.module.set_operand(access, slot, mask);
     } else {
-        builder.module.push_operand(load, mask);
+        builder.module.push_operand(access, mask);
     }
 }
 

@@ -19,10 +19,12 @@
 mod apart;
 mod expand;
 mod group_dots;
+mod motion;
 mod plan;
 mod registers;
 mod unroll;
 
+pub(super) use plan::is_dot;
 pub use registers::PREFETCH_LOADS;
 pub use unroll::UNROLL_LOADS;
 

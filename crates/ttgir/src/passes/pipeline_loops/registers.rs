@@ -59,8 +59,8 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
 }
 
 fn plan(module: &Module, op: Op, lanes: u64) -> Option<Plan> {
-    // The rest of a loop that was unrolled is short.
-    if module.extra_attr(op, UNROLL.name).and_then(Attr::as_int) == Some(1) {
+    // A loop over several iterations has enough on its way, and one that is to stay as it is does.
+    if module.extra_attr(op, UNROLL.name).is_some() {
         return None;
     }
     let body = module.entry(module.region(op, 0));

@@ -1,28 +1,32 @@
 //! Several iterations at once, with all their loads in front.
 //!
 //! ```text
-//! scf.for %i = %a to %b step %s {        scf.for %i = %a to %m step 2 * %s {
-//!   %x = tt.load %p(%i)                    %x = tt.load %p(%i) ; %y = tt.load %p(%i + %s)
-//!   use(%x)                        =>      use(%x) ; use(%y)
-//! }                                      }
-//!                                        scf.for %i = %m to %b step %s { … as before … }
+//! scf.for %i = %a to %b step %s {        scf.for %i = %a to %b step 2 * %s {
+//!   %x = tt.load %p(%i)                    %more = %b - %i > %s
+//!   use(%x)                        =>      %x = tt.load %p(%i) ; %y = tt.load %p(%i + %s), %more
+//! }                                        use(%x) ; use(%y) where %more
+//!                                        }
 //! ```
 //!
-//! Only where a lane loads little in an iteration, so that it would wait for memory most of the time. What the loop stores
-//! must not be what its later iterations load: [`Apart`] asks when the program runs, and if it may be, the first of the two
-//! loops does not run. Left out: loops with dots, loops around loops, loops whose step is not known or that say themselves
-//! how they are to run.
+//! Only where a lane loads little in an iteration, so that it would wait for memory most of the time. Iterations that the
+//! loop does not have read and write nothing, and carried values pass them by: no second loop is needed for the rest. What
+//! the loop stores must not be what its later iterations load: [`Apart`] asks when the program runs, and if it may be, each
+//! turn has one iteration. Left out: loops with dots, loops around loops, loops whose step is not known or that say
+//! themselves how they are to run.
 
 use super::apart::Apart;
-use super::expand::{Values, compare, integer, place};
+use super::expand::{Values, compare, guard, integer, place, with_condition};
+use super::motion::Motion;
 use super::plan::{Ahead, is_dot};
 use super::registers::{bytes_of_lane, is_candidate};
 use crate::passes::context::Context;
 use ir::pass::PassRow;
-use ir::{Attr, Builder, Diagnostic, Module, Op, OpInit, Place, Traits, Type, Value};
+use ir::{Attr, Block, Builder, Diagnostic, Module, Op, OpInit, Place, Traits, Type, Value};
 use rustc_hash::FxHashSet;
-use ttir::ops::arith_int::{ADDI, ANDI, DIVUI, MULI, SUBI};
+use std::collections::BTreeMap;
+use ttir::ops::arith_int::{ADDI, ANDI, SUBI};
 use ttir::ops::compare::SELECT;
+use ttir::ops::constant::splat_bits;
 use ttir::ops::control::{FOR, NUM_STAGES, UNROLL, WARP_SPECIALIZE, YIELD};
 use ttir::ops::memory::{LOAD, STORE, load_attr};
 use ttir::types::{is_tensor, numel};
@@ -34,12 +38,14 @@ pub static UNROLL_LOADS: PassRow = PassRow {
     run,
 };
 
-/// Bytes that a lane should load at once where more can be loaded ahead.
+/// Bytes that a lane should load at once.
 const WANTED: u64 = 32;
-/// Bytes that a lane should load at once where a loop writes, so that nothing is loaded ahead.
-const WANTED_BESIDE_STORES: u64 = 64;
+/// The same where an iteration stores, or computes elementary functions, of which each copy is long.
+const WANTED_OF_LONG: u64 = 16;
+/// Bytes that a lane loads in an iteration, at most, where several of them are worth it.
+const WIDEST: u64 = 8;
 /// Iterations at once, at most.
-const MOST_COPIES: u64 = 8;
+const MOST_COPIES: u64 = 4;
 /// Operations of an unrolled body, at most.
 const MOST_OPS: u64 = 400;
 /// Elements of a lane in any value of the body, at most.
@@ -54,6 +60,24 @@ struct Plan {
     loads: Vec<Op>,
     ahead: Ahead,
     apart: Vec<Apart>,
+    /// Whether every turn has all its iterations.
+    whole: bool,
+}
+
+/// What a loop over several iterations is told before it begins.
+struct Turns {
+    /// Whether a turn may have several iterations.
+    several: Value,
+    /// How far a turn goes.
+    step: Value,
+}
+
+/// What its body is made with.
+struct Copies {
+    /// For each iteration of a turn, whether the loop has it, where that is not known.
+    conditions: Vec<Option<Value>>,
+    /// How carried addresses move in a turn, by their numbers.
+    motions: BTreeMap<usize, Motion>,
 }
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
@@ -87,17 +111,20 @@ fn plan(module: &Module, op: Op, lanes: u64) -> Option<Plan> {
         return None;
     }
     let stores: Vec<Op> = module.ops(body).filter(|&inner| module.is(inner, &STORE)).collect();
-    let wanted = if stores.is_empty() { WANTED } else { WANTED_BESIDE_STORES };
     let bytes: u64 = loads.iter().map(|&load| bytes_of_lane(module, load, lanes)).sum();
     let by_size = MOST_OPS / inside.len() as u64;
-    let by_count = iterations(module, op, step).map_or(MOST_COPIES, |count| count / 2);
+    let count = iterations(module, op, step);
+    let by_count = count.map_or(MOST_COPIES, |count| count / 2);
+    let is_long = !stores.is_empty() || inside.iter().any(|&inner| is_elementary(module, inner));
+    let wanted = if is_long { WANTED_OF_LONG } else { WANTED };
     let most = (wanted / bytes).min(MOST_COPIES).min(by_size).min(by_count);
-    if most < 2 {
+    if most < 2 || bytes > WIDEST {
         return None;
     }
     let copies = 1 << most.ilog2();
     let apart = Apart::of(module, op, &loads, &stores, step, copies)?;
-    Some(Plan { copies, step, loads, ahead, apart })
+    let whole = apart.is_empty() && count.is_some_and(|count| count % copies == 0);
+    Some(Plan { copies, step, loads, ahead, apart, whole })
 }
 
 /// Whether a loop with this in it stays as it is.
@@ -107,14 +134,26 @@ fn is_barred(module: &Module, around: Op, op: Op, lanes: u64) -> bool {
         is_tensor(ty) && numel(ty) as u64 > lanes * MOST_ELEMENTS
     };
     let plain_store = module.is(op, &STORE) && module.parent_op(op) == Some(around);
-    let volatile =
-        module.is(op, &LOAD) && module.attr(op, load_attr::VOLATILE).and_then(Attr::as_bool) == Some(true);
+    // What is read in an iteration that the loop does not have is masked off; only loads of the body itself can be.
+    let plain_load = module.is(op, &LOAD) && module.parent_op(op) == Some(around);
+    let volatile = plain_load && module.attr(op, load_attr::VOLATILE).and_then(Attr::as_bool) == Some(true);
     (module.has(op, Traits::WRITES) && !plain_store)
+        || (module.has(op, Traits::READS) && !plain_load)
         || volatile
+        || (module.has(op, Traits::NO_SPECULATION) && !has_positive_divisor(module, op))
         || is_dot(module, op)
         || module.has(op, Traits::LOOP)
         || module.has(op, Traits::CALL)
         || module.results(op).iter().any(is_wide)
+}
+
+fn is_elementary(module: &Module, op: Op) -> bool {
+    module.row(op).name.starts_with("math.")
+}
+
+fn has_positive_divisor(module: &Module, op: Op) -> bool {
+    let bits = module.operands(op).get(1).and_then(|&divisor| module.constant(divisor)).and_then(splat_bits);
+    bits.is_some_and(|bits| (1..=LONGEST_STEP as u64).contains(&bits))
 }
 
 /// How often a loop runs, where that is known.
@@ -125,43 +164,77 @@ fn iterations(module: &Module, op: Op, step: i64) -> Option<u64> {
     u64::try_from(count.max(0)).ok()
 }
 
-/// Where the loop over several iterations ends and the one over the rest begins.
-fn split(builder: &mut Builder<'_>, op: Op, plan: &Plan) -> Value {
-    let [lower, upper, step] = [0, 1, 2].map(|slot| builder.module.operand(op, slot));
+/// How carried addresses move in a turn.
+fn motions(builder: &mut Builder<'_>, op: Op, turns: &Turns, plan: &Plan) -> BTreeMap<usize, Motion> {
+    let numbers = plan.ahead.carried.iter();
+    let motion = |&number| Some((number, Motion::of(builder, op, number, turns.several, plan.copies)?));
+    numbers.filter_map(motion).collect()
+}
+
+/// What the loop over several iterations is told before it begins.
+fn turns(builder: &mut Builder<'_>, op: Op, plan: &Plan) -> Turns {
+    let [upper, step] = [1, 2].map(|slot| builder.module.operand(op, slot));
     let ty = builder.module.ty(step);
-    let [zero, one, whole] = [0, 1, -(plan.copies as i64)].map(|number| integer(builder, ty, number));
-    // The difference of two numbers of a type is one without sign.
-    let distance = builder.build(&SUBI, &[upper, lower], &[]);
-    let last = builder.build(&SUBI, &[distance, one], &[]);
-    let last = builder.build(&DIVUI, &[last, step], &[]);
-    let count = builder.build(&ADDI, &[last, one], &[]);
-    let mut runs = compare(builder, "slt", lower, upper);
+    let long = plan.step * plan.copies as i64;
+    // The counter of the last turn must be a number of its type.
+    let largest = ty.as_int().map_or(i64::MAX, |bits| i64::MAX >> (64 - bits.clamp(1, 64)));
+    let highest = integer(builder, ty, largest - long);
+    let mut several = compare(builder, "sle", upper, highest);
     for apart in &plan.apart {
         let apart = apart.ask(builder);
-        runs = builder.build(&ANDI, &[runs, apart], &[]);
+        several = builder.build(&ANDI, &[several, apart], &[]);
     }
-    let count = builder.build(&ANDI, &[count, whole], &[]);
-    let count = builder.build(&SELECT, &[runs, count, zero], &[]);
-    let length = builder.build(&MULI, &[count, step], &[]);
-    builder.build(&ADDI, &[lower, length], &[])
+    let long = integer(builder, ty, long);
+    let step = builder.build(&SELECT, &[several, long, step], &[]);
+    Turns { several, step }
 }
 
 fn unroll(module: &mut Module, op: Op, plan: &Plan) {
-    let ty = module.ty(module.operand(op, 2));
     let mut builder = Builder::before(module, op);
-    let middle = split(&mut builder, op, plan);
-    let step = integer(&mut builder, ty, plan.step * plan.copies as i64);
-    let wide = make_loop(&mut builder, op, [middle, step]);
+    let turns = if plan.whole { None } else { Some(turns(&mut builder, op, plan)) };
+    let upper = builder.module.operand(op, 1);
+    let ty = builder.module.ty(upper);
+    let step = match &turns {
+        Some(turns) => turns.step,
+        None => integer(&mut builder, ty, plan.step * plan.copies as i64),
+    };
+    let motions = turns.as_ref().map(|turns| motions(&mut builder, op, turns, plan)).unwrap_or_default();
+    let wide = make_loop(&mut builder, op, [upper, step]);
     let block = builder.module.entry(builder.module.region(wide, 0));
     builder.place = Place::End(block);
-    repeat(&mut builder, op, wide, plan);
-    module.set_operand(op, 0, middle);
-    for (index, result) in module.results(wide).to_vec().into_iter().enumerate() {
-        module.set_operand(op, index + 3, result);
+    let conditions = match &turns {
+        Some(turns) => conditions(&mut builder, block, upper, turns, plan),
+        None => vec![None; plan.copies as usize],
+    };
+    repeat(&mut builder, op, wide, plan, &Copies { conditions, motions });
+    let results = module.results(wide).to_vec();
+    for (old, new) in module.results(op).to_vec().into_iter().zip(results) {
+        module.replace_uses(old, new);
     }
-    for (op, copies) in [(wide, plan.copies as i64), (op, 1)] {
-        module.set_extra(op, UNROLL.key(), Some(Attr::int(copies, Type::int(32))));
-    }
+    module.erase(op);
+    module.set_extra(wide, UNROLL.key(), Some(Attr::int(plan.copies as i64, Type::int(32))));
+}
+
+/// Whether the loop has each iteration of a turn; it has the first.
+fn conditions(
+    builder: &mut Builder<'_>,
+    block: Block,
+    upper: Value,
+    turns: &Turns,
+    plan: &Plan,
+) -> Vec<Option<Value>> {
+    let counter = builder.module.args(block)[0];
+    let ty = builder.module.ty(counter);
+    let zero = integer(builder, ty, 0);
+    // The difference of two numbers of a type is one without sign.
+    let left = builder.build(&SUBI, &[upper, counter], &[]);
+    let left = builder.build(&SELECT, &[turns.several, left, zero], &[]);
+    let later = (1..plan.copies as i64).map(|copy| {
+        let distance = integer(builder, ty, plan.step * copy);
+        Some(compare(builder, "ugt", left, distance))
+    });
+    let later: Vec<Option<Value>> = later.collect();
+    std::iter::once(None).chain(later).collect()
 }
 
 /// A loop like another one, with an empty body.
@@ -193,8 +266,8 @@ fn make_loop(builder: &mut Builder<'_>, op: Op, [upper, step]: [Value; 2]) -> Op
     copy
 }
 
-/// The iterations, each with the loads of all in front.
-fn repeat(builder: &mut Builder<'_>, op: Op, wide: Op, plan: &Plan) {
+/// The iterations, each with the loads of all in front, and the condition that the loop has it.
+fn repeat(builder: &mut Builder<'_>, op: Op, wide: Op, plan: &Plan, copies: &Copies) {
     let body = builder.module.entry(builder.module.region(op, 0));
     let block = builder.module.entry(builder.module.region(wide, 0));
     let old = builder.module.args(body).to_vec();
@@ -206,18 +279,17 @@ fn repeat(builder: &mut Builder<'_>, op: Op, wide: Op, plan: &Plan) {
     let ty = builder.module.ty(old[0]);
     let mut states: Vec<Value> = plan.ahead.carried.iter().map(|&number| new[number + 1]).collect();
     let mut iterations: Vec<Values> = Vec::new();
-    for copy in 0..plan.copies as i64 {
+    for (copy, &condition) in copies.conditions.iter().enumerate() {
         let mut counter = new[0];
         if copy > 0 {
-            let distance = integer(builder, ty, plan.step * copy);
+            let distance = integer(builder, ty, plan.step * copy as i64);
             counter = builder.build(&ADDI, &[new[0], distance], &[]);
         }
         let carried =
             plan.ahead.carried.iter().zip(&states).map(|(&number, &state)| (old[number + 1], state));
         let mut values: Values = carried.chain([(old[0], counter)]).collect();
         for &inner in ops.iter().filter(|inner| early.contains(inner)) {
-            let copy = builder.module.clone_op(inner, &mut values);
-            place(builder, copy);
+            copy_of(builder, inner, &mut values, condition);
         }
         for (state, &number) in states.iter_mut().zip(&plan.ahead.carried) {
             *state = values.get(&yielded[number]).copied().unwrap_or(yielded[number]);
@@ -225,15 +297,43 @@ fn repeat(builder: &mut Builder<'_>, op: Op, wide: Op, plan: &Plan) {
         iterations.push(values);
     }
     let mut chained = new[1..].to_vec();
-    for mut values in iterations {
+    for (mut values, &condition) in iterations.into_iter().zip(&copies.conditions) {
         for (&arg, &value) in old[1..].iter().zip(&chained) {
             values.entry(arg).or_insert(value);
         }
         for &inner in ops.iter().filter(|inner| !early.contains(inner)) {
-            let copy = builder.module.clone_op(inner, &mut values);
-            place(builder, copy);
+            copy_of(builder, inner, &mut values, condition);
         }
-        chained = yielded.iter().map(|value| values.get(value).copied().unwrap_or(*value)).collect();
+        for (number, next) in yielded.iter().enumerate() {
+            let next = values.get(next).copied().unwrap_or(*next);
+            let condition = condition.filter(|_| !copies.motions.contains_key(&number));
+            chained[number] = either(builder, condition, next, chained[number]);
+        }
+    }
+    for (number, motion) in &copies.motions {
+        chained[*number] = motion.on(builder, new[number + 1]);
     }
     builder.build_effect(&YIELD, &chained, &[]);
+}
+
+/// An operation of an iteration that the loop may not have.
+fn copy_of(builder: &mut Builder<'_>, op: Op, values: &mut Values, condition: Option<Value>) {
+    let copy = builder.module.clone_op(op, values);
+    place(builder, copy);
+    if let Some(condition) = condition
+        && (builder.module.is(copy, &LOAD) || builder.module.is(copy, &STORE))
+    {
+        guard(builder, copy, condition);
+    }
+}
+
+/// What is carried behind an iteration: what it hands on if the loop has it, else what was carried before.
+fn either(builder: &mut Builder<'_>, condition: Option<Value>, next: Value, before: Value) -> Value {
+    match condition {
+        Some(condition) if next != before => {
+            let whole = with_condition(builder, condition, None, next);
+            builder.build(&SELECT, &[whole, next, before], &[])
+        }
+        _ => next,
+    }
 }

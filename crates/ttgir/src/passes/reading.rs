@@ -1,0 +1,41 @@
+//! Which loops read the same memory.
+
+use ir::{Def, Module, Op, Traits, Value};
+use rustc_hash::FxHashSet;
+use ttir::ops::control::FOR;
+use ttir::ops::memory::{ADDPTR, LOAD};
+use ttir::types::{elem, pointee};
+
+/// The loops behind an operation in its block, in order.
+pub(super) fn loops_behind(module: &Module, op: Op) -> impl Iterator<Item = Op> + '_ {
+    std::iter::successors(module.next(op), |&after| module.next(after))
+        .filter(|&after| module.is(after, &FOR))
+}
+
+/// Whether two loops have the same bounds and steps.
+pub(super) fn same_turns(module: &Module, one: Op, other: Op) -> bool {
+    (0..3).all(|slot| module.operand(one, slot) == module.operand(other, slot))
+}
+
+/// The pointers that the addresses of an operation's loads are computed from.
+pub(super) fn origins(module: &Module, op: Op) -> FxHashSet<Value> {
+    loads(module, op).map(|load| origin(module, module.operand(load, 0))).collect()
+}
+
+/// The loads in an operation.
+pub(super) fn loads(module: &Module, op: Op) -> impl Iterator<Item = Op> + '_ {
+    module.walk(op).into_iter().filter(|&inner| module.is(inner, &LOAD))
+}
+
+/// The pointer that an address is computed from.
+pub(super) fn origin(module: &Module, address: Value) -> Value {
+    let mut address = address;
+    while let Def::Result(op, _) = module.def(address) {
+        let through = module.is(op, &ADDPTR) || module.has(op, Traits::PURE);
+        match module.operands(op).first() {
+            Some(&first) if through && pointee(elem(module.ty(first))).is_some() => address = first,
+            _ => break,
+        }
+    }
+    address
+}
