@@ -10,7 +10,7 @@ use crate::survey::Notes;
 use crate::target::LaneTarget;
 use crate::types;
 use crate::value::LaneValue;
-use ir::{Attr, Diagnostic, Module, Op, Type};
+use ir::{Attr, Module, Op, Type};
 use llir::{Flags, FunctionBuilder, Param, ParamAttributes};
 use ttir::ops::func::{self, func_attr};
 
@@ -77,12 +77,12 @@ fn module_number(module: &Module, name: &str, default: u32) -> u32 {
 /// Lowers every kernel of a verified module.
 ///
 /// # Errors
-/// One diagnostic for each kernel that cannot be lowered, with the place of the operation that is the reason.
+/// One for each kernel that cannot be lowered, with the place of the operation that is the reason.
 pub fn lower(
     module: &Module,
     target: &dyn LaneTarget,
     options: &Options,
-) -> std::result::Result<Lowered, Vec<Diagnostic>> {
+) -> std::result::Result<Lowered, Vec<Error>> {
     lower_noting(module, target, options, None)
 }
 
@@ -92,19 +92,19 @@ pub(crate) fn lower_noting(
     target: &dyn LaneTarget,
     options: &Options,
     mut notes: Option<&mut Notes>,
-) -> std::result::Result<Lowered, Vec<Diagnostic>> {
+) -> std::result::Result<Lowered, Vec<Error>> {
     let mut lowered = llir::Module::new("kernels");
     target.start_module(&mut lowered);
     lowered.print_locations = options.line_info;
     let mut kernels = Vec::new();
-    let mut errors: Vec<Diagnostic> = Vec::new();
+    let mut errors: Vec<Error> = Vec::new();
     for op in module.ops(module.body()) {
         if !module.is(op, &func::FUNC) || is_private(module, op) {
             continue;
         }
         match lower_kernel(&mut lowered, (module, op), target, options, notes.as_deref_mut()) {
             Ok(facts) => kernels.push(facts),
-            Err(error) => errors.push(*error),
+            Err(error) => errors.push(error),
         }
     }
     if !errors.is_empty() {

@@ -35,7 +35,7 @@ mod value;
 mod words;
 
 pub use cx::Cx;
-pub use error::{Error, Result};
+pub use error::{Error, Result, SharedMemoryNeed};
 pub use free::FreeBits;
 pub use kernel::{Facts, Lowered, Options, Scratch, lower};
 pub use layouts::layout_of;

@@ -5,12 +5,12 @@
 
 use crate::access::Plan;
 use crate::cx::Cx;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::free::FreeBits;
 use crate::kernel::{Lowered, Options, lower_noting};
 use crate::target::LaneTarget;
 use crate::types;
-use ir::{Diagnostic, Module, Op, OpRow, Value};
+use ir::{Module, Op, OpRow, Value};
 use layout::convert::{self, Staged};
 use layout::{Dim, LinearLayout};
 use llir::{InstData, Payload};
@@ -44,7 +44,7 @@ pub fn survey(
     target: &dyn LaneTarget,
     options: &Options,
     classify: Classify,
-) -> std::result::Result<Survey, Vec<Diagnostic>> {
+) -> std::result::Result<Survey, Vec<Error>> {
     let mut notes = Notes::default();
     let lowered = lower_noting(&module, target, options, Some(&mut notes))?;
     let facts = lowered.kernels.last().cloned().unwrap_or_default();

@@ -59,6 +59,12 @@ impl Active {
         Ok(new)
     }
 
+    /// Whether an interned string is the name of an option. There is one interned string of each text.
+    #[inline]
+    pub(crate) fn is_option(&self, interned: *mut ffi::PyObject) -> bool {
+        self.options.iter().any(|(known, _)| known.as_ptr() == interned)
+    }
+
     /// The number of an option; `None` for a name that is none.
     #[inline]
     pub(crate) fn option(&self, py: Python<'_>, name: *mut ffi::PyObject) -> Option<u16> {

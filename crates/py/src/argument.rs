@@ -6,7 +6,7 @@
 
 use crate::place::Place;
 use crate::{dtype, memory, torch};
-use frontend::Scalar;
+use frontend::{DType, Scalar};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::{Borrowed, Bound, Py, PyAny, PyErr, PyResult, Python};
 use pyo3::types::{PyAnyMethods, PyFloat, PyInt, PyString, PyTuple, PyType, PyTypeMethods};
@@ -175,11 +175,9 @@ pub(crate) fn read(
     }
     Ok(Some(match kind {
         Kind::None => Argument::None,
-        Kind::PlainTensor => match torch::read(object) {
-            Some(tensor) if place.has_code(object.py(), tensor.device) => {
-                Argument::Pointer { dtype: tensor.dtype, address: tensor.address }
-            }
-            _ => tensor(object, place)?,
+        Kind::PlainTensor => match plain_tensor(object, place) {
+            Some((dtype, address)) => Argument::Pointer { dtype, address },
+            None => tensor(object, place)?,
         },
         Kind::Tensor | Kind::DataPointer => tensor(object, place)?,
         Kind::NumpyArray => memory::numpy(object, place)?,
@@ -188,6 +186,13 @@ pub(crate) fn read(
         Kind::Dlpack => memory::dlpack(object, place, keep)?,
         _ => return Ok(None),
     }))
+}
+
+/// Elements and address of a tensor that torch reads quickly, if it lies where launches want it.
+#[inline]
+pub(crate) fn plain_tensor(object: Borrowed<'_, '_, PyAny>, place: &Place) -> Option<(DType, u64)> {
+    let tensor = torch::read(object)?;
+    place.has_code(object.py(), tensor.device).then_some((tensor.dtype, tensor.address))
 }
 
 /// The value of a number; `None` for anything else.

@@ -57,6 +57,12 @@ pub(crate) struct BoundArgs<'a> {
 }
 
 impl BoundArgs<'_> {
+    /// Nothing yet; [`bind`] fills it in where it stands.
+    #[inline]
+    pub(crate) fn new() -> Self {
+        BoundArgs { values: SmallVec::new(), options: SmallVec::new(), rest: None, call: PhantomData }
+    }
+
     /// The value of a parameter.
     #[inline]
     pub(crate) fn value<'s, 'py>(&'s self, py: Python<'py>, index: usize) -> Borrowed<'s, 'py, PyAny> {
@@ -94,17 +100,16 @@ impl BoundArgs<'_> {
     }
 }
 
-/// Sorts a call's arguments. `is_option` says whether a name that is a parameter is an option as well.
+/// Sorts a call's arguments. `is_option` says whether the name of a parameter, an interned string, is an option as well.
 #[inline]
 pub(crate) fn bind<'a>(
     py: Python<'_>,
     function: &JitFunction,
     call: Call<'a>,
     is_option: impl Fn(*mut ffi::PyObject) -> bool,
-) -> PyResult<BoundArgs<'a>> {
+    bound: &mut BoundArgs<'a>,
+) -> PyResult<()> {
     let params = &function.params;
-    let mut bound =
-        BoundArgs { values: SmallVec::new(), options: SmallVec::new(), rest: None, call: PhantomData };
     bound.values.resize(params.len(), std::ptr::null_mut());
     let positional = call.positional();
     let by_position = positional.len().min(function.positional);
@@ -133,15 +138,14 @@ pub(crate) fn bind<'a>(
                     return Err(PyTypeError::new_err(format!("multiple values for argument '{text}'")));
                 }
                 bound.values[at] = value;
-                if is_option(name) {
+                if is_option(params[at].name.as_ptr()) {
                     bound.options.push((name, value));
                 }
             }
             None => bound.options.push((name, value)),
         }
     }
-    fill_defaults(function, &mut bound)?;
-    Ok(bound)
+    fill_defaults(function, bound)
 }
 
 /// The parameter of a name. Names in source text are interned, so that most are found by address.

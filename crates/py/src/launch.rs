@@ -169,8 +169,12 @@ pub(crate) fn run<'py>(
         }
     }
     let active = Active::get(py)?;
-    let bound = bind(py, me, *call, |name| active.option(py, name).is_some())?;
-    let prepared = prepare(py, me, &active, &bound)?;
+    // Both are large, and filled in where they stand.
+    let mut bound = BoundArgs::new();
+    bind(py, me, *call, |name| active.is_option(name), &mut bound)?;
+    let mut prepared =
+        Prepared { key: LaunchKey::new(), slots: SmallVec::new(), keep: Vec::new(), stream: None };
+    prepare(py, me, &active, &bound, &mut prepared)?;
     let variant = match me.variants.find(&prepared.key) {
         Some(variant) => variant,
         None => {
@@ -281,16 +285,14 @@ fn prepare(
     function: &JitFunction,
     active: &Active,
     bound: &BoundArgs<'_>,
-) -> PyResult<Prepared> {
-    let mut prepared =
-        Prepared { key: LaunchKey::new(), slots: SmallVec::new(), keep: Vec::new(), stream: None };
+    prepared: &mut Prepared,
+) -> PyResult<()> {
     for (index, param) in function.params.iter().enumerate() {
         let value = bound.value(py, index);
-        write_argument(function, active, &param.rules, value, &mut prepared)
+        write_argument(function, active, &param.rules, value, prepared)
             .map_err(|error| with_name(py, error, function, &param.text))?;
     }
-    write_options(py, function, active, bound, &mut prepared)?;
-    Ok(prepared)
+    write_options(py, function, active, bound, prepared)
 }
 
 #[inline]
@@ -302,6 +304,16 @@ fn write_argument(
     prepared: &mut Prepared,
 ) -> PyResult<()> {
     let kind = argument::kind_of(value)?;
+    // Most arguments are tensors. What is not read at once is read again below, and refused with its reason.
+    if kind == Kind::PlainTensor
+        && rules.fixed.is_none()
+        && !rules.constexpr
+        && let Some((dtype, address)) = argument::plain_tensor(value, &active.place)
+    {
+        rules.pointer(dtype, address, &mut prepared.key);
+        prepared.slots.push(address);
+        return Ok(());
+    }
     if rules.constexpr {
         if constexpr::write_number(value, kind, &mut prepared.key)? {
             return Ok(());
@@ -310,7 +322,9 @@ fn write_argument(
     }
     match argument::read(value, kind, &active.place, &mut prepared.keep)? {
         Some(argument) => {
-            prepared.slots.extend(rules.apply(argument, &mut prepared.key).or_raise(value.py())?);
+            if let Some(slot) = rules.apply(argument, &mut prepared.key).or_raise(value.py())? {
+                prepared.slots.push(slot);
+            }
             Ok(())
         }
         None => write_other(function, active, rules, value, kind, prepared),

@@ -93,7 +93,8 @@ unsafe fn launch_with<'py>(
     unsafe {
         let positional = ffi::PyVectorcall_NARGS(nargsf) as usize;
         if !kwnames.is_null() {
-            for at in 0..ffi::PyTuple_Size(kwnames) {
+            let count = ffi::PyTuple_Size(kwnames);
+            for at in 0..count {
                 names.push(ffi::PyTuple_GetItem(kwnames, at));
             }
         }

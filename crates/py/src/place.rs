@@ -13,8 +13,8 @@ pub(crate) struct Place {
     /// Whether its devices work in the host's memory.
     pub(crate) is_host: bool,
     target: Arc<dyn Target>,
-    /// Whether there is a device of it here.
-    has_device: OnceLock<bool>,
+    /// How many devices of it there are here.
+    devices: OnceLock<usize>,
     /// The number that torch has for such devices.
     code: OnceLock<Option<i32>>,
 }
@@ -31,16 +31,25 @@ pub(crate) struct Spot {
 impl Place {
     pub(crate) fn of(target: &Arc<dyn Target>) -> Place {
         let arrays = target.arrays();
-        let (has_device, code) = (OnceLock::new(), OnceLock::new());
-        Place { arrays, is_host: arrays == "cpu", target: Arc::clone(target), has_device, code }
+        let (devices, code) = (OnceLock::new(), OnceLock::new());
+        Place { arrays, is_host: arrays == "cpu", target: Arc::clone(target), devices, code }
     }
 
     /// The current device with its current stream, or the stream that is named: torch's, where torch is loaded.
     #[inline]
     pub(crate) fn spot(&self, py: Python<'_>, stream: Option<u64>) -> PyResult<Spot> {
-        // Where there is no device torch has none either; loading the kernel says so.
-        if self.is_host || !*self.has_device.get_or_init(|| !self.target.devices().is_empty()) {
+        if self.is_host {
             return Ok(Spot::default());
+        }
+        match *self.devices.get_or_init(|| self.target.devices().len()) {
+            // Where there is no device torch has none either; loading the kernel says so.
+            0 => return Ok(Spot::default()),
+            // Which of one is the current one needs not be asked.
+            1 => {
+                let stream = stream.map_or_else(|| self.stream_of(py, 0), Ok)?;
+                return Ok(Spot { ordinal: 0, stream });
+            }
+            _ => {}
         }
         let (ordinal, current) = match torch::current(py, self.arrays)? {
             Some(current) => current,
@@ -53,6 +62,7 @@ impl Place {
     }
 
     /// The current stream of a device.
+    #[inline]
     pub(crate) fn stream_of(&self, py: Python<'_>, ordinal: u32) -> PyResult<u64> {
         if self.is_host {
             return Ok(0);

@@ -214,6 +214,7 @@ pub(crate) fn current(py: Python<'_>, arrays: &str) -> PyResult<Option<(u32, u64
 }
 
 /// The current stream of a device, as torch has it.
+#[inline]
 pub(crate) fn stream_of(py: Python<'_>, arrays: &str, device: u32) -> PyResult<Option<u64>> {
     let streams = streams(py, arrays)?;
     streams.map(|streams| streams.stream(py, device as i32)).transpose()

@@ -2,8 +2,9 @@
 
 use crate::codegen::value::Val;
 use crate::codegen::{Ctx, Res};
+use crate::dtype::DType;
 use crate::ops::{Args, Builtin, op};
-use crate::semantic::DotArgs;
+use crate::semantic::{DotArgs, ScaledDotArgs, ScaledOperand};
 
 pub(super) static TABLE: &[Builtin] = &[
     op(
@@ -15,12 +16,7 @@ pub(super) static TABLE: &[Builtin] = &[
         "tl.dot_scaled",
         "lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc=None, fast_math=False, lhs_k_pack=True, \
          rhs_k_pack=True, out_dtype=None",
-        |ctx, _| {
-            Err(ctx.error_help(
-                "dot_scaled is not supported on this target",
-                "multiply the operands by their scales and use `tl.dot`",
-            ))
-        },
+        dot_scaled,
     ),
 ];
 
@@ -36,4 +32,30 @@ fn dot(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
         out_dtype: args.given("out_dtype").is_some().then(|| args.dtype(ctx, "out_dtype")).transpose()?,
     };
     Ok(ctx.dot(dot)?.into())
+}
+
+fn dot_scaled(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
+    let lhs = scaled_operand(ctx, &args, ["lhs", "lhs_scale", "lhs_format", "lhs_k_pack"])?;
+    let rhs = scaled_operand(ctx, &args, ["rhs", "rhs_scale", "rhs_format", "rhs_k_pack"])?;
+    let out_dtype = args.given("out_dtype").is_some().then(|| args.dtype(ctx, "out_dtype")).transpose()?;
+    let dot = ScaledDotArgs {
+        lhs,
+        rhs,
+        acc: args.optional_tensor(ctx, "acc")?,
+        fast_math: args.bool(ctx, "fast_math")?,
+        out_dtype: out_dtype.unwrap_or(DType::Fp32),
+    };
+    Ok(ctx.dot_scaled(dot)?.into())
+}
+
+/// An operand by the names of its parameters: itself, scale, format, packing.
+fn scaled_operand(ctx: &mut Ctx<'_>, args: &Args, names: [&'static str; 4]) -> Res<ScaledOperand> {
+    let [name, scale, format, k_pack] = names;
+    Ok(ScaledOperand {
+        name,
+        tensor: args.tensor(ctx, name)?,
+        scale: args.optional_tensor(ctx, scale)?,
+        format: args.text(ctx, format)?,
+        k_pack: args.bool(ctx, k_pack)?,
+    })
 }

@@ -7,6 +7,7 @@ mod atomic;
 mod cast;
 mod compare;
 mod dot;
+mod dot_scaled;
 mod index;
 mod memory;
 mod region;
@@ -15,4 +16,5 @@ pub(crate) use arith::{MAXIMUM, MAXIMUM_NAN, MINIMUM, MINIMUM_NAN, Overflow, Poi
 pub(crate) use atomic::AtomicArgs;
 pub(crate) use compare::Predicate;
 pub(crate) use dot::DotArgs;
+pub(crate) use dot_scaled::{ScaledDotArgs, ScaledOperand};
 pub(crate) use memory::{LoadArgs, StoreArgs};

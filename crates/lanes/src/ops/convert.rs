@@ -22,7 +22,7 @@ pub(crate) const NEEDS: &[(&OpRow, NeedOf)] =
 fn plan(planner: &mut Planner, module: &Module, op: Op) -> Result<Rc<Plan>> {
     let (from, to) = (module.ty(module.operand(op, 0)), module.ty(module.result(op, 0)));
     let plan = planner.convert(&layout_of(from)?, &layout_of(to)?, types::memory_bits(from));
-    plan.map_err(|error| crate::error::at(module, op, error.message))
+    plan.map_err(|error| crate::error::at(module, op, error.message()))
 }
 
 /// What carrying out plans needs.

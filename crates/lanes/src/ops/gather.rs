@@ -67,7 +67,7 @@ fn gather(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let memory = plain_memory(source, axis)?;
     let widest = cx.planner.facts.max_vector_bytes;
     let access = cx.planner.access(&layout_of(source)?, &memory, 8 * bytes, widest);
-    let access = access.map_err(|error| at(cx.module, op, error.message))?;
+    let access = access.map_err(|error| at(cx.module, op, error.message()))?;
     let registers = cx.operand(op, 0)?;
     store_block(cx, &access.0, region, element, &registers, 0);
     let owners = owners(&*cx.layout(source)?)?;

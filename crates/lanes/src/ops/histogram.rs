@@ -36,7 +36,7 @@ fn need(planner: &mut Planner, module: &Module, op: Op) -> Result<Need> {
 fn accesses(cx: &mut Cx<'_>, op: Op, layout: &LinearLayout, counters: &LinearLayout) -> Result<Rc<Accesses>> {
     let widest = cx.planner.facts.max_vector_bytes;
     let access = cx.planner.access(layout, counters, 32, widest);
-    access.map_err(|error| at(cx.module, op, error.message))
+    access.map_err(|error| at(cx.module, op, error.message()))
 }
 
 fn histogram(cx: &mut Cx<'_>, op: Op) -> Result<()> {

@@ -111,7 +111,7 @@ impl View {
         let sizes: Vec<(Dim, u32)> = self.layout.outs().iter().collect();
         let tensor = tensor.enlarge_outs(&sizes).map_err(|error| at(cx.module, op, error.to_string()))?;
         let both = cx.planner.access(&tensor, &self.layout, 8 * bytes, widest);
-        let (mut store, mut load) = (*both.map_err(|error| at(cx.module, op, error.message))?).clone();
+        let (mut store, mut load) = (*both.map_err(|error| at(cx.module, op, error.message()))?).clone();
         for step in store.steps.iter_mut().chain(&mut load.steps) {
             step.offset ^= self.offset;
         }

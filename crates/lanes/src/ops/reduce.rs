@@ -50,7 +50,7 @@ fn plans(planner: &mut Planner, module: &Module, op: Op, reduction: &Reduction) 
         .map(|&operand| {
             let bits = types::memory_bits(module.ty(operand));
             let plan = planner.convert(&reduction.partials, &reduction.wanted, bits);
-            plan.map_err(|error| at(module, op, error.message))
+            plan.map_err(|error| at(module, op, error.message()))
         })
         .collect()
 }

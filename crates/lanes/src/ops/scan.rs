@@ -51,7 +51,7 @@ impl Plans {
         let source = layout_of(module.ty(module.operand(op, 0)))?;
         let bits: Vec<u32> =
             module.operands(op).iter().map(|&operand| types::memory_bits(module.ty(operand))).collect();
-        let failed = |error: crate::error::Error| at(module, op, error.message);
+        let failed = |error: crate::error::Error| at(module, op, error.message());
         let (axis, scanned) = match Axis::of(&source, dim) {
             Some(axis) => (axis, None),
             None => {

@@ -8,7 +8,7 @@ mod barriers;
 mod buffers;
 mod place;
 
-use crate::error::{Error, Result, at};
+use crate::error::{Error, Result, SharedMemoryNeed, diagnostic};
 use crate::kernel::Facts;
 use crate::ops;
 use buffers::Buffers;
@@ -224,9 +224,11 @@ fn too_large(module: &Module, kernel: Op, buffers: &Buffers, bytes: u32, limit: 
         })
         .collect();
     let message = format!(
-        "out of resource: shared memory, Required: {bytes}, Hardware limit: {limit}. Reducing block sizes or \
-         `num_stages` may help. The largest: {}",
+        "the kernel needs {bytes} bytes of shared memory, and there are {limit}: smaller blocks or `num_stages` need less. The \
+         largest: {}",
         largest.join("; ")
     );
-    at(module, kernel, message)
+    let (required, limit) = (u64::from(bytes), u64::from(limit));
+    let diagnostic = diagnostic(module, kernel, message);
+    Error::SharedMemory(Box::new(SharedMemoryNeed { required, limit, diagnostic }))
 }

@@ -231,6 +231,7 @@ pub fn refresh() {
 }
 
 /// `runtime.debug`, kept between launches.
+#[inline]
 pub fn debug() -> bool {
     match DEBUG.load(Ordering::Relaxed) {
         0 => {

@@ -28,11 +28,13 @@ pub struct LaunchKey(SmallVec<[u64; 48]>);
 
 impl LaunchKey {
     /// A key without words.
+    #[inline]
     pub fn new() -> LaunchKey {
         LaunchKey::default()
     }
 
     /// All words.
+    #[inline]
     pub fn words(&self) -> &[u64] {
         &self.0
     }
@@ -114,6 +116,7 @@ impl std::borrow::Borrow<[u64]> for LaunchKey {
     }
 }
 
+#[inline]
 fn scalar_bits(ty: Scalar) -> u64 {
     match ty {
         Scalar::Number(dtype) => (dtype as u64) << 8,

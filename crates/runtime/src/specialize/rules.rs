@@ -84,11 +84,16 @@ impl ParamRules {
                 Some(u64::from((value as f32).to_bits()))
             }
             Argument::Pointer { dtype, address } => {
-                let pointer = Pointer { pointee: dtype, constant: self.constant };
-                key.runtime(Scalar::Pointer(pointer), self.divides(address));
+                self.pointer(dtype, address, key);
                 Some(address)
             }
         })
+    }
+
+    /// Writes the word of a pointer into the key; for parameters whose annotation fixes no type.
+    #[inline]
+    pub fn pointer(&self, pointee: DType, address: u64, key: &mut LaunchKey) {
+        key.runtime(Scalar::Pointer(Pointer { pointee, constant: self.constant }), self.divides(address));
     }
 
     #[inline]

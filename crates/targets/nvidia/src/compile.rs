@@ -210,7 +210,7 @@ impl<'a> Compile<'a> {
             let how =
                 lanes::Options { fuse_multiply_add: options.enable_fp_fusion, ..lanes::Options::default() };
             let target = Lanes { capability: u32::from(this.arch.number), machine: this.machine };
-            lanes::lower(module, &target, &how).map_err(|errors| refused(&errors))
+            lanes::lower(module, &target, &how).map_err(|errors| not_lowered(&errors))
         })?;
         let kernel =
             lowered.kernels.pop().ok_or_else(|| TargetError::Internal("no kernel was lowered".into()))?;
@@ -295,33 +295,26 @@ fn print(module: &ir::Module) -> Vec<u8> {
     ir::text::print(module, ir::text::PrintOptions::default()).into_bytes()
 }
 
-/// A diagnostic that says, in the words of [`TargetError::OutOfResources`], that more of something is needed than there is: callers
-/// look for that error, and try a smaller configuration.
-fn out_of_resources(error: &ir::Diagnostic) -> Option<TargetError> {
-    // The name of the operation stands in front.
-    let (_, said) = error.message.split_once("out of resource: ")?;
-    let (name, rest) = said.split_once(", Required: ")?;
-    let (required, rest) = rest.split_once(", Hardware limit: ")?;
-    let limit = rest.split('.').next()?;
-    Some(TargetError::OutOfResources {
-        name: name.to_owned(),
-        required: required.parse().ok()?,
-        limit: limit.parse().ok()?,
-    })
+/// Why lowering stopped. Too little shared memory is an error of its own: callers look for it, and try a smaller configuration.
+pub(crate) fn not_lowered(errors: &[lanes::Error]) -> TargetError {
+    let need = |error: &lanes::Error| match error {
+        lanes::Error::SharedMemory(need) => Some(out_of_shared(need.required, need.limit)),
+        lanes::Error::Refused(_) => None,
+    };
+    errors.iter().find_map(need).unwrap_or_else(|| refused(errors.iter().map(lanes::Error::diagnostic)))
 }
 
 /// The first of some errors, with its place; the others below it.
-fn refused(errors: &[ir::Diagnostic]) -> TargetError {
-    if let Some(error) = errors.iter().find_map(out_of_resources) {
-        return error;
-    }
-    let mut messages = errors.iter().map(|error| {
+fn refused<'a>(errors: impl IntoIterator<Item = &'a ir::Diagnostic>) -> TargetError {
+    let mut errors = errors.into_iter().peekable();
+    let location = errors.peek().and_then(|error| error.place.clone());
+    let mut messages = errors.map(|error| {
         error.notes.iter().fold(error.message.clone(), |text, note| format!("{text}\n  {note}"))
     });
     let first = messages.next().unwrap_or_else(|| "the kernel cannot be compiled".into());
     let rest: Vec<String> = messages.collect();
     let message = if rest.is_empty() { first } else { format!("{first}\n{}", rest.join("\n")) };
-    TargetError::Compile { message, location: errors.first().and_then(|error| error.place.clone()) }
+    TargetError::Compile { message, location }
 }
 
 fn not_written(errors: &[ptx::PtxError]) -> TargetError {
@@ -370,7 +363,11 @@ fn check_shared(required: u64, machine: &ttgir::Machine) -> Result<(), TargetErr
     if required <= limit {
         return Ok(());
     }
-    Err(TargetError::OutOfResources { name: "shared memory".into(), required, limit })
+    Err(out_of_shared(required, limit))
+}
+
+fn out_of_shared(required: u64, limit: u64) -> TargetError {
+    TargetError::OutOfResources { name: "shared memory".into(), required, limit }
 }
 
 fn metadata(arch: Arch, kernel: &lanes::Facts, options: &CompileOptions) -> BTreeMap<String, OptionValue> {
@@ -430,15 +427,22 @@ fn kind(ty: ir::Type) -> Option<ParamKind> {
 
 #[cfg(test)]
 mod tests {
-    use super::refused;
-    use target::TargetError;
+    use super::{not_lowered, out_of_shared, refused};
+    use ir::Diagnostic;
+    use lanes::{Error, SharedMemoryNeed};
 
     #[test]
-    fn too_little_of_something_is_an_error_of_its_own() {
-        let error = TargetError::OutOfResources { name: "shared memory".into(), required: 9, limit: 8 };
-        let told = ir::Diagnostic::new(format!("`tt.func`: {error} The largest: 7 bytes"));
-        assert_eq!(refused(&[ir::Diagnostic::new("other"), told]), error);
-        let other = refused(&[ir::Diagnostic::new("one"), ir::Diagnostic::new("two")]);
-        assert_eq!(other.to_string(), "one\ntwo");
+    fn too_little_shared_memory_is_an_error_of_its_own() {
+        let need = SharedMemoryNeed { required: 9, limit: 8, diagnostic: Diagnostic::new("much") };
+        let other = Error::Refused(Box::new(Diagnostic::new("other")));
+        assert_eq!(not_lowered(&[other.clone(), Error::SharedMemory(Box::new(need))]), out_of_shared(9, 8));
+        assert_eq!(not_lowered(&[other]).to_string(), "other");
+    }
+
+    #[test]
+    fn the_first_error_has_the_place() {
+        let one = Diagnostic::new("one").at(Some("k.py:3:1".to_owned())).note("more");
+        let error = refused(&[one, Diagnostic::new("two")]);
+        assert_eq!(error.to_string(), "k.py:3:1: one\n  more\ntwo");
     }
 }

@@ -133,7 +133,7 @@ fn too_much_memory_is_refused_with_the_largest() {
 ";
     let error = lowered(body).expect_err("400 KiB are too much");
     for part in [
-        "out of resource: shared memory, Required: 409600, Hardware limit: 232448",
+        "the kernel needs 409600 bytes of shared memory, and there are 232448",
         "409600 bytes for `ttg.local_alloc` at f:13:8",
     ] {
         assert!(error.contains(part), "{error}");

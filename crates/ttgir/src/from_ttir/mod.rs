@@ -12,20 +12,21 @@
 mod blocks;
 mod cat;
 mod descriptors;
+mod scaled;
 
 pub(crate) use cat::EXPAND_CAT;
 pub(crate) use descriptors::EXPAND_DESCRIPTORS;
+pub(crate) use scaled::EXPAND_SCALED;
 
 use crate::passes::{ASSIGN_LAYOUTS, SPLIT_PRECISION};
 use crate::{Config, Machine, module};
 use ir::pass::PassRow;
 use ir::{Diagnostic, Module};
-use ttir::ops::dot::DOT_SCALED;
 use ttir::ops::func::FUNC;
 use ttir::types::is_tensor;
 
 /// Forms that no layout or machine has are written otherwise.
-static FORMS: &[&PassRow] = &[&EXPAND_DESCRIPTORS, &EXPAND_CAT, &SPLIT_PRECISION];
+static FORMS: &[&PassRow] = &[&EXPAND_DESCRIPTORS, &EXPAND_CAT, &EXPAND_SCALED, &SPLIT_PRECISION];
 
 /// Gives every block of a program a layout, for a machine and so many warps and blocks of a cluster.
 ///
@@ -65,10 +66,6 @@ pub fn from_ttir(
 fn refuse(program: &Module) -> Result<(), Diagnostic> {
     for op in program.walk(program.top()) {
         let place = || program.locs.describe(program.loc(op));
-        if program.is(op, &DOT_SCALED) {
-            let message = "products of scaled blocks are not supported on this target";
-            return Err(Diagnostic::new(message).at(place()).note("widen the operands and use `tl.dot`"));
-        }
         if program.is(op, &FUNC) {
             let entry = program.entry(program.region(op, 0));
             if program.args(entry).iter().any(|&arg| is_tensor(program.ty(arg))) {

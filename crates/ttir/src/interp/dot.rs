@@ -128,11 +128,13 @@ struct Scaled<'a> {
 }
 
 impl Scaled<'_> {
-    /// The values as a `lines × k` matrix.
-    fn lines(&self, lines: usize, k: usize) -> Vec<f64> {
+    /// The values as a stack of `lines × k` matrices.
+    fn lines(&self, batch: usize, lines: usize, k: usize) -> Vec<f64> {
         let columns = shape(self.ty).last().map_or(1, |&columns| columns as usize);
-        let mut values = Vec::with_capacity(lines * k);
-        for line in 0..lines {
+        let plane = numel(self.ty) as usize / batch.max(1);
+        let mut values = Vec::with_capacity(batch * lines * k);
+        for stacked_line in 0..batch * lines {
+            let (stack, line) = (stacked_line / lines, stacked_line % lines);
             for along in 0..k {
                 let packed = self.format == "e2m1";
                 let (mut at_line, mut at_k, mut half) = (line, along, 0);
@@ -142,9 +144,9 @@ impl Scaled<'_> {
                     (at_line, half) = (line / 2, line % 2);
                 }
                 let position = if self.k_last { at_line * columns + at_k } else { at_k * columns + at_line };
-                let bits = self.data.at(position);
+                let bits = self.data.at(stack * plane + position);
                 let bits = if packed { bits >> (4 * half) & 0xf } else { bits };
-                values.push(scaled_value(self.format, bits) * self.scale_of(line, along, k));
+                values.push(scaled_value(self.format, bits) * self.scale_of(stacked_line, along, k));
             }
         }
         values
@@ -182,12 +184,14 @@ pub(crate) fn dot_scaled(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let packing = if lhs.format == "e2m1" && lhs.k_pack { 2 } else { 1 };
     let k = shape(a_ty).last().map_or(1, |&k| k as usize) * packing;
     let sizes = Sizes::new(shape(c_ty), k);
-    let (lhs, rhs) = (lhs.lines(sizes.m, k), rhs.lines(sizes.n, k));
+    let (lhs, rhs) = (lhs.lines(sizes.batch, sizes.m, k), rhs.lines(sizes.batch, sizes.n, k));
     let kind = elem(c_ty).as_float().unwrap_or(FloatKind::F32);
     let start = values(c, c_ty);
     let results = sizes.each(|pairs, at| {
         // `rhs` lies with k along its lines.
-        let products = pairs.map(|(i, j)| (lhs[i], rhs[j % sizes.n * k + j / sizes.n]));
+        let stack = at / (sizes.m * sizes.n);
+        let column = |j: usize| stack * sizes.n * k + j % sizes.n * k + j / sizes.n % k;
+        let products = pairs.map(|(i, j)| (lhs[i], rhs[column(j)]));
         sum_floats(kind, start[at], products)
     });
     let undefined = spread(op, &machine.operands(op).iter().collect::<Vec<_>>());

@@ -148,8 +148,13 @@ impl LoadedKernel for Module {
         let blocks = self.blocks(launch.grid)?;
         let extra = [launch.scratch, 0u64];
         let mut params: SmallVec<[*mut c_void; 34]> = SmallVec::with_capacity(self.params + extra.len());
-        params
-            .extend(launch.args.iter().chain(&extra).map(|slot| std::ptr::from_ref(slot).cast_mut().cast()));
+        // Pushing within the capacity is a store; extending from a chain is a call.
+        for slot in launch.args {
+            params.push(std::ptr::from_ref(slot).cast_mut().cast());
+        }
+        for slot in &extra {
+            params.push(std::ptr::from_ref(slot).cast_mut().cast());
+        }
         let driver = self.gpu.driver;
         let _entered = self.gpu.enter().map_err(|refused| driver.report(refused))?;
         let status = self.submit(blocks, launch.stream as Handle, params.as_mut_ptr());

@@ -52,10 +52,8 @@ pub(crate) fn survey(
         .ok_or_else(|| TargetError::Internal(format!("there are no facts about {arch}")))?;
     module.set_environment(facts);
     let how = lanes::Options { fuse_multiply_add: options.enable_fp_fusion, ..lanes::Options::default() };
-    lanes::survey(module, &Lanes { capability, machine: facts }, &how, classify).map_err(|errors| {
-        let message = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
-        TargetError::Compile { message, location: errors.first().and_then(|error| error.place.clone()) }
-    })
+    lanes::survey(module, &Lanes { capability, machine: facts }, &how, classify)
+        .map_err(|errors| crate::compile::not_lowered(&errors))
 }
 
 #[cfg(test)]

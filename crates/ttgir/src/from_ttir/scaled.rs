@@ -1,0 +1,352 @@
+//! Products of scaled blocks become products of widened ones, for machines without instructions for them.
+//!
+//! ```text
+//! %d = tt.dot_scaled %a, %b, %c, %sa, %sb    =>    %x = (the numbers of %a) · (%sa, repeated along k)
+//!                                                  %y = (the numbers of %b) · (%sb, repeated along k)
+//!                                                  %d = tt.dot %x, %y, %c
+//! ```
+//!
+//! Operands are widened to a format that holds each of their products with a scale exactly: binary16 and bfloat16 where that is
+//! enough, else binary32, of which `tf32` keeps all digits there are or, for scales that are floats themselves, `ieee`
+//! does. What leaves the range of the format becomes zero or infinity.
+
+use super::blocks::Blocks;
+use ir::pass::PassRow;
+use ir::scalar::float_bits;
+use ir::{Attr, Builder, Diagnostic, FloatKind, Module, Op, OpRow, Type, Value};
+use ttir::ops::arith_cast::{EXTF, EXTUI, FP_TO_FP, TRUNCF, TT_BITCAST};
+use ttir::ops::arith_float::MULF;
+use ttir::ops::arith_int::{ANDI, ORI, SHLI, SHRUI};
+use ttir::ops::compare::{CMPI, CMPI_PREDICATE, SELECT};
+use ttir::ops::dot::{DOT, DOT_SCALED, INPUT_PRECISION, SCALE_TYPE};
+use ttir::ops::shape::{BROADCAST, EXPAND_DIMS, JOIN, RESHAPE, TRANS};
+use ttir::types::{elem, shape, tensor, with_elem};
+
+/// Writes products of scaled blocks as products of widened ones.
+pub(crate) static EXPAND_SCALED: PassRow = PassRow {
+    name: "expand-scaled",
+    doc: "Writes products of scaled blocks as products of widened operands.",
+    run,
+};
+
+fn run(module: &mut Module) -> Result<(), Diagnostic> {
+    for op in module.walk(module.top()) {
+        if module.is(op, &DOT_SCALED) {
+            expand(module, op)
+                .map_err(|message| Diagnostic::new(message).at(module.locs.describe(module.loc(op))))?;
+        }
+    }
+    Ok(())
+}
+
+/// A format of operands.
+struct Format {
+    /// As in [`SCALE_TYPE`].
+    name: &'static str,
+    /// The type that its elements have; a format without one is held by integers.
+    float: Option<FloatKind>,
+    exponent_bits: u32,
+    mantissa_bits: u32,
+}
+
+const fn format(name: &'static str, float: Option<FloatKind>, bits: [u32; 2]) -> Format {
+    Format { name, float, exponent_bits: bits[0], mantissa_bits: bits[1] }
+}
+
+static FORMATS: &[Format] = &[
+    format("e4m3", Some(FloatKind::F8E4M3FN), [4, 3]),
+    format("e5m2", Some(FloatKind::F8E5M2), [5, 2]),
+    format("e2m3", None, [2, 3]),
+    format("e3m2", None, [3, 2]),
+    format("e2m1", None, [2, 1]),
+    format(BF16, Some(FloatKind::BF16), [8, 7]),
+    format("fp16", Some(FloatKind::F16), [5, 10]),
+];
+
+/// The format with the range of binary32.
+const BF16: &str = "bf16";
+
+impl Format {
+    fn of(module: &Module, op: Op, slot: usize) -> Result<&'static Format, String> {
+        let case = module.attr(op, slot).and_then(|attr| attr.as_enum(&SCALE_TYPE));
+        let name = case.and_then(|case| SCALE_TYPE.keyword(case)).unwrap_or_default();
+        let format = FORMATS.iter().find(|format| format.name == name);
+        format.ok_or_else(|| format!("there is no format `{name}` of scaled operands"))
+    }
+
+    /// Whether two of its elements share a byte.
+    fn is_packed(&self) -> bool {
+        1 + self.exponent_bits + self.mantissa_bits == 4
+    }
+}
+
+/// What numbers are multiplied in.
+#[derive(Clone, Copy)]
+struct Number {
+    kind: FloatKind,
+    /// One of [`INPUT_PRECISION`].
+    precision: &'static str,
+}
+
+impl Number {
+    /// The least that holds the elements of both operands exactly.
+    fn for_operands(operands: [&Operand; 2], module: &Module) -> Number {
+        let digits = operands.map(|operand| operand.digits(module));
+        let digits = digits[0].max(digits[1]);
+        let is_wide = |operand: &&Operand| operand.scale.is_some() || operand.format.name == BF16;
+        match digits {
+            ..=8 => Number { kind: FloatKind::BF16, precision: "ieee" },
+            ..=11 if !operands.iter().any(is_wide) => Number { kind: FloatKind::F16, precision: "ieee" },
+            ..=11 => Number { kind: FloatKind::F32, precision: "tf32" },
+            _ => Number { kind: FloatKind::F32, precision: "ieee" },
+        }
+    }
+
+    /// Bits of the mantissa that are stored.
+    fn mantissa_bits(self) -> u32 {
+        match self.kind {
+            FloatKind::F16 => 10,
+            FloatKind::BF16 => 7,
+            _ => 23,
+        }
+    }
+
+    /// What exponents are stored with.
+    fn bias(self) -> i32 {
+        if self.kind == FloatKind::F16 { 15 } else { 127 }
+    }
+
+    /// Integers of this width.
+    fn int(self) -> Type {
+        Type::int(self.kind.bits())
+    }
+}
+
+/// One operand.
+struct Operand {
+    value: Value,
+    format: &'static Format,
+    scale: Option<Value>,
+    /// The dimension along which two elements share a byte.
+    packed_dim: usize,
+    /// The dimension that is summed over.
+    k_dim: usize,
+}
+
+impl Operand {
+    /// Binary digits of an element times its scale.
+    fn digits(&self, module: &Module) -> u32 {
+        let scale = self.scale.and_then(|scale| elem(module.ty(scale)).as_float());
+        let of_scale = match scale {
+            None => 0,
+            Some(FloatKind::F8E5M2 | FloatKind::F8E5M2FNUZ) => 3,
+            Some(kind) if kind.bits() == 8 => 4,
+            Some(_) => 24,
+        };
+        1 + self.format.mantissa_bits + of_scale
+    }
+}
+
+fn operands(module: &Module, op: Op) -> Result<[Operand; 2], String> {
+    let flag = |slot: usize| module.attr(op, slot).and_then(Attr::as_bool).unwrap_or(true);
+    let given = module.attr(op, 5).and_then(Attr::as_int).unwrap_or(0);
+    let mut scales = module.operands(op)[3..].iter().copied();
+    let mut scale = |bit: i64| if given & bit != 0 { scales.next() } else { None };
+    let (a_scale, b_scale) = (scale(1), scale(2));
+    let rank = shape(module.ty(module.result(op, 0))).len();
+    if rank < 2 {
+        return Err("a product has at least two dimensions".into());
+    }
+    let make = |index: usize, k_dim: usize, scale| {
+        let line_dim = 2 * rank - 3 - k_dim;
+        let packed_dim = if flag(3 + index) { k_dim } else { line_dim };
+        let format = Format::of(module, op, index)?;
+        Ok::<_, String>(Operand { value: module.operand(op, index), format, scale, packed_dim, k_dim })
+    };
+    Ok([make(0, rank - 1, a_scale)?, make(1, rank - 2, b_scale)?])
+}
+
+fn expand(module: &mut Module, op: Op) -> Result<(), String> {
+    let [a, b] = operands(module, op)?;
+    let number = Number::for_operands([&a, &b], module);
+    let sees_nan = module.attr(op, 2).and_then(Attr::as_bool) != Some(true);
+    let (c, result) = (module.operand(op, 2), module.result(op, 0));
+    let ty = module.ty(result);
+    let mut builder = Builder::before(module, op);
+    let mut widen = Widen { blocks: Blocks { builder: &mut builder }, number, sees_nan };
+    let (x, y) = (widen.operand(&a)?, widen.operand(&b)?);
+    // Sums are in binary32, as everywhere.
+    let is_narrow = elem(ty).scalar_bits().is_some_and(|bits| bits < 32);
+    let sum =
+        if is_narrow { widen.build_as(&EXTF, &[c], with_elem(ty, Type::float(FloatKind::F32))) } else { c };
+    let precision = INPUT_PRECISION.value(number.precision);
+    let precision = precision.map(|value| Attr::Enum { row: &INPUT_PRECISION, value });
+    let mut product = widen.blocks.builder.build(&DOT, &[x, y, sum], &[precision, None]);
+    if is_narrow {
+        product = widen.build_as(&TRUNCF, &[product], ty);
+    }
+    module.replace_uses(result, product);
+    module.erase(op);
+    Ok(())
+}
+
+/// Widens operands at a place.
+struct Widen<'b, 'm> {
+    blocks: Blocks<'b, 'm>,
+    number: Number,
+    /// Whether a scale may be NaN.
+    sees_nan: bool,
+}
+
+impl Widen<'_, '_> {
+    fn ty(&self, value: Value) -> Type {
+        self.blocks.builder.module.ty(value)
+    }
+
+    fn build(&mut self, row: &'static OpRow, operands: &[Value]) -> Value {
+        self.blocks.builder.build(row, operands, &[])
+    }
+
+    fn build_as(&mut self, row: &'static OpRow, operands: &[Value], ty: Type) -> Value {
+        let attrs = vec![None; row.attrs.len()];
+        self.blocks.builder.build_as(row, operands, &attrs, ty)
+    }
+
+    /// The same block of integers and a number.
+    fn with_bits(&mut self, row: &'static OpRow, value: Value, bits: u64) -> Value {
+        let ty = self.ty(value);
+        let number = self.blocks.constant(ty, bits);
+        self.build(row, &[value, number])
+    }
+
+    fn reshape(&mut self, value: Value, dims: &[i64]) -> Value {
+        let ty = tensor(dims, elem(self.ty(value)));
+        self.build_as(&RESHAPE, &[value], ty)
+    }
+
+    fn transpose(&mut self, value: Value, order: Vec<i64>) -> Value {
+        let order = Attr::DenseArray { elem: Type::int(32), values: order.into() };
+        self.blocks.builder.build(&TRANS, &[value], &[Some(order)])
+    }
+
+    /// The numbers of an operand times their scales.
+    fn operand(&mut self, operand: &Operand) -> Result<Value, String> {
+        let numbers = match operand.format.float {
+            Some(kind) => self.floats(operand.value, kind),
+            None => {
+                let bits = if operand.format.is_packed() {
+                    self.unpacked(operand.value, operand.packed_dim)
+                } else {
+                    operand.value
+                };
+                self.tiny_floats(bits, operand.format)
+            }
+        };
+        let Some(scale) = operand.scale else { return Ok(numbers) };
+        let factors = self.factors(scale);
+        let factors = self.repeated(factors, numbers, operand.k_dim)?;
+        Ok(self.build(&MULF, &[numbers, factors]))
+    }
+
+    /// Floats, or their bits in integers, as the numbers that are multiplied.
+    fn floats(&mut self, value: Value, kind: FloatKind) -> Value {
+        let ty = with_elem(self.ty(value), Type::float(kind));
+        let value = if self.ty(value) == ty { value } else { self.build_as(&TT_BITCAST, &[value], ty) };
+        let wanted = with_elem(ty, Type::float(self.number.kind));
+        match kind {
+            kind if kind == self.number.kind => value,
+            FloatKind::F16 | FloatKind::BF16 => self.build_as(&EXTF, &[value], wanted),
+            _ => self.build_as(&FP_TO_FP, &[value], wanted),
+        }
+    }
+
+    /// The two halves of every byte, the low one first, neighbours along a dimension.
+    fn unpacked(&mut self, bytes: Value, dim: usize) -> Value {
+        let mut dims = shape(self.ty(bytes)).to_vec();
+        let rank = dims.len();
+        let (low, high) = (self.with_bits(&ANDI, bytes, 15), self.with_bits(&SHRUI, bytes, 4));
+        let mut pairs = self.build(&JOIN, &[low, high]);
+        if dim + 1 != rank {
+            let mut order: Vec<i64> = (0..rank as i64).collect();
+            order.insert(dim + 1, rank as i64);
+            pairs = self.transpose(pairs, order);
+        }
+        dims[dim] *= 2;
+        self.reshape(pairs, &dims)
+    }
+
+    /// The numbers of a format without infinities and NaN, from its bits in bytes: exponent and mantissa are moved into place,
+    /// and a power of two puts the exponent right, that of subnormal numbers included.
+    fn tiny_floats(&mut self, bits: Value, format: &Format) -> Value {
+        let (number, magnitude_bits) = (self.number, format.exponent_bits + format.mantissa_bits);
+        let ints = with_elem(self.ty(bits), number.int());
+        let floats = with_elem(ints, Type::float(number.kind));
+        let wide = self.build_as(&EXTUI, &[bits], ints);
+        let magnitude = self.with_bits(&ANDI, wide, (1 << magnitude_bits) - 1);
+        let up = number.mantissa_bits() - format.mantissa_bits;
+        let magnitude = self.with_bits(&SHLI, magnitude, u64::from(up));
+        let sign = self.with_bits(&ANDI, wide, 1 << magnitude_bits);
+        let up = number.kind.bits() - 1 - magnitude_bits;
+        let sign = self.with_bits(&SHLI, sign, u64::from(up));
+        let bits = self.build(&ORI, &[magnitude, sign]);
+        let placed = self.build_as(&TT_BITCAST, &[bits], floats);
+        let bias = (1 << (format.exponent_bits - 1)) - 1;
+        let power = float_bits(number.kind, 2f64.powi(number.bias() - bias));
+        self.with_bits(&MULF, placed, power)
+    }
+
+    /// Scales as numbers: floats, or the exponents of powers of two with a bias of 127, of which 255 is NaN.
+    fn factors(&mut self, scale: Value) -> Value {
+        let number = self.number;
+        if let Some(kind) = elem(self.ty(scale)).as_float() {
+            return self.floats(scale, kind);
+        }
+        let ints = with_elem(self.ty(scale), number.int());
+        let exponents = self.build_as(&EXTUI, &[scale], ints);
+        let mut bits = self.with_bits(&SHLI, exponents, u64::from(number.mantissa_bits()));
+        // The least power is a subnormal number.
+        let specials =
+            [(0, float_bits(number.kind, 2f64.powi(-127))), (255, float_bits(number.kind, f64::NAN))];
+        for (exponent, special) in specials.into_iter().take(if self.sees_nan { 2 } else { 1 }) {
+            bits = self.where_equal(exponents, exponent, special, bits);
+        }
+        self.build_as(&TT_BITCAST, &[bits], with_elem(ints, Type::float(number.kind)))
+    }
+
+    /// `then` where the integers are `number`.
+    fn where_equal(&mut self, ints: Value, number: u64, then: u64, otherwise: Value) -> Value {
+        let ty = self.ty(ints);
+        let (number, then) = (self.blocks.constant(ty, number), self.blocks.constant(ty, then));
+        let equal = CMPI_PREDICATE.value("eq").map(|value| Attr::Enum { row: &CMPI_PREDICATE, value });
+        let is_equal = self.blocks.builder.build(&CMPI, &[ints, number], &[equal]);
+        self.build(&SELECT, &[is_equal, then, otherwise])
+    }
+
+    /// Factors of groups, of shape lines × groups, for every number of an operand.
+    fn repeated(&mut self, factors: Value, numbers: Value, k_dim: usize) -> Result<Value, String> {
+        let dims = shape(self.ty(numbers)).to_vec();
+        let (mut grouped, rank) = (shape(self.ty(factors)).to_vec(), dims.len());
+        let k = dims[k_dim];
+        let groups = grouped.last().copied().unwrap_or(0);
+        let mut lines = dims.clone();
+        lines.remove(k_dim);
+        if grouped.len() != rank || grouped[..rank - 1] != lines || groups == 0 || k % groups != 0 {
+            return Err(format!("scales of shape {grouped:?} do not fit an operand of shape {dims:?}"));
+        }
+        let mut all = factors;
+        if groups != k {
+            let axis = Attr::int(rank as i64, Type::int(32));
+            all = self.blocks.builder.build(&EXPAND_DIMS, &[all], &[Some(axis)]);
+            grouped.push(k / groups);
+            all = self.build_as(&BROADCAST, &[all], tensor(&grouped, elem(self.ty(all))));
+            lines.push(k);
+            all = self.reshape(all, &lines);
+        }
+        if k_dim + 1 != rank {
+            let mut order: Vec<i64> = (0..rank as i64).collect();
+            order.swap(rank - 2, rank - 1);
+            all = self.transpose(all, order);
+        }
+        Ok(all)
+    }
+}
