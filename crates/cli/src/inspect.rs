@@ -6,6 +6,7 @@ use ::inspect::{Report, Request};
 use clap::Args;
 use runtime::compile::Kernel;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Say what each access, layout change and product of a kernel costs, and what bounds it.
@@ -25,12 +26,21 @@ pub(crate) struct Inspect {
     /// The device whose limits count, by a part of its name; the likeliest of the target by default.
     #[arg(long)]
     device: Option<String>,
+    /// Also write a page for the browser: the source beside every stage, lines linked.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
 impl Inspect {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let report = self.report()?;
         output::write(::inspect::terminal::terminal(&report).as_bytes())?;
+        if let Some(path) = &self.html {
+            let page = ::inspect::html::html(&report);
+            std::fs::write(path, page)
+                .map_err(|error| Failure(format!("cannot write {}: {error}", path.display())))?;
+            eprintln!("{}", path.display());
+        }
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! What each access, move and product of a compiled kernel costs, and what bounds it.
 //!
-//! [`inspect`] takes the text of a kernel's stages and answers a [`Report`]; [`terminal::terminal`] shows it. What was decided
+//! [`inspect`] takes the text of a kernel's stages and answers a [`Report`]; [`terminal::terminal`] and [`html::html`] show it. What was decided
 //! (how wide accesses are, how layouts change, which instructions multiply) is asked of the target, whose lowering writes it
 //! down while it decides ([`target::Target::survey`]); here it is put beside the source and weighed.
 //!
@@ -14,6 +14,7 @@
 mod bounds;
 mod build;
 mod formula;
+pub mod html;
 pub mod loops;
 mod numbers;
 mod place;
