@@ -44,6 +44,15 @@ $(VENV)/assembler: $(VENV)/created
 	$(PIP) install nvidia-cuda-nvcc
 	touch $@
 
+# A browser (68 MB) in which tests open the pages that are made here.
+$(VENV)/browser/chromium: tests/python/unpack_browser.mjs | $(VENV)/created
+	mkdir -p $(VENV)/browser
+	npm pack --silent --pack-destination $(VENV)/browser @sparticuz/chromium@147.0.0
+	tar xzf $(VENV)/browser/sparticuz-chromium-147.0.0.tgz -C $(VENV)/browser
+	node tests/python/unpack_browser.mjs $(VENV)/browser
+	rm -r $(VENV)/browser/package $(VENV)/browser/*.tgz
+	touch $@
+
 # The package does not need torch, so the two are independent: a failed download does not cost a build.
 $(VENV)/installed: $(VENV)/tools $(VENV)/torch $(VENV)/assembler $(SOURCES)
 	$(BIN)/maturin build --release --quiet --interpreter $(BIN)/python --out $(VENV)/wheels
@@ -58,7 +67,7 @@ test: rust-test python-test
 rust-test: $(VENV)/assembler
 	cargo xtask ci
 
-python-test: setup
+python-test: setup $(VENV)/browser/chromium
 	$(BIN)/python -m pytest
 
 # A machine with a GPU may have the wheel and no Rust: then its own Python is used.

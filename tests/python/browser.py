@@ -5,7 +5,17 @@ import json
 import os
 import select
 import subprocess
+import sys
 import time
+
+# The protocol is spoken on descriptors 3 and 4; what is there now may be in the way.
+STARTER = """
+import fcntl, os, sys
+pipes = [fcntl.fcntl(int(number), fcntl.F_DUPFD, 10) for number in sys.argv[1:3]]
+for number, pipe in zip((3, 4), pipes):
+    os.dup2(pipe, number)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 
 
 class Browser:
@@ -29,9 +39,8 @@ class Browser:
         libraries = os.path.join(folder, "lib")
         if os.path.isdir(libraries):
             environment["LD_LIBRARY_PATH"] = libraries
-        # The protocol is spoken on descriptors 3 and 4.
-        script = f'exec "$0" "$@" 3<&{from_us} 4>&{to_us}'
-        command = ["sh", "-c", script, program, *self.FLAGS, f"--user-data-dir={data}", "about:blank"]
+        arguments = [program, *self.FLAGS, f"--user-data-dir={data}", "about:blank"]
+        command = [sys.executable, "-c", STARTER, str(from_us), str(to_us), *arguments]
         self.log = open(os.path.join(data, "log"), "w+b")
         self.process = subprocess.Popen(
             command, pass_fds=(from_us, to_us), env=environment, stdout=self.log, stderr=self.log

@@ -23,7 +23,7 @@ const LAYERS: &[Layer] = &[
     ("targets", &["ttgir", "target", "cpu", "nvidia"]),
     ("inspect", &["ir", "ttir", "ttgir", "target"]),
     ("runtime", &["ir", "ttir", "frontend", "target", "targets"]),
-    ("py", &["ir", "ttir", "frontend", "target", "runtime", "cli"]),
+    ("py", &["ir", "ttir", "frontend", "target", "inspect", "runtime", "cli"]),
     ("cli", &["ir", "ttir", "ttgir", "layout", "frontend", "llir", "target", "targets", "inspect", "runtime"]),
     ("deuteron", &["runtime", "target"]),
     ("xtask", &[]),

@@ -23,9 +23,9 @@ use ttgir::Encoding;
 use ttgir::ops::group_dot::WARP_GROUP_DOT;
 use ttir::ops::dot::DOT;
 
-/// Says what an instruction is, by the symbol it calls or the template it holds, if it is worth counting, and what the machine
-/// calls it.
-pub type Classify = fn(&str) -> Option<(&'static str, String)>;
+/// Says what an instruction is, by the symbol it calls or the template it holds, if it is worth counting: what the machine
+/// calls it, and how many of it a template holds.
+pub type Classify = fn(&str) -> Option<(&'static str, String, u64)>;
 
 /// What was written down.
 #[derive(Default, Debug)]
@@ -76,13 +76,13 @@ fn events(lowered: &Lowered, name: &str, classify: Classify) -> Vec<Event> {
     let mut counts = BTreeMap::new();
     for block in &function.layout {
         for inst in &function.block(*block).insts {
-            let Some((what, text)) = text_of(function.inst(*inst)).as_deref().and_then(classify) else {
+            let Some((what, text, times)) = text_of(function.inst(*inst)).as_deref().and_then(classify) else {
                 continue;
             };
             let place = function.location_of(*inst).map(|at| {
                 (files.get(&at.file).map(|file| (*file).to_owned()).unwrap_or_default(), at.line, at.column)
             });
-            *counts.entry((what, text, place)).or_insert(0) += 1;
+            *counts.entry((what, text, place)).or_insert(0) += times;
         }
     }
     counts.into_iter().map(|((what, text, place), count)| Event { what, text, place, count }).collect()

@@ -3,6 +3,7 @@
 use crate::argument;
 use crate::errors::{OrRaise, guard};
 use crate::function::JitFunction;
+use crate::inspect::{Report, report};
 use crate::launch::{self, Grid};
 use crate::place::Place;
 use crate::value::Registry;
@@ -15,6 +16,7 @@ use pyo3::types::{
 };
 use runtime::compile::Kernel;
 use runtime::specialize::{LaunchKey, ParamRules};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use target::OptionValue;
 
@@ -321,6 +323,20 @@ impl CompiledKernel {
             Grid::Fixed(grid) => Ok(Runner { kernel: slf.clone().unbind(), grid }),
             _ => Err(PyTypeError::new_err("the grid of a compiled kernel is a tuple of integers")),
         }
+    }
+
+    /// What each access, change of layout and product costs, and what bounds the kernel. `args` gives integer parameters values,
+    /// `device` is a part of the name of the device whose limits count.
+    #[pyo3(signature = (grid=None, args=None, device=None))]
+    fn inspect(
+        &self,
+        py: Python<'_>,
+        grid: Option<Vec<u32>>,
+        args: Option<BTreeMap<String, i64>>,
+        device: Option<String>,
+    ) -> PyResult<Report> {
+        let kernel = Arc::clone(&self.kernel);
+        py.detach(move || report(&kernel, grid.as_deref().unwrap_or_default(), args.unwrap_or_default(), device))
     }
 
     fn __repr__(&self) -> String {

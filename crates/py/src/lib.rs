@@ -18,6 +18,7 @@ mod errors;
 mod function;
 mod globals;
 mod hooks;
+mod inspect;
 mod launch;
 mod launcher;
 mod memory;
@@ -53,6 +54,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<function::JitFunction>()?;
     module.add_class::<compiled::CompiledKernel>()?;
     module.add_class::<compiled::KernelSource>()?;
+    module.add_class::<inspect::Report>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(compiler_key, module)?)?;
     module.add_function(wrap_pyfunction!(command::run_command, module)?)?;

@@ -25,19 +25,16 @@ const COUNTED: &[(&str, &str)] = &[
     ("wgmma.wait_group", "wait for products"),
 ];
 
-/// What an instruction is, by the symbol it calls or its template; its own name.
-fn classify(text: &str) -> Option<(&'static str, String)> {
+/// What an instruction is, by the symbol it calls or its template; its own name, and how many of it there are.
+fn classify(text: &str) -> Option<(&'static str, String, u64)> {
     let word_at = |at: usize| text[at..].split([' ', ';', '\t']).next().unwrap_or_default();
     // A longer name that merely holds another begins elsewhere than at a word.
-    let starts_word = |at: usize| {
-        !text[..at]
-            .chars()
-            .next_back()
-            .is_some_and(|before| before.is_alphanumeric() || before == '.' || before == '_')
-    };
+    let goes_on = |before: char| before.is_alphanumeric() || before == '.' || before == '_';
+    let starts_word = |at: usize| !text[..at].chars().next_back().is_some_and(goes_on);
     COUNTED.iter().find_map(|(name, what)| {
-        let at = text.match_indices(name).map(|found| found.0).find(|at| starts_word(*at))?;
-        Some((*what, word_at(at).to_owned()))
+        let found = || text.match_indices(name).map(|found| found.0).filter(|at| starts_word(*at));
+        let first = found().next()?;
+        Some((*what, word_at(first).to_owned(), found().count() as u64))
     })
 }
 
@@ -62,7 +59,7 @@ mod tests {
 
     #[test]
     fn instructions_are_told_by_their_names() {
-        let what = |text| classify(text).map(|(what, name)| (what, name));
+        let what = |text| classify(text).map(|(what, name, _)| (what, name));
         assert_eq!(
             what("wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {$0}, $1;"),
             Some(("matrix", "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16".to_owned()))
@@ -72,6 +69,7 @@ mod tests {
             Some(("matrix", "mma.sync.aligned.m16n8k16".to_owned()))
         );
         assert_eq!(what("llvm.nvvm.barrier0").map(|found| found.0), Some("barrier"));
+        assert_eq!(classify("mma.sync.m16 a; mma.sync.m16 b;").map(|found| found.2), Some(2));
         assert_eq!(what("llvm.fma.f32"), None);
         assert_eq!(what("wgmma.fence.sync.aligned;"), None);
     }
