@@ -63,7 +63,21 @@ fn by_locations(text: &str, file: &str) -> Vec<(String, Vec<u32>)> {
         let places = if is_definition { BTreeSet::new() } else { resolve(&line[from..], &defined, file, 8) };
         (strip(line), places.into_iter().collect())
     });
-    lines.filter(|(line, _): &(String, Vec<u32>)| !line.starts_with("#loc")).collect()
+    let mut lines: Vec<(String, Vec<u32>)> =
+        lines.filter(|(line, _): &(String, Vec<u32>)| !line.starts_with("#loc")).collect();
+    // What holds regions has its place behind the last of them.
+    let mut open = Vec::new();
+    for index in 0..lines.len() {
+        let text = lines[index].0.trim_start();
+        let (closes, opens) = (text.starts_with('}'), text.ends_with('{'));
+        let start = if closes { open.pop() } else { None };
+        if opens {
+            open.push(start.unwrap_or(index));
+        } else if let Some(start) = start.filter(|start| lines[*start].1.is_empty()) {
+            lines[start].1 = lines[index].1.clone();
+        }
+    }
+    lines
 }
 
 /// A line without the name of its place, which the link replaces.
@@ -159,6 +173,14 @@ mod tests {
         let lines = link(text, Some("k.py"));
         assert_eq!(lines[0], ("%x = tt.load %p : tensor<4xf32>".to_owned(), vec![12]));
         assert_eq!((lines[1].1.clone(), lines.len()), (vec![12], 2));
+    }
+
+    #[test]
+    fn what_holds_regions_has_the_place_behind_them() {
+        let text = "scf.for %i {\n  %x = foo loc(#loc1)\n} loc(#loc2)\nscf.if %c {\n} else {\n} loc(#loc1)\n\
+                    #loc1 = loc(\"k.py\":3:1)\n#loc2 = loc(\"k.py\":2:1)\n";
+        let lines = link(text, Some("k.py"));
+        assert_eq!([0, 1, 2, 3].map(|line| lines[line].1.clone()), [vec![2], vec![3], vec![2], vec![3]]);
     }
 
     #[test]

@@ -91,14 +91,14 @@ impl Facts<'_> {
         let device = &self.ground.peaks.device;
         if bound.what == CACHE {
             return format!(
-                "Bound by the last cache: programs read {} each, much of it what others read too, and the cache of a {device} \
+                "Bound by the last cache: programs read {} each, much of it what others read too, and the cache of the {device} \
                  gives {}/s; larger blocks would read less.",
                 bytes(traffic.moved()),
                 bytes(bound.rate)
             );
         }
         format!(
-            "Memory bound: {} for each program, each byte moved once, {}; the memory of a {device} gives {}/s. Only moving fewer \
+            "Memory bound: {} for each program, each byte moved once, {}; the memory of the {device} gives {}/s. Only moving fewer \
              bytes (narrower types, fusing with neighbours) makes it faster.",
             bytes(self.ground.memory_bytes()),
             match self.intensity() {
@@ -183,7 +183,7 @@ impl Facts<'_> {
         let ground = self.ground;
         format!(
             "Bound by the latency of loads: a program has {} in flight and a processor holds {:.0} programs, but to keep the \
-             memory of a {} busy for {:.0} ns it takes {} a processor. Load more before waiting: larger blocks, more warps, \
+             memory of the {} busy for {:.0} ns it takes {} a processor. Load more before waiting: larger blocks, more warps, \
              unrolled or pipelined loops (num_stages).",
             bytes(ground.in_flight),
             ground.resident,
@@ -226,24 +226,24 @@ impl Facts<'_> {
         let product = self.products.iter().find(|row| row.rate == kind);
         let Some(product) = product else {
             return format!(
-                "Compute bound: {kind} arithmetic, {intensity} operations a byte; a {device} does {}/s of it.",
+                "Compute bound: {kind} arithmetic, {intensity} operations a byte; the {device} does {}/s of it.",
                 amount(bound.rate, "op")
             );
         };
         let at = product.place.as_ref().map_or_else(String::new, |place| format!(" at line {}", place.line));
         match (&product.why_not, product.matrix) {
             (Some(why), false) => format!(
-                "Compute bound without matrix instructions: the product{at} is done by single multiply-adds, because {why}; a \
+                "Compute bound without matrix instructions: the product{at} is done by single multiply-adds, because {why}; the \
                  {device} does {}/s of them.",
                 amount(bound.rate, "op")
             ),
             (None, false) => format!(
-                "Compute bound: the product{at} ({}) does {intensity} operations a byte; {device} does {}/s.",
+                "Compute bound: the product{at} ({}) does {intensity} operations a byte; the {device} does {}/s.",
                 product.shape,
                 amount(bound.rate, "op")
             ),
             _ => format!(
-                "Compute bound by the matrix units: the product{at} ({}) runs as {} and does {intensity} operations a byte; a \
+                "Compute bound by the matrix units: the product{at} ({}) runs as {} and does {intensity} operations a byte; the \
                  {device} does {}/s.",
                 product.shape,
                 product.instruction,
@@ -298,7 +298,7 @@ impl Facts<'_> {
         }
         if ground.in_flight > 0.0 && ground.peaks.latency_ns > 0.0 {
             all.push(format!(
-                "{} of loads in flight a program, {:.0} programs a processor; the memory is busy with {} a processor",
+                "{} of loads in flight a program, {:.0} at a time on a processor; the memory is busy with {} a processor",
                 bytes(ground.in_flight),
                 ground.resident,
                 bytes(ground.peaks.memory * ground.peaks.latency_ns * 1e-9 / f64::from(ground.peaks.processors.max(1)))

@@ -76,7 +76,8 @@ fn events(lowered: &Lowered, name: &str, classify: Classify) -> Vec<Event> {
     let mut counts = BTreeMap::new();
     for block in &function.layout {
         for inst in &function.block(*block).insts {
-            let Some((what, text, times)) = text_of(function.inst(*inst)).as_deref().and_then(classify) else {
+            let Some((what, text, times)) = text_of(function.inst(*inst)).as_deref().and_then(classify)
+            else {
                 continue;
             };
             let place = function.location_of(*inst).map(|at| {

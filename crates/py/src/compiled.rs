@@ -336,7 +336,9 @@ impl CompiledKernel {
         device: Option<String>,
     ) -> PyResult<Report> {
         let kernel = Arc::clone(&self.kernel);
-        py.detach(move || report(&kernel, grid.as_deref().unwrap_or_default(), args.unwrap_or_default(), device))
+        py.detach(move || {
+            report(&kernel, grid.as_deref().unwrap_or_default(), args.unwrap_or_default(), device)
+        })
     }
 
     fn __repr__(&self) -> String {

@@ -24,7 +24,8 @@ pub(crate) fn report(
         let stage = kernel.stage(name).ok().filter(|stage| stage.text)?;
         Some(String::from_utf8_lossy(&stage.bytes).into_owned())
     };
-    let missing = || PyValueError::new_err("the kernel in the cache was kept without its stages; compile it again");
+    let missing =
+        || PyValueError::new_err("the kernel in the cache was kept without its stages; compile it again");
     let surveyed = text(target.surveyed_stage()).ok_or_else(missing)?;
     let ttir = text("ttir");
     let names = kernel.stage_names().into_iter().filter(|name| *name != "source");

@@ -59,7 +59,11 @@ pub fn html(report: &Report) -> String {
 }
 
 fn verdict(out: &mut String, report: &Report) {
-    let _ = write!(out, "<div class=\"verdict\" role=\"note\" id=\"verdict\"><p>{}</p><ul>", escape(&report.verdict));
+    let _ = write!(
+        out,
+        "<div class=\"verdict\" role=\"note\" id=\"verdict\"><p>{}</p><ul>",
+        escape(&report.verdict)
+    );
     for line in &report.evidence {
         let _ = write!(out, "<li>{}</li>", escape(line));
     }
@@ -217,7 +221,11 @@ fn moves(out: &mut String, report: &Report) {
             bytes(row.bytes as f64),
             source(report, row.place.as_ref()),
             escape(&row.way),
-            if row.conflicts > 0 { format!("<span class=\"bad\">{}</span>", escape(&row.cost)) } else { escape(&row.cost) }
+            if row.conflicts > 0 {
+                format!("<span class=\"bad\">{}</span>", escape(&row.cost))
+            } else {
+                escape(&row.cost)
+            }
         );
     }
     table(out, "Changes of layout", "", &["line", "what", "by", "cost"], &rows);
@@ -285,7 +293,10 @@ fn code(out: &mut String, report: &Report) {
 }
 
 fn pane(out: &mut String, stages: &[StageText], side: &str, chosen: usize) {
-    let _ = write!(out, "<div class=\"pane\" id=\"{side}\"><div class=\"tabs\" role=\"tablist\" aria-label=\"stages, {side} pane\">");
+    let _ = write!(
+        out,
+        "<div class=\"pane\" id=\"{side}\"><div class=\"tabs\" role=\"tablist\" aria-label=\"stages, {side} pane\">"
+    );
     for (index, stage) in stages.iter().enumerate() {
         let is_chosen = index == chosen;
         let _ = write!(
@@ -306,7 +317,8 @@ fn pane(out: &mut String, stages: &[StageText], side: &str, chosen: usize) {
         );
         for (text, lines) in &stage.lines {
             let lines: Vec<String> = lines.iter().map(u32::to_string).collect();
-            let link = if lines.is_empty() { String::new() } else { format!(" data-l=\"{}\"", lines.join(" ")) };
+            let link =
+                if lines.is_empty() { String::new() } else { format!(" data-l=\"{}\"", lines.join(" ")) };
             let _ = write!(out, "<li{link}>{}</li>", escape(text));
         }
         out.push_str("</ol>");
