@@ -54,7 +54,7 @@ pub fn html(report: &Report) -> String {
     resources(&mut out, report);
     out.push_str("</div>");
     code(&mut out, report);
-    let _ = write!(out, "</main><script>{SCRIPT}</script></body></html>\n");
+    let _ = writeln!(out, "</main><script>{SCRIPT}</script></body></html>");
     out
 }
 
