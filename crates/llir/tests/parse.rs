@@ -62,7 +62,7 @@ fn module() -> Module {
         .expect("it has results");
     let part = builder.part(made, 1);
     let wide = builder
-        .inline_asm(llir::Asm::pure("wgmma", &["=f"; 12].join(",")), many, &[])
+        .inline_asm(llir::Asm::pure("many", &["=f"; 12].join(",")), many, &[])
         .expect("it has results");
     let called = builder.call(helper, &[f]).expect("it has results");
     let called = builder.part(called, 1);
