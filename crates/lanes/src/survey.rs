@@ -179,21 +179,21 @@ pub(crate) fn note_copy(
     Ok(())
 }
 
-/// An operation that accesses one element after the other.
-pub(crate) fn note_singles(cx: &mut Cx<'_>, op: Op, registers: &[usize], free: &FreeBits) -> Result<()> {
+/// Atomics as planned.
+pub(crate) fn note_atomics(cx: &mut Cx<'_>, op: Op, plan: &Plan) -> Result<()> {
     if cx.notes.is_none() {
         return Ok(());
     }
-    let first = registers.first().copied().unwrap_or(0);
-    let positions = positions_of(cx, cx.module.operand(op, 0), first, free, true)?;
+    let first = plan.groups.first().and_then(|group| group.first()).copied().unwrap_or(0);
+    let positions = positions_of(cx, cx.module.operand(op, 0), first, &plan.free, true)?;
     add(
         cx,
         AccessFacts {
             op,
             way: "atomic",
-            vector: 1,
-            instructions: registers.len() as u64,
-            bounds: WidthBounds { machine: 1, contiguity: 1, alignment: 1, mask: 1, layout: 1, dim: 0 },
+            vector: plan.groups.first().map_or(1, Vec::len) as u64,
+            instructions: plan.groups.len() as u64,
+            bounds: plan.bounds,
             positions,
             asynchronous: false,
         },

@@ -2,9 +2,10 @@
 
 use super::hand_round;
 use super::memory::{both, from_memory, to_memory};
+use crate::access::plan;
 use crate::cx::Cx;
 use crate::error::Result;
-use crate::free::{FreeBits, first_copies};
+use crate::free::first_copies;
 use crate::packing::{as_integer, from_integer};
 use crate::shared::NeedOf;
 use crate::table::Entry;
@@ -68,7 +69,8 @@ fn acquires(order: Order) -> bool {
 
 /// The elements of one operation: which registers act, on which addresses, in which lanes.
 struct Elements {
-    registers: Vec<usize>,
+    /// The registers of each instruction, neighbours in memory.
+    groups: Vec<Vec<usize>>,
     pointers: std::rc::Rc<[Value]>,
     masks: Option<std::rc::Rc<[Value]>>,
     owner: Option<Value>,
@@ -76,26 +78,20 @@ struct Elements {
     scope: Scope,
 }
 
-fn elements(cx: &mut Cx<'_>, op: Op) -> Result<Elements> {
-    let pointer = cx.module.operand(op, 0);
-    let ty = cx.module.ty(pointer);
+/// The elements, at most so many for each instruction.
+fn elements(cx: &mut Cx<'_>, op: Op, width: usize) -> Result<Elements> {
+    let (pointer, mask) = (cx.module.operand(op, 0), mask(cx.module, op));
+    let plan = plan(cx, pointer, mask, width as u64)?;
+    crate::survey::note_atomics(cx, op, &plan)?;
+    let owner = cx.owner_mask(&plan.free);
     let pointers = cx.registers(pointer)?;
-    let masks = mask(cx.module, op).map(|mask| cx.registers(mask)).transpose()?;
-    let free = if ttir::types::is_tensor(ty) {
-        FreeBits::of(&*cx.layout(ty)?)
-    } else {
-        FreeBits { register: 0, lane: cx.lanes - 1, warp: cx.num_warps - 1, block: cx.num_blocks - 1 }
-    };
-    let registers: Vec<usize> =
-        (0..pointers.len()).filter(|register| *register as u32 & free.register == 0).collect();
-    crate::survey::note_singles(cx, op, &registers, &free)?;
-    let owner = cx.owner_mask(&free);
+    let masks = mask.map(|mask| cx.registers(mask)).transpose()?;
     let (order, scope) = (case(cx, op, &SEM, ORDERS)?, case(cx, op, &SCOPE, SCOPES)?);
     if releases(order) {
         // One lane's atomic orders that lane's accesses; the others' are ordered before it by a barrier.
         cx.program_barrier();
     }
-    Ok(Elements { registers, pointers, masks, owner, order, scope })
+    Ok(Elements { groups: plan.groups, pointers, masks, owner, order, scope })
 }
 
 fn access(cx: &mut Cx<'_>, elements: &Elements, register: usize) -> AtomicAccess {
@@ -111,15 +107,22 @@ fn rmw(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let value = cx.module.operand(op, 1);
     let element = ttir::types::elem(cx.module.ty(value));
     let values = cx.registers(value)?;
-    let elements = elements(cx, op)?;
+    let width = cx.target.atomic_width(kind, types::register(element));
+    let elements = elements(cx, op, width)?;
     let mut results = vec![None; values.len()];
-    for &register in &elements.registers {
-        let access = access(cx, &elements, register);
-        let found = cx.target.atomic(&mut cx.b, kind, &access, &[values[register]]);
-        results[register] = Some(match found {
-            Some(found) => found[0],
-            None => by_swapping(cx, kind, &access, values[register], element)?,
-        });
+    for group in &elements.groups {
+        let combined: Vec<Value> = group.iter().map(|&register| values[register]).collect();
+        let first = access(cx, &elements, group[0]);
+        let found = cx.target.atomic(&mut cx.b, kind, &first, &combined);
+        for (index, &register) in group.iter().enumerate() {
+            results[register] = Some(match &found {
+                Some(found) => found[index],
+                None => {
+                    let access = access(cx, &elements, register);
+                    by_swapping(cx, kind, &access, values[register], element)?
+                }
+            });
+        }
     }
     give(cx, op, &elements, element, results)
 }
@@ -183,9 +186,9 @@ fn combine(cx: &mut Cx<'_>, kind: Rmw, old: Value, value: Value, element: IrType
 fn cas(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let element = ttir::types::elem(cx.module.ty(cx.module.operand(op, 1)));
     let (expected, new) = (cx.operand(op, 1)?, cx.operand(op, 2)?);
-    let elements = elements(cx, op)?;
+    let elements = elements(cx, op, 1)?;
     let mut results = vec![None; expected.len()];
-    for &register in &elements.registers {
+    for register in elements.groups.iter().map(|group| group[0]) {
         let access = access(cx, &elements, register);
         let ty = cx.b.ty(expected[register]);
         let [expected, new] = [expected[register], new[register]].map(|value| as_integer(cx, value));
@@ -197,11 +200,11 @@ fn cas(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 
 fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let element = ttir::types::elem(cx.module.ty(cx.module.result(op, 0)));
-    let elements = elements(cx, op)?;
+    let elements = elements(cx, op, 1)?;
     let ty = types::memory(element);
     let integer = Type::int(ty.lane_bits().max(8) as u16);
     let mut results = vec![None; elements.pointers.len()];
-    for &register in &elements.registers {
+    for register in elements.groups.iter().map(|group| group[0]) {
         let access = access(cx, &elements, register);
         let found = cx.target.atomic_load(&mut cx.b, &access, integer);
         let found = from_integer(cx, found, ty);
@@ -213,8 +216,8 @@ fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 fn store(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let element = ttir::types::elem(cx.module.ty(cx.module.operand(op, 1)));
     let values = cx.operand(op, 1)?;
-    let elements = elements(cx, op)?;
-    for &register in &elements.registers {
+    let elements = elements(cx, op, 1)?;
+    for register in elements.groups.iter().map(|group| group[0]) {
         let access = access(cx, &elements, register);
         let value = to_memory(cx, values[register], element);
         let value = as_integer(cx, value);

@@ -18,6 +18,8 @@ const ROWS: &[Row] = &[
     (Rmw::Add, Type::I64, "add.u64", 0),
     (Rmw::FloatAdd, Type::F16, "add.noftz.f16", 70),
     (Rmw::FloatAdd, Type::BF16, "add.noftz.bf16", 90),
+    (Rmw::FloatAdd, Type::F16.vector(2), "add.noftz.f16x2", 60),
+    (Rmw::FloatAdd, Type::BF16.vector(2), "add.noftz.bf16x2", 90),
     (Rmw::FloatAdd, Type::F32, "add.f32", 0),
     (Rmw::FloatAdd, Type::F64, "add.f64", 60),
     (Rmw::Max, Type::I32, "max.s32", 0),
@@ -98,7 +100,16 @@ fn prefix(b: &FunctionBuilder<'_>, what: &str, access: &AtomicAccess) -> String 
     format!("{what}{}", words.concat())
 }
 
-/// Combines one value into memory; `None` where there is no instruction for it.
+fn row(capability: u32, rmw: Rmw, ty: Type) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.0 == rmw && row.1 == ty && row.3 <= capability)
+}
+
+/// How many neighbours one instruction combines: two of 16 bits.
+pub(super) fn width(capability: u32, rmw: Rmw, element: Type) -> usize {
+    if row(capability, rmw, element.vector(2)).is_some() { 2 } else { 1 }
+}
+
+/// Combines values into memory; `None` where there is no instruction for it. Two values go as one register.
 pub(super) fn rmw(
     b: &mut FunctionBuilder<'_>,
     capability: u32,
@@ -106,10 +117,16 @@ pub(super) fn rmw(
     access: &AtomicAccess,
     values: &[Value],
 ) -> Option<Values> {
-    let [value] = values else { return None };
-    let ty = b.ty(*value);
-    let row = ROWS.iter().find(|row| row.0 == rmw && row.1 == ty && row.3 <= capability)?;
+    let ty = b.ty(*values.first()?).with_lanes(values.len() as u32);
+    let row = row(capability, rmw, ty)?;
     let name = format!("{}.{}", prefix(b, "atom", access), row.2);
+    let [value] = values else {
+        let pair = b.vector(values);
+        let word = b.bitcast(pair, Type::I32);
+        let old = run(b, access, &name, &[word], Some(Type::I32))?;
+        let old = b.bitcast(old, ty);
+        return Some((0..values.len() as u32).map(|index| b.extract(old, index)).collect());
+    };
     run(b, access, &name, &[*value], Some(ty)).map(|old| Values::from_slice(&[old]))
 }
 

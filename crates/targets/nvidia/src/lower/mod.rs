@@ -189,8 +189,8 @@ impl LaneTarget for Lanes {
         memory::load_rows(b, from, count, transposed)
     }
 
-    fn atomic_width(&self, _rmw: Rmw, _element: Type) -> usize {
-        1
+    fn atomic_width(&self, rmw: Rmw, element: Type) -> usize {
+        atomic::width(self.capability, rmw, element)
     }
 
     fn atomic(

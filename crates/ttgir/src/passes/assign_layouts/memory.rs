@@ -11,20 +11,20 @@ use ttir::axis::AxisTable;
 use ttir::ops::{atomic, memory};
 use ttir::types::{elem, elem_bytes, is_tensor, pointee, shape};
 
-/// Operations whose first operand is a block of addresses; the second number says whether they only read, the third
-/// whether one instruction may cover several elements.
-static ACCESSES: &[(&OpRow, bool, bool)] = &[
-    (&memory::LOAD, true, true),
-    (&memory::STORE, false, true),
-    (&atomic::ATOMIC_RMW, false, false),
-    (&atomic::ATOMIC_CAS, false, false),
-    (&atomic::ATOMIC_LOAD, true, false),
-    (&atomic::ATOMIC_STORE, false, false),
+/// Operations whose first operand is a block of addresses; then, whether they only read, and how many bytes one instruction
+/// may cover where that are several elements: machines combine two of 16 bits at once.
+static ACCESSES: &[(&OpRow, bool, u64)] = &[
+    (&memory::LOAD, true, u64::MAX),
+    (&memory::STORE, false, u64::MAX),
+    (&atomic::ATOMIC_RMW, false, 4),
+    (&atomic::ATOMIC_CAS, false, 0),
+    (&atomic::ATOMIC_LOAD, true, 0),
+    (&atomic::ATOMIC_STORE, false, 0),
 ];
 
 /// How an operation runs through memory, if it does so with a block of addresses.
 pub(crate) fn access(module: &Module, op: Op, axis: &AxisTable, widest: u64) -> Option<Access> {
-    let &(_, reads, wide) = ACCESSES.iter().find(|(row, ..)| module.is(op, row))?;
+    let &(_, reads, most) = ACCESSES.iter().find(|(row, ..)| module.is(op, row))?;
     let pointer = module.operand(op, 0);
     let ty = module.ty(pointer);
     if !is_tensor(ty) {
@@ -38,12 +38,13 @@ pub(crate) fn access(module: &Module, op: Op, axis: &AxisTable, widest: u64) -> 
     let dim = order[0] as usize;
     let mask = memory::mask(module, op).map(|mask| axis.info(module, mask).constancy[dim]);
     let run = axis.aligned_run(module, pointer, dim).min(mask.unwrap_or(u64::MAX));
+    let bytes = elem_bytes(pointee(ty)?);
     Some(Access {
         shape,
-        bytes: elem_bytes(pointee(ty)?),
+        bytes,
         dim,
         contiguity: info.contiguity[dim],
-        run: if wide { run } else { 1 },
+        run: run.min((most / bytes.max(1)).max(1)),
         constancy: info.constancy.clone(),
         order,
         widest,
