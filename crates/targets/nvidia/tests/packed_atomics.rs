@@ -5,6 +5,7 @@ mod support;
 
 use emulated::Emulated;
 use ir::text::{ParseOptions, parse};
+use support::encode::Spread;
 use support::ways::{Way, lowered};
 use ttir::testing::{Argument, Engine, Interpreter, Random};
 
@@ -74,7 +75,8 @@ fn two_halves_at_once_where_they_may() {
         let [p, x] = [0; 2].map(|_| Argument::Buffer(numbers(&mut random, bias, mantissa)));
         let args = [p, x, Argument::Buffer(vec![0; 512]), Argument::Bits(n)];
         let expected = Interpreter.run(&module, "sums", [1, 1, 1], &args).unwrap().buffers;
-        for way in [way, Way::Passes(4, 1)] {
+        let spread = Way::Spread(Spread { num_warps: 1, vector: 2, column_major: false, num_ctas: 1 });
+        for way in [way, Way::Passes(4, 1), spread] {
             let mut engine = Emulated::new(capability, way);
             let found =
                 engine.run(&module, "sums", [1, 1, 1], &args).unwrap_or_else(|error| panic!("{error}"));
