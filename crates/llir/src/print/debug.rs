@@ -133,10 +133,11 @@ impl<'a> Debug<'a> {
     }
 }
 
-/// Where a function begins: its own place or that of its first instruction with one.
+/// Where a function begins: its own place or that of its first instruction with one. Calls from nowhere have line 0.
 fn main_place(function: &Function) -> Option<Location> {
     let insts = || function.layout.iter().flat_map(|block| &function.block(*block).insts);
-    function.location.or_else(|| insts().find_map(|inst| function.location_of(*inst)))
+    let place = |inst: &Inst| function.location_of(*inst).filter(|place| place.line > 0);
+    function.location.or_else(|| insts().find_map(place))
 }
 
 /// The place that is printed; a call must have one in a function that has places.
