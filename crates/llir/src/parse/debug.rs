@@ -34,10 +34,10 @@ impl Metadata {
         Some(Payload::Weights(numbers.next()??, numbers.next()??))
     }
 
-    /// `!DILocation(line: 7, column: 3, scope: !9)`.
+    /// `!DILocation(line: 7, column: 3, scope: !9)`. Calls that have no place are printed with one in line 0.
     pub(super) fn location(&self, number: &str, module: &mut Module) -> Option<Location> {
         let text = self.0.get(number)?;
-        let line = field(text, "line")?.parse().ok()?;
+        let line = field(text, "line")?.parse().ok().filter(|&line| line > 0)?;
         let column = field(text, "column").and_then(|column| column.parse().ok()).unwrap_or(0);
         let file = self.file(field(text, "scope")?, 0)?;
         Some(Location { file: module.add_file(&file), line, column })
