@@ -96,8 +96,8 @@ impl Number {
         let is_wide = |operand: &&Operand| operand.scale.is_some() || operand.format.name == BF16;
         match digits {
             ..=8 => Number { kind: FloatKind::BF16, precision: "ieee" },
-            ..=11 if !operands.iter().any(is_wide) => Number { kind: FloatKind::F16, precision: "ieee" },
-            ..=11 => Number { kind: FloatKind::F32, precision: "tf32" },
+            9..=11 if !operands.iter().any(is_wide) => Number { kind: FloatKind::F16, precision: "ieee" },
+            9..=11 => Number { kind: FloatKind::F32, precision: "tf32" },
             _ => Number { kind: FloatKind::F32, precision: "ieee" },
         }
     }
