@@ -2,6 +2,7 @@
 
 import importlib
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import torch
 import deuteron as triton
 import deuteron.language as tl
 import seed_kernels as seeds
+from deuteron import _core
 
 ARCHITECTURES = ["cuda:80", "cuda:90", "cuda:120"]
 
@@ -155,3 +157,45 @@ def test_what_a_gpu_has_too_little_of_is_told():
     with pytest.raises(triton.OutOfResources, match="shared memory.*Required: .*Hardware limit: 232448") as error:
         triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 8, "num_stages": 4})
     assert error.value.required > error.value.limit
+
+
+@pytest.mark.parametrize("num_warps", [1, 4])
+def test_fixtures_random_programs_and_functions_agree(num_warps):
+    folder = Path(__file__).parents[1] / "run"
+    with triton.knobs.runtime.scope():
+        triton.knobs.runtime.emulate = "cuda:90"
+        for name in ("arith_int", "dot_scaled", "shape"):
+            calls, failures = _core.check_fixture((folder / f"{name}.ttir").read_text(), num_warps)
+            assert calls > 0 and not failures, failures
+        assert not any(_core.check_random_program(seed, num_warps) for seed in range(4))
+        assert not _core.check_functions(num_warps)
+
+
+@triton.jit
+def scaled(a_ptr, b_ptr, a_scale_ptr, out_ptr, K: tl.constexpr):
+    i, k = tl.arange(0, 16), tl.arange(0, K)
+    a = tl.load(a_ptr + i[:, None] * (K // 2) + tl.arange(0, K // 2)[None, :])
+    b = tl.load(b_ptr + k[:, None] * 16 + i[None, :])
+    scale = tl.load(a_scale_ptr + i[:, None] * (K // 32) + tl.arange(0, K // 32)[None, :])
+    tl.store(out_ptr + i[:, None] * 16 + i[None, :], tl.dot_scaled(a, scale, "e2m1", b, None, "bf16"))
+
+
+def reference_of_scaled(a, b, scale):
+    """The product in NumPy."""
+    values = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+    nibbles = np.stack([a & 15, a >> 4], axis=-1).reshape(a.shape[0], -1)
+    numbers = values[nibbles & 7] * np.where(nibbles & 8, -1, 1)
+    return (numbers * np.repeat(2.0**(scale.astype(int) - 127), 32, axis=1)) @ b.astype(np.float64)
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda:80", "cuda:90"])
+def test_scaled_products(target):
+    rng = np.random.default_rng()
+    a, scale = rng.integers(0, 256, (16, 32), dtype=np.uint8), rng.integers(120, 132, (16, 2), dtype=np.uint8)
+    b = torch.from_numpy(rng.standard_normal((64, 16)).astype(np.float32)).to(torch.bfloat16)
+    out = np.zeros((16, 16), np.float32)
+    with triton.knobs.runtime.scope():
+        if target != "cpu":
+            triton.knobs.runtime.emulate = target
+        scaled[(1, )](a, b, scale, out, K=64)
+    np.testing.assert_allclose(out, reference_of_scaled(a, b.float().numpy(), scale), rtol=1e-4, atol=1e-3)

@@ -15,6 +15,7 @@ mod constexpr;
 mod device;
 mod dtype;
 mod errors;
+mod fixtures;
 mod function;
 mod globals;
 mod hooks;
@@ -79,6 +80,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(device::set_current_device, module)?)?;
     module.add_function(wrap_pyfunction!(device::current_stream, module)?)?;
     module.add_function(wrap_pyfunction!(device::load_binary, module)?)?;
+    module.add_function(wrap_pyfunction!(fixtures::check_fixture, module)?)?;
+    module.add_function(wrap_pyfunction!(fixtures::check_random_program, module)?)?;
+    module.add_function(wrap_pyfunction!(fixtures::check_functions, module)?)?;
     module.add_class::<device::Event>()?;
     module.add_class::<device::Buffer>()?;
     module.add_function(wrap_pyfunction!(settings::default_options, module)?)?;

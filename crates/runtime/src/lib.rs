@@ -3,11 +3,13 @@
 //! The runtime sees the compiler through `frontend` and the machine through the two traits of `target`. It knows neither
 //! Python nor a vendor. The environment is read in [`knobs`] alone and the disk in [`cache`] and in the dumps of a compile.
 
+pub mod agreement;
 pub mod buffer;
 pub mod cache;
 pub mod chart;
 pub mod compile;
 mod error;
+pub mod fixtures;
 mod identity;
 pub mod interpreter;
 pub mod knobs;

@@ -5,12 +5,14 @@
 
 mod fixture;
 mod generate;
+mod prepare;
 mod shrink;
 mod value;
 mod wrap;
 
 pub use fixture::{Outcome, bless, check_file};
 pub use generate::{Output, Profile, Program, Random, generate};
+pub use prepare::{isolate, order_writes};
 pub use shrink::shrink;
 pub use value::{Tolerance, difference, format_values, parse_values};
 pub use wrap::{Signature, bytes_of, values_of, wrap};
@@ -41,6 +43,12 @@ pub trait Engine {
     /// Its name, for messages.
     fn name(&self) -> &str;
 
+    /// Whether it notices what a call should fail with. Compiled code does not look for most of that.
+    fn notices(&self, failure: &str) -> bool {
+        let _ = failure;
+        false
+    }
+
     /// Runs a kernel of a verified module.
     ///
     /// # Errors
@@ -60,6 +68,10 @@ pub struct Interpreter;
 impl Engine for Interpreter {
     fn name(&self) -> &str {
         "interpreter"
+    }
+
+    fn notices(&self, _failure: &str) -> bool {
+        true
     }
 
     fn run(

@@ -4,7 +4,7 @@ use super::encode::{Spread, encode};
 use lanes::{Lowered, Options};
 use nvidia::lower::Lanes;
 use nvidia::pipeline;
-use ttir::ops::{descriptor, memory};
+use ttir::testing::{isolate, order_writes};
 
 /// How blocks get their layouts.
 #[derive(Clone, Copy, Debug)]
@@ -22,35 +22,6 @@ impl Way {
             Way::Spread(spread) => spread.num_ctas,
             Way::Passes(_, num_ctas) => num_ctas,
         }
-    }
-}
-
-/// Leaves one kernel public, so that the others are inlined or dropped.
-pub(crate) fn isolate(module: &mut ir::Module, kernel: &str) {
-    use ttir::ops::func::func_attr::VISIBILITY;
-    for op in module.ops(module.body()).collect::<Vec<_>>() {
-        let is_kernel = module.attr_named(op, "sym_name").and_then(ir::Attr::as_str) == Some(kernel);
-        module.set_attr(op, VISIBILITY, Some(ir::Attr::str(if is_kernel { "public" } else { "private" })));
-    }
-}
-
-/// Puts barriers around each operation that writes memory. Programs may read and write an element twice, from different
-/// lanes: without barriers nothing says which access is the last.
-pub(crate) fn order_writes(module: &mut ir::Module) {
-    let all = ir::Attr::Enum { row: &memory::BARRIER_SCOPE, value: 7 };
-    for op in module.walk(module.top()) {
-        let writes = [&memory::STORE, &descriptor::STORE, &descriptor::SCATTER, &descriptor::REDUCE];
-        if !writes.iter().any(|row| module.is(op, row)) {
-            continue;
-        }
-        let loc = module.loc(op);
-        let mut barrier = || {
-            let attrs = [Some(all.clone())].into_iter().collect();
-            module.create(&memory::BARRIER, ir::OpInit { attrs, ..ir::OpInit::default() }, loc)
-        };
-        let (before, after) = (barrier(), barrier());
-        module.insert_before(op, before);
-        module.insert_after(op, after);
     }
 }
 
