@@ -66,7 +66,12 @@ fn attached(
             return Err(cursor.wrong("the number of metadata is expected in front of this"));
         };
         match kind.as_str() {
-            "dbg" => location = reader.metadata.location(number, reader.module),
+            "dbg" => {
+                // A call without a place is printed with line 0: LLVM wants one on every call.
+                let is_call = matches!(data.op.row().format, Format::Call | Format::CallIndirect);
+                location = reader.metadata.location(number, reader.module);
+                location = location.filter(|place| !is_call || place.line > 0);
+            }
             "prof" => {
                 if let Some(weights) = reader.metadata.weights(number) {
                     data.payload = weights;
