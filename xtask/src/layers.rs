@@ -24,7 +24,10 @@ const LAYERS: &[Layer] = &[
     ("inspect", &["ir", "ttir", "ttgir", "target"]),
     ("runtime", &["ir", "ttir", "frontend", "target", "targets"]),
     ("py", &["ir", "ttir", "frontend", "target", "inspect", "runtime", "cli"]),
-    ("cli", &["ir", "ttir", "ttgir", "layout", "frontend", "llir", "target", "targets", "inspect", "runtime"]),
+    (
+        "cli",
+        &["ir", "ttir", "ttgir", "layout", "frontend", "llir", "target", "targets", "inspect", "runtime"],
+    ),
     ("deuteron", &["runtime", "target"]),
     ("xtask", &[]),
 ];

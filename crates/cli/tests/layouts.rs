@@ -89,7 +89,8 @@ fn passes_know_the_machine_that_a_program_names() {
         assert!(done.status.success(), "{file}: {}", String::from_utf8_lossy(&done.stderr));
         assert!(String::from_utf8_lossy(&done.stdout).contains("ttg.target = \"cuda:90\""), "{file}");
     }
-    let text = std::fs::read_to_string(root().join("tests/ttgir/reference/add_90.ttgir")).expect("it is there");
+    let text =
+        std::fs::read_to_string(root().join("tests/ttgir/reference/add_90.ttgir")).expect("it is there");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("add.ttgir");
     std::fs::write(&path, text.replace("cuda:90", "abacus:3")).expect("writes");
