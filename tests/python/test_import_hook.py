@@ -178,10 +178,3 @@ def test_importing_needs_neither_torch_nor_numpy(python):
         assert not {"torch", "numpy", "inspect", "matplotlib"} & set(sys.modules) - before, sys.modules.keys()
     """
     python("-c", "import sys; before = set(sys.modules)\n" + textwrap.dedent(code))
-
-
-def test_importing_is_quick(python):
-    code = "import time; t = time.perf_counter(); import deuteron; print(time.perf_counter() - t)"
-    best = min(float(python("-c", code).stdout) for _ in range(7))
-    # The aim is 60 ms on an idle machine; this one may be busy.
-    assert best < 0.12, f"import deuteron took {best * 1e3:.0f} ms"

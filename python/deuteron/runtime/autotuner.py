@@ -1,8 +1,8 @@
 """`@autotune`: choosing meta-parameters by measuring."""
 
 import functools
-import inspect
 import threading
+import types
 import warnings
 
 from .. import _core, knobs
@@ -276,7 +276,7 @@ class Autotuner(KernelInterface):
 
 
 def _innermost(fn):
-    while not inspect.isfunction(fn) and hasattr(fn, "fn"):
+    while not isinstance(fn, types.FunctionType) and hasattr(fn, "fn"):
         fn = fn.fn
     return fn
 
