@@ -171,7 +171,8 @@ impl Writer<'_> {
                     Base::Absolute => self.int(*offset),
                 }
                 if *base != Base::Absolute && *offset != 0 {
-                    self.out.push_str(if *offset > 0 { "+" } else { "" });
+                    // Also before a negative one: `[%rd1+-8]` is an address, `[%rd1-8]` is none.
+                    self.out.push('+');
                     self.int(*offset);
                 }
                 self.out.push(']');

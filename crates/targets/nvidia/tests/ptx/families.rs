@@ -243,7 +243,7 @@ fn memory_accesses() {
             };
             for ty in [Type::I1, Type::I8, Type::I64.vector(2), Type::I8.vector(16), Type::F16.vector(4)] {
                 let align = (ty.lane_bytes() * ty.lanes()).min(16);
-                let far = b.i64(4096);
+                let far = b.i64(if ty == Type::I8 { -4096 } else { 4096 });
                 let at = b.offset(base, far);
                 let value = b.load_with(ty, at, Memory::aligned(align), Flags::VOLATILE);
                 b.store(value, base, ty.lane_bytes());

@@ -202,11 +202,9 @@ impl Parser {
             Base::Absolute => self.integer()?,
             Base::Name(_) => 0,
         };
-        while self.is_mark('+') || self.is_mark('-') {
-            let negative = self.is_mark('-');
-            self.at += 1;
-            let value = self.integer()?;
-            offset += if negative { -value } else { value };
+        // Only sums: assemblers refuse `[%rd1-8]`.
+        while self.take_mark('+') {
+            offset += self.integer()?;
         }
         let address = Operand::Address(base, offset as i64);
         let mut parts = Vec::new();
