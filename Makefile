@@ -75,6 +75,7 @@ GPU_PYTHON ?= $(shell python3 -c 'import deuteron, torch' 2>/dev/null && echo py
 gpu-test gpu-bench: $(if $(filter $(BIN)/python,$(GPU_PYTHON)),setup)
 
 gpu-test:
+	if command -v cargo > /dev/null; then cargo build --release --quiet -p deuteron --example softmax; fi
 	$(GPU_PYTHON) -m pytest tests/gpu
 
 gpu-bench:

@@ -69,6 +69,19 @@ def test_timing_goes_to_the_current_stream(rng):
     assert torch.equal(x, y)
 
 
+@pytest.mark.filterwarnings("ignore:autotune:DeprecationWarning")
+def test_tuning_by_graphs(rng):
+    """Launches are timed within a CUDA graph, and what the kernel adds to is put back before each."""
+    n = 100_003
+    x, y = torch.randn(n, device="cuda", generator=rng), torch.randn(n, device="cuda", generator=rng)
+    expected = x + y
+    kernel = triton.autotune(CONFIGS, key=["n"], restore_value=["y_ptr"], use_cuda_graph=True)(accumulate)
+    kernel[grid](x, y, n)
+    assert torch.equal(y, expected) and kernel.best_config in CONFIGS
+    assert len(kernel.configs_timings) == len(CONFIGS)
+    assert all(0 < time < 100 for times in kernel.configs_timings.values() for time in times)
+
+
 def test_benchmarks_agree_with_each_other(rng):
     n = 1 << 24
     x, y = torch.randn(n, device="cuda", generator=rng), torch.zeros(n, device="cuda")

@@ -1,10 +1,14 @@
 """What all tests share: a cache of their own, arrays of NumPy and torch, processes of their own."""
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+# A shell starts what runs in its background with interrupts ignored, and so would all children: tests of interrupts need them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The cache of the user is neither read nor filled; set before the first import.
 _CACHE = tempfile.TemporaryDirectory(prefix="deuteron-test-cache-")

@@ -4,6 +4,7 @@ import gc
 import importlib.util
 import os
 import resource
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -19,6 +20,12 @@ def tiny(x_ptr, y_ptr, n, alpha, BLOCK: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = offsets < n
     tl.store(y_ptr + offsets, tl.load(x_ptr + offsets, mask=mask) * alpha, mask=mask)
+
+
+@triton.jit
+def sized(y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + offsets, tl.program_id(0).to(tl.float32), mask=offsets < n)
 
 
 def resident():
@@ -58,6 +65,33 @@ def test_a_collection_while_kernels_are_made():
     finally:
         gc.set_threshold(*before)
     assert len(kernels) == len(launchers) == len(bound)
+
+
+def test_launchers_go_away_in_any_order():
+    """The memory of one serves the next: those alive keep their own function and grid, and nothing is counted wrong."""
+    before = sys.getrefcount(tiny), sys.getrefcount(sized)
+    x, y = np.arange(64, dtype=np.float32), np.zeros((3, 64), np.float32)
+
+    def grid(meta):
+        # A launcher is made and dropped while another is in use.
+        sized[(meta["n"] // meta["BLOCK"], )](y[2], meta["n"], BLOCK=meta["BLOCK"])
+        return (meta["n"] // meta["BLOCK"], )
+
+    for _ in range(100):
+        y.fill(np.nan)
+        first, second, third = tiny[(4, )], sized[lambda meta: (8, )], tiny[grid]
+        del second
+        fourth = sized[(2, )]
+        gc.collect()
+        first(x, y[0], 64, 2.0, BLOCK=16)
+        fourth(y[1], 64, BLOCK=32)
+        third(x, x.copy(), 64, 3.0, BLOCK=8)
+        del third, first, fourth
+        assert np.array_equal(y[0], x * 2)
+        assert np.array_equal(y[1], np.repeat([0.0, 1.0], 32))
+        assert np.array_equal(y[2], np.repeat(np.arange(8.0), 8))
+    gc.collect()
+    assert (sys.getrefcount(tiny), sys.getrefcount(sized)) == before
 
 
 def test_kernels_that_nobody_needs_are_collected():

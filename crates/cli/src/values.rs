@@ -3,6 +3,8 @@
 use crate::Failure;
 use frontend::{DType, DTypeKind};
 use half::{bf16, f16};
+use ir::FloatKind;
+use ir::scalar::float_bits;
 
 /// A block of memory aligned as code likes it best.
 #[derive(Clone, Copy)]
@@ -94,9 +96,9 @@ fn decode(dtype: DType, bytes: &[u8]) -> f64 {
 
 fn encode(dtype: DType, value: f64, bytes: &mut [u8]) {
     let bits = match dtype {
-        DType::Fp16 => u64::from(f16::from_f64(value).to_bits()),
-        DType::Bf16 => u64::from(bf16::from_f64(value).to_bits()),
-        DType::Fp32 => u64::from((value as f32).to_bits()),
+        DType::Fp16 => float_bits(FloatKind::F16, value),
+        DType::Bf16 => float_bits(FloatKind::BF16, value),
+        DType::Fp32 => float_bits(FloatKind::F32, value),
         DType::Fp64 => value.to_bits(),
         _ => (value as i64).cast_unsigned(),
     };

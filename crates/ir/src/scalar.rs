@@ -49,11 +49,21 @@ fn small_value(kind: FloatKind, bits: u8) -> f64 {
     }
 }
 
-/// The bits of a value in a format, rounded to nearest even.
+/// The value with `mantissa_bits` behind the point and no exponent below `lowest`, rounded to nearest even. Infinities and NaNs
+/// stay; no bound is set above.
+fn rounded_to(value: f64, mantissa_bits: u32, lowest: i32) -> f64 {
+    let exponent = ((value.to_bits() >> 52) & 0x7ff) as i32 - 1023;
+    let quantum = 2f64.powi(exponent.max(lowest) - mantissa_bits as i32);
+    // Both ways the factor is a power of two; neither step rounds, but where the value is too large for the format anyway.
+    (value / quantum).round_ties_even() * quantum
+}
+
+/// The bits of a value in a format, rounded to nearest even, once.
 pub fn float_bits(kind: FloatKind, value: f64) -> u64 {
     match kind {
-        FloatKind::F16 => u64::from(half::f16::from_f64(value).to_bits()),
-        FloatKind::BF16 => u64::from(half::bf16::from_f64(value).to_bits()),
+        // The conversions of `half` drop the lower 32 bits of a double: they are given values that have none.
+        FloatKind::F16 => u64::from(half::f16::from_f64(rounded_to(value, 10, -14)).to_bits()),
+        FloatKind::BF16 => u64::from(half::bf16::from_f64(rounded_to(value, 7, -126)).to_bits()),
         FloatKind::F32 => u64::from((value as f32).to_bits()),
         FloatKind::F64 => value.to_bits(),
         small => u64::from(small_bits(small, value)),
@@ -80,9 +90,7 @@ fn small_bits(kind: FloatKind, value: f64) -> u8 {
     let magnitude = value.abs();
     let (max, max_bits) = small_max(kind);
     // One unit in the last place above `max` starts to overflow at its half.
-    let exponent = (magnitude.log2().floor() as i32).max(1 - bias);
-    let quantum = 2f64.powi(exponent - mantissa_bits as i32);
-    let rounded = (magnitude / quantum).round_ties_even() * quantum;
+    let rounded = rounded_to(magnitude, mantissa_bits, 1 - bias);
     if !(magnitude.is_finite() && rounded <= max) {
         return match kind {
             FloatKind::F8E5M2 => sign | 0x7c,
@@ -118,6 +126,31 @@ mod tests {
                     assert_eq!(float_bits(kind, value), bits, "{kind:?} {bits:#x} = {value}");
                 }
             }
+        }
+    }
+
+    /// Every value between two neighbours goes to the nearer one, also one that differs from the middle by the last bit of a double.
+    #[test]
+    fn halves_are_rounded_once() {
+        let ulp_after = |value: f64| f64::from_bits(value.to_bits() + 1);
+        let ulp_before = |value: f64| f64::from_bits(value.to_bits() - 1);
+        for (kind, infinity) in [(FloatKind::F16, 0x7c00), (FloatKind::BF16, 0x7f80)] {
+            for low in 0..infinity - 1 {
+                let middle = f64::midpoint(float_value(kind, low), float_value(kind, low + 1));
+                assert_eq!(float_bits(kind, middle), low + (low & 1), "{kind:?} {low:#x}: tie");
+                assert_eq!(float_bits(kind, ulp_after(middle)), low + 1, "{kind:?} {low:#x}: above the tie");
+                assert_eq!(float_bits(kind, ulp_before(middle)), low, "{kind:?} {low:#x}: below the tie");
+                assert_eq!(float_bits(kind, -ulp_after(middle)), (low + 1) | 0x8000, "{kind:?} {low:#x}: negative");
+            }
+            let last = float_value(kind, infinity - 1);
+            let overflows = last + (last - float_value(kind, infinity - 2)) / 2.0;
+            assert_eq!(float_bits(kind, ulp_before(overflows)), infinity - 1);
+            for value in [overflows, f64::MAX, f64::INFINITY] {
+                assert_eq!(float_bits(kind, value), infinity);
+            }
+            assert!(float_value(kind, float_bits(kind, f64::NAN)).is_nan());
+            assert_eq!(float_bits(kind, f64::MIN_POSITIVE / 4.0), 0);
+            assert_eq!(float_bits(kind, -0.0), 0x8000);
         }
     }
 

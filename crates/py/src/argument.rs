@@ -218,6 +218,19 @@ fn is_true(object: Borrowed<'_, '_, PyAny>) -> bool {
     std::ptr::eq(object.as_ptr(), unsafe { ffi::Py_True() })
 }
 
+/// The value of an object of type `int` itself that fits 64 bits.
+#[inline]
+pub(crate) fn plain_int(object: Borrowed<'_, '_, PyAny>) -> Option<i64> {
+    // SAFETY: the object is alive.
+    if !std::ptr::eq(unsafe { ffi::Py_TYPE(object.as_ptr()) }, &raw mut ffi::PyLong_Type) {
+        return None;
+    }
+    let mut overflow = 0;
+    // SAFETY: the object is an int.
+    let value = unsafe { ffi::PyLong_AsLongLongAndOverflow(object.as_ptr(), &raw mut overflow) };
+    (overflow == 0).then_some(value)
+}
+
 #[inline]
 fn int(object: Borrowed<'_, '_, PyAny>) -> PyResult<Argument> {
     let mut overflow = 0;

@@ -133,6 +133,10 @@ fn size(object: Borrowed<'_, '_, PyAny>) -> PyResult<u32> {
     let bad = |text: String| {
         PyValueError::new_err(format!("a grid size must be from 0 to {}, not {text}", i32::MAX))
     };
+    // What is no size is read again, and refused with its text.
+    if let Some(value @ 0..=0x7fff_ffff) = argument::plain_int(object) {
+        return Ok(value as u32);
+    }
     match object.extract::<i64>() {
         Ok(value) => u32::try_from(value)
             .ok()

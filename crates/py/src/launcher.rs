@@ -1,7 +1,8 @@
 //! `kernel[grid]`: an object whose call goes straight into the launch, by Python's vectorcall protocol.
 //!
 //! PyO3 classes are called with a tuple and a dictionary, which would have to be made for every launch. So this type is made
-//! by hand: arguments arrive as a slice of pointers, and nothing is allocated on the way.
+//! by hand: arguments arrive as a slice of pointers, and nothing is allocated on the way. The memory of the last launcher that
+//! went away serves the next one.
 
 use crate::errors::guard;
 use crate::function::JitFunction;
@@ -13,6 +14,8 @@ use pyo3::types::PyType;
 use smallvec::SmallVec;
 use std::ffi::{c_int, c_void};
 use std::mem::offset_of;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// A kernel with its grid.
 #[repr(C)]
@@ -34,15 +37,18 @@ pub(crate) fn bind<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = function.py();
     let (grid, fixed) = match Grid::read(grid)? {
-        Grid::Fixed(fixed) => (std::ptr::null_mut(), fixed),
+        Grid::Fixed(fixed) => (null_mut(), fixed),
         Grid::Callable(callable) => (callable.into_ptr(), [0; 3]),
-        Grid::None => (std::ptr::null_mut(), [0; 3]),
+        Grid::None => (null_mut(), [0; 3]),
     };
     let ty = launcher_type(py)?.as_ptr().cast::<ffi::PyTypeObject>();
-    // SAFETY: the type is ready, and its instances have the layout of `Launcher`. A new one is zero, which is valid for
-    // every field but `vectorcall`; that is set before anybody else sees the object.
+    // SAFETY: the type is ready, and its instances have the layout of `Launcher`. The collector may see a new one from the
+    // begin: its references are null. All other fields are set before anybody else sees it. A spare one is shown to the
+    // collector again when it is whole.
     unsafe {
-        let object = ffi::PyType_GenericAlloc(ty, 0);
+        let spare = SPARE.swap(null_mut(), Ordering::Acquire);
+        let object =
+            if spare.is_null() { ffi::PyType_GenericAlloc(ty, 0) } else { ffi::PyObject_Init(spare.cast(), ty) };
         if object.is_null() {
             ffi::Py_XDECREF(grid);
             return Err(PyErr::fetch(py));
@@ -52,9 +58,16 @@ pub(crate) fn bind<'py>(
         (*launcher).function = function.clone().into_ptr();
         (*launcher).grid = grid;
         (*launcher).fixed = fixed;
+        if !spare.is_null() {
+            ffi::PyObject_GC_Track(object.cast());
+        }
         Ok(Bound::from_owned_ptr(py, object))
     }
 }
+
+/// Memory of a launcher that nobody holds any more, or null. It is no object: the collector does not know it, and nothing in it
+/// is a reference.
+static SPARE: AtomicPtr<Launcher> = AtomicPtr::new(null_mut());
 
 /// Calls a launcher.
 unsafe extern "C" fn call(
@@ -74,7 +87,7 @@ unsafe extern "C" fn call(
         Ok(object) => object.into_ptr(),
         Err(error) => {
             error.restore(py);
-            std::ptr::null_mut()
+            null_mut()
         }
     }
 }
@@ -136,7 +149,10 @@ unsafe extern "C" fn dealloc(object: *mut ffi::PyObject) {
         ffi::Py_XDECREF((*launcher).function);
         ffi::Py_XDECREF((*launcher).grid);
         let ty = ffi::Py_TYPE(object);
-        ffi::PyObject_GC_Del(object.cast());
+        let before = SPARE.swap(launcher, Ordering::AcqRel);
+        if !before.is_null() {
+            ffi::PyObject_GC_Del(before.cast());
+        }
         ffi::Py_DECREF(ty.cast());
     }
 }
@@ -165,7 +181,7 @@ fn make_type(py: Python<'_>) -> PyResult<Py<PyType>> {
         slot(ffi::Py_tp_dealloc, dealloc as *mut c_void),
         slot(ffi::Py_tp_traverse, traverse as *mut c_void),
         slot(ffi::Py_tp_members, members.as_mut_ptr().cast()),
-        slot(0, std::ptr::null_mut()),
+        slot(0, null_mut()),
     ];
     let flags = ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_HAVE_GC | ffi::Py_TPFLAGS_HAVE_VECTORCALL;
     let mut spec = ffi::PyType_Spec {

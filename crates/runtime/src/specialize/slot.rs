@@ -2,7 +2,8 @@
 
 use crate::error::RuntimeError;
 use frontend::{ArgSpec, DType, Pointer, Scalar};
-use half::{bf16, f16};
+use ir::FloatKind;
+use ir::scalar::float_bits;
 use target::ParamKind;
 
 /// An integer in the low bytes of a slot.
@@ -28,15 +29,17 @@ pub fn int_slot(dtype: DType, value: i128) -> Result<u64, RuntimeError> {
 /// # Errors
 /// For types that no argument can have.
 pub fn float_slot(dtype: DType, value: f64) -> Result<u64, RuntimeError> {
-    match dtype {
-        DType::Fp16 => Ok(u64::from(f16::from_f64(value).to_bits())),
-        DType::Bf16 => Ok(u64::from(bf16::from_f64(value).to_bits())),
-        DType::Fp32 => Ok(u64::from((value as f32).to_bits())),
-        DType::Fp64 => Ok(value.to_bits()),
+    let kind = match dtype {
+        DType::Fp16 => FloatKind::F16,
+        DType::Bf16 => FloatKind::BF16,
+        DType::Fp32 => FloatKind::F32,
+        DType::Fp64 => FloatKind::F64,
         _ => {
-            Err(RuntimeError::Type(format!("is annotated as {dtype}, and a number cannot be passed as that")))
+            let text = format!("is annotated as {dtype}, and a number cannot be passed as that");
+            return Err(RuntimeError::Type(text));
         }
-    }
+    };
+    Ok(float_bits(kind, value))
 }
 
 /// An argument of a kernel that is known by its binary interface alone.
