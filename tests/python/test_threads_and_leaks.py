@@ -69,7 +69,6 @@ def test_a_collection_while_kernels_are_made():
 
 def test_launchers_go_away_in_any_order():
     """The memory of one serves the next: those alive keep their own function and grid, and nothing is counted wrong."""
-    before = sys.getrefcount(tiny), sys.getrefcount(sized)
     x, y = np.arange(64, dtype=np.float32), np.zeros((3, 64), np.float32)
 
     def grid(meta):
@@ -77,6 +76,7 @@ def test_launchers_go_away_in_any_order():
         sized[(meta["n"] // meta["BLOCK"], )](y[2], meta["n"], BLOCK=meta["BLOCK"])
         return (meta["n"] // meta["BLOCK"], )
 
+    counts = set()
     for _ in range(100):
         y.fill(np.nan)
         first, second, third = tiny[(4, )], sized[lambda meta: (8, )], tiny[grid]
@@ -90,8 +90,8 @@ def test_launchers_go_away_in_any_order():
         assert np.array_equal(y[0], x * 2)
         assert np.array_equal(y[1], np.repeat([0.0, 1.0], 32))
         assert np.array_equal(y[2], np.repeat(np.arange(8.0), 8))
-    gc.collect()
-    assert (sys.getrefcount(tiny), sys.getrefcount(sized)) == before
+        counts.add((sys.getrefcount(tiny), sys.getrefcount(sized)))
+    assert len(counts) == 1
 
 
 def test_kernels_that_nobody_needs_are_collected():

@@ -140,7 +140,11 @@ mod tests {
                 assert_eq!(float_bits(kind, middle), low + (low & 1), "{kind:?} {low:#x}: tie");
                 assert_eq!(float_bits(kind, ulp_after(middle)), low + 1, "{kind:?} {low:#x}: above the tie");
                 assert_eq!(float_bits(kind, ulp_before(middle)), low, "{kind:?} {low:#x}: below the tie");
-                assert_eq!(float_bits(kind, -ulp_after(middle)), (low + 1) | 0x8000, "{kind:?} {low:#x}: negative");
+                assert_eq!(
+                    float_bits(kind, -ulp_after(middle)),
+                    (low + 1) | 0x8000,
+                    "{kind:?} {low:#x}: negative"
+                );
             }
             let last = float_value(kind, infinity - 1);
             let overflows = last + (last - float_value(kind, infinity - 2)) / 2.0;

@@ -47,8 +47,11 @@ pub(crate) fn bind<'py>(
     // collector again when it is whole.
     unsafe {
         let spare = SPARE.swap(null_mut(), Ordering::Acquire);
-        let object =
-            if spare.is_null() { ffi::PyType_GenericAlloc(ty, 0) } else { ffi::PyObject_Init(spare.cast(), ty) };
+        let object = if spare.is_null() {
+            ffi::PyType_GenericAlloc(ty, 0)
+        } else {
+            ffi::PyObject_Init(spare.cast(), ty)
+        };
         if object.is_null() {
             ffi::Py_XDECREF(grid);
             return Err(PyErr::fetch(py));
