@@ -1,31 +1,49 @@
 """Settings: ``knobs.<group>.<name>``, each with an environment variable.
 
 The table of all of them is in the native module, which reads them itself; this module shows it to Python. A value that
-is assigned here wins over the environment, ``del knobs.cache.dir`` goes back to it, and
+is assigned here wins over the environment, and is written there as well for the processes that this one starts
+(``knobs.propagate_env = False`` turns that off). ``del knobs.cache.dir``, or assigning `env`, goes back to the environment, and
 ``with knobs.cache.scope():`` puts everything back at its end.
 """
 
+import os
+from collections import namedtuple
 from contextlib import contextmanager
 
 from . import _core
 
-#: Knobs that are Python objects; the native module is told only of those that it calls.
-_PYTHON_KNOBS = {
-    "build": ("impl",),
-    "compilation": ("listener",),
-    "autotuning": ("listener",),
-    "cache": ("remote_manager_class",),
-    "runtime": ("jit_cache_hook", "jit_post_compile_hook", "add_stages_inspection_hook"),
-}
+
+class Env:
+    """The type of `env`."""
 
 
-#: Knobs of the reference that hand parts of the compiler to Python, which are native here: setting one is an error.
-_REFUSED = {
-    "add_stages_inspection_hook": "passes are native and cannot be replaced from Python: look at kernel.asm, or set "
-                                  "TRITON_KERNEL_DUMP=1 for every stage and TRITON_KERNEL_OVERRIDE=1 to replace one",
-    "remote_manager_class": "the compiler keeps its own cache, which is safe on network file systems: set knobs.cache.dir "
-                            "(TRITON_CACHE_DIR) to a folder that the machines share",
-}
+#: What to assign for a setting to be read from the environment again.
+env = Env()
+
+#: Whether values that are assigned are written to the environment.
+propagate_env = True
+
+#: Settings that are read once; their values are not written to the environment.
+_READ_ONCE = (("runtime", "debug"), ("compilation", "instrumentation_mode"))
+
+
+def setenv(key, value):
+    """Writes a variable of the environment, or removes it, unless `propagate_env` is off."""
+    if not propagate_env:
+        return
+    if value is not None:
+        os.environ[key] = value
+    else:
+        os.environ.pop(key, None)
+
+
+def toenv(val):
+    """A value as a variable has it, in a tuple; None for one that no variable has."""
+    if val is None:
+        return (None, )
+    if isinstance(val, bool):
+        return ("1" if val else "0", )
+    return (str(val), ) if isinstance(val, (str, int, os.PathLike)) else None
 
 
 class HookChain:
@@ -35,6 +53,9 @@ class HookChain:
         self.calls = []
         self.reversed = reversed
         self._changed = changed
+
+    def __class_getitem__(cls, item):
+        return cls
 
     def add(self, func):
         """Adds a function, once."""
@@ -60,114 +81,268 @@ class HookChain:
             call(*args, **kwargs)
 
 
+class NvidiaTool(namedtuple("NvidiaTool", ("path", "version"))):
+    """A program of the toolkit."""
+
+    __slots__ = ()
+
+
+class CompileTimes(namedtuple("CompileTimes", ("ir_initialization", "lowering_stages", "store_results"))):
+    """How long a compile took, in microseconds."""
+
+    __slots__ = ()
+
+    @property
+    def total_lowering(self):
+        """Of all stages."""
+        return sum(stage[1] for stage in self.lowering_stages)
+
+    @property
+    def total(self):
+        """Of everything."""
+        return self.ir_initialization + self.total_lowering + self.store_results
+
+
+class _Row(namedtuple("_Row", ("group", "name", "kind", "default", "env", "doc", "standing"))):
+    """A setting: `key` is its variable."""
+
+    __slots__ = ()
+
+    @property
+    def key(self):
+        return self.env[-1] if self.env else None
+
+    def refuse(self, value):
+        """Raises where a value asks for something that is not there."""
+        if self.standing is not None and self.standing[0] and value not in (None, "", self.default):
+            raise NotImplementedError(f"knobs.{self.group}.{self.name} is not supported: {self.standing[1]}")
+
+    def shown(self, value):
+        """The value as the attribute has it."""
+        return NvidiaTool(*_core.knob_tool(self.group, self.name)) if self.kind == "tool" else value
+
+
+class _Live:
+    """The values that the native module reads."""
+
+    def __init__(self, group):
+        self.group = group
+
+    def get(self, name):
+        return _core.knob_get(self.group, name)
+
+    def set(self, name, value):
+        _core.knob_set(self.group, name, value)
+
+    def reset(self, name):
+        _core.knob_reset(self.group, name)
+
+    def values(self):
+        return _core.knob_overrides(self.group)
+
+
+class _Apart(_Live):
+    """Values of a copy, which nobody else reads."""
+
+    def __init__(self, group, values):
+        super().__init__(group)
+        self._values = dict(values)
+
+    def get(self, name):
+        return self._values[name] if name in self._values else _core.knob_get(self.group, name, True)
+
+    def set(self, name, value):
+        self._values[name] = value
+
+    def reset(self, name):
+        self._values.pop(name, None)
+
+    def values(self):
+        return dict(self._values)
+
+
 class base_knobs:
     """One group of settings."""
 
-    def __init__(self, name, rows, objects):
-        vars(self).update(_name=name, _rows=rows, _objects=dict.fromkeys(objects))
+    def __init__(self, rows, store, objects=None):
+        named = {row.name: row for row in rows if row.kind != "object"}
+        kept = {row.name: row for row in rows if row.kind == "object"}
+        vars(self).update(_rows=named, _kept=kept, _store=store, _objects=objects or dict.fromkeys(kept))
 
     def __getattr__(self, name):
         if name in self._rows:
-            return _core.knob_get(self._name, name)
+            return self._rows[name].shown(self._store.get(name))
         if name in self._objects:
             return self._objects[name]
-        raise AttributeError(f"there is no knob {self._name}.{name}; this group has "
+        raise AttributeError(f"there is no knob {self._store.group}.{name}; this group has "
                              f"{', '.join(sorted([*self._rows, *self._objects]))}")
 
     def __setattr__(self, name, value):
         if name in self._rows:
-            _core.knob_set(self._name, name, value)
-        elif isinstance(vars(self).get(name), HookChain):
+            self._set(self._rows[name], value)
+        elif isinstance(self._objects.get(name), HookChain):
             self._replace_hook(name, value)
         elif name in self._objects:
-            if name in _REFUSED and value is not None:
-                raise NotImplementedError(f"knobs.{self._name}.{name} is not supported: {_REFUSED[name]}")
+            if value is not None:
+                self._kept[name].refuse(value)
             self._objects[name] = value
-            if name in ("jit_cache_hook", "jit_post_compile_hook"):
+            if name in ("jit_cache_hook", "jit_post_compile_hook") and type(self._store) is _Live:
                 _core.set_hooks({name.removesuffix("_hook"): value})
         else:
             self.__getattr__(name)
 
+    def _set(self, row, value):
+        if isinstance(value, Env):
+            return self._store.reset(row.name)
+        if isinstance(value, type):
+            value = f"{value.__module__}:{value.__qualname__}"
+        row.refuse(value)
+        self._store.set(row.name, value)
+        text = toenv(value)
+        if text is not None and (row.group, row.name) not in _READ_ONCE:
+            for variable in row.env:
+                setenv(variable, text[0])
+
     def _replace_hook(self, name, value):
         """``knobs.runtime.launch_enter_hook = function``: the chain then holds that function alone."""
-        chain = vars(self)[name]
+        chain = self._objects[name]
         if isinstance(value, HookChain):
             calls = list(value.calls)
         else:
             calls = [] if value is None else [value]
+        vars(self).setdefault("_replaced", {}).setdefault(name, list(chain.calls))
         for call in list(chain.calls):
             chain.remove(call)
         for call in calls:
             chain.add(call)
 
     def __delattr__(self, name):
-        setattr(self, name, None)
+        setattr(self, name, env if name in self._rows else None)
 
     def __dir__(self):
-        return sorted([*self._rows, *self._objects, "copy", "knobs", "reset", "scope"])
+        return sorted([*self._rows, *self._objects, *(name for name in dir(type(self)) if not name.startswith("_"))])
+
+    @property
+    def knob_descriptors(self):
+        """The settings of this group that have a variable: `key` is its name."""
+        return dict(self._rows)
 
     @property
     def knobs(self):
         """All settings of this group and their values."""
-        return {name: getattr(self, name) for name in self._rows}
+        return {name: self._store.get(name) if row.kind == "tool" else getattr(self, name)
+                for name, row in self._rows.items()}
 
     def copy(self):
-        """The values of now; assign them back with ``setattr``."""
-        return {**self.knobs, **self._objects}
+        """A group with the values of now, which may be changed and which no compile reads."""
+        return type(self)([*self._rows.values(), *self._kept.values()], _Apart(self._store.group, self._store.values()),
+                          dict(self._objects))
 
     def reset(self):
-        """Back to the environment and the defaults."""
-        for name in (*self._rows, *self._objects):
-            setattr(self, name, None)
+        """Back to the environment and the defaults; hooks and listeners stay."""
+        for name in self._rows:
+            delattr(self, name)
         return self
 
     @contextmanager
     def scope(self):
-        """Puts every setting of this group back at the end."""
-        overrides = _core.knob_overrides(self._name)
+        """Puts every setting of this group, and its variables, back at the end."""
+        variables = {key: os.environ.get(key) for row in self._rows.values() for key in row.env}
+        values = self._store.values()
         objects = dict(self._objects)
+        before, self.__dict__["_replaced"] = vars(self).get("_replaced"), {}
         try:
             yield
         finally:
+            for key, value in variables.items():
+                if value is not None:
+                    os.environ[key] = value
+                else:
+                    os.environ.pop(key, None)
             for name in self._rows:
-                _core.knob_set(self._name, name, overrides.get(name))
+                if name in values:
+                    self._store.set(name, values[name])
+                else:
+                    self._store.reset(name)
+            replaced, self.__dict__["_replaced"] = self.__dict__["_replaced"], before if before is not None else {}
             for name, value in objects.items():
-                setattr(self, name, value)
+                if not isinstance(value, HookChain):
+                    setattr(self, name, value)
+                elif name in replaced:
+                    value.calls[:] = replaced[name]
+                    value._tell()
+
+
+class cache_knobs(base_knobs):
+    """The cache of compiled kernels."""
+
+    def get_triton_dir(self, dirname):
+        """A folder below ``.triton`` in `home_dir`."""
+        return os.path.join(self.home_dir, ".triton", dirname)
+
+
+class build_knobs(base_knobs):
+    """The native build step, which no compile has."""
+
+    @property
+    def backend_dirs(self):
+        """The folders that are set."""
+        return {path for path in (self.cudacrt_path, self.cudart_path) if path is not None}
+
+
+class language_knobs(base_knobs):
+    """What programs mean that do not say."""
+
+    def fp_fusion_enabled(self, requested):
+        """Whether mul + add becomes fma where a launch asks for `requested`."""
+        return not self.force_disable_fp_fusion and (self.default_fp_fusion if requested is None else requested)
+
+
+def _refuse_load_hook(row):
+
+    def changed(chain):
+        if chain is not None:
+            chain.calls.clear()
+            row.refuse(chain)
+
+    return changed
+
+
+def _chain(row):
+    """The hook chain of a row; the native launch path hears of those that it calls."""
+    if row.standing is not None:
+        return HookChain(row.name.endswith("end_hook"), changed=_refuse_load_hook(row))
+    name = row.name.removesuffix("_hook")
+    return HookChain(name == "launch_exit", changed=lambda chain: _core.set_hooks({name: chain}))
+
+
+#: Hooks that are chains of functions.
+_CHAINS = ("launch_enter_hook", "launch_exit_hook", "kernel_load_start_hook", "kernel_load_end_hook",
+           "kernel_unload_hook")
 
 
 def _groups():
-    rows = {group: {} for group in _PYTHON_KNOBS}
-    objects = {group: list(names) for group, names in _PYTHON_KNOBS.items()}
-    for group, name, kind, default, env, doc in _core.knob_table():
-        if kind == "object":
-            objects.setdefault(group, []).append(name)
-        else:
-            rows.setdefault(group, {})[name] = (kind, default, env, doc)
-    return {group: base_knobs(group, rows[group], objects.get(group, ())) for group in rows}
-
-
-def _refuse_load_hook(chain):
-    if chain is not None:
-        chain.calls.clear()
-        raise NotImplementedError("hooks on loading and unloading kernels are not supported; "
-                                  "knobs.runtime.launch_enter_hook and launch_exit_hook are")
-
-
-class _RuntimeHooks:
-    """The hook chains of ``knobs.runtime``; the native launch path hears of them when they are not empty."""
-
-    def __init__(self):
-        self.launch_enter_hook = HookChain(changed=lambda chain: _core.set_hooks({"launch_enter": chain}))
-        self.launch_exit_hook = HookChain(True, changed=lambda chain: _core.set_hooks({"launch_exit": chain}))
-        for name in ("kernel_load_start_hook", "kernel_load_end_hook", "kernel_unload_hook"):
-            setattr(self, name, HookChain(changed=_refuse_load_hook))
+    rows = {}
+    for row in _core.knob_table():
+        rows.setdefault(row[0], []).append(_Row(*row[:4], tuple(row[4]), *row[5:]))
+    groups = {}
+    for group, members in rows.items():
+        name = f"{group}_knobs"
+        kind = globals().get(name) or type(name, (base_knobs, ), {"__module__": __name__})
+        objects = {row.name: _chain(row) if row.name in _CHAINS else None for row in members if row.kind == "object"}
+        groups[name] = kind
+        groups[group] = kind(members, _Live(group), objects)
+    return groups
 
 
 def refresh_knobs():
-    """Reads again those variables that are read once only, such as ``TRITON_DEBUG``."""
+    """Reads again those variables that are read once only: ``TRITON_DEBUG`` and ``TRITON_INSTRUMENTATION_MODE``.
+
+    What code has set of them is forgotten.
+    """
+    for group, name in _READ_ONCE:
+        _core.knob_reset(group, name)
     _core.refresh_knobs()
 
 
-propagate_env = True
 globals().update(_groups())
-vars(globals()["runtime"]).update(vars(_RuntimeHooks()))

@@ -1,5 +1,7 @@
 """Settings: environment, assignment, scopes."""
 
+import os
+
 import pytest
 
 import deuteron as triton
@@ -20,6 +22,8 @@ def test_values_come_from_the_environment_and_from_assignment(monkeypatch):
     with knobs.autotuning.scope():
         knobs.autotuning.print = True
         assert knobs.autotuning.print is True
+        monkeypatch.setenv("TRITON_PRINT_AUTOTUNING", "0")
+        assert knobs.autotuning.print is True, "what is assigned wins"
         del knobs.autotuning.print
         assert knobs.autotuning.print is False
         knobs.autotuning.print = True
@@ -54,7 +58,138 @@ def test_hook_chains_call_in_order():
 def test_groups_list_their_settings():
     assert "dir" in knobs.cache.knobs and "dir" in dir(knobs.cache)
     assert knobs.compilation.always_compile is False
-    assert set(knobs.runtime.copy()) >= {"interpret", "jit_cache_hook"}
+    assert set(dir(knobs.runtime)) >= {"interpret", "jit_cache_hook", "scope"}
+    assert knobs.cache.knob_descriptors["dir"].key == "TRITON_CACHE_DIR"
+
+
+def test_a_value_is_written_to_the_environment_and_taken_back(monkeypatch, tmp_path):
+    monkeypatch.delenv("TRITON_DUMP_DIR", raising=False)
+    monkeypatch.delenv("AMDGCN_USE_BUFFER_OPS", raising=False)
+    with knobs.cache.scope(), knobs.compilation.scope():
+        knobs.cache.dump_dir = tmp_path
+        knobs.compilation.always_compile = True
+        assert (os.environ["TRITON_DUMP_DIR"], os.environ["TRITON_ALWAYS_COMPILE"]) == (str(tmp_path), "1")
+        knobs.compilation.always_compile = False
+        assert os.environ["TRITON_ALWAYS_COMPILE"] == "0"
+        del knobs.cache.dump_dir
+        assert knobs.cache.dump_dir == str(tmp_path), "the environment has it"
+        knobs.cache.dump_dir = None
+        assert "TRITON_DUMP_DIR" not in os.environ
+        monkeypatch.setattr(knobs, "propagate_env", False)
+        knobs.cache.dump_dir = "/elsewhere"
+        assert "TRITON_DUMP_DIR" not in os.environ and knobs.cache.dump_dir == "/elsewhere"
+        knobs.cache.dump_dir = knobs.env
+        assert knobs.cache.dump_dir != "/elsewhere"
+    assert "TRITON_DUMP_DIR" not in os.environ and "TRITON_ALWAYS_COMPILE" not in os.environ
+
+
+def test_a_copy_is_read_by_nobody(monkeypatch):
+    monkeypatch.setattr(knobs, "propagate_env", False)
+    with knobs.language.scope():
+        knobs.language.fp32_default = "ieee"
+        copy = knobs.language.copy()
+        copy.fp32_default = "tf32"
+        assert (knobs.language.fp32_default, copy.fp32_default) == ("ieee", "tf32")
+        assert copy.reset().fp32_default is None and copy.knobs["default_fp_fusion"] is True
+        assert isinstance(copy, knobs.language_knobs) and isinstance(copy, knobs.base_knobs)
+        assert knobs.language.reset().fp32_default is None
+
+
+def test_what_is_read_once_is_read_again(monkeypatch):
+    with knobs.runtime.scope():
+        knobs.runtime.debug = True
+        assert "TRITON_DEBUG" not in os.environ
+        monkeypatch.setenv("TRITON_DEBUG", "0")
+        assert knobs.runtime.debug is True
+        knobs.refresh_knobs()
+        assert knobs.runtime.debug is False
+
+
+def test_settings_of_vendors(monkeypatch, capfd, tmp_path):
+    assert knobs.amd.use_buffer_ops is True and knobs.amd.use_block_pingpong is None
+    monkeypatch.setenv("TRITON_HIP_USE_BLOCK_PINGPONG", "0")
+    assert knobs.amd.use_block_pingpong is False
+    with knobs.amd.scope():
+        knobs.amd.use_async_copy = True
+        assert knobs.amd.use_async_copy is True and os.environ["TRITON_HIP_USE_ASYNC_COPY"] == "1"
+        knobs.amd.use_async_copy = False
+    said = capfd.readouterr().err.splitlines()
+    assert len(said) == 1 and "knobs.amd.use_async_copy is not obeyed" in said[0] and "deuteron info" in said[0]
+    with pytest.raises(NotImplementedError, match="amd.swap_mir is not supported.*TRITON_KERNEL_OVERRIDE"):
+        knobs.amd.swap_mir = "/x"
+    with pytest.raises(NotImplementedError, match="compilation.enable_asan is not supported.*TRITON_INTERPRET"):
+        knobs.compilation.enable_asan = True
+    knobs.compilation.instrumentation_mode = ""
+    with pytest.raises(NotImplementedError, match="instrumentation_mode"):
+        knobs.compilation.instrumentation_mode = "consan"
+    assert knobs.proton.profile_buffer_size == 64 << 20 and knobs.redis.port == 6379
+    assert knobs.language.fp_fusion_enabled(None) is True and knobs.language.fp_fusion_enabled(False) is False
+    assert knobs.cache.get_triton_dir("dump").endswith(os.path.join(".triton", "dump"))
+
+
+def fake_tool(path, release):
+    path.write_text(f"#!/bin/sh\necho 'tools, release {release}, V{release}.1'\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_programs_are_found_and_named(monkeypatch, tmp_path):
+    monkeypatch.setenv("TRITON_PTXAS_PATH", fake_tool(tmp_path / "mine", "12.9"))
+    assert (knobs.nvidia.ptxas.path, knobs.nvidia.ptxas.version) == (str(tmp_path / "mine"), "12.9")
+    assert knobs.nvidia.ptxas_blackwell == knobs.nvidia.ptxas, "the same where nobody names another one"
+    with knobs.nvidia.scope():
+        knobs.nvidia.nvdisasm = fake_tool(tmp_path / "disasm", "13.1")
+        assert knobs.nvidia.nvdisasm.version == "13.1"
+        knobs.nvidia.ptxas = str(tmp_path / "missing")
+        with pytest.raises(RuntimeError, match="Cannot find ptxas"):
+            knobs.nvidia.ptxas
+    assert knobs.nvidia.ptxas.version == "12.9"
+
+
+STORE = """
+import numpy as np, triton, triton.language as tl
+@triton.jit
+def stored(out_ptr, VALUE: tl.constexpr):
+    tl.store(out_ptr, VALUE)
+for value in (1, 2):
+    out = np.zeros(1, np.int32)
+    stored[(1, )](out, value)
+    assert out[0] == value
+"""
+
+
+@pytest.mark.parametrize("variable, value, words", [
+    ("USE_IR_LOC", "ttgir", "--html"),
+    ("TRITON_ENABLE_LLVM_DEBUG", "1", "LLVM_IR_ENABLE_DUMP"),
+    ("MLIR_ENABLE_DIAGNOSTICS", "remarks", "deuteron inspect"),
+    ("TRITON_REMOTE_CACHE_BACKEND", "a:B", "TRITON_CACHE_DIR"),
+    ("AMDGCN_ENABLE_DUMP", "1", "TRITON_KERNEL_DUMP"),
+])
+def test_a_variable_that_is_not_obeyed_is_said_once(python, tmp_path, variable, value, words):
+    (tmp_path / "script.py").write_text(STORE)
+    said = python("-m", "deuteron", tmp_path / "script.py", env={variable: value}).stderr.splitlines()
+    assert len(said) == 1 and said[0].startswith(f"deuteron: {variable}={value} is not obeyed: ") and words in said[0]
+
+
+@pytest.mark.parametrize("variable, value, target, words", [
+    ("TRITON_ENABLE_ASAN", "1", "cpu", "TRITON_INTERPRET=1"),
+    ("TRITON_INSTRUMENTATION_MODE", "consan", "cpu", "DEUTERON_EMULATE"),
+    ("TRITON_PLUGIN_PATHS", "/x.so", "cpu", "TRITON_KERNEL_OVERRIDE"),
+    ("DISABLE_MMA_V3", "1", "cuda:90", "TRITON_OVERRIDE_ARCH=sm80"),
+])
+def test_a_variable_that_changes_results_is_an_error(python, tmp_path, variable, value, target, words):
+    (tmp_path / "script.py").write_text(STORE)
+    chosen = "DEUTERON_TARGET" if target == "cpu" else "DEUTERON_EMULATE"
+    failed = python("-m", "deuteron", tmp_path / "script.py", env={variable: value, chosen: target}, check=False)
+    last = failed.stderr.strip().splitlines()[-1]
+    assert failed.returncode == 1 and last.startswith(f"ValueError: {variable}={value} is not obeyed: ") and words in last
+
+
+def test_variables_that_are_so_anyway_say_nothing(python, tmp_path):
+    (tmp_path / "script.py").write_text(STORE)
+    env = {"TRITON_FRONT_END_DEBUGGING": "1", "MLIR_DISABLE_MULTITHREADING": "1", "CC": "gcc", "AMDGCN_USE_BUFFER_OPS": "1",
+           "TRITON_ENABLE_ASAN": "0", "TRITON_ENABLE_PYTHON_STACKTRACE": "1", "DISABLE_MMA_V5": "1"}
+    assert python("-m", "deuteron", tmp_path / "script.py", env=env).stderr == ""
 
 
 @pytest.mark.parametrize("group, name, way_out", [("runtime", "add_stages_inspection_hook", "kernel.asm"),

@@ -1,8 +1,9 @@
 //! `deuteron info` and `deuteron env`.
 
 use crate::{Failure, output};
-use runtime::knobs::{self, KnobKind, KnobValue};
+use runtime::knobs::{self, KnobValue};
 use std::fmt::Write;
+use target::knobs::{KnobKind, KnobStanding};
 
 /// Says what this build is, what it found and what it runs on.
 pub(crate) fn info() -> Result<(), Failure> {
@@ -75,6 +76,13 @@ pub(crate) fn env() -> Result<(), Failure> {
             None => format!("default; set {}", row.env.join(" or ")),
         };
         let _ = writeln!(text, "{} = {value}  ({from})\n    {}", row.name, row.doc);
+        if let Some(reason) = row.standing.reason() {
+            let what = match row.standing {
+                KnobStanding::Refused(_) => "refused",
+                _ => "not obeyed",
+            };
+            let _ = writeln!(text, "    {what}: {reason}");
+        }
     }
     output::write(text.as_bytes())
 }

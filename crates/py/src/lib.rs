@@ -68,7 +68,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(settings::knob_table, module)?)?;
     module.add_function(wrap_pyfunction!(settings::knob_get, module)?)?;
     module.add_function(wrap_pyfunction!(settings::knob_set, module)?)?;
+    module.add_function(wrap_pyfunction!(settings::knob_reset, module)?)?;
     module.add_function(wrap_pyfunction!(settings::knob_overrides, module)?)?;
+    module.add_function(wrap_pyfunction!(settings::knob_tool, module)?)?;
     module.add_function(wrap_pyfunction!(settings::refresh_knobs, module)?)?;
     module.add_function(wrap_pyfunction!(settings::current_target, module)?)?;
     module.add_function(wrap_pyfunction!(settings::backends, module)?)?;

@@ -4,20 +4,16 @@ use crate::active::Active;
 use crate::compiled::arch_object;
 use crate::errors::OrRaise;
 use crate::variant::option_value;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::{Bound, PyAny, PyResult, Python, pyfunction};
 use pyo3::types::{
     PyAnyMethods, PyBool, PyBoolMethods, PyDict, PyDictMethods, PyInt, PyString, PyStringMethods,
 };
-use runtime::knobs::{self, KnobKind, KnobRow, KnobValue};
+use runtime::knobs::{self, KnobValue};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use target::knobs::{KnobKind, KnobRow, KnobStanding};
 use target::{OptionValue, Target};
-
-/// Rows of Python objects live in Python.
-fn visible() -> impl Iterator<Item = &'static KnobRow> {
-    knobs::rows().iter().filter(|row| row.kind != KnobKind::Object)
-}
 
 fn object<'py>(py: Python<'py>, value: KnobValue) -> Bound<'py, PyAny> {
     match value {
@@ -28,42 +24,60 @@ fn object<'py>(py: Python<'py>, value: KnobValue) -> Bound<'py, PyAny> {
     }
 }
 
-/// One row as Python gets it: group, name, kind, default, environment variables, documentation.
-type Row<'py> =
-    (&'static str, &'static str, &'static str, Bound<'py, PyAny>, &'static [&'static str], &'static str);
+/// One row as Python gets it: group, name, kind, default, environment variables, documentation, and for a knob that is not
+/// obeyed whether setting it is an error and why.
+type Row<'py> = (
+    &'static str,
+    &'static str,
+    &'static str,
+    Bound<'py, PyAny>,
+    &'static [&'static str],
+    &'static str,
+    Option<(bool, &'static str)>,
+);
 
 /// Every knob.
 #[pyfunction]
 pub(crate) fn knob_table(py: Python<'_>) -> Vec<Row<'_>> {
-    visible()
-        .map(|row| {
-            let kind = match row.kind {
-                KnobKind::Flag => "bool",
-                KnobKind::Number => "int",
-                KnobKind::Text => "str",
-                KnobKind::Path => "path",
-                KnobKind::OptText | KnobKind::Object => "opt_str",
-            };
-            (row.group, row.name, kind, object(py, knobs::default_of(row)), row.env, row.doc)
-        })
-        .collect()
+    let row = |row: &&'static KnobRow| {
+        let kind = match row.kind {
+            KnobKind::Flag => "bool",
+            KnobKind::OptFlag => "opt_bool",
+            KnobKind::Number => "int",
+            KnobKind::Text => "str",
+            KnobKind::Path => "path",
+            KnobKind::OptText | KnobKind::FlagOrText => "opt_str",
+            KnobKind::Tool => "tool",
+            KnobKind::Object => "object",
+        };
+        let is_error = !matches!(row.standing, KnobStanding::Idle(_));
+        let standing = row.standing.reason().map(|reason| (is_error, reason));
+        (row.group, row.name, kind, object(py, knobs::default_of(row)), row.env, row.doc, standing)
+    };
+    knobs::rows().iter().map(row).collect()
 }
 
-/// The value of a knob.
+/// The value of a knob; where `unset`, as if code had set none.
 #[pyfunction]
-pub(crate) fn knob_get<'py>(py: Python<'py>, group: &str, name: &str) -> PyResult<Bound<'py, PyAny>> {
-    Ok(object(py, knobs::find(group, name).and_then(knobs::get).or_raise(py)?))
+#[pyo3(signature = (group, name, unset=false))]
+pub(crate) fn knob_get<'py>(
+    py: Python<'py>,
+    group: &str,
+    name: &str,
+    unset: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let row = knobs::find(group, name).or_raise(py)?;
+    let value = if unset { knobs::unset_value(row) } else { knobs::get(row) };
+    Ok(object(py, value.or_raise(py)?))
 }
 
-/// Sets a knob; `None` gives it back to the environment and the default.
+/// Sets a knob.
 #[pyfunction]
 pub(crate) fn knob_set(py: Python<'_>, group: &str, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
     let row = knobs::find(group, name).or_raise(py)?;
-    if value.is_none() {
-        knobs::reset(row);
-        return Ok(());
-    }
-    let value = if let Ok(flag) = value.cast::<PyBool>() {
+    let value = if value.is_none() {
+        KnobValue::None
+    } else if let Ok(flag) = value.cast::<PyBool>() {
         KnobValue::Bool(flag.is_true())
     } else if value.is_instance_of::<PyInt>() {
         KnobValue::Int(value.extract()?)
@@ -80,16 +94,36 @@ pub(crate) fn knob_set(py: Python<'_>, group: &str, name: &str, value: &Bound<'_
     knobs::set(row, value).or_raise(py)
 }
 
+/// Gives a knob back to the environment and the default.
+#[pyfunction]
+pub(crate) fn knob_reset(py: Python<'_>, group: &str, name: &str) -> PyResult<()> {
+    knobs::reset(knobs::find(group, name).or_raise(py)?);
+    Ok(())
+}
+
 /// The knobs of a group that were set, with their values.
 #[pyfunction]
 pub(crate) fn knob_overrides<'py>(py: Python<'py>, group: &str) -> PyResult<Bound<'py, PyDict>> {
     let all = PyDict::new(py);
-    for row in visible().filter(|row| row.group == group) {
+    for row in knobs::rows().iter().filter(|row| row.group == group) {
         if let Some(value) = knobs::overridden(row) {
             all.set_item(row.name, object(py, value))?;
         }
     }
     Ok(all)
+}
+
+/// The program that a knob names, or that is found in its place: path and release.
+#[pyfunction]
+pub(crate) fn knob_tool(py: Python<'_>, group: &str, name: &str) -> PyResult<(String, String)> {
+    let row = knobs::find(group, name).or_raise(py)?;
+    let has_row = |target: &&Arc<dyn Target>| target.knobs().iter().any(|own| std::ptr::eq(own, row));
+    let found = match runtime::all_targets().iter().find(has_row) {
+        Some(target) => target.find_tool(name).map_err(|error| error.to_string()),
+        None => Err(format!("no target knows the program `{name}`")),
+    };
+    let found = found.map_err(PyRuntimeError::new_err)?;
+    Ok((found.path, found.version))
 }
 
 /// Reads again what is kept from the environment.

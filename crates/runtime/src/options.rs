@@ -96,13 +96,8 @@ pub fn parse(
             }
         }
     }
-    let sanitizer = knobs::text("compilation", "instrumentation_mode");
-    if !sanitizer.is_empty() {
-        return Err(RuntimeError::Value(format!(
-            "TRITON_INSTRUMENTATION_MODE asks for the sanitizer `{sanitizer}`, and there is none yet; TRITON_INTERPRET=1 \
-             checks every access"
-        )));
-    }
+    knobs::check(target)?;
+    extra.extend(knobs::compiled_in(target));
     for (name, value) in given.iter().filter(|(name, _)| own.iter().any(|row| row.name == *name)) {
         extra.insert(name.clone(), value.clone());
     }

@@ -45,10 +45,6 @@ impl Watch {
         }
     }
 
-    pub(super) fn warn(&mut self, text: String) {
-        self.report.warnings.push(text);
-    }
-
     /// Runs a step and takes its time.
     pub(super) fn time<R>(&mut self, step: &str, work: impl FnOnce(&mut Watch) -> R) -> R {
         let start = std::time::Instant::now();
@@ -95,6 +91,14 @@ impl StageObserver for Watch {
         Some(given)
     }
 
+    fn tell(&mut self, text: &str) {
+        print_text(text);
+    }
+
+    fn warn(&mut self, text: String) {
+        self.report.warnings.push(text);
+    }
+
     fn wants_programs(&self, stage: &str) -> bool {
         if stage == "llir" { self.shows_llir_passes } else { self.shows_passes }
     }
@@ -107,17 +111,25 @@ impl StageObserver for Watch {
     }
 }
 
+/// Prints a text; a reader that has gone away is no reason to stop.
+fn print_text(text: &str) {
+    let _ = writeln!(std::io::stdout().lock(), "{}", text.trim_end());
+}
+
 /// The files that the stages of one kernel are written to, if a person asks for them.
 pub(super) struct Dumps {
     kernel: String,
     folder: Option<PathBuf>,
+    /// Stages that are printed, with the headlines above them.
+    printed: Vec<(&'static str, &'static str)>,
 }
 
 impl Dumps {
     /// `source` is the name of the kernel's folder.
     pub(super) fn new(kernel: &str, source: &Key, settings: &Settings) -> Dumps {
         let kernel = kernel.chars().take(LONGEST_NAME).collect();
-        Dumps { kernel, folder: settings.dump_dir.as_ref().map(|dir| dir.join(source.to_string())) }
+        let folder = settings.dump_dir.as_ref().map(|dir| dir.join(source.to_string()));
+        Dumps { kernel, folder, printed: settings.printed.clone() }
     }
 
     fn write(&self, stage: &str, bytes: &[u8]) -> Result<(), String> {
@@ -130,6 +142,7 @@ impl Dumps {
 
     /// Writes all stages of a finished kernel, also those that no launch needs; says what could not be written.
     pub(super) fn write_all(&self, kernel: &super::Kernel) {
+        self.print(kernel);
         if self.folder.is_none() {
             return;
         }
@@ -143,4 +156,25 @@ impl Dumps {
             }
         }
     }
+
+    /// Prints the stages that settings name and this kernel's target has.
+    fn print(&self, kernel: &super::Kernel) {
+        for (name, headline) in self.printed.iter().filter(|(name, _)| has_stage(kernel, name)) {
+            match kernel.stage(name) {
+                Ok(stage) => {
+                    let text = String::from_utf8_lossy(&stage.bytes);
+                    print_text(&format!("// -----// {headline} //----- //\n{text}"));
+                }
+                Err(error) => {
+                    eprintln!("deuteron: kernel {}: stage `{name}` cannot be printed: {error}", self.kernel)
+                }
+            }
+        }
+    }
+}
+
+/// Whether a target makes a stage.
+fn has_stage(kernel: &super::Kernel, name: &str) -> bool {
+    let target = kernel.target();
+    target.stages().contains(&name) || target.derived_stages().contains(&name)
 }

@@ -2,68 +2,26 @@
 //!
 //! There is one table of them ([`rows`]), and the environment is read here only. A value that code has set wins over the
 //! environment; the environment wins over the default. A value is looked up when it is asked for, so that a script may
-//! change `os.environ` while it runs; [`debug`] alone is kept, because every launch asks for it.
+//! change `os.environ` while it runs; [`debug`] alone is kept, because every launch asks for it. What cannot be obeyed is said
+//! ([`check`]).
 //!
 //! Left out: hooks. They are Python objects and live there; the table has rows for their names and documentation.
 
+mod notice;
+mod settings;
 mod table;
 
+pub use notice::check;
+pub use settings::{CodeSettings, Settings, compiled_in};
+
 use crate::error::RuntimeError;
+use crate::machine::all_targets;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock};
-
-/// The type of a knob's value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KnobKind {
-    /// True or false.
-    Flag,
-    /// A whole number.
-    Number,
-    /// A text.
-    Text,
-    /// A text or nothing.
-    OptText,
-    /// A path.
-    Path,
-    /// A Python object, which lives in Python.
-    Object,
-}
-
-/// The value that a knob has when nobody says otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KnobDefault {
-    /// A flag.
-    Bool(bool),
-    /// A number.
-    Int(i64),
-    /// A text.
-    Text(&'static str),
-    /// `None`.
-    Nothing,
-    /// A folder under `cache.home_dir`.
-    Home(&'static str),
-    /// The cache's own folder.
-    CacheDir,
-}
-
-/// One knob.
-#[derive(Debug)]
-pub struct KnobRow {
-    /// `cache` in `knobs.cache.dir`.
-    pub group: &'static str,
-    /// `dir` in `knobs.cache.dir`.
-    pub name: &'static str,
-    /// The environment variables it is read from, the first that is set wins.
-    pub env: &'static [&'static str],
-    /// The type of its value.
-    pub kind: KnobKind,
-    /// Its value when nobody says otherwise.
-    pub default: KnobDefault,
-    /// One line for people.
-    pub doc: &'static str,
-}
+use std::sync::{OnceLock, PoisonError, RwLock};
+use target::knobs::{KnobDefault, KnobKind, KnobRow, KnobStanding};
 
 /// The value of a knob.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,9 +56,22 @@ fn changed() {
     GENERATION.fetch_add(1, Ordering::AcqRel);
 }
 
-/// All knobs, by group.
-pub fn rows() -> &'static [KnobRow] {
-    table::ROWS
+/// All knobs, by group: those of the table here, those of each target, those of targets that this build does not have.
+pub fn rows() -> &'static [&'static KnobRow] {
+    static ROWS: OnceLock<Vec<&'static KnobRow>> = OnceLock::new();
+    ROWS.get_or_init(|| {
+        let own = all_targets().iter().flat_map(|target| target.knobs());
+        let mut all: Vec<&'static KnobRow> =
+            table::ROWS.iter().chain(own).chain(targets::other_knobs()).collect();
+        let mut groups: Vec<&str> = Vec::new();
+        for row in &all {
+            if !groups.contains(&row.group) {
+                groups.push(row.group);
+            }
+        }
+        all.sort_by_key(|row| groups.iter().position(|group| *group == row.group));
+        all
+    })
 }
 
 /// The row of `knobs.<group>.<name>`.
@@ -108,9 +79,11 @@ pub fn rows() -> &'static [KnobRow] {
 /// # Errors
 /// Names the knob that does not exist.
 pub fn find(group: &str, name: &str) -> Result<&'static KnobRow, RuntimeError> {
-    rows()
-        .iter()
-        .find(|row| row.group == group && row.name == name)
+    static BY_NAME: OnceLock<FxHashMap<(&'static str, &'static str), &'static KnobRow>> = OnceLock::new();
+    let by_name = BY_NAME.get_or_init(|| rows().iter().map(|row| ((row.group, row.name), *row)).collect());
+    by_name
+        .get(&(group, name))
+        .copied()
         .ok_or_else(|| RuntimeError::Key(format!("there is no knob `{group}.{name}`")))
 }
 
@@ -132,24 +105,45 @@ pub fn from_environment(row: &KnobRow) -> Option<(&'static str, String)> {
 /// # Errors
 /// Names the variable whose text cannot be read as the type of the knob.
 pub fn get(row: &'static KnobRow) -> Result<KnobValue, RuntimeError> {
-    if let Some(value) = overridden(row) {
-        return Ok(value);
+    match overridden(row) {
+        Some(value) => Ok(value),
+        None => unset_value(row),
     }
+}
+
+/// The value that a knob has where code has set none.
+///
+/// # Errors
+/// As [`get`].
+pub fn unset_value(row: &KnobRow) -> Result<KnobValue, RuntimeError> {
     match from_environment(row) {
         Some((name, text)) => parse(row, name, &text),
         None => Ok(default_of(row)),
     }
 }
 
+/// Texts of a flag that stand for true.
+const YES: [&str; 5] = ["1", "true", "on", "y", "yes"];
+/// Texts that stand for false where a knob may be a text, too.
+const NO: [&str; 6] = ["", "0", "false", "off", "n", "no"];
+
+fn is_among(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| text.eq_ignore_ascii_case(word))
+}
+
 fn parse(row: &KnobRow, variable: &str, text: &str) -> Result<KnobValue, RuntimeError> {
     match row.kind {
-        KnobKind::Flag => Ok(KnobValue::Bool(YES.iter().any(|yes| text.eq_ignore_ascii_case(yes)))),
+        KnobKind::Flag | KnobKind::OptFlag => Ok(KnobValue::Bool(is_among(text, &YES))),
+        KnobKind::FlagOrText if is_among(text, &YES) => Ok(KnobValue::Bool(true)),
+        KnobKind::FlagOrText if is_among(text, &NO) => Ok(KnobValue::None),
         KnobKind::Number => text
             .trim()
             .parse()
             .map(KnobValue::Int)
             .map_err(|_| RuntimeError::Runtime(format!("Unable to use {variable}={text}: expected int"))),
-        KnobKind::Text | KnobKind::OptText | KnobKind::Path => Ok(KnobValue::Text(text.to_owned())),
+        KnobKind::Text | KnobKind::OptText | KnobKind::FlagOrText | KnobKind::Path | KnobKind::Tool => {
+            Ok(KnobValue::Text(text.to_owned()))
+        }
         KnobKind::Object => Ok(KnobValue::None),
     }
 }
@@ -189,9 +183,9 @@ fn default_cache_dir() -> PathBuf {
 /// Sets a knob for this process.
 ///
 /// # Errors
-/// When the value is not of the knob's type, or the knob is one of a target, which reads the environment itself.
+/// When the value is not of the knob's type, cannot be obeyed, or the knob is read from the environment alone.
 pub fn set(row: &'static KnobRow, value: KnobValue) -> Result<(), RuntimeError> {
-    if row.group == "cpu" {
+    if row.standing == KnobStanding::Environment {
         return Err(RuntimeError::Value(format!(
             "knob `{}.{}` is read from the environment alone: set {} before the process starts",
             row.group,
@@ -199,24 +193,32 @@ pub fn set(row: &'static KnobRow, value: KnobValue) -> Result<(), RuntimeError> 
             row.env.join(" or ")
         )));
     }
-    let fits = match (&value, row.kind) {
-        (KnobValue::Bool(_), KnobKind::Flag)
-        | (KnobValue::Int(_), KnobKind::Number)
-        | (KnobValue::None, KnobKind::OptText | KnobKind::Path)
-        | (KnobValue::Text(_), KnobKind::Text | KnobKind::OptText | KnobKind::Path) => true,
-        // As in Python, a flag may be given as 0 or 1.
-        (KnobValue::Int(number), KnobKind::Flag) => return set(row, KnobValue::Bool(*number != 0)),
-        _ => false,
-    };
-    if !fits {
-        return Err(RuntimeError::Type(format!(
-            "knob `{}.{}` is a {:?} and cannot be {value:?}",
-            row.group, row.name, row.kind
-        )));
-    }
+    let value = typed(row, value)?;
+    notice::set_by_code(row, &value)?;
     SET.write().unwrap_or_else(PoisonError::into_inner).insert((row.group, row.name), value);
     changed();
     Ok(())
+}
+
+/// A value as the knob has it.
+fn typed(row: &KnobRow, value: KnobValue) -> Result<KnobValue, RuntimeError> {
+    use KnobKind::{Flag, FlagOrText, Number, OptFlag, OptText, Path, Text, Tool};
+    match (value, row.kind) {
+        (value @ KnobValue::Bool(_), Flag | OptFlag)
+        | (value @ KnobValue::Int(_), Number)
+        | (value @ KnobValue::None, OptFlag | OptText | FlagOrText | Tool)
+        | (value @ KnobValue::Text(_), Text | OptText | Path | Tool) => Ok(value),
+        // As in Python, a flag may be given as 0 or 1.
+        (KnobValue::Int(number), Flag | OptFlag) => Ok(KnobValue::Bool(number != 0)),
+        (KnobValue::Bool(flag), FlagOrText) => Ok(if flag { KnobValue::Bool(true) } else { KnobValue::None }),
+        (KnobValue::Text(text), FlagOrText) => parse(row, row.name, &text),
+        // Nothing said is the default.
+        (KnobValue::None, _) => Ok(default_of(row)),
+        (value, kind) => Err(RuntimeError::Type(format!(
+            "knob `{}.{}` is a {kind:?} and cannot be {value:?}",
+            row.group, row.name
+        ))),
+    }
 }
 
 /// Forgets what code has set: the environment and the default count again.
@@ -273,96 +275,6 @@ fn lookup(group: &str, name: &str) -> KnobValue {
     match find(group, name) {
         Ok(row) => get(row).unwrap_or_else(|_| default_of(row)),
         Err(_) => KnobValue::None,
-    }
-}
-
-/// What a compile needs of the knobs, read once by the thread that asks for the compile.
-///
-/// Reading the environment while another thread writes it is not safe in C, and Python writes it under its lock; so
-/// the threads that compile without that lock read this instead.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// `compilation.always_compile`.
-    pub always_compile: bool,
-    /// `compilation.store_binary_only`.
-    pub store_binary_only: bool,
-    /// `cache.dump_dir` if `compilation.dump_ir`.
-    pub dump_dir: Option<PathBuf>,
-    /// `cache.override_dir` if `compilation.override`.
-    pub override_dir: Option<PathBuf>,
-    /// `cache.dir` if `cache.enabled`.
-    pub cache_dir: Option<PathBuf>,
-    /// `cache.limit`.
-    pub cache_limit: u64,
-    /// `compilation.time_passes`.
-    pub time_passes: bool,
-    /// `compilation.dump_passes`: a kernel's name, or that of all.
-    pub dump_passes: Option<String>,
-    /// `compilation.dump_llir`: the same.
-    pub dump_llir: Option<String>,
-    /// `compilation.dump_path`.
-    pub dump_path: Option<PathBuf>,
-    /// Knobs that change the code: they are part of the cache key.
-    pub code: CodeSettings,
-}
-
-/// The knobs that change what a compile yields.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct CodeSettings {
-    /// `compilation.disable_line_info`.
-    pub disable_line_info: bool,
-    /// `compilation.allow_non_constexpr_globals`.
-    pub allow_non_constexpr_globals: bool,
-    /// `language.fp32_default`.
-    pub fp32_default: Option<String>,
-}
-
-impl Settings {
-    /// The values of now.
-    pub fn current() -> Settings {
-        let dir = |name| Some(PathBuf::from(text("cache", name)));
-        Settings {
-            always_compile: flag("compilation", "always_compile"),
-            store_binary_only: flag("compilation", "store_binary_only"),
-            dump_dir: if flag("compilation", "dump_ir") { dir("dump_dir") } else { None },
-            override_dir: if flag("compilation", "override") { dir("override_dir") } else { None },
-            cache_dir: if flag("cache", "enabled") { dir("dir") } else { None },
-            cache_limit: number("cache", "limit").max(0).unsigned_abs(),
-            time_passes: flag("compilation", "time_passes"),
-            dump_passes: opt_text("compilation", "dump_passes"),
-            dump_llir: opt_text("compilation", "dump_llir"),
-            dump_path: opt_text("compilation", "dump_path").map(PathBuf::from),
-            code: CodeSettings {
-                disable_line_info: flag("compilation", "disable_line_info"),
-                allow_non_constexpr_globals: flag("compilation", "allow_non_constexpr_globals"),
-                fp32_default: opt_text("language", "fp32_default"),
-            },
-        }
-    }
-}
-
-/// Texts of a flag that stand for true.
-const YES: [&str; 5] = ["1", "true", "on", "y", "yes"];
-
-/// Whether a text that names one kernel or all of them names this one.
-fn names_kernel(text: Option<&String>, kernel: &str) -> bool {
-    text.is_some_and(|text| text == kernel || YES.iter().any(|yes| text.eq_ignore_ascii_case(yes)))
-}
-
-impl Settings {
-    /// Whether the program is shown in front of every pass over a kernel's ttir and ttgir.
-    pub fn shows_passes(&self, kernel: &str) -> bool {
-        names_kernel(self.dump_passes.as_ref(), kernel)
-    }
-
-    /// Whether the program is shown in front of every pass over a kernel's llir.
-    pub fn shows_llir_passes(&self, kernel: &str) -> bool {
-        names_kernel(self.dump_llir.as_ref(), kernel)
-    }
-
-    /// Whether a kernel is compiled even if the cache has it: a person asks for that, or wants to see the steps.
-    pub fn must_compile(&self, kernel: &str) -> bool {
-        self.always_compile || self.time_passes || self.shows_passes(kernel) || self.shows_llir_passes(kernel)
     }
 }
 

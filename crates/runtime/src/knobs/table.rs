@@ -1,116 +1,155 @@
-//! The table of knobs: one row each. Nothing else in the house lists them.
+//! The table of knobs that concern every target: one row each. Nothing else in the house lists them.
 //!
-//! Knobs of a single vendor belong to that target and are not here.
+//! Knobs of a single vendor belong to that target; those of targets that this build does not have stand beside the list of
+//! targets.
 
-use super::{KnobDefault, KnobKind, KnobRow};
+use target::knobs::{KnobDefault, KnobKind, KnobRow, KnobStanding};
 
-const fn row(
-    group: &'static str,
-    name: &'static str,
-    env: &'static [&'static str],
-    kind: KnobKind,
-    default: KnobDefault,
-    doc: &'static str,
-) -> KnobRow {
-    KnobRow { group, name, env, kind, default, doc }
-}
+use KnobDefault::{Bool, CacheDir, Home, Int};
+use KnobKind::{Flag, FlagOrText, Number, Object, OptText, Path};
+use KnobStanding::{Compiles, Environment, Idle, Missing, Moot, Refused};
 
-use KnobDefault::{Bool, Home, Int, Nothing, Text};
-use KnobKind::{Flag, Number, Object, OptText, Path};
+const LOADING: KnobStanding = Missing(
+    "hooks on loading and unloading kernels are not supported; knobs.runtime.launch_enter_hook and launch_exit_hook are",
+);
+const REMOTE: KnobStanding = Missing(
+    "the compiler keeps its own cache, which is safe on network file systems: set knobs.cache.dir (TRITON_CACHE_DIR) to a folder \
+     that the machines share",
+);
+const DEBUG_OUTPUT: KnobStanding = Idle(
+    "the LLVM that is loaded is built without debug output: LLVM_IR_ENABLE_DUMP=1 shows what goes into its passes and its code \
+     generator, MLIR_ENABLE_DUMP=1 every pass before",
+);
+const PLUGINS: KnobStanding = Refused(
+    "passes are native and plugins cannot be loaded: TRITON_KERNEL_OVERRIDE=1 puts an edited stage in the place of a pass's result",
+);
+const SANITIZERS: KnobStanding = Refused(
+    "there is no sanitizer to compile in: TRITON_INTERPRET=1 checks every access, and DEUTERON_EMULATE (see `runtime.emulate`) races \
+     as well",
+);
 
 /// All knobs, by group.
 #[rustfmt::skip]
 pub(super) static ROWS: &[KnobRow] = &[
-    row("build", "cc", &["CC"], OptText, Nothing,
-        "C compiler. Read for the sake of scripts that ask; nothing here needs one."),
-    row("build", "impl", &[], Object, Nothing,
-        "A replacement for the native build step. Kept for scripts that set it; never called."),
+    KnobRow::new("build", "cc", &["CC"], OptText, "C compiler. Nothing here needs one.").but(Moot),
+    KnobRow::new("build", "impl", &[], Object, "A replacement for the native build step. No compile has one, and it is never called.").but(Moot),
+    KnobRow::new("build", "backends_in_tree", &["TRITON_BACKENDS_IN_TREE"], Flag,
+        "Look for targets in the folder of the package alone. They are part of the package, and nowhere else.").but(Moot),
 
-    row("cache", "home_dir", &["TRITON_HOME"], Path, Home(""),
-        "The folder that holds `.triton`, for dumps and overrides."),
-    row("cache", "dir", &["DEUTERON_CACHE_DIR", "TRITON_CACHE_DIR"], Path, KnobDefault::CacheDir,
-        "Where compiled kernels are kept. Default: `$XDG_CACHE_HOME/deuteron`, else `~/.cache/deuteron`."),
-    row("cache", "dump_dir", &["TRITON_DUMP_DIR"], Path, Home(".triton/dump"),
-        "Where `compilation.dump_ir` writes the stages, one folder for each kernel."),
-    row("cache", "override_dir", &["TRITON_OVERRIDE_DIR"], Path, Home(".triton/override"),
-        "Where `compilation.override` looks for stages to read instead of compiling them."),
-    row("cache", "enabled", &["DEUTERON_CACHE"], Flag, Bool(true),
-        "Whether compiled kernels are kept on disk."),
-    row("cache", "limit", &["DEUTERON_CACHE_LIMIT"], Number, Int(1 << 30),
-        "Bytes that the cache may take; the entries that were not used for longest go first."),
-    row("cache", "manager_class", &["TRITON_CACHE_MANAGER"], OptText, Nothing,
+    KnobRow::new("redis", "key_format", &["TRITON_REDIS_KEY_FORMAT"], KnobKind::Text, "How kernels are called in a Redis cache.")
+        .or(KnobDefault::Text("triton:{key}:{filename}")).but(REMOTE),
+    KnobRow::new("redis", "host", &["TRITON_REDIS_HOST"], KnobKind::Text, "The host of a Redis cache.")
+        .or(KnobDefault::Text("localhost")).but(REMOTE),
+    KnobRow::new("redis", "port", &["TRITON_REDIS_PORT"], Number, "The port of a Redis cache.").or(Int(6379)).but(REMOTE),
+
+    KnobRow::new("cache", "home_dir", &["TRITON_HOME"], Path, "The folder that holds `.triton`, for dumps and overrides.").or(Home("")),
+    KnobRow::new("cache", "dir", &["DEUTERON_CACHE_DIR", "TRITON_CACHE_DIR"], Path,
+        "Where compiled kernels are kept. Default: `$XDG_CACHE_HOME/deuteron`, else `~/.cache/deuteron`.").or(CacheDir),
+    KnobRow::new("cache", "dump_dir", &["TRITON_DUMP_DIR"], Path,
+        "Where `compilation.dump_ir` writes the stages, one folder for each kernel.").or(Home(".triton/dump")),
+    KnobRow::new("cache", "override_dir", &["TRITON_OVERRIDE_DIR"], Path,
+        "Where `compilation.override` looks for stages to read instead of compiling them.").or(Home(".triton/override")),
+    KnobRow::new("cache", "enabled", &["DEUTERON_CACHE"], Flag, "Whether compiled kernels are kept on disk.").or(Bool(true)),
+    KnobRow::new("cache", "limit", &["DEUTERON_CACHE_LIMIT"], Number,
+        "Bytes that the cache may take; the entries that were not used for longest go first.").or(Int(1 << 30)),
+    KnobRow::new("cache", "manager_class", &["TRITON_CACHE_MANAGER"], OptText,
         "What `runtime.cache.get_cache_manager` gives to libraries, as `module:Class`; the compiler keeps a cache of its own."),
+    KnobRow::new("cache", "remote_manager_class", &["TRITON_REMOTE_CACHE_BACKEND"], OptText,
+        "The class of a cache on another machine, as `module:Class`.").but(REMOTE),
 
-    row("compilation", "always_compile", &["TRITON_ALWAYS_COMPILE"], Flag, Bool(false),
-        "Compile even when the cache has the kernel."),
-    row("compilation", "dump_ir", &["TRITON_KERNEL_DUMP"], Flag, Bool(false),
-        "Write every stage of every compile to `cache.dump_dir`."),
-    row("compilation", "override", &["TRITON_KERNEL_OVERRIDE"], Flag, Bool(false),
+    KnobRow::new("compilation", "always_compile", &["TRITON_ALWAYS_COMPILE"], Flag, "Compile even when the cache has the kernel."),
+    KnobRow::new("compilation", "dump_ir", &["TRITON_KERNEL_DUMP"], Flag, "Write every stage of every compile to `cache.dump_dir`."),
+    KnobRow::new("compilation", "override", &["TRITON_KERNEL_OVERRIDE"], Flag,
         "Read stages of kernels from `cache.override_dir` where they are there, and make the later ones from them."),
-    row("compilation", "store_binary_only", &["TRITON_STORE_BINARY_ONLY"], Flag, Bool(false),
-        "Keep only the last stage on disk."),
-    row("compilation", "disable_line_info", &["TRITON_DISABLE_LINE_INFO"], Flag, Bool(false),
-        "Kept for scripts that set it: compiled code holds no source lines."),
-    row("compilation", "use_ir_loc", &["USE_IR_LOC"], OptText, Nothing,
-        "Kept for scripts that set it: compiled code holds no source lines."),
-    row("compilation", "front_end_debugging", &["TRITON_FRONT_END_DEBUGGING"], Flag, Bool(false),
-        "Kept for scripts that set it: an error always shows the whole way to its place."),
-    row("compilation", "allow_non_constexpr_globals", &["TRITON_ALLOW_NON_CONSTEXPR_GLOBALS"], Flag, Bool(false),
+    KnobRow::new("compilation", "store_binary_only", &["TRITON_STORE_BINARY_ONLY"], Flag, "Keep only the last stage on disk."),
+    KnobRow::new("compilation", "disable_line_info", &["TRITON_DISABLE_LINE_INFO"], Flag,
+        "Leave the lines of the source out of the code (that of the CPU has none in any case).").but(Compiles),
+    KnobRow::new("compilation", "use_ir_loc", &["USE_IR_LOC"], OptText, "Let the lines in the code be those of this stage.")
+        .but(Idle("lines in the code are those of the source: `deuteron inspect FILE --html PAGE` shows any two stages side by side, with \
+                   the lines that belong together")),
+    KnobRow::new("compilation", "dump_ir_extract_di_local_variables", &["LLVM_EXTRACT_DI_LOCAL_VARIABLES"], Flag,
+        "Describe the variables of the source in the code, for debuggers.")
+        .but(Idle("the code has lines and no descriptions of variables: TRITON_INTERPRET=1 names the line and the values of what goes wrong")),
+    KnobRow::new("compilation", "front_end_debugging", &["TRITON_FRONT_END_DEBUGGING"], Flag,
+        "Show the whole way to an error of the front end. Every error does.").but(Moot),
+    KnobRow::new("compilation", "allow_non_constexpr_globals", &["TRITON_ALLOW_NON_CONSTEXPR_GLOBALS"], Flag,
         "Let kernels read any global, not only constexprs."),
-    row("compilation", "instrumentation_mode", &["TRITON_INSTRUMENTATION_MODE"], KnobKind::Text, Text(""),
-        "The sanitizer to compile in; there is none yet, and a name here is an error."),
-    row("compilation", "time_passes", &["DEUTERON_TIME_PASSES", "MLIR_ENABLE_TIMING", "LLVM_ENABLE_TIMING"], Flag, Bool(false),
+    KnobRow::new("compilation", "enable_asan", &["TRITON_ENABLE_ASAN"], Flag, "Compile a check of addresses in.").but(SANITIZERS),
+    KnobRow::new("compilation", "instrumentation_mode", &["TRITON_INSTRUMENTATION_MODE"], KnobKind::Text,
+        "The sanitizer to compile in. Read once; `refresh_knobs()` reads it again.").but(SANITIZERS),
+    KnobRow::new("compilation", "fpsan_homomorphic_casts", &["TRITON_FPSAN_HOMOMORPHIC_CASTS"], Flag,
+        "How the sanitizer of floats treats casts.").but(SANITIZERS),
+    KnobRow::new("compilation", "consan_init_allocations", &["TRITON_CONSAN_INIT_ALLOCATIONS"], Flag,
+        "Whether the sanitizer of races fills memory first.").but(SANITIZERS),
+    KnobRow::new("compilation", "disable_llvm_opt", &["DISABLE_LLVM_OPT"], FlagOrText,
+        "`1`: on the CPU LLVM optimises nothing (its level O0); on GPUs, where no LLVM takes part, the passes over llir are left out. Or a \
+         list of LLVM's own flags, such as `disable-cgp,disable-machine-licm`, for the CPU: LLVM is started with them, so set it before the \
+         first compile.").but(Compiles),
+    KnobRow::new("compilation", "time_passes", &["DEUTERON_TIME_PASSES", "MLIR_ENABLE_TIMING", "LLVM_ENABLE_TIMING"], Flag,
         "Print how long every step of a compile took."),
-    row("compilation", "dump_passes", &["DEUTERON_DUMP_PASSES", "MLIR_ENABLE_DUMP"], OptText, Nothing,
+    KnobRow::new("compilation", "dump_passes", &["DEUTERON_DUMP_PASSES", "MLIR_ENABLE_DUMP"], OptText,
         "Print the program in front of every pass over ttir and ttgir: `1` for every kernel, else the name of one."),
-    row("compilation", "dump_llir", &["LLVM_IR_ENABLE_DUMP"], OptText, Nothing,
+    KnobRow::new("compilation", "dump_llir", &["LLVM_IR_ENABLE_DUMP"], OptText,
         "Print the program in front of every pass over llir: `1` for every kernel, else the name of one."),
-    row("compilation", "dump_path", &["MLIR_DUMP_PATH"], OptText, Nothing,
+    KnobRow::new("compilation", "dump_path", &["MLIR_DUMP_PATH"], OptText,
         "The file that programs in front of passes are appended to; the standard error stream if there is none."),
-    row("compilation", "listener", &[], Object, Nothing,
-        "Called after every compile with its source, metadata and times."),
+    KnobRow::new("compilation", "diagnostics", &["MLIR_ENABLE_DIAGNOSTICS"], OptText,
+        "What the compiler says besides errors: `warnings`, `remarks`, `stacktraces`, `operations`.")
+        .but(Idle("errors and warnings always come with their place in the source; `deuteron inspect` says what became of each access and product")),
+    KnobRow::new("compilation", "disable_multithreading", &["MLIR_DISABLE_MULTITHREADING"], Flag,
+        "Run the passes over one kernel one after the other. They always do; different kernels compile side by side.").but(Moot),
+    KnobRow::new("compilation", "reproducer_path", &["TRITON_REPRODUCER_PATH"], OptText,
+        "Where to write what repeats a compile that fails.")
+        .but(Idle("MLIR_ENABLE_DUMP=1 with MLIR_DUMP_PATH=FILE writes the program in front of every pass; `deuteron opt` runs passes over it")),
+    KnobRow::new("compilation", "python_stacktrace", &["TRITON_ENABLE_PYTHON_STACKTRACE"], Flag,
+        "Show the stack of Python when the compiler fails. Its errors are Python exceptions, which have it.").but(Moot),
+    KnobRow::new("compilation", "llvm_debug", &["TRITON_ENABLE_LLVM_DEBUG"], Flag, "LLVM's own debug output.").but(DEBUG_OUTPUT),
+    KnobRow::new("compilation", "llvm_debug_only", &["TRITON_LLVM_DEBUG_ONLY"], OptText,
+        "LLVM's own debug output, of the passes that are named.").but(DEBUG_OUTPUT),
+    KnobRow::new("compilation", "llvm_pass_plugin_path", &["LLVM_PASS_PLUGIN_PATH"], OptText, "A plugin with passes for LLVM.").but(PLUGINS),
+    KnobRow::new("compilation", "plugin_paths", &["TRITON_PLUGIN_PATHS"], OptText, "Plugins with passes.").but(PLUGINS),
+    KnobRow::new("compilation", "plugin_version_check", &["TRITON_PLUGIN_VERSION_CHECK"], OptText,
+        "Whether plugins must be of this version. There are none.").but(Moot),
+    KnobRow::new("compilation", "listener", &[], Object, "Called after every compile with its source, metadata and times."),
 
-    row("autotuning", "cache", &["TRITON_CACHE_AUTOTUNING"], Flag, Bool(true),
+    KnobRow::new("autotuning", "cache", &["TRITON_CACHE_AUTOTUNING"], Flag,
         "Keep the results of tuning on disk. By default those of kernels that are timed in the standard way; set, those with a \
-         `do_bench` of their own as well."),
-    row("autotuning", "print", &["TRITON_PRINT_AUTOTUNING"], Flag, Bool(false),
-        "Print every result of tuning."),
-    row("autotuning", "progress", &["DEUTERON_TUNING_PROGRESS"], Flag, Bool(true),
-        "Show on a terminal how far a tuning is."),
-    row("autotuning", "listener", &[], Object, Nothing,
-        "Called after every tuning with its timings."),
+         `do_bench` of their own as well.").or(Bool(true)),
+    KnobRow::new("autotuning", "print", &["TRITON_PRINT_AUTOTUNING"], Flag, "Print every result of tuning."),
+    KnobRow::new("autotuning", "progress", &["DEUTERON_TUNING_PROGRESS"], Flag, "Show on a terminal how far a tuning is.").or(Bool(true)),
+    KnobRow::new("autotuning", "listener", &[], Object, "Called after every tuning with its timings."),
 
-    row("runtime", "interpret", &["TRITON_INTERPRET"], Flag, Bool(false),
-        "Run kernels in the interpreter."),
-    row("runtime", "debug", &["TRITON_DEBUG"], Flag, Bool(false),
+    KnobRow::new("runtime", "interpret", &["TRITON_INTERPRET"], Flag,
+        "Run kernels in the interpreter. `@triton.jit(interpret=True)` asks for it for one kernel."),
+    KnobRow::new("runtime", "debug", &["TRITON_DEBUG"], Flag,
         "Device asserts and overflow checks in every kernel. Read once; `refresh_knobs()` reads it again."),
-    row("runtime", "target", &["DEUTERON_TARGET", "TRITON_DEFAULT_BACKEND"], OptText, Nothing,
+    KnobRow::new("runtime", "target", &["DEUTERON_TARGET", "TRITON_DEFAULT_BACKEND"], OptText,
         "The target to use, such as `cpu`, or one with an architecture behind a colon. Default: the first with a device here."),
-    row("runtime", "emulate", &["DEUTERON_EMULATE"], OptText, Nothing,
+    KnobRow::new("runtime", "emulate", &["DEUTERON_EMULATE"], OptText,
         "A target (with its architecture behind a colon) to emulate on the processors, where kernels then take arrays of the \
          host; every access is checked."),
-    row("runtime", "override_arch", &["TRITON_OVERRIDE_ARCH"], OptText, Nothing,
+    KnobRow::new("runtime", "override_arch", &["TRITON_OVERRIDE_ARCH"], OptText,
         "Compile for this architecture of the target instead of the machine's own."),
-    row("runtime", "launch_enter_hook", &[], Object, Nothing, "Called before every launch."),
-    row("runtime", "launch_exit_hook", &[], Object, Nothing, "Called after every launch."),
-    row("runtime", "kernel_load_start_hook", &[], Object, Nothing, "Called before a kernel is loaded."),
-    row("runtime", "kernel_load_end_hook", &[], Object, Nothing, "Called after a kernel is loaded."),
-    row("runtime", "kernel_unload_hook", &[], Object, Nothing, "Called before a kernel is unloaded."),
-    row("runtime", "jit_cache_hook", &[], Object, Nothing,
-        "Called before a kernel is compiled; a true answer stops the compile."),
-    row("runtime", "jit_post_compile_hook", &[], Object, Nothing, "Called after a kernel was compiled."),
-    row("runtime", "add_stages_inspection_hook", &[], Object, Nothing,
-        "Refused: passes cannot be replaced from Python."),
+    KnobRow::new("runtime", "launch_enter_hook", &[], Object, "Called before every launch."),
+    KnobRow::new("runtime", "launch_exit_hook", &[], Object, "Called after every launch."),
+    KnobRow::new("runtime", "kernel_load_start_hook", &[], Object, "Called before a kernel is loaded.").but(LOADING),
+    KnobRow::new("runtime", "kernel_load_end_hook", &[], Object, "Called after a kernel is loaded.").but(LOADING),
+    KnobRow::new("runtime", "kernel_unload_hook", &[], Object, "Called before a kernel is unloaded.").but(LOADING),
+    KnobRow::new("runtime", "jit_cache_hook", &[], Object, "Called before a kernel is compiled; a true answer stops the compile."),
+    KnobRow::new("runtime", "jit_post_compile_hook", &[], Object, "Called after a kernel was compiled."),
+    KnobRow::new("runtime", "add_stages_inspection_hook", &[], Object, "Called with the steps of a compile, to change them.")
+        .but(Missing("passes are native and cannot be replaced from Python: look at kernel.asm, or set TRITON_KERNEL_DUMP=1 for every stage and \
+                      TRITON_KERNEL_OVERRIDE=1 to replace one")),
 
-    row("language", "fp32_default", &["TRITON_F32_DEFAULT"], OptText, Nothing,
+    KnobRow::new("language", "fp32_default", &["TRITON_F32_DEFAULT"], OptText,
         "The `input_precision` of an fp32 `dot` that gives none."),
-    row("language", "default_fp_fusion", &["TRITON_DEFAULT_FP_FUSION"], Flag, Bool(true),
-        "Whether mul + add becomes fma in launches that do not say."),
-    row("language", "force_disable_fp_fusion", &["TRITON_FORCE_DISABLE_FP_FUSION"], Flag, Bool(false),
+    KnobRow::new("language", "default_fp_fusion", &["TRITON_DEFAULT_FP_FUSION"], Flag,
+        "Whether mul + add becomes fma in launches that do not say.").or(Bool(true)),
+    KnobRow::new("language", "force_disable_fp_fusion", &["TRITON_FORCE_DISABLE_FP_FUSION"], Flag,
         "Never make mul + add an fma, whatever the launch says."),
 
-    row("cpu", "llvm", &["DEUTERON_LLVM_PATH"], OptText, Nothing,
-        "Path of the LLVM library to load; else it is searched for. Read from the environment alone, at the first compile."),
-    row("cpu", "threads", &["DEUTERON_NUM_THREADS", "OMP_NUM_THREADS"], Number, Int(0),
-        "Threads that run a grid; 0 for one on every allowed processor. Read from the environment alone, at the first launch."),
+    KnobRow::new("cpu", "llvm", &["DEUTERON_LLVM_PATH"], OptText,
+        "Path of the LLVM library to load; else it is searched for. Read from the environment alone, at the first compile.").but(Environment),
+    KnobRow::new("cpu", "threads", &["DEUTERON_NUM_THREADS", "OMP_NUM_THREADS"], Number,
+        "Threads that run a grid; 0 for one on every allowed processor. Read from the environment alone, at the first launch.").but(Environment),
 ];

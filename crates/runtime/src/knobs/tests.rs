@@ -1,6 +1,6 @@
 //! Tests of the knob table.
 
-use super::{KnobDefault, KnobKind, KnobValue, find, get, parse, reset, rows, set};
+use super::{KnobDefault, KnobKind, KnobStanding, KnobValue, find, get, parse, reset, rows, set};
 use std::collections::BTreeSet;
 
 #[test]
@@ -14,7 +14,11 @@ fn every_row_is_unique_and_documented() {
             KnobKind::Flag => matches!(row.default, KnobDefault::Bool(_)),
             KnobKind::Number => matches!(row.default, KnobDefault::Int(_)),
             KnobKind::Text => matches!(row.default, KnobDefault::Text(_)),
-            KnobKind::OptText | KnobKind::Object => row.default == KnobDefault::Nothing,
+            KnobKind::OptText
+            | KnobKind::Object
+            | KnobKind::OptFlag
+            | KnobKind::FlagOrText
+            | KnobKind::Tool => row.default == KnobDefault::Nothing,
             KnobKind::Path => matches!(row.default, KnobDefault::Home(_) | KnobDefault::CacheDir),
         };
         assert!(fits, "the default of {}.{} is not of its kind", row.group, row.name);
@@ -50,4 +54,49 @@ fn code_wins_until_it_is_reset() {
     assert_eq!(get(row), Ok(before));
     assert!(set(row, KnobValue::Text("x".into())).is_err());
     assert!(find("autotuning", "nothing").is_err());
+}
+
+#[test]
+fn a_variable_belongs_to_one_knob_and_groups_stand_together() {
+    let mut seen = BTreeSet::new();
+    for variable in rows().iter().flat_map(|row| row.env) {
+        assert!(seen.insert(variable), "{variable} twice");
+    }
+    let mut groups: Vec<_> = rows().iter().map(|row| row.group).collect();
+    groups.dedup();
+    let count = groups.len();
+    groups.sort_unstable();
+    groups.dedup();
+    assert_eq!(groups.len(), count);
+}
+
+#[test]
+fn what_cannot_be_obeyed_says_what_to_do_instead() {
+    for row in rows() {
+        let Some(reason) = row.standing.reason() else { continue };
+        assert!(reason.len() > 20, "{}.{}: {reason}", row.group, row.name);
+        if !matches!(row.standing, KnobStanding::Idle(_)) && row.kind == KnobKind::Flag {
+            let error = set(row, KnobValue::Bool(true)).expect_err("it is not there").to_string();
+            assert!(error.ends_with(reason), "{error}");
+            assert!(set(row, KnobValue::Bool(false)).is_ok(), "nothing is asked for");
+            reset(row);
+        }
+    }
+}
+
+#[test]
+fn a_flag_may_be_a_list() {
+    let row = find("compilation", "disable_llvm_opt").expect("it is in the table");
+    for (text, value) in [
+        ("1", KnobValue::Bool(true)),
+        ("True", KnobValue::Bool(true)),
+        ("0", KnobValue::None),
+        ("", KnobValue::None),
+        ("disable-lsr", KnobValue::Text("disable-lsr".into())),
+    ] {
+        assert_eq!(parse(row, "X", text), Ok(value), "{text}");
+    }
+    let row = find("autotuning", "print").expect("it is in the table");
+    assert!(set(row, KnobValue::Int(1)).is_ok() && get(row) == Ok(KnobValue::Bool(true)));
+    reset(row);
 }

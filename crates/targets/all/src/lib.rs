@@ -1,10 +1,18 @@
 //! The list of all targets in this build. The one place outside `targets/<vendor>/` that names them.
 
+mod elsewhere;
+
 use std::sync::Arc;
+use target::knobs::KnobRow;
 
 /// Every target of this build, the preferred default first.
 pub fn all() -> Vec<Arc<dyn target::Target>> {
     vec![nvidia::target(), cpu::target()]
+}
+
+/// Knobs of what this build does not have: another vendor's target, a profiler. Each says so.
+pub fn other_knobs() -> &'static [KnobRow] {
+    elsewhere::ROWS
 }
 
 /// The machine that a program with layouts names as its target: `cuda:90`. `None` where no target of this build has it.

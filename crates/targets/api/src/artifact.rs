@@ -127,6 +127,14 @@ pub trait StageObserver {
     fn program(&mut self, stage: &str, pass: &str, text: &str) {
         let _ = (stage, pass, text);
     }
+    /// A text that a person asked for with a setting.
+    fn tell(&mut self, text: &str) {
+        let _ = text;
+    }
+    /// Something that the author of the kernel should know.
+    fn warn(&mut self, text: String) {
+        let _ = text;
+    }
 }
 
 impl StageObserver for () {}

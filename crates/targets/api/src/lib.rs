@@ -9,6 +9,7 @@ mod device;
 mod error;
 mod extents;
 mod host;
+pub mod knobs;
 mod options;
 pub mod survey;
 
@@ -55,6 +56,19 @@ pub trait Target: Send + Sync {
 
     /// The launch options that this target reads beyond the common ones, with their defaults.
     fn options(&self) -> &'static [OptionRow];
+
+    /// The knobs that concern this target alone.
+    fn knobs(&self) -> &'static [knobs::KnobRow] {
+        &[]
+    }
+
+    /// The program that one of [`Target::knobs`] names, searched for where none is named.
+    ///
+    /// # Errors
+    /// Where it was looked for in vain.
+    fn find_tool(&self, knob: &str) -> Result<knobs::FoundTool, TargetError> {
+        Err(TargetError::Missing(format!("this target knows no program `{knob}`")))
+    }
 
     /// Compiles a verified ttir module that holds exactly one kernel (`tt.func public`).
     ///

@@ -19,6 +19,45 @@ use target::{
 const PASSES: &str = "always-inline,function(early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
                       loop-mssa(licm),early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
 
+/// What is left of them where a person wants nothing optimised: LLVM's own level O0 does this as well.
+const PLAIN_PASSES: &str = "always-inline";
+
+/// What a person wants of LLVM.
+struct How {
+    passes: &'static str,
+    plain: bool,
+    flags: Vec<String>,
+}
+
+impl How {
+    fn of(options: &CompileOptions) -> How {
+        match options.extra.get(NO_OPTIMIZATION) {
+            Some(OptionValue::Bool(true)) => How { passes: PLAIN_PASSES, plain: true, flags: Vec::new() },
+            Some(OptionValue::Str(list)) => {
+                let flags = list.split(',').map(|flag| flag.trim().trim_start_matches('-').to_owned());
+                let mut flags: Vec<String> = flags.filter(|flag| !flag.is_empty()).collect();
+                flags.sort();
+                flags.dedup();
+                How { passes: PASSES, plain: false, flags }
+            }
+            _ => How { passes: PASSES, plain: false, flags: Vec::new() },
+        }
+    }
+
+    fn llvm(&self) -> Result<&'static Llvm, TargetError> {
+        Llvm::load_with(&self.flags).map_err(|error| match error {
+            LlvmError::Target(message) => TargetError::Compile {
+                message: format!("DISABLE_LLVM_OPT={}: {message}", self.flags.join(",")),
+                location: None,
+            },
+            other => error_of(other),
+        })
+    }
+}
+
+/// The option of a compile that lowers LLVM's optimisation: one of the knobs of all targets.
+const NO_OPTIMIZATION: &str = "disable_llvm_opt";
+
 /// The option that names a processor.
 const ARCH: &str = "arch";
 
@@ -108,10 +147,10 @@ const ASSEMBLY_STAGE: &str = "asm";
 fn assembly(artifact: &Artifact, options: &CompileOptions) -> Option<Result<Stage, TargetError>> {
     let text = String::from_utf8_lossy(artifact.stage("llir")?);
     let compile = || {
-        let machine = machine(options)?;
-        let llvm = Llvm::load().map_err(error_of)?;
-        let output = Output { assembly: true, optimized: false };
-        let compiled = llvm.compile(&text, &machine.spec(llvm), PASSES, output).map_err(error_of)?;
+        let (machine, how) = (machine(options)?, How::of(options));
+        let llvm = how.llvm()?;
+        let output = Output { assembly: true, plain: how.plain, ..Output::default() };
+        let compiled = llvm.compile(&text, &machine.spec(llvm), how.passes, output).map_err(error_of)?;
         let bytes = compiled.assembly.unwrap_or_default().into_bytes();
         Ok(Stage { name: ASSEMBLY_STAGE.into(), bytes, text: true })
     };
@@ -147,8 +186,8 @@ fn compile(
     options: &CompileOptions,
     observer: &mut dyn StageObserver,
 ) -> Result<Artifact, TargetError> {
-    let machine = machine(options)?;
-    let llvm = Llvm::load().map_err(error_of)?;
+    let (machine, how) = (machine(options)?, How::of(options));
+    let llvm = how.llvm()?;
     let mut stages = Stages { all: Vec::new(), observer };
     let text = ir::text::print(&module, ir::text::PrintOptions::default());
     stages.add("ttir", text.into_bytes(), true);
@@ -165,7 +204,7 @@ fn compile(
         None => lowered.module.to_string(),
     };
     stages.add(LLIR, text.clone().into_bytes(), true);
-    let object = object(&text, given.as_ref(), &machine.spec(llvm), llvm, &mut stages)?;
+    let object = object(&text, given.as_ref(), (llvm, &machine.spec(llvm), &how), &mut stages)?;
     stages.add(OBJECT_STAGE, object, false);
     let metadata = BTreeMap::from([
         (FEATURES_KEY.to_string(), OptionValue::Str(machine.features.join(","))),
@@ -179,8 +218,7 @@ fn compile(
 fn object(
     text: &str,
     given: Option<&GivenStage>,
-    spec: &TargetSpec,
-    llvm: &'static Llvm,
+    (llvm, spec, how): (&'static Llvm, &TargetSpec, &How),
     stages: &mut Stages<'_>,
 ) -> Result<Vec<u8>, TargetError> {
     let start = Instant::now();
@@ -188,8 +226,8 @@ fn object(
     if shows {
         stages.observer.program(LLIR, "the passes of LLVM", text);
     }
-    let output = Output { optimized: shows, ..Output::default() };
-    let compiled = llvm.compile(text, spec, PASSES, output).map_err(|error| blamed(error, given))?;
+    let output = Output { optimized: shows, plain: how.plain, ..Output::default() };
+    let compiled = llvm.compile(text, spec, how.passes, output).map_err(|error| blamed(error, given))?;
     if let Some(text) = &compiled.optimized {
         stages.observer.program(LLIR, "code generation", text);
     }

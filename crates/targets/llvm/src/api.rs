@@ -5,7 +5,7 @@
 
 use crate::Version;
 use libloading::Library;
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::path::Path;
 
 /// Names an opaque type of LLVM.
@@ -97,6 +97,30 @@ functions! {
 /// index and a constant, as the processors have them.
 pub(crate) const OPTIONS: [&CStr; 1] = [c"-disable-lsr"];
 
+/// Further options that LLVM may be started with: names of flags that switch a step off, in every version that is loaded. LLVM ends
+/// the process on one that it does not know, and on one that is given twice.
+pub(crate) const FLAGS: &[&str] = &[
+    "disable-block-placement",
+    "disable-branch-fold",
+    "disable-cgp",
+    "disable-constant-hoisting",
+    "disable-copyprop",
+    "disable-early-ifcvt",
+    "disable-early-taildup",
+    "disable-lsr",
+    "disable-machine-cse",
+    "disable-machine-dce",
+    "disable-machine-licm",
+    "disable-machine-sink",
+    "disable-mergeicmps",
+    "disable-partial-libcall-inlining",
+    "disable-post-ra",
+    "disable-postra-machine-licm",
+    "disable-postra-machine-sink",
+    "disable-ssc",
+    "disable-tail-duplicate",
+];
+
 /// The back ends that are asked for, where the library has them.
 const BACK_ENDS: [&str; 4] = ["X86", "AArch64", "AMDGPU", "NVPTX"];
 
@@ -120,8 +144,8 @@ impl Api {
         version
     }
 
-    /// Registers the back ends that there are.
-    pub(crate) fn initialize(&self) {
+    /// Registers the back ends that there are, and hands the options over: those of every LLVM, and `flags` out of [`FLAGS`].
+    pub(crate) fn initialize(&self, flags: &[String]) {
         for back_end in BACK_ENDS {
             for part in PARTS {
                 let name = format!("LLVMInitialize{back_end}{part}\0");
@@ -133,8 +157,15 @@ impl Api {
                 }
             }
         }
-        let words: Vec<*const c_char> =
-            std::iter::once(c"deuteron").chain(OPTIONS).map(CStr::as_ptr).collect();
+        let own = OPTIONS.map(CStr::to_owned);
+        let further: Vec<CString> =
+            flags.iter().filter_map(|flag| CString::new(format!("-{flag}")).ok()).collect();
+        let further: Vec<&CString> = further.iter().filter(|flag| !own.contains(flag)).collect();
+        let words: Vec<*const c_char> = std::iter::once(c"deuteron")
+            .chain(own.iter().map(CString::as_c_str))
+            .chain(further.iter().map(|flag| flag.as_c_str()))
+            .map(CStr::as_ptr)
+            .collect();
         // SAFETY: valid strings, which are read during the call; called once, before any other use.
         unsafe { (self.parse_options)(words.len() as c_int, words.as_ptr(), c"".as_ptr()) };
         // SAFETY: the handler lives as long as the program.

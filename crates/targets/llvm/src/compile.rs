@@ -1,7 +1,7 @@
 //! Text in; object, assembly or optimised text out.
 
 use crate::api::{Api, LBuffer, LContext, LDiagnostic, LModule};
-use crate::machine::{Machine, c_string, machine};
+use crate::machine::{Level, Machine, c_string, machine};
 use crate::{Llvm, LlvmError, TargetSpec, helper};
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int, c_void};
@@ -14,6 +14,8 @@ pub struct Output {
     pub assembly: bool,
     /// Also LLVM's text after its passes.
     pub optimized: bool,
+    /// Code is made as it stands: LLVM's level O0 in place of O2.
+    pub plain: bool,
 }
 
 /// What a compile gives.
@@ -75,7 +77,7 @@ fn compile(
 ) -> Result<Compiled, LlvmError> {
     let mut compiled = Compiled::default();
     let mut timer = Timer { last: Instant::now(), timings: Vec::new() };
-    let machine = machine(llvm, spec)?;
+    let machine = machine(llvm, spec, if output.plain { Level::None } else { Level::Default })?;
     timer.done("machine");
     let context = Context::new(llvm.api());
     let module = context.parse(text)?;

@@ -62,8 +62,41 @@ impl Llvm {
     /// # Errors
     /// What was searched, why nothing fitted, and how to get one.
     pub fn load() -> Result<&'static Llvm, LlvmError> {
-        static LOADED: OnceLock<Result<Llvm, LlvmError>> = OnceLock::new();
-        LOADED.get_or_init(load_first).as_ref().map_err(Clone::clone)
+        loaded(&[]).1.as_ref().map_err(Clone::clone)
+    }
+
+    /// The same, started with these of its own flags, each of which switches a step off ([`Llvm::flags`]): LLVM takes them once for
+    /// a process.
+    ///
+    /// # Errors
+    /// Names a flag that is none; says that LLVM was started with other ones.
+    pub fn load_with(flags: &[String]) -> Result<&'static Llvm, LlvmError> {
+        if let Some(flag) = flags.iter().find(|flag| !api::FLAGS.contains(&flag.as_str())) {
+            let known = api::FLAGS.join(", ");
+            return Err(LlvmError::Target(format!(
+                "`{flag}` is no flag that LLVM can be started with; it can with {known}"
+            )));
+        }
+        let (started, llvm) = loaded(flags);
+        if flags.iter().any(|flag| !started.contains(flag))
+            || started.iter().any(|flag| !flags.contains(flag))
+        {
+            let words = |flags: &[String]| {
+                if flags.is_empty() { "none".to_owned() } else { format!("`{}`", flags.join(",")) }
+            };
+            return Err(LlvmError::Target(format!(
+                "LLVM takes its flags once, when it is first used, and this process has started it with {}, not with {}: set them \
+                 before the first compile and leave them",
+                words(started),
+                words(flags)
+            )));
+        }
+        llvm.as_ref().map_err(Clone::clone)
+    }
+
+    /// The flags that LLVM may be started with.
+    pub fn flags() -> &'static [&'static str] {
+        api::FLAGS
     }
 
     /// What tells apart the LLVM that [`Llvm::load`] would take, without loading any: name, size and time of every file
@@ -126,11 +159,20 @@ impl Llvm {
     }
 }
 
+/// The LLVM of this process, with the flags it was started with.
+type Loaded = (Vec<String>, Result<Llvm, LlvmError>);
+
+/// Loads with these flags, if nobody has loaded before.
+fn loaded(flags: &[String]) -> &'static Loaded {
+    static LOADED: OnceLock<Loaded> = OnceLock::new();
+    LOADED.get_or_init(|| (flags.to_vec(), load_first(flags)))
+}
+
 /// Tries the candidates in order; the first that loads and has a version that fits wins.
-fn load_first() -> Result<Llvm, LlvmError> {
+fn load_first(flags: &[String]) -> Result<Llvm, LlvmError> {
     let mut tried = Vec::new();
     for candidate in search::candidates(&search::Environment::of_process()) {
-        match open(&candidate) {
+        match open(&candidate, flags) {
             Ok(llvm) => return Ok(llvm),
             Err(reason) => tried.push((candidate, reason)),
         }
@@ -139,7 +181,7 @@ fn load_first() -> Result<Llvm, LlvmError> {
 }
 
 /// Loads one file. One whose name says that it does not fit is not even opened.
-fn open(path: &Path) -> Result<Llvm, String> {
+fn open(path: &Path, flags: &[String]) -> Result<Llvm, String> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if let Some(major) = search::version_in(name).filter(|major| *major > 0 && !SUPPORTED.contains(major)) {
         return Err(format!("it is LLVM {major}; {} to {} fit", SUPPORTED.start(), SUPPORTED.end()));
@@ -149,6 +191,6 @@ fn open(path: &Path) -> Result<Llvm, String> {
     if !SUPPORTED.contains(&version.major) {
         return Err(format!("it is LLVM {version}; {} to {} fit", SUPPORTED.start(), SUPPORTED.end()));
     }
-    api.initialize();
+    api.initialize(flags);
     Ok(Llvm { api, path: path.into(), version })
 }

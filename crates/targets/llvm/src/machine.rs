@@ -1,4 +1,4 @@
-//! Target machines: what code is made for. One is kept per helper thread and specification.
+//! Target machines: what code is made for. One is kept per helper thread, specification and level.
 
 use crate::api::{Api, LMachine, LTarget};
 use crate::{Llvm, LlvmError, cpus};
@@ -31,28 +31,41 @@ impl Drop for Machine {
     }
 }
 
-/// LLVM's codes: `O2`, position-independent code, the small code model.
-const LEVEL_DEFAULT: i32 = 2;
+/// How far code is optimised while it is made, with LLVM's codes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Level {
+    /// `O0`.
+    None = 0,
+    /// `O2`.
+    Default = 2,
+}
+
+/// LLVM's codes: position-independent code, the small code model.
 const RELOCATION_PIC: i32 = 2;
 const CODE_MODEL_SMALL: i32 = 3;
 
 thread_local! {
-    static MACHINES: RefCell<FxHashMap<TargetSpec, Rc<Machine>>> = RefCell::default();
+    static MACHINES: RefCell<FxHashMap<(TargetSpec, Level), Rc<Machine>>> = RefCell::default();
 }
 
 /// The machine of this thread for a specification.
-pub(crate) fn machine(llvm: &'static Llvm, spec: &TargetSpec) -> Result<Rc<Machine>, LlvmError> {
+pub(crate) fn machine(
+    llvm: &'static Llvm,
+    spec: &TargetSpec,
+    level: Level,
+) -> Result<Rc<Machine>, LlvmError> {
     MACHINES.with_borrow_mut(|machines| {
-        if let Some(machine) = machines.get(spec) {
+        let key = (spec.clone(), level);
+        if let Some(machine) = machines.get(&key) {
             return Ok(machine.clone());
         }
-        let machine = Rc::new(create(llvm, spec)?);
-        machines.insert(spec.clone(), machine.clone());
+        let machine = Rc::new(create(llvm, spec, level)?);
+        machines.insert(key, machine.clone());
         Ok(machine)
     })
 }
 
-fn create(llvm: &'static Llvm, spec: &TargetSpec) -> Result<Machine, LlvmError> {
+fn create(llvm: &'static Llvm, spec: &TargetSpec, level: Level) -> Result<Machine, LlvmError> {
     cpus::check(spec, llvm.version().major, || (llvm.host_triple(), llvm.host_cpu()))?;
     let api = llvm.api();
     let target = find_target(api, &spec.triple)?;
@@ -64,7 +77,7 @@ fn create(llvm: &'static Llvm, spec: &TargetSpec) -> Result<Machine, LlvmError> 
             triple?.as_ptr(),
             cpu?.as_ptr(),
             features?.as_ptr(),
-            LEVEL_DEFAULT,
+            level as i32,
             RELOCATION_PIC,
             CODE_MODEL_SMALL,
         )

@@ -19,7 +19,7 @@ fn x86() -> TargetSpec {
 
 #[test]
 fn an_object_assembly_and_optimized_text_come_out() {
-    let output = Output { assembly: true, optimized: true };
+    let output = Output { assembly: true, optimized: true, ..Output::default() };
     let compiled = llvm().compile(ADD, &x86(), "function(instcombine)", output).unwrap();
     assert_eq!(&compiled.object[..4], b"\x7fELF");
     assert!(compiled.assembly.unwrap().contains("retq"));

@@ -5,14 +5,17 @@
 //! and the driver 580 take twice the registers for wide blocks.) For other devices a `ptxas` that is found is used, else the
 //! library nvJitLink; where there is none, a compile ends with PTX, too.
 
-use crate::assemble::{AssembleError, AssembleOptions, Assembler, NvJitLink, Ptxas, Search};
+use crate::assemble::{AssembleError, AssembleOptions, Assembler, Cubin, NotFound, NvJitLink, Ptxas, Search};
 use crate::driver::{self, Gpu, LinkOptions};
 use crate::instructions::Arch;
+use crate::knobs::{self, NEWER_ASSEMBLER, PROGRAM_VARIABLES, knob};
 use crate::target::option;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, OnceLock};
-use target::{Artifact, CompileOptions, OptionValue, Stage, TargetError, Tool};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use target::knobs::FoundTool;
+use target::{Artifact, CompileOptions, Stage, TargetError, Tool};
 
 /// The stage that shows machine code as text.
 pub(crate) const SASS: &str = "sass";
@@ -38,10 +41,45 @@ fn own_environment() -> Option<PathBuf> {
     by_program.filter(|folder| folder.join("lib").is_dir())
 }
 
-/// A `ptxas` that is found, looked for once.
-fn ptxas() -> Result<&'static Ptxas, AssembleError> {
-    static PTXAS: OnceLock<Result<Ptxas, AssembleError>> = OnceLock::new();
-    PTXAS.get_or_init(|| Ptxas::find(&search())).as_ref().map_err(Clone::clone)
+/// A `ptxas` that is found for an architecture, looked for once for each program that somebody names.
+fn ptxas(arch: Arch) -> Result<Ptxas, AssembleError> {
+    type Found = Result<Ptxas, AssembleError>;
+    static FOUND: Mutex<BTreeMap<Option<PathBuf>, Found>> = Mutex::new(BTreeMap::new());
+    let search = search();
+    let name = search.assembler(arch);
+    let named = search.named.get(name).cloned();
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    found.entry(named).or_insert_with(|| Ptxas::find_as(&search, name)).clone()
+}
+
+/// The program that a knob names or that is found in its place.
+///
+/// # Errors
+/// Where it was looked for in vain, or that it does not say its release.
+pub(crate) fn find_tool(knob: &str) -> Result<FoundTool, TargetError> {
+    let search = search();
+    let name = match PROGRAM_VARIABLES.iter().find(|(name, _)| name.replace('-', "_") == knob) {
+        Some((name, _)) if *name == NEWER_ASSEMBLER && !search.named.contains_key(name) => "ptxas",
+        Some((name, _)) => name,
+        None => return Err(TargetError::Missing(format!("there is no program `{knob}`"))),
+    };
+    let candidates = search.programs(name);
+    let found = candidates.iter().filter(|path| path.is_file()).find_map(|path| Some((path, release(path)?)));
+    let Some((path, version)) = found else {
+        return Err(TargetError::Missing(format!(
+            "Cannot find {name}: {}",
+            NotFound { what: name, looked: candidates }
+        )));
+    };
+    Ok(FoundTool { path: path.display().to_string(), version })
+}
+
+/// What a program says behind the word `release`.
+fn release(path: &Path) -> Option<String> {
+    let output = Command::new(path).arg("--version").output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let number = text.split("release ").nth(1)?.split([',', ' ', '\n']).next()?;
+    Some(number.to_owned())
 }
 
 /// The library nvJitLink, looked for once.
@@ -56,7 +94,8 @@ pub(crate) fn identity(arch: Arch) -> String {
     if let (Some(_), Ok(driver)) = (own_gpu(arch), driver::driver()) {
         return format!("driver {}", driver.version());
     }
-    let programs = search().programs("ptxas").into_iter();
+    let search = search();
+    let programs = search.programs(search.assembler(arch)).into_iter();
     let found = programs
         .filter_map(|path| std::fs::metadata(&path).ok().filter(|data| data.is_file()).zip(Some(path)));
     let Some((data, path)) = found.into_iter().next() else { return "none or nvJitLink".to_owned() };
@@ -65,11 +104,11 @@ pub(crate) fn identity(arch: Arch) -> String {
 }
 
 /// The programs and libraries that make and show machine code, and where they are.
-pub(crate) fn tools() -> Vec<Tool> {
+pub(crate) fn tools(arch: Arch) -> Vec<Tool> {
     let told = |error: &AssembleError| error.to_string();
-    let ptxas = ptxas().map(|ptxas| format!("{} from {}", ptxas.version(), ptxas.path().display()));
+    let ptxas = ptxas(arch).map(|ptxas| format!("{} from {}", ptxas.version(), ptxas.path().display()));
     let library = library().map(|library| library.version());
-    let search = Search { named: None, ..search() };
+    let search = search();
     let shown = |(program, _): &(&'static str, &[&str])| {
         let found = search.programs(program).into_iter().find(|path| path.is_file());
         let found = found.map(|path| path.display().to_string());
@@ -85,27 +124,37 @@ pub(crate) fn tools() -> Vec<Tool> {
     makers.into_iter().chain(DISASSEMBLERS.iter().map(shown)).collect()
 }
 
-fn text_option(options: &CompileOptions) -> Vec<String> {
-    match options.extra.get(option::PTX_OPTIONS) {
-        Some(OptionValue::Str(text)) => text.split_whitespace().map(str::to_owned).collect(),
-        _ => Vec::new(),
-    }
+/// Further options of the assembler: those of the launch, else those of the knob.
+fn further(options: &CompileOptions) -> Vec<String> {
+    let text =
+        knobs::text(options, option::PTX_OPTIONS).or_else(|| knobs::text(options, knob::ASSEMBLER_OPTIONS));
+    text.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+}
+
+/// Whether the options ask for something that the driver's own assembler does not do.
+pub(crate) fn asks_for_more(options: &CompileOptions) -> bool {
+    let flags = [knob::NO_ASSEMBLER_OPTIMIZATION, knob::ASSEMBLER_LOG];
+    !further(options).is_empty() || flags.iter().any(|name| knobs::flag(options, name))
 }
 
 /// Makes machine code; `None` where there is no assembler, or where the driver is the one that should do it.
 ///
 /// # Errors
-/// What the assembler says.
+/// What the assembler says; that there is none for what the options ask of it.
 pub(crate) fn assemble(
     ptx: &str,
     kernel: &str,
     arch: Arch,
     options: &CompileOptions,
-) -> Result<Option<Vec<u8>>, TargetError> {
-    if own_gpu(arch).is_some() && text_option(options).is_empty() {
+) -> Result<Option<Cubin>, TargetError> {
+    if own_gpu(arch).is_some() && !asks_for_more(options) {
         return Ok(None);
     }
-    assemble_apart(ptx, kernel, arch, options)
+    let made = assemble_apart(ptx, kernel, arch, options)?;
+    if made.is_none() && asks_for_more(options) {
+        return Err(no_assembler(arch));
+    }
+    Ok(made)
 }
 
 /// Makes machine code outside a driver; `None` where there is no assembler.
@@ -114,15 +163,25 @@ fn assemble_apart(
     kernel: &str,
     arch: Arch,
     options: &CompileOptions,
-) -> Result<Option<Vec<u8>>, TargetError> {
-    let further = text_option(options);
-    let asked = AssembleOptions { further, fuse: options.enable_fp_fusion, ..AssembleOptions::new(arch) };
+) -> Result<Option<Cubin>, TargetError> {
+    let usual = AssembleOptions::new(arch);
+    let asked = AssembleOptions {
+        further: further(options),
+        fuse: options.enable_fp_fusion,
+        line_info: !knobs::flag(options, knob::NO_LINES),
+        optimization: if knobs::flag(options, knob::NO_ASSEMBLER_OPTIMIZATION) {
+            0
+        } else {
+            usual.optimization
+        },
+        ..usual
+    };
     let refused = |error: AssembleError| TargetError::Internal(format!("kernel `{kernel}`: {error}"));
-    if let Ok(ptxas) = ptxas() {
-        return ptxas.assemble(ptx, &asked).map(|cubin| Some(cubin.bytes)).map_err(refused);
+    if let Ok(ptxas) = ptxas(arch) {
+        return ptxas.assemble(ptx, &asked).map(Some).map_err(refused);
     }
     match library() {
-        Ok(library) => library.assemble(ptx, &asked).map(|cubin| Some(cubin.bytes)).map_err(refused),
+        Ok(library) => library.assemble(ptx, &asked).map(Some).map_err(refused),
         Err(_) => Ok(None),
     }
 }
@@ -139,9 +198,9 @@ pub(crate) fn derive(
         None => {
             let ptx = String::from_utf8_lossy(artifact.stage(driver::PTX).unwrap_or_default());
             match (assemble_apart(&ptx, &artifact.name, arch, options)?, own_gpu(arch)) {
-                (Some(cubin), _) => Ok(cubin),
+                (Some(cubin), _) => Ok(cubin.bytes),
                 (None, Some(gpu)) => gpu.link(&ptx, &LinkOptions::default()),
-                (None, None) => Err(no_assembler()),
+                (None, None) => Err(no_assembler(arch)),
             }
         }
     };
@@ -167,11 +226,11 @@ pub(crate) fn machine_code(
         return Err(TargetError::Missing("the kernel has no assembly".into()));
     };
     let made = assemble_apart(&String::from_utf8_lossy(ptx), &artifact.name, arch, options)?;
-    made.ok_or_else(no_assembler)
+    made.map(|cubin| cubin.bytes).ok_or_else(|| no_assembler(arch))
 }
 
-fn no_assembler() -> TargetError {
-    let reason = ptxas().err().map(|error| error.to_string()).unwrap_or_default();
+fn no_assembler(arch: Arch) -> TargetError {
+    let reason = ptxas(arch).err().map(|error| error.to_string()).unwrap_or_default();
     TargetError::Missing(format!("there is no assembler for PTX here: {reason}"))
 }
 
@@ -180,7 +239,7 @@ fn disassemble(cubin: &[u8]) -> Result<String, TargetError> {
     let file =
         tempfile::Builder::new().suffix(".cubin").tempfile().map_err(|error| failed(error.to_string()))?;
     std::fs::write(file.path(), cubin).map_err(|error| failed(error.to_string()))?;
-    let search = Search { named: None, ..search() };
+    let search = search();
     let mut tried = Vec::new();
     for (program, arguments) in DISASSEMBLERS {
         for path in search.programs(program).into_iter().filter(|path| path.is_file()) {

@@ -1,6 +1,7 @@
 //! A compile: every stage from ttir to machine code.
 
 use crate::instructions::{Arch, Version};
+use crate::knobs::{self, knob};
 use crate::lower::Lanes;
 use crate::target::{BACKEND, option};
 use crate::{assembling, driver, given, machine, pipeline, ptx};
@@ -183,7 +184,7 @@ impl<'a> Compile<'a> {
         self.add(LLIR, text.into_bytes(), true);
         let written = self.time(driver::PTX, |this| {
             let how = ptx::Options {
-                has_lines: true,
+                has_lines: !knobs::flag(this.options, knob::NO_LINES),
                 version: version(this.options)?,
                 unroll: false,
                 ..ptx::Options::new(this.arch)
@@ -207,8 +208,10 @@ impl<'a> Compile<'a> {
     fn lower(&mut self, module: &ir::Module) -> Result<(llir::Module, lanes::Facts), TargetError> {
         let options = self.options;
         let mut lowered = self.time(LLIR_LANES, |this| {
-            let how =
-                lanes::Options { fuse_multiply_add: options.enable_fp_fusion, ..lanes::Options::default() };
+            let how = lanes::Options {
+                fuse_multiply_add: options.enable_fp_fusion,
+                line_info: !knobs::flag(options, knob::NO_LINES),
+            };
             let target = Lanes { capability: u32::from(this.arch.number), machine: this.machine };
             lanes::lower(module, &target, &how).map_err(|errors| not_lowered(&errors))
         })?;
@@ -218,6 +221,14 @@ impl<'a> Compile<'a> {
         if let Err(errors) = llir::verify(&lowered.module) {
             let first = errors.first().map_or_else(String::new, ToString::to_string);
             return Err(TargetError::Internal(format!("kernel `{}`: invalid llir: {first}", kernel.name)));
+        }
+        match knobs::text(options, knob::NO_PASSES) {
+            Some(flags) => self.observer.warn(format!(
+                "DISABLE_LLVM_OPT={flags} lists flags of LLVM, which takes no part in a compile for target `{BACKEND}`; 1 leaves the \
+                 passes over llir out"
+            )),
+            None if knobs::flag(options, knob::NO_PASSES) => return Ok((lowered.module, kernel)),
+            None => {}
         }
         ptx::optimize(&mut lowered.module, &mut LanePasses(&mut *self.observer));
         Ok((lowered.module, kernel))
@@ -240,6 +251,12 @@ impl<'a> Compile<'a> {
                 .ok_or_else(|| given.wrong(format!("it has no kernel `{}`", facts.name)))?;
         }
         self.add(driver::PTX, text.clone().into_bytes(), true);
+        if self.emulated && assembling::asks_for_more(self.options) {
+            self.observer.warn(
+                "no assembler takes part where a device is emulated: what is asked of ptxas is not done"
+                    .into(),
+            );
+        }
         if !self.emulated {
             let (arch, options) = (self.arch, self.options);
             let cubin = self.time(driver::CUBIN, |_| assembling::assemble(&text, &facts.name, arch, options));
@@ -248,7 +265,10 @@ impl<'a> Compile<'a> {
                 (cubin, _) => cubin?,
             };
             let own = self.observer.given(driver::CUBIN).map(|given| given.bytes);
-            if let Some(cubin) = own.or(cubin) {
+            if let Some(cubin) = cubin.as_ref().filter(|_| knobs::flag(options, knob::ASSEMBLER_LOG)) {
+                self.observer.tell(&cubin.log);
+            }
+            if let Some(cubin) = own.or(cubin.map(|cubin| cubin.bytes)) {
                 self.add(driver::CUBIN, cubin, false);
             }
         }

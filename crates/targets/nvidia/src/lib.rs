@@ -7,6 +7,7 @@ pub mod driver;
 mod emulated;
 mod given;
 pub mod instructions;
+mod knobs;
 pub mod lower;
 pub mod machine;
 pub mod pipeline;

@@ -5,9 +5,11 @@ use crate::compile;
 use crate::driver::{self, Driver, Gpu};
 use crate::emulated::EmulatedGpu;
 use crate::instructions::Arch;
+use crate::knobs;
 use crate::machine;
 use crate::survey;
 use std::sync::{Arc, OnceLock};
+use target::knobs::{FoundTool, KnobRow};
 use target::survey::{Peaks, Resources, Survey};
 use target::{
     Artifact, CompileOptions, Device, GivenStage, OptionRow, OptionValue, Stage, StageObserver, Target,
@@ -167,6 +169,14 @@ impl Target for Nvidia {
         &OPTIONS
     }
 
+    fn knobs(&self) -> &'static [KnobRow] {
+        knobs::ROWS
+    }
+
+    fn find_tool(&self, knob: &str) -> Result<FoundTool, TargetError> {
+        assembling::find_tool(knob)
+    }
+
     fn compile(
         &self,
         module: ir::Module,
@@ -270,7 +280,7 @@ impl Target for Nvidia {
         let version = |number: i32| format!("CUDA {}.{}", number / 1000, number % 1000 / 10);
         let driver =
             driver::driver().map(|driver| version(driver.version())).map_err(|error| error.to_string());
-        [Tool { name: "driver", found: driver }].into_iter().chain(assembling::tools()).collect()
+        [Tool { name: "driver", found: driver }].into_iter().chain(assembling::tools(self.arch())).collect()
     }
 
     fn devices(&self) -> Vec<Arc<dyn Device>> {

@@ -329,7 +329,7 @@ fn kernels_for_other_machines_keep_their_tile_in_registers() {
         };
         let text = module(Plan::choose(&sizes).expect("a legal shape").definitions());
         let spec = native::spec(triple, cpu, features);
-        let output = Output { assembly: true, optimized: false };
+        let output = Output { assembly: true, ..Output::default() };
         let compiled = llvm.compile(&text, &spec, native::PASSES, output).expect("it compiles");
         let assembly = compiled.assembly.expect("it was asked for");
         if vector_bytes == 64 {

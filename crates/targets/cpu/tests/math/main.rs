@@ -434,7 +434,7 @@ fn code_for_other_machines_calls_no_library() {
             continue;
         }
         let text = module(MathConfig { has_fma, avx512 }, lanes);
-        let output = Output { assembly: true, optimized: false };
+        let output = Output { assembly: true, ..Output::default() };
         let spec = native::spec(triple, cpu, features);
         let compiled = llvm.compile(&text, &spec, native::PASSES, output).expect("it compiles");
         let assembly = compiled.assembly.expect("it was asked for");

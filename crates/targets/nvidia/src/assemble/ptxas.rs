@@ -18,7 +18,15 @@ impl Ptxas {
     /// # Errors
     /// Where it was looked for in vain, or why what was found could not be run.
     pub fn find(search: &Search) -> Result<Ptxas, AssembleError> {
-        let candidates = search.programs("ptxas");
+        Ptxas::find_as(search, "ptxas")
+    }
+
+    /// The same under another name.
+    ///
+    /// # Errors
+    /// As [`Ptxas::find`].
+    pub fn find_as(search: &Search, name: &'static str) -> Result<Ptxas, AssembleError> {
+        let candidates = search.programs(name);
         let mut failures = String::new();
         for path in candidates.iter().filter(|path| path.is_file()) {
             match Ptxas::at(path) {
@@ -26,7 +34,7 @@ impl Ptxas {
                 Err(error) => failures.push_str(&format!("\n  {error}")),
             }
         }
-        let text = NotFound { what: "ptxas", looked: candidates }.to_string();
+        let text = NotFound { what: name, looked: candidates }.to_string();
         Err(AssembleError::NotRun(format!("{text}{failures}")))
     }
 

@@ -1,11 +1,11 @@
 //! Where an assembler may be: named in the environment, on the path, in packages of Python, in the toolkit's folder.
 
+use crate::instructions::Arch;
+use crate::knobs::{NEWER_ASSEMBLER, PROGRAM_VARIABLES};
+use std::collections::BTreeMap;
 use std::env;
 use std::fmt;
 use std::path::{Path, PathBuf};
-
-/// The variable that names `ptxas`.
-const PTXAS_VARIABLE: &str = "TRITON_PTXAS_PATH";
 
 /// Folders of packages of Python that have a `ptxas`, in `site-packages`.
 const PROGRAM_FOLDERS: &[&str] =
@@ -17,8 +17,8 @@ const LIBRARY_FOLDERS: &[&str] = &["nvidia/cu13/lib", "nvidia/nvjitlink/lib"];
 /// The places to look in.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Search {
-    /// A file that is named and nothing else is tried.
-    pub named: Option<PathBuf>,
+    /// Programs whose file somebody names: nothing else is tried.
+    pub named: BTreeMap<&'static str, PathBuf>,
     /// Folders for programs.
     pub path: Vec<PathBuf>,
     /// Folders of packages of Python.
@@ -36,7 +36,7 @@ impl Search {
         let environments = python.map(Path::to_owned).into_iter();
         let environments = environments.chain(env::var_os("VIRTUAL_ENV").map(PathBuf::from));
         Search {
-            named: env::var_os(PTXAS_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from),
+            named: PROGRAM_VARIABLES.iter().filter_map(|(name, variable)| named(name, variable)).collect(),
             path,
             site_packages: environments.flat_map(|folder| site_packages(&folder)).collect(),
             toolkits,
@@ -45,13 +45,22 @@ impl Search {
 
     /// Files that may be a program, in the order they are tried.
     pub fn programs(&self, name: &str) -> Vec<PathBuf> {
-        if let Some(named) = &self.named {
+        if let Some(named) = self.named.get(name) {
             return vec![named.clone()];
         }
         let packages = self.site_packages.iter();
         let packages = packages.flat_map(|site| PROGRAM_FOLDERS.iter().map(|folder| site.join(folder)));
         let toolkits = self.toolkits.iter().map(|toolkit| toolkit.join("bin"));
         self.path.iter().cloned().chain(packages).chain(toolkits).map(|folder| folder.join(name)).collect()
+    }
+
+    /// The name of the assembler for an architecture: newer ones may have one of their own.
+    pub fn assembler(&self, arch: Arch) -> &'static str {
+        if arch.number >= NEWER && self.named.contains_key(NEWER_ASSEMBLER) {
+            NEWER_ASSEMBLER
+        } else {
+            "ptxas"
+        }
     }
 
     /// Files that may be a library, by the names it has, in the order they are tried.
@@ -63,6 +72,15 @@ impl Search {
         let named = folders.iter().flat_map(|folder| names.iter().map(|name| folder.join(name)));
         named.chain(names.iter().map(PathBuf::from)).collect()
     }
+}
+
+/// The oldest architecture that is a newer one.
+const NEWER: u16 = 90;
+
+/// A program that the environment names.
+fn named(name: &'static str, variable: &str) -> Option<(&'static str, PathBuf)> {
+    let value = env::var_os(variable).filter(|value| !value.is_empty())?;
+    Some((name, PathBuf::from(value)))
 }
 
 /// The folders of packages of a Python environment.
@@ -90,8 +108,12 @@ impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "no usable {} was found; `pip install nvidia-cuda-nvcc` brings one, or set {PTXAS_VARIABLE}; looked at",
-            self.what
+            "no usable {} was found; `pip install nvidia-cuda-nvcc` brings one{}; looked at",
+            self.what,
+            PROGRAM_VARIABLES
+                .iter()
+                .find(|(name, _)| *name == self.what)
+                .map_or_else(String::new, |(_, variable)| format!(", or set {variable}"))
         )?;
         for path in &self.looked {
             write!(f, "\n  {}", path.display())?;
@@ -105,18 +127,27 @@ impl std::error::Error for NotFound {}
 #[cfg(test)]
 mod tests {
     use super::Search;
+    use crate::instructions::Arch;
+    use std::collections::BTreeMap;
     use std::path::PathBuf;
 
     #[test]
     fn a_named_file_is_the_only_one() {
-        let named = Search { named: Some("/x/ptxas".into()), path: vec!["/bin".into()], ..Search::default() };
+        let names = BTreeMap::from([("ptxas", "/x/ptxas".into()), ("ptxas-blackwell", "/y/ptxas".into())]);
+        let named = Search { named: names, path: vec!["/bin".into()], ..Search::default() };
         assert_eq!(named.programs("ptxas"), [PathBuf::from("/x/ptxas")]);
+        assert_eq!(named.programs("nvdisasm").first(), Some(&PathBuf::from("/bin/nvdisasm")));
+        assert_eq!(
+            (named.assembler(Arch::new(80)), named.assembler(Arch::new(90))),
+            ("ptxas", "ptxas-blackwell")
+        );
+        assert_eq!(Search::default().assembler(Arch::new(90)), "ptxas");
     }
 
     #[test]
     fn the_path_comes_before_packages_and_toolkits() {
         let search = Search {
-            named: None,
+            named: BTreeMap::new(),
             path: vec!["/a".into()],
             site_packages: vec!["/s".into()],
             toolkits: vec!["/t".into()],

@@ -21,6 +21,7 @@ pub(crate) use launch::WARP;
 pub use link::LinkOptions;
 pub(crate) use module::{CUBIN, PTX};
 
+use crate::knobs::DRIVER_VARIABLE;
 use api::Api;
 use error::check;
 use libloading::Library;
@@ -60,9 +61,9 @@ pub fn driver() -> Result<&'static Driver, TargetError> {
 /// The driver's functions. The library stays loaded: nothing could say when the last user of it is gone.
 fn load() -> Result<Api, TargetError> {
     let mut problems = Vec::new();
-    for name in LIBRARIES {
+    for name in candidates() {
         // SAFETY: loading the driver runs its initialisers, which are made to be run in any process.
-        match unsafe { Library::new(*name) } {
+        match unsafe { Library::new(&name) } {
             Ok(library) => {
                 let library: &'static Library = Box::leak(Box::new(library));
                 return Api::from_library(library).map_err(|symbol| {
@@ -72,13 +73,24 @@ fn load() -> Result<Api, TargetError> {
                     ))
                 });
             }
-            Err(error) => problems.push(reason(name, &error)),
+            Err(error) => problems.push(reason(&name, &error)),
         }
     }
     Err(TargetError::Missing(format!(
         "there is no NVIDIA driver here: {}. Kernels can be compiled for such a GPU, but not launched",
         problems.join("; ")
     )))
+}
+
+/// The files to try: those of a folder that somebody names, else those that the loader finds.
+fn candidates() -> Vec<String> {
+    let folder =
+        std::env::var_os(DRIVER_VARIABLE).filter(|folder| !folder.is_empty()).map(std::path::PathBuf::from);
+    let file = |name: &&str| match &folder {
+        Some(folder) => folder.join(name).display().to_string(),
+        None => (*name).to_owned(),
+    };
+    LIBRARIES.iter().map(file).collect()
 }
 
 /// Why a library could not be loaded: the loader's own words, where it has any.

@@ -1,0 +1,87 @@
+//! Knobs that concern these GPUs alone, and what a compile is told by them.
+
+use crate::driver;
+use target::knobs::{KnobKind, KnobRow, KnobStanding};
+use target::{CompileOptions, OptionValue};
+
+use KnobKind::{Flag, OptText, Tool};
+use KnobStanding::{Compiles, Environment, Idle, Moot, Prints, Refused, Shows};
+
+/// Names of those that a compile finds among its options.
+pub(crate) mod knob {
+    /// Assemble without optimising.
+    pub(crate) const NO_ASSEMBLER_OPTIMIZATION: &str = "disable_ptxas_opt";
+    /// Further options of the assembler, where the launch gives none.
+    pub(crate) const ASSEMBLER_OPTIONS: &str = "ptxas_options";
+    /// Print what the assembler says.
+    pub(crate) const ASSEMBLER_LOG: &str = "dump_ptxas_log";
+    /// Leave lines of the source out: one of the knobs of all targets.
+    pub(crate) const NO_LINES: &str = "disable_line_info";
+    /// Leave out passes over llir: one of the knobs of all targets.
+    pub(crate) const NO_PASSES: &str = "disable_llvm_opt";
+}
+
+/// The folder of the driver's library.
+pub(crate) const DRIVER_VARIABLE: &str = "TRITON_LIBCUDA_PATH";
+
+/// Variables that name a program, by its name.
+pub(crate) const PROGRAM_VARIABLES: &[(&str, &str)] = &[
+    ("ptxas", "TRITON_PTXAS_PATH"),
+    (NEWER_ASSEMBLER, "TRITON_PTXAS_BLACKWELL_PATH"),
+    ("cuobjdump", "TRITON_CUOBJDUMP_PATH"),
+    ("nvdisasm", "TRITON_NVDISASM_PATH"),
+];
+
+/// What the assembler for newer architectures is called where somebody names one.
+pub(crate) const NEWER_ASSEMBLER: &str = "ptxas-blackwell";
+
+const fn row(name: &'static str, env: &'static [&'static str], kind: KnobKind, doc: &'static str) -> KnobRow {
+    KnobRow::new("nvidia", name, env, kind, doc)
+}
+
+/// All of them.
+#[rustfmt::skip]
+pub(crate) static ROWS: &[KnobRow] = &[
+    row("ptxas", &["TRITON_PTXAS_PATH"], Tool,
+        "The assembler. Default: of the path, of Python packages, of the toolkit. It is used for devices that are not here and for the \
+         stages `cubin` and `sass`; the driver assembles for its own devices."),
+    row("ptxas_blackwell", &["TRITON_PTXAS_BLACKWELL_PATH"], Tool, "The assembler for sm_90 and newer. Default: `ptxas`."),
+    row("cuobjdump", &["TRITON_CUOBJDUMP_PATH"], Tool, "Shows machine code, where there is no `nvdisasm`. Default: as for `ptxas`."),
+    row("nvdisasm", &["TRITON_NVDISASM_PATH"], Tool, "Makes the stage `sass`. Default: as for `ptxas`."),
+    row("dump_nvptx", &["NVPTX_ENABLE_DUMP"], Flag, "Print the PTX of every kernel on the standard output.").but(Prints(driver::PTX, "NVPTX Dump")),
+    row(knob::NO_ASSEMBLER_OPTIMIZATION, &["DISABLE_PTXAS_OPT"], Flag,
+        "Assemble at level 0, by a `ptxas` or nvJitLink that is found, also for devices that are here.").but(Compiles),
+    row(knob::ASSEMBLER_OPTIONS, &["PTXAS_OPTIONS"], OptText,
+        "Further options of `ptxas`, which is then used for devices that are here as well; `ptx_options=` of a launch stands in their place.")
+        .but(Compiles),
+    row(knob::ASSEMBLER_LOG, &["TRITON_DUMP_PTXAS_LOG"], Flag,
+        "Print what `ptxas -v` says of every kernel, which it then assembles for devices that are here as well.").but(Shows),
+    row("mock_ptx_version", &["TRITON_MOCK_PTX_VERSION"], OptText, "What to take for the version of `ptxas`.")
+        .but(Idle("no compile asks `ptxas` for its version: PTX is written in the lowest version that has every instruction used, and \
+                   `ptx_version=87` at a launch asks for another")),
+    row("libdevice_path", &["TRITON_LIBDEVICE_PATH"], OptText, "The library of mathematical functions to link.")
+        .but(Idle("mathematical functions are written by the compiler itself, and no library is linked")),
+    row("libcuda_path", &[DRIVER_VARIABLE], OptText,
+        "The folder of the driver's library, `libcuda.so.1`. Read before a device is first looked for."),
+    row("disable_mma_v3", &["DISABLE_MMA_V3"], Flag, "Multiply with `mma` in place of `wgmma`.")
+        .but(Refused("matrix instructions are those of the architecture: `arch=\"sm80\"` at a launch (or TRITON_OVERRIDE_ARCH=sm80) compiles with `mma`")),
+    row("disable_mma_v5", &["DISABLE_MMA_V5"], Flag, "Multiply without `tcgen05`, which is never used.").but(Moot),
+    row("allow_lhs_tmem_layout_conversion", &["ALLOW_LHS_TMEM_LAYOUT_CONVERSION"], Flag, "Convert layouts in tensor memory.")
+        .but(Idle("no kernel uses tensor memory")),
+    KnobRow::new("runtime", "cuda_as_cpu", &["DEUTERON_CUDA_AS_CPU"], Flag,
+        "For programs under `python -m deuteron` and `deuteron bench`: tensors that they put on \"cuda\" are put on the CPU, and \
+         `torch.cuda` answers for it. The same as the option `--cuda-as-cpu`.").but(Environment),
+];
+
+/// Whether a flag is among the options of a compile.
+pub(crate) fn flag(options: &CompileOptions, name: &str) -> bool {
+    options.extra.get(name) == Some(&OptionValue::Bool(true))
+}
+
+/// A text among the options of a compile.
+pub(crate) fn text<'a>(options: &'a CompileOptions, name: &str) -> Option<&'a str> {
+    match options.extra.get(name) {
+        Some(OptionValue::Str(text)) => Some(text),
+        _ => None,
+    }
+}
