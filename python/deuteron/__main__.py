@@ -16,7 +16,8 @@ Runs unchanged Triton programs on Deuteron: every `import triton` means deuteron
   script.py     a script (or a folder or zip file with a __main__.py)
   -m module     a module, for example: python -m deuteron -m pytest tests
   -c code       a piece of code
-  --cuda-as-cpu in front of these: tensors that the program puts on "cuda" are put on the CPU
+  --cuda-as-cpu in front of these: tensors that the program puts on "cuda" are put on the CPU, and torch.cuda
+                answers for it (also: DEUTERON_CUDA_AS_CPU=1)
   verb          what the command `deuteron` does: {verbs}
                 (for a script of such a name write ./name; `python -m deuteron verb --help` says more)
   --version     the versions of Deuteron and of the interface it has
@@ -123,11 +124,11 @@ def main(argv):
         print(f"deuteron {deuteron.__deuteron_version__} (triton {deuteron.__version__})")
         return
     deuteron.install()
-    if argv[0] == "--cuda-as-cpu":
+    if argv[0] == "--cuda-as-cpu" or deuteron.knobs.runtime.cuda_as_cpu:
         from ._cuda_as_cpu import enter
 
         enter()
-        argv = argv[1:] or sys.exit(_usage())
+        argv = argv[argv[0] == "--cuda-as-cpu":] or sys.exit(_usage())
     run = {"-c": _run_code, "-m": _run_module}.get(argv[0], _run_path)
     if run is _run_path and argv[0].startswith("-"):
         sys.exit(f"unknown option {argv[0]}\n{_usage()}")

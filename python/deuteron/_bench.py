@@ -165,6 +165,7 @@ def _arguments(argv):
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--out")
+    parser.add_argument("--cuda-as-cpu", action="store_true")
     parser.add_argument("file")
     at = argv.index("--") if "--" in argv else len(argv)
     return parser.parse_args(argv[:at]), argv[at + 1:]
@@ -176,6 +177,10 @@ def main(argv):
     import deuteron
 
     deuteron.install()
+    if options.cuda_as_cpu or deuteron.knobs.runtime.cuda_as_cpu:
+        from ._cuda_as_cpu import enter
+
+        enter()
     path = os.path.abspath(options.file)
     sys.argv[:] = [options.file, *script_arguments]
     sys.path[0] = os.path.dirname(path)

@@ -1,10 +1,21 @@
-"""Tensors that a program puts on ``"cuda"`` are put on the CPU: for programs that name the device, where there is none.
+"""What a program puts on ``"cuda"`` is put on the CPU: for programs that name the device, where there is none.
 
-Nothing turns this on but the user, by ``python -m deuteron --cuda-as-cpu script.py`` or `enter`. It concerns where tensors are
-made and moved; ``torch.cuda`` itself (events, streams) is not imitated.
+Nothing turns this on but the user: ``python -m deuteron --cuda-as-cpu script.py``, ``deuteron bench --cuda-as-cpu script.py``, the variable
+``DEUTERON_CUDA_AS_CPU`` for both, or `enter`. Functions that make and move tensors see the other device (`_mode`); functions of ``torch.cuda``
+that scripts call around kernels answer for the CPU (`_ANSWERS`); kernels are compiled for the CPU. What a CPU has not (graphs,
+several devices) still raises. Other threads than the one that enters make their tensors where torch puts them.
 """
 
+import contextlib
+import os
+import sys
+import time
+
 _NAME = "cuda"
+
+#: Said once, as results are not those of a GPU.
+_SAID = ('deuteron: --cuda-as-cpu: tensors that this program puts on "cuda" are on the CPU, torch.cuda answers for it, '
+         "and kernels run on target {}\n")
 
 
 def _is_named(value):
@@ -17,24 +28,233 @@ def _mapped(value):
     return "cpu" if _is_named(value) else value
 
 
-def enter():
-    """From now on, in this thread; returns a context manager, which ends it on exit."""
-    import torch
+def _mode(torch):
     from torch.overrides import TorchFunctionMode
+
+    is_cuda = torch.Tensor.is_cuda.__get__
+    unchanged = (torch.Tensor.cuda, torch.Tensor.pin_memory)
 
     class CudaAsCpu(TorchFunctionMode):
         """Changes the devices among the arguments of torch's functions."""
 
         def __torch_function__(self, func, types, args=(), kwargs=None):
-            if func is torch.Tensor.cuda:
+            if func in unchanged:
                 return args[0]
+            if func == is_cuda:
+                return args[0].device.type == "cpu"
             kwargs = kwargs or {}
             if "device" in kwargs:
                 kwargs = {**kwargs, "device": _mapped(kwargs["device"])}
+            if kwargs.get("pin_memory"):
+                kwargs = {**kwargs, "pin_memory": False}
             if func is torch.Tensor.to:
                 args = (args[0], *(_mapped(value) for value in args[1:]))
+            elif func is torch.device and args and (_is_named(args[0]) or isinstance(args[0], int)):
+                args, kwargs = ("cpu", ), {}
+            elif func is torch.set_default_device:
+                args = tuple(map(_mapped, args))
             return func(*args, **kwargs)
 
-    mode = CudaAsCpu()
+    return CudaAsCpu()
+
+
+class _Event:
+    """A moment: all work is done when a launch returns, so the clock of the host is right."""
+
+    def __init__(self, enable_timing=False, blocking=False, interprocess=False, external=False):
+        self._at = None
+
+    def record(self, stream=None):
+        """Marks now."""
+        self._at = time.perf_counter()
+
+    def elapsed_time(self, end):
+        """Milliseconds from here to another one."""
+        if self._at is None or end._at is None:
+            raise RuntimeError("Both events must be recorded before calculating elapsed time.")
+        return (end._at - self._at) * 1e3
+
+    def query(self):
+        """Whether it has passed."""
+        return True
+
+    def synchronize(self):
+        """Waits for it."""
+
+    def wait(self, stream=None):
+        """Makes a stream wait for it."""
+
+
+class _Stream:
+    """The one stream of a CPU."""
+
+    cuda_stream = 0
+    stream_id = 0
+    device_index = 0
+
+    def __init__(self, device=None, priority=0, **kwargs):
+        self.priority = priority
+
+    def synchronize(self):
+        """Waits for everything."""
+
+    def query(self):
+        """Whether everything is done."""
+        return True
+
+    def record_event(self, event=None):
+        """Marks now."""
+        event = event or _Event()
+        event.record()
+        return event
+
+    def wait_event(self, event):
+        """Waits for an event."""
+
+    def wait_stream(self, stream):
+        """Waits for a stream."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return None
+
+    def __eq__(self, other):
+        return isinstance(other, _Stream)
+
+    def __hash__(self):
+        return 0
+
+
+class _Properties:
+    """What is asked of a device, of the processor."""
+
+    def __init__(self, name):
+        pages, size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
+        self.name, self.major, self.minor = name, 0, 0
+        self.multi_processor_count = len(os.sched_getaffinity(0))
+        self.total_memory = pages * size
+        self.warp_size = 1
+
+    def __repr__(self):
+        return f"{type(self).__name__}({vars(self)})"
+
+
+def _processor():
+    """What the processor calls itself."""
+    with contextlib.suppress(OSError), open("/proc/cpuinfo") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    import platform
+
+    return platform.processor() or platform.machine()
+
+
+def _free_and_all():
+    pages = os.sysconf("SC_AVPHYS_PAGES"), os.sysconf("SC_PHYS_PAGES")
+    return tuple(count * os.sysconf("SC_PAGE_SIZE") for count in pages)
+
+
+def _nothing(*args, **kwargs):
+    return None
+
+
+def _zero(*args, **kwargs):
+    return 0
+
+
+#: What functions of ``torch.cuda`` answer.
+_ANSWERS = {
+    "is_available": lambda: True,
+    "is_initialized": lambda: True,
+    "is_bf16_supported": lambda including_emulation=True: True,
+    "device_count": lambda: 1,
+    "current_device": _zero,
+    "get_device_name": lambda device=None: _processor(),
+    "get_device_capability": lambda device=None: (0, 0),
+    "get_device_properties": lambda device=None: _Properties(_processor()),
+    "get_arch_list": lambda: [],
+    "mem_get_info": lambda device=None: _free_and_all(),
+    "current_stream": lambda device=None: _Stream(),
+    "default_stream": lambda device=None: _Stream(),
+    "stream": lambda stream: contextlib.nullcontext(stream),
+    "device": lambda device: contextlib.nullcontext(device),
+    "device_of": lambda obj: contextlib.nullcontext(obj),
+    "Event": _Event,
+    "Stream": _Stream,
+    **dict.fromkeys(("init", "synchronize", "set_device", "set_stream", "empty_cache", "ipc_collect",
+                     "reset_peak_memory_stats", "reset_max_memory_allocated"), _nothing),
+    **dict.fromkeys(("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"), _zero),
+}
+
+def _random(torch):
+    """Functions for random numbers. They ask the generator itself, as torch's own functions call these."""
+    generator = torch.default_generator
+    return {
+        "manual_seed": lambda seed: generator.manual_seed(int(seed)) and None,
+        "manual_seed_all": _nothing,
+        "seed": lambda: generator.seed() and None,
+        "seed_all": _nothing,
+        "initial_seed": generator.initial_seed,
+        "get_rng_state": lambda device=None: generator.get_state(),
+        "set_rng_state": lambda state, device=None: generator.set_state(state) and None,
+    }
+
+
+class _Entered:
+    """Ends everything on exit."""
+
+    def __init__(self, mode, undo):
+        self._mode, self._undo = mode, undo
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._mode.__exit__(*error)
+        self._undo()
+
+
+def _use_the_cpu():
+    """Kernels are compiled for the CPU, unless another target for arrays of the host is named; returns what puts that back."""
+    from . import _core
+    from .knobs import runtime
+
+    if runtime.emulate:
+        return _nothing, f"{runtime.emulate}, emulated"
+    named = runtime.target or ""
+    chosen = named if named.split(":")[0] == "cpu" else "cpu"
+    overrides = _core.knob_overrides("runtime")
+    _core.knob_set("runtime", "target", chosen)
+
+    def undo():
+        if "target" in overrides:
+            _core.knob_set("runtime", "target", overrides["target"])
+        else:
+            _core.knob_reset("runtime", "target")
+
+    return undo, chosen
+
+
+def enter():
+    """From now on, in this thread; says so, and returns a context manager, which ends it on exit."""
+    import torch
+
+    undo_target, target = _use_the_cpu()
+    answers = {**_ANSWERS, **_random(torch)}
+    before = {name: getattr(torch.cuda, name) for name in answers if hasattr(torch.cuda, name)}
+    for name in before:
+        setattr(torch.cuda, name, answers[name])
+
+    def undo():
+        for name, value in before.items():
+            setattr(torch.cuda, name, value)
+        undo_target()
+
+    mode = _mode(torch)
     mode.__enter__()
-    return mode
+    sys.stderr.write(_SAID.format(target))
+    sys.stderr.flush()
+    return _Entered(mode, undo)

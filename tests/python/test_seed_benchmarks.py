@@ -116,5 +116,77 @@ def test_tensors_go_to_the_cpu_only_when_asked(python, tmp_path):
     script = tmp_path / "where.py"
     script.write_text("import torch\nx = torch.ones(3, device='cuda').to(torch.device('cuda', 0)).cuda() + 1\n"
                       "print(x.device, torch.zeros(2, device='cuda:0').device, torch.ones(2, dtype=torch.int8).to('cuda').dtype)")
-    assert python("-m", "deuteron", "--cuda-as-cpu", script).stdout.strip() == "cpu cpu torch.int8"
+    done = python("-m", "deuteron", "--cuda-as-cpu", script)
+    assert done.stdout.strip() == "cpu cpu torch.int8"
+    assert done.stderr.splitlines() == ['deuteron: --cuda-as-cpu: tensors that this program puts on "cuda" are on the CPU, torch.cuda '
+                                        "answers for it, and kernels run on target cpu"]
+    assert python("-m", "deuteron", script, env={"DEUTERON_CUDA_AS_CPU": "1"}).stdout == done.stdout
     assert python("-m", "deuteron", script, check=False).returncode != 0 or torch.cuda.is_available()
+
+
+FOR_A_GPU = """
+import torch, triton, triton.language as tl
+
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+assert torch.cuda.device_count() == 1 and torch.cuda.current_device() == 0 and torch.cuda.get_device_name(0)
+properties = torch.cuda.get_device_properties(DEVICE)
+assert properties.multi_processor_count >= 1 and properties.total_memory > 0
+
+@triton.jit
+def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + i, tl.load(x_ptr + i, mask=i < n) + tl.load(y_ptr + i, mask=i < n), mask=i < n)
+
+def add(x, y):
+    out = torch.empty_like(x, device="cuda")
+    assert x.is_cuda and y.is_cuda and out.is_cuda and x.device == DEVICE and out.device == torch.device("cuda:0")
+    add_kernel[(triton.cdiv(out.numel(), 256), )](x, y, out, out.numel(), BLOCK=256)
+    return out
+
+torch.manual_seed(0)
+torch.cuda.manual_seed(1)
+torch.cuda.set_device(0)
+x = torch.randn(1000, device="cuda", pin_memory=False)
+y = torch.rand(1000).cuda().to(DEVICE, torch.float32, non_blocking=True)
+linear = torch.nn.Linear(1000, 3).cuda().to("cuda")
+start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+start.record()
+with torch.cuda.device(0), torch.cuda.stream(torch.cuda.Stream()):
+    out = add(x, y)
+end.record()
+torch.cuda.synchronize()
+assert start.elapsed_time(end) >= 0 and linear(out).shape == (3, )
+triton.testing.assert_close(out, x + y)
+torch.testing.assert_close(torch.arange(3, device=DEVICE), torch.tensor([0, 1, 2], device="cuda"))
+torch.cuda.empty_cache()
+assert torch.cuda.memory_allocated() == 0 and torch.cuda.current_stream().cuda_stream == 0
+
+@triton.testing.perf_report(triton.testing.Benchmark(
+    x_names=["size"], x_vals=[512, 1024], line_arg="provider", line_vals=["triton", "torch"], line_names=["Triton", "Torch"],
+    ylabel="GB/s", plot_name="vector-add", args={}))
+def benchmark(size, provider):
+    x, y = torch.rand(size, device="cuda"), torch.rand(size, device=DEVICE)
+    run = (lambda: add(x, y)) if provider == "triton" else (lambda: x + y)
+    ms, low, high = triton.testing.do_bench(run, quantiles=[0.5, 0.2, 0.8], warmup=1, rep=2)
+    return 12 * size * 1e-6 / ms, 12 * size * 1e-6 / high, 12 * size * 1e-6 / low
+
+print("through")
+"""
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU, and the program runs on it")
+def test_a_program_for_a_gpu_runs_unchanged(python, tmp_path):
+    (tmp_path / "script.py").write_text(FOR_A_GPU)
+    done = python("-m", "deuteron", "--cuda-as-cpu", tmp_path / "script.py")
+    assert done.stdout == "through\n" and len(done.stderr.splitlines()) == 1
+    done = python("-m", "deuteron", "bench", "--cuda-as-cpu", tmp_path / "script.py", "--out", tmp_path / "plots")
+    assert "vector-add:" in done.stdout and "Triton (GB/s)" in done.stdout and (tmp_path / "plots" / "vector-add.csv").exists()
+    assert "are on the CPU" in done.stderr
+
+
+def test_everything_is_put_back():
+    before = torch.cuda.is_available, torch.cuda.Event, triton.knobs.runtime.target
+    with enter():
+        assert torch.cuda.is_available() and torch.zeros(1, device="cuda").is_cuda and triton.knobs.runtime.target == "cpu"
+    assert (torch.cuda.is_available, torch.cuda.Event, triton.knobs.runtime.target) == before
+    assert not torch.zeros(1).is_cuda

@@ -11,6 +11,8 @@ use std::process::Command;
 
 /// The module of the package that runs benchmarks.
 const RUNNER: &str = "deuteron._bench";
+/// The option for scripts that name a device which is not here, as the runner has it.
+const CPU_FOR_ALL: &str = "cuda-as-cpu";
 /// The variable by which the package tells which Python it runs in.
 const PYTHON: &str = "DEUTERON_PYTHON";
 /// The exit code for a runner that was ended by a signal.
@@ -30,6 +32,9 @@ pub(crate) struct Bench {
     /// The folder for CSV files and plots; without it there are tables alone.
     #[arg(long, short)]
     out: Option<PathBuf>,
+    /// Put what the script puts on a GPU on the CPU, for scripts that name the device, where there is none.
+    #[arg(long = CPU_FOR_ALL)]
+    cpu_for_all: bool,
     /// The Python to run the script with; by default that of the active environment, else `python3` of the path.
     #[arg(long, value_name = "PROGRAM")]
     python: Option<PathBuf>,
@@ -52,6 +57,9 @@ impl Bench {
         }
         if self.list {
             command.arg("--list");
+        }
+        if self.cpu_for_all {
+            command.arg(format!("--{CPU_FOR_ALL}"));
         }
         if let Some(folder) = &self.out {
             command.arg("--out").arg(folder);
