@@ -71,6 +71,44 @@ def filled(tmp_path, python):
     return tmp_path / "cache"
 
 
+def test_a_kernel_of_the_cache_is_inspected(command, filled, tmp_path):
+    listed = [line.split() for line in command("cache", "list").stdout.splitlines()[1:]]
+    digits = [line[-1] for line in listed if line[0] == "other"]
+    (entry,) = [path for path in filled.rglob("*.kernel") if path.name.startswith(digits[0])]
+    by_hash = command("inspect", digits[0], "--html", "page.html").stdout
+    assert by_hash.startswith("other for cpu")
+    assert command("inspect", entry).stdout.startswith("other for cpu")
+    page = (tmp_path / "page.html").read_text()
+    assert 'data-stage="asm"' in page and 'data-stage="kernels.py"' in page and 'id="missing"' not in page
+    (tmp_path / "kernels.py").rename(tmp_path / "moved.py")
+    command("inspect", digits[0][:8], "--html", "page.html")
+    assert "<b>source</b>: " in (tmp_path / "page.html").read_text(), "what is not shown is said"
+
+    def refused(*args):
+        failed = command("inspect", *args, check=False)
+        assert failed.returncode == 1 and failed.stdout == ""
+        return failed.stderr
+
+    assert "names 3 kernels" in refused(filled) and "(stored)" in refused(filled)
+    assert "`deuteron cache list` lists them" in refused("0123456789abcdef")
+    assert "leave --target out" in refused(digits[0], "--target", "cpu")
+    entry.write_bytes(entry.read_bytes()[:-1] + b"x")
+    assert "digest" in refused(entry)
+    (tmp_path / "only").mkdir(mode=0o700)
+    other = next(path for path in filled.rglob("*.kernel") if path != entry)
+    other.rename(tmp_path / "only" / other.name)
+    assert command("inspect", "only").stdout.startswith("stored for cpu")
+
+
+def test_what_cannot_be_made_is_said_on_the_page(command, tmp_path):
+    (tmp_path / "k.py").write_text("import triton, triton.language as tl\n@triton.jit\ndef k(p):\n    tl.store(p, 1)\n")
+    env = {"TRITON_PTXAS_PATH": "/nowhere/ptxas"}
+    command("inspect", "k.py", "-s", "*i32", "--target", "cuda:90", "--html", "page.html", **env)
+    page = (tmp_path / "page.html").read_text()
+    assert "<b>sass</b>: there is no assembler for PTX here: no usable ptxas was found" in page
+    assert "/nowhere/ptxas" in page and 'data-stage="ptx"' in page
+
+
 def test_the_cache_is_listed_and_measured(command, filled):
     assert command("cache", "path").stdout.strip() == str(filled)
     assert "3 kernels" in command("cache", "size").stdout

@@ -85,7 +85,7 @@ fn list(store: &Store) -> Result<(), Failure> {
     let width = |heading: &str, cells: &[String]| {
         cells.iter().map(String::len).chain([heading.len()]).max().unwrap_or_default()
     };
-    let (names, targets): (Vec<_>, Vec<_>) = entries.iter().map(|entry| described(store, entry)).unzip();
+    let (names, targets): (Vec<_>, Vec<_>) = entries.iter().map(|entry| described(entry)).unzip();
     let (name, target) = (width("name", &names), width("target", &targets));
     // Writing to a string does not fail.
     let _ = writeln!(text, "{:<name$}  {:<target$}  {:>9}  {:>8}  entry", "name", "target", "size", "used");
@@ -98,11 +98,11 @@ fn list(store: &Store) -> Result<(), Failure> {
 }
 
 /// What an entry is for: the name of the kernel, and the target with what it was compiled for.
-fn described(store: &Store, entry: &Entry) -> (String, String) {
+fn described(entry: &Entry) -> (String, String) {
     if entry.kind == EntryKind::Tuning {
         return ("(result of tuning)".to_owned(), String::new());
     }
-    match store.check(entry) {
+    match entry.payload() {
         Err(reason) => (format!("(damaged: {reason})"), String::new()),
         Ok(payload) => label(&payload)
             .map_or(("(of another version)".to_owned(), String::new()), |label| (label.name, label.target)),
@@ -113,7 +113,7 @@ fn verify(store: &Store, fix: bool) -> Result<(), Failure> {
     let entries = store.entries();
     let (mut text, mut damaged) = (String::new(), 0_usize);
     for entry in &entries {
-        let Err(reason) = store.check(entry) else { continue };
+        let Err(reason) = entry.payload() else { continue };
         damaged += 1;
         let removed = match fix.then(|| std::fs::remove_file(&entry.path)) {
             None => String::new(),

@@ -1,8 +1,8 @@
 //! `deuteron inspect`.
 
 use crate::source::Source;
-use crate::{Failure, output};
-use ::inspect::{Report, Request};
+use crate::{Failure, cached, output};
+use ::inspect::{Report, Request, Texts};
 use clap::Args;
 use runtime::compile::Kernel;
 use std::collections::BTreeMap;
@@ -48,7 +48,34 @@ impl Inspect {
         if self.source.file.extension().is_some_and(|extension| extension == "ttgir") {
             return self.of_layouts();
         }
-        let kernel = self.source.compile(self.signature.as_deref())?;
+        if let Some(kernel) = cached::find(&self.source.file)? {
+            self.refuse_compile_options()?;
+            return self.of_kernel(&kernel);
+        }
+        self.of_kernel(self.source.compile(self.signature.as_deref())?.as_ref())
+    }
+
+    /// A kernel in the cache is what it was compiled for.
+    fn refuse_compile_options(&self) -> Result<(), Failure> {
+        let source = &self.source;
+        let given = [
+            ("--signature", self.signature.is_some()),
+            ("--kernel", source.kernel.is_some()),
+            ("--target", source.target.is_some()),
+            ("--emulate", source.emulate.is_some()),
+            ("--option", !source.options.is_empty()),
+            ("--always-compile", source.always_compile),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            None => Ok(()),
+            Some((option, _)) => Err(Failure(format!(
+                "{} is a kernel of the cache, which is compiled already: leave {option} out, or name its source",
+                source.name()
+            ))),
+        }
+    }
+
+    fn of_kernel(&self, kernel: &Kernel) -> Result<Report, Failure> {
         let target = Arc::clone(kernel.target());
         let text = |name: &str| {
             let stage = kernel.stage(name).ok().filter(|stage| stage.text)?;
@@ -57,10 +84,13 @@ impl Inspect {
         let surveyed = text(target.surveyed_stage()).ok_or_else(|| {
             let name = target.surveyed_stage();
             Failure(format!(
-                "the kernel in the cache was kept without its stage {name}: say --always-compile"
+                "the kernel in the cache was kept without its stage {name} (by the interpreter, or with \
+                 TRITON_STORE_BINARY_ONLY): compile its source with --always-compile"
             ))
         })?;
         let ttir = text("ttir");
+        // The first stage is the code before any pass.
+        let names = kernel.stage_names().into_iter().filter(|name| *name != "source");
         let options = kernel.options.clone();
         self.ask(&Request {
             target: target.as_ref(),
@@ -68,7 +98,7 @@ impl Inspect {
             ttir: ttir.as_deref(),
             surveyed: &surveyed,
             artifact: Some(&kernel.artifact),
-            stages: shown(&kernel),
+            texts: Texts::of(names, |name| kernel.stage(name).cloned()),
             ..self.request(target.as_ref(), &options)?
         })
     }
@@ -87,7 +117,7 @@ impl Inspect {
         let text = self.source.text()?;
         self.ask(&Request {
             surveyed: &text,
-            stages: vec![("ttgir".to_owned(), text.clone())],
+            texts: Texts { stages: vec![("ttgir".to_owned(), text.clone())], missing: Vec::new() },
             ..self.request(target.as_ref(), &options)?
         })
     }
@@ -114,7 +144,7 @@ impl Inspect {
             ttir: None,
             surveyed: "",
             artifact: None,
-            stages: Vec::new(),
+            texts: Texts::default(),
             args: self.arguments()?,
             grid,
             device: self.device.clone(),
@@ -136,14 +166,4 @@ impl Inspect {
     fn ask(&self, request: &Request<'_>) -> Result<Report, Failure> {
         ::inspect::inspect(request).map_err(Failure::from)
     }
-}
-
-/// The texts of all stages but the first, which is the code before any pass. What cannot be made here is not shown.
-fn shown(kernel: &Kernel) -> Vec<(String, String)> {
-    let names = kernel.stage_names().into_iter().filter(|name| *name != "source");
-    let texts = names.filter_map(|name| {
-        let stage = kernel.stage(name).ok().filter(|stage| stage.text)?;
-        Some((name.to_owned(), String::from_utf8_lossy(&stage.bytes).into_owned()))
-    });
-    texts.collect()
 }

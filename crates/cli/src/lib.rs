@@ -8,6 +8,7 @@
 mod about;
 mod bench;
 mod cache;
+mod cached;
 mod compile;
 mod inspect;
 mod layout;

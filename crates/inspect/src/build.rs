@@ -15,7 +15,7 @@ use ir::text::ParseOptions;
 use ir::{Module, Op, Registry};
 use std::collections::BTreeMap;
 use target::survey::{Peaks, Resources, Survey};
-use target::{Artifact, CompileOptions, Target};
+use target::{Artifact, CompileOptions, Stage, Target};
 use ttir::ops::func::{FUNC, func_attr};
 
 /// What is asked.
@@ -30,8 +30,8 @@ pub struct Request<'a> {
     pub surveyed: &'a str,
     /// The compiled kernel, if there is one.
     pub artifact: Option<&'a Artifact>,
-    /// The stages to show, in order: name and text.
-    pub stages: Vec<(String, String)>,
+    /// The stages to show.
+    pub texts: Texts,
     /// Values of parameters.
     pub args: BTreeMap<String, i64>,
     /// The grid.
@@ -40,6 +40,46 @@ pub struct Request<'a> {
     pub device: Option<String>,
     /// Reads a source file.
     pub read: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// The texts of stages.
+#[derive(Clone, Debug, Default)]
+pub struct Texts {
+    /// Those that there are, in order: name and text.
+    pub stages: Vec<(String, String)>,
+    /// Those that cannot be made, and why.
+    pub missing: Vec<(String, String)>,
+}
+
+impl Texts {
+    /// Asks for stages by their names; those that are no text are left out.
+    pub fn of<'n, E: std::fmt::Display>(
+        names: impl IntoIterator<Item = &'n str>,
+        stage: impl Fn(&str) -> Result<Stage, E>,
+    ) -> Texts {
+        let mut texts = Texts::default();
+        for name in names {
+            match stage(name) {
+                Ok(stage) if stage.text => {
+                    let text = String::from_utf8_lossy(&stage.bytes).into_owned();
+                    texts.stages.push((name.to_owned(), text));
+                }
+                Ok(_) => {}
+                Err(error) => texts.missing.push((name.to_owned(), error.to_string())),
+            }
+        }
+        texts
+    }
+}
+
+/// What is not shown: stages, and the source where it cannot be read.
+fn missing(stages: &[(String, String)], file: Option<&str>, is_read: bool) -> Vec<(String, String)> {
+    let unread = match (file, is_read) {
+        (Some(file), false) => Some(("source".to_owned(), format!("{file} cannot be read"))),
+        (None, _) => Some(("source".to_owned(), "the code does not say where it is from".to_owned())),
+        _ => None,
+    };
+    unread.into_iter().chain(stages.iter().cloned()).collect()
 }
 
 /// A module and its kernel.
@@ -167,6 +207,7 @@ impl Builder<'_> {
         let (sentence, evidence) = verdict(&facts);
         let work = self.work_rows(&counted);
         let facts = request.target.facts();
+        let source = places.file().and_then(request.read);
         Ok(Report {
             kernel: name(module, own),
             target: format!("{} {}", facts.backend, facts.arch),
@@ -184,7 +225,8 @@ impl Builder<'_> {
             granule,
             shared_name: if has_lanes { "shared memory" } else { "scratch memory" },
             resources: self.resource_rows(),
-            stages: stages::stages(&request.stages, places.file(), request.read),
+            stages: stages::stages(&request.texts.stages, places.file(), source.as_deref()),
+            missing: missing(&request.texts.missing, places.file(), source.is_some()),
             loops: counted.loops,
             accesses,
             moves,

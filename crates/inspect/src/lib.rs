@@ -29,7 +29,7 @@ mod verdict;
 mod width;
 mod work;
 
-pub use build::{Request, inspect};
+pub use build::{Request, Texts, inspect};
 pub use place::Place;
 pub use report::Report;
 pub use work::Kind;

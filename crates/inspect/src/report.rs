@@ -49,6 +49,8 @@ pub struct Report {
     pub bounds: Vec<BoundRow>,
     /// Stages with the lines that belong together.
     pub stages: Vec<StageText>,
+    /// Stages that cannot be shown, and why.
+    pub missing: Vec<(String, String)>,
 }
 
 impl Report {

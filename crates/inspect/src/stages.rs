@@ -6,15 +6,11 @@
 use crate::report::StageText;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The source and the stages.
-pub(crate) fn stages(
-    texts: &[(String, String)],
-    file: Option<&str>,
-    read: &dyn Fn(&str) -> Option<String>,
-) -> Vec<StageText> {
+/// The source, by its file and text, and the stages.
+pub(crate) fn stages(texts: &[(String, String)], file: Option<&str>, source: Option<&str>) -> Vec<StageText> {
     let mut all = Vec::new();
     let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
-    if let Some((file, text)) = file.and_then(|file| Some((file, read(file)?))) {
+    if let (Some(file), Some(text)) = (file, source) {
         let lines = text.lines().enumerate().map(|(index, line)| (line.to_owned(), vec![index as u32 + 1]));
         all.push(StageText { name: base(file), is_source: true, lines: lines.collect() });
     }

@@ -1,6 +1,6 @@
 //! What is told of a kernel, as Python sees it.
 
-use ::inspect::{Request, html, inspect, terminal};
+use ::inspect::{Request, Texts, html, inspect, terminal};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::{PyResult, pyclass, pymethods};
 use runtime::compile::Kernel;
@@ -35,7 +35,7 @@ pub(crate) fn report(
         ttir: ttir.as_deref(),
         surveyed: &surveyed,
         artifact: Some(&kernel.artifact),
-        stages: names.filter_map(|name| Some((name.to_owned(), text(name)?))).collect(),
+        texts: Texts::of(names, |name| kernel.stage(name).cloned()),
         args,
         grid: sizes(grid)?,
         device,

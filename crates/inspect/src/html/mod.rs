@@ -279,6 +279,7 @@ fn resources(out: &mut String, report: &Report) {
 
 fn code(out: &mut String, report: &Report) {
     if report.stages.is_empty() {
+        missing(out, report);
         return;
     }
     out.push_str(
@@ -290,6 +291,24 @@ fn code(out: &mut String, report: &Report) {
         pane(out, &report.stages, side, chosen);
     }
     out.push_str("</div>");
+    missing(out, report);
+}
+
+/// What is not among the panes, and why: the first line of the reason, the rest of it folded up.
+fn missing(out: &mut String, report: &Report) {
+    if report.missing.is_empty() {
+        return;
+    }
+    out.push_str("<section id=\"missing\"><h2>Not shown</h2><ul>");
+    for (name, reason) in &report.missing {
+        let (first, rest) = reason.split_once('\n').unwrap_or((reason, ""));
+        let _ = write!(out, "<li><b>{}</b>: {}", escape(name), escape(first));
+        if !rest.trim().is_empty() {
+            let _ = write!(out, "<details><summary>more</summary><pre>{}</pre></details>", escape(rest));
+        }
+        out.push_str("</li>");
+    }
+    out.push_str("</ul></section>");
 }
 
 fn pane(out: &mut String, stages: &[StageText], side: &str, chosen: usize) {

@@ -54,6 +54,26 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// The entry that a file is, by its name; `None` for a file that is none.
+    pub fn at(path: &Path) -> Option<Entry> {
+        Entry::of(path.to_owned(), &fs::metadata(path).ok()?)
+    }
+
+    /// Its payload.
+    ///
+    /// # Errors
+    /// Why it cannot be trusted.
+    pub fn payload(&self) -> Result<Vec<u8>, String> {
+        let mut file = open_without_links(&self.path).map_err(|error| error.to_string())?;
+        let metadata = file.metadata().map_err(|error| error.to_string())?;
+        private_or_reason(&metadata)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        check(&bytes, &self.key)?;
+        bytes.drain(..HEADER);
+        Ok(bytes)
+    }
+
     /// The entry of a file; `None` for a file that is none.
     fn of(path: PathBuf, metadata: &fs::Metadata) -> Option<Entry> {
         let key = Key::parse(path.file_stem()?.to_str()?)?;
@@ -189,21 +209,6 @@ impl Store {
     pub fn leftovers(&self) -> Vec<PathBuf> {
         let files = sweep::files(&self.root).into_iter().map(|(path, _)| path);
         files.filter(|path| sweep::is_temporary(path)).collect()
-    }
-
-    /// The payload of an entry.
-    ///
-    /// # Errors
-    /// Why it cannot be trusted.
-    pub fn check(&self, entry: &Entry) -> Result<Vec<u8>, String> {
-        let mut file = open_without_links(&entry.path).map_err(|error| error.to_string())?;
-        let metadata = file.metadata().map_err(|error| error.to_string())?;
-        private_or_reason(&metadata)?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-        check(&bytes, &entry.key)?;
-        bytes.drain(..HEADER);
-        Ok(bytes)
     }
 
     /// Removes an entry, if it is there.

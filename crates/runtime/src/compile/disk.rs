@@ -1,13 +1,16 @@
 //! Kernels on disk: which one is right, and keeping a new one.
 
 use super::Job;
+use super::kernel::{Kernel, Source};
 use crate::cache::{EntryKind, Key, KeyBuilder, Store};
+use crate::error::RuntimeError;
 use crate::knobs::Settings;
+use crate::machine::target_named;
 use crate::trace::{self, Step};
 use rustc_hash::FxHashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use target::{Artifact, TargetFacts};
+use target::{Artifact, CompileOptions, TargetFacts};
 
 /// How many sets of outside values are kept for one text and specialisation.
 const ALTERNATIVES: usize = 8;
@@ -52,12 +55,33 @@ pub(super) fn find(store: &Store, key: &Key, job: &Job<'_>) -> Option<(Key, Arti
 }
 
 /// What a kernel on disk is called, for lists.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Label {
     /// The symbol of the kernel.
     pub name: String,
     /// The target and its architecture.
     pub target: String,
+    /// The options it was compiled with.
+    pub options: CompileOptions,
+}
+
+impl Label {
+    pub(super) fn new(artifact: &Artifact, facts: &TargetFacts, options: &CompileOptions) -> Label {
+        let target = format!("{}:{}", facts.backend, facts.arch);
+        Label { name: artifact.name.clone(), target, options: options.clone() }
+    }
+}
+
+/// A kernel by its entry in the cache, to look at it; `None` where the payload is one of another version.
+///
+/// # Errors
+/// When this build has no such target.
+pub fn cached(payload: &[u8], hash: Key) -> Option<Result<Kernel, RuntimeError>> {
+    let (label, artifact) = postcard::from_bytes::<(Label, Artifact)>(payload).ok()?;
+    Some(
+        target_named(&label.target)
+            .map(|target| Kernel::new(&target, &label.options, artifact, hash, Source::Cache)),
+    )
 }
 
 /// What the payload of a kernel's entry says about itself; `None` for one of another version.
@@ -82,11 +106,10 @@ pub(super) fn keep(
     key: &Key,
     hash: &Key,
     steps: Vec<Step>,
-    artifact: &Artifact,
-    facts: &TargetFacts,
+    (artifact, label): (&Artifact, Label),
     settings: &Settings,
 ) {
-    if !write(store, hash, artifact, facts, settings) {
+    if !write(store, hash, artifact, label, settings) {
         return;
     }
     let mut all = alternatives(store, key);
@@ -103,14 +126,13 @@ pub(super) fn write(
     store: &Store,
     hash: &Key,
     artifact: &Artifact,
-    facts: &TargetFacts,
+    label: Label,
     settings: &Settings,
 ) -> bool {
     let binary_only = settings.store_binary_only.then(|| {
         let stages = artifact.stages.last().cloned().into_iter().collect();
         Artifact { stages, ..artifact.clone() }
     });
-    let label = Label { name: artifact.name.clone(), target: format!("{}:{}", facts.backend, facts.arch) };
     match postcard::to_stdvec(&(label, binary_only.as_ref().unwrap_or(artifact))) {
         Ok(payload) => store.keep(EntryKind::Kernel, hash, &payload),
         Err(_) => false,

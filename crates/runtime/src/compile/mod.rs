@@ -20,7 +20,7 @@ mod watch;
 
 pub use build::{FRONT_END, parse_ir, to_ttir};
 pub(crate) use disk::store;
-pub use disk::{Label, label};
+pub use disk::{Label, cached, label};
 pub use kernel::{Kernel, Scratch};
 pub use times::times_table;
 
@@ -127,7 +127,8 @@ pub fn compile_given(
             let mut watch = watch::Watch::new(&name, &source, settings, others);
             let artifact = build::build_given(given, target.as_ref(), options, &mut watch)?;
             if let Some(store) = store.as_deref() {
-                disk::write(store, &key, &artifact, &target.facts(), settings);
+                let label = Label::new(&artifact, &target.facts(), options);
+                disk::write(store, &key, &artifact, label, settings);
             }
             (artifact, kernel::Source::Compiled(watch.finish()))
         }
@@ -173,7 +174,8 @@ fn compile_alone(
     let steps = recorder.finish();
     let hash = steps.as_ref().map_or(*key, |steps| disk::kernel_key(key, steps));
     if let (Some(store), Some(steps)) = (store.as_deref(), steps) {
-        disk::keep(store, key, &hash, steps, &artifact, &job.target.facts(), settings);
+        let label = Label::new(&artifact, &job.target.facts(), &job.options);
+        disk::keep(store, key, &hash, steps, (&artifact, label), settings);
     }
     Ok(Kernel::new(&job.target, &job.options, artifact, hash, kernel::Source::Compiled(report)))
 }
