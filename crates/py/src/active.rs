@@ -5,7 +5,7 @@ use crate::place::Place;
 use pyo3::ffi;
 use pyo3::prelude::{Borrowed, Py, PyAny, PyResult, Python};
 use pyo3::types::{PyAnyMethods, PyString};
-use runtime::knobs;
+use runtime::{RuntimeError, knobs};
 use std::sync::{Arc, Mutex, PoisonError};
 use target::Target;
 
@@ -24,7 +24,8 @@ pub(crate) struct Active {
     generation: u64,
 }
 
-static ACTIVE: Mutex<Option<Arc<Active>>> = Mutex::new(None);
+/// The target in use, and the interpreter in its place.
+static ACTIVE: [Mutex<Option<Arc<Active>>>; 2] = [Mutex::new(None), Mutex::new(None)];
 
 /// The number of what a target compiles for.
 fn number_of(target: &dyn Target) -> u32 {
@@ -42,20 +43,34 @@ impl Active {
     /// The target in use. It is looked up again when a knob was set.
     #[inline]
     pub(crate) fn get(py: Python<'_>) -> PyResult<Arc<Active>> {
+        Active::kept(py, &ACTIVE[0], runtime::active_target)
+    }
+
+    /// The interpreter in place of the target in use.
+    pub(crate) fn interpreting(py: Python<'_>) -> PyResult<Arc<Active>> {
+        Active::kept(py, &ACTIVE[1], runtime::interpreted_target)
+    }
+
+    #[inline]
+    fn kept(
+        py: Python<'_>,
+        kept: &Mutex<Option<Arc<Active>>>,
+        find: fn() -> Result<Arc<dyn Target>, RuntimeError>,
+    ) -> PyResult<Arc<Active>> {
         let generation = knobs::generation();
         {
-            let active = ACTIVE.lock().unwrap_or_else(PoisonError::into_inner);
+            let active = kept.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(active) = active.as_ref().filter(|active| active.generation == generation) {
                 return Ok(Arc::clone(active));
             }
         }
-        let target = runtime::active_target().or_raise(py)?;
+        let target = find().or_raise(py)?;
         let options = runtime::options::names(target.as_ref());
         let options = options.into_iter().map(|name| (PyString::intern(py, name).unbind(), name)).collect();
         let (place, checks_memory) = (Place::of(&target), target.checks_memory());
         let number = number_of(target.as_ref());
         let new = Arc::new(Active { target, place, checks_memory, number, options, generation });
-        *ACTIVE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&new));
+        *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&new));
         Ok(new)
     }
 

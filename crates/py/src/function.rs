@@ -26,6 +26,8 @@ pub(crate) struct JitFunction {
     pub(crate) positional: usize,
     pub(crate) variadic: Option<usize>,
     pub(crate) debug: bool,
+    /// Whether the interpreter runs it, whatever the process does with other kernels.
+    pub(crate) interpret: bool,
     noinline: bool,
     version: Option<Py<PyAny>>,
     pub(crate) repr: Option<Py<PyAny>>,
@@ -146,8 +148,8 @@ fn from_definition(source: &str) -> (String, u32) {
 impl JitFunction {
     #[new]
     #[pyo3(signature = (r#fn, version=None, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None,
-                        noinline=None, repr=None, launch_metadata=None))]
-    #[allow(clippy::too_many_arguments)] // The reference's own signature.
+                        noinline=None, repr=None, launch_metadata=None, interpret=None))]
+    #[allow(clippy::too_many_arguments)] // The reference's own signature, and `interpret` of older releases.
     fn new(
         py: Python<'_>,
         r#fn: Py<PyAny>,
@@ -158,6 +160,7 @@ impl JitFunction {
         noinline: Option<bool>,
         repr: Option<Py<PyAny>>,
         launch_metadata: Option<Py<PyAny>>,
+        interpret: Option<bool>,
     ) -> PyResult<JitFunction> {
         let function = r#fn.bind(py);
         if !function.hasattr("__code__")? {
@@ -176,6 +179,7 @@ impl JitFunction {
             variadic: params.iter().position(|param| param.kind == ParamKind::Variadic),
             params,
             debug: debug.unwrap_or(false),
+            interpret: interpret.unwrap_or(false),
             noinline: noinline.unwrap_or(false),
             version,
             repr,
@@ -375,6 +379,12 @@ impl JitFunction {
     #[getter]
     fn debug(&self) -> bool {
         self.debug
+    }
+
+    /// Whether the interpreter runs it, whatever the process does with other kernels.
+    #[getter]
+    fn interpret(&self) -> bool {
+        self.interpret
     }
 
     #[getter]

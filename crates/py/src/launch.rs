@@ -172,7 +172,7 @@ pub(crate) fn run<'py>(
             hook.call(&args, Some(&kwargs))?;
         }
     }
-    let active = Active::get(py)?;
+    let active = if me.interpret { Active::interpreting(py)? } else { Active::get(py)? };
     // Both are large, and filled in where they stand.
     let mut bound = BoundArgs::new();
     bind(py, me, *call, |name| active.is_option(name), &mut bound)?;

@@ -25,4 +25,4 @@ pub mod tuning;
 
 pub use error::{CompilationFailure, CompilationKind, RuntimeError};
 pub use identity::compiler;
-pub use machine::{active_target, all_targets, emulated, target_named, target_of};
+pub use machine::{active_target, all_targets, emulated, interpreted_target, target_named, target_of};

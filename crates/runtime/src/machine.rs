@@ -60,13 +60,24 @@ fn with_device() -> Result<Arc<dyn Target>, RuntimeError> {
 /// # Errors
 /// When there is no such target.
 pub fn active_target() -> Result<Arc<dyn Target>, RuntimeError> {
+    if knobs::flag("runtime", "interpret") { interpreted_target() } else { compiling_target() }
+}
+
+/// The interpreter in place of the target in use.
+///
+/// # Errors
+/// When there is no such target.
+pub fn interpreted_target() -> Result<Arc<dyn Target>, RuntimeError> {
+    Ok(Arc::new(Interpreter(compiling_target()?)))
+}
+
+fn compiling_target() -> Result<Arc<dyn Target>, RuntimeError> {
     let named = |knob| knobs::opt_text("runtime", knob).filter(|name| !name.is_empty());
-    let target = match (named("emulate"), named("target")) {
-        (Some(name), _) => emulated(&name)?,
-        (None, Some(name)) => target_named(&name)?,
-        (None, None) => with_device()?,
-    };
-    Ok(if knobs::flag("runtime", "interpret") { Arc::new(Interpreter(target)) } else { target })
+    match (named("emulate"), named("target")) {
+        (Some(name), _) => emulated(&name),
+        (None, Some(name)) => target_named(&name),
+        (None, None) => with_device(),
+    }
 }
 
 /// A target whose device is emulated on this machine's processors.

@@ -191,7 +191,9 @@ class Autotuner(KernelInterface):
 
     def _session(self, key, pruned, nargs, kwargs):
         own_clock = self.has_own_clock
-        keep = _core.tuning_is_kept(bool(self.cache_results), self._do_bench is not None) and not knobs.runtime.interpret
+        # How long the interpreter takes says nothing of compiled kernels.
+        interpreted = knobs.runtime.interpret or self.base_jit_function.interpret
+        keep = _core.tuning_is_kept(bool(self.cache_results), self._do_bench is not None) and not interpreted
         arguments = {**nargs, **kwargs}
         function = self.base_jit_function
         values = [(name, _text(arguments[name])) for name in self.keys if name in arguments]

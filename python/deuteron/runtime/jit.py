@@ -41,7 +41,7 @@ JITCallable = JITFunction
 
 
 def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specialize=None,
-        do_not_specialize_on_alignment=None, debug=None, noinline=None):
+        do_not_specialize_on_alignment=None, debug=None, noinline=None, interpret=None):
     """Makes a function a kernel, or a function that kernels may call.
 
     The function is compiled from its source text when it is first launched with arguments of new types; see
@@ -56,6 +56,8 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
         do_not_specialize_on_alignment: the same for the multiple of 16 alone.
         debug: turn on ``tl.device_assert`` and overflow checks.
         noinline: keep the function a function where other kernels call it.
+        interpret: launch it in the interpreter, as ``TRITON_INTERPRET=1`` does with all kernels. Where another kernel calls it, it
+            is part of that one.
     """
 
     def decorator(function):
@@ -63,7 +65,7 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
             raise TypeError(f"@triton.jit decorates functions, not {type(function).__name__}")
         return JITFunction(function, version=version, do_not_specialize=do_not_specialize,
                            do_not_specialize_on_alignment=do_not_specialize_on_alignment, debug=debug,
-                           noinline=noinline, repr=repr, launch_metadata=launch_metadata)
+                           noinline=noinline, repr=repr, launch_metadata=launch_metadata, interpret=interpret)
 
     return decorator if fn is None else decorator(fn)
 
