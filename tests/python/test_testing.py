@@ -110,3 +110,67 @@ def test_tensor_descriptors_are_checked():
         TensorDescriptor.from_tensor(np.zeros((8, 31), np.float32), [4, 8])
     with pytest.raises(ValueError, match="contiguous"):
         TensorDescriptor.from_tensor(array.T, [4, 8])
+
+
+def without_matplotlib(monkeypatch):
+    """An import of it fails, as where it is not installed."""
+    import sys
+
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+
+
+def test_a_plot_that_cannot_be_shown_is_written_and_said(monkeypatch, capsys, tmp_path):
+    without_matplotlib(monkeypatch)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    report().run(show_plots=True)
+    printed = capsys.readouterr().out
+    assert printed.startswith("a-plot: no window opens, as matplotlib is not installed; the plot is in ")
+    path = printed.split("the plot is in ")[1].strip()
+    assert path.startswith(str(tmp_path)) and xml.etree.ElementTree.parse(path).getroot().tag.endswith("svg")
+    report().run(show_plots=True, save_path=str(tmp_path / "kept"))
+    assert capsys.readouterr().out.strip().endswith(str(tmp_path / "kept" / "a-plot.svg"))
+    report().run(save_path=str(tmp_path / "kept"))
+    report().run()
+    assert capsys.readouterr().out == ""
+
+
+class FakePyplot:
+    """What a report uses of the library, without a display."""
+
+    def __init__(self, backend):
+        self.backend, self.shown = backend, 0
+
+    def get_backend(self):
+        return self.backend
+
+    def subplots(self):
+        return self, self
+
+    def plot(self, *args, **kwargs):
+        return (self, )
+
+    def savefig(self, path):
+        with open(path, "w") as file:
+            file.write("png")
+
+    def show(self):
+        self.shown += 1
+
+    def __getattr__(self, name):
+        return lambda *args, **kwargs: None
+
+
+@pytest.mark.parametrize("backend, shown", [("agg", 0), ("TkAgg", 1)])
+def test_a_window_opens_where_there_is_a_display(monkeypatch, capsys, tmp_path, backend, shown):
+    import sys
+    import types
+
+    pyplot = FakePyplot(backend)
+    monkeypatch.setitem(sys.modules, "matplotlib", types.SimpleNamespace(pyplot=pyplot))
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", pyplot)
+    report().run(show_plots=True, save_path=str(tmp_path))
+    printed = capsys.readouterr().out
+    assert pyplot.shown == shown and (tmp_path / "a-plot.png").read_text() == "png"
+    assert ("no display here (its back end is agg); the plot is in" in printed) == (shown == 0)

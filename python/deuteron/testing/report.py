@@ -46,7 +46,7 @@ class Mark:
         """Measures everything.
 
         Args:
-            show_plots: open the plots in a window (needs matplotlib).
+            show_plots: open the plots in a window. Where there is no matplotlib or no display, a line says where they were written.
             print_data: print the tables.
             save_path: a folder for CSV files and plots: PNG with matplotlib, else SVG.
             return_df: return the tables: pandas data frames where pandas is installed, else lists of rows (dicts).
@@ -181,15 +181,31 @@ def _write_page(path, plots):
         file.write("</body></html>\n")
 
 
+#: Back ends of matplotlib that open no window.
+_WITHOUT_WINDOW = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
+
+
 def _plot(benchmark, table, show_plots, save_path):
-    """Draws with matplotlib where it is installed, else natively; returns the name of the file, if one was written."""
+    """Draws with matplotlib where it is installed, else natively; returns the name of the file in `save_path`, if one is there."""
     try:
         import matplotlib.pyplot as pyplot
     except ImportError:
-        if show_plots:
-            print("(no plot is shown: matplotlib is not installed" + (")" if save_path else "; save_path= gives one as SVG)"))
-        return _plot_natively(benchmark, table, save_path) if save_path else None
-    return _plot_with_matplotlib(pyplot, benchmark, table, show_plots, save_path)
+        pyplot, reason = None, "matplotlib is not installed"
+    else:
+        backend = pyplot.get_backend()
+        reason = f"matplotlib has no display here (its back end is {backend})" if backend.lower() in _WITHOUT_WINDOW else None
+    folder = save_path
+    if show_plots and reason and not save_path:
+        import tempfile
+
+        folder = tempfile.mkdtemp(prefix="deuteron-plots-")
+    if pyplot is not None:
+        name = _plot_with_matplotlib(pyplot, benchmark, table, show_plots and not reason, folder)
+    else:
+        name = _plot_natively(benchmark, table, folder)
+    if show_plots and reason:
+        print(f"{benchmark.plot_name}: no window opens, as {reason}; the plot is in {os.path.abspath(os.path.join(folder, name))}")
+    return name if save_path else None
 
 
 def _plot_natively(benchmark, table, save_path):
