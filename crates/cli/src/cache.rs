@@ -85,7 +85,7 @@ fn list(store: &Store) -> Result<(), Failure> {
     let width = |heading: &str, cells: &[String]| {
         cells.iter().map(String::len).chain([heading.len()]).max().unwrap_or_default()
     };
-    let (names, targets): (Vec<_>, Vec<_>) = entries.iter().map(|entry| described(entry)).unzip();
+    let (names, targets): (Vec<_>, Vec<_>) = entries.iter().map(described).unzip();
     let (name, target) = (width("name", &names), width("target", &targets));
     // Writing to a string does not fail.
     let _ = writeln!(text, "{:<name$}  {:<target$}  {:>9}  {:>8}  entry", "name", "target", "size", "used");
