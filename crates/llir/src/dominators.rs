@@ -66,6 +66,11 @@ impl Dominators {
         &self.order
     }
 
+    /// Where a block that can be reached is in [`Dominators::order`].
+    pub(crate) fn place(&self, block: Block) -> usize {
+        self.order.len() - 1 - self.number[block] as usize
+    }
+
     /// Whether a block can be reached.
     pub(crate) fn is_reached(&self, block: Block) -> bool {
         self.reached[block]

@@ -4,6 +4,8 @@
 //! A constant added to an address moves only with something that needs the sum: a load takes it as it is.
 
 use super::Context;
+use super::loops::{Loop, loops};
+use super::regroup::regroup;
 use crate::constant::Constant;
 use crate::dominators::Dominators;
 use crate::function::{Block, Function, Inst, InstData, Payload, Value, ValueDef};
@@ -13,14 +15,15 @@ use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-/// A loop: where it begins, what is in it, and the one block before it.
-struct Loop {
-    blocks: Vec<Block>,
-    before: Block,
-}
+/// How often the sums of a loop are regrouped.
+const MOST_ROUNDS: usize = 3;
 
 pub(super) fn hoist(cx: &Context<'_>, function: &mut Function) {
     let dominators = Dominators::new(function);
+    let loops = loops(&dominators);
+    if loops.is_empty() {
+        return;
+    }
     let mut homes: SecondaryMap<Value, Option<Block>> = SecondaryMap::new();
     for block in dominators.order() {
         let data = function.block(*block);
@@ -29,43 +32,14 @@ pub(super) fn hoist(cx: &Context<'_>, function: &mut Function) {
             homes[value] = Some(*block);
         }
     }
-    for found in loops(&dominators) {
+    let mut uses = None;
+    for found in loops {
         hoist_out_of(cx.module, function, &found, &mut homes);
-    }
-}
-
-/// The loops, inner ones first.
-fn loops(dominators: &Dominators) -> Vec<Loop> {
-    let mut heads: Vec<(Block, Vec<Block>)> = Vec::new();
-    for head in dominators.order() {
-        let back = |pred: &&Block| dominators.dominates(*head, **pred);
-        let tails: Vec<Block> = dominators.predecessors(*head).iter().filter(back).copied().collect();
-        if !tails.is_empty() {
-            heads.push((*head, tails));
+        let mut again = true;
+        for _ in 0..MOST_ROUNDS {
+            again = again && regroup(function, &found, &mut homes, &mut uses);
         }
     }
-    let mut loops: Vec<Loop> =
-        heads.into_iter().filter_map(|(head, tails)| body(dominators, head, tails)).collect();
-    loops.sort_by_key(|found| found.blocks.len());
-    loops
-}
-
-fn body(dominators: &Dominators, head: Block, tails: Vec<Block>) -> Option<Loop> {
-    let mut inside: SecondaryMap<Block, bool> = SecondaryMap::new();
-    inside[head] = true;
-    let mut blocks = vec![head];
-    let mut work = tails;
-    while let Some(block) = work.pop() {
-        if !std::mem::replace(&mut inside[block], true) {
-            blocks.push(block);
-            work.extend(dominators.predecessors(block));
-        }
-    }
-    let mut outside = dominators.predecessors(head).iter().filter(|pred| !inside[**pred]);
-    let before = *outside.next()?;
-    let alone = outside.all(|other| *other == before);
-    blocks.sort_by_key(|block| dominators.order().iter().position(|other| other == block));
-    alone.then_some(Loop { blocks, before })
 }
 
 fn hoist_out_of(

@@ -5,7 +5,10 @@
 
 mod flow;
 mod hoist;
+mod loops;
 mod merge_params;
+mod reduce_strength;
+mod regroup;
 mod rewrite;
 mod simplify;
 
@@ -37,6 +40,7 @@ pub static PIPELINE: &[Pass] = &[
     Pass { name: "simplify", run: simplify::simplify },
     Pass { name: "merge_params", run: merge_params::merge_params },
     Pass { name: "hoist", run: hoist::hoist },
+    Pass { name: "reduce_strength", run: reduce_strength::reduce_strength },
     Pass { name: "simplify", run: simplify::simplify },
     Pass { name: "straighten", run: flow::straighten },
     Pass { name: "remove_unused", run: remove_unused },
