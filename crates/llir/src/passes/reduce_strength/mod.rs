@@ -18,7 +18,7 @@
 //!
 //! Left out: replacing the test at the end, so that the counter goes too. Without knowing that the new value does not
 //! wrap the test would have to be for equality with a last value, and that takes a division before a loop which is often
-//! run once. Left out too: quotients by constants, since assemblers make products of them.
+//! run once.
 
 mod carry;
 mod cost;
