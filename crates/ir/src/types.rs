@@ -229,7 +229,7 @@ impl Type {
     /// The parameters, if this is a type that `row` declares.
     pub fn params_of(self, row: &'static TypeRow) -> Option<&'static [TypeParam]> {
         match self.kind() {
-            TypeKind::Dialect { row: own, params } if own.name == row.name => Some(params),
+            TypeKind::Dialect { row: own, params } if std::ptr::eq(*own, row) => Some(params),
             _ => None,
         }
     }

@@ -1,26 +1,39 @@
 //! Named dimensions of power-of-two sizes, packed into one word of bits.
 
 use smallvec::SmallVec;
+use std::fmt;
 
-/// The name of a dimension.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub struct Dim(&'static str);
+/// The name of a dimension: at most eight bytes, in one word, the first in the highest byte. Names are compared all the
+/// time, and ordered as their texts are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Dim(u64);
 
 impl Dim {
     /// Registers of a lane.
-    pub const REGISTER: Dim = Dim("register");
+    pub const REGISTER: Dim = Dim::named("register");
     /// Lanes of a warp.
-    pub const LANE: Dim = Dim("lane");
+    pub const LANE: Dim = Dim::named("lane");
     /// Warps of a program.
-    pub const WARP: Dim = Dim("warp");
+    pub const WARP: Dim = Dim::named("warp");
     /// Programs of a cluster.
-    pub const BLOCK: Dim = Dim("block");
+    pub const BLOCK: Dim = Dim::named("block");
     /// Positions in shared memory, in elements.
-    pub const OFFSET: Dim = Dim("offset");
+    pub const OFFSET: Dim = Dim::named("offset");
 
     /// A dimension of this name.
-    pub const fn named(name: &'static str) -> Dim {
-        Dim(name)
+    ///
+    /// # Panics
+    /// When the name has more than eight bytes.
+    pub const fn named(name: &str) -> Dim {
+        let bytes = name.as_bytes();
+        assert!(bytes.len() <= 8, "names of dimensions have at most eight bytes");
+        let mut word = [0; 8];
+        let mut at = 0;
+        while at < bytes.len() {
+            word[at] = bytes[at];
+            at += 1;
+        }
+        Dim(u64::from_be_bytes(word))
     }
 
     /// Dimension `index` of a block, 0 to 7.
@@ -28,13 +41,29 @@ impl Dim {
     /// # Panics
     /// From 8 on; blocks have fewer dimensions.
     pub fn block(index: usize) -> Dim {
-        const NAMES: [&str; 8] = ["dim0", "dim1", "dim2", "dim3", "dim4", "dim5", "dim6", "dim7"];
-        Dim(NAMES[index])
+        const DIMS: [Dim; 8] = [
+            Dim::named("dim0"),
+            Dim::named("dim1"),
+            Dim::named("dim2"),
+            Dim::named("dim3"),
+            Dim::named("dim4"),
+            Dim::named("dim5"),
+            Dim::named("dim6"),
+            Dim::named("dim7"),
+        ];
+        DIMS[index]
     }
 
     /// The name.
-    pub fn name(self) -> &'static str {
-        self.0
+    pub fn name(self) -> String {
+        let bytes = self.0.to_be_bytes();
+        String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned()
+    }
+}
+
+impl fmt::Debug for Dim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())
     }
 }
 

@@ -1,5 +1,7 @@
 //! Linear algebra over F2. A matrix is its columns, each a word of output bits.
 
+use smallvec::SmallVec;
+
 /// The image of a word: the xor of the columns of its bits.
 pub(crate) fn apply(columns: &[u64], mut word: u64) -> u64 {
     let mut image = 0;
@@ -12,22 +14,29 @@ pub(crate) fn apply(columns: &[u64], mut word: u64) -> u64 {
 }
 
 /// A basis of the space that columns span, in echelon form, each with the combination of columns that gives it.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Echelon {
     /// Reduced vectors with distinct highest bits, and the columns that were combined.
-    rows: Vec<(u64, u64)>,
+    rows: SmallVec<[(u64, u64); 16]>,
 }
 
 impl Echelon {
     /// Eliminates columns.
     pub(crate) fn new(columns: &[u64]) -> Echelon {
-        let mut echelon = Echelon { rows: Vec::new() };
+        let mut echelon = Echelon::default();
         for (index, &column) in columns.iter().enumerate() {
-            let (rest, used) = echelon.reduce(column);
-            if rest != 0 {
-                echelon.insert(rest, used ^ 1 << index);
-            }
+            echelon.extend(column, index);
         }
         echelon
+    }
+
+    /// Takes in the column of a number; says whether it is outside of what the earlier ones span.
+    pub(crate) fn extend(&mut self, column: u64, index: usize) -> bool {
+        let (rest, used) = self.reduce(column);
+        if rest != 0 {
+            self.insert(rest, used ^ 1 << index);
+        }
+        rest != 0
     }
 
     fn insert(&mut self, vector: u64, used: u64) {
@@ -62,7 +71,7 @@ impl Echelon {
 
 /// The inputs that go to zero, as a basis.
 pub(crate) fn kernel(columns: &[u64]) -> Vec<u64> {
-    let mut echelon = Echelon { rows: Vec::new() };
+    let mut echelon = Echelon::default();
     let mut kernel = Vec::new();
     for (index, &column) in columns.iter().enumerate() {
         let (rest, used) = echelon.reduce(column);

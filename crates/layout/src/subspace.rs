@@ -6,6 +6,7 @@ use crate::matrix::{Echelon, apply, kernel};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Basis {
     vectors: Vec<u64>,
+    echelon: Echelon,
 }
 
 impl Basis {
@@ -25,7 +26,7 @@ impl Basis {
 
     /// Adds a vector if it is outside; says whether it was.
     pub(crate) fn add(&mut self, vector: u64) -> bool {
-        let outside = !self.holds(vector);
+        let outside = self.echelon.extend(vector, self.vectors.len());
         if outside {
             self.vectors.push(vector);
         }
@@ -34,12 +35,12 @@ impl Basis {
 
     /// Whether a vector is in the span.
     pub(crate) fn holds(&self, vector: u64) -> bool {
-        Echelon::new(&self.vectors).solve(vector).is_some()
+        self.echelon.solve(vector).is_some()
     }
 
     /// Which vectors add up to this one, as a word.
     pub(crate) fn coordinates(&self, vector: u64) -> Option<u64> {
-        Echelon::new(&self.vectors).solve(vector)
+        self.echelon.solve(vector)
     }
 
     /// The vectors.

@@ -122,6 +122,9 @@ impl Module {
     /// Names an intrinsic with its types filled in: `llvm.fma` on `<8 x float>` is `llvm.fma.v8f32`.
     pub fn declare_intrinsic(&mut self, name: &str, ret: Type, args: &[Type]) -> FuncId {
         let mangled = intrinsics::mangle(name, ret, args);
+        if let Some(known) = self.find(&mangled) {
+            return known;
+        }
         self.declare(Callee {
             name: mangled,
             ret,

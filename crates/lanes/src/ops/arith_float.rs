@@ -1,12 +1,14 @@
 //! Float arithmetic. A format without arithmetic on the machine computes in binary32 and rounds after each operation.
 
 use super::small_float::{as_wide, narrow_to};
-use super::{ElementEntry, Elems};
+use super::{ElementEntry, Elems, Emit};
 use crate::cx::Cx;
 use crate::error::Result;
 use crate::target::Math;
 use crate::types;
-use llir::{FloatCompare, Op, Type, Value};
+use ir::Op;
+use llir::{FloatCompare, Type, Value};
+use rustc_hash::FxHashSet;
 use ttir::ops::arith_float;
 
 /// Rows of this file.
@@ -58,6 +60,25 @@ fn divide(cx: &mut Cx<'_>, function: Math, x: &[Value]) -> Value {
     found.unwrap_or_else(|| cx.b.fdiv(x[0], x[1]))
 }
 
+/// From so many quotients with one divisor on it is worth instructions of its own, which may also leave a loop.
+const SHARERS: usize = 2;
+
+/// How a quotient of blocks is made where their divisors are few: by the sum of a row, the count of its elements.
+pub(crate) fn by_shared_divisors(cx: &Cx<'_>, op: Op) -> Result<Option<Emit>> {
+    if !cx.module.is(op, &arith_float::DIVF) {
+        return Ok(None);
+    }
+    let (dividends, divisors) = (cx.operand(op, 0)?, cx.operand(op, 1)?);
+    let different: FxHashSet<Value> = divisors.iter().copied().collect();
+    let emit: Emit = |cx, e, x| {
+        on_wide(cx, e, x, |cx, v| {
+            let found = cx.target.math(&mut cx.b, Math::DivideByShared, v);
+            Ok(found.unwrap_or_else(|| divide(cx, Math::Divide, v)))
+        })
+    };
+    Ok((different.len() * SHARERS <= dividends.len()).then_some(emit))
+}
+
 /// The number that is larger or smaller; a NaN is ignored.
 pub(crate) fn minmax(cx: &mut Cx<'_>, intrinsic: &str, x: &[Value]) -> Value {
     let ty = cx.b.ty(x[0]);
@@ -76,7 +97,7 @@ pub(crate) fn minmax(cx: &mut Cx<'_>, intrinsic: &str, x: &[Value]) -> Value {
 fn settle_zeros(cx: &mut Cx<'_>, x: &[Value], chosen: Value, max: bool) -> Value {
     let ty = cx.b.ty(chosen);
     let [left, right] = [x[0], x[1]].map(|value| cx.b.bitcast(value, ty.as_int()));
-    let bits = cx.b.binary(if max { Op::AND } else { Op::OR }, left, right);
+    let bits = cx.b.binary(if max { llir::Op::AND } else { llir::Op::OR }, left, right);
     let both = cx.b.bitcast(bits, ty);
     let equal = cx.b.fcmp(FloatCompare::Oeq, x[0], x[1]);
     cx.b.select(equal, both, chosen)

@@ -139,16 +139,21 @@ pub(crate) fn elementwise(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let Some(emit) = emit_of(cx.module.row(op)) else {
         return Err(cx.error(op, "is not elementwise"));
     };
+    let emit = arith_float::by_shared_divisors(cx, op)?.unwrap_or(emit);
     let elems = elems(cx.module, op);
     // The truth values of masks are known to be equal in runs.
     let equal = match cx.module.is(op, &CMPI) {
         true => crate::access::equal_registers(cx, cx.module.result(op, 0))?,
         false => 0,
     };
-    // Broadcast operands are the same for many registers.
+    // Broadcast operands are the same for many registers; those of an operand that was made one after the other differ.
     let count = cx.register_count(cx.module.ty(cx.module.result(op, 0)))?;
-    let mut known: FxHashMap<SmallVec<[Value; 4]>, Value> =
-        FxHashMap::with_capacity_and_hasher(count, Default::default());
+    let mut differ = false;
+    for index in 0..cx.module.operands(op).len() {
+        let registers = cx.operand(op, index)?;
+        differ |= registers.len() == count && registers.windows(2).all(|pair| pair[0] < pair[1]);
+    }
+    let mut known: FxHashMap<SmallVec<[Value; 4]>, Value> = FxHashMap::default();
     let mut made: Vec<Value> = Vec::with_capacity(count);
     per_register(cx, op, |cx, x| {
         let first = made.get(made.len() & !equal).or_else(|| known.get(x)).copied();
@@ -156,7 +161,9 @@ pub(crate) fn elementwise(cx: &mut Cx<'_>, op: Op) -> Result<()> {
             Some(result) => result,
             None => emit(cx, &elems, x)?,
         };
-        known.insert(x.into(), result);
+        if !differ {
+            known.insert(x.into(), result);
+        }
         made.push(result);
         Ok(result)
     })

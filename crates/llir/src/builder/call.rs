@@ -24,9 +24,10 @@ impl FunctionBuilder<'_> {
 
     /// Calls a symbol by name, declaring it with the types of the arguments when it is new.
     pub fn call_symbol(&mut self, name: &str, ret: Type, args: &[Value], purity: Purity) -> Option<Value> {
-        let params = args.iter().map(|arg| self.ty(*arg)).collect();
-        let callee = Callee { name: name.into(), ret, params, purity, attributes: Vec::new() };
-        let id = self.module.declare(callee);
+        let id = self.module.find(name).unwrap_or_else(|| {
+            let params = args.iter().map(|arg| self.func.value(*arg).ty).collect();
+            self.module.declare(Callee { name: name.into(), ret, params, purity, attributes: Vec::new() })
+        });
         self.call(id, args)
     }
 

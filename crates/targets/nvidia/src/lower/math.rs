@@ -2,7 +2,7 @@
 
 use super::{pure, template};
 use lanes::Math;
-use llir::{Flags, FunctionBuilder, Type, Value};
+use llir::{Flags, FloatCompare, FunctionBuilder, Type, Value};
 use std::f64::consts::{LN_2, LOG2_10, LOG2_E, LOG10_2};
 
 /// A function within two units in the last place, where instructions give that.
@@ -21,6 +21,7 @@ pub(super) fn exact(
         (Math::Sqrt | Math::PreciseSqrt, Type::F32 | Type::F64) => Some(b.intrinsic("llvm.sqrt", ty, x)),
         (Math::Rsqrt, Type::F32) => Some(pure(b, "llvm.nvvm.rsqrt.approx.f", ty, x)),
         (Math::Divide, Type::F32) => Some(pure(b, "llvm.nvvm.div.full", ty, x)),
+        (Math::DivideByShared, Type::F32) => Some(divide_by_shared(b, x[0], x[1])),
         _ => None,
     }
 }
@@ -45,6 +46,26 @@ fn exp(b: &mut FunctionBuilder<'_>, x: Value) -> Value {
     let result = b.fmul(power, correction);
     b.set_float_flags(flags);
     result
+}
+
+/// What `div.full` is: the reciprocal of the divisor, which is scaled where one of the two would be denormal. Written out,
+/// two products for each dividend remain, where the assembler makes three instructions, two of them with a predicate.
+fn divide_by_shared(b: &mut FunctionBuilder<'_>, dividend: Value, divisor: Value) -> Value {
+    let ty = b.ty(divisor);
+    let flags = b.set_float_flags(Flags::NONE);
+    let [small, large, up, down, one] =
+        [-126, 126, 24, -2, 0].map(|exponent| b.float(ty, 2f64.powi(exponent)));
+    let size = b.intrinsic("llvm.fabs", ty, &[divisor]);
+    let (is_small, is_large) =
+        (b.fcmp(FloatCompare::Olt, size, small), b.fcmp(FloatCompare::Ogt, size, large));
+    let scale = b.select(is_large, down, one);
+    let scale = b.select(is_small, up, scale);
+    let scaled = b.fmul(divisor, scale);
+    let reciprocal = pure(b, "llvm.nvvm.rcp.approx.ftz.f", ty, &[scaled]);
+    let dividend = b.fmul(dividend, scale);
+    let quotient = b.fmul(dividend, reciprocal);
+    b.set_float_flags(flags);
+    quotient
 }
 
 /// A function of a maths library whose name asks for speed.

@@ -2,7 +2,7 @@
 
 use super::bases::Bases;
 use super::{cost, derive};
-use crate::{BasisList, Config, Encoding, shape_per_block};
+use crate::{BasisList, Config, Encoding, replace_encoding, shape_per_block};
 use ir::Type;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -18,6 +18,7 @@ pub(crate) struct Layouts {
     numbers: FxHashMap<Encoding, Layout>,
     bases: FxHashMap<(Layout, Type), Rc<Bases>>,
     conversions: FxHashMap<(Layout, Layout, Type), f64>,
+    types: FxHashMap<(Layout, Type), Type>,
     defaults: FxHashMap<Vec<i64>, Layout>,
     /// Warps of a program.
     pub(crate) warps: u32,
@@ -35,6 +36,7 @@ impl Layouts {
             numbers: FxHashMap::default(),
             bases: FxHashMap::default(),
             conversions: FxHashMap::default(),
+            types: FxHashMap::default(),
             defaults: FxHashMap::default(),
             warps: config.num_warps,
             lanes: config.threads_per_warp,
@@ -67,6 +69,12 @@ impl Layouts {
         let bases = Rc::new(Bases::new(&linear, shape(ty)));
         self.bases.insert((layout, ty), bases.clone());
         bases
+    }
+
+    /// The same type in a layout.
+    pub(crate) fn retyped(&mut self, layout: Layout, ty: Type) -> Type {
+        let Layouts { encodings, types, .. } = self;
+        *types.entry((layout, ty)).or_insert_with(|| replace_encoding(ty, &encodings[layout.0 as usize]))
     }
 
     /// What it costs to convert a value of this type.

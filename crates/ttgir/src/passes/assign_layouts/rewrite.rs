@@ -7,7 +7,6 @@
 use super::layouts::{Layout, Layouts};
 use super::ties::tie;
 use crate::ops::convert::CONVERT_LAYOUT;
-use crate::replace_encoding;
 use ir::{Attr, Def, Module, Op, OpInit, Traits, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
@@ -48,7 +47,7 @@ struct Rewriter<'a> {
 
 impl Rewriter<'_> {
     fn retype(&mut self, value: Value, layout: Layout) {
-        let ty = replace_encoding(self.module.ty(value), self.layouts.encoding(layout));
+        let ty = self.layouts.retyped(layout, self.module.ty(value));
         self.module.set_ty(value, ty);
         let constant = self.module.def_op(value).filter(|&op| self.module.has(op, Traits::CONSTANT));
         if let Some(op) = constant
@@ -98,7 +97,7 @@ impl Rewriter<'_> {
     }
 
     fn convert(&mut self, value: Value, want: Layout) -> Value {
-        let ty = replace_encoding(self.module.ty(value), self.layouts.encoding(want));
+        let ty = self.layouts.retyped(want, self.module.ty(value));
         let init = OpInit { operands: smallvec![value], results: smallvec![ty], ..OpInit::default() };
         let copy = match self.module.def(value) {
             Def::Result(op, _) => {
@@ -156,7 +155,7 @@ impl Rewriter<'_> {
             self.fill(last, index as u32, Some(want));
             return if result { old_result } else { old_arg };
         }
-        let ty = replace_encoding(self.module.ty(old_arg), self.layouts.encoding(want));
+        let ty = self.layouts.retyped(want, self.module.ty(old_arg));
         let new_arg = self.module.add_arg(body, ty);
         let new_result = self.module.push_result(op, ty);
         if let Some(name) = self.module.name(old_arg).map(str::to_owned) {
