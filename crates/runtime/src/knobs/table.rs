@@ -81,6 +81,8 @@ pub(super) static ROWS: &[KnobRow] = &[
         "How the sanitizer of floats treats casts.").but(SANITIZERS),
     KnobRow::new("compilation", "consan_init_allocations", &["TRITON_CONSAN_INIT_ALLOCATIONS"], Flag,
         "Whether the sanitizer of races fills memory first.").but(SANITIZERS),
+    KnobRow::new("compilation", "experimental_consan", &["TRITON_ENABLE_EXPERIMENTAL_CONSAN"], Flag,
+        "The sanitizer of races, by an older name.").but(SANITIZERS),
     KnobRow::new("compilation", "disable_llvm_opt", &["DISABLE_LLVM_OPT"], FlagOrText,
         "`1`: on the CPU LLVM optimises nothing (its level O0); on GPUs, where no LLVM takes part, the passes over llir are left out. Or a \
          list of LLVM's own flags, such as `disable-cgp,disable-machine-licm`, for the CPU: LLVM is started with them, so set it before the \
@@ -103,6 +105,10 @@ pub(super) static ROWS: &[KnobRow] = &[
         .but(Idle("MLIR_ENABLE_DUMP=1 with MLIR_DUMP_PATH=FILE writes the program in front of every pass; `deuteron opt` runs passes over it")),
     KnobRow::new("compilation", "python_stacktrace", &["TRITON_ENABLE_PYTHON_STACKTRACE"], Flag,
         "Show the stack of Python when the compiler fails. Its errors are Python exceptions, which have it.").but(Moot),
+    KnobRow::new("compilation", "dump_partition_scheduling",
+        &["TRITON_PARTITION_SCHEDULING_ENABLE_DUMP_DOT", "TRITON_PARTITION_SCHEDULING_DUMP_DATA_ONLY", "TRITON_PARTITION_SCHEDULING_DUMP_LOOP_ONLY"],
+        Flag, "Draw how loops are split over specialised warps.")
+        .but(Idle("kernels are not split over specialised warps: MLIR_ENABLE_DUMP=1 shows the program in front of every pass")),
     KnobRow::new("compilation", "llvm_debug", &["TRITON_ENABLE_LLVM_DEBUG"], Flag, "LLVM's own debug output.").but(DEBUG_OUTPUT),
     KnobRow::new("compilation", "llvm_debug_only", &["TRITON_LLVM_DEBUG_ONLY"], OptText,
         "LLVM's own debug output, of the passes that are named.").but(DEBUG_OUTPUT),
