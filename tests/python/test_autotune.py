@@ -106,8 +106,13 @@ def test_hooks_and_keys_are_checked():
     assert seen == [64]
     with pytest.raises(ValueError, match="no_such"):
         make(CONFIGS, key=["no_such"])
-    with pytest.raises(ValueError, match="BLOCK"):
-        make(CONFIGS, key=["n"])[grid](np.ones(64, np.float32), np.zeros(64, np.float32), 64, 1.0, BLOCK=64)
+    for configs, given in [(CONFIGS, {"BLOCK": 64}), ([config], {"BLOCK": 64}), (CONFIGS, {"num_warps": 8})]:
+        scale = make(configs, key=["n"])
+        for _ in range(2):
+            with pytest.raises(ValueError, match=f"Conflicting meta-parameters: {next(iter(given))}"):
+                scale[grid](np.ones(64, np.float32), np.zeros(64, np.float32), 64, 1.0, **given)
+        with pytest.raises(ValueError, match="Conflicting"):
+            scale.warmup(np.float32, np.float32, 64, 1.0, grid=grid, **given)
 
 
 def test_results_are_kept_on_disk(tmp_path, monkeypatch):

@@ -135,9 +135,12 @@ class Autotuner(KernelInterface):
         try:
             config = self._chosen(args, kwargs) if len(self.configs) > 1 else self.configs[0]
             self.best_config = config
+            options = config.all_kwargs()
+            if not kwargs.keys().isdisjoint(options):
+                self._refuse_conflicts([config], kwargs)
             if config.pre_hook is not None:
-                config.pre_hook({**self.nargs, **kwargs, **config.all_kwargs()})
-            return self.fn.run(*args, **{**kwargs, **config.all_kwargs()})
+                config.pre_hook({**self.nargs, **kwargs, **options})
+            return self.fn.run(*args, **kwargs, **options)
         finally:
             self.nargs = None
 
@@ -161,7 +164,7 @@ class Autotuner(KernelInterface):
         pruned = self.prune_configs(kwargs)
         if len(pruned) == 1:
             return pruned[0]
-        self._check_conflicts(pruned, kwargs)
+        self._refuse_conflicts(pruned, kwargs)
         measuring = Measuring(self._session(key, pruned, nargs, kwargs), pruned, self, args, kwargs, nargs)
         config = self._measured(measuring)
         self.configs_timings = measuring.timings()
@@ -227,8 +230,9 @@ class Autotuner(KernelInterface):
                                       configs_timings=self.configs_timings,
                                       duration=self.bench_time if measured else None, cache_hit=not measured)
 
-    def _check_conflicts(self, configs, kwargs):
-        conflicts = sorted({name for config in configs for name in kwargs.keys() & config.kwargs.keys()})
+    def _refuse_conflicts(self, configs, kwargs):
+        """A launch must not say what configurations say."""
+        conflicts = sorted({name for config in configs for name in kwargs.keys() & config.all_kwargs().keys()})
         if conflicts:
             raise ValueError(f"Conflicting meta-parameters: {', '.join(conflicts)}. Make sure that you don't "
                              "re-define auto-tuned symbols.")
@@ -258,8 +262,9 @@ class Autotuner(KernelInterface):
         """Compiles every configuration; returns the compiled kernels."""
         self.nargs = dict(zip(self.arg_names, args))
         try:
-            return [self.fn.warmup(*args, **{**kwargs, **config.all_kwargs()})
-                    for config in self.prune_configs(kwargs)]
+            configs = self.prune_configs(kwargs)
+            self._refuse_conflicts(configs, kwargs)
+            return [self.fn.warmup(*args, **kwargs, **config.all_kwargs()) for config in configs]
         finally:
             self.nargs = None
 
