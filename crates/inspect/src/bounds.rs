@@ -39,7 +39,7 @@ pub(crate) struct Ground<'a> {
 pub(crate) const MEMORY: &str = "memory";
 pub(crate) const CACHE: &str = "last cache";
 pub(crate) const LINES: &str = "lines of the first cache";
-pub(crate) const SHARED: &str = "shared memory";
+pub(crate) const SHARED: &str = "layout changes";
 pub(crate) const LATENCY: &str = "latency of loads";
 pub(crate) const INSTRUCTIONS: &str = "access instructions";
 

@@ -47,9 +47,11 @@ fn access(module: &ir::Module, note: &Note, machine: &Machine) -> AccessFacts {
     let bytes = ttir::types::pointee(ty).map_or(1, ttir::types::elem_bytes).max(1);
     let (vector, elements) = (u64::from(note.lanes), ttir::types::numel(ty) as u64);
     let whole = u64::from(machine.vector_bytes) / bytes;
+    // Vectors have as many lanes as 32-bit elements fit, also of narrower elements.
+    let lanes_of_all = u64::from(machine.vector_bytes) / 4;
     let bounds = WidthBounds {
         dim: ttir::types::shape(ty).len().saturating_sub(1),
-        machine: whole,
+        machine: whole.min(lanes_of_all.max(vector)),
         contiguity: vector,
         alignment: whole,
         mask: u64::MAX,

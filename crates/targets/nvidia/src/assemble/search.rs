@@ -108,15 +108,16 @@ impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "no usable {} was found; `pip install nvidia-cuda-nvcc` brings one{}; looked at",
+            "no usable {} was found; `pip install nvidia-cuda-nvcc` brings one{}",
             self.what,
             PROGRAM_VARIABLES
                 .iter()
                 .find(|(name, _)| *name == self.what)
                 .map_or_else(String::new, |(_, variable)| format!(", or set {variable}"))
         )?;
-        for path in &self.looked {
-            write!(f, "\n  {}", path.display())?;
+        // Behind the first line, which some places show alone.
+        for (index, path) in self.looked.iter().enumerate() {
+            write!(f, "{}\n  {}", if index == 0 { "\nlooked at" } else { "" }, path.display())?;
         }
         Ok(())
     }
