@@ -1,6 +1,7 @@
 """`deuteron.testing`: timing of plain functions, reports, plots, comparisons."""
 
 import csv
+import sys
 import time
 import xml.etree.ElementTree
 
@@ -65,6 +66,59 @@ def test_reports_refuse_values_that_do_not_fit():
     benchmark.benchmarks.x_vals = [(1, 2)]
     with pytest.raises(ValueError, match="Expected 1 values"):
         benchmark.run()
+    for name, given in [("line_names", ["A"]), ("line_names", ["A", "B", "C"]), ("styles", [("red", "-")])]:
+        benchmark = report()
+        setattr(benchmark.benchmarks, name, given)
+        benchmark.fn = None
+        with pytest.raises(ValueError, match="a-plot"):
+            benchmark.run()
+
+
+def test_names_with_slashes_are_folders(tmp_path):
+    benchmark = report()
+    benchmark.benchmarks.plot_name = "softmax/a-plot"
+    benchmark.run(save_path=str(tmp_path / "out"))
+    assert (tmp_path / "out" / "softmax" / "a-plot.csv").exists()
+
+
+def plotted(folder, monkeypatch, returned, **options):
+    """The SVG of a benchmark, drawn without the plotting library."""
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    given = {"x_names": ["x"], "x_vals": [1, 2, 4], "line_arg": "line", "line_vals": ["a", "b"], "line_names": ["A", "B"],
+             "plot_name": "plot", "args": {}, **options}
+    frame = triton.testing.perf_report(triton.testing.Benchmark(**given))(returned).run(save_path=str(folder), return_df=True)
+    root = xml.etree.ElementTree.parse(folder / "plot.svg").getroot()
+    return frame, [(element.tag.split("}")[1], element) for element in root.iter()]
+
+
+@pytest.mark.parametrize("x_vals", [np.array([1000, 2000, 4000]), [np.int64(1000), np.float32(2000), 4000.0]])
+def test_numbers_of_arrays_are_numbers(tmp_path, monkeypatch, x_vals):
+    _, elements = plotted(tmp_path, monkeypatch, lambda x, line: torch.tensor(x * 2.0), x_vals=x_vals)
+    texts = [element.text for kind, element in elements if kind == "text"]
+    assert {"1000", "2000", "4000"} <= set(texts), "x values, not numbers of rows"
+    with open(tmp_path / "plot.csv") as file:
+        assert list(csv.reader(file))[1][1:] == ["2000.000000"] * 2
+
+
+def test_points_that_are_no_numbers_have_their_names(tmp_path, monkeypatch):
+    _, elements = plotted(tmp_path, monkeypatch, lambda x, line: len(str(x)), x_vals=["fp16", torch.float32], x_log=True)
+    assert {"fp16", "torch.float32"} <= {element.text for kind, element in elements if kind == "text"}
+    assert sum(kind == "circle" for kind, _ in elements) == 4
+
+
+def test_a_band_may_have_gaps(tmp_path, monkeypatch):
+    def returned(x, line):
+        return np.array([x, x * 0.5, x * 2.0]) if line == "a" and x < 4 else x
+
+    _, elements = plotted(tmp_path, monkeypatch, returned)
+    bands = [element.get("points") for kind, element in elements if kind == "polygon"]
+    assert [len(band.split()) for band in bands] == [4], "two points, above and below"
+
+
+def test_colours_may_be_shares(tmp_path, monkeypatch):
+    styles = [((1.0, 0.5, 0.0), "-"), ("tab:red", ":")]
+    _, elements = plotted(tmp_path, monkeypatch, lambda x, line: x, styles=styles)
+    assert [element.get("stroke") for kind, element in elements if kind == "polyline"] == ["#ff8000", "#d62728"]
 
 
 @pytest.mark.parametrize("x_log, y_log", [(False, False), (True, True)])
@@ -92,7 +146,13 @@ def test_assert_close():
 def test_limits_of_the_device_are_known_or_refused():
     import deuteron.language as tl
 
-    assert triton.testing.get_max_simd_tflops(tl.float32, 3e6) > 0.01
+    peak = triton.testing.get_max_simd_tflops(tl.float32, 3e6)
+    assert peak > 0.01
+    for dtype in (torch.float32, np.float32, np.dtype("float32")):
+        assert triton.testing.get_max_simd_tflops(dtype, 3e6) == peak
+    for dtype in ("float32", int, None):
+        with pytest.raises(TypeError, match="no dtype"):
+            triton.testing.get_max_simd_tflops(dtype, 3e6)
     with pytest.raises(RuntimeError):
         triton.testing.nvsmi(["clocks.sm"])
     with pytest.raises(RuntimeError, match="do_bench"):

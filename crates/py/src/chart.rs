@@ -39,7 +39,7 @@ pub(crate) fn line_chart(
     ylabel: &str,
     x_log: bool,
     y_log: bool,
-    x_ticks: Vec<f64>,
+    x_ticks: Vec<(f64, String)>,
 ) -> String {
     let lines: Vec<Line> = lines.into_iter().map(Line::from).collect();
     let labels = Labels { title: title.into(), x: xlabel.into(), y: ylabel.into(), x_ticks };

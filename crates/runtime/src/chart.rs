@@ -6,6 +6,7 @@
 use std::fmt::Write;
 
 mod axis;
+mod colour;
 
 use axis::Axis;
 
@@ -20,7 +21,7 @@ pub struct Line {
     pub ys: Vec<f64>,
     /// The band around it: the lower and the upper value of each point. Empty for none.
     pub band: Vec<(f64, f64)>,
-    /// A colour as SVG and matplotlib know it; one of a list by default.
+    /// A colour as matplotlib knows it (a name, `#rrggbb`, `tab:blue`, `C0`, `0.5`); one of a list by default.
     pub colour: Option<String>,
     /// A line style as matplotlib names it: `-`, `--`, `-.`, `:`, `solid`, `dashed`, `dashdot`, `dotted`.
     pub style: Option<String>,
@@ -35,8 +36,8 @@ pub struct Labels {
     pub x: String,
     /// Beside it.
     pub y: String,
-    /// Where numbers stand along x; round ones if there are none.
-    pub x_ticks: Vec<f64>,
+    /// What stands where along x, a number where the text is empty; round numbers if there are none.
+    pub x_ticks: Vec<(f64, String)>,
 }
 
 /// Which axes are logarithmic.
@@ -50,20 +51,11 @@ pub struct Scales {
 
 const COLOURS: [&str; 8] =
     ["#2563eb", "#ea580c", "#16a34a", "#9333ea", "#dc2626", "#0891b2", "#ca8a04", "#4b5563"];
-/// Colours that matplotlib writes with one letter.
-const LETTERS: [(&str, &str); 8] = [
-    ("b", "blue"),
-    ("g", "green"),
-    ("r", "red"),
-    ("c", "darkcyan"),
-    ("m", "darkmagenta"),
-    ("y", "goldenrod"),
-    ("k", "black"),
-    ("w", "white"),
-];
 const DASHES: [(&[&str], &str); 3] =
     [(&["--", "dashed"], "7 4"), (&["-.", "dashdot"], "8 3 2 3"), (&[":", "dotted"], "2 3")];
+/// At least; long names make it wider.
 const WIDTH: f64 = 760.0;
+/// At least; many names make it higher.
 const HEIGHT: f64 = 460.0;
 const LEFT: f64 = 76.0;
 const TOP: f64 = 48.0;
@@ -78,16 +70,18 @@ const NAME_HEIGHT: f64 = 16.0;
 /// An SVG document.
 pub fn line_chart(lines: &[Line], labels: &Labels, scales: Scales) -> String {
     let longest = lines.iter().map(|line| line.name.chars().count()).max().unwrap_or(0);
-    let right = WIDTH - (longest as f64 * LETTER + 20.0).clamp(NAME_ROOM.0, NAME_ROOM.1);
+    let names = longest as f64 * LETTER + 20.0;
+    let right = WIDTH - names.clamp(NAME_ROOM.0, NAME_ROOM.1);
+    let bottom = (HEIGHT - BOTTOM).max(TOP + lines.len() as f64 * NAME_HEIGHT);
     let mut x = Axis::new(lines.iter().flat_map(|line| line.xs.iter().copied()), (LEFT, right), scales.x_log);
     let bands = lines.iter().flat_map(|line| line.band.iter().flat_map(|(low, high)| [*low, *high]));
     let values = lines.iter().flat_map(|line| line.ys.iter().copied()).chain(bands);
-    let mut y = Axis::new(values, (HEIGHT - BOTTOM, TOP), scales.y_log);
+    let mut y = Axis::new(values, (bottom, TOP), scales.y_log);
     y.start_at_zero();
-    if labels.x_ticks.len() > 1 {
-        x.show(&labels.x_ticks);
+    if !labels.x_ticks.is_empty() {
+        x.show(labels.x_ticks.iter().map(|(value, _)| *value));
     }
-    let chart = Chart { x, y, right };
+    let chart = Chart { x, y, right, bottom, width: WIDTH.max(right + names) };
     let mut out = String::new();
     chart.write(&mut out, lines, labels);
     out
@@ -96,7 +90,10 @@ pub fn line_chart(lines: &[Line], labels: &Labels, scales: Scales) -> String {
 struct Chart {
     x: Axis,
     y: Axis,
+    /// Where the axes end.
     right: f64,
+    bottom: f64,
+    width: f64,
 }
 
 /// How a text is set.
@@ -111,31 +108,32 @@ const MIDDLE: Style<'_> = Style { anchor: "middle", size: 12, extra: "" };
 impl Chart {
     /// Writing to a string does not fail, here and below.
     fn write(&self, out: &mut String, lines: &[Line], labels: &Labels) {
+        let (width, bottom, height) = (self.width, self.bottom, self.bottom + BOTTOM);
         let _ = writeln!(
             out,
-            r##"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" fill="#111827">"##
+            r##"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" font-family="sans-serif" fill="#111827">"##
         );
-        let _ = writeln!(out, r#"<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>"#);
-        self.grid(out);
+        let _ = writeln!(out, r#"<rect width="{width}" height="{height}" fill="white"/>"#);
+        self.grid(out, &labels.x_ticks);
         let _ = writeln!(
             out,
             r##"<rect x="{LEFT}" y="{TOP}" width="{}" height="{}" fill="none" stroke="#9ca3af"/>"##,
             self.right - LEFT,
-            HEIGHT - TOP - BOTTOM
+            bottom - TOP
         );
         lines.iter().enumerate().for_each(|(index, line)| self.band(out, line, index));
         lines.iter().enumerate().for_each(|(index, line)| self.line(out, line, index));
         self.names(out, lines);
         let centre = (LEFT + self.right) / 2.0;
         text(out, (centre, 28.0), &labels.title, &Style { size: 16, ..MIDDLE });
-        text(out, (centre, HEIGHT - 14.0), &labels.x, &MIDDLE);
-        let middle = (TOP + HEIGHT - BOTTOM) / 2.0;
+        text(out, (centre, height - 14.0), &labels.x, &MIDDLE);
+        let middle = (TOP + bottom) / 2.0;
         let turned = format!(r#" transform="rotate(-90 20 {middle:.1})""#);
         text(out, (20.0, middle), &labels.y, &Style { extra: &turned, ..MIDDLE });
         out.push_str("</svg>\n");
     }
 
-    fn grid(&self, out: &mut String) {
+    fn grid(&self, out: &mut String, names: &[(f64, String)]) {
         for value in self.y.ticks() {
             let y = self.y.place(value);
             let _ = writeln!(
@@ -145,14 +143,22 @@ impl Chart {
             );
             text(out, (LEFT - 8.0, y + 4.0), &number(value), &Style { anchor: "end", ..MIDDLE });
         }
+        let mut free = f64::NEG_INFINITY;
         for value in self.x.ticks() {
             let x = self.x.place(value);
             let _ = writeln!(
                 out,
                 r##"<line x1="{x:.1}" y1="{TOP}" x2="{x:.1}" y2="{:.1}" stroke="#f3f4f6"/>"##,
-                HEIGHT - BOTTOM
+                self.bottom
             );
-            text(out, (x, HEIGHT - BOTTOM + 18.0), &number(value), &MIDDLE);
+            let name = names.iter().find(|(at, name)| *at == value && !name.is_empty());
+            let name = name.map_or_else(|| number(value), |(_, name)| name.clone());
+            // What would be written over its neighbour is left out.
+            let half = name.chars().count() as f64 * LETTER / 2.0;
+            if x - half >= free {
+                text(out, (x, self.bottom + 18.0), &name, &MIDDLE);
+                free = x + half + LETTER;
+            }
         }
     }
 
@@ -173,16 +179,17 @@ impl Chart {
     fn line(&self, out: &mut String, line: &Line, index: usize) {
         let colour = colour(line, index);
         let dash = dash(line);
-        for run in self.runs(&line.xs, &line.ys) {
+        let runs = self.runs(&line.xs, &line.ys);
+        for run in &runs {
             let points: Vec<String> = run.iter().map(|(_, x, y)| format!("{x:.1},{y:.1}")).collect();
             let _ = writeln!(
                 out,
                 r#"<polyline points="{}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>"#,
                 points.join(" ")
             );
-            for (_, x, y) in run {
-                let _ = writeln!(out, r#"<circle cx="{x:.1}" cy="{y:.1}" r="2.5" fill="{colour}"/>"#);
-            }
+        }
+        for (_, x, y) in runs.iter().flatten() {
+            let _ = writeln!(out, r#"<circle cx="{x:.1}" cy="{y:.1}" r="2.5" fill="{colour}"/>"#);
         }
     }
 
@@ -209,7 +216,7 @@ impl Chart {
     fn names(&self, out: &mut String, lines: &[Line]) {
         let end = |line: &Line| {
             let runs = self.runs(&line.xs, &line.ys);
-            runs.last().and_then(|run| run.last()).map_or(HEIGHT - BOTTOM, |(_, _, y)| *y)
+            runs.last().and_then(|run| run.last()).map_or(self.bottom, |(_, _, y)| *y)
         };
         let mut ends: Vec<(f64, usize)> =
             lines.iter().enumerate().map(|(at, line)| (end(line), at)).collect();
@@ -219,7 +226,7 @@ impl Chart {
         for (y, _) in &ends {
             places.push(places.last().map_or(*y, |last: &f64| y.max(last + NAME_HEIGHT)));
         }
-        let mut limit = HEIGHT - BOTTOM;
+        let mut limit = self.bottom;
         for place in places.iter_mut().rev() {
             *place = place.min(limit);
             limit = *place - NAME_HEIGHT;
@@ -232,11 +239,10 @@ impl Chart {
     }
 }
 
-/// A colour that is safe inside an attribute.
+/// The colour of a line: its own, or one of the list.
 fn colour(line: &Line, index: usize) -> String {
-    let given = line.colour.as_deref().unwrap_or(COLOURS[index % COLOURS.len()]);
-    let named = LETTERS.iter().find(|(letter, _)| *letter == given).map_or(given, |(_, name)| name);
-    escape(named)
+    let own = line.colour.as_deref().and_then(colour::colour);
+    own.unwrap_or_else(|| COLOURS[index % COLOURS.len()].to_owned())
 }
 
 fn dash(line: &Line) -> String {
@@ -273,11 +279,16 @@ fn escape(text: &str) -> String {
 fn number(value: f64) -> String {
     let size = value.abs();
     if size >= 1e6 || (size > 0.0 && size < 1e-3) {
-        return format!("{value:e}");
+        let text = format!("{value:.6e}");
+        let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+        return format!("{}e{power}", short(digits));
     }
-    // Steps like 0.1 + 0.2 carry rounding errors.
-    let text = format!("{value:.6}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    short(&format!("{value:.6}")).to_owned()
+}
+
+/// Without the zeros at the end: steps like 0.1 + 0.2 carry rounding errors.
+fn short(digits: &str) -> &str {
+    digits.trim_end_matches('0').trim_end_matches('.')
 }
 
 #[cfg(test)]
@@ -316,16 +327,62 @@ mod tests {
         let text = line_chart(&[styled], &Labels::default(), Scales::default());
         assert!(text.contains(r#"stroke="green" stroke-width="2" stroke-dasharray="8 3 2 3""#), "{text}");
         assert_eq!(text.matches("<polygon").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn a_colour_that_is_none_is_one_of_ours() {
         let mut odd = line("b", &[1.0, 2.0, 3.0]);
         odd.colour = Some("\"/><script>".into());
-        assert!(!line_chart(&[odd], &Labels::default(), Scales::default()).contains("<script"));
+        let text = line_chart(&[odd], &Labels::default(), Scales::default());
+        assert!(!text.contains("<script") && text.contains("#2563eb"), "{text}");
+    }
+
+    #[test]
+    fn texts_along_x_stand_side_by_side() {
+        let names = [
+            "fp16",
+            "bf16",
+            "a name that is much too long for the room that is left between it and the next",
+            "e",
+        ];
+        let x_ticks = names.iter().enumerate().map(|(at, name)| (at as f64, (*name).to_owned())).collect();
+        let mut few = line("a", &[1.0, 2.0, 3.0, 4.0]);
+        few.xs = vec![0.0, 1.0, 2.0, 3.0];
+        let text = line_chart(&[few], &Labels { x_ticks, ..Labels::default() }, Scales::default());
+        assert!(text.contains(">fp16<") && text.contains(">bf16<") && text.contains(">e<"), "{text}");
+        assert!(!text.contains("much too long"), "{text}");
+    }
+
+    #[test]
+    fn there_is_room_for_every_name() {
+        let long = "x".repeat(60);
+        let lines: Vec<_> = (0..40).map(|_| line(&long, &[1.0, 2.0, 3.0])).collect();
+        let text = line_chart(&lines, &Labels::default(), Scales::default());
+        let size = text.split('"').nth(7).expect("the view box");
+        let size: Vec<f64> = size.split(' ').filter_map(|part| part.parse().ok()).collect();
+        let at = |key: &str| {
+            let parts = text.lines().filter(|line| line.contains(&long)).map(|line| {
+                line.split_once(key).and_then(|(_, rest)| rest.split('"').next()?.parse::<f64>().ok())
+            });
+            parts.map(|value| value.expect("a number")).collect::<Vec<_>>()
+        };
+        assert!(at(" x=\"").iter().all(|x| x + 60.0 * 7.2 <= size[2]), "{size:?}");
+        let ys = at(" y=\"");
+        assert!(ys.windows(2).all(|pair| pair[1] - pair[0] > 15.9), "{ys:?}");
+        assert!(ys[0] > 0.0 && ys[39] < size[3], "{size:?} {ys:?}");
     }
 
     #[test]
     fn numbers_are_short() {
-        for (value, text) in
-            [(0.0, "0"), (0.1 + 0.2, "0.3"), (12288.0, "12288"), (2e6, "2e6"), (-2.5, "-2.5")]
-        {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.1 + 0.2, "0.3"),
+            (12288.0, "12288"),
+            (2e6, "2e6"),
+            (-2.5, "-2.5"),
+            (5.0 * 5e-7, "2.5e-6"),
+            (1e-9 * 3.0, "3e-9"),
+        ] {
             assert_eq!(number(value), text);
         }
     }

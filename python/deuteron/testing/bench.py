@@ -143,8 +143,8 @@ def cuda_graph_without_gc(*args, **kwargs):
     was = gc.isenabled()
     gc.disable()
     try:
-        with device.graph(*args, **kwargs):
-            yield
+        with device.graph(*args, **kwargs) as graph:
+            yield graph
     finally:
         if was:
             gc.enable()

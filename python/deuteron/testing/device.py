@@ -18,8 +18,11 @@ def _bits(dtype):
     bits = getattr(dtype, "primitive_bitwidth", None)
     if bits is not None:
         return bits
+    if isinstance(dtype, type):
+        # NumPy's classes of numbers, `numpy.float32` for one, say it of their values alone.
+        dtype = dtype() if hasattr(dtype, "itemsize") else dtype
     size = getattr(dtype, "itemsize", None)
-    if size is None:
+    if not isinstance(size, int):
         raise TypeError(f"{dtype!r} is no dtype")
     return 8 * size
 

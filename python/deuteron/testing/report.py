@@ -1,5 +1,6 @@
 """`perf_report`: one measurement over a range of sizes, as a table, a CSV file and a plot."""
 
+import math
 import os
 
 
@@ -56,10 +57,13 @@ class Mark:
         """
         single = isinstance(self.benchmarks, Benchmark)
         tables, plots = [], []
+        benchmarks = [self.benchmarks] if single else list(self.benchmarks)
         if save_path:
-            os.makedirs(save_path, exist_ok=True)
+            # A name with a slash is one of a folder.
+            for name in ["", *(benchmark.plot_name for benchmark in benchmarks)]:
+                os.makedirs(os.path.dirname(os.path.join(save_path, name)), exist_ok=True)
         try:
-            for benchmark in [self.benchmarks] if single else self.benchmarks:
+            for benchmark in benchmarks:
                 table = _measure(self.fn, benchmark, diff_col, kwargs)
                 tables.append(table)
                 if print_data:
@@ -89,6 +93,7 @@ def perf_report(benchmarks):
 
 def _measure(fn, benchmark, diff_col, kwargs):
     """Every line at every x."""
+    _check_lines(benchmark)
     rows = []
     for x in benchmark.x_vals:
         if not isinstance(x, (list, tuple)):
@@ -103,13 +108,29 @@ def _measure(fn, benchmark, diff_col, kwargs):
     return _Table(benchmark, rows, diff_col)
 
 
+def _check_lines(benchmark):
+    """Says what does not fit together before anything is measured."""
+    count = len(benchmark.line_vals)
+    if len(benchmark.line_names) != count:
+        raise ValueError(f"{benchmark.plot_name}: line_vals has {count} values and line_names {len(benchmark.line_names)}")
+    if benchmark.styles and len(benchmark.styles) < count:
+        raise ValueError(f"{benchmark.plot_name}: there are {count} lines and only {len(benchmark.styles)} styles")
+
+
 def _value_and_band(result):
-    """``(value, low, high)`` of what a measuring function returned."""
-    if not isinstance(result, (list, tuple)):
-        return result, None, None
-    if len(result) != 3:
-        raise ValueError(f"a measuring function returns one number or (value, low, high), not {len(result)} values")
-    return tuple(result)
+    """``(value, low, high)`` of what a measuring function returned: numbers, also as arrays."""
+    try:
+        values = list(result)
+    except TypeError:
+        return _number(result), None, None
+    if len(values) != 3:
+        raise ValueError(f"a measuring function returns one number or (value, low, high), not {len(values)} values")
+    return tuple(_number(value) for value in values)
+
+
+def _number(value):
+    """The number in an array without dimensions; anything else as it is."""
+    return value.item() if hasattr(value, "item") else value
 
 
 class _Table:
@@ -155,14 +176,20 @@ class _Table:
 
     def xs(self):
         """Where the points stand: the first x of each row, or its number where that is none."""
-        xs = [x[0] for x, _ in self.measured]
+        xs = [_number(x[0]) for x, _ in self.measured]
         return xs if all(isinstance(x, (int, float)) for x in xs) else list(range(len(xs)))
 
+    def x_texts(self):
+        """What stands below the points where the first x of a row is no number; else nothing."""
+        xs = [_number(x[0]) for x, _ in self.measured]
+        return [] if all(isinstance(x, (int, float)) for x in xs) else [str(x) for x in xs]
+
     def line(self, index):
-        """Values and bands of one line; no bands where one is missing."""
+        """Values and bands of one line: NaN where a band is missing, and no bands where there is none at all."""
         values = [row[index] for _, row in self.measured]
-        bands = [(min(low, high), max(low, high)) for _, low, high in values if low is not None and high is not None]
-        return [value for value, _, _ in values], bands if len(bands) == len(values) else []
+        bands = [(math.nan, math.nan) if low is None or high is None else (min(low, high), max(low, high))
+                 for _, low, high in values]
+        return [value for value, _, _ in values], [] if all(math.isnan(low) for low, _ in bands) else bands
 
 
 def _cell(value, precision):
@@ -216,8 +243,10 @@ def _plot_natively(benchmark, table, save_path):
         values, band = table.line(index)
         colour, style = _style(benchmark, index)
         lines.append(Line(name, table.xs(), values, band, colour, style))
+    texts = table.x_texts()
     text = line_chart(lines, title=benchmark.plot_name, xlabel=benchmark.xlabel or benchmark.x_names[0],
-                      ylabel=benchmark.ylabel, x_log=benchmark.x_log, y_log=benchmark.y_log)
+                      ylabel=benchmark.ylabel, x_log=benchmark.x_log and not texts, y_log=benchmark.y_log,
+                      x_ticks=list(zip(map(float, table.xs()), texts)))
     with open(os.path.join(save_path, benchmark.plot_name + ".svg"), "w") as file:
         file.write(text)
     return benchmark.plot_name + ".svg"
@@ -233,14 +262,18 @@ def _plot_with_matplotlib(pyplot, benchmark, table, show_plots, save_path):
     for index, name in enumerate(benchmark.line_names):
         colour, style = _style(benchmark, index)
         values, band = table.line(index)
-        line, = axes.plot(xs, values, label=name, color=colour, ls=style)
+        # A line through one point is none.
+        line, = axes.plot(xs, values, label=name, color=colour, ls=style, marker="o" if len(xs) == 1 else None)
         if band:
             axes.fill_between(xs, [low for low, _ in band], [high for _, high in band], alpha=0.15,
                               color=line.get_color())
     axes.set_title(benchmark.plot_name)
     axes.set_xlabel(benchmark.xlabel or benchmark.x_names[0])
     axes.set_ylabel(benchmark.ylabel)
-    axes.set_xscale("log" if benchmark.x_log else "linear")
+    texts = table.x_texts()
+    axes.set_xscale("log" if benchmark.x_log and not texts else "linear")
+    if texts:
+        axes.set_xticks(xs, texts)
     axes.set_yscale("log" if benchmark.y_log else "linear")
     axes.legend()
     name = benchmark.plot_name + ".png"

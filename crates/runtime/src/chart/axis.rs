@@ -37,8 +37,8 @@ impl Axis {
     }
 
     /// Shows these numbers.
-    pub(super) fn show(&mut self, values: &[f64]) {
-        self.shown = values.iter().copied().filter(|value| self.has(*value)).collect();
+    pub(super) fn show(&mut self, values: impl Iterator<Item = f64>) {
+        self.shown = values.filter(|value| self.has(*value)).collect();
     }
 
     /// Whether a value has a place.
