@@ -226,6 +226,7 @@ def _plot(benchmark, table, show_plots, save_path):
         import tempfile
 
         folder = tempfile.mkdtemp(prefix="deuteron-plots-")
+        os.makedirs(os.path.dirname(os.path.join(folder, benchmark.plot_name)), exist_ok=True)
     if pyplot is not None:
         name = _plot_with_matplotlib(pyplot, benchmark, table, show_plots and not reason, folder)
     else:
