@@ -34,11 +34,28 @@ fn search() -> Search {
     Search::from_environment(own_environment().as_deref())
 }
 
-/// The environment of Python that the running program belongs to.
+/// The environment of Python that the running program belongs to: a virtual one by the name that it was called by, since its
+/// program is a link to that of another environment.
 fn own_environment() -> Option<PathBuf> {
-    let program = std::env::current_exe().ok()?;
-    let by_program = program.parent().and_then(Path::parent).map(Path::to_owned);
-    by_program.filter(|folder| folder.join("lib").is_dir())
+    let called = std::env::args_os().next().map(PathBuf::from);
+    called.as_deref().and_then(virtual_environment).or_else(|| {
+        let program = std::env::current_exe().ok()?;
+        let by_program = program.parent().and_then(Path::parent).map(Path::to_owned);
+        by_program.filter(|folder| folder.join("lib").is_dir())
+    })
+}
+
+/// The virtual environment that a program belongs to, by its path or by its name alone.
+fn virtual_environment(called: &Path) -> Option<PathBuf> {
+    let is_name = called.parent().is_none_or(|folder| folder.as_os_str().is_empty());
+    let program = if is_name {
+        let folders = std::env::var_os("PATH")?;
+        std::env::split_paths(&folders).map(|folder| folder.join(called)).find(|program| program.is_file())?
+    } else {
+        called.to_owned()
+    };
+    let folder = program.parent()?.parent()?;
+    folder.join("pyvenv.cfg").is_file().then(|| folder.to_owned())
 }
 
 /// A `ptxas` that is found for an architecture, looked for once for each program that somebody names.
@@ -258,4 +275,20 @@ fn disassemble(cubin: &[u8]) -> Result<String, TargetError> {
         tried.push("neither nvdisasm nor cuobjdump was found; `pip install nvidia-cuda-nvcc` or the toolkit brings one".into());
     }
     Err(failed(tried.join("; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::virtual_environment;
+
+    #[test]
+    fn a_virtual_environment_is_known_by_the_path_of_its_program() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let program = folder.path().join("bin/python");
+        std::fs::create_dir_all(folder.path().join("bin")).expect("a folder");
+        assert_eq!(virtual_environment(&program), None);
+        std::fs::write(folder.path().join("pyvenv.cfg"), "").expect("a file");
+        assert_eq!(virtual_environment(&program).as_deref(), Some(folder.path()));
+        assert_eq!(virtual_environment("no-such-program-on-the-path".as_ref()), None);
+    }
 }
