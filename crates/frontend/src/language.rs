@@ -7,6 +7,8 @@
 use crate::dtype::DType;
 use crate::value::PyValue;
 use crate::{ops, stdlib};
+use rustc_hash::FxHashMap;
+use std::sync::{PoisonError, RwLock};
 
 /// Python's builtins that kernels may use.
 const PYTHON: [&str; 13] = [
@@ -107,9 +109,19 @@ pub fn resolve(path: &str) -> Option<PyValue> {
     dtype.map(PyValue::dtype).or_else(|| if name.starts_with('_') { None } else { stdlib::function(name) })
 }
 
-/// A name in a module of the language.
+/// A name in a module of the language. What was found is remembered.
 pub(crate) fn attribute(module: &str, name: &str) -> Option<PyValue> {
-    resolve(&format!("{module}.{name}"))
+    static KNOWN: RwLock<Option<FxHashMap<String, PyValue>>> = RwLock::new(None);
+    let path = format!("{module}.{name}");
+    let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
+    if let Some(value) = known.as_ref().and_then(|known| known.get(&path)) {
+        return Some(value.clone());
+    }
+    drop(known);
+    let value = resolve(&path)?;
+    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    known.get_or_insert_default().insert(path, value.clone());
+    Some(value)
 }
 
 /// What a name means that nobody else defines.

@@ -4,9 +4,11 @@
 //! lines and columns are those of the file. Files are parsed whole.
 
 use crate::diagnostic::{Diagnostic, Kind, Place};
-use crate::value::FunctionRef;
+use crate::value::{Function, FunctionRef};
 use ruff_python_ast::{Stmt, StmtFunctionDef};
 use ruff_text_size::{Ranged, TextRange, TextSize};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Put before indented text, to make a block of it.
 const BLOCK_HEADER: &str = "if True:\n";
@@ -14,7 +16,7 @@ const BLOCK_HEADER: &str = "if True:\n";
 /// Text with the offsets of its lines.
 #[derive(Debug)]
 pub(crate) struct Text {
-    file: String,
+    file: Arc<str>,
     text: String,
     /// Offset of the first character of each line.
     starts: Vec<u32>,
@@ -26,11 +28,11 @@ impl Text {
     fn new(file: &str, text: String, first_line: u32) -> Text {
         let newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let starts = std::iter::once(0).chain(newlines.map(|(offset, _)| offset as u32 + 1)).collect();
-        Text { file: file.to_string(), text, starts, first_line }
+        Text { file: Arc::from(file), text, starts, first_line }
     }
 
     /// The file.
-    pub(crate) fn file(&self) -> &str {
+    pub(crate) fn file(&self) -> &Arc<str> {
         &self.file
     }
 
@@ -61,7 +63,7 @@ impl Text {
         let (line, column) = self.line_column(range.start());
         let marked = self.slice(range).split('\n').next().unwrap_or_default();
         let width = (marked.trim_end().chars().count() as u32).max(1);
-        Place { file: self.file.clone(), line, column, width, text: text.to_string() }
+        Place { file: self.file.to_string(), line, column, width, text: text.to_string() }
     }
 
     fn error(&self, error: &ruff_python_parser::ParseError) -> Diagnostic {
@@ -78,16 +80,52 @@ pub(crate) struct ParsedFunction {
     /// What was parsed.
     pub(crate) function: FunctionRef,
     /// Its text.
-    pub(crate) text: Text,
+    pub(crate) text: Arc<Text>,
     /// Its definition.
-    pub(crate) ast: StmtFunctionDef,
+    pub(crate) ast: Arc<StmtFunctionDef>,
 }
 
-/// Parses a function.
+/// A function that was parsed before, as long as somebody holds it.
+struct Recent {
+    function: Weak<Function>,
+    text: Arc<Text>,
+    ast: Arc<StmtFunctionDef>,
+}
+
+/// How many functions are kept parsed: a kernel is compiled for many types and options, one after the other.
+const RECENT: usize = 64;
+
+/// The functions that were parsed last, the latest at the end.
+static PARSED: Mutex<VecDeque<Recent>> = Mutex::new(VecDeque::new());
+
+/// Parses a function, unless this very one was parsed lately.
 ///
 /// # Errors
 /// Syntax errors, and text that holds no function definition.
 pub(crate) fn function(function: &FunctionRef) -> Result<ParsedFunction, Diagnostic> {
+    let recent = || PARSED.lock().unwrap_or_else(PoisonError::into_inner);
+    // A function that is gone keeps its address until its entry is gone, too: an address means one function.
+    let at = Arc::as_ptr(&function.0);
+    if let Some(known) = recent().iter().find(|known| known.function.as_ptr() == at) {
+        let (text, ast) = (known.text.clone(), known.ast.clone());
+        return Ok(ParsedFunction { function: function.clone(), text, ast });
+    }
+    let parsed = parse(function)?;
+    let mut recent = recent();
+    recent.retain(|known| known.function.strong_count() > 0);
+    if recent.len() == RECENT {
+        recent.pop_front();
+    }
+    let (text, ast) = (parsed.text.clone(), parsed.ast.clone());
+    recent.push_back(Recent { function: Arc::downgrade(&function.0), text, ast });
+    Ok(parsed)
+}
+
+/// Parses a function, and does not keep it.
+///
+/// # Errors
+/// As [`function`].
+pub(crate) fn parse(function: &FunctionRef) -> Result<ParsedFunction, Diagnostic> {
     let source = &function.0.source;
     let first = source.lines().find(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
     let indented = first.is_some_and(|line| line.starts_with([' ', '\t']));
@@ -110,7 +148,9 @@ pub(crate) fn function(function: &FunctionRef) -> Result<ParsedFunction, Diagnos
         _ => None,
     });
     match definition {
-        Some(ast) => Ok(ParsedFunction { function: function.clone(), text, ast }),
+        Some(ast) => {
+            Ok(ParsedFunction { function: function.clone(), text: Arc::new(text), ast: Arc::new(ast) })
+        }
         None => {
             let message = format!("the source of `{}` holds no function definition", function.0.name);
             let mut diagnostic = Diagnostic::without_place(Kind::Compilation, message);
@@ -198,6 +238,22 @@ mod tests {
     fn comments_and_decorators_before_the_definition() {
         let parsed = function(&source("# c\n@a\n@b(1)\ndef f(x):\n    return é\n", 5)).unwrap();
         assert_eq!(parsed.text.line_column(parsed.ast.body[0].range().end()), (9, 13));
+    }
+
+    #[test]
+    fn a_function_is_parsed_once() {
+        let one = source("def f(x):\n    return x\n", 1);
+        let (first, second) = (function(&one).unwrap(), function(&one).unwrap());
+        assert!(Arc::ptr_eq(&first.ast, &second.ast));
+        // One of the same name and number is another function, and so is every one that comes where it lay.
+        let texts: Vec<String> = (0..200)
+            .map(|number| {
+                let parsed = function(&source(&format!("def f(x):\n    return {number}\n"), 1)).unwrap();
+                parsed.text.slice(parsed.ast.body[0].range()).to_owned()
+            })
+            .collect();
+        assert!(texts.iter().enumerate().all(|(number, text)| *text == format!("return {number}")));
+        assert!(Arc::ptr_eq(&first.ast, &function(&one).unwrap().ast));
     }
 
     #[test]

@@ -76,7 +76,7 @@ fn load(name: &str, source: &str, functions: &mut FxHashMap<String, Arc<ParsedFu
             noinline: false,
         }));
         let parsed =
-            parse::function(&function).unwrap_or_else(|error| panic!("the library does not parse: {error}"));
+            parse::parse(&function).unwrap_or_else(|error| panic!("the library does not parse: {error}"));
         functions.insert(definition.name.to_string(), Arc::new(parsed));
     }
 }

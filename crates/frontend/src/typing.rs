@@ -15,7 +15,7 @@ pub type Shape = SmallVec<[u32; 4]>;
 pub const MAX_ELEMENTS: u64 = 1 << 20;
 
 /// The type of a run-time value: an element type and a shape.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ty {
     /// The type of an element.
     pub scalar: Scalar,

@@ -35,6 +35,8 @@ impl Observer for () {}
 pub enum Verify {
     /// After each pass, and a failure names the pass.
     Each,
+    /// Once, after the last pass.
+    End,
     /// Not at all; the caller verifies at the end.
     Never,
 }
@@ -152,17 +154,18 @@ pub fn run(
     verify: Verify,
     observer: &mut dyn Observer,
 ) -> Result<(), Vec<Diagnostic>> {
-    for pass in passes {
+    for (number, pass) in passes.iter().enumerate() {
         observer.before(pass, module);
         let start = Instant::now();
         (pass.run)(module).map_err(|error| vec![error])?;
         observer.after(pass, module, start.elapsed());
-        if verify == Verify::Each {
-            crate::verify::verify(module).map_err(|errors| {
-                let note = format!("the program was valid before pass `{}`", pass.name);
-                errors.into_iter().map(|error| error.note(note.clone())).collect::<Vec<_>>()
-            })?;
-        }
+        let note = match verify {
+            Verify::Each => format!("the program was valid before pass `{}`", pass.name),
+            Verify::End if number + 1 == passes.len() => "the program was valid before the passes".to_owned(),
+            Verify::End | Verify::Never => continue,
+        };
+        crate::verify::verify(module)
+            .map_err(|errors| errors.into_iter().map(|error| error.note(note.clone())).collect::<Vec<_>>())?;
     }
     Ok(())
 }

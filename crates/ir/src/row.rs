@@ -346,6 +346,10 @@ impl OpRow {
 }
 
 fn group_sizes(specs: &[ValueSpec], count: usize) -> Option<SmallVec<[usize; 4]>> {
+    // As many as are declared: one in each group.
+    if count == specs.len() {
+        return Some(SmallVec::from_elem(1, count));
+    }
     let singles = specs.iter().filter(|spec| spec.arity == Arity::One).count();
     let variadics = specs.iter().filter(|spec| spec.arity == Arity::Variadic).count();
     let mut rest = count.checked_sub(singles)?;

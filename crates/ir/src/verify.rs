@@ -13,8 +13,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// # Errors
 /// Everything found wrong, in the order of the program.
 pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
-    let mut verifier =
-        Verifier { module, errors: Vec::new(), visible: FxHashSet::default(), counted: FxHashMap::default() };
+    let values = module.num_values();
+    let mut verifier = Verifier {
+        module,
+        errors: Vec::new(),
+        visible: vec![false; values],
+        counted: vec![0; values],
+        valid_types: FxHashSet::default(),
+    };
     verifier.op(module.top());
     verifier.symbols();
     verifier.use_lists();
@@ -24,8 +30,12 @@ pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
 struct Verifier<'m> {
     module: &'m Module,
     errors: Vec<Diagnostic>,
-    visible: FxHashSet<Value>,
-    counted: FxHashMap<Value, usize>,
+    /// Whether a value may be used at the place that is looked at, by its index.
+    visible: Vec<bool>,
+    /// How often a value was met as an operand, by its index.
+    counted: Vec<usize>,
+    /// Types whose parameters were checked and found right.
+    valid_types: FxHashSet<Type>,
 }
 
 impl Verifier<'_> {
@@ -54,15 +64,23 @@ impl Verifier<'_> {
             }
             self.result_types(op);
         }
-        self.visible.extend(self.module.results(op).iter().copied());
+        self.show(self.module.results(op), true);
+    }
+
+    /// From here on, values may be used or not.
+    fn show(&mut self, values: &[Value], visible: bool) {
+        for value in values {
+            self.visible[value.as_u32() as usize] = visible;
+        }
     }
 
     fn uses(&mut self, op: Op) {
         for (index, &value) in self.module.operands(op).iter().enumerate() {
-            if !self.visible.contains(&value) {
+            let at = value.as_u32() as usize;
+            if !self.visible[at] {
                 self.error(op, &format!("uses as operand {index} a value that is not defined before it"));
             }
-            *self.counted.entry(value).or_default() += 1;
+            self.counted[at] += 1;
         }
     }
 
@@ -90,10 +108,13 @@ impl Verifier<'_> {
     }
 
     fn check_type(&mut self, op: Op, ty: Type) {
-        if let TypeKind::Dialect { row, params } = ty.kind()
-            && let Err(message) = (row.verify)(params)
-        {
-            self.error(op, &format!("has a value of an invalid type: {message}"));
+        let TypeKind::Dialect { row, params } = ty.kind() else { return };
+        if self.valid_types.contains(&ty) {
+            return;
+        }
+        match (row.verify)(params) {
+            Ok(()) => _ = self.valid_types.insert(ty),
+            Err(message) => self.error(op, &format!("has a value of an invalid type: {message}")),
         }
     }
 
@@ -126,7 +147,10 @@ impl Verifier<'_> {
     }
 
     fn regions(&mut self, op: Op) {
-        let hidden = self.module.has(op, Traits::ISOLATED).then(|| std::mem::take(&mut self.visible));
+        let hidden = self.module.has(op, Traits::ISOLATED).then(|| {
+            let nothing = vec![false; self.visible.len()];
+            std::mem::replace(&mut self.visible, nothing)
+        });
         for (index, &region) in self.module.regions(op).iter().enumerate() {
             match self.module.blocks(region) {
                 // Only a later region may be left out, such as an `else`.
@@ -143,30 +167,26 @@ impl Verifier<'_> {
     }
 
     fn block(&mut self, owner: Op, block: Block) {
-        let args = self.module.args(block).to_vec();
-        self.visible.extend(args.iter().copied());
-        for &arg in &args {
-            self.check_type(owner, self.module.ty(arg));
+        let module = self.module;
+        let args = module.args(block);
+        self.show(args, true);
+        for &arg in args {
+            self.check_type(owner, module.ty(arg));
         }
-        let ops: Vec<Op> = self.module.ops(block).collect();
-        for &op in &ops {
+        for op in module.ops(block) {
             self.op(op);
-            if self.module.has(op, Traits::TERMINATOR) && self.module.next(op).is_some() {
+            if module.has(op, Traits::TERMINATOR) && module.next(op).is_some() {
                 self.error(op, "must be the last operation of its block");
             }
         }
-        let ends = ops.last().is_some_and(|&op| self.module.has(op, Traits::TERMINATOR));
-        if !ends && owner != self.module.top() {
+        let ends = module.last_op(block).is_some_and(|op| module.has(op, Traits::TERMINATOR));
+        if !ends && owner != module.top() {
             self.error(owner, "has a block that does not end in a terminator");
         }
-        for op in ops {
-            for result in self.module.results(op) {
-                self.visible.remove(result);
-            }
+        for op in module.ops(block) {
+            self.show(module.results(op), false);
         }
-        for arg in args {
-            self.visible.remove(&arg);
-        }
+        self.show(args, false);
     }
 
     fn result_types(&mut self, op: Op) {
@@ -237,7 +257,8 @@ impl Verifier<'_> {
     /// The use list of a value holds exactly the operands that are it.
     fn use_lists(&mut self) {
         let module = self.module;
-        for (&value, &count) in &self.counted {
+        for (index, &count) in self.counted.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let value = Value::from_u32(index as u32);
             let listed = module.uses(value);
             let true_uses =
                 listed.iter().all(|&(op, index)| module.operands(op).get(index as usize) == Some(&value));

@@ -1,6 +1,6 @@
 //! The pass runner: passes by name, dumps, times, errors; and where inlined code says it stands.
 
-use ir::pass::{Dump, DumpWhen, Times, Verify, by_names, run};
+use ir::pass::{Dump, DumpWhen, PassRow, Times, Verify, by_names, run};
 use ir::passes::{ALL, CANONICALIZE, CSE, INLINE};
 use ir::text::{ParseOptions, PrintOptions, parse, print};
 
@@ -45,6 +45,30 @@ fn only_changes_are_dumped_when_only_changes_are_wanted() {
     assert!(changed[0].contains("After cse") && !changed[0].contains("%y"));
     assert_eq!(dumps(DumpWhen::After).len(), 3);
     assert!(dumps(DumpWhen::Before)[0].contains("Before inline"));
+}
+
+/// Leaves a program that is not valid.
+static BREAK: PassRow = PassRow {
+    name: "break",
+    doc: "Takes the function's type away.",
+    run: |module| {
+        let function = module.first_op(module.body()).expect("there is a function");
+        module.set_attr(function, ttir::ops::func::func_attr::TYPE, None);
+        Ok(())
+    },
+};
+
+#[test]
+fn a_program_is_verified_when_it_is_asked_for() {
+    let outcome = |passes: &[&'static PassRow], verify| {
+        run(&mut program(TWICE), passes, verify, &mut ()).map_err(|errors| errors[0].to_string())
+    };
+    let each = outcome(&[&BREAK, &INLINE], Verify::Each).expect_err("the first pass breaks it");
+    assert!(each.contains("before pass `break`"), "{each}");
+    let end = outcome(&[&BREAK, &INLINE], Verify::End).expect_err("it is broken at the end");
+    assert!(end.contains("before the passes"), "{end}");
+    assert_eq!(outcome(&[&BREAK, &INLINE], Verify::Never), Ok(()));
+    assert_eq!(outcome(&[&INLINE, &CSE], Verify::End), Ok(()));
 }
 
 #[test]

@@ -177,9 +177,8 @@ impl Ctx<'_> {
         }
         let parsed = self.parsed_function(function)?;
         let bound = self.bind(&parsed, args, keywords)?;
-        let call_loc = Some(self.loc);
+        let call_loc = Some(self.loc());
         let frame = Frame {
-            file: Arc::from(parsed.text.file()),
             parsed: parsed.clone(),
             locals: bound,
             pending_constexprs: FxHashSet::default(),
@@ -187,12 +186,12 @@ impl Ctx<'_> {
             call_loc,
             loops: 0,
         };
-        let (loc, at) = (self.loc, self.at);
+        let outer = (self.known_loc, self.at);
         let errors = self.diagnostics.len();
         self.frames.push(frame);
         let outcome = self.fill_defaults(&parsed).map(|()| self.block(&parsed.ast.body, None));
         self.frames.pop();
-        (self.loc, self.at) = (loc, at);
+        (self.known_loc, self.at) = outer;
         if self.diagnostics.len() > errors {
             return Err(Stop);
         }

@@ -93,7 +93,8 @@ impl Ctx<'_> {
 
     /// A builder at the place being filled.
     pub(crate) fn builder(&mut self) -> ir::Builder<'_> {
-        ir::Builder { module: &mut self.module, place: self.place, loc: self.loc }
+        let loc = self.loc();
+        ir::Builder { module: &mut self.module, place: self.place, loc }
     }
 
     /// An op whose result type follows from its operands; a constant where all operands are.
@@ -179,9 +180,14 @@ impl Ctx<'_> {
 
     /// The ir type of a type.
     pub(crate) fn ir_type(&mut self, ty: &Ty) -> Res<Type> {
+        if let Some(known) = self.ir_types.get(ty) {
+            return Ok(*known);
+        }
         let elem = self.ir_scalar(ty.scalar)?;
         let dims: SmallVec<[i64; 8]> = ty.shape.iter().map(|dim| i64::from(*dim)).collect();
-        Ok(ttir::types::tensor(&dims, elem))
+        let tensor = ttir::types::tensor(&dims, elem);
+        self.ir_types.insert(ty.clone(), tensor);
+        Ok(tensor)
     }
 
     /// The ir type of an element.

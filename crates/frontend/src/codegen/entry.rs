@@ -32,17 +32,18 @@ pub fn compile(request: &Request<'_>) -> Result<Compiled, Vec<Diagnostic>> {
 
 fn compile_here(request: &Request<'_>) -> Result<Compiled, Vec<Diagnostic>> {
     let module = ttir::new_module();
-    let loc = module.locs.unknown();
+    let known_loc = Some(module.locs.unknown());
     let place = Place::End(module.body());
     let mut ctx = Ctx {
         request,
         module,
         place,
-        loc,
+        known_loc,
         at: TextRange::default(),
         frames: Vec::new(),
         parsed: FxHashMap::default(),
         known_globals: FxHashMap::default(),
+        ir_types: FxHashMap::default(),
         depth: 0,
         in_defaults: false,
         diagnostics: Vec::new(),
@@ -90,7 +91,6 @@ impl Ctx<'_> {
         let function = self.request.function.clone();
         let parsed = self.parsed_function(&function)?;
         self.frames.push(Frame {
-            file: Arc::from(parsed.text.file()),
             parsed: parsed.clone(),
             locals: Locals::default(),
             pending_constexprs: FxHashSet::default(),
@@ -187,7 +187,7 @@ impl Ctx<'_> {
                 let value = self.module.add_arg(block, ir_type);
                 let index = self.module.args(block).len() - 1;
                 self.module.set_name(value, name);
-                let loc = self.loc;
+                let loc = self.loc();
                 self.module.set_arg_loc(block, index, loc);
                 if *divisible_by_16 {
                     self.module.set_arg_attr(block, index, func::DIVISIBILITY.key(), Some(Attr::i32(16)));

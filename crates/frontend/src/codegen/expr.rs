@@ -9,6 +9,7 @@ use crate::value::PyValue;
 use crate::{language, stdlib};
 use ruff_python_ast::{self as ast, Expr, Number};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// How deep expressions, statements and calls may be nested, all together.
 const MAX_DEPTH: usize = 300;
@@ -142,12 +143,12 @@ impl Ctx<'_> {
     }
 
     /// The value of a global name of the function being walked, if there is one that may be read.
-    fn global(&mut self, name: &str) -> Res<Option<PyValue>> {
+    fn global(&mut self, name: &ast::name::Name) -> Res<Option<PyValue>> {
         let function = self.frame().parsed.function.clone();
         if stdlib::owns(&function) {
             return Ok(stdlib::global(name));
         }
-        let key = (function.0.id, function.0.module.clone(), name.to_string());
+        let key = (Arc::as_ptr(&self.frame().parsed).addr(), name.clone());
         let value = match self.known_globals.get(&key) {
             Some(known) => known.clone(),
             None => {

@@ -167,7 +167,7 @@ impl Ctx<'_> {
         let counter_ty = self.ir_type(&lower.ty)?;
         let counter = self.module.add_arg(block, counter_ty);
         self.module.set_name(counter, &target.id);
-        let loc = self.loc;
+        let loc = self.loc();
         self.module.set_arg_loc(block, 0, loc);
         let before = self.frame().locals.clone();
         let args = self.enter(&candidates, block)?;
@@ -221,7 +221,7 @@ impl Ctx<'_> {
         for init in &candidates.inits {
             let ty = self.module.ty(init.value);
             args.push(self.module.add_arg(block, ty));
-            let (index, loc) = (self.module.args(block).len() - 1, self.loc);
+            let (index, loc) = (self.module.args(block).len() - 1, self.loc());
             self.module.set_arg_loc(block, index, loc);
         }
         for carried in &candidates.names {

@@ -28,7 +28,9 @@ pub(crate) use expr::parse_int as int_literal;
 use crate::diagnostic::Diagnostic;
 use crate::parse::ParsedFunction;
 use crate::request::{Dependency, Request};
+use crate::typing::Ty;
 use crate::value::PyValue;
+use ruff_python_ast::name::Name;
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::FxHashMap;
 use scope::Frame;
@@ -59,16 +61,19 @@ pub(crate) struct Ctx<'a> {
     pub(crate) module: ir::Module,
     /// Where the next op goes.
     pub(crate) place: ir::Place,
-    /// The location of the next op.
-    pub(crate) loc: ir::Loc,
+    /// The location of the next op, once it was asked for: most of what is walked emits nothing.
+    pub(crate) known_loc: Option<ir::Loc>,
     /// What is being walked, for messages.
     pub(crate) at: TextRange,
     /// The functions being walked, the kernel first.
     pub(crate) frames: Vec<Frame>,
     /// Functions parsed so far.
     pub(crate) parsed: FxHashMap<(u64, String), Arc<ParsedFunction>>,
-    /// Global names that were read, by function and name, so that each is asked for once.
-    pub(crate) known_globals: FxHashMap<(u64, String, String), Option<PyValue>>,
+    /// Global names that were read, by function (where its parsed text lies, which is kept) and name, so that each is asked for
+    /// once.
+    pub(crate) known_globals: FxHashMap<(usize, Name), Option<PyValue>>,
+    /// The ir types of types, as far as they were asked for.
+    pub(crate) ir_types: FxHashMap<Ty, ir::Type>,
     /// How deep what is being walked is nested.
     pub(crate) depth: usize,
     /// Whether a default value is being evaluated: it may read any global.
@@ -92,21 +97,29 @@ impl Ctx<'_> {
 
     /// Runs a step with the place of a node as the location of ops and messages.
     pub(crate) fn at<T>(&mut self, node: &impl Ranged, step: impl FnOnce(&mut Self) -> T) -> T {
-        let (loc, at) = (self.loc, self.at);
-        self.set_at(node.range());
+        let outer = (self.known_loc, self.at);
+        if !self.frames.is_empty() {
+            (self.known_loc, self.at) = (None, node.range());
+        }
         let result = step(self);
-        (self.loc, self.at) = (loc, at);
+        (self.known_loc, self.at) = outer;
         result
     }
 
-    fn set_at(&mut self, range: TextRange) {
-        let Some(frame) = self.frames.last() else { return };
-        self.at = range;
-        let (line, col) = frame.parsed.text.line_column(range.start());
-        let here = self.module.locs.intern(ir::LocData::File { file: frame.file.clone(), line, col });
-        self.loc = match frame.call_loc {
+    /// The location of the next op: the place of what is being walked.
+    pub(crate) fn loc(&mut self) -> ir::Loc {
+        if let Some(loc) = self.known_loc {
+            return loc;
+        }
+        let Some(frame) = self.frames.last() else { return self.module.locs.unknown() };
+        let (line, col) = frame.parsed.text.line_column(self.at.start());
+        let file = frame.parsed.text.file().clone();
+        let here = self.module.locs.intern(ir::LocData::File { file, line, col });
+        let loc = match frame.call_loc {
             Some(caller) => self.module.locs.intern(ir::LocData::CallSite { callee: here, caller }),
             None => here,
         };
+        self.known_loc = Some(loc);
+        loc
     }
 }

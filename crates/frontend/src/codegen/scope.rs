@@ -15,8 +15,6 @@ pub(crate) type Locals = IndexMap<Name, Val, FxBuildHasher>;
 pub(crate) struct Frame {
     /// Its text and tree.
     pub(crate) parsed: Arc<ParsedFunction>,
-    /// Its file, for locations.
-    pub(crate) file: Arc<str>,
     /// Its names.
     pub(crate) locals: Locals,
     /// Names declared as `x: tl.constexpr` without a value yet.

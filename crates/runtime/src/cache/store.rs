@@ -177,12 +177,16 @@ impl Store {
         false
     }
 
-    /// Writes an entry, as [`Store::keep`].
+    /// Writes an entry, as [`Store::keep`]. One that is there already stays: file systems write the new file to the disk when it
+    /// takes the place of another, and a compile would wait for that.
     ///
     /// # Errors
     /// When the file system refuses.
     pub fn write(&self, kind: EntryKind, key: &Key, payload: &[u8]) -> io::Result<()> {
         let path = self.path(kind, key);
+        if self.holds(&path, key, payload) {
+            return Ok(());
+        }
         let folder = path.parent().unwrap_or(&self.root);
         make_private(folder)?;
         let mut file = tempfile::Builder::new().prefix(sweep::TEMPORARY).tempfile_in(folder)?;
@@ -195,6 +199,26 @@ impl Store {
             sweep::sweep(&self.root, self.limit);
         }
         Ok(())
+    }
+
+    /// Whether the entry is there with that very payload; it is then of use now.
+    fn holds(&self, path: &Path, key: &Key, payload: &[u8]) -> bool {
+        let Ok(mut file) = open_without_links(path) else { return false };
+        let Ok(metadata) = file.metadata() else { return false };
+        let bytes = HEADER as u64 + payload.len() as u64;
+        if !metadata.is_file() || metadata.len() != bytes || private_or_reason(&metadata).is_err() {
+            return false;
+        }
+        let mut there = Vec::with_capacity(HEADER + payload.len());
+        if file.read_to_end(&mut there).is_err()
+            || there.get(HEADER..) != Some(payload)
+            || check(&there, key).is_err()
+        {
+            return false;
+        }
+        // The time says when it was last of use; without it the entry merely goes earlier.
+        let _ = file.set_modified(SystemTime::now());
+        true
     }
 
     /// All entries, in no order.

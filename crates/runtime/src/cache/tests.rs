@@ -34,6 +34,33 @@ fn what_is_written_is_read() {
     assert_eq!(store.read(EntryKind::Kernel, &key("a")), None);
 }
 
+#[cfg(unix)]
+#[test]
+fn an_entry_that_is_there_already_stays() {
+    use std::os::unix::fs::MetadataExt;
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let store = store(&dir);
+    let path = store.path(EntryKind::Kernel, &key("a"));
+    let write = |payload: &[u8]| {
+        store.write(EntryKind::Kernel, &key("a"), payload).expect("writes");
+        assert_eq!(store.read(EntryKind::Kernel, &key("a")).as_deref(), Some(payload));
+        fs::metadata(&path).expect("it is there").ino()
+    };
+    // The first file is kept open, so that no other gets its number.
+    let first = write(b"payload");
+    let held = fs::File::open(&path).expect("opens");
+    assert_eq!(write(b"payload"), first);
+    assert_ne!(write(b"payl0ad"), first);
+    drop(held);
+    // A damaged one is written again, of whatever length.
+    for at in [0, 8, 40, 72] {
+        let mut bad = fs::read(&path).expect("it is there");
+        bad[at] ^= 1;
+        fs::write(&path, &bad).expect("writes");
+        write(b"payl0ad");
+    }
+}
+
 #[test]
 fn every_damaged_byte_is_a_miss() {
     let dir = tempfile::tempdir().expect("a temporary folder");

@@ -147,7 +147,7 @@ fn compile_with(job: &Job<'_>, settings: &Settings, build: &Build<'_>) -> Result
     let given = Given::find(name, &source, job.target.as_ref(), &job.options, settings)?;
     let key = given.key(job.key(settings));
     once::once((job.owner, key), || {
-        let kernel = compile_alone(job, &key, settings, build, given)?;
+        let kernel = compile_alone(job, (&source, &key), settings, build, given)?;
         watch::Dumps::new(name, &source, settings).write_all(&kernel);
         Ok(Arc::new(kernel))
     })
@@ -155,7 +155,7 @@ fn compile_with(job: &Job<'_>, settings: &Settings, build: &Build<'_>) -> Result
 
 fn compile_alone(
     job: &Job<'_>,
-    key: &Key,
+    (source, key): (&Key, &Key),
     settings: &Settings,
     build: &Build<'_>,
     given: Given,
@@ -168,7 +168,7 @@ fn compile_alone(
         return Ok(Kernel::new(&job.target, &job.options, artifact, hash, kernel::Source::Cache));
     }
     let recorder = trace::Recorder::new(job.globals, &job.function, &job.args);
-    let mut watch = watch::Watch::new(name, &job.source_key(), settings, given);
+    let mut watch = watch::Watch::new(name, source, settings, given);
     let artifact = build(job, &recorder, settings, &mut watch)?;
     let report = watch.finish();
     let steps = recorder.finish();

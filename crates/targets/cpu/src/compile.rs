@@ -17,7 +17,7 @@ use target::{
 /// What LLVM does before it makes code: functions of the vector maths are inlined, the little that the lowering leaves
 /// is cleaned up. Loops are vectorised already.
 const PASSES: &str = "always-inline,function(early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
-                      loop-mssa(licm),early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
+                      loop-mssa(licm),early-cse<memssa>)";
 
 /// What is left of them where a person wants nothing optimised: LLVM's own level O0 does this as well.
 const PLAIN_PASSES: &str = "always-inline";
@@ -189,10 +189,9 @@ fn compile(
     let (machine, how) = (machine(options)?, How::of(options));
     let llvm = how.llvm()?;
     let mut stages = Stages { all: Vec::new(), observer };
-    let text = ir::text::print(&module, ir::text::PrintOptions::default());
-    stages.add("ttir", text.into_bytes(), true);
     let start = Instant::now();
-    let lowered = on_deep_stack(|| lower::lower(module, &machine, options))?;
+    let mut lowered = on_deep_stack(|| lower::lower(module, &machine, options))?;
+    llir::remove_unused(&mut lowered.module);
     stages.observer.timed(LLIR, start.elapsed());
     if let Err(errors) = llir::verify(&lowered.module) {
         let first = errors.first().map_or_else(String::new, ToString::to_string);

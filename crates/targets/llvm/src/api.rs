@@ -94,8 +94,9 @@ functions! {
 /// Options that LLVM takes once for the whole process; every version that is loaded knows them.
 ///
 /// Loop strength reduction takes half of the time of making code and gains nothing: the loops come with addresses of a base, an
-/// index and a constant, as the processors have them.
-pub(crate) const OPTIONS: [&CStr; 1] = [c"-disable-lsr"];
+/// index and a constant, as the processors have them. Scheduling once more after registers are assigned takes a twentieth, and
+/// gains nothing on processors that do so themselves.
+pub(crate) const OPTIONS: [&CStr; 2] = [c"-disable-lsr", c"-disable-post-ra"];
 
 /// Further options that LLVM may be started with: names of flags that switch a step off, in every version that is loaded. LLVM ends
 /// the process on one that it does not know, and on one that is given twice.

@@ -99,6 +99,9 @@ struct Bounds {
     end: Value,
 }
 
+/// Chunks of a loop of which no more than two run together.
+const FEW_TRIPS: i64 = 8;
+
 /// How many short operations an elementary function stands for.
 const LONG: usize = 25;
 
@@ -502,7 +505,9 @@ impl Cx<'_> {
             25..=60 => 2,
             _ => 1,
         };
-        wanted.min(run.nest.most_unroll).min(trips).max(1)
+        // A loop of a few rounds is over before more code pays.
+        let most = if trips <= FEW_TRIPS { 2 } else { run.nest.most_unroll };
+        wanted.min(most).min(run.nest.most_unroll).min(trips).max(1)
     }
 }
 
