@@ -82,7 +82,7 @@ pub(crate) fn body(
         stubs: 0,
         is_target: SecondaryMap::new(),
         starts: Vec::with_capacity(function.blocks.len()),
-        out: String::with_capacity(4096),
+        out: String::with_capacity(1 << 16),
         features,
     };
     for (index, block) in function.blocks.iter().enumerate() {
@@ -253,7 +253,7 @@ impl Writer<'_> {
                     written = *at;
                 }
                 self.out.push_str(&asm.text[written..]);
-                self.features.add_text(&self.out[start..]);
+                self.features.add_text(&asm.text);
                 let trimmed = self.out.trim_end().len();
                 self.out.truncate(trimmed.max(start));
                 if trimmed > start && !self.out.ends_with([';', '}']) {
