@@ -169,9 +169,9 @@ class Measuring:
 
     @staticmethod
     def _on_host():
-        from .driver import driver
+        from .driver import driver, works_on_host
 
-        return driver.active.get_active_torch_device().type == "cpu"
+        return works_on_host(driver.active)
 
     def _can_compile_ahead(self, config):
         """A hook may change objects among the arguments, descriptors for one, that decide what is compiled."""

@@ -259,6 +259,12 @@ class DeviceDriver(Driver):
         cache.zero_()
 
 
+def works_on_host(active):
+    """Whether a driver's kernels work in the memory of the host. The one here that does is known: torch, whose import takes seconds,
+    is asked for the device of others alone."""
+    return type(active) is Driver or active.get_active_torch_device().type == "cpu"
+
+
 class DriverConfig:
     """Which driver is active: the native one of the target in use, until `set_active` says otherwise."""
 

@@ -15,9 +15,11 @@ class Clock:
     """
 
     def __init__(self, active):
+        from ..runtime.driver import works_on_host
+
         self.active = active
         self.device = active.get_device_interface()
-        self.on_host = active.get_active_torch_device().type == "cpu"
+        self.on_host = works_on_host(active)
         self._cache = active.get_empty_cache_for_benchmark()
 
     def synchronize(self):
