@@ -8,7 +8,7 @@ import measure
 import torch
 
 #: How often each kernel is compiled.
-REPETITIONS = 3
+REPETITIONS = 9
 
 
 def cases():
@@ -48,6 +48,27 @@ def one(compile_kernel, file, package):
     return elapsed, own if steps else None
 
 
+def in_turns(name, file, compile_kernel, packages, failures):
+    """Median milliseconds and those before the assembler by compiler; all of them compile in turns, once more than counts."""
+    times = {compiler: [] for compiler in packages}
+    for turn in range(REPETITIONS + 1):
+        for compiler in list(times):
+            try:
+                sample = one(compile_kernel, file, packages[compiler])
+            except Exception as error:
+                failures.append((compiler, f"compile {name}", measure.short(error)))
+                print(f"    compile {name} {compiler}: {measure.short(error)}", flush=True)
+                del times[compiler]
+                continue
+            if turn:
+                times[compiler].append(sample)
+    found = {}
+    for compiler, samples in times.items():
+        before = [before for _, before in samples if before is not None]
+        found[compiler] = (statistics.median(elapsed for elapsed, _ in samples), statistics.median(before) if before else None)
+    return found
+
+
 def run(packages, failures):
     """One row for each kernel: its name, and from compiler to (milliseconds, those before the assembler)."""
     rows = []
@@ -55,16 +76,7 @@ def run(packages, failures):
         package.knobs.compilation.always_compile = True
     try:
         for name, file, compile_kernel in cases():
-            found = {}
-            for compiler, package in packages.items():
-                try:
-                    times = [one(compile_kernel, file, package) for _ in range(REPETITIONS + 1)][1:]
-                    before = [before for _, before in times if before is not None]
-                    found[compiler] = (statistics.median(elapsed for elapsed, _ in times),
-                                       statistics.median(before) if before else None)
-                except Exception as error:
-                    failures.append((compiler, f"compile {name}", measure.short(error)))
-                    print(f"    compile {name} {compiler}: {measure.short(error)}", flush=True)
+            found = in_turns(name, file, compile_kernel, packages, failures)
             print(f"compile {name}: " + ", ".join(f"{compiler} {ms:.1f} ms" for compiler, (ms, _) in found.items()),
                   flush=True)
             rows.append((name, found))
