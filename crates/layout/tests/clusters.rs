@@ -154,6 +154,20 @@ fn machines() -> impl Strategy<Value = Machine> {
     (0..4u32, 0..3u32, 0..4u32).prop_map(|(lanes, warps, blocks)| Machine { lanes, warps, blocks })
 }
 
+/// Blocks of one thread, of which the registers alone lead into the other block.
+#[test]
+fn registers_alone_may_lead_elsewhere() {
+    let machine = Machine { lanes: 0, warps: 0, blocks: 1 };
+    let mut random = Random(1965509194369581058 | 1);
+    let (src, dst) = (layout(&mut random, machine, 1), layout(&mut random, machine, 1));
+    let facts = ConvertFacts { max_bytes: 1 << 4, ..ConvertFacts::default() };
+    let Ok(Plan::Shared(plan)) = plan(&src, &dst, 8, &facts) else {
+        panic!("the other block is read through memory")
+    };
+    assert!(plan.crosses_blocks);
+    assert_eq!(staged(&plan, &held(&src, machine), machine, 1), held(&dst, machine));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
