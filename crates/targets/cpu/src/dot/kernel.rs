@@ -21,13 +21,6 @@ pub(super) struct Blocks {
     pub(super) count: u32,
 }
 
-impl Blocks {
-    /// Whether these are few of `m` rows, for which less code will do: a turn of the inner loop then does half of the steps.
-    fn is_rest_of(self, m: u32) -> bool {
-        self.rows * self.count * 4 <= m
-    }
-}
-
 /// Spreads `m` rows over the fewest blocks of at most `most` rows, as evenly as possible.
 pub(super) fn spread(m: u32, most: u32) -> Vec<Blocks> {
     let blocks = m.div_ceil(most);
@@ -46,8 +39,7 @@ pub(super) fn spread(m: u32, most: u32) -> Vec<Blocks> {
 pub(super) struct Form {
     /// Elements from one column panel of `B` to the next.
     pub(super) panel_stride: u32,
-    /// How many steps of `k` one turn of the inner loop does; where few rows are of a height of their own, theirs does
-    /// half as many.
+    /// How many steps of `k` one turn of the inner loop does.
     pub(super) steps: u32,
     /// `k` is an argument, a multiple of `steps`, as are panels for long stretches of it; else it is that of the
     /// specification. What comes next is then asked for in time.
@@ -154,9 +146,7 @@ impl Writer<'_> {
         self.line(&format!("  %b.panel = getelementptr inbounds {element}, ptr %b, i64 %b.offset"));
         self.line(&format!("  %c.panel = getelementptr inbounds {element}, ptr %c, i64 %column"));
         self.line("  br label %rows0");
-        let steps = self.form.steps;
         for (index, &block) in blocks.iter().enumerate() {
-            self.form.steps = if block.is_rest_of(self.spec.m) { (steps / 2).max(1) } else { steps };
             let from = if index == 0 { "panel".to_owned() } else { format!("rows{}.end", index - 1) };
             self.row_blocks(index, block, &from);
             if index != last {
