@@ -98,6 +98,7 @@ const OWN_ROWS: &[(&str, Rule)] = &[
     ("membar.cta", Rule::Plain("membar.cta")),
     ("membar.gl", Rule::Plain("membar.gl")),
     ("membar.sys", Rule::Plain("membar.sys")),
+    ("mul.rm.f", Rule::Plain("mul.rm.f32")),
     ("mulhi.i", Rule::Plain("mul.hi.s32")),
     ("mulhi.ll", Rule::Plain("mul.hi.s64")),
     ("mulhi.ui", Rule::Plain("mul.hi.u32")),
