@@ -123,7 +123,9 @@ fn powers_of_e() {
     for middle in [88.722_84_f32, -87.336_54, -103.972_08] {
         exponents.extend((0..500).map(|at| f32::from_bits(middle.to_bits() - 250 + at)));
     }
-    exponents.resize_with(ROWS * COLUMNS, || (random.below(1 << 24) as f32 / (1 << 24) as f32).mul_add(177.0, -88.0));
+    exponents.resize_with(ROWS * COLUMNS, || {
+        (random.below(1 << 24) as f32 / (1 << 24) as f32).mul_add(177.0, -88.0)
+    });
     let args = [buffer(&exponents), buffer(&vec![f32::NAN; exponents.len()])];
     let ran = Emulated::new(90, Way::Passes(4, 1)).run(&module, "powers", [ROWS as u32, 1, 1], &args);
     let ran = ran.unwrap_or_else(|error| panic!("{error}"));
