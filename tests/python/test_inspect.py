@@ -85,16 +85,78 @@ def test_a_matmul_is_bound_by_the_matrix_units():
     dot, = lines("total = tl.dot")
     assert f"Compute bound by the matrix units: the product at line {dot}" in report.verdict
     assert "wgmma" in report.verdict and "m64n256k16" in report.verdict
-    assert report.bounds[0][0] == "arithmetic: matrix f16"
+    # Each step takes 1024 clocks of either, and the end of the tile makes shared memory 2 % longer.
+    bounds = dict(report.bounds)
+    assert {what for what, _ in report.bounds[:2]} == {"arithmetic: matrix f16", "shared memory"}
+    assert 1 < bounds["shared memory"] / bounds["arithmetic: matrix f16"] < 1.05
+    assert "As long takes: shared memory." in report.verdict
     text = flat(report)
     assert "both from shared memory" in text and "asynchronous copy: 16 B an access" in text
     assert "cdiv(K, 64) = 64" in text
 
 
-def test_small_tiles_of_a_matmul_are_bound_by_the_cache():
+def passes(report):
+    """What goes through shared memory, in passes over its banks: by what does it and where, and whether it writes."""
+    found = {}
+    pattern = r"(\d+):\d+ ([a-z_. ]+) (read|write) [\d.]+ \w+ in (\d+) passes(, \d+ of them lost)?"
+    for line, what, verb, number, lost in re.findall(pattern, flat(report)):
+        assert not lost
+        found[what, int(line), verb] = int(number)
+    return found
+
+
+def test_what_a_matmul_moves_through_shared_memory_with_products_of_four_warps():
+    kernel = matmul()
+    report = kernel.inspect(grid=[32, 16], args=dict(M=4096, N=4096, K=4096), device="H200")
+    a, b, dot, store = (lines(text)[0] for text in (" a = tl.load", " b = tl.load", "total = tl.dot", "tl.store(c_ptr"))
+    steps = 4096 // 64
+    # Copies run two steps ahead of the first product; those past the end write zeros.
+    copied = steps + 2
+    # Two groups of warps make 64 rows each, in four steps of 16 along k: 8 instructions, of which each reads 64 x 16 and
+    # 16 x 256 numbers of two bytes. The tile of the result, 128 x 256 of them, is turned once. A pass moves 128 bytes.
+    assert passes(report) == {
+        ("asynchronous copies", a, "write"): copied * 128 * 64 * 2 // 128,
+        ("asynchronous copies", b, "write"): copied * 64 * 256 * 2 // 128,
+        ("operands of matrix instructions", dot, "read"): steps * 8 * (64 * 16 + 16 * 256) * 2 // 128,
+        ("change of layout", store, "write"): 128 * 256 * 2 // 128,
+        ("change of layout", store, "read"): 128 * 256 * 2 // 128,
+    }
+    clocks = sum(passes(report).values()) * 512 / 132
+    assert dict(report.bounds)["shared memory"] == pytest.approx(clocks / 1.83e9 / (512 / 132 / 4), rel=1e-3)
+
+
+def test_what_a_matmul_moves_through_shared_memory_with_products_of_a_warp():
+    kernel = matmul(target=GPUTarget("cuda", 80, 32))
+    report = kernel.inspect(grid=[32, 16], args=dict(M=4096, N=4096, K=4096))
+    a, b, dot, store = (lines(text)[0] for text in (" a = tl.load", " b = tl.load", "total = tl.dot", "tl.store(c_ptr"))
+    rows, columns = map(int, re.search(r"versionMajor = 2.*?warpsPerCTA = \[(\d+), (\d+)\]", kernel.asm["ttgir"]).groups())
+    steps = 4096 // 64
+    found = passes(report)
+    assert rows * columns == 8
+    # Warps side by side load the same rows of a, those below each other the same columns of b.
+    assert found["matrix loads", a, "read"] == steps * columns * 128 * 64 * 2 // 128
+    assert found["matrix loads", b, "read"] == steps * rows * 64 * 256 * 2 // 128
+    assert found["asynchronous copies", a, "write"] == (steps + 2) * 128 * 64 * 2 // 128
+    assert f"Compute bound by the matrix units: the product at line {dot}" in report.verdict
+    assert dict(report.bounds)["shared memory"] < report.bounds[0][1]
+
+
+def test_small_tiles_of_a_matmul_are_bound_by_shared_memory():
     kernel = matmul(BLOCK_M=64, BLOCK_N=32, BLOCK_K=32)
     report = kernel.inspect(grid=[64, 128], args=dict(M=4096, N=4096, K=4096))
-    assert "matrix units" not in report.verdict and report.bounds[0][0] != "memory"
+    assert report.bounds[0][0] == "shared memory"
+    assert "Bound by shared memory" in report.verdict and "Larger tiles" in report.verdict
+
+
+def test_the_last_round_of_a_grid_is_told():
+    signature = dict(x_ptr="*fp32", y_ptr="*fp32", stride="i32", BLOCK="constexpr")
+    kernel = compiled(inspected.transposed_tiles, signature, dict(BLOCK=64))
+    told = [line for line in kernel.inspect(grid=[300], device="H200").evidence if "the grid has" in line]
+    assert told == ["the grid has 300 programs for 132 processors: the last of 3 rounds has work for 27 % of them, so that 76 % of "
+                    "their time is used at most"]
+    few = kernel.inspect(grid=[100], device="H200").evidence
+    assert "the grid has 100 programs for 132 processors" in few
+    assert not any("the grid has" in line for line in kernel.inspect(grid=[1320], device="H200").evidence)
 
 
 def test_exact_products_say_why_no_matrix_instruction_makes_them():

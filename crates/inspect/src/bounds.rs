@@ -21,7 +21,7 @@ pub(crate) struct Ground<'a> {
     pub(crate) traffic: &'a Traffic,
     /// Operations of one program, by rate.
     pub(crate) operations: &'a BTreeMap<String, f64>,
-    /// Bytes through memory of the program.
+    /// Bytes through memory of the program that its passes over the banks could move.
     pub(crate) shared_bytes: f64,
     /// Instructions that access memory, of one program.
     pub(crate) instructions: f64,
@@ -39,7 +39,8 @@ pub(crate) struct Ground<'a> {
 pub(crate) const MEMORY: &str = "memory";
 pub(crate) const CACHE: &str = "last cache";
 pub(crate) const LINES: &str = "lines of the first cache";
-pub(crate) const SHARED: &str = "layout changes";
+pub(crate) const SHARED: &str = "shared memory";
+pub(crate) const ARITHMETIC: &str = "arithmetic: ";
 pub(crate) const LATENCY: &str = "latency of loads";
 pub(crate) const INSTRUCTIONS: &str = "access instructions";
 
@@ -50,10 +51,16 @@ impl Ground<'_> {
         if self.has_grid { most.min(self.programs) } else { most }
     }
 
-    /// The share of processors that have something to do.
-    fn busy(&self) -> f64 {
-        let processors = f64::from(self.peaks.processors.max(1));
-        if self.has_grid { (self.programs / processors).min(1.0) } else { 1.0 }
+    /// The most programs that a processor has to run, and how many it has on average. No program runs on two.
+    pub(crate) fn shares(&self) -> (f64, f64) {
+        let average = self.programs / f64::from(self.peaks.processors.max(1));
+        (average.ceil(), average)
+    }
+
+    /// The share of processors that have something to do while the one runs that has most.
+    pub(crate) fn busy(&self) -> f64 {
+        let (most, average) = self.shares();
+        if self.has_grid && most > 0.0 { average / most } else { 1.0 }
     }
 
     /// Bytes that come from memory for one that a stream wants.
@@ -88,7 +95,7 @@ impl Ground<'_> {
         add(SHARED, self.shared_bytes, peaks.shared * busy, "B");
         for (name, amount) in self.operations {
             add(
-                &format!("arithmetic: {name}"),
+                &format!("{ARITHMETIC}{name}"),
                 *amount,
                 peaks.rates.get(name).map_or(0.0, |rate| rate * busy),
                 "op",

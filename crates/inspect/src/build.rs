@@ -4,13 +4,13 @@ use crate::bounds::{self, in_flight, operations};
 use crate::loops::{self, Amount, Loop};
 use crate::numbers::Numbers;
 use crate::place::Places;
-use crate::report::{AccessRow, ProductRow, Report, WorkRow};
+use crate::report::{AccessRow, ProductRow, Report, SharedRow, WorkRow};
 use crate::rows::{self, Ground};
 use crate::setting::{count_loops, setting};
 use crate::traffic::{Traffic, traffic};
 use crate::verdict::{Facts, verdict};
 use crate::work::{self, Work};
-use crate::{stages, text};
+use crate::{shared, stages, text};
 use ir::text::ParseOptions;
 use ir::{Module, Op, Registry};
 use std::collections::BTreeMap;
@@ -191,8 +191,8 @@ impl Builder<'_> {
         let rate_of = |op: Op| self.rate(own_places.of(op).map(|place| place.line), &products);
         let operations = operations(&work, &loops, rate_of, &self.peaks);
         let counted = Counted { loops, work, traffic, operations };
-        let shared_bytes = self.shared_traffic(&surveyed_setting);
-        let bounds_ground = self.ground(&counted, &accesses, shared_bytes);
+        let shared = self.shared_rows(&surveyed_setting, &places);
+        let bounds_ground = self.ground(&counted, &accesses, &shared);
         let bounds = bounds_ground.bounds();
         let has_lanes = request.target.facts().warp_size > 1;
         let granule = if has_lanes { "sectors" } else { "lines" };
@@ -202,6 +202,7 @@ impl Builder<'_> {
             accesses: &accesses,
             moves: &moves,
             products: &products,
+            shared: &shared,
             granule,
         };
         let (sentence, evidence) = verdict(&facts);
@@ -231,6 +232,7 @@ impl Builder<'_> {
             accesses,
             moves,
             products,
+            shared,
         })
     }
 
@@ -240,19 +242,16 @@ impl Builder<'_> {
         here.or(products.first()).map_or_else(|| "f32".to_owned(), |row| row.rate.clone())
     }
 
-    /// Bytes through shared memory because layouts change, with how often the loops around run.
-    fn shared_traffic(&self, setting: &crate::numbers::Setting) -> f64 {
+    /// What goes through shared memory, with how often the loops around run.
+    fn shared_rows(&self, setting: &crate::numbers::Setting, places: &Places<'_>) -> Vec<SharedRow> {
         let module = &self.survey.module;
-        let places = Places::new(module, self.surveyed_kernel);
-        let mut loops = loops::find(module, self.surveyed_kernel, &places);
+        let mut loops = loops::find(module, self.surveyed_kernel, places);
         count_loops(module, &mut loops, setting);
         let trips = |op: Op| {
             let around = loops.iter().filter(|one| module.is_inside(op, one.op));
             around.map(|one| one.count.unwrap_or(1.0)).product::<f64>()
         };
-        let ways: Vec<_> =
-            self.survey.moves.iter().map(|facts| (facts.way.clone(), facts.bytes, trips(facts.op))).collect();
-        rows::shared_traffic(&ways)
+        shared::rows(self.survey, places, trips)
     }
 
     fn resident(&self) -> f64 {
@@ -264,7 +263,7 @@ impl Builder<'_> {
         &'b self,
         counted: &'b Counted,
         accesses: &[AccessRow],
-        shared_bytes: f64,
+        shared: &[SharedRow],
     ) -> bounds::Ground<'b> {
         let trips = |row: &AccessRow| {
             let line = row.place.as_ref().map(|place| place.line);
@@ -280,7 +279,7 @@ impl Builder<'_> {
             peaks: &self.peaks,
             traffic: &counted.traffic,
             operations: &counted.operations,
-            shared_bytes,
+            shared_bytes: shared.iter().map(|row| row.passes).sum::<f64>() * self.survey.pass_bytes as f64,
             instructions: rows::instructions(accesses, trips),
             programs: grid.map_or(1.0, |grid| grid.iter().map(|size| f64::from(*size)).product()),
             has_grid: grid.is_some(),

@@ -21,6 +21,7 @@ mod place;
 pub mod report;
 mod rows;
 mod setting;
+mod shared;
 mod stages;
 pub mod terminal;
 mod text;

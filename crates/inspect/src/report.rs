@@ -31,6 +31,8 @@ pub struct Report {
     pub moves: Vec<MoveRow>,
     /// Matrix products.
     pub products: Vec<ProductRow>,
+    /// What goes through memory of the program, what takes longest first.
+    pub shared: Vec<SharedRow>,
     /// Memory of the program.
     pub buffers: Vec<BufferRow>,
     /// Bytes of it in all.
@@ -144,8 +146,25 @@ pub struct MoveRow {
     pub cost: String,
     /// Passes over the banks beyond those needed.
     pub conflicts: u64,
-    /// Bytes that go through memory of the program, written and read.
-    pub traffic: u64,
+}
+
+/// What a line of the source moves through memory of the program, in all rounds of its loops.
+#[derive(Clone, Debug)]
+pub struct SharedRow {
+    /// Where.
+    pub place: Option<Place>,
+    /// What does it.
+    pub what: String,
+    /// Whether it changes the layout of a block.
+    pub is_move: bool,
+    /// Whether it writes.
+    pub writes: bool,
+    /// Bytes that are wanted or given.
+    pub bytes: f64,
+    /// Passes over the banks.
+    pub passes: f64,
+    /// Those of them that conflicts add.
+    pub lost: f64,
 }
 
 /// A matrix product.

@@ -159,7 +159,6 @@ impl Ground<'_> {
             .iter()
             .map(|facts| {
                 let (way, cost, conflicts) = costs(&facts.way);
-                let trips: u64 = if matches!(facts.way, MoveWay::Shared(_)) { 2 * facts.bytes } else { 0 };
                 MoveRow {
                     place: self.places.of(facts.op),
                     what: short_type(module.ty(module.operand(facts.op, 0))),
@@ -167,7 +166,6 @@ impl Ground<'_> {
                     bytes: facts.bytes,
                     cost,
                     conflicts,
-                    traffic: trips,
                 }
             })
             .collect();
@@ -300,20 +298,6 @@ fn shared_cost(shared: &SharedMove) -> String {
         shared.load_bytes,
         bytes(shared.bytes as f64)
     )
-}
-
-/// Passes over the banks that all moves of a kernel take, as bytes of shared memory: for each, its traffic and the share that
-/// conflicts add.
-pub(crate) fn shared_traffic(ways: &[(MoveWay, u64, f64)]) -> f64 {
-    ways.iter()
-        .map(|(way, bytes, trips)| match way {
-            MoveWay::Shared(shared) => {
-                let share = |(passes, ideal): (u32, u32)| f64::from(passes) / f64::from(ideal.max(1));
-                *bytes as f64 * (share(shared.store_passes) + share(shared.load_passes)) * trips
-            }
-            _ => 0.0,
-        })
-        .sum()
 }
 
 /// How many instructions the accesses of a kernel are, of one kind or of all.

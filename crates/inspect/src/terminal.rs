@@ -2,6 +2,7 @@
 
 use crate::place::Place;
 use crate::report::{AccessRow, Report};
+use crate::shared::text as shared_text;
 use crate::text::{amount, bytes, percent, time};
 use std::fmt::Write as _;
 
@@ -49,6 +50,7 @@ pub fn terminal(report: &Report) -> String {
     accesses(&mut out, report);
     products(&mut out, report);
     moves(&mut out, report);
+    shared(&mut out, report);
     memory(&mut out, report);
     if !report.resources.is_empty() {
         out.push_str("\nThe machine code and a processor\n");
@@ -208,6 +210,15 @@ fn moves(out: &mut String, report: &Report) {
         );
         wrap(out, &head, "             ", &row.cost);
         source(out, report, row.place.as_ref());
+    }
+}
+
+fn shared(out: &mut String, report: &Report) {
+    if !report.shared.is_empty() {
+        let _ = writeln!(out, "\nWhat one program moves through {}", report.shared_name);
+    }
+    for row in &report.shared {
+        wrap(out, &format!("  {:<8} ", at(row.place.as_ref())), "             ", &shared_text(row));
     }
 }
 

@@ -1,7 +1,7 @@
 //! The sentence that names the bottleneck, and what it rests on.
 
-use crate::bounds::{CACHE, Ground, INSTRUCTIONS, LATENCY, LINES, MEMORY, SHARED};
-use crate::report::{AccessRow, BoundRow, MoveRow, ProductRow};
+use crate::bounds::{ARITHMETIC, CACHE, Ground, INSTRUCTIONS, LATENCY, LINES, MEMORY, SHARED};
+use crate::report::{AccessRow, BoundRow, MoveRow, ProductRow, SharedRow};
 use crate::text::{amount, bytes, percent};
 use crate::traffic::{Stream, Traffic};
 use crate::work::Kind;
@@ -12,6 +12,12 @@ const WASTE: f64 = 1.5;
 const AGAIN: f64 = 1.25;
 /// How near a second bound must be to be named.
 const NEAR: f64 = 1.3;
+/// How near two bounds must be to count as one: peaks are not known better.
+const EVEN: f64 = 1.05;
+/// The share of passes lost to conflicts of banks from which on they are the cause.
+const LOST: f64 = 0.25;
+/// How much of the device must have nothing to do at the end of a grid to be told.
+const IDLE: f64 = 0.1;
 
 /// What the sentence is made from.
 pub(crate) struct Facts<'a> {
@@ -20,29 +26,46 @@ pub(crate) struct Facts<'a> {
     pub(crate) accesses: &'a [AccessRow],
     pub(crate) moves: &'a [MoveRow],
     pub(crate) products: &'a [ProductRow],
+    pub(crate) shared: &'a [SharedRow],
     pub(crate) granule: &'static str,
 }
 
 /// The sentence and its evidence.
 pub(crate) fn verdict(facts: &Facts<'_>) -> (String, Vec<String>) {
-    let Some(first) = facts.bounds.first() else {
+    let Some((first, second)) = leading(facts.bounds) else {
         return ("The kernel neither moves bytes nor computes anything that is counted.".into(), Vec::new());
     };
     let mut sentence = match first.what.as_str() {
         MEMORY | CACHE | LINES => facts.of_memory(first),
-        SHARED => facts.of_shared(),
+        SHARED => facts.of_shared(first),
         LATENCY => facts.of_latency(),
         INSTRUCTIONS => facts.of_instructions(),
         _ => facts.of_arithmetic(first),
     };
-    if let Some(second) = facts.bounds.get(1).filter(|second| second.seconds * NEAR > first.seconds) {
-        sentence.push_str(&format!(
-            " Close behind: {} ({} of its time).",
-            second.what,
-            percent(second.seconds / first.seconds)
-        ));
+    if let Some(second) = second.filter(|second| second.seconds * NEAR > first.seconds) {
+        let share = second.seconds / first.seconds;
+        sentence.push_str(&if share >= 1.0 {
+            format!(" As long takes: {}.", second.what)
+        } else {
+            format!(" Close behind: {} ({} of its time).", second.what, percent(share))
+        });
     }
     (sentence, facts.evidence())
+}
+
+/// The bound to tell of and the one behind it. What feeds a computation that takes as long is told second.
+fn leading(bounds: &[BoundRow]) -> Option<(&BoundRow, Option<&BoundRow>)> {
+    let (first, second) = (bounds.first()?, bounds.get(1));
+    match second {
+        Some(second)
+            if first.what == SHARED
+                && second.what.starts_with(ARITHMETIC)
+                && first.seconds < second.seconds * EVEN =>
+        {
+            Some((second, Some(first)))
+        }
+        _ => Some((first, second)),
+    }
 }
 
 fn line(stream: &Stream) -> String {
@@ -196,13 +219,42 @@ impl Facts<'_> {
         )
     }
 
-    fn of_shared(&self) -> String {
-        let worst = self.moves.iter().max_by_key(|row| row.traffic);
-        let place = worst.and_then(|row| row.place.as_ref());
-        let at = place.map_or_else(String::new, |place| format!(" at line {}", place.line));
+    fn of_shared(&self, bound: &BoundRow) -> String {
+        let sum = |amount: fn(&SharedRow) -> f64| self.shared.iter().map(amount).sum::<f64>();
+        let (passes, lost) = (sum(|row| row.passes), sum(|row| row.lost));
+        let worst = if lost >= LOST * passes {
+            self.shared.iter().max_by(|a, b| a.lost.total_cmp(&b.lost))
+        } else {
+            self.shared.first()
+        };
+        let Some(worst) = worst else { return "Bound by shared memory.".to_owned() };
+        let at = worst.place.as_ref().map_or_else(String::new, |place| format!(" at line {}", place.line));
+        let own = |row: &&MoveRow| worst.is_move && row.place == worst.place;
+        if let Some(row) = self.moves.iter().filter(own).max_by_key(|row| row.bytes) {
+            return format!(
+                "Bound by shared memory: the layout of a block changes{at} through it ({}).",
+                row.cost
+            );
+        }
+        let advice = if lost >= LOST * passes {
+            format!(
+                "{} of the passes over its banks are lost to conflicts, most of them{at}.",
+                percent(lost / passes)
+            )
+        } else if self.products.is_empty() {
+            "Only moving fewer bytes through it makes it faster.".to_owned()
+        } else {
+            "Larger tiles use each byte for more products, and fewer warps read the same operand less often."
+                .to_owned()
+        };
         format!(
-            "Bound by shared memory: the layout of a block changes{at} through it ({}).",
-            worst.map_or_else(String::new, |row| row.cost.clone())
+            "Bound by shared memory: each program moves {} through it, and {} of the time that takes goes to {}{at}; that of the {} \
+             gives {}/s. {advice}",
+            bytes(sum(|row| row.bytes)),
+            percent(worst.passes / passes.max(1.0)),
+            worst.what,
+            self.ground.peaks.device,
+            bytes(bound.rate)
         )
     }
 
@@ -220,7 +272,7 @@ impl Facts<'_> {
     }
 
     fn of_arithmetic(&self, bound: &BoundRow) -> String {
-        let kind = bound.what.trim_start_matches("arithmetic: ");
+        let kind = bound.what.trim_start_matches(ARITHMETIC);
         let device = &self.ground.peaks.device;
         let intensity = self.intensity_text();
         let product = self.products.iter().find(|row| row.rate == kind);
@@ -260,6 +312,25 @@ impl Facts<'_> {
     fn intensity_text(&self) -> String {
         let intensity = self.intensity();
         if intensity >= 10.0 { format!("{intensity:.0}") } else { format!("{intensity:.1}") }
+    }
+
+    /// Where processors have nothing to do because of the size of the grid.
+    fn of_grid(&self) -> Option<String> {
+        let ground = self.ground;
+        let (rounds, average) = ground.shares();
+        let processors = f64::from(ground.peaks.processors);
+        let grid = format!("the grid has {:.0} programs for {processors} processors", ground.programs);
+        if !ground.has_grid || average < 1.0 {
+            return Some(grid).filter(|_| ground.has_grid);
+        }
+        let last = ground.programs - (rounds - 1.0) * processors;
+        (1.0 - ground.busy() >= IDLE).then(|| {
+            format!(
+                "{grid}: the last of {rounds} rounds has work for {} of them, so that {} of their time is used at most",
+                percent(last / processors),
+                percent(ground.busy())
+            )
+        })
     }
 
     fn evidence(&self) -> Vec<String> {
@@ -313,12 +384,7 @@ impl Facts<'_> {
                 self.intensity_text()
             ));
         }
-        if ground.has_grid && ground.programs < f64::from(ground.peaks.processors) {
-            all.push(format!(
-                "the grid has {:.0} programs for {} processors",
-                ground.programs, ground.peaks.processors
-            ));
-        }
+        all.extend(self.of_grid());
         all
     }
 }

@@ -3,6 +3,7 @@
 use crate::cx::Cx;
 use crate::error::Result;
 use crate::ops::memory::{from_memory, in_memory, to_memory};
+use crate::survey::note_block;
 use crate::target::Access;
 use crate::trade::{exchange, thread_bits_zero, thread_map};
 use crate::types;
@@ -10,6 +11,7 @@ use ir::Type;
 use layout::convert::{self, Plan, Step};
 use llir::Value;
 use rustc_hash::FxHashMap;
+use target::survey::SharedBy;
 
 /// A place in memory of the program: an address and a constant number of bytes.
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +94,7 @@ pub(crate) fn store_block(
     registers: &[Value],
     round: u32,
 ) {
+    note_block(cx, access, round, element_bytes(element), (SharedBy::Lanes, true));
     let mut addresses = Addresses::new(cx, access, region, element_bytes(element));
     let mask = thread_bits_zero(cx, access.copies);
     for step in access.steps.iter().filter(|step| step.round == round) {
@@ -116,6 +119,7 @@ pub(crate) fn load_block(
     registers: &mut [Option<Value>],
     round: u32,
 ) {
+    note_block(cx, access, round, element_bytes(element), (SharedBy::Lanes, false));
     let mut addresses = Addresses::new(cx, access, region, element_bytes(element));
     let ty = in_memory(element);
     for step in access.steps.iter().filter(|step| step.round == round) {

@@ -53,6 +53,8 @@ pub struct Cx<'a> {
     pub(crate) shared: shared::Plan,
     /// What is decided on the way, for who asks.
     pub(crate) notes: Option<Notes>,
+    /// The operation that is being lowered.
+    pub(crate) current: Option<Op>,
     values: FxHashMap<IrValue, LaneValue>,
     layouts: FxHashMap<Type, Rc<LinearLayout>>,
 }
@@ -102,6 +104,7 @@ impl<'a> Cx<'a> {
             planner,
             shared,
             notes: None,
+            current: None,
             values: FxHashMap::default(),
             layouts: FxHashMap::default(),
         }
@@ -264,10 +267,13 @@ impl<'a> Cx<'a> {
             None => {}
         }
         let own = self.target.handler(self.module, op);
-        match own.or_else(|| handler(self.module.row(op))) {
-            Some(handler) => handler(self, op),
-            None => Err(self.error(op, "cannot be lowered for this machine; a pass should have replaced it")),
-        }
+        let Some(handler) = own.or_else(|| handler(self.module.row(op))) else {
+            return Err(self.error(op, "cannot be lowered for this machine; a pass should have replaced it"));
+        };
+        let outer = self.current.replace(op);
+        let lowered = handler(self, op);
+        self.current = outer;
+        lowered
     }
 
     /// Runs a block inline on values for its arguments; answers what its terminator hands on.

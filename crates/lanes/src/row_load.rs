@@ -7,6 +7,7 @@
 use crate::block_memory::Addresses;
 use crate::cx::Cx;
 use crate::ops::local::View;
+use crate::survey::note_rows;
 use crate::words::from_words;
 use layout::convert::{Access, Step};
 use llir::Value;
@@ -100,6 +101,8 @@ pub(crate) fn load(cx: &mut Cx<'_>, view: &View, load: &Access, bytes: u32) -> O
     let access = Access { thread: elements(&thread), ..load.clone() };
     let mut addresses = Addresses::new(cx, &access, view.region, bytes);
     let ty = crate::types::memory(view.element);
+    let rows: Vec<u64> = plan.rows.iter().map(|place| u64::from(place / ROW)).collect();
+    note_rows(cx, 1 << (plan.others.len() + plan.chosen.len()), &rows);
     let mut registers = vec![None; load.same.len()];
     for number in 0..1usize << plan.others.len() {
         let start = spread(number, &plan.others);

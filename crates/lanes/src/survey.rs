@@ -14,18 +14,23 @@ use ir::{Module, Op, OpRow, Value};
 use layout::convert::{self, Staged};
 use layout::{Dim, LinearLayout};
 use llir::{InstData, Payload};
+use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use target::survey::{
-    AccessFacts, BufferFacts, Event, MoveFacts, MoveWay, ProductFacts, SharedMove, Survey, WidthBounds,
+    AccessFacts, BufferFacts, Event, MoveFacts, MoveWay, ProductFacts, SharedBy, SharedFacts, SharedMove,
+    Survey, WidthBounds,
 };
-use ttgir::Encoding;
 use ttgir::ops::group_dot::WARP_GROUP_DOT;
+use ttgir::{Encoding, Machine};
 use ttir::ops::dot::DOT;
 
 /// Says what an instruction is, by the symbol it calls or the template it holds, if it is worth counting: what the machine
 /// calls it, and how many of it a template holds.
 pub type Classify = fn(&str) -> Option<(&'static str, String, u64)>;
+
+/// Bytes of a row that lanes fetch for each other.
+const ROW_BYTES: u32 = 16;
 
 /// What was written down.
 #[derive(Default, Debug)]
@@ -33,6 +38,7 @@ pub(crate) struct Notes {
     pub(crate) accesses: Vec<AccessFacts>,
     pub(crate) moves: Vec<MoveFacts>,
     pub(crate) buffers: Vec<BufferFacts>,
+    pub(crate) shared: Vec<SharedFacts>,
 }
 
 /// Lowers the kernel of a module and tells what was decided.
@@ -58,6 +64,8 @@ pub fn survey(
         products,
         buffers: notes.buffers,
         shared_bytes: u64::from(facts.shared_bytes),
+        shared: notes.shared,
+        pass_bytes: pass_bytes(target.machine()),
         events: events.unwrap_or_default(),
         module,
     })
@@ -229,6 +237,102 @@ fn shared_move(staged: &Staged, element_bytes: u32) -> SharedMove {
         store_passes: (staged.store.wavefronts, staged.store.ideal),
         load_passes: (staged.load.wavefronts, staged.load.ideal),
         barriers: if staged.within_warp { 0 } else { u64::from(2 * staged.rounds - 1) },
+    }
+}
+
+/// Bytes that a pass over all banks moves.
+fn pass_bytes(machine: &Machine) -> u64 {
+    u64::from(machine.banks * machine.bank_bytes)
+}
+
+/// Instructions that all warps of the program carry out, each of which moves as much.
+struct Passes {
+    by: SharedBy,
+    writes: bool,
+    instructions: u64,
+    /// Bytes of each.
+    bytes: u64,
+    /// Passes over the banks of each, and how few would do.
+    passes: (u64, u64),
+}
+
+/// What the current operation moves through memory of the program.
+fn note_passes(cx: &mut Cx<'_>, noted: &Passes) {
+    let blocks = u64::from(cx.num_blocks);
+    let (Some(notes), Some(op)) = (&mut cx.notes, cx.current) else { return };
+    let like = |facts: &&mut SharedFacts| (facts.op, facts.by, facts.writes) == (op, noted.by, noted.writes);
+    let times = noted.instructions * blocks;
+    let (bytes, passes, ideal) = (times * noted.bytes, times * noted.passes.0, times * noted.passes.1);
+    match notes.shared.iter_mut().find(like) {
+        Some(facts) => {
+            facts.bytes += bytes;
+            facts.passes += passes;
+            facts.ideal += ideal;
+        }
+        None => {
+            let (by, writes) = (noted.by, noted.writes);
+            notes.shared.push(SharedFacts { op, by, writes, bytes, passes, ideal });
+        }
+    }
+}
+
+/// The steps of one round of an access to memory of the program.
+pub(crate) fn note_block(
+    cx: &mut Cx<'_>,
+    access: &convert::Access,
+    round: u32,
+    element_bytes: u32,
+    (by, writes): (SharedBy, bool),
+) {
+    if cx.notes.is_none() {
+        return;
+    }
+    // Copies of what other threads hold are not stored; what several lanes read is read once.
+    let warp_copies = (access.copies / u64::from(cx.lanes)) & u64::from(cx.num_warps - 1);
+    let places: FxHashSet<u32> = (0..cx.lanes)
+        .filter(|lane| u64::from(*lane) & access.copies == 0)
+        .map(|lane| {
+            let bits = access.thread.iter().enumerate().filter(|(bit, _)| lane >> bit & 1 != 0);
+            bits.fold(0, |place, (_, by)| place ^ by)
+        })
+        .collect();
+    let bytes = places.len() as u64 * u64::from(access.vector * element_bytes);
+    // Lanes of one place may be served together, so that fewer passes do than their number says.
+    let all = u64::from(access.ideal.max(1));
+    let ideal = bytes.div_ceil(pass_bytes(cx.target.machine())).min(all);
+    let noted = Passes {
+        by,
+        writes,
+        instructions: u64::from(cx.num_warps >> warp_copies.count_ones())
+            * access.steps.iter().filter(|step| step.round == round).count() as u64,
+        bytes,
+        passes: ((u64::from(access.wavefronts) * ideal).div_ceil(all), ideal),
+    };
+    note_passes(cx, &noted);
+}
+
+/// Loads of a warp of so many matrices of 8 rows, each of 16 bytes; what each bit of the number of a row contributes to its
+/// place, in rows.
+pub(crate) fn note_rows(cx: &mut Cx<'_>, matrices: u64, rows: &[u64]) {
+    let (passes, ideal) = convert::wavefronts(rows, ROW_BYTES, ROW_BYTES, &cx.planner.facts);
+    let noted = Passes {
+        by: SharedBy::Rows,
+        writes: false,
+        instructions: matrices * u64::from(cx.num_warps),
+        bytes: u64::from(ROW_BYTES) << rows.len(),
+        passes: (u64::from(passes), u64::from(ideal)),
+    };
+    note_passes(cx, &noted);
+}
+
+impl Cx<'_> {
+    /// Writes down that the current operation is so many matrix instructions of all warps together, each of which reads so many
+    /// bytes of memory of the program, laid out so that no banks collide.
+    pub fn note_matrix_reads(&mut self, instructions: u64, bytes: u64) {
+        let passes = bytes.div_ceil(pass_bytes(self.target.machine()));
+        let noted =
+            Passes { by: SharedBy::Matrix, writes: false, instructions, bytes, passes: (passes, passes) };
+        note_passes(self, &noted);
     }
 }
 

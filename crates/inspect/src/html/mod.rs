@@ -5,6 +5,7 @@
 
 use crate::place::Place;
 use crate::report::{AccessRow, Report, StageText};
+use crate::shared::text as shared_text;
 use crate::terminal::{access_text, capital, sectors_text, width_text};
 use crate::text::{amount, bytes, time};
 use std::fmt::Write as _;
@@ -48,6 +49,7 @@ pub fn html(report: &Report) -> String {
     accesses(&mut out, report);
     products(&mut out, report);
     moves(&mut out, report);
+    shared(&mut out, report);
     out.push_str("<div class=\"two\">");
     memory(&mut out, report);
     events(&mut out, report);
@@ -229,6 +231,22 @@ fn moves(out: &mut String, report: &Report) {
         );
     }
     table(out, "Changes of layout", "", &["line", "what", "by", "cost"], &rows);
+}
+
+fn shared(out: &mut String, report: &Report) {
+    let mut rows = String::new();
+    for row in &report.shared {
+        let text = escape(&shared_text(row));
+        let _ = write!(
+            rows,
+            "<tr{}><td>{}</td><td>{}</td></tr>",
+            link(row.place.as_ref()),
+            line(row.place.as_ref()),
+            if row.lost > 0.0 { format!("<span class=\"bad\">{text}</span>") } else { text }
+        );
+    }
+    let heading = format!("What one program moves through {}", report.shared_name);
+    table(out, &heading, "in all rounds of its loops", &["line", "what"], &rows);
 }
 
 fn memory(out: &mut String, report: &Report) {

@@ -16,6 +16,7 @@ use crate::trade::thread_bits_zero;
 use ir::{Attr, Op};
 use llir::Value;
 use std::rc::Rc;
+use target::survey::SharedBy;
 use ttgir::ops::async_copy::{ASYNC_COMMIT_GROUP, ASYNC_COPY, ASYNC_WAIT};
 
 /// Rows of this file.
@@ -87,6 +88,8 @@ fn copy(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         cx.target.store(&mut cx.b, &access, &values);
     }
     crate::survey::note_copy(cx, op, &plan, &store, at_once)?;
+    let by = if at_once == store.steps.len() { SharedBy::Copies } else { SharedBy::Lanes };
+    crate::survey::note_block(cx, &store, 0, bytes, (by, true));
     cx.set_result(op, crate::LaneValue::Token);
     Ok(())
 }

@@ -174,8 +174,9 @@ impl Places {
 
 /// Passes over the banks of one instruction of a warp, and how many there would be without conflicts.
 ///
-/// Wide accesses are served in phases of as many neighbouring lanes as fill all banks.
-pub(crate) fn wavefronts(lanes: &[u64], vector_bytes: u32, bytes: u32, facts: &ConvertFacts) -> (u32, u32) {
+/// `lanes` is what each bit of a lane's number contributes to its place, in elements of so many bytes. Wide accesses are
+/// served in phases of as many neighbouring lanes as fill all banks.
+pub fn wavefronts(lanes: &[u64], vector_bytes: u32, bytes: u32, facts: &ConvertFacts) -> (u32, u32) {
     let row = facts.banks * facts.bank_bytes;
     let unit = vector_bytes.max(facts.bank_bytes).min(row);
     let in_phase = ((row / unit).ilog2() as usize).min(lanes.len());

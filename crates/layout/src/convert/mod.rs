@@ -19,7 +19,7 @@ mod blocks;
 mod exchange;
 mod swizzle;
 
-pub use access::{Access, Step, access};
+pub use access::{Access, Step, access, wavefronts};
 pub use exchange::{Choice, Exchange, Round, Source};
 pub use swizzle::Staged;
 

@@ -24,6 +24,10 @@ pub struct Survey {
     pub buffers: Vec<BufferFacts>,
     /// Bytes of it in all.
     pub shared_bytes: u64,
+    /// What operations move through it; empty where it is memory like any other.
+    pub shared: Vec<SharedFacts>,
+    /// Bytes that it gives or takes in one pass over its banks.
+    pub pass_bytes: u64,
     /// Instructions that make lanes wait for each other or trade values, by what they are and where they come from.
     pub events: Vec<Event>,
 }
@@ -155,6 +159,37 @@ pub struct BufferFacts {
     pub bytes: u64,
     /// When it is alive: numbers of operations in the order of the program.
     pub alive: Vec<(u32, u32)>,
+}
+
+/// What an operation moves through memory of the program each time that it is carried out. All warps are counted: what
+/// several of them read counts for each, what several lanes of one read counts once.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SharedFacts {
+    /// The operation.
+    pub op: ir::Op,
+    /// Who does it.
+    pub by: SharedBy,
+    /// Whether it writes.
+    pub writes: bool,
+    /// Bytes that are wanted or given.
+    pub bytes: u64,
+    /// Passes over the banks that this takes.
+    pub passes: u64,
+    /// Passes it would take without conflicts.
+    pub ideal: u64,
+}
+
+/// Who reads or writes memory of the program.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum SharedBy {
+    /// Lanes, each for itself.
+    Lanes,
+    /// Warps, whose lanes fetch rows for each other.
+    Rows,
+    /// Copies that go on while the program does.
+    Copies,
+    /// Matrix instructions that take operands from there.
+    Matrix,
 }
 
 /// An instruction that is worth counting.

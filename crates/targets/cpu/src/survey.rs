@@ -36,6 +36,8 @@ pub(crate) fn survey(lowered: Lowered, machine: &Machine) -> Survey {
         products,
         buffers: Vec::new(),
         shared_bytes: scratch,
+        shared: Vec::new(),
+        pass_bytes: 0,
         events: Vec::new(),
         module: source,
     }

@@ -77,6 +77,7 @@ pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
             }
         }
     }
+    note_reads(cx, &product, (corners.len() * steps.len()) as u64);
     let last = corners.len().saturating_sub(1);
     for (index, corner) in corners.into_iter().enumerate() {
         let registers = positions
@@ -101,6 +102,17 @@ pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     copy_repeated(&positions, &mut sums);
     cx.set_result(op, LaneValue::tensor(sums));
     Ok(())
+}
+
+/// Writes down what so many instructions of each warp group read from shared memory: each its operands once, for all four
+/// warps.
+fn note_reads(cx: &mut Cx<'_>, product: &Product, instructions: u64) {
+    let of = |operand: &Operand, outer: u32, kind: &Kind| match operand {
+        Operand::Shared { .. } => u64::from(outer * product.depth * kind.bytes),
+        Operand::Registers { .. } => 0,
+    };
+    let bytes = of(&product.a, ROWS, product.kind[0]) + of(&product.b, product.columns, product.kind[1]);
+    cx.note_matrix_reads(instructions * u64::from(cx.num_warps / GROUP), bytes);
 }
 
 /// Lowers `ttng.warp_group_dot_wait`: all but so many products are finished; results are the operands after that.
