@@ -25,17 +25,19 @@ class _Found:
         self.names = [name]
         benchmarks = mark.benchmarks
         self.benchmarks = list(benchmarks) if isinstance(benchmarks, (list, tuple)) else [benchmarks]
+        self.file_names = [benchmark.plot_name for benchmark in self.benchmarks]
 
     @property
     def name(self):
         return self.names[0]
 
     def matches(self, patterns):
-        """The benchmarks that the patterns name: all, where they name the mark."""
+        """The benchmarks that the patterns name, and what their files are called: all, where they name the mark."""
+        both = list(zip(self.benchmarks, self.file_names))
         if not patterns or any(fnmatch.fnmatchcase(name, pattern) for name in self.names for pattern in patterns):
-            return self.benchmarks
-        return [benchmark for benchmark in self.benchmarks
-                if any(fnmatch.fnmatchcase(benchmark.plot_name, pattern) for pattern in patterns)]
+            return both
+        return [(benchmark, file_name) for benchmark, file_name in both
+                if any(fnmatch.fnmatchcase(name, pattern) for name in (benchmark.plot_name, file_name) for pattern in patterns)]
 
 
 class _Loading:
@@ -86,7 +88,17 @@ def find_marks(path):
         for found in loading.found:
             if value is found.mark and variable not in found.names:
                 found.names.append(variable)
+    _name_files(loading.found)
     return loading.found
+
+
+def _name_files(marks):
+    """Among all benchmarks of the script: one that is measured alone has the files that it has among the others."""
+    from .testing.report import file_names
+
+    names = iter(file_names([benchmark for found in marks for benchmark in found.benchmarks]))
+    for found in marks:
+        found.file_names = [next(names) for _ in found.benchmarks]
 
 
 class _Progress:
@@ -132,13 +144,13 @@ def _own_frames_left_out(error):
     return "".join(frames.format())
 
 
-def _measure(found, benchmark, label, out):
+def _measure(found, benchmark, label, out, file_name):
     """Measures one benchmark of a mark; returns the files it wrote, and None where it failed."""
     mark = type(found.mark)(found.mark.fn, benchmark)
+    mark.file_names = [file_name]
     progress = _Progress(label, benchmark, sys.stderr)
     mark.fn = progress.around(mark.fn)
     began = time.perf_counter()
-    before = set(os.listdir(out)) if out and os.path.isdir(out) else set()
     try:
         mark.run(print_data=True, show_plots=False, save_path=out or "")
     except KeyboardInterrupt:
@@ -152,12 +164,9 @@ def _measure(found, benchmark, label, out):
     progress.end()
     sys.stdout.flush()
     print(f"{label}: {progress.total} measurements in {time.perf_counter() - began:.1f} s", file=sys.stderr)
-    if not out:
-        return []
-    written = [name for name in sorted(os.listdir(out))
-               if name != _PAGE and (name.startswith(benchmark.plot_name) or name not in before)]
-    print("  " + ", ".join(os.path.join(out, name) for name in written), file=sys.stderr)
-    return written
+    if out:
+        print("  " + ", ".join(os.path.join(out, name) for name in mark.written), file=sys.stderr)
+    return mark.written
 
 
 def _arguments(argv):
@@ -191,10 +200,10 @@ def main(argv):
     except Exception as error:
         sys.stderr.write(f"{options.file} cannot be loaded:\n{_own_frames_left_out(error)}")
         return 1
-    chosen = [(found, benchmark) for found in marks for benchmark in found.matches(options.only)]
+    chosen = [(found, *both) for found in marks for both in found.matches(options.only)]
     if options.list:
-        for found, benchmark in chosen:
-            print(f"{found.name}: {benchmark.plot_name} ({len(benchmark.x_vals)} x {len(benchmark.line_vals)})")
+        for found, benchmark, file_name in chosen:
+            print(f"{found.name}: {file_name} ({len(benchmark.x_vals)} x {len(benchmark.line_vals)})")
         return 0
     if not marks:
         print(f"error: {options.file} makes no benchmark: decorate a function with "
@@ -206,8 +215,8 @@ def main(argv):
         return 1
     if options.out:
         os.makedirs(options.out, exist_ok=True)
-    written = [_measure(found, benchmark, f"[{number}/{len(chosen)}] {benchmark.plot_name or found.name}", options.out)
-               for number, (found, benchmark) in enumerate(chosen, 1)]
+    written = [_measure(found, benchmark, f"[{number}/{len(chosen)}] {file_name or found.name}", options.out, file_name)
+               for number, (found, benchmark, file_name) in enumerate(chosen, 1)]
     if options.out:
         from .testing.report import _write_page
 

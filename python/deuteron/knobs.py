@@ -198,6 +198,9 @@ class base_knobs:
             value = f"{value.__module__}:{value.__qualname__}"
         row.refuse(value)
         self._store.set(row.name, value)
+        if value and row.kind == "path":
+            # The processes that this one starts may be elsewhere.
+            value = self._store.get(row.name)
         text = toenv(value)
         if text is not None and (row.group, row.name) not in _READ_ONCE:
             for variable in row.env:

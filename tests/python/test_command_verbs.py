@@ -111,6 +111,27 @@ def test_what_cannot_be_made_is_said_on_the_page(command, tmp_path):
     assert 'data-stage="ptx"' in page and 'data-stage="sass"' not in page
 
 
+def test_the_folder_of_the_cache_may_be_relative_or_empty(command, filled, python, tmp_path):
+    home = str(tmp_path / "home")
+    usual = os.path.join(home, "deuteron")
+    (tmp_path / "elsewhere").mkdir()
+    program = (tmp_path / "kernels.py").read_text()
+    (tmp_path / "moving.py").write_text("import os\n" + program.replace("for value in", "print(triton.knobs.cache.dir)\nfor value in")
+                                        .replace("other[(1", "os.chdir('elsewhere')\nother[(1"))
+    for given, folder in [("", usual), ("below", str(tmp_path / "below")), ("./a/../kept here", str(tmp_path / "a/../kept here"))]:
+        env = {"TRITON_CACHE_DIR": given, "XDG_CACHE_HOME": home}
+        assert command("cache", "path", **env).stdout.strip() == folder
+        assert f"cache: {folder}\n" in command("info", **env).stdout
+        told = next(line for line in command("env", **env).stdout.splitlines() if line.startswith("dir = "))
+        assert told.startswith(f'dir = "{folder}"  ({"from TRITON_CACHE_DIR" if given else "default"}'), told
+        done = python(tmp_path / "moving.py", cwd=tmp_path, env=env)
+        assert done.stdout.strip() == folder and "not kept" not in done.stderr
+        assert "3 kernels" in command("cache", "size", **env).stdout
+    assert not any((tmp_path / "elsewhere").iterdir())
+    # The first of the two variables that says something counts.
+    assert command("cache", "path", DEUTERON_CACHE_DIR="").stdout.strip() == str(filled)
+
+
 def test_the_cache_is_listed_and_measured(command, filled):
     assert command("cache", "path").stdout.strip() == str(filled)
     assert "3 kernels" in command("cache", "size").stdout
@@ -187,6 +208,25 @@ def test_benchmarks_of_a_script(command, tmp_path):
     assert all(f'"{name}.' in page for name in ("first-plot", "second-a", "second-b"))
     assert "[2/3] second-a: 6 measurements in" in done.stderr
     assert not done.stderr.count("\033")
+
+
+def test_benchmarks_of_one_name_are_all_there(command, tmp_path):
+    text = MARKS.replace('marks("first-plot")', 'marks("plot")').replace('marks("second-b", x_log=True)', 'marks("plot")')
+    (tmp_path / "marks.py").write_text(text)
+    listed = [line.split()[1] for line in command("bench", "marks.py", "--list").stdout.splitlines()]
+    assert listed == ["plot", "second-a", "plot-2"]
+    done = command("bench", "marks.py", "--out", "results")
+    assert done.stdout.count("its files are called plot-2") == 1 and "[3/3] plot-2: 6 measurements" in done.stderr
+    rows = [(tmp_path / "results" / f"{name}.csv").read_text().splitlines()[1] for name in ("plot", "plot-2")]
+    assert rows == ["128,128.000000,256.000000", "128,384.000000,768.000000"]
+    page = (tmp_path / "results" / "results.html").read_text()
+    assert all(page.count(f'"{name}.') == 1 for name in ("plot", "second-a", "plot-2"))
+    kept = (tmp_path / "results" / "plot.csv").read_text()
+    # Alone it has the files that it has among the others.
+    command("bench", "marks.py", "--out", "results", "-k", "second")
+    assert (tmp_path / "results" / "plot.csv").read_text() == kept
+    command("bench", "marks.py", "--out", "alone", "-k", "plot-2")
+    assert {path.stem for path in (tmp_path / "alone").iterdir()} == {"plot-2", "results"}
 
 
 @pytest.mark.parametrize("pattern, plots", [("first", ["first-plot"]), ("measured", ["first-plot"]), ("second-b", ["second-b"]),

@@ -221,3 +221,6 @@ def test_a_configuration_names_a_file(tmp_path, rng):
     out = np.zeros_like(x)
     tuned[(2, )](x, y, out, 500)
     assert np.array_equal(out, x - y)
+    (tmp_path / "add.ttir").write_text(text)
+    tuned[(2, )](x, y, out, 500)
+    assert np.array_equal(out, x + y), "an edited file counts from the next launch on"

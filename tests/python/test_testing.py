@@ -1,6 +1,7 @@
 """`deuteron.testing`: timing of plain functions, reports, plots, comparisons."""
 
 import csv
+import os
 import sys
 import time
 import xml.etree.ElementTree
@@ -72,6 +73,31 @@ def test_reports_refuse_values_that_do_not_fit():
         benchmark.fn = None
         with pytest.raises(ValueError, match="a-plot"):
             benchmark.run()
+
+
+def test_benchmarks_of_one_name_have_files_of_their_own(tmp_path, monkeypatch, capsys):
+    from deuteron.testing.report import file_names
+
+    def marks(*names):
+        return [triton.testing.Benchmark(x_names=["x"], x_vals=[1, 2], line_arg="line", line_vals=[number],
+                                         line_names=[f"line {number}"], plot_name=name, args={})
+                for number, name in enumerate(names)]
+
+    assert file_names(marks("a", "b", "a", "a")) == ["a", "b", "a-2", "a-3"]
+    assert file_names(marks("a", "a", "a-2", "a-2", "")) == ["a", "a-3", "a-2", "a-2-2", ""]
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    mark = triton.testing.perf_report(marks("one & all", "one & all", "other"))(lambda x, line: x * line)
+    mark.run(save_path=str(tmp_path))
+    written = [f"{name}.{kind}" for name in ("one & all", "one & all-2", "other") for kind in ("csv", "svg")]
+    assert mark.written == written and sorted(os.listdir(tmp_path)) == sorted([*written, "results.html"])
+    assert capsys.readouterr().out.count("its files are called one & all-2") == 1
+    for number, name in enumerate(["one & all", "one & all-2", "other"]):
+        assert (tmp_path / f"{name}.csv").read_text().splitlines()[0] == f"x,line {number}"
+        assert f"line {number}" in (tmp_path / f"{name}.svg").read_text()
+    page = xml.etree.ElementTree.fromstring((tmp_path / "results.html").read_text())
+    from urllib.parse import unquote
+
+    assert [unquote(image.get("src")) for image in page.iter("img")] == written[1::2]
 
 
 def test_names_with_slashes_are_folders(tmp_path):

@@ -236,6 +236,95 @@ def test_pruning_keeps_one():
         tuned(prune_configs_by={**rules, "top_k": "all"})[grid](np.zeros(10, np.float32), 10)
 
 
+@pytest.mark.parametrize("top_k, error", [(0, ValueError), (-1, ValueError), (-0.5, ValueError), (True, TypeError),
+                                          (1.5, TypeError), (float("nan"), TypeError), (None, TypeError)])
+def test_how_many_pruning_leaves_is_checked_where_it_is_said(top_k, error):
+    rules = {"perf_model": lambda BLOCK, **kwargs: -BLOCK, "top_k": top_k}
+    with pytest.raises(error, match="Error while pruning configs, top_k "):
+        tuned(prune_configs_by=rules)
+    # Without a model it means nothing, and is not looked at.
+    kernel = tuned(prune_configs_by={"top_k": top_k})
+    kernel.perf_model = rules["perf_model"]
+    with pytest.raises(error, match="top_k"):
+        kernel[grid](np.zeros(10, np.float32), 10)
+
+
+def test_names_that_a_kernel_does_not_have_are_told_with_their_configuration():
+    configs = [CONFIGS[1], triton.Config({"BLOCK": 64, "BLOK": 32}, num_warps=2)]
+    kernel = tuned(configs=configs)
+    told = "Keyword argument BLOK was specified but unrecognised.*`BLOCK: 64, BLOK: 32, num_warps: 2.*`add_one`.*x_ptr, n, BLOCK"
+    x = np.zeros(10, np.float32)
+    for launch in (lambda: kernel[grid](x, 10), lambda: kernel.warmup(x, 10, grid=(1, ))):
+        with pytest.raises(KeyError, match=told):
+            launch()
+    assert quick.calls == 0 and not x.any()
+    with pytest.raises(KeyError, match="BLOK was specified but unrecognised"):
+        tuned(configs=configs[1:])[grid](x, 10)
+    # What is missing is told with the configuration as well; options of other targets do no harm.
+    with pytest.raises(TypeError, match="BLOCK") as caught:
+        tuned(configs=[CONFIGS[1], triton.Config({})])[(1, )](x, 10)
+    assert any("with the configuration num_warps: 4" in note for note in caught.value.__notes__)
+    kernel = tuned(configs=[*CONFIGS[1:3], triton.Config({"BLOCK": 64, "waves_per_eu": 2})])
+    kernel[grid](x, 10)
+    assert quick.calls == 3
+
+
+def test_a_result_belongs_to_what_is_in_a_file(tmp_path):
+    text = add_one.warmup(np.zeros(1, np.float32), 10, BLOCK=64, grid=(1, )).asm["ttir"]
+    path = tmp_path / "mine.ttir"
+    path.write_text(text)
+    configs = [CONFIGS[1], triton.Config({"BLOCK": 64}, ir_override=str(path))]
+
+    def calls(configs=configs, **given):
+        quick.calls = 0
+        kernel = tuned(configs=configs, cache_results=True)
+        kernel[grid](np.zeros(10, np.float32), 10, **given)
+        return quick.calls
+
+    assert [calls(), calls()] == [2, 0]
+    path.write_text(text + "\n// another one\n")
+    assert [calls(), calls()] == [1, 0], "one configuration is another one now"
+    path.write_text(text)
+    assert calls() == 0, "as it was"
+    # The same where the launch names the file.
+    assert [calls(CONFIGS[1:], ir_override=str(path)), calls(CONFIGS[1:], ir_override=str(path))] == [3, 0]
+    path.write_text(text + "\n// a third one\n")
+    assert calls(CONFIGS[1:], ir_override=str(path)) == 3
+    path.unlink()
+    with pytest.raises(ValueError, match="cannot read .*mine.ttir"):
+        calls()
+
+
+def test_a_result_belongs_to_the_settings_that_change_code(tmp_path, monkeypatch):
+    def calls():
+        quick.calls = 0
+        tuned(configs=CONFIGS[1:3], cache_results=True)[grid](np.zeros(10, np.float32), 10)
+        return quick.calls
+
+    assert [calls(), calls()] == [2, 0]
+    monkeypatch.setenv("DISABLE_LLVM_OPT", "1")
+    assert [calls(), calls()] == [2, 0]
+    monkeypatch.delenv("DISABLE_LLVM_OPT")
+    monkeypatch.setenv("TRITON_DEFAULT_FP_FUSION", "0")
+    assert [calls(), calls()] == [2, 0]
+    monkeypatch.delenv("TRITON_DEFAULT_FP_FUSION")
+    # So do stages that a person gives.
+    monkeypatch.setenv("TRITON_KERNEL_OVERRIDE", "1")
+    monkeypatch.setenv("TRITON_OVERRIDE_DIR", str(tmp_path / "override"))
+    assert calls() == 0, "there are none"
+    folder = tmp_path / "override" / "of_this_kernel"
+    folder.mkdir(parents=True)
+    (folder / "add_one.ttir").write_text("// 1")
+    assert [calls(), calls()] == [2, 0]
+    (folder / "add_one.ttir").write_text("// 2")
+    (folder / "another.ttir").write_text("// 1")
+    assert calls() == 2
+    (folder / "another.ttir").write_text("// 2")
+    assert calls() == 0
+    monkeypatch.delenv("TRITON_KERNEL_OVERRIDE")
+    assert calls() == 0
+
+
 def test_the_source_of_a_kernel_is_all_that_it_refers_to():
     def make(body, value, name="helper"):
         space = {"triton": triton, "tl": tl, "SCALE": tl.constexpr(value)}

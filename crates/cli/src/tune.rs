@@ -44,10 +44,24 @@ struct Chosen {
 }
 
 impl Chosen {
-    fn records(&self, results: &Results) -> Vec<Record> {
+    /// The results that are asked for.
+    ///
+    /// A kernel without any is an error: a name that was mistyped would pass for one that was not tuned.
+    fn records(&self, results: &Results) -> Result<Vec<Record>, Failure> {
         let mut records = results.all();
-        records.retain(|record| self.kernel.as_ref().is_none_or(|name| record.subject.kernel == *name));
-        records
+        let Some(kernel) = &self.kernel else { return Ok(records) };
+        let mut others: Vec<String> = records.iter().map(|record| record.subject.kernel.clone()).collect();
+        others.dedup();
+        records.retain(|record| record.subject.kernel == *kernel);
+        if !records.is_empty() {
+            return Ok(records);
+        }
+        let there = match others.as_slice() {
+            [] => "there are none of any kernel".to_owned(),
+            names => format!("there are results of {}", names.join(", ")),
+        };
+        let place = results.folder().display();
+        Err(format!("no results of tuning are kept for a kernel `{kernel}` in {place}: {there}").into())
     }
 }
 
@@ -60,8 +74,8 @@ impl Tune {
             )
         })?;
         match &self.what {
-            What::List(chosen) => output::write(list(&chosen.records(&results), chosen.all).as_bytes()),
-            What::Export { file, chosen } => export(file, &chosen.records(&results)),
+            What::List(chosen) => output::write(list(&chosen.records(&results)?, chosen.all).as_bytes()),
+            What::Export { file, chosen } => export(file, &chosen.records(&results)?, &results),
             What::Import { file } => import(file, &results),
         }
     }
@@ -108,7 +122,11 @@ fn describe(outcome: &Outcome) -> String {
     }
 }
 
-fn export(file: &PathBuf, records: &[Record]) -> Result<(), Failure> {
+fn export(file: &PathBuf, records: &[Record], results: &Results) -> Result<(), Failure> {
+    if records.is_empty() {
+        let place = results.folder().display();
+        return Err(format!("no results of tuning are kept in {place}: there is nothing to export").into());
+    }
     let text = write_file(records)?;
     if file.as_os_str() == "-" {
         return output::write(text.as_bytes());
@@ -116,8 +134,12 @@ fn export(file: &PathBuf, records: &[Record]) -> Result<(), Failure> {
     // Whole or not at all, as everything that is written here.
     let write = || {
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let mut whole =
-            tempfile::Builder::new().prefix(".tune-").tempfile_in(folder.unwrap_or(".".as_ref()))?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".tune-");
+        // It is to be shipped: as any file that the user makes, and not private as temporary ones are.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let mut whole = builder.tempfile_in(folder.unwrap_or(".".as_ref()))?;
         std::io::Write::write_all(&mut whole, text.as_bytes())?;
         whole.persist(file).map_err(|error| error.error)
     };

@@ -62,9 +62,38 @@ fn results_travel() {
     ok(here.path(), &["tune", "export", "again.jsonl"]);
     assert_eq!(std::fs::read_to_string(here.path().join("again.jsonl")).expect("it is there"), text);
     assert_eq!(ok(here.path(), &["tune", "export", "-"]), text);
+    assert!(fails(here.path(), &["tune", "export", "no/such/folder.jsonl"]).contains("cannot write"));
     let path = here.path().join("again.jsonl");
     ok(there.path(), &["tune", "import", path.to_str().expect("UTF-8")]);
     assert!(ok(there.path(), &["tune", "list"]).starts_with("matmul"));
+}
+
+#[test]
+fn a_kernel_without_results_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let there = |name: &str| folder.path().join(name).exists();
+    let error = fails(folder.path(), &["tune", "export", "all.jsonl"]);
+    assert!(
+        error.contains("no results of tuning are kept in ") && error.contains("nothing to export"),
+        "{error}"
+    );
+    let error = fails(folder.path(), &["tune", "export", "all.jsonl", "--kernel", "matmul"]);
+    assert!(error.contains("`matmul`") && error.contains("none of any kernel"), "{error}");
+    let text = write_file(&[record("matmul"), record("softmax")]).expect("plain data");
+    std::fs::write(folder.path().join("tuned.jsonl"), &text).expect("writes");
+    ok(folder.path(), &["tune", "import", "tuned.jsonl"]);
+    for verb in [&["list"][..], &["export", "all.jsonl"], &["export", "-"]] {
+        let output = run(folder.path(), &[&["tune"], verb, &["--kernel", "matmull"]].concat());
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), output.stdout.is_empty()), (Some(1), true), "{verb:?}: {error}");
+        assert!(error.contains("`matmull`") && error.contains("matmul, softmax"), "{error}");
+    }
+    assert!(!there("all.jsonl"));
+    ok(folder.path(), &["tune", "export", "one.jsonl", "--kernel", "softmax"]);
+    let one = runtime::tuning::read_file(
+        &std::fs::read_to_string(folder.path().join("one.jsonl")).expect("it is there"),
+    );
+    assert_eq!(one, Ok(vec![record("softmax")]));
 }
 
 #[test]
@@ -77,6 +106,5 @@ fn a_damaged_file_is_refused_whole() {
     std::fs::write(folder.path().join("other.jsonl"), "PNG").expect("writes");
     assert!(fails(folder.path(), &["tune", "import", "other.jsonl"]).contains("no file of tuning results"));
     assert!(fails(folder.path(), &["tune", "import", "missing.jsonl"]).contains("cannot read missing.jsonl"));
-    assert!(fails(folder.path(), &["tune", "export", "no/such/folder.jsonl"]).contains("cannot write"));
     assert_eq!(ok(folder.path(), &["tune", "list"]), "no results of tuning are kept\n");
 }

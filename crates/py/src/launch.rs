@@ -16,6 +16,7 @@ use pyo3::sync::MutexExt;
 use pyo3::types::{PyAnyMethods, PyInt, PyListMethods, PyTuple, PyTupleMethods};
 use runtime::compile::Scratch;
 use runtime::knobs;
+use runtime::options::IR_OVERRIDE;
 use runtime::specialize::{LaunchKey, ParamRules};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -391,7 +392,9 @@ fn write_options(
             target::OptionValue::Bool(flag) => prepared.key.option(number | 1 << 12, u64::from(flag)),
             target::OptionValue::Int(value) => prepared.key.option(number | 2 << 12, value.cast_unsigned()),
             target::OptionValue::Str(text) => {
-                prepared.key.option(number | 3 << 12, 0);
+                let is_file = active.option_name(number) == IR_OVERRIDE;
+                let state = if is_file { runtime::compile::state_of_file(&text) } else { 0 };
+                prepared.key.option(number | 3 << 12, state);
                 let text = pyo3::types::PyString::new(py, &text);
                 function.variants.objects(py).write(text.as_any().as_borrowed(), &mut prepared.key)?;
             }

@@ -92,6 +92,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<device::Event>()?;
     module.add_class::<device::Buffer>()?;
     module.add_function(wrap_pyfunction!(settings::default_options, module)?)?;
+    module.add_function(wrap_pyfunction!(settings::option_names, module)?)?;
     module.add_function(wrap_pyfunction!(chart::line_chart, module)?)?;
     module.add_class::<timing::Flush>()?;
     module.add_function(wrap_pyfunction!(timing::host_bandwidth, module)?)?;

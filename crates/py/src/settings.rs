@@ -167,6 +167,13 @@ pub(crate) fn options_of(given: Option<&Bound<'_, PyDict>>) -> PyResult<BTreeMap
     Ok(all)
 }
 
+/// The names that a launch on the target in use may give beside the parameters of the kernel.
+#[pyfunction]
+pub(crate) fn option_names(py: Python<'_>) -> PyResult<Vec<&'static str>> {
+    let own = ["grid", "stream", "warmup"];
+    Ok(runtime::options::names(Active::get(py)?.target.as_ref()).into_iter().chain(own).collect())
+}
+
 /// All options of a compile, those that were given and the defaults of the rest.
 #[pyfunction]
 #[pyo3(signature = (target=None, given=None))]

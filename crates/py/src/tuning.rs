@@ -5,7 +5,9 @@ use crate::errors::guard;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::{Bound, Py, PyAny, PyErr, PyResult, Python, pyclass, pyfunction, pymethods};
 use pyo3::types::{PyAnyMethods, PyBool, PyFloat, PyInt, PyStringMethods};
+use runtime::compile::{named_file, overriding};
 use runtime::knobs::Settings;
+use runtime::options::{IR_OVERRIDE, set_by_knobs};
 use runtime::tuning::{Next, Outcome, Results, Search, Session, Setting, Strategy, Subject, Times, Workers};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -32,11 +34,39 @@ fn setting(value: &Bound<'_, PyAny>) -> PyResult<Setting> {
 /// Names and values of one configuration.
 type Configuration<'py> = Vec<(String, Bound<'py, PyAny>)>;
 
+/// The text of a value that a name has in a configuration or a launch. A stage that a person gives counts by what is in its file.
+fn text_of(
+    name: &str,
+    value: &Bound<'_, PyAny>,
+    usual: fn(&Bound<'_, PyAny>) -> PyResult<String>,
+) -> PyResult<String> {
+    match value.extract::<String>() {
+        Ok(path) if name == IR_OVERRIDE && !path.is_empty() => Ok(named_file(&path)),
+        _ => usual(value),
+    }
+}
+
+/// As `str` has it.
+fn plain(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    Ok(value.str()?.to_cow()?.into_owned())
+}
+
+/// As `repr` has it; an array by its dtype, since its elements are no part of a key.
+fn quoted(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    match value.getattr_opt("dtype")? {
+        Some(dtype) => plain(&dtype),
+        None => Ok(value.repr()?.to_cow()?.into_owned()),
+    }
+}
+
 /// The texts by which configurations are known; further ones of the same text get a number.
 fn texts(configurations: &[Configuration<'_>]) -> PyResult<Vec<String>> {
     let mut texts: Vec<String> = Vec::new();
     for configuration in configurations {
-        let parts = configuration.iter().map(|(name, value)| Ok(format!("{name}: {}", value.str()?)));
+        let part = |(name, value): &(String, Bound<'_, PyAny>)| {
+            Ok(format!("{name}: {}", text_of(name, value, plain)?))
+        };
+        let parts = configuration.iter().map(part);
         let text = parts.collect::<PyResult<Vec<String>>>()?.join(", ");
         let same = texts.iter().filter(|other| **other == text).count();
         texts.push(if same == 0 { text } else { format!("{text} #{}", same + 1) });
@@ -56,6 +86,10 @@ fn describe_place(py: Python<'_>, subject: &mut Subject, settings: &Settings) ->
     subject.machine = format!("{} {}\n{}", facts.backend, facts.arch, active.target.machine());
     subject.version = env!("CARGO_PKG_VERSION").to_owned();
     subject.options.push(("settings".to_owned(), format!("{:?}", settings.code)));
+    subject.options.extend(set_by_knobs(active.target.as_ref()));
+    if let Some(digest) = overriding(&subject.kernel, settings) {
+        subject.options.push(("overrides".to_owned(), digest.to_string()));
+    }
     Ok(())
 }
 
@@ -79,7 +113,7 @@ impl Tuning {
     #[allow(clippy::too_many_arguments)] // Keywords, of one caller.
     fn new(
         py: Python<'_>,
-        subject: PySubject,
+        subject: PySubject<'_>,
         configurations: Vec<Configuration<'_>>,
         search: &str,
         budget: Option<usize>,
@@ -90,6 +124,11 @@ impl Tuning {
         let strategy = Strategy::parse(search).map_err(PyValueError::new_err)?;
         let settings = Settings::current();
         let (kernel, source, values, dtypes, options, method) = subject;
+        let option = |(name, value): (String, Bound<'_, PyAny>)| {
+            let text = text_of(&name, &value, quoted)?;
+            Ok((name, text))
+        };
+        let options = options.into_iter().map(option).collect::<PyResult<Vec<_>>>()?;
         let mut subject = Subject { kernel, source, values, dtypes, options, method, ..Subject::default() };
         describe_place(py, &mut subject, &settings)?;
         let texts = texts(&configurations)?;
@@ -189,7 +228,8 @@ impl Tuning {
 }
 
 /// Kernel, source, values, dtypes, options, method.
-type PySubject = (String, String, Vec<(String, String)>, Vec<String>, Vec<(String, String)>, String);
+type PySubject<'py> =
+    (String, String, Vec<(String, String)>, Vec<String>, Vec<(String, Bound<'py, PyAny>)>, String);
 
 /// Python functions that run on threads of their own; they are meant to compile, which they do without Python's lock.
 #[pyclass(module = "deuteron._core", frozen)]

@@ -118,6 +118,26 @@ pub fn parse(
     })
 }
 
+/// What the knobs that are set make of the options of every compile, as text: code that is compiled with them is other code.
+pub fn set_by_knobs(target: &dyn Target) -> Vec<(String, String)> {
+    let mut set: Vec<(String, String)> =
+        knobs::changing_code(target).into_iter().map(|(name, value)| (name, format!("{value:?}"))).collect();
+    let mut add = |name: &str, value: String| set.push((name.to_owned(), value));
+    if let Some(arch) = knobs::opt_text("runtime", "override_arch").filter(|arch| !arch.is_empty()) {
+        add("arch", arch);
+    }
+    if knobs::debug() {
+        add("debug", "true".to_owned());
+    }
+    for (name, usual) in [("default_fp_fusion", true), ("force_disable_fp_fusion", false)] {
+        let flag = knobs::flag("language", name);
+        if flag != usual {
+            add(name, flag.to_string());
+        }
+    }
+    set
+}
+
 fn common_default(name: &str) -> i64 {
     match COMMON.iter().find(|row| row.0 == name) {
         Some((_, OptionValue::Int(value), _)) => *value,

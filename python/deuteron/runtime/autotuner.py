@@ -59,6 +59,8 @@ class Autotuner(KernelInterface):
         self.perf_model = rules.get("perf_model")
         self.configs_top_k = rules.get("top_k", 1.0)
         self.early_config_prune = rules.get("early_config_prune")
+        if self.perf_model:
+            _check_top_k(self.configs_top_k)
         self.num_warmups = warmup
         self.num_reps = rep
         self.use_cuda_graph = use_cuda_graph
@@ -164,6 +166,7 @@ class Autotuner(KernelInterface):
         pruned = self.prune_configs(kwargs)
         if len(pruned) == 1:
             return pruned[0]
+        self._refuse_unknown_names(pruned)
         self._refuse_conflicts(pruned, kwargs)
         measuring = Measuring(self._session(key, pruned, nargs, kwargs), pruned, self, args, kwargs, nargs)
         config = self._measured(measuring)
@@ -200,7 +203,7 @@ class Autotuner(KernelInterface):
         arguments = {**nargs, **kwargs}
         function = self.base_jit_function
         values = [(name, _text(arguments[name])) for name in self.keys if name in arguments]
-        options = [(name, _text(value)) for name, value in sorted(kwargs.items())
+        options = [(name, value) for name, value in sorted(kwargs.items())
                    if name not in self.arg_names and name not in ("grid", "warmup", "stream")]
         method = f"{_identity(self._do_bench)} {self.use_cuda_graph} {self.num_reps}" if own_clock else f"{self.num_reps}"
         subject = (str(self.__name__), _core.source_hash(function) if function is not None else "", values,
@@ -237,6 +240,15 @@ class Autotuner(KernelInterface):
             raise ValueError(f"Conflicting meta-parameters: {', '.join(conflicts)}. Make sure that you don't "
                              "re-define auto-tuned symbols.")
 
+    def _refuse_unknown_names(self, configs):
+        """A configuration must not set what is neither a parameter nor an option of a launch."""
+        for config in configs:
+            others = config.kwargs.keys() - set(self.arg_names)
+            unknown = sorted(others.difference(_core.option_names())) if others else []
+            if unknown:
+                raise KeyError(f"Keyword argument {unknown[0]} was specified but unrecognised: it is in the configuration "
+                               f"`{config}`, and kernel `{self.__name__}` has the parameters {', '.join(self.arg_names)}")
+
     def prune_configs(self, kwargs):
         """The configurations worth measuring, by `early_config_prune` and `perf_model`."""
         pruned = self.configs
@@ -248,10 +260,9 @@ class Autotuner(KernelInterface):
         if not self.perf_model:
             return list(pruned)
         top_k = self.configs_top_k
-        if isinstance(top_k, float) and top_k <= 1.0:
+        _check_top_k(top_k)
+        if isinstance(top_k, float):
             top_k = max(1, int(len(pruned) * top_k))
-        elif not isinstance(top_k, int):
-            raise TypeError("Error while pruning configs, top_k must be either 1) a float <= 1.0 or 2) an int")
         if len(pruned) <= top_k:
             return list(pruned)
         estimates = [self.perf_model(**{**self.nargs, **kwargs, **config.all_kwargs()}) for config in pruned]
@@ -263,6 +274,7 @@ class Autotuner(KernelInterface):
         self.nargs = dict(zip(self.arg_names, args))
         try:
             configs = self.prune_configs(kwargs)
+            self._refuse_unknown_names(configs)
             self._refuse_conflicts(configs, kwargs)
             return [self.fn.warmup(*args, **kwargs, **config.all_kwargs()) for config in configs]
         finally:
@@ -280,6 +292,16 @@ class Autotuner(KernelInterface):
             return False
         self.cache[tuning_key] = configs[session.best()]
         return True
+
+
+def _check_top_k(top_k):
+    """Says what is wrong with how many configurations a `perf_model` is to leave."""
+    is_share = isinstance(top_k, float) and top_k <= 1.0
+    if not is_share and (isinstance(top_k, bool) or not isinstance(top_k, int)):
+        raise TypeError("Error while pruning configs, top_k must be either 1) a float <= 1.0 or 2) an int, and is "
+                        f"{top_k!r}")
+    if top_k < 0 or (top_k == 0 and not is_share):
+        raise ValueError(f"Error while pruning configs, top_k is {top_k!r}: at least one configuration must stay")
 
 
 def _innermost(fn):

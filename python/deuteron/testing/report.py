@@ -41,10 +41,16 @@ class Mark:
     def __init__(self, fn, benchmarks):
         self.fn = fn
         self.benchmarks = benchmarks
+        #: What the files of each benchmark are called, where somebody else decides that.
+        self.file_names = None
+        #: The files that the latest run wrote, below its folder.
+        self.written = []
 
     def run(self, show_plots=False, print_data=False, save_path="", return_df=False, *, diff_col=False,
             save_precision=6, **kwargs):
         """Measures everything.
+
+        The files of a benchmark have its `plot_name`; where several have one name, the second is called ``name-2``.
 
         Args:
             show_plots: open the plots in a window. Where there is no matplotlib or no display, a line says where they were written.
@@ -56,23 +62,28 @@ class Mark:
             kwargs: further arguments of the measuring function.
         """
         single = isinstance(self.benchmarks, Benchmark)
-        tables, plots = [], []
+        tables, plots, self.written = [], [], []
         benchmarks = [self.benchmarks] if single else list(self.benchmarks)
+        names = self.file_names or file_names(benchmarks)
         if save_path:
             # A name with a slash is one of a folder.
-            for name in ["", *(benchmark.plot_name for benchmark in benchmarks)]:
+            for name in ["", *names]:
                 os.makedirs(os.path.dirname(os.path.join(save_path, name)), exist_ok=True)
         try:
-            for benchmark in benchmarks:
+            for benchmark, name in zip(benchmarks, names):
                 table = _measure(self.fn, benchmark, diff_col, kwargs)
                 tables.append(table)
                 if print_data:
                     print(benchmark.plot_name + ":")
                     print(table.text())
                 if save_path:
-                    table.write_csv(os.path.join(save_path, benchmark.plot_name + ".csv"), save_precision)
+                    table.write_csv(os.path.join(save_path, name + ".csv"), save_precision)
+                    self.written.append(name + ".csv")
+                    if name != benchmark.plot_name:
+                        print(f"{benchmark.plot_name}: this is not the only benchmark of this name; its files are called {name}")
                 if benchmark.plot_name and (show_plots or save_path):
-                    plots.append(_plot(benchmark, table, show_plots, save_path))
+                    plots.append(_plot(benchmark, name, table, show_plots, save_path))
+                    self.written += plots[-1:] if save_path else []
         finally:
             if save_path:
                 _write_page(os.path.join(save_path, "results.html"), plots)
@@ -80,6 +91,20 @@ class Mark:
             frames = [table.frame() for table in tables]
             return frames[0] if single else frames
         return None
+
+
+def file_names(benchmarks):
+    """What the files of benchmarks are called: as their plots; of several with one name, the later ones get a number."""
+    plots = [benchmark.plot_name for benchmark in benchmarks]
+    taken, names = set(), []
+    for plot in plots:
+        name, number = plot, 1
+        while name in taken or (number > 1 and name in plots):
+            number += 1
+            name = f"{plot}-{number}"
+        taken.add(name)
+        names.append(name)
+    return names
 
 
 def perf_report(benchmarks):
@@ -201,10 +226,11 @@ def _cell(value, precision):
 def _write_page(path, plots):
     """A page with all plots."""
     import html
+    from urllib.parse import quote
 
     with open(path, "w") as file:
         file.write("<html><body>\n")
-        file.writelines(f'<img src="{html.escape(plot)}"/>\n' for plot in plots if plot)
+        file.writelines(f'<img src="{html.escape(quote(plot))}"/>\n' for plot in plots if plot)
         file.write("</body></html>\n")
 
 
@@ -212,7 +238,7 @@ def _write_page(path, plots):
 _WITHOUT_WINDOW = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
 
 
-def _plot(benchmark, table, show_plots, save_path):
+def _plot(benchmark, name, table, show_plots, save_path):
     """Draws with matplotlib where it is installed, else natively; returns the name of the file in `save_path`, if one is there."""
     try:
         import matplotlib.pyplot as pyplot
@@ -226,17 +252,19 @@ def _plot(benchmark, table, show_plots, save_path):
         import tempfile
 
         folder = tempfile.mkdtemp(prefix="deuteron-plots-")
-        os.makedirs(os.path.dirname(os.path.join(folder, benchmark.plot_name)), exist_ok=True)
+        os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
     if pyplot is not None:
-        name = _plot_with_matplotlib(pyplot, benchmark, table, show_plots and not reason, folder)
+        file = name + ".png"
+        _plot_with_matplotlib(pyplot, benchmark, table, show_plots and not reason, folder and os.path.join(folder, file))
     else:
-        name = _plot_natively(benchmark, table, folder)
+        file = name + ".svg"
+        _plot_natively(benchmark, table, os.path.join(folder, file))
     if show_plots and reason:
-        print(f"{benchmark.plot_name}: no window opens, as {reason}; the plot is in {os.path.abspath(os.path.join(folder, name))}")
-    return name if save_path else None
+        print(f"{benchmark.plot_name}: no window opens, as {reason}; the plot is in {os.path.abspath(os.path.join(folder, file))}")
+    return file if save_path else None
 
 
-def _plot_natively(benchmark, table, save_path):
+def _plot_natively(benchmark, table, path):
     from .svg import Line, line_chart
 
     lines = []
@@ -248,16 +276,15 @@ def _plot_natively(benchmark, table, save_path):
     text = line_chart(lines, title=benchmark.plot_name, xlabel=benchmark.xlabel or benchmark.x_names[0],
                       ylabel=benchmark.ylabel, x_log=benchmark.x_log and not texts, y_log=benchmark.y_log,
                       x_ticks=list(zip(map(float, table.xs()), texts)))
-    with open(os.path.join(save_path, benchmark.plot_name + ".svg"), "w") as file:
+    with open(path, "w") as file:
         file.write(text)
-    return benchmark.plot_name + ".svg"
 
 
 def _style(benchmark, index):
     return benchmark.styles[index][:2] if benchmark.styles else (None, None)
 
 
-def _plot_with_matplotlib(pyplot, benchmark, table, show_plots, save_path):
+def _plot_with_matplotlib(pyplot, benchmark, table, show_plots, path):
     figure, axes = pyplot.subplots()
     xs = table.xs()
     for index, name in enumerate(benchmark.line_names):
@@ -277,10 +304,8 @@ def _plot_with_matplotlib(pyplot, benchmark, table, show_plots, save_path):
         axes.set_xticks(xs, texts)
     axes.set_yscale("log" if benchmark.y_log else "linear")
     axes.legend()
-    name = benchmark.plot_name + ".png"
-    if save_path:
-        figure.savefig(os.path.join(save_path, name))
+    if path:
+        figure.savefig(path)
     if show_plots:
         pyplot.show()
     pyplot.close(figure)
-    return name if save_path else None

@@ -16,6 +16,9 @@ pub(super) const TTIR: &str = "ttir";
 /// Endings of files that dumps leave beside the stages; they are no overrides.
 const NO_STAGES: &[&str] = &["source", "sass", "json"];
 
+/// How many digits of a digest tell files apart.
+const DIGITS: usize = 16;
+
 /// The files of one compile.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Given(Vec<GivenStage>);
@@ -85,6 +88,52 @@ impl Given {
         let at = self.0.iter().position(|given| given.name == stage)?;
         Some(self.0.remove(at))
     }
+}
+
+/// A digest of the files in the folder of overrides that may stand for stages of a kernel, whatever it is specialised for; `None`
+/// where there are none. What is known of kernels made from them says nothing of others.
+pub fn overriding(kernel: &str, settings: &Settings) -> Option<Key> {
+    let dir = settings.override_dir.as_ref()?;
+    let mut folders: Vec<PathBuf> =
+        std::fs::read_dir(dir).ok()?.flatten().map(|entry| entry.path()).collect();
+    folders.retain(|path| path.is_dir());
+    folders.push(dir.clone());
+    folders.sort();
+    let files: Vec<PathBuf> = folders.iter().flat_map(|folder| files_of(folder, kernel)).collect();
+    let add = |builder: KeyBuilder, path: &PathBuf| {
+        let below = path.strip_prefix(dir).unwrap_or(path).to_string_lossy().into_owned();
+        // A file that cannot be read is an error of the compile.
+        builder.part("file", below.as_bytes()).part("bytes", &std::fs::read(path).unwrap_or_default())
+    };
+    (!files.is_empty()).then(|| files.iter().fold(KeyBuilder::new("overriding"), add).finish())
+}
+
+/// The text of a file's name, for what is known of kernels made from it: with a digest of what it holds, so that an edited file
+/// has another one. A file that cannot be read has none; the compile says what is wrong with it.
+pub fn named_file(path: &str) -> String {
+    match std::fs::read(path) {
+        Ok(bytes) => format!("{path} ({})", &blake3::hash(&bytes).to_hex()[..DIGITS]),
+        Err(_) => path.to_owned(),
+    }
+}
+
+/// A number that is another one once a file was written anew, for kernels that a process keeps; zero where there is none.
+pub fn state_of_file(path: &str) -> u64 {
+    let Ok(metadata) = std::fs::metadata(path) else { return 0 };
+    let time = metadata.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    let state =
+        KeyBuilder::new("state").value("of a file", &(metadata.len(), time, file_number(&metadata))).finish();
+    u64::from_le_bytes(state.0[..8].try_into().unwrap_or_default())
+}
+
+#[cfg(unix)]
+fn file_number(metadata: &std::fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(metadata)
+}
+
+#[cfg(not(unix))]
+fn file_number(_metadata: &std::fs::Metadata) -> u64 {
+    0
 }
 
 fn is_empty(value: &OptionValue) -> bool {

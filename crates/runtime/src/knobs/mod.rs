@@ -2,17 +2,18 @@
 //!
 //! There is one table of them ([`rows`]), and the environment is read here only. A value that code has set wins over the
 //! environment; the environment wins over the default. A value is looked up when it is asked for, so that a script may
-//! change `os.environ` while it runs; [`debug`] alone is kept, because every launch asks for it. What cannot be obeyed is said
-//! ([`check`]).
+//! change `os.environ` while it runs; [`debug`] alone is kept, because every launch asks for it. A path that is empty is none,
+//! and the folder of the cache is an absolute one from its first use on ([`folder`]). What cannot be obeyed is said ([`check`]).
 //!
 //! Left out: hooks. They are Python objects and live there; the table has rows for their names and documentation.
 
+mod folder;
 mod notice;
 mod settings;
 mod table;
 
 pub use notice::check;
-pub use settings::{CodeSettings, Settings, compiled_in};
+pub use settings::{CodeSettings, Settings, changing_code, compiled_in};
 
 use crate::error::RuntimeError;
 use crate::machine::all_targets;
@@ -96,7 +97,9 @@ pub fn overridden(row: &'static KnobRow) -> Option<KnobValue> {
 pub fn from_environment(row: &KnobRow) -> Option<(&'static str, String)> {
     row.env.iter().find_map(|name| {
         let value = std::env::var_os(name)?;
-        Some((*name, value.to_string_lossy().into_owned()))
+        // A path that is empty names nothing: the next variable counts, or the default.
+        let says_something = row.kind != KnobKind::Path || !value.is_empty();
+        says_something.then(|| (*name, value.to_string_lossy().into_owned()))
     })
 }
 
@@ -141,11 +144,17 @@ fn parse(row: &KnobRow, variable: &str, text: &str) -> Result<KnobValue, Runtime
             .parse()
             .map(KnobValue::Int)
             .map_err(|_| RuntimeError::Runtime(format!("Unable to use {variable}={text}: expected int"))),
-        KnobKind::Text | KnobKind::OptText | KnobKind::FlagOrText | KnobKind::Path | KnobKind::Tool => {
+        KnobKind::Path => Ok(KnobValue::Text(path_of(row, text))),
+        KnobKind::Text | KnobKind::OptText | KnobKind::FlagOrText | KnobKind::Tool => {
             Ok(KnobValue::Text(text.to_owned()))
         }
         KnobKind::Object => Ok(KnobValue::None),
     }
+}
+
+/// A path as the knob has it.
+fn path_of(row: &KnobRow, text: &str) -> String {
+    if row.default == KnobDefault::CacheDir { folder::anchored(text) } else { text.to_owned() }
 }
 
 /// The value that a knob has when nobody says otherwise.
@@ -207,7 +216,10 @@ fn typed(row: &KnobRow, value: KnobValue) -> Result<KnobValue, RuntimeError> {
         (value @ KnobValue::Bool(_), Flag | OptFlag)
         | (value @ KnobValue::Int(_), Number)
         | (value @ KnobValue::None, OptFlag | OptText | FlagOrText | Tool)
-        | (value @ KnobValue::Text(_), Text | OptText | Path | Tool) => Ok(value),
+        | (value @ KnobValue::Text(_), Text | OptText | Tool) => Ok(value),
+        // As in the environment.
+        (KnobValue::Text(text), Path) if text.is_empty() => Ok(default_of(row)),
+        (KnobValue::Text(text), Path) => Ok(KnobValue::Text(path_of(row, &text))),
         // As in Python, a flag may be given as 0 or 1.
         (KnobValue::Int(number), Flag | OptFlag) => Ok(KnobValue::Bool(number != 0)),
         (KnobValue::Bool(flag), FlagOrText) => Ok(if flag { KnobValue::Bool(true) } else { KnobValue::None }),

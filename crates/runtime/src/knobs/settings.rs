@@ -24,8 +24,17 @@ fn printed(row: &'static KnobRow) -> Option<(&'static str, &'static str)> {
 
 /// The knobs that a compile for a target obeys, where they are set: they join its options, and so the name of the kernel.
 pub fn compiled_in(target: &dyn Target) -> BTreeMap<String, OptionValue> {
+    obeyed(target, &[KnobStanding::Compiles, KnobStanding::Shows])
+}
+
+/// Those of them that change the code, and do not only show something of the compile.
+pub fn changing_code(target: &dyn Target) -> BTreeMap<String, OptionValue> {
+    obeyed(target, &[KnobStanding::Compiles])
+}
+
+fn obeyed(target: &dyn Target, standings: &[KnobStanding]) -> BTreeMap<String, OptionValue> {
     let rows = table::ROWS.iter().chain(target.knobs());
-    let obeyed = rows.filter(|row| matches!(row.standing, KnobStanding::Compiles | KnobStanding::Shows));
+    let obeyed = rows.filter(|row| standings.contains(&row.standing));
     let value = |row: &'static KnobRow| match get(row) {
         Ok(KnobValue::Text(text)) => OptionValue::Str(text),
         Ok(KnobValue::Int(number)) => OptionValue::Int(number),

@@ -44,7 +44,8 @@ pub(super) static ROWS: &[KnobRow] = &[
 
     KnobRow::new("cache", "home_dir", &["TRITON_HOME"], Path, "The folder that holds `.triton`, for dumps and overrides.").or(Home("")),
     KnobRow::new("cache", "dir", &["DEUTERON_CACHE_DIR", "TRITON_CACHE_DIR"], Path,
-        "Where compiled kernels are kept. Default: `$XDG_CACHE_HOME/deuteron`, else `~/.cache/deuteron`.").or(CacheDir),
+        "Where compiled kernels are kept; a relative path counts from the current directory at its first use. Default: \
+         `$XDG_CACHE_HOME/deuteron`, else `~/.cache/deuteron`.").or(CacheDir),
     KnobRow::new("cache", "dump_dir", &["TRITON_DUMP_DIR"], Path,
         "Where `compilation.dump_ir` writes the stages, one folder for each kernel.").or(Home(".triton/dump")),
     KnobRow::new("cache", "override_dir", &["TRITON_OVERRIDE_DIR"], Path,

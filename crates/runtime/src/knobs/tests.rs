@@ -1,6 +1,8 @@
 //! Tests of the knob table.
 
-use super::{KnobDefault, KnobKind, KnobStanding, KnobValue, find, get, parse, reset, rows, set};
+use super::{
+    KnobDefault, KnobKind, KnobStanding, KnobValue, default_of, find, get, parse, reset, rows, set, typed,
+};
 use std::collections::BTreeSet;
 
 #[test]
@@ -41,6 +43,21 @@ fn a_damaged_number_names_its_variable() {
     assert_eq!(parse(row, "X", " 12 "), Ok(KnobValue::Int(12)));
     let error = parse(row, "DEUTERON_CACHE_LIMIT", "many").expect_err("not a number").to_string();
     assert_eq!(error, "Unable to use DEUTERON_CACHE_LIMIT=many: expected int");
+}
+
+#[test]
+fn the_folder_of_the_cache_is_absolute() {
+    let row = find("cache", "dir").expect("it is in the table");
+    let here = std::env::current_dir().expect("there is one");
+    let text = |path: std::path::PathBuf| Ok(KnobValue::Text(path.to_string_lossy().into_owned()));
+    assert_eq!(parse(row, "X", "/a/b"), text("/a/b".into()));
+    assert_eq!(parse(row, "X", "a folder/b"), text(here.join("a folder/b")));
+    assert_eq!(parse(row, "X", "./kept"), text(here.join("kept")));
+    assert_eq!(typed(row, KnobValue::Text("below".into())), text(here.join("below")));
+    assert_eq!(typed(row, KnobValue::Text(String::new())), Ok(default_of(row)));
+    // Other paths are what was said.
+    let row = find("cache", "dump_dir").expect("it is in the table");
+    assert_eq!(parse(row, "X", "dump"), text("dump".into()));
 }
 
 #[test]

@@ -24,7 +24,7 @@ const MOST: usize = 60;
 /// Runs between two looks at the times.
 const GROUP: usize = 10;
 /// How many times the budget everything together may take.
-const ALL_TOGETHER: f64 = 5.0;
+pub(super) const ALL_TOGETHER: f64 = 5.0;
 
 /// Takes times of one configuration until they are enough.
 #[derive(Clone, Debug)]
@@ -49,6 +49,11 @@ impl Sampler {
         self.added += times.len();
         self.spent += spent_ms;
         self.times.extend(times.iter().filter(|time| time.is_finite()).map(|time| time.max(0.0)));
+    }
+
+    /// Runs until now, and the milliseconds that all of them took beside their own time: hooks, and the emptying of caches.
+    pub(super) fn overhead(&self) -> (usize, f64) {
+        (self.added, (self.spent - self.times.iter().sum::<f64>()).max(0.0))
     }
 
     /// How many more runs are wanted now; none when the times are enough.

@@ -1,5 +1,6 @@
 //! One tuning: what is left to do, what was found, and what is said about it.
 
+use super::sampler::ALL_TOGETHER;
 use super::{Outcome, Record, Results, Sampler, Search, Subject};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
@@ -8,8 +9,11 @@ use std::fmt::Write;
 const NEAR: f64 = 1.05;
 /// How many are run again at most.
 const MOST_FINALISTS: usize = 4;
-/// Into how many turns the budget of a finalist is cut.
+/// Into how many turns the budget of a finalist is cut, and how many there are where a single run takes longer than that.
 const TURNS: usize = 5;
+const FEWEST_TURNS: usize = 3;
+/// Runs of a finalist in a turn at most.
+const MOST_IN_A_TURN: usize = 8;
 
 /// A tuning under way.
 ///
@@ -138,6 +142,9 @@ impl Session {
 
     /// Who is to be run again in turns, now that everything was timed; nobody where the best stands alone, or where nothing was
     /// timed here by runs.
+    ///
+    /// Each finalist has the budget of a configuration: so many milliseconds of its own time, and five times as many with all
+    /// that was seen to be around its runs. That is cut into turns of at least one run each.
     pub fn finals(&mut self) -> Finals {
         let best = self.best_median();
         let near = |outcome: &Outcome| match outcome {
@@ -154,12 +161,28 @@ impl Session {
         if near.len() < 2 || self.samplers.is_empty() {
             return Finals::default();
         }
-        let runs = |median: f64| ((self.budget_ms / median.max(1e-6)) as usize / TURNS).clamp(1, 8);
-        let runs = near.iter().map(|(median, number)| (*number, runs(*median))).collect();
+        let around = self.around_a_run();
+        let together = ALL_TOGETHER * self.budget_ms;
+        let runs = |median: f64| {
+            let bought = (self.budget_ms / median.max(1e-6)).min(together / (median + around).max(1e-6));
+            (bought as usize / TURNS).clamp(1, MOST_IN_A_TURN)
+        };
+        let runs: Vec<(usize, usize)> =
+            near.iter().map(|(median, number)| (*number, runs(*median))).collect();
+        let turn: f64 =
+            near.iter().zip(&runs).map(|((median, _), (_, runs))| (median + around) * *runs as f64).sum();
+        let turns = ((together * near.len() as f64 / turn.max(1e-6)) as usize).clamp(FEWEST_TURNS, TURNS);
         for (_, number) in &near {
             self.samplers.insert(*number, Sampler::new(f64::INFINITY, self.budget_ms));
         }
-        Finals { runs, turns: TURNS }
+        Finals { runs, turns }
+    }
+
+    /// Milliseconds that a run was seen to take beside its own time.
+    fn around_a_run(&self) -> f64 {
+        let add = |(runs, spent): (usize, f64), (more, time): (usize, f64)| (runs + more, spent + time);
+        let (runs, spent) = self.samplers.values().map(Sampler::overhead).fold((0, 0.0), add);
+        spent / runs.max(1) as f64
     }
 
     /// One line about how far it is.

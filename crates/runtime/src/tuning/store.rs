@@ -29,6 +29,11 @@ impl Results {
         compile::store(settings).map(Results)
     }
 
+    /// The folder they are in.
+    pub fn folder(&self) -> &Path {
+        self.0.root()
+    }
+
     /// The record of a subject; `None` where there is none that can be used.
     pub fn load(&self, subject: &Subject) -> Option<Record> {
         // Hashes do not meet by accident; a record of another subject would be a damaged one.

@@ -195,6 +195,44 @@ fn those_near_the_best_run_again_in_turns() {
     assert_eq!(Session::new(subject("k"), texts(1), nothing, None, 20.0).finals(), Finals::default());
 }
 
+/// The last round of two equal configurations whose runs take so many milliseconds, and so many with all that is around them.
+fn last_round(own: f64, whole: f64) -> (Finals, f64) {
+    let search = Search::new(Strategy::Exhaustive, &points(2), None, 0);
+    let mut session = Session::new(subject("k"), texts(2), search, None, 20.0);
+    for number in 0..2 {
+        session.begin(number);
+        while session.wanted(number) > 0 {
+            let count = session.wanted(number);
+            session.add(number, &vec![own; count], whole * count as f64);
+        }
+        session.end(number);
+    }
+    let finals = session.finals();
+    let runs: usize = finals.runs.iter().map(|(_, runs)| runs * finals.turns).sum();
+    (finals, whole * runs as f64)
+}
+
+#[test]
+fn the_last_round_takes_as_long_as_its_budget_says() {
+    // Of two finalists: 40 ms of their own, 200 ms with everything around.
+    for own in [0.0, 0.001, 0.01, 0.1, 1.0, 2.0, 4.0] {
+        for around in [0.0, 0.01, 0.3, 1.0, 5.0, 12.0, 19.0] {
+            let (finals, took) = last_round(own, own + around);
+            assert!(took <= 201.0, "{own} ms with {around} ms around: {took} ms in {finals:?}");
+            assert!(
+                (3..=5).contains(&finals.turns) && finals.runs.iter().all(|(_, runs)| (1..=8).contains(runs))
+            );
+        }
+    }
+    // A small kernel whose caches take 9 ms to empty: eight runs in a turn would take 720 ms.
+    assert_eq!(last_round(0.01, 9.0).0, Finals { runs: vec![(0, 2), (1, 2)], turns: 5 });
+    // Runs that are longer than the whole budget: three are enough, as in the rounds before.
+    assert_eq!(last_round(900.0, 910.0).0, Finals { runs: vec![(0, 1), (1, 1)], turns: 3 });
+    for time in [f64::NAN, f64::INFINITY] {
+        assert_eq!(last_round(time, time).0, Finals::default());
+    }
+}
+
 /// A space of two numbers and a text, whose fastest point is (5, 6, "b").
 fn space() -> (Vec<Vec<(String, Setting)>>, Vec<f64>) {
     let (mut all, mut cost) = (Vec::new(), Vec::new());

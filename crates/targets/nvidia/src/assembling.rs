@@ -272,7 +272,7 @@ fn disassemble(cubin: &[u8]) -> Result<String, TargetError> {
         }
     }
     if tried.is_empty() {
-        tried.push("neither nvdisasm nor cuobjdump was found; `pip install nvidia-cuda-nvcc` or the toolkit brings one".into());
+        tried.push("neither nvdisasm nor cuobjdump was found; `pip install nvidia-cuda-nvdisasm` or the toolkit brings one".into());
     }
     Err(failed(tried.join("; ")))
 }

@@ -1,6 +1,7 @@
 //! The library `libnvJitLink`, loaded where there is one: an assembler in this process.
 
 use super::log::{complaints, usage};
+use super::search::LIBRARY;
 use super::{AssembleError, AssembleOptions, Assembler, Cubin, NotFound, Search};
 use libloading::Library;
 use std::ffi::{CString, c_char, c_int, c_void};
@@ -46,7 +47,7 @@ impl NvJitLink {
         // SAFETY: the files have the names of a library that is fit to be loaded.
         let loaded = candidates.iter().find_map(|path| Some((unsafe { Library::new(path) }.ok()?, path)));
         let Some((library, path)) = loaded else {
-            let text = NotFound { what: "libnvJitLink", looked: candidates }.to_string();
+            let text = NotFound { what: LIBRARY, looked: candidates }.to_string();
             return Err(AssembleError::NotRun(text));
         };
         // SAFETY: the signatures are those of the library's header.

@@ -7,6 +7,18 @@ use std::env;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+/// What is looked for, and the packages that bring it.
+const PACKAGES: &[(&str, &str)] = &[
+    ("ptxas", "`pip install nvidia-cuda-nvcc` (for CUDA 12: nvidia-cuda-nvcc-cu12) brings one"),
+    (NEWER_ASSEMBLER, "`pip install nvidia-cuda-nvcc` brings a `ptxas` that will do"),
+    ("nvdisasm", "`pip install nvidia-cuda-nvdisasm` brings one"),
+    ("cuobjdump", "`pip install nvidia-cuda-cuobjdump` brings one"),
+    (LIBRARY, "`pip install nvidia-nvjitlink` (for CUDA 12: nvidia-nvjitlink-cu12) brings one"),
+];
+
+/// The library that assembles in this process.
+pub(super) const LIBRARY: &str = "libnvJitLink";
+
 /// Folders of packages of Python that have a `ptxas`, in `site-packages`.
 const PROGRAM_FOLDERS: &[&str] =
     &["nvidia/cu13/bin", "nvidia/cuda_nvcc/bin", "triton/backends/nvidia/bin", "torch/bin"];
@@ -51,7 +63,7 @@ impl Search {
         let packages = self.site_packages.iter();
         let packages = packages.flat_map(|site| PROGRAM_FOLDERS.iter().map(|folder| site.join(folder)));
         let toolkits = self.toolkits.iter().map(|toolkit| toolkit.join("bin"));
-        self.path.iter().cloned().chain(packages).chain(toolkits).map(|folder| folder.join(name)).collect()
+        once(self.path.iter().cloned().chain(packages).chain(toolkits).map(|folder| folder.join(name)))
     }
 
     /// The name of the assembler for an architecture: newer ones may have one of their own.
@@ -70,8 +82,19 @@ impl Search {
         let toolkits = self.toolkits.iter().map(|toolkit| toolkit.join("lib64"));
         let folders: Vec<PathBuf> = packages.chain(toolkits).collect();
         let named = folders.iter().flat_map(|folder| names.iter().map(|name| folder.join(name)));
-        named.chain(names.iter().map(PathBuf::from)).collect()
+        once(named.chain(names.iter().map(PathBuf::from)))
     }
+}
+
+/// Every file once, where it is first.
+fn once(files: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = Vec::new();
+    for file in files {
+        if !all.contains(&file) {
+            all.push(file);
+        }
+    }
+    all
 }
 
 /// The oldest architecture that is a newer one.
@@ -106,15 +129,12 @@ pub struct NotFound {
 
 impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "no usable {} was found; `pip install nvidia-cuda-nvcc` brings one{}",
-            self.what,
-            PROGRAM_VARIABLES
-                .iter()
-                .find(|(name, _)| *name == self.what)
-                .map_or_else(String::new, |(_, variable)| format!(", or set {variable}"))
-        )?;
+        let of = |rows: &'static [(&str, &'static str)]| {
+            rows.iter().find(|(name, _)| *name == self.what).map(|(_, text)| *text)
+        };
+        let package = of(PACKAGES).map_or_else(String::new, |text| format!("; {text}"));
+        let variable = of(PROGRAM_VARIABLES).map_or_else(String::new, |name| format!(", or set {name}"));
+        write!(f, "no usable {} was found{package}{variable}", self.what)?;
         // Behind the first line, which some places show alone.
         for (index, path) in self.looked.iter().enumerate() {
             write!(f, "{}\n  {}", if index == 0 { "\nlooked at" } else { "" }, path.display())?;
@@ -127,8 +147,9 @@ impl std::error::Error for NotFound {}
 
 #[cfg(test)]
 mod tests {
-    use super::Search;
+    use super::{LIBRARY, NotFound, Search};
     use crate::instructions::Arch;
+    use crate::knobs::{NEWER_ASSEMBLER, PROGRAM_VARIABLES};
     use std::collections::BTreeMap;
     use std::path::PathBuf;
 
@@ -143,6 +164,44 @@ mod tests {
             ("ptxas", "ptxas-blackwell")
         );
         assert_eq!(Search::default().assembler(Arch::new(90)), "ptxas");
+    }
+
+    #[test]
+    fn what_is_missing_names_its_own_package() {
+        let text = |what| NotFound { what, looked: vec!["/a/x".into(), "/b/x".into()] }.to_string();
+        let library = text(LIBRARY);
+        let first = library.lines().next().unwrap_or_default();
+        assert!(
+            first.contains("pip install nvidia-nvjitlink`") && first.contains("nvidia-nvjitlink-cu12"),
+            "{first}"
+        );
+        assert!(!library.contains("nvcc") && library.ends_with("looked at\n  /a/x\n  /b/x"), "{library}");
+        for (program, variable) in PROGRAM_VARIABLES {
+            let text = text(program);
+            assert!(text.contains("pip install") && text.contains(&format!("or set {variable}\n")), "{text}");
+        }
+        assert!(
+            text("nvdisasm").contains("nvidia-cuda-nvdisasm")
+                && text(NEWER_ASSEMBLER).contains("nvidia-cuda-nvcc")
+        );
+    }
+
+    #[test]
+    fn no_place_is_looked_at_twice() {
+        let search = Search {
+            named: BTreeMap::new(),
+            path: ["/b", "/a", "/b", "/t/bin"].map(PathBuf::from).to_vec(),
+            site_packages: ["/s", "/s"].map(PathBuf::from).to_vec(),
+            toolkits: ["/t", "/t"].map(PathBuf::from).to_vec(),
+        };
+        let found = search.programs("ptxas");
+        assert_eq!(found[..3], ["/b/ptxas", "/a/ptxas", "/t/bin/ptxas"].map(PathBuf::from));
+        for all in [found, search.libraries(&["libx.so", "libx.so"])] {
+            let mut sorted = all.clone();
+            sorted.sort();
+            sorted.dedup();
+            assert_eq!(sorted.len(), all.len(), "{all:?}");
+        }
     }
 
     #[test]
