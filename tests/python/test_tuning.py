@@ -434,6 +434,30 @@ def test_damaged_results_are_measured_again(script, tmp_path):
     assert script().stdout.strip() == "calls 6 tuned True"
 
 
+def test_processes_that_tune_at_once_lose_nothing(tmp_path):
+    path = tmp_path / "many.py"
+    path.write_text(SCRIPT.replace('{"BLOCK": 16 << size}) for size in range(6)',
+                                   '{"BLOCK": 128}, num_stages=100 * int(sys.argv[1]) + size) for size in range(1, 21)'))
+    processes = [subprocess.Popen([sys.executable, str(path), str(own)], stdout=subprocess.PIPE, text=True) for own in range(4)]
+    assert [process.communicate(timeout=300)[0].strip() for process in processes] == ["calls 20 tuned True"] * 4
+    again = [subprocess.run([sys.executable, str(path), str(own)], capture_output=True, text=True) for own in range(4)]
+    assert [finished.stdout.strip() for finished in again] == ["calls 0 tuned False"] * 4
+
+
+def test_results_that_cannot_be_written_are_told_once(script, tmp_path):
+    starter = tmp_path / "starter.py"
+    starter.write_text("import resource, runpy, sys\n"
+                       "resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))\n"
+                       f"runpy.run_path({str(tmp_path / 'script.py')!r})\n")
+    # The kernels are there, and only what is measured cannot be kept.
+    assert script(TRITON_CACHE_AUTOTUNING="0", OWN="0").returncode == 0
+    for _ in range(2):
+        full = subprocess.run([sys.executable, str(starter)], capture_output=True, text=True)
+        assert full.stdout.strip() == "calls 6 tuned True" and full.stderr.count("cannot write to the cache") == 1, full.stderr
+        assert "tuned again in the next process" in full.stderr and len(full.stderr.splitlines()) == 1
+    assert script().stdout.strip() == "calls 6 tuned True"
+
+
 def test_progress_is_shown_on_a_terminal_and_silent_elsewhere(script, tmp_path):
     assert script().stderr == ""
     import pty

@@ -5,6 +5,7 @@ use clap::{Args, Subcommand};
 use runtime::knobs::Settings;
 use runtime::tuning::{Outcome, Record, Results, read_file, write_file};
 use std::fmt::Write;
+use std::io::Read;
 use std::path::PathBuf;
 
 /// List, export and import results of tuning.
@@ -149,15 +150,18 @@ fn export(file: &PathBuf, records: &[Record], results: &Results) -> Result<(), F
 }
 
 fn import(file: &PathBuf, results: &Results) -> Result<(), Failure> {
-    let read = || {
+    let mut bytes = Vec::new();
+    let mut read = || {
         if file.as_os_str() == "-" {
-            std::io::read_to_string(std::io::stdin())
+            std::io::stdin().read_to_end(&mut bytes)
         } else {
-            std::fs::read_to_string(file)
+            std::fs::File::open(file)?.read_to_end(&mut bytes)
         }
     };
-    let text = read().map_err(|error| Failure::from(format!("cannot read {}: {error}", file.display())))?;
-    let records = read_file(&text).map_err(|error| Failure::from(format!("{}: {error}", file.display())))?;
+    read().map_err(|error| Failure::from(format!("cannot read {}: {error}", file.display())))?;
+    // What is no text is no file of results; the checksum tells of single bytes.
+    let records = read_file(&String::from_utf8_lossy(&bytes))
+        .map_err(|error| Failure::from(format!("{}: {error}", file.display())))?;
     for record in &records {
         results.save(record).map_err(|error| Failure::from(format!("cannot keep a result: {error}")))?;
     }

@@ -105,6 +105,8 @@ fn a_damaged_file_is_refused_whole() {
     assert!(error.contains("cut.jsonl: the file is damaged"), "{error}");
     std::fs::write(folder.path().join("other.jsonl"), "PNG").expect("writes");
     assert!(fails(folder.path(), &["tune", "import", "other.jsonl"]).contains("no file of tuning results"));
+    std::fs::write(folder.path().join("bytes.jsonl"), [0xff, 0x00, 0xc3, 0x28, b'\n']).expect("writes");
+    assert!(fails(folder.path(), &["tune", "import", "bytes.jsonl"]).contains("no file of tuning results"));
     assert!(fails(folder.path(), &["tune", "import", "missing.jsonl"]).contains("cannot read missing.jsonl"));
     assert_eq!(ok(folder.path(), &["tune", "list"]), "no results of tuning are kept\n");
 }

@@ -9,7 +9,8 @@
 //!   process goes on without a cache.
 //! - The size is bounded: when it is passed, the entries that were not read for longest are removed ([`sweep`]).
 //!
-//! It assumes only that `rename` within a folder is atomic, which holds on network file systems too; there are no locks.
+//! It assumes only that `rename` within a folder is atomic, which holds on network file systems too. Results of tuning, which several
+//! processes add to, are changed under a lock on the folder where the file system has locks ([`Store::alone`]); nothing else needs one.
 //! Left out: what a key is made of (`compile.rs` says that) and what a payload means.
 
 mod key;

@@ -1,11 +1,11 @@
 //! Reading and writing entries.
 
 use super::{Key, sweep};
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// The first bytes of every entry; the digit is the version of the format.
 const MAGIC: &[u8; 8] = b"DEUTERO1";
@@ -14,6 +14,9 @@ const HEADER: usize = 8 + 32 + 32;
 const WRITES_PER_SWEEP: u64 = 64;
 /// How stale the time of an entry may be before a read renews it.
 const RENEW_AFTER: Duration = Duration::from_secs(600);
+
+/// How long others may keep an entry that is to be changed.
+const WAIT_FOR_OTHERS: Duration = Duration::from_secs(2);
 
 /// What an entry is for; the ending of its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,14 +170,36 @@ impl Store {
     /// Where the file system refuses, the caller goes on: the entry is merely not kept. That is said once.
     pub fn keep(&self, kind: EntryKind, key: &Key, payload: &[u8]) -> bool {
         let Err(error) = self.write(kind, key, payload) else { return true };
+        self.complain(&error);
+        false
+    }
+
+    /// Says, once, that entries cannot be written.
+    pub fn complain(&self, error: &io::Error) {
         if !self.complained.swap(true, Ordering::Relaxed) {
             eprintln!(
-                "deuteron: cannot write to the cache {}: {error}; kernels are compiled again in the next process \
+                "deuteron: cannot write to the cache {}: {error}; kernels are compiled and tuned again in the next process \
                  (DEUTERON_CACHE_DIR names another folder, DEUTERON_CACHE=0 goes without)",
                 self.root.display()
             );
         }
-        false
+    }
+
+    /// Lets nobody else who asks for it go on until the file is dropped, or the process ends: for entries that are read, changed
+    /// and written. Where the file system has no locks, or one is held for too long, there is none, and what another process adds
+    /// at the same time may be lost.
+    pub fn alone(&self) -> Option<File> {
+        let folder = File::open(&self.root).ok()?;
+        let begin = Instant::now();
+        loop {
+            match folder.try_lock() {
+                Ok(()) => return Some(folder),
+                Err(TryLockError::WouldBlock) if begin.elapsed() < WAIT_FOR_OTHERS => {
+                    std::thread::sleep(Duration::from_micros(200));
+                }
+                Err(_) => return None,
+            }
+        }
     }
 
     /// Writes an entry, as [`Store::keep`]. One that is there already stays: file systems write the new file to the disk when it

@@ -135,8 +135,7 @@ impl Session {
         *slot = Some(outcome);
         self.measured += 1;
         if let Some(results) = &self.results {
-            // Where it cannot be kept it is measured again some day; that is no reason to stop now.
-            let _ = results.save(&self.record);
+            results.keep(&self.record);
         }
     }
 

@@ -29,6 +29,11 @@ impl Results {
         compile::store(settings).map(Results)
     }
 
+    /// Those of a cache that is open.
+    pub fn at(store: Store) -> Results {
+        Results(Arc::new(store))
+    }
+
     /// The folder they are in.
     pub fn folder(&self) -> &Path {
         self.0.root()
@@ -45,12 +50,21 @@ impl Results {
         serde_json::from_slice(&payload).ok().filter(Record::is_sound)
     }
 
-    /// Writes a record, with what another process has added meanwhile.
+    /// Writes a record as [`Results::save`]. Where the file system refuses, that is said once: what was measured counts, and is
+    /// merely measured again in the next process.
+    pub fn keep(&self, record: &Record) {
+        if let Err(error) = self.save(record) {
+            self.0.complain(&error);
+        }
+    }
+
+    /// Writes a record, with what other processes have added meanwhile.
     ///
     /// # Errors
     /// When the file system refuses.
     pub fn save(&self, record: &Record) -> std::io::Result<()> {
         let key = record.subject.key();
+        let _alone = self.0.alone();
         let mut whole = record.clone();
         if let Some(other) = self.load(&record.subject) {
             whole.merge(&other);

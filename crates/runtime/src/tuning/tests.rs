@@ -1,9 +1,10 @@
 //! Tests of tuning.
 
 use super::{
-    Finals, Next, Outcome, Record, Results, Sampler, Search, Session, Setting, Strategy, Subject, Times,
-    Workers, quantile, read_file, write_file,
+    Finals, Measured, Next, Outcome, Record, Results, Sampler, Search, Session, Setting, Strategy, Subject,
+    Times, Workers, quantile, read_file, write_file,
 };
+use crate::cache::{EntryKind, Store};
 use crate::knobs::Settings;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -88,6 +89,61 @@ fn two_sessions_do_not_lose_what_the_other_found() {
     one.set(0, Outcome::Timed(times(1.0)));
     other.set(1, Outcome::Timed(times(2.0)));
     assert_eq!(session(dir.path(), 2).tried(), 2);
+}
+
+#[test]
+fn what_many_add_at_once_is_all_there() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let folder = dir.path();
+    std::thread::scope(|scope| {
+        for own in 0..6 {
+            scope.spawn(move || {
+                // Each opens the folder anew, as processes do.
+                let results = Results::at(Store::open(folder, 1 << 30).expect("a folder"));
+                let mut record = Record { subject: subject("k"), measured: Vec::new() };
+                for number in 0..20 {
+                    record.set(&format!("BLOCK: {own}, {number}"), Outcome::Timed(times(1.0)));
+                    results.save(&record).expect("it can be written");
+                }
+            });
+        }
+    });
+    let known = results(folder).and_then(|results| results.load(&subject("k"))).expect("a record");
+    assert_eq!(known.measured.len(), 120);
+}
+
+#[test]
+fn what_is_no_record_is_none() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let store = Store::open(dir.path(), 1 << 30).expect("a folder");
+    let whole = Record {
+        subject: subject("k"),
+        measured: vec![Measured { configuration: "BLOCK: 0".into(), outcome: Outcome::Timed(times(1.0)) }],
+    };
+    let text = serde_json::to_string(&whole).expect("plain data");
+    let other = text.replace("\"kernel\":\"k\"", "\"kernel\":\"other\"");
+    let below_zero = text.replace("1.0", "-1.0");
+    let deep = "[".repeat(100_000);
+    for payload in [
+        "",
+        "null",
+        "[]",
+        "{}",
+        "12",
+        "{\"subject\":{},\"measured\":{}}",
+        &text[1..],
+        &other,
+        &below_zero,
+        &deep,
+    ] {
+        store.write(EntryKind::Tuning, &subject("k").key(), payload.as_bytes()).expect("writes");
+        let mut again = session(dir.path(), 1);
+        assert_eq!(again.tried(), 0, "{payload:.60}");
+        again.set(0, Outcome::Timed(times(2.0)));
+        assert_eq!(session(dir.path(), 1).tried(), 1, "{payload:.60}");
+    }
+    store.write(EntryKind::Tuning, &subject("k").key(), text.as_bytes()).expect("writes");
+    assert_eq!(session(dir.path(), 1).tried(), 1);
 }
 
 #[test]
