@@ -217,6 +217,9 @@ def test_searches():
         assert quick.calls == 7 and len(kernel.configs_timings) == 7 and kernel.best_config in configs
     with pytest.raises(ValueError, match='"exhaustive", "random", "local"'):
         tuned(configs=configs, search="lucky")[grid](np.zeros(10, np.float32), 10)
+    for budget in (0, -1, True, 2.5):
+        with pytest.raises(ValueError, match="budget is .*at least 1"):
+            tuned(configs=configs, search="random", budget=budget)
 
 
 def test_deprecated_arguments_warn_and_work():

@@ -43,6 +43,8 @@ class Autotuner(KernelInterface):
         self._check_names()
         self.cache = {}
         self.cache_results = cache_results
+        if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 1):
+            raise ValueError(f"budget is {budget!r}: it is how many configurations are tried, at least 1")
         self.search, self.budget, self.seed = search, budget, seed
         self.best_config = None
         self.configs_timings = None

@@ -131,7 +131,8 @@ pub(crate) fn tools(arch: Arch) -> Vec<Tool> {
         let found = found.map(|path| path.display().to_string());
         Tool {
             name: program,
-            found: found.ok_or_else(|| "neither on the path, nor in a package, nor in the toolkit".into()),
+            // The places are those of the assembler.
+            found: found.ok_or_else(|| NotFound { what: program, looked: Vec::new() }.to_string()),
         }
     };
     let makers = [
