@@ -61,7 +61,9 @@ const LEFT: f64 = 76.0;
 const TOP: f64 = 48.0;
 const BOTTOM: f64 = 56.0;
 /// Room for names at the ends of lines, within bounds.
-const NAME_ROOM: (f64, f64) = (60.0, 240.0);
+const NAME_ROOM: (f64, f64) = (90.0, 270.0);
+/// How long a piece of each line is that stands beside its name: a dashed one is told from another of its colour.
+const SAMPLE: f64 = 24.0;
 /// About how wide a letter of a name is.
 const LETTER: f64 = 7.2;
 /// Between two names at the ends of lines.
@@ -70,7 +72,7 @@ const NAME_HEIGHT: f64 = 16.0;
 /// An SVG document.
 pub fn line_chart(lines: &[Line], labels: &Labels, scales: Scales) -> String {
     let longest = lines.iter().map(|line| line.name.chars().count()).max().unwrap_or(0);
-    let names = longest as f64 * LETTER + 20.0;
+    let names = longest as f64 * LETTER + SAMPLE + 26.0;
     let right = WIDTH - names.clamp(NAME_ROOM.0, NAME_ROOM.1);
     let bottom = (HEIGHT - BOTTOM).max(TOP + lines.len() as f64 * NAME_HEIGHT);
     let mut x = Axis::new(lines.iter().flat_map(|line| line.xs.iter().copied()), (LEFT, right), scales.x_log);
@@ -212,7 +214,7 @@ impl Chart {
         }
     }
 
-    /// The name of each line beside its end, one below the other where ends are close.
+    /// The name of each line beside its end, with a piece of it, one below the other where ends are close.
     fn names(&self, out: &mut String, lines: &[Line]) {
         let end = |line: &Line| {
             let runs = self.runs(&line.xs, &line.ys);
@@ -232,9 +234,15 @@ impl Chart {
             limit = *place - NAME_HEIGHT;
         }
         for (place, (_, at)) in places.iter().zip(&ends) {
-            let extra = format!(r#" fill="{}" font-weight="bold""#, colour(&lines[*at], *at));
+            let (colour, dash) = (colour(&lines[*at], *at), dash(&lines[*at]));
+            let (from, to) = (self.right + 8.0, self.right + 8.0 + SAMPLE);
+            let _ = writeln!(
+                out,
+                r#"<line x1="{from:.1}" y1="{place:.1}" x2="{to:.1}" y2="{place:.1}" stroke="{colour}" stroke-width="2"{dash}/>"#
+            );
+            let extra = format!(r#" fill="{colour}" font-weight="bold""#);
             let style = Style { anchor: "start", extra: &extra, ..MIDDLE };
-            text(out, (self.right + 10.0, place + 4.0), &lines[*at].name, &style);
+            text(out, (to + 6.0, place + 4.0), &lines[*at].name, &style);
         }
     }
 }
@@ -327,6 +335,29 @@ mod tests {
         let text = line_chart(&[styled], &Labels::default(), Scales::default());
         assert!(text.contains(r#"stroke="green" stroke-width="2" stroke-dasharray="8 3 2 3""#), "{text}");
         assert_eq!(text.matches("<polygon").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn lines_of_one_colour_are_told_apart_beside_their_names() {
+        let with = |name: &str, style: &str| Line {
+            colour: Some("green".into()),
+            style: Some(style.into()),
+            ..line(name, &[1.0, 2.0, 3.0])
+        };
+        let text =
+            line_chart(&[with("plain", "-"), with("dashed", "--")], &Labels::default(), Scales::default());
+        let before = |name: &str| {
+            let at = text.lines().position(|line| line.contains(&format!(">{name}<"))).expect("it is named");
+            text.lines().nth(at - 1).expect("a sample").to_owned()
+        };
+        assert!(
+            before("dashed").starts_with("<line") && before("dashed").contains("stroke-dasharray"),
+            "{text}"
+        );
+        assert!(
+            before("plain").starts_with("<line") && !before("plain").contains("stroke-dasharray"),
+            "{text}"
+        );
     }
 
     #[test]
