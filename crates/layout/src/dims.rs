@@ -36,22 +36,33 @@ impl Dim {
         Dim(u64::from_be_bytes(word))
     }
 
-    /// Dimension `index` of a block, 0 to 7.
+    /// How many dimensions a block may have: one of 2^20 elements, split into halves again and again as sorting does, has 20.
+    pub const MOST: usize = 32;
+
+    /// Dimension `index` of a block.
     ///
     /// # Panics
-    /// From 8 on; blocks have fewer dimensions.
+    /// From [`Dim::MOST`] on.
     pub fn block(index: usize) -> Dim {
-        const DIMS: [Dim; 8] = [
-            Dim::named("dim0"),
-            Dim::named("dim1"),
-            Dim::named("dim2"),
-            Dim::named("dim3"),
-            Dim::named("dim4"),
-            Dim::named("dim5"),
-            Dim::named("dim6"),
-            Dim::named("dim7"),
-        ];
+        const DIMS: [Dim; Dim::MOST] = Dim::blocks();
         DIMS[index]
+    }
+
+    /// `dim0`, `dim1` and so on.
+    const fn blocks() -> [Dim; Dim::MOST] {
+        let mut dims = [Dim(0); Dim::MOST];
+        let mut index = 0;
+        while index < dims.len() {
+            let (tens, ones) = ((index / 10) as u8, (index % 10) as u8);
+            let word = if tens == 0 {
+                [b'd', b'i', b'm', b'0' + ones, 0, 0, 0, 0]
+            } else {
+                [b'd', b'i', b'm', b'0' + tens, b'0' + ones, 0, 0, 0]
+            };
+            dims[index] = Dim(u64::from_be_bytes(word));
+            index += 1;
+        }
+        dims
     }
 
     /// The name.

@@ -9,6 +9,7 @@ use crate::assemble::{AssembleError, AssembleOptions, Assembler, Cubin, NotFound
 use crate::driver::{self, Gpu, LinkOptions};
 use crate::instructions::Arch;
 use crate::knobs::{self, NEWER_ASSEMBLER, PROGRAM_VARIABLES, knob};
+use crate::ptx::Effort;
 use crate::target::option;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -155,6 +156,22 @@ pub(crate) fn asks_for_more(options: &CompileOptions) -> bool {
     !further(options).is_empty() || flags.iter().any(|name| knobs::flag(options, name))
 }
 
+/// The level of optimisation of `ptxas` for an effort.
+pub(crate) fn level(effort: Effort) -> u32 {
+    match effort {
+        Effort::Low => 1,
+        Effort::Full => 3,
+    }
+}
+
+/// The level that an artifact says; the full one where it says none.
+fn level_of(artifact: &Artifact) -> u32 {
+    match artifact.number(driver::LEVEL) {
+        0 => level(Effort::Full),
+        known => known as u32,
+    }
+}
+
 /// Makes machine code; `None` where there is no assembler, or where the driver is the one that should do it.
 ///
 /// # Errors
@@ -164,11 +181,12 @@ pub(crate) fn assemble(
     kernel: &str,
     arch: Arch,
     options: &CompileOptions,
+    effort: Effort,
 ) -> Result<Option<Cubin>, TargetError> {
     if own_gpu(arch).is_some() && !asks_for_more(options) {
         return Ok(None);
     }
-    let made = assemble_apart(ptx, kernel, arch, options)?;
+    let made = assemble_apart(ptx, kernel, arch, options, level(effort))?;
     if made.is_none() && asks_for_more(options) {
         return Err(no_assembler(arch));
     }
@@ -181,18 +199,14 @@ fn assemble_apart(
     kernel: &str,
     arch: Arch,
     options: &CompileOptions,
+    level: u32,
 ) -> Result<Option<Cubin>, TargetError> {
-    let usual = AssembleOptions::new(arch);
     let asked = AssembleOptions {
         further: further(options),
         fuse: options.enable_fp_fusion,
         line_info: !knobs::flag(options, knob::NO_LINES),
-        optimization: if knobs::flag(options, knob::NO_ASSEMBLER_OPTIMIZATION) {
-            0
-        } else {
-            usual.optimization
-        },
-        ..usual
+        optimization: if knobs::flag(options, knob::NO_ASSEMBLER_OPTIMIZATION) { 0 } else { level },
+        ..AssembleOptions::new(arch)
     };
     let refused = |error: AssembleError| TargetError::Internal(format!("kernel `{kernel}`: {error}"));
     if let Ok(ptxas) = ptxas(arch) {
@@ -215,7 +229,7 @@ pub(crate) fn derive(
         Some(bytes) => Ok(bytes.to_vec()),
         None => {
             let ptx = String::from_utf8_lossy(artifact.stage(driver::PTX).unwrap_or_default());
-            match (assemble_apart(&ptx, &artifact.name, arch, options)?, own_gpu(arch)) {
+            match (assemble_apart(&ptx, &artifact.name, arch, options, level_of(artifact))?, own_gpu(arch)) {
                 (Some(cubin), _) => Ok(cubin.bytes),
                 (None, Some(gpu)) => gpu.link(&ptx, &LinkOptions::default()),
                 (None, None) => Err(no_assembler(arch)),
@@ -243,7 +257,8 @@ pub(crate) fn machine_code(
     let Some(ptx) = artifact.stage(driver::PTX) else {
         return Err(TargetError::Missing("the kernel has no assembly".into()));
     };
-    let made = assemble_apart(&String::from_utf8_lossy(ptx), &artifact.name, arch, options)?;
+    let made =
+        assemble_apart(&String::from_utf8_lossy(ptx), &artifact.name, arch, options, level_of(artifact))?;
     made.map(|cubin| cubin.bytes).ok_or_else(|| no_assembler(arch))
 }
 

@@ -194,7 +194,8 @@ impl<'a> Compile<'a> {
         let name = written.kernels.first().cloned().unwrap_or_else(|| kernel.name.clone());
         let shared = kernel.shared_bytes.max(self.min_shared()?);
         check_shared(u64::from(shared), self.machine)?;
-        let facts = Facts { name, params, kernel: lanes::Facts { shared_bytes: shared, ..kernel } };
+        let kernel = lanes::Facts { shared_bytes: shared, ..kernel };
+        let facts = Facts { name, params, kernel, effort: written.effort };
         match self.observer.given(driver::PTX) {
             Some(given) => {
                 let text = given.text()?.to_owned();
@@ -259,7 +260,9 @@ impl<'a> Compile<'a> {
         }
         if !self.emulated {
             let (arch, options) = (self.arch, self.options);
-            let cubin = self.time(driver::CUBIN, |_| assembling::assemble(&text, &facts.name, arch, options));
+            let cubin = self.time(driver::CUBIN, |_| {
+                assembling::assemble(&text, &facts.name, arch, options, facts.effort)
+            });
             let cubin = match (cubin, given) {
                 (Err(error), Some(given)) => return Err(given.wrong(error.to_string())),
                 (cubin, _) => cubin?,
@@ -272,7 +275,7 @@ impl<'a> Compile<'a> {
                 self.add(driver::CUBIN, cubin, false);
             }
         }
-        let metadata = metadata(self.arch, &facts.kernel, self.options);
+        let metadata = metadata(self.arch, &facts, self.options);
         let shared = u64::from(facts.kernel.shared_bytes);
         Ok(Artifact { name: facts.name, stages: self.stages, params: facts.params, shared, metadata })
     }
@@ -297,6 +300,8 @@ pub(crate) struct Facts {
     pub(crate) params: Vec<KernelParam>,
     /// What its launches need.
     pub(crate) kernel: lanes::Facts,
+    /// How hard the assembler should try.
+    pub(crate) effort: ptx::Effort,
 }
 
 /// Code of a lane that a person wrote, in place of what was printed.
@@ -390,7 +395,8 @@ fn out_of_shared(required: u64, limit: u64) -> TargetError {
     TargetError::OutOfResources { name: "shared memory".into(), required, limit }
 }
 
-fn metadata(arch: Arch, kernel: &lanes::Facts, options: &CompileOptions) -> BTreeMap<String, OptionValue> {
+fn metadata(arch: Arch, facts: &Facts, options: &CompileOptions) -> BTreeMap<String, OptionValue> {
+    let kernel = &facts.kernel;
     let int = |value: u64| OptionValue::Int(i64::try_from(value).unwrap_or(i64::MAX));
     let flag = |name: &str| match options.extra.get(name) {
         Some(OptionValue::Bool(flag)) => OptionValue::Bool(*flag),
@@ -408,6 +414,7 @@ fn metadata(arch: Arch, kernel: &lanes::Facts, options: &CompileOptions) -> BTre
         ("profile_scratch_align".to_owned(), int(u64::from(profile.align.max(1)))),
         (option::COOPERATIVE.to_owned(), flag(option::COOPERATIVE)),
         (option::DEPENDENT.to_owned(), flag(option::DEPENDENT)),
+        (driver::LEVEL.to_owned(), int(u64::from(assembling::level(facts.effort)))),
     ])
 }
 

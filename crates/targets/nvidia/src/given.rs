@@ -5,6 +5,7 @@
 
 use crate::compile::Facts;
 use crate::driver::WARP;
+use crate::ptx::Effort;
 use crate::target::option;
 use lanes::Scratch;
 use target::{KernelParam, ParamKind};
@@ -53,7 +54,7 @@ pub(crate) fn facts(text: &str, min_shared: u32) -> Result<Facts, String> {
         num_warps: lanes.div_ceil(WARP),
         num_blocks: number_behind(directives, ".reqnctapercluster").unwrap_or(1),
     };
-    Ok(Facts { name, params, kernel })
+    Ok(Facts { name, params, kernel, effort: Effort::Full })
 }
 
 /// The first number of a directive: `.reqntid 128, 1, 1`.

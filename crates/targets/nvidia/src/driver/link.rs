@@ -7,13 +7,13 @@ use std::ffi::c_void;
 use target::TargetError;
 
 /// Numbers of options of the assembler.
-mod option {
-    pub(super) const INFO_LOG: i32 = 3;
-    pub(super) const INFO_LOG_BYTES: i32 = 4;
-    pub(super) const ERROR_LOG: i32 = 5;
-    pub(super) const ERROR_LOG_BYTES: i32 = 6;
-    pub(super) const OPTIMIZATION_LEVEL: i32 = 7;
-    pub(super) const LINE_INFO: i32 = 13;
+pub(super) mod option {
+    pub(in crate::driver) const INFO_LOG: i32 = 3;
+    pub(in crate::driver) const INFO_LOG_BYTES: i32 = 4;
+    pub(in crate::driver) const ERROR_LOG: i32 = 5;
+    pub(in crate::driver) const ERROR_LOG_BYTES: i32 = 6;
+    pub(in crate::driver) const OPTIMIZATION_LEVEL: i32 = 7;
+    pub(in crate::driver) const LINE_INFO: i32 = 13;
 }
 
 /// `CU_JIT_INPUT_PTX`.

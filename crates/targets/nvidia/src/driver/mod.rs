@@ -19,7 +19,7 @@ mod trail;
 pub use device::Gpu;
 pub(crate) use launch::WARP;
 pub use link::LinkOptions;
-pub(crate) use module::{CUBIN, PTX};
+pub(crate) use module::{CUBIN, LEVEL, PTX};
 
 use crate::knobs::DRIVER_VARIABLE;
 use api::Api;

@@ -5,10 +5,11 @@
 use super::api::Handle;
 use super::error::{Refused, check};
 use super::launch::Shape;
+use super::link::option;
 use super::properties::SHARED_OPTIN;
 use super::trail::{Name, Trail};
 use super::{Driver, Gpu, LinkOptions};
-use std::ffi::CString;
+use std::ffi::{CString, c_void};
 use std::sync::Arc;
 use target::{Artifact, TargetError};
 
@@ -16,6 +17,12 @@ use target::{Artifact, TargetError};
 pub(crate) const CUBIN: &str = "cubin";
 /// The stage that is loaded where no assembler made a cubin: the driver does it then.
 pub(crate) const PTX: &str = "ptx";
+
+/// Where the metadata say at which level of optimisation the PTX is to be assembled.
+pub(crate) const LEVEL: &str = "ptxas_level";
+
+/// The level that must be asked for.
+const LOW: u64 = 1;
 
 /// Shared memory that every kernel may use without asking.
 const USUAL_SHARED: u64 = 48 << 10;
@@ -66,7 +73,8 @@ impl Module {
         let image = image(artifact)?;
         let name = CString::new(artifact.name.as_str())
             .map_err(|_| TargetError::Load("the name of the kernel holds a zero byte".into()))?;
-        let loaded = gpu.with(|driver| relaxed(driver, |driver| open(driver, &image, &name)));
+        let loaded =
+            gpu.with(|driver| relaxed(driver, |driver| open(driver, &image, &name, artifact.number(LEVEL))));
         let function = loaded.map_err(|error| {
             let reason = complaint(gpu, artifact).unwrap_or(error);
             TargetError::Load(format!(
@@ -135,16 +143,29 @@ fn relaxed<T>(driver: &Driver, work: impl FnOnce(&Driver) -> Result<T, Refused>)
 
 /// Loads an image and finds the kernel in it. As a library and not as a module: the driver assembles libraries of several
 /// threads at the same time, and lets other threads launch meanwhile; of modules it does one at a time, and nothing beside it.
-fn open(driver: &Driver, image: &[u8], name: &CString) -> Result<Handle, Refused> {
+fn open(driver: &Driver, image: &[u8], name: &CString, level: u64) -> Result<Handle, Refused> {
     let (mut library, mut kernel) = (std::ptr::null_mut(), std::ptr::null_mut());
     let (mut function, none) = (std::ptr::null_mut(), std::ptr::null_mut());
-    // SAFETY: the image is a whole cubin, or text that ends with a zero, which the driver checks and copies; there are no
-    // options; the name is a C string.
+    // The driver takes the number in place of a pointer; without one it does all it can.
+    let mut names = [option::OPTIMIZATION_LEVEL];
+    let mut values = [std::ptr::without_provenance_mut::<c_void>(level as usize)];
+    let count = u32::from(level == LOW);
+    // SAFETY: the image is a whole cubin, or text that ends with a zero, which the driver checks and copies; there are as
+    // many values as names of options, and at most `count` are read; the name is a C string.
     unsafe {
         let image = image.as_ptr().cast();
-        let (options, values) = (none, std::ptr::null_mut());
         let load = driver.api.library_load_data;
-        check(load(&raw mut library, image, options, values, 0, options, values, 0), "load the module")?;
+        let status = load(
+            &raw mut library,
+            image,
+            names.as_mut_ptr(),
+            values.as_mut_ptr(),
+            count,
+            none,
+            std::ptr::null_mut(),
+            0,
+        );
+        check(status, "load the module")?;
         check(
             (driver.api.library_get_kernel)(&raw mut kernel, library, name.as_ptr()),
             "find the kernel in its module",

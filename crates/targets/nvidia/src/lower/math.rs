@@ -26,25 +26,26 @@ pub(super) fn exact(
     }
 }
 
-/// `2^(x·log2 e)`. What the product loses is worth up to 60 units of the result, so it is kept: the power of the rounded
-/// product, once more times the rest times ln 2, is added to it. That rounds once, beside the two units of `ex2` (CUDA C++
-/// Programming Guide, "Intrinsic Functions"). The product is rounded down, so that the rest of what overflows is above zero,
-/// and an infinite power stays so. Of infinities the rest is NaN, which the minimum replaces by a small number; NaN comes
-/// through with the power. Results below the normal numbers are zero: `ex2` without `ftz` takes three instructions more for
-/// each element.
+/// `2^p·(1 + c)` with `p` the rounded product `x·log2 e`, and `c = x - p·ln 2` what was lost by rounding it, which is worth up
+/// to 60 units of the result. One of the factors is split in two (Cody and Waite, "Software Manual for the Elementary
+/// Functions", 1980), so `c` is exact where it counts, and the result rounds once, beside the two units of `ex2` (CUDA C++
+/// Programming Guide, "Intrinsic Functions").
+///
+/// The product is rounded down, so that `c` of what overflows is above zero, and an infinite power stays so. Of infinities `c` is
+/// NaN, which the minimum replaces by a small number; NaN comes through with the power. Results below the normal numbers are
+/// zero: `ex2` without `ftz` takes three instructions more for each element.
 fn exp(b: &mut FunctionBuilder<'_>, x: Value) -> Value {
     let ty = b.ty(x);
     let flags = b.set_float_flags(Flags::NONE);
-    let [factor, small, ln2] = [LOG2_E, 1e-3, LN_2].map(|number| b.float(ty, number));
-    let lost = b.float(ty, LOG2_E - f64::from(LOG2_E as f32));
+    let nearest = f64::from(LN_2 as f32);
+    let [factor, ln2, rest, small] =
+        [LOG2_E, -nearest, nearest - LN_2, 1e-3].map(|number| b.float(ty, number));
     let product = pure(b, "llvm.nvvm.mul.rm.f", ty, &[x, factor]);
-    let negative = b.fneg(product);
-    let rest = b.intrinsic("llvm.fma", ty, &[x, factor, negative]);
-    let rest = b.intrinsic("llvm.fma", ty, &[x, lost, rest]);
-    let rest = b.intrinsic("llvm.minnum", ty, &[rest, small]);
+    let lost = b.intrinsic("llvm.fma", ty, &[product, ln2, x]);
+    let lost = b.intrinsic("llvm.fma", ty, &[product, rest, lost]);
+    let lost = b.intrinsic("llvm.minnum", ty, &[lost, small]);
     let power = pure(b, "llvm.nvvm.ex2.approx.ftz.f", ty, &[product]);
-    let change = b.fmul(rest, ln2);
-    let result = b.intrinsic("llvm.fma", ty, &[power, change, power]);
+    let result = b.intrinsic("llvm.fma", ty, &[power, lost, power]);
     b.set_float_flags(flags);
     result
 }

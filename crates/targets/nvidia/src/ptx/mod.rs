@@ -6,6 +6,7 @@
 
 mod coalesce;
 mod edges;
+mod effort;
 mod error;
 mod liveness;
 mod machine;
@@ -14,5 +15,6 @@ mod select;
 mod shape;
 mod text;
 
+pub use effort::Effort;
 pub use error::PtxError;
 pub use module::{Options, Ptx, emit, optimize};

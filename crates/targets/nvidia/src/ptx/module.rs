@@ -1,6 +1,7 @@
 //! A module as PTX: its head, its data, its functions.
 
 use super::edges::skip_empty;
+use super::effort::{Effort, effort};
 use super::error::PtxError;
 use super::select::select;
 use super::text::{body, param_name, symbol};
@@ -37,6 +38,8 @@ pub struct Ptx {
     pub version: Version,
     /// The names of its kernels, as the text has them.
     pub kernels: Vec<String>,
+    /// How hard the assembler should try with it.
+    pub effort: Effort,
 }
 
 /// Writes a module as PTX.
@@ -48,11 +51,13 @@ pub fn emit(module: &Module, options: &Options) -> Result<Ptx, Vec<PtxError>> {
     let mut errors = Vec::new();
     let mut functions = String::new();
     let mut kernels = Vec::new();
+    let mut hardest = Effort::Low;
     for (number, function) in module.functions().enumerate() {
         features.enter(&function.name);
         match select(module, function, options.arch) {
             Ok(mut selected) => {
                 skip_empty(&mut selected);
+                hardest = hardest.max(effort(&selected));
                 let text = body(&selected, number, options, &mut features);
                 if let Err(message) = head(&mut functions, function) {
                     errors.push(PtxError { function: function.name.clone(), location: None, message });
@@ -87,7 +92,7 @@ pub fn emit(module: &Module, options: &Options) -> Result<Ptx, Vec<PtxError>> {
     }
     declarations(&mut text, module);
     text.push_str(&functions);
-    Ok(Ptx { text, version, kernels })
+    Ok(Ptx { text, version, kernels, effort: hardest })
 }
 
 /// Bounds of special registers: each is less than the number.

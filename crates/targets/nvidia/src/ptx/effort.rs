@@ -1,0 +1,201 @@
+//! How hard the assembler should try.
+//!
+//! Where a kernel waits for device memory, the order of its loads decides, and the passes over llir have settled that: the lower
+//! level of `ptxas` keeps it, takes a fifth to a quarter less time, and leaves fewer registers in use. Where arithmetic decides,
+//! the full level is worth up to 1.7 times the speed, because it interleaves independent chains and works on loops.
+//!
+//! Told by counting, before registers are assigned: the instructions that move bytes between device memory and registers
+//! against all others, in the innermost loops, or in the whole kernel if it has none. Left out: how often loops run, and whether
+//! what they load is in a cache already.
+
+use super::machine::{MBlock, MFunction, MInst, Text};
+use std::ops::Range;
+
+/// How hard the assembler should try.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Effort {
+    /// Keep the order that instructions have.
+    Low,
+    /// Everything that the assembler knows.
+    Full,
+}
+
+/// Bytes for each instruction from which on memory decides. A GPU with 132 processors of 128 lanes at 1.8 GHz has 25 instructions
+/// for each four bytes that its memory moves in the meantime; half of that is left to chance.
+const BYTES_PER_INSTRUCTION: f64 = 4.0 / 12.5;
+/// Bytes that every round of a loop must move for each lane: less waits for single loads, which the full level spreads out.
+const BYTES_PER_ROUND: u32 = 16;
+
+/// What stands in some blocks.
+#[derive(Clone, Copy, Default)]
+struct Work {
+    instructions: u32,
+    /// Bytes between device memory and a lane.
+    bytes: u32,
+    /// Whether there is something that only the full level does well: matrix instructions, calls.
+    is_demanding: bool,
+}
+
+impl Work {
+    fn of(block: &MBlock) -> Work {
+        let mut work = Work::default();
+        block.insts.iter().for_each(|inst| work.add(inst));
+        work
+    }
+
+    fn add(&mut self, inst: &MInst) {
+        match &inst.text {
+            Text::Plain(mnemonic) => self.add_one(mnemonic),
+            Text::Copy => self.instructions += 1,
+            Text::Asm(asm) => asm.text.split(';').for_each(|statement| {
+                let words = statement.split_whitespace();
+                let mut words = words.skip_while(|word| word.starts_with(['@', '{', '}']));
+                if let Some(mnemonic) = words.next() {
+                    self.add_one(mnemonic);
+                }
+            }),
+            Text::Call(_) => self.is_demanding = true,
+        }
+    }
+
+    fn add_one(&mut self, mnemonic: &str) {
+        self.instructions += 1;
+        self.bytes += bytes(mnemonic);
+        self.is_demanding |= mnemonic.contains("mma");
+    }
+
+    /// Whether device memory decides how long this takes, `least` bytes at least.
+    fn is_moving(self, least: u32) -> bool {
+        self.bytes >= least && f64::from(self.bytes) >= BYTES_PER_INSTRUCTION * f64::from(self.instructions)
+    }
+}
+
+impl std::iter::Sum for Work {
+    fn sum<I: Iterator<Item = Work>>(all: I) -> Work {
+        all.fold(Work::default(), |sum, one| Work {
+            instructions: sum.instructions + one.instructions,
+            bytes: sum.bytes + one.bytes,
+            is_demanding: sum.is_demanding || one.is_demanding,
+        })
+    }
+}
+
+/// The bytes that an instruction moves between device memory and each lane.
+fn bytes(mnemonic: &str) -> u32 {
+    let mut parts = mnemonic.split('.');
+    let is_access = matches!((parts.next(), parts.next()), (Some("ld" | "st"), Some("global")));
+    if !is_access {
+        return 0;
+    }
+    parts.fold(0, |bytes, part| match (part.get(..1), part.get(1..).map(str::parse::<u32>)) {
+        (Some("v"), Some(Ok(count))) => count,
+        (Some("b" | "u" | "s" | "f"), Some(Ok(bits))) => bytes.max(1) * bits / 8,
+        _ => bytes,
+    })
+}
+
+/// How hard the assembler should try with a function.
+pub(super) fn effort(function: &MFunction) -> Effort {
+    let work: Vec<Work> = function.blocks.iter().map(Work::of).collect();
+    if work.iter().any(|work| work.is_demanding) {
+        return Effort::Full;
+    }
+    let sum = |blocks: &Range<usize>| work[blocks.clone()].iter().copied().sum::<Work>();
+    let loops = loops(function);
+    let is_inner = |outer: &Range<usize>| {
+        !loops.iter().any(|inner| inner != outer && outer.start <= inner.start && inner.end <= outer.end)
+    };
+    let is_moving = if loops.is_empty() {
+        sum(&(0..work.len())).is_moving(1)
+    } else {
+        loops.iter().filter(|blocks| is_inner(blocks)).all(|blocks| sum(blocks).is_moving(BYTES_PER_ROUND))
+    };
+    if is_moving { Effort::Low } else { Effort::Full }
+}
+
+/// The blocks from where something jumps back to up to the jump.
+fn loops(function: &MFunction) -> Vec<Range<usize>> {
+    let place = |target| function.blocks.iter().position(|block| block.block == target);
+    let back = |(end, block): (usize, &MBlock)| {
+        let targets = block.end.edges().iter().filter_map(|edge| place(edge.block));
+        targets.filter(|start| *start <= end).map(|start| start..end + 1).collect::<Vec<_>>()
+    };
+    function.blocks.iter().enumerate().flat_map(back).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::machine::{Edge, End, MBlock, MFunction, MInst, Text};
+    use super::{Effort, bytes, effort};
+    use cranelift_entity::{EntityRef, PrimaryMap};
+    use llir::Block;
+    use smallvec::SmallVec;
+
+    #[test]
+    fn bytes_of_an_access() {
+        let cases = [
+            ("ld.global.v4.b32", 16),
+            ("ld.global.cs.L1::no_allocate.L2::128B.v2.b64", 16),
+            ("st.global.b16", 2),
+            ("st.global.u8", 1),
+            ("ld.shared.v4.b32", 0),
+            ("add.s32", 0),
+        ];
+        assert_eq!(cases.map(|(name, _)| bytes(name)), cases.map(|(_, bytes)| bytes));
+    }
+
+    /// A block of these instructions, each so many times, that goes to another or out of the function.
+    fn block(number: usize, mnemonics: &[(&'static str, usize)], targets: &[usize]) -> MBlock {
+        let inst = |name: &'static str| MInst {
+            text: Text::Plain(name.into()),
+            defs: 0,
+            operands: SmallVec::new(),
+            location: None,
+        };
+        let insts =
+            mnemonics.iter().flat_map(|(name, count)| std::iter::repeat_n(inst(name), *count)).collect();
+        let edges = targets.iter().map(|target| Edge { block: Block::new(*target), copies: Vec::new() });
+        let end = match targets {
+            [] => End::Return(SmallVec::new()),
+            _ => End::Switch(Vec::new(), edges.collect()),
+        };
+        MBlock { block: Block::new(number), params: Vec::new(), insts, end }
+    }
+
+    fn of(blocks: Vec<MBlock>) -> Effort {
+        effort(&MFunction { blocks, regs: PrimaryMap::new(), stack: (0, 1) })
+    }
+
+    #[test]
+    fn memory_or_arithmetic() {
+        let (load, store, add) = ("ld.global.v4.b32", "st.global.v4.b32", "add.f32");
+        let straight = |sums| of(vec![block(0, &[(load, 1), (add, sums), (store, 1)], &[])]);
+        assert_eq!([straight(4), straight(60), straight(120)], [Effort::Low, Effort::Low, Effort::Full]);
+        // What stands before and behind a loop does not count.
+        let looped = |inside: &[_]| {
+            of(vec![block(0, &[(add, 200)], &[1]), block(1, inside, &[1, 2]), block(2, &[(add, 200)], &[])])
+        };
+        assert_eq!(looped(&[(load, 1), (add, 8)]), Effort::Low);
+        assert_eq!(looped(&[(load, 1), (add, 80)]), Effort::Full);
+        assert_eq!(looped(&[("ld.global.b32", 2), (add, 2)]), Effort::Full, "it waits for single words");
+        assert_eq!(looped(&[(load, 4), ("mma.sync.aligned.m16n8k16", 1)]), Effort::Full);
+    }
+
+    #[test]
+    fn every_inner_loop_counts() {
+        let (load, add) = (("ld.global.v4.b32", 1), ("add.f32", 60));
+        // Blocks 1 to 3 are a loop around the loop of block 2.
+        let nested = |inner| {
+            of(vec![
+                block(0, &[], &[1]),
+                block(1, &[add], &[2]),
+                block(2, &[inner], &[2, 3]),
+                block(3, &[], &[1, 4]),
+                block(4, &[], &[]),
+            ])
+        };
+        assert_eq!([nested(load), nested(add)], [Effort::Low, Effort::Full]);
+        let after = of(vec![block(0, &[load], &[0, 1]), block(1, &[add], &[1, 2]), block(2, &[], &[])]);
+        assert_eq!(after, Effort::Full, "of two loops one computes");
+    }
+}
