@@ -199,3 +199,33 @@ def test_scaled_products(target):
             triton.knobs.runtime.emulate = target
         scaled[(1, )](a, b, scale, out, K=64)
     np.testing.assert_allclose(out, reference_of_scaled(a, b.float().numpy(), scale), rtol=1e-4, atol=1e-3)
+
+
+@triton.jit
+def sorted_rows(x_ptr, out_ptr, ROWS: tl.constexpr, COLS: tl.constexpr):
+    at = tl.arange(0, ROWS)[:, None] * COLS + tl.arange(0, COLS)[None, :]
+    tl.store(out_ptr + at, tl.sort(tl.load(x_ptr + at), dim=1))
+
+
+@triton.jit
+def expanded(x_ptr, AXES: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, 4))
+    for _ in tl.static_range(AXES - 1):
+        x = tl.expand_dims(x, 0)
+    tl.store(x_ptr + tl.arange(0, 4), tl.reshape(x + 1, (4, )))
+
+
+@pytest.mark.parametrize("columns", [64, 512])
+def test_sort_splits_rows_into_many_axes(emulated, arrays, columns, rng):
+    data = rows_of(rng, 4, columns)
+    x, out = arrays.make(data), arrays.make(np.full((4, columns), np.nan, np.float32))
+    sorted_rows[(1, )](x, out, 4, columns)
+    np.testing.assert_array_equal(arrays.numpy(out), np.sort(data, axis=1))
+
+
+def test_blocks_have_no_more_axes_than_layouts(emulated, arrays):
+    x = arrays.make(np.zeros(4, np.float32))
+    expanded[(1, )](x, 32)
+    np.testing.assert_array_equal(arrays.numpy(x), 1)
+    with pytest.raises(triton.CompilationError, match="33 axes"):
+        expanded[(1, )](x, 33)

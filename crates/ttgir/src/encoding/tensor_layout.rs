@@ -2,7 +2,7 @@
 
 use super::bases::{BLOCK, Bases, LANE, REGISTER, WARP, cga_sizes, sizes};
 use super::{BasisList, Encoding, matrix};
-use layout::LinearLayout;
+use layout::{Dim, LinearLayout};
 
 /// Without looking in the table.
 pub(super) fn linear(encoding: &Encoding, shape: &[i64]) -> LinearLayout {
@@ -169,8 +169,8 @@ pub(super) fn check(encoding: &Encoding) -> Result<(), String> {
 
 fn check_explicit(inputs: [&BasisList; 4]) -> Result<(), String> {
     let rank = inputs.iter().flat_map(|list| list.iter()).map(Vec::len).next();
-    let Some(rank) = rank.filter(|&rank| (1..=8).contains(&rank)) else {
-        return Err("a linear encoding has bases of 1 to 8 dimensions".into());
+    let Some(rank) = rank.filter(|&rank| (1..=Dim::MOST).contains(&rank)) else {
+        return Err(format!("a linear encoding has bases of 1 to {} dimensions", Dim::MOST));
     };
     if inputs.iter().flat_map(|list| list.iter()).any(|basis| basis.len() != rank) {
         return Err("all bases have as many dimensions".into());
@@ -190,7 +190,7 @@ fn check_explicit(inputs: [&BasisList; 4]) -> Result<(), String> {
 pub(super) fn check_order(order: &[u32]) -> Result<(), String> {
     let mut sorted = order.to_vec();
     sorted.sort_unstable();
-    if (1..=8).contains(&order.len()) && sorted.iter().copied().eq(0..order.len() as u32) {
+    if (1..=Dim::MOST).contains(&order.len()) && sorted.iter().copied().eq(0..order.len() as u32) {
         Ok(())
     } else {
         Err(format!("order {order:?} is not a permutation of the dimensions"))
@@ -198,7 +198,7 @@ pub(super) fn check_order(order: &[u32]) -> Result<(), String> {
 }
 
 pub(super) fn check_powers(name: &str, list: &[u32], rank: usize) -> Result<(), String> {
-    if list.len() != rank || rank == 0 || rank > 8 {
+    if list.len() != rank || rank == 0 || rank > Dim::MOST {
         return Err(format!("{name} has {} numbers, not {rank}", list.len()));
     }
     match list.iter().find(|size| !size.is_power_of_two() || **size > 1 << 20) {

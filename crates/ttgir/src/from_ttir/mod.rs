@@ -22,8 +22,9 @@ use crate::passes::{ASSIGN_LAYOUTS, SPLIT_PRECISION};
 use crate::{Config, Machine, module};
 use ir::pass::PassRow;
 use ir::{Diagnostic, Module};
+use layout::Dim;
 use ttir::ops::func::FUNC;
-use ttir::types::is_tensor;
+use ttir::types::{is_tensor, shape};
 
 /// Forms that no layout or machine has are written otherwise.
 static FORMS: &[&PassRow] = &[&EXPAND_DESCRIPTORS, &EXPAND_CAT, &EXPAND_SCALED, &SPLIT_PRECISION];
@@ -72,6 +73,12 @@ fn refuse(program: &Module) -> Result<(), Diagnostic> {
                 let message = "a kernel cannot take a block as a parameter";
                 return Err(Diagnostic::new(message).at(place()).note("pass a pointer and load the block"));
             }
+        }
+        let axes = program.results(op).iter().map(|&result| shape(program.ty(result)).len()).max();
+        if let Some(axes) = axes.filter(|axes| *axes > Dim::MOST) {
+            let message = format!("a block of {axes} axes: layouts have at most {}", Dim::MOST);
+            let note = "reshape it to fewer axes first; those of size 1 count as well";
+            return Err(Diagnostic::new(message).at(place()).note(note));
         }
     }
     Ok(())

@@ -176,9 +176,11 @@ pub fn split(operand: &Encoding, shape: &[i64]) -> Result<Encoding, String> {
     Ok(Encoding::Linear { register, lane, warp, block })
 }
 
-/// Layouts have up to 8 dimensions.
 fn check_rank(rank: usize) -> Result<(), String> {
-    if rank <= 8 { Ok(()) } else { Err(format!("layouts have up to 8 dimensions, not {rank}")) }
+    if rank <= Dim::MOST {
+        return Ok(());
+    }
+    Err(format!("layouts have up to {} dimensions, not {rank}", Dim::MOST))
 }
 
 /// A layout by its bases, each changed.
