@@ -60,7 +60,9 @@ pub(crate) struct Cx<'a> {
     pub(crate) memo: Vec<FxHashMap<(ir::Value, u32), Val>>,
     /// Masks that hold in all lanes of the chunks with these positions.
     pub(crate) full: FxHashSet<ir::Value>,
-    /// The positions for which `full` speaks.
+    /// The mask that holds in none of them.
+    pub(crate) none: Option<ir::Value>,
+    /// The positions for which `full` and `none` speak.
     pub(crate) full_at: Vec<u32>,
     /// Remainders that do not wrap around in the current nest, with what to take away from their dividend.
     pub(crate) no_wrap: FxHashMap<ir::Value, Value>,
@@ -122,6 +124,7 @@ impl<'a> Cx<'a> {
             loops: Vec::new(),
             memo: vec![FxHashMap::default()],
             full: FxHashSet::default(),
+            none: None,
             full_at: Vec::new(),
             no_wrap: FxHashMap::default(),
             probe: None,

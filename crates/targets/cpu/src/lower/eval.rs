@@ -18,8 +18,9 @@ impl Cx<'_> {
         if !ttir::types::is_tensor(self.module.ty(value)) {
             return self.scalar(value).map(Val::Uniform);
         }
-        if self.full_at.contains(&at.id) && self.full.contains(&value) {
-            return Ok(Val::Uniform(self.b.bool(true)));
+        let is_none = self.none == Some(value);
+        if self.full_at.contains(&at.id) && (is_none || self.full.contains(&value)) {
+            return Ok(Val::Uniform(self.b.bool(!is_none)));
         }
         let key = (value, at.id);
         if let Some(known) = self.memo.iter().rev().find_map(|scope| scope.get(&key)) {

@@ -61,6 +61,11 @@ impl Cx<'_> {
         Ok(Mask::Lanes(self.vector(&val, self.module.ty(mask))))
     }
 
+    /// Whether a mask is known to hold nowhere.
+    fn is_never(&self, mask: &Mask) -> bool {
+        matches!(mask, Mask::Condition(condition) if self.b.is_zero(*condition))
+    }
+
     fn mask_vector(&mut self, mask: &Mask) -> Value {
         match mask {
             Mask::All => self.b.int(self.vector_type(Type::I1), -1),
@@ -108,6 +113,10 @@ impl Cx<'_> {
             return Ok(Val::Uniform(self.b.zero(types::register(elem))));
         }
         let mask = self.mask(module.optional_operand(op, 1), at)?;
+        if self.is_never(&mask) {
+            let other = self.other(op, at)?;
+            return Ok(other.unwrap_or_else(|| Val::Uniform(self.b.zero(types::register(elem)))));
+        }
         let target = self.target(module.operand(op, 0), at)?;
         self.note(op, &target, &mask);
         let volatile = module.attr(op, load_attr::VOLATILE).and_then(ir::Attr::as_bool) == Some(true);
@@ -306,6 +315,9 @@ impl Cx<'_> {
         let (pointer, value) = (module.operand(op, 0), module.operand(op, 1));
         let elem = ttir::types::elem(module.ty(value));
         let mask = self.mask(mask_of(module, op), at)?;
+        if self.is_never(&mask) {
+            return Ok(());
+        }
         let target = self.target(pointer, at)?;
         self.note(op, &target, &mask);
         let stored = self.eval(value, at)?;

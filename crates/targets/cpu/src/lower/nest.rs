@@ -85,6 +85,8 @@ pub(crate) struct Run<'g> {
     masks: Vec<IrValue>,
     /// Whether those masks hold in all lanes here.
     is_full: bool,
+    /// The mask that holds in no lane here.
+    none: Option<IrValue>,
     /// Where along the innermost loop accesses end, if not at the end of the block.
     limit: Option<Value>,
 }
@@ -97,9 +99,26 @@ struct Bounds {
     full: Value,
     /// From it on nothing is left to do.
     end: Value,
+    /// The only mask, where it holds in all lanes or in none: then in none behind the full chunks.
+    none: Option<IrValue>,
 }
 
-/// Chunks of a loop of which no more than two run together.
+impl Bounds {
+    /// Whether nothing is left to do behind the full chunks.
+    fn is_done(&self) -> bool {
+        self.end == self.full
+    }
+}
+
+/// How far a mask holds along the vector dimension.
+struct Extent {
+    mask: IrValue,
+    end: Value,
+    /// Whether that is nowhere or everywhere.
+    is_uniform: bool,
+}
+
+/// Chunks of a loop that run one by one.
 const FEW_TRIPS: i64 = 8;
 
 /// How many short operations an elementary function stands for.
@@ -158,7 +177,8 @@ impl Cx<'_> {
     /// Runs a nest over the whole space of a group.
     pub(crate) fn run_nest(&mut self, group: &Group, nest: Nest) -> Result<()> {
         let linears = vec![Linear::default(); group.shape.len()];
-        let mut run = Run { group, nest, linears, masks: Vec::new(), is_full: false, limit: None };
+        let mut run =
+            Run { group, nest, linears, masks: Vec::new(), is_full: false, none: None, limit: None };
         self.enter();
         let result = self.level(&mut run, 0);
         self.leave();
@@ -181,7 +201,13 @@ impl Cx<'_> {
                 run.is_full = true;
                 self.outer(run, level, start, bounds.full)?;
                 run.is_full = false;
-                self.outer(run, level, bounds.full, bounds.end)
+                if bounds.is_done() {
+                    return Ok(());
+                }
+                run.none = bounds.none;
+                let rest = self.outer(run, level, bounds.full, bounds.end);
+                run.none = None;
+                rest
             }
         }
     }
@@ -228,7 +254,14 @@ impl Cx<'_> {
                 let full = self.inner(run, &one, (start, bounds.full), unroll, inits)?;
                 run.is_full = false;
                 let merged = self.merge(run, full)?;
-                self.inner(run, &one, (bounds.full, bounds.end), 1, merged)?
+                if bounds.is_done() {
+                    merged
+                } else {
+                    run.none = bounds.none;
+                    let rest = self.inner(run, &one, (bounds.full, bounds.end), 1, merged);
+                    run.none = None;
+                    rest?
+                }
             }
         };
         let merged = self.merge(run, accumulators)?;
@@ -318,16 +351,19 @@ impl Cx<'_> {
                 self.position(&run.nest, &linears)
             })
             .collect();
-        let (full, full_at) = (std::mem::take(&mut self.full), std::mem::take(&mut self.full_at));
+        let outer = (std::mem::take(&mut self.full), self.none, std::mem::take(&mut self.full_at));
         if run.is_full {
             self.full = run.masks.iter().copied().collect();
+        }
+        self.none = run.none;
+        if run.is_full || run.none.is_some() {
             self.full_at = chunks.iter().map(|at| at.id).collect();
         }
         let inside = Window { start: None, count: run.limit, linear: position.scale(-1) };
         self.streams.limit = run.limit.map(|_| self.window_vector(&inside));
         let result = self.roots(run, &chunks, &mut accumulators, counter);
         self.streams.limit = None;
-        (self.full, self.full_at) = (full, full_at);
+        (self.full, self.none, self.full_at) = outer;
         result.map(|()| accumulators)
     }
 
@@ -401,20 +437,24 @@ impl Cx<'_> {
         }
         let at = self.position(&run.nest, &linears);
         let end = self.b.i64(one.end);
-        let mut extents: Vec<(IrValue, Value)> = Vec::new();
+        let mut extents: Vec<Extent> = Vec::new();
         for mask in candidates {
-            if let Some(extent) = self.extent(mask, &at, var, end)? {
-                extents.push((mask, extent));
-            }
+            extents.extend(self.extent(mask, &at, var, end)?);
         }
         if extents.is_empty() {
             return Ok(None);
         }
-        run.masks = extents.iter().map(|(mask, _)| *mask).collect();
+        run.masks = extents.iter().map(|extent| extent.mask).collect();
+        if let [Extent { mask, end: full, is_uniform: true }] = extents[..]
+            && one.end % step == 0
+        {
+            let end = if stores_only(self.module, run.group, mask) { full } else { end };
+            return Ok(Some(Bounds { extent: full, full, end, none: Some(mask) }));
+        }
         let zero = self.b.i64(0);
         let mut full = end;
-        for (_, extent) in &extents {
-            full = self.b.intrinsic("llvm.smin", Type::I64, &[full, *extent]);
+        for extent in &extents {
+            full = self.b.intrinsic("llvm.smin", Type::I64, &[full, extent.end]);
         }
         full = self.b.intrinsic("llvm.smax", Type::I64, &[full, zero]);
         let extent = full;
@@ -422,11 +462,11 @@ impl Cx<'_> {
         full = self.b.and(full, whole);
         let last = self.last_needed(run.group, &extents, end);
         let last = self.b.intrinsic("llvm.smax", Type::I64, &[last, full]);
-        Ok(Some(Bounds { extent, full, end: last }))
+        Ok(Some(Bounds { extent, full, end: last, none: None }))
     }
 
     /// Where a group that only stores under masks may stop.
-    fn last_needed(&mut self, group: &Group, extents: &[(IrValue, Value)], end: Value) -> Value {
+    fn last_needed(&mut self, group: &Group, extents: &[Extent], end: Value) -> Value {
         let mut last = self.b.i64(0);
         for root in &group.roots {
             let Root::Store(op) = root else { return end };
@@ -434,9 +474,9 @@ impl Cx<'_> {
                 return end;
             }
             let mask = ttir::ops::memory::mask(self.module, *op);
-            let extent = extents.iter().find(|(own, _)| Some(*own) == mask);
-            let Some((_, extent)) = extent else { return end };
-            last = self.b.intrinsic("llvm.smax", Type::I64, &[last, *extent]);
+            let extent = extents.iter().find(|extent| Some(extent.mask) == mask);
+            let Some(extent) = extent else { return end };
+            last = self.b.intrinsic("llvm.smax", Type::I64, &[last, extent.end]);
         }
         self.b.intrinsic("llvm.smin", Type::I64, &[last, end])
     }
@@ -454,10 +494,11 @@ impl Cx<'_> {
         at: &At,
         var: super::value::LoopVar,
         end: Value,
-    ) -> Result<Option<Value>> {
+    ) -> Result<Option<Extent>> {
         self.probe = Some(false);
         self.enter();
         let val = self.eval(mask, at);
+        let is_uniform = matches!(val, Ok(Val::Uniform(_)));
         let extent = match val {
             Ok(Val::Window(window)) if window.linear.coefficient(var) == -1 => {
                 let more = self.linear(&window.linear.add(&Linear::counter(var)));
@@ -485,7 +526,7 @@ impl Cx<'_> {
         };
         self.leave();
         let failed = self.probe.take() == Some(true);
-        Ok(extent.filter(|_| !failed))
+        Ok(extent.filter(|_| !failed).map(|end| Extent { mask, end, is_uniform }))
     }
 
     /// Roughly how many instructions a chunk of a group is.
@@ -506,9 +547,18 @@ impl Cx<'_> {
             _ => 1,
         };
         // A loop of a few rounds is over before more code pays.
-        let most = if trips <= FEW_TRIPS { 2 } else { run.nest.most_unroll };
-        wanted.min(most).min(run.nest.most_unroll).min(trips).max(1)
+        let most = if trips <= FEW_TRIPS { 1 } else { run.nest.most_unroll };
+        wanted.min(most).min(trips).max(1)
     }
+}
+
+/// Whether a group does nothing but store under a mask.
+fn stores_only(module: &ir::Module, group: &Group, mask: IrValue) -> bool {
+    let is_under = |root: &Root| match root {
+        Root::Store(op) => ttir::ops::memory::mask(module, *op) == Some(mask),
+        _ => false,
+    };
+    group.roots.iter().all(is_under)
 }
 
 /// The same nesting with other values.
