@@ -8,7 +8,7 @@ import measure
 import torch
 
 #: How often each kernel is compiled.
-REPETITIONS = 9
+REPETITIONS = 15
 
 
 def cases():

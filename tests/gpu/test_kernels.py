@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import deuteron as triton
+import deuteron.language as tl
 
 seeds = importlib.import_module("seed_kernels")
 matmul_example = importlib.import_module("03_matmul")
@@ -118,3 +119,18 @@ def test_dropout_is_the_same_on_every_target(rng):
     dropout_example.seeded_dropout[(triton.cdiv(5000, 1024), )](x, out, 5000, 0.4, 1234, BLOCK_SIZE=1024)
     keep = torch.tensor(dropout_example.uniform(1234, np.arange(5000)), device="cuda") > 0.4
     close(out, torch.where(keep, x.double() / 0.6, 0.0), 1e-5, 1e-5)
+
+
+@triton.jit
+def sorted_rows(x_ptr, out_ptr, ROWS: tl.constexpr, COLS: tl.constexpr):
+    at = tl.arange(0, ROWS)[:, None] * COLS + tl.arange(0, COLS)[None, :]
+    tl.store(out_ptr + at, tl.sort(tl.load(x_ptr + at), dim=1))
+
+
+@pytest.mark.parametrize("shape", [(16, 32), (4, 256), (2, 1024), (1, 4096)])
+@pytest.mark.parametrize("warps", [1, 4, 8])
+def test_sort(shape, warps, rng):
+    x = torch.randn(shape, generator=rng, device="cuda")
+    out = torch.full_like(x, math.nan)
+    sorted_rows[(1, )](x, out, *shape, num_warps=warps)
+    close(out, x.sort(dim=1).values, 0, 0)
