@@ -137,7 +137,9 @@ impl Assembler for NvJitLink {
     }
 
     fn assemble(&self, ptx: &str, options: &AssembleOptions) -> Result<Cubin, AssembleError> {
-        let mut words = vec![format!("-arch={}", options.arch), format!("-O{}", options.optimization)];
+        // It knows the levels 0 and 3 alone.
+        let level = if options.optimization == 0 { 0 } else { 3 };
+        let mut words = vec![format!("-arch={}", options.arch), format!("-O{level}")];
         words.push("-verbose".into());
         words.extend(options.line_info.then(|| "-lineinfo".to_owned()));
         words.extend((!options.fuse).then(|| "-fma=0".to_owned()));
