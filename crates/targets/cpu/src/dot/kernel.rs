@@ -46,8 +46,8 @@ pub(super) struct Form {
     pub(super) k_is_given: bool,
 }
 
-/// How many steps of `k` one turn of the inner loop does over a tile: with two it is no faster, and compiles take longer.
-const STEPS: u32 = 1;
+/// How many steps of `k` one turn of the inner loop does over a tile.
+const STEPS: u32 = 2;
 
 impl Form {
     /// A tile: column panels are neighbours, `k` is known.

@@ -118,7 +118,7 @@ struct Extent {
     is_uniform: bool,
 }
 
-/// Chunks of a loop that run one by one.
+/// Chunks of a loop of which no more than two run together.
 const FEW_TRIPS: i64 = 8;
 
 /// How many short operations an elementary function stands for.
@@ -547,8 +547,8 @@ impl Cx<'_> {
             _ => 1,
         };
         // A loop of a few rounds is over before more code pays.
-        let most = if trips <= FEW_TRIPS { 1 } else { run.nest.most_unroll };
-        wanted.min(most).min(trips).max(1)
+        let most = if trips <= FEW_TRIPS { 2 } else { run.nest.most_unroll };
+        wanted.min(most).min(run.nest.most_unroll).min(trips).max(1)
     }
 }
 
