@@ -1,7 +1,7 @@
 //! Arguments of a launch.
 
 use crate::Buffer;
-use runtime::specialize::{self, Argument, LaunchKey, ParamRules};
+use runtime::specialize::{self, Argument, LaunchKey, ParamRules, TensorArgument, TensorSpec};
 use std::marker::PhantomData;
 use target::Extent;
 
@@ -37,6 +37,15 @@ pub enum Arg<'a> {
     Float(f64),
     /// Memory; see [`Arg::read`] and [`Arg::write`].
     Memory(Memory<'a>),
+    /// A tensor in memory, for a parameter `tensordesc<…>`; see [`Arg::tensor`].
+    Tensor {
+        /// Its memory.
+        memory: Memory<'a>,
+        /// Its sizes.
+        shape: Vec<i64>,
+        /// Elements between neighbours.
+        strides: Vec<i64>,
+    },
 }
 
 /// The memory of a slice or of a buffer.
@@ -72,6 +81,23 @@ impl<'a> Arg<'a> {
         Arg::memory::<T>(address, None, false)
     }
 
+    /// A tensor in the memory of another argument, for a parameter `tensordesc<…>`: its address is divisible by 16, its last stride
+    /// is 1, and the others are multiples of 16 bytes.
+    ///
+    /// # Errors
+    /// When the other argument is no memory.
+    pub fn tensor(memory: Arg<'a>, shape: &[i64], strides: &[i64]) -> Result<Arg<'a>, String> {
+        match memory {
+            Arg::Memory(memory) => {
+                Ok(Arg::Tensor { memory, shape: shape.to_vec(), strides: strides.to_vec() })
+            }
+            _ => {
+                Err("a tensor lies in memory: give Arg::read, Arg::write, Arg::buffer or Arg::pointer"
+                    .to_owned())
+            }
+        }
+    }
+
     fn memory<T: Element>(address: u64, len: Option<usize>, is_slice: bool) -> Arg<'a> {
         let bytes = len.map(|len| len * size_of::<T>());
         Arg::Memory(Memory { address, element: T::NAME, bytes, is_slice, slice: PhantomData })
@@ -83,12 +109,25 @@ impl Memory<'_> {
     pub fn bytes(&self) -> Option<usize> {
         self.bytes
     }
+
+    /// Whether kernels get there.
+    fn is_reachable(&self, is_host: bool) -> Result<(), String> {
+        if self.is_slice && !is_host {
+            return Err(
+                "is a slice in the host's memory, which this target's devices do not have: copy it with \
+                        Target::buffer"
+                    .to_owned(),
+            );
+        }
+        Ok(())
+    }
 }
 
 /// How far the memory of the arguments goes.
 pub(crate) fn extents(args: &[Arg<'_>]) -> Vec<Extent> {
     let of = |arg: &Arg<'_>| match arg {
-        Arg::Memory(Memory { address, bytes: Some(bytes), .. }) => {
+        Arg::Memory(Memory { address, bytes: Some(bytes), .. })
+        | Arg::Tensor { memory: Memory { address, bytes: Some(bytes), .. }, .. } => {
             Some(Extent { base: *address, len: *bytes as u64, writable: true })
         }
         _ => None,
@@ -98,7 +137,8 @@ pub(crate) fn extents(args: &[Arg<'_>]) -> Vec<Extent> {
 
 /// The slots of a launch, after checking that the arguments are what the kernel was compiled for.
 pub(crate) fn pack(specs: &[specialize::Spec], args: &[Arg<'_>], is_host: bool) -> Result<Vec<u64>, String> {
-    let runtime: Vec<_> = specs.iter().filter_map(specialize::runtime_type).collect();
+    let runtime: Vec<_> =
+        specs.iter().filter(|spec| !matches!(spec, specialize::Spec::Constexpr(_))).collect();
     if runtime.len() != args.len() {
         return Err(format!(
             "{} arguments are passed at run time, and {} were given",
@@ -106,18 +146,61 @@ pub(crate) fn pack(specs: &[specialize::Spec], args: &[Arg<'_>], is_host: bool) 
             args.len()
         ));
     }
-    runtime
-        .iter()
-        .zip(args)
-        .enumerate()
-        .map(|(at, (ty, arg))| slot(ty, arg, is_host).map_err(|text| format!("argument {at} {text}")))
-        .collect()
+    let mut slots = Vec::with_capacity(args.len());
+    for (at, (spec, arg)) in runtime.into_iter().zip(args).enumerate() {
+        add_slots(spec, arg, is_host, &mut slots).map_err(|text| format!("argument {at} {text}"))?;
+    }
+    Ok(slots)
+}
+
+fn add_slots(
+    spec: &specialize::Spec,
+    arg: &Arg<'_>,
+    is_host: bool,
+    slots: &mut Vec<u64>,
+) -> Result<(), String> {
+    if let specialize::Spec::Descriptor(spec) = spec {
+        let Arg::Tensor { memory, shape, strides } = arg else {
+            let wanted = specialize::tensor_name(spec);
+            return Err(format!(
+                "is to be a tensor, for {wanted}: give memory, shape and strides by Arg::tensor"
+            ));
+        };
+        slots.extend(described(spec, memory, shape, strides, is_host)?.slots());
+        return Ok(());
+    }
+    let ty = specialize::runtime_type(spec).ok_or("is a tuple, which cannot be passed from Rust")?;
+    slots.push(slot(&ty, arg, is_host)?);
+    Ok(())
+}
+
+/// A tensor that was checked against what the kernel was compiled for.
+fn described(
+    spec: &TensorSpec,
+    memory: &Memory<'_>,
+    shape: &[i64],
+    strides: &[i64],
+    is_host: bool,
+) -> Result<TensorArgument, String> {
+    memory.is_reachable(is_host)?;
+    let tensor = TensorArgument::for_spec(spec, memory.element, memory.address, shape, strides)
+        .map_err(|error| error.to_string())?;
+    let bytes = tensor.span();
+    match memory.bytes {
+        Some(held) if bytes > held as u64 => {
+            Err(format!("is a tensor of {bytes} bytes in memory of {held} bytes"))
+        }
+        _ => Ok(tensor),
+    }
 }
 
 fn slot(ty: &specialize::RuntimeType, arg: &Arg<'_>, is_host: bool) -> Result<u64, String> {
     let argument = match arg {
         Arg::Int(value) => Argument::Int(*value),
         Arg::Float(value) => Argument::Float(*value),
+        Arg::Tensor { .. } => {
+            return Err(format!("is a tensor, and the kernel was compiled for {}", ty.name));
+        }
         Arg::Memory(memory) => {
             let wanted = ty.name.trim_start_matches(['*', 'k']);
             if !ty.name.starts_with('*') || wanted != memory.element {
@@ -126,13 +209,7 @@ fn slot(ty: &specialize::RuntimeType, arg: &Arg<'_>, is_host: bool) -> Result<u6
                     memory.element, ty.name
                 ));
             }
-            if memory.is_slice && !is_host {
-                return Err(
-                    "is a slice in the host's memory, which this target's devices do not have: copy it with \
-                            Target::buffer"
-                        .to_owned(),
-                );
-            }
+            memory.is_reachable(is_host)?;
             let address = memory.address;
             if ty.divisible_by_16 && !address.is_multiple_of(16) {
                 return Err(format!(

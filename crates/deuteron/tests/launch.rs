@@ -140,3 +140,53 @@ def kernel(x_ptr, N: tl.constexpr):
     kernel.compile(&target, &format!("*i32, {number}"), &Options::default()).expect("compiles");
     assert_eq!(*heard.lock().expect("nobody panicked"), format!("N is: {number}\n"));
 }
+
+const MOVE: &str = r#"
+import triton
+import triton.language as tl
+
+@triton.jit
+def double(src, dst, column):
+    dst.store([0, column], src.load([1, column]) * 2)
+"#;
+
+/// Words at an address that is divisible by 16.
+#[repr(align(16))]
+struct Aligned([f32; 24]);
+
+fn tensor<'a>(memory: Arg<'a>, shape: &[i64]) -> Arg<'a> {
+    Arg::tensor(memory, shape, &[8, 1]).expect("it is memory")
+}
+
+#[test]
+fn tensors_are_read_and_written_in_blocks() {
+    let target = Target::named("cpu").expect("there is always one");
+    let kernel = Kernel::from_source(MOVE, "double").expect("parses");
+    let signature = "tensordesc<fp32[2, 4], padding=nan>, tensordesc<fp32[2, 4]>, i32";
+    let double = kernel.compile(&target, signature, &Options::default()).expect("compiles");
+    let source = Aligned(std::array::from_fn(|index| index as f32));
+    let mut result = Aligned([-1.0; 24]);
+    let mut args =
+        [tensor(Arg::read(&source.0), &[2, 6]), tensor(Arg::write(&mut result.0), &[3, 7]), Arg::Int(4)];
+    // SAFETY: both tensors lie in their memory, which the launch checks, and the kernel stays in the tensors.
+    unsafe { double.launch([1, 1, 1], &mut args) }.expect("launches");
+    let mut expected = [-1.0f32; 24];
+    (expected[4], expected[5]) = (24.0, 26.0);
+    for (index, (got, wanted)) in result.0.iter().zip(&expected).enumerate() {
+        let is_padding = matches!(index, 6 | 12..=14);
+        assert!(if is_padding { got.is_nan() } else { got == wanted }, "{index}: {got}");
+    }
+    let refuse = |src: Arg<'_>, wanted: &str| {
+        let mut out = Aligned([0.0; 24]);
+        let mut args = [src, tensor(Arg::write(&mut out.0), &[3, 8]), Arg::Int(0)];
+        // SAFETY: these launches are refused.
+        let error = unsafe { double.launch([1, 1, 1], &mut args) }.expect_err(wanted).to_string();
+        assert!(error.contains("argument 0") && error.contains(wanted), "{error}");
+    };
+    refuse(Arg::read(&source.0), "give memory, shape and strides by Arg::tensor");
+    refuse(tensor(Arg::read(&source.0), &[4, 6]), "a tensor of 120 bytes in memory of 96 bytes");
+    refuse(tensor(Arg::read(&source.0[1..]), &[2, 6]), "base must be 16-byte aligned");
+    refuse(tensor(Arg::read(&source.0), &[2, 6, 1]), "rank mismatch");
+    refuse(tensor(Arg::read(&[0i32; 24]), &[2, 6]), "holds i32");
+    assert!(Arg::tensor(Arg::Int(3), &[1], &[1]).is_err());
+}

@@ -36,5 +36,5 @@ pub use diagnostic::{Call, Diagnostic, Kind, Place, render_all};
 pub use dtype::{DType, DTypeFacts, FACTS, Kind as DTypeKind, Pointer, Scalar};
 pub use file::FileGlobals;
 pub use globals::{Globals, NoGlobals};
-pub use request::{ArgSpec, ArgType, Compiled, Dependency, Facts, Options, Request};
+pub use request::{ArgSpec, ArgType, Compiled, Dependency, DescriptorSpec, Facts, Options, Request};
 pub use value::{Function, FunctionRef, Object, ObjectRef, PyValue, TupleValue};

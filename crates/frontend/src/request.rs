@@ -60,6 +60,8 @@ pub enum ArgSpec {
         /// Whether it is known to be divisible by 16.
         divisible_by_16: bool,
     },
+    /// A tensor in memory, read and written in blocks.
+    Descriptor(DescriptorSpec),
     /// A tuple of arguments, with the names of its fields if it is a `namedtuple`.
     Tuple {
         /// The elements.
@@ -67,6 +69,43 @@ pub enum ArgSpec {
         /// The names of the fields.
         fields: Option<Vec<String>>,
     },
+}
+
+/// A tensor descriptor that is an argument, as far as a kernel is compiled for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DescriptorSpec {
+    /// What the tensor holds.
+    pub element: DType,
+    /// The shape of the blocks.
+    pub block: Vec<u32>,
+    /// Whether it reads NaN outside the tensor, instead of 0.
+    pub pads_nan: bool,
+    /// Whether what is read is rounded to ten bits of mantissa.
+    pub rounds_to_tf32: bool,
+    /// Whether the last size of the tensor is known to be divisible by 16.
+    pub divisible_by_16: bool,
+}
+
+impl DescriptorSpec {
+    /// Whether there are such descriptors.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self) -> Result<(), String> {
+        let rank = self.block.len();
+        if !(1..=5).contains(&rank) {
+            return Err(format!("a tensor descriptor has 1 to 5 dimensions, not {rank}"));
+        }
+        let dims: Vec<i128> = self.block.iter().map(|dim| i128::from(*dim)).collect();
+        crate::typing::check_block_shape(&dims)?;
+        if self.pads_nan && !self.element.is_floating() {
+            return Err("Padding option `nan` is only supported for floating point tensors".to_owned());
+        }
+        if self.rounds_to_tf32 && self.element != DType::Fp32 {
+            return Err("round_f32_to_tf32 is only supported for float32 tensors".to_owned());
+        }
+        Ok(())
+    }
 }
 
 impl ArgSpec {

@@ -1,10 +1,12 @@
 //! Signatures as text: `"*fp32:16, i32:16, 1024, i32"`, as the command line takes them.
 //!
 //! One entry per parameter: a type, with `:16` where the value is divisible by 16 and `:1` where it is the constant 1;
-//! or a literal (`1024`, `0.5`, `True`, `None`, `"text"`) for a constexpr parameter.
+//! or a literal (`1024`, `0.5`, `True`, `None`, `"text"`) for a constexpr parameter. A tensor descriptor is
+//! `tensordesc<fp16[64, 128]>`, with `:16` where its last size is divisible by 16; behind the shape of its blocks there may be
+//! `padding=nan` and `round_f32_to_tf32`.
 
 use crate::dtype::{DType, Pointer, Scalar};
-use crate::request::ArgSpec;
+use crate::request::{ArgSpec, DescriptorSpec};
 use crate::value::PyValue;
 
 /// Parses a whole signature.
@@ -15,7 +17,70 @@ pub fn parse(text: &str) -> Result<Vec<ArgSpec>, String> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
-    text.split(',').map(|entry| parse_entry(entry.trim())).collect()
+    entries(text).into_iter().map(|entry| parse_entry(entry.trim())).collect()
+}
+
+/// The parts between commas that stand in no brackets.
+fn entries(text: &str) -> Vec<&str> {
+    let mut depth = 0i32;
+    let is_comma = |c: char| {
+        depth += i32::from(matches!(c, '<' | '[')) - i32::from(matches!(c, '>' | ']'));
+        c == ',' && depth <= 0
+    };
+    text.split(is_comma).collect()
+}
+
+/// Whether a text is meant to name a tensor descriptor.
+pub fn is_descriptor(text: &str) -> bool {
+    text.starts_with(DESCRIPTOR)
+}
+
+const DESCRIPTOR: &str = "tensordesc";
+const PADDING: &str = "padding=";
+const ROUNDS: &str = "round_f32_to_tf32";
+
+/// Parses `tensordesc<fp16[64, 128]>`; nothing is known of the sizes of the tensor.
+///
+/// # Errors
+/// Says what is wrong and how it is written.
+pub fn parse_descriptor(text: &str) -> Result<DescriptorSpec, String> {
+    let malformed = || {
+        format!(
+            "`{text}` is no tensor descriptor; write the element type and the block shape: `tensordesc<fp16[64, 128]>`"
+        )
+    };
+    let inner =
+        text.strip_prefix(DESCRIPTOR).and_then(|rest| rest.trim().strip_prefix('<')?.strip_suffix('>'));
+    let (name, rest) = inner.and_then(|inner| inner.split_once('[')).ok_or_else(malformed)?;
+    let (dims, rest) = rest.split_once(']').ok_or_else(malformed)?;
+    let element =
+        DType::from_name(name.trim()).filter(|dtype| *dtype != DType::Void).ok_or_else(malformed)?;
+    let block: Result<Vec<u32>, _> = dims.split(',').map(|dim| dim.trim().parse()).collect();
+    let mut spec = DescriptorSpec {
+        element,
+        block: block.map_err(|_| malformed())?,
+        pads_nan: false,
+        rounds_to_tf32: false,
+        divisible_by_16: false,
+    };
+    for (at, word) in rest.split(',').map(str::trim).enumerate() {
+        match (at, word.strip_prefix(PADDING)) {
+            (0, _) if word.is_empty() => {}
+            (1.., Some("zero")) => spec.pads_nan = false,
+            (1.., Some("nan")) => spec.pads_nan = true,
+            (1.., None) if word == ROUNDS => spec.rounds_to_tf32 = true,
+            _ => return Err(malformed()),
+        }
+    }
+    spec.check()?;
+    Ok(spec)
+}
+
+/// How a tensor descriptor is written in a signature; the inverse of [`parse_descriptor`].
+pub fn descriptor_text(spec: &DescriptorSpec) -> String {
+    let padding = if spec.pads_nan { format!(", {PADDING}nan") } else { String::new() };
+    let rounds = if spec.rounds_to_tf32 { format!(", {ROUNDS}") } else { String::new() };
+    format!("{DESCRIPTOR}<{}{:?}{padding}{rounds}>", spec.element.facts().short, spec.block)
 }
 
 /// Parses the name of a type: `*fp32`, `*ki8`, `i32`, `u1`, `bf16`.
@@ -43,10 +108,22 @@ fn parse_entry(entry: &str) -> Result<ArgSpec, String> {
     }
     let (name, hint) =
         entry.split_once(':').map_or((entry, None), |(name, hint)| (name.trim(), Some(hint.trim())));
+    if is_descriptor(name) {
+        let spec =
+            parse_descriptor(name).map_err(|message| format!("signature entry `{entry}`: {message}"))?;
+        return match hint {
+            None | Some("16") => {
+                Ok(ArgSpec::Descriptor(DescriptorSpec { divisible_by_16: hint.is_some(), ..spec }))
+            }
+            Some(hint) => Err(format!(
+                "signature entry `{entry}`: the hint of a tensor descriptor may be `:16` (its last size), not `:{hint}`"
+            )),
+        };
+    }
     let Some(ty) = parse_type(name) else {
         return Err(format!(
-            "signature entry `{entry}` is neither a type (`*fp32`, `i32`, `fp16`, …, with `:16` if divisible by 16) nor \
-             a literal for a constexpr parameter (`1024`, `0.5`, `True`, `None`, `\"text\"`)"
+            "signature entry `{entry}` is neither a type (`*fp32`, `i32`, `fp16`, `tensordesc<fp16[64, 128]>`, …, with `:16` if \
+             divisible by 16) nor a literal for a constexpr parameter (`1024`, `0.5`, `True`, `None`, `\"text\"`)"
         ));
     };
     match hint {
@@ -83,7 +160,7 @@ fn parse_literal(text: &str) -> Option<PyValue> {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse, type_text};
+    use super::{descriptor_text, parse, parse_descriptor, type_text};
     use crate::dtype::{DType, Scalar};
     use crate::request::ArgSpec;
     use crate::value::PyValue;
@@ -101,6 +178,41 @@ mod tests {
         assert_eq!(args[6], ArgSpec::Constexpr(PyValue::Float(0.5)));
         assert_eq!(args[7], ArgSpec::Constexpr(PyValue::Int(1)));
         assert_eq!(parse("  ").unwrap(), Vec::new());
+    }
+
+    #[test]
+    fn descriptors_are_read_and_written() {
+        let texts = [
+            "tensordesc<fp16[64, 128]>",
+            "tensordesc<i8[8]>",
+            "tensordesc<fp32[1, 16], padding=nan, round_f32_to_tf32>",
+        ];
+        for text in texts {
+            assert_eq!(descriptor_text(&parse_descriptor(text).unwrap()), text);
+        }
+        let args =
+            parse("i32, tensordesc<bf16[2,4,8]>:16, *fp32, tensordesc<fp32[16], padding=zero>").unwrap();
+        let ArgSpec::Descriptor(first) = &args[1] else { panic!("not a descriptor") };
+        assert_eq!(
+            (first.element, &*first.block, first.divisible_by_16),
+            (DType::Bf16, &[2, 4, 8][..], true)
+        );
+        let ArgSpec::Descriptor(last) = &args[3] else { panic!("not a descriptor") };
+        assert!(!last.divisible_by_16 && !last.pads_nan);
+        for (text, wanted) in [
+            ("tensordesc<fp16>", "is no tensor descriptor"),
+            ("tensordesc<fp16[8, 12]>", "power of 2"),
+            ("tensordesc<fp16[8, -4]>", "is no tensor descriptor"),
+            ("tensordesc<what[8]>", "is no tensor descriptor"),
+            ("tensordesc<fp16[1,1,1,1,1,8]>", "1 to 5"),
+            ("tensordesc<fp16[4096, 4096]>", "more elements"),
+            ("tensordesc<i8[16], padding=nan>", "floating point"),
+            ("tensordesc<fp16[16], round_f32_to_tf32>", "float32"),
+            ("tensordesc<fp16[16]>:8", "`:8`"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.contains(wanted), "{error}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Compiling without launching: `triton.compile`.
 
+use crate::argument::Kind;
 use crate::compiled::{CompiledKernel, KernelSource};
 use crate::dtype;
 use crate::errors::{OrRaise, guard};
@@ -7,8 +8,8 @@ use crate::function::JitFunction;
 use crate::place::Place;
 use crate::settings::{options_of, target_of};
 use crate::value::Registry;
-use crate::{argument, hooks, variant};
-use frontend::{ArgSpec, PyValue};
+use crate::{argument, descriptor, hooks, variant};
+use frontend::{ArgSpec, DescriptorSpec, PyValue};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::{Bound, PyAny, PyResult, Python, pyfunction};
 use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods, PyString, PyStringMethods, PyTuple, PyTupleMethods};
@@ -82,14 +83,19 @@ impl<'py> Reader<'_, 'py> {
         if text == "constexpr" || self.find(self.constexprs, path)?.is_some() {
             return self.constant(path);
         }
-        let ty = frontend::signature::parse_type(&text).ok_or_else(|| {
-            PyValueError::new_err(format!("`{text}` is not a type; write `*fp32`, `i32`, `constexpr`, …"))
-        })?;
-        let attrs = self.find(self.attrs, path)?;
-        let divisible_by_16 = match attrs {
+        let divisible_by_16 = match self.find(self.attrs, path)? {
             Some(attrs) => is_divisible(&attrs)?,
             None => false,
         };
+        if frontend::signature::is_descriptor(&text) {
+            let spec = frontend::signature::parse_descriptor(&text).map_err(PyValueError::new_err)?;
+            return Ok(ArgSpec::Descriptor(DescriptorSpec { divisible_by_16, ..spec }));
+        }
+        let ty = frontend::signature::parse_type(&text).ok_or_else(|| {
+            PyValueError::new_err(format!(
+                "`{text}` is not a type; write `*fp32`, `i32`, `tensordesc<fp16[64, 128]>`, `constexpr`, …"
+            ))
+        })?;
         Ok(ArgSpec::Runtime { ty, divisible_by_16 })
     }
 
@@ -181,17 +187,34 @@ pub(crate) fn specialize<'py>(
     let kind = argument::kind_of(arg.as_borrowed())?;
     let place = Place::of(&runtime::active_target().or_raise(py)?);
     let mut keep = Vec::new();
+    let mut key = LaunchKey::new();
+    if kind == Kind::Descriptor {
+        let tensor = descriptor::read(arg.as_borrowed(), &place, &mut keep)?;
+        rules.describe(&tensor, &mut key).or_raise(py)?;
+        return Ok(specialized(py, &key, arg));
+    }
     let Some(read) = argument::read(arg.as_borrowed(), kind, &place, &mut keep)? else {
         return Ok(("constexpr".to_owned(), Some(arg.clone())));
     };
-    let mut key = LaunchKey::new();
     rules.apply(read, &mut key).or_raise(py)?;
+    Ok(specialized(py, &key, arg))
+}
+
+/// What the words of one argument stand for.
+fn specialized<'py>(
+    py: Python<'py>,
+    key: &LaunchKey,
+    arg: &Bound<'py, PyAny>,
+) -> (String, Option<Bound<'py, PyAny>>) {
+    let mark = |divisible: bool| divisible.then(|| PyString::new(py, "D").into_any());
     match decode(key.words(), &|_| PyValue::None).first() {
         Some(ArgSpec::Runtime { ty, divisible_by_16 }) => {
-            let mark = divisible_by_16.then(|| PyString::new(py, "D").into_any());
-            Ok((frontend::signature::type_text(*ty), mark))
+            (frontend::signature::type_text(*ty), mark(*divisible_by_16))
         }
-        _ => Ok(("constexpr".to_owned(), Some(arg.clone()))),
+        Some(ArgSpec::Descriptor(spec)) => {
+            (frontend::signature::descriptor_text(spec), mark(spec.divisible_by_16))
+        }
+        _ => ("constexpr".to_owned(), Some(arg.clone())),
     }
 }
 

@@ -5,7 +5,7 @@
 //! `__array_interface__`.
 
 use crate::place::Place;
-use crate::{dtype, memory, torch};
+use crate::{descriptor, dtype, memory, torch};
 use frontend::{DType, Scalar};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::{Borrowed, Bound, Py, PyAny, PyErr, PyResult, Python};
@@ -27,6 +27,8 @@ pub(crate) enum Kind {
     NumpyArray,
     /// A `torch.Tensor` that can be read without asking Python.
     PlainTensor,
+    /// A tensor descriptor.
+    Descriptor,
     /// Has `data_ptr()`, `dtype` and `is_cpu`.
     Tensor,
     /// Has `data_ptr()` and `dtype`.
@@ -123,6 +125,9 @@ fn kind_of_type(ty: &Bound<'_, PyType>) -> PyResult<Option<Kind>> {
     }
     if let Some(name) = ty.getattr_opt(intern!(py, "__deuteron_builtin__"))? {
         return Ok(Some(if name.eq("constexpr")? { Kind::Constexpr } else { Kind::Other }));
+    }
+    if descriptor::is_descriptor(ty)? {
+        return Ok(Some(Kind::Descriptor));
     }
     if has("data_ptr")? {
         return Ok(Some(if has("is_cpu")? { Kind::Tensor } else { Kind::DataPointer }));

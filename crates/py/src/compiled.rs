@@ -1,6 +1,7 @@
 //! `CompiledKernel` as Python sees it.
 
-use crate::argument;
+use crate::argument::{self, Kind};
+use crate::descriptor;
 use crate::errors::{OrRaise, guard};
 use crate::function::JitFunction;
 use crate::inspect::{Report, report};
@@ -84,6 +85,19 @@ struct Describe<'a, 'py> {
 }
 
 impl<'py> Describe<'_, 'py> {
+    /// Notes of an argument whether it is divisible by 16.
+    fn divisible(&self, path: Bound<'py, PyTuple>, is_divisible: bool) -> PyResult<()> {
+        let py = path.py();
+        if is_divisible {
+            let attr = PyList::new(
+                py,
+                [PyString::new(py, "tt.divisibility").into_any(), PyInt::new(py, 16).into_any()],
+            )?;
+            self.attrs.set_item(path, PyList::new(py, [attr])?)?;
+        }
+        Ok(())
+    }
+
     fn arg(&mut self, arg: &ArgSpec, path: Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
         let py = path.py();
         match arg {
@@ -91,14 +105,12 @@ impl<'py> Describe<'_, 'py> {
                 self.constants.set_item(path, self.registry.to_python(py, value)?)?;
                 Ok(PyString::new(py, "constexpr").into_any())
             }
+            ArgSpec::Descriptor(spec) => {
+                self.divisible(path, spec.divisible_by_16)?;
+                Ok(PyString::new(py, &frontend::signature::descriptor_text(spec)).into_any())
+            }
             ArgSpec::Runtime { ty, divisible_by_16 } => {
-                if *divisible_by_16 {
-                    let attr = PyList::new(
-                        py,
-                        [PyString::new(py, "tt.divisibility").into_any(), PyInt::new(py, 16).into_any()],
-                    )?;
-                    self.attrs.set_item(path, PyList::new(py, [attr])?)?;
-                }
+                self.divisible(path, *divisible_by_16)?;
                 Ok(PyString::new(py, &frontend::signature::type_text(*ty)).into_any())
             }
             ArgSpec::Tuple { items, .. } => {
@@ -194,6 +206,17 @@ impl Pack<'_> {
                 })?;
                 let rules = ParamRules { fixed: Some(*ty), ..ParamRules::default() };
                 self.slots.extend(rules.apply(argument, &mut LaunchKey::new()).or_raise(value.py())?);
+                Ok(())
+            }
+            ArgSpec::Descriptor(spec) => {
+                if argument::kind_of(value)? != Kind::Descriptor {
+                    let wanted = frontend::signature::descriptor_text(spec);
+                    let text = format!("a {} is given where the kernel takes a {wanted}", value.get_type());
+                    return Err(PyTypeError::new_err(text));
+                }
+                let tensor = descriptor::read(value, self.place, &mut self.keep)?;
+                tensor.fits(spec).or_raise(value.py())?;
+                self.slots.extend(tensor.slots());
                 Ok(())
             }
             ArgSpec::Tuple { items, .. } => {

@@ -9,7 +9,7 @@ use crate::errors::{OrRaise, interpreter_error, to_py};
 use crate::function::JitFunction;
 use crate::globals::{UsedGlobal, check_used};
 use crate::place::Spot;
-use crate::{hooks, memory, variant};
+use crate::{descriptor, hooks, memory, variant};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::{Borrowed, Bound, Py, PyAny, PyErr, PyResult, Python};
 use pyo3::sync::MutexExt;
@@ -319,6 +319,12 @@ fn write_argument(
         prepared.slots.push(address);
         return Ok(());
     }
+    if kind == Kind::Descriptor && !rules.constexpr {
+        let tensor = descriptor::read(value, &active.place, &mut prepared.keep)?;
+        rules.describe(&tensor, &mut prepared.key).or_raise(value.py())?;
+        prepared.slots.extend(tensor.slots());
+        return Ok(());
+    }
     if rules.constexpr {
         if constexpr::write_number(value, kind, &mut prepared.key)? {
             return Ok(());
@@ -360,7 +366,7 @@ fn write_other(
         return objects().write(value, &mut prepared.key);
     }
     Err(PyTypeError::new_err(format!(
-        "has type {}, which cannot be passed to a kernel: pass a number, an array (NumPy, torch, DLPack) or a tuple of these, \
+        "has type {}, which cannot be passed to a kernel: pass a number, an array (NumPy, torch, DLPack), a TensorDescriptor or a tuple of these, \
          or annotate the parameter as tl.constexpr",
         value.get_type()
     )))

@@ -12,6 +12,7 @@ mod chart;
 mod command;
 mod compiled;
 mod constexpr;
+mod descriptor;
 mod device;
 mod dtype;
 mod errors;
@@ -68,6 +69,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ahead::compile_ir, module)?)?;
     module.add_function(wrap_pyfunction!(ahead::specialize, module)?)?;
     module.add_function(wrap_pyfunction!(ahead::dtype_name, module)?)?;
+    module.add_function(wrap_pyfunction!(descriptor::check_descriptor, module)?)?;
     module.add_function(wrap_pyfunction!(hooks::set_hooks, module)?)?;
     module.add_function(wrap_pyfunction!(settings::knob_table, module)?)?;
     module.add_function(wrap_pyfunction!(settings::knob_get, module)?)?;

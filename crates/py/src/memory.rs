@@ -2,7 +2,7 @@
 
 use crate::argument::{DEVICE_INTERFACE, Kind, pointer};
 use crate::place::Place;
-use crate::{argument, dtype};
+use crate::{argument, descriptor, dtype};
 use frontend::DType;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::{Borrowed, Bound, Py, PyAny, PyErr, PyResult};
@@ -173,6 +173,10 @@ pub(crate) fn extents<'a, 'py: 'a>(
             Kind::NumpyArray => all.extend(numpy_extent(value.to_owned())?),
             Kind::ArrayInterface => all.extend(interface_extent(&value)?),
             Kind::PlainTensor | Kind::Tensor => all.extend(storage_extent(value).ok()),
+            Kind::Descriptor => {
+                let base = descriptor::base(value)?;
+                all.extend(extents(std::iter::once(base.as_borrowed()))?);
+            }
             Kind::Tuple => {
                 let items = value.cast::<PyTuple>()?;
                 all.extend(extents(items.iter_borrowed())?);

@@ -39,10 +39,12 @@ impl Target for Interpreter {
 
     fn compile(
         &self,
-        module: ir::Module,
+        mut module: ir::Module,
         _options: &CompileOptions,
         _observer: &mut dyn StageObserver,
     ) -> Result<Artifact, TargetError> {
+        let text = ir::text::print(&module, ir::text::PrintOptions::default());
+        flatten(&mut module).map_err(|message| TargetError::Compile { message, location: None })?;
         let function = kernel(&module)?;
         let name = module
             .attr_named(function, "sym_name")
@@ -56,7 +58,6 @@ impl Target for Interpreter {
             kind.map(|kind| KernelParam { name, kind })
         });
         let params = params.collect::<Result<_, _>>()?;
-        let text = ir::text::print(&module, ir::text::PrintOptions::default());
         let stages = vec![Stage { name: "ttir".to_owned(), bytes: text.into_bytes(), text: true }];
         let metadata = BTreeMap::from([(INTERPRETED.to_owned(), OptionValue::Bool(true))]);
         Ok(Artifact { name, stages, params, shared: 0, metadata })
@@ -73,6 +74,11 @@ impl Target for Interpreter {
     fn devices(&self) -> Vec<Arc<dyn Device>> {
         self.0.devices().into_iter().map(|device| Arc::new(Host(device)) as Arc<dyn Device>).collect()
     }
+}
+
+/// Tensor descriptors among the arguments are passed as on every target.
+fn flatten(module: &mut ir::Module) -> Result<(), String> {
+    (ttir::passes::FLATTEN_DESCRIPTORS.run)(module).map_err(|error| error.to_string())
 }
 
 /// The kernel of a module: its one public function.
@@ -118,8 +124,9 @@ impl Device for Host {
         let text = artifact.stage("ttir").unwrap_or_default();
         let text = std::str::from_utf8(text)
             .map_err(|error| TargetError::Load(format!("the ttir is no text: {error}")))?;
-        let module = crate::compile::parse_ir(text, &artifact.name)
+        let mut module = crate::compile::parse_ir(text, &artifact.name)
             .map_err(|error: RuntimeError| TargetError::Load(error.to_string()))?;
+        flatten(&mut module).map_err(TargetError::Load)?;
         ir::verify(&module).map_err(|errors| {
             TargetError::Load(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
         })?;

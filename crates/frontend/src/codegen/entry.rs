@@ -2,14 +2,16 @@
 
 use crate::codegen::flow::Flow;
 use crate::codegen::scope::{Frame, Locals};
-use crate::codegen::value::{Tensor, Tuple, Val};
+use crate::codegen::value::{Descriptor, Tensor, Tuple, Val};
 use crate::codegen::{Ctx, Res};
 use crate::diagnostic::{Diagnostic, Kind};
+use crate::dtype::DType;
 use crate::params::{self, ParamInfo};
 use crate::parse::ParsedFunction;
-use crate::request::{ArgSpec, Compiled, Request};
+use crate::request::{ArgSpec, Compiled, DescriptorSpec, Request};
+use crate::signature;
 use crate::typing::Ty;
-use ir::{Attr, Place, Type};
+use ir::{Attr, DeclaredKey, Place, Type};
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
@@ -142,7 +144,12 @@ impl Ctx<'_> {
             ));
         }
         for (info, arg) in infos.iter().zip(args) {
-            if let (true, ArgSpec::Runtime { ty, .. }) = (info.is_constexpr, arg) {
+            let ty = match arg {
+                ArgSpec::Runtime { ty, .. } => ty.to_string(),
+                ArgSpec::Descriptor(spec) => signature::descriptor_text(spec),
+                ArgSpec::Constexpr(_) | ArgSpec::Tuple { .. } => continue,
+            };
+            if info.is_constexpr {
                 let own = &info.name;
                 return Err(self.error_help(
                     format!(
@@ -182,17 +189,11 @@ impl Ctx<'_> {
         match arg {
             ArgSpec::Constexpr(value) => Ok(Val::from_py(value.clone())),
             ArgSpec::Runtime { ty, divisible_by_16 } => {
-                let ty = Ty::scalar(*ty);
-                let ir_type = self.ir_type(&ty)?;
-                let value = self.module.add_arg(block, ir_type);
-                let index = self.module.args(block).len() - 1;
-                self.module.set_name(value, name);
-                let loc = self.loc();
-                self.module.set_arg_loc(block, index, loc);
-                if *divisible_by_16 {
-                    self.module.set_arg_attr(block, index, func::DIVISIBILITY.key(), Some(Attr::i32(16)));
-                }
-                Ok(Val::Tensor(Tensor { value, ty }))
+                let divisible = divisible_by_16.then(|| (&func::DIVISIBILITY, Attr::i32(16)));
+                self.number_parameter(name, Ty::scalar(*ty), divisible, block).map(Val::Tensor)
+            }
+            ArgSpec::Descriptor(spec) => {
+                self.descriptor_parameter(name, spec, block).map(|made| Val::Descriptor(Rc::new(made)))
             }
             ArgSpec::Tuple { items, fields } => {
                 let mut vals = Vec::new();
@@ -207,5 +208,64 @@ impl Ctx<'_> {
                 Ok(Val::Tuple(Rc::new(Tuple { items: vals, fields })))
             }
         }
+    }
+
+    /// A number or pointer, with what is known of it.
+    fn number_parameter(
+        &mut self,
+        name: &str,
+        ty: Ty,
+        known: Option<(&'static DeclaredKey, Attr)>,
+        block: ir::Block,
+    ) -> Res<Tensor> {
+        let ir_type = self.ir_type(&ty)?;
+        let value = self.add_parameter(name, ir_type, known, block);
+        Ok(Tensor { value, ty })
+    }
+
+    fn add_parameter(
+        &mut self,
+        name: &str,
+        ty: Type,
+        known: impl IntoIterator<Item = (&'static DeclaredKey, Attr)>,
+        block: ir::Block,
+    ) -> ir::Value {
+        let value = self.module.add_arg(block, ty);
+        let index = self.module.args(block).len() - 1;
+        self.module.set_name(value, name);
+        let loc = self.loc();
+        self.module.set_arg_loc(block, index, loc);
+        for (key, attr) in known {
+            self.module.set_arg_attr(block, index, key.key(), Some(attr));
+        }
+        value
+    }
+
+    /// A tensor descriptor: itself, then its sizes and strides.
+    fn descriptor_parameter(
+        &mut self,
+        name: &str,
+        spec: &DescriptorSpec,
+        block: ir::Block,
+    ) -> Res<Descriptor> {
+        self.check(spec.check().map_err(|message| format!("parameter `{name}`: {message}")))?;
+        let ty = Ty { scalar: spec.element.into(), shape: spec.block.iter().copied().collect() };
+        let elem = self.ir_scalar(ty.scalar)?;
+        let dims: Vec<i64> = spec.block.iter().map(|dim| i64::from(*dim)).collect();
+        let flags = [(&func::PADS_NAN, spec.pads_nan), (&func::ROUNDS_TO_TF32, spec.rounds_to_tf32)];
+        let flags = flags.into_iter().filter(|(_, on)| *on).map(|(key, _)| (key, Attr::Bool(true)));
+        let value = self.add_parameter(name, ttir::types::tensordesc(&dims, elem), flags, block);
+        let (mut shape, mut strides) = (Vec::new(), Vec::new());
+        for dim in 0..dims.len() {
+            let divides = spec.divisible_by_16 && dim + 1 == dims.len();
+            let known = divides.then(|| (&func::DIVISIBILITY, Attr::i32(16)));
+            let name = format!("{name}.shape.{dim}");
+            shape.push(self.number_parameter(&name, Ty::scalar(DType::Int32), known, block)?);
+        }
+        for dim in 0..dims.len() {
+            let name = format!("{name}.stride.{dim}");
+            strides.push(self.number_parameter(&name, Ty::scalar(DType::Int64), None, block)?);
+        }
+        Ok(Descriptor { value, block: ty, shape, strides })
     }
 }

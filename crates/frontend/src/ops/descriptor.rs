@@ -16,6 +16,8 @@ pub(super) static TABLE: &[Builtin] = &[
     op("tl.store_tensor_descriptor", "desc, offsets, value", store),
     op("descriptor.load", "desc, offsets", load),
     op("descriptor.store", "desc, offsets, value", store),
+    op("descriptor.gather", "desc, x_offsets, y_offset", gather),
+    op("descriptor.scatter", "desc, value, x_offsets, y_offset", scatter),
     op("descriptor.atomic_add", "desc, offsets, value", |ctx, args| reduce(ctx, &args, "add")),
     op("descriptor.atomic_min", "desc, offsets, value", |ctx, args| reduce(ctx, &args, "min")),
     op("descriptor.atomic_max", "desc, offsets, value", |ctx, args| reduce(ctx, &args, "max")),
@@ -108,7 +110,11 @@ fn offsets(ctx: &mut Ctx<'_>, args: &Args, rank: usize) -> Res<Vec<Tensor>> {
     if offsets.len() != rank {
         return Err(ctx.error(format!("expected {rank} offsets, but got {}", offsets.len())));
     }
-    for offset in &offsets {
+    offsets_in(ctx, &offsets)
+}
+
+fn offsets_in(ctx: &mut Ctx<'_>, offsets: &[Val]) -> Res<Vec<Tensor>> {
+    for offset in offsets {
         if let Val::Tensor(tensor) = offset
             && !tensor.ty.scalar.is_number(|dtype| dtype.is_int() && dtype.bits() <= 32)
         {
@@ -116,7 +122,7 @@ fn offsets(ctx: &mut Ctx<'_>, args: &Args, rank: usize) -> Res<Vec<Tensor>> {
             return Err(ctx.error_help(message, "add a `.to(tl.int32)` to convert the value"));
         }
     }
-    scalars(ctx, &offsets, DType::Int32)
+    scalars(ctx, offsets, DType::Int32)
 }
 
 fn load(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
@@ -147,6 +153,57 @@ fn store_operands(ctx: &mut Ctx<'_>, args: &Args) -> Res<Vec<ir::Value>> {
 fn store(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let operands = store_operands(ctx, &args)?;
     ctx.emit_effect(&descriptor::STORE, &operands, &[]);
+    Ok(Val::NONE)
+}
+
+/// Rows that are picked one by one: descriptor, rows, first column, and the type of what is read or written.
+fn picked(ctx: &mut Ctx<'_>, args: &Args, what: &str) -> Res<([ir::Value; 3], Ty)> {
+    let desc = desc(ctx, args)?;
+    let block = &desc.block.shape;
+    let [1, columns] = block[..] else {
+        let message = if block.len() == 2 { "block must have 1 row" } else { "must be 2D" };
+        return Err(ctx.error(format!("descriptor {message} for a {what}, but got {}", ShapeText(block))));
+    };
+    let rows = args.tensor(ctx, "x_offsets")?;
+    let [count] = rows.ty.shape[..] else {
+        return Err(ctx.error(format!("x offsets must be 1D, but got {}", ShapeText(&rows.ty.shape))));
+    };
+    if !rows.ty.scalar.is_number(|dtype| matches!(dtype, DType::Int16 | DType::Int32)) {
+        let message = format!("x offsets must have dtype int16 or int32, but got {}", rows.ty);
+        return Err(ctx.error_help(message, "add a `.to(tl.int32)` to convert them"));
+    }
+    if count < 8 {
+        return Err(ctx.error(format!("descriptor {what} must have at least 8 rows, but got {count}")));
+    }
+    let least = 32 / desc.block.scalar.bits().max(1) * 8;
+    if columns < least {
+        let element = desc.block.scalar;
+        return Err(ctx.error(format!(
+            "descriptor {what} of {element} must have at least {least} columns, but got {columns}"
+        )));
+    }
+    let column = offsets_in(ctx, &[args.val("y_offset").clone()])?[0].value;
+    let ty = Ty { scalar: desc.block.scalar, shape: [count, columns].into_iter().collect() };
+    Ok(([desc.value, rows.value, column], ty))
+}
+
+fn gather(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
+    let (operands, ty) = picked(ctx, &args, "gather")?;
+    let result = ctx.ir_type(&ty)?;
+    let value = ctx.emit_as(&descriptor::GATHER, &operands, &[], result);
+    Ok(Val::Tensor(Tensor { value, ty }))
+}
+
+fn scatter(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
+    let (operands, ty) = picked(ctx, &args, "scatter")?;
+    let value = args.tensor(ctx, "value")?;
+    if value.ty.shape != ty.shape {
+        let (expected, found) = (ShapeText(&ty.shape).to_string(), ShapeText(&value.ty.shape).to_string());
+        return Err(ctx.error(format!("expected value shape {expected}, got {found}")));
+    }
+    let value = ctx.cast(value, ty.scalar)?;
+    let [desc, rows, column] = operands;
+    ctx.emit_effect(&descriptor::SCATTER, &[desc, rows, column, value.value], &[]);
     Ok(Val::NONE)
 }
 

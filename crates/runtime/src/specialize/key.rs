@@ -1,6 +1,7 @@
 //! The launch key: a few 64-bit words that say what a kernel is compiled for.
 
-use frontend::{ArgSpec, DType, Pointer, PyValue, Scalar, TupleValue};
+use super::TensorArgument;
+use frontend::{ArgSpec, DType, DescriptorSpec, Pointer, PyValue, Scalar, TupleValue};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -16,11 +17,18 @@ mod tag {
     pub(super) const TUPLE: u64 = 8;
     pub(super) const CONST_TUPLE: u64 = 9;
     pub(super) const OPTION: u64 = 10;
+    pub(super) const DESCRIPTOR: u64 = 11;
 }
 
 const POINTER: u64 = 1 << 16;
 const CONSTANT: u64 = 1 << 17;
 const DIVISIBLE: u64 = 1 << 18;
+const PADS_NAN: u64 = 1 << 19;
+const ROUNDS_TO_TF32: u64 = 1 << 20;
+/// Where the number of dimensions of a descriptor stands; from the next place on the logarithms of its block's sizes.
+const RANK_AT: u32 = 24;
+const LOGARITHMS_AT: u32 = 32;
+const LOGARITHM_BITS: u32 = 6;
 
 /// What a kernel is compiled for, in a form that is quick to build, hash and compare.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -43,6 +51,21 @@ impl LaunchKey {
     #[inline]
     pub fn runtime(&mut self, ty: Scalar, divisible_by_16: bool) {
         self.0.push(tag::RUNTIME | scalar_bits(ty) | if divisible_by_16 { DIVISIBLE } else { 0 });
+    }
+
+    /// A tensor descriptor that keeps the rules.
+    #[inline]
+    pub fn descriptor(&mut self, tensor: &TensorArgument, divisible_by_16: bool) {
+        let flag = |on: bool, bit: u64| if on { bit } else { 0 };
+        let mut word = tag::DESCRIPTOR | scalar_bits(Scalar::Number(tensor.dtype));
+        word |= flag(divisible_by_16, DIVISIBLE) | flag(tensor.pads_nan, PADS_NAN);
+        word |= flag(tensor.rounds_to_tf32, ROUNDS_TO_TF32) | (tensor.block.len() as u64) << RANK_AT;
+        let mut at = LOGARITHMS_AT;
+        for dim in &tensor.block {
+            word |= u64::from(dim.trailing_zeros()) << at;
+            at += LOGARITHM_BITS;
+        }
+        self.0.push(word);
     }
 
     /// The constexpr `None`.
@@ -135,6 +158,22 @@ fn scalar_of(word: u64) -> Scalar {
     }
 }
 
+fn descriptor_of(word: u64) -> DescriptorSpec {
+    let element = match scalar_of(word & !POINTER) {
+        Scalar::Number(dtype) => dtype,
+        Scalar::Pointer(pointer) => pointer.pointee,
+    };
+    let rank = (word >> RANK_AT & 0xf) as u32;
+    let logarithm = |dim: u32| word >> (LOGARITHMS_AT + dim * LOGARITHM_BITS) & ((1 << LOGARITHM_BITS) - 1);
+    DescriptorSpec {
+        element,
+        block: (0..rank).map(|dim| 1 << logarithm(dim)).collect(),
+        pads_nan: word & PADS_NAN != 0,
+        rounds_to_tf32: word & ROUNDS_TO_TF32 != 0,
+        divisible_by_16: word & DIVISIBLE != 0,
+    }
+}
+
 /// The arguments that the first words of a key stand for, up to its options. `object` gives back numbered objects.
 pub fn decode(words: &[u64], object: &dyn Fn(u32) -> PyValue) -> Vec<ArgSpec> {
     let mut reader = Reader { words, at: 0, object };
@@ -165,6 +204,10 @@ impl Reader<'_> {
             tag::RUNTIME => {
                 self.at += 1;
                 Some(ArgSpec::Runtime { ty: scalar_of(word), divisible_by_16: word & DIVISIBLE != 0 })
+            }
+            tag::DESCRIPTOR => {
+                self.at += 1;
+                Some(ArgSpec::Descriptor(descriptor_of(word)))
             }
             tag::TUPLE => {
                 self.at += 1;

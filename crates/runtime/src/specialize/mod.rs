@@ -8,16 +8,20 @@
 //! - an integer equal to 1 becomes a constexpr; other integers are `i32`, `i64` or `u64` by their value, and are known to be
 //!   divisible by 16 where they are;
 //! - a bool is `u1`, a float `fp32`, `None` a constexpr;
+//! - a tensor descriptor has an element type, a block shape, padding and rounding, and its last size is known to be divisible by
+//!   16 where it is;
 //! - a pointer is known to be aligned where its address is divisible by 16;
 //! - `do_not_specialize` turns off both the 1 and the 16, `do_not_specialize_on_alignment` the 16 alone;
 //! - an annotation that names a type fixes the type, and there is no 1.
 //!
 //! Left out: what a Python object is. The caller says whether it is an integer, a float or a pointer.
 
+mod descriptor;
 mod key;
 mod rules;
 mod slot;
 
+pub use descriptor::{Dims, TensorArgument, TensorSpec, tensor_name};
 pub use key::{LaunchKey, decode};
 pub use rules::{Argument, ParamRules};
 pub use slot::{float_slot, int_slot, spec_of_kind};
@@ -36,7 +40,7 @@ pub struct RuntimeType {
     pub divisible_by_16: bool,
 }
 
-/// The type of a parameter that is passed at run time; `None` for a constexpr and for tuples.
+/// The type of a parameter that is passed at run time; `None` for a constexpr, for tuples and for tensor descriptors.
 pub fn runtime_type(spec: &Spec) -> Option<RuntimeType> {
     match spec {
         frontend::ArgSpec::Runtime { ty, divisible_by_16 } => Some(RuntimeType {

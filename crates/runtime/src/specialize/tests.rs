@@ -1,7 +1,8 @@
 //! The rules against the reference's table.
 
-use super::{Argument, LaunchKey, ParamRules, decode};
-use frontend::{ArgSpec, DType, Pointer, PyValue, Scalar};
+use super::{Argument, LaunchKey, ParamRules, TensorArgument, decode};
+use frontend::{ArgSpec, DType, DescriptorSpec, Pointer, PyValue, Scalar};
+use smallvec::smallvec;
 
 fn apply(rules: ParamRules, argument: Argument) -> (ArgSpec, Option<u64>) {
     let mut key = LaunchKey::new();
@@ -143,4 +144,75 @@ fn values_that_python_calls_equal_are_different_keys() {
     for (index, one) in keys.iter().enumerate() {
         assert!(keys.iter().skip(index + 1).all(|other| other != one));
     }
+}
+
+fn descriptor() -> TensorArgument {
+    TensorArgument {
+        dtype: DType::Bf16,
+        address: 0x1000,
+        shape: smallvec![3, 5, 48],
+        strides: smallvec![5 * 56, 56, 1],
+        block: smallvec![1, 1 << 10, 1 << 10],
+        pads_nan: true,
+        rounds_to_tf32: false,
+    }
+}
+
+#[test]
+fn descriptors_are_a_word_of_the_key_and_slots() {
+    let spec = |tensor: &TensorArgument, rules: ParamRules| {
+        let mut key = LaunchKey::new();
+        rules.describe(tensor, &mut key).expect("it keeps the rules");
+        key.int(7);
+        let mut args = decode(key.words(), &|_| PyValue::None);
+        assert_eq!(args.pop(), Some(ArgSpec::Constexpr(PyValue::Int(7))));
+        args.remove(0)
+    };
+    let mut tensor = descriptor();
+    let expected = DescriptorSpec {
+        element: DType::Bf16,
+        block: vec![1, 1 << 10, 1 << 10],
+        pads_nan: true,
+        rounds_to_tf32: false,
+        divisible_by_16: true,
+    };
+    assert_eq!(spec(&tensor, ParamRules::default()), ArgSpec::Descriptor(expected.clone()));
+    assert_eq!(tensor.slots().collect::<Vec<_>>(), [0x1000, 3, 5, 48, 280, 56, 1]);
+    let not_divisible = DescriptorSpec { divisible_by_16: false, ..expected.clone() };
+    let unspecialized = ParamRules { specialize: false, ..ParamRules::default() };
+    assert_eq!(spec(&tensor, unspecialized), ArgSpec::Descriptor(not_divisible.clone()));
+    assert!(tensor.fits(&expected).is_ok() && tensor.fits(&not_divisible).is_ok());
+    tensor.shape[2] = 47;
+    assert_eq!(spec(&tensor, ParamRules::default()), ArgSpec::Descriptor(not_divisible.clone()));
+    assert!(tensor.fits(&not_divisible).is_ok());
+    let error = tensor.fits(&expected).expect_err("47 is not divisible").to_string();
+    assert!(error.contains("tensordesc<bf16[1, 1024, 1024], padding=nan>, its last size"), "{error}");
+}
+
+#[test]
+fn descriptors_keep_the_rules() {
+    type Change = fn(&mut TensorArgument);
+    let changes: [(Change, &str); 12] = [
+        (|tensor| tensor.address = 0x1008, "base must be 16-byte aligned"),
+        (|tensor| tensor.strides[1] = 52, "strides must be 16-byte aligned"),
+        (|tensor| tensor.strides[2] = 8, "Last dimension must be contiguous"),
+        (|tensor| tensor.shape[0] = 0, "shape must be positive"),
+        (|tensor| tensor.shape[0] = 1 << 31, "fit 32 bits"),
+        (|tensor| tensor.shape.truncate(2), "rank mismatch"),
+        (|tensor| tensor.block.push(1), "rank mismatch"),
+        (|tensor| tensor.block[1] = 12, "must be a power of 2"),
+        (|tensor| tensor.block[1] = -8, "must be a power of 2"),
+        (|tensor| tensor.block[0] = 2, "exceeds triton maximum"),
+        (|tensor| tensor.dtype = DType::Int16, "only supported for floating point"),
+        (|tensor| tensor.rounds_to_tf32 = true, "only supported for float32"),
+    ];
+    for (change, wanted) in changes {
+        let mut tensor = descriptor();
+        change(&mut tensor);
+        let error = ParamRules::default().describe(&tensor, &mut LaunchKey::new()).expect_err(wanted);
+        assert!(error.to_string().contains(wanted), "{error}");
+    }
+    let mut none = descriptor();
+    (none.shape, none.strides, none.block) = Default::default();
+    assert!(none.check().expect_err("no dimension").contains("rank must be"));
 }

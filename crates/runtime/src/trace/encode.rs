@@ -87,7 +87,7 @@ impl Known {
 fn parts_of_arg(arg: &ArgSpec, parts: &mut Vec<RequestPart>) {
     match arg {
         ArgSpec::Constexpr(value) => parts_of(value, parts),
-        ArgSpec::Runtime { .. } => {}
+        ArgSpec::Runtime { .. } | ArgSpec::Descriptor(_) => {}
         ArgSpec::Tuple { items, .. } => items.iter().for_each(|item| parts_of_arg(item, parts)),
     }
 }
@@ -129,6 +129,10 @@ pub(crate) fn encode_args(args: &[ArgSpec], bytes: &mut Vec<u8>) {
             ArgSpec::Runtime { ty, divisible_by_16 } => {
                 bytes.extend([b'R', u8::from(*divisible_by_16)]);
                 put_text(&frontend::signature::type_text(*ty), bytes);
+            }
+            ArgSpec::Descriptor(spec) => {
+                bytes.extend([b'D', u8::from(spec.divisible_by_16)]);
+                put_text(&frontend::signature::descriptor_text(spec), bytes);
             }
             ArgSpec::Tuple { items, fields } => {
                 bytes.push(b'T');

@@ -6,22 +6,19 @@
 //!                                                                  %x = tt.load %p, %q, padding
 //! ```
 //!
-//! A descriptor that is a parameter of a kernel becomes, in its place, the parameters base, sizes (i32), strides (i64) and
-//! whether it pads with NaN (i1). Left out, and refused: descriptors that control flow carries, and reductions that memory
-//! does not do on floats.
+//! A descriptor that is a parameter of a kernel is made by the kernel by now (`ttir::passes::FLATTEN_DESCRIPTORS`). Left out, and
+//! refused: descriptors that control flow carries, and reductions that memory does not do on floats.
 
 use super::blocks::Blocks;
 use ir::pass::PassRow;
-use ir::{Attr, Builder, Diagnostic, FloatKind, Module, Op, Type, TypeKind, Value};
+use ir::{Attr, Builder, Diagnostic, FloatKind, Module, Op, Type, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use ttir::ops::atomic::{ATOMIC_RMW, RMW, SCOPE, SEM};
-use ttir::ops::compare::SELECT;
 use ttir::ops::descriptor::{self, PADDING, REDUCE_KIND};
-use ttir::ops::func::{DIVISIBILITY, FUNC, func_attr};
+use ttir::ops::func::FUNC;
 use ttir::ops::memory::{LOAD, STORE};
-use ttir::ops::shape::SPLAT;
-use ttir::types::{TENSORDESC, elem, elem_bytes, ptr, shape};
+use ttir::types::{elem, shape};
 
 /// Writes tensor descriptors as addresses and masks.
 pub(crate) static EXPAND_DESCRIPTORS: PassRow = PassRow {
@@ -30,40 +27,29 @@ pub(crate) static EXPAND_DESCRIPTORS: PassRow = PassRow {
     run,
 };
 
-/// Bytes to which bases and strides are aligned, by contract.
-const ALIGNMENT: i64 = 16;
-
 /// What a descriptor is made of.
 #[derive(Clone, Debug)]
 struct Parts {
     base: Value,
     sizes: SmallVec<[Value; 4]>,
     strides: SmallVec<[Value; 4]>,
-    padding: Padding,
+    /// Whether what stands outside the tensor is NaN rather than 0.
+    pads_nan: bool,
 }
 
-/// What stands outside the tensor.
-#[derive(Clone, Copy, Debug)]
-enum Padding {
-    Zero,
-    Nan,
-    /// NaN where the value holds.
-    Asked(Value),
-}
+const CARRIED: &str = "a tensor descriptor cannot be carried by a loop or a condition, nor handed to a function that is not inlined";
 
 type Known = FxHashMap<Value, Parts>;
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     for function in module.ops(module.body()).filter(|&op| module.is(op, &FUNC)).collect::<Vec<_>>() {
         let mut known = Known::default();
-        expand_params(module, function, &mut known);
         for op in module.walk(function) {
             if module.is(op, &descriptor::MAKE) {
                 note_made(module, op, &mut known);
             } else if let Some(&(_, expand)) = ACCESSES.iter().find(|(row, _)| module.is(op, row)) {
                 let parts = known.get(&module.operand(op, 0)).cloned();
-                let result = parts
-                    .ok_or_else(|| "a tensor descriptor cannot be carried by a loop or a condition".into());
+                let result = parts.ok_or_else(|| CARRIED.into());
                 let result = result.and_then(|parts| expand(module, op, &parts));
                 if let Err(message) = result {
                     let place = module.locs.describe(module.loc(op));
@@ -73,7 +59,7 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
                 }
             }
         }
-        clean_up(module, function, &known)?;
+        clean_up(module, &known)?;
     }
     Ok(())
 }
@@ -95,114 +81,26 @@ fn note_made(module: &Module, op: Op, known: &mut Known) {
         base: module.operand(op, 0),
         sizes: module.operand_group(op, 1).iter().copied().collect(),
         strides: module.operand_group(op, 2).iter().copied().collect(),
-        padding: if nan { Padding::Nan } else { Padding::Zero },
+        pads_nan: nan,
     };
     known.insert(module.result(op, 0), parts);
 }
 
 /// Removes the descriptors, which nobody uses any more.
-fn clean_up(module: &mut Module, function: Op, known: &Known) -> Result<(), Diagnostic> {
+fn clean_up(module: &mut Module, known: &Known) -> Result<(), Diagnostic> {
     let mut gone: Vec<Value> = known.keys().copied().collect();
     gone.sort_unstable();
     for value in gone {
         if !module.is_unused(value) {
             let user = module.uses(value)[0].0;
             let place = module.locs.describe(module.loc(user));
-            return Err(
-                Diagnostic::new("a tensor descriptor cannot be carried by a loop or a condition").at(place)
-            );
+            return Err(Diagnostic::new(CARRIED).at(place));
         }
         if let Some(op) = module.def_op(value) {
             module.erase(op);
         }
     }
-    let entry = module.entry(module.region(function, 0));
-    let keep: Vec<bool> =
-        module.args(entry).iter().map(|&arg| module.ty(arg).params_of(&TENSORDESC).is_none()).collect();
-    module.retain_args(entry, |index| keep[index]);
     Ok(())
-}
-
-/// New parameters stand behind the others until the descriptors go; then all are put in order.
-fn expand_params(module: &mut Module, function: Op, known: &mut Known) {
-    let entry = module.entry(module.region(function, 0));
-    let old = module.args(entry).to_vec();
-    if old.iter().all(|&arg| module.ty(arg).params_of(&TENSORDESC).is_none()) {
-        return;
-    }
-    let mut order: Vec<Value> = Vec::new();
-    for arg in old {
-        let ty = module.ty(arg);
-        if ty.params_of(&TENSORDESC).is_none() {
-            order.push(arg);
-            continue;
-        }
-        let rank = shape(ty).len();
-        let element = elem(ty);
-        let mut add = |ty: Type, divisor: i64| {
-            let value = module.add_arg(entry, ty);
-            let index = module.args(entry).len() - 1;
-            if divisor > 1 {
-                let hint = Attr::int(divisor, Type::int(32));
-                module.set_arg_attr(entry, index, DIVISIBILITY.key(), Some(hint));
-            }
-            order.push(value);
-            value
-        };
-        let base = add(ptr(element), ALIGNMENT);
-        let sizes = (0..rank).map(|_| add(Type::int(32), 1)).collect();
-        let step = (ALIGNMENT / elem_bytes(element) as i64).max(1);
-        let strides =
-            (0..rank).map(|dim| add(Type::int(64), if dim + 1 == rank { 1 } else { step })).collect();
-        let padding = Padding::Asked(add(Type::int(1), 1));
-        known.insert(arg, Parts { base, sizes, strides, padding });
-    }
-    let moved = reorder_params(module, function, &order);
-    for parts in known.values_mut() {
-        let all = [&mut parts.base].into_iter().chain(&mut parts.sizes).chain(&mut parts.strides);
-        for value in all.chain(match &mut parts.padding {
-            Padding::Asked(asked) => Some(asked),
-            Padding::Zero | Padding::Nan => None,
-        }) {
-            *value = moved[value];
-        }
-    }
-}
-
-/// Puts the parameters into an order, by giving each a new argument behind all others.
-fn reorder_params(module: &mut Module, function: Op, order: &[Value]) -> FxHashMap<Value, Value> {
-    let entry = module.entry(module.region(function, 0));
-    let mut params = Vec::new();
-    let mut stale = Vec::new();
-    for &old in order {
-        let index = module.args(entry).iter().position(|&arg| arg == old).unwrap_or(0);
-        let (ty, attrs) = (module.ty(old), module.arg_attrs(entry, index).to_vec());
-        let new = module.add_arg(entry, ty);
-        let at = module.args(entry).len() - 1;
-        for (key, attr) in attrs {
-            module.set_arg_attr(entry, at, key, Some(attr));
-        }
-        if let Some(name) = module.name(old).map(str::to_owned) {
-            module.set_name(new, &name);
-        }
-        params.push(ty);
-        stale.push((old, new));
-    }
-    for &(old, new) in &stale {
-        module.replace_uses(old, new);
-    }
-    let gone: Vec<Value> = stale.iter().map(|pair| pair.0).collect();
-    let keep: Vec<bool> = module.args(entry).iter().map(|arg| !gone.contains(arg)).collect();
-    module.retain_args(entry, |index| keep[index]);
-    let results = match module.attr(function, func_attr::TYPE) {
-        Some(Attr::Type(ty)) => match ty.kind() {
-            TypeKind::Function { results, .. } => results.clone(),
-            _ => Vec::new(),
-        },
-        _ => Vec::new(),
-    };
-    module.set_attr(function, func_attr::TYPE, Some(Attr::Type(Type::function(params, results))));
-    stale.into_iter().collect()
 }
 
 /// The addresses of a block at an offset, and which of them lie inside the tensor.
@@ -236,18 +134,8 @@ fn addresses(blocks: &mut Blocks<'_, '_>, parts: &Parts, dims: &[i64], indices: 
 }
 
 fn padding(builder: &mut Builder<'_>, parts: &Parts, ty: Type) -> Value {
-    let element = elem(ty);
-    let nan = element.as_float().map_or(0, |kind: FloatKind| ir::scalar::float_bits(kind, f64::NAN));
-    let mut blocks = Blocks { builder };
-    match parts.padding {
-        Padding::Zero => blocks.constant(ty, 0),
-        Padding::Nan => blocks.constant(ty, nan),
-        Padding::Asked(asked) => {
-            let (nan, zero) = (blocks.constant(element, nan), blocks.constant(element, 0));
-            let one = blocks.builder.build(&SELECT, &[asked, nan, zero], &[]);
-            blocks.builder.build_as(&SPLAT, &[one], &[], ty)
-        }
-    }
+    let nan = elem(ty).as_float().map_or(0, |kind: FloatKind| ir::scalar::float_bits(kind, f64::NAN));
+    Blocks { builder }.constant(ty, if parts.pads_nan { nan } else { 0 })
 }
 
 fn load_from(builder: &mut Builder<'_>, op: Op, parts: &Parts, address: Value, inside: Value) {

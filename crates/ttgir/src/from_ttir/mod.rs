@@ -24,10 +24,12 @@ use ir::pass::PassRow;
 use ir::{Diagnostic, Module};
 use layout::Dim;
 use ttir::ops::func::FUNC;
+use ttir::passes::FLATTEN_DESCRIPTORS;
 use ttir::types::{is_tensor, shape};
 
 /// Forms that no layout or machine has are written otherwise.
-static FORMS: &[&PassRow] = &[&EXPAND_DESCRIPTORS, &EXPAND_CAT, &EXPAND_SCALED, &SPLIT_PRECISION];
+static FORMS: &[&PassRow] =
+    &[&FLATTEN_DESCRIPTORS, &EXPAND_DESCRIPTORS, &EXPAND_CAT, &EXPAND_SCALED, &SPLIT_PRECISION];
 
 /// Gives every block of a program a layout, for a machine and so many warps and blocks of a cluster.
 ///

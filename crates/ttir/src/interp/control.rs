@@ -51,7 +51,8 @@ pub(crate) fn arguments(machine: &Machine<'_>, function: Op, args: &[Arg]) -> Re
 }
 
 fn argument(ty: Type, arg: &Arg) -> Option<Data> {
-    if is_tensor(ty) {
+    // Descriptors are flattened before a kernel is run.
+    if is_tensor(ty) || (DESCRIPTOR.check)(ty) {
         return None;
     }
     let width = elem(ty).scalar_bits();
@@ -61,11 +62,6 @@ fn argument(ty: Type, arg: &Arg) -> Option<Data> {
         Arg::Int(value) => ty.as_int().and_then(|_| int(*value as u64)),
         Arg::Float(value) => Some(Data::uniform(ir::scalar::float_bits(ty.as_float()?, *value))),
         Arg::Bits(bits) => int(*bits),
-        Arg::Descriptor { base, shape, strides, pad_nan } => {
-            let rank = crate::types::shape(ty).len();
-            let fits = (DESCRIPTOR.check)(ty) && shape.len() == rank && strides.len() == rank;
-            fits.then(|| super::descriptor::pack(base.0, shape, strides, *pad_nan))
-        }
     }
 }
 

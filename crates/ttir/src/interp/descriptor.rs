@@ -10,7 +10,7 @@ use crate::types::{elem, elem_bytes, numel, shape};
 use ir::{Op, Type};
 
 /// The words of a descriptor.
-pub(crate) fn pack(base: u64, shape: &[i64], strides: &[i64], pad_nan: bool) -> Data {
+fn pack(base: u64, shape: &[i64], strides: &[i64], pad_nan: bool) -> Data {
     let mut words = vec![base];
     words.extend(shape.iter().chain(strides).map(|&word| word as u64));
     words.push(u64::from(pad_nan));

@@ -83,17 +83,6 @@ pub enum Arg {
     Float(f64),
     /// A scalar by its raw bits.
     Bits(u64),
-    /// A tensor descriptor.
-    Descriptor {
-        /// Its first element.
-        base: Address,
-        /// Its size along each dimension.
-        shape: Vec<i64>,
-        /// Elements between neighbours along each dimension.
-        strides: Vec<i64>,
-        /// Whether what lies outside is NaN rather than 0.
-        pad_nan: bool,
-    },
 }
 
 /// Runs every program of a grid.

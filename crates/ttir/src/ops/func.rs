@@ -15,6 +15,12 @@ pub static CONSTANCY: DeclaredKey =
 /// Attribute of a pointer parameter: offsets fit so many bits.
 pub static POINTER_RANGE: DeclaredKey = DeclaredKey::new("tt.pointer_range", "Offsets fit so many bits.");
 
+/// Attribute of a tensor descriptor that is a parameter: outside the tensor it reads NaN.
+pub static PADS_NAN: DeclaredKey = DeclaredKey::new("tt.pads_nan", "Outside the tensor it reads NaN.");
+/// Attribute of a tensor descriptor that is a parameter: what it reads is rounded to ten bits of mantissa.
+pub static ROUNDS_TO_TF32: DeclaredKey =
+    DeclaredKey::new("tt.rounds_to_tf32", "What it reads is rounded to ten bits of mantissa.");
+
 /// A file.
 pub static MODULE: OpRow = OpRow {
     name: "builtin.module",

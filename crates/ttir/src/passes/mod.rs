@@ -1,17 +1,19 @@
 //! Passes over block-level code that no target is needed for, and the list of all that every target runs first.
 
 mod accumulate_dots;
+mod flatten_descriptors;
 pub(crate) mod patterns;
 mod reorder_broadcast;
 
 pub use accumulate_dots::ACCUMULATE_DOTS;
+pub use flatten_descriptors::FLATTEN_DESCRIPTORS;
 pub use reorder_broadcast::REORDER_BROADCAST;
 
 use ir::pass::PassRow;
 use ir::passes::{CANONICALIZE, CSE, INLINE, LICM, SYMBOL_DCE};
 
 /// The passes of this crate, for tools that find passes by name.
-pub static ALL: &[&PassRow] = &[&ACCUMULATE_DOTS, &REORDER_BROADCAST];
+pub static ALL: &[&PassRow] = &[&ACCUMULATE_DOTS, &FLATTEN_DESCRIPTORS, &REORDER_BROADCAST];
 
 /// What turns the front end's code into the form that the lowerings expect: one function a kernel, uniform values
 /// scalar, constants known, nothing twice, nothing unused.

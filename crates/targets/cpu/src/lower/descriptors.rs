@@ -42,7 +42,8 @@ fn describe(module: &Module, op: Op) -> Result<Descriptor> {
         return Err(LowerError::unsupported(
             module,
             op,
-            "its descriptor is not made in the same kernel by tl.make_tensor_descriptor; make it next to its use",
+            "its descriptor is carried by a loop or a condition, or handed to a function that is not inlined; make it in \
+             front of its uses",
         ));
     };
     let padding = module.attr(made, 0).and_then(|attr| attr.as_enum(&descriptor::PADDING));
@@ -107,6 +108,16 @@ impl Maker<'_> {
         }
     }
 
+    /// Rows that were picked, as `i32`.
+    fn as_positions(&mut self, rows: Value) -> Value {
+        let ty = types::with_elem(self.b.module.ty(rows), Type::int(32));
+        if ty == self.b.module.ty(rows) {
+            rows
+        } else {
+            self.b.build_as(&arith_cast::EXTSI, &[rows], &[], ty)
+        }
+    }
+
     /// Addresses and the mask of what lies inside, given positions along each dimension of the tensor.
     fn places(&mut self, descriptor: &Descriptor, positions: &[Value]) -> (Value, Value) {
         let mut pointers = self.splat(descriptor.base);
@@ -147,6 +158,7 @@ fn positions(maker: &mut Maker<'_>, op: Op) -> Vec<Value> {
     let row = module.row(op);
     if row.is(&descriptor::GATHER) || row.is(&descriptor::SCATTER) {
         let (rows, column) = (module.operand(op, 1), module.operand(op, 2));
+        let rows = maker.as_positions(rows);
         let rows = maker.along(0, rows);
         return vec![rows, maker.positions(1, column)];
     }

@@ -42,6 +42,13 @@ impl LowerError {
     }
 }
 
+/// What a pass over ttir has refused.
+impl From<ir::Diagnostic> for LowerError {
+    fn from(error: ir::Diagnostic) -> LowerError {
+        LowerError::new(error.to_string())
+    }
+}
+
 impl From<crate::math::MathError> for LowerError {
     fn from(error: crate::math::MathError) -> LowerError {
         LowerError::new(error.to_string())

@@ -11,6 +11,7 @@ use ir::{FloatKind, Op, Type as IrType};
 use llir::{Flags, FunctionBuilder, Param, ParamAttributes, Type, Value};
 use target::{CompileOptions, KernelParam, ParamKind, TargetError};
 use ttir::ops::func::{self, func_attr};
+use ttir::passes::FLATTEN_DESCRIPTORS;
 
 /// A kernel as llir.
 pub(crate) struct Lowered {
@@ -40,6 +41,7 @@ pub(crate) fn lower(
     options: &CompileOptions,
 ) -> std::result::Result<Lowered, TargetError> {
     let kernel = find_kernel(&module).map_err(|error| error.into_target(&module))?;
+    (FLATTEN_DESCRIPTORS.run)(&mut module).map_err(|error| LowerError::from(error).into_target(&module))?;
     super::descriptors::expand(&mut module, kernel).map_err(|error| error.into_target(&module))?;
     let moves = super::induction::simplify(&mut module, kernel);
     match lower_kernel(&module, kernel, moves, &Machine::new(machine), options) {
