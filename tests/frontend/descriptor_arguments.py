@@ -19,7 +19,7 @@ def rows(tiles, lines, rows_ptr, column):
 
 # expect
 # module {
-#   tt.func public @rows(%tiles: !tt.tensordesc<8x32xf16>, %tiles.shape.0: i32, %tiles.shape.1: i32 {tt.divisibility = 16 : i32}, %tiles.stride.0: i64, %tiles.stride.1: i64, %lines: !tt.tensordesc<1x32xf16> {tt.pads_nan = true}, %lines.shape.0: i32, %lines.shape.1: i32, %lines.stride.0: i64, %lines.stride.1: i64, %rows_ptr: !tt.ptr<i16>, %column: i32) attributes {noinline = false} {
+#   tt.func public @rows(%tiles: !tt.tensordesc<8x32xf16>, %tiles.shape.0: i32, %tiles.shape.1: i32 {tt.divisibility = 8 : i32}, %tiles.stride.0: i64, %tiles.stride.1: i64, %lines: !tt.tensordesc<1x32xf16> {tt.pads_nan = true}, %lines.shape.0: i32, %lines.shape.1: i32, %lines.stride.0: i64, %lines.stride.1: i64, %rows_ptr: !tt.ptr<i16>, %column: i32) attributes {noinline = false} {
 #     %c0_i32 = arith.constant 0 : i32
 #     %0 = tt.descriptor_load %tiles[%tiles.shape.0, %c0_i32] : !tt.tensordesc<8x32xf16> -> tensor<8x32xf16>
 #     %cst = arith.constant dense<2.000000e+00> : tensor<8x32xf16>

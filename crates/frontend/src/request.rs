@@ -82,7 +82,7 @@ pub struct DescriptorSpec {
     pub pads_nan: bool,
     /// Whether what is read is rounded to ten bits of mantissa.
     pub rounds_to_tf32: bool,
-    /// Whether the last size of the tensor is known to be divisible by 16.
+    /// Whether the last size of the tensor, in bytes, is known to be divisible by 16.
     pub divisible_by_16: bool,
 }
 

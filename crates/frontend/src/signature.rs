@@ -2,7 +2,7 @@
 //!
 //! One entry per parameter: a type, with `:16` where the value is divisible by 16 and `:1` where it is the constant 1;
 //! or a literal (`1024`, `0.5`, `True`, `None`, `"text"`) for a constexpr parameter. A tensor descriptor is
-//! `tensordesc<fp16[64, 128]>`, with `:16` where its last size is divisible by 16; behind the shape of its blocks there may be
+//! `tensordesc<fp16[64, 128]>`, with `:16` where its rows have a multiple of 16 bytes; behind the shape of its blocks there may be
 //! `padding=nan` and `round_f32_to_tf32`.
 
 use crate::dtype::{DType, Pointer, Scalar};
@@ -116,7 +116,7 @@ fn parse_entry(entry: &str) -> Result<ArgSpec, String> {
                 Ok(ArgSpec::Descriptor(DescriptorSpec { divisible_by_16: hint.is_some(), ..spec }))
             }
             Some(hint) => Err(format!(
-                "signature entry `{entry}`: the hint of a tensor descriptor may be `:16` (its last size), not `:{hint}`"
+                "signature entry `{entry}`: the hint of a tensor descriptor may be `:16` (bytes of its rows), not `:{hint}`"
             )),
         };
     }

@@ -70,6 +70,12 @@ fn internal(error: ir::Diagnostic) -> Diagnostic {
     Diagnostic::without_place(Kind::Compilation, message)
 }
 
+/// By how many elements rows of a multiple of 16 bytes are divisible.
+fn row_divisor(spec: &DescriptorSpec) -> i32 {
+    let bytes = spec.element.facts().bits.div_ceil(8).max(1);
+    (16 / bytes).max(1) as i32
+}
+
 impl Ctx<'_> {
     fn into_diagnostics(mut self) -> Vec<Diagnostic> {
         if self.diagnostics.is_empty() {
@@ -258,7 +264,7 @@ impl Ctx<'_> {
         let (mut shape, mut strides) = (Vec::new(), Vec::new());
         for dim in 0..dims.len() {
             let divides = spec.divisible_by_16 && dim + 1 == dims.len();
-            let known = divides.then(|| (&func::DIVISIBILITY, Attr::i32(16)));
+            let known = divides.then(|| (&func::DIVISIBILITY, Attr::i32(row_divisor(spec))));
             let name = format!("{name}.shape.{dim}");
             shape.push(self.number_parameter(&name, Ty::scalar(DType::Int32), known, block)?);
         }

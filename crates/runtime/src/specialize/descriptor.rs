@@ -1,7 +1,7 @@
 //! Tensor descriptors as arguments: their rules, the words of the key and the slots of a launch.
 //!
-//! A kernel is compiled for element type, block shape, padding and rounding, and for whether the last size is divisible by 16, on
-//! which wide accesses with bounds depend. Address, sizes and strides are passed: `address, sizes…, strides…`, one slot each.
+//! A kernel is compiled for element type, block shape, padding and rounding, and for whether the last size is a multiple of 16 bytes,
+//! on which wide accesses with bounds depend; that of a tensor without gaps is. Address, sizes and strides are passed: `address, sizes…, strides…`, one slot each.
 
 use super::{LaunchKey, ParamRules};
 use crate::error::RuntimeError;
@@ -68,9 +68,8 @@ impl TensorArgument {
         if *last != 1 {
             return Err(format!("Last dimension must be contiguous, but its stride is {last}"));
         }
-        let bytes = self.bytes();
-        let aligned = |stride: &i64| stride.wrapping_mul(bytes).cast_unsigned().is_multiple_of(ALIGNMENT);
-        if let Some(stride) = self.strides[..rank - 1].iter().find(|&stride| !aligned(stride)) {
+        if let Some(stride) = self.strides[..rank - 1].iter().find(|&&stride| !self.is_aligned(stride)) {
+            let bytes = self.bytes();
             return Err(format!(
                 "strides must be 16-byte aligned, but one is {stride} elements of {bytes} bytes: pad the rows of the tensor"
             ));
@@ -106,6 +105,13 @@ impl TensorArgument {
         Ok(())
     }
 
+    /// Whether so many elements are a multiple of 16 bytes.
+    #[inline]
+    fn is_aligned(&self, elements: i64) -> bool {
+        elements.wrapping_mul(self.bytes()).cast_unsigned().is_multiple_of(ALIGNMENT)
+    }
+
+    #[inline]
     fn bytes(&self) -> i64 {
         i64::from(self.dtype.facts().bits.div_ceil(8))
     }
@@ -130,7 +136,7 @@ impl TensorArgument {
         {
             return Ok(());
         }
-        let hint = |divisible| if divisible { ", its last size divisible by 16" } else { "" };
+        let hint = |divisible| if divisible { ", its rows a multiple of 16 bytes" } else { "" };
         Err(RuntimeError::Type(format!(
             "is a {}{}, and the kernel was compiled for {}{}",
             tensor_name(&own),
@@ -197,7 +203,7 @@ impl TensorArgument {
     }
 
     fn divides(&self) -> bool {
-        self.shape.last().is_some_and(|size| size % 16 == 0)
+        self.shape.last().is_some_and(|&size| self.is_aligned(size))
     }
 }
 

@@ -8,8 +8,8 @@
 //! - an integer equal to 1 becomes a constexpr; other integers are `i32`, `i64` or `u64` by their value, and are known to be
 //!   divisible by 16 where they are;
 //! - a bool is `u1`, a float `fp32`, `None` a constexpr;
-//! - a tensor descriptor has an element type, a block shape, padding and rounding, and its last size is known to be divisible by
-//!   16 where it is;
+//! - a tensor descriptor has an element type, a block shape, padding and rounding, and its last size is known to be a multiple of 16
+//!   bytes where it is;
 //! - a pointer is known to be aligned where its address is divisible by 16;
 //! - `do_not_specialize` turns off both the 1 and the 16, `do_not_specialize_on_alignment` the 16 alone;
 //! - an annotation that names a type fixes the type, and there is no 1.
