@@ -156,18 +156,10 @@ pub(crate) fn asks_for_more(options: &CompileOptions) -> bool {
     !further(options).is_empty() || flags.iter().any(|name| knobs::flag(options, name))
 }
 
-/// The level of optimisation of `ptxas` for an effort.
-pub(crate) fn level(effort: Effort) -> u32 {
-    match effort {
-        Effort::Low => 1,
-        Effort::Full => 3,
-    }
-}
-
 /// The level that an artifact says; the full one where it says none.
 fn level_of(artifact: &Artifact) -> u32 {
     match artifact.number(driver::LEVEL) {
-        0 => level(Effort::Full),
+        0 => Effort::Full.level(),
         known => known as u32,
     }
 }
@@ -186,7 +178,7 @@ pub(crate) fn assemble(
     if own_gpu(arch).is_some() && !asks_for_more(options) {
         return Ok(None);
     }
-    let made = assemble_apart(ptx, kernel, arch, options, level(effort))?;
+    let made = assemble_apart(ptx, kernel, arch, options, effort.level())?;
     if made.is_none() && asks_for_more(options) {
         return Err(no_assembler(arch));
     }

@@ -414,7 +414,7 @@ fn metadata(arch: Arch, facts: &Facts, options: &CompileOptions) -> BTreeMap<Str
         ("profile_scratch_align".to_owned(), int(u64::from(profile.align.max(1)))),
         (option::COOPERATIVE.to_owned(), flag(option::COOPERATIVE)),
         (option::DEPENDENT.to_owned(), flag(option::DEPENDENT)),
-        (driver::LEVEL.to_owned(), int(u64::from(assembling::level(facts.effort)))),
+        (driver::LEVEL.to_owned(), int(u64::from(facts.effort.level()))),
     ])
 }
 

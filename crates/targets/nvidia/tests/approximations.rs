@@ -11,27 +11,33 @@ use ttir::testing::{Argument, Engine, Random};
 
 const COLUMNS: usize = 256;
 
-/// Each program divides a row by a number of its own.
-const KERNEL: &str = "
-tt.func public @rows(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %d: !tt.ptr<f32>, %o: !tt.ptr<f32> {tt.divisibility = 16 : i32}) {
+/// A kernel whose programs read a row each, work on it and write a row.
+fn on_rows(params: &str, work: &str) -> String {
+    format!(
+        "tt.func public @rows(%x: !tt.ptr<f32> {{tt.divisibility = 16 : i32}}, {params}%o: !tt.ptr<f32> {{tt.divisibility = 16 : i32}}) {{
   %columns = arith.constant 256 : i32
   %row = tt.get_program_id x : i32
   %first = arith.muli %row, %columns : i32
-  %at = tt.make_range {end = 256 : i32, start = 0 : i32} : tensor<256xi32>
+  %at = tt.make_range {{end = 256 : i32, start = 0 : i32}} : tensor<256xi32>
   %firsts = tt.splat %first : i32 -> tensor<256xi32>
   %i = arith.addi %firsts, %at : tensor<256xi32>
   %xs = tt.splat %x : !tt.ptr<f32> -> tensor<256x!tt.ptr<f32>>
   %xa = tt.addptr %xs, %i : tensor<256x!tt.ptr<f32>>, tensor<256xi32>
   %os = tt.splat %o : !tt.ptr<f32> -> tensor<256x!tt.ptr<f32>>
   %oa = tt.addptr %os, %i : tensor<256x!tt.ptr<f32>>, tensor<256xi32>
-  %da = tt.addptr %d, %row : !tt.ptr<f32>, i32
+  %v = tt.load %xa : tensor<256x!tt.ptr<f32>>
+  {work}
+  tt.store %oa, %result : tensor<256x!tt.ptr<f32>>
+  tt.return
+}}"
+    )
+}
+
+/// Each program divides its row by a number of its own.
+const QUOTIENTS: &str = "%da = tt.addptr %d, %row : !tt.ptr<f32>, i32
   %divisor = tt.load %da : !tt.ptr<f32>
   %divisors = tt.splat %divisor : f32 -> tensor<256xf32>
-  %v = tt.load %xa : tensor<256x!tt.ptr<f32>>
-  %q = arith.divf %v, %divisors : tensor<256xf32>
-  tt.store %oa, %q : tensor<256x!tt.ptr<f32>>
-  tt.return
-}";
+  %result = arith.divf %v, %divisors : tensor<256xf32>";
 
 /// Numbers at the ends of the format, and where the reciprocal of one would be denormal.
 const EDGES: [u32; 14] = [
@@ -72,7 +78,8 @@ fn apart(a: f32, b: f32) -> i64 {
 
 #[test]
 fn one_divisor_for_many() {
-    let module = parse(KERNEL, ttir::registry(), ParseOptions::default()).expect("a program");
+    let module = parse(&on_rows("%d: !tt.ptr<f32>, ", QUOTIENTS), ttir::registry(), ParseOptions::default())
+        .expect("a program");
     let mut random = Random::new(11);
     let divisors = numbers(&mut random, 40);
     let dividends: Vec<f32> = divisors.iter().flat_map(|_| numbers(&mut random, COLUMNS)).collect();
@@ -94,29 +101,12 @@ fn one_divisor_for_many() {
     }
 }
 
-const POWERS: &str = "
-tt.func public @powers(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %o: !tt.ptr<f32> {tt.divisibility = 16 : i32}) {
-  %columns = arith.constant 256 : i32
-  %row = tt.get_program_id x : i32
-  %first = arith.muli %row, %columns : i32
-  %at = tt.make_range {end = 256 : i32, start = 0 : i32} : tensor<256xi32>
-  %firsts = tt.splat %first : i32 -> tensor<256xi32>
-  %i = arith.addi %firsts, %at : tensor<256xi32>
-  %xs = tt.splat %x : !tt.ptr<f32> -> tensor<256x!tt.ptr<f32>>
-  %xa = tt.addptr %xs, %i : tensor<256x!tt.ptr<f32>>, tensor<256xi32>
-  %os = tt.splat %o : !tt.ptr<f32> -> tensor<256x!tt.ptr<f32>>
-  %oa = tt.addptr %os, %i : tensor<256x!tt.ptr<f32>>, tensor<256xi32>
-  %v = tt.load %xa : tensor<256x!tt.ptr<f32>>
-  %p = math.exp %v : tensor<256xf32>
-  tt.store %oa, %p : tensor<256x!tt.ptr<f32>>
-  tt.return
-}";
-
 /// Powers of e: any number, those around the ends of what fits, and those in between.
 #[test]
 fn powers_of_e() {
     const ROWS: usize = 40;
-    let module = parse(POWERS, ttir::registry(), ParseOptions::default()).expect("a program");
+    let kernel = on_rows("", "%result = math.exp %v : tensor<256xf32>");
+    let module = parse(&kernel, ttir::registry(), ParseOptions::default()).expect("a program");
     let seed = std::time::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_nanos() as u64);
     let mut random = Random::new(seed);
     let mut exponents = numbers(&mut random, ROWS * COLUMNS / 4);
@@ -127,7 +117,7 @@ fn powers_of_e() {
         (random.below(1 << 24) as f32 / (1 << 24) as f32).mul_add(177.0, -88.0)
     });
     let args = [buffer(&exponents), buffer(&vec![f32::NAN; exponents.len()])];
-    let ran = Emulated::new(90, Way::Passes(4, 1)).run(&module, "powers", [ROWS as u32, 1, 1], &args);
+    let ran = Emulated::new(90, Way::Passes(4, 1)).run(&module, "rows", [ROWS as u32, 1, 1], &args);
     let ran = ran.unwrap_or_else(|error| panic!("{error}"));
     let found = ran.buffers.last().expect("the powers").chunks_exact(4);
     for (bytes, &exponent) in found.zip(&exponents) {

@@ -9,6 +9,7 @@ use super::link::option;
 use super::properties::SHARED_OPTIN;
 use super::trail::{Name, Trail};
 use super::{Driver, Gpu, LinkOptions};
+use crate::ptx::Effort;
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
 use target::{Artifact, TargetError};
@@ -20,9 +21,6 @@ pub(crate) const PTX: &str = "ptx";
 
 /// Where the metadata say at which level of optimisation the PTX is to be assembled.
 pub(crate) const LEVEL: &str = "ptxas_level";
-
-/// The level that must be asked for.
-const LOW: u64 = 1;
 
 /// Shared memory that every kernel may use without asking.
 const USUAL_SHARED: u64 = 48 << 10;
@@ -149,7 +147,7 @@ fn open(driver: &Driver, image: &[u8], name: &CString, level: u64) -> Result<Han
     // The driver takes the number in place of a pointer; without one it does all it can.
     let mut names = [option::OPTIMIZATION_LEVEL];
     let mut values = [std::ptr::without_provenance_mut::<c_void>(level as usize)];
-    let count = u32::from(level == LOW);
+    let count = u32::from(level == u64::from(Effort::Low.level()));
     // SAFETY: the image is a whole cubin, or text that ends with a zero, which the driver checks and copies; there are as
     // many values as names of options, and at most `count` are read; the name is a C string.
     unsafe {

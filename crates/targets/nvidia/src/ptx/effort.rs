@@ -20,6 +20,16 @@ pub enum Effort {
     Full,
 }
 
+impl Effort {
+    /// The level of optimisation of `ptxas`, and of the driver, that stands for it.
+    pub const fn level(self) -> u32 {
+        match self {
+            Effort::Low => 1,
+            Effort::Full => 3,
+        }
+    }
+}
+
 /// Bytes for each instruction from which on memory decides. A GPU with 132 processors of 128 lanes at 1.8 GHz has 25 instructions
 /// for each four bytes that its memory moves in the meantime; half of that is left to chance.
 const BYTES_PER_INSTRUCTION: f64 = 4.0 / 12.5;
