@@ -15,6 +15,7 @@ fn what(module: &Module, facts: &SharedFacts) -> &'static str {
     let is_plain = [&LOCAL_ALLOC, &LOCAL_LOAD, &LOCAL_STORE].iter().any(|row| module.is(facts.op, row));
     match facts.by {
         SharedBy::Copies => "asynchronous copies",
+        SharedBy::Rows if facts.writes => "matrix stores",
         SharedBy::Rows => "matrix loads",
         SharedBy::Matrix => "operands of matrix instructions",
         SharedBy::Lanes if module.is(facts.op, &CONVERT_LAYOUT) => "change of layout",

@@ -7,6 +7,7 @@ use crate::survey::note_block;
 use crate::target::Access;
 use crate::trade::{exchange, thread_bits_zero, thread_map};
 use crate::types;
+use crate::words::{from_words, to_words};
 use ir::Type;
 use layout::convert::{self, Plan, Step};
 use llir::Value;
@@ -85,6 +86,11 @@ pub(crate) fn element_bytes(element: Type) -> u32 {
     types::memory_bits(element) / 8
 }
 
+/// Who moves what.
+fn shared_by(access: &convert::Access) -> SharedBy {
+    if access.by_rows.is_some() { SharedBy::Rows } else { SharedBy::Lanes }
+}
+
 /// Stores the registers of one round.
 pub(crate) fn store_block(
     cx: &mut Cx<'_>,
@@ -94,7 +100,7 @@ pub(crate) fn store_block(
     registers: &[Value],
     round: u32,
 ) {
-    note_block(cx, access, round, element_bytes(element), (SharedBy::Lanes, true));
+    note_block(cx, access, round, element_bytes(element), (shared_by(access), true));
     let mut addresses = Addresses::new(cx, access, region, element_bytes(element));
     let mask = thread_bits_zero(cx, access.copies);
     for step in access.steps.iter().filter(|step| step.round == round) {
@@ -105,6 +111,11 @@ pub(crate) fn store_block(
             .map(|register| to_memory(cx, registers[*register as usize], element))
             .collect();
         let ty = cx.b.ty(values[0]);
+        if let Some(rows) = access.by_rows {
+            let words = to_words(cx, ty, &values);
+            cx.target.store_rows(&mut cx.b, (pointer, offset), &words, rows.transposed);
+            continue;
+        }
         let access = Access { mask, ..Access::new(pointer, offset, ty, values.len()) };
         cx.target.store(&mut cx.b, &access, &values);
     }
@@ -119,13 +130,20 @@ pub(crate) fn load_block(
     registers: &mut [Option<Value>],
     round: u32,
 ) {
-    note_block(cx, access, round, element_bytes(element), (SharedBy::Lanes, false));
+    note_block(cx, access, round, element_bytes(element), (shared_by(access), false));
     let mut addresses = Addresses::new(cx, access, region, element_bytes(element));
     let ty = in_memory(element);
     for step in access.steps.iter().filter(|step| step.round == round) {
         let (pointer, offset) = addresses.of(cx, step);
-        let access = Access::new(pointer, offset, ty, step.registers.len());
-        let loaded = cx.target.load(&mut cx.b, &access, &[]);
+        let count = step.registers.len();
+        let loaded = match access.by_rows {
+            Some(rows) => {
+                let place = (pointer, offset);
+                let words = cx.target.load_rows(&mut cx.b, place, count / 2, rows.transposed);
+                from_words(cx, ty, &words, count).into()
+            }
+            None => cx.target.load(&mut cx.b, &Access::new(pointer, offset, ty, count), &[]),
+        };
         for (register, value) in step.registers.iter().zip(loaded) {
             registers[*register as usize] = Some(from_memory(cx, value, element));
         }

@@ -126,7 +126,7 @@ fn lower_kernel(
     notes: Option<&mut Notes>,
 ) -> Result<Facts> {
     let mut facts = start_facts(module, op, target)?;
-    let mut planner = Planner::new(&facts, target.vector_bytes());
+    let mut planner = Planner::new(&facts, target);
     let shared = shared::plan(module, op, &mut planner, target.machine().shared_bytes)?;
     facts.shared_bytes = shared.bytes;
     let name = facts.name.clone();

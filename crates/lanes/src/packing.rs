@@ -22,8 +22,20 @@ pub(crate) fn from_integer(cx: &mut Cx<'_>, bits: Value, ty: Type) -> Value {
     }
 }
 
+/// Whether vectors of a type lie in memory and registers as its elements do.
+fn is_packed(ty: Type) -> bool {
+    !ty.is_ptr() && matches!(ty.lane_bits(), 8 | 16)
+}
+
 /// Elements of 8 or 16 bits one above the other in a 32-bit integer, the first lowest, the rest zeros.
 pub(crate) fn join(cx: &mut Cx<'_>, values: &[Value]) -> Value {
+    if let Some(ty) = values.first().map(|value| cx.b.ty(*value))
+        && is_packed(ty)
+        && values.len() as u32 * ty.lane_bits() == 32
+    {
+        let vector = cx.b.vector(values);
+        return cx.b.bitcast(vector, Type::I32);
+    }
     let mut parts: Vec<Value> = values.iter().map(|value| as_integer(cx, *value)).collect();
     let Some(first) = parts.first() else { return cx.b.i32(0) };
     let part = cx.b.ty(*first);
@@ -36,6 +48,10 @@ pub(crate) fn join(cx: &mut Cx<'_>, values: &[Value]) -> Value {
 /// So many elements of a type of 8 or 16 bits out of a 32-bit integer, the lowest first.
 pub(crate) fn split(cx: &mut Cx<'_>, word: Value, ty: Type, count: usize) -> Values {
     let width = ty.lane_bits().max(8);
+    if is_packed(ty) {
+        let vector = cx.b.bitcast(word, ty.vector(32 / width));
+        return (0..count).map(|index| cx.b.extract(vector, index as u32)).collect();
+    }
     let vector = cx.b.bitcast(word, Type::int(width as u16).vector(32 / width));
     (0..count)
         .map(|index| {

@@ -376,6 +376,16 @@ pub trait LaneTarget {
         Values::new()
     }
 
+    /// Whether lanes can store rows to memory of the program for each other ([`LaneTarget::store_rows`]).
+    fn stores_rows(&self) -> bool {
+        false
+    }
+
+    /// Stores what [`LaneTarget::load_rows`] loads: one `i32` of each matrix from every lane, to the rows that lanes name.
+    fn store_rows(&self, b: &mut FunctionBuilder<'_>, to: (Value, i64), words: &[Value], transposed: bool) {
+        let _ = (b, to, words, transposed);
+    }
+
     /// How many neighbouring elements one read-modify-write can take: 1, or more where the machine has packed ones.
     fn atomic_width(&self, rmw: Rmw, element: Type) -> usize;
 

@@ -36,9 +36,7 @@ fn layouts(lanes: u32, warps: u32, bits: u32) -> impl Strategy<Value = LinearLay
             };
             columns.push(if mix == 0 { 0 } else { copy });
         }
-        for at in (1..columns.len()).rev() {
-            columns.swap(at, random.below(at as u32 + 1) as usize);
-        }
+        shuffle(&mut random, &mut columns);
         for _ in 0..if mix == 2 { total } else { 0 } {
             let (to, from) = (random.below(total as u32) as usize, random.below(total as u32) as usize);
             if to != from {
@@ -141,6 +139,14 @@ fn offset(access: &Access, thread: u32) -> u32 {
         .fold(0, |all, part| all ^ part.1)
 }
 
+/// The thread that holds an element of what a thread names, and in which register.
+fn holder(access: &Access, thread: u32, registers: &[u32], next: usize) -> (u32, u32) {
+    let Some(rows) = access.by_rows else { return (thread, registers[next]) };
+    let (matrix, row, column) = (thread as usize % 32 / 8, thread % 8, next as u32);
+    let (major, minor) = if rows.transposed { (column, row) } else { (row, column) };
+    (thread / 32 * 32 + 4 * major + minor / 2, registers[2 * matrix + minor as usize % 2])
+}
+
 /// Passes over the banks of one step, the worst warp, counted word by word.
 fn passes(access: &Access, machine: &Machine, bytes: u32, facts: &ConvertFacts, step: u32) -> u32 {
     let unit = (access.vector * bytes).max(facts.bank_bytes);
@@ -174,10 +180,11 @@ fn staged(plan: &Staged, src: &LinearLayout, dst: &LinearLayout, bytes: u32) -> 
             for step in plan.store.steps.iter().filter(|step| step.round == round) {
                 let at = offset(&plan.store, thread) ^ step.offset;
                 assert_eq!(at % plan.store.vector, 0, "vectors are aligned");
-                for (next, &register) in step.registers.iter().enumerate() {
+                for next in 0..step.registers.len() {
                     let slot = &mut memory[at as usize + next];
                     assert_eq!(*slot, None, "every element is stored once");
-                    *slot = Some((thread >> source.lanes, have[thread as usize][register as usize]));
+                    let (from, register) = holder(&plan.store, thread, &step.registers, next);
+                    *slot = Some((thread >> source.lanes, have[from as usize][register as usize]));
                 }
             }
         }
@@ -185,10 +192,11 @@ fn staged(plan: &Staged, src: &LinearLayout, dst: &LinearLayout, bytes: u32) -> 
             for step in plan.load.steps.iter().filter(|step| step.round == round) {
                 let at = offset(&plan.load, thread) ^ step.offset;
                 assert_eq!(at % plan.load.vector, 0, "vectors are aligned");
-                for (next, &register) in step.registers.iter().enumerate() {
+                for next in 0..step.registers.len() {
                     let (warp, value) = memory[at as usize + next].expect("what is loaded was stored");
                     assert!(!plan.within_warp || warp == thread >> target.lanes, "a warp reads its own");
-                    result[thread as usize][register as usize] = Some(value);
+                    let (to, register) = holder(&plan.load, thread, &step.registers, next);
+                    result[to as usize][register as usize] = Some(value);
                 }
             }
         }
@@ -222,7 +230,8 @@ proptest! {
     #[test]
     fn every_register_gets_its_element((src, dst) in pairs(), size in 0..4u32) {
         let expected = held(&dst);
-        match plan(&src, &dst, 8 << size, &ConvertFacts::default()) {
+        let facts = ConvertFacts { stores_rows: true, loads_rows: true, ..ConvertFacts::default() };
+        match plan(&src, &dst, 8 << size, &facts) {
             Ok(Plan::Registers(list)) => {
                 let got: Vec<Vec<u64>> =
                     held(&src).iter().map(|have| list.iter().map(|&at| have[at as usize]).collect()).collect();
@@ -240,6 +249,39 @@ proptest! {
         let plan = plan_shared(&src, &dst, 8 << size, &facts).expect("the pair has a plan");
         check_conflicts(&plan, &src, 1 << size, &facts);
         prop_assert_eq!(whole(staged(&plan, &src, &dst, 1 << size)), held(&dst));
+    }
+
+    #[test]
+    fn rows_move_for_others_where_lanes_hold_matrices(
+        seed: u64, registers in 3..6u32, warps in 0..4u32, transposed: bool, loads: bool, bound in 10..17u32
+    ) {
+        let mut random = Random(seed | 1);
+        let bits = registers + 5 + warps;
+        let mut columns: Vec<u32> = (0..bits).map(|bit| 1 << bit).collect();
+        shuffle(&mut random, &mut columns);
+        // A pair beside each other, two lane bits beside it, three for the rows; the rest as it comes.
+        let (rest, above) = columns[6..].split_at(registers as usize - 1);
+        let lanes = [&columns[..1], rest, &columns[1..6], above].concat();
+        let row = if transposed { 3..6 } else { 0..3 };
+        let mut others = columns.clone();
+        others.drain(row.clone());
+        shuffle(&mut random, &mut others);
+        let vectors = [&columns[row], &others].concat();
+        let [lanes, vectors] = [lanes, vectors].map(|columns| blocked((registers, 5, warps), &columns, bits));
+        let (src, dst) = if loads { (&vectors, &lanes) } else { (&lanes, &vectors) };
+        let facts = ConvertFacts { stores_rows: true, loads_rows: true, max_bytes: 1 << bound, ..ConvertFacts::default() };
+        let plan = plan_shared(src, dst, 16, &facts).expect("the pair has a plan");
+        check_conflicts(&plan, src, 2, &facts);
+        prop_assert_eq!(whole(staged(&plan, src, dst, 2)), held(dst));
+        // With too little memory rows are cut.
+        if 2 << bits <= facts.max_bytes {
+            let plain = ConvertFacts { stores_rows: false, loads_rows: false, ..facts };
+            let plain = plan_shared(src, dst, 16, &plain).expect("the pair has a plan");
+            let steps = |plan: &Staged| plan.store.steps.len() + plan.load.steps.len();
+            let by_rows = plan.store.by_rows.is_some() || plan.load.by_rows.is_some();
+            let is_no_worse = plan == plain || by_rows && steps(&plan) <= steps(&plain);
+            prop_assert!(is_no_worse);
+        }
     }
 
     #[test]
@@ -298,6 +340,12 @@ proptest! {
             }
         }
         prop_assert_eq!(stored.len(), 256);
+    }
+}
+
+fn shuffle(random: &mut Random, list: &mut [u32]) {
+    for at in (1..list.len()).rev() {
+        list.swap(at, random.below(at as u32 + 1) as usize);
     }
 }
 

@@ -11,6 +11,7 @@ mod place;
 use crate::error::{Error, Result, SharedMemoryNeed, diagnostic};
 use crate::kernel::Facts;
 use crate::ops;
+use crate::target::LaneTarget;
 use buffers::Buffers;
 use ir::{Module, Op, Type};
 use layout::LinearLayout;
@@ -85,11 +86,15 @@ pub(crate) struct Planner {
 }
 
 impl Planner {
-    pub(crate) fn new(facts: &Facts, vector_bytes: u32) -> Planner {
+    pub(crate) fn new(facts: &Facts, target: &dyn LaneTarget) -> Planner {
         let convert = ConvertFacts::default();
-        // Wider accesses that a machine may have are those of device memory.
-        let convert =
-            ConvertFacts { max_vector_bytes: vector_bytes.min(convert.max_vector_bytes), ..convert };
+        let convert = ConvertFacts {
+            // Wider accesses that a machine may have are those of device memory.
+            max_vector_bytes: target.vector_bytes().min(convert.max_vector_bytes),
+            stores_rows: target.stores_rows(),
+            loads_rows: target.loads_rows(),
+            ..convert
+        };
         Planner {
             facts: convert,
             lanes: facts.lanes,

@@ -1,5 +1,6 @@
 //! Accesses of a block to shared memory: which registers go together in one instruction, where, and with what conflicts.
 
+use super::rows::Rows;
 use super::{Columns, ConvertFacts, PlanError, blocks};
 use crate::dims::mask;
 use crate::linear::LinearLayout;
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 /// One access instruction of every thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// The registers it moves, in the order of memory.
+    /// The registers it moves, in the order of memory; by rows, those in which a thread holds its pairs, matrix after matrix.
     pub registers: Vec<u32>,
     /// Its offset in elements, xor the thread's.
     pub offset: u32,
@@ -35,6 +36,8 @@ pub struct Access {
     pub copies: u64,
     /// For each register, the register that holds the same element and is moved: itself, or an earlier one.
     pub same: Vec<u32>,
+    /// Where lanes move rows for each other, how they hold them; `thread` is then the place of the row that a lane names.
+    pub by_rows: Option<Rows>,
     /// Passes over the banks that one instruction takes.
     pub wavefronts: u32,
     /// Passes it would take without conflicts.
@@ -146,7 +149,17 @@ impl Places {
         if far.iter().chain(steps.iter().map(|step| &step.far)).all(|&far| far == 0) {
             far.clear();
         }
-        Access { vector, thread, far, steps, copies, same: self.representatives(), wavefronts, ideal }
+        Access {
+            vector,
+            thread,
+            far,
+            steps,
+            copies,
+            same: self.representatives(),
+            by_rows: None,
+            wavefronts,
+            ideal,
+        }
     }
 
     /// How many low bits of the offset a thread holds in registers, with threads aligned to them.

@@ -17,10 +17,12 @@
 mod access;
 mod blocks;
 mod exchange;
+mod rows;
 mod swizzle;
 
 pub use access::{Access, Step, access, wavefronts};
 pub use exchange::{Choice, Exchange, Round, Source};
+pub use rows::Rows;
 pub use swizzle::Staged;
 
 use crate::dims::Dim;
@@ -50,6 +52,10 @@ pub struct ConvertFacts {
     pub access_cost: u32,
     /// A barrier of the program.
     pub barrier_cost: u32,
+    /// Whether lanes of a warp can store rows of 16 bytes for each other.
+    pub stores_rows: bool,
+    /// Whether they can load them.
+    pub loads_rows: bool,
 }
 
 impl Default for ConvertFacts {
@@ -65,6 +71,8 @@ impl Default for ConvertFacts {
             wavefront_cost: 4,
             access_cost: 1,
             barrier_cost: 80,
+            stores_rows: false,
+            loads_rows: false,
         }
     }
 }
@@ -165,7 +173,7 @@ pub fn plan(
     if let Some(list) = exchange.as_ref().and_then(Exchange::renaming) {
         return Ok(Plan::Registers(list));
     }
-    let staged = swizzle::plan(&src, &dst, element_bits, facts)?;
+    let staged = staged(&src, &dst, element_bits, facts)?;
     Ok(match exchange {
         Some(exchange) if exchange.cost(element_bits, facts) <= staged.cost(facts) => {
             Plan::Exchange(exchange)
@@ -185,7 +193,21 @@ pub fn plan_shared(
     facts: &ConvertFacts,
 ) -> Result<Staged, PlanError> {
     let (src, dst) = blocks::columns(src, dst)?;
-    swizzle::plan(&src, &dst, element_bits, facts)
+    staged(&src, &dst, element_bits, facts)
+}
+
+/// The cheapest way through shared memory: by rows where that is less work.
+fn staged(
+    src: &Columns,
+    dst: &Columns,
+    element_bits: u32,
+    facts: &ConvertFacts,
+) -> Result<Staged, PlanError> {
+    let plain = swizzle::plan(src, dst, element_bits, facts)?;
+    let by_rows = rows::plans(src, dst, element_bits, facts);
+    Ok(by_rows
+        .into_iter()
+        .fold(plain, |best, way| if way.cost(facts) < best.cost(facts) { way } else { best }))
 }
 
 /// The way through shared memory to all that hold an element from the first of them: the one with zeros in all bits of its

@@ -207,3 +207,20 @@ pub(super) fn load_rows(
     let loaded = b.inline_asm(Asm::effect(&text, &constraints), Type::I32.times(count as u32), &[pointer]);
     loaded.map(|loaded| b.parts(loaded)).unwrap_or_default()
 }
+
+/// Stores matrices of 8 rows of 16 bytes to addresses that the lanes name: `stmatrix`.
+pub(super) fn store_rows(
+    b: &mut FunctionBuilder<'_>,
+    (pointer, offset): (Value, i64),
+    words: &[Value],
+    transposed: bool,
+) {
+    let (count, transposed) = (words.len(), if transposed { ".trans" } else { "" });
+    let text = format!(
+        "stmatrix.sync.aligned.m8n8.x{count}{transposed}.shared.b16 [ ${count} + {offset} ], {};",
+        braces(0, count)
+    );
+    let constraints = format!("{}r,~{{memory}}", "r,".repeat(count));
+    let args: Vec<Value> = words.iter().copied().chain([pointer]).collect();
+    b.inline_asm(Asm::effect(&text, &constraints), Type::VOID, &args);
+}

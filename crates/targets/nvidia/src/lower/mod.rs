@@ -189,6 +189,14 @@ impl LaneTarget for Lanes {
         memory::load_rows(b, from, count, transposed)
     }
 
+    fn stores_rows(&self) -> bool {
+        self.machine().matrix_store
+    }
+
+    fn store_rows(&self, b: &mut FunctionBuilder<'_>, to: (Value, i64), words: &[Value], transposed: bool) {
+        memory::store_rows(b, to, words, transposed);
+    }
+
     fn atomic_width(&self, rmw: Rmw, element: Type) -> usize {
         atomic::width(self.capability, rmw, element)
     }

@@ -21,6 +21,7 @@ const COUNTED: &[(&str, &str)] = &[
     ("wgmma.mma_async", "matrix"),
     ("mma.sync", "matrix"),
     ("ldmatrix", "matrix load"),
+    ("stmatrix", "matrix store"),
     ("cp.async.wait_group", "wait for copies"),
     ("wgmma.wait_group", "wait for products"),
 ];

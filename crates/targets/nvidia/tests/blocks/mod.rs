@@ -30,6 +30,16 @@ impl Random {
 
 /// Runs kernel `f` of a module on buffers; answers what they hold afterwards.
 pub(crate) fn run(text: &str, num_warps: u32, buffers: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    run_with(text, num_warps, buffers, &mut |_| ())
+}
+
+/// The same; `see` is shown the assembly.
+pub(crate) fn run_with(
+    text: &str,
+    num_warps: u32,
+    buffers: &[Vec<u8>],
+    see: &mut dyn FnMut(&str),
+) -> Vec<Vec<u8>> {
     let head = format!(
         "module attributes {{\"ttg.num-ctas\" = 1 : i32, \"ttg.num-warps\" = {num_warps} : i32, ttg.target = \
          \"cuda:90\", \"ttg.threads-per-warp\" = 32 : i32}} {{\n{text}}}\n"
@@ -44,6 +54,7 @@ pub(crate) fn run(text: &str, num_warps: u32, buffers: &[Vec<u8>]) -> Vec<Vec<u8
     let arch = Arch::of_capability(90).expect("an architecture");
     let emitted = ptx::emit(&lowered.module, &ptx::Options::new(arch))
         .unwrap_or_else(|errors| panic!("{}\n{}", errors[0], lowered.module));
+    see(&emitted.text);
     let program = Program::parse(&emitted.text).unwrap_or_else(|error| panic!("{error}\n{}", emitted.text));
     let mut memory = Memory::new();
     let addresses: Vec<u64> = buffers.iter().map(|bytes| memory.allocate_with(bytes)).collect();
