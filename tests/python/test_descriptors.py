@@ -285,8 +285,6 @@ def test_what_descriptors_are_no_arguments_for(rng):
     desc = TensorDescriptor.from_tensor(numbers(rng, (16, ), np.float32), [8])
     with pytest.raises(TypeError, match="annotated as i32 and cannot take a tensor descriptor"):
         annotated[(1, )](desc, 1)
-    with pytest.raises((TypeError, triton.CompilationError)):
-        annotated[(1, )](1, desc)
     with pytest.raises(triton.CompilationError, match="expected value shape"):
         kernels.move[(1, )](desc, TensorDescriptor.from_tensor(numbers(rng, (16, ), np.float32), [16]), (0, ), (0, ))
 

@@ -78,7 +78,8 @@ impl Target for Interpreter {
 
 /// Tensor descriptors among the arguments are passed as on every target.
 fn flatten(module: &mut ir::Module) -> Result<(), String> {
-    (ttir::passes::FLATTEN_DESCRIPTORS.run)(module).map_err(|error| error.to_string())
+    (ttir::passes::FLATTEN_DESCRIPTORS.run)(module)
+        .map_err(|error| std::iter::once(error.message).chain(error.notes).collect::<Vec<_>>().join("; "))
 }
 
 /// The kernel of a module: its one public function.

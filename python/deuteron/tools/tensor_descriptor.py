@@ -1,12 +1,8 @@
 """Tensor descriptors made outside a kernel and passed as arguments."""
 
-from dataclasses import dataclass
-from typing import Any, List
-
 from .. import _core
 
 
-@dataclass
 class TensorDescriptor:
     """A tensor in memory and the shape of the blocks that a kernel moves: ``kernel[grid](TensorDescriptor.from_tensor(x, [64, 64]))``.
 
@@ -22,18 +18,25 @@ class TensorDescriptor:
         round_f32_to_tf32: round fp32 values to ten bits of mantissa as they are loaded.
     """
 
-    base: Any
-    shape: List[int]
-    strides: List[int]
-    block_shape: List[int]
-    padding: str = "zero"
-    round_f32_to_tf32: bool = False
-
     __deuteron_descriptor__ = True
+
+    def __init__(self, base, shape, strides, block_shape, padding="zero", round_f32_to_tf32=False):
+        self.base = base
+        self.shape = shape
+        self.strides = strides
+        self.block_shape = block_shape
+        self.padding = padding
+        self.round_f32_to_tf32 = round_f32_to_tf32
+        self.__post_init__()
 
     def __post_init__(self):
         _core.check_descriptor(self.base, self.shape, self.strides, self.block_shape, self.padding,
                                self.round_f32_to_tf32)
+
+    def __repr__(self):
+        return (f"TensorDescriptor(base={self.base!r}, shape={self.shape!r}, strides={self.strides!r}, "
+                f"block_shape={self.block_shape!r}, padding={self.padding!r}, "
+                f"round_f32_to_tf32={self.round_f32_to_tf32!r})")
 
     @property
     def dtype(self):

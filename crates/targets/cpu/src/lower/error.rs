@@ -45,7 +45,7 @@ impl LowerError {
 /// What a pass over ttir has refused.
 impl From<ir::Diagnostic> for LowerError {
     fn from(error: ir::Diagnostic) -> LowerError {
-        LowerError::new(error.to_string())
+        LowerError::new(std::iter::once(error.message).chain(error.notes).collect::<Vec<_>>().join("; "))
     }
 }
 
