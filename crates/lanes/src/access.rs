@@ -128,16 +128,14 @@ fn neighbours(layout: &LinearLayout, dim: usize, run: u64, free: u32) -> Vec<u32
         }
     }
     // What other bits do must leave the low bits of the position alone, or the order within a run would vary.
-    let others = |dim_in: Dim, skip: &[u32]| -> u32 {
-        let bases = layout.bases(dim_in);
-        let kept = bases.iter().enumerate().filter(|(bit, _)| !skip.contains(&(*bit as u32)));
-        kept.fold(0, |all, (_, basis)| all | basis[dim].1)
-    };
+    if bits.is_empty() {
+        return bits;
+    }
+    let threads = [Dim::LANE, Dim::WARP, Dim::BLOCK].into_iter().flat_map(|dim_in| layout.bases(dim_in));
+    let by_threads = threads.fold(0, |all, basis| all | basis[dim].1);
     loop {
-        let moved = others(Dim::REGISTER, &bits)
-            | others(Dim::LANE, &[])
-            | others(Dim::WARP, &[])
-            | others(Dim::BLOCK, &[]);
+        let others = registers.iter().enumerate().filter(|(bit, _)| !bits.contains(&(*bit as u32)));
+        let moved = others.fold(by_threads, |all, (_, basis)| all | basis[dim].1);
         if moved & ((1 << bits.len()) - 1) == 0 || bits.pop().is_none() {
             return bits;
         }

@@ -5,7 +5,7 @@
 //! instructions) and the constants apart. What ends up unused is removed at the end; an access uses the base and an
 //! immediate.
 
-use llir::{FunctionBuilder, Type, Value};
+use llir::{Block, FunctionBuilder, Type, Value};
 use rustc_hash::FxHashMap;
 
 /// A value as a sum. Without a base it is the constant itself.
@@ -19,6 +19,9 @@ pub(crate) struct Sum {
 #[derive(Default, Debug)]
 pub(crate) struct Affine {
     sums: FxHashMap<Value, Sum>,
+    /// The last address that something was added to: the block, the address, the index, the bytes it counts in, and the sum.
+    /// Neighbouring registers often ask for the same one.
+    moved: Option<((Block, Value, Value, u32), Value)>,
     /// Values that are not negative and stay so when any of the constants that were added to them is added.
     bounds: FxHashMap<Value, u64>,
 }
@@ -143,6 +146,24 @@ impl Affine {
         value
     }
 
+    /// An address and an index without constants, added.
+    fn move_by(
+        &mut self,
+        b: &mut FunctionBuilder<'_>,
+        base: Value,
+        index: Value,
+        element_bytes: u32,
+    ) -> Value {
+        let key = (b.current(), base, index, element_bytes);
+        if let Some((_, moved)) = self.moved.filter(|(last, _)| *last == key) {
+            return moved;
+        }
+        let wide = b.resize_signed(index, Type::I64);
+        let moved = b.gep(Type::int(8 * element_bytes as u16), base, wide);
+        self.moved = Some((key, moved));
+        moved
+    }
+
     /// A pointer moved by a signed number of elements of so many bytes.
     ///
     /// The number is taken to be computed without overflow, as the axis analysis does, so that the constant part may be
@@ -158,10 +179,7 @@ impl Affine {
         let index = self.split(b, index);
         let moved = match index.base {
             None => base,
-            Some(index) => {
-                let wide = b.resize_signed(index, Type::I64);
-                b.gep(Type::int(8 * element_bytes as u16), base, wide)
-            }
+            Some(index) => self.move_by(b, base, index, element_bytes),
         };
         let (moved, inner) = self.split_pointer(moved);
         let bytes = index.constant.wrapping_mul(i64::from(element_bytes));

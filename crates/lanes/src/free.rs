@@ -46,14 +46,9 @@ impl FreeBits {
 
 /// For each register, the first register of the lane that holds the same element.
 pub(crate) fn first_copies(layout: &LinearLayout) -> Vec<usize> {
-    let count = 1usize << layout.ins().bits(Dim::REGISTER);
     let mut first = rustc_hash::FxHashMap::default();
-    (0..count)
-        .map(|register| {
-            let element = layout.apply_word(layout.ins().pack(&[(Dim::REGISTER, register as u32)]));
-            *first.entry(element).or_insert(register)
-        })
-        .collect()
+    let elements = layout.along(Dim::REGISTER).into_iter().enumerate();
+    elements.map(|(register, element)| *first.entry(element).or_insert(register)).collect()
 }
 
 #[cfg(test)]

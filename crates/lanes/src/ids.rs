@@ -171,7 +171,6 @@ impl Cx<'_> {
     /// The position along each dimension of the element in each register.
     pub fn positions(&mut self, layout: &LinearLayout) -> Vec<SmallVec<[Value; 4]>> {
         let lane = self.lane_positions(layout);
-        let count = 1u32 << layout.ins().bits(Dim::REGISTER);
         let sizes: Vec<u32> = layout.outs().iter().map(|(_, bits)| bits).collect();
         // Which bits the lane may set decides between a sum, which keeps the constant apart, and an exclusive or.
         let mut lane_bits: SmallVec<[u32; 4]> = SmallVec::from_elem(0, lane.len());
@@ -183,9 +182,10 @@ impl Cx<'_> {
         for (value, bits) in lane.iter().zip(&sizes) {
             self.affine.bound(*value, 1 << bits);
         }
-        (0..count)
-            .map(|register| {
-                let constants = layout.apply(&[(Dim::REGISTER, register)]);
+        let words = layout.along(Dim::REGISTER).into_iter();
+        words
+            .map(|word| {
+                let constants = layout.outs().unpack(word);
                 let dims = lane.iter().zip(&constants).zip(&lane_bits);
                 dims.map(|((value, (_, constant)), bits)| self.combine(*value, *constant, *bits)).collect()
             })

@@ -28,8 +28,8 @@ impl Positions {
         let sizes = if rank == 3 { sizes } else { [1, sizes[1], sizes[2]] };
         let mut registers = FxHashMap::default();
         let mut elements = Vec::new();
-        for register in 0..1u32 << layout.ins().bits(Dim::REGISTER) {
-            let at = layout.apply(&[(Dim::REGISTER, register)]);
+        for (register, word) in (0..).zip(layout.along(Dim::REGISTER)) {
+            let at = layout.outs().unpack(word);
             let along =
                 |dim: usize| at.iter().find(|(out, _)| *out == Dim::block(dim)).map_or(0, |(_, at)| *at);
             let element = place(&along);

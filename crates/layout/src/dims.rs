@@ -119,17 +119,25 @@ impl Dims {
     }
 
     fn place(&self, dim: Dim, at: u64) -> u64 {
-        let bits = self.bits(dim);
-        if bits == 0 { 0 } else { (at & mask(bits)) << self.shift(dim) }
+        let mut shift = 0;
+        for &(own, bits) in &self.0 {
+            if own == dim {
+                return if bits == 0 { 0 } else { (at & mask(bits)) << shift };
+            }
+            shift += bits;
+        }
+        0
     }
 
     /// The position of a word.
     pub fn unpack(&self, word: u64) -> SmallVec<[(Dim, u32); 4]> {
-        self.0.iter().map(|&(dim, bits)| (dim, self.part(word, dim, bits))).collect()
-    }
-
-    fn part(&self, word: u64, dim: Dim, bits: u32) -> u32 {
-        if bits == 0 { 0 } else { (word >> self.shift(dim) & mask(bits)) as u32 }
+        let mut rest = word;
+        let part = |&(dim, bits): &(Dim, u32)| {
+            let at = (rest & mask(bits)) as u32;
+            rest = rest.checked_shr(bits).unwrap_or(0);
+            (dim, at)
+        };
+        self.0.iter().map(part).collect()
     }
 
     /// A word of these dimensions as a word of `other`, which has the same names with at least as many bits.

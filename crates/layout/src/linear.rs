@@ -138,6 +138,20 @@ impl LinearLayout {
         self.outs.unpack(self.apply_word(self.ins.pack(position)))
     }
 
+    /// Where each position of an input dimension goes, the others at 0: packed positions, in order.
+    pub fn along(&self, dim: Dim) -> Vec<u64> {
+        let start = self.ins.shift(dim) as usize;
+        let columns = &self.columns[start..start + self.ins.bits(dim) as usize];
+        let mut words = Vec::with_capacity(1 << columns.len());
+        words.push(0);
+        for column in columns {
+            words.extend_from_within(..);
+            let half = words.len() / 2;
+            words[half..].iter_mut().for_each(|word| *word ^= column);
+        }
+        words
+    }
+
     /// Where a packed position goes.
     pub fn apply_word(&self, word: u64) -> u64 {
         apply(&self.columns, word)

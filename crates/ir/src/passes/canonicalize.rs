@@ -85,11 +85,16 @@ fn visit(module: &mut Module, op: Op, worklist: &mut Worklist) {
         replace(module, op, fold, worklist);
         return;
     }
-    for pattern in module.row(op).patterns {
-        let before = module.num_ops();
-        let users: Vec<Op> =
-            module.results(op).iter().flat_map(|&result| module.uses(result)).map(|use_| use_.0).collect();
-        let sources: Vec<Op> = module.operands(op).iter().filter_map(|&value| module.def_op(value)).collect();
+    let patterns = module.row(op).patterns;
+    if patterns.is_empty() {
+        return;
+    }
+    // Those that do not apply change nothing.
+    let before = module.num_ops();
+    let users: Vec<Op> =
+        module.results(op).iter().flat_map(|&result| module.uses(result)).map(|use_| use_.0).collect();
+    let sources: Vec<Op> = module.operands(op).iter().filter_map(|&value| module.def_op(value)).collect();
+    for pattern in patterns {
         if !pattern(module, op) {
             continue;
         }

@@ -162,7 +162,7 @@ pub(crate) fn elementwise(cx: &mut Cx<'_>, op: Op) -> Result<()> {
             None => emit(cx, &elems, x)?,
         };
         if !differ {
-            known.insert(x.into(), result);
+            known.insert(SmallVec::from_slice(x), result);
         }
         made.push(result);
         Ok(result)
@@ -179,9 +179,12 @@ pub(crate) fn per_register(
     let operands: SmallVec<[_; 4]> =
         (0..cx.module.operands(op).len()).map(|index| cx.operand(op, index)).collect::<Result<_>>()?;
     let mut results = Vec::with_capacity(count);
+    let mut x: SmallVec<[Value; 4]> = SmallVec::new();
     for register in 0..count {
-        let x: SmallVec<[Value; 4]> =
-            operands.iter().map(|all| *all.get(register).unwrap_or(&all[0])).collect();
+        x.clear();
+        for all in &operands {
+            x.push(*all.get(register).unwrap_or(&all[0]));
+        }
         results.push(emit(cx, &x)?);
     }
     cx.set_registers(op, results);

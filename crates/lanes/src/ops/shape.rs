@@ -63,10 +63,8 @@ pub(crate) type Position = SmallVec<[u32; 4]>;
 /// The position of each register's element, as this lane would have it with all other numbers at zero. Registers decide
 /// the rest: layouts are linear.
 pub(crate) fn register_positions(layout: &LinearLayout) -> Vec<Position> {
-    let count = 1u32 << layout.ins().bits(Dim::REGISTER);
-    (0..count)
-        .map(|register| layout.apply(&[(Dim::REGISTER, register)]).iter().map(|(_, at)| *at).collect())
-        .collect()
+    let words = layout.along(Dim::REGISTER).into_iter();
+    words.map(|word| layout.outs().unpack(word).iter().map(|(_, at)| *at).collect()).collect()
 }
 
 /// For each register of a result, the register of a source whose element stands at the position that `to_source` makes of

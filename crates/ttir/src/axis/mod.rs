@@ -31,7 +31,7 @@ const MAX_DIVISOR: u64 = 1 << 62;
 pub type Dims = SmallVec<[u64; 4]>;
 
 /// What is known of a value. See the module.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(PartialEq, Eq, Debug)]
 pub struct AxisInfo {
     /// Group sizes in which elements count up.
     pub contiguity: Dims,
@@ -47,14 +47,26 @@ pub struct AxisInfo {
     pub negative: bool,
 }
 
+/// Copied often: each list at once.
+impl Clone for AxisInfo {
+    fn clone(&self) -> AxisInfo {
+        AxisInfo {
+            contiguity: SmallVec::from_slice(&self.contiguity),
+            divisibility: SmallVec::from_slice(&self.divisibility),
+            constancy: SmallVec::from_slice(&self.constancy),
+            ..*self
+        }
+    }
+}
+
 impl AxisInfo {
     /// Nothing is known.
     pub fn unknown(rank: usize) -> AxisInfo {
-        let ones: Dims = smallvec![1; rank.max(1)];
+        let ones = || SmallVec::from_elem(1, rank.max(1));
         AxisInfo {
-            contiguity: ones.clone(),
-            divisibility: ones.clone(),
-            constancy: ones,
+            contiguity: ones(),
+            divisibility: ones(),
+            constancy: ones(),
             constant: None,
             non_negative: false,
             negative: false,
