@@ -42,7 +42,7 @@ impl Asm {
 
     /// Whether memory may have changed afterwards.
     pub fn clobbers_memory(&self) -> bool {
-        self.entries().any(|entry| entry == Constraint::Clobber("memory"))
+        self.constraints.contains('~') && self.entries().any(|entry| entry == Constraint::Clobber("memory"))
     }
 
     /// Whether it only computes its results from its operands.
@@ -64,10 +64,17 @@ fn entry(text: &str) -> Constraint<'_> {
 
 /// The parts between commas that are not in braces.
 fn split(text: &str) -> impl Iterator<Item = &str> {
-    let mut depth = 0i32;
-    let parts = text.split(move |c| {
-        depth += i32::from(c == '{') - i32::from(c == '}');
-        c == ',' && depth == 0
+    let mut rest = text;
+    let parts = std::iter::from_fn(move || {
+        let mut depth = 0i32;
+        let end = rest.bytes().position(|byte| {
+            depth += i32::from(byte == b'{') - i32::from(byte == b'}');
+            byte == b',' && depth == 0
+        });
+        let part = &rest[..end.unwrap_or(rest.len())];
+        let is_over = rest.is_empty();
+        rest = end.map_or("", |end| &rest[end + 1..]);
+        (!is_over).then_some(part)
     });
     parts.filter(|part| !part.is_empty())
 }

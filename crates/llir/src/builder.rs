@@ -49,7 +49,8 @@ impl<'m> FunctionBuilder<'m> {
     pub fn new(module: &'m mut Module, id: FuncId) -> FunctionBuilder<'m> {
         let callee = module.callee(id);
         let empty = Function::new(&callee.name, callee.ret, Vec::new());
-        let func = module.bodies.remove(&id).unwrap_or(empty);
+        let mut func = module.bodies.remove(&id).unwrap_or(empty);
+        func.reserve(Known::USUAL);
         let mut builder = FunctionBuilder {
             module,
             id,
@@ -228,8 +229,7 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     /// Adds an instruction with a result, or finds the value it would have.
-    pub fn emit(&mut self, data: InstData) -> Value {
-        let mut data = data;
+    pub fn emit(&mut self, mut data: InstData) -> Value {
         self.order_operands(&mut data);
         if let Some(value) = self.fold(&data) {
             return value;
@@ -253,19 +253,14 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     fn append(&mut self, data: InstData) -> Inst {
-        let inst = self.func.insts.push(data);
-        if self.location.is_some() {
-            self.func.locations[inst] = self.location;
-        }
+        let inst = self.func.make(data, self.location);
         self.func.blocks[self.current].insts.push(inst);
         inst
     }
 
     fn push_with_result(&mut self, data: InstData) -> Value {
-        let ty = data.ty;
-        let inst = self.append(data);
-        let value = self.func.values.push(ValueData { ty, def: ValueDef::Inst(inst) });
-        self.func.results[inst] = value.into();
+        let (inst, value) = self.func.make_value(data, self.location);
+        self.func.blocks[self.current].insts.push(inst);
         value
     }
 

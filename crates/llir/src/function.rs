@@ -403,10 +403,10 @@ pub struct Function {
     pub layout: Vec<Block>,
     pub(crate) values: PrimaryMap<Value, ValueData>,
     pub(crate) insts: PrimaryMap<Inst, InstData>,
-    pub(crate) results: SecondaryMap<Inst, PackedOption<Value>>,
+    pub(crate) results: PrimaryMap<Inst, PackedOption<Value>>,
     pub(crate) blocks: PrimaryMap<Block, BlockData>,
     pub(crate) constants: FxHashMap<Constant, Value>,
-    pub(crate) locations: SecondaryMap<Inst, Option<Location>>,
+    pub(crate) locations: PrimaryMap<Inst, Option<Location>>,
 }
 
 impl Function {
@@ -427,10 +427,10 @@ impl Function {
             layout: Vec::new(),
             values,
             insts: PrimaryMap::new(),
-            results: SecondaryMap::new(),
+            results: PrimaryMap::new(),
             blocks: PrimaryMap::new(),
             constants: FxHashMap::default(),
-            locations: SecondaryMap::new(),
+            locations: PrimaryMap::new(),
         }
     }
 
@@ -443,6 +443,37 @@ impl Function {
         let value = self.values.push(data);
         self.constants.insert(constant, value);
         value
+    }
+
+    /// Makes room for so many further instructions.
+    pub(crate) fn reserve(&mut self, count: usize) {
+        self.values.reserve(count);
+        self.insts.reserve(count);
+        self.results.reserve(count);
+        self.locations.reserve(count);
+    }
+
+    /// A new instruction without a result, in no block yet.
+    pub(crate) fn make(&mut self, data: InstData, location: Option<Location>) -> Inst {
+        self.results.push(None.into());
+        self.locations.push(location);
+        self.insts.push(data)
+    }
+
+    /// A new instruction with its result, in no block yet.
+    pub(crate) fn make_value(&mut self, data: InstData, location: Option<Location>) -> (Inst, Value) {
+        let ty = data.ty;
+        let inst = self.make(data, location);
+        let value = self.values.push(ValueData { ty, def: ValueDef::Inst(inst) });
+        self.results[inst] = value.into();
+        (inst, value)
+    }
+
+    /// A map with room for something about each value there is.
+    pub fn about_values<T: Clone + Default>(&self) -> SecondaryMap<Value, T> {
+        let mut map = SecondaryMap::new();
+        map.resize(self.values.len());
+        map
     }
 
     /// Where an instruction comes from.

@@ -1,18 +1,24 @@
 //! Instructions that only give their results, to be found again by what they are: equal ones give equal results.
 
-use crate::function::{Block, Function, InstData, Value};
-use rustc_hash::{FxHashMap, FxHasher};
-use smallvec::SmallVec;
+use crate::function::{Block, Function, InstData, Payload, Value};
+use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 
 /// What an instruction is, in short: equal ones have equal keys.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Key(u64);
 
 impl Key {
+    /// Operands tell most instructions apart; flags and parts of structures are left to the comparison.
     pub(crate) fn of(data: &InstData) -> Key {
         let mut hasher = FxHasher::default();
-        data.hash(&mut hasher);
+        hasher.write_u32(data.op.index() as u32 | data.ty.lane_bits() << 8);
+        for value in &data.operands {
+            hasher.write_u32(value.as_u32());
+        }
+        if data.payload != Payload::None {
+            data.payload.hash(&mut hasher);
+        }
         Key(hasher.finish())
     }
 }
@@ -21,14 +27,20 @@ impl Key {
 /// not change while they are known.
 #[derive(Debug)]
 pub(crate) struct Known {
-    results: FxHashMap<Key, SmallVec<[(Block, Value); 1]>>,
+    /// In the order in which they came.
+    entries: Vec<(Key, Block, Value)>,
+    /// Numbers of entries, counted from 1; 0 is nothing. An entry is in the first place that was free from the one on that its
+    /// key names. There is a power of two of places, and half of them are free.
+    places: Vec<u32>,
 }
 
 impl Known {
-    /// Nothing yet, with room for what a function of the usual size has.
+    /// What a function of the usual size has.
+    pub(crate) const USUAL: usize = 2048;
+
+    /// Nothing yet.
     pub(crate) fn new() -> Known {
-        const USUAL: usize = 1500;
-        Known { results: FxHashMap::with_capacity_and_hasher(USUAL, Default::default()) }
+        Known { entries: Vec::with_capacity(Known::USUAL), places: vec![0; 2 * Known::USUAL] }
     }
 
     /// The result of an equal instruction in a block that will do.
@@ -38,13 +50,35 @@ impl Known {
         (key, data): (Key, &InstData),
         will_do: impl Fn(Block) -> bool,
     ) -> Option<Value> {
-        let results = self.results.get(&key)?;
-        let equal = |value: Value| function.defining(value) == Some(data);
-        results.iter().find(|(block, value)| will_do(*block) && equal(*value)).map(|(_, value)| *value)
+        let mut place = self.first_place(key);
+        loop {
+            let (other, block, value) = self.entries[self.places[place].checked_sub(1)? as usize];
+            if other == key && will_do(block) && function.defining(value) == Some(data) {
+                return Some(value);
+            }
+            place = (place + 1) & (self.places.len() - 1);
+        }
     }
 
     /// Adds the result of an instruction.
     pub(crate) fn add(&mut self, key: Key, block: Block, value: Value) {
-        self.results.entry(key).or_default().push((block, value));
+        self.entries.push((key, block, value));
+        if self.entries.len() * 2 <= self.places.len() {
+            return self.enter(self.entries.len() - 1);
+        }
+        self.places = vec![0; 2 * self.places.len()];
+        (0..self.entries.len()).for_each(|index| self.enter(index));
+    }
+
+    fn enter(&mut self, index: usize) {
+        let mut place = self.first_place(self.entries[index].0);
+        while self.places[place] != 0 {
+            place = (place + 1) & (self.places.len() - 1);
+        }
+        self.places[place] = index as u32 + 1;
+    }
+
+    fn first_place(&self, key: Key) -> usize {
+        key.0 as usize & (self.places.len() - 1)
     }
 }

@@ -4,6 +4,7 @@
 //! the same bytes. A printer for the form of an instruction is chosen by its [`Format`].
 
 mod debug;
+mod number;
 
 use crate::constant::write_lane;
 use crate::flags::Flags;
@@ -15,12 +16,15 @@ use crate::rows::Format;
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
 use debug::Debug;
+use number::write_constant;
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
+pub use number::write_number;
+
 impl fmt::Display for Module {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = String::new();
+        let mut text = String::with_capacity(1 << 16);
         write_module(&mut text, self)?;
         f.write_str(&text)
     }
@@ -207,7 +211,7 @@ impl<'a> Printer<'a> {
         weights: &'a [(u32, u32)],
         debug: &'a Debug<'a>,
     ) -> Printer<'a> {
-        let mut numbers = SecondaryMap::new();
+        let mut numbers = function.about_values();
         let mut block_numbers = SecondaryMap::new();
         let mut next = 0;
         let mut number = |value: Value| {
@@ -316,7 +320,7 @@ impl<'a> Printer<'a> {
 
     fn write_name(&self, out: &mut String, value: Value) -> fmt::Result {
         match &self.function.value(value).def {
-            ValueDef::Constant(constant) => return write!(out, "{constant}"),
+            ValueDef::Constant(constant) => return write_constant(out, constant),
             ValueDef::Param(index) => out.push_str(&self.param_name(*index as usize)),
             ValueDef::BlockParam(..) | ValueDef::Inst(_) => {
                 out.push('%');
@@ -547,21 +551,6 @@ impl<'a> Printer<'a> {
         out.push_str("label %");
         self.write_label(out, call.block);
     }
-}
-
-/// A number in decimal digits: printers of code write many, and formatting in the usual way is several times as slow.
-pub fn write_number(out: &mut String, number: u32) {
-    let mut digits = [0; 10];
-    let (mut start, mut rest) = (digits.len(), number);
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    out.push_str(std::str::from_utf8(&digits[start..]).unwrap_or_default());
 }
 
 fn write_type(out: &mut String, ty: Type) -> fmt::Result {

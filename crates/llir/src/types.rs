@@ -67,6 +67,8 @@ impl Scalar {
             Scalar::Float => "float",
             Scalar::Double => "double",
             Scalar::Ptr(0) => "ptr",
+            Scalar::Ptr(1) => "ptr addrspace(1)",
+            Scalar::Ptr(3) => "ptr addrspace(3)",
             Scalar::Int(_) | Scalar::Ptr(_) => return None,
         })
     }

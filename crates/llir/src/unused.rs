@@ -57,7 +57,7 @@ fn is_plain_load(data: &InstData) -> bool {
 
 /// All values that something needed uses, and needed block parameters.
 fn used_values(module: &Module, function: &Function) -> SecondaryMap<Value, bool> {
-    let mut used: SecondaryMap<Value, bool> = SecondaryMap::new();
+    let mut used: SecondaryMap<Value, bool> = function.about_values();
     let mut work: Vec<Value> = Vec::new();
     let mut sources: SecondaryMap<Block, Vec<usize>> = SecondaryMap::new();
     let mut calls = Vec::new();
@@ -65,7 +65,7 @@ fn used_values(module: &Module, function: &Function) -> SecondaryMap<Value, bool
         for inst in &function.blocks[*block].insts {
             let data = &function.insts[*inst];
             if has_effect(module, data) {
-                work.extend(&data.operands);
+                note(&data.operands, &mut used, &mut work);
             }
         }
         for call in function.targets(*block) {
@@ -74,20 +74,30 @@ fn used_values(module: &Module, function: &Function) -> SecondaryMap<Value, bool
         }
     }
     while let Some(value) = work.pop() {
-        if std::mem::replace(&mut used[value], true) {
-            continue;
-        }
         match &function.values[value].def {
-            ValueDef::Inst(inst) => work.extend(&function.insts[*inst].operands),
-            ValueDef::BlockParam(block, _) => {
-                let index = function.blocks[*block].params.iter().position(|param| *param == value);
+            ValueDef::Inst(inst) => note(&function.insts[*inst].operands, &mut used, &mut work),
+            ValueDef::BlockParam(block, index) => {
+                // Where others were dropped, it has moved to the front.
+                let params = &function.blocks[*block].params;
+                let params = &params[..params.len().min(*index as usize + 1)];
+                let index = params.iter().rposition(|param| *param == value);
                 let Some(index) = index else { continue };
-                work.extend(sources[*block].iter().filter_map(|call| calls[*call].args.get(index)));
+                let passed = sources[*block].iter().filter_map(|call| calls[*call].args.get(index));
+                passed.for_each(|value| note(std::slice::from_ref(value), &mut used, &mut work));
             }
             ValueDef::Constant(_) | ValueDef::Param(_) => {}
         }
     }
     used
+}
+
+/// Notes that values are used, and those that were not known to be as further work.
+fn note(values: &[Value], used: &mut SecondaryMap<Value, bool>, work: &mut Vec<Value>) {
+    for value in values {
+        if !std::mem::replace(&mut used[*value], true) {
+            work.push(*value);
+        }
+    }
 }
 
 /// Drops block parameters that are not used, with what is passed for them.

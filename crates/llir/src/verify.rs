@@ -7,6 +7,7 @@ use crate::module::Module;
 use crate::rows::{Effect, Format, Lanes, Width};
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
+use smallvec::SmallVec;
 use std::fmt;
 
 /// A broken rule and where.
@@ -130,10 +131,11 @@ impl Checker<'_> {
             if Some(&call.block) == self.function.layout.first() {
                 return Err("a jump goes to the entry block".into());
             }
-            let params: Vec<Type> =
-                self.function.block(call.block).params.iter().map(|value| self.ty(*value)).collect();
-            let args: Vec<Type> = call.args.iter().map(|value| self.ty(*value)).collect();
-            if params != args {
+            let types = |values: &[Value]| values.iter().map(|value| self.ty(*value)).collect::<Vec<Type>>();
+            let params = &self.function.block(call.block).params;
+            let of = |value: &Value| self.ty(*value);
+            if !params.iter().map(of).eq(call.args.iter().map(of)) {
+                let (params, args) = (types(params), types(&call.args));
                 return Err(format!("{} takes {params:?} but is passed {args:?}", call.block));
             }
         }
@@ -152,7 +154,7 @@ impl Checker<'_> {
 
     fn types(&self, data: &InstData) -> Finding {
         let row = data.op.row();
-        let types: Vec<Type> = data.operands.iter().map(|value| self.ty(*value)).collect();
+        let types: SmallVec<[Type; 4]> = data.operands.iter().map(|value| self.ty(*value)).collect();
         if !row.flags.contains(data.flags) {
             return Err(format!("`{}` cannot carry the flags `{}`", row.name, data.flags));
         }
@@ -173,7 +175,7 @@ impl Checker<'_> {
                 _ => false,
             },
             Format::CallIndirect => types.first() == Some(&Type::PTR),
-            Format::Branch => types == [Type::I1] && data.targets.len() == 2,
+            Format::Branch => types[..] == [Type::I1] && data.targets.len() == 2,
             Format::Jump => types.is_empty() && data.targets.len() == 1,
             Format::Switch => match &data.payload {
                 Payload::Cases(cases) => {
@@ -301,7 +303,7 @@ struct Order {
 impl Order {
     fn new(function: &Function) -> Order {
         let dominators = Dominators::new(function);
-        let mut places: SecondaryMap<Value, Option<(Block, usize)>> = SecondaryMap::new();
+        let mut places: SecondaryMap<Value, Option<(Block, usize)>> = function.about_values();
         for block in &function.layout {
             for (index, inst) in function.block(*block).insts.iter().enumerate() {
                 if let Some(value) = function.result(*inst).filter(|_| dominators.is_reached(*block)) {

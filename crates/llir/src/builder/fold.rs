@@ -6,6 +6,7 @@ use crate::function::{InstData, IntCompare, Payload, Value};
 use crate::module::Purity;
 use crate::rows::{Effect, Format, Op};
 use crate::types::Type;
+use smallvec::SmallVec;
 
 impl FunctionBuilder<'_> {
     /// Whether an instruction only gives its result.
@@ -36,14 +37,15 @@ impl FunctionBuilder<'_> {
 
     /// Applies a function to the lanes of constants; `None` where one is unknown or the function has no answer.
     fn map_lanes(&mut self, ty: Type, args: &[Value], f: impl Fn(&[u128]) -> Option<u128>) -> Option<Value> {
-        let constants: Option<Vec<&Constant>> = args.iter().map(|arg| self.func.constant(*arg)).collect();
-        let constants = constants?;
+        let constants = args.iter().map(|arg| self.func.constant(*arg));
+        let constants: SmallVec<[&Constant; 2]> = constants.collect::<Option<_>>()?;
         let lane = |lane: u32| -> Option<u128> {
-            let bits: Option<Vec<u128>> = constants.iter().map(|constant| constant.lane_bits(lane)).collect();
-            f(&bits?)
+            let bits = constants.iter().map(|constant| constant.lane_bits(lane));
+            f(&bits.collect::<Option<SmallVec<[u128; 2]>>>()?)
         };
         let alike = constants.iter().all(|constant| constant.splat_bits().is_some());
-        let lanes: Option<Vec<u128>> = (0..if alike { 1 } else { ty.lanes() }).map(lane).collect();
+        let lanes: Option<SmallVec<[u128; 1]>> = (0..if alike { 1 } else { ty.lanes() }).map(lane).collect();
+        drop(constants);
         let constant = Constant::lanes(ty, &lanes?);
         Some(self.constant(constant))
     }

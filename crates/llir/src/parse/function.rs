@@ -173,8 +173,7 @@ impl Reader<'_> {
         let wrong =
             |message: &str| ParseError { line: place.0, column: place.1, message: message.to_owned() };
         let ty = data.ty;
-        let inst: Inst = self.function.insts.push(data);
-        self.function.locations[inst] = location;
+        let inst: Inst = self.function.make(data, location);
         self.function.blocks[block].insts.push(inst);
         match result {
             None if ty.is_void() => Ok(()),

@@ -24,7 +24,7 @@ pub(super) fn hoist(cx: &Context<'_>, function: &mut Function) {
     if loops.is_empty() {
         return;
     }
-    let mut homes: SecondaryMap<Value, Option<Block>> = SecondaryMap::new();
+    let mut homes: SecondaryMap<Value, Option<Block>> = function.about_values();
     for block in dominators.order() {
         let data = function.block(*block);
         let made = data.insts.iter().filter_map(|inst| function.result(*inst));

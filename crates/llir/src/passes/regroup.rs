@@ -7,7 +7,7 @@
 use super::loops::Loop;
 use super::rewrite::Replacements;
 use crate::flags::Flags;
-use crate::function::{Block, Function, Inst, InstData, Value, ValueData, ValueDef};
+use crate::function::{Block, Function, Inst, InstData, Value, ValueDef};
 use crate::rows::Op;
 use cranelift_entity::SecondaryMap;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -148,11 +148,7 @@ impl Sum {
 
     /// Makes the first sum at the end of a block.
     fn add_first(&self, function: &mut Function, before: Block) -> Value {
-        let ty = self.first.ty;
-        let inst = function.insts.push(self.first.clone());
-        function.locations[inst] = function.locations[self.outer];
-        let value = function.values.push(ValueData { ty, def: ValueDef::Inst(inst) });
-        function.results[inst] = value.into();
+        let (inst, value) = function.make_value(self.first.clone(), function.locations[self.outer]);
         let insts = &mut function.blocks[before].insts;
         let end = insts.len().saturating_sub(1);
         insts.insert(end, inst);

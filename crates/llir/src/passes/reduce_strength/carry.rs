@@ -47,11 +47,7 @@ fn hand_on(function: &mut Function, found: &Loop, from: Block, value: Value) {
 
 /// Adds an instruction before the end of a block.
 fn append(function: &mut Function, block: Block, data: InstData, location: Option<Location>) -> Value {
-    let ty = data.ty;
-    let inst = function.insts.push(data);
-    function.locations[inst] = location;
-    let value = function.values.push(ValueData { ty, def: ValueDef::Inst(inst) });
-    function.results[inst] = value.into();
+    let (inst, value) = function.make_value(data, location);
     let insts = &mut function.blocks[block].insts;
     let end = insts.len().saturating_sub(1);
     insts.insert(end, inst);

@@ -91,7 +91,7 @@ impl Moving {
             made: Vec::new(),
             steps: FxHashMap::default(),
             may_pay: false,
-            inside: SecondaryMap::new(),
+            inside: function.about_values(),
         };
         for block in &found.blocks {
             let data = function.block(*block);

@@ -257,9 +257,9 @@ impl Reducer<'_> {
 impl Uses {
     fn count(function: &Function, dominators: &Dominators, found: &Loop, moving: &Moving) -> Uses {
         let mut uses = Uses {
-            all: SecondaryMap::new(),
-            inside: SecondaryMap::new(),
-            after: SecondaryMap::new(),
+            all: function.about_values(),
+            inside: function.about_values(),
+            after: function.about_values(),
             registers: 0,
         };
         let of = |value: Value| cost::registers(function.value(value).ty);

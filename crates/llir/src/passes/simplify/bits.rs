@@ -33,7 +33,10 @@ impl Simplifier<'_> {
         let bits = match data.op {
             Op::AND => of(0) & of(1),
             Op::OR | Op::XOR => of(0) | of(1),
-            Op::ADD => of(0).checked_add(of(1)).map_or(u64::MAX, below_or_equal) & !low_zeros(of(0) | of(1)),
+            Op::ADD => {
+                let (a, b) = (of(0), of(1));
+                a.checked_add(b).map_or(u64::MAX, below_or_equal) & !low_zeros(a | b)
+            }
             Op::MUL => of(0).checked_mul(of(1)).map_or(u64::MAX, below_or_equal),
             Op::SHL => by().map_or(u64::MAX, |by| of(0) << by),
             Op::LSHR => by().map_or(u64::MAX, |by| of(0) >> by),

@@ -17,7 +17,7 @@ use super::rewrite::Replacements;
 use crate::constant::Constant;
 use crate::dominators::Dominators;
 use crate::flags::Flags;
-use crate::function::{Block, Function, Inst, InstData, Payload, Value, ValueData, ValueDef};
+use crate::function::{Block, Function, Inst, InstData, Payload, Value};
 use crate::known::{Key, Known};
 use crate::location::Location;
 use crate::module::Purity;
@@ -96,18 +96,21 @@ impl Simplifier<'_> {
         self.resolve_operands(inst);
         let result = self.function.result(inst);
         let Some(value) = result else { return self.out.push(inst) };
-        // No rule asks for the instruction that it is about by its result.
-        let nothing = InstData::new(Op::UNREACHABLE, Type::VOID, &[]);
-        let mut data = std::mem::replace(&mut self.function.insts[inst], nothing);
-        // Rules shorten what they are given; the bound is a belt for the braces.
-        for _ in 0..16 {
-            match self.change(&data) {
-                Some(Change::Value(by)) => return self.replacements.replace(value, by),
-                Some(Change::Inst(changed)) => data = changed,
-                None => break,
+        let op = self.function.insts[inst].op;
+        if op.row().commutes || !RULES[op.index()].is_empty() {
+            // No rule asks for the instruction that it is about by its result.
+            let nothing = InstData::new(Op::UNREACHABLE, Type::VOID, &[]);
+            let mut data = std::mem::replace(&mut self.function.insts[inst], nothing);
+            // Rules shorten what they are given; the bound is a belt for the braces.
+            for _ in 0..16 {
+                match self.change(&data) {
+                    Some(Change::Value(by)) => return self.replacements.replace(value, by),
+                    Some(Change::Inst(changed)) => data = changed,
+                    None => break,
+                }
             }
+            self.function.insts[inst] = data;
         }
-        self.function.insts[inst] = data;
         let data = &self.function.insts[inst];
         if self.is_pure(data) {
             let key = Key::of(data);
@@ -166,11 +169,7 @@ impl Simplifier<'_> {
         if let Some(value) = self.find(key, &data) {
             return value;
         }
-        let ty = data.ty;
-        let inst = self.function.insts.push(data);
-        self.function.locations[inst] = self.location;
-        let value = self.function.values.push(ValueData { ty, def: ValueDef::Inst(inst) });
-        self.function.results[inst] = value.into();
+        let (inst, value) = self.function.make_value(data, self.location);
         self.known.add(key, self.block, value);
         self.out.push(inst);
         value
