@@ -46,6 +46,7 @@ pub(crate) fn coalesce(
 ) -> Classes {
     let wishes = wishes(function, places);
     let mut classes = Classes { leaders: SecondaryMap::new() };
+    classes.leaders.resize(function.regs.len());
     let all = || wishes.ties.iter().chain(&wishes.loops).chain(&wishes.copies);
     if all().next().is_none() {
         return classes;
@@ -158,7 +159,12 @@ fn segments(function: &MFunction, liveness: &Liveness, is_wanted: &[bool]) -> Ve
     }
     for segments in &mut builder.segments {
         segments.reverse();
-        *segments = merge(segments, &Vec::new());
+        // Stretches that touch become one.
+        segments.dedup_by(|later, earlier| {
+            let touches = earlier.1 == later.0;
+            earlier.1 = if touches { later.1 } else { earlier.1 };
+            touches
+        });
     }
     builder.segments
 }

@@ -42,7 +42,7 @@ struct Work {
     instructions: u32,
     /// Bytes between device memory and a lane.
     bytes: u32,
-    /// Whether there is something that only the full level does well: matrix instructions, calls.
+    /// Whether there is something that only the full level does well: matrix instructions, which are inline assembly, or calls.
     is_demanding: bool,
 }
 
@@ -62,6 +62,7 @@ impl Work {
                 let mut words = words.skip_while(|word| word.starts_with(['@', '{', '}']));
                 if let Some(mnemonic) = words.next() {
                     self.add_one(mnemonic);
+                    self.is_demanding |= mnemonic.contains("mma");
                 }
             }),
             Text::Call(_) => self.is_demanding = true,
@@ -71,7 +72,6 @@ impl Work {
     fn add_one(&mut self, mnemonic: &str) {
         self.instructions += 1;
         self.bytes += bytes(mnemonic);
-        self.is_demanding |= mnemonic.contains("mma");
     }
 
     /// Whether device memory decides how long this takes, `least` bytes at least.
@@ -92,12 +92,9 @@ impl std::iter::Sum for Work {
 
 /// The bytes that an instruction moves between device memory and each lane.
 fn bytes(mnemonic: &str) -> u32 {
-    let mut parts = mnemonic.split('.');
-    let is_access = matches!((parts.next(), parts.next()), (Some("ld" | "st"), Some("global")));
-    if !is_access {
-        return 0;
-    }
-    parts.fold(0, |bytes, part| match (part.get(..1), part.get(1..).map(str::parse::<u32>)) {
+    let rest = mnemonic.strip_prefix("ld").or_else(|| mnemonic.strip_prefix("st"));
+    let Some(rest) = rest.and_then(|rest| rest.strip_prefix(".global.")) else { return 0 };
+    rest.split('.').fold(0, |bytes, part| match (part.get(..1), part.get(1..).map(str::parse::<u32>)) {
         (Some("v"), Some(Ok(count))) => count,
         (Some("b" | "u" | "s" | "f"), Some(Ok(bits))) => bytes.max(1) * bits / 8,
         _ => bytes,
@@ -135,7 +132,7 @@ fn loops(function: &MFunction) -> Vec<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::machine::{Edge, End, MBlock, MFunction, MInst, Text};
+    use super::super::machine::{AsmText, Edge, End, MBlock, MFunction, MInst, Text};
     use super::{Effort, bytes, effort};
     use cranelift_entity::{EntityRef, PrimaryMap};
     use llir::Block;
@@ -156,8 +153,18 @@ mod tests {
 
     /// A block of these instructions, each so many times, that goes to another or out of the function.
     fn block(number: usize, mnemonics: &[(&'static str, usize)], targets: &[usize]) -> MBlock {
+        let asm = |text: &str| AsmText {
+            text: text.into(),
+            places: Vec::new(),
+            ties: SmallVec::new(),
+            early: false,
+        };
         let inst = |name: &'static str| MInst {
-            text: Text::Plain(name.into()),
+            text: if name.starts_with("mma") {
+                Text::Asm(Box::new(asm(name)))
+            } else {
+                Text::Plain(name.into())
+            },
             defs: 0,
             operands: SmallVec::new(),
             location: None,

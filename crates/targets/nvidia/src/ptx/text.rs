@@ -85,6 +85,7 @@ pub(crate) fn body(
         out: String::with_capacity(1 << 16),
         features,
     };
+    writer.names.resize(function.regs.len());
     for (index, block) in function.blocks.iter().enumerate() {
         writer.block(index, block);
     }
@@ -190,6 +191,10 @@ impl Writer<'_> {
 
     fn reg(&mut self, reg: Reg) {
         let (prefix, number) = self.name(reg);
+        self.numbered(prefix, number);
+    }
+
+    fn numbered(&mut self, prefix: &str, number: u32) {
         self.out.push_str(prefix);
         write_number(&mut self.out, number);
     }
@@ -216,7 +221,10 @@ impl Writer<'_> {
         if self.line != location {
             self.line = location;
             let (file, line, column) = (place.file.as_u32() + 1, place.line, place.column);
-            _ = writeln!(self.out, "\t.loc\t{file} {line} {column}");
+            for (before, number) in [("\t.loc\t", file), (" ", line), (" ", column)] {
+                self.numbered(before, number);
+            }
+            self.out.push('\n');
         }
     }
 
@@ -346,17 +354,19 @@ impl Writer<'_> {
         for (to, from) in sequenced {
             let class = class_of(to);
             let (prefix, number) = self.leader_name(to, class);
-            _ = write!(self.out, "\t{} {prefix}{number}, ", class.mov());
+            self.out.push('\t');
+            self.out.push_str(class.mov());
+            self.out.push(' ');
+            self.numbered(prefix, number);
+            self.out.push_str(", ");
             match from {
                 Operand::Reg(reg) => {
                     let (prefix, number) = self.leader_name(reg, class_of(reg));
-                    _ = writeln!(self.out, "{prefix}{number};");
+                    self.numbered(prefix, number);
                 }
-                other => {
-                    self.operand(&other);
-                    self.out.push_str(";\n");
-                }
+                other => self.operand(&other),
             }
+            self.out.push_str(";\n");
         }
     }
 

@@ -73,23 +73,23 @@ fn sum(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg) -> Outcome {
         let (a, b) = (s.arg(mul, 0, part), s.arg(mul, 1, part));
         let c = s.arg(data, other, part);
         let negate =
-            |s: &mut Selector<'_>, operand: Operand| s.temp(format!("neg.{word}"), class, &[operand]);
+            |s: &mut Selector<'_>, operand: Operand| s.temp(["neg.", word].concat(), class, &[operand]);
         let (a, c) = match (is_difference, index) {
             (true, 0) => (a, negate(s, c)),
             (true, _) => (negate(s, a), c),
             (false, _) => (a, c),
         };
-        s.push(format!("fma.rn.{word}"), &[to], &[a, b, c]);
+        s.push(["fma.rn.", word].concat(), &[to], &[a, b, c]);
         return Ok(());
     }
     let (a, b) = (s.arg(data, 0, part), s.arg(data, 1, part));
     if data.ty.kind() == Scalar::BFloat && !s.has_bfloat_arithmetic() {
         let factor = s.bfloat(part, if is_difference { 0xbf80 } else { 0x3f80 });
-        s.push(format!("fma.rn.{word}"), &[to], &[b, factor, a]);
+        s.push(["fma.rn.", word].concat(), &[to], &[b, factor, a]);
         return Ok(());
     }
     let name = if is_difference { "sub" } else { "add" };
-    s.push(format!("{name}{}.{word}", rounding(data)), &[to], &[a, b]);
+    s.push([name, rounding(data), ".", word].concat(), &[to], &[a, b]);
     Ok(())
 }
 
@@ -98,10 +98,10 @@ fn product(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg) -> Outcom
     let (a, b) = (s.arg(data, 0, part), s.arg(data, 1, part));
     if data.ty.kind() == Scalar::BFloat && !s.has_bfloat_arithmetic() {
         let zero = s.bfloat(part, 0x8000);
-        s.push(format!("fma.rn.{word}"), &[to], &[a, b, zero]);
+        s.push(["fma.rn.", word].concat(), &[to], &[a, b, zero]);
         return Ok(());
     }
-    s.push(format!("mul{}.{word}", rounding(data)), &[to], &[a, b]);
+    s.push(["mul", rounding(data), ".", word].concat(), &[to], &[a, b]);
     Ok(())
 }
 
@@ -151,8 +151,8 @@ fn rest(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg) -> Outcome {
         let (word, class) = if double { ("f64", Class::B64) } else { ("f32", Class::B32) };
         let quotient = s.temp(format!("div.rn.{word}"), class, &[a.clone(), b.clone()]);
         let whole = s.temp(format!("cvt.rzi.{word}.{word}"), class, &[quotient]);
-        let negative = s.temp(format!("neg.{word}"), class, &[whole]);
-        let rest = s.temp(format!("fma.rn.{word}"), class, &[negative, b.clone(), a.clone()]);
+        let negative = s.temp(["neg.", word].concat(), class, &[whole]);
+        let rest = s.temp(["fma.rn.", word].concat(), class, &[negative, b.clone(), a.clone()]);
         let size = s.temp(format!("abs.{word}"), class, std::slice::from_ref(b));
         let infinity = if double { Operand::F64(0x7ff << 52) } else { Operand::F32(0x7f80_0000) };
         let infinite = s.temp(format!("setp.eq.{word}"), Class::Pred, &[size, infinity]);

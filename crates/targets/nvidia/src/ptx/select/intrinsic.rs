@@ -165,8 +165,8 @@ fn rule(name: &str) -> Option<Rule> {
     }
     let mut stem = name;
     loop {
-        if let Some(row) = ROWS.iter().find(|row| row.0 == stem) {
-            return Some(row.1);
+        if let Ok(index) = ROWS.binary_search_by_key(&stem, |row| row.0) {
+            return Some(ROWS[index].1);
         }
         stem = &stem[..stem.rfind('.')?];
     }
@@ -239,7 +239,7 @@ fn one(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg, rule: Rule) -
         }
         Rule::Float(name) => {
             let operands = args(s, data, part);
-            s.push(format!("{name}.{}", type_word(data.ty, part)), &[to], &operands);
+            s.push([name, ".", type_word(data.ty, part)].concat(), &[to], &operands);
             Ok(())
         }
         Rule::Integer(name, letter) => {
@@ -255,7 +255,7 @@ fn one(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg, rule: Rule) -
             } else {
                 name
             };
-            wide(s, data, part, to, |word| format!("{name}.{word}"))
+            wide(s, data, part, to, |word| [name, ".", word].concat())
         }
         Rule::Round(name) => {
             if data.ty.kind() == Scalar::Half {
@@ -269,7 +269,7 @@ fn one(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg, rule: Rule) -
             if data.ty.kind() == Scalar::Double {
                 return Err(format!("`{name}` has no 64-bit form"));
             }
-            wide(s, data, part, to, |word| format!("{name}.{word}"))
+            wide(s, data, part, to, |word| [name, ".", word].concat())
         }
     }
 }
@@ -332,9 +332,9 @@ fn extremum(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg, name: &'
     let (base, wins) = name.strip_suffix(".NaN").map_or((name, false), |base| (base, true));
     if kind != Scalar::Double || !wins {
         if kind == Scalar::Half && s.arch.number < 80 {
-            return wide(s, data, part, to, |word| format!("{name}.{word}"));
+            return wide(s, data, part, to, |word| [name, ".", word].concat());
         }
-        s.push(format!("{name}.{}", type_word(data.ty, part)), &[to], &operands);
+        s.push([name, ".", type_word(data.ty, part)].concat(), &[to], &operands);
         return Ok(());
     }
     let [a, b] = &operands[..] else { return Err("an extremum of other than two".into()) };
@@ -529,4 +529,16 @@ fn ballot(s: &mut Selector<'_>, data: &InstData, _: Part, to: Reg) -> Outcome {
 
 fn redux_add(s: &mut Selector<'_>, data: &InstData, _: Part, to: Reg) -> Outcome {
     members_last(s, data.operands[1], data.operands[0], to, "redux.sync.add.s32")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ROWS, rule};
+
+    #[test]
+    fn rows_are_found_whatever_types_follow() {
+        assert!(ROWS.is_sorted_by_key(|row| row.0));
+        assert!(rule("llvm.fma.v2f16").is_some() && rule("llvm.nvvm.prmt").is_some());
+        assert!(rule("llvm.fmax.f32").is_none() && rule("llvm").is_none());
+    }
 }

@@ -3,6 +3,7 @@
 use super::{Handler, Outcome, Part, Selector, as_int};
 use crate::ptx::machine::{Base, Class, Operand, Reg};
 use crate::ptx::shape::{Shape, lane_class};
+use cranelift_entity::packed_option::PackedOption;
 use llir::{ConstantKind, Flags, Inst, InstData, Memory, Op, Ordering, Payload, Rmw, Scalar, Type, Value};
 use smallvec::SmallVec;
 
@@ -243,7 +244,7 @@ fn compare_exchange(s: &mut Selector<'_>, inst: Inst, data: &InstData) -> Outcom
     let old = s.word(value, 0);
     let name = format!("atom{}{space}.cas.b{bits}", semantics(&memory));
     s.push(name, &[old], &[Operand::Address(base, offset), expected.clone(), new]);
-    if s.words[value].get(1).copied().flatten().is_some() {
+    if s.words_of(value).get(1).is_some_and(PackedOption::is_some) {
         let swapped = s.word(value, 1);
         s.push(format!("setp.eq.b{bits}"), &[swapped], &[Operand::Reg(old), expected]);
     }

@@ -20,6 +20,7 @@ use super::error::PtxError;
 use super::machine::{Class, MBlock, MFunction, MInst, Operand, Reg, Text};
 use super::shape::{shape, word_class, word_count};
 use crate::instructions::Arch;
+use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use llir::{
     Block, Effect, Format, Function, Inst, InstData, Location, Module, Op, Payload, Purity, Type, Value,
@@ -75,8 +76,10 @@ pub(crate) struct Selector<'a> {
     func: &'a Function,
     arch: Arch,
     regs: PrimaryMap<Reg, Class>,
-    /// Registers asked for, by value and number of the register.
-    words: SecondaryMap<Value, SmallVec<[Option<Reg>; 2]>>,
+    /// Which places of `words` are for the registers of a value, once one was asked for.
+    word_places: SecondaryMap<Value, (u32, u32)>,
+    /// Registers asked for, those of a value one after another.
+    words: Vec<PackedOption<Reg>>,
     /// Lanes of packed vectors asked for in registers of their own.
     lanes: SecondaryMap<Value, SmallVec<[(u32, Reg); 2]>>,
     /// How often a value is used.
@@ -101,7 +104,8 @@ pub(crate) fn select(module: &Module, func: &Function, arch: Arch) -> Result<MFu
         func,
         arch,
         regs: PrimaryMap::new(),
-        words: SecondaryMap::new(),
+        word_places: func.about_values(),
+        words: Vec::with_capacity(func.len()),
         lanes: SecondaryMap::new(),
         uses: count_uses(func),
         pool: FxHashMap::default(),
@@ -127,7 +131,7 @@ pub(crate) fn select(module: &Module, func: &Function, arch: Arch) -> Result<MFu
 }
 
 fn count_uses(func: &Function) -> SecondaryMap<Value, u32> {
-    let mut uses: SecondaryMap<Value, u32> = SecondaryMap::new();
+    let mut uses: SecondaryMap<Value, u32> = func.about_values();
     for block in &func.layout {
         for inst in &func.block(*block).insts {
             let data = func.inst(*inst);
@@ -179,7 +183,7 @@ impl<'a> Selector<'a> {
         self.location = None;
         let mut params = Vec::new();
         for param in &func.block(block).params {
-            params.extend(self.words[*param].iter().flatten());
+            params.extend(self.words_of(*param).iter().filter_map(|word| word.expand()));
             self.unpack_lanes(*param);
         }
         reversed.extend(self.out.drain(..).rev());
@@ -295,8 +299,10 @@ impl<'a> Selector<'a> {
 
     /// Adds an instruction.
     fn push(&mut self, mnemonic: impl Into<Cow<'static, str>>, defs: &[Reg], uses: &[Operand]) {
-        let results = defs.iter().map(|reg| Operand::Reg(*reg));
-        self.push_operands(mnemonic, defs.len(), results.chain(uses.iter().cloned()).collect());
+        let mut operands = SmallVec::with_capacity(defs.len() + uses.len());
+        defs.iter().for_each(|reg| operands.push(Operand::Reg(*reg)));
+        uses.iter().for_each(|operand| operands.push(operand.clone()));
+        self.push_operands(mnemonic, defs.len(), operands);
     }
 
     fn push_operands(
@@ -379,28 +385,39 @@ impl<'a> Selector<'a> {
 
     /// Whether a register of a value was asked for.
     fn is_wanted(&self, value: Value) -> bool {
-        self.words[value].iter().any(Option::is_some) || !self.lanes[value].is_empty()
+        self.words_of(value).iter().any(PackedOption::is_some) || !self.lanes[value].is_empty()
     }
 
     /// The registers of a value that were asked for, with their numbers.
     fn wanted_words(&self, value: Value) -> SmallVec<[(u32, Reg); 4]> {
-        let words = self.words[value].iter().enumerate();
-        words.filter_map(|(index, word)| Some((index as u32, (*word)?))).collect()
+        let words = self.words_of(value).iter().enumerate();
+        words.filter_map(|(index, word)| Some((index as u32, word.expand()?))).collect()
+    }
+
+    /// The registers of a value, those that were asked for; empty where none was.
+    fn words_of(&self, value: Value) -> &[PackedOption<Reg>] {
+        let (start, end) = self.word_places[value];
+        &self.words[start as usize..end as usize]
     }
 
     /// Asks for a register of a value.
     fn word(&mut self, value: Value, index: u32) -> Reg {
-        let index = index as usize;
-        if let Some(Some(reg)) = self.words[value].get(index) {
-            return *reg;
+        if let Some(reg) = self.words_of(value).get(index as usize).and_then(|word| word.expand()) {
+            return reg;
         }
-        let class = word_class(self.ty(value), index as u32);
-        let reg = self.fresh(class.unwrap_or(Class::B32));
-        let words = &mut self.words[value];
-        if words.len() <= index {
-            words.resize(index + 1, None);
+        let ty = self.ty(value);
+        if self.word_places[value] == (0, 0) {
+            let start = self.words.len();
+            self.words.resize(start + word_count(ty).unwrap_or(0) as usize, None.into());
+            self.word_places[value] = (start as u32, self.words.len() as u32);
         }
-        words[index] = Some(reg);
+        let (start, end) = self.word_places[value];
+        let (Some(class), true) = (word_class(ty, index), index < end - start) else {
+            self.fail(format!("PTX has no register {index} for {ty}"));
+            return self.fresh(Class::B32);
+        };
+        let reg = self.fresh(class);
+        self.words[(start + index) as usize] = reg.into();
         reg
     }
 
