@@ -219,7 +219,10 @@ impl<'a> Compile<'a> {
         let kernel =
             lowered.kernels.pop().ok_or_else(|| TargetError::Internal("no kernel was lowered".into()))?;
         limit_registers(&mut lowered.module, &kernel.name, options)?;
-        if let Err(errors) = llir::verify(&lowered.module) {
+        // As behind the passes over ttgir: what is wrong here is an error of the compiler, which tests look for.
+        if cfg!(debug_assertions)
+            && let Err(errors) = llir::verify(&lowered.module)
+        {
             let first = errors.first().map_or_else(String::new, ToString::to_string);
             return Err(TargetError::Internal(format!("kernel `{}`: invalid llir: {first}", kernel.name)));
         }
