@@ -30,7 +30,8 @@ def numbers(rng, shape, dtype):
     """Numbers of a type, as an array whose last stride is 1 and whose others are multiples of 16 bytes."""
     item = np.dtype(dtype).itemsize
     padded = (*shape[:-1], -(-shape[-1] * item // 16) * 16 // item) if len(shape) > 1 else shape
-    values = rng.integers(-100, 100, padded) if np.dtype(dtype).kind == "i" else rng.standard_normal(padded)
+    low = {"i": -100, "u": 2**31 - 100}.get(np.dtype(dtype).kind)
+    values = rng.standard_normal(padded) if low is None else rng.integers(low, low + 200, padded)
     return values.astype(dtype)[..., :shape[-1]]
 
 
@@ -72,7 +73,7 @@ def test_kernels_ask_descriptors(engine, rng):
 
 
 @pytest.mark.parametrize("kind", ["add", "min", "max", "and", "or", "xor"])
-@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float16"])
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "float32", "float16"])
 def test_blocks_are_combined_into_memory(engine, kind, dtype, rng):
     floats, wide = dtype.startswith("float"), dtype == "int64"
     if floats and kind != "add" or wide and kind == "add":
@@ -219,6 +220,16 @@ def test_a_warm_up_needs_no_memory(rng):
         kernel[(1, )](TensorDescriptor.from_tensor(x, [4, 16]), out)
     with pytest.raises(TypeError, match="takes a tensordesc"):
         kernel[(1, )](x, out)
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e5m2, torch.bfloat16, torch.float64, torch.uint8, torch.bool])
+def test_every_element_type_is_moved(engine, dtype, rng):
+    x = torch.from_numpy(3 * numbers(rng, (9, 48), np.float32)).to(dtype)
+    out = torch.zeros(9, 48).to(dtype)
+    kernels.move[(1, )](TensorDescriptor.from_tensor(x, [8, 16]), TensorDescriptor.from_tensor(out, [8, 16]), (4, 32),
+                        (4, 16))
+    got, expected = out.view(torch.uint8).reshape(9, 48, -1), x.view(torch.uint8).reshape(9, 48, -1)
+    assert torch.equal(got[4:, 16:32], expected[4:, 32:48]) and not got[:4].any() and not got[:, :16].any()
 
 
 @triton.jit

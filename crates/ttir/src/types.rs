@@ -60,9 +60,54 @@ pub static PTR: TypeRow = TypeRow {
 };
 
 /// `!tt.tensordesc<16x16xf32>`: a tensor in memory with its shape and strides, read and written in blocks; with an
-/// optional encoding that says how blocks of it stand in the memory of a program.
-pub static TENSORDESC: TypeRow =
-    TypeRow { name: "tt.tensordesc", print: TENSOR.print, parse: TENSOR.parse, verify: verify_shaped };
+/// optional encoding that says how blocks of it stand in the memory of a program. Integers may have a sign here (`si32`, `ui32`),
+/// which says how they are compared; blocks of it are of integers without.
+pub static TENSORDESC: TypeRow = TypeRow {
+    name: "tt.tensordesc",
+    print: |params, printer| {
+        if let [TypeParam::Ints(shape), TypeParam::Type(elem), rest @ ..] = params {
+            printer.text("<");
+            printer.dimensions(shape);
+            for param in rest {
+                if let TypeParam::Int(sign) = param {
+                    printer.text(if *sign == SIGNED { "s" } else { "u" });
+                }
+            }
+            printer.ty(*elem);
+            for param in rest {
+                if let TypeParam::Attr(encoding) = param {
+                    printer.text(", ");
+                    printer.attr(encoding);
+                }
+            }
+            printer.text(">");
+        }
+    },
+    parse: |parser| {
+        parser.expect("<")?;
+        let shape = parser.parse_dimensions()?;
+        let word = parser.peek_keyword().unwrap_or_default();
+        let signed = |prefix: &str| word.strip_prefix(prefix).and_then(|bits| bits.parse::<u32>().ok());
+        let with_sign = signed("si").map(|bits| (bits, SIGNED)).or(signed("ui").map(|bits| (bits, UNSIGNED)));
+        let mut params = vec![TypeParam::Ints(shape)];
+        match with_sign.filter(|(bits, _)| matches!(bits, 1 | 8 | 16 | 32 | 64)) {
+            Some((bits, sign)) => {
+                parser.keyword()?;
+                params.extend([TypeParam::Type(Type::int(bits)), TypeParam::Int(sign)]);
+            }
+            None => params.push(TypeParam::Type(parser.parse_type()?)),
+        }
+        if parser.accept(",") {
+            params.push(TypeParam::Attr(parser.parse_attr(None)?));
+        }
+        parser.expect(">")?;
+        Ok(params)
+    },
+    verify: verify_shaped,
+};
+
+const SIGNED: i64 = 1;
+const UNSIGNED: i64 = 0;
 
 fn print_shaped(params: &[TypeParam], printer: &mut Printer<'_>) {
     if let [TypeParam::Ints(shape), TypeParam::Type(elem), ..] = params {
@@ -168,6 +213,26 @@ pub fn pointee(ty: Type) -> Option<Type> {
 /// A descriptor of blocks.
 pub fn tensordesc(block_shape: &[i64], elem: Type) -> Type {
     Type::dialect(&TENSORDESC, vec![TypeParam::Ints(block_shape.to_vec()), TypeParam::Type(elem)])
+}
+
+/// A descriptor of blocks of integers that are compared as signed ones.
+pub fn signed_tensordesc(block_shape: &[i64], elem: Type) -> Type {
+    tensordesc_with(block_shape, elem, SIGNED)
+}
+
+/// A descriptor of blocks of integers that are compared as unsigned ones.
+pub fn unsigned_tensordesc(block_shape: &[i64], elem: Type) -> Type {
+    tensordesc_with(block_shape, elem, UNSIGNED)
+}
+
+fn tensordesc_with(block_shape: &[i64], elem: Type, sign: i64) -> Type {
+    let shape = TypeParam::Ints(block_shape.to_vec());
+    Type::dialect(&TENSORDESC, vec![shape, TypeParam::Type(elem), TypeParam::Int(sign)])
+}
+
+/// Whether a descriptor is of integers that are compared as unsigned ones.
+pub fn is_unsigned(descriptor: Type) -> bool {
+    matches!(descriptor.params_of(&TENSORDESC), Some([_, _, TypeParam::Int(UNSIGNED), ..]))
 }
 
 /// Whether a type is a number or a pointer.

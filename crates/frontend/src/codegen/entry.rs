@@ -6,6 +6,7 @@ use crate::codegen::value::{Descriptor, Tensor, Tuple, Val};
 use crate::codegen::{Ctx, Res};
 use crate::diagnostic::{Diagnostic, Kind};
 use crate::dtype::DType;
+use crate::ops::descriptor::ir_type_of;
 use crate::params::{self, ParamInfo};
 use crate::parse::ParsedFunction;
 use crate::request::{ArgSpec, Compiled, DescriptorSpec, Request};
@@ -260,7 +261,7 @@ impl Ctx<'_> {
         let dims: Vec<i64> = spec.block.iter().map(|dim| i64::from(*dim)).collect();
         let flags = [(&func::PADS_NAN, spec.pads_nan), (&func::ROUNDS_TO_TF32, spec.rounds_to_tf32)];
         let flags = flags.into_iter().filter(|(_, on)| *on).map(|(key, _)| (key, Attr::Bool(true)));
-        let value = self.add_parameter(name, ttir::types::tensordesc(&dims, elem), flags, block);
+        let value = self.add_parameter(name, ir_type_of(spec.element, &dims, elem), flags, block);
         let (mut shape, mut strides) = (Vec::new(), Vec::new());
         for dim in 0..dims.len() {
             let divides = spec.divisible_by_16 && dim + 1 == dims.len();

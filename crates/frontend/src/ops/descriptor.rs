@@ -81,9 +81,18 @@ fn make(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let dims: Vec<i64> = ty.shape.iter().map(|dim| i64::from(*dim)).collect();
     let operands: Vec<ir::Value> =
         std::iter::once(&base).chain(&shape).chain(&strides).map(|tensor| tensor.value).collect();
-    let result: Type = ttir::types::tensordesc(&dims, elem);
+    let result = ir_type_of(pointer.pointee, &dims, elem);
     let value = ctx.emit_as(&descriptor::MAKE, &operands, &[padding], result);
     Ok(Val::Descriptor(Rc::new(Descriptor { value, block: ty, shape, strides })))
+}
+
+/// The type of a descriptor, which knows whether its integers have a sign.
+pub(crate) fn ir_type_of(dtype: DType, dims: &[i64], elem: Type) -> Type {
+    match (dtype.is_int(), dtype.is_int_signed()) {
+        (true, true) => ttir::types::signed_tensordesc(dims, elem),
+        (true, false) => ttir::types::unsigned_tensordesc(dims, elem),
+        (false, _) => ttir::types::tensordesc(dims, elem),
+    }
 }
 
 fn scalars(ctx: &mut Ctx<'_>, vals: &[Val], dtype: DType) -> Res<Vec<Tensor>> {

@@ -9,7 +9,7 @@ mod atomic;
 mod constant;
 mod create;
 mod debug;
-mod descriptor;
+pub(crate) mod descriptor;
 mod dot;
 mod elementwise;
 mod hint;

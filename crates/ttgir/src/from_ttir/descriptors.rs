@@ -207,12 +207,8 @@ fn reduce(module: &mut Module, op: Op, parts: &Parts) -> Result<(), String> {
     let ty = module.ty(value);
     let case = module.attr(op, 0).and_then(|attr| attr.as_enum(&REDUCE_KIND));
     let keyword = case.and_then(|case| REDUCE_KIND.keyword(case)).unwrap_or_default();
-    let float = elem(ty).as_float().is_some();
-    let name = match (keyword, float) {
-        ("add", true) => "fadd",
-        ("add" | "min" | "max" | "and" | "or" | "xor", false) => keyword,
-        _ => return Err(format!("a descriptor cannot reduce {} by `{keyword}`", elem(ty))),
-    };
+    let name = descriptor::atomic_name(module.ty(module.operand(op, 0)), keyword)
+        .ok_or_else(|| format!("a descriptor cannot reduce {} by `{keyword}`", elem(ty)))?;
     let offsets = module.operand_group(op, 1).to_vec();
     let mut builder = Builder::before(module, op);
     let (address, inside) = block_at(&mut Blocks { builder: &mut builder }, parts, shape(ty), &offsets);

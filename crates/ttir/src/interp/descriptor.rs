@@ -5,7 +5,7 @@ use super::atomic::{Combine, combine_named};
 use super::data::{Data, coordinates};
 use super::error::RunErrorKind;
 use super::machine::{Machine, Step};
-use crate::ops::descriptor::{PADDING, REDUCE_KIND};
+use crate::ops::descriptor::{PADDING, REDUCE_KIND, atomic_name};
 use crate::types::{elem, elem_bytes, numel, shape};
 use ir::{Op, Type};
 
@@ -172,7 +172,7 @@ pub(crate) fn scatter(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     write(machine, op, &places, None)
 }
 
-/// Combines into memory; integers are compared as signed, floats as numbers.
+/// Combines into memory; integers are compared as the descriptor says, floats as numbers.
 pub(crate) fn reduce(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let offsets = scalars(machine, op, 1, "the offset")?;
     let descriptor = Descriptor::of(machine, op);
@@ -180,7 +180,8 @@ pub(crate) fn reduce(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let case = machine.module.attr(op, 0).and_then(|attr| attr.as_enum(&REDUCE_KIND));
     let keyword = case.and_then(|case| REDUCE_KIND.keyword(case)).unwrap_or("");
     let float = descriptor.elem.as_float().is_some();
-    let combine = if float { float_combine(keyword) } else { combine_named(keyword) };
+    let name = atomic_name(machine.operand_ty(op, 0), keyword).unwrap_or(keyword);
+    let combine = if float { float_combine(keyword) } else { combine_named(name) };
     match combine {
         Some(combine) => write(machine, op, &places, Some(combine)),
         None => {

@@ -1,7 +1,7 @@
 //! Tensor descriptors: tensors in memory that are read and written in blocks, with bounds.
 
 use super::memory::{CACHE, EVICT};
-use crate::types::{DESCRIPTOR, INT, INT_LIKE, POINTER, TENSOR_ONLY, elem, shape, tensor};
+use crate::types::{DESCRIPTOR, INT, INT_LIKE, POINTER, TENSOR_ONLY, elem, is_unsigned, shape, tensor};
 use ir::{AttrKind, AttrSpec, EnumRow, Format, Infer, OpRow, Presence, Traits, one, variadic};
 use smallvec::smallvec;
 
@@ -13,6 +13,34 @@ pub static REDUCE_KIND: EnumRow = EnumRow {
     name: "kind",
     cases: &[("add", 1), ("min", 2), ("max", 3), ("inc", 4), ("dec", 5), ("and", 6), ("or", 7), ("xor", 8)],
 };
+
+/// The atomic operation, by its keyword of [`super::atomic::RMW`], that combines a block into the memory of a descriptor; `None`
+/// where memory has none.
+pub fn atomic_name(descriptor: ir::Type, kind: &str) -> Option<&'static str> {
+    let (is_float, is_unsigned) = (elem(descriptor).as_float().is_some(), is_unsigned(descriptor));
+    Some(match (kind, is_float) {
+        ("add", true) => "fadd",
+        ("add", false) => "add",
+        ("min", false) => {
+            if is_unsigned {
+                "umin"
+            } else {
+                "min"
+            }
+        }
+        ("max", false) => {
+            if is_unsigned {
+                "umax"
+            } else {
+                "max"
+            }
+        }
+        ("and", false) => "and",
+        ("or", false) => "or",
+        ("xor", false) => "xor",
+        _ => return None,
+    })
+}
 
 /// A descriptor.
 pub static MAKE: OpRow = OpRow {

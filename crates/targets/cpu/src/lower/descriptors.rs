@@ -186,11 +186,11 @@ fn load(module: &mut Module, op: Op) -> Result<()> {
 }
 
 /// The atomic that a kind of combination is, for floats and for integers.
-fn combination(module: &Module, op: Op, elem: Type) -> Result<u32> {
+fn combination(module: &Module, op: Op) -> Result<u32> {
     let kind = module.attr_named(op, "kind").and_then(|attr| attr.as_enum(&descriptor::REDUCE_KIND));
     let keyword = kind.and_then(|kind| descriptor::REDUCE_KIND.keyword(kind)).unwrap_or_default();
-    let name = if keyword == "add" && elem.as_float().is_some() { "fadd" } else { keyword };
-    atomic::RMW.value(name).ok_or_else(|| {
+    let name = descriptor::atomic_name(module.ty(module.operand(op, 0)), keyword);
+    name.and_then(|name| atomic::RMW.value(name)).ok_or_else(|| {
         LowerError::unsupported(
             module,
             op,
@@ -205,7 +205,7 @@ fn store(module: &mut Module, op: Op) -> Result<()> {
     let value = module.operand(op, last);
     let ty = module.ty(value);
     let is_combined = module.is(op, &descriptor::REDUCE);
-    let rmw = if is_combined { combination(module, op, types::elem(ty))? } else { 0 };
+    let rmw = if is_combined { combination(module, op)? } else { 0 };
     let loc: Loc = module.loc(op);
     let mut maker = Maker { b: Builder::before(module, op), shape: types::shape(ty).to_vec() };
     maker.b.loc = loc;
