@@ -118,7 +118,7 @@ def test_what_a_matmul_moves_through_shared_memory_with_products_of_four_warps()
         ("asynchronous copies", a, "write"): copied * 128 * 64 * 2 // 128,
         ("asynchronous copies", b, "write"): copied * 64 * 256 * 2 // 128,
         ("operands of matrix instructions", dot, "read"): steps * 8 * (64 * 16 + 16 * 256) * 2 // 128,
-        ("change of layout", store, "write"): 128 * 256 * 2 // 128,
+        ("matrix stores", store, "write"): 128 * 256 * 2 // 128,
         ("change of layout", store, "read"): 128 * 256 * 2 // 128,
     }
     clocks = sum(passes(report).values()) * 512 / 132

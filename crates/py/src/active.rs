@@ -74,6 +74,12 @@ impl Active {
         Ok(new)
     }
 
+    /// Whether no knob was set since.
+    #[inline]
+    pub(crate) fn is_current(&self) -> bool {
+        self.generation == knobs::generation()
+    }
+
     /// Whether an interned string is the name of an option. There is one interned string of each text.
     #[inline]
     pub(crate) fn is_option(&self, interned: *mut ffi::PyObject) -> bool {

@@ -236,6 +236,15 @@ pub(crate) fn plain_int(object: Borrowed<'_, '_, PyAny>) -> Option<i64> {
     (overflow == 0).then_some(value)
 }
 
+/// The value of an object of type `float` itself.
+#[inline]
+pub(crate) fn plain_float(object: Borrowed<'_, '_, PyAny>) -> Option<f64> {
+    // SAFETY: the object is alive.
+    let is_float = std::ptr::eq(unsafe { ffi::Py_TYPE(object.as_ptr()) }, &raw mut ffi::PyFloat_Type);
+    // SAFETY: the object is a float, of which reading its value cannot fail.
+    is_float.then(|| unsafe { ffi::PyFloat_AsDouble(object.as_ptr()) })
+}
+
 #[inline]
 fn int(object: Borrowed<'_, '_, PyAny>) -> PyResult<Argument> {
     let mut overflow = 0;

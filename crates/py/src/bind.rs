@@ -14,13 +14,51 @@ use std::marker::PhantomData;
 pub(crate) struct Call<'a> {
     values: &'a [*mut ffi::PyObject],
     names: &'a [*mut ffi::PyObject],
+    /// The tuple that the names are from; null where there is none.
+    tuple: *mut ffi::PyObject,
 }
 
 impl<'a> Call<'a> {
     /// # Safety
-    /// All pointers are of objects that live for `'a`; the last `names.len()` values belong to the names.
-    pub(crate) unsafe fn new(values: &'a [*mut ffi::PyObject], names: &'a [*mut ffi::PyObject]) -> Call<'a> {
-        Call { values, names }
+    /// All pointers are of objects that live for `'a`; the last `names.len()` values belong to the names. `tuple` is null or
+    /// the tuple that holds the names.
+    pub(crate) unsafe fn new(
+        values: &'a [*mut ffi::PyObject],
+        names: &'a [*mut ffi::PyObject],
+        tuple: *mut ffi::PyObject,
+    ) -> Call<'a> {
+        Call { values, names, tuple }
+    }
+
+    /// The arguments by position, then those by name.
+    pub(crate) fn values(&self) -> &'a [*mut ffi::PyObject] {
+        self.values
+    }
+
+    /// The tuple of names, if there are names; `None` where the names are from elsewhere.
+    pub(crate) fn names_tuple(&self, py: Python<'_>) -> Option<Option<Py<PyAny>>> {
+        if self.names.is_empty() {
+            return Some(None);
+        }
+        // SAFETY: the tuple lives as long as the call, as promised in `new`.
+        unsafe { Borrowed::<PyAny>::from_ptr_or_opt(py, self.tuple) }
+            .map(|tuple| Some(tuple.to_owned().unbind()))
+    }
+
+    /// Where among the values the argument of a parameter is; `None` where its default is taken.
+    pub(crate) fn place(&self, py: Python<'_>, function: &JitFunction, index: usize) -> Option<usize> {
+        let positional = self.positional().len();
+        if index < positional.min(function.positional) {
+            return Some(index);
+        }
+        let named = self.names.iter().position(|&name| find(py, function, name) == Some(index));
+        named.map(|at| positional + at)
+    }
+
+    /// Where among the values the one of a name of this call is.
+    pub(crate) fn place_of(&self, name: Borrowed<'_, '_, PyAny>) -> Option<usize> {
+        let at = self.names.iter().position(|&known| known == name.as_ptr());
+        at.map(|at| self.positional().len() + at)
     }
 
     fn positional(&self) -> &'a [*mut ffi::PyObject] {

@@ -474,7 +474,7 @@ fn run_with<'py>(
     let pointers: Vec<_> = values.iter().map(Bound::as_ptr).collect();
     let names: Vec<_> = names.iter().map(Bound::as_ptr).collect();
     // SAFETY: both lists hold references until the call is over.
-    let call = unsafe { Call::new(&pointers, &names) };
+    let call = unsafe { Call::new(&pointers, &names, std::ptr::null_mut()) };
     guard(|| launch::run(function, grid, &call))
 }
 

@@ -1,6 +1,7 @@
 //! A launch: arguments to a key, the key to a kernel, the kernel to the device.
 
 use crate::active::Active;
+use crate::again::{Again, Slots};
 use crate::argument::{self, Kind};
 use crate::bind::{BoundArgs, bind};
 use crate::compiled::CompiledKernel;
@@ -19,7 +20,7 @@ use runtime::knobs;
 use runtime::options::IR_OVERRIDE;
 use runtime::specialize::{LaunchKey, ParamRules};
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use target::Launch;
 
@@ -40,6 +41,10 @@ pub(crate) struct Variant {
 pub(crate) struct Variants {
     by_key: Mutex<FxHashMap<LaunchKey, Arc<Variant>>>,
     objects: Mutex<ObjectTable>,
+    /// What the next launch will probably be like.
+    again: Mutex<Option<Arc<Again>>>,
+    /// How many launches went the long way.
+    long: AtomicU32,
 }
 
 impl Variants {
@@ -59,11 +64,37 @@ impl Variants {
         self.objects.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets the kernels. The objects of keys stay: a launch under way may hold their numbers.
-    pub(crate) fn clear(&self) {
-        let old = std::mem::take(&mut *self.by_key.lock().unwrap_or_else(PoisonError::into_inner));
+    /// What the next launch will probably be like.
+    #[inline]
+    pub(crate) fn again(&self) -> Option<Arc<Again>> {
+        self.again.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Remembers what a launch was like, if the kernel of its key is still the one that it ran. Of launches that go the long way
+    /// ever fewer are remembered: where they alternate, most would be remembered in vain.
+    fn remember(&self, key: &LaunchKey, variant: &Arc<Variant>, again: impl FnOnce() -> Option<Again>) {
+        let count = self.long.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        let Some(new) = count.is_power_of_two().then(again).flatten().map(Arc::new) else { return };
+        let by_key = self.by_key.lock().unwrap_or_else(PoisonError::into_inner);
+        let stands = by_key.get(key.words()).is_some_and(|known| Arc::ptr_eq(known, variant));
+        let old = if stands {
+            self.again.lock().unwrap_or_else(PoisonError::into_inner).replace(new)
+        } else {
+            Some(new)
+        };
+        drop(by_key);
         // Dropping Python objects may run Python code, which may come back here.
         drop(old);
+    }
+
+    /// Forgets the kernels. The objects of keys stay: a launch under way may hold their numbers.
+    pub(crate) fn clear(&self) {
+        let mut by_key = self.by_key.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = std::mem::take(&mut *by_key);
+        let again = self.again.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(by_key);
+        // As above.
+        drop((old, again));
     }
 
     /// All kernels.
@@ -153,7 +184,7 @@ fn size(object: Borrowed<'_, '_, PyAny>) -> PyResult<u32> {
 /// What a launch collects on its way.
 struct Prepared {
     key: LaunchKey,
-    slots: SmallVec<[u64; 32]>,
+    slots: Slots,
     keep: Vec<Py<PyAny>>,
     /// The stream that the call names.
     stream: Option<u64>,
@@ -178,7 +209,7 @@ pub(crate) fn run<'py>(
     let mut bound = BoundArgs::new();
     bind(py, me, *call, |name| active.is_option(name), &mut bound)?;
     let mut prepared =
-        Prepared { key: LaunchKey::new(), slots: SmallVec::new(), keep: Vec::new(), stream: None };
+        Prepared { key: LaunchKey::new(), slots: Slots::new(), keep: Vec::new(), stream: None };
     prepare(py, me, &active, &bound, &mut prepared)?;
     let variant = match me.variants.find(&prepared.key) {
         Some(variant) => variant,
@@ -218,6 +249,9 @@ pub(crate) fn run<'py>(
     if let Some(hooked) = &hooked {
         hooked.exit(py)?;
     }
+    me.variants.remember(&prepared.key, &variant, || {
+        Again::of(py, me, (&active, &variant), (call, &bound), &prepared.slots)
+    });
     drop(prepared.keep);
     Ok(variant.compiled.bind(py).clone().into_any())
 }

@@ -4,6 +4,7 @@
 //! by hand: arguments arrive as a slice of pointers, and nothing is allocated on the way. The memory of the last launcher that
 //! went away serves the next one.
 
+use crate::again;
 use crate::errors::guard;
 use crate::function::JitFunction;
 use crate::launch::{self, Call, Grid};
@@ -104,25 +105,26 @@ unsafe fn launch_with<'py>(
     nargsf: usize,
     kwnames: *mut ffi::PyObject,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let mut names: SmallVec<[*mut ffi::PyObject; 16]> = SmallVec::new();
     // SAFETY: `kwnames` is null or a tuple of strings; the launcher's fields are as `bind` has set them.
     unsafe {
-        let positional = ffi::PyVectorcall_NARGS(nargsf) as usize;
-        if !kwnames.is_null() {
-            let count = ffi::PyTuple_Size(kwnames);
-            for at in 0..count {
-                names.push(ffi::PyTuple_GetItem(kwnames, at));
-            }
-        }
-        let total = positional + names.len();
+        let named = if kwnames.is_null() { 0 } else { ffi::PyTuple_Size(kwnames) };
+        let total = ffi::PyVectorcall_NARGS(nargsf) as usize + named as usize;
         let values = if total == 0 { &[][..] } else { std::slice::from_raw_parts(args, total) };
         let function = Borrowed::<PyAny>::from_ptr(py, (*launcher).function);
         let function = function.cast_unchecked::<JitFunction>();
         let grid = match Borrowed::<PyAny>::from_ptr_or_opt(py, (*launcher).grid) {
             Some(callable) => Grid::Callable(callable.to_owned()),
-            None => Grid::Fixed((*launcher).fixed),
+            None => {
+                let fixed = (*launcher).fixed;
+                if let Some(launched) = again::launch(py, function.get(), fixed, values, kwnames)? {
+                    return Ok(launched);
+                }
+                Grid::Fixed(fixed)
+            }
         };
-        launch::run(&function, grid, &Call::new(values, &names))
+        let names: SmallVec<[*mut ffi::PyObject; 16]> =
+            (0..named).map(|at| ffi::PyTuple_GetItem(kwnames, at)).collect();
+        launch::run(&function, grid, &Call::new(values, &names, kwnames))
     }
 }
 

@@ -5,6 +5,7 @@
 //! and runs no Python code but what reads an argument's address and dtype. No panic passes the border.
 
 mod active;
+mod again;
 mod ahead;
 mod argument;
 mod bind;

@@ -47,10 +47,16 @@ impl LaunchKey {
         &self.0
     }
 
+    /// The word of an argument that is passed at run time.
+    #[inline]
+    pub(super) fn word(&mut self, word: u64) {
+        self.0.push(word);
+    }
+
     /// An argument that is passed at run time.
     #[inline]
     pub fn runtime(&mut self, ty: Scalar, divisible_by_16: bool) {
-        self.0.push(tag::RUNTIME | scalar_bits(ty) | if divisible_by_16 { DIVISIBLE } else { 0 });
+        self.0.push(runtime_word(ty, divisible_by_16));
     }
 
     /// A tensor descriptor that keeps the rules.
@@ -137,6 +143,12 @@ impl std::borrow::Borrow<[u64]> for LaunchKey {
     fn borrow(&self) -> &[u64] {
         &self.0
     }
+}
+
+/// The word of an argument that is passed at run time.
+#[inline]
+pub(super) fn runtime_word(ty: Scalar, divisible_by_16: bool) -> u64 {
+    tag::RUNTIME | scalar_bits(ty) | if divisible_by_16 { DIVISIBLE } else { 0 }
 }
 
 #[inline]

@@ -1,5 +1,6 @@
 //! What an argument becomes: a constexpr or a run-time value of a type.
 
+use super::key::runtime_word;
 use super::{LaunchKey, float_slot, int_slot};
 use crate::error::RuntimeError;
 use frontend::{DType, Pointer, Scalar};
@@ -58,19 +59,20 @@ impl ParamRules {
             return self.apply_fixed(argument, key).map(Some);
         }
         Ok(match argument {
-            Argument::Int(1) if self.specialize => {
-                key.int(1);
-                None
-            }
             Argument::None => {
                 key.none();
                 None
             }
-            Argument::Int(value) => {
-                let ty = if i32::try_from(value).is_ok() { DType::Int32 } else { DType::Int64 };
-                key.runtime(Scalar::Number(ty), self.divides(value.cast_unsigned()));
-                Some(value.cast_unsigned())
-            }
+            Argument::Int(value) => match self.int_word(value) {
+                Some(word) => {
+                    key.word(word);
+                    Some(value.cast_unsigned())
+                }
+                None => {
+                    key.int(value);
+                    None
+                }
+            },
             Argument::BigInt(value) => {
                 key.runtime(Scalar::Number(DType::UInt64), self.divides(value));
                 Some(value)
@@ -93,7 +95,23 @@ impl ParamRules {
     /// Writes the word of a pointer into the key; for parameters whose annotation fixes no type.
     #[inline]
     pub fn pointer(&self, pointee: DType, address: u64, key: &mut LaunchKey) {
-        key.runtime(Scalar::Pointer(Pointer { pointee, constant: self.constant }), self.divides(address));
+        key.word(self.pointer_word(pointee, address));
+    }
+
+    /// The word that [`ParamRules::pointer`] writes.
+    #[inline]
+    pub fn pointer_word(&self, pointee: DType, address: u64) -> u64 {
+        runtime_word(Scalar::Pointer(Pointer { pointee, constant: self.constant }), self.divides(address))
+    }
+
+    /// The word of an integer that stays one at run time, for parameters whose annotation fixes no type; `None` for a constexpr.
+    #[inline]
+    pub fn int_word(&self, value: i64) -> Option<u64> {
+        if value == 1 && self.specialize {
+            return None;
+        }
+        let ty = if i32::try_from(value).is_ok() { DType::Int32 } else { DType::Int64 };
+        Some(runtime_word(Scalar::Number(ty), self.divides(value.cast_unsigned())))
     }
 
     #[inline]

@@ -1,0 +1,261 @@
+//! A launch like one before.
+//!
+//! Most launches of a kernel come from one line of a program: as many arguments, the same names and options, arrays of the same
+//! element types. [`Again`] is what such a launch came to. One that fits it reads the addresses and numbers of its arguments
+//! and goes to the device: it sorts nothing, builds no key and asks no map, so that little code has to come back into the
+//! caches that the driver has just filled. All others go the long way (`launch::run`), which alone decides what a launch means.
+
+use crate::active::Active;
+use crate::argument::{self, Kind};
+use crate::bind::{BoundArgs, Call};
+use crate::function::JitFunction;
+use crate::globals::check_used;
+use crate::launch::{self, Variant};
+use crate::{hooks, torch};
+use pyo3::ffi;
+use pyo3::prelude::{Borrowed, Bound, Py, PyAny, PyResult, Python};
+use pyo3::types::{PyAnyMethods, PyListMethods, PyString, PyStringMethods, PyTuple, PyTupleMethods};
+use runtime::specialize::{LaunchKey, ParamRules};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Slots of the arguments.
+pub(crate) type Slots = SmallVec<[u64; 32]>;
+
+/// What an argument must be for the same kernel to take it.
+enum Expected {
+    /// Not in the call: a default, with its slot.
+    Default(Option<u64>),
+    /// This very object, which cannot change, with its slot.
+    Object(Py<PyAny>, Option<u64>),
+    /// An array of torch with this word in the key.
+    Tensor(ParamRules, u64),
+    /// An integer with this word in the key.
+    Int(ParamRules, u64),
+    /// A float.
+    Float,
+}
+
+/// What a launch came to, for the next one that is like it.
+pub(crate) struct Again {
+    active: Arc<Active>,
+    variant: Arc<Variant>,
+    /// The tuple of names.
+    names: Option<Py<PyAny>>,
+    /// How many arguments there are, by position and by name.
+    count: usize,
+    /// Places in the call with what must be there: by parameter, then the options.
+    parts: Vec<(usize, Expected)>,
+}
+
+impl Again {
+    /// What may be remembered of a launch that was done; `None` where that needs more than a look at its arguments.
+    pub(crate) fn of(
+        py: Python<'_>,
+        function: &JitFunction,
+        (active, variant): (&Arc<Active>, &Arc<Variant>),
+        (call, bound): (&Call<'_>, &BoundArgs<'_>),
+        slots: &[u64],
+    ) -> Option<Again> {
+        let names = call.names_tuple(py)?;
+        if function.interpret || active.checks_memory || function.variadic.is_some() {
+            return None;
+        }
+        let mut parts = Vec::new();
+        for (index, param) in function.params.iter().enumerate() {
+            let value = bound.value(py, index);
+            let place = call.place(py, function, index);
+            let expected = expect(value, &param.rules)?;
+            parts.push(match (place, expected) {
+                (Some(place), expected) => (place, expected),
+                (None, Expected::Object(_, slot)) => (0, Expected::Default(slot)),
+                (None, expected) => (0, Expected::Default(Some(slot_of(&expected, value)?))),
+            });
+        }
+        for (name, value) in bound.options(py) {
+            let is_plain = matches!(argument::kind_of(value).ok()?, Kind::Int | Kind::Bool | Kind::None);
+            if !is_plain || name.cast::<PyString>().ok()?.to_cow().ok()? == "stream" {
+                return None;
+            }
+            parts.push((call.place_of(name)?, Expected::Object(value.to_owned().unbind(), None)));
+        }
+        let again = Again {
+            active: Arc::clone(active),
+            variant: Arc::clone(variant),
+            names,
+            count: call.values().len(),
+            parts,
+        };
+        let mut found = Slots::new();
+        // SAFETY: the call's objects are alive.
+        let same = unsafe { again.read(py, call.values(), &mut found) } && found[..] == *slots;
+        same.then_some(again)
+    }
+
+    /// Whether the arguments by name have the same names in the same order. A line that passes on a dictionary makes a new tuple
+    /// of them each time.
+    ///
+    /// # Safety
+    /// `names` is null or a tuple.
+    #[inline]
+    unsafe fn has_names(&self, py: Python<'_>, names: *mut ffi::PyObject) -> bool {
+        let Some(known) = &self.names else { return names.is_null() };
+        if known.as_ptr() == names {
+            return true;
+        }
+        // SAFETY: as promised; the pointer is looked at first.
+        let Some(names) = (unsafe { Borrowed::<PyAny>::from_ptr_or_opt(py, names) }) else { return false };
+        // SAFETY: both are tuples.
+        let (known, names) = unsafe {
+            (known.bind_borrowed(py).cast_unchecked::<PyTuple>(), names.cast_unchecked::<PyTuple>())
+        };
+        known.len() == names.len() && known.iter_borrowed().zip(names.iter_borrowed()).all(|(a, b)| a.is(b))
+    }
+
+    /// Fills in the slots; false where something is not as expected.
+    ///
+    /// # Safety
+    /// The values are pointers to live objects.
+    #[inline]
+    unsafe fn read(&self, py: Python<'_>, values: &[*mut ffi::PyObject], slots: &mut Slots) -> bool {
+        for (place, expected) in &self.parts {
+            if let Expected::Default(slot) = expected {
+                slots.extend(*slot);
+                continue;
+            }
+            let Some(&value) = values.get(*place) else { return false };
+            // SAFETY: as promised.
+            let value = unsafe { Borrowed::<PyAny>::from_ptr(py, value) };
+            let slot = match expected {
+                Expected::Object(object, slot) => {
+                    if !value.is(object) {
+                        return false;
+                    }
+                    slots.extend(*slot);
+                    continue;
+                }
+                Expected::Tensor(rules, word) => self.tensor(value, rules, *word),
+                Expected::Int(rules, word) => argument::plain_int(value)
+                    .filter(|int| rules.int_word(*int) == Some(*word))
+                    .map(i64::cast_unsigned),
+                _ => argument::plain_float(value).map(float_slot),
+            };
+            let Some(slot) = slot else { return false };
+            slots.push(slot);
+        }
+        true
+    }
+
+    #[inline]
+    fn tensor(&self, value: Borrowed<'_, '_, PyAny>, rules: &ParamRules, word: u64) -> Option<u64> {
+        // SAFETY: the object is alive, and reading its type has no other condition.
+        if !torch::is_plain(unsafe { ffi::Py_TYPE(value.as_ptr()) }) {
+            return None;
+        }
+        let (dtype, address) = argument::plain_tensor(value, &self.active.place)?;
+        (rules.pointer_word(dtype, address) == word).then_some(address)
+    }
+}
+
+/// What an argument leads one to expect of the next one in its place.
+fn expect(value: Borrowed<'_, '_, PyAny>, rules: &ParamRules) -> Option<Expected> {
+    let kind = argument::kind_of(value).ok()?;
+    let object = |slot| Some(Expected::Object(value.to_owned().unbind(), slot));
+    let is_text = || value.is_exact_instance_of::<PyString>();
+    if rules.constexpr {
+        let is_plain = matches!(kind, Kind::Int | Kind::Float | Kind::Bool | Kind::None) || is_text();
+        return is_plain.then(|| object(None)).flatten();
+    }
+    match kind {
+        // Integers of 0 to 255 are one object each, and so are those that a program keeps; others are read.
+        Kind::Int if rules.fixed.is_none() && rules.int_word(argument::plain_int(value)?).is_some() => {
+            Some(Expected::Int(*rules, rules.int_word(argument::plain_int(value)?)?))
+        }
+        Kind::Float if rules.fixed.is_none() => Some(Expected::Float),
+        Kind::Int | Kind::Float | Kind::Bool | Kind::None => {
+            let number = match argument::number(value, kind).ok()? {
+                Some(number) => number,
+                None => runtime::specialize::Argument::None,
+            };
+            object(rules.apply(number, &mut LaunchKey::new()).ok()?)
+        }
+        Kind::PlainTensor if rules.fixed.is_none() => {
+            let tensor = torch::read(value)?;
+            Some(Expected::Tensor(*rules, rules.pointer_word(tensor.dtype, tensor.address)))
+        }
+        _ => None,
+    }
+}
+
+/// The slot of a number that a default gives.
+fn slot_of(expected: &Expected, value: Borrowed<'_, '_, PyAny>) -> Option<u64> {
+    match expected {
+        Expected::Int(..) => argument::plain_int(value).map(i64::cast_unsigned),
+        Expected::Float => argument::plain_float(value).map(float_slot),
+        _ => None,
+    }
+}
+
+#[inline]
+fn float_slot(value: f64) -> u64 {
+    u64::from((value as f32).to_bits())
+}
+
+/// Launches if the call is like one before; `None` if it is not, and nothing has happened.
+///
+/// # Safety
+/// The values are pointers to live objects, as many as a vectorcall gives, with the names at its end; `names` is its tuple
+/// of names or null.
+#[inline]
+pub(crate) unsafe fn launch<'py>(
+    py: Python<'py>,
+    function: &JitFunction,
+    grid: target::Grid,
+    values: &[*mut ffi::PyObject],
+    names: *mut ffi::PyObject,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Some(again) = function.variants.again() else { return Ok(None) };
+    let is_like = again.count == values.len()
+        // SAFETY: as promised.
+        && unsafe { again.has_names(py, names) }
+        && again.active.is_current()
+        && !hooks::any_launch()
+        && function.pre_run_hooks.bind(py).is_empty();
+    let mut slots = Slots::new();
+    // SAFETY: as promised.
+    if !is_like || !unsafe { again.read(py, values, &mut slots) } {
+        return Ok(None);
+    }
+    let variant = &again.variant;
+    if !variant.used.is_empty() {
+        check_used(py, &variant.used)?;
+    }
+    let spot = again.active.place.spot(py, None)?;
+    launch::launch(py, &variant.kernel, grid, &slots, spot)?;
+    Ok(Some(variant.compiled.bind(py).clone().into_any()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::float_slot;
+    use runtime::specialize::{Argument, LaunchKey, ParamRules};
+
+    #[test]
+    fn words_and_slots_are_those_of_the_rules() {
+        let all = [true, false].map(|specialize| ParamRules { specialize, ..ParamRules::default() });
+        for rules in all {
+            for value in [0, 1, 2, 16, 17, -1, -16, 1 << 31, (1 << 31) - 1, i64::MIN, i64::MAX, 1 << 40] {
+                let mut key = LaunchKey::new();
+                let slot = rules.apply(Argument::Int(value), &mut key).expect("an integer");
+                match rules.int_word(value) {
+                    Some(word) => assert_eq!((key.words(), slot), (&[word][..], Some(value.cast_unsigned()))),
+                    None => assert_eq!((value, slot), (1, None)),
+                }
+            }
+        }
+        for value in [0.0, -0.0, 0.1, 1e300, f64::NAN, f64::INFINITY] {
+            let slot = ParamRules::default().apply(Argument::Float(value), &mut LaunchKey::new());
+            assert_eq!(slot.expect("a float"), Some(float_slot(value)));
+        }
+    }
+}
