@@ -48,39 +48,42 @@ def one(compile_kernel, file, package):
     return elapsed, own if steps else None
 
 
-def in_turns(name, file, compile_kernel, packages, failures):
-    """Median milliseconds and those before the assembler by compiler; all of them compile in turns, once more than counts."""
-    times = {compiler: [] for compiler in packages}
+def samples_of(packages, failures):
+    """From kernel and compiler to what :func:`one` told, time after time.
+
+    All kernels and compilers take turns, once more than counts: cores that are shared with others change their speed from
+    second to second.
+    """
+    todo = {(name, compiler): (compile_kernel, file) for name, file, compile_kernel in cases() for compiler in packages}
+    samples = {key: [] for key in todo}
     for turn in range(REPETITIONS + 1):
-        for compiler in list(times):
+        for (name, compiler), (compile_kernel, file) in list(todo.items()):
             try:
                 sample = one(compile_kernel, file, packages[compiler])
             except Exception as error:
                 failures.append((compiler, f"compile {name}", measure.short(error)))
                 print(f"    compile {name} {compiler}: {measure.short(error)}", flush=True)
-                del times[compiler]
+                del todo[name, compiler], samples[name, compiler]
                 continue
             if turn:
-                times[compiler].append(sample)
-    found = {}
-    for compiler, samples in times.items():
-        before = [before for _, before in samples if before is not None]
-        found[compiler] = (statistics.median(elapsed for elapsed, _ in samples), statistics.median(before) if before else None)
-    return found
+                samples[name, compiler].append(sample)
+    return samples
 
 
 def run(packages, failures):
-    """One row for each kernel: its name, and from compiler to (milliseconds, those before the assembler)."""
-    rows = []
+    """One row for each kernel: its name, and from compiler to (milliseconds, those before the assembler), medians."""
     for package in packages.values():
         package.knobs.compilation.always_compile = True
     try:
-        for name, file, compile_kernel in cases():
-            found = in_turns(name, file, compile_kernel, packages, failures)
-            print(f"compile {name}: " + ", ".join(f"{compiler} {ms:.1f} ms" for compiler, (ms, _) in found.items()),
-                  flush=True)
-            rows.append((name, found))
+        samples = samples_of(packages, failures)
     finally:
         for package in packages.values():
             package.knobs.compilation.always_compile = False
-    return rows
+    rows = {}
+    for (name, compiler), times in samples.items():
+        before = [before for _, before in times if before is not None]
+        whole = statistics.median(elapsed for elapsed, _ in times)
+        rows.setdefault(name, {})[compiler] = (whole, statistics.median(before) if before else None)
+    for name, found in rows.items():
+        print(f"compile {name}: " + ", ".join(f"{compiler} {ms:.1f} ms" for compiler, (ms, _) in found.items()), flush=True)
+    return list(rows.items())

@@ -62,16 +62,21 @@ def race(candidates, budget_s=2.0):
     return {name: statistics.median(start.elapsed_time(end) for start, end in pairs) for name, pairs in events.items()}
 
 
-def host_us(call, batch=400, batches=15):
-    """Median microseconds that a call keeps the host busy, with an empty queue at the begin of each batch."""
-    for _ in range(100):
-        call()
-    times = []
-    for _ in range(batches):
-        torch.cuda.synchronize()
-        begin = time.perf_counter()
-        for _ in range(batch):
+def host_us(calls, batch=200, rounds=101):
+    """Median microseconds that calls keep the host busy, by name, with an empty queue at the begin of each batch.
+
+    Batches of all of them go in turns: cores that are shared with others change their speed from second to second.
+    """
+    for call in calls.values():
+        for _ in range(100):
             call()
-        times.append((time.perf_counter() - begin) / batch * 1e6)
+    times = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            torch.cuda.synchronize()
+            begin = time.perf_counter()
+            for _ in range(batch):
+                call()
+            times[name].append((time.perf_counter() - begin) / batch * 1e6)
     torch.cuda.synchronize()
-    return statistics.median(times)
+    return {name: statistics.median(samples) for name, samples in times.items()}

@@ -52,10 +52,10 @@ def all_table(results):
 
 def launch_table(launches):
     """Microseconds of a launch."""
-    lines = ["| arguments | reference, µs | Deuteron, µs | ratio |", "|---|---|---|---|"]
-    for at, count in enumerate((5, 16)):
-        theirs, ours = (launches.get(name, (None, None))[at] for name in ("reference", "deuteron"))
-        lines.append(f"| {count} | {number(theirs)} | {number(ours)} | {ratio(theirs, ours)} |")
+    lines = ["| arguments | reference, µs | Deuteron, µs | ratio | torch.add, µs |", "|---|---|---|---|---|"]
+    for count in (5, 16):
+        theirs, ours, library = (launches.get((name, count)) for name in ("reference", "deuteron", "library"))
+        lines.append(f"| {count} | {number(theirs)} | {number(ours)} | {ratio(theirs, ours)} | {number(library)} |")
     return lines
 
 
