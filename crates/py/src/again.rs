@@ -15,7 +15,7 @@ use crate::{hooks, torch};
 use pyo3::ffi;
 use pyo3::prelude::{Borrowed, Bound, Py, PyAny, PyResult, Python};
 use pyo3::types::{PyAnyMethods, PyListMethods, PyString, PyStringMethods, PyTuple, PyTupleMethods};
-use runtime::specialize::{LaunchKey, ParamRules};
+use runtime::specialize::{Argument, LaunchKey, ParamRules};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -161,27 +161,24 @@ impl Again {
 fn expect(value: Borrowed<'_, '_, PyAny>, rules: &ParamRules) -> Option<Expected> {
     let kind = argument::kind_of(value).ok()?;
     let object = |slot| Some(Expected::Object(value.to_owned().unbind(), slot));
-    let is_text = || value.is_exact_instance_of::<PyString>();
     if rules.constexpr {
-        let is_plain = matches!(kind, Kind::Int | Kind::Float | Kind::Bool | Kind::None) || is_text();
-        return is_plain.then(|| object(None)).flatten();
+        let is_number = matches!(kind, Kind::Int | Kind::Float | Kind::Bool | Kind::None);
+        return if is_number || value.is_exact_instance_of::<PyString>() { object(None) } else { None };
     }
     match kind {
-        // Integers of 0 to 255 are one object each, and so are those that a program keeps; others are read.
-        Kind::Int if rules.fixed.is_none() && rules.int_word(argument::plain_int(value)?).is_some() => {
-            Some(Expected::Int(*rules, rules.int_word(argument::plain_int(value)?)?))
-        }
-        Kind::Float if rules.fixed.is_none() => Some(Expected::Float),
-        Kind::Int | Kind::Float | Kind::Bool | Kind::None => {
-            let number = match argument::number(value, kind).ok()? {
-                Some(number) => number,
-                None => runtime::specialize::Argument::None,
-            };
-            object(rules.apply(number, &mut LaunchKey::new()).ok()?)
-        }
         Kind::PlainTensor if rules.fixed.is_none() => {
             let tensor = torch::read(value)?;
             Some(Expected::Tensor(*rules, rules.pointer_word(tensor.dtype, tensor.address)))
+        }
+        Kind::Float if rules.fixed.is_none() => Some(Expected::Float),
+        Kind::Int | Kind::Float | Kind::Bool | Kind::None => {
+            let int = argument::plain_int(value).filter(|_| rules.fixed.is_none());
+            if let Some(word) = int.and_then(|int| rules.int_word(int)) {
+                return Some(Expected::Int(*rules, word));
+            }
+            // What is left has few values, or a type that the annotation fixes: the same object is the same slot.
+            let number = argument::number(value, kind).ok()?;
+            object(rules.apply(number.unwrap_or(Argument::None), &mut LaunchKey::new()).ok()?)
         }
         _ => None,
     }
