@@ -39,7 +39,7 @@ pub use function::{
 pub use location::{FileId, Location};
 pub use module::{Callee, Global, GlobalKind, Module, Purity};
 pub use parse::{ParseError, parse};
-pub use print::write_number;
+pub use print::{print, write_number};
 pub use rows::{Effect, Format, Lanes, Op, Row, Width};
 pub use types::{Scalar, Type};
 pub use unused::remove_unused;

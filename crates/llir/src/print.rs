@@ -24,11 +24,23 @@ pub use number::write_number;
 
 impl fmt::Display for Module {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = String::with_capacity(1 << 16);
-        write_module(&mut text, self)?;
-        f.write_str(&text)
+        f.write_str(&print(self))
     }
 }
+
+/// The text of a module.
+///
+/// # Panics
+/// When instructions lack what their rows say they have, which the verifier refuses.
+pub fn print(module: &Module) -> String {
+    let lines: usize = module.bodies.values().map(Function::len).sum();
+    let mut text = String::with_capacity(LINE * lines.max(1 << 10));
+    write_module(&mut text, module).expect("instructions have what their rows say");
+    text
+}
+
+/// Bytes of a line of the text, with room to spare.
+const LINE: usize = 96;
 
 /// A symbol, quoted where its letters ask for it.
 pub(crate) fn symbol(name: &str) -> Cow<'_, str> {
@@ -41,12 +53,15 @@ pub(crate) fn symbol(name: &str) -> Cow<'_, str> {
 
 /// Text between quotes as LLVM reads it.
 fn escape(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len());
-    for byte in bytes {
-        match byte {
-            b'"' | b'\\' => _ = write!(text, "\\{byte:02X}"),
-            0x20..0x7f => text.push(*byte as char),
-            _ => _ = write!(text, "\\{byte:02X}"),
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let mut text = String::with_capacity(bytes.len() + bytes.len() / 4);
+    for &byte in bytes {
+        if (0x20..0x7f).contains(&byte) && byte != b'"' && byte != b'\\' {
+            text.push(char::from(byte));
+        } else {
+            text.push('\\');
+            text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+            text.push(char::from(DIGITS[usize::from(byte & 15)]));
         }
     }
     text

@@ -7,6 +7,7 @@
 mod active;
 mod again;
 mod ahead;
+mod allocator;
 mod argument;
 mod bind;
 mod chart;
@@ -39,9 +40,8 @@ use pyo3::prelude::{Bound, PyModule, PyResult, pyfunction, pymodule};
 use pyo3::types::PyModuleMethods;
 use pyo3::wrap_pyfunction;
 
-/// Compiles allocate much and in small pieces: a sixth of the time before an assembler went into the allocator of the system.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 /// The version of the compiler.
 #[pyfunction]
@@ -58,6 +58,7 @@ fn compiler_key() -> &'static str {
 /// The native part of the package.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    allocator::keep_memory();
     module.add_class::<function::JitFunction>()?;
     module.add_class::<compiled::CompiledKernel>()?;
     module.add_class::<compiled::KernelSource>()?;

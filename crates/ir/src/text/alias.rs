@@ -7,6 +7,7 @@
 use crate::attr_data::DialectAttr;
 use crate::entity::Loc;
 use crate::loc::{LocData, LocTable};
+use crate::text::decimal::write_int;
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -144,13 +145,17 @@ impl Aliases {
             let (a, b) = (&self.entries[a], &self.entries[b]);
             a.depth.cmp(&b.depth).then_with(|| word(&a.subject).cmp(word(&b.subject)))
         });
-        let mut counts: FxHashMap<String, usize> = FxHashMap::default();
+        let mut counts: FxHashMap<String, i64> = FxHashMap::default();
         for &index in &order {
-            let word = word(&self.entries[index].subject).to_owned();
-            let count = counts.entry(word.clone()).or_default();
-            let mut name = word;
+            let word = word(&self.entries[index].subject);
+            let mut name = String::with_capacity(word.len() + 4);
+            name.push_str(word);
+            let count = match counts.get_mut(word) {
+                Some(count) => count,
+                None => counts.entry(word.to_owned()).or_default(),
+            };
             if *count > 0 {
-                let _ = write!(name, "{count}");
+                write_int(&mut name, *count);
             }
             *count += 1;
             self.entries[index].name = name;
@@ -183,7 +188,9 @@ impl Aliases {
         index: usize,
     ) -> Option<DialectAttr> {
         let entry = &self.entries[index];
-        let _ = write!(out, "#{} = ", entry.name);
+        out.push('#');
+        out.push_str(&entry.name);
+        out.push_str(" = ");
         match &entry.subject {
             Subject::Loc(loc) => {
                 out.push_str("loc(");
@@ -199,7 +206,10 @@ impl Aliases {
     /// Writes a location, by alias if it has one.
     pub(super) fn write_loc(&self, out: &mut String, locs: &LocTable, loc: Loc) {
         match self.loc_name(loc) {
-            Some(name) => _ = write!(out, "#{name}"),
+            Some(name) => {
+                out.push('#');
+                out.push_str(name);
+            }
             None => self.write_loc_body(out, locs, loc),
         }
     }
@@ -210,7 +220,10 @@ impl Aliases {
             LocData::Unknown => out.push_str("unknown"),
             LocData::File { file, line, col } => {
                 write_string(out, file);
-                let _ = write!(out, ":{line}:{col}");
+                for number in [line, col] {
+                    out.push(':');
+                    write_int(out, i64::from(*number));
+                }
             }
             LocData::Name { name, child } => {
                 write_string(out, name);
@@ -279,6 +292,11 @@ fn word(subject: &Subject) -> &str {
 /// Writes a text in quotes.
 pub(super) fn write_string(out: &mut String, text: &str) {
     out.push('"');
+    // Most are plain: file names.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\') {
+        out.push_str(text);
+        return out.push('"');
+    }
     for c in text.chars() {
         match c {
             '"' => out.push_str("\\22"),

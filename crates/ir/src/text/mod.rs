@@ -3,6 +3,7 @@
 //! Hand-written formats of operations and types are written against [`Printer`] and [`Parser`].
 
 mod alias;
+mod decimal;
 mod format;
 mod name;
 mod number;

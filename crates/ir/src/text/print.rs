@@ -8,6 +8,7 @@ use crate::entity::{Block, Loc, Op, Region, Value};
 use crate::module::Module;
 use crate::row::Traits;
 use crate::text::alias::{Aliases, DefinitionPlace, write_string};
+use crate::text::decimal::write_int;
 use crate::text::name::{Label, name_values, place_in_group, result_groups};
 use crate::types::{Type, TypeKind};
 use rustc_hash::FxHashMap;
@@ -155,7 +156,7 @@ impl<'m> Printer<'m> {
     /// Writes a number.
     pub fn int(&mut self, value: i64) {
         if !self.collecting {
-            let _ = write!(self.out, "{value}");
+            write_int(&mut self.out, value);
         }
     }
 
@@ -205,11 +206,11 @@ impl<'m> Printer<'m> {
 
     fn label(&mut self, value: Value) {
         self.out.push('%');
-        let _ = match self.labels.get(value.as_u32() as usize) {
-            Some(Label::Number(number)) => write!(self.out, "{number}"),
-            Some(Label::Name(name)) => self.out.write_str(name),
-            _ => write!(self.out, "<<detached {}>>", value.as_u32()),
-        };
+        match self.labels.get(value.as_u32() as usize) {
+            Some(Label::Number(number)) => write_int(&mut self.out, i64::from(*number)),
+            Some(Label::Name(name)) => self.out.push_str(name),
+            _ => _ = write!(self.out, "<<detached {}>>", value.as_u32()),
+        }
     }
 
     /// Writes values with `, ` between them.

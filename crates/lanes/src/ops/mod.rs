@@ -154,20 +154,30 @@ pub(crate) fn elementwise(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         let registers = cx.operand(op, index)?;
         differ |= registers.len() == count && registers.windows(2).all(|pair| pair[0] < pair[1]);
     }
-    let mut known: FxHashMap<SmallVec<[Value; 4]>, Value> = FxHashMap::default();
+    let mut known: FxHashMap<u128, Value> = FxHashMap::default();
+    if !differ {
+        known.reserve(count);
+    }
     let mut made: Vec<Value> = Vec::with_capacity(count);
     per_register(cx, op, |cx, x| {
-        let first = made.get(made.len() & !equal).or_else(|| known.get(x)).copied();
+        let key = word_of(x).filter(|_| !differ);
+        let first = made.get(made.len() & !equal).or_else(|| known.get(&key?)).copied();
         let result = match first {
             Some(result) => result,
             None => emit(cx, &elems, x)?,
         };
-        if !differ {
-            known.insert(SmallVec::from_slice(x), result);
+        if let Some(key) = key {
+            known.insert(key, result);
         }
         made.push(result);
         Ok(result)
     })
+}
+
+/// Up to four values as one word, which other values do not give where there are as many.
+fn word_of(values: &[Value]) -> Option<u128> {
+    let word = values.iter().fold(0, |word, value| word << 32 | u128::from(value.as_u32()));
+    (values.len() <= 4).then_some(word)
 }
 
 /// Calls a function with the operands of each register and makes the answers the result.

@@ -8,7 +8,7 @@ use crate::value::LaneValue;
 use ir::{Attr, Op};
 use layout::{Dim, LinearLayout};
 use llir::Value;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 use ttir::ops::shape::{
     BROADCAST, EXPAND_DIMS, JOIN, MAKE_RANGE, RESHAPE, SPLAT, SPLIT, TRANS, UNSPLAT, ints,
@@ -64,7 +64,31 @@ pub(crate) type Position = SmallVec<[u32; 4]>;
 /// the rest: layouts are linear.
 pub(crate) fn register_positions(layout: &LinearLayout) -> Vec<Position> {
     let words = layout.along(Dim::REGISTER).into_iter();
-    words.map(|word| layout.outs().unpack(word).iter().map(|(_, at)| *at).collect()).collect()
+    words.map(|word| positions_of(layout, word).collect()).collect()
+}
+
+/// The numbers of the dimensions of a packed position.
+fn positions_of(layout: &LinearLayout, word: u64) -> impl Iterator<Item = u32> {
+    let mut rest = word;
+    layout.outs().iter().map(move |(_, bits)| {
+        let at = rest & (1u64.checked_shl(bits).unwrap_or(0).wrapping_sub(1));
+        rest = rest.checked_shr(bits).unwrap_or(0);
+        at as u32
+    })
+}
+
+/// The packed position of numbers of the dimensions; `None` where they lie outside of the block.
+fn word_at(layout: &LinearLayout, position: &[u32]) -> Option<u64> {
+    let (mut word, mut shift, mut count) = (0, 0, 0);
+    for ((_, bits), at) in layout.outs().iter().zip(position) {
+        if u64::from(*at) >> bits.min(63) != 0 {
+            return None;
+        }
+        word |= u64::from(*at).checked_shl(shift).unwrap_or(0);
+        shift += bits;
+        count += 1;
+    }
+    (count == position.len() && count == layout.outs().iter().count()).then_some(word)
 }
 
 /// For each register of a result, the register of a source whose element stands at the position that `to_source` makes of
@@ -74,15 +98,19 @@ pub(crate) fn matching_registers(
     source: &LinearLayout,
     to_source: impl Fn(&mut Position),
 ) -> Vec<Option<usize>> {
-    let mut at: FxHashMap<Position, usize> = FxHashMap::default();
-    for (register, position) in register_positions(source).into_iter().enumerate() {
-        at.entry(position).or_insert(register);
+    let words = source.along(Dim::REGISTER);
+    let mut at: FxHashMap<u64, usize> = FxHashMap::with_capacity_and_hasher(words.len(), FxBuildHasher);
+    for (register, word) in words.into_iter().enumerate() {
+        at.entry(word).or_insert(register);
     }
-    let positions = register_positions(result).into_iter();
-    positions
-        .map(|mut position| {
+    let mut position = Position::new();
+    let words = result.along(Dim::REGISTER).into_iter();
+    words
+        .map(|word| {
+            position.clear();
+            position.extend(positions_of(result, word));
             to_source(&mut position);
-            at.get(&position).copied()
+            at.get(&word_at(source, &position)?).copied()
         })
         .collect()
 }

@@ -4,7 +4,7 @@ use super::rows::Rows;
 use super::{Columns, ConvertFacts, PlanError, blocks};
 use crate::dims::mask;
 use crate::linear::LinearLayout;
-use crate::matrix::{Echelon, apply, kernel};
+use crate::matrix::{Echelon, kernel};
 use std::collections::BTreeMap;
 
 /// One access instruction of every thread.
@@ -126,21 +126,19 @@ impl Places {
     fn build(&self, kept: Vec<u64>, copies: u64, element_bits: u32, facts: &ConvertFacts) -> Access {
         let bytes = element_bits.div_ceil(8).max(1);
         let vector_bits = self.vector_bits(&kept, (facts.max_vector_bytes / bytes).max(1).ilog2());
-        let mut groups = BTreeMap::<u64, Vec<(u64, u32)>>::new();
-        for &register in &kept {
-            let at = apply(&self.register, register);
-            groups.entry(at >> vector_bits).or_default().push((at, register as u32));
-        }
-        let mut steps: Vec<Step> = groups
-            .into_values()
-            .map(|mut group| {
-                group.sort_unstable();
+        let places = self.register_places();
+        let mut parts: Vec<(u64, u32)> =
+            kept.iter().map(|&register| (places[register as usize], register as u32)).collect();
+        parts.sort_unstable();
+        let mut steps: Vec<Step> = parts
+            .chunk_by(|one, next| one.0 >> vector_bits == next.0 >> vector_bits)
+            .map(|group| {
                 let registers = group.iter().map(|part| part.1).collect();
                 let at = group[0].0;
                 Step { registers, offset: blocks::near(at) as u32, round: 0, far: blocks::far(at) }
             })
             .collect();
-        steps.sort_by_key(|step| step.registers.iter().min().copied());
+        steps.sort_by_cached_key(|step| step.registers.iter().min().copied());
         let vector = 1 << vector_bits;
         let lanes: Vec<u64> = self.lane.iter().map(|&at| blocks::near(at)).collect();
         let (wavefronts, ideal) = wavefronts(&lanes, vector * bytes, bytes, facts);
@@ -155,7 +153,7 @@ impl Places {
             far,
             steps,
             copies,
-            same: self.representatives(),
+            same: representatives(&self.register, &places),
             by_rows: None,
             wavefronts,
             ideal,
@@ -177,12 +175,27 @@ impl Places {
             .count() as u32
     }
 
-    fn representatives(&self) -> Vec<u32> {
-        let mut first = BTreeMap::new();
-        (0..1u64 << self.register.len())
-            .map(|register| *first.entry(apply(&self.register, register)).or_insert(register as u32))
-            .collect()
+    /// The place of each register.
+    fn register_places(&self) -> Vec<u64> {
+        let mut places = Vec::with_capacity(1 << self.register.len());
+        places.push(0);
+        for column in &self.register {
+            let half = places.len();
+            places.extend_from_within(..);
+            places[half..].iter_mut().for_each(|place| *place ^= column);
+        }
+        places
     }
+}
+
+/// For each register the first at the same place. `columns` say where the bits of their numbers go.
+fn representatives(columns: &[u64], places: &[u64]) -> Vec<u32> {
+    let numbers = 0..places.len() as u32;
+    if crate::subspace::rank(columns) as usize == columns.len() {
+        return numbers.collect();
+    }
+    let mut first = BTreeMap::new();
+    places.iter().zip(numbers).map(|(&place, number)| *first.entry(place).or_insert(number)).collect()
 }
 
 /// Passes over the banks of one instruction of a warp, and how many there would be without conflicts.

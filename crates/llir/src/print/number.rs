@@ -4,7 +4,7 @@ use crate::constant::{Constant, signed};
 use std::fmt::{self, Write};
 
 /// The numbers below 100 in two digits each.
-const PAIRS: &str = "00010203040506070809101112131415161718192021222324252627282930313233343536373839\
+const PAIRS: &[u8; 200] = b"00010203040506070809101112131415161718192021222324252627282930313233343536373839\
     404142434445464748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
 
 /// A number in decimal digits.
@@ -13,8 +13,10 @@ pub fn write_number(out: &mut String, number: u32) {
         write_number(out, number / 100);
     }
     let pair = 2 * (number % 100) as usize;
-    let start = if number < 10 { pair + 1 } else { pair };
-    out.push_str(&PAIRS[start..pair + 2]);
+    if number >= 10 {
+        out.push(char::from(PAIRS[pair]));
+    }
+    out.push(char::from(PAIRS[pair + 1]));
 }
 
 /// A constant; small integers, which are most of them, without the usual formatting.

@@ -14,7 +14,6 @@ use target::{
 };
 
 /// Names of the stages.
-const TTIR: &str = "ttir";
 const TTGIR: &str = "ttgir";
 const LLIR: &str = "llir";
 /// The step from code with layouts to code of a lane, among the times of llir.
@@ -138,7 +137,6 @@ impl<'a> Compile<'a> {
     }
 
     fn ttir(mut self, mut module: ir::Module) -> Result<Artifact, TargetError> {
-        self.add(TTIR, print(&module), true);
         self.time(TTGIR, |this| {
             let options = this.options;
             let how = pipeline::Options {
@@ -180,7 +178,7 @@ impl<'a> Compile<'a> {
         if let Some(given) = self.observer.given(LLIR) {
             lowered = edited(&given, &lowered)?;
         }
-        let text = lowered.to_string();
+        let text = llir::print(&lowered);
         self.add(LLIR, text.into_bytes(), true);
         let written = self.time(driver::PTX, |this| {
             let how = ptx::Options {
