@@ -283,7 +283,7 @@ impl Compiled {
         let slots = arg::pack(&self.0.args, args, host);
         let slots = slots.map_err(|text| Error(format!("kernel {}: {text}", self.name())))?;
         let loaded = kernel.load()?;
-        let launch = Launch { grid, args: &slots, stream, scratch };
+        let launch = Launch { stream, scratch, ..Launch::new(grid, &slots) };
         // SAFETY: the slots fit the parameters, as `pack` has checked; the caller vouches for the memory.
         let launched = target::with_extents(arg::extents(args), || unsafe { loaded.launch(&launch) });
         launched.map_err(|error| Error::from(runtime::RuntimeError::from(error)))

@@ -278,10 +278,10 @@ pub(crate) fn launch(
     let result = py.detach(|| {
         let loaded = kernel.load_on(spot.ordinal)?;
         let scratch = scratch.as_ref().map_or(0, |(address, _)| *address);
+        let launch = Launch { grid, args: slots, stream: spot.stream, scratch, observed: spot.observed };
         // SAFETY: the slots were made for this kernel's parameters. The caller of a kernel vouches for the memory behind
         // its pointers, as in the reference; the arrays themselves are alive as long as the call holds its arguments.
-        unsafe { loaded.launch(&Launch { grid, args: slots, stream: spot.stream, scratch }) }
-            .map_err(runtime::RuntimeError::from)
+        unsafe { loaded.launch(&launch) }.map_err(runtime::RuntimeError::from)
     });
     result.or_raise(py)
 }

@@ -26,6 +26,8 @@ pub(crate) struct Spot {
     pub(crate) ordinal: u32,
     /// The stream; 0 is the default one.
     pub(crate) stream: u64,
+    /// Whether torch's profiler records this thread.
+    pub(crate) observed: bool,
 }
 
 impl Place {
@@ -47,7 +49,7 @@ impl Place {
             // Which of one is the current one needs not be asked.
             1 => {
                 let stream = stream.map_or_else(|| self.stream_of(py, 0), Ok)?;
-                return Ok(Spot { ordinal: 0, stream });
+                return Ok(Spot { ordinal: 0, stream, observed: torch::is_profiling(py) });
             }
             _ => {}
         }
@@ -58,7 +60,7 @@ impl Place {
                 (ordinal.map_err(|error| crate::errors::to_py(py, error))?, 0)
             }
         };
-        Ok(Spot { ordinal, stream: stream.unwrap_or(current) })
+        Ok(Spot { ordinal, stream: stream.unwrap_or(current), observed: torch::is_profiling(py) })
     }
 
     /// The current stream of a device.

@@ -18,6 +18,7 @@ type Code = i32;
 type Read<T> = unsafe extern "C" fn(*mut c_void, *mut T) -> Code;
 type Number = unsafe extern "C" fn() -> i32;
 type StreamOf = unsafe extern "C" fn(i32, *mut *mut c_void) -> Code;
+type Profiling = unsafe extern "C" fn() -> bool;
 type CurrentDevice = unsafe extern "C" fn(*mut i32) -> Code;
 
 /// Element types by the names of the interface.
@@ -40,6 +41,10 @@ const DTYPES: &[(&str, DType)] = &[
     ("float8_e4m3fn", DType::Fp8E4Nv),
     ("float8_e4m3fnuz", DType::Fp8E4B8),
 ];
+
+/// What C++ calls the question whether a profiler records the thread. It belongs to no stable interface; where it is missing,
+/// launches go as if there were no profiler.
+const PROFILER_ENABLED: &[u8] = b"_ZN5torch8profiler4impl15profilerEnabledEv\0";
 
 /// Numbers of element types are below this.
 const MOST_DTYPES: usize = 64;
@@ -190,14 +195,16 @@ pub(crate) struct Streams {
     _library: Option<Library>,
     device: Option<CurrentDevice>,
     stream: Option<StreamOf>,
+    profiling: Option<Profiling>,
     /// The same in Python.
     slow: Option<(pyo3::Py<PyAny>, pyo3::Py<PyAny>)>,
 }
 
+static STREAMS: PyOnceLock<Option<Streams>> = PyOnceLock::new();
+
 /// What torch has for such devices; `None` where it is not loaded or not made for them.
 #[inline]
 fn streams(py: Python<'_>, arrays: &str) -> PyResult<Option<&'static Streams>> {
-    static STREAMS: PyOnceLock<Option<Streams>> = PyOnceLock::new();
     match STREAMS.get(py) {
         Some(streams) => Ok(streams.as_ref()),
         None if !is_imported(py) => Ok(None),
@@ -218,6 +225,14 @@ pub(crate) fn current(py: Python<'_>, arrays: &str) -> PyResult<Option<(u32, u64
 pub(crate) fn stream_of(py: Python<'_>, arrays: &str, device: u32) -> PyResult<Option<u64>> {
     let streams = streams(py, arrays)?;
     streams.map(|streams| streams.stream(py, device as i32)).transpose()
+}
+
+/// Whether torch's profiler records this thread.
+#[inline]
+pub(crate) fn is_profiling(py: Python<'_>) -> bool {
+    let asked = STREAMS.get(py).and_then(Option::as_ref).and_then(|streams| streams.profiling);
+    // SAFETY: the function takes nothing and reads what belongs to the thread.
+    asked.is_some_and(|is_profiling| unsafe { is_profiling() })
 }
 
 /// Whether torch was imported. A half-imported one counts as not there.
@@ -250,7 +265,12 @@ impl Streams {
                 library.get::<CurrentDevice>(b"aoti_torch_get_current_device_index\0").ok()
             })
             .map(|found| *found);
-        Ok(Some(Streams { _library: library, device, stream, slow }))
+        let profiling = host
+            .as_ref()
+            // SAFETY: the symbol is that of `bool torch::profiler::impl::profilerEnabled()`, its types in its name.
+            .and_then(|library| unsafe { library.get::<Profiling>(PROFILER_ENABLED).ok() })
+            .map(|found| *found);
+        Ok(Some(Streams { _library: library, device, stream, profiling, slow }))
     }
 
     #[inline]

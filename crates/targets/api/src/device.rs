@@ -28,12 +28,15 @@ pub struct Launch<'a> {
     pub stream: u64,
     /// The address of the memory that the kernel asked for as `global_scratch_size` bytes a program; 0 for none.
     pub scratch: u64,
+    /// Whether a profiler records the launches of this thread: then each is a call of its own that names its kernel, even where
+    /// there is a quicker way.
+    pub observed: bool,
 }
 
 impl<'a> Launch<'a> {
     /// A launch on the default stream without scratch memory.
     pub fn new(grid: Grid, args: &'a [u64]) -> Launch<'a> {
-        Launch { grid, args, stream: 0, scratch: 0 }
+        Launch { grid, args, stream: 0, scratch: 0, observed: false }
     }
 }
 

@@ -24,6 +24,9 @@ pub(crate) mod knob {
 /// The folder of the driver's library.
 pub(crate) const DRIVER_VARIABLE: &str = "TRITON_LIBCUDA_PATH";
 
+/// Whether every launch is to be a call of its own.
+pub(crate) const PLAIN_LAUNCHES: &str = "DEUTERON_PLAIN_LAUNCHES";
+
 /// Variables that name a program, by its name.
 pub(crate) const PROGRAM_VARIABLES: &[(&str, &str)] = &[
     ("ptxas", "TRITON_PTXAS_PATH"),
@@ -63,6 +66,9 @@ pub(crate) static ROWS: &[KnobRow] = &[
         .but(Idle("mathematical functions are written by the compiler itself, and no library is linked")),
     row("libcuda_path", &[DRIVER_VARIABLE], OptText,
         "The folder of the driver's library, `libcuda.so.1`. Read before a device is first looked for."),
+    row("plain_launches", &[PLAIN_LAUNCHES], Flag,
+        "Launch every kernel by a call of its own, and none by a graph that is kept for it (see `docs/gpu.md`): for tools that look for launches \
+         and are not recognised.").but(Environment),
     row("disable_mma_v3", &["DISABLE_MMA_V3"], Flag, "Multiply with `mma` in place of `wgmma`.")
         .but(Refused("matrix instructions are those of the architecture: `arch=\"sm80\"` at a launch (or TRITON_OVERRIDE_ARCH=sm80) compiles with `mma`")),
     row("disable_mma_v5", &["DISABLE_MMA_V5"], Flag, "Multiply without `tcgen05`, which is never used.").but(Moot),

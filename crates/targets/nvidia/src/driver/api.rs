@@ -10,7 +10,8 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 pub type Status = c_int;
 /// A device of the driver.
 pub type DeviceHandle = c_int;
-/// `CUcontext`, `CUlibrary`, `CUkernel`, `CUfunction`, `CUstream`, `CUevent`, `CUlinkState`: pointers that nobody looks behind.
+/// `CUcontext`, `CUlibrary`, `CUkernel`, `CUfunction`, `CUstream`, `CUevent`, `CUlinkState`, `CUgraph`, `CUgraphNode`,
+/// `CUgraphExec`: pointers that nobody looks behind.
 pub type Handle = *mut c_void;
 /// An address on a device.
 pub type DevicePointer = u64;
@@ -61,6 +62,28 @@ pub struct LaunchConfig {
     pub attributes: *const LaunchAttribute,
     /// How many there are.
     pub attribute_count: c_uint,
+}
+
+/// `CUDA_KERNEL_NODE_PARAMS`: a launch as a node of a graph.
+#[repr(C)]
+#[derive(Debug)]
+pub struct KernelNode {
+    /// The kernel.
+    pub function: Handle,
+    /// Blocks along x, y and z.
+    pub grid: [c_uint; 3],
+    /// Lanes of a block along x, y and z.
+    pub block: [c_uint; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared: c_uint,
+    /// Pointers to the arguments.
+    pub params: *mut *mut c_void,
+    /// Packed arguments; null.
+    pub extra: *mut *mut c_void,
+    /// A kernel of a library in place of `function`; null.
+    pub kernel: Handle,
+    /// Its context; null for the current one.
+    pub context: Handle,
 }
 
 macro_rules! functions {
@@ -126,6 +149,14 @@ functions! {
         (Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void, *mut *mut c_void);
     launch_kernel_ex = "cuLaunchKernelEx" (*const LaunchConfig, Handle, *mut *mut c_void, *mut *mut c_void);
 
+    graph_create = "cuGraphCreate" (*mut Handle, c_uint);
+    graph_add_kernel_node = "cuGraphAddKernelNode_v2" (*mut Handle, Handle, *const Handle, usize, *const KernelNode);
+    graph_instantiate = "cuGraphInstantiateWithFlags" (*mut Handle, Handle, u64);
+    graph_exec_kernel_node_set_params = "cuGraphExecKernelNodeSetParams_v2" (Handle, Handle, *const KernelNode);
+    graph_launch = "cuGraphLaunch" (Handle, Handle);
+    graph_exec_destroy = "cuGraphExecDestroy" (Handle);
+    graph_destroy = "cuGraphDestroy" (Handle);
+
     event_create = "cuEventCreate" (*mut Handle, c_uint);
     event_record = "cuEventRecord" (Handle, Handle);
     event_synchronize = "cuEventSynchronize" (Handle);
@@ -142,13 +173,14 @@ functions! {
 
 #[cfg(test)]
 mod tests {
-    use super::{LaunchAttribute, LaunchConfig, attribute};
+    use super::{KernelNode, LaunchAttribute, LaunchConfig, attribute};
     use std::mem::offset_of;
 
     #[test]
     fn structures_are_laid_out_as_in_the_header() {
         assert_eq!((size_of::<LaunchAttribute>(), offset_of!(LaunchAttribute, value)), (72, 8));
         assert_eq!((size_of::<LaunchConfig>(), offset_of!(LaunchConfig, stream)), (56, 32));
+        assert_eq!((size_of::<KernelNode>(), offset_of!(KernelNode, params)), (72, 40));
         let cluster = LaunchAttribute::new(attribute::CLUSTER_DIMENSION, &[2, 1, 1]);
         assert_eq!((cluster.id, &cluster.value[..4]), (4, &[2, 1, 1, 0][..]));
     }

@@ -5,6 +5,7 @@ use super::api::{DeviceHandle, Handle};
 use super::error::{Refused, check, status};
 use super::module::Module;
 use super::properties::{MAJOR, MINOR};
+use super::replay::Replays;
 use std::sync::{Arc, OnceLock};
 use target::{Artifact, Device, DeviceProperties, LoadedKernel, TargetError};
 
@@ -20,6 +21,7 @@ pub struct Gpu {
     capability: u32,
     /// The address of the context, retained when it is first needed and never released.
     context: OnceLock<Result<usize, Refused>>,
+    pub(super) replays: Replays,
 }
 
 impl Gpu {
@@ -27,7 +29,14 @@ impl Gpu {
         let mut handle = 0;
         // SAFETY: `handle` is a place for the answer.
         check(unsafe { (driver.api.device_get)(&raw mut handle, ordinal as i32) }, "open a device")?;
-        let mut gpu = Gpu { driver, ordinal, handle, capability: 0, context: OnceLock::new() };
+        let mut gpu = Gpu {
+            driver,
+            ordinal,
+            handle,
+            capability: 0,
+            context: OnceLock::new(),
+            replays: Replays::default(),
+        };
         gpu.capability = (10 * gpu.attribute(MAJOR)? + gpu.attribute(MINOR)?) as u32;
         Ok(gpu)
     }

@@ -1,11 +1,12 @@
 //! Launching: the arguments as the driver wants them.
 //!
 //! A kernel takes its parameters in the order of its signature, then the addresses of its global scratch memory and of the memory
-//! of a profiler. Nothing here waits or allocates device memory.
+//! of a profiler. Nothing here waits. Device memory is taken for graphs alone (see [`super::replay`]), outside of captures.
 
 use super::api::{Handle, LaunchAttribute, LaunchConfig, attribute};
 use super::error::status;
 use super::module::Module;
+use super::replay::Pointers;
 use smallvec::SmallVec;
 use std::ffi::c_void;
 use target::{Artifact, Grid, Launch, LoadedKernel, OptionValue, TargetError};
@@ -26,7 +27,7 @@ pub(crate) struct Shape {
     /// Blocks of a cluster along each axis; one program is `ctas` of them along x.
     pub(super) cluster: [u32; 3],
     ctas: u32,
-    attributes: SmallVec<[LaunchAttribute; 3]>,
+    pub(super) attributes: SmallVec<[LaunchAttribute; 3]>,
 }
 
 impl Shape {
@@ -147,7 +148,7 @@ impl LoadedKernel for Module {
         }
         let blocks = self.blocks(launch.grid)?;
         let extra = [launch.scratch, 0u64];
-        let mut params: SmallVec<[*mut c_void; 34]> = SmallVec::with_capacity(self.params + extra.len());
+        let mut params = Pointers::with_capacity(self.params + extra.len());
         // Pushing within the capacity is a store; extending from a chain is a call.
         for slot in launch.args {
             params.push(std::ptr::from_ref(slot).cast_mut().cast());
@@ -157,9 +158,12 @@ impl LoadedKernel for Module {
         }
         let driver = self.gpu.driver;
         let _entered = self.gpu.enter().map_err(|refused| driver.report(refused))?;
-        let status = self.submit(blocks, launch.stream as Handle, params.as_mut_ptr());
-        if status != status::SUCCESS {
-            return Err(self.failed(status, launch.grid));
+        // SAFETY: there is one pointer for each parameter of the kernel.
+        if !unsafe { self.replay(blocks, launch, &mut params) } {
+            let status = self.submit(blocks, launch.stream as Handle, params.as_mut_ptr());
+            if status != status::SUCCESS {
+                return Err(self.failed(status, launch.grid));
+            }
         }
         driver.trail.note(self.name);
         Ok(())

@@ -11,6 +11,7 @@ mod launch;
 mod link;
 mod module;
 mod properties;
+mod replay;
 pub mod tensor_map;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -47,6 +48,8 @@ pub struct Driver {
     version: i32,
     gpus: OnceLock<Vec<Arc<Gpu>>>,
     pub(crate) trail: Trail,
+    /// Whether kernels may be launched by graphs.
+    replays: bool,
 }
 
 /// The driver of this machine, looked for once.
@@ -128,7 +131,13 @@ impl Driver {
                 "the NVIDIA driver sees no device: check `nvidia-smi` and CUDA_VISIBLE_DEVICES".into(),
             ));
         }
-        let driver = Driver { api, version, gpus: OnceLock::new(), trail: Trail::new() };
+        let driver = Driver {
+            api,
+            version,
+            gpus: OnceLock::new(),
+            trail: Trail::new(),
+            replays: replay::is_wanted(version),
+        };
         let driver: &'static Driver = Box::leak(Box::new(driver));
         let gpus = (0..count.unsigned_abs()).map(|ordinal| Gpu::new(driver, ordinal).map(Arc::new));
         let gpus = gpus.collect::<Result<Vec<_>, _>>().map_err(missing)?;

@@ -12,6 +12,7 @@ use super::{Driver, Gpu, LinkOptions};
 use crate::ptx::Effort;
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use target::{Artifact, TargetError};
 
 /// The stage of an artifact that the device loads.
@@ -53,6 +54,8 @@ pub(crate) struct Module {
     pub(super) registers: u32,
     pub(super) spills: u32,
     pub(super) max_threads: u32,
+    /// Launches since it was last asked whether a graph is worth it.
+    pub(super) waited: AtomicU32,
 }
 
 impl Module {
@@ -96,6 +99,7 @@ impl Module {
                 // Registers are four bytes.
                 spills: local / 4,
                 max_threads,
+                waited: AtomicU32::new(0),
             })
         })?;
         let threads = module.shape.threads();
@@ -129,7 +133,10 @@ fn complaint(gpu: &Gpu, artifact: &Artifact) -> Option<TargetError> {
 }
 
 /// Lets a thread that captures a graph load a kernel on its way.
-fn relaxed<T>(driver: &Driver, work: impl FnOnce(&Driver) -> Result<T, Refused>) -> Result<T, Refused> {
+pub(super) fn relaxed<T>(
+    driver: &Driver,
+    work: impl FnOnce(&Driver) -> Result<T, Refused>,
+) -> Result<T, Refused> {
     let mut mode = RELAXED;
     // SAFETY: `mode` is read and gets the mode of before.
     unsafe { (driver.api.thread_exchange_stream_capture_mode)(&raw mut mode) };

@@ -1,7 +1,9 @@
 //! A driver that does nothing but remember what it was asked: tests run without a GPU.
 
 use super::Driver;
-use super::api::{Api, DeviceHandle, DevicePointer, Handle, LaunchAttribute, LaunchConfig, Status};
+use super::api::{
+    Api, DeviceHandle, DevicePointer, Handle, KernelNode, LaunchAttribute, LaunchConfig, Status,
+};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -23,6 +25,10 @@ pub(crate) struct Fake {
     pub(crate) launch_attributes: Vec<LaunchAttribute>,
     /// What the assembler says.
     pub(crate) log: &'static str,
+    /// Whether streams are captured.
+    pub(crate) capturing: bool,
+    /// How many graphs there are.
+    graphs: usize,
     current: usize,
 }
 
@@ -94,6 +100,8 @@ plain! {
     func_set_attribute(function: Handle, number: c_int, value: c_int);
     func_set_cache_config(function: Handle, config: c_int);
     link_destroy(state: Handle);
+    graph_exec_destroy(exec: Handle);
+    graph_destroy(graph: Handle);
     event_record(event: Handle, stream: Handle);
     event_synchronize(event: Handle);
     event_destroy(event: Handle);
@@ -310,7 +318,59 @@ unsafe extern "C" fn event_elapsed_time(place: *mut f32, _start: Handle, _end: H
 }
 
 unsafe extern "C" fn stream_is_capturing(_stream: Handle, place: *mut c_int) -> Status {
-    give("stream_is_capturing", String::new(), place, 0)
+    // SAFETY: as in `give`.
+    unsafe { place.write(fake(|fake| fake.capturing).into()) };
+    0
+}
+
+unsafe extern "C" fn graph_create(place: *mut Handle, _flags: c_uint) -> Status {
+    let number = fake(|fake| {
+        fake.graphs += 1;
+        100 * fake.graphs
+    });
+    give("graph_create", String::new(), place, handle(number))
+}
+
+/// # Safety
+/// The node is a whole one, with pointers for all of its parameters.
+unsafe fn node(name: &'static str, graph: Handle, node: *const KernelNode) -> Status {
+    // SAFETY: as the caller promises.
+    let node = unsafe {
+        remember((*node).params);
+        &*node
+    };
+    call(name, format!("{}, {:?}, {:?}, {}", graph as usize, node.grid, node.block, node.shared))
+}
+
+unsafe extern "C" fn graph_add_kernel_node(
+    place: *mut Handle,
+    graph: Handle,
+    _behind: *const Handle,
+    _count: usize,
+    params: *const KernelNode,
+) -> Status {
+    // SAFETY: as in `give`; the caller hands over a whole node.
+    unsafe {
+        place.write(handle(graph as usize + 1));
+        node("graph_add_kernel_node", graph, params)
+    }
+}
+
+unsafe extern "C" fn graph_instantiate(place: *mut Handle, graph: Handle, _flags: u64) -> Status {
+    give("graph_instantiate", String::new(), place, handle(graph as usize + 2))
+}
+
+unsafe extern "C" fn graph_exec_kernel_node_set_params(
+    exec: Handle,
+    _node: Handle,
+    params: *const KernelNode,
+) -> Status {
+    // SAFETY: the caller hands over a whole node.
+    unsafe { node("graph_exec_kernel_node_set_params", exec, params) }
+}
+
+unsafe extern "C" fn graph_launch(exec: Handle, stream: Handle) -> Status {
+    call("graph_launch", format!("{}, {}", exec as usize, stream as usize))
 }
 
 unsafe extern "C" fn thread_exchange_stream_capture_mode(mode: *mut c_int) -> Status {
@@ -380,6 +440,13 @@ pub(crate) const API: Api = Api {
     link_destroy,
     launch_kernel,
     launch_kernel_ex,
+    graph_create,
+    graph_add_kernel_node,
+    graph_instantiate,
+    graph_exec_kernel_node_set_params,
+    graph_launch,
+    graph_exec_destroy,
+    graph_destroy,
     event_create,
     event_record,
     event_synchronize,

@@ -69,6 +69,100 @@ fn what_is_special_about_a_launch_goes_along() {
     assert_eq!(shown, [(4, 2), (2, 1), (6, 1)]);
 }
 
+/// Launches of a kernel until it has a graph.
+const UNTIL_A_GRAPH: usize = 16;
+
+/// Launches with these arguments; what the driver was asked.
+fn asked(kernel: &dyn LoadedKernel, stream: u64, args: &[u64; 2]) -> Vec<String> {
+    // SAFETY: as above.
+    unsafe { kernel.launch(&Launch { stream, ..Launch::new([3, 1, 1], args) }) }.expect("launches");
+    calls()
+}
+
+fn names(calls: &[String]) -> Vec<&str> {
+    calls.iter().map(|call| call.split('(').next().unwrap_or_default()).collect()
+}
+
+/// Launches until the kernel has a graph on the stream.
+fn settle(kernel: &dyn LoadedKernel, stream: u64) {
+    let all: Vec<_> = (0..UNTIL_A_GRAPH).flat_map(|_| asked(kernel, stream, &[1, 2])).collect();
+    let made = ["graph_create", "graph_add_kernel_node", "graph_instantiate"];
+    let there: Vec<_> = names(&all).into_iter().filter(|name| made.contains(name)).collect();
+    assert_eq!(there, made);
+    assert_eq!(names(&all).iter().filter(|name| **name == "launch_kernel").count(), UNTIL_A_GRAPH, "{all:?}");
+}
+
+#[test]
+fn a_kernel_that_is_launched_often_is_launched_by_a_graph() {
+    let driver = driver();
+    let kernel = load(driver, &artifact(&[])).expect("loads");
+    settle(&*kernel, 9);
+    assert_eq!(asked(&*kernel, 9, &[1, 2]), ["graph_launch(102, 9)"], "nothing is new");
+    let changed = asked(&*kernel, 9, &[1, 3]);
+    let set = "graph_exec_kernel_node_set_params(102, [3, 1, 1], [128, 1, 1], 1024)";
+    assert_eq!(changed, [set, "graph_launch(102, 9)"]);
+    assert_eq!(fake(|fake| fake.slots.clone()), [1, 3, 0, 0]);
+    assert_eq!(asked(&*kernel, 9, &[1, 3]), ["graph_launch(102, 9)"]);
+    launch(&*kernel, [4, 1, 1], 9).expect("launches");
+    assert_eq!(names(&calls()), ["graph_exec_kernel_node_set_params", "graph_launch"], "the grid is new");
+    assert_eq!(names(&asked(&*kernel, 8, &[1, 3])), ["launch_kernel"], "another stream");
+}
+
+#[test]
+fn launches_that_somebody_looks_at_are_plain() {
+    let driver = driver();
+    let kernel = load(driver, &artifact(&[])).expect("loads");
+    settle(&*kernel, 0);
+    fake(|fake| fake.capturing = true);
+    assert_eq!(names(&asked(&*kernel, 0, &[1, 2])), ["launch_kernel"]);
+    fake(|fake| fake.capturing = false);
+    let observed = Launch { observed: true, ..Launch::new([3, 1, 1], &[1, 2]) };
+    // SAFETY: as above.
+    unsafe { kernel.launch(&observed) }.expect("launches");
+    assert_eq!(names(&calls()), ["launch_kernel"]);
+    assert_eq!(names(&asked(&*kernel, 0, &[1, 2])), ["graph_launch"]);
+}
+
+#[test]
+fn a_graph_that_is_refused_is_not_used_again() {
+    for refused in ["graph_launch", "graph_exec_kernel_node_set_params"] {
+        let driver = driver();
+        let kernel = load(driver, &artifact(&[])).expect("loads");
+        settle(&*kernel, 0);
+        fake(|fake| fake.refuse.insert(refused, 1));
+        let first = asked(&*kernel, 0, &[5, 6]);
+        assert_eq!(first.last().map(String::as_str), Some("launch_kernel([3, 1, 1], [128, 1, 1], 1024, 0)"));
+        assert!(names(&first).contains(&"graph_exec_destroy"), "{first:?}");
+        assert_eq!(fake(|fake| fake.slots.clone()), [5, 6, 0, 0]);
+        assert_eq!(names(&asked(&*kernel, 0, &[5, 6])), ["launch_kernel"]);
+    }
+}
+
+#[test]
+fn few_kernels_have_graphs_and_those_that_rest_give_theirs_away() {
+    let driver = driver();
+    let kernels: Vec<_> = (0..5).map(|_| load(driver, &artifact(&[])).expect("loads")).collect();
+    calls();
+    // All functions of the fake are the same one, so streams tell these apart.
+    (0..4).for_each(|at| settle(&*kernels[at], at as u64));
+    let plain: Vec<_> = (0..100).flat_map(|_| asked(&*kernels[4], 4, &[1, 2])).collect();
+    assert!(names(&plain).iter().all(|name| *name == "launch_kernel"), "there is no room");
+    for round in 0..200 {
+        let at = 1 + round % 3;
+        assert_eq!(names(&asked(&*kernels[at], at as u64, &[1, 2])), ["graph_launch"]);
+    }
+    let all: Vec<_> = (0..UNTIL_A_GRAPH).flat_map(|_| asked(&*kernels[4], 4, &[1, 2])).collect();
+    assert!(names(&all).contains(&"graph_exec_destroy"), "the first has rested: {all:?}");
+    assert_eq!(names(&asked(&*kernels[4], 4, &[1, 2])), ["graph_launch"]);
+    assert_eq!(names(&asked(&*kernels[0], 0, &[1, 2])), ["launch_kernel"]);
+}
+
+#[test]
+fn old_drivers_and_tools_have_no_graphs() {
+    assert!(super::replay::is_wanted(13_000));
+    assert!(!super::replay::is_wanted(12_090));
+}
+
 #[test]
 fn too_much_is_said_with_numbers() {
     let driver = driver();

@@ -29,8 +29,11 @@ impl Trail {
     /// A kernel is launched.
     #[inline]
     pub(crate) fn note(&self, name: &'static Name) {
-        let at = self.next.fetch_add(1, Ordering::Relaxed) % KEPT;
-        self.names[at].store(std::ptr::from_ref(name).cast_mut(), Ordering::Release);
+        // Two threads may take the same place, and one name is lost; adding as one step would wait for all that was written to
+        // the device.
+        let next = self.next.load(Ordering::Relaxed);
+        self.next.store(next.wrapping_add(1), Ordering::Relaxed);
+        self.names[next % KEPT].store(std::ptr::from_ref(name).cast_mut(), Ordering::Release);
     }
 
     /// The names of different kernels, the newest first.

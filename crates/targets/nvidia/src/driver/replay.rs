@@ -1,0 +1,231 @@
+//! Launches by graphs that are kept.
+//!
+//! `cuLaunchKernel` keeps the host busy for 3 to 4 µs with a driver of version 13. A graph of that one kernel, kept and told the grid
+//! and the arguments of the next launch, takes the same driver 1.1 to 2.7 µs, and the device starts it as it starts any kernel.
+//! So a kernel that is launched often gets a graph for its stream.
+//!
+//! There are few graphs, because a device that goes from one to another spends time on it: with kernels that do nothing a
+//! launch takes it 1.5 µs as without graphs where there is one, 1.8 with four in turns, 3.6 with sixteen. Whatever has no graph is
+//! launched by a call of its own: the first launches of a kernel, kernels with attributes, streams that are captured, threads that come
+//! while another one launches, and everything where a tool is looking on that counts launches or names them.
+
+use super::api::{Api, Handle, KernelNode};
+use super::error::{Refused, check, status};
+use super::module::{Module, relaxed};
+use crate::knobs::PLAIN_LAUNCHES;
+use smallvec::SmallVec;
+use std::env;
+use std::ffi::c_void;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+use target::{Grid, Launch};
+
+/// Graphs of a device.
+const MOST: usize = 4;
+/// Launches of a kernel before it gets a graph, and before it asks again.
+const PATIENCE: u32 = 16;
+/// Launches of other kernels after which a graph may go.
+const IDLE: u64 = 256;
+/// The first version of the driver's interface that launches graphs so quickly, of those that were measured.
+const SINCE: i32 = 13_000;
+
+/// Pointers to the arguments of a launch.
+pub(super) type Pointers = SmallVec<[*mut c_void; 34]>;
+
+/// Whether kernels may be launched by graphs: the driver is new enough, nobody says no, and no tool is loaded that would show the
+/// graphs and not the kernels. Tools that are loaded by the driver or by the loader tell by variables.
+pub(super) fn is_wanted(version: i32) -> bool {
+    let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
+    let is_injected = env::vars_os().any(|(name, value)| {
+        name.to_string_lossy().contains("INJECTION")
+            || name == "LD_PRELOAD" && value.to_string_lossy().contains("njection")
+    });
+    version >= SINCE && !is_set(PLAIN_LAUNCHES) && !is_injected
+}
+
+/// The graphs of a device. Who uses one holds the lock: the driver's graphs are for one thread at a time.
+#[derive(Debug, Default)]
+pub(super) struct Replays(Mutex<Table>);
+
+#[derive(Debug, Default)]
+struct Table {
+    kept: SmallVec<[Kept; MOST]>,
+    /// Launches up to now.
+    clock: u64,
+}
+
+/// A kernel's graph on a stream.
+#[derive(Debug)]
+struct Kept {
+    function: usize,
+    stream: u64,
+    graph: usize,
+    exec: usize,
+    node: usize,
+    /// What it launches.
+    told: Told,
+    /// When it was used last.
+    used: u64,
+}
+
+/// Blocks and arguments of a launch.
+#[derive(Debug, PartialEq, Eq)]
+struct Told {
+    blocks: Grid,
+    scratch: u64,
+    args: SmallVec<[u64; 16]>,
+}
+
+impl Told {
+    fn of(blocks: Grid, launch: &Launch<'_>) -> Told {
+        Told { blocks, scratch: launch.scratch, args: launch.args.into() }
+    }
+
+    #[inline]
+    fn is(&self, blocks: Grid, launch: &Launch<'_>) -> bool {
+        self.blocks == blocks && self.scratch == launch.scratch && self.args[..] == *launch.args
+    }
+}
+
+impl Kept {
+    /// A graph of one launch.
+    ///
+    /// # Safety
+    /// The node's pointers are those of a launch of its kernel, and the context of its device is the current one.
+    unsafe fn new(api: &Api, node: &KernelNode, stream: u64, told: Told) -> Result<Kept, Refused> {
+        let (mut graph, mut place, mut exec) =
+            (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: there are places for the answers, and the node is as the caller promises.
+        unsafe {
+            check((api.graph_create)(&raw mut graph, 0), "make a graph")?;
+            let mut status = (api.graph_add_kernel_node)(&raw mut place, graph, std::ptr::null(), 0, node);
+            if status == status::SUCCESS {
+                status = (api.graph_instantiate)(&raw mut exec, graph, 0);
+            }
+            if status != status::SUCCESS {
+                (api.graph_destroy)(graph);
+            }
+            check(status, "make a graph of a kernel")?;
+        }
+        let (function, graph, exec) = (node.function as usize, graph as usize, exec as usize);
+        Ok(Kept { function, stream, graph, exec, node: place as usize, told, used: 0 })
+    }
+
+    /// Frees the graph; launches of it that are under way go on.
+    fn free(self, api: &Api) {
+        // SAFETY: both were made by `new`, and nobody has them any more.
+        unsafe {
+            (api.graph_exec_destroy)(self.exec as Handle);
+            (api.graph_destroy)(self.graph as Handle);
+        }
+    }
+}
+
+impl Module {
+    /// Launches by a graph; false where nothing was launched, for whatever reason.
+    ///
+    /// # Safety
+    /// There is one pointer for each parameter of the kernel, to a slot of at least its size, and the context of its device is the
+    /// current one.
+    #[inline]
+    pub(super) unsafe fn replay(&self, blocks: Grid, launch: &Launch<'_>, params: &mut Pointers) -> bool {
+        if !self.gpu.driver.replays || launch.observed || !self.shape.attributes.is_empty() {
+            return false;
+        }
+        let Ok(mut table) = self.gpu.replays.0.try_lock() else { return false };
+        table.clock += 1;
+        let now = table.clock;
+        let is_mine = |kept: &Kept| kept.function == self.function && kept.stream == launch.stream;
+        let Some(at) = table.kept.iter().position(is_mine) else {
+            let waited = self.waited.load(Ordering::Relaxed);
+            self.waited.store((waited + 1) % PATIENCE, Ordering::Relaxed);
+            if waited + 1 == PATIENCE {
+                // SAFETY: as the caller promises.
+                unsafe { self.keep(&mut table, blocks, launch, params) };
+            }
+            return false;
+        };
+        if self.is_captured(launch.stream) {
+            return false;
+        }
+        let kept = &mut table.kept[at];
+        kept.used = now;
+        // SAFETY: as the caller promises; the graph is used under the lock alone.
+        let done = unsafe {
+            (kept.told.is(blocks, launch) || self.tell(kept, blocks, launch, params))
+                && (self.gpu.driver.api.graph_launch)(kept.exec as Handle, launch.stream as Handle)
+                    == status::SUCCESS
+        };
+        if !done {
+            // The plain launch that follows says what is wrong, if it is not the graph.
+            let kept = table.kept.swap_remove(at);
+            kept.free(&self.gpu.driver.api);
+        }
+        done
+    }
+
+    /// Whether a graph is made of what goes to a stream, or it may not be asked at the moment.
+    #[inline]
+    fn is_captured(&self, stream: u64) -> bool {
+        let mut captured = 0;
+        // SAFETY: `captured` is a place for the answer; the stream is the caller's.
+        let status =
+            unsafe { (self.gpu.driver.api.stream_is_capturing)(stream as Handle, &raw mut captured) };
+        status != status::SUCCESS || captured != 0
+    }
+
+    fn node(&self, blocks: Grid, params: &mut Pointers) -> KernelNode {
+        KernelNode {
+            function: self.function as Handle,
+            grid: blocks,
+            block: [self.shape.threads(), 1, 1],
+            shared: self.shape.shared as u32,
+            params: params.as_mut_ptr(),
+            extra: std::ptr::null_mut(),
+            kernel: std::ptr::null_mut(),
+            context: std::ptr::null_mut(),
+        }
+    }
+
+    /// Tells a graph what to launch from now on.
+    ///
+    /// # Safety
+    /// As for [`Module::replay`].
+    #[inline]
+    unsafe fn tell(&self, kept: &mut Kept, blocks: Grid, launch: &Launch<'_>, params: &mut Pointers) -> bool {
+        let node = self.node(blocks, params);
+        let set = self.gpu.driver.api.graph_exec_kernel_node_set_params;
+        // SAFETY: the driver copies what the pointers lead to, which the caller vouches for.
+        let status = unsafe { set(kept.exec as Handle, kept.node as Handle, &raw const node) };
+        let told = &mut kept.told;
+        (told.blocks, told.scratch) = (blocks, launch.scratch);
+        told.args.clear();
+        told.args.extend_from_slice(launch.args);
+        status == status::SUCCESS
+    }
+
+    /// Makes a graph for the launches that follow, if there is room for one.
+    ///
+    /// # Safety
+    /// As for [`Module::replay`].
+    #[cold]
+    unsafe fn keep(&self, table: &mut Table, blocks: Grid, launch: &Launch<'_>, params: &mut Pointers) {
+        if self.is_captured(launch.stream) {
+            return;
+        }
+        let driver = self.gpu.driver;
+        if table.kept.len() == MOST {
+            let oldest = (0..MOST).min_by_key(|&at| table.kept[at].used);
+            let Some(oldest) = oldest.filter(|&at| table.clock - table.kept[at].used > IDLE) else { return };
+            let oldest = table.kept.swap_remove(oldest);
+            oldest.free(&driver.api);
+        }
+        let node = self.node(blocks, params);
+        let told = Told::of(blocks, launch);
+        // SAFETY: as the caller promises.
+        let kept = relaxed(driver, |driver| unsafe { Kept::new(&driver.api, &node, launch.stream, told) });
+        if let Ok(kept) = kept {
+            table.kept.push(Kept { used: table.clock, ..kept });
+        }
+    }
+}
