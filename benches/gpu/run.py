@@ -6,6 +6,7 @@ docs/gpu-results.md with two plots.
 
 import argparse
 import datetime
+import itertools
 import os
 import subprocess
 import sys
@@ -82,7 +83,10 @@ def measure_job(job, modules, failures):
 
 
 def launches(packages):
-    """Host time of a launch with 5 and with 16 arguments, from compiler to the two numbers; `torch.add` for comparison."""
+    """Microseconds of the host for a launch, by compiler and arguments: 5, 16, and 5 of which one is another array each time.
+
+    `torch.add` is there for comparison.
+    """
     calls = {}
     tensors = [torch.zeros(1024, device="cuda") for _ in range(16)]
     # Written out, as programs do: to slice and unpack a list takes Python half a microsecond of its own.
@@ -97,8 +101,11 @@ def launches(packages):
         def many(sixteen=sixteen):
             sixteen[(1, )](p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14, p15, BLOCK=1024)
 
-        calls[compiler, 5], calls[compiler, 16] = few, many
-    calls["library", 5] = lambda: torch.add(p0, p1, out=p2)
+        def other(five=five, turn=itertools.cycle([p2, p3]).__next__):
+            five[(1, )](p0, p1, turn(), 1024, BLOCK=1024)
+
+        calls[compiler, "5"], calls[compiler, "16"], calls[compiler, report.CHANGING] = few, many, other
+    calls["library", "5"] = lambda: torch.add(p0, p1, out=p2)
     found = measure.host_us(calls)
     for (name, count), us in found.items():
         print(f"launch {name}: {us:.2f} us ({count} arguments)", flush=True)
