@@ -5,6 +5,7 @@
 //! instructions) and the constants apart. What ends up unused is removed at the end; an access uses the base and an
 //! immediate.
 
+use cranelift_entity::SecondaryMap;
 use llir::{Block, FunctionBuilder, Op, Payload, Type, Value};
 use rustc_hash::FxHashMap;
 
@@ -18,7 +19,7 @@ pub(crate) struct Sum {
 /// What is known of the values of a function.
 #[derive(Default, Debug)]
 pub(crate) struct Affine {
-    sums: FxHashMap<Value, Sum>,
+    sums: SecondaryMap<Value, Option<Sum>>,
     /// The last address that something was added to: the block, the address, the index, the bytes it counts in, and the sum.
     /// Neighbouring registers often ask for the same one.
     moved: Option<((Block, Value, Value, u32), Value)>,
@@ -38,7 +39,7 @@ impl Affine {
         if let Some(constant) = b.as_int(value) {
             return Sum { base: None, constant: constant as i64 };
         }
-        self.sums.get(&value).copied().unwrap_or(Sum { base: Some(value), constant: 0 })
+        self.sums[value].unwrap_or(Sum { base: Some(value), constant: 0 })
     }
 
     /// The value of a sum of integers.
@@ -51,7 +52,7 @@ impl Affine {
         }
         let by = b.int(ty, constant);
         let value = b.add(base, by);
-        self.sums.insert(value, Sum { base: Some(base), constant });
+        self.sums[value] = Some(Sum { base: Some(base), constant });
         value
     }
 
@@ -131,8 +132,7 @@ impl Affine {
 
     /// An address and a constant number of bytes.
     pub(crate) fn split_pointer(&self, pointer: Value) -> (Value, i64) {
-        let sum = self.sums.get(&pointer);
-        sum.map_or((pointer, 0), |sum| (sum.base.unwrap_or(pointer), sum.constant))
+        self.sums[pointer].map_or((pointer, 0), |sum| (sum.base.unwrap_or(pointer), sum.constant))
     }
 
     /// The address so many bytes further on.
@@ -142,7 +142,7 @@ impl Affine {
         }
         let bytes = b.i64(constant);
         let value = b.offset(base, bytes);
-        self.sums.insert(value, Sum { base: Some(base), constant });
+        self.sums[value] = Some(Sum { base: Some(base), constant });
         value
     }
 

@@ -18,7 +18,7 @@ use crate::value::LaneValue;
 use ir::{Block, Module, Op, Traits, Type, Value as IrValue};
 use layout::{Dim, LinearLayout};
 use llir::{FunctionBuilder, Value, Values};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 use std::rc::Rc;
 use ttir::axis::AxisTable;
@@ -58,6 +58,9 @@ pub struct Cx<'a> {
     values: FxHashMap<IrValue, LaneValue>,
     layouts: FxHashMap<Type, Rc<LinearLayout>>,
 }
+
+/// Values of a kernel of the usual size.
+const USUAL: usize = 256;
 
 /// What [`Cx`] is made of.
 pub(crate) struct CxParts<'a> {
@@ -105,7 +108,7 @@ impl<'a> Cx<'a> {
             shared,
             notes: None,
             current: None,
-            values: FxHashMap::default(),
+            values: FxHashMap::with_capacity_and_hasher(USUAL, FxBuildHasher),
             layouts: FxHashMap::default(),
         }
     }

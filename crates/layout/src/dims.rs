@@ -142,7 +142,12 @@ impl Dims {
 
     /// A word of these dimensions as a word of `other`, which has the same names with at least as many bits.
     pub(crate) fn rebase(&self, word: u64, other: &Dims) -> u64 {
-        other.pack(&self.unpack(word))
+        let (mut rest, mut packed) = (word, 0);
+        for &(dim, bits) in &self.0 {
+            packed |= other.place(dim, rest & mask(bits));
+            rest = rest.checked_shr(bits).unwrap_or(0);
+        }
+        packed
     }
 
     /// These dimensions followed by those of `other`; a dimension in both has the bits of both, ours lowest.

@@ -42,6 +42,7 @@ pub struct FunctionBuilder<'m> {
     known: Known,
     /// Vectors whose lanes are all one scalar.
     splats: FxHashMap<Value, Value>,
+    last_intrinsic: Option<call::LastIntrinsic>,
 }
 
 impl<'m> FunctionBuilder<'m> {
@@ -61,6 +62,7 @@ impl<'m> FunctionBuilder<'m> {
             dominators: SecondaryMap::new(),
             known: Known::new(),
             splats: FxHashMap::default(),
+            last_intrinsic: None,
         };
         let entry = builder.func.blocks.push(BlockData::default());
         builder.func.layout.push(entry);

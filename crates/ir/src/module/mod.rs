@@ -351,20 +351,23 @@ impl Module {
 
     /// Every operation below `op`, itself included: an operation before those in its regions.
     pub fn walk(&self, op: Op) -> Vec<Op> {
-        let mut found = vec![op];
-        let mut at = 0;
+        let mut found = Vec::with_capacity(if self.regions(op).is_empty() { 1 } else { 64 });
+        found.push(op);
         self.walk_into(op, &mut found);
-        at += found.len();
-        debug_assert_eq!(at, found.len());
         found
     }
 
     fn walk_into(&self, op: Op, found: &mut Vec<Op>) {
         for &region in self.regions(op) {
             for &block in self.blocks(region) {
-                for inner in self.ops(block) {
+                let mut next = self.first_op(block);
+                while let Some(inner) = next {
+                    let data = &self.ops[inner];
                     found.push(inner);
-                    self.walk_into(inner, found);
+                    if !data.regions.is_empty() {
+                        self.walk_into(inner, found);
+                    }
+                    next = data.next;
                 }
             }
         }

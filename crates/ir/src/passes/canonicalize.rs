@@ -91,9 +91,10 @@ fn visit(module: &mut Module, op: Op, worklist: &mut Worklist) {
     }
     // Those that do not apply change nothing.
     let before = module.num_ops();
-    let users: Vec<Op> =
+    let users: SmallVec<[Op; 8]> =
         module.results(op).iter().flat_map(|&result| module.uses(result)).map(|use_| use_.0).collect();
-    let sources: Vec<Op> = module.operands(op).iter().filter_map(|&value| module.def_op(value)).collect();
+    let sources: SmallVec<[Op; 8]> =
+        module.operands(op).iter().filter_map(|&value| module.def_op(value)).collect();
     for pattern in patterns {
         if !pattern(module, op) {
             continue;
@@ -107,8 +108,11 @@ fn visit(module: &mut Module, op: Op, worklist: &mut Worklist) {
 }
 
 fn erase(module: &mut Module, op: Op, worklist: &mut Worklist) {
-    let inside = module.walk(op);
-    let operands: Vec<Value> = inside.iter().flat_map(|&op| module.operands(op).to_vec()).collect();
+    let mut operands: SmallVec<[Value; 8]> = SmallVec::from_slice(module.operands(op));
+    if !module.regions(op).is_empty() {
+        let inside = module.walk(op);
+        operands.extend(inside.iter().skip(1).flat_map(|&op| module.operands(op).iter().copied()));
+    }
     module.erase(op);
     for value in operands {
         if let Some(def) = module.def_op(value) {

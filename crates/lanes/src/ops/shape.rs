@@ -103,16 +103,36 @@ pub(crate) fn matching_registers(
     for (register, word) in words.into_iter().enumerate() {
         at.entry(word).or_insert(register);
     }
-    let mut position = Position::new();
-    let words = result.along(Dim::REGISTER).into_iter();
-    words
-        .map(|word| {
-            position.clear();
-            position.extend(positions_of(result, word));
-            to_source(&mut position);
-            at.get(&word_at(source, &position)?).copied()
-        })
-        .collect()
+    let own = result.along(Dim::REGISTER);
+    let Some(words) = words_in_source(result, source, &own, to_source) else { return vec![None; own.len()] };
+    words.into_iter().map(|word| at.get(&word).copied()).collect()
+}
+
+/// The packed positions in a source of those of all registers of a result, `own`; `None` where one lies outside.
+///
+/// Sizes are powers of two, and what leads to a source moves bits of a position, drops them or sets them: where each bit goes
+/// alone says where all of them go together.
+fn words_in_source(
+    result: &LinearLayout,
+    source: &LinearLayout,
+    own: &[u64],
+    to_source: impl Fn(&mut Position),
+) -> Option<Vec<u64>> {
+    let place = |word: u64| {
+        let mut position: Position = positions_of(result, word).collect();
+        to_source(&mut position);
+        word_at(source, &position)
+    };
+    let zero = place(0)?;
+    let mut words = Vec::with_capacity(own.len());
+    words.push(zero);
+    while words.len() < own.len() {
+        let half = words.len();
+        let bit = place(own[half])? ^ zero;
+        words.extend_from_within(..);
+        words[half..].iter_mut().for_each(|word| *word ^= bit);
+    }
+    Some(words)
 }
 
 /// Whether lanes, warps and blocks mean the same positions on both sides.

@@ -290,6 +290,10 @@ impl Walk<'_> {
                 None => {}
             }
         }
+        // Most operations have nothing to do with memory that is shared.
+        if self.module.operands(op).iter().all(|operand| !self.buffers.views.contains_key(operand)) {
+            return (before, None);
+        }
         for group in 0..self.module.row(op).operands.len() {
             for operand in self.module.operand_group(op, group) {
                 self.operand(self.touches(op, group), *operand, &mut before);

@@ -147,6 +147,15 @@ impl Place {
     }
 }
 
+/// Whether every warp has what it needs: whether [`plan`] gives one.
+pub(crate) fn is_possible(src: &Columns, dst: &Columns) -> bool {
+    let held: Vec<u64> = src.register.iter().chain(&src.lane).copied().collect();
+    let in_warp = Echelon::new(&held);
+    let above = dst.warp.iter().zip(&src.warp).map(|(to, from)| to ^ from).chain(dst.block.iter().copied());
+    let mut all = dst.register.iter().chain(&dst.lane).copied().chain(above);
+    all.all(|element| in_warp.solve(element).is_some())
+}
+
 /// The conversion as an exchange within warps, if every warp has what it needs.
 pub(crate) fn plan(src: &Columns, dst: &Columns) -> Option<Exchange> {
     let place = Place { registers: src.register.len() as u32 };
@@ -176,9 +185,14 @@ pub(crate) fn plan(src: &Columns, dst: &Columns) -> Option<Exchange> {
 /// Register bits that hold different elements, and each register as a combination of them.
 fn distinct_registers(columns: &[u64]) -> (Vec<u64>, Vec<u32>) {
     let basis = Basis::of(columns);
-    let coordinates = (0..1u64 << columns.len())
-        .map(|register| basis.coordinates(apply(columns, register)).expect("a column is in its span") as u32)
-        .collect();
+    let mut coordinates = Vec::with_capacity(1 << columns.len());
+    coordinates.push(0);
+    for &column in columns {
+        let own = basis.coordinates(column).expect("a column is in its span") as u32;
+        let half = coordinates.len();
+        coordinates.extend_from_within(..);
+        coordinates[half..].iter_mut().for_each(|sum| *sum ^= own);
+    }
     (basis.vectors().to_vec(), coordinates)
 }
 

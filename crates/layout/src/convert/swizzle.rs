@@ -79,7 +79,7 @@ pub(crate) fn plan(
     load.steps.sort_by_key(|step| step.round);
     let own_warp = rank(&src.program()) as usize
         == rank(&[&src.register[..], &src.lane].concat()) as usize + src.warp.len();
-    let within_warp = own_warp && exchange::plan(src, dst).is_some();
+    let within_warp = own_warp && exchange::is_possible(src, dst);
     // Without a bit of the thread index or of a register that leads elsewhere, nothing does.
     let crosses_blocks = !load.far.is_empty() || load.steps.iter().any(|step| step.far != 0);
     Ok(Staged { store, load, rounds, bytes: bytes << split.bits, within_warp, crosses_blocks })

@@ -9,6 +9,21 @@ use crate::rows::Op;
 use crate::types::Type;
 use smallvec::SmallVec;
 
+/// The intrinsic that was called last. One register of a block after the other asks for the same one.
+#[derive(Debug)]
+pub(super) struct LastIntrinsic {
+    name: String,
+    ret: Type,
+    types: SmallVec<[Type; 4]>,
+    id: FuncId,
+}
+
+impl LastIntrinsic {
+    fn is(&self, name: &str, ret: Type, types: &[Type]) -> bool {
+        self.name == name && self.ret == ret && self.types[..] == *types
+    }
+}
+
 impl FunctionBuilder<'_> {
     /// Calls something declared; `None` when it gives nothing.
     pub fn call(&mut self, callee: FuncId, args: &[Value]) -> Option<Value> {
@@ -69,6 +84,11 @@ impl FunctionBuilder<'_> {
 
     fn intrinsic_id(&mut self, name: &str, ret: Type, args: &[Value]) -> FuncId {
         let types: SmallVec<[Type; 4]> = args.iter().map(|arg| self.ty(*arg)).collect();
-        self.module.declare_intrinsic(name, ret, &types)
+        if let Some(last) = self.last_intrinsic.as_ref().filter(|last| last.is(name, ret, &types)) {
+            return last.id;
+        }
+        let id = self.module.declare_intrinsic(name, ret, &types);
+        self.last_intrinsic = Some(LastIntrinsic { name: name.to_owned(), ret, types, id });
+        id
     }
 }

@@ -7,7 +7,7 @@ use super::Context;
 use super::rewrite::Replacements;
 use crate::function::{Block, Function, Value, ValueDef};
 use cranelift_entity::SecondaryMap;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
 pub(super) fn merge_params(_: &Context<'_>, function: &mut Function) {
@@ -41,7 +41,8 @@ fn passed(function: &Function) -> SecondaryMap<Block, Comers> {
 fn merge_in(function: &mut Function, block: Block, comers: &Comers, replacements: &mut Replacements) -> bool {
     let params = function.blocks[block].params.clone();
     // What comes in for each parameter that stays, one value for each comer.
-    let mut columns: FxHashMap<SmallVec<[Value; 4]>, Value> = FxHashMap::default();
+    let mut columns: FxHashMap<SmallVec<[Value; 4]>, Value> =
+        FxHashMap::with_capacity_and_hasher(params.len(), FxBuildHasher);
     let mut keep = Vec::with_capacity(params.len());
     for (index, param) in params.iter().enumerate() {
         let arg =

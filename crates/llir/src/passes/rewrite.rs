@@ -18,6 +18,11 @@ impl Replacements {
         self.any = true;
     }
 
+    /// Whether any value is replaced.
+    pub(super) fn any(&self) -> bool {
+        self.any
+    }
+
     /// What stands for a value now.
     pub(super) fn find(&self, value: Value) -> Value {
         let mut value = value;

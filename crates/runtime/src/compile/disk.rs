@@ -15,6 +15,9 @@ use target::{Artifact, CompileOptions, TargetFacts};
 /// How many sets of outside values are kept for one text and specialisation.
 const ALTERNATIVES: usize = 8;
 
+/// Bytes that are enough for what a kernel is kept with besides its stages.
+const BESIDE_STAGES: usize = 4096;
+
 /// An opened folder, or nothing where it cannot be used.
 type Opened = Option<Arc<Store>>;
 
@@ -133,7 +136,9 @@ pub(super) fn write(
         let stages = artifact.stages.last().cloned().into_iter().collect();
         Artifact { stages, ..artifact.clone() }
     });
-    match postcard::to_stdvec(&(label, binary_only.as_ref().unwrap_or(artifact))) {
+    let artifact = binary_only.as_ref().unwrap_or(artifact);
+    let bytes: usize = artifact.stages.iter().map(|stage| stage.bytes.len()).sum();
+    match postcard::to_extend(&(label, artifact), Vec::with_capacity(bytes + BESIDE_STAGES)) {
         Ok(payload) => store.keep(EntryKind::Kernel, hash, &payload),
         Err(_) => false,
     }

@@ -21,7 +21,6 @@ pub use analyze::{analyze, analyze_through};
 
 use crate::types::{elem_bytes, pointee, shape};
 use ir::{Module, Type, Value};
-use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 /// Zero is divisible by everything; this stands for it.
@@ -139,7 +138,9 @@ pub(crate) fn divisor_of(value: i64) -> u64 {
 /// What is known of the values of a function.
 #[derive(Default, Debug)]
 pub struct AxisTable {
-    infos: FxHashMap<Value, AxisInfo>,
+    infos: Vec<AxisInfo>,
+    /// For each value that was met, which of them is about it, counted from 1; 0 is none.
+    places: Vec<u32>,
     /// Operations of other dialects that give their first operand.
     same: Vec<&'static ir::OpRow>,
 }
@@ -147,7 +148,8 @@ pub struct AxisTable {
 impl AxisTable {
     /// What is known of a value, if it was met.
     pub fn get(&self, value: Value) -> Option<&AxisInfo> {
-        self.infos.get(&value)
+        let place = *self.places.get(value.as_u32() as usize)?;
+        self.infos.get(place.checked_sub(1)? as usize)
     }
 
     /// What is known of a value; nothing, if it was not met.
@@ -156,7 +158,17 @@ impl AxisTable {
     }
 
     pub(crate) fn set(&mut self, value: Value, info: AxisInfo) {
-        self.infos.insert(value, info);
+        let index = value.as_u32() as usize;
+        if index >= self.places.len() {
+            self.places.resize(2 * index + 64, 0);
+        }
+        match self.places[index].checked_sub(1) {
+            Some(place) => self.infos[place as usize] = info,
+            None => {
+                self.infos.push(info);
+                self.places[index] = self.infos.len() as u32;
+            }
+        }
     }
 
     /// How many neighbouring elements along a dimension one aligned access can cover: they lie behind each other, and the

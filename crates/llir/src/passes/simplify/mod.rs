@@ -63,8 +63,11 @@ pub(super) fn simplify(cx: &Context<'_>, function: &mut Function) {
     for block in dominators.order() {
         simplifier.visit(*block);
     }
+    // Whoever uses a value was visited behind it, and uses what stands for it; those that cannot be reached were not visited.
     let replacements = simplifier.replacements;
-    replacements.apply(function);
+    if dominators.order().len() < function.layout.len() {
+        replacements.apply(function);
+    }
 }
 
 struct Simplifier<'a> {
@@ -123,6 +126,9 @@ impl Simplifier<'_> {
     }
 
     fn resolve_operands(&mut self, inst: Inst) {
+        if !self.replacements.any() {
+            return;
+        }
         let data = &mut self.function.insts[inst];
         let passed = data.targets.iter_mut().flat_map(|call| &mut call.args);
         for value in data.operands.iter_mut().chain(passed) {

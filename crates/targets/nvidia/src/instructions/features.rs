@@ -49,13 +49,27 @@ impl Features {
 
     /// Adds all instructions of a piece of text.
     pub fn add_text(&mut self, text: &str) {
-        for statement in text.split([';', '{', '}', '\n']) {
-            let mut words =
-                statement.split_whitespace().skip_while(|word| word.starts_with('@') || word.ends_with(':'));
-            let first = words.next().unwrap_or_default();
-            if first.starts_with(|c: char| c.is_ascii_lowercase()) {
-                self.add(first);
+        let mut start = 0;
+        for (at, byte) in text.bytes().enumerate() {
+            if matches!(byte, b';' | b'{' | b'}' | b'\n') {
+                self.add_statement(&text[start..at]);
+                start = at + 1;
             }
+        }
+        self.add_statement(&text[start..]);
+    }
+
+    fn add_statement(&mut self, statement: &str) {
+        let statement = statement.trim_ascii_start();
+        // Lists of registers are long, and many.
+        if statement.is_empty() || statement.starts_with('%') {
+            return;
+        }
+        let mut words =
+            statement.split_ascii_whitespace().skip_while(|word| word.starts_with('@') || word.ends_with(':'));
+        let first = words.next().unwrap_or_default();
+        if first.starts_with(|c: char| c.is_ascii_lowercase()) {
+            self.add(first);
         }
     }
 

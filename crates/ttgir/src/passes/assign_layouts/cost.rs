@@ -94,7 +94,7 @@ impl Access {
 
     /// What the accesses of all warps cost.
     pub(crate) fn cost(&self, bases: &Bases) -> f64 {
-        let unit = strides(self.shape)[self.dim];
+        let unit: u64 = self.shape[self.dim + 1..].iter().map(|&size| size as u64).product();
         let grow = |words: &[u64], mut span: u64, limit: u64| {
             while span < limit && words.contains(&(unit * span)) {
                 span *= 2;

@@ -16,7 +16,8 @@ pub(crate) struct Layout(u32);
 pub(crate) struct Layouts {
     encodings: Vec<Encoding>,
     numbers: FxHashMap<Encoding, Layout>,
-    bases: FxHashMap<(Layout, Type), Rc<Bases>>,
+    /// They depend on the sizes of a block, not on what it is of.
+    bases: FxHashMap<(Layout, &'static [i64]), Rc<Bases>>,
     conversions: FxHashMap<(Layout, Layout, Type), f64>,
     types: FxHashMap<(Layout, Type), Type>,
     defaults: FxHashMap<Vec<i64>, Layout>,
@@ -62,12 +63,13 @@ impl Layouts {
 
     /// Where a block of this type lies.
     pub(crate) fn bases(&mut self, layout: Layout, ty: Type) -> Rc<Bases> {
-        if let Some(known) = self.bases.get(&(layout, ty)) {
+        let shape = shape(ty);
+        if let Some(known) = self.bases.get(&(layout, shape)) {
             return known.clone();
         }
-        let linear = self.encoding(layout).to_linear(shape(ty));
-        let bases = Rc::new(Bases::new(&linear, shape(ty)));
-        self.bases.insert((layout, ty), bases.clone());
+        let linear = self.encoding(layout).to_linear(shape);
+        let bases = Rc::new(Bases::new(&linear, shape));
+        self.bases.insert((layout, shape), bases.clone());
         bases
     }
 
