@@ -6,7 +6,7 @@
 //! immediate.
 
 use cranelift_entity::SecondaryMap;
-use llir::{Block, FunctionBuilder, Op, Payload, Type, Value};
+use llir::{Block, FunctionBuilder, Type, Value};
 use rustc_hash::FxHashMap;
 
 /// A value as a sum. Without a base it is the constant itself.
@@ -162,28 +162,6 @@ impl Affine {
         let moved = b.gep(Type::int(8 * element_bytes as u16), base, wide);
         self.moved = Some((key, moved));
         moved
-    }
-
-    /// The same as [`Affine::add_pointer`], where what the pointer itself was moved by last is added behind.
-    pub(crate) fn add_pointer_below(
-        &mut self,
-        b: &mut FunctionBuilder<'_>,
-        pointer: Value,
-        index: Value,
-        element_bytes: u32,
-    ) -> Value {
-        let (base, constant) = self.split_pointer(pointer);
-        let last = b.func().defining(base).and_then(|data| match (data.op, &data.payload) {
-            (Op::GEP, Payload::Element(element, _)) => Some((*element, data.operands[0], data.operands[1])),
-            _ => None,
-        });
-        let Some((element, below, by)) = last else {
-            return self.add_pointer(b, pointer, index, element_bytes);
-        };
-        let moved = self.add_pointer(b, below, index, element_bytes);
-        let (moved, inner) = self.split_pointer(moved);
-        let moved = b.gep(element, moved, by);
-        self.join_pointer(b, moved, inner.wrapping_add(constant))
     }
 
     /// A pointer moved by a signed number of elements of so many bytes.

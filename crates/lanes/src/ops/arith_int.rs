@@ -3,14 +3,11 @@
 //! What the language leaves undefined (a zero divisor, a shift by the width or more) gives some value here and stops
 //! nothing: machines for which this is used do not trap on division, and amounts are cut to the width.
 
-use super::{ElementEntry, Elems, Emit};
+use super::{ElementEntry, Elems};
 use crate::cx::Cx;
 use crate::error::Result;
 use crate::types;
-use ir::Module;
 use llir::{IntCompare, Op, Type, Value};
-use rustc_hash::FxHashSet;
-use ttir::ops::shape::BROADCAST;
 use ttir::ops::{arith_int, math, memory};
 
 /// Rows of this file.
@@ -90,35 +87,4 @@ fn absolute(cx: &mut Cx<'_>, x: Value) -> Value {
 fn add_pointer(cx: &mut Cx<'_>, elems: &Elems<'_>, x: &[Value]) -> Result<Value> {
     let bits = ttir::types::pointee(elems.operands[0]).map_or(8, types::memory_bits);
     Ok(cx.add_pointer(x[0], x[1], bits / 8))
-}
-
-/// How addresses that were just moved are moved once more, by amounts that differ less than they do: `(p + rows) + column`
-/// is made as `(p + column) + rows`, whose inner sum is one for all rows.
-pub(crate) fn by_shared_moves(cx: &Cx<'_>, op: ir::Op) -> Result<Option<Emit>> {
-    if !cx.module.is(op, &memory::ADDPTR) || !is_moved_for(cx.module, op) {
-        return Ok(None);
-    }
-    let (pointers, amounts) = (cx.operand(op, 0)?, cx.operand(op, 1)?);
-    let bases: FxHashSet<Value> = pointers.iter().map(|pointer| cx.split_pointer(*pointer).0).collect();
-    let moves: FxHashSet<_> = amounts.iter().map(|amount| cx.split_constant(*amount).0).collect();
-    let emit: Emit = |cx, elems, x| {
-        let bits = ttir::types::pointee(elems.operands[0]).map_or(8, types::memory_bits);
-        Ok(cx.affine.add_pointer_below(&mut cx.b, x[0], x[1], bits / 8))
-    };
-    Ok((moves.len() < bases.len()).then_some(emit))
-}
-
-/// Whether the address was moved in the same block, and for this alone.
-fn is_moved_for(module: &Module, op: ir::Op) -> bool {
-    let mut value = module.operand(op, 0);
-    while let ([_], Some(def)) = (module.uses(value), module.def_op(value)) {
-        if module.is(def, &memory::ADDPTR) {
-            return module.block_of(def) == module.block_of(op);
-        }
-        if !module.is(def, &BROADCAST) {
-            return false;
-        }
-        value = module.operand(def, 0);
-    }
-    false
 }

@@ -140,7 +140,6 @@ pub(crate) fn elementwise(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         return Err(cx.error(op, "is not elementwise"));
     };
     let emit = arith_float::by_shared_divisors(cx, op)?.unwrap_or(emit);
-    let emit = arith_int::by_shared_moves(cx, op)?.unwrap_or(emit);
     let elems = elems(cx.module, op);
     // The truth values of masks are known to be equal in runs.
     let equal = match cx.module.is(op, &CMPI) {
