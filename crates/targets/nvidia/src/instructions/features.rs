@@ -65,8 +65,9 @@ impl Features {
         if statement.is_empty() || statement.starts_with('%') {
             return;
         }
-        let mut words =
-            statement.split_ascii_whitespace().skip_while(|word| word.starts_with('@') || word.ends_with(':'));
+        let mut words = statement
+            .split_ascii_whitespace()
+            .skip_while(|word| word.starts_with('@') || word.ends_with(':'));
         let first = words.next().unwrap_or_default();
         if first.starts_with(|c: char| c.is_ascii_lowercase()) {
             self.add(first);
