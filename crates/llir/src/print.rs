@@ -5,6 +5,7 @@
 
 mod debug;
 mod number;
+mod quoted;
 
 use crate::constant::write_lane;
 use crate::flags::Flags;
@@ -17,10 +18,11 @@ use crate::types::Type;
 use cranelift_entity::SecondaryMap;
 use debug::Debug;
 use number::write_constant;
-use std::borrow::Cow;
+use quoted::escape;
 use std::fmt::{self, Write};
 
 pub use number::write_number;
+pub(crate) use quoted::symbol;
 
 impl fmt::Display for Module {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -41,31 +43,6 @@ pub fn print(module: &Module) -> String {
 
 /// Bytes of a line of the text, with room to spare.
 const LINE: usize = 96;
-
-/// A symbol, quoted where its letters ask for it.
-pub(crate) fn symbol(name: &str) -> Cow<'_, str> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "$._-".contains(c);
-    if !name.is_empty() && name.chars().all(plain) && !name.starts_with(|c: char| c.is_ascii_digit()) {
-        return name.into();
-    }
-    format!("\"{}\"", escape(name.as_bytes())).into()
-}
-
-/// Text between quotes as LLVM reads it.
-fn escape(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    let mut text = String::with_capacity(bytes.len() + bytes.len() / 4);
-    for &byte in bytes {
-        if (0x20..0x7f).contains(&byte) && byte != b'"' && byte != b'\\' {
-            text.push(char::from(byte));
-        } else {
-            text.push('\\');
-            text.push(char::from(DIGITS[usize::from(byte >> 4)]));
-            text.push(char::from(DIGITS[usize::from(byte & 15)]));
-        }
-    }
-    text
-}
 
 fn write_module(out: &mut String, module: &Module) -> fmt::Result {
     writeln!(out, "; ModuleID = '{}'", escape(module.name.as_bytes()))?;
