@@ -132,11 +132,9 @@ fn complaint(gpu: &Gpu, artifact: &Artifact) -> Option<TargetError> {
     gpu.link(&String::from_utf8_lossy(ptx), &LinkOptions::default()).err()
 }
 
-/// Lets a thread that captures a graph load a kernel on its way.
-pub(super) fn relaxed<T>(
-    driver: &Driver,
-    work: impl FnOnce(&Driver) -> Result<T, Refused>,
-) -> Result<T, Refused> {
+/// Does what takes or frees memory while this thread or another one captures a graph, which would otherwise be the end of the
+/// capture.
+pub(super) fn relaxed<T>(driver: &Driver, work: impl FnOnce(&Driver) -> T) -> T {
     let mut mode = RELAXED;
     // SAFETY: `mode` is read and gets the mode of before.
     unsafe { (driver.api.thread_exchange_stream_capture_mode)(&raw mut mode) };

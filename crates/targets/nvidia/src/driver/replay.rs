@@ -9,6 +9,7 @@
 //! launched by a call of its own: the first launches of a kernel, kernels with attributes, streams that are captured, threads that come
 //! while another one launches, and everything where a tool is looking on that counts launches or names them.
 
+use super::Driver;
 use super::api::{Api, Handle, KernelNode};
 use super::error::{Refused, check, status};
 use super::module::{Module, relaxed};
@@ -112,12 +113,15 @@ impl Kept {
     }
 
     /// Frees the graph; launches of it that are under way go on.
-    fn free(self, api: &Api) {
-        // SAFETY: both were made by `new`, and nobody has them any more.
-        unsafe {
-            (api.graph_exec_destroy)(self.exec as Handle);
-            (api.graph_destroy)(self.graph as Handle);
-        }
+    fn free(self, driver: &Driver) {
+        let api = &driver.api;
+        let destroy = |_: &Driver| {
+            // SAFETY: both were made by `new`, and nobody has them any more.
+            unsafe {
+                ((api.graph_exec_destroy)(self.exec as Handle), (api.graph_destroy)(self.graph as Handle))
+            }
+        };
+        relaxed(driver, destroy);
     }
 }
 
@@ -159,7 +163,7 @@ impl Module {
         if !done {
             // The plain launch that follows says what is wrong, if it is not the graph.
             let kept = table.kept.swap_remove(at);
-            kept.free(&self.gpu.driver.api);
+            kept.free(self.gpu.driver);
         }
         done
     }
@@ -218,7 +222,7 @@ impl Module {
             let oldest = (0..MOST).min_by_key(|&at| table.kept[at].used);
             let Some(oldest) = oldest.filter(|&at| table.clock - table.kept[at].used > IDLE) else { return };
             let oldest = table.kept.swap_remove(oldest);
-            oldest.free(&driver.api);
+            oldest.free(driver);
         }
         let node = self.node(blocks, params);
         let told = Told::of(blocks, launch);
