@@ -159,6 +159,7 @@ functions! {
 
     event_create = "cuEventCreate" (*mut Handle, c_uint);
     event_record = "cuEventRecord" (Handle, Handle);
+    event_query = "cuEventQuery" (Handle);
     event_synchronize = "cuEventSynchronize" (Handle);
     event_elapsed_time = "cuEventElapsedTime" (*mut f32, Handle, Handle);
     event_destroy = "cuEventDestroy_v2" (Handle);

@@ -103,6 +103,7 @@ plain! {
     graph_exec_destroy(exec: Handle);
     graph_destroy(graph: Handle);
     event_record(event: Handle, stream: Handle);
+    event_query(event: Handle);
     event_synchronize(event: Handle);
     event_destroy(event: Handle);
 }
@@ -449,6 +450,7 @@ pub(crate) const API: Api = Api {
     graph_destroy,
     event_create,
     event_record,
+    event_query,
     event_synchronize,
     event_elapsed_time,
     event_destroy,
