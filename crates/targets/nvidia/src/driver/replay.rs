@@ -77,7 +77,9 @@ struct Kept {
     count: u32,
     /// Comes behind a launch not long ago.
     event: usize,
-    /// Whether the device had come to the event at the last look.
+    /// Whether the device had not come to the event at the last look.
+    is_late: bool,
+    /// Whether the device had come to the event at the last look, which was the first one since the event was recorded.
     is_waiting: bool,
 }
 
@@ -128,7 +130,19 @@ impl Kept {
         }
         let (function, graph, exec) = (node.function as usize, graph as usize, exec as usize);
         let (node, event) = (place as usize, event as usize);
-        Ok(Kept { function, stream, graph, exec, node, told, used: 0, count: 0, event, is_waiting: true })
+        Ok(Kept {
+            function,
+            stream,
+            graph,
+            exec,
+            node,
+            told,
+            used: 0,
+            count: 0,
+            event,
+            is_late: true,
+            is_waiting: false,
+        })
     }
 
     /// Whether the device waits for the host rather than the host for the device: whether it has come to where the host was some
@@ -146,8 +160,11 @@ impl Kept {
     fn look(&mut self, driver: &Driver) {
         let (api, event) = (&driver.api, self.event as Handle);
         // SAFETY: the event was made by `new`; one that was never recorded is one that the device has come to.
-        self.is_waiting = relaxed(driver, |_| unsafe { (api.event_query)(event) }) == status::SUCCESS;
-        if self.is_waiting {
+        let is_there = relaxed(driver, |_| unsafe { (api.event_query)(event) }) == status::SUCCESS;
+        // What lies longer back than one look says nothing of how far the device is.
+        self.is_waiting = is_there && !self.is_late;
+        self.is_late = !is_there;
+        if is_there {
             // Where this is refused the event stays where it was.
             // SAFETY: as above; the stream is the caller's, and not captured.
             unsafe { (api.event_record)(event, self.stream as Handle) };

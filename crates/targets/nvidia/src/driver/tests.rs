@@ -69,7 +69,7 @@ fn what_is_special_about_a_launch_goes_along() {
     assert_eq!(shown, [(4, 2), (2, 1), (6, 1)]);
 }
 
-/// Launches of a kernel until it has a graph.
+/// Launches of a kernel until it has a graph, and from one look at the device to the next.
 const UNTIL_A_GRAPH: usize = 16;
 
 /// Launches with these arguments; what the driver was asked.
@@ -83,13 +83,18 @@ fn names(calls: &[String]) -> Vec<&str> {
     calls.iter().map(|call| call.split('(').next().unwrap_or_default()).collect()
 }
 
-/// Launches until the kernel has a graph on the stream.
+/// Launches until the kernel has a graph on the stream, and it is known that the device waits.
 fn settle(kernel: &dyn LoadedKernel, stream: u64) {
-    let all: Vec<_> = (0..UNTIL_A_GRAPH).flat_map(|_| asked(kernel, stream, &[1, 2])).collect();
+    let all: Vec<_> = (0..2 * UNTIL_A_GRAPH).flat_map(|_| asked(kernel, stream, &[1, 2])).collect();
     let made = ["graph_create", "graph_add_kernel_node", "graph_instantiate"];
     let there: Vec<_> = names(&all).into_iter().filter(|name| made.contains(name)).collect();
     assert_eq!(there, made);
-    assert_eq!(names(&all).iter().filter(|name| **name == "launch_kernel").count(), UNTIL_A_GRAPH, "{all:?}");
+    let plain = names(&all).iter().filter(|name| **name == "launch_kernel").count();
+    assert_eq!(plain, 2 * UNTIL_A_GRAPH, "{all:?}");
+    assert!(
+        all.contains(&format!("event_record(0x9, {:?})", stream as *const u8)),
+        "to see how far the device is: {all:?}"
+    );
 }
 
 #[test]
@@ -145,7 +150,13 @@ fn while_the_device_has_work_queued_launches_are_plain() {
     );
     assert_eq!(count(&busy, "event_record"), 0, "the event stays where the device has to come");
     fake(|fake| fake.refuse.clear());
-    assert_eq!(count(&many(), "graph_launch"), 64);
+    let idle = many();
+    assert_eq!(
+        (count(&idle, "launch_kernel"), count(&idle, "graph_launch")),
+        (16, 48),
+        "an event of long ago says nothing"
+    );
+    assert_eq!(count(&idle, "event_record"), 4);
 }
 
 #[test]
@@ -176,7 +187,7 @@ fn few_kernels_have_graphs_and_those_that_rest_give_theirs_away() {
         let at = 1 + round % 3;
         assert_eq!(names(&asked(&*kernels[at], at as u64, &[1, 2])).last(), Some(&"graph_launch"));
     }
-    let all: Vec<_> = (0..UNTIL_A_GRAPH).flat_map(|_| asked(&*kernels[4], 4, &[1, 2])).collect();
+    let all: Vec<_> = (0..2 * UNTIL_A_GRAPH).flat_map(|_| asked(&*kernels[4], 4, &[1, 2])).collect();
     let relaxed =
         ["thread_exchange_stream_capture_mode(2)", "graph_exec_destroy(0x66)", "graph_destroy(0x64)"];
     assert!(all.windows(3).any(|calls| *calls == relaxed), "the first has rested: {all:?}");
