@@ -175,9 +175,11 @@ impl Kept {
     fn free(self, driver: &Driver) {
         let api = &driver.api;
         let destroy = |_: &Driver| {
-            // SAFETY: both were made by `new`, and nobody has them any more.
+            // SAFETY: all were made by `new`, and nobody has them any more.
             unsafe {
-                ((api.graph_exec_destroy)(self.exec as Handle), (api.graph_destroy)(self.graph as Handle))
+                (api.graph_exec_destroy)(self.exec as Handle);
+                (api.graph_destroy)(self.graph as Handle);
+                (api.event_destroy)(self.event as Handle);
             }
         };
         relaxed(driver, destroy);
