@@ -108,7 +108,7 @@ def launches(packages):
     calls["library", "5"] = lambda: torch.add(p0, p1, out=p2)
     found = measure.host_us(calls)
     for (name, count), us in found.items():
-        print(f"launch {name}: {us:.2f} us ({count} arguments)", flush=True)
+        print(f"launch {name}: {us:.2f} us (arguments: {count})", flush=True)
     return found
 
 
