@@ -1,7 +1,7 @@
 //! The CUDA driver: its library, loaded at run time, and its devices.
 //!
 //! Contexts are the primary ones of the devices, which torch and every other user of the CUDA runtime share. A launch waits for
-//! nothing and allocates nothing, so that it may be captured in a graph.
+//! nothing, and allocates nothing where it is captured in a graph.
 
 pub mod api;
 mod context;
@@ -136,7 +136,7 @@ impl Driver {
             version,
             gpus: OnceLock::new(),
             trail: Trail::new(),
-            replays: replay::is_wanted(version),
+            replays: replay::is_wanted(version, std::env::vars_os()),
         };
         let driver: &'static Driver = Box::leak(Box::new(driver));
         let gpus = (0..count.unsigned_abs()).map(|ordinal| Gpu::new(driver, ordinal).map(Arc::new));

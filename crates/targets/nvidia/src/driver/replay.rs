@@ -17,8 +17,7 @@ use super::error::{Refused, check, status};
 use super::module::{Module, relaxed};
 use crate::knobs::PLAIN_LAUNCHES;
 use smallvec::SmallVec;
-use std::env;
-use std::ffi::c_void;
+use std::ffi::{OsString, c_void};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use target::{Grid, Launch};
@@ -41,13 +40,16 @@ pub(super) type Pointers = SmallVec<[*mut c_void; 34]>;
 
 /// Whether kernels may be launched by graphs: the driver is new enough, nobody says no, and no tool is loaded that would show the
 /// graphs and not the kernels. Tools that are loaded by the driver or by the loader tell by variables.
-pub(super) fn is_wanted(version: i32) -> bool {
-    let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
-    let is_injected = env::vars_os().any(|(name, value)| {
-        name.to_string_lossy().contains("INJECTION")
-            || name == "LD_PRELOAD" && value.to_string_lossy().contains("njection")
-    });
-    version >= SINCE && !is_set(PLAIN_LAUNCHES) && !is_injected
+pub(super) fn is_wanted(version: i32, variables: impl IntoIterator<Item = (OsString, OsString)>) -> bool {
+    let says_no = |(name, value): (OsString, OsString)| {
+        let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
+        match &*name {
+            PLAIN_LAUNCHES => !value.is_empty() && value != "0",
+            "LD_PRELOAD" => value.contains("njection"),
+            _ => name.contains("INJECTION"),
+        }
+    };
+    version >= SINCE && !variables.into_iter().any(says_no)
 }
 
 /// The graphs of a device. Who uses one holds the lock: the driver's graphs are for one thread at a time.

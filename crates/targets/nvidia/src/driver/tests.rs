@@ -201,8 +201,22 @@ fn few_kernels_have_graphs_and_those_that_rest_give_theirs_away() {
 
 #[test]
 fn old_drivers_and_tools_have_no_graphs() {
-    assert!(super::replay::is_wanted(13_000));
-    assert!(!super::replay::is_wanted(12_090));
+    let is_wanted = |version, variables: &[(&str, &str)]| {
+        super::replay::is_wanted(version, variables.iter().map(|&(name, value)| (name.into(), value.into())))
+    };
+    let usual = [("PATH", "/usr/bin"), ("LD_PRELOAD", "/usr/lib/libjemalloc.so")];
+    assert!(is_wanted(13_000, &usual));
+    assert!(!is_wanted(12_090, &usual));
+    for (name, value, wanted) in [
+        ("DEUTERON_PLAIN_LAUNCHES", "1", false),
+        ("DEUTERON_PLAIN_LAUNCHES", "0", true),
+        ("DEUTERON_PLAIN_LAUNCHES", "", true),
+        ("CUDA_INJECTION64_PATH", "/opt/tool/libInjection64.so", false),
+        ("NVTX_INJECTION64_PATH", "", false),
+        ("LD_PRELOAD", "/opt/tool/libTreeLauncherTargetInjection.so", false),
+    ] {
+        assert_eq!(is_wanted(13_000, &[("PATH", "/usr/bin"), (name, value)]), wanted, "{name}={value}");
+    }
 }
 
 #[test]
