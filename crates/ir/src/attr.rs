@@ -181,6 +181,16 @@ impl Attr {
         Attr::Str(Arc::from(text))
     }
 
+    /// 32-bit integers.
+    pub fn ints(values: &[i64]) -> Attr {
+        Attr::DenseArray { elem: Type::int(32), values: values.into() }
+    }
+
+    /// The integers, if it is an array of them.
+    pub fn as_ints(&self) -> Option<&[i64]> {
+        if let Attr::DenseArray { values, .. } = self { Some(values) } else { None }
+    }
+
     /// The integer, if it is one.
     pub fn as_int(&self) -> Option<i64> {
         if let Attr::Int { value, .. } = self { Some(*value) } else { None }

@@ -26,6 +26,7 @@ pub mod scalar;
 pub mod text;
 mod types;
 mod verify;
+pub mod view;
 
 pub use attr::{Attr, AttrKey, DeclaredKey, Elements, EnumRow};
 pub use attr_data::{AttrData, AttrRow, DialectAttr};

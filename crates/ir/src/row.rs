@@ -124,22 +124,24 @@ pub struct AttrSpec {
     pub kind: AttrKind,
     /// What holds when it is not given.
     pub presence: Presence,
+    /// Whether a number that stands there must not be negative.
+    pub non_negative: bool,
 }
 
 impl AttrSpec {
     /// A slot that must be filled.
     pub const fn required(name: &'static str, kind: AttrKind) -> AttrSpec {
-        AttrSpec { name, kind, presence: Presence::Required }
+        AttrSpec { name, kind, presence: Presence::Required, non_negative: false }
     }
 
     /// A slot that may stay empty.
     pub const fn optional(name: &'static str, kind: AttrKind) -> AttrSpec {
-        AttrSpec { name, kind, presence: Presence::Optional }
+        AttrSpec { name, kind, presence: Presence::Optional, non_negative: false }
     }
 
     /// A slot with a default.
     pub const fn with_default(name: &'static str, kind: AttrKind, presence: Presence) -> AttrSpec {
-        AttrSpec { name, kind, presence }
+        AttrSpec { name, kind, presence, non_negative: false }
     }
 
     /// The default, if there is one.

@@ -136,12 +136,16 @@ impl Verifier<'_> {
     fn attributes(&mut self, op: Op) {
         for (spec, attr) in self.module.row(op).attrs.iter().zip(self.module.attrs(op)) {
             match attr {
-                Some(attr) if fits(spec, attr) => {}
-                Some(_) => self.error(op, &format!("attribute `{}` is of the wrong kind", spec.name)),
-                None if matches!(spec.presence, Presence::Required) => {
+                Some(attr) if !fits(spec, attr) => {
+                    self.error(op, &format!("attribute `{}` is of the wrong kind", spec.name));
+                }
+                Some(attr) if spec.non_negative && attr.as_int().is_some_and(|value| value < 0) => {
+                    self.error(op, &format!("attribute `{}` is negative", spec.name));
+                }
+                None if !matches!(spec.presence, Presence::Optional) => {
                     self.error(op, &format!("attribute `{}` is missing", spec.name));
                 }
-                None => {}
+                Some(_) | None => {}
             }
         }
     }

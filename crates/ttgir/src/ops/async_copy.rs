@@ -1,42 +1,48 @@
 //! Copies from global to shared memory that go on while the program does.
 
 use crate::types::{MUTABLE, TOKEN_ONLY, memdesc, token_type};
-use ir::{AttrKind, AttrSpec, Format, Infer, OpRow, Presence, Traits, one, optional, variadic};
+use ir::{Format, Infer, OpRow, Traits};
 use smallvec::smallvec;
-use ttir::ops::memory::{CACHE, EVICT};
+use ttir::ops::memory::CacheModifier;
+use ttir::ops::memory::EvictionPolicy;
 use ttir::ops::memory_text;
 use ttir::types::{BOOL_LIKE, PTR_LIKE, VALUE_LIKE, pointee, shape};
 
 const TOKEN: Infer = Infer::Rule(|_| Ok(smallvec![token_type()]));
 
+ir::op_view! {
+    AsyncCopyOp of ASYNC_COPY {
+        operands {
+            ptr: One PTR_LIKE,
+            dst: One MUTABLE,
+            mask: Optional BOOL_LIKE,
+            other: Optional VALUE_LIKE,
+        }
+        attrs {
+            cache "cacheModifier": CacheModifier = Enum(CacheModifier::None as u32),
+            evict "evictionPolicy": EvictionPolicy = Enum(EvictionPolicy::Normal as u32),
+            volatile "isVolatile": bool = Bool(false),
+            contiguity: u32 = Int(1),
+        }
+        results { token: One TOKEN_ONLY }
+    }
+}
+
 /// Begins a copy.
 pub static ASYNC_COPY: OpRow = OpRow {
     name: "ttg.async_copy_global_to_local",
     doc: "Begins to copy the elements at pointers to shared memory; where the mask does not hold, `other` or 0.",
-    operands: &[
-        one("src", &PTR_LIKE),
-        one("result", &MUTABLE),
-        optional("mask", &BOOL_LIKE),
-        optional("other", &VALUE_LIKE),
-    ],
-    attrs: &[
-        AttrSpec::with_default("cacheModifier", AttrKind::Enum(&CACHE), Presence::Enum(1)),
-        AttrSpec::with_default("evictionPolicy", AttrKind::Enum(&EVICT), Presence::Enum(1)),
-        AttrSpec::with_default("isVolatile", AttrKind::Bool, Presence::Bool(false)),
-        AttrSpec::with_default("contiguity", AttrKind::Int(32), Presence::Int(1)),
-    ],
-    results: &[one("token", &TOKEN_ONLY)],
     infer: TOKEN,
     traits: Traits::READS.and(Traits::WRITES),
     format: Format::Custom {
         print: |printer, op| {
-            let directives = "$src, $result (mask $mask)? (other $other)? attr-dict : type($src) -> \
-                              short-type($result)";
+            let directives = "$ptr, $dst (mask $mask)? (other $other)? attr-dict : type($ptr) -> \
+                              short-type($dst)";
             memory_text::print(printer, op, directives);
         },
         parse: |parser| {
-            let directives = "$src, $result (mask $mask)? (other $other)? (cacheModifier = $cacheModifier)? \
-                              (evictionPolicy = $evictionPolicy)? attr-dict : type($src) -> short-type($result)";
+            let directives = "$ptr, $dst (mask $mask)? (other $other)? (cacheModifier = $cacheModifier)? \
+                              (evictionPolicy = $evictionPolicy)? attr-dict : type($ptr) -> short-type($dst)";
             memory_text::parse(parser, &ASYNC_COPY, directives)
         },
     },
@@ -52,30 +58,40 @@ pub static ASYNC_COPY: OpRow = OpRow {
             Some(ty) => Err(format!("{ty} has not the shape of the pointers")),
         }
     }),
-    ..OpRow::BASE
+    ..AsyncCopyOp::ROW
 };
+
+ir::op_view! {
+    AsyncCommitGroupOp of ASYNC_COMMIT_GROUP {
+        operands { tokens: Variadic TOKEN_ONLY }
+        results { token: One TOKEN_ONLY }
+    }
+}
 
 /// Ends a group of copies.
 pub static ASYNC_COMMIT_GROUP: OpRow = OpRow {
     name: "ttg.async_commit_group",
     doc: "The copies begun since the last group are the next group.",
-    operands: &[variadic("inputTokens", &TOKEN_ONLY)],
-    results: &[one("asyncToken", &TOKEN_ONLY)],
     infer: TOKEN,
     traits: Traits::WRITES,
-    format: Format::Text("(tokens $inputTokens)? attr-dict"),
-    ..OpRow::BASE
+    format: Format::Text("(tokens $tokens)? attr-dict"),
+    ..AsyncCommitGroupOp::ROW
 };
+
+ir::op_view! {
+    AsyncWaitOp of ASYNC_WAIT {
+        operands { tokens: Variadic TOKEN_ONLY }
+        attrs { num: u32 }
+        results { token: One TOKEN_ONLY }
+    }
+}
 
 /// Waits for groups of copies.
 pub static ASYNC_WAIT: OpRow = OpRow {
     name: "ttg.async_wait",
     doc: "Waits until at most `num` of the newest groups of copies are going on.",
-    operands: &[variadic("asyncToken", &TOKEN_ONLY)],
-    attrs: &[AttrSpec::required("num", AttrKind::Int(32))],
-    results: &[one("retToken", &TOKEN_ONLY)],
     infer: TOKEN,
     traits: Traits::READS.and(Traits::WRITES),
-    format: Format::Text("($asyncToken)? attr-dict"),
-    ..OpRow::BASE
+    format: Format::Text("($tokens)? attr-dict"),
+    ..AsyncWaitOp::ROW
 };

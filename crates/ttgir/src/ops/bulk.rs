@@ -2,71 +2,89 @@
 
 use crate::types::{MEMDESC_ONLY, MUTABLE, memdesc};
 use ir::text::{ParseError, Parser, Printer};
-use ir::{AttrKind, AttrSpec, Format, Infer, Module, Op, OpInit, OpRow, Traits, Value, one, variadic};
+use ir::view::Flag;
+use ir::{Format, Infer, Module, Op, OpInit, OpRow, Traits, Value};
 use smallvec::SmallVec;
-use ttir::ops::descriptor::REDUCE_KIND;
+use ttir::ops::descriptor::ReduceKind;
 use ttir::types::{BOOL, DESCRIPTOR, INT, POINTER, elem, shape};
 
 const EFFECT: Traits = Traits::READS.and(Traits::WRITES);
+
+ir::op_view! {
+    GlobalScratchAllocOp of GLOBAL_SCRATCH_ALLOC {
+        attrs { nbytes: u32, alignment: u32 }
+        results { result: One POINTER }
+    }
+}
 
 /// Memory for all programs.
 pub static GLOBAL_SCRATCH_ALLOC: OpRow = OpRow {
     name: "ttg.global_scratch_alloc",
     doc: "Global memory of this program for the time it runs.",
-    attrs: &[
-        AttrSpec::required("nbytes", AttrKind::Int(32)),
-        AttrSpec::required("alignment", AttrKind::Int(32)),
-    ],
-    results: &[one("result", &POINTER)],
     infer: Infer::Explicit,
     traits: Traits::READS,
     format: Format::Text("attr-dict : type($result)"),
-    ..OpRow::BASE
+    ..GlobalScratchAllocOp::ROW
 };
+
+ir::op_view! {
+    BulkLoadOp of BULK_LOAD {
+        operands {
+            desc: One DESCRIPTOR,
+            coord: Variadic INT,
+            barrier: One MUTABLE,
+            dst: One MUTABLE,
+            pred: One BOOL,
+        }
+    }
+}
 
 /// Reads a box.
 pub static BULK_LOAD: OpRow = OpRow {
     name: "ttng.async_tma_copy_global_to_local",
     doc: "Begins to copy the box at `coord` to shared memory, if `pred` holds; `barrier` counts the bytes.",
-    operands: &[
-        one("desc", &DESCRIPTOR),
-        variadic("coord", &INT),
-        one("barrier", &MUTABLE),
-        one("result", &MUTABLE),
-        one("pred", &BOOL),
-    ],
     traits: EFFECT,
     format: Format::Text(
-        "$desc [ $coord ] $result, $barrier, $pred attr-dict : type($desc), type($barrier) -> type($result)",
+        "$desc [ $coord ] $dst, $barrier, $pred attr-dict : type($desc), type($barrier) -> type($dst)",
     ),
     verify: Some(|module, op| {
         let group = |index| module.operand_group(op, index)[0];
         fits(module, group(0), module.operand_group(op, 1).len(), group(3))
     }),
-    ..OpRow::BASE
+    ..BulkLoadOp::ROW
 };
+
+ir::op_view! {
+    BulkStoreOp of BULK_STORE {
+        operands { desc: One DESCRIPTOR, coord: Variadic INT, src: One MEMDESC_ONLY }
+    }
+}
 
 /// Writes a box.
 pub static BULK_STORE: OpRow = OpRow {
     name: "ttng.async_tma_copy_local_to_global",
     doc: "Begins to copy shared memory to the box at `coord`.",
-    operands: &[one("desc", &DESCRIPTOR), variadic("coord", &INT), one("src", &MEMDESC_ONLY)],
     traits: EFFECT,
     format: Format::Text("$desc [ $coord ] $src attr-dict : type($desc), type($src)"),
     verify: Some(verify_store),
-    ..OpRow::BASE
+    ..BulkStoreOp::ROW
 };
+
+ir::op_view! {
+    BulkReduceOp of BULK_REDUCE {
+        operands { desc: One DESCRIPTOR, coord: Variadic INT, src: One MEMDESC_ONLY }
+        attrs { kind: ReduceKind }
+    }
+}
 
 /// Combines a box.
 pub static BULK_REDUCE: OpRow = OpRow {
     name: "ttng.async_tma_reduce",
     doc: "Begins to combine shared memory into the box at `coord`, each element atomically.",
-    operands: &[one("desc", &DESCRIPTOR), variadic("coord", &INT), one("src", &MEMDESC_ONLY)],
-    attrs: &[AttrSpec::required("kind", AttrKind::Enum(&REDUCE_KIND))],
     traits: EFFECT,
     format: Format::Text("$kind, $desc [ $coord ] $src attr-dict : type($desc), type($src)"),
     verify: Some(verify_store),
-    ..OpRow::BASE
+    ..BulkReduceOp::ROW
 };
 
 fn verify_store(module: &Module, op: Op) -> Result<(), String> {
@@ -88,19 +106,33 @@ fn fits(module: &Module, desc: Value, coordinates: usize, memory: Value) -> Resu
     }
 }
 
+ir::op_view! {
+    BulkStoreWaitOp of BULK_STORE_WAIT {
+        attrs { pendings: u32, read_only: Flag }
+    }
+}
+
 /// Waits for boxes that are written.
 pub static BULK_STORE_WAIT: OpRow = OpRow {
     name: "ttng.async_tma_store_wait",
     doc: "Waits until at most `pendings` of the newest copies to global memory are going on, or, with `read_only`, still \
           read their source.",
-    attrs: &[
-        AttrSpec::required("pendings", AttrKind::Int(32)),
-        AttrSpec::optional("read_only", AttrKind::Unit),
-    ],
     traits: EFFECT,
     format: Format::Text("attr-dict"),
-    ..OpRow::BASE
+    ..BulkStoreWaitOp::ROW
 };
+
+ir::op_view! {
+    TensormapCreateOp of TENSORMAP_CREATE {
+        operands { desc_ptr: One POINTER, global_address: One POINTER, parts: Variadic INT }
+        attrs {
+            elem_type: u32,
+            interleave_layout: u32,
+            swizzle_mode: u32,
+            fill_mode: u32,
+        }
+    }
+}
 
 /// Makes a descriptor in memory.
 ///
@@ -109,20 +141,13 @@ pub static BULK_STORE_WAIT: OpRow = OpRow {
 pub static TENSORMAP_CREATE: OpRow = OpRow {
     name: "ttng.tensormap_create",
     doc: "Writes a descriptor of the tensor at `global_address` to memory.",
-    operands: &[one("desc_ptr", &POINTER), one("global_address", &POINTER), variadic("parts", &INT)],
-    attrs: &[
-        AttrSpec::required("elem_type", AttrKind::Int(32)),
-        AttrSpec::required("interleave_layout", AttrKind::Int(32)),
-        AttrSpec::required("swizzle_mode", AttrKind::Int(32)),
-        AttrSpec::required("fill_mode", AttrKind::Int(32)),
-    ],
     traits: EFFECT,
     format: Format::Custom { print: print_tensormap, parse: parse_tensormap },
     verify: Some(|module, op| {
         let parts = module.operand_group(op, 2).len();
         if parts % 4 == 3 { Ok(()) } else { Err(format!("{parts} sizes and strides are of no rank")) }
     }),
-    ..OpRow::BASE
+    ..TensormapCreateOp::ROW
 };
 
 /// The parts of [`TENSORMAP_CREATE`]: sizes of the box, sizes, strides, strides of elements.
@@ -173,24 +198,34 @@ fn parse_tensormap(parser: &mut Parser<'_>) -> Result<Op, ParseError> {
     Ok(op)
 }
 
+ir::op_view! {
+    TensormapAcquireOp of TENSORMAP_ACQUIRE {
+        operands { desc_ptr: One POINTER }
+    }
+}
+
 /// Reads a descriptor that was written before.
 pub static TENSORMAP_ACQUIRE: OpRow = OpRow {
     name: "ttng.tensormap_fenceproxy_acquire",
     doc: "Bulk copies behind this see the descriptor that was written before.",
-    operands: &[one("desc_ptr", &POINTER)],
     traits: EFFECT,
     format: Format::Text("$desc_ptr attr-dict : type($desc_ptr)"),
-    ..OpRow::BASE
+    ..TensormapAcquireOp::ROW
 };
+
+ir::op_view! {
+    ReinterpretDescriptorOp of REINTERPRET_DESCRIPTOR {
+        operands { raw_desc: One POINTER }
+        results { result: One DESCRIPTOR }
+    }
+}
 
 /// A descriptor by its address.
 pub static REINTERPRET_DESCRIPTOR: OpRow = OpRow {
     name: "ttng.reinterpret_tensor_descriptor",
     doc: "The descriptor at an address.",
-    operands: &[one("rawDesc", &POINTER)],
-    results: &[one("result", &DESCRIPTOR)],
     infer: Infer::Explicit,
     traits: Traits::PURE,
-    format: Format::Text("$rawDesc attr-dict : type($rawDesc) to type($result)"),
-    ..OpRow::BASE
+    format: Format::Text("$raw_desc attr-dict : type($raw_desc) to type($result)"),
+    ..ReinterpretDescriptorOp::ROW
 };

@@ -1,14 +1,19 @@
 //! Change of layout.
 
-use ir::{Format, Infer, OpRow, Traits, one};
+use ir::{Format, Infer, OpRow, Traits};
 use ttir::types::{TENSOR_ONLY, elem, shape};
+
+ir::op_view! {
+    ConvertLayoutOp of CONVERT_LAYOUT {
+        operands { src: One TENSOR_ONLY }
+        results { result: One TENSOR_ONLY }
+    }
+}
 
 /// The same block in another layout.
 pub static CONVERT_LAYOUT: OpRow = OpRow {
     name: "ttg.convert_layout",
     doc: "The same block, held in another layout.",
-    operands: &[one("src", &TENSOR_ONLY)],
-    results: &[one("result", &TENSOR_ONLY)],
     infer: Infer::Explicit,
     traits: Traits::PURE,
     format: Format::Text("$src attr-dict : type($src) -> type($result)"),
@@ -20,5 +25,5 @@ pub static CONVERT_LAYOUT: OpRow = OpRow {
             Err(format!("{from} and {to} differ in more than their encoding"))
         }
     }),
-    ..OpRow::BASE
+    ..ConvertLayoutOp::ROW
 };

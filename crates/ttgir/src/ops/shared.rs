@@ -2,16 +2,22 @@
 
 use crate::encoding::SharedEncoding;
 use crate::types::{MEMDESC_ONLY, MUTABLE, MemDesc, TOKEN_ONLY, memdesc};
-use ir::{AttrKind, AttrSpec, Format, Infer, Module, Op, OpRow, Traits, Type, Value, one, optional};
+use ir::view::Ints;
+use ir::{Format, Infer, Module, Op, OpRow, Traits, Type, Value};
 use ttir::types::{INT, TENSOR_ONLY, elem, shape};
+
+ir::op_view! {
+    LocalAllocOp of LOCAL_ALLOC {
+        operands { src: Optional TENSOR_ONLY }
+        attrs { alignment: Option<u32> }
+        results { result: One MEMDESC_ONLY }
+    }
+}
 
 /// Makes shared memory.
 pub static LOCAL_ALLOC: OpRow = OpRow {
     name: "ttg.local_alloc",
     doc: "Shared memory for a block, filled with `src` if it is given; without it the memory is mutable and undefined.",
-    operands: &[optional("src", &TENSOR_ONLY)],
-    attrs: &[AttrSpec::optional("alignment", AttrKind::Int(32))],
-    results: &[one("result", &MEMDESC_ONLY)],
     infer: Infer::Explicit,
     // Removed when unused, never merged or moved.
     traits: Traits::READS,
@@ -27,49 +33,69 @@ pub static LOCAL_ALLOC: OpRow = OpRow {
             None => Err("memory without a source must be mutable".into()),
         }
     }),
-    ..OpRow::BASE
+    ..LocalAllocOp::ROW
 };
+
+ir::op_view! {
+    LocalDeallocOp of LOCAL_DEALLOC {
+        operands { src: One MEMDESC_ONLY }
+    }
+}
 
 /// Gives shared memory back.
 pub static LOCAL_DEALLOC: OpRow = OpRow {
     name: "ttg.local_dealloc",
     doc: "The memory is not used any more; without this it lives until its last use.",
-    operands: &[one("src", &MEMDESC_ONLY)],
     traits: Traits::WRITES,
     format: Format::Text("$src attr-dict : type($src)"),
-    ..OpRow::BASE
+    ..LocalDeallocOp::ROW
 };
+
+ir::op_view! {
+    LocalLoadOp of LOCAL_LOAD {
+        operands { src: One MEMDESC_ONLY, token: Optional TOKEN_ONLY }
+        results { result: One TENSOR_ONLY }
+    }
+}
 
 /// Reads shared memory.
 pub static LOCAL_LOAD: OpRow = OpRow {
     name: "ttg.local_load",
     doc: "The block in shared memory. The token is of a wait for the copies that fill it.",
-    operands: &[one("src", &MEMDESC_ONLY), optional("token", &TOKEN_ONLY)],
-    results: &[one("result", &TENSOR_ONLY)],
     infer: Infer::Explicit,
     traits: Traits::READS,
     format: Format::Text("$src (token $token)? attr-dict : type($src) -> type($result)"),
     verify: Some(|module, op| same_block(module.ty(module.result(op, 0)), &operand(module, op, 0)?)),
-    ..OpRow::BASE
+    ..LocalLoadOp::ROW
 };
+
+ir::op_view! {
+    LocalStoreOp of LOCAL_STORE {
+        operands { src: One TENSOR_ONLY, dst: One MUTABLE }
+    }
+}
 
 /// Writes shared memory.
 pub static LOCAL_STORE: OpRow = OpRow {
     name: "ttg.local_store",
     doc: "Writes a block to shared memory.",
-    operands: &[one("src", &TENSOR_ONLY), one("dst", &MUTABLE)],
     traits: Traits::WRITES,
     format: Format::Text("$src, $dst attr-dict : type($src) -> type($dst)"),
     verify: Some(|module, op| same_block(module.ty(module.operand(op, 0)), &operand(module, op, 1)?)),
-    ..OpRow::BASE
+    ..LocalStoreOp::ROW
 };
+
+ir::op_view! {
+    MemdescIndexOp of MEMDESC_INDEX {
+        operands { src: One MEMDESC_ONLY, index: One INT }
+        results { result: One MEMDESC_ONLY }
+    }
+}
 
 /// One of several buffers.
 pub static MEMDESC_INDEX: OpRow = OpRow {
     name: "ttg.memdesc_index",
     doc: "The buffer of this number: the part at a position of the first dimension, which goes.",
-    operands: &[one("src", &MEMDESC_ONLY), one("index", &INT)],
-    results: &[one("result", &MEMDESC_ONLY)],
     infer: Infer::Explicit,
     traits: Traits::PURE,
     format: Format::Text("$src [ $index ] attr-dict : type($src) -> type($result)"),
@@ -81,21 +107,26 @@ pub static MEMDESC_INDEX: OpRow = OpRow {
         let same = from.elem == to.elem && from.encoding == to.encoding && from.mutable == to.mutable;
         if fits && same { Ok(()) } else { Err("the result is not one buffer of the operand".into()) }
     }),
-    ..OpRow::BASE
+    ..MemdescIndexOp::ROW
 };
+
+ir::op_view! {
+    MemdescSubsliceOp of MEMDESC_SUBSLICE {
+        operands { src: One MEMDESC_ONLY }
+        attrs { offsets: Ints }
+        results { result: One MEMDESC_ONLY }
+    }
+}
 
 /// A box of a block.
 pub static MEMDESC_SUBSLICE: OpRow = OpRow {
     name: "ttg.memdesc_subslice",
     doc: "The part of a block that begins at `offsets` and has the shape of the result.",
-    operands: &[one("src", &MEMDESC_ONLY)],
-    attrs: &[AttrSpec::required("offsets", AttrKind::DenseArray(32))],
-    results: &[one("result", &MEMDESC_ONLY)],
     infer: Infer::Explicit,
     traits: Traits::PURE,
     format: Format::Text("$src [ $offsets ] attr-dict : type($src) -> type($result)"),
     verify: Some(verify_subslice),
-    ..OpRow::BASE
+    ..MemdescSubsliceOp::ROW
 };
 
 fn verify_subslice(module: &Module, op: Op) -> Result<(), String> {
@@ -122,13 +153,18 @@ fn verify_subslice(module: &Module, op: Op) -> Result<(), String> {
     Ok(())
 }
 
+ir::op_view! {
+    MemdescTransOp of MEMDESC_TRANS {
+        operands { src: One MEMDESC_ONLY }
+        attrs { order: Ints }
+        results { result: One MEMDESC_ONLY }
+    }
+}
+
 /// Permutes dimensions of a view.
 pub static MEMDESC_TRANS: OpRow = OpRow {
     name: "ttg.memdesc_trans",
     doc: "The same memory with its dimensions permuted: dimension `i` of the result is dimension `order[i]`.",
-    operands: &[one("src", &MEMDESC_ONLY)],
-    attrs: &[AttrSpec::required("order", AttrKind::DenseArray(32))],
-    results: &[one("result", &MEMDESC_ONLY)],
     infer: Infer::Explicit,
     traits: Traits::PURE,
     format: Format::Text("$src attr-dict : type($src) -> type($result)"),
@@ -145,15 +181,20 @@ pub static MEMDESC_TRANS: OpRow = OpRow {
         }
         same_offsets(&expected, &to)
     }),
-    ..OpRow::BASE
+    ..MemdescTransOp::ROW
 };
+
+ir::op_view! {
+    MemdescReshapeOp of MEMDESC_RESHAPE {
+        operands { src: One MEMDESC_ONLY }
+        results { result: One MEMDESC_ONLY }
+    }
+}
 
 /// The same memory in another shape.
 pub static MEMDESC_RESHAPE: OpRow = OpRow {
     name: "ttg.memdesc_reshape",
     doc: "The same memory with the same elements, in row-major order, in another shape.",
-    operands: &[one("src", &MEMDESC_ONLY)],
-    results: &[one("result", &MEMDESC_ONLY)],
     infer: Infer::Explicit,
     traits: Traits::PURE,
     format: Format::Text("$src attr-dict : type($src) -> type($result)"),
@@ -168,15 +209,20 @@ pub static MEMDESC_RESHAPE: OpRow = OpRow {
         }
         same_offsets(&memdesc(expected).ok_or("the rule gives a memory description")?, &to)
     }),
-    ..OpRow::BASE
+    ..MemdescReshapeOp::ROW
 };
+
+ir::op_view! {
+    MemdescReinterpretOp of MEMDESC_REINTERPRET {
+        operands { src: One MEMDESC_ONLY }
+        results { result: One MEMDESC_ONLY }
+    }
+}
 
 /// The same memory as something else.
 pub static MEMDESC_REINTERPRET: OpRow = OpRow {
     name: "ttg.memdesc_reinterpret",
     doc: "The same memory with another element type, shape and encoding.",
-    operands: &[one("src", &MEMDESC_ONLY)],
-    results: &[one("result", &MEMDESC_ONLY)],
     infer: Infer::Explicit,
     traits: Traits::PURE,
     format: Format::Text("$src attr-dict : type($src) -> type($result)"),
@@ -184,7 +230,7 @@ pub static MEMDESC_REINTERPRET: OpRow = OpRow {
         let (from, to) = (operand(module, op, 0)?, result(module, op)?);
         if from.mutable == to.mutable { Ok(()) } else { Err("mutability stays".into()) }
     }),
-    ..OpRow::BASE
+    ..MemdescReinterpretOp::ROW
 };
 
 fn operand(module: &Module, op: Op, index: usize) -> Result<MemDesc<'static>, String> {

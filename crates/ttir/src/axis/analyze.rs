@@ -2,7 +2,8 @@
 
 use super::rules::rule;
 use super::{AxisInfo, AxisTable, has_facts, sizes};
-use crate::ops::control::{CONDITION, FOR, IF, WHILE};
+use crate::ops::control::{ForOp, IfOp, WhileOp, yielded};
+use crate::ops::forms::UnaryOp;
 use crate::ops::func::{CONSTANCY, CONTIGUITY, DIVISIBILITY};
 use crate::types::shape;
 use ir::{Attr, AttrKey, Block, Elements, Module, Op, OpRow, Value};
@@ -34,14 +35,14 @@ fn visit_block(module: &Module, block: Block, table: &mut AxisTable) {
 }
 
 fn visit(module: &Module, op: Op, table: &mut AxisTable) {
-    if module.is(op, &FOR) {
-        return visit_for(module, op, table);
+    if let Some(op) = ForOp::of(module, op) {
+        return visit_for(op, table);
     }
-    if module.is(op, &WHILE) {
-        return visit_while(module, op, table);
+    if let Some(op) = WhileOp::of(module, op) {
+        return visit_while(op, table);
     }
-    if module.is(op, &IF) {
-        return visit_if(module, op, table);
+    if let Some(op) = IfOp::of(module, op) {
+        return visit_if(op, table);
     }
     for &region in module.regions(op) {
         for &block in module.blocks(region) {
@@ -58,7 +59,7 @@ fn visit(module: &Module, op: Op, table: &mut AxisTable) {
         let known = match rule(row) {
             Some(rule) => rule(module, op, table),
             None if table.same.iter().any(|same| same.is(row)) => {
-                Some(table.info(module, module.operand(op, 0)))
+                Some(table.info(module, UnaryOp::new(module, op).src()))
             }
             None => None,
         };
@@ -145,58 +146,48 @@ fn copy(module: &Module, targets: &[Value], sources: &[Value], table: &mut AxisT
     }
 }
 
-fn terminator_operands(module: &Module, block: Block) -> Vec<Value> {
-    module.last_op(block).map(|op| module.operands(op).to_vec()).unwrap_or_default()
-}
-
-fn visit_for(module: &Module, op: Op, table: &mut AxisTable) {
-    let block = module.entry(module.region(op, 0));
-    let (args, inits) = (module.args(block), &module.operands(op)[3..]);
-    let [lower, step] = [0, 2].map(|index| table.info(module, module.operand(op, index)));
+fn visit_for(op: ForOp<'_>, table: &mut AxisTable) {
+    let module = op.module;
+    let [lower, step] = [op.lower(), op.step()].map(|value| table.info(module, value));
     let mut counter = AxisInfo::unknown(0);
     counter.divisibility[0] = lower.every(0).min(step.every(0));
     counter.non_negative = lower.non_negative;
     counter.negative = lower.negative;
-    table.set(args[0], counter);
-    copy(module, &args[1..], inits, table);
-    let yielded = terminator_operands(module, block);
+    table.set(op.counter(), counter);
+    copy(module, op.carried(), op.inits(), table);
     loop {
-        visit_block(module, block, table);
-        if !join_into(module, &args[1..], &yielded, table) {
+        visit_block(module, op.body(), table);
+        if !join_into(module, op.carried(), op.yielded(), table) {
             break;
         }
     }
     // The loop may not run at all.
-    copy(module, module.results(op), &args[1..], table);
+    copy(module, op.results(), op.carried(), table);
 }
 
-fn visit_while(module: &Module, op: Op, table: &mut AxisTable) {
-    let [before, after] = [0, 1].map(|index| module.entry(module.region(op, index)));
-    copy(module, module.args(before), module.operands(op), table);
-    let condition = module.last_op(before).filter(|&last| module.is(last, &CONDITION));
-    let passed = condition.map(|last| module.operands(last)[1..].to_vec()).unwrap_or_default();
-    let yielded = terminator_operands(module, after);
+fn visit_while(op: WhileOp<'_>, table: &mut AxisTable) {
+    let (module, before, after) = (op.module, op.before(), op.after());
+    let passed = op.condition().args();
+    copy(module, module.args(before), op.inits(), table);
     loop {
         visit_block(module, before, table);
-        copy(module, module.args(after), &passed, table);
+        copy(module, module.args(after), passed, table);
         visit_block(module, after, table);
-        if !join_into(module, module.args(before), &yielded, table) {
+        if !join_into(module, module.args(before), op.yielded(), table) {
             break;
         }
     }
-    copy(module, module.results(op), &passed, table);
+    copy(module, op.results(), passed, table);
 }
 
-fn visit_if(module: &Module, op: Op, table: &mut AxisTable) {
-    let blocks: Vec<Block> =
-        module.regions(op).iter().filter_map(|&region| module.blocks(region).first().copied()).collect();
-    for (index, &block) in blocks.iter().enumerate() {
+fn visit_if(op: IfOp<'_>, table: &mut AxisTable) {
+    let module = op.module;
+    for (index, block) in op.blocks().enumerate() {
         visit_block(module, block, table);
-        let yielded = terminator_operands(module, block);
         if index == 0 {
-            copy(module, module.results(op), &yielded, table);
+            copy(module, op.results(), yielded(module, block), table);
         } else {
-            join_into(module, module.results(op), &yielded, table);
+            join_into(module, op.results(), yielded(module, block), table);
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Rules of integer arithmetic, comparisons, selection and casts.
 
 use super::{AxisInfo, AxisTable, Dims, MAX_DIVISOR, divisor_of, zip};
-use crate::ops::compare::CMPI_PREDICATE;
+use crate::ops::compare::{CmpIOp, CmpIPredicate, SelectOp};
+use crate::ops::forms::{BinaryOp, UnaryOp};
+use crate::ops::memory::AddPtrOp;
 use crate::types::{elem, elem_bytes, pointee, shape};
 use ir::{Module, Op};
 
@@ -13,8 +15,8 @@ struct Pair {
 
 impl Pair {
     fn of(module: &Module, op: Op, table: &AxisTable) -> Pair {
-        let [left, right] = [0, 1].map(|index| table.info(module, module.operand(op, index)));
-        Pair { left, right }
+        let op = BinaryOp::new(module, op);
+        Pair { left: table.info(module, op.lhs()), right: table.info(module, op.rhs()) }
     }
 
     fn rank(&self) -> usize {
@@ -120,7 +122,7 @@ pub(super) fn sub(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo
 
 pub(super) fn addptr(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
     let pair = Pair::of(module, op, table);
-    let bytes = elem_bytes(pointee(module.ty(module.operand(op, 0)))?);
+    let bytes = elem_bytes(pointee(module.ty(AddPtrOp::new(module, op).ptr()))?);
     Some(AxisInfo { non_negative: false, ..sum(&pair, bytes) })
 }
 
@@ -303,15 +305,15 @@ pub(super) fn min_signed(module: &Module, op: Op, table: &AxisTable) -> Option<A
 /// `x < c` and `x >= c` are the same for all of an aligned group of numbers that count up to a multiple of its size; so are
 /// `c <= x` and `c > x`.
 pub(super) fn compare(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
+    use CmpIPredicate::{Eq, Ne, Sge, Sgt, Sle, Slt, Uge, Ugt, Ule, Ult};
     let pair = Pair::of(module, op, table);
-    let case = module.attr(op, 0).and_then(|attr| attr.as_enum(&CMPI_PREDICATE))?;
-    let keyword = CMPI_PREDICATE.keyword(case)?;
+    let predicate = CmpIOp::new(module, op).predicate();
     let constancy = pair.constancy();
     let swapped = Pair { left: pair.right.clone(), right: pair.left.clone() };
-    let groups = |dim: usize| match keyword {
-        "slt" | "sge" | "ult" | "uge" => pair.aligned_groups(dim),
-        "sgt" | "sle" | "ugt" | "ule" => swapped.aligned_groups(dim),
-        _ => 1,
+    let groups = |dim: usize| match predicate {
+        Slt | Sge | Ult | Uge => pair.aligned_groups(dim),
+        Sgt | Sle | Ugt | Ule => swapped.aligned_groups(dim),
+        Eq | Ne => 1,
     };
     Some(AxisInfo {
         constancy: pair.dims(|dim| constancy[dim].max(groups(dim))),
@@ -320,8 +322,10 @@ pub(super) fn compare(module: &Module, op: Op, table: &AxisTable) -> Option<Axis
 }
 
 pub(super) fn select(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
-    let [condition, yes, no] = [0, 1, 2].map(|index| table.info(module, module.operand(op, index)));
-    let scalar = shape(module.ty(module.operand(op, 0))).is_empty();
+    let select = SelectOp::new(module, op);
+    let [condition, yes, no] = [select.condition(), select.true_value(), select.false_value()]
+        .map(|value| table.info(module, value));
+    let scalar = shape(module.ty(select.condition())).is_empty();
     let mut info = yes.join(&no);
     if scalar {
         return Some(info);
@@ -336,7 +340,7 @@ pub(super) fn select(module: &Module, op: Op, table: &AxisTable) -> Option<AxisI
 }
 
 fn first(module: &Module, op: Op, table: &AxisTable) -> AxisInfo {
-    table.info(module, module.operand(op, 0))
+    table.info(module, UnaryOp::new(module, op).src())
 }
 
 pub(super) fn extend_signed(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
@@ -370,7 +374,8 @@ fn unit(module: &Module, value: ir::Value) -> u64 {
 /// The same numbers, which count in other units.
 fn recount(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
     let info = first(module, op, table);
-    let (from, to) = (unit(module, module.operand(op, 0)), unit(module, module.result(op, 0)));
+    let cast = UnaryOp::new(module, op);
+    let (from, to) = (unit(module, cast.src()), unit(module, cast.result()));
     if from == to {
         return Some(AxisInfo { constant: None, non_negative: false, ..info });
     }
@@ -388,8 +393,9 @@ fn recount(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
 }
 
 pub(super) fn bitcast(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
-    let integers = [module.operand(op, 0), module.result(op, 0)].map(|value| elem(module.ty(value)).as_int());
-    let pointers = [module.operand(op, 0), module.result(op, 0)].map(|value| pointee(module.ty(value)));
+    let cast = UnaryOp::new(module, op);
+    let ends = [cast.src(), cast.result()].map(|value| module.ty(value));
+    let (integers, pointers) = (ends.map(|ty| elem(ty).as_int()), ends.map(pointee));
     let alike = integers.iter().all(Option::is_some) || pointers.iter().all(Option::is_some);
     if alike { recount(module, op, table) } else { None }
 }

@@ -1,11 +1,12 @@
 //! Rules of operations that make blocks or move elements about, and of loads.
 
 use super::{AxisInfo, AxisTable, divisor_of, sizes};
-use crate::ops::constant::splat_bits;
-use crate::ops::memory::mask;
-use crate::ops::shape::ints;
+use crate::ops::constant::{ConstantOp, splat_bits};
+use crate::ops::forms::UnaryOp;
+use crate::ops::memory::LoadOp;
+use crate::ops::shape::{ExpandDimsOp, MakeRangeOp, ReshapeOp, TransOp};
 use crate::types::{elem, shape};
-use ir::{Attr, Module, Op};
+use ir::{Module, Op};
 use smallvec::smallvec;
 
 fn result_shape(module: &Module, op: Op) -> &'static [i64] {
@@ -13,17 +14,18 @@ fn result_shape(module: &Module, op: Op) -> &'static [i64] {
 }
 
 fn source(module: &Module, op: Op, table: &AxisTable) -> AxisInfo {
-    table.info(module, module.operand(op, 0))
+    table.info(module, UnaryOp::new(module, op).src())
 }
 
 pub(super) fn constant(module: &Module, op: Op, _: &AxisTable) -> Option<AxisInfo> {
-    let bits = splat_bits(module.attr(op, 0)?)?;
+    let bits = splat_bits(ConstantOp::new(module, op).value())?;
     let width = elem(module.ty(module.result(op, 0))).as_int()?;
     Some(AxisInfo::constant(result_shape(module, op), ir::scalar::sign_extend(width, bits)))
 }
 
 pub(super) fn make_range(module: &Module, op: Op, _: &AxisTable) -> Option<AxisInfo> {
-    let (end, start) = (module.attr(op, 0)?.as_int()?, module.attr(op, 1)?.as_int()?);
+    let range = MakeRangeOp::new(module, op);
+    let (end, start) = (i64::from(range.end()), i64::from(range.start()));
     let mut info = AxisInfo::unknown(1);
     info.contiguity = smallvec![(end - start).max(1) as u64];
     info.divisibility = smallvec![divisor_of(start)];
@@ -65,7 +67,7 @@ fn every_element(info: &AxisInfo) -> u64 {
 
 pub(super) fn expand_dims(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
     let mut info = source(module, op, table);
-    let axis = module.attr(op, 0).and_then(Attr::as_int)? as usize;
+    let axis = ExpandDimsOp::new(module, op).axis();
     let every = every_element(&info);
     info.contiguity.insert(axis, 1);
     info.divisibility.insert(axis, every);
@@ -75,7 +77,7 @@ pub(super) fn expand_dims(module: &Module, op: Op, table: &AxisTable) -> Option<
 
 pub(super) fn broadcast(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
     let mut info = source(module, op, table);
-    let from = shape(module.ty(module.operand(op, 0)));
+    let from = shape(module.ty(UnaryOp::new(module, op).src()));
     for (dim, (&old, &new)) in from.iter().zip(result_shape(module, op)).enumerate() {
         if old == 1 && new != 1 {
             info.divisibility[dim] = every_element(&info).max(info.every(dim));
@@ -88,7 +90,7 @@ pub(super) fn broadcast(module: &Module, op: Op, table: &AxisTable) -> Option<Ax
 
 pub(super) fn trans(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
     let info = source(module, op, table);
-    let order = ints(module.attr(op, 0));
+    let order = TransOp::new(module, op).order();
     let permuted = |dims: &super::Dims| order.iter().map(|&dim| dims[dim as usize]).collect();
     Some(AxisInfo {
         contiguity: permuted(&info.contiguity),
@@ -100,13 +102,14 @@ pub(super) fn trans(module: &Module, op: Op, table: &AxisTable) -> Option<AxisIn
 
 /// Groups along the last dimension stay groups along the new last dimension, as far as that reaches.
 pub(super) fn reshape(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
-    if module.attrs(op).iter().any(Option::is_some) {
+    let reshape = ReshapeOp::new(module, op);
+    if !reshape.keeps_order() {
         return None;
     }
     let info = source(module, op, table);
     let dims = sizes(result_shape(module, op));
     let last = info.rank() - 1;
-    let is_constant = info.constancy == sizes(shape(module.ty(module.operand(op, 0))));
+    let is_constant = info.constancy == sizes(shape(module.ty(reshape.src())));
     let mut result = AxisInfo { ..scalar_like(&info) };
     result.contiguity = smallvec![1; dims.len()];
     result.divisibility = smallvec![every_element(&info); dims.len()];
@@ -120,10 +123,10 @@ pub(super) fn reshape(module: &Module, op: Op, table: &AxisTable) -> Option<Axis
 
 /// Equal addresses that are loaded together hold equal values.
 pub(super) fn load(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
-    let pointer = source(module, op, table);
-    let mut info = AxisInfo::unknown(shape(module.ty(module.operand(op, 0))).len());
-    info.constancy = pointer.constancy;
-    for value in [mask(module, op), module.optional_operand(op, 2)].into_iter().flatten() {
+    let load = LoadOp::new(module, op);
+    let mut info = AxisInfo::unknown(shape(module.ty(load.ptr())).len());
+    info.constancy = table.info(module, load.ptr()).constancy;
+    for value in [load.mask(), load.other()].into_iter().flatten() {
         let other = table.info(module, value);
         info.constancy = super::zip(&info.constancy, &other.constancy, u64::min);
     }

@@ -2,9 +2,7 @@
 
 use crate::types::{FLOAT_LIKE, INT_LIKE, PTR_LIKE, VALUE_LIKE};
 use ir::scalar::{float_bits, float_value, sign_extend, truncate};
-use ir::{
-    AttrKind, AttrSpec, EnumRow, EvalArgs, FloatKind, Format, Infer, OpRow, Traits, TypeConstraint, one,
-};
+use ir::{EvalArgs, FloatKind, Format, Infer, OpRow, Traits, TypeConstraint, one};
 
 type Eval = fn(&EvalArgs<'_>, &[u64]) -> Option<u64>;
 
@@ -24,7 +22,7 @@ const fn row(
         results,
         infer: Infer::Explicit,
         traits: PURE,
-        format: Format::Text("$in attr-dict : type($in) to type($out)"),
+        format: Format::Text("$src attr-dict : type($src) to type($result)"),
         verify: Some(super::same_shape),
         eval: Some(eval),
         ..OpRow::BASE
@@ -32,11 +30,11 @@ const fn row(
 }
 
 const fn input(constraint: &'static TypeConstraint) -> ir::ValueSpec {
-    one("in", constraint)
+    one("src", constraint)
 }
 
 const fn output(constraint: &'static TypeConstraint) -> ir::ValueSpec {
-    one("out", constraint)
+    one("result", constraint)
 }
 
 const INT_TO_INT: (&[ir::ValueSpec], &[ir::ValueSpec]) = (&[input(&INT_LIKE)], &[output(&INT_LIKE)]);
@@ -150,7 +148,7 @@ fn same_type(module: &ir::Module, op: ir::Op) -> Option<ir::Fold> {
 
 /// Same bits, pointers included.
 pub static TT_BITCAST: OpRow = OpRow {
-    format: Format::Text("$in attr-dict : type($in) -> type($out)"),
+    format: Format::Text("$src attr-dict : type($src) -> type($result)"),
     fold: Some(same_type),
     ..row(
         "tt.bitcast",
@@ -161,13 +159,23 @@ pub static TT_BITCAST: OpRow = OpRow {
     )
 };
 
-/// How a conversion rounds.
-pub static ROUNDING: EnumRow = EnumRow { name: "rounding", cases: &[("rtz", 0), ("rtne", 1)] };
+ir::enum_attr! {
+    /// How a conversion rounds.
+    Rounding, ROUNDING "rounding" { Rtz "rtz" = 0, Rtne "rtne" = 1 }
+}
+
+ir::op_view! {
+    FpToFpOp of FP_TO_FP {
+        operands { src: One FLOAT_LIKE }
+        attrs { rounding: Option<Rounding> }
+        results { result: One FLOAT_LIKE }
+    }
+}
 
 /// To and from the 8-bit formats, with a rounding mode.
 pub static FP_TO_FP: OpRow = OpRow {
-    attrs: &[AttrSpec::optional("rounding", AttrKind::Enum(&ROUNDING))],
-    format: Format::Text("$in (, rounding = $rounding)? attr-dict : type($in) -> type($out)"),
+    attrs: FpToFpOp::ROW.attrs,
+    format: Format::Text("$src (, rounding = $rounding)? attr-dict : type($src) -> type($result)"),
     ..row(
         "tt.fp_to_fp",
         "Between float formats; a narrowing says how it rounds: `rtne` to nearest even, `rtz` toward zero. To `f8E5M2` and \
@@ -192,7 +200,7 @@ fn toward_zero(a: &EvalArgs<'_>, x: &[u64]) -> Option<u64> {
 
 /// Integer to address.
 pub static INT_TO_PTR: OpRow = OpRow {
-    format: Format::Text("$in attr-dict : type($in) -> type($out)"),
+    format: Format::Text("$src attr-dict : type($src) -> type($result)"),
     ..row(
         "tt.int_to_ptr",
         "A 64-bit integer as an address.",
@@ -203,7 +211,7 @@ pub static INT_TO_PTR: OpRow = OpRow {
 };
 /// Address to integer.
 pub static PTR_TO_INT: OpRow = OpRow {
-    format: Format::Text("$in attr-dict : type($in) -> type($out)"),
+    format: Format::Text("$src attr-dict : type($src) -> type($result)"),
     ..row(
         "tt.ptr_to_int",
         "An address as a 64-bit integer.",

@@ -2,7 +2,7 @@
 
 use crate::types::FLOAT_LIKE;
 use ir::scalar::{float_bits, float_value};
-use ir::{AttrKind, AttrSpec, EnumRow, EvalArgs, Format, Infer, OpRow, Presence, Traits, ValueSpec, one};
+use ir::{EvalArgs, Format, Infer, OpRow, Traits, ValueSpec, one};
 
 type Eval = fn(&EvalArgs<'_>, &[u64]) -> Option<u64>;
 
@@ -99,25 +99,32 @@ pub static MINNUMF: OpRow = row("arith.minnumf", "Minimum; a NaN operand is igno
 pub static NEGF: OpRow = OpRow {
     name: "arith.negf",
     doc: "Negation: flips the sign, of NaN and zero too.",
-    operands: &[one("operand", &FLOAT_LIKE)],
+    operands: &[one("src", &FLOAT_LIKE)],
     results: &[one("result", &FLOAT_LIKE)],
     infer: Infer::SameAs(0),
     traits: Traits::PURE.and(Traits::ELEMENTWISE),
-    format: Format::Text("$operand attr-dict : type($result)"),
+    format: Format::Text("$src attr-dict : type($result)"),
     eval: Some(|a, x| Some(x[0] ^ 1 << (a.result_type.scalar_bits()? - 1))),
     ..OpRow::BASE
 };
 
-/// What becomes of NaN in a minimum or maximum.
-pub static PROPAGATE_NAN: EnumRow = EnumRow { name: "propagateNan", cases: &[("none", 0), ("all", 65535)] };
+ir::enum_attr! {
+    /// What becomes of NaN in a minimum or maximum.
+    PropagateNan, PROPAGATE_NAN "propagateNan" { None "none" = 0, All "all" = 65535 }
+}
+
+ir::op_view! {
+    ClampOp of CLAMPF {
+        operands { x: One FLOAT_LIKE, min: One FLOAT_LIKE, max: One FLOAT_LIKE }
+        attrs { propagate_nan "propagateNan": PropagateNan = Enum(PropagateNan::None as u32) }
+        results { result: One FLOAT_LIKE }
+    }
+}
 
 /// Clamping.
 pub static CLAMPF: OpRow = OpRow {
     name: "tt.clampf",
     doc: "`x` held between `min` and `max`. A NaN `x` gives `min` unless `propagateNan = all`, then NaN.",
-    operands: &[one("x", &FLOAT_LIKE), one("min", &FLOAT_LIKE), one("max", &FLOAT_LIKE)],
-    attrs: &[AttrSpec::with_default("propagateNan", AttrKind::Enum(&PROPAGATE_NAN), Presence::Enum(0))],
-    results: &[one("result", &FLOAT_LIKE)],
     infer: Infer::SameAs(0),
     traits: Traits::PURE.and(Traits::ELEMENTWISE),
     format: Format::Text("$x, $min, $max, propagateNan = $propagateNan attr-dict : type($result)"),
@@ -128,5 +135,5 @@ pub static CLAMPF: OpRow = OpRow {
             if all && v[0].is_nan() { f64::NAN } else { -maximum_number(-maximum_number(v[0], v[1]), -v[2]) }
         })
     }),
-    ..OpRow::BASE
+    ..ClampOp::ROW
 };

@@ -2,87 +2,86 @@
 
 use super::memory::check_pointee;
 use crate::types::{BOOL_LIKE, PTR_LIKE, VALUE_LIKE, pointee, with_elem};
-use ir::{AttrKind, AttrSpec, EnumRow, Format, Infer, OpRow, Traits, one, optional};
+use ir::{Format, Infer, OpRow, Traits};
 use smallvec::smallvec;
 
-/// What an atomic read-modify-write does.
-pub static RMW: EnumRow = EnumRow {
-    name: "atomic_rmw_op",
-    cases: &[
-        ("and", 1),
-        ("or", 2),
-        ("xor", 3),
-        ("add", 4),
-        ("fadd", 5),
-        ("max", 6),
-        ("min", 7),
-        ("umax", 8),
-        ("umin", 9),
-        ("exch", 10),
-    ],
-};
+ir::enum_attr! {
+    /// What an atomic read-modify-write does.
+    Rmw, RMW "atomic_rmw_op" {
+        And "and" = 1, Or "or" = 2, Xor "xor" = 3, Add "add" = 4, Fadd "fadd" = 5, Max "max" = 6,
+        Min "min" = 7, Umax "umax" = 8, Umin "umin" = 9, Exch "exch" = 10,
+    }
+}
 
-/// How an atomic orders the accesses around it.
-pub static SEM: EnumRow =
-    EnumRow { name: "sem", cases: &[("relaxed", 1), ("acquire", 2), ("release", 3), ("acq_rel", 4)] };
+ir::enum_attr! {
+    /// How an atomic orders the accesses around it.
+    Sem, SEM "sem" { Relaxed "relaxed" = 1, Acquire "acquire" = 2, Release "release" = 3, AcqRel "acq_rel" = 4 }
+}
 
-/// Among whom an atomic is atomic.
-pub static SCOPE: EnumRow = EnumRow { name: "scope", cases: &[("gpu", 1), ("cta", 2), ("sys", 3)] };
+ir::enum_attr! {
+    /// Among whom an atomic is atomic.
+    Scope, SCOPE "scope" { Gpu "gpu" = 1, Cta "cta" = 2, Sys "sys" = 3 }
+}
 
 const EFFECTS: Traits = Traits::READS.and(Traits::WRITES);
+
+ir::op_view! {
+    AtomicRmwOp of ATOMIC_RMW {
+        operands { ptr: One PTR_LIKE, value: One VALUE_LIKE, mask: Optional BOOL_LIKE }
+        attrs { kind "atomic_rmw_op": Rmw, sem: Sem, scope: Scope }
+        results { result: One VALUE_LIKE }
+    }
+}
 
 /// Read-modify-write.
 pub static ATOMIC_RMW: OpRow = OpRow {
     name: "tt.atomic_rmw",
     doc: "Combines each value into memory atomically where the mask holds; the results are the old values, undefined \
           where it does not.",
-    operands: &[one("ptr", &PTR_LIKE), one("val", &VALUE_LIKE), optional("mask", &BOOL_LIKE)],
-    attrs: &[
-        AttrSpec::required("atomic_rmw_op", AttrKind::Enum(&RMW)),
-        AttrSpec::required("sem", AttrKind::Enum(&SEM)),
-        AttrSpec::required("scope", AttrKind::Enum(&SCOPE)),
-    ],
-    results: &[one("result", &VALUE_LIKE)],
     infer: Infer::SameAs(1),
     traits: EFFECTS,
-    format: Format::Text("$atomic_rmw_op, $sem, $scope, $ptr, $val (, $mask)? attr-dict : functional-type"),
+    format: Format::Text("$atomic_rmw_op, $sem, $scope, $ptr, $value (, $mask)? attr-dict : functional-type"),
     verify: Some(|module, op| {
         check_pointee(module, op, 0, 1)?;
         super::same_shape(module, op)
     }),
-    ..OpRow::BASE
+    ..AtomicRmwOp::ROW
 };
+
+ir::op_view! {
+    AtomicCasOp of ATOMIC_CAS {
+        operands { ptr: One PTR_LIKE, expected: One VALUE_LIKE, value: One VALUE_LIKE }
+        attrs { sem: Sem, scope: Scope }
+        results { result: One VALUE_LIKE }
+    }
+}
 
 /// Compare-and-swap.
 pub static ATOMIC_CAS: OpRow = OpRow {
     name: "tt.atomic_cas",
     doc: "Writes `val` where memory holds `cmp`, atomically; the results are the old values.",
-    operands: &[one("ptr", &PTR_LIKE), one("cmp", &VALUE_LIKE), one("val", &VALUE_LIKE)],
-    attrs: &[
-        AttrSpec::required("sem", AttrKind::Enum(&SEM)),
-        AttrSpec::required("scope", AttrKind::Enum(&SCOPE)),
-    ],
-    results: &[one("result", &VALUE_LIKE)],
     infer: Infer::SameAs(2),
     traits: EFFECTS,
-    format: Format::Text("$sem, $scope, $ptr, $cmp, $val attr-dict : functional-type"),
+    format: Format::Text("$sem, $scope, $ptr, $expected, $value attr-dict : functional-type"),
     verify: Some(|module, op| {
         check_pointee(module, op, 0, 1)?;
         check_pointee(module, op, 0, 2)
     }),
-    ..OpRow::BASE
+    ..AtomicCasOp::ROW
 };
+
+ir::op_view! {
+    AtomicLoadOp of ATOMIC_LOAD {
+        operands { ptr: One PTR_LIKE, mask: Optional BOOL_LIKE }
+        attrs { sem: Sem, scope: Scope }
+        results { result: One VALUE_LIKE }
+    }
+}
 
 /// Atomic load.
 pub static ATOMIC_LOAD: OpRow = OpRow {
     name: "tt.atomic_load",
     doc: "Reads atomically where the mask holds.",
-    operands: &[one("ptr", &PTR_LIKE), optional("mask", &BOOL_LIKE)],
-    attrs: &[
-        AttrSpec::required("sem", AttrKind::Enum(&SEM)),
-        AttrSpec::required("scope", AttrKind::Enum(&SCOPE)),
-    ],
-    results: &[one("result", &VALUE_LIKE)],
     infer: Infer::Rule(|args| match pointee(args.ty(0)) {
         Some(pointee) => Ok(smallvec![with_elem(args.ty(0), pointee)]),
         None => Err(format!("{} is not a pointer", args.ty(0))),
@@ -90,20 +89,22 @@ pub static ATOMIC_LOAD: OpRow = OpRow {
     traits: EFFECTS,
     format: Format::Text("$sem, $scope, $ptr (, $mask)? attr-dict : functional-type"),
     verify: Some(super::same_shape),
-    ..OpRow::BASE
+    ..AtomicLoadOp::ROW
 };
+
+ir::op_view! {
+    AtomicStoreOp of ATOMIC_STORE {
+        operands { ptr: One PTR_LIKE, value: One VALUE_LIKE, mask: Optional BOOL_LIKE }
+        attrs { sem: Sem, scope: Scope }
+    }
+}
 
 /// Atomic store.
 pub static ATOMIC_STORE: OpRow = OpRow {
     name: "tt.atomic_store",
     doc: "Writes atomically where the mask holds.",
-    operands: &[one("ptr", &PTR_LIKE), one("val", &VALUE_LIKE), optional("mask", &BOOL_LIKE)],
-    attrs: &[
-        AttrSpec::required("sem", AttrKind::Enum(&SEM)),
-        AttrSpec::required("scope", AttrKind::Enum(&SCOPE)),
-    ],
     traits: EFFECTS,
-    format: Format::Text("$sem, $scope, $ptr, $val (, $mask)? attr-dict : type($ptr)"),
+    format: Format::Text("$sem, $scope, $ptr, $value (, $mask)? attr-dict : type($ptr)"),
     verify: Some(|module, op| check_pointee(module, op, 0, 1)),
-    ..OpRow::BASE
+    ..AtomicStoreOp::ROW
 };

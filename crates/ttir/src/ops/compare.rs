@@ -2,48 +2,25 @@
 
 use crate::types::{BOOL_LIKE, FLOAT_LIKE, INT_LIKE, VALUE_LIKE, elem, shape, with_elem};
 use ir::scalar::{float_value, sign_extend};
-use ir::{AttrKind, AttrSpec, EnumRow, Fold, Format, Infer, InferArgs, OpRow, Traits, Type, one};
+use ir::{Fold, Format, Infer, InferArgs, OpRow, Traits, Type};
 use smallvec::{SmallVec, smallvec};
 
-/// Predicates of integers.
-pub static CMPI_PREDICATE: EnumRow = EnumRow {
-    name: "predicate",
-    cases: &[
-        ("eq", 0),
-        ("ne", 1),
-        ("slt", 2),
-        ("sle", 3),
-        ("sgt", 4),
-        ("sge", 5),
-        ("ult", 6),
-        ("ule", 7),
-        ("ugt", 8),
-        ("uge", 9),
-    ],
-};
+ir::enum_attr! {
+    /// Predicates of integers.
+    CmpIPredicate, CMPI_PREDICATE "predicate" {
+        Eq "eq" = 0, Ne "ne" = 1, Slt "slt" = 2, Sle "sle" = 3, Sgt "sgt" = 4, Sge "sge" = 5, Ult "ult" = 6,
+        Ule "ule" = 7, Ugt "ugt" = 8, Uge "uge" = 9,
+    }
+}
 
-/// Predicates of floats: `o…` is false for NaN, `u…` is true for NaN.
-pub static CMPF_PREDICATE: EnumRow = EnumRow {
-    name: "predicate",
-    cases: &[
-        ("false", 0),
-        ("oeq", 1),
-        ("ogt", 2),
-        ("oge", 3),
-        ("olt", 4),
-        ("ole", 5),
-        ("one", 6),
-        ("ord", 7),
-        ("ueq", 8),
-        ("ugt", 9),
-        ("uge", 10),
-        ("ult", 11),
-        ("ule", 12),
-        ("une", 13),
-        ("uno", 14),
-        ("true", 15),
-    ],
-};
+ir::enum_attr! {
+    /// Predicates of floats: `o…` is false for NaN, `u…` is true for NaN.
+    CmpFPredicate, CMPF_PREDICATE "predicate" {
+        False "false" = 0, Oeq "oeq" = 1, Ogt "ogt" = 2, Oge "oge" = 3, Olt "olt" = 4, Ole "ole" = 5,
+        One "one" = 6, Ord "ord" = 7, Ueq "ueq" = 8, Ugt "ugt" = 9, Uge "uge" = 10, Ult "ult" = 11,
+        Ule "ule" = 12, Une "une" = 13, Uno "uno" = 14, True "true" = 15,
+    }
+}
 
 /// For which outcomes each predicate holds: 1 equal, 2 greater, 4 less, 8 unordered.
 const CMPF_HOLDS: [u32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 8, 15];
@@ -52,13 +29,18 @@ fn bool_like(args: &InferArgs<'_>) -> Result<SmallVec<[Type; 2]>, String> {
     Ok(smallvec![with_elem(args.ty(0), Type::int(1))])
 }
 
+ir::op_view! {
+    CmpIOp of CMPI {
+        operands { lhs: One INT_LIKE, rhs: One INT_LIKE }
+        attrs { predicate: CmpIPredicate }
+        results { result: One BOOL_LIKE }
+    }
+}
+
 /// Integer comparison.
 pub static CMPI: OpRow = OpRow {
     name: "arith.cmpi",
     doc: "Compares integers; `s…` as signed, `u…` as unsigned.",
-    operands: &[one("lhs", &INT_LIKE), one("rhs", &INT_LIKE)],
-    attrs: &[AttrSpec::required("predicate", AttrKind::Enum(&CMPI_PREDICATE))],
-    results: &[one("result", &BOOL_LIKE)],
     infer: Infer::Rule(bool_like),
     traits: Traits::PURE.and(Traits::ELEMENTWISE),
     format: Format::Text("$predicate, $lhs, $rhs attr-dict : type($lhs)"),
@@ -81,16 +63,21 @@ pub static CMPI: OpRow = OpRow {
         ];
         table.get(predicate as usize).map(|&holds| u64::from(holds))
     }),
-    ..OpRow::BASE
+    ..CmpIOp::ROW
 };
+
+ir::op_view! {
+    CmpFOp of CMPF {
+        operands { lhs: One FLOAT_LIKE, rhs: One FLOAT_LIKE }
+        attrs { predicate: CmpFPredicate }
+        results { result: One BOOL_LIKE }
+    }
+}
 
 /// Float comparison.
 pub static CMPF: OpRow = OpRow {
     name: "arith.cmpf",
     doc: "Compares floats.",
-    operands: &[one("lhs", &FLOAT_LIKE), one("rhs", &FLOAT_LIKE)],
-    attrs: &[AttrSpec::required("predicate", AttrKind::Enum(&CMPF_PREDICATE))],
-    results: &[one("result", &BOOL_LIKE)],
     infer: Infer::Rule(bool_like),
     traits: Traits::PURE.and(Traits::ELEMENTWISE),
     format: Format::Text("$predicate, $lhs, $rhs attr-dict : type($lhs)"),
@@ -107,19 +94,20 @@ pub static CMPF: OpRow = OpRow {
         };
         Some(u64::from(CMPF_HOLDS.get(predicate as usize)? & case != 0))
     }),
-    ..OpRow::BASE
+    ..CmpFOp::ROW
 };
+
+ir::op_view! {
+    SelectOp of SELECT {
+        operands { condition: One BOOL_LIKE, true_value: One VALUE_LIKE, false_value: One VALUE_LIKE }
+        results { result: One VALUE_LIKE }
+    }
+}
 
 /// Selection.
 pub static SELECT: OpRow = OpRow {
     name: "arith.select",
     doc: "The second operand where the condition holds, the third elsewhere. The condition may be a scalar.",
-    operands: &[
-        one("condition", &BOOL_LIKE),
-        one("true_value", &VALUE_LIKE),
-        one("false_value", &VALUE_LIKE),
-    ],
-    results: &[one("result", &VALUE_LIKE)],
     infer: Infer::SameAs(1),
     traits: Traits::PURE.and(Traits::ELEMENTWISE),
     // A scalar condition is written without its type, as the reference does.
@@ -154,5 +142,5 @@ pub static SELECT: OpRow = OpRow {
         }
     }),
     patterns: &[crate::passes::patterns::select_by_scalar],
-    ..OpRow::BASE
+    ..SelectOp::ROW
 };

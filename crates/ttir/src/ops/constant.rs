@@ -1,15 +1,21 @@
 //! Constants.
 
 use crate::types::{VALUE_LIKE, elem, is_tensor};
-use ir::{Attr, AttrKind, AttrSpec, Builder, Elements, Format, Infer, OpRow, Traits, Type, Value, one};
+use ir::view::AnyAttr;
+use ir::{Attr, Builder, Elements, Format, Infer, OpRow, Traits, Type, Value, one};
 use smallvec::smallvec;
+
+ir::op_view! {
+    ConstantOp of CONSTANT {
+        attrs { value / set_value: AnyAttr }
+        results { result: One VALUE_LIKE }
+    }
+}
 
 /// A constant.
 pub static CONSTANT: OpRow = OpRow {
     name: "arith.constant",
     doc: "A constant scalar, or a block given by one element for all or by all its elements.",
-    attrs: &[AttrSpec::required("value", AttrKind::Any)],
-    results: &[one("result", &VALUE_LIKE)],
     infer: Infer::Rule(|args| match &args.attrs[0] {
         Some(attr) => {
             attr_type(attr).map(|ty| smallvec![ty]).ok_or_else(|| "the constant has no type".into())
@@ -26,7 +32,7 @@ pub static CONSTANT: OpRow = OpRow {
         let own = module.attr(op, 0).and_then(attr_type);
         if own == Some(ty) { Ok(()) } else { Err(format!("the value is not of the result's type {ty}")) }
     }),
-    ..OpRow::BASE
+    ..ConstantOp::ROW
 };
 
 /// A value that nobody may depend on.

@@ -3,7 +3,7 @@
 use super::control_text as text;
 use crate::passes::patterns;
 use crate::types::{BOOL, INT};
-use ir::{ANY, DeclaredKey, Format, Infer, Module, Op, OpRow, Traits, Type, Value, one, variadic};
+use ir::{ANY, Block, DeclaredKey, Format, Infer, Module, Op, OpRow, Traits, Type, Value};
 
 /// How many iterations of a loop are in flight.
 pub static NUM_STAGES: DeclaredKey =
@@ -22,28 +22,35 @@ pub static DISALLOW_ACC_MULTI_BUFFER: DeclaredKey =
 pub static DISABLE_LICM: DeclaredKey =
     DeclaredKey::new("tt.disable_licm", "Invariant operations stay in the loop.");
 
+ir::op_view! {
+    ForOp of FOR {
+        operands { lower: One INT, upper: One INT, step: One INT, inits: Variadic ANY }
+        results { results: Variadic ANY }
+    }
+}
+
 /// Counted loop. Region arguments: the counter, then one for each carried value.
 pub static FOR: OpRow = OpRow {
     name: "scf.for",
     doc: "Counts from `lower` up to, without, `upper` in steps of `step` (positive, signed); carries values.",
-    operands: &[one("lower", &INT), one("upper", &INT), one("step", &INT), variadic("inits", &ANY)],
-    results: &[variadic("results", &ANY)],
-    infer: Infer::Rule(|args| Ok(args.operands.iter().skip(3).map(|&value| args.module.ty(value)).collect())),
+    infer: Infer::Rule(|args| {
+        Ok(args.operands[ForOp::NUM_BOUNDS..].iter().map(|&value| args.module.ty(value)).collect())
+    }),
     regions: Some(1),
     traits: Traits::REGION_EFFECTS.and(Traits::LOOP),
     format: Format::Custom { print: text::print_for, parse: text::parse_for },
     verify: Some(|module, op| {
-        let bound = module.ty(module.operand(op, 0));
-        if (1..3).any(|index| module.ty(module.operand(op, index)) != bound) {
+        let of = ForOp::new(module, op);
+        let bound = module.ty(of.lower());
+        if [of.upper(), of.step()].iter().any(|&value| module.ty(value) != bound) {
             return Err("bounds and step must have the same type".into());
         }
-        let inits: Vec<Type> = types(module, &module.operands(op)[3..]);
-        let block = module.entry(module.region(op, 0));
-        let args = types(module, module.args(block));
+        let inits: Vec<Type> = types(module, of.inits());
+        let args = types(module, module.args(of.body()));
         if args.first() != Some(&bound) || args[1..] != inits[..] {
             return Err(format!("the body takes {args:?}, given {bound} and {inits:?}"));
         }
-        if types(module, module.results(op)) != inits {
+        if types(module, of.results()) != inits {
             return Err("results and initial values differ in type".into());
         }
         yields(module, op, 0, &inits)
@@ -54,15 +61,20 @@ pub static FOR: OpRow = OpRow {
         patterns::forward_invariant_values,
         patterns::drop_unneeded_values,
     ],
-    ..OpRow::BASE
+    ..ForOp::ROW
 };
+
+ir::op_view! {
+    IfOp of IF {
+        operands { condition: One BOOL }
+        results { results: Variadic ANY }
+    }
+}
 
 /// Condition. Two regions; the second may be without a block when there are no results.
 pub static IF: OpRow = OpRow {
     name: "scf.if",
     doc: "Runs one of two regions and yields its values.",
-    operands: &[one("condition", &BOOL)],
-    results: &[variadic("results", &ANY)],
     infer: Infer::Explicit,
     regions: Some(2),
     traits: Traits::REGION_EFFECTS,
@@ -70,7 +82,7 @@ pub static IF: OpRow = OpRow {
     verify: Some(|module, op| {
         let results = types(module, module.results(op));
         yields(module, op, 0, &results)?;
-        if module.blocks(module.region(op, 1)).is_empty() {
+        if IfOp::new(module, op).else_block().is_none() {
             return if results.is_empty() {
                 Ok(())
             } else {
@@ -80,23 +92,28 @@ pub static IF: OpRow = OpRow {
         yields(module, op, 1, &results)
     }),
     patterns: &[patterns::fold_if],
-    ..OpRow::BASE
+    ..IfOp::ROW
 };
+
+ir::op_view! {
+    WhileOp of WHILE {
+        operands { inits: Variadic ANY }
+        results { results: Variadic ANY }
+    }
+}
 
 /// Loop with a condition. The first region takes the carried values and ends in [`CONDITION`]; the second takes what that
 /// passes on and yields the next carried values.
 pub static WHILE: OpRow = OpRow {
     name: "scf.while",
     doc: "Repeats: runs the first region; if its condition holds, runs the second with what it passes on.",
-    operands: &[variadic("inits", &ANY)],
-    results: &[variadic("results", &ANY)],
     infer: Infer::Explicit,
     regions: Some(2),
     traits: Traits::REGION_EFFECTS.and(Traits::LOOP),
     format: Format::Custom { print: text::print_while, parse: text::parse_while },
     verify: Some(|module, op| {
-        let inits = types(module, module.operands(op));
-        let before = module.entry(module.region(op, 0));
+        let inits = types(module, WhileOp::new(module, op).inits());
+        let before = WhileOp::new(module, op).before();
         let Some(&after) = module.blocks(module.region(op, 1)).first() else {
             return Err("the second region has no block".into());
         };
@@ -109,35 +126,126 @@ pub static WHILE: OpRow = OpRow {
         }
         match module.last_op(before) {
             Some(last)
-                if module.is(last, &CONDITION) && types(module, &module.operands(last)[1..]) == results =>
+                if ConditionOp::of(module, last)
+                    .is_some_and(|last| types(module, last.args()) == results) =>
             {
                 yields(module, op, 1, &inits)
             }
             _ => Err("the first region must end in scf.condition with values of the result types".into()),
         }
     }),
-    ..OpRow::BASE
+    ..WhileOp::ROW
 };
+
+ir::op_view! {
+    ConditionOp of CONDITION {
+        operands { condition: One BOOL, args: Variadic ANY }
+    }
+}
 
 /// Ends the first region of [`WHILE`].
 pub static CONDITION: OpRow = OpRow {
     name: "scf.condition",
     doc: "Ends the first region of a `while`: whether to go on, and the values to go on with or to end with.",
-    operands: &[one("condition", &BOOL), variadic("args", &ANY)],
     traits: Traits::TERMINATOR.and(Traits::PURE),
     format: Format::Custom { print: text::print_condition, parse: text::parse_condition },
-    ..OpRow::BASE
+    ..ConditionOp::ROW
 };
+
+ir::op_view! {
+    YieldOp of YIELD {
+        operands { results: Variadic ANY }
+    }
+}
 
 /// Ends a region with values.
 pub static YIELD: OpRow = OpRow {
     name: "scf.yield",
     doc: "Ends a region with the values it yields.",
-    operands: &[variadic("results", &ANY)],
     traits: Traits::TERMINATOR.and(Traits::PURE),
     format: Format::Text("attr-dict ($results : type($results))?"),
-    ..OpRow::BASE
+    ..YieldOp::ROW
 };
+
+/// The values that a block ends with: what its [`YIELD`], or whatever else ends it, takes.
+pub fn yielded(module: &Module, block: Block) -> &[Value] {
+    module.operands(module.last_op(block).expect("verified: a block has a terminator"))
+}
+
+impl<'m> ForOp<'m> {
+    /// Operands in front of the initial values; a carried value is operand `NUM_BOUNDS + n` and block argument `1 + n`.
+    pub const NUM_BOUNDS: usize = 3;
+
+    /// Whether another loop counts alike.
+    pub fn same_bounds(self, other: ForOp<'_>) -> bool {
+        [self.lower(), self.upper(), self.step()] == [other.lower(), other.upper(), other.step()]
+    }
+
+    /// The block that is repeated.
+    pub fn body(self) -> Block {
+        self.module.entry(self.module.region(self.op, 0))
+    }
+
+    /// What counts.
+    pub fn counter(self) -> Value {
+        self.module.args(self.body())[0]
+    }
+
+    /// The carried values, in the body.
+    pub fn carried(self) -> &'m [Value] {
+        &self.module.args(self.body())[1..]
+    }
+
+    /// What ends the body.
+    pub fn terminator(self) -> Op {
+        self.module.last_op(self.body()).expect("verified: a loop yields")
+    }
+
+    /// The carried values of the next iteration, in the body.
+    pub fn yielded(self) -> &'m [Value] {
+        yielded(self.module, self.body())
+    }
+}
+
+impl<'m> IfOp<'m> {
+    /// What runs where the condition holds.
+    pub fn then_block(self) -> Block {
+        self.module.entry(self.module.region(self.op, 0))
+    }
+
+    /// What runs where it does not hold.
+    pub fn else_block(self) -> Option<Block> {
+        self.module.blocks(self.module.region(self.op, 1)).first().copied()
+    }
+
+    /// Both blocks, as far as they are there.
+    pub fn blocks(self) -> impl Iterator<Item = Block> + 'm {
+        std::iter::once(self.then_block()).chain(self.else_block())
+    }
+}
+
+impl<'m> WhileOp<'m> {
+    /// The block that computes the condition from the carried values.
+    pub fn before(self) -> Block {
+        self.module.entry(self.module.region(self.op, 0))
+    }
+
+    /// The block that is run where the condition holds.
+    pub fn after(self) -> Block {
+        self.module.entry(self.module.region(self.op, 1))
+    }
+
+    /// What ends the first block.
+    pub fn condition(self) -> ConditionOp<'m> {
+        let last = self.module.last_op(self.before()).expect("verified: a block has a terminator");
+        ConditionOp::new(self.module, last)
+    }
+
+    /// The carried values of the next iteration.
+    pub fn yielded(self) -> &'m [Value] {
+        yielded(self.module, self.after())
+    }
+}
 
 fn types(module: &Module, values: &[Value]) -> Vec<Type> {
     values.iter().map(|&value| module.ty(value)).collect()

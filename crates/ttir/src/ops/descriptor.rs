@@ -1,18 +1,22 @@
 //! Tensor descriptors: tensors in memory that are read and written in blocks, with bounds.
 
-use super::memory::{CACHE, EVICT};
+use super::memory::{CacheModifier, EvictionPolicy};
 use crate::types::{DESCRIPTOR, INT, INT_LIKE, POINTER, TENSOR_ONLY, elem, is_unsigned, shape, tensor};
-use ir::{AttrKind, AttrSpec, EnumRow, Format, Infer, OpRow, Presence, Traits, one, variadic};
+use ir::{Format, Infer, OpRow, Traits};
 use smallvec::smallvec;
 
-/// What stands outside the tensor.
-pub static PADDING: EnumRow = EnumRow { name: "padding", cases: &[("pad_zero", 1), ("pad_nan", 2)] };
+ir::enum_attr! {
+    /// What stands outside the tensor.
+    Padding, PADDING "padding" { Zero "pad_zero" = 1, Nan "pad_nan" = 2 }
+}
 
-/// How a block is combined into memory.
-pub static REDUCE_KIND: EnumRow = EnumRow {
-    name: "kind",
-    cases: &[("add", 1), ("min", 2), ("max", 3), ("inc", 4), ("dec", 5), ("and", 6), ("or", 7), ("xor", 8)],
-};
+ir::enum_attr! {
+    /// How a block is combined into memory.
+    ReduceKind, REDUCE_KIND "kind" {
+        Add "add" = 1, Min "min" = 2, Max "max" = 3, Inc "inc" = 4, Dec "dec" = 5, And "and" = 6, Or "or" = 7,
+        Xor "xor" = 8,
+    }
+}
 
 /// The atomic operation, by its keyword of [`super::atomic::RMW`], that combines a block into the memory of a descriptor; `None`
 /// where memory has none.
@@ -42,13 +46,18 @@ pub fn atomic_name(descriptor: ir::Type, kind: &str) -> Option<&'static str> {
     })
 }
 
+ir::op_view! {
+    MakeDescriptorOp of MAKE {
+        operands { base: One POINTER, shape: Variadic INT, strides: Variadic INT }
+        attrs { padding: Padding = Enum(Padding::Zero as u32) }
+        results { result: One DESCRIPTOR }
+    }
+}
+
 /// A descriptor.
 pub static MAKE: OpRow = OpRow {
     name: "tt.make_tensor_descriptor",
     doc: "Describes a tensor in memory: base, shape (i32), strides in elements (i64, the last one 1).",
-    operands: &[one("base", &POINTER), variadic("shape", &INT), variadic("strides", &INT)],
-    attrs: &[AttrSpec::with_default("padding", AttrKind::Enum(&PADDING), Presence::Enum(1))],
-    results: &[one("result", &DESCRIPTOR)],
     infer: Infer::Explicit,
     traits: Traits::PURE,
     format: Format::Text(
@@ -59,74 +68,94 @@ pub static MAKE: OpRow = OpRow {
         let given = module.operand_group(op, 1).len();
         if rank == given { Ok(()) } else { Err(format!("{given} sizes for a block of rank {rank}")) }
     }),
-    ..OpRow::BASE
+    ..MakeDescriptorOp::ROW
 };
+
+ir::op_view! {
+    DescriptorLoadOp of LOAD {
+        operands { desc: One DESCRIPTOR, indices: Variadic INT }
+        attrs {
+            cache: CacheModifier = Enum(CacheModifier::None as u32),
+            evict: EvictionPolicy = Enum(EvictionPolicy::Normal as u32),
+        }
+        results { result: One TENSOR_ONLY }
+    }
+}
 
 /// Reads a block.
 pub static LOAD: OpRow = OpRow {
     name: "tt.descriptor_load",
     doc: "The block at an offset (in elements); what lies outside the tensor is the padding.",
-    operands: &[one("desc", &DESCRIPTOR), variadic("indices", &INT)],
-    attrs: &[
-        AttrSpec::with_default("cache", AttrKind::Enum(&CACHE), Presence::Enum(1)),
-        AttrSpec::with_default("evict", AttrKind::Enum(&EVICT), Presence::Enum(1)),
-    ],
-    results: &[one("result", &TENSOR_ONLY)],
     infer: Infer::Rule(|args| Ok(smallvec![tensor(shape(args.ty(0)), elem(args.ty(0)))])),
     traits: Traits::READS,
     format: Format::Custom {
         print: super::memory_text::print_descriptor_load,
         parse: super::memory_text::parse_descriptor_load,
     },
-    ..OpRow::BASE
+    ..DescriptorLoadOp::ROW
 };
+
+ir::op_view! {
+    DescriptorStoreOp of STORE {
+        operands { desc: One DESCRIPTOR, indices: Variadic INT, src: One TENSOR_ONLY }
+    }
+}
 
 /// Writes a block.
 pub static STORE: OpRow = OpRow {
     name: "tt.descriptor_store",
     doc: "Writes a block at an offset (in elements); what lies outside the tensor is not written.",
-    operands: &[one("desc", &DESCRIPTOR), variadic("indices", &INT), one("src", &TENSOR_ONLY)],
     traits: Traits::WRITES,
     format: Format::Text("$desc [ $indices ], $src attr-dict : type($desc), type($src)"),
-    ..OpRow::BASE
+    ..DescriptorStoreOp::ROW
 };
+
+ir::op_view! {
+    DescriptorGatherOp of GATHER {
+        operands { desc: One DESCRIPTOR, x_offsets: One INT_LIKE, y_offset: One INT }
+        results { result: One TENSOR_ONLY }
+    }
+}
 
 /// Reads rows.
 pub static GATHER: OpRow = OpRow {
     name: "tt.descriptor_gather",
     doc: "Rows of a matrix, picked by `x_offsets`, from column `y_offset` on.",
-    operands: &[one("desc", &DESCRIPTOR), one("x_offsets", &INT_LIKE), one("y_offset", &INT)],
-    results: &[one("result", &TENSOR_ONLY)],
     infer: Infer::Explicit,
     traits: Traits::READS,
     format: Format::Text("$desc [ $x_offsets, $y_offset ] attr-dict : functional-type"),
-    ..OpRow::BASE
+    ..DescriptorGatherOp::ROW
 };
+
+ir::op_view! {
+    DescriptorScatterOp of SCATTER {
+        operands { desc: One DESCRIPTOR, x_offsets: One INT_LIKE, y_offset: One INT, src: One TENSOR_ONLY }
+    }
+}
 
 /// Writes rows.
 pub static SCATTER: OpRow = OpRow {
     name: "tt.descriptor_scatter",
     doc: "Writes rows of a matrix, picked by `x_offsets`, from column `y_offset` on.",
-    operands: &[
-        one("desc", &DESCRIPTOR),
-        one("x_offsets", &INT_LIKE),
-        one("y_offset", &INT),
-        one("src", &TENSOR_ONLY),
-    ],
     traits: Traits::WRITES,
     format: Format::Text(
         "$desc [ $x_offsets, $y_offset ], $src attr-dict : type($desc), type($x_offsets), type($y_offset), type($src)",
     ),
-    ..OpRow::BASE
+    ..DescriptorScatterOp::ROW
 };
+
+ir::op_view! {
+    DescriptorReduceOp of REDUCE {
+        operands { desc: One DESCRIPTOR, indices: Variadic INT, src: One TENSOR_ONLY }
+        attrs { kind: ReduceKind }
+    }
+}
 
 /// Combines a block into memory.
 pub static REDUCE: OpRow = OpRow {
     name: "tt.descriptor_reduce",
     doc: "Combines a block into memory at an offset, each element atomically.",
-    operands: &[one("desc", &DESCRIPTOR), variadic("indices", &INT), one("src", &TENSOR_ONLY)],
-    attrs: &[AttrSpec::required("kind", AttrKind::Enum(&REDUCE_KIND))],
     traits: Traits::READS.and(Traits::WRITES),
     format: Format::Text("$kind, $desc [ $indices ], $src attr-dict : type($desc), type($src)"),
-    ..OpRow::BASE
+    ..DescriptorReduceOp::ROW
 };

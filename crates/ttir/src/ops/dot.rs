@@ -1,37 +1,44 @@
 //! Matrix products.
 
 use crate::types::{TENSOR_ONLY, shape};
-use ir::{AttrKind, AttrSpec, EnumRow, Format, Infer, OpRow, Presence, Traits, one, optional};
+use ir::{Format, Infer, OpRow, Traits, Value};
 
-/// How binary32 operands are multiplied.
-pub static INPUT_PRECISION: EnumRow = EnumRow {
-    name: "inputPrecision",
-    cases: &[("tf32", 0), ("tf32x3", 1), ("ieee", 2), ("bf16x3", 3), ("bf16x6", 4)],
-};
+ir::enum_attr! {
+    /// How binary32 operands are multiplied.
+    InputPrecision, INPUT_PRECISION "inputPrecision" { Tf32 "tf32" = 0, Tf32x3 "tf32x3" = 1, Ieee "ieee" = 2, Bf16x3 "bf16x3" = 3, Bf16x6 "bf16x6" = 4 }
+}
 
-/// Formats of scaled operands.
-pub static SCALE_TYPE: EnumRow = EnumRow {
-    name: "ScaleDotElemType",
-    cases: &[("e4m3", 0), ("e5m2", 1), ("e2m3", 2), ("e3m2", 3), ("e2m1", 4), ("bf16", 5), ("fp16", 6)],
-};
+ir::enum_attr! {
+    /// Formats of scaled operands.
+    ScaleType, SCALE_TYPE "ScaleDotElemType" {
+        E4m3 "e4m3" = 0, E5m2 "e5m2" = 1, E2m3 "e2m3" = 2, E3m2 "e3m2" = 3, E2m1 "e2m1" = 4, Bf16 "bf16" = 5,
+        Fp16 "fp16" = 6,
+    }
+}
+
+ir::op_view! {
+    DotOp of DOT {
+        operands { a: One TENSOR_ONLY, b: One TENSOR_ONLY, c: One TENSOR_ONLY }
+        attrs {
+            input_precision "inputPrecision": InputPrecision = Enum(InputPrecision::Ieee as u32),
+            max_imprecise "maxNumImpreciseAcc": i32 = Int(0),
+        }
+        results { d: One TENSOR_ONLY }
+    }
+}
 
 /// Matrix product.
 pub static DOT: OpRow = OpRow {
     name: "tt.dot",
     doc: "a · b + c for matrices, or for each matrix of two stacks. Sums are in the format of c, in any order.",
-    operands: &[one("a", &TENSOR_ONLY), one("b", &TENSOR_ONLY), one("c", &TENSOR_ONLY)],
-    attrs: &[
-        AttrSpec::with_default("inputPrecision", AttrKind::Enum(&INPUT_PRECISION), Presence::Enum(2)),
-        AttrSpec::with_default("maxNumImpreciseAcc", AttrKind::Int(32), Presence::Int(0)),
-    ],
-    results: &[one("d", &TENSOR_ONLY)],
     infer: Infer::SameAs(2),
     traits: Traits::PURE,
     format: Format::Text(
         "$a, $b, $c (, inputPrecision = $inputPrecision)? attr-dict : type($a) * type($b) -> type($d)",
     ),
     verify: Some(|module, op| {
-        let [a, b, c] = [0, 1, 2].map(|index| shape(module.ty(module.operand(op, index))));
+        let dot = DotOp::new(module, op);
+        let [a, b, c] = [dot.a(), dot.b(), dot.c()].map(|value| shape(module.ty(value)));
         let rank = a.len();
         let fits = (rank == 2 || rank == 3)
             && b.len() == rank
@@ -42,31 +49,56 @@ pub static DOT: OpRow = OpRow {
             && (rank == 2 || (a[0] == b[0] && a[0] == c[0]));
         if fits { Ok(()) } else { Err(format!("shapes {a:?} and {b:?} do not multiply to {c:?}")) }
     }),
-    ..OpRow::BASE
+    ..DotOp::ROW
 };
+
+ir::op_view! {
+    DotScaledOp of DOT_SCALED {
+        operands {
+            a: One TENSOR_ONLY,
+            b: One TENSOR_ONLY,
+            c: One TENSOR_ONLY,
+            scales: Variadic TENSOR_ONLY,
+        }
+        attrs {
+            a_format "a_elem_type": ScaleType,
+            b_format "b_elem_type": ScaleType,
+            fast_math "fastMath": bool = Bool(false),
+            lhs_k_pack: bool = Bool(true),
+            rhs_k_pack: bool = Bool(true),
+            given "scales": u32 = Int(3),
+        }
+        results { d: One TENSOR_ONLY }
+    }
+}
 
 /// Matrix product of scaled operands. `scales` says which scales are given: bit 0 for a, bit 1 for b.
 pub static DOT_SCALED: OpRow = OpRow {
     name: "tt.dot_scaled",
     doc: "a · b + c, where groups of 32 (or 16) elements along k share a scale.",
-    operands: &[
-        one("a", &TENSOR_ONLY),
-        one("b", &TENSOR_ONLY),
-        one("c", &TENSOR_ONLY),
-        optional("a_scale", &TENSOR_ONLY),
-        optional("b_scale", &TENSOR_ONLY),
-    ],
-    attrs: &[
-        AttrSpec::required("a_elem_type", AttrKind::Enum(&SCALE_TYPE)),
-        AttrSpec::required("b_elem_type", AttrKind::Enum(&SCALE_TYPE)),
-        AttrSpec::with_default("fastMath", AttrKind::Bool, Presence::Bool(false)),
-        AttrSpec::with_default("lhs_k_pack", AttrKind::Bool, Presence::Bool(true)),
-        AttrSpec::with_default("rhs_k_pack", AttrKind::Bool, Presence::Bool(true)),
-        AttrSpec::with_default("scales", AttrKind::Int(32), Presence::Int(3)),
-    ],
-    results: &[one("d", &TENSOR_ONLY)],
     infer: Infer::SameAs(2),
     traits: Traits::PURE,
     format: Format::Generic,
-    ..OpRow::BASE
+    verify: Some(|module, op| {
+        let dot = DotScaledOp::new(module, op);
+        let (given, said) = (dot.scales().len(), dot.given());
+        if said < 4 && said.count_ones() as usize == given {
+            Ok(())
+        } else {
+            Err(format!("`scales` is {said}, and {given} scales are given"))
+        }
+    }),
+    ..DotScaledOp::ROW
 };
+
+impl DotScaledOp<'_> {
+    /// The scales of a.
+    pub fn a_scale(self) -> Option<Value> {
+        if self.given() & 1 != 0 { self.scales().first().copied() } else { None }
+    }
+
+    /// The scales of b.
+    pub fn b_scale(self) -> Option<Value> {
+        if self.given() & 2 != 0 { self.scales().last().copied() } else { None }
+    }
+}

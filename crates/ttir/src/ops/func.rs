@@ -1,7 +1,8 @@
 //! Files, functions, calls.
 
 use super::func_text as text;
-use ir::{ANY, AttrKind, AttrSpec, DeclaredKey, Format, Infer, OpRow, Traits, variadic};
+use ir::view::{Str, Symbol, TypeAttr};
+use ir::{ANY, Block, DeclaredKey, Format, Infer, Module, Op, OpRow, Traits, TypeKind, Value};
 
 /// Attribute of a parameter: the value is a multiple of this (an address: in bytes).
 pub static DIVISIBILITY: DeclaredKey =
@@ -43,65 +44,120 @@ pub mod func_attr {
     pub const NOINLINE: usize = 3;
 }
 
+ir::op_view! {
+    FuncOp of FUNC {
+        attrs {
+            name "sym_name": Symbol,
+            ty / set_ty "function_type": TypeAttr,
+            visibility / set_visibility "sym_visibility": Option<Str>,
+            noinline: Option<bool>,
+        }
+    }
+}
+
 /// A function.
 pub static FUNC: OpRow = OpRow {
     name: "tt.func",
     doc: "A function; a public one is a kernel.",
-    attrs: &[
-        AttrSpec::required("sym_name", AttrKind::Symbol),
-        AttrSpec::required("function_type", AttrKind::Type),
-        AttrSpec::optional("sym_visibility", AttrKind::Str),
-        AttrSpec::optional("noinline", AttrKind::Bool),
-    ],
     regions: Some(1),
     traits: Traits::ISOLATED.and(Traits::SYMBOL),
     format: Format::Custom { print: text::print_func, parse: text::parse_func },
-    verify: Some(|module, op| {
-        let Some(ir::Attr::Type(ty)) = module.attr(op, func_attr::TYPE) else {
-            return Err("the function has no type".into());
-        };
-        let ir::TypeKind::Function { params, results } = ty.kind() else {
-            return Err(format!("{ty} is not a function type"));
-        };
-        let entry = module.entry(module.region(op, 0));
-        let args: Vec<_> = module.args(entry).iter().map(|&value| module.ty(value)).collect();
-        if args != *params {
-            return Err(format!("the body takes {args:?}, the type says {params:?}"));
-        }
-        match module.last_op(entry) {
-            Some(last) if module.is(last, &RETURN) => {
-                let found: Vec<_> = module.operands(last).iter().map(|&value| module.ty(value)).collect();
-                if found == *results {
-                    Ok(())
-                } else {
-                    Err(format!("returns {found:?}, the type says {results:?}"))
-                }
-            }
-            _ => Err("the body must end in tt.return".into()),
-        }
-    }),
-    ..OpRow::BASE
+    verify: Some(verify_func),
+    ..FuncOp::ROW
 };
+
+fn verify_func(module: &Module, op: Op) -> Result<(), String> {
+    let func = FuncOp::new(module, op);
+    let TypeKind::Function { params, results } = func.ty().kind() else {
+        return Err(format!("{} is not a function type", func.ty()));
+    };
+    if func.visibility().is_some_and(|word| !VISIBILITIES.contains(&word)) {
+        return Err(format!("`sym_visibility` must be one of {VISIBILITIES:?}"));
+    }
+    let types = |values: &[Value]| values.iter().map(|&value| module.ty(value)).collect::<Vec<_>>();
+    let args = types(func.params());
+    if args != *params {
+        return Err(format!("the body takes {args:?}, the type says {params:?}"));
+    }
+    let last = module.last_op(func.entry()).and_then(|last| ReturnOp::of(module, last));
+    let found = types(last.ok_or("the body must end in tt.return")?.srcs());
+    if found == *results { Ok(()) } else { Err(format!("returns {found:?}, the type says {results:?}")) }
+}
+
+/// Who may call a function.
+pub const VISIBILITIES: [&str; 3] = ["public", "private", "nested"];
+
+impl<'m> FuncOp<'m> {
+    /// The block that is the function's body.
+    pub fn entry(self) -> Block {
+        self.module.entry(self.module.region(self.op, 0))
+    }
+
+    /// The parameters, in the body.
+    pub fn params(self) -> &'m [Value] {
+        self.module.args(self.entry())
+    }
+
+    /// Whether it is launched, not only called.
+    pub fn is_kernel(self) -> bool {
+        self.visibility() != Some("private")
+    }
+}
+
+/// All functions of a module.
+pub fn functions(module: &Module) -> impl Iterator<Item = FuncOp<'_>> {
+    module.ops(module.body()).filter_map(|op| FuncOp::of(module, op))
+}
+
+/// What can be launched: several where a file was written by hand.
+pub fn kernels(module: &Module) -> impl Iterator<Item = FuncOp<'_>> {
+    functions(module).filter(|func| func.is_kernel())
+}
+
+/// The kernel of a module that is compiled.
+///
+/// # Errors
+/// When the module has none or several.
+pub fn kernel_of(module: &Module) -> Result<FuncOp<'_>, String> {
+    let mut all = kernels(module);
+    match (all.next(), all.next()) {
+        (Some(kernel), None) => Ok(kernel),
+        (None, _) => Err("the module has no kernel: no function that is not private".into()),
+        (Some(one), Some(other)) => {
+            Err(format!("the module has several kernels: @{} and @{}", one.name(), other.name()))
+        }
+    }
+}
+
+ir::op_view! {
+    ReturnOp of RETURN {
+        operands { srcs: Variadic ANY }
+    }
+}
 
 /// Ends a function.
 pub static RETURN: OpRow = OpRow {
     name: "tt.return",
     doc: "Ends a function with its results.",
-    operands: &[variadic("srcs", &ANY)],
     traits: Traits::TERMINATOR.and(Traits::PURE),
     format: Format::Text("attr-dict ($srcs : type($srcs))?"),
-    ..OpRow::BASE
+    ..ReturnOp::ROW
 };
+
+ir::op_view! {
+    CallOp of CALL {
+        operands { operands: Variadic ANY }
+        attrs { callee: Symbol }
+        results { results: Variadic ANY }
+    }
+}
 
 /// A call.
 pub static CALL: OpRow = OpRow {
     name: "tt.call",
     doc: "Calls a function of the same file.",
-    operands: &[variadic("operands", &ANY)],
-    attrs: &[AttrSpec::required("callee", AttrKind::Symbol)],
-    results: &[variadic("results", &ANY)],
     infer: Infer::Explicit,
     traits: Traits::READS.and(Traits::WRITES).and(Traits::CALL),
     format: Format::Text("$callee ( $operands ) attr-dict : functional-type"),
-    ..OpRow::BASE
+    ..CallOp::ROW
 };

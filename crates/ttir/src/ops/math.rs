@@ -8,7 +8,7 @@ use ir::{EvalArgs, Format, Infer, OpRow, Traits, ValueSpec, one};
 
 type Eval = fn(&EvalArgs<'_>, &[u64]) -> Option<u64>;
 
-const OPERANDS: &[ValueSpec] = &[one("operand", &FLOAT_LIKE)];
+const OPERANDS: &[ValueSpec] = &[one("src", &FLOAT_LIKE)];
 const RESULTS: &[ValueSpec] = &[one("result", &FLOAT_LIKE)];
 
 const fn row(name: &'static str, doc: &'static str, eval: Eval) -> OpRow {
@@ -19,7 +19,7 @@ const fn row(name: &'static str, doc: &'static str, eval: Eval) -> OpRow {
         results: RESULTS,
         infer: Infer::SameAs(0),
         traits: Traits::PURE.and(Traits::ELEMENTWISE),
-        format: Format::Text("$operand attr-dict : type($result)"),
+        format: Format::Text("$src attr-dict : type($result)"),
         eval: Some(eval),
         ..OpRow::BASE
     }
@@ -65,7 +65,7 @@ pub static TANH: OpRow = row("math.tanh", "Hyperbolic tangent.", |a, x| on_value
 
 /// Absolute value of an integer.
 pub static ABSI: OpRow = OpRow {
-    operands: &[one("operand", &INT_LIKE)],
+    operands: &[one("src", &INT_LIKE)],
     results: &[one("result", &INT_LIKE)],
     ..row("math.absi", "Absolute value of a signed integer, wrapping.", |a, x| {
         let bits = a.result_type.as_int()?;

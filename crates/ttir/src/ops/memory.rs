@@ -2,34 +2,38 @@
 
 use super::memory_text as text;
 use crate::types::{BOOL_LIKE, INT_LIKE, PTR_LIKE, VALUE_LIKE, elem, pointee, shape, with_elem};
-use ir::{
-    AttrKind, AttrSpec, EnumRow, Fold, Format, Infer, Module, Op, OpRow, Presence, Traits, Value, one,
-    optional,
-};
+use ir::{Fold, Format, Infer, Module, Op, OpRow, Traits, Value};
 use smallvec::smallvec;
 
-/// Where a load or store stands in the caches.
-pub static CACHE: EnumRow = EnumRow {
-    name: "cacheModifier",
-    cases: &[("none", 1), ("ca", 2), ("cg", 3), ("wb", 4), ("cs", 5), ("wt", 6), ("cv", 7)],
-};
+ir::enum_attr! {
+    /// Where a load or store stands in the caches.
+    CacheModifier, CACHE "cacheModifier" { None "none" = 1, Ca "ca" = 2, Cg "cg" = 3, Wb "wb" = 4, Cs "cs" = 5, Wt "wt" = 6, Cv "cv" = 7 }
+}
 
-/// What the caches should drop first.
-pub static EVICT: EnumRow =
-    EnumRow { name: "evictionPolicy", cases: &[("evict_normal", 1), ("evict_first", 2), ("evict_last", 3)] };
+ir::enum_attr! {
+    /// What the caches should drop first.
+    EvictionPolicy, EVICT "evictionPolicy" { Normal "evict_normal" = 1, First "evict_first" = 2, Last "evict_last" = 3 }
+}
 
-/// Which memory a barrier orders.
-pub static BARRIER_SCOPE: EnumRow = EnumRow {
-    name: "addrSpace",
-    cases: &[("none", 0), ("local", 1), ("global_read", 2), ("global_write", 4), ("all", 7)],
-};
+ir::enum_attr! {
+    /// Which memory a barrier orders.
+    BarrierScope, BARRIER_SCOPE "addrSpace" {
+        None "none" = 0, Local "local" = 1, GlobalRead "global_read" = 2, GlobalWrite "global_write" = 4,
+        All "all" = 7,
+    }
+}
+
+ir::op_view! {
+    AddPtrOp of ADDPTR {
+        operands { ptr: One PTR_LIKE, offset: One INT_LIKE }
+        results { result: One PTR_LIKE }
+    }
+}
 
 /// Pointer plus offset.
 pub static ADDPTR: OpRow = OpRow {
     name: "tt.addptr",
     doc: "A pointer moved by a signed number of elements.",
-    operands: &[one("ptr", &PTR_LIKE), one("offset", &INT_LIKE)],
-    results: &[one("result", &PTR_LIKE)],
     infer: Infer::SameAs(0),
     traits: Traits::PURE.and(Traits::ELEMENTWISE),
     format: Format::Text("$ptr, $offset attr-dict : type($result), type($offset)"),
@@ -43,7 +47,7 @@ pub static ADDPTR: OpRow = OpRow {
         (super::arith_int::constant_int(module, op, 1)? == 0).then(|| Fold::Value(module.operand(op, 0)))
     }),
     patterns: &[crate::passes::patterns::combine_addptr],
-    ..OpRow::BASE
+    ..AddPtrOp::ROW
 };
 
 /// Slots of [`LOAD`]'s attributes.
@@ -56,18 +60,23 @@ pub mod load_attr {
     pub const VOLATILE: usize = 2;
 }
 
+ir::op_view! {
+    LoadOp of LOAD {
+        operands { ptr: One PTR_LIKE, mask: Optional BOOL_LIKE, other: Optional VALUE_LIKE }
+        attrs {
+            cache / set_cache "cacheModifier": CacheModifier = Enum(CacheModifier::None as u32),
+            evict "evictionPolicy": EvictionPolicy = Enum(EvictionPolicy::Normal as u32),
+            volatile "isVolatile": bool = Bool(false),
+        }
+        results { result: One VALUE_LIKE }
+    }
+}
+
 /// Load.
 pub static LOAD: OpRow = OpRow {
     name: "tt.load",
     doc: "The elements at the pointers. Where the mask does not hold nothing is read and the element is `other`, or \
           undefined without it.",
-    operands: &[one("ptr", &PTR_LIKE), optional("mask", &BOOL_LIKE), optional("other", &VALUE_LIKE)],
-    attrs: &[
-        AttrSpec::with_default("cacheModifier", AttrKind::Enum(&CACHE), Presence::Enum(1)),
-        AttrSpec::with_default("evictionPolicy", AttrKind::Enum(&EVICT), Presence::Enum(1)),
-        AttrSpec::with_default("isVolatile", AttrKind::Bool, Presence::Bool(false)),
-    ],
-    results: &[one("result", &VALUE_LIKE)],
     infer: Infer::Rule(|args| match pointee(args.ty(0)) {
         Some(pointee) => Ok(smallvec![with_elem(args.ty(0), pointee)]),
         None => Err(format!("{} is not a pointer", args.ty(0))),
@@ -85,18 +94,23 @@ pub static LOAD: OpRow = OpRow {
         super::same_shape(module, op)
     }),
     patterns: &[crate::passes::patterns::simplify_load_mask],
-    ..OpRow::BASE
+    ..LoadOp::ROW
 };
+
+ir::op_view! {
+    StoreOp of STORE {
+        operands { ptr: One PTR_LIKE, value: One VALUE_LIKE, mask: Optional BOOL_LIKE }
+        attrs {
+            cache "cacheModifier": CacheModifier = Enum(CacheModifier::None as u32),
+            evict "evictionPolicy": EvictionPolicy = Enum(EvictionPolicy::Normal as u32),
+        }
+    }
+}
 
 /// Store.
 pub static STORE: OpRow = OpRow {
     name: "tt.store",
     doc: "Writes the elements to the pointers where the mask holds.",
-    operands: &[one("ptr", &PTR_LIKE), one("value", &VALUE_LIKE), optional("mask", &BOOL_LIKE)],
-    attrs: &[
-        AttrSpec::with_default("cacheModifier", AttrKind::Enum(&CACHE), Presence::Enum(1)),
-        AttrSpec::with_default("evictionPolicy", AttrKind::Enum(&EVICT), Presence::Enum(1)),
-    ],
     traits: Traits::WRITES,
     format: Format::Custom { print: text::print_store, parse: text::parse_store },
     verify: Some(|module, op| {
@@ -104,7 +118,7 @@ pub static STORE: OpRow = OpRow {
         super::same_shape(module, op)
     }),
     patterns: &[crate::passes::patterns::simplify_store_mask],
-    ..OpRow::BASE
+    ..StoreOp::ROW
 };
 
 /// Verify rule: operand `value` is what operand `ptr` points to.
@@ -117,14 +131,19 @@ pub(crate) fn check_pointee(module: &Module, op: Op, ptr: usize, value: usize) -
     }
 }
 
+ir::op_view! {
+    BarrierOp of BARRIER {
+        attrs { scope "addrSpace": BarrierScope }
+    }
+}
+
 /// Barrier of a program.
 pub static BARRIER: OpRow = OpRow {
     name: "ttg.barrier",
     doc: "All lanes of the program wait for each other, and see each other's writes.",
-    attrs: &[AttrSpec::required("addrSpace", AttrKind::Enum(&BARRIER_SCOPE))],
     traits: Traits::WRITES,
     format: Format::Text("$addrSpace attr-dict"),
-    ..OpRow::BASE
+    ..BarrierOp::ROW
 };
 
 /// The mask of a load, store or atomic: its last optional operand of booleans.

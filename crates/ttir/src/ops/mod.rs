@@ -12,6 +12,7 @@ pub mod debug;
 pub mod descriptor;
 pub mod dot;
 pub mod extern_call;
+pub mod forms;
 pub mod func;
 mod func_text;
 pub mod math;

@@ -1,10 +1,7 @@
 //! Operations that combine elements by a region: reductions, scans, elementwise calls; and histograms.
 
 use crate::types::{BOOL_LIKE, INT_LIKE, TENSOR_ONLY, VALUE_LIKE, elem, shape, tensor};
-use ir::{
-    Attr, AttrKind, AttrSpec, Format, Infer, InferArgs, Module, Op, OpRow, Presence, Traits, Type, ValueSpec,
-    one, optional, variadic,
-};
+use ir::{Attr, Format, Infer, InferArgs, Module, Op, OpRow, Traits, Type};
 use smallvec::SmallVec;
 
 fn axis(attrs: &[Option<Attr>]) -> Result<usize, String> {
@@ -55,55 +52,70 @@ fn check_region(module: &Module, op: Op) -> Result<(), String> {
     super::same_shape_operands(module, op)
 }
 
+ir::op_view! {
+    ReduceOp of REDUCE {
+        operands { srcs: Variadic TENSOR_ONLY }
+        attrs { axis: usize }
+        results { results: Variadic VALUE_LIKE }
+    }
+}
+
 /// Reduction.
 pub static REDUCE: OpRow = OpRow {
     name: "tt.reduce",
     doc: "Combines all elements along an axis by the region, which must be associative; the order is open.",
-    operands: &[variadic("srcs", &TENSOR_ONLY)],
-    attrs: &[AttrSpec::required("axis", AttrKind::Int(32))],
-    results: &[variadic("result", &VALUE_LIKE)],
     infer: Infer::Rule(reduced),
     regions: Some(1),
     traits: Traits::REGION_EFFECTS,
     format: Format::Generic,
     verify: Some(check_region),
-    ..OpRow::BASE
+    ..ReduceOp::ROW
 };
 
 /// Ends the region of [`REDUCE`].
 pub static REDUCE_RETURN: OpRow = terminator("tt.reduce.return", "Ends the combining region of a reduction.");
 
+ir::op_view! {
+    ScanOp of SCAN {
+        operands { srcs: Variadic TENSOR_ONLY }
+        attrs { axis: usize, reverse: bool }
+        results { results: Variadic TENSOR_ONLY }
+    }
+}
+
 /// Scan.
 pub static SCAN: OpRow = OpRow {
     name: "tt.scan",
     doc: "All partial combinations along an axis, from the front, or from the back with `reverse`.",
-    operands: &[variadic("srcs", &TENSOR_ONLY)],
-    attrs: &[AttrSpec::required("axis", AttrKind::Int(32)), AttrSpec::required("reverse", AttrKind::Bool)],
-    results: &[variadic("result", &TENSOR_ONLY)],
     infer: Infer::Rule(|args| Ok(args.operands.iter().map(|&value| args.module.ty(value)).collect())),
     regions: Some(1),
     traits: Traits::REGION_EFFECTS,
     format: Format::Generic,
     verify: Some(check_region),
-    ..OpRow::BASE
+    ..ScanOp::ROW
 };
 
 /// Ends the region of [`SCAN`].
 pub static SCAN_RETURN: OpRow = terminator("tt.scan.return", "Ends the combining region of a scan.");
 
+ir::op_view! {
+    MapElementwiseOp of MAP_ELEMENTWISE {
+        operands { srcs: Variadic TENSOR_ONLY }
+        attrs { pack: usize = Int(1) }
+        results { results: Variadic TENSOR_ONLY }
+    }
+}
+
 /// Elementwise call of a region.
 pub static MAP_ELEMENTWISE: OpRow = OpRow {
     name: "tt.map_elementwise",
     doc: "Runs the region for each element (for each `pack` neighbouring elements) of all operands.",
-    operands: &[variadic("srcs", &TENSOR_ONLY)],
-    attrs: &[AttrSpec::with_default("pack", AttrKind::Int(32), Presence::Int(1))],
-    results: &[variadic("result", &TENSOR_ONLY)],
     infer: Infer::Explicit,
     regions: Some(1),
     traits: Traits::REGION_EFFECTS,
     format: Format::Generic,
     verify: Some(check_map_region),
-    ..OpRow::BASE
+    ..MapElementwiseOp::ROW
 };
 
 /// The region takes `pack` elements of each operand and returns `pack` elements of each result.
@@ -141,16 +153,26 @@ fn check_map_region(module: &Module, op: Op) -> Result<(), String> {
 pub static MAP_ELEMENTWISE_RETURN: OpRow =
     terminator("tt.map_elementwise.return", "Ends the region of an elementwise call.");
 
-const RETURNED: &[ValueSpec] = &[variadic("result", &VALUE_LIKE)];
+ir::op_view! {
+    CombinedOp of REDUCE_RETURN, SCAN_RETURN, MAP_ELEMENTWISE_RETURN {
+        operands { result: Variadic VALUE_LIKE }
+    }
+}
 
 const fn terminator(name: &'static str, doc: &'static str) -> OpRow {
     OpRow {
         name,
         doc,
-        operands: RETURNED,
         traits: Traits::TERMINATOR.and(Traits::PURE),
         format: Format::Text("$result attr-dict : type($result)"),
-        ..OpRow::BASE
+        ..CombinedOp::ROW
+    }
+}
+
+ir::op_view! {
+    HistogramOp of HISTOGRAM {
+        operands { src: One INT_LIKE, mask: Optional BOOL_LIKE }
+        results { result: One INT_LIKE }
     }
 }
 
@@ -158,10 +180,8 @@ const fn terminator(name: &'static str, doc: &'static str) -> OpRow {
 pub static HISTOGRAM: OpRow = OpRow {
     name: "tt.histogram",
     doc: "How often each number from 0 up occurs, where the mask holds. Numbers outside are not counted.",
-    operands: &[one("src", &INT_LIKE), optional("mask", &BOOL_LIKE)],
-    results: &[one("result", &INT_LIKE)],
     infer: Infer::Explicit,
     traits: Traits::PURE,
     format: Format::Text("$src (, $mask)? attr-dict : type($src) -> type($result)"),
-    ..OpRow::BASE
+    ..HistogramOp::ROW
 };

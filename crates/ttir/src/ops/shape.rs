@@ -2,7 +2,8 @@
 
 use crate::passes::patterns;
 use crate::types::{INT_LIKE, SCALAR, TENSOR_ONLY, VALUE_LIKE, elem, numel, shape, tensor};
-use ir::{Attr, AttrKind, AttrSpec, Format, Infer, InferArgs, Module, Op, OpRow, Traits, Type, one};
+use ir::view::{Flag, Ints};
+use ir::{Attr, Format, Infer, InferArgs, Module, Op, OpRow, Traits, Type};
 use smallvec::{SmallVec, smallvec};
 
 type Types = Result<SmallVec<[Type; 2]>, String>;
@@ -18,12 +19,17 @@ pub fn ints(attr: Option<&Attr>) -> &[i64] {
     if let Some(Attr::DenseArray { values, .. }) = attr { values } else { &[] }
 }
 
+ir::op_view! {
+    MakeRangeOp of MAKE_RANGE {
+        attrs { end: i32, start: i32 }
+        results { result: One INT_LIKE }
+    }
+}
+
 /// `start, start + 1, …, end - 1`.
 pub static MAKE_RANGE: OpRow = OpRow {
     name: "tt.make_range",
     doc: "The 32-bit integers from `start` up to, without, `end`.",
-    attrs: &[AttrSpec::required("end", AttrKind::Int(32)), AttrSpec::required("start", AttrKind::Int(32))],
-    results: &[one("result", &INT_LIKE)],
     infer: Infer::Rule(|args| {
         let (end, start) = (int_attr(args.attrs, 0)?, int_attr(args.attrs, 1)?);
         Ok(smallvec![tensor(&[end - start], Type::int(32))])
@@ -35,29 +41,39 @@ pub static MAKE_RANGE: OpRow = OpRow {
         let count = numel(module.ty(module.result(op, 0)));
         if end - start == count { Ok(()) } else { Err(format!("{start}..{end} are not {count} numbers")) }
     }),
-    ..OpRow::BASE
+    ..MakeRangeOp::ROW
 };
+
+ir::op_view! {
+    SplatOp of SPLAT {
+        operands { src: One SCALAR }
+        results { result: One TENSOR_ONLY }
+    }
+}
 
 /// A block filled with one scalar.
 pub static SPLAT: OpRow = OpRow {
     name: "tt.splat",
     doc: "A block filled with one scalar.",
-    operands: &[one("src", &SCALAR)],
-    results: &[one("result", &TENSOR_ONLY)],
     infer: Infer::Explicit,
     traits: PURE,
     format: Format::Text("$src attr-dict : type($src) -> type($result)"),
     verify: Some(same_elem),
     fold: Some(patterns::fold_uniform),
-    ..OpRow::BASE
+    ..SplatOp::ROW
 };
+
+ir::op_view! {
+    UnsplatOp of UNSPLAT {
+        operands { src: One TENSOR_ONLY }
+        results { result: One SCALAR }
+    }
+}
 
 /// The one element of a block of one element.
 pub static UNSPLAT: OpRow = OpRow {
     name: "tt.unsplat",
     doc: "The one element of a block of one element, as a scalar.",
-    operands: &[one("src", &TENSOR_ONLY)],
-    results: &[one("result", &SCALAR)],
     infer: Infer::Rule(|args| Ok(smallvec![elem(args.ty(0))])),
     traits: PURE,
     format: Format::Text("$src attr-dict : type($src)"),
@@ -67,7 +83,7 @@ pub static UNSPLAT: OpRow = OpRow {
     }),
     fold: Some(patterns::fold_uniform),
     patterns: &[patterns::unsplat_of_splat],
-    ..OpRow::BASE
+    ..UnsplatOp::ROW
 };
 
 fn same_elem(module: &Module, op: Op) -> Result<(), String> {
@@ -75,13 +91,18 @@ fn same_elem(module: &Module, op: Op) -> Result<(), String> {
     if from == to { Ok(()) } else { Err(format!("elements change from {from} to {to}")) }
 }
 
+ir::op_view! {
+    ExpandDimsOp of EXPAND_DIMS {
+        operands { src: One TENSOR_ONLY }
+        attrs { axis: usize }
+        results { result: One TENSOR_ONLY }
+    }
+}
+
 /// Inserts a dimension of size 1.
 pub static EXPAND_DIMS: OpRow = OpRow {
     name: "tt.expand_dims",
     doc: "Inserts a dimension of size 1 in front of dimension `axis`.",
-    operands: &[one("src", &TENSOR_ONLY)],
-    attrs: &[AttrSpec::required("axis", AttrKind::Int(32))],
-    results: &[one("result", &TENSOR_ONLY)],
     infer: Infer::Rule(|args| {
         let (ty, axis) = (args.ty(0), int_attr(args.attrs, 0)?);
         let mut dims = shape(ty).to_vec();
@@ -96,7 +117,7 @@ pub static EXPAND_DIMS: OpRow = OpRow {
     verify: Some(inferred),
     fold: Some(patterns::fold_uniform),
     patterns: &[patterns::expand_dims_of_splat],
-    ..OpRow::BASE
+    ..ExpandDimsOp::ROW
 };
 
 /// The result type must be the one the row infers, but for its encoding.
@@ -113,12 +134,17 @@ fn inferred(module: &Module, op: Op) -> Result<(), String> {
     Ok(())
 }
 
+ir::op_view! {
+    BroadcastOp of BROADCAST {
+        operands { src: One TENSOR_ONLY }
+        results { result: One TENSOR_ONLY }
+    }
+}
+
 /// Repeats along dimensions of size 1.
 pub static BROADCAST: OpRow = OpRow {
     name: "tt.broadcast",
     doc: "Repeats a block along its dimensions of size 1. The rank stays.",
-    operands: &[one("src", &TENSOR_ONLY)],
-    results: &[one("result", &TENSOR_ONLY)],
     infer: Infer::Explicit,
     traits: PURE,
     format: Format::Text("$src attr-dict : type($src) -> type($result)"),
@@ -130,19 +156,21 @@ pub static BROADCAST: OpRow = OpRow {
     }),
     fold: Some(patterns::fold_same_type),
     patterns: &[patterns::broadcast_of_splat, patterns::broadcast_of_broadcast],
-    ..OpRow::BASE
+    ..BroadcastOp::ROW
 };
+
+ir::op_view! {
+    ReshapeOp of RESHAPE {
+        operands { src: One TENSOR_ONLY }
+        attrs { allow_reorder: Flag, efficient_layout: Flag }
+        results { result: One TENSOR_ONLY }
+    }
+}
 
 /// The same elements in another shape.
 pub static RESHAPE: OpRow = OpRow {
     name: "tt.reshape",
     doc: "The same elements, in row-major order, in another shape. `allow_reorder` leaves the order open.",
-    operands: &[one("src", &TENSOR_ONLY)],
-    attrs: &[
-        AttrSpec::optional("allow_reorder", AttrKind::Unit),
-        AttrSpec::optional("efficient_layout", AttrKind::Unit),
-    ],
-    results: &[one("result", &TENSOR_ONLY)],
     infer: Infer::Explicit,
     traits: PURE,
     format: Format::Text(
@@ -159,16 +187,28 @@ pub static RESHAPE: OpRow = OpRow {
     }),
     fold: Some(patterns::fold_same_type),
     patterns: &[patterns::reshape_of_splat, patterns::reshape_of_reshape],
-    ..OpRow::BASE
+    ..ReshapeOp::ROW
 };
+
+ir::op_view! {
+    TransOp of TRANS {
+        operands { src: One TENSOR_ONLY }
+        attrs { order / set_order: Ints }
+        results { result: One TENSOR_ONLY }
+    }
+}
+
+impl ReshapeOp<'_> {
+    /// Whether the elements stay in row-major order.
+    pub fn keeps_order(self) -> bool {
+        !self.allow_reorder() && !self.efficient_layout()
+    }
+}
 
 /// Permutes dimensions.
 pub static TRANS: OpRow = OpRow {
     name: "tt.trans",
     doc: "Permutes dimensions: dimension `i` of the result is dimension `order[i]` of the operand.",
-    operands: &[one("src", &TENSOR_ONLY)],
-    attrs: &[AttrSpec::required("order", AttrKind::DenseArray(32))],
-    results: &[one("result", &TENSOR_ONLY)],
     infer: Infer::Rule(|args| {
         let (ty, order) = (args.ty(0), ints(args.attrs[0].as_ref()));
         let dims = shape(ty);
@@ -185,15 +225,20 @@ pub static TRANS: OpRow = OpRow {
     verify: Some(inferred),
     fold: Some(patterns::fold_trans),
     patterns: &[patterns::trans_of_splat, patterns::trans_of_trans],
-    ..OpRow::BASE
+    ..TransOp::ROW
 };
+
+ir::op_view! {
+    JoinOp of JOIN {
+        operands { lhs: One TENSOR_ONLY, rhs: One TENSOR_ONLY }
+        results { result: One TENSOR_ONLY }
+    }
+}
 
 /// Pairs two blocks in a new last dimension.
 pub static JOIN: OpRow = OpRow {
     name: "tt.join",
     doc: "Pairs the elements of two blocks in a new last dimension of size 2.",
-    operands: &[one("lhs", &TENSOR_ONLY), one("rhs", &TENSOR_ONLY)],
-    results: &[one("result", &TENSOR_ONLY)],
     infer: Infer::Rule(|args| {
         let mut dims = shape(args.ty(0)).to_vec();
         dims.push(2);
@@ -202,15 +247,20 @@ pub static JOIN: OpRow = OpRow {
     traits: PURE,
     format: Format::Text("$lhs, $rhs attr-dict : type($lhs) -> type($result)"),
     verify: Some(super::same_type_operands),
-    ..OpRow::BASE
+    ..JoinOp::ROW
 };
+
+ir::op_view! {
+    SplitOp of SPLIT {
+        operands { src: One TENSOR_ONLY }
+        results { out_lhs: One VALUE_LIKE, out_rhs: One VALUE_LIKE }
+    }
+}
 
 /// Undoes [`JOIN`].
 pub static SPLIT: OpRow = OpRow {
     name: "tt.split",
     doc: "The two halves of a block along its last dimension, which has size 2.",
-    operands: &[one("src", &TENSOR_ONLY)],
-    results: &[one("outLHS", &VALUE_LIKE), one("outRHS", &VALUE_LIKE)],
     infer: Infer::Rule(|args: &InferArgs<'_>| -> Types {
         let ty = args.ty(0);
         match shape(ty) {
@@ -222,18 +272,23 @@ pub static SPLIT: OpRow = OpRow {
         }
     }),
     traits: PURE,
-    format: Format::Text("$src attr-dict : type($src) -> type($outLHS)"),
+    format: Format::Text("$src attr-dict : type($src) -> type($out_lhs)"),
     verify: Some(inferred),
     patterns: &[patterns::split_of_join],
-    ..OpRow::BASE
+    ..SplitOp::ROW
 };
+
+ir::op_view! {
+    CatOp of CAT {
+        operands { lhs: One TENSOR_ONLY, rhs: One TENSOR_ONLY }
+        results { result: One TENSOR_ONLY }
+    }
+}
 
 /// One block behind the other.
 pub static CAT: OpRow = OpRow {
     name: "tt.cat",
     doc: "One block of rank 1 behind another.",
-    operands: &[one("lhs", &TENSOR_ONLY), one("rhs", &TENSOR_ONLY)],
-    results: &[one("result", &TENSOR_ONLY)],
     infer: Infer::Rule(|args| {
         let (left, right) = (shape(args.ty(0)), shape(args.ty(1)));
         match (left, right) {
@@ -248,19 +303,21 @@ pub static CAT: OpRow = OpRow {
     traits: PURE,
     format: Format::Text("$lhs, $rhs attr-dict : type($lhs) -> type($result)"),
     verify: Some(inferred),
-    ..OpRow::BASE
+    ..CatOp::ROW
 };
+
+ir::op_view! {
+    GatherOp of GATHER {
+        operands { src: One TENSOR_ONLY, indices: One INT_LIKE }
+        attrs { axis: usize, efficient_layout: Flag }
+        results { result: One TENSOR_ONLY }
+    }
+}
 
 /// Picks elements by index.
 pub static GATHER: OpRow = OpRow {
     name: "tt.gather",
     doc: "For each index, the element of `src` whose position along `axis` it is. Undefined out of range.",
-    operands: &[one("src", &TENSOR_ONLY), one("indices", &INT_LIKE)],
-    attrs: &[
-        AttrSpec::required("axis", AttrKind::Int(32)),
-        AttrSpec::optional("efficient_layout", AttrKind::Unit),
-    ],
-    results: &[one("result", &TENSOR_ONLY)],
     infer: Infer::Rule(|args| Ok(smallvec![tensor(shape(args.ty(1)), elem(args.ty(0)))])),
     traits: PURE,
     format: Format::Text("$src [ $indices ] attr-dict : functional-type"),
@@ -277,5 +334,5 @@ pub static GATHER: OpRow = OpRow {
             Err(format!("indices of shape {indices:?} do not fit {src:?}"))
         }
     }),
-    ..OpRow::BASE
+    ..GatherOp::ROW
 };
