@@ -74,7 +74,7 @@ def next_power_of_2(n):
 
 def __getattr__(name):
     """Modules that most scripts do without are imported when they are first used."""
-    if name in ("backends", "compiler", "testing", "tools"):
+    if name in ("_C", "_filecheck", "_internal_testing", "backends", "compiler", "experimental", "profiler", "testing", "tools"):
         import importlib
 
         return importlib.import_module("." + name, __name__)

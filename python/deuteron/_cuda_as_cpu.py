@@ -203,16 +203,29 @@ def _random(torch):
     }
 
 
+#: How often it was entered and not left.
+_depth = 0
+
+
+def entered():
+    """Whether this process puts on the CPU what is meant for ``"cuda"``."""
+    return _depth > 0
+
+
 class _Entered:
     """Ends everything on exit."""
 
     def __init__(self, mode, undo):
+        global _depth
+        _depth += 1
         self._mode, self._undo = mode, undo
 
     def __enter__(self):
         return self
 
     def __exit__(self, *error):
+        global _depth
+        _depth -= 1
         self._mode.__exit__(*error)
         self._undo()
 

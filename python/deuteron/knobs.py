@@ -6,19 +6,18 @@ is assigned here wins over the environment, and is written there as well for the
 ``with knobs.cache.scope():`` puts everything back at its end.
 """
 
+import importlib
 import os
 from collections import namedtuple
 from contextlib import contextmanager
 
 from . import _core
+from ._knob_fields import (Env, env, env_base, env_bool, env_class, env_int, env_opt_bool, env_opt_str, env_str,
+                           env_str_callable_default)
 
-
-class Env:
-    """The type of `env`."""
-
-
-#: What to assign for a setting to be read from the environment again.
-env = Env()
+__all__ = ["CompileTimes", "Env", "HookChain", "NvidiaTool", "base_knobs", "env", "env_base", "env_bool", "env_class",
+           "env_int", "env_opt_bool", "env_opt_str", "env_str", "env_str_callable_default", "propagate_env",
+           "refresh_knobs", "setenv", "toenv"]
 
 #: Whether values that are assigned are written to the environment.
 propagate_env = True
@@ -161,24 +160,42 @@ class _Apart(_Live):
         return dict(self._values)
 
 
-class base_knobs:
-    """One group of settings."""
+def _class_named(text):
+    """The class that ``module:Class`` names."""
+    module, _, name = text.partition(":")
+    return getattr(importlib.import_module(module), name)
 
-    def __init__(self, rows, store, objects=None):
+
+class base_knobs:
+    """One group of settings. Other packages make groups of their own: subclasses with fields such as `env_bool`."""
+
+    def __init__(self, rows=(), store=None, objects=None):
         named = {row.name: row for row in rows if row.kind != "object"}
         kept = {row.name: row for row in rows if row.kind == "object"}
         vars(self).update(_rows=named, _kept=kept, _store=store, _objects=objects or dict.fromkeys(kept))
 
+    @classmethod
+    def _fields(cls):
+        """Settings that a subclass declares as fields."""
+        return {name: value for owner in reversed(cls.__mro__) for name, value in vars(owner).items()
+                if isinstance(value, env_base)}
+
     def __getattr__(self, name):
         if name in self._rows:
-            return self._rows[name].shown(self._store.get(name))
+            value = self._rows[name].shown(self._store.get(name))
+            if name.endswith("_class") and isinstance(value, str):
+                return vars(self).get("_classes", {}).get(value) or _class_named(value)
+            return value
         if name in self._objects:
             return self._objects[name]
-        raise AttributeError(f"there is no knob {self._store.group}.{name}; this group has "
-                             f"{', '.join(sorted([*self._rows, *self._objects]))}")
+        group = type(self).__name__ if self._store is None else self._store.group
+        raise AttributeError(f"there is no knob {group}.{name}; this group has "
+                             f"{', '.join(sorted([*self._rows, *self._objects, *self._fields()]))}")
 
     def __setattr__(self, name, value):
-        if name in self._rows:
+        if name in self._fields():
+            object.__setattr__(self, name, value)
+        elif name in self._rows:
             self._set(self._rows[name], value)
         elif isinstance(self._objects.get(name), HookChain):
             self._replace_hook(name, value)
@@ -195,7 +212,9 @@ class base_knobs:
         if isinstance(value, Env):
             return self._store.reset(row.name)
         if isinstance(value, type):
-            value = f"{value.__module__}:{value.__qualname__}"
+            named = f"{value.__module__}:{value.__qualname__}"
+            vars(self).setdefault("_classes", {})[named] = value
+            value = named
         row.refuse(value)
         self._store.set(row.name, value)
         if value and row.kind == "path":
@@ -220,7 +239,7 @@ class base_knobs:
             chain.add(call)
 
     def __delattr__(self, name):
-        setattr(self, name, env if name in self._rows else None)
+        setattr(self, name, env if name in self._rows or name in self._fields() else None)
 
     def __dir__(self):
         return sorted([*self._rows, *self._objects, *(name for name in dir(type(self)) if not name.startswith("_"))])
@@ -228,22 +247,26 @@ class base_knobs:
     @property
     def knob_descriptors(self):
         """The settings of this group that have a variable: `key` is its name."""
-        return dict(self._rows)
+        return {**self._rows, **self._fields()}
 
     @property
     def knobs(self):
         """All settings of this group and their values."""
         return {name: self._store.get(name) if row.kind == "tool" else getattr(self, name)
-                for name, row in self._rows.items()}
+                for name, row in self._rows.items()} | {name: getattr(self, name) for name in self._fields()}
 
     def copy(self):
         """A group with the values of now, which may be changed and which no compile reads."""
+        if self._store is None:
+            group = type(self)()
+            vars(group)["_own"] = dict(vars(self).get("_own", {}))
+            return group
         return type(self)([*self._rows.values(), *self._kept.values()], _Apart(self._store.group, self._store.values()),
                           dict(self._objects))
 
     def reset(self):
         """Back to the environment and the defaults; hooks and listeners stay."""
-        for name in self._rows:
+        for name in [*self._rows, *self._fields()]:
             delattr(self, name)
         return self
 
@@ -251,7 +274,9 @@ class base_knobs:
     def scope(self):
         """Puts every setting of this group, and its variables, back at the end."""
         variables = {key: os.environ.get(key) for row in self._rows.values() for key in row.env}
-        values = self._store.values()
+        variables |= {field.key: os.environ.get(field.key) for field in self._fields().values()}
+        values = {} if self._store is None else self._store.values()
+        own = dict(vars(self).get("_own", {}))
         objects = dict(self._objects)
         before, self.__dict__["_replaced"] = vars(self).get("_replaced"), {}
         try:
@@ -267,6 +292,7 @@ class base_knobs:
                     self._store.set(name, values[name])
                 else:
                     self._store.reset(name)
+            vars(self)["_own"] = own
             replaced, self.__dict__["_replaced"] = self.__dict__["_replaced"], before if before is not None else {}
             for name, value in objects.items():
                 if not isinstance(value, HookChain):

@@ -11,6 +11,13 @@ class Buffer:
         raise NotImplementedError
 
 
+class Allocator:
+    """What `set_allocator` takes: called with a size, an alignment and a stream, it returns a `Buffer`."""
+
+    def __call__(self, size, alignment, stream):
+        raise NotImplementedError
+
+
 class NullAllocator:
     """Stands in until `set_allocator` is called."""
 
@@ -28,6 +35,37 @@ def set_allocator(allocator):
     """Sets what provides scratch memory: called with size, alignment and stream, it returns an object with
     ``data_ptr()``."""
     _allocator.set(allocator)
+
+
+class _AllocatorWrapper:
+    """Holds an allocator that can be replaced, and is one itself."""
+
+    def __init__(self, allocator):
+        self._allocator = ContextVar("_allocator_of_wrapper", default=allocator)
+
+    def get(self):
+        """The allocator that is held."""
+        return self._allocator.get()
+
+    def set(self, allocator):
+        """Replaces it."""
+        self._allocator.set(allocator)
+
+    def __call__(self, size, alignment, stream):
+        return self.get()(size, alignment, stream)
+
+
+_profile_allocator = _AllocatorWrapper(_NULL_ALLOCATOR)
+
+
+def set_profile_allocator(allocator):
+    """Sets what provides memory for the records of a profiler; None takes that back."""
+    _profile_allocator.set(_NULL_ALLOCATOR if allocator is None else allocator)
+
+
+def has_profile_allocator():
+    """Whether `set_profile_allocator` was called in this context."""
+    return _profile_allocator.get() is not _NULL_ALLOCATOR
 
 
 def has_allocator():

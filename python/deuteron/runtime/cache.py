@@ -4,8 +4,9 @@ import os
 
 from .. import knobs
 
-__all__ = ["CacheManager", "FileCacheManager", "RedisRemoteCacheBackend", "RemoteCacheBackend", "get_cache_manager",
-           "get_dump_manager", "get_override_manager", "triton_key"]
+__all__ = ["CacheManager", "FileCacheManager", "RedisRemoteCacheBackend", "RemoteCacheBackend", "RemoteCacheManager",
+           "get_cache_key", "get_cache_manager", "get_dump_manager", "get_override_manager", "make_so_cache_key",
+           "triton_key"]
 
 
 class CacheManager:
@@ -107,6 +108,59 @@ class RemoteCacheBackend:
         raise NotImplementedError
 
 
+class RemoteCacheManager(CacheManager):
+    """Files that are kept elsewhere, by a `RemoteCacheBackend`, and copied here when somebody asks for them.
+
+    ``knobs.cache.remote_manager_class`` is the backend's class. Overrides and dumps stay on this machine.
+    """
+
+    def __init__(self, key, override=False, dump=False):
+        self._local = FileCacheManager(key, override, dump)
+        self._remote = None
+        if not override and not dump:
+            chosen = _class_of(knobs.cache.remote_manager_class)
+            if chosen is None:
+                raise RuntimeError("Unable to load remote cache backend: knobs.cache.remote_manager_class, which "
+                                   "TRITON_REMOTE_CACHE_BACKEND sets, names none")
+            self._remote = chosen(key)
+        self.key = key
+
+    def _here(self, found):
+        """Paths on this machine of what came from elsewhere."""
+        return {name: self._local.put(data, name, binary=True) for name, data in found.items()}
+
+    def get_file(self, filename):
+        """The path of a file of this key, or None."""
+        if self._remote is None:
+            return self._local.get_file(filename)
+        return self._here(self._remote.get([filename])).get(filename)
+
+    def put(self, data, filename, binary=True):
+        """Writes a file there and here; returns its path."""
+        if self._remote is not None:
+            self._remote.put(filename, data if isinstance(data, bytes) else str(data).encode())
+        return self._local.put(data, filename, binary)
+
+    def get_group(self, filename):
+        """Names to paths of a group that `put_group` wrote, or None when it is missing."""
+        import json
+
+        if self._remote is None:
+            return self._local.get_group(filename)
+        path = self.get_file(f"__grp__{filename}")
+        if path is None:
+            return None
+        with open(path) as file:
+            names = list(json.load(file)["child_paths"])
+        return self._here(self._remote.get(names))
+
+    def put_group(self, filename, group):
+        """Remembers names and paths together."""
+        import json
+
+        return self.put(json.dumps({"child_paths": {name: name for name in group}}), f"__grp__{filename}", binary=False)
+
+
 class RedisRemoteCacheBackend(RemoteCacheBackend):
     """A store in a Redis server; needs the package ``redis``."""
 
@@ -114,9 +168,8 @@ class RedisRemoteCacheBackend(RemoteCacheBackend):
         import redis
 
         self._key = key
-        self._key_format = os.environ.get("TRITON_REDIS_KEY_FORMAT", "triton:{key}:{filename}")
-        self._redis = redis.Redis(host=os.environ.get("TRITON_REDIS_HOST", "localhost"),
-                                  port=int(os.environ.get("TRITON_REDIS_PORT", "6379")))
+        self._key_format = knobs.redis.key_format
+        self._redis = redis.Redis(host=knobs.redis.host, port=knobs.redis.port)
 
     def _get_key(self, filename):
         return self._key_format.format(key=self._key, filename=filename)
@@ -138,15 +191,19 @@ def _base32(key):
     return base64.b32encode(bytes.fromhex(key)).decode("utf-8").rstrip("=")
 
 
-def _manager_class():
-    """What ``knobs.cache.manager_class`` names as ``module:Class``, or is; `FileCacheManager` by default."""
-    chosen = knobs.cache.manager_class or FileCacheManager
+def _class_of(chosen):
+    """A class, or what ``module:Class`` names."""
     if isinstance(chosen, str):
         import importlib
 
         module, _, name = chosen.partition(":")
         chosen = getattr(importlib.import_module(module), name)
     return chosen
+
+
+def _manager_class():
+    """What ``knobs.cache.manager_class`` says; `FileCacheManager` by default."""
+    return _class_of(knobs.cache.manager_class or FileCacheManager)
 
 
 def get_cache_manager(key):
@@ -162,6 +219,16 @@ def get_override_manager(key):
 def get_dump_manager(key):
     """The manager of a key in the directory that stages are dumped to."""
     return _manager_class()(_base32(key), dump=True)
+
+
+def make_so_cache_key(version_hash, signature, constants, ids, **kwargs):
+    """A key for a library that belongs to a signature, in the letters of base 32."""
+    import hashlib
+
+    types = {name: "ptr" if ty[0] == "*" else ty for name, ty in signature.items()}
+    text = f"{version_hash}-{''.join(types.values())}-{constants}-{ids}" + "".join(
+        f"-{value}" for _, value in sorted(kwargs.items()))
+    return _base32(hashlib.sha256(text.encode()).hexdigest())
 
 
 def triton_key():

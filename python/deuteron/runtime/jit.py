@@ -3,23 +3,30 @@
 import functools
 
 from .. import _core
+from .._utils import type_canonicalisation_dict
+from ._signature import KernelParam, create_function_from_signature, native_specialize_impl
 
-__all__ = ["JITFunction", "KernelInterface", "MockTensor", "TensorWrapper", "constexpr_function", "jit", "reinterpret"]
+__all__ = ["ConstexprFunction", "JITCallable", "JITFunction", "KernelInterface", "KernelParam", "MockTensor",
+           "TensorWrapper", "constexpr_function", "create_function_from_signature", "jit", "mangle_type",
+           "native_specialize_impl", "reinterpret", "type_canonicalisation_dict"]
 
 
-class _KernelInterfaceMeta(type):
+class _NativeToo(type):
+    """Classes of which native kernels are instances, although they do not inherit from them."""
 
     def __instancecheck__(cls, instance):
-        return type.__instancecheck__(cls, instance) or (cls is KernelInterface
+        return type.__instancecheck__(cls, instance) or ("_native_too" in vars(cls)
                                                          and isinstance(instance, _core.JITFunction))
 
     def __subclasscheck__(cls, subclass):
-        return type.__subclasscheck__(cls, subclass) or (cls is KernelInterface
+        return type.__subclasscheck__(cls, subclass) or ("_native_too" in vars(cls)
                                                          and issubclass(subclass, _core.JITFunction))
 
 
-class KernelInterface(metaclass=_KernelInterfaceMeta):
+class KernelInterface(metaclass=_NativeToo):
     """Whatever can be launched: ``kernel[grid](*args, **kwargs)``."""
+
+    _native_too = True
 
     def __class_getitem__(cls, item):
         return cls
@@ -37,7 +44,12 @@ class KernelInterface(metaclass=_KernelInterfaceMeta):
 
 
 JITFunction = _core.JITFunction
-JITCallable = JITFunction
+
+
+class JITCallable(metaclass=_NativeToo):
+    """What kernels may call and what is compiled from its text; kernels are instances."""
+
+    _native_too = True
 
 
 def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specialize=None,
@@ -74,7 +86,7 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
 _PLAIN = frozenset((int, float, bool, str, type(None)))
 
 
-class ConstexprFunction:
+class ConstexprFunction(JITCallable):
     """A Python function that kernels call while they are compiled, on compile-time values."""
 
     __deuteron_constexpr_function__ = True
@@ -206,11 +218,6 @@ def reinterpret(tensor, dtype):
 def mangle_type(arg, specialize=False):
     """The signature string of one argument: ``"i32"``, ``"*fp32"``, ``"constexpr"``, …."""
     return native_specialize_impl(None, arg, False, specialize, specialize)[0]
-
-
-def native_specialize_impl(backend, arg, is_const, specialize_value, align):
-    """``(type, key)`` of one argument, as the launch path sees it."""
-    return _core.specialize(arg, is_const, specialize_value, align)
 
 
 def get_full_name(fn):
