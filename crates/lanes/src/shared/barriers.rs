@@ -9,13 +9,15 @@
 
 use super::buffers::{Buffers, callee};
 use super::{Barrier, Order};
-use ir::{Block, Module, Op, OpRow, Value};
+use ir::{Attr, Block, Module, Op, OpRow, Value};
 use rustc_hash::FxHashMap;
 use ttgir::ops::async_copy::{ASYNC_COPY, ASYNC_WAIT};
-use ttgir::ops::barrier::{INIT_BARRIER, INVAL_BARRIER, WAIT_BARRIER};
+use ttgir::ops::barrier::{
+    ARRIVE_BARRIER, ASYNC_COPY_ARRIVE, BARRIER_EXPECT, INIT_BARRIER, INVAL_BARRIER, WAIT_BARRIER,
+};
 use ttgir::ops::bulk::{BULK_LOAD, BULK_REDUCE, BULK_STORE, BULK_STORE_WAIT};
 use ttgir::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT};
-use ttgir::ops::shared::{LOCAL_DEALLOC, LOCAL_STORE};
+use ttgir::ops::shared::{LOCAL_DEALLOC, LOCAL_LOAD, LOCAL_STORE};
 use ttgir::types::memdesc;
 use ttir::ops::control::{FOR, IF, WHILE};
 use ttir::ops::memory::BARRIER;
@@ -34,14 +36,21 @@ enum Touch {
     Guarded,
 }
 
-/// Which of the memory descriptions that an operation takes, by operand group, it does not simply read.
+/// What operations do to the memory descriptions that they take, by operand group. What is not listed writes.
 const TOUCHES: &[(&OpRow, usize, Touch)] = &[
+    (&LOCAL_LOAD, 0, Touch::Read),
     (&LOCAL_STORE, 1, Touch::Write),
     (&LOCAL_DEALLOC, 0, Touch::Nothing),
     (&ASYNC_COPY, 1, Touch::Copy),
     (&INIT_BARRIER, 0, Touch::Write),
     (&INVAL_BARRIER, 0, Touch::Write),
+    // Lanes and copies arrive at a barrier in memory and wait there in any order.
+    (&BARRIER_EXPECT, 0, Touch::Read),
+    (&ARRIVE_BARRIER, 0, Touch::Read),
+    (&ASYNC_COPY_ARRIVE, 0, Touch::Read),
+    (&WAIT_BARRIER, 0, Touch::Read),
     (&WAIT_BARRIER, 3, Touch::Nothing),
+    (&BULK_LOAD, 2, Touch::Read),
     (&BULK_LOAD, 3, Touch::Guarded),
     (&BULK_STORE, 2, Touch::ReadUntil(&BULK_STORE_WAIT)),
     (&BULK_REDUCE, 2, Touch::ReadUntil(&BULK_STORE_WAIT)),
@@ -126,6 +135,11 @@ impl State {
             || meet(&self.reads, &accesses.copies);
         found.then_some(Barrier::Block)
     }
+}
+
+/// Whether a product goes on after its operation; not so by default.
+fn is_async(module: &Module, dot: Op) -> bool {
+    module.attr_named(dot, "isAsync").and_then(Attr::as_bool).unwrap_or(false)
 }
 
 fn add<T: Ord + Copy>(list: &mut Vec<T>, more: &[T]) {
@@ -319,11 +333,13 @@ impl Walk<'_> {
     fn touches(&self, op: Op, group: usize) -> Touch {
         let module = self.module;
         if let Some((_, _, touch)) = TOUCHES.iter().find(|(row, of, _)| module.is(op, row) && *of == group) {
-            return *touch;
+            // A product that is not asynchronous waits for itself: all is read when it is done.
+            let waits = matches!(touch, Touch::ReadUntil(row) if row.is(&WARP_GROUP_DOT_WAIT));
+            return if waits && !is_async(module, op) { Touch::Read } else { *touch };
         }
         // Views touch nothing, and what ends a block hands on.
         let view = module.results(op).iter().any(|&result| memdesc(module.ty(result)).is_some());
-        if view || module.has(op, ir::Traits::TERMINATOR) { Touch::Nothing } else { Touch::Read }
+        if view || module.has(op, ir::Traits::TERMINATOR) { Touch::Nothing } else { Touch::Write }
     }
 
     fn span(&self, buffer: usize) -> Span {

@@ -14,7 +14,7 @@ use super::text::{constraints, operands};
 use ir::{Def, Op, Value as IrValue};
 use lanes::{Cx, LaneValue, Positions, Result};
 use layout::{Dim, LinearLayout};
-use llir::{Asm, Op as LlirOp, Type, Value};
+use llir::{Asm, Op as LlirOp, Type, Value, Values};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::hash_map::Entry;
@@ -79,6 +79,7 @@ pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     }
     note_reads(cx, &product, (corners.len() * steps.len()) as u64);
     let last = corners.len().saturating_sub(1);
+    let mut packed = Vec::new();
     for (index, corner) in corners.into_iter().enumerate() {
         let registers = positions
             .fragment(corner, &sum_offsets)
@@ -91,17 +92,41 @@ pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
             chain.push(operands);
         }
         let borders = Borders { opens: index == 0, closes: index == last };
-        for (at, value) in registers.iter().zip(multiply(cx, &product, &chain, &tile, borders)) {
+        let made = multiply(cx, &product, &chain, &tile, borders);
+        if made.len() < registers.len() {
+            packed.push((registers, made));
+            continue;
+        }
+        for (at, value) in registers.iter().zip(made) {
             sums[*at as usize] = value;
         }
     }
     let later = cx.module.attr_named(op, "isAsync").and_then(ir::Attr::as_bool).unwrap_or(false);
-    if !later {
+    if !packed.is_empty() {
+        wait_and_unpack(cx, packed, &mut sums);
+    } else if !later {
         wait(cx, 0, &mut sums);
     }
     copy_repeated(&positions, &mut sums);
     cx.set_result(op, LaneValue::tensor(sums));
     Ok(())
+}
+
+/// Waits for sums of which two share a register, and takes them apart. Taken apart before, they would be read while the
+/// instructions are under way; so a product with such sums is waited for at once, asynchronous or not.
+fn wait_and_unpack(cx: &mut Cx<'_>, packed: Vec<(SmallVec<[u32; 16]>, Values)>, sums: &mut [Value]) {
+    let mut words: Vec<Value> = packed.iter().flat_map(|(_, words)| words).copied().collect();
+    wait(cx, 0, &mut words);
+    let mut words = words.into_iter();
+    for (registers, made) in packed {
+        for (pair, word) in registers.chunks(2).zip(words.by_ref().take(made.len())) {
+            let ty = cx.b.ty(sums[pair[0] as usize]);
+            let vector = cx.b.bitcast(word, ty.vector(2));
+            for (lane, at) in pair.iter().enumerate() {
+                sums[*at as usize] = cx.b.extract(vector, lane as u32);
+            }
+        }
+    }
 }
 
 /// Writes down what so many instructions of each warp group read from shared memory: each its operands once, for all four
@@ -349,15 +374,9 @@ struct Borders {
 /// What the instructions of a tile read besides the sums, one after the other along k.
 type Chain = SmallVec<[SmallVec<[Value; 16]>; 4]>;
 
-/// The instructions of one tile, which is one piece of assembly: the sums have a name in it once, however deep k is.
-fn multiply(
-    cx: &mut Cx<'_>,
-    product: &Product,
-    chain: &Chain,
-    sums: &[Value],
-    borders: Borders,
-) -> Vec<Value> {
-    let ty = cx.b.ty(sums[0]);
+/// The instructions of one tile, which is one piece of assembly: the sums have a name in it once, however deep k is. Sums of
+/// 16 bits come back two to the register.
+fn multiply(cx: &mut Cx<'_>, product: &Product, chain: &Chain, sums: &[Value], borders: Borders) -> Values {
     let packed = pack_narrow(cx, sums);
     let count = packed.len();
     let part = cx.b.ty(packed[0]);
@@ -375,17 +394,7 @@ fn multiply(
     }
     let asm = asm_of(product, (count, tied), chain.len(), borders);
     let result = cx.b.inline_asm(asm, part.times(count as u32), &args).expect("it has results");
-    let parts = cx.b.parts(result);
-    if ty.lane_bits() >= 32 {
-        return parts.to_vec();
-    }
-    let pair = ty.vector(2);
-    let mut halves = Vec::with_capacity(2 * parts.len());
-    for part in parts {
-        let vector = cx.b.bitcast(part, pair);
-        halves.extend([cx.b.extract(vector, 0), cx.b.extract(vector, 1)]);
-    }
-    halves
+    cx.b.parts(result)
 }
 
 /// The operands of one instruction that stand for a matrix: a descriptor, or registers.
