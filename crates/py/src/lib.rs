@@ -1,40 +1,18 @@
 //! PyO3 glue of the Python package. No decisions.
 //!
-//! It turns Python objects into what the runtime takes, and results and errors into Python objects. The launch path
-//! ([`launcher`], `launch`, `bind`, `argument`) is written for speed: a launch of a compiled kernel allocates next to nothing
-//! and runs no Python code but what reads an argument's address and dtype. No panic passes the border.
+//! It turns Python objects into what the runtime takes, and results and errors into Python objects. Modules depend in this order:
+//! `errors`, `devices`, `arguments`, `kernel` (data), `compile`, `launch`; `tuning` and `tools` stand beside them. No panic
+//! passes the border.
 
-mod active;
-mod again;
-mod ahead;
 mod allocator;
-mod argument;
-mod bind;
-mod chart;
-mod command;
-mod compiled;
-mod constexpr;
-mod descriptor;
-mod device;
-mod dtype;
+mod arguments;
+mod compile;
+mod devices;
 mod errors;
-mod fixtures;
-mod function;
-mod globals;
-mod hooks;
-mod inspect;
+mod kernel;
 mod launch;
-mod launcher;
-mod memory;
-mod params;
-mod place;
-mod settings;
-mod timing;
-mod torch;
+mod tools;
 mod tuning;
-mod tuning_source;
-mod value;
-mod variant;
 
 use pyo3::prelude::{Bound, PyModule, PyResult, pyfunction, pymodule};
 use pyo3::types::PyModuleMethods;
@@ -59,50 +37,50 @@ fn compiler_key() -> &'static str {
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     allocator::keep_memory();
-    module.add_class::<function::JitFunction>()?;
-    module.add_class::<compiled::CompiledKernel>()?;
-    module.add_class::<compiled::KernelSource>()?;
-    module.add_class::<inspect::Report>()?;
+    module.add_class::<kernel::function::JitFunction>()?;
+    module.add_class::<kernel::compiled::CompiledKernel>()?;
+    module.add_class::<kernel::source::KernelSource>()?;
+    module.add_class::<kernel::report::Report>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(compiler_key, module)?)?;
-    module.add_function(wrap_pyfunction!(command::run_command, module)?)?;
-    module.add_function(wrap_pyfunction!(command::command_verbs, module)?)?;
-    module.add_function(wrap_pyfunction!(ahead::compile, module)?)?;
-    module.add_function(wrap_pyfunction!(ahead::compile_ir, module)?)?;
-    module.add_function(wrap_pyfunction!(ahead::specialize, module)?)?;
-    module.add_function(wrap_pyfunction!(ahead::dtype_name, module)?)?;
-    module.add_function(wrap_pyfunction!(descriptor::check_descriptor, module)?)?;
-    module.add_function(wrap_pyfunction!(hooks::set_hooks, module)?)?;
-    module.add_function(wrap_pyfunction!(settings::knob_table, module)?)?;
-    module.add_function(wrap_pyfunction!(settings::knob_get, module)?)?;
-    module.add_function(wrap_pyfunction!(settings::knob_set, module)?)?;
-    module.add_function(wrap_pyfunction!(settings::knob_reset, module)?)?;
-    module.add_function(wrap_pyfunction!(settings::knob_overrides, module)?)?;
-    module.add_function(wrap_pyfunction!(settings::knob_tool, module)?)?;
-    module.add_function(wrap_pyfunction!(settings::refresh_knobs, module)?)?;
-    module.add_function(wrap_pyfunction!(settings::current_target, module)?)?;
-    module.add_function(wrap_pyfunction!(settings::backends, module)?)?;
-    module.add_function(wrap_pyfunction!(device::device_count, module)?)?;
-    module.add_function(wrap_pyfunction!(device::device_properties, module)?)?;
-    module.add_function(wrap_pyfunction!(device::synchronize, module)?)?;
-    module.add_function(wrap_pyfunction!(device::arrays, module)?)?;
-    module.add_function(wrap_pyfunction!(device::current_device, module)?)?;
-    module.add_function(wrap_pyfunction!(device::set_current_device, module)?)?;
-    module.add_function(wrap_pyfunction!(device::current_stream, module)?)?;
-    module.add_function(wrap_pyfunction!(device::load_binary, module)?)?;
-    module.add_function(wrap_pyfunction!(fixtures::check_fixture, module)?)?;
-    module.add_function(wrap_pyfunction!(fixtures::check_random_program, module)?)?;
-    module.add_function(wrap_pyfunction!(fixtures::check_functions, module)?)?;
-    module.add_class::<device::Event>()?;
-    module.add_class::<device::Buffer>()?;
-    module.add_function(wrap_pyfunction!(settings::default_options, module)?)?;
-    module.add_function(wrap_pyfunction!(settings::option_names, module)?)?;
-    module.add_function(wrap_pyfunction!(chart::line_chart, module)?)?;
-    module.add_class::<timing::Flush>()?;
-    module.add_function(wrap_pyfunction!(timing::host_bandwidth, module)?)?;
-    module.add_class::<tuning::Tuning>()?;
-    module.add_class::<tuning::Compiling>()?;
-    module.add_function(wrap_pyfunction!(tuning::tuning_is_kept, module)?)?;
-    module.add_function(wrap_pyfunction!(tuning_source::source_hash, module)?)?;
+    module.add_function(wrap_pyfunction!(tools::command::run_command, module)?)?;
+    module.add_function(wrap_pyfunction!(tools::command::command_verbs, module)?)?;
+    module.add_function(wrap_pyfunction!(compile::ahead_of_time::compile, module)?)?;
+    module.add_function(wrap_pyfunction!(compile::ahead_of_time::compile_ir, module)?)?;
+    module.add_function(wrap_pyfunction!(arguments::specialize::specialize, module)?)?;
+    module.add_function(wrap_pyfunction!(arguments::specialize::dtype_name, module)?)?;
+    module.add_function(wrap_pyfunction!(arguments::descriptor::check_descriptor, module)?)?;
+    module.add_function(wrap_pyfunction!(kernel::hooks::set_hooks, module)?)?;
+    module.add_function(wrap_pyfunction!(devices::knobs::knob_table, module)?)?;
+    module.add_function(wrap_pyfunction!(devices::knobs::knob_get, module)?)?;
+    module.add_function(wrap_pyfunction!(devices::knobs::knob_set, module)?)?;
+    module.add_function(wrap_pyfunction!(devices::knobs::knob_reset, module)?)?;
+    module.add_function(wrap_pyfunction!(devices::knobs::knob_overrides, module)?)?;
+    module.add_function(wrap_pyfunction!(devices::knobs::knob_tool, module)?)?;
+    module.add_function(wrap_pyfunction!(devices::knobs::refresh_knobs, module)?)?;
+    module.add_function(wrap_pyfunction!(devices::targets::current_target, module)?)?;
+    module.add_function(wrap_pyfunction!(devices::targets::backends, module)?)?;
+    module.add_function(wrap_pyfunction!(devices::handles::device_count, module)?)?;
+    module.add_function(wrap_pyfunction!(devices::handles::device_properties, module)?)?;
+    module.add_function(wrap_pyfunction!(devices::handles::synchronize, module)?)?;
+    module.add_function(wrap_pyfunction!(devices::handles::arrays, module)?)?;
+    module.add_function(wrap_pyfunction!(devices::handles::current_device, module)?)?;
+    module.add_function(wrap_pyfunction!(devices::handles::set_current_device, module)?)?;
+    module.add_function(wrap_pyfunction!(devices::handles::current_stream, module)?)?;
+    module.add_function(wrap_pyfunction!(devices::handles::load_binary, module)?)?;
+    module.add_function(wrap_pyfunction!(tools::fixtures::check_fixture, module)?)?;
+    module.add_function(wrap_pyfunction!(tools::fixtures::check_random_program, module)?)?;
+    module.add_function(wrap_pyfunction!(tools::fixtures::check_functions, module)?)?;
+    module.add_class::<devices::handles::Event>()?;
+    module.add_class::<devices::handles::Buffer>()?;
+    module.add_function(wrap_pyfunction!(devices::targets::default_options, module)?)?;
+    module.add_function(wrap_pyfunction!(devices::targets::option_names, module)?)?;
+    module.add_function(wrap_pyfunction!(tools::chart::line_chart, module)?)?;
+    module.add_class::<tools::timing::Flush>()?;
+    module.add_function(wrap_pyfunction!(tools::timing::host_bandwidth, module)?)?;
+    module.add_class::<tuning::session::Tuning>()?;
+    module.add_class::<tuning::session::Compiling>()?;
+    module.add_function(wrap_pyfunction!(tuning::session::tuning_is_kept, module)?)?;
+    module.add_function(wrap_pyfunction!(tuning::source::source_hash, module)?)?;
     Ok(())
 }

@@ -1,0 +1,181 @@
+//! Compiling without launching: `triton.compile`.
+
+use super::{build, notify};
+use crate::devices::options::options_of;
+use crate::devices::targets::target_of;
+use crate::errors::{OrRaise, guard};
+use crate::kernel::compiled::CompiledKernel;
+use crate::kernel::describe;
+use crate::kernel::function::JitFunction;
+use crate::kernel::source::KernelSource;
+use crate::kernel::value::Registry;
+use frontend::{ArgSpec, DescriptorSpec, PyValue};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::{Bound, PyAny, PyResult, Python, pyfunction};
+use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods, PyString, PyStringMethods, PyTuple, PyTupleMethods};
+use runtime::knobs::Settings;
+use std::sync::Arc;
+use target::GivenStage;
+
+/// Compiles a function for a signature of types.
+#[pyfunction]
+#[pyo3(signature = (function, signature, constexprs=None, attrs=None, target=None, options=None))]
+pub(crate) fn compile<'py>(
+    function: &Bound<'py, JitFunction>,
+    signature: &Bound<'py, PyDict>,
+    constexprs: Option<&Bound<'py, PyDict>>,
+    attrs: Option<&Bound<'py, PyDict>>,
+    target: Option<&Bound<'py, PyAny>>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, CompiledKernel>> {
+    let py = function.py();
+    let target = target_of(py, target)?;
+    let options = runtime::options::parse(target.as_ref(), &options_of(options)?).or_raise(py)?;
+    let registry = Registry::default();
+    let reader = Reader { function, constexprs, attrs, registry: &registry };
+    let mut args = Vec::new();
+    for (index, param) in function.get().params.iter().enumerate() {
+        let ty = signature.get_item(param.name.bind(py))?;
+        let path = PyTuple::new(py, [index])?;
+        args.push(match ty {
+            Some(ty) => reader.arg(&ty, &path)?,
+            None => reader.constant(&path)?,
+        });
+    }
+    for name in signature.keys() {
+        if !function.get().params.iter().any(|param| name.eq(param.name.bind(py)).unwrap_or(false)) {
+            return Err(PyValueError::new_err(format!(
+                "the signature names `{name}`, and kernel {} has no such parameter",
+                function.get().name()
+            )));
+        }
+    }
+    let source = Bound::new(
+        py,
+        describe::source_of(
+            function.as_any(),
+            (&function.get().params, function.get().name()),
+            &args,
+            &registry,
+        )?,
+    )?
+    .unbind();
+    let (kernel, _) = guard(|| build::compile(function, args, options, target, registry))?;
+    let compiled = Bound::new(py, CompiledKernel::new(Arc::clone(&kernel), source, None))?;
+    notify::notify_listener(&compiled, &kernel)?;
+    Ok(compiled)
+}
+
+/// Reads a signature.
+struct Reader<'a, 'py> {
+    function: &'a Bound<'py, JitFunction>,
+    constexprs: Option<&'a Bound<'py, PyDict>>,
+    attrs: Option<&'a Bound<'py, PyDict>>,
+    registry: &'a Registry,
+}
+
+impl<'py> Reader<'_, 'py> {
+    fn arg(&self, ty: &Bound<'py, PyAny>, path: &Bound<'py, PyTuple>) -> PyResult<ArgSpec> {
+        if let Ok(items) = ty.cast::<PyTuple>() {
+            let mut specs = Vec::with_capacity(items.len());
+            for (index, item) in items.iter().enumerate() {
+                let inner: Vec<u64> = path.extract::<Vec<u64>>()?.into_iter().chain([index as u64]).collect();
+                specs.push(self.arg(&item, &PyTuple::new(path.py(), inner)?)?);
+            }
+            return Ok(ArgSpec::Tuple { items: specs, fields: None });
+        }
+        let text = ty
+            .cast::<PyString>()
+            .map_err(|_| PyTypeError::new_err(format!("a signature holds texts, not {ty}")))?;
+        let text = text.to_cow()?;
+        if text == "constexpr" || self.find(self.constexprs, path)?.is_some() {
+            return self.constant(path);
+        }
+        let divisible_by_16 = match self.find(self.attrs, path)? {
+            Some(attrs) => is_divisible(&attrs)?,
+            None => false,
+        };
+        if frontend::signature::is_descriptor(&text) {
+            let spec = frontend::signature::parse_descriptor(&text).map_err(PyValueError::new_err)?;
+            return Ok(ArgSpec::Descriptor(DescriptorSpec { divisible_by_16, ..spec }));
+        }
+        let ty = frontend::signature::parse_type(&text).ok_or_else(|| {
+            PyValueError::new_err(format!(
+                "`{text}` is not a type; write `*fp32`, `i32`, `tensordesc<fp16[64, 128]>`, `constexpr`, …"
+            ))
+        })?;
+        Ok(ArgSpec::Runtime { ty, divisible_by_16 })
+    }
+
+    /// The value at a path; a parameter's default where none is given.
+    fn constant(&self, path: &Bound<'py, PyTuple>) -> PyResult<ArgSpec> {
+        let value = match self.find(self.constexprs, path)? {
+            Some(value) => Some(self.registry.value(value.as_borrowed())?),
+            None => self.default(path)?,
+        };
+        value.map(|value| ArgSpec::Constexpr(value.unwrapped())).ok_or_else(|| {
+            PyValueError::new_err(format!("the constexpr at position {path} of the signature has no value"))
+        })
+    }
+
+    fn default(&self, path: &Bound<'py, PyTuple>) -> PyResult<Option<PyValue>> {
+        let index: usize = path.get_item(0)?.extract()?;
+        let param = self.function.get().params.get(index).filter(|_| path.len() == 1);
+        match param.and_then(|param| param.default.as_ref()) {
+            Some(default) => self.registry.value(default.bind_borrowed(path.py())).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// An entry by position or, at the top, by name.
+    fn find(
+        &self,
+        dict: Option<&Bound<'py, PyDict>>,
+        path: &Bound<'py, PyTuple>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(dict) = dict else { return Ok(None) };
+        if let Some(value) = dict.get_item(path)? {
+            return Ok(Some(value));
+        }
+        if path.len() != 1 {
+            return Ok(None);
+        }
+        let index = path.get_item(0)?;
+        if let Some(value) = dict.get_item(&index)? {
+            return Ok(Some(value));
+        }
+        dict.get_item(self.function.get().params[index.extract::<usize>()?].name.bind(path.py()))
+    }
+}
+
+/// Compiles a given stage.
+#[pyfunction]
+#[pyo3(signature = (stage, file, text, target=None, options=None))]
+pub(crate) fn compile_ir<'py>(
+    py: Python<'py>,
+    stage: String,
+    file: String,
+    text: String,
+    target: Option<&Bound<'py, PyAny>>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, CompiledKernel>> {
+    let target = target_of(py, target)?;
+    let options = runtime::options::parse(target.as_ref(), &options_of(options)?).or_raise(py)?;
+    let settings = Settings::current();
+    let given = GivenStage { name: stage, file, bytes: text.into_bytes() };
+    let kernel =
+        py.detach(|| runtime::compile::compile_given(&given, &target, &options, &settings)).or_raise(py)?;
+    let source = Bound::new(py, KernelSource::of_ir(py, &kernel))?.unbind();
+    Bound::new(py, CompiledKernel::new(kernel, source, None))
+}
+
+/// Whether some pairs of a name and a value say that a number is divisible by 16.
+fn is_divisible(attrs: &Bound<'_, PyAny>) -> PyResult<bool> {
+    for attr in attrs.try_iter()? {
+        let attr = attr?;
+        if attr.get_item(0)?.eq("tt.divisibility")? && attr.get_item(1)?.extract::<i64>()? % 16 == 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

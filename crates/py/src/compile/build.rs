@@ -1,0 +1,65 @@
+//! Compiling a function without Python's lock.
+
+use crate::errors::to_py;
+use crate::kernel::function::JitFunction;
+use crate::kernel::globals::PyGlobals;
+use crate::kernel::used::UsedGlobal;
+use crate::kernel::value::Registry;
+use frontend::ArgSpec;
+use pyo3::prelude::{Bound, PyErr, PyResult, Python};
+use pyo3::types::PyAnyMethods;
+use runtime::compile::{Job, Kernel};
+use runtime::knobs::Settings;
+use std::sync::Arc;
+use target::{CompileOptions, Target};
+
+/// Compiles without Python's lock.
+pub(crate) fn compile(
+    function: &Bound<'_, JitFunction>,
+    args: Vec<ArgSpec>,
+    options: CompileOptions,
+    target: Arc<dyn Target>,
+    registry: Registry,
+) -> PyResult<(Arc<Kernel>, Vec<UsedGlobal>)> {
+    let py = function.py();
+    let text = registry.add_function(function)?;
+    let settings = Settings::current();
+    let owner = function.get().id();
+    let globals = PyGlobals::new(registry, settings.code.allow_non_constexpr_globals);
+    let result = py.detach(|| {
+        let job = Job { function: text, args, options, target, globals: &globals, print: &print, owner };
+        runtime::compile::compile(&job, &settings)
+    });
+    match result {
+        Ok(kernel) => {
+            warn(py, &kernel)?;
+            Ok((kernel, globals.into_used()))
+        }
+        Err(error) => {
+            let error = to_py(py, error);
+            if let Some(raised) = globals.take_raised() {
+                error.set_cause(py, Some(raised));
+            }
+            Err(error)
+        }
+    }
+}
+
+/// Shows what `tl.static_print` prints, where `print` would: on what `sys.stdout` is now.
+fn print(text: &str) {
+    Python::attach(|py| {
+        let write = || {
+            let out = py.import("sys")?.getattr("stdout")?;
+            // Python without a standard output has `None` there, and prints nothing.
+            if out.is_none() { Ok(()) } else { out.call_method1("write", (text,)).map(drop) }
+        };
+        write().unwrap_or_else(|error: PyErr| error.write_unraisable(py, None));
+    });
+}
+
+fn warn(py: Python<'_>, kernel: &Kernel) -> PyResult<()> {
+    for text in &kernel.warnings {
+        py.import("warnings")?.call_method1("warn", (text,))?;
+    }
+    Ok(())
+}

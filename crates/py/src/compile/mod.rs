@@ -1,0 +1,5 @@
+//! Compiling: for a signature, from the text of a stage, and what Python hears of it.
+
+pub(crate) mod ahead_of_time;
+pub(crate) mod build;
+pub(crate) mod notify;

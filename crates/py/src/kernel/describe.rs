@@ -1,0 +1,80 @@
+//! The source of a compiled function: its signature, constants and attributes.
+
+use super::params::Param;
+use super::source::KernelSource;
+use super::value::Registry;
+use frontend::ArgSpec;
+use pyo3::prelude::{Bound, PyAny, PyResult};
+use pyo3::types::{PyDict, PyDictMethods, PyInt, PyList, PyString, PyTuple, PyTupleMethods};
+
+/// The source of a compiled function, of which the parameters and the name are given.
+pub(crate) fn source_of(
+    function: &Bound<'_, PyAny>,
+    (params, name): (&[Param], &str),
+    args: &[ArgSpec],
+    registry: &Registry,
+) -> PyResult<KernelSource> {
+    let py = function.py();
+    let (signature, constants, attrs) = (PyDict::new(py), PyDict::new(py), PyDict::new(py));
+    let mut describe = Describe { constants: &constants, attrs: &attrs, registry };
+    for (index, (param, arg)) in params.iter().zip(args).enumerate() {
+        let text = describe.arg(arg, PyTuple::new(py, [index])?)?;
+        signature.set_item(param.name.bind(py), text)?;
+    }
+    Ok(KernelSource {
+        r#fn: Some(function.clone().unbind()),
+        signature: signature.unbind(),
+        constants: constants.unbind(),
+        attrs: attrs.unbind(),
+        name: name.to_owned(),
+        args: args.to_vec(),
+    })
+}
+
+struct Describe<'a, 'py> {
+    constants: &'a Bound<'py, PyDict>,
+    attrs: &'a Bound<'py, PyDict>,
+    registry: &'a Registry,
+}
+
+impl<'py> Describe<'_, 'py> {
+    /// Notes of an argument whether it is divisible by 16.
+    fn divisible(&self, path: Bound<'py, PyTuple>, is_divisible: bool) -> PyResult<()> {
+        let py = path.py();
+        if is_divisible {
+            let attr = PyList::new(
+                py,
+                [PyString::new(py, "tt.divisibility").into_any(), PyInt::new(py, 16).into_any()],
+            )?;
+            self.attrs.set_item(path, PyList::new(py, [attr])?)?;
+        }
+        Ok(())
+    }
+
+    fn arg(&mut self, arg: &ArgSpec, path: Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        let py = path.py();
+        match arg {
+            ArgSpec::Constexpr(value) => {
+                self.constants.set_item(path, self.registry.to_python(py, value)?)?;
+                Ok(PyString::new(py, "constexpr").into_any())
+            }
+            ArgSpec::Descriptor(spec) => {
+                self.divisible(path, spec.divisible_by_16)?;
+                Ok(PyString::new(py, &frontend::signature::descriptor_text(spec)).into_any())
+            }
+            ArgSpec::Runtime { ty, divisible_by_16 } => {
+                self.divisible(path, *divisible_by_16)?;
+                Ok(PyString::new(py, &frontend::signature::type_text(*ty)).into_any())
+            }
+            ArgSpec::Tuple { items, .. } => {
+                let mut texts = Vec::with_capacity(items.len());
+                for (index, item) in items.iter().enumerate() {
+                    let inner: Vec<_> = path.iter().chain([PyInt::new(py, index).into_any()]).collect();
+                    let inner = PyTuple::new(py, inner)?;
+                    texts.push(self.arg(item, inner)?);
+                }
+                Ok(PyTuple::new(py, texts)?.into_any())
+            }
+        }
+    }
+}

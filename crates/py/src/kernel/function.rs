@@ -1,0 +1,99 @@
+//! What a `JITFunction` holds: a Python function, its parameters and what it was compiled to.
+
+use super::params::Param;
+use super::source_text::find_source;
+use super::variants::Variants;
+use frontend::{Function, FunctionRef};
+use pyo3::intern;
+use pyo3::prelude::{Bound, Py, PyAny, PyResult, Python, pyclass};
+use pyo3::types::{PyAnyMethods, PyList};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A function decorated with `@jit`: `kernel[grid](*args, **options)` compiles and launches it.
+#[pyclass(module = "deuteron.runtime.jit", name = "JITFunction", frozen, weakref, dict)]
+pub(crate) struct JitFunction {
+    pub(crate) function: Py<PyAny>,
+    pub(crate) id: u64,
+    pub(crate) name: String,
+    pub(crate) params: Vec<Param>,
+    /// How many parameters come by position.
+    pub(crate) positional: usize,
+    pub(crate) variadic: Option<usize>,
+    pub(crate) debug: bool,
+    /// Whether the interpreter runs it, whatever the process does with other kernels.
+    pub(crate) interpret: bool,
+    pub(crate) noinline: bool,
+    pub(crate) version: Option<Py<PyAny>>,
+    pub(crate) repr: Option<Py<PyAny>>,
+    pub(crate) launch_metadata: Option<Py<PyAny>>,
+    pub(crate) do_not_specialize: Option<Py<PyAny>>,
+    pub(crate) do_not_specialize_on_alignment: Option<Py<PyAny>>,
+    pub(crate) pre_run_hooks: Py<PyList>,
+    pub(crate) variants: Variants,
+    pub(crate) text: Mutex<Option<FunctionRef>>,
+}
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+/// A number for a new function or a new text of one.
+pub(crate) fn next_id() -> u64 {
+    NEXT_ID.fetch_add(1, Ordering::Relaxed)
+}
+
+impl JitFunction {
+    /// The plain Python function.
+    pub(crate) fn function<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        self.function.bind(py).clone()
+    }
+
+    /// Its name, for messages.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The text of the function, found once.
+    pub(crate) fn text(this: &Bound<'_, JitFunction>) -> PyResult<FunctionRef> {
+        let me = this.get();
+        if let Some(text) = me.text.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            return Ok(text.clone());
+        }
+        let (source, file, first_line) = find_source(me.function.bind(this.py()))?;
+        Ok(me.set_text(this.py(), source, file, first_line))
+    }
+
+    /// Sets the text.
+    pub(crate) fn set_text(
+        &self,
+        py: Python<'_>,
+        source: String,
+        file: String,
+        first_line: u32,
+    ) -> FunctionRef {
+        let module = self.function.bind(py).getattr(intern!(py, "__module__"));
+        let module = module.map(|name| name.to_string()).unwrap_or_default();
+        let id = next_id();
+        let name = self.name.clone();
+        let function = FunctionRef(Arc::new(Function {
+            id,
+            name,
+            module,
+            file,
+            first_line,
+            source,
+            noinline: self.noinline,
+        }));
+        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = Some(function.clone());
+        function
+    }
+
+    /// A number for this function.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// An attribute of the plain Python function.
+    pub(crate) fn attribute<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        self.function.bind(py).getattr(name)
+    }
+}

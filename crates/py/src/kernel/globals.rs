@@ -1,0 +1,162 @@
+//! The front end's questions, answered by live Python objects.
+//!
+//! A compile runs without Python's lock and takes it for each question alone.
+
+use super::function::JitFunction;
+use super::used::{Holder, UsedGlobal};
+use super::value::Registry;
+use frontend::{FunctionRef, Globals, ObjectRef, PyValue};
+use pyo3::intern;
+use pyo3::prelude::{Bound, PyAny, PyResult, Python};
+use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods, PyTuple, PyTypeMethods};
+use std::sync::{Mutex, PoisonError};
+
+/// Globals of live functions.
+pub(crate) struct PyGlobals {
+    /// The objects of this compile.
+    pub(crate) registry: Registry,
+    used: Mutex<Vec<UsedGlobal>>,
+    /// An exception that was raised while a question was answered.
+    raised: Mutex<Option<pyo3::PyErr>>,
+    allow_any: bool,
+}
+
+impl PyGlobals {
+    pub(crate) fn new(registry: Registry, allow_any: bool) -> PyGlobals {
+        PyGlobals { registry, used: Mutex::default(), raised: Mutex::default(), allow_any }
+    }
+
+    /// The plain globals that were read.
+    pub(crate) fn into_used(self) -> Vec<UsedGlobal> {
+        self.used.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An exception that was raised while a question was answered.
+    pub(crate) fn take_raised(&self) -> Option<pyo3::PyErr> {
+        self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// The answer; an exception counts as "there is none" for the front end and is kept for the caller of the compile.
+    fn answer(&self, result: PyResult<Option<PyValue>>) -> Option<PyValue> {
+        result.unwrap_or_else(|error| {
+            let mut raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
+            raised.get_or_insert(error);
+            None
+        })
+    }
+
+    fn find(&self, py: Python<'_>, function: &FunctionRef, name: &str) -> PyResult<Option<PyValue>> {
+        let Some(function) = self.registry.function(py, function) else { return Ok(None) };
+        let Some(found) = find_name(function.bind(py), name)? else { return Ok(None) };
+        let value = self.registry.value(found.value.as_borrowed())?;
+        if is_data(&value) {
+            let is_constexpr = matches!(value, PyValue::Constexpr(_));
+            self.note_use(UsedGlobal::new(found.holder, name, &found.value, is_constexpr)?);
+        }
+        Ok(Some(value))
+    }
+
+    fn note_use(&self, global: UsedGlobal) {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        if !used.iter().any(|known| known.is_of_same_name(&global)) {
+            used.push(global);
+        }
+    }
+
+    fn call_object(
+        &self,
+        py: Python<'_>,
+        callee: &ObjectRef,
+        args: &[PyValue],
+        kwargs: &[(String, PyValue)],
+    ) -> PyResult<PyValue> {
+        let Some(callee) = self.registry.object(py, callee) else {
+            return Err(pyo3::exceptions::PyTypeError::new_err("the function is not known here"));
+        };
+        let callee = callee.into_bound(py);
+        // A constexpr function holds the plain function, which takes plain values.
+        let target = callee.getattr_opt(intern!(py, "fn"))?.unwrap_or(callee);
+        let args = args.iter().map(|arg| self.registry.to_python(py, arg)).collect::<PyResult<Vec<_>>>()?;
+        let named = PyDict::new(py);
+        for (name, value) in kwargs {
+            named.set_item(name, self.registry.to_python(py, value)?)?;
+        }
+        let result = target.call(PyTuple::new(py, args)?, Some(&named))?;
+        self.registry.value(result.as_borrowed())
+    }
+}
+
+/// The value of a free name, and where it is kept.
+pub(crate) struct Found<'py> {
+    holder: Holder,
+    pub(crate) value: Bound<'py, PyAny>,
+}
+
+/// A free name of a function: its closure first, then its module.
+pub(crate) fn find_name<'py>(function: &Bound<'py, JitFunction>, name: &str) -> PyResult<Option<Found<'py>>> {
+    let py = function.py();
+    let function = function.get().function(py);
+    let closure = function.getattr(intern!(py, "__closure__"))?;
+    if !closure.is_none() {
+        let names = function.getattr(intern!(py, "__code__"))?.getattr(intern!(py, "co_freevars"))?;
+        for (index, free) in names.try_iter()?.enumerate() {
+            if free?.eq(name)? {
+                let cell = closure.get_item(index)?;
+                // An empty cell raises ValueError: the name is not bound yet.
+                let Ok(value) = cell.getattr(intern!(py, "cell_contents")) else { return Ok(None) };
+                return Ok(Some(Found { holder: Holder::Cell(cell.unbind()), value }));
+            }
+        }
+    }
+    let globals = function.getattr(intern!(py, "__globals__"))?;
+    let globals = globals.cast_into::<PyDict>()?;
+    let value = globals.get_item(name)?;
+    Ok(value.map(|value| Found { holder: Holder::Module(globals.unbind()), value }))
+}
+
+/// Whether a value is data, which a program might change, rather than code.
+fn is_data(value: &PyValue) -> bool {
+    match value {
+        PyValue::Bool(_) | PyValue::Int(_) | PyValue::Float(_) | PyValue::Str(_) | PyValue::DType(_) => true,
+        PyValue::Constexpr(inner) => is_data(inner) || matches!(**inner, PyValue::None | PyValue::Tuple(_)),
+        PyValue::Tuple(tuple) => tuple.items.iter().any(is_data),
+        _ => false,
+    }
+}
+
+impl Globals for PyGlobals {
+    fn lookup(&self, function: &FunctionRef, name: &str) -> Option<PyValue> {
+        Python::attach(|py| self.answer(self.find(py, function, name)))
+    }
+
+    fn attribute(&self, object: &ObjectRef, name: &str) -> Option<PyValue> {
+        Python::attach(|py| {
+            let object = self.registry.object(py, object)?;
+            let attribute = object.bind(py).getattr_opt(name);
+            self.answer(
+                attribute.and_then(|value| {
+                    value.map(|value| self.registry.value(value.as_borrowed())).transpose()
+                }),
+            )
+        })
+    }
+
+    fn call(
+        &self,
+        callee: &ObjectRef,
+        args: &[PyValue],
+        kwargs: &[(String, PyValue)],
+    ) -> Result<PyValue, String> {
+        Python::attach(|py| {
+            self.call_object(py, callee, args, kwargs).map_err(|error| {
+                let name =
+                    error.get_type(py).name().map_or_else(|_| "error".to_owned(), |name| name.to_string());
+                format!("{name}: {}", error.value(py))
+            })
+        })
+    }
+
+    fn allows_non_constexpr_globals(&self) -> bool {
+        self.allow_any
+    }
+}

@@ -1,0 +1,353 @@
+//! `JITFunction` as Python sees it: a Python function that is compiled when it is launched.
+
+use super::bind::Call;
+use super::{launcher, run};
+use crate::errors::guard;
+use crate::kernel::function::{JitFunction, next_id};
+use crate::kernel::grid::Grid;
+use crate::kernel::params::{Param, ParamKind, Unspecialized, entries, params_of};
+use crate::kernel::source_text::from_definition;
+use crate::kernel::variants::Variants;
+use frontend::signature;
+use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError};
+use pyo3::ffi;
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::{Bound, Py, PyAny, PyResult, Python, pymethods};
+use pyo3::types::{
+    PyAnyMethods, PyDict, PyDictMethods, PyList, PyListMethods, PyString, PyTuple, PyTupleMethods,
+};
+use std::sync::Mutex;
+
+#[pymethods]
+impl JitFunction {
+    #[new]
+    #[pyo3(signature = (r#fn, version=None, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None,
+                        noinline=None, repr=None, launch_metadata=None, interpret=None))]
+    #[allow(clippy::too_many_arguments)] // The reference's own signature, and `interpret` of older releases.
+    fn new(
+        py: Python<'_>,
+        r#fn: Py<PyAny>,
+        version: Option<Py<PyAny>>,
+        do_not_specialize: Option<Py<PyAny>>,
+        do_not_specialize_on_alignment: Option<Py<PyAny>>,
+        debug: Option<bool>,
+        noinline: Option<bool>,
+        repr: Option<Py<PyAny>>,
+        launch_metadata: Option<Py<PyAny>>,
+        interpret: Option<bool>,
+    ) -> PyResult<JitFunction> {
+        let function = r#fn.bind(py);
+        if !function.hasattr("__code__")? {
+            return Err(PyTypeError::new_err(format!("@jit needs a Python function, and got {function}")));
+        }
+        let not = Unspecialized {
+            value: &entries(py, do_not_specialize.as_ref())?,
+            alignment: &entries(py, do_not_specialize_on_alignment.as_ref())?,
+        };
+        let params = params_of(function, &not)?;
+        let by_position =
+            |param: &Param| matches!(param.kind, ParamKind::PositionalOnly | ParamKind::Positional);
+        Ok(JitFunction {
+            name: function.getattr("__name__")?.to_string(),
+            positional: params.iter().take_while(|param| by_position(param)).count(),
+            variadic: params.iter().position(|param| param.kind == ParamKind::Variadic),
+            params,
+            debug: debug.unwrap_or(false),
+            interpret: interpret.unwrap_or(false),
+            noinline: noinline.unwrap_or(false),
+            version,
+            repr,
+            launch_metadata,
+            do_not_specialize,
+            do_not_specialize_on_alignment,
+            pre_run_hooks: PyList::empty(py).unbind(),
+            variants: Variants::default(),
+            text: Mutex::new(None),
+            id: next_id(),
+            function: r#fn,
+        })
+    }
+
+    /// What every function has and every type has as well is put where Python finds it before the type's own.
+    #[pyo3(signature = (*_args, **_kwargs))]
+    fn __init__(
+        slf: &Bound<'_, Self>,
+        _args: &Bound<'_, PyTuple>,
+        _kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let function = slf.get().function(slf.py());
+        for name in ["__module__", "__doc__", "__annotations__"] {
+            slf.as_any().getattr("__dict__")?.set_item(name, function.getattr(name)?)?;
+        }
+        Ok(())
+    }
+
+    fn __getitem__<'py>(slf: &Bound<'py, Self>, grid: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        launcher::bind(slf, grid)
+    }
+
+    #[pyo3(signature = (*_args, **_kwargs))]
+    fn __call__(&self, _args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+        Err(PyRuntimeError::new_err(format!(
+            "Cannot call @triton.jit'd outside of the scope of a kernel; launch it with `{}[grid](…)`",
+            self.name
+        )))
+    }
+
+    /// Compiles for these arguments where that has not been done, and launches unless `warmup`.
+    #[pyo3(signature = (*args, grid, warmup=false, **kwargs))]
+    fn run<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        grid: &Bound<'py, PyAny>,
+        warmup: bool,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let grid = if warmup { Grid::None } else { Grid::read(grid)? };
+        run_with(slf, args, grid, kwargs)
+    }
+
+    /// Compiles for these arguments, of which dtypes may stand for arrays.
+    #[pyo3(signature = (*args, grid=None, **kwargs))]
+    fn warmup<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        grid: Option<&Bound<'py, PyAny>>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let _ = grid;
+        let wrap = slf.py().import("deuteron.runtime.jit")?.getattr("MockTensor")?.getattr("wrap_dtype")?;
+        let args = args.iter().map(|arg| wrap.call1((arg,))).collect::<PyResult<Vec<_>>>()?;
+        run_with(slf, &PyTuple::new(slf.py(), args)?, Grid::None, kwargs)
+    }
+
+    /// Adds a function that is called with the arguments before every launch.
+    fn add_pre_run_hook(&self, py: Python<'_>, hook: Bound<'_, PyAny>) -> PyResult<()> {
+        if !hook.is_callable() {
+            return Err(PyTypeError::new_err("a hook must be callable"));
+        }
+        self.pre_run_hooks.bind(py).append(hook)
+    }
+
+    /// Forgets what was compiled in this process.
+    fn clear_cache(&self) {
+        self.variants.clear();
+    }
+
+    #[getter]
+    fn r#fn(&self, py: Python<'_>) -> Py<PyAny> {
+        self.function.clone_ref(py)
+    }
+
+    #[getter]
+    fn __name__(&self) -> &str {
+        &self.name
+    }
+
+    #[getter]
+    fn __qualname__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.attribute(py, "__qualname__")
+    }
+
+    #[getter]
+    fn __globals__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.attribute(py, "__globals__")
+    }
+
+    #[getter]
+    fn module<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.attribute(py, "__module__")
+    }
+
+    #[getter]
+    fn arg_names(&self) -> Vec<&str> {
+        self.params.iter().map(|param| param.text.as_str()).collect()
+    }
+
+    /// Positions of the parameters that are constexprs.
+    #[getter]
+    fn constexprs(&self) -> Vec<usize> {
+        let params = self.params.iter().enumerate();
+        params.filter(|(_, param)| param.rules.constexpr).map(|(at, _)| at).collect()
+    }
+
+    /// The text from `def` on, without indentation.
+    #[getter]
+    fn src(slf: &Bound<'_, Self>) -> PyResult<String> {
+        Ok(from_definition(&JitFunction::text(slf)?.0.source).0)
+    }
+
+    /// The syntax tree of the text, as Python's own parser sees it.
+    fn parse<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (text, _) = from_definition(&JitFunction::text(slf)?.0.source);
+        slf.py().import("ast")?.call_method1("parse", (text,))
+    }
+
+    #[getter]
+    fn signature<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        py.import("inspect")?.call_method1("signature", (self.function.bind(py),))
+    }
+
+    /// The parameters: name, position, default, and what is said about their specialisation.
+    #[getter]
+    fn params<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let namespace = py.import("types")?.getattr("SimpleNamespace")?;
+        let describe = |(num, param): (usize, &Param)| {
+            let facts = PyDict::new(py);
+            facts.set_item("name", param.name.bind(py))?;
+            facts.set_item("num", num)?;
+            facts.set_item("is_constexpr", param.rules.constexpr)?;
+            facts.set_item("is_const", param.rules.constant)?;
+            facts.set_item(
+                "annotation_type",
+                param.rules.fixed.map_or_else(String::new, signature::type_text),
+            )?;
+            facts.set_item("has_default", param.default.is_some())?;
+            facts.set_item("default", param.default.as_ref().map(|value| value.bind(py)))?;
+            facts.set_item("do_not_specialize", !param.rules.specialize)?;
+            facts.set_item("do_not_specialize_on_alignment", !param.rules.align)?;
+            namespace.call((), Some(&facts))
+        };
+        self.params.iter().enumerate().map(describe).collect()
+    }
+
+    /// Whether the kernel gives layouts itself; none does here.
+    fn is_gluon(&self) -> bool {
+        false
+    }
+
+    #[getter]
+    fn raw_src(slf: &Bound<'_, Self>) -> PyResult<Vec<String>> {
+        Ok(JitFunction::text(slf)?.0.source.split_inclusive('\n').map(str::to_owned).collect())
+    }
+
+    #[getter]
+    fn starting_line_number(slf: &Bound<'_, Self>) -> PyResult<u32> {
+        Ok(JitFunction::text(slf)?.0.first_line)
+    }
+
+    /// A hash of the text.
+    #[getter]
+    fn cache_key(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let text = JitFunction::text(slf)?;
+        let key = runtime::cache::KeyBuilder::new("function")
+            .part("source", text.0.source.as_bytes())
+            .part("place", format!("{}:{}", text.0.file, text.0.first_line).as_bytes());
+        Ok(key.finish().to_string())
+    }
+
+    /// Replaces the text; callers of this function keep what they were compiled with.
+    fn _unsafe_update_src(slf: &Bound<'_, Self>, new_src: String) -> PyResult<()> {
+        let old = JitFunction::text(slf)?;
+        let (_, decorators) = from_definition(&old.0.source);
+        slf.get().set_text(slf.py(), new_src, old.0.file.clone(), old.0.first_line + decorators);
+        slf.get().variants.clear();
+        Ok(())
+    }
+
+    #[getter]
+    fn version(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.version.as_ref().map(|version| version.clone_ref(py))
+    }
+
+    #[getter]
+    fn debug(&self) -> bool {
+        self.debug
+    }
+
+    /// Whether the interpreter runs it, whatever the process does with other kernels.
+    #[getter]
+    fn interpret(&self) -> bool {
+        self.interpret
+    }
+
+    #[getter]
+    fn noinline(&self) -> bool {
+        self.noinline
+    }
+
+    #[getter]
+    fn launch_metadata(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.launch_metadata.as_ref().map(|function| function.clone_ref(py))
+    }
+
+    #[getter]
+    fn do_not_specialize(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.do_not_specialize.as_ref().map(|list| list.clone_ref(py))
+    }
+
+    #[getter]
+    fn do_not_specialize_on_alignment(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.do_not_specialize_on_alignment.as_ref().map(|list| list.clone_ref(py))
+    }
+
+    #[getter]
+    fn pre_run_hooks(&self, py: Python<'_>) -> Py<PyList> {
+        self.pre_run_hooks.clone_ref(py)
+    }
+
+    /// What was compiled in this process, by a number for each variant.
+    #[getter]
+    fn device_caches<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+        let py = slf.py();
+        let kernels = PyDict::new(py);
+        for (number, kernel) in slf.get().variants.compiled(py).into_iter().enumerate() {
+            kernels.set_item(number, kernel)?;
+        }
+        let all = PyDict::new(py);
+        all.set_item(0, (kernels,))?;
+        Ok(all)
+    }
+
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        Ok(self.attribute(py, "__qualname__")?.unbind())
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!(
+            "JITFunction({}:{})",
+            self.attribute(py, "__module__")?,
+            self.attribute(py, "__qualname__")?
+        ))
+    }
+
+    fn __getattr__(&self, py: Python<'_>, name: &Bound<'_, PyString>) -> PyResult<Py<PyAny>> {
+        // What this type does not have, the function has: `__module__`, `__code__`, `__annotations__`, ….
+        self.function
+            .bind(py)
+            .getattr(name)
+            .map(Bound::unbind)
+            .map_err(|_| PyAttributeError::new_err(format!("'JITFunction' object has no attribute '{name}'")))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // Python makes the instance's dictionary after it has told the collector of the object and before this struct is
+        // written; a collection in between sees zeros. `a_collection_while_kernels_are_made` in the Python tests is the
+        // case.
+        // SAFETY: the field is readable, zeroed or not, and a pointer of any value may be read.
+        let function = unsafe { (&raw const self.function).cast::<*mut ffi::PyObject>().read() };
+        if function.is_null() {
+            return Ok(());
+        }
+        visit.call(&self.function)
+    }
+}
+
+fn run_with<'py>(
+    function: &Bound<'py, JitFunction>,
+    args: &Bound<'py, PyTuple>,
+    grid: Grid<'py>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let mut values: Vec<Bound<'py, PyAny>> = args.iter().collect();
+    let mut names = Vec::new();
+    for (name, value) in kwargs.into_iter().flat_map(|kwargs| kwargs.iter()) {
+        names.push(name);
+        values.push(value);
+    }
+    let pointers: Vec<_> = values.iter().map(Bound::as_ptr).collect();
+    let names: Vec<_> = names.iter().map(Bound::as_ptr).collect();
+    // SAFETY: both lists hold references until the call is over.
+    let call = unsafe { Call::new(&pointers, &names, std::ptr::null_mut()) };
+    guard(|| run::run(function, grid, &call))
+}

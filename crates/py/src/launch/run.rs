@@ -1,0 +1,83 @@
+//! A launch: arguments to a key, the key to a kernel, the kernel to the device.
+
+use super::bind::{BoundArgs, Call, bind};
+use super::hooks::LaunchCall;
+use super::miss;
+use super::predict::predict;
+use super::prepare::{Prepared, prepare};
+use crate::devices::active::Active;
+use crate::kernel::function::JitFunction;
+use crate::kernel::grid::{Grid, fixed};
+use crate::kernel::prediction::Slots;
+use crate::kernel::used::check_used;
+use crate::kernel::{hooks, submit};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::{Bound, PyAny, PyResult};
+use pyo3::types::{PyAnyMethods, PyListMethods};
+use runtime::specialize::LaunchKey;
+
+/// Compiles where needed, and launches unless the grid is none.
+pub(crate) fn run<'py>(
+    function: &Bound<'py, JitFunction>,
+    grid: Grid<'py>,
+    call: &Call<'_>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = function.py();
+    let me = function.get();
+    if !me.pre_run_hooks.bind(py).is_empty() {
+        let (args, kwargs) = call.to_python(py)?;
+        for hook in me.pre_run_hooks.bind(py).iter() {
+            hook.call(&args, Some(&kwargs))?;
+        }
+    }
+    let active = if me.interpret { Active::interpreting(py)? } else { Active::get(py)? };
+    // Both are large, and filled in where they stand.
+    let mut bound = BoundArgs::new();
+    bind(py, me, *call, |name| active.is_option(name), &mut bound)?;
+    let mut prepared =
+        Prepared { key: LaunchKey::new(), slots: Slots::new(), keep: Vec::new(), stream: None };
+    prepare(py, me, &active, &bound, &mut prepared)?;
+    let variant = match me.variants.find(&prepared.key) {
+        Some(variant) => variant,
+        None => {
+            let job = miss::Wanted { function, active: &active, bound: &bound, key: &prepared.key };
+            match miss::compile(&job, matches!(grid, Grid::None))? {
+                Some(variant) => variant,
+                None => return Ok(py.None().into_bound(py)),
+            }
+        }
+    };
+    if !variant.used.is_empty() {
+        check_used(py, &variant.used)?;
+    }
+    let grid = match grid {
+        Grid::None => return Ok(variant.compiled.bind(py).clone().into_any()),
+        Grid::Fixed(grid) => grid,
+        Grid::Callable(callable) => {
+            let grid = callable.call1((bound.to_dict(py, me)?,))?;
+            fixed(&grid)?.ok_or_else(|| {
+                PyTypeError::new_err(format!("the grid function gave {grid} instead of a tuple of integers"))
+            })?
+        }
+    };
+    let spot = active.place.spot(py, prepared.stream)?;
+    let described = || LaunchCall::new(function, &variant, &bound, grid, spot);
+    let hooked = hooks::any_launch().then(described).transpose()?;
+    if let Some(hooked) = &hooked {
+        hooked.enter(py)?;
+    }
+    if active.checks_memory {
+        let values = (0..me.params.len()).map(|index| bound.value(py, index));
+        submit::checked(py, &variant.kernel, grid, &prepared.slots, values)?;
+    } else {
+        submit::launch(py, &variant.kernel, grid, &prepared.slots, spot)?;
+    }
+    if let Some(hooked) = &hooked {
+        hooked.exit(py)?;
+    }
+    me.variants.remember(&prepared.key, &variant, || {
+        predict(py, me, (&active, &variant), (call, &bound), &prepared.slots)
+    });
+    drop(prepared.keep);
+    Ok(variant.compiled.bind(py).clone().into_any())
+}

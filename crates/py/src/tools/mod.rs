@@ -1,0 +1,6 @@
+//! What Python needs beside launches: charts, timing on the host, tests of a device, the command.
+
+pub(crate) mod chart;
+pub(crate) mod command;
+pub(crate) mod fixtures;
+pub(crate) mod timing;
