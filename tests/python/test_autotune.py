@@ -63,6 +63,19 @@ def test_values_are_restored(arrays, rng):
     np.testing.assert_allclose(arrays.numpy(out), y + x, rtol=1e-6)
 
 
+@pytest.mark.parametrize("own_clock", [True, False])
+@pytest.mark.parametrize("declared", ["restore_value", "reset_to_zero"])
+def test_arguments_by_name_are_put_back_as_well(rng, declared, own_clock):
+    scale = make(CONFIGS, key=["n"], do_bench=instant([1, 2, 3]) if own_clock else None, **{declared: ["y_ptr"]})
+    x, before = rng.standard_normal(200).astype(np.float32), rng.standard_normal(200).astype(np.float32)
+    if declared == "reset_to_zero":
+        before[:] = 0
+    y = before.copy()
+    scale[grid](x_ptr=x, y_ptr=y, n=200, factor=2.0)
+    assert scale.best_config is not None and len(scale.configs_timings) == 3
+    np.testing.assert_allclose(y, before + x * 2, rtol=1e-6)
+
+
 def test_dtypes_belong_to_the_key():
     scale = make(CONFIGS, key=["n"], do_bench=instant([1, 2, 3, 1, 2, 3]))
     for dtype in (np.float32, np.float64):

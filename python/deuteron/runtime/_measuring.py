@@ -55,7 +55,7 @@ class _Launch:
         self._args = measuring.args
         self._current = {**measuring.kwargs, **config.all_kwargs()}
         self._config = config
-        self.arguments = {**measuring.nargs, **self._current}
+        self.arguments = {**measuring.arguments, **self._current}
         self._is_open = False
 
     def bare(self):
@@ -94,7 +94,7 @@ class Measuring:
         configs: the configurations, by its numbers.
         tuner: the `Autotuner`.
         args, kwargs: those of the launch.
-        nargs: all arguments of the launch by name.
+        nargs: the positional arguments of the launch by name.
     """
 
     def __init__(self, session, configs, tuner, args, kwargs, nargs):
@@ -103,7 +103,7 @@ class Measuring:
         self.tuner = tuner
         self.args = args
         self.kwargs = kwargs
-        self.nargs = nargs
+        self.arguments = {**nargs, **kwargs}
         self.raised = {}
         self.times = {}
         self.ran = set()
@@ -116,7 +116,7 @@ class Measuring:
         batch = self.session.next()
         if not batch:
             return 0.0
-        restorer.save(self.nargs)
+        restorer.save(self.arguments)
         try:
             while batch:
                 for number in self._ready(batch):
@@ -126,7 +126,7 @@ class Measuring:
             self._finals(progress)
         finally:
             progress.end()
-            restorer.leave(self.nargs)
+            restorer.leave(self.arguments)
         return time.perf_counter() - begin
 
     def _ready(self, batch):
@@ -176,7 +176,7 @@ class Measuring:
 
     def _can_compile_ahead(self, config):
         """A hook may change objects among the arguments, descriptors for one, that decide what is compiled."""
-        return config.pre_hook is None or not any(hasattr(value, "block_shape") for value in self.nargs.values())
+        return config.pre_hook is None or not any(hasattr(value, "block_shape") for value in self.arguments.values())
 
     def _compile(self, config):
         def work():

@@ -1,0 +1,119 @@
+"""Globals and closures that a kernel was compiled with: what changes them is an error at the next launch."""
+
+import numpy as np
+import pytest
+
+import deuteron as triton
+import deuteron.language as tl
+
+NUMBER = tl.constexpr(4)
+DTYPE = tl.float32
+WRAPPED_DTYPE = tl.constexpr(tl.float32)
+LIST = tl.constexpr([1, 2])
+PAIR = tl.constexpr((1, 2))
+
+
+@triton.jit
+def number(x):
+    tl.store(x, NUMBER)
+
+
+@triton.jit
+def helper():
+    return NUMBER
+
+
+@triton.jit
+def through_a_helper(x):
+    tl.store(x, helper())
+
+
+@triton.jit
+def dtype(x):
+    tl.store(x, tl.full((), 1.75, tl.float32).to(DTYPE))
+
+
+@triton.jit
+def wrapped_dtype(x):
+    tl.store(x, tl.full((), 1.75, tl.float32).to(WRAPPED_DTYPE))
+
+
+@triton.jit
+def listed(x):
+    tl.store(x, LIST[0] + LIST[1])
+
+
+@triton.jit
+def paired(x):
+    tl.store(x, PAIR[0] + PAIR[1])
+
+
+def launch(kernel):
+    x = np.zeros(1, np.float32)
+    kernel[(1, )](x)
+    return x[0]
+
+
+CHANGES = [
+    (number, "NUMBER", tl.constexpr(5), 4.0, r"from constexpr\[4\] to constexpr\[5\]"),
+    (number, "NUMBER", tl.constexpr(4.0), 4.0, r"from constexpr\[4\] to constexpr\[4.0\]"),
+    (number, "NUMBER", 4, 4.0, r"from constexpr\[4\] to 4"),
+    (through_a_helper, "NUMBER", tl.constexpr(5), 4.0, r"from constexpr\[4\] to constexpr\[5\]"),
+    (dtype, "DTYPE", tl.int32, 1.75, "from fp32 to int32"),
+    (wrapped_dtype, "WRAPPED_DTYPE", tl.constexpr(tl.int32), 1.75, r"from constexpr\[fp32\] to constexpr\[int32\]"),
+    (listed, "LIST", tl.constexpr([1, 3]), 3.0, r"from constexpr\[\[1, 2\]\] to constexpr\[\[1, 3\]\]"),
+    (paired, "PAIR", tl.constexpr((1, 3)), 3.0, r"from constexpr\[\(1, 2\)\] to constexpr\[\(1, 3\)\]"),
+]
+
+
+@pytest.mark.parametrize("kernel, name, value, expected, text", CHANGES)
+def test_a_global_that_changes_is_an_error_until_it_is_put_back(monkeypatch, kernel, name, value, expected, text):
+    for _ in range(3):
+        assert launch(kernel) == expected
+    with monkeypatch.context() as patch:
+        patch.setitem(globals(), name, value)
+        with pytest.raises(RuntimeError, match=f"Global variable {name} has changed since we compiled this kernel, {text}"):
+            launch(kernel)
+    assert launch(kernel) == expected
+
+
+def test_an_equal_value_is_the_same(monkeypatch):
+    assert launch(number) == 4
+    monkeypatch.setitem(globals(), "NUMBER", tl.constexpr(4))
+    assert launch(number) == 4
+
+
+@pytest.mark.parametrize("change, back", [(lambda: setattr(NUMBER, "value", 6), lambda: setattr(NUMBER, "value", 4)),
+                                          (lambda: LIST.value.append(3), lambda: LIST.value.pop())])
+def test_a_constexpr_that_changes_inside_is_an_error(change, back):
+    assert launch(number) == 4 and launch(listed) == 3
+    change()
+    try:
+        with pytest.raises(RuntimeError, match="has changed since we compiled this kernel"):
+            launch(number), launch(listed)
+    finally:
+        back()
+    assert launch(number) == 4 and launch(listed) == 3
+
+
+def test_a_closure_that_changes_is_an_error():
+    factor, kind = tl.constexpr(3), tl.float32
+
+    @triton.jit
+    def kernel(x):
+        tl.store(x, (tl.full((), 1.5, tl.float32) * factor).to(kind))
+
+    assert launch(kernel) == 4.5
+    kind = tl.int32
+    with pytest.raises(RuntimeError, match="Global variable kind has changed since we compiled this kernel, from fp32"):
+        launch(kernel)
+    kind, factor = tl.float32, tl.constexpr(2)
+    with pytest.raises(RuntimeError, match="Global variable factor has changed"):
+        launch(kernel)
+
+
+def test_a_name_that_goes_is_an_error(monkeypatch):
+    assert launch(number) == 4
+    monkeypatch.delitem(globals(), "NUMBER")
+    with pytest.raises(RuntimeError, match="Global variable NUMBER has changed since we compiled this kernel"):
+        launch(number)
