@@ -145,6 +145,145 @@ def attention(batch, heads, rows, width, causal):
                                                                        is_causal=causal))
 
 
+def wide():
+    """Norms in one block, cross entropy, grouped and split matmul, strides that are no multiples of 16."""
+    for rows, cols in ((8192, 4096), (4096, 8192), (4096, 15872)):
+        yield from norms(rows, cols)
+    yield from cross_entropy(4096, 131072)
+    yield from matmul_shape(4000, 4104, 4040)
+    yield from matmul_shape(4001, 4103, 4041)
+    yield from grouped([(1024, 1024, 1024)] * 4)
+    yield from grouped([(1024, 8192, 8192)] * 4)
+    for rows in (64, 256):
+        yield from split_k(rows, 8192, 8192)
+
+
+def norms(rows, cols):
+    """Layer norm and rms norm, a row a program, fp16."""
+    x = torch.randn(rows, cols, device="cuda", dtype=torch.float16)
+    w, b = (torch.rand(cols, device="cuda", dtype=torch.float16) for _ in range(2))
+    out = torch.empty_like(x)
+    block = 1 << (cols - 1).bit_length()
+
+    def check(expected):
+        near(out, expected, 4e-3, 2e-3)
+        out.fill_(float("nan"))
+
+    def layer(module, configuration):
+        return lambda: module.layer_norm_one_block[(rows, )](x, out, w, b, x.stride(0), cols, 1e-5, BLOCK=block,
+                                                             num_warps=configuration[0])
+
+    def rms(module, configuration):
+        return lambda: module.rms_norm[(rows, )](x, out, w, x.stride(0), cols, 1e-5, BLOCK=block,
+                                                 num_warps=configuration[0])
+
+    layered = torch.nn.functional.layer_norm(x.double(), (cols, ), w.double(), b.double(), 1e-5)
+    rooted = x.double() * torch.rsqrt(x.double().square().mean(1, keepdim=True) + 1e-5) * w.double()
+    label, amount, warps = f"{rows}x{cols} fp16", 2 * 2 * rows * cols, [(4, ), (8, ), (16, )]
+    yield Job("layer norm, one block", label, "wide", "TB/s", amount, warps, layer, lambda: check(layered),
+              lambda: torch.nn.functional.layer_norm(x, (cols, ), w, b, 1e-5))
+    yield Job("rms norm", label, "wide", "TB/s", amount, warps, rms, lambda: check(rooted),
+              lambda: torch.nn.functional.rms_norm(x, (cols, ), w, 1e-5))
+
+
+def cross_entropy(rows, cols):
+    """The loss of each row, fp16."""
+    x = torch.randn(rows, cols, device="cuda", dtype=torch.float16)
+    labels = torch.randint(cols, (rows, ), device="cuda")
+    out = torch.empty(rows, device="cuda")
+    expected = torch.nn.functional.cross_entropy(x.double(), labels, reduction="none")
+
+    def make(module, configuration):
+        block, warps = configuration
+        return lambda: module.cross_entropy[(rows, )](x, labels, out, x.stride(0), cols, BLOCK=block, num_warps=warps)
+
+    def check():
+        near(out, expected, 1e-4, 1e-4)
+        out.fill_(float("nan"))
+
+    yield Job("cross entropy", f"{rows}x{cols} fp16", "wide", "TB/s", 2 * rows * cols, [(1024, 4), (4096, 8), (8192, 8)],
+              make, check, lambda: torch.nn.functional.cross_entropy(x, labels, reduction="none"))
+
+
+def matmul_shape(m, n, k):
+    """The matmul of the tutorial on a shape whose strides are no multiples of 16."""
+    a = torch.randn(m, k, device="cuda", dtype=torch.float16)
+    b = torch.randn(k, n, device="cuda", dtype=torch.float16)
+    c = torch.empty(m, n, device="cuda", dtype=torch.float16)
+    rows = torch.arange(0, m, 37, device="cuda")
+    expected = a[rows].double() @ b.double()
+
+    def make(module, configuration):
+        tile_m, tile_n, tile_k, warps, stages = configuration
+        grid = (-(-m // tile_m) * -(-n // tile_n), )
+        return lambda: module.matmul_kernel[grid](
+            a, b, c, m, n, k, a.stride(0), a.stride(1), b.stride(0), b.stride(1), c.stride(0), c.stride(1),
+            BLOCK_SIZE_M=tile_m, BLOCK_SIZE_N=tile_n, BLOCK_SIZE_K=tile_k, GROUP_SIZE_M=8, ACTIVATION="",
+            num_warps=warps, num_stages=stages)
+
+    def check():
+        near(c[rows], expected, 1e-3 * math.sqrt(k), 2e-3)
+        c.fill_(float("nan"))
+
+    yield Job("matmul", f"{m}x{n}x{k} fp16", "matmul", "TFLOP/s", 2 * m * n * k, MATMULS, make, check,
+              lambda: torch.matmul(a, b, out=c))
+
+
+def grouped(shapes):
+    """Several products in one launch, their places and sizes in memory."""
+    a = [torch.randn(m, k, device="cuda", dtype=torch.float16) for m, n, k in shapes]
+    b = [torch.randn(k, n, device="cuda", dtype=torch.float16) for m, n, k in shapes]
+    c = [torch.empty(m, n, device="cuda", dtype=torch.float16) for m, n, k in shapes]
+    places = [torch.tensor([t.data_ptr() for t in group], device="cuda") for group in (a, b, c)]
+    sizes = torch.tensor(shapes, device="cuda", dtype=torch.int32)
+    strides = torch.tensor([[x.stride(0), y.stride(0), z.stride(0)] for x, y, z in zip(a, b, c)], device="cuda",
+                           dtype=torch.int32)
+    expected = [x[::37].double() @ y.double() for x, y in zip(a, b)]
+
+    def make(module, configuration):
+        m, n, k, programs, warps, stages = configuration
+        return lambda: module.grouped_matmul[(programs, )](*places, sizes, strides, len(shapes), PROGRAMS=programs, M=m,
+                                                           N=n, K=k, num_warps=warps, num_stages=stages)
+
+    def check():
+        for z, right, shape in zip(c, expected, shapes):
+            near(z[::37], right, 1e-3 * math.sqrt(shape[2]), 2e-3)
+            z.fill_(float("nan"))
+
+    def library():
+        for x, y, z in zip(a, b, c):
+            torch.matmul(x, y, out=z)
+
+    m, n, k = shapes[0]
+    yield Job("grouped matmul", f"{len(shapes)}x({m}x{n}x{k}) fp16", "wide", "TFLOP/s",
+              sum(2 * m * n * k for m, n, k in shapes),
+              [(128, 128, 64, 132, 4, 3), (128, 128, 32, 132, 4, 3), (64, 128, 64, 132, 4, 3), (128, 128, 64, 132, 8, 3)],
+              make, check, library)
+
+
+def split_k(m, n, k):
+    """Shares of the depth are added to the result by atomics, fp32."""
+    a = torch.randn(m, k, device="cuda", dtype=torch.float16)
+    b = torch.randn(k, n, device="cuda", dtype=torch.float16)
+    c = torch.zeros(m, n, device="cuda")
+    expected = a.double() @ b.double()
+
+    def make(module, configuration):
+        tile_m, tile_n, tile_k, split, warps, stages = configuration
+        grid = (-(-n // tile_n), -(-m // tile_m), split)
+
+        def run():
+            c.zero_()
+            module.split_k_matmul[grid](a, b, c, m, n, k, a.stride(0), b.stride(0), c.stride(0), M=tile_m, N=tile_n,
+                                        K=tile_k, SPLIT=split, num_warps=warps, num_stages=stages)
+
+        return run
+
+    yield Job("split-K matmul", f"{m}x{n}x{k} fp16", "wide", "TFLOP/s", 2 * m * n * k,
+              [(64, 128, 64, 4, 4, 3), (64, 128, 64, 8, 4, 3), (64, 64, 64, 4, 4, 3)], make,
+              lambda: near(c, expected, 1e-3 * math.sqrt(k), 2e-3), lambda: torch.matmul(a, b))
+
+
 def all_jobs():
     """Functions that make jobs, each with the name of its family; memory is taken when they are called."""
     yield "vector_add", vector_add
@@ -156,3 +295,4 @@ def all_jobs():
     for shape in ((4, 32, 4096, 64), (4, 16, 4096, 128)):
         for causal in (False, True):
             yield "attention", lambda shape=shape, causal=causal: attention(*shape, causal)
+    yield "wide", wide

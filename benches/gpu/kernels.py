@@ -16,6 +16,7 @@ FILES = {
     "layer_norm": ROOT / "examples" / "04_layer_norm.py",
     "attention": ROOT / "examples" / "06_attention.py",
     "launch": Path(__file__).with_name("launch_kernels.py"),
+    "wide": Path(__file__).with_name("wide_kernels.py"),
 }
 
 

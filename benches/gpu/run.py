@@ -123,8 +123,8 @@ def commit():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", action="append", help="a family: vector_add, softmax, layer_norm, matmul, attention, launch, "
-                        "compile, tuning; may be repeated")
+    parser.add_argument("--only", action="append", help="a family: vector_add, softmax, layer_norm, matmul, attention, wide, "
+                        "launch, compile, tuning; may be repeated")
     parser.add_argument("--minutes", type=float, default=8.0, help="start no further job after so long")
     parser.add_argument("--out", type=Path, default=kernels.ROOT / "docs", help="the folder of the results")
     arguments = parser.parse_args()

@@ -254,7 +254,22 @@ impl Ctx<'_> {
                 }
             }
         }
+        for (position, init) in candidates.inits.iter().enumerate() {
+            self.hand_on_hints(args[position], init.value, changed[position]);
+        }
         Ok(changed)
+    }
+
+    /// A hint on a value that a loop carries holds in each iteration: for the value before the loop, and for the one that
+    /// the body hands on.
+    fn hand_on_hints(&mut self, arg: ir::Value, init: ir::Value, next: Option<ir::Value>) {
+        let ir::Def::Arg(block, index) = self.module.def(arg) else { return };
+        for (key, attr) in self.module.arg_attrs(block, index as usize).to_vec() {
+            self.module.set_arg_attr(block, index as usize, key.clone(), None);
+            for value in std::iter::once(init).chain(next) {
+                self.set_hint(value, key.clone(), attr.clone());
+            }
+        }
     }
 
     fn check_carried(&mut self, carried: &Carried, after: &Val) -> Res<()> {

@@ -28,20 +28,28 @@ fn hint(ctx: &mut Ctx<'_>, args: &Args, name: &str, key: &'static DeclaredKey) -
         [first, rest @ ..] if rest.iter().all(|value| value == first) => Elements::Splat(*first as u64),
         all => Elements::List(all.iter().map(|value| *value as u64).collect()),
     };
-    set_hint(ctx, input.value, key.key(), Attr::Dense { ty, elements });
+    ctx.set_hint(input.value, key.key(), Attr::Dense { ty, elements });
     Ok(input.into())
 }
 
-/// A hint stands on the op that makes a value; a parameter carries it itself.
-fn set_hint(ctx: &mut Ctx<'_>, value: ir::Value, key: AttrKey, attr: Attr) {
-    match ctx.module.def(value) {
-        ir::Def::Result(op, _) => ctx.module.set_extra(op, key, Some(attr)),
-        ir::Def::Arg(block, index) => {
-            let owner = ctx.module.region_parent(ctx.module.block_region(block));
-            let param = owner.is_some_and(|op| ctx.module.is(op, &func::FUNC));
-            if let (true, Attr::Dense { elements: Elements::Splat(value), .. }) = (param, attr) {
-                ctx.module.set_arg_attr(block, index as usize, key, Some(Attr::i32(value as i32)));
+impl Ctx<'_> {
+    /// A hint stands on the op that defines a value; a parameter carries it itself, and so does what a loop carries, until
+    /// the loop is complete.
+    pub(crate) fn set_hint(&mut self, value: ir::Value, key: AttrKey, attr: Attr) {
+        let (block, index) = match self.module.def(value) {
+            // An attribute is of all results, and those of a loop or a branch are of different kinds.
+            ir::Def::Result(op, _) if self.module.results(op).len() > 1 => return,
+            ir::Def::Result(op, _) => return self.module.set_extra(op, key, Some(attr)),
+            ir::Def::Arg(block, index) => (block, index as usize),
+        };
+        let owner = self.module.region_parent(self.module.block_region(block));
+        let is_param = owner.is_some_and(|op| self.module.is(op, &func::FUNC));
+        match attr {
+            Attr::Dense { elements: Elements::Splat(value), .. } if is_param => {
+                self.module.set_arg_attr(block, index, key, Some(Attr::i32(value as i32)));
             }
+            _ if is_param => {}
+            attr => self.module.set_arg_attr(block, index, key, Some(attr)),
         }
     }
 }
