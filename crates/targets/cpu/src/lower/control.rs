@@ -144,7 +144,6 @@ impl Cx<'_> {
         let counter = module.args(block)[0];
         let buffers = self.buffers_for(args);
         self.fill(inits, &buffers)?;
-        self.place_in(args, &buffers);
         // Counting in 64 bits does not overflow at the end of the range.
         let bounds: Vec<Value> = operands[..3]
             .iter()
@@ -157,12 +156,12 @@ impl Cx<'_> {
         let opened = self.b.begin_for(bounds[0], bounds[1], bounds[2], &carried);
         let narrow = super::types::register(module.ty(counter));
         let number = self.b.resize_signed(opened.iv, narrow);
-        self.scalars.insert(counter, number);
-        self.bind(args, &opened.carried);
         let repeats = self.streams.repeats;
         self.streams.repeats = self.repeats_in(op, &bounds);
-        let mark = self.arena.mark();
-        self.enter();
+        let region = self.enter_region();
+        self.scalars.insert(counter, number);
+        self.bind(args, &opened.carried);
+        self.place_in(args, &buffers);
         let last = self.terminator(block)?;
         let yields = module.operands(last);
         let blocks = args.iter().zip(yields).filter(|(value, _)| ttir::types::is_tensor(module.ty(**value)));
@@ -176,8 +175,7 @@ impl Cx<'_> {
         body?;
         self.fill(yields, &buffers)?;
         let next = self.scalars_of(yields)?;
-        self.leave();
-        self.arena.release(mark);
+        self.leave_region(region);
         self.streams.repeats = repeats;
         let after = self.b.end_for(opened, &next);
         let results = module.results(op);
@@ -225,15 +223,13 @@ impl Cx<'_> {
 
     /// One branch: its blocks go to the buffers, its scalars are answered.
     fn branch(&mut self, block: Block, buffers: &[Buffer]) -> Result<Vec<Value>> {
-        let mark = self.arena.mark();
-        self.enter();
+        let region = self.enter_region();
         self.block(block)?;
         let last = self.terminator(block)?;
         let yields = self.module.operands(last);
         self.fill(yields, buffers)?;
         let scalars = self.scalars_of(yields)?;
-        self.leave();
-        self.arena.release(mark);
+        self.leave_region(region);
         Ok(scalars)
     }
 
@@ -245,13 +241,12 @@ impl Cx<'_> {
         let (args, passed, results) = (module.args(before), module.args(after), module.results(op));
         let (own, out) = (self.buffers_for(args), self.buffers_for(passed));
         self.fill(inits, &own)?;
-        self.place_in(args, &own);
         let carried = self.scalars_of(inits)?;
         let repeats = self.streams.repeats.take();
         let opened = self.b.begin_while(&carried);
+        let region = self.enter_region();
         self.bind(args, &opened.carried);
-        let mark = self.arena.mark();
-        self.enter();
+        self.place_in(args, &own);
         self.loop_depth += 1;
         self.block(before)?;
         let last = self.terminator(before)?;
@@ -267,8 +262,7 @@ impl Cx<'_> {
         let yields = module.operands(last);
         self.fill(yields, &own)?;
         let next = self.scalars_of(yields)?;
-        self.leave();
-        self.arena.release(mark);
+        self.leave_region(region);
         self.streams.repeats = repeats;
         let end = self.b.end_while(opened, &next);
         self.bind(results, &end);

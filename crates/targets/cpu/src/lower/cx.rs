@@ -2,6 +2,7 @@
 
 use super::error::{LowerError, Result};
 use super::machine::Machine;
+use super::scoped::{Mark, Scoped};
 use super::scratch::{Arena, Buffer};
 use super::types;
 use super::value::{Affine, At, Index, Linear, LoopVar, Val, Window};
@@ -47,11 +48,11 @@ pub(crate) struct Cx<'a> {
     /// What is around the program.
     pub(crate) frame: Frame,
     /// Scalars by their values.
-    pub(crate) scalars: FxHashMap<ir::Value, Value>,
+    pub(crate) scalars: Scoped<Value>,
     /// Blocks that are in memory.
-    pub(crate) buffers: FxHashMap<ir::Value, Buffer>,
+    pub(crate) buffers: Scoped<Buffer>,
     /// Blocks of narrow floats that are also in memory as binary32, for `dot`.
-    pub(crate) wide: FxHashMap<ir::Value, Buffer>,
+    pub(crate) wide: Scoped<Buffer>,
     /// The scratch memory.
     pub(crate) arena: Arena,
     /// All loops of nests made so far.
@@ -104,6 +105,15 @@ pub(crate) struct Note {
     pub(crate) lanes: u32,
 }
 
+/// A region that is open.
+#[derive(Debug)]
+pub(crate) struct Region {
+    scalars: Mark,
+    buffers: Mark,
+    wide: Mark,
+    arena: u64,
+}
+
 impl<'a> Cx<'a> {
     /// The state at the start of a kernel.
     pub(crate) fn new(
@@ -117,9 +127,9 @@ impl<'a> Cx<'a> {
             b,
             machine,
             frame,
-            scalars: FxHashMap::default(),
-            buffers: FxHashMap::default(),
-            wide: FxHashMap::default(),
+            scalars: Scoped::default(),
+            buffers: Scoped::default(),
+            wide: Scoped::default(),
             arena: Arena::default(),
             loops: Vec::new(),
             memo: vec![FxHashMap::default()],
@@ -307,6 +317,26 @@ impl<'a> Cx<'a> {
     /// An error at an operation that is not supported.
     pub(crate) fn unsupported<T>(&self, op: Op, why: &str) -> Result<T> {
         Err(LowerError::unsupported(self.module, op, why))
+    }
+
+    /// Opens a region: what is noted and taken in it ends with it.
+    pub(crate) fn enter_region(&mut self) -> Region {
+        self.enter();
+        Region {
+            scalars: self.scalars.mark(),
+            buffers: self.buffers.mark(),
+            wide: self.wide.mark(),
+            arena: self.arena.mark(),
+        }
+    }
+
+    /// Closes a region.
+    pub(crate) fn leave_region(&mut self, region: Region) {
+        self.leave();
+        self.scalars.rewind(region.scalars);
+        self.buffers.rewind(region.buffers);
+        self.wide.rewind(region.wide);
+        self.arena.release(region.arena);
     }
 
     /// Opens a scope of known chunk values.

@@ -30,6 +30,7 @@ mod product;
 mod reduce;
 mod scalar;
 mod scan;
+mod scoped;
 mod scratch;
 mod stream;
 mod symbolic;

@@ -150,17 +150,16 @@ impl Cx<'_> {
         let before = std::mem::replace(&mut self.lanes, 1);
         let mut columns: Vec<Vec<Value>> = Vec::new();
         for lane in 0..lanes {
+            let region = self.enter_region();
             for (&own, &arg) in module.args(block).iter().zip(args) {
                 let scalar = self.b.extract(arg, lane);
                 self.scalars.insert(own, scalar);
             }
-            self.enter();
-            let run = self.block(block);
-            self.leave();
-            run?;
+            self.block(block)?;
             let last = module.last_op(block).ok_or_else(|| LowerError::new("a region does not end"))?;
             let results: Vec<Value> =
                 module.operands(last).iter().map(|&value| self.scalar(value)).collect::<Result<_>>()?;
+            self.leave_region(region);
             columns.resize(results.len(), Vec::new());
             for (column, result) in columns.iter_mut().zip(results) {
                 column.push(result);

@@ -8,9 +8,10 @@ use smallvec::SmallVec;
 
 impl Maker {
     pub(super) fn random_control(&mut self) {
-        match self.random.below(5) {
+        match self.random.below(7) {
             0 | 1 => self.random_for(),
             2 => self.random_while(),
+            3 | 4 => self.random_products(),
             _ => self.random_if(),
         }
     }
@@ -50,7 +51,7 @@ impl Maker {
     }
 
     /// A number of iterations from 0 to 3, known only at run time half of the time.
-    fn small_count(&mut self) -> Value {
+    pub(super) fn small_count(&mut self) -> Value {
         let i32 = Type::int(32);
         let three = self.constant(i32, 3);
         match self.pick_of(i32).filter(|_| self.random.one_in(2)) {

@@ -12,6 +12,7 @@ mod control;
 mod elementwise;
 mod input;
 mod memory;
+mod products;
 mod random;
 
 pub use random::Random;

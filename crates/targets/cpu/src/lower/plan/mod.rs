@@ -25,7 +25,7 @@ use super::types;
 use super::views::is_view;
 use ir::{Block, Def, Op, Traits, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
-use ttir::ops::{atomic, constant, debug, extern_call, memory, program, reduce, shape};
+use ttir::ops::{atomic, constant, control, debug, extern_call, memory, program, reduce, shape};
 
 /// Why a group runs.
 #[derive(Clone, Debug)]
@@ -478,21 +478,36 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// Operands of a `dot` whose floats are narrow are kept as binary32 by the group that makes them.
+    /// Operands of a `dot` whose floats are narrow are kept as binary32 by the group that makes them; those of the `dot`s
+    /// in a loop that come from outside of it are widened once, in front of it.
     fn widen_operands(&mut self, op: Op) {
-        if !self.module.is(op, &ttir::ops::dot::DOT) {
+        let module = self.module;
+        let is_dot = |&inner: &Op| module.is(inner, &ttir::ops::dot::DOT);
+        if is_dot(&op) {
+            return sources(module, op).into_iter().for_each(|value| self.widen(value));
+        }
+        if !module.is(op, &control::FOR) && !module.is(op, &control::WHILE) {
             return;
         }
-        for index in 0..2 {
-            let (value, _) = super::dot::source(self.module, self.module.operand(op, index));
-            let ty = self.module.ty(value);
-            let wide = types::dot_operand(ttir::types::elem(ty));
-            if wide != ttir::types::elem(ty) && !self.cx.wide.contains_key(&value) && !self.widened(value) {
-                let buffer = self.cx.arena.block(types::shape(ty), wide);
-                let shape = types::shape(ty).to_vec();
-                let group = self.root(&[value], &shape, None, 0);
-                self.push_root(group, Root::KeepWide(value, buffer));
+        let packs = |around: Op| self.cx.products.contains_key(&around);
+        let is_plain = |&inner: &Op| is_dot(&inner) && !module.parent_op(inner).is_some_and(packs);
+        let dots: Vec<Op> = module.walk(op).into_iter().filter(is_plain).collect();
+        for value in dots.into_iter().flat_map(|dot| sources(module, dot)) {
+            if self.is_own(value) {
+                self.widen(value);
             }
+        }
+    }
+
+    /// Keeps a block of narrow floats as binary32.
+    fn widen(&mut self, value: Value) {
+        let ty = self.module.ty(value);
+        let wide = types::dot_operand(ttir::types::elem(ty));
+        if wide != ttir::types::elem(ty) && !self.cx.wide.contains_key(&value) && !self.widened(value) {
+            let buffer = self.cx.arena.block(types::shape(ty), wide);
+            let shape = types::shape(ty).to_vec();
+            let group = self.root(&[value], &shape, None, 0);
+            self.push_root(group, Root::KeepWide(value, buffer));
         }
     }
 
@@ -505,6 +520,14 @@ impl Planner<'_, '_> {
         })
     }
 
+    /// Whether a value comes from this block.
+    fn is_own(&self, value: Value) -> bool {
+        match self.module.def(value) {
+            Def::Result(op, _) => self.module.block_of(op) == Some(self.block),
+            Def::Arg(block, _) => block == self.block,
+        }
+    }
+
     /// Values of this block that the regions of an operation use.
     fn captured(&self, op: Op) -> Vec<Value> {
         let module = self.module;
@@ -512,17 +535,19 @@ impl Planner<'_, '_> {
         let mut values = Vec::new();
         for inner in module.walk(op).into_iter().skip(1) {
             for &value in module.operands(inner) {
-                let is_own = match module.def(value) {
-                    Def::Result(op, _) => module.block_of(op) == Some(self.block),
-                    Def::Arg(..) => false,
-                };
-                if is_own && found.insert(value) {
+                let is_result = matches!(module.def(value), Def::Result(..));
+                if is_result && self.is_own(value) && found.insert(value) {
                     values.push(value);
                 }
             }
         }
         values
     }
+}
+
+/// The matrices that a `dot` multiplies.
+fn sources(module: &ir::Module, dot: Op) -> [Value; 2] {
+    [0, 1].map(|index| super::dot::source(module, module.operand(dot, index)).0)
 }
 
 /// Elementwise operations, and those whose region is inlined for each element.

@@ -39,17 +39,17 @@ impl Cx<'_> {
         let (args, inits) = (&module.args(block)[1..], &operands[3..]);
         let accumulators = self.buffers_for(args);
         self.fill(inits, &accumulators)?;
-        self.place_in(args, &accumulators);
         let bounds: Vec<Value> =
             operands[..3].iter().map(|&value| self.counter(value)).collect::<Result<_>>()?;
         let (start, end, step) = (bounds[0], bounds[1], bounds[2]);
         let rounds = self.b.i64(i64::from(product.rounds));
         let stride = self.b.mul(step, rounds);
         let lookups = self.lookups(product, end, start, stride)?;
-        let mark = self.arena.mark();
+        let region = self.enter_region();
         let panels: Vec<[u64; 2]> = product.dots.iter().map(|dot| self.panels_of(dot)).collect();
-        let scalars: Vec<usize> =
-            (0..args.len()).filter(|&index| !ttir::types::is_tensor(module.ty(args[index]))).collect();
+        let (blocks, scalars): (Vec<usize>, Vec<usize>) =
+            (0..args.len()).partition(|&index| ttir::types::is_tensor(module.ty(args[index])));
+        let places: FxHashMap<usize, &Buffer> = blocks.into_iter().zip(&accumulators).collect();
         let mut first = self.scalars_of(inits)?;
         first.push(self.b.i64(0));
         let repeats = self.streams.repeats.take();
@@ -60,12 +60,12 @@ impl Cx<'_> {
         let carried = scalars.iter().copied().zip(carried.iter().copied()).collect();
         let rounds = Rounds { block, first: opened.iv, end: until, step, carried };
         let mut next = FxHashMap::default();
-        for ((dot, lookup), places) in product.dots.iter().zip(&lookups).zip(&panels) {
-            let (after, count) = self.pack(dot, &dot.sides[0], 0, &rounds, (places[0], None))?;
+        for ((dot, lookup), packed) in product.dots.iter().zip(&lookups).zip(&panels) {
+            let (after, count) = self.pack(dot, &dot.sides[0], 0, &rounds, (packed[0], None))?;
             next.extend(after);
-            let shift = self.pack_shared(dot, &rounds, places[1], lookup.as_ref(), number)?;
-            let c = accumulators_of(self, args, dot);
-            self.multiply_panels(dot, *places, shift, &c, count)?;
+            let shift = self.pack_shared(dot, &rounds, packed[1], lookup.as_ref(), number)?;
+            let c = &places[&dot.carried];
+            self.multiply_panels(dot, *packed, shift, c, count)?;
         }
         let one = self.b.i64(1);
         let mut yields: Vec<Value> =
@@ -73,7 +73,7 @@ impl Cx<'_> {
         yields.push(self.b.add(number, one));
         let after = self.b.end_for(opened, &yields);
         self.streams.repeats = repeats;
-        self.arena.release(mark);
+        self.leave_region(region);
         let results = module.results(op);
         self.bind(results, &after);
         self.place_in(results, &accumulators);
@@ -193,13 +193,12 @@ impl Cx<'_> {
         let counter = module.args(rounds.block)[0];
         let narrow = types::register(module.ty(counter));
         let counted = self.b.resize_signed(opened.iv, narrow);
+        let region = self.enter_region();
         self.scalars.insert(counter, counted);
         for (&index, &value) in carried.iter().zip(&opened.carried) {
             self.scalars.insert(args[index], value);
         }
         let done = opened.carried.last().copied().unwrap_or(counted);
-        let mark = self.arena.mark();
-        self.enter();
         self.loop_depth += 1;
         let packed = self.pack_round(dot, side, index, rounds.block, (place, shift, done));
         self.loop_depth -= 1;
@@ -210,15 +209,8 @@ impl Cx<'_> {
             carried.iter().map(|&index| self.scalar(yields[index])).collect::<Result<_>>()?;
         let step = self.b.i64(i64::from(dot.spec.step));
         next.push(self.b.add(done, step));
-        self.leave();
-        self.arena.release(mark);
+        self.leave_region(region);
         let mut after = self.b.end_for(opened, &next);
-        // Scalars of the body are known in this loop only.
-        for &op in &side.slice.ops {
-            for result in module.results(op) {
-                self.scalars.remove(result);
-            }
-        }
         let count = after.pop().unwrap_or(done);
         Ok((carried.iter().copied().zip(after).collect(), count))
     }
@@ -247,14 +239,11 @@ impl Cx<'_> {
         let target = target(dot, index, is_turned, (place, by));
         let mut plan = plan::slice(self, block, &side.slice.ops, (source, target.clone()));
         let turned = self.detour(&mut plan, source, &target);
-        let before = self.wide.remove(&source);
+        // What an earlier round or the code around has of it is not what is packed now.
+        self.wide.remove(&source);
         self.is_packing = true;
         let run = self.run_plan(&plan);
         self.is_packing = false;
-        match before {
-            Some(before) => self.wide.insert(source, before),
-            None => self.wide.remove(&source),
-        };
         run?;
         match turned {
             Some(temporary) => self.turn_into(dot, index, &temporary, &target),
@@ -343,11 +332,6 @@ impl Cx<'_> {
         self.call_text(&plan.definitions(), &plan.symbol(), Type::VOID, &[a, b, c, steps], Purity::Impure);
         Ok(())
     }
-}
-
-/// The buffer that a product adds to.
-fn accumulators_of(cx: &Cx<'_>, args: &[IrValue], dot: &PanelDot) -> Buffer {
-    cx.buffers[&args[dot.carried]].clone()
 }
 
 /// The panels of an operand as the memory of its source, `by` elements behind their place.
