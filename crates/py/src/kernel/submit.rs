@@ -2,7 +2,8 @@
 
 use crate::arguments::extents::extents;
 use crate::devices::place::Spot;
-use crate::errors::{OrRaise, interpreter_error, to_py};
+use crate::errors::{interpreter_error, to_py};
+use crate::kernel::interrupt;
 use pyo3::prelude::{Borrowed, Py, PyAny, PyResult, Python};
 use pyo3::types::PyAnyMethods;
 use runtime::compile::{Kernel, Scratch};
@@ -30,12 +31,18 @@ pub(crate) fn launch(
     let result = py.detach(|| {
         let loaded = kernel.load_on(spot.ordinal)?;
         let scratch = scratch.as_ref().map_or(0, |(address, _)| *address);
-        let launch = Launch { grid, args: slots, stream: spot.stream, scratch, observed: spot.observed };
+        let launch = Launch {
+            stream: spot.stream,
+            scratch,
+            observed: spot.observed,
+            interrupt: Some(interrupt::is_pending),
+            ..Launch::new(grid, slots)
+        };
         // SAFETY: the slots were made for this kernel's parameters. The caller of a kernel vouches for the memory behind
         // its pointers, as in the reference; the arrays themselves are alive as long as the call holds its arguments.
         unsafe { loaded.launch(&launch) }.map_err(runtime::RuntimeError::from)
     });
-    result.or_raise(py)
+    result.map_err(|error| interrupt::take().unwrap_or_else(|| to_py(py, error)))
 }
 
 /// Memory of the allocator that the program has set, with the address of its first byte.

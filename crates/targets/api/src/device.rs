@@ -31,12 +31,18 @@ pub struct Launch<'a> {
     /// Whether a profiler records the launches of this thread: then each is a call of its own that names its kernel, even where
     /// there is a quicker way.
     pub observed: bool,
+    /// Whether the launch is to be given up. A device whose launches are finished when the call returns asks it on the
+    /// launching thread, between programs, every [`INTERRUPT_INTERVAL`] or so; `true` ends the launch with an error.
+    pub interrupt: Option<fn() -> bool>,
 }
+
+/// How long a launch runs before it asks again whether it is to be given up.
+pub const INTERRUPT_INTERVAL: std::time::Duration = std::time::Duration::from_millis(20);
 
 impl<'a> Launch<'a> {
     /// A launch on the default stream without scratch memory.
     pub fn new(grid: Grid, args: &'a [u64]) -> Launch<'a> {
-        Launch { grid, args, stream: 0, scratch: 0, observed: false }
+        Launch { grid, args, stream: 0, scratch: 0, observed: false, interrupt: None }
     }
 }
 

@@ -14,7 +14,7 @@ mod options;
 pub mod survey;
 
 pub use artifact::{Artifact, GivenStage, KernelParam, ParamKind, Stage, StageObserver};
-pub use device::{Device, DeviceProperties, Grid, Launch, LoadedKernel};
+pub use device::{Device, DeviceProperties, Grid, INTERRUPT_INTERVAL, Launch, LoadedKernel};
 pub use error::TargetError;
 pub use extents::{Extent, extents, pieces, with_extents};
 pub use options::{CompileOptions, OptionRow, OptionValue};

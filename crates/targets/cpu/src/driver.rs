@@ -176,7 +176,8 @@ impl LoadedKernel for Kernel {
         };
         let number = if self.note_bytes > 0 { next_launch() } else { 0 };
         let shared = Shared { context, launch: number, args: launch.args, outcome: &outcome };
-        let finished = pool::run(total, &self.cost, &|begin, end| self.run(&shared, begin, end));
+        let task = |begin, end| self.run(&shared, begin, end);
+        let finished = pool::run_until(total, &self.cost, &task, launch.interrupt);
         match finished.err().or_else(|| outcome.into_failure()) {
             Some(reason) => error(reason),
             None => Ok(()),

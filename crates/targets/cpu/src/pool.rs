@@ -11,17 +11,21 @@
 //!
 //! One launch at a time has the workers; a launch that comes meanwhile (from another thread, or from inside a program)
 //! runs on its own thread alone. A child of `fork` starts its own pool at its first launch.
+//!
+//! A launch may be given up ([`run_until`]): the launching thread asks between chunks, the others end with it.
 
 mod cost;
 mod futex;
+mod interrupt;
 mod job;
 mod worker;
 
 pub use cost::Cost;
 
 use crate::topology;
+use interrupt::Interrupt;
 use job::{Job, Padded};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -40,6 +44,9 @@ const SHORT_CHUNK_NANOS: f64 = 1_500.0;
 
 /// Work that is taken at once, where that is known.
 const CHUNK_NANOS: f64 = 20_000.0;
+
+/// The same where nobody helps: it is only looked up whether the launch is to be given up.
+const ALONE_NANOS: f64 = 5_000_000.0;
 
 /// The workers of this process.
 struct Pool {
@@ -63,18 +70,31 @@ pub fn thread_count() -> usize {
 /// # Errors
 /// The message of a panic in the task.
 pub fn run(total: u64, cost: &Cost, task: Task<'_>) -> Result<(), String> {
+    run_until(total, cost, task, None)
+}
+
+/// The same, until a function that is asked every [`target::INTERRUPT_INTERVAL`] says that the launch is to be given up.
+///
+/// # Errors
+/// The message of a panic in the task; that the launch was given up.
+pub fn run_until(
+    total: u64,
+    cost: &Cost,
+    task: Task<'_>,
+    ask: Option<fn() -> bool>,
+) -> Result<(), String> {
     let outcome = catch_unwind(AssertUnwindSafe(|| match total {
         0 => Ok(()),
         1 => {
             let _ = task(0, 1);
             Ok(())
         }
-        _ => run_many(total, cost, task),
+        _ => run_many(total, cost, task, Interrupt::new(ask)),
     }));
     outcome.unwrap_or_else(|panic| Err(panic_text(&*panic)))
 }
 
-fn run_many(total: u64, cost: &Cost, task: Task<'_>) -> Result<(), String> {
+fn run_many(total: u64, cost: &Cost, task: Task<'_>, mut interrupt: Interrupt) -> Result<(), String> {
     let pool = pool();
     let has_help = pool.seats.len() > 1 && cost.wants_help(total);
     let start = Instant::now();
@@ -86,7 +106,7 @@ fn run_many(total: u64, cost: &Cost, task: Task<'_>) -> Result<(), String> {
     while done < total {
         if has_help && elapsed > SERIAL_NANOS && !pool.busy.swap(true, Ordering::Acquire) {
             let _free = Free(&pool.busy);
-            return pool.run_with_help(done, total, task, cost);
+            return pool.run_with_help(done..total, task, cost, interrupt);
         }
         let end = done.saturating_add(step).min(total);
         if task(done, end).is_break() {
@@ -95,7 +115,8 @@ fn run_many(total: u64, cost: &Cost, task: Task<'_>) -> Result<(), String> {
         done = end;
         elapsed = start.elapsed().as_nanos() as f64;
         cost.measured(done, elapsed);
-        let longest = if has_help { cost.programs_in(CHUNK_NANOS) } else { None };
+        interrupt.look()?;
+        let longest = cost.programs_in(if has_help { CHUNK_NANOS } else { ALONE_NANOS });
         step = step.saturating_mul(2).min(longest.unwrap_or(u64::MAX));
     }
     Ok(())
@@ -119,24 +140,32 @@ impl Pool {
         }
     }
 
-    fn run_with_help(&'static self, begin: u64, end: u64, task: Task<'_>, cost: &Cost) -> Result<(), String> {
+    fn run_with_help(
+        &'static self,
+        programs: Range<u64>,
+        task: Task<'_>,
+        cost: &Cost,
+        mut interrupt: Interrupt,
+    ) -> Result<(), String> {
+        let count = programs.end - programs.start;
         let cpu = topology::current_cpu();
         let place = self.seats.iter().position(|seat| seat.0.cpu == cpu).unwrap_or(0);
-        let share = (end - begin).div_ceil(self.seats.len() as u64);
+        let share = count.div_ceil(self.seats.len() as u64);
         let least = cost.programs_in(SHORT_CHUNK_NANOS).unwrap_or(1);
         let most = cost.programs_in(CHUNK_NANOS).unwrap_or(share);
         let chunk = (share / 8).max(least).min(most).clamp(1, share.max(1));
         // SAFETY: `close` below returns only when no worker has the task any more, also when ours panics.
-        unsafe { self.job.open(begin..end, chunk, place, task) };
+        unsafe { self.job.open(programs, chunk, place, task) };
         let close = Close(self);
         self.wake(place);
-        let expected = cost.of(end - begin);
+        let expected = cost.of(count);
+        interrupt.pace(cost.of(chunk));
         let start = Instant::now();
-        let programs = self.job.work(place);
-        cost.measured(programs, start.elapsed().as_nanos() as f64);
+        let done = self.job.work(place, &mut interrupt);
+        cost.measured(done, start.elapsed().as_nanos() as f64);
         drop(close);
         cost.was_helped(expected, start.elapsed().as_nanos() as f64);
-        self.job.take_panic().map_or(Ok(()), Err)
+        self.job.take_panic().map_or_else(|| interrupt.outcome(), Err)
     }
 
     /// Wakes some sleeping workers, those after `place` first; those that wake go on waking others.

@@ -4,6 +4,7 @@
 //! open; only then may it read the fields. The launcher closes the job, then waits until nobody is counted in; so the
 //! fields, and the task they point to, are never touched after [`Job::close`].
 
+use super::interrupt::Interrupt;
 use super::{Task, futex, panic_text};
 use std::cell::UnsafeCell;
 use std::ops::{ControlFlow, Range};
@@ -130,7 +131,7 @@ impl Job {
         self.active.0.fetch_add(1, Ordering::SeqCst);
         let number = self.open_number();
         if number.is_some() {
-            self.work(place);
+            self.work(place, &mut Interrupt::new(None));
         }
         if self.active.0.fetch_sub(1, Ordering::SeqCst) == 1 && self.launcher_sleeps.load(Ordering::SeqCst) {
             futex::wake_one(&self.active.0);
@@ -139,8 +140,8 @@ impl Job {
     }
 
     /// Runs chunks of the own share, then of the others'; answers how many programs. Only for the launcher and for
-    /// workers that are counted in.
-    pub(super) fn work(&self, place: usize) -> u64 {
+    /// workers that are counted in; a worker has nobody to ask whether the job is to be given up.
+    pub(super) fn work(&self, place: usize, interrupt: &mut Interrupt) -> u64 {
         // SAFETY: the job is open or this is the launcher, so nobody writes the fields.
         let (task, chunk) = unsafe { ((*self.fields.get()).task, (*self.fields.get()).chunk) };
         let Some(task) = task else { return 0 };
@@ -159,6 +160,9 @@ impl Job {
                 let stop = (begin + chunk).min(end);
                 self.run_chunk(task, begin, stop);
                 programs += stop - begin;
+                if interrupt.look().is_err() {
+                    self.stopped.store(true, Ordering::Relaxed);
+                }
             }
         }
         programs

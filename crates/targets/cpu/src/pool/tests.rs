@@ -181,3 +181,24 @@ fn short_launches_do_without_help_that_is_none() {
     (0..7).for_each(|_| cost.was_helped(cost.of(20), 30_000.0));
     assert_eq!(attempts(10), 10);
 }
+
+#[test]
+fn a_launch_is_given_up_soon_after_it_is_asked_to() {
+    static ASKED: AtomicU32 = AtomicU32::new(0);
+    // Alone and with help, with short programs and with long ones.
+    for (total, nanos) in [(u64::from(u32::MAX), 1_000), (100_000, 1_000_000)] {
+        ASKED.store(0, Ordering::SeqCst);
+        let start = Instant::now();
+        let task = |begin: u64, end: u64| {
+            work(nanos * (end - begin));
+            ControlFlow::Continue(())
+        };
+        let ask = || ASKED.fetch_add(1, Ordering::SeqCst) == 2;
+        let error = run_until(total, &Cost::unknown(), &task, Some(ask)).unwrap_err();
+        assert_eq!(error, "it was interrupted");
+        assert_eq!(ASKED.load(Ordering::SeqCst), 3);
+        // Three intervals, and what a busy machine adds.
+        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    }
+    once_each(1000, &Cost::unknown(), 0);
+}
