@@ -88,11 +88,19 @@ const COMPLEMENT: [f64; 23] = [
     1.2329951186255526,
 ];
 
+/// From these on the complement rounds to zero, as a single and as a double.
+const VANISHES: (f64, f64) = (10.054_194_928_818_096, 27.226_017_111_108_366);
+
 /// `erfc(x)`; singles go through doubles.
 pub(super) fn erfc(b: &mut TextBuilder, arguments: &[Value]) -> Value {
-    if b.elem() == Elem::F32 {
-        return b.in_doubles(arguments, erfc);
+    match b.elem() {
+        Elem::F32 => b.in_doubles(arguments, |b, x| complement(b, x, VANISHES.0)),
+        Elem::F64 => complement(b, arguments, VANISHES.1),
     }
+}
+
+/// `erfc(x)` of doubles, zero from an argument on.
+fn complement(b: &mut TextBuilder, arguments: &[Value], vanishes: f64) -> Value {
     let x = b.fabs(arguments[0]);
     let bounded = b.at_most(x, 28.0);
     let (one, two, four) = (b.float(1.0), b.float(2.0), b.float(4.0));
@@ -105,6 +113,9 @@ pub(super) fn erfc(b: &mut TextBuilder, arguments: &[Value]) -> Value {
 
     let (square, lost) = b.two_product(bounded, bounded);
     let square = b.fneg(square);
+    let (limit, nothing) = (b.float(vanishes), b.float(-1000.0));
+    let is_zero = b.fcmp("oge", bounded, limit);
+    let square = b.select(is_zero, nothing, square);
     let power = exp_of(b, square);
     let slow = b.neg_mul_add(lost, slow, slow);
     let result = b.fmul(power, slow);

@@ -4,6 +4,9 @@
 //! also appears in the low bits of the sum; no rounding instruction and no conversion is needed.
 //! The scale is applied in two factors, so that subnormal results round once and overflow is
 //! an infinity. Coefficients are minimax fits on the reduced interval.
+//!
+//! A result that is zero is zero before it is scaled: on many processors an operation that underflows takes a hundred
+//! times longer than others, and masked-off lanes of a softmax are all of this kind.
 
 use super::Elem;
 use super::text::{TextBuilder, Value};
@@ -96,7 +99,7 @@ pub(super) struct Format {
     pub(super) mantissa: i64,
     /// ln 2 in two parts; products of the first with an exponent are exact.
     pub(super) ln2: (f64, f64),
-    /// Beyond these the result is an infinity or zero.
+    /// The result is zero up to the first and an infinity beyond the second.
     pub(super) exp_range: (f64, f64),
     /// The same for `exp2`.
     pub(super) exp2_range: (f64, f64),
@@ -112,9 +115,9 @@ const F32_FORMAT: Format = Format {
     bias: 127,
     mantissa: 23,
     ln2: (0.693_359_375, -2.121_944_400_546_905_8e-4),
-    exp_range: (-104.0, 89.0),
-    exp2_range: (-151.0, 128.0),
-    exp10_range: (-46.0, 39.0),
+    exp_range: (-103.972_084_045_410_16, 89.0),
+    exp2_range: (-150.0, 128.0),
+    exp10_range: (-45.154_502_868_652_344, 39.0),
     log10_of_2: (0.301_025_390_625, 4.605_038_981_195_214e-6),
 };
 
@@ -124,9 +127,9 @@ const F64_FORMAT: Format = Format {
     bias: 1023,
     mantissa: 52,
     ln2: (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10),
-    exp_range: (-746.0, 710.0),
-    exp2_range: (-1076.0, 1024.0),
-    exp10_range: (-324.0, 309.0),
+    exp_range: (-745.133_219_101_941_2, 710.0),
+    exp2_range: (-1075.0, 1024.0),
+    exp10_range: (-323.607_245_338_779_8, 309.0),
     log10_of_2: (0.301_029_995_607_677_85, 5.630_334_806_675_098e-11),
 };
 
@@ -228,15 +231,33 @@ pub(super) fn exp(b: &mut TextBuilder, x: &[Value]) -> Value {
 
 /// `exp` of any value of the function.
 pub(super) fn exp_of(b: &mut TextBuilder, x: Value) -> Value {
-    let (low, high) = format(b).exp_range;
-    let x = b.at_most(x, high);
-    let x = b.at_least(x, low);
+    let range = format(b).exp_range;
+    let x = within(b, x, range);
+    let (p, n) = exp_parts(b, x);
+    let p = zero_from(b, p, x, range.0);
+    scale(b, p, &n)
+}
+
+/// `exp(x)` as `p * 2^n`, where that is neither zero nor infinite.
+fn exp_parts(b: &mut TextBuilder, x: Value) -> (Value, Rounded) {
     let n = round_product(b, x, std::f64::consts::LOG2_E);
     let r = reduce_ln2(b, x, n.float);
     let p = expm1_reduced(b, r);
     let one = b.float(1.0);
-    let p = b.fadd(p, one);
-    scale(b, p, &n)
+    (b.fadd(p, one), n)
+}
+
+/// Cuts an argument to a range; a NaN stays.
+fn within(b: &mut TextBuilder, x: Value, (low, high): (f64, f64)) -> Value {
+    let x = b.at_most(x, high);
+    b.at_least(x, low)
+}
+
+/// `p`, but zero from an argument on downwards.
+pub(super) fn zero_from(b: &mut TextBuilder, p: Value, x: Value, last: f64) -> Value {
+    let (last, zero) = (b.float_of(x.kind(), last), b.float_of(p.kind(), 0.0));
+    let vanishes = b.fcmp("ole", x, last);
+    b.select(vanishes, zero, p)
 }
 
 /// `2^r` for |r| <= 1/2.
@@ -251,12 +272,12 @@ pub(super) fn exp2_reduced(b: &mut TextBuilder, r: Value) -> Value {
 
 /// `2^x`.
 pub(super) fn exp2(b: &mut TextBuilder, x: &[Value]) -> Value {
-    let (low, high) = format(b).exp2_range;
-    let x = b.at_most(x[0], high);
-    let x = b.at_least(x, low);
+    let range = format(b).exp2_range;
+    let x = within(b, x[0], range);
     let n = round_product(b, x, 1.0);
     let r = b.fsub(x, n.float);
     let p = exp2_reduced(b, r);
+    let p = zero_from(b, p, x, range.0);
     scale(b, p, &n)
 }
 
@@ -274,8 +295,11 @@ pub(super) fn tanh(b: &mut TextBuilder, x: &[Value]) -> Value {
     let tail = b.fmul(tail, square);
     let small = b.mul_add(tail, x, x);
 
-    let doubled = b.fadd(x, x);
-    let power = exp_of(b, doubled);
+    // Far below this the result rounds to one.
+    let bounded = b.at_most(x, 22.0);
+    let doubled = b.fadd(bounded, bounded);
+    let (p, n) = exp_parts(b, doubled);
+    let power = scale(b, p, &n);
     let power = b.fadd(power, one);
     let rest = b.fdiv(two, power);
     let large = b.fsub(one, rest);
@@ -289,8 +313,7 @@ pub(super) fn tanh(b: &mut TextBuilder, x: &[Value]) -> Value {
 /// `10^x`.
 pub(super) fn exp10(b: &mut TextBuilder, x: &[Value]) -> Value {
     let facts = format(b);
-    let x = b.at_most(x[0], facts.exp10_range.1);
-    let x = b.at_least(x, facts.exp10_range.0);
+    let x = within(b, x[0], facts.exp10_range);
     let n = round_product(b, x, std::f64::consts::LOG2_10);
     let (high, low) = (b.float(facts.log10_of_2.0), b.float(facts.log10_of_2.1));
     let r = b.neg_mul_add(high, n.float, x);
@@ -300,6 +323,7 @@ pub(super) fn exp10(b: &mut TextBuilder, x: &[Value]) -> Value {
     let p = expm1_reduced(b, r);
     let one = b.float(1.0);
     let p = b.fadd(p, one);
+    let p = zero_from(b, p, x, facts.exp10_range.0);
     scale(b, p, &n)
 }
 
@@ -337,13 +361,17 @@ pub(super) fn keep_tiny(b: &mut TextBuilder, x: Value, result: Value) -> Value {
 fn half_exp(b: &mut TextBuilder, x: Value) -> Value {
     let high = format(b).exp_range.1;
     let x = b.at_most(x, high + 1.0);
-    let n = round_product(b, x, std::f64::consts::LOG2_E);
-    let r = reduce_ln2(b, x, n.float);
-    let p = expm1_reduced(b, r);
+    let (p, n) = exp_parts(b, x);
     let one = b.float(1.0);
-    let p = b.fadd(p, one);
     let less = Rounded { float: b.fsub(n.float, one), carrier: b.fsub(n.carrier, one) };
     scale(b, p, &less)
+}
+
+/// `exp(-x) / 2` out of `exp(x) / 2`; what is too small to count in their sum is not divided into the subnormals.
+fn half_inverse(b: &mut TextBuilder, half: Value) -> Value {
+    let half = b.at_most(half, 2f64.powi(100));
+    let quarter = b.float(0.25);
+    b.fdiv(quarter, half)
 }
 
 /// `sinh(x)`: an odd polynomial below one, else from half of the power.
@@ -359,8 +387,7 @@ pub(super) fn sinh(b: &mut TextBuilder, x: &[Value]) -> Value {
     let small = b.mul_add(tail, x, x);
 
     let half = half_exp(b, x);
-    let quarter = b.float(0.25);
-    let inverse = b.fdiv(quarter, half);
+    let inverse = half_inverse(b, half);
     let large = b.fsub(half, inverse);
 
     let one = b.float(1.0);
@@ -373,7 +400,6 @@ pub(super) fn sinh(b: &mut TextBuilder, x: &[Value]) -> Value {
 pub(super) fn cosh(b: &mut TextBuilder, x: &[Value]) -> Value {
     let x = b.fabs(x[0]);
     let half = half_exp(b, x);
-    let quarter = b.float(0.25);
-    let inverse = b.fdiv(quarter, half);
+    let inverse = half_inverse(b, half);
     b.fadd(half, inverse)
 }

@@ -209,6 +209,8 @@ impl Arc {
 pub(super) fn atan(b: &mut TextBuilder, x: &[Value]) -> Value {
     let sign = b.sign_bit(x[0]);
     let x = b.fabs(x[0]);
+    // Far below this the result rounds to a quarter turn; the square of the quotient is no subnormal.
+    let x = b.at_most(x, if b.elem() == Elem::F32 { 2f64.powi(40) } else { 2f64.powi(100) });
     let one = b.float(1.0);
     let above = b.fcmp("ogt", x, one);
     let smaller = b.select(above, one, x);

@@ -239,7 +239,9 @@ pub(super) fn log1p(b: &mut TextBuilder, x: &[Value]) -> Value {
     let lost_one = b.fsub(one, rest);
     let lost_x = b.fsub(x, kept);
     let lost = b.fadd(lost_one, lost_x);
-    let correction = b.fdiv(lost, sum);
+    // Of a large sum nothing is lost that counts, and nothing is divided into the subnormals.
+    let divisor = b.at_most(sum, 2f64.powi(100));
+    let correction = b.fdiv(lost, divisor);
 
     let Split { exponent, fraction } = split(b, sum);
     let Series { half_square, tail } = series(b, fraction);

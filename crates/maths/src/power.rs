@@ -1,7 +1,7 @@
 //! Powers and roots of any degree: `pow`, `cbrt`, `hypot` and reciprocals.
 
 use super::Elem;
-use super::exponential::{exp2, round_product, scale};
+use super::exponential::{exp2, round_product, scale, zero_from};
 use super::logarithm::{self, Split};
 use super::text::{TextBuilder, Value};
 
@@ -38,7 +38,10 @@ fn magnitude(b: &mut TextBuilder, arguments: &[Value]) -> Value {
         return b.in_doubles(&[x, y], |b, wide| {
             let log = logarithm::log2(b, &[wide[0]]);
             let product = b.fmul(log, wide[1]);
-            exp2(b, &[product])
+            // What is zero as a single is zero before it is rounded.
+            let bounded = b.at_least(product, -151.0);
+            let result = exp2(b, &[bounded]);
+            zero_from(b, result, bounded, -150.0)
         });
     }
     let (high, low) = log2_pair(b, x);
@@ -56,6 +59,8 @@ fn magnitude(b: &mut TextBuilder, arguments: &[Value]) -> Value {
     let r = b.fsub(product, n.float);
     let r = b.fadd(r, rest);
     let p = super::exponential::exp2_reduced(b, r);
+    // With the rest, the last of them is not quite zero.
+    let p = zero_from(b, p, product, f64::from_bits((-1075f64).to_bits() + 1));
     scale(b, p, &n)
 }
 
@@ -230,6 +235,11 @@ fn legs(b: &mut TextBuilder, x: Value, y: Value) -> Legs {
     let factor = b.select(is_tiny, grow, factor);
     let inverse = b.select(is_huge, grow, one);
     let inverse = b.select(is_tiny, shrink, inverse);
+    // A leg that is too small to count is made longer, so that its square is no subnormal.
+    let least = b.float(2f64.powi(-60));
+    let least = b.fmul(larger, least);
+    let is_less = b.fcmp("olt", smaller, least);
+    let smaller = b.select(is_less, least, smaller);
     Legs { larger: b.fmul(larger, factor), smaller: b.fmul(smaller, factor), factor, inverse }
 }
 

@@ -2,6 +2,8 @@
 
 mod oracle;
 mod special;
+#[cfg(target_arch = "x86_64")]
+mod underflow;
 
 #[path = "../native/mod.rs"]
 mod native;
