@@ -26,7 +26,6 @@ def ring(number, frame):
     raise Alarm
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals with a time are of Unix")
 def test_a_signal_ends_a_launch():
     out = np.zeros(8, dtype=np.float32)
     # About 50 microseconds a program, and a grid that takes minutes.

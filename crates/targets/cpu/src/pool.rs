@@ -77,12 +77,7 @@ pub fn run(total: u64, cost: &Cost, task: Task<'_>) -> Result<(), String> {
 ///
 /// # Errors
 /// The message of a panic in the task; that the launch was given up.
-pub fn run_until(
-    total: u64,
-    cost: &Cost,
-    task: Task<'_>,
-    ask: Option<fn() -> bool>,
-) -> Result<(), String> {
+pub fn run_until(total: u64, cost: &Cost, task: Task<'_>, ask: Option<fn() -> bool>) -> Result<(), String> {
     let outcome = catch_unwind(AssertUnwindSafe(|| match total {
         0 => Ok(()),
         1 => {
