@@ -52,6 +52,10 @@ def _run_module(argv):
 
     if len(argv) < 2:
         sys.exit("Argument expected for the -m option\n" + _usage())
+    if argv[1] == "pytest":
+        # Where the package is not installed, pytest does not know of its plugin.
+        plugins = os.environ.get("PYTEST_PLUGINS")
+        os.environ["PYTEST_PLUGINS"] = f"{plugins},deuteron._pytest" if plugins else "deuteron._pytest"
     sys.argv[:] = ["-m", *argv[2:]]
     _fresh_main()
     runpy._run_module_as_main(argv[1])
@@ -124,10 +128,15 @@ def main(argv):
         print(f"deuteron {deuteron.__deuteron_version__} (triton {deuteron.__version__})")
         return
     deuteron.install()
+    from ._processes import watch_children
+
+    watch_children()
     if argv[0] == "--cuda-as-cpu" or deuteron.knobs.runtime.cuda_as_cpu:
         from ._cuda_as_cpu import enter
 
         enter()
+        # The processes that this one starts do the same.
+        os.environ["DEUTERON_CUDA_AS_CPU"] = "1"
         argv = argv[argv[0] == "--cuda-as-cpu":] or sys.exit(_usage())
     run = {"-c": _run_code, "-m": _run_module}.get(argv[0], _run_path)
     if run is _run_path and argv[0].startswith("-"):

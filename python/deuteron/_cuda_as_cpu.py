@@ -251,8 +251,9 @@ def _use_the_cpu():
     return undo, chosen
 
 
-def enter():
-    """From now on, in this thread; says so, and returns a context manager, which ends it on exit."""
+def enter(is_child=False):
+    """From now on, in this thread; says so, unless the process that started this one did, and returns a context manager, which ends
+    it on exit."""
     import torch
 
     undo_target, target = _use_the_cpu()
@@ -268,6 +269,7 @@ def enter():
 
     mode = _mode(torch)
     mode.__enter__()
-    sys.stderr.write(_SAID.format(target))
-    sys.stderr.flush()
+    if not is_child:
+        sys.stderr.write(_SAID.format(target))
+        sys.stderr.flush()
     return _Entered(mode, undo)

@@ -91,10 +91,14 @@ def installed():
     return _AliasFinder in sys.meta_path
 
 
-def install():
+def install(children=True):
     """Makes every ``import triton[.x.y]`` of this process mean Deuteron. Calling it again does nothing.
 
     Call it before anything imports triton (``import torch`` does so at times).
+
+    Args:
+        children: do the same in the processes that this one starts (compile workers of torch, ``multiprocessing``, pytest-xdist,
+            ``torchrun``, Jupyter kernels), through variables of the environment.
 
     Raises:
         ImportError: the reference has been imported already, so that two versions would mix.
@@ -108,3 +112,7 @@ def install():
             f"triton is already imported from {getattr(present, '__file__', None)}; call deuteron.install() before the "
             "first `import triton` (and before `import torch`), or start the program by `python -m deuteron script.py`")
     sys.meta_path.insert(0, _AliasFinder)
+    if children:
+        from ._processes import redirect_children
+
+        redirect_children()

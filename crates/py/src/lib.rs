@@ -41,12 +41,15 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<kernel::compiled::CompiledKernel>()?;
     module.add_class::<kernel::source::KernelSource>()?;
     module.add_class::<kernel::report::Report>()?;
+    module.add_class::<kernel::state::KernelState>()?;
+    module.add_class::<compile::walk::Ttir>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(compiler_key, module)?)?;
     module.add_function(wrap_pyfunction!(tools::command::run_command, module)?)?;
     module.add_function(wrap_pyfunction!(tools::command::command_verbs, module)?)?;
     module.add_function(wrap_pyfunction!(compile::ahead_of_time::compile, module)?)?;
     module.add_function(wrap_pyfunction!(compile::ahead_of_time::compile_ir, module)?)?;
+    module.add_function(wrap_pyfunction!(compile::walk::ttir, module)?)?;
     module.add_function(wrap_pyfunction!(arguments::specialize::specialize, module)?)?;
     module.add_function(wrap_pyfunction!(arguments::specialize::dtype_name, module)?)?;
     module.add_function(wrap_pyfunction!(arguments::descriptor::check_descriptor, module)?)?;

@@ -1,9 +1,9 @@
-"""The targets of this build: ``backends`` maps their names to a compiler and a driver."""
+"""The targets of this build: ``backends`` maps the reference's names of them to a compiler and a driver."""
 
-from .compiler import Backend as _NativeBackend
+from .compiler import BaseBackend
 from .driver import DriverBase
 
-__all__ = ["Backend", "DriverBase", "backends"]
+__all__ = ["Backend", "BaseBackend", "DriverBase", "backends"]
 
 
 class Backend:
@@ -14,38 +14,14 @@ class Backend:
         self.driver = driver
 
 
-class _Backends(dict):
-    """Asks the native module once, when somebody first looks."""
+def __getattr__(name):
+    """``backends`` is made when somebody first looks: drivers need modules that need this one."""
+    if name != "backends":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .cpu.compiler import CPUBackend
+    from .cpu.driver import CPUDriver
+    from .nvidia.compiler import CUDABackend
+    from .nvidia.driver import CudaDriver
 
-    def _fill(self):
-        if not dict.__len__(self):
-            from .. import _core
-            from ..runtime.driver import Driver
-
-            for name in _core.backends():
-                dict.__setitem__(self, name, Backend(_NativeBackend, Driver))
-        return self
-
-    def __contains__(self, name):
-        return dict.__contains__(self._fill(), name)
-
-    def __getitem__(self, name):
-        return dict.__getitem__(self._fill(), name)
-
-    def __iter__(self):
-        return dict.__iter__(self._fill())
-
-    def __len__(self):
-        return dict.__len__(self._fill())
-
-    def keys(self):
-        return dict.keys(self._fill())
-
-    def values(self):
-        return dict.values(self._fill())
-
-    def items(self):
-        return dict.items(self._fill())
-
-
-backends = _Backends()
+    made = {"cpu": Backend(CPUBackend, CPUDriver), "nvidia": Backend(CUDABackend, CudaDriver)}
+    return globals().setdefault("backends", made)

@@ -1,12 +1,62 @@
 """`triton.compile`: ahead of time, for any target, without launching."""
 
+import sys
+
 from .. import _core
-from ..backends.compiler import Backend, GPUTarget
+from ..backends.compiler import GPUTarget
 
 __all__ = ["ASTSource", "CompiledKernel", "IRSource", "LazyDict", "compile", "get_cache_key", "make_backend",
            "max_shared_mem", "triton_key"]
 
-CompiledKernel = _core.CompiledKernel
+
+class _CompiledKernelMeta(type):
+
+    def __instancecheck__(cls, instance):
+        return type.__instancecheck__(cls, instance) or isinstance(instance, _core.CompiledKernel)
+
+
+class CompiledKernel(metaclass=_CompiledKernelMeta):
+    """A compiled kernel. Compiles yield native objects; those of this class come out of pickles, to be loaded in another process.
+
+    ``torch.compile`` pickles the ``__dict__`` of a kernel, puts it into a new object of this class, and calls `_init_handles` before
+    the first launch.
+    """
+
+    def __getattr__(self, name):
+        # What is not in the dictionary is the native kernel's.
+        state = vars(self).get("_state")
+        if state is None or name.startswith("__"):
+            raise AttributeError(f"'CompiledKernel' object has no attribute {name!r}")
+        native = vars(self).setdefault("_native", None) or state.kernel()
+        vars(self)["_native"] = native
+        return getattr(native, name)
+
+    def _init_handles(self):
+        """Loads the kernel on the current device, and gives back what pickles leave out."""
+        for name in ("module", "function", "run"):
+            vars(self).pop(name, None)
+        self.__getattr__("_init_handles")()
+        self.run = self.__getattr__("run")
+
+    def __getitem__(self, grid):
+        self.__getattr__("name")
+        return vars(self)["_native"][grid]
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name not in ("_native", "module", "function", "run")}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+
+
+def launch_facts(kernel, grid, stream, args):
+    """What hooks around a launch of a compiled kernel are handed."""
+    facts = LazyDict({"name": kernel.name, "function": kernel.function, "stream": stream})
+    describe = getattr(kernel.src.fn, "launch_metadata", None)
+    if describe is not None:
+        facts.add(describe, (grid, kernel.metadata, dict(zip(kernel.src.fn.arg_names, args))))
+    return facts
+
 
 
 class ASTSource:
@@ -42,6 +92,22 @@ class ASTSource:
         """Options that the source itself asks for; there are none."""
         return {}
 
+    def make_ir(self, target, options, codegen_fns, module_map, context):
+        """The kernel in the stage ``ttir``, as something whose operations can be walked.
+
+        Args:
+            target: what it would be compiled for.
+            options: of `Backend.parse_options`.
+            codegen_fns, module_map, context: not looked at; the native front end needs none.
+        """
+        from .._C.libtriton.ir import module
+
+        given = {name: options[name] for name in _FRONT_END_OPTIONS if name in options}
+        return module(_core.ttir(self.fn, self.signature, self.constants, self.attrs, tuple(target), given))
+
+
+#: Options that change what the front end makes of a kernel.
+_FRONT_END_OPTIONS = ("num_warps", "num_stages", "num_ctas", "debug", "sanitize_overflow")
 
 #: What stands in front of a kernel's name in the text of a stage.
 _NAME = {"ttir": r"tt\.func\s+(?:public\s+)?(@[\w$.]+)", "ttgir": r"tt\.func\s+(?:public\s+)?(@[\w$.]+)",
@@ -117,18 +183,44 @@ def compile(src, target=None, options=None, _env_vars=None):
     target = None if target is None else tuple(target)
     options = dict(options or {})
     if isinstance(src, ASTSource):
-        return _core.compile(src.fn, src.signature, src.constants, src.attrs, target, options)
+        kernel = _core.compile(src.fn, src.signature, src.constants, src.attrs, target, options)
+        _keep_binary(kernel)
+        return kernel
     if not isinstance(src, IRSource):
         src = IRSource(src)
     return _core.compile_ir(src.ext, src.path, src.src, target, {**options, **src.parse_options()})
 
 
+def _keep_binary(kernel):
+    """Writes machine code for a GPU to the cache as a file of its own, in a process that compiles for ``torch.compile``: its launcher
+    loads that file. Where there is no assembler, or the kernel takes what that launcher cannot pass, there is no file, and
+    the launcher here is used."""
+    if "torch._inductor.runtime.triton_heuristics" not in sys.modules or "cubin" not in kernel.asm:
+        return
+    if any(str(ty).startswith("tensordesc") for ty in kernel.src.signature.values()):
+        return
+    try:
+        binary = kernel.asm["cubin"]
+    except RuntimeError:
+        return
+    from ..runtime.cache import get_cache_manager
+
+    manager = get_cache_manager(kernel.hash)
+    name = f"{kernel.src.fn.__name__}.cubin"
+    if manager.get_file(name) is None:
+        manager.put(binary, name)
+
+
 def make_backend(target):
     """The compiler of a target."""
+    from ..backends import backends
+
     target = GPUTarget(*target)
-    if not Backend.supports_target(target):
-        raise RuntimeError(f"no backend of this build compiles for {target}; there are {_core.backends()}")
-    return Backend(target)
+    for backend in backends.values():
+        if backend.compiler.supports_target(target):
+            return backend.compiler(target)
+    names = [backend.compiler.backend_name for backend in backends.values()]
+    raise RuntimeError(f"no backend of this build compiles for {target}; there are {', '.join(names)}")
 
 
 def max_shared_mem(device):

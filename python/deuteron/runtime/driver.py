@@ -125,8 +125,9 @@ class Driver(DriverBase):
         return 0
 
     def get_device_capability(self, device=None):
-        """``(major, minor)`` of devices that have a compute capability; ``(0, 0)`` here."""
-        return (0, 0)
+        """``(major, minor)`` of devices that have a compute capability, emulated ones included; else ``(0, 0)``."""
+        properties = self.utils.get_device_properties(device)
+        return properties.get("compute_capability_major", 0), properties.get("compute_capability_minor", 0)
 
     def get_active_torch_device(self):
         """The torch device that tensors should live on (a stand-in where torch is not installed)."""
@@ -160,6 +161,26 @@ class Driver(DriverBase):
     def launcher_cls(self):
         """Launches are native; there is no launcher class to call."""
         raise AttributeError("launches are native here: call kernel[grid](*args) instead of a launcher")
+
+
+class CPUDriver(Driver):
+    """The driver of this machine's processors, which can be made active where there is a GPU as well."""
+
+    backend_name = "cpu"
+
+    @classmethod
+    def is_active(cls):
+        """Whether kernels run on processors here."""
+        return _core.current_target()[0] == cls.backend_name and super().is_active()
+
+    def get_current_target(self):
+        if _core.current_target()[0] == self.backend_name:
+            return super().get_current_target()
+        facts = _core.default_options((self.backend_name, None, None))
+        return GPUTarget(self.backend_name, facts["arch"], facts["warp_size"])
+
+    def get_device_capability(self, device=None):
+        return (0, 0)
 
 
 class NativeInterface:
@@ -262,7 +283,20 @@ class DeviceDriver(Driver):
 def works_on_host(active):
     """Whether a driver's kernels work in the memory of the host. The one here that does is known: torch, whose import takes seconds,
     is asked for the device of others alone."""
-    return type(active) is Driver or active.get_active_torch_device().type == "cpu"
+    return type(active) in (Driver, CPUDriver) or active.get_active_torch_device().type == "cpu"
+
+
+def _new_driver(arrays, backend):
+    """The driver of a target by what array libraries call its devices."""
+    if arrays == "cpu":
+        # A device that is emulated works in the memory of the host.
+        return CPUDriver() if backend == CPUDriver.backend_name else Driver()
+    from ..backends import backends
+
+    for known in backends.values():
+        if known.driver.backend_name == backend:
+            return known.driver()
+    return DeviceDriver(arrays)
 
 
 class DriverConfig:
@@ -279,10 +313,10 @@ class DriverConfig:
         if selected and selected.split(":")[0] not in _core.backends():
             raise RuntimeError(
                 f"Unknown backend device '{selected}'. Available backends: {list(_core.backends())}")
-        arrays = _core.arrays()
-        if arrays not in self._drivers:
-            self._drivers[arrays] = Driver() if arrays == "cpu" else DeviceDriver(arrays)
-        return self._drivers[arrays]
+        kind = _core.arrays(), _core.current_target()[0]
+        if kind not in self._drivers:
+            self._drivers[kind] = _new_driver(*kind)
+        return self._drivers[kind]
 
     @property
     def active(self):

@@ -82,6 +82,16 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
     return decorator if fn is None else decorator(fn)
 
 
+class DefaultRepr:
+    """Names a compiled kernel after its function."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __call__(self, specialization=None):
+        return self.name
+
+
 #: Types whose values need no unwrapping.
 _PLAIN = frozenset((int, float, bool, str, type(None)))
 

@@ -8,6 +8,7 @@ use crate::kernel::compiled::CompiledKernel;
 use crate::kernel::describe;
 use crate::kernel::function::JitFunction;
 use crate::kernel::source::KernelSource;
+use crate::kernel::state::KernelState;
 use crate::kernel::value::Registry;
 use frontend::{ArgSpec, DescriptorSpec, PyValue};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -32,24 +33,7 @@ pub(crate) fn compile<'py>(
     let target = target_of(py, target)?;
     let options = runtime::options::parse(target.as_ref(), &options_of(options)?).or_raise(py)?;
     let registry = Registry::default();
-    let reader = Reader { function, constexprs, attrs, registry: &registry };
-    let mut args = Vec::new();
-    for (index, param) in function.get().params.iter().enumerate() {
-        let ty = signature.get_item(param.name.bind(py))?;
-        let path = PyTuple::new(py, [index])?;
-        args.push(match ty {
-            Some(ty) => reader.arg(&ty, &path)?,
-            None => reader.constant(&path)?,
-        });
-    }
-    for name in signature.keys() {
-        if !function.get().params.iter().any(|param| name.eq(param.name.bind(py)).unwrap_or(false)) {
-            return Err(PyValueError::new_err(format!(
-                "the signature names `{name}`, and kernel {} has no such parameter",
-                function.get().name()
-            )));
-        }
-    }
+    let args = specs(function, &Given { signature, constexprs, attrs }, &registry)?;
     let source = Bound::new(
         py,
         describe::source_of(
@@ -61,9 +45,49 @@ pub(crate) fn compile<'py>(
     )?
     .unbind();
     let (kernel, _) = guard(|| build::compile(function, args, options, target, registry))?;
-    let compiled = Bound::new(py, CompiledKernel::new(Arc::clone(&kernel), source, None))?;
+    let compiled = Bound::new(py, CompiledKernel::new(Arc::clone(&kernel), source.clone_ref(py), None))?;
+    let state = KernelState::new(Arc::clone(&kernel), source, compiled.get().name().to_owned());
+    compiled.getattr("__dict__")?.set_item("_state", Bound::new(py, state)?)?;
     notify::notify_listener(&compiled, &kernel)?;
     Ok(compiled)
+}
+
+/// A signature with what belongs to it.
+pub(crate) struct Given<'a, 'py> {
+    /// From parameter to type.
+    pub(crate) signature: &'a Bound<'py, PyDict>,
+    /// From name or position to value.
+    pub(crate) constexprs: Option<&'a Bound<'py, PyDict>>,
+    /// From position to attributes.
+    pub(crate) attrs: Option<&'a Bound<'py, PyDict>>,
+}
+
+/// What a signature says of each parameter.
+pub(crate) fn specs(
+    function: &Bound<'_, JitFunction>,
+    given: &Given<'_, '_>,
+    registry: &Registry,
+) -> PyResult<Vec<ArgSpec>> {
+    let py = function.py();
+    let reader = Reader { function, constexprs: given.constexprs, attrs: given.attrs, registry };
+    let mut args = Vec::new();
+    for (index, param) in function.get().params.iter().enumerate() {
+        let ty = given.signature.get_item(param.name.bind(py))?;
+        let path = PyTuple::new(py, [index])?;
+        args.push(match ty {
+            Some(ty) => reader.arg(&ty, &path)?,
+            None => reader.constant(&path)?,
+        });
+    }
+    for name in given.signature.keys() {
+        if !function.get().params.iter().any(|param| name.eq(param.name.bind(py)).unwrap_or(false)) {
+            return Err(PyValueError::new_err(format!(
+                "the signature names `{name}`, and kernel {} has no such parameter",
+                function.get().name()
+            )));
+        }
+    }
+    Ok(args)
 }
 
 /// Reads a signature.

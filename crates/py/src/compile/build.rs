@@ -46,7 +46,7 @@ pub(crate) fn compile(
 }
 
 /// Shows what `tl.static_print` prints, where `print` would: on what `sys.stdout` is now.
-fn print(text: &str) {
+pub(crate) fn print(text: &str) {
     Python::attach(|py| {
         let write = || {
             let out = py.import("sys")?.getattr("stdout")?;

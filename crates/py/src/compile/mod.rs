@@ -3,3 +3,4 @@
 pub(crate) mod ahead_of_time;
 pub(crate) mod build;
 pub(crate) mod notify;
+pub(crate) mod walk;

@@ -6,7 +6,7 @@ use super::metadata::metadata;
 use super::pack::Pack;
 use super::report::{Report, report};
 use super::source::KernelSource;
-use super::submit;
+use super::{hooks, submit};
 use crate::devices::place::Place;
 use crate::errors::{OrRaise, guard};
 use frontend::ArgSpec;
@@ -178,14 +178,30 @@ impl CompiledKernel {
             return Err(PyTypeError::new_err(format!("run() takes at least {BEFORE_ARGS} arguments")));
         };
         let grid = Grid::read(&PyTuple::new(py, &before[..3])?.into_any())?;
+        // A chain of hooks is false where there is none.
         let hook = |hook: &Bound<'_, PyAny>| {
-            if hook.is_callable() { hook.call1((&before[6],)).map(drop) } else { Ok(()) }
+            if !hook.is_none() && hook.is_truthy()? { hook.call1((&before[6],)).map(drop) } else { Ok(()) }
         };
         hook(&before[7])?;
         if let Grid::Fixed(grid) = grid {
             self.launch(py, grid, before[3].extract()?, values)?;
         }
         hook(&before[8])
+    }
+
+    /// What the hooks around a launch are handed; `None` where there is no hook.
+    #[pyo3(signature = (grid, stream, *args))]
+    fn launch_metadata<'py>(
+        slf: &Bound<'py, Self>,
+        grid: &Bound<'py, PyAny>,
+        stream: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if !hooks::any_launch() {
+            return Ok(None);
+        }
+        let module = slf.py().import("deuteron.compiler.compiler")?;
+        module.call_method1("launch_facts", (slf, grid, stream, args)).map(Some)
     }
 
     fn __getitem__(slf: &Bound<'_, Self>, grid: &Bound<'_, PyAny>) -> PyResult<Runner> {

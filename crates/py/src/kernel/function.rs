@@ -7,7 +7,7 @@ use frontend::{Function, FunctionRef};
 use pyo3::intern;
 use pyo3::prelude::{Bound, Py, PyAny, PyResult, Python, pyclass};
 use pyo3::types::{PyAnyMethods, PyList};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A function decorated with `@jit`: `kernel[grid](*args, **options)` compiles and launches it.
@@ -32,6 +32,8 @@ pub(crate) struct JitFunction {
     pub(crate) pre_run_hooks: Py<PyList>,
     pub(crate) variants: Variants,
     pub(crate) text: Mutex<Option<FunctionRef>>,
+    /// Whether the Python function was taken away, so that the rest can be pickled.
+    pub(crate) is_detached: AtomicBool,
 }
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);

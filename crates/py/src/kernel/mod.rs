@@ -16,6 +16,7 @@ pub(crate) mod prediction;
 pub(crate) mod report;
 pub(crate) mod source;
 pub(crate) mod source_text;
+pub(crate) mod state;
 pub(crate) mod submit;
 pub(crate) mod used;
 pub(crate) mod value;

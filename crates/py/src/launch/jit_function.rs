@@ -17,6 +17,7 @@ use pyo3::types::{
     PyAnyMethods, PyDict, PyDictMethods, PyList, PyListMethods, PyString, PyTuple, PyTupleMethods,
 };
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[pymethods]
 impl JitFunction {
@@ -63,6 +64,7 @@ impl JitFunction {
             pre_run_hooks: PyList::empty(py).unbind(),
             variants: Variants::default(),
             text: Mutex::new(None),
+            is_detached: AtomicBool::new(false),
             id: next_id(),
             function: r#fn,
         })
@@ -135,9 +137,50 @@ impl JitFunction {
     }
 
     #[getter]
-    fn r#fn(&self, py: Python<'_>) -> Py<PyAny> {
-        self.function.clone_ref(py)
+    fn r#fn(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        let is_detached = self.is_detached.load(Ordering::Relaxed);
+        (!is_detached).then(|| self.function.clone_ref(py))
     }
+
+    /// `None` takes the Python function away, so that the rest can be pickled; the function itself puts it back.
+    #[setter]
+    fn set_fn(&self, py: Python<'_>, function: Bound<'_, PyAny>) -> PyResult<()> {
+        if !function.is_none() && !function.is(self.function.bind(py)) {
+            return Err(PyAttributeError::new_err("the function of a kernel cannot be replaced by another"));
+        }
+        self.is_detached.store(function.is_none(), Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Gives the name of a compiled kernel for its specialisation.
+    #[getter]
+    fn repr<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, me) = (slf.py(), slf.get());
+        if let Some(set) = slf.getattr("__dict__")?.cast::<PyDict>()?.get_item("_repr")? {
+            return Ok(set);
+        }
+        match &me.repr {
+            Some(repr) => Ok(repr.bind(py).clone()),
+            None => {
+                let default = py.import("deuteron.runtime.jit")?.getattr("DefaultRepr")?;
+                default.call1((me.name(),))
+            }
+        }
+    }
+
+    #[setter]
+    fn set_repr(slf: &Bound<'_, Self>, repr: Bound<'_, PyAny>) -> PyResult<()> {
+        slf.getattr("__dict__")?.set_item("_repr", repr)
+    }
+
+    /// The globals that must not change after a compile; they are kept with each compiled kernel, so none are listed here.
+    #[getter]
+    fn used_global_vals<'py>(&self, py: Python<'py>) -> Bound<'py, PyDict> {
+        PyDict::new(py)
+    }
+
+    #[setter]
+    fn set_used_global_vals(&self, _values: Bound<'_, PyAny>) {}
 
     #[getter]
     fn __name__(&self) -> &str {
@@ -153,6 +196,10 @@ impl JitFunction {
     fn __globals__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.attribute(py, "__globals__")
     }
+
+    /// The globals are those of the function, whoever takes them away for pickling.
+    #[setter(__globals__)]
+    fn set_globals(&self, _globals: Bound<'_, PyAny>) {}
 
     #[getter]
     fn module<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -299,8 +346,11 @@ impl JitFunction {
         Ok(all)
     }
 
-    fn __reduce__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        Ok(self.attribute(py, "__qualname__")?.unbind())
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        if slf.get().is_detached.load(Ordering::Relaxed) {
+            return slf.py().import("deuteron.runtime._detached")?.call_method1("reduce", (slf,));
+        }
+        slf.get().attribute(slf.py(), "__qualname__")
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

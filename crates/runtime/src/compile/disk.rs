@@ -87,6 +87,12 @@ pub fn cached(payload: &[u8], hash: Key) -> Option<Result<Kernel, RuntimeError>>
     )
 }
 
+/// A kernel as the payload of its entry, which [`cached`] reads.
+pub fn payload(kernel: &Kernel) -> Vec<u8> {
+    let label = Label::new(&kernel.artifact, &kernel.facts, &kernel.options);
+    postcard::to_stdvec(&(label, &kernel.artifact)).expect("labels and artifacts are plain data")
+}
+
 /// What the payload of a kernel's entry says about itself; `None` for one of another version.
 pub fn label(payload: &[u8]) -> Option<Label> {
     postcard::from_bytes::<(Label, Artifact)>(payload).ok().map(|(label, _)| label)

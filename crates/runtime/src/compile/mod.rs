@@ -20,7 +20,7 @@ mod watch;
 
 pub use build::{FRONT_END, parse_ir, to_ttir};
 pub(crate) use disk::store;
-pub use disk::{Label, cached, label};
+pub use disk::{Label, cached, label, payload};
 pub use given::{named_file, overriding, state_of_file};
 pub use kernel::{Kernel, Scratch};
 pub use times::times_table;

@@ -1,0 +1,166 @@
+"""Kernels in the stage ``ttir`` for those who walk their operations, by the names of the reference's ``ir``.
+
+What is walked is a copy that does not change: ``kernel.asm["ttir"]`` shows the same as text. `torch.compile` finds out by it which
+arguments of a kernel are written.
+"""
+
+__all__ = ["block", "context", "load_dialects", "module", "operation", "region", "value"]
+
+
+class context:
+    """Stands for the owner of types and operations, which the native module has once for the process."""
+
+
+def load_dialects(ctx):
+    """Does nothing: all operations are known."""
+
+
+class _Numbered:
+    """Something that is told from others by a number."""
+
+    def __init__(self, module, number):
+        self._module = module
+        self._number = number
+
+    def id(self):
+        """The number."""
+        return self._number
+
+    def __eq__(self, other):
+        return type(other) is type(self) and (other._module, other._number) == (self._module, self._number)
+
+    def __hash__(self):
+        return hash((type(self), self._number))
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self._number})"
+
+
+class value(_Numbered):
+    """The result of an operation or the argument of a block."""
+
+    def get_type(self):
+        """Its type as text."""
+        return self._module._types[self._number]
+
+
+class region(_Numbered):
+    """Blocks that an operation owns."""
+
+    def size(self):
+        """How many blocks there are."""
+        return len(self._module._regions[self._number])
+
+    def get_block(self, index=0):
+        """One of them."""
+        return block(self._module, self._module._regions[self._number][index])
+
+
+class block(_Numbered):
+    """Arguments and operations."""
+
+    def get_num_arguments(self):
+        """How many arguments there are."""
+        return len(self._module._blocks[self._number][0])
+
+    def get_argument(self, index):
+        """One of them."""
+        return value(self._module, self._module._blocks[self._number][0][index])
+
+    def get_parent(self):
+        """The region."""
+        return region(self._module, self._module._blocks[self._number][1])
+
+
+class operation:
+    """One operation."""
+
+    def __init__(self, module, row):
+        self._module = module
+        self._name, self._operands, self._results, self._regions, self._block, self._attrs = row
+
+    def get_name(self):
+        """``"tt.load"``, …."""
+        return self._name
+
+    def get_num_operands(self):
+        """How many values it takes."""
+        return len(self._operands)
+
+    def get_operand(self, index):
+        """One of them."""
+        return value(self._module, self._operands[index])
+
+    def get_num_results(self):
+        """How many values it makes."""
+        return len(self._results)
+
+    def get_result(self, index):
+        """One of them."""
+        return value(self._module, self._results[index])
+
+    def get_num_regions(self):
+        """How many regions it owns."""
+        return len(self._regions)
+
+    def get_region(self, index):
+        """One of them."""
+        return region(self._module, self._regions[index])
+
+    def get_block(self):
+        """The block that it stands in; None for the module."""
+        return None if self._block is None else block(self._module, self._block)
+
+    def _attr(self, name, kind):
+        found = self._attrs.get(name)
+        return found if isinstance(found, kind) else None
+
+    def get_str_attr(self, name):
+        """An attribute that is a text; None where there is none."""
+        return self._attr(name, str)
+
+    def get_flat_symbol_ref_attr(self, name):
+        """The name of the function that an attribute refers to; None where there is none."""
+        found = self._attr(name, str)
+        return None if found is None else found.removeprefix("@")
+
+    def get_bool_attr(self, name):
+        """An attribute that is true or false; None where there is none."""
+        found = self._attr(name, (bool, int))
+        return None if found is None else bool(found)
+
+    def get_int_attr(self, name):
+        """An attribute that is a number; None where there is none."""
+        return self._attr(name, int)
+
+    def __repr__(self):
+        return f"operation({self._name})"
+
+
+class module:
+    """A kernel and the functions that it calls."""
+
+    def __init__(self, ttir):
+        self._text = ttir.text
+        operations, self._blocks, self._regions, self._types = ttir.contents()
+        self._operations = [operation(self, row) for row in operations]
+
+    def verify(self):
+        """Whether it is valid. The front end hands out no other."""
+        return True
+
+    def walk(self, fn):
+        """Calls a function with every operation: those of its regions before an operation itself."""
+        for op in self._operations:
+            fn(op)
+
+    def get_operation(self):
+        """The operation that holds all others."""
+        return self._operations[-1]
+
+    def str(self):
+        """The text."""
+        return self._text
+
+    def __str__(self):
+        return self._text

@@ -1,0 +1,1 @@
+"""Import path of the reference for the processors of this machine."""

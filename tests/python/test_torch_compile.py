@@ -1,0 +1,182 @@
+"""``torch.compile`` on this machine: Inductor's kernels run on processors, its GPU kernels are compiled, and what it reads of kernels."""
+
+import pickle
+import sys
+import textwrap
+import threading
+
+import pytest
+import torch
+from torch_compile_cases import CASES, check_case
+from torch_compile_kernels import USER_KERNELS, add_kernel, check_user_kernel, scale_in_place_kernel, sum_kernel
+
+import deuteron
+from deuteron import compiler
+
+
+@pytest.fixture(scope="module", autouse=True)
+def on_the_cpu():
+    """Inductor writes kernels for this compiler, compiles them here, and keeps nothing."""
+    import torch._inductor.config as config
+
+    with config.patch(cpu_backend="triton", compile_threads=1, force_disable_caches=True):
+        yield
+    torch._dynamo.reset()
+    deuteron.runtime.driver.reset_active()
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.short], ids=lambda case: case.name)
+def test_equals_eager(case):
+    check_case(case, "cpu")
+
+
+@pytest.mark.parametrize("name", USER_KERNELS)
+def test_kernels_of_users_in_compiled_functions(name):
+    check_user_kernel(name, "cpu")
+
+
+def written(kernel, **arguments):
+    """The arguments that torch takes for written."""
+    from torch._higher_order_ops.triton_kernel_wrap import identify_accessed_tensors
+
+    accesses = identify_accessed_tensors(kernel, arguments, {})
+    writes = accesses.read_writes.writes if hasattr(accesses, "read_writes") else accesses.writes
+    return {write.name for write in writes}
+
+
+def test_torch_finds_out_what_a_kernel_writes():
+    x = torch.ones(64)
+    assert written(add_kernel, x_ptr=x, y_ptr=x, out_ptr=x, n=64, BLOCK=32) == {"out_ptr"}
+    assert written(scale_in_place_kernel, x_ptr=x, unused_ptr=x, n=64, factor=2.0, BLOCK=32) == {"x_ptr"}
+    assert written(sum_kernel, x_ptr=x, out_ptr=x, n=64, stride=1, BLOCK=32, FLAG=True) == {"out_ptr"}
+
+
+def source(**options):
+    signature = {"x_ptr": "*fp32", "y_ptr": "*fp32", "out_ptr": "*fp32", "n": "i32", "BLOCK": "constexpr"}
+    return compiler.ASTSource(add_kernel, signature, {"BLOCK": 64}, {(0, ): [["tt.divisibility", 16]]}, **options)
+
+
+def test_operations_can_be_walked():
+    from triton._C.libtriton import ir
+
+    target = deuteron.runtime.driver.active.get_current_target()
+    backend = compiler.make_backend(target)
+    options = backend.parse_options({})
+    context = ir.context()
+    ir.load_dialects(context)
+    module = source().make_ir(target, options, backend.get_codegen_implementation(options), backend.get_module_map(), context)
+    assert module.verify() and "tt.store" in str(module)
+    ops = []
+    module.walk(ops.append)
+    names = [op.get_name() for op in ops]
+    assert names[-2:] == ["tt.func", "builtin.module"] and names.count("tt.load") == 2
+    function = ops[-2]
+    assert function.get_str_attr("sym_name") == "add_kernel" and function.get_num_regions() == 1
+    entry = function.get_region(0).get_block()
+    assert [entry.get_argument(i).get_type() for i in range(entry.get_num_arguments())] == ["!tt.ptr<f32>"] * 3 + ["i32"]
+    store = ops[names.index("tt.store")]
+    assert store.get_block().id() == entry.id() and store.get_block().get_parent().id() == function.get_region(0).id()
+    add = next(op for op in ops if op.get_num_results() and op.get_result(0) == store.get_operand(1))
+    assert add.get_name() == "arith.addf"
+
+
+def test_a_kernel_crosses_processes_as_torch_pickles_it():
+    from torch._inductor.runtime.triton_heuristics import TritonCompileResult
+
+    kernel = deuteron.compile(source())
+    state = {**kernel.__dict__, "metadata": TritonCompileResult._serialize_metadata(kernel.metadata), "packed_metadata": kernel.packed_metadata,
+             "module": None, "function": None, "run": None}
+    add_kernel.fn, function = None, add_kernel.fn
+    try:
+        state = pickle.loads(pickle.dumps(state))
+    finally:
+        add_kernel.fn = function
+    loaded = compiler.CompiledKernel.__new__(compiler.CompiledKernel)
+    loaded.__dict__.update(state)
+    assert isinstance(loaded, compiler.CompiledKernel) and isinstance(kernel, compiler.CompiledKernel)
+    assert loaded.hash == kernel.hash and loaded.src.fn.arg_names == add_kernel.arg_names
+    assert loaded.src.fn.fn is None and [param.is_constexpr for param in loaded.src.fn.params] == [False] * 4 + [True]
+    loaded._init_handles()
+    x, y, out = torch.randn(100), torch.randn(100), torch.empty(100)
+    loaded.run(2, 1, 1, 0, loaded.function, loaded.packed_metadata, None, None, None, x, y, out, 100, 64)
+    torch.testing.assert_close(out, x + y)
+
+
+def test_a_function_is_pickled_without_its_python_function():
+    function, names = add_kernel.fn, add_kernel.arg_names
+    add_kernel.fn = None
+    try:
+        assert add_kernel.fn is None
+        detached = pickle.loads(pickle.dumps(add_kernel))
+    finally:
+        add_kernel.fn = function
+    assert detached.fn is None and detached.arg_names == names and detached.src == add_kernel.src
+    assert detached.repr(None) == add_kernel.repr(None) == "add_kernel"
+    with pytest.raises(AttributeError, match="cannot be replaced"):
+        add_kernel.fn = threading.Thread
+
+
+def test_backends_have_the_names_that_torch_asks_for():
+    from torch.utils._triton import has_triton_cpu_backend, has_triton_package, triton_hash_with_backend
+    from triton.backends import backends
+    from triton.backends.compiler import GPUTarget
+
+    assert has_triton_package() and has_triton_cpu_backend() and len(triton_hash_with_backend()) == 64
+    assert list(backends) == ["cpu", "nvidia"] and backends.get("cpu").driver.is_active()
+    options = compiler.make_backend(GPUTarget("cuda", 90, 32)).parse_options({"num_warps": 8, "no_such_option": 1})
+    assert options.num_warps == vars(options)["num_warps"] == 8 and "fp8e4nv" in options.supported_fp8_dtypes
+    assert backends["cpu"].driver().get_current_target().backend == "cpu"
+
+
+def test_hooks_see_launches_of_compiled_functions():
+    from deuteron import knobs
+
+    seen = []
+
+    def hook(facts):
+        seen.append(facts.get()["name"])
+
+    knobs.runtime.launch_enter_hook.add(hook)
+    try:
+        torch._dynamo.reset()
+        x = torch.randn(40)
+        torch.testing.assert_close(torch.compile(lambda x: x.cos() + 3)(x), x.cos() + 3)
+    finally:
+        knobs.runtime.launch_enter_hook.remove(hook)
+    assert any(name.startswith("triton_poi_fused") for name in seen)
+
+
+PROGRAM = textwrap.dedent("""\
+    import torch, torch._inductor.config as config
+    from torch._inductor.async_compile import AsyncCompile
+    config.cpu_backend, config.compile_threads, config.worker_start_method = "triton", 2, "{method}"
+    if __name__ == "__main__":
+        AsyncCompile.wait_pool_ready()
+        x = torch.randn(65, 129)
+        f = lambda x: (x.softmax(-1), x.sum(0).sin())
+        for one, other in zip(torch.compile(f)(x), f(x)):
+            torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+        from torch._dynamo.utils import counters
+        print("right")
+    """)
+
+
+@pytest.mark.parametrize("method", ["subprocess", "fork"])
+def test_compile_workers_use_this_compiler(python, tmp_path, method):
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM.format(method=method))
+    env = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache"), "TRITON_CACHE_DIR": ""}
+    done = python("-m", "deuteron", program, env=env)
+    assert done.stdout == "right\n", done.stderr
+
+
+def test_output_code_is_logged(python, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("import torch, torch._inductor.config as config\nconfig.cpu_backend = 'triton'\nx = torch.randn(9)\n"
+                       "torch.compile(lambda x: x.sin() + 1)(x)\n")
+    env = {"TORCH_LOGS": "output_code", "TORCH_COMPILE_DEBUG": "1", "TORCH_COMPILE_DEBUG_DIR": str(tmp_path),
+           "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache"), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+    done = python("-m", "deuteron", program, env=env, cwd=tmp_path)
+    assert "@triton.jit" in done.stderr and "def triton_poi_fused_add_sin" in done.stderr
+    assert list(tmp_path.rglob("output_code.py")), "the folder of the debug run has the code"
+    assert sys.executable

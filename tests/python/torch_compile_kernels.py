@@ -1,0 +1,104 @@
+"""Kernels of users inside functions that ``torch.compile`` compiles."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = at < n
+    tl.store(out_ptr + at, tl.load(x_ptr + at, mask) + tl.load(y_ptr + at, mask), mask)
+
+
+@triton.jit
+def scale_in_place_kernel(x_ptr, unused_ptr, n, factor, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    for _ in range(2):
+        value = tl.load(x_ptr + at, at < n)
+        tl.store(x_ptr + at, value * factor, at < n)
+
+
+@triton.autotune([triton.Config({"BLOCK": 64}, num_warps=2), triton.Config({"BLOCK": 256}, num_warps=4)], key=["n"])
+@triton.jit
+def tuned_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + at, at < n) * 3, at < n)
+
+
+@triton.jit
+def helper(value, flag: tl.constexpr):
+    return tl.where(value > 0, value, 0) if flag else value
+
+
+@triton.jit
+def sum_kernel(x_ptr, out_ptr, n, stride, BLOCK: tl.constexpr, FLAG: tl.constexpr):
+    row = tl.program_id(0)
+    total = tl.zeros((BLOCK, ), tl.float32)
+    for start in range(0, n, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        total += helper(tl.load(x_ptr + row * stride + at, at < n, 0.0), FLAG)
+    if row >= 0:
+        tl.atomic_add(out_ptr + row, tl.sum(total))
+
+
+def add(x, y):
+    """A kernel with a result of its own."""
+    out = torch.empty_like(x)
+    n = out.numel()
+    add_kernel[lambda meta: (triton.cdiv(n, meta["BLOCK"]), )](x, y, out, n, BLOCK=128)
+    return out.sin()
+
+
+def scale_in_place(x, y):
+    """A kernel that changes an argument: `y` is read after it, and must not be taken for changed."""
+    z = x.clone()
+    scale_in_place_kernel[(triton.cdiv(z.numel(), 128), )](z, y, z.numel(), 1.5, BLOCK=128)
+    return z + y
+
+
+def tuned(x, y):
+    """A kernel with an autotuner."""
+    out = torch.empty_like(x)
+    tuned_kernel[lambda meta: (triton.cdiv(x.numel(), meta["BLOCK"]), )](x, out, x.numel())
+    return out + y
+
+
+def with_a_loop_and_atomics(x, y):
+    """Loops, calls and atomics."""
+    out = torch.zeros(x.shape[0], device=x.device)
+    sum_kernel[(x.shape[0], )](x, out, x.shape[1], x.stride(0), BLOCK=32, FLAG=True)
+    return out + y.sum()
+
+
+@torch.library.triton_op("deuteron_tests::doubled", mutates_args={})
+def doubled(x: torch.Tensor) -> torch.Tensor:
+    """An operator made of a kernel."""
+    out = torch.empty_like(x)
+    torch.library.wrap_triton(add_kernel)[(triton.cdiv(x.numel(), 128), )](x, x, out, x.numel(), 128)
+    return out
+
+
+def as_an_operator(x, y):
+    """``torch.library.triton_op``."""
+    return doubled(x) + y
+
+
+#: Functions and what they compute.
+USER_KERNELS = {
+    "add": (add, lambda x, y: (x + y).sin()),
+    "scale_in_place": (scale_in_place, lambda x, y: x * 2.25 + y),
+    "tuned": (tuned, lambda x, y: x * 3 + y),
+    "with_a_loop_and_atomics": (with_a_loop_and_atomics, lambda x, y: x.relu().sum(1) + y.sum()),
+    "as_an_operator": (as_an_operator, lambda x, y: 2 * x + y),
+}
+
+
+def check_user_kernel(name, device):
+    """Compiles one of them and compares."""
+    function, meaning = USER_KERNELS[name]
+    torch.manual_seed(3)
+    x, y = torch.randn(33, 70, device=device), torch.randn(33, 70, device=device)
+    found = torch.compile(function, fullgraph=True)(x, y)
+    torch.testing.assert_close(found, meaning(x, y), rtol=1e-5, atol=1e-4)
