@@ -399,7 +399,12 @@ pub trait LaneTarget {
         values: &[Value],
     ) -> Option<Values>;
 
-    /// Writes where memory holds what is expected, of 16, 32 or 64 bits; answers what was there before.
+    /// The bits of the narrowest integer that [`LaneTarget::compare_swap`] takes, at most 32; narrower ones are swapped as parts of
+    /// words.
+    fn narrowest_swap(&self) -> u32;
+
+    /// Writes where memory holds what is expected, an integer of [`LaneTarget::narrowest_swap`] to 64 bits; answers what was there
+    /// before.
     fn compare_swap(&self, b: &mut FunctionBuilder<'_>, swap: &CompareSwap) -> Value;
 
     /// An atomic load.

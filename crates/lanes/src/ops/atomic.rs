@@ -1,7 +1,7 @@
 //! Atomics. Of the copies of an element one acts; the others get its result.
 
-use super::hand_round;
 use super::memory::{both, from_memory, to_memory};
+use super::{atomic_swap, hand_round};
 use crate::access::plan;
 use crate::cx::Cx;
 use crate::error::Result;
@@ -9,10 +9,10 @@ use crate::free::first_copies;
 use crate::packing::{as_integer, from_integer};
 use crate::shared::NeedOf;
 use crate::table::Entry;
-use crate::target::{AtomicAccess, CompareSwap, Order, Rmw, Scope};
+use crate::target::{AtomicAccess, Order, Rmw, Scope};
 use crate::types;
 use ir::{EnumRow, Op, OpRow, Type as IrType, Value as IrValue};
-use llir::{IntCompare, Type, Value};
+use llir::{FloatCompare, IntCompare, Type, Value};
 use ttir::ops::atomic::{ATOMIC_CAS, ATOMIC_LOAD, ATOMIC_RMW, ATOMIC_STORE, RMW, SCOPE, SEM};
 use ttir::ops::memory::mask;
 
@@ -119,42 +119,15 @@ fn rmw(cx: &mut Cx<'_>, op: Op) -> Result<()> {
                 Some(found) => found[index],
                 None => {
                     let access = access(cx, &elements, register);
-                    by_swapping(cx, kind, &access, values[register], element)?
+                    let ty = cx.b.ty(values[register]);
+                    atomic_swap::by_swapping(cx, &access, ty, |cx, old| {
+                        combine(cx, kind, old, values[register], element)
+                    })
                 }
             });
         }
     }
     give(cx, op, &elements, element, results)
-}
-
-/// Read, combine, swap, until nobody came in between.
-fn by_swapping(
-    cx: &mut Cx<'_>,
-    kind: Rmw,
-    access: &AtomicAccess,
-    value: Value,
-    element: IrType,
-) -> Result<Value> {
-    let ty = cx.b.ty(value);
-    let integer = Type::int(ty.lane_bits().max(8) as u16);
-    let zero = cx.b.zero(integer);
-    let always = cx.b.bool(true);
-    let mut branch = cx.b.begin_if(access.mask.unwrap_or(always));
-    let plain = AtomicAccess { mask: None, ..access.clone() };
-    let first =
-        cx.target.atomic_load(&mut cx.b, &AtomicAccess { order: Order::Relaxed, ..plain.clone() }, integer);
-    let attempt = cx.b.begin_while(&[first]);
-    let expected = attempt.carried[0];
-    let old = from_integer(cx, expected, ty);
-    let combined = combine(cx, kind, old, value, element);
-    let new = as_integer(cx, combined);
-    let found = cx.target.compare_swap(&mut cx.b, &CompareSwap { access: plain, expected, new });
-    let again = cx.b.icmp(IntCompare::Ne, found, expected);
-    cx.b.do_while(&attempt, again, &[found]);
-    let result = cx.b.end_while(attempt, &[found])[0];
-    cx.b.begin_else(&mut branch, &[result]);
-    let result = cx.b.end_if(branch, &[zero])[0];
-    Ok(from_integer(cx, result, ty))
 }
 
 /// What an atomic writes.
@@ -164,7 +137,10 @@ fn combine(cx: &mut Cx<'_>, kind: Rmw, old: Value, value: Value, element: IrType
         let better = cx.b.icmp(compare, value, old);
         cx.b.select(better, value, old)
     };
+    let is_float = element.as_float().is_some();
     match kind {
+        Rmw::Max if is_float => float_extremum(cx, FloatCompare::Ogt, old, value, element),
+        Rmw::Min if is_float => float_extremum(cx, FloatCompare::Olt, old, value, element),
         Rmw::And => cx.b.and(old, value),
         Rmw::Or => cx.b.or(old, value),
         Rmw::Xor => cx.b.xor(old, value),
@@ -183,6 +159,21 @@ fn combine(cx: &mut Cx<'_>, kind: Rmw, old: Value, value: Value, element: IrType
     }
 }
 
+/// The greater or the lesser float; a number in place of a NaN.
+fn float_extremum(
+    cx: &mut Cx<'_>,
+    compare: FloatCompare,
+    old: Value,
+    value: Value,
+    element: IrType,
+) -> Value {
+    let [before, given] = [old, value].map(|value| super::small_float::as_wide(cx, element, value));
+    let better = cx.b.fcmp(compare, given, before);
+    let was_nan = cx.b.fcmp(FloatCompare::Uno, before, before);
+    let replaces = cx.b.or(better, was_nan);
+    cx.b.select(replaces, value, old)
+}
+
 fn cas(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let element = ttir::types::elem(cx.module.ty(cx.module.operand(op, 1)));
     let (expected, new) = (cx.operand(op, 1)?, cx.operand(op, 2)?);
@@ -190,10 +181,7 @@ fn cas(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let mut results = vec![None; expected.len()];
     for register in elements.groups.iter().map(|group| group[0]) {
         let access = access(cx, &elements, register);
-        let ty = cx.b.ty(expected[register]);
-        let [expected, new] = [expected[register], new[register]].map(|value| as_integer(cx, value));
-        let found = cx.target.compare_swap(&mut cx.b, &CompareSwap { access, expected, new });
-        results[register] = Some(from_integer(cx, found, ty));
+        results[register] = Some(atomic_swap::compare_swap(cx, access, expected[register], new[register]));
     }
     give(cx, op, &elements, element, results)
 }

@@ -7,6 +7,7 @@ mod arith_float;
 mod arith_int;
 mod async_copy;
 mod atomic;
+mod atomic_swap;
 mod cast;
 mod cat;
 mod combine;

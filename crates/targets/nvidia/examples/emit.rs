@@ -2,9 +2,9 @@
 
 use ir::pass::Verify;
 use nvidia::assemble::{AssembleOptions, Assembler, Ptxas, Search};
-use nvidia::instructions::Arch;
 use nvidia::lower::Lanes;
 use nvidia::pipeline;
+use ptx_isa::Arch;
 use std::time::{Duration, Instant};
 
 fn timed<T>(times: &mut Vec<(&'static str, Duration)>, name: &'static str, work: impl FnOnce() -> T) -> T {

@@ -7,10 +7,10 @@
 
 use crate::assemble::{AssembleError, AssembleOptions, Assembler, Cubin, NotFound, NvJitLink, Ptxas, Search};
 use crate::driver::{self, Gpu, LinkOptions};
-use crate::instructions::Arch;
 use crate::knobs::{self, NEWER_ASSEMBLER, PROGRAM_VARIABLES, knob};
 use crate::ptx::Effort;
 use crate::target::option;
+use ptx_isa::Arch;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;

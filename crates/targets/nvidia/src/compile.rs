@@ -1,11 +1,11 @@
 //! A compile: every stage from ttir to machine code.
 
-use crate::instructions::{Arch, Version};
 use crate::knobs::{self, knob};
 use crate::lower::Lanes;
 use crate::target::{BACKEND, option};
 use crate::{assembling, driver, given, machine, pipeline, ptx};
 use ir::pass::{Observer, PassRow, Verify};
+use ptx_isa::{Arch, Version};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use target::{

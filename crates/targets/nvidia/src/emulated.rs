@@ -4,8 +4,8 @@
 //! wrote. What is found is an error of the launch. Slow, and meant for small inputs.
 
 use crate::driver;
-use crate::instructions::Arch;
 use emulator::{Argument, Checks, Memory, Program};
+use ptx_isa::Arch;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;

@@ -6,7 +6,6 @@ mod compile;
 pub mod driver;
 mod emulated;
 mod given;
-pub mod instructions;
 mod knobs;
 pub mod lower;
 pub mod machine;

@@ -4,10 +4,10 @@ use crate::assembling;
 use crate::compile;
 use crate::driver::{self, Driver, Gpu};
 use crate::emulated::EmulatedGpu;
-use crate::instructions::Arch;
 use crate::knobs;
 use crate::machine;
 use crate::survey;
+use ptx_isa::Arch;
 use std::sync::{Arc, OnceLock};
 use target::knobs::{FoundTool, KnobRow};
 use target::survey::{Peaks, Resources, Survey};
@@ -301,7 +301,7 @@ impl Target for Nvidia {
 mod tests {
     use super::{parse, runs, target};
     use crate::driver::testing;
-    use crate::instructions::Arch;
+    use ptx_isa::Arch;
 
     #[test]
     fn architectures_as_people_write_them() {

@@ -20,8 +20,14 @@ const WAYS: [(u32, Way); 7] = [
 ];
 
 /// What passes rewrite, and is only lowered behind them.
-const REWRITTEN: &[&str] =
-    &["descriptor.ttir", "dot.ttir", "dot_group.ttir", "dot_scaled.ttir", "dot_scaled_wide.ttir"];
+const REWRITTEN: &[&str] = &[
+    "descriptor.ttir",
+    "descriptor_reduce.ttir",
+    "dot.ttir",
+    "dot_group.ttir",
+    "dot_scaled.ttir",
+    "dot_scaled_wide.ttir",
+];
 
 #[test]
 fn fixtures_run_as_they_say() {

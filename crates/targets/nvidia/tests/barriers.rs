@@ -2,9 +2,9 @@
 
 use ir::text::{ParseOptions, parse};
 use lanes::Options;
-use nvidia::instructions::Arch;
 use nvidia::lower::Lanes;
 use nvidia::ptx;
+use ptx_isa::Arch;
 
 const HEAD: &str =
     "#b = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>

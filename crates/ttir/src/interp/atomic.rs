@@ -8,12 +8,22 @@ use crate::ops::atomic::RMW;
 use crate::types::{elem, numel, shape};
 use ir::scalar::{float_bits, float_value, sign_extend, truncate};
 use ir::{Op, Type};
+use std::cmp::Ordering;
 
 /// How an old and a new value combine. `None` where the type does not allow it.
 pub(crate) type Combine = fn(Type, u64, u64) -> Option<u64>;
 
 fn signed(ty: Type, bits: u64) -> i64 {
     sign_extend(ty.scalar_bits().unwrap_or(64), bits)
+}
+
+/// Whether the new value takes the place of the old one; a number takes that of a NaN.
+fn replaces(ty: Type, old: u64, new: u64, wanted: Ordering) -> Option<bool> {
+    if let Some(kind) = ty.as_float() {
+        let (old, new) = (float_value(kind, old), float_value(kind, new));
+        return Some(old.is_nan() || new.partial_cmp(&old) == Some(wanted));
+    }
+    ty.as_int().map(|_| signed(ty, new).cmp(&signed(ty, old)) == wanted)
 }
 
 /// What each case of the enumeration does.
@@ -26,8 +36,8 @@ static COMBINE: &[(&str, Combine)] = &[
         let kind = ty.as_float()?;
         Some(float_bits(kind, float_value(kind, old) + float_value(kind, new)))
     }),
-    ("max", |ty, old, new| ty.as_int().map(|_| if signed(ty, new) > signed(ty, old) { new } else { old })),
-    ("min", |ty, old, new| ty.as_int().map(|_| if signed(ty, new) < signed(ty, old) { new } else { old })),
+    ("max", |ty, old, new| Some(if replaces(ty, old, new, Ordering::Greater)? { new } else { old })),
+    ("min", |ty, old, new| Some(if replaces(ty, old, new, Ordering::Less)? { new } else { old })),
     ("umax", |ty, old, new| ty.as_int().map(|_| old.max(new))),
     ("umin", |ty, old, new| ty.as_int().map(|_| old.min(new))),
     ("exch", |_, _, new| Some(new)),

@@ -179,27 +179,11 @@ pub(crate) fn reduce(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let places = block_at(&descriptor, &offsets);
     let case = machine.module.attr(op, 0).and_then(|attr| attr.as_enum(&REDUCE_KIND));
     let keyword = case.and_then(|case| REDUCE_KIND.keyword(case)).unwrap_or("");
-    let float = descriptor.elem.as_float().is_some();
-    let name = atomic_name(machine.operand_ty(op, 0), keyword).unwrap_or(keyword);
-    let combine = if float { float_combine(keyword) } else { combine_named(name) };
-    match combine {
+    match atomic_name(machine.operand_ty(op, 0), keyword).and_then(combine_named) {
         Some(combine) => write(machine, op, &places, Some(combine)),
         None => {
             let message = format!("the reduction `{keyword}` is not defined for {}", descriptor.elem);
             Err(machine.error(op, RunErrorKind::Unsupported, message))
         }
-    }
-}
-
-fn value(ty: Type, bits: u64) -> Option<f64> {
-    ty.as_float().map(|kind| ir::scalar::float_value(kind, bits))
-}
-
-fn float_combine(keyword: &str) -> Option<Combine> {
-    match keyword {
-        "add" => combine_named("fadd"),
-        "min" => Some(|ty, old, new| Some(if value(ty, new)? < value(ty, old)? { new } else { old })),
-        "max" => Some(|ty, old, new| Some(if value(ty, new)? > value(ty, old)? { new } else { old })),
-        _ => None,
     }
 }

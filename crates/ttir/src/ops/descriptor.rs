@@ -25,14 +25,14 @@ pub fn atomic_name(descriptor: ir::Type, kind: &str) -> Option<&'static str> {
     Some(match (kind, is_float) {
         ("add", true) => "fadd",
         ("add", false) => "add",
-        ("min", false) => {
+        ("min", _) => {
             if is_unsigned {
                 "umin"
             } else {
                 "min"
             }
         }
-        ("max", false) => {
+        ("max", _) => {
             if is_unsigned {
                 "umax"
             } else {

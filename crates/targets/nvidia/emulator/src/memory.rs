@@ -136,6 +136,16 @@ impl Memory {
         }
     }
 
+    /// The bytes of a word that lie in an allocation, by their numbers, and where the first of them is. Devices allocate whole words,
+    /// so that a word with a byte of an allocation is there, whatever the allocation's size.
+    pub(crate) fn find_part(&mut self, address: u64, bytes: usize) -> Option<(*mut u8, std::ops::Range<u8>)> {
+        let holds = |memory: &mut Memory, byte: usize| memory.find(address + byte as u64, 1).is_ok();
+        let first = (0..bytes).find(|byte| holds(self, *byte))?;
+        let count = (first..bytes).take_while(|byte| holds(self, *byte)).count();
+        let pointer = self.find(address + first as u64, count).ok()?;
+        Some((pointer, first as u8..(first + count) as u8))
+    }
+
     /// Copies out of an allocation.
     pub fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), OutOfBounds> {
         let pointer = self.find(address, into.len())?;

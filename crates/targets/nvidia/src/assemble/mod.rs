@@ -15,7 +15,7 @@ pub use nvjitlink::NvJitLink;
 pub use ptxas::Ptxas;
 pub use search::{NotFound, Search};
 
-use crate::instructions::Arch;
+use ptx_isa::Arch;
 use std::fmt;
 
 /// What to ask of an assembler.

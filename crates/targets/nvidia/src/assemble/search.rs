@@ -1,7 +1,7 @@
 //! Where an assembler may be: named in the environment, on the path, in packages of Python, in the toolkit's folder.
 
-use crate::instructions::Arch;
 use crate::knobs::{NEWER_ASSEMBLER, PROGRAM_VARIABLES};
+use ptx_isa::Arch;
 use std::collections::BTreeMap;
 use std::env;
 use std::fmt;
@@ -148,8 +148,8 @@ impl std::error::Error for NotFound {}
 #[cfg(test)]
 mod tests {
     use super::{LIBRARY, NotFound, Search};
-    use crate::instructions::Arch;
     use crate::knobs::{NEWER_ASSEMBLER, PROGRAM_VARIABLES};
+    use ptx_isa::Arch;
     use std::collections::BTreeMap;
     use std::path::PathBuf;
 

@@ -36,6 +36,9 @@ const ROWS: &[Row] = &[
     (Rmw::Exchange, Type::F64, "exch.b64", 0),
 ];
 
+/// Bits of the narrowest `atom.cas`.
+pub(super) const NARROWEST_SWAP: u32 = 16;
+
 fn order_word(order: Order) -> &'static str {
     match order {
         Order::Relaxed => ".relaxed",

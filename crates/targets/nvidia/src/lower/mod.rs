@@ -211,6 +211,10 @@ impl LaneTarget for Lanes {
         atomic::rmw(b, self.capability, rmw, access, values)
     }
 
+    fn narrowest_swap(&self) -> u32 {
+        atomic::NARROWEST_SWAP
+    }
+
     fn compare_swap(&self, b: &mut FunctionBuilder<'_>, swap: &CompareSwap) -> Value {
         atomic::compare_swap(b, swap)
     }

@@ -8,6 +8,7 @@ mod coalesce;
 mod edges;
 mod effort;
 mod error;
+mod features;
 mod liveness;
 mod machine;
 mod module;

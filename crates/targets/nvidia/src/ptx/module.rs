@@ -3,10 +3,11 @@
 use super::edges::skip_empty;
 use super::effort::{Effort, effort};
 use super::error::PtxError;
+use super::features::Features;
 use super::select::select;
 use super::text::{body, param_name, symbol};
-use crate::instructions::{Arch, Features, Version};
 use llir::{Function, Global, GlobalKind, Linkage, Module, Param, Scalar, Type};
+use ptx_isa::{Arch, Version};
 use std::fmt::Write;
 
 /// What the text is made for.

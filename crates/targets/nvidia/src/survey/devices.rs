@@ -5,7 +5,7 @@
 //! what published microbenchmarks find for a load that misses all caches, rounded. A bound that follows from them is one that
 //! no kernel beats, not one that every kernel reaches.
 
-use crate::instructions::Arch;
+use ptx_isa::Arch;
 use std::collections::BTreeMap;
 use target::survey::Peaks;
 
@@ -121,7 +121,7 @@ pub(crate) fn peaks(arch: Arch, here: Option<&str>) -> Vec<Peaks> {
 #[cfg(test)]
 mod tests {
     use super::peaks;
-    use crate::instructions::Arch;
+    use ptx_isa::Arch;
 
     #[test]
     fn rates_are_those_of_the_data_sheets() {

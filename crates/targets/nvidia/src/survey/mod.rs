@@ -6,9 +6,9 @@ mod residency;
 pub(crate) use devices::peaks;
 pub(crate) use residency::resources;
 
-use crate::instructions::Arch;
 use crate::lower::Lanes;
 use crate::machine;
+use ptx_isa::Arch;
 use target::survey::Survey;
 use target::{CompileOptions, TargetError};
 

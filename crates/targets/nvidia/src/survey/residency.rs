@@ -4,8 +4,8 @@
 //! what the system keeps for itself. These are the rules of the vendor's occupancy calculator for all architectures here.
 
 use crate::assemble;
-use crate::instructions::Arch;
 use crate::{assembling, machine};
+use ptx_isa::Arch;
 use target::survey::{ResidentLimit, Resources};
 use target::{Artifact, CompileOptions, OptionValue};
 use ttgir::Machine;

@@ -3,9 +3,9 @@
 use emulator::{Argument, Checks, Launch, Memory, Program};
 use ir::text::{ParseOptions, parse};
 use lanes::Options;
-use nvidia::instructions::Arch;
 use nvidia::lower::Lanes;
 use nvidia::ptx;
+use ptx_isa::Arch;
 use std::fmt::Write as _;
 
 /// Numbers that look random.

@@ -2,8 +2,8 @@
 
 use crate::support::ways::{Way, lowered};
 use emulator::{Argument as Parameter, Checks, Launch, Memory, Program};
-use nvidia::instructions::Arch;
 use nvidia::ptx;
+use ptx_isa::Arch;
 use ttir::testing::{Argument, Engine, Ran};
 
 /// Compiled code on the emulator.

@@ -5,4 +5,5 @@ mod families;
 #[path = "../support/mod.rs"]
 mod lowering;
 mod programs;
+mod rows;
 mod support;

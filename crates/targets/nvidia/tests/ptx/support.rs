@@ -2,8 +2,8 @@
 
 use llir::{FunctionBuilder, Kernel, Module, Param, ParamAttributes, Type, Value, verify};
 use nvidia::assemble::{AssembleOptions, Assembler, Cubin, Ptxas, Search};
-use nvidia::instructions::Arch;
 use nvidia::ptx::{Options, PtxError, emit};
+use ptx_isa::Arch;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -16,6 +16,11 @@ static PTXAS: LazyLock<Ptxas> = LazyLock::new(|| {
     Ptxas::find(&search)
         .unwrap_or_else(|error| panic!("`make setup` installs what these tests need: {error}"))
 });
+
+/// The assembler that was found.
+pub(crate) fn assembler() -> &'static Ptxas {
+    &PTXAS
+}
 
 pub(crate) fn arch(name: &str) -> Arch {
     name.parse().expect("a known architecture")

@@ -7,7 +7,7 @@ use crate::machine::code::{Code, Fill, Instr, Param, Slot};
 use crate::ops;
 use crate::syntax::types::{Space, Type};
 use crate::syntax::{Extent, Function, Instruction, Module, Operand, Statement, Variable};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Shared memory that the system keeps for itself, below the first variable.
 pub(crate) const SHARED_START: u64 = 1024;
@@ -29,6 +29,8 @@ pub(crate) struct Assembler<'m> {
     pub(crate) return_label: Option<u32>,
     local: u64,
     open_shared: Vec<(String, u64)>,
+    /// Names of instructions that were looked up.
+    checked: FxHashSet<String>,
 }
 
 fn align_up(value: u64, align: u64) -> u64 {
@@ -60,6 +62,7 @@ pub(crate) fn assemble(module: &Module, entry: &Function) -> Result<Code, Diagno
         return_label: None,
         local: 0,
         open_shared: Vec::new(),
+        checked: FxHashSet::default(),
     };
     assembler.scopes.push();
     for (index, variable) in module.variables.iter().enumerate() {
@@ -263,11 +266,36 @@ impl<'m> Assembler<'m> {
         Ok(())
     }
 
+    /// Whether the text's architecture and version have an instruction of that name.
+    fn check(&mut self, instruction: &Instruction) -> Result<(), Diagnostic> {
+        if self.checked.contains(&instruction.opcode) {
+            return Ok(());
+        }
+        let wrong =
+            |why: String| Err(Diagnostic::new(instruction.line, format!("`{}`: {why}", instruction.opcode)));
+        let Some((_, need)) = ptx_isa::find_in_any_order(&instruction.opcode) else {
+            return wrong("PTX has no such instruction".into());
+        };
+        let (major, minor) = self.module.version;
+        let version = (u32::from(need.version.major), u32::from(need.version.minor));
+        if (major, minor) < version {
+            return wrong(format!("it needs `.version {}`, and the text says {major}.{minor}", need.version));
+        }
+        if let Ok(arch) = self.module.target.parse::<ptx_isa::Arch>()
+            && !need.is_met_by(arch)
+        {
+            return wrong(format!("{arch} does not have it, {} does", need.arch));
+        }
+        self.checked.insert(instruction.opcode.clone());
+        Ok(())
+    }
+
     fn instruction(&mut self, instruction: &Instruction) -> Result<(), Diagnostic> {
         let mut site = Site::new(self, instruction);
         let guard = site.guard()?;
         let execute = ops::decode(&mut site)?;
         let parts = site.finish()?;
+        self.check(instruction)?;
         self.code.instructions.push(Instr {
             execute,
             guard,

@@ -78,6 +78,11 @@ impl<'a, 'm> Site<'a, 'm> {
         }
     }
 
+    /// Whether a modifier of a list is there, taken or not.
+    pub(crate) fn has(&self, names: &[&str]) -> bool {
+        self.mods.iter().any(|(word, _)| names.contains(word))
+    }
+
     /// Takes every modifier of a list that is there.
     pub(crate) fn flags(&mut self, names: &[&str]) {
         for name in names {

@@ -26,6 +26,12 @@ pub(crate) const RANK_SHIFT: u32 = 24;
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Place {
     Host(*mut u8),
+    /// A word at the edge of an allocation: its bytes from `first` to `end` are in it, the first of them at the pointer.
+    Edge {
+        pointer: *mut u8,
+        first: u8,
+        end: u8,
+    },
     /// Index of the block in the cluster, and the offset.
     Shared(usize, usize),
     Local(usize),
@@ -78,6 +84,26 @@ impl Step<'_, '_> {
                 let message = format!("{bytes} bytes at {address:#x} lie outside {} memory", space.word());
                 Err(self.address_fault(FaultKind::OutOfBounds, lane, address, message))
             }
+        }
+    }
+
+    /// The place of a word that is read or written as a whole: part of it may lie beyond the end of an allocation.
+    pub(crate) fn word_place(
+        &mut self,
+        space: Space,
+        address: u64,
+        lane: u32,
+        bytes: usize,
+    ) -> Result<Place, Box<Fault>> {
+        let place = self.place(space, address, lane, bytes, bytes);
+        let is_word = bytes == 4 && matches!(space, Space::Global | Space::Generic);
+        match place {
+            Err(fault) if is_word && fault.kind == FaultKind::OutOfBounds => {
+                let part = self.world.memory.find_part(address, bytes);
+                part.map(|(pointer, part)| Place::Edge { pointer, first: part.start, end: part.end })
+                    .ok_or(fault)
+            }
+            place => place,
         }
     }
 
@@ -152,6 +178,12 @@ impl Step<'_, '_> {
                 unsafe { std::ptr::copy(pointer, into.as_mut_ptr(), into.len()) };
                 true
             }
+            Place::Edge { pointer, first, end } => {
+                let part = &mut into[usize::from(first)..usize::from(end)];
+                // SAFETY: the place was made for these bytes within a live allocation.
+                unsafe { std::ptr::copy(pointer, part.as_mut_ptr(), part.len()) };
+                true
+            }
             Place::Shared(block, offset) => {
                 if self.world.checks.races {
                     self.note_read(block, offset, into.len(), lane);
@@ -190,6 +222,11 @@ impl Step<'_, '_> {
             Place::Host(pointer) => {
                 // SAFETY: the place was made for so many bytes within a live allocation.
                 unsafe { std::ptr::copy(from.as_ptr(), pointer, from.len()) };
+            }
+            Place::Edge { pointer, first, end } => {
+                let part = &from[usize::from(first)..usize::from(end)];
+                // SAFETY: as above, for these bytes.
+                unsafe { std::ptr::copy(part.as_ptr(), pointer, part.len()) };
             }
             Place::Shared(block, offset) => {
                 if self.world.checks.races {

@@ -146,7 +146,7 @@ impl Execute for Atomic {
             step.lanes().map(|lane| bases[lane as usize].wrapping_add_signed(self.address.offset)).collect();
         step.count_traffic(self.space, &addresses, bytes);
         for (lane, address) in step.lanes().zip(addresses) {
-            let place = step.place(self.space, address, lane, bytes, bytes)?;
+            let place = step.word_place(self.space, address, lane, bytes)?;
             if let Place::Shared(block, offset) = place {
                 order(step, block, offset as u32, bytes);
             }

@@ -59,6 +59,8 @@ fn addresses(step: &Step<'_, '_>, address: Address) -> Vec<u64> {
 
 /// `ld`, `ldu`.
 pub(crate) fn ld(site: &mut Site<'_, '_>) -> Decoded {
+    // What is read atomically may be the word around an element.
+    let is_atomic = site.has(&["relaxed", "acquire"]);
     let policy = take_hints(site);
     let space = site.space();
     let width = vector(site);
@@ -77,7 +79,7 @@ pub(crate) fn ld(site: &mut Site<'_, '_>) -> Decoded {
         dests.push((slot, register.mask(), ty.is_signed() && register.width() > ty.width()));
     }
     let (address, of_base) = site.address_of(site.operand(1)?)?;
-    let load = Load { space: effective_space(space, of_base), address, ty, dests };
+    let load = Load { space: effective_space(space, of_base), address, ty, dests, is_atomic };
     site.parts.knows = true;
     Ok(Box::new(load))
 }
@@ -88,6 +90,7 @@ struct Load {
     ty: Type,
     /// Register, mask of its bits, and whether the sign is spread.
     dests: Vec<(Slot, u64, bool)>,
+    is_atomic: bool,
 }
 
 impl Execute for Load {
@@ -103,7 +106,12 @@ impl Execute for Load {
         for lane in step.lanes() {
             let address = bases[lane as usize].wrapping_add_signed(self.address.offset);
             let mut data = [0; WIDEST];
-            if step.load(self.space, address, lane, &mut data[..bytes])? {
+            let place = if self.is_atomic {
+                step.word_place(self.space, address, lane, bytes)?
+            } else {
+                step.place(self.space, address, lane, bytes, bytes)?
+            };
+            if step.load_place(place, lane, &mut data[..bytes]) {
                 known |= 1 << lane;
             }
             for ((slot, top, spread), chunk) in self.dests.iter().zip(data.chunks(size)) {

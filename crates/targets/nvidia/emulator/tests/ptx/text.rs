@@ -23,6 +23,10 @@ fn errors_say_what_is_wrong() {
         ("add.s64 %r0, %rd, %rd;", "`%r0` has 32 bits, the result 64"),
         ("add.odd.s32 %r0, %r1, %r2;", "the modifier `.odd` is unknown here"),
         ("frobnicate.s32 %r0, %r1;", "the instruction is unknown"),
+        ("atom.global.cas.b8 %h, [%rd], %h, %h;", "PTX has no such instruction"),
+        ("atom.global.add.s64 %rd, [%rd], %rd;", "PTX has no such instruction"),
+        ("atom.global.add.f16 %h, [%rd], %h;", "PTX has no such instruction"),
+        ("setp.lt.b32 %p, %r0, %r1;", "PTX has no such instruction"),
         ("bra nowhere;", "`nowhere` is not a label"),
         ("setp.s32 %p, %r0, %r1;", "a comparison"),
         (
@@ -167,7 +171,7 @@ fn no_instruction_panics() {
     for opcode in OPCODES {
         for ty in TYPES {
             // Registers of every width, in random places, in random numbers.
-            for _ in 0..24 {
+            for _ in 0..40 {
                 let registers =
                     ["%p1", "%h1", "%r1", "%q1", "%b1", "7", "-1", "%p2", "%h2", "%r2", "%q2", "%b2"];
                 let own = match ty.trim_start_matches(|c: char| !c.is_ascii_digit()) {

@@ -19,13 +19,13 @@ mod vector;
 use super::error::PtxError;
 use super::machine::{Class, MBlock, MFunction, MInst, Operand, Reg, Text};
 use super::shape::{shape, word_class, word_count};
-use crate::instructions::Arch;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use llir::{
     Block, Effect, Format, Function, Inst, InstData, Location, Module, Op, Payload, Purity, Type, Value,
     ValueDef,
 };
+use ptx_isa::Arch;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::borrow::Cow;

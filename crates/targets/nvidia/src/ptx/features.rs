@@ -1,54 +1,65 @@
 //! Collects what the instructions of a text need, and finds those that an architecture lacks.
 
-use super::arch::{Arch, Version};
-use super::pattern::Need;
-use super::table::find;
-use crate::ptx::PtxError;
+use super::error::PtxError;
+use ptx_isa::{Arch, Need, Version, find, find_in_any_order};
 use rustc_hash::FxHashSet;
 
 /// What the instructions seen so far need.
 #[derive(Debug)]
-pub struct Features {
+pub(super) struct Features {
     arch: Arch,
     version: Version,
     function: String,
     seen: FxHashSet<String>,
-    unknown: Vec<String>,
     errors: Vec<PtxError>,
 }
 
 impl Features {
     /// Nothing seen yet.
-    pub fn new(arch: Arch) -> Features {
+    pub(super) fn new(arch: Arch) -> Features {
         Features {
             arch,
             version: arch.first_version().max(Version::new(7, 1)),
             function: String::new(),
             seen: FxHashSet::default(),
-            unknown: Vec::new(),
             errors: Vec::new(),
         }
     }
 
     /// Further instructions are in this function.
-    pub(crate) fn enter(&mut self, function: &str) {
+    pub(super) fn enter(&mut self, function: &str) {
         self.function = function.to_owned();
     }
 
-    /// Adds an instruction by its mnemonic.
-    pub fn add(&mut self, mnemonic: &str) {
-        if self.seen.contains(mnemonic) {
-            return;
-        }
-        self.seen.insert(mnemonic.to_owned());
-        match find(mnemonic.split(' ').next().unwrap_or(mnemonic)) {
-            Some((_, need)) => self.need(mnemonic, need),
-            None => self.unknown.push(mnemonic.to_owned()),
+    /// Adds an instruction of ours by its mnemonic; one that the table does not have is an error.
+    pub(super) fn add(&mut self, mnemonic: &str) {
+        if self.is_new(mnemonic) {
+            match find(mnemonic.split(' ').next().unwrap_or(mnemonic)) {
+                Some((_, need)) => self.need(mnemonic, need),
+                None => self.error(format!("PTX has no instruction `{mnemonic}`")),
+            }
         }
     }
 
-    /// Adds all instructions of a piece of text.
-    pub fn add_text(&mut self, text: &str) {
+    /// Adds an instruction that somebody else may have written.
+    fn add_foreign(&mut self, mnemonic: &str) {
+        if self.is_new(mnemonic)
+            && let Some((_, need)) = find_in_any_order(mnemonic)
+        {
+            self.need(mnemonic, need);
+        }
+    }
+
+    fn is_new(&mut self, mnemonic: &str) -> bool {
+        if self.seen.contains(mnemonic) {
+            return false;
+        }
+        self.seen.insert(mnemonic.to_owned())
+    }
+
+    /// Adds all instructions of a piece of text. Of those that the table does not have nothing is known, and the assembler will
+    /// judge.
+    pub(super) fn add_text(&mut self, text: &str) {
         let mut start = 0;
         for (at, byte) in text.bytes().enumerate() {
             if matches!(byte, b';' | b'{' | b'}' | b'\n') {
@@ -70,7 +81,7 @@ impl Features {
             .skip_while(|word| word.starts_with('@') || word.ends_with(':'));
         let first = words.next().unwrap_or_default();
         if first.starts_with(|c: char| c.is_ascii_lowercase()) {
-            self.add(first);
+            self.add_foreign(first);
         }
     }
 
@@ -82,22 +93,21 @@ impl Features {
                 true => format!("`{mnemonic}` is an instruction of {since} alone; this is for {have}"),
                 false => format!("`{mnemonic}` needs {since} or later; this is for {have}"),
             };
-            self.errors.push(PtxError { function: self.function.clone(), location: None, message });
+            self.error(message);
         }
     }
 
+    fn error(&mut self, message: String) {
+        self.errors.push(PtxError { function: self.function.clone(), location: None, message });
+    }
+
     /// The lowest version that has every instruction seen and the architecture.
-    pub fn version(&self) -> Version {
+    pub(super) fn version(&self) -> Version {
         self.version
     }
 
-    /// Mnemonics that are not in the table: nothing is known about them, and the assembler will judge.
-    pub fn unknown(&self) -> &[String] {
-        &self.unknown
-    }
-
     /// What the architecture lacks.
-    pub(crate) fn take_errors(&mut self) -> Vec<PtxError> {
+    pub(super) fn take_errors(&mut self) -> Vec<PtxError> {
         std::mem::take(&mut self.errors)
     }
 }
@@ -109,10 +119,13 @@ mod tests {
     #[test]
     fn text_is_searched_for_mnemonics() {
         let mut features = Features::new("sm_80".parse().expect("known"));
-        features.add_text("{ .reg .pred p;\n@p add.s32 %r1, %r2, 3; here: mov.b32 %r1, {%rs1, %rs2}; }");
-        assert!(features.unknown().is_empty(), "{:?}", features.unknown());
+        features
+            .add_text("{ .reg .pred p;\n@p add.bf16 %rs1, %rs2, %rs3; here: mov.b32 %r1, {%rs1, %rs2}; }");
+        assert_eq!(features.take_errors().len(), 1, "the sum is for later architectures");
         features.add_text("frob.s32 %r1;");
-        assert_eq!(features.unknown(), ["frob.s32"]);
+        assert!(features.take_errors().is_empty(), "the assembler will judge");
+        features.add("frob.u32");
+        assert_eq!(features.take_errors()[0].message, "PTX has no instruction `frob.u32`");
     }
 
     #[test]

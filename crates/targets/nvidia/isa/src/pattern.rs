@@ -6,15 +6,14 @@
 //!
 //! `mul hi|lo|wide s16|u16|s32|u32` stands for `mul.hi.s32`, `mul.wide.u16` and ten others.
 
-use super::arch::{Arch, Version};
+use crate::arch::{Arch, Version};
 
 /// One family of mnemonics that take the same operands.
 #[derive(Debug)]
 pub struct Row {
     /// The pattern.
     pub pattern: &'static str,
-    /// The operands in order: `D` a result, `V` several in braces, `A` an operand, `W` several, `M` an address, `I` a
-    /// constant, `N` a name; small letters for those that may be left out.
+    /// The operands in order, in the letters of [`crate::operands`].
     pub operands: &'static str,
     /// The PTX version and the architecture that brought it: `6.0/70`.
     pub since: &'static str,
@@ -100,28 +99,43 @@ impl Pattern {
         follow(&self.groups, rest, self.since)
     }
 
-    /// Some mnemonic of the pattern for each word in it.
-    #[cfg(test)]
-    pub(super) fn samples(&self) -> Vec<String> {
-        let first = |group: &Group| group.words.first().map(|word| word.0).unwrap_or_default();
-        let mut samples = Vec::new();
-        for (at, group) in self.groups.iter().enumerate() {
-            for (word, _) in &group.words {
-                let mut sample = self.stem.to_owned();
-                for (index, other) in self.groups.iter().enumerate() {
-                    if index == at || !other.optional {
-                        sample.push('.');
-                        sample.push_str(if index == at { word } else { first(other) });
-                    }
-                }
-                samples.push(sample);
+    /// The same for words in another order than the pattern's, which assemblers take as well.
+    pub(super) fn need_in_any_order(&self, mnemonic: &str) -> Option<Need> {
+        let rest = mnemonic.strip_prefix(self.stem)?;
+        let words: Vec<&str> = rest.strip_prefix('.').unwrap_or(rest).split('.').collect();
+        gather(&self.groups, &words, self.since)
+    }
+
+    /// The mnemonic at a place among all of the pattern, and what it needs.
+    fn at(&self, mut place: usize) -> (String, Need) {
+        let (mut mnemonic, mut need) = (self.stem.to_owned(), self.since);
+        for group in &self.groups {
+            let chosen = place % group.choices();
+            place /= group.choices();
+            // Behind the words comes that none is there.
+            if let Some((word, more)) = group.words.get(chosen) {
+                mnemonic.push('.');
+                mnemonic.push_str(word);
+                need = need.and(*more);
             }
         }
-        if samples.is_empty() {
-            samples.push(self.stem.to_owned());
-        }
-        samples
+        (mnemonic, need)
     }
+}
+
+impl Group {
+    fn choices(&self) -> usize {
+        self.words.len() + usize::from(self.optional)
+    }
+}
+
+/// The mnemonics of a row with what they need: all, or so many of them, spread over all.
+pub fn expansions(row: &Row, most: usize) -> Option<Vec<(String, Need)>> {
+    /// A prime above all counts, so that the steps meet each place once.
+    const STEP: usize = 1_000_003;
+    let pattern = Pattern::parse(row)?;
+    let total: usize = pattern.groups.iter().map(Group::choices).product();
+    Some((0..total.min(most)).map(|index| pattern.at(index * STEP % total)).collect())
 }
 
 fn group(text: &'static str) -> Option<Group> {
@@ -148,9 +162,29 @@ fn follow(groups: &[Group], rest: &str, need: Need) -> Option<Need> {
     if group.optional { follow(further, rest, need) } else { None }
 }
 
+/// As [`follow`], but a word may stand anywhere; words of one group stay side by side.
+fn gather(groups: &[Group], rest: &[&str], need: Need) -> Option<Need> {
+    let Some((group, further)) = groups.split_first() else {
+        return rest.is_empty().then_some(need);
+    };
+    for (word, more) in &group.words {
+        let parts: Vec<&str> = word.split('.').collect();
+        for at in 0..rest.len().saturating_sub(parts.len() - 1) {
+            if rest[at..at + parts.len()] != parts {
+                continue;
+            }
+            let others: Vec<&str> = [&rest[..at], &rest[at + parts.len()..]].concat();
+            if let Some(need) = gather(further, &others, need.and(*more)) {
+                return Some(need);
+            }
+        }
+    }
+    if group.optional { gather(further, rest, need) } else { None }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Arch, Need, Pattern, Row, Version};
+    use super::{Arch, Need, Pattern, Row, Version, expansions};
 
     #[test]
     fn patterns_match_whole_mnemonics() {
@@ -165,7 +199,11 @@ mod tests {
         {
             assert_eq!(pattern.need(wrong), None, "{wrong}");
         }
-        assert!(pattern.samples().iter().all(|sample| pattern.need(sample).is_some()));
+        assert_eq!(pattern.need_in_any_order("cvt.sat.bf16.rz.f32"), Some(bfloat));
+        assert_eq!(pattern.need_in_any_order("cvt.sat.bf16.rz"), None);
+        let all = expansions(&row, usize::MAX).expect("a pattern");
+        assert_eq!(all.len(), 3 * 2 * 2 * 2);
+        assert!(all.iter().all(|(mnemonic, need)| pattern.need(mnemonic) == Some(*need)));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Matrix instructions: of a warp, of four warps, and the loads and stores that feed them.
 
-use crate::instructions::pattern::Row;
+use crate::pattern::Row;
 
 pub(super) const ROWS: &[Row] = &[
     Row {

@@ -1,0 +1,47 @@
+//! Jumps, calls, barriers, exchange between lanes, timers.
+
+use crate::pattern::Row;
+
+pub(super) const ROWS: &[Row] = &[
+    Row { pattern: "bra uni?", operands: "N", since: "6.0" },
+    Row { pattern: "brx idx uni?", operands: "AN", since: "6.0" },
+    Row { pattern: "call uni?", operands: "naaaa", since: "6.0" },
+    Row { pattern: "ret uni?", operands: "", since: "6.0" },
+    Row { pattern: "exit", operands: "", since: "6.0" },
+    Row { pattern: "trap", operands: "", since: "6.0" },
+    Row { pattern: "brkpt", operands: "", since: "6.0" },
+    Row { pattern: "nanosleep u32", operands: "A4", since: "6.3/70" },
+    Row { pattern: "pmevent", operands: "I", since: "6.0" },
+    Row { pattern: "setmaxnreg inc|dec sync aligned u32", operands: "I", since: "8.0/90a" },
+    Row { pattern: "griddepcontrol launch_dependents|wait", operands: "", since: "7.8/90" },
+    Row { pattern: "elect sync", operands: "D4|A4", since: "8.0/90" },
+    Row { pattern: "stacksave u32|u64", operands: "D", since: "7.3/52" },
+    Row { pattern: "stackrestore u32|u64", operands: "A", since: "7.3/52" },
+    Row { pattern: "alloca u32|u64", operands: "DAa", since: "7.3/52" },
+    // Barriers.
+    Row { pattern: "bar sync", operands: "A4a4", since: "6.0" },
+    Row { pattern: "bar arrive", operands: "A4A4", since: "6.0" },
+    Row { pattern: "bar cta sync", operands: "A4a4", since: "7.8" },
+    Row { pattern: "bar cta arrive", operands: "A4A4", since: "7.8" },
+    Row { pattern: "bar red popc u32", operands: "DA4a4Ap", since: "6.0" },
+    Row { pattern: "bar red and|or pred", operands: "DA4a4Ap", since: "6.0" },
+    Row { pattern: "bar warp sync", operands: "A4", since: "6.0" },
+    Row { pattern: "barrier sync aligned?", operands: "A4a4", since: "6.0" },
+    Row { pattern: "barrier arrive aligned?", operands: "A4A4", since: "6.0" },
+    Row { pattern: "barrier cta sync aligned?", operands: "A4a4", since: "7.8" },
+    Row { pattern: "barrier cta arrive aligned?", operands: "A4A4", since: "7.8" },
+    Row { pattern: "barrier cta? red popc aligned? u32", operands: "DA4a4Ap", since: "6.0" },
+    Row { pattern: "barrier cta? red and|or aligned? pred", operands: "DA4a4Ap", since: "6.0" },
+    Row { pattern: "barrier cluster arrive release|relaxed@8.0/90? aligned?", operands: "", since: "7.8/90" },
+    Row { pattern: "barrier cluster wait acquire? aligned?", operands: "", since: "7.8/90" },
+    // Lanes of a warp.
+    Row { pattern: "shfl sync up|down|bfly|idx b32", operands: "DAA4A4A4", since: "6.0" },
+    Row { pattern: "vote sync all|any|uni pred", operands: "DApA4", since: "6.0" },
+    Row { pattern: "vote sync ballot b32", operands: "D4ApA4", since: "6.0" },
+    Row { pattern: "match any sync b32|b64", operands: "D4AA4", since: "6.0/70" },
+    Row { pattern: "match all sync b32|b64", operands: "D4AA4", since: "6.0/70" },
+    Row { pattern: "activemask b32", operands: "D", since: "6.2" },
+    Row { pattern: "redux sync add|min|max u32|s32", operands: "DAA4", since: "7.0/80" },
+    Row { pattern: "redux sync and|or|xor b32", operands: "DAA4", since: "7.0/80" },
+    Row { pattern: "redux sync min|max abs? NaN? f32", operands: "DAA4", since: "8.6/100a" },
+];
