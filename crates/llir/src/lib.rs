@@ -38,7 +38,7 @@ pub use function::{
 };
 pub use location::{FileId, Location};
 pub use module::{Callee, Global, GlobalKind, Module, Purity};
-pub use parse::{ParseError, parse};
+pub use parse::{ParseError, parse, read};
 pub use print::{print, write_number};
 pub use rows::{Effect, Format, Lanes, Op, Row, Width};
 pub use types::{Scalar, Type};

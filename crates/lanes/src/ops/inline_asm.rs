@@ -8,10 +8,10 @@ use crate::error::Result;
 use crate::table::Entry;
 use crate::types;
 use crate::value::LaneValue;
-use ir::{Attr, Op};
+use ir::Op;
 use llir::{Asm, Op as Inst, Type, Value, Values};
 use smallvec::SmallVec;
-use ttir::ops::extern_call::INLINE_ASM;
+use ttir::ops::extern_call::{INLINE_ASM, InlineAsmOp};
 
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] = &[(&INLINE_ASM, inline_asm)];
@@ -22,17 +22,19 @@ struct Text {
     pack: usize,
 }
 
-fn text(cx: &Cx<'_>, op: Op) -> Text {
-    let text =
-        |name: &str| cx.module.attr_named(op, name).and_then(Attr::as_str).unwrap_or_default().to_owned();
-    let pack = cx.module.attr_named(op, "packed_element").and_then(Attr::as_int).unwrap_or(1);
-    let pure = cx.module.attr_named(op, "pure").and_then(Attr::as_bool) == Some(true);
-    let asm = Asm { text: text("asm_string"), constraints: text("constraints"), side_effects: !pure };
-    Text { asm, pack: usize::try_from(pack).unwrap_or(1).max(1) }
+fn text(cx: &Cx<'_>, op: Op) -> Result<Text> {
+    let view = InlineAsmOp::new(cx.module, op);
+    // LLVM takes no blanks between constraints, and people write them.
+    let constraints = view.constraints().split_whitespace().collect();
+    let asm = Asm { text: view.asm_string().to_owned(), constraints, side_effects: !view.pure() };
+    match view.packed_element() {
+        0 => Err(cx.error(op, "takes no element at a time")),
+        pack => Ok(Text { asm, pack: pack as usize }),
+    }
 }
 
 fn inline_asm(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let text = text(cx, op);
+    let text = text(cx, op)?;
     let results = cx.module.results(op).to_vec();
     let operands: SmallVec<[_; 4]> =
         (0..cx.module.operands(op).len()).map(|index| cx.operand(op, index)).collect::<Result<_>>()?;

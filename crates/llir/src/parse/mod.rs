@@ -10,6 +10,7 @@
 mod constant;
 mod debug;
 mod function;
+mod heads;
 mod instruction;
 mod lexer;
 mod types;
@@ -74,4 +75,15 @@ pub fn parse(text: &str, printed: &Module) -> Result<Module, ParseError> {
         Some(function) => Err(cursor.wrong(&format!("the function @{} is missing", function.name))),
         None => Ok(module),
     }
+}
+
+/// Reads the text of a whole module that no compile printed, such as a fixture.
+///
+/// # Errors
+/// As [`parse`].
+pub fn read(text: &str) -> Result<Module, ParseError> {
+    let (code, _) = Metadata::split(text);
+    let tokens = lexer::lex(&code)?;
+    let module = heads::heads(&mut Cursor::new(&tokens))?;
+    parse(text, &module)
 }

@@ -68,10 +68,15 @@ impl<F: FnMut(&'static str, Duration)> Watch for F {
 
 /// Runs the usual passes on every function; `watch` hears how long each took.
 pub fn optimize(module: &mut Module, bounds: &[(String, u64)], watch: &mut dyn Watch) {
+    run(module, PIPELINE, bounds, watch);
+}
+
+/// Runs passes on every function.
+pub fn run(module: &mut Module, passes: &[Pass], bounds: &[(String, u64)], watch: &mut dyn Watch) {
     let ids: Vec<FuncId> = module.bodies.keys().copied().collect();
     for id in ids {
         let Some(mut function) = module.bodies.remove(&id) else { continue };
-        for pass in PIPELINE {
+        for pass in passes {
             if watch.wants_text() {
                 let mut whole = module.clone();
                 whole.bodies.insert(id, function.clone());

@@ -11,7 +11,7 @@ pub(super) const ROWS: &[Row] = &[
     Row { pattern: "trap", operands: "", since: "6.0" },
     Row { pattern: "brkpt", operands: "", since: "6.0" },
     Row { pattern: "nanosleep u32", operands: "A4", since: "6.3/70" },
-    Row { pattern: "pmevent", operands: "I", since: "6.0" },
+    Row { pattern: "pmevent", operands: "I1", since: "6.0" },
     Row { pattern: "setmaxnreg inc|dec sync aligned u32", operands: "I", since: "8.0/90a" },
     Row { pattern: "griddepcontrol launch_dependents|wait", operands: "", since: "7.8/90" },
     Row { pattern: "elect sync", operands: "D4|A4", since: "8.0/90" },

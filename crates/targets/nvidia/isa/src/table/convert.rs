@@ -74,10 +74,10 @@ pub(super) const ROWS: &[Row] = &[
     Row { pattern: "cvt rn bf16x2 ue8m0x2", operands: "D'A", since: "8.6/100a" },
     Row { pattern: "cvt pack sat u16|s16 s32", operands: "D4AA", since: "6.5/72" },
     Row { pattern: "cvt pack sat u8|s8|u4|s4|u2|s2 s32 b32", operands: "D4A4A4A4", since: "6.5/72" },
-    Row { pattern: "cvta global|local|shared|const u32|u64", operands: "DA", since: "6.0" },
+    Row { pattern: "cvta global|local|shared|const u64", operands: "DA", since: "6.0" },
     Row { pattern: "cvta param u64", operands: "DA", since: "7.7/70" },
     Row { pattern: "cvta shared::cta|shared::cluster u64", operands: "DA", since: "7.8/90" },
-    Row { pattern: "cvta.to global|local|shared|const u32|u64", operands: "DA", since: "6.0" },
+    Row { pattern: "cvta.to global|local|shared|const u64", operands: "DA", since: "6.0" },
     Row { pattern: "cvta.to param u64", operands: "DA", since: "7.7/70" },
     Row { pattern: "isspacep global|local|shared|const", operands: "DpA8", since: "6.0" },
     Row {

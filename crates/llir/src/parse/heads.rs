@@ -1,0 +1,200 @@
+//! What stands around the bodies of a text that no compile printed: signatures, declarations, data.
+//!
+//! A declaration with `memory(none)` is of a function that only computes its result; a convention before the result type makes a
+//! kernel, and `"nvvm.reqntid"`-like attributes, a name and numbers in quotes, say how many lanes run it. Left out: constant data.
+
+use super::ParseError;
+use super::lexer::{Cursor, Token};
+use super::types::Structures;
+use crate::function::{Kernel, Linkage, Param, ParamAttributes};
+use crate::intrinsics;
+use crate::module::{Callee, Global, GlobalKind, Module, Purity};
+use crate::types::Type;
+
+/// The module of a text, its bodies empty.
+pub(super) fn heads(cursor: &mut Cursor<'_>) -> Result<Module, ParseError> {
+    let mut module = Module::new("read");
+    let mut structures = Structures::default();
+    while let Some(token) = cursor.peek() {
+        match token {
+            Token::Word(word) if word == "define" => define(cursor, &mut module, &structures)?,
+            Token::Word(word) if word == "declare" => declare(cursor, &mut module, &structures)?,
+            Token::Word(word) if word == "target" => describe(cursor, &mut module)?,
+            Token::Global(name) => global(name.clone(), cursor, &mut module, &structures)?,
+            Token::Local(name) => structures.define(name.clone(), cursor)?,
+            _ => cursor.skip_line(),
+        }
+    }
+    Ok(module)
+}
+
+/// `target triple = "…"` or `target datalayout = "…"`.
+fn describe(cursor: &mut Cursor<'_>, module: &mut Module) -> Result<(), ParseError> {
+    cursor.take();
+    let what = cursor.word("`triple` or `datalayout`")?;
+    cursor.expect('=')?;
+    let text = cursor.text("the text")?;
+    if what == "triple" {
+        module.triple = text;
+    } else {
+        module.data_layout = text;
+    }
+    Ok(())
+}
+
+/// `define [internal] [convention] type @name(…) attributes { … }`, with the body left out.
+fn define(cursor: &mut Cursor<'_>, module: &mut Module, structures: &Structures) -> Result<(), ParseError> {
+    cursor.take();
+    let linkage = if cursor.accept_word("internal") { Linkage::Internal } else { Linkage::External };
+    let convention = match cursor.peek() {
+        Some(Token::Word(word)) if word.ends_with("_kernel") => {
+            cursor.take();
+            Some(word.clone())
+        }
+        _ => None,
+    };
+    let ret = structures.read(cursor)?;
+    let name = symbol(cursor)?;
+    cursor.expect('(')?;
+    let mut params = Vec::new();
+    while !cursor.accept(')') {
+        if !params.is_empty() {
+            cursor.expect(',')?;
+        }
+        params.push(param(cursor, structures)?);
+    }
+    let mut attributes = Vec::new();
+    let mut lanes = None;
+    while !cursor.accept('{') {
+        match cursor.take() {
+            Some(Token::Text(key)) => {
+                cursor.expect('=')?;
+                let (key, value) = (String::from_utf8_lossy(key).into_owned(), cursor.text("a value")?);
+                if key.ends_with("reqntid") {
+                    lanes = Some(numbers(&value).ok_or_else(|| cursor.wrong("three sizes are expected"))?);
+                }
+                attributes.push(format!("\"{key}\"=\"{value}\""));
+            }
+            Some(Token::Word(word)) => attributes.push(word.clone()),
+            _ => return Err(cursor.wrong("an attribute or the body of the function is expected here")),
+        }
+    }
+    let mut depth = 1;
+    while depth > 0 {
+        match cursor.take() {
+            Some(Token::Mark('{')) => depth += 1,
+            Some(Token::Mark('}')) => depth -= 1,
+            Some(_) => {}
+            None => return Err(cursor.wrong("the body of the function does not end")),
+        }
+    }
+    let id = module.add_function(&name, ret, params);
+    let function = module.bodies.get_mut(&id).expect("it was added");
+    function.linkage = linkage;
+    function.attributes = attributes;
+    function.kernel = convention.map(|convention| Kernel { convention, lanes, ..Kernel::default() });
+    Ok(())
+}
+
+/// `128`, or `128, 1, 1`.
+fn numbers(text: &str) -> Option<[u32; 3]> {
+    let mut sizes = [1; 3];
+    for (size, number) in sizes.iter_mut().zip(text.split(',')) {
+        *size = number.trim().parse().ok()?;
+    }
+    Some(sizes)
+}
+
+fn symbol(cursor: &mut Cursor<'_>) -> Result<String, ParseError> {
+    let wrong = cursor.wrong("the name of a function is expected here");
+    match cursor.take() {
+        Some(Token::Global(name)) => Ok(name.clone()),
+        _ => Err(wrong),
+    }
+}
+
+/// `type attributes %name`.
+fn param(cursor: &mut Cursor<'_>, structures: &Structures) -> Result<Param, ParseError> {
+    let ty = structures.read(cursor)?;
+    let mut attributes = ParamAttributes::default();
+    while let Some(Token::Word(word)) = cursor.peek() {
+        cursor.take();
+        match word.as_str() {
+            "noalias" => attributes.noalias = true,
+            "readonly" => attributes.readonly = true,
+            "nonnull" => attributes.nonnull = true,
+            "noundef" => attributes.noundef = true,
+            "align" => attributes.align = cursor.number("a number of bytes")?,
+            _ => return Err(cursor.wrong(&format!("`{word}` is no attribute that is read here"))),
+        }
+    }
+    let name = cursor.local("the name of a parameter")?;
+    // Parameters without a name are printed by their number, behind a dot.
+    let name = if name.starts_with("p.") { String::new() } else { name.to_owned() };
+    Ok(Param { ty, name, attributes })
+}
+
+/// `declare type @name(types) attributes`.
+fn declare(cursor: &mut Cursor<'_>, module: &mut Module, structures: &Structures) -> Result<(), ParseError> {
+    let (line, _) = cursor.place();
+    cursor.take();
+    let ret = structures.read(cursor)?;
+    let name = symbol(cursor)?;
+    cursor.expect('(')?;
+    let mut params: Vec<Type> = Vec::new();
+    while !cursor.accept(')') {
+        if !params.is_empty() {
+            cursor.expect(',')?;
+        }
+        params.push(structures.read(cursor)?);
+    }
+    let mut purity = intrinsics::purity_of_mangled(&name);
+    while cursor.peek().is_some() && cursor.place().0 == line {
+        if cursor.accept_word("memory") {
+            cursor.expect('(')?;
+            cursor.expect_word("none")?;
+            cursor.expect(')')?;
+            purity = Purity::Pure;
+        } else {
+            cursor.take();
+        }
+    }
+    module.declare(Callee { name, ret, params, purity, attributes: Vec::new() });
+    Ok(())
+}
+
+/// `@name = external addrspace(3) global [0 x i8], align 16`; also `internal`.
+fn global(
+    name: String,
+    cursor: &mut Cursor<'_>,
+    module: &mut Module,
+    structures: &Structures,
+) -> Result<(), ParseError> {
+    cursor.take();
+    cursor.expect('=')?;
+    let is_external = cursor.accept_word("external");
+    if !is_external {
+        cursor.expect_word("internal")?;
+    }
+    let mut space = 0;
+    if cursor.accept_word("addrspace") {
+        cursor.expect('(')?;
+        space = cursor.number("an address space")?;
+        cursor.expect(')')?;
+    }
+    cursor.expect_word("global")?;
+    cursor.expect('[')?;
+    let count = cursor.number("a number of elements")?;
+    cursor.expect_word("x")?;
+    let element = structures.read(cursor)?;
+    cursor.expect(']')?;
+    let kind = if is_external { GlobalKind::External(count) } else { GlobalKind::Internal(count) };
+    if !is_external {
+        cursor.word("what the memory holds")?;
+    }
+    cursor.expect(',')?;
+    cursor.expect_word("align")?;
+    let align = cursor.number("a number of bytes")?;
+    module.add_memory(Global { name, element, kind, space, align });
+    Ok(())
+}
