@@ -1,7 +1,11 @@
 //! The rows of all families, and the way from a mnemonic to its row.
 
+#[macro_use]
+mod words;
+
 mod arithmetic;
 mod asynchronous;
+mod atomics;
 mod control;
 mod convert;
 mod matrix;
@@ -11,8 +15,15 @@ use crate::pattern::{Need, Pattern, Row};
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
-const FAMILIES: &[&[Row]] =
-    &[arithmetic::ROWS, convert::ROWS, memory::ROWS, control::ROWS, asynchronous::ROWS, matrix::ROWS];
+const FAMILIES: &[&[Row]] = &[
+    arithmetic::ROWS,
+    convert::ROWS,
+    memory::ROWS,
+    atomics::ROWS,
+    control::ROWS,
+    asynchronous::ROWS,
+    matrix::ROWS,
+];
 
 /// The patterns by the first word of their mnemonics.
 static INDEX: LazyLock<FxHashMap<&'static str, Vec<(&'static Row, Pattern)>>> = LazyLock::new(|| {
