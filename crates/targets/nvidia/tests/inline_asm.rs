@@ -5,6 +5,7 @@ mod emulated;
 mod support;
 
 use emulated::Emulated;
+use support::encode::Spread;
 use support::ways::Way;
 use ttir::testing::check_file;
 
@@ -66,7 +67,8 @@ tt.func @effects(%x: i32) -> i32 {
 
 #[test]
 fn kernels_bring_instructions_along() {
-    for way in [Way::Passes(1, 1), Way::Passes(4, 1)] {
+    let spread = Spread { num_warps: 2, vector: 4, column_major: false, num_ctas: 1 };
+    for way in [Way::Passes(1, 1), Way::Passes(4, 1), Way::Spread(spread)] {
         let outcome = check_file(FIXTURE, &mut Emulated::new(90, way));
         assert_eq!((outcome.calls, outcome.failures), (8, Vec::<String>::new()), "{way:?}");
     }
