@@ -128,17 +128,31 @@ class _Stream:
 
 
 class _Properties:
-    """What is asked of a device, of the processor."""
+    """What is asked of a device: of the processor, or of the device that is emulated."""
 
     def __init__(self, name):
+        facts = _facts()
         pages, size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
-        self.name, self.major, self.minor = name, 0, 0
-        self.multi_processor_count = len(os.sched_getaffinity(0))
+        self.name, (self.major, self.minor) = name, _capability()
+        self.multi_processor_count = facts.get("multiprocessor_count", len(os.sched_getaffinity(0)))
         self.total_memory = pages * size
-        self.warp_size = 1
+        self.warp_size = facts.get("warpSize", 1)
 
     def __repr__(self):
         return f"{type(self).__name__}({vars(self)})"
+
+
+def _facts():
+    """What is known of the device in use."""
+    from . import _core
+
+    return _core.device_properties(0)
+
+
+def _capability(device=None):
+    """That of the device that is emulated; processors have none."""
+    facts = _facts()
+    return facts.get("compute_capability_major", 0), facts.get("compute_capability_minor", 0)
 
 
 def _processor():
@@ -173,7 +187,7 @@ _ANSWERS = {
     "device_count": lambda: 1,
     "current_device": _zero,
     "get_device_name": lambda device=None: _processor(),
-    "get_device_capability": lambda device=None: (0, 0),
+    "get_device_capability": _capability,
     "get_device_properties": lambda device=None: _Properties(_processor()),
     "get_arch_list": lambda: [],
     "mem_get_info": lambda device=None: _free_and_all(),
@@ -188,6 +202,10 @@ _ANSWERS = {
                      "reset_peak_memory_stats", "reset_max_memory_allocated"), _nothing),
     **dict.fromkeys(("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"), _zero),
 }
+
+#: Those that ``torch.cpu`` gets as well, where it has none of its own.
+_OF_CPU = ("set_stream", "Event", "get_device_name", "get_device_properties", "get_device_capability", "empty_cache", "mem_get_info")
+
 
 def _random(torch):
     """Functions for random numbers. They ask the generator itself, as torch's own functions call these."""
@@ -261,8 +279,14 @@ def enter(is_child=False):
     before = {name: getattr(torch.cuda, name) for name in answers if hasattr(torch.cuda, name)}
     for name in before:
         setattr(torch.cuda, name, answers[name])
+    # Programs that ask a driver for its device find the functions of torch by that one's name.
+    added = [name for name in _OF_CPU if not hasattr(torch.cpu, name)]
+    for name in added:
+        setattr(torch.cpu, name, answers[name])
 
     def undo():
+        for name in added:
+            delattr(torch.cpu, name)
         for name, value in before.items():
             setattr(torch.cuda, name, value)
         undo_target()

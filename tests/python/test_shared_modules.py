@@ -246,3 +246,22 @@ def test_random_arrays():
     assert half.dtype == np.float32 and not (half.view(np.uint32) & 0xFFFF).any()
     wrapped = _internal_testing.to_triton(_internal_testing.numpy_random((8, ), "uint16"), "cpu")
     assert wrapped.dtype == tl.uint16 and _internal_testing.to_numpy(wrapped).dtype == np.uint16
+
+
+def test_tuners_that_measure_in_their_own_way():
+    measured = []
+
+    class Tuner(triton.runtime.Autotuner):
+
+        def _bench(self, *args, config, **meta):
+            times = super()._bench(*args, config=config, **meta)
+            measured.append((config.kwargs["BLOCK"], len(times)))
+            return [float(config.kwargs["BLOCK"])] * 3
+
+    configs = [triton.Config({"BLOCK": block}) for block in (512, 128, 256)]
+    tuner = Tuner(add_one, add_one.arg_names, configs, ["n"], None, ["x"], do_bench=lambda fn, quantiles: fn() or [1.0, 1.0, 1.0])
+    x = torch.zeros(1000)
+    tuner[lambda meta: (triton.cdiv(1000, meta["BLOCK"]), )](x, 1000)
+    assert x.eq(1).all() and tuner.best_config.kwargs == {"BLOCK": 128}
+    assert sorted(measured) == [(128, 3), (256, 3), (512, 3)]
+    assert tuner._bench(x, 1000, config=configs[0], grid=(2, )) and x.eq(1).all()

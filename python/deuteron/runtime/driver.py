@@ -304,6 +304,7 @@ class DriverConfig:
 
     def __init__(self):
         self._drivers = {}
+        self._default = None
         self._active = None
 
     @property
@@ -316,7 +317,8 @@ class DriverConfig:
         kind = _core.arrays(), _core.current_target()[0]
         if kind not in self._drivers:
             self._drivers[kind] = _new_driver(*kind)
-        return self._drivers[kind]
+        self._default = self._drivers[kind]
+        return self._default
 
     @property
     def active(self):
