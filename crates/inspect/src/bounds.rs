@@ -6,10 +6,10 @@ use crate::loops::Loop;
 use crate::report::BoundRow;
 use crate::traffic::{Stream, Traffic};
 use crate::work::{Kind, Work, touch};
-use ir::{Attr, Block, Module, Op};
+use ir::{Block, Module, Op};
 use std::collections::BTreeMap;
 use target::survey::Peaks;
-use ttgir::ops::async_copy::{ASYNC_COMMIT_GROUP, ASYNC_COPY, ASYNC_WAIT};
+use ttgir::ops::async_copy::{ASYNC_COMMIT_GROUP, ASYNC_COPY, AsyncWaitOp};
 use ttir::ops::control::{FOR, WHILE};
 
 /// What an elementary function costs where there is no instruction for it.
@@ -179,9 +179,8 @@ impl Level {
             }
             if module.is(op, &ASYNC_COMMIT_GROUP) {
                 self.groups += 1.0;
-            } else if module.is(op, &ASYNC_WAIT) {
-                let pending = module.attr_named(op, "num").and_then(Attr::as_int).unwrap_or(0) as f64;
-                self.pending = self.pending.max(pending);
+            } else if let Some(wait) = AsyncWaitOp::of(module, op) {
+                self.pending = self.pending.max(f64::from(wait.num()));
             } else if let Some(touch) = touch(module, op).filter(|touch| touch.kind == Kind::Load) {
                 let bytes = touch.bytes() as f64;
                 if module.is(op, &ASYNC_COPY) { self.copied += bytes } else { self.loaded += bytes }

@@ -16,7 +16,7 @@ use ir::{Module, Op, Registry};
 use std::collections::BTreeMap;
 use target::survey::{Peaks, Resources, Survey};
 use target::{Artifact, CompileOptions, Stage, Target};
-use ttir::ops::func::{FUNC, func_attr};
+use ttir::ops::func::{FuncOp, kernel_of};
 
 /// What is asked.
 pub struct Request<'a> {
@@ -93,16 +93,8 @@ fn parse(text: &str, what: &str, registry: &'static Registry) -> Result<Module, 
         .map_err(|error| error.in_file(what).to_string())
 }
 
-/// The one public function.
 fn kernel(module: &Module) -> Result<Op, String> {
-    let is_kernel = |op: &Op| {
-        module.is(*op, &FUNC)
-            && module.attr(*op, func_attr::VISIBILITY).and_then(ir::Attr::as_str) != Some("private")
-    };
-    module
-        .ops(module.body())
-        .find(is_kernel)
-        .ok_or_else(|| "there is no kernel: no function is public".to_owned())
+    kernel_of(module).map(|kernel| kernel.op)
 }
 
 fn choose(peaks: Vec<Peaks>, device: Option<&str>) -> Result<Peaks, String> {
@@ -349,5 +341,5 @@ impl Builder<'_> {
 }
 
 fn name(module: &Module, kernel: Op) -> String {
-    module.attr(kernel, func_attr::NAME).and_then(ir::Attr::as_str).unwrap_or("kernel").to_owned()
+    FuncOp::new(module, kernel).name().to_owned()
 }

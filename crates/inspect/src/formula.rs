@@ -1,10 +1,13 @@
 //! Scalar integers as text, as one would write them in the source: `n_cols`, `cdiv(K, 64)`, `pid0 * 128`.
 
+use ir::view::EnumAttr;
 use ir::{Def, Module, Op, OpRow, Value};
 use ttir::ops::arith_cast::{EXTSI, EXTUI, TRUNCI};
 use ttir::ops::arith_int::{ADDI, DIVSI, DIVUI, MAXSI, MINSI, MULI, REMSI, REMUI, SHLI, SUBI};
-use ttir::ops::constant::{CONSTANT, splat_bits};
-use ttir::ops::program::{AXIS, GET_NUM_PROGRAMS, GET_PROGRAM_ID};
+use ttir::ops::constant::splat_bits;
+use ttir::ops::control::ForOp;
+use ttir::ops::forms::{BinaryOp, UnaryOp};
+use ttir::ops::program::{GET_PROGRAM_ID, ProgramIdOp};
 use ttir::types::elem;
 
 /// Operators: how they are written and how strongly they bind.
@@ -31,7 +34,8 @@ pub(crate) fn formula(module: &Module, value: Value) -> String {
 
 /// How often a loop from `lower` to `upper` by `step` runs.
 pub(crate) fn trips(module: &Module, op: Op) -> String {
-    let [lower, upper, step] = [0, 1, 2].map(|slot| module.operand(op, slot));
+    let of = ForOp::new(module, op);
+    let (lower, upper, step) = (of.lower(), of.upper(), of.step());
     let distance = match constant(module, lower) {
         Some(0) => formula(module, upper),
         _ => format!("{} - {}", formula(module, upper), write(module, lower, 2, DEPTH)),
@@ -44,9 +48,8 @@ pub(crate) fn trips(module: &Module, op: Op) -> String {
 
 /// The value of a constant scalar.
 pub(crate) fn constant(module: &Module, value: Value) -> Option<i64> {
-    let op = module.def_op(value).filter(|op| module.is(*op, &CONSTANT))?;
     let width = elem(module.ty(value)).as_int()?;
-    Some(ir::scalar::sign_extend(width, splat_bits(module.attr(op, 0)?)?))
+    Some(ir::scalar::sign_extend(width, splat_bits(module.constant(value)?)?))
 }
 
 /// The name of a parameter, or of a value in the source.
@@ -65,28 +68,28 @@ fn write(module: &Module, value: Value, around: u8, depth: u32) -> String {
     }
     let Some(op) = module.def_op(value).filter(|_| depth > 0) else { return named() };
     let row = module.row(op);
-    let part = |slot: usize, around: u8| write(module, module.operand(op, slot), around, depth - 1);
+    let part = |value: Value, around: u8| write(module, value, around, depth - 1);
+    let pair = || (BinaryOp::new(module, op).lhs(), BinaryOp::new(module, op).rhs());
     if let Some((_, sign, binds)) = OPERATORS.iter().find(|(own, ..)| own.is(row)) {
         if let Some(text) = rounded_up(module, op, depth) {
             return text;
         }
-        let text = format!("{} {sign} {}", part(0, *binds), part(1, binds + 1));
+        let (lhs, rhs) = pair();
+        let text = format!("{} {sign} {}", part(lhs, *binds), part(rhs, binds + 1));
         return if *binds < around { format!("({text})") } else { text };
     }
     if let Some((_, name)) = FUNCTIONS.iter().find(|(own, _)| own.is(row)) {
-        return format!("{name}({}, {})", part(0, 0), part(1, 0));
+        let (lhs, rhs) = pair();
+        return format!("{name}({}, {})", part(lhs, 0), part(rhs, 0));
     }
     if [&EXTSI, &EXTUI, &TRUNCI].iter().any(|own| own.is(row)) {
-        return part(0, around);
+        return part(UnaryOp::new(module, op).src(), around);
     }
-    let axis = || module.attr(op, 0).and_then(|attr| attr.as_enum(&AXIS)).unwrap_or(0);
-    if row.is(&GET_PROGRAM_ID) {
-        return format!("program_id({})", axis());
+    match ProgramIdOp::of(module, op) {
+        Some(id) if row.is(&GET_PROGRAM_ID) => format!("program_id({})", id.axis().number()),
+        Some(size) => format!("num_programs({})", size.axis().number()),
+        None => named(),
     }
-    if row.is(&GET_NUM_PROGRAMS) {
-        return format!("num_programs({})", axis());
-    }
-    named()
 }
 
 /// `(x + (c - 1)) // c` as it was meant.
@@ -94,9 +97,11 @@ fn rounded_up(module: &Module, op: Op, depth: u32) -> Option<String> {
     if !(module.is(op, &DIVSI) || module.is(op, &DIVUI)) {
         return None;
     }
-    let by = constant(module, module.operand(op, 1))?;
-    let sum = module.def_op(module.operand(op, 0)).filter(|sum| module.is(*sum, &ADDI))?;
-    let more = constant(module, module.operand(sum, 1))?;
-    let inner = || write(module, module.operand(sum, 0), 0, depth - 1);
+    let quotient = BinaryOp::new(module, op);
+    let by = constant(module, quotient.rhs())?;
+    let sum = module.def_op(quotient.lhs()).filter(|sum| module.is(*sum, &ADDI))?;
+    let sum = BinaryOp::new(module, sum);
+    let more = constant(module, sum.rhs())?;
+    let inner = || write(module, sum.lhs(), 0, depth - 1);
     (by > 1 && more == by - 1).then(|| format!("cdiv({}, {by})", inner()))
 }

@@ -4,16 +4,20 @@
 //! row has; nothing is run. What a loop carries is followed for two rounds and taken to go on as it began, which is how
 //! counters and addresses move. What comes from memory is not known.
 
+use ir::view::EnumAttr;
 use ir::{Attr, Block, Def, Elements, EvalArgs, Module, Op, Traits, Value};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use std::cell::RefCell;
 use ttgir::ops::convert::CONVERT_LAYOUT;
-use ttir::ops::compare::SELECT;
-use ttir::ops::constant::{CONSTANT, splat_bits};
-use ttir::ops::control::{FOR, IF};
-use ttir::ops::program::{AXIS, GET_NUM_PROGRAMS, GET_PROGRAM_ID};
-use ttir::ops::shape::{BROADCAST, EXPAND_DIMS, MAKE_RANGE, RESHAPE, SPLAT, TRANS, UNSPLAT, ints};
+use ttir::ops::compare::SelectOp;
+use ttir::ops::constant::{ConstantOp, splat_bits};
+use ttir::ops::control::{FOR, ForOp, IfOp, yielded};
+use ttir::ops::forms::UnaryOp;
+use ttir::ops::program::{GET_PROGRAM_ID, ProgramIdOp};
+use ttir::ops::shape::{
+    BROADCAST, EXPAND_DIMS, ExpandDimsOp, MakeRangeOp, RESHAPE, SPLAT, TRANS, TransOp, UNSPLAT,
+};
 use ttir::types::{elem, pointee, shape};
 
 /// A position in a block.
@@ -76,12 +80,12 @@ impl<'a> Numbers<'a> {
 
     fn argument(&self, block: Block, number: usize, value: Value, index: &Index) -> Option<u64> {
         let op = self.module.region_parent(self.module.block_region(block))?;
-        if !self.module.is(op, &FOR) {
+        let Some(of) = ForOp::of(self.module, op) else {
             return self.setting.params.get(&value).copied();
-        }
+        };
         let round = self.setting.rounds.get(&op).copied().unwrap_or(0);
         if number == 0 {
-            let [lower, step] = [0, 2].map(|slot| self.scalar(self.module.operand(op, slot)));
+            let (lower, step) = (self.scalar(of.lower()), self.scalar(of.step()));
             return Some((lower? + round * step?) as u64);
         }
         self.carried(op, number - 1, round, index)
@@ -89,13 +93,12 @@ impl<'a> Numbers<'a> {
 
     /// What a loop carries at the beginning of a round.
     fn carried(&self, op: Op, number: usize, round: i64, index: &Index) -> Option<u64> {
-        let module = self.module;
-        let start = self.bits(module.operand(op, 3 + number), index)?;
+        let of = ForOp::new(self.module, op);
+        let start = self.bits(of.inits()[number], index)?;
         if round <= 0 {
             return Some(start);
         }
-        let entry = module.entry(module.region(op, 0));
-        let yielded = *module.operands(module.last_op(entry)?).get(number)?;
+        let yielded = of.yielded()[number];
         let first = self.in_round(op, 0).bits(yielded, index)?;
         if round == 1 {
             return Some(first);
@@ -107,44 +110,41 @@ impl<'a> Numbers<'a> {
 
     /// How often a loop runs.
     pub(crate) fn trips(&self, op: Op) -> Option<i64> {
-        let [lower, upper, step] = [0, 1, 2].map(|slot| self.scalar(self.module.operand(op, slot)));
-        let (lower, upper, step) = (lower?, upper?, step?);
+        let of = ForOp::new(self.module, op);
+        let (lower, upper, step) =
+            (self.scalar(of.lower())?, self.scalar(of.upper())?, self.scalar(of.step())?);
         (step > 0).then(|| ((upper - lower).max(0) + step - 1) / step)
     }
 
     fn result(&self, op: Op, number: usize, index: &Index) -> Option<u64> {
         let module = self.module;
         let row = module.row(op);
-        let operand = |slot: usize, index: &Index| self.bits(module.operand(op, slot), index);
         if let Some((_, move_index)) = MOVES.iter().find(|(own, _)| own.is(row)) {
-            return operand(0, &move_index(module, op, index));
+            return self.bits(UnaryOp::new(module, op).src(), &move_index(module, op, index));
         }
-        if row.is(&CONSTANT) {
-            return constant(module, op, index);
+        if let Some(constant) = ConstantOp::of(module, op) {
+            return element(constant, index);
         }
-        if row.is(&MAKE_RANGE) {
-            let start = module.attr(op, 1).and_then(Attr::as_int)?;
-            return Some((start + index.first()?) as u64);
+        if let Some(range) = MakeRangeOp::of(module, op) {
+            return Some((i64::from(range.start()) + index.first()?) as u64);
         }
-        if row.is(&GET_PROGRAM_ID) || row.is(&GET_NUM_PROGRAMS) {
-            let axis = module.attr(op, 0).and_then(|attr| attr.as_enum(&AXIS))? as usize;
+        if let Some(id) = ProgramIdOp::of(module, op) {
             let of = if row.is(&GET_PROGRAM_ID) { &self.setting.program } else { &self.setting.grid };
-            return of.get(axis).map(|number| *number as u64);
+            return Some(of[id.axis().number() as usize] as u64);
         }
-        if row.is(&SELECT) {
-            let condition = module.operand(op, 0);
-            let scalar = shape(module.ty(condition)).is_empty();
-            let holds = self.bits(condition, &if scalar { smallvec![] } else { index.clone() })?;
-            return operand(if holds & 1 != 0 { 1 } else { 2 }, index);
+        if let Some(select) = SelectOp::of(module, op) {
+            let scalar = shape(module.ty(select.condition())).is_empty();
+            let holds = self.bits(select.condition(), &if scalar { smallvec![] } else { index.clone() })?;
+            let chosen = if holds & 1 != 0 { select.true_value() } else { select.false_value() };
+            return self.bits(chosen, index);
         }
         if row.is(&FOR) {
             return self.carried(op, number, self.trips(op)?, index);
         }
-        if row.is(&IF) {
-            let holds = operand(0, &smallvec![])?;
-            let region = module.region(op, usize::from(holds & 1 == 0));
-            let last = module.last_op(*module.blocks(region).first()?)?;
-            return self.bits(*module.operands(last).get(number)?, index);
+        if let Some(branch) = IfOp::of(module, op) {
+            let holds = self.bits(branch.condition(), &smallvec![])?;
+            let block = if holds & 1 != 0 { Some(branch.then_block()) } else { branch.else_block() };
+            return self.bits(*yielded(module, block?).get(number)?, index);
         }
         self.elementwise(op, index)
     }
@@ -177,18 +177,18 @@ type MoveIndex = fn(&Module, Op, &Index) -> Index;
 static MOVES: &[(&ir::OpRow, MoveIndex)] = &[
     (&CONVERT_LAYOUT, |_, _, index| index.clone()),
     (&SPLAT, |_, _, _| smallvec![]),
-    (&UNSPLAT, |module, op, _| shape(module.ty(module.operand(op, 0))).iter().map(|_| 0).collect()),
+    (&UNSPLAT, |module, op, _| shape(module.ty(UnaryOp::new(module, op).src())).iter().map(|_| 0).collect()),
     (&EXPAND_DIMS, |module, op, index| {
-        let axis = module.attr(op, 0).and_then(Attr::as_int).unwrap_or(0) as usize;
+        let axis = ExpandDimsOp::new(module, op).axis();
         let kept = index.iter().enumerate().filter(|(dim, _)| *dim != axis);
         kept.map(|(_, at)| *at).collect()
     }),
     (&BROADCAST, |module, op, index| {
-        let from = shape(module.ty(module.operand(op, 0)));
+        let from = shape(module.ty(UnaryOp::new(module, op).src()));
         index.iter().zip(from).map(|(at, size)| if *size == 1 { 0 } else { *at }).collect()
     }),
     (&TRANS, |module, op, index| {
-        let order = ints(module.attr(op, 0));
+        let order = TransOp::new(module, op).order();
         let mut from: Index = smallvec![0; order.len()];
         for (dim, at) in order.iter().zip(index) {
             from[*dim as usize] = *at;
@@ -196,7 +196,8 @@ static MOVES: &[(&ir::OpRow, MoveIndex)] = &[
         from
     }),
     (&RESHAPE, |module, op, index| {
-        let (to, from) = (shape(module.ty(module.result(op, 0))), shape(module.ty(module.operand(op, 0))));
+        let of = UnaryOp::new(module, op);
+        let (to, from) = (shape(module.ty(of.result())), shape(module.ty(of.src())));
         let mut flat = index.iter().zip(to).fold(0, |flat, (at, size)| flat * size + at);
         let mut place: Index = from
             .iter()
@@ -212,10 +213,10 @@ static MOVES: &[(&ir::OpRow, MoveIndex)] = &[
     }),
 ];
 
-fn constant(module: &Module, op: Op, index: &Index) -> Option<u64> {
-    let attr = module.attr(op, 0)?;
+fn element(constant: ConstantOp<'_>, index: &Index) -> Option<u64> {
+    let attr = constant.value();
     if let Attr::Dense { elements: Elements::List(list), .. } = attr {
-        let dims = shape(module.ty(module.result(op, 0)));
+        let dims = shape(constant.module.ty(constant.result()));
         let flat = index.iter().zip(dims).fold(0, |flat, (at, size)| flat * size + at);
         return list.get(usize::try_from(flat).ok()?).copied();
     }
@@ -227,6 +228,7 @@ mod tests {
     use super::{Index, Numbers, Setting};
     use ir::text::ParseOptions;
     use smallvec::smallvec;
+    use ttir::ops::access::AccessOp;
     use ttir::ops::control::FOR;
     use ttir::ops::memory::{LOAD, STORE};
 
@@ -277,7 +279,7 @@ tt.func public @walk(%x: !tt.ptr<f32>, %n: i32) {
         setting.params.insert(args[1], 1000);
         let (loops, loads, stores) = (find(&FOR), find(&LOAD), find(&STORE));
         let at = |setting: &Setting, op, index: Index| {
-            Numbers::new(&module, setting.clone()).bits(module.operand(op, 0), &index)
+            Numbers::new(&module, setting.clone()).bits(AccessOp::new(&module, op).ptr(), &index)
         };
         assert_eq!(Numbers::new(&module, setting.clone()).trips(loops[0]), Some(16));
         assert_eq!(at(&setting, loads[0], smallvec![2, 5]), Some((1 << 20) + 4 * (3 + 2 * 1000 + 5)));

@@ -6,11 +6,14 @@ use crate::report::{AccessRow, BufferRow, EventRow, MoveRow, ProductRow};
 use crate::text::bytes;
 use crate::width;
 use crate::work::{Kind, touch};
-use ir::{Attr, EnumRow, Module, Op};
+use ir::view::EnumAttr;
+use ir::{Module, Op};
 use std::collections::BTreeMap;
 use target::survey::{AccessFacts, MoveWay, ProductFacts, SharedMove, Survey};
+use ttgir::ops::async_copy::AsyncCopyOp;
 use ttir::ops::control::{FOR, WHILE};
-use ttir::ops::memory::{CACHE, EVICT};
+use ttir::ops::forms::UnaryOp;
+use ttir::ops::memory::{CacheModifier, EvictionPolicy, LoadOp, StoreOp};
 
 /// What rows are made from.
 pub(crate) struct Ground<'a> {
@@ -24,17 +27,29 @@ pub(crate) struct Ground<'a> {
 
 /// What the caches are told, beyond the usual.
 fn hints(module: &Module, op: Op) -> Vec<String> {
-    let mut all: Vec<String> = [("cacheModifier", &CACHE), ("evictionPolicy", &EVICT)]
-        .into_iter()
-        .filter_map(|(name, row): (&str, &'static EnumRow)| {
-            let word = row.keyword(module.attr_named(op, name)?.as_enum(row)?)?;
-            (!matches!(word, "none" | "evict_normal")).then(|| format!(".{word}"))
-        })
-        .collect();
-    if module.attr_named(op, "isVolatile").and_then(Attr::as_bool) == Some(true) {
+    let Some((cache, evict, volatile)) = cached(module, op) else { return Vec::new() };
+    let mut all = Vec::new();
+    if cache != CacheModifier::None {
+        all.push(format!(".{}", cache.keyword()));
+    }
+    if evict != EvictionPolicy::Normal {
+        all.push(format!(".{}", evict.keyword()));
+    }
+    if volatile {
         all.push("volatile".into());
     }
     all
+}
+
+/// Where an access stands in the caches, and whether it is volatile.
+fn cached(module: &Module, op: Op) -> Option<(CacheModifier, EvictionPolicy, bool)> {
+    if let Some(op) = LoadOp::of(module, op) {
+        Some((op.cache(), op.evict(), op.volatile()))
+    } else if let Some(op) = StoreOp::of(module, op) {
+        Some((op.cache(), op.evict(), false))
+    } else {
+        AsyncCopyOp::of(module, op).map(|op| (op.cache(), op.evict(), op.volatile()))
+    }
 }
 
 impl Ground<'_> {
@@ -161,7 +176,7 @@ impl Ground<'_> {
                 let (way, cost, conflicts) = costs(&facts.way);
                 MoveRow {
                     place: self.places.of(facts.op),
-                    what: short_type(module.ty(module.operand(facts.op, 0))),
+                    what: short_type(module.ty(UnaryOp::new(module, facts.op).src())),
                     way: way.to_owned(),
                     bytes: facts.bytes,
                     cost,

@@ -7,7 +7,7 @@ use crate::report::Assumption;
 use ir::{Attr, Module, Op};
 use std::collections::BTreeMap;
 use ttir::ops::control::FOR;
-use ttir::ops::func::DIVISIBILITY;
+use ttir::ops::func::{DIVISIBILITY, FuncOp};
 use ttir::types::{elem, pointee};
 
 /// An integer of which nothing is known but that it is a multiple of something.
@@ -26,7 +26,7 @@ pub(crate) fn setting(
     given: &BTreeMap<String, i64>,
     grid: Option<[u32; 3]>,
 ) -> Result<(Setting, Vec<Assumption>), String> {
-    let entry = module.entry(module.region(kernel, 0));
+    let entry = FuncOp::new(module, kernel).entry();
     let mut setting = Setting { grid: grid.unwrap_or([1; 3]).map(i64::from), ..Setting::default() };
     let mut assumptions = Vec::new();
     let mut names = Vec::new();

@@ -8,6 +8,8 @@ use crate::setting::program;
 use crate::work::{Kind, Touch, Work};
 use ir::{Module, Op, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
+use ttgir::ops::access::addresses;
+use ttir::ops::func::FuncOp;
 use ttir::types::shape;
 
 /// Programs of a grid that are looked at for what they share; of more, only so many.
@@ -142,14 +144,13 @@ impl Traffic {
 fn array(module: &Module, kernel: Op, pointer: Value, numbers: &Numbers<'_>) -> Option<String> {
     let index: Index = shape(module.ty(pointer)).iter().map(|_| 0).collect();
     let address = numbers.bits(pointer, &index)?;
-    let entry = module.entry(module.region(kernel, 0));
+    let params = FuncOp::new(module, kernel).params();
     let is_before = |arg: &&Value| {
         ttir::types::pointee(module.ty(**arg)).is_some()
             && numbers.bits(**arg, &Index::new()).is_some_and(|start| start <= address)
     };
     // Arrays are far apart, so that the nearest below is the one.
-    let arg =
-        module.args(entry).iter().filter(is_before).max_by_key(|arg| numbers.bits(**arg, &Index::new()))?;
+    let arg = params.iter().filter(is_before).max_by_key(|arg| numbers.bits(**arg, &Index::new()))?;
     crate::formula::name(module, *arg)
 }
 
@@ -168,16 +169,16 @@ pub(crate) fn traffic(
     let streams = work.accesses.iter().map(|(op, touch, nest)| {
         let trips: f64 = nest.iter().map(|index| loops[*index].count.unwrap_or(1.0)).product();
         let place = places.of(*op);
-        let pointer = module.operand(*op, 0);
+        let pointer = addresses(module, *op);
         let line = place.as_ref().map(|place| place.line);
         Stream {
             touch: *touch,
-            array: if touch.by_address { array(module, kernel, pointer, &numbers) } else { None },
+            array: pointer.and_then(|pointer| array(module, kernel, pointer, &numbers)),
             asked: touch.bytes() as f64 * trips,
             sectors: by_place.get(&(line, touch.kind)).copied(),
-            run: if touch.by_address { run(module, pointer, &numbers) } else { None },
-            ends: if touch.by_address { ends(module, *op, (nest, loops), setting) } else { None },
-            distinct: if has_grid && touch.by_address { distinct(module, *op, setting) } else { None },
+            run: pointer.and_then(|pointer| run(module, pointer, &numbers)),
+            ends: pointer.and_then(|pointer| ends(module, pointer, (nest, loops), setting)),
+            distinct: pointer.filter(|_| has_grid).and_then(|pointer| distinct(module, pointer, setting)),
             place,
         }
     });
@@ -212,11 +213,10 @@ fn sectors_by_place(rows: &[AccessRow]) -> FxHashMap<(Option<u32>, Kind), Sector
 /// The first address that an access touches in its first and in its last round.
 fn ends(
     module: &Module,
-    op: Op,
+    pointer: Value,
     (nest, loops): (&[usize], &[Loop]),
     setting: &Setting,
 ) -> Option<(u64, u64)> {
-    let pointer = module.operand(op, 0);
     let start: Index = shape(module.ty(pointer)).iter().map(|_| 0).collect();
     let end: Index = shape(module.ty(pointer)).iter().map(|size| size - 1).collect();
     let first = Numbers::new(module, setting.clone()).bits(pointer, &start)?;
@@ -229,8 +229,7 @@ fn ends(
 }
 
 /// Of the programs of the grid, the share that begins at addresses of its own.
-fn distinct(module: &Module, op: Op, setting: &Setting) -> Option<f64> {
-    let pointer = module.operand(op, 0);
+fn distinct(module: &Module, pointer: Value, setting: &Setting) -> Option<f64> {
     let start: Index = shape(module.ty(pointer)).iter().map(|_| 0).collect();
     let total = setting.grid.iter().product::<i64>().max(1);
     let count = total.min(LOOKED_AT);

@@ -7,12 +7,14 @@ use ir::{Attr, Def, Module, Op, Value};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use target::survey::AccessFacts;
+use ttgir::ops::access::{addresses, mask};
+use ttir::ops::control::{ForOp, WhileOp};
 use ttir::ops::func::DIVISIBILITY;
 use ttir::types::{elem_bytes, pointee, shape};
 
 /// How the addresses of an operation run along a dimension, for the arguments at hand.
 fn step(module: &Module, op: Op, dim: usize, numbers: &Numbers<'_>) -> Option<i64> {
-    let pointer = module.operand(op, 0);
+    let pointer = addresses(module, op)?;
     let dims = shape(module.ty(pointer));
     if dims.get(dim).is_none_or(|size| *size < 2) {
         return None;
@@ -26,9 +28,9 @@ fn step(module: &Module, op: Op, dim: usize, numbers: &Numbers<'_>) -> Option<i6
 
 /// Whether neighbours lie behind each other: in words.
 pub(crate) fn contiguity(module: &Module, facts: &AccessFacts, numbers: &Numbers<'_>) -> String {
-    let pointer = module.operand(facts.op, 0);
+    let Some(pointer) = addresses(module, facts.op) else { return "yes".into() };
     let dims = shape(module.ty(pointer));
-    let Some(bytes) = pointee(module.ty(pointer)).map(elem_bytes) else { return "yes".into() };
+    let bytes = elem_bytes(pointee(module.ty(pointer)).expect("verified: addresses are pointers"));
     if dims.is_empty() {
         return "one element".into();
     }
@@ -47,7 +49,7 @@ pub(crate) fn contiguity(module: &Module, facts: &AccessFacts, numbers: &Numbers
 /// Why an access is not wider; `None` where the machine has nothing wider.
 pub(crate) fn why(module: &Module, facts: &AccessFacts, numbers: &Numbers<'_>, lanes: u64) -> Option<String> {
     let bounds = &facts.bounds;
-    let pointer = module.operand(facts.op, 0);
+    let pointer = addresses(module, facts.op)?;
     let dims = shape(module.ty(pointer));
     let vector = facts.vector;
     if facts.way == "atomic" {
@@ -56,7 +58,7 @@ pub(crate) fn why(module: &Module, facts: &AccessFacts, numbers: &Numbers<'_>, l
     if vector >= bounds.machine || dims.is_empty() {
         return None;
     }
-    let bytes = pointee(module.ty(pointer)).map_or(1, elem_bytes);
+    let bytes = elem_bytes(pointee(module.ty(pointer)).expect("verified: addresses are pointers"));
     let mut reasons = Vec::new();
     if bounds.contiguity <= vector {
         reasons.push(match step(module, facts.op, bounds.dim, numbers) {
@@ -76,8 +78,7 @@ pub(crate) fn why(module: &Module, facts: &AccessFacts, numbers: &Numbers<'_>, l
             unaligned(module, pointer)
         ));
     }
-    let mask = ttir::ops::memory::mask(module, facts.op).or_else(|| module.optional_operand(facts.op, 2));
-    if let Some(mask) = mask.filter(|_| bounds.mask <= vector) {
+    if let Some(mask) = mask(module, facts.op).filter(|_| bounds.mask <= vector) {
         let group = if bounds.mask > 1 {
             format!("groups of {} elements", bounds.mask)
         } else {
@@ -116,10 +117,13 @@ fn unaligned(module: &Module, value: Value) -> String {
                     .find_map(|(_, attr)| Attr::as_int(attr));
                 if is_kernel && known.unwrap_or(1) < 16 {
                     names.extend(formula::name(module, value));
-                } else if let Some(op) = parent.filter(|_| !is_kernel) {
+                } else if let Some(of) = parent.and_then(|op| ForOp::of(module, op)) {
                     // What a loop carries comes from where it begins.
-                    let number = index as usize;
-                    open.extend(module.operands(op).get(if number == 0 { 0 } else { 2 + number }));
+                    let init =
+                        (index as usize).checked_sub(1).map_or(of.lower(), |number| of.inits()[number]);
+                    open.push(init);
+                } else if let Some(of) = parent.and_then(|op| WhileOp::of(module, op)) {
+                    open.extend(of.inits().get(index as usize));
                 }
             }
         }
@@ -142,8 +146,9 @@ pub(crate) fn sectors(
     if facts.positions.is_empty() {
         return Err("the program has no lanes");
     }
-    let pointer = module.operand(facts.op, 0);
-    let bytes = pointee(module.ty(pointer)).map_or(1, elem_bytes) * facts.vector;
+    let pointer = addresses(module, facts.op).ok_or("a descriptor has the addresses")?;
+    let pointee = pointee(module.ty(pointer)).expect("verified: addresses are pointers");
+    let bytes = elem_bytes(pointee) * facts.vector;
     let (mut touched, mut wanted, mut lines) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for position in facts.positions.iter().flatten() {
         let index: Index = position.iter().map(|at| i64::from(*at)).collect();

@@ -4,49 +4,15 @@
 //! elements count as accessed: the amounts are upper bounds.
 
 use crate::loops::{Amount, Loop};
-use ir::{Block, Module, Op, OpRow, Type};
+use ir::{Block, Effect, Module, Op, Rates, Type};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use ttgir::ops::async_copy::ASYNC_COPY;
-use ttgir::ops::bulk::{BULK_LOAD, BULK_STORE};
-use ttgir::ops::group_dot::{WARP_GROUP_DOT, block_shape};
-use ttir::ops::arith_float as float;
-use ttir::ops::atomic::{ATOMIC_CAS, ATOMIC_LOAD, ATOMIC_RMW, ATOMIC_STORE};
+use ttgir::ops::access::{addresses, block};
+use ttgir::ops::group_dot::{block_shape, dot_operands};
 use ttir::ops::control::{FOR, IF, WHILE};
-use ttir::ops::descriptor;
-use ttir::ops::dot::DOT;
-use ttir::ops::math;
-use ttir::ops::memory::{LOAD, STORE};
-use ttir::ops::reduce::{REDUCE, SCAN};
+use ttir::ops::func::FuncOp;
+use ttir::ops::reduce::{CombineOp, SCAN};
 use ttir::types::{elem, numel, shape};
-
-/// Operations on floats: how many of the type's own arithmetic an element costs, and how many elementary functions.
-static ARITHMETIC: &[(&OpRow, f64, f64)] = &[
-    (&float::ADDF, 1.0, 0.0),
-    (&float::SUBF, 1.0, 0.0),
-    (&float::MULF, 1.0, 0.0),
-    (&float::MAXIMUMF, 1.0, 0.0),
-    (&float::MINIMUMF, 1.0, 0.0),
-    (&float::MAXNUMF, 1.0, 0.0),
-    (&float::MINNUMF, 1.0, 0.0),
-    (&float::NEGF, 1.0, 0.0),
-    (&float::CLAMPF, 2.0, 0.0),
-    (&float::DIVF, 4.0, 1.0),
-    (&float::PRECISE_DIVF, 8.0, 1.0),
-    (&float::REMF, 8.0, 1.0),
-    (&math::FMA, 2.0, 0.0),
-    (&math::EXP, 1.0, 1.0),
-    (&math::EXP2, 0.0, 1.0),
-    (&math::LOG, 1.0, 1.0),
-    (&math::LOG2, 0.0, 1.0),
-    (&math::SIN, 4.0, 1.0),
-    (&math::COS, 4.0, 1.0),
-    (&math::SQRT, 1.0, 1.0),
-    (&math::PRECISE_SQRT, 6.0, 1.0),
-    (&math::RSQRT, 0.0, 1.0),
-    (&math::ERF, 20.0, 1.0),
-    (&math::TANH, 8.0, 2.0),
-];
 
 /// How an operation touches memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -70,33 +36,6 @@ impl Kind {
     }
 }
 
-/// Where an access finds the type of what it moves.
-enum Moved {
-    /// The block of addresses that is operand 0.
-    Addresses,
-    /// The result.
-    Result,
-    /// An operand: a block or a piece of shared memory.
-    Operand(usize),
-}
-
-static ACCESSES: &[(&OpRow, Kind, Moved)] = &[
-    (&LOAD, Kind::Load, Moved::Addresses),
-    (&STORE, Kind::Store, Moved::Addresses),
-    (&ASYNC_COPY, Kind::Load, Moved::Addresses),
-    (&ATOMIC_RMW, Kind::Atomic, Moved::Addresses),
-    (&ATOMIC_CAS, Kind::Atomic, Moved::Addresses),
-    (&ATOMIC_LOAD, Kind::Atomic, Moved::Addresses),
-    (&ATOMIC_STORE, Kind::Atomic, Moved::Addresses),
-    (&descriptor::LOAD, Kind::Load, Moved::Result),
-    (&descriptor::GATHER, Kind::Load, Moved::Result),
-    (&descriptor::STORE, Kind::Store, Moved::Operand(1)),
-    (&descriptor::SCATTER, Kind::Store, Moved::Operand(1)),
-    (&descriptor::REDUCE, Kind::Atomic, Moved::Operand(1)),
-    (&BULK_LOAD, Kind::Load, Moved::Operand(3)),
-    (&BULK_STORE, Kind::Store, Moved::Operand(2)),
-];
-
 /// What an access moves.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Touch {
@@ -114,29 +53,28 @@ impl Touch {
 
 /// How an operation touches the memory of the device, if it does.
 pub(crate) fn touch(module: &Module, op: Op) -> Option<Touch> {
-    let (_, kind, moved) = ACCESSES.iter().find(|(row, ..)| module.is(op, row))?;
-    let of_value = |value: ir::Value| {
-        let ty = module.ty(value);
+    let kind = module.row(op).operands.iter().find_map(|spec| kind_of(spec.effect))?;
+    let (elem, elements, by_address) = if let Some(addresses) = addresses(module, op) {
+        let ty = module.ty(addresses);
+        (ttir::types::pointee(ty)?, numel(ty), true)
+    } else {
+        let ty = module.ty(block(module, op)?);
         match ttgir::types::memdesc(ty) {
-            Some(desc) => (desc.elem, desc.shape.iter().product::<i64>()),
-            None => (elem(ty), numel(ty)),
+            Some(desc) => (desc.elem, desc.shape.iter().product::<i64>(), false),
+            None => (elem(ty), numel(ty), false),
         }
     };
-    let (elem, elements, by_address) = match moved {
-        Moved::Addresses => {
-            let ty = module.ty(module.operand(op, 0));
-            (ttir::types::pointee(ty)?, numel(ty), true)
-        }
-        Moved::Result => {
-            let (elem, elements) = of_value(module.result(op, 0));
-            (elem, elements, false)
-        }
-        Moved::Operand(index) => {
-            let (elem, elements) = of_value(*module.operands(op).get(*index)?);
-            (elem, elements, false)
-        }
-    };
-    Some(Touch { kind: *kind, elem, elements: elements as u64, by_address })
+    Some(Touch { kind, elem, elements: elements as u64, by_address })
+}
+
+/// An access, by its effect on the memory of the device, which stands first in its row.
+fn kind_of(effect: Effect) -> Option<Kind> {
+    match effect {
+        Effect::Read | Effect::ReadUntil(_) => Some(Kind::Load),
+        Effect::Write | Effect::WriteUntil(_) | Effect::WriteGuarded => Some(Kind::Store),
+        Effect::Atomic => Some(Kind::Atomic),
+        Effect::Unsaid | Effect::Nothing => None,
+    }
 }
 
 /// What one program does.
@@ -154,7 +92,7 @@ pub(crate) struct Work {
 pub(crate) fn count(module: &Module, kernel: Op, loops: &[Loop]) -> Work {
     let numbers = loops.iter().enumerate().map(|(index, one)| (one.op, index)).collect();
     let mut counter = Counter { module, numbers, nest: Vec::new(), work: Work::default() };
-    counter.block(module.entry(module.region(kernel, 0)));
+    counter.block(FuncOp::new(module, kernel).entry());
     counter.work
 }
 
@@ -188,21 +126,27 @@ impl Counter<'_> {
         let module = self.module;
         if let Some(touch) = touch(module, op) {
             self.work.accesses.push((op, touch, self.nest.clone()));
-        } else if module.is(op, &DOT) || module.is(op, &WARP_GROUP_DOT) {
-            let depth = block_shape(module, module.operand(op, 0)).last().copied().unwrap_or(1);
+        } else if let Some((a, _)) = dot_operands(module, op) {
+            let depth = *block_shape(module, a).last().expect("verified: a dot multiplies matrices");
             let mut amount = Amount::default();
             amount.add(&self.nest, 2.0 * (numel(module.ty(module.result(op, 0))) * depth) as f64);
             self.work.products.push((op, amount));
-        } else if module.is(op, &REDUCE) || module.is(op, &SCAN) {
-            self.combined(op);
-        } else if let Some((_, own, special)) = ARITHMETIC.iter().find(|(row, ..)| module.is(op, row)) {
+        } else if let Some(combine) = CombineOp::of(module, op) {
+            self.combined(combine);
+        } else if module.row(op).rates != Rates::NONE {
             let ty = module.ty(module.result(op, 0));
             if !shape(ty).is_empty() {
-                let elements = numel(ty) as f64;
-                self.add(&elem(ty).to_string(), own * elements);
-                self.add("special", special * elements);
+                self.arithmetic(op, numel(ty) as f64);
             }
         }
+    }
+
+    /// Counts what an operation does for so many elements.
+    fn arithmetic(&mut self, op: Op, elements: f64) {
+        let Rates { own, special } = self.module.row(op).rates;
+        let ty = elem(self.module.ty(self.module.result(op, 0)));
+        self.add(&ty.to_string(), own * elements);
+        self.add("special", special * elements);
     }
 
     fn add(&mut self, rate: &str, amount: f64) {
@@ -212,17 +156,12 @@ impl Counter<'_> {
     }
 
     /// Every element is combined with another once; in a scan about twice.
-    fn combined(&mut self, op: Op) {
-        let module = self.module;
-        let entry = module.entry(module.region(op, 0));
-        let elements = numel(module.ty(module.operand(op, 0))) as f64;
-        let times = if module.is(op, &SCAN) { 2.0 } else { 1.0 };
-        for inner in module.ops(entry) {
-            if let Some((_, own, special)) = ARITHMETIC.iter().find(|(row, ..)| module.is(inner, row)) {
-                let ty = elem(module.ty(module.result(inner, 0)));
-                self.add(&ty.to_string(), own * elements * times);
-                self.add("special", special * elements * times);
-            }
+    fn combined(&mut self, op: CombineOp<'_>) {
+        let module = op.module;
+        let elements = numel(module.ty(op.srcs()[0])) as f64;
+        let times = if module.is(op.op, &SCAN) { 2.0 } else { 1.0 };
+        for inner in module.ops(op.block()).filter(|&inner| module.row(inner).rates != Rates::NONE) {
+            self.arithmetic(inner, elements * times);
         }
     }
 }

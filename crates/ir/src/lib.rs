@@ -36,9 +36,9 @@ pub use entity::{Block, Loc, Op, Region, Value};
 pub use loc::{LocData, LocTable};
 pub use module::{Def, Module, OpInit};
 pub use row::{
-    ANY, Arity, AttrKind, AttrSpec, ConstantRules, Dialect, EvalArgs, EvalRule, Fold, Format, Infer,
-    InferArgs, OpRow, Presence, Registry, Traits, TypeConstraint, ValueSpec, VerifyRule, one, optional,
-    variadic,
+    ANY, Arity, AttrKind, AttrSpec, ConstantRules, CostClass, Dialect, Effect, EvalArgs, EvalRule, Fold,
+    Format, Infer, InferArgs, LayoutRule, OpRow, Presence, Rates, Registry, Traits, TypeConstraint,
+    ValueSpec, VerifyRule, one, optional, variadic,
 };
 pub use types::{FloatKind, Type, TypeKind, TypeParam, TypeRow};
 pub use verify::verify;

@@ -49,6 +49,27 @@ pub enum Arity {
     Variadic,
 }
 
+/// What an operation does to the memory that an operand stands for.
+#[derive(Clone, Copy, Debug)]
+pub enum Effect {
+    /// The row does not say: unless the operation is pure, it may do everything.
+    Unsaid,
+    /// Nothing: the operand is only a value, or the memory is named and not touched.
+    Nothing,
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Reads and writes, each element at once.
+    Atomic,
+    /// Reads at some time before the next operation of this row.
+    ReadUntil(&'static OpRow),
+    /// Writes at some time before the next operation of this row.
+    WriteUntil(&'static OpRow),
+    /// Writes at some time; who reads has waited at a barrier in memory that counts what has been written.
+    WriteGuarded,
+}
+
 /// A declared operand or result.
 #[derive(Debug)]
 pub struct ValueSpec {
@@ -58,21 +79,23 @@ pub struct ValueSpec {
     pub constraint: &'static TypeConstraint,
     /// How many values.
     pub arity: Arity,
+    /// What becomes of the memory that it stands for.
+    pub effect: Effect,
 }
 
 /// Exactly one value.
 pub const fn one(name: &'static str, constraint: &'static TypeConstraint) -> ValueSpec {
-    ValueSpec { name, constraint, arity: Arity::One }
+    ValueSpec { name, constraint, arity: Arity::One, effect: Effect::Unsaid }
 }
 
 /// None or one value.
 pub const fn optional(name: &'static str, constraint: &'static TypeConstraint) -> ValueSpec {
-    ValueSpec { name, constraint, arity: Arity::Optional }
+    ValueSpec { name, constraint, arity: Arity::Optional, effect: Effect::Unsaid }
 }
 
 /// Any number of values.
 pub const fn variadic(name: &'static str, constraint: &'static TypeConstraint) -> ValueSpec {
-    ValueSpec { name, constraint, arity: Arity::Variadic }
+    ValueSpec { name, constraint, arity: Arity::Variadic, effect: Effect::Unsaid }
 }
 
 /// What may stand in an attribute slot, and so how it is written where the format names it.
@@ -201,6 +224,77 @@ impl Traits {
     }
 }
 
+/// What an element of the result of an operation takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CostClass {
+    /// Nothing: elements are only made or moved.
+    Nothing,
+    /// An instruction.
+    Simple,
+    /// An elementary function.
+    Function,
+    /// A sequence of instructions, such as a division of integers.
+    Sequence,
+    /// So much, or so little of it in the element itself, that it is never done twice.
+    Once,
+}
+
+impl CostClass {
+    /// About how many instructions that is.
+    pub fn instructions(self) -> f64 {
+        match self {
+            CostClass::Nothing => 0.0,
+            CostClass::Simple | CostClass::Once => 1.0,
+            CostClass::Function => 4.0,
+            CostClass::Sequence => 8.0,
+        }
+    }
+}
+
+/// Operations on floats that an element takes, as tools count them.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Rates {
+    /// Of the type's own arithmetic.
+    pub own: f64,
+    /// Elementary functions.
+    pub special: f64,
+}
+
+impl Rates {
+    /// None.
+    pub const NONE: Rates = Rates::new(0.0, 0.0);
+
+    /// So many of each.
+    pub const fn new(own: f64, special: f64) -> Rates {
+        Rates { own, special }
+    }
+}
+
+/// Where the elements of a result come from, and so how its layout follows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LayoutRule {
+    /// Operands and results that are tensors have one layout.
+    Same,
+    /// The result lacks dimension `axis`.
+    Reduce,
+    /// The result has dimension `axis` more.
+    ExpandDims,
+    /// The dimensions are permuted.
+    Trans,
+    /// The same elements in row-major order in another shape.
+    Reshape,
+    /// Pairs in a new last dimension.
+    Join,
+    /// The last dimension goes.
+    Split,
+    /// The result is that of a dot: c has its layout, a and b are operands of it.
+    Dot,
+    /// The result has the layout of the indices.
+    Gather,
+    /// Nothing follows.
+    Free,
+}
+
 /// How the types of the results follow.
 #[derive(Clone, Copy)]
 pub enum Infer {
@@ -296,6 +390,14 @@ pub struct OpRow {
     pub regions: Option<usize>,
     /// Its properties.
     pub traits: Traits,
+    /// What an element takes.
+    pub cost: CostClass,
+    /// How tools count it.
+    pub rates: Rates,
+    /// How the layout of its result follows.
+    pub layout: LayoutRule,
+    /// The raw bits of the element that changes nothing when this combines another with it.
+    pub neutral: Option<fn(Type) -> Option<u64>>,
     /// How it is written.
     pub format: Format,
     /// What else must hold; the error says what does not.
@@ -319,12 +421,28 @@ impl OpRow {
         infer: Infer::Nothing,
         regions: Some(0),
         traits: Traits::NONE,
+        cost: CostClass::Simple,
+        rates: Rates::NONE,
+        layout: LayoutRule::Free,
+        neutral: None,
         format: Format::Generic,
         verify: None,
         eval: None,
         fold: None,
         patterns: &[],
     };
+
+    /// The row, with what an element takes as tools count it.
+    #[must_use]
+    pub const fn with_rates(self, own: f64, special: f64) -> OpRow {
+        OpRow { rates: Rates::new(own, special), ..self }
+    }
+
+    /// The row, with the element that changes nothing.
+    #[must_use]
+    pub const fn with_neutral(self, neutral: fn(Type) -> Option<u64>) -> OpRow {
+        OpRow { neutral: Some(neutral), ..self }
+    }
 
     /// Whether this is that row.
     pub fn is(&self, other: &OpRow) -> bool {

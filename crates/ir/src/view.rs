@@ -21,11 +21,13 @@
 //!
 //! An attribute's type is a number, `bool`, [`Str`], [`Symbol`], [`Ints`], [`TypeAttr`], [`AnyAttr`], [`Flag`], an enumeration
 //! of [`enum_attr!`](crate::enum_attr), or an `Option` of one of these; behind `=` stands the [`Presence`] that is its default. A view
-//! without `of` reads every operation that has what it declares in these places.
+//! without `of` reads every operation that has what it declares in these places. Behind the constraint of an operand may stand
+//! what becomes of the memory that it stands for: `ptr: One PTR_LIKE => Read`, `src: One MEMORY => ReadUntil(WAIT)`; see
+//! [`Effect`](crate::Effect).
 
 use crate::attr::{Attr, EnumRow};
 use crate::entity::Value;
-use crate::row::{Arity, AttrKind, AttrSpec, Presence, ValueSpec};
+use crate::row::{Arity, AttrKind, AttrSpec, Effect, Presence, ValueSpec};
 use crate::types::Type;
 
 /// Where the values of a declared operand or result stand among all values: what precedes it, and what there is in all.
@@ -339,7 +341,7 @@ macro_rules! op_view {
     (
         $(#[$doc:meta])*
         $view:ident $(of $($row:path),+)? {
-            $(operands { $($operand:ident: $arity:ident $constraint:path),* $(,)? })?
+            $(operands { $($operand:ident: $arity:ident $constraint:path $(=> $effect:ident $(($until:path))?)?),* $(,)? })?
             $(attrs { $($attr:ident $(/ $set:ident)? $($text:literal)?: $ty:ty $(= $case:ident($default:expr))?),* $(,)? })?
             $(results { $($result:ident: $result_arity:ident $result_constraint:path),* $(,)? })?
         }
@@ -358,7 +360,10 @@ macro_rules! op_view {
         impl<'m> $view<'m> {
             /// The row as far as the view declares it.
             pub const ROW: $crate::OpRow = $crate::OpRow {
-                operands: &[$($($crate::view::value_spec(stringify!($operand), &$constraint, $crate::Arity::$arity)),*)?],
+                operands: &[$($($crate::ValueSpec {
+                    $(effect: $crate::Effect::$effect $((&$until))?,)?
+                    ..$crate::view::value_spec(stringify!($operand), &$constraint, $crate::Arity::$arity)
+                }),*)?],
                 attrs: &[$($($crate::op_view!(@attr $crate::op_view!(@text $attr $($text)?), $ty $(, $case($default))?)),*)?],
                 results: &[$($($crate::view::value_spec(stringify!($result), &$result_constraint, $crate::Arity::$result_arity)),*)?],
                 ..$crate::OpRow::BASE
@@ -439,7 +444,7 @@ pub const fn value_spec(
     constraint: &'static crate::row::TypeConstraint,
     arity: Arity,
 ) -> ValueSpec {
-    ValueSpec { name, constraint, arity }
+    ValueSpec { name, constraint, arity, effect: Effect::Unsaid }
 }
 
 /// The declared slot of an attribute.

@@ -3,7 +3,7 @@
 use ir::{Attr, Builder, Type, Value};
 use ttir::ops::arith_cast::EXTSI;
 use ttir::ops::arith_int::{ADDI, ANDI, MULI};
-use ttir::ops::compare::{CMPI, CMPI_PREDICATE};
+use ttir::ops::compare::{CMPI, CmpIOp, CmpIPredicate};
 use ttir::ops::constant::{CONSTANT, attr_from_bits};
 use ttir::ops::memory::ADDPTR;
 use ttir::ops::shape::{BROADCAST, EXPAND_DIMS, MAKE_RANGE, SPLAT};
@@ -80,8 +80,7 @@ impl Blocks<'_, '_> {
     pub(super) fn is_below(&mut self, value: Value, limit: Value) -> Value {
         let ty = self.ty(value);
         let limit = self.builder.build_as(&SPLAT, &[limit], &[], ty);
-        let below = CMPI_PREDICATE.value("ult").map(|value| Attr::Enum { row: &CMPI_PREDICATE, value });
-        self.builder.build(&CMPI, &[value, limit], &[below])
+        self.builder.build(&CMPI, &[value, limit], &CmpIOp::attrs(CmpIPredicate::Ult))
     }
 
     /// Both conditions, each repeated where the other is larger.

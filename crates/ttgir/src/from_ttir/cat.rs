@@ -9,8 +9,8 @@
 //! Left out, and refused: blocks of different sizes, which are no pairs.
 
 use ir::pass::PassRow;
-use ir::{Attr, Builder, Diagnostic, Module, Op, Type};
-use ttir::ops::shape::{CAT, JOIN, RESHAPE, TRANS};
+use ir::{Builder, Diagnostic, Module, Op};
+use ttir::ops::shape::{CAT, CatOp, JOIN, RESHAPE, TRANS, TransOp};
 
 /// Writes concatenations as pairs.
 pub(crate) static EXPAND_CAT: PassRow =
@@ -26,7 +26,8 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
 }
 
 fn expand(module: &mut Module, op: Op) -> Result<(), Diagnostic> {
-    let (a, b, result) = (module.operand(op, 0), module.operand(op, 1), module.result(op, 0));
+    let cat = CatOp::new(module, op);
+    let (a, b, result) = (cat.lhs(), cat.rhs(), cat.result());
     if module.ty(a) != module.ty(b) {
         let place = module.locs.describe(module.loc(op));
         let message = format!(
@@ -42,8 +43,7 @@ fn expand(module: &mut Module, op: Op) -> Result<(), Diagnostic> {
     let pairs = builder.build(&JOIN, &[a, b], &[]);
     // The number of the block becomes the first dimension.
     let order: Vec<i64> = [rank as i64].into_iter().chain(0..rank as i64).collect();
-    let order = Attr::DenseArray { elem: Type::int(32), values: order.into() };
-    let behind = builder.build(&TRANS, &[pairs], &[Some(order)]);
+    let behind = builder.build(&TRANS, &[pairs], &TransOp::attrs(&order));
     let whole = builder.build_as(&RESHAPE, &[behind], &[None, None], ty);
     module.replace_uses(result, whole);
     module.erase(op);

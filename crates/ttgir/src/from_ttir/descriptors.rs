@@ -11,13 +11,17 @@
 
 use super::blocks::Blocks;
 use ir::pass::PassRow;
-use ir::{Attr, Builder, Diagnostic, FloatKind, Module, Op, Type, Value};
+use ir::view::EnumAttr;
+use ir::{Builder, Diagnostic, FloatKind, Module, Op, Type, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use ttir::ops::atomic::{ATOMIC_RMW, RMW, SCOPE, SEM};
-use ttir::ops::descriptor::{self, PADDING, REDUCE_KIND};
-use ttir::ops::func::FUNC;
-use ttir::ops::memory::{LOAD, STORE};
+use ttir::ops::atomic::{ATOMIC_RMW, AtomicRmwOp, Scope, Sem};
+use ttir::ops::descriptor::{
+    self, DescriptorAccessOp, DescriptorGatherOp, DescriptorLoadOp, DescriptorReduceOp, DescriptorScatterOp,
+    DescriptorStoreOp, MakeDescriptorOp, Padding,
+};
+use ttir::ops::func::functions;
+use ttir::ops::memory::{CacheModifier, EvictionPolicy, LOAD, LoadOp, STORE};
 use ttir::types::{elem, shape};
 
 /// Writes tensor descriptors as addresses and masks.
@@ -42,13 +46,13 @@ const CARRIED: &str = "a tensor descriptor cannot be carried by a loop or a cond
 type Known = FxHashMap<Value, Parts>;
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
-    for function in module.ops(module.body()).filter(|&op| module.is(op, &FUNC)).collect::<Vec<_>>() {
+    for function in functions(module).map(|func| func.op).collect::<Vec<_>>() {
         let mut known = Known::default();
         for op in module.walk(function) {
-            if module.is(op, &descriptor::MAKE) {
-                note_made(module, op, &mut known);
+            if let Some(made) = MakeDescriptorOp::of(module, op) {
+                known.insert(made.result(), Parts::of(made));
             } else if let Some(&(_, expand)) = ACCESSES.iter().find(|(row, _)| module.is(op, row)) {
-                let parts = known.get(&module.operand(op, 0)).cloned();
+                let parts = known.get(&DescriptorAccessOp::new(module, op).desc()).cloned();
                 let result = parts.ok_or_else(|| CARRIED.into());
                 let result = result.and_then(|parts| expand(module, op, &parts));
                 if let Err(message) = result {
@@ -74,16 +78,15 @@ static ACCESSES: &[(&ir::OpRow, Expand)] = &[
     (&descriptor::REDUCE, reduce),
 ];
 
-fn note_made(module: &Module, op: Op, known: &mut Known) {
-    let case = module.attr(op, 0).and_then(|attr| attr.as_enum(&PADDING));
-    let nan = case.and_then(|case| PADDING.keyword(case)) == Some("pad_nan");
-    let parts = Parts {
-        base: module.operand(op, 0),
-        sizes: module.operand_group(op, 1).iter().copied().collect(),
-        strides: module.operand_group(op, 2).iter().copied().collect(),
-        pads_nan: nan,
-    };
-    known.insert(module.result(op, 0), parts);
+impl Parts {
+    fn of(made: MakeDescriptorOp<'_>) -> Parts {
+        Parts {
+            base: made.base(),
+            sizes: made.shape().into(),
+            strides: made.strides().into(),
+            pads_nan: made.padding() == Padding::Nan,
+        }
+    }
 }
 
 /// Removes the descriptors, which nobody uses any more.
@@ -138,36 +141,37 @@ fn padding(builder: &mut Builder<'_>, parts: &Parts, ty: Type) -> Value {
     Blocks { builder }.constant(ty, if parts.pads_nan { nan } else { 0 })
 }
 
-fn load_from(builder: &mut Builder<'_>, op: Op, parts: &Parts, address: Value, inside: Value) {
+/// Where a load stands in the caches.
+type Cached = (CacheModifier, EvictionPolicy);
+
+fn load_from(builder: &mut Builder<'_>, op: Op, parts: &Parts, at: (Value, Value), cached: Cached) {
+    let ((address, inside), (cache, evict)) = (at, cached);
     let ty = builder.module.ty(builder.module.result(op, 0));
     let other = padding(builder, parts, ty);
-    let cached = [0, 1].map(|slot| {
-        let slot = builder.module.row(op).attrs.get(slot).and_then(|_| builder.module.attr(op, slot));
-        slot.cloned()
-    });
-    let value = builder.build(&LOAD, &[address, inside, other], &cached);
+    let attrs = LoadOp::attrs(cache, evict, false);
+    let value = builder.build(&LOAD, &[address, inside, other], &attrs);
     let old = builder.module.result(op, 0);
     builder.module.replace_uses(old, value);
     builder.module.erase(op);
 }
 
 fn load(module: &mut Module, op: Op, parts: &Parts) -> Result<(), String> {
-    let dims = shape(module.ty(module.result(op, 0)));
-    let offsets = module.operand_group(op, 1).to_vec();
-    let mut builder = Builder::before(module, op);
-    let block = shape(builder.module.ty(builder.module.operand(op, 0)));
+    let load = DescriptorLoadOp::new(module, op);
+    let [dims, block] = [load.result(), load.desc()].map(|value| shape(module.ty(value)));
+    let (offsets, cached) = (load.indices().to_vec(), (load.cache(), load.evict()));
     if block != dims {
         return Err(format!("a block of shape {block:?} cannot be loaded as {dims:?}"));
     }
-    let (address, inside) = block_at(&mut Blocks { builder: &mut builder }, parts, dims, &offsets);
-    load_from(&mut builder, op, parts, address, inside);
+    let mut builder = Builder::before(module, op);
+    let at = block_at(&mut Blocks { builder: &mut builder }, parts, dims, &offsets);
+    load_from(&mut builder, op, parts, at, cached);
     Ok(())
 }
 
 fn store(module: &mut Module, op: Op, parts: &Parts) -> Result<(), String> {
-    let value = module.operand_group(op, 2)[0];
+    let store = DescriptorStoreOp::new(module, op);
+    let (value, offsets) = (store.src(), store.indices().to_vec());
     let dims = shape(module.ty(value));
-    let offsets = module.operand_group(op, 1).to_vec();
     let mut builder = Builder::before(module, op);
     let (address, inside) = block_at(&mut Blocks { builder: &mut builder }, parts, dims, &offsets);
     builder.build_effect(&STORE, &[address, value, inside], &[None, None]);
@@ -176,8 +180,13 @@ fn store(module: &mut Module, op: Op, parts: &Parts) -> Result<(), String> {
 }
 
 /// The addresses of picked rows, from a column on.
-fn picked(builder: &mut Builder<'_>, op: Op, parts: &Parts, dims: &[i64]) -> (Value, Value) {
-    let (rows, column) = (builder.module.operand(op, 1), builder.module.operand(op, 2));
+fn picked(
+    builder: &mut Builder<'_>,
+    rows: Value,
+    column: Value,
+    parts: &Parts,
+    dims: &[i64],
+) -> (Value, Value) {
     let mut blocks = Blocks { builder };
     let rows = blocks.as_index(rows);
     let columns = blocks.count_from(column, dims[1]);
@@ -185,35 +194,34 @@ fn picked(builder: &mut Builder<'_>, op: Op, parts: &Parts, dims: &[i64]) -> (Va
 }
 
 fn gather(module: &mut Module, op: Op, parts: &Parts) -> Result<(), String> {
-    let dims = shape(module.ty(module.result(op, 0)));
+    let gather = DescriptorGatherOp::new(module, op);
+    let (rows, column, dims) = (gather.x_offsets(), gather.y_offset(), shape(module.ty(gather.result())));
     let mut builder = Builder::before(module, op);
-    let (address, inside) = picked(&mut builder, op, parts, dims);
-    load_from(&mut builder, op, parts, address, inside);
+    let at = picked(&mut builder, rows, column, parts, dims);
+    load_from(&mut builder, op, parts, at, (CacheModifier::None, EvictionPolicy::Normal));
     Ok(())
 }
 
 fn scatter(module: &mut Module, op: Op, parts: &Parts) -> Result<(), String> {
-    let value = module.operand(op, 3);
+    let scatter = DescriptorScatterOp::new(module, op);
+    let (rows, column, value) = (scatter.x_offsets(), scatter.y_offset(), scatter.src());
     let dims = shape(module.ty(value));
     let mut builder = Builder::before(module, op);
-    let (address, inside) = picked(&mut builder, op, parts, dims);
+    let (address, inside) = picked(&mut builder, rows, column, parts, dims);
     builder.build_effect(&STORE, &[address, value, inside], &[None, None]);
     module.erase(op);
     Ok(())
 }
 
 fn reduce(module: &mut Module, op: Op, parts: &Parts) -> Result<(), String> {
-    let value = module.operand_group(op, 2)[0];
+    let reduce = DescriptorReduceOp::new(module, op);
+    let (value, offsets) = (reduce.src(), reduce.indices().to_vec());
     let ty = module.ty(value);
-    let case = module.attr(op, 0).and_then(|attr| attr.as_enum(&REDUCE_KIND));
-    let keyword = case.and_then(|case| REDUCE_KIND.keyword(case)).unwrap_or_default();
-    let name = descriptor::atomic_name(module.ty(module.operand(op, 0)), keyword)
-        .ok_or_else(|| format!("a descriptor cannot reduce {} by `{keyword}`", elem(ty)))?;
-    let offsets = module.operand_group(op, 1).to_vec();
+    let kind = descriptor::atomic_kind(module.ty(reduce.desc()), reduce.kind())
+        .ok_or_else(|| format!("a descriptor cannot reduce {} by `{}`", elem(ty), reduce.kind().keyword()))?;
     let mut builder = Builder::before(module, op);
     let (address, inside) = block_at(&mut Blocks { builder: &mut builder }, parts, shape(ty), &offsets);
-    let attr = |row: &'static ir::EnumRow, name: &str| row.value(name).map(|value| Attr::Enum { row, value });
-    let attrs = [attr(&RMW, name), attr(&SEM, "relaxed"), attr(&SCOPE, "gpu")];
+    let attrs = AtomicRmwOp::attrs(kind, Sem::Relaxed, Scope::Gpu);
     builder.build(&ATOMIC_RMW, &[address, value, inside], &attrs);
     module.erase(op);
     Ok(())

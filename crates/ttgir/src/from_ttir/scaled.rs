@@ -13,13 +13,13 @@
 use super::blocks::Blocks;
 use ir::pass::PassRow;
 use ir::scalar::float_bits;
-use ir::{Attr, Builder, Diagnostic, FloatKind, Module, Op, OpRow, Type, Value};
+use ir::{Builder, Diagnostic, FloatKind, Module, Op, OpRow, Type, Value};
 use ttir::ops::arith_cast::{EXTF, EXTUI, FP_TO_FP, TRUNCF, TT_BITCAST};
 use ttir::ops::arith_float::MULF;
 use ttir::ops::arith_int::{ANDI, ORI, SHLI, SHRUI};
-use ttir::ops::compare::{CMPI, CMPI_PREDICATE, SELECT};
-use ttir::ops::dot::{DOT, DOT_SCALED, INPUT_PRECISION, SCALE_TYPE};
-use ttir::ops::shape::{BROADCAST, EXPAND_DIMS, JOIN, RESHAPE, TRANS};
+use ttir::ops::compare::{CMPI, CmpIOp, CmpIPredicate, SELECT};
+use ttir::ops::dot::{DOT, DOT_SCALED, DotOp, DotScaledOp, InputPrecision, ScaleType};
+use ttir::ops::shape::{BROADCAST, EXPAND_DIMS, ExpandDimsOp, JOIN, RESHAPE, TRANS, TransOp};
 use ttir::types::{elem, shape, tensor, with_elem};
 
 /// Writes products of scaled blocks as products of widened ones.
@@ -41,37 +41,30 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
 
 /// A format of operands.
 struct Format {
-    /// As in [`SCALE_TYPE`].
-    name: &'static str,
+    name: ScaleType,
     /// The type that its elements have; a format without one is held by integers.
     float: Option<FloatKind>,
     exponent_bits: u32,
     mantissa_bits: u32,
 }
 
-const fn format(name: &'static str, float: Option<FloatKind>, bits: [u32; 2]) -> Format {
+const fn format(name: ScaleType, float: Option<FloatKind>, bits: [u32; 2]) -> Format {
     Format { name, float, exponent_bits: bits[0], mantissa_bits: bits[1] }
 }
 
 static FORMATS: &[Format] = &[
-    format("e4m3", Some(FloatKind::F8E4M3FN), [4, 3]),
-    format("e5m2", Some(FloatKind::F8E5M2), [5, 2]),
-    format("e2m3", None, [2, 3]),
-    format("e3m2", None, [3, 2]),
-    format("e2m1", None, [2, 1]),
-    format(BF16, Some(FloatKind::BF16), [8, 7]),
-    format("fp16", Some(FloatKind::F16), [5, 10]),
+    format(ScaleType::E4m3, Some(FloatKind::F8E4M3FN), [4, 3]),
+    format(ScaleType::E5m2, Some(FloatKind::F8E5M2), [5, 2]),
+    format(ScaleType::E2m3, None, [2, 3]),
+    format(ScaleType::E3m2, None, [3, 2]),
+    format(ScaleType::E2m1, None, [2, 1]),
+    format(ScaleType::Bf16, Some(FloatKind::BF16), [8, 7]),
+    format(ScaleType::Fp16, Some(FloatKind::F16), [5, 10]),
 ];
 
-/// The format with the range of binary32.
-const BF16: &str = "bf16";
-
 impl Format {
-    fn of(module: &Module, op: Op, slot: usize) -> Result<&'static Format, String> {
-        let case = module.attr(op, slot).and_then(|attr| attr.as_enum(&SCALE_TYPE));
-        let name = case.and_then(|case| SCALE_TYPE.keyword(case)).unwrap_or_default();
-        let format = FORMATS.iter().find(|format| format.name == name);
-        format.ok_or_else(|| format!("there is no format `{name}` of scaled operands"))
+    fn of(name: ScaleType) -> &'static Format {
+        FORMATS.iter().find(|format| format.name == name).expect("every format is listed")
     }
 
     /// Whether two of its elements share a byte.
@@ -84,8 +77,7 @@ impl Format {
 #[derive(Clone, Copy)]
 struct Number {
     kind: FloatKind,
-    /// One of [`INPUT_PRECISION`].
-    precision: &'static str,
+    precision: InputPrecision,
 }
 
 impl Number {
@@ -93,12 +85,14 @@ impl Number {
     fn for_operands(operands: [&Operand; 2], module: &Module) -> Number {
         let digits = operands.map(|operand| operand.digits(module));
         let digits = digits[0].max(digits[1]);
-        let is_wide = |operand: &&Operand| operand.scale.is_some() || operand.format.name == BF16;
+        let is_wide = |operand: &&Operand| operand.scale.is_some() || operand.format.name == ScaleType::Bf16;
         match digits {
-            ..=8 => Number { kind: FloatKind::BF16, precision: "ieee" },
-            9..=11 if !operands.iter().any(is_wide) => Number { kind: FloatKind::F16, precision: "ieee" },
-            9..=11 => Number { kind: FloatKind::F32, precision: "tf32" },
-            _ => Number { kind: FloatKind::F32, precision: "ieee" },
+            ..=8 => Number { kind: FloatKind::BF16, precision: InputPrecision::Ieee },
+            9..=11 if !operands.iter().any(is_wide) => {
+                Number { kind: FloatKind::F16, precision: InputPrecision::Ieee }
+            }
+            9..=11 => Number { kind: FloatKind::F32, precision: InputPrecision::Tf32 },
+            _ => Number { kind: FloatKind::F32, precision: InputPrecision::Ieee },
         }
     }
 
@@ -148,29 +142,34 @@ impl Operand {
 }
 
 fn operands(module: &Module, op: Op) -> Result<[Operand; 2], String> {
-    let flag = |slot: usize| module.attr(op, slot).and_then(Attr::as_bool).unwrap_or(true);
-    let given = module.attr(op, 5).and_then(Attr::as_int).unwrap_or(0);
-    let mut scales = module.operands(op)[3..].iter().copied();
-    let mut scale = |bit: i64| if given & bit != 0 { scales.next() } else { None };
-    let (a_scale, b_scale) = (scale(1), scale(2));
-    let rank = shape(module.ty(module.result(op, 0))).len();
+    let dot = DotScaledOp::new(module, op);
+    let rank = shape(module.ty(dot.d())).len();
     if rank < 2 {
         return Err("a product has at least two dimensions".into());
     }
-    let make = |index: usize, k_dim: usize, scale| {
-        let line_dim = 2 * rank - 3 - k_dim;
-        let packed_dim = if flag(3 + index) { k_dim } else { line_dim };
-        let format = Format::of(module, op, index)?;
-        Ok::<_, String>(Operand { value: module.operand(op, index), format, scale, packed_dim, k_dim })
+    let packed_dim = |k_dim: usize, along_k: bool| if along_k { k_dim } else { 2 * rank - 3 - k_dim };
+    let a = Operand {
+        value: dot.a(),
+        format: Format::of(dot.a_format()),
+        scale: dot.a_scale(),
+        packed_dim: packed_dim(rank - 1, dot.lhs_k_pack()),
+        k_dim: rank - 1,
     };
-    Ok([make(0, rank - 1, a_scale)?, make(1, rank - 2, b_scale)?])
+    let b = Operand {
+        value: dot.b(),
+        format: Format::of(dot.b_format()),
+        scale: dot.b_scale(),
+        packed_dim: packed_dim(rank - 2, dot.rhs_k_pack()),
+        k_dim: rank - 2,
+    };
+    Ok([a, b])
 }
 
 fn expand(module: &mut Module, op: Op) -> Result<(), String> {
     let [a, b] = operands(module, op)?;
     let number = Number::for_operands([&a, &b], module);
-    let sees_nan = module.attr(op, 2).and_then(Attr::as_bool) != Some(true);
-    let (c, result) = (module.operand(op, 2), module.result(op, 0));
+    let dot = DotScaledOp::new(module, op);
+    let (sees_nan, c, result) = (!dot.fast_math(), dot.c(), dot.d());
     let ty = module.ty(result);
     let mut builder = Builder::before(module, op);
     let mut widen = Widen { blocks: Blocks { builder: &mut builder }, number, sees_nan };
@@ -179,9 +178,8 @@ fn expand(module: &mut Module, op: Op) -> Result<(), String> {
     let is_narrow = elem(ty).scalar_bits().is_some_and(|bits| bits < 32);
     let sum =
         if is_narrow { widen.build_as(&EXTF, &[c], with_elem(ty, Type::float(FloatKind::F32))) } else { c };
-    let precision = INPUT_PRECISION.value(number.precision);
-    let precision = precision.map(|value| Attr::Enum { row: &INPUT_PRECISION, value });
-    let mut product = widen.blocks.builder.build(&DOT, &[x, y, sum], &[precision, None]);
+    let attrs = DotOp::attrs(number.precision, 0);
+    let mut product = widen.blocks.builder.build(&DOT, &[x, y, sum], &attrs);
     if is_narrow {
         product = widen.build_as(&TRUNCF, &[product], ty);
     }
@@ -225,8 +223,7 @@ impl Widen<'_, '_> {
     }
 
     fn transpose(&mut self, value: Value, order: Vec<i64>) -> Value {
-        let order = Attr::DenseArray { elem: Type::int(32), values: order.into() };
-        self.blocks.builder.build(&TRANS, &[value], &[Some(order)])
+        self.blocks.builder.build(&TRANS, &[value], &TransOp::attrs(&order))
     }
 
     /// The numbers of an operand times their scales.
@@ -317,8 +314,8 @@ impl Widen<'_, '_> {
     fn where_equal(&mut self, ints: Value, number: u64, then: u64, otherwise: Value) -> Value {
         let ty = self.ty(ints);
         let (number, then) = (self.blocks.constant(ty, number), self.blocks.constant(ty, then));
-        let equal = CMPI_PREDICATE.value("eq").map(|value| Attr::Enum { row: &CMPI_PREDICATE, value });
-        let is_equal = self.blocks.builder.build(&CMPI, &[ints, number], &[equal]);
+        let equal = CmpIOp::attrs(CmpIPredicate::Eq);
+        let is_equal = self.blocks.builder.build(&CMPI, &[ints, number], &equal);
         self.build(&SELECT, &[is_equal, then, otherwise])
     }
 
@@ -335,8 +332,7 @@ impl Widen<'_, '_> {
         }
         let mut all = factors;
         if groups != k {
-            let axis = Attr::int(rank as i64, Type::int(32));
-            all = self.blocks.builder.build(&EXPAND_DIMS, &[all], &[Some(axis)]);
+            all = self.blocks.builder.build(&EXPAND_DIMS, &[all], &ExpandDimsOp::attrs(rank));
             grouped.push(k / groups);
             all = self.build_as(&BROADCAST, &[all], tensor(&grouped, elem(self.ty(all))));
             lines.push(k);

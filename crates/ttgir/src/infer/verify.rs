@@ -1,9 +1,12 @@
 //! The rules of encodings that the verifier checks on every operation.
 
-use super::{Rule, Shapes, backward, forward, rule};
+use super::{Shapes, backward, forward};
 use crate::encoding::{Encoding, distinct_registers, same_layout};
 use crate::module::Config;
-use ir::{Module, Op, Type, Value};
+use ir::{LayoutRule, Module, Op, Type, Value};
+use ttir::ops::dot::DotOp;
+use ttir::ops::forms::UnaryOp;
+use ttir::ops::shape::{GatherOp, ReshapeOp};
 use ttir::types::{is_tensor, shape};
 
 /// Checks the encodings of an operation.
@@ -21,17 +24,18 @@ pub fn check(module: &Module, op: Op) -> Result<(), String> {
         check_type(ty, config)?;
     }
     let row = module.row(op);
-    match rule(row) {
-        Rule::Free => Ok(()),
-        Rule::Same if row.is(&ttir::ops::shape::BROADCAST) => check_broadcast(tensors[0], tensors[1]),
-        Rule::Same => all_same(&tensors),
-        Rule::Dot => check_dot(module, op),
-        Rule::Gather => {
-            let (indices, result) = (module.operand(op, 1), module.result(op, 0));
+    match row.layout {
+        LayoutRule::Free => Ok(()),
+        LayoutRule::Same if row.is(&ttir::ops::shape::BROADCAST) => check_broadcast(tensors[0], tensors[1]),
+        LayoutRule::Same => all_same(&tensors),
+        LayoutRule::Dot => check_dot(module, op),
+        LayoutRule::Gather => {
+            let gather = GatherOp::new(module, op);
+            let (indices, result) = (gather.indices(), gather.result());
             same(module, indices, result)
                 .map_err(|error| format!("the result is not held as the indices: {error}"))
         }
-        Rule::Reshape if module.attr(op, 0).is_some() => Ok(()),
+        LayoutRule::Reshape if ReshapeOp::new(module, op).allow_reorder() => Ok(()),
         _ => check_follows(module, op),
     }
 }
@@ -100,7 +104,7 @@ fn same(module: &Module, a: Value, b: Value) -> Result<(), String> {
 /// The encoding of the result follows from that of the operand, or the other way round.
 fn check_follows(module: &Module, op: Op) -> Result<(), String> {
     let row = module.row(op);
-    let operand = module.ty(module.operand(op, 0));
+    let operand = module.ty(UnaryOp::new(module, op).src());
     let results = module.results(op).iter().map(|&value| module.ty(value));
     let Some(own) = Encoding::of(operand) else { return Ok(()) };
     for result in results.filter(|&ty| is_tensor(ty)) {
@@ -118,9 +122,8 @@ fn check_follows(module: &Module, op: Op) -> Result<(), String> {
 }
 
 fn check_dot(module: &Module, op: Op) -> Result<(), String> {
-    let [a, b, c, d] =
-        [module.operand(op, 0), module.operand(op, 1), module.operand(op, 2), module.result(op, 0)]
-            .map(|value| module.ty(value));
+    let dot = DotOp::new(module, op);
+    let [a, b, c, d] = [dot.a(), dot.b(), dot.c(), dot.d()].map(|value| module.ty(value));
     if c != d {
         return Err(format!("the result must be {c}, found {d}"));
     }

@@ -13,8 +13,8 @@ const TOKEN: Infer = Infer::Rule(|_| Ok(smallvec![token_type()]));
 ir::op_view! {
     AsyncCopyOp of ASYNC_COPY {
         operands {
-            ptr: One PTR_LIKE,
-            dst: One MUTABLE,
+            ptr: One PTR_LIKE => Read,
+            dst: One MUTABLE => WriteUntil(ASYNC_WAIT),
             mask: Optional BOOL_LIKE,
             other: Optional VALUE_LIKE,
         }

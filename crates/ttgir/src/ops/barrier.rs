@@ -10,7 +10,7 @@ const EFFECT: Traits = Traits::READS.and(Traits::WRITES);
 
 ir::op_view! {
     InitBarrierOp of INIT_BARRIER {
-        operands { alloc: One MUTABLE }
+        operands { alloc: One MUTABLE => Write }
         attrs { count: u32 }
     }
 }
@@ -26,7 +26,7 @@ pub static INIT_BARRIER: OpRow = OpRow {
 
 ir::op_view! {
     InvalBarrierOp of INVAL_BARRIER {
-        operands { alloc: One MUTABLE }
+        operands { alloc: One MUTABLE => Write }
     }
 }
 
@@ -41,7 +41,7 @@ pub static INVAL_BARRIER: OpRow = OpRow {
 
 ir::op_view! {
     BarrierExpectOp of BARRIER_EXPECT {
-        operands { alloc: One MUTABLE, pred: One BOOL }
+        operands { alloc: One MUTABLE => Read, pred: One BOOL }
         attrs { size: u32 }
     }
 }
@@ -57,7 +57,7 @@ pub static BARRIER_EXPECT: OpRow = OpRow {
 
 ir::op_view! {
     ArriveBarrierOp of ARRIVE_BARRIER {
-        operands { alloc: One MUTABLE, pred: Optional BOOL }
+        operands { alloc: One MUTABLE => Read, pred: Optional BOOL }
         attrs { count: u32 }
     }
 }
@@ -74,10 +74,10 @@ pub static ARRIVE_BARRIER: OpRow = OpRow {
 ir::op_view! {
     WaitBarrierOp of WAIT_BARRIER {
         operands {
-            alloc: One MEMDESC_ONLY,
+            alloc: One MEMDESC_ONLY => Read,
             phase: One INT,
             pred: Optional BOOL,
-            deps: Variadic MEMDESC_ONLY,
+            deps: Variadic MEMDESC_ONLY => Nothing,
         }
     }
 }
@@ -93,7 +93,7 @@ pub static WAIT_BARRIER: OpRow = OpRow {
 
 ir::op_view! {
     AsyncCopyArriveOp of ASYNC_COPY_ARRIVE {
-        operands { barrier: One MUTABLE }
+        operands { barrier: One MUTABLE => Read }
         attrs { no_increment "noIncrement": Flag }
     }
 }

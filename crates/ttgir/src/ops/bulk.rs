@@ -30,10 +30,10 @@ pub static GLOBAL_SCRATCH_ALLOC: OpRow = OpRow {
 ir::op_view! {
     BulkLoadOp of BULK_LOAD {
         operands {
-            desc: One DESCRIPTOR,
+            desc: One DESCRIPTOR => Read,
             coord: Variadic INT,
-            barrier: One MUTABLE,
-            dst: One MUTABLE,
+            barrier: One MUTABLE => Read,
+            dst: One MUTABLE => WriteGuarded,
             pred: One BOOL,
         }
     }
@@ -56,7 +56,11 @@ pub static BULK_LOAD: OpRow = OpRow {
 
 ir::op_view! {
     BulkStoreOp of BULK_STORE {
-        operands { desc: One DESCRIPTOR, coord: Variadic INT, src: One MEMDESC_ONLY }
+        operands {
+            desc: One DESCRIPTOR => Write,
+            coord: Variadic INT,
+            src: One MEMDESC_ONLY => ReadUntil(BULK_STORE_WAIT),
+        }
     }
 }
 
@@ -72,7 +76,11 @@ pub static BULK_STORE: OpRow = OpRow {
 
 ir::op_view! {
     BulkReduceOp of BULK_REDUCE {
-        operands { desc: One DESCRIPTOR, coord: Variadic INT, src: One MEMDESC_ONLY }
+        operands {
+            desc: One DESCRIPTOR => Atomic,
+            coord: Variadic INT,
+            src: One MEMDESC_ONLY => ReadUntil(BULK_STORE_WAIT),
+        }
         attrs { kind: ReduceKind }
     }
 }

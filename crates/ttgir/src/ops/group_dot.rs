@@ -2,7 +2,7 @@
 
 use crate::types::{MEMDESC_ONLY, memdesc};
 use ir::{ANY, Format, Infer, Module, Op, OpRow, Traits, TypeConstraint, Value};
-use ttir::ops::dot::InputPrecision;
+use ttir::ops::dot::{DotOp, InputPrecision};
 use ttir::types::{BOOL, TENSOR_ONLY, shape};
 
 static TENSOR_OR_MEMORY: TypeConstraint = TypeConstraint {
@@ -12,7 +12,7 @@ static TENSOR_OR_MEMORY: TypeConstraint = TypeConstraint {
 
 ir::op_view! {
     WarpGroupDotOp of WARP_GROUP_DOT {
-        operands { a: One TENSOR_OR_MEMORY, b: One MEMDESC_ONLY, c: One TENSOR_ONLY, use_c: Optional BOOL }
+        operands { a: One TENSOR_OR_MEMORY => ReadUntil(WARP_GROUP_DOT_WAIT), b: One MEMDESC_ONLY => ReadUntil(WARP_GROUP_DOT_WAIT), c: One TENSOR_ONLY, use_c: Optional BOOL }
         attrs {
             input_precision "inputPrecision": InputPrecision = Enum(InputPrecision::Ieee as u32),
             is_async / set_is_async "isAsync": bool = Bool(false),
@@ -37,6 +37,12 @@ pub static WARP_GROUP_DOT: OpRow = OpRow {
     ..WarpGroupDotOp::ROW
 };
 
+/// What a dot of any kind multiplies.
+pub fn dot_operands(module: &Module, op: Op) -> Option<(Value, Value)> {
+    let dot = DotOp::of(module, op).map(|dot| (dot.a(), dot.b()));
+    dot.or_else(|| WarpGroupDotOp::of(module, op).map(|dot| (dot.a(), dot.b())))
+}
+
 /// The shape of a tensor or of a memory description.
 pub fn block_shape(module: &Module, value: Value) -> &'static [i64] {
     let ty = module.ty(value);
@@ -45,7 +51,7 @@ pub fn block_shape(module: &Module, value: Value) -> &'static [i64] {
 
 ir::op_view! {
     WarpGroupDotWaitOp of WARP_GROUP_DOT_WAIT {
-        operands { inputs: Variadic ANY }
+        operands { inputs: Variadic ANY => Nothing }
         attrs { pendings: u32 }
         results { outputs: Variadic ANY }
     }

@@ -1,5 +1,6 @@
 //! The op rows that layouts add, one file per family.
 
+pub mod access;
 pub mod async_copy;
 pub mod barrier;
 pub mod bulk;

@@ -38,7 +38,7 @@ pub static LOCAL_ALLOC: OpRow = OpRow {
 
 ir::op_view! {
     LocalDeallocOp of LOCAL_DEALLOC {
-        operands { src: One MEMDESC_ONLY }
+        operands { src: One MEMDESC_ONLY => Nothing }
     }
 }
 
@@ -53,7 +53,7 @@ pub static LOCAL_DEALLOC: OpRow = OpRow {
 
 ir::op_view! {
     LocalLoadOp of LOCAL_LOAD {
-        operands { src: One MEMDESC_ONLY, token: Optional TOKEN_ONLY }
+        operands { src: One MEMDESC_ONLY => Read, token: Optional TOKEN_ONLY }
         results { result: One TENSOR_ONLY }
     }
 }
@@ -71,7 +71,7 @@ pub static LOCAL_LOAD: OpRow = OpRow {
 
 ir::op_view! {
     LocalStoreOp of LOCAL_STORE {
-        operands { src: One TENSOR_ONLY, dst: One MUTABLE }
+        operands { src: One TENSOR_ONLY, dst: One MUTABLE => Write }
     }
 }
 

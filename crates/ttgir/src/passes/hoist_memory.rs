@@ -10,7 +10,7 @@
 //! Only memory that nobody writes later, which its type says. Left out: allocations under conditions, so that nothing is
 //! computed that would not have been.
 
-use crate::ops::shared::LOCAL_ALLOC;
+use crate::ops::shared::LocalAllocOp;
 use crate::types::memdesc;
 use ir::pass::PassRow;
 use ir::{Def, Diagnostic, Module, Op, Traits, Value};
@@ -27,12 +27,13 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
         let body = module.entry(module.region(around, 0));
         for op in module.ops(body).collect::<Vec<_>>() {
             let result = |module: &Module| memdesc(module.ty(module.result(op, 0)));
-            let constant = module.is(op, &LOCAL_ALLOC) && result(module).is_some_and(|desc| !desc.mutable);
+            let constant = LocalAllocOp::of(module, op).is_some_and(|alloc| alloc.src().is_some())
+                && result(module).is_some_and(|desc| !desc.mutable);
             let view = module.has(op, Traits::PURE)
                 && module.results(op).len() == 1
                 && module.regions(op).is_empty()
                 && result(module).is_some();
-            let movable = (constant && !module.operands(op).is_empty()) || view;
+            let movable = constant || view;
             if movable && module.operands(op).iter().all(|&value| is_outside(module, value, around)) {
                 module.move_before(around, op);
             }

@@ -3,7 +3,7 @@
 use ir::{Def, Module, Op, Traits, Value};
 use rustc_hash::FxHashSet;
 use ttir::ops::control::FOR;
-use ttir::ops::memory::{ADDPTR, LOAD};
+use ttir::ops::memory::{ADDPTR, LoadOp};
 use ttir::types::{elem, pointee};
 
 /// The loops behind an operation in its block, in order.
@@ -12,19 +12,14 @@ pub(super) fn loops_behind(module: &Module, op: Op) -> impl Iterator<Item = Op> 
         .filter(|&after| module.is(after, &FOR))
 }
 
-/// Whether two loops have the same bounds and steps.
-pub(super) fn same_turns(module: &Module, one: Op, other: Op) -> bool {
-    (0..3).all(|slot| module.operand(one, slot) == module.operand(other, slot))
-}
-
 /// The pointers that the addresses of an operation's loads are computed from.
 pub(super) fn origins(module: &Module, op: Op) -> FxHashSet<Value> {
-    loads(module, op).map(|load| origin(module, module.operand(load, 0))).collect()
+    loads(module, op).map(|load| origin(module, load.ptr())).collect()
 }
 
 /// The loads in an operation.
-pub(super) fn loads(module: &Module, op: Op) -> impl Iterator<Item = Op> + '_ {
-    module.walk(op).into_iter().filter(|&inner| module.is(inner, &LOAD))
+pub(super) fn loads(module: &Module, op: Op) -> impl Iterator<Item = LoadOp<'_>> {
+    module.walk(op).into_iter().filter_map(|inner| LoadOp::of(module, inner))
 }
 
 /// The pointer that an address is computed from.

@@ -13,14 +13,14 @@
 //! there they count as nothing, so that infinities stay. Left out: products that one instruction makes as asked.
 
 use ir::pass::PassRow;
-use ir::{Attr, Builder, Diagnostic, FloatKind, Module, Op, Type, Value};
+use ir::{Builder, Diagnostic, FloatKind, Module, Op, Type, Value};
 use smallvec::smallvec;
 use ttir::ops::arith_cast::{BITCAST, EXTF, TRUNCF};
 use ttir::ops::arith_float::{ADDF, SUBF};
 use ttir::ops::arith_int::ANDI;
-use ttir::ops::compare::{CMPF, CMPF_PREDICATE, SELECT};
+use ttir::ops::compare::{CMPF, CmpFOp, CmpFPredicate, SELECT};
 use ttir::ops::constant::{CONSTANT, attr_from_bits};
-use ttir::ops::dot::{DOT, INPUT_PRECISION};
+use ttir::ops::dot::{DOT, DotOp, InputPrecision};
 use ttir::types::{elem, with_elem};
 
 /// Takes precise products apart.
@@ -35,28 +35,29 @@ const TF32_BITS: u64 = 0xffff_e000;
 
 /// How operands are taken apart: parts of each, and the pairs of parts that are multiplied, the smallest first.
 struct Scheme {
-    precision: &'static str,
+    precision: InputPrecision,
     parts: usize,
     narrow: bool,
     small: &'static [(usize, usize)],
 }
 
 static SCHEMES: &[Scheme] = &[
-    Scheme { precision: "tf32x3", parts: 2, narrow: false, small: &[(1, 0), (0, 1)] },
-    Scheme { precision: "bf16x3", parts: 2, narrow: true, small: &[(1, 0), (0, 1)] },
-    Scheme { precision: "bf16x6", parts: 3, narrow: true, small: &[(1, 1), (2, 0), (0, 2), (1, 0), (0, 1)] },
+    Scheme { precision: InputPrecision::Tf32x3, parts: 2, narrow: false, small: &[(1, 0), (0, 1)] },
+    Scheme { precision: InputPrecision::Bf16x3, parts: 2, narrow: true, small: &[(1, 0), (0, 1)] },
+    Scheme {
+        precision: InputPrecision::Bf16x6,
+        parts: 3,
+        narrow: true,
+        small: &[(1, 1), (2, 0), (0, 2), (1, 0), (0, 1)],
+    },
 ];
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     for op in module.walk(module.top()) {
-        if !module.is(op, &DOT) {
-            continue;
-        }
-        let keyword = module.attr(op, 0).and_then(|attr| attr.as_enum(&INPUT_PRECISION));
-        let keyword = keyword.and_then(|case| INPUT_PRECISION.keyword(case));
-        let scheme = SCHEMES.iter().find(|scheme| Some(scheme.precision) == keyword);
-        let binary32 =
-            (0..2).all(|slot| elem(module.ty(module.operand(op, slot))).as_float() == Some(FloatKind::F32));
+        let Some(dot) = DotOp::of(module, op) else { continue };
+        let scheme = SCHEMES.iter().find(|scheme| scheme.precision == dot.input_precision());
+        let is_binary32 = |&value: &Value| elem(module.ty(value)).as_float() == Some(FloatKind::F32);
+        let binary32 = [dot.a(), dot.b()].iter().all(is_binary32);
         if let Some(scheme) = scheme.filter(|_| binary32) {
             expand(module, op, scheme);
         }
@@ -65,8 +66,8 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
 }
 
 fn expand(module: &mut Module, op: Op, scheme: &Scheme) {
-    let [a, b, c] = [0, 1, 2].map(|slot| module.operand(op, slot));
-    let result = module.result(op, 0);
+    let of = DotOp::new(module, op);
+    let (a, b, c, result) = (of.a(), of.b(), of.c(), of.d());
     let mut builder = Builder::before(module, op);
     let left = split(&mut builder, a, scheme);
     let right = split(&mut builder, b, scheme);
@@ -76,16 +77,12 @@ fn expand(module: &mut Module, op: Op, scheme: &Scheme) {
     for &(i, j) in scheme.small {
         sum = dot(&mut builder, left[i], right[j], sum);
     }
-    let number = builder.build(&CMPF, &[sum, sum], &[predicate("ord")]);
+    let number = builder.build(&CMPF, &[sum, sum], &CmpFOp::attrs(CmpFPredicate::Ord));
     let small = builder.build(&SELECT, &[number, sum, zero], &[]);
     let product = dot(&mut builder, left[0], right[0], small);
     let whole = builder.build(&ADDF, &[product, c], &[]);
     module.replace_uses(result, whole);
     module.erase(op);
-}
-
-fn predicate(name: &str) -> Option<Attr> {
-    CMPF_PREDICATE.value(name).map(|value| Attr::Enum { row: &CMPF_PREDICATE, value })
 }
 
 fn constant(builder: &mut Builder<'_>, ty: Type, bits: u64) -> Value {
@@ -94,8 +91,7 @@ fn constant(builder: &mut Builder<'_>, ty: Type, bits: u64) -> Value {
 }
 
 fn dot(builder: &mut Builder<'_>, a: Value, b: Value, c: Value) -> Value {
-    let tf32 = INPUT_PRECISION.value("tf32").map(|value| Attr::Enum { row: &INPUT_PRECISION, value });
-    builder.build(&DOT, &[a, b, c], &[tf32, None])
+    builder.build(&DOT, &[a, b, c], &DotOp::attrs(InputPrecision::Tf32, 0))
 }
 
 /// The parts of a value, the largest first: each holds what those before it leave.

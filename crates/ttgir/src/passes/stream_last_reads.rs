@@ -11,13 +11,13 @@
 //! operands programs share.
 
 use super::pipeline_loops::is_dot;
-use super::reading::{loads, origin, origins, same_turns};
+use super::reading::{loads, origin, origins};
 use ir::pass::PassRow;
-use ir::{Attr, Diagnostic, Module, Op, Value};
+use ir::{Block, Diagnostic, Module, Op, Value};
 use rustc_hash::FxHashSet;
-use ttir::ops::control::FOR;
-use ttir::ops::func::FUNC;
-use ttir::ops::memory::{CACHE, load_attr};
+use ttir::ops::control::ForOp;
+use ttir::ops::func::functions;
+use ttir::ops::memory::{CacheModifier, LoadOp};
 use ttir::ops::program::GET_PROGRAM_ID;
 
 /// Marks last reads as streams.
@@ -28,17 +28,17 @@ pub static STREAM_LAST_READS: PassRow = PassRow {
 };
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
-    let functions: Vec<Op> = module.ops(module.body()).filter(|&op| module.is(op, &FUNC)).collect();
-    for function in functions {
-        let Some(&region) = module.regions(function).first() else { continue };
-        let loops: Vec<Op> = module.ops(module.entry(region)).filter(|&op| module.is(op, &FOR)).collect();
+    let bodies: Vec<Block> = functions(module).map(|func| func.entry()).collect();
+    for body in bodies {
+        let loops: Vec<Op> = module.ops(body).filter_map(|op| Some(ForOp::of(module, op)?.op)).collect();
         for (index, &op) in loops.iter().enumerate() {
             let (before, behind) = (&loops[..index], &loops[index + 1..]);
             let read = |others: &[Op]| -> FxHashSet<Value> {
                 others.iter().flat_map(|&other| origins(module, other)).collect()
             };
-            let same: Vec<Op> =
-                before.iter().copied().filter(|&other| same_turns(module, other, op)).collect();
+            let of = ForOp::new(module, op);
+            let is_same = |other: &Op| ForOp::new(module, *other).same_bounds(of);
+            let same: Vec<Op> = before.iter().copied().filter(is_same).collect();
             let (before, behind) = (read(&same), read(behind));
             let last: FxHashSet<Value> = before.difference(&behind).copied().collect();
             if !last.is_empty() && !module.walk(op).iter().any(|&inner| is_dot(module, inner)) {
@@ -51,15 +51,14 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
 
 /// Marks the loads of an operation from these pointers.
 fn stream(module: &mut Module, op: Op, pointers: &FxHashSet<Value>) {
-    let row = &CACHE;
-    let case = |keyword: &str| row.value(keyword).map(|value| Attr::Enum { row, value });
-    for load in loads(module, op).collect::<Vec<_>>() {
-        let address = module.operand(load, 0);
-        let plain =
-            module.attr(load, load_attr::CACHE).is_none_or(|attr| Some(attr) == case("none").as_ref());
-        if plain && pointers.contains(&origin(module, address)) && is_of_program(module, address) {
-            module.set_attr(load, load_attr::CACHE, case("cs"));
-        }
+    let is_stream = |load: &LoadOp<'_>| {
+        load.cache() == CacheModifier::None
+            && pointers.contains(&origin(module, load.ptr()))
+            && is_of_program(module, load.ptr())
+    };
+    let streams: Vec<Op> = loads(module, op).filter(is_stream).map(|load| load.op).collect();
+    for load in streams {
+        LoadOp::set_cache(module, load, CacheModifier::Cs);
     }
 }
 

@@ -3,6 +3,7 @@
 use super::data::Data;
 use super::error::RunErrorKind;
 use super::machine::{Machine, Step, element_name};
+use crate::ops::access::AccessOp;
 use crate::types::{elem, elem_bytes, numel, shape};
 use ir::{Op, Type, Value};
 
@@ -82,24 +83,20 @@ impl Machine<'_> {
     }
 }
 
-fn operand_named(machine: &Machine<'_>, op: Op, name: &str) -> Option<Data> {
-    let group = machine.module.row(op).operands.iter().position(|spec| spec.name == name)?;
-    machine.optional(op, group).cloned()
-}
-
 /// The mask of an access.
 pub(crate) fn mask(machine: &Machine<'_>, op: Op) -> Option<Data> {
-    operand_named(machine, op, "mask")
+    AccessOp::new(machine.module, op).mask().map(|mask| machine.get(mask).clone())
 }
 
 /// Loads, atomic or not: each element by itself.
 pub(crate) fn load(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let ty = machine.result_ty(op);
     let (dims, element_ty) = (shape(ty), elem(ty));
-    let pointer = machine.module.operand(op, 0);
+    let access = AccessOp::new(machine.module, op);
+    let pointer = access.ptr();
     let addresses = machine.get(pointer).clone();
     let mask = mask(machine, op);
-    let other = operand_named(machine, op, "other");
+    let other = access.other().map(|other| machine.get(other).clone());
     let mut bits = Vec::with_capacity(numel(ty) as usize);
     let mut used_other = vec![];
     for position in 0..numel(ty) as usize {
@@ -133,10 +130,11 @@ fn undefined_others(
 
 /// Stores, atomic or not: each element by itself, in order, so that the last of several to one address stays.
 pub(crate) fn store(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let ty = machine.operand_ty(op, 1);
+    let access = AccessOp::new(machine.module, op);
+    let (pointer, value) = (access.ptr(), access.value().expect("only what writes is run here"));
+    let ty = machine.module.ty(value);
     let (dims, element_ty) = (shape(ty), elem(ty));
-    let pointer = machine.module.operand(op, 0);
-    let (addresses, values) = (machine.get(pointer).clone(), machine.operand(op, 1).clone());
+    let (addresses, values) = (machine.get(pointer).clone(), machine.get(value).clone());
     let mask = mask(machine, op);
     for position in 0..numel(ty) as usize {
         let element = Element { op, shape: dims, position, pointer: Some(pointer) };

@@ -4,9 +4,11 @@ use super::access::{Element, mask};
 use super::data::Data;
 use super::error::RunErrorKind;
 use super::machine::{Machine, Step};
-use crate::ops::atomic::RMW;
+use crate::ops::access::AccessOp;
+use crate::ops::atomic::{AtomicCasOp, AtomicRmwOp};
 use crate::types::{elem, numel, shape};
 use ir::scalar::{float_bits, float_value, sign_extend, truncate};
+use ir::view::EnumAttr;
 use ir::{Op, Type};
 use std::cmp::Ordering;
 
@@ -43,23 +45,23 @@ static COMBINE: &[(&str, Combine)] = &[
     ("exch", |_, _, new| Some(new)),
 ];
 
-/// The function of a keyword of [`RMW`] or of the kinds of a descriptor's reduction.
+/// The function of a keyword of [`crate::ops::atomic::Rmw`] or of the kinds of a descriptor's reduction.
 pub(crate) fn combine_named(keyword: &str) -> Option<Combine> {
     COMBINE.iter().find(|(name, _)| *name == keyword).map(|(_, combine)| *combine)
 }
 
 /// Combines each value into memory; gives what was there before, 0 where the mask does not hold.
 pub(crate) fn rmw(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let module = machine.module;
-    let keyword = module.attr(op, 0).and_then(|attr| attr.as_enum(&RMW)).and_then(|case| RMW.keyword(case));
-    let combine = keyword.and_then(combine_named);
+    let rmw = AtomicRmwOp::new(machine.module, op);
+    let keyword = rmw.kind().keyword();
+    let combine = combine_named(keyword).expect("every kind combines");
     let mask = mask(machine, op);
     update(machine, op, mask.as_ref(), |machine, ty, old, position| {
-        let new = machine.operand(op, 1).at(position);
-        match combine.and_then(|combine| combine(ty, old, new)) {
+        let new = machine.get(rmw.value()).at(position);
+        match combine(ty, old, new) {
             Some(bits) => Ok(Some(bits)),
             None => {
-                let message = format!("atomic {} is not defined for {ty}", keyword.unwrap_or("operation"));
+                let message = format!("atomic {keyword} is not defined for {ty}");
                 Err(machine.error(op, RunErrorKind::Unsupported, message))
             }
         }
@@ -68,9 +70,10 @@ pub(crate) fn rmw(machine: &mut Machine<'_>, op: Op) -> Step<()> {
 
 /// Writes the new value where memory holds the expected bits.
 pub(crate) fn cas(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    let cas = AtomicCasOp::new(machine.module, op);
     update(machine, op, None, |machine, _, old, position| {
-        let expected = machine.operand(op, 1).at(position);
-        Ok((old == expected).then(|| machine.operand(op, 2).at(position)))
+        let expected = machine.get(cas.expected()).at(position);
+        Ok((old == expected).then(|| machine.get(cas.value()).at(position)))
     })
 }
 
@@ -82,7 +85,7 @@ fn update(
 ) -> Step<()> {
     let ty = machine.result_ty(op);
     let (dims, element_ty) = (shape(ty), elem(ty));
-    let pointer = machine.module.operand(op, 0);
+    let pointer = AccessOp::new(machine.module, op).ptr();
     let addresses = machine.get(pointer).clone();
     let values: Vec<Data> = machine.operands(op).drain(1..).collect();
     let mut results = vec![0; numel(ty) as usize];

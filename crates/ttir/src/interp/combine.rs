@@ -3,10 +3,9 @@
 //! A region that only computes element by element runs once on whole lines of elements, as if its scalars were blocks; one
 //! with control flow or calls runs once for each element.
 
-use super::access::mask;
 use super::data::{AroundAxis, Data};
 use super::machine::{Machine, Step};
-use super::shape::int_attr;
+use crate::ops::reduce::{HistogramOp, MapElementwiseOp, ReduceOp, ScanOp};
 use crate::types::{elem, numel, shape};
 use ir::{Block, Module, Op, Traits};
 
@@ -44,7 +43,8 @@ fn entry(machine: &Machine<'_>, op: Op) -> Block {
 /// Combines neighbours until one element of each line is left; dimensions are powers of two.
 pub(crate) fn reduce(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let block = entry(machine, op);
-    let mut line = AroundAxis::new(shape(machine.operand_ty(op, 0)), int_attr(machine, op, 0) as usize);
+    let of = ReduceOp::new(machine.module, op);
+    let mut line = AroundAxis::new(shape(machine.module.ty(of.srcs()[0])), of.axis());
     let mut current = machine.operands(op);
     while line.size > 1 {
         let half = line.size / 2;
@@ -77,8 +77,9 @@ fn locate(line: AroundAxis, position: usize) -> (usize, usize) {
 /// Goes along the axis, all lines at once.
 pub(crate) fn scan(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let block = entry(machine, op);
-    let line = AroundAxis::new(shape(machine.operand_ty(op, 0)), int_attr(machine, op, 0) as usize);
-    let reverse = machine.module.attr(op, 1).and_then(ir::Attr::as_bool).unwrap_or(false);
+    let of = ScanOp::new(machine.module, op);
+    let line = AroundAxis::new(shape(machine.module.ty(of.srcs()[0])), of.axis());
+    let reverse = of.reverse();
     let sources = machine.operands(op);
     let place = |step: usize| if reverse { line.size - 1 - step } else { step };
     let slice = |step: usize| -> Vec<Data> {
@@ -110,8 +111,9 @@ pub(crate) fn scan(machine: &mut Machine<'_>, op: Op) -> Step<()> {
 /// of the second, …; its results likewise.
 pub(crate) fn map_elementwise(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let block = entry(machine, op);
-    let pack = int_attr(machine, op, 0).max(1) as usize;
-    let total = numel(machine.operand_ty(op, 0)) as usize;
+    let of = MapElementwiseOp::new(machine.module, op);
+    let pack = of.pack();
+    let total = numel(machine.module.ty(of.srcs()[0])) as usize;
     let count = total / pack;
     let args: Vec<Data> = machine
         .operands(op)
@@ -132,11 +134,12 @@ pub(crate) fn map_elementwise(machine: &mut Machine<'_>, op: Op) -> Step<()> {
 
 /// Counts the numbers below the number of bins.
 pub(crate) fn histogram(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let ty = machine.operand_ty(op, 0);
-    let source = machine.operand(op, 0).clone();
-    let mask = mask(machine, op);
+    let of = HistogramOp::new(machine.module, op);
+    let ty = machine.module.ty(of.src());
+    let source = machine.get(of.src()).clone();
+    let mask = of.mask().map(|mask| machine.get(mask).clone());
     let result = machine.result_ty(op);
-    let width = elem(result).as_int().unwrap_or(32);
+    let width = elem(result).as_int().expect("verified: counts are integers");
     let mut counts = vec![0u64; numel(result) as usize];
     for position in 0..numel(ty) as usize {
         let element = super::access::Element { op, shape: shape(ty), position, pointer: None };

@@ -4,10 +4,11 @@ use super::Arg;
 use super::data::Data;
 use super::error::{RunError, RunErrorKind};
 use super::machine::{Machine, Step};
-use crate::ops::func;
-use crate::ops::program::AXIS;
+use crate::ops::control::{ForOp, IfOp, WhileOp};
+use crate::ops::func::{CallOp, FuncOp, functions};
+use crate::ops::program::{Axis, ProgramIdOp};
 use crate::types::{DESCRIPTOR, elem, is_tensor, pointee};
-use ir::{Attr, Module, Op, Type, TypeKind};
+use ir::{Module, Op, Type, TypeKind, Value};
 
 /// Calls deeper than this are taken for endless recursion.
 const MAX_DEPTH: usize = 100;
@@ -19,9 +20,8 @@ fn call_error(message: String) -> RunError {
 /// The function of this name.
 pub(crate) fn kernel(machine: &Machine<'_>, name: &str) -> Result<Op, RunError> {
     let module = machine.module;
-    module.symbol(name).filter(|&op| module.is(op, &func::FUNC)).ok_or_else(|| {
-        let known: Vec<&str> =
-            module.ops(module.body()).filter_map(|op| module.attr_named(op, "sym_name")?.as_str()).collect();
+    functions(module).find(|func| func.name() == name).map(|func| func.op).ok_or_else(|| {
+        let known: Vec<&str> = functions(module).map(|func| func.name()).collect();
         call_error(format!("there is no function `{name}`; there are: {}", known.join(", ")))
     })
 }
@@ -29,8 +29,7 @@ pub(crate) fn kernel(machine: &Machine<'_>, name: &str) -> Result<Op, RunError> 
 /// The values of the parameters of a kernel.
 pub(crate) fn arguments(machine: &Machine<'_>, function: Op, args: &[Arg]) -> Result<Vec<Data>, RunError> {
     let module = machine.module;
-    let block = module.entry(module.region(function, 0));
-    let params = module.args(block);
+    let params = FuncOp::new(module, function).params();
     if params.len() != args.len() {
         return Err(call_error(format!(
             "the kernel takes {} arguments, {} are given",
@@ -76,17 +75,15 @@ pub(crate) fn call(machine: &mut Machine<'_>, function: Op, args: &[Data]) -> St
     }
     let module = machine.module;
     let caller = machine.enter();
-    let results = machine.run_block(module.entry(module.region(function, 0)), args);
+    let results = machine.run_block(FuncOp::new(module, function).entry(), args);
     machine.leave(caller);
     results
 }
 
 pub(crate) fn run_call(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let module = machine.module;
-    let callee = module.attr(op, 0).and_then(Attr::as_str).and_then(|name| module.symbol(name));
-    let Some(callee) = callee.filter(|&callee| module.is(callee, &func::FUNC)) else {
-        return Err(machine.error(op, RunErrorKind::Call, "the called function does not exist".into()));
-    };
+    let name = CallOp::new(module, op).callee();
+    let callee = module.symbol(name).expect("verified: the called function exists");
     let args = machine.operands(op);
     let results = call(machine, callee, &args)?;
     machine.set_results(op, results);
@@ -94,9 +91,9 @@ pub(crate) fn run_call(machine: &mut Machine<'_>, op: Op) -> Step<()> {
 }
 
 /// A bound of a loop, sign-extended.
-fn bound(machine: &Machine<'_>, op: Op, index: usize, what: &str) -> Step<i64> {
-    let bits = machine.decided(op, machine.operand(op, index), what)?;
-    Ok(ir::scalar::sign_extend(width(machine.operand_ty(op, index)), bits))
+fn bound(machine: &Machine<'_>, op: Op, value: Value, what: &str) -> Step<i64> {
+    let bits = machine.decided(op, machine.get(value), what)?;
+    Ok(ir::scalar::sign_extend(width(machine.module.ty(value)), bits))
 }
 
 fn width(ty: Type) -> u32 {
@@ -104,23 +101,22 @@ fn width(ty: Type) -> u32 {
 }
 
 pub(crate) fn run_for(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let module = machine.module;
-    let lower = bound(machine, op, 0, "the lower bound of the loop")?;
-    let upper = bound(machine, op, 1, "the upper bound of the loop")?;
-    let step = bound(machine, op, 2, "the step of the loop")?;
+    let of = ForOp::new(machine.module, op);
+    let lower = bound(machine, op, of.lower(), "the lower bound of the loop")?;
+    let upper = bound(machine, op, of.upper(), "the upper bound of the loop")?;
+    let step = bound(machine, op, of.step(), "the step of the loop")?;
     if step <= 0 {
         let message = format!("the step of a loop must be positive, it is {step}");
         return Err(machine.error(op, RunErrorKind::Undefined, message));
     }
-    let counter_bits = width(machine.operand_ty(op, 0));
-    let block = module.entry(module.region(op, 0));
+    let counter_bits = width(of.module.ty(of.lower()));
     let mut args = vec![Data::uniform(0)];
-    args.extend(machine.operands(op).drain(3..));
+    args.extend(of.inits().iter().map(|&init| machine.get(init).clone()));
     let mut counter = i128::from(lower);
     while counter < i128::from(upper) {
         machine.poll(op)?;
         args[0] = Data::uniform(ir::scalar::truncate(counter_bits, counter as u64));
-        let yielded = machine.run_block(block, &args)?;
+        let yielded = machine.run_block(of.body(), &args)?;
         args.truncate(1);
         args.extend(yielded);
         counter += i128::from(step);
@@ -130,10 +126,9 @@ pub(crate) fn run_for(machine: &mut Machine<'_>, op: Op) -> Step<()> {
 }
 
 pub(crate) fn run_if(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let module = machine.module;
-    let holds = machine.decided(op, machine.operand(op, 0), "the condition")? & 1 != 0;
-    let region = module.region(op, usize::from(!holds));
-    if let Some(&block) = module.blocks(region).first() {
+    let of = IfOp::new(machine.module, op);
+    let holds = machine.decided(op, machine.get(of.condition()), "the condition")? & 1 != 0;
+    if let Some(block) = if holds { Some(of.then_block()) } else { of.else_block() } {
         let results = machine.run_block(block, &[])?;
         machine.set_results(op, results);
     }
@@ -141,24 +136,27 @@ pub(crate) fn run_if(machine: &mut Machine<'_>, op: Op) -> Step<()> {
 }
 
 pub(crate) fn run_while(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let module = machine.module;
-    let [before, after] = [0, 1].map(|index| module.entry(module.region(op, index)));
+    let of = WhileOp::new(machine.module, op);
     let mut carried = machine.operands(op);
     loop {
         machine.poll(op)?;
-        let mut passed = machine.run_block(before, &carried)?;
+        let mut passed = machine.run_block(of.before(), &carried)?;
         let rest = passed.split_off(1);
         if machine.decided(op, &passed[0], "the condition of the loop")? & 1 == 0 {
             machine.set_results(op, rest);
             return Ok(());
         }
-        carried = machine.run_block(after, &rest)?;
+        carried = machine.run_block(of.after(), &rest)?;
     }
 }
 
 fn along_grid(module: &Module, op: Op, sizes: [u32; 3]) -> Data {
-    let axis = module.attr(op, 0).and_then(|attr| attr.as_enum(&AXIS)).unwrap_or(0);
-    Data::uniform(u64::from(sizes[axis as usize % 3]))
+    let [x, y, z] = sizes;
+    Data::uniform(u64::from(match ProgramIdOp::new(module, op).axis() {
+        Axis::X => x,
+        Axis::Y => y,
+        Axis::Z => z,
+    }))
 }
 
 pub(crate) fn program_id(machine: &mut Machine<'_>, op: Op) -> Step<()> {

@@ -4,8 +4,10 @@ use super::access::Element;
 use super::data::coordinates;
 use super::error::RunErrorKind;
 use super::machine::{Machine, Step, element_name};
+use crate::ops::debug::{AssertOp, PrintOp};
+use crate::ops::program::AssumeOp;
 use crate::types::{elem, numel, shape};
-use ir::{Attr, Op, Type};
+use ir::{Op, Type, Value};
 
 /// One element that a kernel prints.
 #[derive(Clone, Copy, Debug)]
@@ -63,16 +65,15 @@ fn value_text(printed: &PrintedElement<'_>) -> String {
 /// Prints every element of every operand.
 pub(crate) fn print(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let module = machine.module;
-    let prefix = module.attr(op, 0).and_then(Attr::as_str).unwrap_or("");
-    let hex = module.attr(op, 1).and_then(Attr::as_bool).unwrap_or(false);
-    let signed = crate::ops::shape::ints(module.attr(op, 2));
+    let of = PrintOp::new(module, op);
+    let (prefix, hex, signed) = (of.prefix(), of.hex(), of.is_signed());
     let operands = machine.operands(op);
     if operands.is_empty() {
         let [x, y, z] = machine.program;
         machine.hooks.print(&format!("pid ({x}, {y}, {z}){prefix}"));
     }
     for (index, data) in operands.iter().enumerate() {
-        let ty = machine.operand_ty(op, index);
+        let ty = module.ty(of.args()[index]);
         for position in 0..numel(ty) as usize {
             let element = Element { op, shape: shape(ty), position, pointer: None };
             machine.require(element, data, "the printed value")?;
@@ -95,18 +96,20 @@ pub(crate) fn print(machine: &mut Machine<'_>, op: Op) -> Step<()> {
 
 /// Fails where the condition does not hold.
 pub(crate) fn assert(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let message = machine.module.attr(op, 0).and_then(Attr::as_str).unwrap_or("");
-    check(machine, op, "the asserted condition", &format!("assertion failed: {message}"))
+    let of = AssertOp::new(machine.module, op);
+    let message = format!("assertion failed: {}", of.message());
+    check(machine, op, of.condition(), "the asserted condition", &message)
 }
 
 /// A broken promise is an error here; other engines may do anything then.
 pub(crate) fn assume(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    check(machine, op, "the assumed condition", "the program assumes what does not hold")
+    let condition = AssumeOp::new(machine.module, op).cond();
+    check(machine, op, condition, "the assumed condition", "the program assumes what does not hold")
 }
 
-fn check(machine: &mut Machine<'_>, op: Op, what: &str, message: &str) -> Step<()> {
-    let ty = machine.operand_ty(op, 0);
-    let condition = machine.operand(op, 0);
+fn check(machine: &mut Machine<'_>, op: Op, condition: Value, what: &str, message: &str) -> Step<()> {
+    let ty = machine.module.ty(condition);
+    let condition = machine.get(condition);
     for position in 0..numel(ty) as usize {
         machine.require(Element { op, shape: shape(ty), position, pointer: None }, condition, what)?;
         if condition.at(position) & 1 == 0 {

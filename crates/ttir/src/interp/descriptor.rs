@@ -5,9 +5,13 @@ use super::atomic::{Combine, combine_named};
 use super::data::{Data, coordinates};
 use super::error::RunErrorKind;
 use super::machine::{Machine, Step};
-use crate::ops::descriptor::{PADDING, REDUCE_KIND, atomic_name};
+use crate::ops::descriptor::{
+    DescriptorAccessOp, DescriptorGatherOp, DescriptorReduceOp, DescriptorScatterOp, MakeDescriptorOp,
+    Padding, atomic_kind,
+};
 use crate::types::{elem, elem_bytes, numel, shape};
-use ir::{Op, Type};
+use ir::view::EnumAttr;
+use ir::{Op, Type, Value};
 
 /// The words of a descriptor.
 fn pack(base: u64, shape: &[i64], strides: &[i64], pad_nan: bool) -> Data {
@@ -29,8 +33,8 @@ struct Descriptor {
 
 impl Descriptor {
     fn of(machine: &Machine<'_>, op: Op) -> Descriptor {
-        let ty = machine.operand_ty(op, 0);
-        let data = machine.operand(op, 0);
+        let desc = DescriptorAccessOp::new(machine.module, op).desc();
+        let (ty, data) = (machine.module.ty(desc), machine.get(desc));
         let rank = shape(ty).len();
         let word = |index: usize| data.at(index) as i64;
         Descriptor {
@@ -63,23 +67,19 @@ fn signed(ty: Type, bits: u64) -> i64 {
     ir::scalar::sign_extend(elem(ty).scalar_bits().unwrap_or(64), bits)
 }
 
-/// The scalar operands of one declared group, sign-extended.
-fn scalars(machine: &Machine<'_>, op: Op, group: usize, what: &str) -> Step<Vec<i64>> {
-    let module = machine.module;
-    module
-        .operand_group(op, group)
-        .iter()
-        .map(|&value| Ok(signed(module.ty(value), machine.decided(op, machine.get(value), what)?)))
-        .collect()
+/// Scalar operands, sign-extended.
+fn scalars(machine: &Machine<'_>, op: Op, values: &[Value], what: &str) -> Step<Vec<i64>> {
+    let number =
+        |&value| Ok(signed(machine.module.ty(value), machine.decided(op, machine.get(value), what)?));
+    values.iter().map(number).collect()
 }
 
 pub(crate) fn make(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let base = machine.decided(op, machine.operand(op, 0), "the base")?;
-    let sizes = scalars(machine, op, 1, "the shape")?;
-    let strides = scalars(machine, op, 2, "the strides")?;
-    let padding = machine.module.attr(op, 0).and_then(|attr| attr.as_enum(&PADDING));
-    let pad_nan = padding.and_then(|case| PADDING.keyword(case)) == Some("pad_nan");
-    machine.set_result(op, pack(base, &sizes, &strides, pad_nan));
+    let of = MakeDescriptorOp::new(machine.module, op);
+    let base = machine.decided(op, machine.get(of.base()), "the base")?;
+    let sizes = scalars(machine, op, of.shape(), "the shape")?;
+    let strides = scalars(machine, op, of.strides(), "the strides")?;
+    machine.set_result(op, pack(base, &sizes, &strides, of.padding() == Padding::Nan));
     Ok(())
 }
 
@@ -95,11 +95,15 @@ fn block_at(descriptor: &Descriptor, offsets: &[i64]) -> Vec<Vec<i64>> {
 }
 
 /// The coordinates of each element of rows picked one by one.
-fn picked_rows(machine: &Machine<'_>, op: Op, block: Type) -> Step<Vec<Vec<i64>>> {
-    let rows_ty = machine.operand_ty(op, 1);
-    let rows = machine.operand(op, 1);
-    let first = machine.decided(op, machine.operand(op, 2), "the column")?;
-    let first = signed(machine.operand_ty(op, 2), first);
+fn picked_rows(
+    machine: &Machine<'_>,
+    op: Op,
+    [rows, column]: [Value; 2],
+    block: Type,
+) -> Step<Vec<Vec<i64>>> {
+    let (rows_ty, rows) = (machine.module.ty(rows), machine.get(rows));
+    let first = machine.decided(op, machine.get(column), "the column")?;
+    let first = signed(machine.module.ty(column), first);
     let mut all = Vec::with_capacity(numel(block) as usize);
     for position in 0..numel(block) as usize {
         let inside = coordinates(shape(block), position);
@@ -112,7 +116,7 @@ fn picked_rows(machine: &Machine<'_>, op: Op, block: Type) -> Step<Vec<Vec<i64>>
 
 fn read(machine: &mut Machine<'_>, op: Op, places: &[Vec<i64>]) -> Step<()> {
     let descriptor = Descriptor::of(machine, op);
-    let pointer = Some(machine.module.operand(op, 0));
+    let pointer = Some(DescriptorAccessOp::new(machine.module, op).desc());
     let dims = shape(machine.result_ty(op));
     let mut bits = Vec::with_capacity(places.len());
     for (position, place) in places.iter().enumerate() {
@@ -129,10 +133,10 @@ fn read(machine: &mut Machine<'_>, op: Op, places: &[Vec<i64>]) -> Step<()> {
 /// Writes `new(old, value)` for each element inside the tensor.
 fn write(machine: &mut Machine<'_>, op: Op, places: &[Vec<i64>], new: Option<Combine>) -> Step<()> {
     let descriptor = Descriptor::of(machine, op);
-    let last = machine.module.operands(op).len() - 1;
-    let values = machine.operand(op, last).clone();
-    let dims = shape(machine.operand_ty(op, last));
-    let pointer = Some(machine.module.operand(op, 0));
+    let source = DescriptorAccessOp::new(machine.module, op).src().expect("only what writes is run here");
+    let values = machine.get(source).clone();
+    let dims = shape(machine.module.ty(source));
+    let pointer = Some(DescriptorAccessOp::new(machine.module, op).desc());
     for (position, place) in places.iter().enumerate() {
         let Some(address) = descriptor.address(place) else { continue };
         let element = Element { op, shape: dims, position, pointer };
@@ -151,38 +155,45 @@ fn write(machine: &mut Machine<'_>, op: Op, places: &[Vec<i64>], new: Option<Com
 }
 
 pub(crate) fn load(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let offsets = scalars(machine, op, 1, "the offset")?;
+    let indices = DescriptorAccessOp::new(machine.module, op).indices();
+    let offsets = scalars(machine, op, indices, "the offset")?;
     let places = block_at(&Descriptor::of(machine, op), &offsets);
     read(machine, op, &places)
 }
 
 pub(crate) fn store(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let offsets = scalars(machine, op, 1, "the offset")?;
+    let indices = DescriptorAccessOp::new(machine.module, op).indices();
+    let offsets = scalars(machine, op, indices, "the offset")?;
     let places = block_at(&Descriptor::of(machine, op), &offsets);
     write(machine, op, &places, None)
 }
 
 pub(crate) fn gather(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let places = picked_rows(machine, op, machine.result_ty(op))?;
+    let of = DescriptorGatherOp::new(machine.module, op);
+    let places = picked_rows(machine, op, [of.x_offsets(), of.y_offset()], machine.result_ty(op))?;
     read(machine, op, &places)
 }
 
 pub(crate) fn scatter(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let places = picked_rows(machine, op, machine.operand_ty(op, 3))?;
+    let of = DescriptorScatterOp::new(machine.module, op);
+    let block = machine.module.ty(of.src());
+    let places = picked_rows(machine, op, [of.x_offsets(), of.y_offset()], block)?;
     write(machine, op, &places, None)
 }
 
 /// Combines into memory; integers are compared as the descriptor says, floats as numbers.
 pub(crate) fn reduce(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let offsets = scalars(machine, op, 1, "the offset")?;
+    let indices = DescriptorAccessOp::new(machine.module, op).indices();
+    let offsets = scalars(machine, op, indices, "the offset")?;
     let descriptor = Descriptor::of(machine, op);
     let places = block_at(&descriptor, &offsets);
-    let case = machine.module.attr(op, 0).and_then(|attr| attr.as_enum(&REDUCE_KIND));
-    let keyword = case.and_then(|case| REDUCE_KIND.keyword(case)).unwrap_or("");
-    match atomic_name(machine.operand_ty(op, 0), keyword).and_then(combine_named) {
+    let of = DescriptorReduceOp::new(machine.module, op);
+    let kind = of.kind();
+    match atomic_kind(machine.module.ty(of.desc()), kind).and_then(|atomic| combine_named(atomic.keyword())) {
         Some(combine) => write(machine, op, &places, Some(combine)),
         None => {
-            let message = format!("the reduction `{keyword}` is not defined for {}", descriptor.elem);
+            let message =
+                format!("the reduction `{}` is not defined for {}", kind.keyword(), descriptor.elem);
             Err(machine.error(op, RunErrorKind::Unsupported, message))
         }
     }

@@ -2,8 +2,7 @@
 
 use super::data::{Data, Undefined};
 use super::machine::{Machine, Step, merge_undefined};
-use super::shape::int_attr;
-use crate::ops::dot::SCALE_TYPE;
+use crate::ops::dot::{DotScaledOp, ScaleType};
 use crate::types::{elem, numel, shape};
 use ir::scalar::{float_bits, float_value, sign_extend, truncate};
 use ir::{FloatKind, Op, Type};
@@ -93,15 +92,15 @@ fn spread(op: Op, operands: &[&Data]) -> Option<Rc<Undefined>> {
 }
 
 /// How operands of a scaled product are written: bits of an element, and its value.
-fn scaled_value(format: &str, bits: u64) -> f64 {
+fn scaled_value(format: ScaleType, bits: u64) -> f64 {
     match format {
-        "e4m3" => float_value(FloatKind::F8E4M3FN, bits),
-        "e5m2" => float_value(FloatKind::F8E5M2, bits),
-        "bf16" => float_value(FloatKind::BF16, bits),
-        "fp16" => float_value(FloatKind::F16, bits),
-        "e2m3" => tiny_float(2, 3, bits),
-        "e3m2" => tiny_float(3, 2, bits),
-        _ => tiny_float(2, 1, bits),
+        ScaleType::E4m3 => float_value(FloatKind::F8E4M3FN, bits),
+        ScaleType::E5m2 => float_value(FloatKind::F8E5M2, bits),
+        ScaleType::Bf16 => float_value(FloatKind::BF16, bits),
+        ScaleType::Fp16 => float_value(FloatKind::F16, bits),
+        ScaleType::E2m3 => tiny_float(2, 3, bits),
+        ScaleType::E3m2 => tiny_float(3, 2, bits),
+        ScaleType::E2m1 => tiny_float(2, 1, bits),
     }
 }
 
@@ -119,7 +118,7 @@ fn tiny_float(exponent_bits: u32, mantissa_bits: u32, bits: u64) -> f64 {
 struct Scaled<'a> {
     data: &'a Data,
     ty: Type,
-    format: &'static str,
+    format: ScaleType,
     scale: Option<(&'a Data, Type)>,
     /// Whether two 4-bit elements of a byte are neighbours along k, not along the other dimension.
     k_pack: bool,
@@ -136,7 +135,7 @@ impl Scaled<'_> {
         for stacked_line in 0..batch * lines {
             let (stack, line) = (stacked_line / lines, stacked_line % lines);
             for along in 0..k {
-                let packed = self.format == "e2m1";
+                let packed = self.format == ScaleType::E2m1;
                 let (mut at_line, mut at_k, mut half) = (line, along, 0);
                 if packed && self.k_pack {
                     (at_k, half) = (along / 2, along % 2);
@@ -168,24 +167,30 @@ impl Scaled<'_> {
 /// Unpacks, scales, multiplies. Which of the optional scales are given stands in the attribute `scales`.
 pub(crate) fn dot_scaled(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let module = machine.module;
-    let format = |slot: usize| {
-        let case = module.attr(op, slot).and_then(|attr| attr.as_enum(&SCALE_TYPE));
-        case.and_then(|case| SCALE_TYPE.keyword(case)).unwrap_or("e4m3")
+    let dot = DotScaledOp::new(module, op);
+    let known = |value| (machine.get(value), module.ty(value));
+    let ((a, a_ty), (b, b_ty), (c, c_ty)) = (known(dot.a()), known(dot.b()), known(dot.c()));
+    let lhs = Scaled {
+        data: a,
+        ty: a_ty,
+        format: dot.a_format(),
+        scale: dot.a_scale().map(known),
+        k_pack: dot.lhs_k_pack(),
+        k_last: true,
     };
-    let flag = |slot: usize| module.attr(op, slot).and_then(ir::Attr::as_bool).unwrap_or(true);
-    let given = int_attr(machine, op, 5);
-    let mut scales = module.operands(op)[3..].iter().map(|&value| (machine.get(value), module.ty(value)));
-    let a_scale = if given & 1 != 0 { scales.next() } else { None };
-    let b_scale = if given & 2 != 0 { scales.next() } else { None };
-    let [a_ty, b_ty, c_ty] = [0, 1, 2].map(|index| machine.operand_ty(op, index));
-    let [a, b, c] = [0, 1, 2].map(|index| machine.operand(op, index));
-    let lhs = Scaled { data: a, ty: a_ty, format: format(0), scale: a_scale, k_pack: flag(3), k_last: true };
-    let rhs = Scaled { data: b, ty: b_ty, format: format(1), scale: b_scale, k_pack: flag(4), k_last: false };
-    let packing = if lhs.format == "e2m1" && lhs.k_pack { 2 } else { 1 };
+    let rhs = Scaled {
+        data: b,
+        ty: b_ty,
+        format: dot.b_format(),
+        scale: dot.b_scale().map(known),
+        k_pack: dot.rhs_k_pack(),
+        k_last: false,
+    };
+    let packing = if lhs.format == ScaleType::E2m1 && lhs.k_pack { 2 } else { 1 };
     let k = shape(a_ty).last().map_or(1, |&k| k as usize) * packing;
     let sizes = Sizes::new(shape(c_ty), k);
     let (lhs, rhs) = (lhs.lines(sizes.batch, sizes.m, k), rhs.lines(sizes.batch, sizes.n, k));
-    let kind = elem(c_ty).as_float().unwrap_or(FloatKind::F32);
+    let kind = elem(c_ty).as_float().expect("verified: a scaled dot adds floats");
     let start = values(c, c_ty);
     let results = sizes.each(|pairs, at| {
         // `rhs` lies with k along its lines.

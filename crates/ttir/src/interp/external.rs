@@ -7,9 +7,10 @@ use super::data::Data;
 use super::error::RunErrorKind;
 use super::external_bits::BITS;
 use super::machine::{Machine, Step, merge_undefined};
+use crate::ops::extern_call::ExternElementwiseOp;
 use crate::types::elem;
 use ir::scalar::{float_bits, float_value, sign_extend, truncate};
-use ir::{Attr, Op, Type};
+use ir::{Op, Type};
 use std::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 
 /// A function on the values of floats (and of integers that go with them).
@@ -233,7 +234,7 @@ fn bits_of(ty: Type, value: f64) -> u64 {
 
 pub(crate) fn extern_elementwise(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let module = machine.module;
-    let symbol = module.attr_named(op, "symbol").and_then(Attr::as_str).unwrap_or("");
+    let symbol = ExternElementwiseOp::new(module, op).symbol();
     let operands = machine.operands(op);
     let types: Vec<Type> = module.operands(op).iter().map(|&value| elem(module.ty(value))).collect();
     let result = elem(machine.result_ty(op));

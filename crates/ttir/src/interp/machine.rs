@@ -135,10 +135,6 @@ impl<'a> Machine<'a> {
         self.module.operands(op).iter().map(|&value| self.get(value).clone()).collect()
     }
 
-    pub(crate) fn optional(&self, op: Op, group: usize) -> Option<&Data> {
-        self.module.optional_operand(op, group).map(|value| self.get(value))
-    }
-
     pub(crate) fn operand_ty(&self, op: Op, index: usize) -> Type {
         self.module.ty(self.module.operand(op, index))
     }

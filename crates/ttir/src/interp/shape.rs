@@ -2,20 +2,18 @@
 
 use super::data::{AroundAxis, Data, Undefined, strides};
 use super::machine::{Machine, Step, merge_undefined};
-use crate::ops::shape::ints;
+use crate::ops::compare::SelectOp;
+use crate::ops::constant::{ConstantOp, splat_bits};
+use crate::ops::forms::{BinaryOp, UnaryOp};
+use crate::ops::shape::{CatOp, GatherOp, MakeRangeOp, SplitOp, TransOp};
 use crate::types::{numel, shape};
 use ir::{Attr, Elements, Op};
 use std::rc::Rc;
 
-pub(crate) fn int_attr(machine: &Machine<'_>, op: Op, slot: usize) -> i64 {
-    machine.module.attr(op, slot).and_then(Attr::as_int).unwrap_or(0)
-}
-
 pub(crate) fn constant(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let data = match machine.module.attr(op, 0) {
-        Some(Attr::Dense { elements: Elements::List(list), .. }) => Data::each(&list[..]),
-        Some(attr) => Data::uniform(crate::ops::constant::splat_bits(attr).unwrap_or(0)),
-        None => Data::uniform(0),
+    let data = match ConstantOp::new(machine.module, op).value() {
+        Attr::Dense { elements: Elements::List(list), .. } => Data::each(&list[..]),
+        attr => Data::uniform(splat_bits(attr).expect("verified: a constant is a number")),
     };
     machine.set_result(op, data);
     Ok(())
@@ -29,7 +27,9 @@ pub(crate) fn poison(machine: &mut Machine<'_>, op: Op) -> Step<()> {
 
 /// An element of the result is undefined only if the condition or the chosen element is.
 pub(crate) fn select(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let [condition, yes, no] = [0, 1, 2].map(|index| machine.operand(op, index));
+    let of = SelectOp::new(machine.module, op);
+    let [condition, yes, no] =
+        [of.condition(), of.true_value(), of.false_value()].map(|value| machine.get(value));
     let count = [condition, yes, no]
         .map(|data| data.kept().max(data.undefined().map_or(1, |undefined| undefined.flags.len())))
         .into_iter()
@@ -51,17 +51,29 @@ pub(crate) fn select(machine: &mut Machine<'_>, op: Op) -> Step<()> {
 }
 
 pub(crate) fn make_range(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let (end, start) = (int_attr(machine, op, 0), int_attr(machine, op, 1));
-    let count = (end - start).max(0) as usize;
+    let range = MakeRangeOp::new(machine.module, op);
+    let start = i64::from(range.start());
+    let count = numel(machine.module.ty(range.result())) as usize;
     let data = Data::from_fn(count, |index| ir::scalar::truncate(32, (start + index as i64) as u64));
     machine.set_result(op, data);
     Ok(())
 }
 
 pub(crate) fn splat(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let data = machine.operand(op, 0).clone();
+    let data = source(machine, op).clone();
     machine.set_result(op, data);
     Ok(())
+}
+
+/// What an operation of one operand gets.
+fn source<'m>(machine: &'m Machine<'_>, op: Op) -> &'m Data {
+    machine.get(UnaryOp::new(machine.module, op).src())
+}
+
+/// The shapes of the operand and of the result.
+fn shapes(machine: &Machine<'_>, op: Op) -> [&'static [i64]; 2] {
+    let op = UnaryOp::new(machine.module, op);
+    [op.src(), op.result()].map(|value| shape(machine.module.ty(value)))
 }
 
 /// The elements stay in row-major order.
@@ -70,7 +82,7 @@ pub(crate) fn same_elements(machine: &mut Machine<'_>, op: Op) -> Step<()> {
 }
 
 pub(crate) fn broadcast(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let (from, to) = (shape(machine.operand_ty(op, 0)), shape(machine.result_ty(op)));
+    let [from, to] = shapes(machine, op);
     let (from_strides, to_strides) = (strides(from), strides(to));
     let position = |index: usize| {
         (0..to.len())
@@ -78,56 +90,67 @@ pub(crate) fn broadcast(machine: &mut Machine<'_>, op: Op) -> Step<()> {
             .map(|dim| index / to_strides[dim] % to[dim] as usize * from_strides[dim])
             .sum()
     };
-    let data = machine.operand(op, 0).permute(numel(machine.result_ty(op)) as usize, position);
+    let data = source(machine, op).permute(numel(machine.result_ty(op)) as usize, position);
     machine.set_result(op, data);
     Ok(())
 }
 
 pub(crate) fn trans(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let (from, to) = (shape(machine.operand_ty(op, 0)), shape(machine.result_ty(op)));
-    let order = ints(machine.module.attr(op, 0));
+    let [from, to] = shapes(machine, op);
+    let order = TransOp::new(machine.module, op).order();
     let (from_strides, to_strides) = (strides(from), strides(to));
     let position = |index: usize| {
         (0..to.len())
             .map(|dim| index / to_strides[dim] % to[dim] as usize * from_strides[order[dim] as usize])
             .sum()
     };
-    let data = machine.operand(op, 0).permute(numel(machine.result_ty(op)) as usize, position);
+    let data = source(machine, op).permute(numel(machine.result_ty(op)) as usize, position);
     machine.set_result(op, data);
     Ok(())
 }
 
+/// What an operation of two operands gets.
+fn both<'m>(machine: &'m Machine<'_>, op: Op) -> [&'m Data; 2] {
+    let op = BinaryOp::new(machine.module, op);
+    [op.lhs(), op.rhs()].map(|value| machine.get(value))
+}
+
 pub(crate) fn join(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let count = numel(machine.result_ty(op)) as usize;
-    let parts = [machine.operand(op, 0), machine.operand(op, 1)];
-    let data = Data::pick(&parts, count, |index| (index % 2, index / 2));
+    let data = Data::pick(&both(machine, op), count, |index| (index % 2, index / 2));
     machine.set_result(op, data);
     Ok(())
 }
 
 pub(crate) fn split(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let count = numel(machine.result_ty(op)) as usize;
-    let halves = [0, 1].map(|half| machine.operand(op, 0).permute(count, |index| 2 * index + half));
+    let split = SplitOp::new(machine.module, op);
+    let count = numel(machine.module.ty(split.out_lhs())) as usize;
+    let halves = [0, 1].map(|half| machine.get(split.src()).permute(count, |index| 2 * index + half));
     machine.set_results(op, halves.into());
     Ok(())
 }
 
 pub(crate) fn cat(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let count = numel(machine.result_ty(op)) as usize;
-    let first = numel(machine.operand_ty(op, 0)) as usize;
-    let parts = [machine.operand(op, 0), machine.operand(op, 1)];
-    let data = Data::pick(&parts, count, |index| if index < first { (0, index) } else { (1, index - first) });
+    let first = numel(machine.module.ty(CatOp::new(machine.module, op).lhs())) as usize;
+    let data =
+        Data::pick(
+            &both(machine, op),
+            count,
+            |index| if index < first { (0, index) } else { (1, index - first) },
+        );
     machine.set_result(op, data);
     Ok(())
 }
 
 /// An index out of range gives an undefined element.
 pub(crate) fn gather(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let axis = int_attr(machine, op, 0) as usize;
-    let source = AroundAxis::new(shape(machine.operand_ty(op, 0)), axis);
-    let picked = AroundAxis::new(shape(machine.operand_ty(op, 1)), axis);
-    let index_bits = crate::types::elem(machine.operand_ty(op, 1)).as_int().unwrap_or(32);
-    let (data, indices) = (machine.operand(op, 0), machine.operand(op, 1));
+    let of = GatherOp::new(machine.module, op);
+    let [source_ty, index_ty] = [of.src(), of.indices()].map(|value| machine.module.ty(value));
+    let source = AroundAxis::new(shape(source_ty), of.axis());
+    let picked = AroundAxis::new(shape(index_ty), of.axis());
+    let index_bits = crate::types::elem(index_ty).as_int().expect("verified: indices are integers");
+    let (data, indices) = (machine.get(of.src()), machine.get(of.indices()));
     let count = numel(machine.result_ty(op)) as usize;
     let mut failed = Vec::new();
     let mut sources = Vec::with_capacity(count);

@@ -2,7 +2,7 @@
 
 use crate::types::{FLOAT_LIKE, INT_LIKE, PTR_LIKE, VALUE_LIKE};
 use ir::scalar::{float_bits, float_value, sign_extend, truncate};
-use ir::{EvalArgs, FloatKind, Format, Infer, OpRow, Traits, TypeConstraint, one};
+use ir::{EvalArgs, FloatKind, Format, Infer, LayoutRule, OpRow, Traits, TypeConstraint, one};
 
 type Eval = fn(&EvalArgs<'_>, &[u64]) -> Option<u64>;
 
@@ -21,6 +21,7 @@ const fn row(
         operands,
         results,
         infer: Infer::Explicit,
+        layout: LayoutRule::Same,
         traits: PURE,
         format: Format::Text("$src attr-dict : type($src) to type($result)"),
         verify: Some(super::same_shape),

@@ -2,7 +2,7 @@
 
 use crate::types::FLOAT_LIKE;
 use ir::scalar::{float_bits, float_value};
-use ir::{EvalArgs, Format, Infer, OpRow, Traits, ValueSpec, one};
+use ir::{EvalArgs, Format, Infer, LayoutRule, OpRow, Rates, Traits, ValueSpec, one};
 
 type Eval = fn(&EvalArgs<'_>, &[u64]) -> Option<u64>;
 
@@ -16,6 +16,8 @@ const fn row(name: &'static str, doc: &'static str, traits: Traits, eval: Eval) 
         operands: OPERANDS,
         results: RESULTS,
         infer: Infer::SameAs(0),
+        layout: LayoutRule::Same,
+        rates: Rates::new(1.0, 0.0),
         traits: traits.and(Traits::PURE).and(Traits::ELEMENTWISE),
         format: Format::Text("$lhs, $rhs attr-dict : type($result)"),
         verify: Some(super::same_type_operands),
@@ -64,36 +66,45 @@ const C: Traits = Traits::COMMUTATIVE;
 const N: Traits = Traits::NONE;
 
 /// Sum.
-pub static ADDF: OpRow = row("arith.addf", "Sum.", C, |a, x| on_values(a, x, |v| v[0] + v[1]));
+pub static ADDF: OpRow = row("arith.addf", "Sum.", C, |a, x| on_values(a, x, |v| v[0] + v[1]))
+    .with_neutral(|ty| Some(float_bits(ty.as_float()?, -0.0)));
 /// Difference.
 pub static SUBF: OpRow = row("arith.subf", "Difference.", N, |a, x| on_values(a, x, |v| v[0] - v[1]));
 /// Product.
-pub static MULF: OpRow = row("arith.mulf", "Product.", C, |a, x| on_values(a, x, |v| v[0] * v[1]));
+pub static MULF: OpRow = row("arith.mulf", "Product.", C, |a, x| on_values(a, x, |v| v[0] * v[1]))
+    .with_neutral(|ty| Some(float_bits(ty.as_float()?, 1.0)));
 /// Quotient.
-pub static DIVF: OpRow = row("arith.divf", "Quotient.", N, |a, x| on_values(a, x, |v| v[0] / v[1]));
+pub static DIVF: OpRow =
+    row("arith.divf", "Quotient.", N, |a, x| on_values(a, x, |v| v[0] / v[1])).with_rates(4.0, 1.0);
 /// Quotient, always correctly rounded.
 pub static PRECISE_DIVF: OpRow =
-    row("tt.precise_divf", "Quotient, correctly rounded.", N, |a, x| on_values(a, x, |v| v[0] / v[1]));
+    row("tt.precise_divf", "Quotient, correctly rounded.", N, |a, x| on_values(a, x, |v| v[0] / v[1]))
+        .with_rates(8.0, 1.0);
 /// Remainder.
 pub static REMF: OpRow = row("arith.remf", "Remainder with the sign of the dividend (fmod).", N, |a, x| {
     on_values(a, x, |v| v[0] % v[1])
-});
+})
+.with_rates(8.0, 1.0);
 /// IEEE maximum.
 pub static MAXIMUMF: OpRow = row("arith.maximumf", "Maximum; NaN where an operand is NaN.", C, |a, x| {
     on_values(a, x, |v| maximum(v[0], v[1]))
-});
+})
+.with_neutral(|ty| Some(float_bits(ty.as_float()?, f64::NEG_INFINITY)));
 /// IEEE minimum.
 pub static MINIMUMF: OpRow = row("arith.minimumf", "Minimum; NaN where an operand is NaN.", C, |a, x| {
     on_values(a, x, |v| -maximum(-v[0], -v[1]))
-});
+})
+.with_neutral(|ty| Some(float_bits(ty.as_float()?, f64::INFINITY)));
 /// Maximum of numbers.
 pub static MAXNUMF: OpRow = row("arith.maxnumf", "Maximum; a NaN operand is ignored.", C, |a, x| {
     on_values(a, x, |v| maximum_number(v[0], v[1]))
-});
+})
+.with_neutral(|ty| Some(float_bits(ty.as_float()?, f64::NAN)));
 /// Minimum of numbers.
 pub static MINNUMF: OpRow = row("arith.minnumf", "Minimum; a NaN operand is ignored.", C, |a, x| {
     on_values(a, x, |v| -maximum_number(-v[0], -v[1]))
-});
+})
+.with_neutral(|ty| Some(float_bits(ty.as_float()?, f64::NAN)));
 
 /// Negation.
 pub static NEGF: OpRow = OpRow {
@@ -102,6 +113,8 @@ pub static NEGF: OpRow = OpRow {
     operands: &[one("src", &FLOAT_LIKE)],
     results: &[one("result", &FLOAT_LIKE)],
     infer: Infer::SameAs(0),
+    layout: LayoutRule::Same,
+    rates: Rates::new(1.0, 0.0),
     traits: Traits::PURE.and(Traits::ELEMENTWISE),
     format: Format::Text("$src attr-dict : type($result)"),
     eval: Some(|a, x| Some(x[0] ^ 1 << (a.result_type.scalar_bits()? - 1))),
@@ -126,6 +139,8 @@ pub static CLAMPF: OpRow = OpRow {
     name: "tt.clampf",
     doc: "`x` held between `min` and `max`. A NaN `x` gives `min` unless `propagateNan = all`, then NaN.",
     infer: Infer::SameAs(0),
+    layout: LayoutRule::Same,
+    rates: Rates::new(2.0, 0.0),
     traits: Traits::PURE.and(Traits::ELEMENTWISE),
     format: Format::Text("$x, $min, $max, propagateNan = $propagateNan attr-dict : type($result)"),
     verify: Some(super::same_type_operands),

@@ -3,7 +3,10 @@
 
 use crate::types::INT_LIKE;
 use ir::scalar::{sign_extend, truncate};
-use ir::{Attr, Elements, EvalArgs, Fold, Format, Infer, Module, Op, OpRow, Traits, ValueSpec, one};
+use ir::{
+    Attr, CostClass, Elements, EvalArgs, Fold, Format, Infer, LayoutRule, Module, Op, OpRow, Traits, Type,
+    Value, ValueSpec, one,
+};
 
 type Eval = fn(&EvalArgs<'_>, &[u64]) -> Option<u64>;
 type FoldFn = fn(&Module, Op) -> Option<Fold>;
@@ -24,6 +27,8 @@ const fn row(
         operands: OPERANDS,
         results: RESULTS,
         infer: Infer::SameAs(0),
+        layout: LayoutRule::Same,
+        cost: if traits.has(Traits::NO_SPECULATION) { CostClass::Sequence } else { CostClass::Simple },
         traits: traits.and(Traits::PURE).and(Traits::ELEMENTWISE),
         format: Format::Text("$lhs, $rhs attr-dict : type($result)"),
         verify: Some(super::same_type_operands),
@@ -31,6 +36,11 @@ const fn row(
         fold,
         ..OpRow::BASE
     }
+}
+
+fn neutral(ty: Type, of_bits: fn(u32) -> u64) -> Option<u64> {
+    let bits = ty.as_int()?;
+    Some(truncate(bits, of_bits(bits)))
 }
 
 fn bits(args: &EvalArgs<'_>) -> u32 {
@@ -47,7 +57,12 @@ fn signed(args: &EvalArgs<'_>, value: u64) -> i64 {
 
 /// The value of a constant operand whose elements are all equal, sign-extended.
 pub fn constant_int(module: &Module, op: Op, operand: usize) -> Option<i64> {
-    match module.constant(module.operand(op, operand))? {
+    int_value(module, module.operand(op, operand))
+}
+
+/// The number that a value is in all its elements, sign-extended, if it is a constant.
+pub fn int_value(module: &Module, value: Value) -> Option<i64> {
+    match module.constant(value)? {
         Attr::Int { value, .. } => Some(*value),
         Attr::Bool(value) => Some(-i64::from(*value)),
         Attr::Dense { ty, elements: Elements::Splat(value) } => {
@@ -101,13 +116,15 @@ const D: Traits = Traits::NO_SPECULATION;
 
 /// Sum.
 pub static ADDI: OpRow =
-    row("arith.addi", "Sum, wrapping.", C, |a, x| wrap(a, x[0].wrapping_add(x[1])), Some(fold_add));
+    row("arith.addi", "Sum, wrapping.", C, |a, x| wrap(a, x[0].wrapping_add(x[1])), Some(fold_add))
+        .with_neutral(|ty| neutral(ty, |_| 0));
 /// Difference.
 pub static SUBI: OpRow =
     row("arith.subi", "Difference, wrapping.", N, |a, x| wrap(a, x[0].wrapping_sub(x[1])), Some(fold_add));
 /// Product.
 pub static MULI: OpRow =
-    row("arith.muli", "Product, wrapping.", C, |a, x| wrap(a, x[0].wrapping_mul(x[1])), Some(fold_mul));
+    row("arith.muli", "Product, wrapping.", C, |a, x| wrap(a, x[0].wrapping_mul(x[1])), Some(fold_mul))
+        .with_neutral(|ty| neutral(ty, |_| 1));
 /// Signed quotient.
 pub static DIVSI: OpRow = row(
     "arith.divsi",
@@ -141,12 +158,15 @@ pub static REMUI: OpRow = row(
     None,
 );
 /// Bitwise and.
-pub static ANDI: OpRow = row("arith.andi", "Bitwise and.", C, |_, x| Some(x[0] & x[1]), Some(fold_and));
+pub static ANDI: OpRow = row("arith.andi", "Bitwise and.", C, |_, x| Some(x[0] & x[1]), Some(fold_and))
+    .with_neutral(|ty| neutral(ty, |_| u64::MAX));
 /// Bitwise or.
-pub static ORI: OpRow = row("arith.ori", "Bitwise or.", C, |_, x| Some(x[0] | x[1]), Some(fold_or));
+pub static ORI: OpRow = row("arith.ori", "Bitwise or.", C, |_, x| Some(x[0] | x[1]), Some(fold_or))
+    .with_neutral(|ty| neutral(ty, |_| 0));
 /// Bitwise exclusive or.
 pub static XORI: OpRow =
-    row("arith.xori", "Bitwise exclusive or.", C, |_, x| Some(x[0] ^ x[1]), Some(fold_add));
+    row("arith.xori", "Bitwise exclusive or.", C, |_, x| Some(x[0] ^ x[1]), Some(fold_add))
+        .with_neutral(|ty| neutral(ty, |_| 0));
 
 fn shift(args: &EvalArgs<'_>, amount: u64, apply: impl Fn(u32) -> u64) -> Option<u64> {
     let amount = u32::try_from(amount).ok().filter(|&amount| amount < bits(args))?;
@@ -184,10 +204,12 @@ pub static MAXSI: OpRow = row(
     C,
     |a, x| wrap(a, signed(a, x[0]).max(signed(a, x[1])) as u64),
     Some(left_if_equal),
-);
+)
+.with_neutral(|ty| neutral(ty, |bits| 1 << (bits - 1)));
 /// Unsigned maximum.
 pub static MAXUI: OpRow =
-    row("arith.maxui", "Unsigned maximum.", C, |_, x| Some(x[0].max(x[1])), Some(left_if_equal));
+    row("arith.maxui", "Unsigned maximum.", C, |_, x| Some(x[0].max(x[1])), Some(left_if_equal))
+        .with_neutral(|ty| neutral(ty, |_| 0));
 /// Signed minimum.
 pub static MINSI: OpRow = row(
     "arith.minsi",
@@ -195,10 +217,12 @@ pub static MINSI: OpRow = row(
     C,
     |a, x| wrap(a, signed(a, x[0]).min(signed(a, x[1])) as u64),
     Some(left_if_equal),
-);
+)
+.with_neutral(|ty| neutral(ty, |bits| (1 << (bits - 1)) - 1));
 /// Unsigned minimum.
 pub static MINUI: OpRow =
-    row("arith.minui", "Unsigned minimum.", C, |_, x| Some(x[0].min(x[1])), Some(left_if_equal));
+    row("arith.minui", "Unsigned minimum.", C, |_, x| Some(x[0].min(x[1])), Some(left_if_equal))
+        .with_neutral(|ty| neutral(ty, |_| u64::MAX));
 /// High half of the unsigned product.
 pub static MULHIUI: OpRow = row(
     "tt.mulhiui",

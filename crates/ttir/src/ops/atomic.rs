@@ -2,7 +2,7 @@
 
 use super::memory::check_pointee;
 use crate::types::{BOOL_LIKE, PTR_LIKE, VALUE_LIKE, pointee, with_elem};
-use ir::{Format, Infer, OpRow, Traits};
+use ir::{Format, Infer, LayoutRule, OpRow, Traits};
 use smallvec::smallvec;
 
 ir::enum_attr! {
@@ -27,7 +27,7 @@ const EFFECTS: Traits = Traits::READS.and(Traits::WRITES);
 
 ir::op_view! {
     AtomicRmwOp of ATOMIC_RMW {
-        operands { ptr: One PTR_LIKE, value: One VALUE_LIKE, mask: Optional BOOL_LIKE }
+        operands { ptr: One PTR_LIKE => Atomic, value: One VALUE_LIKE, mask: Optional BOOL_LIKE }
         attrs { kind "atomic_rmw_op": Rmw, sem: Sem, scope: Scope }
         results { result: One VALUE_LIKE }
     }
@@ -39,6 +39,7 @@ pub static ATOMIC_RMW: OpRow = OpRow {
     doc: "Combines each value into memory atomically where the mask holds; the results are the old values, undefined \
           where it does not.",
     infer: Infer::SameAs(1),
+    layout: LayoutRule::Same,
     traits: EFFECTS,
     format: Format::Text("$atomic_rmw_op, $sem, $scope, $ptr, $value (, $mask)? attr-dict : functional-type"),
     verify: Some(|module, op| {
@@ -50,7 +51,7 @@ pub static ATOMIC_RMW: OpRow = OpRow {
 
 ir::op_view! {
     AtomicCasOp of ATOMIC_CAS {
-        operands { ptr: One PTR_LIKE, expected: One VALUE_LIKE, value: One VALUE_LIKE }
+        operands { ptr: One PTR_LIKE => Atomic, expected: One VALUE_LIKE, value: One VALUE_LIKE }
         attrs { sem: Sem, scope: Scope }
         results { result: One VALUE_LIKE }
     }
@@ -61,6 +62,7 @@ pub static ATOMIC_CAS: OpRow = OpRow {
     name: "tt.atomic_cas",
     doc: "Writes `val` where memory holds `cmp`, atomically; the results are the old values.",
     infer: Infer::SameAs(2),
+    layout: LayoutRule::Same,
     traits: EFFECTS,
     format: Format::Text("$sem, $scope, $ptr, $expected, $value attr-dict : functional-type"),
     verify: Some(|module, op| {
@@ -72,7 +74,7 @@ pub static ATOMIC_CAS: OpRow = OpRow {
 
 ir::op_view! {
     AtomicLoadOp of ATOMIC_LOAD {
-        operands { ptr: One PTR_LIKE, mask: Optional BOOL_LIKE }
+        operands { ptr: One PTR_LIKE => Atomic, mask: Optional BOOL_LIKE }
         attrs { sem: Sem, scope: Scope }
         results { result: One VALUE_LIKE }
     }
@@ -86,6 +88,7 @@ pub static ATOMIC_LOAD: OpRow = OpRow {
         Some(pointee) => Ok(smallvec![with_elem(args.ty(0), pointee)]),
         None => Err(format!("{} is not a pointer", args.ty(0))),
     }),
+    layout: LayoutRule::Same,
     traits: EFFECTS,
     format: Format::Text("$sem, $scope, $ptr (, $mask)? attr-dict : functional-type"),
     verify: Some(super::same_shape),
@@ -94,7 +97,7 @@ pub static ATOMIC_LOAD: OpRow = OpRow {
 
 ir::op_view! {
     AtomicStoreOp of ATOMIC_STORE {
-        operands { ptr: One PTR_LIKE, value: One VALUE_LIKE, mask: Optional BOOL_LIKE }
+        operands { ptr: One PTR_LIKE => Atomic, value: One VALUE_LIKE, mask: Optional BOOL_LIKE }
         attrs { sem: Sem, scope: Scope }
     }
 }
@@ -103,6 +106,7 @@ ir::op_view! {
 pub static ATOMIC_STORE: OpRow = OpRow {
     name: "tt.atomic_store",
     doc: "Writes atomically where the mask holds.",
+    layout: LayoutRule::Same,
     traits: EFFECTS,
     format: Format::Text("$sem, $scope, $ptr, $value (, $mask)? attr-dict : type($ptr)"),
     verify: Some(|module, op| check_pointee(module, op, 0, 1)),

@@ -2,7 +2,7 @@
 
 use crate::types::{BOOL_LIKE, FLOAT_LIKE, INT_LIKE, VALUE_LIKE, elem, shape, with_elem};
 use ir::scalar::{float_value, sign_extend};
-use ir::{Fold, Format, Infer, InferArgs, OpRow, Traits, Type};
+use ir::{Fold, Format, Infer, InferArgs, LayoutRule, OpRow, Traits, Type};
 use smallvec::{SmallVec, smallvec};
 
 ir::enum_attr! {
@@ -42,6 +42,7 @@ pub static CMPI: OpRow = OpRow {
     name: "arith.cmpi",
     doc: "Compares integers; `s…` as signed, `u…` as unsigned.",
     infer: Infer::Rule(bool_like),
+    layout: LayoutRule::Same,
     traits: Traits::PURE.and(Traits::ELEMENTWISE),
     format: Format::Text("$predicate, $lhs, $rhs attr-dict : type($lhs)"),
     verify: Some(super::same_type_operands),
@@ -79,6 +80,7 @@ pub static CMPF: OpRow = OpRow {
     name: "arith.cmpf",
     doc: "Compares floats.",
     infer: Infer::Rule(bool_like),
+    layout: LayoutRule::Same,
     traits: Traits::PURE.and(Traits::ELEMENTWISE),
     format: Format::Text("$predicate, $lhs, $rhs attr-dict : type($lhs)"),
     verify: Some(super::same_type_operands),
@@ -109,6 +111,7 @@ pub static SELECT: OpRow = OpRow {
     name: "arith.select",
     doc: "The second operand where the condition holds, the third elsewhere. The condition may be a scalar.",
     infer: Infer::SameAs(1),
+    layout: LayoutRule::Same,
     traits: Traits::PURE.and(Traits::ELEMENTWISE),
     // A scalar condition is written without its type, as the reference does.
     format: Format::Custom {

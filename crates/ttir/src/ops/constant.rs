@@ -2,7 +2,7 @@
 
 use crate::types::{VALUE_LIKE, elem, is_tensor};
 use ir::view::AnyAttr;
-use ir::{Attr, Builder, Elements, Format, Infer, OpRow, Traits, Type, Value, one};
+use ir::{Attr, Builder, CostClass, Elements, Format, Infer, OpRow, Traits, Type, Value, one};
 use smallvec::smallvec;
 
 ir::op_view! {
@@ -22,6 +22,7 @@ pub static CONSTANT: OpRow = OpRow {
         }
         None => Err("the constant has no value".into()),
     }),
+    cost: CostClass::Nothing,
     traits: Traits::PURE.and(Traits::CONSTANT),
     format: Format::Custom {
         print: super::control_text::print_constant,

@@ -1,8 +1,10 @@
 //! Tensor descriptors: tensors in memory that are read and written in blocks, with bounds.
 
+use super::atomic::Rmw;
 use super::memory::{CacheModifier, EvictionPolicy};
 use crate::types::{DESCRIPTOR, INT, INT_LIKE, POINTER, TENSOR_ONLY, elem, is_unsigned, shape, tensor};
-use ir::{Format, Infer, OpRow, Traits};
+use ir::view::EnumAttr;
+use ir::{Format, Infer, OpRow, Traits, Value};
 use smallvec::smallvec;
 
 ir::enum_attr! {
@@ -18,32 +20,64 @@ ir::enum_attr! {
     }
 }
 
-/// The atomic operation, by its keyword of [`super::atomic::RMW`], that combines a block into the memory of a descriptor; `None`
-/// where memory has none.
-pub fn atomic_name(descriptor: ir::Type, kind: &str) -> Option<&'static str> {
+/// The atomic operation that combines a block into the memory of a descriptor; `None` where memory has none.
+pub fn atomic_kind(descriptor: ir::Type, kind: ReduceKind) -> Option<Rmw> {
     let (is_float, is_unsigned) = (elem(descriptor).as_float().is_some(), is_unsigned(descriptor));
     Some(match (kind, is_float) {
-        ("add", true) => "fadd",
-        ("add", false) => "add",
-        ("min", _) => {
-            if is_unsigned {
-                "umin"
-            } else {
-                "min"
-            }
-        }
-        ("max", _) => {
-            if is_unsigned {
-                "umax"
-            } else {
-                "max"
-            }
-        }
-        ("and", false) => "and",
-        ("or", false) => "or",
-        ("xor", false) => "xor",
+        (ReduceKind::Add, true) => Rmw::Fadd,
+        (ReduceKind::Add, false) => Rmw::Add,
+        (ReduceKind::Min, _) if is_unsigned => Rmw::Umin,
+        (ReduceKind::Min, _) => Rmw::Min,
+        (ReduceKind::Max, _) if is_unsigned => Rmw::Umax,
+        (ReduceKind::Max, _) => Rmw::Max,
+        (ReduceKind::And, false) => Rmw::And,
+        (ReduceKind::Or, false) => Rmw::Or,
+        (ReduceKind::Xor, false) => Rmw::Xor,
         _ => return None,
     })
+}
+
+/// The same by keywords.
+pub fn atomic_name(descriptor: ir::Type, kind: &str) -> Option<&'static str> {
+    atomic_kind(descriptor, ReduceKind::from_keyword(kind)?).map(Rmw::keyword)
+}
+
+ir::op_view! {
+    /// Of accesses by a descriptor,
+    DescriptorAccessOp of LOAD, STORE, GATHER, SCATTER, REDUCE {
+        operands { desc: One DESCRIPTOR }
+    }
+}
+
+impl<'m> DescriptorAccessOp<'m> {
+    /// Where the block begins; none where rows are picked.
+    pub fn indices(self) -> &'m [Value] {
+        let (module, op) = (self.module, self.op);
+        if let Some(op) = DescriptorLoadOp::of(module, op) {
+            op.indices()
+        } else if let Some(op) = DescriptorStoreOp::of(module, op) {
+            op.indices()
+        } else {
+            DescriptorReduceOp::of(module, op).map_or(&[], DescriptorReduceOp::indices)
+        }
+    }
+
+    /// What is written, or combined into memory.
+    pub fn src(self) -> Option<Value> {
+        let (module, op) = (self.module, self.op);
+        if let Some(op) = DescriptorStoreOp::of(module, op) {
+            Some(op.src())
+        } else if let Some(op) = DescriptorScatterOp::of(module, op) {
+            Some(op.src())
+        } else {
+            Some(DescriptorReduceOp::of(module, op)?.src())
+        }
+    }
+
+    /// The block that is moved: what is written, or what is read.
+    pub fn block(self) -> Value {
+        self.src().unwrap_or_else(|| self.module.result(self.op, 0))
+    }
 }
 
 ir::op_view! {
@@ -73,7 +107,7 @@ pub static MAKE: OpRow = OpRow {
 
 ir::op_view! {
     DescriptorLoadOp of LOAD {
-        operands { desc: One DESCRIPTOR, indices: Variadic INT }
+        operands { desc: One DESCRIPTOR => Read, indices: Variadic INT }
         attrs {
             cache: CacheModifier = Enum(CacheModifier::None as u32),
             evict: EvictionPolicy = Enum(EvictionPolicy::Normal as u32),
@@ -97,7 +131,7 @@ pub static LOAD: OpRow = OpRow {
 
 ir::op_view! {
     DescriptorStoreOp of STORE {
-        operands { desc: One DESCRIPTOR, indices: Variadic INT, src: One TENSOR_ONLY }
+        operands { desc: One DESCRIPTOR => Write, indices: Variadic INT, src: One TENSOR_ONLY }
     }
 }
 
@@ -112,7 +146,7 @@ pub static STORE: OpRow = OpRow {
 
 ir::op_view! {
     DescriptorGatherOp of GATHER {
-        operands { desc: One DESCRIPTOR, x_offsets: One INT_LIKE, y_offset: One INT }
+        operands { desc: One DESCRIPTOR => Read, x_offsets: One INT_LIKE, y_offset: One INT }
         results { result: One TENSOR_ONLY }
     }
 }
@@ -129,7 +163,7 @@ pub static GATHER: OpRow = OpRow {
 
 ir::op_view! {
     DescriptorScatterOp of SCATTER {
-        operands { desc: One DESCRIPTOR, x_offsets: One INT_LIKE, y_offset: One INT, src: One TENSOR_ONLY }
+        operands { desc: One DESCRIPTOR => Write, x_offsets: One INT_LIKE, y_offset: One INT, src: One TENSOR_ONLY }
     }
 }
 
@@ -146,7 +180,7 @@ pub static SCATTER: OpRow = OpRow {
 
 ir::op_view! {
     DescriptorReduceOp of REDUCE {
-        operands { desc: One DESCRIPTOR, indices: Variadic INT, src: One TENSOR_ONLY }
+        operands { desc: One DESCRIPTOR => Atomic, indices: Variadic INT, src: One TENSOR_ONLY }
         attrs { kind: ReduceKind }
     }
 }

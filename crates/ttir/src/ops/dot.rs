@@ -1,7 +1,7 @@
 //! Matrix products.
 
 use crate::types::{TENSOR_ONLY, shape};
-use ir::{Format, Infer, OpRow, Traits, Value};
+use ir::{CostClass, Format, Infer, LayoutRule, OpRow, Traits, Value};
 
 ir::enum_attr! {
     /// How binary32 operands are multiplied.
@@ -32,6 +32,8 @@ pub static DOT: OpRow = OpRow {
     name: "tt.dot",
     doc: "a · b + c for matrices, or for each matrix of two stacks. Sums are in the format of c, in any order.",
     infer: Infer::SameAs(2),
+    layout: LayoutRule::Dot,
+    cost: CostClass::Once,
     traits: Traits::PURE,
     format: Format::Text(
         "$a, $b, $c (, inputPrecision = $inputPrecision)? attr-dict : type($a) * type($b) -> type($d)",
@@ -77,6 +79,7 @@ pub static DOT_SCALED: OpRow = OpRow {
     name: "tt.dot_scaled",
     doc: "a · b + c, where groups of 32 (or 16) elements along k share a scale.",
     infer: Infer::SameAs(2),
+    cost: CostClass::Once,
     traits: Traits::PURE,
     format: Format::Generic,
     verify: Some(|module, op| {

@@ -2,7 +2,7 @@
 
 use crate::types::VALUE_LIKE;
 use ir::view::Str;
-use ir::{Format, Infer, OpRow, Traits};
+use ir::{Format, Infer, LayoutRule, OpRow, Traits};
 
 ir::op_view! {
     ExternElementwiseOp of EXTERN_ELEMENTWISE {
@@ -17,6 +17,7 @@ pub static EXTERN_ELEMENTWISE: OpRow = OpRow {
     name: "tt.extern_elementwise",
     doc: "A function of a maths library, named by `symbol`, on each element.",
     infer: Infer::Explicit,
+    layout: LayoutRule::Same,
     traits: Traits::PURE,
     format: Format::Text("$srcs attr-dict : functional-type"),
     verify: Some(super::same_shape),
@@ -42,6 +43,7 @@ pub static INLINE_ASM: OpRow = OpRow {
     doc: "Instructions of the target, run for each `packed_element` elements.",
     infer: Infer::Explicit,
     // Kept in order even when pure: what it does is not known here.
+    layout: LayoutRule::Same,
     traits: Traits::WRITES,
     format: Format::Text("$asm_string attr-dict ($args : type($args))? -> type($results)"),
     ..InlineAsmOp::ROW

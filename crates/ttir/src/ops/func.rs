@@ -2,7 +2,7 @@
 
 use super::func_text as text;
 use ir::view::{Str, Symbol, TypeAttr};
-use ir::{ANY, Block, DeclaredKey, Format, Infer, Module, Op, OpRow, Traits, TypeKind, Value};
+use ir::{ANY, Block, DeclaredKey, Format, Infer, Module, Op, OpRow, Traits, Type, TypeKind, Value};
 
 /// Attribute of a parameter: the value is a multiple of this (an address: in bytes).
 pub static DIVISIBILITY: DeclaredKey =
@@ -96,6 +96,14 @@ impl<'m> FuncOp<'m> {
     /// The parameters, in the body.
     pub fn params(self) -> &'m [Value] {
         self.module.args(self.entry())
+    }
+
+    /// The types of what it returns.
+    pub fn result_types(self) -> &'static [Type] {
+        match self.ty().kind() {
+            TypeKind::Function { results, .. } => results,
+            other => unreachable!("verified: a function has a function type, not {other:?}"),
+        }
     }
 
     /// Whether it is launched, not only called.

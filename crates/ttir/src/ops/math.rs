@@ -4,7 +4,7 @@
 use super::arith_float::on_values;
 use crate::types::{FLOAT_LIKE, INT_LIKE};
 use ir::scalar::{sign_extend, truncate};
-use ir::{EvalArgs, Format, Infer, OpRow, Traits, ValueSpec, one};
+use ir::{CostClass, EvalArgs, Format, Infer, LayoutRule, OpRow, Rates, Traits, ValueSpec, one};
 
 type Eval = fn(&EvalArgs<'_>, &[u64]) -> Option<u64>;
 
@@ -18,6 +18,8 @@ const fn row(name: &'static str, doc: &'static str, eval: Eval) -> OpRow {
         operands: OPERANDS,
         results: RESULTS,
         infer: Infer::SameAs(0),
+        layout: LayoutRule::Same,
+        cost: CostClass::Function,
         traits: Traits::PURE.and(Traits::ELEMENTWISE),
         format: Format::Text("$src attr-dict : type($result)"),
         eval: Some(eval),
@@ -36,32 +38,43 @@ pub static FLOOR: OpRow =
     row("math.floor", "The next integer down.", |a, x| on_values(a, x, |v| v[0].floor()));
 /// Exponential.
 pub static EXP: OpRow =
-    row("math.exp", "e to the power of the operand.", |a, x| on_values(a, x, |v| v[0].exp()));
+    row("math.exp", "e to the power of the operand.", |a, x| on_values(a, x, |v| v[0].exp()))
+        .with_rates(1.0, 1.0);
 /// Exponential of base 2.
 pub static EXP2: OpRow =
-    row("math.exp2", "2 to the power of the operand.", |a, x| on_values(a, x, |v| v[0].exp2()));
+    row("math.exp2", "2 to the power of the operand.", |a, x| on_values(a, x, |v| v[0].exp2()))
+        .with_rates(0.0, 1.0);
 /// Natural logarithm.
-pub static LOG: OpRow = row("math.log", "Natural logarithm.", |a, x| on_values(a, x, |v| v[0].ln()));
+pub static LOG: OpRow =
+    row("math.log", "Natural logarithm.", |a, x| on_values(a, x, |v| v[0].ln())).with_rates(1.0, 1.0);
 /// Logarithm of base 2.
-pub static LOG2: OpRow = row("math.log2", "Logarithm of base 2.", |a, x| on_values(a, x, |v| v[0].log2()));
+pub static LOG2: OpRow =
+    row("math.log2", "Logarithm of base 2.", |a, x| on_values(a, x, |v| v[0].log2())).with_rates(0.0, 1.0);
 /// Sine.
 pub static SIN: OpRow =
-    row("math.sin", "Sine of an angle in radians.", |a, x| on_values(a, x, |v| v[0].sin()));
+    row("math.sin", "Sine of an angle in radians.", |a, x| on_values(a, x, |v| v[0].sin()))
+        .with_rates(4.0, 1.0);
 /// Cosine.
 pub static COS: OpRow =
-    row("math.cos", "Cosine of an angle in radians.", |a, x| on_values(a, x, |v| v[0].cos()));
+    row("math.cos", "Cosine of an angle in radians.", |a, x| on_values(a, x, |v| v[0].cos()))
+        .with_rates(4.0, 1.0);
 /// Square root.
-pub static SQRT: OpRow = row("math.sqrt", "Square root.", |a, x| on_values(a, x, |v| v[0].sqrt()));
+pub static SQRT: OpRow =
+    row("math.sqrt", "Square root.", |a, x| on_values(a, x, |v| v[0].sqrt())).with_rates(1.0, 1.0);
 /// Square root, correctly rounded.
 pub static PRECISE_SQRT: OpRow =
-    row("tt.precise_sqrt", "Square root, correctly rounded.", |a, x| on_values(a, x, |v| v[0].sqrt()));
+    row("tt.precise_sqrt", "Square root, correctly rounded.", |a, x| on_values(a, x, |v| v[0].sqrt()))
+        .with_rates(6.0, 1.0);
 /// Reciprocal square root.
 pub static RSQRT: OpRow =
-    row("math.rsqrt", "One over the square root.", |a, x| on_values(a, x, |v| 1.0 / v[0].sqrt()));
+    row("math.rsqrt", "One over the square root.", |a, x| on_values(a, x, |v| 1.0 / v[0].sqrt()))
+        .with_rates(0.0, 1.0);
 /// Error function.
-pub static ERF: OpRow = row("math.erf", "Error function.", |a, x| on_values(a, x, |v| libm::erf(v[0])));
+pub static ERF: OpRow =
+    row("math.erf", "Error function.", |a, x| on_values(a, x, |v| libm::erf(v[0]))).with_rates(20.0, 1.0);
 /// Hyperbolic tangent.
-pub static TANH: OpRow = row("math.tanh", "Hyperbolic tangent.", |a, x| on_values(a, x, |v| v[0].tanh()));
+pub static TANH: OpRow =
+    row("math.tanh", "Hyperbolic tangent.", |a, x| on_values(a, x, |v| v[0].tanh())).with_rates(8.0, 2.0);
 
 /// Absolute value of an integer.
 pub static ABSI: OpRow = OpRow {
@@ -78,6 +91,7 @@ pub static FMA: OpRow = OpRow {
     operands: &[one("a", &FLOAT_LIKE), one("b", &FLOAT_LIKE), one("c", &FLOAT_LIKE)],
     format: Format::Text("$a, $b, $c attr-dict : type($result)"),
     verify: Some(super::same_type_operands),
+    rates: Rates::new(2.0, 0.0),
     ..row("math.fma", "a * b + c, rounded once.", |a, x| match a.result_type.as_float()? {
         ir::FloatKind::F32 => {
             let [p, q, r] = [x[0], x[1], x[2]].map(|bits| f32::from_bits(bits as u32));

@@ -2,7 +2,7 @@
 
 use super::memory_text as text;
 use crate::types::{BOOL_LIKE, INT_LIKE, PTR_LIKE, VALUE_LIKE, elem, pointee, shape, with_elem};
-use ir::{Fold, Format, Infer, Module, Op, OpRow, Traits, Value};
+use ir::{Fold, Format, Infer, LayoutRule, Module, Op, OpRow, Traits, Value};
 use smallvec::smallvec;
 
 ir::enum_attr! {
@@ -35,6 +35,7 @@ pub static ADDPTR: OpRow = OpRow {
     name: "tt.addptr",
     doc: "A pointer moved by a signed number of elements.",
     infer: Infer::SameAs(0),
+    layout: LayoutRule::Same,
     traits: Traits::PURE.and(Traits::ELEMENTWISE),
     format: Format::Text("$ptr, $offset attr-dict : type($result), type($offset)"),
     verify: Some(super::same_shape),
@@ -44,7 +45,8 @@ pub static ADDPTR: OpRow = OpRow {
         Some(x[0].wrapping_add((offset as u64).wrapping_mul(bytes)))
     }),
     fold: Some(|module, op| {
-        (super::arith_int::constant_int(module, op, 1)? == 0).then(|| Fold::Value(module.operand(op, 0)))
+        let op = AddPtrOp::new(module, op);
+        (super::arith_int::int_value(module, op.offset())? == 0).then(|| Fold::Value(op.ptr()))
     }),
     patterns: &[crate::passes::patterns::combine_addptr],
     ..AddPtrOp::ROW
@@ -62,7 +64,7 @@ pub mod load_attr {
 
 ir::op_view! {
     LoadOp of LOAD {
-        operands { ptr: One PTR_LIKE, mask: Optional BOOL_LIKE, other: Optional VALUE_LIKE }
+        operands { ptr: One PTR_LIKE => Read, mask: Optional BOOL_LIKE, other: Optional VALUE_LIKE }
         attrs {
             cache / set_cache "cacheModifier": CacheModifier = Enum(CacheModifier::None as u32),
             evict "evictionPolicy": EvictionPolicy = Enum(EvictionPolicy::Normal as u32),
@@ -81,6 +83,7 @@ pub static LOAD: OpRow = OpRow {
         Some(pointee) => Ok(smallvec![with_elem(args.ty(0), pointee)]),
         None => Err(format!("{} is not a pointer", args.ty(0))),
     }),
+    layout: LayoutRule::Same,
     traits: Traits::READS,
     format: Format::Custom { print: text::print_load, parse: text::parse_load },
     verify: Some(|module, op| {
@@ -99,7 +102,7 @@ pub static LOAD: OpRow = OpRow {
 
 ir::op_view! {
     StoreOp of STORE {
-        operands { ptr: One PTR_LIKE, value: One VALUE_LIKE, mask: Optional BOOL_LIKE }
+        operands { ptr: One PTR_LIKE => Write, value: One VALUE_LIKE, mask: Optional BOOL_LIKE }
         attrs {
             cache "cacheModifier": CacheModifier = Enum(CacheModifier::None as u32),
             evict "evictionPolicy": EvictionPolicy = Enum(EvictionPolicy::Normal as u32),
@@ -111,6 +114,7 @@ ir::op_view! {
 pub static STORE: OpRow = OpRow {
     name: "tt.store",
     doc: "Writes the elements to the pointers where the mask holds.",
+    layout: LayoutRule::Same,
     traits: Traits::WRITES,
     format: Format::Custom { print: text::print_store, parse: text::parse_store },
     verify: Some(|module, op| {

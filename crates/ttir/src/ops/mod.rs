@@ -1,5 +1,6 @@
 //! The op rows of block-level code, one file per family.
 
+pub mod access;
 pub mod arith_cast;
 pub mod arith_float;
 pub mod arith_int;

@@ -1,7 +1,7 @@
 //! Operations that combine elements by a region: reductions, scans, elementwise calls; and histograms.
 
 use crate::types::{BOOL_LIKE, INT_LIKE, TENSOR_ONLY, VALUE_LIKE, elem, shape, tensor};
-use ir::{Attr, Format, Infer, InferArgs, Module, Op, OpRow, Traits, Type};
+use ir::{Attr, Block, CostClass, Format, Infer, InferArgs, LayoutRule, Module, Op, OpRow, Traits, Type};
 use smallvec::SmallVec;
 
 fn axis(attrs: &[Option<Attr>]) -> Result<usize, String> {
@@ -55,7 +55,7 @@ fn check_region(module: &Module, op: Op) -> Result<(), String> {
 ir::op_view! {
     ReduceOp of REDUCE {
         operands { srcs: Variadic TENSOR_ONLY }
-        attrs { axis: usize }
+        attrs { axis / set_axis: usize }
         results { results: Variadic VALUE_LIKE }
     }
 }
@@ -66,11 +66,28 @@ pub static REDUCE: OpRow = OpRow {
     doc: "Combines all elements along an axis by the region, which must be associative; the order is open.",
     infer: Infer::Rule(reduced),
     regions: Some(1),
+    layout: LayoutRule::Reduce,
     traits: Traits::REGION_EFFECTS,
     format: Format::Generic,
     verify: Some(check_region),
     ..ReduceOp::ROW
 };
+
+ir::op_view! {
+    /// Of reductions and scans,
+    CombineOp of REDUCE, SCAN {
+        operands { srcs: Variadic TENSOR_ONLY }
+        attrs { axis: usize }
+        results { results: Variadic VALUE_LIKE }
+    }
+}
+
+impl CombineOp<'_> {
+    /// The block that combines two elements of each operand.
+    pub fn block(self) -> Block {
+        self.module.entry(self.module.region(self.op, 0))
+    }
+}
 
 /// Ends the region of [`REDUCE`].
 pub static REDUCE_RETURN: OpRow = terminator("tt.reduce.return", "Ends the combining region of a reduction.");
@@ -89,6 +106,7 @@ pub static SCAN: OpRow = OpRow {
     doc: "All partial combinations along an axis, from the front, or from the back with `reverse`.",
     infer: Infer::Rule(|args| Ok(args.operands.iter().map(|&value| args.module.ty(value)).collect())),
     regions: Some(1),
+    layout: LayoutRule::Same,
     traits: Traits::REGION_EFFECTS,
     format: Format::Generic,
     verify: Some(check_region),
@@ -112,6 +130,7 @@ pub static MAP_ELEMENTWISE: OpRow = OpRow {
     doc: "Runs the region for each element (for each `pack` neighbouring elements) of all operands.",
     infer: Infer::Explicit,
     regions: Some(1),
+    layout: LayoutRule::Same,
     traits: Traits::REGION_EFFECTS,
     format: Format::Generic,
     verify: Some(check_map_region),
@@ -181,6 +200,7 @@ pub static HISTOGRAM: OpRow = OpRow {
     name: "tt.histogram",
     doc: "How often each number from 0 up occurs, where the mask holds. Numbers outside are not counted.",
     infer: Infer::Explicit,
+    cost: CostClass::Once,
     traits: Traits::PURE,
     format: Format::Text("$src (, $mask)? attr-dict : type($src) -> type($result)"),
     ..HistogramOp::ROW

@@ -3,7 +3,7 @@
 use crate::passes::patterns;
 use crate::types::{INT_LIKE, SCALAR, TENSOR_ONLY, VALUE_LIKE, elem, numel, shape, tensor};
 use ir::view::{Flag, Ints};
-use ir::{Attr, Format, Infer, InferArgs, Module, Op, OpRow, Traits, Type};
+use ir::{Attr, CostClass, Format, Infer, InferArgs, LayoutRule, Module, Op, OpRow, Traits, Type};
 use smallvec::{SmallVec, smallvec};
 
 type Types = Result<SmallVec<[Type; 2]>, String>;
@@ -56,6 +56,7 @@ pub static SPLAT: OpRow = OpRow {
     name: "tt.splat",
     doc: "A block filled with one scalar.",
     infer: Infer::Explicit,
+    cost: CostClass::Nothing,
     traits: PURE,
     format: Format::Text("$src attr-dict : type($src) -> type($result)"),
     verify: Some(same_elem),
@@ -112,6 +113,8 @@ pub static EXPAND_DIMS: OpRow = OpRow {
         dims.insert(axis as usize, 1);
         Ok(smallvec![tensor(&dims, elem(ty))])
     }),
+    layout: LayoutRule::ExpandDims,
+    cost: CostClass::Nothing,
     traits: PURE,
     format: Format::Text("$src attr-dict : type($src) -> type($result)"),
     verify: Some(inferred),
@@ -146,6 +149,8 @@ pub static BROADCAST: OpRow = OpRow {
     name: "tt.broadcast",
     doc: "Repeats a block along its dimensions of size 1. The rank stays.",
     infer: Infer::Explicit,
+    layout: LayoutRule::Same,
+    cost: CostClass::Nothing,
     traits: PURE,
     format: Format::Text("$src attr-dict : type($src) -> type($result)"),
     verify: Some(|module, op| {
@@ -172,6 +177,7 @@ pub static RESHAPE: OpRow = OpRow {
     name: "tt.reshape",
     doc: "The same elements, in row-major order, in another shape. `allow_reorder` leaves the order open.",
     infer: Infer::Explicit,
+    layout: LayoutRule::Reshape,
     traits: PURE,
     format: Format::Text(
         "$src (allow_reorder $allow_reorder)? (efficient_layout $efficient_layout)? attr-dict : type($src) -> type($result)",
@@ -220,6 +226,8 @@ pub static TRANS: OpRow = OpRow {
         let dims: Vec<i64> = order.iter().map(|&from| dims[from as usize]).collect();
         Ok(smallvec![tensor(&dims, elem(ty))])
     }),
+    layout: LayoutRule::Trans,
+    cost: CostClass::Nothing,
     traits: PURE,
     format: Format::Text("$src attr-dict : type($src) -> type($result)"),
     verify: Some(inferred),
@@ -244,6 +252,8 @@ pub static JOIN: OpRow = OpRow {
         dims.push(2);
         Ok(smallvec![tensor(&dims, elem(args.ty(0)))])
     }),
+    layout: LayoutRule::Join,
+    cost: CostClass::Once,
     traits: PURE,
     format: Format::Text("$lhs, $rhs attr-dict : type($lhs) -> type($result)"),
     verify: Some(super::same_type_operands),
@@ -271,6 +281,8 @@ pub static SPLIT: OpRow = OpRow {
             other => Err(format!("the last dimension of {other:?} is not 2")),
         }
     }),
+    layout: LayoutRule::Split,
+    cost: CostClass::Once,
     traits: PURE,
     format: Format::Text("$src attr-dict : type($src) -> type($out_lhs)"),
     verify: Some(inferred),
@@ -300,6 +312,7 @@ pub static CAT: OpRow = OpRow {
             _ => Err(format!("{left:?} and {right:?} cannot stand behind each other")),
         }
     }),
+    cost: CostClass::Once,
     traits: PURE,
     format: Format::Text("$lhs, $rhs attr-dict : type($lhs) -> type($result)"),
     verify: Some(inferred),
@@ -319,6 +332,8 @@ pub static GATHER: OpRow = OpRow {
     name: "tt.gather",
     doc: "For each index, the element of `src` whose position along `axis` it is. Undefined out of range.",
     infer: Infer::Rule(|args| Ok(smallvec![tensor(shape(args.ty(1)), elem(args.ty(0)))])),
+    layout: LayoutRule::Gather,
+    cost: CostClass::Once,
     traits: PURE,
     format: Format::Text("$src [ $indices ] attr-dict : functional-type"),
     verify: Some(|module, op| {

@@ -11,9 +11,10 @@
 use crate::ops::arith_float::ADDF;
 use crate::ops::arith_int::ADDI;
 use crate::ops::constant::splat_bits;
-use crate::ops::dot::DOT;
+use crate::ops::dot::DotOp;
+use crate::ops::forms::BinaryOp;
 use ir::pass::PassRow;
-use ir::{Diagnostic, Module, Op};
+use ir::{Diagnostic, Module, Op, Value};
 
 /// Lets products start from what they are added to.
 pub static ACCUMULATE_DOTS: PassRow = PassRow {
@@ -25,23 +26,24 @@ pub static ACCUMULATE_DOTS: PassRow = PassRow {
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     for op in module.walk(module.top()) {
         if module.is(op, &ADDF) || module.is(op, &ADDI) {
-            let _ = accumulate(module, op, 0) || accumulate(module, op, 1);
+            let add = BinaryOp::new(module, op);
+            let (lhs, rhs) = (add.lhs(), add.rhs());
+            let _ = accumulate(module, op, lhs, rhs) || accumulate(module, op, rhs, lhs);
         }
     }
     Ok(())
 }
 
-fn accumulate(module: &mut Module, add: Op, side: usize) -> bool {
-    let product = module.operand(add, side);
-    let start = module.operand(add, 1 - side);
-    let Some(dot) = module.def_op(product).filter(|&def| module.is(def, &DOT)) else { return false };
-    let from_zero = module.constant(module.operand(dot, 2)).and_then(splat_bits) == Some(0);
+fn accumulate(module: &mut Module, add: Op, product: Value, start: Value) -> bool {
+    let Some(DotOp { op: dot, .. }) = DotOp::def(module, product) else { return false };
+    let [a, b, c] = [DotOp::new(module, dot).a(), DotOp::new(module, dot).b(), DotOp::new(module, dot).c()];
+    let from_zero = module.constant(c).and_then(splat_bits) == Some(0);
     if !from_zero || module.uses(product).len() != 1 || module.block_of(dot) != module.block_of(add) {
         return false;
     }
     // The start may be computed only after the product.
     module.move_before(add, dot);
-    module.set_operand(dot, 2, start);
+    module.set_operands(dot, &[a, b, start]);
     let result = module.result(add, 0);
     module.replace_uses(result, product);
     module.erase(add);

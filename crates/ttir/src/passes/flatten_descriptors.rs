@@ -13,13 +13,13 @@
 
 use crate::ops::arith_cast::TT_BITCAST;
 use crate::ops::arith_int::{ADDI, ANDI, SHRUI};
-use crate::ops::compare::{CMPI, CMPI_PREDICATE, SELECT};
+use crate::ops::compare::{CMPI, CmpIOp, CmpIPredicate, SELECT};
 use crate::ops::constant;
-use crate::ops::descriptor::{GATHER, LOAD, MAKE, PADDING};
-use crate::ops::func::{DIVISIBILITY, FUNC, PADS_NAN, ROUNDS_TO_TF32, func_attr};
+use crate::ops::descriptor::{GATHER, LOAD, MAKE, MakeDescriptorOp, Padding};
+use crate::ops::func::{DIVISIBILITY, FuncOp, PADS_NAN, ROUNDS_TO_TF32, kernels};
 use crate::types::{TENSORDESC, elem, elem_bytes, ptr, shape, with_elem};
 use ir::pass::PassRow;
-use ir::{Attr, Block, Builder, DeclaredKey, Diagnostic, Module, Op, Place, Type, TypeKind, Value};
+use ir::{Attr, Block, Builder, DeclaredKey, Diagnostic, Module, Op, Place, Type, Value};
 
 /// Lets kernels make the descriptors that are their parameters.
 pub static FLATTEN_DESCRIPTORS: PassRow = PassRow {
@@ -32,28 +32,19 @@ pub static FLATTEN_DESCRIPTORS: PassRow = PassRow {
 const ALIGNMENT: i64 = 16;
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
-    for function in module.ops(module.body()).filter(|&op| module.is(op, &FUNC)).collect::<Vec<_>>() {
-        let is_private =
-            module.attr(function, func_attr::VISIBILITY).and_then(Attr::as_str) == Some("private");
-        let entry = module.entry(module.region(function, 0));
-        let params = module.args(entry).to_vec();
+    for function in kernels(module).map(|func| func.op).collect::<Vec<_>>() {
+        let func = FuncOp::new(module, function);
+        let (entry, params, results) = (func.entry(), func.params(), func.result_types().to_vec());
         let descriptors: Vec<usize> =
             (0..params.len()).filter(|&at| is_descriptor(module, params[at])).collect();
-        if is_private || descriptors.is_empty() {
+        if descriptors.is_empty() {
             continue;
         }
         for at in descriptors {
             flatten(module, function, entry, at)?;
         }
         let params = module.args(entry).iter().map(|&arg| module.ty(arg)).collect();
-        let results = match module.attr(function, func_attr::TYPE) {
-            Some(Attr::Type(ty)) => match ty.kind() {
-                TypeKind::Function { results, .. } => results.clone(),
-                _ => Vec::new(),
-            },
-            _ => Vec::new(),
-        };
-        module.set_attr(function, func_attr::TYPE, Some(Attr::Type(Type::function(params, results))));
+        FuncOp::set_ty(module, function, Type::function(params, results));
     }
     Ok(())
 }
@@ -90,9 +81,8 @@ fn flatten(module: &mut Module, function: Op, entry: Block, at: usize) -> Result
     operands.extend(sizes);
     operands.extend(&strides[..rank - 1]);
     operands.push(one);
-    let padding =
-        PADDING.value("pad_nan").filter(|_| pads_nan).map(|value| Attr::Enum { row: &PADDING, value });
-    let made = builder.build_as(&MAKE, &operands, &[padding], ty);
+    let padding = if pads_nan { Padding::Nan } else { Padding::Zero };
+    let made = builder.build_as(&MAKE, &operands, &MakeDescriptorOp::attrs(padding), ty);
     for (user, operand) in users {
         module.set_operand(user, operand as usize, made);
         if rounds && (module.is(user, &LOAD) || module.is(user, &GATHER)) {
@@ -143,8 +133,7 @@ fn round_result(module: &mut Module, load: Op) {
     let [exponent, dropped, one, half, kept] = numbers.map(|bits| constant::build(&mut b, bits_ty, bits));
     let bits = b.build_as(&TT_BITCAST, &[result], &[], bits_ty);
     let own = b.build(&ANDI, &[bits, exponent], &[]);
-    let equal = CMPI_PREDICATE.value("eq").map(|value| Attr::Enum { row: &CMPI_PREDICATE, value });
-    let special = b.build(&CMPI, &[own, exponent], &[equal]);
+    let special = b.build(&CMPI, &[own, exponent], &CmpIOp::attrs(CmpIPredicate::Eq));
     let last = b.build(&SHRUI, &[bits, dropped], &[]);
     let last = b.build(&ANDI, &[last, one], &[]);
     let bias = b.build(&ADDI, &[last, half], &[]);

@@ -12,6 +12,7 @@
 //! are still equal.
 
 use crate::ops::constant::{CONSTANT, attr_from_bits, splat_bits};
+use crate::ops::forms::UnaryOp;
 use crate::ops::shape::{BROADCAST, SPLAT};
 use crate::types::{elem, is_tensor, shape, tensor};
 use ir::pass::PassRow;
@@ -51,7 +52,7 @@ fn source(module: &Module, value: Value, spread: &'static ir::OpRow) -> Option<S
         return Some(Source::Constant(bits));
     }
     let def = module.def_op(value).filter(|&def| module.is(def, spread))?;
-    Some(Source::Value(module.operand(def, 0)))
+    Some(Source::Value(UnaryOp::new(module, def).src()))
 }
 
 fn reorder(module: &mut Module, op: Op) -> bool {

@@ -24,13 +24,13 @@ pub(crate) use operands::swizzled;
 pub use select::no_matrix_instruction;
 
 use super::context::Context;
-use crate::ops::group_dot::WARP_GROUP_DOT;
+use crate::ops::group_dot::{WARP_GROUP_DOT, WarpGroupDotOp};
 use crate::{Encoding, MatrixKind, MatrixRow};
 use ir::pass::PassRow;
-use ir::{Attr, Builder, Diagnostic, Module, Op, Type, Value};
+use ir::{Builder, Diagnostic, Module, Op, Type, Value};
 use select::Selected;
 use ttir::ops::arith_cast::{EXTF, FP_TO_FP};
-use ttir::ops::dot::DOT;
+use ttir::ops::dot::{DOT, DotOp};
 use ttir::types::{elem, shape, with_elem};
 
 /// Gives dots the layouts of matrix instructions.
@@ -98,8 +98,9 @@ fn by_warp(module: &mut Module, op: Op, selected: &Selected) {
         cga: selected.cga.clone(),
         instr_shape,
     };
-    let attrs = [module.attr(op, 0).cloned(), module.attr(op, 1).cloned()];
-    let [a, b, c] = [0, 1, 2].map(|slot| module.operand(op, slot));
+    let dot = DotOp::new(module, op);
+    let attrs = DotOp::attrs(dot.input_precision(), dot.max_imprecise());
+    let (a, b, c) = (dot.a(), dot.b(), dot.c());
     let mut builder = Builder::before(module, op);
     let mut values = Vec::new();
     for (op_idx, value, number) in [(0, a, row.a), (1, b, row.b)] {
@@ -120,9 +121,9 @@ fn by_group(module: &mut Module, op: Op, selected: &Selected) {
         cga: selected.cga.clone(),
         instr_shape: vec![16, selected.columns as u32, row.k],
     };
-    let attrs: [Option<Attr>; 3] =
-        [module.attr(op, 0).cloned(), Some(Attr::Bool(false)), module.attr(op, 1).cloned()];
-    let [a, b, c] = [0, 1, 2].map(|slot| module.operand(op, slot));
+    let dot = DotOp::new(module, op);
+    let attrs = WarpGroupDotOp::attrs(dot.input_precision(), false, dot.max_imprecise());
+    let (a, b, c) = (dot.a(), dot.b(), dot.c());
     let in_shared = !row.a_in_registers || operands::is_as_loaded(module, op, a);
     let mut builder = Builder::before(module, op);
     let left = if in_shared {

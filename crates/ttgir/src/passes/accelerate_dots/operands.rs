@@ -2,19 +2,19 @@
 
 use crate::encoding::SharedEncoding;
 use crate::infer;
-use crate::ops::convert::CONVERT_LAYOUT;
-use crate::ops::shared::{LOCAL_ALLOC, MEMDESC_TRANS};
+use crate::ops::convert::{CONVERT_LAYOUT, ConvertLayoutOp};
+use crate::ops::shared::{LOCAL_ALLOC, MEMDESC_TRANS, MemdescTransOp};
 use crate::types::memdesc_type;
 use crate::{BasisList, Encoding, replace_encoding, shape_per_block};
 use ir::{Builder, Module, Op, Value};
 use ttir::ops::memory::LOAD;
-use ttir::ops::shape::{TRANS, ints};
+use ttir::ops::shape::TransOp;
 use ttir::types::{elem, elem_bytes, shape};
 
 /// What stands behind conversions.
 pub(super) fn behind_conversions(module: &Module, mut value: Value) -> Value {
-    while let Some(def) = module.def_op(value).filter(|&def| module.is(def, &CONVERT_LAYOUT)) {
-        value = module.operand(def, 0);
+    while let Some(conversion) = ConvertLayoutOp::def(module, value) {
+        value = conversion.src();
     }
     value
 }
@@ -27,10 +27,8 @@ pub(super) fn is_as_loaded(module: &Module, dot: Op, value: Value) -> bool {
         if module.block_of(def) != module.block_of(dot) || module.is(def, &LOAD) {
             return true;
         }
-        if !module.is(def, &TRANS) {
-            return false;
-        }
-        value = behind_conversions(module, module.operand(def, 0));
+        let Some(trans) = TransOp::of(module, def) else { return false };
+        value = behind_conversions(module, trans.src());
     }
 }
 
@@ -96,14 +94,13 @@ pub(super) fn to_shared(builder: &mut Builder<'_>, value: Value, any_major: bool
     let transposed = if any_major { natural_order(builder.module, value)[0] == 0 } else { side.op_idx == 1 };
     let cga = side.cga();
     let bytes = elem_bytes(elem(builder.module.ty(value)));
-    if let Some(trans) = builder.module.def_op(value).filter(|&def| builder.module.is(def, &TRANS)) {
+    if let Some(trans) = TransOp::def(builder.module, value) {
         // Memory can be looked at the other way round; nothing needs to move.
-        let source = behind_conversions(builder.module, builder.module.operand(trans, 0));
+        let (source, order) = (behind_conversions(builder.module, trans.src()), trans.order().to_vec());
         let turned = cga.iter().map(|basis| basis.iter().rev().copied().collect()).collect();
         let alloc = alloc(builder, source, bytes, !transposed, turned);
-        let order = builder.module.attr(trans, 0).cloned();
-        if let Ok(ty) = infer::memdesc_trans(builder.module.ty(alloc), ints(order.as_ref())) {
-            return builder.build_as(&MEMDESC_TRANS, &[alloc], &[order], ty);
+        if let Ok(ty) = infer::memdesc_trans(builder.module.ty(alloc), &order) {
+            return builder.build_as(&MEMDESC_TRANS, &[alloc], &MemdescTransOp::attrs(&order), ty);
         }
     }
     alloc(builder, value, bytes, transposed, cga)

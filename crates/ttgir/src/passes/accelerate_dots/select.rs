@@ -4,7 +4,7 @@ use super::{chain, tiles};
 use crate::passes::context::Context;
 use crate::{BasisList, MatrixKind, MatrixRow, Number, shape_per_block};
 use ir::{FloatKind, Module, Op, Type};
-use ttir::ops::dot::INPUT_PRECISION;
+use ttir::ops::dot::{DotOp, InputPrecision};
 use ttir::types::{elem, shape};
 
 /// Rows of a tile of a warp: two instructions where one has only eight.
@@ -127,8 +127,7 @@ pub fn no_matrix_instruction(module: &Module, op: Op) -> Option<String> {
 
 /// Whether 32-bit floats may not lose bits.
 fn wants_exact(module: &Module, op: Op) -> bool {
-    let case = module.attr(op, 0).and_then(|attr| attr.as_enum(&INPUT_PRECISION));
-    case.and_then(|case| INPUT_PRECISION.keyword(case)) == Some("ieee")
+    DotOp::new(module, op).input_precision() == InputPrecision::Ieee
 }
 
 /// The types as they are; then operands widened to a format that holds both.

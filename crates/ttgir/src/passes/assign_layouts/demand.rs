@@ -10,7 +10,7 @@ use crate::{BasisList, SharedEncoding};
 use ir::{Module, Op, Traits, Value};
 use rustc_hash::FxHashSet;
 use ttir::ops::memory::LOAD;
-use ttir::ops::shape::{TRANS, ints};
+use ttir::ops::shape::{TRANS, TransOp};
 use ttir::types::{is_tensor, shape};
 
 /// Operations that are looked at for one load.
@@ -49,8 +49,8 @@ fn asked(module: &Module, slot: (Op, u32), pins: &Pins, layouts: &Layouts) -> Op
 
 /// What users of a transposed value ask for, seen from before.
 fn turned(module: &Module, trans: Op, pins: &Pins, layouts: &Layouts) -> Option<BasisList> {
-    let order = ints(module.attr(trans, 0));
-    let uses = module.uses(module.result(trans, 0)).iter();
+    let trans = TransOp::new(module, trans);
+    let (order, uses) = (trans.order(), module.uses(trans.result()).iter());
     let after = uses.copied().find_map(|slot| asked(module, slot, pins, layouts))?;
     let back = |basis: &Vec<u32>| {
         let mut before = vec![0; basis.len()];

@@ -4,47 +4,13 @@
 //! as long as the work is small. A value that a counted loop carries is free when both its start and what the loop yields
 //! are.
 
-use ir::{Block, Module, Op, OpRow, Traits, Value};
+use ir::{Block, CostClass, Module, Op, Traits, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
-use ttir::ops::control::FOR;
-use ttir::ops::{arith_int, constant, dot, reduce, shape as moves};
+use ttir::ops::control::ForOp;
 use ttir::types::{is_tensor, numel};
 
 /// Operations for each element that are still less than a conversion.
 const LIMIT: f64 = 48.0;
-
-/// Pure operations that are never done twice.
-static NEVER: &[&OpRow] = &[
-    &dot::DOT,
-    &dot::DOT_SCALED,
-    &moves::GATHER,
-    &moves::CAT,
-    &moves::JOIN,
-    &moves::SPLIT,
-    &reduce::HISTOGRAM,
-];
-/// What only moves or makes elements.
-static NO_WORK: &[&OpRow] =
-    &[&constant::CONSTANT, &moves::SPLAT, &moves::EXPAND_DIMS, &moves::BROADCAST, &moves::TRANS];
-/// What takes a sequence of instructions.
-static HEAVY: &[&OpRow] = &[&arith_int::DIVSI, &arith_int::DIVUI, &arith_int::REMSI, &arith_int::REMUI];
-
-fn is_among(row: &OpRow, rows: &[&OpRow]) -> bool {
-    rows.iter().any(|own| own.is(row))
-}
-
-/// What an operation costs for each element.
-pub(crate) fn operations(row: &OpRow) -> f64 {
-    if is_among(row, NO_WORK) {
-        0.0
-    } else if is_among(row, HEAVY) {
-        8.0
-    } else if row.name.starts_with("math.") {
-        4.0
-    } else {
-        1.0
-    }
-}
 
 /// The free values of a function, each with the operations that one element takes.
 #[derive(Default)]
@@ -66,8 +32,8 @@ impl Freedom {
     /// Goes through a block.
     pub(crate) fn visit(&mut self, module: &Module, block: Block) {
         for op in module.ops(block) {
-            if module.is(op, &FOR) {
-                self.visit_for(module, op);
+            if let Some(op) = ForOp::of(module, op) {
+                self.visit_for(op);
                 continue;
             }
             for &region in module.regions(op) {
@@ -85,7 +51,7 @@ impl Freedom {
         };
         let row = module.row(op);
         let pure = row.traits.has(Traits::PURE) && !row.traits.has(Traits::TERMINATOR);
-        let work = (pure && module.regions(op).is_empty() && !is_among(row, NEVER))
+        let work = (pure && module.regions(op).is_empty() && row.cost != CostClass::Once)
             .then(|| self.total(module, op, result))
             .flatten();
         for &result in module.results(op) {
@@ -99,7 +65,7 @@ impl Freedom {
     /// Work for one element of a result, if all operands are free and it is little.
     fn total(&self, module: &Module, op: Op, result: Value) -> Option<f64> {
         let elements = numel(module.ty(result)) as f64;
-        let mut total = operations(module.row(op));
+        let mut total = module.row(op).cost.instructions();
         for &operand in module.operands(op) {
             if is_tensor(module.ty(operand)) {
                 total += self.work.get(&operand)? * numel(module.ty(operand)) as f64 / elements;
@@ -109,9 +75,8 @@ impl Freedom {
     }
 
     /// Takes carried values as free until the loop shows otherwise.
-    fn visit_for(&mut self, module: &Module, op: Op) {
-        let body = module.entry(module.region(op, 0));
-        let (args, inits) = (&module.args(body)[1..], &module.operands(op)[3..]);
+    fn visit_for(&mut self, op: ForOp<'_>) {
+        let (module, args, inits) = (op.module, op.carried(), op.inits());
         let mut free: Vec<bool> =
             inits.iter().map(|init| is_tensor(module.ty(*init)) && self.is_free(*init)).collect();
         loop {
@@ -121,10 +86,9 @@ impl Freedom {
                     None => _ = self.work.remove(&arg),
                 }
             }
-            self.visit(module, body);
-            let yielded = module.last_op(body).map(|last| module.operands(last)).unwrap_or_default();
+            self.visit(module, op.body());
             let mut changed = false;
-            for (free, value) in free.iter_mut().zip(yielded) {
+            for (free, value) in free.iter_mut().zip(op.yielded()) {
                 if *free && !self.is_free(*value) {
                     (*free, changed) = (false, true);
                 }
@@ -133,7 +97,7 @@ impl Freedom {
                 break;
             }
         }
-        for ((&result, &arg), free) in module.results(op).iter().zip(args).zip(free) {
+        for ((&result, &arg), free) in op.results().iter().zip(args).zip(free) {
             if let Some(work) = self.work.get(&arg).copied().filter(|_| free) {
                 self.work.insert(result, work);
             }

@@ -1,15 +1,17 @@
 //! What is to be decided: one layout for each operation on blocks that is not free, and for each carried value.
 
 use super::cost::{self, Access};
-use super::freedom::{Freedom, operations};
+use super::freedom::Freedom;
 use super::layouts::{Layout, Layouts};
 use super::ties::tie;
 use super::{demand, memory};
-use ir::{Attr, Block, Module, Op, Traits, Value};
+use ir::{Block, Module, Op, Traits, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use ttir::ops::access::AccessOp;
 use ttir::ops::control::{CONDITION, FOR, IF, WHILE};
 use ttir::ops::reduce;
+use ttir::ops::reduce::CombineOp;
 use ttir::types::{elem_bytes, is_tensor, numel, shape};
 
 /// A decision: the number of a node.
@@ -290,13 +292,13 @@ impl<'m> Graph<'m> {
         let module = self.module;
         let frequency = cost::frequency(node.depth);
         if let Some(access) = &node.access {
-            let bases = layouts.bases(own, module.ty(module.operand(op, 0)));
+            let bases = layouts.bases(own, module.ty(AccessOp::new(module, op).ptr()));
             return access.cost(&bases) * frequency;
         }
         let ty = module.ty(value);
         let bases = layouts.bases(own, ty);
-        if module.is(op, &reduce::REDUCE) || module.is(op, &reduce::SCAN) {
-            let axis = module.attr(op, 0).and_then(Attr::as_int).map_or(0, |axis| axis as usize);
+        if let Some(combine) = CombineOp::of(module, op) {
+            let axis = combine.axis();
             let bytes: u64 = module
                 .operands(op)
                 .iter()
@@ -304,7 +306,7 @@ impl<'m> Graph<'m> {
                 .sum();
             return cost::reduction(&bases, shape(ty), axis, bytes) * frequency;
         }
-        cost::work(&bases, operations(module.row(op)) + 0.1) * frequency
+        cost::work(&bases, module.row(op).cost.instructions() + 0.1) * frequency
     }
 }
 

@@ -8,6 +8,7 @@ use crate::{BasisList, SharedEncoding, shape_per_block};
 use ir::{Module, Op, OpRow};
 use smallvec::SmallVec;
 use ttir::axis::AxisTable;
+use ttir::ops::access::AccessOp;
 use ttir::ops::{atomic, memory};
 use ttir::types::{elem, elem_bytes, is_tensor, pointee, shape};
 
@@ -25,7 +26,8 @@ static ACCESSES: &[(&OpRow, bool, u64)] = &[
 /// How an operation runs through memory, if it does so with a block of addresses.
 pub(crate) fn access(module: &Module, op: Op, axis: &AxisTable, widest: u64) -> Option<Access> {
     let &(_, reads, most) = ACCESSES.iter().find(|(row, ..)| module.is(op, row))?;
-    let pointer = module.operand(op, 0);
+    let access = AccessOp::new(module, op);
+    let pointer = access.ptr();
     let ty = module.ty(pointer);
     if !is_tensor(ty) {
         return None;
@@ -36,7 +38,7 @@ pub(crate) fn access(module: &Module, op: Op, axis: &AxisTable, widest: u64) -> 
     // Stable, so that the last dimension comes first where nothing else decides.
     order.sort_by_key(|&dim| std::cmp::Reverse(info.contiguity[dim as usize]));
     let dim = order[0] as usize;
-    let mask = memory::mask(module, op).map(|mask| axis.info(module, mask).constancy[dim]);
+    let mask = access.mask().map(|mask| axis.info(module, mask).constancy[dim]);
     let run = axis.aligned_run(module, pointer, dim).min(mask.unwrap_or(u64::MAX));
     let bytes = elem_bytes(pointee(ty)?);
     Some(Access {

@@ -32,7 +32,7 @@ mod ties;
 pub(crate) use memory::access as memory_access;
 
 use super::context::Context;
-use crate::ops::convert::CONVERT_LAYOUT;
+use crate::ops::convert::ConvertLayoutOp;
 use graph::{Graph, Subject};
 use ir::pass::PassRow;
 use ir::{Diagnostic, Module, Op, Traits};
@@ -67,8 +67,8 @@ fn assign(module: &mut Module, function: Op, context: Context) {
 
 fn take_out_conversions(module: &mut Module, function: Op) {
     for op in module.walk(function) {
-        if module.is(op, &CONVERT_LAYOUT) {
-            let (from, to) = (module.result(op, 0), module.operand(op, 0));
+        if let Some(conversion) = ConvertLayoutOp::of(module, op) {
+            let (from, to) = (conversion.result(), conversion.src());
             module.replace_uses(from, to);
             module.erase(op);
         }

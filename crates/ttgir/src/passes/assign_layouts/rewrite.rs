@@ -10,6 +10,8 @@ use crate::ops::convert::CONVERT_LAYOUT;
 use ir::{Attr, Def, Module, Op, OpInit, Traits, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
+use ttir::ops::constant::ConstantOp;
+use ttir::ops::control::ForOp;
 use ttir::types::{is_tensor, shape};
 
 /// What was decided.
@@ -49,11 +51,11 @@ impl Rewriter<'_> {
     fn retype(&mut self, value: Value, layout: Layout) {
         let ty = self.layouts.retyped(layout, self.module.ty(value));
         self.module.set_ty(value, ty);
-        let constant = self.module.def_op(value).filter(|&op| self.module.has(op, Traits::CONSTANT));
-        if let Some(op) = constant
-            && let Some(Attr::Dense { elements, .. }) = self.module.attr(op, 0).cloned()
+        if let Some(constant) = ConstantOp::def(self.module, value)
+            && let Attr::Dense { elements, .. } = constant.value().clone()
         {
-            self.module.set_attr(op, 0, Some(Attr::Dense { ty, elements }));
+            let op = constant.op;
+            ConstantOp::set_value(self.module, op, &Attr::Dense { ty, elements });
         }
     }
 
@@ -145,13 +147,13 @@ impl Rewriter<'_> {
         let body = self.module.entry(self.module.region(op, 0));
         let (old_arg, old_result) = (self.module.args(body)[index + 1], self.module.result(op, index));
         let last = self.module.last_op(body).expect("a verified body ends in a terminator");
-        let (init, yielded) = (self.module.operand(op, index + 3), self.module.operand(last, index));
+        let (init, yielded) = (ForOp::new(self.module, op).inits()[index], self.module.operand(last, index));
         if !self.homes.contains_key(&old_arg) {
             self.homes.insert(old_arg, want);
             self.homes.insert(old_result, want);
             self.retype(old_arg, want);
             self.retype(old_result, want);
-            self.fill(op, index as u32 + 3, Some(want));
+            self.fill(op, (ForOp::NUM_BOUNDS + index) as u32, Some(want));
             self.fill(last, index as u32, Some(want));
             return if result { old_result } else { old_arg };
         }

@@ -8,7 +8,10 @@ use super::layouts::{Layout, Layouts};
 use crate::SharedEncoding;
 use crate::infer;
 use crate::ops::shared::LOCAL_ALLOC;
-use ir::{Attr, Module, Op, OpRow};
+use ir::{Module, Op, OpRow};
+use ttir::ops::forms::UnaryOp;
+use ttir::ops::reduce::CombineOp;
+use ttir::ops::shape::ExpandDimsOp;
 use ttir::ops::{reduce, shape as moves};
 use ttir::types::shape;
 
@@ -72,12 +75,14 @@ fn storable(layouts: &mut Layouts, module: &Module, op: Op, given: Layout) -> Op
 }
 
 fn axis(module: &Module, op: Op) -> usize {
-    let axis = module.row(op).attr_slot("axis").and_then(|slot| module.attr(op, slot)).and_then(Attr::as_int);
-    axis.map_or(0, |axis| axis as usize)
+    match CombineOp::of(module, op) {
+        Some(combine) => combine.axis(),
+        None => ExpandDimsOp::new(module, op).axis(),
+    }
 }
 
 fn operand_shape(module: &Module, op: Op) -> &'static [i64] {
-    shape(module.ty(module.operand(op, 0)))
+    shape(module.ty(UnaryOp::new(module, op).src()))
 }
 
 fn result_shape(module: &Module, op: Op) -> &'static [i64] {
@@ -101,13 +106,13 @@ fn unsliced_only(layouts: &mut Layouts, module: &Module, op: Op, given: Layout) 
 }
 
 fn transposed(layouts: &mut Layouts, module: &Module, op: Op, given: Layout) -> Option<Layout> {
-    let order = moves::ints(module.attr(op, 0));
+    let order = moves::TransOp::new(module, op).order();
     let encoding = infer::trans(layouts.encoding(given), order, operand_shape(module, op)).ok()?;
     Some(layouts.number(&encoding))
 }
 
 fn untransposed(layouts: &mut Layouts, module: &Module, op: Op, own: Layout) -> Option<Layout> {
-    let order = moves::ints(module.attr(op, 0));
+    let order = moves::TransOp::new(module, op).order();
     let encoding = infer::trans_back(layouts.encoding(own), order, result_shape(module, op)).ok()?;
     Some(layouts.number(&encoding))
 }

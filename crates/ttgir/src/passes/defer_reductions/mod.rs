@@ -22,7 +22,7 @@ mod turn;
 
 use ir::pass::PassRow;
 use ir::{Block, Def, Diagnostic, Module, Op, OpRow, Value};
-use ttir::ops::control::FOR;
+use ttir::ops::control::{FOR, ForOp};
 
 /// Keeps reductions that a loop carries private to lanes until the loop ends.
 pub static DEFER_REDUCTIONS: PassRow = PassRow {
@@ -69,7 +69,7 @@ impl Carried {
 
     /// What it is at first.
     fn init(self, module: &Module) -> Value {
-        module.operand(self.around, self.index + 3)
+        ForOp::new(module, self.around).inits()[self.index]
     }
 
     /// What it is at last.
@@ -86,7 +86,7 @@ impl Carried {
     /// Carries another value: what it is at first, and what the body hands on.
     fn replace(self, module: &mut Module, init: Value, next: Value) {
         let ty = module.ty(init);
-        module.set_operand(self.around, self.index + 3, init);
+        module.set_operand(self.around, ForOp::NUM_BOUNDS + self.index, init);
         let (arg, result) = (self.arg(module), self.result(module));
         module.set_ty(arg, ty);
         module.set_ty(result, ty);

@@ -19,13 +19,14 @@
 use super::private::{Reduction, Split};
 use super::running::{behind, combined};
 use super::{Carried, other, used};
-use ir::{Attr, Builder, EnumRow, Module, Op, OpRow, Traits, Value};
+use ir::{Builder, Module, Op, OpRow, Traits, Value};
 use ttir::ops::arith_float::{ADDF, MAXIMUMF, MAXNUMF, MULF, SUBF};
-use ttir::ops::compare::{CMPF, CMPF_PREDICATE, CMPI, CMPI_PREDICATE, SELECT};
+use ttir::ops::compare::{CMPF, CMPI, CmpFOp, CmpFPredicate, CmpIOp, CmpIPredicate, SELECT};
 use ttir::ops::constant;
+use ttir::ops::control::ForOp;
 use ttir::ops::math::{EXP, EXP2};
 use ttir::ops::reduce::REDUCE;
-use ttir::ops::shape::{BROADCAST, EXPAND_DIMS, SPLAT};
+use ttir::ops::shape::{BROADCAST, ExpandDimsOp, SPLAT};
 use ttir::types::{elem, is_tensor, with_elem};
 
 /// The recurrence.
@@ -61,7 +62,7 @@ pub(super) fn defer(module: &mut Module, carried: Carried) -> bool {
     carried.replace(builder.module, lowest, own);
     sum.replace(builder.module, nothing, own);
     let next_max = combined(builder.module, max, end, [max_arg, own]);
-    let infinite = compare(&mut builder, "oeq", next_max, lowest);
+    let infinite = compare(&mut builder, CmpFPredicate::Oeq, next_max, lowest);
     let shift = builder.build_as(&SELECT, &[infinite, nothing, next_max], &[], private);
     let scale = exponential(&mut builder, exp, max_arg, shift);
     let shifts = split.repeat(&mut builder, shift);
@@ -73,7 +74,8 @@ pub(super) fn defer(module: &mut Module, carried: Carried) -> bool {
     module.set_operand(end, sum.index, next_sum);
 
     let (maxima, sums) = (carried.result(module), sum.result(module));
-    let bounds = [0, 1].map(|index| module.operand(carried.around, index));
+    let of = ForOp::new(module, carried.around);
+    let bounds = [of.lower(), of.upper()];
     let mut top = None;
     behind(module, carried, |module, anchor| {
         let mut builder = Builder::before(module, anchor);
@@ -92,7 +94,7 @@ pub(super) fn defer(module: &mut Module, carried: Carried) -> bool {
     let scale = exponential(&mut builder, exp, first_max, top);
     let start = builder.build_as(&MULF, &[first_sum, scale], &[], ty);
     let all = builder.build_as(&ADDF, &[start, terms], &[], ty);
-    let turned = builder.build(&CMPI, &bounds, &[case(&CMPI_PREDICATE, "slt")]);
+    let turned = builder.build(&CMPI, &bounds, &CmpIOp::attrs(CmpIPredicate::Slt));
     let last = builder.build_as(&SELECT, &[turned, all, first_sum], &[], ty);
     for (user, index) in users {
         module.set_operand(user, index as usize, last);
@@ -116,13 +118,9 @@ fn erase_unused(module: &mut Module, carried: Carried) {
     }
 }
 
-fn compare(builder: &mut Builder<'_>, predicate: &str, one: Value, two: Value) -> Value {
+fn compare(builder: &mut Builder<'_>, predicate: CmpFPredicate, one: Value, two: Value) -> Value {
     let ty = with_elem(builder.module.ty(one), ir::Type::int(1));
-    builder.build_as(&CMPF, &[one, two], &[case(&CMPF_PREDICATE, predicate)], ty)
-}
-
-fn case(row: &'static EnumRow, keyword: &str) -> Option<Attr> {
-    row.value(keyword).map(|value| Attr::Enum { row, value })
+    builder.build_as(&CMPF, &[one, two], &CmpFOp::attrs(predicate), ty)
 }
 
 /// `exp(value - shift)`.
@@ -204,10 +202,7 @@ fn spread_over(module: &Module, op: Op, axis: usize) -> Option<Value> {
     if module.is(op, &SPLAT) && is_tensor(module.ty(result)) {
         return Some(result);
     }
-    let at = module.attr(op, 0).and_then(Attr::as_int);
-    if !module.is(op, &EXPAND_DIMS) || at != Some(axis as i64) {
-        return None;
-    }
+    ExpandDimsOp::of(module, op).filter(|expand| expand.axis() == axis)?;
     let broadcast = only_user(module, result).filter(|&user| module.is(user, &BROADCAST))?;
     Some(module.result(broadcast, 0))
 }

@@ -6,7 +6,7 @@ use crate::{Encoding, replace_encoding};
 use ir::{Attr, Builder, Module, Op, OpRow, Place, Type, Value};
 use layout::{Dim, LinearLayout};
 use rustc_hash::FxHashMap;
-use ttir::ops::reduce::REDUCE;
+use ttir::ops::reduce::{REDUCE, ReduceOp};
 use ttir::ops::shape::{BROADCAST, EXPAND_DIMS, RESHAPE, SPLAT};
 use ttir::types::{elem, is_tensor, shape, tensor, with_elem};
 
@@ -35,7 +35,7 @@ impl Reduction {
         let both = operands == args || operands.iter().rev().eq(args);
         let only = module.next(combine) == Some(last) && both;
         let handed = module.operands(last) == module.results(combine);
-        let axis = usize::try_from(module.attr(op, 0).and_then(Attr::as_int)?).ok()?;
+        let axis = ReduceOp::of(module, op)?.axis();
         (only && handed).then_some(Reduction { op, row: module.row(combine), source: *source, axis })
     }
 }
@@ -158,8 +158,8 @@ fn reduce(builder: &mut Builder<'_>, like: Op, block: Value, axis: usize) -> Val
     let ty = without(builder.module.ty(block), axis);
     let module = &mut *builder.module;
     let op = module.clone_op(like, &mut FxHashMap::default());
-    module.set_operand(op, 0, block);
-    module.set_attr(op, 0, Some(int(axis as i64)));
+    module.set_operands(op, &[block]);
+    ReduceOp::set_axis(module, op, axis);
     let result = module.result(op, 0);
     module.set_ty(result, ty);
     match builder.place {

@@ -2,43 +2,11 @@
 
 use super::private::{Reduction, Split};
 use super::{Carried, other, used};
-use ir::{Builder, Module, Op, OpRow, Type, Value, scalar};
+use ir::{Builder, Module, Op, Value};
 use rustc_hash::FxHashMap;
-use ttir::ops::arith_float::{ADDF, MAXIMUMF, MAXNUMF, MINIMUMF, MINNUMF, MULF};
-use ttir::ops::arith_int::{ADDI, ANDI, MAXSI, MAXUI, MINSI, MINUI, MULI, ORI, XORI};
 use ttir::ops::constant;
 use ttir::ops::reduce::REDUCE;
 use ttir::types::elem;
-
-/// The raw bits of the element that changes nothing, for operations that reductions of one kind may be split by.
-type Neutral = fn(Type) -> Option<u64>;
-
-fn float(ty: Type, value: f64) -> Option<u64> {
-    Some(scalar::float_bits(ty.as_float()?, value))
-}
-
-fn int(ty: Type, value: impl Fn(u32) -> u64) -> Option<u64> {
-    let bits = ty.as_int()?;
-    Some(scalar::truncate(bits, value(bits)))
-}
-
-const NEUTRALS: &[(&OpRow, Neutral)] = &[
-    (&ADDF, |ty| float(ty, -0.0)),
-    (&MULF, |ty| float(ty, 1.0)),
-    (&MAXNUMF, |ty| float(ty, f64::NAN)),
-    (&MINNUMF, |ty| float(ty, f64::NAN)),
-    (&MAXIMUMF, |ty| float(ty, f64::NEG_INFINITY)),
-    (&MINIMUMF, |ty| float(ty, f64::INFINITY)),
-    (&ADDI, |ty| int(ty, |_| 0)),
-    (&MULI, |ty| int(ty, |_| 1)),
-    (&ANDI, |ty| int(ty, |_| u64::MAX)),
-    (&ORI, |ty| int(ty, |_| 0)),
-    (&XORI, |ty| int(ty, |_| 0)),
-    (&MAXSI, |ty| int(ty, |bits| 1 << (bits - 1))),
-    (&MINSI, |ty| int(ty, |bits| (1 << (bits - 1)) - 1)),
-    (&MAXUI, |ty| int(ty, |_| 0)),
-    (&MINUI, |ty| int(ty, |_| u64::MAX)),
-];
 
 /// A carried value that a reduction is combined into.
 struct Running {
@@ -85,7 +53,7 @@ fn find(module: &Module, carried: Carried) -> Option<Running> {
     }
     let combine = module.def_op(next)?;
     let row = module.row(combine);
-    let neutral = NEUTRALS.iter().find(|(own, _)| own.is(row))?.1;
+    let neutral = row.neutral?;
     carried.made_by(module, next, row)?;
     let reduced = other(module, combine, arg)?;
     let op = carried.made_by(module, reduced, &REDUCE).filter(|_| used(module, reduced, 1))?;

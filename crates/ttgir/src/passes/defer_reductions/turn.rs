@@ -13,11 +13,12 @@
 //! What the first of the two reads last is what the second reads first, and so it is still in a cache where the whole of it
 //! does not fit. Of several such loops in a row every other one is turned. Left out: loops whose step is not known.
 
-use crate::passes::reading::{loops_behind, origins, same_turns};
+use crate::passes::reading::{loops_behind, origins};
 use ir::{Attr, Builder, Module, Op, Place, Traits, Type, Value};
 use rustc_hash::FxHashSet;
 use ttir::ops::arith_int::{ADDI, DIVUI, MULI, SUBI};
 use ttir::ops::constant::CONSTANT;
+use ttir::ops::control::ForOp;
 
 /// Turns some of the loops that may run in any order.
 pub(super) fn turn(module: &mut Module, any_order: &[Op]) {
@@ -29,7 +30,7 @@ pub(super) fn turn(module: &mut Module, any_order: &[Op]) {
         if let Some(next) = next
             && !turned.contains(&next)
             && may_turn(module, op)
-            && same_turns(module, op, next)
+            && ForOp::new(module, op).same_bounds(ForOp::new(module, next))
             && !origins(module, op).is_disjoint(&origins(module, next))
         {
             mirror(module, op);
@@ -45,16 +46,17 @@ fn position(module: &Module, op: Op) -> usize {
 
 /// Whether nothing but the carried values tells in which order the iterations run.
 fn may_turn(module: &Module, op: Op) -> bool {
-    let step = module.constant(module.operand(op, 2)).and_then(Attr::as_int);
-    let counts = module.ty(module.operand(op, 2)).as_int().is_some();
+    let step = ForOp::new(module, op).step();
+    let counts = module.ty(step).as_int().is_some();
+    let step = module.constant(step).and_then(Attr::as_int);
     let acts = |&inner: &Op| module.has(inner, Traits::WRITES) || module.has(inner, Traits::CALL);
     counts && step.is_some_and(|step| step > 0) && !module.walk(op).iter().any(acts)
 }
 
 fn mirror(module: &mut Module, op: Op) {
-    let body = module.entry(module.region(op, 0));
-    let counter = module.args(body)[0];
-    let [lower, upper, step] = [0, 1, 2].map(|slot| module.operand(op, slot));
+    let of = ForOp::new(module, op);
+    let (body, counter) = (of.body(), of.counter());
+    let (lower, upper, step) = (of.lower(), of.upper(), of.step());
     let ty = module.ty(step);
     let mut builder = Builder::before(module, op);
     let one = one(&mut builder, ty);

@@ -9,12 +9,15 @@
 //! not. Both addresses must be the same sums of the counter, ranges and values that are the same in all iterations.
 
 use super::expand::{compare, integer};
-use ir::{Attr, Builder, Def, Module, Op, Type, Value};
+use ir::{Builder, Def, Module, Op, Type, Value};
+use ttir::ops::access::AccessOp;
 use ttir::ops::arith_cast::PTR_TO_INT;
 use ttir::ops::arith_int::{ADDI, SUBI};
+use ttir::ops::compare::CmpIPredicate;
 use ttir::ops::constant::splat_bits;
-use ttir::ops::memory::ADDPTR;
-use ttir::ops::shape::{MAKE_RANGE, SPLAT};
+use ttir::ops::control::ForOp;
+use ttir::ops::memory::AddPtrOp;
+use ttir::ops::shape::{MakeRangeOp, SplatOp};
 use ttir::types::{elem, elem_bytes, pointee};
 
 /// Pairs of a load and a store, at most.
@@ -44,7 +47,7 @@ impl Apart {
         step: i64,
         copies: u64,
     ) -> Option<Vec<Apart>> {
-        let body = module.entry(module.region(op, 0));
+        let body = ForOp::new(module, op).body();
         let order: Vec<Op> =
             module.ops(body).filter(|inner| loads.contains(inner) || stores.contains(inner)).collect();
         let loads_first =
@@ -57,7 +60,7 @@ impl Apart {
     }
 
     fn between(module: &Module, op: Op, pair: [Op; 2], step: i64, copies: u64) -> Option<Apart> {
-        let pointers = pair.map(|access| module.operand(access, 0));
+        let pointers = pair.map(|access| AccessOp::new(module, access).ptr());
         let [loaded, stored] = pointers.map(|pointer| Address::of(module, op, pointer));
         let (loaded, stored) = (loaded?, stored?);
         let [size, other] = pointers.map(|pointer| pointee(elem(module.ty(pointer))).map(elem_bytes));
@@ -65,18 +68,15 @@ impl Apart {
             return None;
         }
         let size = i64::try_from(size?).ok()?;
-        let body = module.entry(module.region(op, 0));
+        let counter = ForOp::new(module, op).counter();
         let (mut counters, mut spread) = (0, 0);
         for &term in &loaded.terms {
             if is_outside(module, term, op) && is_same_everywhere(module, term) {
                 continue;
             }
-            let def = module.def_op(term)?;
-            if module.is(def, &MAKE_RANGE) {
-                let bound = |slot: usize| module.attr(def, slot).and_then(Attr::as_int);
-                let (one, other) = (bound(0)?, bound(1)?);
-                spread += (one - other).abs() - 1;
-            } else if module.is(def, &SPLAT) && module.operand(def, 0) == module.args(body)[0] {
+            if let Some(range) = MakeRangeOp::def(module, term) {
+                spread += i64::from(range.end()) - i64::from(range.start()) - 1;
+            } else if SplatOp::def(module, term)?.src() == counter {
                 counters += 1;
             } else {
                 return None;
@@ -97,7 +97,7 @@ impl Apart {
         let low = integer(builder, ty, self.low);
         let width = integer(builder, ty, self.high - self.low);
         let distance = builder.build(&SUBI, &[distance, low], &[]);
-        compare(builder, "ugt", distance, width)
+        compare(builder, CmpIPredicate::Ugt, distance, width)
     }
 }
 
@@ -106,17 +106,14 @@ impl Address {
         let mut terms = Vec::new();
         let mut pointer = pointer;
         loop {
-            let def = module.def_op(pointer)?;
-            if module.is(def, &SPLAT) {
-                let base = module.operand(def, 0);
+            if let Some(splat) = SplatOp::def(module, pointer) {
+                let base = splat.src();
                 terms.sort_unstable();
                 return is_outside(module, base, op).then_some(Address { base, terms });
             }
-            if !module.is(def, &ADDPTR) {
-                return None;
-            }
-            add_terms(module, module.operand(def, 1), &mut terms);
-            pointer = module.operand(def, 0);
+            let sum = AddPtrOp::def(module, pointer)?;
+            add_terms(module, sum.offset(), &mut terms);
+            pointer = sum.ptr();
         }
     }
 }
@@ -143,7 +140,5 @@ fn is_outside(module: &Module, value: Value, around: Op) -> bool {
 
 /// Whether all elements of a block are the same.
 fn is_same_everywhere(module: &Module, value: Value) -> bool {
-    let Some(def) = module.def_op(value) else { return false };
-    let splat = || module.constant(value).and_then(splat_bits).is_some();
-    module.is(def, &SPLAT) || splat()
+    SplatOp::def(module, value).is_some() || module.constant(value).and_then(splat_bits).is_some()
 }

@@ -1,18 +1,22 @@
 //! Begins copies iterations ahead: in front of the loop for the first iterations, in it for later ones.
 
 use super::plan::{Copy, Plan};
-use crate::ops::async_copy::{ASYNC_COMMIT_GROUP, ASYNC_COPY, ASYNC_WAIT};
-use crate::ops::convert::CONVERT_LAYOUT;
-use crate::ops::shared::{LOCAL_ALLOC, LOCAL_DEALLOC, LOCAL_LOAD, MEMDESC_INDEX, MEMDESC_TRANS};
+use crate::ops::async_copy::{ASYNC_COMMIT_GROUP, ASYNC_COPY, ASYNC_WAIT, AsyncCopyOp, AsyncWaitOp};
+use crate::ops::convert::{CONVERT_LAYOUT, ConvertLayoutOp};
+use crate::ops::shared::{
+    LOCAL_ALLOC, LOCAL_DEALLOC, LOCAL_LOAD, MEMDESC_INDEX, MEMDESC_TRANS, MemdescTransOp,
+};
 use crate::types::{memdesc, memdesc_type, token_type};
 use crate::{Encoding, infer, replace_encoding};
 use ir::{Attr, Block, Builder, Module, Op, Place, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
+use ttir::ops::access::AccessOp;
 use ttir::ops::arith_int::{ADDI, ANDI, MULI, SUBI};
-use ttir::ops::compare::{CMPI, CMPI_PREDICATE, SELECT};
+use ttir::ops::compare::{CMPI, CmpIOp, CmpIPredicate, SELECT};
 use ttir::ops::constant::CONSTANT;
-use ttir::ops::memory::{LOAD, STORE, load_attr};
-use ttir::ops::shape::{SPLAT, TRANS, ints};
+use ttir::ops::control::ForOp;
+use ttir::ops::memory::{LOAD, LoadOp};
+use ttir::ops::shape::{SPLAT, TRANS, TransOp};
 use ttir::types::{elem, is_tensor, shape, tensor};
 
 pub(super) type Values = FxHashMap<Value, Value>;
@@ -45,9 +49,13 @@ pub(super) fn integer(builder: &mut Builder<'_>, ty: Type, value: i64) -> Value 
     builder.build_as(&CONSTANT, &[], &[Some(Attr::int(value, ty))], ty)
 }
 
-pub(super) fn compare(builder: &mut Builder<'_>, predicate: &str, left: Value, right: Value) -> Value {
-    let case = CMPI_PREDICATE.value(predicate).map(|value| Attr::Enum { row: &CMPI_PREDICATE, value });
-    builder.build(&CMPI, &[left, right], &[case])
+pub(super) fn compare(
+    builder: &mut Builder<'_>,
+    predicate: CmpIPredicate,
+    left: Value,
+    right: Value,
+) -> Value {
+    builder.build(&CMPI, &[left, right], &CmpIOp::attrs(predicate))
 }
 
 /// The buffer of a number.
@@ -95,17 +103,11 @@ fn begin(
     for (copy, &ring) in plan.copies.iter().zip(rings) {
         builder.loc = builder.module.loc(copy.load);
         let get = |value: Value| values.get(&value).copied().unwrap_or(value);
-        let pointer = get(builder.module.operand(copy.load, 0));
-        let mask = builder.module.optional_operand(copy.load, 1).map(get);
+        let load = LoadOp::new(builder.module, copy.load);
+        let (pointer, mask) = (get(load.ptr()), load.mask().map(get));
+        let attrs = AsyncCopyOp::attrs(load.cache(), load.evict(), false, copy.vector as u32);
         let target = view(builder, ring, copy, index);
         let mask = with_condition(builder, condition, mask, pointer);
-        let slot = |slot: usize| builder.module.attr(copy.load, slot).cloned();
-        let attrs = [
-            slot(load_attr::CACHE),
-            slot(load_attr::EVICT),
-            Some(Attr::Bool(false)),
-            Some(Attr::i32(copy.vector as i32)),
-        ];
         tokens.push(builder.build_as(&ASYNC_COPY, &[pointer, target, mask], &attrs, token_type()));
     }
     builder.build_as(&ASYNC_COMMIT_GROUP, &tokens, &[], token_type());
@@ -132,18 +134,14 @@ pub(super) fn place(builder: &mut Builder<'_>, op: Op) {
 
 /// Lets a load or a store act only where the loop would have done so.
 pub(super) fn guard(builder: &mut Builder<'_>, access: Op, condition: Value) {
-    let operands: Vec<Value> = builder.module.operands(access).to_vec();
-    // The mask of a store stands behind what is stored.
-    let slot = if builder.module.is(access, &STORE) { 2 } else { 1 };
+    let of = AccessOp::new(builder.module, access);
+    let (ptr, value, mask, other) = (of.ptr(), of.value(), of.mask(), of.other());
     let saved = builder.place;
     builder.place = Place::Before(access);
-    let mask = with_condition(builder, condition, operands.get(slot).copied(), operands[0]);
+    let mask = with_condition(builder, condition, mask, ptr);
     builder.place = saved;
-    if operands.len() > slot {
-        builder.module.set_operand(access, slot, mask);
-    } else {
-        builder.module.push_operand(access, mask);
-    }
+    let operands: Vec<Value> = [Some(ptr), value, Some(mask), other].into_iter().flatten().collect();
+    builder.module.set_operands(access, &operands);
 }
 
 /// Begins the copies of the first iterations; gives the carried values that addresses of the next one depend on.
@@ -153,11 +151,11 @@ fn prologue(module: &mut Module, op: Op, body: Block, plan: &Plan, rings: &[Valu
     let last = module.last_op(body).expect("a verified body ends in a terminator");
     let yielded = module.operands(last).to_vec();
     let mut states: Vec<Value> =
-        plan.ahead.carried.iter().map(|&index| module.operand(op, index + 3)).collect();
+        plan.ahead.carried.iter().map(|&index| ForOp::new(module, op).inits()[index]).collect();
     let mut builder = Builder::before(module, op);
     let mut counter = lower;
     for stage in 0..plan.distance {
-        let condition = compare(&mut builder, "slt", counter, upper);
+        let condition = compare(&mut builder, CmpIPredicate::Slt, counter, upper);
         let index = integer(&mut builder, Type::int(32), (stage % plan.slots) as i64);
         let mut values: Values = [(args[0], counter)].into_iter().collect();
         for (&number, &state) in plan.ahead.carried.iter().zip(&states) {
@@ -205,7 +203,7 @@ fn carry_indices(module: &mut Module, op: Op, body: Block, plan: &Plan) -> Optio
         let one = integer(&mut builder, Type::int(32), 1);
         let next = builder.build(&ADDI, &[arg, one], &[]);
         let slots = integer(&mut builder, Type::int(32), plan.slots as i64);
-        let is_over = compare(&mut builder, "sge", next, slots);
+        let is_over = compare(&mut builder, CmpIPredicate::Sge, next, slots);
         let zero = integer(&mut builder, Type::int(32), 0);
         let number = builder.build(&SELECT, &[is_over, zero, next], &[]);
         yield_as(module, body, arg, number);
@@ -270,7 +268,7 @@ fn replace_users(builder: &mut Builder<'_>, copy: &Copy, buffer: Value, token: V
     }
     let ty = builder.module.ty(value);
     let mut loaded = builder.build_as(&LOCAL_LOAD, &[buffer, token], &[], ty);
-    if let (Some(other), Some(mask)) = (copy.other, builder.module.optional_operand(copy.load, 1)) {
+    if let (Some(other), Some(mask)) = (copy.other, LoadOp::new(builder.module, copy.load).mask()) {
         loaded = builder.build(&SELECT, &[mask, loaded, other], &[]);
     }
     builder.module.replace_uses(value, loaded);
@@ -280,7 +278,8 @@ fn replace_users(builder: &mut Builder<'_>, copy: &Copy, buffer: Value, token: V
 fn stays_in_block(module: &Module, conversion: Op) -> bool {
     let blocks =
         |ty: Type| Encoding::of(ty).map(|encoding| encoding.to_linear(shape(ty)).bases(layout::Dim::BLOCK));
-    blocks(module.ty(module.operand(conversion, 0))) == blocks(module.ty(module.result(conversion, 0)))
+    let conversion = ConvertLayoutOp::new(module, conversion);
+    blocks(module.ty(conversion.src())) == blocks(module.ty(conversion.result()))
 }
 
 fn load_instead(builder: &mut Builder<'_>, user: Op, buffer: Value, token: Value) {
@@ -295,14 +294,13 @@ fn load_instead(builder: &mut Builder<'_>, user: Op, buffer: Value, token: Value
 fn load_transposed(builder: &mut Builder<'_>, trans: Op, buffer: Value, token: Value) {
     let moved = builder.module.result(trans, 0);
     let users: Vec<Op> = builder.module.uses(moved).iter().map(|use_| use_.0).collect();
-    let order = ints(builder.module.attr(trans, 0)).to_vec();
+    let order = TransOp::new(builder.module, trans).order().to_vec();
     let Ok(ty) = infer::memdesc_trans(builder.module.ty(buffer), &order) else { return };
     let stays = |user: Op| builder.module.is(user, &CONVERT_LAYOUT) && stays_in_block(builder.module, user);
     if !users.iter().all(|&user| stays(user)) {
         return;
     }
-    let attr = builder.module.attr(trans, 0).cloned();
-    let turned = builder.build_as(&MEMDESC_TRANS, &[buffer], &[attr], ty);
+    let turned = builder.build_as(&MEMDESC_TRANS, &[buffer], &MemdescTransOp::attrs(&order), ty);
     for user in users {
         load_instead(builder, user, turned, token);
     }
@@ -314,12 +312,10 @@ fn replace_memory(module: &mut Module, old: Value, new: Value) {
     module.replace_uses(old, new);
     let views: Vec<Op> = module.uses(new).iter().map(|use_| use_.0).collect();
     for op in views {
-        if !module.is(op, &MEMDESC_TRANS) {
-            continue;
-        }
-        let order = ints(module.attr(op, 0)).to_vec();
-        if let Ok(ty) = infer::memdesc_trans(module.ty(new), &order) {
-            let result = module.result(op, 0);
+        let Some(view) = MemdescTransOp::of(module, op) else { continue };
+        let order = view.order();
+        if let Ok(ty) = infer::memdesc_trans(module.ty(new), order) {
+            let result = view.result();
             module.set_ty(result, ty);
         }
     }
@@ -335,7 +331,8 @@ fn issue(
     ahead: &[Value],
     index: Option<Value>,
 ) {
-    let [_, upper, step] = [0, 1, 2].map(|slot| module.operand(op, slot));
+    let of = ForOp::new(module, op);
+    let (upper, step) = (of.upper(), of.step());
     let args = module.args(body).to_vec();
     let last = module.last_op(body).expect("a verified body ends in a terminator");
     let yielded = module.operands(last).to_vec();
@@ -350,7 +347,7 @@ fn issue(
     let limit = builder.build(&SUBI, &[upper, reach], &[]);
     builder.place = Place::Before(anchor);
     let counter = builder.build(&ADDI, &[args[0], reach], &[]);
-    let condition = compare(&mut builder, "slt", args[0], limit);
+    let condition = compare(&mut builder, CmpIPredicate::Slt, args[0], limit);
     let index = index.unwrap_or_else(|| integer(&mut builder, Type::int(32), 0));
     let mut values: Values = [(args[0], counter)].into_iter().collect();
     for (&number, &arg) in plan.ahead.carried.iter().zip(ahead) {
@@ -374,7 +371,7 @@ fn loads_stand_before(module: &Module, body: Block, dot: Option<Op>) -> bool {
 fn drain(module: &mut Module, op: Op, rings: &[Value]) {
     let next = module.next(op).expect("a loop is followed by a terminator");
     let mut builder = Builder::before(module, next);
-    builder.build_as(&ASYNC_WAIT, &[], &[Some(Attr::i32(0))], token_type());
+    builder.build_as(&ASYNC_WAIT, &[], &AsyncWaitOp::attrs(0), token_type());
     for &ring in rings {
         builder.build_effect(&LOCAL_DEALLOC, &[ring], &[]);
     }

@@ -4,14 +4,11 @@
 //! in between is waited for together with the first other product of the next iteration. All others are waited for at once.
 
 use super::plan::outlives_iteration;
-use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT};
+use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT, WarpGroupDotOp, WarpGroupDotWaitOp};
 use crate::types::memdesc;
-use ir::{Attr, Block, Module, Op, OpInit, Value};
+use ir::{Block, Module, Op, OpInit, Value};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
-
-/// The slot of `isAsync`.
-const IS_ASYNC: usize = 1;
 
 /// Makes the products of a loop asynchronous. `ring` are the views of buffers that copies fill ahead.
 pub(super) fn overlap(module: &mut Module, op: Op, ring: &FxHashSet<Value>) {
@@ -19,7 +16,7 @@ pub(super) fn overlap(module: &mut Module, op: Op, ring: &FxHashSet<Value>) {
     let dots: Vec<Op> = module.ops(body).filter(|&inner| module.is(inner, &WARP_GROUP_DOT)).collect();
     let mut late = Vec::new();
     for dot in dots {
-        module.set_attr(dot, IS_ASYNC, Some(Attr::Bool(true)));
+        WarpGroupDotOp::set_is_async(module, dot, true);
         match carried_number(module, body, dot).filter(|_| may_go_on(module, body, dot, ring)) {
             Some(number) if adds_up(module, body, dot, number) => {
                 wait_behind(module, dot, 1);
@@ -54,11 +51,12 @@ fn may_go_on(module: &Module, body: Block, dot: Op, ring: &FxHashSet<Value>) -> 
 
 /// Whether the carried value is used by nothing but the product, as what it adds to.
 fn adds_up(module: &Module, body: Block, dot: Op, number: usize) -> bool {
-    module.uses(module.args(body)[number + 1]) == [(dot, 2)]
+    let arg = module.args(body)[number + 1];
+    module.uses(arg).len() == 1 && WarpGroupDotOp::new(module, dot).c() == arg
 }
 
 /// A wait behind a product, for it and for the memory it reads.
-fn wait_behind(module: &mut Module, dot: Op, pendings: i32) -> Op {
+fn wait_behind(module: &mut Module, dot: Op, pendings: u32) -> Op {
     let product = module.result(dot, 0);
     let memory = module.operands(dot).iter().copied().filter(|&value| memdesc(module.ty(value)).is_some());
     let inputs: SmallVec<[Value; 4]> = [product].into_iter().chain(memory).collect();
@@ -69,11 +67,11 @@ fn wait_behind(module: &mut Module, dot: Op, pendings: i32) -> Op {
     wait
 }
 
-fn make_wait(module: &mut Module, like: Op, inputs: &[Value], pendings: i32) -> Op {
+fn make_wait(module: &mut Module, like: Op, inputs: &[Value], pendings: u32) -> Op {
     let init = OpInit {
         operands: SmallVec::from_slice(inputs),
         results: inputs.iter().map(|&value| module.ty(value)).collect(),
-        attrs: [Some(Attr::i32(pendings))].into_iter().collect(),
+        attrs: WarpGroupDotWaitOp::attrs(pendings).into_iter().collect(),
         regions: 0,
     };
     let loc = module.loc(like);
@@ -92,8 +90,7 @@ fn wait_after_loop(module: &mut Module, op: Op, number: usize) {
 /// every use of it.
 fn wait_with_another(module: &mut Module, body: Block, number: usize) -> bool {
     let carried = module.args(body)[number + 1];
-    let is_whole =
-        |op: Op| module.is(op, &WARP_GROUP_DOT_WAIT) && module.attr(op, 0).and_then(Attr::as_int) == Some(0);
+    let is_whole = |op: Op| WarpGroupDotWaitOp::of(module, op).is_some_and(|wait| wait.pendings() == 0);
     let Some(wait) = module.ops(body).find(|&op| is_whole(op)) else { return false };
     let uses_before = module
         .ops(body)

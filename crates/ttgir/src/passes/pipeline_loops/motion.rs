@@ -12,8 +12,9 @@ use ttir::ops::arith_cast::EXTSI;
 use ttir::ops::arith_int::{ADDI, MULI};
 use ttir::ops::compare::SELECT;
 use ttir::ops::constant::splat_bits;
+use ttir::ops::control::ForOp;
 use ttir::ops::memory::ADDPTR;
-use ttir::ops::shape::SPLAT;
+use ttir::ops::shape::{SPLAT, SplatOp};
 use ttir::types::{elem, is_tensor, with_elem};
 
 /// How a carried value moves in a turn.
@@ -57,9 +58,8 @@ impl Motion {
 
 /// The operation that moves a carried value, and what it adds.
 fn added(module: &Module, op: Op, number: usize) -> Option<(&'static OpRow, Value)> {
-    let body = module.entry(module.region(op, 0));
-    let arg = *module.args(body).get(number + 1)?;
-    let next = *module.operands(module.last_op(body)?).get(number)?;
+    let of = ForOp::new(module, op);
+    let (arg, next) = (*of.carried().get(number)?, *of.yielded().get(number)?);
     let def = module.def_op(next)?;
     let row = [&ADDPTR, &ADDI].into_iter().find(|row| module.is(def, row))?;
     let amount = match module.operands(def) {
@@ -76,13 +76,12 @@ fn one_amount(builder: &mut Builder<'_>, op: Op, amount: Value) -> Option<Value>
     if let Some(bits) = builder.module.constant(amount).and_then(splat_bits) {
         return Some(integer(builder, ty, scalar::sign_extend(ty.as_int()?, bits)));
     }
-    let splat = builder.module.def_op(amount).filter(|&def| builder.module.is(def, &SPLAT));
-    let single = match splat {
-        Some(def) => builder.module.operand(def, 0),
+    let single = match SplatOp::def(builder.module, amount) {
+        Some(splat) => splat.src(),
         None if is_tensor(builder.module.ty(amount)) => return None,
         None => amount,
     };
     let inside = builder.module.def_op(single).is_some_and(|def| builder.module.is_inside(def, op));
-    let is_arg = builder.module.args(builder.module.entry(builder.module.region(op, 0))).contains(&single);
+    let is_arg = builder.module.args(ForOp::new(builder.module, op).body()).contains(&single);
     (!inside && !is_arg && ty.as_int().is_some()).then_some(single)
 }

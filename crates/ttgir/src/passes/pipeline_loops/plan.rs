@@ -7,15 +7,15 @@ use crate::Encoding;
 use crate::SharedEncoding;
 use crate::ops::convert::CONVERT_LAYOUT;
 use crate::ops::group_dot::WARP_GROUP_DOT;
-use crate::ops::shared::{LOCAL_ALLOC, MEMDESC_TRANS};
+use crate::ops::shared::{LOCAL_ALLOC, MemdescTransOp};
 use crate::passes::accelerate_dots::swizzled;
 use crate::passes::assign_layouts::memory_access;
-use ir::{Attr, Block, Def, Module, Op, Traits, Value};
+use ir::{Block, Def, Module, Op, Traits, Value};
 use rustc_hash::FxHashSet;
 use ttir::axis::AxisTable;
 use ttir::ops::constant::splat_bits;
 use ttir::ops::dot::DOT;
-use ttir::ops::memory::LOAD;
+use ttir::ops::memory::{LOAD, LoadOp};
 use ttir::ops::shape::TRANS;
 use ttir::types::{elem, elem_bytes, is_tensor};
 
@@ -118,8 +118,8 @@ fn is_read_by_groups(module: &Module, load: Op) -> bool {
 fn copy_of(module: &Module, load: Op, axis: &AxisTable, widest: u64) -> Option<Copy> {
     let value = module.result(load, 0);
     let ty = module.ty(value);
-    let volatile = module.attr(load, 2).and_then(Attr::as_bool) == Some(true);
-    if !is_tensor(ty) || volatile {
+    let of = LoadOp::new(module, load);
+    if !is_tensor(ty) || of.volatile() {
         return None;
     }
     let access = memory_access(module, load, axis, widest)?;
@@ -129,8 +129,7 @@ fn copy_of(module: &Module, load: Op, axis: &AxisTable, widest: u64) -> Option<C
     if vector * bytes < NARROWEST {
         return None;
     }
-    let other = module.optional_operand(load, 2);
-    let other = other.filter(|&other| module.constant(other).and_then(splat_bits) != Some(0));
+    let other = of.other().filter(|&other| module.constant(other).and_then(splat_bits) != Some(0));
     let outside =
         |value: Value| module.def_op(value).is_none_or(|def| module.block_of(def) != module.block_of(load));
     if other.is_some_and(|other| !outside(other)) {
@@ -186,8 +185,10 @@ pub(crate) fn outlives_iteration(module: &Module, body: Block, view: Value, ring
         match module.def(view) {
             Def::Arg(..) => return false,
             Def::Result(op, _) if module.block_of(op) != Some(body) => return true,
-            Def::Result(op, _) if module.is(op, &MEMDESC_TRANS) => view = module.operand(op, 0),
-            Def::Result(..) => return false,
+            Def::Result(op, _) => match MemdescTransOp::of(module, op) {
+                Some(trans) => view = trans.src(),
+                None => return false,
+            },
         }
     }
 }
@@ -199,8 +200,9 @@ impl Ahead {
         let mut carried: Vec<usize> = Vec::new();
         let mut stack: Vec<Value> = Vec::new();
         for &load in loads {
-            stack.push(module.operand(load, 0));
-            stack.extend(module.optional_operand(load, 1));
+            let load = LoadOp::new(module, load);
+            stack.push(load.ptr());
+            stack.extend(load.mask());
         }
         let last = module.last_op(body)?;
         while let Some(value) = stack.pop() {

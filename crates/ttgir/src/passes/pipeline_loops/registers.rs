@@ -17,10 +17,11 @@ use super::expand::{Values, carry, compare, copy_slice, guard, integer, place, y
 use super::plan::{Ahead, is_dot};
 use crate::passes::context::Context;
 use ir::pass::PassRow;
-use ir::{Attr, Block, Builder, Def, Diagnostic, Module, Op, Place, Traits, Value};
+use ir::{Block, Builder, Def, Diagnostic, Module, Op, Place, Traits, Value};
 use ttir::ops::arith_int::{ADDI, MULI, SUBI};
-use ttir::ops::control::{FOR, UNROLL};
-use ttir::ops::memory::{LOAD, load_attr};
+use ttir::ops::compare::CmpIPredicate;
+use ttir::ops::control::{FOR, ForOp, UNROLL};
+use ttir::ops::memory::{LOAD, LoadOp};
 use ttir::types::{elem, elem_bytes, is_tensor, numel};
 
 /// Loads into registers ahead.
@@ -94,16 +95,14 @@ pub(super) fn bytes_of_lane(module: &Module, load: Op, lanes: u64) -> u64 {
 
 /// Whether a load of a body may be made earlier, once its address and mask are known.
 pub(super) fn is_candidate(module: &Module, body: Block, op: Op) -> bool {
-    let volatile = || module.attr(op, load_attr::VOLATILE).and_then(Attr::as_bool) == Some(true);
     // What stands where the mask does not hold is not computed ahead.
     let of_body = |value: Value| match module.def(value) {
         Def::Arg(block, _) => block == body,
         Def::Result(def, _) => module.block_of(def) == Some(body),
     };
-    module.is(op, &LOAD)
-        && is_tensor(module.ty(module.result(op, 0)))
-        && !volatile()
-        && !module.optional_operand(op, 2).is_some_and(of_body)
+    LoadOp::of(module, op).is_some_and(|load| {
+        is_tensor(module.ty(load.result())) && !load.volatile() && !load.other().is_some_and(of_body)
+    })
 }
 
 /// The loads of another iteration, which only read where there is one.
@@ -121,11 +120,12 @@ fn load_for(builder: &mut Builder<'_>, plan: &Plan, values: &mut Values, conditi
 
 fn prefetch(module: &mut Module, op: Op, plan: &Plan) {
     let body = module.entry(module.region(op, 0));
-    let [lower, upper, step] = [0, 1, 2].map(|slot| module.operand(op, slot));
+    let of = ForOp::new(module, op);
+    let (lower, upper, step) = (of.lower(), of.upper(), of.step());
     let args = module.args(body).to_vec();
     let yielded = terminator_operands(module, body);
     let numbers = &plan.ahead.carried;
-    let mut states: Vec<Value> = numbers.iter().map(|&number| module.operand(op, number + 3)).collect();
+    let mut states: Vec<Value> = numbers.iter().map(|&number| of.inits()[number]).collect();
     let next =
         |values: &Values, number: usize| values.get(&yielded[number]).copied().unwrap_or(yielded[number]);
     // The first iterations.
@@ -133,7 +133,7 @@ fn prefetch(module: &mut Module, op: Op, plan: &Plan) {
     let mut counter = lower;
     let mut first: Vec<Vec<Value>> = Vec::new();
     for _ in 0..plan.distance {
-        let condition = compare(&mut builder, "slt", counter, upper);
+        let condition = compare(&mut builder, CmpIPredicate::Slt, counter, upper);
         let mut values = bind(&args, numbers, counter, &states);
         first.push(load_for(&mut builder, plan, &mut values, condition));
         states = numbers.iter().map(|&number| next(&values, number)).collect();
@@ -149,7 +149,7 @@ fn prefetch(module: &mut Module, op: Op, plan: &Plan) {
     let states: Vec<Value> = states.iter().map(|&state| carry(module, op, body, state)).collect();
     let anchor = module.first_op(body).expect("a verified body ends in a terminator");
     let mut builder = Builder { loc: module.loc(anchor), place: Place::Before(anchor), module };
-    let condition = compare(&mut builder, "slt", args[0], limit);
+    let condition = compare(&mut builder, CmpIPredicate::Slt, args[0], limit);
     let counter = builder.build(&ADDI, &[args[0], reach], &[]);
     let mut values = bind(&args, numbers, counter, &states);
     let loaded = load_for(&mut builder, plan, &mut values, condition);

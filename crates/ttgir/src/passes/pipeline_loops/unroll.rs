@@ -21,14 +21,15 @@ use super::plan::{Ahead, is_dot};
 use super::registers::{bytes_of_lane, is_candidate};
 use crate::passes::context::Context;
 use ir::pass::PassRow;
-use ir::{Attr, Block, Builder, Diagnostic, Module, Op, OpInit, Place, Traits, Type, Value};
+use ir::{Attr, Block, Builder, CostClass, Diagnostic, Module, Op, OpInit, Place, Traits, Type, Value};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use ttir::ops::arith_int::{ADDI, ANDI, SUBI};
-use ttir::ops::compare::SELECT;
+use ttir::ops::compare::{CmpIPredicate, SELECT};
 use ttir::ops::constant::splat_bits;
-use ttir::ops::control::{FOR, NUM_STAGES, UNROLL, WARP_SPECIALIZE, YIELD};
-use ttir::ops::memory::{LOAD, STORE, load_attr};
+use ttir::ops::control::{FOR, ForOp, NUM_STAGES, UNROLL, WARP_SPECIALIZE, YIELD};
+use ttir::ops::forms::BinaryOp;
+use ttir::ops::memory::{LOAD, LoadOp, STORE};
 use ttir::types::{is_tensor, numel};
 
 /// Several iterations at once.
@@ -95,12 +96,13 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
 
 fn plan(module: &Module, op: Op, lanes: u64) -> Option<Plan> {
     let says = [&NUM_STAGES, &UNROLL, &WARP_SPECIALIZE];
-    let step = module.constant(module.operand(op, 2)).and_then(Attr::as_int)?;
+    let of = ForOp::new(module, op);
+    let step = module.constant(of.step()).and_then(Attr::as_int)?;
     if says.iter().any(|key| module.extra_attr(op, key.name).is_some()) || !(1..=LONGEST_STEP).contains(&step)
     {
         return None;
     }
-    let body = module.entry(module.region(op, 0));
+    let body = of.body();
     let inside: Vec<Op> = module.walk(op).into_iter().filter(|&inner| inner != op).collect();
     if inside.iter().any(|&inner| is_barred(module, op, inner, lanes)) {
         return None;
@@ -113,7 +115,7 @@ fn plan(module: &Module, op: Op, lanes: u64) -> Option<Plan> {
     let stores: Vec<Op> = module.ops(body).filter(|&inner| module.is(inner, &STORE)).collect();
     let bytes: u64 = loads.iter().map(|&load| bytes_of_lane(module, load, lanes)).sum();
     let by_size = MOST_OPS / inside.len() as u64;
-    let count = iterations(module, op, step);
+    let count = iterations(of, step);
     let by_count = count.map_or(MOST_COPIES, |count| count / 2);
     let is_long = !stores.is_empty() || inside.iter().any(|&inner| is_elementary(module, inner));
     let wanted = if is_long { WANTED_OF_LONG } else { WANTED };
@@ -136,7 +138,7 @@ fn is_barred(module: &Module, around: Op, op: Op, lanes: u64) -> bool {
     let plain_store = module.is(op, &STORE) && module.parent_op(op) == Some(around);
     // What is read in an iteration that the loop does not have is masked off; only loads of the body itself can be.
     let plain_load = module.is(op, &LOAD) && module.parent_op(op) == Some(around);
-    let volatile = plain_load && module.attr(op, load_attr::VOLATILE).and_then(Attr::as_bool) == Some(true);
+    let volatile = plain_load && LoadOp::new(module, op).volatile();
     (module.has(op, Traits::WRITES) && !plain_store)
         || (module.has(op, Traits::READS) && !plain_load)
         || volatile
@@ -148,18 +150,18 @@ fn is_barred(module: &Module, around: Op, op: Op, lanes: u64) -> bool {
 }
 
 fn is_elementary(module: &Module, op: Op) -> bool {
-    module.row(op).name.starts_with("math.")
+    module.row(op).cost == CostClass::Function
 }
 
 fn has_positive_divisor(module: &Module, op: Op) -> bool {
-    let bits = module.operands(op).get(1).and_then(|&divisor| module.constant(divisor)).and_then(splat_bits);
+    let bits = module.constant(BinaryOp::new(module, op).rhs()).and_then(splat_bits);
     bits.is_some_and(|bits| (1..=LONGEST_STEP as u64).contains(&bits))
 }
 
 /// How often a loop runs, where that is known.
-fn iterations(module: &Module, op: Op, step: i64) -> Option<u64> {
-    let [lower, upper] =
-        [0, 1].map(|slot| module.constant(module.operand(op, slot)).and_then(Attr::as_int).map(i128::from));
+fn iterations(of: ForOp<'_>, step: i64) -> Option<u64> {
+    let bound = |value| of.module.constant(value).and_then(Attr::as_int).map(i128::from);
+    let (lower, upper) = (bound(of.lower()), bound(of.upper()));
     let count = (upper? - lower? + i128::from(step) - 1) / i128::from(step);
     u64::try_from(count.max(0)).ok()
 }
@@ -173,13 +175,14 @@ fn motions(builder: &mut Builder<'_>, op: Op, turns: &Turns, plan: &Plan) -> BTr
 
 /// What the loop over several iterations is told before it begins.
 fn turns(builder: &mut Builder<'_>, op: Op, plan: &Plan) -> Turns {
-    let [upper, step] = [1, 2].map(|slot| builder.module.operand(op, slot));
+    let of = ForOp::new(builder.module, op);
+    let (upper, step) = (of.upper(), of.step());
     let ty = builder.module.ty(step);
     let long = plan.step * plan.copies as i64;
     // The counter of the last turn must be a number of its type.
     let largest = ty.as_int().map_or(i64::MAX, |bits| i64::MAX >> (64 - bits.clamp(1, 64)));
     let highest = integer(builder, ty, largest - long);
-    let mut several = compare(builder, "sle", upper, highest);
+    let mut several = compare(builder, CmpIPredicate::Sle, upper, highest);
     for apart in &plan.apart {
         let apart = apart.ask(builder);
         several = builder.build(&ANDI, &[several, apart], &[]);
@@ -192,7 +195,7 @@ fn turns(builder: &mut Builder<'_>, op: Op, plan: &Plan) -> Turns {
 fn unroll(module: &mut Module, op: Op, plan: &Plan) {
     let mut builder = Builder::before(module, op);
     let turns = if plan.whole { None } else { Some(turns(&mut builder, op, plan)) };
-    let upper = builder.module.operand(op, 1);
+    let upper = ForOp::new(builder.module, op).upper();
     let ty = builder.module.ty(upper);
     let step = match &turns {
         Some(turns) => turns.step,
@@ -231,7 +234,7 @@ fn conditions(
     let left = builder.build(&SELECT, &[turns.several, left, zero], &[]);
     let later = (1..plan.copies as i64).map(|copy| {
         let distance = integer(builder, ty, plan.step * copy);
-        Some(compare(builder, "ugt", left, distance))
+        Some(compare(builder, CmpIPredicate::Ugt, left, distance))
     });
     let later: Vec<Option<Value>> = later.collect();
     std::iter::once(None).chain(later).collect()

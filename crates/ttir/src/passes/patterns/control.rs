@@ -7,7 +7,8 @@
 //! scf.for … iter_args(%x = %a) { … scf.yield %x }       =>  uses of %x and of the result become %a, and it is not carried
 //! ```
 
-use crate::ops::arith_int::constant_int;
+use crate::ops::arith_int::int_value;
+use crate::ops::control::{ForOp, IfOp};
 use ir::{Block, Module, Op, OpInit, Value};
 
 /// Moves the operations of a block in front of `op`, and puts what the block yields in place of `op`'s results.
@@ -29,28 +30,30 @@ fn inline_block(module: &mut Module, op: Op, block: Block, args: &[Value]) {
 
 /// A condition that is known: the region that runs stays.
 pub(crate) fn fold_if(module: &mut Module, op: Op) -> bool {
-    let Some(condition) = constant_int(module, op, 0) else { return false };
-    let region = module.region(op, usize::from(condition == 0));
-    match module.blocks(region).first() {
-        Some(&block) => inline_block(module, op, block, &[]),
+    let branch = IfOp::new(module, op);
+    let Some(condition) = int_value(module, branch.condition()) else { return false };
+    match if condition != 0 { Some(branch.then_block()) } else { branch.else_block() } {
+        Some(block) => inline_block(module, op, block, &[]),
         None => module.erase(op),
     }
     true
 }
 
 /// Lower bound, upper bound, step, where they are constants.
-fn bounds(module: &Module, op: Op) -> Option<[i64; 3]> {
-    Some([constant_int(module, op, 0)?, constant_int(module, op, 1)?, constant_int(module, op, 2)?])
+fn bounds(of: ForOp<'_>) -> Option<[i64; 3]> {
+    let number = |value| int_value(of.module, value);
+    Some([number(of.lower())?, number(of.upper())?, number(of.step())?])
 }
 
 /// A loop that does not run is its initial values.
 pub(crate) fn skip_empty_loop(module: &mut Module, op: Op) -> bool {
-    let empty = bounds(module, op).is_some_and(|[lower, upper, step]| step > 0 && lower >= upper);
+    let of = ForOp::new(module, op);
+    let empty = bounds(of).is_some_and(|[lower, upper, step]| step > 0 && lower >= upper);
     if !empty {
         return false;
     }
-    let inits = module.operands(op)[3..].to_vec();
-    for (result, init) in module.results(op).to_vec().into_iter().zip(inits) {
+    let ends: Vec<_> = of.results().iter().copied().zip(of.inits().iter().copied()).collect();
+    for (result, init) in ends {
         module.replace_uses(result, init);
     }
     module.erase(op);
@@ -59,28 +62,28 @@ pub(crate) fn skip_empty_loop(module: &mut Module, op: Op) -> bool {
 
 /// A loop that runs once is its body.
 pub(crate) fn inline_single_iteration(module: &mut Module, op: Op) -> bool {
-    let once = bounds(module, op).is_some_and(|[lower, upper, step]| {
+    let of = ForOp::new(module, op);
+    let once = bounds(of).is_some_and(|[lower, upper, step]| {
         step > 0 && lower < upper && i128::from(lower) + i128::from(step) >= i128::from(upper)
     });
     if !once {
         return false;
     }
-    let block = module.entry(module.region(op, 0));
-    let mut args = vec![module.operand(op, 0)];
-    args.extend(&module.operands(op)[3..]);
+    let block = of.body();
+    let mut args = vec![of.lower()];
+    args.extend(of.inits());
     inline_block(module, op, block, &args);
     true
 }
 
 /// A carried value that each iteration yields unchanged is its initial value, inside and after the loop.
 pub(crate) fn forward_invariant_values(module: &mut Module, op: Op) -> bool {
-    let block = module.entry(module.region(op, 0));
-    let Some(terminator) = module.last_op(block) else { return false };
-    let inits = module.operands(op)[3..].to_vec();
+    let terminator = ForOp::new(module, op).terminator();
     let mut changed = false;
-    for (index, &init) in inits.iter().enumerate() {
-        let (param, result) = (module.args(block)[index + 1], module.result(op, index));
-        let yielded = module.operand(terminator, index);
+    for index in 0..module.results(op).len() {
+        let of = ForOp::new(module, op);
+        let (init, param, yielded) = (of.inits()[index], of.carried()[index], of.yielded()[index]);
+        let result = of.results()[index];
         if yielded != param && yielded != init {
             continue;
         }
@@ -95,31 +98,30 @@ pub(crate) fn forward_invariant_values(module: &mut Module, op: Op) -> bool {
 }
 
 /// Which carried values nobody needs: unused after the loop, and inside only handed on.
-fn unneeded(module: &Module, op: Op, block: Block, terminator: Op) -> Vec<bool> {
-    (0..module.results(op).len())
-        .map(|index| {
-            let param = module.args(block)[index + 1];
-            let only_handed_on = module.uses(param).iter().all(|&use_| use_ == (terminator, index as u32));
-            only_handed_on && module.is_unused(module.result(op, index))
-        })
-        .collect()
+fn unneeded(of: ForOp<'_>) -> Vec<bool> {
+    let (module, terminator) = (of.module, of.terminator());
+    let each = of.carried().iter().zip(of.results()).enumerate();
+    each.map(|(index, (&param, &result))| {
+        let only_handed_on = module.uses(param).iter().all(|&use_| use_ == (terminator, index as u32));
+        only_handed_on && module.is_unused(result)
+    })
+    .collect()
 }
 
 /// A loop stops carrying values that nobody needs.
 pub(crate) fn drop_unneeded_values(module: &mut Module, op: Op) -> bool {
-    let block = module.entry(module.region(op, 0));
-    let Some(terminator) = module.last_op(block) else { return false };
-    let unneeded = unneeded(module, op, block, terminator);
+    let of = ForOp::new(module, op);
+    let (block, terminator) = (of.body(), of.terminator());
+    let unneeded = unneeded(of);
     if !unneeded.contains(&true) {
         return false;
     }
     let keep = |values: &[Value]| -> Vec<Value> {
         values.iter().zip(&unneeded).filter(|(_, unneeded)| !**unneeded).map(|(&value, _)| value).collect()
     };
-    let (inits, yielded) = (keep(&module.operands(op)[3..]), keep(module.operands(terminator)));
-    let results = keep(module.results(op));
-    let mut operands = module.operands(op)[..3].to_vec();
-    operands.extend(inits);
+    let (yielded, results) = (keep(of.yielded()), keep(of.results()));
+    let mut operands = vec![of.lower(), of.upper(), of.step()];
+    operands.extend(keep(of.inits()));
     let init = OpInit {
         operands: operands.into(),
         results: results.iter().map(|&value| module.ty(value)).collect(),

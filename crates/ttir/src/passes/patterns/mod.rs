@@ -19,13 +19,7 @@ pub(crate) use shape::{
     unsplat_of_splat,
 };
 
-use ir::{Module, Op, OpRow, Value};
-
-/// The operation of this kind that defines an operand.
-fn def_of_kind(module: &Module, op: Op, operand: usize, row: &OpRow) -> Option<Op> {
-    let value = *module.operands(op).get(operand)?;
-    module.def_op(value).filter(|&def| module.is(def, row))
-}
+use ir::{Module, Op, Value};
 
 /// Puts a value in place of the one result of an operation.
 fn replace(module: &mut Module, op: Op, value: Value) -> bool {

@@ -1,13 +1,14 @@
 //! Selections whose condition is one for all elements.
 
-use super::def_of_kind;
-use crate::ops::shape::SPLAT;
+use crate::ops::compare::SelectOp;
+use crate::ops::shape::SplatOp;
 use ir::{Module, Op};
 
 /// `arith.select (tt.splat %c), %x, %y  =>  arith.select %c, %x, %y` with a scalar condition.
 pub(crate) fn select_by_scalar(module: &mut Module, op: Op) -> bool {
-    let Some(splat) = def_of_kind(module, op, 0, &SPLAT) else { return false };
-    let condition = module.operand(splat, 0);
-    module.set_operand(op, 0, condition);
+    let select = SelectOp::new(module, op);
+    let Some(splat) = SplatOp::def(module, select.condition()) else { return false };
+    let operands = [splat.src(), select.true_value(), select.false_value()];
+    module.set_operands(op, &operands);
     true
 }

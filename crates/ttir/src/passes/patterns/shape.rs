@@ -12,20 +12,21 @@
 //! tt.split (tt.join %x, %y)             =>  %x, %y
 //! ```
 
-use super::{def_of_kind, replace};
-use crate::ops::shape::{BROADCAST, JOIN, RESHAPE, SPLAT, TRANS, ints};
-use ir::{Attr, Builder, Fold, Module, Op, Type};
+use super::replace;
+use crate::ops::forms::UnaryOp;
+use crate::ops::shape::{BroadcastOp, JoinOp, ReshapeOp, SPLAT, SplatOp, SplitOp, TransOp};
+use ir::{Builder, Fold, Module, Op};
 
 /// Fold rule: a constant whose elements are all equal stays one in another shape.
 pub(crate) fn fold_uniform(module: &Module, op: Op) -> Option<Fold> {
-    let bits = crate::ops::constant::splat_bits(module.constant(module.operand(op, 0))?)?;
+    let bits = crate::ops::constant::splat_bits(module.constant(UnaryOp::new(module, op).src())?)?;
     let ty = module.ty(module.result(op, 0));
     crate::ops::constant::attr_from_bits(ty, bits).map(Fold::Attr)
 }
 
 /// Fold rule: the same for operations that also do nothing when the type stays.
 pub(crate) fn fold_same_type(module: &Module, op: Op) -> Option<Fold> {
-    let source = module.operand(op, 0);
+    let source = UnaryOp::new(module, op).src();
     if module.ty(source) == module.ty(module.result(op, 0)) {
         return Some(Fold::Value(source));
     }
@@ -34,22 +35,19 @@ pub(crate) fn fold_same_type(module: &Module, op: Op) -> Option<Fold> {
 
 /// Fold rule of a permutation: one that moves nothing, or moves equal elements.
 pub(crate) fn fold_trans(module: &Module, op: Op) -> Option<Fold> {
-    let order = ints(module.attr(op, 0));
-    if order.iter().copied().eq(0..order.len() as i64) {
-        return Some(Fold::Value(module.operand(op, 0)));
+    let trans = TransOp::new(module, op);
+    if trans.order().iter().copied().eq(0..trans.order().len() as i64) {
+        return Some(Fold::Value(trans.src()));
     }
     fold_uniform(module, op)
 }
 
 fn splat_instead(module: &mut Module, op: Op) -> bool {
-    let Some(splat) = def_of_kind(module, op, 0, &SPLAT) else { return false };
-    let (scalar, ty) = (module.operand(splat, 0), result_ty(module, op));
+    let spread = UnaryOp::new(module, op);
+    let Some(splat) = SplatOp::def(module, spread.src()) else { return false };
+    let (scalar, ty) = (splat.src(), module.ty(spread.result()));
     let value = Builder::before(module, op).build_as(&SPLAT, &[scalar], &[], ty);
     replace(module, op, value)
-}
-
-fn result_ty(module: &Module, op: Op) -> Type {
-    module.ty(module.result(op, 0))
 }
 
 /// See the file.
@@ -74,49 +72,47 @@ pub(crate) fn trans_of_splat(module: &mut Module, op: Op) -> bool {
 
 /// See the file.
 pub(crate) fn unsplat_of_splat(module: &mut Module, op: Op) -> bool {
-    let Some(splat) = def_of_kind(module, op, 0, &SPLAT) else { return false };
-    let scalar = module.operand(splat, 0);
-    replace(module, op, scalar)
+    let Some(splat) = SplatOp::def(module, UnaryOp::new(module, op).src()) else { return false };
+    replace(module, op, splat.src())
 }
 
 /// See the file.
 pub(crate) fn broadcast_of_broadcast(module: &mut Module, op: Op) -> bool {
-    let Some(inner) = def_of_kind(module, op, 0, &BROADCAST) else { return false };
-    let source = module.operand(inner, 0);
-    module.set_operand(op, 0, source);
+    let Some(inner) = BroadcastOp::def(module, BroadcastOp::new(module, op).src()) else { return false };
+    module.set_operands(op, &[inner.src()]);
     true
 }
 
 /// See the file. One that may reorder stays as it is.
 pub(crate) fn reshape_of_reshape(module: &mut Module, op: Op) -> bool {
-    let Some(inner) = def_of_kind(module, op, 0, &RESHAPE) else { return false };
-    if [op, inner].iter().any(|&op| module.attrs(op).iter().any(Option::is_some)) {
+    let outer = ReshapeOp::new(module, op);
+    let Some(inner) = ReshapeOp::def(module, outer.src()) else { return false };
+    if !outer.keeps_order() || !inner.keeps_order() {
         return false;
     }
-    let source = module.operand(inner, 0);
-    module.set_operand(op, 0, source);
+    module.set_operands(op, &[inner.src()]);
     true
 }
 
 /// See the file.
 pub(crate) fn trans_of_trans(module: &mut Module, op: Op) -> bool {
-    let Some(inner) = def_of_kind(module, op, 0, &TRANS) else { return false };
-    let first = ints(module.attr(inner, 0)).to_vec();
-    let order: Vec<i64> = ints(module.attr(op, 0)).iter().map(|&dim| first[dim as usize]).collect();
-    let source = module.operand(inner, 0);
-    module.set_operand(op, 0, source);
-    module.set_attr(op, 0, Some(Attr::DenseArray { elem: Type::int(32), values: order.into() }));
+    let outer = TransOp::new(module, op);
+    let Some(inner) = TransOp::def(module, outer.src()) else { return false };
+    let order: Vec<i64> = outer.order().iter().map(|&dim| inner.order()[dim as usize]).collect();
+    module.set_operands(op, &[inner.src()]);
+    TransOp::set_order(module, op, &order);
     true
 }
 
 /// See the file.
 pub(crate) fn split_of_join(module: &mut Module, op: Op) -> bool {
-    let Some(join) = def_of_kind(module, op, 0, &JOIN) else { return false };
-    for index in 0..2 {
-        let (half, result) = (module.operand(join, index), module.result(op, index));
-        if module.ty(half) != module.ty(result) {
-            return false;
-        }
+    let split = SplitOp::new(module, op);
+    let Some(join) = JoinOp::def(module, split.src()) else { return false };
+    let halves = [(split.out_lhs(), join.lhs()), (split.out_rhs(), join.rhs())];
+    if halves.iter().any(|&(result, half)| module.ty(half) != module.ty(result)) {
+        return false;
+    }
+    for (result, half) in halves {
         module.replace_uses(result, half);
     }
     module.erase(op);
