@@ -9,54 +9,13 @@
 
 use super::buffers::{Buffers, callee};
 use super::{Barrier, Order};
-use ir::{Attr, Block, Module, Op, OpRow, Value};
+use ir::{Block, Effect, Module, Op, Traits, Value};
 use rustc_hash::FxHashMap;
-use ttgir::ops::async_copy::{ASYNC_COPY, ASYNC_WAIT};
-use ttgir::ops::barrier::{
-    ARRIVE_BARRIER, ASYNC_COPY_ARRIVE, BARRIER_EXPECT, INIT_BARRIER, INVAL_BARRIER, WAIT_BARRIER,
-};
-use ttgir::ops::bulk::{BULK_LOAD, BULK_REDUCE, BULK_STORE, BULK_STORE_WAIT};
-use ttgir::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT};
-use ttgir::ops::shared::{LOCAL_DEALLOC, LOCAL_LOAD, LOCAL_STORE};
+use ttgir::ops::async_copy::ASYNC_WAIT;
+use ttgir::ops::group_dot::{WARP_GROUP_DOT_WAIT, WarpGroupDotOp};
 use ttgir::types::memdesc;
 use ttir::ops::control::{FOR, IF, WHILE};
 use ttir::ops::memory::BARRIER;
-
-/// What an operation does to a memory description that it takes.
-#[derive(Clone, Copy, Debug)]
-enum Touch {
-    Nothing,
-    Read,
-    Write,
-    /// Reads at some time before the wait of this row.
-    ReadUntil(&'static OpRow),
-    /// Writes at some time before [`ASYNC_WAIT`].
-    Copy,
-    /// Writes; who reads it has waited at a barrier in memory that counts what has been written.
-    Guarded,
-}
-
-/// What operations do to the memory descriptions that they take, by operand group. What is not listed writes.
-const TOUCHES: &[(&OpRow, usize, Touch)] = &[
-    (&LOCAL_LOAD, 0, Touch::Read),
-    (&LOCAL_STORE, 1, Touch::Write),
-    (&LOCAL_DEALLOC, 0, Touch::Nothing),
-    (&ASYNC_COPY, 1, Touch::Copy),
-    (&INIT_BARRIER, 0, Touch::Write),
-    (&INVAL_BARRIER, 0, Touch::Write),
-    // Lanes and copies arrive at a barrier in memory and wait there in any order.
-    (&BARRIER_EXPECT, 0, Touch::Read),
-    (&ARRIVE_BARRIER, 0, Touch::Read),
-    (&ASYNC_COPY_ARRIVE, 0, Touch::Read),
-    (&WAIT_BARRIER, 0, Touch::Read),
-    (&WAIT_BARRIER, 3, Touch::Nothing),
-    (&BULK_LOAD, 2, Touch::Read),
-    (&BULK_LOAD, 3, Touch::Guarded),
-    (&BULK_STORE, 2, Touch::ReadUntil(&BULK_STORE_WAIT)),
-    (&BULK_REDUCE, 2, Touch::ReadUntil(&BULK_STORE_WAIT)),
-    (&WARP_GROUP_DOT, 0, Touch::ReadUntil(&WARP_GROUP_DOT_WAIT)),
-    (&WARP_GROUP_DOT, 1, Touch::ReadUntil(&WARP_GROUP_DOT_WAIT)),
-];
 
 /// Whether an operation waits for asynchronous copies.
 pub(super) fn waits_for_copies(module: &Module, op: Op) -> bool {
@@ -77,6 +36,11 @@ impl Span {
         let own = self.within.is_some() && self.within == other.within;
         self.start < other.end && other.start < self.end && !own
     }
+}
+
+/// Whether an operation is another view of memory.
+fn is_view(module: &Module, op: Op) -> bool {
+    module.results(op).iter().any(|&result| memdesc(module.ty(result)).is_some())
 }
 
 /// What was touched since the last barrier.
@@ -135,11 +99,6 @@ impl State {
             || meet(&self.reads, &accesses.copies);
         found.then_some(Barrier::Block)
     }
-}
-
-/// Whether a product goes on after its operation; not so by default.
-fn is_async(module: &Module, dot: Op) -> bool {
-    module.attr_named(dot, "isAsync").and_then(Attr::as_bool).unwrap_or(false)
 }
 
 fn add<T: Ord + Copy>(list: &mut Vec<T>, more: &[T]) {
@@ -310,36 +269,40 @@ impl Walk<'_> {
         }
         for group in 0..self.module.row(op).operands.len() {
             for operand in self.module.operand_group(op, group) {
-                self.operand(self.touches(op, group), *operand, &mut before);
+                self.operand(self.effect(op, group), *operand, &mut before);
             }
         }
         (before, None)
     }
 
-    fn operand(&self, touch: Touch, operand: Value, accesses: &mut Accesses) {
+    fn operand(&self, effect: Effect, operand: Value, accesses: &mut Accesses) {
         for &buffer in self.buffers.views.get(&operand).into_iter().flatten() {
             let span = self.span(buffer);
-            match touch {
-                Touch::Nothing => {}
-                Touch::Read => add(&mut accesses.reads, &[span]),
-                Touch::Write => add(&mut accesses.writes, &[span]),
-                Touch::ReadUntil(row) => add(&mut accesses.late, &[(row.name, span)]),
-                Touch::Copy => add(&mut accesses.copies, &[span]),
-                Touch::Guarded => add(&mut accesses.guarded, &[span]),
+            match effect {
+                Effect::Nothing => {}
+                Effect::Read => add(&mut accesses.reads, &[span]),
+                Effect::Write | Effect::Atomic | Effect::Unsaid => add(&mut accesses.writes, &[span]),
+                Effect::ReadUntil(row) => add(&mut accesses.late, &[(row.name, span)]),
+                Effect::WriteUntil(_) => add(&mut accesses.copies, &[span]),
+                Effect::WriteGuarded => add(&mut accesses.guarded, &[span]),
             }
         }
     }
 
-    fn touches(&self, op: Op, group: usize) -> Touch {
+    /// What an operation does to the memory descriptions of an operand group. What its row does not say writes.
+    fn effect(&self, op: Op, group: usize) -> Effect {
         let module = self.module;
-        if let Some((_, _, touch)) = TOUCHES.iter().find(|(row, of, _)| module.is(op, row) && *of == group) {
-            // A product that is not asynchronous waits for itself: all is read when it is done.
-            let waits = matches!(touch, Touch::ReadUntil(row) if row.is(&WARP_GROUP_DOT_WAIT));
-            return if waits && !is_async(module, op) { Touch::Read } else { *touch };
+        match module.row(op).operands[group].effect {
+            // A dot that is not asynchronous waits for itself: all is read when it is done.
+            Effect::ReadUntil(wait)
+                if wait.is(&WARP_GROUP_DOT_WAIT) && !WarpGroupDotOp::new(module, op).is_async() =>
+            {
+                Effect::Read
+            }
+            // Views touch nothing, and what ends a block hands on.
+            Effect::Unsaid if module.has(op, Traits::TERMINATOR) || is_view(module, op) => Effect::Nothing,
+            effect => effect,
         }
-        // Views touch nothing, and what ends a block hands on.
-        let view = module.results(op).iter().any(|&result| memdesc(module.ty(result)).is_some());
-        if view || module.has(op, ir::Traits::TERMINATOR) { Touch::Nothing } else { Touch::Write }
     }
 
     fn span(&self, buffer: usize) -> Span {
