@@ -17,6 +17,7 @@ mod attr_data;
 mod builder;
 mod diagnostic;
 mod entity;
+mod facts;
 mod loc;
 mod module;
 pub mod pass;
@@ -33,12 +34,13 @@ pub use attr_data::{AttrData, AttrRow, DialectAttr};
 pub use builder::{Builder, Place, infer};
 pub use diagnostic::Diagnostic;
 pub use entity::{Block, Loc, Op, Region, Value};
+pub use facts::{CostClass, LayoutRule, Rates};
 pub use loc::{LocData, LocTable};
 pub use module::{Def, Module, OpInit};
 pub use row::{
-    ANY, Arity, AttrKind, AttrSpec, ConstantRules, CostClass, Dialect, Effect, EvalArgs, EvalRule, Fold,
-    Format, Infer, InferArgs, LayoutRule, OpRow, Presence, Rates, Registry, Traits, TypeConstraint,
-    ValueSpec, VerifyRule, one, optional, variadic,
+    ANY, Arity, AttrKind, AttrSpec, ConstantRules, Dialect, Effect, EvalArgs, EvalRule, Fold, Format, Infer,
+    InferArgs, OpRow, Presence, Registry, Traits, TypeConstraint, ValueSpec, VerifyRule, one, optional,
+    variadic,
 };
 pub use types::{FloatKind, Type, TypeKind, TypeParam, TypeRow};
 pub use verify::verify;
