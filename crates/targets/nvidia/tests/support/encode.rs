@@ -2,9 +2,9 @@
 //! another: no layout assignment, but every kind of layout that lowering must know.
 
 use ir::text::{ParseOptions, PrintOptions, parse, print};
-use ir::{Attr, Builder, Elements, Module, Op, OpInit, Type, TypeKind, Value};
+use ir::{Attr, Builder, Elements, LayoutRule, Module, Op, OpInit, Type, TypeKind, Value};
 use smallvec::smallvec;
-use ttgir::infer::{Rule, Shapes, backward, forward, rule};
+use ttgir::infer::{Shapes, backward, forward};
 use ttgir::ops::convert::CONVERT_LAYOUT;
 use ttgir::{Config, Encoding, replace_encoding};
 use ttir::ops::{constant, dot, func, shape as shape_ops};
@@ -174,8 +174,13 @@ fn convert(module: &mut Module, op: Op, spread: Spread) -> Result<(), String> {
         return Ok(());
     }
     if !matches!(
-        rule(row),
-        Rule::Reduce | Rule::ExpandDims | Rule::Trans | Rule::Reshape | Rule::Join | Rule::Split
+        row.layout,
+        LayoutRule::Reduce
+            | LayoutRule::ExpandDims
+            | LayoutRule::Trans
+            | LayoutRule::Reshape
+            | LayoutRule::Join
+            | LayoutRule::Split
     ) {
         return Ok(());
     }
