@@ -57,7 +57,7 @@ impl Affine {
     }
 
     /// The sum of two integers.
-    pub(crate) fn add(&mut self, b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {
+    pub(crate) fn add_integers(&mut self, b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {
         let ty = b.ty(x);
         let (x, y) = (self.split(b, x), self.split(b, y));
         let base = match (x.base, y.base) {
@@ -71,7 +71,7 @@ impl Affine {
     }
 
     /// The difference of two integers.
-    pub(crate) fn sub(&mut self, b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {
+    pub(crate) fn subtract(&mut self, b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {
         let ty = b.ty(x);
         let (left, right) = (self.split(b, x), self.split(b, y));
         let base = match (left.base, right.base) {
@@ -86,7 +86,7 @@ impl Affine {
     }
 
     /// The product of two integers; a constant factor keeps the sum.
-    pub(crate) fn mul(&mut self, b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {
+    pub(crate) fn multiply(&mut self, b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {
         let ty = b.ty(x);
         let (sum, factor) = match (b.as_int(x), b.as_int(y)) {
             (_, Some(factor)) => (self.split(b, x), factor as i64),
@@ -99,7 +99,7 @@ impl Affine {
     }
 
     /// The left shift by a constant that is smaller than the width.
-    pub(crate) fn shl(&mut self, b: &mut FunctionBuilder<'_>, x: Value, amount: u32) -> Value {
+    pub(crate) fn shift_left(&mut self, b: &mut FunctionBuilder<'_>, x: Value, amount: u32) -> Value {
         let ty = b.ty(x);
         let sum = self.split(b, x);
         let by = b.int(ty, i64::from(amount));
@@ -119,7 +119,7 @@ impl Affine {
     }
 
     /// The sign extension of an integer.
-    pub(crate) fn extend(&mut self, b: &mut FunctionBuilder<'_>, x: Value, ty: Type) -> Value {
+    pub(crate) fn sign_extend(&mut self, b: &mut FunctionBuilder<'_>, x: Value, ty: Type) -> Value {
         let sum = self.split(b, x);
         match sum.base {
             Some(base) if sum.constant != 0 && self.stays_small(&sum) => {
@@ -168,7 +168,7 @@ impl Affine {
     ///
     /// The number is taken to be computed without overflow, as the axis analysis does, so that the constant part may be
     /// moved behind the extension to 64 bits.
-    pub(crate) fn add_pointer(
+    pub(crate) fn move_pointer(
         &mut self,
         b: &mut FunctionBuilder<'_>,
         pointer: Value,

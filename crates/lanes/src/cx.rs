@@ -8,7 +8,6 @@ use crate::ids::Ids;
 use crate::kernel::{Facts, Options};
 use crate::layouts::layout_of;
 use crate::location::locate;
-use crate::maths::Recordings;
 use crate::shared::{self, Barrier, Planner};
 use crate::survey::Notes;
 use crate::table::handler;
@@ -46,7 +45,6 @@ pub struct Cx<'a> {
     pub(crate) ids: Ids,
     pub(crate) affine: Affine,
     pub(crate) calls: Vec<Op>,
-    pub(crate) recordings: Recordings,
     /// Plans of conversions.
     pub(crate) planner: Planner,
     /// Where buffers lie and barriers stand.
@@ -103,7 +101,6 @@ impl<'a> Cx<'a> {
             ids: Ids { thread, lane, warp },
             affine: Affine::default(),
             calls: Vec::new(),
-            recordings: Recordings::default(),
             planner,
             shared,
             notes: None,
@@ -225,12 +222,12 @@ impl<'a> Cx<'a> {
 
     /// The sum of two integers, constants kept apart.
     pub fn add(&mut self, x: Value, y: Value) -> Value {
-        self.affine.add(&mut self.b, x, y)
+        self.affine.add_integers(&mut self.b, x, y)
     }
 
     /// A pointer moved by a number of elements of so many bytes, constants kept apart.
     pub fn add_pointer(&mut self, pointer: Value, index: Value, element_bytes: u32) -> Value {
-        self.affine.add_pointer(&mut self.b, pointer, index, element_bytes)
+        self.affine.move_pointer(&mut self.b, pointer, index, element_bytes)
     }
 
     /// A value as a part that varies and a constant; without the first it is that constant.

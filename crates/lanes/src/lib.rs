@@ -14,13 +14,13 @@ mod access;
 mod affine;
 mod block_memory;
 mod cx;
+mod element;
 mod error;
 mod free;
 mod ids;
 mod kernel;
 mod layouts;
 mod location;
-mod maths;
 pub mod ops;
 mod packing;
 mod positions;
@@ -43,7 +43,8 @@ pub use positions::{Element, Positions};
 pub use survey::{Classify, survey};
 pub use table::Handler;
 pub use target::{
-    Access, AssertPlace, AtomicAccess, Cache, CombineLanes, CompareSwap, Eviction, LaneTarget, Math, Order,
-    PrintCall, Rmw, Rounding, Scope, Shuffle,
+    Access, AssertPlace, AtomicAccess, Cache, CombineLanes, CompareSwap, Eviction, LaneTarget, Order,
+    PrintCall, Rmw, Scope, Shuffle,
 };
+pub use types::register;
 pub use value::{LaneValue, SharedMemory};

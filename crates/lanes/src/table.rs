@@ -20,8 +20,8 @@ pub(crate) fn handler(row: &'static OpRow) -> Option<Handler> {
         let families = ops::FAMILIES.iter().flat_map(|family| family.iter());
         let mut table: FxHashMap<&'static str, Handler> =
             families.map(|(row, handler)| (row.name, *handler)).collect();
-        for row in ops::elementwise_rows() {
-            table.insert(row.name, ops::elementwise);
+        for row in elementwise::rows() {
+            table.insert(row.name, ops::lower_elements);
         }
         table
     });

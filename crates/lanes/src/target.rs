@@ -3,7 +3,8 @@
 //! Every hook appends instructions to the function that is being built. Hooks work on single lanes' values; what concerns
 //! layouts is decided by the caller.
 
-use ir::{FloatKind, Module};
+use elementwise::ElementTarget;
+use ir::Module;
 use llir::{FunctionBuilder, Type, Value, Values};
 use ttgir::Machine;
 
@@ -186,47 +187,6 @@ pub enum CombineLanes {
     Xor,
 }
 
-/// An elementary function that a machine may have instructions for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Math {
-    /// `e^x`.
-    Exp,
-    /// `2^x`.
-    Exp2,
-    /// Natural logarithm.
-    Log,
-    /// Logarithm of base 2.
-    Log2,
-    /// Sine.
-    Sin,
-    /// Cosine.
-    Cos,
-    /// Square root, of the accuracy of the language.
-    Sqrt,
-    /// Square root, correctly rounded.
-    PreciseSqrt,
-    /// One over the square root.
-    Rsqrt,
-    /// Hyperbolic tangent.
-    Tanh,
-    /// Quotient of the accuracy of the language.
-    Divide,
-    /// The same where many elements have one divisor: what only that decides should be instructions of its own, which are
-    /// made once.
-    DivideByShared,
-    /// Quotient, correctly rounded.
-    PreciseDivide,
-}
-
-/// How a narrowing conversion rounds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Rounding {
-    /// To nearest, ties to even.
-    NearestEven,
-    /// Toward zero.
-    TowardZero,
-}
-
 /// One line that a kernel prints: a format in C's notation and its arguments.
 #[derive(Debug)]
 pub struct PrintCall<'a> {
@@ -250,7 +210,7 @@ pub struct AssertPlace<'a> {
 }
 
 /// What a machine does in its own way.
-pub trait LaneTarget {
+pub trait LaneTarget: ElementTarget {
     /// How this machine lowers an operation in its own way: products by its matrix instructions. `None` for what every
     /// machine does alike.
     fn handler(&self, module: &Module, op: ir::Op) -> Option<crate::Handler> {
@@ -412,48 +372,6 @@ pub trait LaneTarget {
 
     /// An atomic store.
     fn atomic_store(&self, b: &mut FunctionBuilder<'_>, access: &AtomicAccess, value: Value);
-
-    /// Whether sums, products and fused products of this float type are instructions.
-    fn has_arithmetic(&self, ty: Type) -> bool;
-
-    /// Whether minima and maxima of this float type are instructions.
-    fn has_minmax(&self, ty: Type) -> bool {
-        ty == Type::F32 || ty == Type::F64
-    }
-
-    /// The minimum or maximum that is NaN where an operand is, if it is an instruction.
-    fn minmax_nan(&self, b: &mut FunctionBuilder<'_>, max: bool, x: &[Value]) -> Option<Value>;
-
-    /// An elementary function of the accuracy that the language promises, if the machine has it.
-    fn math(&self, b: &mut FunctionBuilder<'_>, function: Math, x: &[Value]) -> Option<Value>;
-
-    /// A faster form of a library's function with less accuracy, if the machine has it: `fast_sinf`, ….
-    fn fast_math(&self, b: &mut FunctionBuilder<'_>, name: &str, x: &[Value]) -> Option<Value>;
-
-    /// The high half of the unsigned product of two integers of 32 or 64 bits.
-    fn mul_high(&self, b: &mut FunctionBuilder<'_>, signed: bool, x: Value, y: Value) -> Value;
-
-    /// A conversion between float formats that the machine has an instruction for. Values of 8 bits are integers.
-    fn convert(
-        &self,
-        b: &mut FunctionBuilder<'_>,
-        from: FloatKind,
-        to: FloatKind,
-        rounding: Rounding,
-        value: Value,
-    ) -> Option<Value>;
-
-    /// Two conversions at once, where the machine converts in pairs.
-    fn convert_pair(
-        &self,
-        _b: &mut FunctionBuilder<'_>,
-        _from: FloatKind,
-        _to: FloatKind,
-        _rounding: Rounding,
-        _values: [Value; 2],
-    ) -> Option<[Value; 2]> {
-        None
-    }
 
     /// Prints a line.
     fn print(&self, b: &mut FunctionBuilder<'_>, call: &PrintCall<'_>);

@@ -12,7 +12,7 @@ pub(crate) fn space(ty: Type) -> u8 {
 }
 
 /// The type that an element has in a register. The 8-bit floats are integers there.
-pub(crate) fn register(ty: Type) -> llir::Type {
+pub fn register(ty: Type) -> llir::Type {
     let ty = elem(ty);
     match ty.as_float() {
         Some(FloatKind::F16) => llir::Type::F16,
@@ -36,9 +36,4 @@ pub(crate) fn memory(ty: Type) -> llir::Type {
 /// Bits that an element takes in memory.
 pub(crate) fn memory_bits(ty: Type) -> u32 {
     memory(ty).lane_bits().max(8)
-}
-
-/// The format, if it is one of 8 bits.
-pub(crate) fn small_float(ty: Type) -> Option<FloatKind> {
-    elem(ty).as_float().filter(|kind| kind.bits() == 8)
 }

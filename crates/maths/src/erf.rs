@@ -2,8 +2,9 @@
 //! the complement as `exp(-x^2)` times a slowly varying function.
 
 use super::Elem;
+use super::builder::Builder;
 use super::exponential::exp_of;
-use super::text::{TextBuilder, Value};
+use llir::{FloatCompare, Value};
 
 /// `erf(x) / x - 1` as a polynomial in `x^2`, for |x| <= 0.93 (F32) and |x| <= 1 (F64).
 const SMALL_F32: [f64; 6] = [
@@ -92,7 +93,7 @@ const COMPLEMENT: [f64; 23] = [
 const VANISHES: (f64, f64) = (10.054_194_928_818_096, 27.226_017_111_108_366);
 
 /// `erfc(x)`; singles go through doubles.
-pub(super) fn erfc(b: &mut TextBuilder, arguments: &[Value]) -> Value {
+pub(super) fn erfc(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     match b.elem() {
         Elem::F32 => b.in_doubles(arguments, |b, x| complement(b, x, VANISHES.0)),
         Elem::F64 => complement(b, arguments, VANISHES.1),
@@ -100,7 +101,7 @@ pub(super) fn erfc(b: &mut TextBuilder, arguments: &[Value]) -> Value {
 }
 
 /// `erfc(x)` of doubles, zero from an argument on.
-fn complement(b: &mut TextBuilder, arguments: &[Value], vanishes: f64) -> Value {
+fn complement(b: &mut Builder<'_, '_>, arguments: &[Value], vanishes: f64) -> Value {
     let x = b.fabs(arguments[0]);
     let bounded = b.at_most(x, 28.0);
     let (one, two, four) = (b.float(1.0), b.float(2.0), b.float(4.0));
@@ -114,14 +115,14 @@ fn complement(b: &mut TextBuilder, arguments: &[Value], vanishes: f64) -> Value 
     let (square, lost) = b.two_product(bounded, bounded);
     let square = b.fneg(square);
     let (limit, nothing) = (b.float(vanishes), b.float(-1000.0));
-    let is_zero = b.fcmp("oge", bounded, limit);
+    let is_zero = b.fcmp(FloatCompare::Oge, bounded, limit);
     let square = b.select(is_zero, nothing, square);
     let power = exp_of(b, square);
     let slow = b.neg_mul_add(lost, slow, slow);
     let result = b.fmul(power, slow);
     let reflected = b.fsub(two, result);
     let zero = b.float(0.0);
-    let negative = b.fcmp("olt", arguments[0], zero);
+    let negative = b.fcmp(FloatCompare::Olt, arguments[0], zero);
     let result = b.select(negative, reflected, result);
 
     let square = b.fmul(x, x);
@@ -129,12 +130,12 @@ fn complement(b: &mut TextBuilder, arguments: &[Value], vanishes: f64) -> Value 
     let small = b.mul_add(slope, arguments[0], arguments[0]);
     let small = b.fsub(one, small);
     let half = b.float(0.5);
-    let is_small = b.fcmp("olt", x, half);
+    let is_small = b.fcmp(FloatCompare::Olt, x, half);
     b.select(is_small, small, result)
 }
 
 /// `erf(x)`.
-pub(super) fn erf(b: &mut TextBuilder, x: &[Value]) -> Value {
+pub(super) fn erf(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let single = b.elem() == Elem::F32;
     let sign = b.sign_bit(x[0]);
     let x = b.fabs(x[0]);
@@ -153,7 +154,50 @@ pub(super) fn erf(b: &mut TextBuilder, x: &[Value]) -> Value {
     let large = b.fsub(one, rest);
 
     let limit = b.float(if single { 0.93 } else { 1.0 });
-    let is_small = b.fcmp("olt", x, limit);
+    let is_small = b.fcmp(FloatCompare::Olt, x, limit);
     let result = b.select(is_small, small, large);
     b.flip_sign(result, sign)
+}
+
+/// `e^(x²) erfc(x)` for large x, in `1 / (2 x²)`.
+const FAR: [f64; 9] = [2_027_025.0, -135_135.0, 10_395.0, -945.0, 105.0, -15.0, 3.0, -1.0, 1.0];
+
+/// `e^(x²) erfc(x)`: `erfc` without what makes it small.
+pub(super) fn erfcx(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
+    if b.elem() == Elem::F32 {
+        return b.in_doubles(arguments, erfcx);
+    }
+    let x = b.fabs(arguments[0]);
+    let (zero, half, one, two, four) = (b.float(0.0), b.float(0.5), b.float(1.0), b.float(2.0), b.float(4.0));
+    let bounded = b.at_most(x, 28.0);
+    let numerator = b.fsub(bounded, four);
+    let denominator = b.fadd(bounded, four);
+    let t = b.fdiv(numerator, denominator);
+    let near = b.polynomial(t, &COMPLEMENT);
+    let weight = b.mul_add(two, bounded, one);
+    let near = b.fdiv(near, weight);
+
+    let inverse = b.fdiv(one, x);
+    let square = b.fmul(inverse, inverse);
+    let square = b.fmul(square, half);
+    let far = b.polynomial(square, &FAR);
+    let root = b.float(0.564_189_583_547_756_3);
+    let scaled = b.fmul(inverse, root);
+    let far = b.fmul(far, scaled);
+    let limit = b.float(28.0);
+    let is_far = b.fcmp(FloatCompare::Ogt, x, limit);
+    let positive = b.select(is_far, far, near);
+
+    // Below zero: 2 e^(x²) - erfcx(-x).
+    let outer = b.at_most(x, 40.0);
+    let (square, lost) = b.two_product(outer, outer);
+    let power = exp_of(b, square);
+    let finite = b.float(700.0);
+    let correct = b.fcmp(FloatCompare::Olt, square, finite);
+    let lost = b.select(correct, lost, zero);
+    let power = b.mul_add(power, lost, power);
+    let power = b.fadd(power, power);
+    let reflected = b.fsub(power, positive);
+    let negative = b.fcmp(FloatCompare::Olt, arguments[0], zero);
+    b.select(negative, reflected, positive)
 }

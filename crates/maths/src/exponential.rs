@@ -9,7 +9,8 @@
 //! times longer than others, and masked-off lanes of a softmax are all of this kind.
 
 use super::Elem;
-use super::text::{TextBuilder, Value};
+use super::builder::Builder;
+use llir::{FloatCompare, Value};
 
 /// `(exp(r) - 1 - r) / r^2` on |r| <= ln(2)/2.
 const EXP_F32: [f64; 5] =
@@ -134,7 +135,7 @@ const F64_FORMAT: Format = Format {
 };
 
 /// The facts of the function's element type.
-pub(super) fn format(b: &TextBuilder) -> &'static Format {
+pub(super) fn format(b: &Builder<'_, '_>) -> &'static Format {
     match b.elem() {
         Elem::F32 => &F32_FORMAT,
         Elem::F64 => &F64_FORMAT,
@@ -148,7 +149,7 @@ pub(super) struct Rounded {
 }
 
 /// Rounds `x * factor` to the nearest integer; the magnitude must stay below 2^21 (F32) or 2^50 (F64).
-pub(super) fn round_product(b: &mut TextBuilder, x: Value, factor: f64) -> Rounded {
+pub(super) fn round_product(b: &mut Builder<'_, '_>, x: Value, factor: f64) -> Rounded {
     let magic = b.float(format(b).magic);
     let carrier = if factor == 1.0 {
         b.fadd(x, magic)
@@ -160,54 +161,26 @@ pub(super) fn round_product(b: &mut TextBuilder, x: Value, factor: f64) -> Round
 }
 
 /// `p * 2^n` for `p` near one, rounding once; `n` may leave the exponent range by a factor of two.
-pub(super) fn scale(b: &mut TextBuilder, p: Value, n: &Rounded) -> Value {
-    if let Some(scaled) = scale_native(b, p, n.float) {
+pub(super) fn scale(b: &mut Builder<'_, '_>, p: Value, n: &Rounded) -> Value {
+    if let Some(scaled) = b.machine.scale(b.b, p, n.float) {
         return scaled;
     }
     let facts = format(b);
-    let bits = b.to_bits(n.carrier);
+    let bits = b.bits(n.carrier);
     let offset = b.int(facts.magic_bits - 2 * facts.bias);
     let sum = b.isub(bits, offset);
     let first = b.lshr(sum, 1);
     let second = b.isub(sum, first);
     let first = b.shl(first, facts.mantissa);
     let second = b.shl(second, facts.mantissa);
-    let first = b.from_bits(first);
-    let second = b.from_bits(second);
+    let first = b.with_bits(first);
+    let second = b.with_bits(second);
     let p = b.fmul(p, first);
     b.fmul(p, second)
 }
 
-/// The AVX-512 instruction that scales by a power of two, where a vector is exactly one register.
-fn scale_native(b: &mut TextBuilder, p: Value, n: Value) -> Option<Value> {
-    if !b.config().avx512 {
-        return None;
-    }
-    let (letter, bytes) = match b.elem() {
-        Elem::F32 => ("ps", 4),
-        Elem::F64 => ("pd", 8),
-    };
-    let bits = b.lanes() * bytes * 8;
-    let (mask, rounding) = match (bits, b.lanes()) {
-        (512, 16) => ("i16 -1", ", i32 4"),
-        (512, _) => ("i8 -1", ", i32 4"),
-        (128 | 256, _) => ("i8 -1", ""),
-        _ => return None,
-    };
-    let ty = b.type_of(b.float_kind());
-    let symbol = format!("llvm.x86.avx512.mask.scalef.{letter}.{bits}");
-    let mask_type = mask.trim_end_matches(" -1");
-    let rounding_type = if rounding.is_empty() { "" } else { ", i32" };
-    b.declare(&symbol, format!("declare {ty} @{symbol}({ty}, {ty}, {ty}, {mask_type}{rounding_type})\n"));
-    let (p_text, n_text) = (b.typed(p), b.typed(n));
-    Some(b.push(
-        p.kind(),
-        &format!("call {ty} @{symbol}({p_text}, {n_text}, {ty} zeroinitializer, {mask}{rounding})"),
-    ))
-}
-
 /// `exp(r) - 1` for a reduced argument.
-pub(super) fn expm1_reduced(b: &mut TextBuilder, r: Value) -> Value {
+pub(super) fn expm1_reduced(b: &mut Builder<'_, '_>, r: Value) -> Value {
     let tail = match b.elem() {
         Elem::F32 => b.polynomial(r, &EXP_F32),
         Elem::F64 => b.polynomial(r, &EXP_F64),
@@ -217,7 +190,7 @@ pub(super) fn expm1_reduced(b: &mut TextBuilder, r: Value) -> Value {
 }
 
 /// The reduced argument `x - n ln 2`.
-pub(super) fn reduce_ln2(b: &mut TextBuilder, x: Value, n: Value) -> Value {
+pub(super) fn reduce_ln2(b: &mut Builder<'_, '_>, x: Value, n: Value) -> Value {
     let (high, low) = format(b).ln2;
     let (high, low) = (b.float(high), b.float(low));
     let r = b.neg_mul_add(high, n, x);
@@ -225,12 +198,12 @@ pub(super) fn reduce_ln2(b: &mut TextBuilder, x: Value, n: Value) -> Value {
 }
 
 /// `exp(x)`.
-pub(super) fn exp(b: &mut TextBuilder, x: &[Value]) -> Value {
+pub(super) fn exp(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     exp_of(b, x[0])
 }
 
 /// `exp` of any value of the function.
-pub(super) fn exp_of(b: &mut TextBuilder, x: Value) -> Value {
+pub(super) fn exp_of(b: &mut Builder<'_, '_>, x: Value) -> Value {
     let range = format(b).exp_range;
     let x = within(b, x, range);
     let (p, n) = exp_parts(b, x);
@@ -239,7 +212,7 @@ pub(super) fn exp_of(b: &mut TextBuilder, x: Value) -> Value {
 }
 
 /// `exp(x)` as `p * 2^n`, where that is neither zero nor infinite.
-fn exp_parts(b: &mut TextBuilder, x: Value) -> (Value, Rounded) {
+fn exp_parts(b: &mut Builder<'_, '_>, x: Value) -> (Value, Rounded) {
     let n = round_product(b, x, std::f64::consts::LOG2_E);
     let r = reduce_ln2(b, x, n.float);
     let p = expm1_reduced(b, r);
@@ -248,20 +221,20 @@ fn exp_parts(b: &mut TextBuilder, x: Value) -> (Value, Rounded) {
 }
 
 /// Cuts an argument to a range; a NaN stays.
-fn within(b: &mut TextBuilder, x: Value, (low, high): (f64, f64)) -> Value {
+fn within(b: &mut Builder<'_, '_>, x: Value, (low, high): (f64, f64)) -> Value {
     let x = b.at_most(x, high);
     b.at_least(x, low)
 }
 
 /// `p`, but zero from an argument on downwards.
-pub(super) fn zero_from(b: &mut TextBuilder, p: Value, x: Value, last: f64) -> Value {
-    let (last, zero) = (b.float_of(x.kind(), last), b.float_of(p.kind(), 0.0));
-    let vanishes = b.fcmp("ole", x, last);
+pub(super) fn zero_from(b: &mut Builder<'_, '_>, p: Value, x: Value, last: f64) -> Value {
+    let (last, zero) = (b.float_like(x, last), b.float_like(p, 0.0));
+    let vanishes = b.fcmp(FloatCompare::Ole, x, last);
     b.select(vanishes, zero, p)
 }
 
 /// `2^r` for |r| <= 1/2.
-pub(super) fn exp2_reduced(b: &mut TextBuilder, r: Value) -> Value {
+pub(super) fn exp2_reduced(b: &mut Builder<'_, '_>, r: Value) -> Value {
     let slope = match b.elem() {
         Elem::F32 => b.polynomial(r, &EXP2_F32),
         Elem::F64 => b.polynomial(r, &EXP2_F64),
@@ -271,7 +244,7 @@ pub(super) fn exp2_reduced(b: &mut TextBuilder, r: Value) -> Value {
 }
 
 /// `2^x`.
-pub(super) fn exp2(b: &mut TextBuilder, x: &[Value]) -> Value {
+pub(super) fn exp2(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let range = format(b).exp2_range;
     let x = within(b, x[0], range);
     let n = round_product(b, x, 1.0);
@@ -282,7 +255,7 @@ pub(super) fn exp2(b: &mut TextBuilder, x: &[Value]) -> Value {
 }
 
 /// `tanh(x)`: an odd polynomial below 0.625, else `1 - 2 / (exp(2 |x|) + 1)`.
-pub(super) fn tanh(b: &mut TextBuilder, x: &[Value]) -> Value {
+pub(super) fn tanh(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let sign = b.sign_bit(x[0]);
     let x = b.fabs(x[0]);
     let (one, two) = (b.float(1.0), b.float(2.0));
@@ -305,13 +278,13 @@ pub(super) fn tanh(b: &mut TextBuilder, x: &[Value]) -> Value {
     let large = b.fsub(one, rest);
 
     let limit = b.float(0.625);
-    let is_small = b.fcmp("olt", x, limit);
+    let is_small = b.fcmp(FloatCompare::Olt, x, limit);
     let result = b.select(is_small, small, large);
     b.flip_sign(result, sign)
 }
 
 /// `10^x`.
-pub(super) fn exp10(b: &mut TextBuilder, x: &[Value]) -> Value {
+pub(super) fn exp10(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let facts = format(b);
     let x = within(b, x[0], facts.exp10_range);
     let n = round_product(b, x, std::f64::consts::LOG2_10);
@@ -328,7 +301,7 @@ pub(super) fn exp10(b: &mut TextBuilder, x: &[Value]) -> Value {
 }
 
 /// `exp(x) - 1 = 2 * (t * (exp(r) - 1) + (t - 1/2))` with `t = 2^(n - 1)`, which does not overflow too soon.
-pub(super) fn expm1(b: &mut TextBuilder, x: &[Value]) -> Value {
+pub(super) fn expm1(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let facts = format(b);
     let bounded = b.at_most(x[0], facts.exp_range.1);
     let bounded = b.at_least(bounded, -40.0);
@@ -336,11 +309,11 @@ pub(super) fn expm1(b: &mut TextBuilder, x: &[Value]) -> Value {
     let r = reduce_ln2(b, bounded, n.float);
     let p = expm1_reduced(b, r);
 
-    let bits = b.to_bits(n.carrier);
+    let bits = b.bits(n.carrier);
     let offset = b.int(facts.magic_bits - facts.bias + 1);
     let field = b.isub(bits, offset);
     let field = b.shl(field, facts.mantissa);
-    let t = b.from_bits(field);
+    let t = b.with_bits(field);
     let half = b.float(0.5);
     let rest = b.fsub(t, half);
     let sum = b.mul_add(t, p, rest);
@@ -349,16 +322,16 @@ pub(super) fn expm1(b: &mut TextBuilder, x: &[Value]) -> Value {
 }
 
 /// `x` itself where it is so small that the function equals it; this also keeps the sign of zero.
-pub(super) fn keep_tiny(b: &mut TextBuilder, x: Value, result: Value) -> Value {
+pub(super) fn keep_tiny(b: &mut Builder<'_, '_>, x: Value, result: Value) -> Value {
     let magnitude = b.fabs(x);
     let limit =
         b.float(if b.elem() == Elem::F32 { 9.313_225_746_154_785e-10 } else { 8.673_617_379_884_035e-19 });
-    let tiny = b.fcmp("olt", magnitude, limit);
+    let tiny = b.fcmp(FloatCompare::Olt, magnitude, limit);
     b.select(tiny, x, result)
 }
 
 /// `exp(x) / 2` for non-negative `x`; overflows only where half of the power does.
-fn half_exp(b: &mut TextBuilder, x: Value) -> Value {
+fn half_exp(b: &mut Builder<'_, '_>, x: Value) -> Value {
     let high = format(b).exp_range.1;
     let x = b.at_most(x, high + 1.0);
     let (p, n) = exp_parts(b, x);
@@ -368,14 +341,14 @@ fn half_exp(b: &mut TextBuilder, x: Value) -> Value {
 }
 
 /// `exp(-x) / 2` out of `exp(x) / 2`; what is too small to count in their sum is not divided into the subnormals.
-fn half_inverse(b: &mut TextBuilder, half: Value) -> Value {
+fn half_inverse(b: &mut Builder<'_, '_>, half: Value) -> Value {
     let half = b.at_most(half, 2f64.powi(100));
     let quarter = b.float(0.25);
     b.fdiv(quarter, half)
 }
 
 /// `sinh(x)`: an odd polynomial below one, else from half of the power.
-pub(super) fn sinh(b: &mut TextBuilder, x: &[Value]) -> Value {
+pub(super) fn sinh(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let sign = b.sign_bit(x[0]);
     let x = b.fabs(x[0]);
     let square = b.fmul(x, x);
@@ -391,13 +364,13 @@ pub(super) fn sinh(b: &mut TextBuilder, x: &[Value]) -> Value {
     let large = b.fsub(half, inverse);
 
     let one = b.float(1.0);
-    let is_small = b.fcmp("olt", x, one);
+    let is_small = b.fcmp(FloatCompare::Olt, x, one);
     let result = b.select(is_small, small, large);
     b.flip_sign(result, sign)
 }
 
 /// `cosh(x)`.
-pub(super) fn cosh(b: &mut TextBuilder, x: &[Value]) -> Value {
+pub(super) fn cosh(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let x = b.fabs(x[0]);
     let half = half_exp(b, x);
     let inverse = half_inverse(b, half);

@@ -1,7 +1,8 @@
 //! Inverse trigonometric functions: `asin`, `acos`, `atan`, `atan2`.
 
 use super::Elem;
-use super::text::{TextBuilder, Value};
+use super::builder::Builder;
+use llir::{FloatCompare, IntCompare, Value};
 
 /// `(asin(x) / x - 1) / x^2` as a polynomial in `x^2`, for |x| <= 1/2.
 const ASIN_F32: [f64; 5] = [
@@ -53,7 +54,7 @@ const ATAN_F64: [f64; 14] = [
 ];
 
 /// pi/4 in two parts, the first with trailing zeros, so that small multiples of it are exact.
-fn quarter_pi(b: &TextBuilder) -> (f64, f64) {
+fn quarter_pi(b: &Builder<'_, '_>) -> (f64, f64) {
     match b.elem() {
         Elem::F32 => (0.785_398_006_439_209, 1.569_582_393_252_406_6e-7),
         Elem::F64 => (std::f64::consts::FRAC_PI_4, 3.061_616_997_868_383e-17),
@@ -70,9 +71,9 @@ struct Leg {
 }
 
 /// `|x| <= 1/2`: the leg of `|x|`; else of `sqrt((1 - |x|) / 2)`, whose rounding error is in `lost`.
-fn leg(b: &mut TextBuilder, x: Value) -> Leg {
+fn leg(b: &mut Builder<'_, '_>, x: Value) -> Leg {
     let (half, one, zero) = (b.float(0.5), b.float(1.0), b.float(0.0));
-    let is_complement = b.fcmp("ogt", x, half);
+    let is_complement = b.fcmp(FloatCompare::Ogt, x, half);
     let rest = b.fsub(one, x);
     let rest = b.fmul(rest, half);
     let root = b.sqrt(rest);
@@ -87,10 +88,10 @@ fn leg(b: &mut TextBuilder, x: Value) -> Leg {
     let tail = b.fmul(tail, s);
 
     // The head of the root has so few bits that its square is exact.
-    let bits = b.to_bits(root);
+    let bits = b.bits(root);
     let mask = b.int(if b.elem() == Elem::F32 { !0xFFF } else { !0x7FF_FFFF });
     let bits = b.iand(bits, mask);
-    let head = b.from_bits(bits);
+    let head = b.with_bits(bits);
     let head_square = b.fmul(head, head);
     let difference = b.fsub(rest, head_square);
     // Not zero even where the root is.
@@ -108,13 +109,13 @@ fn leg(b: &mut TextBuilder, x: Value) -> Leg {
 
 impl Leg {
     /// The leg itself.
-    fn value(&self, b: &mut TextBuilder) -> Value {
+    fn value(&self, b: &mut Builder<'_, '_>) -> Value {
         let small = b.fadd(self.lost, self.tail);
         b.fadd(self.root, small)
     }
 
     /// `units * pi/4 + factor * leg`, for small integers.
-    fn quarters_and_leg(&self, b: &mut TextBuilder, units: Value, factor: Value) -> Value {
+    fn quarters_and_leg(&self, b: &mut Builder<'_, '_>, units: Value, factor: Value) -> Value {
         let (high, low) = quarter_pi(b);
         let (high, low) = (b.float(high), b.float(low));
         let base = b.fmul(units, high);
@@ -130,7 +131,7 @@ impl Leg {
 }
 
 /// `asin(x)`: the leg, or `pi/2` less twice the leg.
-pub(super) fn asin(b: &mut TextBuilder, x: &[Value]) -> Value {
+pub(super) fn asin(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let sign = b.sign_bit(x[0]);
     let x = b.fabs(x[0]);
     let leg = leg(b, x);
@@ -142,13 +143,13 @@ pub(super) fn asin(b: &mut TextBuilder, x: &[Value]) -> Value {
 }
 
 /// `acos(x)`: twice the leg, `pi/2` less or more the leg, `pi` less twice the leg.
-pub(super) fn acos(b: &mut TextBuilder, x: &[Value]) -> Value {
+pub(super) fn acos(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let sign = b.sign_bit(x[0]);
     let magnitude = b.fabs(x[0]);
     let leg = leg(b, magnitude);
     let zero = b.float(0.0);
     let (minus_one, two, four) = (b.float(-1.0), b.float(2.0), b.float(4.0));
-    let negative = b.fcmp("olt", x[0], zero);
+    let negative = b.fcmp(FloatCompare::Olt, x[0], zero);
     let near_one = b.select(negative, four, zero);
     let units = b.select(leg.is_complement, near_one, two);
     let factor = b.select(leg.is_complement, two, minus_one);
@@ -163,11 +164,11 @@ struct Arc {
 }
 
 /// For `0 <= smaller <= larger`.
-fn arc(b: &mut TextBuilder, smaller: Value, larger: Value) -> Arc {
+fn arc(b: &mut Builder<'_, '_>, smaller: Value, larger: Value) -> Arc {
     // A quotient just above the bound becomes -1/4: its error is small beside pi/4.
     let limit = b.float(0.6);
     let limit = b.fmul(larger, limit);
-    let reduced = b.fcmp("ogt", smaller, limit);
+    let reduced = b.fcmp(FloatCompare::Ogt, smaller, limit);
     let difference = b.fsub(smaller, larger);
     let sum = b.fadd(smaller, larger);
     let numerator = b.select(reduced, difference, smaller);
@@ -186,7 +187,7 @@ fn arc(b: &mut TextBuilder, smaller: Value, larger: Value) -> Arc {
 
 impl Arc {
     /// The complement to `total` quarters, where `condition` holds.
-    fn complement(self, b: &mut TextBuilder, condition: Value, total: f64) -> Arc {
+    fn complement(self, b: &mut Builder<'_, '_>, condition: Value, total: f64) -> Arc {
         let total = b.float(total);
         let quarters = b.fsub(total, self.quarters);
         let value = b.fneg(self.value);
@@ -196,7 +197,7 @@ impl Arc {
         }
     }
 
-    fn angle(&self, b: &mut TextBuilder) -> Value {
+    fn angle(&self, b: &mut Builder<'_, '_>) -> Value {
         let (high, low) = quarter_pi(b);
         let (high, low) = (b.float(high), b.float(low));
         let rest = b.mul_add(self.quarters, low, self.value);
@@ -206,13 +207,13 @@ impl Arc {
 }
 
 /// `atan(x)`.
-pub(super) fn atan(b: &mut TextBuilder, x: &[Value]) -> Value {
+pub(super) fn atan(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let sign = b.sign_bit(x[0]);
     let x = b.fabs(x[0]);
     // Far below this the result rounds to a quarter turn; the square of the quotient is no subnormal.
     let x = b.at_most(x, if b.elem() == Elem::F32 { 2f64.powi(40) } else { 2f64.powi(100) });
     let one = b.float(1.0);
-    let above = b.fcmp("ogt", x, one);
+    let above = b.fcmp(FloatCompare::Ogt, x, one);
     let smaller = b.select(above, one, x);
     let larger = b.select(above, x, one);
     let result = arc(b, smaller, larger).complement(b, above, 2.0).angle(b);
@@ -220,40 +221,40 @@ pub(super) fn atan(b: &mut TextBuilder, x: &[Value]) -> Value {
 }
 
 /// `atan2(y, x)`, with the signs and infinities of C.
-pub(super) fn atan2(b: &mut TextBuilder, arguments: &[Value]) -> Value {
+pub(super) fn atan2(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     let (y, x) = (arguments[0], arguments[1]);
     let sign = b.sign_bit(y);
     let x_sign = b.sign_bit(x);
     let no_sign = b.int(0);
-    let left = b.icmp("ne", x_sign, no_sign);
+    let left = b.icmp(IntCompare::Ne, x_sign, no_sign);
     let (y_size, x_size) = (b.fabs(y), b.fabs(x));
-    let above = b.fcmp("ogt", y_size, x_size);
+    let above = b.fcmp(FloatCompare::Ogt, y_size, x_size);
     let smaller = b.select(above, x_size, y_size);
     let larger = b.select(above, y_size, x_size);
 
     // The quotient of two zeros is zero, that of two infinities one; halves do not overflow when added.
     let (zero, one, infinity) = (b.float(0.0), b.float(1.0), b.float(f64::INFINITY));
-    let both_zero = b.fcmp("oeq", larger, zero);
+    let both_zero = b.fcmp(FloatCompare::Oeq, larger, zero);
     let larger = b.select(both_zero, one, larger);
-    let both_infinite = b.fcmp("oeq", smaller, infinity);
+    let both_infinite = b.fcmp(FloatCompare::Oeq, smaller, infinity);
     let smaller = b.select(both_infinite, one, smaller);
     let larger = b.select(both_infinite, one, larger);
     let huge = b.float(if b.elem() == Elem::F32 { 1e37 } else { 1e307 });
-    let is_huge = b.fcmp("ogt", larger, huge);
+    let is_huge = b.fcmp(FloatCompare::Ogt, larger, huge);
     let quarter = b.float(0.25);
     let factor = b.select(is_huge, quarter, one);
     // Sums and products of subnormals would lose bits: arguments that are both tiny are scaled up first, exactly.
     let (tiny, scale) = if b.elem() == Elem::F32 { (-60, 48) } else { (-500, 400) };
     let tiny = b.float(2f64.powi(tiny));
     let scale = b.float(2f64.powi(scale));
-    let is_tiny = b.fcmp("olt", larger, tiny);
+    let is_tiny = b.fcmp(FloatCompare::Olt, larger, tiny);
     let factor = b.select(is_tiny, scale, factor);
     let smaller = b.fmul(smaller, factor);
     let larger = b.fmul(larger, factor);
 
     let result = arc(b, smaller, larger).complement(b, above, 2.0).complement(b, left, 4.0).angle(b);
     let result = b.flip_sign(result, sign);
-    let unordered = b.fcmp("uno", x, y);
+    let unordered = b.fcmp(FloatCompare::Uno, x, y);
     let nan = b.fadd(x, y);
     b.select(unordered, nan, result)
 }

@@ -1,16 +1,17 @@
 //! Inverse hyperbolic functions by `log1p`; singles go through doubles.
 
 use super::Elem;
+use super::builder::Builder;
 use super::logarithm::log1p;
-use super::text::{TextBuilder, Value};
+use llir::{FloatCompare, Value};
 
 /// Beyond this squares may overflow, and the logarithm of twice the argument is exact enough.
 const HUGE: f64 = 1e100;
 
 /// `log1p(small)`, or `log(2 x)` where `x` is huge.
-fn finish(b: &mut TextBuilder, x: Value, small: Value) -> Value {
+fn finish(b: &mut Builder<'_, '_>, x: Value, small: Value) -> Value {
     let huge = b.float(HUGE);
-    let is_huge = b.fcmp("ogt", x, huge);
+    let is_huge = b.fcmp(FloatCompare::Ogt, x, huge);
     let argument = b.select(is_huge, x, small);
     let log = log1p(b, &[argument]);
     let ln2 = b.float(std::f64::consts::LN_2);
@@ -19,7 +20,7 @@ fn finish(b: &mut TextBuilder, x: Value, small: Value) -> Value {
 }
 
 /// `asinh(x)`, by `log1p(x + x^2 / (1 + sqrt(x^2 + 1)))`.
-pub(super) fn asinh(b: &mut TextBuilder, arguments: &[Value]) -> Value {
+pub(super) fn asinh(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     if b.elem() == Elem::F32 {
         return b.in_doubles(arguments, asinh);
     }
@@ -37,7 +38,7 @@ pub(super) fn asinh(b: &mut TextBuilder, arguments: &[Value]) -> Value {
 }
 
 /// `acosh(x)`, by `log1p(t + sqrt(2 t + t^2))` with `t = x - 1`.
-pub(super) fn acosh(b: &mut TextBuilder, arguments: &[Value]) -> Value {
+pub(super) fn acosh(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     if b.elem() == Elem::F32 {
         return b.in_doubles(arguments, acosh);
     }
@@ -49,12 +50,12 @@ pub(super) fn acosh(b: &mut TextBuilder, arguments: &[Value]) -> Value {
     let root = b.sqrt(product);
     let small = b.fadd(t, root);
     let result = finish(b, x, small);
-    let outside = b.fcmp("olt", x, one);
+    let outside = b.fcmp(FloatCompare::Olt, x, one);
     b.select(outside, nan, result)
 }
 
 /// `atanh(x)`, by `log1p(2 x / (1 - x)) / 2`.
-pub(super) fn atanh(b: &mut TextBuilder, arguments: &[Value]) -> Value {
+pub(super) fn atanh(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     if b.elem() == Elem::F32 {
         return b.in_doubles(arguments, atanh);
     }

@@ -1,32 +1,36 @@
-//! Vector maths as LLVM IR text: one always-inlined function per (function, element type, lanes).
+//! Elementary functions, built of instructions of [`llir`].
 //!
-//! The rows of [`FUNCTIONS`] are the whole list. A generated function takes and returns plain vectors
-//! (scalars for one lane), calls no library, needs no gather and sets no fast-math flag. Its
-//! accuracy is the row's, for every input: subnormal, infinite, NaN and huge ones too.
+//! The rows of [`FUNCTIONS`] and [`SPECIAL`] are the whole list. A function takes and returns numbers of one type, scalars or whole vectors;
+//! it calls no library, needs no gather and sets no fast-math flag. Its accuracy is the row's, for every input: subnormal,
+//! infinite, NaN and huge ones too. [`call`] writes it out where it is used, for one lane; [`function`] makes it a function of
+//! the module, for any number of lanes.
 //!
-//! Assumed of the caller: the pass pipeline inlines `alwaysinline` functions, definitions are
-//! emitted once per symbol ([`Library`] does that), and float operations run with the default
-//! rounding mode and without flushing of subnormals.
+//! Assumed: functions with `alwaysinline` are inlined, and float operations run with the default rounding mode and without
+//! flushing of subnormals.
 
+mod bessel;
+mod builder;
 mod erf;
 mod exponential;
+mod gamma;
 mod inverse;
+mod inverse_erf;
 mod inverse_hyperbolic;
 mod logarithm;
+mod outline;
 mod power;
-mod record;
+mod rare;
+mod rare_bessel;
 mod reduction;
 mod remainder;
 mod roots;
 mod steps;
-mod text;
 mod trigonometric;
 
-use std::collections::BTreeMap;
-
-pub use record::{Action, Rare, Recording, Step, record};
-pub use reduction::TWO_OVER_PI;
-pub use text::{Kind, Node, TextBuilder, Value};
+use builder::{Builder, Place};
+use llir::{
+    Callee, Flags, FuncId, FunctionBuilder, Linkage, Module, Op, Param, ParamAttributes, Purity, Type, Value,
+};
 
 /// The element type of a maths function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -46,30 +50,51 @@ impl Elem {
         }
     }
 
-    /// The float kind of the element.
-    pub const fn float_kind(self) -> Kind {
+    /// The type of one lane.
+    pub const fn float(self) -> Type {
         match self {
-            Elem::F32 => Kind::F32,
-            Elem::F64 => Kind::F64,
+            Elem::F32 => Type::F32,
+            Elem::F64 => Type::F64,
         }
     }
 
-    /// The integer kind as wide as the element.
-    pub const fn int_kind(self) -> Kind {
+    /// The integer as wide as that.
+    pub const fn int(self) -> Type {
         match self {
-            Elem::F32 => Kind::I32,
-            Elem::F64 => Kind::I64,
+            Elem::F32 => Type::I32,
+            Elem::F64 => Type::I64,
+        }
+    }
+
+    /// The element type of scalars or vectors of a type.
+    pub fn of(ty: Type) -> Option<Elem> {
+        match ty.lane() {
+            Type::F32 => Some(Elem::F32),
+            Type::F64 => Some(Elem::F64),
+            _ => None,
         }
     }
 }
 
-/// What the machine offers to the generated code.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct MathConfig {
-    /// Fused multiply-add is one instruction (x86-64 with FMA, every AArch64).
-    pub has_fma: bool,
-    /// AVX-512 F, VL and DQ are there: scaling by a power of two is one instruction.
-    pub avx512: bool,
+/// What the machine offers to the functions.
+pub trait MathMachine {
+    /// Whether a fused multiply-add is one instruction.
+    fn has_fma(&self) -> bool;
+
+    /// `p · 2^n` for a whole float `n`, rounded once, if that is an instruction for the type.
+    fn scale(&self, _b: &mut FunctionBuilder<'_>, _p: Value, _n: Value) -> Option<Value> {
+        None
+    }
+
+    /// The upper half of the product of two unsigned integers of 64 bits.
+    fn mul_high(&self, b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {
+        let wide = Type::int(128);
+        let [x, y] = [x, y].map(|value| b.cast(Op::ZEXT, value, wide));
+        let product = b.mul(x, y);
+        let by = b.int(wide, 64);
+        let high = b.lshr(product, by);
+        b.cast(Op::TRUNC, high, Type::I64)
+    }
 }
 
 /// One row of the table: a function that can be generated.
@@ -80,16 +105,7 @@ pub struct MathFn {
     pub arity: u32,
     /// The bound on its error, in units in the last place: for F32 and for F64.
     pub accuracy_ulp: (f64, f64),
-    generate: fn(&mut TextBuilder, &[Value]) -> Value,
-}
-
-/// One definition or declaration of the generated text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Definition {
-    /// The symbol without `@`: emit each symbol once per module.
-    pub symbol: String,
-    /// The complete text.
-    pub text: String,
+    generate: fn(&mut Builder<'_, '_>, &[Value]) -> Value,
 }
 
 /// Why no function could be generated.
@@ -97,8 +113,12 @@ pub struct Definition {
 pub enum MathError {
     /// No row has this name.
     Unknown(String),
-    /// The number of lanes is not a power of two between 1 and 1024.
+    /// The number of lanes is not a power of two between 1 and 1024, or not 1 where the function is written out.
     Lanes(u32),
+    /// The function has another number of operands.
+    Operands(&'static str, u32),
+    /// There is no version for this type.
+    Type(String),
 }
 
 impl std::fmt::Display for MathError {
@@ -106,19 +126,21 @@ impl std::fmt::Display for MathError {
         match self {
             MathError::Unknown(name) => write!(
                 formatter,
-                "no vector maths function is called `{name}`; known are: {}",
+                "no maths function is called `{name}`; known are: {}",
                 names().collect::<Vec<_>>().join(", ")
             ),
             MathError::Lanes(lanes) => {
                 write!(formatter, "{lanes} lanes asked for: use a power of two from 1 to 1024")
             }
+            MathError::Operands(name, arity) => write!(formatter, "`{name}` takes {arity} operands"),
+            MathError::Type(ty) => write!(formatter, "no maths function has a version for {ty}"),
         }
     }
 }
 
 impl std::error::Error for MathError {}
 
-/// Every function that can be generated.
+/// Every function of the language.
 pub const FUNCTIONS: &[MathFn] = &[
     MathFn { name: "exp", arity: 1, accuracy_ulp: (1.2, 1.2), generate: exponential::exp },
     MathFn { name: "exp2", arity: 1, accuracy_ulp: (1.3, 1.2), generate: exponential::exp2 },
@@ -157,80 +179,142 @@ pub const FUNCTIONS: &[MathFn] = &[
     MathFn { name: "nextafter", arity: 2, accuracy_ulp: (0.0, 0.0), generate: steps::nextafter },
 ];
 
+/// Functions of a maths library that the language has not. Singles go through doubles. Where a function has zeros between its
+/// ends (`lgamma` below zero, Bessel functions), the unit is that of the largest values around.
+pub const SPECIAL: &[MathFn] = &[
+    MathFn { name: "tgamma", arity: 1, accuracy_ulp: (1.0, 64.0), generate: gamma::tgamma },
+    MathFn { name: "lgamma", arity: 1, accuracy_ulp: (1.0, 64.0), generate: gamma::lgamma },
+    MathFn { name: "erfinv", arity: 1, accuracy_ulp: (1.0, 64.0), generate: inverse_erf::erfinv },
+    MathFn { name: "erfcinv", arity: 1, accuracy_ulp: (1.0, 64.0), generate: inverse_erf::erfcinv },
+    MathFn { name: "normcdfinv", arity: 1, accuracy_ulp: (1.0, 64.0), generate: inverse_erf::normcdfinv },
+    MathFn { name: "erfcx", arity: 1, accuracy_ulp: (1.0, 64.0), generate: erf::erfcx },
+    MathFn { name: "j0", arity: 1, accuracy_ulp: (1.0, 64.0), generate: bessel::j0 },
+    MathFn { name: "j1", arity: 1, accuracy_ulp: (1.0, 64.0), generate: bessel::j1 },
+    MathFn { name: "jn", arity: 2, accuracy_ulp: (1.0, 64.0), generate: bessel::jn },
+    MathFn { name: "y0", arity: 1, accuracy_ulp: (1.0, 64.0), generate: bessel::y0 },
+    MathFn { name: "y1", arity: 1, accuracy_ulp: (1.0, 64.0), generate: bessel::y1 },
+    MathFn { name: "yn", arity: 2, accuracy_ulp: (1.0, 64.0), generate: bessel::yn },
+    MathFn { name: "cyl_bessel_i0", arity: 1, accuracy_ulp: (1.0, 64.0), generate: bessel::cyl_bessel_i0 },
+    MathFn { name: "cyl_bessel_i1", arity: 1, accuracy_ulp: (1.0, 64.0), generate: bessel::cyl_bessel_i1 },
+];
+
 /// The names of all functions, in table order.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    FUNCTIONS.iter().map(|row| row.name)
+    FUNCTIONS.iter().chain(SPECIAL).map(|row| row.name)
 }
 
 /// The row of a function.
 pub fn find(name: &str) -> Option<&'static MathFn> {
-    FUNCTIONS.iter().find(|row| row.name == name)
+    FUNCTIONS.iter().chain(SPECIAL).find(|row| row.name == name)
 }
 
-/// The symbol of a generated function, without `@`.
+/// The symbol of a function for so many lanes.
 pub fn function_name(name: &str, elem: Elem, lanes: u32) -> String {
-    format!("dn.math.{name}.{}", text::type_suffix(elem.float_kind(), lanes))
+    let lanes = if lanes == 1 { String::new() } else { format!("v{lanes}") };
+    format!("dn.math.{name}.{lanes}{}", elem.suffix())
 }
 
-/// The function itself, then everything it needs: helper functions and declarations of intrinsics.
-pub fn definitions(
+/// The row of a name and a number of operands.
+fn row_of(name: &str, operands: usize) -> Result<&'static MathFn, MathError> {
+    let row = find(name).ok_or_else(|| MathError::Unknown(name.to_owned()))?;
+    if row.arity as usize == operands { Ok(row) } else { Err(MathError::Operands(row.name, row.arity)) }
+}
+
+/// Writes out a function of scalars in the current block.
+///
+/// # Errors
+/// When there is none of this name for so many operands of this type.
+pub fn call(
+    b: &mut FunctionBuilder<'_>,
+    machine: &dyn MathMachine,
     name: &str,
-    elem: Elem,
-    lanes: u32,
-    config: MathConfig,
-) -> Result<Vec<Definition>, MathError> {
+    x: &[Value],
+) -> Result<Value, MathError> {
+    let row = row_of(name, x.len())?;
+    let ty = b.ty(x[0]);
+    let elem = Elem::of(ty).ok_or_else(|| MathError::Type(ty.to_string()))?;
+    if ty.is_vector() {
+        return Err(MathError::Lanes(ty.lanes()));
+    }
+    // Nothing may be fused or reordered.
+    let flags = b.set_float_flags(Flags::NONE);
+    let result = (row.generate)(&mut Builder::new(b, machine, (elem, 1), Place::Here), x);
+    b.set_float_flags(flags);
+    Ok(result)
+}
+
+/// A function of a module, made when it is asked for first; it is internal, always inlined and pure.
+///
+/// # Errors
+/// When there is none of this name, or not for so many lanes.
+pub fn function(
+    module: &mut Module,
+    machine: &dyn MathMachine,
+    name: &str,
+    (elem, lanes): (Elem, u32),
+) -> Result<FuncId, MathError> {
     let row = find(name).ok_or_else(|| MathError::Unknown(name.to_owned()))?;
     if !lanes.is_power_of_two() || lanes > 1024 {
         return Err(MathError::Lanes(lanes));
     }
-    let mut builder = TextBuilder::new(elem, lanes, config);
-    let arguments: Vec<Value> = (0..row.arity).map(|index| builder.argument(index)).collect();
-    let result = (row.generate)(&mut builder, &arguments);
-    let returned = builder.typed(result);
-    builder.line(&format!("  ret {returned}"));
-    let ty = builder.type_of(elem.float_kind());
-    let parameters: Vec<String> = (0..row.arity).map(|index| format!("{ty} %a{index}")).collect();
-    let (body, needed) = builder.finish();
     let symbol = function_name(name, elem, lanes);
-    let text = format!(
-        "define internal {ty} @{symbol}({}) alwaysinline nounwind {{\n{body}}}\n",
-        parameters.join(", ")
-    );
-    let mut all = vec![Definition { symbol, text }];
-    all.extend(needed.into_iter().map(|(symbol, text)| Definition { symbol, text }));
-    Ok(all)
+    if let Some(known) = module.find(&symbol) {
+        return Ok(known);
+    }
+    let ty = elem.float().with_lanes(lanes);
+    let params = vec![ty; row.arity as usize];
+    let id = define(module, (symbol, ty, params), Purity::Pure, &["alwaysinline", "nounwind"]);
+    let mut b = FunctionBuilder::new(module, id);
+    let arguments: Vec<Value> = (0..row.arity as usize).map(|index| b.param(index)).collect();
+    let result =
+        (row.generate)(&mut Builder::new(&mut b, machine, (elem, lanes), Place::Outside), &arguments);
+    b.ret(Some(result));
+    Ok(id)
 }
 
-/// [`definitions`] as one text, for a module that needs a single function.
-pub fn definition(name: &str, elem: Elem, lanes: u32, config: MathConfig) -> Result<String, MathError> {
-    Ok(definitions(name, elem, lanes, config)?.into_iter().map(|one| one.text).collect())
+/// An internal function without a body yet: its symbol, result and parameters, what may be assumed of calls, and its attributes.
+fn define(
+    module: &mut Module,
+    (symbol, ret, types): (String, Type, Vec<Type>),
+    purity: Purity,
+    attributes: &[&str],
+) -> FuncId {
+    let params = types
+        .iter()
+        .map(|&ty| Param { ty, name: String::new(), attributes: ParamAttributes::default() })
+        .collect();
+    module.declare(Callee { name: symbol.clone(), ret, params: types, purity, attributes: Vec::new() });
+    let id = module.add_function(&symbol, ret, params);
+    let function = module.function_mut(id).expect("it was just added");
+    function.linkage = Linkage::Internal;
+    function.attributes = attributes.iter().map(|&word| word.to_owned()).collect();
+    id
 }
 
-/// Collects the functions that one module uses, each symbol once.
-pub struct Library {
-    config: MathConfig,
-    texts: BTreeMap<String, String>,
-}
+#[cfg(test)]
+mod tests {
+    use super::{Elem, FUNCTIONS, MathMachine, SPECIAL, function};
 
-impl Library {
-    /// An empty collection for one machine.
-    pub fn new(config: MathConfig) -> Library {
-        Library { config, texts: BTreeMap::new() }
+    struct Plain(bool);
+
+    impl MathMachine for Plain {
+        fn has_fma(&self) -> bool {
+            self.0
+        }
     }
 
-    /// Adds a function if it is new and returns the symbol to call, without `@`.
-    pub fn require(&mut self, name: &str, elem: Elem, lanes: u32) -> Result<String, MathError> {
-        let symbol = function_name(name, elem, lanes);
-        if !self.texts.contains_key(&symbol) {
-            for one in definitions(name, elem, lanes, self.config)? {
-                self.texts.insert(one.symbol, one.text);
+    #[test]
+    fn every_function_is_valid_for_scalars_and_vectors() {
+        for fma in [false, true] {
+            let mut module = llir::Module::new("maths");
+            for row in FUNCTIONS.iter().chain(SPECIAL) {
+                for (elem, lanes) in [(Elem::F32, 1), (Elem::F32, 8), (Elem::F64, 1), (Elem::F64, 4)] {
+                    function(&mut module, &Plain(fma), row.name, (elem, lanes)).unwrap();
+                }
+            }
+            if let Err(errors) = llir::verify(&module) {
+                panic!("{}\n{module}", errors[0]);
             }
         }
-        Ok(symbol)
-    }
-
-    /// Everything collected, ordered by symbol.
-    pub fn definitions(&self) -> impl Iterator<Item = Definition> + '_ {
-        self.texts.iter().map(|(symbol, text)| Definition { symbol: symbol.clone(), text: text.clone() })
     }
 }

@@ -5,8 +5,9 @@
 //! product with the constant is exact and the sum with `e` loses nothing.
 
 use super::Elem;
+use super::builder::Builder;
 use super::exponential::keep_tiny;
-use super::text::{TextBuilder, Value};
+use llir::{FloatCompare, Value};
 
 /// `(log(1 + f) - f + f^2 / 2) / f^3`.
 const LOG_F32: [f64; 9] = [
@@ -82,7 +83,7 @@ const F64_FORMAT: Format = Format {
     head_mask: !0xFFFF_FFFF,
 };
 
-fn format(b: &TextBuilder) -> &'static Format {
+fn format(b: &Builder<'_, '_>) -> &'static Format {
     match b.elem() {
         Elem::F32 => &F32_FORMAT,
         Elem::F64 => &F64_FORMAT,
@@ -96,10 +97,10 @@ pub(super) struct Split {
 }
 
 /// Splits a positive number; others give something finite that means nothing.
-pub(super) fn split(b: &mut TextBuilder, x: Value) -> Split {
+pub(super) fn split(b: &mut Builder<'_, '_>, x: Value) -> Split {
     let facts = format(b);
     let limit = b.float(facts.smallest_normal);
-    let tiny = b.fcmp("olt", x, limit);
+    let tiny = b.fcmp(FloatCompare::Olt, x, limit);
     let lift = b.float(facts.lift.0);
     let lifted = b.fmul(x, lift);
     let x = b.select(tiny, lifted, x);
@@ -107,19 +108,19 @@ pub(super) fn split(b: &mut TextBuilder, x: Value) -> Split {
     let lifted_base = b.float(facts.float_base + facts.lift.1);
     let base = b.select(tiny, lifted_base, base);
 
-    let bits = b.to_bits(x);
+    let bits = b.bits(x);
     let shift = b.int(facts.one_bits - facts.half_root_bits);
     let bits = b.iadd(bits, shift);
     let field = b.lshr(bits, facts.mantissa);
     let float_bits = b.int(facts.float_bits);
     let field = b.ior(field, float_bits);
-    let field = b.from_bits(field);
+    let field = b.with_bits(field);
     let exponent = b.fsub(field, base);
     let mask = b.int((1 << facts.mantissa) - 1);
     let mantissa = b.iand(bits, mask);
     let root = b.int(facts.half_root_bits);
     let mantissa = b.iadd(mantissa, root);
-    let mantissa = b.from_bits(mantissa);
+    let mantissa = b.with_bits(mantissa);
     let one = b.float(1.0);
     Split { exponent, fraction: b.fsub(mantissa, one) }
 }
@@ -130,7 +131,7 @@ struct Series {
     tail: Value,
 }
 
-fn series(b: &mut TextBuilder, f: Value) -> Series {
+fn series(b: &mut Builder<'_, '_>, f: Value) -> Series {
     let half = b.float(0.5);
     match b.elem() {
         Elem::F32 => {
@@ -154,21 +155,21 @@ fn series(b: &mut TextBuilder, f: Value) -> Series {
 }
 
 /// Infinities and NaN stay, zero gives minus infinity, less than zero gives NaN.
-fn special_cases(b: &mut TextBuilder, x: Value, result: Value) -> Value {
+fn special_cases(b: &mut Builder<'_, '_>, x: Value, result: Value) -> Value {
     let infinity = b.float(f64::INFINITY);
-    let finite = b.fcmp("olt", x, infinity);
+    let finite = b.fcmp(FloatCompare::Olt, x, infinity);
     let result = b.select(finite, result, x);
     let zero = b.float(0.0);
     let nan = b.float(f64::NAN);
-    let negative = b.fcmp("olt", x, zero);
+    let negative = b.fcmp(FloatCompare::Olt, x, zero);
     let result = b.select(negative, nan, result);
     let minus_infinity = b.float(f64::NEG_INFINITY);
-    let is_zero = b.fcmp("oeq", x, zero);
+    let is_zero = b.fcmp(FloatCompare::Oeq, x, zero);
     b.select(is_zero, minus_infinity, result)
 }
 
 /// `log(x)`.
-pub(super) fn log(b: &mut TextBuilder, x: &[Value]) -> Value {
+pub(super) fn log(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let Split { exponent, fraction } = split(b, x[0]);
     let Series { half_square, tail } = series(b, fraction);
     let (high, low) = format(b).ln2;
@@ -182,7 +183,7 @@ pub(super) fn log(b: &mut TextBuilder, x: &[Value]) -> Value {
 
 /// `log(x)` times a constant in two parts, plus `exponent_factor` times the exponent.
 fn scaled_log(
-    b: &mut TextBuilder,
+    b: &mut Builder<'_, '_>,
     x: Value,
     factor: (f64, f64),
     exponent_factor: Option<(f64, f64)>,
@@ -190,10 +191,10 @@ fn scaled_log(
     let Split { exponent, fraction } = split(b, x);
     let Series { half_square, tail } = series(b, fraction);
     let head = b.fsub(fraction, half_square);
-    let bits = b.to_bits(head);
+    let bits = b.bits(head);
     let mask = b.int(format(b).head_mask);
     let bits = b.iand(bits, mask);
-    let head = b.from_bits(bits);
+    let head = b.with_bits(bits);
     let rest = b.fsub(fraction, head);
     let rest = b.fsub(rest, half_square);
     let rest = b.fadd(rest, tail);
@@ -218,19 +219,19 @@ fn scaled_log(
 }
 
 /// `log2(x)`.
-pub(super) fn log2(b: &mut TextBuilder, x: &[Value]) -> Value {
+pub(super) fn log2(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let factor = format(b).inverse_ln2;
     scaled_log(b, x[0], factor, None)
 }
 
 /// `log10(x)`.
-pub(super) fn log10(b: &mut TextBuilder, x: &[Value]) -> Value {
+pub(super) fn log10(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let (factor, exponent_factor) = (format(b).inverse_ln10, format(b).log10_of_2);
     scaled_log(b, x[0], factor, Some(exponent_factor))
 }
 
 /// `log(1 + x)`: what rounding `1 + x` lost is added to the logarithm of the sum.
-pub(super) fn log1p(b: &mut TextBuilder, x: &[Value]) -> Value {
+pub(super) fn log1p(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let x = x[0];
     let one = b.float(1.0);
     let sum = b.fadd(x, one);

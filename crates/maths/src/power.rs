@@ -1,9 +1,10 @@
 //! Powers and roots of any degree: `pow`, `cbrt`, `hypot` and reciprocals.
 
 use super::Elem;
+use super::builder::Builder;
 use super::exponential::{exp2, round_product, scale, zero_from};
 use super::logarithm::{self, Split};
-use super::text::{TextBuilder, Value};
+use llir::{FloatCompare, Value};
 
 /// `((log((1 + s) / (1 - s)) / s - 2) / s^2 - 2/3) / s^2` as a polynomial in `s^2`.
 const LOG_TAIL: [f64; 7] = [
@@ -31,7 +32,7 @@ const CBRT: [f64; 6] = [
 ];
 
 /// `|x|^y` without the cases of C.
-fn magnitude(b: &mut TextBuilder, arguments: &[Value]) -> Value {
+fn magnitude(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     let (x, y) = (arguments[0], arguments[1]);
     if b.elem() == Elem::F32 {
         // Doubles have bits to spare.
@@ -50,7 +51,7 @@ fn magnitude(b: &mut TextBuilder, arguments: &[Value]) -> Value {
     // The result is an infinity or zero far before these bounds, and the rest means nothing there.
     let bound = b.float(2000.0);
     let size = b.fabs(product);
-    let moderate = b.fcmp("olt", size, bound);
+    let moderate = b.fcmp(FloatCompare::Olt, size, bound);
     let zero = b.float(0.0);
     let rest = b.select(moderate, rest, zero);
     let product = b.at_most(product, 1026.0);
@@ -65,7 +66,7 @@ fn magnitude(b: &mut TextBuilder, arguments: &[Value]) -> Value {
 }
 
 /// `log2(x)` as a sum of two doubles, with a relative error below 2^-62.
-fn log2_pair(b: &mut TextBuilder, x: Value) -> (Value, Value) {
+fn log2_pair(b: &mut Builder<'_, '_>, x: Value) -> (Value, Value) {
     let Split { exponent, fraction: f } = logarithm::split(b, x);
     let two = b.float(2.0);
     let (u, u_low) = b.fast_two_sum(two, f);
@@ -95,18 +96,18 @@ fn log2_pair(b: &mut TextBuilder, x: Value) -> (Value, Value) {
     let sum_low = b.fadd(sum_low, log_low);
     // The exponent may be zero: then the sum is the logarithm itself.
     let zero = b.float(0.0);
-    let no_exponent = b.fcmp("oeq", exponent, zero);
+    let no_exponent = b.fcmp(FloatCompare::Oeq, exponent, zero);
     let sum_low = b.select(no_exponent, log_low, sum_low);
 
     let infinity = b.float(f64::INFINITY);
     let minus_infinity = b.float(f64::NEG_INFINITY);
-    let is_zero = b.fcmp("oeq", x, zero);
+    let is_zero = b.fcmp(FloatCompare::Oeq, x, zero);
     let sum = b.select(is_zero, minus_infinity, sum);
-    let is_infinite = b.fcmp("oeq", x, infinity);
+    let is_infinite = b.fcmp(FloatCompare::Oeq, x, infinity);
     (b.select(is_infinite, infinity, sum), sum_low)
 }
 
-fn multiply_pairs(b: &mut TextBuilder, x: (Value, Value), y: (Value, Value)) -> (Value, Value) {
+fn multiply_pairs(b: &mut Builder<'_, '_>, x: (Value, Value), y: (Value, Value)) -> (Value, Value) {
     let (product, lost) = b.two_product(x.0, y.0);
     let cross = b.fmul(x.0, y.1);
     let cross = b.mul_add(x.1, y.0, cross);
@@ -115,14 +116,14 @@ fn multiply_pairs(b: &mut TextBuilder, x: (Value, Value), y: (Value, Value)) -> 
 }
 
 /// Where `y` is an integer, and where it is an odd one; expects its magnitude.
-fn integers(b: &mut TextBuilder, size: Value) -> (Value, Value) {
+fn integers(b: &mut Builder<'_, '_>, size: Value) -> (Value, Value) {
     // From here on a float has no fraction; adding it rounds what is below to an integer.
     let limit = b.float(if b.elem() == Elem::F32 { 8_388_608.0 } else { 4_503_599_627_370_496.0 });
-    let whole = |b: &mut TextBuilder, value: Value| {
+    let whole = |b: &mut Builder<'_, '_>, value: Value| {
         let sum = b.fadd(value, limit);
         let rounded = b.fsub(sum, limit);
-        let equal = b.fcmp("oeq", rounded, value);
-        let large = b.fcmp("oge", value, limit);
+        let equal = b.fcmp(FloatCompare::Oeq, rounded, value);
+        let large = b.fcmp(FloatCompare::Oge, value, limit);
         b.ior(equal, large)
     };
     let is_integer = whole(b, size);
@@ -133,7 +134,7 @@ fn integers(b: &mut TextBuilder, size: Value) -> (Value, Value) {
 }
 
 /// `x^y` with the special cases of C: `x^0` and `1^y` are one even for NaN.
-pub(super) fn pow(b: &mut TextBuilder, arguments: &[Value]) -> Value {
+pub(super) fn pow(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     let (x, y) = (arguments[0], arguments[1]);
     let (zero, one, infinity) = (b.float(0.0), b.float(1.0), b.float(f64::INFINITY));
     let nan = b.float(f64::NAN);
@@ -143,29 +144,29 @@ pub(super) fn pow(b: &mut TextBuilder, arguments: &[Value]) -> Value {
     let mut result = magnitude(b, &[x_size, y]);
 
     // An infinite power of one is one, whatever the sign.
-    let is_one = b.fcmp("oeq", x_size, one);
+    let is_one = b.fcmp(FloatCompare::Oeq, x_size, one);
     result = b.select(is_one, one, result);
     let (is_integer, is_even) = integers(b, y_size);
     let no_sign = b.int(0);
     let odd_sign = b.select(is_even, no_sign, sign);
     let odd_sign = b.select(is_integer, odd_sign, no_sign);
     result = b.flip_sign(result, odd_sign);
-    let negative = b.fcmp("olt", x, zero);
-    let finite = b.fcmp("olt", x_size, infinity);
+    let negative = b.fcmp(FloatCompare::Olt, x, zero);
+    let finite = b.fcmp(FloatCompare::Olt, x_size, infinity);
     let negative = b.both(negative, finite);
     let defined = b.select(is_integer, result, nan);
     result = b.select(negative, defined, result);
 
-    let unordered = b.fcmp("uno", x, y);
+    let unordered = b.fcmp(FloatCompare::Uno, x, y);
     result = b.select(unordered, nan, result);
-    let positive_one = b.fcmp("oeq", x, one);
+    let positive_one = b.fcmp(FloatCompare::Oeq, x, one);
     result = b.select(positive_one, one, result);
-    let is_zero = b.fcmp("oeq", y, zero);
+    let is_zero = b.fcmp(FloatCompare::Oeq, y, zero);
     b.select(is_zero, one, result)
 }
 
 /// The cube root: a rough polynomial, one step of Halley and, for doubles, one of Newton.
-pub(super) fn cbrt(b: &mut TextBuilder, arguments: &[Value]) -> Value {
+pub(super) fn cbrt(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     let x = arguments[0];
     let sign = b.sign_bit(x);
     let size = b.fabs(x);
@@ -175,9 +176,9 @@ pub(super) fn cbrt(b: &mut TextBuilder, arguments: &[Value]) -> Value {
     let rest = b.neg_mul_add(three, n.float, exponent);
     let m = b.fadd(fraction, one);
     let (minus_half, doubled, halved) = (b.float(-0.5), b.fadd(m, m), b.fmul(m, half));
-    let up = b.fcmp("ogt", rest, half);
+    let up = b.fcmp(FloatCompare::Ogt, rest, half);
     let m = b.select(up, doubled, m);
-    let down = b.fcmp("olt", rest, minus_half);
+    let down = b.fcmp(FloatCompare::Olt, rest, minus_half);
     let m = b.select(down, halved, m);
 
     let root = b.polynomial(m, &CBRT);
@@ -200,14 +201,14 @@ pub(super) fn cbrt(b: &mut TextBuilder, arguments: &[Value]) -> Value {
 
     let infinity = b.float(f64::INFINITY);
     let zero = b.float(0.0);
-    let is_zero = b.fcmp("oeq", size, zero);
-    let finite = b.fcmp("olt", size, infinity);
+    let is_zero = b.fcmp(FloatCompare::Oeq, size, zero);
+    let finite = b.fcmp(FloatCompare::Olt, size, infinity);
     let result = b.select(finite, result, x);
     b.select(is_zero, x, result)
 }
 
 /// `1 / cbrt(x)`.
-pub(super) fn rcbrt(b: &mut TextBuilder, arguments: &[Value]) -> Value {
+pub(super) fn rcbrt(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     let root = cbrt(b, arguments);
     let one = b.float(1.0);
     b.fdiv(one, root)
@@ -222,15 +223,15 @@ struct Legs {
 }
 
 /// Scales two magnitudes so that their squares neither overflow nor vanish where they count.
-fn legs(b: &mut TextBuilder, x: Value, y: Value) -> Legs {
+fn legs(b: &mut Builder<'_, '_>, x: Value, y: Value) -> Legs {
     let one = b.float(1.0);
-    let x_above = b.fcmp("ogt", x, y);
+    let x_above = b.fcmp(FloatCompare::Ogt, x, y);
     let larger = b.select(x_above, x, y);
     let smaller = b.select(x_above, y, x);
     let (huge, tiny) = (b.float(2f64.powi(500)), b.float(2f64.powi(-400)));
     let (shrink, grow) = (b.float(2f64.powi(-600)), b.float(2f64.powi(600)));
-    let is_huge = b.fcmp("ogt", larger, huge);
-    let is_tiny = b.fcmp("olt", larger, tiny);
+    let is_huge = b.fcmp(FloatCompare::Ogt, larger, huge);
+    let is_tiny = b.fcmp(FloatCompare::Olt, larger, tiny);
     let factor = b.select(is_huge, shrink, one);
     let factor = b.select(is_tiny, grow, factor);
     let inverse = b.select(is_huge, grow, one);
@@ -238,23 +239,23 @@ fn legs(b: &mut TextBuilder, x: Value, y: Value) -> Legs {
     // A leg that is too small to count is made longer, so that its square is no subnormal.
     let least = b.float(2f64.powi(-60));
     let least = b.fmul(larger, least);
-    let is_less = b.fcmp("olt", smaller, least);
+    let is_less = b.fcmp(FloatCompare::Olt, smaller, least);
     let smaller = b.select(is_less, least, smaller);
     Legs { larger: b.fmul(larger, factor), smaller: b.fmul(smaller, factor), factor, inverse }
 }
 
 /// The result `there` where one of two numbers is infinite.
-fn unless_infinite(b: &mut TextBuilder, arguments: &[Value], there: f64, result: Value) -> Value {
+fn unless_infinite(b: &mut Builder<'_, '_>, arguments: &[Value], there: f64, result: Value) -> Value {
     let (there, infinity) = (b.float(there), b.float(f64::INFINITY));
     arguments.iter().fold(result, |result, &argument| {
         let size = b.fabs(argument);
-        let infinite = b.fcmp("oeq", size, infinity);
+        let infinite = b.fcmp(FloatCompare::Oeq, size, infinity);
         b.select(infinite, there, result)
     })
 }
 
 /// `sqrt(x^2 + y^2)` without overflow on the way; infinite if either is. Singles go through doubles.
-pub(super) fn hypot(b: &mut TextBuilder, arguments: &[Value]) -> Value {
+pub(super) fn hypot(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     if b.elem() == Elem::F32 {
         return b.in_doubles(arguments, hypot);
     }
@@ -269,7 +270,7 @@ pub(super) fn hypot(b: &mut TextBuilder, arguments: &[Value]) -> Value {
 
 /// `1 / hypot(x, y)`, also where the length itself would overflow. Squares, sum and root are kept with what rounding takes from
 /// them: each would cost half a unit, and turning over doubles it.
-pub(super) fn rhypot(b: &mut TextBuilder, arguments: &[Value]) -> Value {
+pub(super) fn rhypot(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     if b.elem() == Elem::F32 {
         return b.in_doubles(arguments, rhypot);
     }
@@ -297,7 +298,7 @@ pub(super) fn rhypot(b: &mut TextBuilder, arguments: &[Value]) -> Value {
     let wrong = b.neg_mul_add(inverse, lacks, wrong);
     let refined = b.mul_add(inverse, wrong, inverse);
     // The length of nothing is turned over as it is: its corrections are NaN.
-    let some = b.fcmp("ogt", root, zero);
+    let some = b.fcmp(FloatCompare::Ogt, root, zero);
     let inverse = b.select(some, refined, inverse);
     let result = b.fmul(inverse, factor);
     unless_infinite(b, arguments, 0.0, result)

@@ -1,9 +1,10 @@
 //! Sine, cosine, tangent, and those of half turns (`sinpi`, `cospi`): reduction by quarter turns, two short polynomials, a selection by quadrant.
 
 use super::Elem;
+use super::builder::Builder;
 use super::exponential::round_product;
 use super::reduction::{Parts, Reduced, reduce};
-use super::text::{TextBuilder, Value};
+use llir::{FloatCompare, IntCompare, Value};
 
 /// `(sin(r) / r - 1) / r^2` as a polynomial in `r^2`.
 const SIN_F32: [f64; 3] = [-0.00019518600311130285, 0.008332191035151482, -0.16666655242443085];
@@ -45,7 +46,7 @@ pub(super) struct Kernels {
 }
 
 /// Both polynomials on the reduced angle.
-pub(super) fn kernels(b: &mut TextBuilder, angle: &Reduced) -> Kernels {
+pub(super) fn kernels(b: &mut Builder<'_, '_>, angle: &Reduced) -> Kernels {
     let r = angle.high;
     let z = b.fmul(r, r);
     let (one, half) = (b.float(1.0), b.float(0.5));
@@ -79,7 +80,7 @@ pub(super) fn kernels(b: &mut TextBuilder, angle: &Reduced) -> Kernels {
     Kernels { sin, cos: b.fadd(rest, tail) }
 }
 
-fn kernels_f32(b: &mut TextBuilder, r: Value, low: Option<Value>) -> Kernels {
+fn kernels_f32(b: &mut Builder<'_, '_>, r: Value, low: Option<Value>) -> Kernels {
     let z = b.fmul(r, r);
     let (one, half) = (b.float(1.0), b.float(0.5));
     let sin_tail = b.polynomial(z, &SIN_F32);
@@ -100,7 +101,7 @@ fn kernels_f32(b: &mut TextBuilder, r: Value, low: Option<Value>) -> Kernels {
 }
 
 /// Moves bit `bit` of an integer to the sign position, clearing all others.
-fn bit_to_sign(b: &mut TextBuilder, value: Value, bit: i64) -> Value {
+fn bit_to_sign(b: &mut Builder<'_, '_>, value: Value, bit: i64) -> Value {
     let top = if b.elem() == Elem::F32 { 31 } else { 63 };
     let shifted = b.shl(value, top - bit);
     if bit == 0 {
@@ -111,21 +112,21 @@ fn bit_to_sign(b: &mut TextBuilder, value: Value, bit: i64) -> Value {
 }
 
 /// Whether the quadrant is odd.
-pub(super) fn odd(b: &mut TextBuilder, quadrant: Value) -> Value {
+pub(super) fn odd(b: &mut Builder<'_, '_>, quadrant: Value) -> Value {
     let one = b.int(1);
     let low = b.iand(quadrant, one);
-    b.icmp("eq", low, one)
+    b.icmp(IntCompare::Eq, low, one)
 }
 
 /// `sin(x)`.
-pub(super) fn sin(b: &mut TextBuilder, x: &[Value]) -> Value {
+pub(super) fn sin(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let size = b.fabs(x[0]);
     let angle = reduce(b, size, Parts::High);
     sin_of(b, &angle, x[0])
 }
 
 /// The sine of a reduced angle, with the sign of `signed` in front.
-fn sin_of(b: &mut TextBuilder, angle: &Reduced, signed: Value) -> Value {
+fn sin_of(b: &mut Builder<'_, '_>, angle: &Reduced, signed: Value) -> Value {
     let sign = b.sign_bit(signed);
     let Kernels { sin, cos } = kernels(b, angle);
     let swap = odd(b, angle.quadrant);
@@ -136,14 +137,14 @@ fn sin_of(b: &mut TextBuilder, angle: &Reduced, signed: Value) -> Value {
 }
 
 /// `cos(x)`.
-pub(super) fn cos(b: &mut TextBuilder, x: &[Value]) -> Value {
+pub(super) fn cos(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let size = b.fabs(x[0]);
     let angle = reduce(b, size, Parts::High);
     cos_of(b, &angle)
 }
 
 /// The cosine of a reduced angle.
-fn cos_of(b: &mut TextBuilder, angle: &Reduced) -> Value {
+fn cos_of(b: &mut Builder<'_, '_>, angle: &Reduced) -> Value {
     let Kernels { sin, cos } = kernels(b, angle);
     let swap = odd(b, angle.quadrant);
     let result = b.select(swap, sin, cos);
@@ -154,7 +155,7 @@ fn cos_of(b: &mut TextBuilder, angle: &Reduced) -> Value {
 }
 
 /// `tan(x)`: an odd polynomial (F32) or the quotient of both kernels (F64), turned over and negated in odd quadrants.
-pub(super) fn tan(b: &mut TextBuilder, x: &[Value]) -> Value {
+pub(super) fn tan(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let sign = b.sign_bit(x[0]);
     let x = b.fabs(x[0]);
     let angle = reduce(b, x, Parts::Both);
@@ -178,7 +179,7 @@ pub(super) fn tan(b: &mut TextBuilder, x: &[Value]) -> Value {
 }
 
 /// `tan(r + low)` on the reduced interval.
-fn tangent_f32(b: &mut TextBuilder, r: Value, low: Value) -> Value {
+fn tangent_f32(b: &mut Builder<'_, '_>, r: Value, low: Value) -> Value {
     let z = b.fmul(r, r);
     let tail = b.polynomial(z, &TAN_F32);
     let cube = b.fmul(z, r);
@@ -192,7 +193,7 @@ fn tangent_f32(b: &mut TextBuilder, r: Value, low: Value) -> Value {
 }
 
 /// `|x|` half turns as a reduced angle; every step but the product with pi is exact.
-fn reduce_half_turns(b: &mut TextBuilder, x: Value) -> Reduced {
+fn reduce_half_turns(b: &mut Builder<'_, '_>, x: Value) -> Reduced {
     // Adding this rounds to an integer; floats above it have no fraction, and twice as large ones are even.
     let whole = b.float(if b.elem() == Elem::F32 { 8_388_608.0 } else { 4_503_599_627_370_496.0 });
     let (half, two) = (b.float(0.5), b.float(2.0));
@@ -202,11 +203,11 @@ fn reduce_half_turns(b: &mut TextBuilder, x: Value) -> Reduced {
     let taken = b.fmul(rounded, two);
     let rest = b.fsub(x, taken);
     let nothing = b.fsub(x, x);
-    let has_fraction = b.fcmp("olt", turns, whole);
+    let has_fraction = b.fcmp(FloatCompare::Olt, turns, whole);
     let rest = b.select(has_fraction, rest, nothing);
 
     let n = round_product(b, rest, 2.0);
-    let quadrant = b.to_bits(n.carrier);
+    let quadrant = b.bits(n.carrier);
     let rest = b.neg_mul_add(half, n.float, rest);
     // Pi as the nearest float and what that lacks.
     let (pi, pi_rest) = match b.elem() {
@@ -222,20 +223,20 @@ fn reduce_half_turns(b: &mut TextBuilder, x: Value) -> Reduced {
     // Next to the smallest floats the lost part is a subnormal: wrong by more than it mends.
     let (tiny, zero) = (b.float(if b.elem() == Elem::F32 { 1e-30 } else { 1e-280 }), b.float(0.0));
     let size = b.fabs(rest);
-    let is_tiny = b.fcmp("olt", size, tiny);
+    let is_tiny = b.fcmp(FloatCompare::Olt, size, tiny);
     let low = b.select(is_tiny, zero, low);
     Reduced { high, low: Some(low), quadrant }
 }
 
 /// `sin(pi x)`.
-pub(super) fn sinpi(b: &mut TextBuilder, x: &[Value]) -> Value {
+pub(super) fn sinpi(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let size = b.fabs(x[0]);
     let angle = reduce_half_turns(b, size);
     sin_of(b, &angle, x[0])
 }
 
 /// `cos(pi x)`.
-pub(super) fn cospi(b: &mut TextBuilder, x: &[Value]) -> Value {
+pub(super) fn cospi(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let size = b.fabs(x[0]);
     let angle = reduce_half_turns(b, size);
     cos_of(b, &angle)

@@ -132,6 +132,15 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     functions().values().map(|function| function.entry.builtin.name)
 }
 
+/// Functions of which the symbol says whether integers are signed.
+const BY_SIGN: &[&str] = &["mulhi", "mul24", "hadd", "rhadd", "sad"];
+
+/// The symbol of a variant.
+fn symbol(name: &str, operands: &[DType]) -> String {
+    let unsigned = BY_SIGN.contains(&name) && operands[0].is_int_unsigned();
+    if unsigned { format!("u{name}") } else { name.to_owned() }
+}
+
 /// Calls a function.
 pub(crate) fn call(ctx: &mut Ctx<'_>, path: &str, args: &Args) -> Res<Val> {
     let name = path.strip_prefix("libdevice.").unwrap_or(path);
@@ -173,8 +182,9 @@ pub(crate) fn call(ctx: &mut Ctx<'_>, path: &str, args: &Args) -> Res<Val> {
     let ty: Ty = converted.first().map_or_else(|| Ty::scalar(*result), |tensor| tensor.ty.with(*result));
     let ir_type = ctx.ir_type(&ty)?;
     let values: Vec<ir::Value> = converted.iter().map(|tensor| tensor.value).collect();
+    let symbol = symbol(name, operands);
     let attrs =
-        [Some(Attr::str("libdevice")), Some(Attr::str("")), Some(Attr::Bool(true)), Some(Attr::str(name))];
+        [Some(Attr::str("libdevice")), Some(Attr::str("")), Some(Attr::Bool(true)), Some(Attr::str(&symbol))];
     let value = ctx.emit_as(&extern_call::EXTERN_ELEMENTWISE, &values, &attrs, ir_type);
     Ok(Val::Tensor(Tensor { value, ty }))
 }

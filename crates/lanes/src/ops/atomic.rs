@@ -11,6 +11,7 @@ use crate::shared::NeedOf;
 use crate::table::Entry;
 use crate::target::{AtomicAccess, Order, Rmw, Scope};
 use crate::types;
+use elementwise::small_float::{as_wide, narrow_to};
 use ir::{EnumRow, Op, OpRow, Type as IrType, Value as IrValue};
 use llir::{FloatCompare, IntCompare, Type, Value};
 use ttir::ops::atomic::{ATOMIC_CAS, ATOMIC_LOAD, ATOMIC_RMW, ATOMIC_STORE, RMW, SCOPE, SEM};
@@ -146,9 +147,11 @@ fn combine(cx: &mut Cx<'_>, kind: Rmw, old: Value, value: Value, element: IrType
         Rmw::Xor => cx.b.xor(old, value),
         Rmw::Add => cx.b.add(old, value),
         Rmw::FloatAdd => {
-            let [left, right] = [old, value].map(|value| super::small_float::as_wide(cx, element, value));
-            let sum = cx.b.fadd(left, right);
-            let sum = super::small_float::narrow_to(cx, element, sum);
+            let sum = cx.element(|ctx| {
+                let [left, right] = [old, value].map(|value| as_wide(ctx, element, value));
+                let sum = ctx.b.fadd(left, right);
+                narrow_to(ctx, element, sum)
+            });
             cx.b.bitcast(sum, ty)
         }
         Rmw::Max => choose(cx, IntCompare::Sgt),
@@ -167,7 +170,7 @@ fn float_extremum(
     value: Value,
     element: IrType,
 ) -> Value {
-    let [before, given] = [old, value].map(|value| super::small_float::as_wide(cx, element, value));
+    let [before, given] = cx.element(|ctx| [old, value].map(|value| as_wide(ctx, element, value)));
     let better = cx.b.fcmp(compare, given, before);
     let was_nan = cx.b.fcmp(FloatCompare::Uno, before, before);
     let replaces = cx.b.or(better, was_nan);

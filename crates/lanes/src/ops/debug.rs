@@ -5,10 +5,10 @@
 use crate::cx::Cx;
 use crate::error::Result;
 use crate::free::FreeBits;
-use crate::ops::small_float::as_wide;
 use crate::table::Entry;
 use crate::target::{AssertPlace, PrintCall};
 use crate::types;
+use elementwise::small_float::as_wide;
 use ir::{Attr, Op, Type as IrType};
 use llir::{Op as Inst, Type, Value, Values};
 use ttir::ops::debug::{ASSERT, PRINT};
@@ -119,7 +119,7 @@ fn printed(cx: &mut Cx<'_>, operand: &Operand, value: Value) -> (String, Values)
         return (format!("0x%0{digits}{length}x"), Values::from_slice(&[wide]));
     }
     if elem.as_float().is_some() {
-        let wide = as_wide(cx, elem, value);
+        let wide = cx.element(|ctx| as_wide(ctx, elem, value));
         let double = cx.b.cast(Inst::FPEXT, wide, Type::F64);
         return ("%f".into(), Values::from_slice(&[double]));
     }

@@ -1,17 +1,13 @@
 //! Lowerings, one file per family of operations.
 //!
-//! [`FAMILIES`] is the list of tables of handlers. Elementwise operations have tables of their own: a function that makes
-//! the instructions for one element, which [`elementwise`] calls for each register.
+//! [`FAMILIES`] is the list of tables of handlers. Elementwise operations are in the crate `elementwise`: a function that
+//! makes the instructions for one element, which [`lower_elements`] calls for each register.
 
-mod arith_float;
-mod arith_int;
 mod async_copy;
 mod atomic;
 mod atomic_swap;
-mod cast;
 mod cat;
 mod combine;
-mod compare;
 mod constant;
 mod control;
 mod convert;
@@ -25,26 +21,24 @@ mod histogram;
 mod inline_asm;
 pub(crate) mod local;
 mod map;
-mod math;
 pub(crate) mod memory;
 mod program;
 mod reduce;
 mod scan;
 mod scan_layout;
 mod shape;
-mod small_float;
-
-pub(crate) use small_float::exactly;
 
 use crate::cx::Cx;
 use crate::error::Result;
 use crate::shared::NeedOf;
 use crate::table::Entry;
-use ir::{Attr, Op, OpRow, Type};
+use elementwise::Elems;
+use ir::{Op, OpRow};
 use llir::Value;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::sync::OnceLock;
+use ttir::ops::arith_float::DIVF;
 use ttir::ops::compare::CMPI;
 
 /// The tables of handlers.
@@ -92,56 +86,26 @@ pub(crate) fn needs() -> &'static FxHashMap<&'static str, NeedOf> {
     })
 }
 
-/// The types of one elementwise operation.
-pub struct Elems<'a> {
-    /// Its attribute slots.
-    pub attrs: &'a [Option<Attr>],
-    /// Element types of the operands.
-    pub operands: SmallVec<[Type; 4]>,
-    /// Element type of the result.
-    pub result: Type,
-}
+/// From so many quotients with one divisor on it is worth instructions of its own, which may also leave a loop.
+const SHARERS: usize = 2;
 
-/// Makes the instructions of an operation on one element.
-pub(crate) type Emit = fn(&mut Cx<'_>, &Elems<'_>, &[Value]) -> Result<Value>;
-
-/// A row and what it is made of.
-pub(crate) type ElementEntry = (&'static OpRow, Emit);
-
-const ELEMENTWISE: &[&[ElementEntry]] =
-    &[arith_int::TABLE, arith_float::TABLE, cast::TABLE, compare::TABLE, math::TABLE];
-
-/// The rows that [`elementwise`] lowers.
-pub(crate) fn elementwise_rows() -> impl Iterator<Item = &'static OpRow> {
-    ELEMENTWISE.iter().flat_map(|table| table.iter()).map(|(row, _)| *row)
-}
-
-fn emit_of(row: &'static OpRow) -> Option<Emit> {
-    static TABLE: OnceLock<FxHashMap<&'static str, Emit>> = OnceLock::new();
-    let table = TABLE.get_or_init(|| {
-        let entries = ELEMENTWISE.iter().flat_map(|table| table.iter());
-        entries.map(|(row, emit)| (row.name, *emit)).collect()
-    });
-    table.get(row.name).copied()
-}
-
-/// The types of an operation with one result.
-pub(crate) fn elems(module: &ir::Module, op: Op) -> Elems<'_> {
-    let elem = |value: &ir::Value| ttir::types::elem(module.ty(*value));
-    Elems {
-        attrs: module.attrs(op),
-        operands: module.operands(op).iter().map(elem).collect(),
-        result: module.results(op).first().map_or(Type::none(), elem),
+/// Whether the divisors of a quotient of blocks are few: the sum of a row, the count of its elements.
+fn shares_divisors(cx: &Cx<'_>, op: Op) -> Result<bool> {
+    if !cx.module.is(op, &DIVF) {
+        return Ok(false);
     }
+    let (dividends, divisors) = (cx.operand(op, 0)?, cx.operand(op, 1)?);
+    let different: FxHashSet<Value> = divisors.iter().copied().collect();
+    Ok(different.len() * SHARERS <= dividends.len())
 }
 
 /// Lowers an elementwise operation register by register. A scalar operand beside tensors stands for each element.
-pub(crate) fn elementwise(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let Some(emit) = emit_of(cx.module.row(op)) else {
+pub(crate) fn lower_elements(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let Some(emit) = elementwise::find(cx.module.row(op)) else {
         return Err(cx.error(op, "is not elementwise"));
     };
-    let emit = arith_float::by_shared_divisors(cx, op)?.unwrap_or(emit);
-    let elems = elems(cx.module, op);
+    let emit = if shares_divisors(cx, op)? { elementwise::divide_by_shared } else { emit };
+    let elems = Elems::of(cx.module, op);
     // The truth values of masks are known to be equal in runs.
     let equal = match cx.module.is(op, &CMPI) {
         true => crate::access::equal_registers(cx, cx.module.result(op, 0))?,
@@ -164,7 +128,7 @@ pub(crate) fn elementwise(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         let first = made.get(made.len() & !equal).or_else(|| known.get(&key?)).copied();
         let result = match first {
             Some(result) => result,
-            None => emit(cx, &elems, x)?,
+            None => cx.element(|ctx| emit(ctx, &elems, x))?,
         };
         if let Some(key) = key {
             known.insert(key, result);
@@ -200,21 +164,4 @@ pub(crate) fn per_register(
     }
     cx.set_registers(op, results);
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::emit_of;
-    use ir::Traits;
-
-    #[test]
-    fn every_elementwise_row_is_known() {
-        let missing: Vec<_> = ttir::registry()
-            .ops()
-            .into_iter()
-            .filter(|row| row.traits.has(Traits::ELEMENTWISE) && emit_of(row).is_none())
-            .map(|row| row.name)
-            .collect();
-        assert!(missing.is_empty(), "no lowering for {missing:?}");
-    }
 }

@@ -7,7 +7,7 @@ pub mod driver;
 pub mod host;
 pub mod loader;
 mod lower;
-pub use maths as math;
+pub mod math;
 pub mod outcome;
 pub mod pool;
 mod scratch;

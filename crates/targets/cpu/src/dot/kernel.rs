@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{DotSpec, Operands};
-use crate::math::Definition;
+use crate::dot::Definition;
 
 /// The register tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

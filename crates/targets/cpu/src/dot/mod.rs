@@ -24,6 +24,15 @@ mod transpose;
 pub use panels::{PanelPlan, PanelSpec};
 pub use transpose::{Transpose, interleave_pairs};
 
+/// A definition as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// The symbol without `@`: once in a module.
+    pub symbol: String,
+    /// The complete text.
+    pub text: String,
+}
+
 /// The operand and accumulator types of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operands {
@@ -177,7 +186,7 @@ impl Plan {
     }
 
     /// The text of the kernel and of the declarations it needs, each with its symbol: emit each symbol once.
-    pub fn definitions(&self) -> Vec<crate::math::Definition> {
+    pub fn definitions(&self) -> Vec<Definition> {
         match self.shape {
             Shape::Tile { rows, vectors, lanes } => {
                 let tile = kernel::Tile { rows, vectors, lanes };

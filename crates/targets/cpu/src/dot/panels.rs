@@ -6,7 +6,7 @@
 
 use super::kernel::{self, Form, Tile};
 use super::{DotError, DotSpec, Machine, Operands, Plan, Shape};
-use crate::math::Definition;
+use crate::dot::Definition;
 
 /// Steps of `k` that one turn of the inner loop does, where they divide the step of the caller.
 const STEPS: u32 = 4;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::kernel::{Blocks, spread};
 use super::{DotSpec, Operands};
-use crate::math::Definition;
+use crate::dot::Definition;
 
 /// Rows at once, and elements of one vector along `k`; the latter is at least 2 and divides `k`.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::DotError;
-use crate::math::Definition;
+use crate::dot::Definition;
 
 /// A function that transposes a tile: `to[c][r] = from[r][c]`, for elements of 4 or 8 bytes of any type.
 ///

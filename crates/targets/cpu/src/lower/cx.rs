@@ -302,7 +302,7 @@ impl<'a> Cx<'a> {
     /// Calls a function that is attached as text.
     pub(crate) fn call_text(
         &mut self,
-        definitions: &[crate::math::Definition],
+        definitions: &[crate::dot::Definition],
         symbol: &str,
         ret: Type,
         args: &[Value],

@@ -2,10 +2,10 @@
 
 use super::cx::Cx;
 use super::error::Result;
-use super::ops::small_float;
 use super::scratch::Buffer;
 use super::types;
 use super::value::Index;
+use elementwise::small_float::widen_tiny;
 use ir::{Attr, FloatKind, Op, Value as IrValue};
 use llir::{IntCompare, Type, Value};
 use ttir::ops::dot::SCALE_TYPE;
@@ -92,13 +92,13 @@ impl Cx<'_> {
 
     fn unpacked(&mut self, operand: &Operand, bits: Value) -> Value {
         match operand.format {
-            "e4m3" => small_float::widen(self, FloatKind::F8E4M3FN, bits),
-            "e5m2" => small_float::widen(self, FloatKind::F8E5M2, bits),
-            "bf16" => small_float::widen(self, FloatKind::BF16, bits),
-            "fp16" => small_float::widen(self, FloatKind::F16, bits),
-            "e2m3" => small_float::widen_tiny(self, 2, 3, bits),
-            "e3m2" => small_float::widen_tiny(self, 3, 2, bits),
-            _ => small_float::widen_tiny(self, 2, 1, bits),
+            "e4m3" => self.widen(FloatKind::F8E4M3FN, bits),
+            "e5m2" => self.widen(FloatKind::F8E5M2, bits),
+            "bf16" => self.widen(FloatKind::BF16, bits),
+            "fp16" => self.widen(FloatKind::F16, bits),
+            "e2m3" => self.element(|ctx| widen_tiny(ctx, 2, 3, bits)),
+            "e3m2" => self.element(|ctx| widen_tiny(ctx, 3, 2, bits)),
+            _ => self.element(|ctx| widen_tiny(ctx, 2, 1, bits)),
         }
     }
 
@@ -110,7 +110,7 @@ impl Cx<'_> {
         let at = self.at(vec![dims[1 - operand.k_dim].clone(), group]);
         let bits = self.eval_vector(scale, &at)?;
         if let Some(kind) = types::small_float(ttir::types::elem(ty)) {
-            return Ok(small_float::widen(self, kind, bits));
+            return Ok(self.widen(kind, bits));
         }
         let int = self.b.ty(bits).with_scalar(Type::I32);
         let float = int.with_scalar(Type::F32);

@@ -4,7 +4,6 @@
 
 use super::cx::Cx;
 use super::error::{LowerError, Result};
-use super::ops::small_float;
 use super::types;
 use super::value::{At, Val};
 use crate::abi::{PrintBase, PrintKind, offsets, print_format};
@@ -199,13 +198,13 @@ impl Cx<'_> {
         let first = self.b.load_with(ty, x[0], memory, llir::Flags::NONE);
         let opened = self.b.begin_while(&[first]);
         let seen = opened.carried[0];
-        let [old, by] = [seen, x[1]].map(|bits| small_float::widen(self, kind, bits));
+        let [old, by] = [seen, x[1]].map(|bits| self.widen(kind, bits));
         let new = match rmw {
             Rmw::FAdd => self.b.fadd(old, by),
             Rmw::FMax => self.b.intrinsic("llvm.maxnum", Type::F32, &[old, by]),
             _ => self.b.intrinsic("llvm.minnum", Type::F32, &[old, by]),
         };
-        let new = small_float::narrow(self, kind, new);
+        let new = self.narrow(kind, new);
         let (before, stored) = self.b.cmpxchg(x[0], seen, new, ordering);
         let again = self.b.not(stored);
         self.b.do_while(&opened, again, &[before]);
@@ -275,7 +274,7 @@ impl Cx<'_> {
             if dims.is_empty() {
                 let mut value = self.scalar(operand)?;
                 if let Some(kind) = types::small_float(elem).filter(|_| wide) {
-                    value = small_float::widen(self, kind, value);
+                    value = self.widen(kind, value);
                 }
                 let address = self.address(&buffer);
                 let value = self.in_memory(value, printed);

@@ -49,12 +49,6 @@ impl From<ir::Diagnostic> for LowerError {
     }
 }
 
-impl From<crate::math::MathError> for LowerError {
-    fn from(error: crate::math::MathError) -> LowerError {
-        LowerError::new(error.to_string())
-    }
-}
-
 impl From<crate::dot::DotError> for LowerError {
     fn from(error: crate::dot::DotError) -> LowerError {
         LowerError::new(error.to_string())

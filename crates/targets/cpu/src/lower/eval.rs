@@ -5,9 +5,9 @@
 
 use super::cx::Cx;
 use super::error::{LowerError, Result};
-use super::ops;
 use super::types;
 use super::value::{Affine, At, Index, Lanes, Linear, Val};
+use elementwise::Elems;
 use ir::{Attr, Def, Elements, Op, Value as IrValue};
 use llir::{Type, Value};
 use ttir::ops::{compare, constant, extern_call, memory, reduce, shape};
@@ -55,12 +55,8 @@ impl Cx<'_> {
     /// What a buffer of binary32 holds, as a value of a narrower format.
     fn converted(&mut self, val: Val, from: ir::Type, to: ir::Type) -> Val {
         match (types::small_float(to), &val) {
-            (Some(kind), Val::Uniform(value)) if from != to => {
-                Val::Uniform(ops::small_float::narrow(self, kind, *value))
-            }
-            (Some(kind), Val::Vector(value)) if from != to => {
-                Val::Vector(ops::small_float::narrow(self, kind, *value))
-            }
+            (Some(kind), Val::Uniform(value)) if from != to => Val::Uniform(self.narrow(kind, *value)),
+            (Some(kind), Val::Vector(value)) if from != to => Val::Vector(self.narrow(kind, *value)),
             _ => val,
         }
     }
@@ -73,7 +69,7 @@ impl Cx<'_> {
         let scalar = self.as_scalar(&val, ty);
         let narrow = scalar.unwrap_or_else(|| self.vector(&val, ty));
         let wide = match kind {
-            Some(kind) => ops::small_float::widen(self, kind, narrow),
+            Some(kind) => self.widen(kind, narrow),
             None if self.b.ty(narrow).is_int() => {
                 let ty = self.b.ty(narrow).with_scalar(Type::I32);
                 self.b.resize_signed(narrow, ty)
@@ -120,7 +116,7 @@ impl Cx<'_> {
     /// An elementwise operation.
     fn elementwise(&mut self, op: Op, at: &At) -> Result<Val> {
         let module = self.module;
-        let elems = ops::elems(module, op);
+        let elems = Elems::of(module, op);
         let operands = module.operands(op);
         let vals: Vec<Val> = operands.iter().map(|&operand| self.eval(operand, at)).collect::<Result<_>>()?;
         if let Some(val) = self.symbolic(op, &elems, &vals)? {
@@ -143,19 +139,6 @@ impl Cx<'_> {
             });
         }
         self.apply(op, &vectors).map(Val::Vector)
-    }
-
-    /// Makes the instructions of an elementwise operation.
-    pub(crate) fn apply(&mut self, op: Op, x: &[Value]) -> Result<Value> {
-        let row = self.module.row(op);
-        let elems = ops::elems(self.module, op);
-        if row.is(&extern_call::EXTERN_ELEMENTWISE) {
-            return self.extern_call(op, &elems, x);
-        }
-        match ops::find(row) {
-            Some(emit) => emit(self, &elems, x),
-            None => self.unsupported(op, "there is no lowering for it yet"),
-        }
     }
 
     fn range(&mut self, op: Op, at: &At) -> Val {

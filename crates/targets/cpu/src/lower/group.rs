@@ -4,7 +4,6 @@
 use super::cx::Cx;
 use super::error::Result;
 use super::nest::Nest;
-use super::ops;
 use super::plan::{Group, Root};
 use super::types;
 use super::value::{At, Index, Lanes, Linear, Val};
@@ -247,9 +246,7 @@ impl Cx<'_> {
         let (a, b) = vals?;
         let (Val::Affine(affine), Val::Uniform(limit)) = (a, b) else { return Ok(None) };
         let first = self.scalar_of(&affine, llir::Type::I8);
-        let elems = ops::elems(module, op);
-        let Some(emit) = ops::find(module.row(op)) else { return Ok(None) };
-        let rest = emit(self, &elems, &[first, limit])?;
+        let rest = self.apply(op, &[first, limit])?;
         let ty = self.b.ty(rest);
         let (zero, size) = (self.b.zero(ty), self.b.int(ty, size));
         let past = self.b.add(rest, size);

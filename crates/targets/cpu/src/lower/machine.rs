@@ -41,11 +41,6 @@ impl Machine {
         self.vector_bytes / 4
     }
 
-    /// For the maths functions.
-    pub(crate) fn math(&self) -> crate::math::MathConfig {
-        crate::math::MathConfig { has_fma: self.has_fma, avx512: self.has_avx512 }
-    }
-
     /// For the matrix products.
     pub(crate) fn dot(&self) -> crate::dot::Machine {
         crate::dot::Machine {

@@ -531,7 +531,7 @@ impl Cx<'_> {
 
     /// Roughly how many instructions a chunk of a group is.
     pub(crate) fn group_size(&self, group: &Group) -> usize {
-        let calls = group.members.iter().filter(|&&op| super::ops::is_long(self.module.row(op))).count();
+        let calls = group.members.iter().filter(|&&op| elementwise::is_long(self.module.row(op))).count();
         group.members.len() + group.roots.len() + LONG * calls
     }
 

@@ -2,7 +2,6 @@
 
 use super::cx::Cx;
 use super::error::{LowerError, Result};
-use super::ops;
 use super::types;
 use ir::{Attr, Block, Op, Value as IrValue};
 use llir::{Type, Value};
@@ -39,7 +38,7 @@ impl Cx<'_> {
             self.unsplat(op)?
         } else if row.is(&memory::LOAD) {
             self.scalar_load(op)?
-        } else if row.is(&extern_call::EXTERN_ELEMENTWISE) || ops::find(row).is_some() {
+        } else if row.is(&extern_call::EXTERN_ELEMENTWISE) || elementwise::find(row).is_some() {
             let operands: Vec<Value> =
                 module.operands(op).iter().map(|&operand| self.scalar(operand)).collect::<Result<_>>()?;
             self.apply(op, &operands)?

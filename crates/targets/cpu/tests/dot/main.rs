@@ -20,7 +20,7 @@ fn machine(isa: &Isa) -> Machine {
 }
 
 /// Makes the functions of a module visible to the loader.
-fn module(definitions: impl IntoIterator<Item = cpu::math::Definition>) -> String {
+fn module(definitions: impl IntoIterator<Item = cpu::dot::Definition>) -> String {
     let texts: BTreeMap<String, String> =
         definitions.into_iter().map(|definition| (definition.symbol, definition.text)).collect();
     texts.values().map(|text| text.replace("define internal", "define")).collect()

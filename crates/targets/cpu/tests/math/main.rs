@@ -9,20 +9,21 @@ mod underflow;
 mod native;
 
 use cpu::loader::LoadedObject;
-use cpu::math::{self, Elem, FUNCTIONS, Library, MathConfig, MathFn};
+use cpu::math::MathConfig;
 use llvm::{Llvm, Output};
+use maths::{Elem, FUNCTIONS, MathFn};
 use native::{Isa, Random};
 use std::fmt::Write as _;
 
 /// A loop over arrays for every function: `run_<name>_<elem>(x, y, to, count)`.
 fn module(config: MathConfig, lanes: [u32; 2]) -> String {
-    let mut library = Library::new(config);
+    let mut module = llir::Module::new("maths");
     let mut text = String::new();
     for row in FUNCTIONS {
         for (elem, lanes) in [(Elem::F32, lanes[0]), (Elem::F64, lanes[1])] {
-            let symbol = library.require(row.name, elem, lanes).expect("a known function");
-            let element = elem.float_kind().name();
-            let ty = if lanes == 1 { element.to_owned() } else { format!("<{lanes} x {element}>") };
+            maths::function(&mut module, &config, row.name, (elem, lanes)).expect("a known function");
+            let symbol = maths::function_name(row.name, elem, lanes);
+            let (element, ty) = (elem.float(), elem.float().with_lanes(lanes));
             let second = if row.arity == 2 { format!(", {ty} %vy") } else { String::new() };
             let _ = write!(
                 text,
@@ -50,10 +51,8 @@ exit:
             );
         }
     }
-    for definition in library.definitions() {
-        text.push_str(&definition.text);
-    }
-    text
+    module.attach_text("loops", &text);
+    module.to_string()
 }
 
 fn config(isa: &Isa) -> MathConfig {
@@ -300,7 +299,7 @@ fn angles_of_any_size_are_reduced() {
         type Function = fn(f64) -> f64;
         let reference: [(&str, Function); 3] = [("sin", f64::sin), ("cos", f64::cos), ("tan", f64::tan)];
         for (name, function) in reference {
-            let row = math::find(name).expect("it is in the table");
+            let row = maths::find(name).expect("it is in the table");
             for (&x, got) in x.iter().zip(run(&compiled, name, Elem::F64, &x, &x)) {
                 // The standard library's own error is below one unit.
                 let distance = ulps_f64(got, function(x).into());
@@ -453,24 +452,27 @@ fn code_for_other_machines_calls_no_library() {
 #[test]
 fn unknown_functions_and_lane_counts_are_refused() {
     let config = MathConfig::default();
-    let error = math::definitions("gamma_of_nothing", Elem::F32, 4, config).unwrap_err();
+    let mut module = llir::Module::new("maths");
+    let error = maths::function(&mut module, &config, "gamma_of_nothing", (Elem::F32, 4)).unwrap_err();
     assert!(
         error.to_string().contains("`gamma_of_nothing`") && error.to_string().contains("tanh"),
         "{error}"
     );
     for lanes in [0, 3, 2048] {
-        assert_eq!(math::definitions("exp", Elem::F32, lanes, config), Err(math::MathError::Lanes(lanes)));
+        let refused = maths::function(&mut module, &config, "exp", (Elem::F32, lanes));
+        assert_eq!(refused, Err(maths::MathError::Lanes(lanes)));
     }
 }
 
 #[test]
-fn a_library_holds_each_symbol_once() {
-    let mut library = Library::new(MathConfig { has_fma: true, avx512: false });
+fn a_module_holds_each_function_once() {
+    let config = MathConfig { has_fma: true, avx512: false };
+    let mut module = llir::Module::new("maths");
     for name in ["exp", "tanh", "exp", "erf"] {
-        let symbol = library.require(name, Elem::F32, 8).expect("a known function");
-        assert_eq!(symbol, math::function_name(name, Elem::F32, 8));
+        let id = maths::function(&mut module, &config, name, (Elem::F32, 8)).expect("a known function");
+        assert_eq!(module.callee(id).name, maths::function_name(name, Elem::F32, 8));
     }
-    let text: String = library.definitions().map(|definition| definition.text).collect();
+    let text = module.to_string();
     assert_eq!(text.matches("@dn.math.exp.v8f32(").count(), 1);
     assert_eq!(text.matches("declare <8 x float> @llvm.fma.v8f32").count(), 1);
     Llvm::load().expect("an LLVM is needed").check(&text).expect("it parses");

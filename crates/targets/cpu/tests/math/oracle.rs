@@ -1,4 +1,4 @@
-//! The functions of `cpu::math` to about 100 bits, as sums of two doubles.
+//! The functions of the crate `maths` to about 100 bits, as sums of two doubles.
 
 /// An unevaluated sum of two doubles.
 #[derive(Clone, Copy, Debug)]
@@ -251,7 +251,7 @@ fn atan2(y: Pair, x: Pair) -> Pair {
     Pair::from(near) + (y * cos - x * sin) / (x * cos + y * sin)
 }
 
-/// The value of a function of `cpu::math`; the second argument only counts for functions of two.
+/// The value of a function of the crate `maths`; the second argument only counts for functions of two.
 pub(crate) fn value(name: &str, x: f64, y: f64) -> Pair {
     let one = Pair::from(1.0);
     let pair = Pair::from(x);

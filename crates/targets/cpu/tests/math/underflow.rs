@@ -2,7 +2,7 @@
 //! some processors take a hundred times as long. The processor's own flags tell, for whatever it really computed.
 
 use super::{Compiled, EDGES, compile, native, native_lanes, run};
-use cpu::math::{Elem, FUNCTIONS, MathFn};
+use maths::{Elem, FUNCTIONS, MathFn};
 
 /// An operand was subnormal; a result was too small to be exact.
 const SUBNORMAL: u32 = 0b01_0010;

@@ -1,8 +1,9 @@
-//! Conversions of 8-bit floats by instructions.
+//! Conversions of floats by instructions, chiefly of 8 bits.
 
 use super::template;
-use ir::FloatKind::{self, BF16, F8E4M3FN, F8E5M2, F16, F32};
-use lanes::Rounding;
+use elementwise::Rounding;
+use ir::FloatKind::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64};
+
 use llir::{FunctionBuilder, Op, Type, Value};
 
 /// The first capability with conversions of 8-bit floats.
@@ -25,6 +26,9 @@ pub(super) fn one(
     rounding: Rounding,
     value: Value,
 ) -> Option<Value> {
+    if (from, to, rounding) == (F64, F16, Rounding::NearestEven) {
+        return Some(b.cast(Op::FPTRUNC, value, Type::F16));
+    }
     if from == F8E5M2 && to.bits() > 8 {
         return wide_from_half(b, to, |b| upper_byte(b, value));
     }

@@ -1,7 +1,7 @@
 //! Elementary functions by instructions.
 
 use super::{pure, template};
-use lanes::Math;
+use elementwise::Math;
 use llir::{Flags, FloatCompare, FunctionBuilder, Type, Value};
 use std::f64::consts::{LN_2, LOG2_10, LOG2_E, LOG10_2};
 

@@ -11,10 +11,11 @@ mod math;
 pub mod matrix;
 mod memory;
 
+use elementwise::{ElementTarget, Math, MinMax, Rounding, Widths};
 use ir::{FloatKind, Module, Op};
 use lanes::{
-    Access, AssertPlace, AtomicAccess, CombineLanes, CompareSwap, Handler, LaneTarget, Math, PrintCall, Rmw,
-    Rounding, Shuffle,
+    Access, AssertPlace, AtomicAccess, CombineLanes, CompareSwap, Handler, LaneTarget, PrintCall, Rmw,
+    Shuffle,
 };
 use llir::{Asm, FunctionBuilder, Kernel, Purity, Type, Value, Values};
 use ttgir::Machine;
@@ -227,12 +228,50 @@ impl LaneTarget for Lanes {
         atomic::store(b, access, value);
     }
 
-    fn has_arithmetic(&self, ty: Type) -> bool {
-        match ty {
-            Type::F32 | Type::F64 | Type::F16 => true,
-            Type::BF16 => self.capability >= 80,
+    fn print(&self, b: &mut FunctionBuilder<'_>, call: &PrintCall<'_>) {
+        debug::print(b, call);
+    }
+
+    fn assert_fail(&self, b: &mut FunctionBuilder<'_>, place: &AssertPlace<'_>) {
+        debug::assert_fail(b, place);
+    }
+}
+
+impl ElementTarget for Lanes {
+    fn register(&self, ty: ir::Type) -> Type {
+        lanes::register(ty)
+    }
+
+    fn widths(&self) -> Widths {
+        Widths { compare: 16, minmax: 16, add: 16, divide: 32 }
+    }
+
+    fn division_traps(&self) -> bool {
+        false
+    }
+
+    fn writes_functions_out(&self) -> bool {
+        true
+    }
+
+    fn has_fma(&self) -> bool {
+        true
+    }
+
+    fn has_arithmetic(&self, kind: FloatKind) -> bool {
+        match kind {
+            FloatKind::F16 => true,
+            FloatKind::BF16 => self.capability >= 80,
             _ => false,
         }
+    }
+
+    fn converts(&self, kind: FloatKind) -> bool {
+        kind.bits() == 16
+    }
+
+    fn minmax(&self, ty: Type) -> MinMax {
+        if ty == Type::F32 || ty == Type::F64 { MinMax::Ordered } else { MinMax::Compared }
     }
 
     fn minmax_nan(&self, b: &mut FunctionBuilder<'_>, max: bool, x: &[Value]) -> Option<Value> {
@@ -263,19 +302,10 @@ impl LaneTarget for Lanes {
     fn convert(
         &self,
         b: &mut FunctionBuilder<'_>,
-        from: FloatKind,
-        to: FloatKind,
+        formats: (FloatKind, FloatKind),
         rounding: Rounding,
         value: Value,
     ) -> Option<Value> {
-        convert::one(b, self.capability, (from, to), rounding, value)
-    }
-
-    fn print(&self, b: &mut FunctionBuilder<'_>, call: &PrintCall<'_>) {
-        debug::print(b, call);
-    }
-
-    fn assert_fail(&self, b: &mut FunctionBuilder<'_>, place: &AssertPlace<'_>) {
-        debug::assert_fail(b, place);
+        convert::one(b, self.capability, formats, rounding, value)
     }
 }

@@ -1,0 +1,117 @@
+//! Integer arithmetic and addresses.
+//!
+//! What the language leaves undefined (a zero divisor, a shift by the width or more) gives some value here and never stops the
+//! process: divisors are replaced where a division would trap, amounts are cut to the width.
+
+use crate::{Ctx, Elems, Entry, Result};
+use llir::{IntCompare, Op, Type, Value};
+use ttir::ops::{arith_int, math, memory};
+
+/// Rows of this file.
+pub(crate) const TABLE: &[Entry] = &[
+    (&arith_int::ADDI, |ctx, _, x| Ok(ctx.sums.add(ctx.b, x[0], x[1]))),
+    (&arith_int::SUBI, |ctx, _, x| Ok(ctx.sums.sub(ctx.b, x[0], x[1]))),
+    (&arith_int::MULI, |ctx, _, x| Ok(ctx.sums.mul(ctx.b, x[0], x[1]))),
+    (&arith_int::DIVSI, |ctx, _, x| Ok(divide(ctx, Op::SDIV, x))),
+    (&arith_int::REMSI, |ctx, _, x| Ok(divide(ctx, Op::SREM, x))),
+    (&arith_int::DIVUI, |ctx, _, x| Ok(divide(ctx, Op::UDIV, x))),
+    (&arith_int::REMUI, |ctx, _, x| Ok(divide(ctx, Op::UREM, x))),
+    (&arith_int::ANDI, |ctx, _, x| Ok(ctx.b.and(x[0], x[1]))),
+    (&arith_int::ORI, |ctx, _, x| Ok(ctx.b.or(x[0], x[1]))),
+    (&arith_int::XORI, |ctx, _, x| Ok(ctx.b.xor(x[0], x[1]))),
+    (&arith_int::SHLI, |ctx, _, x| Ok(shift(ctx, Op::SHL, x))),
+    (&arith_int::SHRSI, |ctx, _, x| Ok(shift(ctx, Op::ASHR, x))),
+    (&arith_int::SHRUI, |ctx, _, x| Ok(shift(ctx, Op::LSHR, x))),
+    (&arith_int::MAXSI, |ctx, _, x| Ok(choose(ctx, IntCompare::Sgt, "llvm.smax", x))),
+    (&arith_int::MAXUI, |ctx, _, x| Ok(choose(ctx, IntCompare::Ugt, "llvm.umax", x))),
+    (&arith_int::MINSI, |ctx, _, x| Ok(choose(ctx, IntCompare::Slt, "llvm.smin", x))),
+    (&arith_int::MINUI, |ctx, _, x| Ok(choose(ctx, IntCompare::Ult, "llvm.umin", x))),
+    (&arith_int::MULHIUI, |ctx, _, x| Ok(ctx.target.mul_high(ctx.b, false, x[0], x[1]))),
+    (&math::ABSI, |ctx, _, x| Ok(absolute(ctx, x[0]))),
+    (&memory::ADDPTR, add_pointer),
+];
+
+/// Integers narrower than what the machine divides are widened and cut again. The result of the division by a constant power
+/// of two is left to later stages.
+fn divide(ctx: &mut Ctx<'_, '_>, op: Op, x: &[Value]) -> Value {
+    let ty = ctx.b.ty(x[0]);
+    let least = ctx.target.widths().divide;
+    if ty.lane_bits() >= least {
+        return guarded(ctx, op, x);
+    }
+    let signed = op == Op::SDIV || op == Op::SREM;
+    let wide = ty.with_scalar(Type::int(least as u16));
+    let [left, right] = [x[0], x[1]].map(|value| match signed {
+        true => ctx.b.resize_signed(value, wide),
+        false => ctx.b.resize_unsigned(value, wide),
+    });
+    let result = guarded(ctx, op, &[left, right]);
+    ctx.b.resize_unsigned(result, ty)
+}
+
+/// A division that never traps: the smallest value divided by -1 overflows, and by zero everything does: both divide by one
+/// instead, which for -1 wraps as it should once the sign is turned.
+fn guarded(ctx: &mut Ctx<'_, '_>, op: Op, x: &[Value]) -> Value {
+    let harmless = ctx.b.as_int(x[1]).is_some_and(|value| value != 0 && value != -1);
+    if harmless || !ctx.target.division_traps() {
+        return ctx.b.binary(op, x[0], x[1]);
+    }
+    let ty = ctx.b.ty(x[1]);
+    let (zero, one) = (ctx.b.zero(ty), ctx.b.int(ty, 1));
+    let is_zero = ctx.b.icmp(IntCompare::Eq, x[1], zero);
+    if op == Op::UDIV || op == Op::UREM {
+        let divisor = ctx.b.select(is_zero, one, x[1]);
+        return ctx.b.binary(op, x[0], divisor);
+    }
+    let minus = ctx.b.int(ty, -1);
+    let negates = ctx.b.icmp(IntCompare::Eq, x[1], minus);
+    let traps = ctx.b.or(negates, is_zero);
+    let divisor = ctx.b.select(traps, one, x[1]);
+    let result = ctx.b.binary(op, x[0], divisor);
+    if op == Op::SREM {
+        return result;
+    }
+    let negated = ctx.b.neg(x[0]);
+    ctx.b.select(negates, negated, result)
+}
+
+/// Minimum or maximum, by a comparison where the machine has no instruction.
+fn choose(ctx: &mut Ctx<'_, '_>, compare: IntCompare, intrinsic: &str, x: &[Value]) -> Value {
+    let ty = ctx.b.ty(x[0]);
+    if ty.lane_bits() >= ctx.target.widths().minmax {
+        return ctx.b.intrinsic(intrinsic, ty, x);
+    }
+    let holds = ctx.b.icmp(compare, x[0], x[1]);
+    ctx.b.select(holds, x[0], x[1])
+}
+
+fn shift(ctx: &mut Ctx<'_, '_>, op: Op, x: &[Value]) -> Value {
+    let ty = ctx.b.ty(x[0]);
+    let bits = ty.lane_bits();
+    match ctx.b.as_int(x[1]) {
+        Some(amount) if (0..i128::from(bits)).contains(&amount) && op == Op::SHL => {
+            return ctx.sums.shl(ctx.b, x[0], (amount as u32, x[1]));
+        }
+        Some(amount) if (0..i128::from(bits)).contains(&amount) => return ctx.b.binary(op, x[0], x[1]),
+        _ => {}
+    }
+    // Widths are powers of two; i1 is only ever shifted by zero.
+    let mask = ctx.b.int(ty, i64::from(bits - 1));
+    let amount = ctx.b.and(x[1], mask);
+    ctx.b.binary(op, x[0], amount)
+}
+
+/// The magnitude; the smallest number stays.
+pub(crate) fn absolute(ctx: &mut Ctx<'_, '_>, x: Value) -> Value {
+    let ty = ctx.b.ty(x);
+    let (zero, negative) = (ctx.b.zero(ty), ctx.b.neg(x));
+    let is_negative = ctx.b.icmp(IntCompare::Slt, x, zero);
+    ctx.b.select(is_negative, negative, x)
+}
+
+fn add_pointer(ctx: &mut Ctx<'_, '_>, elems: &Elems<'_>, x: &[Value]) -> Result<Value> {
+    // Truth values take a byte.
+    let element = ttir::types::pointee(elems.operands[0]).map(|ty| ctx.target.register(ty));
+    let element = element.filter(|ty| *ty != Type::I1).unwrap_or(Type::I8);
+    Ok(ctx.sums.add_pointer(ctx.b, x[0], x[1], element))
+}

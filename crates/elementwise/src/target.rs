@@ -1,0 +1,215 @@
+//! What a machine does in its own way.
+
+use ir::{FloatKind, Type};
+use llir::{FunctionBuilder, Value};
+use maths::MathMachine;
+
+/// An elementary function that a machine may have instructions for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Math {
+    /// `e^x`.
+    Exp,
+    /// `2^x`.
+    Exp2,
+    /// Natural logarithm.
+    Log,
+    /// Logarithm of base 2.
+    Log2,
+    /// Sine.
+    Sin,
+    /// Cosine.
+    Cos,
+    /// Square root, of the accuracy of the language.
+    Sqrt,
+    /// Square root, correctly rounded.
+    PreciseSqrt,
+    /// One over the square root.
+    Rsqrt,
+    /// Hyperbolic tangent.
+    Tanh,
+    /// Quotient of the accuracy of the language.
+    Divide,
+    /// The same where many elements have one divisor: what only that decides should be instructions of its own, which are
+    /// made once.
+    DivideByShared,
+    /// Quotient, correctly rounded.
+    PreciseDivide,
+}
+
+/// How a narrowing conversion rounds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rounding {
+    /// To nearest, ties to even.
+    NearestEven,
+    /// Toward zero.
+    TowardZero,
+}
+
+/// What minimum and maximum of a float type are, of which a NaN is ignored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MinMax {
+    /// Instructions, for which -0 is below +0.
+    Ordered,
+    /// Instructions that may give either zero.
+    OpenZeros,
+    /// To be made of comparisons.
+    Compared,
+}
+
+/// The narrowest integers, in bits, that a machine has instructions for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Widths {
+    /// Comparisons.
+    pub compare: u32,
+    /// Minimum and maximum.
+    pub minmax: u32,
+    /// Sums.
+    pub add: u32,
+    /// Division, and conversion from and to floats.
+    pub divide: u32,
+}
+
+/// What a machine does in its own way.
+///
+/// Values may be vectors where the caller hands in vectors.
+pub trait ElementTarget {
+    /// The type that an element has in a register. Floats of fewer than 32 bits may be kept as integers of their bits.
+    fn register(&self, ty: Type) -> llir::Type;
+
+    /// The narrowest integers.
+    fn widths(&self) -> Widths;
+
+    /// Whether a division by zero, or one that overflows, stops the process.
+    fn division_traps(&self) -> bool;
+
+    /// Whether functions of the maths are written out where they are used; else they are functions of the module.
+    fn writes_functions_out(&self) -> bool;
+
+    /// Whether a fused multiply-add of 32 and 64 bits is one instruction.
+    fn has_fma(&self) -> bool;
+
+    /// Whether sums, products and fused products of this format are instructions. Of 32 and 64 bits they always are.
+    fn has_arithmetic(&self, kind: FloatKind) -> bool;
+
+    /// Whether a 16-bit format is converted from and to binary32 by instructions.
+    fn converts(&self, kind: FloatKind) -> bool;
+
+    /// What minimum and maximum of a type are.
+    fn minmax(&self, ty: llir::Type) -> MinMax;
+
+    /// Whether nobody looks at the sign of a zero, as in a reduction, whose order is open.
+    fn zeros_are_free(&self) -> bool {
+        false
+    }
+
+    /// The minimum or maximum that is NaN where an operand is, if it is an instruction.
+    fn minmax_nan(&self, _b: &mut FunctionBuilder<'_>, _max: bool, _x: &[Value]) -> Option<Value> {
+        None
+    }
+
+    /// An elementary function of the accuracy that the language promises, if the machine has it.
+    fn math(&self, b: &mut FunctionBuilder<'_>, function: Math, x: &[Value]) -> Option<Value>;
+
+    /// A faster form of a library's function with less accuracy, if the machine has it: `sin`, ….
+    fn fast_math(&self, _b: &mut FunctionBuilder<'_>, _name: &str, _x: &[Value]) -> Option<Value> {
+        None
+    }
+
+    /// `p · 2^n` for a whole float `n`, rounded once, if that is an instruction for the type.
+    fn scale(&self, _b: &mut FunctionBuilder<'_>, _p: Value, _n: Value) -> Option<Value> {
+        None
+    }
+
+    /// The high half of the product of two integers of 32 or 64 bits.
+    fn mul_high(&self, b: &mut FunctionBuilder<'_>, signed: bool, x: Value, y: Value) -> Value {
+        let ty = b.ty(x);
+        let bits = ty.lane_bits();
+        let wide = ty.with_scalar(llir::Type::int(2 * bits as u16));
+        let [x, y] = [x, y].map(|value| match signed {
+            true => b.resize_signed(value, wide),
+            false => b.resize_unsigned(value, wide),
+        });
+        let product = b.mul(x, y);
+        let by = b.int(wide, i64::from(bits));
+        let high = b.lshr(product, by);
+        b.resize_unsigned(high, ty)
+    }
+
+    /// A float of 32 or 64 bits as an integer, toward zero. What does not fit gives anything.
+    fn to_int(&self, b: &mut FunctionBuilder<'_>, signed: bool, value: Value, ty: llir::Type) -> Value {
+        b.cast(if signed { llir::Op::FPTOSI } else { llir::Op::FPTOUI }, value, ty)
+    }
+
+    /// A conversion between float formats that the machine has an instruction for. Values of 8 bits are integers.
+    fn convert(
+        &self,
+        _b: &mut FunctionBuilder<'_>,
+        _formats: (FloatKind, FloatKind),
+        _rounding: Rounding,
+        _value: Value,
+    ) -> Option<Value> {
+        None
+    }
+}
+
+/// A machine as the maths see it.
+pub struct Maths<'a>(pub &'a dyn ElementTarget);
+
+impl MathMachine for Maths<'_> {
+    fn has_fma(&self) -> bool {
+        self.0.has_fma()
+    }
+
+    fn scale(&self, b: &mut FunctionBuilder<'_>, p: Value, n: Value) -> Option<Value> {
+        self.0.scale(b, p, n)
+    }
+
+    fn mul_high(&self, b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {
+        self.0.mul_high(b, false, x, y)
+    }
+}
+
+/// Integer sums, products and addresses. Who lowers many registers that differ by constants keeps these apart.
+pub trait Sums {
+    /// The sum.
+    fn add(&mut self, b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {
+        b.add(x, y)
+    }
+
+    /// The difference.
+    fn sub(&mut self, b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {
+        b.sub(x, y)
+    }
+
+    /// The product.
+    fn mul(&mut self, b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {
+        b.mul(x, y)
+    }
+
+    /// The left shift by a constant that is smaller than the width; `amount` is the same as a value.
+    fn shl(&mut self, b: &mut FunctionBuilder<'_>, x: Value, (_, amount): (u32, Value)) -> Value {
+        b.shl(x, amount)
+    }
+
+    /// The sign extension to a wider type.
+    fn extend(&mut self, b: &mut FunctionBuilder<'_>, x: Value, ty: llir::Type) -> Value {
+        b.resize_signed(x, ty)
+    }
+
+    /// A pointer moved by a number of elements of a type in memory.
+    fn add_pointer(
+        &mut self,
+        b: &mut FunctionBuilder<'_>,
+        pointer: Value,
+        index: Value,
+        element: llir::Type,
+    ) -> Value {
+        b.gep(element, pointer, index)
+    }
+}
+
+/// Sums as they are written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PlainSums;
+
+impl Sums for PlainSums {}

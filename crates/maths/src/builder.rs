@@ -1,0 +1,342 @@
+//! What the functions are written with: an [`llir`] builder that knows one element type and one number of lanes.
+//!
+//! Nothing here sets fast-math flags: compensated steps rely on every rounding, and a fused multiply-add is asked for by name
+//! ([`Builder::mul_add`]). Branches are made only around what few inputs need ([`Builder::rarely`]).
+
+use crate::rare::Rare;
+use crate::{Elem, MathMachine, outline};
+use llir::{FloatCompare, FunctionBuilder, IntCompare, Op, Type, Value};
+
+/// Where what few inputs need is done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    /// Behind a branch of this function, which has one lane.
+    Here,
+    /// In a function of its own, which does one lane after the other.
+    Outside,
+}
+
+/// Builds one function; see the file's documentation.
+pub(crate) struct Builder<'c, 'm> {
+    pub(crate) b: &'c mut FunctionBuilder<'m>,
+    pub(crate) machine: &'c dyn MathMachine,
+    elem: Elem,
+    lanes: u32,
+    place: Place,
+}
+
+impl<'c, 'm> Builder<'c, 'm> {
+    /// For so many lanes of an element type.
+    pub(crate) fn new(
+        b: &'c mut FunctionBuilder<'m>,
+        machine: &'c dyn MathMachine,
+        (elem, lanes): (Elem, u32),
+        place: Place,
+    ) -> Builder<'c, 'm> {
+        Builder { b, machine, elem, lanes, place }
+    }
+
+    /// The element type of the function.
+    pub(crate) fn elem(&self) -> Elem {
+        self.elem
+    }
+
+    /// The number of lanes of every value.
+    pub(crate) fn lanes(&self) -> u32 {
+        self.lanes
+    }
+
+    /// So many lanes of a type as the function has.
+    pub(crate) fn all(&self, lane: Type) -> Type {
+        lane.with_lanes(self.lanes)
+    }
+
+    /// A float constant of the function's element type.
+    pub(crate) fn float(&mut self, value: f64) -> Value {
+        self.float_of(self.elem.float(), value)
+    }
+
+    /// A float constant of a given lane type.
+    pub(crate) fn float_of(&mut self, lane: Type, value: f64) -> Value {
+        let ty = self.all(lane);
+        self.b.float(ty, value)
+    }
+
+    /// A float constant of the type of a value.
+    pub(crate) fn float_like(&mut self, like: Value, value: f64) -> Value {
+        let ty = self.b.ty(like);
+        self.b.float(ty, value)
+    }
+
+    /// An integer constant as wide as the function's element type.
+    pub(crate) fn int(&mut self, value: i64) -> Value {
+        self.int_of(self.elem.int(), value)
+    }
+
+    /// An integer constant of a given lane type.
+    pub(crate) fn int_of(&mut self, lane: Type, value: i64) -> Value {
+        let ty = self.all(lane);
+        self.b.int(ty, value)
+    }
+
+    fn cast(&mut self, op: Op, a: Value, lane: Type) -> Value {
+        let ty = self.all(lane);
+        self.b.cast(op, a, ty)
+    }
+
+    /// Calls an overloaded intrinsic on operands of one type.
+    pub(crate) fn intrinsic(&mut self, name: &str, operands: &[Value]) -> Value {
+        let ty = self.b.ty(operands[0]);
+        self.b.intrinsic(name, ty, operands)
+    }
+
+    /// `a + b` on floats.
+    pub(crate) fn fadd(&mut self, a: Value, b: Value) -> Value {
+        self.b.fadd(a, b)
+    }
+
+    /// `a - b` on floats.
+    pub(crate) fn fsub(&mut self, a: Value, b: Value) -> Value {
+        self.b.fsub(a, b)
+    }
+
+    /// `a * b` on floats.
+    pub(crate) fn fmul(&mut self, a: Value, b: Value) -> Value {
+        self.b.fmul(a, b)
+    }
+
+    /// `a / b` on floats.
+    pub(crate) fn fdiv(&mut self, a: Value, b: Value) -> Value {
+        self.b.fdiv(a, b)
+    }
+
+    /// `-a` on floats.
+    pub(crate) fn fneg(&mut self, a: Value) -> Value {
+        self.b.fneg(a)
+    }
+
+    /// `a * b + c`, fused where the machine can, else rounded twice.
+    pub(crate) fn mul_add(&mut self, a: Value, b: Value, c: Value) -> Value {
+        if self.machine.has_fma() {
+            return self.intrinsic("llvm.fma", &[a, b, c]);
+        }
+        let product = self.fmul(a, b);
+        self.fadd(product, c)
+    }
+
+    /// `c - a * b`, fused where the machine can, else rounded twice.
+    pub(crate) fn neg_mul_add(&mut self, a: Value, b: Value, c: Value) -> Value {
+        if self.machine.has_fma() {
+            let negated = self.negated(a);
+            return self.intrinsic("llvm.fma", &[negated, b, c]);
+        }
+        let product = self.fmul(a, b);
+        self.fsub(c, product)
+    }
+
+    /// A float with the other sign; of a constant another constant.
+    fn negated(&mut self, a: Value) -> Value {
+        let ty = self.b.ty(a);
+        match self.b.func().constant(a).and_then(llir::Constant::splat_bits) {
+            Some(bits) => self.b.bits(ty, bits ^ 1 << (ty.lane_bits() - 1)),
+            None => self.fneg(a),
+        }
+    }
+
+    /// A polynomial by Horner's rule; coefficients from the highest power to the lowest.
+    pub(crate) fn polynomial(&mut self, x: Value, coefficients: &[f64]) -> Value {
+        let ty = self.b.ty(x);
+        let mut sum = self.b.float(ty, coefficients[0]);
+        for &coefficient in &coefficients[1..] {
+            let constant = self.b.float(ty, coefficient);
+            sum = self.mul_add(sum, x, constant);
+        }
+        sum
+    }
+
+    /// The square root.
+    pub(crate) fn sqrt(&mut self, a: Value) -> Value {
+        self.intrinsic("llvm.sqrt", &[a])
+    }
+
+    /// A float comparison.
+    pub(crate) fn fcmp(&mut self, compare: FloatCompare, a: Value, b: Value) -> Value {
+        self.b.fcmp(compare, a, b)
+    }
+
+    /// An integer comparison.
+    pub(crate) fn icmp(&mut self, compare: IntCompare, a: Value, b: Value) -> Value {
+        self.b.icmp(compare, a, b)
+    }
+
+    /// `condition ? a : b`, lane by lane.
+    pub(crate) fn select(&mut self, condition: Value, a: Value, b: Value) -> Value {
+        self.b.select(condition, a, b)
+    }
+
+    /// The smaller of `x` and a bound; a NaN in `x` stays.
+    pub(crate) fn at_most(&mut self, x: Value, bound: f64) -> Value {
+        let bound = self.b.float(self.b.ty(x), bound);
+        let below = self.fcmp(FloatCompare::Olt, bound, x);
+        self.select(below, bound, x)
+    }
+
+    /// The larger of `x` and a bound; a NaN in `x` stays.
+    pub(crate) fn at_least(&mut self, x: Value, bound: f64) -> Value {
+        let bound = self.b.float(self.b.ty(x), bound);
+        let above = self.fcmp(FloatCompare::Ogt, bound, x);
+        self.select(above, bound, x)
+    }
+
+    /// `a + b` on integers.
+    pub(crate) fn iadd(&mut self, a: Value, b: Value) -> Value {
+        self.b.add(a, b)
+    }
+
+    /// `a - b` on integers.
+    pub(crate) fn isub(&mut self, a: Value, b: Value) -> Value {
+        self.b.sub(a, b)
+    }
+
+    /// Bitwise and.
+    pub(crate) fn iand(&mut self, a: Value, b: Value) -> Value {
+        self.b.and(a, b)
+    }
+
+    /// Bitwise or.
+    pub(crate) fn ior(&mut self, a: Value, b: Value) -> Value {
+        self.b.or(a, b)
+    }
+
+    /// Bitwise exclusive or.
+    pub(crate) fn ixor(&mut self, a: Value, b: Value) -> Value {
+        self.b.xor(a, b)
+    }
+
+    /// Shift left by a constant.
+    pub(crate) fn shl(&mut self, a: Value, count: i64) -> Value {
+        let count = self.b.int(self.b.ty(a), count);
+        self.b.shl(a, count)
+    }
+
+    /// Logical shift right by a constant.
+    pub(crate) fn lshr(&mut self, a: Value, count: i64) -> Value {
+        let count = self.b.int(self.b.ty(a), count);
+        self.b.lshr(a, count)
+    }
+
+    /// The bits of a float.
+    pub(crate) fn bits(&mut self, a: Value) -> Value {
+        let ty = self.b.ty(a).as_int();
+        self.b.bitcast(a, ty)
+    }
+
+    /// The float with these bits.
+    pub(crate) fn with_bits(&mut self, a: Value) -> Value {
+        let float = if self.b.ty(a).lane_bits() == 32 { Type::F32 } else { Type::F64 };
+        self.cast(Op::BITCAST, a, float)
+    }
+
+    /// Widens a single to a double.
+    pub(crate) fn widen(&mut self, a: Value) -> Value {
+        self.cast(Op::FPEXT, a, Type::F64)
+    }
+
+    /// Rounds a double to a single.
+    pub(crate) fn narrow(&mut self, a: Value) -> Value {
+        self.cast(Op::FPTRUNC, a, Type::F32)
+    }
+
+    /// Computes on doubles what was asked for on singles: widens, generates, rounds.
+    pub(crate) fn in_doubles(
+        &mut self,
+        arguments: &[Value],
+        generate: fn(&mut Builder<'_, '_>, &[Value]) -> Value,
+    ) -> Value {
+        let wide: Vec<Value> = arguments.iter().map(|&argument| self.widen(argument)).collect();
+        let elem = std::mem::replace(&mut self.elem, Elem::F64);
+        let result = generate(self, &wide);
+        self.elem = elem;
+        self.narrow(result)
+    }
+
+    /// What few inputs need: where a condition holds, outputs get new values made of the inputs. Elsewhere it costs one branch.
+    pub(crate) fn rarely(
+        &mut self,
+        condition: Value,
+        rare: Rare,
+        inputs: &[Value],
+        outputs: &[Value],
+    ) -> Vec<Value> {
+        match self.place {
+            Place::Here => {
+                let mut branch = self.b.begin_if(condition);
+                let made = rare.build(self.b, self.machine, inputs, outputs.len());
+                self.b.begin_else(&mut branch, &made);
+                self.b.end_if(branch, outputs).to_vec()
+            }
+            Place::Outside => outline::call(self, condition, rare, (inputs, outputs)),
+        }
+    }
+
+    /// A product and its rounding error.
+    pub(crate) fn two_product(&mut self, a: Value, b: Value) -> (Value, Value) {
+        let product = self.fmul(a, b);
+        if self.machine.has_fma() {
+            let negated = self.fneg(product);
+            return (product, self.intrinsic("llvm.fma", &[a, b, negated]));
+        }
+        let (a_head, a_tail) = self.halves(a);
+        let (b_head, b_tail) = self.halves(b);
+        let first = self.fmul(a_head, b_head);
+        let error = self.fsub(first, product);
+        let second = self.fmul(a_head, b_tail);
+        let error = self.fadd(error, second);
+        let third = self.fmul(a_tail, b_head);
+        let error = self.fadd(error, third);
+        let fourth = self.fmul(a_tail, b_tail);
+        (product, self.fadd(error, fourth))
+    }
+
+    /// A float as a sum of two with half as many bits.
+    fn halves(&mut self, a: Value) -> (Value, Value) {
+        let bits = self.bits(a);
+        let ty = self.b.ty(bits);
+        let mask = self.b.int(ty, if ty.lane_bits() == 32 { !0xFFF } else { !0x7FF_FFFF });
+        let bits = self.iand(bits, mask);
+        let head = self.with_bits(bits);
+        (head, self.fsub(a, head))
+    }
+
+    /// A sum and its rounding error, for |a| >= |b|.
+    pub(crate) fn fast_two_sum(&mut self, a: Value, b: Value) -> (Value, Value) {
+        let sum = self.fadd(a, b);
+        let kept = self.fsub(sum, a);
+        (sum, self.fsub(b, kept))
+    }
+
+    /// Whether both conditions hold.
+    pub(crate) fn both(&mut self, a: Value, b: Value) -> Value {
+        self.iand(a, b)
+    }
+
+    /// The magnitude of a float.
+    pub(crate) fn fabs(&mut self, a: Value) -> Value {
+        self.intrinsic("llvm.fabs", &[a])
+    }
+
+    /// The sign bit of a float, as an integer with only that bit.
+    pub(crate) fn sign_bit(&mut self, a: Value) -> Value {
+        let bits = self.bits(a);
+        let ty = self.b.ty(bits);
+        let mask = self.b.bits(ty, 1 << (ty.lane_bits() - 1));
+        self.iand(bits, mask)
+    }
+
+    /// Flips the sign of `a` where `sign` (from [`Builder::sign_bit`]) has its bit set.
+    pub(crate) fn flip_sign(&mut self, a: Value, sign: Value) -> Value {
+        let bits = self.bits(a);
+        let flipped = self.ixor(bits, sign);
+        self.with_bits(flipped)
+    }
+}

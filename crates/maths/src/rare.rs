@@ -1,0 +1,264 @@
+//! The parts of functions that few inputs need, for one lane, in integers.
+
+use crate::{MathMachine, rare_bessel};
+use llir::{FloatCompare, FunctionBuilder, IntCompare, Op, Type, Value, Values};
+
+/// A part of a function that few inputs need: it gives outputs new values, made of its inputs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Rare {
+    /// The reduction of a large angle. Input: the angle, not negative. Outputs: the remainder, the quadrant as an integer,
+    /// and, where there is a third one, what rounding the remainder lost.
+    ReduceAngle,
+    /// The remainder of a division with a long quotient, for finite binary64 numbers x >= y > 0. Inputs: x, y.
+    Remainder,
+    /// The Bessel function of the first kind. Inputs: the order, a whole number from two on, the argument, not negative, and the
+    /// functions of orders 0 and 1.
+    BesselFirst,
+    /// The Bessel function of the second kind; inputs likewise.
+    BesselSecond,
+}
+
+impl Rare {
+    /// Its name, as part of a symbol.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Rare::ReduceAngle => "reduce_angle",
+            Rare::Remainder => "remainder",
+            Rare::BesselFirst => "bessel_first",
+            Rare::BesselSecond => "bessel_second",
+        }
+    }
+
+    /// The instructions for one lane.
+    pub(crate) fn build(
+        self,
+        b: &mut FunctionBuilder<'_>,
+        machine: &dyn MathMachine,
+        inputs: &[Value],
+        outputs: usize,
+    ) -> Values {
+        match self {
+            Rare::ReduceAngle => reduce_angle(b, machine, inputs[0], outputs > 2),
+            Rare::Remainder => Values::from_slice(&[remainder(b, inputs[0], inputs[1])]),
+            Rare::BesselFirst => {
+                let near = (inputs[2], inputs[3]);
+                Values::from_slice(&[rare_bessel::first_kind(b, inputs[0], inputs[1], near)])
+            }
+            Rare::BesselSecond => {
+                let near = (inputs[2], inputs[3]);
+                Values::from_slice(&[rare_bessel::upwards(b, inputs[0], inputs[1], near)])
+            }
+        }
+    }
+}
+
+fn int(b: &mut FunctionBuilder<'_>, value: i64) -> Value {
+    b.i64(value)
+}
+
+/// Bits `shift` further up of two words, the first the higher one; `shift` is less than 64.
+fn funnel(b: &mut FunctionBuilder<'_>, high: Value, low: Value, shift: Value) -> Value {
+    let (one, mask) = (int(b, 1), int(b, 63));
+    let up = b.shl(high, shift);
+    let half = b.lshr(low, one);
+    let down = b.xor(shift, mask);
+    let rest = b.lshr(half, down);
+    b.or(up, rest)
+}
+
+/// A sum and whether it overflowed, as 0 or 1.
+fn add_carry(b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> (Value, Value) {
+    let sum = b.add(x, y);
+    let wrapped = b.icmp(IntCompare::Ult, sum, x);
+    (sum, b.cast(Op::ZEXT, wrapped, Type::I64))
+}
+
+/// `x = m * 2^k` with a 53-bit `m`. Bits of weight 2^1 and below of `2^k * 2/pi` are taken as 192 bits; their product with
+/// `m`, modulo 2^192, has the quadrant in its top two bits and the fraction of a quarter turn below.
+fn reduce_angle(b: &mut FunctionBuilder<'_>, machine: &dyn MathMachine, x: Value, both: bool) -> Values {
+    let narrow = b.ty(x) == Type::F32;
+    let wide = if narrow { b.cast(Op::FPEXT, x, Type::F64) } else { x };
+    let (quadrant, high, low) = quarter_turns(b, machine, wide);
+    let infinity = b.float(Type::F64, f64::INFINITY);
+    let nan = b.float(Type::F64, f64::NAN);
+    let finite = b.fcmp(FloatCompare::Olt, wide, infinity);
+    let [high, low] = [high, low].map(|part| b.select(finite, part, nan));
+    let mut outputs = Values::new();
+    if narrow {
+        let near = b.cast(Op::FPTRUNC, high, Type::F32);
+        let back = b.cast(Op::FPEXT, near, Type::F64);
+        let lost = b.fsub(high, back);
+        let lost = b.fadd(lost, low);
+        outputs.extend([near, b.resize_unsigned(quadrant, Type::I32)]);
+        if both {
+            outputs.push(b.cast(Op::FPTRUNC, lost, Type::F32));
+        }
+    } else {
+        outputs.extend([high, quadrant]);
+        if both {
+            outputs.push(low);
+        }
+    }
+    outputs
+}
+
+/// The three words of `m · (2^k · 2/pi)` modulo 2^192, the highest first.
+fn product_with_two_over_pi(b: &mut FunctionBuilder<'_>, machine: &dyn MathMachine, x: Value) -> [Value; 3] {
+    let bits = b.bitcast(x, Type::I64);
+    let [width, fraction, hidden, offset, six, mask] =
+        [52, (1 << 52) - 1, 1 << 52, 1013, 6, 63].map(|value| int(b, value));
+    let exponent = b.lshr(bits, width);
+    let fraction = b.and(bits, fraction);
+    let m = b.or(fraction, hidden);
+    let position = b.sub(exponent, offset);
+    let word = b.lshr(position, six);
+    let shift = b.and(position, mask);
+    let elements = crate::reduction::TWO_OVER_PI.iter().map(|word| u128::from(*word)).collect();
+    let table = b.module().add_table("two_over_pi", Type::I64, elements, 8);
+    let table = b.symbol(&table);
+    let first = b.gep(Type::I64, table, word);
+    let words: Vec<Value> = (0..4)
+        .map(|index| {
+            let by = int(b, 8 * index);
+            let pointer = b.offset(first, by);
+            b.load(Type::I64, pointer, 8)
+        })
+        .collect();
+    let [w2, w1, w0] = [0, 1, 2].map(|index| funnel(b, words[index], words[index + 1], shift));
+    let r0 = b.mul(m, w0);
+    let carry = machine.mul_high(b, m, w0);
+    let middle = b.mul(m, w1);
+    let middle_high = machine.mul_high(b, m, w1);
+    let (r1, over) = add_carry(b, middle, carry);
+    let top = b.mul(m, w2);
+    let top = b.add(top, middle_high);
+    [b.add(top, over), r1, r0]
+}
+
+/// The quadrant of an angle, and the rest of a quarter turn times pi/2 as a sum of two.
+fn quarter_turns(b: &mut FunctionBuilder<'_>, machine: &dyn MathMachine, x: Value) -> (Value, Value, Value) {
+    let [r2, r1, r0] = product_with_two_over_pi(b, machine, x);
+    let [zero, half, two, sixty_two] = [0, 1 << 61, 2, 62].map(|value| int(b, value));
+    let rounded = b.add(r2, half);
+    let quadrant = b.lshr(rounded, sixty_two);
+    // What is below the quadrant, as a signed fraction of 128 bits.
+    let (f1, f0) = (funnel(b, r2, r1, two), funnel(b, r1, r0, two));
+    let negative = b.icmp(IntCompare::Slt, f1, zero);
+    let low_negated = b.neg(f0);
+    let borrows = b.icmp(IntCompare::Ne, f0, zero);
+    let borrow = b.cast(Op::ZEXT, borrows, Type::I64);
+    let high_negated = b.neg(f1);
+    let high_negated = b.sub(high_negated, borrow);
+    let high = b.select(negative, high_negated, f1);
+    let low = b.select(negative, low_negated, f0);
+    let (normal, zeros) = normalised(b, high, low);
+    let (sum, rest) = times_half_pi(b, machine, normal, zeros);
+    let [minus_sum, minus_rest] = [sum, rest].map(|part| b.fneg(part));
+    (quadrant, b.select(negative, minus_sum, sum), b.select(negative, minus_rest, rest))
+}
+
+fn leading_zeros(b: &mut FunctionBuilder<'_>, x: Value) -> Value {
+    let defined = b.bool(false);
+    b.intrinsic("llvm.ctlz", Type::I64, &[x, defined])
+}
+
+/// The top 64 bits of 128 shifted up until the highest is set, and by how many; at most 127.
+fn normalised(b: &mut FunctionBuilder<'_>, high: Value, low: Value) -> (Value, Value) {
+    let [zero, word, mask] = [0, 64, 63].map(|value| int(b, value));
+    let empty = b.icmp(IntCompare::Eq, high, zero);
+    let first = b.select(empty, low, high);
+    let second = b.select(empty, zero, low);
+    let zeros = leading_zeros(b, first);
+    let shift = b.and(zeros, mask);
+    let normal = funnel(b, first, second, shift);
+    let more = b.add(shift, word);
+    (normal, b.select(empty, more, shift))
+}
+
+/// `normal · 2^-(64 + zeros) · pi/2`, as a sum of two.
+fn times_half_pi(
+    b: &mut FunctionBuilder<'_>,
+    machine: &dyn MathMachine,
+    normal: Value,
+    zeros: Value,
+) -> (Value, Value) {
+    // pi/2 · 2^63.
+    let half_pi = b.bits(Type::I64, 14_488_038_916_154_245_685);
+    let low = b.mul(normal, half_pi);
+    let high = machine.mul_high(b, normal, half_pi);
+    let [eleven, mask, high_bias, low_bias, width] =
+        [11, (1 << 53) - 1, 971, 918, 52].map(|value| int(b, value));
+    // Bits 75 to 127 of the product, then bits 22 to 74.
+    let high_bits = b.lshr(high, eleven);
+    let by = int(b, 42);
+    let low_bits = funnel(b, high, low, by);
+    let low_bits = b.and(low_bits, mask);
+    let scaled = |b: &mut FunctionBuilder<'_>, bits: Value, bias: Value| {
+        let float = b.cast(Op::SITOFP, bits, Type::F64);
+        let exponent = b.sub(bias, zeros);
+        let exponent = b.shl(exponent, width);
+        let scale = b.bitcast(exponent, Type::F64);
+        b.fmul(float, scale)
+    };
+    let high = scaled(b, high_bits, high_bias);
+    let low = scaled(b, low_bits, low_bias);
+    let sum = b.fadd(high, low);
+    let lost = b.fsub(high, sum);
+    (sum, b.fadd(lost, low))
+}
+
+/// Mantissa and exponent of a positive number; subnormal ones are normalised, with exponents below one.
+fn parts(b: &mut FunctionBuilder<'_>, x: Value) -> (Value, Value) {
+    let bits = b.bitcast(x, Type::I64);
+    let [width, fraction, hidden, zero, one, eleven, mask] =
+        [52, (1 << 52) - 1, 1 << 52, 0, 1, 11, 63].map(|value| int(b, value));
+    let field = b.lshr(bits, width);
+    let fraction = b.and(bits, fraction);
+    let tiny = b.icmp(IntCompare::Eq, field, zero);
+    let full = b.or(fraction, hidden);
+    let zeros = leading_zeros(b, fraction);
+    let lift = b.sub(zeros, eleven);
+    let lift = b.and(lift, mask);
+    let lifted = b.shl(fraction, lift);
+    let low = b.sub(one, lift);
+    (b.select(tiny, lifted, full), b.select(tiny, low, field))
+}
+
+/// Long division bit by bit, for finite `x >= y > 0`.
+fn remainder(b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {
+    let (m, e) = parts(b, x);
+    let (m_y, e_y) = parts(b, y);
+    let one = int(b, 1);
+    let division = b.begin_while(&[m, e]);
+    let (m, e) = (division.carried[0], division.carried[1]);
+    let fits = b.icmp(IntCompare::Uge, m, m_y);
+    let less = b.sub(m, m_y);
+    let rest = b.select(fits, less, m);
+    let more = b.icmp(IntCompare::Sgt, e, e_y);
+    b.do_while(&division, more, &[rest]);
+    let next = b.shl(rest, one);
+    let exponent = b.sub(e, one);
+    let rest = b.end_while(division, &[next, exponent])[0];
+    assemble(b, rest, e_y)
+}
+
+/// The number of a mantissa, not normalised, and an exponent.
+fn assemble(b: &mut FunctionBuilder<'_>, rest: Value, exponent: Value) -> Value {
+    let [zero, one, eleven, mask, hidden, width] = [0, 1, 11, 63, 1 << 52, 52].map(|value| int(b, value));
+    let is_zero = b.icmp(IntCompare::Eq, rest, zero);
+    let zeros = leading_zeros(b, rest);
+    let lift = b.sub(zeros, eleven);
+    let lift = b.and(lift, mask);
+    let lifted = b.shl(rest, lift);
+    let exponent = b.sub(exponent, lift);
+    let normal = b.icmp(IntCompare::Sgt, exponent, zero);
+    let fraction = b.sub(lifted, hidden);
+    let field = b.shl(exponent, width);
+    let bits_normal = b.add(fraction, field);
+    let down = b.sub(one, exponent);
+    let down = b.and(down, mask);
+    let bits_tiny = b.lshr(lifted, down);
+    let bits = b.select(normal, bits_normal, bits_tiny);
+    let bits = b.select(is_zero, zero, bits);
+    b.bitcast(bits, Type::F64)
+}

@@ -1,0 +1,119 @@
+//! Single elements and chunks of them: what the lowering of elementwise operations is given of this processor.
+//!
+//! Narrow floats are kept as their bits and compute in binary32, the same on every processor.
+
+use super::cx::Cx;
+use super::error::{LowerError, Result};
+use super::machine::Machine;
+use super::types;
+use crate::math::MathConfig;
+use elementwise::{Ctx, ElementTarget, Elems, Math, MinMax, PlainSums, Widths, library, small_float};
+use ir::{Attr, FloatKind, Op};
+use llir::{FunctionBuilder, Type, Value};
+use maths::MathMachine;
+use ttir::ops::extern_call::EXTERN_ELEMENTWISE;
+
+impl Cx<'_> {
+    /// Makes instructions on elements or chunks of them.
+    pub(crate) fn element<T>(&mut self, build: impl FnOnce(&mut Ctx<'_, '_>) -> T) -> T {
+        let target = Processor { machine: self.machine, free_zeros: self.free_zeros };
+        build(&mut Ctx { b: &mut self.b, target: &target, sums: &mut PlainSums })
+    }
+
+    /// The binary32 number of an encoding, exactly.
+    pub(crate) fn widen(&mut self, kind: FloatKind, bits: Value) -> Value {
+        self.element(|ctx| small_float::as_wide(ctx, ir::Type::float(kind), bits))
+    }
+
+    /// The encoding of a binary32 or binary64 number, to nearest even.
+    pub(crate) fn narrow(&mut self, kind: FloatKind, value: Value) -> Value {
+        self.element(|ctx| small_float::narrow_to(ctx, ir::Type::float(kind), value))
+    }
+
+    /// Makes the instructions of an elementwise operation.
+    pub(crate) fn apply(&mut self, op: Op, x: &[Value]) -> Result<Value> {
+        let row = self.module.row(op);
+        let elems = Elems::of(self.module, op);
+        if row.is(&EXTERN_ELEMENTWISE) {
+            let symbol = self.module.attr_named(op, "symbol").and_then(Attr::as_str);
+            let symbol = symbol.expect("verified: the symbol is required");
+            let made = self.element(|ctx| library::call(ctx, symbol, &elems, x))?;
+            let unknown =
+                || format!("there is no function `{symbol}`; write it with the functions of tl.math");
+            return made.ok_or_else(|| LowerError::unsupported(self.module, op, &unknown()));
+        }
+        match elementwise::find(row) {
+            Some(emit) => Ok(self.element(|ctx| emit(ctx, &elems, x))?),
+            None => self.unsupported(op, "there is no lowering for it yet"),
+        }
+    }
+}
+
+impl From<elementwise::Error> for LowerError {
+    fn from(error: elementwise::Error) -> LowerError {
+        LowerError::new(error.to_string())
+    }
+}
+
+/// The processor, at one place of the program.
+struct Processor<'a> {
+    machine: &'a Machine,
+    free_zeros: bool,
+}
+
+impl ElementTarget for Processor<'_> {
+    fn register(&self, ty: ir::Type) -> Type {
+        types::register(ty)
+    }
+
+    fn widths(&self) -> Widths {
+        Widths { compare: 1, minmax: 1, add: 8, divide: 1 }
+    }
+
+    fn division_traps(&self) -> bool {
+        true
+    }
+
+    fn writes_functions_out(&self) -> bool {
+        false
+    }
+
+    fn has_fma(&self) -> bool {
+        self.machine.has_fma
+    }
+
+    fn has_arithmetic(&self, _kind: FloatKind) -> bool {
+        false
+    }
+
+    fn converts(&self, kind: FloatKind) -> bool {
+        kind == FloatKind::F16 && self.machine.has_f16
+    }
+
+    fn minmax(&self, _ty: Type) -> MinMax {
+        MinMax::OpenZeros
+    }
+
+    fn zeros_are_free(&self) -> bool {
+        self.free_zeros
+    }
+
+    fn minmax_nan(&self, b: &mut FunctionBuilder<'_>, max: bool, x: &[Value]) -> Option<Value> {
+        let ty = b.ty(x[0]);
+        Some(b.intrinsic(if max { "llvm.maximum" } else { "llvm.minimum" }, ty, x))
+    }
+
+    fn math(&self, b: &mut FunctionBuilder<'_>, function: Math, x: &[Value]) -> Option<Value> {
+        let ty = b.ty(x[0]);
+        matches!(function, Math::Sqrt | Math::PreciseSqrt).then(|| b.intrinsic("llvm.sqrt", ty, x))
+    }
+
+    fn scale(&self, b: &mut FunctionBuilder<'_>, p: Value, n: Value) -> Option<Value> {
+        let config = MathConfig { has_fma: self.machine.has_fma, avx512: self.machine.has_avx512 };
+        config.scale(b, p, n)
+    }
+
+    fn to_int(&self, b: &mut FunctionBuilder<'_>, signed: bool, value: Value, ty: Type) -> Value {
+        b.intrinsic(if signed { "llvm.fptosi.sat" } else { "llvm.fptoui.sat" }, ty, &[value])
+    }
+}

@@ -1,0 +1,36 @@
+//! What a processor offers to the maths functions.
+
+use llir::{FunctionBuilder, Purity, Type, Value};
+use maths::MathMachine;
+
+/// What the processor has for maths functions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct MathConfig {
+    /// Fused multiply-add is one instruction (x86-64 with FMA, every AArch64).
+    pub has_fma: bool,
+    /// AVX-512 F, VL and DQ are there: scaling by a power of two is one instruction.
+    pub avx512: bool,
+}
+
+impl MathMachine for MathConfig {
+    fn has_fma(&self) -> bool {
+        self.has_fma
+    }
+
+    /// The AVX-512 instruction, where a vector is exactly one register.
+    fn scale(&self, b: &mut FunctionBuilder<'_>, p: Value, n: Value) -> Option<Value> {
+        let ty = b.ty(p);
+        let letter = if ty.lane() == Type::F32 { "ps" } else { "pd" };
+        let bits = ty.lanes() * ty.lane_bits();
+        if !self.avx512 || !ty.is_vector() || ![128, 256, 512].contains(&bits) {
+            return None;
+        }
+        let symbol = format!("llvm.x86.avx512.mask.scalef.{letter}.{bits}");
+        let zero = b.zero(ty);
+        let all = b.int(if ty.lanes() == 16 { Type::I16 } else { Type::I8 }, -1);
+        let current = b.i32(4);
+        let args = [p, n, zero, all, current];
+        // Only the widest form names a rounding.
+        b.call_symbol(&symbol, ty, if bits == 512 { &args } else { &args[..4] }, Purity::Pure)
+    }
+}
