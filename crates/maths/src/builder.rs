@@ -41,11 +41,6 @@ impl<'c, 'm> Builder<'c, 'm> {
         self.elem
     }
 
-    /// The number of lanes of every value.
-    pub(crate) fn lanes(&self) -> u32 {
-        self.lanes
-    }
-
     /// So many lanes of a type as the function has.
     pub(crate) fn all(&self, lane: Type) -> Type {
         lane.with_lanes(self.lanes)
@@ -275,7 +270,10 @@ impl<'c, 'm> Builder<'c, 'm> {
                 self.b.begin_else(&mut branch, &made);
                 self.b.end_if(branch, outputs).to_vec()
             }
-            Place::Outside => outline::call(self, condition, rare, (inputs, outputs)),
+            Place::Outside => {
+                let call = outline::Call { rare, lanes: self.lanes, inputs, outputs };
+                outline::call(self.b, self.machine, condition, &call)
+            }
         }
     }
 

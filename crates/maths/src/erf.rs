@@ -194,8 +194,8 @@ pub(super) fn erfcx(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     let power = exp_of(b, square);
     let finite = b.float(700.0);
     let correct = b.fcmp(FloatCompare::Olt, square, finite);
-    let lost = b.select(correct, lost, zero);
-    let power = b.mul_add(power, lost, power);
+    let corrected = b.mul_add(power, lost, power);
+    let power = b.select(correct, corrected, power);
     let power = b.fadd(power, power);
     let reflected = b.fsub(power, positive);
     let negative = b.fcmp(FloatCompare::Olt, arguments[0], zero);

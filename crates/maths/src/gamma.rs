@@ -152,6 +152,9 @@ pub(super) fn tgamma(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     let limit = b.float(LARGE);
     let is_small = b.fcmp(FloatCompare::Olt, size, limit);
     let positive = b.select(is_small, small, large);
+    // Beside the pole at zero the function is 1/x, where the product below underflows.
+    let (one, tiny) = (b.float(1.0), b.float(2f64.powi(-60)));
+    let is_pole = b.fcmp(FloatCompare::Olt, size, tiny);
     // Γ(-x) = -π / (x sin πx Γ(x)).
     let (zero, nan, minus_pi) = (b.float(0.0), b.float(f64::NAN), b.float(-PI));
     let sine = sinpi(b, &[size]);
@@ -169,9 +172,8 @@ pub(super) fn tgamma(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     let is_whole = b.fcmp(FloatCompare::Oeq, own, x);
     let nothing = b.select(is_whole, nan, zero);
     let result = b.select(vanishes, nothing, result);
-    let (one, is_zero) = (b.float(1.0), b.fcmp(FloatCompare::Oeq, x, zero));
     let pole = b.fdiv(one, x);
-    b.select(is_zero, pole, result)
+    b.select(is_pole, pole, result)
 }
 
 /// The integer part of any number; numbers of 2^52 and more are whole.
@@ -243,7 +245,9 @@ pub(super) fn lgamma(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     let reflected = b.fsub(reflected, positive);
     let whole = b.fcmp(FloatCompare::Oeq, sine, zero);
     let reflected = b.select(whole, infinity, reflected);
-    let negative = b.fcmp(FloatCompare::Olt, x, zero);
+    // Beside zero both sides are alike.
+    let limit = b.float(-(2f64.powi(-60)));
+    let negative = b.fcmp(FloatCompare::Olt, x, limit);
     let result = b.select(negative, reflected, positive);
     let endless = b.fcmp(FloatCompare::Oeq, size, infinity);
     b.select(endless, infinity, result)
@@ -257,6 +261,9 @@ fn positive_lgamma(b: &mut Builder<'_, '_>, x: Value) -> Value {
     let near = b.select(below, next, x);
     let near = b.at_most(near, 3.0);
     let t = b.fsub(near, two);
+    // Of what was moved the rounded sum is not asked again: near one everything cancels.
+    let exact = b.fsub(x, one);
+    let t = b.select(below, exact, t);
     let slope = b.polynomial(t, &LGAMMA_1_3);
     // One less is exact for what was not moved.
     let first = b.fsub(near, one);

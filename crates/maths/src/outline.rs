@@ -2,27 +2,34 @@
 //!
 //! It takes memory, not vectors, so that it does not depend on how vectors are passed.
 
-use crate::builder::Builder;
 use crate::rare::Rare;
 use crate::{MathMachine, define};
 use llir::{FunctionBuilder, IntCompare, Module, Op, Purity, Type, Value, Values};
 
+/// What is called, for so many lanes.
+pub(crate) struct Call<'a> {
+    /// What is done.
+    pub(crate) rare: Rare,
+    /// The lanes of every value.
+    pub(crate) lanes: u32,
+    /// What it is made of.
+    pub(crate) inputs: &'a [Value],
+    /// What gets new values.
+    pub(crate) outputs: &'a [Value],
+}
+
 /// Where any lane of a condition holds, calls the function for those lanes, which gives the outputs new values.
 pub(crate) fn call(
-    builder: &mut Builder<'_, '_>,
+    b: &mut FunctionBuilder<'_>,
+    machine: &dyn MathMachine,
     condition: Value,
-    rare: Rare,
-    (inputs, outputs): (&[Value], &[Value]),
+    &Call { rare, lanes, inputs, outputs }: &Call<'_>,
 ) -> Vec<Value> {
-    let lanes = builder.lanes();
     let any = match lanes {
         1 => condition,
-        _ => builder.b.intrinsic("llvm.vector.reduce.or", Type::I1, &[condition]),
+        _ => b.intrinsic("llvm.vector.reduce.or", Type::I1, &[condition]),
     };
-    let marks = builder.all(Type::I8);
-    let machine = builder.machine;
-    let b = &mut *builder.b;
-    let marks = b.cast(Op::ZEXT, condition, marks);
+    let marks = b.cast(Op::ZEXT, condition, Type::I8.with_lanes(lanes));
     let all: Vec<Value> = [marks].iter().chain(inputs).chain(outputs).copied().collect();
     let slots: Vec<Value> = all
         .iter()

@@ -52,6 +52,30 @@ impl Rare {
     }
 }
 
+/// The bits of 2/pi after one word of zeros; word and bit order is big-endian.
+const TWO_OVER_PI: [u64; 20] = [
+    0,
+    0xA2F9_836E_4E44_1529,
+    0xFC27_57D1_F534_DDC0,
+    0xDB62_9599_3C43_9041,
+    0xFE51_63AB_DEBB_C561,
+    0xB724_6E3A_424D_D2E0,
+    0x0649_2EEA_09D1_921C,
+    0xFE1D_EB1C_B129_A73E,
+    0xE882_35F5_2EBB_4484,
+    0xE99C_7026_B45F_7E41,
+    0x3991_D639_8353_39F4,
+    0x9C84_5F8B_BDF9_283B,
+    0x1FF8_97FF_DE05_980F,
+    0xEF2F_118B_5A0A_6D1F,
+    0x6D36_7ECF_27CB_09B7,
+    0x4F46_3F66_9E5F_EA2D,
+    0x7527_BAC7_EBE5_F17B,
+    0x3D07_39F7_8A52_92EA,
+    0x6BFB_5FB1_1F8D_5D08,
+    0x5603_3046_FC7B_6BAB,
+];
+
 fn int(b: &mut FunctionBuilder<'_>, value: i64) -> Value {
     b.i64(value)
 }
@@ -113,7 +137,7 @@ fn product_with_two_over_pi(b: &mut FunctionBuilder<'_>, machine: &dyn MathMachi
     let position = b.sub(exponent, offset);
     let word = b.lshr(position, six);
     let shift = b.and(position, mask);
-    let elements = crate::reduction::TWO_OVER_PI.iter().map(|word| u128::from(*word)).collect();
+    let elements = TWO_OVER_PI.iter().map(|word| u128::from(*word)).collect();
     let table = b.module().add_table("two_over_pi", Type::I64, elements, 8);
     let table = b.symbol(&table);
     let first = b.gep(Type::I64, table, word);

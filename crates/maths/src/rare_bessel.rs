@@ -23,6 +23,11 @@ pub(super) fn upwards(
     let walk = b.begin_while(&[one, zeroth, first]);
     let (k, before, now) = (walk.carried[0], walk.carried[1], walk.carried[2]);
     let more = b.fcmp(FloatCompare::Olt, k, order);
+    // An infinity stays.
+    let infinity = float(b, f64::INFINITY);
+    let size = b.intrinsic("llvm.fabs", Type::F64, &[now]);
+    let finite = b.fcmp(FloatCompare::Olt, size, infinity);
+    let more = b.and(more, finite);
     b.do_while(&walk, more, &[now]);
     let rise = product(b, k, factor, now);
     let next = b.fsub(rise, before);

@@ -3,7 +3,7 @@
 use super::{Row, bits};
 use crate::arith_float::minmax;
 use crate::{Ctx, Elems, Result};
-use llir::{FloatCompare, IntCompare, Op, Value};
+use llir::{FloatCompare, IntCompare, Op, Type, Value};
 
 /// Plain name, number of operands, meaning.
 pub(super) const TABLE: &[Row] = &[
@@ -30,6 +30,7 @@ pub(super) const TABLE: &[Row] = &[
     ("mul", 2, |ctx, _, x| Ok(ctx.b.fmul(x[0], x[1]))),
     ("div", 2, |ctx, _, x| Ok(ctx.b.fdiv(x[0], x[1]))),
     ("rcp", 1, |ctx, _, x| Ok(reciprocal(ctx, x[0]))),
+    ("rcp64h", 1, |ctx, _, x| Ok(upper_reciprocal(ctx, x[0]))),
     ("saturate", 1, |ctx, _, x| Ok(saturate(ctx, x[0]))),
     ("isnan", 1, |ctx, _, x| Ok(ctx.b.fcmp(FloatCompare::Uno, x[0], x[0]))),
     ("isinf", 1, |ctx, _, x| Ok(beside_infinity(ctx, x[0], FloatCompare::Oeq))),
@@ -77,6 +78,16 @@ fn reciprocal(ctx: &mut Ctx<'_, '_>, x: Value) -> Value {
     ctx.b.fdiv(one, x)
 }
 
+/// The reciprocal of a double, of which only the upper half is meant.
+fn upper_reciprocal(ctx: &mut Ctx<'_, '_>, x: Value) -> Value {
+    let ty = ctx.b.ty(x);
+    let whole = reciprocal(ctx, x);
+    let bits = ctx.b.bitcast(whole, ty.as_int());
+    let upper = ctx.b.int(ty.as_int(), !0xffff_ffff);
+    let bits = ctx.b.and(bits, upper);
+    ctx.b.bitcast(bits, ty)
+}
+
 /// Between zero and one; NaN gives zero.
 fn saturate(ctx: &mut Ctx<'_, '_>, x: Value) -> Value {
     let ty = ctx.b.ty(x);
@@ -116,6 +127,9 @@ fn remainder(ctx: &mut Ctx<'_, '_>, x: &[Value]) -> Result<Value> {
     let finite = ctx.b.fcmp(FloatCompare::Olt, size, infinity);
     let unchanged = ctx.b.and(unchanged, finite);
     let result = ctx.b.select(unchanged, size, result);
+    // Nothing is left of infinity.
+    let nan = ctx.b.float(ty, f64::NAN);
+    let result = ctx.b.select(finite, result, nan);
     let negated = ctx.b.fneg(result);
     let int = ty.as_int();
     let bits = ctx.b.bitcast(x[0], int);
@@ -138,11 +152,12 @@ fn norm(ctx: &mut Ctx<'_, '_>, x: &[Value]) -> Result<Value> {
     Ok(sum)
 }
 
-/// `erfc(-x / √2) / 2`.
+/// `erfc(-x / √2) / 2`; of singles in doubles, as the tail falls faster than a rounded argument tells.
 fn normal_distribution(ctx: &mut Ctx<'_, '_>, x: Value) -> Result<Value> {
-    let ty = ctx.b.ty(x);
-    let (scale, half) = (ctx.b.float(ty, -std::f64::consts::FRAC_1_SQRT_2), ctx.b.float(ty, 0.5));
-    let scaled = ctx.b.fmul(x, scale);
+    let double = ctx.like(x, Type::F64);
+    let wide = ctx.b.resize_float(x, double);
+    let [scale, half] = [-std::f64::consts::FRAC_1_SQRT_2, 0.5].map(|value| ctx.b.float(double, value));
+    let scaled = ctx.b.fmul(wide, scale);
     let tail = ctx.maths("erfc", &[scaled])?;
     Ok(ctx.b.fmul(tail, half))
 }

@@ -4,6 +4,7 @@
 //! are instructions of less accuracy where the machine has them, else the accurate ones.
 
 mod bits;
+mod directed;
 mod floats;
 
 use crate::small_float::{as_wide, narrow_to};
@@ -24,6 +25,9 @@ fn plain_name(symbol: &str) -> (&str, bool) {
     if is_known(name) {
         return (name, fast);
     }
+    if let Some(plain) = directed::plain_name(name) {
+        return (plain, fast);
+    }
     // `fadd_rn` rounds as everything does here.
     let name = match name.strip_suffix("_rn") {
         Some(rounded) => {
@@ -43,7 +47,10 @@ fn find(name: &str) -> Option<&'static Row> {
 }
 
 fn is_known(name: &str) -> bool {
-    find(name).is_some() || bits::conversion(name).is_some() || maths::find(name).is_some()
+    find(name).is_some()
+        || bits::conversion(name).is_some()
+        || directed::find(name).is_some()
+        || maths::find(name).is_some()
 }
 
 /// Calls a function; `None` where there is none of this name for these operands.
@@ -66,6 +73,9 @@ fn made(
 ) -> Result<Option<Value>> {
     if let Some((_, arity, make)) = find(name) {
         return if *arity == x.len() { make(ctx, elems, x).map(Some) } else { Ok(None) };
+    }
+    if let Some((arity, make)) = directed::find(name) {
+        return if arity == x.len() { make(ctx, elems, x).map(Some) } else { Ok(None) };
     }
     if let Some(make) = bits::conversion(name).filter(|_| x.len() == 1) {
         return make(ctx, elems, x).map(Some);

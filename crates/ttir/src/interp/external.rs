@@ -6,6 +6,7 @@
 use super::data::Data;
 use super::error::RunErrorKind;
 use super::external_bits::BITS;
+use super::external_directed::{self, Directed};
 use super::machine::{Machine, Step, merge_undefined};
 use crate::ops::extern_call::ExternElementwiseOp;
 use crate::types::elem;
@@ -23,7 +24,7 @@ fn of_bool(holds: bool) -> f64 {
 /// Plain name, number of operands, meaning.
 static FLOATS: &[(&str, usize, OnValues)] = &[
     ("acos", 1, |v| v[0].acos()),
-    ("acosh", 1, |v| libm::acosh(v[0])),
+    ("acosh", 1, |v| if v[0] < 1.0 { f64::NAN } else { libm::acosh(v[0]) }),
     ("asin", 1, |v| v[0].asin()),
     ("asinh", 1, |v| libm::asinh(v[0])),
     ("atan", 1, |v| v[0].atan()),
@@ -35,7 +36,7 @@ static FLOATS: &[(&str, usize, OnValues)] = &[
     ("copysign", 2, |v| v[0].copysign(v[1])),
     ("cos", 1, |v| v[0].cos()),
     ("cosh", 1, |v| v[0].cosh()),
-    ("cospi", 1, |v| (v[0] % 2.0 * PI).cos()),
+    ("cospi", 1, |v| cosine_of_half_turns(v[0])),
     ("cyl_bessel_i0", 1, |v| bessel_i(0, v[0])),
     ("cyl_bessel_i1", 1, |v| bessel_i(1, v[0])),
     ("div", 2, |v| v[0] / v[1]),
@@ -43,7 +44,7 @@ static FLOATS: &[(&str, usize, OnValues)] = &[
     ("erfc", 1, |v| libm::erfc(v[0])),
     ("erfcinv", 1, |v| inverse_erfc(v[0])),
     ("erfcx", 1, |v| scaled_erfc(v[0])),
-    ("erfinv", 1, |v| inverse_erfc(1.0 - v[0])),
+    ("erfinv", 1, |v| inverse_erf(v[0])),
     ("exp", 1, |v| v[0].exp()),
     ("exp10", 1, |v| libm::exp10(v[0])),
     ("exp2", 1, |v| v[0].exp2()),
@@ -93,6 +94,7 @@ static FLOATS: &[(&str, usize, OnValues)] = &[
     ("powi", 2, |v| libm::pow(v[0], v[1])),
     ("rcbrt", 1, |v| 1.0 / v[0].cbrt()),
     ("rcp", 1, |v| 1.0 / v[0]),
+    ("rcp64h", 1, |v| f64::from_bits((1.0 / v[0]).to_bits() & !0xffff_ffff)),
     ("remainder", 2, |v| libm::remainder(v[0], v[1])),
     ("rhypot", 2, |v| 1.0 / v[0].hypot(v[1])),
     ("rint", 1, |v| v[0].round_ties_even()),
@@ -105,7 +107,7 @@ static FLOATS: &[(&str, usize, OnValues)] = &[
     ("signbit", 1, |v| of_bool(v[0].is_sign_negative())),
     ("sin", 1, |v| v[0].sin()),
     ("sinh", 1, |v| v[0].sinh()),
-    ("sinpi", 1, |v| (v[0] % 2.0 * PI).sin()),
+    ("sinpi", 1, |v| sine_of_half_turns(v[0])),
     ("sqrt", 1, |v| v[0].sqrt()),
     ("sub", 2, |v| v[0] - v[1]),
     ("tan", 1, |v| v[0].tan()),
@@ -145,13 +147,43 @@ fn bessel_i(order: i32, x: f64) -> f64 {
     sum
 }
 
+/// `sin πx`, from an argument of at most a quarter turn.
+fn sine_of_half_turns(x: f64) -> f64 {
+    let rest = x % 2.0;
+    let rest = if rest.abs() > 1.0 { rest - 2f64.copysign(rest) } else { rest };
+    let rest = if rest.abs() > 0.5 { (1.0 - rest.abs()).copysign(rest) } else { rest };
+    (rest * PI).sin()
+}
+
+/// `cos πx` likewise.
+fn cosine_of_half_turns(x: f64) -> f64 {
+    let rest = x.abs() % 2.0;
+    let rest = if rest > 1.0 { 2.0 - rest } else { rest };
+    if rest < 0.25 { (rest * PI).cos() } else { sine_of_half_turns(0.5 - rest) }
+}
+
 /// `exp(x²) · erfc(x)`; by its continued fraction where the factors over- and underflow.
 fn scaled_erfc(x: f64) -> f64 {
     if x < 10.0 {
-        return (x * x).exp() * libm::erfc(x);
+        let square = x * x;
+        let lost = x.mul_add(x, -square);
+        let power = square.exp();
+        return if power.is_infinite() { power } else { power * (1.0 + lost) * libm::erfc(x) };
     }
     let tail = (1..=60).rev().fold(x, |tail, k| x + f64::from(k) / 2.0 / tail);
     1.0 / (tail * PI.sqrt())
+}
+
+/// The number whose `erf` is `x`; small ones by Newton's method on the function itself, which is exact there.
+fn inverse_erf(x: f64) -> f64 {
+    if x.abs() > 0.5 || x == 0.0 || x.is_nan() {
+        return if x == 0.0 { x } else { inverse_erfc(1.0 - x) };
+    }
+    let mut y = x * PI.sqrt() / 2.0;
+    for _ in 0..8 {
+        y -= (libm::erf(y) - x) * PI.sqrt() / 2.0 * (y * y).exp();
+    }
+    y
 }
 
 /// The number whose `erfc` is `y`, by Newton's method on the logarithm from the asymptotic form.
@@ -191,6 +223,7 @@ static ROUNDING: &[(&str, OnValues)] = &[
 enum Meaning {
     Values(usize, OnValues),
     Bits(fn(&[Type], Type, &[u64]) -> Option<u64>),
+    Directed(Directed),
 }
 
 fn meaning(symbol: &str) -> Option<Meaning> {
@@ -199,6 +232,11 @@ fn meaning(symbol: &str) -> Option<Meaning> {
         ["_f16", "_f32", "_f64"].iter().find_map(|suffix| plain.strip_suffix(suffix)).unwrap_or(plain);
     if let Some(found) = BITS.iter().find(|(name, _)| *name == plain) {
         return Some(Meaning::Bits(found.1));
+    }
+    let typed = plain.strip_prefix(['f', 'd']).unwrap_or(plain);
+    let bare = plain.replacen("f_r", "_r", 1);
+    if let Some(found) = [plain, typed, &bare].iter().find_map(|name| external_directed::find(name)) {
+        return Some(Meaning::Directed(found));
     }
     if plain.contains('2') {
         let rounding = ROUNDING.iter().find(|(suffix, _)| plain.ends_with(suffix));
@@ -241,6 +279,7 @@ pub(crate) fn extern_elementwise(machine: &mut Machine<'_>, op: Op) -> Step<()> 
     let known = meaning(symbol).filter(|meaning| match meaning {
         Meaning::Values(arity, _) => *arity == types.len(),
         Meaning::Bits(_) => true,
+        Meaning::Directed(directed) => directed.arity == types.len(),
     });
     let Some(meaning) = known else {
         let message =
@@ -254,6 +293,13 @@ pub(crate) fn extern_elementwise(machine: &mut Machine<'_>, op: Op) -> Step<()> 
             let values: Vec<f64> =
                 operands.iter().zip(&types).map(|(data, &ty)| value_of(ty, data.at(index))).collect();
             bits_of(result, apply(&values))
+        }
+        Meaning::Directed(directed) => {
+            let words: Vec<u64> = operands.iter().map(|data| data.at(index)).collect();
+            directed.apply(&types, result, &words).unwrap_or_else(|| {
+                failed.push(index);
+                0
+            })
         }
         Meaning::Bits(apply) => {
             let words: Vec<u64> = operands.iter().map(|data| data.at(index)).collect();

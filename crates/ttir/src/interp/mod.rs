@@ -27,6 +27,7 @@ mod dot;
 mod error;
 mod external;
 mod external_bits;
+mod external_directed;
 mod handlers;
 mod machine;
 mod memory;

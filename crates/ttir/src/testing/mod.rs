@@ -5,6 +5,7 @@
 
 mod fixture;
 mod generate;
+mod libraries;
 mod prepare;
 mod shrink;
 mod value;
@@ -12,6 +13,7 @@ mod wrap;
 
 pub use fixture::{Outcome, bless, check_file};
 pub use generate::{Output, Profile, Program, Random, generate};
+pub use libraries::{LibraryFunction, library_functions};
 pub use prepare::{isolate, order_writes};
 pub use shrink::shrink;
 pub use value::{Tolerance, difference, format_values, parse_values};
