@@ -2,7 +2,7 @@
 
 Nothing turns this on but the user: ``python -m deuteron --cuda-as-cpu script.py``, ``deuteron bench --cuda-as-cpu script.py``, the variable
 ``DEUTERON_CUDA_AS_CPU`` for both, or `enter`. Functions that make and move tensors see the other device (`_mode`); functions of ``torch.cuda``
-that scripts call around kernels answer for the CPU (`_ANSWERS`); kernels are compiled for the CPU. What a CPU has not (graphs,
+that scripts call around kernels answer for the CPU (`_ANSWERS`); automatic casts for "cuda" are made on the CPU (`_autocast`); kernels are compiled for the CPU. What a CPU has not (graphs,
 several devices) still raises. Other threads than the one that enters make their tensors where torch puts them.
 """
 
@@ -56,6 +56,11 @@ def _mode(torch):
             return func(*args, **kwargs)
 
     return CudaAsCpu()
+
+
+def _apart(answer):
+    """A function of its own that does the same; a class as it is."""
+    return answer if isinstance(answer, type) else lambda *args, **kwargs: answer(*args, **kwargs)
 
 
 class _Event:
@@ -171,12 +176,13 @@ def _free_and_all():
     return tuple(count * os.sysconf("SC_PAGE_SIZE") for count in pages)
 
 
-def _nothing(*args, **kwargs):
-    return None
+def _constant(value):
+    """A new function that answers with `value`. Each name gets one of its own: `torch._dynamo` tells functions of torch apart by identity."""
 
+    def answer(*args, **kwargs):
+        return value
 
-def _zero(*args, **kwargs):
-    return 0
+    return answer
 
 
 #: What functions of ``torch.cuda`` answer.
@@ -185,7 +191,7 @@ _ANSWERS = {
     "is_initialized": lambda: True,
     "is_bf16_supported": lambda including_emulation=True: True,
     "device_count": lambda: 1,
-    "current_device": _zero,
+    "current_device": _constant(0),
     "get_device_name": lambda device=None: _processor(),
     "get_device_capability": _capability,
     "get_device_properties": lambda device=None: _Properties(_processor()),
@@ -198,9 +204,10 @@ _ANSWERS = {
     "device_of": lambda obj: contextlib.nullcontext(obj),
     "Event": _Event,
     "Stream": _Stream,
-    **dict.fromkeys(("init", "synchronize", "set_device", "set_stream", "empty_cache", "ipc_collect",
-                     "reset_peak_memory_stats", "reset_max_memory_allocated"), _nothing),
-    **dict.fromkeys(("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"), _zero),
+    "is_current_stream_capturing": _constant(False),
+    **{name: _constant(None) for name in ("init", "synchronize", "set_device", "set_stream", "empty_cache", "ipc_collect",
+                                          "reset_peak_memory_stats", "reset_max_memory_allocated")},
+    **{name: _constant(0) for name in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")},
 }
 
 #: Those that ``torch.cpu`` gets as well, where it has none of its own.
@@ -212,9 +219,9 @@ def _random(torch):
     generator = torch.default_generator
     return {
         "manual_seed": lambda seed: generator.manual_seed(int(seed)) and None,
-        "manual_seed_all": _nothing,
+        "manual_seed_all": _constant(None),
         "seed": lambda: generator.seed() and None,
-        "seed_all": _nothing,
+        "seed_all": _constant(None),
         "initial_seed": generator.initial_seed,
         "get_rng_state": lambda device=None: generator.get_state(),
         "set_rng_state": lambda state, device=None: generator.set_state(state) and None,
@@ -228,6 +235,26 @@ _depth = 0
 def entered():
     """Whether this process puts on the CPU what is meant for ``"cuda"``."""
     return _depth > 0
+
+
+def _autocast(torch):
+    """Functions of torch that are asked about automatic casts on "cuda", with where they are: products on the CPU are cast instead."""
+    autocast = torch.amp.autocast_mode.autocast
+    start, is_enabled, dtype_of = autocast.__init__, torch.is_autocast_enabled, torch.get_autocast_dtype
+
+    def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
+        if _is_named(device_type):
+            device_type, dtype = "cpu", dtype_of(_NAME) if dtype is None else dtype
+        start(self, device_type, dtype, enabled, cache_enabled)
+
+    def is_autocast_enabled(device_type=_NAME):
+        return is_enabled(_mapped(device_type))
+
+    def get_autocast_dtype(device_type):
+        return dtype_of(_mapped(device_type))
+
+    return ((autocast, "__init__", __init__), (torch, "is_autocast_enabled", is_autocast_enabled),
+            (torch, "get_autocast_dtype", get_autocast_dtype))
 
 
 class _Entered:
@@ -254,7 +281,7 @@ def _use_the_cpu():
     from .knobs import runtime
 
     if runtime.emulate:
-        return _nothing, f"{runtime.emulate}, emulated"
+        return _constant(None), f"{runtime.emulate}, emulated"
     named = runtime.target or ""
     chosen = named if named.split(":")[0] == "cpu" else "cpu"
     overrides = _core.knob_overrides("runtime")
@@ -276,19 +303,23 @@ def enter(is_child=False):
 
     undo_target, target = _use_the_cpu()
     answers = {**_ANSWERS, **_random(torch)}
-    before = {name: getattr(torch.cuda, name) for name in answers if hasattr(torch.cuda, name)}
-    for name in before:
-        setattr(torch.cuda, name, answers[name])
+    replaced = [(torch.cuda, name, answer) for name, answer in answers.items() if hasattr(torch.cuda, name)]
+    replaced += _autocast(torch)
+    # torch asks this in front of streams of its own, which the CPU has not.
+    replaced.append((torch.accelerator, "is_available", _constant(False)))
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in replaced]
+    for owner, name, answer in replaced:
+        setattr(owner, name, answer)
     # Programs that ask a driver for its device find the functions of torch by that one's name.
     added = [name for name in _OF_CPU if not hasattr(torch.cpu, name)]
     for name in added:
-        setattr(torch.cpu, name, answers[name])
+        setattr(torch.cpu, name, _apart(answers[name]))
 
     def undo():
         for name in added:
             delattr(torch.cpu, name)
-        for name, value in before.items():
-            setattr(torch.cuda, name, value)
+        for owner, name, value in before:
+            setattr(owner, name, value)
         undo_target()
 
     mode = _mode(torch)

@@ -302,7 +302,7 @@ def a_long_scan(device):
 @case()
 def sorts(device):
     def f(x, y):
-        return x.sort(-1), x.argsort(-1, descending=True), y.sort(-1, stable=True), x.topk(5), x.median(-1), x.kthvalue(3)
+        return x.sort(-1), x.argsort(-1, descending=True), y.sort(dim=-1, stable=True), x.topk(5), x.median(-1), x.kthvalue(3)
 
     return f, (tensor(device, 40, 100), tensor(device, 40, 100, dtype=torch.int64))
 

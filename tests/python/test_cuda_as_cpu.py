@@ -1,0 +1,31 @@
+"""``--cuda-as-cpu`` with automatic casts and ``torch._dynamo``, and what an emulated device answers."""
+
+import textwrap
+
+
+def test_compiled_functions_and_automatic_casts(python, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(textwrap.dedent("""\
+        import torch
+        x = torch.randn(40, 50, device="cuda")
+        with torch.autocast("cuda"):
+            assert torch.is_autocast_enabled("cuda") and (x @ x.t()).dtype == torch.float16
+        with torch.autocast(device_type="cuda", dtype=torch.bfloat16, enabled=True):
+            assert (x @ x.t()).dtype == torch.get_autocast_dtype("cuda") == torch.bfloat16
+        assert not torch.is_autocast_enabled("cuda") and (x @ x.t()).dtype == torch.float32
+
+        @torch.compile(backend="eager", fullgraph=True)
+        def f(x):
+            return torch.zeros(3, device="cuda") + x.to("cuda").sum()
+
+        y = f(x)
+        assert x.is_cuda and y.device.type == "cpu" and torch.equal(y, x.sum().expand(3))
+        print(torch.cuda.get_device_capability())
+        """))
+    assert python("-m", "deuteron", "--cuda-as-cpu", program).stdout == "(0, 0)\n"
+
+
+def test_an_emulated_device_answers_for_its_capability(python):
+    code = "import torch, triton; print(torch.cuda.get_device_capability(), triton.runtime.driver.active.get_device_capability())"
+    done = python("-m", "deuteron", "--cuda-as-cpu", "-c", code, env={"DEUTERON_EMULATE": "cuda:90"})
+    assert done.stdout == "(9, 0) (9, 0)\n", done.stderr
