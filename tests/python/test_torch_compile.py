@@ -1,14 +1,13 @@
 """``torch.compile`` on this machine: Inductor's kernels run on processors, its GPU kernels are compiled, and what it reads of kernels."""
 
 import pickle
-import sys
 import textwrap
 import threading
 
 import pytest
 import torch
 from torch_compile_cases import CASES, check_case
-from torch_compile_kernels import USER_KERNELS, add_kernel, check_user_kernel, scale_in_place_kernel, sum_kernel
+from torch_compile_kernels import USER_KERNELS, add_kernel, check_user_kernel, packing_kernel, scale_in_place_kernel, sum_kernel
 
 import deuteron
 from deuteron import compiler
@@ -49,6 +48,12 @@ def test_torch_finds_out_what_a_kernel_writes():
     assert written(add_kernel, x_ptr=x, y_ptr=x, out_ptr=x, n=64, BLOCK=32) == {"out_ptr"}
     assert written(scale_in_place_kernel, x_ptr=x, unused_ptr=x, n=64, factor=2.0, BLOCK=32) == {"x_ptr"}
     assert written(sum_kernel, x_ptr=x, out_ptr=x, n=64, stride=1, BLOCK=32, FLAG=True) == {"out_ptr"}
+
+
+def test_helpers_that_inductor_calls():
+    x, out, flags = torch.randn(64), torch.empty(64), torch.empty(64, dtype=torch.int32)
+    packing_kernel[(1, )](x, out, flags, 64)
+    assert torch.equal(out, x) and torch.equal(flags, torch.arange(64, dtype=torch.int32) % 3)
 
 
 def source(**options):
@@ -179,4 +184,3 @@ def test_output_code_is_logged(python, tmp_path):
     done = python("-m", "deuteron", program, env=env, cwd=tmp_path)
     assert "@triton.jit" in done.stderr and "def triton_poi_fused_add_sin" in done.stderr
     assert list(tmp_path.rglob("output_code.py")), "the folder of the debug run has the code"
-    assert sys.executable

@@ -3,6 +3,7 @@
 import torch
 import triton
 import triton.language as tl
+from torch._inductor.runtime import triton_helpers
 
 
 @triton.jit
@@ -102,3 +103,14 @@ def check_user_kernel(name, device):
     x, y = torch.randn(33, 70, device=device), torch.randn(33, 70, device=device)
     found = torch.compile(function, fullgraph=True)(x, y)
     torch.testing.assert_close(found, meaning(x, y), rtol=1e-5, atol=1e-4)
+
+
+@triton.jit
+def packing_kernel(x_ptr, out_ptr, flag_ptr, BLOCK: tl.constexpr):
+    """What Inductor's scans over several programs do with a value and a flag."""
+    from_helpers: tl.constexpr = tl.uint32
+    at = tl.arange(0, BLOCK)
+    value = tl.load(x_ptr + at)
+    packed = triton_helpers.pack_value_flag(value, (at % 3).to(tl.uint32), from_helpers, tl.uint64)
+    tl.store(out_ptr + at, triton_helpers.unpack_value(packed, value.dtype, from_helpers))
+    tl.store(flag_ptr + at, triton_helpers.unpack_flag(packed, from_helpers).to(tl.int32))

@@ -24,6 +24,8 @@ pub(super) static TABLE: &[Builtin] = &[
         let n = args.constant(ctx, "n")?;
         Ok(Val::Const(ctx.check(constexpr::next_power_of_2(&n))?))
     }),
+    // Generated code unwraps constants, which here are never wrapped.
+    op("tl._unwrap_if_constexpr", "o", |_, args| Ok(args.val("o").clone())),
     op("tl._log2", "i", |ctx, args| {
         let i = args.int(ctx, "i")?;
         Ok(Val::int(if i > 1 { i128::from(127 - i.leading_zeros()) } else { 0 }))
