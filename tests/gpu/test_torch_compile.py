@@ -56,7 +56,6 @@ def test_dropout_and_random_numbers():
 
 def test_the_static_launcher_takes_the_cubin():
     """Inductor launches the machine code itself where it finds it."""
-    from torch._dynamo.utils import counters  # noqa: F401 - the module that the feature set below belongs to
     from torch._inductor.runtime import static_triton_launcher
 
     seen = []
@@ -78,8 +77,7 @@ def test_the_static_launcher_takes_the_cubin():
 def test_without_the_static_launcher():
     import torch._inductor.config as config
 
-    with config.patch(use_static_cuda_launcher=False) if hasattr(config, "use_static_cuda_launcher") else config.patch(
-            use_static_triton_launcher=False):
+    with config.patch(use_static_triton_launcher=False):
         x = torch.randn(65, 1003, device=DEVICE)
         torch.testing.assert_close(torch.compile(lambda x: x.softmax(-1))(x), x.softmax(-1))
 

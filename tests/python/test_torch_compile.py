@@ -7,7 +7,7 @@ import threading
 import pytest
 import torch
 from torch_compile_cases import CASES, check_case
-from torch_compile_kernels import USER_KERNELS, add_kernel, check_user_kernel, packing_kernel, scale_in_place_kernel, sum_kernel
+from torch_compile_kernels import USER_KERNELS, add_kernel, check_user_kernel, marked_kernel, packing_kernel, scale_in_place_kernel, sum_kernel
 
 import deuteron
 from deuteron import compiler
@@ -36,11 +36,13 @@ def test_kernels_of_users_in_compiled_functions(name):
 
 def written(kernel, **arguments):
     """The arguments that torch takes for written."""
-    from torch._higher_order_ops.triton_kernel_wrap import identify_accessed_tensors
+    from torch._higher_order_ops import triton_kernel_wrap
 
-    accesses = identify_accessed_tensors(kernel, arguments, {})
-    writes = accesses.read_writes.writes if hasattr(accesses, "read_writes") else accesses.writes
-    return {write.name for write in writes}
+    if hasattr(triton_kernel_wrap, "identify_mutated_tensors"):
+        # torch 2.11.
+        return set(triton_kernel_wrap.identify_mutated_tensors(kernel, arguments, {}))
+    accesses = triton_kernel_wrap.identify_accessed_tensors(kernel, arguments, {})
+    return {write.name for write in accesses.read_writes.writes}
 
 
 def test_torch_finds_out_what_a_kernel_writes():
@@ -54,6 +56,10 @@ def test_helpers_that_inductor_calls():
     x, out, flags = torch.randn(64), torch.empty(64), torch.empty(64, dtype=torch.int32)
     packing_kernel[(1, )](x, out, flags, 64)
     assert torch.equal(out, x) and torch.equal(flags, torch.arange(64, dtype=torch.int32) % 3)
+    marked_kernel[(1, )](x, out, 50, 60, MASKED=True)
+    assert torch.equal(out, torch.where(torch.arange(64) < 50, x, 5.0))
+    marked_kernel[(1, )](x, out, 50, 60, MASKED=False)
+    assert torch.equal(out, x)
 
 
 def source(**options):

@@ -114,3 +114,12 @@ def packing_kernel(x_ptr, out_ptr, flag_ptr, BLOCK: tl.constexpr):
     packed = triton_helpers.pack_value_flag(value, (at % 3).to(tl.uint32), from_helpers, tl.uint64)
     tl.store(out_ptr + at, triton_helpers.unpack_value(packed, value.dtype, from_helpers))
     tl.store(flag_ptr + at, triton_helpers.unpack_flag(packed, from_helpers).to(tl.int32))
+
+
+@triton.jit
+def marked_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr, MASKED: tl.constexpr):
+    """What Inductor calls in kernels of cooperative reductions: Python functions that run while the kernel is compiled."""
+    at = tl.arange(0, triton_helpers.constexpr_next_power_of_2(BLOCK))
+    mask = at < n if MASKED else None
+    value = tl.load(x_ptr + at, mask, other=triton_helpers.if_mask(mask, 5.0))
+    tl.store(out_ptr + at, triton_helpers.if_mask(mask, value) if MASKED else value)

@@ -199,11 +199,16 @@ def _keep_binary(kernel):
         return
     if any(str(ty).startswith("tensordesc") for ty in kernel.src.signature.values()):
         return
+    from ..errors import MissingTool, PTXASError
+    from ..runtime.cache import get_cache_manager
+
     try:
         binary = kernel.asm["cubin"]
-    except RuntimeError:
+    except MissingTool:
         return
-    from ..runtime.cache import get_cache_manager
+    except RuntimeError as error:
+        # torch leaves a configuration out where its assembler gives up.
+        raise PTXASError(str(error)) from error
 
     manager = get_cache_manager(kernel.hash)
     name = f"{kernel.src.fn.__name__}.cubin"

@@ -130,6 +130,9 @@ impl Ctx<'_> {
         if known {
             return self.call_constexpr(object, args, keywords);
         }
+        if let Some(result) = self.call_marked(object, &args, &keywords)? {
+            return Ok(result);
+        }
         Err(self.unsupported(
             format!("`{}` (a {}) cannot be called in a kernel", object.0.text, object.0.type_name),
             "kernels may call operations of the language and functions decorated with @triton.jit",

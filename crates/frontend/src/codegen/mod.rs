@@ -15,6 +15,7 @@ mod flow;
 mod format;
 mod join;
 mod loops;
+mod marked;
 mod operator;
 mod scope;
 mod stmt;

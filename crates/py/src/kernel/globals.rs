@@ -75,11 +75,19 @@ impl PyGlobals {
         };
         let callee = callee.into_bound(py);
         // A constexpr function holds the plain function, which takes plain values.
+        let wrap = wrapper(&callee)?;
         let target = callee.getattr_opt(intern!(py, "fn"))?.unwrap_or(callee);
-        let args = args.iter().map(|arg| self.registry.to_python(py, arg)).collect::<PyResult<Vec<_>>>()?;
+        let python = |value: &PyValue| {
+            let value = self.registry.to_python(py, value)?;
+            wrap.as_ref().map_or_else(|| Ok(value.clone()), |wrap| wrap.call1((&value,)))
+        };
+        let args = args.iter().map(python).collect::<PyResult<Vec<_>>>()?;
         let named = PyDict::new(py);
         for (name, value) in kwargs {
-            named.set_item(name, self.registry.to_python(py, value)?)?;
+            named.set_item(name, python(value)?)?;
+        }
+        if wrap.is_some() {
+            named.set_item(intern!(py, "_semantic"), true)?;
         }
         let result = target.call(PyTuple::new(py, args)?, Some(&named))?;
         self.registry.value(result.as_borrowed())
@@ -112,6 +120,17 @@ pub(crate) fn find_name<'py>(function: &Bound<'py, JitFunction>, name: &str) -> 
     let globals = globals.cast_into::<PyDict>()?;
     let value = globals.get_item(name)?;
     Ok(value.map(|value| Found { holder: Holder::Module(globals.unbind()), value }))
+}
+
+/// What wraps the arguments of a Python function of another package that is marked as an operation of the language: it takes constants
+/// as `tl.constexpr`, and a keyword that says that a kernel calls it.
+fn wrapper<'py>(callee: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = callee.py();
+    let is_marked = callee.getattr_opt(intern!(py, "__triton_builtin__"))?.is_some();
+    if !is_marked || callee.getattr_opt(intern!(py, "__deuteron_constexpr_function__"))?.is_some() {
+        return Ok(None);
+    }
+    py.import(intern!(py, "deuteron.language._run_time"))?.getattr(intern!(py, "wrapped")).map(Some)
 }
 
 /// Whether a value is data, which a program might change, rather than code.
