@@ -49,6 +49,13 @@ pub(super) static TABLE: &[Builtin] = &[
             None => Err(ctx.error(format!("there is no integer type of {bits} bits"))),
         }
     }),
+    op("tl.get_int_dtype", "bitwidth, signed", |ctx, args| {
+        let (bits, signed) = (args.int(ctx, "bitwidth")?, args.bool(ctx, "signed")?);
+        match u32::try_from(bits).ok().and_then(|bits| DType::int(bits, signed)) {
+            Some(dtype) => Ok(Val::dtype(dtype)),
+            None => Err(ctx.error(format!("Unsupported bitwidth {bits} and signedness {signed}"))),
+        }
+    }),
     op("tl._sum_dtype", "input, dtype", |ctx, args| match args.given("dtype") {
         Some(_) => Ok(Val::dtype(args.scalar(ctx, "dtype")?)),
         None => widened(ctx, &args, |dtype| match dtype {
