@@ -71,7 +71,8 @@ def impostor(tmp_path):
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("__version__ = 'the other one'\n")
     (package / "only_there.py").write_text("")
-    return {"PYTHONPATH": os.pathsep.join(filter(None, (str(package.parent), os.environ.get("PYTHONPATH"))))}
+    # These processes are not to be redirected because the tests are.
+    return {"PYTHONPATH": os.pathsep.join(filter(None, (str(package.parent), os.environ.get("PYTHONPATH")))), "DEUTERON_REDIRECT": ""}
 
 
 def test_the_reference_beside_is_left_alone(python, impostor):
