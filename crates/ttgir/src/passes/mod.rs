@@ -6,7 +6,6 @@ mod context;
 mod default_stages;
 mod defer_reductions;
 mod drop_carried;
-mod hoist_loads;
 mod hoist_memory;
 mod insert_fences;
 mod pipeline_loops;
@@ -19,7 +18,6 @@ pub use assign_layouts::ASSIGN_LAYOUTS;
 pub use default_stages::set_default_stages;
 pub use defer_reductions::DEFER_REDUCTIONS;
 pub use drop_carried::DROP_CARRIED;
-pub use hoist_loads::HOIST_LOADS;
 pub use hoist_memory::HOIST_MEMORY;
 pub use insert_fences::INSERT_FENCES;
 pub use pipeline_loops::{PIPELINE_LOOPS, PREFETCH_LOADS, UNROLL_LOADS};
@@ -35,7 +33,6 @@ pub static ALL: &[&PassRow] = &[
     &SPLIT_PRECISION,
     &ACCELERATE_DOTS,
     &ASSIGN_LAYOUTS,
-    &HOIST_LOADS,
     &DEFER_REDUCTIONS,
     &STREAM_LAST_READS,
     &HOIST_MEMORY,

@@ -5,10 +5,13 @@
 //! the full level is worth up to 1.7 times the speed, because it interleaves independent chains and works on loops.
 //!
 //! Told by counting, before registers are assigned: the instructions that move bytes between device memory and registers
-//! against all others, in the innermost loops, or in the whole kernel if it has none. Left out: how often loops run, and whether
-//! what they load is in a cache already.
+//! against all others, in the innermost loops, or in the whole kernel if it has none. A kernel without loops whose text keeps
+//! many more values between its barriers than across them needs the full level all the same: it interleaves the chains of single
+//! elements, and with fewer registers more programs share an SM (layer norm over 8192 columns with 8 warps: 64 registers, 104 in
+//! our order). Left out: how often loops run, and whether what they load is in a cache already.
 
-use super::machine::{MBlock, MFunction, MInst, Text};
+use super::machine::{MBlock, MFunction, MInst, Reg, Text};
+use cranelift_entity::EntitySet;
 use std::ops::Range;
 
 /// How hard the assembler should try.
@@ -35,6 +38,10 @@ impl Effort {
 const BYTES_PER_INSTRUCTION: f64 = 4.0 / 12.5;
 /// Bytes that every round of a loop must move for each lane: less waits for single loads, which the full level spreads out.
 const BYTES_PER_ROUND: u32 = 16;
+/// Registers in use at a time from which on their number decides how many programs share an SM.
+const CROWDED: u32 = 40;
+/// How many times as many are in use between barriers as across them where the order of the text is at fault.
+const SWELLS: u32 = 2;
 
 /// What stands in some blocks.
 #[derive(Clone, Copy, Default)]
@@ -113,11 +120,53 @@ pub(super) fn effort(function: &MFunction) -> Effort {
         !loops.iter().any(|inner| inner != outer && outer.start <= inner.start && inner.end <= outer.end)
     };
     let is_moving = if loops.is_empty() {
-        sum(&(0..work.len())).is_moving(1)
+        sum(&(0..work.len())).is_moving(1) && !InUse::of(function).swells()
     } else {
         loops.iter().filter(|blocks| is_inner(blocks)).all(|blocks| sum(blocks).is_moving(BYTES_PER_ROUND))
     };
     if is_moving { Effort::Low } else { Effort::Full }
+}
+
+/// Registers of 32 bits in use at a time in a function without loops: in the order of its text, a value is in use from where it is
+/// written to where it is last read.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+struct InUse {
+    /// The most anywhere.
+    anywhere: u32,
+    /// The most where lanes wait for each other.
+    across: u32,
+}
+
+impl InUse {
+    fn of(function: &MFunction) -> InUse {
+        let width = |reg: Reg| function.regs[reg].bits();
+        let (mut live, mut bits, mut most) = (EntitySet::<Reg>::new(), 0, InUse::default());
+        for block in function.blocks.iter().rev() {
+            block.end.each_use(|reg| bits += if live.insert(reg) { width(reg) } else { 0 });
+            for inst in block.insts.iter().rev() {
+                inst.each_def(|reg| bits -= if live.remove(reg) { width(reg) } else { 0 });
+                inst.each_use(|reg| bits += if live.insert(reg) { width(reg) } else { 0 });
+                most.anywhere = most.anywhere.max(bits / 32);
+                if waits(inst) {
+                    most.across = most.across.max(bits / 32);
+                }
+            }
+            for param in &block.params {
+                bits -= if live.remove(*param) { width(*param) } else { 0 };
+            }
+        }
+        most
+    }
+
+    /// Whether the order of the text takes many more registers than what must be kept across barriers.
+    fn swells(self) -> bool {
+        self.across > 0 && self.anywhere >= CROWDED && self.anywhere >= SWELLS * self.across
+    }
+}
+
+/// Whether lanes wait for each other at an instruction.
+fn waits(inst: &MInst) -> bool {
+    matches!(&inst.text, Text::Plain(mnemonic) if mnemonic.starts_with("bar") || mnemonic.starts_with("shfl"))
 }
 
 /// The blocks from where something jumps back to up to the jump.
@@ -132,8 +181,8 @@ fn loops(function: &MFunction) -> Vec<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::machine::{AsmText, Edge, End, MBlock, MFunction, MInst, Text};
-    use super::{Effort, bytes, effort};
+    use super::super::machine::{AsmText, Class, Edge, End, MBlock, MFunction, MInst, Operand, Text};
+    use super::{Effort, InUse, bytes, effort};
     use cranelift_entity::{EntityRef, PrimaryMap};
     use llir::Block;
     use smallvec::SmallVec;
@@ -196,6 +245,32 @@ mod tests {
         assert_eq!(looped(&[(load, 1), (add, 80)]), Effort::Full);
         assert_eq!(looped(&[("ld.global.b32", 2), (add, 2)]), Effort::Full, "it waits for single words");
         assert_eq!(looped(&[(load, 4), ("mma.sync.aligned.m16n8k16", 1)]), Effort::Full);
+    }
+
+    #[test]
+    fn values_between_barriers_and_across_them() {
+        // So many values are loaded before a barrier, as many again behind it, and all are stored.
+        let of = |before: usize, behind: usize| {
+            let mut regs = PrimaryMap::new();
+            let values: Vec<_> = (0..before + behind).map(|_| regs.push(Class::B32)).collect();
+            let inst = |text: &'static str, defs, reg: Option<_>| MInst {
+                text: Text::Plain(text.into()),
+                defs,
+                operands: reg.into_iter().map(Operand::Reg).collect(),
+                location: None,
+            };
+            let mut insts: Vec<_> = values.iter().map(|reg| inst("ld.global.b32", 1, Some(*reg))).collect();
+            insts.insert(before, inst("bar.sync", 0, None));
+            insts.extend(values.iter().map(|reg| inst("st.global.b32", 0, Some(*reg))));
+            let end = End::Return(SmallVec::new());
+            let blocks = vec![MBlock { block: Block::new(0), params: Vec::new(), insts, end }];
+            let function = MFunction { blocks, regs, stack: (0, 1) };
+            (InUse::of(&function), effort(&function))
+        };
+        assert_eq!(of(32, 0), (InUse { anywhere: 32, across: 32 }, Effort::Low));
+        assert_eq!(of(128, 16), (InUse { anywhere: 144, across: 128 }, Effort::Low));
+        assert_eq!(of(8, 16), (InUse { anywhere: 24, across: 8 }, Effort::Low), "few at all");
+        assert_eq!(of(16, 32), (InUse { anywhere: 48, across: 16 }, Effort::Full));
     }
 
     #[test]
