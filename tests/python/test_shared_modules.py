@@ -265,3 +265,27 @@ def test_tuners_that_measure_in_their_own_way():
     assert x.eq(1).all() and tuner.best_config.kwargs == {"BLOCK": 128}
     assert sorted(measured) == [(128, 3), (256, 3), (512, 3)]
     assert tuner._bench(x, 1000, config=configs[0], grid=(2, )) and x.eq(1).all()
+
+
+@pytest.mark.parametrize("interpret", [False, True])
+def test_kernels_that_exec_makes_have_their_text(interpret):
+    def made(operator):
+        text = textwrap.dedent(f"""
+            @triton.jit(interpret={interpret})
+            def kernel(x, B: tl.constexpr):
+                offsets = tl.arange(0, B)
+                tl.store(x + offsets, tl.load(x + offsets) {operator} 3)
+        """)
+        other = "def kernel(): pass"  # noqa: F841
+        found = {}
+        exec(text, globals(), found)
+        return found["kernel"]
+
+    x = torch.ones(4)
+    plus, times = made("+"), made("*")
+    plus[(1, )](x, B=4)
+    times[(1, )](x, B=4)
+    assert x.eq(12).all() and "+ 3" in plus.src and "* 3" in times.src
+    exec("@triton.jit\ndef lost(x):\n    pass".upper().lower(), globals(), found := {})
+    with pytest.raises(ValueError, match="the source text of `lost` cannot be found"):
+        found["lost"][(1, )](x)

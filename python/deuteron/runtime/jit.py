@@ -75,6 +75,10 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
     def decorator(function):
         if not callable(function):
             raise TypeError(f"@triton.jit decorates functions, not {type(function).__name__}")
+        if getattr(getattr(function, "__code__", None), "co_filename", "").startswith("<"):
+            from ._exec_source import keep_source
+
+            keep_source(function)
         return JITFunction(function, version=version, do_not_specialize=do_not_specialize,
                            do_not_specialize_on_alignment=do_not_specialize_on_alignment, debug=debug,
                            noinline=noinline, repr=repr, launch_metadata=launch_metadata, interpret=interpret)
