@@ -32,9 +32,13 @@ class CompilationError(TritonError):
     source_line_count_max_in_message = 12
 
     def __init__(self, src=None, node=None, error_message=None, *, message=None, filename="", lineno=0, col=0,
-                 source_line=""):
+                 source_line="", at=None, calls=()):
         if node is None and error_message is None:
             rendered = src or message or ""
+            if at is not None:
+                line, column = calls[-1][0] if calls else at
+                rendered += f"\nat {line}:{column}:\n{message}"
+                self.__cause__ = _cause(type(self), message, at, source_line, calls)
         else:
             lineno = getattr(node, "lineno", lineno)
             col = getattr(node, "col_offset", col)
@@ -53,6 +57,31 @@ class CompilationError(TritonError):
 
     def __reduce__(self):
         return _restore, (type(self), str(self), dict(self.__dict__, node=None))
+
+
+def _cause(kind, message, at, source_line, calls):
+    """What the reference chains below an error: one error a call, and below the innermost what a function of Python raised."""
+    cause = None
+    if kind is CompilationError:
+        cause = _plain_kind(message)(message)
+    if not calls:
+        return cause
+    places = [(at, source_line, message), *((at, text, "") for at, text in calls[:-1])]
+    for (line, column), text, words in places:
+        error = kind(f"at {line}:{column}:\n{text}" + (f"\n{words}" if words else ""))
+        error.__cause__ = cause
+        cause = error
+    return cause
+
+
+def _plain_kind(message):
+    """The class of Python's own that fits an error best."""
+    if message.endswith("is not defined"):
+        return NameError
+    if "has no attribute" in message:
+        return AttributeError
+    types = ("operand type", "operands of type", "Expected dtype", "argument", "cannot convert", "cannot cast")
+    return TypeError if any(words in message for words in types) else ValueError
 
 
 def _restore(kind, rendered, state):

@@ -28,7 +28,6 @@ def calls(ptr, n, K: tl.constexpr):
     a = middle(n)
     b = endless(n)
     c = inner(n)  # error: inner() missing required argument: 'scale'
-    d = inner(n, n)  # error: argument 'scale' of inner() must be a constexpr, found a run-time value of type int32
     e = inner(n, 2, 3)  # error: inner() takes 2 positional arguments but 3 were given
     f = inner(n, 2, scale=3)  # error: inner() got multiple values for argument 'scale'
     g = inner(n, size=3)  # error: inner() got an unexpected keyword argument 'size'

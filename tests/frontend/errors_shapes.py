@@ -8,10 +8,10 @@ import triton.language as tl
 def shapes(placeholder_ptr, n):
     placeholder = tl.zeros([1], dtype=tl.float32)
     first = placeholder[0]  # error: unsupported tensor index: constexpr[0]
-    grid = tl.arange(0, 10)  # error: arange's range must be a power of 2, but 10 - 0 = 10
+    grid = tl.arange(0, 10)  # error: arange's range must be a power of 2
     grid = tl.arange(0, n)  # error: arange's arguments must be of type tl.constexpr
     grid = tl.arange(4, 4)  # error: arange's end argument must be greater than the start argument
-    zero = tl.zeros((3, 4), tl.float32)  # error: Shape element 0 must be a power of 2, but is 3
+    zero = tl.zeros((3, 4), tl.float32)  # error: Shape element 0 must be a power of 2
     big = tl.zeros((1024, 2048), tl.float32)  # error: more elements than a block may have
     a = tl.arange(0, 8)
     b = a.reshape(4, 4)  # error: reshape() cannot change total number of elements in tensor

@@ -167,6 +167,15 @@ pub(crate) fn unary(op: UnaryOp, operand: &PyValue) -> Result<PyValue, String> {
     }
 }
 
+/// `abs(value)`.
+pub(crate) fn absolute(value: &PyValue) -> Result<PyValue, String> {
+    match number(value) {
+        Some(Number::Int(value)) => value.checked_abs().map(PyValue::Int).ok_or_else(too_large),
+        Some(Number::Float(value)) => Ok(PyValue::Float(value.abs())),
+        None => Err(format!("bad operand type for abs(): '{}'", value.type_name())),
+    }
+}
+
 /// Whether two values are equal, numbers by value.
 pub(crate) fn equal(left: &PyValue, right: &PyValue) -> bool {
     match (number(left), number(right)) {

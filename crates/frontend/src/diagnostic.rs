@@ -44,6 +44,9 @@ pub struct Place {
     pub width: u32,
     /// The text of the line.
     pub text: String,
+    /// Line and column within the function, as the reference counts them: from 1 at its `def`, and from 0 where that begins. Zeros
+    /// outside a function.
+    pub in_function: (u32, u32),
 }
 
 impl fmt::Display for Place {
@@ -134,7 +137,7 @@ mod tests {
     use super::{Call, Diagnostic, Kind, Place};
 
     fn place(text: &str, column: u32, width: u32) -> Place {
-        Place { file: "k.py".into(), line: 7, column, width, text: text.into() }
+        Place { file: "k.py".into(), line: 7, column, width, text: text.into(), in_function: (0, 0) }
     }
 
     #[test]

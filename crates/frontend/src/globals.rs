@@ -29,6 +29,11 @@ pub trait Globals {
         kwargs: &[(String, PyValue)],
     ) -> Result<PyValue, String>;
 
+    /// Whether a call of a function whose result nobody uses is an error, and what to say then.
+    fn must_use(&self, _function: &FunctionRef) -> Option<String> {
+        None
+    }
+
     /// Whether plain (not `tl.constexpr`) globals may be read, a knob of the reference.
     fn allows_non_constexpr_globals(&self) -> bool {
         false

@@ -6,12 +6,16 @@
 
 use crate::dtype::DType;
 use crate::value::PyValue;
-use crate::{ops, stdlib};
+use crate::{ops, python_math, stdlib};
 use rustc_hash::FxHashMap;
 use std::sync::{PoisonError, RwLock};
 
 /// Python's builtins that kernels may use.
-const PYTHON: [&str; 13] = [
+const PYTHON: [&str; 17] = [
+    "abs",
+    "str",
+    "sum",
+    "zip",
     "len",
     "list",
     "range",
@@ -28,14 +32,15 @@ const PYTHON: [&str; 13] = [
 ];
 
 /// Names that stand for themselves: classes, decorators, markers.
-const MARKERS: [&str; 15] = [
+const MARKERS: [&str; 16] = [
+    "tl.aggregate_replace",
+    "triton.aggregate",
     "triton.jit",
     "triton.autotune",
     "triton.heuristics",
     "triton.constexpr_function",
     "triton.Config",
     "tl.tensor",
-    "tl.tuple",
     "tl.slice",
     "tl.constexpr_type",
     "tl.const",
@@ -47,7 +52,8 @@ const MARKERS: [&str; 15] = [
 ];
 
 /// Modules and classes that are only looked into.
-const MODULES: [&str; 11] = [
+const MODULES: [&str; 12] = [
+    "math",
     "triton",
     "tl",
     "tl.extra",
@@ -98,6 +104,10 @@ pub fn resolve(path: &str) -> Option<PyValue> {
     }
     if path == "triton.language" {
         return Some(PyValue::Module("tl".into()));
+    }
+    if let Some(name) = path.strip_prefix("math.") {
+        let function = python_math::has(name).then(|| PyValue::Builtin(path.as_str().into()));
+        return python_math::constant(name).or(function);
     }
     let name = path.strip_prefix("tl.")?;
     match name {

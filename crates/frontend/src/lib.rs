@@ -24,6 +24,7 @@ pub mod language;
 mod ops;
 pub mod params;
 mod parse;
+mod python_math;
 mod request;
 mod semantic;
 pub mod signature;

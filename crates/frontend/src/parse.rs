@@ -63,7 +63,8 @@ impl Text {
         let (line, column) = self.line_column(range.start());
         let marked = self.slice(range).split('\n').next().unwrap_or_default();
         let width = (marked.trim_end().chars().count() as u32).max(1);
-        Place { file: self.file.to_string(), line, column, width, text: text.to_string() }
+        let file = self.file.to_string();
+        Place { file, line, column, width, text: text.to_string(), in_function: (0, 0) }
     }
 
     fn error(&self, error: &ruff_python_parser::ParseError) -> Diagnostic {
@@ -83,6 +84,18 @@ pub(crate) struct ParsedFunction {
     pub(crate) text: Arc<Text>,
     /// Its definition.
     pub(crate) ast: Arc<StmtFunctionDef>,
+}
+
+impl ParsedFunction {
+    /// The place of a range of the function.
+    pub(crate) fn place(&self, range: TextRange) -> Place {
+        let mut place = self.text.place(range);
+        let (first, _) = self.text.line_column(self.ast.name.range().start());
+        let line = self.text.text.get(self.text.starts[self.text.line_index(self.ast.name.range().start())] as usize..);
+        let indent = line.map_or(0, |line| line.len() - line.trim_start_matches([' ', '\t']).len()) as u32;
+        place.in_function = ((place.line + 1).saturating_sub(first), (place.column - 1).saturating_sub(indent));
+        place
+    }
 }
 
 /// A function that was parsed before, as long as somebody holds it.

@@ -14,10 +14,10 @@ def _scan_multiply(a, b):
 @jit
 def cumsum(input, axis=0, reverse=False, dtype: tl.constexpr = None):
     """The sum of all elements up to each, along an axis; from the end where `reverse`."""
-    return tl.associative_scan(input.to(tl._sum_dtype(input.dtype, dtype)), axis, _scan_add, reverse)
+    return tl.associative_scan(input.to(tl._scan_dtype(input.dtype, dtype)), axis, _scan_add, reverse)
 
 
 @jit
 def cumprod(input, axis=0, reverse=False, dtype: tl.constexpr = None):
     """The product of all elements up to each, along an axis; from the end where `reverse`."""
-    return tl.associative_scan(input.to(tl._sum_dtype(input.dtype, dtype)), axis, _scan_multiply, reverse)
+    return tl.associative_scan(input.to(tl._scan_dtype(input.dtype, dtype)), axis, _scan_multiply, reverse)

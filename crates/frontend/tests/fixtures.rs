@@ -38,7 +38,7 @@ fn facts() -> Facts {
         warp_size: 1,
         default_dot_precision: "ieee".into(),
         allowed_dot_precisions: vec!["ieee".into(), "tf32".into()],
-        fp8_dtypes: vec!["fp8e5".into(), "fp8e4nv".into()],
+        fp8_dtypes: vec!["fp8e5".into(), "fp8e4nv".into(), "fp8e4b15".into()],
         min_dot_size: [1, 1, 1],
     }
 }

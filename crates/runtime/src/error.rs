@@ -53,6 +53,8 @@ pub struct CompilationFailure {
     pub message: String,
     /// Where the first error is, if that is known.
     pub place: Option<frontend::Place>,
+    /// The calls that led there, the innermost first.
+    pub calls: Vec<frontend::Call>,
 }
 
 impl CompilationFailure {
@@ -68,6 +70,7 @@ impl CompilationFailure {
             report: frontend::render_all(diagnostics),
             message: first.map(|diagnostic| diagnostic.message.clone()).unwrap_or_default(),
             place: first.and_then(|diagnostic| diagnostic.place.clone()),
+            calls: first.map(|diagnostic| diagnostic.calls.clone()).unwrap_or_default(),
         }
     }
 }
@@ -104,6 +107,7 @@ impl From<target::TargetError> for RuntimeError {
                 report: error.to_string(),
                 message: error.to_string(),
                 place: None,
+                calls: Vec::new(),
             }),
             target::TargetError::Missing(text) => RuntimeError::Missing(text),
             target::TargetError::Launch(text) | target::TargetError::Load(text) => {

@@ -16,7 +16,13 @@ def _dotted_name(obj):
 
 
 def builtin(fn):
-    """Marks a documented signature as a name of the language."""
+    """Marks a documented signature as a name of the language; a function from elsewhere is one that kernels inline."""
+    if not fn.__module__.startswith(_PREFIX):
+        from ..runtime import JITFunction
+
+        function = JITFunction(fn)
+        function.__triton_builtin__ = True
+        return function
     name = _dotted_name(fn)
 
     @functools.wraps(fn)

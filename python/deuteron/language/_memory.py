@@ -7,13 +7,16 @@ _SEM = """sem: ``"relaxed"``, ``"acquire"``, ``"release"`` or ``"acq_rel"`` (the
 
 
 @builtin
-def load(pointer, mask=None, other=None, *, cache_modifier="", eviction_policy="", volatile=False):
+def load(pointer, mask=None, other=None, boundary_check=(), padding_option="", cache_modifier="", eviction_policy="",
+         volatile=False):
     """Reads the values at `pointer`.
 
     Args:
         pointer: a pointer, a block of pointers, or a block pointer.
         mask: an int1 block that broadcasts to the pointers; where it is false nothing is read.
         other: the result there, cast to the element type. Without it those elements are undefined.
+        boundary_check: for a block pointer, the dimensions in which nothing outside the tensor is read.
+        padding_option: ``"zero"`` or ``"nan"``, what a block pointer gives there; undefined without it.
         cache_modifier: ``""``, ``".ca"``, ``".cg"`` or ``".cv"``; a hint.
         eviction_policy: ``""``, ``"evict_first"`` or ``"evict_last"``; a hint.
         volatile: do not merge or drop this load.
@@ -27,13 +30,14 @@ def load(pointer, mask=None, other=None, *, cache_modifier="", eviction_policy="
 
 
 @builtin
-def store(pointer, value, mask=None, *, cache_modifier="", eviction_policy=""):
+def store(pointer, value, mask=None, boundary_check=(), cache_modifier="", eviction_policy=""):
     """Writes `value` at `pointer`.
 
     Args:
         pointer: a pointer, a block of pointers, or a block pointer; not one to ``tl.const``.
         value: is broadcast to the pointers' shape and cast to their element type.
         mask: where it is false nothing is written.
+        boundary_check: for a block pointer, the dimensions in which nothing outside the tensor is written.
         cache_modifier: ``""``, ``".wb"``, ``".cg"``, ``".cs"`` or ``".wt"``; a hint.
         eviction_policy: as in `load`.
     """
@@ -42,14 +46,14 @@ def store(pointer, value, mask=None, *, cache_modifier="", eviction_policy=""):
 @builtin
 def make_block_ptr(base, shape, strides, offsets, block_shape, order):
     """A pointer to a block of a tensor, checked against the tensor's edges by ``boundary_check`` of `load` and
-    `store`.
+    `store`. Releases of the language before 3.9 had it; it works here as it did there.
 
     Args:
         base: the pointer to the tensor's first element.
         shape, strides: of the whole tensor, in elements.
-        offsets: where the block begins.
+        offsets: where the block begins, in 32 bits.
         block_shape: constexpr powers of two.
-        order: dimensions from the fastest to the slowest.
+        order: dimensions from the fastest to the slowest; a hint.
     """
 
 
@@ -81,6 +85,26 @@ def store_tensor_descriptor(desc, offsets, value):
 
 
 @builtin
+def _experimental_make_tensor_descriptor(base, shape, strides, block_shape, padding_option="zero"):
+    """`make_tensor_descriptor` by its name in older releases."""
+
+
+@builtin
+def _experimental_descriptor_load(desc, offsets, shape=None, dtype=None):
+    """`load_tensor_descriptor` by its name in older releases; shape and type are those of the descriptor."""
+
+
+@builtin
+def _experimental_descriptor_store(desc, value, offsets):
+    """`store_tensor_descriptor` by its name in older releases."""
+
+
+@builtin
+def _experimental_reinterpret_tensor_descriptor(desc, block_shape, dtype):
+    """The descriptor itself: an argument of older releases that was a mere address is a descriptor here."""
+
+
+@builtin
 def atomic_load(pointer, mask=None, sem=None, scope=None):
     """Reads atomically; `sem` is ``"acquire"`` by default."""
 
@@ -92,7 +116,12 @@ def atomic_store(pointer, val, mask=None, sem=None, scope=None):
 
 @builtin
 def atomic_poll(pointer, expected_value, sem=None, scope=None, timeout_ns=None):
-    """Waits until the value at `pointer` is `expected_value`; returns int1, false when `timeout_ns` went by first."""
+    """Waits until the value at `pointer` is `expected_value`; returns int1, false when `timeout_ns` went by first.
+
+    Args:
+        pointer: to one integer of 16, 32 or 64 bits.
+        timeout_ns: nanoseconds of the device's clock; on a target without one each look at memory counts as 100.
+    """
 
 
 @builtin

@@ -68,10 +68,39 @@ class tensor:
 
 @builtin_class
 class tuple:
-    """Several values of a kernel in one; it has ``len``, constant indices and ``+``."""
+    """Several values in one; it has ``len``, constant indices and ``+``, and names of fields when made of a named tuple."""
 
     def __init__(self, args, type=None):
-        _refuse("tuple")
+        self.values = list(args)
+        self._fields = getattr(args, "_fields", None) or getattr(type, "fields", None)
+
+    def __len__(self):
+        return len(self.values)
+
+    def __iter__(self):
+        return iter(self.values)
+
+    def __getitem__(self, index):
+        found = self.values[getattr(index, "value", index)]
+        return tuple(found) if isinstance(found, list) else found
+
+    def __getattr__(self, name):
+        fields = self.__dict__.get("_fields") or ()
+        if name in fields:
+            return self.values[list(fields).index(name)]
+        raise AttributeError(f"a tuple of {len(self.__dict__.get('values', ()))} values has no field '{name}'")
+
+    def __add__(self, other):
+        return tuple([*self.values, *other])
+
+    def __eq__(self, other):
+        return len(self) == len(other) and all(bool(a == b) for a, b in zip(self, other))
+
+    def __hash__(self):
+        return hash(len(self.values))
+
+    def __repr__(self):
+        return f"({', '.join(map(repr, self.values))})"
 
 
 @builtin_class

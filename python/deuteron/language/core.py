@@ -1,6 +1,7 @@
 """The core of the language, by the reference's import path."""
 
 # ruff: noqa: F401
+from ._aggregate import _aggregate, aggregate_replace
 from ._arith import (add, clamp, dot, dot_scaled, expect_zero, inline_asm_elementwise, map_elementwise, maximum,
                      minimum, mul, sub, where)
 from ._builtin import builtin, is_builtin
@@ -10,7 +11,8 @@ from ._create import (arange, broadcast, broadcast_to, cast, cat, expand_dims, f
 from ._dtypes import (bfloat16, block_type, dtype, float8e4b8, float8e4b15, float8e4nv, float8e5, float8e5b16, float16,
                       float32, float64, get_int_dtype, int1, int8, int16, int32, int64, pi32_t, pointer_type,
                       str_to_ty, uint8, uint16, uint32, uint64, void)
-from ._memory import (advance, assume, atomic_add, atomic_and, atomic_cas, atomic_load, atomic_max, atomic_min,
+from ._memory import (_experimental_descriptor_load, _experimental_descriptor_store,
+                      _experimental_make_tensor_descriptor, _experimental_reinterpret_tensor_descriptor, advance, assume, atomic_add, atomic_and, atomic_cas, atomic_load, atomic_max, atomic_min,
                       atomic_or, atomic_poll, atomic_store, atomic_xchg, atomic_xor, debug_barrier, load,
                       load_tensor_descriptor, make_block_ptr, make_tensor_descriptor, max_constancy, max_contiguous,
                       multiple_of, store, store_tensor_descriptor)
@@ -29,9 +31,3 @@ def must_use_result(x, s=True):
     x._must_use_result = s
     return x
 
-
-def _aggregate(cls):
-    """Marks a class with annotated fields as a value that kernels may hold; the compiler reads its fields."""
-    cls.__deuteron_aggregate__ = True
-    cls.__triton_aggregate__ = True
-    return cls

@@ -2,7 +2,7 @@
 
 use crate::codegen::value::Val;
 use crate::codegen::{Ctx, Res, Stop};
-use crate::dtype::{DType, Scalar};
+use crate::dtype::{DType, FACTS, Scalar};
 use crate::language;
 use crate::ops;
 use crate::typing::Ty;
@@ -13,19 +13,14 @@ use std::rc::Rc;
 type Question = fn(Scalar) -> bool;
 
 /// Methods of dtypes that take nothing and answer yes or no.
-const QUESTIONS: [(&str, Question); 15] = [
+const QUESTIONS: [(&str, Question); 10] = [
     ("is_floating", |scalar| scalar.is_number(DType::is_floating)),
     ("is_standard_floating", |scalar| scalar.is_number(DType::is_standard_floating)),
     ("is_int", |scalar| scalar.is_number(DType::is_int)),
     ("is_int_signed", |scalar| scalar.is_number(DType::is_int_signed)),
     ("is_int_unsigned", |scalar| scalar.is_number(DType::is_int_unsigned)),
     ("is_bool", |scalar| scalar.is_number(DType::is_bool)),
-    ("is_int1", |scalar| scalar.is_number(DType::is_bool)),
     ("is_fp8", |scalar| scalar.is_number(DType::is_fp8)),
-    ("is_fp16", |scalar| scalar == DType::Fp16.into()),
-    ("is_bf16", |scalar| scalar == DType::Bf16.into()),
-    ("is_fp32", |scalar| scalar == DType::Fp32.into()),
-    ("is_fp64", |scalar| scalar == DType::Fp64.into()),
     ("is_ptr", |scalar| scalar.pointer().is_some()),
     ("is_const", |scalar| scalar.pointer().is_some_and(|pointer| pointer.constant)),
     ("is_void", |scalar| scalar == DType::Void.into()),
@@ -85,20 +80,47 @@ impl Ctx<'_> {
                 "T" => Some(Val::Tensor(self.transpose(tensor.clone())?)),
                 _ => ops::method(name).map(|_| method(value, name)),
             },
-            Val::Tuple(tuple) => {
+            Val::Tuple(tuple) if name != "value" || tuple.fields.is_some() => {
                 let field =
                     tuple.fields.as_ref().and_then(|fields| fields.iter().position(|field| &**field == name));
                 field.map(|index| tuple.items[index].clone())
             }
+            Val::Const(PyValue::Object(object)) => {
+                let found = self.class_member(object, name);
+                found.map(Val::from_py).or_else(|| (name == "value").then(|| value.clone()))
+            }
+            Val::Type(_) | Val::Tuple(_) | Val::BlockPointerType(_) | Val::Const(_) if name == "value" => {
+                Some(value.clone())
+            }
+            Val::ConstexprType(constant) if name == "value" => Some(Val::Const(constant.clone())),
+            Val::Const(
+                constant @ (PyValue::None
+                | PyValue::Bool(_)
+                | PyValue::Int(_)
+                | PyValue::Float(_)
+                | PyValue::Str(_)),
+            ) if name == "type" => Some(Val::ConstexprType(constant.clone())),
             Val::Type(ty) => type_attribute(value, ty, name),
+            Val::Aggregate(aggregate) => {
+                let aggregate = aggregate.clone();
+                self.aggregate_attribute(value, &aggregate, name)?
+            }
+            Val::BlockPointer(pointer) => match name {
+                "type" | "dtype" => Some(Val::BlockPointerType(pointer.block.clone())),
+                "shape" => Some(dims(&pointer.block)),
+                "load" | "store" | "advance" => Some(method(value, name)),
+                _ => None,
+            },
+            Val::BlockPointerType(ty) => match name {
+                "element_ty" => Some(Val::Type(ty.clone())),
+                "scalar" => Some(value.clone()),
+                "is_ptr" | "is_block" | "is_const" => Some(method(value, name)),
+                "primitive_bitwidth" => Some(Val::int(64)),
+                _ => None,
+            },
             Val::Const(PyValue::DType(scalar)) => type_attribute(value, &Ty::scalar(*scalar), name),
             Val::Const(PyValue::Module(path)) => language::attribute(path, name).map(Val::from_py),
             Val::Const(PyValue::Builtin(path)) => language::attribute(path, name).map(Val::from_py),
-            Val::Const(PyValue::Object(object)) => {
-                let found = self.request.globals.attribute(object, name);
-                found.map(Val::from_py)
-            }
-            Val::Const(_) if name == "value" => Some(value.clone()),
             Val::Const(PyValue::JitFunction(function)) => match name {
                 "__name__" => Some(Val::Const(PyValue::str(&function.0.name))),
                 "fn" => Some(value.clone()),
@@ -136,12 +158,20 @@ impl Ctx<'_> {
                 args.insert(0, receiver.clone());
                 return self.call_builtin(&format!("descriptor.{name}"), args, keywords);
             }
+            Val::Aggregate(aggregate) => {
+                return self.call_aggregate_method(receiver, aggregate, name, args, keywords);
+            }
+            Val::BlockPointer(_) => {
+                args.insert(0, receiver.clone());
+                return self.call_builtin(&format!("tl.{name}"), args, keywords);
+            }
+            Val::BlockPointerType(_) => return Ok(Val::bool(name == "is_ptr")),
             Val::Type(ty) => ty.scalar,
             Val::Const(PyValue::DType(scalar)) => *scalar,
             _ => return Err(self.no_attribute(receiver, name)),
         };
-        if let Some((_, question)) = QUESTIONS.iter().find(|(own, _)| *own == name) {
-            return Ok(Val::bool(question(scalar)));
+        if let Some(answer) = question(scalar, name) {
+            return Ok(Val::bool(answer));
         }
         match (name, scalar) {
             ("is_block", _) => Ok(Val::bool(matches!(receiver, Val::Type(_)))),
@@ -170,8 +200,16 @@ pub(crate) fn dtype_attribute(scalar: Scalar, name: &str) -> Option<PyValue> {
 
 /// The answer of a method of an element type that takes nothing.
 pub(crate) fn dtype_question(scalar: Scalar, name: &str) -> Option<PyValue> {
-    let (_, question) = QUESTIONS.iter().find(|(own, _)| *own == name)?;
-    Some(PyValue::Bool(question(scalar)))
+    question(scalar, name).map(PyValue::Bool)
+}
+
+/// The answer to `dtype.name()`, where that is a question: one of [`QUESTIONS`], or `is_int64` and the like.
+fn question(scalar: Scalar, name: &str) -> Option<bool> {
+    if let Some((_, question)) = QUESTIONS.iter().find(|(own, _)| *own == name) {
+        return Some(question(scalar));
+    }
+    let asked = FACTS.iter().find(|row| name.strip_prefix("is_") == Some(row.name))?;
+    Some(scalar == asked.dtype.into())
 }
 
 fn type_attribute(value: &Val, ty: &Ty, name: &str) -> Option<Val> {
@@ -194,9 +232,7 @@ fn type_attribute(value: &Val, ty: &Ty, name: &str) -> Option<Val> {
         ("fp_mantissa_width", Scalar::Number(dtype)) if dtype.is_floating() => {
             Val::int(dtype.facts().mantissa)
         }
-        _ if QUESTIONS.iter().any(|(own, _)| *own == name) || DTYPE_METHODS.contains(&name) => {
-            method(value, name)
-        }
+        _ if question(ty.scalar, name).is_some() || DTYPE_METHODS.contains(&name) => method(value, name),
         _ => return None,
     })
 }

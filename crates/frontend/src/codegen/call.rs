@@ -5,8 +5,8 @@ use crate::codegen::scope::{Frame, Locals};
 use crate::codegen::value::Val;
 use crate::codegen::{Ctx, Res, Stop};
 use crate::ops::{self, Args};
-use crate::params;
 use crate::parse::{self, ParsedFunction};
+use crate::python_math;
 use crate::request::Dependency;
 use crate::stdlib;
 use crate::value::{FunctionRef, ObjectRef, PyValue};
@@ -19,13 +19,20 @@ use std::sync::Arc;
 /// Calls nested deeper than this are taken for endless recursion.
 const MAX_DEPTH: usize = 64;
 
+/// Why a block pointer that was moved must be assigned.
+const MOVES_NOTHING: &str = "A block pointer is a value: assign it, as in `p = tl.advance(p, (0, BLOCK))`.";
+
 /// Arguments known at compile time, by position and by name.
 type Constants = (Vec<PyValue>, Vec<(String, PyValue)>);
 
 impl Ctx<'_> {
     /// A call expression.
     pub(crate) fn call_expr(&mut self, call: &ast::ExprCall) -> Res<Val> {
+        let discarded = self.discarded.take() == Some(call.range());
         let callee = self.expr(&call.func)?;
+        if discarded {
+            self.check_discarded(&callee, &call.func)?;
+        }
         let mut args = Vec::with_capacity(call.arguments.args.len());
         for arg in &call.arguments.args {
             match arg {
@@ -48,6 +55,36 @@ impl Ctx<'_> {
         self.call_value(&callee, args, keywords)
     }
 
+    /// Refuses calls that mean nothing without their result.
+    fn check_discarded(&mut self, callee: &Val, func: &Expr) -> Res<()> {
+        let globals = self.request.globals;
+        let marked = |function: &PyValue| match function {
+            PyValue::JitFunction(function) => globals.must_use(function),
+            PyValue::ConstexprFunction(object) => match globals.attribute(object, "_must_use_result") {
+                Some(PyValue::Str(text)) => Some(text.to_string()),
+                Some(PyValue::Bool(true)) => Some(String::new()),
+                _ => None,
+            },
+            _ => None,
+        };
+        let why = match callee {
+            Val::Const(PyValue::Builtin(path)) if &**path == "tl.advance" => Some(MOVES_NOTHING.to_owned()),
+            Val::Const(function) => marked(function),
+            Val::Method { receiver, name } => match &**receiver {
+                Val::BlockPointer(_) if &**name == "advance" => Some(MOVES_NOTHING.to_owned()),
+                Val::Aggregate(aggregate) => {
+                    self.class_function(&aggregate.class, name).as_ref().and_then(marked)
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some(why) = why else { return Ok(()) };
+        let called = self.frame().parsed.text.slice(func.range()).to_string();
+        let dot = if why.is_empty() { "." } else { ". " };
+        Err(self.error(format!("The result of {called} is not being used{dot}{why}")))
+    }
+
     /// Calls a value.
     pub(crate) fn call_value(
         &mut self,
@@ -61,6 +98,9 @@ impl Ctx<'_> {
             Val::Const(PyValue::JitFunction(function)) => self.call_jit(&function.clone(), args, keywords),
             Val::Const(PyValue::ConstexprFunction(object)) => self.call_constexpr(object, args, keywords),
             Val::Const(PyValue::Object(object)) => self.call_object(object, args, keywords),
+            Val::Aggregate(aggregate) => {
+                self.call_aggregate_method(callee, aggregate, "__call__", args, keywords)
+            }
             // `tl.float32(x)` is `x` in that type.
             Val::Const(PyValue::DType(_)) if args.len() == 1 && keywords.is_empty() => {
                 self.call_builtin("tl.cast", args.into_iter().chain([callee.clone()]).collect(), keywords)
@@ -77,6 +117,13 @@ impl Ctx<'_> {
         args: Vec<Val>,
         keywords: Vec<(String, Val)>,
     ) -> Res<Val> {
+        if let Some(name) = path.strip_prefix("math.") {
+            let (args, _) = self.constants(path, args, keywords)?;
+            return Ok(Val::Const(self.check(python_math::call(name, &args))?));
+        }
+        if path == "tl.aggregate_replace" {
+            return self.aggregate_replace(args, keywords);
+        }
         let Some(entry) = ops::find(path) else {
             return Err(self.unsupported(format!("`{path}` cannot be called in a kernel"), ""));
         };
@@ -126,6 +173,11 @@ impl Ctx<'_> {
     }
 
     fn call_object(&mut self, object: &ObjectRef, args: Vec<Val>, keywords: Vec<(String, Val)>) -> Res<Val> {
+        if object.0.type_name == "type"
+            && let Some(made) = self.call_class(object, args.clone(), keywords.clone())
+        {
+            return made;
+        }
         let known = args.iter().chain(keywords.iter().map(|(_, val)| val)).all(|val| val.to_py().is_some());
         if known {
             return self.call_constexpr(object, args, keywords);
@@ -169,6 +221,17 @@ impl Ctx<'_> {
         args: Vec<Val>,
         keywords: Vec<(String, Val)>,
     ) -> Res<Val> {
+        self.walk_jit(function, args, keywords, false).map(|(result, _)| result)
+    }
+
+    /// Walks the body of a function; gives its result and its names, the parameters first.
+    pub(crate) fn walk_jit(
+        &mut self,
+        function: &FunctionRef,
+        args: Vec<Val>,
+        keywords: Vec<(String, Val)>,
+        initializes: bool,
+    ) -> Res<(Val, Locals)> {
         if self.frames.len() >= MAX_DEPTH {
             let name = &function.0.name;
             return Err(self.error_help(
@@ -187,24 +250,25 @@ impl Ctx<'_> {
             pending_constexprs: FxHashSet::default(),
             call: self.at,
             call_loc,
+            initializes,
             loops: 0,
         };
         let outer = (self.known_loc, self.at);
         let errors = self.diagnostics.len();
         self.frames.push(frame);
         let outcome = self.fill_defaults(&parsed).map(|()| self.block(&parsed.ast.body, None));
-        self.frames.pop();
+        let locals = self.frames.pop().map(|frame| frame.locals).unwrap_or_default();
         (self.known_loc, self.at) = outer;
         if self.diagnostics.len() > errors {
             return Err(Stop);
         }
         match outcome? {
-            Flow::Return(val) => Ok(val),
-            Flow::Next => Ok(Val::NONE),
+            Flow::Return(val) => Ok((val, locals)),
+            Flow::Next => Ok((Val::NONE, locals)),
         }
     }
 
-    /// Binds arguments to parameters; those without an argument are left to [`Ctx::fill_defaults`].
+    /// Binds arguments to parameters, run-time values also to those that are annotated as constexpr; those without an argument are left to [`Ctx::fill_defaults`].
     fn bind(&mut self, parsed: &ParsedFunction, args: Vec<Val>, keywords: Vec<(String, Val)>) -> Res<Locals> {
         let name = parsed.ast.name.to_string();
         let parameters = &parsed.ast.parameters;
@@ -259,40 +323,11 @@ impl Ctx<'_> {
         }
         for param in positional(parsed).chain(&parameters.kwonlyargs) {
             let own = &param.parameter.name.id;
-            match locals.get(own) {
-                Some(val) => self.check_constexpr_argument(parsed, param, val.clone())?,
-                None if param.default.is_none() => {
-                    return Err(self.error(format!("{name}() missing required argument: '{own}'")));
-                }
-                None => {}
+            if !locals.contains_key(own) && param.default.is_none() {
+                return Err(self.error(format!("{name}() missing required argument: '{own}'")));
             }
         }
         Ok(locals)
-    }
-
-    /// A parameter annotated as constexpr takes no run-time value.
-    fn check_constexpr_argument(
-        &mut self,
-        parsed: &ParsedFunction,
-        param: &ParameterWithDefault,
-        val: Val,
-    ) -> Res<()> {
-        let Some(annotation) = &param.parameter.annotation else { return Ok(()) };
-        let is_constexpr = params::is_constexpr_annotation(parsed.text.slice(annotation.range()));
-        if is_constexpr && matches!(val, Val::Tensor(_)) && !self.is_constant_scalar(&val) {
-            let (own, name) = (&param.parameter.name.id, &parsed.ast.name);
-            let message =
-                format!("argument '{own}' of {name}() must be a constexpr, found {}", val.describe());
-            return Err(self.error_help(
-                message,
-                "pass a literal or a `tl.constexpr`; `x = 1` makes `x` a run-time value, `x: tl.constexpr = 1` does not",
-            ));
-        }
-        Ok(())
-    }
-
-    fn is_constant_scalar(&self, val: &Val) -> bool {
-        matches!(val, Val::Tensor(tensor) if !tensor.ty.is_block() && self.splat_bits(tensor.value).is_some())
     }
 
     /// Evaluates the defaults of parameters without an argument, in the function's own scope.

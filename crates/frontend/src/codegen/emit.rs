@@ -27,7 +27,9 @@ pub(crate) fn ir_dtype(dtype: DType) -> Option<Type> {
         DType::Bf16 => Type::float(FloatKind::BF16),
         DType::Fp32 => Type::float(FloatKind::F32),
         DType::Fp64 => Type::float(FloatKind::F64),
-        DType::Fp8E4B15 | DType::Void => return None,
+        // Its bits; what they mean is in conversions alone.
+        DType::Fp8E4B15 => Type::int(8),
+        DType::Void => return None,
         int => Type::int(int.bits()),
     })
 }
@@ -51,9 +53,12 @@ impl Ctx<'_> {
         self.report(Kind::Unsupported, message.into(), self.at, help)
     }
 
-    /// Turns the error of a rule into a report.
+    /// Turns the error of a rule into a report; what stands behind its first line helps.
     pub(crate) fn check<T>(&mut self, result: Result<T, String>) -> Res<T> {
-        result.map_err(|message| self.error(message))
+        result.map_err(|message| match message.split_once('\n') {
+            Some((message, help)) => self.error_help(message, help),
+            None => self.error(message),
+        })
     }
 
     /// Reports anything.
@@ -67,12 +72,12 @@ impl Ctx<'_> {
             _ => (&self.frames[..], range),
         };
         if let Some(frame) = frames.last() {
-            diagnostic.place = Some(frame.parsed.text.place(range));
+            diagnostic.place = Some(frame.parsed.place(range));
         }
         for pair in frames.windows(2).rev() {
             let [caller, callee] = pair else { continue };
             let name = callee.parsed.function.0.name.clone();
-            diagnostic.calls.push(Call { callee: name, place: caller.parsed.text.place(callee.call) });
+            diagnostic.calls.push(Call { callee: name, place: caller.parsed.place(callee.call) });
         }
         if kind == Kind::Warning {
             if !self.warnings.contains(&diagnostic) {
@@ -183,6 +188,8 @@ impl Ctx<'_> {
         if let Some(known) = self.ir_types.get(ty) {
             return Ok(*known);
         }
+        let shape: SmallVec<[i128; 8]> = ty.shape.iter().map(|dim| i128::from(*dim)).collect();
+        self.check(typing::check_block_shape(&shape))?;
         let elem = self.ir_scalar(ty.scalar)?;
         let dims: SmallVec<[i64; 8]> = ty.shape.iter().map(|dim| i64::from(*dim)).collect();
         let tensor = ttir::types::tensor(&dims, elem);
@@ -232,6 +239,12 @@ impl Ctx<'_> {
         if let Some(kind) = ir_dtype(dtype).and_then(Type::as_float) {
             return match constexpr::as_float(value) {
                 Some(value) => Ok(ir::scalar::float_bits(kind, value)),
+                None => Err(self.error(format!("cannot convert {} to {dtype}", constexpr::repr(value)))),
+            };
+        }
+        if dtype == DType::Fp8E4B15 {
+            return match constexpr::as_float(value) {
+                Some(value) => Ok(crate::semantic::fp8e4b15_bits(value)),
                 None => Err(self.error(format!("cannot convert {} to {dtype}", constexpr::repr(value)))),
             };
         }

@@ -47,6 +47,7 @@ fn compile_here(request: &Request<'_>) -> Result<Compiled, Vec<Diagnostic>> {
         parsed: FxHashMap::default(),
         known_globals: FxHashMap::default(),
         ir_types: FxHashMap::default(),
+        discarded: None,
         depth: 0,
         in_defaults: false,
         diagnostics: Vec::new(),
@@ -105,6 +106,7 @@ impl Ctx<'_> {
             pending_constexprs: FxHashSet::default(),
             call: TextRange::default(),
             call_loc: None,
+            initializes: false,
             loops: 0,
         });
         let infos = params::of(&parsed);
@@ -273,6 +275,6 @@ impl Ctx<'_> {
             let name = format!("{name}.stride.{dim}");
             strides.push(self.number_parameter(&name, Ty::scalar(DType::Int64), None, block)?);
         }
-        Ok(Descriptor { value, block: ty, shape, strides })
+        Ok(Descriptor { value, made_of: None, block: ty, shape, strides })
     }
 }

@@ -241,6 +241,9 @@ impl Ctx<'_> {
         match value {
             Val::Tensor(tensor) => Ok(Val::Tensor(self.index_tensor(tensor, &index)?)),
             Val::Tuple(tuple) => self.index_tuple(&tuple.items, &index),
+            Val::Aggregate(ref aggregate) => {
+                self.call_aggregate_method(&value, aggregate, "__getitem__", vec![index], Vec::new())
+            }
             Val::Const(PyValue::JitFunction(_)) => Err(self.error_help(
                 "kernels cannot be launched from kernels",
                 "call a @triton.jit function without a grid: `f(x)`",

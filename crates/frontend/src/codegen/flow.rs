@@ -186,7 +186,7 @@ impl Ctx<'_> {
                     Val::Undefined(why.clone())
                 }
                 (Some(a), Some(b)) => match self.check_join(name, before.get(name), a, b) {
-                    Ok(()) => self.join_value(op, a, b, &mut yields),
+                    Ok(()) => self.join_value(op, a, b, &mut yields).unwrap_or(Val::Poison),
                     Err(Stop) => Val::Poison,
                 },
                 _ => {
@@ -238,11 +238,11 @@ impl Ctx<'_> {
     }
 
     /// A value whose differing leaves are new results of `op`.
-    fn join_value(&mut self, op: ir::Op, a: &Val, b: &Val, yields: &mut [Vec<ir::Value>; 2]) -> Val {
+    fn join_value(&mut self, op: ir::Op, a: &Val, b: &Val, yields: &mut [Vec<ir::Value>; 2]) -> Res<Val> {
         let mut others = Vec::new();
         leaves(b, &mut others);
         let mut others = others.into_iter();
-        with_leaves(a, &mut |tensor| match others.next() {
+        let joined = with_leaves(a, &mut |tensor| match others.next() {
             Some(other) if other.value != tensor.value => {
                 yields[0].push(tensor.value);
                 yields[1].push(other.value);
@@ -250,7 +250,8 @@ impl Ctx<'_> {
                 self.module.push_result(op, ty)
             }
             _ => tensor.value,
-        })
+        });
+        self.with_descriptors_made(joined, a)
     }
 
     fn end_block(&mut self, place: Place, values: &[ir::Value]) {
@@ -284,7 +285,7 @@ impl Ctx<'_> {
         });
         let (a, b) = self.common_return(then_value, else_value?, [then_arm.place, else_arm.place])?;
         let mut yields: [Vec<ir::Value>; 2] = Default::default();
-        let value = self.join_value(op, &a, &b, &mut yields);
+        let value = self.join_value(op, &a, &b, &mut yields)?;
         self.end_block(then_arm.place, &yields[0]);
         self.end_block(else_arm.place, &yields[1]);
         Ok(Flow::Return(value))
@@ -373,7 +374,7 @@ impl Ctx<'_> {
             ));
         }
         let mut yields: [Vec<ir::Value>; 2] = Default::default();
-        let value = self.join_value(op, &a, &b, &mut yields);
+        let value = self.join_value(op, &a, &b, &mut yields)?;
         self.end_block(then_arm.place, &yields[0]);
         self.end_block(else_arm.place, &yields[1]);
         Ok(value)

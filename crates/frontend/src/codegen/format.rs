@@ -38,6 +38,9 @@ impl Ctx<'_> {
                 }
                 let value = match &val {
                     Val::Type(ty) => PyValue::str(&ty.to_string()),
+                    Val::ConstexprType(value) => {
+                        PyValue::str(&format!("constexpr_type[{}]", constexpr::text(value)))
+                    }
                     other => match other.to_py() {
                         Some(value) => value,
                         None => {

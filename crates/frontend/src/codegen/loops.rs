@@ -170,8 +170,8 @@ impl Ctx<'_> {
         let loc = self.loc();
         self.module.set_arg_loc(block, 0, loc);
         let before = self.frame().locals.clone();
-        let args = self.enter(&candidates, block)?;
         let outside = std::mem::replace(&mut self.place, Place::End(block));
+        let args = self.enter(&candidates, block)?;
         let mut index = Tensor { value: counter, ty: lower.ty.clone() };
         if negative {
             // The loop counts up from the last; `upper - counter + lower` counts down from the first.
@@ -228,6 +228,7 @@ impl Ctx<'_> {
             let mut next = args[carried.first..carried.first + carried.count].iter();
             let val =
                 with_leaves(&carried.before, &mut |tensor| next.next().copied().unwrap_or(tensor.value));
+            let val = self.with_descriptors_made(val, &carried.before)?;
             if let (Val::Tensor(tensor), 1) = (&val, carried.count) {
                 self.module.set_name(tensor.value, &carried.name);
             }
@@ -240,7 +241,10 @@ impl Ctx<'_> {
     fn changed(&mut self, candidates: &Candidates, args: &[ir::Value]) -> Res<Vec<Option<ir::Value>>> {
         let mut changed = vec![None; args.len()];
         for carried in &candidates.names {
-            let Some(after) = self.frame().locals.get(&carried.name).cloned() else { continue };
+            let Some(mut after) = self.frame().locals.get(&carried.name).cloned() else { continue };
+            if let (Val::Tensor(before), Val::Tensor(tensor)) = (&carried.before, &after) {
+                after = Val::Tensor(self.narrowed_extremum(tensor.clone(), &before.ty)?);
+            }
             if let Err(Stop) = self.check_carried(carried, &after) {
                 self.frame().locals.insert(carried.name.clone(), Val::Poison);
                 continue;
@@ -337,6 +341,7 @@ impl Ctx<'_> {
                 let result = changed[position - 1].and_then(|_| results.next());
                 result.unwrap_or(tensor.value)
             });
+            let val = self.with_descriptors_made(val, &carried.before).unwrap_or(Val::Poison);
             if let Val::Tensor(tensor) = &val
                 && self.module.name(tensor.value).is_none()
             {

@@ -5,6 +5,7 @@
 //! reported where it is met and the walk goes on behind the statement, with the names that it would have set poisoned,
 //! so that several faults are found at once.
 
+mod aggregate;
 mod assigned;
 mod attribute;
 mod call;
@@ -75,6 +76,8 @@ pub(crate) struct Ctx<'a> {
     pub(crate) known_globals: FxHashMap<(usize, Name), Option<PyValue>>,
     /// The ir types of types, as far as they were asked for.
     pub(crate) ir_types: FxHashMap<Ty, ir::Type>,
+    /// A call that stands alone, so that nobody uses its result.
+    pub(crate) discarded: Option<TextRange>,
     /// How deep what is being walked is nested.
     pub(crate) depth: usize,
     /// Whether a default value is being evaluated: it may read any global.

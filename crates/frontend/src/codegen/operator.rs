@@ -26,6 +26,9 @@ impl Ctx<'_> {
         if let Some(result) = self.tuple_operator(op, &left, &right) {
             return result;
         }
+        if let Some(result) = self.aggregate_operator(op, &left, &right) {
+            return result;
+        }
         match (left.to_py(), right.to_py()) {
             (Some(a), Some(b)) => Ok(Val::from_py(self.check(constexpr::binary(op, &a, &b))?)),
             _ => {
@@ -74,7 +77,10 @@ impl Ctx<'_> {
             }));
         }
         match operand.to_py() {
-            Some(value) => Ok(Val::from_py(self.check(constexpr::unary(op, &value))?)),
+            Some(value) => match constexpr::unary(op, &value) {
+                Ok(value) => Ok(Val::from_py(value)),
+                Err(message) => Err(self.unsupported(message, "")),
+            },
             None if op == UnaryOp::Not => Ok(Val::bool(!Self::known_truth(&operand))),
             None => Err(self.unsupported(
                 format!("the unary operator `{}` is not supported on {}", op.as_str(), operand.describe()),
@@ -119,7 +125,8 @@ impl Ctx<'_> {
         if let (Some(a), Some(b)) = (left.to_py(), right.to_py()) {
             return Ok(Val::bool(self.check(constexpr::compare(op, &a, &b))?));
         }
-        if let (Val::Type(_), _) | (_, Val::Type(_)) = (left, right)
+        if let (Val::Type(_) | Val::BlockPointerType(_) | Val::ConstexprType(_), _)
+        | (_, Val::Type(_) | Val::BlockPointerType(_) | Val::ConstexprType(_)) = (left, right)
             && matches!(op, CmpOp::Eq | CmpOp::NotEq)
         {
             return Ok(Val::bool(crate::codegen::join::same(left, right) == (op == CmpOp::Eq)));

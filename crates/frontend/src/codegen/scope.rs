@@ -23,6 +23,8 @@ pub(crate) struct Frame {
     pub(crate) call: TextRange,
     /// The location of that call; `None` for the kernel.
     pub(crate) call_loc: Option<ir::Loc>,
+    /// Whether this is the `__init__` of an aggregate, which its first parameter is.
+    pub(crate) initializes: bool,
     /// How many run-time loops the place being walked stands in, within this function.
     pub(crate) loops: usize,
 }

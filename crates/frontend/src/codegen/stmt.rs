@@ -18,7 +18,6 @@ fn unsupported_statement(stmt: &Stmt) -> (&'static str, &'static str) {
             ("Try", "kernels have no exceptions: use `tl.device_assert` or `tl.static_assert`")
         }
         Stmt::Import(_) | Stmt::ImportFrom(_) => ("ImportFrom", "import at module level"),
-        Stmt::With(_) => ("With", "kernels have no context managers"),
         Stmt::Global(_) | Stmt::Nonlocal(_) => ("Global", "pass the value as an argument"),
         Stmt::Delete(_) => ("Delete", "names need not be deleted"),
         Stmt::ClassDef(_) => ("ClassDef", "define classes at module level"),
@@ -65,6 +64,7 @@ impl Ctx<'_> {
             Stmt::While(stmt) => self.while_statement(stmt),
             Stmt::Return(stmt) => self.return_statement(stmt),
             Stmt::Assert(stmt) => self.assert_statement(stmt),
+            Stmt::With(stmt) => self.with_statement(stmt),
             Stmt::Pass(_) => Ok(Flow::Next),
             Stmt::FunctionDef(_) => Err(self.unsupported(
                 "nested function definitions are not allowed inside a @triton.jit kernel",
@@ -77,11 +77,48 @@ impl Ctx<'_> {
         }
     }
 
+    /// `with manager as name:`; managers are aggregates, or objects from outside that are entered and left when compiling.
+    fn with_statement(&mut self, stmt: &ast::StmtWith) -> Res<Flow> {
+        if stmt.body.iter().any(assigned::returns) {
+            return Err(self.unsupported(
+                "Cannot have `return` statements inside `with` statements in triton",
+                "keep the result in a variable and return behind the block",
+            ));
+        }
+        let mut managers = Vec::new();
+        for item in &stmt.items {
+            let manager = self.expr(&item.context_expr)?;
+            let entered = self.call_special(&manager, "__enter__", Vec::new())?;
+            if let Some(target) = &item.optional_vars {
+                self.assign(target, entered, Numbers::Keep)?;
+            }
+            managers.push(manager);
+        }
+        let flow = self.block(&stmt.body, None);
+        for manager in managers.iter().rev() {
+            self.call_special(manager, "__exit__", vec![Val::NONE; 3])?;
+        }
+        Ok(flow)
+    }
+
+    /// A special method of an object; nothing where the object is `None`.
+    fn call_special(&mut self, object: &Val, name: &str, args: Vec<Val>) -> Res<Val> {
+        if object.is_none() {
+            return Ok(Val::NONE);
+        }
+        let method = self.attribute(object, name)?;
+        self.call_value(&method, args, Vec::new())
+    }
+
     fn expression_statement(&mut self, value: &Expr) -> Res<Flow> {
         // A docstring or a comment.
-        if !matches!(value, Expr::StringLiteral(_) | Expr::EllipsisLiteral(_)) {
-            self.expr(value)?;
+        if matches!(value, Expr::StringLiteral(_) | Expr::EllipsisLiteral(_)) {
+            return Ok(Flow::Next);
         }
+        if let Expr::Call(call) = value {
+            self.discarded = Some(call.range());
+        }
+        self.expr(value)?;
         Ok(Flow::Next)
     }
 
@@ -181,6 +218,12 @@ impl Ctx<'_> {
             Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. }) => {
                 self.unpack(elts, value, numbers)
             }
+            Expr::Attribute(attribute) => match &*attribute.value {
+                Expr::Name(object) => {
+                    self.at(target, |ctx| ctx.set_field(&object.id, &attribute.attr.id, value))
+                }
+                _ => Err(self.assign_to_part(target)),
+            },
             other => Err(self.assign_to_part(other)),
         }
     }

@@ -3,7 +3,7 @@
 use crate::constexpr;
 use crate::dtype::Scalar;
 use crate::typing::Ty;
-use crate::value::{PyValue, TupleValue};
+use crate::value::{ObjectRef, PyValue, TupleValue};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -37,10 +37,70 @@ pub(crate) struct Range {
 #[derive(Clone, Debug)]
 pub(crate) struct Descriptor {
     pub(crate) value: ir::Value,
+    /// What it was made of in the kernel; `None` for an argument.
+    pub(crate) made_of: Option<DescriptorBase>,
     /// The type of the blocks that are read and written.
     pub(crate) block: Ty,
     pub(crate) shape: Vec<Tensor>,
     pub(crate) strides: Vec<Tensor>,
+}
+
+/// What makes a descriptor besides sizes and strides.
+#[derive(Clone, Debug)]
+pub(crate) struct DescriptorBase {
+    /// The first element of the tensor.
+    pub(crate) base: Tensor,
+    /// What is read outside the tensor.
+    pub(crate) padding: Option<ir::Attr>,
+}
+
+impl Descriptor {
+    /// The run-time values that make it up: base, sizes, strides.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Tensor> {
+        let base = self.made_of.iter().map(|made| &made.base);
+        base.chain(&self.shape).chain(&self.strides)
+    }
+
+    /// Whether another descriptor differs in nothing but run-time values, and can be made of them.
+    pub(crate) fn remakeable_as(&self, other: &Descriptor) -> bool {
+        let (Some(a), Some(b)) = (&self.made_of, &other.made_of) else { return false };
+        let types = self.parts().map(|part| &part.ty).eq(other.parts().map(|part| &part.ty));
+        a.padding == b.padding && self.block == other.block && types
+    }
+}
+
+/// A pointer to a block of a tensor, which knows the edges of the tensor.
+#[derive(Clone, Debug)]
+pub(crate) struct BlockPointer {
+    /// The first element of the tensor.
+    pub(crate) base: Tensor,
+    /// The sizes of the tensor, each of 32 or 64 bits.
+    pub(crate) shape: Vec<Tensor>,
+    /// The distances of its elements, 64 bits each.
+    pub(crate) strides: Vec<Tensor>,
+    /// Where the block begins, 32 bits each.
+    pub(crate) offsets: Vec<Tensor>,
+    /// The type of the block.
+    pub(crate) block: Ty,
+}
+
+impl BlockPointer {
+    /// The run-time values that make it up: base, sizes, strides, offsets.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Tensor> {
+        let lists = self.shape.iter().chain(&self.strides).chain(&self.offsets);
+        std::iter::once(&self.base).chain(lists)
+    }
+}
+
+/// An object of an `@aggregate` class.
+#[derive(Clone, Debug)]
+pub(crate) struct Aggregate {
+    /// Its class.
+    pub(crate) class: ObjectRef,
+    /// The names of its fields.
+    pub(crate) names: Vec<Arc<str>>,
+    /// Their values.
+    pub(crate) values: Vec<Val>,
 }
 
 /// Any value.
@@ -64,6 +124,14 @@ pub(crate) enum Val {
     Condition { value: Rc<Val>, disable_licm: bool },
     /// A tensor descriptor.
     Descriptor(Rc<Descriptor>),
+    /// The type of a constant, which is as special as its value.
+    ConstexprType(PyValue),
+    /// An object with fields.
+    Aggregate(Rc<Aggregate>),
+    /// A block pointer.
+    BlockPointer(Rc<BlockPointer>),
+    /// The type of a block pointer, by the type of its block.
+    BlockPointerType(Ty),
     /// A name that has no value here; the text says why.
     Undefined(Rc<str>),
     /// The result of something that was reported already; using it reports nothing.
@@ -148,6 +216,10 @@ impl Val {
             Val::Range(_) => "a range".to_string(),
             Val::Condition { .. } => "a loop condition".to_string(),
             Val::Descriptor(descriptor) => format!("a tensor descriptor of blocks {}", descriptor.block),
+            Val::ConstexprType(value) => format!("the type constexpr_type[{}]", constexpr::text(value)),
+            Val::Aggregate(aggregate) => format!("an object of {}", aggregate.class.0.text),
+            Val::BlockPointer(pointer) => format!("a pointer to blocks {}", pointer.block),
+            Val::BlockPointerType(ty) => format!("the type pointer<{ty}>"),
             Val::Undefined(_) => "an undefined name".to_string(),
             Val::Poison => "an invalid value".to_string(),
         }
@@ -165,6 +237,10 @@ impl Val {
             Val::Range(_) => "range",
             Val::Condition { .. } => "condition",
             Val::Descriptor(_) => "tensor_descriptor",
+            Val::ConstexprType(_) => "constexpr_type",
+            Val::Aggregate(_) => "aggregate",
+            Val::BlockPointer(_) => "tensor",
+            Val::BlockPointerType(_) => "pointer_type",
             Val::Undefined(_) | Val::Poison => "undefined",
         }
     }

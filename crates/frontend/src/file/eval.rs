@@ -30,38 +30,6 @@ pub(super) struct Interpreter<'f> {
     steps: usize,
 }
 
-/// A constant of the module `math`.
-pub(super) fn math_constant(name: &str) -> Option<PyValue> {
-    let value = match name {
-        "pi" => std::f64::consts::PI,
-        "e" => std::f64::consts::E,
-        "tau" => std::f64::consts::TAU,
-        "inf" => f64::INFINITY,
-        "nan" => f64::NAN,
-        _ => return None,
-    };
-    Some(PyValue::Float(value))
-}
-
-fn math_function(name: &str, args: &[PyValue]) -> Result<PyValue, String> {
-    let value = |index: usize| {
-        args.get(index).and_then(constexpr::as_float).ok_or_else(|| format!("math.{name}() needs a number"))
-    };
-    let x = value(0)?;
-    Ok(match name {
-        "sqrt" => PyValue::Float(x.sqrt()),
-        "exp" => PyValue::Float(x.exp()),
-        "log2" => PyValue::Float(x.log2()),
-        "log10" => PyValue::Float(x.log10()),
-        "log" if args.len() > 1 => PyValue::Float(x.ln() / value(1)?.ln()),
-        "log" => PyValue::Float(x.ln()),
-        "pow" => PyValue::Float(x.powf(value(1)?)),
-        "ceil" => constexpr::to_int(&PyValue::Float(x.ceil()))?,
-        "floor" => constexpr::to_int(&PyValue::Float(x.floor()))?,
-        _ => return Err(format!("math.{name} is not known without running Python")),
-    })
-}
-
 impl<'f> Interpreter<'f> {
     pub(super) fn new(file: &'f FileGlobals) -> Interpreter<'f> {
         Interpreter { file, steps: 0 }
@@ -304,8 +272,8 @@ impl<'f> Interpreter<'f> {
         if let Expr::Attribute(attribute) = &*call.func {
             let value = self.expr(&attribute.value, scope)?.unwrapped();
             match &value {
-                PyValue::Object(object) if object.0.id == super::MATH => {
-                    return math_function(&attribute.attr, &args);
+                PyValue::Module(path) if &**path == "math" => {
+                    return crate::python_math::call(&attribute.attr, &args);
                 }
                 PyValue::DType(scalar) => {
                     return crate::codegen::dtype_question(*scalar, &attribute.attr)

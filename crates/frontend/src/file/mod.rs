@@ -15,9 +15,6 @@ use eval::{Interpreter, Scope};
 use ruff_python_ast::{self as ast, Expr, Stmt, StmtFunctionDef};
 use std::sync::Arc;
 
-/// The module of Python's that constants and small functions are known of.
-const MATH: u64 = 0;
-
 /// A `.py` file as the source of kernels and of the names they use.
 pub struct FileGlobals {
     names: Scope,
@@ -186,13 +183,8 @@ impl FileGlobals {
 
 /// What an import of a dotted path gives.
 fn imported(path: &str) -> PyValue {
-    if path == "math" {
-        return PyValue::Object(object(MATH, "module", "math"));
-    }
-    if let Some(name) = path.strip_prefix("math.") {
-        return eval::math_constant(name).unwrap_or_else(|| unknown(path));
-    }
-    let own = path.split('.').next().is_some_and(|root| matches!(root, "triton" | "deuteron"));
+    let root = path.split('.').next().unwrap_or(path);
+    let own = matches!(root, "triton" | "deuteron" | "math");
     if own { language::resolve(path).unwrap_or_else(|| unknown(path)) } else { unknown(path) }
 }
 
@@ -210,8 +202,8 @@ impl Globals for FileGlobals {
         self.names.get(name).cloned()
     }
 
-    fn attribute(&self, object: &ObjectRef, name: &str) -> Option<PyValue> {
-        if object.0.id == MATH { eval::math_constant(name) } else { None }
+    fn attribute(&self, _object: &ObjectRef, _name: &str) -> Option<PyValue> {
+        None
     }
 
     fn call(

@@ -39,10 +39,11 @@ fn inline_asm(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
         types.push(ctx.ir_type(ty)?);
     }
     let (asm, constraints) = (args.text(ctx, "asm")?, args.text(ctx, "constraints")?);
+    let constraints: Vec<&str> = constraints.split(',').map(str::trim).collect();
     let (pack, pure) = (args.int(ctx, "pack")?, args.bool(ctx, "is_pure")?);
     let attrs = [
         Some(Attr::str(&asm)),
-        Some(Attr::str(&constraints)),
+        Some(Attr::str(&constraints.join(","))),
         Some(Attr::int(pack as i64, Type::int(32))),
         Some(Attr::Bool(pure)),
     ];

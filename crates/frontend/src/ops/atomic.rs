@@ -3,7 +3,7 @@
 use crate::codegen::value::Val;
 use crate::codegen::{Ctx, Res};
 use crate::ops::{Args, Builtin, op};
-use crate::semantic::AtomicArgs;
+use crate::semantic::{AtomicArgs, PollArgs};
 
 const RMW: &str = "pointer, val, mask=None, sem=None, scope=None";
 
@@ -30,11 +30,11 @@ pub(super) static TABLE: &[Builtin] = &[
         ctx.atomic_store(atomic)?;
         Ok(Val::NONE)
     }),
-    op("tl.atomic_poll", "pointer, expected_value, sem=None, scope=None, timeout_ns=None", |ctx, _| {
-        Err(ctx.error_help(
-            "atomic_poll is not supported on this target",
-            "programs may run one after another here: a wait for another program might never end",
-        ))
+    op("tl.atomic_poll", "pointer, expected_value, sem=None, scope=None, timeout_ns=None", |ctx, args| {
+        let (pointer, expected) = (args.tensor(ctx, "pointer")?, args.num(ctx, "expected_value")?);
+        let (sem, scope) = (args.text(ctx, "sem")?, args.text(ctx, "scope")?);
+        let timeout = args.optional_num(ctx, "timeout_ns")?;
+        Ok(ctx.atomic_poll(PollArgs { pointer, expected, sem, scope, timeout })?.into())
     }),
 ];
 

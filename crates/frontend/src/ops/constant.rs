@@ -16,6 +16,7 @@ pub(super) static TABLE: &[Builtin] = &[
             Err(ctx.error(message))
         }
     }),
+    op("tl.tuple", "args, type=None", |ctx, args| Ok(Val::tuple(ctx.iterate(args.val("args"))?))),
     op("triton.cdiv", "x, y", |ctx, args| {
         let (x, y) = (args.constant(ctx, "x")?, args.constant(ctx, "y")?);
         Ok(Val::Const(ctx.check(constexpr::ceil_div(&x, &y))?))
@@ -58,16 +59,11 @@ pub(super) static TABLE: &[Builtin] = &[
     }),
     op("tl._sum_dtype", "input, dtype", |ctx, args| match args.given("dtype") {
         Some(_) => Ok(Val::dtype(args.scalar(ctx, "dtype")?)),
-        None => widened(ctx, &args, |dtype| match dtype {
-            narrow if narrow.is_int() && narrow.bits() < 32 => {
-                if narrow.is_int_signed() {
-                    DType::Int32
-                } else {
-                    DType::UInt32
-                }
-            }
-            other => other,
-        }),
+        None => widened(ctx, &args, sum_dtype),
+    }),
+    op("tl._scan_dtype", "input, dtype", |ctx, args| match args.given("dtype") {
+        Some(_) => Ok(Val::dtype(args.scalar(ctx, "dtype")?)),
+        None => widened(ctx, &args, scan_dtype),
     }),
     op("tl._minmax_dtype", "input", |ctx, args| {
         widened(ctx, &args, |dtype| match dtype {
@@ -103,6 +99,20 @@ pub(super) static TABLE: &[Builtin] = &[
         }
     }),
 ];
+
+/// The type in which a sum is done: narrow integers are widened.
+fn sum_dtype(dtype: DType) -> DType {
+    match (dtype.is_int() && dtype.bits() < 32, dtype.is_int_signed()) {
+        (true, true) => DType::Int32,
+        (true, false) => DType::UInt32,
+        (false, _) => dtype,
+    }
+}
+
+/// The type in which a running sum or product is done: as a sum, and bf16 in fp32.
+fn scan_dtype(dtype: DType) -> DType {
+    if dtype == DType::Bf16 { DType::Fp32 } else { sum_dtype(dtype) }
+}
 
 /// The type in which a reduction is done, by a rule on number types.
 fn widened(ctx: &mut Ctx<'_>, args: &Args, rule: fn(DType) -> DType) -> Res<Val> {

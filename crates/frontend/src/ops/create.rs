@@ -36,9 +36,9 @@ fn arange(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     if count & (count - 1) != 0 {
         let next = (count as u128).next_power_of_two();
         return Err(ctx.error_help(
-            format!("arange's range must be a power of 2, but {end} - {start} = {count}"),
+            "arange's range must be a power of 2",
             &format!(
-                "use {next} elements and mask those too many: `offsets = tl.arange(0, {next})`, `mask = offsets < {count}`"
+                "{end} - {start} is {count}: use {next} elements and mask those too many: `offsets = tl.arange(0, {next})`, `mask = offsets < {count}`"
             ),
         ));
     }

@@ -1,6 +1,6 @@
 //! Tensor descriptors: blocks of a tensor in memory, addressed by offsets.
 
-use crate::codegen::value::{Descriptor, Tensor, Val};
+use crate::codegen::value::{Descriptor, DescriptorBase, Tensor, Val};
 use crate::codegen::{Ctx, Res};
 use crate::constexpr;
 use crate::dtype::DType;
@@ -14,6 +14,12 @@ pub(super) static TABLE: &[Builtin] = &[
     op("tl.make_tensor_descriptor", "base, shape, strides, block_shape, padding_option='zero'", make),
     op("tl.load_tensor_descriptor", "desc, offsets", load),
     op("tl.store_tensor_descriptor", "desc, offsets, value", store),
+    op("tl._experimental_make_tensor_descriptor", "base, shape, strides, block_shape, padding_option='zero'", make),
+    op("tl._experimental_descriptor_load", "desc, offsets, shape=None, dtype=None", load),
+    op("tl._experimental_descriptor_store", "desc, value, offsets", store),
+    op("tl._experimental_reinterpret_tensor_descriptor", "desc, block_shape, dtype", |ctx, args| {
+        Ok(Val::Descriptor(desc(ctx, &args)?))
+    }),
     op("descriptor.load", "desc, offsets", load),
     op("descriptor.store", "desc, offsets, value", store),
     op("descriptor.gather", "desc, x_offsets, y_offset", gather),
@@ -26,7 +32,7 @@ pub(super) static TABLE: &[Builtin] = &[
     op("descriptor.atomic_xor", "desc, offsets, value", |ctx, args| reduce(ctx, &args, "xor")),
 ];
 
-fn items(val: &Val) -> Vec<Val> {
+pub(super) fn items(val: &Val) -> Vec<Val> {
     match val {
         Val::Tuple(tuple) => tuple.items.clone(),
         single => vec![single.clone()],
@@ -82,8 +88,9 @@ fn make(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let operands: Vec<ir::Value> =
         std::iter::once(&base).chain(&shape).chain(&strides).map(|tensor| tensor.value).collect();
     let result = ir_type_of(pointer.pointee, &dims, elem);
-    let value = ctx.emit_as(&descriptor::MAKE, &operands, &[padding], result);
-    Ok(Val::Descriptor(Rc::new(Descriptor { value, block: ty, shape, strides })))
+    let value = ctx.emit_as(&descriptor::MAKE, &operands, &[padding.clone()], result);
+    let made_of = Some(DescriptorBase { base, padding });
+    Ok(Val::Descriptor(Rc::new(Descriptor { value, made_of, block: ty, shape, strides })))
 }
 
 /// The type of a descriptor, which knows whether its integers have a sign.
@@ -95,7 +102,7 @@ pub(crate) fn ir_type_of(dtype: DType, dims: &[i64], elem: Type) -> Type {
     }
 }
 
-fn scalars(ctx: &mut Ctx<'_>, vals: &[Val], dtype: DType) -> Res<Vec<Tensor>> {
+pub(super) fn scalars(ctx: &mut Ctx<'_>, vals: &[Val], dtype: DType) -> Res<Vec<Tensor>> {
     let mut tensors = Vec::new();
     for val in vals {
         let num = ctx.number(val)?;

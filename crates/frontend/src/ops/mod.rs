@@ -6,6 +6,7 @@
 mod args;
 mod asm;
 mod atomic;
+mod block_pointer;
 mod constant;
 mod create;
 mod debug;
@@ -23,6 +24,7 @@ mod target_info;
 
 pub(crate) use args::Args;
 pub(crate) use libdevice::call as call_libdevice;
+pub(crate) use target_info::{CLOCK, fp8e4b15_deprecation, has_clock};
 
 use crate::codegen::value::Val;
 use crate::codegen::{Ctx, Res};
@@ -46,11 +48,12 @@ const fn op(name: &'static str, params: &'static str, run: fn(&mut Ctx<'_>, Args
     Builtin { name, params, run }
 }
 
-const TABLES: [&[Builtin]; 16] = [
+const TABLES: [&[Builtin]; 17] = [
     program::TABLE,
     create::TABLE,
     shape::TABLE,
     memory::TABLE,
+    block_pointer::TABLE,
     atomic::TABLE,
     elementwise::TABLE,
     reduce::TABLE,
@@ -66,7 +69,8 @@ const TABLES: [&[Builtin]; 16] = [
 ];
 
 /// Operations that are methods of tensors too.
-const METHODS: [&str; 48] = [
+const METHODS: [&str; 49] = [
+    "advance",
     "cast",
     "broadcast_to",
     "trans",

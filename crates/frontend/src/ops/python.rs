@@ -11,7 +11,16 @@ use std::rc::Rc;
 use ttir::ops::control;
 
 pub(super) static TABLE: &[Builtin] = &[
-    op("python.range", "*args", |ctx, args| range(ctx, &args.rest, Vec::new(), Unrolled::No)),
+    op("python.range", "*args, step=None", |ctx, args| {
+        let mut bounds = args.rest.clone();
+        if let Some(step) = args.given("step") {
+            if bounds.len() == 1 {
+                bounds.insert(0, Val::int(0));
+            }
+            bounds.push(step.clone());
+        }
+        range(ctx, &bounds, Vec::new(), Unrolled::No)
+    }),
     op(
         "tl.range",
         "arg1, arg2=None, step=None, num_stages=None, loop_unroll_factor=None, disallow_acc_multi_buffer=False, \
@@ -42,6 +51,27 @@ pub(super) static TABLE: &[Builtin] = &[
     op("python.float", "x=0", |ctx, args| convert(ctx, &args, constexpr::to_float, ".to(tl.float32)")),
     op("python.bool", "x=False", |ctx, args| {
         convert(ctx, &args, |value| Ok(PyValue::Bool(constexpr::truth(value))), ".to(tl.int1)")
+    }),
+    op("python.str", "x=''", |ctx, args| convert(ctx, &args, |value| Ok(PyValue::str(&constexpr::text(value))), "…")),
+    op("python.abs", "x", |ctx, args| match args.val("x").to_py() {
+        Some(value) => Ok(Val::Const(ctx.check(constexpr::absolute(&value))?)),
+        None => ctx.call_builtin("tl.abs", vec![args.val("x").clone()], Vec::new()),
+    }),
+    op("python.sum", "x", |ctx, args| {
+        let mut total = Val::int(0);
+        for item in ctx.iterate(args.val("x"))? {
+            total = ctx.binary(ruff_python_ast::Operator::Add, total, item)?;
+        }
+        Ok(total)
+    }),
+    op("python.zip", "*args", |ctx, args| {
+        let mut lists = Vec::new();
+        for list in &args.rest {
+            lists.push(ctx.iterate(list)?);
+        }
+        let shortest = lists.iter().map(Vec::len).min().unwrap_or(0);
+        let row = |at: usize| Val::tuple(lists.iter().map(|list| list[at].clone()).collect());
+        Ok(Val::tuple((0..shortest).map(row).collect()))
     }),
     op("python.min", "*args", |ctx, args| extremum(ctx, args, true)),
     op("python.max", "*args", |ctx, args| extremum(ctx, args, false)),
@@ -167,6 +197,10 @@ fn isinstance(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let x = args.val("x");
     let mut found = false;
     for class in classes {
+        if let Val::Const(PyValue::Object(class)) = &class {
+            found |= ctx.is_instance_of(x, class);
+            continue;
+        }
         let Val::Const(PyValue::Builtin(name)) = &class else {
             let message = format!("isinstance() cannot test for {}", class.describe());
             return Err(ctx
@@ -179,15 +213,17 @@ fn isinstance(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
 
 fn is_instance(val: &Val, class: &str) -> bool {
     match class {
-        "tl.tensor" => matches!(val, Val::Tensor(_)),
+        "tl.tensor" => matches!(val, Val::Tensor(_) | Val::BlockPointer(_)),
         "tl.constexpr" => matches!(val, Val::Const(_)),
         "tl.tuple" | "python.tuple" | "python.list" => matches!(val, Val::Tuple(_)),
         "tl.dtype" => matches!(val, Val::Const(PyValue::DType(_)) | Val::Type(_)),
+        "tl.constexpr_type" => matches!(val, Val::ConstexprType(_)),
         "tl.pointer_type" => matches!(val, Val::Const(PyValue::DType(scalar)) if scalar.pointer().is_some()),
         "tl.block_type" => matches!(val, Val::Type(_)),
         "tl.tensor_descriptor" => matches!(val, Val::Descriptor(_)),
         "python.int" => matches!(val, Val::Const(PyValue::Int(_) | PyValue::Bool(_))),
         "python.bool" => matches!(val, Val::Const(PyValue::Bool(_))),
+        "python.str" => matches!(val, Val::Const(PyValue::Str(_))),
         "python.float" => matches!(val, Val::Const(PyValue::Float(_))),
         _ => false,
     }

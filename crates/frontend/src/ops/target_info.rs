@@ -1,9 +1,13 @@
 //! Questions about the target, answered when compiling.
 
-use crate::codegen::value::Val;
+use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Res};
+use crate::dtype::DType;
 use crate::ops::{Args, Builtin, op};
+use crate::typing::Ty;
 use crate::value::PyValue;
+use ir::{Attr, OpRow, Type};
+use ttir::ops::{extern_call, program};
 
 pub(super) static TABLE: &[Builtin] = &[
     op("tl.target_info.is_cuda", "", |ctx, _| Ok(Val::bool(ctx.request.facts.backend == "cuda"))),
@@ -22,11 +26,69 @@ pub(super) static TABLE: &[Builtin] = &[
         let tuple = crate::value::TupleValue { items: items.to_vec(), fields: Some(fields) };
         Ok(Val::from_py(PyValue::Tuple(tuple.into())))
     }),
+    op("tl.extra.cuda.gdc_wait", "", |ctx, _| dependency(ctx, &program::GRID_DEPENDENCY_WAIT)),
+    op("tl.extra.cuda.gdc_launch_dependents", "", |ctx, _| {
+        dependency(ctx, &program::GRID_DEPENDENCY_LAUNCH_DEPENDENTS)
+    }),
+    op("tl.extra.cuda.globaltimer", "", |ctx, _| register(ctx, "mov.u64 $0, %globaltimer;", "=l", DType::Int64)),
+    op("tl.extra.cuda.smid", "", |ctx, _| register(ctx, "mov.u32 $0, %smid;", "=r", DType::Int32)),
     op("tl.extra.cuda.num_warps", "", |ctx, _| Ok(Val::int(ctx.request.options.num_warps))),
     op("tl.extra.cuda.num_threads", "", threads),
     op("tl.extra.hip.num_warps", "", |ctx, _| Ok(Val::int(ctx.request.options.num_warps))),
     op("tl.extra.hip.num_threads", "", threads),
 ];
+
+/// The function that reads the clock of a device.
+pub(crate) const CLOCK: &str = "tl.extra.cuda.globaltimer";
+
+/// Whether [`CLOCK`] can be read on the target.
+pub(crate) fn has_clock(ctx: &Ctx<'_>) -> bool {
+    on_device(ctx)
+}
+
+/// What to say of a dot of fp8e4b15 on the target.
+pub(crate) fn fp8e4b15_deprecation(ctx: &Ctx<'_>) -> Option<&'static str> {
+    let newer = on_device(ctx) && architecture(ctx).is_some_and(|number| number >= 90);
+    newer.then_some(
+        "the use of fp8e4b15 is deprecated on Hopper and later architectures and can cause significant slow down",
+    )
+}
+
+/// Ten times the major version of the architecture, plus the minor one.
+fn architecture(ctx: &Ctx<'_>) -> Option<i128> {
+    ctx.request.facts.arch.trim_start_matches("sm_").trim_end_matches('a').parse().ok()
+}
+
+/// Whether the kernel is compiled for the devices that a function is of.
+fn on_device(ctx: &Ctx<'_>) -> bool {
+    ctx.request.facts.backend == "cuda"
+}
+
+/// What orders overlapping launches; where launches never overlap, nothing.
+fn dependency(ctx: &mut Ctx<'_>, row: &'static OpRow) -> Res<Val> {
+    if on_device(ctx) {
+        ctx.emit_effect(row, &[], &[]);
+    }
+    Ok(Val::NONE)
+}
+
+/// What an instruction reads from a register of the device.
+fn register(ctx: &mut Ctx<'_>, asm: &str, constraints: &str, dtype: DType) -> Res<Val> {
+    if !on_device(ctx) {
+        let message = "this function reads a register of another device than the kernel is compiled for";
+        return Err(ctx.error_help(message, "ask for the target first: `if tl.target_info.is_cuda():`"));
+    }
+    let ty = ctx.ir_type(&Ty::scalar(dtype))?;
+    let pure = dtype == DType::Int32;
+    let attrs = [
+        Some(Attr::str(asm)),
+        Some(Attr::str(constraints)),
+        Some(Attr::int(1, Type::int(32))),
+        Some(Attr::Bool(pure)),
+    ];
+    let value = ctx.emit_as(&extern_call::INLINE_ASM, &[], &attrs, ty);
+    Ok(Val::Tensor(Tensor { value, ty: Ty::scalar(dtype) }))
+}
 
 fn threads(ctx: &mut Ctx<'_>, _args: Args) -> Res<Val> {
     Ok(Val::int(ctx.request.options.num_warps * ctx.request.facts.warp_size))
@@ -35,8 +97,7 @@ fn threads(ctx: &mut Ctx<'_>, _args: Args) -> Res<Val> {
 /// Whether the architecture is `10 * major + minor` or later; never on other targets.
 fn capability(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let (major, minor) = (args.int(ctx, "major")?, args.int(ctx, "minor")?);
-    let facts = &ctx.request.facts;
-    let own = facts.arch.trim_start_matches("sm_").trim_end_matches('a').parse::<i128>();
-    let reached = own.is_ok_and(|own| own >= major.saturating_mul(10).saturating_add(minor));
-    Ok(Val::bool(facts.backend == "cuda" && reached))
+    let wanted = major.saturating_mul(10).saturating_add(minor);
+    let reached = architecture(ctx).is_some_and(|own| own >= wanted);
+    Ok(Val::bool(on_device(ctx) && reached))
 }

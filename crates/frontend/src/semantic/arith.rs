@@ -7,7 +7,7 @@ use crate::typing::{self, Arithmetic, Operand, Ty};
 use crate::value::PyValue;
 use ir::{Attr, OpRow};
 use ruff_python_ast::Operator;
-use ttir::ops::{arith_float, arith_int, debug, memory};
+use ttir::ops::{arith_cast, arith_float, arith_int, debug, memory, shape};
 
 /// Which sides of an operation may be pointers.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -187,6 +187,11 @@ impl Ctx<'_> {
         if op == Operator::LShift || op == Operator::RShift {
             self.check_shift(&a, &b);
         }
+        // A signed value is shifted arithmetically, whatever type both sides are promoted to.
+        let shifted = match (&a, &b) {
+            (Num::Tensor(tensor), _) | (_, Num::Tensor(tensor)) => tensor.ty.scalar.dtype(),
+            _ => None,
+        };
         let (mut a, mut b) = self.unify(a, b, rule.pointers, rule.arithmetic)?;
         if b.ty.scalar.pointer().is_some() {
             std::mem::swap(&mut a, &mut b);
@@ -199,7 +204,8 @@ impl Ctx<'_> {
             (a, b) = (self.cast(a, DType::Fp32)?, self.cast(b, DType::Fp32)?);
             dtype = DType::Fp32;
         }
-        let Some(row) = rule.rows.of(dtype) else {
+        let by_sign = shifted.filter(|own| op == Operator::RShift && own.is_int() && dtype.is_int());
+        let Some(row) = rule.rows.of(by_sign.unwrap_or(dtype)) else {
             let help = if dtype.is_floating() && op == Operator::FloorDiv {
                 "use `tl.floor(x / y)`"
             } else {
@@ -315,8 +321,54 @@ impl Ctx<'_> {
         self.cast(tensor, DType::Int1)
     }
 
+    /// bf16 is compared in fp32; see [`Ctx::narrowed_extremum`].
+    fn without_bf16(&mut self, num: Num) -> Res<Num> {
+        match num {
+            Num::Tensor(tensor) if tensor.ty.scalar == DType::Bf16.into() => {
+                Ok(Num::Tensor(self.cast(tensor, DType::Fp32)?))
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// The bf16 that a minimum, maximum or clamp of bf16 in fp32 is without a loss, where `ty` asks for it; else the value as it is.
+    pub(crate) fn narrowed_extremum(&mut self, tensor: Tensor, ty: &Ty) -> Res<Tensor> {
+        let widened = tensor.ty.scalar == DType::Fp32.into() && ty.scalar == DType::Bf16.into();
+        if widened && self.is_chosen_from_bf16(tensor.value, 0) {
+            return self.cast(tensor, DType::Bf16);
+        }
+        Ok(tensor)
+    }
+
+    /// Whether a value is one of several that were bf16 before.
+    fn is_chosen_from_bf16(&self, value: ir::Value, depth: usize) -> bool {
+        let module = &self.module;
+        if let Some(bits) = self.splat_bits(value) {
+            return bits.trailing_zeros() >= 16 || bits == 0;
+        }
+        let ir::Def::Result(op, _) = module.def(value) else { return false };
+        let row = module.row(op);
+        if row.is(&arith_cast::EXTF) {
+            return ttir::types::elem(module.ty(module.operand(op, 0))).as_float() == Some(ir::FloatKind::BF16);
+        }
+        const CHOICES: [&OpRow; 5] = [
+            &arith_float::MINNUMF,
+            &arith_float::MAXNUMF,
+            &arith_float::MINIMUMF,
+            &arith_float::MAXIMUMF,
+            &arith_float::CLAMPF,
+        ];
+        const MOVES: [&OpRow; 5] =
+            [&shape::SPLAT, &shape::BROADCAST, &shape::EXPAND_DIMS, &shape::RESHAPE, &shape::TRANS];
+        let known = CHOICES.iter().chain(&MOVES).any(|own| row.is(own));
+        known
+            && depth < 8
+            && module.operands(op).iter().all(|operand| self.is_chosen_from_bf16(*operand, depth + 1))
+    }
+
     /// Minimum and maximum.
     pub(crate) fn extremum(&mut self, rows: &Rows, a: Num, b: Num) -> Res<Tensor> {
+        let (a, b) = (self.without_bf16(a)?, self.without_bf16(b)?);
         let (a, b) = self.unify(a, b, Pointers::None, Arithmetic::Plain)?;
         let Some(row) = a.ty.scalar.dtype().and_then(|dtype| rows.of(dtype)) else {
             return Err(self.error(format!("Unexpected dtype {}", a.ty.scalar)));
@@ -344,6 +396,8 @@ impl Ctx<'_> {
 
     /// `x` held between `min` and `max`.
     pub(crate) fn clamp(&mut self, operands: [Num; 3], propagate_nan: u32) -> Res<Tensor> {
+        let [x, min, max] = operands;
+        let operands = [self.without_bf16(x)?, self.without_bf16(min)?, self.without_bf16(max)?];
         let [x, min, max] = self.unify3(operands)?;
         if !x.ty.scalar.is_number(DType::is_floating) {
             let low = self.extremum(&MAXIMUM, Num::Tensor(x), Num::Tensor(min))?;

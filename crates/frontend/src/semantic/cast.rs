@@ -68,6 +68,21 @@ impl Ctx<'_> {
     }
 
     fn cast_number(&mut self, tensor: Tensor, from: DType, to: DType, rounding: Option<u32>) -> Res<Tensor> {
+        if from == DType::Fp8E4B15 {
+            let half = self.half_of_fp8e4b15(tensor)?;
+            return self.cast(half, to);
+        }
+        if to == DType::Fp8E4B15 {
+            let half = match (from, rounding) {
+                (DType::Fp16, _) => tensor,
+                (DType::Fp32 | DType::Fp64, _) => self.cast_float(tensor, from, DType::Fp16, rounding)?,
+                _ => {
+                    let single = self.cast(tensor, DType::Fp32)?;
+                    self.cast(single, DType::Fp16)?
+                }
+            };
+            return self.fp8e4b15_of_half(half);
+        }
         match (from.is_floating(), to.is_floating()) {
             (true, true) => self.cast_float(tensor, from, to, rounding),
             (_, false) if to.is_bool() => {
@@ -153,7 +168,8 @@ impl Ctx<'_> {
             let (a, b) = (from.bits(), to.bits());
             return Err(self.error(format!("Cannot bitcast data-type of size {a} to data-type of size {b}")));
         }
-        let both_ints = from.is_number(DType::is_int) && to.is_number(DType::is_int);
+        let held_as_int = |dtype: DType| dtype.is_int() || dtype == DType::Fp8E4B15;
+        let both_ints = from.is_number(held_as_int) && to.is_number(held_as_int);
         if both_ints {
             return Ok(Tensor { value: tensor.value, ty: tensor.ty.with(to) });
         }

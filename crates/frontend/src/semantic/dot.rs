@@ -75,7 +75,21 @@ impl Ctx<'_> {
         self.reshape(result, &dims, false)
     }
 
-    fn dot_matrices(&mut self, args: DotArgs) -> Res<Tensor> {
+    /// Operands as they are multiplied: bf16 that was widened for a minimum or maximum is bf16 again, fp8e4b15 is fp16.
+    fn dot_operands(&mut self, a: Tensor, b: Tensor) -> Res<(Tensor, Tensor)> {
+        let types = [a.ty.clone(), b.ty.clone()];
+        let (a, b) = (self.narrowed_extremum(a, &types[1])?, self.narrowed_extremum(b, &types[0])?);
+        if types.iter().any(|ty| ty.scalar == DType::Fp8E4B15.into()) {
+            if let Some(warning) = crate::ops::fp8e4b15_deprecation(self) {
+                self.warn(warning);
+            }
+            return Ok((self.cast(a, DType::Fp16)?, self.cast(b, DType::Fp16)?));
+        }
+        Ok((a, b))
+    }
+
+    fn dot_matrices(&mut self, mut args: DotArgs) -> Res<Tensor> {
+        (args.a, args.b) = self.dot_operands(args.a, args.b)?;
         let precision = self.dot_precision(args.input_precision, args.allow_tf32)?;
         let (dtype_a, dtype_b) = self.dot_dtypes(&args.a, &args.b)?;
         self.check_dot_size(&args.a, &args.b)?;

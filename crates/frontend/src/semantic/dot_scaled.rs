@@ -46,8 +46,25 @@ static FORMATS: &[Format] = &[
 /// The format of which two elements share a byte.
 const PACKED: &str = "e2m1";
 
-/// How many elements along k may share a scale.
-const GROUPS: [u32; 2] = [16, 32];
+/// How many elements along k may share a scale, the usual number first.
+const GROUPS: [u32; 2] = [32, 16];
+
+/// How many elements along k share a scale, for both operands.
+///
+/// # Errors
+/// For operands of which the scales say different numbers.
+fn scale_group(sides: [&ScaledOperand; 2], k: u32) -> Result<u32, String> {
+    let group = |side: &ScaledOperand| {
+        let count = side.scale.as_ref()?.ty.shape.last().copied()?;
+        GROUPS.into_iter().find(|group| count.checked_mul(*group) == Some(k))
+    };
+    match sides.map(group) {
+        [Some(left), Some(right)] if left != right => {
+            Err(format!("Operands must have the same scale factor; (lhs: {left} vs rhs: {right})"))
+        }
+        [left, right] => Ok(left.or(right).unwrap_or(GROUPS[0])),
+    }
+}
 
 impl ScaledOperand {
     /// The shape of the elements, which may be packed.
@@ -87,10 +104,12 @@ impl Ctx<'_> {
         }
         let mut shape = a.clone();
         shape[rank - 1] = b[rank - 1];
-        self.check_scale(&lhs, &a, a[rank - 1])?;
+        let k = a[rank - 1];
+        let group = self.check(scale_group([&lhs, &rhs], k))?;
+        self.check_scale(&lhs, &a, group)?;
         let mut lines_of_b = b;
         lines_of_b.swap(rank - 2, rank - 1);
-        self.check_scale(&rhs, &lines_of_b, a[rank - 1])?;
+        self.check_scale(&rhs, &lines_of_b, group)?;
         let ty = Ty { scalar: out_dtype.into(), shape };
         let acc = self.scaled_accumulator(acc, &ty)?;
         let mut operands = vec![lhs.tensor.value, rhs.tensor.value, acc.value];
@@ -134,8 +153,8 @@ impl Ctx<'_> {
         Ok(value)
     }
 
-    /// Whether a scale fits its operand, of which the last dimension is k here.
-    fn check_scale(&mut self, side: &ScaledOperand, lines: &[u32], k: u32) -> Res<()> {
+    /// Whether a scale fits its operand, of which the last dimension is k here, with a scale for each `group` elements.
+    fn check_scale(&mut self, side: &ScaledOperand, lines: &[u32], group: u32) -> Res<()> {
         let Some(scale) = &side.scale else { return Ok(()) };
         let dtype = scale.ty.scalar.dtype();
         if !dtype.is_some_and(|dtype| matches!(dtype, DType::UInt8 | DType::Fp8E4Nv)) {
@@ -144,19 +163,15 @@ impl Ctx<'_> {
                 side.name, scale.ty.scalar
             )));
         }
-        let (groups, rank) = (scale.ty.shape.last().copied().unwrap_or(0), lines.len());
-        let fits = scale.ty.shape.len() == rank
-            && scale.ty.shape[..rank - 1] == lines[..rank - 1]
-            && GROUPS.iter().any(|group| groups.checked_mul(*group) == Some(k));
-        if fits {
+        let mut expected = lines.to_vec();
+        expected[lines.len() - 1] /= group;
+        if *scale.ty.shape == *expected {
             return Ok(());
         }
-        let mut expected = lines.to_vec();
-        expected[rank - 1] = (k / GROUPS[1]).max(1);
         let (expected, found) = (ShapeText(&expected).to_string(), ShapeText(&scale.ty.shape).to_string());
         Err(self.error(format!(
-            "{}_scale must be a tensor of shape {expected}, one for each {} or {} elements along K. Got {found}",
-            side.name, GROUPS[1], GROUPS[0]
+            "{}_scale must be a tensor of shape {expected}, one for each {group} elements along K. Got {found}",
+            side.name
         )))
     }
 

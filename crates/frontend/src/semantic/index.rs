@@ -22,18 +22,12 @@ impl Ctx<'_> {
             Val::Tuple(tuple) => tuple.items.clone(),
             other => vec![other.clone()],
         };
-        let rank = tensor.ty.shape.len();
         let mut result = tensor;
-        let mut whole = 0;
         for (dim, part) in parts.iter().enumerate() {
             match part {
                 Val::Const(crate::value::PyValue::None) => result = self.expand_dims(result, dim)?,
-                Val::Slice(slice) if slice.iter().all(Val::is_none) => {
-                    whole += 1;
-                    if whole > rank {
-                        return Err(self.error(format!("too many indices for tensor of rank {rank}")));
-                    }
-                }
+                // One too many changes nothing, as for the reference: `scalar[:]`.
+                Val::Slice(slice) if slice.iter().all(Val::is_none) => {}
                 Val::Poison => return Err(crate::codegen::Stop),
                 other => {
                     let message = format!(
@@ -136,6 +130,7 @@ impl Ctx<'_> {
         }
         let mut ty = a.ty.clone();
         ty.shape.push(2);
+        self.ir_type(&ty)?;
         let value = self.emit(&shape::JOIN, &[a.value, b.value], &[])?;
         let joined = Tensor { value, ty };
         if scalars { self.reshape(joined, &[2], false) } else { Ok(joined) }
@@ -171,6 +166,7 @@ impl Ctx<'_> {
         if reorder {
             let mut ty = a.ty.clone();
             ty.shape[0] *= 2;
+            self.ir_type(&ty)?;
             let value = self.emit(&shape::CAT, &[a.value, b.value], &[])?;
             return Ok(Tensor { value, ty });
         }

@@ -4,12 +4,15 @@
 
 mod arith;
 mod atomic;
+mod block_pointer;
 mod cast;
 mod compare;
 mod dot;
 mod dot_scaled;
+mod fp8e4b15;
 mod index;
 mod memory;
+mod poll;
 mod region;
 
 pub(crate) use arith::{MAXIMUM, MAXIMUM_NAN, MINIMUM, MINIMUM_NAN, Overflow, Pointers};
@@ -17,4 +20,6 @@ pub(crate) use atomic::AtomicArgs;
 pub(crate) use compare::Predicate;
 pub(crate) use dot::DotArgs;
 pub(crate) use dot_scaled::{ScaledDotArgs, ScaledOperand};
+pub(crate) use fp8e4b15::bits_of as fp8e4b15_bits;
 pub(crate) use memory::{LoadArgs, StoreArgs};
+pub(crate) use poll::PollArgs;

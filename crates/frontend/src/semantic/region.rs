@@ -100,7 +100,7 @@ impl Ctx<'_> {
         let elements: Vec<Ty> = inputs.iter().map(|input| Ty::scalar(input.ty.scalar)).collect();
         let params: Vec<Ty> = elements.iter().chain(&elements).cloned().collect();
         let op = self.region_op(row, inputs, attrs, &results)?;
-        let returned = self.fill_region(op, terminator, &params, combine)?;
+        let returned = self.fill_region(op, terminator, &params, combine, &elements)?;
         if returned.len() != elements.len() {
             let (expected, found) = (elements.len(), returned.len());
             return Err(
@@ -145,6 +145,7 @@ impl Ctx<'_> {
         terminator: &'static OpRow,
         params: &[Ty],
         function: &Val,
+        wanted: &[Ty],
     ) -> Res<Vec<Ty>> {
         let region = self.module.region(op, 0);
         let block = self.module.add_block(region);
@@ -154,7 +155,15 @@ impl Ctx<'_> {
             args.push(Val::Tensor(Tensor { value: self.module.add_arg(block, ir_type), ty: ty.clone() }));
         }
         let outside = std::mem::replace(&mut self.place, Place::End(block));
-        let result = self.call_combine(function, args).map(|returned| {
+        let result = self.call_combine(function, args).and_then(|returned| {
+            let pairs = returned.into_iter().enumerate();
+            let fitted = pairs.map(|(at, tensor)| match wanted.get(at) {
+                Some(ty) => self.narrowed_extremum(tensor, ty),
+                None => Ok(tensor),
+            });
+            fitted.collect::<Res<Vec<Tensor>>>()
+        });
+        let result = result.map(|returned| {
             let values: Vec<ir::Value> = returned.iter().map(|tensor| tensor.value).collect();
             self.emit_effect(terminator, &values, &[]);
             returned.into_iter().map(|tensor| tensor.ty).collect()
@@ -191,7 +200,7 @@ impl Ctx<'_> {
             .collect();
         let op =
             self.region_op(&reduce::MAP_ELEMENTWISE, &inputs, &[Some(Attr::int(pack, Type::int(32)))], &[])?;
-        let returned = self.fill_region(op, &reduce::MAP_ELEMENTWISE_RETURN, &params, function)?;
+        let returned = self.fill_region(op, &reduce::MAP_ELEMENTWISE_RETURN, &params, function, &[])?;
         let mut results = Vec::new();
         for group in returned.chunks(pack as usize) {
             if group.len() != pack as usize || group.iter().any(|ty| *ty != group[0]) {

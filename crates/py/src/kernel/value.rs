@@ -96,6 +96,11 @@ impl Registry {
                 let inner = object.getattr(intern!(py, "value"))?;
                 return Ok(PyValue::Constexpr(Box::new(self.value(inner.as_borrowed())?)));
             }
+            if name.to_cow()? == "tuple" {
+                let items = object.getattr(intern!(py, "values"))?;
+                let items = items.cast::<PyList>()?;
+                return self.tuple(object, items.iter());
+            }
             if let Some(member) = object.getattr_opt(intern!(py, "_name_"))? {
                 return Ok(PyValue::Builtin(Arc::from(format!("tl.{name}.{member}"))));
             }
@@ -191,8 +196,8 @@ fn plain(object: Borrowed<'_, '_, PyAny>) -> PyResult<Option<PyValue>> {
 /// The path by which the front end knows a builtin of the language.
 fn builtin_path(name: &str) -> String {
     match name.strip_prefix("extra.") {
-        Some(extra) => extra.to_owned(),
-        None => format!("tl.{name}"),
+        Some(function) if function.starts_with("libdevice.") => function.to_owned(),
+        _ => format!("tl.{name}"),
     }
 }
 
@@ -250,6 +255,7 @@ mod tests {
     fn paths_of_the_language() {
         assert_eq!(builtin_path("load"), "tl.load");
         assert_eq!(builtin_path("extra.libdevice.tanh"), "libdevice.tanh");
+        assert_eq!(builtin_path("extra.other.num_warps"), "tl.extra.other.num_warps");
         assert_eq!(module_path("deuteron").as_deref(), Some("triton"));
         assert_eq!(module_path("deuteron.language").as_deref(), Some("tl"));
         assert_eq!(module_path("deuteron.language.math").as_deref(), Some("tl.math"));

@@ -144,6 +144,7 @@ fn broken(errors: &[ir::Diagnostic]) -> RuntimeError {
         message: errors.first().map(|error| error.message.clone()).unwrap_or_default(),
         report,
         place: None,
+        calls: Vec::new(),
     })
 }
 

@@ -113,6 +113,10 @@ impl Globals for Recorder<'_> {
         Ok(result)
     }
 
+    fn must_use(&self, function: &FunctionRef) -> Option<String> {
+        self.inner.must_use(function)
+    }
+
     fn allows_non_constexpr_globals(&self) -> bool {
         self.inner.allows_non_constexpr_globals()
     }

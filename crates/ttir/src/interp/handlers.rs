@@ -35,6 +35,8 @@ static HANDLERS: &[(&OpRow, Handler)] = &[
     (&ops::program::GET_PROGRAM_ID, control::program_id),
     (&ops::program::GET_NUM_PROGRAMS, control::num_programs),
     (&ops::program::ASSUME, debug::assume),
+    (&ops::program::GRID_DEPENDENCY_WAIT, debug::nothing),
+    (&ops::program::GRID_DEPENDENCY_LAUNCH_DEPENDENTS, debug::nothing),
     (&ops::dot::DOT, dot::dot),
     (&ops::dot::DOT_SCALED, dot::dot_scaled),
     (&ops::reduce::REDUCE, combine::reduce),

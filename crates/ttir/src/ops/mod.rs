@@ -121,6 +121,8 @@ const ROWS: &[&OpRow] = &[
     &program::GET_PROGRAM_ID,
     &program::GET_NUM_PROGRAMS,
     &program::ASSUME,
+    &program::GRID_DEPENDENCY_WAIT,
+    &program::GRID_DEPENDENCY_LAUNCH_DEPENDENTS,
     &dot::DOT,
     &dot::DOT_SCALED,
     &reduce::REDUCE,

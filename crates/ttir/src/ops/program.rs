@@ -48,3 +48,21 @@ pub static ASSUME: OpRow = OpRow {
     format: Format::Text("$cond attr-dict : type($cond)"),
     ..AssumeOp::ROW
 };
+
+/// Waits for the launch before.
+pub static GRID_DEPENDENCY_WAIT: OpRow = OpRow {
+    name: "tt.grid_dependency_wait",
+    doc: "Waits until the launch before this one is over and what it wrote can be read, where launches overlap.",
+    traits: Traits::READS.and(Traits::WRITES),
+    format: Format::Text("attr-dict"),
+    ..OpRow::BASE
+};
+
+/// Lets the next launch begin.
+pub static GRID_DEPENDENCY_LAUNCH_DEPENDENTS: OpRow = OpRow {
+    name: "tt.grid_dependency_launch_dependents",
+    doc: "Lets the launch behind this one begin as soon as every program has come here, where launches overlap.",
+    traits: Traits::WRITES,
+    format: Format::Text("attr-dict"),
+    ..OpRow::BASE
+};

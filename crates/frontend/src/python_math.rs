@@ -1,0 +1,189 @@
+//! The constants and functions of Python's module `math`, on values known when compiling.
+
+use crate::constexpr;
+use crate::value::PyValue;
+
+/// A constant of the module.
+pub(crate) fn constant(name: &str) -> Option<PyValue> {
+    let value = match name {
+        "pi" => std::f64::consts::PI,
+        "e" => std::f64::consts::E,
+        "tau" => std::f64::consts::TAU,
+        "inf" => f64::INFINITY,
+        "nan" => f64::NAN,
+        _ => return None,
+    };
+    Some(PyValue::Float(value))
+}
+
+/// A function of floats that gives a float.
+type Function = fn(f64, f64) -> f64;
+
+/// A question about a float.
+type Question = fn(f64) -> bool;
+
+/// Functions of one float; the second argument is not read.
+const ONE: [(&str, Function); 24] = [
+    ("sqrt", |x, _| x.sqrt()),
+    ("cbrt", |x, _| x.cbrt()),
+    ("exp", |x, _| x.exp()),
+    ("exp2", |x, _| x.exp2()),
+    ("expm1", |x, _| x.exp_m1()),
+    ("log2", |x, _| x.log2()),
+    ("log10", |x, _| x.log10()),
+    ("log1p", |x, _| x.ln_1p()),
+    ("fabs", |x, _| x.abs()),
+    ("sin", |x, _| x.sin()),
+    ("cos", |x, _| x.cos()),
+    ("tan", |x, _| x.tan()),
+    ("asin", |x, _| x.asin()),
+    ("acos", |x, _| x.acos()),
+    ("atan", |x, _| x.atan()),
+    ("sinh", |x, _| x.sinh()),
+    ("cosh", |x, _| x.cosh()),
+    ("tanh", |x, _| x.tanh()),
+    ("asinh", |x, _| x.asinh()),
+    ("acosh", |x, _| x.acosh()),
+    ("atanh", |x, _| x.atanh()),
+    ("degrees", |x, _| x.to_degrees()),
+    ("radians", |x, _| x.to_radians()),
+    ("ulp", |x, _| x.abs().next_up() - x.abs()),
+];
+
+/// Functions of two floats.
+const TWO: [(&str, Function); 6] = [
+    ("pow", f64::powf),
+    ("atan2", f64::atan2),
+    ("hypot", f64::hypot),
+    ("copysign", f64::copysign),
+    ("fmod", |x, y| x % y),
+    ("remainder", |x, y| x - y * (x / y).round_ties_even()),
+];
+
+/// Functions of one float that ask something of it.
+const QUESTIONS: [(&str, Question); 3] =
+    [("isnan", f64::is_nan), ("isinf", f64::is_infinite), ("isfinite", f64::is_finite)];
+
+/// Functions of one float that give an integer; the second argument is not read.
+const WHOLE: [(&str, Function); 3] =
+    [("ceil", |x, _| x.ceil()), ("floor", |x, _| x.floor()), ("trunc", |x, _| x.trunc())];
+
+/// Functions of integers, and those with a number of arguments that varies.
+const OTHERS: [&str; 5] = ["log", "gcd", "lcm", "isqrt", "prod"];
+
+/// Whether the module has such a function.
+pub(crate) fn has(name: &str) -> bool {
+    let listed = ONE.iter().chain(&TWO).any(|(own, _)| *own == name);
+    let asked = QUESTIONS.iter().any(|(own, _)| *own == name);
+    listed || asked || WHOLE.iter().any(|(own, _)| *own == name) || OTHERS.contains(&name)
+}
+
+/// Calls a function of the module.
+///
+/// # Errors
+/// As Python's: what is no number, and values outside the domain.
+pub(crate) fn call(name: &str, args: &[PyValue]) -> Result<PyValue, String> {
+    if let Some(result) = integers(name, args) {
+        return result;
+    }
+    let float = |index: usize| match args.get(index) {
+        Some(value) => constexpr::as_float(value)
+            .ok_or_else(|| format!("math.{name}(): must be real number, not {}", value.type_name())),
+        None => Err(format!("math.{name}() takes more arguments ({} given)", args.len())),
+    };
+    let x = float(0)?;
+    let domain = |value: f64| {
+        let invented = value.is_nan() && !args.iter().filter_map(constexpr::as_float).any(f64::is_nan);
+        if invented { Err("math domain error".to_owned()) } else { Ok(PyValue::Float(value)) }
+    };
+    let of = |table: &'static [(&'static str, Function)]| {
+        table.iter().find(|(own, _)| *own == name).map(|(_, function)| function)
+    };
+    if let Some(function) = of(&ONE) {
+        return domain(function(x, 0.0));
+    }
+    if let Some(function) = of(&TWO) {
+        return domain(function(x, float(1)?));
+    }
+    if let Some((_, question)) = QUESTIONS.iter().find(|(own, _)| *own == name) {
+        return Ok(PyValue::Bool(question(x)));
+    }
+    if let Some((_, rounded)) = WHOLE.iter().find(|(own, _)| *own == name) {
+        // Integers are exact beyond what a float holds.
+        return if constexpr::as_int(&args[0]).is_some() {
+            constexpr::to_int(&args[0])
+        } else {
+            constexpr::to_int(&PyValue::Float(rounded(x, 0.0)))
+        };
+    }
+    match name {
+        "log" if x <= 0.0 => Err("math domain error".to_owned()),
+        "log" if args.len() > 1 => Ok(PyValue::Float(x.ln() / float(1)?.ln())),
+        "log" => Ok(PyValue::Float(x.ln())),
+        _ => Err(format!("module 'math' has no attribute '{name}', or it cannot be used here")),
+    }
+}
+
+/// The functions of integers.
+fn integers(name: &str, args: &[PyValue]) -> Option<Result<PyValue, String>> {
+    if !matches!(name, "gcd" | "lcm" | "isqrt" | "prod") {
+        return None;
+    }
+    if let ("prod", [PyValue::Tuple(tuple)]) = (name, args) {
+        let product = tuple.items.iter().try_fold(PyValue::Int(1), |product, item| {
+            constexpr::binary(ruff_python_ast::Operator::Mult, &product, item)
+        });
+        return Some(product);
+    }
+    let values: Option<Vec<i128>> = args.iter().map(constexpr::as_int).collect();
+    let Some(values) = values else {
+        return Some(Err(format!("math.{name}() takes integers")));
+    };
+    let divisor = |a: i128, b: i128| {
+        let (mut a, mut b) = (a.abs(), b.abs());
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    let result = match (name, values.as_slice()) {
+        ("gcd", values) => values.iter().copied().fold(0, divisor),
+        ("lcm", values) => values.iter().copied().fold(1, |a, b| if b == 0 { 0 } else { a / divisor(a, b) * b }).abs(),
+        ("isqrt", [value]) if *value >= 0 => value.isqrt(),
+        _ => return Some(Err(format!("math.{name}(): wrong arguments"))),
+    };
+    Some(Ok(PyValue::Int(result)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{call, constant, has};
+    use crate::value::PyValue;
+
+    #[test]
+    fn functions_answer_as_pythons() {
+        let int = PyValue::Int;
+        let float = PyValue::Float;
+        for (name, args, expected) in [
+            ("sqrt", vec![int(16)], float(4.0)),
+            ("log2", vec![int(1024)], float(10.0)),
+            ("log", vec![float(8.0), int(2)], float(3.0)),
+            ("ceil", vec![float(2.1)], int(3)),
+            ("floor", vec![float(-2.1)], int(-3)),
+            ("trunc", vec![int(1 << 60)], int(1 << 60)),
+            ("gcd", vec![int(12), int(-18)], int(6)),
+            ("lcm", vec![int(4), int(6)], int(12)),
+            ("isqrt", vec![int(17)], int(4)),
+            ("isinf", vec![float(f64::INFINITY)], PyValue::Bool(true)),
+            ("pow", vec![int(2), int(3)], float(8.0)),
+            ("prod", vec![PyValue::tuple(vec![int(3), int(5)])], int(15)),
+        ] {
+            assert!(has(name), "{name}");
+            assert_eq!(call(name, &args), Ok(expected), "{name}");
+        }
+        assert_eq!(call("sqrt", &[int(-1)]), Err("math domain error".into()));
+        assert!(call("sqrt", &[]).is_err() && call("sqrt", &[PyValue::str("x")]).is_err());
+        assert_eq!(constant("inf"), Some(float(f64::INFINITY)));
+        assert!(!has("frexp") && constant("sqrt").is_none());
+    }
+}

@@ -1,0 +1,173 @@
+"""Objects with fields in kernels: `@triton.aggregate`, named tuples, tuples of the language, functions as values."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import deuteron as triton
+import deuteron.language as tl
+
+ENGINES = {"cpu": {}, "interpreter": {"interpret": True}, "sm_90": {"emulate": "cuda:90"}}
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request):
+    """Each engine in turn."""
+    with triton.knobs.runtime.scope():
+        for name, value in ENGINES[request.param].items():
+            setattr(triton.knobs.runtime, name, value)
+        yield request.param
+
+
+@triton.aggregate
+class Line:
+    start: tl.tensor
+    step: tl.tensor
+    scale: tl.constexpr = 2
+
+    @triton.jit
+    def at(self, i):
+        return (self.start + i * self.step) * self.scale
+
+    @triton.jit
+    def __add__(self, other):
+        return tl.aggregate_replace(self, start=self.start + other)
+
+    @triton.jit
+    def __getitem__(self, i):
+        return self.at(i)
+
+    def plain(self, _semantic=None):
+        return self.step
+
+    @staticmethod
+    def of(start):
+        return Line(start, start + 1)
+
+    @triton.constexpr_function
+    def twice(self):
+        return self.scale * 2
+
+
+@triton.aggregate
+class Shifted(Line):
+    shift: tl.constexpr = 100
+
+    @triton.jit
+    def moved(self, i):
+        return self.at(i) + self.shift
+
+
+@triton.aggregate
+class Made:
+    value: tl.tensor
+    squared: tl.constexpr
+
+    def __init__(self, value, n):
+        self.value = value
+        if n > 2:
+            self.squared = tl.constexpr(n * n)
+        else:
+            self.squared = tl.constexpr(0)
+
+
+class Pair(NamedTuple):
+    first: tl.tensor
+    second: tl.tensor = 5
+
+
+@triton.jit
+def lines(out, a, b, n):
+    line = Line(a, step=b)
+    tl.store(out, line.at(3))
+    tl.store(out + 1, (line + 10)[0])
+    tl.store(out + 2, line.plain())
+    tl.store(out + 3, Line.of(a).at(1))
+    tl.store(out + 4, Shifted(a, b, 1).moved(2))
+    tl.store(out + 5, Made(a, 3).squared + Made(a, 1).squared)
+    for _ in range(n):
+        line = line + 1
+    if n > 2:
+        line = tl.aggregate_replace(line, step=b * 2)
+    tl.store(out + 6, line.at(1))
+    tl.store(out + 7, line.scale)
+    pair = Pair(second=a, first=b)
+    tl.store(out + 8, pair.first * 1000 + pair.second)
+    tl.store(out + 9, Pair(a).second)
+    several = tl.tuple((a, b)) + (n, )
+    tl.store(out + 10, several[0] + several[2])
+    tl.static_assert(isinstance(line, Line) and isinstance(pair, Pair) and len(several) == 3)
+
+
+@pytest.mark.parametrize("n", [0, 3])
+def test_objects_are_values_of_kernels(engine, n):
+    a, b = 7, 4
+    out = np.zeros(11, np.int32)
+    lines[(1, )](out, a, b, n)
+    step = b * 2 if n > 2 else b
+    assert out.tolist() == [(a + 3 * b) * 2, (a + 10) * 2, b, (a + a + 1) * 2, a + 2 * b + 100, 9, (a + n + step) * 2, 2,
+                            b * 1000 + a, 5, a + n]
+
+
+@triton.jit
+def constants_only(out, LINE: tl.constexpr):
+    tl.store(out, LINE.scale)
+
+
+@triton.aggregate
+class Sizes:
+    rows: tl.constexpr
+    columns: tl.constexpr = 4
+
+    @triton.constexpr_function
+    def count(self):
+        return self.rows * self.columns
+
+
+@triton.jit
+def sizes(out):
+    s = Sizes(3)
+    tl.store(out, s.count())
+
+
+def test_constexpr_methods_run_when_compiling():
+    out = np.zeros(1, np.int32)
+    sizes[(1, )](out)
+    assert out[0] == 12
+    assert Sizes(5).count() == 20 or Sizes(5).count().value == 20
+
+
+def test_objects_can_be_made_outside():
+    made = Sizes(3, columns=8)
+    assert made.rows.value == 3 and made.columns.value == 8 and Sizes(1).columns.value == 4
+    assert triton.language.aggregate_replace(made, rows=30).rows.value == 30 and made.rows.value == 3
+    with pytest.raises(AttributeError, match="cannot assign to field 'rows' on immutable aggregate Sizes"):
+        made.rows = 5
+    with pytest.raises(TypeError, match="has no field 'depth'"):
+        triton.language.aggregate_replace(made, depth=1)
+    with pytest.raises(TypeError, match="expects an aggregate instance"):
+        triton.language.aggregate_replace(3, rows=1)
+    with pytest.raises(TypeError, match="missing required argument: 'rows'"):
+        Sizes()
+
+    class Plain:
+        pass
+
+    with pytest.raises(TypeError, match="Aggregates can only inherit from other aggregates"):
+
+        @triton.aggregate
+        class Wrong(Plain):
+            x: tl.constexpr
+
+
+@triton.jit
+def writes_a_field(out):
+    s = Sizes(3)
+    s.rows = 4
+    tl.store(out, s.rows)
+
+
+def test_fields_do_not_change():
+    with pytest.raises(triton.CompilationError, match="cannot assign to field 'rows' on immutable aggregate"):
+        writes_a_field[(1, )](np.zeros(1, np.int32))
