@@ -17,7 +17,7 @@ def types(ptr, half_ptr, n, u, wide_ptr):
     tl.store(ptr, ptr + half_ptr)  # error: invalid operands of type pointer<fp32> and pointer<fp16>
     tl.store(ptr, ptr + ptr)  # error: cannot add pointers together
     tl.store(ptr, ptr + 1.5)  # error: invalid operands of type pointer<fp32> and fp32
-    tl.store(ptr, x & 1.0)  # error: unexpected type fp32 for the operator `&`
+    tl.store(ptr, x & 1.0)  # error: invalid operands of type fp32 and fp32 for the operator `&`
     tl.store(ptr, ~x)  # error: wrong type argument to unary invert (fp32)
     tl.store(ptr, x**2)  # error: the operator `**` is not supported on tensors
     tl.store(n, 1)  # error: Unsupported ptr type int32 in `tl.store`

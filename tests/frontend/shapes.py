@@ -99,9 +99,9 @@ def shapes(ptr, index_ptr):
 #     %35 = tt.join %34, %cst_6 : tensor<1xi32> -> tensor<1x2xi32>
 #     %36 = tt.reshape %35 : tensor<1x2xi32> -> tensor<2xi32>
 #     %37 = tt.expand_dims %36 {axis = 0 : i32} : tensor<2xi32> -> tensor<1x2xi32>
-#     %outLHS, %outRHS = tt.split %37 : tensor<1x2xi32> -> tensor<1xi32>
-#     %one = tt.unsplat %outLHS : tensor<1xi32>
-#     %two = tt.unsplat %outRHS : tensor<1xi32>
+#     %out_lhs, %out_rhs = tt.split %37 : tensor<1x2xi32> -> tensor<1xi32>
+#     %one = tt.unsplat %out_lhs : tensor<1xi32>
+#     %two = tt.unsplat %out_rhs : tensor<1xi32>
 #     %38 = arith.addi %one, %two : i32
 #     tt.store %index_ptr, %38 : !tt.ptr<i32>
 #     %39 = tt.splat %index_ptr : !tt.ptr<i32> -> tensor<2x8x!tt.ptr<i32>>

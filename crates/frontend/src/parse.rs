@@ -91,9 +91,13 @@ impl ParsedFunction {
     pub(crate) fn place(&self, range: TextRange) -> Place {
         let mut place = self.text.place(range);
         let (first, _) = self.text.line_column(self.ast.name.range().start());
-        let line = self.text.text.get(self.text.starts[self.text.line_index(self.ast.name.range().start())] as usize..);
+        let line = self
+            .text
+            .text
+            .get(self.text.starts[self.text.line_index(self.ast.name.range().start())] as usize..);
         let indent = line.map_or(0, |line| line.len() - line.trim_start_matches([' ', '\t']).len()) as u32;
-        place.in_function = ((place.line + 1).saturating_sub(first), (place.column - 1).saturating_sub(indent));
+        place.in_function =
+            ((place.line + 1).saturating_sub(first), (place.column - 1).saturating_sub(indent));
         place
     }
 }

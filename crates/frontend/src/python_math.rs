@@ -148,7 +148,9 @@ fn integers(name: &str, args: &[PyValue]) -> Option<Result<PyValue, String>> {
     };
     let result = match (name, values.as_slice()) {
         ("gcd", values) => values.iter().copied().fold(0, divisor),
-        ("lcm", values) => values.iter().copied().fold(1, |a, b| if b == 0 { 0 } else { a / divisor(a, b) * b }).abs(),
+        ("lcm", values) => {
+            values.iter().copied().fold(1, |a, b| if b == 0 { 0 } else { a / divisor(a, b) * b }).abs()
+        }
         ("isqrt", [value]) if *value >= 0 => value.isqrt(),
         _ => return Some(Err(format!("math.{name}(): wrong arguments"))),
     };

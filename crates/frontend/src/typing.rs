@@ -289,7 +289,9 @@ pub fn check_block_shape(dims: &[i128]) -> Result<Shape, String> {
     let mut shape = Shape::new();
     for (index, dim) in dims.iter().enumerate() {
         if *dim <= 0 || dim & (dim - 1) != 0 {
-            return Err(format!("Shape element {index} must be a power of 2\nit is {dim}: take more and mask them"));
+            return Err(format!(
+                "Shape element {index} must be a power of 2\nit is {dim}: take more and mask them"
+            ));
         }
         shape.push(u32::try_from(*dim).map_err(|_| too_many(dims))?);
     }

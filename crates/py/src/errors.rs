@@ -35,7 +35,11 @@ fn compilation(py: Python<'_>, failure: &CompilationFailure) -> PyErr {
             kwargs.set_item("lineno", place.line)?;
             kwargs.set_item("col", place.column)?;
             kwargs.set_item("source_line", &place.text)?;
+            kwargs.set_item("at", place.in_function)?;
         }
+        let calls: Vec<((u32, u32), &str)> =
+            failure.calls.iter().map(|call| (call.place.in_function, call.place.text.as_str())).collect();
+        kwargs.set_item("calls", calls)?;
         class.call((failure.report.as_str(),), Some(&kwargs))
     })
 }

@@ -139,18 +139,23 @@ def _made(cls, values):
     return made
 
 
-def aggregate_replace(instance, **changes):
-    """A copy of an aggregate with some of its fields changed."""
-    cls = type(instance)
-    if not getattr(cls, "__triton_aggregate__", False):
-        raise TypeError(f"aggregate_replace() expects an aggregate instance, got {cls.__name__}")
-    for name in changes:
-        if name not in cls.__aggregate_fields__:
-            raise TypeError(f"aggregate_replace(): {cls.__name__} has no field '{name}'")
-    values = {name: instance.__dict__[name] for name in cls.__aggregate_fields__}
-    values.update((name, _wrapped(value)) for name, value in changes.items())
-    return _made(cls, values)
+class _Replace:
+    """A copy of an aggregate with some of its fields changed; in kernels and outside."""
+
+    def __init__(self):
+        self.__deuteron_builtin__ = "aggregate_replace"
+        self.__triton_builtin__ = True
+
+    def __call__(self, instance, **changes):
+        cls = type(instance)
+        if not getattr(cls, "__triton_aggregate__", False):
+            raise TypeError(f"aggregate_replace() expects an aggregate instance, got {cls.__name__}")
+        for name in changes:
+            if name not in cls.__aggregate_fields__:
+                raise TypeError(f"aggregate_replace(): {cls.__name__} has no field '{name}'")
+        values = {name: instance.__dict__[name] for name in cls.__aggregate_fields__}
+        values.update((name, _wrapped(value)) for name, value in changes.items())
+        return _made(cls, values)
 
 
-aggregate_replace.__deuteron_builtin__ = "aggregate_replace"
-aggregate_replace.__triton_builtin__ = True
+aggregate_replace = _Replace()

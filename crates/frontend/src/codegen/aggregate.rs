@@ -137,7 +137,9 @@ impl Ctx<'_> {
         keywords: Vec<(String, Val)>,
     ) -> Res<Val> {
         let default = |ctx: &Self, class: &ObjectRef, name: &str| {
-            let Some(PyValue::Object(all)) = ctx.class_attribute(class, "_field_defaults") else { return None };
+            let Some(PyValue::Object(all)) = ctx.class_attribute(class, "_field_defaults") else {
+                return None;
+            };
             let Some(PyValue::Object(get)) = ctx.class_attribute(&all, "__getitem__") else { return None };
             ctx.request.globals.call(&get, &[PyValue::str(name)], &[]).ok()
         };
@@ -186,7 +188,12 @@ impl Ctx<'_> {
     }
 
     /// `aggregate.name`.
-    pub(crate) fn aggregate_attribute(&mut self, value: &Val, aggregate: &Aggregate, name: &str) -> Res<Option<Val>> {
+    pub(crate) fn aggregate_attribute(
+        &mut self,
+        value: &Val,
+        aggregate: &Aggregate,
+        name: &str,
+    ) -> Res<Option<Val>> {
         if let Some(at) = aggregate.names.iter().position(|own| **own == *name) {
             let field = aggregate.values[at].clone();
             self.usable(&field)?;
@@ -269,7 +276,9 @@ impl Ctx<'_> {
     /// `self.name = value`, which only an `__init__` may say of the object that it makes.
     pub(crate) fn set_field(&mut self, object: &Name, name: &str, value: Val) -> Res<()> {
         let Some(Val::Aggregate(aggregate)) = self.frame().locals.get(object).cloned() else {
-            return Err(self.unsupported("Attribute assignment is not supported in triton", "use a local name"));
+            return Err(
+                self.unsupported("Attribute assignment is not supported in triton", "use a local name")
+            );
         };
         if !self.frame().initializes {
             let class_name = self.class_name(&aggregate.class);

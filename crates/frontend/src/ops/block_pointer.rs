@@ -111,7 +111,9 @@ pub(super) fn checked_dims(ctx: &mut Ctx<'_>, args: &Args, pointer: &BlockPointe
     let mut dims = Vec::new();
     for dim in args.dims(ctx, "boundary_check")? {
         if !(0..rank).contains(&dim) {
-            return Err(ctx.error(format!("boundary_check: there is no dimension {dim} in {}", pointer.block)));
+            return Err(
+                ctx.error(format!("boundary_check: there is no dimension {dim} in {}", pointer.block))
+            );
         }
         dims.push(dim as usize);
     }

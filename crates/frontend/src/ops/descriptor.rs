@@ -14,7 +14,11 @@ pub(super) static TABLE: &[Builtin] = &[
     op("tl.make_tensor_descriptor", "base, shape, strides, block_shape, padding_option='zero'", make),
     op("tl.load_tensor_descriptor", "desc, offsets", load),
     op("tl.store_tensor_descriptor", "desc, offsets, value", store),
-    op("tl._experimental_make_tensor_descriptor", "base, shape, strides, block_shape, padding_option='zero'", make),
+    op(
+        "tl._experimental_make_tensor_descriptor",
+        "base, shape, strides, block_shape, padding_option='zero'",
+        make,
+    ),
     op("tl._experimental_descriptor_load", "desc, offsets, shape=None, dtype=None", load),
     op("tl._experimental_descriptor_store", "desc, value, offsets", store),
     op("tl._experimental_reinterpret_tensor_descriptor", "desc, block_shape, dtype", |ctx, args| {

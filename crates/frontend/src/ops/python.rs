@@ -52,7 +52,9 @@ pub(super) static TABLE: &[Builtin] = &[
     op("python.bool", "x=False", |ctx, args| {
         convert(ctx, &args, |value| Ok(PyValue::Bool(constexpr::truth(value))), ".to(tl.int1)")
     }),
-    op("python.str", "x=''", |ctx, args| convert(ctx, &args, |value| Ok(PyValue::str(&constexpr::text(value))), "…")),
+    op("python.str", "x=''", |ctx, args| {
+        convert(ctx, &args, |value| Ok(PyValue::str(&constexpr::text(value))), "…")
+    }),
     op("python.abs", "x", |ctx, args| match args.val("x").to_py() {
         Some(value) => Ok(Val::Const(ctx.check(constexpr::absolute(&value))?)),
         None => ctx.call_builtin("tl.abs", vec![args.val("x").clone()], Vec::new()),

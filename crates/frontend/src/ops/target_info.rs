@@ -30,7 +30,9 @@ pub(super) static TABLE: &[Builtin] = &[
     op("tl.extra.cuda.gdc_launch_dependents", "", |ctx, _| {
         dependency(ctx, &program::GRID_DEPENDENCY_LAUNCH_DEPENDENTS)
     }),
-    op("tl.extra.cuda.globaltimer", "", |ctx, _| register(ctx, "mov.u64 $0, %globaltimer;", "=l", DType::Int64)),
+    op("tl.extra.cuda.globaltimer", "", |ctx, _| {
+        register(ctx, "mov.u64 $0, %globaltimer;", "=l", DType::Int64)
+    }),
     op("tl.extra.cuda.smid", "", |ctx, _| register(ctx, "mov.u32 $0, %smid;", "=r", DType::Int32)),
     op("tl.extra.cuda.num_warps", "", |ctx, _| Ok(Val::int(ctx.request.options.num_warps))),
     op("tl.extra.cuda.num_threads", "", threads),

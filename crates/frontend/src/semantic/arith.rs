@@ -192,6 +192,7 @@ impl Ctx<'_> {
             (Num::Tensor(tensor), _) | (_, Num::Tensor(tensor)) => tensor.ty.scalar.dtype(),
             _ => None,
         };
+        let given = [self.scalar_of(&a)?, self.scalar_of(&b)?];
         let (mut a, mut b) = self.unify(a, b, rule.pointers, rule.arithmetic)?;
         if b.ty.scalar.pointer().is_some() {
             std::mem::swap(&mut a, &mut b);
@@ -211,9 +212,13 @@ impl Ctx<'_> {
             } else {
                 "convert the operands to integers with `.to(tl.int32)`"
             };
-            return Err(
-                self.error_help(format!("unexpected type {dtype} for the operator `{}`", op.as_str()), help)
-            );
+            let [left, right] = given;
+            let message = if rule.rows.float.is_none() && op != Operator::FloorDiv {
+                format!("invalid operands of type {left} and {right} for the operator `{}`", op.as_str())
+            } else {
+                format!("unexpected type {dtype} for the operator `{}`", op.as_str())
+            };
+            return Err(self.error_help(message, help));
         };
         if overflow == Overflow::Checked && matches!(op, Operator::Add | Operator::Sub | Operator::Mult) {
             self.check_overflow(op, row, &a, &b)?;
@@ -349,7 +354,8 @@ impl Ctx<'_> {
         let ir::Def::Result(op, _) = module.def(value) else { return false };
         let row = module.row(op);
         if row.is(&arith_cast::EXTF) {
-            return ttir::types::elem(module.ty(module.operand(op, 0))).as_float() == Some(ir::FloatKind::BF16);
+            return ttir::types::elem(module.ty(module.operand(op, 0))).as_float()
+                == Some(ir::FloatKind::BF16);
         }
         const CHOICES: [&OpRow; 5] = [
             &arith_float::MINNUMF,

@@ -28,7 +28,10 @@ impl Ctx<'_> {
         let target = self.pointer_of(&args.pointer, "atomic_poll")?;
         if args.pointer.ty.is_block() || !target.pointee.is_int() || target.pointee.bits() < 16 {
             return Err(self.error_help(
-                format!("atomic_poll waits for a scalar integer of 16, 32 or 64 bits, found {}", args.pointer.ty),
+                format!(
+                    "atomic_poll waits for a scalar integer of 16, 32 or 64 bits, found {}",
+                    args.pointer.ty
+                ),
                 "pass a pointer to one flag",
             ));
         }

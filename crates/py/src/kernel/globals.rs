@@ -175,6 +175,17 @@ impl Globals for PyGlobals {
         })
     }
 
+    fn must_use(&self, function: &FunctionRef) -> Option<String> {
+        Python::attach(|py| {
+            let function = self.registry.function(py, function)?;
+            let mark = function.bind(py).getattr_opt(intern!(py, "_must_use_result")).ok().flatten()?;
+            match mark.extract::<String>() {
+                Ok(text) => Some(text),
+                Err(_) => mark.is_truthy().unwrap_or(false).then(String::new),
+            }
+        })
+    }
+
     fn allows_non_constexpr_globals(&self) -> bool {
         self.allow_any
     }
