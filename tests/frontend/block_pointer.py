@@ -160,19 +160,18 @@ def either(src, dst, n):
 # }
 # module {
 #   tt.func public @either(%src: !tt.ptr<f32>, %dst: !tt.ptr<f32>, %n: i32) attributes {noinline = false} {
-#     %c1_i64 = arith.constant 1 : i64
 #     %c0_i32 = arith.constant 0 : i32
 #     %c5_i32 = arith.constant 5 : i32
 #     %0 = arith.cmpi sgt, %n, %c5_i32 : i32
-#     %1:3 = scf.if %0 -> (!tt.ptr<f32>, i64, i32) {
-#       %c1_i64_1 = arith.constant 1 : i64
+#     %1:2 = scf.if %0 -> (!tt.ptr<f32>, i32) {
 #       %c1_i32 = arith.constant 1 : i32
-#       scf.yield %dst, %c1_i64_1, %c1_i32 : !tt.ptr<f32>, i64, i32
+#       scf.yield %dst, %c1_i32 : !tt.ptr<f32>, i32
 #     } else {
-#       scf.yield %src, %c1_i64, %c0_i32 : !tt.ptr<f32>, i64, i32
+#       scf.yield %src, %c0_i32 : !tt.ptr<f32>, i32
 #     }
+#     %c1_i64 = arith.constant 1 : i64
 #     %c4_i32 = arith.constant 4 : i32
-#     %2 = arith.addi %1#2, %c4_i32 : i32
+#     %2 = arith.addi %1#1, %c4_i32 : i32
 #     %3 = tt.make_range {end = 32 : i32, start = 0 : i32} : tensor<32xi32>
 #     %4 = tt.splat %2 : i32 -> tensor<32xi32>
 #     %5 = arith.addi %4, %3 : tensor<32xi32>
@@ -182,16 +181,16 @@ def either(src, dst, n):
 #     %8 = arith.cmpi slt, %5, %7 : tensor<32xi32>
 #     %9 = arith.andi %6, %8 : tensor<32xi1>
 #     %10 = arith.extsi %2 : i32 to i64
-#     %11 = arith.muli %10, %1#1 : i64
+#     %11 = arith.muli %10, %c1_i64 : i64
 #     %12 = tt.addptr %1#0, %11 : !tt.ptr<f32>, i64
 #     %13 = tt.make_range {end = 32 : i32, start = 0 : i32} : tensor<32xi32>
 #     %14 = arith.extsi %13 : tensor<32xi32> to tensor<32xi64>
-#     %15 = tt.splat %1#1 : i64 -> tensor<32xi64>
-#     %16 = arith.muli %14, %15 : tensor<32xi64>
-#     %17 = tt.splat %12 : !tt.ptr<f32> -> tensor<32x!tt.ptr<f32>>
-#     %18 = tt.addptr %17, %16 : tensor<32x!tt.ptr<f32>>, tensor<32xi64>
-#     %cst_0 = arith.constant dense<1.000000e+00> : tensor<32xf32>
-#     tt.store %18, %cst_0, %9 : tensor<32x!tt.ptr<f32>>
+#     %cst_0 = arith.constant dense<1> : tensor<32xi64>
+#     %15 = arith.muli %14, %cst_0 : tensor<32xi64>
+#     %16 = tt.splat %12 : !tt.ptr<f32> -> tensor<32x!tt.ptr<f32>>
+#     %17 = tt.addptr %16, %15 : tensor<32x!tt.ptr<f32>>, tensor<32xi64>
+#     %cst_1 = arith.constant dense<1.000000e+00> : tensor<32xf32>
+#     tt.store %17, %cst_1, %9 : tensor<32x!tt.ptr<f32>>
 #     tt.return
 #   }
 # }

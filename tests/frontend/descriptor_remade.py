@@ -29,18 +29,19 @@ def loops(a, b, n, k):
 #     %0 = tt.make_tensor_descriptor %a, [%n], [%c1_i64] : <f32>, <16xf32>
 #     %c0_i32 = arith.constant 0 : i32
 #     %1 = arith.cmpi sgt, %which, %c0_i32 : i32
-#     %2:2 = scf.if %1 -> (!tt.ptr<f32>, i64) {
-#       %c1_i64_1 = arith.constant 1 : i64
-#       %5 = tt.make_tensor_descriptor %b, [%n], [%c1_i64_1] : <f32>, <16xf32>
-#       scf.yield %b, %c1_i64_1 : !tt.ptr<f32>, i64
+#     %2 = scf.if %1 -> (!tt.ptr<f32>) {
+#       %c1_i64_2 = arith.constant 1 : i64
+#       %5 = tt.make_tensor_descriptor %b, [%n], [%c1_i64_2] : <f32>, <16xf32>
+#       scf.yield %b : !tt.ptr<f32>
 #     } else {
-#       scf.yield %a, %c1_i64 : !tt.ptr<f32>, i64
+#       scf.yield %a : !tt.ptr<f32>
 #     }
-#     %3 = tt.make_tensor_descriptor %2#0, [%n], [%2#1] : <f32>, <16xf32>
+#     %c1_i64_0 = arith.constant 1 : i64
+#     %3 = tt.make_tensor_descriptor %2, [%n], [%c1_i64_0] : <f32>, <16xf32>
 #     %c16_i32 = arith.constant 16 : i32
 #     %4 = tt.descriptor_load %3[%c16_i32] : !tt.tensordesc<16xf32> -> tensor<16xf32>
-#     %c0_i32_0 = arith.constant 0 : i32
-#     tt.descriptor_store %3[%c0_i32_0], %4 : !tt.tensordesc<16xf32>, tensor<16xf32>
+#     %c0_i32_1 = arith.constant 0 : i32
+#     tt.descriptor_store %3[%c0_i32_1], %4 : !tt.tensordesc<16xf32>, tensor<16xf32>
 #     tt.return
 #   }
 # }
@@ -50,8 +51,8 @@ def loops(a, b, n, k):
 #     %0 = tt.make_tensor_descriptor %a, [%n], [%c1_i64] : <f32>, <16xf32>
 #     %c0_i32 = arith.constant 0 : i32
 #     %c1_i32 = arith.constant 1 : i32
-#     %1:3 = scf.for %i = %c0_i32 to %k step %c1_i32 iter_args(%arg5 = %a, %arg6 = %n, %arg7 = %c1_i64) -> (!tt.ptr<f32>, i32, i64)  : i32 {
-#       %4 = tt.make_tensor_descriptor %arg5, [%arg6], [%arg7] : <f32>, <16xf32>
+#     %1:2 = scf.for %i = %c0_i32 to %k step %c1_i32 iter_args(%arg5 = %a, %arg6 = %n) -> (!tt.ptr<f32>, i32)  : i32 {
+#       %4 = tt.make_tensor_descriptor %arg5, [%arg6], [%c1_i64] : <f32>, <16xf32>
 #       %c0_i32_2 = arith.constant 0 : i32
 #       %x = tt.descriptor_load %4[%c0_i32_2] : !tt.tensordesc<16xf32> -> tensor<16xf32>
 #       %c16_i32 = arith.constant 16 : i32
@@ -61,9 +62,9 @@ def loops(a, b, n, k):
 #       %7 = tt.make_tensor_descriptor %6, [%n], [%c1_i64_3] : <f32>, <16xf32>
 #       %c0_i32_4 = arith.constant 0 : i32
 #       tt.descriptor_store %7[%c0_i32_4], %x : !tt.tensordesc<16xf32>, tensor<16xf32>
-#       scf.yield %6, %n, %c1_i64_3 : !tt.ptr<f32>, i32, i64
+#       scf.yield %6, %n : !tt.ptr<f32>, i32
 #     }
-#     %2 = tt.make_tensor_descriptor %1#0, [%1#1], [%1#2] : <f32>, <16xf32>
+#     %2 = tt.make_tensor_descriptor %1#0, [%1#1], [%c1_i64] : <f32>, <16xf32>
 #     %c0_i32_0 = arith.constant 0 : i32
 #     %3 = tt.descriptor_load %2[%c0_i32_0] : !tt.tensordesc<16xf32> -> tensor<16xf32>
 #     %c0_i32_1 = arith.constant 0 : i32

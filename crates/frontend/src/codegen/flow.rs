@@ -244,6 +244,12 @@ impl Ctx<'_> {
         let mut others = others.into_iter();
         let joined = with_leaves(a, &mut |tensor| match others.next() {
             Some(other) if other.value != tensor.value => {
+                // Equal constants of both arms are that constant behind them.
+                let known = self.splat_bits(tensor.value);
+                if let (Some(bits), true) = (known, known == self.splat_bits(other.value)) {
+                    let ty = self.module.ty(tensor.value);
+                    return self.constant_bits(ty, bits);
+                }
                 yields[0].push(tensor.value);
                 yields[1].push(other.value);
                 let ty = self.module.ty(tensor.value);

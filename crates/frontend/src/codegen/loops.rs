@@ -253,7 +253,9 @@ impl Ctx<'_> {
             leaves(&after, &mut values);
             for (offset, value) in values.iter().enumerate() {
                 let position = carried.first + offset;
-                if value.value != args[position] {
+                let known = self.splat_bits(value.value);
+                let as_before = known.is_some() && known == self.splat_bits(candidates.inits[position].value);
+                if value.value != args[position] && !as_before {
                     changed[position] = Some(value.value);
                 }
             }

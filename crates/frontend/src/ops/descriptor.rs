@@ -92,7 +92,7 @@ fn make(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let operands: Vec<ir::Value> =
         std::iter::once(&base).chain(&shape).chain(&strides).map(|tensor| tensor.value).collect();
     let result = ir_type_of(pointer.pointee, &dims, elem);
-    let value = ctx.emit_as(&descriptor::MAKE, &operands, &[padding.clone()], result);
+    let value = ctx.emit_as(&descriptor::MAKE, &operands, std::slice::from_ref(&padding), result);
     let made_of = Some(DescriptorBase { base, padding });
     Ok(Val::Descriptor(Rc::new(Descriptor { value, made_of, block: ty, shape, strides })))
 }
