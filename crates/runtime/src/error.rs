@@ -52,7 +52,7 @@ pub struct CompilationFailure {
     /// The text of the first error alone.
     pub message: String,
     /// Where the first error is, if that is known.
-    pub place: Option<frontend::Place>,
+    pub place: Option<Box<frontend::Place>>,
     /// The calls that led there, the innermost first.
     pub calls: Vec<frontend::Call>,
 }
@@ -69,7 +69,7 @@ impl CompilationFailure {
             },
             report: frontend::render_all(diagnostics),
             message: first.map(|diagnostic| diagnostic.message.clone()).unwrap_or_default(),
-            place: first.and_then(|diagnostic| diagnostic.place.clone()),
+            place: first.and_then(|diagnostic| diagnostic.place.clone()).map(Box::new),
             calls: first.map(|diagnostic| diagnostic.calls.clone()).unwrap_or_default(),
         }
     }
