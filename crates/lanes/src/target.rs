@@ -248,16 +248,11 @@ pub trait LaneTarget: ElementTarget {
 
     /// All lanes of all blocks of the cluster wait for each other and see each other's writes. Only asked of machines that
     /// have clusters.
-    fn cluster_barrier(&self, b: &mut FunctionBuilder<'_>) {
-        self.barrier(b);
-    }
+    fn cluster_barrier(&self, b: &mut FunctionBuilder<'_>);
 
     /// The address at which another block of the cluster keeps what this one keeps at `pointer`, an address in memory of the
     /// program. Only asked of machines that have clusters.
-    fn peer(&self, b: &mut FunctionBuilder<'_>, pointer: Value, block: Value) -> Value {
-        let _ = (b, block);
-        pointer
-    }
+    fn peer(&self, b: &mut FunctionBuilder<'_>, pointer: Value, block: Value) -> Value;
 
     /// All lanes of a warp wait for each other and see each other's writes.
     fn warp_barrier(&self, b: &mut FunctionBuilder<'_>);

@@ -13,11 +13,11 @@ use crate::layouts::layout_of;
 use crate::table::Entry;
 use crate::target::Access;
 use crate::trade::thread_bits_zero;
-use ir::{Attr, Op};
+use ir::Op;
 use llir::Value;
 use std::rc::Rc;
 use target::survey::SharedBy;
-use ttgir::ops::async_copy::{ASYNC_COMMIT_GROUP, ASYNC_COPY, ASYNC_WAIT};
+use ttgir::ops::async_copy::{ASYNC_COMMIT_GROUP, ASYNC_COPY, ASYNC_WAIT, AsyncWaitOp};
 
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] = &[(&ASYNC_COPY, copy), (&ASYNC_COMMIT_GROUP, commit), (&ASYNC_WAIT, wait)];
@@ -29,8 +29,8 @@ fn commit(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 }
 
 fn wait(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let pending = cx.module.attr_named(op, "num").and_then(Attr::as_int).unwrap_or(0);
-    cx.target.async_wait(&mut cx.b, u32::try_from(pending).unwrap_or(0));
+    let pending = AsyncWaitOp::new(cx.module, op).num();
+    cx.target.async_wait(&mut cx.b, pending);
     cx.set_result(op, crate::LaneValue::Token);
     Ok(())
 }

@@ -9,11 +9,10 @@ use crate::table::Entry;
 use crate::target::{AssertPlace, PrintCall};
 use crate::types;
 use elementwise::small_float::as_wide;
-use ir::{Attr, Op, Type as IrType};
+use ir::{Op, Type as IrType};
 use llir::{Op as Inst, Type, Value, Values};
-use ttir::ops::debug::{ASSERT, PRINT};
-use ttir::ops::func::func_attr;
-use ttir::ops::shape::ints;
+use ttir::ops::debug::{ASSERT, AssertOp, PRINT, PrintOp};
+use ttir::ops::func::FuncOp;
 
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] = &[(&PRINT, print), (&ASSERT, assert)];
@@ -28,9 +27,9 @@ struct Operand {
 }
 
 fn print(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let prefix = cx.module.attr(op, 0).and_then(Attr::as_str).unwrap_or_default().replace('%', "%%");
-    let hex = cx.module.attr(op, 1).and_then(Attr::as_bool).unwrap_or(false);
-    let signed = ints(cx.module.attr(op, 2)).to_vec();
+    let view = PrintOp::new(cx.module, op);
+    let (prefix, hex) = (view.prefix().replace('%', "%%"), view.hex());
+    let signed = view.is_signed().to_vec();
     let count = cx.module.operands(op).len();
     if count == 0 {
         let mask = cx.is_first_lane();
@@ -148,7 +147,7 @@ fn assert(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         return Ok(());
     }
     let fails = cx.b.not(all);
-    let message = cx.module.attr(op, 0).and_then(Attr::as_str).unwrap_or_default().to_owned();
+    let message = AssertOp::new(cx.module, op).message().to_owned();
     let place = cx.module.locs.file_place(cx.module.loc(op));
     let (file, line) = place.map_or(("unknown".to_owned(), 0), |(file, line, _)| (file.to_string(), line));
     let function = function_name(cx, op);
@@ -168,9 +167,8 @@ fn assert(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 fn function_name(cx: &Cx<'_>, op: Op) -> String {
     let mut walk = Some(op);
     while let Some(op) = walk {
-        if cx.module.is(op, &ttir::ops::func::FUNC) {
-            let name = cx.module.attr(op, func_attr::NAME).and_then(Attr::as_str);
-            return name.unwrap_or("unknown").to_owned();
+        if let Some(function) = FuncOp::of(cx.module, op) {
+            return function.name().to_owned();
         }
         walk = cx.module.parent_op(op);
     }

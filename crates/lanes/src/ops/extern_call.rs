@@ -5,15 +5,14 @@ use crate::cx::Cx;
 use crate::error::Result;
 use crate::table::Entry;
 use elementwise::{Elems, library};
-use ir::{Attr, Op};
-use ttir::ops::extern_call::EXTERN_ELEMENTWISE;
+use ir::Op;
+use ttir::ops::extern_call::{EXTERN_ELEMENTWISE, ExternElementwiseOp};
 
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] = &[(&EXTERN_ELEMENTWISE, extern_call)];
 
 fn extern_call(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let symbol =
-        cx.module.attr_named(op, "symbol").and_then(Attr::as_str).expect("verified: the symbol is required");
+    let symbol = ExternElementwiseOp::new(cx.module, op).symbol();
     let elems = Elems::of(cx.module, op);
     per_register(cx, op, |cx, x| match cx.element(|ctx| library::call(ctx, symbol, &elems, x))? {
         Some(value) => Ok(value),

@@ -7,15 +7,15 @@ use crate::cx::Cx;
 use crate::error::Result;
 use crate::table::Entry;
 use crate::value::LaneValue;
-use ir::{Attr, Op};
+use ir::Op;
 use smallvec::SmallVec;
-use ttir::ops::func::CALL;
+use ttir::ops::func::{CALL, CallOp};
 
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] = &[(&CALL, call)];
 
 fn call(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let name = cx.module.attr(op, 0).and_then(Attr::as_str).unwrap_or_default();
+    let name = CallOp::new(cx.module, op).callee();
     let Some(callee) = cx.module.symbol(name) else {
         return Err(cx.error(op, format!("there is no function `{name}`")));
     };

@@ -10,10 +10,10 @@ use crate::ops::memory::{from_memory, in_memory};
 use crate::shared::{Need, NeedOf, Order, Planner};
 use crate::table::Entry;
 use crate::target::Access;
-use ir::{Attr, Module, Op, OpRow, Type};
+use ir::{Module, Op, OpRow, Type};
 use layout::{Dim, LinearLayout};
 use llir::Value;
-use ttir::ops::shape::GATHER;
+use ttir::ops::shape::{GATHER, GatherOp};
 use ttir::types::{elem, numel, shape};
 
 /// Rows of this file.
@@ -59,7 +59,7 @@ fn plain_memory(ty: Type, axis: usize) -> Result<LinearLayout> {
 }
 
 fn gather(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let axis = cx.module.attr(op, 0).and_then(Attr::as_int).unwrap_or(0) as usize;
+    let axis = GatherOp::new(cx.module, op).axis();
     let source = cx.module.ty(cx.module.operand(op, 0));
     let element = elem(source);
     let bytes = element_bytes(element);

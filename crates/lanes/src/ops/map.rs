@@ -12,13 +12,13 @@ use crate::shared::{Need, NeedOf, Planner};
 use crate::table::Entry;
 use crate::types;
 use crate::value::LaneValue;
-use ir::{Attr, Module, Op, OpRow, Value as IrValue};
+use ir::{Module, Op, OpRow, Value as IrValue};
 use layout::convert::Plan;
 use layout::{Dim, LinearLayout};
 use llir::Value;
 use smallvec::SmallVec;
 use std::rc::Rc;
-use ttir::ops::reduce::MAP_ELEMENTWISE;
+use ttir::ops::reduce::{MAP_ELEMENTWISE, MapElementwiseOp};
 use ttir::types::shape;
 
 /// Rows of this file.
@@ -36,8 +36,7 @@ struct Ways {
 }
 
 fn pack(module: &Module, op: Op) -> usize {
-    let pack = module.attr(op, 0).and_then(Attr::as_int).and_then(|pack| usize::try_from(pack).ok());
-    pack.unwrap_or(1).max(1)
+    MapElementwiseOp::new(module, op).pack().max(1)
 }
 
 /// Where each power of two of the row-major number of an element stands.

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::table::Entry;
 use crate::value::LaneValue;
 use ir::Op;
-use ttir::ops::program::{ASSUME, AXIS, GET_NUM_PROGRAMS, GET_PROGRAM_ID};
+use ttir::ops::program::{ASSUME, GET_NUM_PROGRAMS, GET_PROGRAM_ID, ProgramIdOp};
 
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] = &[
@@ -26,5 +26,5 @@ pub(crate) const TABLE: &[Entry] = &[
 ];
 
 fn axis(cx: &Cx<'_>, op: Op) -> u32 {
-    cx.module.attr(op, 0).and_then(|attr| attr.as_enum(&AXIS)).unwrap_or(0)
+    ProgramIdOp::new(cx.module, op).axis() as u32
 }

@@ -12,12 +12,12 @@ use crate::target::Shuffle;
 use crate::trade::shuffle_values;
 use crate::types;
 use crate::value::LaneValue;
-use ir::{Attr, Module, Op, OpRow};
+use ir::{Module, Op, OpRow};
 use layout::Dim;
 use layout::convert::Plan;
 use layout::reduce::{self, Reduction};
 use std::rc::Rc;
-use ttir::ops::reduce::REDUCE;
+use ttir::ops::reduce::{REDUCE, ReduceOp};
 
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] = &[(&REDUCE, lower)];
@@ -30,7 +30,7 @@ pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[(&REDUCE, |planner, module, op| 
 
 /// How a reduction is done.
 fn reduction(planner: &mut Planner, module: &Module, op: Op) -> Result<Rc<Reduction>> {
-    let axis = module.attr(op, 0).and_then(Attr::as_int).unwrap_or(0);
+    let axis = ReduceOp::new(module, op).axis() as i64;
     let (from, to) = (module.ty(module.operand(op, 0)), module.ty(module.result(op, 0)));
     planner.reduction((from, axis, to), |planner| {
         let source = layout_of(from)?;

@@ -17,12 +17,12 @@ use crate::target::Shuffle;
 use crate::trade::shuffle_values;
 use crate::types;
 use crate::value::LaneValue;
-use ir::{Attr, Module, Op, OpRow};
+use ir::{Module, Op, OpRow};
 use layout::LinearLayout;
 use layout::convert::Plan;
 use llir::{IntCompare, Value};
 use std::rc::Rc;
-use ttir::ops::reduce::SCAN;
+use ttir::ops::reduce::{SCAN, ScanOp};
 
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] = &[(&SCAN, scan)];
@@ -47,7 +47,7 @@ struct Plans {
 
 impl Plans {
     fn of(planner: &mut Planner, module: &Module, op: Op) -> Result<Plans> {
-        let dim = module.attr(op, 0).and_then(Attr::as_int).unwrap_or(0) as usize;
+        let dim = ScanOp::new(module, op).axis();
         let source = layout_of(module.ty(module.operand(op, 0)))?;
         let bits: Vec<u32> =
             module.operands(op).iter().map(|&operand| types::memory_bits(module.ty(operand))).collect();
@@ -78,7 +78,7 @@ impl Plans {
 fn scan(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let plans = Plans::of(&mut cx.planner, cx.module, op)?;
     let combine = Combine::of(cx, op);
-    let reverse = cx.module.attr(op, 1).and_then(Attr::as_bool) == Some(true);
+    let reverse = ScanOp::new(cx.module, op).reverse();
     let region = cx.scratch(op);
     let behind = |plans: &[&[Rc<Plan>]]| {
         region.map(|region| region.after(plans.iter().map(|plans| plans_bytes(plans)).sum()))

@@ -5,13 +5,14 @@ use crate::cx::Cx;
 use crate::error::Result;
 use crate::table::Entry;
 use crate::value::LaneValue;
-use ir::{Attr, Op};
+use ir::Op;
 use layout::{Dim, LinearLayout};
 use llir::Value;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 use ttir::ops::shape::{
-    BROADCAST, EXPAND_DIMS, JOIN, MAKE_RANGE, RESHAPE, SPLAT, SPLIT, TRANS, UNSPLAT, ints,
+    BROADCAST, EXPAND_DIMS, ExpandDimsOp, JOIN, MAKE_RANGE, MakeRangeOp, RESHAPE, SPLAT, SPLIT, TRANS,
+    TransOp, UNSPLAT,
 };
 use ttir::types::shape;
 
@@ -21,7 +22,7 @@ pub(crate) const TABLE: &[Entry] = &[
     (&SPLAT, splat),
     (&UNSPLAT, unsplat),
     (&EXPAND_DIMS, |cx, op| {
-        let axis = cx.module.attr(op, 0).and_then(Attr::as_int).unwrap_or(0) as usize;
+        let axis = ExpandDimsOp::new(cx.module, op).axis();
         moved(cx, op, |position| {
             position.remove(axis);
         })
@@ -34,9 +35,9 @@ pub(crate) const TABLE: &[Entry] = &[
 ];
 
 fn make_range(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let start = cx.module.attr(op, 1).and_then(Attr::as_int).unwrap_or(0);
+    let start = MakeRangeOp::new(cx.module, op).start();
     let layout = cx.layout(cx.module.ty(cx.module.result(op, 0)))?;
-    let start = cx.b.i32(start as i32);
+    let start = cx.b.i32(start);
     let positions = cx.positions(&layout);
     let registers = positions.iter().map(|position| cx.add(position[0], start)).collect();
     cx.set_registers(op, registers);
@@ -174,7 +175,7 @@ fn broadcast(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 }
 
 fn trans(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let order = ints(cx.module.attr(op, 0));
+    let order = TransOp::new(cx.module, op).order();
     moved(cx, op, |position| {
         let mut source = Position::from_elem(0, position.len());
         for (dim, from) in order.iter().enumerate() {
