@@ -128,12 +128,12 @@ def test_a_function_is_pickled_without_its_python_function():
 
 
 def test_backends_have_the_names_that_torch_asks_for():
-    from torch.utils._triton import has_triton_cpu_backend, has_triton_package, triton_hash_with_backend
+    from torch.utils._triton import has_triton_package, triton_hash_with_backend
     from triton.backends import backends
     from triton.backends.compiler import GPUTarget
 
-    assert has_triton_package() and has_triton_cpu_backend() and len(triton_hash_with_backend()) == 64
-    assert list(backends) == ["cpu", "nvidia"] and backends.get("cpu").driver.is_active()
+    assert has_triton_package() and len(triton_hash_with_backend()) == 64
+    assert "cpu" in backends and "nvidia" in backends and backends.get("cpu").driver.is_active()
     options = compiler.make_backend(GPUTarget("cuda", 90, 32)).parse_options({"num_warps": 8, "no_such_option": 1})
     assert options.num_warps == vars(options)["num_warps"] == 8 and "fp8e4nv" in options.supported_fp8_dtypes
     assert backends["cpu"].driver().get_current_target().backend == "cpu"

@@ -10,6 +10,21 @@ import sys
 _VARIABLE = "DEUTERON_REDIRECT"
 
 
+def _package(home):
+    """The package of the process that redirects, else, where it does not fit this Python, the one that this Python has."""
+    sys.path.insert(0, home)
+    try:
+        import deuteron
+    except ImportError:
+        for name in [name for name in sys.modules if name.split(".")[0] == "deuteron"]:
+            del sys.modules[name]
+        sys.path.remove(home)
+        import deuteron
+    else:
+        sys.path.remove(home)
+    return deuteron
+
+
 class _Pending:
     """Redirects this process when it first asks for triton."""
 
@@ -18,13 +33,8 @@ class _Pending:
         """The finder of `deuteron.install`, which takes the place of this one; None, and a loud word, where it cannot be had."""
         if cls in sys.meta_path:
             sys.meta_path.remove(cls)
-        home = os.environ.get(_VARIABLE, "")
         try:
-            try:
-                import deuteron
-            except ModuleNotFoundError:
-                sys.path.append(home)
-                import deuteron
+            deuteron = _package(os.environ.get(_VARIABLE, ""))
         except ImportError as error:
             sys.stderr.write(f"deuteron: `import triton` is NOT redirected in process {os.getpid()} ({sys.executable}), as it is in the "
                              f"process that started it: {error}\n")
