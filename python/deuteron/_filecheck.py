@@ -50,7 +50,9 @@ def run_parser(kernel_fn, args=(), kwargs=None, target=stub_target):
     Returns:
         A module: ``str()`` and ``str_nodebug()`` give its text, ``walk`` visits its operations.
     """
-    from .compiler import ASTSource, make_backend
+    from . import _core
+    from ._C.libtriton.ir import module
+    from .compiler import make_backend
     from .runtime.jit import create_function_from_signature
 
     given = {"sanitize_overflow": False, **(kwargs or {})}
@@ -58,8 +60,9 @@ def run_parser(kernel_fn, args=(), kwargs=None, target=stub_target):
     binder = create_function_from_signature(kernel_fn.signature, kernel_fn.params, backend)
     bound, specialization, options = binder(*args, **given)
     signature, constants, attrs = _specialized(bound, specialization)
-    source = ASTSource(kernel_fn, signature, constants, attrs)
-    return source.make_ir(target, backend.parse_options(options), {}, {}, None)
+    parsed = backend.parse_options(options)
+    chosen = {name: value for name, value in parsed.items() if name in ("num_warps", "num_ctas", "debug", "sanitize_overflow")}
+    return module(_core.ttir(kernel_fn, signature, constants, attrs, tuple(target), chosen, "source"))
 
 
 def _specialized(bound, specialization):

@@ -289,3 +289,38 @@ def test_kernels_that_exec_makes_have_their_text(interpret):
     exec("@triton.jit\ndef lost(x):\n    pass".upper().lower(), globals(), found := {})
     with pytest.raises(ValueError, match="the source text of `lost` cannot be found"):
         found["lost"][(1, )](x)
+
+
+def test_kernels_that_subclass_native_ones_run_their_own_run():
+    seen = []
+
+    class Counted(JITFunction):
+
+        def run(self, *args, grid, warmup, **kwargs):
+            seen.append((grid, warmup))
+            return super().run(*args, grid=grid, warmup=warmup, **kwargs)
+
+    kernel = Counted(add_one.fn)
+    x = torch.zeros(300)
+    kernel[(2, )](x, 300, BLOCK=256)
+    assert x.eq(1).all() and seen == [((2, ), False)]
+    kernel.warmup(x, 300, BLOCK=256, grid=(1, ))
+    assert isinstance(kernel, JITFunction) and kernel.__name__ == "add_one"
+
+    @triton.jit
+    def caller(x):
+        tl.store(x, 3.0)
+
+    assert isinstance(Counted(caller.fn), JITCallable)
+
+
+def test_names_of_compiled_kernels_may_be_of_constants_and_types():
+    def named(specialization):
+        ones = [name for name, value in specialization.constants.items() if value == 1]
+        return f"kernel_{specialization.signature['n']}_{'_'.join(ones)}"
+
+    @triton.jit(repr=named)
+    def kernel(x, n, one, BLOCK: tl.constexpr):
+        tl.store(x, n)
+
+    assert kernel.warmup(torch.zeros(1), 2**40, 1, BLOCK=4, grid=(1, )).name == "kernel_i64_one"

@@ -10,6 +10,7 @@ use crate::kernel::globals::PyGlobals;
 use crate::kernel::value::Registry;
 use ir::text::PrintOptions;
 use ir::{Attr, Block, Module, Op, Value};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::{Bound, PyAny, PyResult, Python, pyclass, pyfunction, pymethods};
 use pyo3::types::{PyAnyMethods, PyDict};
 use runtime::compile::Job;
@@ -27,8 +28,9 @@ type Row<'py> = (&'static str, Vec<u32>, Vec<u32>, Vec<u32>, Option<u32>, Bound<
 /// Operations, then by number: each block's arguments and region, each region's blocks, each value's type.
 type Contents<'py> = (Vec<Row<'py>>, Bound<'py, PyDict>, Bound<'py, PyDict>, Bound<'py, PyDict>);
 
-/// Brings a kernel as far as `ttir`, with the signature of an `ASTSource`.
+/// Brings a kernel as far as `ttir`, with the signature of an `ASTSource`; where `stage` is `source`, no further than the front end.
 #[pyfunction]
+#[pyo3(signature = (function, signature, constexprs, attrs, target, options, stage="ttir"))]
 pub(crate) fn ttir(
     function: &Bound<'_, JitFunction>,
     signature: &Bound<'_, PyDict>,
@@ -36,8 +38,14 @@ pub(crate) fn ttir(
     attrs: &Bound<'_, PyDict>,
     target: &Bound<'_, PyAny>,
     options: &Bound<'_, PyDict>,
+    stage: &str,
 ) -> PyResult<Ttir> {
     let py = function.py();
+    let compile = match stage {
+        "ttir" => runtime::compile::to_ttir,
+        "source" => runtime::compile::to_source,
+        _ => return Err(PyValueError::new_err(format!("`{stage}` is not `source` or `ttir`"))),
+    };
     let target = target_of(py, Some(target))?;
     let options = runtime::options::parse(target.as_ref(), &options_of(Some(options))?).or_raise(py)?;
     let registry = Registry::default();
@@ -49,7 +57,7 @@ pub(crate) fn ttir(
     let globals = PyGlobals::new(registry, settings.code.allow_non_constexpr_globals);
     let result = py.detach(|| {
         let job = Job { function: text, args, options, target, globals: &globals, print: &print, owner };
-        runtime::compile::to_ttir(&job, &settings)
+        compile(&job, &settings)
     });
     match result {
         Ok(module) => Ok(Ttir { module }),
@@ -69,6 +77,12 @@ impl Ttir {
     #[getter]
     fn text(&self) -> String {
         ir::text::print(&self.module, PrintOptions::default())
+    }
+
+    /// The text without places in the source.
+    #[getter]
+    fn plain_text(&self) -> String {
+        ir::text::print(&self.module, PrintOptions::PLAIN)
     }
 
     /// Everything that is in it, operations of a region before the one that owns the region.

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A function decorated with `@jit`: `kernel[grid](*args, **options)` compiles and launches it.
-#[pyclass(module = "deuteron.runtime.jit", name = "JITFunction", frozen, weakref, dict)]
+#[pyclass(module = "deuteron.runtime.jit", name = "JITFunction", frozen, weakref, dict, subclass)]
 pub(crate) struct JitFunction {
     pub(crate) function: Py<PyAny>,
     pub(crate) id: u64,

@@ -12,6 +12,7 @@ use frontend::signature;
 use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError};
 use pyo3::ffi;
 use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::intern;
 use pyo3::prelude::{Bound, Py, PyAny, PyResult, Python, pymethods};
 use pyo3::types::{
     PyAnyMethods, PyDict, PyDictMethods, PyList, PyListMethods, PyString, PyTuple, PyTupleMethods,
@@ -85,7 +86,16 @@ impl JitFunction {
     }
 
     fn __getitem__<'py>(slf: &Bound<'py, Self>, grid: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        launcher::bind(slf, grid)
+        if slf.as_any().is_exact_instance_of::<JitFunction>() {
+            return launcher::bind(slf, grid);
+        }
+        // A subclass may have a `run` of its own.
+        let py = slf.py();
+        let given = PyDict::new(py);
+        given.set_item("grid", grid)?;
+        given.set_item("warmup", false)?;
+        let run = slf.as_any().getattr(intern!(py, "run"))?;
+        py.import("functools")?.getattr("partial")?.call((run,), Some(&given))
     }
 
     #[pyo3(signature = (*_args, **_kwargs))]

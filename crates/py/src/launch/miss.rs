@@ -12,7 +12,7 @@ use crate::kernel::function::JitFunction;
 use crate::kernel::value::Registry;
 use crate::kernel::variant::Variant;
 use frontend::{ArgSpec, PyValue};
-use pyo3::prelude::{Bound, PyErr, PyResult, Python};
+use pyo3::prelude::{Bound, Py, PyAny, PyErr, PyResult, Python};
 use runtime::specialize::{LaunchKey, decode};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -43,7 +43,10 @@ pub(crate) fn compile(wanted: &Wanted<'_, '_>, is_warmup: bool) -> PyResult<Opti
     }
     let (kernel, used) =
         build::compile(function, args, options, Arc::clone(&wanted.active.target), registry)?;
-    let name = me.repr.as_ref().map(|repr| repr.call1(py, (&source,))?.extract::<String>(py)).transpose()?;
+    let named = |repr: &Py<PyAny>| {
+        repr.call1(py, (source.get().specialization(py, &me.params)?,))?.extract::<String>(py)
+    };
+    let name = me.repr.as_ref().map(named).transpose()?;
     let compiled = Bound::new(py, CompiledKernel::new(Arc::clone(&kernel), source.clone().unbind(), name))?;
     notify::notify_listener(&compiled, &kernel)?;
     let variant = Arc::new(Variant { compiled: compiled.unbind(), kernel, used });

@@ -115,6 +115,17 @@ fn run_ttir_passes(module: &mut ir::Module, watch: &mut Watch) -> Result<(), Run
     watch.time(TTIR, run).map_err(|errors| broken(&errors))
 }
 
+/// What the front end makes of a function, before any pass.
+///
+/// # Errors
+/// What is wrong with the kernel.
+pub fn to_source(job: &Job<'_>, settings: &Settings) -> Result<ir::Module, RuntimeError> {
+    let mut watch = Watch::new(&job.function.0.name, &job.source_key(), settings, Given::default());
+    let module = from_source(job, job.globals, settings, &mut watch)?;
+    watch.finish();
+    Ok(module)
+}
+
 /// Compiles a function as far as ttir, whatever the target does with it.
 ///
 /// # Errors

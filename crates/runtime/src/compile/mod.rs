@@ -18,7 +18,7 @@ mod once;
 mod times;
 mod watch;
 
-pub use build::{FRONT_END, parse_ir, to_ttir};
+pub use build::{FRONT_END, parse_ir, to_source, to_ttir};
 pub(crate) use disk::store;
 pub use disk::{Label, cached, label, payload};
 pub use given::{named_file, overriding, state_of_file};

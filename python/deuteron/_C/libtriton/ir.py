@@ -142,6 +142,7 @@ class module:
 
     def __init__(self, ttir):
         self._text = ttir.text
+        self._ttir = ttir
         operations, self._blocks, self._regions, self._types = ttir.contents()
         self._operations = [operation(self, row) for row in operations]
 
@@ -161,6 +162,10 @@ class module:
     def str(self):
         """The text."""
         return self._text
+
+    def str_nodebug(self):
+        """The text without places in the source."""
+        return self._ttir.plain_text
 
     def __str__(self):
         return self._text
