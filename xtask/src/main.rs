@@ -6,9 +6,11 @@
 mod circles;
 mod layers;
 mod masked;
+mod reads;
 mod sizes;
 mod sources;
 mod tidy;
+mod touch;
 
 use std::process::{Command, ExitCode};
 
@@ -16,7 +18,8 @@ const USAGE: &str = "usage: cargo xtask <command>
 
   ci      format check, lint, tidy, all Rust tests
   tidy    the rules of the house: file headers, vendor words, layers, sizes, imports, circles
-  sizes   the longest files and functions";
+  sizes   the longest files and functions
+  touch   the files that name an operation: cargo xtask touch tt.dot";
 
 fn main() -> ExitCode {
     let command = std::env::args().nth(1);
@@ -24,6 +27,7 @@ fn main() -> ExitCode {
         Some("ci") => ci(),
         Some("tidy") => run_tidy(),
         Some("sizes") => print_sizes(),
+        Some("touch") => print_touch(),
         _ => Err(USAGE.to_owned()),
     };
     match outcome {
@@ -50,6 +54,16 @@ fn run_tidy() -> Result<(), String> {
     }
     let list: Vec<String> = findings.iter().map(ToString::to_string).collect();
     Err(format!("{}\ntidy: {} complaints", list.join("\n"), list.len()))
+}
+
+fn print_touch() -> Result<(), String> {
+    let files = sources::rust_files(&sources::root())?;
+    let names: Vec<String> = std::env::args().skip(2).collect();
+    for name in &names {
+        let found = touch::touch(&files, name)?;
+        println!("{name}: {} files\n  {}", found.len(), found.join("\n  "));
+    }
+    if names.is_empty() { Err("which operation? For example tt.dot".to_owned()) } else { Ok(()) }
 }
 
 fn print_sizes() -> Result<(), String> {

@@ -165,3 +165,25 @@ impl Counter<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, touch};
+    use ir::text::ParseOptions;
+
+    #[test]
+    fn what_a_descriptor_moves_is_its_block() {
+        let text = r#"
+tt.func public @copy(%d: !tt.tensordesc<8x16xf16>, %i: i32) {
+  %x = tt.descriptor_load %d[%i, %i] : !tt.tensordesc<8x16xf16> -> tensor<8x16xf16>
+  tt.descriptor_store %d[%i, %i], %x : !tt.tensordesc<8x16xf16>, tensor<8x16xf16>
+  tt.return
+}
+"#;
+        let module = ir::text::parse(text, ttgir::registry(), ParseOptions { file: None }).expect("parses");
+        let touches: Vec<_> =
+            module.walk(module.top()).into_iter().filter_map(|op| touch(&module, op)).collect();
+        let found: Vec<_> = touches.iter().map(|touch| (touch.kind, touch.bytes())).collect();
+        assert_eq!(found, [(Kind::Load, 256), (Kind::Store, 256)]);
+    }
+}

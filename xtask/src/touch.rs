@@ -1,0 +1,114 @@
+//! Which files name an operation: by its text name, its row or its view.
+//!
+//! Input: `tt.dot`. Output: the files outside tests in which `"tt.dot"`, `dot::DOT`, an imported `DOT` or `DotOp` stands, comments
+//! left out. Where an operation's facts stand in its row, few files name it; `xtask/exceptions.txt` holds how many may.
+
+use crate::sources::SourceFile;
+
+/// What an operation is called.
+#[derive(Debug, PartialEq, Eq)]
+struct Names {
+    text: String,
+    /// The module of its row, and the row.
+    row: (String, String),
+    views: Vec<String>,
+}
+
+/// The files that name an operation.
+///
+/// # Errors
+/// When no row has this text name.
+pub(crate) fn touch<'f>(files: &'f [SourceFile], text: &str) -> Result<Vec<&'f str>, String> {
+    let names = files.iter().find_map(|file| names(file, text));
+    let names = names.ok_or_else(|| format!("no row is named `{text}`"))?;
+    let is_test =
+        |path: &str| path.contains("/tests/") || path.contains("/testing/") || path.ends_with("/tests.rs");
+    let named = files.iter().filter(|file| !is_test(&file.path) && names.stand_in(file));
+    Ok(named.map(|file| file.path.as_str()).collect())
+}
+
+/// The names of an operation, if its row stands in this file.
+fn names(file: &SourceFile, text: &str) -> Option<Names> {
+    let module = file.path.split_once("/src/ops/")?.1.strip_suffix(".rs")?;
+    let quoted = format!("\"{text}\"");
+    let at = file.text.match_indices(&quoted).map(|(at, _)| at).find(|&at| {
+        let before = file.text[..at].trim_end();
+        before.ends_with("name:") || before.ends_with('(')
+    })?;
+    let declared = file.text[..at].rfind("pub static ")? + "pub static ".len();
+    let row = file.text[declared..].split(':').next()?.to_owned();
+    let views = file.text.split("op_view! {").skip(1).filter_map(|view| {
+        let head = view.split('{').next()?;
+        let head = head.lines().filter(|line| !line.trim_start().starts_with("///")).collect::<String>();
+        let (view, rows) = head.split_once(" of ")?;
+        let is_own = rows.split(',').all(|own| own.trim() == row);
+        is_own.then(|| view.trim().to_owned())
+    });
+    Some(Names { text: quoted, row: (module.to_owned(), row.clone()), views: views.collect() })
+}
+
+impl Names {
+    fn stand_in(&self, file: &SourceFile) -> bool {
+        let code = without_comments(file.text.split("\n#[cfg(test)]").next().unwrap_or_default());
+        let (module, row) = (&self.row.0, &self.row.1);
+        let is_home = file.path.ends_with(&format!("/src/ops/{module}.rs"));
+        code.contains(&self.text)
+            || self.views.iter().any(|view| has_word(&code, view))
+            || (is_home && has_word(&code, row))
+            || has_word(&code, &format!("{module}::{row}"))
+            || code
+                .split(&format!("{module}::{{"))
+                .skip(1)
+                .any(|rest| has_word(rest.split('}').next().unwrap_or_default(), row))
+    }
+}
+
+/// Whether a word stands in a text, not as part of another.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(word)
+        .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part))
+}
+
+/// The text without its line comments.
+fn without_comments(text: &str) -> String {
+    let mut code = String::with_capacity(text.len());
+    for line in text.lines() {
+        let begins = line.match_indices("//").map(|(at, _)| at);
+        let end = begins.into_iter().find(|&at| line[..at].matches('"').count().is_multiple_of(2));
+        code.push_str(&line[..end.unwrap_or(line.len())]);
+        code.push('\n');
+    }
+    code
+}
+
+#[cfg(test)]
+mod tests {
+    use super::touch;
+    use crate::sources::SourceFile;
+
+    #[test]
+    fn files_that_name_an_operation_are_found() {
+        let file = |path: &str, text: &str| SourceFile { path: path.to_owned(), text: text.to_owned() };
+        let files = [
+            file(
+                "crates/ttir/src/ops/dot.rs",
+                "ir::op_view! {\n    DotOp of DOT {\n    }\n}\npub static DOT: OpRow = OpRow {\n    name: \"tt.dot\",\n};",
+            ),
+            file("crates/a/src/by_view.rs", "let dot = DotOp::new(module, op);"),
+            file("crates/a/src/by_row.rs", "use ttir::ops::dot::{DOT_SCALED, DOT};"),
+            file("crates/a/src/by_text.rs", "if name == \"tt.dot\" {}"),
+            file("crates/a/src/other.rs", "use ttir::ops::dot::DOT_SCALED; // dot::DOT"),
+            file("crates/a/tests/test.rs", "use ttir::ops::dot::DOT;"),
+        ];
+        let found = touch(&files, "tt.dot").expect("there is a row");
+        let expected = [
+            "crates/ttir/src/ops/dot.rs",
+            "crates/a/src/by_view.rs",
+            "crates/a/src/by_row.rs",
+            "crates/a/src/by_text.rs",
+        ];
+        assert_eq!(found, expected);
+        assert!(touch(&files, "tt.nothing").is_err());
+    }
+}
