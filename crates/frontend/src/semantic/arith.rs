@@ -354,8 +354,8 @@ impl Ctx<'_> {
         let ir::Def::Result(op, _) = module.def(value) else { return false };
         let row = module.row(op);
         if row.is(&arith_cast::EXTF) {
-            return ttir::types::elem(module.ty(module.operand(op, 0))).as_float()
-                == Some(ir::FloatKind::BF16);
+            let source = ttir::ops::forms::UnaryOp::new(module, op).src();
+            return ttir::types::elem(module.ty(source)).as_float() == Some(ir::FloatKind::BF16);
         }
         const CHOICES: [&OpRow; 5] = [
             &arith_float::MINNUMF,
