@@ -249,8 +249,8 @@ def layer_norm(device):
     return nn.LayerNorm(515, device=device), (tensor(device, 33, 515, grad=True), )
 
 
-# Gradients pass between kernels in bf16: one unit of that type where they are of size one.
-@case(backward=True, tolerance={"rtol": 1.6e-2, "atol": 2**-8})
+# What comes in from behind is rounded to bf16, by up to 2**-9, and the gradients of weights add 64 of these.
+@case(backward=True, tolerance={"rtol": 1.6e-2, "atol": 2**-4})
 def layer_norm_of_half_types(device):
     return nn.LayerNorm(768, device=device, dtype=torch.bfloat16), (tensor(device, 64, 768, dtype=torch.bfloat16, grad=True), )
 
