@@ -1,6 +1,6 @@
 """`@triton.aggregate`: classes whose objects are values of kernels, with named fields that never change."""
 
-import inspect
+import types
 import typing
 
 from ._constexpr import constexpr
@@ -11,6 +11,9 @@ _MISSING = object()
 
 def _annotations(cls):
     """The fields that a class itself declares, with their types."""
+    # Imported here, since importing the package is not to import it.
+    import inspect
+
     own = inspect.get_annotations(cls)
     if not any(isinstance(kind, str) for kind in own.values()):
         return own
@@ -103,7 +106,7 @@ def _readable(cls):
 
     for name, member in list(cls.__dict__.items()):
         member = member.__func__ if isinstance(member, (staticmethod, classmethod)) else member
-        if inspect.isfunction(member) and name != "__init__":
+        if isinstance(member, types.FunctionType) and name != "__init__":
             setattr(cls, f"__deuteron_method_{name}", JITFunction(member))
     init = cls.__dict__.get("__init__")
     if init is None:
