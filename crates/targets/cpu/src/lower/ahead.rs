@@ -9,6 +9,9 @@ use super::error::Result;
 use super::value::{At, Index, Val};
 use ir::{Module, Op, Value as IrValue};
 use llir::{Type, Value};
+use ttir::ops::forms::BinaryOp;
+use ttir::ops::memory::LoadOp;
+use ttir::ops::program::{Axis, ProgramIdOp};
 use ttir::ops::{arith_cast, arith_int, constant, memory, program, shape};
 
 /// How much a value grows from one program to the next.
@@ -29,11 +32,11 @@ impl Cx<'_> {
     /// Asks for what the next program will load where this one reads a kept block for the first time.
     pub(crate) fn prefetch_row(&mut self, value: IrValue, at: &At) -> Result<()> {
         let module = self.module;
-        let Some(op) = module.def_op(value).filter(|&op| module.is(op, &memory::LOAD)) else { return Ok(()) };
+        let Some(load) = LoadOp::def(module, value) else { return Ok(()) };
         let ([Index::Known(linear, _)], 0, None) = (&at.dims[..], self.loop_depth, self.probe) else {
             return Ok(());
         };
-        let pointer = module.operand(op, 0);
+        let pointer = load.ptr();
         let lane = self.pointee(module.ty(pointer));
         let bytes = i64::from(lane.lane_bytes());
         let is_line_start = (linear.constant * bytes) % super::memory::LINE == 0;
@@ -60,7 +63,7 @@ impl Cx<'_> {
         let depth = depth.checked_sub(1)?;
         let row = module.row(op);
         if row.is(&program::GET_PROGRAM_ID) {
-            let is_x = module.attr(op, 0).and_then(|attr| attr.as_enum(&program::AXIS)) == Some(0);
+            let is_x = ProgramIdOp::new(module, op).axis() == Axis::X;
             return Some(if is_x { Growth::By(self.b.i64(1)) } else { Growth::None });
         }
         let sources = [&shape::MAKE_RANGE, &constant::CONSTANT, &program::GET_NUM_PROGRAMS];
@@ -85,10 +88,11 @@ impl Cx<'_> {
     }
 
     fn product_growth(&mut self, op: Op, a: &Growth, b: &Growth) -> Option<Growth> {
+        let two = BinaryOp::new(self.module, op);
         let (by, factor) = match (a, b) {
             (Growth::None, Growth::None) => return Some(Growth::None),
-            (Growth::By(by), Growth::None) => (*by, self.module.operand(op, 1)),
-            (Growth::None, Growth::By(by)) => (*by, self.module.operand(op, 0)),
+            (Growth::By(by), Growth::None) => (*by, two.rhs()),
+            (Growth::None, Growth::By(by)) => (*by, two.lhs()),
             (Growth::By(_), Growth::By(_)) => return None,
         };
         if ttir::types::is_tensor(self.module.ty(factor)) {

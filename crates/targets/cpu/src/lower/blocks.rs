@@ -5,8 +5,10 @@ use super::error::Result;
 use super::scratch::Buffer;
 use super::types;
 use super::value::{Index, Val};
-use ir::{Attr, Op};
+use ir::Op;
 use llir::{IntCompare, Type};
+use ttir::ops::reduce::{HistogramOp, MapElementwiseOp};
+use ttir::ops::shape::GatherOp;
 
 impl Cx<'_> {
     /// Part of a buffer: from an element on, with the strides of some dimensions.
@@ -51,8 +53,8 @@ impl Cx<'_> {
     /// `tt.gather`. An index out of range is undefined; here it is cut to the size, which is a power of two.
     pub(crate) fn gather_block(&mut self, op: Op) -> Result<()> {
         let module = self.module;
-        let (source, indices) = (module.operand(op, 0), module.operand(op, 1));
-        let axis = module.attr(op, 0).and_then(Attr::as_int).unwrap_or(0) as usize;
+        let gather = GatherOp::new(module, op);
+        let (source, indices, axis) = (gather.src(), gather.indices(), gather.axis());
         let size = types::shape(module.ty(source))[axis];
         let buffer = self.new_buffer(module.ty(module.result(op, 0)));
         let shape = types::shape(module.ty(indices)).to_vec();
@@ -76,8 +78,8 @@ impl Cx<'_> {
     /// `tt.histogram`.
     pub(crate) fn histogram(&mut self, op: Op) -> Result<()> {
         let module = self.module;
-        let (source, mask) = (module.operand(op, 0), module.optional_operand(op, 1));
-        let result = module.result(op, 0);
+        let histogram = HistogramOp::new(module, op);
+        let (source, mask, result) = (histogram.src(), histogram.mask(), histogram.result());
         let buffer = self.new_buffer(module.ty(result));
         let lane = types::memory(buffer.elem);
         let bins = types::shape(module.ty(result))[0];
@@ -110,10 +112,11 @@ impl Cx<'_> {
     /// `tt.map_elementwise` on several neighbours at once.
     pub(crate) fn map_packed(&mut self, op: Op) -> Result<()> {
         let module = self.module;
-        let pack = module.attr_named(op, "pack").and_then(Attr::as_int).unwrap_or(1) as u32;
+        let map = MapElementwiseOp::new(module, op);
+        let pack = map.pack() as u32;
         let buffers: Vec<Buffer> =
             module.results(op).iter().map(|&result| self.new_buffer(module.ty(result))).collect();
-        let shape = types::shape(module.ty(module.operand(op, 0))).to_vec();
+        let shape = types::shape(module.ty(map.srcs()[0])).to_vec();
         let block = module.entry(module.region(op, 0));
         self.each_chunk(&shape, pack, |cx, at| {
             if cx.lanes != pack {

@@ -2,12 +2,12 @@
 //! live in scratch memory.
 
 use super::cx::Cx;
-use super::error::{LowerError, Result};
+use super::error::Result;
 use super::plan::{self, Carried, Step};
 use super::scratch::Buffer;
 use ir::{Block, Op, Value as IrValue};
 use llir::{Type, Value};
-use ttir::ops::control;
+use ttir::ops::control::{self, ForOp, IfOp, WhileOp};
 
 impl Cx<'_> {
     /// A region's block up to its terminator.
@@ -44,11 +44,6 @@ impl Cx<'_> {
             }
         }
         Ok(())
-    }
-
-    /// The terminator of a block.
-    fn terminator(&self, block: Block) -> Result<Op> {
-        self.module.last_op(block).ok_or_else(|| LowerError::new("a region does not end"))
     }
 
     fn is_block(&self, value: IrValue) -> bool {
@@ -138,20 +133,11 @@ impl Cx<'_> {
             return self.product_loop(op, &product);
         }
         let module = self.module;
-        let operands = module.operands(op);
-        let block = module.entry(module.region(op, 0));
-        let (args, inits) = (&module.args(block)[1..], &operands[3..]);
-        let counter = module.args(block)[0];
+        let of = ForOp::new(module, op);
+        let (block, counter, args, inits) = (of.body(), of.counter(), of.carried(), of.inits());
         let buffers = self.buffers_for(args);
         self.fill(inits, &buffers)?;
-        // Counting in 64 bits does not overflow at the end of the range.
-        let bounds: Vec<Value> = operands[..3]
-            .iter()
-            .map(|&value| {
-                let bound = self.scalar(value)?;
-                Ok(self.b.resize_signed(bound, Type::I64))
-            })
-            .collect::<Result<_>>()?;
+        let bounds = self.bounds_of(of)?;
         let carried = self.scalars_of(inits)?;
         let opened = self.b.begin_for(bounds[0], bounds[1], bounds[2], &carried);
         let narrow = super::types::register(module.ty(counter));
@@ -162,8 +148,7 @@ impl Cx<'_> {
         self.scalars.insert(counter, number);
         self.bind(args, &opened.carried);
         self.place_in(args, &buffers);
-        let last = self.terminator(block)?;
-        let yields = module.operands(last);
+        let yields = of.yielded();
         let blocks = args.iter().zip(yields).filter(|(value, _)| ttir::types::is_tensor(module.ty(**value)));
         let own: Vec<Carried> = blocks
             .zip(&buffers)
@@ -182,6 +167,15 @@ impl Cx<'_> {
         self.bind(results, &after);
         self.place_in(results, &buffers);
         Ok(())
+    }
+
+    /// The bounds and the step of a loop. Counting in 64 bits does not overflow at the end of the range.
+    pub(crate) fn bounds_of(&mut self, of: ForOp<'_>) -> Result<[Value; 3]> {
+        let mut bound = |value: IrValue| -> Result<Value> {
+            let bound = self.scalar(value)?;
+            Ok(self.b.resize_signed(bound, Type::I64))
+        };
+        Ok([bound(of.lower())?, bound(of.upper())?, bound(of.step())?])
     }
 
     /// How often the body of a loop runs in the whole launch, if it stores anything.
@@ -203,13 +197,14 @@ impl Cx<'_> {
     /// `scf.if`.
     pub(crate) fn if_op(&mut self, op: Op) -> Result<()> {
         let module = self.module;
-        let condition = self.scalar(module.operand(op, 0))?;
-        let results = module.results(op);
+        let of = IfOp::new(module, op);
+        let condition = self.scalar(of.condition())?;
+        let results = of.results();
         let buffers = self.buffers_for(results);
         let mut branch = self.b.begin_if(condition);
-        let first = self.branch(module.entry(module.region(op, 0)), &buffers)?;
-        let after = match module.blocks(module.region(op, 1)).first() {
-            Some(&otherwise) => {
+        let first = self.branch(of.then_block(), &buffers)?;
+        let after = match of.else_block() {
+            Some(otherwise) => {
                 self.b.begin_else(&mut branch, &first);
                 let second = self.branch(otherwise, &buffers)?;
                 self.b.end_if(branch, &second)
@@ -225,8 +220,7 @@ impl Cx<'_> {
     fn branch(&mut self, block: Block, buffers: &[Buffer]) -> Result<Vec<Value>> {
         let region = self.enter_region();
         self.block(block)?;
-        let last = self.terminator(block)?;
-        let yields = self.module.operands(last);
+        let yields = control::yielded(self.module, block);
         self.fill(yields, buffers)?;
         let scalars = self.scalars_of(yields)?;
         self.leave_region(region);
@@ -236,9 +230,9 @@ impl Cx<'_> {
     /// `scf.while`.
     pub(crate) fn while_op(&mut self, op: Op) -> Result<()> {
         let module = self.module;
-        let [before, after] = [0, 1].map(|region| module.entry(module.region(op, region)));
-        let inits = module.operands(op);
-        let (args, passed, results) = (module.args(before), module.args(after), module.results(op));
+        let of = WhileOp::new(module, op);
+        let (before, after, inits) = (of.before(), of.after(), of.inits());
+        let (args, passed, results) = (module.args(before), module.args(after), of.results());
         let (own, out) = (self.buffers_for(args), self.buffers_for(passed));
         self.fill(inits, &own)?;
         let carried = self.scalars_of(inits)?;
@@ -249,17 +243,15 @@ impl Cx<'_> {
         self.place_in(args, &own);
         self.loop_depth += 1;
         self.block(before)?;
-        let last = self.terminator(before)?;
-        let values = &module.operands(last)[1..];
+        let values = of.condition().args();
         self.fill(values, &out)?;
-        let (condition, leaving) = (self.scalar(module.operand(last, 0))?, self.scalars_of(values)?);
+        let (condition, leaving) = (self.scalar(of.condition().condition())?, self.scalars_of(values)?);
         self.b.do_while(&opened, condition, &leaving);
         self.bind(passed, &leaving);
         self.place_in(passed, &out);
         self.block(after)?;
-        let last = self.terminator(after)?;
         self.loop_depth -= 1;
-        let yields = module.operands(last);
+        let yields = of.yielded();
         self.fill(yields, &own)?;
         let next = self.scalars_of(yields)?;
         self.leave_region(region);

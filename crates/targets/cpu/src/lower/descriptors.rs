@@ -4,8 +4,16 @@
 //! Output: `%x = tt.load %addresses, %inside, %padding`, whose addresses and mask are index arithmetic.
 
 use super::error::{LowerError, Result};
+use super::plan::AccessOp;
+use ir::view::EnumAttr;
 use ir::{Attr, Builder, Loc, Module, Op, Type, Value};
-use ttir::ops::{arith_cast, arith_int, atomic, compare, constant, descriptor, memory, shape};
+use ttir::ops::atomic::{self, AtomicRmwOp, Rmw, Scope, Sem};
+use ttir::ops::compare::{self, CmpIOp, CmpIPredicate};
+use ttir::ops::descriptor::{
+    self, DescriptorGatherOp, DescriptorLoadOp, DescriptorReduceOp, DescriptorScatterOp, DescriptorStoreOp,
+    MakeDescriptorOp, Padding,
+};
+use ttir::ops::{arith_cast, arith_int, constant, memory, shape};
 use ttir::types;
 
 /// What an operation needs of its descriptor.
@@ -37,8 +45,7 @@ pub(crate) fn expand(module: &mut Module, kernel: Op) -> Result<()> {
 }
 
 fn describe(module: &Module, op: Op) -> Result<Descriptor> {
-    let made = module.def_op(module.operand(op, 0)).filter(|&made| module.is(made, &descriptor::MAKE));
-    let Some(made) = made else {
+    let Some(made) = MakeDescriptorOp::def(module, AccessOp::new(module, op).ptr()) else {
         return Err(LowerError::unsupported(
             module,
             op,
@@ -46,12 +53,11 @@ fn describe(module: &Module, op: Op) -> Result<Descriptor> {
              front of its uses",
         ));
     };
-    let padding = module.attr(made, 0).and_then(|attr| attr.as_enum(&descriptor::PADDING));
     Ok(Descriptor {
-        base: module.operand(made, 0),
-        sizes: module.operand_group(made, 1).to_vec(),
-        strides: module.operand_group(made, 2).to_vec(),
-        pads_nan: padding.and_then(|case| descriptor::PADDING.keyword(case)) == Some("pad_nan"),
+        base: made.base(),
+        sizes: made.shape().to_vec(),
+        strides: made.strides().to_vec(),
+        pads_nan: made.padding() == Padding::Nan,
     })
 }
 
@@ -137,10 +143,8 @@ impl Maker<'_> {
             let size = self.splat(size);
             let ty = self.b.module.ty(position);
             let zero = constant::int(&mut self.b, ty, 0);
-            for (predicate, limit) in [("sge", zero), ("slt", size)] {
-                let value = compare::CMPI_PREDICATE.value(predicate).unwrap_or_default();
-                let predicate = Attr::Enum { row: &compare::CMPI_PREDICATE, value };
-                let holds = self.b.build(&compare::CMPI, &[position, limit], &[Some(predicate)]);
+            for (predicate, limit) in [(CmpIPredicate::Sge, zero), (CmpIPredicate::Slt, size)] {
+                let holds = self.b.build(&compare::CMPI, &[position, limit], &CmpIOp::attrs(predicate));
                 inside = Some(match inside {
                     Some(inside) => self.b.build(&arith_int::ANDI, &[inside, holds], &[]),
                     None => holds,
@@ -155,14 +159,22 @@ impl Maker<'_> {
 /// Positions of the elements that an access touches.
 fn positions(maker: &mut Maker<'_>, op: Op) -> Vec<Value> {
     let module = &*maker.b.module;
-    let row = module.row(op);
-    if row.is(&descriptor::GATHER) || row.is(&descriptor::SCATTER) {
-        let (rows, column) = (module.operand(op, 1), module.operand(op, 2));
+    let gathered = DescriptorGatherOp::of(module, op).map(|gather| (gather.x_offsets(), gather.y_offset()));
+    let scattered =
+        DescriptorScatterOp::of(module, op).map(|scatter| (scatter.x_offsets(), scatter.y_offset()));
+    if let Some((rows, column)) = gathered.or(scattered) {
         let rows = maker.as_positions(rows);
         let rows = maker.along(0, rows);
         return vec![rows, maker.positions(1, column)];
     }
-    let indices = module.operand_group(op, 1).to_vec();
+    let indices = if let Some(load) = DescriptorLoadOp::of(module, op) {
+        load.indices()
+    } else if let Some(store) = DescriptorStoreOp::of(module, op) {
+        store.indices()
+    } else {
+        DescriptorReduceOp::new(module, op).indices()
+    };
+    let indices = indices.to_vec();
     indices.into_iter().enumerate().map(|(dim, start)| maker.positions(dim, start)).collect()
 }
 
@@ -186,14 +198,13 @@ fn load(module: &mut Module, op: Op) -> Result<()> {
 }
 
 /// The atomic that a kind of combination is, for floats and for integers.
-fn combination(module: &Module, op: Op) -> Result<u32> {
-    let kind = module.attr_named(op, "kind").and_then(|attr| attr.as_enum(&descriptor::REDUCE_KIND));
-    let keyword = kind.and_then(|kind| descriptor::REDUCE_KIND.keyword(kind)).unwrap_or_default();
-    let name = descriptor::atomic_name(module.ty(module.operand(op, 0)), keyword);
-    name.and_then(|name| atomic::RMW.value(name)).ok_or_else(|| {
+fn combination(reduce: DescriptorReduceOp<'_>) -> Result<Rmw> {
+    let keyword = reduce.kind().keyword();
+    let name = descriptor::atomic_name(reduce.module.ty(reduce.desc()), keyword);
+    name.and_then(Rmw::from_keyword).ok_or_else(|| {
         LowerError::unsupported(
-            module,
-            op,
+            reduce.module,
+            reduce.op,
             &format!("combining by `{keyword}`; load, combine and store instead"),
         )
     })
@@ -201,24 +212,21 @@ fn combination(module: &Module, op: Op) -> Result<u32> {
 
 fn store(module: &mut Module, op: Op) -> Result<()> {
     let descriptor = describe(module, op)?;
-    let last = module.operands(op).len() - 1;
-    let value = module.operand(op, last);
+    let (value, rmw) = if let Some(reduce) = DescriptorReduceOp::of(module, op) {
+        (reduce.src(), Some(combination(reduce)?))
+    } else if let Some(scatter) = DescriptorScatterOp::of(module, op) {
+        (scatter.src(), None)
+    } else {
+        (DescriptorStoreOp::new(module, op).src(), None)
+    };
     let ty = module.ty(value);
-    let is_combined = module.is(op, &descriptor::REDUCE);
-    let rmw = if is_combined { combination(module, op)? } else { 0 };
     let loc: Loc = module.loc(op);
     let mut maker = Maker { b: Builder::before(module, op), shape: types::shape(ty).to_vec() };
     maker.b.loc = loc;
     let positions = positions(&mut maker, op);
     let (pointers, inside) = maker.places(&descriptor, &positions);
-    if is_combined {
-        let case =
-            |row, name: &str| Attr::Enum { row, value: ir::EnumRow::value(row, name).unwrap_or_default() };
-        let attrs = [
-            Some(Attr::Enum { row: &atomic::RMW, value: rmw }),
-            Some(case(&atomic::SEM, "relaxed")),
-            Some(case(&atomic::SCOPE, "gpu")),
-        ];
+    if let Some(rmw) = rmw {
+        let attrs = AtomicRmwOp::attrs(rmw, Sem::Relaxed, Scope::Gpu);
         maker.b.build_as(&atomic::ATOMIC_RMW, &[pointers, value, inside], &attrs, ty);
     } else {
         maker.b.build_effect(&memory::STORE, &[pointers, value, inside], &[]);

@@ -9,15 +9,13 @@ use super::types;
 use crate::dot::{DotSpec, Plan, Transpose};
 use ir::{Def, Op, Type as IrType, Value as IrValue};
 use llir::{Purity, Type, Value};
-use ttir::ops::shape;
+use ttir::ops::dot::DotOp;
+use ttir::ops::shape::TransOp;
 
 /// The matrix that an operand is, and whether it is turned.
 pub(crate) fn source(module: &ir::Module, value: IrValue) -> (IrValue, bool) {
-    let turns = module
-        .def_op(value)
-        .filter(|&op| module.is(op, &shape::TRANS) && shape::ints(module.attr(op, 0)) == [1, 0]);
-    match turns {
-        Some(op) => (module.operand(op, 0), true),
+    match TransOp::def(module, value).filter(|turn| turn.order() == [1, 0]) {
+        Some(turn) => (turn.src(), true),
         None => (value, false),
     }
 }
@@ -26,9 +24,10 @@ impl Cx<'_> {
     /// `tt.dot`.
     pub(crate) fn dot(&mut self, op: Op) -> Result<()> {
         let module = self.module;
-        let [a, b, c] = [0, 1, 2].map(|index| module.operand(op, index));
+        let dot = DotOp::new(module, op);
+        let (a, b, c) = (dot.a(), dot.b(), dot.c());
         let tiles = [self.tile(a)?, self.tile(b)?];
-        let result = module.result(op, 0);
+        let result = dot.d();
         let elem = types::dot_operand(ttir::types::elem(module.ty(result)));
         if tiles.iter().any(|tile| tile.elem != elem) {
             return self.unsupported(op, "operands and accumulator of these types cannot be multiplied");

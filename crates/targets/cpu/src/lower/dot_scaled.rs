@@ -6,14 +6,14 @@ use super::scratch::Buffer;
 use super::types;
 use super::value::Index;
 use elementwise::small_float::widen_tiny;
-use ir::{Attr, FloatKind, Op, Value as IrValue};
+use ir::{FloatKind, Op, Value as IrValue};
 use llir::{IntCompare, Type, Value};
-use ttir::ops::dot::SCALE_TYPE;
+use ttir::ops::dot::{DotScaledOp, ScaleType};
 
 /// How one operand is written.
 struct Operand {
     value: IrValue,
-    format: &'static str,
+    format: ScaleType,
     scale: Option<IrValue>,
     /// Whether the two numbers in a byte are neighbours along k.
     k_pack: bool,
@@ -25,27 +25,21 @@ impl Cx<'_> {
     /// `tt.dot_scaled`.
     pub(crate) fn dot_scaled(&mut self, op: Op) -> Result<()> {
         let module = self.module;
-        let format = |slot: usize| {
-            let case = module.attr(op, slot).and_then(|attr| attr.as_enum(&SCALE_TYPE));
-            case.and_then(|case| SCALE_TYPE.keyword(case)).unwrap_or("e4m3")
-        };
-        let flag = |slot: usize| module.attr(op, slot).and_then(Attr::as_bool).unwrap_or(true);
-        let given = module.attr(op, 5).and_then(Attr::as_int).unwrap_or(0);
-        let mut scales = module.operands(op)[3..].iter().copied();
-        let a_scale = if given & 1 != 0 { scales.next() } else { None };
-        let b_scale = if given & 2 != 0 { scales.next() } else { None };
-        let [a, b, c] = [0, 1, 2].map(|index| module.operand(op, index));
+        let dot = DotScaledOp::new(module, op);
+        let c = dot.c();
         let sizes = types::shape(module.ty(c)).to_vec();
         if sizes.len() != 2 {
             return self.unsupported(op, "stacks of scaled matrices; multiply them one by one");
         }
-        let a = Operand { value: a, format: format(0), scale: a_scale, k_pack: flag(3), k_dim: 1 };
-        let b = Operand { value: b, format: format(1), scale: b_scale, k_pack: flag(4), k_dim: 0 };
-        let packing = if a.format == "e2m1" && a.k_pack { 2 } else { 1 };
+        let (a, b) = (dot.a(), dot.b());
+        let (a_pack, b_pack) = (dot.lhs_k_pack(), dot.rhs_k_pack());
+        let a = Operand { value: a, format: dot.a_format(), scale: dot.a_scale(), k_pack: a_pack, k_dim: 1 };
+        let b = Operand { value: b, format: dot.b_format(), scale: dot.b_scale(), k_pack: b_pack, k_dim: 0 };
+        let packing = if a.format == ScaleType::E2m1 && a.k_pack { 2 } else { 1 };
         let k = types::shape(module.ty(a.value))[1] * packing;
         let (a_shape, b_shape) = ([sizes[0], k], [k, sizes[1]]);
         let tiles = [self.scaled_tile(&a, &a_shape)?, self.scaled_tile(&b, &b_shape)?];
-        let result = module.result(op, 0);
+        let result = dot.d();
         let elem = types::dot_operand(ttir::types::elem(module.ty(result)));
         let sum = self.accumulator(op, c, elem)?;
         self.multiply(&tiles, &sum, &a_shape, &b_shape)?;
@@ -71,7 +65,7 @@ impl Cx<'_> {
 
     /// The bits of the elements at positions of the unpacked matrix.
     fn packed_bits(&mut self, operand: &Operand, dims: &[Index]) -> Result<Value> {
-        if operand.format != "e2m1" {
+        if operand.format != ScaleType::E2m1 {
             let at = self.at(dims.to_vec());
             return self.eval_vector(operand.value, &at);
         }
@@ -92,13 +86,13 @@ impl Cx<'_> {
 
     fn unpacked(&mut self, operand: &Operand, bits: Value) -> Value {
         match operand.format {
-            "e4m3" => self.widen(FloatKind::F8E4M3FN, bits),
-            "e5m2" => self.widen(FloatKind::F8E5M2, bits),
-            "bf16" => self.widen(FloatKind::BF16, bits),
-            "fp16" => self.widen(FloatKind::F16, bits),
-            "e2m3" => self.element(|ctx| widen_tiny(ctx, 2, 3, bits)),
-            "e3m2" => self.element(|ctx| widen_tiny(ctx, 3, 2, bits)),
-            _ => self.element(|ctx| widen_tiny(ctx, 2, 1, bits)),
+            ScaleType::E4m3 => self.widen(FloatKind::F8E4M3FN, bits),
+            ScaleType::E5m2 => self.widen(FloatKind::F8E5M2, bits),
+            ScaleType::Bf16 => self.widen(FloatKind::BF16, bits),
+            ScaleType::Fp16 => self.widen(FloatKind::F16, bits),
+            ScaleType::E2m3 => self.element(|ctx| widen_tiny(ctx, 2, 3, bits)),
+            ScaleType::E3m2 => self.element(|ctx| widen_tiny(ctx, 3, 2, bits)),
+            ScaleType::E2m1 => self.element(|ctx| widen_tiny(ctx, 2, 1, bits)),
         }
     }
 

@@ -3,39 +3,50 @@
 //! Atomics run lane by lane, in order, on the lanes whose mask holds; what others give is zero.
 
 use super::cx::Cx;
-use super::error::{LowerError, Result};
+use super::error::Result;
 use super::types;
 use super::value::{At, Val};
 use crate::abi::{PrintBase, PrintKind, offsets, print_format};
-use ir::{Attr, FloatKind, Op, Type as IrType, Value as IrValue};
+use ir::{FloatKind, Op, Type as IrType, Value as IrValue};
 use llir::{Memory, Op as Inst, Ordering, Rmw, Type, Value};
-use ttir::ops::{atomic, debug, memory, shape};
+use ttir::ops::atomic::{self, AtomicCasOp, AtomicLoadOp, AtomicRmwOp, AtomicStoreOp, Sem};
+use ttir::ops::debug::{AssertOp, PrintOp};
+use ttir::ops::memory;
 
-/// What `atomic_rmw_op` says, for integers.
-const RMW: [(u32, Rmw); 9] = [
-    (1, Rmw::And),
-    (2, Rmw::Or),
-    (3, Rmw::Xor),
-    (4, Rmw::Add),
-    (6, Rmw::Max),
-    (7, Rmw::Min),
-    (8, Rmw::UMax),
-    (9, Rmw::UMin),
-    (10, Rmw::Xchg),
-];
+/// The instruction of a read-modify-write.
+fn instruction(kind: atomic::Rmw, is_float: bool) -> Rmw {
+    match kind {
+        atomic::Rmw::And => Rmw::And,
+        atomic::Rmw::Or => Rmw::Or,
+        atomic::Rmw::Xor => Rmw::Xor,
+        atomic::Rmw::Add => Rmw::Add,
+        atomic::Rmw::Fadd => Rmw::FAdd,
+        atomic::Rmw::Max if is_float => Rmw::FMax,
+        atomic::Rmw::Max => Rmw::Max,
+        atomic::Rmw::Min if is_float => Rmw::FMin,
+        atomic::Rmw::Min => Rmw::Min,
+        atomic::Rmw::Umax => Rmw::UMax,
+        atomic::Rmw::Umin => Rmw::UMin,
+        atomic::Rmw::Exch => Rmw::Xchg,
+    }
+}
 
-/// `fadd`, `max` and `min` of `atomic_rmw_op`.
-const FADD: u32 = 5;
-const MAX: u32 = 6;
-const MIN: u32 = 7;
+fn ordering(sem: Sem) -> Ordering {
+    match sem {
+        Sem::Relaxed => Ordering::Monotonic,
+        Sem::Acquire => Ordering::Acquire,
+        Sem::Release => Ordering::Release,
+        Sem::AcqRel => Ordering::AcqRel,
+    }
+}
 
 impl Cx<'_> {
     /// An operation with effects on the elements of a chunk.
     pub(crate) fn effect(&mut self, op: Op, at: &At) -> Result<()> {
         let module = self.module;
-        if module.is(op, &debug::ASSERT) {
-            let holds = self.eval_vector(module.operand(op, 0), at)?;
-            return self.assert(op, holds);
+        if let Some(assert) = AssertOp::of(module, op) {
+            let holds = self.eval_vector(assert.condition(), at)?;
+            return self.assert(assert, holds);
         }
         let mask = memory::mask(module, op);
         let data: Vec<IrValue> =
@@ -62,9 +73,9 @@ impl Cx<'_> {
     /// The same on scalars.
     pub(crate) fn scalar_effect(&mut self, op: Op) -> Result<()> {
         let module = self.module;
-        if module.is(op, &debug::ASSERT) {
-            let holds = self.scalar(module.operand(op, 0))?;
-            return self.assert(op, holds);
+        if let Some(assert) = AssertOp::of(module, op) {
+            let holds = self.scalar(assert.condition())?;
+            return self.assert(assert, holds);
         }
         let mask = memory::mask(module, op);
         let scalars: Vec<Value> = module
@@ -97,44 +108,33 @@ impl Cx<'_> {
         Ok(self.b.end_if(branch, &[zero]).first().copied())
     }
 
-    fn ordering(&self, op: Op) -> Ordering {
-        let sem = self.module.attr_named(op, "sem").and_then(|attr| attr.as_enum(&atomic::SEM));
-        match sem {
-            Some(1) => Ordering::Monotonic,
-            Some(2) => Ordering::Acquire,
-            Some(3) => Ordering::Release,
-            _ => Ordering::AcqRel,
-        }
-    }
-
     /// One atomic access.
     fn atomic(&mut self, op: Op, x: &[Value]) -> Result<Option<Value>> {
         let module = self.module;
-        let ordering = self.ordering(op);
-        let Some(elem) = ttir::types::pointee(module.ty(module.operand(op, 0))) else {
-            return Err(LowerError::new("an atomic has no address"));
+        let element = |pointer: IrValue| {
+            ttir::types::pointee(module.ty(pointer)).expect("verified: an atomic has an address")
         };
-        let register = types::register(elem);
-        if module.is(op, &atomic::ATOMIC_LOAD) {
-            let ordering = if ordering == Ordering::Monotonic { ordering } else { Ordering::Acquire };
-            let bits = self.atomic_memory(elem, ordering);
-            let loaded = self.b.load_with(bits.0, x[0], bits.1, llir::Flags::NONE);
-            return Ok(Some(self.number_of(loaded, register)));
+        if let Some(load) = AtomicLoadOp::of(module, op) {
+            let elem = element(load.ptr());
+            let ordering = if load.sem() == Sem::Relaxed { Ordering::Monotonic } else { Ordering::Acquire };
+            let (ty, memory) = self.atomic_memory(elem, ordering);
+            let loaded = self.b.load_with(ty, x[0], memory, llir::Flags::NONE);
+            return Ok(Some(self.number_of(loaded, types::register(elem))));
         }
-        if module.is(op, &atomic::ATOMIC_STORE) {
-            let ordering = if ordering == Ordering::Monotonic { ordering } else { Ordering::Release };
-            let memory = self.atomic_memory(elem, ordering).1;
+        if let Some(store) = AtomicStoreOp::of(module, op) {
+            let ordering = if store.sem() == Sem::Relaxed { Ordering::Monotonic } else { Ordering::Release };
+            let memory = self.atomic_memory(element(store.ptr()), ordering).1;
             let bits = self.bits_of(x[1]);
             self.b.store_with(bits, x[0], memory, llir::Flags::NONE);
             return Ok(None);
         }
-        if module.is(op, &atomic::ATOMIC_CAS) {
+        if let Some(cas) = AtomicCasOp::of(module, op) {
             let [expected, new] = [x[1], x[2]].map(|value| self.bits_of(value));
-            let (before, _) = self.b.cmpxchg(x[0], expected, new, ordering);
-            return Ok(Some(self.number_of(before, register)));
+            let (before, _) = self.b.cmpxchg(x[0], expected, new, ordering(cas.sem()));
+            return Ok(Some(self.number_of(before, types::register(element(cas.ptr())))));
         }
-        let number = module.attr(op, 0).and_then(|attr| attr.as_enum(&atomic::RMW)).unwrap_or(0);
-        self.read_modify_write(op, number, elem, x, ordering).map(Some)
+        let rmw = AtomicRmwOp::new(module, op);
+        self.read_modify_write(rmw.kind(), element(rmw.ptr()), x, ordering(rmw.sem())).map(Some)
     }
 
     fn atomic_memory(&self, elem: IrType, ordering: Ordering) -> (Type, Memory) {
@@ -165,30 +165,22 @@ impl Cx<'_> {
 
     fn read_modify_write(
         &mut self,
-        op: Op,
-        number: u32,
+        kind: atomic::Rmw,
         elem: IrType,
         x: &[Value],
         ordering: Ordering,
     ) -> Result<Value> {
-        let register = types::register(elem);
-        if number == FADD || (elem.as_float().is_some() && (number == MAX || number == MIN)) {
-            let rmw = match number {
-                FADD => Rmw::FAdd,
-                MAX => Rmw::FMax,
-                _ => Rmw::FMin,
-            };
+        let is_float = elem.as_float().is_some();
+        let rmw = instruction(kind, is_float);
+        if matches!(rmw, Rmw::FAdd | Rmw::FMax | Rmw::FMin) {
             return match types::small_float(elem) {
                 None => Ok(self.b.atomic_rmw(rmw, x[0], x[1], ordering)),
                 Some(kind) => self.exchange_loop(kind, rmw, x, ordering),
             };
         }
-        let Some((_, rmw)) = RMW.iter().find(|(own, _)| *own == number) else {
-            return self.unsupported(op, "this kind of atomic is not known");
-        };
         let bits = self.bits_of(x[1]);
-        let before = self.b.atomic_rmw(*rmw, x[0], bits, ordering);
-        Ok(self.number_of(before, register))
+        let before = self.b.atomic_rmw(rmw, x[0], bits, ordering);
+        Ok(self.number_of(before, types::register(elem)))
     }
 
     /// A read-modify-write of a narrow float: compares and exchanges until nobody came between.
@@ -212,11 +204,11 @@ impl Cx<'_> {
     }
 
     /// Stops the program with a message where a condition does not hold in a lane.
-    fn assert(&mut self, op: Op, holds: Value) -> Result<()> {
+    fn assert(&mut self, assert: AssertOp<'_>, holds: Value) -> Result<()> {
         let fails = self.b.not(holds);
         let fails = self.any(fails);
-        let message = self.module.attr(op, 0).and_then(Attr::as_str).unwrap_or_default();
-        let message = match self.module.locs.describe(self.module.loc(op)) {
+        let message = assert.message();
+        let message = match self.module.locs.describe(self.module.loc(assert.op)) {
             Some(place) => format!("{place}: device assertion failed: {message}"),
             None => format!("device assertion failed: {message}"),
         };
@@ -245,14 +237,13 @@ impl Cx<'_> {
     /// `tt.print`.
     pub(crate) fn print(&mut self, op: Op) -> Result<()> {
         let module = self.module;
-        let prefix = module.attr_named(op, "prefix").and_then(Attr::as_str).unwrap_or_default().to_string();
-        let is_hex = module.attr_named(op, "hex").and_then(Attr::as_bool) == Some(true);
-        let base = if is_hex { PrintBase::Hex } else { PrintBase::Decimal };
-        let signs = shape::ints(module.attr_named(op, "isSigned")).to_vec();
-        let operands = module.operands(op).to_vec();
+        let print = PrintOp::new(module, op);
+        let prefix = print.prefix();
+        let base = if print.hex() { PrintBase::Hex } else { PrintBase::Decimal };
+        let (signs, operands) = (print.is_signed(), print.args());
         if operands.is_empty() {
             let null = self.b.zero(Type::PTR);
-            return self.print_one(&prefix, print_format(PrintKind::Nothing, base, None), null, &[]);
+            return self.print_one(prefix, print_format(PrintKind::Nothing, base, None), null, &[]);
         }
         for (number, &operand) in operands.iter().enumerate() {
             let ty = module.ty(operand);
@@ -291,7 +282,7 @@ impl Cx<'_> {
             let data = self.address(&buffer);
             let operand_number = (operands.len() > 1).then_some(number as u16);
             let format = print_format(kind_of(printed, is_signed), base, operand_number);
-            self.print_one(&prefix, format, data, dims)?;
+            self.print_one(prefix, format, data, dims)?;
             self.arena.release(mark);
         }
         Ok(())

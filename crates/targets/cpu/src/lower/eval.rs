@@ -10,7 +10,9 @@ use super::value::{Affine, At, Index, Lanes, Linear, Val};
 use elementwise::Elems;
 use ir::{Attr, Def, Elements, Op, Value as IrValue};
 use llir::{Type, Value};
-use ttir::ops::{compare, constant, extern_call, memory, reduce, shape};
+use ttir::ops::constant::{self, ConstantOp};
+use ttir::ops::shape::{MakeRangeOp, SplatOp};
+use ttir::ops::{compare, extern_call, memory, reduce};
 
 impl Cx<'_> {
     /// The value of a block (or scalar) at a position.
@@ -85,11 +87,11 @@ impl Cx<'_> {
             let (operand, at) = moved?;
             return self.eval(operand, &at);
         }
-        if row.is(&shape::SPLAT) {
-            return self.scalar(module.operand(op, 0)).map(Val::Uniform);
+        if let Some(splat) = SplatOp::of(module, op) {
+            return self.scalar(splat.src()).map(Val::Uniform);
         }
-        if row.is(&shape::MAKE_RANGE) {
-            return Ok(self.range(op, at));
+        if let Some(range) = MakeRangeOp::of(module, op) {
+            return Ok(self.range(range, at));
         }
         if row.is(&constant::CONSTANT) {
             return self.constant_block(op, value, at);
@@ -141,17 +143,15 @@ impl Cx<'_> {
         self.apply(op, &vectors).map(Val::Vector)
     }
 
-    fn range(&mut self, op: Op, at: &At) -> Val {
-        let start = self.module.attr_named(op, "start").and_then(Attr::as_int).unwrap_or(0);
+    fn range(&mut self, range: MakeRangeOp<'_>, at: &At) -> Val {
+        let start = range.start();
         match &at.dims[0] {
-            Index::Known(linear, lanes) => Val::Affine(Affine {
-                base: self.b.i32(start as i32),
-                linear: linear.clone(),
-                lanes: lanes.clone(),
-            }),
+            Index::Known(linear, lanes) => {
+                Val::Affine(Affine { base: self.b.i32(start), linear: linear.clone(), lanes: lanes.clone() })
+            }
             Index::Vector(vector) => {
                 let ty = self.vector_type(Type::I32);
-                let (narrow, start) = (self.b.resize_signed(*vector, ty), self.b.int(ty, start));
+                let (narrow, start) = (self.b.resize_signed(*vector, ty), self.b.int(ty, i64::from(start)));
                 Val::Vector(self.b.add(narrow, start))
             }
         }
@@ -160,11 +160,11 @@ impl Cx<'_> {
     fn constant_block(&mut self, op: Op, value: IrValue, at: &At) -> Result<Val> {
         let ty = self.module.ty(value);
         let elem = ttir::types::elem(ty);
-        let attr = self.module.attr(op, 0);
-        if let Some(bits) = attr.and_then(constant::splat_bits) {
+        let attr = ConstantOp::new(self.module, op).value();
+        if let Some(bits) = constant::splat_bits(attr) {
             return Ok(Val::Uniform(self.b.bits(types::register(elem), u128::from(bits))));
         }
-        let Some(Attr::Dense { elements: Elements::List(list), .. }) = attr else {
+        let Attr::Dense { elements: Elements::List(list), .. } = attr else {
             return Err(LowerError::new("a constant block has no elements"));
         };
         let bits = list.iter().map(|&bits| u128::from(bits)).collect();

@@ -4,12 +4,16 @@
 use super::cx::Cx;
 use super::error::Result;
 use super::nest::Nest;
-use super::plan::{Group, Root};
+use super::plan::{AccessOp, Group, Root};
 use super::types;
 use super::value::{At, Index, Lanes, Linear, Val};
 use ir::{Def, Op, Value as IrValue};
 use llir::{IntCompare, Value};
-use ttir::ops::{arith_cast, arith_int, atomic, compare, constant, memory, shape};
+use ttir::ops::compare::{CmpIOp, CmpIPredicate, SelectOp};
+use ttir::ops::constant::{self, ConstantOp};
+use ttir::ops::forms::{BinaryOp, UnaryOp};
+use ttir::ops::shape::{ExpandDimsOp, SplatOp};
+use ttir::ops::{arith_cast, arith_int, atomic, memory, shape};
 
 /// How deep index expressions are looked into.
 const DEPTH: u32 = 24;
@@ -65,37 +69,39 @@ impl Cx<'_> {
         let Def::Result(op, _) = module.def(value) else { return None };
         let depth = depth.checked_sub(1)?;
         let row = module.row(op);
-        let operand = |cx: &Self, index: usize| cx.stride(module.operand(op, index), dim, depth);
+        let operands = module.operands(op);
+        let stride_of = |value: IrValue| self.stride(value, dim, depth);
+        let both = || {
+            let two = BinaryOp::new(module, op);
+            Some((stride_of(two.lhs())?, stride_of(two.rhs())?))
+        };
         if row.is(&shape::SPLAT) {
             Some(0)
         } else if row.is(&shape::MAKE_RANGE) {
             Some(1)
         } else if row.is(&constant::CONSTANT) {
-            module.attr(op, 0).and_then(constant::splat_bits).map(|_| 0)
-        } else if row.is(&shape::BROADCAST) {
-            operand(self, 0)
-        } else if row.is(&shape::EXPAND_DIMS) {
-            let axis = module.attr(op, 0).and_then(ir::Attr::as_int)? as usize;
-            self.stride(module.operand(op, 0), if dim > axis { dim - 1 } else { dim }, depth)
+            constant::splat_bits(ConstantOp::new(module, op).value()).map(|_| 0)
+        } else if row.is(&shape::BROADCAST) || row.is(&arith_cast::EXTSI) || row.is(&arith_cast::EXTUI) {
+            stride_of(UnaryOp::new(module, op).src())
+        } else if let Some(expand) = ExpandDimsOp::of(module, op) {
+            self.stride(expand.src(), if dim > expand.axis() { dim - 1 } else { dim }, depth)
         } else if row.is(&arith_int::ADDI) || row.is(&memory::ADDPTR) {
-            Some(operand(self, 0)? + operand(self, 1)?)
+            both().map(|(left, right)| left + right)
         } else if row.is(&arith_int::SUBI) {
-            Some(operand(self, 0)? - operand(self, 1)?)
+            both().map(|(left, right)| left - right)
         } else if row.is(&arith_int::MULI) {
-            match (operand(self, 0)?, operand(self, 1)?) {
+            match both()? {
                 (0, 0) => Some(0),
                 (step, 0) => Some(step * arith_int::constant_int(module, op, 1)?),
                 (0, step) => Some(step * arith_int::constant_int(module, op, 0)?),
                 _ => None,
             }
-        } else if row.is(&arith_cast::EXTSI) || row.is(&arith_cast::EXTUI) {
-            operand(self, 0)
         } else if row.is(&arith_int::REMSI) || row.is(&arith_int::REMUI) {
             // Wrapped indices are neighbours nearly everywhere.
-            (operand(self, 1)? == 0).then(|| operand(self, 0)).flatten()
+            let two = BinaryOp::new(module, op);
+            (stride_of(two.rhs())? == 0).then(|| stride_of(two.lhs())).flatten()
         } else {
-            let all: Option<Vec<i64>> =
-                (0..module.operands(op).len()).map(|index| operand(self, index)).collect();
+            let all: Option<Vec<i64>> = operands.iter().map(|&operand| stride_of(operand)).collect();
             all.filter(|all| !all.is_empty() && all.iter().all(|&step| step == 0)).map(|_| 0)
         }
     }
@@ -105,16 +111,14 @@ impl Cx<'_> {
         let module = self.module;
         let (Some(op), Some(depth)) = (module.def_op(mask), depth.checked_sub(1)) else { return true };
         let row = module.row(op);
-        if row.is(&compare::CMPI) {
-            let case = module.attr(op, 0).and_then(|attr| attr.as_enum(&compare::CMPI_PREDICATE));
-            let keyword = case.and_then(|case| compare::CMPI_PREDICATE.keyword(case)).unwrap_or_default();
+        if let Some(compare) = CmpIOp::of(module, op) {
             let is_range = |value: IrValue| {
                 (0..types::shape(module.ty(value)).len()).any(|dim| self.stride(value, dim, DEPTH) != Some(0))
             };
-            let (left, right) = (is_range(module.operand(op, 0)), is_range(module.operand(op, 1)));
-            return match keyword {
-                "slt" | "sle" => right,
-                "sgt" | "sge" => left,
+            let (left, right) = (is_range(compare.lhs()), is_range(compare.rhs()));
+            return match compare.predicate() {
+                CmpIPredicate::Slt | CmpIPredicate::Sle => right,
+                CmpIPredicate::Sgt | CmpIPredicate::Sge => left,
                 _ => true,
             };
         }
@@ -135,8 +139,8 @@ impl Cx<'_> {
         });
         for op in group.members.iter().copied().chain(roots) {
             let row = module.row(op);
-            let mask = if row.is(&compare::SELECT) {
-                Some(module.operand(op, 0))
+            let mask = if let Some(select) = SelectOp::of(module, op) {
+                Some(select.condition())
             } else if row.is(&memory::LOAD) || row.is(&memory::STORE) || row.is(&atomic::ATOMIC_RMW) {
                 memory::mask(module, op)
             } else {
@@ -196,7 +200,7 @@ impl Cx<'_> {
         let mut found = Vec::new();
         for op in accesses {
             let dim = nest.loops[nest.vector].dim;
-            self.collect_remainders(module.operand(op, 0), dim, DEPTH, &mut found);
+            self.collect_remainders(AccessOp::new(module, op).ptr(), dim, DEPTH, &mut found);
         }
         found
     }
@@ -210,20 +214,18 @@ impl Cx<'_> {
         let Some(depth) = depth.checked_sub(1) else { return };
         let row = module.row(op);
         if row.is(&arith_int::REMSI) || row.is(&arith_int::REMUI) {
-            let is_scaled = self.stride(module.operand(op, 0), dim, depth) == Some(1);
-            let by_scalar =
-                module.def_op(module.operand(op, 1)).is_some_and(|by| module.is(by, &shape::SPLAT));
+            let two = BinaryOp::new(module, op);
+            let is_scaled = self.stride(two.lhs(), dim, depth) == Some(1);
+            let by_scalar = SplatOp::def(module, two.rhs()).is_some();
             if is_scaled && by_scalar && sizes.len() == 1 && !found.contains(&op) {
                 found.push(op);
             }
             return;
         }
         for &operand in module.operands(op) {
-            let inner = if row.is(&shape::EXPAND_DIMS) {
-                let axis = module.attr(op, 0).and_then(ir::Attr::as_int).unwrap_or(0) as usize;
-                if dim > axis { dim - 1 } else { dim }
-            } else {
-                dim
+            let inner = match ExpandDimsOp::of(module, op) {
+                Some(expand) if dim > expand.axis() => dim - 1,
+                _ => dim,
             };
             if super::views::is_view(row) && !row.is(&shape::EXPAND_DIMS) && !row.is(&shape::BROADCAST) {
                 continue;
@@ -236,7 +238,8 @@ impl Cx<'_> {
     /// dividend it is.
     fn no_wrap(&mut self, op: Op, nest: &Nest) -> Result<Option<(Value, Value)>> {
         let module = self.module;
-        let (dividend, divisor) = (module.operand(op, 0), module.operand(op, 1));
+        let two = BinaryOp::new(module, op);
+        let (dividend, divisor) = (two.lhs(), two.rhs());
         let size = types::shape(module.ty(dividend))[0];
         let _ = nest;
         let at = self.start(1);

@@ -7,6 +7,8 @@
 
 use ir::{Builder, Module, Op, Type, Value};
 use rustc_hash::FxHashMap;
+use ttir::ops::forms::{BinaryOp, UnaryOp};
+use ttir::ops::shape::SplatOp;
 use ttir::ops::{arith_cast, arith_int, constant, control, memory, shape};
 use ttir::types;
 
@@ -117,7 +119,8 @@ fn moves(module: &Module, carried: Value, yielded: Value) -> Option<Vec<Amount>>
         if !is_sum && !module.is(op, &memory::ADDPTR) {
             return None;
         }
-        let (a, b) = (module.operand(op, 0), module.operand(op, 1));
+        let two = BinaryOp::new(module, op);
+        let (a, b) = (two.lhs(), two.rhs());
         value = match (uniform(module, b), is_sum.then(|| uniform(module, a)).flatten()) {
             (Some(amount), _) => {
                 amounts.push(amount);
@@ -141,11 +144,11 @@ fn uniform(module: &Module, value: Value) -> Option<Amount> {
         return Some(Amount::Constant(ir::scalar::sign_extend(width, bits)));
     }
     let op = module.def_op(value)?;
-    if module.is(op, &shape::SPLAT) {
-        return Some(Amount::Scalar(module.operand(op, 0)));
+    if let Some(splat) = SplatOp::of(module, op) {
+        return Some(Amount::Scalar(splat.src()));
     }
     if module.is(op, &shape::BROADCAST) || module.is(op, &shape::EXPAND_DIMS) {
-        return uniform(module, module.operand(op, 0));
+        return uniform(module, UnaryOp::new(module, op).src());
     }
     None
 }

@@ -10,7 +10,7 @@ use crate::host;
 use ir::{FloatKind, Op, Type as IrType};
 use llir::{Flags, FunctionBuilder, Param, ParamAttributes, Type, Value};
 use target::{CompileOptions, KernelParam, ParamKind, TargetError};
-use ttir::ops::func::{self, func_attr};
+use ttir::ops::func::{self, FuncOp};
 use ttir::passes::FLATTEN_DESCRIPTORS;
 
 /// A kernel as llir.
@@ -40,7 +40,7 @@ pub(crate) fn lower(
     machine: &host::Machine,
     options: &CompileOptions,
 ) -> std::result::Result<Lowered, TargetError> {
-    let kernel = find_kernel(&module).map_err(|error| error.into_target(&module))?;
+    let kernel = func::kernel_of(&module).map_err(|error| LowerError::new(error).into_target(&module))?.op;
     (FLATTEN_DESCRIPTORS.run)(&mut module).map_err(|error| LowerError::from(error).into_target(&module))?;
     super::descriptors::expand(&mut module, kernel).map_err(|error| error.into_target(&module))?;
     let moves = super::induction::simplify(&mut module, kernel);
@@ -61,22 +61,6 @@ struct Made {
     scratch: u64,
     kept: u64,
     notes: Vec<Note>,
-}
-
-/// The one public function.
-fn find_kernel(module: &ir::Module) -> Result<Op> {
-    let is_kernel = |op: &Op| {
-        module.is(*op, &func::FUNC)
-            && module.attr(*op, func_attr::VISIBILITY).and_then(ir::Attr::as_str) == Some("public")
-    };
-    let kernels: Vec<Op> = module.ops(module.body()).filter(is_kernel).collect();
-    match kernels[..] {
-        [kernel] => Ok(kernel),
-        _ => Err(LowerError::new(format!(
-            "a module holds one kernel, found {} public functions",
-            kernels.len()
-        ))),
-    }
 }
 
 /// How a parameter of a type is passed.
@@ -121,9 +105,8 @@ fn lower_kernel(
     machine: &Machine,
     options: &CompileOptions,
 ) -> Result<Made> {
-    let name =
-        module.attr(kernel, func_attr::NAME).and_then(ir::Attr::as_str).unwrap_or("kernel").to_string();
-    let body = module.entry(module.region(kernel, 0));
+    let func = FuncOp::new(module, kernel);
+    let (name, body) = (func.name().to_string(), func.entry());
     let params = module
         .args(body)
         .iter()

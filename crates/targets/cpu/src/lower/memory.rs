@@ -11,7 +11,9 @@ use super::types;
 use super::value::{Affine, At, Index, Val};
 use ir::{Op, Value as IrValue};
 use llir::{Flags, Memory, Type, Value};
-use ttir::ops::memory::{load_attr, mask as mask_of};
+use ttir::ops::forms::UnaryOp;
+use ttir::ops::memory::{AddPtrOp, LoadOp, StoreOp};
+use ttir::ops::shape::SplatOp;
 
 /// Bytes of a cache line.
 pub(crate) const LINE: i64 = 64;
@@ -107,20 +109,20 @@ impl Cx<'_> {
     /// `tt.load`.
     pub(crate) fn load(&mut self, op: Op, at: &At) -> Result<Val> {
         let module = self.module;
-        let elem = ttir::types::elem(module.ty(module.result(op, 0)));
+        let load = LoadOp::new(module, op);
+        let elem = ttir::types::elem(module.ty(load.result()));
         if self.probe.is_some() {
             self.fail_probe();
             return Ok(Val::Uniform(self.b.zero(types::register(elem))));
         }
-        let mask = self.mask(module.optional_operand(op, 1), at)?;
+        let mask = self.mask(load.mask(), at)?;
         if self.is_never(&mask) {
             let other = self.other(op, at)?;
             return Ok(other.unwrap_or_else(|| Val::Uniform(self.b.zero(types::register(elem)))));
         }
-        let target = self.target(module.operand(op, 0), at)?;
+        let target = self.target(load.ptr(), at)?;
         self.note(op, &target, &mask);
-        let volatile = module.attr(op, load_attr::VOLATILE).and_then(ir::Attr::as_bool) == Some(true);
-        let flags = if volatile { Flags::VOLATILE } else { Flags::NONE };
+        let flags = if load.volatile() { Flags::VOLATILE } else { Flags::NONE };
         let lane = types::memory(elem);
         let memory = Memory::aligned(lane.lane_bytes());
         match (&target, &mask) {
@@ -129,7 +131,7 @@ impl Cx<'_> {
                 Ok(Val::Uniform(self.in_register(loaded, elem)))
             }
             (Target::Run(address), Mask::All) => {
-                self.prefetch_next(module.operand(op, 0), *address, lane, at)?;
+                self.prefetch_next(load.ptr(), *address, lane, at)?;
                 let loaded = self.b.load_with(self.vector_type(lane), *address, memory, flags);
                 Ok(Val::Vector(self.in_register(loaded, elem)))
             }
@@ -223,22 +225,21 @@ impl Cx<'_> {
         let mut value = pointer;
         loop {
             let op = module.def_op(value)?;
-            if module.is(op, &ttir::ops::memory::ADDPTR) {
-                let offset = module.def_op(module.operand(op, 1));
-                let carried = offset.filter(|&offset| module.is(offset, &ttir::ops::shape::SPLAT));
-                if let Some(amount) = carried.and_then(|splat| self.moves.get(&module.operand(splat, 0))) {
+            if let Some(moved) = AddPtrOp::of(module, op) {
+                let carried = SplatOp::def(module, moved.offset());
+                if let Some(amount) = carried.and_then(|splat| self.moves.get(&splat.src())) {
                     return Some(*amount);
                 }
             } else if !super::views::is_view(module.row(op)) {
                 return None;
             }
-            value = module.operand(op, 0);
+            value = UnaryOp::new(module, op).src();
         }
     }
 
     /// What masked-off lanes of a load read, if it is given.
     fn other(&mut self, op: Op, at: &At) -> Result<Option<Val>> {
-        let other = self.module.optional_operand(op, 2);
+        let other = LoadOp::new(self.module, op).other();
         other.map(|other| self.eval(other, at)).transpose()
     }
 
@@ -312,9 +313,10 @@ impl Cx<'_> {
     /// `tt.store`.
     pub(crate) fn store(&mut self, op: Op, at: &At) -> Result<()> {
         let module = self.module;
-        let (pointer, value) = (module.operand(op, 0), module.operand(op, 1));
+        let store = StoreOp::new(module, op);
+        let (pointer, value) = (store.ptr(), store.value());
         let elem = ttir::types::elem(module.ty(value));
-        let mask = self.mask(mask_of(module, op), at)?;
+        let mask = self.mask(store.mask(), at)?;
         if self.is_never(&mask) {
             return Ok(());
         }

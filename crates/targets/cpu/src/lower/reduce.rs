@@ -11,6 +11,7 @@ use super::types;
 use super::value::{At, Index, Lanes};
 use ir::{Op, OpRow, Type as IrType};
 use llir::{IntCompare, Value};
+use ttir::ops::reduce::ReduceOp;
 use ttir::ops::{arith_float, arith_int, compare, constant, reduce};
 
 /// What combining with it changes nothing, as a number of the element type.
@@ -72,10 +73,12 @@ impl Cx<'_> {
     /// The neutral element of a reduction whose combining function is one operation on its two arguments.
     fn neutral(&mut self, op: Op) -> Option<Value> {
         let module = self.module;
+        let reduction = ReduceOp::new(module, op);
         let block = module.entry(module.region(op, 0));
         let mut inner = module.ops(block);
         let (only, _) = (inner.next()?, inner.next()?);
-        if inner.next().is_some() || module.operands(op).len() != 1 {
+        let &[source] = reduction.srcs() else { return None };
+        if inner.next().is_some() {
             return None;
         }
         let mut operands = module.operands(only).to_vec();
@@ -84,7 +87,7 @@ impl Cx<'_> {
         args.sort();
         let row = module.row(only);
         let neutral = NEUTRAL.iter().find(|(own, _)| row.is(own) && operands == args)?.1;
-        Some(self.neutral_value(neutral, ttir::types::elem(module.ty(module.operand(op, 0)))))
+        Some(self.neutral_value(neutral, ttir::types::elem(module.ty(source))))
     }
 
     fn neutral_value(&mut self, neutral: Neutral, elem: IrType) -> Value {

@@ -3,9 +3,12 @@
 use super::cx::Cx;
 use super::error::{LowerError, Result};
 use super::types;
-use ir::{Attr, Block, Op, Value as IrValue};
+use ir::{Block, Op, Value as IrValue};
 use llir::{Type, Value};
 use rustc_hash::FxHashMap;
+use ttir::ops::memory::{LoadOp, StoreOp};
+use ttir::ops::program::ProgramIdOp;
+use ttir::ops::shape::UnsplatOp;
 use ttir::ops::{compare, constant, extern_call, memory, program, reduce, shape};
 
 impl Cx<'_> {
@@ -50,7 +53,7 @@ impl Cx<'_> {
     }
 
     fn unsplat(&mut self, op: Op) -> Result<Value> {
-        let operand = self.module.operand(op, 0);
+        let operand = UnsplatOp::new(self.module, op).src();
         let ty = self.module.ty(operand);
         let lanes = std::mem::replace(&mut self.lanes, 1);
         let dims = types::shape(ty).iter().map(|_| super::value::Index::constant(0, 1)).collect();
@@ -62,17 +65,17 @@ impl Cx<'_> {
 
     fn scalar_load(&mut self, op: Op) -> Result<Value> {
         let module = self.module;
-        let elem = module.ty(module.result(op, 0));
-        let address = self.scalar(module.operand(op, 0))?;
-        let Some(mask) = module.optional_operand(op, 1) else {
+        let load = LoadOp::new(module, op);
+        let elem = module.ty(load.result());
+        let address = self.scalar(load.ptr())?;
+        let Some(mask) = load.mask() else {
             let lane = types::memory(elem);
-            let volatile = module.attr(op, memory::load_attr::VOLATILE).and_then(Attr::as_bool) == Some(true);
-            let flags = if volatile { llir::Flags::VOLATILE } else { llir::Flags::NONE };
+            let flags = if load.volatile() { llir::Flags::VOLATILE } else { llir::Flags::NONE };
             let loaded = self.b.load_with(lane, address, llir::Memory::aligned(lane.lane_bytes()), flags);
             return Ok(self.in_register(loaded, elem));
         };
         let condition = self.scalar(mask)?;
-        let other = match module.optional_operand(op, 2) {
+        let other = match load.other() {
             Some(other) => self.scalar(other)?,
             None => self.b.zero(types::register(elem)),
         };
@@ -82,9 +85,10 @@ impl Cx<'_> {
     /// `tt.store` of a scalar.
     pub(crate) fn scalar_store(&mut self, op: Op) -> Result<()> {
         let module = self.module;
-        let (address, value) = (self.scalar(module.operand(op, 0))?, self.scalar(module.operand(op, 1))?);
-        let elem = module.ty(module.operand(op, 1));
-        let condition = match memory::mask(module, op) {
+        let store = StoreOp::new(module, op);
+        let (address, value) = (self.scalar(store.ptr())?, self.scalar(store.value())?);
+        let elem = module.ty(store.value());
+        let condition = match store.mask() {
             Some(mask) => self.scalar(mask)?,
             None => self.b.bool(true),
         };
@@ -192,6 +196,5 @@ impl Cx<'_> {
 }
 
 fn axis(module: &ir::Module, op: Op) -> usize {
-    let axis = module.attr(op, 0).and_then(|attr| attr.as_enum(&program::AXIS));
-    axis.unwrap_or(0).min(2) as usize
+    ProgramIdOp::new(module, op).axis() as usize
 }

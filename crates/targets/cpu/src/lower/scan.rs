@@ -9,15 +9,16 @@ use super::nest::Nest;
 use super::scratch::Buffer;
 use super::types;
 use super::value::Linear;
-use ir::{Attr, Op};
+use ir::Op;
 use llir::{IntCompare, Value};
+use ttir::ops::reduce::ScanOp;
 
 impl Cx<'_> {
     /// `tt.scan`.
     pub(crate) fn scan(&mut self, op: Op) -> Result<()> {
         let module = self.module;
-        let shape = types::shape(module.ty(module.operand(op, 0))).to_vec();
-        let axis = module.attr(op, 0).and_then(Attr::as_int).unwrap_or(0) as usize;
+        let scan = ScanOp::new(module, op);
+        let (shape, axis) = (types::shape(module.ty(scan.srcs()[0])).to_vec(), scan.axis());
         let others = (0..shape.len()).filter(|&dim| dim != axis && shape[dim] > 1);
         let vector = others.max_by_key(|&dim| (shape[dim], dim));
         let most = if vector.is_some() { self.machine.lanes() } else { 1 };
@@ -36,7 +37,7 @@ impl Cx<'_> {
 
     fn scan_nest(&mut self, op: Op, nest: &Nest, axis: usize, buffers: &[Buffer]) -> Result<()> {
         let module = self.module;
-        let reverse = module.attr(op, 1).and_then(Attr::as_bool) == Some(true);
+        let reverse = ScanOp::new(module, op).reverse();
         let mut linears = vec![Linear::default(); nest.offsets.len()];
         let mut opened = Vec::new();
         for one in &nest.loops {

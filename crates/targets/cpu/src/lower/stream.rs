@@ -8,7 +8,7 @@
 use super::cx::Cx;
 use super::error::Result;
 use super::nest::Nest;
-use super::plan::{Group, Root};
+use super::plan::{AccessOp, Group, Root};
 use super::value::Val;
 use crate::abi::offsets;
 use ir::{Op, Value as IrValue};
@@ -50,7 +50,8 @@ pub(crate) fn only_written(module: &ir::Module, kernel: Op) -> FxHashSet<IrValue
         if !accesses.iter().any(|access| row.is(access)) {
             continue;
         }
-        match (super::plan::param_of(module, module.operand(op, 0)), row.is(&memory::STORE)) {
+        let pointer = AccessOp::new(module, op).ptr();
+        match (super::plan::param_of(module, pointer), row.is(&memory::STORE)) {
             (Some(param), true) => written.insert(param),
             (Some(param), false) => other.insert(param),
             // It may be anywhere.
@@ -91,7 +92,7 @@ impl Cx<'_> {
         let (mut bytes, mut addresses) = (0, Vec::new());
         for root in &group.roots {
             let Root::Store(op) = root else { return Ok(None) };
-            let pointer = module.operand(*op, 0);
+            let pointer = AccessOp::new(module, *op).ptr();
             let is_written = super::plan::param_of(module, pointer)
                 .is_some_and(|param| self.streams.written.contains(&param));
             let lane = self.pointee(module.ty(pointer));

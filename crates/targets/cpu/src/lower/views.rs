@@ -4,9 +4,10 @@ use super::cx::Cx;
 use super::error::{LowerError, Result};
 use super::types;
 use super::value::{At, Index, split_digits};
-use ir::{Attr, Op, OpRow, Value};
+use ir::{Op, OpRow, Value};
 use llir::Value as Scalar;
-use ttir::ops::shape;
+use ttir::ops::forms::UnaryOp;
+use ttir::ops::shape::{self, ExpandDimsOp, ReshapeOp, TransOp};
 
 /// Rows whose result is read from the operand at another position.
 const VIEWS: [&OpRow; 5] =
@@ -17,6 +18,15 @@ pub(crate) fn is_view(row: &OpRow) -> bool {
     VIEWS.iter().any(|view| row.is(view))
 }
 
+/// The position in the operand of a `trans`.
+fn permuted(order: &[i64], at: &At) -> Vec<Index> {
+    let mut dims = at.dims.to_vec();
+    for (index, &from) in at.dims.iter().zip(order) {
+        dims[from as usize] = index.clone();
+    }
+    dims
+}
+
 impl Cx<'_> {
     /// Where the operand of a view is to be read for a position of its result; `None` if it is no view.
     pub(crate) fn moved(&mut self, op: Op, number: u32, at: &At) -> Option<Result<(Value, At)>> {
@@ -24,13 +34,15 @@ impl Cx<'_> {
         if !is_view(row) {
             return None;
         }
-        let operand = self.module.operand(op, 0);
-        let dims = if row.is(&shape::EXPAND_DIMS) {
-            Ok(self.dropped(op, at))
+        let operand = UnaryOp::new(self.module, op).src();
+        let dims = if let Some(expand) = ExpandDimsOp::of(self.module, op) {
+            let mut dims = at.dims.to_vec();
+            dims.remove(expand.axis());
+            Ok(dims)
         } else if row.is(&shape::BROADCAST) {
             Ok(self.narrowed(operand, at))
-        } else if row.is(&shape::TRANS) {
-            Ok(self.permuted(op, at))
+        } else if let Some(trans) = TransOp::of(self.module, op) {
+            Ok(permuted(trans.order(), at))
         } else if row.is(&shape::SPLIT) {
             let mut dims = at.dims.to_vec();
             dims.push(Index::constant(i64::from(number), self.lanes));
@@ -41,13 +53,6 @@ impl Cx<'_> {
         Some(dims.map(|dims| (operand, self.at(dims))))
     }
 
-    fn dropped(&self, op: Op, at: &At) -> Vec<Index> {
-        let axis = self.module.attr(op, 0).and_then(Attr::as_int).unwrap_or(0);
-        let mut dims = at.dims.to_vec();
-        dims.remove(axis as usize);
-        dims
-    }
-
     fn narrowed(&self, operand: Value, at: &At) -> Vec<Index> {
         let sizes = types::shape(self.module.ty(operand));
         let narrow = |(index, &size): (&Index, &i64)| {
@@ -56,19 +61,10 @@ impl Cx<'_> {
         at.dims.iter().zip(sizes).map(narrow).collect()
     }
 
-    fn permuted(&self, op: Op, at: &At) -> Vec<Index> {
-        let order = shape::ints(self.module.attr(op, 0));
-        let mut dims = at.dims.to_vec();
-        for (index, &from) in at.dims.iter().zip(order) {
-            dims[from as usize] = index.clone();
-        }
-        dims
-    }
-
     fn reshaped(&mut self, op: Op, at: &At) -> Result<Vec<Index>> {
         let module = self.module;
-        let (from, to) =
-            (types::shape(module.ty(module.operand(op, 0))), types::shape(module.ty(module.result(op, 0))));
+        let reshape = ReshapeOp::new(module, op);
+        let (from, to) = (types::shape(module.ty(reshape.src())), types::shape(module.ty(reshape.result())));
         let place = self.place(&types::row_major(to), at);
         self.digits(place, from)
     }

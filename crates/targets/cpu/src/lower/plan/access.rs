@@ -3,8 +3,18 @@
 //! Addresses are told apart by the kernel parameter they start from. Two parameters are taken to be two tensors, or the
 //! same one accessed at the same places; anything that cannot be traced to a parameter may be anywhere.
 
-use ir::{Def, Module, Op, Traits, Value};
+use ir::{ANY, Def, Module, Op, Traits, Value};
+use ttir::ops::control::ForOp;
+use ttir::ops::forms::UnaryOp;
+use ttir::ops::memory::{LoadOp, StoreOp};
 use ttir::ops::{arith_cast, atomic, control, debug, func, memory, shape};
+
+ir::op_view! {
+    /// Reads any operation that accesses memory.
+    AccessOp {
+        operands { ptr: One ANY }
+    }
+}
 
 /// The parameter that an address starts from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,11 +85,11 @@ pub(crate) fn of(module: &Module, op: Op) -> Vec<Access> {
     for inner in module.walk(op) {
         let row = module.row(inner);
         let (reads, writes) = (row.traits.has(Traits::READS), row.traits.has(Traits::WRITES));
-        let access = if row.is(&memory::LOAD) && !is_volatile(module, inner) {
-            let pointer = module.operand(inner, 0);
+        let access = if let Some(load) = LoadOp::of(module, inner).filter(|load| !load.volatile()) {
+            let pointer = load.ptr();
             Access { base: trace(module, pointer), pointer: Some(pointer), is_write: false }
-        } else if row.is(&memory::STORE) {
-            let pointer = module.operand(inner, 0);
+        } else if let Some(store) = StoreOp::of(module, inner) {
+            let pointer = store.ptr();
             Access { base: trace(module, pointer), pointer: Some(pointer), is_write: true }
         } else if is_ordered(row) || row.is(&memory::LOAD) {
             Access { base: Base::Unknown, pointer: None, is_write: true }
@@ -110,10 +120,6 @@ fn is_ordered(row: &ir::OpRow) -> bool {
     .any(|other| row.is(other))
 }
 
-fn is_volatile(module: &Module, op: Op) -> bool {
-    module.attr(op, memory::load_attr::VOLATILE).and_then(ir::Attr::as_bool) == Some(true)
-}
-
 /// Rows whose first operand and result are addresses in the same tensor.
 const PASSING: [&ir::OpRow; 8] = [
     &memory::ADDPTR,
@@ -126,13 +132,17 @@ const PASSING: [&ir::OpRow; 8] = [
     &arith_cast::BITCAST,
 ];
 
+/// The address that one of [`PASSING`] moves.
+fn passed(module: &Module, op: Op) -> Value {
+    UnaryOp::new(module, op).src()
+}
+
 /// Whether what a loop yields for a carried address is that address, moved.
 fn stays(module: &Module, carried: Value, block: ir::Block, number: u32) -> bool {
-    let Some(last) = module.last_op(block) else { return false };
-    let mut value = module.operand(last, number as usize - 1);
+    let mut value = control::yielded(module, block)[number as usize - 1];
     while value != carried {
         match module.def_op(value) {
-            Some(op) if PASSING.iter().any(|row| module.is(op, row)) => value = module.operand(op, 0),
+            Some(op) if PASSING.iter().any(|row| module.is(op, row)) => value = passed(module, op),
             _ => return false,
         }
     }
@@ -143,17 +153,16 @@ fn stays(module: &Module, carried: Value, block: ir::Block, number: u32) -> bool
 fn trace(module: &Module, value: Value) -> Base {
     match module.def(value) {
         Def::Result(op, _) if PASSING.iter().any(|row| module.is(op, row)) => {
-            trace(module, module.operand(op, 0))
+            trace(module, passed(module, op))
         }
         Def::Result(op, number) if module.is(op, &control::FOR) => {
-            let block = module.entry(module.region(op, 0));
-            trace(module, module.args(block)[number as usize + 1])
+            trace(module, ForOp::new(module, op).carried()[number as usize])
         }
         Def::Result(..) => Base::Unknown,
         Def::Arg(block, number) => match module.region_parent(module.block_region(block)) {
             Some(op) if module.is(op, &func::FUNC) => Base::Param(number),
             Some(op) if module.is(op, &control::FOR) && number > 0 && stays(module, value, block, number) => {
-                trace(module, module.operand(op, 2 + number as usize))
+                trace(module, ForOp::new(module, op).inits()[number as usize - 1])
             }
             _ => Base::Unknown,
         },

@@ -7,7 +7,7 @@ use super::{Plan, Root, Step};
 use crate::lower::scratch::Buffer;
 use crate::lower::views::is_view;
 use ir::{Block, Module, Op, Value};
-use ttir::ops::dot;
+use ttir::ops::dot::DotOp;
 
 /// A block that a loop carries.
 pub(crate) struct Carried {
@@ -41,10 +41,8 @@ pub(crate) fn coalesce(module: &Module, block: Block, plan: &mut Plan, carried: 
 fn source_of(module: &Module, block: Block, yielded: Value) -> Value {
     let mut value = yielded;
     while let Some(op) = module.def_op(value) {
-        let c = match module.is(op, &dot::DOT) {
-            true => module.operand(op, 2),
-            false => break,
-        };
+        let Some(dot) = DotOp::of(module, op) else { break };
+        let c = dot.c();
         let is_local = module.def_op(c).is_some_and(|own| module.block_of(own) == Some(block));
         if !is_local || module.uses(c).len() != 1 {
             break;

@@ -15,7 +15,7 @@ mod coalesce;
 mod virtuals;
 
 use access::Accesses;
-pub(crate) use access::{Access, of as accesses_of, param_of};
+pub(crate) use access::{Access, AccessOp, of as accesses_of, param_of};
 pub(crate) use coalesce::{Carried, coalesce};
 pub(crate) use virtuals::Virtuals;
 
@@ -25,6 +25,9 @@ use super::types;
 use super::views::is_view;
 use ir::{Block, Def, Op, Traits, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
+use ttir::ops::dot::DotOp;
+use ttir::ops::memory::LoadOp;
+use ttir::ops::reduce::{MapElementwiseOp, ReduceOp};
 use ttir::ops::{atomic, constant, control, debug, extern_call, memory, program, reduce, shape};
 
 /// Why a group runs.
@@ -331,10 +334,7 @@ impl Planner<'_, '_> {
     /// The dimension along which the addresses of new loads and of a store are neighbours.
     fn along(&self, fresh: &[Value], store: Option<Value>, rank: usize) -> Option<usize> {
         let module = self.module;
-        let loads = fresh.iter().filter_map(|&value| {
-            let op = module.def_op(value).filter(|&op| module.is(op, &memory::LOAD))?;
-            Some(module.operand(op, 0))
-        });
+        let loads = fresh.iter().filter_map(|&value| Some(LoadOp::def(module, value)?.ptr()));
         self.cx.contiguous_dim(&loads.chain(store).collect::<Vec<_>>(), rank)
     }
 
@@ -392,8 +392,8 @@ impl Planner<'_, '_> {
         let operands = module.operands(op).to_vec();
         let outer = self.available(&self.captured(op));
         let shape = types::shape(module.ty(operands[0])).to_vec();
-        let axis = module.attr(op, 0).and_then(ir::Attr::as_int).map(|axis| axis as usize);
-        let group = self.root(&operands, &shape, axis, outer);
+        let axis = ReduceOp::new(module, op).axis();
+        let group = self.root(&operands, &shape, Some(axis), outer);
         let results = module.results(op).to_vec();
         let blocks: Vec<Value> = results.iter().copied().filter(|&value| self.is_block(value)).collect();
         let buffers = blocks.iter().map(|&value| self.cx.new_buffer(module.ty(value))).collect();
@@ -547,7 +547,8 @@ impl Planner<'_, '_> {
 
 /// The matrices that a `dot` multiplies.
 fn sources(module: &ir::Module, dot: Op) -> [Value; 2] {
-    [0, 1].map(|index| super::dot::source(module, module.operand(dot, index)).0)
+    let dot = DotOp::new(module, dot);
+    [dot.a(), dot.b()].map(|value| super::dot::source(module, value).0)
 }
 
 /// Elementwise operations, and those whose region is inlined for each element.
@@ -566,8 +567,7 @@ fn is_lazy(row: &ir::OpRow) -> bool {
 
 /// An elementwise call that takes several neighbours at once.
 fn is_packed(module: &ir::Module, op: Op) -> bool {
-    module.is(op, &reduce::MAP_ELEMENTWISE)
-        && module.attr_named(op, "pack").and_then(ir::Attr::as_int).is_some_and(|pack| pack > 1)
+    MapElementwiseOp::of(module, op).is_some_and(|map| map.pack() > 1)
 }
 
 /// Rows whose regions are not control flow.

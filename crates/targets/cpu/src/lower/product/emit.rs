@@ -10,6 +10,7 @@ use crate::dot::Transpose;
 use ir::{Block, Op, Value as IrValue};
 use llir::{IntCompare, Op as Inst, Purity, Type, Value};
 use rustc_hash::FxHashMap;
+use ttir::ops::control::{self, ForOp};
 
 /// The rounds that are packed at once.
 struct Rounds {
@@ -34,14 +35,11 @@ impl Cx<'_> {
     /// A loop that only adds products.
     pub(crate) fn product_loop(&mut self, op: Op, product: &Product) -> Result<()> {
         let module = self.module;
-        let operands = module.operands(op);
-        let block = module.entry(module.region(op, 0));
-        let (args, inits) = (&module.args(block)[1..], &operands[3..]);
+        let of = ForOp::new(module, op);
+        let (block, args, inits) = (of.body(), of.carried(), of.inits());
         let accumulators = self.buffers_for(args);
         self.fill(inits, &accumulators)?;
-        let bounds: Vec<Value> =
-            operands[..3].iter().map(|&value| self.counter(value)).collect::<Result<_>>()?;
-        let (start, end, step) = (bounds[0], bounds[1], bounds[2]);
+        let [start, end, step] = self.bounds_of(of)?;
         let rounds = self.b.i64(i64::from(product.rounds));
         let stride = self.b.mul(step, rounds);
         let lookups = self.lookups(product, end, start, stride)?;
@@ -78,12 +76,6 @@ impl Cx<'_> {
         self.bind(results, &after);
         self.place_in(results, &accumulators);
         Ok(())
-    }
-
-    /// A bound of a loop. Counting in 64 bits does not overflow at the end of the range.
-    fn counter(&mut self, value: IrValue) -> Result<Value> {
-        let bound = self.scalar(value)?;
-        Ok(self.b.resize_signed(bound, Type::I64))
     }
 
     /// Where the panels of a product are.
@@ -203,8 +195,7 @@ impl Cx<'_> {
         let packed = self.pack_round(dot, side, index, rounds.block, (place, shift, done));
         self.loop_depth -= 1;
         packed?;
-        let last = module.last_op(rounds.block);
-        let yields = last.map_or(&[][..], |last| module.operands(last));
+        let yields = control::yielded(module, rounds.block);
         let mut next: Vec<Value> =
             carried.iter().map(|&index| self.scalar(yields[index])).collect::<Result<_>>()?;
         let step = self.b.i64(i64::from(dot.spec.step));

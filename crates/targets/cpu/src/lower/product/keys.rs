@@ -9,6 +9,7 @@ use super::super::plan::{Access, accesses_of};
 use super::slice::Slice;
 use ir::{Def, Module, Op, Traits, Value};
 use rustc_hash::FxHashSet;
+use ttir::ops::control::ForOp;
 use ttir::ops::{constant, func, memory};
 
 /// The most bytes of panels that a thread keeps for all loops of a kernel.
@@ -39,9 +40,10 @@ impl Kept {
 /// What the operand that a slice of a loop makes depends on, if that is all known.
 pub(super) fn find(module: &Module, kernel: Op, op: Op, slice: &Slice) -> Option<Kept> {
     let mut search = Search { module, keys: Vec::new(), loads: Vec::new(), seen: FxHashSet::default() };
-    let operands = module.operands(op);
-    let inits = slice.carried.iter().map(|&index| operands[3 + index]);
-    for value in operands[..3].iter().copied().chain(inits).chain(slice.outside.iter().copied()) {
+    let of = ForOp::new(module, op);
+    let inits = slice.carried.iter().map(|&index| of.inits()[index]);
+    let bounds = [of.lower(), of.upper(), of.step()];
+    for value in bounds.into_iter().chain(inits).chain(slice.outside.iter().copied()) {
         search.visit(value)?;
     }
     search.loads.extend(slice.ops.iter().copied().filter(|&inner| module.is(inner, &memory::LOAD)));

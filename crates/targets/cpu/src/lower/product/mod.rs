@@ -22,7 +22,10 @@ use ir::{FloatKind, Module, Op, Traits, Type as IrType, Value as IrValue};
 use keys::Kept;
 use slice::Slice;
 use std::rc::Rc;
-use ttir::ops::{control, dot, memory, program};
+use ttir::ops::control::ForOp;
+use ttir::ops::dot::DotOp;
+use ttir::ops::memory::LoadOp;
+use ttir::ops::{control, dot, program};
 
 /// A loop over products.
 #[derive(Debug)]
@@ -96,11 +99,10 @@ pub(crate) fn prepare(cx: &mut Cx<'_>, kernel: Op) -> u64 {
 
 /// What a loop multiplies, if that is all it does.
 fn find(module: &Module, machine: &Machine, op: Op) -> Option<Product> {
-    let block = module.entry(module.region(op, 0));
-    let last = module.last_op(block)?;
-    let (args, yields) = (&module.args(block)[1..], module.operands(last));
+    let of = ForOp::new(module, op);
+    let (block, args, yields) = (of.body(), of.carried(), of.yielded());
     let mut dots = Vec::new();
-    for inner in module.ops(block).filter(|&inner| inner != last) {
+    for inner in module.ops(block).filter(|&inner| inner != of.terminator()) {
         if module.is(inner, &dot::DOT) {
             dots.push((inner, accumulates(module, inner, args, yields)?));
         } else if !is_harmless(module, inner) {
@@ -123,7 +125,8 @@ fn find(module: &Module, machine: &Machine, op: Op) -> Option<Product> {
         let spec = PanelSpec { depth, a_row_stride: depth + pad, ..spec };
         // The first loop also moves everything that the loop carries.
         let moved: &[usize] = if found.is_empty() { &scalars } else { &[] };
-        let [a, b] = [0, 1].map(|index| module.operand(inner, index));
+        let inner = DotOp::new(module, inner);
+        let (a, b) = (inner.a(), inner.b());
         let sides = [
             Side { operand: a, slice: Slice::new(module, block, a, moved)?, kept: None },
             Side { operand: b, slice: Slice::new(module, block, b, &[])?, kept: None },
@@ -136,7 +139,8 @@ fn find(module: &Module, machine: &Machine, op: Op) -> Option<Product> {
 
 /// Which carried value a product adds to, if nobody else sees that value inside of the loop.
 fn accumulates(module: &Module, op: Op, args: &[IrValue], yields: &[IrValue]) -> Option<usize> {
-    let (c, result) = (module.operand(op, 2), module.result(op, 0));
+    let dot = DotOp::new(module, op);
+    let (c, result) = (dot.c(), dot.d());
     let index = args.iter().position(|&arg| arg == c)?;
     let is_alone = module.uses(c).len() == 1 && module.uses(result).len() == 1;
     (is_alone && yields[index] == result).then_some(index)
@@ -146,14 +150,14 @@ fn accumulates(module: &Module, op: Op, args: &[IrValue], yields: &[IrValue]) ->
 fn is_harmless(module: &Module, op: Op) -> bool {
     let row = module.row(op);
     let is_quiet = row.traits.has(Traits::PURE) || row.is(&program::ASSUME);
-    let is_load = row.is(&memory::LOAD)
-        && module.attr(op, memory::load_attr::VOLATILE).and_then(ir::Attr::as_bool) != Some(true);
+    let is_load = LoadOp::of(module, op).is_some_and(|load| !load.volatile());
     module.regions(op).is_empty() && (is_quiet || is_load)
 }
 
 /// The kernel for one product, and the type it multiplies in. The stride of `C` is not known yet.
 fn spec_of(module: &Module, machine: &Machine, op: Op) -> Option<(PanelSpec, IrType)> {
-    let [a, b, result] = [module.operand(op, 0), module.operand(op, 1), module.result(op, 0)];
+    let dot = DotOp::new(module, op);
+    let (a, b, result) = (dot.a(), dot.b(), dot.d());
     let elem = types::dot_operand(ttir::types::elem(module.ty(result)));
     let fits = |value: IrValue| types::dot_operand(ttir::types::elem(module.ty(value))) == elem;
     let (&[m, step], &[_, n]) = (types::shape(module.ty(a)), types::shape(module.ty(b))) else { return None };

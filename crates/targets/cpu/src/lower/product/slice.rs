@@ -2,6 +2,7 @@
 
 use ir::{Block, Def, Module, Op, Value};
 use rustc_hash::FxHashSet;
+use ttir::ops::control;
 
 /// Part of a loop body.
 #[derive(Debug, Default)]
@@ -17,7 +18,7 @@ pub(super) struct Slice {
 impl Slice {
     /// The slice for a value and some carried scalars; `None` where it needs a block that the loop carries.
     pub(super) fn new(module: &Module, block: Block, value: Value, moved: &[usize]) -> Option<Slice> {
-        let yields = module.operands(module.last_op(block)?);
+        let yields = control::yielded(module, block);
         let mut slice = Slice { carried: moved.to_vec(), ..Slice::default() };
         let mut open = vec![value];
         open.extend(moved.iter().map(|&index| yields[index]));
