@@ -122,7 +122,7 @@ impl Target for Cpu {
 
     fn survey(&self, module: ir::Module, options: &CompileOptions) -> Result<Survey, TargetError> {
         let machine = machine(options)?;
-        let lowered = on_deep_stack(|| lower::lower(module, &machine, options))?;
+        let lowered = lower::lower(module, &machine, options)?;
         Ok(survey::survey(lowered, &machine))
     }
 
@@ -190,7 +190,7 @@ fn compile(
     let llvm = how.llvm()?;
     let mut stages = Stages { all: Vec::new(), observer };
     let start = Instant::now();
-    let mut lowered = on_deep_stack(|| lower::lower(module, &machine, options))?;
+    let mut lowered = lower::lower(module, &machine, options)?;
     llir::remove_unused(&mut lowered.module);
     stages.observer.timed(LLIR, start.elapsed());
     if let Err(errors) = llir::verify(&lowered.module) {
@@ -288,21 +288,6 @@ fn placed(message: &str, given: &GivenStage) -> TargetError {
         }
     }
     given.wrong(message.to_owned())
-}
-
-/// Values are made by recursion over what they are computed from: unrolled loops make that thousands of steps deep,
-/// too deep for the stack of the thread that happens to compile.
-const STACK_BYTES: usize = 512 << 20;
-
-/// Runs a function on a thread with a deep stack, of which only what is used takes memory.
-fn on_deep_stack<T: Send>(f: impl FnOnce() -> Result<T, TargetError> + Send) -> Result<T, TargetError> {
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("deuteron-lower".into()).stack_size(STACK_BYTES);
-        match thread.spawn_scoped(scope, f) {
-            Ok(running) => running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            Err(error) => Err(TargetError::Internal(format!("no thread to compile on: {error}"))),
-        }
-    })
 }
 
 /// An error of LLVM in the words of a target.

@@ -67,6 +67,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) full_at: Vec<u32>,
     /// Remainders that do not wrap around in the current nest, with what to take away from their dividend.
     pub(crate) no_wrap: FxHashMap<ir::Value, Value>,
+    /// How many values are being made, one for the other.
+    pub(crate) depth: u32,
     /// Set while only forms are asked for; turns true when one needs more.
     pub(crate) probe: Option<bool>,
     /// Lanes of the current chunk.
@@ -137,6 +139,7 @@ impl<'a> Cx<'a> {
             none: None,
             full_at: Vec::new(),
             no_wrap: FxHashMap::default(),
+            depth: 0,
             probe: None,
             lanes: 1,
             free_zeros: false,

@@ -2,17 +2,25 @@
 //!
 //! [`Cx::eval`] answers the value of a block at a position. What is in memory is read; shape operations move the
 //! position; everything else is computed from its operands at the same position. Within a scope nothing is made twice.
+//!
+//! Unrolled loops make expressions thousands of operations deep. Recursion goes a few levels; below, operands are made one
+//! after the other, in the same order.
 
 use super::cx::Cx;
 use super::error::{LowerError, Result};
 use super::types;
 use super::value::{Affine, At, Index, Lanes, Linear, Val};
+use super::views::is_view;
 use elementwise::Elems;
 use ir::{Attr, Def, Elements, Op, Value as IrValue};
 use llir::{Type, Value};
 use ttir::ops::constant::{self, ConstantOp};
+use ttir::ops::memory::LoadOp;
 use ttir::ops::shape::{MakeRangeOp, SplatOp};
 use ttir::ops::{compare, extern_call, memory, reduce};
+
+/// How deep values are made by recursion.
+pub(crate) const DEPTH: u32 = 48;
 
 impl Cx<'_> {
     /// The value of a block (or scalar) at a position.
@@ -20,19 +28,75 @@ impl Cx<'_> {
         if !ttir::types::is_tensor(self.module.ty(value)) {
             return self.scalar(value).map(Val::Uniform);
         }
+        if let Some(known) = self.known(value, at) {
+            return Ok(known);
+        }
+        if self.depth >= DEPTH {
+            self.make_operands(value, at)?;
+        }
+        self.depth += 1;
+        let val = self.compute(value, at);
+        self.depth -= 1;
+        let val = val?;
+        self.remember(value, at, val.clone());
+        Ok(val)
+    }
+
+    /// The value of a block at a position, if it was made before or is a mask that is known here.
+    fn known(&mut self, value: IrValue, at: &At) -> Option<Val> {
         let is_none = self.none == Some(value);
         if self.full_at.contains(&at.id) && (is_none || self.full.contains(&value)) {
-            return Ok(Val::Uniform(self.b.bool(!is_none)));
+            return Some(Val::Uniform(self.b.bool(!is_none)));
         }
         let key = (value, at.id);
-        if let Some(known) = self.memo.iter().rev().find_map(|scope| scope.get(&key)) {
-            return Ok(known.clone());
+        self.memo.iter().rev().find_map(|scope| scope.get(&key)).cloned()
+    }
+
+    /// Makes what a value is computed from at its own position, operands before their users.
+    fn make_operands(&mut self, value: IrValue, at: &At) -> Result<()> {
+        let mut open = vec![value];
+        while let Some(&top) = open.last() {
+            if let Some(operand) = self.next_operand(top, at) {
+                open.push(operand);
+                continue;
+            }
+            open.pop();
+            if top != value {
+                let val = self.compute(top, at)?;
+                self.remember(top, at, val);
+            }
         }
-        let val = self.compute(value, at)?;
-        if let Some(scope) = self.memo.last_mut() {
-            scope.insert(key, val.clone());
+        Ok(())
+    }
+
+    /// The first operand that a value needs at its own position and that is not made yet.
+    fn next_operand(&mut self, value: IrValue, at: &At) -> Option<IrValue> {
+        let module = self.module;
+        let op = module.def_op(value).filter(|_| !self.buffers.contains_key(&value))?;
+        let row = module.row(op);
+        let Some(load) = LoadOp::of(module, op) else {
+            let elsewhere = is_view(row) || row.is(&ttir::ops::shape::SPLAT);
+            let operands = if elsewhere { &[] } else { module.operands(op) };
+            return operands.iter().copied().find(|&operand| self.is_missing(operand, at));
+        };
+        let Some(mask) = load.mask() else { return Some(load.ptr()).filter(|&ptr| self.is_missing(ptr, at)) };
+        if self.is_missing(mask, at) {
+            return Some(mask);
         }
-        Ok(val)
+        // As the load itself: without an address where nothing is read, without `other` where everything is.
+        let condition = match self.known(mask, at) {
+            Some(Val::Uniform(condition)) => Some(condition),
+            _ => None,
+        };
+        let (never, always) =
+            condition.map_or((false, false), |value| (self.b.is_zero(value), self.b.is_all_ones(value)));
+        let pointer = Some(load.ptr()).filter(|_| !never);
+        let needed = pointer.into_iter().chain(load.other().filter(|_| !always));
+        needed.into_iter().find(|&operand| self.is_missing(operand, at))
+    }
+
+    fn is_missing(&mut self, value: IrValue, at: &At) -> bool {
+        ttir::types::is_tensor(self.module.ty(value)) && self.known(value, at).is_none()
     }
 
     /// The value of a block at a position, as a vector.

@@ -11,6 +11,8 @@ mod ahead;
 mod blocks;
 mod control;
 mod cx;
+#[cfg(test)]
+mod deep_tests;
 mod descriptors;
 mod dot;
 mod dot_scaled;

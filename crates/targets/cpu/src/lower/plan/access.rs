@@ -150,22 +150,24 @@ fn stays(module: &Module, carried: Value, block: ir::Block, number: u32) -> bool
 }
 
 /// The parameter that an address starts from.
-fn trace(module: &Module, value: Value) -> Base {
-    match module.def(value) {
-        Def::Result(op, _) if PASSING.iter().any(|row| module.is(op, row)) => {
-            trace(module, passed(module, op))
-        }
-        Def::Result(op, number) if module.is(op, &control::FOR) => {
-            trace(module, ForOp::new(module, op).carried()[number as usize])
-        }
-        Def::Result(..) => Base::Unknown,
-        Def::Arg(block, number) => match module.region_parent(module.block_region(block)) {
-            Some(op) if module.is(op, &func::FUNC) => Base::Param(number),
-            Some(op) if module.is(op, &control::FOR) && number > 0 && stays(module, value, block, number) => {
-                trace(module, ForOp::new(module, op).inits()[number as usize - 1])
-            }
-            _ => Base::Unknown,
-        },
+fn trace(module: &Module, mut value: Value) -> Base {
+    loop {
+        value = match module.def(value) {
+            Def::Result(op, _) if PASSING.iter().any(|row| module.is(op, row)) => passed(module, op),
+            Def::Result(op, number) => match ForOp::of(module, op) {
+                Some(of) => of.carried()[number as usize],
+                None => return Base::Unknown,
+            },
+            Def::Arg(block, number) => match module.region_parent(module.block_region(block)) {
+                Some(op) if module.is(op, &func::FUNC) => return Base::Param(number),
+                Some(op)
+                    if module.is(op, &control::FOR) && number > 0 && stays(module, value, block, number) =>
+                {
+                    ForOp::new(module, op).inits()[number as usize - 1]
+                }
+                _ => return Base::Unknown,
+            },
+        };
     }
 }
 

@@ -12,6 +12,7 @@
 
 mod access;
 mod coalesce;
+mod deep;
 mod virtuals;
 
 use access::Accesses;
@@ -20,6 +21,7 @@ pub(crate) use coalesce::{Carried, coalesce};
 pub(crate) use virtuals::Virtuals;
 
 use super::cx::Cx;
+use super::eval::DEPTH;
 use super::scratch::Buffer;
 use super::types;
 use super::views::is_view;
@@ -104,6 +106,8 @@ pub(crate) struct Planner<'c, 'a> {
     floors: FxHashMap<Op, usize>,
     /// Loads without a group.
     pending: Vec<Op>,
+    /// How many values are looked at, one for the other.
+    depth: u32,
 }
 
 /// Plans a region's block, its terminator included.
@@ -145,6 +149,7 @@ impl<'c, 'a> Planner<'c, 'a> {
             home: FxHashMap::default(),
             floors: FxHashMap::default(),
             pending: Vec::new(),
+            depth: 0,
         }
     }
 }
@@ -156,6 +161,10 @@ impl Planner<'_, '_> {
 
     fn visit_op(&mut self, op: Op) {
         let (module, row) = (self.module, self.module.row(op));
+        // What a virtual value costs follows from its operands: asked in order, no answer goes deep.
+        for &result in module.results(op) {
+            self.cx.virtuals.cost(module, result);
+        }
         let operand_blocks = module.operands(op).iter().any(|&value| self.is_block(value));
         let result_blocks = module.results(op).iter().any(|&value| self.is_block(value));
         if row.traits.has(Traits::TERMINATOR) {
@@ -226,7 +235,12 @@ impl Planner<'_, '_> {
         if let Some(&known) = visit.known.get(&(value, same)) {
             return known;
         }
+        if self.depth >= DEPTH {
+            self.look_below(value, same, visit);
+        }
+        self.depth += 1;
         let step = self.look_anew(value, same, visit);
+        self.depth -= 1;
         visit.known.insert((value, same), step);
         step
     }
@@ -265,6 +279,16 @@ impl Planner<'_, '_> {
 
     /// Runs a lazy value in a group of its own shape and keeps it; answers the first step that may read it.
     fn force(&mut self, value: Value) -> usize {
+        if self.depth >= DEPTH {
+            self.force_below(value);
+        }
+        self.depth += 1;
+        let step = self.force_now(value);
+        self.depth -= 1;
+        step
+    }
+
+    fn force_now(&mut self, value: Value) -> usize {
         let ty = self.module.ty(value);
         let buffer = self.cx.new_buffer(ty);
         let shape = types::shape(ty).to_vec();

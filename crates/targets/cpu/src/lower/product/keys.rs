@@ -66,26 +66,30 @@ struct Search<'a> {
 impl Search<'_> {
     fn visit(&mut self, value: Value) -> Option<()> {
         let module = self.module;
-        if !self.seen.insert(value) || module.constant(value).and_then(constant::splat_bits).is_some() {
-            return Some(());
-        }
-        if !ttir::types::is_tensor(module.ty(value)) {
-            if !is_parameter(module, value) {
-                self.keys.push(value);
+        let mut open = vec![value];
+        while let Some(value) = open.pop() {
+            if !self.seen.insert(value) || module.constant(value).and_then(constant::splat_bits).is_some() {
+                continue;
             }
-            return Some(());
+            if !ttir::types::is_tensor(module.ty(value)) {
+                if !is_parameter(module, value) {
+                    self.keys.push(value);
+                }
+                continue;
+            }
+            let Def::Result(op, _) = module.def(value) else { return None };
+            let row = module.row(op);
+            if row.is(&memory::LOAD) {
+                self.loads.push(op);
+            } else if !row.traits.has(Traits::PURE) {
+                return None;
+            }
+            if !module.regions(op).is_empty() {
+                return None;
+            }
+            open.extend(module.operands(op).iter().rev());
         }
-        let Def::Result(op, _) = module.def(value) else { return None };
-        let row = module.row(op);
-        if row.is(&memory::LOAD) {
-            self.loads.push(op);
-        } else if !row.traits.has(Traits::PURE) {
-            return None;
-        }
-        if !module.regions(op).is_empty() {
-            return None;
-        }
-        module.operands(op).iter().try_for_each(|&operand| self.visit(operand))
+        Some(())
     }
 }
 
