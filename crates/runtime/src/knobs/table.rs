@@ -157,6 +157,6 @@ pub(super) static ROWS: &[KnobRow] = &[
 
     KnobRow::new("cpu", "llvm", &["DEUTERON_LLVM_PATH"], OptText,
         "Path of the LLVM library to load; else it is searched for. Read from the environment alone, at the first compile.").but(Environment),
-    KnobRow::new("cpu", "threads", &["DEUTERON_NUM_THREADS", "OMP_NUM_THREADS"], Number,
+    KnobRow::new("cpu", "threads", &["DEUTERON_NUM_THREADS", "TRITON_CPU_NUM_THREADS", "OMP_NUM_THREADS"], Number,
         "Threads that run a grid; 0 for one on every allowed processor. Read from the environment alone, at the first launch.").but(Environment),
 ];

@@ -46,14 +46,17 @@ pub(crate) fn current_cpu() -> usize {
     usize::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
 }
 
-/// How many threads a launch uses: `DEUTERON_NUM_THREADS`, else `OMP_NUM_THREADS`, else one per allowed processor, but no
-/// more than the control group's quota of time pays for.
+/// The variables that say how many threads a launch uses, the first one first.
+const THREADS: [&str; 3] = ["DEUTERON_NUM_THREADS", "TRITON_CPU_NUM_THREADS", "OMP_NUM_THREADS"];
+
+/// How many threads a launch uses: what one of [`THREADS`] says, else one per allowed processor, but no more than the control
+/// group's quota of time pays for.
 pub(crate) fn thread_count() -> usize {
     let variable = |name: &str| {
         let text = std::env::var(name).ok()?;
         text.split(',').next()?.trim().parse::<usize>().ok().filter(|count| *count > 0)
     };
-    let asked = variable("DEUTERON_NUM_THREADS").or_else(|| variable("OMP_NUM_THREADS"));
+    let asked = THREADS.iter().find_map(|name| variable(name));
     let cpus = allowed_cpus().len();
     asked.unwrap_or_else(|| quota().map_or(cpus, |quota| quota.min(cpus))).min(4096)
 }
@@ -63,9 +66,12 @@ fn quota() -> Option<usize> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let mut folders: Vec<PathBuf> = vec!["/sys/fs/cgroup".into(), "/sys/fs/cgroup/cpu".into()];
     for line in groups.lines() {
-        let path = line.rsplit(':').next().unwrap_or("/").trim_start_matches('/');
-        folders.push(Path::new("/sys/fs/cgroup").join(path));
-        folders.push(Path::new("/sys/fs/cgroup/cpu").join(path));
+        let Some((_, path)) = line.rsplit_once(':') else { continue };
+        // A group has no more than the groups around it.
+        for path in Path::new(path.trim_start_matches('/')).ancestors() {
+            folders.push(Path::new("/sys/fs/cgroup").join(path));
+            folders.push(Path::new("/sys/fs/cgroup/cpu").join(path));
+        }
     }
     folders.iter().filter_map(|folder| folder_quota(folder)).min()
 }
