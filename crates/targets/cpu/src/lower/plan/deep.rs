@@ -2,7 +2,7 @@
 
 use super::super::views::is_view;
 use super::{Planner, Visit};
-use ir::{Def, Value};
+use ir::{Def, Op, Value};
 use rustc_hash::FxHashSet;
 use ttir::ops::{constant, shape};
 
@@ -17,6 +17,22 @@ enum Needs {
 }
 
 impl Planner<'_, '_> {
+    /// Values of this block that the regions of an operation use.
+    pub(super) fn captured(&self, op: Op) -> Vec<Value> {
+        let module = self.module;
+        let mut found = FxHashSet::default();
+        let mut values = Vec::new();
+        for inner in module.walk(op).into_iter().skip(1) {
+            for &value in module.operands(inner) {
+                let is_result = matches!(module.def(value), Def::Result(..));
+                if is_result && self.is_own(value) && found.insert(value) {
+                    values.push(value);
+                }
+            }
+        }
+        values
+    }
+
     /// Looks at all that looking at a value asks for.
     pub(super) fn look_below(&mut self, value: Value, same: bool, visit: &mut Visit) {
         let mut open = vec![(value, same)];

@@ -551,22 +551,6 @@ impl Planner<'_, '_> {
             Def::Arg(block, _) => block == self.block,
         }
     }
-
-    /// Values of this block that the regions of an operation use.
-    fn captured(&self, op: Op) -> Vec<Value> {
-        let module = self.module;
-        let mut found = FxHashSet::default();
-        let mut values = Vec::new();
-        for inner in module.walk(op).into_iter().skip(1) {
-            for &value in module.operands(inner) {
-                let is_result = matches!(module.def(value), Def::Result(..));
-                if is_result && self.is_own(value) && found.insert(value) {
-                    values.push(value);
-                }
-            }
-        }
-        values
-    }
 }
 
 /// The matrices that a `dot` multiplies.
