@@ -12,6 +12,11 @@ use llir::{Purity, Type, Value};
 use ttir::ops::dot::DotOp;
 use ttir::ops::shape::TransOp;
 
+/// What a product of matrices is added to.
+pub(crate) fn added_to(module: &ir::Module, op: Op) -> Option<IrValue> {
+    DotOp::of(module, op).map(|dot| dot.c())
+}
+
 /// The matrix that an operand is, and whether it is turned.
 pub(crate) fn source(module: &ir::Module, value: IrValue) -> (IrValue, bool) {
     match TransOp::def(module, value).filter(|turn| turn.order() == [1, 0]) {

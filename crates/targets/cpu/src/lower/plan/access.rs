@@ -106,6 +106,11 @@ pub(crate) fn of(module: &Module, op: Op) -> Vec<Access> {
     found
 }
 
+/// Whether an operation loads, and may do so earlier, later or twice.
+pub(crate) fn is_plain_load(module: &Module, op: Op) -> bool {
+    LoadOp::of(module, op).is_some_and(|load| !load.volatile())
+}
+
 /// Operations that keep their place among all accesses.
 fn is_ordered(row: &ir::OpRow) -> bool {
     [

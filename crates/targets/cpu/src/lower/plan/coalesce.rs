@@ -4,10 +4,10 @@
 //! reads it, if at all, at the same positions.
 
 use super::{Plan, Root, Step};
+use crate::lower::dot::added_to;
 use crate::lower::scratch::Buffer;
 use crate::lower::views::is_view;
 use ir::{Block, Module, Op, Value};
-use ttir::ops::dot::DotOp;
 
 /// A block that a loop carries.
 pub(crate) struct Carried {
@@ -41,8 +41,7 @@ pub(crate) fn coalesce(module: &Module, block: Block, plan: &mut Plan, carried: 
 fn source_of(module: &Module, block: Block, yielded: Value) -> Value {
     let mut value = yielded;
     while let Some(op) = module.def_op(value) {
-        let Some(dot) = DotOp::of(module, op) else { break };
-        let c = dot.c();
+        let Some(c) = added_to(module, op) else { break };
         let is_local = module.def_op(c).is_some_and(|own| module.block_of(own) == Some(block));
         if !is_local || module.uses(c).len() != 1 {
             break;

@@ -16,7 +16,7 @@ mod deep;
 mod virtuals;
 
 use access::Accesses;
-pub(crate) use access::{Access, AccessOp, of as accesses_of, param_of};
+pub(crate) use access::{Access, AccessOp, is_plain_load, of as accesses_of, param_of};
 pub(crate) use coalesce::{Carried, coalesce};
 pub(crate) use virtuals::Virtuals;
 

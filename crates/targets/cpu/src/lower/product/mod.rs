@@ -24,7 +24,6 @@ use slice::Slice;
 use std::rc::Rc;
 use ttir::ops::control::ForOp;
 use ttir::ops::dot::DotOp;
-use ttir::ops::memory::LoadOp;
 use ttir::ops::{control, dot, program};
 
 /// A loop over products.
@@ -150,7 +149,7 @@ fn accumulates(module: &Module, op: Op, args: &[IrValue], yields: &[IrValue]) ->
 fn is_harmless(module: &Module, op: Op) -> bool {
     let row = module.row(op);
     let is_quiet = row.traits.has(Traits::PURE) || row.is(&program::ASSUME);
-    let is_load = LoadOp::of(module, op).is_some_and(|load| !load.volatile());
+    let is_load = super::plan::is_plain_load(module, op);
     module.regions(op).is_empty() && (is_quiet || is_load)
 }
 
