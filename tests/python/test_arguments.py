@@ -205,3 +205,20 @@ def test_what_is_no_argument_is_refused(value):
     with pytest.raises((TypeError, ValueError, OverflowError, triton.TritonError)) as failure:
         store_scalar[(1, )](out, value)
     assert "value" in str(failure.value), "the message names the parameter"
+
+
+@triton.jit
+def mixed(x_ptr, one, nothing, n, BLOCK: tl.constexpr, y_ptr, LAST: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(y_ptr + offsets, tl.load(x_ptr + offsets, mask=offsets < n, other=0.0) + one + LAST)
+
+
+def test_a_compiled_kernel_takes_all_arguments_or_all_that_are_no_constants():
+    x, y = np.arange(16, dtype=np.float32), np.zeros(16, np.float32)
+    kernel = mixed[(1, )](x, 1, None, 16, 16, y, 3)
+    for arguments in [(x, 1, None, 16, 16, y, 3), (x, 1, None, 16, y), (x, 16, y)]:
+        y[:] = 0
+        kernel[(1, )](*arguments)
+        np.testing.assert_array_equal(y, x + 4, err_msg=str(len(arguments)))
+    with pytest.raises(TypeError, match=r"takes 7 arguments \(5 without those annotated as constexpr, 3 without all"):
+        kernel[(1, )](x, 1, None, y)

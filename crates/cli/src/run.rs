@@ -279,12 +279,11 @@ impl Prepared {
 /// A number by the rules of a launch from Python.
 fn specialized(argument: Argument, entries: &mut Vec<String>) -> Result<Option<Passed>, Failure> {
     let mut key = LaunchKey::new();
-    let slot = ParamRules::default().apply(argument, &mut key)?;
+    let slot = ParamRules::default().apply(argument, 0, &mut key)?;
     let args = runtime::specialize::decode(key.words(), &|_| frontend::PyValue::None);
     entries.push(match args.first() {
-        Some(frontend::ArgSpec::Runtime { ty, divisible_by_16 }) => {
-            let ty = frontend::signature::type_text(*ty);
-            if *divisible_by_16 { format!("{ty}:16") } else { ty }
+        Some(frontend::ArgSpec::Runtime { ty, divisibility }) => {
+            frontend::signature::type_text(*ty) + &frontend::signature::hint_text(*divisibility)
         }
         _ => "1".to_owned(),
     });

@@ -1,7 +1,8 @@
 //! Arguments of a launch.
 
 use crate::Buffer;
-use runtime::specialize::{self, Argument, LaunchKey, ParamRules, TensorArgument, TensorSpec};
+use runtime::launch::Slots;
+use runtime::specialize::{self, Argument, DType, LaunchKey, ParamRules, TensorArgument, TensorSpec};
 use std::marker::PhantomData;
 use target::Extent;
 
@@ -9,6 +10,8 @@ use target::Extent;
 pub trait Element: Copy + sealed::Sealed {
     /// `fp32`, `i8`, ….
     const NAME: &'static str;
+    #[doc(hidden)]
+    const DTYPE: DType;
 }
 
 mod sealed {
@@ -16,23 +19,29 @@ mod sealed {
 }
 
 macro_rules! elements {
-    ($($ty:ty: $name:literal),*) => { $(
+    ($($ty:ty: $name:literal $dtype:ident),*) => { $(
         impl sealed::Sealed for $ty {}
-        impl Element for $ty { const NAME: &'static str = $name; }
+        impl Element for $ty {
+            const NAME: &'static str = $name;
+            const DTYPE: DType = DType::$dtype;
+        }
     )* };
 }
 
-// Example: `elements! { f32: "fp32" }` lets a `&[f32]` be passed where a signature says `*fp32`.
+// Example: `elements! { f32: "fp32" Fp32 }` lets a `&[f32]` be passed where a signature says `*fp32`.
 elements! {
-    bool: "u1", i8: "i8", i16: "i16", i32: "i32", i64: "i64", u8: "u8", u16: "u16", u32: "u32", u64: "u64",
-    f32: "fp32", f64: "fp64", half::f16: "fp16", half::bf16: "bf16"
+    bool: "u1" Int1, i8: "i8" Int8, i16: "i16" Int16, i32: "i32" Int32, i64: "i64" Int64, u8: "u8" UInt8,
+    u16: "u16" UInt16, u32: "u32" UInt32, u64: "u64" UInt64, f32: "fp32" Fp32, f64: "fp64" Fp64,
+    half::f16: "fp16" Fp16, half::bf16: "bf16" Bf16
 }
 
-/// A run-time argument.
+/// An argument.
 #[derive(Debug)]
 pub enum Arg<'a> {
-    /// An integer or a bool.
+    /// An integer; a bool where a kernel was compiled for one.
     Int(i64),
+    /// A bool.
+    Bool(bool),
     /// A float.
     Float(f64),
     /// Memory; see [`Arg::read`] and [`Arg::write`].
@@ -53,6 +62,7 @@ pub enum Arg<'a> {
 pub struct Memory<'a> {
     address: u64,
     element: &'static str,
+    dtype: DType,
     /// None where nobody knows.
     bytes: Option<usize>,
     /// Whether it is the host's.
@@ -100,7 +110,8 @@ impl<'a> Arg<'a> {
 
     fn memory<T: Element>(address: u64, len: Option<usize>, is_slice: bool) -> Arg<'a> {
         let bytes = len.map(|len| len * size_of::<T>());
-        Arg::Memory(Memory { address, element: T::NAME, bytes, is_slice, slice: PhantomData })
+        let (element, dtype) = (T::NAME, T::DTYPE);
+        Arg::Memory(Memory { address, element, dtype, bytes, is_slice, slice: PhantomData })
     }
 }
 
@@ -110,8 +121,23 @@ impl Memory<'_> {
         self.bytes
     }
 
+    /// What it holds.
+    pub(crate) fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The address of its first byte.
+    pub(crate) fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Whether it is the host's.
+    pub(crate) fn is_slice(&self) -> bool {
+        self.is_slice
+    }
+
     /// Whether kernels get there.
-    fn is_reachable(&self, is_host: bool) -> Result<(), String> {
+    pub(crate) fn is_reachable(&self, is_host: bool) -> Result<(), String> {
         if self.is_slice && !is_host {
             return Err(
                 "is a slice in the host's memory, which this target's devices do not have: copy it with \
@@ -135,42 +161,56 @@ pub(crate) fn extents(args: &[Arg<'_>]) -> Vec<Extent> {
     args.iter().filter_map(of).collect()
 }
 
+/// What a compiled kernel takes at one place.
+pub(crate) enum Taken {
+    /// A value of a type.
+    Value(specialize::RuntimeType),
+    /// A tensor descriptor.
+    Tensor(TensorSpec),
+    /// A tuple, which cannot be passed from Rust.
+    Tuple,
+}
+
+/// What a kernel takes at run time, in order.
+pub(crate) fn taken(specs: &[specialize::Spec]) -> Vec<Taken> {
+    let of = |spec: &specialize::Spec| match spec {
+        specialize::Spec::Constexpr(_) => None,
+        specialize::Spec::Descriptor(spec) => Some(Taken::Tensor(spec.clone())),
+        spec => Some(specialize::runtime_type(spec).map_or(Taken::Tuple, Taken::Value)),
+    };
+    specs.iter().filter_map(of).collect()
+}
+
 /// The slots of a launch, after checking that the arguments are what the kernel was compiled for.
-pub(crate) fn pack(specs: &[specialize::Spec], args: &[Arg<'_>], is_host: bool) -> Result<Vec<u64>, String> {
-    let runtime: Vec<_> =
-        specs.iter().filter(|spec| !matches!(spec, specialize::Spec::Constexpr(_))).collect();
-    if runtime.len() != args.len() {
+pub(crate) fn pack(taken: &[Taken], args: &[Arg<'_>], is_host: bool) -> Result<Slots, String> {
+    if taken.len() != args.len() {
         return Err(format!(
             "{} arguments are passed at run time, and {} were given",
-            runtime.len(),
+            taken.len(),
             args.len()
         ));
     }
-    let mut slots = Vec::with_capacity(args.len());
-    for (at, (spec, arg)) in runtime.into_iter().zip(args).enumerate() {
-        add_slots(spec, arg, is_host, &mut slots).map_err(|text| format!("argument {at} {text}"))?;
+    let mut slots = Slots::new();
+    for (at, (taken, arg)) in taken.iter().zip(args).enumerate() {
+        add_slots(taken, arg, is_host, &mut slots).map_err(|text| format!("argument {at} {text}"))?;
     }
     Ok(slots)
 }
 
-fn add_slots(
-    spec: &specialize::Spec,
-    arg: &Arg<'_>,
-    is_host: bool,
-    slots: &mut Vec<u64>,
-) -> Result<(), String> {
-    if let specialize::Spec::Descriptor(spec) = spec {
-        let Arg::Tensor { memory, shape, strides } = arg else {
-            let wanted = specialize::tensor_name(spec);
-            return Err(format!(
-                "is to be a tensor, for {wanted}: give memory, shape and strides by Arg::tensor"
-            ));
-        };
-        slots.extend(described(spec, memory, shape, strides, is_host)?.slots());
-        return Ok(());
+fn add_slots(taken: &Taken, arg: &Arg<'_>, is_host: bool, slots: &mut Slots) -> Result<(), String> {
+    match taken {
+        Taken::Value(ty) => slots.push(slot(ty, arg, is_host)?),
+        Taken::Tensor(spec) => {
+            let Arg::Tensor { memory, shape, strides } = arg else {
+                let wanted = specialize::tensor_name(spec);
+                return Err(format!(
+                    "is to be a tensor, for {wanted}: give memory, shape and strides by Arg::tensor"
+                ));
+            };
+            slots.extend(described(spec, memory, shape, strides, is_host)?.slots());
+        }
+        Taken::Tuple => return Err("is a tuple, which cannot be passed from Rust".to_owned()),
     }
-    let ty = specialize::runtime_type(spec).ok_or("is a tuple, which cannot be passed from Rust")?;
-    slots.push(slot(&ty, arg, is_host)?);
     Ok(())
 }
 
@@ -198,6 +238,7 @@ fn slot(ty: &specialize::RuntimeType, arg: &Arg<'_>, is_host: bool) -> Result<u6
     let argument = match arg {
         Arg::Int(value) => Argument::Int(*value),
         Arg::Float(value) => Argument::Float(*value),
+        Arg::Bool(value) => Argument::Bool(*value),
         Arg::Tensor { .. } => {
             return Err(format!("is a tensor, and the kernel was compiled for {}", ty.name));
         }
@@ -211,9 +252,10 @@ fn slot(ty: &specialize::RuntimeType, arg: &Arg<'_>, is_host: bool) -> Result<u6
             }
             memory.is_reachable(is_host)?;
             let address = memory.address;
-            if ty.divisible_by_16 && !address.is_multiple_of(16) {
+            let divisor = ty.divisibility;
+            if !address.is_multiple_of(u64::from(divisor)) {
                 return Err(format!(
-                    "lies at {address:#x}, and the kernel was compiled for an address divisible by 16"
+                    "lies at {address:#x}, and the kernel was compiled for an address divisible by {divisor}"
                 ));
             }
             return Ok(address);
@@ -223,10 +265,15 @@ fn slot(ty: &specialize::RuntimeType, arg: &Arg<'_>, is_host: bool) -> Result<u6
         return Err(format!("is a number, and the kernel was compiled for {}", ty.name));
     }
     let rules = ParamRules { fixed: Some(ty.ty), ..ParamRules::default() };
-    let slot =
-        rules.apply(argument, &mut LaunchKey::new()).map_err(|error| error.to_string())?.unwrap_or_default();
-    if ty.divisible_by_16 && !slot.is_multiple_of(16) {
-        return Err("is not divisible by 16, and the kernel was compiled for a number that is".to_owned());
+    let slot = rules
+        .apply(argument, 0, &mut LaunchKey::new())
+        .map_err(|error| error.to_string())?
+        .unwrap_or_default();
+    let divisor = ty.divisibility;
+    if !slot.is_multiple_of(u64::from(divisor)) {
+        return Err(format!(
+            "is not divisible by {divisor}, and the kernel was compiled for a number that is"
+        ));
     }
     Ok(slot)
 }

@@ -34,16 +34,19 @@
 //! On a GPU (`Target::current()` where there is one, or `Target::named("cuda:90")`), arguments are [`Buffer`]s, made with
 //! [`Target::buffer`], or addresses that another library has allocated, [`Arg::pointer`].
 //!
-//! Left out: choosing the specialisation from the arguments. A signature says once what a kernel is compiled for, and a
-//! launch checks that its arguments are that.
+//! A kernel may also be launched as from Python, [`Kernel::launch`]: what it is compiled for follows from its arguments, by the same
+//! code, and it is compiled once for each kind of them.
 
 mod arg;
 mod buffer;
+mod launch;
 
 pub use arg::{Arg, Element};
 pub use buffer::Buffer;
 
+use launch::Launcher;
 use runtime::knobs::Settings;
+use runtime::launch::{Context, scratch_bytes};
 use runtime::program::{CompiledProgram, Program};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -70,7 +73,7 @@ impl From<runtime::RuntimeError> for Error {
 
 /// Something to compile for and to run on.
 #[derive(Clone)]
-pub struct Target(Arc<dyn target::Target>);
+pub struct Target(Arc<Context>);
 
 impl Target {
     /// The target that this machine runs on, or that `DEUTERON_TARGET` names.
@@ -78,7 +81,15 @@ impl Target {
     /// # Errors
     /// When there is no such target in this build.
     pub fn current() -> Result<Target, Error> {
-        Ok(Target(runtime::active_target()?))
+        Ok(Target::of(runtime::active_target()?))
+    }
+
+    fn of(target: Arc<dyn target::Target>) -> Target {
+        Target(Arc::new(Context::new(target)))
+    }
+
+    fn target(&self) -> &Arc<dyn target::Target> {
+        &self.0.target
     }
 
     /// The target of that name.
@@ -86,7 +97,7 @@ impl Target {
     /// # Errors
     /// Names the targets that there are.
     pub fn named(name: &str) -> Result<Target, Error> {
-        Ok(Target(runtime::target_named(name)?))
+        Ok(Target::of(runtime::target_named(name)?))
     }
 
     /// A target whose device is emulated on this machine's processors, where every access is checked. Slices are its memory.
@@ -94,22 +105,22 @@ impl Target {
     /// # Errors
     /// Names the targets that there are; says if this one cannot be emulated.
     pub fn emulated(name: &str) -> Result<Target, Error> {
-        Ok(Target(runtime::emulated(name)?))
+        Ok(Target::of(runtime::emulated(name)?))
     }
 
     /// Its name.
     pub fn name(&self) -> String {
-        self.0.facts().backend
+        self.target().facts().backend
     }
 
     /// The architecture that is compiled for.
     pub fn arch(&self) -> String {
-        self.0.facts().arch
+        self.target().facts().arch
     }
 
     /// Whether kernels take slices: the memory of its devices is the host's.
     pub fn takes_slices(&self) -> bool {
-        self.0.arrays() == "cpu"
+        self.target().arrays() == "cpu"
     }
 
     /// A copy of a slice on the current device.
@@ -129,15 +140,15 @@ impl Target {
     }
 
     fn device(&self) -> Result<Arc<dyn target::Device>, Error> {
-        let ordinal = self.0.current_device().map_err(runtime::RuntimeError::from)?;
-        self.0.devices().into_iter().nth(ordinal as usize).ok_or_else(|| {
+        let ordinal = self.target().current_device().map_err(runtime::RuntimeError::from)?;
+        self.target().devices().into_iter().nth(ordinal as usize).ok_or_else(|| {
             Error(format!("target {} {} has no device in this machine", self.name(), self.arch()))
         })
     }
 }
 
 /// Options of a compile; those of the reference by their names.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options(BTreeMap<String, OptionValue>);
 
 impl Options {
@@ -160,6 +171,7 @@ impl Options {
 pub struct Kernel {
     program: Program,
     name: String,
+    launcher: Launcher,
 }
 
 impl Kernel {
@@ -183,8 +195,8 @@ impl Kernel {
 
     fn in_file(file: &str, source: &str, name: &str) -> Result<Kernel, Error> {
         let program = Program::new(file, source)?;
-        program.function(name)?;
-        Ok(Kernel { program, name: name.to_owned() })
+        let launcher = Launcher::new(&program, name)?;
+        Ok(Kernel { program, name: name.to_owned(), launcher })
     }
 
     /// Takes what `tl.static_print` prints during a compile, in place of the standard output. A kernel that comes from the
@@ -201,20 +213,68 @@ impl Kernel {
     /// # Errors
     /// What is wrong with the kernel or with the signature, with its place.
     pub fn compile(&self, target: &Target, signature: &str, options: &Options) -> Result<Compiled, Error> {
-        let options = runtime::options::parse(target.0.as_ref(), &options.0)?;
-        let compiled =
-            self.program.compile(&self.name, signature, &target.0, options, &Settings::current())?;
-        Ok(Compiled(compiled))
+        let options = runtime::options::parse(target.target().as_ref(), &options.0)?;
+        let settings = Settings::current();
+        let compiled = self.program.compile(&self.name, signature, target.target(), options, &settings)?;
+        Ok(Compiled::new(compiled))
+    }
+
+    /// Runs every program of the grid and waits for the last; compiles where that has not been done for such arguments. There is one
+    /// for each parameter, constexprs included. The rules are those of a launch from Python: an integer equal to 1 becomes a
+    /// constant, an address and an integer are known to be divisible by 16 where they are.
+    ///
+    /// # Safety
+    /// The kernel must stay within the memory it is given, which nobody checks.
+    ///
+    /// # Errors
+    /// What is wrong with the kernel or its arguments, or with the launch.
+    pub unsafe fn launch(
+        &self,
+        target: &Target,
+        grid: [u32; 3],
+        args: &mut [Arg<'_>],
+        options: &Options,
+    ) -> Result<(), Error> {
+        // SAFETY: the caller vouches for the memory.
+        unsafe { self.launcher.launch(&self.program, &target.0, (grid, None), args, options) }
+    }
+
+    /// Puts the launch into a stream of the current device and does not wait for it.
+    ///
+    /// # Safety
+    /// As [`Kernel::launch`]; and the memory must stay until the launch is over.
+    ///
+    /// # Errors
+    /// As [`Kernel::launch`]; for a kernel that needs scratch memory, whose size only a launch that waits can manage.
+    pub unsafe fn launch_on(
+        &self,
+        target: &Target,
+        grid: [u32; 3],
+        args: &mut [Arg<'_>],
+        options: &Options,
+        stream: u64,
+    ) -> Result<(), Error> {
+        // SAFETY: the caller vouches for the memory.
+        unsafe { self.launcher.launch(&self.program, &target.0, (grid, Some(stream)), args, options) }
     }
 }
 
 /// A compiled kernel.
-pub struct Compiled(CompiledProgram);
+pub struct Compiled {
+    kernel: Arc<runtime::compile::Kernel>,
+    taken: Vec<arg::Taken>,
+    is_host: bool,
+}
 
 impl Compiled {
+    fn new(compiled: CompiledProgram) -> Compiled {
+        let is_host = compiled.kernel.target().arrays() == "cpu";
+        Compiled { taken: arg::taken(&compiled.args), kernel: compiled.kernel, is_host }
+    }
+
     /// The name of its symbol.
     pub fn name(&self) -> &str {
-        &self.0.kernel.artifact.name
+        &self.kernel.artifact.name
     }
 
     /// A stage of the compile: `ttir`, `llir`, `asm`, `obj`, ….
@@ -222,12 +282,12 @@ impl Compiled {
     /// # Errors
     /// Names the stages that there are.
     pub fn stage(&self, name: &str) -> Result<&[u8], Error> {
-        Ok(&self.0.kernel.stage(name)?.bytes)
+        Ok(&self.kernel.stage(name)?.bytes)
     }
 
     /// Whether it came from the disk.
     pub fn from_cache(&self) -> bool {
-        self.0.kernel.from_cache
+        self.kernel.from_cache
     }
 
     /// Runs every program of the grid and waits for the last. `args` holds the run-time arguments in order; constexprs are
@@ -239,16 +299,8 @@ impl Compiled {
     /// # Errors
     /// When the arguments are not what the kernel was compiled for, or the launch fails.
     pub unsafe fn launch(&self, grid: [u32; 3], args: &mut [Arg<'_>]) -> Result<(), Error> {
-        let kernel = &self.0.kernel;
-        let device = kernel.device()?;
-        let programs: u64 = grid.iter().map(|&size| u64::from(size)).product();
-        let scratch =
-            kernel.scratch().map(|scratch| scratch.bytes * programs * u64::from(kernel.options.num_ctas));
-        let scratch = scratch.map(|bytes| runtime::buffer::Buffer::zeroed(&device, bytes)).transpose()?;
-        let address = scratch.as_ref().map_or(0, runtime::buffer::Buffer::address);
         // SAFETY: the caller vouches for the memory.
-        unsafe { self.submit(grid, args, 0, address) }?;
-        device.synchronize().map_err(|error| Error::from(runtime::RuntimeError::from(error)))
+        unsafe { self.submit((grid, None), args) }
     }
 
     /// Puts the launch into a stream of the current device and does not wait for it.
@@ -259,33 +311,51 @@ impl Compiled {
     /// # Errors
     /// As [`Compiled::launch`]; for a kernel that needs scratch memory, whose size only a launch that waits can manage.
     pub unsafe fn launch_on(&self, grid: [u32; 3], args: &mut [Arg<'_>], stream: u64) -> Result<(), Error> {
-        if self.0.kernel.scratch().is_some() {
-            return Err(Error(format!(
-                "kernel {} needs scratch memory: use launch, which waits",
-                self.name()
-            )));
-        }
         // SAFETY: the caller vouches for the memory.
-        unsafe { self.submit(grid, args, stream, 0) }
+        unsafe { self.submit((grid, Some(stream)), args) }
     }
 
     /// # Safety
     /// As [`Compiled::launch_on`].
-    unsafe fn submit(
-        &self,
-        grid: [u32; 3],
-        args: &[Arg<'_>],
-        stream: u64,
-        scratch: u64,
-    ) -> Result<(), Error> {
-        let kernel = &self.0.kernel;
-        let host = kernel.target().arrays() == "cpu";
-        let slots = arg::pack(&self.0.args, args, host);
+    unsafe fn submit(&self, place: ([u32; 3], Option<u64>), args: &[Arg<'_>]) -> Result<(), Error> {
+        let slots = arg::pack(&self.taken, args, self.is_host);
         let slots = slots.map_err(|text| Error(format!("kernel {}: {text}", self.name())))?;
-        let loaded = kernel.load()?;
-        let launch = Launch { stream, scratch, ..Launch::new(grid, &slots) };
         // SAFETY: the slots fit the parameters, as `pack` has checked; the caller vouches for the memory.
-        let launched = target::with_extents(arg::extents(args), || unsafe { loaded.launch(&launch) });
-        launched.map_err(|error| Error::from(runtime::RuntimeError::from(error)))
+        unsafe { submit(&self.kernel, place, &slots, args) }
     }
+}
+
+/// Launches with these slots, in a stream or, where none is named, waiting for the end.
+///
+/// # Safety
+/// The slots are for this kernel; the memory is as [`Compiled::launch_on`] wants it.
+unsafe fn submit(
+    kernel: &runtime::compile::Kernel,
+    (grid, stream): ([u32; 3], Option<u64>),
+    slots: &[u64],
+    args: &[Arg<'_>],
+) -> Result<(), Error> {
+    let scratch = match (scratch_bytes(kernel, grid), stream) {
+        (None, _) => None,
+        (Some(bytes), None) => Some(runtime::buffer::Buffer::zeroed(&kernel.device()?, bytes)?),
+        (Some(_), Some(_)) => {
+            let name = &kernel.artifact.name;
+            return Err(Error(format!("kernel {name} needs scratch memory: use launch, which waits")));
+        }
+    };
+    let address = scratch.as_ref().map_or(0, runtime::buffer::Buffer::address);
+    let target = kernel.target();
+    let ordinal = target.current_device().map_err(runtime::RuntimeError::from)?;
+    let launch = Launch { stream: stream.unwrap_or(0), scratch: address, ..Launch::new(grid, slots) };
+    // SAFETY: as the caller promises; scratch memory is kept until the launch is over.
+    let launch = || unsafe { runtime::launch::submit(kernel, ordinal, &launch) };
+    if target.checks_memory() {
+        target::with_extents(arg::extents(args), launch)?;
+    } else {
+        launch()?;
+    }
+    if stream.is_none() && (scratch.is_some() || target.arrays() != "cpu") {
+        kernel.device()?.synchronize().map_err(runtime::RuntimeError::from)?;
+    }
+    Ok(())
 }

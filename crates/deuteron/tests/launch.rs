@@ -76,6 +76,46 @@ fn wrong_arguments_are_named_before_anything_runs() {
 }
 
 #[test]
+fn arguments_say_what_is_compiled() {
+    let target = Target::named("cpu").expect("is there");
+    let kernel = Kernel::from_source(SOURCE, "add").expect("it is there");
+    let options = Options::default().number("num_warps", 2);
+    // The same call again and again, other sizes between: what was foreseen and what was not give the same.
+    for len in [1usize, 127, 128, 128, 128, 129, 128, 1000, 1000, 1, 1] {
+        let (x, y) = (data(len, 0.25), data(len, -2.0));
+        let mut out = vec![f32::NAN; len + 3];
+        let grid = [len.div_ceil(128) as u32, 1, 1];
+        let mut args =
+            [Arg::read(&x), Arg::read(&y), Arg::write(&mut out), Arg::Int(len as i64), Arg::Int(128)];
+        // SAFETY: the kernel masks what lies beyond `n`, which is at most the length of each slice.
+        unsafe { kernel.launch(&target, grid, &mut args, &options) }.expect("launches");
+        for (index, value) in out.iter().enumerate() {
+            match x.get(index) {
+                Some(x) => assert_eq!(*value, x * 3.0 + y[index], "{index} of {len}"),
+                None => assert!(value.is_nan(), "{index} of {len} was written"),
+            }
+        }
+    }
+    // Another type of elements is another kernel.
+    let (x, y) = (vec![1.5f64; 64], vec![2.0f64; 64]);
+    let mut out = vec![0.0f64; 64];
+    let mut args = [Arg::read(&x), Arg::read(&y), Arg::write(&mut out), Arg::Int(64), Arg::Int(64)];
+    // SAFETY: as above.
+    unsafe { kernel.launch(&target, [1, 1, 1], &mut args, &Options::default()) }.expect("launches");
+    assert_eq!(out, vec![6.5; 64]);
+    let refuse = |args: &mut [Arg<'_>], options: &Options| {
+        // SAFETY: these launches are refused.
+        unsafe { kernel.launch(&target, [1, 1, 1], args, options) }.expect_err("refused").to_string()
+    };
+    let text = refuse(&mut [Arg::Int(1)], &options);
+    assert!(text.contains("takes 5 arguments, and 1 were given"), "{text}");
+    let mut wrong = [Arg::Int(1), Arg::Int(1), Arg::Int(1), Arg::Int(1), Arg::read(&x)];
+    assert!(refuse(&mut wrong, &options).contains("argument 4 is memory"));
+    wrong[4] = Arg::Int(128);
+    assert!(refuse(&mut wrong, &Options::default().number("warps", 4)).contains("takes no option `warps`"));
+}
+
+#[test]
 fn an_emulated_gpu_takes_slices_and_buffers_and_checks_them() {
     let target = Target::emulated("cuda:80").expect("it can be");
     assert_eq!((target.name().as_str(), target.arch().as_str(), target.takes_slices()), ("cuda", "80", true));

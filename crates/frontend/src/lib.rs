@@ -14,6 +14,7 @@
 // A faulty compile makes a handful of diagnostics; their size does not matter.
 #![allow(clippy::result_large_err)]
 
+pub mod addressing;
 mod codegen;
 mod constexpr;
 mod diagnostic;

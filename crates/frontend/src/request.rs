@@ -57,8 +57,8 @@ pub enum ArgSpec {
     Runtime {
         /// Its type.
         ty: ArgType,
-        /// Whether it is known to be divisible by 16.
-        divisible_by_16: bool,
+        /// A power of two up to 16 that it is known to be divisible by; 1 where nothing is known.
+        divisibility: u8,
     },
     /// A tensor in memory, read and written in blocks.
     Descriptor(DescriptorSpec),
@@ -111,13 +111,13 @@ impl DescriptorSpec {
 impl ArgSpec {
     /// A run-time argument about whose value nothing is known.
     pub fn runtime(ty: impl Into<Scalar>) -> ArgSpec {
-        ArgSpec::Runtime { ty: ty.into(), divisible_by_16: false }
+        ArgSpec::Runtime { ty: ty.into(), divisibility: 1 }
     }
 
     /// A run-time pointer that is aligned to 16 bytes.
     pub fn aligned_pointer(pointee: DType) -> ArgSpec {
         let ty = Scalar::Pointer(crate::dtype::Pointer { pointee, constant: false });
-        ArgSpec::Runtime { ty, divisible_by_16: true }
+        ArgSpec::Runtime { ty, divisibility: 16 }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Signatures as text: `"*fp32:16, i32:16, 1024, i32"`, as the command line takes them.
 //!
-//! One entry per parameter: a type, with `:16` where the value is divisible by 16 and `:1` where it is the constant 1;
+//! One entry per parameter: a type, with `:16` where the value is divisible by 16 (or `:8`, `:4`, `:2`) and `:1` where it is the constant 1;
 //! or a literal (`1024`, `0.5`, `True`, `None`, `"text"`) for a constexpr parameter. A tensor descriptor is
 //! `tensordesc<fp16[64, 128]>`, with `:16` where its rows have a multiple of 16 bytes; behind the shape of its blocks there may be
 //! `padding=nan` and `round_f32_to_tf32`.
@@ -102,6 +102,14 @@ pub fn type_text(ty: Scalar) -> String {
     }
 }
 
+/// The powers of two that a signature may say a value is divisible by.
+const DIVISORS: [u8; 4] = [2, 4, 8, 16];
+
+/// What stands behind the type of a value of this divisibility: `:8`; nothing for 1.
+pub fn hint_text(divisibility: u8) -> String {
+    if divisibility > 1 { format!(":{divisibility}") } else { String::new() }
+}
+
 fn parse_entry(entry: &str) -> Result<ArgSpec, String> {
     if let Some(value) = parse_literal(entry) {
         return Ok(ArgSpec::Constexpr(value));
@@ -123,16 +131,18 @@ fn parse_entry(entry: &str) -> Result<ArgSpec, String> {
     let Some(ty) = parse_type(name) else {
         return Err(format!(
             "signature entry `{entry}` is neither a type (`*fp32`, `i32`, `fp16`, `tensordesc<fp16[64, 128]>`, …, with `:16` if \
-             divisible by 16) nor a literal for a constexpr parameter (`1024`, `0.5`, `True`, `None`, `\"text\"`)"
+             divisible by 16, likewise `:8`, `:4` and `:2`) nor a literal for a constexpr parameter (`1024`, `0.5`, `True`, `None`, `\"text\"`)"
         ));
     };
     match hint {
-        None => Ok(ArgSpec::Runtime { ty, divisible_by_16: false }),
-        Some("16") => Ok(ArgSpec::Runtime { ty, divisible_by_16: true }),
+        None => Ok(ArgSpec::runtime(ty)),
         Some("1") if ty.is_number(DType::is_int) => Ok(ArgSpec::Constexpr(PyValue::Int(1))),
-        Some(hint) => Err(format!(
-            "signature entry `{entry}`: the hint may be `:16`, or `:1` on an integer; not `:{hint}`"
-        )),
+        Some(hint) => match DIVISORS.iter().find(|divisor| divisor.to_string() == hint) {
+            Some(divisor) => Ok(ArgSpec::Runtime { ty, divisibility: *divisor }),
+            None => Err(format!(
+                "signature entry `{entry}`: the hint may be `:2`, `:4`, `:8` or `:16`, or `:1` on an integer; not `:{hint}`"
+            )),
+        },
     }
 }
 
@@ -160,7 +170,7 @@ fn parse_literal(text: &str) -> Option<PyValue> {
 
 #[cfg(test)]
 mod tests {
-    use super::{descriptor_text, parse, parse_descriptor, type_text};
+    use super::{descriptor_text, hint_text, parse, parse_descriptor, type_text};
     use crate::dtype::{DType, Scalar};
     use crate::request::ArgSpec;
     use crate::value::PyValue;
@@ -169,7 +179,7 @@ mod tests {
     fn signature_of_the_command_line() {
         let args = parse("*fp32:16, i32:16, 1024, i32, *ki8, True, 0.5, i32:1").unwrap();
         assert_eq!(args[0], ArgSpec::aligned_pointer(DType::Fp32));
-        assert_eq!(args[1], ArgSpec::Runtime { ty: Scalar::Number(DType::Int32), divisible_by_16: true });
+        assert_eq!(args[1], ArgSpec::Runtime { ty: Scalar::Number(DType::Int32), divisibility: 16 });
         assert_eq!(args[2], ArgSpec::Constexpr(PyValue::Int(1024)));
         assert_eq!(args[3], ArgSpec::runtime(DType::Int32));
         let ArgSpec::Runtime { ty, .. } = args[4] else { panic!("not a run-time argument") };
@@ -177,6 +187,11 @@ mod tests {
         assert_eq!(args[5], ArgSpec::Constexpr(PyValue::Bool(true)));
         assert_eq!(args[6], ArgSpec::Constexpr(PyValue::Float(0.5)));
         assert_eq!(args[7], ArgSpec::Constexpr(PyValue::Int(1)));
+        let hinted = parse("i32:8, i64:2").unwrap();
+        assert_eq!(hinted[0], ArgSpec::Runtime { ty: Scalar::Number(DType::Int32), divisibility: 8 });
+        assert_eq!(hinted[1], ArgSpec::Runtime { ty: Scalar::Number(DType::Int64), divisibility: 2 });
+        assert_eq!(hint_text(8) + &hint_text(1), ":8");
+        assert!(parse("i32:32").is_err() && parse("i32:3").is_err());
         assert_eq!(parse("  ").unwrap(), Vec::new());
     }
 

@@ -13,6 +13,7 @@ pub mod fixtures;
 mod identity;
 pub mod interpreter;
 pub mod knobs;
+pub mod launch;
 mod machine;
 pub mod options;
 pub mod program;

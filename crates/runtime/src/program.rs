@@ -3,6 +3,7 @@
 use crate::compile::{Job, Kernel, compile, to_ttir};
 use crate::error::{CompilationFailure, RuntimeError};
 use crate::knobs::Settings;
+use crate::specialize::ParamRules;
 use frontend::{ArgSpec, FileGlobals, FunctionRef};
 use std::io::Write as _;
 use std::sync::Arc;
@@ -72,6 +73,21 @@ impl Program {
         Ok(params.into_iter().map(|param| param.name).collect())
     }
 
+    /// What the parameters of a kernel say about their arguments.
+    ///
+    /// # Errors
+    /// Syntax errors in the kernel, or the kernels that there are.
+    pub fn rules(&self, name: &str) -> Result<Vec<ParamRules>, RuntimeError> {
+        let function = self.function(name)?;
+        let params = frontend::params::params(&function).map_err(|error| failure(&[error]))?;
+        let addressing = frontend::addressing::parameters(&function).map_err(|error| failure(&[error]))?;
+        let rules = |(param, addresses): (frontend::params::ParamInfo, bool)| {
+            let annotated = param.annotation.as_deref().map(ParamRules::of_annotation);
+            ParamRules { addresses, ..annotated.unwrap_or_default() }
+        };
+        Ok(params.into_iter().zip(addressing).map(rules).collect())
+    }
+
     /// A kernel as ttir, as it is handed to a target.
     ///
     /// # Errors
@@ -118,9 +134,24 @@ impl Program {
         options: CompileOptions,
         settings: &Settings,
     ) -> Result<CompiledProgram, RuntimeError> {
-        let (function, args) = self.resolve(name, signature)?;
+        let (_, args) = self.resolve(name, signature)?;
+        self.compile_for(name, args, target, options, settings)
+    }
+
+    /// Compiles a kernel for arguments, one for each parameter.
+    ///
+    /// # Errors
+    /// What is wrong with the kernel.
+    pub fn compile_for(
+        &self,
+        name: &str,
+        args: Vec<ArgSpec>,
+        target: &Arc<dyn Target>,
+        options: CompileOptions,
+        settings: &Settings,
+    ) -> Result<CompiledProgram, RuntimeError> {
         let job = Job {
-            function,
+            function: self.function(name)?,
             args: args.clone(),
             options,
             target: Arc::clone(target),

@@ -197,8 +197,9 @@ impl Ctx<'_> {
     fn parameter(&mut self, name: &str, arg: &ArgSpec, block: ir::Block) -> Res<Val> {
         match arg {
             ArgSpec::Constexpr(value) => Ok(Val::from_py(value.clone())),
-            ArgSpec::Runtime { ty, divisible_by_16 } => {
-                let divisible = divisible_by_16.then(|| (&func::DIVISIBILITY, Attr::i32(16)));
+            ArgSpec::Runtime { ty, divisibility } => {
+                let divisible =
+                    (*divisibility > 1).then(|| (&func::DIVISIBILITY, Attr::i32(i32::from(*divisibility))));
                 self.number_parameter(name, Ty::scalar(*ty), divisible, block).map(Val::Tensor)
             }
             ArgSpec::Descriptor(spec) => {

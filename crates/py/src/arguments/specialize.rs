@@ -33,7 +33,7 @@ pub(crate) fn specialize<'py>(
     let Some(read) = read::read(arg.as_borrowed(), kind, &place, &mut keep)? else {
         return Ok(("constexpr".to_owned(), Some(arg.clone())));
     };
-    rules.apply(read, &mut key).or_raise(py)?;
+    rules.apply(read, 0, &mut key).or_raise(py)?;
     Ok(specialized(py, &key, arg))
 }
 
@@ -45,8 +45,8 @@ fn specialized<'py>(
 ) -> (String, Option<Bound<'py, PyAny>>) {
     let mark = |divisible: bool| divisible.then(|| PyString::new(py, "D").into_any());
     match decode(key.words(), &|_| PyValue::None).first() {
-        Some(ArgSpec::Runtime { ty, divisible_by_16 }) => {
-            (frontend::signature::type_text(*ty), mark(*divisible_by_16))
+        Some(ArgSpec::Runtime { ty, divisibility }) => {
+            (frontend::signature::type_text(*ty), mark(*divisibility == 16))
         }
         Some(ArgSpec::Descriptor(spec)) => {
             (frontend::signature::descriptor_text(spec), mark(spec.divisible_by_16))

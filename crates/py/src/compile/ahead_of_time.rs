@@ -115,20 +115,20 @@ impl<'py> Reader<'_, 'py> {
         if text == "constexpr" || self.find(self.constexprs, path)?.is_some() {
             return self.constant(path);
         }
-        let divisible_by_16 = match self.find(self.attrs, path)? {
-            Some(attrs) => is_divisible(&attrs)?,
-            None => false,
+        let divisibility = match self.find(self.attrs, path)? {
+            Some(attrs) => divisibility(&attrs)?,
+            None => 1,
         };
         if frontend::signature::is_descriptor(&text) {
             let spec = frontend::signature::parse_descriptor(&text).map_err(PyValueError::new_err)?;
-            return Ok(ArgSpec::Descriptor(DescriptorSpec { divisible_by_16, ..spec }));
+            return Ok(ArgSpec::Descriptor(DescriptorSpec { divisible_by_16: divisibility == 16, ..spec }));
         }
         let ty = frontend::signature::parse_type(&text).ok_or_else(|| {
             PyValueError::new_err(format!(
                 "`{text}` is not a type; write `*fp32`, `i32`, `tensordesc<fp16[64, 128]>`, `constexpr`, …"
             ))
         })?;
-        Ok(ArgSpec::Runtime { ty, divisible_by_16 })
+        Ok(ArgSpec::Runtime { ty, divisibility })
     }
 
     /// The value at a path; a parameter's default where none is given.
@@ -193,13 +193,14 @@ pub(crate) fn compile_ir<'py>(
     Bound::new(py, CompiledKernel::new(kernel, source, None))
 }
 
-/// Whether some pairs of a name and a value say that a number is divisible by 16.
-fn is_divisible(attrs: &Bound<'_, PyAny>) -> PyResult<bool> {
+/// The power of two, up to 16, that some pairs of a name and a value say a number is divisible by.
+fn divisibility(attrs: &Bound<'_, PyAny>) -> PyResult<u8> {
     for attr in attrs.try_iter()? {
         let attr = attr?;
-        if attr.get_item(0)?.eq("tt.divisibility")? && attr.get_item(1)?.extract::<i64>()? % 16 == 0 {
-            return Ok(true);
+        if attr.get_item(0)?.eq("tt.divisibility")? {
+            let divisor: i64 = attr.get_item(1)?.extract()?;
+            return Ok(1 << divisor.trailing_zeros().min(4));
         }
     }
-    Ok(false)
+    Ok(1)
 }

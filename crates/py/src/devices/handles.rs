@@ -18,13 +18,13 @@ pub(crate) fn arrays(py: Python<'_>) -> PyResult<&'static str> {
 /// Whether the target in use can run kernels here, and on how many devices.
 #[pyfunction]
 pub(crate) fn device_count(py: Python<'_>) -> PyResult<usize> {
-    Ok(Active::get(py)?.target.devices().len())
+    Ok(Active::get(py)?.context.target.devices().len())
 }
 
 /// The number of the device that this thread works with.
 #[pyfunction]
 pub(crate) fn current_device(py: Python<'_>) -> PyResult<u32> {
-    Ok(Active::get(py)?.place.spot(py, None)?.ordinal)
+    Ok(Active::get(py)?.place.site(py, None)?.ordinal)
 }
 
 /// Makes this thread work with another device.
@@ -32,11 +32,11 @@ pub(crate) fn current_device(py: Python<'_>) -> PyResult<u32> {
 pub(crate) fn set_current_device(py: Python<'_>, number: u32) -> PyResult<()> {
     let active = Active::get(py)?;
     // A number that does not exist is a wrong value here, not a failed launch.
-    let count = active.target.devices().len();
+    let count = active.context.target.devices().len();
     if number as usize >= count {
         return Err(PyValueError::new_err(format!("there is no device {number}; there are {count}")));
     }
-    active.target.set_current_device(number).map_err(runtime::RuntimeError::from).or_raise(py)
+    active.context.target.set_current_device(number).map_err(runtime::RuntimeError::from).or_raise(py)
 }
 
 /// The current stream of the current device. That of another device can be told where torch is loaded.
@@ -46,7 +46,7 @@ pub(crate) fn current_stream(py: Python<'_>, number: u32) -> PyResult<u64> {
 }
 
 fn device(py: Python<'_>, number: usize) -> PyResult<Arc<dyn Device>> {
-    let devices = Active::get(py)?.target.devices();
+    let devices = Active::get(py)?.context.target.devices();
     let count = devices.len();
     let missing = || PyValueError::new_err(format!("there is no device {number}; there are {count}"));
     devices.into_iter().nth(number).ok_or_else(missing)
@@ -86,8 +86,11 @@ pub(crate) fn load_binary(
 ) -> PyResult<LoadedBinary> {
     // Whoever loads bytes launches them by their handle, so they stay for the life of the process.
     static LOADED: Mutex<Vec<Arc<dyn LoadedKernel>>> = Mutex::new(Vec::new());
-    let stage =
-        Stage { name: Active::get(py)?.target.binary().to_owned(), bytes: kernel.to_vec(), text: false };
+    let stage = Stage {
+        name: Active::get(py)?.context.target.binary().to_owned(),
+        bytes: kernel.to_vec(),
+        text: false,
+    };
     let artifact = Artifact {
         name: name.to_owned(),
         stages: vec![stage],

@@ -3,6 +3,7 @@
 use super::torch;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::{PyErr, PyResult, Python};
+use runtime::launch::Site;
 use std::sync::{Arc, OnceLock};
 use target::Target;
 
@@ -19,17 +20,6 @@ pub(crate) struct Place {
     code: OnceLock<Option<i32>>,
 }
 
-/// Where one launch goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Spot {
-    /// The number of the device.
-    pub(crate) ordinal: u32,
-    /// The stream; 0 is the default one.
-    pub(crate) stream: u64,
-    /// Whether torch's profiler records this thread.
-    pub(crate) observed: bool,
-}
-
 impl Place {
     pub(crate) fn of(target: &Arc<dyn Target>) -> Place {
         let arrays = target.arrays();
@@ -39,17 +29,17 @@ impl Place {
 
     /// The current device with its current stream, or the stream that is named: torch's, where torch is loaded.
     #[inline]
-    pub(crate) fn spot(&self, py: Python<'_>, stream: Option<u64>) -> PyResult<Spot> {
+    pub(crate) fn site(&self, py: Python<'_>, stream: Option<u64>) -> PyResult<Site> {
         if self.is_host {
-            return Ok(Spot::default());
+            return Ok(Site::default());
         }
         match *self.devices.get_or_init(|| self.target.devices().len()) {
             // Where there is no device torch has none either; loading the kernel says so.
-            0 => return Ok(Spot::default()),
+            0 => return Ok(Site::default()),
             // Which of one is the current one needs not be asked.
             1 => {
                 let stream = stream.map_or_else(|| self.stream_of(py, 0), Ok)?;
-                return Ok(Spot { ordinal: 0, stream, observed: torch::is_profiling(py) });
+                return Ok(Site { ordinal: 0, stream, observed: torch::is_profiling(py) });
             }
             _ => {}
         }
@@ -60,7 +50,7 @@ impl Place {
                 (ordinal.map_err(|error| crate::errors::to_py(py, error))?, 0)
             }
         };
-        Ok(Spot { ordinal, stream: stream.unwrap_or(current), observed: torch::is_profiling(py) })
+        Ok(Site { ordinal, stream: stream.unwrap_or(current), observed: torch::is_profiling(py) })
     }
 
     /// The current stream of a device.

@@ -11,7 +11,7 @@ use target::Target;
 /// Backend, architecture and lanes per warp of the target in use.
 #[pyfunction]
 pub(crate) fn current_target(py: Python<'_>) -> PyResult<(String, Bound<'_, PyAny>, u32)> {
-    let facts = Active::get(py)?.target.facts();
+    let facts = Active::get(py)?.context.target.facts();
     Ok((facts.backend, arch_object(py, &facts.arch)?, facts.warp_size))
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn backends() -> Vec<String> {
 /// A target by the tuple that Python has for it; the one in use for `None`.
 pub(crate) fn target_of(py: Python<'_>, tuple: Option<&Bound<'_, PyAny>>) -> PyResult<Arc<dyn Target>> {
     match tuple.filter(|tuple| !tuple.is_none()) {
-        None => Ok(Arc::clone(&Active::get(py)?.target)),
+        None => Ok(Arc::clone(&Active::get(py)?.context.target)),
         Some(tuple) => {
             let backend: String = tuple.get_item(0)?.extract()?;
             let arch = tuple.get_item(1)?;
@@ -38,7 +38,7 @@ pub(crate) fn target_of(py: Python<'_>, tuple: Option<&Bound<'_, PyAny>>) -> PyR
 #[pyfunction]
 pub(crate) fn option_names(py: Python<'_>) -> PyResult<Vec<&'static str>> {
     let own = ["grid", "stream", "warmup"];
-    Ok(runtime::options::names(Active::get(py)?.target.as_ref()).into_iter().chain(own).collect())
+    Ok(runtime::options::names(Active::get(py)?.context.target.as_ref()).into_iter().chain(own).collect())
 }
 
 /// All options of a compile, those that were given and the defaults of the rest.

@@ -44,8 +44,32 @@ impl CompiledKernel {
 
     /// The kernel on the current device.
     fn loaded(&self, py: Python<'_>) -> PyResult<&Arc<dyn target::LoadedKernel>> {
-        let ordinal = self.place.spot(py, None)?.ordinal;
+        let ordinal = self.place.site(py, None)?.ordinal;
         py.detach(|| self.kernel.load_on(ordinal)).or_raise(py)
+    }
+
+    /// What so many values are for: all parameters, those that are not annotated as constexprs, or those that are passed at run time.
+    fn taken(&self, count: usize) -> PyResult<Vec<&ArgSpec>> {
+        let source = self.source.get();
+        if count == source.args.len() {
+            return Ok(source.args.iter().collect());
+        }
+        let annotated = source.args.iter().zip(&source.annotated);
+        let plain: Vec<_> = annotated.filter(|(_, annotated)| !**annotated).map(|(arg, _)| arg).collect();
+        if count == plain.len() {
+            return Ok(plain);
+        }
+        let passed: Vec<_> = source.args.iter().filter(|arg| !matches!(arg, ArgSpec::Constexpr(_))).collect();
+        if count == passed.len() {
+            return Ok(passed);
+        }
+        Err(PyTypeError::new_err(format!(
+            "kernel {} takes {} arguments ({} without those annotated as constexpr, {} without all constants), and {count} were given",
+            self.name,
+            source.args.len(),
+            plain.len(),
+            passed.len()
+        )))
     }
 
     fn launch(
@@ -55,28 +79,16 @@ impl CompiledKernel {
         stream: Option<u64>,
         values: &[Bound<'_, PyAny>],
     ) -> PyResult<()> {
-        let args = &self.source.get().args;
-        let runtime_only = args.iter().filter(|arg| !matches!(arg, ArgSpec::Constexpr(_)));
         let mut pack = Pack { slots: Vec::new(), keep: Vec::new(), place: &self.place };
-        if values.len() == args.len() {
-            args.iter().zip(values).try_for_each(|(arg, value)| pack.arg(arg, value.as_borrowed()))?;
-        } else if values.len() == runtime_only.clone().count() {
-            runtime_only.zip(values).try_for_each(|(arg, value)| pack.arg(arg, value.as_borrowed()))?;
-        } else {
-            return Err(PyTypeError::new_err(format!(
-                "kernel {} takes {} arguments ({} without the constexprs), and {} were given",
-                self.name,
-                args.len(),
-                runtime_only.count(),
-                values.len()
-            )));
+        for (arg, value) in self.taken(values.len())?.into_iter().zip(values) {
+            pack.arg(arg, value.as_borrowed())?;
         }
         if self.kernel.target().checks_memory() {
             let values = values.iter().map(Bound::as_borrowed);
             return submit::checked(py, &self.kernel, grid, &pack.slots, values);
         }
-        let spot = self.place.spot(py, stream)?;
-        guard(|| submit::launch(py, &self.kernel, grid, &pack.slots, spot))
+        let site = self.place.site(py, stream)?;
+        guard(|| submit::launch(py, &self.kernel, grid, &pack.slots, site))
     }
 }
 

@@ -28,6 +28,7 @@ pub(crate) fn source_of(
         attrs: attrs.unbind(),
         name: name.to_owned(),
         args: args.to_vec(),
+        annotated: params.iter().map(|param| param.rules.constexpr).collect(),
     })
 }
 
@@ -38,13 +39,13 @@ struct Describe<'a, 'py> {
 }
 
 impl<'py> Describe<'_, 'py> {
-    /// Notes of an argument whether it is divisible by 16.
-    fn divisible(&self, path: Bound<'py, PyTuple>, is_divisible: bool) -> PyResult<()> {
+    /// Notes what an argument is divisible by.
+    fn divisible(&self, path: Bound<'py, PyTuple>, divisibility: u8) -> PyResult<()> {
         let py = path.py();
-        if is_divisible {
+        if divisibility > 1 {
             let attr = PyList::new(
                 py,
-                [PyString::new(py, "tt.divisibility").into_any(), PyInt::new(py, 16).into_any()],
+                [PyString::new(py, "tt.divisibility").into_any(), PyInt::new(py, divisibility).into_any()],
             )?;
             self.attrs.set_item(path, PyList::new(py, [attr])?)?;
         }
@@ -59,11 +60,11 @@ impl<'py> Describe<'_, 'py> {
                 Ok(PyString::new(py, "constexpr").into_any())
             }
             ArgSpec::Descriptor(spec) => {
-                self.divisible(path, spec.divisible_by_16)?;
+                self.divisible(path, if spec.divisible_by_16 { 16 } else { 1 })?;
                 Ok(PyString::new(py, &frontend::signature::descriptor_text(spec)).into_any())
             }
-            ArgSpec::Runtime { ty, divisible_by_16 } => {
-                self.divisible(path, *divisible_by_16)?;
+            ArgSpec::Runtime { ty, divisibility } => {
+                self.divisible(path, *divisibility)?;
                 Ok(PyString::new(py, &frontend::signature::type_text(*ty)).into_any())
             }
             ArgSpec::Tuple { items, .. } => {

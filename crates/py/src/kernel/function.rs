@@ -34,6 +34,8 @@ pub(crate) struct JitFunction {
     pub(crate) text: Mutex<Option<FunctionRef>>,
     /// Whether the Python function was taken away, so that the rest can be pickled.
     pub(crate) is_detached: AtomicBool,
+    /// The parameters that take part in addresses.
+    pub(crate) addressing: Mutex<Option<Arc<[bool]>>>,
 }
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -64,6 +66,19 @@ impl JitFunction {
         Ok(me.set_text(this.py(), source, file, first_line))
     }
 
+    /// For each parameter whether it takes part in addresses or masks, read from the text once. Of a text with an error none does: the
+    /// compile will say what is wrong.
+    pub(crate) fn addressing(this: &Bound<'_, JitFunction>) -> PyResult<Arc<[bool]>> {
+        let kept = &this.get().addressing;
+        if let Some(known) = kept.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            return Ok(Arc::clone(known));
+        }
+        let text = JitFunction::text(this)?;
+        let found: Arc<[bool]> = frontend::addressing::parameters(&text).unwrap_or_default().into();
+        *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&found));
+        Ok(found)
+    }
+
     /// Sets the text.
     pub(crate) fn set_text(
         &self,
@@ -85,6 +100,7 @@ impl JitFunction {
             source,
             noinline: self.noinline,
         }));
+        *self.addressing.lock().unwrap_or_else(PoisonError::into_inner) = None;
         *self.text.lock().unwrap_or_else(PoisonError::into_inner) = Some(function.clone());
         function
     }

@@ -28,7 +28,7 @@ impl Pack<'_> {
                     PyTypeError::new_err(format!("a kernel cannot be given a {}", value.get_type()))
                 })?;
                 let rules = ParamRules { fixed: Some(*ty), ..ParamRules::default() };
-                self.slots.extend(rules.apply(argument, &mut LaunchKey::new()).or_raise(value.py())?);
+                self.slots.extend(rules.apply(argument, 0, &mut LaunchKey::new()).or_raise(value.py())?);
                 Ok(())
             }
             ArgSpec::Descriptor(spec) => {

@@ -1,7 +1,6 @@
 //! The parameters of a Python function, read from its code object.
 
 use crate::arguments::dtype;
-use frontend::Scalar;
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::{Bound, Py, PyAny, PyResult, Python};
@@ -119,21 +118,9 @@ fn rules_of(annotation: &Bound<'_, PyAny>) -> PyResult<ParamRules> {
         return Ok(rules);
     }
     if let Ok(text) = annotation.cast::<PyString>() {
-        from_text(&text.to_cow()?, &mut rules);
+        return Ok(ParamRules::of_annotation(&text.to_cow()?));
     }
     Ok(rules)
-}
-
-fn from_text(text: &str, rules: &mut ParamRules) {
-    let text = text.trim().trim_matches(['"', '\'']);
-    if text.contains("constexpr") {
-        rules.constexpr = true;
-        return;
-    }
-    let name = text.rsplit('.').next().unwrap_or(text);
-    rules.fixed =
-        frontend::signature::parse_type(name).filter(|ty| *ty != Scalar::Number(frontend::DType::Void));
-    rules.constant = name == "const" || name.starts_with("*k");
 }
 
 /// A list argument of the decorator: names and positions.

@@ -23,6 +23,8 @@ pub(crate) struct KernelSource {
     #[pyo3(get)]
     pub(crate) name: String,
     pub(crate) args: Vec<ArgSpec>,
+    /// Whether each parameter is annotated as a constexpr.
+    pub(crate) annotated: Vec<bool>,
 }
 
 impl KernelSource {
@@ -48,13 +50,15 @@ impl KernelSource {
     /// The source of a kernel that was read as ttir.
     pub(crate) fn of_ir(py: Python<'_>, kernel: &Kernel) -> KernelSource {
         let kinds = kernel.artifact.params.iter().map(|param| runtime::specialize::spec_of_kind(param.kind));
+        let args: Vec<ArgSpec> = kinds.collect();
         KernelSource {
             r#fn: None,
             signature: PyDict::new(py).unbind(),
             constants: PyDict::new(py).unbind(),
             attrs: PyDict::new(py).unbind(),
             name: kernel.artifact.name.clone(),
-            args: kinds.collect(),
+            annotated: vec![false; args.len()],
+            args,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A compiled kernel as bytes: a process compiles, another loads and launches.
 
 use super::compiled::CompiledKernel;
+use super::function::JitFunction;
 use super::source::KernelSource;
 use crate::errors::OrRaise;
 use frontend::{ArgSpec, PyValue};
@@ -48,7 +49,8 @@ impl KernelState {
         let damaged = || PyValueError::new_err("the kernel was compiled by another version of Deuteron");
         let hash = Key::parse(hash).ok_or_else(damaged)?;
         let kernel = runtime::compile::cached(payload, hash).ok_or_else(damaged)?.or_raise(py)?;
-        let args = signature.values().iter().map(|ty| spec(&ty)).collect::<PyResult<_>>()?;
+        let args = signature.values().iter().map(|ty| spec(&ty)).collect::<PyResult<Vec<_>>>()?;
+        let annotated = annotated(function.as_ref().map(|function| function.bind(py)), &args);
         let (name, source_name) = names;
         let source = KernelSource {
             r#fn: function,
@@ -57,6 +59,7 @@ impl KernelState {
             attrs,
             name: source_name,
             args,
+            annotated,
         };
         Ok(KernelState { kernel: Arc::new(kernel), source: Py::new(py, source)?, name })
     }
@@ -85,6 +88,14 @@ impl KernelState {
     }
 }
 
+/// Whether each parameter is annotated as a constexpr; without the function, whether it was compiled as one.
+fn annotated(function: Option<&Bound<'_, PyAny>>, args: &[ArgSpec]) -> Vec<bool> {
+    match function.and_then(|function| function.cast::<JitFunction>().ok()) {
+        Some(function) => function.get().params.iter().map(|param| param.rules.constexpr).collect(),
+        None => args.iter().map(|arg| matches!(arg, ArgSpec::Constexpr(_))).collect(),
+    }
+}
+
 /// What a launch takes for a type of the signature; the values of constexprs are in the code already.
 fn spec(ty: &Bound<'_, PyAny>) -> PyResult<ArgSpec> {
     if let Ok(items) = ty.cast::<PyTuple>() {
@@ -101,5 +112,5 @@ fn spec(ty: &Bound<'_, PyAny>) -> PyResult<ArgSpec> {
     }
     let ty = frontend::signature::parse_type(&text)
         .ok_or_else(|| PyValueError::new_err(format!("`{text}` is no type of an argument")))?;
-    Ok(ArgSpec::Runtime { ty, divisible_by_16: false })
+    Ok(ArgSpec::runtime(ty))
 }

@@ -1,12 +1,12 @@
 //! The hooks around a launch.
 
 use super::bind::BoundArgs;
-use crate::devices::place::Spot;
 use crate::kernel::function::JitFunction;
 use crate::kernel::hooks::hook;
 use crate::kernel::variant::Variant;
 use pyo3::prelude::{Bound, Py, PyAny, PyResult, Python};
 use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods, PyTuple};
+use runtime::launch::Site;
 
 /// One launch as its hooks see it.
 pub(crate) struct LaunchCall {
@@ -19,13 +19,13 @@ impl LaunchCall {
         variant: &Variant,
         bound: &BoundArgs<'_>,
         grid: target::Grid,
-        spot: Spot,
+        site: Site,
     ) -> PyResult<LaunchCall> {
         let py = function.py();
         let facts = PyDict::new(py);
         facts.set_item("name", variant.compiled.get().name())?;
         facts.set_item("function", variant.compiled.get().handle(py)?)?;
-        facts.set_item("stream", spot.stream)?;
+        facts.set_item("stream", site.stream)?;
         let lazy = py.import("deuteron.compiler.compiler")?.getattr("LazyDict")?.call1((facts,))?;
         if let Some(extra) = &function.get().launch_metadata {
             let args = bound.to_dict(py, function.get())?;

@@ -66,6 +66,7 @@ impl JitFunction {
             variants: Variants::default(),
             text: Mutex::new(None),
             is_detached: AtomicBool::new(false),
+            addressing: Mutex::new(None),
             id: next_id(),
             function: r#fn,
         })
@@ -143,7 +144,7 @@ impl JitFunction {
 
     /// Forgets what was compiled in this process.
     fn clear_cache(&self) {
-        self.variants.clear();
+        self.variants.kernels.clear();
     }
 
     #[getter]
@@ -298,7 +299,7 @@ impl JitFunction {
         let old = JitFunction::text(slf)?;
         let (_, decorators) = from_definition(&old.0.source);
         slf.get().set_text(slf.py(), new_src, old.0.file.clone(), old.0.first_line + decorators);
-        slf.get().variants.clear();
+        slf.get().variants.kernels.clear();
         Ok(())
     }
 
@@ -348,8 +349,8 @@ impl JitFunction {
     fn device_caches<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
         let py = slf.py();
         let kernels = PyDict::new(py);
-        for (number, kernel) in slf.get().variants.compiled(py).into_iter().enumerate() {
-            kernels.set_item(number, kernel)?;
+        for (number, kernel) in slf.get().variants.kernels.all().into_iter().enumerate() {
+            kernels.set_item(number, kernel.compiled.bind(py))?;
         }
         let all = PyDict::new(py);
         all.set_item(0, (kernels,))?;

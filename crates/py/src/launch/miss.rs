@@ -36,13 +36,19 @@ pub(crate) fn compile(wanted: &Wanted<'_, '_>, is_warmup: bool) -> PyResult<Opti
     let options = parse_options(py, wanted)?;
     let source =
         Bound::new(py, describe::source_of(function.as_any(), (&me.params, me.name()), &args, &registry)?)?;
-    let hook =
-        JitHook::new(function, source.get(), wanted.active.target.as_ref(), &options, wanted.key, is_warmup);
+    let hook = JitHook::new(
+        function,
+        source.get(),
+        wanted.active.context.target.as_ref(),
+        &options,
+        wanted.key,
+        is_warmup,
+    );
     if hook.before(py)? {
         return Ok(None);
     }
     let (kernel, used) =
-        build::compile(function, args, options, Arc::clone(&wanted.active.target), registry)?;
+        build::compile(function, args, options, Arc::clone(&wanted.active.context.target), registry)?;
     let named = |repr: &Py<PyAny>| {
         repr.call1(py, (source.get().specialization(py, &me.params)?,))?.extract::<String>(py)
     };
@@ -50,7 +56,7 @@ pub(crate) fn compile(wanted: &Wanted<'_, '_>, is_warmup: bool) -> PyResult<Opti
     let compiled = Bound::new(py, CompiledKernel::new(Arc::clone(&kernel), source.clone().unbind(), name))?;
     notify::notify_listener(&compiled, &kernel)?;
     let variant = Arc::new(Variant { compiled: compiled.unbind(), kernel, used });
-    let variant = me.variants.add(wanted.key.clone(), variant);
+    let variant = me.variants.kernels.add(wanted.key.clone(), variant);
     hook.after(py)?;
     Ok(Some(variant))
 }
@@ -89,8 +95,8 @@ fn parse_options(py: Python<'_>, wanted: &Wanted<'_, '_>) -> PyResult<CompileOpt
     }
     for (name, value) in wanted.bound.options(py) {
         if let Some(number) = wanted.active.option(py, name.as_ptr()) {
-            given.insert(wanted.active.option_name(number).to_owned(), option_value(value)?);
+            given.insert(wanted.active.context.option_name(number).to_owned(), option_value(value)?);
         }
     }
-    runtime::options::parse(wanted.active.target.as_ref(), &given).or_raise(py)
+    runtime::options::parse(wanted.active.context.target.as_ref(), &given).or_raise(py)
 }

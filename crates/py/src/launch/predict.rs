@@ -1,16 +1,18 @@
 //! Launches that are like the last one, and what is remembered of a launch for the next.
 
 use super::bind::{BoundArgs, Call};
+use super::prepare::Prepared;
 use crate::arguments::kind::{Kind, kind_of};
 use crate::devices::active::Active;
 use crate::kernel::function::JitFunction;
-use crate::kernel::prediction::{Expected, Prediction, Slots, expect, slot_of};
+use crate::kernel::prediction::{Prediction, seen};
 use crate::kernel::used::check_used;
 use crate::kernel::variant::Variant;
 use crate::kernel::{hooks, submit};
 use pyo3::ffi;
 use pyo3::prelude::{Bound, PyAny, PyResult, Python};
 use pyo3::types::{PyListMethods, PyString, PyStringMethods};
+use runtime::launch::Slots;
 use std::sync::Arc;
 
 /// What may be remembered of a launch that was done; `None` where that needs more than a look at its arguments.
@@ -19,40 +21,31 @@ pub(crate) fn predict(
     function: &JitFunction,
     (active, variant): (&Arc<Active>, &Arc<Variant>),
     (call, bound): (&Call<'_>, &BoundArgs<'_>),
-    slots: &[u64],
+    prepared: &Prepared,
 ) -> Option<Prediction> {
     let names = call.names_tuple(py)?;
-    if function.interpret || active.checks_memory || function.variadic.is_some() {
+    if function.interpret || active.context.checks_memory || function.variadic.is_some() {
         return None;
     }
-    let mut parts = Vec::new();
+    let mut values = runtime::launch::Prediction::new(call.values().len(), prepared.call.finest());
     for (index, param) in function.params.iter().enumerate() {
-        let value = bound.value(py, index);
-        let place = call.place(py, function, index);
-        let expected = expect(value, &param.rules)?;
-        parts.push(match (place, expected) {
-            (Some(place), expected) => (place, expected),
-            (None, Expected::Object(_, slot)) => (0, Expected::Default(slot)),
-            (None, expected) => (0, Expected::Default(Some(slot_of(&expected, value)?))),
-        });
+        let rules = prepared.rules(index, param);
+        let seen = seen(bound.value(py, index), &rules)?;
+        if !values.argument(call.place(py, function, index), seen, &rules) {
+            return None;
+        }
     }
     for (name, value) in bound.options(py) {
         let is_plain = matches!(kind_of(value).ok()?, Kind::Int | Kind::Bool | Kind::None);
         if !is_plain || name.cast::<PyString>().ok()?.to_cow().ok()? == "stream" {
             return None;
         }
-        parts.push((call.place_of(name)?, Expected::Object(value.to_owned().unbind(), None)));
+        values.object(call.place_of(name)?, value.to_owned().unbind());
     }
-    let prediction = Prediction {
-        active: Arc::clone(active),
-        variant: Arc::clone(variant),
-        names,
-        count: call.values().len(),
-        parts,
-    };
+    let prediction = Prediction { active: Arc::clone(active), variant: Arc::clone(variant), names, values };
     let mut found = Slots::new();
     // SAFETY: the call's objects are alive.
-    let same = unsafe { prediction.read(py, call.values(), &mut found) } && found[..] == *slots;
+    let same = unsafe { prediction.read(py, call.values(), &mut found) } && found == prepared.call.slots;
     same.then_some(prediction)
 }
 
@@ -69,11 +62,11 @@ pub(crate) unsafe fn launch<'py>(
     values: &[*mut ffi::PyObject],
     names: *mut ffi::PyObject,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let Some(prediction) = function.variants.prediction() else { return Ok(None) };
-    let is_like = prediction.count == values.len()
+    let Some(prediction) = function.variants.kernels.prediction() else { return Ok(None) };
+    let is_like = prediction.values.count() == values.len()
         // SAFETY: as promised.
         && unsafe { prediction.has_names(py, names) }
-        && prediction.active.is_current()
+        && prediction.active.context.is_current()
         && !hooks::any_launch()
         && function.pre_run_hooks.bind(py).is_empty();
     let mut slots = Slots::new();
@@ -85,7 +78,7 @@ pub(crate) unsafe fn launch<'py>(
     if !variant.used.is_empty() {
         check_used(py, &variant.used)?;
     }
-    let spot = prediction.active.place.spot(py, None)?;
-    submit::launch(py, &variant.kernel, grid, &slots, spot)?;
+    let site = prediction.active.place.site(py, None)?;
+    submit::launch(py, &variant.kernel, grid, &slots, site)?;
     Ok(Some(variant.compiled.bind(py).clone().into_any()))
 }

@@ -9,23 +9,46 @@ use crate::devices::active::Active;
 use crate::devices::options::option_value;
 use crate::errors::OrRaise;
 use crate::kernel::function::JitFunction;
-use crate::kernel::prediction::Slots;
+use crate::kernel::params::Param;
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::{Borrowed, Bound, Py, PyAny, PyErr, PyResult, Python};
 use pyo3::types::{PyAnyMethods, PyString, PyTuple, PyTupleMethods};
-use runtime::knobs;
-use runtime::options::IR_OVERRIDE;
-use runtime::specialize::{LaunchKey, ParamRules};
+use runtime::specialize::ParamRules;
+use std::sync::Arc;
 
 /// What a launch collects on its way.
 pub(crate) struct Prepared {
-    pub(crate) key: LaunchKey,
-    pub(crate) slots: Slots,
+    /// Key and slots.
+    pub(crate) call: runtime::launch::Prepared,
     /// What must stay alive until the launch is over.
     pub(crate) keep: Vec<Py<PyAny>>,
     /// The stream that the call names.
     pub(crate) stream: Option<u64>,
+    /// The parameters that take part in addresses, where the target wants to know.
+    addressing: Option<Arc<[bool]>>,
+}
+
+impl Prepared {
+    /// Nothing yet.
+    #[inline]
+    pub(crate) fn new(function: &Bound<'_, JitFunction>, active: &Active) -> PyResult<Prepared> {
+        let addressing =
+            active.context.needs_alignment.then(|| JitFunction::addressing(function)).transpose()?;
+        let call = runtime::launch::Prepared::new(&active.context);
+        Ok(Prepared { call, keep: Vec::new(), stream: None, addressing })
+    }
+
+    /// The rules of a parameter.
+    #[inline]
+    pub(crate) fn rules(&self, index: usize, param: &Param) -> ParamRules {
+        match &self.addressing {
+            Some(all) => {
+                ParamRules { addresses: all.get(index).is_some_and(|takes_part| *takes_part), ..param.rules }
+            }
+            None => param.rules,
+        }
+    }
 }
 
 /// Key and slots of a call.
@@ -39,7 +62,7 @@ pub(crate) fn prepare(
 ) -> PyResult<()> {
     for (index, param) in function.params.iter().enumerate() {
         let value = bound.value(py, index);
-        write_argument(function, active, &param.rules, value, prepared)
+        write_argument(function, active, &prepared.rules(index, param), value, prepared)
             .map_err(|error| with_name(py, error, function, &param.text))?;
     }
     write_options(py, function, active, bound, prepared)
@@ -60,29 +83,21 @@ fn write_argument(
         && !rules.constexpr
         && let Some((dtype, address)) = plain_tensor(value, &active.place)
     {
-        rules.pointer(dtype, address, &mut prepared.key);
-        prepared.slots.push(address);
+        prepared.call.pointer(rules, dtype, address);
         return Ok(());
     }
     if kind == Kind::Descriptor && !rules.constexpr {
         let tensor = descriptor::read(value, &active.place, &mut prepared.keep)?;
-        rules.describe(&tensor, &mut prepared.key).or_raise(value.py())?;
-        prepared.slots.extend(tensor.slots());
-        return Ok(());
+        return prepared.call.descriptor(rules, &tensor).or_raise(value.py());
     }
     if rules.constexpr {
-        if constexpr::write_number(value, kind, &mut prepared.key)? {
+        if constexpr::write_number(value, kind, &mut prepared.call.key)? {
             return Ok(());
         }
-        return function.variants.objects(value.py()).write(value, &mut prepared.key);
+        return function.variants.objects(value.py()).write(value, &mut prepared.call.key);
     }
     match read::read(value, kind, &active.place, &mut prepared.keep)? {
-        Some(argument) => {
-            if let Some(slot) = rules.apply(argument, &mut prepared.key).or_raise(value.py())? {
-                prepared.slots.push(slot);
-            }
-            Ok(())
-        }
+        Some(argument) => prepared.call.argument(rules, argument).or_raise(value.py()),
         None => write_other(function, active, rules, value, kind, prepared),
     }
 }
@@ -101,14 +116,14 @@ fn write_other(
     if kind == Kind::Tuple {
         let items = value.cast::<PyTuple>()?;
         let fields = objects().fields(value)?;
-        prepared.key.tuple(length(items.len())?, fields);
+        prepared.call.key.tuple(length(items.len())?, fields);
         for item in items.iter_borrowed() {
             write_argument(function, active, rules, item, prepared)?;
         }
         return Ok(());
     }
     if kind == Kind::Constexpr || may_be_constexpr(&value)? {
-        return objects().write(value, &mut prepared.key);
+        return objects().write(value, &mut prepared.call.key);
     }
     Err(PyTypeError::new_err(format!(
         "has type {}, which cannot be passed to a kernel: pass a number, an array (NumPy, torch, DLPack), a TensorDescriptor or a tuple of these, \
@@ -127,8 +142,7 @@ fn write_options(
     bound: &BoundArgs<'_>,
     prepared: &mut Prepared,
 ) -> PyResult<()> {
-    let debug = u64::from(function.debug || knobs::debug());
-    prepared.key.option(u16::MAX, debug | u64::from(active.number) << 1);
+    prepared.call.end_arguments(&active.context, function.debug);
     for (name, value) in bound.options(py) {
         let Some(number) = active.option(py, name.as_ptr()) else {
             if name.eq("stream")? {
@@ -138,18 +152,10 @@ fn write_options(
             let text = format!("Keyword argument {} was specified but unrecognised", &*name);
             return Err(PyKeyError::new_err(text));
         };
-        match option_value(value)? {
-            target::OptionValue::None => prepared.key.option(number, 0),
-            target::OptionValue::Bool(flag) => prepared.key.option(number | 1 << 12, u64::from(flag)),
-            target::OptionValue::Int(value) => prepared.key.option(number | 2 << 12, value.cast_unsigned()),
-            target::OptionValue::Str(text) => {
-                let is_file = active.option_name(number) == IR_OVERRIDE;
-                let state = if is_file { runtime::compile::state_of_file(&text) } else { 0 };
-                prepared.key.option(number | 3 << 12, state);
-                let text = PyString::new(py, &text);
-                function.variants.objects(py).write(text.as_any().as_borrowed(), &mut prepared.key)?;
-            }
-        }
+        prepared.call.option(&active.context, number, &option_value(value)?, |text, key| {
+            let text = PyString::new(py, text);
+            function.variants.objects(py).write(text.as_any().as_borrowed(), key)
+        })?;
     }
     Ok(())
 }

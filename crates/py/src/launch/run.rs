@@ -8,13 +8,11 @@ use super::prepare::{Prepared, prepare};
 use crate::devices::active::Active;
 use crate::kernel::function::JitFunction;
 use crate::kernel::grid::{Grid, fixed};
-use crate::kernel::prediction::Slots;
 use crate::kernel::used::check_used;
 use crate::kernel::{hooks, submit};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::{Bound, PyAny, PyResult};
 use pyo3::types::{PyAnyMethods, PyListMethods};
-use runtime::specialize::LaunchKey;
 
 /// Compiles where needed, and launches unless the grid is none.
 pub(crate) fn run<'py>(
@@ -34,13 +32,12 @@ pub(crate) fn run<'py>(
     // Both are large, and filled in where they stand.
     let mut bound = BoundArgs::new();
     bind(py, me, *call, |name| active.is_option(name), &mut bound)?;
-    let mut prepared =
-        Prepared { key: LaunchKey::new(), slots: Slots::new(), keep: Vec::new(), stream: None };
+    let mut prepared = Prepared::new(function, &active)?;
     prepare(py, me, &active, &bound, &mut prepared)?;
-    let variant = match me.variants.find(&prepared.key) {
+    let variant = match me.variants.kernels.find(&prepared.call.key) {
         Some(variant) => variant,
         None => {
-            let job = miss::Wanted { function, active: &active, bound: &bound, key: &prepared.key };
+            let job = miss::Wanted { function, active: &active, bound: &bound, key: &prepared.call.key };
             match miss::compile(&job, matches!(grid, Grid::None))? {
                 Some(variant) => variant,
                 None => return Ok(py.None().into_bound(py)),
@@ -60,23 +57,23 @@ pub(crate) fn run<'py>(
             })?
         }
     };
-    let spot = active.place.spot(py, prepared.stream)?;
-    let described = || LaunchCall::new(function, &variant, &bound, grid, spot);
+    let site = active.place.site(py, prepared.stream)?;
+    let described = || LaunchCall::new(function, &variant, &bound, grid, site);
     let hooked = hooks::any_launch().then(described).transpose()?;
     if let Some(hooked) = &hooked {
         hooked.enter(py)?;
     }
-    if active.checks_memory {
+    if active.context.checks_memory {
         let values = (0..me.params.len()).map(|index| bound.value(py, index));
-        submit::checked(py, &variant.kernel, grid, &prepared.slots, values)?;
+        submit::checked(py, &variant.kernel, grid, &prepared.call.slots, values)?;
     } else {
-        submit::launch(py, &variant.kernel, grid, &prepared.slots, spot)?;
+        submit::launch(py, &variant.kernel, grid, &prepared.call.slots, site)?;
     }
     if let Some(hooked) = &hooked {
         hooked.exit(py)?;
     }
-    me.variants.remember(&prepared.key, &variant, || {
-        predict(py, me, (&active, &variant), (call, &bound), &prepared.slots)
+    me.variants.kernels.remember(&prepared.call.key, &variant, || {
+        predict(py, me, (&active, &variant), (call, &bound), &prepared)
     });
     drop(prepared.keep);
     Ok(variant.compiled.bind(py).clone().into_any())

@@ -8,7 +8,7 @@ use runtime::fixtures::OnDevice;
 use std::path::PathBuf;
 
 fn on_device(py: Python<'_>, num_warps: u32, num_ctas: u32) -> PyResult<OnDevice> {
-    OnDevice::new(Active::get(py)?.target.clone(), num_warps, num_ctas).or_raise(py)
+    OnDevice::new(Active::get(py)?.context.target.clone(), num_warps, num_ctas).or_raise(py)
 }
 
 /// Runs the calls of a fixture; how many there were, and what went wrong. `output` is the file that takes what the process prints:

@@ -77,16 +77,17 @@ fn texts(configurations: &[Configuration<'_>]) -> PyResult<Vec<String>> {
 /// What the target in use adds to a subject.
 fn describe_place(py: Python<'_>, subject: &mut Subject, settings: &Settings) -> PyResult<()> {
     let active = Active::get(py)?;
-    let ordinal = active.place.spot(py, None)?.ordinal as usize;
-    let properties = active.target.devices().into_iter().nth(ordinal).map(|device| device.properties());
+    let ordinal = active.place.site(py, None)?.ordinal as usize;
+    let properties =
+        active.context.target.devices().into_iter().nth(ordinal).map(|device| device.properties());
     let properties = properties.unwrap_or_default();
     let processors = properties.numbers.get("multiprocessor_count").copied().unwrap_or(0);
     subject.device = format!("{}, {processors} processors", properties.name);
-    let facts = active.target.facts();
-    subject.machine = format!("{} {}\n{}", facts.backend, facts.arch, active.target.machine());
+    let facts = active.context.target.facts();
+    subject.machine = format!("{} {}\n{}", facts.backend, facts.arch, active.context.target.machine());
     subject.version = env!("CARGO_PKG_VERSION").to_owned();
     subject.options.push(("settings".to_owned(), format!("{:?}", settings.code)));
-    subject.options.extend(set_by_knobs(active.target.as_ref()));
+    subject.options.extend(set_by_knobs(active.context.target.as_ref()));
     if let Some(digest) = overriding(&subject.kernel, settings) {
         subject.options.push(("overrides".to_owned(), digest.to_string()));
     }
@@ -241,8 +242,8 @@ impl Compiling {
     #[new]
     fn new(py: Python<'_>, jobs: Vec<Py<PyAny>>) -> PyResult<Compiling> {
         let active = Active::get(py)?;
-        let ordinal = active.place.spot(py, None)?.ordinal;
-        let target = active.target.clone();
+        let ordinal = active.place.site(py, None)?.ordinal;
+        let target = active.context.target.clone();
         let job = |job: Py<PyAny>| -> Box<dyn FnOnce() -> PyResult<()> + Send> {
             Box::new(move || Python::attach(|py| guard(|| job.call0(py).map(drop))))
         };

@@ -25,6 +25,9 @@ const CONSTANT: u64 = 1 << 17;
 const DIVISIBLE: u64 = 1 << 18;
 const PADS_NAN: u64 = 1 << 19;
 const ROUNDS_TO_TF32: u64 = 1 << 20;
+/// Where the logarithm of what a run-time value is a multiple of stands.
+const DIVISOR_AT: u32 = 24;
+const DIVISOR: u64 = 0x7;
 /// Where the number of dimensions of a descriptor stands; from the next place on the logarithms of its block's sizes.
 const RANK_AT: u32 = 24;
 const LOGARITHMS_AT: u32 = 32;
@@ -53,10 +56,23 @@ impl LaunchKey {
         self.0.push(word);
     }
 
-    /// An argument that is passed at run time.
+    /// An argument that is passed at run time, with the logarithm of what it is known to be a multiple of.
     #[inline]
-    pub fn runtime(&mut self, ty: Scalar, divisible_by_16: bool) {
-        self.0.push(runtime_word(ty, divisible_by_16));
+    pub fn runtime(&mut self, ty: Scalar, divisor: u32) {
+        self.0.push(runtime_word(ty, divisor));
+    }
+
+    /// Whether a word is that of an integer that is a multiple of 2, 4 or 8 and not of 16.
+    #[inline]
+    pub fn is_fine(&self, at: usize) -> bool {
+        self.0.get(at).is_some_and(|word| matches!(divisor_of(*word), 1..=3) && word & 0xff == tag::RUNTIME)
+    }
+
+    /// Takes back what such an integer is a multiple of, but for a power of two of this logarithm.
+    #[inline]
+    pub fn coarsen(&mut self, at: usize, finest: u32) {
+        let divisor = divisor_of(self.0[at]).min(finest);
+        self.0[at] = self.0[at] & !(DIVISOR << DIVISOR_AT) | u64::from(divisor) << DIVISOR_AT;
     }
 
     /// A tensor descriptor that keeps the rules.
@@ -147,8 +163,13 @@ impl std::borrow::Borrow<[u64]> for LaunchKey {
 
 /// The word of an argument that is passed at run time.
 #[inline]
-pub(super) fn runtime_word(ty: Scalar, divisible_by_16: bool) -> u64 {
-    tag::RUNTIME | scalar_bits(ty) | if divisible_by_16 { DIVISIBLE } else { 0 }
+pub(super) fn runtime_word(ty: Scalar, divisor: u32) -> u64 {
+    tag::RUNTIME | scalar_bits(ty) | u64::from(divisor) << DIVISOR_AT
+}
+
+#[inline]
+fn divisor_of(word: u64) -> u32 {
+    (word >> DIVISOR_AT & DIVISOR) as u32
 }
 
 #[inline]
@@ -215,7 +236,7 @@ impl Reader<'_> {
         match word & 0xff {
             tag::RUNTIME => {
                 self.at += 1;
-                Some(ArgSpec::Runtime { ty: scalar_of(word), divisible_by_16: word & DIVISIBLE != 0 })
+                Some(ArgSpec::Runtime { ty: scalar_of(word), divisibility: 1 << divisor_of(word) })
             }
             tag::DESCRIPTOR => {
                 self.at += 1;

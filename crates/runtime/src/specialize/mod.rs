@@ -6,7 +6,8 @@
 //!
 //! The rules, which are the reference's:
 //! - an integer equal to 1 becomes a constexpr; other integers are `i32`, `i64` or `u64` by their value, and are known to be
-//!   divisible by 16 where they are;
+//!   divisible by 16 where they are; on targets whose wide accesses need an alignment, integers that take part in addresses or masks
+//!   are also known to be divisible by 8, 4 or 2, as far as that makes an access of the smallest elements wider;
 //! - a bool is `u1`, a float `fp32`, `None` a constexpr;
 //! - a tensor descriptor has an element type, a block shape, padding and rounding, and its last size is known to be a multiple of 16
 //!   bytes where it is;
@@ -21,9 +22,12 @@ mod key;
 mod rules;
 mod slot;
 
+// Whoever hands in memory says what it holds.
+pub use frontend::DType;
+
 pub use descriptor::{Dims, TensorArgument, TensorSpec, tensor_name};
 pub use key::{LaunchKey, decode};
-pub use rules::{Argument, ParamRules};
+pub use rules::{Argument, FINEST, ParamRules};
 pub use slot::{float_slot, int_slot, spec_of_kind};
 
 /// What one parameter was compiled for.
@@ -36,17 +40,17 @@ pub struct RuntimeType {
     pub ty: frontend::Scalar,
     /// `*fp32`, `i32`, ….
     pub name: String,
-    /// Whether the code relies on the value being divisible by 16.
-    pub divisible_by_16: bool,
+    /// A power of two that the code relies on the value being divisible by.
+    pub divisibility: u8,
 }
 
 /// The type of a parameter that is passed at run time; `None` for a constexpr, for tuples and for tensor descriptors.
 pub fn runtime_type(spec: &Spec) -> Option<RuntimeType> {
     match spec {
-        frontend::ArgSpec::Runtime { ty, divisible_by_16 } => Some(RuntimeType {
+        frontend::ArgSpec::Runtime { ty, divisibility } => Some(RuntimeType {
             ty: *ty,
             name: frontend::signature::type_text(*ty),
-            divisible_by_16: *divisible_by_16,
+            divisibility: *divisibility,
         }),
         _ => None,
     }

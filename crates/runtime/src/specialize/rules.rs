@@ -16,13 +16,39 @@ pub struct ParamRules {
     pub specialize: bool,
     /// Whether divisibility by 16 is looked at: off by `do_not_specialize_on_alignment`.
     pub align: bool,
+    /// Whether integers take part in addresses or masks, so that smaller powers of two are looked at as well.
+    pub addresses: bool,
     /// The type that the annotation fixes.
     pub fixed: Option<Scalar>,
 }
 
 impl Default for ParamRules {
     fn default() -> Self {
-        ParamRules { constexpr: false, constant: false, specialize: true, align: true, fixed: None }
+        ParamRules {
+            constexpr: false,
+            constant: false,
+            specialize: true,
+            align: true,
+            addresses: false,
+            fixed: None,
+        }
+    }
+}
+
+impl ParamRules {
+    /// What the text of an annotation says.
+    pub fn of_annotation(text: &str) -> ParamRules {
+        let mut rules = ParamRules::default();
+        let text = text.trim().trim_matches(['"', '\'']);
+        if text.contains("constexpr") {
+            rules.constexpr = true;
+            return rules;
+        }
+        let name = text.rsplit('.').next().unwrap_or(text);
+        let ty = frontend::signature::parse_type(name);
+        rules.fixed = ty.filter(|ty| *ty != Scalar::Number(DType::Void));
+        rules.constant = name == "const" || name.starts_with("*k");
+        rules
     }
 }
 
@@ -48,22 +74,33 @@ pub enum Argument {
     },
 }
 
+/// The logarithm of the largest power of two below 16 that is looked at.
+pub const FINEST: u32 = 3;
+/// The logarithm of 16.
+const ALIGNED: u32 = 4;
+
 impl ParamRules {
-    /// Writes the words of an argument into the key. The slot to pass, or `None` where the argument became a constexpr.
+    /// Writes the words of an argument into the key. The slot to pass, or `None` where the argument became a constexpr. `finest` is the
+    /// logarithm of the largest power of two below 16 that matters of an integer, 0 where none does.
     ///
     /// # Errors
     /// When the argument does not fit the type that the annotation fixes; the text leaves out the name of the parameter.
     #[inline]
-    pub fn apply(&self, argument: Argument, key: &mut LaunchKey) -> Result<Option<u64>, RuntimeError> {
+    pub fn apply(
+        &self,
+        argument: Argument,
+        finest: u32,
+        key: &mut LaunchKey,
+    ) -> Result<Option<u64>, RuntimeError> {
         if self.fixed.is_some() {
-            return self.apply_fixed(argument, key).map(Some);
+            return self.apply_fixed(argument, finest, key).map(Some);
         }
         Ok(match argument {
             Argument::None => {
                 key.none();
                 None
             }
-            Argument::Int(value) => match self.int_word(value) {
+            Argument::Int(value) => match self.int_word(value, finest) {
                 Some(word) => {
                     key.word(word);
                     Some(value.cast_unsigned())
@@ -74,15 +111,15 @@ impl ParamRules {
                 }
             },
             Argument::BigInt(value) => {
-                key.runtime(Scalar::Number(DType::UInt64), self.divides(value));
+                key.runtime(Scalar::Number(DType::UInt64), self.int_divisor(value, finest));
                 Some(value)
             }
             Argument::Bool(value) => {
-                key.runtime(Scalar::Number(DType::Int1), false);
+                key.runtime(Scalar::Number(DType::Int1), 0);
                 Some(u64::from(value))
             }
             Argument::Float(value) => {
-                key.runtime(Scalar::Number(DType::Fp32), false);
+                key.runtime(Scalar::Number(DType::Fp32), 0);
                 Some(u64::from((value as f32).to_bits()))
             }
             Argument::Pointer { dtype, address } => {
@@ -101,26 +138,37 @@ impl ParamRules {
     /// The word that [`ParamRules::pointer`] writes.
     #[inline]
     pub fn pointer_word(&self, pointee: DType, address: u64) -> u64 {
-        runtime_word(Scalar::Pointer(Pointer { pointee, constant: self.constant }), self.divides(address))
+        runtime_word(Scalar::Pointer(Pointer { pointee, constant: self.constant }), self.divisor(address))
     }
 
     /// The word of an integer that stays one at run time, for parameters whose annotation fixes no type; `None` for a constexpr.
+    /// `finest` as in [`ParamRules::apply`].
     #[inline]
-    pub fn int_word(&self, value: i64) -> Option<u64> {
+    pub fn int_word(&self, value: i64, finest: u32) -> Option<u64> {
         if value == 1 && self.specialize {
             return None;
         }
         let ty = if i32::try_from(value).is_ok() { DType::Int32 } else { DType::Int64 };
-        Some(runtime_word(Scalar::Number(ty), self.divides(value.cast_unsigned())))
+        Some(runtime_word(Scalar::Number(ty), self.int_divisor(value.cast_unsigned(), finest)))
     }
 
+    /// The logarithm of what an address is known to be a multiple of: 16 or nothing.
     #[inline]
-    fn divides(&self, value: u64) -> bool {
-        self.specialize && self.align && value.is_multiple_of(16)
+    fn divisor(&self, value: u64) -> u32 {
+        if self.specialize && self.align && value.is_multiple_of(16) { ALIGNED } else { 0 }
     }
 
-    fn apply_fixed(&self, argument: Argument, key: &mut LaunchKey) -> Result<u64, RuntimeError> {
-        let ty = self.fixed.unwrap_or(Scalar::Number(DType::Void));
+    /// The same of an integer, which may be a multiple of a smaller power of two.
+    #[inline]
+    fn int_divisor(&self, value: u64, finest: u32) -> u32 {
+        if self.addresses && self.specialize && self.align && !value.is_multiple_of(16) {
+            return value.trailing_zeros().min(finest);
+        }
+        self.divisor(value)
+    }
+
+    fn apply_fixed(&self, argument: Argument, finest: u32, key: &mut LaunchKey) -> Result<u64, RuntimeError> {
+        let ty = self.fixed.expect("only called where the annotation fixes a type");
         let slot = match (ty, argument) {
             (Scalar::Pointer(_), Argument::Pointer { address, .. }) => address,
             (Scalar::Pointer(_), Argument::None) => 0,
@@ -140,9 +188,12 @@ impl ParamRules {
                 )));
             }
         };
-        let whole =
-            matches!(ty, Scalar::Pointer(_)) || ty.is_number(|dtype| dtype.is_int() && !dtype.is_bool());
-        key.runtime(ty, whole && self.divides(slot));
+        let divisor = match ty {
+            Scalar::Pointer(_) => self.divisor(slot),
+            Scalar::Number(dtype) if dtype.is_int() && !dtype.is_bool() => self.int_divisor(slot, finest),
+            Scalar::Number(_) => 0,
+        };
+        key.runtime(ty, divisor);
         Ok(slot)
     }
 }

@@ -47,7 +47,7 @@ pub fn spec_of_kind(kind: ParamKind) -> ArgSpec {
     let dtype = match kind {
         ParamKind::Pointer => {
             let pointer = Pointer { pointee: DType::Int8, constant: false };
-            return ArgSpec::Runtime { ty: Scalar::Pointer(pointer), divisible_by_16: false };
+            return ArgSpec::runtime(Scalar::Pointer(pointer));
         }
         ParamKind::Int(bits) => DType::int(bits, true).unwrap_or(DType::Int64),
         ParamKind::Float(16) => DType::Fp16,

@@ -6,14 +6,14 @@ use smallvec::smallvec;
 
 fn apply(rules: ParamRules, argument: Argument) -> (ArgSpec, Option<u64>) {
     let mut key = LaunchKey::new();
-    let slot = rules.apply(argument, &mut key).expect("fits");
+    let slot = rules.apply(argument, 0, &mut key).expect("fits");
     let mut args = decode(key.words(), &|_| PyValue::None);
     assert_eq!(args.len(), 1);
     (args.remove(0), slot)
 }
 
 fn runtime(dtype: DType, divisible_by_16: bool) -> ArgSpec {
-    ArgSpec::Runtime { ty: Scalar::Number(dtype), divisible_by_16 }
+    ArgSpec::Runtime { ty: Scalar::Number(dtype), divisibility: if divisible_by_16 { 16 } else { 1 } }
 }
 
 #[test]
@@ -54,8 +54,8 @@ fn pointers_floats_bools_and_none() {
     let rules = ParamRules { constant: true, ..ParamRules::default() };
     let pointer = |address| apply(rules, Argument::Pointer { dtype: DType::Bf16, address }).0;
     let ty = Scalar::Pointer(Pointer { pointee: DType::Bf16, constant: true });
-    assert_eq!(pointer(0x1000), ArgSpec::Runtime { ty, divisible_by_16: true });
-    assert_eq!(pointer(0x1008), ArgSpec::Runtime { ty, divisible_by_16: false });
+    assert_eq!(pointer(0x1000), ArgSpec::Runtime { ty, divisibility: 16 });
+    assert_eq!(pointer(0x1008), ArgSpec::Runtime { ty, divisibility: 1 });
     assert_eq!(
         apply(rules, Argument::Float(0.1)),
         (runtime(DType::Fp32, false), Some(u64::from(0.1f32.to_bits())))
@@ -82,7 +82,7 @@ fn an_annotation_fixes_the_type() {
     let pointer = Scalar::Pointer(Pointer { pointee: DType::Fp32, constant: false });
     assert_eq!(apply(fixed(pointer), Argument::None).1, Some(0));
     let refuse = |rules: ParamRules, argument| {
-        rules.apply(argument, &mut LaunchKey::new()).expect_err("does not fit").to_string()
+        rules.apply(argument, 0, &mut LaunchKey::new()).expect_err("does not fit").to_string()
     };
     assert!(refuse(number(DType::Int8), Argument::Int(128)).contains("-128 to 127"));
     assert!(refuse(number(DType::UInt32), Argument::Int(-1)).contains("out of range"));
@@ -98,7 +98,7 @@ fn an_annotation_fixes_the_type() {
 fn a_key_holds_nested_tuples_and_stops_at_the_options() {
     let mut key = LaunchKey::new();
     key.tuple(2, Some(3));
-    key.runtime(Scalar::Number(DType::Fp32), false);
+    key.runtime(Scalar::Number(DType::Fp32), 0);
     key.const_tuple(2, None);
     key.int(-5);
     key.object(8);

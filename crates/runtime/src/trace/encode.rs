@@ -126,8 +126,8 @@ pub(crate) fn encode_args(args: &[ArgSpec], bytes: &mut Vec<u8>) {
                 bytes.push(b'C');
                 encode(value, bytes, None);
             }
-            ArgSpec::Runtime { ty, divisible_by_16 } => {
-                bytes.extend([b'R', u8::from(*divisible_by_16)]);
+            ArgSpec::Runtime { ty, divisibility } => {
+                bytes.extend([b'R', *divisibility]);
                 put_text(&frontend::signature::type_text(*ty), bytes);
             }
             ArgSpec::Descriptor(spec) => {

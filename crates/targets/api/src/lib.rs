@@ -155,6 +155,12 @@ pub trait Target: Send + Sync {
         false
     }
 
+    /// Whether accesses of several elements need an alignment that is known when a kernel is compiled, so that it pays to compile for
+    /// what sizes and strides are multiples of.
+    fn needs_alignment(&self) -> bool {
+        false
+    }
+
     /// The number of the device that this thread works with.
     ///
     /// # Errors

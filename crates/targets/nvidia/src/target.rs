@@ -231,6 +231,10 @@ impl Target for Nvidia {
         self.emulated
     }
 
+    fn needs_alignment(&self) -> bool {
+        true
+    }
+
     fn current_device(&self) -> Result<u32, TargetError> {
         if self.emulated {
             return Ok(0);

@@ -1,0 +1,50 @@
+//! The last step of a launch: the kernel is loaded where that has not been done, and the device is called.
+
+use crate::compile::Kernel;
+use crate::error::RuntimeError;
+use target::{Grid, Launch};
+
+/// Where one launch goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Site {
+    /// The number of the device.
+    pub ordinal: u32,
+    /// The stream; 0 is the default one.
+    pub stream: u64,
+    /// Whether a profiler records this thread.
+    pub observed: bool,
+}
+
+/// How much scratch memory a launch must bring along; `None` where the kernel needs none.
+#[inline]
+pub fn scratch_bytes(kernel: &Kernel, grid: Grid) -> Option<u64> {
+    let programs = || grid.iter().map(|&size| u64::from(size)).product::<u64>();
+    kernel.scratch().map(|scratch| programs() * u64::from(kernel.options.num_ctas) * scratch.bytes)
+}
+
+/// Launches on a device. The launch brings the scratch memory that [`scratch_bytes`] asks for.
+///
+/// # Safety
+/// The slots must be made for this kernel's parameters, and the memory behind its pointers must be what the kernel takes it for, for
+/// as long as the launch lasts.
+///
+/// # Errors
+/// When the number of slots is not that of the kernel's parameters, or the device refuses.
+#[inline]
+pub unsafe fn submit(kernel: &Kernel, ordinal: u32, launch: &Launch<'_>) -> Result<(), RuntimeError> {
+    if launch.args.len() != kernel.artifact.params.len() {
+        return Err(wrong_count(kernel, launch.args.len()));
+    }
+    let loaded = kernel.load_on(ordinal)?;
+    // SAFETY: as the caller promises.
+    unsafe { loaded.launch(launch) }.map_err(RuntimeError::from)
+}
+
+#[cold]
+fn wrong_count(kernel: &Kernel, count: usize) -> RuntimeError {
+    RuntimeError::Internal(format!(
+        "{} takes {} arguments at run time and got {count}",
+        kernel.artifact.name,
+        kernel.artifact.params.len()
+    ))
+}
