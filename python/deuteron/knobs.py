@@ -342,7 +342,7 @@ def _chain(row):
     if row.standing is not None:
         return HookChain(row.name.endswith("end_hook"), changed=_refuse_load_hook(row))
     name = row.name.removesuffix("_hook")
-    return HookChain(name == "launch_exit", changed=lambda chain: _core.set_hooks({name: chain}))
+    return HookChain(name.endswith(("exit", "end")), changed=lambda chain: _core.set_hooks({name: chain}))
 
 
 #: Hooks that are chains of functions.

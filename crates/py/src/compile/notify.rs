@@ -4,11 +4,26 @@ use crate::kernel::compiled::CompiledKernel;
 use crate::kernel::function::JitFunction;
 use crate::kernel::hooks::hook;
 use crate::kernel::source::KernelSource;
+use pyo3::IntoPyObject;
 use pyo3::prelude::{Bound, Py, PyAny, PyResult, Python};
 use pyo3::types::{IntoPyDict, PyAnyMethods, PyDict};
 use runtime::compile::Kernel;
 use runtime::specialize::LaunchKey;
+use std::cell::Cell;
 use target::{CompileOptions, Target};
+
+thread_local! {
+    /// Whether the compiles of this thread call no hooks.
+    static IS_QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Compiles without calling the hooks around it.
+pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> T {
+    let before = IS_QUIET.replace(true);
+    let result = work();
+    IS_QUIET.set(before);
+    result
+}
 
 /// What the hooks around a compile get.
 pub(crate) struct JitHook<'a, 'py> {
@@ -18,6 +33,8 @@ pub(crate) struct JitHook<'a, 'py> {
     target: String,
     key: String,
     is_warmup: bool,
+    /// The options that the call gives.
+    given: Bound<'py, PyDict>,
 }
 
 impl<'a, 'py> JitHook<'a, 'py> {
@@ -27,7 +44,7 @@ impl<'a, 'py> JitHook<'a, 'py> {
         target: &dyn Target,
         options: &CompileOptions,
         key: &LaunchKey,
-        is_warmup: bool,
+        (is_warmup, given): (bool, Bound<'py, PyDict>),
     ) -> JitHook<'a, 'py> {
         let words: Vec<String> = key.words().iter().map(|word| format!("{word:x}")).collect();
         JitHook {
@@ -37,22 +54,48 @@ impl<'a, 'py> JitHook<'a, 'py> {
             target: target.facts().backend,
             key: words.join("."),
             is_warmup,
+            given,
         }
+    }
+
+    /// What the kernel is compiled for, as a text that `JITFunction.preload` reads.
+    fn specialization_data(&self) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.function.py();
+        let target = py.import("deuteron.runtime.driver")?.getattr("driver")?.getattr("active")?;
+        let target = target.call_method0("get_current_target")?;
+        let target = (target.getattr("backend")?, target.getattr("arch")?, target.getattr("warp_size")?);
+        let source = self.source;
+        let parts = (
+            self.function.get().name(),
+            source.signature.bind(py),
+            source.constants.bind(py),
+            source.attrs.bind(py),
+            &self.given,
+            &self.key,
+            target,
+        );
+        let parts = parts.into_pyobject(py)?;
+        py.import("deuteron.runtime._preload")?.getattr("specialization_data")?.call1(parts)
     }
 
     /// Whether a hook stops the compile.
     pub(crate) fn before(&self, py: Python<'_>) -> PyResult<bool> {
-        match hook(py, "jit_cache") {
+        match self.hook("jit_cache") {
             Some(hook) => self.call(py, hook)?.bind(py).is_truthy(),
             None => Ok(false),
         }
     }
 
     pub(crate) fn after(&self, py: Python<'_>) -> PyResult<()> {
-        match hook(py, "jit_post_compile") {
+        match self.hook("jit_post_compile") {
             Some(hook) => self.call(py, hook).map(drop),
             None => Ok(()),
         }
+    }
+
+    /// A hook, unless this thread compiles quietly.
+    fn hook(&self, name: &str) -> Option<Py<PyAny>> {
+        if IS_QUIET.get() { None } else { hook(self.function.py(), name) }
     }
 
     fn call(&self, py: Python<'_>, hook: Py<PyAny>) -> PyResult<Py<PyAny>> {
@@ -77,7 +120,7 @@ impl<'a, 'py> JitHook<'a, 'py> {
         compile.set_item("enable_fp_fusion", self.options.enable_fp_fusion)?;
         compile.set_item("launch_cooperative_grid", false)?;
         compile.set_item("extern_libs", ())?;
-        compile.set_item("specialization_data", py.None())?;
+        compile.set_item("specialization_data", self.specialization_data()?)?;
         compile.set_item("is_warmup", self.is_warmup)?;
         let text = format!(
             "{qualname}[num_warps={}, num_ctas={}, num_stages={}, target={}]({})",

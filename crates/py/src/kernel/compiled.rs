@@ -6,9 +6,9 @@ use super::metadata::metadata;
 use super::pack::Pack;
 use super::report::{Report, report};
 use super::source::KernelSource;
-use super::{hooks, submit};
+use super::{hooks, load, submit};
 use crate::devices::place::Place;
-use crate::errors::{OrRaise, guard};
+use crate::errors::guard;
 use frontend::ArgSpec;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::{Bound, Py, PyAny, PyResult, Python, pyclass, pymethods};
@@ -45,7 +45,7 @@ impl CompiledKernel {
     /// The kernel on the current device.
     fn loaded(&self, py: Python<'_>) -> PyResult<&Arc<dyn target::LoadedKernel>> {
         let ordinal = self.place.site(py, None)?.ordinal;
-        py.detach(|| self.kernel.load_on(ordinal)).or_raise(py)
+        load::load(py, &self.kernel, ordinal)
     }
 
     /// What so many values are for: all parameters, those that are not annotated as constexprs, or those that are passed at run time.

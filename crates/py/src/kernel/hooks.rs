@@ -7,10 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// The hooks that there are.
-const NAMES: [&str; 4] = ["launch_enter", "launch_exit", "jit_cache", "jit_post_compile"];
+const NAMES: [&str; 6] =
+    ["launch_enter", "launch_exit", "kernel_load_start", "kernel_load_end", "jit_cache", "jit_post_compile"];
 
-static HOOKS: Mutex<[Option<Py<PyAny>>; 4]> = Mutex::new([const { None }; 4]);
+static HOOKS: Mutex<[Option<Py<PyAny>>; 6]> = Mutex::new([const { None }; 6]);
 static ANY_LAUNCH: AtomicBool = AtomicBool::new(false);
+static ANY_LOAD: AtomicBool = AtomicBool::new(false);
 
 /// The hook of a name.
 pub(crate) fn hook(py: Python<'_>, name: &str) -> Option<Py<PyAny>> {
@@ -23,6 +25,12 @@ pub(crate) fn hook(py: Python<'_>, name: &str) -> Option<Py<PyAny>> {
 #[inline]
 pub(crate) fn any_launch() -> bool {
     ANY_LAUNCH.load(Ordering::Relaxed)
+}
+
+/// Whether loading a kernel must call anybody.
+#[inline]
+pub(crate) fn any_load() -> bool {
+    ANY_LOAD.load(Ordering::Relaxed)
 }
 
 /// Sets hooks by name; `None` takes one away.
@@ -40,6 +48,7 @@ pub(crate) fn set_hooks(py: Python<'_>, hooks: &Bound<'_, PyDict>) -> PyResult<(
         let mut all = HOOKS.lock().unwrap_or_else(PoisonError::into_inner);
         let old = std::mem::replace(&mut all[at], new);
         ANY_LAUNCH.store(all[0].is_some() || all[1].is_some(), Ordering::Relaxed);
+        ANY_LOAD.store(all[2].is_some() || all[3].is_some(), Ordering::Relaxed);
         drop(all);
         // Dropping it may run Python code.
         drop(old);

@@ -2,7 +2,7 @@
 
 use crate::arguments::extents::extents;
 use crate::errors::{interpreter_error, to_py};
-use crate::kernel::interrupt;
+use crate::kernel::{hooks, interrupt, load};
 use pyo3::prelude::{Borrowed, Py, PyAny, PyResult, Python};
 use pyo3::types::PyAnyMethods;
 use runtime::compile::Kernel;
@@ -18,6 +18,9 @@ pub(crate) fn launch(
     slots: &[u64],
     site: Site,
 ) -> PyResult<()> {
+    if hooks::any_load() {
+        load::load(py, kernel, site.ordinal)?;
+    }
     let scratch = scratch_bytes(kernel, grid).map(|bytes| allocate(py, bytes, kernel, site)).transpose()?;
     let launch = Launch {
         stream: site.stream,

@@ -2,6 +2,7 @@
 
 use super::bind::Call;
 use super::{launcher, run};
+use crate::compile::notify;
 use crate::errors::guard;
 use crate::kernel::function::{JitFunction, next_id};
 use crate::kernel::grid::Grid;
@@ -132,6 +133,22 @@ impl JitFunction {
         let wrap = slf.py().import("deuteron.runtime.jit")?.getattr("MockTensor")?.getattr("wrap_dtype")?;
         let args = args.iter().map(|arg| wrap.call1((arg,))).collect::<PyResult<Vec<_>>>()?;
         run_with(slf, &PyTuple::new(slf.py(), args)?, Grid::None, kwargs)
+    }
+
+    /// Compiles for what a hook of an earlier compile, perhaps in another process, was given as `specialization_data`; the next
+    /// launch like that finds the kernel.
+    fn preload<'py>(slf: &Bound<'py, Self>, specialization_data: &str) -> PyResult<Bound<'py, PyAny>> {
+        let module = slf.py().import("deuteron.runtime._preload")?;
+        module.call_method1("preload", (slf, specialization_data))
+    }
+
+    /// Compiles for these arguments without calling the hooks around a compile.
+    #[pyo3(signature = (**kwargs))]
+    fn _compile_quietly<'py>(
+        slf: &Bound<'py, Self>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        notify::quietly(|| run_with(slf, &PyTuple::empty(slf.py()), Grid::None, kwargs))
     }
 
     /// Adds a function that is called with the arguments before every launch.

@@ -13,6 +13,7 @@ use crate::kernel::value::Registry;
 use crate::kernel::variant::Variant;
 use frontend::{ArgSpec, PyValue};
 use pyo3::prelude::{Bound, Py, PyAny, PyErr, PyResult, Python};
+use pyo3::types::{PyDict, PyDictMethods};
 use runtime::specialize::{LaunchKey, decode};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -36,14 +37,12 @@ pub(crate) fn compile(wanted: &Wanted<'_, '_>, is_warmup: bool) -> PyResult<Opti
     let options = parse_options(py, wanted)?;
     let source =
         Bound::new(py, describe::source_of(function.as_any(), (&me.params, me.name()), &args, &registry)?)?;
-    let hook = JitHook::new(
-        function,
-        source.get(),
-        wanted.active.context.target.as_ref(),
-        &options,
-        wanted.key,
-        is_warmup,
-    );
+    let given = PyDict::new(py);
+    for (name, value) in wanted.bound.options(py) {
+        given.set_item(name, value)?;
+    }
+    let target = wanted.active.context.target.as_ref();
+    let hook = JitHook::new(function, source.get(), target, &options, wanted.key, (is_warmup, given));
     if hook.before(py)? {
         return Ok(None);
     }

@@ -110,6 +110,12 @@ impl Kernel {
         slot.get_or_init(load).as_ref().map_err(Clone::clone)
     }
 
+    /// Whether it is on a device already, or was refused there.
+    pub fn is_loaded_on(&self, ordinal: u32) -> bool {
+        let slot = self.loaded.get().and_then(|slots| slots.get(ordinal as usize));
+        slot.is_some_and(|slot| slot.get().is_some())
+    }
+
     /// The kernel on the device that this thread works with.
     ///
     /// # Errors

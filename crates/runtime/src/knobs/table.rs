@@ -9,8 +9,8 @@ use KnobDefault::{Bool, CacheDir, Home, Int};
 use KnobKind::{Flag, FlagOrText, Number, Object, OptText, Path};
 use KnobStanding::{Compiles, Environment, Idle, Missing, Moot, Refused};
 
-const LOADING: KnobStanding = Missing(
-    "hooks on loading and unloading kernels are not supported; knobs.runtime.launch_enter_hook and launch_exit_hook are",
+const UNLOADING: KnobStanding = Missing(
+    "kernels stay loaded for the life of the process, because a captured graph may refer to them: use knobs.runtime.kernel_load_end_hook",
 );
 const REMOTE: KnobStanding = Missing(
     "the compiler keeps its own cache, which is safe on network file systems: set knobs.cache.dir (TRITON_CACHE_DIR) to a folder \
@@ -139,9 +139,9 @@ pub(super) static ROWS: &[KnobRow] = &[
         "Compile for this architecture of the target instead of the machine's own."),
     KnobRow::new("runtime", "launch_enter_hook", &[], Object, "Called before every launch."),
     KnobRow::new("runtime", "launch_exit_hook", &[], Object, "Called after every launch."),
-    KnobRow::new("runtime", "kernel_load_start_hook", &[], Object, "Called before a kernel is loaded.").but(LOADING),
-    KnobRow::new("runtime", "kernel_load_end_hook", &[], Object, "Called after a kernel is loaded.").but(LOADING),
-    KnobRow::new("runtime", "kernel_unload_hook", &[], Object, "Called before a kernel is unloaded.").but(LOADING),
+    KnobRow::new("runtime", "kernel_load_start_hook", &[], Object, "Called before a kernel is loaded on a device."),
+    KnobRow::new("runtime", "kernel_load_end_hook", &[], Object, "Called after a kernel is loaded on a device."),
+    KnobRow::new("runtime", "kernel_unload_hook", &[], Object, "Called before a kernel is unloaded.").but(UNLOADING),
     KnobRow::new("runtime", "jit_cache_hook", &[], Object, "Called before a kernel is compiled; a true answer stops the compile."),
     KnobRow::new("runtime", "jit_post_compile_hook", &[], Object, "Called after a kernel was compiled."),
     KnobRow::new("runtime", "add_stages_inspection_hook", &[], Object, "Called with the steps of a compile, to change them.")
