@@ -233,7 +233,8 @@ mod tests {
     #[test]
     fn wrong_entries_are_named() {
         assert!(parse("*fp32, what").unwrap_err().contains("`what`"));
-        assert!(parse("*fp32:8").unwrap_err().contains(":8"));
+        assert!(parse("*fp32:3").unwrap_err().contains(":3"));
+        assert!(parse("*fp32:32").unwrap_err().contains(":32"));
         assert!(parse("*fp32:1").unwrap_err().contains(":1"));
         assert!(parse("i32,,i32").unwrap_err().contains("``"));
     }
