@@ -368,6 +368,12 @@ pub trait LaneTarget: ElementTarget {
     /// An atomic store.
     fn atomic_store(&self, b: &mut FunctionBuilder<'_>, access: &AtomicAccess, value: Value);
 
+    /// Waits until the launch before this one is over, where launches overlap; elsewhere it is.
+    fn await_launch_before(&self, _b: &mut FunctionBuilder<'_>) {}
+
+    /// Lets the launch behind this one begin, where launches overlap.
+    fn release_launch_behind(&self, _b: &mut FunctionBuilder<'_>) {}
+
     /// Prints a line.
     fn print(&self, b: &mut FunctionBuilder<'_>, call: &PrintCall<'_>);
 

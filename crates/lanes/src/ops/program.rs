@@ -5,7 +5,9 @@ use crate::error::Result;
 use crate::table::Entry;
 use crate::value::LaneValue;
 use ir::Op;
-use ttir::ops::program::{ASSUME, GET_NUM_PROGRAMS, GET_PROGRAM_ID, ProgramIdOp};
+use ttir::ops::program::{
+    ASSUME, GET_NUM_PROGRAMS, GET_PROGRAM_ID, GRID_DEPENDENCY_LAUNCH_DEPENDENTS, GRID_DEPENDENCY_WAIT, ProgramIdOp,
+};
 
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] = &[
@@ -19,6 +21,14 @@ pub(crate) const TABLE: &[Entry] = &[
         let axis = axis(cx, op);
         let value = cx.num_programs(axis);
         cx.set_result(op, LaneValue::Scalar(value));
+        Ok(())
+    }),
+    (&GRID_DEPENDENCY_WAIT, |cx, _| {
+        cx.target.await_launch_before(&mut cx.b);
+        Ok(())
+    }),
+    (&GRID_DEPENDENCY_LAUNCH_DEPENDENTS, |cx, _| {
+        cx.target.release_launch_behind(&mut cx.b);
         Ok(())
     }),
     // What is assumed was used by earlier stages; nothing is left to do.

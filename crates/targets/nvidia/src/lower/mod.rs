@@ -23,6 +23,9 @@ use ttgir::Machine;
 /// Lanes of a warp.
 const LANES: u32 = 32;
 
+/// Ten times the compute capability since which a launch may begin before the one in front of it is over.
+const OVERLAPPING: u32 = 90;
+
 /// The lanes of a device of some compute capability.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lanes {
@@ -226,6 +229,18 @@ impl LaneTarget for Lanes {
 
     fn atomic_store(&self, b: &mut FunctionBuilder<'_>, access: &AtomicAccess, value: Value) {
         atomic::store(b, access, value);
+    }
+
+    fn await_launch_before(&self, b: &mut FunctionBuilder<'_>) {
+        if self.capability >= OVERLAPPING {
+            b.call_symbol("llvm.nvvm.griddepcontrol.wait", Type::VOID, &[], Purity::Impure);
+        }
+    }
+
+    fn release_launch_behind(&self, b: &mut FunctionBuilder<'_>) {
+        if self.capability >= OVERLAPPING {
+            b.call_symbol("llvm.nvvm.griddepcontrol.launch.dependents", Type::VOID, &[], Purity::Impure);
+        }
     }
 
     fn print(&self, b: &mut FunctionBuilder<'_>, call: &PrintCall<'_>) {
