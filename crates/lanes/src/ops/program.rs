@@ -6,7 +6,8 @@ use crate::table::Entry;
 use crate::value::LaneValue;
 use ir::Op;
 use ttir::ops::program::{
-    ASSUME, GET_NUM_PROGRAMS, GET_PROGRAM_ID, GRID_DEPENDENCY_LAUNCH_DEPENDENTS, GRID_DEPENDENCY_WAIT, ProgramIdOp,
+    ASSUME, GET_NUM_PROGRAMS, GET_PROGRAM_ID, GRID_DEPENDENCY_LAUNCH_DEPENDENTS, GRID_DEPENDENCY_WAIT,
+    ProgramIdOp,
 };
 
 /// Rows of this file.
