@@ -123,13 +123,13 @@ fn paths(text: &str) -> Vec<String> {
 fn expand(before: &str, tree: &str, found: &mut Vec<String>) {
     let tree = tree.trim();
     let Some((head, body)) = tree.split_once('{') else {
-        let path = tree.split(" as ").next().unwrap_or_default().trim();
+        let path = tree.split(" as ").next().unwrap_or_default().replace(' ', "");
         if !path.is_empty() {
             found.push(format!("{before}{path}"));
         }
         return;
     };
-    let before = format!("{before}{}", head.trim());
+    let before = format!("{before}{}", head.replace(' ', ""));
     let body = body.strip_suffix('}').unwrap_or(body);
     let (mut depth, mut start) = (0usize, 0);
     for (at, c) in body.char_indices() {

@@ -3,11 +3,11 @@
 //! Addresses are told apart by the kernel parameter they start from. Two parameters are taken to be two tensors, or the
 //! same one accessed at the same places; anything that cannot be traced to a parameter may be anywhere.
 
-use ir::{ANY, Def, Module, Op, Traits, Value};
+use ir::{ANY, Def, Module, Op, OpRow, Traits, Value};
 use ttir::ops::control::ForOp;
 use ttir::ops::forms::UnaryOp;
 use ttir::ops::memory::{LoadOp, StoreOp};
-use ttir::ops::{arith_cast, atomic, control, debug, func, memory, shape};
+use ttir::ops::{arith_cast, atomic, control, debug, func, memory, program, shape};
 
 ir::op_view! {
     /// Reads any operation that accesses memory.
@@ -40,6 +40,14 @@ pub(crate) struct Access {
 pub(crate) struct Accesses {
     all: Vec<Access>,
 }
+
+/// A program is one thread here, its accesses keep their order anyway, and launches do not overlap.
+pub(super) const NOTHING_TO_RUN: [&OpRow; 4] = [
+    &program::ASSUME,
+    &memory::BARRIER,
+    &program::GRID_DEPENDENCY_WAIT,
+    &program::GRID_DEPENDENCY_LAUNCH_DEPENDENTS,
+];
 
 impl Access {
     /// Whether both may touch the same memory.
@@ -93,7 +101,7 @@ pub(crate) fn of(module: &Module, op: Op) -> Vec<Access> {
             Access { base: trace(module, pointer), pointer: Some(pointer), is_write: true }
         } else if is_ordered(row) || row.is(&memory::LOAD) {
             Access { base: Base::Unknown, pointer: None, is_write: true }
-        } else if (reads || writes) && !row.is(&memory::BARRIER) {
+        } else if (reads || writes) && !NOTHING_TO_RUN.iter().any(|quiet| row.is(quiet)) {
             Access { base: Base::Unknown, pointer: None, is_write: writes }
         } else {
             continue;

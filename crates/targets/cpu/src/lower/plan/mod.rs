@@ -15,8 +15,8 @@ mod coalesce;
 mod deep;
 mod virtuals;
 
-use access::Accesses;
 pub(crate) use access::{Access, AccessOp, is_plain_load, of as accesses_of, param_of};
+use access::{Accesses, NOTHING_TO_RUN};
 pub(crate) use coalesce::{Carried, coalesce};
 pub(crate) use virtuals::Virtuals;
 
@@ -30,7 +30,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use ttir::ops::dot::DotOp;
 use ttir::ops::memory::LoadOp;
 use ttir::ops::reduce::{MapElementwiseOp, ReduceOp};
-use ttir::ops::{atomic, constant, control, debug, extern_call, memory, program, reduce, shape};
+use ttir::ops::{atomic, constant, control, debug, extern_call, memory, reduce, shape};
 
 /// Why a group runs.
 #[derive(Clone, Debug)]
@@ -170,8 +170,7 @@ impl Planner<'_, '_> {
         if row.traits.has(Traits::TERMINATOR) {
             let values = module.operands(op).to_vec();
             self.available(&values);
-        } else if row.is(&program::ASSUME) || row.is(&memory::BARRIER) {
-            // Nothing to run: a program is one thread here, and its accesses keep their order anyway.
+        } else if NOTHING_TO_RUN.iter().any(|quiet| row.is(quiet)) {
         } else if (!module.regions(op).is_empty() && !is_inlined(row)) || is_packed(module, op) {
             self.single(op);
         } else if row.is(&reduce::REDUCE) {
