@@ -23,13 +23,6 @@ tt.func @several(%x: tensor<4xi32>, %y: tensor<4xi32>) -> (tensor<4xi32>, tensor
   tt.return %r#0, %r#1 : tensor<4xi32>, tensor<4xi32>
 }
 
-// run: @launches([1, 2, 3, 4]) == [1, 2, 3, 4]
-tt.func @launches(%x: tensor<4xi32>) -> tensor<4xi32> {
-  tt.grid_dependency_wait
-  tt.grid_dependency_launch_dependents
-  tt.return %x : tensor<4xi32>
-}
-
 // run: @widths([1, -2, 3, -4]) == [1, -2, 3, -4] and [1.0, -2.0, 3.0, -4.0]
 tt.func @widths(%x: tensor<4xi32>) -> (tensor<4xi64>, tensor<4xf32>) {
   %r:2 = tt.elementwise_inline_asm "cvt.s64.s32 $0, $2; cvt.rn.f32.s32 $1, $2;" {constraints = "=l,=f,r", packed_element = 1 : i32, pure = true} %x : tensor<4xi32> -> tensor<4xi64>, tensor<4xf32>
