@@ -55,9 +55,9 @@ const GROUPS: &[Group] = &[
         [64, 0],
         2e-5,
         Domain::Small,
-        "fast_sinf fast_cosf fast_log2f fast_logf fast_expf fast_exp10f fast_log10f",
+        "fast_sinf fast_cosf fast_log2f fast_logf fast_expf fast_tanf fast_exp10f fast_log10f",
     ),
-    ("f32->f32", [64, 0], 1e-3, Domain::Small, "fast_tanhf fast_tanf"),
+    ("f32->f32", [64, 0], 1e-3, Domain::Small, "fast_tanhf"),
     ("f64->f64", [0, 0], 0.0, Domain::Any, "rcp64h"),
     ("i32->i32 | i64->i64", [0, 0], 0.0, Domain::Any, "abs brev"),
     ("i32->i32 | i64->i32", [0, 0], 0.0, Domain::Any, "clz popc ffs"),
@@ -232,7 +232,7 @@ impl LibraryFunction {
                 (Some(kind), Domain::Unsigned) => {
                     float_bits(kind, part * 2e9 / f64::from(1u32 << (word % 32)))
                 }
-                (Some(kind), Domain::Small) => float_bits(kind, 0.01 + part * 1.4),
+                (Some(kind), Domain::Small) => float_bits(kind, 0.01 + part * 2.5),
                 (Some(kind), _) if !word.is_multiple_of(3) => float_bits(kind, (part - 0.5) * 120.0),
                 _ => truncate(bits, word),
             });
