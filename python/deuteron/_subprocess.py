@@ -77,7 +77,7 @@ def _worker(pipe, pickled, path, env, redirected, cuda_as_cpu):
     try:
         pipe.send(raised)
     except Exception:
-        # What cannot be sent is told in words.
+        # An object that cannot be pickled is sent as its text.
         pipe.send(RuntimeError(f"{type(raised).__name__}: {raised}"))
 
 

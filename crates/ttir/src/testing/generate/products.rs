@@ -1,4 +1,4 @@
-//! Dots in loops, in branches and one after the other, whose operands come partly from outside: what attention is made of.
+//! Dots in loops, in branches and one after the other, whose operands come partly from outside, as in attention.
 //!
 //! Factors are small integers, so that every sum is exact in any order. A product is narrowed and multiplied again; sums go
 //! through a few regions in turn, of which some do not run.
