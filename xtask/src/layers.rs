@@ -20,6 +20,7 @@ const LAYERS: &[Layer] = &[
     ("llvm", &[]),
     ("cpu", &["ir", "ttir", "llir", "maths", "elementwise", "target", "llvm"]),
     ("ptx-isa", &[]),
+    ("amdgcn-isa", &[]),
     ("emulator", &["ptx-isa"]),
     (
         "nvidia",
