@@ -21,7 +21,8 @@ const LAYERS: &[Layer] = &[
     ("cpu", &["ir", "ttir", "llir", "maths", "elementwise", "target", "llvm"]),
     ("ptx-isa", &[]),
     ("amdgcn-isa", &[]),
-    ("emulator", &["ptx-isa"]),
+    ("emulation", &[]),
+    ("emulator", &["ptx-isa", "emulation"]),
     (
         "nvidia",
         &["ir", "ttir", "ttgir", "layout", "llir", "elementwise", "lanes", "target", "ptx-isa", "emulator"],

@@ -39,27 +39,26 @@
 //!
 //! # Order of the stages
 //! `syntax` (text to statements), `decode` (names to rows, opcodes to what they do), `machine` (runs it), with one
-//! file an instruction family in `ops`, arithmetic in `numeric` and the race checks in `check`.
+//! file an instruction family in `ops`, arithmetic in `numeric`. Memory, race checks and reports are
+//! those of the crate `emulation`.
 //!
 //! # What is not there
 //! Timing; textures and surfaces; indirect and recursive calls; tensor memory (`tcgen05`). What cannot be run is
 //! refused by [`Program::parse`] with its line.
 
-mod check;
 mod decode;
 mod diagnostic;
 mod machine;
-mod memory;
 mod numeric;
 mod ops;
 mod program;
-mod report;
 mod syntax;
 mod tensor_map;
 
 pub use diagnostic::Diagnostic;
+pub use emulation::{
+    Argument, Checks, Counter, Fault, FaultKind, Finding, FindingKind, Memory, OutOfBounds, Place, Report,
+};
 pub use machine::code::Param;
-pub use memory::{Memory, OutOfBounds};
-pub use program::{Argument, Checks, Entry, Launch, Program};
-pub use report::{Counter, Fault, FaultKind, Finding, FindingKind, Place, Report};
+pub use program::{Entry, Launch, Program};
 pub use tensor_map::{Swizzle, TensorMap};

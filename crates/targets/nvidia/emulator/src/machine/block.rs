@@ -1,44 +1,8 @@
 //! Programs (thread blocks) and the clusters they form: shared memory, barriers, what is in flight.
 
-use crate::check::clocks::{Clocks, Seen};
-use crate::check::shadow::Shadow;
-use crate::machine::launch::Who;
 use crate::machine::mbarrier::Mbarrier;
+use emulation::{Barrier, Clocks, Seen, Shadow, Who};
 use rustc_hash::FxHashMap;
-
-/// One of the 16 barriers of a program.
-#[derive(Debug, Default)]
-pub(crate) struct Barrier {
-    /// Threads that have arrived in this phase.
-    pub(crate) arrived: u32,
-    /// Threads that the phase needs, once somebody said so.
-    pub(crate) expected: Option<u32>,
-    /// Completed phases.
-    pub(crate) phase: u32,
-    /// Threads whose predicate was true, of this phase.
-    pub(crate) votes: u32,
-    /// Votes and arrivals of the last completed phase.
-    pub(crate) result: (u32, u32),
-    /// What the arrived have seen.
-    pub(crate) seen: Vec<u32>,
-    /// What those of the last completed phase had seen.
-    pub(crate) completed_seen: Vec<u32>,
-}
-
-impl Barrier {
-    /// Completes the phase if all have arrived.
-    pub(crate) fn settle(&mut self, live: u32) -> bool {
-        let needed = self.expected.unwrap_or(live);
-        if self.arrived == 0 || self.arrived < needed {
-            return false;
-        }
-        self.result = (self.votes, self.arrived);
-        (self.arrived, self.votes, self.expected) = (0, 0, None);
-        self.phase += 1;
-        self.completed_seen = std::mem::take(&mut self.seen);
-        true
-    }
-}
 
 /// One program.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use crate::machine::flow::Flow;
 use crate::machine::step::Step;
-use crate::report::Fault;
 use crate::syntax::Loc;
+use emulation::Fault;
 
 /// A register's row in a warp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -4,7 +4,7 @@ use crate::machine::code::{Execute, Slot};
 use crate::machine::flow::Flow;
 use crate::machine::step::Step;
 use crate::machine::warp::FULL;
-use crate::report::Fault;
+use emulation::Fault;
 
 /// A value that a register cell holds.
 pub(crate) trait Cell: Copy {

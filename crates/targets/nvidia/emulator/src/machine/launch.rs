@@ -1,14 +1,14 @@
 //! Launches: programs of a grid, cluster after cluster, each warp a turn at a time.
 
-use crate::check::clocks::Clocks;
-use crate::check::shadow::Shadow;
-use crate::machine::block::{Barrier, Block, Team};
+use crate::machine::block::{Block, Team};
 use crate::machine::code::{Code, Fill, Special};
 use crate::machine::flow::Wait;
 use crate::machine::warp::{FULL, Group, Queue, State, Turn, Warp};
-use crate::memory::Memory;
-use crate::program::{Checks, Launch};
-use crate::report::{Counter, Fault, FaultKind, Finding, FindingKind, Place, Report};
+use crate::program::Launch;
+use emulation::{
+    Barrier, Checks, Clocks, Counter, Fault, FaultKind, Finding, FindingKind, Findings, Memory, Place,
+    Report, Shadow, Who,
+};
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 
@@ -35,28 +35,13 @@ pub(crate) struct World<'w> {
     pub(crate) counters: Vec<Counter>,
     pub(crate) lane_instructions: u64,
     pub(crate) warp_instructions: u64,
-    findings: FxHashMap<(FindingKind, u32, Option<u32>), Finding>,
-}
-
-/// Who did something.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Who {
-    /// The program.
-    pub(crate) block: [u32; 3],
-    /// The warp within it.
-    pub(crate) warp: u32,
+    findings: Findings,
 }
 
 impl World<'_> {
     /// Where an instruction stands.
     pub(crate) fn place(&self, pc: u32) -> Place {
-        let instr = &self.code.instructions[pc as usize];
-        let file = self.files.iter().find(|(number, _)| *number == instr.loc.file);
-        let source = match (file, instr.loc.line) {
-            (Some((_, name)), line @ 1..) => Some((name.clone(), line, instr.loc.column)),
-            _ => None,
-        };
-        Place { line: instr.line, instruction: instr.opcode.to_string(), source }
+        place_of(self.code, self.files, pc)
     }
 
     pub(crate) fn fault(
@@ -80,21 +65,17 @@ impl World<'_> {
         who: Who,
         lane: u32,
     ) {
-        if let Some(finding) = self.findings.get_mut(&(kind, pc, other)) {
-            finding.times += 1;
-            return;
-        }
-        let finding = Finding {
+        let (code, files) = (self.code, self.files);
+        self.findings.add(kind, pc, other, || Finding {
             kind,
             message,
-            place: self.place(pc),
-            other: other.map(|pc| self.place(pc)),
+            place: place_of(code, files, pc),
+            other: other.map(|pc| place_of(code, files, pc)),
             block: who.block,
             warp: who.warp,
             lane,
             times: 1,
-        };
-        self.findings.insert((kind, pc, other), finding);
+        });
     }
 
     /// Counts an instruction.
@@ -116,14 +97,7 @@ impl World<'_> {
     }
 
     fn report(mut self) -> Report {
-        let mut findings: Vec<Finding> = self.findings.drain().map(|(_, finding)| finding).collect();
-        findings.sort_by(|a, b| {
-            (a.place.line, a.kind, a.other.as_ref().map(|place| place.line)).cmp(&(
-                b.place.line,
-                b.kind,
-                b.other.as_ref().map(|place| place.line),
-            ))
-        });
+        let findings = std::mem::take(&mut self.findings).sorted();
         let counters = std::mem::take(&mut self.counters);
         let counters = counters
             .into_iter()
@@ -139,6 +113,17 @@ impl World<'_> {
             warp_instructions: self.warp_instructions,
         }
     }
+}
+
+/// Where an instruction stands.
+fn place_of(code: &Code, files: &[(u32, String)], pc: u32) -> Place {
+    let instr = &code.instructions[pc as usize];
+    let file = files.iter().find(|(number, _)| *number == instr.loc.file);
+    let source = match (file, instr.loc.line) {
+        (Some((_, name)), line @ 1..) => Some((name.clone(), line, instr.loc.column)),
+        _ => None,
+    };
+    Place { language: "PTX", line: instr.line, instruction: instr.opcode.to_string(), source }
 }
 
 /// What a launch needs besides its code.
@@ -167,7 +152,7 @@ pub(crate) fn run(request: Request<'_>, memory: &mut Memory) -> Result<Report, B
         counters,
         lane_instructions: 0,
         warp_instructions: 0,
-        findings: FxHashMap::default(),
+        findings: Findings::default(),
     };
     let clusters: Vec<u32> = launch.grid.iter().zip(launch.cluster).map(|(grid, size)| grid / size).collect();
     let total = clusters.iter().map(|count| u64::from(*count)).product::<u64>();

@@ -8,8 +8,8 @@ use crate::decode::assemble::SHARED_START;
 use crate::decode::site::Address;
 use crate::machine::code::Slot;
 use crate::machine::step::Step;
-use crate::report::{Fault, FaultKind};
 use crate::syntax::types::Space;
+use emulation::{Fault, FaultKind};
 
 /// Generic addresses of shared memory.
 pub(crate) const SHARED_WINDOW: u64 = 1 << 56;

@@ -1,26 +1,9 @@
 //! `vprintf`: a format in memory and arguments packed in memory, as C lays them out.
 
 use crate::machine::step::Step;
-use crate::report::{Fault, FaultKind};
 use crate::syntax::types::Space;
-use std::fmt::Write;
-
-/// Strings longer than this are cut.
-const LONGEST: usize = 1 << 16;
-
-/// One conversion of a format.
-#[derive(Debug, Default, Clone, PartialEq)]
-struct Spec {
-    left: bool,
-    zero: bool,
-    plus: bool,
-    blank: bool,
-    alternate: bool,
-    width: usize,
-    precision: Option<usize>,
-    long: bool,
-    verb: char,
-}
+use emulation::printf::{self, LONGEST};
+use emulation::{Fault, FaultKind};
 
 /// Reads bytes of the C string at a generic address.
 pub(crate) fn text_at(step: &mut Step<'_, '_>, lane: u32, address: u64) -> Result<String, Box<Fault>> {
@@ -42,17 +25,30 @@ pub(crate) fn text_at(step: &mut Step<'_, '_>, lane: u32, address: u64) -> Resul
 }
 
 /// Arguments packed one after another, each aligned to its size.
-struct Arguments {
+struct Packed<'s, 'a, 'w> {
+    step: &'s mut Step<'a, 'w>,
+    lane: u32,
     at: u64,
 }
 
-impl Arguments {
-    fn next(&mut self, step: &mut Step<'_, '_>, lane: u32, bytes: usize) -> Result<u64, Box<Fault>> {
+impl printf::Arguments for Packed<'_, '_, '_> {
+    type Error = Box<Fault>;
+
+    fn next(&mut self, bytes: usize) -> Result<u64, Box<Fault>> {
         self.at = self.at.next_multiple_of(bytes as u64);
         let mut cell = [0; 8];
-        step.load(Space::Generic, self.at, lane, &mut cell[..bytes])?;
+        self.step.load(Space::Generic, self.at, self.lane, &mut cell[..bytes])?;
         self.at += bytes as u64;
         Ok(u64::from_le_bytes(cell))
+    }
+
+    fn text(&mut self, address: u64) -> Result<String, Box<Fault>> {
+        text_at(self.step, self.lane, address)
+    }
+
+    fn unknown(&mut self, verb: char) -> Box<Fault> {
+        let message = format!("the conversion `%{verb}` of printf is unknown");
+        self.step.fault(FaultKind::Misuse, self.lane, message)
     }
 }
 
@@ -64,200 +60,5 @@ pub(crate) fn format(
     arguments: u64,
 ) -> Result<String, Box<Fault>> {
     let text = text_at(step, lane, format)?;
-    let mut arguments = Arguments { at: arguments };
-    let mut out = String::new();
-    let mut chars = text.chars().peekable();
-    while let Some(character) = chars.next() {
-        if character != '%' {
-            out.push(character);
-            continue;
-        }
-        let spec = parse(&mut chars, step, lane, &mut arguments)?;
-        out.push_str(&convert(&spec, step, lane, &mut arguments)?);
-    }
-    Ok(out)
-}
-
-fn parse(
-    chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
-    step: &mut Step<'_, '_>,
-    lane: u32,
-    arguments: &mut Arguments,
-) -> Result<Spec, Box<Fault>> {
-    let mut spec = Spec::default();
-    let mut in_precision = false;
-    let push = |spec: &mut Spec, in_precision: bool, digit: usize| {
-        let field = if in_precision { spec.precision.get_or_insert(0) } else { &mut spec.width };
-        *field = (*field * 10 + digit).min(4096);
-    };
-    for character in chars.by_ref() {
-        match character {
-            '-' => spec.left = true,
-            '+' => spec.plus = true,
-            ' ' => spec.blank = true,
-            '#' => spec.alternate = true,
-            '0' if spec.width == 0 && !in_precision => spec.zero = true,
-            '0'..='9' => push(&mut spec, in_precision, character as usize - '0' as usize),
-            '.' => {
-                in_precision = true;
-                spec.precision = Some(0);
-            }
-            '*' => {
-                let value = arguments.next(step, lane, 4)? as usize;
-                push(&mut spec, in_precision, value.min(4096));
-            }
-            'l' | 'j' | 'z' | 't' => spec.long = true,
-            'h' => {}
-            verb => {
-                spec.verb = verb;
-                return Ok(spec);
-            }
-        }
-    }
-    Ok(spec)
-}
-
-fn convert(
-    spec: &Spec,
-    step: &mut Step<'_, '_>,
-    lane: u32,
-    arguments: &mut Arguments,
-) -> Result<String, Box<Fault>> {
-    let size = if spec.long { 8 } else { 4 };
-    let body = match spec.verb {
-        '%' => return Ok("%".to_owned()),
-        'd' | 'i' => {
-            let bits = arguments.next(step, lane, size)?;
-            let value = if spec.long { bits as i64 } else { i64::from(bits as i32) };
-            signed(spec, value < 0, digits(spec, value.unsigned_abs().to_string()))
-        }
-        'u' => digits(spec, arguments.next(step, lane, size)?.to_string()),
-        'o' => digits(spec, format!("{:o}", arguments.next(step, lane, size)?)),
-        'x' | 'X' => {
-            let mut text = digits(spec, format!("{:x}", arguments.next(step, lane, size)?));
-            if spec.alternate {
-                text.insert_str(0, "0x");
-            }
-            if spec.verb == 'X' { text.to_uppercase() } else { text }
-        }
-        'p' => format!("{:#x}", arguments.next(step, lane, 8)?),
-        'c' => char::from(arguments.next(step, lane, 4)? as u8).to_string(),
-        's' => {
-            let address = arguments.next(step, lane, 8)?;
-            let text = text_at(step, lane, address)?;
-            text.chars().take(spec.precision.unwrap_or(LONGEST)).collect()
-        }
-        'f' | 'F' | 'e' | 'E' | 'g' | 'G' | 'a' | 'A' => {
-            let value = f64::from_bits(arguments.next(step, lane, 8)?);
-            signed(spec, value.is_sign_negative(), float(spec, value.abs()))
-        }
-        other => {
-            return Err(step.fault(
-                FaultKind::Misuse,
-                lane,
-                format!("the conversion `%{other}` of printf is unknown"),
-            ));
-        }
-    };
-    Ok(pad(spec, body))
-}
-
-fn digits(spec: &Spec, text: String) -> String {
-    match spec.precision {
-        Some(precision) => format!("{text:0>precision$}"),
-        None => text,
-    }
-}
-
-fn signed(spec: &Spec, negative: bool, text: String) -> String {
-    let sign = match (negative, spec.plus, spec.blank) {
-        (true, _, _) => "-",
-        (false, true, _) => "+",
-        (false, false, true) => " ",
-        _ => "",
-    };
-    format!("{sign}{text}")
-}
-
-fn pad(spec: &Spec, body: String) -> String {
-    let width = spec.width;
-    if spec.left {
-        return format!("{body:<width$}");
-    }
-    if spec.zero && spec.precision.is_none_or(|_| "fFeEgGaA".contains(spec.verb)) && !"cs".contains(spec.verb)
-    {
-        let sign = body.find(|c: char| !"+- ".contains(c)).unwrap_or(0);
-        let (sign, rest) = body.split_at(sign);
-        let width = width.saturating_sub(sign.len());
-        return format!("{sign}{rest:0>width$}");
-    }
-    format!("{body:>width$}")
-}
-
-/// `1.5e+03`, with a sign and at least two digits in the exponent.
-fn exponential(value: f64, precision: usize) -> String {
-    let text = format!("{value:.precision$e}");
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let (sign, magnitude) = exponent.strip_prefix('-').map_or(('+', exponent), |rest| ('-', rest));
-    format!("{mantissa}e{sign}{magnitude:0>2}")
-}
-
-fn float(spec: &Spec, value: f64) -> String {
-    let precision = spec.precision.unwrap_or(6);
-    let text = if !value.is_finite() {
-        if value.is_nan() { "nan".to_owned() } else { "inf".to_owned() }
-    } else {
-        match spec.verb.to_ascii_lowercase() {
-            'f' => format!("{value:.precision$}"),
-            'e' => exponential(value, precision),
-            'a' => hexadecimal(value),
-            _ => general(spec, value, precision.max(1)),
-        }
-    };
-    if spec.verb.is_ascii_uppercase() { text.to_uppercase() } else { text }
-}
-
-/// `%g`: the shorter of the two forms, without trailing zeros.
-fn general(spec: &Spec, value: f64, precision: usize) -> String {
-    let text = exponential(value, precision - 1);
-    let exponent: i32 = text.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0);
-    let plain = exponent >= -4 && exponent < precision as i32;
-    let text = if plain {
-        let decimals = (precision as i32 - 1 - exponent).max(0) as usize;
-        format!("{value:.decimals$}")
-    } else {
-        text
-    };
-    if spec.alternate {
-        return text;
-    }
-    let (mantissa, exponent) = match text.find('e') {
-        Some(at) => text.split_at(at),
-        None => (text.as_str(), ""),
-    };
-    let mantissa = match mantissa.contains('.') {
-        true => mantissa.trim_end_matches('0').trim_end_matches('.'),
-        false => mantissa,
-    };
-    format!("{mantissa}{exponent}")
-}
-
-fn hexadecimal(value: f64) -> String {
-    let bits = value.to_bits();
-    let (exponent, fraction) = ((bits >> 52 & 0x7ff) as i64, bits & ((1 << 52) - 1));
-    let (lead, exponent) = match (exponent, fraction) {
-        (0, 0) => (0, 0),
-        (0, _) => (0, -1022),
-        _ => (1, exponent - 1023),
-    };
-    let mut text = format!("0x{lead}");
-    let digits = format!("{fraction:013x}");
-    let digits = digits.trim_end_matches('0');
-    if !digits.is_empty() {
-        text.push('.');
-        text.push_str(digits);
-    }
-    // Writing to a string cannot fail.
-    let _ = write!(text, "p{exponent:+}");
-    text
+    printf::format(&text, &mut Packed { step, lane, at: arguments })
 }

@@ -1,12 +1,11 @@
 //! What an instruction works with: its warp, its cluster, the world; and the common parts of `.sync`.
 
-use crate::check::shadow::{Access, Clash, Clashed};
 use crate::machine::block::Team;
 use crate::machine::code::Slot;
 use crate::machine::flow::{Flow, Wait};
 use crate::machine::launch::World;
 use crate::machine::warp::Warp;
-use crate::report::{Fault, FaultKind, FindingKind};
+use emulation::{Access, Clashed, Fault, FaultKind, FindingKind};
 
 /// One instruction of one group of lanes.
 pub(crate) struct Step<'a, 'w> {
@@ -112,7 +111,7 @@ impl Step<'_, '_> {
         &mut self,
         block: usize,
         lane: u32,
-        f: impl FnOnce(&mut crate::check::shadow::Shadow, &Access<'_>) -> Clashed,
+        f: impl FnOnce(&mut emulation::Shadow, &Access<'_>) -> Clashed,
     ) -> Clashed {
         let warp = self.warp.number;
         let seen = self.team.clocks.row(warp);
@@ -129,29 +128,8 @@ impl Step<'_, '_> {
     /// Turns a clash of an instruction that ran by itself into a finding.
     pub(crate) fn report_clash_at(&mut self, clash: Clashed, offset: usize, lane: u32, pc: u32) {
         let Some((clash, other)) = clash else { return };
-        let (kind, message) = clash_message(clash, offset as u64);
+        let (kind, message) = clash.describe(offset as u64);
         let kind = if pc == self.pc { kind } else { FindingKind::AsyncRace };
         self.world.find(kind, message, pc, Some(other), self.warp.who(self.team), lane);
     }
-}
-
-/// What to say of a clash at an address of shared memory.
-pub(crate) fn clash_message(clash: Clash, at: u64) -> (FindingKind, String) {
-    let (kind, text) = match clash {
-        Clash::ReadWrite => {
-            (FindingKind::Race, "reads a byte that another lane writes, and nothing orders the two")
-        }
-        Clash::WriteWrite => (
-            FindingKind::Race,
-            "writes another value to a byte that another lane writes, and nothing orders the two",
-        ),
-        Clash::WriteRead => {
-            (FindingKind::Race, "writes a byte that another lane reads, and nothing orders the two")
-        }
-        Clash::Unfenced => (
-            FindingKind::AsyncRace,
-            "reads by the asynchronous proxy what was written by ordinary stores, with no `fence.proxy.async` between",
-        ),
-    };
-    (kind, format!("{text} (shared memory, address {at:#x})"))
 }

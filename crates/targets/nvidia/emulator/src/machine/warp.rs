@@ -1,12 +1,11 @@
 //! A warp: registers of 32 lanes, and the groups of lanes that stand at the same instruction.
 
-use crate::check::clocks::Seen;
 use crate::machine::block::{Piece, Team};
 use crate::machine::code::{Instr, Slot};
 use crate::machine::flow::{Flow, Wait};
-use crate::machine::launch::{Who, World};
+use crate::machine::launch::World;
 use crate::machine::step::Step;
-use crate::report::{Fault, FindingKind};
+use emulation::{Fault, FindingKind, Seen, Who};
 use smallvec::SmallVec;
 
 /// All lanes.
@@ -452,7 +451,7 @@ impl Warp {
             "`{name}` belongs to a `wgmma.mma_async` in flight: `wgmma.wait_group` must come before it is touched"
         );
         Err(world.fault(
-            crate::report::FaultKind::Misuse,
+            emulation::FaultKind::Misuse,
             message,
             pc,
             self.who(team),

@@ -5,12 +5,13 @@
 //! - `B` (`k` by columns): register `i` holds column `g`, `k = t * e + j + 4 * e * i`,
 //! - `C`, `D`: row `g + 8 * h` and columns `8 * b + 2 * t + {0, 1}`, for column block `b` and half `h`, in that order.
 
-use crate::numeric::format::{Format, Rounding};
+use crate::numeric::format_of;
 use crate::syntax::types::{Kind, Type, mask};
+use emulation::Rounding;
 
 /// A number of a matrix: integers are exact, too.
 pub(crate) fn decode(bits: u64, ty: Type) -> f64 {
-    match (ty.kind, Format::of(ty)) {
+    match (ty.kind, format_of(ty)) {
         (_, Some(format)) => format.decode(bits & mask(format.bits())),
         (Kind::Signed, _) => {
             let shift = 64 - ty.bits;
@@ -47,7 +48,7 @@ pub(crate) fn place_c(halves: usize, lane: usize, index: usize) -> (usize, usize
 
 /// Rounds a sum into the type of the result.
 pub(crate) fn encode(sum: f64, ty: Type, saturate: bool) -> u64 {
-    match (ty.kind, Format::of(ty)) {
+    match (ty.kind, format_of(ty)) {
         (Kind::Float, Some(format)) => format.encode(sum, Rounding::NearestEven),
         (Kind::Signed, _) if saturate => {
             (sum as i64).clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as u32 as u64

@@ -1,6 +1,21 @@
-//! Arithmetic of bits: formats of floating point, rounding, and the operations of atomics.
+//! Arithmetic of bits: the formats of PTX types, matrices, and the operations of atomics.
 
-pub(crate) mod arithmetic;
-pub(crate) mod format;
 pub(crate) mod matrix;
 pub(crate) mod reduce;
+
+use emulation::Format;
+
+use crate::syntax::types::{Kind, Type};
+
+/// The format of a type's elements; `None` for f64 and what is no float.
+pub(crate) fn format_of(ty: Type) -> Option<Format> {
+    Some(match (ty.kind, ty.bits) {
+        (Kind::Float, 16) => emulation::F16,
+        (Kind::Float, 32) => emulation::F32,
+        (Kind::Brain, _) => emulation::BF16,
+        (Kind::Tensor32, _) => emulation::TF32,
+        (Kind::E4M3, _) => emulation::E4M3,
+        (Kind::E5M2, _) => emulation::E5M2,
+        _ => return None,
+    })
+}

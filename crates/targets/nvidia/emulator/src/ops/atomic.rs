@@ -8,9 +8,9 @@ use crate::machine::place::Place;
 use crate::machine::step::Step;
 use crate::numeric::reduce::{OPERATIONS, Operation, Reduce};
 use crate::ops::memory::{WIDEST, cell, take_hints};
-use crate::report::Fault;
 use crate::syntax::Operand;
 use crate::syntax::types::{Space, Type};
+use emulation::Fault;
 
 type Decoded = Result<Box<dyn Execute>, Diagnostic>;
 

@@ -3,7 +3,6 @@
 //! Copies into shared memory land when somebody waits at their mbarrier; copies out of it happen when their lane
 //! waits for its groups, or ends. So whoever forgets to wait sees old bytes.
 
-use crate::check::shadow::Access;
 use crate::decode::site::{Address, Site};
 use crate::diagnostic::Diagnostic;
 use crate::machine::block::{Delivery, Piece, Team};
@@ -12,13 +11,13 @@ use crate::machine::flow::Flow;
 use crate::machine::lanes::run;
 use crate::machine::launch::World;
 use crate::machine::place::{Place, RANK_SHIFT};
-use crate::machine::step::{Step, clash_message, lanes_of};
+use crate::machine::step::{Step, lanes_of};
 use crate::machine::warp::BulkStore;
 use crate::numeric::reduce::{OPERATIONS, Reduce};
 use crate::ops::memory::{cell, take_hints};
 use crate::ops::tensor;
-use crate::report::{Fault, FaultKind, FindingKind};
 use crate::syntax::types::{Space, Type};
+use emulation::{Access, Fault, FaultKind, FindingKind};
 
 type Decoded = Result<Box<dyn Execute>, Diagnostic>;
 
@@ -253,7 +252,7 @@ fn land_piece(
             instruction: delivery.instruction,
         };
         if let Some((clash, other)) = shadow.write(offset..offset + bytes, &access, |_| false) {
-            let (_, message) = clash_message(clash, offset as u64);
+            let (_, message) = clash.describe(offset as u64);
             let kind = FindingKind::AsyncRace;
             world.find(kind, message, delivery.instruction, Some(other), delivery.who, delivery.lane);
         }

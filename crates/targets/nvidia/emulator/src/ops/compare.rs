@@ -5,7 +5,7 @@ use crate::diagnostic::Diagnostic;
 use crate::machine::code::Execute;
 use crate::machine::flow::Flow;
 use crate::machine::lanes::{map, run};
-use crate::numeric::format::Format;
+use crate::numeric::format_of;
 use crate::syntax::Operand;
 use crate::syntax::types::{Kind, Type, mask};
 use std::cmp::Ordering;
@@ -57,7 +57,7 @@ fn combine(how: Option<Combine>, a: bool, b: bool) -> bool {
 }
 
 fn number(bits: u64, ty: Type, flush: bool) -> f64 {
-    let value = match Format::of(ty) {
+    let value = match format_of(ty) {
         Some(format) => format.decode(bits & mask(ty.bits)),
         None => f64::from_bits(bits),
     };
@@ -156,10 +156,8 @@ pub(crate) fn set(site: &mut Site<'_, '_>) -> Decoded {
         Some(_) => Some(site.predicate(3)?),
         None => None,
     };
-    let one = match (result.kind, Format::of(result)) {
-        (Kind::Float | Kind::Brain, Some(format)) => {
-            format.encode(1.0, crate::numeric::format::Rounding::Zero)
-        }
+    let one = match (result.kind, format_of(result)) {
+        (Kind::Float | Kind::Brain, Some(format)) => format.encode(1.0, emulation::Rounding::Zero),
         _ => mask(result.bits),
     };
     Ok(run(move |step| {

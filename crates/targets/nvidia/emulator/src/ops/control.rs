@@ -6,9 +6,9 @@ use crate::diagnostic::Diagnostic;
 use crate::machine::code::Execute;
 use crate::machine::flow::Flow;
 use crate::machine::lanes::run;
-use crate::report::FaultKind;
 use crate::syntax::Operand;
 use crate::syntax::types::Type;
+use emulation::FaultKind;
 
 type Decoded = Result<Box<dyn Execute>, Diagnostic>;
 

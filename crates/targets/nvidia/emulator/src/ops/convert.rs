@@ -4,8 +4,9 @@ use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
 use crate::machine::code::Execute;
 use crate::machine::lanes::map;
-use crate::numeric::format::{Format, ROUNDINGS, Rounding};
+use crate::numeric::format_of;
 use crate::syntax::types::{Kind, Type, mask};
+use emulation::{ROUNDINGS, Rounding};
 
 type Decoded = Result<Box<dyn Execute>, Diagnostic>;
 
@@ -60,7 +61,7 @@ fn integer(cell: u64, ty: Type) -> i128 {
 
 /// One element as a double; singles and smaller are exact.
 fn decode(cell: u64, ty: Type, flush: bool) -> f64 {
-    match Format::of(ty) {
+    match format_of(ty) {
         Some(format) => {
             let value = format.decode(cell & mask(format.bits()));
             let subnormal = ty.bits == 32 && value.abs() < f64::from(f32::MIN_POSITIVE);
@@ -79,7 +80,7 @@ impl Modes {
             true => value.clamp(0.0, 1.0),
             false => value,
         };
-        let Some(format) = Format::of(self.to) else { return value.to_bits() };
+        let Some(format) = format_of(self.to) else { return value.to_bits() };
         let bits = format.encode(value, self.rounding);
         let bits = if self.finite { format.clamp_finite(bits, value) } else { bits };
         let subnormal = self.to.bits == 32 && bits & mask(31) < 1 << 23;
@@ -116,12 +117,11 @@ impl Modes {
             }
             .to_bits();
         }
-        let Some(format) = Format::of(self.to) else { return 0 };
-        let sign = if value < 0 { 1 << (self.to.bits - 1) } else { 0 };
+        let Some(format) = format_of(self.to) else { return 0 };
         if self.saturate {
             return self.encode(value as f64);
         }
-        sign | format.round(value.unsigned_abs(), 0, value < 0, self.rounding)
+        format.encode_integer(value, self.rounding)
     }
 
     fn integer_to_integer(self, cell: u64) -> u64 {

@@ -1,6 +1,5 @@
 //! `cp.async`: copies from global to shared memory that land when their lane waits for them, and no earlier.
 
-use crate::check::shadow::Access;
 use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
 use crate::machine::code::Execute;
@@ -11,8 +10,8 @@ use crate::machine::step::{Step, lanes_of};
 use crate::machine::warp::Copy;
 use crate::ops::memory::take_hints;
 use crate::ops::{bulk, mbarrier};
-use crate::report::{Fault, FaultKind, FindingKind};
 use crate::syntax::types::{Space, Type};
+use emulation::{Access, Fault, FaultKind, FindingKind};
 
 type Decoded = Result<Box<dyn Execute>, Diagnostic>;
 

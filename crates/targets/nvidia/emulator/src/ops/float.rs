@@ -7,10 +7,10 @@ use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
 use crate::machine::code::Execute;
 use crate::machine::lanes::{Cell, map, map1, map2, map3};
-use crate::numeric::arithmetic::{self, Inexact, canonical, flush};
-use crate::numeric::format::{F32, ROUNDINGS, Rounding};
 use crate::ops::half;
 use crate::syntax::types::{Kind, Type};
+use emulation::arithmetic::{self, Inexact, canonical, flush};
+use emulation::{F32, ROUNDINGS, Rounding};
 
 type Decoded = Result<Box<dyn Execute>, Diagnostic>;
 

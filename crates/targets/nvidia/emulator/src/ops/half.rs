@@ -4,9 +4,10 @@ use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
 use crate::machine::code::{Execute, Slot};
 use crate::machine::lanes::map;
-use crate::numeric::arithmetic::{self, Inexact};
-use crate::numeric::format::{Format, ROUNDINGS, Rounding};
+use crate::numeric::format_of;
 use crate::syntax::types::{Type, mask};
+use emulation::arithmetic::{self, Inexact};
+use emulation::{Format, ROUNDINGS, Rounding};
 
 type Decoded = Result<Box<dyn Execute>, Diagnostic>;
 
@@ -25,7 +26,7 @@ fn modes(site: &mut Site<'_, '_>, ty: Type) -> Result<Modes, Diagnostic> {
     if !matches!(site.choice(ROUNDINGS), None | Some(NEAREST)) {
         return site.error("halves are rounded to nearest");
     }
-    let Some(format) = Format::of(ty) else { return site.error("a type of 16 bits is expected") };
+    let Some(format) = format_of(ty) else { return site.error("a type of 16 bits is expected") };
     Ok(Modes { format, flush: site.flag("ftz"), saturate: site.flag("sat"), relu: site.flag("relu") })
 }
 

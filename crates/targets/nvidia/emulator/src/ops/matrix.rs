@@ -10,8 +10,8 @@ use crate::machine::lanes::run;
 use crate::machine::place::Place;
 use crate::machine::step::Step;
 use crate::ops::mma;
-use crate::report::{Fault, FaultKind};
 use crate::syntax::types::{Space, Type};
+use emulation::{Fault, FaultKind};
 
 type Decoded = Result<Box<dyn Execute>, Diagnostic>;
 

@@ -8,8 +8,8 @@ use crate::machine::lanes::run;
 use crate::machine::mbarrier::Mbarrier;
 use crate::machine::step::Step;
 use crate::ops::bulk;
-use crate::report::{Fault, FaultKind};
 use crate::syntax::types::{Space, Type};
+use emulation::{Fault, FaultKind};
 
 type Decoded = Result<Box<dyn Execute>, Diagnostic>;
 

@@ -6,9 +6,9 @@ use crate::machine::code::{Execute, Slot};
 use crate::machine::flow::Flow;
 use crate::machine::lanes::{map, run};
 use crate::machine::step::Step;
-use crate::report::Fault;
 use crate::syntax::Operand;
 use crate::syntax::types::{Space, Type, mask};
+use emulation::Fault;
 
 type Decoded = Result<Box<dyn Execute>, Diagnostic>;
 

@@ -8,8 +8,8 @@ use crate::machine::code::{Execute, Slot};
 use crate::machine::flow::Flow;
 use crate::machine::step::Step;
 use crate::numeric::matrix::{Matrix, add_product, decode, encode, per_register, place_a, place_b, place_c};
-use crate::report::Fault;
 use crate::syntax::types::{Kind, Type, mask};
+use emulation::Fault;
 
 type Decoded = Result<Box<dyn Execute>, Diagnostic>;
 

@@ -6,8 +6,8 @@ use crate::machine::code::{Execute, Slot};
 use crate::machine::flow::{Flow, Wait};
 use crate::machine::lanes::run;
 use crate::machine::step::{Step, lanes_of};
-use crate::report::{Fault, FaultKind};
 use crate::syntax::types::Type;
+use emulation::{Fault, FaultKind};
 
 type Decoded = Result<Box<dyn Execute>, Diagnostic>;
 

@@ -8,9 +8,9 @@ use crate::machine::flow::Flow;
 use crate::machine::lanes::run;
 use crate::machine::print::{format, text_at};
 use crate::machine::step::Step;
-use crate::report::{Fault, FaultKind};
 use crate::syntax::Operand;
 use crate::syntax::types::Space;
+use emulation::{Fault, FaultKind};
 
 type Decoded = Result<Box<dyn Execute>, Diagnostic>;
 

@@ -11,10 +11,10 @@ use crate::machine::step::Step;
 use crate::numeric::reduce::Reduce;
 use crate::ops::bulk::{self, Incoming};
 use crate::ops::memory::take_hints;
-use crate::report::{Fault, FaultKind};
 use crate::syntax::Operand;
 use crate::syntax::types::{Space, Type};
 use crate::tensor_map::{BYTES, FIELDS, Field, TensorMap};
+use emulation::{Fault, FaultKind};
 
 type Decoded = Result<Box<dyn Execute>, Diagnostic>;
 

@@ -5,7 +5,6 @@
 //! touched before `wgmma.wait_group`, registers written since `wgmma.fence` may not be used, ordinary stores need a
 //! `fence.proxy.async`, and later stores to what is read must come after the wait.
 
-use crate::check::shadow::Access;
 use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
 use crate::machine::code::{Execute, Slot};
@@ -16,10 +15,10 @@ use crate::machine::warp::{Busy, Flight};
 use crate::numeric::matrix::{Matrix, add_product, decode};
 use crate::ops::memory::cell;
 use crate::ops::mma;
-use crate::report::{Fault, FindingKind};
 use crate::syntax::Operand;
 use crate::syntax::types::{Type, mask};
 use crate::tensor_map::Swizzle;
+use emulation::{Access, Fault, FindingKind};
 
 type Decoded = Result<Box<dyn Execute>, Diagnostic>;
 

@@ -1,6 +1,7 @@
 //! Who touched each byte of a program's shared memory last.
 
-use crate::check::clocks::Clocks;
+use crate::clocks::Clocks;
+use crate::report::FindingKind;
 
 /// The last write of a byte.
 #[derive(Debug, Clone, Copy, Default)]
@@ -14,19 +15,22 @@ struct Write {
 
 /// An access to be checked and recorded.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Access<'a> {
+pub struct Access<'a> {
     /// The column it belongs to.
-    pub(crate) column: usize,
-    pub(crate) lane: u32,
-    pub(crate) clock: u32,
+    pub column: usize,
+    /// Who does it.
+    pub lane: u32,
+    /// When, by the clock of its column.
+    pub clock: u32,
     /// What comes before it.
-    pub(crate) seen: &'a [u32],
-    pub(crate) instruction: u32,
+    pub seen: &'a [u32],
+    /// The instruction that does it.
+    pub instruction: u32,
 }
 
 /// How two accesses clash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Clash {
+pub enum Clash {
     /// Reads what another writes.
     ReadWrite,
     /// Writes what another writes.
@@ -37,12 +41,35 @@ pub(crate) enum Clash {
     Unfenced,
 }
 
+impl Clash {
+    /// What to say of it, at an address of shared memory.
+    pub fn describe(self, at: u64) -> (FindingKind, String) {
+        let (kind, text) = match self {
+            Clash::ReadWrite => {
+                (FindingKind::Race, "reads a byte that another lane writes, and nothing orders the two")
+            }
+            Clash::WriteWrite => (
+                FindingKind::Race,
+                "writes another value to a byte that another lane writes, and nothing orders the two",
+            ),
+            Clash::WriteRead => {
+                (FindingKind::Race, "writes a byte that another lane reads, and nothing orders the two")
+            }
+            Clash::Unfenced => (
+                FindingKind::AsyncRace,
+                "reads by the asynchronous proxy what was written by ordinary stores, with no fence of the proxies between",
+            ),
+        };
+        (kind, format!("{text} (shared memory, address {at:#x})"))
+    }
+}
+
 /// A clash and the other instruction.
-pub(crate) type Clashed = Option<(Clash, u32)>;
+pub type Clashed = Option<(Clash, u32)>;
 
 /// The bytes of one program.
 #[derive(Debug)]
-pub(crate) struct Shadow {
+pub struct Shadow {
     writes: Vec<Write>,
     /// Clock, lane (or many) of the last read, by byte and column.
     reads: Vec<u32>,
@@ -50,11 +77,13 @@ pub(crate) struct Shadow {
     columns: usize,
 }
 
-const LANE_BITS: u32 = 6;
-const MANY: u32 = 32;
+const LANE_BITS: u32 = 7;
+/// Stands for several lanes: no warp has so many.
+const MANY: u32 = 64;
 
 impl Shadow {
-    pub(crate) fn new(bytes: usize, columns: usize) -> Shadow {
+    /// Of so many bytes, which nobody has touched.
+    pub fn new(bytes: usize, columns: usize) -> Shadow {
         Shadow {
             writes: vec![Write::default(); bytes],
             reads: vec![0; bytes * columns],
@@ -80,7 +109,7 @@ impl Shadow {
     }
 
     /// Records a read of bytes; says what it clashes with.
-    pub(crate) fn read(&mut self, range: std::ops::Range<usize>, access: &Access<'_>) -> Clashed {
+    pub fn read(&mut self, range: std::ops::Range<usize>, access: &Access<'_>) -> Clashed {
         let mut clash = None;
         for byte in range {
             let write = self.writes[byte];
@@ -100,7 +129,7 @@ impl Shadow {
     }
 
     /// Says whether something asynchronous that begins now may miss what was written.
-    pub(crate) fn unfenced(&self, range: std::ops::Range<usize>, issuer: usize, clocks: &Clocks) -> Clashed {
+    pub fn unfenced(&self, range: std::ops::Range<usize>, issuer: usize, clocks: &Clocks) -> Clashed {
         let generic = self.columns / 2;
         self.writes[range].iter().find_map(|write| {
             let column = usize::from(write.column);
@@ -111,7 +140,7 @@ impl Shadow {
     }
 
     /// Records a write of bytes; says what it clashes with. `same` says whether the byte had this value already.
-    pub(crate) fn write(
+    pub fn write(
         &mut self,
         range: std::ops::Range<usize>,
         access: &Access<'_>,
@@ -148,7 +177,7 @@ impl Shadow {
     }
 
     /// Forgets what was done to bytes, for what orders its own accesses.
-    pub(crate) fn forget(&mut self, range: std::ops::Range<usize>) {
+    pub fn forget(&mut self, range: std::ops::Range<usize>) {
         for byte in range {
             self.writes[byte] = Write::default();
             self.reads[byte * self.columns..][..self.columns].fill(0);

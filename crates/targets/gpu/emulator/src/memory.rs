@@ -26,9 +26,12 @@ struct Range {
 pub struct Memory {
     /// Sorted by start; they do not overlap.
     ranges: Vec<Range>,
-    /// Index of the range found last.
-    last: usize,
+    hint: Hint,
 }
+
+/// The allocation that somebody found last, where he looks first the next time.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Hint(usize);
 
 /// An access outside every allocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,19 +100,27 @@ impl Memory {
     pub fn release(&mut self, address: u64) -> bool {
         let Ok(index) = self.ranges.binary_search_by_key(&address, |range| range.start) else { return false };
         free(self.ranges.remove(index));
-        self.last = 0;
+        self.hint = Hint(0);
         true
     }
 
     fn insert(&mut self, range: Range) {
         let at = self.ranges.partition_point(|other| other.start < range.start);
         self.ranges.insert(at, range);
-        self.last = 0;
+        self.hint = Hint(0);
     }
 
     /// The pointer to `bytes` bytes at an address, all in one allocation.
-    pub(crate) fn find(&mut self, address: u64, bytes: usize) -> Result<*mut u8, OutOfBounds> {
-        if let Some(range) = self.ranges.get(self.last)
+    pub fn find(&mut self, address: u64, bytes: usize) -> Result<*mut u8, OutOfBounds> {
+        let mut hint = self.hint;
+        let found = self.look(address, bytes, &mut hint);
+        self.hint = hint;
+        found
+    }
+
+    /// The same for those who share the memory, each with a hint of his own.
+    pub fn look(&self, address: u64, bytes: usize, hint: &mut Hint) -> Result<*mut u8, OutOfBounds> {
+        if let Some(range) = self.ranges.get(hint.0)
             && range.holds(address, bytes)
         {
             return Ok(address as *mut u8);
@@ -118,7 +129,7 @@ impl Memory {
         let below = after.checked_sub(1).map(|index| (index, self.ranges[index]));
         match below {
             Some((index, range)) if range.holds(address, bytes) => {
-                self.last = index;
+                *hint = Hint(index);
                 Ok(address as *mut u8)
             }
             _ => {
@@ -138,7 +149,7 @@ impl Memory {
 
     /// The bytes of a word that lie in an allocation, by their numbers, and where the first of them is. Devices allocate whole words,
     /// so that a word with a byte of an allocation is there, whatever the allocation's size.
-    pub(crate) fn find_part(&mut self, address: u64, bytes: usize) -> Option<(*mut u8, std::ops::Range<u8>)> {
+    pub fn find_part(&mut self, address: u64, bytes: usize) -> Option<(*mut u8, std::ops::Range<u8>)> {
         let holds = |memory: &mut Memory, byte: usize| memory.find(address + byte as u64, 1).is_ok();
         let first = (0..bytes).find(|byte| holds(self, *byte))?;
         let count = (first..bytes).take_while(|byte| holds(self, *byte)).count();

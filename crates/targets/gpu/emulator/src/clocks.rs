@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 /// The clocks of one cluster.
 #[derive(Debug)]
-pub(crate) struct Clocks {
+pub struct Clocks {
     rows: Vec<Vec<u32>>,
     /// How far each warp had seen all columns when it last fenced the asynchronous proxy.
     fences: Vec<Vec<u32>>,
@@ -18,10 +18,11 @@ pub(crate) struct Clocks {
 }
 
 /// What a warp has seen at some moment.
-pub(crate) type Seen = Rc<[u32]>;
+pub type Seen = Rc<[u32]>;
 
 impl Clocks {
-    pub(crate) fn new(warps: usize) -> Clocks {
+    /// Of so many warps, none of which has met another.
+    pub fn new(warps: usize) -> Clocks {
         let mut rows = vec![vec![0; 2 * warps]; warps];
         for (warp, row) in rows.iter_mut().enumerate() {
             row[warp] = 1;
@@ -29,38 +30,40 @@ impl Clocks {
         Clocks { rows, fences: vec![vec![0; 2 * warps]; warps], asynchronous: vec![0; warps], warps }
     }
 
-    pub(crate) fn columns(&self) -> usize {
+    /// Two a warp.
+    pub fn columns(&self) -> usize {
         2 * self.warps
     }
 
     /// The column of what a warp began that runs by itself.
-    pub(crate) fn asynchronous_column(&self, warp: usize) -> usize {
+    pub fn asynchronous_column(&self, warp: usize) -> usize {
         self.warps + warp
     }
 
     /// What a warp has seen.
-    pub(crate) fn row(&self, warp: usize) -> &[u32] {
+    pub fn row(&self, warp: usize) -> &[u32] {
         &self.rows[warp]
     }
 
-    pub(crate) fn snapshot(&self, warp: usize) -> Seen {
+    /// What a warp has seen by now.
+    pub fn snapshot(&self, warp: usize) -> Seen {
         self.rows[warp].as_slice().into()
     }
 
     /// The warp's lanes have met: what they do next comes after what they did.
-    pub(crate) fn tick(&mut self, warp: usize) {
+    pub fn tick(&mut self, warp: usize) {
         self.rows[warp][warp] += 1;
     }
 
     /// The warp now comes after what another had seen.
-    pub(crate) fn acquire(&mut self, warp: usize, seen: &[u32]) {
+    pub fn acquire(&mut self, warp: usize, seen: &[u32]) {
         for (own, other) in self.rows[warp].iter_mut().zip(seen) {
             *own = (*own).max(*other);
         }
     }
 
     /// Adds what the warp has seen to a synchronisation object; what it does next is not in it.
-    pub(crate) fn release(&mut self, warp: usize, into: &mut Vec<u32>) {
+    pub fn release(&mut self, warp: usize, into: &mut Vec<u32>) {
         into.resize(self.columns(), 0);
         for (other, own) in into.iter_mut().zip(&self.rows[warp]) {
             *other = (*other).max(*own);
@@ -69,24 +72,24 @@ impl Clocks {
     }
 
     /// A fence between the generic and the asynchronous proxy.
-    pub(crate) fn fence(&mut self, warp: usize) {
+    pub fn fence(&mut self, warp: usize) {
         self.fences[warp].clone_from(&self.rows[warp]);
         self.tick(warp);
     }
 
     /// Whether a generic write of a warp was fenced before `issuer` now begins something asynchronous.
-    pub(crate) fn is_fenced(&self, issuer: usize, writer: usize, clock: u32) -> bool {
+    pub fn is_fenced(&self, issuer: usize, writer: usize, clock: u32) -> bool {
         clock <= self.fences[writer][writer] || clock <= self.fences[issuer][writer]
     }
 
     /// A new clock of a warp's asynchronous column.
-    pub(crate) fn begin_asynchronous(&mut self, warp: usize) -> u32 {
+    pub fn begin_asynchronous(&mut self, warp: usize) -> u32 {
         self.asynchronous[warp] += 1;
         self.asynchronous[warp]
     }
 
     /// The warp has waited for its asynchronous column up to a clock.
-    pub(crate) fn finish_asynchronous(&mut self, warp: usize, clock: u32) {
+    pub fn finish_asynchronous(&mut self, warp: usize, clock: u32) {
         let column = self.asynchronous_column(warp);
         let own = &mut self.rows[warp][column];
         *own = (*own).max(clock);

@@ -3,39 +3,74 @@
 //! A result before rounding is a double and the sign of what it misses, which decides every rounding exactly as
 //! long as the format has at most 24 bits.
 
-use crate::syntax::types::{Kind, Type};
-
 /// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Format {
-    pub(crate) exponent: u32,
-    pub(crate) fraction: u32,
+pub struct Format {
+    /// Bits of the exponent.
+    pub exponent: u32,
+    /// Bits of the fraction.
+    pub fraction: u32,
     /// Bits below the fraction that are kept as zeros.
-    pub(crate) padding: u32,
-    /// All ones in the exponent are numbers, but for all ones in the fraction too; there is no infinity.
-    pub(crate) finite: bool,
+    pub padding: u32,
+    /// What stands for infinity and NaN.
+    pub specials: Specials,
 }
 
-pub(crate) const F16: Format = Format { exponent: 5, fraction: 10, padding: 0, finite: false };
-pub(crate) const BF16: Format = Format { exponent: 8, fraction: 7, padding: 0, finite: false };
-pub(crate) const F32: Format = Format { exponent: 8, fraction: 23, padding: 0, finite: false };
-pub(crate) const TF32: Format = Format { exponent: 8, fraction: 10, padding: 13, finite: false };
-pub(crate) const E4M3: Format = Format { exponent: 4, fraction: 3, padding: 0, finite: true };
-pub(crate) const E5M2: Format = Format { exponent: 5, fraction: 2, padding: 0, finite: false };
+/// What stands for infinity and NaN in a format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Specials {
+    /// All ones in the exponent: infinity where the fraction is zero, else NaN.
+    Ieee,
+    /// All ones in exponent and fraction are NaN; there is no infinity.
+    Nan,
+    /// The negative zero is NaN; there is no infinity, and the bias is one more.
+    NegativeZero,
+    /// All bits are numbers; what is beyond the largest becomes the largest.
+    None,
+}
+
+/// IEEE binary16.
+pub const F16: Format = Format { exponent: 5, fraction: 10, padding: 0, specials: Specials::Ieee };
+/// bfloat16.
+pub const BF16: Format = Format { exponent: 8, fraction: 7, padding: 0, specials: Specials::Ieee };
+/// IEEE binary32.
+pub const F32: Format = Format { exponent: 8, fraction: 23, padding: 0, specials: Specials::Ieee };
+/// 32 bits of which 19 count.
+pub const TF32: Format = Format { exponent: 8, fraction: 10, padding: 13, specials: Specials::Ieee };
+/// 8 bits, 4 of exponent, as in the OCP standard.
+pub const E4M3: Format = Format { exponent: 4, fraction: 3, padding: 0, specials: Specials::Nan };
+/// 8 bits, 5 of exponent, as in the OCP standard.
+pub const E5M2: Format = Format { exponent: 5, fraction: 2, padding: 0, specials: Specials::Ieee };
+/// 8 bits, 4 of exponent, one zero, no infinity.
+pub const E4M3_FNUZ: Format =
+    Format { exponent: 4, fraction: 3, padding: 0, specials: Specials::NegativeZero };
+/// 8 bits, 5 of exponent, one zero, no infinity.
+pub const E5M2_FNUZ: Format =
+    Format { exponent: 5, fraction: 2, padding: 0, specials: Specials::NegativeZero };
+/// 6 bits, 2 of exponent.
+pub const E2M3: Format = Format { exponent: 2, fraction: 3, padding: 0, specials: Specials::None };
+/// 6 bits, 3 of exponent.
+pub const E3M2: Format = Format { exponent: 3, fraction: 2, padding: 0, specials: Specials::None };
+/// 4 bits.
+pub const E2M1: Format = Format { exponent: 2, fraction: 1, padding: 0, specials: Specials::None };
 
 /// A direction of rounding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rounding {
+pub enum Rounding {
+    /// Nearest, ties to even.
     NearestEven,
     /// Nearest, ties away from zero.
     NearestAway,
+    /// Towards zero.
     Zero,
+    /// Towards minus infinity.
     Down,
+    /// Towards infinity.
     Up,
 }
 
 /// The modifiers that name directions.
-pub(crate) const ROUNDINGS: &[(&str, Rounding)] = &[
+pub const ROUNDINGS: &[(&str, Rounding)] = &[
     ("rn", Rounding::NearestEven),
     ("rna", Rounding::NearestAway),
     ("rz", Rounding::Zero),
@@ -44,43 +79,42 @@ pub(crate) const ROUNDINGS: &[(&str, Rounding)] = &[
 ];
 
 impl Format {
-    /// The format of a type's elements; `None` for f64 and what is no float.
-    pub(crate) fn of(ty: Type) -> Option<Format> {
-        Some(match (ty.kind, ty.bits) {
-            (Kind::Float, 16) => F16,
-            (Kind::Float, 32) => F32,
-            (Kind::Brain, _) => BF16,
-            (Kind::Tensor32, _) => TF32,
-            (Kind::E4M3, _) => E4M3,
-            (Kind::E5M2, _) => E5M2,
-            _ => return None,
-        })
-    }
-
     fn bias(self) -> i32 {
-        (1 << (self.exponent - 1)) - 1
+        (1 << (self.exponent - 1)) - i32::from(self.specials != Specials::NegativeZero)
     }
 
     /// Bits of a value, padding included.
-    pub(crate) fn bits(self) -> u32 {
+    pub fn bits(self) -> u32 {
         1 + self.exponent + self.fraction + self.padding
     }
 
     /// The NaN that hardware makes.
-    pub(crate) fn nan(self) -> u64 {
-        (1 << (self.bits() - 1)) - 1
+    pub fn nan(self) -> u64 {
+        match self.specials {
+            Specials::NegativeZero => self.sign_bit(),
+            _ => self.sign_bit() - 1,
+        }
     }
 
     /// The largest finite magnitude.
-    pub(crate) fn largest(self) -> u64 {
+    pub fn largest(self) -> u64 {
         let all = (1u64 << (self.exponent + self.fraction)) - 1;
-        let top = if self.finite { all - 1 } else { all - (1 << self.fraction) };
+        let top = match self.specials {
+            Specials::Ieee => all - (1 << self.fraction),
+            Specials::Nan => all - 1,
+            Specials::NegativeZero | Specials::None => all,
+        };
         top << self.padding
     }
 
-    /// Beyond the largest: infinity where there is one, else NaN.
-    fn overflow(self) -> u64 {
-        if self.finite { self.nan() } else { self.largest() + (1 << self.padding) }
+    /// Beyond the largest: infinity where there is one, else NaN, with its sign.
+    fn overflow(self, sign: u64) -> u64 {
+        match self.specials {
+            Specials::Ieee => sign | (self.largest() + (1 << self.padding)),
+            Specials::Nan => sign | self.nan(),
+            Specials::NegativeZero => self.nan(),
+            Specials::None => sign | self.largest(),
+        }
     }
 
     fn sign_bit(self) -> u64 {
@@ -88,16 +122,22 @@ impl Format {
     }
 
     /// The value of bits, exactly.
-    pub(crate) fn decode(self, bits: u64) -> f64 {
+    pub fn decode(self, bits: u64) -> f64 {
         if self == F32 {
             return f64::from(f32::from_bits(bits as u32));
         }
         let negative = bits & self.sign_bit() != 0;
         let magnitude = (bits & (self.sign_bit() - 1)) >> self.padding;
         let top = (1 << self.exponent) - 1;
-        let value = if self.finite && magnitude == (1 << (self.exponent + self.fraction)) - 1 {
+        let all = (1 << (self.exponent + self.fraction)) - 1;
+        let is_nan = match self.specials {
+            Specials::Nan => magnitude == all,
+            Specials::NegativeZero => negative && magnitude == 0,
+            Specials::Ieee | Specials::None => false,
+        };
+        let value = if is_nan {
             f64::NAN
-        } else if !self.finite && magnitude >> self.fraction == top {
+        } else if self.specials == Specials::Ieee && magnitude >> self.fraction == top {
             if magnitude == top << self.fraction { f64::INFINITY } else { f64::NAN }
         } else {
             // The same bits as a double are too small by the difference of the biases, subnormal ones too.
@@ -108,7 +148,7 @@ impl Format {
     }
 
     /// Rounds a number into the format.
-    pub(crate) fn encode(self, value: f64, rounding: Rounding) -> u64 {
+    pub fn encode(self, value: f64, rounding: Rounding) -> u64 {
         if self == F32 && rounding == Rounding::NearestEven {
             return if value.is_nan() { self.nan() } else { u64::from((value as f32).to_bits()) };
         }
@@ -116,13 +156,13 @@ impl Format {
     }
 
     /// Rounds the sum of a number and something smaller than half of its last place.
-    pub(crate) fn encode_inexact(self, value: f64, rest: f64, rounding: Rounding) -> u64 {
+    pub fn encode_inexact(self, value: f64, rest: f64, rounding: Rounding) -> u64 {
         if value.is_nan() {
             return self.nan();
         }
         let sign = if value.is_sign_negative() { self.sign_bit() } else { 0 };
         if value.is_infinite() {
-            return sign | self.overflow();
+            return self.overflow(sign);
         }
         let bits = value.to_bits();
         let raw = (bits >> 52 & 0x7ff) as i32;
@@ -132,13 +172,30 @@ impl Format {
         // Three bits more, so that what is missed only decides a tie.
         let nudge = if rest == 0.0 { 0 } else { if (rest > 0.0) == (sign == 0) { 1 } else { -1 } };
         let mantissa = (i128::from(mantissa) << 3) + nudge;
-        sign | self.round(mantissa as u128, exponent - 3, sign != 0, rounding)
+        match self.round(mantissa as u128, exponent - 3, sign != 0, rounding) {
+            Some(magnitude) => self.signed(sign, magnitude),
+            None => self.overflow(sign),
+        }
     }
 
-    /// The magnitude of `mantissa * 2^exponent`, rounded.
-    pub(crate) fn round(self, mantissa: u128, exponent: i32, negative: bool, rounding: Rounding) -> u64 {
+    /// A magnitude with its sign; zero has none where its negative is NaN.
+    fn signed(self, sign: u64, magnitude: u64) -> u64 {
+        if magnitude == 0 && self.specials == Specials::NegativeZero { 0 } else { sign | magnitude }
+    }
+
+    /// Rounds a whole number into the format.
+    pub fn encode_integer(self, value: i128, rounding: Rounding) -> u64 {
+        let sign = if value < 0 { self.sign_bit() } else { 0 };
+        match self.round(value.unsigned_abs(), 0, value < 0, rounding) {
+            Some(magnitude) => self.signed(sign, magnitude),
+            None => self.overflow(sign),
+        }
+    }
+
+    /// The magnitude of `mantissa * 2^exponent`, rounded; `None` beyond the largest.
+    fn round(self, mantissa: u128, exponent: i32, negative: bool, rounding: Rounding) -> Option<u64> {
         if mantissa == 0 {
-            return 0;
+            return Some(0);
         }
         let length = 128 - mantissa.leading_zeros() as i32;
         let least = 1 - self.bias() - self.fraction as i32;
@@ -177,13 +234,13 @@ impl Format {
                 Rounding::Up => negative,
                 _ => false,
             };
-            return if toward_zero { self.largest() } else { self.overflow() };
+            return toward_zero.then(|| self.largest());
         }
-        magnitude << self.padding
+        Some(magnitude << self.padding)
     }
 
     /// What overflowed becomes the largest finite value; NaN stays.
-    pub(crate) fn clamp_finite(self, bits: u64, source: f64) -> u64 {
+    pub fn clamp_finite(self, bits: u64, source: f64) -> u64 {
         let magnitude = bits & (self.sign_bit() - 1);
         if source.is_nan() || magnitude <= self.largest() {
             return bits;
@@ -195,7 +252,7 @@ impl Format {
 
 #[cfg(test)]
 mod tests {
-    use super::{BF16, E4M3, E5M2, F16, F32, Rounding};
+    use super::{BF16, E2M1, E2M3, E3M2, E4M3, E4M3_FNUZ, E5M2, E5M2_FNUZ, F16, F32, Rounding};
     use proptest::prelude::{any, prop_assert_eq, proptest};
 
     proptest! {
@@ -229,8 +286,8 @@ mod tests {
 
     #[test]
     fn bytes_decode_and_encode_to_themselves() {
-        for format in [E4M3, E5M2] {
-            for bits in 0..256 {
+        for format in [E4M3, E5M2, E4M3_FNUZ, E5M2_FNUZ, E2M3, E3M2, E2M1] {
+            for bits in 0..1 << format.bits() {
                 let value = format.decode(bits);
                 if !value.is_nan() {
                     assert_eq!(format.encode(value, Rounding::NearestEven), bits, "{format:?} {bits:#x}");
@@ -239,6 +296,14 @@ mod tests {
         }
         assert_eq!(E4M3.decode(0x7e), 448.0);
         assert_eq!(E5M2.decode(0x7b), 57344.0);
+        assert_eq!(E4M3_FNUZ.decode(0x7f), 240.0);
+        assert_eq!(E5M2_FNUZ.decode(0x7f), 57344.0);
+        assert_eq!(E4M3_FNUZ.encode(-0.0, Rounding::NearestEven), 0);
+        assert_eq!(E4M3_FNUZ.encode(241.0, Rounding::NearestEven), 0x7f);
+        assert_eq!(E4M3_FNUZ.encode(1e9, Rounding::NearestEven), 0x80);
+        assert!(E5M2_FNUZ.decode(0x80).is_nan());
+        assert_eq!((E2M3.decode(0x1f), E3M2.decode(0x1f), E2M1.decode(7)), (7.5, 28.0, 6.0));
+        assert_eq!(E2M1.encode(-1e9, Rounding::NearestEven), 0xf);
         assert_eq!(E4M3.clamp_finite(E4M3.encode(1e9, Rounding::NearestEven), 1e9), 0x7e);
         assert_eq!(E5M2.clamp_finite(E5M2.encode(-1e9, Rounding::NearestEven), -1e9), 0xfb);
     }

@@ -1,21 +1,24 @@
 //! What a launch has to say: output, counters, findings; or the fault that ended it.
 
+use rustc_hash::FxHashMap;
 use std::fmt;
 
-/// Where an instruction stands: in the PTX text and, by `.loc`, in the source.
+/// Where an instruction stands: in the text that is run and, where that says so, in the source.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Place {
-    /// Line of the PTX text.
+    /// What the text is written in.
+    pub language: &'static str,
+    /// Line of the text.
     pub line: u32,
     /// The instruction's opcode.
     pub instruction: String,
-    /// File, line and column of the source, where a `.loc` gives them.
+    /// File, line and column of the source, where the text gives them.
     pub source: Option<(String, u32, u32)>,
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PTX line {} ({})", self.line, self.instruction)?;
+        write!(f, "{} line {} ({})", self.language, self.line, self.instruction)?;
         match &self.source {
             Some((file, line, column)) => write!(f, ", {file}:{line}:{column}"),
             None => Ok(()),
@@ -32,7 +35,7 @@ pub enum FaultKind {
     OutOfBounds,
     /// An address that is not a multiple of the access's size.
     Misaligned,
-    /// `trap`, `brkpt` or a failed assertion.
+    /// A trap or a failed assertion.
     Trap,
     /// Every lane waits.
     Deadlock,
@@ -51,7 +54,7 @@ pub struct Fault {
     pub message: String,
     /// The instruction; `None` for a fault of the launch.
     pub place: Option<Place>,
-    /// The program (`%ctaid`).
+    /// The program.
     pub block: [u32; 3],
     /// The warp within the program.
     pub warp: u32,
@@ -63,7 +66,7 @@ pub struct Fault {
 
 impl Fault {
     /// A fault before any instruction.
-    pub(crate) fn launch(message: impl Into<String>) -> Fault {
+    pub fn launch(message: impl Into<String>) -> Fault {
         Fault {
             kind: FaultKind::Launch,
             message: message.into(),
@@ -138,6 +141,43 @@ impl fmt::Display for Finding {
     }
 }
 
+/// Who did something.
+#[derive(Debug, Clone, Copy)]
+pub struct Who {
+    /// The program.
+    pub block: [u32; 3],
+    /// The warp within it.
+    pub warp: u32,
+}
+
+/// What the checks of a launch have found, each kind at each pair of instructions once.
+#[derive(Debug, Default)]
+pub struct Findings(FxHashMap<(FindingKind, u32, Option<u32>), Finding>);
+
+impl Findings {
+    /// Adds what an instruction noticed, perhaps of another one; `make` is asked where it is new.
+    pub fn add(&mut self, kind: FindingKind, at: u32, other: Option<u32>, make: impl FnOnce() -> Finding) {
+        self.0.entry((kind, at, other)).and_modify(|known| known.times += 1).or_insert_with(make);
+    }
+
+    /// Adds what others found; of two the first stays and both are counted.
+    pub fn merge(&mut self, later: Findings) {
+        for (key, finding) in later.0 {
+            let times = finding.times;
+            self.0.entry(key).and_modify(|known| known.times += times).or_insert(finding);
+        }
+    }
+
+    /// All of them, in order of the text.
+    pub fn sorted(self) -> Vec<Finding> {
+        let mut findings: Vec<Finding> = self.0.into_values().collect();
+        findings.sort_by_key(|finding| {
+            (finding.place.line, finding.kind, finding.other.as_ref().map(|place| place.line))
+        });
+        findings
+    }
+}
+
 /// What one instruction did over the launch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Counter {
@@ -162,9 +202,9 @@ pub struct Counter {
 pub struct Report {
     /// What the kernel printed.
     pub output: String,
-    /// What the checks found, in order of the PTX text.
+    /// What the checks found, in order of the text.
     pub findings: Vec<Finding>,
-    /// One counter for each instruction that was executed, in order of the PTX text; empty unless asked for.
+    /// One counter for each instruction that was executed, in order of the text; empty unless asked for.
     pub counters: Vec<Counter>,
     /// Instructions executed, each counted once a lane.
     pub lane_instructions: u64,

@@ -1,12 +1,14 @@
 //! Sums, products, quotients and roots of floating point, rounded once in any direction.
 
-use crate::numeric::format::{F32, Format, Rounding};
+use crate::format::{F32, Format, Rounding};
 
 /// A double and what it misses.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Inexact {
-    pub(crate) value: f64,
-    pub(crate) rest: f64,
+pub struct Inexact {
+    /// The nearest double.
+    pub value: f64,
+    /// What it misses.
+    pub rest: f64,
 }
 
 impl Inexact {
@@ -15,14 +17,14 @@ impl Inexact {
     }
 
     /// Rounds it into a format.
-    pub(crate) fn encode(self, format: Format, rounding: Rounding) -> u64 {
+    pub fn encode(self, format: Format, rounding: Rounding) -> u64 {
         let rest = if self.value.is_finite() { self.rest } else { 0.0 };
         format.encode_inexact(self.value, rest, rounding)
     }
 }
 
 /// `a + b`.
-pub(crate) fn add(a: f64, b: f64, rounding: Rounding) -> Inexact {
+pub fn add(a: f64, b: f64, rounding: Rounding) -> Inexact {
     let value = a + b;
     if value == 0.0 && rounding == Rounding::Down && (a.is_sign_negative() || b.is_sign_negative()) {
         return Inexact::exact(-0.0);
@@ -33,41 +35,41 @@ pub(crate) fn add(a: f64, b: f64, rounding: Rounding) -> Inexact {
 }
 
 /// `a * b`; exact for singles and smaller.
-pub(crate) fn mul(a: f64, b: f64) -> Inexact {
+pub fn mul(a: f64, b: f64) -> Inexact {
     let value = a * b;
     Inexact { value, rest: if value.is_finite() { a.mul_add(b, -value) } else { 0.0 } }
 }
 
 /// `a * b + c` of singles and smaller, whose product is exact.
-pub(crate) fn fma(a: f64, b: f64, c: f64, rounding: Rounding) -> Inexact {
+pub fn fma(a: f64, b: f64, c: f64, rounding: Rounding) -> Inexact {
     add(a * b, c, rounding)
 }
 
 /// `a / b`.
-pub(crate) fn div(a: f64, b: f64) -> Inexact {
+pub fn div(a: f64, b: f64) -> Inexact {
     let value = a / b;
     let rest = if value.is_finite() && b.is_finite() { (-value).mul_add(b, a) / b } else { 0.0 };
     Inexact { value, rest }
 }
 
 /// The square root.
-pub(crate) fn sqrt(a: f64) -> Inexact {
+pub fn sqrt(a: f64) -> Inexact {
     let value = a.sqrt();
     Inexact { value, rest: if value.is_finite() { (-value).mul_add(value, a) } else { 0.0 } }
 }
 
 /// A subnormal single becomes a zero of its sign.
-pub(crate) fn flush(value: f32) -> f32 {
+pub fn flush(value: f32) -> f32 {
     if value.is_subnormal() { 0f32.copysign(value) } else { value }
 }
 
 /// The NaN that hardware makes of any.
-pub(crate) fn canonical(value: f32) -> f32 {
+pub fn canonical(value: f32) -> f32 {
     if value.is_nan() { f32::from_bits(F32.nan() as u32) } else { value }
 }
 
 /// The smaller; a NaN only if both are, or if `nan` asks for it.
-pub(crate) fn minimum(a: f64, b: f64, nan: bool) -> f64 {
+pub fn minimum(a: f64, b: f64, nan: bool) -> f64 {
     if a.is_nan() || b.is_nan() {
         return if nan || (a.is_nan() && b.is_nan()) {
             f64::NAN
@@ -84,14 +86,14 @@ pub(crate) fn minimum(a: f64, b: f64, nan: bool) -> f64 {
 }
 
 /// The larger, likewise.
-pub(crate) fn maximum(a: f64, b: f64, nan: bool) -> f64 {
+pub fn maximum(a: f64, b: f64, nan: bool) -> f64 {
     -minimum(-a, -b, nan)
 }
 
 #[cfg(test)]
 mod tests {
     use super::{add, div, fma, maximum, minimum, mul, sqrt};
-    use crate::numeric::format::{F32, Rounding};
+    use crate::format::{F32, Rounding};
     use proptest::prelude::{any, proptest};
 
     fn single(bits: u64) -> f32 {

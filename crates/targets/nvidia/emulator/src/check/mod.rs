@@ -1,4 +1,0 @@
-//! What orders accesses of shared memory, and which accesses nothing orders.
-
-pub(crate) mod clocks;
-pub(crate) mod shadow;
