@@ -80,12 +80,14 @@ pub struct Memory {
     pub invariant: bool,
     /// The ordering of an atomic access; `None` for a plain one.
     pub ordering: Option<Ordering>,
+    /// Among whom it is atomic.
+    pub scope: SyncScope,
 }
 
 impl Memory {
     /// A plain access of such alignment.
     pub const fn aligned(align: u32) -> Memory {
-        Memory { align, nontemporal: false, invariant: false, ordering: None }
+        Memory { align, nontemporal: false, invariant: false, ordering: None, scope: SyncScope::System }
     }
 }
 
@@ -144,6 +146,20 @@ macro_rules! words {
             }
         }
     };
+}
+
+words! {
+    /// Among whom an atomic access is atomic, and a fence orders.
+    SyncScope {
+        /// All lanes of all devices, and the host; LLVM has no word for it.
+        System "",
+        /// The lanes of one device.
+        Agent "agent",
+        /// The lanes that share memory of their own.
+        Workgroup "workgroup",
+        /// The lanes that run in step.
+        Wavefront "wavefront",
+    }
 }
 
 words! {
@@ -260,7 +276,7 @@ pub enum Payload {
     /// The operation of an `atomicrmw` and how memory is touched.
     Rmw(Rmw, Memory),
     /// The ordering of a fence.
-    Fence(Ordering),
+    Fence(Ordering, SyncScope),
     /// The callee.
     Callee(FuncId),
     /// Inline assembly.
@@ -347,6 +363,8 @@ pub struct ParamAttributes {
     pub noundef: bool,
     /// The address is a multiple of so many bytes; 0 and 1 say nothing.
     pub align: u32,
+    /// It is passed in a register that all lanes share, where the machine has such.
+    pub in_register: bool,
     /// So many bytes may be read; 0 says nothing.
     pub dereferenceable: u64,
     /// The parameter itself holds so many bytes, and the function sees their address; 0 for an ordinary one.

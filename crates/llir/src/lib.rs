@@ -34,7 +34,7 @@ pub use dominators::postorder;
 pub use flags::Flags;
 pub use function::{
     Block, BlockCall, BlockData, FloatCompare, FuncId, Function, Inst, InstData, IntCompare, Kernel, Linkage,
-    Memory, Ordering, Param, ParamAttributes, Payload, Rmw, Value, ValueData, ValueDef,
+    Memory, Ordering, Param, ParamAttributes, Payload, Rmw, SyncScope, Value, ValueData, ValueDef,
 };
 pub use location::{FileId, Location};
 pub use module::{Callee, Global, GlobalKind, Module, Purity};

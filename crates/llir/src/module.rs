@@ -74,6 +74,8 @@ pub struct Module {
     pub triple: String,
     /// The data layout; empty leaves it to the assembler.
     pub data_layout: String,
+    /// What the code generator is told of the whole module: names and numbers, as flags that must agree.
+    pub flags: Vec<(String, u32)>,
     /// Whether the text says where instructions come from.
     pub print_locations: bool,
     pub(crate) files: PrimaryMap<FileId, String>,

@@ -9,7 +9,9 @@ mod quoted;
 
 use crate::constant::write_lane;
 use crate::flags::Flags;
-use crate::function::{Block, Function, Inst, InstData, Linkage, Memory, ParamAttributes, Payload, Value};
+use crate::function::{
+    Block, Function, Inst, InstData, Linkage, Memory, ParamAttributes, Payload, SyncScope, Value,
+};
 use crate::function::{BlockCall, ValueDef};
 use crate::location::FileId;
 use crate::module::{Callee, Global, GlobalKind, Module};
@@ -161,6 +163,7 @@ fn write_declaration(out: &mut String, callee: &Callee) -> fmt::Result {
 
 fn write_param_attributes(out: &mut String, attributes: &ParamAttributes) -> fmt::Result {
     for (given, word) in [
+        (attributes.in_register, " inreg"),
         (attributes.noalias, " noalias"),
         (attributes.readonly, " readonly"),
         (attributes.nonnull, " nonnull"),
@@ -451,6 +454,7 @@ impl<'a> Printer<'a> {
                 let (success, failure) = (ordering.word(), ordering.on_failure().word());
                 write_flags(out, data.flags)?;
                 list(out)?;
+                write_scope(out, memory.scope)?;
                 write!(out, " {success} {failure}, align {}", memory.align)
             }
             Payload::Memory(memory) => {
@@ -468,11 +472,14 @@ impl<'a> Printer<'a> {
                 write_flags(out, data.flags)?;
                 write!(out, "{} ", kind.word())?;
                 list(out)?;
+                write_scope(out, memory.scope)?;
                 write!(out, " {ordering}, align {}", memory.align)
             }
-            Payload::Fence(ordering) => {
-                out.push_str(ordering.word());
-                Ok(())
+            Payload::Fence(ordering, scope) => {
+                // The mnemonic has a blank behind it.
+                out.pop();
+                write_scope(out, *scope)?;
+                write!(out, " {}", ordering.word())
             }
             _ => Err(fmt::Error),
         }
@@ -566,8 +573,17 @@ fn word(data: &InstData) -> &'static str {
     }
 }
 
+/// ` syncscope("agent")`, where it is not that of all.
+fn write_scope(out: &mut String, scope: SyncScope) -> fmt::Result {
+    match scope {
+        SyncScope::System => Ok(()),
+        scope => write!(out, " syncscope(\"{}\")", scope.word()),
+    }
+}
+
 fn write_memory_tail(out: &mut String, memory: &Memory) -> fmt::Result {
     if let Some(ordering) = memory.ordering {
+        write_scope(out, memory.scope)?;
         write!(out, " {}", ordering.word())?;
     }
     write!(out, ", align {}", memory.align)?;

@@ -1,8 +1,8 @@
 //! Text of modules read back: the same text again, edits, and what is told about damage.
 
 use llir::{
-    Callee, Flags, FunctionBuilder, IntCompare, Kernel, Module, Ordering, Param, Purity, Rmw, Type, parse,
-    verify,
+    Callee, Flags, FunctionBuilder, IntCompare, Kernel, Module, Ordering, Param, Purity, Rmw, SyncScope,
+    Type, parse, verify,
 };
 
 fn param(ty: Type, name: &str) -> Param {
@@ -72,6 +72,16 @@ fn module() -> Module {
     builder.atomic_rmw(Rmw::UMax, x, part, Ordering::AcqRel);
     builder.cmpxchg(x, part, zero, Ordering::Release);
     builder.fence(Ordering::SeqCst);
+    let agent = llir::Memory {
+        ordering: Some(Ordering::Monotonic),
+        scope: SyncScope::Agent,
+        ..llir::Memory::aligned(4)
+    };
+    builder.atomic_rmw_with(Rmw::Add, x, part, agent);
+    builder.cmpxchg_with(x, part, zero, agent);
+    let loaded = builder.load_with(Type::I32, x, agent, llir::Flags::NONE);
+    builder.store_with(loaded, x, agent, llir::Flags::NONE);
+    builder.fence_among(Ordering::Release, SyncScope::Workgroup);
     builder.ret(None);
     builder.finish();
     let function = module.function_mut(id).expect("it was made");

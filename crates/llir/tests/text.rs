@@ -3,7 +3,8 @@
 use expect_test::{Expect, expect};
 use llir::{
     Asm, Callee, Flags, FloatCompare, FunctionBuilder, Global, GlobalKind, IntCompare, Kernel, Linkage,
-    Location, Memory, Module, Op, Ordering, Param, ParamAttributes, Purity, Rmw, Type, Value, verify,
+    Location, Memory, Module, Op, Ordering, Param, ParamAttributes, Purity, Rmw, SyncScope, Type, Value,
+    verify,
 };
 use smallvec::smallvec;
 
@@ -240,6 +241,13 @@ fn every_kind_of_memory_access() {
         let w = b.load_with(Type::I32, args[0], acquired, Flags::NONE);
         let old = b.atomic_rmw(Rmw::UMax, args[0], w, Ordering::AcqRel);
         let (was, stored) = b.cmpxchg(args[0], old, z, Ordering::AcqRel);
+        let agent =
+            Memory { ordering: Some(Ordering::Monotonic), scope: SyncScope::Agent, ..Memory::aligned(4) };
+        b.atomic_rmw_with(Rmw::Add, args[0], old, agent);
+        b.cmpxchg_with(args[0], old, z, agent);
+        b.load_with(Type::I32, args[0], agent, Flags::NONE);
+        b.store_with(old, args[0], agent, Flags::NONE);
+        b.fence_among(Ordering::Release, SyncScope::Workgroup);
         let room = b.alloca(vector, 16);
         b.store(x, room, 16);
         b.prefetch(room);
@@ -267,13 +275,20 @@ fn every_kind_of_memory_access() {
               %7 = cmpxchg ptr %p, i32 %6, i32 %4 acq_rel acquire, align 4
               %8 = extractvalue { i32, i1 } %7, 0
               %9 = extractvalue { i32, i1 } %7, 1
-              %10 = alloca <4 x float>, align 16
-              store <4 x float> %1, ptr %10, align 16
-              call void @llvm.prefetch.p0(ptr %10, i32 0, i32 3, i32 1)
-              call void @llvm.memcpy.p0.p0.i64(ptr %p, ptr %10, i64 16, i1 false)
+              %10 = atomicrmw add ptr %p, i32 %6 syncscope("agent") monotonic, align 4
+              %11 = cmpxchg ptr %p, i32 %6, i32 %4 syncscope("agent") monotonic monotonic, align 4
+              %12 = extractvalue { i32, i1 } %11, 0
+              %13 = extractvalue { i32, i1 } %11, 1
+              %14 = load atomic i32, ptr %p syncscope("agent") monotonic, align 4
+              store atomic i32 %6, ptr %p syncscope("agent") monotonic, align 4
+              fence syncscope("workgroup") release
+              %15 = alloca <4 x float>, align 16
+              store <4 x float> %1, ptr %15, align 16
+              call void @llvm.prefetch.p0(ptr %15, i32 0, i32 3, i32 1)
+              call void @llvm.memcpy.p0.p0.i64(ptr %p, ptr %15, i64 16, i1 false)
               fence seq_cst
-              %11 = select i1 %9, i32 %8, i32 %6
-              ret i32 %11
+              %16 = select i1 %9, i32 %8, i32 %6
+              ret i32 %16
             }
         "#]],
     );

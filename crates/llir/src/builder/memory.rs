@@ -2,7 +2,7 @@
 
 use super::{FunctionBuilder, Values};
 use crate::flags::Flags;
-use crate::function::{InstData, Memory, Ordering, Payload, Rmw, Value};
+use crate::function::{InstData, Memory, Ordering, Payload, Rmw, SyncScope, Value};
 use crate::rows::Op;
 use crate::types::Type;
 
@@ -78,6 +78,11 @@ impl FunctionBuilder<'_> {
     /// Changes memory in one step and answers what was there before.
     pub fn atomic_rmw(&mut self, rmw: Rmw, pointer: Value, value: Value, ordering: Ordering) -> Value {
         let memory = self.atomic(self.ty(value), ordering);
+        self.atomic_rmw_with(rmw, pointer, value, memory)
+    }
+
+    /// The same with all that can be said of it.
+    pub fn atomic_rmw_with(&mut self, rmw: Rmw, pointer: Value, value: Value, memory: Memory) -> Value {
         let data = InstData::new(Op::ATOMIC_RMW, self.ty(value), &[pointer, value]);
         self.emit(data.with(Payload::Rmw(rmw, memory)))
     }
@@ -90,8 +95,19 @@ impl FunctionBuilder<'_> {
         new: Value,
         ordering: Ordering,
     ) -> (Value, Value) {
+        let memory = self.atomic(self.ty(new), ordering);
+        self.cmpxchg_with(pointer, expected, new, memory)
+    }
+
+    /// The same with all that can be said of it.
+    pub fn cmpxchg_with(
+        &mut self,
+        pointer: Value,
+        expected: Value,
+        new: Value,
+        memory: Memory,
+    ) -> (Value, Value) {
         let ty = self.ty(new);
-        let memory = self.atomic(ty, ordering);
         let data = InstData::new(Op::CMPXCHG, ty.flagged(), &[pointer, expected, new]);
         let pair = self.emit(data.with(Payload::Memory(memory)));
         (self.part(pair, 0), self.part(pair, 1))
@@ -99,7 +115,12 @@ impl FunctionBuilder<'_> {
 
     /// Orders memory accesses.
     pub fn fence(&mut self, ordering: Ordering) {
-        self.emit_void(InstData::new(Op::FENCE, Type::VOID, &[]).with(Payload::Fence(ordering)));
+        self.fence_among(ordering, SyncScope::System);
+    }
+
+    /// Orders memory accesses among some lanes.
+    pub fn fence_among(&mut self, ordering: Ordering, scope: SyncScope) {
+        self.emit_void(InstData::new(Op::FENCE, Type::VOID, &[]).with(Payload::Fence(ordering, scope)));
     }
 
     /// Asks for memory to be brought near: for reading into the nearest cache.

@@ -5,7 +5,9 @@ use super::function::Reader;
 use super::lexer::{Cursor, Token};
 use crate::asm::Asm;
 use crate::flags::Flags;
-use crate::function::{BlockCall, FloatCompare, InstData, IntCompare, Memory, Ordering, Payload, Rmw, Value};
+use crate::function::{
+    BlockCall, FloatCompare, InstData, IntCompare, Memory, Ordering, Payload, Rmw, SyncScope, Value,
+};
 use crate::location::Location;
 use crate::module::Callee;
 use crate::rows::{Format, Op};
@@ -171,13 +173,17 @@ fn plain(
         }
         Format::CmpXchg => {
             let operands = typed_list(reader, cursor, 3)?;
+            let scope = scope(cursor)?;
             let success = ordering(cursor)?;
             ordering(cursor)?;
-            let memory = Memory { ordering: Some(success), ..Memory::aligned(alignment(cursor)?) };
+            let memory = Memory { ordering: Some(success), scope, ..Memory::aligned(alignment(cursor)?) };
             let ty = reader.ty(operands[2]).flagged();
             Ok(InstData::new(op, ty, &operands).with(Payload::Memory(memory)))
         }
-        Format::Fence => Ok(InstData::new(op, Type::VOID, &[]).with(Payload::Fence(ordering(cursor)?))),
+        Format::Fence => Ok(InstData::new(op, Type::VOID, &[]).with({
+            let scope = scope(cursor)?;
+            Payload::Fence(ordering(cursor)?, scope)
+        })),
         Format::Call | Format::CallIndirect | Format::Asm | Format::Jump | Format::Branch => {
             Err(cursor.wrong("an instruction is expected here"))
         }
@@ -319,8 +325,9 @@ fn typed_list(reader: &mut Reader<'_>, cursor: &mut Cursor<'_>, count: usize) ->
 
 /// What stands behind the operands of an access.
 fn memory(cursor: &mut Cursor<'_>, atomic: bool) -> Read<Memory> {
+    let scope = if atomic { scope(cursor)? } else { SyncScope::System };
     let ordering = if atomic { Some(ordering(cursor)?) } else { None };
-    Ok(Memory { ordering, ..Memory::aligned(alignment(cursor)?) })
+    Ok(Memory { ordering, scope, ..Memory::aligned(alignment(cursor)?) })
 }
 
 /// `, align 16`.
@@ -328,6 +335,18 @@ fn alignment(cursor: &mut Cursor<'_>) -> Read<u32> {
     cursor.expect(',')?;
     cursor.expect_word("align")?;
     cursor.number("a number of bytes")
+}
+
+/// `syncscope("agent")`, if it is there.
+fn scope(cursor: &mut Cursor<'_>) -> Read<SyncScope> {
+    if !cursor.accept_word("syncscope") {
+        return Ok(SyncScope::System);
+    }
+    cursor.expect('(')?;
+    let wrong = cursor.wrong("the name of a scope is expected here");
+    let word = cursor.text("the name of a scope")?;
+    cursor.expect(')')?;
+    SyncScope::ALL.iter().copied().find(|scope| scope.word() == word).ok_or(wrong)
 }
 
 fn ordering(cursor: &mut Cursor<'_>) -> Read<Ordering> {

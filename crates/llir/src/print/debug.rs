@@ -19,22 +19,32 @@ pub(super) struct Debug<'a> {
     subprograms: FxHashMap<&'a str, (u32, FileId)>,
     scopes: FxHashMap<(u32, FileId), u32>,
     places: FxHashMap<(u32, Location), u32>,
-    /// Number of the unit; that of the first file is three more.
+    /// Number of the unit, if there is one; that of the first file is three more.
     unit: u32,
+    has_unit: bool,
+    /// Number of the first line, and how many flags of the module stand in front.
+    first: u32,
+    flags: u32,
 }
 
 impl<'a> Debug<'a> {
     /// Describes all functions that have places, when the module asks for it.
     pub(super) fn new(module: &'a Module, first: u32) -> Debug<'a> {
-        let mut debug = Debug { next: first, unit: first, ..Debug::default() };
+        let mut debug = Debug { next: first, first, ..Debug::default() };
+        for (name, value) in &module.flags {
+            debug.add(format!("!{{i32 1, !\"{name}\", i32 {value}}}"));
+        }
+        debug.flags = module.flags.len() as u32;
+        debug.unit = debug.next;
         let has_places = |function: &Function| main_place(function).is_some();
         if !module.print_locations || !module.functions().any(has_places) {
             return debug;
         }
+        debug.has_unit = true;
         debug.add(format!(
             "distinct !DICompileUnit(language: DW_LANG_C, file: !{}, producer: \"deuteron\", isOptimized: true, \
              runtimeVersion: 0, emissionKind: LineTablesOnly)",
-            first + 3
+            debug.unit + 3
         ));
         debug.add("!{i32 2, !\"Debug Info Version\", i32 3}".into());
         debug.add("!DISubroutineType(types: !1)".into());
@@ -125,9 +135,15 @@ impl<'a> Debug<'a> {
         if self.lines.is_empty() {
             return Ok(());
         }
-        writeln!(out, "!llvm.dbg.cu = !{{!{}}}\n!llvm.module.flags = !{{!{}}}", self.unit, self.unit + 1)?;
+        let mut flags: Vec<u32> = (self.first..self.first + self.flags).collect();
+        if self.has_unit {
+            writeln!(out, "!llvm.dbg.cu = !{{!{}}}", self.unit)?;
+            flags.push(self.unit + 1);
+        }
+        let flags: Vec<String> = flags.into_iter().map(|number| format!("!{number}")).collect();
+        writeln!(out, "!llvm.module.flags = !{{{}}}", flags.join(", "))?;
         for (index, line) in self.lines.iter().enumerate() {
-            writeln!(out, "!{} = {line}", self.unit + index as u32)?;
+            writeln!(out, "!{} = {line}", self.first + index as u32)?;
         }
         Ok(())
     }

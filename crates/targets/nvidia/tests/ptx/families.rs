@@ -313,6 +313,7 @@ fn what_an_architecture_lacks_is_an_error() {
     });
     let found = errors(&module, arch("sm_80"));
     assert!(found[0].message.contains("instruction of sm_90a alone"), "{}", found[0]);
-    let data = InstData::new(Op::FENCE, Type::VOID, &[]).with(Payload::Fence(Ordering::SeqCst));
+    let data = InstData::new(Op::FENCE, Type::VOID, &[])
+        .with(Payload::Fence(Ordering::SeqCst, llir::SyncScope::System));
     assert_eq!(data.op.row().name, "fence");
 }

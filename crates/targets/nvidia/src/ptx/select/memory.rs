@@ -253,7 +253,7 @@ fn compare_exchange(s: &mut Selector<'_>, inst: Inst, data: &InstData) -> Outcom
 
 fn fence(s: &mut Selector<'_>, _: Inst, data: &InstData) -> Outcome {
     let name = match data.payload {
-        Payload::Fence(Ordering::SeqCst) => "fence.sc.sys",
+        Payload::Fence(Ordering::SeqCst, _) => "fence.sc.sys",
         _ => "fence.acq_rel.sys",
     };
     s.push(name, &[], &[]);
