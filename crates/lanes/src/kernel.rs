@@ -114,6 +114,20 @@ pub(crate) fn lower_noting(
     Ok(Lowered { module: lowered, kernels })
 }
 
+/// The memory of the program that the kernels of a verified module need, whatever a machine has.
+///
+/// # Errors
+/// When an operation cannot be lowered at all.
+pub fn shared_bytes(module: &Module, target: &dyn LaneTarget) -> Result<u64> {
+    let kernels = module.ops(module.body()).filter(|&op| module.is(op, &func::FUNC) && !is_private(module, op));
+    let mut most = 0;
+    for op in kernels {
+        let mut planner = Planner::new(&start_facts(module, op, target)?, target);
+        most = most.max(shared::bytes(module, op, &mut planner)?);
+    }
+    Ok(u64::from(most))
+}
+
 fn is_private(module: &Module, op: Op) -> bool {
     module.attr(op, func_attr::VISIBILITY).and_then(Attr::as_str) == Some("private")
 }

@@ -37,7 +37,7 @@ mod words;
 pub use cx::Cx;
 pub use error::{Error, Result, SharedMemoryNeed};
 pub use free::FreeBits;
-pub use kernel::{Facts, Lowered, Options, Scratch, lower};
+pub use kernel::{Facts, Lowered, Options, Scratch, lower, shared_bytes};
 pub use layouts::layout_of;
 pub use positions::{Element, Positions};
 pub use survey::{Classify, survey};

@@ -11,16 +11,11 @@ use super::buffers::{Buffers, callee};
 use super::{Barrier, Order};
 use ir::{Block, Effect, Module, Op, Traits, Value};
 use rustc_hash::FxHashMap;
-use ttgir::ops::async_copy::ASYNC_WAIT;
-use ttgir::ops::group_dot::{WARP_GROUP_DOT_WAIT, WarpGroupDotOp};
+use ttgir::ops::async_copy::AsyncWaitOp;
+use ttgir::ops::group_dot::{WARP_GROUP_DOT_WAIT, WarpGroupDotOp, WarpGroupDotWaitOp};
 use ttgir::types::memdesc;
 use ttir::ops::control::{FOR, IF, WHILE};
 use ttir::ops::memory::BARRIER;
-
-/// Whether an operation waits for asynchronous copies.
-pub(super) fn waits_for_copies(module: &Module, op: Op) -> bool {
-    module.is(op, &ASYNC_WAIT)
-}
 
 /// Bytes, with the operation that keeps them within warps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
@@ -231,13 +226,19 @@ impl Walk<'_> {
             state.wait(after.strongest());
             state.join(&after);
         }
-        if waits_for_copies(self.module, op) {
+        if let Some(wait) = AsyncWaitOp::of(self.module, op) {
             let landed = state.copies.clone();
             add(&mut state.writes, &landed);
+            if wait.num() == 0 {
+                state.copies.clear();
+            }
         }
         let row = self.module.row(op).name;
         let done: Vec<Span> = state.late.iter().filter(|late| late.0 == row).map(|late| late.1).collect();
         add(&mut state.reads, &done);
+        if WarpGroupDotWaitOp::of(self.module, op).is_some_and(|wait| wait.pendings() == 0) {
+            state.late.retain(|late| late.0 != row);
+        }
     }
 
     /// What an operation touches before its own first barrier, and after its last if it has any.

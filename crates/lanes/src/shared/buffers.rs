@@ -1,16 +1,17 @@
 //! The buffers of a kernel: which memory descriptions are views of which, and how long each is alive.
 //!
 //! Positions number the operations in program order, functions that are called standing where they are called. A buffer is
-//! alive from its allocation to its last use; one that is made outside a loop and used inside is alive to the loop's end,
-//! one that a loop carries is alive throughout the loop. Scratch memory is alive for its operation alone. Small scratch
+//! alive from its allocation to its last use, or to the wait for the last copy to it; one that is made outside a loop and used inside
+//! is alive to the loop's end, one that a loop carries is alive throughout the loop. Scratch memory is alive for its operation alone. Small scratch
 //! memory gets bytes of its own, so that neighbouring operations need not wait for each other to reuse it.
 
 use super::place::Request;
 use super::{Need, Order};
 use crate::error::Result;
-use ir::{Attr, Block, Module, Op, Value};
+use ir::{Attr, Block, Effect, Module, Op, Value};
 use rustc_hash::FxHashMap;
 use target::survey::BufferFacts;
+use ttgir::ops::async_copy::{ASYNC_WAIT, AsyncWaitOp};
 use ttgir::types::memdesc;
 use ttir::ops::control::{CONDITION, FOR, IF, WHILE, YIELD};
 use ttir::ops::func::{CALL, RETURN};
@@ -89,6 +90,7 @@ impl Buffers {
             position: 0,
             loops: Vec::new(),
             whole: Vec::new(),
+            in_flight: Vec::new(),
             calls: Vec::new(),
         };
         walk.block(module.entry(module.region(kernel, 0)));
@@ -247,6 +249,8 @@ struct Walk<'a> {
     loops: Vec<u32>,
     /// Buffers that are alive to the end of a loop around: the depth of the loop.
     whole: Vec<(usize, usize)>,
+    /// Buffers that copies may write to which nobody has waited for.
+    in_flight: Vec<usize>,
     /// Functions around; one that calls itself is refused where calls are lowered.
     calls: Vec<Op>,
 }
@@ -272,9 +276,24 @@ impl Walk<'_> {
             } else if module.is(op, &FOR) || module.is(op, &WHILE) {
                 self.a_loop(op);
             } else if module.is(op, &IF) {
-                for &region in module.regions(op) {
-                    module.blocks(region).iter().for_each(|&block| self.block(block));
-                }
+                self.regions(op);
+            }
+        }
+    }
+
+    /// The regions of an operation, of which each may be left out: what is in flight in front of it may still be so behind it.
+    fn regions(&mut self, op: Op) {
+        let before = self.in_flight.clone();
+        for &region in self.module.regions(op) {
+            self.module.blocks(region).iter().for_each(|&block| self.block(block));
+        }
+        self.begin_copies(&before);
+    }
+
+    fn begin_copies(&mut self, buffers: &[usize]) {
+        for &buffer in buffers {
+            if !self.in_flight.contains(&buffer) {
+                self.in_flight.push(buffer);
             }
         }
     }
@@ -284,9 +303,7 @@ impl Walk<'_> {
         let start = self.position;
         self.loops.push(start);
         let depth = self.loops.len();
-        for &region in module.regions(op) {
-            module.blocks(region).iter().for_each(|&block| self.block(block));
-        }
+        self.regions(op);
         self.position += 1;
         let end = self.position;
         let entry = module.entry(module.region(op, 0));
@@ -299,29 +316,45 @@ impl Walk<'_> {
             std::mem::take(&mut self.whole).into_iter().partition(|mark| mark.1 >= depth);
         self.whole = of_others;
         let of_this: Vec<(usize, usize)> = of_this;
-        for (buffer, _) in of_this {
+        let carried = self.in_flight.clone();
+        for buffer in of_this.into_iter().map(|mark| mark.0).chain(carried) {
             self.extend(buffer, start, end);
         }
         self.loops.pop();
     }
 
     fn uses(&mut self, op: Op) {
-        let position = self.position;
-        let waits = super::barriers::waits_for_copies(self.module, op);
-        let used: Vec<usize> = if waits {
-            // Copies in flight may write to any buffer that is alive.
-            let started = |buffer: &Buffer| buffer.scratch.is_none() && !buffer.alive.is_empty();
-            (0..self.buffers.list.len()).filter(|&index| started(&self.buffers.list[index])).collect()
-        } else {
-            let operands = self.module.operands(op).iter();
-            operands.filter_map(|operand| self.buffers.views.get(operand)).flatten().copied().collect()
-        };
+        let operands = self.module.operands(op).iter();
+        let used: Vec<usize> =
+            operands.filter_map(|operand| self.buffers.views.get(operand)).flatten().copied().collect();
         for buffer in used {
-            self.extend(buffer, position, position);
-            let depth = self.buffers.list[buffer].depth;
-            if self.loops.len() > depth {
-                self.whole.push((buffer, depth + 1));
+            self.use_of(buffer);
+        }
+        self.begin_copies(&self.copied_to(op));
+        if let Some(wait) = AsyncWaitOp::of(self.module, op) {
+            // Copies in flight write up to here.
+            self.in_flight.clone().into_iter().for_each(|buffer| self.use_of(buffer));
+            if wait.num() == 0 {
+                self.in_flight.clear();
             }
+        }
+    }
+
+    /// The buffers that an operation begins to copy to.
+    fn copied_to(&self, op: Op) -> Vec<usize> {
+        let row = self.module.row(op);
+        let groups = (0..row.operands.len()).filter(|&group| {
+            matches!(row.operands[group].effect, Effect::WriteUntil(wait) if wait.is(&ASYNC_WAIT))
+        });
+        let operands = groups.flat_map(|group| self.module.operand_group(op, group));
+        operands.filter_map(|operand| self.buffers.views.get(operand)).flatten().copied().collect()
+    }
+
+    fn use_of(&mut self, buffer: usize) {
+        self.extend(buffer, self.position, self.position);
+        let depth = self.buffers.list[buffer].depth;
+        if self.loops.len() > depth {
+            self.whole.push((buffer, depth + 1));
         }
     }
 

@@ -199,12 +199,7 @@ impl Plan {
 /// # Errors
 /// When an operation has no plan, or the machine has too little memory: then with what needs how much.
 pub(crate) fn plan(module: &Module, kernel: Op, planner: &mut Planner, limit: u32) -> Result<Plan> {
-    let needs = ops::needs();
-    let mut need_of = |op: Op| match needs.get(module.row(op).name) {
-        Some(need) => need(planner, module, op),
-        None => Ok(Need::default()),
-    };
-    let buffers = Buffers::of(module, kernel, &mut need_of)?;
+    let buffers = buffers(module, kernel, planner)?;
     let (offsets, bytes) = place::place(&buffers.requests());
     if bytes > limit {
         return Err(too_large(module, kernel, &buffers, bytes, limit));
@@ -213,6 +208,23 @@ pub(crate) fn plan(module: &Module, kernel: Op, planner: &mut Planner, limit: u3
     let facts = buffers.list.iter().zip(&offsets).map(|(buffer, offset)| buffer.facts(*offset)).collect();
     let offsets = buffers.list.iter().zip(offsets).map(|(buffer, offset)| (buffer.op, offset)).collect();
     Ok(Plan { offsets, barriers, read_at_end, buffers: facts, bytes })
+}
+
+/// The bytes that a plan for a kernel would take.
+///
+/// # Errors
+/// When an operation has no plan.
+pub(crate) fn bytes(module: &Module, kernel: Op, planner: &mut Planner) -> Result<u32> {
+    Ok(place::place(&buffers(module, kernel, planner)?.requests()).1)
+}
+
+fn buffers(module: &Module, kernel: Op, planner: &mut Planner) -> Result<Buffers> {
+    let needs = ops::needs();
+    let mut need_of = |op: Op| match needs.get(module.row(op).name) {
+        Some(need) => need(planner, module, op),
+        None => Ok(Need::default()),
+    };
+    Buffers::of(module, kernel, &mut need_of)
 }
 
 /// The error of a machine with too little memory.

@@ -1,5 +1,6 @@
 //! A compile: every stage from ttir to machine code.
 
+use crate::fit::{Fit, Fitted};
 use crate::knobs::{self, knob};
 use crate::lower::Lanes;
 use crate::target::{BACKEND, option};
@@ -12,6 +13,9 @@ use target::{
     Artifact, CompileOptions, GivenStage, KernelParam, OptionValue, ParamKind, Stage, StageObserver,
     TargetError,
 };
+
+/// The search for stages that fit into shared memory, among the times of a compile.
+const FIT: &str = "ttgir/fit shared memory";
 
 /// Names of the stages.
 const TTGIR: &str = "ttgir";
@@ -137,38 +141,98 @@ impl<'a> Compile<'a> {
     }
 
     fn ttir(mut self, mut module: ir::Module) -> Result<Artifact, TargetError> {
-        self.time(TTGIR, |this| {
-            let options = this.options;
-            let how = pipeline::Options {
-                num_warps: options.num_warps,
-                num_ctas: options.num_ctas,
-                num_stages: options.num_stages,
-            };
-            let verify = if cfg!(debug_assertions) { Verify::Each } else { Verify::Never };
-            let mut passes = Passes(&mut *this.observer);
-            pipeline::to_ttgir(
-                &mut module,
-                u32::from(this.arch.number),
-                this.machine,
-                &how,
-                verify,
-                &mut passes,
-            )
-        })
-        .map_err(|errors| refused(&errors))?;
+        let fit = Fit::of(&module, self.options.num_stages);
+        self.passes(&mut module)?;
         match self.observer.given(TTGIR) {
             Some(given) => {
                 let module = self.parse(&given)?;
                 self.ttgir(module)
             }
-            None => self.ttgir(module),
+            None => match self.time(LLIR, |this| this.lower(&module)) {
+                Ok(lowered) => self.lowered(module, lowered),
+                Err(TargetError::OutOfResources { required, limit, .. }) => {
+                    self.with_less(&module, fit, (required, limit))
+                }
+                Err(error) => self.not_lowered(&module, error),
+            },
         }
     }
 
-    fn ttgir(mut self, mut module: ir::Module) -> Result<Artifact, TargetError> {
+    /// From block-level code to code with layouts.
+    fn passes(&mut self, module: &mut ir::Module) -> Result<(), TargetError> {
+        self.time(TTGIR, |this| {
+            let how = this.how();
+            let verify = if cfg!(debug_assertions) { Verify::Each } else { Verify::Never };
+            let (arch, machine) = (u32::from(this.arch.number), this.machine);
+            pipeline::to_ttgir(module, arch, machine, &how, verify, &mut Passes(&mut *this.observer))
+        })
+        .map_err(|errors| refused(&errors))
+    }
+
+    fn how(&self) -> pipeline::Options {
+        let options = self.options;
+        pipeline::Options {
+            num_warps: options.num_warps,
+            num_ctas: options.num_ctas,
+            num_stages: options.num_stages,
+        }
+    }
+
+    /// Goes on with fewer stages for loops, where the program then fits into shared memory. `need` is what it needs, and what there is.
+    fn with_less(
+        mut self,
+        module: &ir::Module,
+        fit: Option<Fit>,
+        need: (u64, u64),
+    ) -> Result<Artifact, TargetError> {
+        let (required, limit) = need;
+        let fitted = self.time(FIT, |this| {
+            let mut measure = |module: ir::Module| this.measure(module);
+            fit.map_or(Ok(None), |fit| fit.search(limit, required, &mut measure))
+        })?;
+        let Some(Fitted { mut module, remarks }) = fitted else {
+            return self.not_lowered(module, out_of_shared(required, limit));
+        };
+        self.passes(&mut module)?;
+        for remark in remarks {
+            let place = remark.place.map_or_else(String::new, |place| format!("{place}: "));
+            self.observer.warn(format!("{place}{}", remark.message));
+        }
+        self.ttgir(module)
+    }
+
+    /// The shared memory that a program in front of all passes over ttgir needs.
+    fn measure(&self, mut module: ir::Module) -> Result<u64, TargetError> {
+        let (arch, machine) = (u32::from(self.arch.number), self.machine);
+        pipeline::to_ttgir(&mut module, arch, machine, &self.how(), Verify::Never, &mut ())
+            .map_err(|errors| refused(&errors))?;
+        lanes::shared_bytes(&module, &self.lanes()).map_err(|error| not_lowered(&[error]))
+    }
+
+    fn lanes(&self) -> Lanes {
+        Lanes { capability: u32::from(self.arch.number), machine: self.machine }
+    }
+
+    fn ttgir(mut self, module: ir::Module) -> Result<Artifact, TargetError> {
+        match self.time(LLIR, |this| this.lower(&module)) {
+            Ok(lowered) => self.lowered(module, lowered),
+            Err(error) => self.not_lowered(&module, error),
+        }
+    }
+
+    /// The stage in front of the one that cannot be made is still told of.
+    fn not_lowered(mut self, module: &ir::Module, error: TargetError) -> Result<Artifact, TargetError> {
+        self.add(TTGIR, print(module), true);
+        Err(error)
+    }
+
+    fn lowered(
+        mut self,
+        mut module: ir::Module,
+        (mut lowered, kernel): (llir::Module, lanes::Facts),
+    ) -> Result<Artifact, TargetError> {
         let params = params(&module)?;
         self.add(TTGIR, print(&module), true);
-        let (mut lowered, kernel) = self.time(LLIR, |this| this.lower(&module))?;
         if self.observer.wants_programs(TTGIR) {
             // What a program takes of shared memory is known only now, and people look for it here.
             ttgir::set_shared(&mut module, kernel.shared_bytes);
@@ -211,8 +275,7 @@ impl<'a> Compile<'a> {
                 fuse_multiply_add: options.enable_fp_fusion,
                 line_info: !knobs::flag(options, knob::NO_LINES),
             };
-            let target = Lanes { capability: u32::from(this.arch.number), machine: this.machine };
-            lanes::lower(module, &target, &how).map_err(|errors| not_lowered(&errors))
+            lanes::lower(module, &this.lanes(), &how).map_err(|errors| not_lowered(&errors))
         })?;
         let kernel =
             lowered.kernels.pop().ok_or_else(|| TargetError::Internal("no kernel was lowered".into()))?;

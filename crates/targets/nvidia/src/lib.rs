@@ -5,6 +5,7 @@ mod assembling;
 mod compile;
 pub mod driver;
 mod emulated;
+mod fit;
 mod given;
 mod knobs;
 pub mod lower;

@@ -125,6 +125,33 @@ fn buffers_that_are_never_alive_together_share_bytes() {
     assert_eq!(lowered(&body), Ok((2048, 3, 0)));
 }
 
+/// A buffer that a copy fills, and a wait behind which so many groups of copies still go on.
+fn copied(name: &str, pending: u32) -> String {
+    format!(
+        "  %{name} = ttg.local_alloc : () -> $M
+  %{name}t = ttg.async_copy_global_to_local %a, %{name} : tensor<512x!tt.ptr<f32>, #b> -> <512xf32, #s, #smem, mutable>
+  %{name}g = ttg.async_commit_group tokens %{name}t
+  %{name}w = ttg.async_wait {{num = {pending} : i32}}
+  %{name}l = ttg.local_load %{name} : $M -> $T
+  tt.store %a, %{name}l : tensor<512x!tt.ptr<f32>, #b>
+"
+    )
+}
+
+#[test]
+fn buffers_whose_copies_have_landed_share_bytes() {
+    // A barrier each for what was copied, and one for the bytes that are written again.
+    assert_eq!(lowered(&(copied("k", 0) + &copied("l", 0))), Ok((2048, 3, 0)));
+    // Where nobody waited for the first copy its bytes stay its own until somebody does.
+    let three = copied("k", 1) + &copied("l", 0) + &copied("o", 0);
+    assert_eq!(lowered(&three).map(|found| found.0), Ok(4096));
+    // A wait that may be left out ends nothing.
+    let maybe = copied("k", 1)
+        + "  %c = arith.cmpi slt, %zero, %n : i32\n  scf.if %c {\n    %v = ttg.async_wait {num = 0 : i32}\n  }\n"
+        + &copied("l", 0);
+    assert_eq!(lowered(&maybe).map(|found| found.0), Ok(4096));
+}
+
 #[test]
 fn too_much_memory_is_refused_with_the_largest() {
     let body = "  %m = ttg.local_alloc : () -> !ttg.memdesc<200x512xf32, #s, #smem, mutable>
