@@ -119,7 +119,8 @@ pub(crate) fn lower_noting(
 /// # Errors
 /// When an operation cannot be lowered at all.
 pub fn shared_bytes(module: &Module, target: &dyn LaneTarget) -> Result<u64> {
-    let kernels = module.ops(module.body()).filter(|&op| module.is(op, &func::FUNC) && !is_private(module, op));
+    let kernels =
+        module.ops(module.body()).filter(|&op| module.is(op, &func::FUNC) && !is_private(module, op));
     let mut most = 0;
     for op in kernels {
         let mut planner = Planner::new(&start_facts(module, op, target)?, target);

@@ -44,7 +44,7 @@ pub use survey::{Classify, survey};
 pub use table::Handler;
 pub use target::{
     Access, AssertPlace, AtomicAccess, Cache, CombineLanes, CompareSwap, Eviction, LaneTarget, Order,
-    PrintCall, Rmw, Scope, Shuffle,
+    PrintCall, Reductions, Rmw, Scope, Shuffle,
 };
 pub use types::register;
 pub use value::{LaneValue, SharedMemory};

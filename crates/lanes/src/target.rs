@@ -142,6 +142,18 @@ pub struct AtomicAccess {
     pub scope: Scope,
 }
 
+/// Atomics that do not answer what was there before.
+pub trait Reductions {
+    /// How many neighbouring elements one instruction can take; `None` where there is none for them.
+    fn width(&self, rmw: Rmw, element: Type) -> Option<usize>;
+
+    /// Combines neighbouring values into memory. The order is relaxed or that of a release.
+    fn reduce(&self, b: &mut FunctionBuilder<'_>, rmw: Rmw, access: &AtomicAccess, values: &[Value]);
+
+    /// Orders the accesses of a lane before it in front of those behind it.
+    fn fence(&self, b: &mut FunctionBuilder<'_>, scope: Scope);
+}
+
 /// A compare-and-swap.
 #[derive(Clone, Debug)]
 pub struct CompareSwap {
@@ -353,6 +365,11 @@ pub trait LaneTarget: ElementTarget {
         access: &AtomicAccess,
         values: &[Value],
     ) -> Option<Values>;
+
+    /// How the machine combines values into memory without an answer, if it can.
+    fn reductions(&self) -> Option<&dyn Reductions> {
+        None
+    }
 
     /// The bits of the narrowest integer that [`LaneTarget::compare_swap`] takes, at most 32; narrower ones are swapped as parts of
     /// words.

@@ -125,6 +125,8 @@ pub struct Machine {
     pub bank_bytes: u32,
     /// Bytes that a lane loads or stores at once at most.
     pub vector_bytes: u32,
+    /// Bytes that one atomic combines into memory at most where it takes several floats and nobody asks what was there before.
+    pub reduction_bytes: u32,
     /// Bytes that move to or from memory together.
     pub sector_bytes: u32,
     /// Bytes of a line of the cache.
@@ -163,6 +165,7 @@ impl Machine {
         banks: 32,
         bank_bytes: 4,
         vector_bytes: 16,
+        reduction_bytes: 4,
         sector_bytes: 32,
         line_bytes: 128,
         async_copy: false,
@@ -197,6 +200,7 @@ impl fmt::Display for Machine {
             ("banks", self.banks),
             ("bytes of a bank", self.bank_bytes),
             ("bytes of an access", self.vector_bytes),
+            ("bytes of a reduction", self.reduction_bytes),
             ("bytes of a sector", self.sector_bytes),
             ("bytes of a line", self.line_bytes),
             ("blocks of a cluster", self.cluster),

@@ -9,10 +9,10 @@ use crate::free::first_copies;
 use crate::packing::{as_integer, from_integer};
 use crate::shared::NeedOf;
 use crate::table::Entry;
-use crate::target::{AtomicAccess, Order, Rmw, Scope};
+use crate::target::{AtomicAccess, Order, Reductions, Rmw, Scope};
 use crate::types;
 use elementwise::small_float::{as_wide, narrow_to};
-use ir::{EnumRow, Op, OpRow, Type as IrType, Value as IrValue};
+use ir::{EnumRow, Module, Op, OpRow, Traits, Type as IrType, Value as IrValue};
 use llir::{FloatCompare, IntCompare, Type, Value};
 use ttir::ops::atomic::{ATOMIC_CAS, ATOMIC_LOAD, ATOMIC_RMW, ATOMIC_STORE, RMW, SCOPE, SEM};
 use ttir::ops::memory::mask;
@@ -79,7 +79,7 @@ struct Elements {
     scope: Scope,
 }
 
-/// The elements, at most so many for each instruction.
+/// The elements, at most so many for each instruction. The accesses of all lanes before it come first where it releases.
 fn elements(cx: &mut Cx<'_>, op: Op, width: usize) -> Result<Elements> {
     let (pointer, mask) = (cx.module.operand(op, 0), mask(cx.module, op));
     let plan = plan(cx, pointer, mask, width as u64)?;
@@ -108,6 +108,13 @@ fn rmw(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let value = cx.module.operand(op, 1);
     let element = ttir::types::elem(cx.module.ty(value));
     let values = cx.registers(value)?;
+    let target = cx.target;
+    if cx.module.is_unused(cx.module.result(op, 0))
+        && let Some(reductions) = target.reductions()
+        && let Some(width) = reductions.width(kind, types::register(element))
+    {
+        return reduce(cx, op, reductions, (kind, width), &values);
+    }
     let width = cx.target.atomic_width(kind, types::register(element));
     let elements = elements(cx, op, width)?;
     let mut results = vec![None; values.len()];
@@ -129,6 +136,58 @@ fn rmw(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         }
     }
     give(cx, op, &elements, element, results)
+}
+
+/// Combines values into memory where nobody asks what was there before.
+///
+/// A reduction reads nothing, so it cannot acquire, and where it takes several instructions one fence in front of them releases
+/// for all. What follows stays behind a fence, where something does.
+fn reduce(
+    cx: &mut Cx<'_>,
+    op: Op,
+    reductions: &dyn Reductions,
+    (kind, width): (Rmw, usize),
+    values: &[Value],
+) -> Result<()> {
+    let mut elements = elements(cx, op, width)?;
+    let asked = elements.order;
+    elements.order = if releases(asked) { Order::Release } else { Order::Relaxed };
+    if releases(asked) && elements.groups.len() > 1 {
+        reductions.fence(&mut cx.b, elements.scope);
+        elements.order = Order::Relaxed;
+    }
+    for group in &elements.groups {
+        let combined: Vec<Value> = group.iter().map(|&register| values[register]).collect();
+        let first = access(cx, &elements, group[0]);
+        reductions.reduce(&mut cx.b, kind, &first, &combined);
+    }
+    if acquires(asked) && touches_memory_later(cx.module, op) {
+        reductions.fence(&mut cx.b, elements.scope);
+        cx.program_barrier();
+    }
+    let element = ttir::types::elem(cx.module.ty(cx.module.result(op, 0)));
+    let zero = cx.b.zero(types::register(element));
+    cx.set_registers(op, vec![zero; values.len()]);
+    Ok(())
+}
+
+/// Whether an operation that runs after another one may touch memory.
+fn touches_memory_later(module: &Module, op: Op) -> bool {
+    let touches = |op: Op| {
+        module.walk(op).into_iter().any(|inner| {
+            let is_plain = module.has(inner, Traits::PURE) || module.has(inner, Traits::TERMINATOR);
+            !is_plain && module.regions(inner).is_empty()
+        })
+    };
+    let mut at = op;
+    loop {
+        let mut later = std::iter::successors(module.next(at), |&next| module.next(next));
+        let Some(parent) = module.parent_op(at) else { return false };
+        if later.any(touches) || module.has(parent, Traits::LOOP) {
+            return true;
+        }
+        at = parent;
+    }
 }
 
 /// What an atomic writes.

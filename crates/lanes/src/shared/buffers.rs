@@ -343,9 +343,9 @@ impl Walk<'_> {
     /// The buffers that an operation begins to copy to.
     fn copied_to(&self, op: Op) -> Vec<usize> {
         let row = self.module.row(op);
-        let groups = (0..row.operands.len()).filter(|&group| {
-            matches!(row.operands[group].effect, Effect::WriteUntil(wait) if wait.is(&ASYNC_WAIT))
-        });
+        let groups = (0..row.operands.len()).filter(
+            |&group| matches!(row.operands[group].effect, Effect::WriteUntil(wait) if wait.is(&ASYNC_WAIT)),
+        );
         let operands = groups.flat_map(|group| self.module.operand_group(op, group));
         operands.filter_map(|operand| self.buffers.views.get(operand)).flatten().copied().collect()
     }

@@ -99,7 +99,8 @@ impl Fit {
     }
 
     fn remarks(&self, stages: &[u32], needed: u64, limit: u64) -> Vec<Diagnostic> {
-        let changed = self.loops.iter().zip(stages).filter(|(pipelined, stages)| pipelined.stages != **stages);
+        let changed =
+            self.loops.iter().zip(stages).filter(|(pipelined, stages)| pipelined.stages != **stages);
         let remark = |(pipelined, stages): (&Pipelined, &u32)| {
             let message = format!(
                 "the loop is pipelined in {stages} stages in place of {}: with as many as are asked for the kernel needs {needed} bytes of \

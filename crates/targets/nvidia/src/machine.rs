@@ -47,6 +47,7 @@ const SM_90: Machine = Machine {
     shared_bytes: 227 << 10,
     processor_shared_bytes: 228 << 10,
     bulk_copy: true,
+    reduction_bytes: 16,
     matrix_store: true,
     cluster: 16,
     matrix: OF_GROUPS_AND_WARPS,

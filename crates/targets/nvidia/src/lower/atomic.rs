@@ -1,7 +1,8 @@
-//! Atomic instructions.
+//! Atomic instructions: with what was there before (`atom`), and without (`red`).
 
-use super::memory::{address, address_letter, letter, space};
-use lanes::{AtomicAccess, CompareSwap, Order, Rmw, Scope};
+use super::Lanes;
+use super::memory::{address, address_letter, braces, letter, space};
+use lanes::{AtomicAccess, CompareSwap, Order, Reductions, Rmw, Scope};
 use llir::{Asm, FunctionBuilder, Type, Value, Values};
 
 /// An operation on a type: PTX's words for both, and the capability that has it.
@@ -36,6 +37,19 @@ const ROWS: &[Row] = &[
     (Rmw::Exchange, Type::F64, "exch.b64", 0),
 ];
 
+/// What `red` combines at once besides, by the type of all elements together.
+const WIDE_ROWS: &[Row] = &[
+    (Rmw::FloatAdd, Type::F32.vector(2), "add.v2.f32", 90),
+    (Rmw::FloatAdd, Type::F32.vector(4), "add.v4.f32", 90),
+    (Rmw::FloatAdd, Type::F16.vector(4), "add.noftz.v2.f16x2", 90),
+    (Rmw::FloatAdd, Type::F16.vector(8), "add.noftz.v4.f16x2", 90),
+    (Rmw::FloatAdd, Type::BF16.vector(4), "add.noftz.v2.bf16x2", 90),
+    (Rmw::FloatAdd, Type::BF16.vector(8), "add.noftz.v4.bf16x2", 90),
+];
+
+/// The most elements of a row.
+const WIDEST: usize = 8;
+
 /// Bits of the narrowest `atom.cas`.
 pub(super) const NARROWEST_SWAP: u32 = 16;
 
@@ -56,13 +70,13 @@ fn scope_word(scope: Scope) -> &'static str {
     }
 }
 
-/// Runs `text` with `{at}` for the address, behind the mask; operands are numbered from the result on. Where the mask is
-/// off the result is zero.
+/// Runs an instruction with the address and further operands, each of one or more registers, behind the mask. Where the mask is off
+/// the result is zero.
 fn run(
     b: &mut FunctionBuilder<'_>,
     access: &AtomicAccess,
     name: &str,
-    operands: &[Value],
+    operands: &[&[Value]],
     result: Option<Type>,
 ) -> Option<Value> {
     let (pointer, offset) = address(b, access.pointer, access.offset);
@@ -87,9 +101,11 @@ fn run(
     args.push(pointer);
     let mut list = format!("[ ${at} + {offset} ]");
     for operand in operands {
-        list.push_str(&format!(", ${}", constraints.len()));
-        constraints.push(letter(b.ty(*operand)).into());
-        args.push(*operand);
+        list.push_str(&format!(", {}", braces(constraints.len(), operand.len())));
+        for register in *operand {
+            constraints.push(letter(b.ty(*register)).into());
+            args.push(*register);
+        }
     }
     let result_text = if result.is_some() { "$0, " } else { "" };
     let text = format!("{guard}{name} {result_text}{list};");
@@ -98,13 +114,63 @@ fn run(
     b.inline_asm(asm, result.unwrap_or(Type::VOID), &args)
 }
 
+/// The words of an instruction, the manual's order first.
 fn prefix(b: &FunctionBuilder<'_>, what: &str, access: &AtomicAccess) -> String {
     let words = [order_word(access.order), scope_word(access.scope), space(b.ty(access.pointer))];
     format!("{what}{}", words.concat())
 }
 
+/// `atom` in the order of words that programs look for, as another compiler writes it; assemblers take any.
+fn read_modify_write(b: &FunctionBuilder<'_>, access: &AtomicAccess) -> String {
+    let words = [space(b.ty(access.pointer)), scope_word(access.scope), order_word(access.order)];
+    format!("atom{}", words.concat())
+}
+
+/// The same for a compare-and-swap, whose order of words is another one.
+fn swap(b: &FunctionBuilder<'_>, access: &AtomicAccess) -> String {
+    let words = [space(b.ty(access.pointer)), order_word(access.order), scope_word(access.scope)];
+    format!("atom{}", words.concat())
+}
+
 fn row(capability: u32, rmw: Rmw, ty: Type) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.0 == rmw && row.1 == ty && row.3 <= capability)
+}
+
+/// The row of `red` for so many elements.
+fn reduction_row(capability: u32, rmw: Rmw, element: Type, count: usize) -> Option<&'static Row> {
+    let ty = element.with_lanes(u32::try_from(count).ok()?);
+    let rows = ROWS.iter().chain(WIDE_ROWS).filter(|row| row.0 != Rmw::Exchange);
+    rows.into_iter().find(|row| row.0 == rmw && row.1 == ty && row.3 <= capability)
+}
+
+impl Reductions for Lanes {
+    fn width(&self, rmw: Rmw, element: Type) -> Option<usize> {
+        let counts = std::iter::successors(Some(WIDEST), |&count| (count > 1).then_some(count / 2));
+        counts.into_iter().find(|&count| reduction_row(self.capability, rmw, element, count).is_some())
+    }
+
+    fn reduce(&self, b: &mut FunctionBuilder<'_>, rmw: Rmw, access: &AtomicAccess, values: &[Value]) {
+        let element = b.ty(values[0]);
+        let row = reduction_row(self.capability, rmw, element, values.len());
+        let row = row.expect("the caller asked how many elements go together");
+        let name = format!("{}.{}", prefix(b, "red", access), row.2);
+        let words: Values = match element.lane_bits() {
+            16 if values.len() > 1 => values.chunks(2).map(|pair| packed(b, pair)).collect(),
+            _ => values.iter().copied().collect(),
+        };
+        run(b, access, &name, &[&words], None);
+    }
+
+    fn fence(&self, b: &mut FunctionBuilder<'_>, scope: Scope) {
+        let text = format!("fence.acq_rel{};", scope_word(scope));
+        b.inline_asm(Asm::effect(&text, "~{memory}"), Type::VOID, &[]);
+    }
+}
+
+/// Two values of 16 bits in one register.
+fn packed(b: &mut FunctionBuilder<'_>, pair: &[Value]) -> Value {
+    let pair = b.vector(pair);
+    b.bitcast(pair, Type::I32)
 }
 
 /// How many neighbours one instruction combines: two of 16 bits.
@@ -122,22 +188,21 @@ pub(super) fn rmw(
 ) -> Option<Values> {
     let ty = b.ty(*values.first()?).with_lanes(values.len() as u32);
     let row = row(capability, rmw, ty)?;
-    let name = format!("{}.{}", prefix(b, "atom", access), row.2);
+    let name = format!("{}.{}", read_modify_write(b, access), row.2);
     let [value] = values else {
-        let pair = b.vector(values);
-        let word = b.bitcast(pair, Type::I32);
-        let old = run(b, access, &name, &[word], Some(Type::I32))?;
+        let word = packed(b, values);
+        let old = run(b, access, &name, &[&[word]], Some(Type::I32))?;
         let old = b.bitcast(old, ty);
         return Some((0..values.len() as u32).map(|index| b.extract(old, index)).collect());
     };
-    run(b, access, &name, &[*value], Some(ty)).map(|old| Values::from_slice(&[old]))
+    run(b, access, &name, &[&[*value]], Some(ty)).map(|old| Values::from_slice(&[old]))
 }
 
 /// Writes where memory holds what is expected.
 pub(super) fn compare_swap(b: &mut FunctionBuilder<'_>, swap: &CompareSwap) -> Value {
     let ty = b.ty(swap.expected);
-    let name = format!("{}.cas.b{}", prefix(b, "atom", &swap.access), ty.lane_bits());
-    let old = run(b, &swap.access, &name, &[swap.expected, swap.new], Some(ty));
+    let name = format!("{}.cas.b{}", self::swap(b, &swap.access), ty.lane_bits());
+    let old = run(b, &swap.access, &name, &[&[swap.expected], &[swap.new]], Some(ty));
     old.unwrap_or_else(|| b.poison(ty))
 }
 
@@ -161,5 +226,5 @@ pub(super) fn store(b: &mut FunctionBuilder<'_>, access: &AtomicAccess, value: V
     };
     let access = AtomicAccess { order, ..access.clone() };
     let name = format!("{}.b{}", prefix(b, "st", &access), b.ty(value).lane_bits());
-    run(b, &access, &name, &[value], None);
+    run(b, &access, &name, &[&[value]], None);
 }

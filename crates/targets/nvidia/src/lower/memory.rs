@@ -68,7 +68,7 @@ fn unpack(b: &mut FunctionBuilder<'_>, words: &[Value], each: usize) -> Values {
 }
 
 /// `{$0, $1}` for several operands from a number on, the operand alone for one.
-fn braces(first: usize, count: usize) -> String {
+pub(super) fn braces(first: usize, count: usize) -> String {
     let list: Vec<String> = (first..first + count).map(|index| format!("${index}")).collect();
     if count == 1 { list.concat() } else { format!("{{ {} }}", list.join(", ")) }
 }

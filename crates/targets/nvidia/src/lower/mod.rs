@@ -215,6 +215,10 @@ impl LaneTarget for Lanes {
         atomic::rmw(b, self.capability, rmw, access, values)
     }
 
+    fn reductions(&self) -> Option<&dyn lanes::Reductions> {
+        Some(self)
+    }
+
     fn narrowest_swap(&self) -> u32 {
         atomic::NARROWEST_SWAP
     }

@@ -4,7 +4,7 @@ use super::cost::Access;
 use super::derive;
 use super::layouts::{Layout, Layouts};
 use crate::ops::shared::LOCAL_ALLOC;
-use crate::{BasisList, SharedEncoding, shape_per_block};
+use crate::{BasisList, Machine, SharedEncoding, shape_per_block};
 use ir::{Module, Op, OpRow};
 use smallvec::SmallVec;
 use ttir::axis::AxisTable;
@@ -41,6 +41,7 @@ pub(crate) fn access(module: &Module, op: Op, axis: &AxisTable, widest: u64) -> 
     let mask = access.mask().map(|mask| axis.info(module, mask).constancy[dim]);
     let run = axis.aligned_run(module, pointer, dim).min(mask.unwrap_or(u64::MAX));
     let bytes = elem_bytes(pointee(ty)?);
+    let most = if is_wide_reduction(module, op, bytes) { reduction_bytes(module) } else { most };
     Some(Access {
         shape,
         bytes,
@@ -52,6 +53,16 @@ pub(crate) fn access(module: &Module, op: Op, axis: &AxisTable, widest: u64) -> 
         widest,
         reads,
     })
+}
+
+/// Whether an atomic adds floats of at most 32 bits and nobody asks what was there before: machines take more of these at once.
+fn is_wide_reduction(module: &Module, op: Op, bytes: u64) -> bool {
+    let adds = |rmw: atomic::AtomicRmwOp| rmw.kind() == atomic::Rmw::Fadd && module.is_unused(rmw.result());
+    bytes <= 4 && atomic::AtomicRmwOp::of(module, op).is_some_and(adds)
+}
+
+fn reduction_bytes(module: &Module) -> u64 {
+    u64::from(module.environment::<Machine>().unwrap_or(&Machine::BASE).reduction_bytes)
 }
 
 /// Lanes side by side along the contiguous dimension, each with as much as one access can move; blocks of a cluster share
