@@ -2,6 +2,7 @@
 
 import importlib
 import math
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -229,3 +230,32 @@ def test_blocks_have_no_more_axes_than_layouts(emulated, arrays):
     np.testing.assert_array_equal(arrays.numpy(x), 1)
     with pytest.raises(triton.CompilationError, match="33 axes"):
         expanded[(1, )](x, 33)
+
+
+@triton.jit
+def two_products(a_ptr, b_ptr, out_ptr, K, BLOCK: tl.constexpr, STAGES: tl.constexpr):
+    rows, cols = tl.arange(0, BLOCK), tl.arange(0, BLOCK)
+    for part in tl.static_range(2):
+        total = tl.zeros((BLOCK, BLOCK), tl.float32)
+        for k in tl.range(0, K, BLOCK, num_stages=STAGES):
+            a = tl.load(a_ptr + rows[:, None] * K + (k + cols)[None, :])
+            b = tl.load(b_ptr + (k + rows)[:, None] * BLOCK + cols[None, :])
+            total = tl.dot(a, b, total)
+        tl.atomic_add(out_ptr + rows[:, None] * BLOCK + cols[None, :], total * (part + 1))
+
+
+@pytest.mark.parametrize("stages", [2, 8])
+def test_stages_give_way_to_shared_memory(stages, rng):
+    a = rng.integers(-4, 5, (64, 256)).astype(np.float32)
+    b = rng.integers(-4, 5, (256, 64)).astype(np.float32)
+    out = np.zeros((64, 64), np.float32)
+    with triton.knobs.runtime.scope(), warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        triton.knobs.runtime.emulate = "cuda:90"
+        kernel = two_products[(1, )](a, b, out, 256, BLOCK=64, STAGES=stages)
+    assert np.array_equal(out, 3 * (a @ b))
+    # Eight stages of 32 KB are too many. The two loops share their memory.
+    fewer = [str(one.message) for one in said if "in place of 8" in str(one.message)]
+    assert len(fewer) == (2 if stages == 8 else 0) and all("test_emulated.py:" in text for text in fewer)
+    assert kernel.metadata.shared <= 232448
+    assert "red.relaxed.gpu.global.add.v" in kernel.asm["ptx"]

@@ -6,9 +6,9 @@
 //!                                                  %d = tt.dot %x, %y, %c
 //! ```
 //!
-//! Operands are widened to a format that holds each of their products with a scale exactly: binary16 and bfloat16 where that is
-//! enough, else binary32, of which `tf32` keeps all digits there are or, for scales that are floats themselves, `ieee`
-//! does. What leaves the range of the format becomes zero or infinity.
+//! Operands are widened to a format that holds each of their products with a scale exactly: bfloat16 where that is enough, binary16
+//! beside an operand of that format, else binary32, of which `tf32` keeps all digits there are or, for scales that are floats
+//! themselves, `ieee` does. What leaves the range of the format becomes zero, a subnormal number or infinity.
 
 use super::blocks::Blocks;
 use ir::pass::PassRow;
@@ -82,15 +82,11 @@ struct Number {
 
 impl Number {
     /// The least that holds the elements of both operands exactly.
-    fn for_operands(operands: [&Operand; 2], module: &Module) -> Number {
+    fn for_operands(operands: [&Operand; 2], module: &Module, dot: DotScaledOp<'_>) -> Number {
         let digits = operands.map(|operand| operand.digits(module));
-        let digits = digits[0].max(digits[1]);
-        let is_wide = |operand: &&Operand| operand.scale.is_some() || operand.format.name == ScaleType::Bf16;
-        match digits {
+        match digits[0].max(digits[1]) {
             ..=8 => Number { kind: FloatKind::BF16, precision: InputPrecision::Ieee },
-            9..=11 if !operands.iter().any(is_wide) => {
-                Number { kind: FloatKind::F16, precision: InputPrecision::Ieee }
-            }
+            _ if dot.is_half(module) => Number { kind: FloatKind::F16, precision: InputPrecision::Ieee },
             9..=11 => Number { kind: FloatKind::F32, precision: InputPrecision::Tf32 },
             _ => Number { kind: FloatKind::F32, precision: InputPrecision::Ieee },
         }
@@ -167,8 +163,8 @@ fn operands(module: &Module, op: Op) -> Result<[Operand; 2], String> {
 
 fn expand(module: &mut Module, op: Op) -> Result<(), String> {
     let [a, b] = operands(module, op)?;
-    let number = Number::for_operands([&a, &b], module);
     let dot = DotScaledOp::new(module, op);
+    let number = Number::for_operands([&a, &b], module, dot);
     let (sees_nan, c, result) = (!dot.fast_math(), dot.c(), dot.d());
     let ty = module.ty(result);
     let mut builder = Builder::before(module, op);
@@ -226,8 +222,21 @@ impl Widen<'_, '_> {
         self.blocks.builder.build(&TRANS, &[value], &TransOp::attrs(&order))
     }
 
-    /// The numbers of an operand times their scales.
+    /// The numbers of an operand times their scales, rounded once.
     fn operand(&mut self, operand: &Operand) -> Result<Value, String> {
+        let number = self.number;
+        if operand.scale.is_none() || number.kind != FloatKind::F16 {
+            return self.scaled(operand);
+        }
+        // A scale may leave the range of binary16 where the product does not.
+        self.number = Number { kind: FloatKind::F32, ..number };
+        let product = self.scaled(operand)?;
+        self.number = number;
+        let half = with_elem(self.ty(product), Type::float(FloatKind::F16));
+        Ok(self.build_as(&TRUNCF, &[product], half))
+    }
+
+    fn scaled(&mut self, operand: &Operand) -> Result<Value, String> {
         let numbers = match operand.format.float {
             Some(kind) => self.floats(operand.value, kind),
             None => {

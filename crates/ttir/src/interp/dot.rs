@@ -189,7 +189,12 @@ pub(crate) fn dot_scaled(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let packing = if lhs.format == ScaleType::E2m1 && lhs.k_pack { 2 } else { 1 };
     let k = shape(a_ty).last().map_or(1, |&k| k as usize) * packing;
     let sizes = Sizes::new(shape(c_ty), k);
-    let (lhs, rhs) = (lhs.lines(sizes.batch, sizes.m, k), rhs.lines(sizes.batch, sizes.n, k));
+    let (mut lhs, mut rhs) = (lhs.lines(sizes.batch, sizes.m, k), rhs.lines(sizes.batch, sizes.n, k));
+    if dot.is_half(module) {
+        for value in lhs.iter_mut().chain(&mut rhs) {
+            *value = float_value(FloatKind::F16, float_bits(FloatKind::F16, *value));
+        }
+    }
     let kind = elem(c_ty).as_float().expect("verified: a scaled dot adds floats");
     let start = values(c, c_ty);
     let results = sizes.each(|pairs, at| {

@@ -1,7 +1,7 @@
 //! Matrix products.
 
-use crate::types::{TENSOR_ONLY, shape};
-use ir::{CostClass, Format, Infer, LayoutRule, OpRow, Traits, Value};
+use crate::types::{TENSOR_ONLY, elem, shape};
+use ir::{CostClass, Format, Infer, LayoutRule, Module, OpRow, Traits, Value};
 
 ir::enum_attr! {
     /// How binary32 operands are multiplied.
@@ -95,6 +95,17 @@ pub static DOT_SCALED: OpRow = OpRow {
 };
 
 impl DotScaledOp<'_> {
+    /// Whether both operands are rounded to binary16 behind their scales: one of them is of that format, and the other is of a narrow
+    /// one. All other scaled operands keep every digit.
+    pub fn is_half(self, module: &Module) -> bool {
+        let fits = |format: ScaleType, scale: Option<Value>| {
+            let has_float_scale = scale.is_some_and(|scale| elem(module.ty(scale)).as_float().is_some());
+            format != ScaleType::Bf16 && !has_float_scale
+        };
+        let one = self.a_format() == ScaleType::Fp16 || self.b_format() == ScaleType::Fp16;
+        one && fits(self.a_format(), self.a_scale()) && fits(self.b_format(), self.b_scale())
+    }
+
     /// The scales of a.
     pub fn a_scale(self) -> Option<Value> {
         if self.given() & 1 != 0 { self.scales().first().copied() } else { None }

@@ -19,6 +19,8 @@ struct Operand {
     k_pack: bool,
     /// The dimension along k: 1 for a, 0 for b.
     k_dim: usize,
+    /// Whether it is rounded to binary16 behind its scale.
+    half: bool,
 }
 
 impl Cx<'_> {
@@ -33,8 +35,23 @@ impl Cx<'_> {
         }
         let (a, b) = (dot.a(), dot.b());
         let (a_pack, b_pack) = (dot.lhs_k_pack(), dot.rhs_k_pack());
-        let a = Operand { value: a, format: dot.a_format(), scale: dot.a_scale(), k_pack: a_pack, k_dim: 1 };
-        let b = Operand { value: b, format: dot.b_format(), scale: dot.b_scale(), k_pack: b_pack, k_dim: 0 };
+        let half = dot.is_half(module);
+        let a = Operand {
+            value: a,
+            format: dot.a_format(),
+            scale: dot.a_scale(),
+            k_pack: a_pack,
+            k_dim: 1,
+            half,
+        };
+        let b = Operand {
+            value: b,
+            format: dot.b_format(),
+            scale: dot.b_scale(),
+            k_pack: b_pack,
+            k_dim: 0,
+            half,
+        };
         let packing = if a.format == ScaleType::E2m1 && a.k_pack { 2 } else { 1 };
         let k = types::shape(module.ty(a.value))[1] * packing;
         let (a_shape, b_shape) = ([sizes[0], k], [k, sizes[1]]);
@@ -57,6 +74,10 @@ impl Cx<'_> {
             if let Some(scale) = operand.scale {
                 let factor = cx.scale(operand, scale, &at.dims, k)?;
                 number = cx.b.fmul(number, factor);
+                if operand.half {
+                    let rounded = cx.narrow(FloatKind::F16, number);
+                    number = cx.widen(FloatKind::F16, rounded);
+                }
             }
             cx.write(&buffer, number, at)
         })?;
