@@ -40,7 +40,8 @@ pub use machine::{Machine, MatrixKind, MatrixRow, Number};
 pub use module::{Config, set_shared, target};
 
 pub use encoding::{
-    BasisList, Encoding, Facts, SharedEncoding, num_registers, replace_encoding, same_layout, shape_per_block,
+    BasisList, Encoding, Facts, Fragments, Padding, SharedEncoding, Tiles, num_registers, replace_encoding,
+    same_layout, shape_per_block,
 };
 
 /// All rows of block-level code with layouts: those of ttir and these.

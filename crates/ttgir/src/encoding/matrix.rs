@@ -1,6 +1,6 @@
 //! The layouts of matrix instructions: of their results and of operands in registers.
 //!
-//! One pattern serves all: 4 lanes side by side along the inner dimension with `width` neighbouring elements each, 8
+//! Instructions that deal out runs are in [`super::fragments`]. One pattern serves all others: 4 lanes side by side along the inner dimension with `width` neighbouring elements each, 8
 //! lanes along the outer one, and registers for what is left of the tile.
 
 use super::Encoding;
@@ -89,6 +89,7 @@ pub(super) fn operand(
             spread(&mut bases, WARP, warps_per_cta, &warps, k_dim(op_idx, rank));
             bases.fit(cga, shape, &order)
         }
+        Encoding::Fragments(fragments) => fragments.operand(op_idx, k_width, shape, cga),
         Encoding::Blocked { size_per_thread, threads_per_warp, warps_per_cta, order, .. } => {
             let k = k_dim(op_idx, shape.len());
             let mut own = size_per_thread.clone();
@@ -144,8 +145,10 @@ pub(super) fn check_operand(op_idx: u32, parent: &Encoding, k_width: u32) -> Res
         Encoding::Mma { version: [3, _], .. } if op_idx == 1 => {
             Err("the right operand of this instruction cannot be in registers".into())
         }
-        Encoding::Mma { .. } if k_width.is_power_of_two() && k_width <= 32 => Ok(()),
-        Encoding::Mma { .. } => Err(format!("kWidth {k_width} is not a power of two up to 32")),
+        Encoding::Mma { .. } | Encoding::Fragments(_) if k_width.is_power_of_two() && k_width <= 32 => Ok(()),
+        Encoding::Mma { .. } | Encoding::Fragments(_) => {
+            Err(format!("kWidth {k_width} is not a power of two up to 32"))
+        }
         Encoding::Blocked { order, .. } if k_width == 0 && order.len() >= 2 => Ok(()),
         Encoding::Blocked { .. } => {
             Err("kWidth must be 0 for a blocked parent of two dimensions or more".into())

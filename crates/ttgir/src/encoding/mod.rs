@@ -10,16 +10,19 @@
 
 mod bases;
 mod facts;
+mod fragments;
 mod matrix;
 mod memo;
 mod shared;
 mod shared_layout;
 mod tensor_layout;
 mod text;
+mod text_shared;
 
 pub use facts::{Facts, distinct_registers, num_registers, replace_encoding, same_layout, shape_per_block};
+pub use fragments::{Fragments, Tiles};
 pub use matrix::dot_operand_order;
-pub use shared::SharedEncoding;
+pub use shared::{Padding, SharedEncoding};
 pub use text::{ATTR_ROWS, SharedMemory};
 
 use ir::{Attr, Type};
@@ -71,6 +74,8 @@ pub enum Encoding {
         /// m, n and, where it matters, k of the instruction.
         instr_shape: Vec<u32>,
     },
+    /// The result of a matrix instruction that deals out runs of elements.
+    Fragments(Fragments),
     /// Any linear layout, by its bases.
     Linear {
         /// Where the registers of a lane go.
@@ -107,6 +112,7 @@ impl Encoding {
             Encoding::Slice { parent, .. } => parent.rank().saturating_sub(1),
             Encoding::DotOp { parent, .. } => parent.rank(),
             Encoding::Mma { warps_per_cta, .. } => warps_per_cta.len(),
+            Encoding::Fragments(fragments) => fragments.rank(),
             Encoding::Linear { register, lane, warp, block } => {
                 register.iter().chain(lane).chain(warp).chain(block).next().map_or(1, Vec::len)
             }

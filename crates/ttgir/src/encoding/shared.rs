@@ -21,6 +21,30 @@ pub enum SharedEncoding {
         /// How blocks of a cluster split the whole; empty for one block.
         cga: BasisList,
     },
+    /// As swizzled; every `per_phase * max_phase` rows the way to swap also changes by the number of the group of rows.
+    Rotating {
+        /// Elements of a group.
+        vec: u32,
+        /// Rows that swap alike.
+        per_phase: u32,
+        /// Different ways to swap.
+        max_phase: u32,
+        /// The dimensions, fastest first.
+        order: Vec<u32>,
+        /// How blocks of a cluster split the whole; empty for one block.
+        cga: BasisList,
+    },
+    /// A linear layout in which gaps are left: offsets are linear before [`SharedEncoding::padding`] moves them.
+    Padded {
+        /// The gaps.
+        padding: Vec<Padding>,
+        /// Where the powers of two of offsets, in elements without gaps, go.
+        offset: BasisList,
+        /// The order of the dimensions, if offsets run through them one after the other and the text says so.
+        identity: Option<Vec<u32>>,
+        /// How blocks of a cluster split the whole; empty for one block.
+        cga: BasisList,
+    },
     /// Tiles as matrix instructions and bulk copies read them: 8 rows of `swizzling_byte_width` bytes, of which groups of
     /// 16 bytes change places by the number of the row.
     Nvmma {
@@ -48,7 +72,54 @@ pub enum SharedEncoding {
     },
 }
 
+/// A gap behind every so many elements.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Padding {
+    /// Elements between gaps.
+    pub every: u32,
+    /// Elements of a gap.
+    pub gap: u32,
+}
+
+impl Padding {
+    /// Elements that all gaps in front of an offset take.
+    pub fn in_front(list: &[Padding], offset: u32) -> u32 {
+        list.iter().map(|padding| offset / padding.every * padding.gap).sum()
+    }
+}
+
 impl SharedEncoding {
+    /// A padded encoding of dimensions that run one after the other.
+    ///
+    /// # Errors
+    /// When the order is none, or sizes are no powers of two.
+    pub fn padded_identity(
+        padding: Vec<Padding>,
+        order: Vec<u32>,
+        shape: &[u32],
+        cga: BasisList,
+    ) -> Result<SharedEncoding, String> {
+        shared_layout::check_identity(&order, shape)?;
+        let offset = shared_layout::identity(&order, shape);
+        Ok(SharedEncoding::Padded { padding, offset, identity: Some(order), cga })
+    }
+
+    /// The gaps between elements.
+    pub fn padding(&self) -> &[Padding] {
+        match self {
+            SharedEncoding::Padded { padding, .. } => padding,
+            _ => &[],
+        }
+    }
+
+    /// Elements of one buffer of so many elements with the gaps between them: none behind the last element.
+    pub fn padded_elements(&self, elements: u32) -> u32 {
+        match elements.checked_sub(1) {
+            Some(last) => elements + Padding::in_front(self.padding(), last),
+            None => 0,
+        }
+    }
+
     /// The encoding that an attribute holds.
     pub fn from_attr(attr: &Attr) -> Option<SharedEncoding> {
         attr.data::<SharedEncoding>().cloned()
@@ -67,7 +138,8 @@ impl SharedEncoding {
     /// The number of dimensions of what it encodes.
     pub fn rank(&self) -> usize {
         match self {
-            SharedEncoding::Swizzled { order, .. } => order.len(),
+            SharedEncoding::Swizzled { order, .. } | SharedEncoding::Rotating { order, .. } => order.len(),
+            SharedEncoding::Padded { offset, cga, .. } => offset.iter().chain(cga).next().map_or(1, Vec::len),
             SharedEncoding::Nvmma { rank, .. } => *rank as usize,
             SharedEncoding::SharedLinear { offset, block, .. } => {
                 offset.iter().chain(block).next().map_or(1, Vec::len)
@@ -94,7 +166,9 @@ impl SharedEncoding {
     /// Bytes to which the start must be aligned.
     pub fn alignment(&self) -> u32 {
         match self {
-            SharedEncoding::Swizzled { .. } => 16,
+            SharedEncoding::Swizzled { .. }
+            | SharedEncoding::Rotating { .. }
+            | SharedEncoding::Padded { .. } => 16,
             SharedEncoding::Nvmma { swizzling_byte_width, .. } => (swizzling_byte_width * 8).max(128),
             SharedEncoding::SharedLinear { alignment, .. } => *alignment,
         }
@@ -103,7 +177,10 @@ impl SharedEncoding {
     /// How the blocks of a cluster split the whole.
     pub fn cga(&self) -> BasisList {
         match self {
-            SharedEncoding::Swizzled { cga, .. } | SharedEncoding::Nvmma { cga, .. } => cga.clone(),
+            SharedEncoding::Swizzled { cga, .. }
+            | SharedEncoding::Rotating { cga, .. }
+            | SharedEncoding::Padded { cga, .. }
+            | SharedEncoding::Nvmma { cga, .. } => cga.clone(),
             SharedEncoding::SharedLinear { block, .. } => block.clone(),
         }
     }

@@ -3,8 +3,8 @@
 //! Offsets are built where [`Bases`] keeps registers.
 
 use super::bases::{BLOCK, Bases, REGISTER, cga_sizes, sizes};
-use super::tensor_layout::{check_cga, check_order, check_reach};
-use super::{SharedEncoding, matrix};
+use super::tensor_layout::{check_cga, check_order, check_powers, check_reach};
+use super::{BasisList, Padding, SharedEncoding, matrix};
 use layout::LinearLayout;
 
 /// The largest side of a box that a bulk copy moves.
@@ -16,7 +16,18 @@ pub(super) fn linear(encoding: &SharedEncoding, shape: &[i64]) -> LinearLayout {
     let shape = sizes(shape);
     let bases = match encoding {
         SharedEncoding::Swizzled { vec, per_phase, max_phase, order, cga } => {
-            swizzled([*vec, *per_phase, *max_phase], order, &part(cga, &shape)).fit(cga, &shape, order)
+            let way = |row: u32| row / per_phase % max_phase;
+            swizzled(*vec, &way, order, &part(cga, &shape)).fit(cga, &shape, order)
+        }
+        SharedEncoding::Rotating { vec, per_phase, max_phase, order, cga } => {
+            let way = |row: u32| (row / per_phase % max_phase) ^ (row / (per_phase * max_phase) % max_phase);
+            swizzled(*vec, &way, order, &part(cga, &shape)).fit(cga, &shape, order)
+        }
+        SharedEncoding::Padded { offset, cga, .. } => {
+            let mut bases = Bases::new(shape.len());
+            bases.inputs[REGISTER] = offset.clone();
+            bases.sizes = reach(offset, shape.len());
+            bases.fit(cga, &shape, &order(encoding))
         }
         SharedEncoding::Nvmma { cga, .. } => {
             let order = matrix::row_major(shape.len());
@@ -39,7 +50,8 @@ fn part(cga: &[Vec<u32>], shape: &[u32]) -> Vec<u32> {
     shape.iter().zip(cga_sizes(cga, shape.len())).map(|(size, split)| (size / split).max(1)).collect()
 }
 
-fn swizzled([vec, per_phase, max_phase]: [u32; 3], order: &[u32], shape: &[u32]) -> Bases {
+/// `way` says how a row swaps its groups; it is linear in the bits of the number of the row.
+fn swizzled(vec: u32, way: &dyn Fn(u32) -> u32, order: &[u32], shape: &[u32]) -> Bases {
     let mut bases = Bases::new(shape.len());
     let &[column, row, ..] = order else {
         bases.along(REGISTER, 0, shape[0]);
@@ -51,7 +63,7 @@ fn swizzled([vec, per_phase, max_phase]: [u32; 3], order: &[u32], shape: &[u32])
         let at = 1u32 << bit;
         let mut basis = vec![0; shape.len()];
         basis[row] = at;
-        basis[column] = (vec * (at / per_phase % max_phase)) % shape[column];
+        basis[column] = (vec * way(at)) % shape[column];
         bases.inputs[REGISTER].push(basis);
     }
     bases.sizes[row] = shape[row];
@@ -133,7 +145,8 @@ fn phases(encoding: &SharedEncoding) -> (u32, u32, u32) {
 /// See [`SharedEncoding::order`].
 pub(super) fn order(encoding: &SharedEncoding) -> Vec<u32> {
     match encoding {
-        SharedEncoding::Swizzled { order, .. } => order.clone(),
+        SharedEncoding::Swizzled { order, .. } | SharedEncoding::Rotating { order, .. } => order.clone(),
+        SharedEncoding::Padded { identity: Some(order), .. } => order.clone(),
         SharedEncoding::Nvmma { rank, transposed, .. } => {
             let mut order = matrix::row_major(*rank as usize);
             if *transposed {
@@ -141,7 +154,7 @@ pub(super) fn order(encoding: &SharedEncoding) -> Vec<u32> {
             }
             order
         }
-        SharedEncoding::SharedLinear { offset, .. } => {
+        SharedEncoding::SharedLinear { offset, .. } | SharedEncoding::Padded { offset, .. } => {
             let mut order: Vec<u32> = Vec::new();
             let walked = offset.iter().filter_map(|basis| basis.iter().position(|&at| at != 0));
             for dim in walked.map(|dim| dim as u32).chain(matrix::row_major(encoding.rank())) {
@@ -157,7 +170,8 @@ pub(super) fn order(encoding: &SharedEncoding) -> Vec<u32> {
 /// See [`SharedEncoding::check`].
 pub(super) fn check(encoding: &SharedEncoding) -> Result<(), String> {
     match encoding {
-        SharedEncoding::Swizzled { vec, per_phase, max_phase, order, cga } => {
+        SharedEncoding::Swizzled { vec, per_phase, max_phase, order, cga }
+        | SharedEncoding::Rotating { vec, per_phase, max_phase, order, cga } => {
             check_order(order)?;
             let named = [("vec", vec), ("perPhase", per_phase), ("maxPhase", max_phase)];
             match named.iter().find(|(_, size)| !size.is_power_of_two() || **size > 1 << 20) {
@@ -187,26 +201,67 @@ pub(super) fn check(encoding: &SharedEncoding) -> Result<(), String> {
             }
             check_cga(cga, *rank as usize)
         }
+        SharedEncoding::Padded { padding, offset, cga, .. } => {
+            check_padding(padding)?;
+            check_linear(offset, &BasisList::new(), encoding.rank())?;
+            check_cga(cga, encoding.rank())
+        }
         SharedEncoding::SharedLinear { offset, block, alignment } => {
-            let rank = encoding.rank();
-            let all = || offset.iter().chain(block);
-            if !(1..=8).contains(&rank) || all().any(|basis| basis.len() != rank) || all().count() > 40 {
-                return Err("bases are positions in 1 to 8 dimensions".into());
-            }
             if !alignment.is_power_of_two() {
                 return Err(format!("alignment {alignment} is not a power of two"));
             }
-            check_reach(&[offset, block])?;
-            let reach = |dim: usize| all().map(|basis| basis[dim]).max().unwrap_or(0);
-            let mut bases = Bases::new(rank);
-            bases.sizes = (0..rank).map(|dim| (reach(dim) + 1).next_power_of_two()).collect();
-            bases.inputs[REGISTER] = offset.clone();
-            bases.inputs[BLOCK] = block.clone();
-            if bases.finish_shared().is_surjective() {
-                Ok(())
-            } else {
-                Err("the bases do not reach every element".into())
-            }
+            check_linear(offset, block, encoding.rank())
         }
     }
+}
+
+/// Gaps come every power of two of elements, each of another one.
+fn check_padding(padding: &[Padding]) -> Result<(), String> {
+    let fits = |padding: &Padding| {
+        padding.every.is_power_of_two() && padding.every <= 1 << 20 && (1..=1 << 16).contains(&padding.gap)
+    };
+    let mut all: Vec<u32> = padding.iter().map(|padding| padding.every).collect();
+    all.sort_unstable();
+    all.dedup();
+    if !padding.is_empty() && padding.len() <= 8 && padding.iter().all(fits) && all.len() == padding.len() {
+        Ok(())
+    } else {
+        Err("padding is a list of gaps, each behind another power of two of elements".into())
+    }
+}
+
+fn check_linear(offset: &BasisList, block: &BasisList, rank: usize) -> Result<(), String> {
+    let all = || offset.iter().chain(block);
+    if !(1..=8).contains(&rank) || all().any(|basis| basis.len() != rank) || all().count() > 40 {
+        return Err("bases are positions in 1 to 8 dimensions".into());
+    }
+    check_reach(&[offset, block])?;
+    let mut bases = Bases::new(rank);
+    bases.sizes = reach(&all().cloned().collect(), rank);
+    bases.inputs[REGISTER] = offset.clone();
+    bases.inputs[BLOCK] = block.clone();
+    if bases.finish_shared().is_surjective() {
+        Ok(())
+    } else {
+        Err("the bases do not reach every element".into())
+    }
+}
+
+/// The sizes of the block that bases reach.
+fn reach(list: &BasisList, rank: usize) -> Vec<u32> {
+    let along = |dim: usize| list.iter().map(|basis| basis[dim]).max().unwrap_or(0);
+    (0..rank).map(|dim| (along(dim) + 1).next_power_of_two()).collect()
+}
+
+/// Offsets that run through dimensions one after the other.
+pub(super) fn identity(order: &[u32], shape: &[u32]) -> BasisList {
+    let mut bases = Bases::new(shape.len());
+    bases.along_all(REGISTER, shape, order);
+    std::mem::take(&mut bases.inputs[REGISTER])
+}
+
+/// What is wrong with an order and sizes, if anything is.
+pub(super) fn check_identity(order: &[u32], shape: &[u32]) -> Result<(), String> {
+    check_order(order)?;
+    check_powers("shape", shape, order.len())
 }

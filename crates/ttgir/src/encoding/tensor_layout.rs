@@ -1,7 +1,7 @@
 //! The linear layouts of tensor encodings.
 
 use super::bases::{BLOCK, Bases, LANE, REGISTER, WARP, cga_sizes, sizes};
-use super::{BasisList, Encoding, matrix};
+use super::{BasisList, Encoding, Fragments, matrix};
 use layout::{Dim, LinearLayout};
 
 /// Without looking in the table.
@@ -25,6 +25,7 @@ pub(super) fn linear(encoding: &Encoding, shape: &[i64]) -> LinearLayout {
         Encoding::Mma { version, warps_per_cta, cga, instr_shape } => {
             matrix::result(*version, warps_per_cta, instr_shape, &sizes(shape), cga).finish()
         }
+        Encoding::Fragments(fragments) => fragments.result(&sizes(shape)).finish(),
         Encoding::Linear { register, lane, warp, block } => {
             explicit([register, lane, warp, block], &sizes(shape), encoding)
         }
@@ -79,6 +80,7 @@ pub(super) fn order(encoding: &Encoding) -> Vec<u32> {
             parent => matrix::dot_operand_order(*op_idx, parent.rank()),
         },
         Encoding::Mma { warps_per_cta, .. } => matrix::row_major(warps_per_cta.len()),
+        Encoding::Fragments(fragments) => matrix::row_major(fragments.rank()),
         Encoding::Linear { register, .. } => {
             let mut order = Vec::new();
             for basis in register {
@@ -101,7 +103,9 @@ pub(super) fn order(encoding: &Encoding) -> Vec<u32> {
 /// See [`Encoding::cga`].
 pub(super) fn cga(encoding: &Encoding) -> BasisList {
     match encoding {
-        Encoding::Blocked { cga, .. } | Encoding::Mma { cga, .. } => cga.clone(),
+        Encoding::Blocked { cga, .. }
+        | Encoding::Mma { cga, .. }
+        | Encoding::Fragments(Fragments { cga, .. }) => cga.clone(),
         Encoding::Slice { dim, parent } => {
             let mut cga = parent.cga();
             cga.iter_mut().for_each(|basis| _ = basis.remove(*dim as usize));
@@ -129,6 +133,7 @@ pub(super) fn lanes_and_warps(encoding: &Encoding) -> (u32, u32) {
         }
         Encoding::Slice { parent, .. } | Encoding::DotOp { parent, .. } => lanes_and_warps(parent),
         Encoding::Mma { warps_per_cta, .. } => (matrix::LANES, warps_per_cta.iter().product()),
+        Encoding::Fragments(fragments) => (fragments.lanes, fragments.num_warps()),
         Encoding::Linear { lane, warp, .. } => (1 << lane.len(), 1 << warp.len()),
     }
 }
@@ -162,6 +167,10 @@ pub(super) fn check(encoding: &Encoding) -> Result<(), String> {
             check_total("warpsPerCTA", warps_per_cta, 1 << 10)?;
             check_cga(cga, warps_per_cta.len())?;
             matrix::check_result(*version, warps_per_cta, instr_shape)
+        }
+        Encoding::Fragments(fragments) => {
+            fragments.check()?;
+            check_cga(&fragments.cga, fragments.rank())
         }
         Encoding::Linear { register, lane, warp, block } => check_explicit([register, lane, warp, block]),
     }

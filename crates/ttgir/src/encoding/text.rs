@@ -1,12 +1,27 @@
-//! The text form of encodings: `#ttg.blocked<{sizePerThread = [1, 4], …}>`.
+//! The text form of encodings: `#ttg.blocked<{sizePerThread = [1, 4], …}>`. That of shared memory is in
+//! [`super::text_shared`].
 
-use super::{BasisList, Encoding, SharedEncoding};
+use super::text_shared::{NVMMA, PADDED, ROTATING, SHARED_LINEAR, SWIZZLED};
+use super::{BasisList, Encoding, Fragments, Tiles};
 use ir::text::{NamedAttr, ParseError, Parser, Printer};
 use ir::{Attr, AttrData, AttrRow, DialectAttr};
 
 /// How each attribute is read.
-pub static ATTR_ROWS: &[&AttrRow] =
-    &[&BLOCKED, &SLICE, &DOT_OP, &MMA, &LINEAR, &SWIZZLED, &NVMMA, &SHARED_LINEAR, &SMEM];
+pub static ATTR_ROWS: &[&AttrRow] = &[
+    &BLOCKED,
+    &SLICE,
+    &DOT_OP,
+    &MMA,
+    &MFMA,
+    &WMMA,
+    &LINEAR,
+    &SWIZZLED,
+    &ROTATING,
+    &PADDED,
+    &NVMMA,
+    &SHARED_LINEAR,
+    &SMEM,
+];
 
 /// `#ttg.shared_memory`: the memory space that lanes of a block share.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -33,6 +48,8 @@ impl AttrData for Encoding {
             Encoding::Slice { .. } => SLICE.name,
             Encoding::DotOp { .. } => DOT_OP.name,
             Encoding::Mma { .. } => MMA.name,
+            Encoding::Fragments(Fragments { tiles: Tiles::Counts { .. }, .. }) => MFMA.name,
+            Encoding::Fragments(_) => WMMA.name,
             Encoding::Linear { .. } => LINEAR.name,
         }
     }
@@ -40,7 +57,7 @@ impl AttrData for Encoding {
     fn alias(&self) -> Option<&'static str> {
         match self {
             Encoding::Blocked { .. } => Some("blocked"),
-            Encoding::Mma { .. } => Some("mma"),
+            Encoding::Mma { .. } | Encoding::Fragments(_) => Some("mma"),
             Encoding::Linear { .. } => Some("linear"),
             Encoding::Slice { .. } | Encoding::DotOp { .. } => None,
         }
@@ -74,6 +91,7 @@ impl AttrData for Encoding {
                 writer.cga(cga);
                 writer.list("instrShape", instr_shape);
             }
+            Encoding::Fragments(fragments) => write_fragments(&mut writer, fragments),
             Encoding::Linear { register, lane, warp, block } => {
                 writer.lists("register", register);
                 writer.lists("lane", lane);
@@ -85,70 +103,51 @@ impl AttrData for Encoding {
     }
 }
 
-impl AttrData for SharedEncoding {
-    fn name(&self) -> &'static str {
-        match self {
-            SharedEncoding::Swizzled { .. } => SWIZZLED.name,
-            SharedEncoding::Nvmma { .. } => NVMMA.name,
-            SharedEncoding::SharedLinear { .. } => SHARED_LINEAR.name,
+fn write_fragments(writer: &mut Writer<'_, '_>, fragments: &Fragments) {
+    writer.int("version", fragments.version);
+    match &fragments.tiles {
+        Tiles::Counts { per_warp, warps } => {
+            writer.list("warpsPerCTA", warps);
+            writer.list("instrShape", &fragments.instr_shape);
+            writer.flag("isTransposed", fragments.transposed);
+            writer.cga(&fragments.cga);
+            writer.optional_list("tilesPerWarp", per_warp);
+            if fragments.element_bits != 32 {
+                writer.int("elementBitWidth", fragments.element_bits);
+            }
         }
-    }
-
-    fn alias(&self) -> Option<&'static str> {
-        Some("shared")
-    }
-
-    fn print(&self, printer: &mut Printer<'_>) {
-        let mut writer = Writer::open(printer);
-        match self {
-            SharedEncoding::Swizzled { vec, per_phase, max_phase, order, cga } => {
-                writer.int("vec", *vec);
-                writer.int("perPhase", *per_phase);
-                writer.int("maxPhase", *max_phase);
-                writer.list("order", order);
-                writer.cga(cga);
-                printer.text("}>");
-            }
-            SharedEncoding::Nvmma {
-                swizzling_byte_width,
-                transposed,
-                element_bit_width,
-                rank,
-                fp4_padded,
-                cga,
-            } => {
-                writer.int("swizzlingByteWidth", *swizzling_byte_width);
-                writer.flag("transposed", *transposed);
-                writer.int("elementBitWidth", *element_bit_width);
-                if *fp4_padded {
-                    writer.flag("fp4Padded", true);
+        Tiles::Bases { register, warp } => {
+            writer.flag("isTranspose", fragments.transposed);
+            writer.name("ctaLayout");
+            let mut inner = Writer::begin(writer.printer, "{");
+            for (name, list) in [("register", register), ("warp", warp)] {
+                if !list.is_empty() {
+                    inner.lists(name, list);
                 }
-                writer.cga(cga);
-                if cga.is_empty() && *rank != 2 {
-                    writer.int("rank", *rank);
-                }
-                printer.text("}>");
             }
-            SharedEncoding::SharedLinear { offset, block, alignment } => {
-                writer.lists("offset", offset);
-                writer.lists("block", block);
-                printer.text("}, alignment = ");
-                printer.int(i64::from(*alignment));
-                printer.text(">");
+            writer.printer.text("}");
+            writer.cga(&fragments.cga);
+            if fragments.instr_shape != SMALLEST {
+                writer.list("instrShape", &fragments.instr_shape);
             }
         }
     }
+    writer.optional_list("interleaved", &fragments.interleaved);
 }
 
 /// Writes `name = value` with commas between.
-struct Writer<'p, 'm> {
-    printer: &'p mut Printer<'m>,
+pub(super) struct Writer<'p, 'm> {
+    pub(super) printer: &'p mut Printer<'m>,
     first: bool,
 }
 
 impl<'p, 'm> Writer<'p, 'm> {
-    fn open(printer: &'p mut Printer<'m>) -> Writer<'p, 'm> {
-        printer.text("<{");
+    pub(super) fn open(printer: &'p mut Printer<'m>) -> Writer<'p, 'm> {
+        Writer::begin(printer, "<{")
+    }
+
+    pub(super) fn begin(printer: &'p mut Printer<'m>, bracket: &str) -> Writer<'p, 'm> {
+        printer.text(bracket);
         Writer { printer, first: true }
     }
 
@@ -160,12 +159,12 @@ impl<'p, 'm> Writer<'p, 'm> {
         self.printer.text(" = ");
     }
 
-    fn int(&mut self, name: &str, value: u32) {
+    pub(super) fn int(&mut self, name: &str, value: u32) {
         self.name(name);
         self.printer.int(i64::from(value));
     }
 
-    fn flag(&mut self, name: &str, value: bool) {
+    pub(super) fn flag(&mut self, name: &str, value: bool) {
         self.name(name);
         self.printer.text(if value { "true" } else { "false" });
     }
@@ -175,19 +174,26 @@ impl<'p, 'm> Writer<'p, 'm> {
         self.printer.attr(attr);
     }
 
-    fn list(&mut self, name: &str, values: &[u32]) {
+    pub(super) fn list(&mut self, name: &str, values: &[u32]) {
         self.name(name);
         numbers(self.printer, values);
     }
 
-    fn lists(&mut self, name: &str, lists: &[Vec<u32>]) {
+    pub(super) fn lists(&mut self, name: &str, lists: &[Vec<u32>]) {
         self.name(name);
         self.printer.text("[");
         self.printer.list(lists, |printer, list| numbers(printer, list));
         self.printer.text("]");
     }
 
-    fn cga(&mut self, cga: &[Vec<u32>]) {
+    /// A list that is empty where every number in it would be 1.
+    fn optional_list(&mut self, name: &str, values: &[u32]) {
+        if !values.is_empty() {
+            self.list(name, values);
+        }
+    }
+
+    pub(super) fn cga(&mut self, cga: &[Vec<u32>]) {
         if !cga.is_empty() {
             self.lists("CGALayout", cga);
         }
@@ -253,6 +259,54 @@ static MMA: AttrRow = AttrRow {
     },
 };
 
+/// The shape of an instruction that is not written.
+const SMALLEST: [u32; 3] = [16, 16, 16];
+
+/// Instructions of warps of 64 lanes.
+static MFMA: AttrRow = AttrRow {
+    name: "ttg.amd_mfma",
+    parse: |parser| {
+        tensor(parser, |fields| {
+            Ok(Encoding::Fragments(Fragments {
+                lanes: 64,
+                version: fields.int("version")?,
+                instr_shape: fields.list("instrShape")?,
+                transposed: fields.optional_flag("isTransposed")?,
+                interleaved: fields.optional_list("interleaved")?,
+                tiles: Tiles::Counts {
+                    per_warp: fields.optional_list("tilesPerWarp")?,
+                    warps: fields.list("warpsPerCTA")?,
+                },
+                element_bits: fields.optional_int("elementBitWidth")?.unwrap_or(32),
+                cga: fields.optional_lists("CGALayout")?,
+            }))
+        })
+    },
+};
+
+/// Instructions of warps of 32 lanes.
+static WMMA: AttrRow = AttrRow {
+    name: "ttg.amd_wmma",
+    parse: |parser| {
+        tensor(parser, |fields| {
+            let mut tiles = fields.dict("ctaLayout")?;
+            let (register, warp) = (tiles.optional_lists("register")?, tiles.optional_lists("warp")?);
+            tiles.finish()?;
+            let instr_shape = fields.optional_list("instrShape")?;
+            Ok(Encoding::Fragments(Fragments {
+                lanes: 32,
+                version: fields.int("version")?,
+                instr_shape: if instr_shape.is_empty() { SMALLEST.to_vec() } else { instr_shape },
+                transposed: fields.optional_flag("isTranspose")?,
+                interleaved: fields.optional_list("interleaved")?,
+                tiles: Tiles::Bases { register, warp },
+                element_bits: 32,
+                cga: fields.optional_lists("CGALayout")?,
+            }))
+        })
+    },
+};
+
 static LINEAR: AttrRow = AttrRow {
     name: "ttg.linear",
     parse: |parser| {
@@ -264,62 +318,6 @@ static LINEAR: AttrRow = AttrRow {
                 block: fields.lists("block")?,
             })
         })
-    },
-};
-
-static SWIZZLED: AttrRow = AttrRow {
-    name: "ttg.swizzled_shared",
-    parse: |parser| {
-        shared(parser, |fields| {
-            Ok(SharedEncoding::Swizzled {
-                vec: fields.int("vec")?,
-                per_phase: fields.int("perPhase")?,
-                max_phase: fields.int("maxPhase")?,
-                order: fields.list("order")?,
-                cga: fields.optional_lists("CGALayout")?,
-            })
-        })
-    },
-};
-
-static NVMMA: AttrRow = AttrRow {
-    name: "ttg.nvmma_shared",
-    parse: |parser| {
-        shared(parser, |fields| {
-            let cga = fields.optional_lists("CGALayout")?;
-            let of_cga = cga.first().map_or(2, |basis| basis.len() as u32);
-            Ok(SharedEncoding::Nvmma {
-                swizzling_byte_width: fields.int("swizzlingByteWidth")?,
-                transposed: fields.optional_flag("transposed")?,
-                element_bit_width: fields.int("elementBitWidth")?,
-                rank: fields.optional_int("rank")?.unwrap_or(of_cga),
-                fp4_padded: fields.optional_flag("fp4Padded")?,
-                cga,
-            })
-        })
-    },
-};
-
-static SHARED_LINEAR: AttrRow = AttrRow {
-    name: "ttg.shared_linear",
-    parse: |parser| {
-        parser.expect("<")?;
-        let mut fields = Fields { entries: parser.parse_dict()? };
-        parser.expect(",")?;
-        parser.expect("alignment")?;
-        parser.expect("=")?;
-        let alignment = parser.parse_int()?;
-        parser.expect(">")?;
-        let made = (|| {
-            let encoding = SharedEncoding::SharedLinear {
-                offset: fields.lists("offset")?,
-                block: fields.lists("block")?,
-                alignment: u32::try_from(alignment).map_err(|_| "alignment is too large")?,
-            };
-            fields.finish()?;
-            encoding.check().map(|()| DialectAttr::new(encoding))
-        })();
-        made.map_err(|message: String| parser.error(message))
     },
 };
 
@@ -337,25 +335,13 @@ fn tensor(
     made.map_err(|message| parser.error(message))
 }
 
-fn shared(
-    parser: &mut Parser<'_>,
-    make: fn(&mut Fields) -> Result<SharedEncoding, String>,
-) -> Result<DialectAttr, ParseError> {
-    let mut fields = Fields::parse(parser)?;
-    let made = make(&mut fields).and_then(|encoding| {
-        fields.finish()?;
-        encoding.check().map(|()| DialectAttr::new(encoding))
-    });
-    made.map_err(|message| parser.error(message))
-}
-
 /// What was read and is not used yet.
-struct Fields {
-    entries: Vec<NamedAttr>,
+pub(super) struct Fields {
+    pub(super) entries: Vec<NamedAttr>,
 }
 
 impl Fields {
-    fn parse(parser: &mut Parser<'_>) -> Result<Fields, ParseError> {
+    pub(super) fn parse(parser: &mut Parser<'_>) -> Result<Fields, ParseError> {
         parser.expect("<")?;
         let entries = parser.parse_dict()?;
         parser.expect(">")?;
@@ -371,37 +357,48 @@ impl Fields {
         self.take(name).ok_or_else(|| format!("`{name}` is missing"))
     }
 
-    fn finish(&self) -> Result<(), String> {
+    pub(super) fn finish(&self) -> Result<(), String> {
         match self.entries.first() {
             None => Ok(()),
             Some((name, _)) => Err(format!("`{}` is not known here", name.name())),
         }
     }
 
-    fn int(&mut self, name: &str) -> Result<u32, String> {
+    pub(super) fn int(&mut self, name: &str) -> Result<u32, String> {
         number(&self.required(name)?, name)
     }
 
-    fn optional_int(&mut self, name: &str) -> Result<Option<u32>, String> {
+    pub(super) fn optional_int(&mut self, name: &str) -> Result<Option<u32>, String> {
         self.take(name).map(|attr| number(&attr, name)).transpose()
     }
 
-    fn optional_flag(&mut self, name: &str) -> Result<bool, String> {
+    pub(super) fn optional_flag(&mut self, name: &str) -> Result<bool, String> {
         match self.take(name) {
             None => Ok(false),
             Some(attr) => attr.as_bool().ok_or_else(|| format!("`{name}` must be true or false")),
         }
     }
 
-    fn list(&mut self, name: &str) -> Result<Vec<u32>, String> {
+    pub(super) fn list(&mut self, name: &str) -> Result<Vec<u32>, String> {
         numbers_of(&self.required(name)?, name)
     }
 
-    fn lists(&mut self, name: &str) -> Result<BasisList, String> {
+    pub(super) fn optional_list(&mut self, name: &str) -> Result<Vec<u32>, String> {
+        self.take(name).map_or(Ok(Vec::new()), |attr| numbers_of(&attr, name))
+    }
+
+    fn dict(&mut self, name: &str) -> Result<Fields, String> {
+        match self.required(name)? {
+            Attr::Dict(entries) => Ok(Fields { entries: entries.iter().cloned().collect() }),
+            _ => Err(format!("`{name}` must be a dictionary")),
+        }
+    }
+
+    pub(super) fn lists(&mut self, name: &str) -> Result<BasisList, String> {
         lists_of(&self.required(name)?, name)
     }
 
-    fn optional_lists(&mut self, name: &str) -> Result<BasisList, String> {
+    pub(super) fn optional_lists(&mut self, name: &str) -> Result<BasisList, String> {
         self.take(name).map_or(Ok(Vec::new()), |attr| lists_of(&attr, name))
     }
 

@@ -229,6 +229,21 @@ fn trans_shared(encoding: &SharedEncoding, order: &[usize]) -> Result<SharedEnco
                 cga: all(cga),
             })
         }
+        SharedEncoding::Rotating { vec, per_phase, max_phase, order: own, cga } => {
+            Ok(SharedEncoding::Rotating {
+                vec: *vec,
+                per_phase: *per_phase,
+                max_phase: *max_phase,
+                order: own.iter().map(|&dim| place(order, dim)).collect(),
+                cga: all(cga),
+            })
+        }
+        SharedEncoding::Padded { padding, offset, identity, cga } => Ok(SharedEncoding::Padded {
+            padding: padding.clone(),
+            offset: all(offset),
+            identity: identity.as_ref().map(|own| own.iter().map(|&dim| place(order, dim)).collect()),
+            cga: all(cga),
+        }),
         SharedEncoding::Nvmma {
             swizzling_byte_width,
             transposed,
@@ -268,10 +283,14 @@ pub fn memdesc_reshape(ty: Type, shape: &[i64]) -> Result<Type, String> {
     let list = |dim: Dim| -> BasisList {
         layout.bases(dim).iter().map(|basis| basis.iter().map(|part| part.1).collect()).collect()
     };
-    let encoding = SharedEncoding::SharedLinear {
-        offset: list(Dim::OFFSET),
-        block: list(Dim::BLOCK),
-        alignment: encoding.alignment(),
+    let (offset, block) = (list(Dim::OFFSET), list(Dim::BLOCK));
+    let encoding = if encoding.padding().is_empty() {
+        SharedEncoding::SharedLinear { offset, block, alignment: encoding.alignment() }
+    } else if block.is_empty() {
+        let padding = encoding.padding().to_vec();
+        SharedEncoding::Padded { padding, offset, identity: None, cga: block }
+    } else {
+        return Err("padded memory of a cluster keeps its shape".into());
     };
     Ok(memdesc_type(shape, desc.elem, &encoding, desc.mutable))
 }

@@ -3,9 +3,11 @@
 pub mod access;
 pub mod async_copy;
 pub mod barrier;
+pub mod buffer;
 pub mod bulk;
 pub mod convert;
 pub mod group_dot;
+pub mod schedule;
 pub mod shared;
 
 use ir::{Dialect, OpRow};
@@ -42,6 +44,14 @@ const ROWS: &[&OpRow] = &[
     &barrier::ASYNC_COPY_ARRIVE,
     &barrier::FENCE_ASYNC_SHARED,
     &barrier::WARP_ID,
+    &buffer::BUFFER_LOAD,
+    &buffer::BUFFER_STORE,
+    &buffer::BUFFER_LOAD_TO_LOCAL,
+    &buffer::IN_THREAD_TRANSPOSE,
+    &schedule::SCHED_BARRIER,
+    &schedule::SET_PRIORITY,
+    &schedule::COND_BARRIER,
+    &schedule::LANE_ID,
     &bulk::GLOBAL_SCRATCH_ALLOC,
     &bulk::BULK_LOAD,
     &bulk::BULK_STORE,

@@ -262,7 +262,7 @@ fn same_offsets(a: &MemDesc<'_>, b: &MemDesc<'_>) -> Result<(), String> {
     let layout = |desc: &MemDesc<'_>| {
         let encoding = desc.encoding.data::<SharedEncoding>()?;
         let inner = desc.alloc_shape.len() - encoding.rank();
-        Some(encoding.to_linear(&desc.alloc_shape[inner..]))
+        Some((encoding.to_linear(&desc.alloc_shape[inner..]), encoding.padding().to_vec()))
     };
     if a.encoding == b.encoding || layout(a) == layout(b) {
         Ok(())
