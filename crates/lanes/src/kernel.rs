@@ -217,6 +217,10 @@ fn params(module: &Module, op: Op, facts: &Facts) -> Result<Vec<Param>> {
     let mut params: Vec<Param> = Vec::new();
     for (index, arg) in module.args(entry).iter().enumerate() {
         let ty = module.ty(*arg);
+        if (ttir::types::DESCRIPTOR.check)(ty) {
+            params.push(map_param(&facts.params[index]));
+            continue;
+        }
         if !ttir::types::is_scalar(ty) {
             return Err(unpassable(module, op, ty));
         }
@@ -235,6 +239,12 @@ fn params(module: &Module, op: Op, facts: &Facts) -> Result<Vec<Param>> {
     }
     unique_names(&mut params);
     Ok(params)
+}
+
+/// A tensor descriptor as the machine reads it, which is part of the launch; the kernel sees its address.
+fn map_param(name: &str) -> Param {
+    let attributes = ParamAttributes { align: 64, by_value: 128, ..ParamAttributes::default() };
+    Param { ty: llir::Type::pointer(0), name: name.into(), attributes }
 }
 
 /// Parameters may share a name in the source; here they may not.

@@ -12,6 +12,7 @@ use super::{Barrier, Order};
 use ir::{Block, Effect, Module, Op, Traits, Value};
 use rustc_hash::FxHashMap;
 use ttgir::ops::async_copy::AsyncWaitOp;
+use ttgir::ops::barrier::{INIT_BARRIER, INVAL_BARRIER};
 use ttgir::ops::group_dot::{WARP_GROUP_DOT_WAIT, WarpGroupDotOp, WarpGroupDotWaitOp};
 use ttgir::types::memdesc;
 use ttir::ops::control::{FOR, IF, WHILE};
@@ -270,15 +271,17 @@ impl Walk<'_> {
         }
         for group in 0..self.module.row(op).operands.len() {
             for operand in self.module.operand_group(op, group) {
-                self.operand(self.effect(op, group), *operand, &mut before);
+                self.operand(op, self.effect(op, group), *operand, &mut before);
             }
         }
         (before, None)
     }
 
-    fn operand(&self, effect: Effect, operand: Value, accesses: &mut Accesses) {
+    fn operand(&self, op: Op, effect: Effect, operand: Value, accesses: &mut Accesses) {
+        // One lane makes and ends all barriers that count.
+        let by_one = [&INIT_BARRIER, &INVAL_BARRIER].iter().any(|row| self.module.is(op, row));
         for &buffer in self.buffers.views.get(&operand).into_iter().flatten() {
-            let span = self.span(buffer);
+            let span = Span { within: by_one.then_some(buffer), ..self.span(buffer) };
             match effect {
                 Effect::Nothing => {}
                 Effect::Read => add(&mut accesses.reads, &[span]),

@@ -3,6 +3,7 @@
 use crate::fit::{Fit, Fitted};
 use crate::knobs::{self, knob};
 use crate::lower::Lanes;
+use crate::maps::{self, MapRecipe};
 use crate::target::{BACKEND, option};
 use crate::{assembling, driver, given, machine, pipeline, ptx};
 use ir::pass::{Observer, PassRow, Verify};
@@ -13,6 +14,7 @@ use target::{
     Artifact, CompileOptions, GivenStage, KernelParam, OptionValue, ParamKind, Stage, StageObserver,
     TargetError,
 };
+use ttir::types::DESCRIPTOR;
 
 /// The search for stages that fit into shared memory, among the times of a compile.
 const FIT: &str = "ttgir/fit shared memory";
@@ -115,6 +117,8 @@ impl<'a> Compile<'a> {
     ) -> Result<Compile<'a>, TargetError> {
         let machine = machine::machine(u32::from(arch.number))
             .ok_or_else(|| TargetError::Internal(format!("there are no facts about {arch}")))?;
+        let plain = knobs::flag(options, knob::NO_BULK_COPIES);
+        let machine = if plain { machine::without_bulk_copies(machine) } else { machine };
         Ok(Compile { arch, machine, emulated, options, stages: Vec::new(), observer })
     }
 
@@ -231,7 +235,7 @@ impl<'a> Compile<'a> {
         mut module: ir::Module,
         (mut lowered, kernel): (llir::Module, lanes::Facts),
     ) -> Result<Artifact, TargetError> {
-        let params = params(&module)?;
+        let (params, maps) = params(&module)?;
         self.add(TTGIR, print(&module), true);
         if self.observer.wants_programs(TTGIR) {
             // What a program takes of shared memory is known only now, and people look for it here.
@@ -257,7 +261,7 @@ impl<'a> Compile<'a> {
         let shared = kernel.shared_bytes.max(self.min_shared()?);
         check_shared(u64::from(shared), self.machine)?;
         let kernel = lanes::Facts { shared_bytes: shared, ..kernel };
-        let facts = Facts { name, params, kernel, effort: written.effort };
+        let facts = Facts { name, params, maps, kernel, effort: written.effort };
         match self.observer.given(driver::PTX) {
             Some(given) => {
                 let text = given.text()?.to_owned();
@@ -362,6 +366,8 @@ pub(crate) struct Facts {
     pub(crate) name: String,
     /// Its parameters, without the two of scratch memory.
     pub(crate) params: Vec<KernelParam>,
+    /// The tensor maps that launches make, which are parameters behind those.
+    pub(crate) maps: Vec<MapRecipe>,
     /// What its launches need.
     pub(crate) kernel: lanes::Facts,
     /// How hard the assembler should try.
@@ -467,6 +473,7 @@ fn metadata(arch: Arch, facts: &Facts, options: &CompileOptions) -> BTreeMap<Str
         Some(OptionValue::Int(value)) => OptionValue::Bool(*value != 0),
         _ => OptionValue::Bool(false),
     };
+    let maps = OptionValue::Str(maps::list(&facts.maps));
     let (global, profile) = (kernel.global_scratch, kernel.profile_scratch);
     BTreeMap::from([
         ("num_warps".to_owned(), int(u64::from(kernel.num_warps))),
@@ -476,14 +483,15 @@ fn metadata(arch: Arch, facts: &Facts, options: &CompileOptions) -> BTreeMap<Str
         ("global_scratch_align".to_owned(), int(u64::from(global.align.max(1)))),
         ("profile_scratch_size".to_owned(), int(profile.bytes)),
         ("profile_scratch_align".to_owned(), int(u64::from(profile.align.max(1)))),
+        (maps::METADATA.to_owned(), maps),
         (option::COOPERATIVE.to_owned(), flag(option::COOPERATIVE)),
         (option::DEPENDENT.to_owned(), flag(option::DEPENDENT)),
         (driver::LEVEL.to_owned(), int(u64::from(facts.effort.level()))),
     ])
 }
 
-/// The parameters of the kernel: the one public function.
-fn params(module: &ir::Module) -> Result<Vec<KernelParam>, TargetError> {
+/// The parameters of the kernel, the one public function, and the tensor maps behind them.
+fn params(module: &ir::Module) -> Result<(Vec<KernelParam>, Vec<MapRecipe>), TargetError> {
     let is_kernel = |op: &ir::Op| {
         module.attr_named(*op, "sym_visibility").and_then(|text| text.as_str()) != Some("private")
     };
@@ -493,6 +501,7 @@ fn params(module: &ir::Module) -> Result<Vec<KernelParam>, TargetError> {
         location: None,
     })?;
     let entry = module.entry(module.region(kernel, 0));
+    let passed = |(_, arg): &(usize, &ir::Value)| !(DESCRIPTOR.check)(module.ty(**arg));
     let named = |(index, &arg): (usize, &ir::Value)| {
         let name = module.name(arg).map_or_else(|| format!("arg{index}"), str::to_owned);
         let ty = module.ty(arg);
@@ -501,7 +510,10 @@ fn params(module: &ir::Module) -> Result<Vec<KernelParam>, TargetError> {
             location: None,
         })
     };
-    module.args(entry).iter().enumerate().map(named).collect()
+    let maps = MapRecipe::of_kernel(module, kernel)
+        .map_err(|message| TargetError::Compile { message, location: None })?;
+    let params: Result<Vec<_>, _> = module.args(entry).iter().enumerate().filter(passed).map(named).collect();
+    Ok((params?, maps))
 }
 
 fn kind(ty: ir::Type) -> Option<ParamKind> {

@@ -4,7 +4,8 @@
 //! wrote. What is found is an error of the launch. Slow, and meant for small inputs.
 
 use crate::driver;
-use emulator::{Argument, Checks, Memory, Program};
+use crate::maps::{self, MapRecipe};
+use emulator::{Argument, Checks, Memory, Program, Swizzle, TensorMap};
 use ptx_isa::Arch;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -64,7 +65,8 @@ impl Device for EmulatedGpu {
         })?;
         let program = Program::parse(&String::from_utf8_lossy(ptx))
             .map_err(|error| TargetError::Load(format!("kernel `{name}` cannot be emulated: {error}")))?;
-        Ok(Arc::new(Emulated { program, artifact: artifact.clone() }))
+        let maps = maps::parse_list(artifact.text(maps::METADATA)).map_err(TargetError::Load)?;
+        Ok(Arc::new(Emulated { program, artifact: artifact.clone(), maps }))
     }
 
     fn synchronize(&self) -> Result<(), TargetError> {
@@ -76,6 +78,7 @@ impl Device for EmulatedGpu {
 struct Emulated {
     program: Program,
     artifact: Artifact,
+    maps: Vec<MapRecipe>,
 }
 
 impl Emulated {
@@ -87,15 +90,39 @@ impl Emulated {
         u32::try_from(self.artifact.number(name)).unwrap_or(1).max(1)
     }
 
-    /// The slots as bytes, as many as each parameter has, with the scratch addresses behind them.
+    /// The slots as bytes, as many as each parameter has, with the tensor maps and the scratch addresses behind them.
     fn arguments(&self, launch: &Launch<'_>) -> Result<Vec<Argument>, TargetError> {
         let entry = self.program.entry(&self.artifact.name);
         let entry = entry.ok_or_else(|| self.error("its PTX has no entry of that name"))?;
-        let slots = launch.args.iter().copied().chain([launch.scratch, 0]);
-        let bytes = |(param, slot): (&emulator::Param, u64)| {
-            Argument(slot.to_le_bytes().into_iter().take(param.bytes).collect())
+        let word = |slot: &u64| slot.to_le_bytes().to_vec();
+        let mut values: Vec<Vec<u8>> = launch.args.iter().map(word).collect();
+        for recipe in &self.maps {
+            values.push(self.map(recipe, launch)?.encode().to_vec());
+        }
+        values.extend([launch.scratch, 0].iter().map(word));
+        let cut = |(param, value): (&emulator::Param, Vec<u8>)| {
+            Argument(value.into_iter().take(param.bytes).collect())
         };
-        Ok(entry.params.iter().zip(slots).map(bytes).collect())
+        Ok(entry.params.iter().zip(values).map(cut).collect())
+    }
+
+    fn map(&self, recipe: &MapRecipe, launch: &Launch<'_>) -> Result<TensorMap, TargetError> {
+        let layout = recipe.layout(launch.args).ok_or_else(|| self.error("a tensor map has no arguments"))?;
+        let bytes = layout.element.bytes();
+        let strides = layout.strides.iter().rev().skip(1).map(|stride| stride.wrapping_mul(bytes));
+        Ok(TensorMap {
+            address: layout.base,
+            element: recipe.element_code(),
+            dims: layout.shape.iter().rev().map(|&size| size as u32).collect(),
+            strides: strides.collect(),
+            boxes: layout.block.iter().rev().copied().collect(),
+            swizzle: match layout.swizzle {
+                32 => Swizzle::Bytes32,
+                64 => Swizzle::Bytes64,
+                128 => Swizzle::Bytes128,
+                _ => Swizzle::None,
+            },
+        })
     }
 }
 

@@ -5,6 +5,7 @@
 //! sparse or scaled operands; `sm_100` and later run the ones of a warp.
 
 use ir::FloatKind::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64};
+use std::sync::OnceLock;
 use ttgir::machine::{Machine, MatrixKind, MatrixRow, Number};
 
 /// What every architecture from `sm_80` on has.
@@ -84,6 +85,14 @@ pub static MACHINES: &[(u32, Machine)] = &[
 /// The machine of an architecture: the newest one that is not newer. None below 80.
 pub fn machine(arch: u32) -> Option<&'static Machine> {
     MACHINES.iter().rev().find(|(own, _)| *own <= arch).map(|(_, machine)| machine)
+}
+
+/// The same machine as one that has no bulk copies.
+pub fn without_bulk_copies(machine: &'static Machine) -> &'static Machine {
+    static ALIKE: OnceLock<Vec<Machine>> = OnceLock::new();
+    let plain = |(_, machine): &(u32, Machine)| Machine { bulk_copy: false, ..*machine };
+    let alike = ALIKE.get_or_init(|| MACHINES.iter().map(plain).collect());
+    alike.iter().find(|alike| alike.name == machine.name).unwrap_or(machine)
 }
 
 /// The machine of a name as programs have it: `cuda:90`.

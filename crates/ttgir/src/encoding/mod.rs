@@ -9,6 +9,7 @@
 //! parser and the verifier call them.
 
 mod bases;
+mod boxes;
 mod facts;
 mod fragments;
 mod matrix;
@@ -19,6 +20,7 @@ mod tensor_layout;
 mod text;
 mod text_shared;
 
+pub use boxes::{BoxAt, box_of, boxes};
 pub use facts::{Facts, distinct_registers, num_registers, replace_encoding, same_layout, shape_per_block};
 pub use fragments::{Fragments, Tiles};
 pub use matrix::dot_operand_order;

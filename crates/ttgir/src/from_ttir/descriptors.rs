@@ -20,7 +20,7 @@ use ttir::ops::descriptor::{
     self, DescriptorAccessOp, DescriptorGatherOp, DescriptorLoadOp, DescriptorReduceOp, DescriptorScatterOp,
     DescriptorStoreOp, MakeDescriptorOp, Padding,
 };
-use ttir::ops::func::functions;
+use ttir::ops::func::{FuncOp, functions};
 use ttir::ops::memory::{CacheModifier, EvictionPolicy, LOAD, LoadOp, STORE};
 use ttir::types::{elem, shape};
 
@@ -52,6 +52,9 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
             if let Some(made) = MakeDescriptorOp::of(module, op) {
                 known.insert(made.result(), Parts::of(made));
             } else if let Some(&(_, expand)) = ACCESSES.iter().find(|(row, _)| module.is(op, row)) {
+                if is_kept(module, function, op) {
+                    continue;
+                }
                 let parts = known.get(&DescriptorAccessOp::new(module, op).desc()).cloned();
                 let result = parts.ok_or_else(|| CARRIED.into());
                 let result = result.and_then(|parts| expand(module, op, &parts));
@@ -66,6 +69,12 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
         clean_up(module, &known)?;
     }
     Ok(())
+}
+
+/// Whether the descriptor of an access is one that launches make, for bulk copies.
+fn is_kept(module: &Module, function: Op, access: Op) -> bool {
+    let entry = FuncOp::new(module, function).entry();
+    module.args(entry).contains(&DescriptorAccessOp::new(module, access).desc())
 }
 
 type Expand = fn(&mut Module, Op, &Parts) -> Result<(), String>;

@@ -7,15 +7,18 @@
 //! ```
 //!
 //! Assumed: verified code without calls. What layouts cannot say or no machine does as it stands is written otherwise first:
-//! tensor descriptors as addresses and masks, concatenation as pairs, scaled products as products of widened operands.
+//! tensor descriptors that bulk copies do not serve as addresses and masks, concatenation as pairs, scaled products as products of widened operands.
 
 mod blocks;
 mod cat;
 mod descriptors;
+mod maps;
 mod scaled;
 
 pub(crate) use cat::EXPAND_CAT;
 pub(crate) use descriptors::EXPAND_DESCRIPTORS;
+pub(crate) use maps::KEEP_DESCRIPTORS;
+pub use maps::MAP_OF;
 pub(crate) use scaled::EXPAND_SCALED;
 
 use crate::passes::{ASSIGN_LAYOUTS, SPLIT_PRECISION};
@@ -28,8 +31,14 @@ use ttir::passes::FLATTEN_DESCRIPTORS;
 use ttir::types::{is_tensor, shape};
 
 /// Forms that no layout or machine has are written otherwise.
-static FORMS: &[&PassRow] =
-    &[&FLATTEN_DESCRIPTORS, &EXPAND_DESCRIPTORS, &EXPAND_CAT, &EXPAND_SCALED, &SPLIT_PRECISION];
+static FORMS: &[&PassRow] = &[
+    &FLATTEN_DESCRIPTORS,
+    &EXPAND_CAT,
+    &EXPAND_SCALED,
+    &KEEP_DESCRIPTORS,
+    &EXPAND_DESCRIPTORS,
+    &SPLIT_PRECISION,
+];
 
 /// Gives every block of a program a layout, for a machine and so many warps and blocks of a cluster.
 ///

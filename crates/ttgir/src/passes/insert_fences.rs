@@ -6,14 +6,15 @@
 //!                                              %d = ttng.warp_group_dot %m, %n, %c
 //! ```
 //!
-//! A product right behind another needs none of its own when nothing was written in between.
+//! A product of what bulk copies bring needs none: who waits for their barrier sees it. A product right behind another needs none of its own when nothing was written in between.
 
 use crate::ops::async_copy::{ASYNC_COPY, ASYNC_WAIT};
 use crate::ops::barrier::FENCE_ASYNC_SHARED;
-use crate::ops::group_dot::WARP_GROUP_DOT;
+use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT};
 use crate::ops::shared::{LOCAL_ALLOC, LOCAL_STORE};
+use crate::types::memdesc;
 use ir::pass::PassRow;
-use ir::{Attr, Block, Builder, Diagnostic, Module, Op, OpRow};
+use ir::{Attr, Block, Builder, Def, Diagnostic, Module, Op, OpRow, Traits, Value};
 
 /// Puts fences in front of products of groups of warps.
 pub static INSERT_FENCES: PassRow = PassRow {
@@ -43,10 +44,55 @@ fn visit(module: &mut Module, block: Block) {
         if FILLS.iter().any(|row| module.is(op, row)) {
             fenced = false;
         }
-        if module.is(op, &WARP_GROUP_DOT) && !std::mem::replace(&mut fenced, true) {
+        if module.is(op, &WARP_GROUP_DOT)
+            && lanes_fill_operands(module, op)
+            && !std::mem::replace(&mut fenced, true)
+        {
             fence(module, op);
         }
     }
+}
+
+/// Whether lanes write to shared memory that a dot reads. What bulk copies bring is there once their barrier has been waited for.
+fn lanes_fill_operands(module: &Module, dot: Op) -> bool {
+    let memory = module.operands(dot).iter().filter(|&&value| memdesc(module.ty(value)).is_some());
+    memory.copied().any(|view| lanes_fill(module, root(module, view)))
+}
+
+/// What a view is a view of.
+fn root(module: &Module, view: Value) -> Value {
+    let mut view = view;
+    while let Def::Result(op, slot) = module.def(view) {
+        // A wait hands on each operand as the result of the same number.
+        let slot = if module.is(op, &WARP_GROUP_DOT_WAIT) { slot as usize } else { 0 };
+        match module.operands(op).get(slot) {
+            Some(&from) if memdesc(module.ty(from)).is_some() => view = from,
+            _ => break,
+        }
+    }
+    view
+}
+
+/// Whether something other than bulk copies writes to memory, as far as its uses show.
+fn lanes_fill(module: &Module, memory: Value) -> bool {
+    let Def::Result(op, _) = module.def(memory) else { return true };
+    if !module.is(op, &LOCAL_ALLOC) || !module.operands(op).is_empty() {
+        return true;
+    }
+    let mut open = vec![memory];
+    while let Some(view) = open.pop() {
+        for &(user, _) in module.uses(view) {
+            if [&LOCAL_STORE, &ASYNC_COPY].iter().any(|row| module.is(user, row))
+                || module.has(user, Traits::TERMINATOR)
+                || !module.regions(user).is_empty()
+            {
+                return true;
+            }
+            let views = module.results(user).iter().filter(|&&made| memdesc(module.ty(made)).is_some());
+            open.extend(views);
+        }
+    }
+    false
 }
 
 fn fence(module: &mut Module, op: Op) {

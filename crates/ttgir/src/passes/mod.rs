@@ -2,6 +2,7 @@
 
 mod accelerate_dots;
 mod assign_layouts;
+mod bulk_copies;
 mod context;
 mod default_stages;
 mod defer_reductions;
@@ -15,11 +16,14 @@ mod stream_last_reads;
 
 pub use accelerate_dots::{ACCELERATE_DOTS, no_matrix_instruction};
 pub use assign_layouts::ASSIGN_LAYOUTS;
+pub use bulk_copies::BULK_COPIES;
+pub(crate) use context::Context;
 pub use default_stages::set_default_stages;
 pub use defer_reductions::DEFER_REDUCTIONS;
 pub use drop_carried::DROP_CARRIED;
 pub use hoist_memory::HOIST_MEMORY;
 pub use insert_fences::INSERT_FENCES;
+pub(crate) use pipeline_loops::feeds_dot;
 pub use pipeline_loops::{PIPELINE_LOOPS, PREFETCH_LOADS, UNROLL_LOADS};
 pub use split_precision::SPLIT_PRECISION;
 pub use stream_last_reads::STREAM_LAST_READS;
@@ -28,6 +32,7 @@ use ir::pass::PassRow;
 
 /// The passes of this crate, for tools that find passes by name.
 pub static ALL: &[&PassRow] = &[
+    &crate::from_ttir::KEEP_DESCRIPTORS,
     &crate::from_ttir::EXPAND_DESCRIPTORS,
     &crate::from_ttir::EXPAND_CAT,
     &SPLIT_PRECISION,
@@ -38,6 +43,7 @@ pub static ALL: &[&PassRow] = &[
     &HOIST_MEMORY,
     &UNROLL_LOADS,
     &PIPELINE_LOOPS,
+    &BULK_COPIES,
     &PREFETCH_LOADS,
     &INSERT_FENCES,
     &DROP_CARRIED,

@@ -1,6 +1,7 @@
 //! Launching: the arguments as the driver wants them.
 //!
-//! A kernel takes its parameters in the order of its signature, then the addresses of its global scratch memory and of the memory
+//! A kernel takes its parameters in the order of its signature, then the tensor maps that are
+//! made of them ([`super::launch_maps`]), then the addresses of its global scratch memory and of the memory
 //! of a profiler. Nothing here waits. Device memory is taken for graphs alone (see [`super::replay`]), outside of captures.
 
 use super::api::{Handle, LaunchAttribute, LaunchConfig, attribute};
@@ -148,10 +149,14 @@ impl LoadedKernel for Module {
         }
         let blocks = self.blocks(launch.grid)?;
         let extra = [launch.scratch, 0u64];
-        let mut params = Pointers::with_capacity(self.params + extra.len());
+        let maps = self.maps.make(self.gpu.driver, launch.args)?;
+        let mut params = Pointers::with_capacity(self.params + maps.len() + extra.len());
         // Pushing within the capacity is a store; extending from a chain is a call.
         for slot in launch.args {
             params.push(std::ptr::from_ref(slot).cast_mut().cast());
+        }
+        for map in &maps {
+            params.push(std::ptr::from_ref(map).cast_mut().cast());
         }
         for slot in &extra {
             params.push(std::ptr::from_ref(slot).cast_mut().cast());

@@ -8,6 +8,7 @@ mod context;
 mod device;
 mod error;
 mod launch;
+mod launch_maps;
 mod link;
 mod module;
 mod properties;

@@ -5,6 +5,7 @@
 use super::api::Handle;
 use super::error::{Refused, check};
 use super::launch::Shape;
+use super::launch_maps::Maps;
 use super::link::option;
 use super::properties::SHARED_OPTIN;
 use super::trail::{Name, Trail};
@@ -50,6 +51,8 @@ pub(crate) struct Module {
     pub(super) function: usize,
     pub(super) name: &'static Name,
     pub(super) params: usize,
+    /// The tensor maps that it takes behind its parameters.
+    pub(super) maps: Maps,
     pub(super) shape: Shape,
     pub(super) registers: u32,
     pub(super) spills: u32,
@@ -71,6 +74,7 @@ impl Module {
                 limit,
             });
         }
+        let maps = Maps::of(artifact)?;
         let image = image(artifact)?;
         let name = CString::new(artifact.name.as_str())
             .map_err(|_| TargetError::Load("the name of the kernel holds a zero byte".into()))?;
@@ -94,6 +98,7 @@ impl Module {
                 function: function as usize,
                 name: Trail::name(&artifact.name),
                 params: artifact.params.len(),
+                maps,
                 shape,
                 registers,
                 // Registers are four bytes.

@@ -61,7 +61,19 @@ pub struct TensorLayout {
     pub nan: bool,
 }
 
+/// Drivers up to this version of CUDA set a bit for small tensors that makes copies of them go wrong.
+const LAST_WRONG: i32 = 13_010;
+/// Tensors of fewer bytes are small.
+const SMALL: u64 = 128 << 10;
+
 impl TensorLayout {
+    /// Bytes from the first element to the end of the last.
+    fn span(&self) -> u64 {
+        let steps =
+            self.shape.iter().zip(&self.strides).map(|(&size, &stride)| size.saturating_sub(1) * stride);
+        (steps.sum::<u64>() + 1) * self.element.bytes()
+    }
+
     /// Says what the copy engine cannot do, before the driver says so with one word.
     fn check(&self) -> Result<(), String> {
         let rank = self.shape.len();
@@ -138,6 +150,9 @@ impl Driver {
             )
         };
         super::error::check(status, "encode a tensor map").map_err(|refused| self.report(refused))?;
+        if self.version <= LAST_WRONG && layout.span() < SMALL {
+            map.0[1] &= !(1 << 21);
+        }
         Ok(map)
     }
 }

@@ -5,6 +5,7 @@
 
 mod async_copy;
 mod atomic;
+mod bulk;
 mod convert;
 mod debug;
 mod math;
@@ -65,7 +66,7 @@ impl LaneTarget for Lanes {
     }
 
     fn handler(&self, module: &Module, op: Op) -> Option<Handler> {
-        matrix::handler(module, op)
+        matrix::handler(module, op).or_else(|| bulk::handler(module, op))
     }
 
     fn start_module(&self, module: &mut llir::Module) {

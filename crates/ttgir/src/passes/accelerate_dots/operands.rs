@@ -7,6 +7,7 @@ use crate::ops::shared::{LOCAL_ALLOC, MEMDESC_TRANS, MemdescTransOp};
 use crate::types::memdesc_type;
 use crate::{BasisList, Encoding, replace_encoding, shape_per_block};
 use ir::{Builder, Module, Op, Value};
+use ttir::ops::descriptor::{self, DescriptorLoadOp};
 use ttir::ops::memory::LOAD;
 use ttir::ops::shape::TransOp;
 use ttir::types::{elem, elem_bytes, shape};
@@ -24,7 +25,7 @@ pub(super) fn is_as_loaded(module: &Module, dot: Op, value: Value) -> bool {
     let mut value = behind_conversions(module, value);
     loop {
         let Some(def) = module.def_op(value) else { return true };
-        if module.block_of(def) != module.block_of(dot) || module.is(def, &LOAD) {
+        if module.block_of(def) != module.block_of(dot) || is_load(module, def) {
             return true;
         }
         let Some(trans) = TransOp::of(module, def) else { return false };
@@ -32,11 +33,27 @@ pub(super) fn is_as_loaded(module: &Module, dot: Op, value: Value) -> bool {
     }
 }
 
+fn is_load(module: &Module, op: Op) -> bool {
+    module.is(op, &LOAD) || module.is(op, &descriptor::LOAD)
+}
+
 /// The dimensions of a value in the order in which its producer runs through them, the fastest first.
 pub(super) fn natural_order(module: &Module, value: Value) -> Vec<u32> {
     let value = behind_conversions(module, value);
     let rank = shape(module.ty(value)).len() as u32;
-    Encoding::of(module.ty(value)).map_or_else(|| (0..rank).rev().collect(), Encoding::order)
+    let row_major = || (0..rank).rev().collect::<Vec<u32>>();
+    if DescriptorLoadOp::def(module, value).is_some() {
+        return row_major();
+    }
+    if let Some(trans) = TransOp::def(module, value)
+        && DescriptorLoadOp::def(module, behind_conversions(module, trans.src())).is_some()
+    {
+        // The fastest dimension of the source is its last.
+        let place =
+            |dim: u32| trans.order().iter().position(|&from| from as u32 == dim).map_or(dim, |at| at as u32);
+        return row_major().into_iter().map(place).collect();
+    }
+    Encoding::of(module.ty(value)).map_or_else(row_major, Encoding::order)
 }
 
 /// Which operand of a product something is.

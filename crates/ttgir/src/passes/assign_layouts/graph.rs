@@ -118,7 +118,9 @@ impl<'m> Graph<'m> {
                     let split = demand::split_of(module, op, pins, layouts);
                     Some(memory::preferred(access, split, layouts))
                 }
-                (None, Subject::Op(op)) => memory::stored(module, op, layouts),
+                (None, Subject::Op(op)) => {
+                    memory::boxed(module, op, layouts).or_else(|| memory::stored(module, op, layouts))
+                }
                 (_, Subject::Carried) => None,
             };
         }

@@ -9,8 +9,9 @@ use ir::{Module, Op, OpRow};
 use smallvec::SmallVec;
 use ttir::axis::AxisTable;
 use ttir::ops::access::AccessOp;
+use ttir::ops::descriptor::DescriptorLoadOp;
 use ttir::ops::{atomic, memory};
-use ttir::types::{elem, elem_bytes, is_tensor, pointee, shape};
+use ttir::types::{elem, elem_bytes, is_tensor, numel, pointee, shape};
 
 /// Operations whose first operand is a block of addresses; then, whether they only read, and how many bytes one instruction
 /// may cover where that are several elements: machines combine two of 16 bits at once.
@@ -75,6 +76,19 @@ pub(crate) fn preferred(access: &Access, split: Option<BasisList>, layouts: &mut
     let mut per_lane = vec![1; access.shape.len()];
     per_lane[access.dim] = each;
     layouts.blocked_in(access.shape, &per_lane, &access.order, split)
+}
+
+/// What suits a block that a bulk copy brings, which lies in rows: lanes side by side along them.
+pub(crate) fn boxed(module: &Module, op: Op, layouts: &mut Layouts) -> Option<Layout> {
+    let ty = module.ty(DescriptorLoadOp::of(module, op)?.result());
+    let (dims, bytes) = (shape(ty), elem_bytes(elem(ty)));
+    let threads = i64::from(layouts.warps * layouts.lanes);
+    let order: Vec<u32> = (0..dims.len() as u32).rev().collect();
+    let mut per_lane = vec![1; dims.len()];
+    let widest = (16 / bytes as i64).max(1);
+    *per_lane.last_mut()? = widest.min(numel(ty) / threads).clamp(1, *dims.last()?) as u32;
+    let split = derive::split(dims, layouts.blocks);
+    Some(layouts.blocked_in(dims, &per_lane, &order, split))
 }
 
 /// Where each block of a cluster holds all of what it puts into memory of its own: lanes stand side by side along what is

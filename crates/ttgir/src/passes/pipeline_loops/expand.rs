@@ -6,31 +6,50 @@ use crate::ops::convert::{CONVERT_LAYOUT, ConvertLayoutOp};
 use crate::ops::shared::{
     LOCAL_ALLOC, LOCAL_DEALLOC, LOCAL_LOAD, MEMDESC_INDEX, MEMDESC_TRANS, MemdescTransOp,
 };
-use crate::types::{memdesc, memdesc_type, token_type};
+use crate::passes::bulk_copies::{
+    Box, barrier_at, bytes_of, end_barriers, expect, lies_as, load, make_barriers, replace_memory, wait,
+};
+use crate::types::{memdesc_type, token_type};
 use crate::{Encoding, infer, replace_encoding};
 use ir::{Attr, Block, Builder, Module, Op, Place, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use ttir::ops::access::AccessOp;
-use ttir::ops::arith_int::{ADDI, ANDI, MULI, SUBI};
+use ttir::ops::arith_int::{ADDI, ANDI, MULI, SUBI, XORI};
 use ttir::ops::compare::{CMPI, CmpIOp, CmpIPredicate, SELECT};
 use ttir::ops::constant::CONSTANT;
 use ttir::ops::control::ForOp;
+use ttir::ops::descriptor::DescriptorLoadOp;
 use ttir::ops::memory::{LOAD, LoadOp};
 use ttir::ops::shape::{SPLAT, TRANS, TransOp};
 use ttir::types::{elem, is_tensor, shape, tensor};
 
 pub(super) type Values = FxHashMap<Value, Value>;
 
+/// Where copies go, and the barriers that count those that are bulk copies.
+struct Rings {
+    blocks: Vec<Value>,
+    barriers: Option<Value>,
+}
+
+/// The numbers of the buffers that an iteration fills and reads, and the phase of the barrier that it waits for.
+struct Turn {
+    fills: Option<Value>,
+    reads: Option<Value>,
+    phase: Option<Value>,
+}
+
 /// Carries out a plan. Gives the views of the buffers that an iteration reads.
 pub(super) fn expand(module: &mut Module, op: Op, plan: &Plan) -> FxHashSet<Value> {
     let body = module.entry(module.region(op, 0));
-    let rings: Vec<Value> = plan.copies.iter().map(|copy| make_ring(module, op, copy, plan.slots)).collect();
+    let blocks = plan.copies.iter().map(|copy| make_ring(module, op, copy, plan.slots)).collect();
+    let barriers = plan.has(true).then(|| make_barriers(&mut Builder::before(module, op), plan.slots));
+    let rings = Rings { blocks, barriers };
     let states = prologue(module, op, body, plan, &rings);
-    let indices = carry_indices(module, op, body, plan);
-    let views = read(module, body, plan, &rings, indices.map(|(_, extract)| extract));
+    let turn = carry_turn(module, op, body, plan);
+    let views = read(module, body, plan, &rings, &turn);
     let ahead: Vec<Value> = states.iter().map(|&state| carry(module, op, body, state)).collect();
-    issue(module, op, body, plan, &rings, &ahead, indices.map(|(insert, _)| insert));
-    drain(module, op, &rings);
+    issue(module, op, body, plan, &rings, &ahead, turn.fills);
+    drain(module, op, plan, &rings);
     for copy in &plan.copies {
         module.erase(copy.load);
     }
@@ -93,14 +112,20 @@ pub(super) fn with_condition(
 fn begin(
     builder: &mut Builder<'_>,
     plan: &Plan,
-    rings: &[Value],
+    rings: &Rings,
     values: &mut Values,
     condition: Value,
     index: Value,
 ) {
     copy_slice(builder, &plan.ahead.slice, values, condition);
+    if let Some(barriers) = rings.barriers {
+        begin_bulk(builder, plan, (rings, barriers), values, condition, index);
+    }
+    if !plan.has(false) {
+        return;
+    }
     let mut tokens = Vec::new();
-    for (copy, &ring) in plan.copies.iter().zip(rings) {
+    for (copy, &ring) in plan.copies.iter().zip(&rings.blocks).filter(|(copy, _)| !copy.bulk) {
         builder.loc = builder.module.loc(copy.load);
         let get = |value: Value| values.get(&value).copied().unwrap_or(value);
         let load = LoadOp::new(builder.module, copy.load);
@@ -111,6 +136,29 @@ fn begin(
         tokens.push(builder.build_as(&ASYNC_COPY, &[pointer, target, mask], &attrs, token_type()));
     }
     builder.build_as(&ASYNC_COMMIT_GROUP, &tokens, &[], token_type());
+}
+
+/// Begins the bulk copies of an iteration, all counted by one barrier.
+fn begin_bulk(
+    builder: &mut Builder<'_>,
+    plan: &Plan,
+    (rings, barriers): (&Rings, Value),
+    values: &Values,
+    condition: Value,
+    index: Value,
+) {
+    let barrier = barrier_at(builder, barriers, index);
+    let copies = || plan.copies.iter().zip(&rings.blocks).filter(|(copy, _)| copy.bulk);
+    let bytes = copies().map(|(copy, _)| bytes_of(builder.module, copy.load)).sum();
+    expect(builder, barrier, bytes, condition);
+    for (copy, &ring) in copies() {
+        builder.loc = builder.module.loc(copy.load);
+        let get = |value: &Value| values.get(value).copied().unwrap_or(*value);
+        let of = DescriptorLoadOp::new(builder.module, copy.load);
+        let (desc, corner): (Value, Vec<Value>) = (of.desc(), of.indices().iter().map(get).collect());
+        let target = view(builder, ring, copy, index);
+        load(builder, &Box { desc, corner: &corner, target }, barrier, condition);
+    }
 }
 
 /// Copies the operations that addresses and masks depend on, for another iteration.
@@ -145,7 +193,7 @@ pub(super) fn guard(builder: &mut Builder<'_>, access: Op, condition: Value) {
 }
 
 /// Begins the copies of the first iterations; gives the carried values that addresses of the next one depend on.
-fn prologue(module: &mut Module, op: Op, body: Block, plan: &Plan, rings: &[Value]) -> Vec<Value> {
+fn prologue(module: &mut Module, op: Op, body: Block, plan: &Plan, rings: &Rings) -> Vec<Value> {
     let [lower, upper, step] = [0, 1, 2].map(|slot| module.operand(op, slot));
     let args = module.args(body).to_vec();
     let last = module.last_op(body).expect("a verified body ends in a terminator");
@@ -189,51 +237,78 @@ pub(super) fn yield_as(module: &mut Module, body: Block, arg: Value, next: Value
     module.set_operand(last, number, next);
 }
 
-/// The numbers of the buffers that this iteration fills and reads, computed at the start of the body.
-fn carry_indices(module: &mut Module, op: Op, body: Block, plan: &Plan) -> Option<(Value, Value)> {
-    if plan.slots == 1 {
-        return None;
-    }
+/// What [`Turn`] says, carried by the loop and computed at the start of the body.
+fn carry_turn(module: &mut Module, op: Op, body: Block, plan: &Plan) -> Turn {
     let starts = [((plan.distance - 1) % plan.slots) as i64, -1];
+    let mut turned = None;
     let numbers = starts.map(|start| {
-        let init = integer(&mut Builder::before(module, op), Type::int(32), start);
-        let arg = carry(module, op, body, init);
-        let first = module.first_op(body).expect("a body has a terminator");
-        let mut builder = Builder::before(module, first);
-        let one = integer(&mut builder, Type::int(32), 1);
-        let next = builder.build(&ADDI, &[arg, one], &[]);
-        let slots = integer(&mut builder, Type::int(32), plan.slots as i64);
-        let is_over = compare(&mut builder, CmpIPredicate::Sge, next, slots);
-        let zero = integer(&mut builder, Type::int(32), 0);
-        let number = builder.build(&SELECT, &[is_over, zero, next], &[]);
-        yield_as(module, body, arg, number);
-        number
+        (plan.slots > 1).then(|| {
+            let (number, is_over) = carry_number(module, op, body, start, plan.slots);
+            turned = Some(is_over);
+            number
+        })
     });
-    Some((numbers[0], numbers[1]))
+    let phase = plan.has(true).then(|| carry_phase(module, op, body, turned));
+    Turn { fills: numbers[0], reads: numbers[1], phase }
+}
+
+/// Counts through the buffers; also says when it begins again.
+fn carry_number(module: &mut Module, op: Op, body: Block, start: i64, slots: usize) -> (Value, Value) {
+    let init = integer(&mut Builder::before(module, op), Type::int(32), start);
+    let arg = carry(module, op, body, init);
+    let mut builder = Builder::before(module, start_of(module, body));
+    let one = integer(&mut builder, Type::int(32), 1);
+    let next = builder.build(&ADDI, &[arg, one], &[]);
+    let slots = integer(&mut builder, Type::int(32), slots as i64);
+    let is_over = compare(&mut builder, CmpIPredicate::Sge, next, slots);
+    let zero = integer(&mut builder, Type::int(32), 0);
+    let number = builder.build(&SELECT, &[is_over, zero, next], &[]);
+    yield_as(module, body, arg, number);
+    (number, is_over)
+}
+
+/// The phase that this iteration waits for: it changes when the buffers begin again, with one buffer each time.
+fn carry_phase(module: &mut Module, op: Op, body: Block, turned: Option<Value>) -> Value {
+    let before_first = i64::from(turned.is_none());
+    let init = integer(&mut Builder::before(module, op), Type::int(32), before_first);
+    let arg = carry(module, op, body, init);
+    let anchor = turned.and_then(|value| module.def_op(value)).and_then(|op| module.next(op));
+    let anchor = anchor.unwrap_or_else(|| start_of(module, body));
+    let mut builder = Builder::before(module, anchor);
+    let one = integer(&mut builder, Type::int(32), 1);
+    let other = builder.build(&XORI, &[arg, one], &[]);
+    let phase = match turned {
+        Some(turned) => builder.build(&SELECT, &[turned, other, arg], &[]),
+        None => other,
+    };
+    yield_as(module, body, arg, phase);
+    phase
+}
+
+fn start_of(module: &Module, body: Block) -> Op {
+    module.first_op(body).expect("a body has a terminator")
 }
 
 /// Waits for the copies of this iteration and lets the users of the loads read the buffers.
-fn read(
-    module: &mut Module,
-    body: Block,
-    plan: &Plan,
-    rings: &[Value],
-    index: Option<Value>,
-) -> FxHashSet<Value> {
+fn read(module: &mut Module, body: Block, plan: &Plan, rings: &Rings, turn: &Turn) -> FxHashSet<Value> {
     let first = plan.copies.iter().map(|copy| copy.load).min_by_key(|&load| position(module, load));
     let first = first.expect("a plan has copies");
     let mut builder = Builder::before(module, first);
-    let index = index.unwrap_or_else(|| integer(&mut builder, Type::int(32), 0));
+    let index = turn.reads.unwrap_or_else(|| integer(&mut builder, Type::int(32), 0));
+    if let (Some(barriers), Some(phase)) = (rings.barriers, turn.phase) {
+        let barrier = barrier_at(&mut builder, barriers, index);
+        wait(&mut builder, barrier, phase);
+    }
     let pending = Attr::i32(plan.distance as i32 - 1);
-    let token = builder.build_as(&ASYNC_WAIT, &[], &[Some(pending)], token_type());
+    let token = plan.has(false).then(|| builder.build_as(&ASYNC_WAIT, &[], &[Some(pending)], token_type()));
     debug_assert!(builder.module.block_of(first) == Some(body));
     let mut views = FxHashSet::default();
-    for (copy, &ring) in plan.copies.iter().zip(rings) {
+    for (copy, &ring) in plan.copies.iter().zip(&rings.blocks) {
         builder.place = Place::Before(copy.load);
         builder.loc = builder.module.loc(copy.load);
         let buffer = view(&mut builder, ring, copy, index);
         views.insert(buffer);
-        replace_users(&mut builder, copy, buffer, token);
+        replace_users(&mut builder, copy, buffer, token.filter(|_| !copy.bulk));
     }
     views
 }
@@ -244,7 +319,7 @@ fn position(module: &Module, op: Op) -> usize {
 
 /// Users that put the block into shared memory get the buffer, those that change its layout load it in theirs, others load
 /// it as it was.
-fn replace_users(builder: &mut Builder<'_>, copy: &Copy, buffer: Value, token: Value) {
+fn replace_users(builder: &mut Builder<'_>, copy: &Copy, buffer: Value, token: Option<Value>) {
     let value = builder.module.result(copy.load, 0);
     let users: Vec<Op> = builder.module.uses(value).iter().map(|use_| use_.0).collect();
     for user in users {
@@ -252,9 +327,11 @@ fn replace_users(builder: &mut Builder<'_>, copy: &Copy, buffer: Value, token: V
             continue;
         }
         if builder.module.is(user, &LOCAL_ALLOC) {
-            let old = builder.module.result(user, 0);
-            replace_memory(builder.module, old, buffer);
-            builder.module.erase(user);
+            if lies_as(builder.module, user, buffer) {
+                let old = builder.module.result(user, 0);
+                replace_memory(builder.module, old, buffer);
+                builder.module.erase(user);
+            }
         } else if builder.module.is(user, &CONVERT_LAYOUT) {
             if stays_in_block(builder.module, user) {
                 load_instead(builder, user, buffer, token);
@@ -267,8 +344,9 @@ fn replace_users(builder: &mut Builder<'_>, copy: &Copy, buffer: Value, token: V
         return;
     }
     let ty = builder.module.ty(value);
-    let mut loaded = builder.build_as(&LOCAL_LOAD, &[buffer, token], &[], ty);
-    if let (Some(other), Some(mask)) = (copy.other, LoadOp::new(builder.module, copy.load).mask()) {
+    let mut loaded = load_from(builder, buffer, token, ty);
+    let mask = LoadOp::of(builder.module, copy.load).and_then(LoadOp::mask);
+    if let (Some(other), Some(mask)) = (copy.other, mask) {
         loaded = builder.build(&SELECT, &[mask, loaded, other], &[]);
     }
     builder.module.replace_uses(value, loaded);
@@ -282,16 +360,22 @@ fn stays_in_block(module: &Module, conversion: Op) -> bool {
     blocks(module.ty(conversion.src())) == blocks(module.ty(conversion.result()))
 }
 
-fn load_instead(builder: &mut Builder<'_>, user: Op, buffer: Value, token: Value) {
+/// Loads a buffer into registers; a token is of a wait for the copies that fill it.
+pub(crate) fn load_from(builder: &mut Builder<'_>, buffer: Value, token: Option<Value>, ty: Type) -> Value {
+    let operands: Vec<Value> = [buffer].into_iter().chain(token).collect();
+    builder.build_as(&LOCAL_LOAD, &operands, &[], ty)
+}
+
+fn load_instead(builder: &mut Builder<'_>, user: Op, buffer: Value, token: Option<Value>) {
     let old = builder.module.result(user, 0);
     let ty = builder.module.ty(old);
-    let loaded = builder.build_as(&LOCAL_LOAD, &[buffer, token], &[], ty);
+    let loaded = load_from(builder, buffer, token, ty);
     builder.module.replace_uses(old, loaded);
     builder.module.erase(user);
 }
 
 /// A transposed block that only changes its layout is loaded through a transposed view.
-fn load_transposed(builder: &mut Builder<'_>, trans: Op, buffer: Value, token: Value) {
+fn load_transposed(builder: &mut Builder<'_>, trans: Op, buffer: Value, token: Option<Value>) {
     let moved = builder.module.result(trans, 0);
     let users: Vec<Op> = builder.module.uses(moved).iter().map(|use_| use_.0).collect();
     let order = TransOp::new(builder.module, trans).order().to_vec();
@@ -307,27 +391,13 @@ fn load_transposed(builder: &mut Builder<'_>, trans: Op, buffer: Value, token: V
     builder.module.erase(trans);
 }
 
-/// Lets users of memory use other memory; views of it change their types with it.
-fn replace_memory(module: &mut Module, old: Value, new: Value) {
-    module.replace_uses(old, new);
-    let views: Vec<Op> = module.uses(new).iter().map(|use_| use_.0).collect();
-    for op in views {
-        let Some(view) = MemdescTransOp::of(module, op) else { continue };
-        let order = view.order();
-        if let Ok(ty) = infer::memdesc_trans(module.ty(new), order) {
-            let result = view.result();
-            module.set_ty(result, ty);
-        }
-    }
-}
-
 /// Begins the copies of a later iteration.
 fn issue(
     module: &mut Module,
     op: Op,
     body: Block,
     plan: &Plan,
-    rings: &[Value],
+    rings: &Rings,
     ahead: &[Value],
     index: Option<Value>,
 ) {
@@ -367,13 +437,18 @@ fn loads_stand_before(module: &Module, body: Block, dot: Option<Op>) -> bool {
     last.is_none_or(|load| position(module, load) < dot)
 }
 
-/// Waits for what is still copied when the loop ends, and gives the buffers back.
-fn drain(module: &mut Module, op: Op, rings: &[Value]) {
+/// Waits for what is still copied when the loop ends, and gives the buffers back. Every bulk copy that was begun has been waited
+/// for by then.
+fn drain(module: &mut Module, op: Op, plan: &Plan, rings: &Rings) {
     let next = module.next(op).expect("a loop is followed by a terminator");
     let mut builder = Builder::before(module, next);
-    builder.build_as(&ASYNC_WAIT, &[], &AsyncWaitOp::attrs(0), token_type());
-    for &ring in rings {
+    if plan.has(false) {
+        builder.build_as(&ASYNC_WAIT, &[], &AsyncWaitOp::attrs(0), token_type());
+    }
+    if let Some(barriers) = rings.barriers {
+        end_barriers(&mut builder, barriers, plan.slots);
+    }
+    for ring in rings.blocks.iter().copied().chain(rings.barriers) {
         builder.build_effect(&LOCAL_DEALLOC, &[ring], &[]);
     }
-    debug_assert!(memdesc(module.ty(rings[0])).is_some());
 }

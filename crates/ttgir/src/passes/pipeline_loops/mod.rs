@@ -24,6 +24,8 @@ mod plan;
 mod registers;
 mod unroll;
 
+pub(super) use expand::load_from;
+pub(crate) use plan::feeds_dot;
 pub(super) use plan::is_dot;
 pub use registers::PREFETCH_LOADS;
 pub use unroll::UNROLL_LOADS;

@@ -10,10 +10,12 @@ use crate::ops::group_dot::WARP_GROUP_DOT;
 use crate::ops::shared::{LOCAL_ALLOC, MemdescTransOp};
 use crate::passes::accelerate_dots::swizzled;
 use crate::passes::assign_layouts::memory_access;
+use crate::passes::bulk_copies;
 use ir::{Block, Def, Module, Op, Traits, Value};
 use rustc_hash::FxHashSet;
 use ttir::axis::AxisTable;
 use ttir::ops::constant::splat_bits;
+use ttir::ops::descriptor::{self, DescriptorLoadOp};
 use ttir::ops::dot::DOT;
 use ttir::ops::memory::{LOAD, LoadOp};
 use ttir::ops::shape::TRANS;
@@ -32,6 +34,8 @@ pub(crate) struct Copy {
     pub(crate) vector: u64,
     /// What stands where the mask does not hold, unless it is zero or undefined.
     pub(crate) other: Option<Value>,
+    /// Whether it is a bulk copy, which a barrier counts, and not one of lanes.
+    pub(crate) bulk: bool,
 }
 
 /// What is computed ahead.
@@ -63,9 +67,9 @@ pub(crate) fn plan(module: &Module, op: Op, stages: usize, axis: &AxisTable, wid
     }
     let has_dots = module.walk(op).iter().any(|&inner| is_dot(module, inner));
     let mut copies = Vec::new();
-    for load in module.ops(body).filter(|&inner| module.is(inner, &LOAD)) {
-        if (!has_dots || feeds_dot(module, body, load))
-            && let Some(copy) = copy_of(module, load, axis, widest)
+    for load in module.ops(body).filter(|&inner| is_load(module, inner)) {
+        if (!has_dots || feeds_dot(module, Some(body), load))
+            && let Some(copy) = bulk_copy_of(module, load).or_else(|| copy_of(module, load, axis, widest))
             && Ahead::of(module, body, &[load]).is_some()
         {
             copies.push(copy);
@@ -84,6 +88,17 @@ pub(crate) fn plan(module: &Module, op: Op, stages: usize, axis: &AxisTable, wid
     (!copies.is_empty()).then_some(Plan { copies, ahead, distance, slots, groups })
 }
 
+fn is_load(module: &Module, op: Op) -> bool {
+    module.is(op, &LOAD) || module.is(op, &descriptor::LOAD)
+}
+
+impl Plan {
+    /// Whether there are copies of one kind.
+    pub(crate) fn has(&self, bulk: bool) -> bool {
+        self.copies.iter().any(|copy| copy.bulk == bulk)
+    }
+}
+
 fn has_inner_loop(module: &Module, body: Block) -> bool {
     module.ops(body).any(|op| module.walk(op).iter().any(|&inner| module.has(inner, Traits::LOOP)))
 }
@@ -92,8 +107,8 @@ pub(crate) fn is_dot(module: &Module, op: Op) -> bool {
     module.is(op, &DOT) || module.is(op, &WARP_GROUP_DOT)
 }
 
-/// Whether the value of a load becomes an operand of a dot.
-fn feeds_dot(module: &Module, body: Block, load: Op) -> bool {
+/// Whether the value of a load becomes an operand of a dot, in one block if one is named.
+pub(crate) fn feeds_dot(module: &Module, within: Option<Block>, load: Op) -> bool {
     let mut stack = vec![module.result(load, 0)];
     let mut seen = FxHashSet::default();
     while let Some(value) = stack.pop() {
@@ -102,7 +117,8 @@ fn feeds_dot(module: &Module, body: Block, load: Op) -> bool {
                 return true;
             }
             let moves = module.has(user, Traits::PURE) || module.is(user, &LOCAL_ALLOC);
-            let stays = module.block_of(user) == Some(body) && !module.has(user, Traits::TERMINATOR);
+            let near = within.is_none_or(|body| module.block_of(user) == Some(body));
+            let stays = near && !module.has(user, Traits::TERMINATOR);
             if moves && stays && !is_dot(module, user) && seen.insert(user) {
                 stack.extend(module.results(user));
             }
@@ -115,10 +131,16 @@ fn is_read_by_groups(module: &Module, load: Op) -> bool {
     module.uses(module.result(load, 0)).iter().any(|&(user, _)| module.is(user, &LOCAL_ALLOC))
 }
 
+/// A load by a descriptor, which launches make for bulk copies.
+fn bulk_copy_of(module: &Module, load: Op) -> Option<Copy> {
+    DescriptorLoadOp::of(module, load)?;
+    Some(Copy { load, shared: bulk_copies::shared_for(module, load)?, vector: 0, other: None, bulk: true })
+}
+
 fn copy_of(module: &Module, load: Op, axis: &AxisTable, widest: u64) -> Option<Copy> {
     let value = module.result(load, 0);
     let ty = module.ty(value);
-    let of = LoadOp::new(module, load);
+    let of = LoadOp::of(module, load)?;
     if !is_tensor(ty) || of.volatile() {
         return None;
     }
@@ -135,7 +157,8 @@ fn copy_of(module: &Module, load: Op, axis: &AxisTable, widest: u64) -> Option<C
     if other.is_some_and(|other| !outside(other)) {
         return None;
     }
-    Some(Copy { load, shared: shared_for(module, value, access.shape, bytes, encoding), vector, other })
+    let shared = shared_for(module, value, access.shape, bytes, encoding);
+    Some(Copy { load, shared, vector, other, bulk: false })
 }
 
 /// How users want the block to lie in shared memory.
@@ -200,9 +223,10 @@ impl Ahead {
         let mut carried: Vec<usize> = Vec::new();
         let mut stack: Vec<Value> = Vec::new();
         for &load in loads {
-            let load = LoadOp::new(module, load);
-            stack.push(load.ptr());
-            stack.extend(load.mask());
+            match LoadOp::of(module, load) {
+                Some(load) => stack.extend([load.ptr()].into_iter().chain(load.mask())),
+                None => stack.extend(DescriptorLoadOp::new(module, load).indices()),
+            }
         }
         let last = module.last_op(body)?;
         while let Some(value) = stack.pop() {

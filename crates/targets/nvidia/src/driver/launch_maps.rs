@@ -1,0 +1,59 @@
+//! The tensor maps of a launch: made of its arguments, and kept while those that they are made of stay as they are.
+
+use super::Driver;
+use super::tensor_map::TensorMap;
+use crate::maps::{self, MapRecipe};
+use smallvec::SmallVec;
+use std::sync::Mutex;
+use target::{Artifact, TargetError};
+
+/// The maps of one launch.
+pub(super) type Made = SmallVec<[TensorMap; 4]>;
+
+/// The maps that a kernel takes.
+#[derive(Debug, Default)]
+pub(super) struct Maps {
+    recipes: Vec<MapRecipe>,
+    /// What the last launch made, and of what.
+    last: Mutex<(SmallVec<[u64; 32]>, Made)>,
+}
+
+impl Maps {
+    /// What an artifact says of them.
+    pub(super) fn of(artifact: &Artifact) -> Result<Maps, TargetError> {
+        let recipes = maps::parse_list(artifact.text(maps::METADATA)).map_err(TargetError::Load)?;
+        Ok(Maps { recipes, last: Mutex::default() })
+    }
+
+    /// The maps for the arguments of a launch.
+    #[inline]
+    pub(super) fn make(&self, driver: &Driver, args: &[u64]) -> Result<Made, TargetError> {
+        if self.recipes.is_empty() {
+            return Ok(Made::new());
+        }
+        self.made(driver, args)
+    }
+
+    fn made(&self, driver: &Driver, args: &[u64]) -> Result<Made, TargetError> {
+        let read = || self.recipes.iter().flat_map(|recipe| args.get(recipe.slots()).unwrap_or_default());
+        // Where another thread launches the same kernel, each makes its own.
+        let mut last = self.last.try_lock().ok();
+        if let Some(last) = &last
+            && !last.1.is_empty()
+            && last.0.iter().eq(read())
+        {
+            return Ok(last.1.clone());
+        }
+        let mut made = Made::new();
+        for recipe in &self.recipes {
+            let layout = recipe.layout(args);
+            let layout = layout.ok_or_else(|| TargetError::Launch("a tensor map has no arguments".into()))?;
+            made.push(driver.encode(&layout)?);
+        }
+        if let Some(last) = &mut last {
+            last.0 = read().copied().collect();
+            last.1 = made.clone();
+        }
+        Ok(made)
+    }
+}

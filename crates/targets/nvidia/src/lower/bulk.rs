@@ -1,0 +1,172 @@
+//! Bulk copies between tensors in device memory and shared memory, and the barriers in shared memory that wait for them, since sm_90.
+//!
+//! One lane of the program speaks for all: it makes barriers, says how many bytes they wait for, and begins copies. All lanes wait.
+//! A block that is more than one box is as many copies ([`ttgir::encoding::boxes`]).
+
+use ir::{Module, Op, OpRow, Value as IrValue};
+use lanes::{Cx, Handler, LaneValue, Result};
+use llir::{Asm, IntCompare, Op as LlirOp, Type, Value, Values};
+use ttgir::SharedEncoding;
+use ttgir::encoding::boxes;
+use ttgir::ops::barrier::{
+    ARRIVE_BARRIER, ArriveBarrierOp, BARRIER_EXPECT, BarrierExpectOp, INIT_BARRIER, INVAL_BARRIER,
+    InitBarrierOp, InvalBarrierOp, WAIT_BARRIER, WaitBarrierOp,
+};
+use ttgir::ops::bulk::{BULK_LOAD, BulkLoadOp};
+use ttgir::types::memdesc;
+use ttir::types::elem_bytes;
+
+/// Operations of this file.
+const HANDLERS: &[(&OpRow, Handler)] = &[
+    (&INIT_BARRIER, init),
+    (&INVAL_BARRIER, inval),
+    (&BARRIER_EXPECT, expect),
+    (&ARRIVE_BARRIER, arrive),
+    (&WAIT_BARRIER, wait),
+    (&BULK_LOAD, load),
+];
+
+/// The handler of an operation on barriers or bulk copies.
+pub(super) fn handler(module: &Module, op: Op) -> Option<Handler> {
+    HANDLERS.iter().find(|(row, _)| module.is(op, row)).map(|(_, handler)| *handler)
+}
+
+/// Whether this is the lane that speaks for the program, and a condition holds.
+fn speaks(cx: &mut Cx<'_>, condition: Option<Value>) -> Value {
+    let warp = cx.ids().warp;
+    let zero = cx.b.i32(0);
+    let first = cx.b.icmp(IntCompare::Eq, warp, zero);
+    let elected = super::template(&mut cx.b, "elect.sync _|$0, -1;", "=b", Type::I1, &[]);
+    let one = cx.b.and(first, elected);
+    match condition {
+        Some(condition) => cx.b.and(one, condition),
+        None => one,
+    }
+}
+
+/// Where a memory description begins, a 32-bit address.
+fn address(cx: &mut Cx<'_>, op: Op, memory: IrValue) -> Result<Value> {
+    let LaneValue::Shared(memory) = cx.get(memory)? else {
+        return Err(cx.error(op, "an operand is not memory of the program"));
+    };
+    if memory.offsets.iter().any(|offset| cx.b.as_int(*offset) != Some(0)) {
+        return Err(cx.error(op, "bulk copies and barriers need a whole buffer, not a part of one"));
+    }
+    Ok(cx.b.cast(LlirOp::PTRTOINT, memory.base, Type::I32))
+}
+
+fn scalar(cx: &Cx<'_>, op: Op, value: IrValue) -> Result<Value> {
+    match cx.get(value)? {
+        LaneValue::Scalar(value) => Ok(value),
+        _ => Err(cx.error(op, "an operand is not a scalar")),
+    }
+}
+
+fn emit(cx: &mut Cx<'_>, text: &str, constraints: &str, args: &[Value]) {
+    let constraints =
+        if constraints.is_empty() { "~{memory}".into() } else { format!("{constraints},~{{memory}}") };
+    cx.b.inline_asm(Asm::effect(text, &constraints), Type::VOID, args);
+}
+
+fn init(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let of = InitBarrierOp::new(cx.module, op);
+    let (count, barrier) = (of.count(), address(cx, op, of.alloc())?);
+    let speaks = speaks(cx, None);
+    let text = format!(
+        "@$1 mbarrier.init.shared::cta.b64 [ $0 ], {count};\n\t@$1 fence.mbarrier_init.release.cluster;"
+    );
+    emit(cx, &text, "r,b", &[barrier, speaks]);
+    Ok(())
+}
+
+fn inval(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let barrier = address(cx, op, InvalBarrierOp::new(cx.module, op).alloc())?;
+    let speaks = speaks(cx, None);
+    emit(cx, "@$1 mbarrier.inval.shared::cta.b64 [ $0 ];", "r,b", &[barrier, speaks]);
+    Ok(())
+}
+
+fn expect(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let of = BarrierExpectOp::new(cx.module, op);
+    let (bytes, barrier, condition) = (of.size(), address(cx, op, of.alloc())?, scalar(cx, op, of.pred())?);
+    let speaks = speaks(cx, Some(condition));
+    let text = format!("@$1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [ $0 ], {bytes};");
+    emit(cx, &text, "r,b", &[barrier, speaks]);
+    Ok(())
+}
+
+fn arrive(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let of = ArriveBarrierOp::new(cx.module, op);
+    let (count, barrier) = (of.count(), address(cx, op, of.alloc())?);
+    let condition = of.pred().map(|pred| scalar(cx, op, pred)).transpose()?;
+    let speaks = speaks(cx, condition);
+    let text = format!("@$1 mbarrier.arrive.shared::cta.b64 _, [ $0 ], {count};");
+    emit(cx, &text, "r,b", &[barrier, speaks]);
+    Ok(())
+}
+
+/// Asks again until the phase is complete: the machine suspends the lanes for a while each time.
+fn wait(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let of = WaitBarrierOp::new(cx.module, op);
+    let (barrier, phase) = (address(cx, op, of.alloc())?, scalar(cx, op, of.phase())?);
+    let mut args = Values::from_slice(&[barrier, phase]);
+    let (mut skip, mut constraints) = ("", "r,r");
+    if let Some(pred) = of.pred() {
+        args.push(scalar(cx, op, pred)?);
+        (skip, constraints) = ("@!$2 bra.uni done;\n\t", "r,r,b");
+    }
+    let text = format!(
+        "{{\n\t.reg .pred complete;\n\t{skip}again: mbarrier.try_wait.parity.shared::cta.b64 complete, [ $0 ], $1;\n\t@!complete \
+         bra.uni again;\n\tdone:\n\t}}"
+    );
+    emit(cx, &text, constraints, &args);
+    Ok(())
+}
+
+fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let of = BulkLoadOp::new(cx.module, op);
+    let (target, barrier) = (address(cx, op, of.dst())?, address(cx, op, of.barrier())?);
+    let condition = scalar(cx, op, of.pred())?;
+    let corner = of.coord().iter().map(|&at| scalar(cx, op, at)).collect::<Result<Vec<_>>>()?;
+    let map = scalar(cx, op, of.desc())?;
+    let speaks = speaks(cx, Some(condition));
+    for (to, at) in places(cx, op, of.dst(), &corner)? {
+        let rank = at.len();
+        let list: Vec<String> = (0..rank).map(|dim| format!("${}", dim + 2)).collect();
+        let (bar, guard) = (rank + 2, rank + 3);
+        let text = format!(
+            "@${guard} cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [ $0 + {to} ], [ $1, {{ \
+             {} }} ], [ ${bar} ];",
+            list.join(", ")
+        );
+        let mut args = Values::from_slice(&[target, map]);
+        args.extend(at);
+        args.extend([barrier, speaks]);
+        let constraints = format!("r,l,{}r,b", "r,".repeat(rank));
+        emit(cx, &text, &constraints, &args);
+    }
+    Ok(())
+}
+
+/// For each box of a block: the byte of shared memory at which it begins, and where it stands in the tensor, the fastest dimension
+/// first.
+fn places(cx: &mut Cx<'_>, op: Op, memory: IrValue, corner: &[Value]) -> Result<Vec<(u32, Values)>> {
+    let ty = cx.module.ty(memory);
+    let parts = memdesc(ty).zip(SharedEncoding::of(ty));
+    let found =
+        parts.and_then(|(desc, encoding)| Some((boxes(encoding, desc.shape)?, elem_bytes(desc.elem))));
+    let Some((found, bytes)) = found else {
+        return Err(cx.error(op, format!("bulk copies leave no block as {ty}")));
+    };
+    let mut out = Vec::new();
+    for place in found {
+        let mut at = Values::new();
+        for (&start, &inside) in corner.iter().zip(&place.corner).rev() {
+            let start = cx.b.resize_signed(start, Type::I32);
+            let inside = cx.b.i32(inside as i32);
+            at.push(cx.b.add(start, inside));
+        }
+        out.push((place.offset * bytes as u32, at));
+    }
+    Ok(out)
+}

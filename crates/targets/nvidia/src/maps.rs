@@ -1,0 +1,184 @@
+//! Tensor maps that launches make: what a kernel says of them, and what a launch's arguments make of that.
+//!
+//! A parameter of type `!tt.tensordesc<…, #shared>` with `tt.map_of` is 128 bytes for the copy engine. An artifact says among its metadata,
+//! under [`METADATA`], how they are made: `0 f16 128 128x64` is a map of the tensor of rank 2 whose address, sizes and strides are the
+//! arguments from number 0 on, of 16-bit floats, swizzled within 128 bytes, read in boxes of 128 rows of 64.
+
+use crate::driver::tensor_map::{Element, TensorLayout};
+use ir::{FloatKind, Module, Op, Type};
+use std::fmt;
+use std::str::FromStr;
+use ttgir::encoding::box_of;
+use ttgir::{MAP_OF, SharedEncoding};
+use ttir::ops::func::FuncOp;
+use ttir::types::{DESCRIPTOR, TENSORDESC, elem, shape};
+
+/// The name of the metadata.
+pub(crate) const METADATA: &str = "tensor_maps";
+
+/// How a launch makes a map of its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MapRecipe {
+    /// The argument that is the address; sizes and strides follow.
+    pub(crate) slot: usize,
+    /// What an element is.
+    pub(crate) element: Element,
+    /// Bytes of the swizzle.
+    pub(crate) swizzle: u32,
+    /// Elements of a box along each axis, the slowest first.
+    pub(crate) sides: Vec<u32>,
+}
+
+/// Elements by name, and the numbers that `tensormap.replace` has for them.
+const ELEMENTS: &[(&str, Element, u8)] = &[
+    ("u8", Element::U8, 0),
+    ("u16", Element::U16, 1),
+    ("u32", Element::U32, 2),
+    ("i32", Element::I32, 3),
+    ("u64", Element::U64, 4),
+    ("i64", Element::I64, 5),
+    ("f16", Element::F16, 6),
+    ("f32", Element::F32, 7),
+    ("f64", Element::F64, 9),
+    ("bf16", Element::Bf16, 10),
+];
+
+/// What the copy engine calls elements of a type. It does not look at those that it only moves.
+fn element_of(ty: Type) -> Option<Element> {
+    Some(match (ty.as_float(), ty.as_int()) {
+        (Some(FloatKind::F16), _) => Element::F16,
+        (Some(FloatKind::BF16), _) => Element::Bf16,
+        (Some(FloatKind::F32), _) => Element::F32,
+        (Some(FloatKind::F64), _) => Element::F64,
+        (Some(kind), _) if kind.bits() == 8 => Element::U8,
+        (_, Some(8)) => Element::U8,
+        (_, Some(16)) => Element::U16,
+        (_, Some(32)) => Element::I32,
+        (_, Some(64)) => Element::I64,
+        _ => return None,
+    })
+}
+
+impl MapRecipe {
+    /// The maps that a kernel takes, in the order of its parameters.
+    pub(crate) fn of_kernel(module: &Module, kernel: Op) -> Result<Vec<MapRecipe>, String> {
+        let entry = FuncOp::new(module, kernel).entry();
+        let mut recipes = Vec::new();
+        for (at, &param) in module.args(entry).iter().enumerate() {
+            let ty = module.ty(param);
+            if (DESCRIPTOR.check)(ty) {
+                let slot = module.arg_attrs(entry, at).iter().find(|(key, _)| key.name() == MAP_OF.name);
+                let slot =
+                    slot.and_then(|(_, attr)| attr.as_int()).and_then(|slot| usize::try_from(slot).ok());
+                let recipe = slot.and_then(|slot| MapRecipe::of(ty, slot));
+                recipes.push(recipe.ok_or_else(|| format!("a kernel cannot have a parameter of type {ty}"))?);
+            }
+        }
+        Ok(recipes)
+    }
+
+    fn of(ty: Type, slot: usize) -> Option<MapRecipe> {
+        let encoding = ty.params_of(&TENSORDESC)?.iter().find_map(|param| match param {
+            ir::TypeParam::Attr(encoding) => SharedEncoding::from_attr(encoding),
+            _ => None,
+        })?;
+        let SharedEncoding::Nvmma { swizzling_byte_width: swizzle, .. } = encoding else { return None };
+        let sides = box_of(&encoding, shape(ty))?;
+        Some(MapRecipe { slot, element: element_of(elem(ty))?, swizzle, sides })
+    }
+
+    /// Arguments that a map is made of.
+    pub(crate) fn slots(&self) -> std::ops::Range<usize> {
+        self.slot..self.slot + 2 * self.sides.len()
+    }
+
+    /// The tensor that the arguments of a launch describe, and its boxes.
+    pub(crate) fn layout(&self, args: &[u64]) -> Option<TensorLayout> {
+        let rank = self.sides.len();
+        let (base, rest) = args.get(self.slots())?.split_first()?;
+        // Sizes are integers of 32 bits in the first bytes of their slots; a negative one is no elements.
+        let sizes = rest[..rank].iter().map(|&size| u64::try_from(size as u32 as i32).unwrap_or(0));
+        let strides = rest[rank..].iter().copied().chain([1]);
+        Some(TensorLayout {
+            base: *base,
+            element: self.element,
+            shape: sizes.collect(),
+            strides: strides.collect(),
+            block: self.sides.clone(),
+            swizzle: self.swizzle,
+            nan: false,
+        })
+    }
+
+    /// The number that `tensormap.replace` has for the elements.
+    pub(crate) fn element_code(&self) -> u8 {
+        ELEMENTS.iter().find(|row| row.1 == self.element).map_or(0, |row| row.2)
+    }
+}
+
+impl fmt::Display for MapRecipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = ELEMENTS.iter().find(|row| row.1 == self.element).map_or("u8", |row| row.0);
+        write!(f, "{} {name} {}", self.slot, self.swizzle)?;
+        for (index, side) in self.sides.iter().enumerate() {
+            write!(f, "{}{side}", if index == 0 { " " } else { "x" })?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for MapRecipe {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<MapRecipe, String> {
+        let wrong = || format!("`{text}` describes no tensor map");
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let [slot, element, swizzle, sides] = words[..] else { return Err(wrong()) };
+        let sides: Result<Vec<u32>, _> = sides.split('x').map(str::parse).collect();
+        Ok(MapRecipe {
+            slot: slot.parse().map_err(|_| wrong())?,
+            element: ELEMENTS.iter().find(|row| row.0 == element).ok_or_else(wrong)?.1,
+            swizzle: swizzle.parse().map_err(|_| wrong())?,
+            sides: sides.map_err(|_| wrong())?,
+        })
+    }
+}
+
+/// The maps that a text lists.
+pub(crate) fn parse_list(text: &str) -> Result<Vec<MapRecipe>, String> {
+    text.split(';').filter(|part| !part.trim().is_empty()).map(str::parse).collect()
+}
+
+/// A list of maps as a text.
+pub(crate) fn list(recipes: &[MapRecipe]) -> String {
+    recipes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MapRecipe, list, parse_list};
+    use crate::driver::tensor_map::Element;
+
+    #[test]
+    fn recipes_survive_their_text() {
+        let recipe = |slot, element, swizzle, sides: &[u32]| MapRecipe {
+            slot,
+            element,
+            swizzle,
+            sides: sides.to_vec(),
+        };
+        let recipes = vec![recipe(0, Element::F16, 128, &[128, 64]), recipe(7, Element::U8, 0, &[256])];
+        assert_eq!(list(&recipes), "0 f16 128 128x64; 7 u8 0 256");
+        assert_eq!(parse_list(&list(&recipes)), Ok(recipes));
+        assert!(parse_list("0 f17 128 128x64").is_err() && parse_list("0 f16").is_err());
+        assert_eq!(parse_list(""), Ok(vec![]));
+    }
+
+    #[test]
+    fn arguments_make_a_layout() {
+        let recipe = MapRecipe { slot: 1, element: Element::F32, swizzle: 128, sides: vec![64, 32] };
+        let layout = recipe.layout(&[9, 0x4000, 100, 37, 40, 1]).expect("there are enough arguments");
+        assert_eq!((layout.base, layout.shape, layout.strides), (0x4000, vec![100, 37], vec![40, 1]));
+        assert_eq!(recipe.layout(&[9, 0x4000, 100]), None);
+    }
+}

@@ -1,0 +1,100 @@
+//! Descriptors that a kernel takes as arguments stay descriptors where bulk copies can serve the loads by them.
+//!
+//! ```text
+//! %d = tt.make_tensor_descriptor %p, [%m, %n], [%s, 1]        one more parameter: %p.map: !tt.tensordesc<…> {tt.map_of = 0 : i32}
+//! %x = tt.descriptor_load %d[%i, %j]                    =>    %x = tt.descriptor_load %p.map[%i, %j]
+//! ```
+//!
+//! `tt.map_of` is the number of the parameter that is the tensor's address; its sizes and strides stand behind it. Whoever launches
+//! makes the new parameter of these. Only loads that feed dots: what goes to registers anyway is loaded faster by the lanes.
+//! Left out, and written as addresses and masks later: padding with NaN, machines without bulk copies, clusters.
+
+use crate::encoding::{SharedEncoding, box_of};
+use crate::passes::{Context, feeds_dot};
+use ir::pass::PassRow;
+use ir::{Attr, Block, DeclaredKey, Def, Diagnostic, Module, Op, Type, Value};
+use ttir::ops::constant::splat_bits;
+use ttir::ops::descriptor::{DescriptorLoadOp, MAKE, MakeDescriptorOp, Padding};
+use ttir::ops::func::{FuncOp, kernels};
+use ttir::types::shape;
+
+/// Attribute of a tensor descriptor that is a parameter: who launches makes it of the parameters from this one on.
+pub static MAP_OF: DeclaredKey = DeclaredKey::new(
+    "tt.map_of",
+    "Made at the launch of the parameters from this number on: an address, sizes, strides.",
+);
+
+/// Keeps descriptors for bulk copies.
+pub(crate) static KEEP_DESCRIPTORS: PassRow = PassRow {
+    name: "keep-descriptors",
+    doc: "Keeps descriptors of loads that bulk copies can serve, as parameters that launches make.",
+    run,
+};
+
+fn run(module: &mut Module) -> Result<(), Diagnostic> {
+    let context = Context::of(module)?;
+    if !context.machine.bulk_copy || context.config.num_ctas != 1 {
+        return Ok(());
+    }
+    for function in kernels(module).map(|func| func.op).collect::<Vec<_>>() {
+        let entry = FuncOp::new(module, function).entry();
+        for op in module.walk(function) {
+            if module.is(op, &MAKE) {
+                keep(module, entry, op);
+            }
+        }
+        let func = FuncOp::new(module, function);
+        let (params, results) = (func.params().to_vec(), func.result_types().to_vec());
+        let params = params.into_iter().map(|param| module.ty(param)).collect();
+        FuncOp::set_ty(module, function, Type::function(params, results));
+    }
+    Ok(())
+}
+
+/// Lets the loads by a descriptor that bulk copies can serve use a parameter in its place.
+fn keep(module: &mut Module, entry: Block, make: Op) {
+    let made = MakeDescriptorOp::new(module, make);
+    let result = made.result();
+    let Some(slot) = launch_slot(module, entry, made).filter(|_| made.padding() == Padding::Zero) else {
+        return;
+    };
+    let serves = |&(user, _): &(Op, u32)| {
+        DescriptorLoadOp::of(module, user).is_some_and(|load| is_box(module, load))
+            && feeds_dot(module, None, user)
+    };
+    let loads: Vec<Op> = module.uses(result).iter().filter(|&use_| serves(use_)).map(|use_| use_.0).collect();
+    if loads.is_empty() {
+        return;
+    }
+    let map = module.add_arg(entry, module.ty(result));
+    let name = module.name(module.args(entry)[slot]).map(|name| format!("{name}.map"));
+    if let Some(name) = name {
+        module.set_name(map, &name);
+    }
+    let at = module.args(entry).len() - 1;
+    module.set_arg_attr(entry, at, MAP_OF.key(), Some(Attr::int(slot as i64, Type::int(32))));
+    module.replace_uses_if(result, map, |_, user, _| loads.contains(&user));
+}
+
+/// The number of the parameter that is the address of a descriptor, if sizes and strides stand behind it as launches pass them.
+fn launch_slot(module: &Module, entry: Block, made: MakeDescriptorOp<'_>) -> Option<usize> {
+    let number = |value: Value| match module.def(value) {
+        Def::Arg(block, index) if block == entry => Some(index as usize),
+        _ => None,
+    };
+    let slot = number(made.base())?;
+    let (sizes, strides) = (made.shape(), made.strides());
+    let (&last, outer) = strides.split_last()?;
+    let rank = sizes.len();
+    let follows = sizes.iter().enumerate().all(|(dim, &size)| number(size) == Some(slot + 1 + dim))
+        && outer.iter().enumerate().all(|(dim, &stride)| number(stride) == Some(slot + 1 + rank + dim));
+    let is_one = module.constant(last).and_then(splat_bits) == Some(1);
+    (follows && is_one).then_some(slot)
+}
+
+/// Whether bulk copies can move the block of a load.
+fn is_box(module: &Module, load: DescriptorLoadOp<'_>) -> bool {
+    let ty = module.ty(load.desc());
+    let same = shape(ty) == shape(module.ty(load.result()));
+    same && SharedEncoding::of_box(ty).is_some_and(|encoding| box_of(&encoding, shape(ty)).is_some())
+}
