@@ -75,7 +75,9 @@ def is_right(tensors, run):
     torch.cuda.synchronize()
     rows = torch.arange(0, a.shape[0], 37, device="cuda")
     expected = a[rows].double() @ b.double().T
-    return bool(torch.allclose(c[rows].double(), expected, atol=2e-3 * a.shape[1]**0.5 + 0.05, rtol=4e-3))
+    # Of sums of 8-bit products the tensor cores keep 14 bits.
+    error = 2e-2 if a.element_size() == 1 else 2e-3
+    return bool(torch.allclose(c[rows].double(), expected, atol=error * a.shape[1]**0.5 + 0.05, rtol=4e-3))
 
 
 def measure(shape, eight, persistent, packages, seconds):

@@ -5,7 +5,7 @@
 
 use crate::driver;
 use crate::maps::{self, MapRecipe};
-use emulator::{Argument, Checks, Memory, Program, Swizzle, TensorMap};
+use emulator::{Argument, Checks, Memory, Program};
 use ptx_isa::Arch;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -97,32 +97,15 @@ impl Emulated {
         let word = |slot: &u64| slot.to_le_bytes().to_vec();
         let mut values: Vec<Vec<u8>> = launch.args.iter().map(word).collect();
         for recipe in &self.maps {
-            values.push(self.map(recipe, launch)?.encode().to_vec());
+            let map = recipe.emulated(launch.args);
+            let map = map.ok_or_else(|| self.error("a tensor map has no arguments"))?;
+            values.push(map.encode().to_vec());
         }
         values.extend([launch.scratch, 0].iter().map(word));
         let cut = |(param, value): (&emulator::Param, Vec<u8>)| {
             Argument(value.into_iter().take(param.bytes).collect())
         };
         Ok(entry.params.iter().zip(values).map(cut).collect())
-    }
-
-    fn map(&self, recipe: &MapRecipe, launch: &Launch<'_>) -> Result<TensorMap, TargetError> {
-        let layout = recipe.layout(launch.args).ok_or_else(|| self.error("a tensor map has no arguments"))?;
-        let bytes = layout.element.bytes();
-        let strides = layout.strides.iter().rev().skip(1).map(|stride| stride.wrapping_mul(bytes));
-        Ok(TensorMap {
-            address: layout.base,
-            element: recipe.element_code(),
-            dims: layout.shape.iter().rev().map(|&size| size as u32).collect(),
-            strides: strides.collect(),
-            boxes: layout.block.iter().rev().copied().collect(),
-            swizzle: match layout.swizzle {
-                32 => Swizzle::Bytes32,
-                64 => Swizzle::Bytes64,
-                128 => Swizzle::Bytes128,
-                _ => Swizzle::None,
-            },
-        })
     }
 }
 

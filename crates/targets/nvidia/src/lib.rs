@@ -10,7 +10,7 @@ mod given;
 mod knobs;
 pub mod lower;
 pub mod machine;
-mod maps;
+pub mod maps;
 pub mod pipeline;
 pub mod ptx;
 mod survey;

@@ -5,6 +5,7 @@
 //! arguments from number 0 on, of 16-bit floats, swizzled within 128 bytes, read in boxes of 128 rows of 64.
 
 use crate::driver::tensor_map::{Element, TensorLayout};
+use emulator::{Swizzle, TensorMap};
 use ir::{FloatKind, Module, Op, Type};
 use std::fmt;
 use std::str::FromStr;
@@ -14,19 +15,19 @@ use ttir::ops::func::FuncOp;
 use ttir::types::{DESCRIPTOR, TENSORDESC, elem, shape};
 
 /// The name of the metadata.
-pub(crate) const METADATA: &str = "tensor_maps";
+pub const METADATA: &str = "tensor_maps";
 
 /// How a launch makes a map of its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct MapRecipe {
+pub struct MapRecipe {
     /// The argument that is the address; sizes and strides follow.
-    pub(crate) slot: usize,
+    pub slot: usize,
     /// What an element is.
-    pub(crate) element: Element,
+    pub element: Element,
     /// Bytes of the swizzle.
-    pub(crate) swizzle: u32,
+    pub swizzle: u32,
     /// Elements of a box along each axis, the slowest first.
-    pub(crate) sides: Vec<u32>,
+    pub sides: Vec<u32>,
 }
 
 /// Elements by name, and the numbers that `tensormap.replace` has for them.
@@ -61,7 +62,10 @@ fn element_of(ty: Type) -> Option<Element> {
 
 impl MapRecipe {
     /// The maps that a kernel takes, in the order of its parameters.
-    pub(crate) fn of_kernel(module: &Module, kernel: Op) -> Result<Vec<MapRecipe>, String> {
+    ///
+    /// # Errors
+    /// When a parameter is a descriptor that no launch can make.
+    pub fn of_kernel(module: &Module, kernel: Op) -> Result<Vec<MapRecipe>, String> {
         let entry = FuncOp::new(module, kernel).entry();
         let mut recipes = Vec::new();
         for (at, &param) in module.args(entry).iter().enumerate() {
@@ -88,12 +92,12 @@ impl MapRecipe {
     }
 
     /// Arguments that a map is made of.
-    pub(crate) fn slots(&self) -> std::ops::Range<usize> {
+    pub fn slots(&self) -> std::ops::Range<usize> {
         self.slot..self.slot + 2 * self.sides.len()
     }
 
     /// The tensor that the arguments of a launch describe, and its boxes.
-    pub(crate) fn layout(&self, args: &[u64]) -> Option<TensorLayout> {
+    pub fn layout(&self, args: &[u64]) -> Option<TensorLayout> {
         let rank = self.sides.len();
         let (base, rest) = args.get(self.slots())?.split_first()?;
         // Sizes are integers of 32 bits in the first bytes of their slots; a negative one is no elements.
@@ -111,8 +115,31 @@ impl MapRecipe {
     }
 
     /// The number that `tensormap.replace` has for the elements.
-    pub(crate) fn element_code(&self) -> u8 {
+    pub fn element_code(&self) -> u8 {
         ELEMENTS.iter().find(|row| row.1 == self.element).map_or(0, |row| row.2)
+    }
+}
+
+impl MapRecipe {
+    /// The map for arguments as the emulator has it.
+    pub fn emulated(&self, args: &[u64]) -> Option<TensorMap> {
+        let layout = self.layout(args)?;
+        let bytes = layout.element.bytes();
+        let strides = layout.strides.iter().rev().skip(1).map(|stride| stride.wrapping_mul(bytes));
+        let swizzle = match layout.swizzle {
+            32 => Swizzle::Bytes32,
+            64 => Swizzle::Bytes64,
+            128 => Swizzle::Bytes128,
+            _ => Swizzle::None,
+        };
+        Some(TensorMap {
+            address: layout.base,
+            element: self.element_code(),
+            dims: layout.shape.iter().rev().map(|&size| size as u32).collect(),
+            strides: strides.collect(),
+            boxes: layout.block.iter().rev().copied().collect(),
+            swizzle,
+        })
     }
 }
 
@@ -145,12 +172,15 @@ impl FromStr for MapRecipe {
 }
 
 /// The maps that a text lists.
-pub(crate) fn parse_list(text: &str) -> Result<Vec<MapRecipe>, String> {
+///
+/// # Errors
+/// When a part of it describes none.
+pub fn parse_list(text: &str) -> Result<Vec<MapRecipe>, String> {
     text.split(';').filter(|part| !part.trim().is_empty()).map(str::parse).collect()
 }
 
 /// A list of maps as a text.
-pub(crate) fn list(recipes: &[MapRecipe]) -> String {
+pub fn list(recipes: &[MapRecipe]) -> String {
     recipes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 

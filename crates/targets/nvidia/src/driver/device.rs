@@ -3,7 +3,7 @@
 use super::Driver;
 use super::api::{DeviceHandle, Handle};
 use super::error::{Refused, check, status};
-use super::module::Module;
+use super::module::{Module, relaxed};
 use super::properties::{MAJOR, MINOR};
 use super::replay::Replays;
 use std::sync::{Arc, OnceLock};
@@ -11,6 +11,9 @@ use target::{Artifact, Device, DeviceProperties, LoadedKernel, TargetError};
 
 /// `CU_POINTER_ATTRIBUTE_DEVICE_POINTER`.
 const DEVICE_POINTER: i32 = 3;
+
+/// Bytes of zeros that a device keeps.
+const ZEROS: usize = 256;
 
 /// A GPU, with the primary context that it shares with every other user of the CUDA runtime in the process.
 #[derive(Debug)]
@@ -22,6 +25,8 @@ pub struct Gpu {
     /// The address of the context, retained when it is first needed and never released.
     context: OnceLock<Result<usize, Refused>>,
     pub(super) replays: Replays,
+    /// The address of a few zeros, taken when they are first needed and never given back.
+    zeros: OnceLock<u64>,
 }
 
 impl Gpu {
@@ -36,6 +41,7 @@ impl Gpu {
             capability: 0,
             context: OnceLock::new(),
             replays: Replays::default(),
+            zeros: OnceLock::new(),
         };
         gpu.capability = (10 * gpu.attribute(MAJOR)? + gpu.attribute(MINOR)?) as u32;
         Ok(gpu)
@@ -61,6 +67,27 @@ impl Gpu {
     /// Whether a context is this device's.
     pub(super) fn is_context(&self, context: Handle) -> bool {
         matches!(self.context.get(), Some(Ok(address)) if *address == context as usize)
+    }
+
+    /// The address of [`ZEROS`] bytes of zeros.
+    pub(super) fn zeros(&self) -> Result<u64, TargetError> {
+        if let Some(&address) = self.zeros.get() {
+            return Ok(address);
+        }
+        let make = |driver: &Driver| {
+            let mut address = 0;
+            // SAFETY: `address` is a place for the answer, and then memory of so many bytes.
+            unsafe {
+                check((driver.api.mem_alloc)(&raw mut address, ZEROS), "allocate memory")?;
+                check(
+                    (driver.api.memcpy_htod)(address, [0u8; ZEROS].as_ptr().cast(), ZEROS),
+                    "copy to the device",
+                )?;
+            }
+            Ok(address)
+        };
+        let address = self.with(|driver| relaxed(driver, make))?;
+        Ok(*self.zeros.get_or_init(|| address))
     }
 
     /// Does something with the device's context as the current one.

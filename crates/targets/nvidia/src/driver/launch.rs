@@ -149,7 +149,7 @@ impl LoadedKernel for Module {
         }
         let blocks = self.blocks(launch.grid)?;
         let extra = [launch.scratch, 0u64];
-        let maps = self.maps.make(self.gpu.driver, launch.args)?;
+        let maps = self.maps.make(&self.gpu, launch.args)?;
         let mut params = Pointers::with_capacity(self.params + maps.len() + extra.len());
         // Pushing within the capacity is a store; extending from a chain is a call.
         for slot in launch.args {

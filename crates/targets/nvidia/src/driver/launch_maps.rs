@@ -1,7 +1,7 @@
 //! The tensor maps of a launch: made of its arguments, and kept while those that they are made of stay as they are.
 
-use super::Driver;
-use super::tensor_map::TensorMap;
+use super::Gpu;
+use super::tensor_map::{TensorLayout, TensorMap};
 use crate::maps::{self, MapRecipe};
 use smallvec::SmallVec;
 use std::sync::Mutex;
@@ -27,14 +27,14 @@ impl Maps {
 
     /// The maps for the arguments of a launch.
     #[inline]
-    pub(super) fn make(&self, driver: &Driver, args: &[u64]) -> Result<Made, TargetError> {
+    pub(super) fn make(&self, gpu: &Gpu, args: &[u64]) -> Result<Made, TargetError> {
         if self.recipes.is_empty() {
             return Ok(Made::new());
         }
-        self.made(driver, args)
+        self.made(gpu, args)
     }
 
-    fn made(&self, driver: &Driver, args: &[u64]) -> Result<Made, TargetError> {
+    fn made(&self, gpu: &Gpu, args: &[u64]) -> Result<Made, TargetError> {
         let read = || self.recipes.iter().flat_map(|recipe| args.get(recipe.slots()).unwrap_or_default());
         // Where another thread launches the same kernel, each makes its own.
         let mut last = self.last.try_lock().ok();
@@ -48,7 +48,8 @@ impl Maps {
         for recipe in &self.recipes {
             let layout = recipe.layout(args);
             let layout = layout.ok_or_else(|| TargetError::Launch("a tensor map has no arguments".into()))?;
-            made.push(driver.encode(&layout)?);
+            let layout = if layout.shape.contains(&0) { of_nothing(gpu, layout)? } else { layout };
+            made.push(gpu.driver.encode(&layout)?);
         }
         if let Some(last) = &mut last {
             last.0 = read().copied().collect();
@@ -56,4 +57,12 @@ impl Maps {
         }
         Ok(made)
     }
+}
+
+/// A tensor without elements, of which the driver makes no map, reads as one with a single zero.
+fn of_nothing(gpu: &Gpu, layout: TensorLayout) -> Result<TensorLayout, TargetError> {
+    let rank = layout.shape.len();
+    let mut strides = vec![16; rank];
+    strides[rank - 1] = 1;
+    Ok(TensorLayout { base: gpu.zeros()?, shape: vec![1; rank], strides, ..layout })
 }

@@ -1,0 +1,241 @@
+//! Bulk copies of what descriptors describe: products of random blocks on the emulator, and what it says when an arrival, a wait, a
+//! barrier or a copy is missing.
+
+mod support;
+
+use emulator::{Argument, Checks, Launch, Memory, Program};
+use ir::text::{ParseOptions, parse};
+use nvidia::maps::MapRecipe;
+use nvidia::ptx;
+use ptx_isa::Arch;
+use support::ways::{Way, lowered_with_layouts};
+use ttir::ops::func::kernels;
+use ttir::testing::Random;
+
+/// `c = a · b` in blocks of 64 × 64, of which `rounds` follow each other along k; `SECOND` is the right operand.
+const PRODUCT: &str = r"
+tt.func public @product(%a: !tt.tensordesc<64x64xf16>, %am: i32, %ak: i32, %as: i64, %a1: i64, %b: !tt.tensordesc<64x64xf16>, %bm: i32, %bk: i32, %bs: i64, %b1: i64, %c: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %rounds: i32) {
+  %none = arith.constant dense<0.000000e+00> : tensor<64x64xf32>
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %side = arith.constant 64 : i32
+  %sum = scf.for %i = %zero to %rounds step %one iter_args(%acc = %none) -> (tensor<64x64xf32>) : i32 {
+    %k = arith.muli %i, %side : i32
+    %x = tt.descriptor_load %a[%zero, %k] : !tt.tensordesc<64x64xf16> -> tensor<64x64xf16>
+    SECOND
+    %d = tt.dot %x, %y, %acc : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  } {tt.num_stages = STAGES : i32}
+  %i = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
+  %r = tt.expand_dims %i {axis = 1 : i32} : tensor<64xi32> -> tensor<64x1xi32>
+  %w = arith.constant dense<64> : tensor<64x1xi32>
+  %s = arith.muli %r, %w : tensor<64x1xi32>
+  %j = tt.expand_dims %i {axis = 0 : i32} : tensor<64xi32> -> tensor<1x64xi32>
+  %sb = tt.broadcast %s : tensor<64x1xi32> -> tensor<64x64xi32>
+  %jb = tt.broadcast %j : tensor<1x64xi32> -> tensor<64x64xi32>
+  %o = arith.addi %sb, %jb : tensor<64x64xi32>
+  %cb = tt.splat %c : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
+  %p = tt.addptr %cb, %o : tensor<64x64x!tt.ptr<f32>>, tensor<64x64xi32>
+  tt.store %p, %sum : tensor<64x64x!tt.ptr<f32>>
+  tt.return
+}
+";
+const ROWS: &str = "%y = tt.descriptor_load %b[%k, %zero] : !tt.tensordesc<64x64xf16> -> tensor<64x64xf16>";
+const COLUMNS: &str = "%z = tt.descriptor_load %b[%zero, %k] : !tt.tensordesc<64x64xf16> -> tensor<64x64xf16>
+    %y = tt.trans %z {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>";
+
+/// A compiled product.
+struct Compiled {
+    ptx: String,
+    maps: Vec<MapRecipe>,
+    shared: u32,
+    threads: u32,
+}
+
+fn compile(second: &str, stages: u32, num_warps: u32) -> Compiled {
+    let text = PRODUCT.replace("SECOND", second).replace("STAGES", &stages.to_string());
+    let module =
+        parse(&text, ttir::registry(), ParseOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let (with_layouts, mut lowered) = lowered_with_layouts(&module, "product", 90, Way::Passes(num_warps, 1))
+        .unwrap_or_else(|error| panic!("{error}"));
+    let kernel = kernels(&with_layouts).next().expect("a kernel").op;
+    let maps = MapRecipe::of_kernel(&with_layouts, kernel).expect("maps");
+    assert!(!maps.is_empty(), "nothing became a bulk copy");
+    ptx::optimize(&mut lowered.module, &mut |_, _| {});
+    let emitted = ptx::emit(&lowered.module, &ptx::Options::new(Arch::of_capability(90).expect("known")));
+    let facts = &lowered.kernels[0];
+    Compiled {
+        ptx: emitted.unwrap_or_else(|errors| panic!("{}", errors[0])).text,
+        maps,
+        shared: facts.shared_bytes,
+        threads: facts.lanes * facts.num_warps,
+    }
+}
+
+/// Matrices of small whole numbers, and their product.
+struct Case {
+    sizes: [usize; 3],
+    a: Vec<i32>,
+    b: Vec<i32>,
+    transposed: bool,
+}
+
+impl Case {
+    fn random(random: &mut Random, sizes: [usize; 3], transposed: bool) -> Case {
+        let [m, n, k] = sizes;
+        let mut numbers = |count: usize| (0..count).map(|_| random.below(9) as i32 - 4).collect();
+        Case { sizes, a: numbers(m * k), b: numbers(k * n), transposed }
+    }
+
+    /// Of the block of 64 × 64, with zeros outside of the matrices.
+    fn product(&self) -> Vec<f32> {
+        let [m, n, k] = self.sizes;
+        let at = |row: usize, column: usize| {
+            let term = |i: usize| self.a[row * k + i] * self.b[i * n + column];
+            if row < m && column < n { (0..k).map(term).sum::<i32>() as f32 } else { 0.0 }
+        };
+        (0..64 * 64).map(|place| at(place / 64, place % 64)).collect()
+    }
+
+    /// Rows in memory, each beginning at a multiple of 16 bytes, with what stands between them poisoned; and their stride.
+    fn rows(
+        &self,
+        memory: &mut Memory,
+        rows: usize,
+        columns: usize,
+        at: impl Fn(usize, usize) -> i32,
+    ) -> (u64, u64) {
+        let stride = columns.next_multiple_of(8);
+        let bits = |row: usize, column: usize| if column < columns { half(at(row, column)) } else { 0x7e00 };
+        let place = |index: usize| bits(index / stride, index % stride).to_le_bytes();
+        let bytes: Vec<u8> = (0..rows * stride).flat_map(place).collect();
+        (memory.allocate_with(&bytes), stride as u64)
+    }
+
+    /// What the emulator says of a text, and what it leaves.
+    fn run(&self, compiled: &Compiled, text: &str) -> Result<Vec<f32>, String> {
+        let [m, n, k] = self.sizes;
+        let mut memory = Memory::new();
+        let (a, a_stride) = self.rows(&mut memory, m, k, |row, column| self.a[row * k + column]);
+        let (b, b_stride) = if self.transposed {
+            self.rows(&mut memory, n, k, |row, column| self.b[column * n + row])
+        } else {
+            self.rows(&mut memory, k, n, |row, column| self.b[row * n + column])
+        };
+        let c = memory.allocate_with(&[0xff; 64 * 64 * 4]);
+        let (b_rows, b_columns) = if self.transposed { (n, k) } else { (k, n) };
+        let rounds = k.div_ceil(64) as u64;
+        let slots =
+            [a, m as u64, k as u64, a_stride, 1, b, b_rows as u64, b_columns as u64, b_stride, 1, c, rounds];
+        let program = Program::parse(text).map_err(|error| error.to_string())?;
+        let entry = program.entry("product").ok_or("no entry")?;
+        let maps = compiled.maps.iter().map(|map| map.emulated(&slots).expect("arguments").encode().to_vec());
+        let values = slots.iter().map(|slot| slot.to_le_bytes().to_vec()).chain(maps);
+        let values = values.chain([[0; 8].to_vec(), [0; 8].to_vec()]);
+        let cut = |(param, value): (&emulator::Param, Vec<u8>)| Argument(value[..param.bytes].to_vec());
+        let launch = Launch {
+            grid: [1; 3],
+            cluster: [1; 3],
+            block: [compiled.threads, 1, 1],
+            dynamic_shared: compiled.shared as usize,
+            arguments: entry.params.iter().zip(values).map(cut).collect(),
+        };
+        let checks = Checks { counters: false, max_instructions: 2_000_000, ..Checks::default() };
+        let report =
+            program.launch("product", &launch, &mut memory, checks).map_err(|fault| fault.to_string())?;
+        if let Some(finding) = report.findings.first() {
+            return Err(finding.to_string());
+        }
+        let mut bytes = vec![0; 64 * 64 * 4];
+        memory.read(c, &mut bytes).map_err(|error| error.to_string())?;
+        Ok(bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
+    }
+}
+
+/// The bits of a small whole number as a 16-bit float.
+fn half(number: i32) -> u16 {
+    let [zero, one, two, three, four] = [0, 0x3c00, 0x4000, 0x4200, 0x4400];
+    let magnitude = [zero, one, two, three, four][number.unsigned_abs() as usize];
+    magnitude | if number < 0 { 0x8000 } else { 0 }
+}
+
+#[test]
+fn products_of_what_bulk_copies_bring() {
+    let mut random = Random::new(7);
+    for (second, transposed) in [(ROWS, false), (COLUMNS, true)] {
+        for (stages, num_warps) in [(1, 4), (2, 4), (3, 4), (4, 8), (3, 2)] {
+            let compiled = compile(second, stages, num_warps);
+            assert!(
+                compiled.ptx.contains("cp.async.bulk.tensor.2d.shared::cluster.global"),
+                "{}",
+                compiled.ptx
+            );
+            for sizes in [[64, 64, 192], [50, 37, 121], [1, 64, 64], [64, 3, 7], [33, 60, 320]] {
+                let case = Case::random(&mut random, sizes, transposed);
+                let found = case.run(&compiled, &compiled.ptx).unwrap_or_else(|error| {
+                    panic!("{sizes:?}, {stages} stages, {num_warps} warps: {error}\n{}", compiled.ptx)
+                });
+                assert_eq!(found, case.product(), "{sizes:?}, {stages} stages, {num_warps} warps");
+            }
+        }
+    }
+}
+
+/// The statements of a text that order copies, each with the text without it.
+fn without_each(text: &str) -> Vec<(String, String)> {
+    const ORDERING: &[&str] = &[
+        "mbarrier.init",
+        "mbarrier.arrive",
+        "mbarrier.try_wait",
+        "bar.sync",
+        "cp.async.bulk",
+        "wgmma.wait_group",
+    ];
+    let lines: Vec<&str> = text.lines().collect();
+    let mut out = Vec::new();
+    // The barrier in front of the first `inval` orders what the one of each iteration has ordered. Behind the last stand barriers of the
+    // test's own, which order what fixtures write.
+    let end = lines.iter().position(|line| line.contains("mbarrier.inval")).expect("barriers end") - 1;
+    for (at, line) in lines[..end].iter().enumerate() {
+        if !ORDERING.iter().any(|word| line.contains(word)) {
+            continue;
+        }
+        let mut left = lines.clone();
+        // A wait that asks nobody is one that is over at once.
+        let over = "\tsetp.eq.u32 complete, 0, 0;";
+        left[at] = if line.contains("try_wait") { over } else { "" };
+        out.push((format!("line {}: {}", at + 1, line.trim()), left.join("\n")));
+    }
+    out
+}
+
+#[test]
+fn nothing_that_orders_copies_may_be_missing() {
+    let mut random = Random::new(8);
+    let compiled = compile(ROWS, 3, 4);
+    let case = Case::random(&mut random, [64, 64, 64 * 7], false);
+    let expected = case.product();
+    let mut unnoticed = Vec::new();
+    let cases = without_each(&compiled.ptx);
+    assert!(cases.len() > 12, "{}", compiled.ptx);
+    for (what, text) in cases {
+        if case.run(&compiled, &text).is_ok_and(|found| found == expected) {
+            unnoticed.push(what);
+        }
+    }
+    assert!(unnoticed.is_empty(), "{unnoticed:#?}\n{}", compiled.ptx);
+}
+
+#[test]
+fn a_wait_for_the_other_phase_is_noticed() {
+    let mut random = Random::new(9);
+    let compiled = compile(ROWS, 3, 4);
+    let case = Case::random(&mut random, [64, 64, 64 * 7], false);
+    let line = compiled.ptx.lines().find(|line| line.contains("try_wait")).expect("a wait");
+    let phase = line.trim_end_matches(';').rsplit(", ").next().expect("a register");
+    let turned =
+        format!("{{ .reg .b32 turned; xor.b32 turned, {phase}, 1; {} }}", line.replace(phase, "turned"));
+    let text = compiled.ptx.replace(line, &turned.replacen("again:", "", 1));
+    let text = text.replacen("{ .reg .b32 turned;", "again: { .reg .b32 turned;", 1);
+    assert!(case.run(&compiled, &text).is_err());
+}
