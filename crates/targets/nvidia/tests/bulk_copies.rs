@@ -1,14 +1,13 @@
 //! Bulk copies of what descriptors describe: products of random blocks on the emulator, and what it says when an arrival, a wait, a
 //! barrier or a copy is missing.
 
-mod support;
-
 use emulator::{Argument, Checks, Launch, Memory, Program};
 use ir::text::{ParseOptions, parse};
+use lanes::Options;
+use nvidia::lower::Lanes;
 use nvidia::maps::MapRecipe;
-use nvidia::ptx;
+use nvidia::{machine, pipeline, ptx};
 use ptx_isa::Arch;
-use support::ways::{Way, lowered_with_layouts};
 use ttir::ops::func::kernels;
 use ttir::testing::Random;
 
@@ -54,12 +53,17 @@ struct Compiled {
 
 fn compile(second: &str, stages: u32, num_warps: u32) -> Compiled {
     let text = PRODUCT.replace("SECOND", second).replace("STAGES", &stages.to_string());
-    let module =
+    let mut module =
         parse(&text, ttir::registry(), ParseOptions::default()).unwrap_or_else(|error| panic!("{error}"));
-    let (with_layouts, mut lowered) = lowered_with_layouts(&module, "product", 90, Way::Passes(num_warps, 1))
-        .unwrap_or_else(|error| panic!("{error}"));
-    let kernel = kernels(&with_layouts).next().expect("a kernel").op;
-    let maps = MapRecipe::of_kernel(&with_layouts, kernel).expect("maps");
+    let machine = machine::machine(90).expect("known");
+    let how = pipeline::Options { num_warps, num_ctas: 1, num_stages: stages };
+    pipeline::to_ttgir(&mut module, 90, machine, &how, ir::pass::Verify::Each, &mut ())
+        .unwrap_or_else(|errors| panic!("{}", errors[0]));
+    let target = Lanes { capability: 90, machine };
+    let mut lowered =
+        lanes::lower(&module, &target, &Options::default()).unwrap_or_else(|errors| panic!("{}", errors[0]));
+    let kernel = kernels(&module).next().expect("a kernel").op;
+    let maps = MapRecipe::of_kernel(&module, kernel).expect("maps");
     assert!(!maps.is_empty(), "nothing became a bulk copy");
     ptx::optimize(&mut lowered.module, &mut |_, _| {});
     let emitted = ptx::emit(&lowered.module, &ptx::Options::new(Arch::of_capability(90).expect("known")));
@@ -193,8 +197,7 @@ fn without_each(text: &str) -> Vec<(String, String)> {
     ];
     let lines: Vec<&str> = text.lines().collect();
     let mut out = Vec::new();
-    // The barrier in front of the first `inval` orders what the one of each iteration has ordered. Behind the last stand barriers of the
-    // test's own, which order what fixtures write.
+    // The barrier in front of the first `inval` orders what the one of each iteration has ordered.
     let end = lines.iter().position(|line| line.contains("mbarrier.inval")).expect("barriers end") - 1;
     for (at, line) in lines[..end].iter().enumerate() {
         if !ORDERING.iter().any(|word| line.contains(word)) {

@@ -46,16 +46,6 @@ pub(crate) fn lowered(
     capability: u32,
     way: Way,
 ) -> Result<Lowered, String> {
-    Ok(lowered_with_layouts(module, kernel, capability, way)?.1)
-}
-
-/// The same, with the code with layouts that it is made of.
-pub(crate) fn lowered_with_layouts(
-    module: &ir::Module,
-    kernel: &str,
-    capability: u32,
-    way: Way,
-) -> Result<(ir::Module, Lowered), String> {
     let mut module = module.clone();
     isolate(&mut module, kernel);
     ir::pass::run(&mut module, ttir::passes::pipeline(), ir::pass::Verify::Each, &mut ())
@@ -71,7 +61,7 @@ pub(crate) fn lowered_with_layouts(
     let options = Options { fuse_multiply_add: false, ..Options::default() };
     let lowered = lanes::lower(&module, &target, &options).map_err(|errors| errors[0].to_string())?;
     match llir::verify(&lowered.module) {
-        Ok(()) => Ok((module, lowered)),
+        Ok(()) => Ok(lowered),
         Err(errors) => Err(format!("{}\n{}", errors[0], lowered.module)),
     }
 }
