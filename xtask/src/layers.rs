@@ -22,6 +22,7 @@ const LAYERS: &[Layer] = &[
     ("ptx-isa", &[]),
     ("amdgcn-isa", &[]),
     ("emulation", &[]),
+    ("amd-emulator", &["llir", "amdgcn-isa", "emulation"]),
     ("emulator", &["ptx-isa", "emulation"]),
     (
         "nvidia",

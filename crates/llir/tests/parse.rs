@@ -156,3 +156,22 @@ fn damage_is_told_with_its_place() {
         let _ = parse(&text[..length], &module).map(|module| verify(&module));
     }
 }
+
+#[test]
+fn constants_and_attributes_of_a_whole_text_are_read() {
+    let text = "@.words = private unnamed_addr addrspace(1) constant [3 x i32] [i32 1, i32 -2, i32 3], align 4
+@.text = private unnamed_addr constant [3 x i8] c\"a\\22b\", align 1
+define gpu_kernel void @k(ptr addrspace(1) inreg dereferenceable(16) %p) \"uniform-work-group-size\"=\"true\" !dbg !4 {
+  ret void
+}
+";
+    let module = llir::read(text).expect("it is well formed");
+    let kinds: Vec<_> = module.globals().iter().map(|global| global.kind.clone()).collect();
+    let bytes = [b'a', b'"', b'b'].map(u128::from).to_vec();
+    let words = vec![1, 0xffff_fffe, 3];
+    assert_eq!(kinds, [llir::GlobalKind::Constant(words), llir::GlobalKind::Constant(bytes)]);
+    let attributes = module.functions().next().expect("one").params[0].attributes;
+    assert!(attributes.in_register && attributes.dereferenceable == 16);
+    let short = text.replace("[3 x i32]", "[4 x i32]");
+    assert!(llir::read(&short).is_err_and(|error| error.message.contains("4 elements")));
+}

@@ -1,7 +1,7 @@
 //! What stands around the bodies of a text that no compile printed: signatures, declarations, data.
 //!
 //! A declaration with `memory(none)` is of a function that only computes its result; a convention before the result type makes a
-//! kernel, and `"nvvm.reqntid"`-like attributes, a name and numbers in quotes, say how many lanes run it. Left out: constant data.
+//! kernel, and `"nvvm.reqntid"`-like attributes, a name and numbers in quotes, say how many lanes run it.
 
 use super::ParseError;
 use super::lexer::{Cursor, Token};
@@ -76,6 +76,8 @@ fn define(cursor: &mut Cursor<'_>, module: &mut Module, structures: &Structures)
                 attributes.push(format!("\"{key}\"=\"{value}\""));
             }
             Some(Token::Word(word)) => attributes.push(word.clone()),
+            // Where it is defined, which nothing asks.
+            Some(Token::Metadata(_)) => {}
             _ => return Err(cursor.wrong("an attribute or the body of the function is expected here")),
         }
     }
@@ -124,7 +126,13 @@ fn param(cursor: &mut Cursor<'_>, structures: &Structures) -> Result<Param, Pars
             "readonly" => attributes.readonly = true,
             "nonnull" => attributes.nonnull = true,
             "noundef" => attributes.noundef = true,
+            "inreg" => attributes.in_register = true,
             "align" => attributes.align = cursor.number("a number of bytes")?,
+            "dereferenceable" => {
+                cursor.expect('(')?;
+                attributes.dereferenceable = cursor.number("a number of bytes")?;
+                cursor.expect(')')?;
+            }
             _ => return Err(cursor.wrong(&format!("`{word}` is no attribute that is read here"))),
         }
     }
@@ -163,7 +171,7 @@ fn declare(cursor: &mut Cursor<'_>, module: &mut Module, structures: &Structures
     Ok(())
 }
 
-/// `@name = external addrspace(3) global [0 x i8], align 16`; also `internal`.
+/// `@name = external addrspace(3) global [0 x i8], align 16`; also `internal`, and constants with what they hold.
 fn global(
     name: String,
     cursor: &mut Cursor<'_>,
@@ -172,29 +180,62 @@ fn global(
 ) -> Result<(), ParseError> {
     cursor.take();
     cursor.expect('=')?;
-    let is_external = cursor.accept_word("external");
-    if !is_external {
-        cursor.expect_word("internal")?;
-    }
+    let linkage = cursor.word("`external`, `internal` or `private`")?.to_owned();
+    cursor.accept_word("unnamed_addr");
     let mut space = 0;
     if cursor.accept_word("addrspace") {
         cursor.expect('(')?;
         space = cursor.number("an address space")?;
         cursor.expect(')')?;
     }
-    cursor.expect_word("global")?;
+    let is_constant = cursor.accept_word("constant");
+    if !is_constant {
+        cursor.expect_word("global")?;
+    }
     cursor.expect('[')?;
-    let count = cursor.number("a number of elements")?;
+    let count: u64 = cursor.number("a number of elements")?;
     cursor.expect_word("x")?;
     let element = structures.read(cursor)?;
     cursor.expect(']')?;
-    let kind = if is_external { GlobalKind::External(count) } else { GlobalKind::Internal(count) };
-    if !is_external {
-        cursor.word("what the memory holds")?;
-    }
+    let kind = match linkage.as_str() {
+        _ if is_constant => GlobalKind::Constant(elements(cursor, element, count, structures)?),
+        "external" => GlobalKind::External(count),
+        _ => {
+            cursor.word("what the memory holds")?;
+            GlobalKind::Internal(count)
+        }
+    };
     cursor.expect(',')?;
     cursor.expect_word("align")?;
     let align = cursor.number("a number of bytes")?;
     module.add_memory(Global { name, element, kind, space, align });
     Ok(())
+}
+
+/// `c"text"`, or `[i32 1, i32 2]`.
+fn elements(
+    cursor: &mut Cursor<'_>,
+    element: Type,
+    count: u64,
+    structures: &Structures,
+) -> Result<Vec<u128>, ParseError> {
+    let wrong = cursor.wrong(&format!("{count} elements are expected here"));
+    let mut elements = Vec::new();
+    if cursor.accept_word("zeroinitializer") {
+        elements.resize(count as usize, 0);
+    } else if cursor.accept_word("c") {
+        let Some(Token::Text(bytes)) = cursor.take() else { return Err(wrong) };
+        elements.extend(bytes.iter().map(|byte| u128::from(*byte)));
+    } else {
+        cursor.expect('[')?;
+        while !cursor.accept(']') {
+            if !elements.is_empty() {
+                cursor.expect(',')?;
+            }
+            let ty = structures.read(cursor)?;
+            let constant = super::constant::read(cursor, ty, structures)?;
+            elements.push(constant.splat_bits().filter(|_| ty == element).ok_or_else(|| wrong.clone())?);
+        }
+    }
+    if elements.len() as u64 == count { Ok(elements) } else { Err(wrong) }
 }

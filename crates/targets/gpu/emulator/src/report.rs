@@ -160,11 +160,22 @@ impl Findings {
         self.0.entry((kind, at, other)).and_modify(|known| known.times += 1).or_insert_with(make);
     }
 
-    /// Adds what others found; of two the first stays and both are counted.
-    pub fn merge(&mut self, later: Findings) {
-        for (key, finding) in later.0 {
-            let times = finding.times;
-            self.0.entry(key).and_modify(|known| known.times += times).or_insert(finding);
+    /// Adds what others found; of two the one of the earlier program stays, and both are counted.
+    pub fn merge(&mut self, others: Findings) {
+        let order = |finding: &Finding| {
+            let [x, y, z] = finding.block;
+            (z, y, x, finding.warp)
+        };
+        for (key, finding) in others.0 {
+            let Some(known) = self.0.get_mut(&key) else {
+                self.0.insert(key, finding);
+                continue;
+            };
+            let times = known.times + finding.times;
+            if order(&finding) < order(known) {
+                *known = finding;
+            }
+            known.times = times;
         }
     }
 

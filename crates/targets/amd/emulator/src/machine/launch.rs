@@ -1,0 +1,291 @@
+//! Launches: programs of a grid on the cores of the host, each warp a turn at a time.
+
+use crate::machine::code::Code;
+use crate::machine::lds::Group;
+use crate::machine::wave::{Turn, Wave};
+use emulation::{Checks, Fault, FaultKind, Finding, FindingKind, Findings, Hint, Memory, Place, Report, Who};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Instructions of a warp's turn.
+const TURN: u32 = 4_000;
+/// Turns after which a program that has not ended gets another beside it, since it may wait for that one.
+const LONELY: u32 = 128;
+/// As many programs run beside one another at most.
+const BESIDE: usize = 64;
+
+/// Says where instructions stand.
+pub(crate) trait Places: Sync {
+    /// Where an instruction stands.
+    fn place(&self, site: u32) -> Place;
+}
+
+/// What a launch needs besides memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'w> {
+    pub(crate) code: &'w Code,
+    pub(crate) places: &'w dyn Places,
+    pub(crate) grid: [u32; 3],
+    /// Warps of a program.
+    pub(crate) warps: u32,
+    /// Bytes of LDS of a program.
+    pub(crate) lds: usize,
+    pub(crate) arguments: &'w [u8],
+    /// Addresses of the module's variables.
+    pub(crate) variables: &'w [u64],
+    /// Address of the hidden arguments.
+    pub(crate) hidden: u64,
+    pub(crate) checks: Checks,
+    /// Threads at most.
+    pub(crate) threads: usize,
+}
+
+/// What the programs of a launch share that run on one thread.
+pub(crate) struct World<'w> {
+    pub(crate) code: &'w Code,
+    pub(crate) memory: &'w Memory,
+    pub(crate) hint: Hint,
+    pub(crate) arguments: &'w [u8],
+    pub(crate) variables: &'w [u64],
+    pub(crate) hidden: u64,
+    pub(crate) checks: Checks,
+    request: Request<'w>,
+    findings: Findings,
+    lane_instructions: u64,
+    warp_instructions: u64,
+    /// What the program that runs may still execute.
+    left: u64,
+    /// Warps of programs that have ended, for the next ones.
+    idle: Vec<Wave>,
+}
+
+impl<'w> World<'w> {
+    fn new(request: Request<'w>, memory: &'w Memory) -> World<'w> {
+        World {
+            code: request.code,
+            memory,
+            hint: Hint::default(),
+            arguments: request.arguments,
+            variables: request.variables,
+            hidden: request.hidden,
+            checks: request.checks,
+            request,
+            findings: Findings::default(),
+            lane_instructions: 0,
+            warp_instructions: 0,
+            left: request.checks.max_instructions,
+            idle: Vec::new(),
+        }
+    }
+
+    /// Something that grows with what is executed.
+    pub(crate) fn time(&self) -> u64 {
+        self.warp_instructions
+    }
+
+    pub(crate) fn fault(
+        &self,
+        kind: FaultKind,
+        message: String,
+        site: u32,
+        who: Who,
+        lane: Option<u32>,
+    ) -> Box<Fault> {
+        let place = Some(self.request.places.place(site));
+        Box::new(Fault { kind, message, place, block: who.block, warp: who.warp, lane, address: None })
+    }
+
+    pub(crate) fn find(
+        &mut self,
+        kind: FindingKind,
+        message: String,
+        site: u32,
+        other: Option<u32>,
+        who: Who,
+        lane: u32,
+    ) {
+        let places = self.request.places;
+        self.findings.add(kind, site, other, || Finding {
+            kind,
+            message,
+            place: places.place(site),
+            other: other.map(|site| places.place(site)),
+            block: who.block,
+            warp: who.warp,
+            lane,
+            times: 1,
+        });
+    }
+
+    /// Counts an instruction.
+    pub(crate) fn count(&mut self, site: u32, mask: u64, who: Who) -> Result<(), Box<Fault>> {
+        self.lane_instructions += u64::from(mask.count_ones());
+        self.warp_instructions += 1;
+        if self.left == 0 {
+            let limit = self.checks.max_instructions;
+            let message = format!("the program did not end after {limit} instructions of warps");
+            return Err(self.fault(FaultKind::TooLong, message, site, who, None));
+        }
+        self.left -= 1;
+        Ok(())
+    }
+}
+
+/// Runs all programs of a launch.
+pub(crate) fn run(request: Request<'_>, memory: &Memory) -> Result<Report, Box<Fault>> {
+    let total = request.grid.iter().map(|size| u64::from(*size)).product::<u64>();
+    let mut world = World::new(request, memory);
+    if request.code.is_sequential {
+        beside(&mut world, total)?;
+    } else if request.threads < 2 || total < 2 {
+        for number in 0..total {
+            alone(&mut world, number)?;
+        }
+    } else {
+        for other in on_threads(request, memory, total)? {
+            world.findings.merge(other.findings);
+            world.lane_instructions += other.lane_instructions;
+            world.warp_instructions += other.warp_instructions;
+        }
+    }
+    Ok(Report {
+        output: String::new(),
+        findings: world.findings.sorted(),
+        counters: Vec::new(),
+        lane_instructions: world.lane_instructions,
+        warp_instructions: world.warp_instructions,
+    })
+}
+
+/// Runs programs on threads. Of several that fault, the first in order of the grid is told, whoever came first.
+fn on_threads<'w>(
+    request: Request<'w>,
+    memory: &'w Memory,
+    total: u64,
+) -> Result<Vec<World<'w>>, Box<Fault>> {
+    let (next, faulty) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
+    let work = || {
+        let mut world = World::new(request, memory);
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= total || number > faulty.load(Ordering::Relaxed) {
+                // Warps hold what is not to leave the thread.
+                world.idle.clear();
+                return Ok(Ended {
+                    findings: world.findings,
+                    counts: [world.lane_instructions, world.warp_instructions],
+                });
+            }
+            if let Err(fault) = alone(&mut world, number) {
+                faulty.fetch_min(number, Ordering::Relaxed);
+                return Err((number, fault));
+            }
+        }
+    };
+    let threads = request.threads.min(total as usize);
+    let results: Vec<Result<Ended, (u64, Box<Fault>)>> = std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let join = |handle: std::thread::ScopedJoinHandle<'_, _>| {
+            handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        handles.into_iter().map(join).collect()
+    });
+    let first = results.iter().filter_map(|result| result.as_ref().err()).min_by_key(|(number, _)| *number);
+    if let Some((_, fault)) = first {
+        return Err(fault.clone());
+    }
+    let world = |ended: Ended| {
+        let mut world = World::new(request, memory);
+        world.findings = ended.findings;
+        [world.lane_instructions, world.warp_instructions] = ended.counts;
+        world
+    };
+    Ok(results.into_iter().flatten().map(world).collect())
+}
+
+/// What is left of the programs of a thread.
+struct Ended {
+    findings: Findings,
+    counts: [u64; 2],
+}
+
+/// Runs one program to its end.
+fn alone(world: &mut World<'_>, number: u64) -> Result<(), Box<Fault>> {
+    world.left = world.checks.max_instructions;
+    let mut resident = Resident::new(world, number);
+    while !resident.done {
+        resident.round(world)?;
+    }
+    world.idle.append(&mut resident.waves);
+    Ok(())
+}
+
+/// Runs programs in order, some beside one another where one does not end alone.
+fn beside(world: &mut World<'_>, total: u64) -> Result<(), Box<Fault>> {
+    let mut next = 0;
+    let mut residents: Vec<Resident> = Vec::new();
+    let mut lonely = 0;
+    while next < total || !residents.is_empty() {
+        lonely += 1;
+        if residents.is_empty() || (lonely >= LONELY && residents.len() < BESIDE && next < total) {
+            residents.push(Resident::new(world, next));
+            next += 1;
+            lonely = 0;
+        }
+        for resident in &mut residents {
+            resident.round(world)?;
+        }
+        for resident in residents.iter_mut().filter(|resident| resident.done) {
+            world.idle.append(&mut resident.waves);
+        }
+        residents.retain(|resident| !resident.done);
+    }
+    Ok(())
+}
+
+/// A program that runs.
+struct Resident {
+    group: Group,
+    waves: Vec<Wave>,
+    done: bool,
+}
+
+impl Resident {
+    fn new(world: &mut World<'_>, number: u64) -> Resident {
+        let Request { grid, warps, lds, checks, .. } = world.request;
+        let (x, y) = (u64::from(grid[0]), u64::from(grid[1]));
+        let id = [(number % x) as u32, (number / x % y) as u32, (number / x / y) as u32];
+        let waves = (0..warps).map(|index| {
+            let mut wave = world.idle.pop().unwrap_or_else(|| Wave::new(world.code));
+            wave.start(world, index);
+            wave
+        });
+        let waves = waves.collect();
+        Resident { group: Group::new(id, warps, lds, checks.races), waves, done: false }
+    }
+
+    /// Gives every warp a turn.
+    fn round(&mut self, world: &mut World<'_>) -> Result<(), Box<Fault>> {
+        let (mut ran, mut done) = (false, true);
+        for wave in &mut self.waves {
+            let turn = wave.turn(&mut self.group, world, TURN)?;
+            ran |= turn == Turn::Ran;
+            done &= turn == Turn::Done;
+        }
+        self.done = done;
+        if ran || done {
+            return Ok(());
+        }
+        // The last warps may just have ended, which frees those that wait.
+        let freed = |wave: &Wave| wave.waiting.is_some_and(|(phase, _)| self.group.barrier.phase != phase);
+        if self.waves.iter().any(freed) { Ok(()) } else { Err(self.deadlock(world)) }
+    }
+
+    /// Everything waits: says for what.
+    fn deadlock(&self, world: &World<'_>) -> Box<Fault> {
+        let waiting = self.waves.iter().find_map(|wave| wave.waiting.map(|(_, site)| (wave, site)));
+        let Some((wave, site)) = waiting else { return Box::new(Fault::launch("no warp can go on")) };
+        let (arrived, live) = (self.group.barrier.arrived, self.group.live);
+        let message = format!("everything waits: at the barrier stand {arrived} of {live} warps");
+        world.fault(FaultKind::Deadlock, message, site, wave.who(&self.group), None)
+    }
+}
