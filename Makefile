@@ -5,6 +5,7 @@
 #                REFERENCE=/path/to/python against the interpreter of the reference that is installed there
 # make gpu-test  the tests that need a GPU; says NOT RUN where there is none
 # make gpu-bench Deuteron beside the installed reference on this machine's GPU; writes docs/gpu-results.md
+# make wheels    what is released, in dist/: wheels for x86-64 and AArch64, and a shared LLVM in a wheel of its own
 # make clean     removes .venv/ and what the targets above wrote, but not target/
 
 SHELL := /bin/bash
@@ -18,7 +19,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := $(shell find crates python -name '*.rs' -o -name '*.py' -o -name 'Cargo.toml') Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: setup demo test rust-test python-test gpu-test gpu-bench bench clean
+.PHONY: setup demo test rust-test python-test gpu-test gpu-bench bench wheels clean
 
 setup: $(VENV)/installed
 
@@ -87,5 +88,9 @@ bench: setup
 	$(BIN)/python -m deuteron benches/python/reference_interpreter.py
 	$(BIN)/python -m deuteron examples/demo.py
 
+wheels: $(VENV)/tools
+	$(PIP) install ziglang
+	$(BIN)/python packaging/wheels.py
+
 clean:
-	rm -rf $(VENV) demo-out .pytest_cache
+	rm -rf $(VENV) demo-out dist .pytest_cache

@@ -30,6 +30,10 @@ def _usage():
     return USAGE.format(verbs=", ".join(_command.verbs()))
 
 
+# Python 3.10 has no such flag.
+_SAFE_PATH = getattr(sys.flags, "safe_path", False)
+
+
 def _fresh_main():
     """A new, empty ``__main__``."""
     main = types.ModuleType("__main__")
@@ -42,7 +46,7 @@ def _run_code(argv):
     if len(argv) < 2:
         sys.exit("Argument expected for the -c option\n" + _usage())
     sys.argv[:] = ["-c", *argv[2:]]
-    if not sys.flags.safe_path:
+    if not _SAFE_PATH:
         sys.path[0] = ""
     exec(compile(argv[1], "<string>", "exec"), _fresh_main().__dict__)
 
@@ -67,7 +71,7 @@ def _run_path(argv):
     if os.path.isdir(path) or path.endswith((".zip", ".pyz", ".egg")):
         import runpy
 
-        sys.path[0:0 if sys.flags.safe_path else 1] = [path]
+        sys.path[0:0 if _SAFE_PATH else 1] = [path]
         _fresh_main()
         runpy._run_module_as_main("__main__", False)
         return
@@ -80,7 +84,7 @@ def _run_path(argv):
         sys.stderr.write(f"{sys.executable}: can't open file {path!r}: [Errno {error.errno}] "
                          f"{error.strerror}\n")
         sys.exit(2)
-    if not sys.flags.safe_path:
+    if not _SAFE_PATH:
         sys.path[0] = os.path.dirname(path)
     main = _fresh_main()
     from importlib.machinery import SourceFileLoader

@@ -9,7 +9,7 @@ use target::knobs::{KnobKind, KnobStanding};
 pub(crate) fn info() -> Result<(), Failure> {
     // Writing to a string does not fail.
     let mut text = String::new();
-    let _ = writeln!(text, "deuteron {} ({})", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
+    let _ = writeln!(text, "deuteron {}, {}", runtime::version(), std::env::consts::ARCH);
     let active = runtime::active_target().map(|target| target.facts().backend);
     match &active {
         Ok(backend) => _ = writeln!(text, "kernels run on target {backend} unless they are told otherwise"),

@@ -24,7 +24,7 @@ use std::ffi::OsString;
 
 /// Compiles, runs and inspects kernels of the Triton language.
 #[derive(Parser)]
-#[command(name = "deuteron", version, about, max_term_width = 110)]
+#[command(name = "deuteron", version = runtime::version(), about, max_term_width = 110)]
 struct Command {
     #[command(subcommand)]
     what: What,

@@ -115,9 +115,14 @@ pub trait ElementTarget {
         None
     }
 
-    /// `p · 2^n` for a whole float `n`, rounded once, if that is an instruction for the type.
-    fn scale(&self, _b: &mut FunctionBuilder<'_>, _p: Value, _n: Value) -> Option<Value> {
-        None
+    /// Whether `p · 2^n`, rounded once, is an instruction for the type: see [`Self::scale`].
+    fn scales(&self, _ty: llir::Type) -> bool {
+        false
+    }
+
+    /// `p · 2^n` for a whole float `n`, where [`Self::scales`].
+    fn scale(&self, _b: &mut FunctionBuilder<'_>, _p: Value, _n: Value) -> Value {
+        unreachable!("asked of a machine that scales")
     }
 
     /// The high half of the product of two integers of 32 or 64 bits.
@@ -160,7 +165,11 @@ impl MathMachine for Maths<'_> {
         self.0.has_fma()
     }
 
-    fn scale(&self, b: &mut FunctionBuilder<'_>, p: Value, n: Value) -> Option<Value> {
+    fn scales(&self, ty: llir::Type) -> bool {
+        self.0.scales(ty)
+    }
+
+    fn scale(&self, b: &mut FunctionBuilder<'_>, p: Value, n: Value) -> Value {
         self.0.scale(b, p, n)
     }
 

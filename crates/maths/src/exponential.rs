@@ -5,12 +5,12 @@
 //! The scale is applied in two factors, so that subnormal results round once and overflow is
 //! an infinity. Coefficients are minimax fits on the reduced interval.
 //!
-//! A result that is zero is zero before it is scaled: on many processors an operation that underflows takes a hundred
-//! times longer than others, and masked-off lanes of a softmax are all of this kind.
+//! A result that is zero comes from a factor that is zero: on many processors an operation that underflows takes a
+//! hundred times longer than others, and masked-off lanes of a softmax are all of this kind. See [`Power`].
 
 use super::Elem;
 use super::builder::Builder;
-use llir::{FloatCompare, Value};
+use llir::{FloatCompare, IntCompare, Value};
 
 /// `(exp(r) - 1 - r) / r^2` on |r| <= ln(2)/2.
 const EXP_F32: [f64; 5] =
@@ -100,7 +100,9 @@ pub(super) struct Format {
     pub(super) mantissa: i64,
     /// ln 2 in two parts; products of the first with an exponent are exact.
     pub(super) ln2: (f64, f64),
-    /// The result is zero up to the first and an infinity beyond the second.
+    /// The power of two that is too small for any result: half of the smallest subnormal and less.
+    pub(super) vanishing: i64,
+    /// The first is 2^`vanishing`; beyond the second the result is an infinity, and 2^n with n one above the largest exponent.
     pub(super) exp_range: (f64, f64),
     /// The same for `exp2`.
     pub(super) exp2_range: (f64, f64),
@@ -116,9 +118,10 @@ const F32_FORMAT: Format = Format {
     bias: 127,
     mantissa: 23,
     ln2: (0.693_359_375, -2.121_944_400_546_905_8e-4),
-    exp_range: (-103.972_084_045_410_16, 89.0),
-    exp2_range: (-150.0, 128.0),
-    exp10_range: (-45.154_502_868_652_344, 39.0),
+    vanishing: -151,
+    exp_range: (-104.7, 89.0),
+    exp2_range: (-151.0, 128.0),
+    exp10_range: (-45.46, 38.6),
     log10_of_2: (0.301_025_390_625, 4.605_038_981_195_214e-6),
 };
 
@@ -128,9 +131,10 @@ const F64_FORMAT: Format = Format {
     bias: 1023,
     mantissa: 52,
     ln2: (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10),
-    exp_range: (-745.133_219_101_941_2, 710.0),
-    exp2_range: (-1075.0, 1024.0),
-    exp10_range: (-323.607_245_338_779_8, 309.0),
+    vanishing: -1076,
+    exp_range: (-745.9, 710.0),
+    exp2_range: (-1076.0, 1024.0),
+    exp10_range: (-323.91, 308.4),
     log10_of_2: (0.301_029_995_607_677_85, 5.630_334_806_675_098e-11),
 };
 
@@ -150,7 +154,12 @@ pub(super) struct Rounded {
 
 /// Rounds `x * factor` to the nearest integer; the magnitude must stay below 2^21 (F32) or 2^50 (F64).
 pub(super) fn round_product(b: &mut Builder<'_, '_>, x: Value, factor: f64) -> Rounded {
-    let magic = b.float(format(b).magic);
+    round_by(b, x, factor, format(b).magic)
+}
+
+/// [`round_product`] with this constant.
+fn round_by(b: &mut Builder<'_, '_>, x: Value, factor: f64, magic: f64) -> Rounded {
+    let magic = b.float(magic);
     let carrier = if factor == 1.0 {
         b.fadd(x, magic)
     } else {
@@ -162,8 +171,8 @@ pub(super) fn round_product(b: &mut Builder<'_, '_>, x: Value, factor: f64) -> R
 
 /// `p * 2^n` for `p` near one, rounding once; `n` may leave the exponent range by a factor of two.
 pub(super) fn scale(b: &mut Builder<'_, '_>, p: Value, n: &Rounded) -> Value {
-    if let Some(scaled) = b.machine.scale(b.b, p, n.float) {
-        return scaled;
+    if b.machine.scales(b.b.ty(p)) {
+        return b.machine.scale(b.b, p, n.float);
     }
     let facts = format(b);
     let bits = b.bits(n.carrier);
@@ -197,6 +206,51 @@ pub(super) fn reduce_ln2(b: &mut Builder<'_, '_>, x: Value, n: Value) -> Value {
     b.neg_mul_add(low, n, r)
 }
 
+/// `m * 2^n` with `n` from [`Format::vanishing`] on, where it is zero, to one beyond the largest exponent.
+///
+/// With the biased exponent `e` of `2^(n-1)`, `m * 2^n = 2m * 2^min(0, e-k) * 2^(max(e, k)-bias)`. For a result that is
+/// normal the first factor is one, and nothing but the second multiplication rounds. The constant `k` is such that the
+/// bits of the first factor are those of zero where `n` is `vanishing`.
+struct Power {
+    /// `n`, and `e` in the low bits of its carrier.
+    n: Rounded,
+}
+
+impl Power {
+    /// Of `n = round(x * factor)`.
+    fn of(b: &mut Builder<'_, '_>, x: Value, factor: f64) -> Power {
+        let facts = format(b);
+        // An integer as the constant itself, so that nothing changes but the low bits.
+        let magic = facts.magic + (facts.bias - 1) as f64;
+        Power { n: round_by(b, x, factor, magic) }
+    }
+
+    /// `m(1) * 2^n`, where `m(f)` is a value near one times `f`, exactly, for `f` of one and two.
+    fn times(&self, b: &mut Builder<'_, '_>, m: impl Fn(&mut Builder<'_, '_>, f64) -> Value) -> Value {
+        let facts = format(b);
+        let ty = b.all(b.elem().float());
+        if b.machine.scales(ty) {
+            let m = m(b, 1.0);
+            let m = zero_from(b, m, self.n.float, facts.vanishing as f64);
+            return scale(b, m, &self.n);
+        }
+        let one = facts.bias << facts.mantissa;
+        let k = facts.vanishing + 2 * facts.bias - 1;
+        let bits = b.bits(self.n.carrier);
+        let exponent = b.shl(bits, facts.mantissa);
+        let k = b.int(k << facts.mantissa);
+        let above = b.icmp(IntCompare::Sgt, exponent, k);
+        let second = b.select(above, exponent, k);
+        let first = b.isub(exponent, second);
+        let one = b.int(one);
+        let first = b.iadd(first, one);
+        let (first, second) = (b.with_bits(first), b.with_bits(second));
+        let m = m(b, 2.0);
+        let m = b.fmul(m, first);
+        b.fmul(m, second)
+    }
+}
+
 /// `exp(x)`.
 pub(super) fn exp(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     exp_of(b, x[0])
@@ -206,9 +260,16 @@ pub(super) fn exp(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
 pub(super) fn exp_of(b: &mut Builder<'_, '_>, x: Value) -> Value {
     let range = format(b).exp_range;
     let x = within(b, x, range);
-    let (p, n) = exp_parts(b, x);
-    let p = zero_from(b, p, x, range.0);
-    scale(b, p, &n)
+    let power = Power::of(b, x, std::f64::consts::LOG2_E);
+    let r = reduce_ln2(b, x, power.n.float);
+    let rest = expm1_reduced(b, r);
+    power.times(b, |b, f| times_one_and(b, f, rest))
+}
+
+/// `f * (1 + rest)`.
+fn times_one_and(b: &mut Builder<'_, '_>, f: f64, rest: Value) -> Value {
+    let factor = b.float(f);
+    if f == 1.0 { b.fadd(rest, factor) } else { b.mul_add(rest, factor, factor) }
 }
 
 /// `exp(x)` as `p * 2^n`, where that is neither zero nor infinite.
@@ -235,23 +296,26 @@ pub(super) fn zero_from(b: &mut Builder<'_, '_>, p: Value, x: Value, last: f64) 
 
 /// `2^r` for |r| <= 1/2.
 pub(super) fn exp2_reduced(b: &mut Builder<'_, '_>, r: Value) -> Value {
+    times_exp2_reduced(b, 1.0, r)
+}
+
+/// `f * 2^r` for |r| <= 1/2, where `f` is a power of two.
+fn times_exp2_reduced(b: &mut Builder<'_, '_>, f: f64, r: Value) -> Value {
     let slope = match b.elem() {
-        Elem::F32 => b.polynomial(r, &EXP2_F32),
-        Elem::F64 => b.polynomial(r, &EXP2_F64),
+        Elem::F32 => b.polynomial(r, &EXP2_F32.map(|coefficient| f * coefficient)),
+        Elem::F64 => b.polynomial(r, &EXP2_F64.map(|coefficient| f * coefficient)),
     };
-    let one = b.float(1.0);
-    b.mul_add(slope, r, one)
+    let factor = b.float(f);
+    b.mul_add(slope, r, factor)
 }
 
 /// `2^x`.
 pub(super) fn exp2(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let range = format(b).exp2_range;
     let x = within(b, x[0], range);
-    let n = round_product(b, x, 1.0);
-    let r = b.fsub(x, n.float);
-    let p = exp2_reduced(b, r);
-    let p = zero_from(b, p, x, range.0);
-    scale(b, p, &n)
+    let power = Power::of(b, x, 1.0);
+    let r = b.fsub(x, power.n.float);
+    power.times(b, |b, f| times_exp2_reduced(b, f, r))
 }
 
 /// `tanh(x)`: an odd polynomial below 0.625, else `1 - 2 / (exp(2 |x|) + 1)`.
@@ -287,17 +351,15 @@ pub(super) fn tanh(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
 pub(super) fn exp10(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let facts = format(b);
     let x = within(b, x[0], facts.exp10_range);
-    let n = round_product(b, x, std::f64::consts::LOG2_10);
+    let power = Power::of(b, x, std::f64::consts::LOG2_10);
+    let n = &power.n;
     let (high, low) = (b.float(facts.log10_of_2.0), b.float(facts.log10_of_2.1));
     let r = b.neg_mul_add(high, n.float, x);
     let r = b.neg_mul_add(low, n.float, r);
     let ln10 = b.float(std::f64::consts::LN_10);
     let r = b.fmul(r, ln10);
-    let p = expm1_reduced(b, r);
-    let one = b.float(1.0);
-    let p = b.fadd(p, one);
-    let p = zero_from(b, p, x, facts.exp10_range.0);
-    scale(b, p, &n)
+    let rest = expm1_reduced(b, r);
+    power.times(b, |b, f| times_one_and(b, f, rest))
 }
 
 /// `exp(x) - 1 = 2 * (t * (exp(r) - 1) + (t - 1/2))` with `t = 2^(n - 1)`, which does not overflow too soon.

@@ -81,9 +81,14 @@ pub trait MathMachine {
     /// Whether a fused multiply-add is one instruction.
     fn has_fma(&self) -> bool;
 
-    /// `p · 2^n` for a whole float `n`, rounded once, if that is an instruction for the type.
-    fn scale(&self, _b: &mut FunctionBuilder<'_>, _p: Value, _n: Value) -> Option<Value> {
-        None
+    /// Whether `p · 2^n`, rounded once, is an instruction for the type: see [`Self::scale`].
+    fn scales(&self, _ty: Type) -> bool {
+        false
+    }
+
+    /// `p · 2^n` for a whole float `n`, where [`Self::scales`].
+    fn scale(&self, _b: &mut FunctionBuilder<'_>, _p: Value, _n: Value) -> Value {
+        unreachable!("asked of a machine that scales")
     }
 
     /// The upper half of the product of two unsigned integers of 64 bits.

@@ -1,23 +1,41 @@
 //! Which compiler this is, for the cache key.
 //!
-//! A release is told by its version; a build between releases by the size and the time of the file that holds this code.
-//! Reading that costs a microsecond; hashing the file would cost more than a cached start may take. Where the file cannot
-//! be found, the version alone counts, which is right for releases.
+//! A wheel is told by its version and the commit that it was built from, which the build says in `DEUTERON_COMMIT`; any
+//! other build, and one of a changed tree (`…-dirty`), by the size and the time of the file that holds this code as well.
+//! Reading these costs a microsecond; hashing the file would cost more than a cached start may take.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
+
+/// The commit that this was built from, where the build said so.
+const COMMIT: Option<&str> = option_env!("DEUTERON_COMMIT");
+
+/// The version for people: `0.1.0 (commit 1a2b3c4d5e)`, or `0.1.0` where the build did not say its commit.
+pub fn version() -> &'static str {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    TEXT.get_or_init(|| {
+        let version = env!("CARGO_PKG_VERSION");
+        COMMIT.map_or(version.to_owned(), |commit| format!("{version} (commit {commit})"))
+    })
+}
 
 /// A text that differs between builds of the compiler.
 pub fn compiler() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| {
-        let build = own_file().and_then(|file| std::fs::metadata(file).ok()).map(|metadata| {
-            let time =
-                metadata.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-            format!("{}-{}", metadata.len(), time.unwrap_or_default().as_nanos())
-        });
-        format!("{} {}", env!("CARGO_PKG_VERSION"), build.unwrap_or_default())
+        let version = env!("CARGO_PKG_VERSION");
+        match COMMIT {
+            Some(commit) if !commit.ends_with("-dirty") => format!("{version} {commit}"),
+            _ => format!("{version} {}", build().unwrap_or_default()),
+        }
     })
+}
+
+/// The size and the time of the file that holds this code.
+fn build() -> Option<String> {
+    let metadata = std::fs::metadata(own_file()?).ok()?;
+    let time = metadata.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    Some(format!("{}-{}", metadata.len(), time.unwrap_or_default().as_nanos()))
 }
 
 /// The library or program that this code was loaded from.
@@ -52,6 +70,7 @@ mod tests {
         let text = super::compiler();
         let (version, build) = text.split_once(' ').expect("version and build");
         assert_eq!(version, env!("CARGO_PKG_VERSION"));
-        assert!(build.contains('-'), "the test program is a file: {build}");
+        assert!(!build.is_empty(), "the test program is a file, or of a commit");
+        assert!(super::version().starts_with(version));
     }
 }

@@ -25,5 +25,5 @@ mod trace;
 pub mod tuning;
 
 pub use error::{CompilationFailure, CompilationKind, RuntimeError};
-pub use identity::compiler;
+pub use identity::{compiler, version};
 pub use machine::{active_target, all_targets, emulated, interpreted_target, target_named, target_of};

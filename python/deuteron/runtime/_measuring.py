@@ -150,7 +150,8 @@ class Measuring:
             at, error = done
             left.discard(at)
             if error is not None and not isinstance(error, CANNOT_RUN):
-                error.add_note(f"with the configuration {self.configs[numbers[at]]}")
+                if hasattr(error, "add_note"):  # from Python 3.11 on
+                    error.add_note(f"with the configuration {self.configs[numbers[at]]}")
                 raise error
             if error is not None:
                 self._tell_hooks(self.configs[numbers[at]], error)

@@ -1,5 +1,6 @@
 //! What a processor offers to the maths functions.
 
+use crate::lower::machine::Machine;
 use llir::{FunctionBuilder, Purity, Type, Value};
 use maths::MathMachine;
 
@@ -12,25 +13,35 @@ pub struct MathConfig {
     pub avx512: bool,
 }
 
+impl MathConfig {
+    /// What a machine has.
+    pub(crate) fn of(machine: &Machine) -> MathConfig {
+        MathConfig { has_fma: machine.has_fma, avx512: machine.has_avx512 }
+    }
+}
+
 impl MathMachine for MathConfig {
     fn has_fma(&self) -> bool {
         self.has_fma
     }
 
     /// The AVX-512 instruction, where a vector is exactly one register.
-    fn scale(&self, b: &mut FunctionBuilder<'_>, p: Value, n: Value) -> Option<Value> {
+    fn scales(&self, ty: Type) -> bool {
+        let bits = ty.lanes() * ty.lane_bits();
+        self.avx512 && ty.is_vector() && [128, 256, 512].contains(&bits)
+    }
+
+    fn scale(&self, b: &mut FunctionBuilder<'_>, p: Value, n: Value) -> Value {
         let ty = b.ty(p);
         let letter = if ty.lane() == Type::F32 { "ps" } else { "pd" };
         let bits = ty.lanes() * ty.lane_bits();
-        if !self.avx512 || !ty.is_vector() || ![128, 256, 512].contains(&bits) {
-            return None;
-        }
         let symbol = format!("llvm.x86.avx512.mask.scalef.{letter}.{bits}");
         let zero = b.zero(ty);
         let all = b.int(if ty.lanes() == 16 { Type::I16 } else { Type::I8 }, -1);
         let current = b.i32(4);
         let args = [p, n, zero, all, current];
         // Only the widest form names a rounding.
-        b.call_symbol(&symbol, ty, if bits == 512 { &args } else { &args[..4] }, Purity::Pure)
+        let scaled = b.call_symbol(&symbol, ty, if bits == 512 { &args } else { &args[..4] }, Purity::Pure);
+        scaled.expect("the intrinsic has a result")
     }
 }

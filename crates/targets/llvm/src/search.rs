@@ -1,7 +1,7 @@
 //! Where a shared LLVM may be.
 //!
-//! In this order: `DEUTERON_LLVM_PATH` (alone, when it is set), beside our own library or program, the system's
-//! folders, a Rust toolchain's. Inside a folder newer versions come first. Nothing is opened here.
+//! In this order: `DEUTERON_LLVM_PATH` (alone, when it is set), the package `deuteron_llvm` beside ours, beside our own
+//! library or program, the system's folders, a Rust toolchain's. Inside a folder newer versions come first. Nothing is opened here.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,13 @@ fn beside() -> Vec<PathBuf> {
     let Some(folder) = own.as_deref().and_then(Path::parent).map(Path::to_path_buf) else {
         return Vec::new();
     };
-    vec![folder.join("lib"), folder.join("../lib"), folder]
+    beside_folder(folder)
+}
+
+/// Where an LLVM may be that was installed with us: that of `pip install 'deuteron[cpu]'` is a package of its own in the
+/// same `site-packages`.
+fn beside_folder(folder: PathBuf) -> Vec<PathBuf> {
+    vec![folder.join("../deuteron_llvm/lib"), folder.join("lib"), folder.join("../lib"), folder]
 }
 
 /// The file this function was loaded from.
@@ -159,6 +165,31 @@ mod tests {
         ] {
             assert_eq!(version_in(name), version, "{name}");
         }
+    }
+
+    #[test]
+    fn the_package_beside_ours_comes_before_the_system() {
+        let root = tempfile::tempdir().expect("a folder for the test");
+        let place = |folder: &str| {
+            let folder = root.path().join(folder);
+            std::fs::create_dir_all(&folder).expect("a folder");
+            let file = folder.join("libLLVM.so.22.1");
+            std::fs::write(&file, vec![0; (1 << 20) + 1]).expect("a file");
+            file.canonicalize().expect("it is there")
+        };
+        let system = place("usr/lib");
+        let package = place("site-packages/deuteron_llvm/lib");
+        std::fs::create_dir_all(root.path().join("site-packages/deuteron")).expect("a folder");
+        let environment = Environment {
+            beside: beside_folder(root.path().join("site-packages/deuteron")),
+            system: vec![root.path().join("usr/lib")],
+            ..Environment::default()
+        };
+        let found: Vec<PathBuf> = candidates(&environment)
+            .into_iter()
+            .map(|file| file.canonicalize().expect("it is there"))
+            .collect();
+        assert_eq!(found, [package, system]);
     }
 
     #[test]

@@ -108,9 +108,12 @@ impl ElementTarget for Processor<'_> {
         matches!(function, Math::Sqrt | Math::PreciseSqrt).then(|| b.intrinsic("llvm.sqrt", ty, x))
     }
 
-    fn scale(&self, b: &mut FunctionBuilder<'_>, p: Value, n: Value) -> Option<Value> {
-        let config = MathConfig { has_fma: self.machine.has_fma, avx512: self.machine.has_avx512 };
-        config.scale(b, p, n)
+    fn scales(&self, ty: llir::Type) -> bool {
+        MathConfig::of(self.machine).scales(ty)
+    }
+
+    fn scale(&self, b: &mut FunctionBuilder<'_>, p: Value, n: Value) -> Value {
+        MathConfig::of(self.machine).scale(b, p, n)
     }
 
     fn to_int(&self, b: &mut FunctionBuilder<'_>, signed: bool, value: Value, ty: Type) -> Value {

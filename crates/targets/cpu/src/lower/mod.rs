@@ -23,7 +23,7 @@ mod eval;
 mod group;
 mod induction;
 mod kernel;
-mod machine;
+pub(crate) mod machine;
 mod memory;
 mod nest;
 mod plan;

@@ -76,13 +76,25 @@ impl Float for f64 {
     }
 }
 
+/// Whether a power of two, `e` or ten is within a factor of three of the smallest subnormal: whether it is zero shows when it is rounded.
+fn rounds_to_zero<T: Float>(name: &str, x: f64) -> bool {
+    let exponent = match name {
+        "exp" => x * std::f64::consts::LOG2_E,
+        "exp2" => x,
+        "exp10" => x * std::f64::consts::LOG2_10,
+        _ => return false,
+    };
+    let smallest = if T::ELEM == Elem::F32 { -149.0 } else { -1074.0 };
+    (smallest - 1.5..smallest).contains(&exponent)
+}
+
 fn check<T: Float>(compiled: &Compiled, row: &MathFn, x: f64, y: f64, failures: &mut Vec<String>) {
     let (own, other) = (T::of(x), T::of(y));
     let mut result = T::default();
     let raised = flags(|| result = run(compiled, row.name, T::ELEM, &[own], &[other])[0]);
     // Of two arguments one may be too small to count beside the other.
     let is_excused = result.is_tiny() || (row.arity == 2 && !result.is_zero());
-    if raised != 0 && result.is_number() && !is_excused {
+    if raised != 0 && result.is_number() && !is_excused && !rounds_to_zero::<T>(row.name, x) {
         failures.push(format!("{} {}({x:e}, {y:e}) {}", compiled.name, row.name, T::ELEM.suffix()));
     }
 }
