@@ -1,10 +1,10 @@
 """What `pip install 'deuteron[cpu]'` gives on a machine that has neither Rust, compilers, CUDA nor torch."""
 
-import os
-import pathlib
+import shutil
 import subprocess
 import sys
 import textwrap
+import zipfile
 
 import pytest
 from conftest import ROOT
@@ -38,26 +38,28 @@ KERNEL = textwrap.dedent("""
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory):
-    """The wheel that `make setup` built, and an LLVM wheel of this machine's Rust toolchain."""
+    """A folder with the wheel that `make setup` built, and with the LLVM of this machine's Rust toolchain as one."""
     built = sorted((ROOT / ".venv/wheels").glob("deuteron-*.whl"), key=lambda file: file.stat().st_mtime)
     assert built, "make setup builds a wheel"
-    out = tmp_path_factory.mktemp("dist")
-    return built[-1], llvm_wheel.build(llvm_wheel.toolchain_of_path(), out, 1)
+    folder = tmp_path_factory.mktemp("dist")
+    shutil.copy(built[-1], folder)
+    llvm_wheel.build(llvm_wheel.toolchain_of_path(), folder, 1)
+    return folder
 
 
 @pytest.fixture(scope="module")
 def installed(wheels, tmp_path_factory):
-    """An environment with both wheels alone: a function that runs its Python on nothing but the system's folders."""
+    """An environment with `deuteron[cpu]` alone: a function that runs its Python with nothing else on the path."""
     folder = tmp_path_factory.mktemp("empty")
     home = tmp_path_factory.mktemp("home")
     environment = {"HOME": str(home), "PATH": f"{folder}/bin", "LANG": "C.UTF-8"}
 
-    def run(*arguments, **more):
+    def run(*arguments):
         return subprocess.run([folder / "bin/python", *arguments], env=environment, cwd=home, capture_output=True,
-                              text=True, check=False, timeout=300, **more)
+                              text=True, check=False, timeout=300)
 
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    pip = run("-m", "pip", "install", "--quiet", "--no-index", "--no-deps", *map(str, wheels))
+    pip = run("-m", "pip", "install", "--quiet", "--no-index", "--find-links", str(wheels), "deuteron[cpu]")
     assert pip.returncode == 0, pip.stderr
     return run, folder, home
 
@@ -70,8 +72,7 @@ def test_a_kernel_runs_by_the_llvm_that_was_installed(installed):
     assert done.returncode == 0, done.stderr
     info = run("-m", "deuteron", "info")
     assert info.returncode == 0, info.stderr
-    llvm = next(line for line in info.stdout.splitlines() if "LLVM" in line)
-    assert str(folder) in os.path.realpath(llvm.split()[-1]) or "deuteron_llvm" in llvm, info.stdout
+    assert "deuteron_llvm/lib/libLLVM" in info.stdout, info.stdout
 
 
 @pytest.mark.parametrize("target, stage", [("cuda:90", "ptx"), ("cpu", "asm")])
@@ -96,20 +97,17 @@ def test_nothing_is_left_but_the_cache(installed):
     assert not strange
 
 
-def test_what_the_library_of_the_wheel_needs(wheels):
-    """The extension needs the C library alone; its version is looked at when released wheels are built."""
-    import zipfile
-
-    with zipfile.ZipFile(wheels[0]) as archive:
+def test_the_extension_needs_little_beside_the_c_library(wheels, tmp_path):
+    with zipfile.ZipFile(next(wheels.glob("deuteron-*.whl"))) as archive:
         name = next(name for name in archive.namelist() if name.endswith(".so"))
-        extension = Elf.read(archive.extract(name, pathlib.Path(wheels[1]).parent))
+        extension = Elf.read(archive.extract(name, tmp_path))
     needed = {name.split(".so")[0] for name in extension.needed}
     assert needed <= {"libc", "libm", "libgcc_s", "libpthread", "libdl", "librt", "ld-linux-x86-64", "ld-linux-aarch64"}
     assert "PyInit__core" in extension.defined
 
 
-@pytest.mark.parametrize("name, version", [("libLLVM.so.22.1-rust-1.95.0-stable", "22.1"), ("libLLVM-19.so.1", "19")])
-def test_a_toolchain_without_a_library_is_refused(tmp_path, name, version):
+@pytest.mark.parametrize("name", ["libLLVM.so.22.1-rust-1.95.0-stable", "libLLVM-19.so.1"])
+def test_a_toolchain_without_a_library_is_refused(tmp_path, name):
     (tmp_path / "lib").mkdir()
     with pytest.raises(llvm_wheel.Refused, match="no shared LLVM"):
         llvm_wheel.library_in(tmp_path)
