@@ -2,10 +2,12 @@
 
 use ir::Module;
 use ir::text::{ParseOptions, PrintOptions, parse, print};
+use layout::Dim;
 use std::fmt::Write as _;
+use ttgir::Encoding;
 use ttgir::ops::convert::CONVERT_LAYOUT;
 use ttgir::passes::DEFER_REDUCTIONS;
-use ttir::ops::reduce::REDUCE;
+use ttir::ops::reduce::{REDUCE, ReduceOp};
 use ttir::testing::{Argument, Engine, Interpreter};
 
 const BLOCKED: &str = "#blocked = #ttg.blocked<{sizePerThread = [2], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>\n\
@@ -29,18 +31,19 @@ fn deferred(text: &str) -> (Module, usize) {
     }
     let shared = module.walk(module.top()).into_iter().filter(|&op| {
         let in_loop = module.parent_op(op).is_some_and(|parent| module.row(parent).name == "scf.for");
-        // A reduction in a lane is one of a view, which has more dimensions.
-        let source = module.is(op, &REDUCE).then(|| module.ty(module.operand(op, 0)));
-        in_loop
-            && source.is_some_and(|source| ttir::types::shape(source).len() <= 2)
-            && !print_of(&module, op).contains("ttg.slice")
+        in_loop && module.is(op, &REDUCE) && lanes_share(&module, op)
     });
     let left = shared.count();
     (module, left)
 }
 
-fn print_of(module: &Module, op: ir::Op) -> String {
-    module.ty(module.operand(op, 0)).to_string()
+/// Whether several lanes hold what a reduction combines.
+fn lanes_share(module: &Module, reduce: ir::Op) -> bool {
+    let ty = module.ty(module.operand(reduce, 0));
+    let axis = Dim::block(ReduceOp::new(module, reduce).axis());
+    let layout = Encoding::of(ty).expect("it has a layout").to_linear(ttir::types::shape(ty));
+    let threads = [Dim::LANE, Dim::WARP].into_iter().flat_map(|dim| layout.bases(dim));
+    threads.flatten().any(|(dim, at)| dim == axis && at != 0)
 }
 
 /// Layouts mean nothing to the interpreter.

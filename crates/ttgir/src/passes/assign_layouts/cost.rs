@@ -20,6 +20,10 @@ const SHUFFLED_BYTE: f64 = 0.2;
 const LANE_OPERATION: f64 = 0.05;
 /// One access instruction of a warp, whatever it moves.
 const ACCESS: f64 = 16.0;
+/// A line of the first cache that an access instruction of a warp touches: one is looked up at a time.
+const LOOKUP: f64 = 20.0;
+/// Bytes of such a line.
+const LINE: u64 = 128;
 /// A sector is the least that global memory moves.
 const SECTOR: u64 = 32;
 /// What is read again soon comes from the nearest cache.
@@ -119,7 +123,8 @@ impl Access {
         let warps = 1u64 << bases.warp.iter().filter(|&&word| word != 0).count();
         let copies = (1u64 << bases.warp.len()) - warps;
         let runs = warps as f64 + if self.reads { copies as f64 * CACHED } else { 0.0 };
-        instructions as f64 * (stretches as f64 * moved + ACCESS) * runs
+        let lookups = (stretches * stretch.div_ceil(LINE)) as f64 * LOOKUP;
+        instructions as f64 * (stretches as f64 * moved + ACCESS + lookups) * runs
     }
 
     /// Whether a step by this word leads to the same address.

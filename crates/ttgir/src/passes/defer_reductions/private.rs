@@ -45,9 +45,9 @@ impl Reduction {
 pub(super) struct Split {
     /// The reduced dimension.
     axis: usize,
-    /// What a lane holds further on, the lanes, neighbours in a lane.
-    sizes: [i64; 3],
-    /// The type with those three dimensions in place of the one.
+    /// What a lane holds further on, if anything, the lanes, neighbours in a lane.
+    sizes: Vec<i64>,
+    /// The type with those dimensions in place of the one.
     seen: Type,
 }
 
@@ -62,7 +62,8 @@ impl Split {
         if lanes == 0 {
             return None;
         }
-        let sizes = [1i64 << far, 1 << lanes, 1 << near];
+        let further = (far > 0).then_some(1i64 << far);
+        let sizes: Vec<i64> = further.into_iter().chain([1 << lanes, 1 << near]).collect();
         let split: Vec<i64> = [&dims[..axis], &sizes, &dims[axis + 1..]].concat();
         let shapes = Shapes { attrs: &[], from: dims, to: &split };
         let seen = forward(&RESHAPE, encoding, shapes).ok()?;
@@ -75,22 +76,31 @@ impl Split {
         builder.build_as(&RESHAPE, &[block], &[None, None], ty)
     }
 
+    /// The dimension of what a lane holds further on.
+    fn far(&self) -> Option<usize> {
+        (self.sizes.len() == 3).then_some(self.axis)
+    }
+
+    /// The dimension of neighbours in a lane.
+    fn near(&self) -> usize {
+        self.axis + self.sizes.len() - 1
+    }
+
     /// A view reduced within each lane, the way an operation does.
     pub(super) fn reduce(&self, builder: &mut Builder<'_>, like: Op, view: Value) -> Value {
-        let near = reduce(builder, like, view, self.axis + 2);
-        reduce(builder, like, near, self.axis)
+        let near = reduce(builder, like, view, self.near());
+        self.far().map_or(near, |far| reduce(builder, like, near, far))
     }
 
     /// The type of what [`Split::reduce`] gives, for elements of a type.
     pub(super) fn reduced(&self, element: Type) -> Type {
-        without(without(with_elem(self.seen, element), self.axis + 2), self.axis)
+        let near = without(with_elem(self.seen, element), self.near());
+        self.far().map_or(near, |far| without(near, far))
     }
 
     /// Private values repeated over what each lane holds.
     pub(super) fn repeat(&self, builder: &mut Builder<'_>, private: Value) -> Value {
         let element = elem(builder.module.ty(private));
-        let (far, near) = (self.axis as i64, self.axis as i64 + 2);
-        let seen = with_elem(self.seen, element);
         let lone = |ty: Type, dim: usize| {
             let mut dims = shape(ty).to_vec();
             dims[dim] = 1;
@@ -98,11 +108,16 @@ impl Split {
             let ty = tensor(&dims, element);
             encoding.map_or(ty, |encoding| replace_encoding(ty, &encoding))
         };
-        let before = lone(without(seen, self.axis + 2), self.axis);
-        let whole = lone(lone(seen, self.axis + 2), self.axis);
-        let value = builder.build_as(&EXPAND_DIMS, &[private], &[Some(int(far))], before);
-        let value = builder.build_as(&EXPAND_DIMS, &[value], &[Some(int(near))], whole);
-        if self.sizes[0] == 1 && self.sizes[2] == 1 {
+        let seen = with_elem(self.seen, element);
+        let near = self.near();
+        let (mut value, mut whole) = (private, lone(seen, near));
+        if let Some(far) = self.far() {
+            let before = lone(without(seen, near), far);
+            value = builder.build_as(&EXPAND_DIMS, &[value], &[Some(int(far as i64))], before);
+            whole = lone(whole, far);
+        }
+        let value = builder.build_as(&EXPAND_DIMS, &[value], &[Some(int(near as i64))], whole);
+        if whole == seen {
             return value;
         }
         builder.build_as(&BROADCAST, &[value], &[], seen)
