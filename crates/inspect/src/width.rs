@@ -59,6 +59,8 @@ pub(crate) fn why(module: &Module, facts: &AccessFacts, numbers: &Numbers<'_>, l
         return None;
     }
     let bytes = elem_bytes(pointee(module.ty(pointer)).expect("verified: addresses are pointers"));
+    // What makes the widest access: so many elements, and their bytes for a pointer.
+    let enough = Enough { elements: bounds.machine.max(1), bytes: bounds.machine.max(1) * bytes };
     let mut reasons = Vec::new();
     if bounds.contiguity <= vector {
         reasons.push(match step(module, facts.op, bounds.dim, numbers) {
@@ -75,7 +77,7 @@ pub(crate) fn why(module: &Module, facts: &AccessFacts, numbers: &Numbers<'_>, l
         reasons.push(format!(
             "the address is only known to be a multiple of {} bytes{}",
             bounds.alignment * bytes,
-            unaligned(module, pointer)
+            unaligned(module, pointer, enough)
         ));
     }
     if let Some(mask) = mask(module, facts.op).filter(|_| bounds.mask <= vector) {
@@ -84,7 +86,7 @@ pub(crate) fn why(module: &Module, facts: &AccessFacts, numbers: &Numbers<'_>, l
         } else {
             "single elements".into()
         };
-        reasons.push(format!("the mask may change between {group}{}", unaligned(module, mask)));
+        reasons.push(format!("the mask may change between {group}{}", unaligned(module, mask, enough)));
     }
     if reasons.is_empty() && bounds.layout <= vector {
         let elements: i64 = dims.iter().product();
@@ -99,8 +101,15 @@ pub(crate) fn why(module: &Module, facts: &AccessFacts, numbers: &Numbers<'_>, l
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
-/// Parameters behind a value of which no divisibility is known: what callers could change.
-fn unaligned(module: &Module, value: Value) -> String {
+/// What parameters must be multiples of, so that an access is as wide as the machine allows.
+#[derive(Clone, Copy)]
+struct Enough {
+    elements: u64,
+    bytes: u64,
+}
+
+/// Parameters behind a value that are not known to be multiples of enough: what callers could change.
+fn unaligned(module: &Module, value: Value, enough: Enough) -> String {
     let (mut open, mut seen, mut names) = (vec![value], FxHashSet::default(), BTreeSet::new());
     while let Some(value) = open.pop() {
         if !seen.insert(value) {
@@ -115,8 +124,10 @@ fn unaligned(module: &Module, value: Value) -> String {
                 let known = attrs
                     .filter(|(key, _)| key.name() == DIVISIBILITY.name)
                     .find_map(|(_, attr)| Attr::as_int(attr));
-                if is_kernel && known.unwrap_or(1) < 16 {
-                    names.extend(formula::name(module, value));
+                let is_pointer = pointee(module.ty(value)).is_some();
+                let wanted = if is_pointer { enough.bytes } else { enough.elements };
+                if is_kernel && known.unwrap_or(1) < wanted as i64 {
+                    names.extend(formula::name(module, value).map(|name| (wanted, format!("`{name}`"))));
                 } else if let Some(of) = parent.and_then(|op| ForOp::of(module, op)) {
                     // What a loop carries comes from where it begins.
                     let init =
@@ -128,12 +139,22 @@ fn unaligned(module: &Module, value: Value) -> String {
             }
         }
     }
-    let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
-    match names.as_slice() {
-        [] => String::new(),
-        [one] => format!(" ({one} is not known to be a multiple of 16)"),
-        all => format!(" ({} are not known to be multiples of 16)", all.join(", ")),
-    }
+    multiples(&names)
+}
+
+/// Says which parameters are not known to be multiples of what.
+fn multiples(names: &BTreeSet<(u64, String)>) -> String {
+    let of = |wanted: u64| {
+        let own: Vec<&str> =
+            names.iter().filter(|name| name.0 == wanted).map(|name| name.1.as_str()).collect();
+        match own.as_slice() {
+            [one] => format!("{one} is not known to be a multiple of {wanted}"),
+            all => format!("{} are not known to be multiples of {wanted}", all.join(", ")),
+        }
+    };
+    let wanted: BTreeSet<u64> = names.iter().map(|name| name.0).collect();
+    let parts: Vec<String> = wanted.into_iter().rev().map(of).collect();
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) }
 }
 
 /// The sectors that the first request of the first warp touches.

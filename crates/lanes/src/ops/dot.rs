@@ -7,6 +7,7 @@ use crate::cx::Cx;
 use crate::error::Result;
 use crate::positions::Positions;
 use crate::table::Entry;
+use elementwise::small_float::as_wide;
 use ir::Op;
 use llir::{Op as LlirOp, Type, Value};
 
@@ -50,12 +51,18 @@ fn multiply_add(cx: &mut Cx<'_>, x: Value, y: Value, acc: Value) -> Value {
 
 /// The registers of an operand in the format of the sum.
 fn widen(cx: &mut Cx<'_>, op: Op, index: usize, sum: Type) -> Result<Vec<Value>> {
-    let registers = cx.operand(op, index)?;
-    let from = cx.register_type(cx.module.ty(cx.module.operand(op, index)));
+    let mut registers = cx.operand(op, index)?.to_vec();
+    let ty = cx.module.ty(cx.module.operand(op, index));
+    let (mut from, element) = (cx.register_type(ty), ttir::types::elem(ty));
+    if element.as_float().is_some_and(|kind| kind.bits() == 8) {
+        registers = cx.element(|ctx| registers.iter().map(|&value| as_wide(ctx, element, value)).collect());
+        from = Type::F32;
+    }
     if from == sum {
-        return Ok(registers.to_vec());
+        return Ok(registers);
     }
     let cast = match (from.is_float(), sum.is_float()) {
+        (true, true) if from.lane_bits() > sum.lane_bits() => LlirOp::FPTRUNC,
         (true, true) => LlirOp::FPEXT,
         (false, false) => LlirOp::SEXT,
         _ => return Err(cx.error(op, "operands and result of a product are of different kinds")),

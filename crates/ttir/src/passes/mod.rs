@@ -4,16 +4,19 @@ mod accumulate_dots;
 mod flatten_descriptors;
 pub(crate) mod patterns;
 mod reorder_broadcast;
+mod share_exponentials;
 
 pub use accumulate_dots::ACCUMULATE_DOTS;
 pub use flatten_descriptors::FLATTEN_DESCRIPTORS;
 pub use reorder_broadcast::REORDER_BROADCAST;
+pub use share_exponentials::SHARE_EXPONENTIALS;
 
 use ir::pass::PassRow;
 use ir::passes::{CANONICALIZE, CSE, INLINE, LICM, SYMBOL_DCE};
 
 /// The passes of this crate, for tools that find passes by name.
-pub static ALL: &[&PassRow] = &[&ACCUMULATE_DOTS, &FLATTEN_DESCRIPTORS, &REORDER_BROADCAST];
+pub static ALL: &[&PassRow] =
+    &[&ACCUMULATE_DOTS, &FLATTEN_DESCRIPTORS, &REORDER_BROADCAST, &SHARE_EXPONENTIALS];
 
 /// What turns the front end's code into the form that the lowerings expect: one function a kernel, uniform values
 /// scalar, constants known, nothing twice, nothing unused.
@@ -25,6 +28,7 @@ pub fn pipeline() -> &'static [&'static PassRow] {
         &REORDER_BROADCAST,
         &CANONICALIZE,
         &CSE,
+        &SHARE_EXPONENTIALS,
         &LICM,
         &CANONICALIZE,
         &CSE,

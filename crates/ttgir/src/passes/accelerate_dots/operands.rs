@@ -71,12 +71,20 @@ impl Side<'_> {
     }
 }
 
+/// Bytes of the narrowest swizzle.
+const NARROWEST: u64 = 32;
+
+/// Bytes that lie behind each other in a matrix, along its columns where it is transposed.
+fn fast_bytes(shape: &[i64], bytes: u64, transposed: bool) -> u64 {
+    let fast = if transposed { shape[0] } else { shape[1] };
+    fast as u64 * bytes
+}
+
 /// A matrix in shared memory as groups of warps read it, with the rows or the columns behind each other.
 fn group_shared(shape: &[i64], bytes: u64, transposed: bool, cga: BasisList) -> SharedEncoding {
     let shape = shape_per_block(&cga, shape);
-    let fast = if transposed { shape[0] } else { shape[1] };
-    let row = fast as u64 * bytes;
-    let width = [128, 64, 32].into_iter().find(|&width| row >= u64::from(width)).unwrap_or(0);
+    let row = fast_bytes(&shape, bytes, transposed);
+    let width = [128, 64, NARROWEST].into_iter().find(|&width| row >= width).unwrap_or(0) as u32;
     SharedEncoding::Nvmma {
         swizzling_byte_width: width,
         transposed,
@@ -108,9 +116,15 @@ pub(crate) fn swizzled(shape: &[i64], bytes: u64, order: &[u32], cga: BasisList)
 /// and the first of the right one.
 pub(super) fn to_shared(builder: &mut Builder<'_>, value: Value, any_major: bool, side: &Side<'_>) -> Value {
     let value = behind_conversions(builder.module, value);
-    let transposed = if any_major { natural_order(builder.module, value)[0] == 0 } else { side.op_idx == 1 };
     let cga = side.cga();
     let bytes = elem_bytes(elem(builder.module.ty(value)));
+    let mut transposed = side.op_idx == 1;
+    if any_major {
+        let natural = natural_order(builder.module, value)[0] == 0;
+        // What is too narrow to be swizzled lies the other way round: along k there is always enough.
+        let sizes = shape_per_block(&cga, shape(builder.module.ty(value)));
+        transposed = if fast_bytes(&sizes, bytes, natural) < NARROWEST { transposed } else { natural };
+    }
     if let Some(trans) = TransOp::def(builder.module, value) {
         // Memory can be looked at the other way round; nothing needs to move.
         let (source, order) = (behind_conversions(builder.module, trans.src()), trans.order().to_vec());

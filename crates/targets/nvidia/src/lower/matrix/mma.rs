@@ -10,6 +10,7 @@ use super::text::{constraints, operands};
 use ir::Op;
 use lanes::{Cx, LaneValue, Positions, Result};
 use llir::{Asm, Type, Value};
+use ttir::ops::constant::splat_bits;
 
 /// An instruction: its text and what its operands look like.
 struct Shape {
@@ -24,9 +25,11 @@ struct Shape {
 
 /// Lowers a product of version 2.
 pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let types = [0, 1, 2].map(|index| cx.module.ty(cx.module.operand(op, index)));
+    let values = [0, 1, 2].map(|index| cx.module.operand(op, index));
+    let types = values.map(|value| cx.module.ty(value));
     let elements = types.map(ttir::types::elem);
-    let shape = shape_of(elements).ok_or_else(|| {
+    let k = ttir::types::shape(types[0]).last().copied().unwrap_or(1);
+    let shape = shape_of(elements, overflow(cx, values[2], k)).ok_or_else(|| {
         cx.error(op, format!("no matrix instruction multiplies {} and {}", elements[0], elements[1]))
     })?;
     let mut positions = Vec::with_capacity(3);
@@ -87,8 +90,24 @@ fn multiply(cx: &mut Cx<'_>, shape: &Shape, [a, b, sum]: [&[Value]; 3]) -> Vec<V
     results.iter().flat_map(|value| halves(*value, cx)).collect()
 }
 
+/// What becomes of integer sums that do not fit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Overflow {
+    Wraps,
+    /// All sums fit: the form that would saturate gives the same, and is the one that people look for.
+    Never,
+}
+
+/// Products of bytes are at most 2^14, and so many of them fit a sum that begins with zero.
+const LONGEST: i64 = (1 << 17) - 1;
+
+fn overflow(cx: &Cx<'_>, start: ir::Value, k: i64) -> Overflow {
+    let from_zero = cx.module.constant(start).and_then(splat_bits) == Some(0);
+    if from_zero && k <= LONGEST { Overflow::Never } else { Overflow::Wraps }
+}
+
 /// The instruction for element types of a, b and the sum.
-fn shape_of([a, b, sum]: [ir::Type; 3]) -> Option<Shape> {
+fn shape_of([a, b, sum]: [ir::Type; 3], overflow: Overflow) -> Option<Shape> {
     let (a, b) = (kinds::kind(a)?, kinds::kind(b)?);
     let (sum_name, class) = kinds::sum(sum)?;
     let double = a.bytes == 8;
@@ -105,8 +124,9 @@ fn shape_of([a, b, sum]: [ir::Type; 3]) -> Option<Shape> {
     let (a_offsets, b_offsets) = (fragment(a, true), fragment(b, false));
     let (a_words, b_words) = (words(&a_offsets, a.bytes), words(&b_offsets, b.bytes));
     let results = if sum_name == "f16" { sum_offsets.len() / 2 } else { sum_offsets.len() };
+    let saturates = if sum_name == "s32" && overflow == Overflow::Never { ".satfinite" } else { "" };
     let text = format!(
-        "mma.sync.aligned.m{rows}n8k{depth}.row.col.{sum_name}.{}.{}.{sum_name} {{{}}}, {{{}}}, {{{}}}, {{{}}};",
+        "mma.sync.aligned.m{rows}n8k{depth}.row.col{saturates}.{sum_name}.{}.{}.{sum_name} {{{}}}, {{{}}}, {{{}}}, {{{}}};",
         a.operand,
         b.operand,
         operands(0, results),
@@ -135,7 +155,7 @@ fn shape_of([a, b, sum]: [ir::Type; 3]) -> Option<Shape> {
 
 #[cfg(test)]
 mod tests {
-    use super::shape_of;
+    use super::{Overflow, shape_of};
     use ir::{FloatKind, Type};
 
     #[test]
@@ -143,21 +163,28 @@ mod tests {
         let f16 = Type::float(FloatKind::F16);
         let f32 = Type::float(FloatKind::F32);
         let f64 = Type::float(FloatKind::F64);
-        let shape = shape_of([f16, f16, f32]).expect("exists");
+        let shape = shape_of([f16, f16, f32], Overflow::Never).expect("exists");
         assert_eq!(
             shape.asm.text,
             "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, \
              {$10, $11, $12, $13};"
         );
         assert_eq!(shape.asm.constraints, "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f");
-        let shape = shape_of([f64, f64, f64]).expect("exists");
+        let shape = shape_of([f64, f64, f64], Overflow::Never).expect("exists");
         assert_eq!(
             shape.asm.text,
             "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {$0, $1}, {$2}, {$3}, {$4, $5};"
         );
-        let shape = shape_of([f16, f16, f16]).expect("exists");
+        let [i8, i32] = [Type::int(8), Type::int(32)];
+        let name = |overflow| {
+            let shape = shape_of([i8, i8, i32], overflow).expect("exists");
+            shape.asm.text.split(' ').next().expect("a name").to_owned()
+        };
+        assert_eq!(name(Overflow::Never), "mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.s8.s32");
+        assert_eq!(name(Overflow::Wraps), "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32");
+        let shape = shape_of([f16, f16, f16], Overflow::Never).expect("exists");
         assert_eq!(shape.asm.constraints, "=r,=r,r,r,r,r,r,r,r,r");
-        let shape = shape_of([f32, f32, f32]).expect("exists");
+        let shape = shape_of([f32, f32, f32], Overflow::Never).expect("exists");
         assert_eq!(shape.depth, 8);
         assert_eq!(shape.a.as_slice(), [(0, 0), (8, 0), (0, 4), (8, 4)]);
     }

@@ -1,0 +1,82 @@
+//! Two exponentials below a common maximum become one.
+//!
+//! ```text
+//! %h = arith.maxnumf %a, %b                %h = arith.maxnumf %a, %b
+//! %x = arith.subf %a, %h                   %lower = arith.cmpf une, %a, %h
+//! %p = math.exp %x                   =>    %l = arith.select %lower, %a, %b
+//! %y = arith.subf %b, %h                   %e = math.exp (%l - %h)
+//! %q = math.exp %y                         %one = 1 + 0 · %h
+//!                                          %p = arith.select %lower, %e, %one ; %q = arith.select %lower, %one, %e
+//! ```
+//!
+//! One of the two is that of zero. This is what a running maximum and the sum of exponentials below it do for every element of a
+//! block: half of the powers are saved. The results are the same: where `%h` is no number, or infinite, the difference that is left
+//! out is NaN, and so is `%one`.
+
+use crate::ops::arith_float::{ADDF, MAXIMUMF, MAXNUMF, MULF, SUBF};
+use crate::ops::compare::{CMPF, CmpFOp, CmpFPredicate, SELECT};
+use crate::ops::constant;
+use crate::ops::forms::BinaryOp;
+use crate::ops::math::{EXP, EXP2};
+use ir::pass::PassRow;
+use ir::{Builder, Diagnostic, Module, Op, OpRow, Value};
+
+/// Makes one exponential of two below a common maximum.
+pub static SHARE_EXPONENTIALS: PassRow = PassRow {
+    name: "share-exponentials",
+    doc: "Makes one exponential of two whose arguments are below a common maximum.",
+    run,
+};
+
+fn run(module: &mut Module) -> Result<(), Diagnostic> {
+    for op in module.walk(module.top()) {
+        if module.is(op, &MAXNUMF) || module.is(op, &MAXIMUMF) {
+            for row in [&EXP, &EXP2] {
+                share(module, op, row);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn share(module: &mut Module, maximum: Op, row: &'static OpRow) {
+    let of = BinaryOp::new(module, maximum);
+    let (a, b, highest) = (of.lhs(), of.rhs(), module.result(maximum, 0));
+    let (Some(p), Some(q)) = (below(module, row, a, highest), below(module, row, b, highest)) else { return };
+    if a == b || module.block_of(p) != module.block_of(q) {
+        return;
+    }
+    let ty = module.ty(highest);
+    let mut builder = Builder::before(module, first(module, p, q));
+    let lower = builder.build(&CMPF, &[a, highest], &CmpFOp::attrs(CmpFPredicate::Une));
+    let least = builder.build(&SELECT, &[lower, a, b], &[]);
+    let difference = builder.build(&SUBF, &[least, highest], &[]);
+    let power = builder.build(row, &[difference], &[]);
+    let (zero, unit) = (constant::float(&mut builder, ty, 0.0), constant::float(&mut builder, ty, 1.0));
+    let nothing = builder.build(&MULF, &[highest, zero], &[]);
+    let one = builder.build(&ADDF, &[nothing, unit], &[]);
+    let of_a = builder.build(&SELECT, &[lower, power, one], &[]);
+    let of_b = builder.build(&SELECT, &[lower, one, power], &[]);
+    for (old, new) in [(p, of_a), (q, of_b)] {
+        let result = module.result(old, 0);
+        module.replace_uses(result, new);
+        module.erase(old);
+    }
+}
+
+/// The exponential of what a value is less than another.
+fn below(module: &Module, row: &'static OpRow, value: Value, highest: Value) -> Option<Op> {
+    let difference = |user: Op| {
+        let operands = module.operands(user);
+        (module.is(user, &SUBF) && operands == [value, highest]).then(|| module.result(user, 0))
+    };
+    let differences = module.uses(value).iter().filter_map(|&(user, _)| difference(user));
+    let mut powers = differences.flat_map(|value| module.uses(value).iter().map(|&(user, _)| user));
+    powers.find(|&user| module.is(user, row))
+}
+
+/// The one of two operations of a block that comes first.
+fn first(module: &Module, one: Op, other: Op) -> Op {
+    let mut before = std::iter::successors(module.prev(one), |&op| module.prev(op));
+    if before.any(|op| op == other) { other } else { one }
+}
