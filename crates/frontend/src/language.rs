@@ -119,6 +119,16 @@ pub fn resolve(path: &str) -> Option<PyValue> {
     dtype.map(PyValue::dtype).or_else(|| if name.starts_with('_') { None } else { stdlib::function(name) })
 }
 
+/// Whether a function is one of the library.
+pub fn owns(function: &crate::value::FunctionRef) -> bool {
+    stdlib::owns(function)
+}
+
+/// Whether a place, as locations describe it, is in the library.
+pub fn is_library_place(place: &str) -> bool {
+    place.starts_with(stdlib::FOLDER)
+}
+
 /// A name in a module of the language. What was found is remembered.
 pub(crate) fn attribute(module: &str, name: &str) -> Option<PyValue> {
     static KNOWN: RwLock<Option<FxHashMap<String, PyValue>>> = RwLock::new(None);

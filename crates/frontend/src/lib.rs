@@ -19,6 +19,7 @@ mod codegen;
 mod constexpr;
 mod diagnostic;
 mod dtype;
+pub mod eager;
 mod file;
 mod globals;
 pub mod language;

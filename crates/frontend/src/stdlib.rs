@@ -18,6 +18,9 @@ const FILES: [(&str, &str); 6] = [
     ("random.py", include_str!("../stdlib/random.py")),
 ];
 
+/// What stands in front of the names of its files.
+pub(crate) const FOLDER: &str = "deuteron/language/";
+
 /// The module that library functions belong to.
 const MODULE: &str = "deuteron.language";
 
@@ -60,7 +63,7 @@ fn library() -> &'static Library {
 /// # Panics
 /// When the embedded library does not parse; a test parses it.
 fn load(name: &str, source: &str, functions: &mut FxHashMap<String, Arc<ParsedFunction>>) {
-    let path = format!("deuteron/language/{name}");
+    let path = format!("{FOLDER}{name}");
     let file =
         parse::file(&path, source).unwrap_or_else(|error| panic!("the library does not parse: {error}"));
     for stmt in &file.body {

@@ -45,7 +45,7 @@ fn compilation(py: Python<'_>, failure: &CompilationFailure) -> PyErr {
 }
 
 /// An exception of a class of `deuteron.errors`; what goes wrong on the way is raised instead.
-fn of_class<'py>(
+pub(crate) fn of_class<'py>(
     py: Python<'py>,
     name: &str,
     make: impl FnOnce(Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>,

@@ -1,13 +1,14 @@
 //! PyO3 glue of the Python package. No decisions.
 //!
 //! It turns Python objects into what the runtime takes, and results and errors into Python objects. Modules depend in this order:
-//! `errors`, `devices`, `arguments`, `kernel` (data), `compile`, `launch`; `tuning` and `tools` stand beside them. No panic
+//! `errors`, `devices`, `arguments`, `kernel` (data), `compile`, `eager` (kernels whose bodies Python runs), `launch`; `tuning` and `tools` stand beside them. No panic
 //! passes the border.
 
 mod allocator;
 mod arguments;
 mod compile;
 mod devices;
+mod eager;
 mod errors;
 mod kernel;
 mod launch;
@@ -74,6 +75,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tools::fixtures::check_fixture, module)?)?;
     module.add_function(wrap_pyfunction!(tools::fixtures::check_random_program, module)?)?;
     module.add_function(wrap_pyfunction!(tools::fixtures::check_functions, module)?)?;
+    module.add_class::<eager::KernelValue>()?;
+    module.add_class::<eager::BoundOperation>()?;
+    module.add_class::<launch::interpreted::InterpretedLaunch>()?;
+    module.add_function(wrap_pyfunction!(eager::call, module)?)?;
+    module.add_function(wrap_pyfunction!(eager::assigned, module)?)?;
+    module.add_function(wrap_pyfunction!(eager::is_running, module)?)?;
+    module.add_function(wrap_pyfunction!(eager::enter_program, module)?)?;
     module.add_class::<devices::handles::Event>()?;
     module.add_class::<devices::handles::Buffer>()?;
     module.add_function(wrap_pyfunction!(devices::targets::default_options, module)?)?;

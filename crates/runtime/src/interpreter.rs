@@ -21,6 +21,12 @@ pub(crate) struct Interpreter(pub(crate) Arc<dyn Target>);
 
 /// What the machine of interpreted kernels is called, which keeps them apart from compiled ones.
 const MACHINE: &str = "interpreter";
+
+/// Whether a target is the interpreter in place of another.
+pub(crate) fn is_interpreter(target: &dyn Target) -> bool {
+    target.machine() == MACHINE
+}
+
 /// The fact among the metadata of a kernel that tells interpreted ones.
 pub(crate) const INTERPRETED: &str = "interpreted";
 

@@ -8,6 +8,7 @@ pub mod buffer;
 pub mod cache;
 pub mod chart;
 pub mod compile;
+pub mod eager;
 mod error;
 pub mod fixtures;
 mod identity;

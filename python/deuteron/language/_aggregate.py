@@ -3,6 +3,7 @@
 import types
 import typing
 
+from .. import _core
 from ._constexpr import constexpr
 from ._tensor import tuple as tl_tuple
 
@@ -44,7 +45,7 @@ def _wrapped(value):
     if isinstance(value, (tuple, list)):
         items = [_wrapped(item) for item in value]
         return tl_tuple(type(value)(*items) if hasattr(value, "_fields") else items)
-    return value if isinstance(value, constexpr) else constexpr(value)
+    return value if isinstance(value, (constexpr, _core.KernelValue)) else constexpr(value)
 
 
 def _generated_init(cls, fields, defaults):

@@ -1,11 +1,13 @@
 """What a name of the language is to Python: documentation, and a mark that the compiler knows it by.
 
 Kernels are compiled from their source text, so no body is needed here: each function below `deuteron.language` is its
-signature and its docstring. The mark ``__deuteron_builtin__`` holds the dotted name that the compiler looks up; rules
+signature and its docstring, and calls the native engine where Python runs the body of a kernel. The mark ``__deuteron_builtin__`` holds the dotted name that the compiler looks up; rules
 of types and shapes live in the compiler alone.
 """
 
 import functools
+
+from .. import _core
 
 _PREFIX = "deuteron.language."
 
@@ -27,10 +29,8 @@ def builtin(fn):
 
     @functools.wraps(fn)
     def outside(*args, **kwargs):
-        raise RuntimeError(
-            f"`tl.{name}` was called outside a kernel. Names of the language have a meaning only in the body of a "
-            "@triton.jit function, which is compiled; did you forget the decorator, or the launch grid "
-            "(`kernel[grid](...)`)?")
+        # Compiled kernels never come here; those whose bodies Python runs do.
+        return _core.eager_call(name, args, kwargs)
 
     outside.__deuteron_builtin__ = name
     outside.__triton_builtin__ = True

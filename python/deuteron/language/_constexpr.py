@@ -2,6 +2,7 @@
 
 import operator
 
+from .. import _core
 from ._builtin import builtin_class
 
 
@@ -84,6 +85,11 @@ def _unwrap_if_constexpr(value):
     return _unwrap(value)
 
 
+def _rewrapped(value):
+    """A constexpr of what operators on values gave, unless that is known only when the kernel runs."""
+    return value if isinstance(value, _core.KernelValue) else constexpr(value)
+
+
 def _add_operators():
     """Arithmetic and comparison act on the values; the result is a constexpr."""
     binary = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_", "or_", "xor",
@@ -93,10 +99,10 @@ def _add_operators():
         special = name.rstrip("_")
 
         def forward(self, other, function=function):
-            return constexpr(function(self.value, _unwrap(other)))
+            return _rewrapped(function(self.value, _unwrap(other)))
 
         def backward(self, other, function=function):
-            return constexpr(function(_unwrap(other), self.value))
+            return _rewrapped(function(_unwrap(other), self.value))
 
         setattr(constexpr, f"__{special}__", forward)
         if special not in ("lt", "le", "gt", "ge", "eq", "ne"):

@@ -2,6 +2,8 @@
 
 from enum import Enum
 
+from .. import _core
+
 # name -> (bits of a value, mantissa bits of a float, exponent bias of a float)
 _FLOATS = {
     "fp8e4b15": (8, 3, 15),
@@ -159,6 +161,10 @@ class dtype:
     def with_element_ty(self, element_ty):
         """The same shape with another element type."""
         return element_ty
+
+    def __call__(self, value):
+        """A value of a kernel as this type."""
+        return _core.eager_call("cast", (value, self))
 
     def __eq__(self, other):
         other = getattr(other, "value", other)

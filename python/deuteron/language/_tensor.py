@@ -1,7 +1,10 @@
 """What the values of a kernel look like: `tensor`, `tuple`, ranges, descriptors. None can be made outside a kernel."""
 
+import builtins
+import operator
 from enum import Enum
 
+from .. import _core
 from ._builtin import builtin_class
 
 
@@ -18,12 +21,21 @@ class PropagateNan(Enum):
 PropagateNan.__deuteron_builtin__ = "PropagateNan"
 
 
+class _KernelClass(type):
+    """Classes of which values of running kernels are instances."""
+
+    def __instancecheck__(cls, instance):
+        if isinstance(instance, _core.KernelValue):
+            return instance.kernel_class == cls.__name__
+        return type.__instancecheck__(cls, instance)
+
+
 def _refuse(name):
     raise RuntimeError(f"tl.{name} is a value of a kernel: it exists only while a @triton.jit function is compiled")
 
 
 @builtin_class
-class tensor:
+class tensor(metaclass=_KernelClass):
     """A block of values inside a kernel, or a single run-time value (a block of rank 0).
 
     Attributes (in kernels):
@@ -143,7 +155,11 @@ class range:
         self.disable_licm = disable_licm
 
     def __iter__(self):
-        _refuse("range")
+        if not _core.eager_is_running():
+            _refuse("range")
+        from ..runtime._body import counted
+
+        return counted(self.start, self.end, self.step)
 
 
 @builtin_class
@@ -155,7 +171,9 @@ class static_range:
         self.step = 1 if step is None else step
 
     def __iter__(self):
-        _refuse("static_range")
+        if not _core.eager_is_running():
+            _refuse("static_range")
+        return iter(builtins.range(*map(operator.index, (self.start, self.end, self.step))))
 
 
 @builtin_class
@@ -166,9 +184,12 @@ class condition:
         self.condition = arg1
         self.disable_licm = disable_licm
 
+    def __bool__(self):
+        return bool(self.condition)
+
 
 @builtin_class
-class tensor_descriptor:
+class tensor_descriptor(metaclass=_KernelClass):
     """A whole tensor in memory: base, shape, strides and the shape of the blocks that are moved.
 
     Made by `make_tensor_descriptor` in a kernel or by ``triton.tools.tensor_descriptor.TensorDescriptor`` outside.

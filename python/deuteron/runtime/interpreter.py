@@ -1,9 +1,88 @@
-"""Import path of the reference's interpreter, for ``isinstance`` checks of libraries.
+"""Kernels whose bodies Python runs: ``TRITON_INTERPRET=1``, ``deuteron.knobs.runtime.interpret = True``, ``@jit(interpret=True)``.
 
-Deuteron's interpreter is native: it runs the kernel's ttir, not its Python. ``TRITON_INTERPRET=1`` or
-``deuteron.knobs.runtime.interpret = True`` turn it on.
+The body of a kernel is run as the Python function that it is, so that ``print``, ``breakpoint()``, exceptions and any library work inside;
+each operation of the language is run by the native engine. Rules and results are those of compiled kernels.
 """
+
+import linecache
+import os
+import sys
+
+from .. import _core, knobs
+from ._body import body_of
+
+__all__ = ["InterpretedFunction", "KernelValue", "body_of", "current_place", "run_grid", "to_numpy"]
+
+KernelValue = _core.KernelValue
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+# What NumPy calls the element types of the language; those that it does not have become wider ones.
+_NUMPY = {"int1": "bool", "fp16": "float16", "fp32": "float32", "fp64": "float64"}
 
 
 class InterpretedFunction:
     """No @jit function is an instance: interpreted or compiled, they are all `JITFunction`."""
+
+
+def run_grid(kernel, grid, args, named):
+    """Runs the programs of a grid, x fastest; only one of them if `knobs.runtime.interpret_program` names it."""
+    body = body_of(kernel)
+    chosen = knobs.runtime.interpret_program
+    programs = [_chosen(chosen, grid)] if chosen else _programs(grid)
+    for program in programs:
+        _core.eager_enter(*program)
+        try:
+            body(*args, **named)
+        except Exception as error:
+            note = f"in program {program} of kernel {kernel.__name__}"
+            if note not in getattr(error, "__notes__", ()):
+                error.add_note(note)
+            raise
+
+
+def _programs(grid):
+    for z in range(grid[2]):
+        for y in range(grid[1]):
+            for x in range(grid[0]):
+                yield x, y, z
+
+
+def _chosen(text, grid):
+    """The program that a setting names, as in ``3`` or ``3,0,1``."""
+    try:
+        program = [int(part) for part in str(text).strip("() ").split(",") if part.strip()]
+    except ValueError:
+        program = []
+    program += [0] * (3 - len(program))
+    if len(program) != 3 or not str(text).strip() or any(not 0 <= at < size for at, size in zip(program, grid)):
+        raise ValueError(f"runtime.interpret_program is {text!r}, which is no program of the grid {tuple(grid)}")
+    return tuple(program)
+
+
+def current_place():
+    """What the innermost function outside this package does: file, line, column, width, text of the line, line and column in the function."""
+    frame = sys._getframe()
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    if frame is None:
+        return None
+    code, line = frame.f_code, frame.f_lineno
+    first, last, column, end = list(code.co_positions())[max(frame.f_lasti, 0) // 2]
+    column = column or 0
+    width = max((end or 0) - column, 1) if first == last else 1
+    text = linecache.getline(code.co_filename, line, frame.f_globals).rstrip("\n")
+    return code.co_filename, line, column + 1, width, text, (max(line - code.co_firstlineno + 1, 0), column)
+
+
+def to_numpy(value):
+    """The elements of a value of a kernel as an array of its shape."""
+    import numpy as np
+
+    dtype = value.dtype
+    if dtype.is_ptr():
+        name = "uint64"
+    else:
+        name = _NUMPY.get(dtype.name) or ("float32" if dtype.is_floating() else dtype.name)
+    numbers = [0 if number is None else number for number in value.tolist()]
+    return np.array(numbers, dtype=name).reshape(tuple(value.shape))

@@ -68,8 +68,10 @@ impl Ctx<'_> {
         // The library's own text helps nobody: its caller is where the fault is.
         let own = self.frames.iter().position(|frame| stdlib::owns(&frame.parsed.function));
         let (frames, range) = match own {
-            Some(first) if first > 0 => (&self.frames[..first], self.frames[first].call),
-            _ => (&self.frames[..], range),
+            // Where nobody's function is being walked, whoever asked for the operation knows its place.
+            Some(0) => (&self.frames[..0], range),
+            Some(first) => (&self.frames[..first], self.frames[first].call),
+            None => (&self.frames[..], range),
         };
         if let Some(frame) = frames.last() {
             diagnostic.place = Some(frame.parsed.place(range));

@@ -34,26 +34,7 @@ pub fn compile(request: &Request<'_>) -> Result<Compiled, Vec<Diagnostic>> {
 }
 
 fn compile_here(request: &Request<'_>) -> Result<Compiled, Vec<Diagnostic>> {
-    let module = ttir::new_module();
-    let known_loc = Some(module.locs.unknown());
-    let place = Place::End(module.body());
-    let mut ctx = Ctx {
-        request,
-        module,
-        place,
-        known_loc,
-        at: TextRange::default(),
-        frames: Vec::new(),
-        parsed: FxHashMap::default(),
-        known_globals: FxHashMap::default(),
-        ir_types: FxHashMap::default(),
-        discarded: None,
-        depth: 0,
-        in_defaults: false,
-        diagnostics: Vec::new(),
-        warnings: Vec::new(),
-        dependencies: Vec::new(),
-    };
+    let mut ctx = Ctx::new(request);
     let outcome = ctx.kernel();
     if outcome.is_err() || !ctx.diagnostics.is_empty() {
         return Err(ctx.into_diagnostics());
@@ -78,8 +59,34 @@ fn row_divisor(spec: &DescriptorSpec) -> i32 {
     (16 / bytes).max(1) as i32
 }
 
+impl<'a> Ctx<'a> {
+    /// The beginning of a compile.
+    pub(crate) fn new(request: &'a Request<'a>) -> Ctx<'a> {
+        let module = ttir::new_module();
+        let known_loc = Some(module.locs.unknown());
+        let place = Place::End(module.body());
+        Ctx {
+            request,
+            module,
+            place,
+            known_loc,
+            at: TextRange::default(),
+            frames: Vec::new(),
+            parsed: FxHashMap::default(),
+            known_globals: FxHashMap::default(),
+            ir_types: FxHashMap::default(),
+            discarded: None,
+            depth: 0,
+            in_defaults: false,
+            diagnostics: Vec::new(),
+            warnings: Vec::new(),
+            dependencies: Vec::new(),
+        }
+    }
+}
+
 impl Ctx<'_> {
-    fn into_diagnostics(mut self) -> Vec<Diagnostic> {
+    pub(crate) fn into_diagnostics(mut self) -> Vec<Diagnostic> {
         if self.diagnostics.is_empty() {
             let message = "internal error (please report it): the compile stopped without saying why";
             self.diagnostics.push(Diagnostic::without_place(Kind::Compilation, message));
@@ -252,7 +259,7 @@ impl Ctx<'_> {
     }
 
     /// A tensor descriptor: itself, then its sizes and strides.
-    fn descriptor_parameter(
+    pub(crate) fn descriptor_parameter(
         &mut self,
         name: &str,
         spec: &DescriptorSpec,
@@ -276,6 +283,13 @@ impl Ctx<'_> {
             let name = format!("{name}.stride.{dim}");
             strides.push(self.number_parameter(&name, Ty::scalar(DType::Int64), None, block)?);
         }
-        Ok(Descriptor { value, made_of: None, block: ty, shape, strides })
+        Ok(Descriptor {
+            value,
+            made_of: None,
+            rounds_to_tf32: spec.rounds_to_tf32,
+            block: ty,
+            shape,
+            strides,
+        })
     }
 }

@@ -238,11 +238,16 @@ impl Ctx<'_> {
     fn subscript(&mut self, subscript: &ast::ExprSubscript) -> Res<Val> {
         let value = self.expr(&subscript.value)?;
         let index = self.expr(&subscript.slice)?;
+        self.subscript_value(&value, &index)
+    }
+
+    /// `value[index]`.
+    pub(crate) fn subscript_value(&mut self, value: &Val, index: &Val) -> Res<Val> {
         match value {
-            Val::Tensor(tensor) => Ok(Val::Tensor(self.index_tensor(tensor, &index)?)),
-            Val::Tuple(tuple) => self.index_tuple(&tuple.items, &index),
-            Val::Aggregate(ref aggregate) => {
-                self.call_aggregate_method(&value, aggregate, "__getitem__", vec![index], Vec::new())
+            Val::Tensor(tensor) => Ok(Val::Tensor(self.index_tensor(tensor.clone(), index)?)),
+            Val::Tuple(tuple) => self.index_tuple(&tuple.items, index),
+            Val::Aggregate(aggregate) => {
+                self.call_aggregate_method(value, aggregate, "__getitem__", vec![index.clone()], Vec::new())
             }
             Val::Const(PyValue::JitFunction(_)) => Err(self.error_help(
                 "kernels cannot be launched from kernels",

@@ -35,6 +35,7 @@ pub(crate) fn with_leaves(val: &Val, next: &mut impl FnMut(&Tensor) -> ir::Value
                 base: Tensor { value: next(&made.base), ty: made.base.ty.clone() },
                 padding: made.padding.clone(),
             }),
+            rounds_to_tf32: descriptor.rounds_to_tf32,
             block: descriptor.block.clone(),
             shape: replaced(&descriptor.shape, next),
             strides: replaced(&descriptor.strides, next),

@@ -24,8 +24,10 @@ pub(crate) mod value;
 
 pub(crate) use assigned::names as assigned_names;
 pub(crate) use attribute::{dtype_attribute, dtype_question};
+pub(crate) use emit::ir_dtype;
 pub use entry::compile;
 pub(crate) use expr::parse_int as int_literal;
+pub(crate) use join::{leaves, with_leaves};
 
 use crate::diagnostic::Diagnostic;
 use crate::parse::ParsedFunction;

@@ -115,7 +115,8 @@ impl Ctx<'_> {
         self.fold_bools(BoolOp::And, results)
     }
 
-    fn compare_two(&mut self, op: CmpOp, left: &Val, right: &Val) -> Res<Val> {
+    /// `left op right` for a comparison.
+    pub(crate) fn compare_two(&mut self, op: CmpOp, left: &Val, right: &Val) -> Res<Val> {
         self.usable(left)?;
         self.usable(right)?;
         if matches!(op, CmpOp::Is | CmpOp::IsNot) {

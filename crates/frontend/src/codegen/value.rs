@@ -39,6 +39,8 @@ pub(crate) struct Descriptor {
     pub(crate) value: ir::Value,
     /// What it was made of in the kernel; `None` for an argument.
     pub(crate) made_of: Option<DescriptorBase>,
+    /// Whether what is read is rounded to ten bits of mantissa, as an argument may ask for.
+    pub(crate) rounds_to_tf32: bool,
     /// The type of the blocks that are read and written.
     pub(crate) block: Ty,
     pub(crate) shape: Vec<Tensor>,

@@ -94,7 +94,14 @@ fn make(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let result = ir_type_of(pointer.pointee, &dims, elem);
     let value = ctx.emit_as(&descriptor::MAKE, &operands, std::slice::from_ref(&padding), result);
     let made_of = Some(DescriptorBase { base, padding });
-    Ok(Val::Descriptor(Rc::new(Descriptor { value, made_of, block: ty, shape, strides })))
+    Ok(Val::Descriptor(Rc::new(Descriptor {
+        value,
+        made_of,
+        rounds_to_tf32: false,
+        block: ty,
+        shape,
+        strides,
+    })))
 }
 
 /// The type of a descriptor, which knows whether its integers have a sign.

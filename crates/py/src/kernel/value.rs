@@ -194,7 +194,7 @@ fn plain(object: Borrowed<'_, '_, PyAny>) -> PyResult<Option<PyValue>> {
 }
 
 /// The path by which the front end knows a builtin of the language.
-fn builtin_path(name: &str) -> String {
+pub(crate) fn builtin_path(name: &str) -> String {
     match name.strip_prefix("extra.") {
         Some(function) if function.starts_with("libdevice.") => function.to_owned(),
         _ => format!("tl.{name}"),

@@ -3,6 +3,7 @@
 use super::bind::Call;
 use super::{launcher, run};
 use crate::compile::notify;
+use crate::eager;
 use crate::errors::guard;
 use crate::kernel::function::{JitFunction, next_id};
 use crate::kernel::grid::Grid;
@@ -100,12 +101,34 @@ impl JitFunction {
         py.import("functools")?.getattr("partial")?.call((run,), Some(&given))
     }
 
-    #[pyo3(signature = (*_args, **_kwargs))]
-    fn __call__(&self, _args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+    /// In a kernel that Python runs, the body of this function is run as well; elsewhere a function of kernels has no meaning.
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if eager::is_running()? {
+            let body = slf.py().import("deuteron.runtime.interpreter")?.call_method1("body_of", (slf,))?;
+            return body.call(args, kwargs);
+        }
         Err(PyRuntimeError::new_err(format!(
             "Cannot call @triton.jit'd outside of the scope of a kernel; launch it with `{}[grid](…)`",
-            self.name
+            slf.get().name
         )))
+    }
+
+    /// A method of an aggregate is bound to its object; anything else that holds a kernel holds it as it is.
+    fn __get__<'py>(
+        slf: &Bound<'py, Self>,
+        object: &Bound<'py, PyAny>,
+        _class: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        if object.is_none() || !object.get_type().hasattr(intern!(py, "__deuteron_aggregate__"))? {
+            return Ok(slf.clone().into_any());
+        }
+        py.import("types")?.getattr("MethodType")?.call1((slf, object))
     }
 
     /// Compiles for these arguments where that has not been done, and launches unless `warmup`.

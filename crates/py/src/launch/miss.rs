@@ -61,7 +61,7 @@ pub(crate) fn compile(wanted: &Wanted<'_, '_>, is_warmup: bool) -> PyResult<Opti
 }
 
 /// The front end's view of the arguments, from the words of the key.
-fn specs(
+pub(super) fn specs(
     py: Python<'_>,
     function: &JitFunction,
     key: &LaunchKey,
@@ -87,7 +87,7 @@ fn specs(
     }
 }
 
-fn parse_options(py: Python<'_>, wanted: &Wanted<'_, '_>) -> PyResult<CompileOptions> {
+pub(super) fn parse_options(py: Python<'_>, wanted: &Wanted<'_, '_>) -> PyResult<CompileOptions> {
     let mut given = BTreeMap::new();
     if wanted.function.get().debug {
         given.insert("debug".to_owned(), OptionValue::Bool(true));

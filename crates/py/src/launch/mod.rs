@@ -5,6 +5,7 @@
 
 pub(crate) mod bind;
 pub(crate) mod hooks;
+pub(crate) mod interpreted;
 pub(crate) mod jit_function;
 pub(crate) mod launcher;
 pub(crate) mod miss;

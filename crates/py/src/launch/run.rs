@@ -2,16 +2,16 @@
 
 use super::bind::{BoundArgs, Call, bind};
 use super::hooks::LaunchCall;
-use super::miss;
 use super::predict::predict;
 use super::prepare::{Prepared, prepare};
+use super::{interpreted, miss};
 use crate::devices::active::Active;
 use crate::kernel::function::JitFunction;
 use crate::kernel::grid::{Grid, fixed};
 use crate::kernel::used::check_used;
 use crate::kernel::{hooks, submit};
 use pyo3::exceptions::PyTypeError;
-use pyo3::prelude::{Bound, PyAny, PyResult};
+use pyo3::prelude::{Bound, PyAny, PyResult, Python};
 use pyo3::types::{PyAnyMethods, PyListMethods};
 
 /// Compiles where needed, and launches unless the grid is none.
@@ -34,6 +34,12 @@ pub(crate) fn run<'py>(
     bind(py, me, *call, |name| active.is_option(name), &mut bound)?;
     let mut prepared = Prepared::new(function, &active)?;
     prepare(py, me, &active, &bound, &mut prepared)?;
+    // The body of an interpreted kernel is run, not compiled, unless somebody wants to see a compiled one.
+    let runs_body = active.context.interprets && !matches!(grid, Grid::None);
+    if runs_body && !hooks::any_launch() {
+        let grid = resolved(grid, &bound, py, me)?;
+        return interpreted::launch(function, &active, &bound, &prepared, grid);
+    }
     let variant = match me.variants.kernels.find(&prepared.call.key) {
         Some(variant) => variant,
         None => {
@@ -47,23 +53,19 @@ pub(crate) fn run<'py>(
     if !variant.used.is_empty() {
         check_used(py, &variant.used)?;
     }
-    let grid = match grid {
-        Grid::None => return Ok(variant.compiled.bind(py).clone().into_any()),
-        Grid::Fixed(grid) => grid,
-        Grid::Callable(callable) => {
-            let grid = callable.call1((bound.to_dict(py, me)?,))?;
-            fixed(&grid)?.ok_or_else(|| {
-                PyTypeError::new_err(format!("the grid function gave {grid} instead of a tuple of integers"))
-            })?
-        }
-    };
+    if matches!(grid, Grid::None) {
+        return Ok(variant.compiled.bind(py).clone().into_any());
+    }
+    let grid = resolved(grid, &bound, py, me)?;
     let site = active.place.site(py, prepared.stream)?;
     let described = || LaunchCall::new(function, &variant, &bound, grid, site);
     let hooked = hooks::any_launch().then(described).transpose()?;
     if let Some(hooked) = &hooked {
         hooked.enter(py)?;
     }
-    if active.context.checks_memory {
+    if runs_body {
+        interpreted::launch(function, &active, &bound, &prepared, grid)?;
+    } else if active.context.checks_memory {
         let values = (0..me.params.len()).map(|index| bound.value(py, index));
         submit::checked(py, &variant.kernel, grid, &prepared.call.slots, values)?;
     } else {
@@ -77,4 +79,23 @@ pub(crate) fn run<'py>(
     });
     drop(prepared.keep);
     Ok(variant.compiled.bind(py).clone().into_any())
+}
+
+/// The grid of a launch; a function is asked with all arguments by name.
+fn resolved(
+    grid: Grid<'_>,
+    bound: &BoundArgs<'_>,
+    py: Python<'_>,
+    function: &JitFunction,
+) -> PyResult<target::Grid> {
+    match grid {
+        Grid::None => Err(PyTypeError::new_err("a launch needs a grid")),
+        Grid::Fixed(grid) => Ok(grid),
+        Grid::Callable(callable) => {
+            let grid = callable.call1((bound.to_dict(py, function)?,))?;
+            fixed(&grid)?.ok_or_else(|| {
+                PyTypeError::new_err(format!("the grid function gave {grid} instead of a tuple of integers"))
+            })
+        }
+    }
 }

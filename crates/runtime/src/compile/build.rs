@@ -159,6 +159,14 @@ fn broken(errors: &[ir::Diagnostic]) -> RuntimeError {
     })
 }
 
+/// What the front end knows of a target and of the options of a launch.
+pub(crate) fn front_end_request(
+    target: &dyn Target,
+    options: &CompileOptions,
+) -> Result<(Facts, Options), RuntimeError> {
+    Ok((facts_of(&target.facts(), &Settings::current())?, options_of(options)))
+}
+
 fn facts_of(facts: &TargetFacts, settings: &Settings) -> Result<Facts, RuntimeError> {
     let precision = settings.code.fp32_default.as_ref().unwrap_or(&facts.default_dot_precision);
     if !facts.allowed_dot_precisions.contains(precision) {

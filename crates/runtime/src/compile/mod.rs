@@ -18,6 +18,7 @@ mod once;
 mod times;
 mod watch;
 
+pub(crate) use build::front_end_request;
 pub use build::{FRONT_END, parse_ir, to_source, to_ttir};
 pub(crate) use disk::store;
 pub use disk::{Label, cached, label, payload};

@@ -10,6 +10,8 @@ pub struct Context {
     pub target: Arc<dyn Target>,
     /// Whether launches must say how far the memory of their arguments goes.
     pub checks_memory: bool,
+    /// Whether kernels are interpreted.
+    pub interprets: bool,
     /// Whether launches look at the powers of two that integers are multiples of, below 16.
     pub needs_alignment: bool,
     /// The names of its options, by their numbers.
@@ -23,6 +25,7 @@ impl Context {
     pub fn new(target: Arc<dyn Target>) -> Context {
         Context {
             checks_memory: target.checks_memory(),
+            interprets: crate::interpreter::is_interpreter(target.as_ref()),
             needs_alignment: target.needs_alignment(),
             options: options::names(target.as_ref()),
             number: number_of(target.as_ref()),

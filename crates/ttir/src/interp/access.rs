@@ -1,8 +1,9 @@
 //! Loads and stores, and the checked access of one element that atomics and descriptors use too.
 
-use super::data::Data;
+use super::data::{Data, Side};
 use super::error::RunErrorKind;
 use super::machine::{Machine, Step, element_name};
+use super::memory::BlockAccess;
 use crate::ops::access::AccessOp;
 use crate::types::{elem, elem_bytes, numel, shape};
 use ir::{Op, Type, Value};
@@ -97,6 +98,10 @@ pub(crate) fn load(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let addresses = machine.get(pointer).clone();
     let mask = mask(machine, op);
     let other = access.other().map(|other| machine.get(other).clone());
+    if let Some(bits) = load_plainly(machine, ty, &addresses, mask.as_ref(), other.as_ref()) {
+        machine.set_result(op, Data::each(bits));
+        return Ok(());
+    }
     let mut bits = Vec::with_capacity(numel(ty) as usize);
     let mut used_other = vec![];
     for position in 0..numel(ty) as usize {
@@ -115,17 +120,48 @@ pub(crate) fn load(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     Ok(())
 }
 
+/// Whether all elements have a defined value.
+fn is_defined(data: Option<&Data>) -> bool {
+    data.is_none_or(|data| data.undefined().is_none())
+}
+
+/// All elements at once; `None` where one of them needs a closer look.
+fn load_plainly(
+    machine: &Machine<'_>,
+    ty: Type,
+    addresses: &Data,
+    mask: Option<&Data>,
+    other: Option<&Data>,
+) -> Option<Vec<u64>> {
+    let size = elem_bytes(elem(ty));
+    if !matches!(size, 1 | 2 | 4 | 8) || ![Some(addresses), mask, other].into_iter().all(is_defined) {
+        return None;
+    }
+    let access = BlockAccess {
+        count: numel(ty) as usize,
+        addresses: addresses.side(),
+        mask: mask.map(Data::side),
+        others: other.map_or(Side::Uniform(0), Data::side),
+    };
+    let mut bits = machine.memory.read_block(size, &access)?;
+    let width = elem(ty).scalar_bits().unwrap_or(64);
+    if u64::from(width) < 8 * size {
+        bits.iter_mut().for_each(|bits| *bits = ir::scalar::truncate(width, *bits));
+    }
+    Some(bits)
+}
+
 /// What is undefined in `other` is undefined in the result where `other` is used.
 fn undefined_others(
     other: Option<&Data>,
     used: &[usize],
     count: usize,
-) -> Option<std::rc::Rc<super::data::Undefined>> {
+) -> Option<std::sync::Arc<super::data::Undefined>> {
     let other = other?;
     let undefined = other.undefined()?;
     let mut flags = vec![false; count];
     used.iter().for_each(|&position| flags[position] = other.is_undefined(position));
-    Some(std::rc::Rc::new(super::data::Undefined { flags: flags.into(), ..**undefined }))
+    Some(undefined.with_flags(flags.into()))
 }
 
 /// Stores, atomic or not: each element by itself, in order, so that the last of several to one address stays.
@@ -136,6 +172,20 @@ pub(crate) fn store(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let (dims, element_ty) = (shape(ty), elem(ty));
     let (addresses, values) = (machine.get(pointer).clone(), machine.get(value).clone());
     let mask = mask(machine, op);
+    let size = elem_bytes(element_ty);
+    if matches!(size, 1 | 2 | 4 | 8)
+        && [Some(&addresses), Some(&values), mask.as_ref()].into_iter().all(is_defined)
+    {
+        let access = BlockAccess {
+            count: numel(ty) as usize,
+            addresses: addresses.side(),
+            mask: mask.as_ref().map(Data::side),
+            others: Side::Uniform(0),
+        };
+        if machine.memory.write_block(size, &access, values.side()) {
+            return Ok(());
+        }
+    }
     for position in 0..numel(ty) as usize {
         let element = Element { op, shape: dims, position, pointer: Some(pointer) };
         if machine.mask_holds(element, mask.as_ref())? {

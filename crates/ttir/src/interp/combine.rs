@@ -50,11 +50,11 @@ pub(crate) fn reduce(machine: &mut Machine<'_>, op: Op) -> Step<()> {
         let half = line.size / 2;
         let target = AroundAxis { size: half, ..line };
         let count = half * line.lines();
-        let side = |data: &Data, which: usize| {
-            data.permute(count, |position| {
-                let (number, along) = locate(target, position);
-                line.position(number, 2 * along + which)
-            })
+        // Lines lie behind each other, so their pairs are numbered through.
+        let inner = line.inner;
+        let side = |data: &Data, which: usize| match inner {
+            1 => data.permute(count, |pair| 2 * pair + which),
+            _ => data.permute(count, |position| (2 * (position / inner) + which) * inner + position % inner),
         };
         let args: Vec<Data> = [0, 1]
             .into_iter()

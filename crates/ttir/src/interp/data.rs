@@ -3,22 +3,34 @@
 //! A block whose elements are all equal may be kept as one element, so that constants, splats and scalars cost no memory;
 //! [`Data::at`] hides the difference. Equal data may thus have two representations: compare elements, not `Data`.
 
-use ir::Op;
-use std::rc::Rc;
+use std::sync::Arc;
 
 #[derive(Clone, Debug)]
 enum Bits {
     Uniform(u64),
-    Each(Rc<[u64]>),
+    Each(Arc<[u64]>),
+}
+
+/// An operation that could not define an element of its result.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// What it does, and with that when it is not defined.
+    pub(crate) doc: &'static str,
+    /// Where it stands in the source.
+    pub(crate) place: Option<String>,
+    /// The shape of its result.
+    pub(crate) shape: &'static [i64],
 }
 
 /// Which elements have no defined value, and the operation that could not define them.
 #[derive(Clone, Debug)]
 pub(crate) struct Undefined {
     /// One flag for each element, or one for all.
-    pub(crate) flags: Rc<[bool]>,
+    pub(crate) flags: Arc<[bool]>,
     /// Where the first of them came from.
-    pub(crate) origin: Op,
+    pub(crate) origin: Arc<Origin>,
     /// The element of the origin's result.
     pub(crate) element: usize,
 }
@@ -27,13 +39,38 @@ impl Undefined {
     fn at(&self, index: usize) -> bool {
         self.flags[if self.flags.len() == 1 { 0 } else { index }]
     }
+
+    /// The same origin with other flags.
+    pub(crate) fn with_flags(&self, flags: Arc<[bool]>) -> Arc<Undefined> {
+        Arc::new(Undefined { flags, origin: Arc::clone(&self.origin), element: self.element })
+    }
+}
+
+/// How the elements of a value are kept, for loops over them.
+#[derive(Clone, Copy)]
+pub(crate) enum Side<'a> {
+    /// All are equal.
+    Uniform(u64),
+    /// One by one.
+    Each(&'a [u64]),
+}
+
+impl Side<'_> {
+    /// The bits of one element.
+    #[inline]
+    pub(crate) fn at(self, index: usize) -> u64 {
+        match self {
+            Side::Uniform(bits) => bits,
+            Side::Each(each) => each[index],
+        }
+    }
 }
 
 /// The elements of a value, in row-major order.
 #[derive(Clone, Debug)]
 pub(crate) struct Data {
     bits: Bits,
-    undefined: Option<Rc<Undefined>>,
+    undefined: Option<Arc<Undefined>>,
 }
 
 impl Data {
@@ -45,7 +82,7 @@ impl Data {
     /// A block of these elements.
     ///
     /// A single element becomes uniform: a scalar may be splatted to any size by keeping its data.
-    pub(crate) fn each(bits: impl Into<Rc<[u64]>>) -> Data {
+    pub(crate) fn each(bits: impl Into<Arc<[u64]>>) -> Data {
         let bits = bits.into();
         let bits = if let [only] = *bits { Bits::Uniform(only) } else { Bits::Each(bits) };
         Data { bits, undefined: None }
@@ -53,11 +90,11 @@ impl Data {
 
     /// A block of `count` elements by position.
     pub(crate) fn from_fn(count: usize, element: impl FnMut(usize) -> u64) -> Data {
-        Data::each((0..count).map(element).collect::<Rc<[u64]>>())
+        Data::each((0..count).map(element).collect::<Arc<[u64]>>())
     }
 
     /// The same elements, some of them undefined.
-    pub(crate) fn with_undefined(mut self, undefined: Option<Rc<Undefined>>) -> Data {
+    pub(crate) fn with_undefined(mut self, undefined: Option<Arc<Undefined>>) -> Data {
         self.undefined = undefined;
         self
     }
@@ -67,6 +104,14 @@ impl Data {
         match &self.bits {
             Bits::Uniform(bits) => *bits,
             Bits::Each(each) => each[index],
+        }
+    }
+
+    /// How the elements are kept.
+    pub(crate) fn side(&self) -> Side<'_> {
+        match &self.bits {
+            Bits::Uniform(bits) => Side::Uniform(*bits),
+            Bits::Each(each) => Side::Each(each),
         }
     }
 
@@ -89,7 +134,7 @@ impl Data {
     }
 
     /// Which elements are undefined, if any may be.
-    pub(crate) fn undefined(&self) -> Option<&Rc<Undefined>> {
+    pub(crate) fn undefined(&self) -> Option<&Arc<Undefined>> {
         self.undefined.as_ref()
     }
 
@@ -106,7 +151,7 @@ impl Data {
         };
         let undefined = self.undefined.as_ref().map(|undefined| {
             let flags = (0..count).map(|index| undefined.at(from(index))).collect();
-            Rc::new(Undefined { flags, ..**undefined })
+            undefined.with_flags(flags)
         });
         Data { bits, undefined }
     }
@@ -117,13 +162,13 @@ impl Data {
             let (part, at) = from(index);
             parts[part].at(at)
         });
-        let data = Data::each(bits.collect::<Rc<[u64]>>());
+        let data = Data::each(bits.collect::<Arc<[u64]>>());
         let Some(first) = parts.iter().find_map(|part| part.undefined()) else { return data };
         let flags = (0..count).map(|index| {
             let (part, at) = from(index);
             parts[part].is_undefined(at)
         });
-        data.with_undefined(Some(Rc::new(Undefined { flags: flags.collect(), ..**first })))
+        data.with_undefined(Some(first.with_flags(flags.collect())))
     }
 }
 
@@ -158,6 +203,16 @@ impl AroundAxis {
     pub(crate) fn position(self, line: usize, along: usize) -> usize {
         (line / self.inner * self.size + along) * self.inner + line % self.inner
     }
+}
+
+/// The positions that the elements of a row-major shape have where its dimensions lie at these distances.
+pub(crate) fn positions(shape: &[i64], strides: &[usize]) -> Vec<usize> {
+    let mut all = vec![0];
+    for (&size, &stride) in shape.iter().zip(strides) {
+        let next = all.iter().flat_map(|&first| (0..size as usize).map(move |at| first + at * stride));
+        all = next.collect();
+    }
+    all
 }
 
 /// The coordinates of a row-major position.

@@ -6,7 +6,7 @@ use crate::ops::dot::{DotScaledOp, ScaleType};
 use crate::types::{elem, numel, shape};
 use ir::scalar::{float_bits, float_value, sign_extend, truncate};
 use ir::{FloatKind, Op, Type};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Sizes of a stack of products: `batch × m × k` times `batch × k × n`.
 #[derive(Clone, Copy)]
@@ -37,12 +37,30 @@ impl Sizes {
     }
 }
 
+/// Sums products from `start` on in a binary32 accumulator; a row of the result at a time, whose elements are independent sums.
+fn sum_rows(kind: FloatKind, sizes: Sizes, lhs: &[f64], rhs: &[f64], start: &[f64]) -> Vec<u64> {
+    let Sizes { batch, m, n, k } = sizes;
+    let mut results = Vec::with_capacity(batch * m * n);
+    for row in 0..batch * m {
+        let mut sums: Vec<f32> = start[row * n..(row + 1) * n].iter().map(|&value| value as f32).collect();
+        for at in 0..k {
+            let a = lhs[row * k + at];
+            let line = (row / m * k + at) * n;
+            for (sum, b) in sums.iter_mut().zip(&rhs[line..line + n]) {
+                // A product of two floats of at most 24 bits of precision is exact in binary64.
+                *sum = (f64::from(*sum) + a * b) as f32;
+            }
+        }
+        results.extend(sums.iter().map(|&sum| float_bits(kind, f64::from(sum))));
+    }
+    results
+}
+
 /// Sums binary64 products from `start` on, in the accumulator of a format: binary64 or binary32.
 fn sum_floats(kind: FloatKind, start: f64, products: impl Iterator<Item = (f64, f64)>) -> u64 {
     if kind == FloatKind::F64 {
         return products.fold(start, |sum, (a, b)| a.mul_add(b, sum)).to_bits();
     }
-    // A product of two floats of at most 24 bits of precision is exact in binary64.
     let sum = products.fold(start as f32, |sum, (a, b)| (f64::from(sum) + a * b) as f32);
     float_bits(kind, f64::from(sum))
 }
@@ -60,7 +78,12 @@ pub(crate) fn dot(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let results = match elem(c_ty).as_float() {
         Some(kind) => {
             let (lhs, rhs, start) = (values(a, a_ty), values(b, b_ty), values(c, c_ty));
-            sizes.each(|pairs, at| sum_floats(kind, start[at], pairs.map(|(i, j)| (lhs[i], rhs[j]))))
+            match kind {
+                FloatKind::F64 => {
+                    sizes.each(|pairs, at| sum_floats(kind, start[at], pairs.map(|(i, j)| (lhs[i], rhs[j]))))
+                }
+                _ => sum_rows(kind, sizes, &lhs, &rhs, &start),
+            }
         }
         None => {
             let width = |ty: Type| elem(ty).as_int().unwrap_or(64);
@@ -73,22 +96,19 @@ pub(crate) fn dot(machine: &mut Machine<'_>, op: Op) -> Step<()> {
             })
         }
     };
-    let undefined = spread(op, &[a, b, c]);
+    let undefined = spread(machine, op, &[a, b, c]);
     machine.set_result(op, Data::each(results).with_undefined(undefined));
     Ok(())
 }
 
 /// A product with an undefined element anywhere is undefined everywhere; finer would not help anyone.
-fn spread(op: Op, operands: &[&Data]) -> Option<Rc<Undefined>> {
+fn spread(machine: &Machine<'_>, op: Op, operands: &[&Data]) -> Option<Arc<Undefined>> {
     let single: Vec<Data> = operands
         .iter()
         .filter_map(|data| data.undefined().filter(|undefined| undefined.flags.contains(&true)))
-        .map(|undefined| {
-            let flags = Rc::from([true]);
-            Data::uniform(0).with_undefined(Some(Rc::new(Undefined { flags, ..**undefined })))
-        })
+        .map(|undefined| Data::uniform(0).with_undefined(Some(undefined.with_flags(Arc::from([true])))))
         .collect();
-    merge_undefined(op, &single.iter().collect::<Vec<_>>(), &[])
+    merge_undefined(machine.module, op, &single.iter().collect::<Vec<_>>(), &[])
 }
 
 /// How operands of a scaled product are written: bits of an element, and its value.
@@ -204,7 +224,7 @@ pub(crate) fn dot_scaled(machine: &mut Machine<'_>, op: Op) -> Step<()> {
         let products = pairs.map(|(i, j)| (lhs[i], rhs[column(j)]));
         sum_floats(kind, start[at], products)
     });
-    let undefined = spread(op, &machine.operands(op).iter().collect::<Vec<_>>());
+    let undefined = spread(machine, op, &machine.operands(op).iter().collect::<Vec<_>>());
     machine.set_result(op, Data::each(results).with_undefined(undefined));
     Ok(())
 }

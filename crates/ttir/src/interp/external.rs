@@ -310,7 +310,7 @@ pub(crate) fn extern_elementwise(machine: &mut Machine<'_>, op: Op) -> Step<()> 
         }
     });
     let data = if count == 1 { Data::uniform(data.at(0)) } else { data };
-    let undefined = merge_undefined(op, &operands.iter().collect::<Vec<_>>(), &failed);
+    let undefined = merge_undefined(machine.module, op, &operands.iter().collect::<Vec<_>>(), &failed);
     machine.set_result(op, data.with_undefined(undefined));
     Ok(())
 }

@@ -1,14 +1,15 @@
 //! The state of a run, and how one operation after another is executed.
 
 use super::Hooks;
-use super::data::{Data, Undefined, coordinates};
+use super::data::{Data, Origin, Undefined, coordinates};
 use super::error::{RunError, RunErrorKind};
 use super::handlers::handler;
 use super::memory::Memory;
+use super::whole;
 use crate::types::{elem, shape};
 use ir::{Block, EvalArgs, Module, Op, Traits, Type, Value};
 use smallvec::SmallVec;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The result of a step. Errors are rare and large, so they are boxed.
 pub(crate) type Step<T> = Result<T, Box<RunError>>;
@@ -165,6 +166,11 @@ impl<'a> Machine<'a> {
             operand_types: &types,
             result_type: elem(self.result_ty(op)),
         };
+        if let [a, b] = operands[..]
+            && let Some(whole) = whole::binary(row, &args, [a.side(), b.side()])
+        {
+            return Data::each(whole).with_undefined(merge_undefined(module, op, &operands, &[]));
+        }
         let count = operands.iter().map(|data| data.kept()).max().unwrap_or(1);
         let mut failed: Vec<usize> = Vec::new();
         let mut one = |index: usize| {
@@ -178,7 +184,7 @@ impl<'a> Machine<'a> {
             })
         };
         let data = if count == 1 { Data::uniform(one(0)) } else { Data::from_fn(count, one) };
-        data.with_undefined(merge_undefined(op, &operands, &failed))
+        data.with_undefined(merge_undefined(module, op, &operands, &failed))
     }
 
     /// Stops if the caller wants that.
@@ -216,14 +222,13 @@ impl<'a> Machine<'a> {
     }
 
     fn explain_origin(&self, undefined: &Undefined) -> String {
-        let (module, op) = (self.module, undefined.origin);
-        let place =
-            module.locs.describe(module.loc(op)).map(|place| format!(" at {place}")).unwrap_or_default();
-        let element = match shape(self.result_ty(op)) {
+        let origin = &undefined.origin;
+        let place = origin.place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
+        let element = match origin.shape {
             [] => String::new(),
             dims => format!(" of element {}", element_name(dims, undefined.element)),
         };
-        format!("it comes from {}{element}{place}: {}", module.row(op).name, module.row(op).doc)
+        format!("it comes from {}{element}{place}: {}", origin.name, origin.doc)
     }
 
     /// The name in the source of a value, for messages.
@@ -242,8 +247,20 @@ pub(crate) fn element_name(shape: &[i64], position: usize) -> String {
     format!("({})", coordinates.join(", "))
 }
 
+/// An operation as the origin of undefined elements.
+pub(crate) fn origin_of(module: &Module, op: Op) -> Arc<Origin> {
+    let row = module.row(op);
+    let place = module.locs.describe(module.loc(op));
+    Arc::new(Origin { name: row.name, doc: row.doc, place, shape: shape(module.ty(module.result(op, 0))) })
+}
+
 /// What is undefined in a result: where an operand is, and where the operation failed.
-pub(crate) fn merge_undefined(op: Op, operands: &[&Data], failed: &[usize]) -> Option<Rc<Undefined>> {
+pub(crate) fn merge_undefined(
+    module: &Module,
+    op: Op,
+    operands: &[&Data],
+    failed: &[usize],
+) -> Option<Arc<Undefined>> {
     let first = operands.iter().find_map(|data| data.undefined());
     if first.is_none() && failed.is_empty() {
         return None;
@@ -263,8 +280,8 @@ pub(crate) fn merge_undefined(op: Op, operands: &[&Data], failed: &[usize]) -> O
         flags[index] = true;
     }
     let (origin, element) = match first {
-        Some(undefined) => (undefined.origin, undefined.element),
-        None => (op, failed[0]),
+        Some(undefined) => (Arc::clone(&undefined.origin), undefined.element),
+        None => (origin_of(module, op), failed[0]),
     };
-    Some(Rc::new(Undefined { flags: flags.into(), origin, element }))
+    Some(Arc::new(Undefined { flags: flags.into(), origin, element }))
 }

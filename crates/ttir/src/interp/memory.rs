@@ -4,6 +4,7 @@
 //! overrun never lands in a neighbour. Foreign ones stand for live memory of this process at its real address. An access
 //! outside every allocation is an error that names the nearest one.
 
+use super::data::Side;
 use std::cell::Cell;
 
 /// Where made-up addresses begin; the upper bits are those of no address in use on any machine.
@@ -40,6 +41,38 @@ impl Allocation {
             Bytes::Own(bytes) => bytes.len() as u64,
             Bytes::Foreign { len, .. } => *len,
         }
+    }
+}
+
+impl Allocation {
+    /// Where in it an element lies, if the whole of it does and its address is a multiple of its size.
+    #[inline]
+    fn offset(&self, address: u64, size: u64) -> Option<usize> {
+        let offset = address.checked_sub(self.base)?;
+        let last = self.len().checked_sub(size)?;
+        (offset <= last && address & (size - 1) == 0).then_some(offset as usize)
+    }
+}
+
+/// The elements of a block that an operation accesses; all of them are defined.
+pub(crate) struct BlockAccess<'a> {
+    /// How many there are.
+    pub(crate) count: usize,
+    pub(crate) addresses: Side<'a>,
+    pub(crate) mask: Option<Side<'a>>,
+    /// What is read where the mask does not hold.
+    pub(crate) others: Side<'a>,
+}
+
+impl BlockAccess<'_> {
+    #[inline]
+    fn holds(&self, index: usize) -> bool {
+        self.mask.is_none_or(|mask| mask.at(index) & 1 != 0)
+    }
+
+    /// The first address.
+    fn first(&self) -> Option<u64> {
+        (0..self.count).find(|&index| self.holds(index)).map(|index| self.addresses.at(index))
     }
 }
 
@@ -160,6 +193,70 @@ impl Memory {
             },
         }
         Ok(())
+    }
+
+    /// Reads the elements at these addresses where the mask holds, and takes others where it does not. `None` where that is not plain:
+    /// an element is misaligned, or in another allocation than the first one, or in none.
+    pub(crate) fn read_block(&self, size: u64, access: &BlockAccess<'_>) -> Option<Vec<u64>> {
+        let Some(first) = access.first() else {
+            return Some((0..access.count).map(|index| access.others.at(index)).collect());
+        };
+        let allocation = &self.allocations[self.find(first, size).ok()?];
+        let start = match &allocation.bytes {
+            Bytes::Own(bytes) => bytes.as_ptr(),
+            Bytes::Foreign { .. } => allocation.base as *const u8,
+        };
+        let mut elements = Vec::with_capacity(access.count);
+        for index in 0..access.count {
+            if !access.holds(index) {
+                elements.push(access.others.at(index));
+                continue;
+            }
+            let offset = allocation.offset(access.addresses.at(index), size)?;
+            let mut word = [0u8; 8];
+            // SAFETY: `offset` has checked that the bytes lie in the allocation: in the vector, or in memory that
+            // `map_foreign` promises to be readable.
+            unsafe {
+                let from = start.add(offset);
+                match size {
+                    4 => std::ptr::copy_nonoverlapping(from, word.as_mut_ptr(), 4),
+                    2 => std::ptr::copy_nonoverlapping(from, word.as_mut_ptr(), 2),
+                    8 => std::ptr::copy_nonoverlapping(from, word.as_mut_ptr(), 8),
+                    _ => std::ptr::copy_nonoverlapping(from, word.as_mut_ptr(), size as usize),
+                }
+            }
+            elements.push(u64::from_le_bytes(word));
+        }
+        Some(elements)
+    }
+
+    /// Writes elements to these addresses where the mask holds, in order; whether that was plain, as in [`Memory::read_block`]. If it was not,
+    /// the elements in front may be written.
+    pub(crate) fn write_block(&mut self, size: u64, access: &BlockAccess<'_>, values: Side<'_>) -> bool {
+        let Some(first) = access.first() else { return true };
+        let Ok(found) = self.find(first, size) else { return false };
+        let allocation = &mut self.allocations[found];
+        let start = match &mut allocation.bytes {
+            Bytes::Own(bytes) => bytes.as_mut_ptr(),
+            Bytes::Foreign { writable: false, .. } => return false,
+            Bytes::Foreign { .. } => allocation.base as *mut u8,
+        };
+        for index in (0..access.count).filter(|&index| access.holds(index)) {
+            let Some(offset) = allocation.offset(access.addresses.at(index), size) else { return false };
+            let word = values.at(index).to_le_bytes();
+            // SAFETY: `offset` has checked that the bytes lie in the allocation: in the vector, or in memory that
+            // `map_foreign` promises to be writable.
+            unsafe {
+                let to = start.add(offset);
+                match size {
+                    4 => std::ptr::copy_nonoverlapping(word.as_ptr(), to, 4),
+                    2 => std::ptr::copy_nonoverlapping(word.as_ptr(), to, 2),
+                    8 => std::ptr::copy_nonoverlapping(word.as_ptr(), to, 8),
+                    _ => std::ptr::copy_nonoverlapping(word.as_ptr(), to, size as usize),
+                }
+            }
+        }
+        true
     }
 
     /// The allocation that holds these bytes.

@@ -32,10 +32,13 @@ mod handlers;
 mod machine;
 mod memory;
 mod shape;
+mod step;
+mod whole;
 
 pub use debug::{PrintedElement, print_line};
 pub use error::{RunError, RunErrorKind};
 pub use memory::{Address, Memory};
+pub use step::{BlockData, Standing, run_function};
 
 use ir::Module;
 

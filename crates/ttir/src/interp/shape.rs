@@ -1,14 +1,14 @@
 //! Constants, selection, and operations that make blocks or move elements about.
 
-use super::data::{AroundAxis, Data, Undefined, strides};
-use super::machine::{Machine, Step, merge_undefined};
+use super::data::{AroundAxis, Data, Undefined, positions, strides};
+use super::machine::{Machine, Step, merge_undefined, origin_of};
 use crate::ops::compare::SelectOp;
 use crate::ops::constant::{ConstantOp, splat_bits};
 use crate::ops::forms::{BinaryOp, UnaryOp};
 use crate::ops::shape::{CatOp, GatherOp, MakeRangeOp, SplitOp, TransOp};
 use crate::types::{numel, shape};
 use ir::{Attr, Elements, Op};
-use std::rc::Rc;
+use std::sync::Arc;
 
 pub(crate) fn constant(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let data = match ConstantOp::new(machine.module, op).value() {
@@ -20,8 +20,9 @@ pub(crate) fn constant(machine: &mut Machine<'_>, op: Op) -> Step<()> {
 }
 
 pub(crate) fn poison(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    let undefined = Undefined { flags: Rc::from([true]), origin: op, element: 0 };
-    machine.set_result(op, Data::uniform(0).with_undefined(Some(Rc::new(undefined))));
+    let origin = origin_of(machine.module, op);
+    let undefined = Undefined { flags: Arc::from([true]), origin, element: 0 };
+    machine.set_result(op, Data::uniform(0).with_undefined(Some(Arc::new(undefined))));
     Ok(())
 }
 
@@ -41,10 +42,10 @@ pub(crate) fn select(machine: &mut Machine<'_>, op: Op) -> Step<()> {
         _ if count == 1 => Data::uniform(chosen(0).at(0)),
         _ => Data::from_fn(count, |index| chosen(index).at(index)),
     };
-    let undefined = merge_undefined(op, &[condition, yes, no], &[]).and_then(|merged| {
+    let undefined = merge_undefined(machine.module, op, &[condition, yes, no], &[]).and_then(|merged| {
         let is_undefined = |index| condition.is_undefined(index) || chosen(index).is_undefined(index);
-        let flags: Rc<[bool]> = (0..count).map(is_undefined).collect();
-        flags.contains(&true).then(|| Rc::new(Undefined { flags, ..*merged }))
+        let flags: Arc<[bool]> = (0..count).map(is_undefined).collect();
+        flags.contains(&true).then(|| merged.with_flags(flags))
     });
     machine.set_result(op, data.with_undefined(undefined));
     Ok(())
@@ -81,16 +82,20 @@ pub(crate) fn same_elements(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     splat(machine, op)
 }
 
+/// A block of a shape whose dimensions lie at these distances in another one.
+fn moved(data: &Data, shape: &[i64], steps: &[usize]) -> Data {
+    if data.as_uniform().is_some() && data.undefined().is_none() {
+        return data.clone();
+    }
+    let from = positions(shape, steps);
+    data.permute(from.len(), |index| from[index])
+}
+
 pub(crate) fn broadcast(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let [from, to] = shapes(machine, op);
-    let (from_strides, to_strides) = (strides(from), strides(to));
-    let position = |index: usize| {
-        (0..to.len())
-            .filter(|&dim| from[dim] != 1)
-            .map(|dim| index / to_strides[dim] % to[dim] as usize * from_strides[dim])
-            .sum()
-    };
-    let data = source(machine, op).permute(numel(machine.result_ty(op)) as usize, position);
+    let mut steps = strides(from);
+    steps.iter_mut().zip(from).filter(|(_, size)| **size == 1).for_each(|(step, _)| *step = 0);
+    let data = moved(source(machine, op), to, &steps);
     machine.set_result(op, data);
     Ok(())
 }
@@ -98,13 +103,9 @@ pub(crate) fn broadcast(machine: &mut Machine<'_>, op: Op) -> Step<()> {
 pub(crate) fn trans(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let [from, to] = shapes(machine, op);
     let order = TransOp::new(machine.module, op).order();
-    let (from_strides, to_strides) = (strides(from), strides(to));
-    let position = |index: usize| {
-        (0..to.len())
-            .map(|dim| index / to_strides[dim] % to[dim] as usize * from_strides[order[dim] as usize])
-            .sum()
-    };
-    let data = source(machine, op).permute(numel(machine.result_ty(op)) as usize, position);
+    let from_strides = strides(from);
+    let steps: Vec<usize> = order.iter().map(|&dim| from_strides[dim as usize]).collect();
+    let data = moved(source(machine, op), to, &steps);
     machine.set_result(op, data);
     Ok(())
 }
@@ -170,9 +171,14 @@ pub(crate) fn gather(machine: &mut Machine<'_>, op: Op) -> Step<()> {
         (before, _) => {
             let mut flags: Vec<bool> = (0..count).map(|index| moved.is_undefined(index)).collect();
             failed.iter().for_each(|&index| flags[index] = true);
-            let (origin, element) = before
-                .map_or((op, failed.first().copied().unwrap_or(0)), |first| (first.origin, first.element));
-            Some(Rc::new(Undefined { flags: flags.into(), origin, element }))
+            Some(match before {
+                Some(first) => first.with_flags(flags.into()),
+                None => Arc::new(Undefined {
+                    flags: flags.into(),
+                    origin: origin_of(machine.module, op),
+                    element: failed[0],
+                }),
+            })
         }
     };
     machine.set_result(op, result.with_undefined(undefined));

@@ -1,0 +1,311 @@
+"""The body of a kernel as Python runs it.
+
+It is the function itself but for what a kernel means otherwise than Python does: numbers that are assigned become run-time values, the
+counter of a loop is one, ``min`` and ``max`` compute by element, ``and``, ``or``, ``not``, comparisons in a row and ``assert`` take
+blocks. Lines and columns stay, so that debuggers and tracebacks show the source.
+"""
+
+import __future__
+
+import ast
+import builtins
+import operator
+import textwrap
+import types
+import warnings
+
+from .. import _core
+
+__all__ = ["body_of"]
+
+KernelValue = _core.KernelValue
+
+_FUTURES = 0
+for _name in __future__.all_feature_names:
+    _FUTURES |= getattr(__future__, _name).compiler_flag
+
+_BODIES = {}
+
+
+def body_of(kernel):
+    """The function that stands for a kernel, or for a function that kernels call, where Python runs it."""
+    function = kernel.fn
+    try:
+        key = function, kernel.cache_key
+    except (OSError, TypeError, ValueError):
+        key = function, None
+    body = _BODIES.get(key)
+    if body is None:
+        body = _BODIES[key] = _made(kernel, function, key[1] is not None)
+    return body
+
+
+def _made(kernel, function, has_text):
+    if not has_text:
+        warnings.warn(
+            f"the text of {function.__qualname__} is not known: it runs as plain Python, where a number that is assigned keeps "
+            "the type of a literal, and `range` counts in Python integers", stacklevel=2)
+        return function
+    tree, indent = _parsed(kernel)
+    definition = tree.body[0]
+    rewritten = _Rewriting(function, indent).visit(definition)
+    rewritten.decorator_list = []
+    _without_annotations(rewritten)
+    return _compiled(rewritten, function)
+
+
+def _parsed(kernel):
+    """The tree of the text of a function at the lines of its file, and by how much the text is indented there."""
+    text = "".join(kernel.raw_src)
+    plain = textwrap.dedent(text)
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    tree = ast.parse(plain)
+    ast.increment_lineno(tree, kernel.starting_line_number - 1)
+    return tree, len(first) - len(first.lstrip())
+
+
+def _without_annotations(definition):
+    """Annotations and defaults are not evaluated again: the function has them."""
+    arguments = definition.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    for argument in filter(None, every):
+        argument.annotation = None
+    definition.returns = None
+    arguments.defaults = []
+    arguments.kw_defaults = [None] * len(arguments.kwonlyargs)
+
+
+def _compiled(definition, function):
+    """The function of a definition, with the globals and the closure of the function that it was."""
+    code = function.__code__
+    free = dict(zip(code.co_freevars, function.__closure__ or ()))
+    names = [*free, *_HELPERS]
+    factory = ast.parse("def factory(): pass").body[0]
+    factory.args.args = [ast.arg(name) for name in names]
+    factory.body = [definition]
+    tree = ast.Module([factory], [])
+    ast.copy_location(factory, definition)
+    ast.fix_missing_locations(tree)
+    compiled = compile(tree, code.co_filename, "exec", flags=code.co_flags & _FUTURES, dont_inherit=True)
+    made = next(const for const in compiled.co_consts if isinstance(const, types.CodeType))
+    made = next(const for const in made.co_consts if isinstance(const, types.CodeType) and const.co_name == code.co_name)
+    made = made.replace(co_qualname=code.co_qualname)
+    cells = tuple(free[name] if name in free else types.CellType(_HELPERS[name]) for name in made.co_freevars)
+    body = types.FunctionType(made, function.__globals__, function.__name__, function.__defaults__, cells)
+    body.__kwdefaults__ = function.__kwdefaults__
+    body.__module__ = function.__module__
+    return body
+
+
+class _Rewriting(ast.NodeTransformer):
+    """Puts calls of the functions below where a kernel is more than Python."""
+
+    def __init__(self, function, indent):
+        self.function = function
+        self.indent = indent
+        self.constexprs = set()
+
+    def visit(self, node):
+        node = super().visit(node)
+        if isinstance(node, ast.AST) and self.indent:
+            for name in ("col_offset", "end_col_offset"):
+                if not getattr(node, "_deuteron_moved", False) and hasattr(node, name):
+                    setattr(node, name, getattr(node, name) + self.indent)
+            node._deuteron_moved = True
+        return node
+
+    def call(self, name, args, like):
+        made = ast.Call(ast.Name(name, ast.Load()), args, [])
+        ast.copy_location(made, like)
+        ast.copy_location(made.func, like)
+        made._deuteron_moved = made.func._deuteron_moved = True
+        return made
+
+    def assigned(self, value):
+        return self.call("__assigned__", [value], value)
+
+    def found(self, node):
+        """The object that a dotted name of a module or of the closure is; None where that is not known before running."""
+        if isinstance(node, ast.Attribute):
+            inner = self.found(node.value)
+            return None if inner is None else getattr(inner, node.attr, None)
+        if not isinstance(node, ast.Name):
+            return None
+        code = self.function.__code__
+        if node.id in code.co_varnames or node.id in code.co_cellvars:
+            return None
+        if node.id in code.co_freevars:
+            cell = self.function.__closure__[code.co_freevars.index(node.id)]
+            try:
+                return cell.cell_contents
+            except ValueError:
+                return None
+        found = self.function.__globals__.get(node.id)
+        return getattr(builtins, node.id, None) if found is None else found
+
+    def is_of_the_language(self, value):
+        """Whether a compiled kernel could compute an expression: every function that it calls is known to one."""
+        return all(_is_callable_in_kernels(self.found(node.func)) for node in ast.walk(value) if isinstance(node, ast.Call))
+
+    def visit_Assign(self, node):
+        kept = len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and node.targets[0].id in self.constexprs
+        computed = not kept and self.is_of_the_language(node.value)
+        names = all(isinstance(target, (ast.Name, ast.Tuple, ast.List)) for target in node.targets)
+        self.generic_visit(node)
+        if computed and names:
+            node.value = self.assigned(node.value)
+        return node
+
+    def visit_AugAssign(self, node):
+        computed = isinstance(node.target, ast.Name) and self.is_of_the_language(node.value)
+        self.generic_visit(node)
+        if not computed:
+            return node
+        name = node.target.id
+        read = ast.copy_location(ast.Name(name, ast.Load()), node)
+        written = ast.copy_location(ast.Name(name, ast.Store()), node)
+        read._deuteron_moved = written._deuteron_moved = True
+        again = ast.copy_location(ast.Assign([written], self.call("__assigned__", [read], node)), node)
+        return [node, again]
+
+    def visit_AnnAssign(self, node):
+        is_constexpr = "constexpr" in ast.unparse(node.annotation)
+        computed = node.value is not None and not is_constexpr and self.is_of_the_language(node.value)
+        if is_constexpr and node.value is None and isinstance(node.target, ast.Name):
+            self.constexprs.add(node.target.id)
+        self.generic_visit(node)
+        if computed:
+            node.value = self.assigned(node.value)
+        return node
+
+    def visit_For(self, node):
+        counts = isinstance(node.iter, ast.Call) and self.found(node.iter.func) is builtins.range
+        self.generic_visit(node)
+        if counts:
+            node.iter.func = self.call("__range__", [], node.iter).func
+        return node
+
+    def visit_Call(self, node):
+        found = self.found(node.func)
+        name = "__min__" if found is builtins.min else "__max__" if found is builtins.max else None
+        self.generic_visit(node)
+        if name:
+            node.func = self.call(name, [], node).func
+        return node
+
+    def visit_BoolOp(self, node):
+        self.generic_visit(node)
+        if any(isinstance(part, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for part in ast.walk(node)):
+            return node
+        first, *rest = node.values
+        name = "__all__" if isinstance(node.op, ast.And) else "__any__"
+        return self.call(name, [first, *(self.later(part) for part in rest)], node)
+
+    def visit_Compare(self, node):
+        self.generic_visit(node)
+        unsafe = any(isinstance(part, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for part in ast.walk(node))
+        if len(node.ops) == 1 or unsafe or not all(type(op) in _COMPARISONS for op in node.ops):
+            return node
+        ops = [ast.copy_location(ast.Constant(_COMPARISONS[type(op)]), node) for op in node.ops]
+        comparators = [self.later(part) for part in node.comparators]
+        ops = ast.copy_location(ast.Tuple(ops, ast.Load()), node)
+        return self.call("__compared__", [ops, node.left, *comparators], node)
+
+    def visit_UnaryOp(self, node):
+        self.generic_visit(node)
+        return self.call("__not__", [node.operand], node) if isinstance(node.op, ast.Not) else node
+
+    def visit_Assert(self, node):
+        self.generic_visit(node)
+        node.test = self.call("__holds__", [node.test], node.test)
+        return node
+
+    def later(self, node):
+        empty = ast.arguments([], [], None, [], [], None, [])
+        return ast.copy_location(ast.Lambda(empty, node), node)
+
+
+def _is_callable_in_kernels(function):
+    if function is None:
+        return False
+    if isinstance(function, _core.JITFunction) or function in _PYTHON:
+        return True
+    marks = ("__deuteron_builtin__", "__deuteron_constexpr_function__", "__deuteron_dtype__")
+    return any(hasattr(function, mark) for mark in marks)
+
+
+_PYTHON = (abs, len, int, float, bool, min, max, sum, tuple)
+_COMPARISONS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
+
+
+def _extremum(name):
+    plain = getattr(builtins, name)
+
+    def computed(*args, **kwargs):
+        items = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
+        if not kwargs and any(isinstance(item, KernelValue) for item in items):
+            return _core.eager_call(f"python.{name}", tuple(items))
+        return plain(*args, **kwargs)
+
+    return computed
+
+
+def counted(*bounds):
+    """``range`` in a kernel: the counter is a run-time integer of the type that the bounds have together."""
+    plain = builtins.range(*map(operator.index, bounds))
+    if not plain:
+        return
+    total = _core.eager_assigned(bounds[0])
+    for bound in bounds[1:]:
+        total = total + _core.eager_assigned(bound)
+    for number in plain:
+        yield total.with_number(number)
+
+
+def _is_block(value):
+    return isinstance(value, KernelValue) and value.is_block
+
+
+def _all(value, *rest):
+    for part in rest:
+        value = value.logical_and(part()) if _is_block(value) else value and part()
+    return value
+
+
+def _any(value, *rest):
+    for part in rest:
+        value = value.logical_or(part()) if _is_block(value) else value or part()
+    return value
+
+
+def _compared(names, left, *rest):
+    result = None
+    for name, part in zip(names, rest):
+        right = part()
+        holds = getattr(operator, name)(left, right)
+        result = holds if result is None else result.logical_and(holds) if _is_block(result) else result and holds
+        if not _is_block(result) and not result:
+            return result
+        left = right
+    return result
+
+
+def _not(value):
+    return value.logical_not() if isinstance(value, KernelValue) else not value
+
+
+def _holds(value):
+    return all(value.tolist()) if _is_block(value) else value
+
+
+_HELPERS = {
+    "__assigned__": _core.eager_assigned,
+    "__range__": counted,
+    "__min__": _extremum("min"),
+    "__max__": _extremum("max"),
+    "__all__": _all,
+    "__any__": _any,
+    "__compared__": _compared,
+    "__not__": _not,
+    "__holds__": _holds,
+}

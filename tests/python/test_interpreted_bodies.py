@@ -1,0 +1,336 @@
+"""Kernels whose bodies Python runs: what only Python can do works inside, and results are those of compiled kernels."""
+
+import collections
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+from test_interpreter import interpreted
+
+import deuteron as triton
+import deuteron.language as tl
+from deuteron import knobs
+
+LOG = []
+
+
+def note(*values):
+    """Ordinary Python, which kernels call."""
+    LOG.append(values)
+
+
+@triton.jit
+def scaled(values, FACTOR: tl.constexpr):
+    note("scaled", FACTOR)
+    return values * FACTOR
+
+
+@triton.jit
+def talkative(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    offsets = pid * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets, mask=offsets < n, other=0.0)
+    print("x is", x)
+    seen = {"pid": int(pid), "sum": float(tl.sum(x, 0))}
+    note(seen, x.numpy(), f"{pid:03d}", isinstance(x, tl.tensor), x.shape, x.dtype)
+    try:
+        raise KeyError(pid)
+    except KeyError:
+        y = scaled(x, 3)
+    for k in [1, 2, 3, 4]:
+        if k == 2:
+            continue
+        if k == 4:
+            break
+        y += k
+    tl.store(out_ptr + offsets, y, mask=offsets < n)
+
+
+def test_python_works_inside(capsys):
+    LOG.clear()
+    x, out = np.arange(6, dtype=np.float32), np.zeros(6, np.float32)
+    with interpreted():
+        talkative[(2, )](x, out, 6, BLOCK=4)
+    np.testing.assert_array_equal(out, x * 3 + 4)
+    first, inner, second, _ = LOG
+    assert first[0] == {"pid": 0, "sum": 6.0} and second[0] == {"pid": 1, "sum": 9.0}
+    np.testing.assert_array_equal(first[1], [0, 1, 2, 3])
+    assert first[1].dtype == np.float32 and first[2:] == ("000", True, (4, ), tl.float32)
+    assert inner == ("scaled", 3)
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "x is tensor([0.0, 1.0, 2.0, 3.0], shape=[4], dtype=fp32)"
+
+
+@triton.jit
+def faulty(x_ptr, LIMIT: tl.constexpr):
+    pid = tl.program_id(0)
+    value = tl.load(x_ptr + pid)
+    assert value < LIMIT, "too large"
+
+
+def test_exceptions_are_those_of_python_and_tell_the_program():
+    with interpreted(), pytest.raises(AssertionError, match="too large") as caught:
+        faulty[(4, )](np.array([1, 2, 30, 4]), LIMIT=9)
+    assert caught.value.__notes__ == ["in program (2, 0, 0) of kernel faulty"]
+    assert caught.traceback[-1].path.name == os.path.basename(__file__)
+    assert "assert value < LIMIT" in str(caught.traceback[-1].statement)
+    with interpreted():
+        faulty[(4, )](np.array([1, 2, 3, 4]), LIMIT=9)
+
+
+@triton.jit
+def mistaken(x_ptr):
+    values = tl.load(x_ptr + tl.arange(0, 4))
+    tl.store(x_ptr, values[2])
+
+
+def test_what_the_language_refuses_names_the_line():
+    with interpreted(), pytest.raises(triton.CompilationError) as caught:
+        mistaken[(1, )](np.zeros(4, np.float32))
+    assert "unsupported tensor index" in str(caught.value) and "tl.store(x_ptr, values[2])" in str(caught.value)
+
+
+def test_one_program_is_run_alone():
+    for text, ran in (("1", [4, 5]), ("0,0,0", [0, 1, 2, 3])):
+        LOG.clear()
+        out = np.full(6, -1, np.float32)
+        with interpreted():
+            knobs.runtime.interpret_program = text
+            talkative[(2, )](np.arange(6, dtype=np.float32), out, 6, BLOCK=4)
+        assert [at for at in range(6) if out[at] != -1] == ran
+    with interpreted(), pytest.raises(ValueError, match="no program of the grid"):
+        knobs.runtime.interpret_program = "7"
+        talkative[(2, )](np.zeros(6, np.float32), out, 6, BLOCK=4)
+
+
+@triton.jit
+def numbers(out_ptr, h_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    half = tl.load(h_ptr + at)
+    total, third = 0.1, 1 / 3
+    for i in range(0, n):
+        total += tl.max(half, 0) * i
+    third *= 3
+    low, high = min(n, 5), max(n, 5)
+    inside = 2 < at < 6
+    kept = (at > 1 and at < 7) or not (at != 0)
+    EXACT: tl.constexpr = 0.1
+    tl.store(out_ptr + at, half * total)
+    tl.store(out_ptr + BLOCK + at, half * third)
+    tl.store(out_ptr + 2 * BLOCK + at, half * EXACT)
+    tl.store(out_ptr + 3 * BLOCK + at, tl.where(inside, low, high) + tl.where(kept, 10, 20))
+    tl.store(out_ptr + 4 * BLOCK + at, (-7 // n) + (-7 % n) * at)
+
+
+def both(kernel, shape, *args, grid=(1, ), dtype=np.float32, **kwargs):
+    """What a compiled and an interpreted launch write."""
+    results = []
+    for on in (False, True):
+        out = np.full(shape, -7, dtype)
+        with interpreted(on):
+            kernel[grid](out, *args, **kwargs)
+        results.append(out)
+    return results
+
+
+def test_numbers_have_the_types_of_compiled_kernels(rng):
+    half = rng.standard_normal(8).astype(np.float16)
+    native, same = both(numbers, (5, 8), half, 3, BLOCK=8)
+    np.testing.assert_array_equal(same, native)
+
+
+Pair = collections.namedtuple("Pair", "first second")
+
+
+@triton.aggregate
+class Window:
+    base: tl.tensor
+    size: tl.constexpr
+
+    @triton.jit
+    def read(self, at):
+        return tl.load(self.base + at, mask=at < self.size, other=-1.0)
+
+
+@triton.jit
+def larger(a, b):
+    return tl.where(a > b, a, b)
+
+
+@triton.jit
+def features(out_ptr, x_ptr, pair, SIZE: tl.constexpr):
+    at = tl.arange(0, SIZE)
+    block = tl.load(x_ptr + at[:, None] * SIZE + at[None, :])
+    window = Window(x_ptr, 5)
+    tl.store(out_ptr + at, window.read(at))
+    tl.store(out_ptr + SIZE + at, tl.reduce(block, 1, larger))
+    product = tl.dot(block, tl.trans(block))
+    tl.store(out_ptr + 2 * SIZE + at, tl.sum(product, 0) + pair.first)
+    tl.store(out_ptr + 3 * SIZE + at, tl.cumsum(tl.max(block, 0), 0) * pair[1])
+    left, right = tl.split(tl.reshape(block, (SIZE // 2 * SIZE, 2)))
+    tl.store(out_ptr + 4 * SIZE + at, tl.sum(tl.reshape(left - right, (SIZE, SIZE // 2)), 1))
+    descriptor = tl.make_tensor_descriptor(x_ptr, [SIZE, SIZE], [SIZE, 1], [2, SIZE])
+    tl.store(out_ptr + 5 * SIZE + at, tl.sum(descriptor.load([3, 0]), 0))
+    pointer = tl.make_block_ptr(x_ptr, (SIZE, SIZE), (SIZE, 1), (0, 0), (2, SIZE), (1, 0))
+    pointer = tl.advance(pointer, (4, 0))
+    tl.store(out_ptr + 6 * SIZE + at, tl.max(tl.load(pointer, boundary_check=(0, )), 0))
+    count = 0
+    while count < 4:
+        count += 1
+    tl.store(out_ptr + 7 * SIZE + at, tl.sort(tl.load(x_ptr + at)) + count)
+    tl.atomic_add(out_ptr + 7 * SIZE, 1.0)
+
+
+def test_the_language_gives_what_compiled_kernels_give(rng):
+    x = rng.standard_normal((16, 16)).astype(np.float32)
+    native, same = both(features, (8, 16), x, Pair(0.5, 3), SIZE=16)
+    np.testing.assert_allclose(same, native, rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(same[1], x.max(1))
+
+
+@triton.jit
+def described(out_ptr, descriptor, SIZE: tl.constexpr):
+    block = descriptor.load([tl.program_id(0) * 2, 4])
+    at = tl.arange(0, 2)[:, None] * 8 + tl.arange(0, 8)[None, :]
+    tl.store(out_ptr + tl.program_id(0) * 16 + at, block + SIZE)
+
+
+def test_descriptors_are_arguments(rng):
+    torch = pytest.importorskip("torch")
+    from deuteron.tools.tensor_descriptor import TensorDescriptor
+
+    x = torch.from_numpy(rng.standard_normal((5, 12)).astype(np.float32))
+    native, same = both(described, (3, 2, 8), TensorDescriptor.from_tensor(x, [2, 8]), grid=(3, ), SIZE=1)
+    np.testing.assert_array_equal(same, native)
+    np.testing.assert_array_equal(same[2, 1], 1)
+
+
+def test_values_outlive_their_program_and_stay_in_their_thread():
+    LOG.clear()
+
+    @triton.jit
+    def keep(x_ptr):
+        note(tl.load(x_ptr + tl.arange(0, 2)))
+
+    with interpreted():
+        keep[(1, )](np.array([1.5, 2.5]))
+    value, = LOG.pop()
+    assert repr(value) == "tensor([1.5, 2.5], shape=[2], dtype=fp64)" and value.tolist() == [1.5, 2.5]
+    with pytest.raises(RuntimeError, match="outside a kernel"):
+        value + 1
+    failures = []
+
+    def elsewhere():
+        try:
+            repr(value)
+        except RuntimeError as error:
+            failures.append(str(error))
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert "another thread" in failures[0]
+
+
+def test_long_blocks_are_abridged(capsys):
+
+    @triton.jit
+    def show():
+        print(tl.arange(0, 1024)[:, None] + tl.arange(0, 512)[None, :])
+
+    with interpreted():
+        show[(1, )]()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "tensor([[0, 1, 2, ..., 509, 510, 511],"
+    assert lines[3].strip() == "...," and lines[-1].endswith("shape=[1024, 512], dtype=int32)") and len(lines) == 7
+
+
+def run(text, tmp_path, **kwargs):
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent(text))
+    env = {**os.environ, "TRITON_INTERPRET": "1"}
+    return subprocess.run([sys.executable, "-m", "deuteron", script], env=env, capture_output=True, text=True, **kwargs)
+
+
+ADD = """\
+    import numpy as np
+    import triton, triton.language as tl
+
+    @triton.jit
+    def add(x_ptr, n, BLOCK: tl.constexpr):
+        at = tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + at, mask=at < n)
+        {inside}
+        tl.store(x_ptr + at, x + 1, mask=at < n)
+
+    x = np.arange(5, dtype=np.float32)
+    add[(1, )](x, 5, BLOCK=8)
+    print(x.tolist())
+    """
+
+
+def test_breakpoints_stop_in_the_kernel(tmp_path):
+    done = run(ADD.format(inside="breakpoint()"), tmp_path, input="p x\nn\np at.shape, x.dtype\nc\n")
+    assert done.returncode == 0, done.stderr
+    assert "tl.store(x_ptr + at, x + 1, mask=at < n)" in done.stdout
+    assert "tensor([0.0, 1.0, 2.0, 3.0, 4.0, 0.0, 0.0, 0.0], shape=[8], dtype=fp32)" in done.stdout
+    assert "((8,), fp32)" in done.stdout or "((8,), triton.language.fp32)" in done.stdout
+    assert "[1.0, 2.0, 3.0, 4.0, 5.0]" in done.stdout
+
+
+def test_breakpoints_by_line_stop_in_the_kernel(tmp_path):
+    code = ADD.format(inside="pass").replace("    add[", "    import pdb; debugger = pdb.Pdb(); debugger.set_break(__file__, 9)\n"
+                                                        "    debugger.runcall(lambda: add[").replace("BLOCK=8)", "BLOCK=8))")
+    done = run(code, tmp_path, input="c\np x\nc\n")
+    assert "tensor([0.0, 1.0" in done.stdout, done.stdout + done.stderr
+
+
+def test_kernels_without_a_text_run(tmp_path):
+    # Read from the standard input, as at a prompt, Python keeps no text.
+    code = textwrap.dedent(ADD.format(inside="pass")).replace("triton", "deuteron")
+    env = {**os.environ, "TRITON_INTERPRET": "1"}
+    done = subprocess.run([sys.executable, "-"], env=env, capture_output=True, text=True, input=code)
+    assert "[1.0, 2.0, 3.0, 4.0, 5.0]" in done.stdout, done.stderr
+
+
+def test_kernels_of_exec_run():
+    namespace = {"triton": triton, "tl": tl}
+    text = textwrap.dedent("""
+        @triton.jit
+        def twice(x_ptr, BLOCK: tl.constexpr):
+            at = tl.arange(0, BLOCK)
+            tl.store(x_ptr + at, tl.load(x_ptr + at) * 2)
+        """)
+    exec(text, namespace)
+    x = np.arange(4, dtype=np.float32)
+    with interpreted():
+        namespace["twice"][(1, )](x, BLOCK=4)
+    np.testing.assert_array_equal(x, [0, 2, 4, 6])
+
+
+def test_an_interrupt_ends_a_launch():
+
+    @triton.jit
+    def endless(x_ptr):
+        while tl.load(x_ptr) == 0:
+            pass
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        start = time.monotonic()
+        with interpreted(), pytest.raises(KeyboardInterrupt):
+            endless[(1, )](np.zeros(1, np.int32))
+        assert time.monotonic() - start < 5
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
