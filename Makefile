@@ -29,7 +29,7 @@ $(VENV)/created:
 	touch $@
 
 $(VENV)/tools: $(VENV)/created
-	$(PIP) install 'maturin>=1.9,<2' numpy pytest pytest-xdist
+	$(PIP) install 'maturin>=1.9,<2' numpy pytest pytest-xdist mypy
 	touch $@
 
 # torch alone, with the libraries that it cannot be imported without, and without the reference that it would bring.

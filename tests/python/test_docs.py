@@ -2,8 +2,11 @@
 
 import os
 
+import language_reference
+import op_pages
 import pytest
 from conftest import ROOT
+from op_families import FAMILIES
 
 from deuteron import _core
 
@@ -38,9 +41,39 @@ def knobs_page():
     return HEAD + "\n".join(rows) + "\n"
 
 
-@pytest.mark.parametrize("page, make", [("knobs.md", knobs_page)])
-def test_a_page_is_up_to_date(page, make):
-    path = ROOT / "docs" / page
+PAGES = {"knobs.md": knobs_page, **op_pages.pages()}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_is_up_to_date(page):
+    path, made = ROOT / "docs" / page, PAGES[page]()
     if os.environ.get("BLESS"):
-        path.write_text(make())
-    assert path.read_text() == make(), f"docs/{page} is stale: run the tests with BLESS=1"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(made)
+    assert path.read_text() == made, f"docs/{page} is stale: run the tests with BLESS=1"
+
+
+def test_the_package_says_what_the_compiler_does():
+    assert not language_reference.differences()
+
+
+def test_every_name_of_the_language_has_one_page():
+    listed = [op_pages.path_of(name) for family in FAMILIES for name in family.names.split()]
+    assert len(listed) == len(set(listed))
+    table = {path for path in language_reference.rows() if not path.startswith(("libdevice.", "python.", "triton."))}
+    assert table - set(listed) == set()
+    # Names that are no calls in the table: classes and functions that the front end knows by other means.
+    assert set(listed) - table <= {"tl.range", "tl.tensor_descriptor", "tl.extra.hip.memrealtime", "tl.extra.hip.smid",
+                                   "tl.extra.cuda.convert_custom_float8_sm70", "tl.extra.cuda.convert_custom_float8_sm80"}
+
+
+def test_every_dialect_has_a_page():
+    assert set(op_pages.dialects()) == set(op_pages.DIALECTS)
+
+
+@pytest.mark.parametrize("interpret", ["0", "1"], ids=["compiled", "interpreted"])
+@pytest.mark.parametrize("page", sorted(file.stem for file in (op_pages.OPS / "examples").glob("*.py")))
+def test_examples_of_operations_run(python, page, interpret):
+    file = op_pages.OPS / "examples" / f"{page}.py"
+    assert op_pages.PRELUDE in file.read_text()
+    python(file, env={"TRITON_INTERPRET": interpret})

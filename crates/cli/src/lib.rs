@@ -12,6 +12,7 @@ mod cached;
 mod compile;
 mod inspect;
 mod layout;
+mod ops;
 mod opt;
 mod output;
 mod run;
@@ -36,6 +37,8 @@ enum What {
     Compile(compile::Compile),
     /// Run passes over a .ttir or .ttgir file.
     Opt(opt::Opt),
+    /// Show what the operations of ttir and ttgir are: operands, attributes, results, rules.
+    Ops(ops::Ops),
     /// Show where a layout puts each element of a tensor.
     Layout(layout::Layout),
     /// Say what each access, layout change and product of a kernel costs, and what bounds it.
@@ -91,6 +94,7 @@ impl What {
             What::Bench(bench) => return bench.run(),
             What::Compile(compile) => compile.run(),
             What::Opt(opt) => opt.run(),
+            What::Ops(ops) => ops.run(),
             What::Layout(layout) => layout.run(),
             What::Run(run) => run.run(),
             What::Inspect(inspect) => inspect.run(),

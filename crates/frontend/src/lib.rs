@@ -27,6 +27,7 @@ mod ops;
 pub mod params;
 mod parse;
 mod python_math;
+pub mod reference;
 mod request;
 mod semantic;
 pub mod signature;

@@ -5,6 +5,7 @@
 use crate::parse::{self, ParsedFunction};
 use crate::value::{Function, FunctionRef, PyValue};
 use ruff_python_ast::Stmt;
+use ruff_text_size::Ranged;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -111,6 +112,15 @@ pub(crate) fn global(name: &str) -> Option<PyValue> {
 /// The names of all public library functions.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     library().functions.keys().map(String::as_str).filter(|name| !name.starts_with('_'))
+}
+
+/// The parameters of all public library functions, as their text declares them.
+pub(crate) fn signatures() -> impl Iterator<Item = (&'static str, String)> {
+    let public = library().functions.iter().filter(|(name, _)| !name.starts_with('_'));
+    public.map(|(name, parsed)| {
+        let text = parsed.text.slice(parsed.ast.parameters.range());
+        (name.as_str(), text.trim_start_matches('(').trim_end_matches(')').split_whitespace().collect::<Vec<_>>().join(" "))
+    })
 }
 
 #[cfg(test)]

@@ -116,9 +116,9 @@ def randn(seed, offset, n_rounds: tl.constexpr = 10):
 
 
 @jit
-def randn4x(seed, offsets, n_rounds: tl.constexpr = 10):
+def randn4x(seed, offset, n_rounds: tl.constexpr = 10):
     """Four blocks of random floats, normal with mean 0 and deviation 1."""
-    u1, u2, u3, u4 = rand4x(seed, offsets, n_rounds)
+    u1, u2, u3, u4 = rand4x(seed, offset, n_rounds)
     n1, n2 = pair_uniform_to_normal(u1, u2)
     n3, n4 = pair_uniform_to_normal(u3, u4)
     return n1, n2, n3, n4

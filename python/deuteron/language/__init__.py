@@ -14,7 +14,7 @@ from .core import (
     map_elementwise, max_constancy, max_contiguous, maximum, minimum, mul, multiple_of, num_programs, permute,
     pi32_t, pointer_type, program_id, PropagateNan, range, reduce, reshape, rsqrt, sin, slice, split, sqrt,
     sqrt_rn, static_assert, static_print, static_range, store, store_tensor_descriptor, str_to_ty, sub,
-    tensor, tensor_descriptor, to_tensor, trans, TRITON_MAX_TENSOR_NUMEL, tuple, uint16, uint32, uint64,
+    tanh, tensor, tensor_descriptor, to_tensor, trans, TRITON_MAX_TENSOR_NUMEL, tuple, uint16, uint32, uint64,
     uint8, umulhi, view, void, where,
 )
 from .standard import (
@@ -32,7 +32,7 @@ _TENSOR_METHODS = (
     atomic_cas, atomic_xchg, atomic_add, atomic_max, atomic_min, atomic_and, atomic_or, atomic_poll, atomic_xor, exp,
     exp2, log, log2, cos, sin, sqrt, sqrt_rn, rsqrt, abs, erf, floor, ceil, reduce, associative_scan, gather,
     histogram, cdiv, sigmoid, softmax, ravel, max, argmax, min, argmin, sum, xor_sum, reduce_or, cumsum, cumprod,
-    sort, flip,
+    sort, flip, squeeze, unsqueeze, join, load, where, minimum, maximum, clamp, tanh,
 )
 for _method in _TENSOR_METHODS:
     setattr(tensor, _method.__name__, _method)

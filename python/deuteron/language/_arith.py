@@ -102,7 +102,7 @@ def dot_scaled(lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc=None,
 
 
 @builtin
-def inline_asm_elementwise(asm, constraints, args, dtype, is_pure, pack):
+def inline_asm_elementwise(asm, constraints, args, dtype, is_pure, pack) -> "Any":
     """Runs assembly of the target on each `pack` elements.
 
     Args:
@@ -116,7 +116,7 @@ def inline_asm_elementwise(asm, constraints, args, dtype, is_pure, pack):
 
 
 @builtin
-def map_elementwise(scalar_fn, *args, pack=1):
+def map_elementwise(scalar_fn, *args, pack=1) -> "Any":
     """Calls a @jit function on the scalars of each element; control flow inside may differ from element to element.
 
     Args:

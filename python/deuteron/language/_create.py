@@ -50,7 +50,7 @@ def to_tensor(x):
 
 
 @builtin
-def broadcast(input, other):
+def broadcast(input, other) -> "tuple[tensor, tensor]":
     """Both blocks with their common shape: dimensions of size 1 are repeated, missing leading ones are inserted.
 
     Errors:
@@ -122,7 +122,7 @@ def join(a, b):
 
 
 @builtin
-def split(a):
+def split(a) -> "tuple[tensor, tensor]":
     """The two halves of a block whose last dimension has size 2; the inverse of `join`."""
 
 

@@ -30,7 +30,7 @@ def load(pointer, mask=None, other=None, boundary_check=(), padding_option="", c
 
 
 @builtin
-def store(pointer, value, mask=None, boundary_check=(), cache_modifier="", eviction_policy=""):
+def store(pointer, value, mask=None, boundary_check=(), cache_modifier="", eviction_policy="") -> None:
     """Writes `value` at `pointer`.
 
     Args:
@@ -63,7 +63,7 @@ def advance(base, offsets):
 
 
 @builtin
-def make_tensor_descriptor(base, shape, strides, block_shape, padding_option="zero"):
+def make_tensor_descriptor(base, shape, strides, block_shape, padding_option="zero") -> "tensor_descriptor":
     """Describes a tensor of 1 to 5 dimensions for `load_tensor_descriptor` and `store_tensor_descriptor`.
 
     Args:
@@ -80,12 +80,12 @@ def load_tensor_descriptor(desc, offsets):
 
 
 @builtin
-def store_tensor_descriptor(desc, offsets, value):
+def store_tensor_descriptor(desc, offsets, value) -> None:
     """Writes `value` as the block that begins at `offsets`; elements outside the tensor are left out."""
 
 
 @builtin
-def _experimental_make_tensor_descriptor(base, shape, strides, block_shape, padding_option="zero"):
+def _experimental_make_tensor_descriptor(base, shape, strides, block_shape, padding_option="zero") -> "tensor_descriptor":
     """`make_tensor_descriptor` by its name in older releases."""
 
 
@@ -95,12 +95,12 @@ def _experimental_descriptor_load(desc, offsets, shape=None, dtype=None):
 
 
 @builtin
-def _experimental_descriptor_store(desc, value, offsets):
+def _experimental_descriptor_store(desc, value, offsets) -> None:
     """`store_tensor_descriptor` by its name in older releases."""
 
 
 @builtin
-def _experimental_reinterpret_tensor_descriptor(desc, block_shape, dtype):
+def _experimental_reinterpret_tensor_descriptor(desc, block_shape, dtype) -> "tensor_descriptor":
     """The descriptor itself: an argument of older releases that was a mere address is a descriptor here."""
 
 
@@ -110,7 +110,7 @@ def atomic_load(pointer, mask=None, sem=None, scope=None):
 
 
 @builtin
-def atomic_store(pointer, val, mask=None, sem=None, scope=None):
+def atomic_store(pointer, val, mask=None, sem=None, scope=None) -> None:
     """Writes atomically; `sem` is ``"release"`` by default."""
 
 
@@ -206,10 +206,10 @@ def max_constancy(input, values):
 
 
 @builtin
-def assume(cond):
+def assume(cond) -> None:
     """Tells the compiler that the scalar `cond` holds. A promise."""
 
 
 @builtin
-def debug_barrier():
+def debug_barrier() -> None:
     """Makes all lanes of the program wait for each other."""

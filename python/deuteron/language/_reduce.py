@@ -4,7 +4,7 @@ from ._builtin import builtin
 
 
 @builtin
-def reduce(input, axis, combine_fn, keep_dims=False):
+def reduce(input, axis, combine_fn, keep_dims=False) -> "Any":
     """Combines all elements along `axis`.
 
     Args:
@@ -17,7 +17,7 @@ def reduce(input, axis, combine_fn, keep_dims=False):
 
 
 @builtin
-def associative_scan(input, axis, combine_fn, reverse=False):
+def associative_scan(input, axis, combine_fn, reverse=False) -> "Any":
     """Every prefix along `axis`, combined.
 
     Args:
@@ -29,17 +29,17 @@ def associative_scan(input, axis, combine_fn, reverse=False):
 
 
 @builtin
-def static_print(*values, sep=" ", end="\n", file=None, flush=False):
+def static_print(*values, sep=" ", end="\n", file=None, flush=False) -> None:
     """Prints while the kernel is compiled; arguments as of Python's ``print``."""
 
 
 @builtin
-def static_assert(cond, msg=""):
+def static_assert(cond, msg="") -> None:
     """Fails the compile when the constexpr `cond` is false, with `msg`."""
 
 
 @builtin
-def device_print(prefix, *args, hex=False):
+def device_print(prefix, *args, hex=False) -> None:
     """Prints values while the kernel runs, a line an element:
     ``pid (x, y, z) idx (i, j) <prefix>: <value>``.
 
@@ -51,7 +51,7 @@ def device_print(prefix, *args, hex=False):
 
 
 @builtin
-def device_assert(cond, msg="", mask=None):
+def device_assert(cond, msg="", mask=None) -> None:
     """Fails the launch when an element of `cond` is false (and `mask`, if given, is true there).
 
     It does something only under ``debug=True`` or ``TRITON_DEBUG=1``.

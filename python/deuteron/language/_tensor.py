@@ -193,8 +193,47 @@ class tensor_descriptor(metaclass=_KernelClass):
     """A whole tensor in memory: base, shape, strides and the shape of the blocks that are moved.
 
     Made by `make_tensor_descriptor` in a kernel or by ``triton.tools.tensor_descriptor.TensorDescriptor`` outside.
-    It has ``load``, ``store``, ``gather``, ``scatter`` and ``atomic_add/min/max/and/or/xor`` methods.
+
+    Attributes (in kernels):
+        shape, strides: tuples of run-time values.
+        block_shape: a tuple of constexprs.
+        dtype: the element type.
     """
 
     def __init__(self, handle, shape, strides, block_type):
         _refuse("tensor_descriptor")
+
+    def load(self, offsets):
+        """The block that begins at `offsets`; elements outside the tensor are its padding."""
+        _refuse("tensor_descriptor.load")
+
+    def store(self, offsets, value) -> None:
+        """Writes `value` as the block that begins at `offsets`; elements outside the tensor are left out."""
+        _refuse("tensor_descriptor.store")
+
+    def gather(self, x_offsets, y_offset):
+        """Rows of a tensor of two dimensions: those of the block `x_offsets`, from the column `y_offset` on. Blocks of the
+        descriptor have one row."""
+        _refuse("tensor_descriptor.gather")
+
+    def scatter(self, value, x_offsets, y_offset) -> None:
+        """Writes the rows of `value` to the rows `x_offsets`, from the column `y_offset` on."""
+        _refuse("tensor_descriptor.scatter")
+
+
+def _reduction(name, what):
+    """A method that combines a block with what is in memory, element by element."""
+
+    def method(self, offsets, value) -> None:
+        _refuse(f"tensor_descriptor.atomic_{name}")
+
+    method.__name__, method.__qualname__ = f"atomic_{name}", f"tensor_descriptor.atomic_{name}"
+    method.__doc__ = f"{what} what is in the block that begins at `offsets`; each element is changed at once."
+    return method
+
+
+for _name, _what in (("add", "Adds `value` to"), ("min", "Keeps the smaller of `value` and"),
+                     ("max", "Keeps the larger of `value` and"), ("and", "Bitwise *and* of `value` and"),
+                     ("or", "Bitwise *or* of `value` and"), ("xor", "Bitwise *exclusive or* of `value` and")):
+    setattr(tensor_descriptor, f"atomic_{_name}", _reduction(_name, _what))
+del _name, _what

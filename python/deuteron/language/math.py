@@ -67,6 +67,11 @@ def erf(x):
 
 
 @_floats_only
+def tanh(x):
+    """The hyperbolic tangent of `x`, element by element."""
+
+
+@_floats_only
 def floor(x):
     """The largest whole number not above `x`, element by element."""
 

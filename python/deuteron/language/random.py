@@ -7,12 +7,12 @@ N_ROUNDS_DEFAULT = constexpr(10)
 
 
 @builtin
-def philox_impl(c0, c1, c2, c3, k0, k1, n_rounds=N_ROUNDS_DEFAULT):
+def philox_impl(c0, c1, c2, c3, k0, k1, n_rounds=N_ROUNDS_DEFAULT) -> "tuple[tensor, tensor, tensor, tensor]":
     """`n_rounds` rounds of Philox on four counters and two keys of uint32 or uint64; returns four blocks."""
 
 
 @builtin
-def philox(seed, c0, c1, c2, c3, n_rounds=N_ROUNDS_DEFAULT):
+def philox(seed, c0, c1, c2, c3, n_rounds=N_ROUNDS_DEFAULT) -> "tuple[tensor, tensor, tensor, tensor]":
     """Four blocks of random bits for a seed and four counters; 32-bit counters give uint32, 64-bit ones uint64."""
 
 
@@ -28,7 +28,7 @@ def randint(seed, offset, n_rounds=N_ROUNDS_DEFAULT):
 
 
 @builtin
-def randint4x(seed, offset, n_rounds=N_ROUNDS_DEFAULT):
+def randint4x(seed, offset, n_rounds=N_ROUNDS_DEFAULT) -> "tuple[tensor, tensor, tensor, tensor]":
     """Four blocks of random uint32, the cheapest way to get many numbers; arguments as of `randint`."""
 
 
@@ -43,12 +43,12 @@ def rand(seed, offset, n_rounds=N_ROUNDS_DEFAULT):
 
 
 @builtin
-def rand4x(seed, offsets, n_rounds=N_ROUNDS_DEFAULT):
+def rand4x(seed, offsets, n_rounds=N_ROUNDS_DEFAULT) -> "tuple[tensor, tensor, tensor, tensor]":
     """Four blocks as of `rand`."""
 
 
 @builtin
-def pair_uniform_to_normal(u1, u2):
+def pair_uniform_to_normal(u1, u2) -> "tuple[tensor, tensor]":
     """Two uniform blocks to two normal ones (Box and Muller)."""
 
 
@@ -58,5 +58,5 @@ def randn(seed, offset, n_rounds=N_ROUNDS_DEFAULT):
 
 
 @builtin
-def randn4x(seed, offset, n_rounds=N_ROUNDS_DEFAULT):
+def randn4x(seed, offset, n_rounds=N_ROUNDS_DEFAULT) -> "tuple[tensor, tensor, tensor, tensor]":
     """Four blocks as of `randn`."""

@@ -5,7 +5,7 @@ from ._constexpr import constexpr
 
 
 @builtin
-def cdiv(x, div):
+def cdiv(x, div) -> "Any":
     """``(x + div - 1) // div``: how many pieces of `div` cover `x`. On constexprs the result is one."""
 
 
@@ -32,7 +32,7 @@ def ravel(x, can_reorder=False):
 
 
 @builtin
-def swizzle2d(i, j, size_i, size_j, size_g):
+def swizzle2d(i, j, size_i, size_j, size_g) -> "tuple[tensor, tensor]":
     """Reorders the positions of a ``size_i`` by ``size_j`` grid so that groups of `size_g` rows are walked column by
     column.
 
@@ -52,7 +52,7 @@ def zeros_like(input):
 
 
 @builtin
-def max(input, axis=None, return_indices=False, return_indices_tie_break_left=True, keep_dims=False):
+def max(input, axis=None, return_indices=False, return_indices_tie_break_left=True, keep_dims=False) -> "Any":
     """The largest element along `axis`, or of all.
 
     Args:
@@ -70,7 +70,7 @@ def argmax(input, axis, tie_break_left=True, keep_dims=False):
 
 
 @builtin
-def min(input, axis=None, return_indices=False, return_indices_tie_break_left=True, keep_dims=False):
+def min(input, axis=None, return_indices=False, return_indices_tie_break_left=True, keep_dims=False) -> "Any":
     """The smallest element along `axis`, or of all; arguments as of `max`."""
 
 

@@ -21,19 +21,19 @@ def _backend_is(name):
 
 @constexpr_function
 def is_cuda():
-    """Whether the target is of that vendor."""
+    """Whether the target is a `cuda` device."""
     return _backend_is("cuda")
 
 
 @constexpr_function
 def cuda_capability_geq(major, minor=0):
-    """Whether the target has at least that compute capability; false on every other kind of target."""
+    """Whether the target is a `cuda` device of at least that compute capability."""
     return _backend_is("cuda") and current_target().arch >= major * 10 + minor
 
 
 @constexpr_function
 def is_hip():
-    """Whether the target is of that vendor."""
+    """Whether the target is a `hip` device."""
     return _backend_is("hip")
 
 
@@ -43,19 +43,19 @@ def _hip_arch_is(prefix):
 
 @constexpr_function
 def is_hip_cdna3():
-    """Whether the target is of that generation."""
+    """Whether the target is a `hip` device of the architecture `gfx942`."""
     return _hip_arch_is("gfx942")
 
 
 @constexpr_function
 def is_hip_cdna4():
-    """Whether the target is of that generation."""
+    """Whether the target is a `hip` device of the architecture `gfx950`."""
     return _hip_arch_is("gfx950")
 
 
 @constexpr_function
 def is_hip_gfx1250():
-    """Whether the target is of that generation."""
+    """Whether the target is a `hip` device of the architecture `gfx1250`."""
     return _hip_arch_is("gfx1250")
 
 

@@ -132,6 +132,11 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     functions().values().map(|function| function.entry.builtin.name)
 }
 
+/// Every function with its variants, as the table writes them.
+pub(crate) fn types() -> impl Iterator<Item = (&'static str, &'static str)> {
+    GROUPS.iter().flat_map(|(types, names)| names.split_whitespace().map(|name| (name, *types)))
+}
+
 /// Functions of which the symbol says whether integers are signed.
 const BY_SIGN: &[&str] = &["mulhi", "mul24", "hadd", "rhadd", "sad"];
 

@@ -23,7 +23,7 @@ mod shape;
 mod target_info;
 
 pub(crate) use args::Args;
-pub(crate) use libdevice::call as call_libdevice;
+pub(crate) use libdevice::{call as call_libdevice, types as libdevice_types};
 pub(crate) use target_info::{CLOCK, fp8e4b15_deprecation, has_clock};
 
 use crate::codegen::value::Val;
@@ -69,7 +69,7 @@ const TABLES: [&[Builtin]; 17] = [
 ];
 
 /// Operations that are methods of tensors too.
-const METHODS: [&str; 49] = [
+const METHODS: [&str; 50] = [
     "advance",
     "cast",
     "broadcast_to",
@@ -89,6 +89,7 @@ const METHODS: [&str; 49] = [
     "atomic_min",
     "atomic_and",
     "atomic_or",
+    "atomic_poll",
     "atomic_xor",
     "exp",
     "exp2",
@@ -130,8 +131,7 @@ pub(crate) struct Entry {
 fn registry() -> &'static FxHashMap<&'static str, Entry> {
     static REGISTRY: OnceLock<FxHashMap<&'static str, Entry>> = OnceLock::new();
     REGISTRY.get_or_init(|| {
-        let rows = TABLES.iter().flat_map(|table| table.iter());
-        rows.map(|builtin| (builtin.name, Entry { builtin, params: args::parse_params(builtin.params) }))
+        rows().map(|builtin| (builtin.name, Entry { builtin, params: args::parse_params(builtin.params) }))
             .collect()
     })
 }
@@ -148,6 +148,16 @@ pub(crate) fn method(name: &str) -> Option<PyValue> {
     }
     let known = METHODS.contains(&name) && registry().contains_key(format!("tl.{name}").as_str());
     known.then(|| PyValue::Builtin(format!("tl.{name}").into()))
+}
+
+/// Every row.
+pub(crate) fn rows() -> impl Iterator<Item = &'static Builtin> {
+    TABLES.iter().flat_map(|table| table.iter())
+}
+
+/// The names of the parameters of an operation.
+pub(crate) fn parameters_of(path: &str) -> Vec<&'static str> {
+    find(path).map_or_else(Vec::new, |entry| entry.params.iter().map(|param| param.name).collect())
 }
 
 /// The short paths of all operations.

@@ -18,12 +18,12 @@ def smid():
 
 
 @builtin
-def num_threads():
+def num_threads() -> "constexpr":
     """Threads of a program, a constexpr."""
 
 
 @builtin
-def num_warps():
+def num_warps() -> "constexpr":
     """Warps of a program, a constexpr."""
 
 
@@ -38,10 +38,10 @@ def convert_custom_float8_sm80(arg, dst_ty, fp_downcast_rounding=None):
 
 
 @builtin
-def gdc_wait():
+def gdc_wait() -> None:
     """Waits for the kernel before this one, under a programmatic dependent launch."""
 
 
 @builtin
-def gdc_launch_dependents():
+def gdc_launch_dependents() -> None:
     """Lets the kernel after this one begin, under a programmatic dependent launch."""

@@ -17,10 +17,10 @@ def smid():
 
 
 @builtin
-def num_threads():
+def num_threads() -> "constexpr":
     """Threads of a program, a constexpr."""
 
 
 @builtin
-def num_warps():
+def num_warps() -> "constexpr":
     """Warps of a program, a constexpr."""

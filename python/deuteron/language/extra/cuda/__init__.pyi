@@ -1,0 +1,41 @@
+# Made from the signatures of the package by tests/python/stubs.py; do not edit.
+from typing import Any
+
+from ... import constexpr, tensor
+from . import libdevice as libdevice
+
+__all__ = [
+    "libdevice",
+    "globaltimer",
+    "num_threads",
+    "num_warps",
+    "smid",
+    "convert_custom_float8_sm70",
+    "convert_custom_float8_sm80",
+    "gdc_launch_dependents",
+    "gdc_wait",
+]
+
+def globaltimer() -> tensor:
+    """A clock of the device in nanoseconds, int64."""
+
+def num_threads() -> constexpr:
+    """Threads of a program, a constexpr."""
+
+def num_warps() -> constexpr:
+    """Warps of a program, a constexpr."""
+
+def smid() -> tensor:
+    """The number of the multiprocessor that runs the program, int32."""
+
+def convert_custom_float8_sm70(arg: Any, dst_ty: Any, fp_downcast_rounding: Any = None) -> tensor:
+    """Converts between fp8e4b15 and fp16 or fp32 on old devices."""
+
+def convert_custom_float8_sm80(arg: Any, dst_ty: Any, fp_downcast_rounding: Any = None) -> tensor:
+    """Converts between fp8e4b15 and fp16 or fp32."""
+
+def gdc_launch_dependents() -> None:
+    """Lets the kernel after this one begin, under a programmatic dependent launch."""
+
+def gdc_wait() -> None:
+    """Waits for the kernel before this one, under a programmatic dependent launch."""

@@ -1,0 +1,19 @@
+# Made from the signatures of the package by tests/python/stubs.py; do not edit.
+from . import abs as abs
+from . import ceil as ceil
+from . import cos as cos
+from . import div_rn as div_rn
+from . import erf as erf
+from . import exp as exp
+from . import exp2 as exp2
+from . import fdiv as fdiv
+from . import floor as floor
+from . import fma as fma
+from . import log as log
+from . import log2 as log2
+from . import rsqrt as rsqrt
+from . import sin as sin
+from . import sqrt as sqrt
+from . import sqrt_rn as sqrt_rn
+from . import tanh as tanh
+from . import umulhi as umulhi

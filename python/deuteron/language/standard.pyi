@@ -1,0 +1,25 @@
+# Made from the signatures of the package by tests/python/stubs.py; do not edit.
+from . import argmax as argmax
+from . import argmin as argmin
+from . import bitonic_merge as bitonic_merge
+from . import cdiv as cdiv
+from . import constexpr as constexpr
+from . import cumprod as cumprod
+from . import cumsum as cumsum
+from . import flip as flip
+from . import interleave as interleave
+from . import max as max
+from . import min as min
+from . import ravel as ravel
+from . import reduce_or as reduce_or
+from . import sigmoid as sigmoid
+from . import softmax as softmax
+from . import sort as sort
+from . import squeeze as squeeze
+from . import sum as sum
+from . import swizzle2d as swizzle2d
+from . import topk as topk
+from . import unsqueeze as unsqueeze
+from . import xor_sum as xor_sum
+from . import zeros as zeros
+from . import zeros_like as zeros_like
