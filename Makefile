@@ -6,6 +6,7 @@
 # make gpu-test  the tests that need a GPU; says NOT RUN where there is none
 # make gpu-bench Deuteron beside the installed reference on this machine's GPU; writes docs/gpu-results.md
 # make wheels    what is released, in dist/: wheels for x86-64 and AArch64, and a shared LLVM in a wheel of its own
+# make docs      the documentation as a site, in target/site, with the API of the Rust crate
 # make clean     removes .venv/ and what the targets above wrote, but not target/
 
 SHELL := /bin/bash
@@ -19,7 +20,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := $(shell find crates python -name '*.rs' -o -name '*.py' -o -name 'Cargo.toml') Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: setup demo test rust-test python-test gpu-test gpu-bench bench wheels clean
+.PHONY: setup demo test rust-test python-test gpu-test gpu-bench bench docs wheels clean
 
 setup: $(VENV)/installed
 
@@ -91,6 +92,16 @@ bench: setup
 wheels: $(VENV)/tools
 	$(PIP) install ziglang
 	$(BIN)/python packaging/wheels.py
+
+# The program that makes the site: once, into a folder of its own.
+$(VENV)/mdbook/bin/mdbook:
+	cargo install mdbook --version 0.5.4 --locked --no-default-features --features search --root $(VENV)/mdbook
+
+docs: $(VENV)/mdbook/bin/mdbook
+	$(VENV)/mdbook/bin/mdbook build
+	cargo doc --quiet --no-deps -p deuteron
+	rm -rf target/site/api
+	cp -r "$${CARGO_TARGET_DIR:-target}/doc" target/site/api
 
 clean:
 	rm -rf $(VENV) demo-out dist .pytest_cache

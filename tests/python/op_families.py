@@ -69,6 +69,7 @@ DIALECTS = {
     "scf": "Loops, conditions and what ends their regions.",
     "ttg": "What layouts add: conversions between layouts, shared memory, asynchronous copies.",
     "ttng": "What only some GPUs have: barriers in memory, bulk copies, matrix instructions of warp groups.",
+    "amdg": "What only some other GPUs have: accesses of memory by a buffer's base and offsets.",
     "builtin": "The module.",
     "llvm": "Operations of LLVM's dialect that files of the reference contain.",
     "ub": "Values without meaning.",

@@ -2,9 +2,11 @@
 
 import os
 
+import command_page
 import language_reference
 import op_pages
 import pytest
+import stage_pages
 from conftest import ROOT
 from op_families import FAMILIES
 
@@ -41,7 +43,7 @@ def knobs_page():
     return HEAD + "\n".join(rows) + "\n"
 
 
-PAGES = {"knobs.md": knobs_page, **op_pages.pages()}
+PAGES = {"knobs.md": knobs_page, "command.md": command_page.page, **op_pages.pages(), **stage_pages.pages()}
 
 
 @pytest.mark.parametrize("page", PAGES)

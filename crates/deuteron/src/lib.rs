@@ -1,6 +1,6 @@
 //! The facade crate for Rust programs: kernel source text in, launch out. No Python takes part.
 //!
-//! ```no_run
+//! ```
 //! use deuteron::{Arg, Kernel, Options, Target};
 //!
 //! const SOURCE: &str = r#"
