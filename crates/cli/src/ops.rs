@@ -16,12 +16,15 @@ impl Ops {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let rows = rows();
         if self.names.is_empty() {
-            let lines: String = rows.iter().map(|row| format!("{:<36} {}\n", row.name, headline(row))).collect();
+            let lines: String =
+                rows.iter().map(|row| format!("{:<36} {}\n", row.name, headline(row))).collect();
             return output::write(lines.as_bytes());
         }
         let mut pages = Vec::new();
         for name in &self.names {
-            let meant = |row: &&&OpRow| row.name == name || (name.ends_with('.') && row.name.starts_with(name.as_str()));
+            let meant = |row: &&&OpRow| {
+                row.name == name || (name.ends_with('.') && row.name.starts_with(name.as_str()))
+            };
             let before = pages.len();
             pages.extend(rows.iter().filter(meant).map(|row| page(row)));
             if pages.len() == before {

@@ -58,9 +58,15 @@ mod tests {
     #[test]
     fn operations_library_functions_and_libdevice_are_there() {
         assert_eq!(shown("tl.arange"), "tl.arange(start, end)");
-        assert_eq!(shown("tl.cumsum"), "method tl.cumsum(input, axis=0, reverse=False, dtype: tl.constexpr = None)");
+        assert_eq!(
+            shown("tl.cumsum"),
+            "method tl.cumsum(input, axis=0, reverse=False, dtype: tl.constexpr = None)"
+        );
         assert_eq!(shown("descriptor.load"), "descriptor.load(desc, offsets)");
-        assert_eq!(shown("libdevice.hypot"), "libdevice.hypot(arg0, arg1) of fp32,fp32->fp32 | fp64,fp64->fp64");
+        assert_eq!(
+            shown("libdevice.hypot"),
+            "libdevice.hypot(arg0, arg1) of fp32,fp32->fp32 | fp64,fp64->fp64"
+        );
     }
 
     #[test]

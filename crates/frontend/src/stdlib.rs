@@ -119,7 +119,14 @@ pub(crate) fn signatures() -> impl Iterator<Item = (&'static str, String)> {
     let public = library().functions.iter().filter(|(name, _)| !name.starts_with('_'));
     public.map(|(name, parsed)| {
         let text = parsed.text.slice(parsed.ast.parameters.range());
-        (name.as_str(), text.trim_start_matches('(').trim_end_matches(')').split_whitespace().collect::<Vec<_>>().join(" "))
+        (
+            name.as_str(),
+            text.trim_start_matches('(')
+                .trim_end_matches(')')
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" "),
+        )
     })
 }
 

@@ -131,7 +131,8 @@ pub(crate) struct Entry {
 fn registry() -> &'static FxHashMap<&'static str, Entry> {
     static REGISTRY: OnceLock<FxHashMap<&'static str, Entry>> = OnceLock::new();
     REGISTRY.get_or_init(|| {
-        rows().map(|builtin| (builtin.name, Entry { builtin, params: args::parse_params(builtin.params) }))
+        rows()
+            .map(|builtin| (builtin.name, Entry { builtin, params: args::parse_params(builtin.params) }))
             .collect()
     })
 }
