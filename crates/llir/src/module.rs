@@ -76,6 +76,8 @@ pub struct Module {
     pub data_layout: String,
     /// What the code generator is told of the whole module: names and numbers, as flags that must agree.
     pub flags: Vec<(String, u32)>,
+    /// Names of notes that every atomic change of memory carries in the text: what its code generator may assume of the memory.
+    pub atomic_notes: Vec<String>,
     /// Whether the text says where instructions come from.
     pub print_locations: bool,
     pub(crate) files: PrimaryMap<FileId, String>,

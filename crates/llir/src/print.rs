@@ -473,7 +473,8 @@ impl<'a> Printer<'a> {
                 write!(out, "{} ", kind.word())?;
                 list(out)?;
                 write_scope(out, memory.scope)?;
-                write!(out, " {ordering}, align {}", memory.align)
+                write!(out, " {ordering}, align {}", memory.align)?;
+                self.module.atomic_notes.iter().try_for_each(|note| write!(out, ", !{note} !1"))
             }
             Payload::Fence(ordering, scope) => {
                 // The mnemonic has a blank behind it.

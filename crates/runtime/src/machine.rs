@@ -29,7 +29,9 @@ pub fn target_named(name: &str) -> Result<Arc<dyn Target>, RuntimeError> {
 /// # Errors
 /// Names the targets that there are, or the architectures of this one.
 pub fn target_of(backend: &str, arch: Option<&str>) -> Result<Arc<dyn Target>, RuntimeError> {
-    let found = all_targets().iter().find(|target| target.facts().backend == backend);
+    let found = all_targets()
+        .iter()
+        .find(|target| target.facts().backend == backend || target.aliases().contains(&backend));
     let Some(target) = found else {
         let names: Vec<_> = all_targets().iter().map(|target| target.facts().backend).collect();
         return Err(RuntimeError::Value(format!(

@@ -3,28 +3,13 @@
 use target::knobs::{KnobDefault, KnobKind, KnobRow, KnobStanding};
 
 use KnobDefault::{Bool, Int};
-use KnobKind::{Flag, Number, OptFlag, OptText, Text};
-use KnobStanding::{Idle, Missing, Moot};
+use KnobKind::{Flag, Number, OptText, Text};
+use KnobStanding::{Idle, Moot};
 
-const NO_TARGET: KnobStanding = Idle(
-    "this build compiles for no AMD GPU, so nothing reads the value: `deuteron info` lists the targets that there are",
-);
-const NO_CODE: KnobStanding = Missing(
-    "this build compiles for no AMD GPU: TRITON_KERNEL_DUMP=1 and TRITON_KERNEL_OVERRIDE=1 show and replace the stages of other targets",
-);
 const NO_PROFILER: KnobStanding = Idle(
     "the profiler is not part of this build: `triton.testing.do_bench` and `deuteron bench` time kernels, `deuteron inspect` says what \
      bounds them, and launches may be named for other profilers with knobs.runtime.launch_enter_hook",
 );
-
-const fn setting(
-    name: &'static str,
-    env: &'static [&'static str],
-    kind: KnobKind,
-    doc: &'static str,
-) -> KnobRow {
-    KnobRow::new("amd", name, env, kind, doc).but(NO_TARGET)
-}
 
 const fn profiler(
     name: &'static str,
@@ -42,23 +27,6 @@ pub(crate) static ROWS: &[KnobRow] = &[
         "Headers for the native build step. No compile has one.").but(Moot),
     KnobRow::new("build", "cudart_path", &["TRITON_CUDART_PATH"], OptText,
         "A library for the native build step. No compile has one.").but(Moot),
-
-    setting("codegen_path", &["TRITON_AMD_CODEGEN_PATH"], OptText, "The folder of tools for AMD GPUs."),
-    setting("use_buffer_ops", &["AMDGCN_USE_BUFFER_OPS"], Flag, "Use buffer loads and stores.").or(Bool(true)),
-    setting("use_buffer_atomics", &["AMDGCN_USE_BUFFER_ATOMICS"], Flag, "Use buffer atomics.").or(Bool(true)),
-    setting("buffer_ops_analyze_small_tensor_range", &["AMDGCN_ANALYZE_SMALL_TENSOR_RANGE"], Flag,
-        "Ask how large tensors are before buffer operations are used."),
-    KnobRow::new("amd", "dump_amdgcn", &["AMDGCN_ENABLE_DUMP"], Flag, "Print the assembly of every kernel.").but(NO_CODE),
-    setting("libhip_path", &["TRITON_LIBHIP_PATH"], OptText, "The library of the HIP runtime."),
-    setting("use_block_pingpong", &["TRITON_HIP_USE_BLOCK_PINGPONG"], OptFlag, "Let two groups of warps take turns."),
-    setting("use_in_thread_transpose", &["TRITON_HIP_USE_IN_THREAD_TRANSPOSE"], OptFlag, "Transpose within lanes."),
-    setting("use_async_copy", &["TRITON_HIP_USE_ASYNC_COPY"], OptFlag, "Copy to shared memory asynchronously."),
-    setting("use_coexec_scheduler", &["TRITON_HIP_USE_COEXEC_SCHEDULER"], OptFlag, "Schedule for execution side by side."),
-    setting("use_expert_scheduling", &["TRITON_HIP_USE_EXPERT_SCHEDULING"], OptFlag, "Schedule without the processor's checks."),
-    setting("scalarize_packed_fops", &["AMDGCN_SCALARIZE_PACKED_FOPS"], Flag, "Split packed operations on floats."),
-    KnobRow::new("amd", "dump_mir", &["TRITON_DUMP_MIR"], OptText, "The folder for the machine code that LLVM works on.").but(NO_CODE),
-    KnobRow::new("amd", "swap_mir", &["TRITON_SWAP_MIR"], OptText, "The folder of machine code to use in its place.").but(NO_CODE),
-    KnobRow::new("amd", "swap_mir_enable_misched", &["TRITON_SWAP_MIR_ENABLE_MISCHED"], Flag, "Schedule what `swap_mir` gives.").but(NO_CODE),
 
     profiler("disable", &["TRITON_PROTON_DISABLE"], Flag, "Turn the profiler off.").but(Moot),
     profiler("cupti_lib_dir", &["TRITON_CUPTI_LIB_PATH"], Text, "The folder of the profiler's library."),

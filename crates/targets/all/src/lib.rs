@@ -7,7 +7,7 @@ use target::knobs::KnobRow;
 
 /// Every target of this build, the preferred default first.
 pub fn all() -> Vec<Arc<dyn target::Target>> {
-    vec![nvidia::target(), cpu::target()]
+    vec![nvidia::target(), amd::target(), cpu::target()]
 }
 
 /// Knobs of what this build does not have: another vendor's target, a profiler. Each says so.
@@ -17,7 +17,7 @@ pub fn other_knobs() -> &'static [KnobRow] {
 
 /// The machine that a program with layouts names as its target: `cuda:90`. `None` where no target of this build has it.
 pub fn machine(name: &str) -> Option<&'static ttgir::Machine> {
-    nvidia::machine::named(name)
+    nvidia::machine::named(name).or_else(|| amd::machine::named(name))
 }
 
 #[cfg(test)]

@@ -144,6 +144,11 @@ pub trait Target: Send + Sync {
         Ok(None)
     }
 
+    /// Further names of the back end that people may write.
+    fn aliases(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// What array libraries call the devices whose memory kernels take: `"cpu"` for the host's.
     fn arrays(&self) -> &'static str {
         "cpu"

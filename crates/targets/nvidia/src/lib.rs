@@ -5,7 +5,6 @@ mod assembling;
 mod compile;
 pub mod driver;
 mod emulated;
-mod fit;
 mod given;
 mod knobs;
 pub mod lower;

@@ -8,16 +8,7 @@ use ir::pass::{Observer, PassRow, Verify};
 use ir::{Diagnostic, Module};
 use ttgir::Machine;
 
-/// How a program is to run, as its launch says.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Options {
-    /// Warps of a program.
-    pub num_warps: u32,
-    /// Blocks of a cluster.
-    pub num_ctas: u32,
-    /// Iterations of a loop with dots that are in flight, where the loop does not say.
-    pub num_stages: u32,
-}
+pub use gpu::Launch as Options;
 
 /// The passes for an architecture, behind the step that gives every block a layout.
 pub fn passes(arch: u32) -> &'static [&'static PassRow] {
@@ -37,22 +28,5 @@ pub fn to_ttgir(
     verify: Verify,
     observer: &mut dyn Observer,
 ) -> Result<(), Vec<Diagnostic>> {
-    if options.num_ctas > machine.cluster {
-        return Err(vec![too_many_blocks(options.num_ctas, machine)]);
-    }
-    ttgir::passes::set_default_stages(module, options.num_stages);
-    ttgir::from_ttir(module, machine, options.num_warps, options.num_ctas).map_err(|error| vec![error])?;
-    ir::pass::run(module, passes(arch), verify, observer)
-}
-
-/// Says why a program cannot have so many blocks.
-fn too_many_blocks(num_ctas: u32, machine: &Machine) -> Diagnostic {
-    let name = machine.name;
-    let reason = match machine.cluster {
-        1 => format!(
-            "the blocks of a program form a cluster, and {name} has none: num_ctas needs sm_90 or newer"
-        ),
-        most => format!("clusters of {name} have at most {most} blocks"),
-    };
-    Diagnostic::new(format!("num_ctas is {num_ctas}: {reason}"))
+    gpu::to_ttgir(module, passes(arch), machine, options, verify, observer)
 }

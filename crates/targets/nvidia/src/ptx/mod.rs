@@ -18,4 +18,4 @@ mod text;
 
 pub use effort::Effort;
 pub use error::PtxError;
-pub use module::{Options, Ptx, emit, optimize};
+pub use module::{Options, Ptx, bounds, emit, optimize};

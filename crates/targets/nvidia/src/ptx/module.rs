@@ -113,6 +113,12 @@ const BOUNDS: &[(&str, u64)] = &[
 
 /// Runs the passes of llir, with what is known of special registers; `watch` hears how long each took.
 pub fn optimize(module: &mut Module, watch: &mut dyn llir::passes::Watch) {
+    let bounds = bounds(module);
+    llir::passes::optimize(module, &bounds, watch);
+}
+
+/// What is known of special registers: each is below a bound.
+pub fn bounds(module: &Module) -> Vec<(String, u64)> {
     let name = |register: &str| format!("llvm.nvvm.read.ptx.sreg.{register}");
     let mut bounds: Vec<(String, u64)> =
         BOUNDS.iter().map(|(register, bound)| (name(register), *bound)).collect();
@@ -126,7 +132,7 @@ pub fn optimize(module: &mut Module, watch: &mut dyn llir::passes::Watch) {
     bounds.extend(
         ["tid.x", "tid.y", "tid.z"].iter().enumerate().map(|(axis, register)| (name(register), lanes(axis))),
     );
-    llir::passes::optimize(module, &bounds, watch);
+    bounds
 }
 
 fn write_global(out: &mut String, global: &Global) {

@@ -51,7 +51,7 @@ pub(crate) fn survey(
     module.set_environment(facts);
     let how = lanes::Options { fuse_multiply_add: options.enable_fp_fusion, ..lanes::Options::default() };
     lanes::survey(module, &Lanes { capability, machine: facts }, &how, classify)
-        .map_err(|errors| crate::compile::not_lowered(&errors))
+        .map_err(|errors| gpu::not_lowered(&errors))
 }
 
 #[cfg(test)]

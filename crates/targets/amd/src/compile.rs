@@ -1,0 +1,274 @@
+//! A compile: the stages that all targets for GPUs have, then LLVM, then the linker.
+
+use crate::lower::{Lanes, TRIPLE, Tuning};
+use crate::object::{link, note};
+use crate::options::{AMDGCN, BACKEND, HSACO, option};
+use crate::{abi, pipeline};
+use amdgcn_isa::Arch;
+use gpu::{Backend, Code, LLIR, TTGIR};
+use ir::pass::PassRow;
+use lanes::LaneTarget;
+use llvm::{Llvm, LlvmError, Output, TargetSpec};
+use std::collections::BTreeMap;
+use target::{Artifact, CompileOptions, GivenStage, OptionValue, Stage, StageObserver, TargetError};
+use ttgir::Machine;
+use ttir::ops::debug::PRINT;
+
+/// The stages that a person may give.
+pub(crate) const STAGES: &[&str] = &[TTGIR, LLIR, HSACO];
+
+/// An architecture with what the options say of its code.
+pub(crate) struct Amd {
+    lanes: Lanes,
+    wgp: bool,
+}
+
+impl Amd {
+    /// The architecture as a launch wants it.
+    pub(crate) fn new(arch: Arch, options: &CompileOptions) -> Result<Amd, TargetError> {
+        let wrong = |message| TargetError::Compile { message, location: None };
+        let waves = gpu::number(options, option::WAVES_PER_EU).unwrap_or(0);
+        let waves_per_eu = u32::try_from(waves).ok().filter(|waves| *waves <= 16).ok_or_else(|| {
+            wrong(format!(
+                "{} is {waves}, and a SIMD holds 1 to 16 waves; 0 leaves it open",
+                option::WAVES_PER_EU
+            ))
+        })?;
+        let wgp = match gpu::text(options, option::WGP_CU_MODE) {
+            None | Some("wgp") => true,
+            Some("cu") => false,
+            Some(other) => {
+                let name = option::WGP_CU_MODE;
+                return Err(wrong(format!("{name} is `{other}`, and can be `wgp` or `cu`")));
+            }
+        };
+        let flush_denormals = gpu::flag(options, option::FLUSH_DENORMALS);
+        let tuning = Tuning { waves_per_eu, flush_denormals };
+        Ok(Amd { lanes: Lanes { tuning, ..Lanes::new(arch) }, wgp })
+    }
+
+    /// What LLVM makes code for.
+    fn spec(&self) -> TargetSpec {
+        let arch = self.lanes.arch;
+        let features = if amdgcn_isa::RDNA.has(arch) && !self.wgp { "+cumode" } else { "" };
+        TargetSpec { triple: TRIPLE.into(), cpu: arch.name().into(), features: features.into() }
+    }
+}
+
+impl Backend for Amd {
+    fn machine(&self) -> &'static Machine {
+        self.lanes.machine
+    }
+
+    fn passes(&self) -> &'static [&'static PassRow] {
+        pipeline::passes(self.lanes.arch)
+    }
+
+    fn lanes(&self) -> &dyn LaneTarget {
+        &self.lanes
+    }
+
+    fn finish(
+        &self,
+        module: &mut llir::Module,
+        kernel: &str,
+        _options: &CompileOptions,
+    ) -> Result<(), TargetError> {
+        abi::finish(module, kernel, self.lanes.arch);
+        Ok(())
+    }
+
+    fn bounds(&self, module: &llir::Module) -> Vec<(String, u64)> {
+        let of = |function: &llir::Function| {
+            function.kernel.as_ref().and_then(|kernel| kernel.lanes).map(|lanes| u64::from(lanes[0]))
+        };
+        let lanes = module.functions().filter_map(of).max().unwrap_or(1024);
+        vec![
+            ("llvm.amdgcn.workitem.id.x".into(), lanes),
+            ("llvm.amdgcn.mbcnt.lo".into(), 32),
+            ("llvm.amdgcn.mbcnt.hi".into(), 64),
+        ]
+    }
+}
+
+/// What a compile is for.
+#[derive(Clone, Copy)]
+pub(crate) struct How {
+    /// The architecture.
+    pub(crate) arch: Arch,
+    /// Whether the kernel runs from its llir, so that no LLVM is needed.
+    pub(crate) emulated: bool,
+}
+
+/// Compiles a verified module with one kernel.
+pub(crate) fn compile(
+    module: ir::Module,
+    how: How,
+    options: &CompileOptions,
+    observer: &mut dyn StageObserver,
+) -> Result<Artifact, TargetError> {
+    refuse_printing(&module)?;
+    let amd = Amd::new(how.arch, options)?;
+    let mut compile = gpu::Compile::new(&amd, options, observer);
+    let code = compile.ttir(module)?;
+    finish(compile, &amd, code, how.emulated)
+}
+
+/// Compiles from a stage that a person wrote.
+pub(crate) fn compile_given(
+    given: &GivenStage,
+    how: How,
+    options: &CompileOptions,
+    observer: &mut dyn StageObserver,
+) -> Result<Artifact, TargetError> {
+    let amd = Amd::new(how.arch, options)?;
+    let mut compile = gpu::Compile::new(&amd, options, observer);
+    match given.name.as_str() {
+        TTGIR => {
+            let code = compile.given(given)?;
+            finish(compile, &amd, code, how.emulated)
+        }
+        other => Err(given.wrong(format!(
+            "a compile for target `{BACKEND}` cannot begin with a .{other} file; it can with .ttir and .{TTGIR}"
+        ))),
+    }
+}
+
+/// Kernels print by asking the host, which nothing here does yet.
+fn refuse_printing(module: &ir::Module) -> Result<(), TargetError> {
+    let prints = |op: &ir::Op| module.is(*op, &PRINT);
+    let Some(op) = module.walk(module.top()).into_iter().find(prints) else { return Ok(()) };
+    Err(TargetError::Compile {
+        message: "kernels do not print on AMD GPUs yet: take `device_print` out, or run the kernel with TRITON_INTERPRET=1 or on \
+                  the CPU"
+            .into(),
+        location: module.locs.describe(module.loc(op)),
+    })
+}
+
+/// From code of a lane to the code object.
+fn finish(
+    mut compile: gpu::Compile<'_>,
+    amd: &Amd,
+    code: Code,
+    emulated: bool,
+) -> Result<Artifact, TargetError> {
+    gpu::check_shared(u64::from(code.kernel.shared_bytes), amd.lanes.machine)?;
+    let shared = u64::from(code.kernel.shared_bytes);
+    if emulated {
+        let facts = note::KernelFacts::default();
+        let metadata = metadata(amd, &code.kernel, &facts, compile.options);
+        let (name, params) = (code.kernel.name, code.params);
+        return Ok(Artifact { name, stages: compile.stages, params, shared, metadata });
+    }
+    let text = &code.text;
+    let object = match compile.observer.given(HSACO) {
+        Some(given) => given.bytes,
+        None => compile.time(HSACO, |compile| {
+            let compiled = run_llvm(text, amd, compile.options, Output::default())?;
+            for (step, elapsed) in &compiled.timings {
+                compile.observer.timed(&format!("{HSACO}/{step}"), *elapsed);
+            }
+            link::link(&compiled.object).map_err(|error| damaged(&error))
+        })?,
+    };
+    let facts = note::facts(&object).map_err(|error| damaged(&error))?;
+    if facts.vgpr_spills > 0 {
+        let (spills, bytes) = (facts.vgpr_spills, facts.private_bytes);
+        compile.observer.warn(format!(
+            "kernel `{}`: {spills} vector registers are kept in memory ({bytes} bytes a lane): smaller blocks or more warps need fewer",
+            facts.name
+        ));
+    }
+    compile.add(HSACO, object, false);
+    let metadata = metadata(amd, &code.kernel, &facts, compile.options);
+    Ok(Artifact { name: facts.name, stages: compile.stages, params: code.params, shared, metadata })
+}
+
+fn damaged(error: &crate::object::ObjectError) -> TargetError {
+    TargetError::Internal(format!("the object that LLVM made cannot be linked: {error}"))
+}
+
+/// The LLVM of this machine, which must make code for these GPUs.
+fn llvm(flags: &[String]) -> Result<&'static Llvm, TargetError> {
+    let llvm = Llvm::load_with(flags).map_err(|error| match error {
+        LlvmError::Missing(text) => TargetError::Missing(text),
+        other => TargetError::Compile { message: other.to_string(), location: None },
+    })?;
+    if llvm.has_target(TRIPLE) {
+        return Ok(llvm);
+    }
+    Err(TargetError::Missing(format!(
+        "LLVM {} at {} makes no code for AMD GPUs: install one that does (`apt install libllvm19`, or a Rust toolchain by rustup) and name \
+         it by the environment variable DEUTERON_LLVM_PATH",
+        llvm.version(),
+        llvm.path().display()
+    )))
+}
+
+/// Runs LLVM. What is lowered here is clean already, so none of its passes over IR run.
+fn run_llvm(
+    text: &str,
+    amd: &Amd,
+    options: &CompileOptions,
+    output: Output,
+) -> Result<llvm::Compiled, TargetError> {
+    let list = gpu::text(options, gpu::NO_PASSES).unwrap_or_default();
+    let flags = list.split(',').map(|flag| flag.trim().trim_start_matches('-').to_owned());
+    let mut flags: Vec<String> = flags.filter(|flag| !flag.is_empty()).collect();
+    flags.sort();
+    flags.dedup();
+    let output = Output { plain: gpu::flag(options, gpu::NO_PASSES), ..output };
+    llvm(&flags)?.compile(text, &amd.spec(), "", output).map_err(|error| match error {
+        LlvmError::Missing(text) => TargetError::Missing(text),
+        LlvmError::Target(message) => TargetError::Compile { message, location: None },
+        other => TargetError::Internal(other.to_string()),
+    })
+}
+
+/// The assembly of a compiled kernel, from its llir.
+pub(crate) fn derive(
+    artifact: &Artifact,
+    arch: Arch,
+    options: &CompileOptions,
+    name: &str,
+) -> Result<Stage, TargetError> {
+    let missing = || TargetError::Internal(format!("kernel without a stage `{name}`"));
+    let llir = artifact.stage(LLIR).filter(|_| name == AMDGCN).ok_or_else(missing)?;
+    let amd = Amd::new(arch, options)?;
+    let output = Output { assembly: true, ..Output::default() };
+    let compiled = run_llvm(&String::from_utf8_lossy(llir), &amd, options, output)?;
+    let bytes = compiled.assembly.unwrap_or_default().into_bytes();
+    Ok(Stage { name: AMDGCN.into(), bytes, text: true })
+}
+
+fn metadata(
+    amd: &Amd,
+    kernel: &lanes::Facts,
+    facts: &note::KernelFacts,
+    options: &CompileOptions,
+) -> BTreeMap<String, OptionValue> {
+    let int = |value: u64| OptionValue::Int(i64::try_from(value).unwrap_or(i64::MAX));
+    let (global, profile) = (kernel.global_scratch, kernel.profile_scratch);
+    let numbers = [
+        ("num_warps", u64::from(kernel.num_warps)),
+        ("num_ctas", u64::from(kernel.num_blocks)),
+        ("warp_size", u64::from(kernel.lanes)),
+        ("global_scratch_size", global.bytes),
+        ("global_scratch_align", u64::from(global.align.max(1))),
+        ("profile_scratch_size", profile.bytes),
+        ("profile_scratch_align", u64::from(profile.align.max(1))),
+        ("vgprs", u64::from(facts.vgprs)),
+        ("agprs", u64::from(facts.agprs)),
+        ("sgprs", u64::from(facts.sgprs)),
+        ("vgpr_spills", u64::from(facts.vgpr_spills)),
+        ("sgpr_spills", u64::from(facts.sgpr_spills)),
+        ("private_bytes", u64::from(facts.private_bytes)),
+    ];
+    let mut metadata: BTreeMap<String, OptionValue> =
+        numbers.into_iter().map(|(name, value)| (name.to_owned(), int(value))).collect();
+    metadata.insert("arch".into(), OptionValue::Str(amd.lanes.arch.name().into()));
+    let cooperative = OptionValue::Bool(gpu::flag(options, option::COOPERATIVE));
+    metadata.insert(option::COOPERATIVE.into(), cooperative);
+    metadata
+}

@@ -1,0 +1,40 @@
+//! Knobs that concern these GPUs alone.
+
+use target::knobs::{KnobDefault, KnobKind, KnobRow, KnobStanding};
+
+use KnobKind::{Flag, OptFlag, OptText};
+use KnobStanding::{Idle, Prints, Refused};
+
+const NO_DRIVER: KnobStanding = Idle(
+    "kernels are compiled for AMD GPUs and not launched on them by this build, so no library is looked for",
+);
+const NOT_YET: KnobStanding = Idle("no pass of this target does this yet: kernels compile as if it were off");
+
+const fn row(name: &'static str, env: &'static [&'static str], kind: KnobKind, doc: &'static str) -> KnobRow {
+    KnobRow::new("amd", name, env, kind, doc)
+}
+
+/// All of them.
+#[rustfmt::skip]
+pub(crate) static ROWS: &[KnobRow] = &[
+    row("dump_amdgcn", &["AMDGCN_ENABLE_DUMP"], Flag, "Print the assembly of every kernel on the standard output.")
+        .but(Prints(crate::options::AMDGCN, "AMDGCN Dump")),
+    row("use_buffer_ops", &["AMDGCN_USE_BUFFER_OPS"], Flag, "Use buffer loads and stores.").or(KnobDefault::Bool(true)).but(NOT_YET),
+    row("use_buffer_atomics", &["AMDGCN_USE_BUFFER_ATOMICS"], Flag, "Use buffer atomics.").or(KnobDefault::Bool(true)).but(NOT_YET),
+    row("buffer_ops_analyze_small_tensor_range", &["AMDGCN_ANALYZE_SMALL_TENSOR_RANGE"], Flag,
+        "Ask how large tensors are before buffer operations are used.").but(NOT_YET),
+    row("use_block_pingpong", &["TRITON_HIP_USE_BLOCK_PINGPONG"], OptFlag, "Let two groups of warps take turns.").but(NOT_YET),
+    row("use_in_thread_transpose", &["TRITON_HIP_USE_IN_THREAD_TRANSPOSE"], OptFlag, "Transpose within lanes.").but(NOT_YET),
+    row("use_async_copy", &["TRITON_HIP_USE_ASYNC_COPY"], OptFlag, "Copy to shared memory asynchronously.").but(NOT_YET),
+    row("use_coexec_scheduler", &["TRITON_HIP_USE_COEXEC_SCHEDULER"], OptFlag, "Schedule for execution side by side.").but(NOT_YET),
+    row("use_expert_scheduling", &["TRITON_HIP_USE_EXPERT_SCHEDULING"], OptFlag, "Schedule without the processor's checks.").but(NOT_YET),
+    row("scalarize_packed_fops", &["AMDGCN_SCALARIZE_PACKED_FOPS"], Flag, "Split packed operations on floats.").but(NOT_YET),
+    row("libhip_path", &["TRITON_LIBHIP_PATH"], OptText, "The library of the HIP runtime.").but(NO_DRIVER),
+    row("codegen_path", &["TRITON_AMD_CODEGEN_PATH"], OptText, "The folder of tools for AMD GPUs.")
+        .but(Idle("code is made by a shared LLVM (`DEUTERON_LLVM_PATH`) and linked here: no tool is run")),
+    row("dump_mir", &["TRITON_DUMP_MIR"], OptText, "The folder for the machine code that LLVM works on.")
+        .but(Refused("LLVM is driven through its C interface, which has no such text: `kernel.asm['amdgcn']` is the assembly")),
+    row("swap_mir", &["TRITON_SWAP_MIR"], OptText, "The folder of machine code to use in its place.")
+        .but(Refused("LLVM is driven through its C interface, which takes no such text: TRITON_KERNEL_OVERRIDE=1 takes edited .ttgir and .llir files")),
+    row("swap_mir_enable_misched", &["TRITON_SWAP_MIR_ENABLE_MISCHED"], Flag, "Schedule what `swap_mir` gives.").but(KnobStanding::Moot),
+];

@@ -1,0 +1,117 @@
+//! Elementary functions by instructions. Those of 32 bits are exact to about one unit and take denormal numbers for zero, so that
+//! arguments which may be denormal are scaled.
+
+use super::pure;
+use elementwise::Math;
+use llir::{Flags, FloatCompare, FunctionBuilder, Type, Value};
+use std::f64::consts::{LN_2, LOG2_10, LOG2_E, LOG10_2};
+
+/// The smallest normal number of 32 bits, by its exponent.
+const SMALLEST: i32 = -126;
+
+/// A function within two units in the last place, where instructions give that.
+pub(super) fn exact(b: &mut FunctionBuilder<'_>, function: Math, x: &[Value]) -> Option<Value> {
+    let ty = b.ty(x[0]);
+    match (function, ty) {
+        (Math::Exp, Type::F32) => Some(plainly(b, |b| exp(b, x[0]))),
+        (Math::Exp2, Type::F32) => Some(pure(b, "llvm.amdgcn.exp2.f32", ty, x)),
+        (Math::Sqrt, Type::F32) => Some(plainly(b, |b| root(b, "llvm.amdgcn.sqrt.f32", x[0], (32, -16)))),
+        (Math::Rsqrt, Type::F32) => Some(plainly(b, |b| root(b, "llvm.amdgcn.rsq.f32", x[0], (24, 12)))),
+        (Math::Sqrt | Math::PreciseSqrt, Type::F32 | Type::F64) => Some(b.intrinsic("llvm.sqrt", ty, x)),
+        (Math::Divide | Math::DivideByShared, Type::F32) => Some(plainly(b, |b| quotient(b, x[0], x[1]))),
+        _ => None,
+    }
+}
+
+/// Builds something of which nothing may be fused or reordered.
+fn plainly(b: &mut FunctionBuilder<'_>, build: impl FnOnce(&mut FunctionBuilder<'_>) -> Value) -> Value {
+    let flags = b.set_float_flags(Flags::NONE);
+    let result = build(b);
+    b.set_float_flags(flags);
+    result
+}
+
+fn power_of_two(b: &mut FunctionBuilder<'_>, exponent: i32) -> Value {
+    b.float(Type::F32, 2f64.powi(exponent))
+}
+
+/// `2^p·(1 + c)` with `p` the rounded product `x·log2 e`, and `c = x - p·ln 2` what was lost by rounding it. One of the factors is
+/// split in two (Cody and Waite, "Software Manual for the Elementary Functions", 1980), so `c` is exact where it counts. The middle of
+/// three keeps `c` harmless where the power is zero or infinite: there it is huge, or NaN.
+fn exp(b: &mut FunctionBuilder<'_>, x: Value) -> Value {
+    let ty = Type::F32;
+    let nearest = f64::from(LN_2 as f32);
+    let [factor, ln2, rest, low, high, one] =
+        [LOG2_E, -nearest, nearest - LN_2, -1e-3, 1e-3, 1.0].map(|number| b.float(ty, number));
+    let product = b.fmul(x, factor);
+    let lost = b.intrinsic("llvm.fma", ty, &[product, ln2, x]);
+    let lost = b.intrinsic("llvm.fma", ty, &[product, rest, lost]);
+    let lost = pure(b, "llvm.amdgcn.fmed3.f32", ty, &[lost, low, high]);
+    let power = pure(b, "llvm.amdgcn.exp2.f32", ty, &[product]);
+    let correction = b.fadd(lost, one);
+    b.fmul(power, correction)
+}
+
+/// A root by an instruction, of a denormal number times `2^up`, and then times `2^down`.
+fn root(b: &mut FunctionBuilder<'_>, name: &str, x: Value, (up, down): (i32, i32)) -> Value {
+    let [smallest, up, down, one] = [SMALLEST, up, down, 0].map(|exponent| power_of_two(b, exponent));
+    let is_small = b.fcmp(FloatCompare::Olt, x, smallest);
+    let scale = b.select(is_small, up, one);
+    let scaled = b.fmul(x, scale);
+    let root = pure(b, name, Type::F32, &[scaled]);
+    let back = b.select(is_small, down, one);
+    b.fmul(root, back)
+}
+
+/// The dividend times the reciprocal of the divisor; both are scaled where the divisor or its reciprocal would be denormal.
+fn quotient(b: &mut FunctionBuilder<'_>, dividend: Value, divisor: Value) -> Value {
+    let ty = Type::F32;
+    let [small, large, up, down, one] =
+        [SMALLEST, -SMALLEST, 24, -2, 0].map(|exponent| power_of_two(b, exponent));
+    let size = b.intrinsic("llvm.fabs", ty, &[divisor]);
+    let (is_small, is_large) =
+        (b.fcmp(FloatCompare::Olt, size, small), b.fcmp(FloatCompare::Ogt, size, large));
+    let scale = b.select(is_large, down, one);
+    let scale = b.select(is_small, up, scale);
+    let scaled = b.fmul(divisor, scale);
+    let reciprocal = pure(b, "llvm.amdgcn.rcp.f32", ty, &[scaled]);
+    let dividend = b.fmul(dividend, scale);
+    b.fmul(dividend, reciprocal)
+}
+
+/// A function of a maths library whose name asks for speed.
+pub(super) fn fast(b: &mut FunctionBuilder<'_>, name: &str, x: &[Value]) -> Option<Value> {
+    let ty = b.ty(*x.first()?);
+    if ty != Type::F32 {
+        return None;
+    }
+    let scaled = |b: &mut FunctionBuilder<'_>, value: Value, by: f64| {
+        let by = b.float(Type::F32, by);
+        b.fmul(value, by)
+    };
+    let result = match (name, x) {
+        ("exp", [x]) => {
+            let power = scaled(b, *x, LOG2_E);
+            pure(b, "llvm.amdgcn.exp2.f32", ty, &[power])
+        }
+        ("exp10", [x]) => {
+            let power = scaled(b, *x, LOG2_10);
+            pure(b, "llvm.amdgcn.exp2.f32", ty, &[power])
+        }
+        ("log", [x]) => {
+            let log = pure(b, "llvm.amdgcn.log.f32", ty, &[*x]);
+            scaled(b, log, LN_2)
+        }
+        ("log2", [x]) => pure(b, "llvm.amdgcn.log.f32", ty, &[*x]),
+        ("log10", [x]) => {
+            let log = pure(b, "llvm.amdgcn.log.f32", ty, &[*x]);
+            scaled(b, log, LOG10_2)
+        }
+        ("dividef" | "fdividef" | "divide" | "fdivide", [x, y]) => {
+            let reciprocal = pure(b, "llvm.amdgcn.rcp.f32", ty, &[*y]);
+            b.fmul(*x, reciprocal)
+        }
+        _ => return None,
+    };
+    Some(result)
+}

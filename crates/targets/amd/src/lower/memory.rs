@@ -1,0 +1,68 @@
+//! Loads and stores of neighbouring elements: llir's own, behind a branch where there is a mask.
+
+use lanes::{Access, Cache, Eviction};
+use llir::{Flags, FunctionBuilder, Memory, Type, Value, Values};
+
+/// The address with its constant.
+fn pointer_of(b: &mut FunctionBuilder<'_>, access: &Access) -> Value {
+    if access.offset == 0 {
+        return access.pointer;
+    }
+    let by = b.i64(access.offset);
+    b.offset(access.pointer, by)
+}
+
+/// The type of all elements together.
+fn together(access: &Access) -> Type {
+    access.element.with_lanes(access.count as u32)
+}
+
+/// How memory is touched: what is used once does not stay in the caches.
+fn memory(access: &Access) -> Memory {
+    let once = access.cache == Cache::Streaming || access.eviction == Eviction::First;
+    let align = access.element.lane_bytes() * access.count as u32;
+    Memory { nontemporal: once, ..Memory::aligned(align) }
+}
+
+fn flags(access: &Access) -> Flags {
+    if access.volatile || access.cache == Cache::Volatile { Flags::VOLATILE } else { Flags::NONE }
+}
+
+/// One value of several; of one it is that.
+pub(super) fn joined(b: &mut FunctionBuilder<'_>, values: &[Value]) -> Value {
+    if let [value] = values { *value } else { b.vector(values) }
+}
+
+/// Loads; where the mask is off the elements are `other`, or undefined without it.
+pub(super) fn load(b: &mut FunctionBuilder<'_>, access: &Access, other: &[Value]) -> Values {
+    let ty = together(access);
+    let whole = |b: &mut FunctionBuilder<'_>| {
+        let pointer = pointer_of(b, access);
+        b.load_with(ty, pointer, memory(access), flags(access))
+    };
+    let all = match access.mask {
+        None => whole(b),
+        Some(mask) => {
+            let other = if other.len() == access.count { joined(b, other) } else { b.zero(ty) };
+            let mut branch = b.begin_if(mask);
+            let loaded = whole(b);
+            b.begin_else(&mut branch, &[loaded]);
+            b.end_if(branch, &[other])[0]
+        }
+    };
+    if access.count == 1 {
+        return [all].into_iter().collect();
+    }
+    (0..access.count as u32).map(|index| b.extract(all, index)).collect()
+}
+
+/// Stores.
+pub(super) fn store(b: &mut FunctionBuilder<'_>, access: &Access, values: &[Value]) {
+    let all = joined(b, values);
+    let branch = access.mask.map(|mask| b.begin_if(mask));
+    let pointer = pointer_of(b, access);
+    b.store_with(all, pointer, memory(access), flags(access));
+    if let Some(branch) = branch {
+        b.end_if(branch, &[]);
+    }
+}

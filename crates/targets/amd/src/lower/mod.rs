@@ -1,0 +1,267 @@
+//! What lanes do on these machines: the hooks of the lowering from ttgir to llir.
+//!
+//! Whatever is no instruction of llir is a call of an intrinsic that the table of `amdgcn-isa` has for the architecture.
+
+mod atomic;
+mod convert;
+mod exchange;
+mod math;
+mod memory;
+
+use amdgcn_isa::Arch;
+use elementwise::{ElementTarget, Math, MinMax, Rounding, Widths};
+use ir::{FloatKind, Module, Op};
+use lanes::{Access, AssertPlace, AtomicAccess, CompareSwap, Handler, LaneTarget, PrintCall, Rmw, Shuffle};
+use llir::{FunctionBuilder, Kernel, Memory, Ordering, Purity, SyncScope, Type, Value, Values};
+use ttgir::Machine;
+
+/// The triple that LLVM knows these machines by.
+pub const TRIPLE: &str = "amdgcn-amd-amdhsa";
+
+/// The version of code objects, times 100: the one that the runtimes of all releases since 2021 load.
+const CODE_OBJECT: u32 = 500;
+
+/// The address space of memory that nobody writes while a kernel runs.
+const CONSTANT_SPACE: u8 = 4;
+
+/// What a launch asks of the code of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tuning {
+    /// Waves that a SIMD is to hold at a time; 0 leaves it to the code generator.
+    pub waves_per_eu: u32,
+    /// Whether denormal numbers of 32 bits may be zero.
+    pub flush_denormals: bool,
+}
+
+/// The lanes of a device of some architecture.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lanes {
+    /// The architecture.
+    pub arch: Arch,
+    /// Facts about the device.
+    pub machine: &'static Machine,
+    /// What the launch asks for.
+    pub tuning: Tuning,
+}
+
+impl Lanes {
+    /// The lanes of an architecture, as a launch asks for nothing.
+    pub fn new(arch: Arch) -> Lanes {
+        Lanes { arch, machine: crate::machine::machine(arch), tuning: Tuning::default() }
+    }
+}
+
+/// Calls an intrinsic that only computes its result and that lanes compute each for itself.
+fn pure(b: &mut FunctionBuilder<'_>, name: &str, ty: Type, args: &[Value]) -> Value {
+    call(b, name, ty, args, Purity::Pure)
+}
+
+/// Calls an intrinsic that has to stay where it is: lanes take part in it together, or it does something besides.
+fn together(b: &mut FunctionBuilder<'_>, name: &str, ty: Type, args: &[Value]) -> Value {
+    call(b, name, ty, args, Purity::Impure)
+}
+
+fn call(b: &mut FunctionBuilder<'_>, name: &str, ty: Type, args: &[Value], purity: Purity) -> Value {
+    debug_assert!(amdgcn_isa::find(name).is_some(), "`{name}` is in no row");
+    let result = b.call_symbol(name, ty, args, purity);
+    result.unwrap_or_else(|| b.poison(ty))
+}
+
+/// The names of the axes of the grid.
+const AXES: [&str; 3] = ["x", "y", "z"];
+
+impl LaneTarget for Lanes {
+    fn machine(&self) -> &Machine {
+        self.machine
+    }
+
+    fn handler(&self, _module: &Module, _op: Op) -> Option<Handler> {
+        None
+    }
+
+    fn start_module(&self, module: &mut llir::Module) {
+        module.triple = TRIPLE.into();
+        module.flags.push(("amdhsa_code_object_version".into(), CODE_OBJECT));
+        // Without these LLVM makes loops of compare-and-swap where the memory might be the host's.
+        module.atomic_notes =
+            ["amdgpu.no.fine.grained.memory", "amdgpu.no.remote.memory", "amdgpu.ignore.denormal.mode"]
+                .map(String::from)
+                .into();
+    }
+
+    fn kernel(&self, _source: &Module, lanes: u32) -> (Kernel, Vec<String>) {
+        let kernel =
+            Kernel { convention: "amdgpu_kernel".into(), lanes: Some([lanes, 1, 1]), ..Kernel::default() };
+        let denormals = if self.tuning.flush_denormals { "preserve-sign" } else { "ieee" };
+        let mut attributes = vec![
+            format!("\"amdgpu-flat-work-group-size\"=\"{lanes},{lanes}\""),
+            "\"uniform-work-group-size\"=\"true\"".to_owned(),
+            format!("\"denormal-fp-math-f32\"=\"{denormals},{denormals}\""),
+        ];
+        if self.tuning.waves_per_eu > 0 {
+            let waves = self.tuning.waves_per_eu;
+            attributes.push(format!("\"amdgpu-waves-per-eu\"=\"{waves},{waves}\""));
+        }
+        (kernel, attributes)
+    }
+
+    fn thread_id(&self, b: &mut FunctionBuilder<'_>) -> Value {
+        pure(b, "llvm.amdgcn.workitem.id.x", Type::I32, &[])
+    }
+
+    fn uniform(&self, b: &mut FunctionBuilder<'_>, value: Value) -> Value {
+        // All lanes of a wave have the value, so it does not matter which of them are active where it is read.
+        pure(b, "llvm.amdgcn.readfirstlane.i32", Type::I32, &[value])
+    }
+
+    fn program_id(&self, b: &mut FunctionBuilder<'_>, axis: u32) -> Value {
+        pure(b, &format!("llvm.amdgcn.workgroup.id.{}", AXES[axis as usize]), Type::I32, &[])
+    }
+
+    fn num_programs(&self, b: &mut FunctionBuilder<'_>, axis: u32) -> Value {
+        let base = pure(b, "llvm.amdgcn.implicitarg.ptr", Type::pointer(CONSTANT_SPACE), &[]);
+        let by = b.i64(4 * i64::from(axis));
+        let pointer = b.offset(base, by);
+        let memory = Memory { invariant: true, ..Memory::aligned(4) };
+        b.load_with(Type::I32, pointer, memory, llir::Flags::NONE)
+    }
+
+    fn block_id(&self, b: &mut FunctionBuilder<'_>) -> Value {
+        b.i32(0)
+    }
+
+    fn barrier(&self, b: &mut FunctionBuilder<'_>) {
+        b.fence_among(Ordering::Release, SyncScope::Workgroup);
+        b.intrinsic_void("llvm.amdgcn.s.barrier", &[]);
+        b.fence_among(Ordering::Acquire, SyncScope::Workgroup);
+    }
+
+    fn cluster_barrier(&self, b: &mut FunctionBuilder<'_>) {
+        self.barrier(b);
+    }
+
+    fn peer(&self, _b: &mut FunctionBuilder<'_>, pointer: Value, _block: Value) -> Value {
+        // A cluster is one thread block here.
+        pointer
+    }
+
+    fn warp_barrier(&self, b: &mut FunctionBuilder<'_>) {
+        b.fence_among(Ordering::Release, SyncScope::Wavefront);
+        b.intrinsic_void("llvm.amdgcn.wave.barrier", &[]);
+        b.fence_among(Ordering::Acquire, SyncScope::Wavefront);
+    }
+
+    fn shuffle(&self, b: &mut FunctionBuilder<'_>, shuffle: Shuffle, value: Value) -> Value {
+        exchange::shuffle(b, self.arch, shuffle, value)
+    }
+
+    fn ballot(&self, b: &mut FunctionBuilder<'_>, condition: Value) -> Value {
+        let ty = Type::int(self.machine.warp_size as u16);
+        together(b, &format!("llvm.amdgcn.ballot.i{}", self.machine.warp_size), ty, &[condition])
+    }
+
+    fn load(&self, b: &mut FunctionBuilder<'_>, access: &Access, other: &[Value]) -> Values {
+        memory::load(b, access, other)
+    }
+
+    fn store(&self, b: &mut FunctionBuilder<'_>, access: &Access, values: &[Value]) {
+        memory::store(b, access, values);
+    }
+
+    fn atomic_width(&self, rmw: Rmw, element: Type) -> usize {
+        atomic::width(self.arch, rmw, element)
+    }
+
+    fn atomic(
+        &self,
+        b: &mut FunctionBuilder<'_>,
+        rmw: Rmw,
+        access: &AtomicAccess,
+        values: &[Value],
+    ) -> Option<Values> {
+        atomic::rmw(b, self.arch, rmw, access, values)
+    }
+
+    fn narrowest_swap(&self) -> u32 {
+        atomic::NARROWEST_SWAP
+    }
+
+    fn compare_swap(&self, b: &mut FunctionBuilder<'_>, swap: &CompareSwap) -> Value {
+        atomic::compare_swap(b, swap)
+    }
+
+    fn atomic_load(&self, b: &mut FunctionBuilder<'_>, access: &AtomicAccess, element: Type) -> Value {
+        atomic::load(b, access, element)
+    }
+
+    fn atomic_store(&self, b: &mut FunctionBuilder<'_>, access: &AtomicAccess, value: Value) {
+        atomic::store(b, access, value);
+    }
+
+    fn print(&self, _b: &mut FunctionBuilder<'_>, _call: &PrintCall<'_>) {
+        // Kernels that print are refused before they are lowered.
+    }
+
+    fn assert_fail(&self, b: &mut FunctionBuilder<'_>, _place: &AssertPlace<'_>) {
+        // The wave stops with an exception; there is nobody who could be handed the text.
+        b.intrinsic_void("llvm.trap", &[]);
+    }
+}
+
+impl ElementTarget for Lanes {
+    fn register(&self, ty: ir::Type) -> Type {
+        lanes::register(ty)
+    }
+
+    fn widths(&self) -> Widths {
+        Widths { compare: 16, minmax: 16, add: 16, divide: 32 }
+    }
+
+    fn division_traps(&self) -> bool {
+        false
+    }
+
+    fn writes_functions_out(&self) -> bool {
+        true
+    }
+
+    fn has_fma(&self) -> bool {
+        true
+    }
+
+    fn has_arithmetic(&self, kind: FloatKind) -> bool {
+        kind == FloatKind::F16
+    }
+
+    fn converts(&self, kind: FloatKind) -> bool {
+        kind.bits() == 16
+    }
+
+    fn minmax(&self, ty: Type) -> MinMax {
+        if matches!(ty, Type::F16 | Type::F32 | Type::F64) { MinMax::Ordered } else { MinMax::Compared }
+    }
+
+    fn minmax_nan(&self, b: &mut FunctionBuilder<'_>, max: bool, x: &[Value]) -> Option<Value> {
+        let ty = b.ty(x[0]);
+        let name = if max { "llvm.maximum" } else { "llvm.minimum" };
+        matches!(ty, Type::F32 | Type::F64).then(|| b.intrinsic(name, ty, x))
+    }
+
+    fn math(&self, b: &mut FunctionBuilder<'_>, function: Math, x: &[Value]) -> Option<Value> {
+        math::exact(b, function, x)
+    }
+
+    fn fast_math(&self, b: &mut FunctionBuilder<'_>, name: &str, x: &[Value]) -> Option<Value> {
+        math::fast(b, name, x)
+    }
+
+    fn convert(
+        &self,
+        b: &mut FunctionBuilder<'_>,
+        formats: (FloatKind, FloatKind),
+        rounding: Rounding,
+        value: Value,
+    ) -> Option<Value> {
+        convert::one(b, self.arch, formats, rounding, value)
+    }
+}

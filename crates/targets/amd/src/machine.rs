@@ -1,0 +1,107 @@
+//! The machines: facts of each architecture, from the ISA manuals of CDNA 2 to 4 and RDNA 3 and 4.
+//!
+//! Each names what it has beyond another one. Vector registers are counted for one lane of a SIMD and for a compute unit of four
+//! SIMDs, as lanes times registers.
+
+use amdgcn_isa::Arch;
+use ir::FloatKind::{self, BF16, F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F16, F32, F64};
+use ttgir::machine::Machine;
+
+const CONVERSIONS: &[(FloatKind, FloatKind)] = &[(F32, F16), (F16, F32), (F32, F64), (F64, F32)];
+const WITH_FNUZ: &[(FloatKind, FloatKind)] =
+    &[(F32, F16), (F16, F32), (F32, F64), (F64, F32), (F8E4M3FNUZ, F32), (F8E5M2FNUZ, F32)];
+const WITH_OCP: &[(FloatKind, FloatKind)] =
+    &[(F32, F16), (F16, F32), (F32, F64), (F64, F32), (F8E4M3FN, F32), (F8E5M2, F32)];
+const WITH_OCP_AND_BF16: &[(FloatKind, FloatKind)] =
+    &[(F32, F16), (F16, F32), (F32, BF16), (F32, F64), (F64, F32), (F8E4M3FN, F32), (F8E5M2, F32)];
+
+/// CDNA2. A wave has 256 vector registers and as many for accumulators; 4 SIMDs hold up to 8 waves each.
+const GFX90A: Machine = Machine {
+    name: "hip:gfx90a",
+    warp_size: 64,
+    max_warps: 16,
+    resident_warps: 32,
+    resident_programs: 16,
+    lane_registers: 512,
+    processor_registers: 4 * 512 * 64,
+    shared_bytes: 64 << 10,
+    processor_shared_bytes: 64 << 10,
+    conversions: CONVERSIONS,
+    ..Machine::BASE
+};
+
+/// CDNA3.
+const GFX942: Machine = Machine { name: "hip:gfx942", conversions: WITH_FNUZ, ..GFX90A };
+
+/// CDNA4.
+const GFX950: Machine = Machine {
+    name: "hip:gfx950",
+    shared_bytes: 160 << 10,
+    processor_shared_bytes: 160 << 10,
+    conversions: WITH_OCP_AND_BF16,
+    ..GFX90A
+};
+
+/// RDNA3. A wave has 256 vector registers; 4 SIMDs hold up to 16 waves each.
+const GFX1100: Machine = Machine {
+    name: "hip:gfx1100",
+    warp_size: 32,
+    max_warps: 32,
+    resident_warps: 64,
+    resident_programs: 32,
+    lane_registers: 256,
+    processor_registers: 4 * 1536 * 32,
+    shared_bytes: 64 << 10,
+    processor_shared_bytes: 128 << 10,
+    conversions: CONVERSIONS,
+    ..Machine::BASE
+};
+
+/// RDNA4.
+const GFX1200: Machine = Machine { name: "hip:gfx1200", conversions: WITH_OCP, ..GFX1100 };
+
+/// Every machine with its architecture.
+pub static MACHINES: &[(Arch, Machine)] = &[
+    (Arch::Gfx90a, GFX90A),
+    (Arch::Gfx942, GFX942),
+    (Arch::Gfx950, GFX950),
+    (Arch::Gfx1100, GFX1100),
+    (Arch::Gfx1200, GFX1200),
+];
+
+/// The machine of an architecture.
+///
+/// # Panics
+/// Never: a test sees to it that every architecture has one.
+pub fn machine(arch: Arch) -> &'static Machine {
+    let found = MACHINES.iter().find(|(own, _)| *own == arch).map(|(_, machine)| machine);
+    found.expect("every architecture has a machine")
+}
+
+/// The machine of a name as programs have it: `hip:gfx942`.
+pub fn named(name: &str) -> Option<&'static Machine> {
+    Arch::named(name.strip_prefix("hip:")?).map(machine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MACHINES, machine, named};
+    use amdgcn_isa::ARCHS;
+
+    #[test]
+    fn every_architecture_has_its_own_facts() {
+        let mut texts = Vec::new();
+        for arch in ARCHS {
+            let machine = machine(arch);
+            assert_eq!(machine.name, format!("hip:{arch}"));
+            assert_eq!(machine.warp_size, arch.wave().lanes());
+            assert!(machine.shared_bytes <= machine.processor_shared_bytes);
+            assert_eq!(named(machine.name), Some(machine));
+            texts.push(machine.to_string());
+        }
+        texts.sort();
+        texts.dedup();
+        assert_eq!((texts.len(), MACHINES.len()), (ARCHS.len(), ARCHS.len()));
+        assert!(named("hip:gfx900").is_none() && named("cuda:90").is_none());
+    }
+}

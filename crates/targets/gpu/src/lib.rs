@@ -1,0 +1,25 @@
+//! What targets for GPUs share: the stages that a compile has in common, parameters of kernels, errors in a target's words.
+//!
+//! ```text
+//! ttir ──layouts, passes──> ttgir ──lanes──> llir ──passes──> llir ──> assembly of the vendor
+//! ```
+//!
+//! A target says what differs through [`Backend`]; [`Compile`] does the steps up to llir and keeps the stages. Nothing here knows a
+//! vendor. Left out: machine code, drivers, launches.
+
+mod compile;
+mod errors;
+mod fit;
+mod observe;
+mod options;
+mod params;
+mod pipeline;
+mod stage;
+
+pub use compile::{Backend, Code, Compile};
+pub use errors::{check_shared, not_lowered, out_of_shared, refused};
+pub use observe::{LanePasses, LayoutPasses};
+pub use options::{NO_LINES, NO_PASSES, flag, number, text};
+pub use params::params;
+pub use pipeline::{Launch, to_ttgir};
+pub use stage::{LLIR, TTGIR};
