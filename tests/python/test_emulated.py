@@ -259,3 +259,33 @@ def test_stages_give_way_to_shared_memory(stages, rng):
     assert len(fewer) == (2 if stages == 8 else 0) and all("test_emulated.py:" in text for text in fewer)
     assert kernel.metadata.shared <= 232448
     assert "red.relaxed.gpu.global.add.v" in kernel.asm["ptx"]
+
+
+@triton.jit
+def one_product(a_ptr, b_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, FORMAT: tl.constexpr):
+    rows, cols, along = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    a = tl.load(a_ptr + rows[:, None] * K + along[None, :])
+    b = tl.load(b_ptr + along[:, None] * N + cols[None, :])
+    if FORMAT is not None:
+        a, b = a.to(FORMAT, bitcast=True), b.to(FORMAT, bitcast=True)
+    tl.store(out_ptr + rows[:, None] * N + cols[None, :], tl.dot(a, b))
+
+
+@pytest.mark.parametrize("shape, dtype, form, name", [
+    ((64, 8, 16), np.float16, None, "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"),
+    ((32, 64, 64), np.int8, None, "mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.s8.s32"),
+    ((1, 2, 32), np.uint8, tl.float8e5, "fma.rn"),
+])
+def test_dots_of_unusual_shapes_and_types(shape, dtype, form, name, rng):
+    m, n, k = shape
+    a, b = rng.integers(-8, 9, (m, k)), rng.integers(-8, 9, (k, n))
+    given = [a.astype(dtype), b.astype(dtype)]
+    if form is not None:
+        a, b = (np.asarray(torch.tensor(x, dtype=torch.float32).to(torch.float8_e5m2).float()) for x in (a, b))
+        given = [torch.tensor(x).to(torch.float8_e5m2).view(torch.uint8).numpy() for x in (a, b)]
+    out = np.full((m, n), 7, np.int32 if dtype == np.int8 else np.float32)
+    with triton.knobs.runtime.scope():
+        triton.knobs.runtime.emulate = "cuda:90"
+        kernel = one_product[(1, )](*given, out, m, n, k, form)
+    assert np.array_equal(out, np.asarray(a, np.float64) @ np.asarray(b, np.float64))
+    assert name in kernel.asm["ptx"]
