@@ -121,6 +121,8 @@ def numbers(out_ptr, h_ptr, n, BLOCK: tl.constexpr):
     inside = 2 < at < 6
     kept = (at > 1 and at < 7) or not (at != 0)
     EXACT: tl.constexpr = 0.1
+    tl.static_assert(BLOCK.value == 8 and EXACT.type == EXACT.type)
+    tl.static_assert(half.shape == [BLOCK] and half.shape != [BLOCK, 1])
     tl.store(out_ptr + at, half * total)
     tl.store(out_ptr + BLOCK + at, half * third)
     tl.store(out_ptr + 2 * BLOCK + at, half * EXACT)

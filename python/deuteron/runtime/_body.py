@@ -1,7 +1,7 @@
 """The body of a kernel as Python runs it.
 
 It is the function itself but for what a kernel means otherwise than Python does: numbers that are assigned become run-time values, the
-counter of a loop is one, ``min`` and ``max`` compute by element, ``and``, ``or``, ``not``, comparisons in a row and ``assert`` take
+counter of a loop is one, ``min`` and ``max`` compute by element, lists are tuples, ``and``, ``or``, ``not``, comparisons in a row and ``assert`` take
 blocks. Lines and columns stay, so that debuggers and tracebacks show the source.
 """
 
@@ -193,6 +193,12 @@ class _Rewriting(ast.NodeTransformer):
             node.func = self.call(name, [], node).func
         return node
 
+    def visit_Attribute(self, node):
+        self.generic_visit(node)
+        if node.attr not in ("value", "type") or not isinstance(node.ctx, ast.Load):
+            return node
+        return self.call("__constexpr_" + node.attr + "__", [node.value], node)
+
     def visit_BoolOp(self, node):
         self.generic_visit(node)
         if any(isinstance(part, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for part in ast.walk(node)):
@@ -203,6 +209,9 @@ class _Rewriting(ast.NodeTransformer):
 
     def visit_Compare(self, node):
         self.generic_visit(node)
+        if len(node.ops) == 1 and isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
+            name = "__equal__" if isinstance(node.ops[0], ast.Eq) else "__unequal__"
+            return self.call(name, [node.left, node.comparators[0]], node)
         unsafe = any(isinstance(part, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for part in ast.walk(node))
         if len(node.ops) == 1 or unsafe or not all(type(op) in _COMPARISONS for op in node.ops):
             return node
@@ -278,11 +287,44 @@ def _any(value, *rest):
     return value
 
 
+def _constexpr_value(value):
+    return value if type(value) in _NUMBERS else value.value
+
+
+def _constexpr_type(value):
+    from ..language import constexpr_type
+
+    return constexpr_type(value) if type(value) in _NUMBERS else value.type
+
+
+_NUMBERS = (int, float, bool)
+
+
+def _listed(left, right):
+    """Both as tuples, where one is a list: to a kernel they are the same, so that `x.shape == [8]`."""
+    if isinstance(left, (tuple, list)) and isinstance(right, (tuple, list)):
+        return tuple(left), tuple(right)
+    return left, right
+
+
+def _equal(left, right):
+    left, right = _listed(left, right)
+    return left == right
+
+
+def _unequal(left, right):
+    left, right = _listed(left, right)
+    return left != right
+
+
+_ROW = {"lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": _equal, "ne": _unequal}
+
+
 def _compared(names, left, *rest):
     result = None
     for name, part in zip(names, rest):
         right = part()
-        holds = getattr(operator, name)(left, right)
+        holds = _ROW[name](left, right)
         result = holds if result is None else result.logical_and(holds) if _is_block(result) else result and holds
         if not _is_block(result) and not result:
             return result
@@ -306,6 +348,10 @@ _HELPERS = {
     "__all__": _all,
     "__any__": _any,
     "__compared__": _compared,
+    "__constexpr_value__": _constexpr_value,
+    "__constexpr_type__": _constexpr_type,
+    "__equal__": _equal,
+    "__unequal__": _unequal,
     "__not__": _not,
     "__holds__": _holds,
 }
