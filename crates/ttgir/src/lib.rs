@@ -35,7 +35,7 @@ pub mod ops;
 pub mod passes;
 pub mod types;
 
-pub use from_ttir::{MAP_OF, from_ttir};
+pub use from_ttir::{MAP_OF, MAP_WRITTEN, from_ttir};
 pub use machine::{Machine, MatrixKind, MatrixRow, Number};
 pub use module::{Config, set_shared, target};
 

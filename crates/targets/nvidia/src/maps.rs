@@ -2,7 +2,8 @@
 //!
 //! A parameter of type `!tt.tensordesc<…, #shared>` with `tt.map_of` is 128 bytes for the copy engine. An artifact says among its metadata,
 //! under [`METADATA`], how they are made: `0 f16 128 128x64` is a map of the tensor of rank 2 whose address, sizes and strides are the
-//! arguments from number 0 on, of 16-bit floats, swizzled within 128 bytes, read in boxes of 128 rows of 64.
+//! arguments from number 0 on, of 16-bit floats, swizzled within 128 bytes, read in boxes of 128 rows of 64; `out` behind it would say
+//! that the kernel writes by it.
 
 use crate::driver::tensor_map::{Element, TensorLayout};
 use emulator::{Swizzle, TensorMap};
@@ -10,7 +11,7 @@ use ir::{FloatKind, Module, Op, Type};
 use std::fmt;
 use std::str::FromStr;
 use ttgir::encoding::box_of;
-use ttgir::{MAP_OF, SharedEncoding};
+use ttgir::{MAP_OF, MAP_WRITTEN, SharedEncoding};
 use ttir::ops::func::FuncOp;
 use ttir::types::{DESCRIPTOR, TENSORDESC, elem, shape};
 
@@ -28,6 +29,8 @@ pub struct MapRecipe {
     pub swizzle: u32,
     /// Elements of a box along each axis, the slowest first.
     pub sides: Vec<u32>,
+    /// Whether the kernel writes by it.
+    pub is_written: bool,
 }
 
 /// Elements by name, and the numbers that `tensormap.replace` has for them.
@@ -74,21 +77,22 @@ impl MapRecipe {
                 let slot = module.arg_attrs(entry, at).iter().find(|(key, _)| key.name() == MAP_OF.name);
                 let slot =
                     slot.and_then(|(_, attr)| attr.as_int()).and_then(|slot| usize::try_from(slot).ok());
-                let recipe = slot.and_then(|slot| MapRecipe::of(ty, slot));
+                let is_written = module.arg_attrs(entry, at).iter().any(|(key, _)| key.name() == MAP_WRITTEN.name);
+                let recipe = slot.and_then(|slot| MapRecipe::of(ty, slot, is_written));
                 recipes.push(recipe.ok_or_else(|| format!("a kernel cannot have a parameter of type {ty}"))?);
             }
         }
         Ok(recipes)
     }
 
-    fn of(ty: Type, slot: usize) -> Option<MapRecipe> {
+    fn of(ty: Type, slot: usize, is_written: bool) -> Option<MapRecipe> {
         let encoding = ty.params_of(&TENSORDESC)?.iter().find_map(|param| match param {
             ir::TypeParam::Attr(encoding) => SharedEncoding::from_attr(encoding),
             _ => None,
         })?;
         let SharedEncoding::Nvmma { swizzling_byte_width: swizzle, .. } = encoding else { return None };
         let sides = box_of(&encoding, shape(ty))?;
-        Some(MapRecipe { slot, element: element_of(elem(ty))?, swizzle, sides })
+        Some(MapRecipe { slot, element: element_of(elem(ty))?, swizzle, sides, is_written })
     }
 
     /// Arguments that a map is made of.
@@ -150,7 +154,7 @@ impl fmt::Display for MapRecipe {
         for (index, side) in self.sides.iter().enumerate() {
             write!(f, "{}{side}", if index == 0 { " " } else { "x" })?;
         }
-        Ok(())
+        if self.is_written { f.write_str(" out") } else { Ok(()) }
     }
 }
 
@@ -160,13 +164,18 @@ impl FromStr for MapRecipe {
     fn from_str(text: &str) -> Result<MapRecipe, String> {
         let wrong = || format!("`{text}` describes no tensor map");
         let words: Vec<&str> = text.split_whitespace().collect();
-        let [slot, element, swizzle, sides] = words[..] else { return Err(wrong()) };
+        let (words, is_written) = match words.split_last() {
+            Some((&"out", rest)) => (rest, true),
+            _ => (&words[..], false),
+        };
+        let &[slot, element, swizzle, sides] = words else { return Err(wrong()) };
         let sides: Result<Vec<u32>, _> = sides.split('x').map(str::parse).collect();
         Ok(MapRecipe {
             slot: slot.parse().map_err(|_| wrong())?,
             element: ELEMENTS.iter().find(|row| row.0 == element).ok_or_else(wrong)?.1,
             swizzle: swizzle.parse().map_err(|_| wrong())?,
             sides: sides.map_err(|_| wrong())?,
+            is_written,
         })
     }
 }
@@ -196,9 +205,10 @@ mod tests {
             element,
             swizzle,
             sides: sides.to_vec(),
+            is_written: slot == 7,
         };
         let recipes = vec![recipe(0, Element::F16, 128, &[128, 64]), recipe(7, Element::U8, 0, &[256])];
-        assert_eq!(list(&recipes), "0 f16 128 128x64; 7 u8 0 256");
+        assert_eq!(list(&recipes), "0 f16 128 128x64; 7 u8 0 256 out");
         assert_eq!(parse_list(&list(&recipes)), Ok(recipes));
         assert!(parse_list("0 f17 128 128x64").is_err() && parse_list("0 f16").is_err());
         assert_eq!(parse_list(""), Ok(vec![]));
@@ -206,7 +216,7 @@ mod tests {
 
     #[test]
     fn arguments_make_a_layout() {
-        let recipe = MapRecipe { slot: 1, element: Element::F32, swizzle: 128, sides: vec![64, 32] };
+        let recipe = MapRecipe { slot: 1, element: Element::F32, swizzle: 128, sides: vec![64, 32], is_written: false };
         let layout = recipe.layout(&[9, 0x4000, 100, 37, 40, 1]).expect("there are enough arguments");
         assert_eq!((layout.base, layout.shape, layout.strides), (0x4000, vec![100, 37], vec![40, 1]));
         assert_eq!(recipe.layout(&[9, 0x4000, 100]), None);

@@ -1,4 +1,4 @@
-//! Descriptors that a kernel takes as arguments stay descriptors where bulk copies can serve the loads by them.
+//! Descriptors that a kernel takes as arguments stay descriptors where bulk copies can serve the accesses by them.
 //!
 //! ```text
 //! %d = tt.make_tensor_descriptor %p, [%m, %n], [%s, 1]        one more parameter: %p.map: !tt.tensordesc<…> {tt.map_of = 0 : i32}
@@ -6,15 +6,16 @@
 //! ```
 //!
 //! `tt.map_of` is the number of the parameter that is the tensor's address; its sizes and strides stand behind it. Whoever launches
-//! makes the new parameter of these. Only loads that feed dots: what goes to registers anyway is loaded faster by the lanes.
+//! makes the new parameter of these. Only loads that feed dots, and stores of kernels with dots: what goes through registers anyway is loaded and
+//! stored by the lanes.
 //! Left out, and written as addresses and masks later: padding with NaN, machines without bulk copies, clusters.
 
 use crate::encoding::{SharedEncoding, box_of};
-use crate::passes::{Context, feeds_dot};
+use crate::passes::{Context, feeds_dot, is_dot};
 use ir::pass::PassRow;
 use ir::{Attr, Block, DeclaredKey, Def, Diagnostic, Module, Op, Type, Value};
 use ttir::ops::constant::splat_bits;
-use ttir::ops::descriptor::{DescriptorLoadOp, MAKE, MakeDescriptorOp, Padding};
+use ttir::ops::descriptor::{DescriptorLoadOp, DescriptorStoreOp, MAKE, MakeDescriptorOp, Padding};
 use ttir::ops::func::{FuncOp, kernels};
 use ttir::types::shape;
 
@@ -23,6 +24,9 @@ pub static MAP_OF: DeclaredKey = DeclaredKey::new(
     "tt.map_of",
     "Made at the launch of the parameters from this number on: an address, sizes, strides.",
 );
+
+/// Attribute of the same: the kernel writes by it.
+pub static MAP_WRITTEN: DeclaredKey = DeclaredKey::new("tt.map_written", "The kernel writes by it.");
 
 /// Keeps descriptors for bulk copies.
 pub(crate) static KEEP_DESCRIPTORS: PassRow = PassRow {
@@ -38,9 +42,11 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
     }
     for function in kernels(module).map(|func| func.op).collect::<Vec<_>>() {
         let entry = FuncOp::new(module, function).entry();
-        for op in module.walk(function) {
+        let inside = module.walk(function);
+        let has_dots = inside.iter().any(|&op| is_dot(module, op));
+        for op in inside {
             if module.is(op, &MAKE) {
-                keep(module, entry, op);
+                keep(module, entry, op, has_dots);
             }
         }
         let func = FuncOp::new(module, function);
@@ -51,29 +57,43 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Lets the loads by a descriptor that bulk copies can serve use a parameter in its place.
-fn keep(module: &mut Module, entry: Block, make: Op) {
+/// Lets the accesses by a descriptor that bulk copies can serve use a parameter in its place, one for loads and one for stores.
+fn keep(module: &mut Module, entry: Block, make: Op, has_dots: bool) {
     let made = MakeDescriptorOp::new(module, make);
-    let result = made.result();
-    let Some(slot) = launch_slot(module, entry, made).filter(|_| made.padding() == Padding::Zero) else {
-        return;
-    };
-    let serves = |&(user, _): &(Op, u32)| {
-        DescriptorLoadOp::of(module, user).is_some_and(|load| is_box(module, load))
+    let (result, pads_zero) = (made.result(), made.padding() == Padding::Zero);
+    let Some(slot) = launch_slot(module, entry, made) else { return };
+    let users = || module.uses(result).iter().map(|use_| use_.0);
+    let is_load = |&user: &Op| {
+        DescriptorLoadOp::of(module, user).is_some_and(|load| is_box(module, load.desc(), load.result()))
             && feeds_dot(module, None, user)
     };
-    let loads: Vec<Op> = module.uses(result).iter().filter(|&use_| serves(use_)).map(|use_| use_.0).collect();
-    if loads.is_empty() {
-        return;
+    let is_store = |&user: &Op| {
+        DescriptorStoreOp::of(module, user).is_some_and(|store| is_box(module, store.desc(), store.src()))
+    };
+    let loads: Vec<Op> = users().filter(is_load).filter(|_| pads_zero).collect();
+    let stores: Vec<Op> = users().filter(is_store).filter(|_| has_dots).collect();
+    for (accesses, is_written) in [(loads, false), (stores, true)] {
+        if !accesses.is_empty() {
+            let map = add_map(module, entry, slot, module.ty(result), is_written);
+            module.replace_uses_if(result, map, |_, user, _| accesses.contains(&user));
+        }
     }
-    let map = module.add_arg(entry, module.ty(result));
-    let name = module.name(module.args(entry)[slot]).map(|name| format!("{name}.map"));
+}
+
+/// One more parameter, a descriptor of the tensor whose address is the parameter of a number.
+fn add_map(module: &mut Module, entry: Block, slot: usize, ty: Type, is_written: bool) -> Value {
+    let map = module.add_arg(entry, ty);
+    let ending = if is_written { "out" } else { "map" };
+    let name = module.name(module.args(entry)[slot]).map(|name| format!("{name}.{ending}"));
     if let Some(name) = name {
         module.set_name(map, &name);
     }
     let at = module.args(entry).len() - 1;
     module.set_arg_attr(entry, at, MAP_OF.key(), Some(Attr::int(slot as i64, Type::int(32))));
-    module.replace_uses_if(result, map, |_, user, _| loads.contains(&user));
+    if is_written {
+        module.set_arg_attr(entry, at, MAP_WRITTEN.key(), Some(Attr::Bool(true)));
+    }
+    map
 }
 
 /// The number of the parameter that is the address of a descriptor, if sizes and strides stand behind it as launches pass them.
@@ -92,9 +112,9 @@ fn launch_slot(module: &Module, entry: Block, made: MakeDescriptorOp<'_>) -> Opt
     (follows && is_one).then_some(slot)
 }
 
-/// Whether bulk copies can move the block of a load.
-fn is_box(module: &Module, load: DescriptorLoadOp<'_>) -> bool {
-    let ty = module.ty(load.desc());
-    let same = shape(ty) == shape(module.ty(load.result()));
+/// Whether bulk copies can move a block by a descriptor.
+fn is_box(module: &Module, desc: Value, block: Value) -> bool {
+    let ty = module.ty(desc);
+    let same = shape(ty) == shape(module.ty(block));
     same && SharedEncoding::of_box(ty).is_some_and(|encoding| box_of(&encoding, shape(ty)).is_some())
 }

@@ -18,7 +18,7 @@ mod scaled;
 pub(crate) use cat::EXPAND_CAT;
 pub(crate) use descriptors::EXPAND_DESCRIPTORS;
 pub(crate) use maps::KEEP_DESCRIPTORS;
-pub use maps::MAP_OF;
+pub use maps::{MAP_OF, MAP_WRITTEN};
 pub(crate) use scaled::EXPAND_SCALED;
 
 use crate::passes::{ASSIGN_LAYOUTS, SPLIT_PRECISION};

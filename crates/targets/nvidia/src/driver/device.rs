@@ -12,8 +12,10 @@ use target::{Artifact, Device, DeviceProperties, LoadedKernel, TargetError};
 /// `CU_POINTER_ATTRIBUTE_DEVICE_POINTER`.
 const DEVICE_POINTER: i32 = 3;
 
-/// Bytes of zeros that a device keeps.
-const ZEROS: usize = 256;
+/// Bytes that a device keeps for tensors without elements.
+const ZEROS: usize = 512;
+/// Those from here on are written; the others are zeros.
+pub(super) const WRITTEN_FROM: u64 = 256;
 
 /// A GPU, with the primary context that it shares with every other user of the CUDA runtime in the process.
 #[derive(Debug)]
@@ -69,7 +71,7 @@ impl Gpu {
         matches!(self.context.get(), Some(Ok(address)) if *address == context as usize)
     }
 
-    /// The address of [`ZEROS`] bytes of zeros.
+    /// The address of [`ZEROS`] bytes, zeros up to [`WRITTEN_FROM`].
     pub(super) fn zeros(&self) -> Result<u64, TargetError> {
         if let Some(&address) = self.zeros.get() {
             return Ok(address);

@@ -1,6 +1,7 @@
 //! The tensor maps of a launch: made of its arguments, and kept while those that they are made of stay as they are.
 
 use super::Gpu;
+use super::device::WRITTEN_FROM;
 use super::tensor_map::{TensorLayout, TensorMap};
 use crate::maps::{self, MapRecipe};
 use smallvec::SmallVec;
@@ -48,7 +49,7 @@ impl Maps {
         for recipe in &self.recipes {
             let layout = recipe.layout(args);
             let layout = layout.ok_or_else(|| TargetError::Launch("a tensor map has no arguments".into()))?;
-            let layout = if layout.shape.contains(&0) { of_nothing(gpu, layout)? } else { layout };
+            let layout = if layout.shape.contains(&0) { of_nothing(gpu, layout, recipe.is_written)? } else { layout };
             made.push(gpu.driver.encode(&layout)?);
         }
         if let Some(last) = &mut last {
@@ -60,9 +61,11 @@ impl Maps {
 }
 
 /// A tensor without elements, of which the driver makes no map, reads as one with a single zero.
-fn of_nothing(gpu: &Gpu, layout: TensorLayout) -> Result<TensorLayout, TargetError> {
+fn of_nothing(gpu: &Gpu, layout: TensorLayout, is_written: bool) -> Result<TensorLayout, TargetError> {
     let rank = layout.shape.len();
     let mut strides = vec![16; rank];
     strides[rank - 1] = 1;
-    Ok(TensorLayout { base: gpu.zeros()?, shape: vec![1; rank], strides, ..layout })
+    // What is written there is read by nobody.
+    let base = gpu.zeros()? + if is_written { WRITTEN_FROM } else { 0 };
+    Ok(TensorLayout { base, shape: vec![1; rank], strides, ..layout })
 }

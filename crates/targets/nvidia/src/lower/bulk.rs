@@ -12,7 +12,7 @@ use ttgir::ops::barrier::{
     ARRIVE_BARRIER, ArriveBarrierOp, BARRIER_EXPECT, BarrierExpectOp, INIT_BARRIER, INVAL_BARRIER,
     InitBarrierOp, InvalBarrierOp, WAIT_BARRIER, WaitBarrierOp,
 };
-use ttgir::ops::bulk::{BULK_LOAD, BulkLoadOp};
+use ttgir::ops::bulk::{BULK_LOAD, BULK_STORE, BULK_STORE_WAIT, BulkLoadOp, BulkStoreOp, BulkStoreWaitOp};
 use ttgir::types::memdesc;
 use ttir::types::elem_bytes;
 
@@ -24,6 +24,8 @@ const HANDLERS: &[(&OpRow, Handler)] = &[
     (&ARRIVE_BARRIER, arrive),
     (&WAIT_BARRIER, wait),
     (&BULK_LOAD, load),
+    (&BULK_STORE, store),
+    (&BULK_STORE_WAIT, store_wait),
 ];
 
 /// The handler of an operation on barriers or bulk copies.
@@ -145,6 +147,38 @@ fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         let constraints = format!("r,l,{}r,b", "r,".repeat(rank));
         emit(cx, &text, &constraints, &args);
     }
+    Ok(())
+}
+
+fn store(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let of = BulkStoreOp::new(cx.module, op);
+    let source = address(cx, op, of.src())?;
+    let corner = of.coord().iter().map(|&at| scalar(cx, op, at)).collect::<Result<Vec<_>>>()?;
+    let map = scalar(cx, op, of.desc())?;
+    let speaks = speaks(cx, None);
+    for (from, at) in places(cx, op, of.src(), &corner)? {
+        let rank = at.len();
+        let list: Vec<String> = (0..rank).map(|dim| format!("${}", dim + 2)).collect();
+        let text = format!(
+            "@${} cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group [ $1, {{ {} }} ], [ $0 + {from} ];",
+            rank + 2,
+            list.join(", ")
+        );
+        let mut args = Values::from_slice(&[source, map]);
+        args.extend(at);
+        args.push(speaks);
+        emit(cx, &text, &format!("r,l,{}b", "r,".repeat(rank)), &args);
+    }
+    emit(cx, "@$0 cp.async.bulk.commit_group;", "b", &[speaks]);
+    Ok(())
+}
+
+/// The lane that began the copies waits for them; the others wait for it where they next write to what is read.
+fn store_wait(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let of = BulkStoreWaitOp::new(cx.module, op);
+    let (pendings, read) = (of.pendings(), if of.read_only() { ".read" } else { "" });
+    let speaks = speaks(cx, None);
+    emit(cx, &format!("@$0 cp.async.bulk.wait_group{read} {pendings};"), "b", &[speaks]);
     Ok(())
 }
 

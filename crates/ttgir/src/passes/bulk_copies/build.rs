@@ -6,7 +6,7 @@ use crate::ops::barrier::{
     BARRIER_EXPECT, BarrierExpectOp, FENCE_ASYNC_SHARED, INIT_BARRIER, INVAL_BARRIER, InitBarrierOp,
     WAIT_BARRIER,
 };
-use crate::ops::bulk::BULK_LOAD;
+use crate::ops::bulk::{BULK_LOAD, BULK_STORE, BULK_STORE_WAIT, BulkStoreWaitOp};
 use crate::ops::shared::{LOCAL_ALLOC, MEMDESC_INDEX};
 use crate::types::memdesc_type;
 use ir::{Attr, Builder, Module, Op, Type, Value};
@@ -68,7 +68,7 @@ pub(crate) fn wait(builder: &mut Builder<'_>, barrier: Value, phase: Value) {
     builder.build_effect(&WAIT_BARRIER, &[barrier, phase], &[]);
 }
 
-/// What a copy brings where.
+/// What a copy moves: a box of a tensor, and shared memory.
 pub(crate) struct Box<'a> {
     pub(crate) desc: Value,
     pub(crate) corner: &'a [Value],
@@ -81,6 +81,15 @@ pub(crate) fn load(builder: &mut Builder<'_>, copy: &Box<'_>, barrier: Value, co
     operands.extend(copy.corner);
     operands.extend([barrier, copy.target, condition]);
     builder.build_effect(&BULK_LOAD, &operands, &[]);
+}
+
+/// Copies a block from shared memory and waits: until it is written where somebody `reads_back`, else until it has been read.
+pub(crate) fn store(builder: &mut Builder<'_>, copy: &Box<'_>, reads_back: bool) {
+    // The lanes' writes come before what the copy reads.
+    builder.build_effect(&FENCE_ASYNC_SHARED, &[], &[Some(Attr::Bool(false))]);
+    let operands: Vec<Value> = [copy.desc].iter().chain(copy.corner).chain([&copy.target]).copied().collect();
+    builder.build_effect(&BULK_STORE, &operands, &[]);
+    builder.build_effect(&BULK_STORE_WAIT, &[], &BulkStoreWaitOp::attrs(0, !reads_back));
 }
 
 /// Bytes that a load brings.

@@ -8,6 +8,8 @@
 //!                                             %x = ttg.local_load %m
 //! ```
 //!
+//! Stores become `ttng.async_tma_copy_local_to_global` of a block that was put into shared memory.
+//!
 //! A block that a user wants in shared memory stays there. A descriptor whose blocks lie in two ways becomes two.
 
 mod build;
@@ -18,16 +20,18 @@ pub(crate) use build::{
 
 use super::pipeline_loops::load_from;
 use crate::from_ttir::MAP_OF;
+use crate::SharedEncoding;
 use crate::infer;
-use crate::ops::bulk::{BULK_LOAD, BulkLoadOp};
+use crate::ops::access;
+use crate::ops::bulk::{BulkLoadOp, BulkStoreOp};
 use crate::ops::group_dot::WARP_GROUP_DOT_WAIT;
 use crate::ops::shared::{LOCAL_ALLOC, MemdescTransOp};
 use crate::types::{memdesc, memdesc_type};
 use ir::pass::PassRow;
-use ir::{Attr, Block, Builder, Def, Diagnostic, Module, Op, Place, Type, TypeParam, Value};
+use ir::{Attr, Block, Builder, Def, Diagnostic, Module, Op, Place, Traits, Type, TypeParam, Value};
 use rustc_hash::FxHashMap;
 use ttir::ops::constant::CONSTANT;
-use ttir::ops::descriptor::{self, DescriptorLoadOp};
+use ttir::ops::descriptor::{self, DescriptorLoadOp, DescriptorStoreOp};
 use ttir::ops::func::{FuncOp, kernels};
 use ttir::types::{TENSORDESC, elem, shape};
 
@@ -43,6 +47,9 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
         for op in module.walk(function) {
             if module.is(op, &descriptor::LOAD) {
                 copy_at_once(module, op);
+            } else if module.is(op, &descriptor::STORE) {
+                let reads_back = reads_back(module, function, op);
+                store_at_once(module, op, reads_back);
             }
         }
         let entry = FuncOp::new(module, function).entry();
@@ -70,6 +77,37 @@ fn copy_at_once(module: &mut Module, op: Op) {
     end_barriers(&mut builder, ring, 1);
     give_to_users(&mut builder, value, target);
     module.erase(op);
+}
+
+/// Puts a block into shared memory and copies it from there; whoever writes there next has waited until it was read.
+fn store_at_once(module: &mut Module, op: Op, reads_back: bool) {
+    let of = DescriptorStoreOp::new(module, op);
+    let (desc, corner, value) = (of.desc(), of.indices().to_vec(), of.src());
+    let Some(encoding) = SharedEncoding::of_box(module.ty(desc)) else { return };
+    let ty = module.ty(value);
+    let mut builder = Builder { loc: module.loc(op), place: Place::Before(op), module };
+    let memory = memdesc_type(shape(ty), elem(ty), &encoding, true);
+    let source = builder.build_as(&LOCAL_ALLOC, &[value], &[None], memory);
+    build::store(&mut builder, &Box { desc, corner: &corner, target: source }, reads_back);
+    module.erase(op);
+}
+
+/// Whether a kernel may read what a store wrote: by addresses, or by the same descriptor.
+fn reads_back(module: &Module, function: Op, store: Op) -> bool {
+    let entry = FuncOp::new(module, function).entry();
+    let slot = |desc: Value| {
+        let at = module.args(entry).iter().position(|&arg| arg == desc)?;
+        module.arg_attrs(entry, at).iter().find(|(key, _)| key.name() == MAP_OF.name)?.1.as_int()
+    };
+    let own = slot(DescriptorStoreOp::new(module, store).desc());
+    let reads = |op: Op| match DescriptorLoadOp::of(module, op).map(DescriptorLoadOp::desc) {
+        Some(desc) => slot(desc) == own,
+        None => match BulkLoadOp::of(module, op) {
+            Some(load) => slot(load.desc()) == own,
+            None => access::addresses(module, op).is_some() && module.has(op, Traits::READS),
+        },
+    };
+    module.walk(function).into_iter().any(reads)
 }
 
 /// Lets users of a block that want it in shared memory have it there, and the others load it.
@@ -124,11 +162,7 @@ fn retype(module: &mut Module, memory: Value) {
 fn give_encodings(module: &mut Module, function: Op, entry: Block) {
     let mut known: FxHashMap<(Value, Type), Value> = FxHashMap::default();
     for op in module.walk(function) {
-        if !module.is(op, &BULK_LOAD) {
-            continue;
-        }
-        let of = BulkLoadOp::new(module, op);
-        let (desc, memory) = (of.desc(), of.dst());
+        let Some((desc, memory)) = moved(module, op) else { continue };
         if !matches!(module.def(desc), Def::Arg(block, _) if block == entry) {
             continue;
         }
@@ -141,6 +175,15 @@ fn give_encodings(module: &mut Module, function: Op, entry: Block) {
     let (params, results) = (func.params().to_vec(), func.result_types().to_vec());
     let params = params.into_iter().map(|param| module.ty(param)).collect();
     FuncOp::set_ty(module, function, Type::function(params, results));
+}
+
+/// The descriptor and the memory of a bulk copy.
+fn moved(module: &Module, op: Op) -> Option<(Value, Value)> {
+    if let Some(load) = BulkLoadOp::of(module, op) {
+        return Some((load.desc(), load.dst()));
+    }
+    let store = BulkStoreOp::of(module, op)?;
+    Some((store.desc(), store.src()))
 }
 
 /// The type of a descriptor with an encoding of its blocks.
@@ -161,14 +204,15 @@ fn with_type(module: &mut Module, entry: Block, desc: Value, ty: Type) -> Value 
         return desc;
     }
     let at = module.args(entry).iter().position(|&arg| arg == desc).expect("a parameter");
-    let slot = module.arg_attrs(entry, at).iter().find(|(key, _)| key.name() == MAP_OF.name);
-    let slot = slot.map(|(_, attr)| attr.clone());
+    let attrs = module.arg_attrs(entry, at).to_vec();
     let name = module.name(desc).map(|name| format!("{name}.{}", module.args(entry).len()));
     let made = module.add_arg(entry, ty);
     if let Some(name) = name {
         module.set_name(made, &name);
     }
     let at = module.args(entry).len() - 1;
-    module.set_arg_attr(entry, at, MAP_OF.key(), slot);
+    for (key, attr) in attrs {
+        module.set_arg_attr(entry, at, key, Some(attr));
+    }
     made
 }

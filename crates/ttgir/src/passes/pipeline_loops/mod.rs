@@ -25,8 +25,7 @@ mod registers;
 mod unroll;
 
 pub(super) use expand::load_from;
-pub(crate) use plan::feeds_dot;
-pub(super) use plan::is_dot;
+pub(crate) use plan::{feeds_dot, is_dot};
 pub use registers::PREFETCH_LOADS;
 pub use unroll::UNROLL_LOADS;
 
