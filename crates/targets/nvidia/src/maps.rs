@@ -77,7 +77,8 @@ impl MapRecipe {
                 let slot = module.arg_attrs(entry, at).iter().find(|(key, _)| key.name() == MAP_OF.name);
                 let slot =
                     slot.and_then(|(_, attr)| attr.as_int()).and_then(|slot| usize::try_from(slot).ok());
-                let is_written = module.arg_attrs(entry, at).iter().any(|(key, _)| key.name() == MAP_WRITTEN.name);
+                let is_written =
+                    module.arg_attrs(entry, at).iter().any(|(key, _)| key.name() == MAP_WRITTEN.name);
                 let recipe = slot.and_then(|slot| MapRecipe::of(ty, slot, is_written));
                 recipes.push(recipe.ok_or_else(|| format!("a kernel cannot have a parameter of type {ty}"))?);
             }
@@ -216,7 +217,13 @@ mod tests {
 
     #[test]
     fn arguments_make_a_layout() {
-        let recipe = MapRecipe { slot: 1, element: Element::F32, swizzle: 128, sides: vec![64, 32], is_written: false };
+        let recipe = MapRecipe {
+            slot: 1,
+            element: Element::F32,
+            swizzle: 128,
+            sides: vec![64, 32],
+            is_written: false,
+        };
         let layout = recipe.layout(&[9, 0x4000, 100, 37, 40, 1]).expect("there are enough arguments");
         assert_eq!((layout.base, layout.shape, layout.strides), (0x4000, vec![100, 37], vec![40, 1]));
         assert_eq!(recipe.layout(&[9, 0x4000, 100]), None);

@@ -51,10 +51,24 @@ struct Compiled {
     threads: u32,
 }
 
+/// The same product, stored by a descriptor whose tensor has 50 rows of 37.
+fn compile_stored() -> Compiled {
+    let (head, rest) =
+        PRODUCT.split_once("%c: !tt.ptr<f32> {tt.divisibility = 16 : i32}, ").expect("a pointer");
+    let (rest, tail) = rest.split_once("  %i = tt.make_range").expect("an epilogue");
+    assert!(tail.contains("tt.store"));
+    let c = "%c: !tt.tensordesc<64x64xf32>, %cm: i32, %cn: i32, %cs: i64, %c1: i64, ";
+    let store = "  tt.descriptor_store %c[%zero, %zero], %sum : !tt.tensordesc<64x64xf32>, tensor<64x64xf32>\n  tt.return\n}\n";
+    compile_text(&format!("{head}{c}{rest}{store}").replace("SECOND", ROWS).replace("STAGES", "3"), 3, 4)
+}
+
 fn compile(second: &str, stages: u32, num_warps: u32) -> Compiled {
-    let text = PRODUCT.replace("SECOND", second).replace("STAGES", &stages.to_string());
+    compile_text(&PRODUCT.replace("SECOND", second).replace("STAGES", &stages.to_string()), stages, num_warps)
+}
+
+fn compile_text(text: &str, stages: u32, num_warps: u32) -> Compiled {
     let mut module =
-        parse(&text, ttir::registry(), ParseOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+        parse(text, ttir::registry(), ParseOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     let machine = machine::machine(90).expect("known");
     let how = pipeline::Options { num_warps, num_ctas: 1, num_stages: stages };
     pipeline::to_ttgir(&mut module, 90, machine, &how, ir::pass::Verify::Each, &mut ())
@@ -82,13 +96,15 @@ struct Case {
     a: Vec<i32>,
     b: Vec<i32>,
     transposed: bool,
+    /// Whether the kernel stores by a descriptor.
+    stored: bool,
 }
 
 impl Case {
     fn random(random: &mut Random, sizes: [usize; 3], transposed: bool) -> Case {
         let [m, n, k] = sizes;
         let mut numbers = |count: usize| (0..count).map(|_| random.below(9) as i32 - 4).collect();
-        Case { sizes, a: numbers(m * k), b: numbers(k * n), transposed }
+        Case { sizes, a: numbers(m * k), b: numbers(k * n), transposed, stored: false }
     }
 
     /// Of the block of 64 × 64, with zeros outside of the matrices.
@@ -129,8 +145,24 @@ impl Case {
         let c = memory.allocate_with(&[0xff; 64 * 64 * 4]);
         let (b_rows, b_columns) = if self.transposed { (n, k) } else { (k, n) };
         let rounds = k.div_ceil(64) as u64;
-        let slots =
-            [a, m as u64, k as u64, a_stride, 1, b, b_rows as u64, b_columns as u64, b_stride, 1, c, rounds];
+        let mut slots = vec![
+            a,
+            m as u64,
+            k as u64,
+            a_stride,
+            1,
+            b,
+            b_rows as u64,
+            b_columns as u64,
+            b_stride,
+            1,
+            c,
+            rounds,
+        ];
+        if self.stored {
+            // Behind the address stand sizes and strides, and rows keep their distance of 64.
+            slots.splice(11..11, [m as u64, n as u64, 64, 1]);
+        }
         let program = Program::parse(text).map_err(|error| error.to_string())?;
         let entry = program.entry("product").ok_or("no entry")?;
         let maps = compiled.maps.iter().map(|map| map.emulated(&slots).expect("arguments").encode().to_vec());
@@ -241,4 +273,39 @@ fn a_wait_for_the_other_phase_is_noticed() {
     let text = compiled.ptx.replace(line, &turned.replacen("again:", "", 1));
     let text = text.replacen("{ .reg .b32 turned;", "again: { .reg .b32 turned;", 1);
     assert!(case.run(&compiled, &text).is_err());
+}
+
+#[test]
+fn products_that_bulk_copies_store() {
+    let mut random = Random::new(10);
+    let compiled = compile_stored();
+    assert!(compiled.ptx.contains("cp.async.bulk.tensor.2d.global.shared::cta"), "{}", compiled.ptx);
+    for sizes in [[64, 64, 192], [50, 37, 121], [1, 64, 64], [64, 3, 7]] {
+        let case = Case { stored: true, ..Case::random(&mut random, sizes, false) };
+        let found = case.run(&compiled, &compiled.ptx).unwrap_or_else(|error| panic!("{sizes:?}: {error}"));
+        let inside = |place: usize| place / 64 < sizes[0] && place % 64 < sizes[1];
+        for (place, (found, expected)) in found.iter().zip(case.product()).enumerate() {
+            // What lies outside of the tensor stays poisoned.
+            let same = if inside(place) { *found == expected } else { found.to_bits() == u32::MAX };
+            assert!(same, "{sizes:?} at {place}: {found}, not {expected}");
+        }
+    }
+}
+
+#[test]
+fn stores_need_their_fence_their_barrier_and_their_group() {
+    let mut random = Random::new(11);
+    let compiled = compile_stored();
+    let case = Case { stored: true, ..Case::random(&mut random, [64, 64, 128], false) };
+    let expected = case.product();
+    let lines: Vec<&str> = compiled.ptx.lines().collect();
+    let store = lines.iter().position(|line| line.contains("global.shared::cta")).expect("a store");
+    let before =
+        |word: &str| lines[..store].iter().rposition(|line| line.contains(word)).expect("it is there");
+    for at in [before("fence.proxy.async"), before("bar.sync"), store] {
+        let mut left = lines.clone();
+        left[at] = "";
+        let ran = case.run(&compiled, &left.join("\n"));
+        assert!(ran.is_err() || ran.is_ok_and(|found| found != expected), "nobody misses `{}`", lines[at]);
+    }
 }

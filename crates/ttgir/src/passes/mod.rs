@@ -23,8 +23,8 @@ pub use defer_reductions::DEFER_REDUCTIONS;
 pub use drop_carried::DROP_CARRIED;
 pub use hoist_memory::HOIST_MEMORY;
 pub use insert_fences::INSERT_FENCES;
-pub(crate) use pipeline_loops::{feeds_dot, is_dot};
 pub use pipeline_loops::{PIPELINE_LOOPS, PREFETCH_LOADS, UNROLL_LOADS};
+pub(crate) use pipeline_loops::{feeds_dot, is_dot};
 pub use split_precision::SPLIT_PRECISION;
 pub use stream_last_reads::STREAM_LAST_READS;
 

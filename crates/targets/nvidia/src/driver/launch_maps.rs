@@ -49,7 +49,8 @@ impl Maps {
         for recipe in &self.recipes {
             let layout = recipe.layout(args);
             let layout = layout.ok_or_else(|| TargetError::Launch("a tensor map has no arguments".into()))?;
-            let layout = if layout.shape.contains(&0) { of_nothing(gpu, layout, recipe.is_written)? } else { layout };
+            let layout =
+                if layout.shape.contains(&0) { of_nothing(gpu, layout, recipe.is_written)? } else { layout };
             made.push(gpu.driver.encode(&layout)?);
         }
         if let Some(last) = &mut last {

@@ -19,8 +19,8 @@ pub(crate) use build::{
 };
 
 use super::pipeline_loops::load_from;
-use crate::from_ttir::MAP_OF;
 use crate::SharedEncoding;
+use crate::from_ttir::MAP_OF;
 use crate::infer;
 use crate::ops::access;
 use crate::ops::bulk::{BulkLoadOp, BulkStoreOp};
