@@ -137,6 +137,8 @@ pub struct Machine {
     pub async_copy_bytes: &'static [u32],
     /// Whether boxes of tensors are copied by descriptor.
     pub bulk_copy: bool,
+    /// Whether blocks that dots made are stored by bulk copies, where descriptors name them.
+    pub bulk_store: bool,
     /// Whether matrices of 8 × 8 16-bit elements are loaded from shared memory to registers by one instruction.
     pub matrix_load: bool,
     /// Whether they are stored by one as well.
@@ -171,6 +173,7 @@ impl Machine {
         async_copy: false,
         async_copy_bytes: &[],
         bulk_copy: false,
+        bulk_store: false,
         matrix_load: false,
         matrix_store: false,
         cluster: 1,
@@ -209,7 +212,7 @@ impl fmt::Display for Machine {
             writeln!(f, "{name}: {value}")?;
         }
         writeln!(f, "asynchronous copies: {} {:?}", self.async_copy, self.async_copy_bytes)?;
-        writeln!(f, "bulk copies: {}", self.bulk_copy)?;
+        writeln!(f, "bulk copies: {}, for stores: {}", self.bulk_copy, self.bulk_store)?;
         writeln!(f, "matrix loads: {}, stores: {}", self.matrix_load, self.matrix_store)?;
         for row in self.matrix {
             writeln!(f, "matrix: {row}")?;

@@ -8,6 +8,7 @@ use nvidia::lower::Lanes;
 use nvidia::maps::MapRecipe;
 use nvidia::{machine, pipeline, ptx};
 use ptx_isa::Arch;
+use ttgir::Machine;
 use ttir::ops::func::kernels;
 use ttir::testing::Random;
 
@@ -69,7 +70,8 @@ fn compile(second: &str, stages: u32, num_warps: u32) -> Compiled {
 fn compile_text(text: &str, stages: u32, num_warps: u32) -> Compiled {
     let mut module =
         parse(text, ttir::registry(), ParseOptions::default()).unwrap_or_else(|error| panic!("{error}"));
-    let machine = machine::machine(90).expect("known");
+    let known = machine::machine(90).expect("known");
+    let machine: &'static Machine = Box::leak(Box::new(Machine { bulk_store: true, ..*known }));
     let how = pipeline::Options { num_warps, num_ctas: 1, num_stages: stages };
     pipeline::to_ttgir(&mut module, 90, machine, &how, ir::pass::Verify::Each, &mut ())
         .unwrap_or_else(|errors| panic!("{}", errors[0]));

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! `tt.map_of` is the number of the parameter that is the tensor's address; its sizes and strides stand behind it. Whoever launches
-//! makes the new parameter of these. Only loads that feed dots, and stores of kernels with dots: what goes through registers anyway is loaded and
+//! makes the new parameter of these. Only loads that feed dots, and stores of kernels with dots
+//! where the machine says so: what goes through registers anyway is loaded and
 //! stored by the lanes.
 //! Left out, and written as addresses and masks later: padding with NaN, machines without bulk copies, clusters.
 
@@ -43,10 +44,10 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
     for function in kernels(module).map(|func| func.op).collect::<Vec<_>>() {
         let entry = FuncOp::new(module, function).entry();
         let inside = module.walk(function);
-        let has_dots = inside.iter().any(|&op| is_dot(module, op));
+        let stores = context.machine.bulk_store && inside.iter().any(|&op| is_dot(module, op));
         for op in inside {
             if module.is(op, &MAKE) {
-                keep(module, entry, op, has_dots);
+                keep(module, entry, op, stores);
             }
         }
         let func = FuncOp::new(module, function);
@@ -58,7 +59,7 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
 }
 
 /// Lets the accesses by a descriptor that bulk copies can serve use a parameter in its place, one for loads and one for stores.
-fn keep(module: &mut Module, entry: Block, make: Op, has_dots: bool) {
+fn keep(module: &mut Module, entry: Block, make: Op, keeps_stores: bool) {
     let made = MakeDescriptorOp::new(module, make);
     let (result, pads_zero) = (made.result(), made.padding() == Padding::Zero);
     let Some(slot) = launch_slot(module, entry, made) else { return };
@@ -71,7 +72,7 @@ fn keep(module: &mut Module, entry: Block, make: Op, has_dots: bool) {
         DescriptorStoreOp::of(module, user).is_some_and(|store| is_box(module, store.desc(), store.src()))
     };
     let loads: Vec<Op> = users().filter(is_load).filter(|_| pads_zero).collect();
-    let stores: Vec<Op> = users().filter(is_store).filter(|_| has_dots).collect();
+    let stores: Vec<Op> = users().filter(is_store).filter(|_| keeps_stores).collect();
     for (accesses, is_written) in [(loads, false), (stores, true)] {
         if !accesses.is_empty() {
             let map = add_map(module, entry, slot, module.ty(result), is_written);
