@@ -350,7 +350,8 @@ fn product(module: &Module, op: Op) -> ProductFacts {
     let rank = dims.len();
     let batch: i64 = dims[..rank - 2].iter().product();
     let depth = left.last().copied().unwrap_or(1);
-    let matrix = matches!(Encoding::of(module.ty(result)), Some(Encoding::Mma { .. }));
+    let matrix =
+        matches!(Encoding::of(module.ty(result)), Some(Encoding::Mma { .. } | Encoding::Fragments(_)));
     let from = |slot: usize| {
         let is_shared = ttgir::types::memdesc(module.ty(module.operand(op, slot))).is_some();
         if is_shared { "shared memory" } else { "registers" }

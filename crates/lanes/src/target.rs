@@ -6,7 +6,7 @@
 use elementwise::ElementTarget;
 use ir::Module;
 use llir::{FunctionBuilder, Type, Value, Values};
-use ttgir::Machine;
+use ttgir::{Machine, MatrixRow};
 
 /// Where a load or store stands in the caches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -351,6 +351,19 @@ pub trait LaneTarget: ElementTarget {
     /// Stores what [`LaneTarget::load_rows`] loads: one `i32` of each matrix from every lane, to the rows that lanes name.
     fn store_rows(&self, b: &mut FunctionBuilder<'_>, to: (Value, i64), words: &[Value], transposed: bool) {
         let _ = (b, to, words, transposed);
+    }
+
+    /// Multiplies by a matrix instruction of one warp: `c + a · b`, where each list holds what a lane holds, in the order of the
+    /// instruction's registers, along k for a and b. `None` where the target does not emit it. Only asked for rows of the machine whose lanes hold runs.
+    fn multiply(
+        &self,
+        b: &mut FunctionBuilder<'_>,
+        row: &MatrixRow,
+        factors: [&[Value]; 2],
+        sums: &[Value],
+    ) -> Option<Values> {
+        let _ = (b, row, factors, sums);
+        None
     }
 
     /// How many neighbouring elements one read-modify-write can take: 1, or more where the machine has packed ones.

@@ -36,7 +36,7 @@ pub mod passes;
 pub mod types;
 
 pub use from_ttir::{MAP_OF, MAP_WRITTEN, from_ttir};
-pub use machine::{Machine, MatrixKind, MatrixRow, Number};
+pub use machine::{FragmentKind, Machine, MatrixKind, MatrixRow, Number};
 pub use module::{Config, set_shared, target};
 
 pub use encoding::{

@@ -57,6 +57,20 @@ pub enum MatrixKind {
     Group,
 }
 
+/// How the lanes of a warp hold the operands and the result of a matrix instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FragmentKind {
+    /// Pairs of neighbours, 4 lanes side by side and 8 below each other: `Encoding::Mma`.
+    Pairs,
+    /// Runs of neighbours: `Encoding::Fragments`.
+    Runs {
+        /// The version of the encoding.
+        version: u32,
+        /// How many elements along k a lane gives.
+        k_base: u32,
+    },
+}
+
 /// A matrix instruction: c (m × n) += a (m × k) · b (k × n).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MatrixRow {
@@ -74,6 +88,8 @@ pub struct MatrixRow {
     pub n: &'static [u32],
     /// The length of the sums.
     pub k: u32,
+    /// How lanes hold its operands and its result.
+    pub fragments: FragmentKind,
     /// Warps that execute it together.
     pub warps: u32,
     /// Whether a may be in registers.
@@ -86,12 +102,16 @@ pub struct MatrixRow {
 
 impl fmt::Display for MatrixRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let MatrixRow { kind, a, b, c, m, n, k, warps, a_in_registers, in_shared, any_major } = self;
+        let MatrixRow { kind, a, b, c, m, n, k, fragments, warps, a_in_registers, in_shared, any_major } =
+            self;
         let kind = match kind {
             MatrixKind::Warp => "warp",
             MatrixKind::Group => "group",
         };
         write!(f, "{kind} {a} * {b} -> {c}, m {m}, n {n:?}, k {k}, warps {warps}")?;
+        if let FragmentKind::Runs { version, k_base } = fragments {
+            write!(f, ", runs of version {version}, {k_base} along k")?;
+        }
         write!(f, ", a in registers: {a_in_registers}, in shared: {in_shared}, any major: {any_major}")
     }
 }
@@ -135,6 +155,9 @@ pub struct Machine {
     pub async_copy: bool,
     /// Bytes that one such copy moves: the sizes there are.
     pub async_copy_bytes: &'static [u32],
+    /// Whether loads that feed dots are best begun an iteration ahead, into registers, and put into shared memory behind the
+    /// dot.
+    pub staged_loads: bool,
     /// Whether boxes of tensors are copied by descriptor.
     pub bulk_copy: bool,
     /// Whether blocks that dots made are stored by bulk copies, where descriptors name them.
@@ -172,6 +195,7 @@ impl Machine {
         line_bytes: 128,
         async_copy: false,
         async_copy_bytes: &[],
+        staged_loads: false,
         bulk_copy: false,
         bulk_store: false,
         matrix_load: false,
@@ -212,6 +236,7 @@ impl fmt::Display for Machine {
             writeln!(f, "{name}: {value}")?;
         }
         writeln!(f, "asynchronous copies: {} {:?}", self.async_copy, self.async_copy_bytes)?;
+        writeln!(f, "staged loads: {}", self.staged_loads)?;
         writeln!(f, "bulk copies: {}, for stores: {}", self.bulk_copy, self.bulk_store)?;
         writeln!(f, "matrix loads: {}, stores: {}", self.matrix_load, self.matrix_store)?;
         for row in self.matrix {

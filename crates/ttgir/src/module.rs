@@ -14,6 +14,22 @@ pub static TARGET: DeclaredKey = DeclaredKey::new("ttg.target", "The machine tha
 pub static SHARED: DeclaredKey =
     DeclaredKey::new("ttg.shared", "Bytes of shared memory that a program needs.");
 
+/// Rows of a matrix instruction.
+pub static MATRIX_SIZE: DeclaredKey =
+    DeclaredKey::new("ttg.matrix-size", "Rows of the matrix instructions that dots are best made by.");
+
+/// The size of matrix instructions that is asked for, if one is.
+pub fn matrix_size(module: &Module) -> Option<u32> {
+    let size = module.extra_attr(module.top(), MATRIX_SIZE.name)?.as_int()?;
+    u32::try_from(size).ok().filter(|&size| size > 0)
+}
+
+/// Asks for a size of matrix instructions; 0 for none.
+pub fn set_matrix_size(module: &mut Module, size: u32) {
+    let top = module.top();
+    module.set_extra(top, MATRIX_SIZE.key(), (size > 0).then(|| Attr::i32(size as i32)));
+}
+
 /// How many lanes, warps and blocks run a program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Config {

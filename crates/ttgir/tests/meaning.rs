@@ -7,17 +7,18 @@ use ir::FloatKind;
 use ir::text::{ParseOptions, PrintOptions, parse, print};
 use std::path::Path;
 use support::engine::WithLayouts;
-use support::machines::{GROUP, WARP, WIDE};
+use support::machines::{GROUP, RUNS, WARP, WIDE};
 use ttir::testing::{
     Argument, Engine, Interpreter, Profile, Random, Tolerance, check_file, difference, generate, values_of,
 };
 
-fn engines() -> [WithLayouts; 4] {
+fn engines() -> [WithLayouts; 5] {
     [
         WithLayouts { machine: &ttgir::Machine::BASE, warps: 4, stages: 1 },
         WithLayouts { machine: &WARP, warps: 1, stages: 3 },
         WithLayouts { machine: &GROUP, warps: 8, stages: 4 },
         WithLayouts { machine: &WIDE, warps: 2, stages: 2 },
+        WithLayouts { machine: &RUNS, warps: 4, stages: 2 },
     ]
 }
 
@@ -57,7 +58,7 @@ fn random_programs_keep_their_results() {
         let program = generate(seed, if seed % 4 == 0 { Profile::PLAIN } else { Profile::ALL });
         let expected =
             Interpreter.run(&program.module, program.kernel, program.grid, &program.args).unwrap().buffers;
-        let engine = &mut engines()[seed as usize % 4];
+        let engine = &mut engines()[seed as usize % 5];
         let found = engine.run(&program.module, program.kernel, program.grid, &program.args);
         let found = found.unwrap_or_else(|error| {
             panic!("seed {seed}: {error}\n{}", print(&program.module, PrintOptions::PLAIN))
@@ -110,7 +111,7 @@ fn check_kernel_with(name: &str, grid: [u32; 3], args: &[Argument], same: &dyn F
         Interpreter.run(&module, &kernel, grid, args).unwrap_or_else(|error| panic!("{name}: {error}"));
     for stages in [1, 2, 4] {
         for warps in [4, 8] {
-            for machine in [&ttgir::Machine::BASE, &WARP, &GROUP] {
+            for machine in [&ttgir::Machine::BASE, &WARP, &GROUP, &RUNS] {
                 let mut engine = WithLayouts { machine, warps, stages };
                 let found = engine.run(&module, &kernel, grid, args);
                 let found = found.unwrap_or_else(|error| panic!("{name} on {}: {error}", machine.name));

@@ -14,14 +14,14 @@
 mod machines;
 
 use ir::text::{ParseOptions, PrintOptions, parse, print};
-use machines::{GROUP, WARP, WIDE};
+use machines::{GROUP, RUNS, WARP, WIDE};
 use std::path::Path;
 use ttgir::Machine;
 
 const MARK: &str = "\n// expect\n";
 
 fn named(name: &str) -> &'static Machine {
-    let all = [&Machine::BASE, &WARP, &GROUP, &WIDE];
+    let all = [&Machine::BASE, &WARP, &GROUP, &WIDE, &RUNS];
     all.into_iter().find(|machine| machine.name == name).unwrap_or_else(|| panic!("no machine {name}"))
 }
 

@@ -1,8 +1,9 @@
 //! Products of matrices by fused multiply-adds, for results that no matrix instruction makes.
 //!
 //! Each lane holds, of the operands, all of k for the rows and columns of its part of the result. Sums run along k in
-//! order. Products with a matrix encoding are the target's ([`crate::LaneTarget::handler`]).
+//! order. Those by instructions whose lanes hold runs are in [`super::fragment_dot`]; other products with a matrix encoding are the target's ([`crate::LaneTarget::handler`]).
 
+use super::fragment_dot;
 use crate::cx::Cx;
 use crate::error::Result;
 use crate::positions::Positions;
@@ -10,11 +11,22 @@ use crate::table::Entry;
 use elementwise::small_float::as_wide;
 use ir::Op;
 use llir::{Op as LlirOp, Type, Value};
+use ttgir::Encoding;
+use ttir::ops::dot::DotOp;
 
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] = &[(&ttir::ops::dot::DOT, lower_dot)];
 
 fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    if let Some(Encoding::Fragments(fragments)) = Encoding::of(cx.module.ty(cx.module.result(op, 0))) {
+        let of = DotOp::new(cx.module, op);
+        let operands = [cx.registers(of.a())?, cx.registers(of.b())?, cx.registers(of.c())?];
+        return fragment_dot::lower(cx, op, fragments, operands.map(|list| list.to_vec()));
+    }
+    lower_by_elements(cx, op)
+}
+
+fn lower_by_elements(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let types = [0, 1, 2].map(|index| cx.module.ty(cx.module.operand(op, index)));
     let mut positions = Vec::with_capacity(3);
     for ty in types {

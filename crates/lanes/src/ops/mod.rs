@@ -14,6 +14,7 @@ mod convert;
 mod debug;
 mod dot;
 mod extern_call;
+mod fragment_dot;
 mod func;
 mod gather;
 mod hand_round;

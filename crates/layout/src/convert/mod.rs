@@ -23,7 +23,7 @@ mod swizzle;
 pub use access::{Access, Step, access, wavefronts};
 pub use exchange::{Choice, Exchange, Round, Source};
 pub use rows::Rows;
-pub use swizzle::Staged;
+pub use swizzle::{Staged, memory_order};
 
 use crate::dims::Dim;
 use crate::linear::LinearLayout;

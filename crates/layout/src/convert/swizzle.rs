@@ -8,7 +8,8 @@
 
 use super::access::{Access, Places};
 use super::{Columns, ConvertFacts, PlanError, blocks, exchange};
-use crate::dims::mask;
+use crate::dims::{Dim, mask};
+use crate::linear::LinearLayout;
 use crate::matrix::apply;
 use crate::subspace::{Basis, complement, intersect, inverse, rank};
 
@@ -37,6 +38,39 @@ impl Staged {
         let barrier = if self.within_warp { facts.barrier_cost / 4 } else { facts.barrier_cost };
         side(&self.store) + side(&self.load) + (2 * self.rounds - 1) * barrier
     }
+}
+
+/// An order of memory in which both sides of a conversion move wide vectors without conflicts: from `offset` to the element.
+///
+/// # Errors
+/// When the layouts are of different blocks, or are split between blocks of a cluster.
+pub fn memory_order(
+    src: &LinearLayout,
+    dst: &LinearLayout,
+    element_bits: u32,
+    facts: &ConvertFacts,
+) -> Result<LinearLayout, PlanError> {
+    let outs: Vec<(Dim, u32)> = src.outs().iter().collect();
+    let order: Vec<Dim> = outs.iter().map(|out| out.0).collect();
+    if outs.len() != dst.outs().iter().count() || outs.iter().any(|&(dim, bits)| dst.outs().bits(dim) != bits)
+    {
+        return Err(PlanError::Mismatch);
+    }
+    let (src, dst) = (Columns::of(src), Columns::of(&dst.reorder_outs(&order)));
+    if src.block.iter().chain(&dst.block).any(|&column| column != 0) {
+        return Err(PlanError::CrossesBlocks);
+    }
+    let bits = outs.iter().map(|out| out.1).sum();
+    let bytes = element_bits.div_ceil(8).max(1);
+    let split = Split { src, dst, bits };
+    let sizes = crate::dims::Dims::new(&outs);
+    let places: Vec<Vec<(Dim, u32)>> = Order::of(&split, bytes, facts)
+        .columns
+        .iter()
+        .map(|&column| sizes.unpack(column).into_iter().collect())
+        .collect();
+    let places: Vec<&[(Dim, u32)]> = places.iter().map(Vec::as_slice).collect();
+    LinearLayout::new(&[(Dim::OFFSET, &places)], &outs).map_err(|_| PlanError::Missing)
 }
 
 /// The columns of both sides in coordinates where the bits above `bits` are the round.

@@ -6,7 +6,7 @@
 
 use ir::FloatKind::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64};
 use std::sync::OnceLock;
-use ttgir::machine::{Machine, MatrixKind, MatrixRow, Number};
+use ttgir::machine::{FragmentKind, Machine, MatrixKind, MatrixRow, Number};
 
 /// What every architecture from `sm_80` on has.
 const SM_80: Machine = Machine {
@@ -124,6 +124,7 @@ const fn of_warp(a: Number, b: Number, c: Number, k: u32) -> MatrixRow {
         m: 16,
         n: &[8],
         k,
+        fragments: FragmentKind::Pairs,
         warps: 1,
         a_in_registers: true,
         in_shared: false,

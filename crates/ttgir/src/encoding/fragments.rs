@@ -81,6 +81,31 @@ impl Fragments {
         })
     }
 
+    /// Neighbouring elements of the result that a lane has.
+    pub fn run(&self) -> u32 {
+        let pattern = self.pattern();
+        if self.element_bits == 64 { pattern.wide_run } else { pattern.run }
+    }
+
+    /// In how many lanes an operand's k lies, for a side of so many rows or columns.
+    pub fn lanes_along_k(&self, side: u32) -> u32 {
+        let pattern = self.pattern();
+        if pattern.copies { 1 } else { pattern.lanes / side }
+    }
+
+    /// In which tile along a dimension (0 rows, 1 columns) a position is, and where in it.
+    pub fn tile(&self, dim: usize, position: u32) -> (u32, u32) {
+        let among = self.interleaved(self.rank() - 2 + dim);
+        let (inside, size) = (position / among, self.instr_shape[dim]);
+        (inside / size * among + position % among, inside % size)
+    }
+
+    /// The first position of a tile along a dimension (0 rows, 1 columns).
+    pub fn corner(&self, dim: usize, tile: u32) -> u32 {
+        let among = self.interleaved(self.rank() - 2 + dim);
+        tile / among * among * self.instr_shape[dim] + tile % among
+    }
+
     /// The number of dimensions.
     pub fn rank(&self) -> usize {
         match &self.tiles {
@@ -115,7 +140,7 @@ impl Fragments {
             bases.along(REGISTER, dim, self.interleaved(dim));
         }
         let [inner_size, outer_size] = [inner, outer].map(|dim| self.instr_shape[dim - rows]);
-        let run = if self.element_bits == 64 { pattern.wide_run } else { pattern.run };
+        let run = self.run();
         let lanes = pattern.lanes / outer_size;
         bases.along(REGISTER, inner, run);
         bases.along(LANE, outer, outer_size);

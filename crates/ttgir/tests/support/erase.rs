@@ -61,6 +61,11 @@ static RULES: &[(&OpRow, Rule)] = &[
         let value = eraser.read(op, 0);
         eraser.replace(op, value);
     }),
+    (&shared::LOCAL_STORE, |eraser, op| {
+        let target = eraser.module.operand(op, 1);
+        let (view, value) = (eraser.view(op, target).expect("memory"), eraser.module.operand(op, 0));
+        Builder::before(eraser.module, op).build_effect(&STORE, &[view, value], &[None, None]);
+    }),
     (&shared::MEMDESC_INDEX, |eraser, op| eraser.index(op)),
     (&shared::MEMDESC_TRANS, |eraser, op| eraser.trans(op)),
     (&async_copy::ASYNC_COPY, |eraser, op| eraser.copy(op)),
@@ -156,11 +161,21 @@ impl Eraser<'_> {
         self.views.insert(self.module.result(op, 0), turned);
     }
 
+    /// The addresses of a block in memory.
+    fn view(&mut self, op: Op, memory: Value) -> Option<Value> {
+        let view = *self.views.get(&memory)?;
+        if is_tensor(self.module.ty(view)) {
+            return Some(view);
+        }
+        let desc = memdesc(self.module.ty(memory)).expect("a memory description");
+        Some(self.addresses(op, view, desc.shape))
+    }
+
     /// An operand that is a block, or that is in memory.
     fn read(&mut self, op: Op, slot: usize) -> Value {
         let operand = self.module.operand(op, slot);
-        match self.views.get(&operand) {
-            Some(&view) => Builder::before(self.module, op).build(&LOAD, &[view], &[None, None, None]),
+        match self.view(op, operand) {
+            Some(view) => Builder::before(self.module, op).build(&LOAD, &[view], &[None, None, None]),
             None => operand,
         }
     }

@@ -1,7 +1,7 @@
 //! Machines for tests: one without matrix instructions, one with those of a warp, one with those of groups of warps.
 
 use ir::FloatKind::{F16, F32};
-use ttgir::{Machine, MatrixKind, MatrixRow, Number};
+use ttgir::{FragmentKind, Machine, MatrixKind, MatrixRow, Number};
 
 const fn row(kind: MatrixKind, a: Number, b: Number, c: Number, k: u32) -> MatrixRow {
     let group = matches!(kind, MatrixKind::Group);
@@ -13,6 +13,7 @@ const fn row(kind: MatrixKind, a: Number, b: Number, c: Number, k: u32) -> Matri
         m: if group { 64 } else { 16 },
         n: if group { &[8, 16, 32, 64, 128, 256] } else { &[8] },
         k,
+        fragments: FragmentKind::Pairs,
         warps: if group { 4 } else { 1 },
         a_in_registers: true,
         in_shared: group,
@@ -50,3 +51,27 @@ pub(crate) static GROUP: Machine = Machine {
 
 /// 64 lanes to a warp, no matrix instructions.
 pub(crate) static WIDE: Machine = Machine { name: "wide", warp_size: 64, ..Machine::BASE };
+
+const fn runs(number: Number, sum: Number, side: u32, k: u32, k_base: u32) -> MatrixRow {
+    MatrixRow {
+        m: side,
+        n: if side == 32 { &[32] } else { &[16] },
+        fragments: FragmentKind::Runs { version: 3, k_base },
+        ..row(MatrixKind::Warp, number, number, sum, k)
+    }
+}
+
+/// 64 lanes to a warp, matrix instructions whose lanes hold runs, loads staged in registers.
+pub(crate) static RUNS: Machine = Machine {
+    name: "runs",
+    staged_loads: true,
+    matrix: &[
+        runs(HALF, SINGLE, 32, 8, 4),
+        runs(HALF, SINGLE, 16, 16, 4),
+        runs(SINGLE, SINGLE, 32, 2, 1),
+        runs(SINGLE, SINGLE, 16, 4, 1),
+        runs(Number::Int(8), Number::Int(32), 32, 16, 8),
+        runs(Number::Int(8), Number::Int(32), 16, 32, 8),
+    ],
+    ..WIDE
+};

@@ -17,6 +17,7 @@
 
 mod chain;
 mod operands;
+mod runs;
 mod select;
 mod tiles;
 
@@ -25,11 +26,11 @@ pub use select::no_matrix_instruction;
 
 use super::context::Context;
 use crate::ops::group_dot::{WARP_GROUP_DOT, WarpGroupDotOp};
-use crate::{Encoding, MatrixKind, MatrixRow};
+use crate::{Encoding, FragmentKind, MatrixKind, MatrixRow};
 use ir::pass::PassRow;
 use ir::{Builder, Diagnostic, Module, Op, Type, Value};
 use select::Selected;
-use ttir::ops::arith_cast::{EXTF, FP_TO_FP};
+use ttir::ops::arith_cast::{EXTF, FP_TO_FP, TRUNCF};
 use ttir::ops::dot::{DOT, DotOp};
 use ttir::types::{elem, shape, with_elem};
 
@@ -48,7 +49,10 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
         dots.into_iter().filter_map(|op| Some((op, select::select(module, op, &context)?))).collect();
     for (op, selected) in selected {
         match selected.row.kind {
-            MatrixKind::Warp => by_warp(module, op, &selected),
+            MatrixKind::Warp => {
+                let layout = warp_layout(module, op, &selected, &context);
+                by_warp(module, op, &selected, &layout);
+            }
             MatrixKind::Group => by_group(module, op, &selected),
         }
     }
@@ -66,9 +70,21 @@ fn as_numbers(builder: &mut Builder<'_>, value: Value, to: Type) -> Value {
     builder.build_as(row, &[value], &[], with_elem(ty, to))
 }
 
-fn operand_encoding(op_idx: u32, parent: &Encoding, row: &MatrixRow) -> Encoding {
-    let bits = if op_idx == 0 { row.a.bits() } else { row.b.bits() };
-    Encoding::DotOp { op_idx, parent: Box::new(parent.clone()), k_width: (32 / bits).max(1) }
+/// The layouts of a dot by an instruction of one warp.
+struct WarpLayout {
+    /// That of the result.
+    result: Encoding,
+    /// Neighbouring elements along k that a lane has of a and of b.
+    k_width: [u32; 2],
+}
+
+fn operand_encoding(op_idx: u32, parent: &Encoding, k_width: u32) -> Encoding {
+    Encoding::DotOp { op_idx, parent: Box::new(parent.clone()), k_width }
+}
+
+/// Neighbours that fill a register of 32 bits.
+fn pair_widths(row: &MatrixRow) -> [u32; 2] {
+    [row.a, row.b].map(|number| (32 / number.bits()).max(1))
 }
 
 /// Hands the result of a new dot to the users of the old one, in the old layout.
@@ -87,17 +103,27 @@ fn replace(module: &mut Module, op: Op, product: Value) {
     module.erase(op);
 }
 
-fn by_warp(module: &mut Module, op: Op, selected: &Selected) {
+fn warp_layout(module: &Module, op: Op, selected: &Selected, context: &Context) -> WarpLayout {
     let row = selected.row;
+    if let FragmentKind::Runs { version, k_base } = row.fragments {
+        let dot = DotOp::new(module, op);
+        return runs::layout(module, (op, [dot.a(), dot.b()]), selected, context, [version, k_base]);
+    }
     let rank = selected.warps.len();
     let mut instr_shape = vec![1; rank];
     instr_shape[rank - 2..].copy_from_slice(&[select::TILE_ROWS.max(row.m), selected.columns as u32]);
-    let parent = Encoding::Mma {
+    let result = Encoding::Mma {
         version: [2, 0],
         warps_per_cta: selected.warps.clone(),
         cga: selected.cga.clone(),
         instr_shape,
     };
+    WarpLayout { result, k_width: pair_widths(row) }
+}
+
+fn by_warp(module: &mut Module, op: Op, selected: &Selected, layout: &WarpLayout) {
+    let row = selected.row;
+    let parent = &layout.result;
     let dot = DotOp::new(module, op);
     let attrs = DotOp::attrs(dot.input_precision(), dot.max_imprecise());
     let (a, b, c) = (dot.a(), dot.b(), dot.c());
@@ -106,10 +132,16 @@ fn by_warp(module: &mut Module, op: Op, selected: &Selected) {
     for (op_idx, value, number) in [(0, a, row.a), (1, b, row.b)] {
         let value = operands::behind_conversions(builder.module, value);
         let value = as_numbers(&mut builder, value, number.ty());
-        values.push(operands::convert(&mut builder, value, &operand_encoding(op_idx, &parent, row)));
+        let encoding = operand_encoding(op_idx, parent, layout.k_width[op_idx as usize]);
+        values.push(operands::convert(&mut builder, value, &encoding));
     }
-    values.push(operands::convert(&mut builder, c, &parent));
-    let product = builder.build(&DOT, &values, &attrs);
+    let sum = operands::convert(&mut builder, c, parent);
+    let narrow = builder.module.ty(sum);
+    values.push(as_numbers(&mut builder, sum, row.c.ty()));
+    let mut product = builder.build(&DOT, &values, &attrs);
+    if builder.module.ty(product) != narrow {
+        product = builder.build_as(&TRUNCF, &[product], &[], narrow);
+    }
     replace(module, op, product);
 }
 
@@ -130,7 +162,7 @@ fn by_group(module: &mut Module, op: Op, selected: &Selected) {
         operands::to_shared(&mut builder, a, row.any_major, &operands::Side { op_idx: 0, result: &parent })
     } else {
         let value = operands::behind_conversions(builder.module, a);
-        operands::convert(&mut builder, value, &operand_encoding(0, &parent, row))
+        operands::convert(&mut builder, value, &operand_encoding(0, &parent, pair_widths(row)[0]))
     };
     let right =
         operands::to_shared(&mut builder, b, row.any_major, &operands::Side { op_idx: 1, result: &parent });

@@ -1,8 +1,9 @@
 //! Which matrix instruction makes a dot.
 
 use super::{chain, tiles};
+use crate::module::matrix_size;
 use crate::passes::context::Context;
-use crate::{BasisList, MatrixKind, MatrixRow, Number, shape_per_block};
+use crate::{BasisList, FragmentKind, MatrixKind, MatrixRow, Number, shape_per_block};
 use ir::{FloatKind, Module, Op, Type};
 use ttir::ops::dot::{DotOp, InputPrecision};
 use ttir::types::{elem, shape};
@@ -45,6 +46,8 @@ struct Question {
     exact: bool,
     warps: u32,
     chained: bool,
+    /// The size of instruction that is asked for, if one is.
+    size: Option<u32>,
 }
 
 impl Question {
@@ -61,13 +64,17 @@ impl Question {
             exact: wants_exact(module, op),
             warps: context.config.num_warps,
             chained,
+            size: matrix_size(module),
         }
     }
 
     /// How an instruction for operands of these types makes the dot.
     fn answer(&self, row: &'static MatrixRow, [a, b]: [Type; 2]) -> Result<Selected, Refusal> {
         let tf32 = row.a == Number::Tf32 || row.b == Number::Tf32;
-        let step = i64::from(row.k.max(8 * (32 / row.a.bits()).max(1)));
+        let step = i64::from(match row.fragments {
+            FragmentKind::Pairs => row.k.max(8 * (32 / row.a.bits()).max(1)),
+            FragmentKind::Runs { .. } => row.k,
+        });
         if tf32 && self.exact {
             return Err(Refusal::Inexact);
         }
@@ -84,9 +91,21 @@ impl Question {
     /// What each instruction for these types says, better ones first.
     fn answers(&self, context: &Context) -> impl Iterator<Item = Result<Selected, Refusal>> {
         let machine = context.machine;
-        candidates(self.types)
-            .into_iter()
-            .flat_map(move |[a, b, c]| machine.matrix_rows(a, b, c).map(move |row| self.answer(row, [a, b])))
+        candidates(self.types).into_iter().flat_map(move |[a, b, c]| {
+            let mut rows: Vec<_> = machine.matrix_rows(a, b, c).collect();
+            rows.sort_by_key(|row| self.penalty(row));
+            rows.into_iter().map(move |row| self.answer(row, [a, b]))
+        })
+    }
+
+    /// What speaks against an instruction where smaller ones are there too: another size is asked for; warps would be left
+    /// without a tile.
+    fn penalty(&self, row: &MatrixRow) -> (bool, bool) {
+        if row.fragments == FragmentKind::Pairs {
+            return (false, false);
+        }
+        let tiles = self.dims.iter().product::<i64>() / i64::from(row.m * row.n[0]);
+        (self.size.is_some_and(|size| row.m != size), tiles < i64::from(self.warps))
     }
 }
 
@@ -139,6 +158,12 @@ fn candidates([a, b, c]: [Type; 3]) -> Vec<[Type; 3]> {
     if (small(a) || small(b)) && fits(a) && fits(b) {
         all.push([half, half, c]);
     }
+    // Sums in a wider format are rounded behind the dot.
+    let single = Type::float(FloatKind::F32);
+    if c.as_float().is_some_and(|kind| kind.bits() == 16) {
+        let wider: Vec<_> = all.iter().map(|&[a, b, _]| [a, b, single]).collect();
+        all.extend(wider);
+    }
     all
 }
 
@@ -153,8 +178,12 @@ fn fit(row: &MatrixRow, dims: &[i64], warps: u32, chained: bool) -> Option<(i64,
         }
         MatrixKind::Warp => {
             let n = i64::from(*row.n.iter().filter(|&&n| i64::from(n) <= columns).max()?);
-            let tile = i64::from(TILE_ROWS.max(row.m));
-            (rows >= tile).then(|| (n, tiles::warps(dims, [tile, n], warps, chained)))
+            let (tile, width) = match row.fragments {
+                FragmentKind::Pairs => (i64::from(TILE_ROWS.max(row.m)), n),
+                // Tiles are as wide as they are high.
+                FragmentKind::Runs { .. } => (i64::from(row.m), (n / 2).max(1)),
+            };
+            (rows >= tile).then(|| (n, tiles::warps(dims, [tile, width], warps, chained)))
         }
     }
 }

@@ -6,7 +6,7 @@
 use super::graph::Pins;
 use super::layouts::Layouts;
 use crate::ops::shared::LOCAL_ALLOC;
-use crate::{BasisList, SharedEncoding};
+use crate::{BasisList, Encoding, SharedEncoding};
 use ir::{Module, Op, Traits, Value};
 use rustc_hash::FxHashSet;
 use ttir::ops::memory::LOAD;
@@ -30,6 +30,36 @@ pub(super) fn split_of(module: &Module, op: Op, pins: &Pins, layouts: &Layouts) 
             }
             if module.is(user, &TRANS) {
                 return turned(module, user, pins, layouts);
+            }
+            if keeps_places(module, user, value) && seen.len() < LIMIT && seen.insert(user) {
+                open.extend(module.results(user));
+            }
+        }
+    }
+    None
+}
+
+/// The dimension along which lanes must have runs of what is loaded, because an instruction takes them so; `None` where none
+/// does, or where it takes them from shared memory in any order.
+pub(super) fn runs_along(module: &Module, op: Op, pins: &Pins, layouts: &Layouts) -> Option<(usize, u32)> {
+    if module.is(op, &LOAD) { runs_of(module, module.result(op, 0), pins, layouts) } else { None }
+}
+
+fn runs_of(module: &Module, value: Value, pins: &Pins, layouts: &Layouts) -> Option<(usize, u32)> {
+    let mut seen = FxHashSet::default();
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        for &(user, slot) in module.uses(value) {
+            let pinned = pins.operands.get(&(user, slot)).map(|&layout| layouts.encoding(layout));
+            if let Some(Encoding::DotOp { op_idx, parent, k_width }) = pinned
+                && let Encoding::Fragments(fragments) = &**parent
+            {
+                let rank = fragments.rank();
+                return Some((if *op_idx == 0 { rank - 1 } else { rank - 2 }, *k_width));
+            }
+            if let Some(trans) = TransOp::of(module, user) {
+                let after = runs_of(module, trans.result(), pins, layouts)?;
+                return Some((trans.order()[after.0] as usize, after.1));
             }
             if keeps_places(module, user, value) && seen.len() < LIMIT && seen.insert(user) {
                 open.extend(module.results(user));

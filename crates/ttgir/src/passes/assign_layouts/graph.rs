@@ -116,7 +116,10 @@ impl<'m> Graph<'m> {
             node.preferred = match (&node.access, node.subject) {
                 (Some(access), Subject::Op(op)) => {
                     let split = demand::split_of(module, op, pins, layouts);
-                    Some(memory::preferred(access, split, layouts))
+                    let runs = demand::runs_along(module, op, pins, layouts);
+                    // What lanes turn in registers goes through shared memory, and from memory as it lies there.
+                    node.fixed |= runs.is_some();
+                    Some(memory::preferred(access, split, runs, layouts))
                 }
                 (None, Subject::Op(op)) => {
                     memory::boxed(module, op, layouts).or_else(|| memory::stored(module, op, layouts))

@@ -67,14 +67,24 @@ fn reduction_bytes(module: &Module) -> u64 {
 }
 
 /// Lanes side by side along the contiguous dimension, each with as much as one access can move; blocks of a cluster share
-/// the whole as is asked for.
-pub(crate) fn preferred(access: &Access, split: Option<BasisList>, layouts: &mut Layouts) -> Layout {
+/// the whole as is asked for. Where a dot takes runs of `(dimension, elements)` along another dimension, a lane has a box of both,
+/// so that it can turn it in its registers.
+pub(crate) fn preferred(
+    access: &Access,
+    split: Option<BasisList>,
+    runs: Option<(usize, u32)>,
+    layouts: &mut Layouts,
+) -> Layout {
     let threads = u64::from(layouts.warps * layouts.lanes);
     let split = split.unwrap_or_else(|| derive::split(access.shape, layouts.blocks));
     let elements = shape_per_block(&split, access.shape).iter().product::<i64>() as u64;
     let each = access.vector().min((elements / threads).max(1)) as u32;
     let mut per_lane = vec![1; access.shape.len()];
     per_lane[access.dim] = each;
+    if let Some((dim, most)) = runs.filter(|&(dim, _)| dim != access.dim) {
+        let box_side = (elements / threads / u64::from(each)).clamp(1, u64::from(most.max(1)));
+        per_lane[dim] = 1 << box_side.ilog2();
+    }
     layouts.blocked_in(access.shape, &per_lane, &access.order, split)
 }
 

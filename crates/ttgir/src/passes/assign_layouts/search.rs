@@ -64,13 +64,19 @@ impl Search<'_, '_> {
     fn start(&mut self, flow: Flow) -> Choice {
         let count = self.graph.nodes.len();
         // What is pinned is known from the start.
-        let mut fixed = |at: usize| self.graph.nodes[at].fixed.then(|| self.default(at));
+        let mut fixed = |at: usize| {
+            let node = &self.graph.nodes[at];
+            node.fixed.then(|| node.preferred.unwrap_or_else(|| self.default(at)))
+        };
         let mut chosen: Vec<Option<Layout>> = (0..count).map(&mut fixed).collect();
         // Twice, since values that loops carry depend on what comes later.
         for round in 0..2 {
             for step in 0..count {
                 let at = if flow == Flow::Forward { step } else { count - 1 - step };
                 let node = &self.graph.nodes[at];
+                if node.fixed && chosen[at].is_some() {
+                    continue;
+                }
                 let own = node.preferred.filter(|_| flow == Flow::Forward);
                 let own = own.or_else(|| self.near(&chosen, NodeId(at as u32), flow)).or(node.preferred);
                 let own = own.or_else(|| (round == 1).then(|| self.fallback(&chosen, at, flow)));

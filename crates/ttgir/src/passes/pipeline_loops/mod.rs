@@ -22,6 +22,7 @@ mod group_dots;
 mod motion;
 mod plan;
 mod registers;
+mod staged;
 mod unroll;
 
 pub(super) use expand::load_from;
@@ -62,6 +63,16 @@ fn pipeline(module: &mut Module, op: Op, context: &Context, axis: &ttir::axis::A
     let stages = module.extra_attr(op, NUM_STAGES.name).and_then(Attr::as_int).unwrap_or(0);
     module.set_extra(op, NUM_STAGES.key(), None);
     let widest = u64::from(context.machine.vector_bytes);
+    if context.machine.staged_loads && !context.machine.async_copy {
+        if stages >= 2
+            && context.config.num_ctas == 1
+            && let Some(plan) = plan::plan(module, op, 2, axis, widest)
+            && module.walk(op).iter().any(|&inner| is_dot(module, inner))
+        {
+            staged::stage(module, op, &plan, context.machine);
+        }
+        return;
+    }
     let stages = if context.machine.async_copy { usize::try_from(stages).unwrap_or(0) } else { 0 };
     let ring = match plan::plan(module, op, stages, axis, widest) {
         Some(plan) => expand::expand(module, op, &plan),
