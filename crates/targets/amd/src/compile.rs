@@ -64,6 +64,20 @@ impl Backend for Amd {
         pipeline::passes(self.lanes.arch)
     }
 
+    fn prepare(&self, module: &mut ir::Module, options: &CompileOptions) -> Result<(), TargetError> {
+        let allowed = |name: &'static str, values: &[i64]| {
+            let value = gpu::number(options, name).unwrap_or(values[0]);
+            let text = || format!("{name} is {value}, and can be one of {values:?}");
+            let fits = values.contains(&value);
+            fits.then_some(value).ok_or_else(|| TargetError::Compile { message: text(), location: None })
+        };
+        // Loads from shared memory feed as many instructions as they are wide enough for, whatever is asked.
+        allowed(option::KPACK, &[1, 2])?;
+        let size = allowed(option::NONKDIM, &[0, 16, 32])?;
+        ttgir::module::set_matrix_size(module, size as u32);
+        Ok(())
+    }
+
     fn lanes(&self) -> &dyn LaneTarget {
         &self.lanes
     }

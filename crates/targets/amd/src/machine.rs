@@ -3,6 +3,8 @@
 //! Each names what it has beyond another one. Vector registers are counted for one lane of a SIMD and for a compute unit of four
 //! SIMDs, as lanes times registers.
 
+mod matrix;
+
 use amdgcn_isa::Arch;
 use ir::FloatKind::{self, BF16, F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F16, F32, F64};
 use ttgir::machine::Machine;
@@ -26,18 +28,22 @@ const GFX90A: Machine = Machine {
     processor_registers: 4 * 512 * 64,
     shared_bytes: 64 << 10,
     processor_shared_bytes: 64 << 10,
+    staged_loads: true,
+    matrix: matrix::GFX90A,
     conversions: CONVERSIONS,
     ..Machine::BASE
 };
 
 /// CDNA3.
-const GFX942: Machine = Machine { name: "hip:gfx942", conversions: WITH_FNUZ, ..GFX90A };
+const GFX942: Machine =
+    Machine { name: "hip:gfx942", matrix: matrix::GFX942, conversions: WITH_FNUZ, ..GFX90A };
 
 /// CDNA4.
 const GFX950: Machine = Machine {
     name: "hip:gfx950",
     shared_bytes: 160 << 10,
     processor_shared_bytes: 160 << 10,
+    matrix: matrix::GFX950,
     conversions: WITH_OCP_AND_BF16,
     ..GFX90A
 };
@@ -53,12 +59,15 @@ const GFX1100: Machine = Machine {
     processor_registers: 4 * 1536 * 32,
     shared_bytes: 64 << 10,
     processor_shared_bytes: 128 << 10,
+    staged_loads: true,
+    matrix: matrix::GFX1100,
     conversions: CONVERSIONS,
     ..Machine::BASE
 };
 
 /// RDNA4.
-const GFX1200: Machine = Machine { name: "hip:gfx1200", conversions: WITH_OCP, ..GFX1100 };
+const GFX1200: Machine =
+    Machine { name: "hip:gfx1200", matrix: matrix::GFX1200, conversions: WITH_OCP, ..GFX1100 };
 
 /// Every machine with its architecture.
 pub static MACHINES: &[(Arch, Machine)] = &[

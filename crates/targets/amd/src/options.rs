@@ -41,7 +41,7 @@ pub(crate) static OPTIONS: [OptionRow; 8] = [
     OptionRow {
         name: option::KPACK,
         default: OptionValue::Int(1),
-        doc: "How many instructions' operands are loaded from shared memory at once, 1 or 2.",
+        doc: "1 or 2; without effect: loads from shared memory feed as many instructions as 16 bytes are enough for.",
     },
     OptionRow {
         name: option::FLUSH_DENORMALS,

@@ -9,9 +9,6 @@ use target::CompileOptions;
 /// What this target refuses, by a part of the message.
 const REFUSED: &[&str] = &["do not print on AMD GPUs"];
 
-/// Large dots, which without matrix instructions are written out as sums: minutes of compiling.
-const LARGE: &[&str] = &["dot_group.ttir", "dot_scaled.ttir", "dot_scaled_wide.ttir"];
-
 #[test]
 fn kernels_compile_for_every_architecture() {
     if !has_llvm() {
@@ -21,7 +18,7 @@ fn kernels_compile_for_every_architecture() {
     let (mut failures, mut count) = (Vec::new(), 0);
     for path in fixtures() {
         let file = path.file_name().expect("it is a file").to_string_lossy().into_owned();
-        if !file.contains(&only) || LARGE.contains(&file.as_str()) {
+        if !file.contains(&only) {
             continue;
         }
         for kernel in kernels(&path) {

@@ -26,6 +26,15 @@ pub trait Backend {
     /// The passes over ttgir, in order.
     fn passes(&self) -> &'static [&'static PassRow];
 
+    /// Writes to block-level code what the options ask of its layouts.
+    ///
+    /// # Errors
+    /// What is wrong with an option.
+    fn prepare(&self, module: &mut ir::Module, options: &CompileOptions) -> Result<(), TargetError> {
+        let _ = (module, options);
+        Ok(())
+    }
+
     /// What lanes do.
     fn lanes(&self) -> &dyn LaneTarget;
 
@@ -102,6 +111,7 @@ impl<'a> Compile<'a> {
     /// # Errors
     /// What cannot be compiled.
     pub fn ttir(&mut self, mut module: ir::Module) -> Result<Code, TargetError> {
+        self.backend.prepare(&mut module, self.options)?;
         let fit = Fit::of(&module, self.options.num_stages);
         self.passes(&mut module)?;
         if let Some(given) = self.observer.given(TTGIR) {

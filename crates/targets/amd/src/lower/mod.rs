@@ -6,6 +6,7 @@ mod atomic;
 mod convert;
 mod exchange;
 mod math;
+mod matrix;
 mod memory;
 
 use amdgcn_isa::Arch;
@@ -13,7 +14,7 @@ use elementwise::{ElementTarget, Math, MinMax, Rounding, Widths};
 use ir::{FloatKind, Module, Op};
 use lanes::{Access, AssertPlace, AtomicAccess, CompareSwap, Handler, LaneTarget, PrintCall, Rmw, Shuffle};
 use llir::{FunctionBuilder, Kernel, Memory, Ordering, Purity, SyncScope, Type, Value, Values};
-use ttgir::Machine;
+use ttgir::{Machine, MatrixRow};
 
 /// The triple that LLVM knows these machines by.
 pub const TRIPLE: &str = "amdgcn-amd-amdhsa";
@@ -166,6 +167,16 @@ impl LaneTarget for Lanes {
 
     fn store(&self, b: &mut FunctionBuilder<'_>, access: &Access, values: &[Value]) {
         memory::store(b, access, values);
+    }
+
+    fn multiply(
+        &self,
+        b: &mut FunctionBuilder<'_>,
+        row: &MatrixRow,
+        factors: [&[Value]; 2],
+        sums: &[Value],
+    ) -> Option<Values> {
+        matrix::multiply(b, self.arch, row, factors, sums)
     }
 
     fn atomic_width(&self, rmw: Rmw, element: Type) -> usize {

@@ -1,0 +1,113 @@
+//! Matrix instructions: a row of the machine as the call of an intrinsic.
+
+use amdgcn_isa::{Arch, Number as IsaNumber, Row};
+use ir::FloatKind::{BF16, F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F16, F32, F64};
+use llir::{FunctionBuilder, Purity, Type, Value, Values};
+use ttgir::{MatrixRow, Number};
+
+/// Which numbers of the machine's rows are which of the table of intrinsics.
+const NUMBERS: &[(Number, IsaNumber)] = &[
+    (Number::Float(F64), IsaNumber::F64),
+    (Number::Float(F32), IsaNumber::F32),
+    (Number::Tf32, IsaNumber::Xf32),
+    (Number::Float(F16), IsaNumber::F16),
+    (Number::Float(BF16), IsaNumber::BF16),
+    (Number::Float(F8E4M3FNUZ), IsaNumber::Fp8),
+    (Number::Float(F8E4M3FN), IsaNumber::Fp8),
+    (Number::Float(F8E5M2FNUZ), IsaNumber::Bf8),
+    (Number::Float(F8E5M2), IsaNumber::Bf8),
+    (Number::Int(8), IsaNumber::I8),
+    (Number::Int(32), IsaNumber::I32),
+];
+
+/// The intrinsic of a row on an architecture.
+pub(crate) fn intrinsic(arch: Arch, row: &MatrixRow) -> Option<&'static Row> {
+    let number = |number: Number| NUMBERS.iter().find(|(own, _)| *own == number).map(|(_, isa)| *isa);
+    let (a, b, c) = (number(row.a)?, number(row.b)?, number(row.c)?);
+    amdgcn_isa::rows().find(|isa| {
+        isa.is_on(arch)
+            && isa.matrix.is_some_and(|matrix| {
+                let size = [matrix.m, matrix.n, matrix.k, matrix.blocks];
+                size == [row.m, row.n[0], row.k, 1] && (matrix.a, matrix.b, matrix.c) == (a, b, c)
+            })
+    })
+}
+
+/// `sums + a · b` for what a lane holds of each.
+pub(super) fn multiply(
+    b: &mut FunctionBuilder<'_>,
+    arch: Arch,
+    row: &MatrixRow,
+    factors: [&[Value]; 2],
+    sums: &[Value],
+) -> Option<Values> {
+    let call = intrinsic(arch, row)?.calls().next()?;
+    let signature = call.signature();
+    let lists = [factors[0], factors[1], sums];
+    let mut lists = lists.iter();
+    let last = signature.operands.len() - 1;
+    let mut args = Vec::with_capacity(signature.operands.len());
+    for (at, (ty, constant)) in signature.operands.iter().enumerate() {
+        let ty = type_of(ty)?;
+        args.push(match constant {
+            // In front of a factor: whether it is signed. Behind: whether sums stop at the ends of their range; how lanes
+            // trade places.
+            true => b.int(ty, i64::from(ty == Type::I1 && at < last)),
+            false => pack(b, lists.next()?, ty),
+        });
+    }
+    let result = b.call_symbol(&call.name(), type_of(&signature.result)?, &args, Purity::Pure)?;
+    Some((0..sums.len() as u32).map(|at| b.extract(result, at)).collect())
+}
+
+/// Values side by side as one of a type with as many bits.
+fn pack(b: &mut FunctionBuilder<'_>, values: &[Value], ty: Type) -> Value {
+    let all = if values.len() == 1 { values[0] } else { b.vector(values) };
+    if b.ty(all) == ty { all } else { b.bitcast(all, ty) }
+}
+
+/// A type as LLVM writes it.
+fn type_of(text: &str) -> Option<Type> {
+    let scalar = |text: &str| {
+        Some(match text {
+            "half" => Type::F16,
+            "bfloat" => Type::BF16,
+            "float" => Type::F32,
+            "double" => Type::F64,
+            other => Type::int(other.strip_prefix('i')?.parse().ok()?),
+        })
+    };
+    match text.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) {
+        Some(inside) => {
+            let (count, element) = inside.split_once(" x ")?;
+            Some(scalar(element)?.vector(count.parse().ok()?))
+        }
+        None => scalar(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{intrinsic, type_of};
+    use crate::machine::MACHINES;
+    use ttgir::FragmentKind;
+
+    #[test]
+    fn every_row_of_every_machine_is_an_intrinsic_with_room_for_its_fragments() {
+        for (arch, machine) in MACHINES {
+            assert!(!machine.matrix.is_empty());
+            for row in machine.matrix {
+                let isa = intrinsic(*arch, row).unwrap_or_else(|| panic!("{arch}: {row}"));
+                let signature = isa.calls().next().expect("one").signature();
+                let operands: Vec<_> = signature.operands.iter().filter(|operand| !operand.1).collect();
+                let FragmentKind::Runs { k_base, .. } = row.fragments else { panic!("{row}") };
+                let bits = |text: &str| {
+                    let ty = type_of(text).expect("a type");
+                    ty.lane_bits() * ty.lanes()
+                };
+                assert_eq!(bits(&operands[0].0), k_base * row.a.bits(), "{arch}: {row}");
+                assert_eq!(bits(&operands[2].0) * machine.warp_size, row.m * row.n[0] * row.c.bits());
+            }
+        }
+    }
+}
