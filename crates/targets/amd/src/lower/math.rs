@@ -115,3 +115,47 @@ pub(super) fn fast(b: &mut FunctionBuilder<'_>, name: &str, x: &[Value]) -> Opti
     };
     Some(result)
 }
+
+/// The high half of the product of two integers of 32 or 64 bits.
+pub(super) fn mul_high(b: &mut FunctionBuilder<'_>, signed: bool, x: Value, y: Value) -> Value {
+    let ty = b.ty(x);
+    if ty.lane_bits() > 32 {
+        return mul_high_by_halves(b, signed, x, y);
+    }
+    let wide = ty.with_scalar(Type::I64);
+    let [x, y] = [x, y].map(|value| match signed {
+        true => b.resize_signed(value, wide),
+        false => b.resize_unsigned(value, wide),
+    });
+    let product = b.mul(x, y);
+    let by = b.int(wide, 32);
+    let high = b.lshr(product, by);
+    b.resize_unsigned(high, ty)
+}
+
+/// The same for 64 bits: four products of halves, whose sums do not leave 64 bits.
+fn mul_high_by_halves(b: &mut FunctionBuilder<'_>, signed: bool, x: Value, y: Value) -> Value {
+    let ty = b.ty(x);
+    let (half, mask) = (b.int(ty, 32), b.int(ty, i64::from(u32::MAX)));
+    let [low, high] = [[x, y].map(|value| b.and(value, mask)), [x, y].map(|value| b.lshr(value, half))];
+    let lowest = b.mul(low[0], low[1]);
+    let [one, other] = [b.mul(low[0], high[1]), b.mul(high[0], low[1])];
+    let highest = b.mul(high[0], high[1]);
+    let carry = b.lshr(lowest, half);
+    let one = b.add(one, carry);
+    let below = b.and(one, mask);
+    let other = b.add(other, below);
+    let [one, other] = [one, other].map(|middle| b.lshr(middle, half));
+    let sum = b.add(highest, one);
+    let sum = b.add(sum, other);
+    if !signed {
+        return sum;
+    }
+    // A negative factor was taken as 2^64 more than it is.
+    let sign = b.int(ty, 63);
+    [(x, y), (y, x)].into_iter().fold(sum, |sum, (factor, other)| {
+        let all = b.ashr(factor, sign);
+        let excess = b.and(all, other);
+        b.sub(sum, excess)
+    })
+}

@@ -266,6 +266,10 @@ impl ElementTarget for Lanes {
         math::fast(b, name, x)
     }
 
+    fn mul_high(&self, b: &mut FunctionBuilder<'_>, signed: bool, x: Value, y: Value) -> Value {
+        math::mul_high(b, signed, x, y)
+    }
+
     fn convert(
         &self,
         b: &mut FunctionBuilder<'_>,

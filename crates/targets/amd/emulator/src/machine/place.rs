@@ -23,6 +23,12 @@ pub(crate) const PRIVATE: u8 = 5;
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Place {
     Host(*mut u8),
+    /// A word of which only these bytes lie in an allocation, and the first of them.
+    Edge {
+        pointer: *mut u8,
+        first: u8,
+        end: u8,
+    },
     /// An offset in LDS.
     Lds(usize),
     /// An offset in the lane's private memory.
@@ -80,6 +86,37 @@ impl Step<'_, '_> {
         Ok(if space == LDS { Place::Lds(address as usize) } else { Place::Private(address as usize) })
     }
 
+    /// The place of a word that is read or written as a whole. Devices allocate whole words, so that a word with a byte of an
+    /// allocation is there, whatever the allocation's size.
+    pub(crate) fn word_place(
+        &mut self,
+        at: Address,
+        lane: usize,
+        bytes: usize,
+        align: u32,
+    ) -> Result<Place, Box<Fault>> {
+        match self.place(at, lane, bytes, align) {
+            Err(fault)
+                if bytes == 4
+                    && matches!(at.space, FLAT | GLOBAL)
+                    && fault.kind == FaultKind::OutOfBounds =>
+            {
+                self.edge(at.address, bytes as u8).ok_or(fault)
+            }
+            place => place,
+        }
+    }
+
+    /// The bytes of a word that lie in an allocation.
+    fn edge(&mut self, address: u64, bytes: u8) -> Option<Place> {
+        let world = &mut *self.world;
+        let mut look = |byte: u8| world.memory.look(address + u64::from(byte), 1, &mut world.hint).ok();
+        let first = (0..bytes).find(|byte| look(*byte).is_some())?;
+        let end = (first..bytes).find(|byte| look(*byte).is_none()).unwrap_or(bytes);
+        let pointer = look(first)?;
+        Some(Place::Edge { pointer, first, end })
+    }
+
     pub(crate) fn address_fault(
         &self,
         kind: FaultKind,
@@ -98,6 +135,12 @@ impl Step<'_, '_> {
             Place::Host(pointer) => {
                 // SAFETY: the place was made for so many bytes within a live allocation.
                 unsafe { std::ptr::copy(pointer, into.as_mut_ptr(), into.len()) };
+                true
+            }
+            Place::Edge { pointer, first, end } => {
+                let part = &mut into[usize::from(first)..usize::from(end)];
+                // SAFETY: the place was made for these bytes within a live allocation.
+                unsafe { std::ptr::copy(pointer, part.as_mut_ptr(), part.len()) };
                 true
             }
             Place::Lds(offset) => {
@@ -121,6 +164,11 @@ impl Step<'_, '_> {
             Place::Host(pointer) => {
                 // SAFETY: the place was made for so many bytes within a live allocation.
                 unsafe { std::ptr::copy(from.as_ptr(), pointer, from.len()) };
+            }
+            Place::Edge { pointer, first, end } => {
+                let part = &from[usize::from(first)..usize::from(end)];
+                // SAFETY: as above, for these bytes.
+                unsafe { std::ptr::copy(part.as_ptr(), pointer, part.len()) };
             }
             Place::Lds(offset) => {
                 if self.world.checks.races {

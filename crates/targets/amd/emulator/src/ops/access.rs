@@ -91,8 +91,11 @@ impl Access {
     }
 
     fn place(&self, step: &mut Step<'_, '_>, lane: usize) -> Result<Place, Box<Fault>> {
-        let address = step.get(self.address, lane);
-        step.place(Address { space: self.space, address }, lane, self.bytes(), self.align)
+        let at = Address { space: self.space, address: step.get(self.address, lane) };
+        match self.ordering {
+            Some(_) => step.word_place(at, lane, self.bytes(), self.align),
+            None => step.place(at, lane, self.bytes(), self.align),
+        }
     }
 }
 
@@ -137,7 +140,7 @@ impl Execute for Load {
 /// Whether some bytes of a place have been written.
 fn is_written(step: &Step<'_, '_>, place: Place, lane: usize, range: std::ops::Range<usize>) -> bool {
     let (written, start) = match place {
-        Place::Host(_) => return true,
+        Place::Host(_) | Place::Edge { .. } => return true,
         Place::Lds(offset) => (&step.group.written, offset),
         Place::Private(offset) => (&step.wave.private_written, lane * step.world.code.private + offset),
     };
@@ -202,7 +205,7 @@ fn unwrite(step: &mut Step<'_, '_>, access: &Access, place: Place, lane: usize) 
         }
         let range = index * access.size..(index + 1) * access.size;
         let (written, start) = match place {
-            Place::Host(_) => continue,
+            Place::Host(_) | Place::Edge { .. } => continue,
             Place::Lds(offset) => (&mut step.group.written, offset),
             Place::Private(offset) => {
                 (&mut step.wave.private_written, lane * step.world.code.private + offset)

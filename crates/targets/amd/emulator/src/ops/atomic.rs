@@ -154,7 +154,7 @@ fn cmpxchg(site: &mut Site<'_, '_>) -> Decoded {
         let (mut old, mut done) = ([0; LANES], [0; LANES]);
         for lane in step.lanes() {
             let at = Address { space, address: step.get(address, lane) };
-            let place = step.place(at, lane, size, align)?;
+            let place = step.word_place(at, lane, size, align)?;
             order(step, place, size, memory.ordering);
             let mut data = [0; 8];
             step.load(place, lane, &mut data[..size]);
