@@ -50,7 +50,7 @@ fn a_kernel_of_a_file_for_two_targets() {
     let narrow = of("cuda:90", "i32");
     assert!(
         narrow.contains(
-            "not wider: the mask may change between single elements (`n` is not known to be a multiple of 16)"
+            "not wider: the mask may change between single elements (`n` is not known to be a multiple of 4)"
         ),
         "{narrow}"
     );

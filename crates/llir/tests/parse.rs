@@ -86,7 +86,7 @@ fn module() -> Module {
     builder.finish();
     let function = module.function_mut(id).expect("it was made");
     function.kernel = Some(Kernel { lanes: Some([128, 1, 1]), ..Kernel::default() });
-    function.attributes = vec!["nounwind".into(), "\"a\"=\"{b}\"".into()];
+    function.attributes = vec!["nounwind".into(), "\"a\"=\"{b}\"".into(), "\"c\"".into()];
     verify(&module).unwrap_or_else(|errors| panic!("{}\n{module}", errors[0]));
     module
 }

@@ -68,8 +68,12 @@ fn define(cursor: &mut Cursor<'_>, module: &mut Module, structures: &Structures)
     while !cursor.accept('{') {
         match cursor.take() {
             Some(Token::Text(key)) => {
-                cursor.expect('=')?;
-                let (key, value) = (String::from_utf8_lossy(key).into_owned(), cursor.text("a value")?);
+                let key = String::from_utf8_lossy(key).into_owned();
+                if !cursor.accept('=') {
+                    attributes.push(format!("\"{key}\""));
+                    continue;
+                }
+                let value = cursor.text("a value")?;
                 if key.ends_with("reqntid") {
                     lanes = Some(numbers(&value).ok_or_else(|| cursor.wrong("three sizes are expected"))?);
                 }
