@@ -96,7 +96,7 @@ impl Engine for Emulated {
 const KNOWN: &[(&str, &str)] = &[
     // Kernels do not print on these GPUs yet.
     ("debug.ttir", "prints []"),
-    // What is frozen stays without a value on the emulator.
+    // The least integer divided by -1 wraps; LLVM's `sdiv`, which the kernel becomes, says nothing of it.
     ("undefined.ttir", "Uninitialised"),
 ];
 
