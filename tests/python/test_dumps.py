@@ -144,3 +144,22 @@ def test_settings_of_code_count_as_well(tmp_path, capfd):
     assert "ttir" in stages(tmp_path)
     assigned[(1, )](out, int.from_bytes(os.urandom(3), "little"))
     assert not capfd.readouterr().err
+
+
+def test_the_assembly_for_amd_gpus_is_printed(python, tmp_path):
+    (tmp_path / "kernel.py").write_text("""
+import deuteron as triton
+import deuteron.language as tl
+from deuteron.backends.compiler import GPUTarget
+from deuteron.compiler import ASTSource
+
+
+@triton.jit
+def put(ptr, VALUE: tl.constexpr):
+    tl.store(ptr, VALUE)
+
+
+triton.compile(ASTSource(put, {"ptr": "*fp32"}, {"VALUE": 3}), target=GPUTarget("hip", "gfx942", 64))
+""")
+    shown = python(tmp_path / "kernel.py", env={"AMDGCN_ENABLE_DUMP": "1", "TRITON_ALWAYS_COMPILE": "1"})
+    assert "AMDGCN Dump" in shown.stdout + shown.stderr and "global_store_dword" in shown.stdout + shown.stderr
