@@ -163,7 +163,6 @@ for value in (1, 2):
     ("TRITON_ENABLE_LLVM_DEBUG", "1", "LLVM_IR_ENABLE_DUMP"),
     ("MLIR_ENABLE_DIAGNOSTICS", "remarks", "deuteron inspect"),
     ("TRITON_REMOTE_CACHE_BACKEND", "a:B", "TRITON_CACHE_DIR"),
-    ("TRITON_HIP_USE_ASYNC_COPY", "1", "as if it were off"),
 ])
 def test_a_variable_that_is_not_obeyed_is_said_once(python, tmp_path, variable, value, words):
     (tmp_path / "script.py").write_text(STORE)
