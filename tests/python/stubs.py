@@ -179,7 +179,9 @@ def language_stub():
     """`deuteron/language/__init__.pyi`."""
     from deuteron.language import _dtypes
 
-    dtypes = [name for name in vars(tl) if getattr(_dtypes, name, None) is getattr(tl, name) and not name.startswith("_")]
+    # Names that are none, such as `@py_builtins`, are those of pytest, which rewrites the modules of its plugins.
+    dtypes = [name for name in vars(tl) if getattr(_dtypes, name, None) is getattr(tl, name)
+              and name.isidentifier() and not name.startswith("_")]
     text = LANGUAGE + "".join(f"    {name} as {name},\n" for name in sorted(dtypes)) + ")\n\n"
     text += "TRITON_MAX_TENSOR_NUMEL: builtins.int\nCONSTEXPR_0: constexpr\n\n" + classes() + "\n"
     functions = {name: obj for name, obj in sorted(vars(tl).items()) if is_function(obj) and name != "aggregate_replace"}
