@@ -35,7 +35,7 @@ pub(crate) const TABLE: &[Entry] = &[
 /// of two is left to later stages.
 fn divide(ctx: &mut Ctx<'_, '_>, op: Op, x: &[Value]) -> Value {
     let ty = ctx.b.ty(x[0]);
-    let least = ctx.target.widths().divide;
+    let least = ctx.target.abilities().widths.divide;
     if ty.lane_bits() >= least {
         return guarded(ctx, op, x);
     }
@@ -53,7 +53,7 @@ fn divide(ctx: &mut Ctx<'_, '_>, op: Op, x: &[Value]) -> Value {
 /// instead, which for -1 wraps as it should once the sign is turned.
 fn guarded(ctx: &mut Ctx<'_, '_>, op: Op, x: &[Value]) -> Value {
     let harmless = ctx.b.as_int(x[1]).is_some_and(|value| value != 0 && value != -1);
-    if harmless || !ctx.target.division_traps() {
+    if harmless || !ctx.target.abilities().division_traps {
         return ctx.b.binary(op, x[0], x[1]);
     }
     let ty = ctx.b.ty(x[1]);
@@ -78,7 +78,7 @@ fn guarded(ctx: &mut Ctx<'_, '_>, op: Op, x: &[Value]) -> Value {
 /// Minimum or maximum, by a comparison where the machine has no instruction.
 fn choose(ctx: &mut Ctx<'_, '_>, compare: IntCompare, intrinsic: &str, x: &[Value]) -> Value {
     let ty = ctx.b.ty(x[0]);
-    if ty.lane_bits() >= ctx.target.widths().minmax {
+    if ty.lane_bits() >= ctx.target.abilities().widths.minmax {
         return ctx.b.intrinsic(intrinsic, ty, x);
     }
     let holds = ctx.b.icmp(compare, x[0], x[1]);

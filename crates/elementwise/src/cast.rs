@@ -47,7 +47,7 @@ fn resize(ctx: &mut Ctx<'_, '_>, op: Op, elems: &Elems<'_>, value: Value) -> Val
 /// or through binary64 where the integer has more than 24 bits, so that it is rounded once.
 pub(crate) fn from_int(ctx: &mut Ctx<'_, '_>, signed: bool, elems: &Elems<'_>, value: Value) -> Value {
     let bits = ctx.b.ty(value).lane_bits();
-    let least = ctx.target.widths().divide;
+    let least = ctx.target.abilities().widths.divide;
     let int = ctx.like(value, Type::int(least as u16));
     let wide = match (signed, bits < least) {
         (_, false) => value,
@@ -68,7 +68,7 @@ pub(crate) fn from_int(ctx: &mut Ctx<'_, '_>, signed: bool, elems: &Elems<'_>, v
 /// Integers narrower than what the machine converts come through that width: in range that changes nothing.
 pub(crate) fn to_int(ctx: &mut Ctx<'_, '_>, signed: bool, elems: &Elems<'_>, value: Value) -> Value {
     let value = as_wide(ctx, elems.operands[0], value);
-    let (ty, least) = (ctx.result_like(value, elems), ctx.target.widths().divide);
+    let (ty, least) = (ctx.result_like(value, elems), ctx.target.abilities().widths.divide);
     if ty.lane_bits() >= least {
         return ctx.target.to_int(ctx.b, signed, value, ty);
     }

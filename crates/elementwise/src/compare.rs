@@ -60,7 +60,7 @@ pub fn int_predicate(elems: &Elems<'_>) -> Result<IntCompare> {
 /// Compares integers of any width. Truth values are widened: as signed ones, true is -1.
 fn compare_int(ctx: &mut Ctx<'_, '_>, elems: &Elems<'_>, x: &[Value]) -> Result<Value> {
     let compare = int_predicate(elems)?;
-    let least = ctx.target.widths().compare;
+    let least = ctx.target.abilities().widths.compare;
     if ctx.b.ty(x[0]).lane_bits() >= least {
         return Ok(ctx.b.icmp(compare, x[0], x[1]));
     }

@@ -9,6 +9,7 @@ mod arith_float;
 mod arith_int;
 mod cast;
 mod compare;
+pub mod lane_math;
 pub mod library;
 mod math;
 pub mod small_float;
@@ -16,7 +17,7 @@ mod target;
 
 pub use arith_float::{divide, divide_by_shared, minmax};
 pub use compare::int_predicate;
-pub use target::{ElementTarget, Math, Maths, MinMax, PlainSums, Rounding, Sums, Widths};
+pub use target::{Abilities, ElementTarget, Math, Maths, MinMax, PlainSums, Rounding, Sums, Widths};
 
 use ir::{Attr, Module, Op, OpRow, Type};
 use llir::{Flags, FunctionBuilder, Value};
@@ -121,7 +122,7 @@ impl Ctx<'_, '_> {
     /// When there is none of this name for so many operands.
     pub fn maths(&mut self, name: &str, x: &[Value]) -> Result<Value> {
         let maths = Maths(self.target);
-        if self.target.writes_functions_out() {
+        if self.target.abilities().writes_functions_out {
             return Ok(maths::call(self.b, &maths, name, x)?);
         }
         let ty = self.b.ty(x[0]);

@@ -238,7 +238,7 @@ fn step_back(ctx: &mut Ctx<'_, '_>, ty: IrType, encoded: Value, value: Value) ->
     let overflowed = ctx.b.and(was_finite, is_nan);
     let away = ctx.b.or(larger, overflowed);
     // Machines may have no arithmetic of 8 bits.
-    let int = small.lane_bits().max(ctx.target.widths().add);
+    let int = small.lane_bits().max(ctx.target.abilities().widths.add);
     let int = ctx.like(encoded, Type::int(int as u16));
     let wide = ctx.b.resize_unsigned(encoded, int);
     let step = ctx.b.resize_unsigned(away, int);

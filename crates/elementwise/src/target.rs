@@ -69,6 +69,19 @@ pub struct Widths {
     pub divide: u32,
 }
 
+/// What a machine can do, whatever the types.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Abilities {
+    /// The narrowest integers.
+    pub widths: Widths,
+    /// Whether a division by zero, or one that overflows, stops the process.
+    pub division_traps: bool,
+    /// Whether functions of the maths are written out where they are used; else they are functions of the module.
+    pub writes_functions_out: bool,
+    /// Whether a fused multiply-add of 32 and 64 bits is one instruction.
+    pub has_fma: bool,
+}
+
 /// What a machine does in its own way.
 ///
 /// Values may be vectors where the caller hands in vectors.
@@ -76,17 +89,8 @@ pub trait ElementTarget {
     /// The type that an element has in a register. Floats of fewer than 32 bits may be kept as integers of their bits.
     fn register(&self, ty: Type) -> llir::Type;
 
-    /// The narrowest integers.
-    fn widths(&self) -> Widths;
-
-    /// Whether a division by zero, or one that overflows, stops the process.
-    fn division_traps(&self) -> bool;
-
-    /// Whether functions of the maths are written out where they are used; else they are functions of the module.
-    fn writes_functions_out(&self) -> bool;
-
-    /// Whether a fused multiply-add of 32 and 64 bits is one instruction.
-    fn has_fma(&self) -> bool;
+    /// What it can do, whatever the types.
+    fn abilities(&self) -> Abilities;
 
     /// Whether sums, products and fused products of this format are instructions. Of 32 and 64 bits they always are.
     fn has_arithmetic(&self, kind: FloatKind) -> bool;
@@ -162,7 +166,7 @@ pub struct Maths<'a>(pub &'a dyn ElementTarget);
 
 impl MathMachine for Maths<'_> {
     fn has_fma(&self) -> bool {
-        self.0.has_fma()
+        self.0.abilities().has_fma
     }
 
     fn scales(&self, ty: llir::Type) -> bool {

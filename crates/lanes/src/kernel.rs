@@ -114,7 +114,7 @@ pub(crate) fn lower_noting(
     Ok(Lowered { module: lowered, kernels })
 }
 
-/// The memory of the program that the kernels of a verified module need, whatever a machine has.
+/// The shared memory that the kernels of a verified module need, whatever a machine has.
 ///
 /// # Errors
 /// When an operation cannot be lowered at all.

@@ -46,5 +46,5 @@ pub use target::{
     Access, AssertPlace, AtomicAccess, Cache, CombineLanes, CompareSwap, Eviction, LaneTarget, Order,
     PrintCall, Reductions, Rmw, Scope, Shuffle,
 };
-pub use types::register;
+pub use types::{ABILITIES, register};
 pub use value::{LaneValue, SharedMemory};

@@ -1,7 +1,16 @@
 //! Which llir type stands for which element type, in registers and in memory.
 
+use elementwise::{Abilities, Widths};
 use ir::{FloatKind, Type};
 use ttir::types::{PTR, elem};
+
+/// What lanes of every GPU can do with single elements.
+pub const ABILITIES: Abilities = Abilities {
+    widths: Widths { compare: 16, minmax: 16, add: 16, divide: 32 },
+    division_traps: false,
+    writes_functions_out: true,
+    has_fma: true,
+};
 
 /// The address space of a pointer type; 1 is the memory of the device.
 pub(crate) fn space(ty: Type) -> u8 {

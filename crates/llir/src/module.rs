@@ -74,7 +74,7 @@ pub struct Module {
     pub triple: String,
     /// The data layout; empty leaves it to the assembler.
     pub data_layout: String,
-    /// What the code generator is told of the whole module: names and numbers, as flags that must agree.
+    /// Module flags for the code generator: names and numbers that must agree between modules.
     pub flags: Vec<(String, u32)>,
     /// Names of notes that every atomic change of memory carries in the text: what its code generator may assume of the memory.
     pub atomic_notes: Vec<String>,

@@ -15,7 +15,7 @@ use pyo3::types::{
 use smallvec::SmallVec;
 use ttir::interp::BlockData;
 
-/// What a call came to.
+/// The bytes and constants that the arguments of a call are encoded as.
 #[derive(Default)]
 pub(super) struct Encoded {
     /// The bytes.

@@ -248,7 +248,7 @@ impl KernelValue {
         number(slf.py(), only)?.call_method1("__format__", (spec,))
     }
 
-    /// What Python's `isinstance` in a kernel is told of its class.
+    /// The class that `isinstance` in a kernel compares with.
     #[getter]
     fn kernel_class(&self) -> PyResult<String> {
         state::with(|state| {

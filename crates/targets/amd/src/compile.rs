@@ -61,7 +61,7 @@ impl Backend for Amd {
     }
 
     fn passes(&self) -> &'static [&'static PassRow] {
-        pipeline::passes(self.lanes.arch)
+        pipeline::PASSES
     }
 
     fn prepare(&self, module: &mut ir::Module, options: &CompileOptions) -> Result<(), TargetError> {

@@ -23,8 +23,7 @@ impl Emulated {
         order_writes(&mut module);
         let machine = amd::machine::machine(self.arch);
         let launch = gpu::Launch { num_warps: self.warps, num_ctas: 1, num_stages: 2 };
-        let passes = pipeline::passes(self.arch);
-        gpu::to_ttgir(&mut module, passes, machine, &launch, ir::pass::Verify::Each, &mut ())
+        gpu::to_ttgir(&mut module, pipeline::PASSES, machine, &launch, ir::pass::Verify::Each, &mut ())
             .map_err(|errors| errors[0].to_string())?;
         // The interpreter rounds every product.
         let options = lanes::Options { fuse_multiply_add: false, ..lanes::Options::default() };

@@ -211,7 +211,7 @@ fn numbers(printer: &mut Printer<'_>, values: &[u32]) {
 static BLOCKED: AttrRow = AttrRow {
     name: "ttg.blocked",
     parse: |parser| {
-        tensor(parser, |fields| {
+        read(parser, |fields| {
             Ok(Encoding::Blocked {
                 size_per_thread: fields.list("sizePerThread")?,
                 threads_per_warp: fields.list("threadsPerWarp")?,
@@ -226,7 +226,7 @@ static BLOCKED: AttrRow = AttrRow {
 static SLICE: AttrRow = AttrRow {
     name: "ttg.slice",
     parse: |parser| {
-        tensor(parser, |fields| {
+        read(parser, |fields| {
             Ok(Encoding::Slice { dim: fields.int("dim")?, parent: Box::new(fields.encoding("parent")?) })
         })
     },
@@ -235,7 +235,7 @@ static SLICE: AttrRow = AttrRow {
 static DOT_OP: AttrRow = AttrRow {
     name: "ttg.dot_op",
     parse: |parser| {
-        tensor(parser, |fields| {
+        read(parser, |fields| {
             Ok(Encoding::DotOp {
                 op_idx: fields.int("opIdx")?,
                 parent: Box::new(fields.encoding("parent")?),
@@ -248,7 +248,7 @@ static DOT_OP: AttrRow = AttrRow {
 static MMA: AttrRow = AttrRow {
     name: "ttg.nvidia_mma",
     parse: |parser| {
-        tensor(parser, |fields| {
+        read(parser, |fields| {
             Ok(Encoding::Mma {
                 version: [fields.int("versionMajor")?, fields.int("versionMinor")?],
                 warps_per_cta: fields.list("warpsPerCTA")?,
@@ -266,7 +266,7 @@ const SMALLEST: [u32; 3] = [16, 16, 16];
 static MFMA: AttrRow = AttrRow {
     name: "ttg.amd_mfma",
     parse: |parser| {
-        tensor(parser, |fields| {
+        read(parser, |fields| {
             Ok(Encoding::Fragments(Fragments {
                 lanes: 64,
                 version: fields.int("version")?,
@@ -288,7 +288,7 @@ static MFMA: AttrRow = AttrRow {
 static WMMA: AttrRow = AttrRow {
     name: "ttg.amd_wmma",
     parse: |parser| {
-        tensor(parser, |fields| {
+        read(parser, |fields| {
             let mut tiles = fields.dict("ctaLayout")?;
             let (register, warp) = (tiles.optional_lists("register")?, tiles.optional_lists("warp")?);
             tiles.finish()?;
@@ -310,7 +310,7 @@ static WMMA: AttrRow = AttrRow {
 static LINEAR: AttrRow = AttrRow {
     name: "ttg.linear",
     parse: |parser| {
-        tensor(parser, |fields| {
+        read(parser, |fields| {
             Ok(Encoding::Linear {
                 register: fields.lists("register")?,
                 lane: fields.lists("lane")?,
@@ -323,16 +323,38 @@ static LINEAR: AttrRow = AttrRow {
 
 static SMEM: AttrRow = AttrRow { name: "ttg.shared_memory", parse: |_| Ok(DialectAttr::new(SharedMemory)) };
 
-fn tensor(
+/// Encodings that are checked when they are read.
+pub(super) trait Checked: AttrData + Sized {
+    /// Whether its parts belong together.
+    fn checked(self) -> Result<Self, String>;
+}
+
+impl Checked for Encoding {
+    fn checked(self) -> Result<Encoding, String> {
+        self.check().map(|()| self)
+    }
+}
+
+/// Reads `<{name = value, …}>` and makes an encoding of it.
+pub(super) fn read<E: Checked>(
     parser: &mut Parser<'_>,
-    make: fn(&mut Fields) -> Result<Encoding, String>,
+    make: fn(&mut Fields) -> Result<E, String>,
 ) -> Result<DialectAttr, ParseError> {
-    let mut fields = Fields::parse(parser)?;
-    let made = make(&mut fields).and_then(|encoding| {
+    let fields = Fields::parse(parser)?;
+    made(parser, fields, make)
+}
+
+/// Makes an encoding of what was read, all of it.
+pub(super) fn made<E: Checked>(
+    parser: &mut Parser<'_>,
+    mut fields: Fields,
+    make: impl FnOnce(&mut Fields) -> Result<E, String>,
+) -> Result<DialectAttr, ParseError> {
+    let encoding = make(&mut fields).and_then(|encoding| {
         fields.finish()?;
-        encoding.check().map(|()| DialectAttr::new(encoding))
+        encoding.checked()
     });
-    made.map_err(|message| parser.error(message))
+    encoding.map(DialectAttr::new).map_err(|message| parser.error(message))
 }
 
 /// What was read and is not used yet.
@@ -357,7 +379,7 @@ impl Fields {
         self.take(name).ok_or_else(|| format!("`{name}` is missing"))
     }
 
-    pub(super) fn finish(&self) -> Result<(), String> {
+    fn finish(&self) -> Result<(), String> {
         match self.entries.first() {
             None => Ok(()),
             Some((name, _)) => Err(format!("`{}` is not known here", name.name())),

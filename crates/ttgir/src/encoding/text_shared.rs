@@ -1,9 +1,9 @@
 //! The text form of encodings of shared memory: `#ttg.swizzled_shared<{vec = 4, …}>`.
 
-use super::text::{Fields, Writer};
+use super::text::{Checked, Fields, Writer, made, read};
 use super::{BasisList, Padding, SharedEncoding};
 use ir::text::{ParseError, Parser, Printer};
-use ir::{AttrData, AttrRow, DialectAttr};
+use ir::{AttrData, AttrRow};
 
 impl AttrData for SharedEncoding {
     fn name(&self) -> &'static str {
@@ -67,6 +67,12 @@ impl AttrData for SharedEncoding {
     }
 }
 
+impl Checked for SharedEncoding {
+    fn checked(self) -> Result<SharedEncoding, String> {
+        self.check().map(|()| self)
+    }
+}
+
 fn write_padded(
     printer: &mut Printer<'_>,
     padding: &[Padding],
@@ -100,14 +106,9 @@ fn write_padded(
 pub(super) static SWIZZLED: AttrRow = AttrRow {
     name: "ttg.swizzled_shared",
     parse: |parser| {
-        shared(parser, |fields| {
-            Ok(SharedEncoding::Swizzled {
-                vec: fields.int("vec")?,
-                per_phase: fields.int("perPhase")?,
-                max_phase: fields.int("maxPhase")?,
-                order: fields.list("order")?,
-                cga: fields.optional_lists("CGALayout")?,
-            })
+        read(parser, |fields| {
+            let (vec, per_phase, max_phase, order, cga) = phases(fields)?;
+            Ok(SharedEncoding::Swizzled { vec, per_phase, max_phase, order, cga })
         })
     },
 };
@@ -115,30 +116,29 @@ pub(super) static SWIZZLED: AttrRow = AttrRow {
 pub(super) static ROTATING: AttrRow = AttrRow {
     name: "ttg.amd_rotating_shared",
     parse: |parser| {
-        shared(parser, |fields| {
-            Ok(SharedEncoding::Rotating {
-                vec: fields.int("vec")?,
-                per_phase: fields.int("perPhase")?,
-                max_phase: fields.int("maxPhase")?,
-                order: fields.list("order")?,
-                cga: fields.optional_lists("CGALayout")?,
-            })
+        read(parser, |fields| {
+            let (vec, per_phase, max_phase, order, cga) = phases(fields)?;
+            Ok(SharedEncoding::Rotating { vec, per_phase, max_phase, order, cga })
         })
     },
 };
+
+/// What encodings have whose rows exchange their vectors by phases: vec, perPhase, maxPhase, order and the cluster's part.
+type Phases = (u32, u32, u32, Vec<u32>, BasisList);
+
+fn phases(fields: &mut Fields) -> Result<Phases, String> {
+    let [vec, per_phase, max_phase] = [fields.int("vec")?, fields.int("perPhase")?, fields.int("maxPhase")?];
+    Ok((vec, per_phase, max_phase, fields.list("order")?, fields.optional_lists("CGALayout")?))
+}
 
 pub(super) static PADDED: AttrRow = AttrRow {
     name: "ttg.padded_shared",
     parse: |parser| {
         parser.expect("<")?;
         let padding = parse_padding(parser)?;
-        let mut fields = Fields { entries: parser.parse_dict()? };
+        let fields = Fields { entries: parser.parse_dict()? };
         parser.expect(">")?;
-        let made = padded(padding, &mut fields).and_then(|encoding| {
-            fields.finish()?;
-            encoding.check().map(|()| DialectAttr::new(encoding))
-        });
-        made.map_err(|message| parser.error(message))
+        made(parser, fields, |fields| padded(padding, fields))
     },
 };
 
@@ -176,7 +176,7 @@ fn padded(padding: Vec<Padding>, fields: &mut Fields) -> Result<SharedEncoding, 
 pub(super) static NVMMA: AttrRow = AttrRow {
     name: "ttg.nvmma_shared",
     parse: |parser| {
-        shared(parser, |fields| {
+        read(parser, |fields| {
             let cga = fields.optional_lists("CGALayout")?;
             let of_cga = cga.first().map_or(2, |basis| basis.len() as u32);
             Ok(SharedEncoding::Nvmma {
@@ -195,33 +195,18 @@ pub(super) static SHARED_LINEAR: AttrRow = AttrRow {
     name: "ttg.shared_linear",
     parse: |parser| {
         parser.expect("<")?;
-        let mut fields = Fields { entries: parser.parse_dict()? };
+        let fields = Fields { entries: parser.parse_dict()? };
         parser.expect(",")?;
         parser.expect("alignment")?;
         parser.expect("=")?;
         let alignment = parser.parse_int()?;
         parser.expect(">")?;
-        let made = (|| {
-            let encoding = SharedEncoding::SharedLinear {
+        made(parser, fields, |fields| {
+            Ok(SharedEncoding::SharedLinear {
                 offset: fields.lists("offset")?,
                 block: fields.lists("block")?,
                 alignment: u32::try_from(alignment).map_err(|_| "alignment is too large")?,
-            };
-            fields.finish()?;
-            encoding.check().map(|()| DialectAttr::new(encoding))
-        })();
-        made.map_err(|message: String| parser.error(message))
+            })
+        })
     },
 };
-
-fn shared(
-    parser: &mut Parser<'_>,
-    make: fn(&mut Fields) -> Result<SharedEncoding, String>,
-) -> Result<DialectAttr, ParseError> {
-    let mut fields = Fields::parse(parser)?;
-    let made = make(&mut fields).and_then(|encoding| {
-        fields.finish()?;
-        encoding.check().map(|()| DialectAttr::new(encoding))
-    });
-    made.map_err(|message| parser.error(message))
-}

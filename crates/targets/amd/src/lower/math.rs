@@ -3,8 +3,9 @@
 
 use super::pure;
 use elementwise::Math;
-use llir::{Flags, FloatCompare, FunctionBuilder, Type, Value};
-use std::f64::consts::{LN_2, LOG2_10, LOG2_E, LOG10_2};
+use elementwise::lane_math::{by_base_two, plainly, quotient};
+use llir::{FloatCompare, FunctionBuilder, Type, Value};
+use std::f64::consts::{LN_2, LOG2_E};
 
 /// The smallest normal number of 32 bits, by its exponent.
 const SMALLEST: i32 = -126;
@@ -18,17 +19,9 @@ pub(super) fn exact(b: &mut FunctionBuilder<'_>, function: Math, x: &[Value]) ->
         (Math::Sqrt, Type::F32) => Some(plainly(b, |b| root(b, "llvm.amdgcn.sqrt.f32", x[0], (32, -16)))),
         (Math::Rsqrt, Type::F32) => Some(plainly(b, |b| root(b, "llvm.amdgcn.rsq.f32", x[0], (24, 12)))),
         (Math::Sqrt | Math::PreciseSqrt, Type::F32 | Type::F64) => Some(b.intrinsic("llvm.sqrt", ty, x)),
-        (Math::Divide | Math::DivideByShared, Type::F32) => Some(plainly(b, |b| quotient(b, x[0], x[1]))),
+        (Math::Divide | Math::DivideByShared, Type::F32) => Some(quotient(b, x[0], x[1], &reciprocal)),
         _ => None,
     }
-}
-
-/// Builds something of which nothing may be fused or reordered.
-fn plainly(b: &mut FunctionBuilder<'_>, build: impl FnOnce(&mut FunctionBuilder<'_>) -> Value) -> Value {
-    let flags = b.set_float_flags(Flags::NONE);
-    let result = build(b);
-    b.set_float_flags(flags);
-    result
 }
 
 fn power_of_two(b: &mut FunctionBuilder<'_>, exponent: i32) -> Value {
@@ -63,57 +56,26 @@ fn root(b: &mut FunctionBuilder<'_>, name: &str, x: Value, (up, down): (i32, i32
     b.fmul(root, back)
 }
 
-/// The dividend times the reciprocal of the divisor; both are scaled where the divisor or its reciprocal would be denormal.
-fn quotient(b: &mut FunctionBuilder<'_>, dividend: Value, divisor: Value) -> Value {
-    let ty = Type::F32;
-    let [small, large, up, down, one] =
-        [SMALLEST, -SMALLEST, 24, -2, 0].map(|exponent| power_of_two(b, exponent));
-    let size = b.intrinsic("llvm.fabs", ty, &[divisor]);
-    let (is_small, is_large) =
-        (b.fcmp(FloatCompare::Olt, size, small), b.fcmp(FloatCompare::Ogt, size, large));
-    let scale = b.select(is_large, down, one);
-    let scale = b.select(is_small, up, scale);
-    let scaled = b.fmul(divisor, scale);
-    let reciprocal = pure(b, "llvm.amdgcn.rcp.f32", ty, &[scaled]);
-    let dividend = b.fmul(dividend, scale);
-    b.fmul(dividend, reciprocal)
-}
-
 /// A function of a maths library whose name asks for speed.
 pub(super) fn fast(b: &mut FunctionBuilder<'_>, name: &str, x: &[Value]) -> Option<Value> {
     let ty = b.ty(*x.first()?);
     if ty != Type::F32 {
         return None;
     }
-    let scaled = |b: &mut FunctionBuilder<'_>, value: Value, by: f64| {
-        let by = b.float(Type::F32, by);
-        b.fmul(value, by)
-    };
-    let result = match (name, x) {
-        ("exp", [x]) => {
-            let power = scaled(b, *x, LOG2_E);
-            pure(b, "llvm.amdgcn.exp2.f32", ty, &[power])
-        }
-        ("exp10", [x]) => {
-            let power = scaled(b, *x, LOG2_10);
-            pure(b, "llvm.amdgcn.exp2.f32", ty, &[power])
-        }
-        ("log", [x]) => {
-            let log = pure(b, "llvm.amdgcn.log.f32", ty, &[*x]);
-            scaled(b, log, LN_2)
-        }
-        ("log2", [x]) => pure(b, "llvm.amdgcn.log.f32", ty, &[*x]),
-        ("log10", [x]) => {
-            let log = pure(b, "llvm.amdgcn.log.f32", ty, &[*x]);
-            scaled(b, log, LOG10_2)
-        }
+    let exp2 = |b: &mut FunctionBuilder<'_>, x| pure(b, "llvm.amdgcn.exp2.f32", Type::F32, &[x]);
+    let log2 = |b: &mut FunctionBuilder<'_>, x| pure(b, "llvm.amdgcn.log.f32", Type::F32, &[x]);
+    match (name, x) {
         ("dividef" | "fdividef" | "divide" | "fdivide", [x, y]) => {
-            let reciprocal = pure(b, "llvm.amdgcn.rcp.f32", ty, &[*y]);
-            b.fmul(*x, reciprocal)
+            let reciprocal = reciprocal(b, *y);
+            Some(b.fmul(*x, reciprocal))
         }
-        _ => return None,
-    };
-    Some(result)
+        (_, [x]) => by_base_two(b, name, *x, (&exp2, &log2)),
+        _ => None,
+    }
+}
+
+fn reciprocal(b: &mut FunctionBuilder<'_>, x: Value) -> Value {
+    pure(b, "llvm.amdgcn.rcp.f32", Type::F32, &[x])
 }
 
 /// The high half of the product of two integers of 32 or 64 bits.

@@ -7,7 +7,9 @@ use super::error::{LowerError, Result};
 use super::machine::Machine;
 use super::types;
 use crate::math::MathConfig;
-use elementwise::{Ctx, ElementTarget, Elems, Math, MinMax, PlainSums, Widths, library, small_float};
+use elementwise::{
+    Abilities, Ctx, ElementTarget, Elems, Math, MinMax, PlainSums, Widths, library, small_float,
+};
 use ir::{Attr, FloatKind, Op};
 use llir::{FunctionBuilder, Type, Value};
 use maths::MathMachine;
@@ -66,20 +68,13 @@ impl ElementTarget for Processor<'_> {
         types::register(ty)
     }
 
-    fn widths(&self) -> Widths {
-        Widths { compare: 1, minmax: 1, add: 8, divide: 1 }
-    }
-
-    fn division_traps(&self) -> bool {
-        true
-    }
-
-    fn writes_functions_out(&self) -> bool {
-        false
-    }
-
-    fn has_fma(&self) -> bool {
-        self.machine.has_fma
+    fn abilities(&self) -> Abilities {
+        Abilities {
+            widths: Widths { compare: 1, minmax: 1, add: 8, divide: 1 },
+            division_traps: true,
+            writes_functions_out: false,
+            has_fma: self.machine.has_fma,
+        }
     }
 
     fn has_arithmetic(&self, _kind: FloatKind) -> bool {

@@ -23,7 +23,7 @@ pub use format::{
     BF16, E2M1, E2M3, E3M2, E4M3, E4M3_FNUZ, E5M2, E5M2_FNUZ, F16, F32, Format, ROUNDINGS, Rounding,
     Specials, TF32,
 };
-pub use memory::{Hint, Memory, OutOfBounds};
+pub use memory::{Hint, HostBytes, Memory, OutOfBounds};
 pub use reduce::{Element, OPERATIONS, Operation};
 pub use report::{Counter, Fault, FaultKind, Finding, FindingKind, Findings, Place, Report, Who};
 pub use shadow::{Access, Clash, Clashed, Shadow};

@@ -26,12 +26,23 @@ struct Range {
 pub struct Memory {
     /// Sorted by start; they do not overlap.
     ranges: Vec<Range>,
-    hint: Hint,
 }
 
 /// The allocation that somebody found last, where he looks first the next time.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Hint(usize);
+
+/// Bytes of an allocation that an access takes: those it asked for, or, of a word at the edge of the allocation, those that lie in
+/// it.
+#[derive(Debug, Clone, Copy)]
+pub struct HostBytes {
+    /// Where the first of them is.
+    pointer: *mut u8,
+    /// Its number among those asked for.
+    first: usize,
+    /// The number behind the last.
+    end: usize,
+}
 
 /// An access outside every allocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,37 +111,28 @@ impl Memory {
     pub fn release(&mut self, address: u64) -> bool {
         let Ok(index) = self.ranges.binary_search_by_key(&address, |range| range.start) else { return false };
         free(self.ranges.remove(index));
-        self.hint = Hint(0);
         true
     }
 
     fn insert(&mut self, range: Range) {
         let at = self.ranges.partition_point(|other| other.start < range.start);
         self.ranges.insert(at, range);
-        self.hint = Hint(0);
     }
 
-    /// The pointer to `bytes` bytes at an address, all in one allocation.
-    pub fn find(&mut self, address: u64, bytes: usize) -> Result<*mut u8, OutOfBounds> {
-        let mut hint = self.hint;
-        let found = self.look(address, bytes, &mut hint);
-        self.hint = hint;
-        found
-    }
-
-    /// The same for those who share the memory, each with a hint of his own.
-    pub fn look(&self, address: u64, bytes: usize, hint: &mut Hint) -> Result<*mut u8, OutOfBounds> {
+    /// `bytes` bytes at an address, all in one allocation. The hint is looked at first, and set.
+    pub fn find(&self, address: u64, bytes: usize, hint: &mut Hint) -> Result<HostBytes, OutOfBounds> {
+        let found = HostBytes { pointer: address as *mut u8, first: 0, end: bytes };
         if let Some(range) = self.ranges.get(hint.0)
             && range.holds(address, bytes)
         {
-            return Ok(address as *mut u8);
+            return Ok(found);
         }
         let after = self.ranges.partition_point(|range| range.start <= address);
         let below = after.checked_sub(1).map(|index| (index, self.ranges[index]));
         match below {
             Some((index, range)) if range.holds(address, bytes) => {
                 *hint = Hint(index);
-                Ok(address as *mut u8)
+                Ok(found)
             }
             _ => {
                 let above = self.ranges.get(after);
@@ -147,30 +149,42 @@ impl Memory {
         }
     }
 
-    /// The bytes of a word that lie in an allocation, by their numbers, and where the first of them is. Devices allocate whole words,
-    /// so that a word with a byte of an allocation is there, whatever the allocation's size.
-    pub fn find_part(&mut self, address: u64, bytes: usize) -> Option<(*mut u8, std::ops::Range<u8>)> {
-        let holds = |memory: &mut Memory, byte: usize| memory.find(address + byte as u64, 1).is_ok();
-        let first = (0..bytes).find(|byte| holds(self, *byte))?;
-        let count = (first..bytes).take_while(|byte| holds(self, *byte)).count();
-        let pointer = self.find(address + first as u64, count).ok()?;
-        Some((pointer, first as u8..(first + count) as u8))
+    /// The bytes of a word that lie in an allocation. Devices allocate whole words, so that a word with a byte of an allocation is
+    /// there, whatever the allocation's size.
+    pub fn find_part(&self, address: u64, bytes: usize, hint: &mut Hint) -> Option<HostBytes> {
+        let mut holds = |byte: &usize| self.find(address + *byte as u64, 1, hint).is_ok();
+        let first = (0..bytes).find(&mut holds)?;
+        let count = (first..bytes).take_while(&mut holds).count();
+        let part = self.find(address + first as u64, count, hint).ok()?;
+        Some(HostBytes { first, end: first + count, ..part })
     }
 
     /// Copies out of an allocation.
-    pub fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), OutOfBounds> {
-        let pointer = self.find(address, into.len())?;
-        // SAFETY: `find` says that so many bytes lie in a live allocation; `into` is another object.
-        unsafe { std::ptr::copy(pointer, into.as_mut_ptr(), into.len()) };
+    pub fn read(&self, address: u64, into: &mut [u8]) -> Result<(), OutOfBounds> {
+        self.find(address, into.len(), &mut Hint::default())?.load(into);
         Ok(())
     }
 
     /// Copies into an allocation.
     pub fn write(&mut self, address: u64, from: &[u8]) -> Result<(), OutOfBounds> {
-        let pointer = self.find(address, from.len())?;
-        // SAFETY: as in `read`.
-        unsafe { std::ptr::copy(from.as_ptr(), pointer, from.len()) };
+        self.find(address, from.len(), &mut Hint::default())?.store(from);
         Ok(())
+    }
+}
+
+impl HostBytes {
+    /// Copies them to their places in `into`, which is as long as what was asked for; the others stay.
+    pub fn load(&self, into: &mut [u8]) {
+        let part = &mut into[self.first..self.end];
+        // SAFETY: `Memory` made it for these bytes of a live allocation, and none ends during a launch.
+        unsafe { std::ptr::copy(self.pointer, part.as_mut_ptr(), part.len()) };
+    }
+
+    /// Copies them from their places in `from`.
+    pub fn store(&self, from: &[u8]) {
+        let part = &from[self.first..self.end];
+        // SAFETY: as in `load`.
+        unsafe { std::ptr::copy(part.as_ptr(), self.pointer, part.len()) };
     }
 }
 

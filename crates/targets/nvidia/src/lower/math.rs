@@ -2,8 +2,9 @@
 
 use super::{pure, template};
 use elementwise::Math;
-use llir::{Flags, FloatCompare, FunctionBuilder, Type, Value};
-use std::f64::consts::{LN_2, LOG2_10, LOG2_E, LOG10_2};
+use elementwise::lane_math::{by_base_two, plainly, quotient};
+use llir::{FunctionBuilder, Type, Value};
+use std::f64::consts::{LN_2, LOG2_E};
 
 /// A function within two units in the last place, where instructions give that.
 pub(super) fn exact(
@@ -14,14 +15,19 @@ pub(super) fn exact(
 ) -> Option<Value> {
     let ty = b.ty(x[0]);
     match (function, ty) {
-        (Math::Exp, Type::F32) if capability >= 80 => Some(exp(b, x[0])),
+        (Math::Exp, Type::F32) if capability >= 80 => Some(plainly(b, |b| exp(b, x[0]))),
         // Without `ftz` every power is scaled there and back for results that are denormal.
         (Math::Exp2, Type::F32) => Some(pure(b, "llvm.nvvm.ex2.approx.ftz.f", ty, x)),
         (Math::Sqrt, Type::F32) => Some(pure(b, "llvm.nvvm.sqrt.approx.f", ty, x)),
         (Math::Sqrt | Math::PreciseSqrt, Type::F32 | Type::F64) => Some(b.intrinsic("llvm.sqrt", ty, x)),
         (Math::Rsqrt, Type::F32) => Some(pure(b, "llvm.nvvm.rsqrt.approx.f", ty, x)),
         (Math::Divide, Type::F32) => Some(pure(b, "llvm.nvvm.div.full", ty, x)),
-        (Math::DivideByShared, Type::F32) => Some(divide_by_shared(b, x[0], x[1])),
+        // What `div.full` is. Written out, two products for each dividend remain, where the assembler makes three
+        // instructions, two of them with a predicate.
+        (Math::DivideByShared, Type::F32) => {
+            let reciprocal = |b: &mut FunctionBuilder<'_>, x| pure(b, "llvm.nvvm.rcp.approx.ftz.f", ty, &[x]);
+            Some(quotient(b, x[0], x[1], &reciprocal))
+        }
         _ => None,
     }
 }
@@ -36,7 +42,6 @@ pub(super) fn exact(
 /// zero: `ex2` without `ftz` takes three instructions more for each element.
 fn exp(b: &mut FunctionBuilder<'_>, x: Value) -> Value {
     let ty = b.ty(x);
-    let flags = b.set_float_flags(Flags::NONE);
     let nearest = f64::from(LN_2 as f32);
     let [factor, ln2, rest, small] =
         [LOG2_E, -nearest, nearest - LN_2, 1e-3].map(|number| b.float(ty, number));
@@ -45,29 +50,7 @@ fn exp(b: &mut FunctionBuilder<'_>, x: Value) -> Value {
     let lost = b.intrinsic("llvm.fma", ty, &[product, rest, lost]);
     let lost = b.intrinsic("llvm.minnum", ty, &[lost, small]);
     let power = pure(b, "llvm.nvvm.ex2.approx.ftz.f", ty, &[product]);
-    let result = b.intrinsic("llvm.fma", ty, &[power, lost, power]);
-    b.set_float_flags(flags);
-    result
-}
-
-/// What `div.full` is: the reciprocal of the divisor, which is scaled where one of the two would be denormal. Written out,
-/// two products for each dividend remain, where the assembler makes three instructions, two of them with a predicate.
-fn divide_by_shared(b: &mut FunctionBuilder<'_>, dividend: Value, divisor: Value) -> Value {
-    let ty = b.ty(divisor);
-    let flags = b.set_float_flags(Flags::NONE);
-    let [small, large, up, down, one] =
-        [-126, 126, 24, -2, 0].map(|exponent| b.float(ty, 2f64.powi(exponent)));
-    let size = b.intrinsic("llvm.fabs", ty, &[divisor]);
-    let (is_small, is_large) =
-        (b.fcmp(FloatCompare::Olt, size, small), b.fcmp(FloatCompare::Ogt, size, large));
-    let scale = b.select(is_large, down, one);
-    let scale = b.select(is_small, up, scale);
-    let scaled = b.fmul(divisor, scale);
-    let reciprocal = pure(b, "llvm.nvvm.rcp.approx.ftz.f", ty, &[scaled]);
-    let dividend = b.fmul(dividend, scale);
-    let quotient = b.fmul(dividend, reciprocal);
-    b.set_float_flags(flags);
-    quotient
+    b.intrinsic("llvm.fma", ty, &[power, lost, power])
 }
 
 /// A function of a maths library whose name asks for speed.
@@ -76,13 +59,11 @@ pub(super) fn fast(b: &mut FunctionBuilder<'_>, capability: u32, name: &str, x: 
     if ty != Type::F32 {
         return None;
     }
-    let scaled = |b: &mut FunctionBuilder<'_>, value: Value, by: f64| {
-        let by = b.float(Type::F32, by);
-        b.fmul(value, by)
-    };
     let unary = |b: &mut FunctionBuilder<'_>, name: &str, value: Value| {
         template(b, &format!("{name} $0, $1;"), "=f,f", Type::F32, &[value])
     };
+    let exp2 = |b: &mut FunctionBuilder<'_>, x| pure(b, "llvm.nvvm.ex2.approx.f", Type::F32, &[x]);
+    let log2 = |b: &mut FunctionBuilder<'_>, x| pure(b, "llvm.nvvm.lg2.approx.f", Type::F32, &[x]);
     let result = match (name, x) {
         ("sin", [x]) => unary(b, "sin.approx.f32", *x),
         ("cos", [x]) => unary(b, "cos.approx.f32", *x),
@@ -91,31 +72,15 @@ pub(super) fn fast(b: &mut FunctionBuilder<'_>, capability: u32, name: &str, x: 
             pure(b, "llvm.nvvm.div.approx.f", ty, &[sin, cos])
         }
         ("tanh", [x]) if capability >= 75 => unary(b, "tanh.approx.f32", *x),
-        ("exp", [x]) => {
-            let power = scaled(b, *x, LOG2_E);
-            pure(b, "llvm.nvvm.ex2.approx.f", ty, &[power])
-        }
-        ("exp10", [x]) => {
-            let power = scaled(b, *x, LOG2_10);
-            pure(b, "llvm.nvvm.ex2.approx.f", ty, &[power])
-        }
-        ("log", [x]) => {
-            let log = pure(b, "llvm.nvvm.lg2.approx.f", ty, &[*x]);
-            scaled(b, log, LN_2)
-        }
-        ("log2", [x]) => pure(b, "llvm.nvvm.lg2.approx.f", ty, &[*x]),
-        ("log10", [x]) => {
-            let log = pure(b, "llvm.nvvm.lg2.approx.f", ty, &[*x]);
-            scaled(b, log, LOG10_2)
-        }
         ("pow", [x, y]) => {
-            let log = pure(b, "llvm.nvvm.lg2.approx.f", ty, &[*x]);
+            let log = log2(b, *x);
             let power = b.fmul(log, *y);
-            pure(b, "llvm.nvvm.ex2.approx.f", ty, &[power])
+            exp2(b, power)
         }
         ("dividef" | "fdividef" | "divide" | "fdivide", [x, y]) => {
             pure(b, "llvm.nvvm.div.approx.f", ty, &[*x, *y])
         }
+        (_, [x]) => return by_base_two(b, name, *x, (&exp2, &log2)),
         _ => return None,
     };
     Some(result)

@@ -12,7 +12,7 @@ mod math;
 pub mod matrix;
 mod memory;
 
-use elementwise::{ElementTarget, Math, MinMax, Rounding, Widths};
+use elementwise::{Abilities, ElementTarget, Math, MinMax, Rounding};
 use ir::{FloatKind, Module, Op};
 use lanes::{
     Access, AssertPlace, AtomicAccess, CombineLanes, CompareSwap, Handler, LaneTarget, PrintCall, Rmw,
@@ -262,20 +262,8 @@ impl ElementTarget for Lanes {
         lanes::register(ty)
     }
 
-    fn widths(&self) -> Widths {
-        Widths { compare: 16, minmax: 16, add: 16, divide: 32 }
-    }
-
-    fn division_traps(&self) -> bool {
-        false
-    }
-
-    fn writes_functions_out(&self) -> bool {
-        true
-    }
-
-    fn has_fma(&self) -> bool {
-        true
+    fn abilities(&self) -> Abilities {
+        lanes::ABILITIES
     }
 
     fn has_arithmetic(&self, kind: FloatKind) -> bool {

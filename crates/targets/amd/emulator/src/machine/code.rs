@@ -41,6 +41,15 @@ pub(crate) trait Execute: Send + Sync {
     fn run(&self, step: &mut Step<'_, '_>) -> Result<Flow, Box<Fault>>;
 }
 
+impl<F> Execute for F
+where
+    F: Fn(&mut Step<'_, '_>) -> Result<Flow, Box<Fault>> + Send + Sync,
+{
+    fn run(&self, step: &mut Step<'_, '_>) -> Result<Flow, Box<Fault>> {
+        self(step)
+    }
+}
+
 /// What fills a row when a warp starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Fill {

@@ -67,20 +67,9 @@ pub(crate) fn map<const N: usize>(
     Box::new(Map { dest, sources, f })
 }
 
-struct Run<F>(F);
-
-impl<F> Execute for Run<F>
-where
-    F: Fn(&mut Step<'_, '_>) -> Result<Flow, Box<Fault>> + Send + Sync,
-{
-    fn run(&self, step: &mut Step<'_, '_>) -> Result<Flow, Box<Fault>> {
-        (self.0)(step)
-    }
-}
-
 /// An instruction that is a function of the step.
 pub(crate) fn run(
     f: impl Fn(&mut Step<'_, '_>) -> Result<Flow, Box<Fault>> + Send + Sync + 'static,
 ) -> Box<dyn Execute> {
-    Box::new(Run(f))
+    Box::new(f)
 }

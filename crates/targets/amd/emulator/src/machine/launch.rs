@@ -156,7 +156,7 @@ pub(crate) fn run(request: Request<'_>, memory: &Memory) -> Result<Report, Box<F
     })
 }
 
-/// Runs programs on threads. Of several that fault, the first in order of the grid is told, whoever came first.
+/// Runs programs on threads. Of several that fault, the first in order of the grid is reported, whichever came first.
 fn on_threads<'w>(
     request: Request<'w>,
     memory: &'w Memory,

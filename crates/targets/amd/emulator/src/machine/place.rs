@@ -4,7 +4,7 @@
 //! above them for LDS and private memory.
 
 use crate::machine::step::Step;
-use emulation::{Fault, FaultKind};
+use emulation::{Fault, FaultKind, HostBytes};
 
 /// Flat addresses of LDS.
 pub(crate) const LDS_WINDOW: u64 = 1 << 56;
@@ -22,13 +22,7 @@ pub(crate) const PRIVATE: u8 = 5;
 /// Where an address leads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Place {
-    Host(*mut u8),
-    /// A word of which only these bytes lie in an allocation, and the first of them.
-    Edge {
-        pointer: *mut u8,
-        first: u8,
-        end: u8,
-    },
+    Host(HostBytes),
     /// An offset in LDS.
     Lds(usize),
     /// An offset in the lane's private memory.
@@ -71,7 +65,7 @@ impl Step<'_, '_> {
             PRIVATE => (self.world.code.private, "private memory"),
             _ => {
                 let world = &mut *self.world;
-                return world.memory.look(address, bytes, &mut world.hint).map(Place::Host).map_err(
+                return world.memory.find(address, bytes, &mut world.hint).map(Place::Host).map_err(
                     |error| {
                         let message = format!("global memory: {error}");
                         self.address_fault(FaultKind::OutOfBounds, lane, address, message)
@@ -101,20 +95,12 @@ impl Step<'_, '_> {
                     && matches!(at.space, FLAT | GLOBAL)
                     && fault.kind == FaultKind::OutOfBounds =>
             {
-                self.edge(at.address, bytes as u8).ok_or(fault)
+                let world = &mut *self.world;
+                let part = world.memory.find_part(at.address, bytes, &mut world.hint);
+                part.map(Place::Host).ok_or(fault)
             }
             place => place,
         }
-    }
-
-    /// The bytes of a word that lie in an allocation.
-    fn edge(&mut self, address: u64, bytes: u8) -> Option<Place> {
-        let world = &mut *self.world;
-        let mut look = |byte: u8| world.memory.look(address + u64::from(byte), 1, &mut world.hint).ok();
-        let first = (0..bytes).find(|byte| look(*byte).is_some())?;
-        let end = (first..bytes).find(|byte| look(*byte).is_none()).unwrap_or(bytes);
-        let pointer = look(first)?;
-        Some(Place::Edge { pointer, first, end })
     }
 
     pub(crate) fn address_fault(
@@ -132,15 +118,8 @@ impl Step<'_, '_> {
     /// Loads bytes; false if some were never written.
     pub(crate) fn load(&mut self, place: Place, lane: usize, into: &mut [u8]) -> bool {
         match place {
-            Place::Host(pointer) => {
-                // SAFETY: the place was made for so many bytes within a live allocation.
-                unsafe { std::ptr::copy(pointer, into.as_mut_ptr(), into.len()) };
-                true
-            }
-            Place::Edge { pointer, first, end } => {
-                let part = &mut into[usize::from(first)..usize::from(end)];
-                // SAFETY: the place was made for these bytes within a live allocation.
-                unsafe { std::ptr::copy(pointer, part.as_mut_ptr(), part.len()) };
+            Place::Host(bytes) => {
+                bytes.load(into);
                 true
             }
             Place::Lds(offset) => {
@@ -161,15 +140,7 @@ impl Step<'_, '_> {
     /// Stores bytes; `known` says whether they have a value.
     pub(crate) fn store(&mut self, place: Place, lane: usize, from: &[u8], known: bool) {
         match place {
-            Place::Host(pointer) => {
-                // SAFETY: the place was made for so many bytes within a live allocation.
-                unsafe { std::ptr::copy(from.as_ptr(), pointer, from.len()) };
-            }
-            Place::Edge { pointer, first, end } => {
-                let part = &from[usize::from(first)..usize::from(end)];
-                // SAFETY: as above, for these bytes.
-                unsafe { std::ptr::copy(part.as_ptr(), pointer, part.len()) };
-            }
+            Place::Host(bytes) => bytes.store(from),
             Place::Lds(offset) => {
                 if self.world.checks.races {
                     self.note_write(offset, from, lane);

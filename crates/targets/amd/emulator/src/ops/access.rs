@@ -140,7 +140,7 @@ impl Execute for Load {
 /// Whether some bytes of a place have been written.
 fn is_written(step: &Step<'_, '_>, place: Place, lane: usize, range: std::ops::Range<usize>) -> bool {
     let (written, start) = match place {
-        Place::Host(_) | Place::Edge { .. } => return true,
+        Place::Host(_) => return true,
         Place::Lds(offset) => (&step.group.written, offset),
         Place::Private(offset) => (&step.wave.private_written, lane * step.world.code.private + offset),
     };
@@ -205,7 +205,7 @@ fn unwrite(step: &mut Step<'_, '_>, access: &Access, place: Place, lane: usize) 
         }
         let range = index * access.size..(index + 1) * access.size;
         let (written, start) = match place {
-            Place::Host(_) | Place::Edge { .. } => continue,
+            Place::Host(_) => continue,
             Place::Lds(offset) => (&mut step.group.written, offset),
             Place::Private(offset) => {
                 (&mut step.wave.private_written, lane * step.world.code.private + offset)

@@ -6,7 +6,7 @@ use crate::machine::flow::Wait;
 use crate::machine::warp::{FULL, Group, Queue, State, Turn, Warp};
 use crate::program::Launch;
 use emulation::{
-    Barrier, Checks, Clocks, Counter, Fault, FaultKind, Finding, FindingKind, Findings, Memory, Place,
+    Barrier, Checks, Clocks, Counter, Fault, FaultKind, Finding, FindingKind, Findings, Hint, Memory, Place,
     Report, Shadow, Who,
 };
 use rustc_hash::FxHashMap;
@@ -25,6 +25,7 @@ const BESIDE: usize = 64;
 pub(crate) struct World<'w> {
     pub(crate) code: &'w Code,
     pub(crate) memory: &'w mut Memory,
+    pub(crate) hint: Hint,
     pub(crate) params: Vec<u8>,
     pub(crate) checks: Checks,
     /// Addresses of the module's variables.
@@ -143,6 +144,7 @@ pub(crate) fn run(request: Request<'_>, memory: &mut Memory) -> Result<Report, B
     let mut world = World {
         code,
         memory,
+        hint: Hint::default(),
         params,
         checks,
         variables,

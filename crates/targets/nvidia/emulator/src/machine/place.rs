@@ -9,7 +9,7 @@ use crate::decode::site::Address;
 use crate::machine::code::Slot;
 use crate::machine::step::Step;
 use crate::syntax::types::Space;
-use emulation::{Fault, FaultKind};
+use emulation::{Fault, FaultKind, HostBytes};
 
 /// Generic addresses of shared memory.
 pub(crate) const SHARED_WINDOW: u64 = 1 << 56;
@@ -25,13 +25,7 @@ pub(crate) const RANK_SHIFT: u32 = 24;
 /// Where an address leads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Place {
-    Host(*mut u8),
-    /// A word at the edge of an allocation: its bytes from `first` to `end` are in it, the first of them at the pointer.
-    Edge {
-        pointer: *mut u8,
-        first: u8,
-        end: u8,
-    },
+    Host(HostBytes),
     /// Index of the block in the cluster, and the offset.
     Shared(usize, usize),
     Local(usize),
@@ -66,15 +60,13 @@ impl Step<'_, '_> {
         };
         let inside = |size: usize| (address as usize).checked_add(bytes).is_some_and(|end| end <= size);
         match space {
-            Space::Global | Space::Const | Space::Generic => match self.world.memory.find(address, bytes) {
-                Ok(pointer) => Ok(Place::Host(pointer)),
-                Err(error) => Err(self.address_fault(
-                    FaultKind::OutOfBounds,
-                    lane,
-                    address,
-                    format!("global memory: {error}"),
-                )),
-            },
+            Space::Global | Space::Const | Space::Generic => {
+                let world = &mut *self.world;
+                world.memory.find(address, bytes, &mut world.hint).map(Place::Host).map_err(|error| {
+                    let message = format!("global memory: {error}");
+                    self.address_fault(FaultKind::OutOfBounds, lane, address, message)
+                })
+            }
             Space::Shared => {
                 self.shared_place(address, lane, bytes).map(|(block, offset)| Place::Shared(block, offset))
             }
@@ -99,9 +91,8 @@ impl Step<'_, '_> {
         let is_word = bytes == 4 && matches!(space, Space::Global | Space::Generic);
         match place {
             Err(fault) if is_word && fault.kind == FaultKind::OutOfBounds => {
-                let part = self.world.memory.find_part(address, bytes);
-                part.map(|(pointer, part)| Place::Edge { pointer, first: part.start, end: part.end })
-                    .ok_or(fault)
+                let world = &mut *self.world;
+                world.memory.find_part(address, bytes, &mut world.hint).map(Place::Host).ok_or(fault)
             }
             place => place,
         }
@@ -173,15 +164,8 @@ impl Step<'_, '_> {
     /// Loads bytes of a place that was found to hold them.
     pub(crate) fn load_place(&mut self, place: Place, lane: u32, into: &mut [u8]) -> bool {
         match place {
-            Place::Host(pointer) => {
-                // SAFETY: the place was made for so many bytes within a live allocation.
-                unsafe { std::ptr::copy(pointer, into.as_mut_ptr(), into.len()) };
-                true
-            }
-            Place::Edge { pointer, first, end } => {
-                let part = &mut into[usize::from(first)..usize::from(end)];
-                // SAFETY: the place was made for these bytes within a live allocation.
-                unsafe { std::ptr::copy(pointer, part.as_mut_ptr(), part.len()) };
+            Place::Host(bytes) => {
+                bytes.load(into);
                 true
             }
             Place::Shared(block, offset) => {
@@ -219,15 +203,7 @@ impl Step<'_, '_> {
     /// Stores bytes at a place that was found to hold them.
     pub(crate) fn store_place(&mut self, place: Place, lane: u32, from: &[u8]) -> Result<(), Box<Fault>> {
         match place {
-            Place::Host(pointer) => {
-                // SAFETY: the place was made for so many bytes within a live allocation.
-                unsafe { std::ptr::copy(from.as_ptr(), pointer, from.len()) };
-            }
-            Place::Edge { pointer, first, end } => {
-                let part = &from[usize::from(first)..usize::from(end)];
-                // SAFETY: as above, for these bytes.
-                unsafe { std::ptr::copy(part.as_ptr(), pointer, part.len()) };
-            }
+            Place::Host(bytes) => bytes.store(from),
             Place::Shared(block, offset) => {
                 if self.world.checks.races {
                     self.note_write(block, offset, from, lane);

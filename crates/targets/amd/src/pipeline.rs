@@ -1,4 +1,5 @@
-//! Architectures for graphics: waves of 32 lanes, `wmma`.
+//! What is done to a program between block-level code and code of a lane: one flat list of passes, the same for every
+//! architecture.
 
 use ir::pass::PassRow;
 use ir::passes::{CANONICALIZE, CSE, LICM};
@@ -7,8 +8,8 @@ use ttgir::passes::{
     UNROLL_LOADS,
 };
 
-/// The passes in order.
-pub(super) static PASSES: &[&PassRow] = &[
+/// The passes in order, behind the step that gives every block a layout.
+pub static PASSES: &[&PassRow] = &[
     &ACCELERATE_DOTS,
     &ASSIGN_LAYOUTS,
     &LICM,
