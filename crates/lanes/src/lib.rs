@@ -23,6 +23,7 @@ mod layouts;
 mod location;
 pub mod ops;
 mod packing;
+pub mod pairs;
 mod positions;
 mod row_load;
 mod shared;
@@ -43,8 +44,8 @@ pub use positions::{Element, Positions};
 pub use survey::{Classify, survey};
 pub use table::Handler;
 pub use target::{
-    Access, AssertPlace, AtomicAccess, Cache, CombineLanes, CompareSwap, Eviction, LaneTarget, Order,
-    PrintCall, Reductions, Rmw, Scope, Shuffle,
+    Access, AssertPlace, AtomicAccess, Cache, CombineLanes, CompareSwap, Eviction, LaneTarget, Multiply,
+    Order, Overflow, PrintCall, Reductions, Rmw, Scope, Shuffle,
 };
 pub use types::{ABILITIES, register};
 pub use value::{LaneValue, SharedMemory};

@@ -64,6 +64,15 @@ impl Positions {
             .collect()
     }
 
+    /// Gives registers that hold the same element the value of the first of them.
+    pub fn copy_repeated<T: Copy>(&self, registers: &mut [T]) {
+        for (at, element) in self.elements.iter().enumerate() {
+            if let Some(first) = self.register(*element) {
+                registers[at] = registers[first as usize];
+            }
+        }
+    }
+
     /// The corners of the tiles of so many rows and columns that the warp holds, in the order of the registers.
     pub fn corners(&self, rows: u32, columns: u32) -> Vec<Element> {
         let mut seen = FxHashSet::default();

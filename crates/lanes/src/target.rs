@@ -78,6 +78,19 @@ impl Access {
     }
 }
 
+/// Emits a matrix instruction: answers `c + a · b` for the factors a and b and the sums c, where each list holds what a lane holds, in
+/// the order of the instruction's registers. `None` where they do not fit it.
+pub type Multiply = dyn Fn(&mut FunctionBuilder<'_>, [&[Value]; 2], &[Value]) -> Option<Values>;
+
+/// What becomes of integer sums of products that do not fit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Overflow {
+    /// They wrap around.
+    Wraps,
+    /// All sums fit.
+    Never,
+}
+
 /// How an atomic orders the accesses around it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
@@ -353,16 +366,9 @@ pub trait LaneTarget: ElementTarget {
         let _ = (b, to, words, transposed);
     }
 
-    /// Multiplies by a matrix instruction of one warp: `c + a · b`, where each list holds what a lane holds, in the order of the
-    /// instruction's registers, along k for a and b. `None` where the target does not emit it. Only asked for rows of the machine whose lanes hold runs.
-    fn multiply(
-        &self,
-        b: &mut FunctionBuilder<'_>,
-        row: &MatrixRow,
-        factors: [&[Value]; 2],
-        sums: &[Value],
-    ) -> Option<Values> {
-        let _ = (b, row, factors, sums);
+    /// A matrix instruction of one warp, a row of the machine. `None` where the target does not emit it.
+    fn multiplier(&self, row: &MatrixRow, overflow: Overflow) -> Option<Box<Multiply>> {
+        let _ = (row, overflow);
         None
     }
 

@@ -1,15 +1,15 @@
 //! Products of matrices by fused multiply-adds, for results that no matrix instruction makes.
 //!
 //! Each lane holds, of the operands, all of k for the rows and columns of its part of the result. Sums run along k in
-//! order. Those by instructions whose lanes hold runs are in [`super::fragment_dot`]; other products with a matrix encoding are the target's ([`crate::LaneTarget::handler`]).
+//! order. Those by matrix instructions are in [`super::matrix_dot`].
 
-use super::fragment_dot;
+use super::matrix_dot;
 use crate::cx::Cx;
 use crate::error::Result;
 use crate::positions::Positions;
 use crate::table::Entry;
 use elementwise::small_float::as_wide;
-use ir::Op;
+use ir::{Op, Value as IrValue};
 use llir::{Op as LlirOp, Type, Value};
 use ttgir::Encoding;
 use ttir::ops::dot::DotOp;
@@ -18,24 +18,24 @@ use ttir::ops::dot::DotOp;
 pub(crate) const TABLE: &[Entry] = &[(&ttir::ops::dot::DOT, lower_dot)];
 
 fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    if let Some(Encoding::Fragments(fragments)) = Encoding::of(cx.module.ty(cx.module.result(op, 0))) {
-        let of = DotOp::new(cx.module, op);
-        let operands = [cx.registers(of.a())?, cx.registers(of.b())?, cx.registers(of.c())?];
-        return fragment_dot::lower(cx, op, fragments, operands.map(|list| list.to_vec()));
+    let dot = DotOp::new(cx.module, op);
+    let operands = [dot.a(), dot.b(), dot.c()];
+    match Encoding::of(cx.module.ty(cx.module.result(op, 0))) {
+        Some(Encoding::Mma { .. } | Encoding::Fragments(_)) => matrix_dot::lower(cx, op, operands),
+        _ => lower_by_elements(cx, op, operands),
     }
-    lower_by_elements(cx, op)
 }
 
-fn lower_by_elements(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let types = [0, 1, 2].map(|index| cx.module.ty(cx.module.operand(op, index)));
+fn lower_by_elements(cx: &mut Cx<'_>, op: Op, operands: [IrValue; 3]) -> Result<()> {
+    let types = operands.map(|operand| cx.module.ty(operand));
     let mut positions = Vec::with_capacity(3);
     for ty in types {
         positions.push(Positions::of(&*cx.layout(ty)?));
     }
     let sum = cx.register_type(types[2]);
-    let a = widen(cx, op, 0, sum)?;
-    let b = widen(cx, op, 1, sum)?;
-    let c = cx.operand(op, 2)?;
+    let a = widen(cx, op, operands[0], sum)?;
+    let b = widen(cx, op, operands[1], sum)?;
+    let c = cx.registers(operands[2])?;
     let depth = positions[0].sizes()[2];
     let lost = || "a lane does not hold all of k: the operands' encodings do not belong to the result's";
     let mut results = Vec::with_capacity(c.len());
@@ -62,9 +62,9 @@ fn multiply_add(cx: &mut Cx<'_>, x: Value, y: Value, acc: Value) -> Value {
 }
 
 /// The registers of an operand in the format of the sum.
-fn widen(cx: &mut Cx<'_>, op: Op, index: usize, sum: Type) -> Result<Vec<Value>> {
-    let mut registers = cx.operand(op, index)?.to_vec();
-    let ty = cx.module.ty(cx.module.operand(op, index));
+fn widen(cx: &mut Cx<'_>, op: Op, operand: IrValue, sum: Type) -> Result<Vec<Value>> {
+    let mut registers = cx.registers(operand)?.to_vec();
+    let ty = cx.module.ty(operand);
     let (mut from, element) = (cx.register_type(ty), ttir::types::elem(ty));
     if element.as_float().is_some_and(|kind| kind.bits() == 8) {
         registers = cx.element(|ctx| registers.iter().map(|&value| as_wide(ctx, element, value)).collect());

@@ -1,77 +1,58 @@
-//! Dots by matrix instructions of one warp whose lanes hold runs of elements: `#ttg.dot_op` and result of
+//! What matrix instructions of one warp whose lanes hold runs of elements read and write: `#ttg.dot_op` and result of
 //! `Encoding::Fragments`.
 //!
 //! The result is taken apart into tiles of the instruction; along k, as many elements of a lane as one instruction takes are
 //! added to every tile before the next, so that instructions next to each other do not wait for each other. Which place along k
 //! an element has is the same in both operands, and that is all that matters.
 
-use crate::cx::Cx;
-use crate::error::Result;
+use super::matrix_dot::{Instruction, Registers, STRANGER};
 use crate::positions::{Element, Positions};
-use ir::Op;
+use ir::Type;
 use layout::{Dim, LinearLayout};
-use llir::Value;
 use std::collections::BTreeMap;
-use ttgir::{FragmentKind, Fragments, MatrixRow};
+use ttgir::{FragmentKind, Fragments, Machine, MatrixRow};
 
 /// A tile of the result: its batch, and its number along rows and columns.
 type Tile = [u32; 3];
 
 /// What the instruction reads and writes, as lane 0 of warp 0 sees it.
 struct Plan {
-    row: &'static MatrixRow,
     k_base: usize,
     /// The registers of each tile in the order of the instruction.
-    tiles: BTreeMap<Tile, Vec<u32>>,
+    tiles: BTreeMap<Tile, Registers>,
     /// Where the elements of a lane are along k.
     depth: Vec<u32>,
 }
 
-/// The result of a dot, added to `sums`.
-pub(super) fn lower(
-    cx: &mut Cx<'_>,
-    op: Op,
+/// The instructions of a dot in order.
+pub(super) fn instructions(
+    row: &'static MatrixRow,
     fragments: &Fragments,
-    [a, b, mut sums]: [Vec<Value>; 3],
-) -> Result<()> {
-    let types = [0, 1, 2].map(|index| cx.module.ty(cx.module.operand(op, index)));
-    let mut layouts = Vec::with_capacity(3);
-    for ty in types {
-        layouts.push(cx.layout(ty)?);
-    }
-    let positions = [0, 1, 2].map(|index| Positions::of(&layouts[index]));
-    let row = find_row(cx, fragments, types.map(ttir::types::elem)).map_err(|text| cx.error(op, text))?;
-    check_depth(fragments, [&layouts[0], &layouts[1]], &positions[0]).map_err(|text| cx.error(op, text))?;
-    let plan = plan(row, fragments, &positions).map_err(|text| cx.error(op, text))?;
+    layouts: [&LinearLayout; 2],
+    positions: &[Positions; 3],
+) -> Result<Vec<Instruction>, String> {
+    check_depth(fragments, layouts, &positions[0])?;
+    let plan = plan(row, fragments, positions)?;
+    let mut list = Vec::with_capacity(plan.tiles.len() * plan.depth.len() / plan.k_base);
     for step in plan.depth.chunks(plan.k_base) {
-        for (&[batch, row, column], registers) in &plan.tiles {
+        for (&[batch, row, column], sums) in &plan.tiles {
             let place = [batch, fragments.corner(0, row), fragments.corner(1, column)];
-            let left = pick(&positions[0], &a, step, |k| [place[0], place[1], k]);
-            let right = pick(&positions[1], &b, step, |k| [place[0], k, place[2]]);
-            let (Some(left), Some(right)) = (left, right) else {
-                return Err(cx.error(op, "an operand's encoding does not belong to the result's"));
-            };
-            let old: Vec<Value> = registers.iter().map(|at| sums[*at as usize]).collect();
-            let operands = if fragments.transposed { [&right, &left] } else { [&left, &right] };
-            let new = cx.target.multiply(&mut cx.b, plan.row, operands.map(|list| &list[..]), &old);
-            let new = new.ok_or_else(|| cx.error(op, "the target does not emit this matrix instruction"))?;
-            for (at, value) in registers.iter().zip(new) {
-                sums[*at as usize] = value;
-            }
+            let left = pick(&positions[0], step, |k| [place[0], place[1], k]);
+            let right = pick(&positions[1], step, |k| [place[0], k, place[2]]);
+            let (Some(left), Some(right)) = (left, right) else { return Err(STRANGER.into()) };
+            let factors = if fragments.transposed { [right, left] } else { [left, right] };
+            list.push(Instruction { factors, sums: sums.clone() });
         }
     }
-    copy_repeated(&positions[2], &mut sums);
-    cx.set_registers(op, sums);
-    Ok(())
+    Ok(list)
 }
 
 /// The instruction for element types of a, b and the sum.
-fn find_row(
-    cx: &Cx<'_>,
+pub(super) fn find_row(
+    machine: &Machine,
     fragments: &Fragments,
-    [a, b, c]: [ir::Type; 3],
-) -> std::result::Result<&'static MatrixRow, String> {
-    let machine = cx.target.machine();
+    [a, b, c]: [Type; 3],
+) -> Result<&'static MatrixRow, String> {
     let [m, n, k] = fragments.instr_shape[..] else { return Err("an instruction has three sizes".into()) };
     let (a, b, m, n) = if fragments.transposed { (b, a, n, m) } else { (a, b, m, n) };
     let fits = |row: &&MatrixRow| row.m == m && row.n.contains(&n) && row.k == k;
@@ -90,7 +71,7 @@ fn check_depth(
     fragments: &Fragments,
     [a, b]: [&LinearLayout; 2],
     positions: &Positions,
-) -> std::result::Result<(), &'static str> {
+) -> Result<(), &'static str> {
     let rank = fragments.rank();
     let along = |layout: &LinearLayout, dim: usize| -> Vec<u32> {
         let part = |basis: &[(Dim, u32)]| {
@@ -115,11 +96,7 @@ fn check_depth(
     Ok(())
 }
 
-fn plan(
-    row: &'static MatrixRow,
-    fragments: &Fragments,
-    [a, _, c]: &[Positions; 3],
-) -> std::result::Result<Plan, String> {
+fn plan(row: &'static MatrixRow, fragments: &Fragments, [a, _, c]: &[Positions; 3]) -> Result<Plan, String> {
     let FragmentKind::Runs { k_base, .. } = row.fragments else {
         return Err("its lanes hold no runs".into());
     };
@@ -137,14 +114,13 @@ fn plan(
     let each = (row.m * fragments.instr_shape[1]) / fragments.lanes;
     for (tile, mut list) in tiles {
         list.sort_unstable();
-        let mut registers: Vec<u32> = list.into_iter().map(|(_, register)| register).collect();
+        let registers: Vec<u32> = list.into_iter().map(|(_, register)| register).collect();
         // Where the block is smaller than the tile, what is beyond it is a copy.
         if !(each as usize).is_multiple_of(registers.len()) {
             return Err("the result's encoding does not hold whole tiles".into());
         }
         let missing = each as usize / registers.len();
-        registers = registers.repeat(missing);
-        ordered.insert(tile, registers);
+        ordered.insert(tile, Registers::from_vec(registers.repeat(missing)));
     }
     let depth = distinct(a.elements().iter().map(|element| element[2]));
     if !depth.len().is_multiple_of(k_base as usize) {
@@ -153,7 +129,7 @@ fn plan(
             depth.len()
         ));
     }
-    Ok(Plan { row, k_base: k_base as usize, tiles: ordered, depth })
+    Ok(Plan { k_base: k_base as usize, tiles: ordered, depth })
 }
 
 /// Each value once, in the order of the first time.
@@ -167,20 +143,6 @@ fn distinct(values: impl Iterator<Item = u32>) -> Vec<u32> {
     list
 }
 
-fn pick(
-    positions: &Positions,
-    values: &[Value],
-    step: &[u32],
-    place: impl Fn(u32) -> Element,
-) -> Option<Vec<Value>> {
-    step.iter().map(|&k| Some(values[positions.register(place(k))? as usize])).collect()
-}
-
-/// Registers that hold the same element get the same value.
-fn copy_repeated(positions: &Positions, registers: &mut [Value]) {
-    for (at, element) in positions.elements().iter().enumerate() {
-        if let Some(first) = positions.register(*element) {
-            registers[at] = registers[first as usize];
-        }
-    }
+fn pick(positions: &Positions, step: &[u32], place: impl Fn(u32) -> Element) -> Option<Registers> {
+    step.iter().map(|&k| positions.register(place(k))).collect()
 }

@@ -22,6 +22,7 @@ mod histogram;
 mod inline_asm;
 pub(crate) mod local;
 mod map;
+mod matrix_dot;
 pub(crate) mod memory;
 mod program;
 mod reduce;

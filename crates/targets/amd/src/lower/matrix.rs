@@ -2,7 +2,8 @@
 
 use amdgcn_isa::{Arch, Number as IsaNumber, Row};
 use ir::FloatKind::{BF16, F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F16, F32, F64};
-use llir::{FunctionBuilder, Purity, Type, Value, Values};
+use lanes::Multiply;
+use llir::{FunctionBuilder, Purity, Type, Value};
 use ttgir::{MatrixRow, Number};
 
 /// Which numbers of the machine's rows are which of the table of intrinsics.
@@ -33,31 +34,29 @@ pub(crate) fn intrinsic(arch: Arch, row: &MatrixRow) -> Option<&'static Row> {
     })
 }
 
-/// `sums + a · b` for what a lane holds of each.
-pub(super) fn multiply(
-    b: &mut FunctionBuilder<'_>,
-    arch: Arch,
-    row: &MatrixRow,
-    factors: [&[Value]; 2],
-    sums: &[Value],
-) -> Option<Values> {
+/// Emits a row: `sums + a · b` for what a lane holds of each.
+pub(super) fn multiplier(arch: Arch, row: &MatrixRow) -> Option<Box<Multiply>> {
     let call = intrinsic(arch, row)?.calls().next()?;
-    let signature = call.signature();
-    let lists = [factors[0], factors[1], sums];
-    let mut lists = lists.iter();
-    let last = signature.operands.len() - 1;
-    let mut args = Vec::with_capacity(signature.operands.len());
-    for (at, (ty, constant)) in signature.operands.iter().enumerate() {
-        let ty = type_of(ty)?;
-        args.push(match constant {
-            // In front of a factor: whether it is signed. Behind: whether sums stop at the ends of their range; how lanes
-            // trade places.
-            true => b.int(ty, i64::from(ty == Type::I1 && at < last)),
-            false => pack(b, lists.next()?, ty),
-        });
-    }
-    let result = b.call_symbol(&call.name(), type_of(&signature.result)?, &args, Purity::Pure)?;
-    Some((0..sums.len() as u32).map(|at| b.extract(result, at)).collect())
+    let (name, signature) = (call.name(), call.signature());
+    let result = type_of(&signature.result)?;
+    let operands: Option<Vec<(Type, bool)>> =
+        signature.operands.iter().map(|(ty, constant)| Some((type_of(ty)?, *constant))).collect();
+    let operands = operands?;
+    Some(Box::new(move |b, factors, sums| {
+        let mut lists = [factors[0], factors[1], sums].into_iter();
+        let last = operands.len() - 1;
+        let mut args = Vec::with_capacity(operands.len());
+        for (at, &(ty, constant)) in operands.iter().enumerate() {
+            args.push(match constant {
+                // In front of a factor: whether it is signed. Behind: whether sums stop at the ends of their range; how lanes
+                // trade places.
+                true => b.int(ty, i64::from(ty == Type::I1 && at < last)),
+                false => pack(b, lists.next()?, ty),
+            });
+        }
+        let result = b.call_symbol(&name, result, &args, Purity::Pure)?;
+        Some((0..sums.len() as u32).map(|at| b.extract(result, at)).collect())
+    }))
 }
 
 /// Values side by side as one of a type with as many bits.

@@ -12,7 +12,10 @@ mod memory;
 use amdgcn_isa::Arch;
 use elementwise::{Abilities, ElementTarget, Math, MinMax, Rounding};
 use ir::{FloatKind, Module, Op};
-use lanes::{Access, AssertPlace, AtomicAccess, CompareSwap, Handler, LaneTarget, PrintCall, Rmw, Shuffle};
+use lanes::{
+    Access, AssertPlace, AtomicAccess, CompareSwap, Handler, LaneTarget, Multiply, Overflow, PrintCall, Rmw,
+    Shuffle,
+};
 use llir::{FunctionBuilder, Kernel, Memory, Ordering, Purity, SyncScope, Type, Value, Values};
 use ttgir::{Machine, MatrixRow};
 
@@ -169,14 +172,8 @@ impl LaneTarget for Lanes {
         memory::store(b, access, values);
     }
 
-    fn multiply(
-        &self,
-        b: &mut FunctionBuilder<'_>,
-        row: &MatrixRow,
-        factors: [&[Value]; 2],
-        sums: &[Value],
-    ) -> Option<Values> {
-        matrix::multiply(b, self.arch, row, factors, sums)
+    fn multiplier(&self, row: &MatrixRow, _overflow: Overflow) -> Option<Box<Multiply>> {
+        matrix::multiplier(self.arch, row)
     }
 
     fn atomic_width(&self, rmw: Rmw, element: Type) -> usize {

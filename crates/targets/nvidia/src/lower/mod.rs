@@ -15,11 +15,11 @@ mod memory;
 use elementwise::{Abilities, ElementTarget, Math, MinMax, Rounding};
 use ir::{FloatKind, Module, Op};
 use lanes::{
-    Access, AssertPlace, AtomicAccess, CombineLanes, CompareSwap, Handler, LaneTarget, PrintCall, Rmw,
-    Shuffle,
+    Access, AssertPlace, AtomicAccess, CombineLanes, CompareSwap, Handler, LaneTarget, Multiply, Overflow,
+    PrintCall, Rmw, Shuffle,
 };
 use llir::{Asm, FunctionBuilder, Kernel, Purity, Type, Value, Values};
-use ttgir::Machine;
+use ttgir::{Machine, MatrixRow};
 
 /// Lanes of a warp.
 const LANES: u32 = 32;
@@ -200,6 +200,10 @@ impl LaneTarget for Lanes {
 
     fn store_rows(&self, b: &mut FunctionBuilder<'_>, to: (Value, i64), words: &[Value], transposed: bool) {
         memory::store_rows(b, to, words, transposed);
+    }
+
+    fn multiplier(&self, row: &MatrixRow, overflow: Overflow) -> Option<Box<Multiply>> {
+        matrix::mma::multiplier(row, overflow)
     }
 
     fn atomic_width(&self, rmw: Rmw, element: Type) -> usize {

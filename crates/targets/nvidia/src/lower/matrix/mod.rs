@@ -1,24 +1,18 @@
 //! Products of matrices by matrix instructions.
 
 mod descriptor;
-mod fragment;
 mod kinds;
-mod mma;
+pub(super) mod mma;
 mod pack;
 mod text;
 mod wgmma;
 
 use ir::{Module, Op, OpRow};
 use lanes::Handler;
-use ttgir::Encoding;
 
 /// The handler of an operation that a matrix instruction does; `None` for others.
 pub fn handler(module: &Module, op: Op) -> Option<Handler> {
     let row = module.row(op);
-    if row.is(&ttir::ops::dot::DOT) {
-        let encoding = Encoding::of(module.ty(module.result(op, 0)));
-        return matches!(encoding, Some(Encoding::Mma { version: [2, _], .. })).then_some(mma::lower_dot);
-    }
     HANDLERS.iter().find(|(known, _)| row.is(known)).map(|(_, handler)| *handler)
 }
 

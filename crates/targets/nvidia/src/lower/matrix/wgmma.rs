@@ -6,12 +6,11 @@
 //! registers of the sums are tied to the results: they must stay where they are while instructions are under way.
 
 use super::descriptor::{Major, Tile};
-use super::fragment::{Offsets, accumulator_fragment, row_fragment};
 use super::kinds::{self, Kind};
-use super::mma::copy_repeated;
 use super::pack::{pack, pack_narrow};
 use super::text::{constraints, operands};
 use ir::{Def, Op, Value as IrValue};
+use lanes::pairs::{Offsets, accumulator_fragment, row_fragment};
 use lanes::{Cx, LaneValue, Positions, Result};
 use layout::{Dim, LinearLayout};
 use llir::{Asm, Op as LlirOp, Type, Value, Values};
@@ -107,7 +106,7 @@ pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     } else if !later {
         wait(cx, 0, &mut sums);
     }
-    copy_repeated(&positions, &mut sums);
+    positions.copy_repeated(&mut sums);
     cx.set_result(op, LaneValue::tensor(sums));
     Ok(())
 }
@@ -377,7 +376,7 @@ type Chain = SmallVec<[SmallVec<[Value; 16]>; 4]>;
 /// The instructions of one tile, which is one piece of assembly: the sums have a name in it once, however deep k is. Sums of
 /// 16 bits come back two to the register.
 fn multiply(cx: &mut Cx<'_>, product: &Product, chain: &Chain, sums: &[Value], borders: Borders) -> Values {
-    let packed = pack_narrow(cx, sums);
+    let packed = pack_narrow(&mut cx.b, sums);
     let count = packed.len();
     let part = cx.b.ty(packed[0]);
     // Sums that do not count need not be there.
@@ -415,7 +414,7 @@ fn words(
                 cx.error(product.op, "the left operand's encoding does not belong to the result's")
             })?;
             let values: Vec<Value> = held.iter().map(|at| registers[*at as usize]).collect();
-            Ok(pack(cx, &values))
+            Ok(pack(&mut cx.b, &values))
         }
     }
 }
