@@ -40,8 +40,7 @@ pub(super) fn instructions(
             let left = pick(&positions[0], step, |k| [place[0], place[1], k]);
             let right = pick(&positions[1], step, |k| [place[0], k, place[2]]);
             let (Some(left), Some(right)) = (left, right) else { return Err(STRANGER.into()) };
-            let factors = if fragments.transposed { [right, left] } else { [left, right] };
-            list.push(Instruction { factors, sums: sums.clone() });
+            list.push(Instruction { factors: [left, right], sums: sums.clone() });
         }
     }
     Ok(list)

@@ -19,7 +19,7 @@ use ttir::ops::constant::splat_bits;
 /// Numbers of registers, in the order of an instruction.
 pub(super) type Registers = SmallVec<[u32; 16]>;
 
-/// The registers that one instruction takes: of its factors, and of the sums that it reads and writes.
+/// The registers that one instruction takes: of the factors of the dot, and of the sums that it reads and writes.
 pub(super) struct Instruction {
     pub(super) factors: [Registers; 2],
     pub(super) sums: Registers,
@@ -35,12 +35,15 @@ pub(super) fn lower(cx: &mut Cx<'_>, op: Op, operands: [IrValue; 3]) -> Result<(
     let positions = [0, 1, 2].map(|index| Positions::of(&layouts[index]));
     let machine = cx.target.machine();
     let elements = types.map(ttir::types::elem);
+    let mut transposed = false;
     let found = match Encoding::of(types[2]) {
-        Some(Encoding::Fragments(fragments)) => fragment_dot::find_row(machine, fragments, elements)
-            .and_then(|row| {
+        Some(Encoding::Fragments(fragments)) => {
+            transposed = fragments.transposed;
+            fragment_dot::find_row(machine, fragments, elements).and_then(|row| {
                 let factors = [&*layouts[0], &*layouts[1]];
                 Ok((row, fragment_dot::instructions(row, fragments, factors, &positions)?))
-            }),
+            })
+        }
         _ => find_row(machine, elements).and_then(|row| Ok((row, of_pairs(row, &positions)?))),
     };
     let (row, instructions) = found.map_err(|message| cx.error(op, message))?;
@@ -54,7 +57,7 @@ pub(super) fn lower(cx: &mut Cx<'_>, op: Op, operands: [IrValue; 3]) -> Result<(
         };
         let [a, b] = [0, 1].map(|index| pick(&factors[index], &instruction.factors[index]));
         let old = pick(&sums, &instruction.sums);
-        let new = multiply(&mut cx.b, [&a, &b], &old);
+        let new = multiply(&mut cx.b, if transposed { [&b, &a] } else { [&a, &b] }, &old);
         let new = new.ok_or_else(|| cx.error(op, format!("registers do not fit {row}")))?;
         for (at, value) in instruction.sums.iter().zip(new) {
             sums[*at as usize] = value;
