@@ -10,6 +10,7 @@ use runtime::specialize::{Argument, LaunchKey, ParamRules, float_slot, int_slot}
 use std::time::{Duration, Instant};
 use target::{Extent, Launch};
 use ttir::interp;
+use ttir::ops::func::functions;
 
 /// What runs the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -196,10 +197,7 @@ impl Run {
 
 /// The public function of a module.
 fn kernel_name(module: &ir::Module, wanted: Option<&str>) -> Result<String, Failure> {
-    let names: Vec<String> = module
-        .ops(module.body())
-        .filter_map(|op| Some(module.attr_named(op, "sym_name")?.as_str()?.to_owned()))
-        .collect();
+    let names: Vec<String> = functions(module).map(|function| function.name().to_owned()).collect();
     match wanted {
         Some(name) if names.iter().any(|known| known == name) => Ok(name.to_owned()),
         None if names.len() == 1 => Ok(names[0].clone()),

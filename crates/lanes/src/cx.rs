@@ -161,22 +161,14 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// The registers of an operand.
+    /// A scalar.
     ///
     /// # Errors
-    /// As [`Cx::registers`].
-    pub fn operand(&self, op: Op, index: usize) -> Result<Rc<[Value]>> {
-        self.registers(self.module.operand(op, index))
-    }
-
-    /// A scalar operand.
-    ///
-    /// # Errors
-    /// When the operand is no scalar.
-    pub fn scalar(&self, op: Op, index: usize) -> Result<Value> {
-        match self.get(self.module.operand(op, index))? {
+    /// When the value is no scalar.
+    pub fn scalar(&self, value: IrValue) -> Result<Value> {
+        match self.get(value)? {
             LaneValue::Scalar(value) => Ok(value),
-            _ => Err(self.error(op, "an operand is not a scalar")),
+            _ => Err(crate::error::plain(format!("{} is not a scalar", self.module.ty(value)))),
         }
     }
 

@@ -10,9 +10,9 @@ use crate::survey::Notes;
 use crate::target::LaneTarget;
 use crate::types;
 use crate::value::LaneValue;
-use ir::{Attr, Module, Op, Type};
+use ir::{Module, Op, Type};
 use llir::{Flags, FunctionBuilder, Param, ParamAttributes};
-use ttir::ops::func::{self, func_attr};
+use ttir::ops::func::{self, FuncOp};
 
 /// What the caller wants.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -68,12 +68,6 @@ pub struct Lowered {
     pub kernels: Vec<Facts>,
 }
 
-/// A number that the module carries; the default where it does not.
-fn module_number(module: &Module, name: &str, default: u32) -> u32 {
-    let attr = module.extra_attr(module.top(), name).and_then(Attr::as_int);
-    attr.and_then(|value| u32::try_from(value).ok()).unwrap_or(default)
-}
-
 /// Lowers every kernel of a verified module.
 ///
 /// # Errors
@@ -98,11 +92,8 @@ pub(crate) fn lower_noting(
     lowered.print_locations = options.line_info;
     let mut kernels = Vec::new();
     let mut errors: Vec<Error> = Vec::new();
-    for op in module.ops(module.body()) {
-        if !module.is(op, &func::FUNC) || is_private(module, op) {
-            continue;
-        }
-        match lower_kernel(&mut lowered, (module, op), target, options, notes.as_deref_mut()) {
+    for kernel in func::kernels(module) {
+        match lower_kernel(&mut lowered, (module, kernel.op), target, options, notes.as_deref_mut()) {
             Ok(facts) => kernels.push(facts),
             Err(error) => errors.push(error),
         }
@@ -119,18 +110,12 @@ pub(crate) fn lower_noting(
 /// # Errors
 /// When an operation cannot be lowered at all.
 pub fn shared_bytes(module: &Module, target: &dyn LaneTarget) -> Result<u64> {
-    let kernels =
-        module.ops(module.body()).filter(|&op| module.is(op, &func::FUNC) && !is_private(module, op));
     let mut most = 0;
-    for op in kernels {
-        let mut planner = Planner::new(&start_facts(module, op, target)?, target);
-        most = most.max(shared::bytes(module, op, &mut planner)?);
+    for kernel in func::kernels(module) {
+        let mut planner = Planner::new(&start_facts(module, kernel.op, target)?, target);
+        most = most.max(shared::bytes(module, kernel.op, &mut planner)?);
     }
     Ok(u64::from(most))
-}
-
-fn is_private(module: &Module, op: Op) -> bool {
-    module.attr(op, func_attr::VISIBILITY).and_then(Attr::as_str) == Some("private")
 }
 
 fn lower_kernel(
@@ -176,23 +161,15 @@ fn lower_kernel(
 }
 
 fn start_facts(module: &Module, op: Op, target: &dyn LaneTarget) -> Result<Facts> {
-    let name = module.attr(op, func_attr::NAME).and_then(Attr::as_str).unwrap_or_default();
+    let config = ttgir::Config::of(module).map_err(|message| at(module, op, message))?;
     let facts = Facts {
-        name: name.into(),
+        name: FuncOp::new(module, op).name().into(),
         params: param_names(module, op),
-        lanes: module_number(module, "ttg.threads-per-warp", target.machine().warp_size),
-        num_warps: module_number(module, "ttg.num-warps", 4),
-        num_blocks: module_number(module, "ttg.num-ctas", 1),
+        lanes: config.threads_per_warp,
+        num_warps: config.num_warps,
+        num_blocks: config.num_ctas,
         ..Facts::default()
     };
-    let powers = [facts.lanes, facts.num_warps, facts.num_blocks];
-    if powers.iter().any(|number| !number.is_power_of_two()) {
-        return Err(at(
-            module,
-            op,
-            format!("lanes, warps and blocks must be powers of two, found {powers:?}"),
-        ));
-    }
     let most = target.machine().cluster;
     if facts.num_blocks > most {
         let message =

@@ -44,8 +44,8 @@ pub use positions::{Element, Positions};
 pub use survey::{Classify, survey};
 pub use table::Handler;
 pub use target::{
-    Access, AssertPlace, AtomicAccess, Cache, CombineLanes, CompareSwap, Eviction, LaneTarget, Multiply,
-    Order, Overflow, PrintCall, Reductions, Rmw, Scope, Shuffle,
+    Access, AssertPlace, AtomicAccess, CombineLanes, CompareSwap, LaneTarget, Multiply, Overflow, PrintCall,
+    Reductions, Shuffle,
 };
 pub use types::{ABILITIES, register};
 pub use value::{LaneValue, SharedMemory};

@@ -10,7 +10,7 @@ use crate::free::FreeBits;
 use crate::kernel::{Lowered, Options, lower_noting};
 use crate::target::LaneTarget;
 use crate::types;
-use ir::{Module, Op, OpRow, Value};
+use ir::{Module, Op, Type, Value};
 use layout::convert::{self, Staged};
 use layout::{Dim, LinearLayout};
 use llir::{InstData, Payload};
@@ -21,9 +21,10 @@ use target::survey::{
     AccessFacts, BufferFacts, Event, MoveFacts, MoveWay, ProductFacts, SharedBy, SharedFacts, SharedMove,
     Survey, WidthBounds,
 };
-use ttgir::ops::group_dot::WARP_GROUP_DOT;
+use ttgir::ops::async_copy::AsyncCopyOp;
+use ttgir::ops::group_dot::AnyDotOp;
 use ttgir::{Encoding, Machine};
-use ttir::ops::dot::DOT;
+use ttir::ops::access::AccessOp;
 
 /// Says what an instruction is, by the symbol it calls or the template it holds, if it is worth counting: what the machine
 /// calls it, and how many of it a template holds.
@@ -132,7 +133,7 @@ pub(crate) fn note_access(cx: &mut Cx<'_>, op: Op, plan: &Plan, is_store: bool) 
         return Ok(());
     }
     let first = plan.groups.first().and_then(|group| group.first()).copied().unwrap_or(0);
-    let positions = positions_of(cx, cx.module.operand(op, 0), first, &plan.free, is_store)?;
+    let positions = positions_of(cx, AccessOp::new(cx.module, op).ptr(), first, &plan.free, is_store)?;
     let vector = plan.groups.first().map_or(1, Vec::len) as u64;
     let way = if vector > 1 { "vector" } else { "single" };
     add(
@@ -168,7 +169,7 @@ pub(crate) fn note_copy(
         return Ok(());
     }
     let first = store.steps.first().and_then(|step| step.registers.first()).copied().unwrap_or(0) as usize;
-    let positions = positions_of(cx, cx.module.operand(op, 0), first, &plan.free, true)?;
+    let positions = positions_of(cx, AsyncCopyOp::new(cx.module, op).ptr(), first, &plan.free, true)?;
     let all = store.steps.len() == done;
     let vector = if all { u64::from(store.vector) } else { 1 };
     add(
@@ -193,7 +194,7 @@ pub(crate) fn note_atomics(cx: &mut Cx<'_>, op: Op, plan: &Plan) -> Result<()> {
         return Ok(());
     }
     let first = plan.groups.first().and_then(|group| group.first()).copied().unwrap_or(0);
-    let positions = positions_of(cx, cx.module.operand(op, 0), first, &plan.free, true)?;
+    let positions = positions_of(cx, AccessOp::new(cx.module, op).ptr(), first, &plan.free, true)?;
     add(
         cx,
         AccessFacts {
@@ -210,9 +211,8 @@ pub(crate) fn note_atomics(cx: &mut Cx<'_>, op: Op, plan: &Plan) -> Result<()> {
 }
 
 /// A change of layout as planned.
-pub(crate) fn note_move(cx: &mut Cx<'_>, op: Op, plan: &Rc<convert::Plan>) {
+pub(crate) fn note_move(cx: &mut Cx<'_>, op: Op, ty: Type, plan: &Rc<convert::Plan>) {
     let facts = cx.planner.facts;
-    let ty = cx.module.ty(cx.module.operand(op, 0));
     let bits = types::memory_bits(ty);
     let Some(notes) = &mut cx.notes else { return };
     let way = match &**plan {
@@ -336,15 +336,14 @@ impl Cx<'_> {
     }
 }
 
-/// All matrix products.
+/// All dots.
 fn products(module: &Module) -> Vec<ProductFacts> {
-    let rows: [&OpRow; 2] = [&DOT, &WARP_GROUP_DOT];
     let ops = module.walk(module.top()).into_iter();
-    ops.filter(|op| rows.iter().any(|row| module.is(*op, row))).map(|op| product(module, op)).collect()
+    ops.filter_map(|op| AnyDotOp::of(module, op)).map(|dot| product(module, dot)).collect()
 }
 
-fn product(module: &Module, op: Op) -> ProductFacts {
-    let [a, result] = [module.operand(op, 0), module.result(op, 0)];
+fn product(module: &Module, dot: AnyDotOp<'_>) -> ProductFacts {
+    let (op, a, result) = (dot.op, dot.a(), dot.d());
     let left = ttgir::ops::group_dot::block_shape(module, a);
     let dims = ttir::types::shape(module.ty(result));
     let rank = dims.len();
@@ -352,8 +351,8 @@ fn product(module: &Module, op: Op) -> ProductFacts {
     let depth = left.last().copied().unwrap_or(1);
     let matrix =
         matches!(Encoding::of(module.ty(result)), Some(Encoding::Mma { .. } | Encoding::Fragments(_)));
-    let from = |slot: usize| {
-        let is_shared = ttgir::types::memdesc(module.ty(module.operand(op, slot))).is_some();
+    let from = |operand: Value| {
+        let is_shared = ttgir::types::memdesc(module.ty(operand)).is_some();
         if is_shared { "shared memory" } else { "registers" }
     };
     let elem = match ttgir::types::memdesc(module.ty(a)) {
@@ -365,7 +364,7 @@ fn product(module: &Module, op: Op) -> ProductFacts {
         shape: [dims[rank - 2], dims[rank - 1], depth, batch].map(|size| size as u64),
         matrix,
         rate: rate(elem, ttir::types::elem(module.ty(result)), matrix),
-        operands: [from(0), from(1)],
+        operands: [from(a), from(dot.b())],
         why_not: if matrix { None } else { ttgir::passes::no_matrix_instruction(module, op) },
     }
 }

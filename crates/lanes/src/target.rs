@@ -7,38 +7,8 @@ use elementwise::ElementTarget;
 use ir::Module;
 use llir::{FunctionBuilder, Type, Value, Values};
 use ttgir::{Machine, MatrixRow};
-
-/// Where a load or store stands in the caches.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Cache {
-    /// As the machine likes.
-    #[default]
-    Default,
-    /// At all levels.
-    All,
-    /// At the level that all processors share.
-    Global,
-    /// Written back.
-    WriteBack,
-    /// Used once.
-    Streaming,
-    /// Written through.
-    WriteThrough,
-    /// Not at all: read again each time.
-    Volatile,
-}
-
-/// What the caches should drop first.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Eviction {
-    /// As usual.
-    #[default]
-    Normal,
-    /// This.
-    First,
-    /// Anything but this.
-    Last,
-}
+use ttir::ops::atomic::{Rmw, Scope, Sem};
+use ttir::ops::memory::{CacheModifier, EvictionPolicy};
 
 /// An access to neighbouring elements of device memory, or of memory of the program.
 #[derive(Clone, Debug)]
@@ -55,9 +25,9 @@ pub struct Access {
     /// Where it is false memory is not touched.
     pub mask: Option<Value>,
     /// Where it stands in the caches.
-    pub cache: Cache,
+    pub cache: CacheModifier,
     /// What the caches should drop first.
-    pub eviction: Eviction,
+    pub eviction: EvictionPolicy,
     /// Whether it must happen as written.
     pub volatile: bool,
 }
@@ -71,8 +41,8 @@ impl Access {
             element,
             count,
             mask: None,
-            cache: Cache::Default,
-            eviction: Eviction::Normal,
+            cache: CacheModifier::None,
+            eviction: EvictionPolicy::Normal,
             volatile: false,
         }
     }
@@ -91,55 +61,6 @@ pub enum Overflow {
     Never,
 }
 
-/// How an atomic orders the accesses around it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
-    /// Not at all.
-    Relaxed,
-    /// Later accesses stay behind.
-    Acquire,
-    /// Earlier accesses stay before.
-    Release,
-    /// Both.
-    AcquireRelease,
-}
-
-/// Among whom an atomic is atomic.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Scope {
-    /// The programs on the device.
-    Device,
-    /// The lanes of the program.
-    Program,
-    /// The whole system.
-    System,
-}
-
-/// What an atomic does to memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Rmw {
-    /// Bitwise and.
-    And,
-    /// Bitwise or.
-    Or,
-    /// Bitwise exclusive or.
-    Xor,
-    /// Integer sum.
-    Add,
-    /// Float sum.
-    FloatAdd,
-    /// Signed maximum.
-    Max,
-    /// Signed minimum.
-    Min,
-    /// Unsigned maximum.
-    UnsignedMax,
-    /// Unsigned minimum.
-    UnsignedMin,
-    /// Exchange.
-    Exchange,
-}
-
 /// A read-modify-write of neighbouring elements.
 #[derive(Clone, Debug)]
 pub struct AtomicAccess {
@@ -150,7 +71,7 @@ pub struct AtomicAccess {
     /// Where it is false memory is not touched and the result is undefined.
     pub mask: Option<Value>,
     /// How it orders other accesses.
-    pub order: Order,
+    pub order: Sem,
     /// Among whom it is atomic.
     pub scope: Scope,
 }

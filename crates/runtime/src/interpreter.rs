@@ -15,6 +15,7 @@ use target::{
     OptionValue, ParamKind, Stage, StageObserver, Target, TargetError, TargetFacts,
 };
 use ttir::interp::{Address, Arg, Hooks, Memory};
+use ttir::ops::func::kernel_of;
 
 /// A target in place of which the interpreter runs.
 pub(crate) struct Interpreter(pub(crate) Arc<dyn Target>);
@@ -51,14 +52,10 @@ impl Target for Interpreter {
     ) -> Result<Artifact, TargetError> {
         let text = ir::text::print(&module, ir::text::PrintOptions::default());
         flatten(&mut module).map_err(|message| TargetError::Compile { message, location: None })?;
-        let function = kernel(&module)?;
-        let name = module
-            .attr_named(function, "sym_name")
-            .and_then(|name| name.as_str())
-            .unwrap_or_default()
-            .to_owned();
-        let block = module.entry(module.region(function, 0));
-        let params = module.args(block).iter().enumerate().map(|(index, &arg)| {
+        let kernel =
+            kernel_of(&module).map_err(|message| TargetError::Compile { message, location: None })?;
+        let name = kernel.name().to_owned();
+        let params = kernel.params().iter().enumerate().map(|(index, &arg)| {
             let kind = param_kind(module.ty(arg));
             let name = module.name(arg).map_or_else(|| format!("arg{index}"), str::to_owned);
             kind.map(|kind| KernelParam { name, kind })
@@ -86,18 +83,6 @@ impl Target for Interpreter {
 fn flatten(module: &mut ir::Module) -> Result<(), String> {
     (ttir::passes::FLATTEN_DESCRIPTORS.run)(module)
         .map_err(|error| std::iter::once(error.message).chain(error.notes).collect::<Vec<_>>().join("; "))
-}
-
-/// The kernel of a module: its one public function.
-fn kernel(module: &ir::Module) -> Result<ir::Op, TargetError> {
-    let public = |op: &ir::Op| {
-        module.attr_named(*op, "sym_visibility").and_then(|text| text.as_str()) == Some("public")
-    };
-    let mut kernels = module.ops(module.body()).filter(public);
-    kernels.next().ok_or_else(|| TargetError::Compile {
-        message: "there is no kernel: no function of the module is public".to_owned(),
-        location: None,
-    })
 }
 
 fn param_kind(ty: ir::Type) -> Result<ParamKind, TargetError> {

@@ -4,7 +4,7 @@
 //! takes, or values for masked-off elements other than zero) is loaded and stored at once, which a later wait allows.
 
 use super::local::view;
-use super::memory::{access, from_memory, to_memory};
+use super::memory::{Hints, access, from_memory, to_memory};
 use crate::access::{plan, widest};
 use crate::block_memory::{Addresses, element_bytes};
 use crate::cx::Cx;
@@ -17,7 +17,7 @@ use ir::Op;
 use llir::Value;
 use std::rc::Rc;
 use target::survey::SharedBy;
-use ttgir::ops::async_copy::{ASYNC_COMMIT_GROUP, ASYNC_COPY, ASYNC_WAIT, AsyncWaitOp};
+use ttgir::ops::async_copy::{ASYNC_COMMIT_GROUP, ASYNC_COPY, ASYNC_WAIT, AsyncCopyOp, AsyncWaitOp};
 
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] = &[(&ASYNC_COPY, copy), (&ASYNC_COMMIT_GROUP, commit), (&ASYNC_WAIT, wait)];
@@ -35,8 +35,9 @@ fn wait(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     Ok(())
 }
 
-/// The operands of a copy, by register.
+/// The operands of a copy, by register, and what it says of its accesses.
 struct Operands {
+    hints: Hints,
     pointers: Rc<[Value]>,
     masks: Option<Rc<[Value]>>,
     /// What masked-off elements become, unless that is zero.
@@ -44,18 +45,21 @@ struct Operands {
 }
 
 fn operands(cx: &Cx<'_>, op: Op) -> Result<Operands> {
-    let masks = cx.module.optional_operand(op, 2).map(|mask| cx.registers(mask)).transpose()?;
-    let others = cx.module.optional_operand(op, 3).map(|other| cx.registers(other)).transpose()?;
+    let copy = AsyncCopyOp::new(cx.module, op);
+    let masks = copy.mask().map(|mask| cx.registers(mask)).transpose()?;
+    let others = copy.other().map(|other| cx.registers(other)).transpose()?;
     let others = others.filter(|others| masks.is_some() && !others.iter().all(|other| cx.b.is_zero(*other)));
-    Ok(Operands { pointers: cx.operand(op, 0)?, masks, others })
+    let hints = Hints { cache: copy.cache(), eviction: copy.evict(), volatile: copy.volatile() };
+    Ok(Operands { hints, pointers: cx.registers(copy.ptr())?, masks, others })
 }
 
 fn copy(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let pointer = cx.module.operand(op, 0);
-    let view = view(cx, op, cx.module.operand(op, 1))?;
+    let copy = AsyncCopyOp::new(cx.module, op);
+    let pointer = copy.ptr();
+    let view = view(cx, op, copy.dst())?;
     let bytes = element_bytes(view.element);
     let limit = widest(cx, view.element);
-    let plan = plan(cx, pointer, cx.module.optional_operand(op, 2), limit)?;
+    let plan = plan(cx, pointer, copy.mask(), limit)?;
     let operands = operands(cx, op)?;
     let run = plan.groups.first().map_or(1, Vec::len);
     let tensor = layout_of(cx.module.ty(pointer))?;
@@ -72,8 +76,8 @@ fn copy(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         let first = registers[0];
         let mask = operands.masks.as_ref().map(|masks| masks[first]);
         if together && operands.others.is_none() {
-            let from =
-                Access { mask, ..access(cx, op, operands.pointers[first], view.element, registers.len()) };
+            let from = access(cx, operands.hints, operands.pointers[first], view.element, registers.len());
+            let from = Access { mask, ..from };
             if cx.target.async_copy(&mut cx.b, (to, offset), &from, only) {
                 at_once += 1;
                 continue;
@@ -81,7 +85,7 @@ fn copy(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         }
         let mut values = Vec::with_capacity(registers.len());
         for register in registers {
-            values.push(load_one(cx, op, &operands, (register, view.element)));
+            values.push(load_one(cx, &operands, (register, view.element)));
         }
         let ty = cx.b.ty(values[0]);
         let access = Access { mask: only, ..Access::new(to, offset, ty, values.len()) };
@@ -95,8 +99,8 @@ fn copy(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 }
 
 /// Loads one element as it is in memory.
-fn load_one(cx: &mut Cx<'_>, op: Op, operands: &Operands, (register, element): (usize, ir::Type)) -> Value {
-    let mut access = access(cx, op, operands.pointers[register], element, 1);
+fn load_one(cx: &mut Cx<'_>, operands: &Operands, (register, element): (usize, ir::Type)) -> Value {
+    let mut access = access(cx, operands.hints, operands.pointers[register], element, 1);
     let Some(masks) = &operands.masks else { return cx.target.load(&mut cx.b, &access, &[])[0] };
     access.mask = Some(masks[register]);
     let other = match &operands.others {

@@ -9,13 +9,15 @@ use crate::free::first_copies;
 use crate::packing::{as_integer, from_integer};
 use crate::shared::NeedOf;
 use crate::table::Entry;
-use crate::target::{AtomicAccess, Order, Reductions, Rmw, Scope};
+use crate::target::{AtomicAccess, Reductions};
 use crate::types;
 use elementwise::small_float::{as_wide, narrow_to};
-use ir::{EnumRow, Module, Op, OpRow, Traits, Type as IrType, Value as IrValue};
+use ir::{Module, Op, OpRow, Traits, Type as IrType, Value as IrValue};
 use llir::{FloatCompare, IntCompare, Type, Value};
-use ttir::ops::atomic::{ATOMIC_CAS, ATOMIC_LOAD, ATOMIC_RMW, ATOMIC_STORE, RMW, SCOPE, SEM};
-use ttir::ops::memory::mask;
+use ttir::ops::atomic::{
+    ATOMIC_CAS, ATOMIC_LOAD, ATOMIC_RMW, ATOMIC_STORE, AtomicCasOp, AtomicLoadOp, AtomicRmwOp, AtomicStoreOp,
+    Rmw, Scope, Sem,
+};
 
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] =
@@ -25,47 +27,14 @@ pub(crate) const TABLE: &[Entry] =
 pub(crate) const NEEDS: &[(&OpRow, NeedOf)] =
     &[(&ATOMIC_RMW, hand_round::need), (&ATOMIC_CAS, hand_round::need), (&ATOMIC_LOAD, hand_round::need)];
 
-/// The cases of the language's enumeration, by keyword.
-const KINDS: &[(&str, Rmw)] = &[
-    ("and", Rmw::And),
-    ("or", Rmw::Or),
-    ("xor", Rmw::Xor),
-    ("add", Rmw::Add),
-    ("fadd", Rmw::FloatAdd),
-    ("max", Rmw::Max),
-    ("min", Rmw::Min),
-    ("umax", Rmw::UnsignedMax),
-    ("umin", Rmw::UnsignedMin),
-    ("exch", Rmw::Exchange),
-];
-
-/// The cases of the language's enumeration, by keyword.
-const ORDERS: &[(&str, Order)] = &[
-    ("relaxed", Order::Relaxed),
-    ("acquire", Order::Acquire),
-    ("release", Order::Release),
-    ("acq_rel", Order::AcquireRelease),
-];
-
-/// The cases of the language's enumeration, by keyword.
-const SCOPES: &[(&str, Scope)] = &[("gpu", Scope::Device), ("cta", Scope::Program), ("sys", Scope::System)];
-
-/// The case that an attribute names.
-fn case<T: Copy>(cx: &Cx<'_>, op: Op, row: &'static EnumRow, cases: &[(&str, T)]) -> Result<T> {
-    let attr = cx.module.attr_named(op, row.name).and_then(|attr| attr.as_enum(row));
-    let keyword = attr.and_then(|case| row.keyword(case));
-    let found = cases.iter().find(|(name, _)| Some(*name) == keyword);
-    found.map(|(_, case)| *case).ok_or_else(|| cx.error(op, format!("`{}` is not given", row.name)))
-}
-
 /// Whether the accesses of all lanes before an atomic come first.
-fn releases(order: Order) -> bool {
-    matches!(order, Order::Release | Order::AcquireRelease)
+fn releases(order: Sem) -> bool {
+    matches!(order, Sem::Release | Sem::AcqRel)
 }
 
 /// Whether the accesses of all lanes after an atomic stay behind.
-fn acquires(order: Order) -> bool {
-    matches!(order, Order::Acquire | Order::AcquireRelease)
+fn acquires(order: Sem) -> bool {
+    matches!(order, Sem::Acquire | Sem::AcqRel)
 }
 
 /// The elements of one operation: which registers act, on which addresses, in which lanes.
@@ -75,19 +44,27 @@ struct Elements {
     pointers: std::rc::Rc<[Value]>,
     masks: Option<std::rc::Rc<[Value]>>,
     owner: Option<Value>,
-    order: Order,
+    order: Sem,
+    scope: Scope,
+}
+
+/// What an atomic acts on, and how.
+#[derive(Clone, Copy)]
+struct Asked {
+    pointer: IrValue,
+    mask: Option<IrValue>,
+    order: Sem,
     scope: Scope,
 }
 
 /// The elements, at most so many for each instruction. The accesses of all lanes before it come first where it releases.
-fn elements(cx: &mut Cx<'_>, op: Op, width: usize) -> Result<Elements> {
-    let (pointer, mask) = (cx.module.operand(op, 0), mask(cx.module, op));
+fn elements(cx: &mut Cx<'_>, op: Op, asked: Asked, width: usize) -> Result<Elements> {
+    let Asked { pointer, mask, order, scope } = asked;
     let plan = plan(cx, pointer, mask, width as u64)?;
     crate::survey::note_atomics(cx, op, &plan)?;
     let owner = cx.owner_mask(&plan.free);
     let pointers = cx.registers(pointer)?;
     let masks = mask.map(|mask| cx.registers(mask)).transpose()?;
-    let (order, scope) = (case(cx, op, &SEM, ORDERS)?, case(cx, op, &SCOPE, SCOPES)?);
     if releases(order) {
         // One lane's atomic orders that lane's accesses; the others' are ordered before it by a barrier.
         cx.program_barrier();
@@ -104,19 +81,20 @@ fn access(cx: &mut Cx<'_>, elements: &Elements, register: usize) -> AtomicAccess
 }
 
 fn rmw(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let kind = case(cx, op, &RMW, KINDS)?;
-    let value = cx.module.operand(op, 1);
-    let element = ttir::types::elem(cx.module.ty(value));
-    let values = cx.registers(value)?;
+    let atomic = AtomicRmwOp::new(cx.module, op);
+    let (kind, order, scope) = (atomic.kind(), atomic.sem(), atomic.scope());
+    let asked = Asked { pointer: atomic.ptr(), mask: atomic.mask(), order, scope };
+    let element = ttir::types::elem(cx.module.ty(atomic.value()));
+    let values = cx.registers(atomic.value())?;
     let target = cx.target;
     if cx.module.is_unused(cx.module.result(op, 0))
         && let Some(reductions) = target.reductions()
         && let Some(width) = reductions.width(kind, types::register(element))
     {
-        return reduce(cx, op, reductions, (kind, width), &values);
+        return reduce(cx, op, asked, (reductions, kind, width), &values);
     }
     let width = cx.target.atomic_width(kind, types::register(element));
-    let elements = elements(cx, op, width)?;
+    let elements = elements(cx, op, asked, width)?;
     let mut results = vec![None; values.len()];
     for group in &elements.groups {
         let combined: Vec<Value> = group.iter().map(|&register| values[register]).collect();
@@ -145,16 +123,16 @@ fn rmw(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 fn reduce(
     cx: &mut Cx<'_>,
     op: Op,
-    reductions: &dyn Reductions,
-    (kind, width): (Rmw, usize),
+    asked: Asked,
+    (reductions, kind, width): (&dyn Reductions, Rmw, usize),
     values: &[Value],
 ) -> Result<()> {
-    let mut elements = elements(cx, op, width)?;
-    let asked = elements.order;
-    elements.order = if releases(asked) { Order::Release } else { Order::Relaxed };
+    let mut elements = elements(cx, op, asked, width)?;
+    let asked = asked.order;
+    elements.order = if releases(asked) { Sem::Release } else { Sem::Relaxed };
     if releases(asked) && elements.groups.len() > 1 {
         reductions.fence(&mut cx.b, elements.scope);
-        elements.order = Order::Relaxed;
+        elements.order = Sem::Relaxed;
     }
     for group in &elements.groups {
         let combined: Vec<Value> = group.iter().map(|&register| values[register]).collect();
@@ -205,7 +183,7 @@ fn combine(cx: &mut Cx<'_>, kind: Rmw, old: Value, value: Value, element: IrType
         Rmw::Or => cx.b.or(old, value),
         Rmw::Xor => cx.b.xor(old, value),
         Rmw::Add => cx.b.add(old, value),
-        Rmw::FloatAdd => {
+        Rmw::Fadd => {
             let sum = cx.element(|ctx| {
                 let [left, right] = [old, value].map(|value| as_wide(ctx, element, value));
                 let sum = ctx.b.fadd(left, right);
@@ -215,9 +193,9 @@ fn combine(cx: &mut Cx<'_>, kind: Rmw, old: Value, value: Value, element: IrType
         }
         Rmw::Max => choose(cx, IntCompare::Sgt),
         Rmw::Min => choose(cx, IntCompare::Slt),
-        Rmw::UnsignedMax => choose(cx, IntCompare::Ugt),
-        Rmw::UnsignedMin => choose(cx, IntCompare::Ult),
-        Rmw::Exchange => value,
+        Rmw::Umax => choose(cx, IntCompare::Ugt),
+        Rmw::Umin => choose(cx, IntCompare::Ult),
+        Rmw::Exch => value,
     }
 }
 
@@ -237,9 +215,11 @@ fn float_extremum(
 }
 
 fn cas(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let element = ttir::types::elem(cx.module.ty(cx.module.operand(op, 1)));
-    let (expected, new) = (cx.operand(op, 1)?, cx.operand(op, 2)?);
-    let elements = elements(cx, op, 1)?;
+    let atomic = AtomicCasOp::new(cx.module, op);
+    let (order, scope) = (atomic.sem(), atomic.scope());
+    let element = ttir::types::elem(cx.module.ty(atomic.value()));
+    let (expected, new) = (cx.registers(atomic.expected())?, cx.registers(atomic.value())?);
+    let elements = elements(cx, op, Asked { pointer: atomic.ptr(), mask: None, order, scope }, 1)?;
     let mut results = vec![None; expected.len()];
     for register in elements.groups.iter().map(|group| group[0]) {
         let access = access(cx, &elements, register);
@@ -249,8 +229,11 @@ fn cas(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 }
 
 fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let element = ttir::types::elem(cx.module.ty(cx.module.result(op, 0)));
-    let elements = elements(cx, op, 1)?;
+    let atomic = AtomicLoadOp::new(cx.module, op);
+    let (order, scope) = (atomic.sem(), atomic.scope());
+    let element = ttir::types::elem(cx.module.ty(atomic.result()));
+    let asked = Asked { pointer: atomic.ptr(), mask: atomic.mask(), order, scope };
+    let elements = elements(cx, op, asked, 1)?;
     let ty = types::memory(element);
     let integer = Type::int(ty.lane_bits().max(8) as u16);
     let mut results = vec![None; elements.pointers.len()];
@@ -264,9 +247,12 @@ fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 }
 
 fn store(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let element = ttir::types::elem(cx.module.ty(cx.module.operand(op, 1)));
-    let values = cx.operand(op, 1)?;
-    let elements = elements(cx, op, 1)?;
+    let atomic = AtomicStoreOp::new(cx.module, op);
+    let (order, scope) = (atomic.sem(), atomic.scope());
+    let element = ttir::types::elem(cx.module.ty(atomic.value()));
+    let values = cx.registers(atomic.value())?;
+    let asked = Asked { pointer: atomic.ptr(), mask: atomic.mask(), order, scope };
+    let elements = elements(cx, op, asked, 1)?;
     for register in elements.groups.iter().map(|group| group[0]) {
         let access = access(cx, &elements, register);
         let value = to_memory(cx, values[register], element);

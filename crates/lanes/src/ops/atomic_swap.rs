@@ -5,8 +5,9 @@
 
 use crate::cx::Cx;
 use crate::packing::{as_integer, from_integer};
-use crate::target::{AtomicAccess, CompareSwap, Order};
+use crate::target::{AtomicAccess, CompareSwap};
 use llir::{IntCompare, Type, Value};
+use ttir::ops::atomic::Sem;
 
 /// The word that is swapped for an element.
 struct Word {
@@ -82,7 +83,7 @@ pub(super) fn by_swapping(
     let always = cx.b.bool(true);
     let mut branch = cx.b.begin_if(access.mask.unwrap_or(always));
     let word = Word::around(cx, AtomicAccess { mask: None, ..access.clone() }, integer);
-    let relaxed = AtomicAccess { order: Order::Relaxed, ..word.access.clone() };
+    let relaxed = AtomicAccess { order: Sem::Relaxed, ..word.access.clone() };
     let first = cx.target.atomic_load(&mut cx.b, &relaxed, word.ty);
     let attempt = cx.b.begin_while(&[first]);
     let expected = attempt.carried[0];

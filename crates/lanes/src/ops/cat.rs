@@ -13,7 +13,7 @@ use ir::{Module, Op, OpRow, Type};
 use layout::convert::Plan;
 use layout::{Dim, LinearLayout};
 use std::rc::Rc;
-use ttir::ops::shape::CAT;
+use ttir::ops::shape::{CAT, CatOp};
 use ttir::types::{elem, shape};
 
 /// Rows of this file.
@@ -46,12 +46,13 @@ fn joined(first: &LinearLayout, ty: Type) -> Result<LinearLayout> {
 
 /// The way of the second operand to the layout of the first, and of both to the result's.
 fn plans(planner: &mut Planner, module: &Module, op: Op) -> Result<[Rc<Plan>; 2]> {
-    let [left, right] = [0, 1].map(|index| module.ty(module.operand(op, index)));
+    let cat = CatOp::new(module, op);
+    let [left, right] = [cat.lhs(), cat.rhs()].map(|operand| module.ty(operand));
     if shape(left) != shape(right) {
         return Err(crate::error::at(module, op, "the blocks differ in shape"));
     }
     let (first, second) = (layout_of(left)?, layout_of(right)?);
-    let result = layout_of(module.ty(module.result(op, 0)))?;
+    let result = layout_of(module.ty(cat.result()))?;
     let bits = types::memory_bits(left);
     Ok([planner.convert(&second, &first, bits)?, planner.convert(&joined(&first, left)?, &result, bits)?])
 }
@@ -63,12 +64,13 @@ fn need(planner: &mut Planner, module: &Module, op: Op) -> Result<Need> {
 
 fn cat(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let [second, both] = plans(&mut cx.planner, cx.module, op)?;
-    let element = elem(cx.module.ty(cx.module.operand(op, 0)));
+    let cat = CatOp::new(cx.module, op);
+    let element = elem(cx.module.ty(cat.lhs()));
     let region = cx.scratch(op);
     let behind = region.map(|region| region.after(plans_bytes(std::slice::from_ref(&second))));
-    let right = Values { element, registers: cx.operand(op, 1)?.to_vec() };
+    let right = Values { element, registers: cx.registers(cat.rhs())?.to_vec() };
     let right = convert_blocks(cx, &[second], region, &[right])?.pop().unwrap_or_default();
-    let mut registers = cx.operand(op, 0)?.to_vec();
+    let mut registers = cx.registers(cat.lhs())?.to_vec();
     registers.extend(right);
     let result = convert_blocks(cx, &[both], behind, &[Values { element, registers }])?;
     cx.set_registers(op, result.into_iter().next().unwrap_or_default());

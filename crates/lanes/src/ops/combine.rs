@@ -45,8 +45,8 @@ impl Combine {
 
     /// The registers of the operands, side by side.
     pub(crate) fn registers(self, cx: &Cx<'_>) -> Result<Vec<Elements>> {
-        let count = cx.module.operands(self.op).len();
-        let lists = (0..count).map(|index| cx.operand(self.op, index).map(|all| all.to_vec()));
+        let operands = cx.module.operands(self.op).iter();
+        let lists = operands.map(|operand| cx.registers(*operand).map(|all| all.to_vec()));
         Ok(zip(&lists.collect::<Result<Vec<_>>>()?))
     }
 

@@ -6,7 +6,7 @@ use crate::table::Entry;
 use crate::types;
 use ir::{Attr, Elements, Op};
 use llir::Value;
-use ttir::ops::constant::{CONSTANT, POISON, splat_bits};
+use ttir::ops::constant::{CONSTANT, ConstantOp, POISON, splat_bits};
 
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] = &[(&CONSTANT, constant), (&POISON, poison)];
@@ -14,7 +14,7 @@ pub(crate) const TABLE: &[Entry] = &[(&CONSTANT, constant), (&POISON, poison)];
 fn constant(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let ty = cx.module.ty(cx.module.result(op, 0));
     let register = types::register(ty);
-    let Some(attr) = cx.module.attr(op, 0) else { return Err(cx.error(op, "has no value")) };
+    let attr = ConstantOp::new(cx.module, op).value();
     if let Attr::Dense { elements: Elements::List(list), .. } = attr {
         let registers = listed(cx, ty, list)?;
         cx.set_registers(op, registers);

@@ -12,9 +12,10 @@ use llir::{Value, Values};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use ttir::ops::arith_int::ADDI;
-use ttir::ops::constant::CONSTANT;
-use ttir::ops::control::{FOR, IF, WHILE};
-use ttir::ops::memory::ADDPTR;
+use ttir::ops::constant::{ConstantOp, splat_bits};
+use ttir::ops::control::{FOR, ForOp, IF, IfOp, WHILE};
+use ttir::ops::forms::BinaryOp;
+use ttir::ops::memory::AddPtrOp;
 use ttir::ops::shape::SPLAT;
 
 /// Rows of this file.
@@ -37,10 +38,8 @@ fn is_uniform(module: &Module, value: IrValue) -> bool {
     }
     match module.def_op(value) {
         Some(op) if module.is(op, &SPLAT) => true,
-        Some(op) if module.is(op, &CONSTANT) => {
-            module.attr(op, 0).and_then(ttir::ops::constant::splat_bits).is_some()
-        }
-        _ => false,
+        Some(op) => ConstantOp::of(module, op).is_some_and(|of| splat_bits(of.value()).is_some()),
+        None => false,
     }
 }
 
@@ -50,10 +49,12 @@ fn is_moved(module: &Module, value: IrValue, arg: IrValue) -> bool {
         return true;
     }
     let Some(op) = module.def_op(value) else { return false };
-    let moves = |from: usize, by: usize| {
-        is_uniform(module, module.operand(op, by)) && is_moved(module, module.operand(op, from), arg)
-    };
-    (module.is(op, &ADDPTR) && moves(0, 1)) || (module.is(op, &ADDI) && (moves(0, 1) || moves(1, 0)))
+    let moves = |from: IrValue, by: IrValue| is_uniform(module, by) && is_moved(module, from, arg);
+    if let Some(add) = AddPtrOp::of(module, op) {
+        return moves(add.ptr(), add.offset());
+    }
+    let add = BinaryOp::new(module, op);
+    module.is(op, &ADDI) && (moves(add.lhs(), add.rhs()) || moves(add.rhs(), add.lhs()))
 }
 
 /// The base of a value and its constant: of an integer or an address.
@@ -157,10 +158,11 @@ fn yielded(cx: &Cx<'_>, block: Block) -> Vec<IrValue> {
 }
 
 fn lower_for(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let [lower, upper, step] = [cx.scalar(op, 0)?, cx.scalar(op, 1)?, cx.scalar(op, 2)?];
+    let of = ForOp::new(cx.module, op);
+    let [lower, upper, step] = [cx.scalar(of.lower())?, cx.scalar(of.upper())?, cx.scalar(of.step())?];
     let block = cx.module.entry(cx.module.region(op, 0));
     let (args, yields) = (cx.module.args(block), yielded(cx, block));
-    let inits = &cx.module.operands(op)[3..];
+    let inits = of.inits();
     let (mut first, mut ways, mut likes) = (Values::new(), Vec::new(), LaneValues::new());
     for (index, init) in inits.iter().enumerate() {
         let like = cx.get(*init)?;
@@ -211,7 +213,7 @@ fn unpack_all(cx: &mut Cx<'_>, values: &[IrValue], likes: &[LaneValue], parts: V
 }
 
 fn lower_if(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let condition = cx.scalar(op, 0)?;
+    let condition = cx.scalar(IfOp::new(cx.module, op).condition())?;
     let results = cx.module.results(op);
     let blocks: SmallVec<[Block; 2]> = cx
         .module

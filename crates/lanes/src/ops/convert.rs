@@ -10,7 +10,7 @@ use crate::types;
 use ir::{Module, Op, OpRow};
 use layout::convert::Plan;
 use std::rc::Rc;
-use ttgir::ops::convert::CONVERT_LAYOUT;
+use ttgir::ops::convert::{CONVERT_LAYOUT, ConvertLayoutOp};
 
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] = &[(&CONVERT_LAYOUT, convert_layout)];
@@ -20,7 +20,8 @@ pub(crate) const NEEDS: &[(&OpRow, NeedOf)] =
     &[(&CONVERT_LAYOUT, |planner, module, op| Ok(need(&[plan(planner, module, op)?])))];
 
 fn plan(planner: &mut Planner, module: &Module, op: Op) -> Result<Rc<Plan>> {
-    let (from, to) = (module.ty(module.operand(op, 0)), module.ty(module.result(op, 0)));
+    let convert = ConvertLayoutOp::new(module, op);
+    let (from, to) = (module.ty(convert.src()), module.ty(convert.result()));
     let plan = planner.convert(&layout_of(from)?, &layout_of(to)?, types::memory_bits(from));
     plan.map_err(|error| crate::error::at(module, op, error.message()))
 }
@@ -47,9 +48,10 @@ pub(crate) fn need_in_turn(turns: &[&[Rc<Plan>]]) -> Need {
 
 fn convert_layout(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let plan = plan(&mut cx.planner, cx.module, op)?;
-    let element = ttir::types::elem(cx.module.ty(cx.module.operand(op, 0)));
-    crate::survey::note_move(cx, op, &plan);
-    let registers = cx.operand(op, 0)?.to_vec();
+    let source = ConvertLayoutOp::new(cx.module, op).src();
+    let element = ttir::types::elem(cx.module.ty(source));
+    crate::survey::note_move(cx, op, cx.module.ty(source), &plan);
+    let registers = cx.registers(source)?.to_vec();
     let region = cx.scratch(op);
     let mut converted = convert_blocks(cx, &[plan], region, &[Values { element, registers }])?;
     cx.set_registers(op, converted.pop().unwrap_or_default());

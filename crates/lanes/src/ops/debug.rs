@@ -30,8 +30,8 @@ fn print(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let view = PrintOp::new(cx.module, op);
     let (prefix, hex) = (view.prefix().replace('%', "%%"), view.hex());
     let signed = view.is_signed().to_vec();
-    let count = cx.module.operands(op).len();
-    if count == 0 {
+    let args = view.args();
+    if args.is_empty() {
         let mask = cx.is_first_lane();
         return guarded(cx, Some(mask), |cx| {
             let args = program(cx);
@@ -40,15 +40,15 @@ fn print(cx: &mut Cx<'_>, op: Op) -> Result<()> {
             Ok(())
         });
     }
-    for index in 0..count {
-        let number = if count > 1 { format!("(operand {index}) ") } else { String::new() };
+    for (index, &arg) in args.iter().enumerate() {
+        let number = if args.len() > 1 { format!("(operand {index}) ") } else { String::new() };
         let operand = Operand {
-            ty: cx.module.ty(cx.module.operand(op, index)),
+            ty: cx.module.ty(arg),
             prefix: format!("{prefix}{number}"),
             hex,
             signed: signed.get(index).is_some_and(|signed| *signed != 0),
         };
-        let registers = cx.operand(op, index)?;
+        let registers = cx.registers(arg)?;
         print_operand(cx, &operand, &registers)?;
     }
     Ok(())
@@ -134,7 +134,8 @@ fn printed(cx: &mut Cx<'_>, operand: &Operand, value: Value) -> (String, Values)
 }
 
 fn assert(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let registers = cx.operand(op, 0)?;
+    let assert = AssertOp::new(cx.module, op);
+    let registers = cx.registers(assert.condition())?;
     let mut all: Option<Value> = None;
     for value in registers.iter() {
         all = Some(match all {
@@ -147,7 +148,7 @@ fn assert(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         return Ok(());
     }
     let fails = cx.b.not(all);
-    let message = AssertOp::new(cx.module, op).message().to_owned();
+    let message = assert.message().to_owned();
     let place = cx.module.locs.file_place(cx.module.loc(op));
     let (file, line) = place.map_or(("unknown".to_owned(), 0), |(file, line, _)| (file.to_string(), line));
     let function = function_name(cx, op);
@@ -157,7 +158,7 @@ fn assert(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         Ok(())
     })?;
     // Lanes whose elements are fine must not run ahead of the failure.
-    if ttir::types::is_tensor(cx.module.ty(cx.module.operand(op, 0))) {
+    if ttir::types::is_tensor(cx.module.ty(assert.condition())) {
         cx.program_barrier();
     }
     Ok(())

@@ -23,7 +23,7 @@ pub(crate) const TABLE: &[Entry] = &[(&GATHER, gather)];
 pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[(&GATHER, need)];
 
 fn need(_: &mut Planner, module: &Module, op: Op) -> Result<Need> {
-    let ty = module.ty(module.operand(op, 0));
+    let ty = module.ty(GatherOp::new(module, op).src());
     let bytes = numel(ty) * i64::from(element_bytes(ty));
     let need = Need::exchanged(u32::try_from(bytes).unwrap_or(u32::MAX));
     let split = owners(&layout_of(ty)?)?.is_some();
@@ -59,8 +59,8 @@ fn plain_memory(ty: Type, axis: usize) -> Result<LinearLayout> {
 }
 
 fn gather(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let axis = GatherOp::new(cx.module, op).axis();
-    let source = cx.module.ty(cx.module.operand(op, 0));
+    let of = GatherOp::new(cx.module, op);
+    let (axis, source) = (of.axis(), cx.module.ty(of.src()));
     let element = elem(source);
     let bytes = element_bytes(element);
     let Some(region) = cx.scratch(op) else { return Err(cx.error(op, "has no scratch memory")) };
@@ -68,7 +68,7 @@ fn gather(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let widest = cx.planner.facts.max_vector_bytes;
     let access = cx.planner.access(&layout_of(source)?, &memory, 8 * bytes, widest);
     let access = access.map_err(|error| at(cx.module, op, error.message()))?;
-    let registers = cx.operand(op, 0)?;
+    let registers = cx.registers(of.src())?;
     store_block(cx, &access.0, region, element, &registers, 0);
     let owners = owners(&*cx.layout(source)?)?;
     match owners {
@@ -76,7 +76,7 @@ fn gather(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         None => cx.target.barrier(&mut cx.b),
     }
 
-    let indices = cx.operand(op, 1)?;
+    let indices = cx.registers(of.indices())?;
     let result = cx.layout(cx.module.ty(cx.module.result(op, 0)))?;
     let positions = cx.positions(&result);
     let mut loaded = Vec::with_capacity(indices.len());

@@ -9,14 +9,15 @@ use crate::free::FreeBits;
 use crate::ops::memory::both;
 use crate::shared::{Accesses, Need, NeedOf, Order, Planner};
 use crate::table::Entry;
-use crate::target::{AtomicAccess, Order as Ordering, Rmw, Scope};
+use crate::target::AtomicAccess;
 use crate::types;
 use ir::{Module, Op, OpRow, Type};
 use layout::convert::Access;
 use layout::{Dim, LinearLayout};
 use llir::{IntCompare, Value};
 use std::rc::Rc;
-use ttir::ops::reduce::HISTOGRAM;
+use ttir::ops::atomic::{Rmw, Scope, Sem};
+use ttir::ops::reduce::{HISTOGRAM, HistogramOp};
 use ttir::types::numel;
 
 /// Rows of this file.
@@ -80,9 +81,10 @@ fn counted(cx: &mut Cx<'_>, load: &Access, region: Region, block: u32) -> Vec<Va
 
 /// Adds one to the counter of each element that is inside and under the mask, copies once.
 fn count_all(cx: &mut Cx<'_>, op: Op, region: Region, bins: i64) -> Result<()> {
-    let source = cx.layout(cx.module.ty(cx.module.operand(op, 0)))?;
-    let registers = cx.operand(op, 0)?;
-    let masks = cx.module.optional_operand(op, 1).map(|mask| cx.registers(mask)).transpose()?;
+    let histogram = HistogramOp::new(cx.module, op);
+    let source = cx.layout(cx.module.ty(histogram.src()))?;
+    let registers = cx.registers(histogram.src())?;
+    let masks = histogram.mask().map(|mask| cx.registers(mask)).transpose()?;
     let free = FreeBits::of(&source);
     let owner = cx.owner_mask(&free);
     for (index, value) in registers.iter().enumerate() {
@@ -100,8 +102,8 @@ fn count_all(cx: &mut Cx<'_>, op: Op, region: Region, bins: i64) -> Result<()> {
             pointer: cx.b.gep(llir::Type::I8, region.base, at),
             offset: region.offset,
             mask,
-            order: Ordering::Relaxed,
-            scope: Scope::Program,
+            order: Sem::Relaxed,
+            scope: Scope::Cta,
         };
         let one = cx.b.i32(1);
         if cx.target.atomic(&mut cx.b, Rmw::Add, &access, &[one]).is_none() {

@@ -37,7 +37,7 @@ fn inline_asm(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let text = text(cx, op)?;
     let results = cx.module.results(op).to_vec();
     let operands: SmallVec<[_; 4]> =
-        (0..cx.module.operands(op).len()).map(|index| cx.operand(op, index)).collect::<Result<_>>()?;
+        cx.module.operands(op).iter().map(|operand| cx.registers(*operand)).collect::<Result<_>>()?;
     let mut count = 1;
     for value in cx.module.operands(op).iter().chain(&results) {
         count = count.max(cx.register_count(cx.module.ty(*value))?);

@@ -15,11 +15,12 @@ use smallvec::SmallVec;
 use std::rc::Rc;
 use ttgir::SharedEncoding;
 use ttgir::ops::shared::{
-    LOCAL_ALLOC, LOCAL_DEALLOC, LOCAL_LOAD, LOCAL_STORE, MEMDESC_INDEX, MEMDESC_REINTERPRET, MEMDESC_RESHAPE,
-    MEMDESC_SUBSLICE, MEMDESC_TRANS,
+    LOCAL_ALLOC, LOCAL_DEALLOC, LOCAL_LOAD, LOCAL_STORE, LocalAllocOp, LocalLoadOp, LocalStoreOp,
+    MEMDESC_INDEX, MEMDESC_REINTERPRET, MEMDESC_RESHAPE, MEMDESC_SUBSLICE, MEMDESC_TRANS, MemdescIndexOp,
+    MemdescSubsliceOp, MemdescTransOp,
 };
 use ttgir::types::memdesc;
-use ttir::ops::shape::ints;
+use ttir::ops::forms::UnaryOp;
 
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] = &[
@@ -27,8 +28,8 @@ pub(crate) const TABLE: &[Entry] = &[
     (&LOCAL_DEALLOC, |_, _| Ok(())),
     (&LOCAL_LOAD, load),
     (&LOCAL_STORE, |cx, op| {
-        let target = cx.module.operand(op, 1);
-        store(cx, op, target)
+        let of = LocalStoreOp::new(cx.module, op);
+        store(cx, op, of.src(), of.dst())
     }),
     (&MEMDESC_INDEX, index),
     (&MEMDESC_SUBSLICE, subslice),
@@ -150,22 +151,23 @@ fn alloc(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let memory = SharedMemory { base, offsets: SmallVec::new() };
     let result = cx.module.result(op, 0);
     cx.set(result, LaneValue::Shared(Rc::new(memory)));
-    if cx.module.operands(op).is_empty() { Ok(()) } else { store(cx, op, result) }
+    LocalAllocOp::new(cx.module, op).src().map_or(Ok(()), |source| store(cx, op, source, result))
 }
 
-/// Stores the first operand.
-fn store(cx: &mut Cx<'_>, op: Op, target: IrValue) -> Result<()> {
+/// Stores a tensor.
+fn store(cx: &mut Cx<'_>, op: Op, source: IrValue, target: IrValue) -> Result<()> {
     let view = view(cx, op, target)?;
-    let tensor = layout_of(cx.module.ty(cx.module.operand(op, 0)))?;
+    let ty = cx.module.ty(source);
+    let tensor = layout_of(ty)?;
     let (store, _) = view.accesses(cx, op, &tensor)?;
-    view.check_whole(cx, op, ttir::types::numel(cx.module.ty(cx.module.operand(op, 0))), &store)?;
-    let registers = cx.operand(op, 0)?;
+    view.check_whole(cx, op, ttir::types::numel(ty), &store)?;
+    let registers = cx.registers(source)?;
     store_block(cx, &store, view.region, view.element, &registers, 0);
     Ok(())
 }
 
 fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let view = view(cx, op, cx.module.operand(op, 0))?;
+    let view = view(cx, op, LocalLoadOp::new(cx.module, op).src())?;
     let tensor = layout_of(cx.module.ty(cx.module.result(op, 0)))?;
     let bytes = element_bytes(view.element);
     let (_, single) = view.accesses_up_to(cx, op, &tensor, bytes)?;
@@ -182,20 +184,21 @@ fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     Ok(())
 }
 
-/// The memory that the first operand stands for.
-fn source(cx: &Cx<'_>, op: Op) -> Result<Rc<SharedMemory>> {
-    match cx.get(cx.module.operand(op, 0))? {
+/// The memory that an operand stands for.
+fn memory_of(cx: &Cx<'_>, op: Op, operand: IrValue) -> Result<Rc<SharedMemory>> {
+    match cx.get(operand)? {
         LaneValue::Shared(memory) => Ok(memory),
         _ => Err(cx.error(op, "an operand is not memory of the program")),
     }
 }
 
 fn index(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let memory = source(cx, op)?;
+    let of = MemdescIndexOp::new(cx.module, op);
+    let memory = memory_of(cx, op, of.src())?;
     let ty = cx.module.ty(cx.module.result(op, 0));
     let elements = 1u32 << memory_layout(cx.module, op, ty)?.ins().bits(Dim::OFFSET);
     let bytes = cx.b.i32((elements * element_bytes(memdesc(ty).map_or(ty, |desc| desc.elem))) as i32);
-    let number = cx.scalar(op, 1)?;
+    let number = cx.scalar(of.index())?;
     let number = cx.b.resize_signed(number, llir::Type::I32);
     let by = cx.b.mul(number, bytes);
     let base = cx.add_pointer(memory.base, by, 1);
@@ -204,9 +207,10 @@ fn index(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 }
 
 fn subslice(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let memory = source(cx, op)?;
+    let of = MemdescSubsliceOp::new(cx.module, op);
+    let memory = memory_of(cx, op, of.src())?;
     let mut offsets = SmallVec::new();
-    for (dim, start) in ints(cx.module.attr(op, 0)).iter().enumerate() {
+    for (dim, start) in of.offsets().iter().enumerate() {
         let start = cx.b.i32(*start as i32);
         offsets.push(match memory.offsets.get(dim) {
             Some(before) => cx.b.add(*before, start),
@@ -218,8 +222,9 @@ fn subslice(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 }
 
 fn trans(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let memory = source(cx, op)?;
-    let order = ints(cx.module.attr(op, 0)).iter();
+    let of = MemdescTransOp::new(cx.module, op);
+    let memory = memory_of(cx, op, of.src())?;
+    let order = of.order().iter();
     let offsets = order.filter_map(|from| memory.offsets.get(*from as usize).copied()).collect();
     cx.set_result(op, LaneValue::Shared(Rc::new(SharedMemory { base: memory.base, offsets })));
     Ok(())
@@ -227,7 +232,7 @@ fn trans(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 
 /// The same memory by another type.
 fn same(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let memory = source(cx, op)?;
+    let memory = memory_of(cx, op, UnaryOp::new(cx.module, op).src())?;
     cx.set_result(op, LaneValue::Shared(memory));
     Ok(())
 }

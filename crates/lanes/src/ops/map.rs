@@ -86,7 +86,7 @@ fn holds_neighbours(layout: &LinearLayout, sizes: &[i64], pack: usize) -> bool {
 }
 
 fn ways(planner: &mut Planner, module: &Module, op: Op) -> Result<Ways> {
-    let ty = module.ty(module.operand(op, 0));
+    let ty = module.ty(MapElementwiseOp::new(module, op).srcs()[0]);
     let layout = layout_of(ty)?;
     let pack = pack(module, op);
     let inner = if holds_neighbours(&layout, shape(ty), pack) {

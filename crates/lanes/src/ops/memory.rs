@@ -6,11 +6,11 @@ use crate::error::Result;
 use crate::free::first_copies;
 use crate::survey;
 use crate::table::Entry;
-use crate::target::{Access, Cache, Eviction};
+use crate::target::Access;
 use crate::types;
-use ir::{Attr, Op, Type};
+use ir::{Op, Type};
 use llir::{Op as Inst, Value, Values};
-use ttir::ops::memory::{BARRIER, CACHE, EVICT, LOAD, STORE};
+use ttir::ops::memory::{BARRIER, CacheModifier, EvictionPolicy, LOAD, LoadOp, STORE, StoreOp};
 
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] = &[(&LOAD, load), (&STORE, store), (&BARRIER, barrier)];
@@ -20,44 +20,19 @@ fn barrier(cx: &mut Cx<'_>, _: Op) -> Result<()> {
     Ok(())
 }
 
-/// The cases of the language's enumeration, by keyword.
-const CACHES: &[(&str, Cache)] = &[
-    ("none", Cache::Default),
-    ("ca", Cache::All),
-    ("cg", Cache::Global),
-    ("wb", Cache::WriteBack),
-    ("cs", Cache::Streaming),
-    ("wt", Cache::WriteThrough),
-    ("cv", Cache::Volatile),
-];
-
-/// The cases of the language's enumeration, by keyword.
-const EVICTIONS: &[(&str, Eviction)] =
-    &[("evict_normal", Eviction::Normal), ("evict_first", Eviction::First), ("evict_last", Eviction::Last)];
-
-/// The case that an attribute slot names.
-fn case<T: Copy + Default>(
-    cx: &Cx<'_>,
-    op: Op,
-    slot: usize,
-    row: &'static ir::EnumRow,
-    cases: &[(&str, T)],
-) -> T {
-    let keyword =
-        cx.module.attr(op, slot).and_then(|attr| attr.as_enum(row)).and_then(|case| row.keyword(case));
-    let found = cases.iter().find(|(name, _)| Some(*name) == keyword);
-    found.map_or_else(T::default, |(_, case)| *case)
+/// What a program says of an access besides its address.
+#[derive(Clone, Copy)]
+pub(crate) struct Hints {
+    pub(crate) cache: CacheModifier,
+    pub(crate) eviction: EvictionPolicy,
+    pub(crate) volatile: bool,
 }
 
 /// An access through the pointer of a register.
-pub(crate) fn access(cx: &Cx<'_>, op: Op, pointer: Value, element: Type, count: usize) -> Access {
+pub(crate) fn access(cx: &Cx<'_>, hints: Hints, pointer: Value, element: Type, count: usize) -> Access {
     let (pointer, offset) = cx.split_pointer(pointer);
-    Access {
-        cache: case(cx, op, 0, &CACHE, CACHES),
-        eviction: case(cx, op, 1, &EVICT, EVICTIONS),
-        volatile: cx.module.attr_named(op, "isVolatile").and_then(Attr::as_bool) == Some(true),
-        ..Access::new(pointer, offset, in_memory(element), count)
-    }
+    let Hints { cache, eviction, volatile } = hints;
+    Access { cache, eviction, volatile, ..Access::new(pointer, offset, in_memory(element), count) }
 }
 
 /// The type that an access moves: addresses travel as integers.
@@ -87,9 +62,10 @@ pub(crate) fn to_memory(cx: &mut Cx<'_>, value: Value, element: Type) -> Value {
 }
 
 fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let (pointer, mask) = (cx.module.operand(op, 0), cx.module.optional_operand(op, 1));
-    let other = cx.module.optional_operand(op, 2);
-    let result_ty = cx.module.ty(cx.module.result(op, 0));
+    let load = LoadOp::new(cx.module, op);
+    let (pointer, mask, other) = (load.ptr(), load.mask(), load.other());
+    let hints = Hints { cache: load.cache(), eviction: load.evict(), volatile: load.volatile() };
+    let result_ty = cx.module.ty(load.result());
     let element = ttir::types::elem(result_ty);
     let limit = widest(cx, element);
     let plan = plan(cx, pointer, mask, limit)?;
@@ -106,7 +82,7 @@ fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
                 given.push(to_memory(cx, others[*register], element));
             }
         }
-        let loaded = load_group(cx, (op, element), pointers[group[0]], mask, &given, group.len());
+        let loaded = load_group(cx, (hints, element), pointers[group[0]], mask, &given, group.len());
         for (register, value) in group.iter().zip(loaded) {
             results[*register] = Some(from_memory(cx, value, element));
         }
@@ -123,13 +99,13 @@ fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 
 fn load_group(
     cx: &mut Cx<'_>,
-    (op, element): (Op, Type),
+    (hints, element): (Hints, Type),
     pointer: Value,
     mask: Option<Value>,
     other: &[Value],
     count: usize,
 ) -> Values {
-    let mut access = access(cx, op, pointer, element, count);
+    let mut access = access(cx, hints, pointer, element, count);
     match mask.map(|mask| (mask, cx.b.as_int(mask))) {
         None => {}
         // Undefined without `other`; zero is what people rely on.
@@ -149,18 +125,20 @@ fn load_group(
 }
 
 fn store(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let (pointer, mask) = (cx.module.operand(op, 0), cx.module.optional_operand(op, 2));
-    let element = ttir::types::elem(cx.module.ty(cx.module.operand(op, 1)));
+    let store = StoreOp::new(cx.module, op);
+    let (pointer, mask) = (store.ptr(), store.mask());
+    let hints = Hints { cache: store.cache(), eviction: store.evict(), volatile: false };
+    let element = ttir::types::elem(cx.module.ty(store.value()));
     let limit = widest(cx, element);
     let plan = plan(cx, pointer, mask, limit)?;
     survey::note_access(cx, op, &plan, true)?;
-    let (pointers, values) = (cx.registers(pointer)?, cx.operand(op, 1)?);
+    let (pointers, values) = (cx.registers(pointer)?, cx.registers(store.value())?);
     let masks = mask.map(|mask| cx.registers(mask)).transpose()?;
     let owner = cx.owner_mask(&plan.free);
     for group in &plan.groups {
         let own = masks.as_ref().map(|masks| masks[group[0]]);
         let mask = both(cx, own, owner);
-        let mut access = access(cx, op, pointers[group[0]], element, group.len());
+        let mut access = access(cx, hints, pointers[group[0]], element, group.len());
         match mask.and_then(|mask| cx.b.as_int(mask)) {
             Some(0) => continue,
             Some(_) => {}

@@ -42,6 +42,7 @@ use smallvec::SmallVec;
 use std::sync::OnceLock;
 use ttir::ops::arith_float::DIVF;
 use ttir::ops::compare::CMPI;
+use ttir::ops::forms::BinaryOp;
 
 /// The tables of handlers.
 pub(crate) const FAMILIES: &[&[Entry]] = &[
@@ -96,7 +97,8 @@ fn shares_divisors(cx: &Cx<'_>, op: Op) -> Result<bool> {
     if !cx.module.is(op, &DIVF) {
         return Ok(false);
     }
-    let (dividends, divisors) = (cx.operand(op, 0)?, cx.operand(op, 1)?);
+    let quotient = BinaryOp::new(cx.module, op);
+    let (dividends, divisors) = (cx.registers(quotient.lhs())?, cx.registers(quotient.rhs())?);
     let different: FxHashSet<Value> = divisors.iter().copied().collect();
     Ok(different.len() * SHARERS <= dividends.len())
 }
@@ -116,8 +118,8 @@ pub(crate) fn lower_elements(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     // Broadcast operands are the same for many registers; those of an operand that was made one after the other differ.
     let count = cx.register_count(cx.module.ty(cx.module.result(op, 0)))?;
     let mut differ = false;
-    for index in 0..cx.module.operands(op).len() {
-        let registers = cx.operand(op, index)?;
+    for &operand in cx.module.operands(op) {
+        let registers = cx.registers(operand)?;
         differ |= registers.len() == count && registers.windows(2).all(|pair| pair[0] < pair[1]);
     }
     let mut known: FxHashMap<u128, Value> = FxHashMap::default();
@@ -154,7 +156,7 @@ pub(crate) fn per_register(
 ) -> Result<()> {
     let count = cx.register_count(cx.module.ty(cx.module.result(op, 0)))?;
     let operands: SmallVec<[_; 4]> =
-        (0..cx.module.operands(op).len()).map(|index| cx.operand(op, index)).collect::<Result<_>>()?;
+        cx.module.operands(op).iter().map(|operand| cx.registers(*operand)).collect::<Result<_>>()?;
     let mut results = Vec::with_capacity(count);
     let mut x: SmallVec<[Value; 4]> = SmallVec::new();
     for register in 0..count {

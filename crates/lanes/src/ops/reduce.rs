@@ -30,8 +30,9 @@ pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[(&REDUCE, |planner, module, op| 
 
 /// How a reduction is done.
 fn reduction(planner: &mut Planner, module: &Module, op: Op) -> Result<Rc<Reduction>> {
-    let axis = ReduceOp::new(module, op).axis() as i64;
-    let (from, to) = (module.ty(module.operand(op, 0)), module.ty(module.result(op, 0)));
+    let of = ReduceOp::new(module, op);
+    let axis = of.axis() as i64;
+    let (from, to) = (module.ty(of.srcs()[0]), module.ty(of.results()[0]));
     planner.reduction((from, axis, to), |planner| {
         let source = layout_of(from)?;
         let result = if ttir::types::is_tensor(to) {

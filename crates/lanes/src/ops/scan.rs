@@ -47,8 +47,9 @@ struct Plans {
 
 impl Plans {
     fn of(planner: &mut Planner, module: &Module, op: Op) -> Result<Plans> {
-        let dim = ScanOp::new(module, op).axis();
-        let source = layout_of(module.ty(module.operand(op, 0)))?;
+        let of = ScanOp::new(module, op);
+        let dim = of.axis();
+        let source = layout_of(module.ty(of.srcs()[0]))?;
         let bits: Vec<u32> =
             module.operands(op).iter().map(|&operand| types::memory_bits(module.ty(operand))).collect();
         let failed = |error: crate::error::Error| at(module, op, error.message());

@@ -10,9 +10,10 @@ use layout::{Dim, LinearLayout};
 use llir::Value;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
+use ttir::ops::forms::UnaryOp;
 use ttir::ops::shape::{
-    BROADCAST, EXPAND_DIMS, ExpandDimsOp, JOIN, MAKE_RANGE, MakeRangeOp, RESHAPE, SPLAT, SPLIT, TRANS,
-    TransOp, UNSPLAT,
+    BROADCAST, BroadcastOp, EXPAND_DIMS, ExpandDimsOp, JOIN, JoinOp, MAKE_RANGE, MakeRangeOp, RESHAPE,
+    ReshapeOp, SPLAT, SPLIT, SplatOp, SplitOp, TRANS, TransOp, UNSPLAT, UnsplatOp,
 };
 use ttir::types::shape;
 
@@ -45,7 +46,7 @@ fn make_range(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 }
 
 fn splat(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let value = cx.scalar(op, 0)?;
+    let value = cx.scalar(SplatOp::new(cx.module, op).src())?;
     let count = cx.register_count(cx.module.ty(cx.module.result(op, 0)))?;
     cx.set_registers(op, vec![value; count]);
     Ok(())
@@ -53,7 +54,7 @@ fn splat(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 
 /// Every lane holds a copy of the one element.
 fn unsplat(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let registers = cx.operand(op, 0)?;
+    let registers = cx.registers(UnsplatOp::new(cx.module, op).src())?;
     cx.set_result(op, LaneValue::Scalar(registers[0]));
     Ok(())
 }
@@ -151,9 +152,10 @@ fn lanes_agree(result: &LinearLayout, source: &LinearLayout, to_source: impl Fn(
 
 /// The result's registers are registers of the only operand.
 fn moved(cx: &mut Cx<'_>, op: Op, to_source: impl Fn(&mut Position)) -> Result<()> {
-    let source = cx.layout(cx.module.ty(cx.module.operand(op, 0)))?;
-    let result = cx.layout(cx.module.ty(cx.module.result(op, 0)))?;
-    let registers = cx.operand(op, 0)?;
+    let of = UnaryOp::new(cx.module, op);
+    let source = cx.layout(cx.module.ty(of.src()))?;
+    let result = cx.layout(cx.module.ty(of.result()))?;
+    let registers = cx.registers(of.src())?;
     let matching = matching_registers(&result, &source, &to_source);
     let values: Option<Vec<Value>> = matching.into_iter().map(|from| registers.get(from?).copied()).collect();
     let Some(values) = values.filter(|_| lanes_agree(&result, &source, &to_source)) else {
@@ -164,7 +166,7 @@ fn moved(cx: &mut Cx<'_>, op: Op, to_source: impl Fn(&mut Position)) -> Result<(
 }
 
 fn broadcast(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let from = shape(cx.module.ty(cx.module.operand(op, 0)));
+    let from = shape(cx.module.ty(BroadcastOp::new(cx.module, op).src()));
     moved(cx, op, |position| {
         for (at, size) in position.iter_mut().zip(from) {
             if *size == 1 {
@@ -187,8 +189,8 @@ fn trans(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 
 /// The element keeps its number in row-major order.
 fn reshape(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let source = shape(cx.module.ty(cx.module.operand(op, 0)));
-    let result = shape(cx.module.ty(cx.module.result(op, 0)));
+    let of = ReshapeOp::new(cx.module, op);
+    let (source, result) = (shape(cx.module.ty(of.src())), shape(cx.module.ty(of.result())));
     moved(cx, op, |position| {
         let sizes = position.iter().zip(result);
         let mut number = sizes.fold(0u64, |number, (at, size)| number * *size as u64 + u64::from(*at));
@@ -203,10 +205,10 @@ fn reshape(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 
 /// Registers of two operands side by side: which operand is chosen, and the position in it.
 fn from_two(cx: &mut Cx<'_>, op: Op, choose: impl Fn(&mut Position) -> usize) -> Result<()> {
-    let result = cx.layout(cx.module.ty(cx.module.result(op, 0)))?;
-    let sources = [0, 1].map(|index| cx.module.ty(cx.module.operand(op, index)));
-    let layouts = [cx.layout(sources[0])?, cx.layout(sources[1])?];
-    let operands = [cx.operand(op, 0)?, cx.operand(op, 1)?];
+    let of = JoinOp::new(cx.module, op);
+    let result = cx.layout(cx.module.ty(of.result()))?;
+    let layouts = [cx.layout(cx.module.ty(of.lhs()))?, cx.layout(cx.module.ty(of.rhs()))?];
+    let operands = [cx.registers(of.lhs())?, cx.registers(of.rhs())?];
     let tables = layouts.each_ref().map(|layout| {
         let mut table: FxHashMap<Position, usize> = FxHashMap::default();
         for (register, position) in register_positions(layout).into_iter().enumerate() {
@@ -232,10 +234,10 @@ fn join(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 }
 
 fn split(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let source = cx.layout(cx.module.ty(cx.module.operand(op, 0)))?;
-    let registers = cx.operand(op, 0)?;
-    for half in 0..2u32 {
-        let value = cx.module.result(op, half as usize);
+    let of = SplitOp::new(cx.module, op);
+    let source = cx.layout(cx.module.ty(of.src()))?;
+    let registers = cx.registers(of.src())?;
+    for (half, value) in [(0, of.out_lhs()), (1, of.out_rhs())] {
         if shape(cx.module.ty(value)).is_empty() {
             let found = register_positions(&source).iter().position(|position| position[0] == half);
             match found {

@@ -8,13 +8,13 @@
 use super::place::Request;
 use super::{Need, Order};
 use crate::error::Result;
-use ir::{Attr, Block, Effect, Module, Op, Value};
+use ir::{Block, Effect, Module, Op, Value};
 use rustc_hash::FxHashMap;
 use target::survey::BufferFacts;
 use ttgir::ops::async_copy::{ASYNC_WAIT, AsyncWaitOp};
 use ttgir::types::memdesc;
 use ttir::ops::control::{CONDITION, FOR, IF, WHILE, YIELD};
-use ttir::ops::func::{CALL, RETURN};
+use ttir::ops::func::{CallOp, RETURN};
 
 /// Scratch memory up to this size is not shared...
 const SMALL: u32 = 1024;
@@ -176,10 +176,7 @@ pub(crate) fn reachable(module: &Module, kernel: Op) -> Vec<Op> {
 
 /// The function that an operation calls.
 pub(crate) fn callee(module: &Module, op: Op) -> Option<Op> {
-    if !module.is(op, &CALL) {
-        return None;
-    }
-    module.symbol(module.attr(op, 0).and_then(Attr::as_str)?)
+    module.symbol(CallOp::of(module, op)?.callee())
 }
 
 /// What an operation that allocates memory asks for.

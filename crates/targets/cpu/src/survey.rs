@@ -11,6 +11,7 @@ use std::hint::black_box;
 use std::sync::OnceLock;
 use std::time::Instant;
 use target::survey::{AccessFacts, Peaks, ProductFacts, Survey, WidthBounds};
+use ttir::ops::access::AccessOp;
 use ttir::ops::dot::DOT;
 
 /// Bytes of a line of the cache, which move together.
@@ -44,7 +45,7 @@ pub(crate) fn survey(lowered: Lowered, machine: &Machine) -> Survey {
 }
 
 fn access(module: &ir::Module, note: &Note, machine: &Machine) -> AccessFacts {
-    let pointer = module.operand(note.op, 0);
+    let pointer = AccessOp::new(module, note.op).ptr();
     let ty = module.ty(pointer);
     let bytes = ttir::types::pointee(ty).map_or(1, ttir::types::elem_bytes).max(1);
     let (vector, elements) = (u64::from(note.lanes), ttir::types::numel(ty) as u64);

@@ -2,13 +2,21 @@
 
 use crate::types::{MEMDESC_ONLY, memdesc};
 use ir::{ANY, Format, Infer, Module, Op, OpRow, Traits, TypeConstraint, Value};
-use ttir::ops::dot::{DotOp, InputPrecision};
+use ttir::ops::dot::{DOT, DotOp, InputPrecision};
 use ttir::types::{BOOL, TENSOR_ONLY, shape};
 
 static TENSOR_OR_MEMORY: TypeConstraint = TypeConstraint {
     name: "a tensor or a memory description",
     check: |ty| (TENSOR_ONLY.check)(ty) || (MEMDESC_ONLY.check)(ty),
 };
+
+ir::op_view! {
+    /// Reads a dot, whoever executes it.
+    AnyDotOp of DOT, WARP_GROUP_DOT {
+        operands { a: One ANY, b: One ANY, c: One ANY }
+        results { d: One ANY }
+    }
+}
 
 ir::op_view! {
     WarpGroupDotOp of WARP_GROUP_DOT {

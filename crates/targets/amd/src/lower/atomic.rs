@@ -3,8 +3,9 @@
 use super::memory::joined;
 use amdgcn_isa::Arch::{self, Gfx90a, Gfx942, Gfx950, Gfx1200};
 use amdgcn_isa::Archs;
-use lanes::{AtomicAccess, CompareSwap, Order, Rmw, Scope};
+use lanes::{AtomicAccess, CompareSwap};
 use llir::{Flags, FunctionBuilder, Memory, Ordering, SyncScope, Type, Value, Values};
+use ttir::ops::atomic::{Rmw, Scope, Sem};
 
 /// The narrowest compare-and-swap.
 pub(super) const NARROWEST_SWAP: u32 = 32;
@@ -15,20 +16,20 @@ const PAIRS: &[(Type, Archs)] = &[
     (Type::BF16, Archs::of(&[Gfx942, Gfx950, Gfx1200])),
 ];
 
-fn ordering(order: Order) -> Ordering {
+fn ordering(order: Sem) -> Ordering {
     match order {
-        Order::Relaxed => Ordering::Monotonic,
-        Order::Acquire => Ordering::Acquire,
-        Order::Release => Ordering::Release,
-        Order::AcquireRelease => Ordering::AcqRel,
+        Sem::Relaxed => Ordering::Monotonic,
+        Sem::Acquire => Ordering::Acquire,
+        Sem::Release => Ordering::Release,
+        Sem::AcqRel => Ordering::AcqRel,
     }
 }
 
 fn scope(scope: Scope) -> SyncScope {
     match scope {
-        Scope::Device => SyncScope::Agent,
-        Scope::Program => SyncScope::Workgroup,
-        Scope::System => SyncScope::System,
+        Scope::Gpu => SyncScope::Agent,
+        Scope::Cta => SyncScope::Workgroup,
+        Scope::Sys => SyncScope::System,
     }
 }
 
@@ -57,16 +58,16 @@ fn guarded(
 /// How many neighbours one instruction combines.
 pub(super) fn width(arch: Arch, rmw: Rmw, element: Type) -> usize {
     let has = PAIRS.iter().any(|(ty, archs)| *ty == element && archs.has(arch));
-    if rmw == Rmw::FloatAdd && has { 2 } else { 1 }
+    if rmw == Rmw::Fadd && has { 2 } else { 1 }
 }
 
 /// What llir calls it; `None` where there is no instruction for the type.
 fn kind(arch: Arch, rmw: Rmw, ty: Type) -> Option<llir::Rmw> {
     let is_word = ty.lane_bits() >= 32 && !ty.is_vector();
     let found = match rmw {
-        Rmw::FloatAdd if ty.is_vector() => (width(arch, rmw, ty.lane()) == 2).then_some(llir::Rmw::FAdd),
-        Rmw::FloatAdd => (is_word && ty.is_float()).then_some(llir::Rmw::FAdd),
-        Rmw::Exchange => is_word.then_some(llir::Rmw::Xchg),
+        Rmw::Fadd if ty.is_vector() => (width(arch, rmw, ty.lane()) == 2).then_some(llir::Rmw::FAdd),
+        Rmw::Fadd => (is_word && ty.is_float()).then_some(llir::Rmw::FAdd),
+        Rmw::Exch => is_word.then_some(llir::Rmw::Xchg),
         _ if ty.is_float() || !is_word => None,
         Rmw::And => Some(llir::Rmw::And),
         Rmw::Or => Some(llir::Rmw::Or),
@@ -74,8 +75,8 @@ fn kind(arch: Arch, rmw: Rmw, ty: Type) -> Option<llir::Rmw> {
         Rmw::Add => Some(llir::Rmw::Add),
         Rmw::Max => Some(llir::Rmw::Max),
         Rmw::Min => Some(llir::Rmw::Min),
-        Rmw::UnsignedMax => Some(llir::Rmw::UMax),
-        Rmw::UnsignedMin => Some(llir::Rmw::UMin),
+        Rmw::Umax => Some(llir::Rmw::UMax),
+        Rmw::Umin => Some(llir::Rmw::UMin),
     };
     found.filter(|_| ty.lane_bits() * ty.lanes() <= 64)
 }
@@ -109,8 +110,8 @@ pub(super) fn compare_swap(b: &mut FunctionBuilder<'_>, swap: &CompareSwap) -> V
 /// Loads atomically; there are acquiring and relaxed loads.
 pub(super) fn load(b: &mut FunctionBuilder<'_>, access: &AtomicAccess, element: Type) -> Value {
     let order = match access.order {
-        Order::Acquire | Order::AcquireRelease => Ordering::Acquire,
-        Order::Relaxed | Order::Release => Ordering::Monotonic,
+        Sem::Acquire | Sem::AcqRel => Ordering::Acquire,
+        Sem::Relaxed | Sem::Release => Ordering::Monotonic,
     };
     let memory = memory(access, order, element);
     guarded(b, access, element, |b, pointer| b.load_with(element, pointer, memory, Flags::NONE))
@@ -119,8 +120,8 @@ pub(super) fn load(b: &mut FunctionBuilder<'_>, access: &AtomicAccess, element: 
 /// Stores atomically; there are releasing and relaxed stores.
 pub(super) fn store(b: &mut FunctionBuilder<'_>, access: &AtomicAccess, value: Value) {
     let order = match access.order {
-        Order::Release | Order::AcquireRelease => Ordering::Release,
-        Order::Relaxed | Order::Acquire => Ordering::Monotonic,
+        Sem::Release | Sem::AcqRel => Ordering::Release,
+        Sem::Relaxed | Sem::Acquire => Ordering::Monotonic,
     };
     let memory = memory(access, order, b.ty(value));
     let branch = access.mask.map(|mask| b.begin_if(mask));

@@ -1,7 +1,8 @@
 //! Loads and stores of neighbouring elements: llir's own, behind a branch where there is a mask.
 
-use lanes::{Access, Cache, Eviction};
+use lanes::Access;
 use llir::{Flags, FunctionBuilder, Memory, Type, Value, Values};
+use ttir::ops::memory::{CacheModifier, EvictionPolicy};
 
 /// The address with its constant.
 fn pointer_of(b: &mut FunctionBuilder<'_>, access: &Access) -> Value {
@@ -19,13 +20,13 @@ fn together(access: &Access) -> Type {
 
 /// How memory is touched: what is used once does not stay in the caches.
 fn memory(access: &Access) -> Memory {
-    let once = access.cache == Cache::Streaming || access.eviction == Eviction::First;
+    let once = access.cache == CacheModifier::Cs || access.eviction == EvictionPolicy::First;
     let align = access.element.lane_bytes() * access.count as u32;
     Memory { nontemporal: once, ..Memory::aligned(align) }
 }
 
 fn flags(access: &Access) -> Flags {
-    if access.volatile || access.cache == Cache::Volatile { Flags::VOLATILE } else { Flags::NONE }
+    if access.volatile || access.cache == CacheModifier::Cv { Flags::VOLATILE } else { Flags::NONE }
 }
 
 /// One value of several; of one it is that.

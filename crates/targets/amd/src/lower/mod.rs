@@ -13,11 +13,12 @@ use amdgcn_isa::Arch;
 use elementwise::{Abilities, ElementTarget, Math, MinMax, Rounding};
 use ir::{FloatKind, Module, Op};
 use lanes::{
-    Access, AssertPlace, AtomicAccess, CompareSwap, Handler, LaneTarget, Multiply, Overflow, PrintCall, Rmw,
+    Access, AssertPlace, AtomicAccess, CompareSwap, Handler, LaneTarget, Multiply, Overflow, PrintCall,
     Shuffle,
 };
 use llir::{FunctionBuilder, Kernel, Memory, Ordering, Purity, SyncScope, Type, Value, Values};
 use ttgir::{Machine, MatrixRow};
+use ttir::ops::atomic::Rmw;
 
 /// The triple that LLVM knows these machines by.
 pub const TRIPLE: &str = "amdgcn-amd-amdhsa";

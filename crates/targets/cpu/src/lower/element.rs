@@ -10,10 +10,10 @@ use crate::math::MathConfig;
 use elementwise::{
     Abilities, Ctx, ElementTarget, Elems, Math, MinMax, PlainSums, Widths, library, small_float,
 };
-use ir::{Attr, FloatKind, Op};
+use ir::{FloatKind, Op};
 use llir::{FunctionBuilder, Type, Value};
 use maths::MathMachine;
-use ttir::ops::extern_call::EXTERN_ELEMENTWISE;
+use ttir::ops::extern_call::{EXTERN_ELEMENTWISE, ExternElementwiseOp};
 
 impl Cx<'_> {
     /// Makes instructions on elements or chunks of them.
@@ -37,8 +37,7 @@ impl Cx<'_> {
         let row = self.module.row(op);
         let elems = Elems::of(self.module, op);
         if row.is(&EXTERN_ELEMENTWISE) {
-            let symbol = self.module.attr_named(op, "symbol").and_then(Attr::as_str);
-            let symbol = symbol.expect("verified: the symbol is required");
+            let symbol = ExternElementwiseOp::new(self.module, op).symbol();
             let made = self.element(|ctx| library::call(ctx, symbol, &elems, x))?;
             let unknown =
                 || format!("there is no function `{symbol}`; write it with the functions of tl.math");

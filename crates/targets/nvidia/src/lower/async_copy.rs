@@ -1,8 +1,9 @@
 //! Copies to shared memory that go on while the lanes do: `cp.async`, since sm_80.
 
 use super::memory;
-use lanes::{Access, Cache};
+use lanes::Access;
 use llir::{Asm, FunctionBuilder, Type, Value, Values};
+use ttir::ops::memory::CacheModifier;
 
 /// Begins a copy of 4, 8 or 16 bytes; `false` for other sizes, which have no instruction. Where the mask is off, no byte
 /// is read and zeros are written.
@@ -33,7 +34,7 @@ pub(super) fn copy(
         constraints.push("b");
     }
     // Only whole 16 bytes can pass by the first level of the cache.
-    let level = if bytes == 16 && from.cache != Cache::All { "cg" } else { "ca" };
+    let level = if bytes == 16 && from.cache != CacheModifier::Ca { "cg" } else { "ca" };
     let text = format!(
         "{guard}cp.async.{level}.shared.global [ $0 + {to_offset} ], [ $1 + {from_offset} ], {bytes}{size};"
     );

@@ -2,8 +2,9 @@
 
 use super::Lanes;
 use super::memory::{address, address_letter, braces, letter, space};
-use lanes::{AtomicAccess, CompareSwap, Order, Reductions, Rmw, Scope};
+use lanes::{AtomicAccess, CompareSwap, Reductions};
 use llir::{Asm, FunctionBuilder, Type, Value, Values};
+use ttir::ops::atomic::{Rmw, Scope, Sem};
 
 /// An operation on a type: PTX's words for both, and the capability that has it.
 type Row = (Rmw, Type, &'static str, u32);
@@ -17,34 +18,34 @@ const ROWS: &[Row] = &[
     (Rmw::Xor, Type::I64, "xor.b64", 0),
     (Rmw::Add, Type::I32, "add.u32", 0),
     (Rmw::Add, Type::I64, "add.u64", 0),
-    (Rmw::FloatAdd, Type::F16, "add.noftz.f16", 70),
-    (Rmw::FloatAdd, Type::BF16, "add.noftz.bf16", 90),
-    (Rmw::FloatAdd, Type::F16.vector(2), "add.noftz.f16x2", 60),
-    (Rmw::FloatAdd, Type::BF16.vector(2), "add.noftz.bf16x2", 90),
-    (Rmw::FloatAdd, Type::F32, "add.f32", 0),
-    (Rmw::FloatAdd, Type::F64, "add.f64", 60),
+    (Rmw::Fadd, Type::F16, "add.noftz.f16", 70),
+    (Rmw::Fadd, Type::BF16, "add.noftz.bf16", 90),
+    (Rmw::Fadd, Type::F16.vector(2), "add.noftz.f16x2", 60),
+    (Rmw::Fadd, Type::BF16.vector(2), "add.noftz.bf16x2", 90),
+    (Rmw::Fadd, Type::F32, "add.f32", 0),
+    (Rmw::Fadd, Type::F64, "add.f64", 60),
     (Rmw::Max, Type::I32, "max.s32", 0),
     (Rmw::Max, Type::I64, "max.s64", 0),
     (Rmw::Min, Type::I32, "min.s32", 0),
     (Rmw::Min, Type::I64, "min.s64", 0),
-    (Rmw::UnsignedMax, Type::I32, "max.u32", 0),
-    (Rmw::UnsignedMax, Type::I64, "max.u64", 0),
-    (Rmw::UnsignedMin, Type::I32, "min.u32", 0),
-    (Rmw::UnsignedMin, Type::I64, "min.u64", 0),
-    (Rmw::Exchange, Type::I32, "exch.b32", 0),
-    (Rmw::Exchange, Type::I64, "exch.b64", 0),
-    (Rmw::Exchange, Type::F32, "exch.b32", 0),
-    (Rmw::Exchange, Type::F64, "exch.b64", 0),
+    (Rmw::Umax, Type::I32, "max.u32", 0),
+    (Rmw::Umax, Type::I64, "max.u64", 0),
+    (Rmw::Umin, Type::I32, "min.u32", 0),
+    (Rmw::Umin, Type::I64, "min.u64", 0),
+    (Rmw::Exch, Type::I32, "exch.b32", 0),
+    (Rmw::Exch, Type::I64, "exch.b64", 0),
+    (Rmw::Exch, Type::F32, "exch.b32", 0),
+    (Rmw::Exch, Type::F64, "exch.b64", 0),
 ];
 
 /// What `red` combines at once besides, by the type of all elements together.
 const WIDE_ROWS: &[Row] = &[
-    (Rmw::FloatAdd, Type::F32.vector(2), "add.v2.f32", 90),
-    (Rmw::FloatAdd, Type::F32.vector(4), "add.v4.f32", 90),
-    (Rmw::FloatAdd, Type::F16.vector(4), "add.noftz.v2.f16x2", 90),
-    (Rmw::FloatAdd, Type::F16.vector(8), "add.noftz.v4.f16x2", 90),
-    (Rmw::FloatAdd, Type::BF16.vector(4), "add.noftz.v2.bf16x2", 90),
-    (Rmw::FloatAdd, Type::BF16.vector(8), "add.noftz.v4.bf16x2", 90),
+    (Rmw::Fadd, Type::F32.vector(2), "add.v2.f32", 90),
+    (Rmw::Fadd, Type::F32.vector(4), "add.v4.f32", 90),
+    (Rmw::Fadd, Type::F16.vector(4), "add.noftz.v2.f16x2", 90),
+    (Rmw::Fadd, Type::F16.vector(8), "add.noftz.v4.f16x2", 90),
+    (Rmw::Fadd, Type::BF16.vector(4), "add.noftz.v2.bf16x2", 90),
+    (Rmw::Fadd, Type::BF16.vector(8), "add.noftz.v4.bf16x2", 90),
 ];
 
 /// The most elements of a row.
@@ -53,20 +54,20 @@ const WIDEST: usize = 8;
 /// Bits of the narrowest `atom.cas`.
 pub(super) const NARROWEST_SWAP: u32 = 16;
 
-fn order_word(order: Order) -> &'static str {
+fn order_word(order: Sem) -> &'static str {
     match order {
-        Order::Relaxed => ".relaxed",
-        Order::Acquire => ".acquire",
-        Order::Release => ".release",
-        Order::AcquireRelease => ".acq_rel",
+        Sem::Relaxed => ".relaxed",
+        Sem::Acquire => ".acquire",
+        Sem::Release => ".release",
+        Sem::AcqRel => ".acq_rel",
     }
 }
 
 fn scope_word(scope: Scope) -> &'static str {
     match scope {
-        Scope::Device => ".gpu",
-        Scope::Program => ".cta",
-        Scope::System => ".sys",
+        Scope::Gpu => ".gpu",
+        Scope::Cta => ".cta",
+        Scope::Sys => ".sys",
     }
 }
 
@@ -139,7 +140,7 @@ fn row(capability: u32, rmw: Rmw, ty: Type) -> Option<&'static Row> {
 /// The row of `red` for so many elements.
 fn reduction_row(capability: u32, rmw: Rmw, element: Type, count: usize) -> Option<&'static Row> {
     let ty = element.with_lanes(u32::try_from(count).ok()?);
-    let rows = ROWS.iter().chain(WIDE_ROWS).filter(|row| row.0 != Rmw::Exchange);
+    let rows = ROWS.iter().chain(WIDE_ROWS).filter(|row| row.0 != Rmw::Exch);
     rows.into_iter().find(|row| row.0 == rmw && row.1 == ty && row.3 <= capability)
 }
 
@@ -209,8 +210,8 @@ pub(super) fn compare_swap(b: &mut FunctionBuilder<'_>, swap: &CompareSwap) -> V
 /// Loads atomically; the machine has acquiring and relaxed loads.
 pub(super) fn load(b: &mut FunctionBuilder<'_>, access: &AtomicAccess, element: Type) -> Value {
     let order = match access.order {
-        Order::Acquire | Order::AcquireRelease => Order::Acquire,
-        Order::Relaxed | Order::Release => Order::Relaxed,
+        Sem::Acquire | Sem::AcqRel => Sem::Acquire,
+        Sem::Relaxed | Sem::Release => Sem::Relaxed,
     };
     let access = AtomicAccess { order, ..access.clone() };
     let name = format!("{}.b{}", prefix(b, "ld", &access), element.lane_bits());
@@ -221,8 +222,8 @@ pub(super) fn load(b: &mut FunctionBuilder<'_>, access: &AtomicAccess, element: 
 /// Stores atomically; the machine has releasing and relaxed stores.
 pub(super) fn store(b: &mut FunctionBuilder<'_>, access: &AtomicAccess, value: Value) {
     let order = match access.order {
-        Order::Release | Order::AcquireRelease => Order::Release,
-        Order::Relaxed | Order::Acquire => Order::Relaxed,
+        Sem::Release | Sem::AcqRel => Sem::Release,
+        Sem::Relaxed | Sem::Acquire => Sem::Relaxed,
     };
     let access = AtomicAccess { order, ..access.clone() };
     let name = format!("{}.b{}", prefix(b, "st", &access), b.ty(value).lane_bits());

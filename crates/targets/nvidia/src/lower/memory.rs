@@ -3,8 +3,9 @@
 //! A plain access is llir's own; one with a mask or with words about the caches is a template. Elements narrower than a
 //! register travel packed in 32-bit registers.
 
-use lanes::{Access, Cache, Eviction};
+use lanes::Access;
 use llir::{Asm, Flags, FunctionBuilder, Memory, Type, Value, Values};
+use ttir::ops::memory::{CacheModifier, EvictionPolicy};
 
 /// PTX's word for the address space of a pointer type, with its dot; empty for a generic address.
 pub(super) fn space(ty: Type) -> &'static str {
@@ -83,26 +84,26 @@ fn manner(access: &Access, space: &str) -> String {
         return format!(".volatile{space}");
     }
     let cache = match access.cache {
-        Cache::Default => "",
-        Cache::All => ".ca",
-        Cache::Global => ".cg",
-        Cache::WriteBack => ".wb",
-        Cache::Streaming => ".cs",
-        Cache::WriteThrough => ".wt",
-        Cache::Volatile => ".cv",
+        CacheModifier::None => "",
+        CacheModifier::Ca => ".ca",
+        CacheModifier::Cg => ".cg",
+        CacheModifier::Wb => ".wb",
+        CacheModifier::Cs => ".cs",
+        CacheModifier::Wt => ".wt",
+        CacheModifier::Cv => ".cv",
     };
     let eviction = match access.eviction {
         _ if !cache.is_empty() => "",
-        Eviction::Normal => "",
-        Eviction::First => ".L1::evict_first",
-        Eviction::Last => ".L1::evict_last",
+        EvictionPolicy::Normal => "",
+        EvictionPolicy::First => ".L1::evict_first",
+        EvictionPolicy::Last => ".L1::evict_last",
     };
     format!("{space}{cache}{eviction}")
 }
 
 /// Whether llir's own instruction says all there is to say.
 fn is_plain(access: &Access) -> bool {
-    access.mask.is_none() && access.cache == Cache::Default && access.eviction == Eviction::Normal
+    access.mask.is_none() && access.cache == CacheModifier::None && access.eviction == EvictionPolicy::Normal
 }
 
 /// The type of all elements together.

@@ -16,10 +16,11 @@ use elementwise::{Abilities, ElementTarget, Math, MinMax, Rounding};
 use ir::{FloatKind, Module, Op};
 use lanes::{
     Access, AssertPlace, AtomicAccess, CombineLanes, CompareSwap, Handler, LaneTarget, Multiply, Overflow,
-    PrintCall, Rmw, Shuffle,
+    PrintCall, Shuffle,
 };
 use llir::{Asm, FunctionBuilder, Kernel, Purity, Type, Value, Values};
 use ttgir::{Machine, MatrixRow};
+use ttir::ops::atomic::Rmw;
 
 /// Lanes of a warp.
 const LANES: u32 = 32;

@@ -19,6 +19,8 @@ use smallvec::SmallVec;
 use std::collections::hash_map::Entry;
 use std::fmt::Write;
 use std::rc::Rc;
+use ttgir::ops::barrier::FenceAsyncSharedOp;
+use ttgir::ops::group_dot::{WarpGroupDotOp, WarpGroupDotWaitOp};
 use ttgir::{Encoding, SharedEncoding, shape_per_block};
 
 /// Rows of one instruction.
@@ -63,8 +65,9 @@ pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let layout = cx.layout(cx.module.ty(result))?;
     let positions = Positions::of(&layout);
     let sum_offsets = accumulator_fragment(ROWS, product.columns);
-    let mut sums = cx.operand(op, 2)?.to_vec();
-    let depth = depth_of(cx, op, 0);
+    let dot = WarpGroupDotOp::new(cx.module, op);
+    let mut sums = cx.registers(dot.c())?.to_vec();
+    let depth = depth_of(cx, dot.a());
     let corners = positions.corners(ROWS, product.columns);
     let steps: Vec<u32> = (0..depth).step_by(product.depth as usize).collect();
     // What an instruction reads from registers is written before the fence.
@@ -100,10 +103,9 @@ pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
             sums[*at as usize] = value;
         }
     }
-    let later = cx.module.attr_named(op, "isAsync").and_then(ir::Attr::as_bool).unwrap_or(false);
     if !packed.is_empty() {
         wait_and_unpack(cx, packed, &mut sums);
-    } else if !later {
+    } else if !dot.is_async() {
         wait(cx, 0, &mut sums);
     }
     positions.copy_repeated(&mut sums);
@@ -144,8 +146,8 @@ fn note_reads(cx: &mut Cx<'_>, product: &Product, instructions: u64) {
 /// Registers pass through the wait where somebody might read them before it: where they come from outside the block, what
 /// reads them may be moved there. Elsewhere the wait alone stands between the product and its readers.
 pub(crate) fn lower_wait(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let pendings = cx.module.attr_named(op, "pendings").and_then(ir::Attr::as_int).unwrap_or(0);
-    let inputs = cx.module.operands(op).to_vec();
+    let of = WarpGroupDotWaitOp::new(cx.module, op);
+    let (pendings, inputs) = (of.pendings(), of.inputs());
     let home = cx.module.block_of(op);
     let is_from_here = |input: &IrValue| match cx.module.def(*input) {
         Def::Result(made, _) => cx.module.block_of(made) == home,
@@ -178,8 +180,7 @@ pub(crate) fn lower_wait(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 
 /// Lowers `ttng.fence_async_shared`: what lanes wrote to shared memory is seen by the matrix units.
 pub(crate) fn lower_fence(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let cluster = cx.module.attr_named(op, "bCluster").and_then(ir::Attr::as_bool).unwrap_or(false);
-    let space = if cluster { "cluster" } else { "cta" };
+    let space = if FenceAsyncSharedOp::new(cx.module, op).cluster() { "cluster" } else { "cta" };
     effect(cx, &format!("fence.proxy.async.shared::{space};"));
     Ok(())
 }
@@ -189,7 +190,7 @@ fn effect(cx: &mut Cx<'_>, text: &str) {
 }
 
 /// Waits for all but so many groups. The registers pass through, so that nobody reads them before.
-fn wait(cx: &mut Cx<'_>, pendings: i64, registers: &mut [Value]) {
+fn wait(cx: &mut Cx<'_>, pendings: u32, registers: &mut [Value]) {
     let text = format!("wgmma.wait_group.sync.aligned {pendings};");
     let classes: Vec<&str> = registers.iter().map(|value| class_of(cx.b.ty(*value))).collect();
     if registers.is_empty() {
@@ -221,8 +222,8 @@ fn class_of(ty: Type) -> &'static str {
 }
 
 /// Elements of k of an operand.
-fn depth_of(cx: &Cx<'_>, op: Op, operand: usize) -> u32 {
-    let ty = cx.module.ty(cx.module.operand(op, operand));
+fn depth_of(cx: &Cx<'_>, operand: IrValue) -> u32 {
+    let ty = cx.module.ty(operand);
     let shape =
         ttgir::types::memdesc(ty).map_or_else(|| ttir::types::shape(ty).to_vec(), |desc| desc.shape.to_vec());
     shape.last().map_or(1, |size| *size as u32)
@@ -230,10 +231,11 @@ fn depth_of(cx: &Cx<'_>, op: Op, operand: usize) -> u32 {
 
 /// Collects what an instruction needs.
 fn product(cx: &mut Cx<'_>, op: Op) -> Result<Product> {
-    let result = cx.module.ty(cx.module.result(op, 0));
+    let dot = WarpGroupDotOp::new(cx.module, op);
+    let result = cx.module.ty(dot.d());
     let element =
         |ty: ir::Type| ttgir::types::memdesc(ty).map_or_else(|| ttir::types::elem(ty), |desc| desc.elem);
-    let [a_ty, b_ty] = [0, 1].map(|index| cx.module.ty(cx.module.operand(op, index)));
+    let [a_ty, b_ty] = [dot.a(), dot.b()].map(|operand| cx.module.ty(operand));
     let none = |cx: &Cx<'_>| cx.error(op, format!("no matrix instruction multiplies {a_ty} and {b_ty}"));
     let (Some(a_kind), Some(b_kind), Some(sum)) =
         (kinds::kind(element(a_ty)), kinds::kind(element(b_ty)), kinds::sum(ttir::types::elem(result)))
@@ -244,8 +246,8 @@ fn product(cx: &mut Cx<'_>, op: Op) -> Result<Product> {
     let columns = instr_shape[1];
     let layout = cx.layout(result)?;
     let group = group_bases(&layout);
-    let a = operand(cx, op, 0, &group, a_kind)?;
-    let b = operand(cx, op, 1, &group, b_kind)?;
+    let a = operand(cx, op, (Side::Left, dot.a()), &group, a_kind)?;
+    let b = operand(cx, op, (Side::Right, dot.b()), &group, b_kind)?;
     let keep = keep(cx, op)?;
     Ok(Product { op, kind: [a_kind, b_kind], sum, columns, depth: 32 / a_kind.bytes, a, b, keep })
 }
@@ -265,24 +267,35 @@ fn group_bases(layout: &LinearLayout) -> Vec<(u32, u32)> {
 
 /// Whether the sums count: the optional operand says so, or they are zeros.
 fn keep(cx: &mut Cx<'_>, op: Op) -> Result<Keep> {
-    if let Some(value) = cx.module.optional_operand(op, 3) {
-        let LaneValue::Scalar(flag) = cx.get(value)? else {
-            return Err(cx.error(op, "useC is not a scalar"));
-        };
+    let dot = WarpGroupDotOp::new(cx.module, op);
+    if let Some(value) = dot.use_c() {
+        let flag = cx.scalar(value)?;
         return Ok(match cx.b.as_int(flag) {
             Some(0) => Keep::Never,
             Some(_) => Keep::Always,
             None => Keep::If(flag),
         });
     }
-    let sums = cx.operand(op, 2)?;
+    let sums = cx.registers(dot.c())?;
     let zero = sums.iter().all(|value| cx.b.is_zero(*value));
     Ok(if zero { Keep::Never } else { Keep::Always })
 }
 
+/// Which factor of the product.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Left,
+    Right,
+}
+
 /// Finds where an operand is.
-fn operand(cx: &mut Cx<'_>, op: Op, index: usize, group: &[(u32, u32)], kind: &Kind) -> Result<Operand> {
-    let value = cx.module.operand(op, index);
+fn operand(
+    cx: &mut Cx<'_>,
+    op: Op,
+    (side, value): (Side, IrValue),
+    group: &[(u32, u32)],
+    kind: &Kind,
+) -> Result<Operand> {
     let ty = cx.module.ty(value);
     let Some(desc) = ttgir::types::memdesc(ty) else {
         let positions = Positions::of(&*cx.layout(ty)?);
@@ -305,28 +318,28 @@ fn operand(cx: &mut Cx<'_>, op: Op, index: usize, group: &[(u32, u32)], kind: &K
     let rank = desc.shape.len();
     let alloc = shape_per_block(cga, &desc.alloc_shape[desc.alloc_shape.len() - rank..]);
     let rows = if *transposed { alloc[rank - 1] } else { alloc[rank - 2] } as u32;
-    let along_k = (index == 0) != *transposed;
+    let along_k = (side == Side::Left) != *transposed;
     let major = if along_k { Major::K } else { Major::Outer };
     if major == Major::Outer && kind.bytes != 2 {
         return Err(cx.error(op, "only 16-bit operands may be transposed in shared memory"));
     }
     let tile = Tile { span: *swizzling_byte_width, element: kind.bytes, rows, major };
-    let address = address(cx, op, index, &tile)?;
-    let corner = corner(cx, &tile, address, index, group);
+    let address = address(cx, op, (side, value), &tile)?;
+    let corner = corner(cx, &tile, address, side, group);
     Ok(Operand::Shared { tile, corner })
 }
 
 /// Where the operand begins, as a 32-bit address.
-fn address(cx: &mut Cx<'_>, op: Op, index: usize, tile: &Tile) -> Result<Value> {
-    let LaneValue::Shared(memory) = cx.get(cx.module.operand(op, index))? else {
-        return Err(cx.error(op, "an operand is not in memory of the program"));
+fn address(cx: &mut Cx<'_>, op: Op, (side, value): (Side, IrValue), tile: &Tile) -> Result<Value> {
+    let LaneValue::Shared(memory) = cx.get(value)? else {
+        return Err(cx.error(op, "an operand is not in shared memory"));
     };
     let base = cx.b.cast(LlirOp::PTRTOINT, memory.base, Type::I32);
     let place: Option<Vec<i128>> = memory.offsets.iter().map(|offset| cx.b.as_int(*offset)).collect();
     let offset = match place.as_deref() {
         Some([]) => 0,
         Some([.., row, column]) => {
-            let (outer, k) = if index == 0 { (*row, *column) } else { (*column, *row) };
+            let (outer, k) = if side == Side::Left { (*row, *column) } else { (*column, *row) };
             tile.offset(outer as u32, k as u32)
         }
         _ => return Err(cx.error(op, "an operand is part of a buffer at a place that only the kernel knows")),
@@ -336,11 +349,11 @@ fn address(cx: &mut Cx<'_>, op: Op, index: usize, tile: &Tile) -> Result<Value> 
 }
 
 /// The descriptor of the first element that this warp group reads.
-fn corner(cx: &mut Cx<'_>, tile: &Tile, start: Value, index: usize, group: &[(u32, u32)]) -> Value {
+fn corner(cx: &mut Cx<'_>, tile: &Tile, start: Value, side: Side, group: &[(u32, u32)]) -> Value {
     let mut address = start;
     let warp = cx.ids().warp;
     for (bit, (row, column)) in group.iter().enumerate() {
-        let offset = tile.offset(if index == 0 { *row } else { *column }, 0);
+        let offset = tile.offset(if side == Side::Left { *row } else { *column }, 0);
         if offset == 0 {
             continue;
         }
