@@ -1,8 +1,9 @@
 //! Integer arithmetic and addresses.
 //!
 //! What the language leaves undefined (a zero divisor, a shift by the width or more) gives some value here and never stops the
-//! process: divisors are replaced where a division would trap, amounts are cut to the width.
+//! process: divisors are replaced where a division would trap, amounts are cut to the width. What overflows wraps.
 
+use crate::target::Division;
 use crate::{Ctx, Elems, Entry, Result};
 use llir::{IntCompare, Op, Type, Value};
 use ttir::ops::{arith_int, math, memory};
@@ -49,13 +50,46 @@ fn divide(ctx: &mut Ctx<'_, '_>, op: Op, x: &[Value]) -> Value {
     ctx.b.resize_unsigned(result, ty)
 }
 
-/// A division that never traps: the smallest value divided by -1 overflows, and by zero everything does: both divide by one
-/// instead, which for -1 wraps as it should once the sign is turned.
+/// A division that has a result whatever the divisor is.
 fn guarded(ctx: &mut Ctx<'_, '_>, op: Op, x: &[Value]) -> Value {
     let harmless = ctx.b.as_int(x[1]).is_some_and(|value| value != 0 && value != -1);
-    if harmless || !ctx.target.abilities().division_traps {
-        return ctx.b.binary(op, x[0], x[1]);
+    match ctx.target.abilities().division {
+        Division::Traps if !harmless => untrapped(ctx, op, x),
+        Division::Undefined if !harmless => defined(ctx, op, x),
+        _ => ctx.b.binary(op, x[0], x[1]),
     }
+}
+
+/// A division of magnitudes, which is what machines without an instruction for it do anyway. The magnitude of the least number
+/// is right as an unsigned one, and the result wraps. Zero divides as one does.
+fn defined(ctx: &mut Ctx<'_, '_>, op: Op, x: &[Value]) -> Value {
+    let ty = ctx.b.ty(x[0]);
+    let one = ctx.b.int(ty, 1);
+    let by_some = |ctx: &mut Ctx<'_, '_>, op: Op, dividend: Value, divisor: Value| {
+        let divisor = choose(ctx, IntCompare::Ugt, "llvm.umax", &[divisor, one]);
+        ctx.b.binary(op, dividend, divisor)
+    };
+    let (unsigned, of_both) = match op {
+        Op::SDIV => (Op::UDIV, true),
+        Op::SREM => (Op::UREM, false),
+        _ => return by_some(ctx, op, x[0], x[1]),
+    };
+    let sign_bit = ctx.b.int(ty, i64::from(ty.lane_bits()) - 1);
+    // All ones for negative numbers, else zero.
+    let signs = [x[0], x[1]].map(|value| ctx.b.binary(Op::ASHR, value, sign_bit));
+    let turned = |ctx: &mut Ctx<'_, '_>, value: Value, sign: Value| {
+        let other = ctx.b.xor(value, sign);
+        ctx.b.sub(other, sign)
+    };
+    let (dividend, divisor) = (turned(ctx, x[0], signs[0]), turned(ctx, x[1], signs[1]));
+    let result = by_some(ctx, unsigned, dividend, divisor);
+    let sign = if of_both { ctx.b.xor(signs[0], signs[1]) } else { signs[0] };
+    turned(ctx, result, sign)
+}
+
+/// A division that never traps: the smallest value divided by -1 overflows, and by zero everything does: both divide by one
+/// instead, which for -1 wraps as it should once the sign is turned.
+fn untrapped(ctx: &mut Ctx<'_, '_>, op: Op, x: &[Value]) -> Value {
     let ty = ctx.b.ty(x[1]);
     let (zero, one) = (ctx.b.zero(ty), ctx.b.int(ty, 1));
     let is_zero = ctx.b.icmp(IntCompare::Eq, x[1], zero);

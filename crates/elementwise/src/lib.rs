@@ -17,7 +17,9 @@ mod target;
 
 pub use arith_float::{divide, divide_by_shared, minmax};
 pub use compare::int_predicate;
-pub use target::{Abilities, ElementTarget, Math, Maths, MinMax, PlainSums, Rounding, Sums, Widths};
+pub use target::{
+    Abilities, Division, ElementTarget, Math, Maths, MinMax, PlainSums, Rounding, Sums, Widths,
+};
 
 use ir::{Attr, Module, Op, OpRow, Type};
 use llir::{Flags, FunctionBuilder, Value};

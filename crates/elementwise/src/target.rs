@@ -69,13 +69,24 @@ pub struct Widths {
     pub divide: u32,
 }
 
+/// What becomes of a division by zero, and of the least integer by -1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Division {
+    /// It stops the process.
+    Traps,
+    /// It gives some value, which for the least integer by -1 is that integer.
+    Wraps,
+    /// The code generator takes it that it never happens.
+    Undefined,
+}
+
 /// What a machine can do, whatever the types.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Abilities {
     /// The narrowest integers.
     pub widths: Widths,
-    /// Whether a division by zero, or one that overflows, stops the process.
-    pub division_traps: bool,
+    /// What becomes of a division by zero, and of one that overflows.
+    pub division: Division,
     /// Whether functions of the maths are written out where they are used; else they are functions of the module.
     pub writes_functions_out: bool,
     /// Whether a fused multiply-add of 32 and 64 bits is one instruction.

@@ -1,13 +1,13 @@
 //! Which llir type stands for which element type, in registers and in memory.
 
-use elementwise::{Abilities, Widths};
+use elementwise::{Abilities, Division, Widths};
 use ir::{FloatKind, Type};
 use ttir::types::{PTR, elem};
 
 /// What lanes of every GPU can do with single elements.
 pub const ABILITIES: Abilities = Abilities {
     widths: Widths { compare: 16, minmax: 16, add: 16, divide: 32 },
-    division_traps: false,
+    division: Division::Wraps,
     writes_functions_out: true,
     has_fma: true,
 };

@@ -158,6 +158,9 @@ pub struct Machine {
     /// Whether loads that feed dots are best begun an iteration ahead, into registers, and put into shared memory behind the
     /// dot.
     pub staged_loads: bool,
+    /// Whether what a dot made is best stored from where it is: its way through shared memory would take more of that than the
+    /// loop did, and leave room for fewer programs.
+    pub stores_fragments: bool,
     /// Whether boxes of tensors are copied by descriptor.
     pub bulk_copy: bool,
     /// Whether blocks that dots made are stored by bulk copies, where descriptors name them.
@@ -196,6 +199,7 @@ impl Machine {
         async_copy: false,
         async_copy_bytes: &[],
         staged_loads: false,
+        stores_fragments: false,
         bulk_copy: false,
         bulk_store: false,
         matrix_load: false,
@@ -237,6 +241,7 @@ impl fmt::Display for Machine {
         }
         writeln!(f, "asynchronous copies: {} {:?}", self.async_copy, self.async_copy_bytes)?;
         writeln!(f, "staged loads: {}", self.staged_loads)?;
+        writeln!(f, "dots are stored from where they are: {}", self.stores_fragments)?;
         writeln!(f, "bulk copies: {}, for stores: {}", self.bulk_copy, self.bulk_store)?;
         writeln!(f, "matrix loads: {}, stores: {}", self.matrix_load, self.matrix_store)?;
         for row in self.matrix {

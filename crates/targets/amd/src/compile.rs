@@ -3,7 +3,7 @@
 use crate::lower::{Lanes, TRIPLE, Tuning};
 use crate::object::{link, note};
 use crate::options::{AMDGCN, BACKEND, HSACO, option};
-use crate::{abi, pipeline};
+use crate::{abi, log, pipeline};
 use amdgcn_isa::Arch;
 use gpu::{Backend, Code, LLIR, TTGIR};
 use ir::pass::PassRow;
@@ -12,10 +12,13 @@ use llvm::{Llvm, LlvmError, Output, TargetSpec};
 use std::collections::BTreeMap;
 use target::{Artifact, CompileOptions, GivenStage, OptionValue, Stage, StageObserver, TargetError};
 use ttgir::Machine;
-use ttir::ops::debug::PRINT;
+use ttir::ops::debug::{ASSERT, PRINT};
 
 /// The stages that a person may give.
 pub(crate) const STAGES: &[&str] = &[TTGIR, LLIR, HSACO];
+
+/// The name of the fact how much memory a launch hands in for what the kernel prints.
+pub(crate) const LOG_BYTES: &str = "log_bytes";
 
 /// An architecture with what the options say of its code.
 pub(crate) struct Amd {
@@ -121,7 +124,6 @@ pub(crate) fn compile(
     options: &CompileOptions,
     observer: &mut dyn StageObserver,
 ) -> Result<Artifact, TargetError> {
-    refuse_printing(&module)?;
     let amd = Amd::new(how.arch, options)?;
     let mut compile = gpu::Compile::new(&amd, options, observer);
     let code = compile.ttir(module)?;
@@ -148,16 +150,10 @@ pub(crate) fn compile_given(
     }
 }
 
-/// Kernels print by asking the host, which nothing here does yet.
-fn refuse_printing(module: &ir::Module) -> Result<(), TargetError> {
-    let prints = |op: &ir::Op| module.is(*op, &PRINT);
-    let Some(op) = module.walk(module.top()).into_iter().find(prints) else { return Ok(()) };
-    Err(TargetError::Compile {
-        message: "kernels do not print on AMD GPUs yet: take `device_print` out, or run the kernel with TRITON_INTERPRET=1 or on \
-                  the CPU"
-            .into(),
-        location: module.locs.describe(module.loc(op)),
-    })
+/// The memory that a launch hands in for what a kernel prints, in bytes; 0 for kernels that print nothing.
+fn log_bytes(module: &ir::Module) -> u64 {
+    let writes = |op: &ir::Op| module.is(*op, &PRINT) || module.is(*op, &ASSERT);
+    if module.walk(module.top()).iter().any(writes) { log::BYTES as u64 } else { 0 }
 }
 
 /// From code of a lane to the code object.
@@ -171,7 +167,7 @@ fn finish(
     let shared = u64::from(code.kernel.shared_bytes);
     if emulated {
         let facts = note::KernelFacts::default();
-        let metadata = metadata(amd, &code.kernel, &facts, compile.options);
+        let metadata = metadata(amd, &code, &facts, compile.options);
         let (name, params) = (code.kernel.name, code.params);
         return Ok(Artifact { name, stages: compile.stages, params, shared, metadata });
     }
@@ -195,7 +191,7 @@ fn finish(
         ));
     }
     compile.add(HSACO, object, false);
-    let metadata = metadata(amd, &code.kernel, &facts, compile.options);
+    let metadata = metadata(amd, &code, &facts, compile.options);
     Ok(Artifact { name: facts.name, stages: compile.stages, params: code.params, shared, metadata })
 }
 
@@ -258,11 +254,12 @@ pub(crate) fn derive(
 
 fn metadata(
     amd: &Amd,
-    kernel: &lanes::Facts,
+    code: &Code,
     facts: &note::KernelFacts,
     options: &CompileOptions,
 ) -> BTreeMap<String, OptionValue> {
     let int = |value: u64| OptionValue::Int(i64::try_from(value).unwrap_or(i64::MAX));
+    let kernel = &code.kernel;
     let (global, profile) = (kernel.global_scratch, kernel.profile_scratch);
     let numbers = [
         ("num_warps", u64::from(kernel.num_warps)),
@@ -272,6 +269,7 @@ fn metadata(
         ("global_scratch_align", u64::from(global.align.max(1))),
         ("profile_scratch_size", profile.bytes),
         ("profile_scratch_align", u64::from(profile.align.max(1))),
+        (LOG_BYTES, log_bytes(&code.layouts)),
         ("vgprs", u64::from(facts.vgprs)),
         ("agprs", u64::from(facts.agprs)),
         ("sgprs", u64::from(facts.sgprs)),

@@ -3,9 +3,12 @@
 //! Every access is checked: against the arrays that the launch was given, for races in LDS, for values that nobody wrote. What is found
 //! is an error of the launch. Slow, and meant for small inputs. The code that LLVM makes takes no part.
 
+use crate::compile::LOG_BYTES;
+use crate::log::{self, Log};
 use amd_emulator::{Argument, Checks, Memory, Program};
 use amdgcn_isa::Arch;
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::sync::Arc;
 use target::{Artifact, Device, DeviceProperties, Launch, LoadedKernel, ParamKind, TargetError, pieces};
 
@@ -72,15 +75,28 @@ impl Emulated {
         TargetError::Launch(format!("kernel `{}`, emulated: {text}", self.artifact.name))
     }
 
-    /// The slots as bytes, as many as each parameter has, with the scratch addresses behind them.
-    fn arguments(&self, launch: &Launch<'_>) -> Result<Vec<Argument>, TargetError> {
+    /// The slots as bytes, as many as each parameter has, with the addresses of scratch memory and of the log behind them.
+    fn arguments(&self, launch: &Launch<'_>, log: u64) -> Result<Vec<Argument>, TargetError> {
         let params = self.program.params(&self.artifact.name);
         let params = params.ok_or_else(|| self.error("its llir has no kernel of that name"))?;
-        let slots = launch.args.iter().copied().chain([launch.scratch, 0]);
+        let slots = launch.args.iter().copied().chain([launch.scratch, log]);
         let bytes = |(param, slot): (&amd_emulator::Param, u64)| {
             Argument(slot.to_le_bytes().into_iter().take(param.bytes).collect())
         };
         Ok(params.iter().zip(slots).map(bytes).collect())
+    }
+}
+
+impl Emulated {
+    /// What the launch has printed, which is now on the standard output, and why it failed.
+    fn printed(&self, memory: &mut Memory, log: u64) -> Result<Log, TargetError> {
+        let mut bytes = vec![0; log::BYTES];
+        memory.read(log, &mut bytes).map_err(|error| self.error(error))?;
+        let log = log::read(&bytes);
+        let mut out = std::io::stdout().lock();
+        // Where nobody reads the output there is nobody to tell.
+        let _ = out.write_all(log.output.as_bytes()).and_then(|()| out.flush());
+        Ok(log)
     }
 }
 
@@ -97,18 +113,22 @@ impl LoadedKernel for Emulated {
             // from each other.
             unsafe { memory.register(piece.base as *mut u8, piece.len as usize) };
         }
+        let prints = self.artifact.number(LOG_BYTES) > 0;
+        let log = if prints { memory.allocate_with(&log::empty()) } else { 0 };
         let how = amd_emulator::Launch {
             grid: launch.grid,
             warps: self.warps,
             dynamic_lds: self.artifact.shared as usize,
-            arguments: self.arguments(launch)?,
+            arguments: self.arguments(launch, log)?,
             ..amd_emulator::Launch::default()
         };
         let checks = Checks { counters: false, ..Checks::default() };
-        let report = self
-            .program
-            .launch(&self.artifact.name, &how, &mut memory, checks)
-            .map_err(|fault| self.error(fault))?;
+        let result = self.program.launch(&self.artifact.name, &how, &mut memory, checks);
+        let log = if prints { self.printed(&mut memory, log)? } else { Log::default() };
+        if let Some(failure) = log.failures.first() {
+            return Err(self.error(failure));
+        }
+        let report = result.map_err(|fault| self.error(fault))?;
         if report.findings.is_empty() {
             return Ok(());
         }

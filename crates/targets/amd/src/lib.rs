@@ -6,6 +6,7 @@ mod abi;
 mod compile;
 mod emulated;
 mod knobs;
+pub mod log;
 pub mod lower;
 pub mod machine;
 pub mod object;

@@ -29,6 +29,7 @@ const GFX90A: Machine = Machine {
     shared_bytes: 64 << 10,
     processor_shared_bytes: 64 << 10,
     staged_loads: true,
+    stores_fragments: true,
     matrix: matrix::GFX90A,
     conversions: CONVERSIONS,
     ..Machine::BASE
@@ -60,6 +61,7 @@ const GFX1100: Machine = Machine {
     shared_bytes: 64 << 10,
     processor_shared_bytes: 128 << 10,
     staged_loads: true,
+    stores_fragments: true,
     matrix: matrix::GFX1100,
     conversions: CONVERSIONS,
     ..Machine::BASE

@@ -29,6 +29,7 @@ mod ops;
 mod program;
 
 pub use amdgcn_isa::Arch;
+pub use emulation::printf;
 pub use emulation::{
     Argument, Checks, Fault, FaultKind, Finding, FindingKind, Memory, OutOfBounds, Place, Report,
 };

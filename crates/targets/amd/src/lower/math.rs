@@ -19,7 +19,7 @@ pub(super) fn exact(b: &mut FunctionBuilder<'_>, function: Math, x: &[Value]) ->
         (Math::Sqrt, Type::F32) => Some(plainly(b, |b| root(b, "llvm.amdgcn.sqrt.f32", x[0], (32, -16)))),
         (Math::Rsqrt, Type::F32) => Some(plainly(b, |b| root(b, "llvm.amdgcn.rsq.f32", x[0], (24, 12)))),
         (Math::Sqrt | Math::PreciseSqrt, Type::F32 | Type::F64) => Some(b.intrinsic("llvm.sqrt", ty, x)),
-        (Math::Divide | Math::DivideByShared, Type::F32) => Some(quotient(b, x[0], x[1], &reciprocal)),
+        (Math::DivideByShared, Type::F32) => Some(quotient(b, x[0], x[1], &reciprocal)),
         _ => None,
     }
 }

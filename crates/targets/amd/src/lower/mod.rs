@@ -5,12 +5,13 @@
 mod atomic;
 mod convert;
 mod exchange;
+mod log;
 mod math;
 mod matrix;
 mod memory;
 
-use amdgcn_isa::Arch;
-use elementwise::{Abilities, ElementTarget, Math, MinMax, Rounding};
+use amdgcn_isa::{Arch, CDNA};
+use elementwise::{Abilities, Division, ElementTarget, Math, MinMax, Rounding};
 use ir::{FloatKind, Module, Op};
 use lanes::{
     Access, AssertPlace, AtomicAccess, CompareSwap, Handler, LaneTarget, Multiply, Overflow, PrintCall,
@@ -103,6 +104,10 @@ impl LaneTarget for Lanes {
             "\"uniform-work-group-size\"=\"true\"".to_owned(),
             format!("\"denormal-fp-math-f32\"=\"{denormals},{denormals}\""),
         ];
+        if CDNA.has(self.arch) {
+            // Sums of matrix instructions stay in ordinary registers: otherwise each iteration of a loop moves them there and back.
+            attributes.push("\"amdgpu-agpr-alloc\"=\"0\"".to_owned());
+        }
         if self.tuning.waves_per_eu > 0 {
             let waves = self.tuning.waves_per_eu;
             attributes.push(format!("\"amdgpu-waves-per-eu\"=\"{waves},{waves}\""));
@@ -207,13 +212,12 @@ impl LaneTarget for Lanes {
         atomic::store(b, access, value);
     }
 
-    fn print(&self, _b: &mut FunctionBuilder<'_>, _call: &PrintCall<'_>) {
-        // Kernels that print are refused before they are lowered.
+    fn print(&self, b: &mut FunctionBuilder<'_>, call: &PrintCall<'_>) {
+        log::print(b, call);
     }
 
-    fn assert_fail(&self, b: &mut FunctionBuilder<'_>, _place: &AssertPlace<'_>) {
-        // The wave stops with an exception; there is nobody who could be handed the text.
-        b.intrinsic_void("llvm.trap", &[]);
+    fn assert_fail(&self, b: &mut FunctionBuilder<'_>, place: &AssertPlace<'_>) {
+        log::assert_fail(b, place);
     }
 }
 
@@ -223,7 +227,7 @@ impl ElementTarget for Lanes {
     }
 
     fn abilities(&self) -> Abilities {
-        lanes::ABILITIES
+        Abilities { division: Division::Undefined, ..lanes::ABILITIES }
     }
 
     fn has_arithmetic(&self, kind: FloatKind) -> bool {

@@ -8,7 +8,7 @@ use super::machine::Machine;
 use super::types;
 use crate::math::MathConfig;
 use elementwise::{
-    Abilities, Ctx, ElementTarget, Elems, Math, MinMax, PlainSums, Widths, library, small_float,
+    Abilities, Ctx, Division, ElementTarget, Elems, Math, MinMax, PlainSums, Widths, library, small_float,
 };
 use ir::{FloatKind, Op};
 use llir::{FunctionBuilder, Type, Value};
@@ -70,7 +70,7 @@ impl ElementTarget for Processor<'_> {
     fn abilities(&self) -> Abilities {
         Abilities {
             widths: Widths { compare: 1, minmax: 1, add: 8, divide: 1 },
-            division_traps: true,
+            division: Division::Traps,
             writes_functions_out: false,
             has_fma: self.machine.has_fma,
         }

@@ -96,6 +96,11 @@ impl Access {
         count
     }
 
+    /// The bytes that are moved, and nothing else.
+    pub(crate) fn moved(&self) -> f64 {
+        (self.shape.iter().product::<i64>() as u64 * self.bytes) as f64
+    }
+
     /// What the accesses of all warps cost.
     pub(crate) fn cost(&self, bases: &Bases) -> f64 {
         let unit: u64 = self.shape[self.dim + 1..].iter().map(|&size| size as u64).product();

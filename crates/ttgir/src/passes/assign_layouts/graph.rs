@@ -5,11 +5,13 @@ use super::freedom::Freedom;
 use super::layouts::{Layout, Layouts};
 use super::ties::tie;
 use super::{demand, memory};
+use crate::{Encoding, Machine};
 use ir::{Block, Module, Op, Traits, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use ttir::ops::access::AccessOp;
 use ttir::ops::control::{CONDITION, FOR, IF, WHILE};
+use ttir::ops::memory::STORE;
 use ttir::ops::reduce;
 use ttir::ops::reduce::CombineOp;
 use ttir::types::{elem_bytes, is_tensor, numel, shape};
@@ -87,6 +89,8 @@ pub(crate) struct Graph<'m> {
     depths: FxHashMap<Value, usize>,
     by_op: FxHashMap<Op, NodeId>,
     pins: &'m Pins,
+    /// Whether what a dot made is stored from where it is.
+    stores_fragments: bool,
 }
 
 impl<'m> Graph<'m> {
@@ -110,6 +114,7 @@ impl<'m> Graph<'m> {
             depths: FxHashMap::default(),
             by_op: FxHashMap::default(),
             pins,
+            stores_fragments: module.environment::<Machine>().is_some_and(|machine| machine.stores_fragments),
         };
         graph.add_block(body, 0, access);
         for node in &mut graph.nodes {
@@ -298,6 +303,10 @@ impl<'m> Graph<'m> {
         let frequency = cost::frequency(node.depth);
         if let Some(access) = &node.access {
             let bases = layouts.bases(own, module.ty(AccessOp::new(module, op).ptr()));
+            let is_direct = self.stores_fragments && module.is(op, &STORE);
+            if is_direct && matches!(layouts.encoding(own), Encoding::Fragments(_)) {
+                return access.moved() * frequency;
+            }
             return access.cost(&bases) * frequency;
         }
         let ty = module.ty(value);
