@@ -138,6 +138,39 @@ def test_constexpr_methods_run_when_compiling():
     assert Sizes(5).count() == 20 or Sizes(5).count().value == 20
 
 
+@triton.aggregate
+class Tile:
+    size: Sizes
+    first: tl.tensor
+
+    @triton.constexpr_function
+    def rows(self):
+        return self.size.rows * 2
+
+    @triton.constexpr_function
+    def reads_first(self):
+        return self.first + 1
+
+
+@triton.jit
+def rows_of_a_tile(out, n):
+    tile = Tile(Sizes(3), n + tl.arange(0, 4))
+    tl.store(out, tile.rows() + tl.max(tile.first, 0))
+
+
+@triton.jit
+def reads_a_run_time_field(out, n):
+    tl.store(out, Tile(Sizes(3), n + tl.arange(0, 4)).reads_first())
+
+
+def test_constexpr_methods_see_the_constants_beside_run_time_fields():
+    out = np.zeros(1, np.int32)
+    rows_of_a_tile[(1, )](out, 20)
+    assert out[0] == 29
+    with pytest.raises(triton.CompilationError, match="Tile.first is a run-time value"):
+        reads_a_run_time_field[(1, )](out, 20)
+
+
 def test_objects_can_be_made_outside():
     made = Sizes(3, columns=8)
     assert made.rows.value == 3 and made.columns.value == 8 and Sizes(1).columns.value == 4

@@ -67,6 +67,15 @@ def test_a_preloaded_kernel_is_found(n, large):
     np.testing.assert_array_equal(y, expected)
 
 
+def test_options_that_are_dictionaries_are_preloaded():
+    x = np.ones(8, np.float32)
+    options = dict(BLOCK=8, extern_libs={"libdevice": __file__})
+    kernel, (data, ) = compiles(lambda: other[(1, )](x, **options))
+    other.clear_cache()
+    loaded, _ = compiles(lambda: other.preload(data))
+    assert loaded.hash == kernel.hash
+
+
 def test_descriptors_are_preloaded():
     x, y = torch.arange(64 * 64, dtype=torch.float32).reshape(64, 64), torch.zeros(64, 64)
 

@@ -188,6 +188,7 @@ def test_kernels_with_layouts_of_their_own_are_refused_when_they_are_used():
     def kernel(x, N: gl.constexpr):
         pass
 
+    assert kernel.arg_names == ["x", "N"] and triton.autotune([], key=["x"])(kernel).fn is kernel
     assert kernel.is_gluon() and gl.constexpr is tl.constexpr and not hasattr(gl, "no_such_name")
     for use in (lambda: kernel[(1, )](1, N=2), lambda: gl.BlockedLayout([1], [32], [4], [0]), lambda: mbarrier.init(1)):
         with pytest.raises(NotImplementedError, match="not supported"):

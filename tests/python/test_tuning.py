@@ -157,6 +157,8 @@ def test_none_among_restored_arguments_is_left_alone():
     assert (x == 1).all()
     with pytest.raises(ValueError, match="restore_value contains names that are not kernel arguments: y_ptr"):
         triton.autotune(CONFIGS, key=["n"], restore_value=["y_ptr"])(kernel)
+    with pytest.warns(UserWarning, match="key contains names that are not kernel arguments: m"):
+        triton.autotune(CONFIGS, key=["n", "m"])(kernel)
 
 
 def test_one_thread_tunes_and_the_others_wait():

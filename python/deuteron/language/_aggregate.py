@@ -9,6 +9,9 @@ from ._tensor import tuple as tl_tuple
 
 _MISSING = object()
 
+#: What the compiler gives for a field that has a run-time value.
+_RUN_TIME = object()
+
 
 def _annotations(cls):
     """The fields that a class itself declares, with their types."""
@@ -45,7 +48,9 @@ def _wrapped(value):
     if isinstance(value, (tuple, list)):
         items = [_wrapped(item) for item in value]
         return tl_tuple(type(value)(*items) if hasattr(value, "_fields") else items)
-    return value if isinstance(value, (constexpr, _core.KernelValue)) else constexpr(value)
+    if isinstance(value, (constexpr, _core.KernelValue, RunTimeField)) or hasattr(type(value), "__aggregate_fields__"):
+        return value
+    return constexpr(value)
 
 
 def _generated_init(cls, fields, defaults):
@@ -117,6 +122,21 @@ def _readable(cls):
         cls.__deuteron_init__ = init if isinstance(init, JITFunction) else JITFunction(getattr(init, "fn", init))
 
 
+class RunTimeField:
+    """What a constexpr function finds in a field whose value is known when the kernel runs: nothing that it can compute with."""
+
+    def __init__(self, owner, name):
+        self._text = f"{owner}.{name} is a run-time value, which a constexpr function cannot read"
+
+    def _refuse(self, *_):
+        raise TypeError(self._text)
+
+    __getattr__ = __bool__ = __int__ = __float__ = __index__ = __len__ = __iter__ = __getitem__ = __eq__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __lt__ = __le__ = __gt__ = __ge__ = __ne__ = _refuse
+    __hash__ = object.__hash__
+
+
 def _aggregate(cls):
     """Makes the objects of a class values that kernels may hold.
 
@@ -133,13 +153,16 @@ def _aggregate(cls):
     cls.__deuteron_aggregate__ = cls.__triton_aggregate__ = cls.__triton_builtin__ = True
     cls.__init__ = _completed(cls, init)
     cls.__setattr__ = _assigned(cls)
-    cls.__deuteron_make__ = staticmethod(lambda *values: _made(cls, dict(zip(fields, map(_wrapped, values)))))
+    cls.__deuteron_run_time__ = _RUN_TIME
+    cls.__deuteron_make__ = staticmethod(lambda *values: _made(cls, dict(zip(fields, values))))
     return cls
 
 
 def _made(cls, values):
     made = object.__new__(cls)
-    made.__dict__.update(values, _complete=True)
+    for name, value in values.items():
+        made.__dict__[name] = RunTimeField(cls.__name__, name) if value is _RUN_TIME else _wrapped(value)
+    made.__dict__["_complete"] = True
     return made
 
 

@@ -16,6 +16,8 @@ def _encode(value):
         return {"dtype": str(value)}
     if isinstance(value, (tuple, list)):
         return {"tuple": [_encode(item) for item in value]}
+    if isinstance(value, dict):
+        return {"dict": [[_encode(key), _encode(item)] for key, item in value.items()]}
     if isinstance(value, JITFunction):
         return {"jit_function": f"{value.module}:{value.__qualname__}"}
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -33,6 +35,8 @@ def _decode(value):
         return tl.dtype(inner)
     if kind == "tuple":
         return tuple(map(_decode, inner))
+    if kind == "dict":
+        return {_decode(key): _decode(item) for key, item in inner}
     module, _, path = inner.partition(":")
     found = sys.modules.get(module)
     for name in path.split("."):
@@ -43,9 +47,10 @@ def _decode(value):
 
 
 def specialization_data(name, signature, constants, attrs, options, key, target):
-    """What a kernel is compiled for, as a text that `preload` reads; None where a constant cannot be written down."""
+    """What a kernel is compiled for, as a text that `preload` reads; None where a constant or an option cannot be written down."""
     try:
         values = [_encode(value) for value in constants.values()]
+        options = {option: _encode(value) for option, value in options.items()}
     except TypeError:
         return None
     backend, arch, warp_size = target
@@ -53,7 +58,7 @@ def specialization_data(name, signature, constants, attrs, options, key, target)
         "name": name, "signature": signature,
         "constant_keys": [list(path) for path in constants], "constant_vals": values,
         "attrs_keys": [list(path) for path in attrs], "attrs_vals": list(attrs.values()),
-        "options": {option: _encode(value) for option, value in options.items()}, "key": key,
+        "options": options, "key": key,
         "target": {"backend": backend, "arch": arch, "warp_size": warp_size},
     })
 

@@ -76,11 +76,15 @@ class Autotuner(KernelInterface):
 
     def _check_names(self):
         for parameter in ("keys", "reset_to_zero", "restore_value"):
-            unknown = [name for name in getattr(self, parameter) if name not in self.arg_names]
-            if unknown:
-                raise ValueError(f"{'key' if parameter == 'keys' else parameter} contains names that are not kernel "
-                                 f"arguments: {', '.join(map(str, unknown))}. Valid argument names are: "
-                                 f"{', '.join(self.arg_names)}.")
+            unknown = [str(name) for name in getattr(self, parameter) if name not in self.arg_names]
+            if not unknown:
+                continue
+            text = (f"{'key' if parameter == 'keys' else parameter} contains names that are not kernel arguments: "
+                    f"{', '.join(unknown)}. Valid argument names are: {', '.join(self.arg_names)}.")
+            if parameter != "keys":
+                raise ValueError(text)
+            # Releases before 3.9 ignored them, and public kernels have such keys.
+            warnings.warn(f"{text} They are ignored.", stacklevel=4)
 
     @property
     def nargs(self):

@@ -233,16 +233,22 @@ impl Ctx<'_> {
         }
     }
 
-    /// The Python object of an aggregate of constexprs.
+    /// The Python object of an aggregate, for functions that run when compiling. Fields with run-time values are markers in it,
+    /// which refuse to be read.
     fn instance(&mut self, aggregate: &Aggregate) -> Res<PyValue> {
-        let values: Option<Vec<PyValue>> = aggregate.values.iter().map(Val::to_py).collect();
-        let make = self.class_attribute(&aggregate.class, "__deuteron_make__");
-        let (Some(values), Some(PyValue::Object(make))) = (values, make) else {
-            return Err(self.error_help(
-                "a constexpr function is given an aggregate with run-time fields",
-                "write a @triton.jit method",
-            ));
+        let attribute = |name| self.class_attribute(&aggregate.class, name);
+        let (Some(PyValue::Object(make)), Some(run_time)) =
+            (attribute("__deuteron_make__"), attribute("__deuteron_run_time__"))
+        else {
+            return Err(self.error("this aggregate's class cannot make objects when compiling"));
         };
+        let mut values = Vec::with_capacity(aggregate.values.len());
+        for value in &aggregate.values {
+            values.push(match value {
+                Val::Aggregate(inner) => self.instance(inner)?,
+                _ => value.to_py().unwrap_or_else(|| run_time.clone()),
+            });
+        }
         let made = self.request.globals.call(&make, &values, &[]);
         self.check(made)
     }

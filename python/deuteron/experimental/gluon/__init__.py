@@ -4,6 +4,8 @@ a name of its language outside of one, raises `NotImplementedError` with that na
 Kernels of the ordinary language, layouts included in what ``asm["ttgir"]`` shows, are what this compiler takes.
 """
 
+import inspect
+
 from ...language.core import _aggregate as aggregate
 from ...language.core import must_use_result
 from ...runtime.jit import KernelInterface, constexpr_function
@@ -21,6 +23,8 @@ class GluonJITFunction(KernelInterface):
         self.__name__ = fn.__name__
         self.__doc__ = fn.__doc__
         self.__module__ = fn.__module__
+        self.signature = inspect.signature(fn)
+        self.arg_names = list(self.signature.parameters)
 
     def is_gluon(self):
         """Whether the kernel gives layouts itself."""
