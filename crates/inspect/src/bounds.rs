@@ -21,7 +21,7 @@ pub(crate) struct Ground<'a> {
     pub(crate) traffic: &'a Traffic,
     /// Operations of one program, by rate.
     pub(crate) operations: &'a BTreeMap<String, f64>,
-    /// Bytes through memory of the program that its passes over the banks could move.
+    /// Bytes through shared memory that its passes over the banks could move.
     pub(crate) shared_bytes: f64,
     /// Instructions that access memory, of one program.
     pub(crate) instructions: f64,

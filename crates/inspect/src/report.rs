@@ -31,9 +31,9 @@ pub struct Report {
     pub moves: Vec<MoveRow>,
     /// Matrix products.
     pub products: Vec<ProductRow>,
-    /// What goes through memory of the program, what takes longest first.
+    /// What goes through shared memory, what takes longest first.
     pub shared: Vec<SharedRow>,
-    /// Memory of the program.
+    /// Shared memory.
     pub buffers: Vec<BufferRow>,
     /// Bytes of it in all.
     pub shared_bytes: u64,
@@ -148,7 +148,7 @@ pub struct MoveRow {
     pub conflicts: u64,
 }
 
-/// What a line of the source moves through memory of the program, in all rounds of its loops.
+/// What a line of the source moves through shared memory, in all rounds of its loops.
 #[derive(Clone, Debug)]
 pub struct SharedRow {
     /// Where.
@@ -186,7 +186,7 @@ pub struct ProductRow {
     pub why_not: Option<String>,
 }
 
-/// A piece of memory of the program.
+/// A piece of shared memory.
 #[derive(Clone, Debug)]
 pub struct BufferRow {
     /// Where.

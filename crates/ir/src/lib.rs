@@ -43,4 +43,4 @@ pub use row::{
     variadic,
 };
 pub use types::{FloatKind, Type, TypeKind, TypeParam, TypeRow};
-pub use verify::verify;
+pub use verify::{verify, verify_structure};

@@ -13,22 +13,47 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// # Errors
 /// Everything found wrong, in the order of the program.
 pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
+    check(module, Depth::Rules)
+}
+
+/// Checks the structure of a program alone, which is what code that reads it relies on: how many operands, results, regions and
+/// attributes each operation has, that values are defined before they are used, that blocks end, and that use lists are exact.
+/// Types, the kinds of attributes and the rules of rows are left out.
+///
+/// # Errors
+/// Everything found wrong, in the order of the program.
+pub fn verify_structure(module: &Module) -> Result<(), Vec<Diagnostic>> {
+    check(module, Depth::Structure)
+}
+
+/// How much is checked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Structure,
+    Rules,
+}
+
+fn check(module: &Module, depth: Depth) -> Result<(), Vec<Diagnostic>> {
     let values = module.num_values();
     let mut verifier = Verifier {
         module,
+        depth,
         errors: Vec::new(),
         visible: vec![false; values],
         counted: vec![0; values],
         valid_types: FxHashSet::default(),
     };
     verifier.op(module.top());
-    verifier.symbols();
+    if depth == Depth::Rules {
+        verifier.symbols();
+    }
     verifier.use_lists();
     if verifier.errors.is_empty() { Ok(()) } else { Err(verifier.errors) }
 }
 
 struct Verifier<'m> {
     module: &'m Module,
+    depth: Depth,
     errors: Vec<Diagnostic>,
     /// Whether a value may be used at the place that is looked at, by its index.
     visible: Vec<bool>,
@@ -46,14 +71,18 @@ impl Verifier<'_> {
 
     fn op(&mut self, op: Op) {
         let before = self.errors.len();
+        let rules = self.depth == Depth::Rules;
         self.uses(op);
-        self.shape(op);
+        self.counts(op);
+        if rules {
+            self.types(op);
+        }
         if self.errors.len() == before {
             self.attributes(op);
             self.regions(op);
         }
         // A row's own rule may count on all of the above.
-        if self.errors.len() == before {
+        if rules && self.errors.len() == before {
             if let Some(Err(message)) = self.module.row(op).verify.map(|rule| rule(self.module, op)) {
                 self.error(op, &format!(": {message}"));
             }
@@ -84,26 +113,34 @@ impl Verifier<'_> {
         }
     }
 
-    fn shape(&mut self, op: Op) {
+    fn counts(&mut self, op: Op) {
         let (module, row) = (self.module, self.module.row(op));
-        let operands = row.operand_groups(module.operands(op).len());
-        let results = row.result_groups(module.results(op).len());
-        match operands {
-            Some(sizes) => self.constraints(op, "operand", row.operands, &sizes, module.operands(op)),
-            None => self.error(op, &format!("cannot have {} operands", module.operands(op).len())),
+        let (operands, results) = (module.operands(op).len(), module.results(op).len());
+        if row.operand_groups(operands).is_none() {
+            self.error(op, &format!("cannot have {operands} operands"));
         }
-        match results {
-            Some(sizes) => self.constraints(op, "result", row.results, &sizes, module.results(op)),
-            None => self.error(op, &format!("cannot have {} results", module.results(op).len())),
-        }
-        for &value in module.results(op) {
-            self.check_type(op, module.ty(value));
+        if row.result_groups(results).is_none() {
+            self.error(op, &format!("cannot have {results} results"));
         }
         if row.regions.is_some_and(|count| count != module.regions(op).len()) {
             self.error(op, &format!("cannot have {} regions", module.regions(op).len()));
         }
         if module.attrs(op).len() != row.attrs.len() {
             self.error(op, "has not as many attribute slots as it declares");
+        }
+    }
+
+    /// Types of operands and results, of which there are as many as declared.
+    fn types(&mut self, op: Op) {
+        let (module, row) = (self.module, self.module.row(op));
+        if let Some(sizes) = row.operand_groups(module.operands(op).len()) {
+            self.constraints(op, "operand", row.operands, &sizes, module.operands(op));
+        }
+        if let Some(sizes) = row.result_groups(module.results(op).len()) {
+            self.constraints(op, "result", row.results, &sizes, module.results(op));
+        }
+        for &value in module.results(op) {
+            self.check_type(op, module.ty(value));
         }
     }
 
@@ -136,7 +173,7 @@ impl Verifier<'_> {
     fn attributes(&mut self, op: Op) {
         for (spec, attr) in self.module.row(op).attrs.iter().zip(self.module.attrs(op)) {
             match attr {
-                Some(attr) if !fits(spec, attr) => {
+                Some(attr) if self.depth == Depth::Rules && !fits(spec, attr) => {
                     self.error(op, &format!("attribute `{}` is of the wrong kind", spec.name));
                 }
                 Some(attr) if spec.non_negative && attr.as_int().is_some_and(|value| value < 0) => {
@@ -174,8 +211,10 @@ impl Verifier<'_> {
         let module = self.module;
         let args = module.args(block);
         self.show(args, true);
-        for &arg in args {
-            self.check_type(owner, module.ty(arg));
+        if self.depth == Depth::Rules {
+            for &arg in args {
+                self.check_type(owner, module.ty(arg));
+            }
         }
         for op in module.ops(block) {
             self.op(op);

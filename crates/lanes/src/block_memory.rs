@@ -1,34 +1,19 @@
-//! Blocks in memory of the program: stores and loads of all registers as planned, and conversions that go through it.
+//! Blocks in shared memory: stores and loads of all registers as planned, and conversions that go through it.
 
 use crate::cx::Cx;
 use crate::error::Result;
+use crate::notes::note_block;
 use crate::ops::memory::{from_memory, in_memory, to_memory};
-use crate::survey::note_block;
 use crate::target::Access;
 use crate::trade::{exchange, thread_bits_zero, thread_map};
 use crate::types;
+use crate::value::Region;
 use crate::words::{from_words, to_words};
 use ir::Type;
 use layout::convert::{self, Plan, Step};
 use llir::Value;
 use rustc_hash::FxHashMap;
 use target::survey::SharedBy;
-
-/// A place in memory of the program: an address and a constant number of bytes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Region {
-    /// The address.
-    pub(crate) base: Value,
-    /// Bytes further on.
-    pub(crate) offset: i64,
-}
-
-impl Region {
-    /// So many bytes further on.
-    pub(crate) fn after(self, bytes: u32) -> Region {
-        Region { offset: self.offset + i64::from(bytes), ..self }
-    }
-}
 
 /// Addresses of the instructions of an access: one for each different part that cannot be an immediate.
 pub(crate) struct Addresses {

@@ -1,26 +1,35 @@
 //! The state of a lowering: the function that is built, what each value of the program is, facts about the machine.
 
 use crate::affine::Affine;
-use crate::block_memory::Region;
 use crate::error::{Result, at};
+use crate::facts::{Facts, Notes, Options};
 use crate::free::first_copies;
-use crate::ids::Ids;
-use crate::kernel::{Facts, Options};
 use crate::layouts::layout_of;
-use crate::location::locate;
 use crate::shared::{self, Barrier, Planner};
-use crate::survey::Notes;
-use crate::table::handler;
 use crate::target::LaneTarget;
 use crate::types;
-use crate::value::LaneValue;
-use ir::{Block, Module, Op, Traits, Type, Value as IrValue};
+use crate::value::{LaneValue, Region};
+use ir::{Block, Module, Op, OpRow, Traits, Type, Value as IrValue};
 use layout::{Dim, LinearLayout};
-use llir::{FunctionBuilder, Value, Values};
+use llir::{FunctionBuilder, Location, Value, Values};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 use std::rc::Rc;
 use ttir::axis::AxisTable;
+
+/// Lowers one operation.
+pub type Handler = fn(&mut Cx<'_>, Op) -> Result<()>;
+
+/// The numbers of this lane. All are `i32`.
+#[derive(Clone, Copy, Debug)]
+pub struct Ids {
+    /// In the program.
+    pub thread: Value,
+    /// In its warp.
+    pub lane: Value,
+    /// Of its warp in the program.
+    pub warp: Value,
+}
 
 /// The state of the lowering of one function.
 pub struct Cx<'a> {
@@ -42,7 +51,8 @@ pub struct Cx<'a> {
     pub num_warps: u32,
     /// Groups of lanes that make one program together.
     pub num_blocks: u32,
-    pub(crate) ids: Ids,
+    ids: Ids,
+    handler: fn(&'static OpRow) -> Option<Handler>,
     pub(crate) affine: Affine,
     pub(crate) calls: Vec<Op>,
     /// Plans of conversions.
@@ -66,6 +76,8 @@ pub(crate) struct CxParts<'a> {
     pub(crate) b: FunctionBuilder<'a>,
     pub(crate) target: &'a dyn LaneTarget,
     pub(crate) options: &'a Options,
+    /// The handler of an operation that is no terminator.
+    pub(crate) handler: fn(&'static OpRow) -> Option<Handler>,
     pub(crate) axis: AxisTable,
     pub(crate) facts: Facts,
     pub(crate) planner: Planner,
@@ -75,7 +87,7 @@ pub(crate) struct CxParts<'a> {
 impl<'a> Cx<'a> {
     /// Starts a kernel: the current block is the entry.
     pub(crate) fn new(parts: CxParts<'a>) -> Cx<'a> {
-        let CxParts { module, mut b, target, options, axis, facts, planner, shared } = parts;
+        let CxParts { module, mut b, target, options, handler, axis, facts, planner, shared } = parts;
         let (lanes, num_warps) = (facts.lanes, facts.num_warps);
         let thread = target.thread_id(&mut b);
         let mask = b.i32(lanes as i32 - 1);
@@ -99,6 +111,7 @@ impl<'a> Cx<'a> {
             num_warps,
             num_blocks,
             ids: Ids { thread, lane, warp },
+            handler,
             affine: Affine::default(),
             calls: Vec::new(),
             planner,
@@ -108,6 +121,11 @@ impl<'a> Cx<'a> {
             values: FxHashMap::with_capacity_and_hasher(USUAL, FxBuildHasher),
             layouts: FxHashMap::default(),
         }
+    }
+
+    /// The numbers of this lane.
+    pub fn ids(&mut self) -> Ids {
+        self.ids
     }
 
     /// An error at an operation.
@@ -172,7 +190,7 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// The buffer of an operation in memory of the program: what it allocates, or its scratch memory.
+    /// The buffer of an operation in shared memory: what it allocates, or its scratch memory.
     pub(crate) fn scratch(&mut self, op: Op) -> Option<Region> {
         let offset = self.shared.offset(op)?;
         Some(Region { base: self.target.shared_base(&mut self.b), offset: i64::from(offset) })
@@ -251,7 +269,12 @@ impl<'a> Cx<'a> {
     /// # Errors
     /// What its handler says; that there is none.
     pub fn lower_op(&mut self, op: Op) -> Result<()> {
-        let location = locate(self, op);
+        let place = self.module.locs.file_place(self.module.loc(op));
+        let location = place.map(|(file, line, column)| Location {
+            file: self.b.module().add_file(&file),
+            line,
+            column,
+        });
         self.b.set_loc(location);
         match self.shared.barrier_before(op) {
             Some(Barrier::Block) => self.target.barrier(&mut self.b),
@@ -259,7 +282,7 @@ impl<'a> Cx<'a> {
             None => {}
         }
         let own = self.target.handler(self.module, op);
-        let Some(handler) = own.or_else(|| handler(self.module.row(op))) else {
+        let Some(handler) = own.or_else(|| (self.handler)(self.module.row(op))) else {
             return Err(self.error(op, "cannot be lowered for this machine; a pass should have replaced it"));
         };
         let outer = self.current.replace(op);

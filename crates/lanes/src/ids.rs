@@ -6,17 +6,6 @@ use layout::{Dim, LinearLayout};
 use llir::{IntCompare, Value};
 use smallvec::SmallVec;
 
-/// The numbers of this lane. All are `i32`.
-#[derive(Clone, Copy, Debug)]
-pub struct Ids {
-    /// In the program.
-    pub thread: Value,
-    /// In its warp.
-    pub lane: Value,
-    /// Of its warp in the program.
-    pub warp: Value,
-}
-
 /// A run of input bits that go to neighbouring bits of one output: `(input >> from & mask) << to`.
 struct Run {
     from: u32,
@@ -43,11 +32,6 @@ fn runs(bases: &[u32]) -> (Vec<Run>, Vec<(u32, u32)>) {
 }
 
 impl Cx<'_> {
-    /// The numbers of this lane.
-    pub fn ids(&mut self) -> Ids {
-        self.ids
-    }
-
     /// The number of this group of lanes in its cluster; zero without clusters.
     pub fn block_id(&mut self) -> Value {
         if self.num_blocks == 1 { self.b.i32(0) } else { self.target.block_id(&mut self.b) }
@@ -85,7 +69,7 @@ impl Cx<'_> {
 
     /// The bits of the thread index of conversions: lane, warp, and above them the block.
     pub(crate) fn place_in_cluster(&mut self) -> Value {
-        let thread = self.ids.thread;
+        let thread = self.ids().thread;
         if self.num_blocks == 1 {
             return thread;
         }

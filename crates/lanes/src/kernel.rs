@@ -5,59 +5,15 @@
 
 use crate::cx::{Cx, CxParts};
 use crate::error::{Error, Result, at};
+use crate::facts::{Facts, Notes, Options};
+use crate::ops;
 use crate::shared::{self, Planner};
-use crate::survey::Notes;
 use crate::target::LaneTarget;
 use crate::types;
 use crate::value::LaneValue;
 use ir::{Module, Op, Type};
 use llir::{Flags, FunctionBuilder, Param, ParamAttributes};
 use ttir::ops::func::{self, FuncOp};
-
-/// What the caller wants.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Options {
-    /// Whether a product and a sum may be fused.
-    pub fuse_multiply_add: bool,
-    /// Whether instructions carry where they come from.
-    pub line_info: bool,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { fuse_multiply_add: true, line_info: true }
-    }
-}
-
-/// A region of device memory that each program needs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Scratch {
-    /// Bytes for one program.
-    pub bytes: u64,
-    /// Its alignment.
-    pub align: u32,
-}
-
-/// What a launch of a kernel needs.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Facts {
-    /// The name of the kernel.
-    pub name: String,
-    /// Names of the parameters, without the scratch regions.
-    pub params: Vec<String>,
-    /// Bytes of memory of the program.
-    pub shared_bytes: u32,
-    /// Scratch memory that the kernel uses.
-    pub global_scratch: Scratch,
-    /// Scratch memory of a profiler.
-    pub profile_scratch: Scratch,
-    /// Lanes of a warp.
-    pub lanes: u32,
-    /// Warps of a program.
-    pub num_warps: u32,
-    /// Groups of lanes that make one program together.
-    pub num_blocks: u32,
-}
 
 /// A lowered module.
 #[derive(Clone, Debug)]
@@ -113,7 +69,7 @@ pub fn shared_bytes(module: &Module, target: &dyn LaneTarget) -> Result<u64> {
     let mut most = 0;
     for kernel in func::kernels(module) {
         let mut planner = Planner::new(&start_facts(module, kernel.op, target)?, target);
-        most = most.max(shared::bytes(module, kernel.op, &mut planner)?);
+        most = most.max(shared::bytes(module, kernel.op, &mut planner, ops::needs())?);
     }
     Ok(u64::from(most))
 }
@@ -127,7 +83,8 @@ fn lower_kernel(
 ) -> Result<Facts> {
     let mut facts = start_facts(module, op, target)?;
     let mut planner = Planner::new(&facts, target);
-    let shared = shared::plan(module, op, &mut planner, target.machine().shared_bytes)?;
+    let limit = target.machine().shared_bytes;
+    let shared = shared::plan(module, op, &mut planner, (ops::needs(), limit))?;
     facts.shared_bytes = shared.bytes;
     let name = facts.name.clone();
     let entry = module.entry(module.region(op, 0));
@@ -142,7 +99,8 @@ fn lower_kernel(
     let mut b = FunctionBuilder::new(lowered, id);
     b.set_float_flags(if options.fuse_multiply_add { Flags::CONTRACT } else { Flags::NONE });
     let axis = crate::access::facts(module, op);
-    let mut cx = Cx::new(CxParts { module, b, target, options, axis, facts, planner, shared });
+    let mut cx =
+        Cx::new(CxParts { module, b, target, options, handler: ops::handler, axis, facts, planner, shared });
     cx.notes = notes.is_some().then(Notes::default);
     for (index, arg) in module.args(entry).iter().enumerate() {
         let value = cx.b.param(index);

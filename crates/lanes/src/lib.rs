@@ -4,7 +4,7 @@
 //! `tt.func`, and facts about what a launch needs ([`Facts`]).
 //!
 //! - A scalar is one llir value, the same in every lane; a tensor is a list of llir values, one per register, in the
-//!   order of the registers of its linear layout; memory of the program is its address and offsets into it.
+//!   order of the registers of its linear layout; shared memory is its address and offsets into it.
 //! - A handler for each operation is found in a table by the operation's row; [`ops`] holds one file per family.
 //! - What differs between machines goes through [`LaneTarget`]; nothing here knows a vendor.
 //! - Indices and addresses are kept as a part that depends on the lane plus a constant per register ([`affine`]), so that
@@ -16,11 +16,12 @@ mod block_memory;
 mod cx;
 mod element;
 mod error;
+mod facts;
 mod free;
 mod ids;
 mod kernel;
 mod layouts;
-mod location;
+mod notes;
 pub mod ops;
 mod packing;
 pub mod pairs;
@@ -28,21 +29,21 @@ mod positions;
 mod row_load;
 mod shared;
 mod survey;
-mod table;
 mod target;
 mod trade;
 mod types;
 mod value;
+mod view;
 mod words;
 
-pub use cx::Cx;
+pub use cx::{Cx, Handler};
 pub use error::{Error, Result, SharedMemoryNeed};
+pub use facts::{Facts, Options, Scratch};
 pub use free::FreeBits;
-pub use kernel::{Facts, Lowered, Options, Scratch, lower, shared_bytes};
+pub use kernel::{Lowered, lower, shared_bytes};
 pub use layouts::layout_of;
 pub use positions::{Element, Positions};
 pub use survey::{Classify, survey};
-pub use table::Handler;
 pub use target::{
     Access, AssertPlace, AtomicAccess, CombineLanes, CompareSwap, LaneTarget, Multiply, Overflow, PrintCall,
     Reductions, Shuffle,

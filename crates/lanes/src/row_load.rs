@@ -6,8 +6,8 @@
 
 use crate::block_memory::Addresses;
 use crate::cx::Cx;
-use crate::ops::local::View;
-use crate::survey::note_rows;
+use crate::notes::note_rows;
+use crate::view::View;
 use crate::words::from_words;
 use layout::convert::{Access, Step};
 use llir::Value;

@@ -10,7 +10,7 @@ use ttgir::{Machine, MatrixRow};
 use ttir::ops::atomic::{Rmw, Scope, Sem};
 use ttir::ops::memory::{CacheModifier, EvictionPolicy};
 
-/// An access to neighbouring elements of device memory, or of memory of the program.
+/// An access to neighbouring elements of device memory, or of shared memory.
 #[derive(Clone, Debug)]
 pub struct Access {
     /// The address of the first element, without the constant part.
@@ -220,7 +220,7 @@ pub trait LaneTarget: ElementTarget {
         self.machine().vector_bytes
     }
 
-    /// Where memory of the program begins.
+    /// Where shared memory begins.
     fn shared_base(&self, b: &mut FunctionBuilder<'_>) -> Value {
         b.module().add_memory(llir::Global {
             name: "global_smem".into(),
@@ -238,7 +238,7 @@ pub trait LaneTarget: ElementTarget {
     /// Stores neighbouring elements.
     fn store(&self, b: &mut FunctionBuilder<'_>, access: &Access, values: &[Value]);
 
-    /// Begins to copy neighbouring elements of device memory to memory of the program, an address and a constant number of
+    /// Begins to copy neighbouring elements of device memory to shared memory, an address and a constant number of
     /// bytes; zeros where the access's mask is off, and nothing at all where `only` does not hold. Answers whether the
     /// machine can: it then has done so.
     fn async_copy(
@@ -258,7 +258,7 @@ pub trait LaneTarget: ElementTarget {
     /// Waits until at most so many of the newest groups of copies are going on.
     fn async_wait(&self, _b: &mut FunctionBuilder<'_>, _pending: u32) {}
 
-    /// Whether lanes can fetch rows of memory of the program for each other ([`LaneTarget::load_rows`]).
+    /// Whether lanes can fetch rows of shared memory for each other ([`LaneTarget::load_rows`]).
     fn loads_rows(&self) -> bool {
         false
     }
@@ -277,7 +277,7 @@ pub trait LaneTarget: ElementTarget {
         Values::new()
     }
 
-    /// Whether lanes can store rows to memory of the program for each other ([`LaneTarget::store_rows`]).
+    /// Whether lanes can store rows to shared memory for each other ([`LaneTarget::store_rows`]).
     fn stores_rows(&self) -> bool {
         false
     }

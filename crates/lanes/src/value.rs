@@ -11,7 +11,7 @@ pub enum LaneValue {
     Scalar(Value),
     /// A tensor: one value per register, in the order of its layout.
     Tensor(Rc<[Value]>),
-    /// Memory of the program.
+    /// Shared memory.
     Shared(Rc<SharedMemory>),
     /// A tensor descriptor or another value of several parts.
     Parts(Rc<[Value]>),
@@ -19,7 +19,23 @@ pub enum LaneValue {
     Token,
 }
 
-/// A view of memory of the program.
+/// A place in shared memory: an address and a constant number of bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Region {
+    /// The address.
+    pub(crate) base: Value,
+    /// Bytes further on.
+    pub(crate) offset: i64,
+}
+
+impl Region {
+    /// So many bytes further on.
+    pub(crate) fn after(self, bytes: u32) -> Region {
+        Region { offset: self.offset + i64::from(bytes), ..self }
+    }
+}
+
+/// A view of shared memory.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SharedMemory {
     /// The address where the allocation (or the stage of it that is viewed) begins.

@@ -88,3 +88,28 @@ fn axis_analysis_finds_what_the_fixtures_say() {
         out
     });
 }
+
+/// A pass with a bug: it moves the first operation of a function behind the second, which uses it.
+static BREAKING: ir::pass::PassRow = ir::pass::PassRow {
+    name: "breaking",
+    doc: "Moves a definition behind its use.",
+    run: |module| {
+        let function = module.ops(module.body()).next().expect("a function");
+        let entry = module.entry(module.region(function, 0));
+        let ops: Vec<ir::Op> = module.ops(entry).collect();
+        module.move_before(ops[0], ops[1]);
+        Ok(())
+    },
+};
+
+#[test]
+fn a_release_finds_structure_that_a_pass_broke_and_says_whose_fault_it_is() {
+    let text = "tt.func @f(%a: i32) -> i32 {\n  %0 = arith.addi %a, %a : i32\n  %1 = arith.muli %0, %a : i32\n  \
+                tt.return %1 : i32\n}\n";
+    let mut module = parse(text, ttir::registry(), ParseOptions::default()).expect("it parses");
+    let run = |module: &mut ir::Module, verify| ir::pass::run(module, &[&BREAKING], verify, &mut ());
+    assert_eq!(run(&mut module.clone(), ir::pass::Verify::Never), Ok(()));
+    let errors = run(&mut module, ir::pass::Verify::Structure).expect_err("the use comes first");
+    assert!(errors[0].message.contains("not defined before it"), "{}", errors[0]);
+    assert!(errors[0].notes[0].contains("a bug of the compiler"), "{}", errors[0]);
+}

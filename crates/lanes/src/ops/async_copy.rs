@@ -1,18 +1,18 @@
-//! Copies from device memory to memory of the program that go on while the program does.
+//! Copies from device memory to shared memory that go on while the program does.
 //!
 //! Neighbours in both memories go in one copy. What the machine cannot copy by itself (a part of fewer bytes than it
 //! takes, or values for masked-off elements other than zero) is loaded and stored at once, which a later wait allows.
 
-use super::local::view;
+use super::Entry;
 use super::memory::{Hints, access, from_memory, to_memory};
 use crate::access::{plan, widest};
 use crate::block_memory::{Addresses, element_bytes};
 use crate::cx::Cx;
 use crate::error::Result;
 use crate::layouts::layout_of;
-use crate::table::Entry;
 use crate::target::Access;
 use crate::trade::thread_bits_zero;
+use crate::view::view;
 use ir::Op;
 use llir::Value;
 use std::rc::Rc;
@@ -91,9 +91,9 @@ fn copy(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         let access = Access { mask: only, ..Access::new(to, offset, ty, values.len()) };
         cx.target.store(&mut cx.b, &access, &values);
     }
-    crate::survey::note_copy(cx, op, &plan, &store, at_once)?;
+    crate::notes::note_copy(cx, op, &plan, &store, at_once)?;
     let by = if at_once == store.steps.len() { SharedBy::Copies } else { SharedBy::Lanes };
-    crate::survey::note_block(cx, &store, 0, bytes, (by, true));
+    crate::notes::note_block(cx, &store, 0, bytes, (by, true));
     cx.set_result(op, crate::LaneValue::Token);
     Ok(())
 }

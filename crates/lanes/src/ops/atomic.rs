@@ -1,5 +1,6 @@
 //! Atomics. Of the copies of an element one acts; the others get its result.
 
+use super::Entry;
 use super::memory::{both, from_memory, to_memory};
 use super::{atomic_swap, hand_round};
 use crate::access::plan;
@@ -8,7 +9,6 @@ use crate::error::Result;
 use crate::free::first_copies;
 use crate::packing::{as_integer, from_integer};
 use crate::shared::NeedOf;
-use crate::table::Entry;
 use crate::target::{AtomicAccess, Reductions};
 use crate::types;
 use elementwise::small_float::{as_wide, narrow_to};
@@ -61,7 +61,7 @@ struct Asked {
 fn elements(cx: &mut Cx<'_>, op: Op, asked: Asked, width: usize) -> Result<Elements> {
     let Asked { pointer, mask, order, scope } = asked;
     let plan = plan(cx, pointer, mask, width as u64)?;
-    crate::survey::note_atomics(cx, op, &plan)?;
+    crate::notes::note_atomics(cx, op, &plan)?;
     let owner = cx.owner_mask(&plan.free);
     let pointers = cx.registers(pointer)?;
     let masks = mask.map(|mask| cx.registers(mask)).transpose()?;

@@ -1,13 +1,13 @@
 //! One block behind another. The second is brought to the layout of the first, stands behind it in registers of its own,
 //! and both together go to the layout of the result; steps that change nothing cost nothing.
 
+use super::Entry;
 use crate::block_memory::{Values, convert_blocks, plans_bytes};
 use crate::cx::Cx;
 use crate::error::{Result, plain};
 use crate::layouts::layout_of;
 use crate::ops::convert;
 use crate::shared::{Need, NeedOf, Planner};
-use crate::table::Entry;
 use crate::types;
 use ir::{Module, Op, OpRow, Type};
 use layout::convert::Plan;

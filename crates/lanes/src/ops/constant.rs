@@ -1,8 +1,8 @@
 //! Constants and values without meaning.
 
+use super::Entry;
 use crate::cx::Cx;
 use crate::error::Result;
-use crate::table::Entry;
 use crate::types;
 use ir::{Attr, Elements, Op};
 use llir::Value;

@@ -3,9 +3,9 @@
 //! A loop carries one llir value for each different element of a tensor. Tensors that each iteration moves by one amount
 //! (the addresses of a loop over tiles) are carried as few bases, from which the registers differ by constants.
 
+use super::Entry;
 use crate::cx::Cx;
 use crate::error::Result;
-use crate::table::Entry;
 use crate::value::LaneValue;
 use ir::{Block, Module, Op, Value as IrValue};
 use llir::{Value, Values};

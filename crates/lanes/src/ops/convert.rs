@@ -1,11 +1,11 @@
 //! Changes of layout.
 
+use super::Entry;
 use crate::block_memory::{Values, convert_blocks, plans_bytes, plans_cross, plans_wait};
 use crate::cx::Cx;
 use crate::error::Result;
 use crate::layouts::layout_of;
 use crate::shared::{Need, NeedOf, Order, Planner};
-use crate::table::Entry;
 use crate::types;
 use ir::{Module, Op, OpRow};
 use layout::convert::Plan;
@@ -50,7 +50,7 @@ fn convert_layout(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let plan = plan(&mut cx.planner, cx.module, op)?;
     let source = ConvertLayoutOp::new(cx.module, op).src();
     let element = ttir::types::elem(cx.module.ty(source));
-    crate::survey::note_move(cx, op, cx.module.ty(source), &plan);
+    crate::notes::note_move(cx, op, cx.module.ty(source), &plan);
     let registers = cx.registers(source)?.to_vec();
     let region = cx.scratch(op);
     let mut converted = convert_blocks(cx, &[plan], region, &[Values { element, registers }])?;

@@ -2,10 +2,10 @@
 //!
 //! Each lane prints the elements that it holds; of copies, one. The line is that of the reference interpreter.
 
+use super::Entry;
 use crate::cx::Cx;
 use crate::error::Result;
 use crate::free::FreeBits;
-use crate::table::Entry;
 use crate::target::{AssertPlace, PrintCall};
 use crate::types;
 use elementwise::small_float::as_wide;

@@ -3,11 +3,11 @@
 //! Each lane holds, of the operands, all of k for the rows and columns of its part of the result. Sums run along k in
 //! order. Those by matrix instructions are in [`super::matrix_dot`].
 
+use super::Entry;
 use super::matrix_dot;
 use crate::cx::Cx;
 use crate::error::Result;
 use crate::positions::Positions;
-use crate::table::Entry;
 use elementwise::small_float::as_wide;
 use ir::{Op, Value as IrValue};
 use llir::{Op as LlirOp, Type, Value};

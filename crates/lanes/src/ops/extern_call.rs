@@ -1,9 +1,9 @@
 //! Functions of maths libraries, by the names that kernels know them under.
 
+use super::Entry;
 use super::per_register;
 use crate::cx::Cx;
 use crate::error::Result;
-use crate::table::Entry;
 use elementwise::{Elems, library};
 use ir::Op;
 use ttir::ops::extern_call::{EXTERN_ELEMENTWISE, ExternElementwiseOp};

@@ -5,12 +5,24 @@
 //! added to every tile before the next, so that instructions next to each other do not wait for each other. Which place along k
 //! an element has is the same in both operands, and that is all that matters.
 
-use super::matrix_dot::{Instruction, Registers, STRANGER};
 use crate::positions::{Element, Positions};
 use ir::Type;
 use layout::{Dim, LinearLayout};
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use ttgir::{FragmentKind, Fragments, Machine, MatrixRow};
+
+/// Numbers of registers, in the order of an instruction.
+pub(super) type Registers = SmallVec<[u32; 16]>;
+
+/// The registers that one instruction takes: of the factors of the dot, and of the sums that it reads and writes.
+pub(super) struct Instruction {
+    pub(super) factors: [Registers; 2],
+    pub(super) sums: Registers,
+}
+
+/// That an operand does not have what the result asks for.
+pub(super) const STRANGER: &str = "an operand's encoding does not belong to the result's";
 
 /// A tile of the result: its batch, and its number along rows and columns.
 type Tile = [u32; 3];

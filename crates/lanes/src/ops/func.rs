@@ -1,11 +1,11 @@
 //! Calls: the callee is lowered where it is called.
 //!
 //! Earlier stages inline nearly all calls. What is left takes and returns values of any kind, tensors among them, whose
-//! parts would fill the parameters of a real call; and memory of the program is laid out for a kernel as a whole.
+//! parts would fill the parameters of a real call; and shared memory is laid out for a kernel as a whole.
 
+use super::Entry;
 use crate::cx::Cx;
 use crate::error::Result;
-use crate::table::Entry;
 use crate::value::LaneValue;
 use ir::Op;
 use smallvec::SmallVec;

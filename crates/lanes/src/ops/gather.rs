@@ -1,15 +1,16 @@
-//! Gathers: the source goes to memory of the program, and each lane reads what its indices say. Blocks of a cluster keep
+//! Gathers: the source goes to shared memory, and each lane reads what its indices say. Blocks of a cluster keep
 //! what they have at its place among all elements, and read each other's.
 
-use crate::block_memory::{Region, element_bytes, store_block};
+use super::Entry;
+use crate::block_memory::{element_bytes, store_block};
 use crate::cx::Cx;
 use crate::error::{Result, at};
 use crate::free::FreeBits;
 use crate::layouts::layout_of;
 use crate::ops::memory::{from_memory, in_memory};
 use crate::shared::{Need, NeedOf, Order, Planner};
-use crate::table::Entry;
 use crate::target::Access;
+use crate::value::Region;
 use ir::{Module, Op, OpRow, Type};
 use layout::{Dim, LinearLayout};
 use llir::Value;

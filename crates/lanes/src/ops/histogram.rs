@@ -1,16 +1,17 @@
-//! Histograms: counters in memory of the program, which all lanes add to. Each block of a cluster has counters of its own,
+//! Histograms: counters in shared memory, which all lanes add to. Each block of a cluster has counters of its own,
 //! which are added up in the end.
 
+use super::Entry;
 use super::scan_layout::ordered;
-use crate::block_memory::{Region, load_block, store_block, with_copies};
+use crate::block_memory::{load_block, store_block, with_copies};
 use crate::cx::Cx;
 use crate::error::{Result, at};
 use crate::free::FreeBits;
 use crate::ops::memory::both;
 use crate::shared::{Accesses, Need, NeedOf, Order, Planner};
-use crate::table::Entry;
 use crate::target::AtomicAccess;
 use crate::types;
+use crate::value::Region;
 use ir::{Module, Op, OpRow, Type};
 use layout::convert::Access;
 use layout::{Dim, LinearLayout};

@@ -3,9 +3,9 @@
 //! The text runs once for each `packed_element` elements. Operands of fewer than 32 bits travel together in one 32-bit
 //! register; so do results.
 
+use super::Entry;
 use crate::cx::Cx;
 use crate::error::Result;
-use crate::table::Entry;
 use crate::types;
 use crate::value::LaneValue;
 use ir::Op;

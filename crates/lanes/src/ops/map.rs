@@ -3,13 +3,13 @@
 //! Neighbours that one run of the region takes must be in one lane. Where the layout holds them apart, operands go to a
 //! layout that does not, and results come back.
 
+use super::Entry;
 use crate::block_memory::{Values, convert_blocks, plans_bytes};
 use crate::cx::Cx;
 use crate::error::Result;
 use crate::layouts::layout_of;
 use crate::ops::convert;
 use crate::shared::{Need, NeedOf, Planner};
-use crate::table::Entry;
 use crate::types;
 use crate::value::LaneValue;
 use ir::{Module, Op, OpRow, Value as IrValue};

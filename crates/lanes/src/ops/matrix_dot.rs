@@ -4,7 +4,7 @@
 //! version 2, here) or of runs ([`super::fragment_dot`]). Along k, tile after tile is added, so that instructions next to each other
 //! do not wait for each other. Dots of several warps are the target's ([`crate::LaneTarget::handler`]).
 
-use super::fragment_dot;
+use super::fragment_dot::{self, Instruction, Registers, STRANGER};
 use crate::cx::Cx;
 use crate::error::Result;
 use crate::pairs::{Offsets, accumulator_fragment, column_fragment, row_fragment};
@@ -15,18 +15,6 @@ use llir::Value;
 use smallvec::SmallVec;
 use ttgir::{Encoding, FragmentKind, Machine, MatrixKind, MatrixRow};
 use ttir::ops::constant::splat_bits;
-
-/// Numbers of registers, in the order of an instruction.
-pub(super) type Registers = SmallVec<[u32; 16]>;
-
-/// The registers that one instruction takes: of the factors of the dot, and of the sums that it reads and writes.
-pub(super) struct Instruction {
-    pub(super) factors: [Registers; 2],
-    pub(super) sums: Registers,
-}
-
-/// That an operand does not have what the result asks for.
-pub(super) const STRANGER: &str = "an operand's encoding does not belong to the result's";
 
 /// Lowers a dot of a, b and the sums.
 pub(super) fn lower(cx: &mut Cx<'_>, op: Op, operands: [IrValue; 3]) -> Result<()> {

@@ -1,11 +1,11 @@
 //! Loads, stores and barriers.
 
+use super::Entry;
 use crate::access::{plan, widest};
 use crate::cx::Cx;
 use crate::error::Result;
 use crate::free::first_copies;
-use crate::survey;
-use crate::table::Entry;
+use crate::notes;
 use crate::target::Access;
 use crate::types;
 use ir::{Op, Type};
@@ -69,7 +69,7 @@ fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let element = ttir::types::elem(result_ty);
     let limit = widest(cx, element);
     let plan = plan(cx, pointer, mask, limit)?;
-    survey::note_access(cx, op, &plan, false)?;
+    notes::note_access(cx, op, &plan, false)?;
     let pointers = cx.registers(pointer)?;
     let masks = mask.map(|mask| cx.registers(mask)).transpose()?;
     let others = other.map(|other| cx.registers(other)).transpose()?;
@@ -131,7 +131,7 @@ fn store(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let element = ttir::types::elem(cx.module.ty(store.value()));
     let limit = widest(cx, element);
     let plan = plan(cx, pointer, mask, limit)?;
-    survey::note_access(cx, op, &plan, true)?;
+    notes::note_access(cx, op, &plan, true)?;
     let (pointers, values) = (cx.registers(pointer)?, cx.registers(store.value())?);
     let masks = mask.map(|mask| cx.registers(mask)).transpose()?;
     let owner = cx.owner_mask(&plan.free);

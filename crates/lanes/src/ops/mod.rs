@@ -30,10 +30,9 @@ mod scan;
 mod scan_layout;
 mod shape;
 
-use crate::cx::Cx;
+use crate::cx::{Cx, Handler};
 use crate::error::Result;
-use crate::shared::NeedOf;
-use crate::table::Entry;
+use crate::shared::{NeedOf, Needs};
 use elementwise::Elems;
 use ir::{Op, OpRow};
 use llir::Value;
@@ -44,8 +43,11 @@ use ttir::ops::arith_float::DIVF;
 use ttir::ops::compare::CMPI;
 use ttir::ops::forms::BinaryOp;
 
+/// A row and its handler.
+type Entry = (&'static OpRow, Handler);
+
 /// The tables of handlers.
-pub(crate) const FAMILIES: &[&[Entry]] = &[
+const FAMILIES: &[&[Entry]] = &[
     async_copy::TABLE,
     atomic::TABLE,
     cat::TABLE,
@@ -68,7 +70,22 @@ pub(crate) const FAMILIES: &[&[Entry]] = &[
     shape::TABLE,
 ];
 
-/// The tables of what operations need of memory of the program while they run.
+/// The handler of an operation that is no terminator.
+pub(crate) fn handler(row: &'static OpRow) -> Option<Handler> {
+    static TABLE: OnceLock<FxHashMap<&'static str, Handler>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        let families = FAMILIES.iter().flat_map(|family| family.iter());
+        let mut table: FxHashMap<&'static str, Handler> =
+            families.map(|(row, handler)| (row.name, *handler)).collect();
+        for row in elementwise::rows() {
+            table.insert(row.name, lower_elements);
+        }
+        table
+    });
+    table.get(row.name).copied()
+}
+
+/// The tables of what operations need of shared memory while they run.
 const NEEDS: &[&[(&OpRow, NeedOf)]] = &[
     atomic::NEEDS,
     cat::NEEDS,
@@ -80,9 +97,9 @@ const NEEDS: &[&[(&OpRow, NeedOf)]] = &[
     scan::NEEDS,
 ];
 
-/// What each row needs of memory of the program, by its name.
-pub(crate) fn needs() -> &'static FxHashMap<&'static str, NeedOf> {
-    static TABLE: OnceLock<FxHashMap<&'static str, NeedOf>> = OnceLock::new();
+/// What each row needs of shared memory, by its name.
+pub(crate) fn needs() -> &'static Needs {
+    static TABLE: OnceLock<Needs> = OnceLock::new();
     TABLE.get_or_init(|| {
         let entries = NEEDS.iter().flat_map(|table| table.iter());
         entries.map(|(row, need)| (row.name, *need)).collect()

@@ -1,8 +1,8 @@
 //! Where a program stands in its grid, and what it may assume.
 
+use super::Entry;
 use crate::cx::Cx;
 use crate::error::Result;
-use crate::table::Entry;
 use crate::value::LaneValue;
 use ir::Op;
 use ttir::ops::program::{

@@ -1,5 +1,6 @@
 //! Reductions: registers of a lane, then lanes of a warp, then warps through memory with one barrier.
 
+use super::Entry;
 use super::combine::{Combine, Elements, column, zip};
 use super::convert::need;
 use crate::block_memory::{Values, convert_blocks};
@@ -7,7 +8,6 @@ use crate::cx::Cx;
 use crate::error::{Result, at};
 use crate::layouts::{everywhere, layout_of};
 use crate::shared::{NeedOf, Planner};
-use crate::table::Entry;
 use crate::target::Shuffle;
 use crate::trade::shuffle_values;
 use crate::types;

@@ -4,19 +4,19 @@
 //! With `reverse` all positions along the axis are counted from the end. Blocks whose layout mixes the axis with other
 //! dimensions, or has its positions in another order than registers, lanes, warps, registers, are converted first.
 
+use super::Entry;
 use super::combine::{Combine, Elements, column, zip};
 use super::convert;
 use super::scan_layout::{Axis, ordered, plans_of};
-use crate::block_memory::{Region, Values, convert_blocks, plans_bytes};
+use crate::block_memory::{Values, convert_blocks, plans_bytes};
 use crate::cx::Cx;
 use crate::error::{Result, at};
 use crate::layouts::layout_of;
 use crate::shared::{Need, NeedOf, Order, Planner};
-use crate::table::Entry;
 use crate::target::Shuffle;
 use crate::trade::shuffle_values;
 use crate::types;
-use crate::value::LaneValue;
+use crate::value::{LaneValue, Region};
 use ir::{Module, Op, OpRow};
 use layout::LinearLayout;
 use layout::convert::Plan;

@@ -1,9 +1,9 @@
 //! Making blocks and moving their elements between registers. No data moves between lanes here: where an operation
 //! changes who holds an element, an earlier stage has put a conversion of the layout in front of it.
 
+use super::Entry;
 use crate::cx::Cx;
 use crate::error::Result;
-use crate::table::Entry;
 use crate::value::LaneValue;
 use ir::Op;
 use layout::{Dim, LinearLayout};

@@ -1,4 +1,4 @@
-//! Memory of the program: what needs how much, where each buffer lies, and where all lanes must wait for each other.
+//! Shared memory: what needs how much, where each buffer lies, and where all lanes must wait for each other.
 //!
 //! Buffers are those that the program allocates (`ttg.local_alloc`) and scratch memory that single operations need while
 //! they run (conversions of layouts, reductions, …). [`plan`] finds how long each is alive, places those that are never
@@ -9,8 +9,7 @@ mod buffers;
 mod place;
 
 use crate::error::{Error, Result, SharedMemoryNeed, diagnostic};
-use crate::kernel::Facts;
-use crate::ops;
+use crate::facts::Facts;
 use crate::target::LaneTarget;
 use buffers::Buffers;
 use ir::{Module, Op, Type};
@@ -62,6 +61,9 @@ pub(crate) enum Barrier {
 
 /// What scratch memory an operation needs, if any.
 pub(crate) type NeedOf = fn(&mut Planner, &Module, Op) -> Result<Need>;
+
+/// What each row needs, by its name.
+pub(crate) type Needs = FxHashMap<&'static str, NeedOf>;
 
 /// The type of what is reduced, the dimension, and the type of the result.
 pub(crate) type ReductionKey = (Type, i64, Type);
@@ -194,12 +196,17 @@ impl Plan {
     }
 }
 
-/// Plans the memory of a kernel on a machine that has so many bytes of it.
+/// Plans the memory of a kernel on a machine that has so many bytes of it, where operations need what a table says.
 ///
 /// # Errors
 /// When an operation has no plan, or the machine has too little memory: then with what needs how much.
-pub(crate) fn plan(module: &Module, kernel: Op, planner: &mut Planner, limit: u32) -> Result<Plan> {
-    let buffers = buffers(module, kernel, planner)?;
+pub(crate) fn plan(
+    module: &Module,
+    kernel: Op,
+    planner: &mut Planner,
+    (needs, limit): (&Needs, u32),
+) -> Result<Plan> {
+    let buffers = buffers(module, kernel, planner, needs)?;
     let (offsets, bytes) = place::place(&buffers.requests());
     if bytes > limit {
         return Err(too_large(module, kernel, &buffers, bytes, limit));
@@ -214,12 +221,11 @@ pub(crate) fn plan(module: &Module, kernel: Op, planner: &mut Planner, limit: u3
 ///
 /// # Errors
 /// When an operation has no plan.
-pub(crate) fn bytes(module: &Module, kernel: Op, planner: &mut Planner) -> Result<u32> {
-    Ok(place::place(&buffers(module, kernel, planner)?.requests()).1)
+pub(crate) fn bytes(module: &Module, kernel: Op, planner: &mut Planner, needs: &Needs) -> Result<u32> {
+    Ok(place::place(&buffers(module, kernel, planner, needs)?.requests()).1)
 }
 
-fn buffers(module: &Module, kernel: Op, planner: &mut Planner) -> Result<Buffers> {
-    let needs = ops::needs();
+fn buffers(module: &Module, kernel: Op, planner: &mut Planner, needs: &Needs) -> Result<Buffers> {
     let mut need_of = |op: Op| match needs.get(module.row(op).name) {
         Some(need) => need(planner, module, op),
         None => Ok(Need::default()),

@@ -20,7 +20,7 @@ pub struct Survey {
     pub moves: Vec<MoveFacts>,
     /// Matrix products.
     pub products: Vec<ProductFacts>,
-    /// Memory of the program.
+    /// Shared memory.
     pub buffers: Vec<BufferFacts>,
     /// Bytes of it in all.
     pub shared_bytes: u64,
@@ -104,11 +104,11 @@ pub enum MoveWay {
         /// Selects of a lane.
         selects: u64,
     },
-    /// Through memory of the program.
+    /// Through shared memory.
     Shared(SharedMove),
 }
 
-/// A way through memory of the program.
+/// A way through shared memory.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct SharedMove {
     /// Bytes of memory it needs.
@@ -146,7 +146,7 @@ pub struct ProductFacts {
     pub why_not: Option<String>,
 }
 
-/// A piece of the memory of the program.
+/// A piece of shared memory.
 #[derive(Clone, PartialEq, Debug)]
 pub struct BufferFacts {
     /// What allocates it, or needs it while it runs.
@@ -161,7 +161,7 @@ pub struct BufferFacts {
     pub alive: Vec<(u32, u32)>,
 }
 
-/// What an operation moves through memory of the program each time that it is carried out. All warps are counted: what
+/// What an operation moves through shared memory each time that it is carried out. All warps are counted: what
 /// several of them read counts for each, what several lanes of one read counts once.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SharedFacts {
@@ -179,7 +179,7 @@ pub struct SharedFacts {
     pub ideal: u64,
 }
 
-/// Who reads or writes memory of the program.
+/// Who reads or writes shared memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum SharedBy {
     /// Lanes, each for itself.

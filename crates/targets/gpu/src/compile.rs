@@ -143,7 +143,7 @@ impl<'a> Compile<'a> {
     /// From block-level code to code with layouts.
     fn passes(&mut self, module: &mut ir::Module) -> Result<(), TargetError> {
         self.time(TTGIR, |this| {
-            let verify = if cfg!(debug_assertions) { Verify::Each } else { Verify::Never };
+            let verify = if cfg!(debug_assertions) { Verify::Each } else { Verify::Structure };
             let (launch, backend) = (this.launch(), this.backend);
             let mut passes = LayoutPasses(&mut *this.observer);
             to_ttgir(module, backend.passes(), backend.machine(), &launch, verify, &mut passes)

@@ -25,10 +25,27 @@ pub use facts::{Facts, distinct_registers, num_registers, replace_encoding, same
 pub use fragments::{Fragments, Tiles};
 pub use matrix::dot_operand_order;
 pub use shared::{Padding, SharedEncoding};
-pub use text::{ATTR_ROWS, SharedMemory};
+pub use text::SharedMemory;
 
-use ir::{Attr, Type};
+use ir::{Attr, AttrRow, Type};
 use layout::LinearLayout;
+
+/// How each attribute is read.
+pub static ATTR_ROWS: &[&AttrRow] = &[
+    &text::BLOCKED,
+    &text::SLICE,
+    &text::DOT_OP,
+    &text::MMA,
+    &text::FRAGMENTS_64,
+    &text::FRAGMENTS_32,
+    &text::LINEAR,
+    &text::SMEM,
+    &text_shared::SWIZZLED,
+    &text_shared::ROTATING,
+    &text_shared::PADDED,
+    &text_shared::NVMMA,
+    &text_shared::SHARED_LINEAR,
+];
 
 /// Bases of one input dimension: for each power of two, a position in the block.
 pub type BasisList = Vec<Vec<u32>>;

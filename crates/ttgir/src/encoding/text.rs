@@ -1,27 +1,9 @@
 //! The text form of encodings: `#ttg.blocked<{sizePerThread = [1, 4], …}>`. That of shared memory is in
 //! [`super::text_shared`].
 
-use super::text_shared::{NVMMA, PADDED, ROTATING, SHARED_LINEAR, SWIZZLED};
 use super::{BasisList, Encoding, Fragments, Tiles};
 use ir::text::{NamedAttr, ParseError, Parser, Printer};
 use ir::{Attr, AttrData, AttrRow, DialectAttr};
-
-/// How each attribute is read.
-pub static ATTR_ROWS: &[&AttrRow] = &[
-    &BLOCKED,
-    &SLICE,
-    &DOT_OP,
-    &MMA,
-    &MFMA,
-    &WMMA,
-    &LINEAR,
-    &SWIZZLED,
-    &ROTATING,
-    &PADDED,
-    &NVMMA,
-    &SHARED_LINEAR,
-    &SMEM,
-];
 
 /// `#ttg.shared_memory`: the memory space that lanes of a block share.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -48,8 +30,8 @@ impl AttrData for Encoding {
             Encoding::Slice { .. } => SLICE.name,
             Encoding::DotOp { .. } => DOT_OP.name,
             Encoding::Mma { .. } => MMA.name,
-            Encoding::Fragments(Fragments { tiles: Tiles::Counts { .. }, .. }) => MFMA.name,
-            Encoding::Fragments(_) => WMMA.name,
+            Encoding::Fragments(Fragments { tiles: Tiles::Counts { .. }, .. }) => FRAGMENTS_64.name,
+            Encoding::Fragments(_) => FRAGMENTS_32.name,
             Encoding::Linear { .. } => LINEAR.name,
         }
     }
@@ -208,7 +190,7 @@ fn numbers(printer: &mut Printer<'_>, values: &[u32]) {
 
 // --- reading ---
 
-static BLOCKED: AttrRow = AttrRow {
+pub(super) static BLOCKED: AttrRow = AttrRow {
     name: "ttg.blocked",
     parse: |parser| {
         read(parser, |fields| {
@@ -223,7 +205,7 @@ static BLOCKED: AttrRow = AttrRow {
     },
 };
 
-static SLICE: AttrRow = AttrRow {
+pub(super) static SLICE: AttrRow = AttrRow {
     name: "ttg.slice",
     parse: |parser| {
         read(parser, |fields| {
@@ -232,7 +214,7 @@ static SLICE: AttrRow = AttrRow {
     },
 };
 
-static DOT_OP: AttrRow = AttrRow {
+pub(super) static DOT_OP: AttrRow = AttrRow {
     name: "ttg.dot_op",
     parse: |parser| {
         read(parser, |fields| {
@@ -245,7 +227,7 @@ static DOT_OP: AttrRow = AttrRow {
     },
 };
 
-static MMA: AttrRow = AttrRow {
+pub(super) static MMA: AttrRow = AttrRow {
     name: "ttg.nvidia_mma",
     parse: |parser| {
         read(parser, |fields| {
@@ -263,7 +245,7 @@ static MMA: AttrRow = AttrRow {
 const SMALLEST: [u32; 3] = [16, 16, 16];
 
 /// Instructions of warps of 64 lanes.
-static MFMA: AttrRow = AttrRow {
+pub(super) static FRAGMENTS_64: AttrRow = AttrRow {
     name: "ttg.amd_mfma",
     parse: |parser| {
         read(parser, |fields| {
@@ -285,7 +267,7 @@ static MFMA: AttrRow = AttrRow {
 };
 
 /// Instructions of warps of 32 lanes.
-static WMMA: AttrRow = AttrRow {
+pub(super) static FRAGMENTS_32: AttrRow = AttrRow {
     name: "ttg.amd_wmma",
     parse: |parser| {
         read(parser, |fields| {
@@ -307,7 +289,7 @@ static WMMA: AttrRow = AttrRow {
     },
 };
 
-static LINEAR: AttrRow = AttrRow {
+pub(super) static LINEAR: AttrRow = AttrRow {
     name: "ttg.linear",
     parse: |parser| {
         read(parser, |fields| {
@@ -321,7 +303,8 @@ static LINEAR: AttrRow = AttrRow {
     },
 };
 
-static SMEM: AttrRow = AttrRow { name: "ttg.shared_memory", parse: |_| Ok(DialectAttr::new(SharedMemory)) };
+pub(super) static SMEM: AttrRow =
+    AttrRow { name: "ttg.shared_memory", parse: |_| Ok(DialectAttr::new(SharedMemory)) };
 
 /// Encodings that are checked when they are read.
 pub(super) trait Checked: AttrData + Sized {

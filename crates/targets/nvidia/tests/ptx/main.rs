@@ -2,6 +2,7 @@
 
 mod basic;
 mod families;
+mod fixtures;
 #[path = "../support/mod.rs"]
 mod lowering;
 mod programs;

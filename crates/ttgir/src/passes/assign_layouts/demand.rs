@@ -3,8 +3,8 @@
 //! Blocks that load what they multiply never trade it. Addresses are carried by loops together with the layout of their
 //! load, so that this is decided before the search, which changes one decision at a time.
 
-use super::graph::Pins;
 use super::layouts::Layouts;
+use super::pins::Pins;
 use crate::ops::shared::LOCAL_ALLOC;
 use crate::{BasisList, Encoding, SharedEncoding};
 use ir::{Module, Op, Traits, Value};

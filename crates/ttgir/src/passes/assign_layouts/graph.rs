@@ -3,6 +3,7 @@
 use super::cost::{self, Access};
 use super::freedom::Freedom;
 use super::layouts::{Layout, Layouts};
+use super::pins::Pins;
 use super::ties::tie;
 use super::{demand, memory};
 use crate::{Encoding, Machine};
@@ -47,15 +48,6 @@ impl NodeId {
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
-}
-
-/// What operations ask for that allow no choice.
-#[derive(Default)]
-pub(crate) struct Pins {
-    /// The layouts of operands.
-    pub(crate) operands: FxHashMap<(Op, u32), Layout>,
-    /// The layouts of results.
-    pub(crate) results: FxHashMap<Value, Layout>,
 }
 
 /// A decision and what it depends on.

@@ -75,7 +75,7 @@ fn take_out_conversions(module: &mut Module, function: Op) {
     }
 }
 
-fn decide(module: &Module, function: Op, pins: &graph::Pins, layouts: &mut Layouts, widest: u64) -> Plan {
+fn decide(module: &Module, function: Op, pins: &pins::Pins, layouts: &mut Layouts, widest: u64) -> Plan {
     let axis = ttir::axis::analyze(module, function);
     let graph =
         Graph::new(module, function, pins, layouts, &mut |op| memory::access(module, op, &axis, widest));

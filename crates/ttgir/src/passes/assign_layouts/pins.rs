@@ -1,14 +1,23 @@
 //! What dots ask for: their operands and results lie as their instruction has them.
 
-use super::graph::Pins;
-use super::layouts::Layouts;
+use super::layouts::{Layout, Layouts};
 use crate::Encoding;
 use ir::{Module, Op, OpRow, Value};
+use rustc_hash::FxHashMap;
 use ttir::ops::dot::DOT;
 use ttir::types::{is_tensor, numel, shape};
 
 /// Operations whose operands and results lie as an earlier pass has decided.
 static PINNED: &[&OpRow] = &[&crate::ops::group_dot::WARP_GROUP_DOT];
+
+/// What operations ask for that allow no choice.
+#[derive(Default)]
+pub(crate) struct Pins {
+    /// The layouts of operands.
+    pub(crate) operands: FxHashMap<(Op, u32), Layout>,
+    /// The layouts of results.
+    pub(crate) results: FxHashMap<Value, Layout>,
+}
 
 /// What the operations of a function ask for.
 pub(crate) fn collect(module: &Module, function: Op, layouts: &mut Layouts) -> Pins {
