@@ -19,6 +19,7 @@ pub(crate) const TABLE: &[Entry] = &[
     (&math::EXP2, |ctx, e, x| function(ctx, (Math::Exp2, "exp2"), e, x)),
     (&math::LOG, |ctx, e, x| function(ctx, (Math::Log, "log"), e, x)),
     (&math::LOG2, |ctx, e, x| function(ctx, (Math::Log2, "log2"), e, x)),
+    (&math::LOG1P, |ctx, e, x| on_wide(ctx, e, x, |ctx, v| ctx.maths("log1p", v))),
     (&math::SIN, |ctx, e, x| function(ctx, (Math::Sin, "sin"), e, x)),
     (&math::COS, |ctx, e, x| function(ctx, (Math::Cos, "cos"), e, x)),
     (&math::SQRT, |ctx, e, x| function(ctx, (Math::Sqrt, "sqrt"), e, x)),
@@ -29,8 +30,17 @@ pub(crate) const TABLE: &[Entry] = &[
 ];
 
 /// Rows that may be many instructions.
-pub(crate) const LONG: [&OpRow; 8] =
-    [&math::EXP, &math::EXP2, &math::LOG, &math::LOG2, &math::SIN, &math::COS, &math::ERF, &math::TANH];
+pub(crate) const LONG: &[&OpRow] = &[
+    &math::EXP,
+    &math::EXP2,
+    &math::LOG,
+    &math::LOG2,
+    &math::LOG1P,
+    &math::SIN,
+    &math::COS,
+    &math::ERF,
+    &math::TANH,
+];
 
 fn intrinsic(ctx: &mut Ctx<'_, '_>, name: &str, elems: &Elems<'_>, x: &[Value]) -> Result<Value> {
     on_wide(ctx, elems, x, |ctx, v| Ok(ctx.b.intrinsic(name, ctx.b.ty(v[0]), v)))

@@ -302,6 +302,15 @@ pub type VerifyRule = fn(&Module, Op) -> Result<(), String>;
 /// The result on one element, on raw bits; `None` is poison.
 pub type EvalRule = fn(&EvalArgs<'_>, &[u64]) -> Option<u64>;
 
+/// How far engines may be from the exact result on binary32.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Accuracy {
+    /// The least and the greatest argument for which that holds.
+    pub range: [f64; 2],
+    /// Units in the last place.
+    pub ulp: u64,
+}
+
 /// The declaration of an operation.
 pub struct OpRow {
     /// `dialect.name`.
@@ -332,6 +341,8 @@ pub struct OpRow {
     pub format: Format,
     /// What else must hold; the error says what does not.
     pub verify: Option<VerifyRule>,
+    /// How far engines may be from `eval`; exact without it.
+    pub accuracy: Option<Accuracy>,
     /// Its meaning on one element, on raw bits. `None` is poison: no defined result.
     pub eval: Option<EvalRule>,
     /// What it folds to, beyond evaluating constants.
@@ -357,6 +368,7 @@ impl OpRow {
         neutral: None,
         format: Format::Generic,
         verify: None,
+        accuracy: None,
         eval: None,
         fold: None,
         patterns: &[],
@@ -366,6 +378,12 @@ impl OpRow {
     #[must_use]
     pub const fn with_rates(self, own: f64, special: f64) -> OpRow {
         OpRow { rates: Rates::new(own, special), ..self }
+    }
+
+    /// The row, with how far engines may be from the exact result for arguments in a range.
+    #[must_use]
+    pub const fn within(self, ulp: u64, range: [f64; 2]) -> OpRow {
+        OpRow { accuracy: Some(Accuracy { range, ulp }), ..self }
     }
 
     /// The row, with the element that changes nothing.
@@ -439,8 +457,8 @@ impl std::fmt::Debug for OpRow {
 pub struct Dialect {
     /// The prefix of its names.
     pub name: &'static str,
-    /// Its operations.
-    pub ops: &'static [&'static OpRow],
+    /// Its operations, by family.
+    pub families: &'static [&'static [&'static OpRow]],
     /// Its types.
     pub types: &'static [&'static TypeRow],
     /// Its attributes.
@@ -496,7 +514,7 @@ impl Registry {
         module: &'static OpRow,
         rules: ConstantRules,
     ) -> Registry {
-        let ops = dialects.iter().flat_map(|d| d.ops.iter().map(|row| (row.name, *row))).collect();
+        let ops = dialects.iter().flat_map(|d| d.families.iter().copied().flatten().map(|row| (row.name, *row))).collect();
         let types = dialects.iter().flat_map(|d| d.types.iter().map(|row| (row.name, *row))).collect();
         let attrs = dialects.iter().flat_map(|d| d.attrs.iter().map(|row| (row.name, *row))).collect();
         let dialects = dialects.iter().map(|dialect| dialect.name).collect();

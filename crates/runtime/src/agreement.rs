@@ -4,6 +4,7 @@
 //! one operation does to the next is not bounded. So each of them is compared by itself, within its own bound, and random programs,
 //! in which quotients are asked for exactly, are compared bit for bit.
 
+use ir::{Accuracy, OpRow};
 use std::fmt::Write as _;
 use ttir::ops::arith_cast::{EXTF, TRUNCF};
 use ttir::ops::arith_float::{DIVF, PRECISE_DIVF};
@@ -11,40 +12,12 @@ use ttir::testing::{
     Engine, Interpreter, Profile, Random, bless, check_file, difference, generate, values_of,
 };
 
-/// A function of binary32 that engines approximate.
-struct Bound {
-    name: &'static str,
-    operands: usize,
-    /// The least and the greatest argument.
-    range: [f64; 2],
-    /// How many units in the last place the result may be off.
-    ulp: u64,
-}
-
-const fn of_one(name: &'static str, range: [f64; 2], ulp: u64) -> Bound {
-    Bound { name, operands: 1, range, ulp }
-}
-
-static BOUNDS: &[Bound] = &[
-    of_one("math.exp", [-87.0, 88.0], 2),
-    of_one("math.exp2", [-125.0, 127.0], 2),
-    of_one("math.log", [1e-30, 4.0], 2),
-    of_one("math.log2", [1e-30, 4.0], 2),
-    of_one("math.sin", [-100.0, 100.0], 2),
-    of_one("math.cos", [-100.0, 100.0], 2),
-    of_one("math.sqrt", [1e-30, 1e30], 2),
-    of_one("math.rsqrt", [1e-30, 1e30], 2),
-    of_one("math.erf", [-4.0, 4.0], 2),
-    of_one("math.tanh", [-9.0, 9.0], 2),
-    Bound { name: "arith.divf", operands: 2, range: [-1e10, 1e10], ulp: 2 },
-];
-
 /// Arguments of one call.
 const COUNT: usize = 256;
 
 /// A fixture that calls a function on random numbers and expects nothing yet.
-fn call(bound: &Bound, random: &mut Random) -> String {
-    let [least, greatest] = bound.range;
+fn call(row: &OpRow, accuracy: Accuracy, random: &mut Random) -> String {
+    let ([least, greatest], operands) = (accuracy.range, row.operands.len());
     let mut number = || {
         let part = random.below(1 << 24) as f64 / f64::from(1 << 24);
         (least + (greatest - least) * part) as f32
@@ -54,13 +27,13 @@ fn call(bound: &Bound, random: &mut Random) -> String {
         format!("[{}]", numbers.join(", "))
     };
     let ty = format!("tensor<{COUNT}xf32>");
-    let arguments: Vec<String> = (0..bound.operands).map(|_| list()).collect();
-    let params: Vec<String> = (0..bound.operands).map(|at| format!("%x{at}: {ty}")).collect();
-    let names: Vec<String> = (0..bound.operands).map(|at| format!("%x{at}")).collect();
+    let arguments: Vec<String> = (0..operands).map(|_| list()).collect();
+    let params: Vec<String> = (0..operands).map(|at| format!("%x{at}: {ty}")).collect();
+    let names: Vec<String> = (0..operands).map(|at| format!("%x{at}")).collect();
     let mut text =
-        format!("// run: @f({}) == [0.0; {COUNT}] within {} ulp\n", arguments.join(", "), bound.ulp);
+        format!("// run: @f({}) == [0.0; {COUNT}] within {} ulp\n", arguments.join(", "), accuracy.ulp);
     let _ = writeln!(text, "tt.func @f({}) -> {ty} {{", params.join(", "));
-    let _ = writeln!(text, "  %r = {} {} : {ty}\n  tt.return %r : {ty}\n}}", bound.name, names.join(", "));
+    let _ = writeln!(text, "  %r = {} {} : {ty}\n  tt.return %r : {ty}\n}}", row.name, names.join(", "));
     text
 }
 
@@ -68,11 +41,12 @@ fn call(bound: &Bound, random: &mut Random) -> String {
 pub fn check_functions(engine: &mut dyn Engine, seed: u64) -> Vec<String> {
     let mut random = Random::new(seed);
     let mut failures = Vec::new();
-    for bound in BOUNDS {
-        let unknown = call(bound, &mut random);
+    for row in ttir::registry().ops() {
+        let Some(accuracy) = row.accuracy else { continue };
+        let unknown = call(row, accuracy, &mut random);
         let expected = bless(&unknown, &check_file(&unknown, &mut Interpreter));
         let outcome = check_file(&expected, engine);
-        failures.extend(outcome.failures.into_iter().map(|failure| format!("{}: {failure}", bound.name)));
+        failures.extend(outcome.failures.into_iter().map(|failure| format!("{}: {failure}", row.name)));
     }
     failures
 }

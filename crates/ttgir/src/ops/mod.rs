@@ -15,7 +15,7 @@ use ir::{Dialect, OpRow};
 /// Every row that layouts add.
 pub static DIALECT: Dialect = Dialect {
     name: "ttg",
-    ops: ROWS,
+    families: &[ROWS],
     attrs: crate::encoding::ATTR_ROWS,
     types: &[&crate::types::MEMDESC, &crate::types::TOKEN],
 };

@@ -5,6 +5,9 @@ use crate::types::{BOOL_LIKE, PTR_LIKE, VALUE_LIKE, pointee, with_elem};
 use ir::{Format, Infer, LayoutRule, OpRow, Traits};
 use smallvec::smallvec;
 
+/// Rows of this file.
+pub(super) const ROWS: &[&OpRow] = &[&ATOMIC_RMW, &ATOMIC_CAS, &ATOMIC_LOAD, &ATOMIC_STORE];
+
 ir::enum_attr! {
     /// What an atomic read-modify-write does.
     Rmw, RMW "atomic_rmw_op" {

@@ -5,6 +5,9 @@ use ir::scalar::{float_value, sign_extend};
 use ir::{Fold, Format, Infer, InferArgs, LayoutRule, OpRow, Traits, Type};
 use smallvec::{SmallVec, smallvec};
 
+/// Rows of this file.
+pub(super) const ROWS: &[&OpRow] = &[&CMPI, &CMPF, &SELECT];
+
 ir::enum_attr! {
     /// Predicates of integers.
     CmpIPredicate, CMPI_PREDICATE "predicate" {

@@ -5,6 +5,9 @@ use ir::view::AnyAttr;
 use ir::{Attr, Builder, CostClass, Elements, Format, Infer, OpRow, Traits, Type, Value, one};
 use smallvec::smallvec;
 
+/// Rows of this file.
+pub(super) const ROWS: &[&OpRow] = &[&CONSTANT, &POISON];
+
 ir::op_view! {
     ConstantOp of CONSTANT {
         attrs { value / set_value: AnyAttr }

@@ -5,6 +5,9 @@ use crate::passes::patterns;
 use crate::types::{BOOL, INT};
 use ir::{ANY, Block, DeclaredKey, Format, Infer, Module, Op, OpRow, Traits, Type, Value};
 
+/// Rows of this file.
+pub(super) const ROWS: &[&OpRow] = &[&FOR, &IF, &WHILE, &CONDITION, &YIELD];
+
 /// How many iterations of a loop are in flight.
 pub static NUM_STAGES: DeclaredKey =
     DeclaredKey::new("tt.num_stages", "Stages of software pipelining of this loop.");

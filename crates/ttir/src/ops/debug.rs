@@ -4,6 +4,9 @@ use crate::types::{BOOL_LIKE, VALUE_LIKE};
 use ir::view::{Ints, Str};
 use ir::{Format, OpRow, Traits};
 
+/// Rows of this file.
+pub(super) const ROWS: &[&OpRow] = &[&PRINT, &ASSERT];
+
 ir::op_view! {
     PrintOp of PRINT {
         operands { args: Variadic VALUE_LIKE }

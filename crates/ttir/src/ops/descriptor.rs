@@ -7,6 +7,9 @@ use ir::view::EnumAttr;
 use ir::{Format, Infer, OpRow, Traits, Value};
 use smallvec::smallvec;
 
+/// Rows of this file.
+pub(super) const ROWS: &[&OpRow] = &[&MAKE, &LOAD, &STORE, &GATHER, &SCATTER, &REDUCE];
+
 ir::enum_attr! {
     /// What stands outside the tensor.
     Padding, PADDING "padding" { Zero "pad_zero" = 1, Nan "pad_nan" = 2 }

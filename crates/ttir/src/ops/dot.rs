@@ -3,6 +3,9 @@
 use crate::types::{TENSOR_ONLY, elem, shape};
 use ir::{CostClass, Format, Infer, LayoutRule, Module, OpRow, Traits, Value};
 
+/// Rows of this file.
+pub(super) const ROWS: &[&OpRow] = &[&DOT, &DOT_SCALED];
+
 ir::enum_attr! {
     /// How binary32 operands are multiplied.
     InputPrecision, INPUT_PRECISION "inputPrecision" { Tf32 "tf32" = 0, Tf32x3 "tf32x3" = 1, Ieee "ieee" = 2, Bf16x3 "bf16x3" = 3, Bf16x6 "bf16x6" = 4 }

@@ -4,6 +4,9 @@ use crate::types::VALUE_LIKE;
 use ir::view::Str;
 use ir::{Format, Infer, LayoutRule, OpRow, Traits};
 
+/// Rows of this file.
+pub(super) const ROWS: &[&OpRow] = &[&EXTERN_ELEMENTWISE, &INLINE_ASM];
+
 ir::op_view! {
     ExternElementwiseOp of EXTERN_ELEMENTWISE {
         operands { srcs: Variadic VALUE_LIKE }

@@ -4,6 +4,9 @@ use super::func_text as text;
 use ir::view::{Str, Symbol, TypeAttr};
 use ir::{ANY, Block, DeclaredKey, Format, Infer, Module, Op, OpRow, Traits, Type, TypeKind, Value};
 
+/// Rows of this file.
+pub(super) const ROWS: &[&OpRow] = &[&MODULE, &FUNC, &RETURN, &CALL];
+
 /// Attribute of a parameter: the value is a multiple of this (an address: in bytes).
 pub static DIVISIBILITY: DeclaredKey =
     DeclaredKey::new("tt.divisibility", "The value is a multiple of this; an address, in bytes.");

@@ -5,6 +5,9 @@ use crate::types::{BOOL_LIKE, INT_LIKE, PTR_LIKE, VALUE_LIKE, elem, pointee, sha
 use ir::{Fold, Format, Infer, LayoutRule, Module, Op, OpRow, Traits, Value};
 use smallvec::smallvec;
 
+/// Rows of this file.
+pub(super) const ROWS: &[&OpRow] = &[&ADDPTR, &LOAD, &STORE, &BARRIER];
+
 ir::enum_attr! {
     /// Where a load or store stands in the caches.
     CacheModifier, CACHE "cacheModifier" { None "none" = 1, Ca "ca" = 2, Cg "cg" = 3, Wb "wb" = 4, Cs "cs" = 5, Wt "wt" = 6, Cv "cv" = 7 }

@@ -4,6 +4,9 @@ use crate::types::{BOOL, INT};
 use ir::{Format, Infer, OpRow, Traits, Type};
 use smallvec::smallvec;
 
+/// Rows of this file.
+pub(super) const ROWS: &[&OpRow] = &[&GET_PROGRAM_ID, &GET_NUM_PROGRAMS, &ASSUME, &GRID_DEPENDENCY_WAIT, &GRID_DEPENDENCY_LAUNCH_DEPENDENTS];
+
 ir::enum_attr! {
     /// Axes of the grid.
     Axis, AXIS "axis" { X "x" = 0, Y "y" = 1, Z "z" = 2 }

@@ -4,6 +4,9 @@ use crate::types::{BOOL_LIKE, INT_LIKE, TENSOR_ONLY, VALUE_LIKE, elem, shape, te
 use ir::{Attr, Block, CostClass, Format, Infer, InferArgs, LayoutRule, Module, Op, OpRow, Traits, Type};
 use smallvec::SmallVec;
 
+/// Rows of this file.
+pub(super) const ROWS: &[&OpRow] = &[&REDUCE, &REDUCE_RETURN, &SCAN, &SCAN_RETURN, &MAP_ELEMENTWISE, &MAP_ELEMENTWISE_RETURN, &HISTOGRAM];
+
 fn axis(attrs: &[Option<Attr>]) -> Result<usize, String> {
     let axis = attrs.first().and_then(|attr| attr.as_ref()?.as_int()).ok_or("the axis is missing")?;
     usize::try_from(axis).map_err(|_| format!("axis {axis} is negative"))

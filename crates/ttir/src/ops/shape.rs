@@ -6,6 +6,9 @@ use ir::view::{Flag, Ints};
 use ir::{Attr, CostClass, Format, Infer, InferArgs, LayoutRule, Module, Op, OpRow, Traits, Type};
 use smallvec::{SmallVec, smallvec};
 
+/// Rows of this file.
+pub(super) const ROWS: &[&OpRow] = &[&MAKE_RANGE, &SPLAT, &UNSPLAT, &EXPAND_DIMS, &BROADCAST, &RESHAPE, &TRANS, &JOIN, &SPLIT, &CAT, &GATHER];
+
 type Types = Result<SmallVec<[Type; 2]>, String>;
 
 const PURE: Traits = Traits::PURE;
