@@ -37,6 +37,10 @@ pub use entity::{Block, Loc, Op, Region, Value};
 pub use facts::{CostClass, LayoutRule, Rates};
 pub use loc::{LocData, LocTable};
 pub use module::{Def, Module, OpInit};
-pub use row::{ANY, Accuracy, Arity, AttrKind, AttrSpec, ConstantRules, Dialect, Effect, EvalArgs, EvalRule, Fold, Format, Infer, InferArgs, OpRow, Presence, Registry, Traits, TypeConstraint, ValueSpec, VerifyRule, one, optional, variadic};
+pub use row::{
+    ANY, Accuracy, Arity, AttrKind, AttrSpec, ConstantRules, Dialect, Effect, EvalArgs, EvalRule, Fold,
+    Format, Infer, InferArgs, OpRow, Presence, Registry, Traits, TypeConstraint, ValueSpec, VerifyRule, one,
+    optional, variadic,
+};
 pub use types::{FloatKind, Type, TypeKind, TypeParam, TypeRow};
 pub use verify::{verify, verify_structure};

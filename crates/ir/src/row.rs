@@ -514,7 +514,10 @@ impl Registry {
         module: &'static OpRow,
         rules: ConstantRules,
     ) -> Registry {
-        let ops = dialects.iter().flat_map(|d| d.families.iter().copied().flatten().map(|row| (row.name, *row))).collect();
+        let ops = dialects
+            .iter()
+            .flat_map(|d| d.families.iter().copied().flatten().map(|row| (row.name, *row)))
+            .collect();
         let types = dialects.iter().flat_map(|d| d.types.iter().map(|row| (row.name, *row))).collect();
         let attrs = dialects.iter().flat_map(|d| d.attrs.iter().map(|row| (row.name, *row))).collect();
         let dialects = dialects.iter().map(|dialect| dialect.name).collect();

@@ -5,7 +5,22 @@ use ir::scalar::{float_bits, float_value, sign_extend, truncate};
 use ir::{EvalArgs, FloatKind, Format, Infer, LayoutRule, OpRow, Traits, TypeConstraint, one};
 
 /// Rows of this file.
-pub(super) const ROWS: &[&OpRow] = &[&EXTSI, &EXTUI, &TRUNCI, &SITOFP, &UITOFP, &FPTOSI, &FPTOUI, &EXTF, &TRUNCF, &BITCAST, &TT_BITCAST, &FP_TO_FP, &INT_TO_PTR, &PTR_TO_INT];
+pub(super) const ROWS: &[&OpRow] = &[
+    &EXTSI,
+    &EXTUI,
+    &TRUNCI,
+    &SITOFP,
+    &UITOFP,
+    &FPTOSI,
+    &FPTOUI,
+    &EXTF,
+    &TRUNCF,
+    &BITCAST,
+    &TT_BITCAST,
+    &FP_TO_FP,
+    &INT_TO_PTR,
+    &PTR_TO_INT,
+];
 
 type Eval = fn(&EvalArgs<'_>, &[u64]) -> Option<u64>;
 

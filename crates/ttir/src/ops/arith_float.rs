@@ -5,7 +5,20 @@ use ir::scalar::{float_bits, float_value};
 use ir::{EvalArgs, Format, Infer, LayoutRule, OpRow, Rates, Traits, ValueSpec, one};
 
 /// Rows of this file.
-pub(super) const ROWS: &[&OpRow] = &[&ADDF, &SUBF, &MULF, &DIVF, &REMF, &NEGF, &MAXIMUMF, &MINIMUMF, &MAXNUMF, &MINNUMF, &PRECISE_DIVF, &CLAMPF];
+pub(super) const ROWS: &[&OpRow] = &[
+    &ADDF,
+    &SUBF,
+    &MULF,
+    &DIVF,
+    &REMF,
+    &NEGF,
+    &MAXIMUMF,
+    &MINIMUMF,
+    &MAXNUMF,
+    &MINNUMF,
+    &PRECISE_DIVF,
+    &CLAMPF,
+];
 
 type Eval = fn(&EvalArgs<'_>, &[u64]) -> Option<u64>;
 
@@ -77,8 +90,9 @@ pub static SUBF: OpRow = row("arith.subf", "Difference.", N, |a, x| on_values(a,
 pub static MULF: OpRow = row("arith.mulf", "Product.", C, |a, x| on_values(a, x, |v| v[0] * v[1]))
     .with_neutral(|ty| Some(float_bits(ty.as_float()?, 1.0)));
 /// Quotient.
-pub static DIVF: OpRow =
-    row("arith.divf", "Quotient.", N, |a, x| on_values(a, x, |v| v[0] / v[1])).with_rates(4.0, 1.0).within(2, [-1e10, 1e10]);
+pub static DIVF: OpRow = row("arith.divf", "Quotient.", N, |a, x| on_values(a, x, |v| v[0] / v[1]))
+    .with_rates(4.0, 1.0)
+    .within(2, [-1e10, 1e10]);
 /// Quotient, always correctly rounded.
 pub static PRECISE_DIVF: OpRow =
     row("tt.precise_divf", "Quotient, correctly rounded.", N, |a, x| on_values(a, x, |v| v[0] / v[1]))

@@ -9,7 +9,10 @@ use ir::{
 };
 
 /// Rows of this file.
-pub(super) const ROWS: &[&OpRow] = &[&ADDI, &SUBI, &MULI, &DIVSI, &DIVUI, &REMSI, &REMUI, &ANDI, &ORI, &XORI, &SHLI, &SHRSI, &SHRUI, &MAXSI, &MAXUI, &MINSI, &MINUI, &MULHIUI];
+pub(super) const ROWS: &[&OpRow] = &[
+    &ADDI, &SUBI, &MULI, &DIVSI, &DIVUI, &REMSI, &REMUI, &ANDI, &ORI, &XORI, &SHLI, &SHRSI, &SHRUI, &MAXSI,
+    &MAXUI, &MINSI, &MINUI, &MULHIUI,
+];
 
 type Eval = fn(&EvalArgs<'_>, &[u64]) -> Option<u64>;
 type FoldFn = fn(&Module, Op) -> Option<Fold>;

@@ -7,7 +7,25 @@ use ir::scalar::{sign_extend, truncate};
 use ir::{CostClass, EvalArgs, Format, Infer, LayoutRule, OpRow, Rates, Traits, ValueSpec, one};
 
 /// Rows of this file.
-pub(super) const ROWS: &[&OpRow] = &[&ABSF, &ABSI, &CEIL, &FLOOR, &EXP, &EXP2, &LOG, &LOG2, &LOG1P, &SIN, &COS, &SQRT, &PRECISE_SQRT, &RSQRT, &ERF, &TANH, &FMA];
+pub(super) const ROWS: &[&OpRow] = &[
+    &ABSF,
+    &ABSI,
+    &CEIL,
+    &FLOOR,
+    &EXP,
+    &EXP2,
+    &LOG,
+    &LOG2,
+    &LOG1P,
+    &SIN,
+    &COS,
+    &SQRT,
+    &PRECISE_SQRT,
+    &RSQRT,
+    &ERF,
+    &TANH,
+    &FMA,
+];
 
 type Eval = fn(&EvalArgs<'_>, &[u64]) -> Option<u64>;
 
@@ -42,17 +60,21 @@ pub static FLOOR: OpRow =
 /// Exponential.
 pub static EXP: OpRow =
     row("math.exp", "e to the power of the operand.", |a, x| on_values(a, x, |v| v[0].exp()))
-        .with_rates(1.0, 1.0).within(2, [-87.0, 88.0]);
+        .with_rates(1.0, 1.0)
+        .within(2, [-87.0, 88.0]);
 /// Exponential of base 2.
 pub static EXP2: OpRow =
     row("math.exp2", "2 to the power of the operand.", |a, x| on_values(a, x, |v| v[0].exp2()))
-        .with_rates(0.0, 1.0).within(2, [-125.0, 127.0]);
+        .with_rates(0.0, 1.0)
+        .within(2, [-125.0, 127.0]);
 /// Natural logarithm.
-pub static LOG: OpRow =
-    row("math.log", "Natural logarithm.", |a, x| on_values(a, x, |v| v[0].ln())).with_rates(1.0, 1.0).within(2, [1e-30, 4.0]);
+pub static LOG: OpRow = row("math.log", "Natural logarithm.", |a, x| on_values(a, x, |v| v[0].ln()))
+    .with_rates(1.0, 1.0)
+    .within(2, [1e-30, 4.0]);
 /// Logarithm of base 2.
-pub static LOG2: OpRow =
-    row("math.log2", "Logarithm of base 2.", |a, x| on_values(a, x, |v| v[0].log2())).with_rates(0.0, 1.0).within(2, [1e-30, 4.0]);
+pub static LOG2: OpRow = row("math.log2", "Logarithm of base 2.", |a, x| on_values(a, x, |v| v[0].log2()))
+    .with_rates(0.0, 1.0)
+    .within(2, [1e-30, 4.0]);
 /// Natural logarithm of one more.
 pub static LOG1P: OpRow =
     row("math.log1p", "Natural logarithm of one plus the operand, which may be small.", |a, x| {
@@ -63,14 +85,17 @@ pub static LOG1P: OpRow =
 /// Sine.
 pub static SIN: OpRow =
     row("math.sin", "Sine of an angle in radians.", |a, x| on_values(a, x, |v| v[0].sin()))
-        .with_rates(4.0, 1.0).within(2, [-100.0, 100.0]);
+        .with_rates(4.0, 1.0)
+        .within(2, [-100.0, 100.0]);
 /// Cosine.
 pub static COS: OpRow =
     row("math.cos", "Cosine of an angle in radians.", |a, x| on_values(a, x, |v| v[0].cos()))
-        .with_rates(4.0, 1.0).within(2, [-100.0, 100.0]);
+        .with_rates(4.0, 1.0)
+        .within(2, [-100.0, 100.0]);
 /// Square root.
-pub static SQRT: OpRow =
-    row("math.sqrt", "Square root.", |a, x| on_values(a, x, |v| v[0].sqrt())).with_rates(1.0, 1.0).within(2, [1e-30, 1e30]);
+pub static SQRT: OpRow = row("math.sqrt", "Square root.", |a, x| on_values(a, x, |v| v[0].sqrt()))
+    .with_rates(1.0, 1.0)
+    .within(2, [1e-30, 1e30]);
 /// Square root, correctly rounded.
 pub static PRECISE_SQRT: OpRow =
     row("tt.precise_sqrt", "Square root, correctly rounded.", |a, x| on_values(a, x, |v| v[0].sqrt()))
@@ -78,13 +103,16 @@ pub static PRECISE_SQRT: OpRow =
 /// Reciprocal square root.
 pub static RSQRT: OpRow =
     row("math.rsqrt", "One over the square root.", |a, x| on_values(a, x, |v| 1.0 / v[0].sqrt()))
-        .with_rates(0.0, 1.0).within(2, [1e-30, 1e30]);
+        .with_rates(0.0, 1.0)
+        .within(2, [1e-30, 1e30]);
 /// Error function.
-pub static ERF: OpRow =
-    row("math.erf", "Error function.", |a, x| on_values(a, x, |v| libm::erf(v[0]))).with_rates(20.0, 1.0).within(2, [-4.0, 4.0]);
+pub static ERF: OpRow = row("math.erf", "Error function.", |a, x| on_values(a, x, |v| libm::erf(v[0])))
+    .with_rates(20.0, 1.0)
+    .within(2, [-4.0, 4.0]);
 /// Hyperbolic tangent.
-pub static TANH: OpRow =
-    row("math.tanh", "Hyperbolic tangent.", |a, x| on_values(a, x, |v| v[0].tanh())).with_rates(8.0, 2.0).within(2, [-9.0, 9.0]);
+pub static TANH: OpRow = row("math.tanh", "Hyperbolic tangent.", |a, x| on_values(a, x, |v| v[0].tanh()))
+    .with_rates(8.0, 2.0)
+    .within(2, [-9.0, 9.0]);
 
 /// Absolute value of an integer.
 pub static ABSI: OpRow = OpRow {

@@ -5,7 +5,8 @@ use ir::{Format, Infer, OpRow, Traits, Type};
 use smallvec::smallvec;
 
 /// Rows of this file.
-pub(super) const ROWS: &[&OpRow] = &[&GET_PROGRAM_ID, &GET_NUM_PROGRAMS, &ASSUME, &GRID_DEPENDENCY_WAIT, &GRID_DEPENDENCY_LAUNCH_DEPENDENTS];
+pub(super) const ROWS: &[&OpRow] =
+    &[&GET_PROGRAM_ID, &GET_NUM_PROGRAMS, &ASSUME, &GRID_DEPENDENCY_WAIT, &GRID_DEPENDENCY_LAUNCH_DEPENDENTS];
 
 ir::enum_attr! {
     /// Axes of the grid.

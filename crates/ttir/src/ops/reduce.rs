@@ -5,7 +5,8 @@ use ir::{Attr, Block, CostClass, Format, Infer, InferArgs, LayoutRule, Module, O
 use smallvec::SmallVec;
 
 /// Rows of this file.
-pub(super) const ROWS: &[&OpRow] = &[&REDUCE, &REDUCE_RETURN, &SCAN, &SCAN_RETURN, &MAP_ELEMENTWISE, &MAP_ELEMENTWISE_RETURN, &HISTOGRAM];
+pub(super) const ROWS: &[&OpRow] =
+    &[&REDUCE, &REDUCE_RETURN, &SCAN, &SCAN_RETURN, &MAP_ELEMENTWISE, &MAP_ELEMENTWISE_RETURN, &HISTOGRAM];
 
 fn axis(attrs: &[Option<Attr>]) -> Result<usize, String> {
     let axis = attrs.first().and_then(|attr| attr.as_ref()?.as_int()).ok_or("the axis is missing")?;

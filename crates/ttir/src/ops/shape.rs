@@ -7,7 +7,19 @@ use ir::{Attr, CostClass, Format, Infer, InferArgs, LayoutRule, Module, Op, OpRo
 use smallvec::{SmallVec, smallvec};
 
 /// Rows of this file.
-pub(super) const ROWS: &[&OpRow] = &[&MAKE_RANGE, &SPLAT, &UNSPLAT, &EXPAND_DIMS, &BROADCAST, &RESHAPE, &TRANS, &JOIN, &SPLIT, &CAT, &GATHER];
+pub(super) const ROWS: &[&OpRow] = &[
+    &MAKE_RANGE,
+    &SPLAT,
+    &UNSPLAT,
+    &EXPAND_DIMS,
+    &BROADCAST,
+    &RESHAPE,
+    &TRANS,
+    &JOIN,
+    &SPLIT,
+    &CAT,
+    &GATHER,
+];
 
 type Types = Result<SmallVec<[Type; 2]>, String>;
 
