@@ -53,7 +53,7 @@ impl Names {
         let (module, row) = (&self.row.0, &self.row.1);
         let is_home = file.path.ends_with(&format!("/src/ops/{module}.rs"));
         code.contains(&self.text)
-            || self.views.iter().any(|view| has_word(&code, view))
+            || self.views.iter().any(|view| is_used(&code, view))
             || (is_home && has_word(&code, row))
             || has_word(&code, &format!("{module}::{row}"))
             || code
@@ -61,6 +61,20 @@ impl Names {
                 .skip(1)
                 .any(|rest| has_word(rest.split('}').next().unwrap_or_default(), row))
     }
+}
+
+/// Whether a view reads something in a text: `DotOp::new(…)`, `DotOp<'_>`. An encoding may have a case of the same name,
+/// `Encoding::DotOp`.
+fn is_used(text: &str, view: &str) -> bool {
+    text.match_indices(view).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + view.len()..]);
+        let is_case = before.strip_suffix("::").is_some_and(|path| {
+            let name = path.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+            name.starts_with(char::is_uppercase)
+        });
+        let is_word = !before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        is_word && !is_case && (after.starts_with("::") || after.starts_with('<'))
+    })
 }
 
 /// Whether a word stands in a text, not as part of another.
@@ -99,6 +113,7 @@ mod tests {
             file("crates/a/src/by_row.rs", "use ttir::ops::dot::{DOT_SCALED, DOT};"),
             file("crates/a/src/by_text.rs", "if name == \"tt.dot\" {}"),
             file("crates/a/src/other.rs", "use ttir::ops::dot::DOT_SCALED; // dot::DOT"),
+            file("crates/a/src/encoding.rs", "enum Encoding { DotOp { k: u32 } } Encoding::DotOp { k: 1 }"),
             file("crates/a/tests/test.rs", "use ttir::ops::dot::DOT;"),
         ];
         let found = touch(&files, "tt.dot").expect("there is a row");

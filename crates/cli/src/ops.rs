@@ -37,7 +37,7 @@ impl Ops {
 
 /// Every row, by name.
 fn rows() -> Vec<&'static OpRow> {
-    let mut rows: Vec<&OpRow> = [ttir::ops::DIALECT.ops, ttgir::ops::DIALECT.ops].concat();
+    let mut rows: Vec<&OpRow> = [ttir::ops::DIALECT.families, ttgir::ops::DIALECT.families].concat().concat();
     rows.sort_unstable_by_key(|row| row.name);
     rows
 }
