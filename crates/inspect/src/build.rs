@@ -336,6 +336,7 @@ impl Builder<'_> {
         for limit in &resources.limits {
             rows.push((format!("  by {}", limit.what), format!("{}: {}", limit.programs, limit.because)));
         }
+        rows.extend(resources.code.iter().cloned());
         rows
     }
 }

@@ -236,6 +236,20 @@ fn run_llvm(
     })
 }
 
+/// The assembly of a compiled kernel, made from its llir, and what its note says.
+pub(crate) fn machine_code(
+    artifact: &Artifact,
+    arch: Arch,
+    options: &CompileOptions,
+) -> Result<(String, note::KernelFacts), TargetError> {
+    let llir = artifact.stage(LLIR).ok_or_else(|| TargetError::Internal("kernel without llir".into()))?;
+    let output = Output { assembly: true, ..Output::default() };
+    let amd = Amd::new(arch, options)?;
+    let compiled = run_llvm(&String::from_utf8_lossy(llir), &amd, options, output)?;
+    let facts = note::facts(&compiled.object).map_err(|error| damaged(&error))?;
+    Ok((compiled.assembly.unwrap_or_default(), facts))
+}
+
 /// The assembly of a compiled kernel, from its llir.
 pub(crate) fn derive(
     artifact: &Artifact,

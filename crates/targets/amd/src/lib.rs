@@ -12,6 +12,7 @@ pub mod machine;
 pub mod object;
 mod options;
 pub mod pipeline;
+mod survey;
 mod target;
 
 pub use self::target::target;

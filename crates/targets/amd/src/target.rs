@@ -2,11 +2,13 @@
 
 use crate::emulated::EmulatedGpu;
 use crate::options::{AMDGCN, BACKEND, HSACO, OPTIONS, option};
+use crate::survey;
 use crate::{compile, knobs, machine};
 use amdgcn_isa::{ARCHS, Arch};
 use llvm::Llvm;
 use std::sync::Arc;
 use target::knobs::KnobRow;
+use target::survey::{Peaks, Resources, Survey};
 use target::{
     Artifact, CompileOptions, Device, GivenStage, OptionRow, Stage, StageObserver, Target, TargetError,
     TargetFacts, Tool,
@@ -145,6 +147,18 @@ impl Target for Gpus {
 
     fn surveyed_registry(&self) -> Option<&'static ir::Registry> {
         Some(ttgir::registry())
+    }
+
+    fn survey(&self, module: ir::Module, options: &CompileOptions) -> Result<Survey, TargetError> {
+        survey::survey(module, self.arch_with(options)?, options)
+    }
+
+    fn resources(&self, artifact: &Artifact, options: &CompileOptions) -> Option<Resources> {
+        survey::resources(artifact, self.arch_with(options).ok()?, options)
+    }
+
+    fn peaks(&self) -> Vec<Peaks> {
+        survey::peaks(self.arch)
     }
 
     fn binary(&self) -> &'static str {

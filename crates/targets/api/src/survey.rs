@@ -216,6 +216,8 @@ pub struct Resources {
     pub limits: Vec<ResidentLimit>,
     /// Warps that a processor holds at most.
     pub resident_warps: u32,
+    /// What else is known of the machine code, in the words of the target: what, and how much.
+    pub code: Vec<(String, String)>,
 }
 
 /// A limit on how many programs a processor holds.

@@ -33,6 +33,7 @@ pub(crate) fn resources(artifact: &Artifact, arch: Arch, options: &CompileOption
         spill_bytes: code.map(|code| code.stack),
         limits,
         resident_warps: machine.resident_warps,
+        code: Vec::new(),
     })
 }
 
