@@ -5,9 +5,6 @@ use target::knobs::{KnobDefault, KnobKind, KnobRow, KnobStanding};
 use KnobKind::{Flag, OptFlag, OptText};
 use KnobStanding::{Idle, Prints, Refused};
 
-const NO_DRIVER: KnobStanding = Idle(
-    "kernels are compiled for AMD GPUs and not launched on them by this build, so no library is looked for",
-);
 const NOT_YET: KnobStanding = Idle("no pass of this target does this yet: kernels compile as if it were off");
 
 const fn row(name: &'static str, env: &'static [&'static str], kind: KnobKind, doc: &'static str) -> KnobRow {
@@ -29,7 +26,7 @@ pub(crate) static ROWS: &[KnobRow] = &[
     row("use_coexec_scheduler", &["TRITON_HIP_USE_COEXEC_SCHEDULER"], OptFlag, "Schedule for execution side by side.").but(NOT_YET),
     row("use_expert_scheduling", &["TRITON_HIP_USE_EXPERT_SCHEDULING"], OptFlag, "Schedule without the processor's checks.").but(NOT_YET),
     row("scalarize_packed_fops", &["AMDGCN_SCALARIZE_PACKED_FOPS"], Flag, "Split packed operations on floats.").but(NOT_YET),
-    row("libhip_path", &["TRITON_LIBHIP_PATH"], OptText, "The library of the HIP runtime.").but(NO_DRIVER),
+    row("libhip_path", &["TRITON_LIBHIP_PATH"], OptText, "The library of the HIP runtime."),
     row("codegen_path", &["TRITON_AMD_CODEGEN_PATH"], OptText, "The folder of tools for AMD GPUs.")
         .but(Idle("code is made by a shared LLVM (`DEUTERON_LLVM_PATH`) and linked here: no tool is run")),
     row("dump_mir", &["TRITON_DUMP_MIR"], OptText, "The folder for the machine code that LLVM works on.")

@@ -1,9 +1,11 @@
 //! The target for AMD GPUs: ttgir pipelines, code for LLVM's AMDGPU back end, code objects by a linker of our own.
 //!
-//! Code objects have not yet run on AMD hardware: they are assembled, linked and looked at by tests.
+//! Not yet run on AMD hardware: code objects are assembled, linked and looked at by tests, and the driver was tested against a runtime that
+//! tests make.
 
 mod abi;
 mod compile;
+pub mod driver;
 mod emulated;
 mod knobs;
 pub mod log;

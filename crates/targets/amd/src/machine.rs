@@ -89,6 +89,11 @@ pub fn machine(arch: Arch) -> &'static Machine {
     found.expect("every architecture has a machine")
 }
 
+/// Vector registers of a compute unit, as lanes times registers; 0 for an architecture that is not known.
+pub(crate) fn registers(arch: Option<Arch>) -> u32 {
+    arch.map_or(0, |arch| machine(arch).processor_registers)
+}
+
 /// The machine of a name as programs have it: `hip:gfx942`.
 pub fn named(name: &str) -> Option<&'static Machine> {
     Arch::named(name.strip_prefix("hip:")?).map(machine)

@@ -1,5 +1,6 @@
 //! AMD GPUs as a target: what the front end and the runtime must know.
 
+use crate::driver::{self, Driver};
 use crate::emulated::EmulatedGpu;
 use crate::options::{AMDGCN, BACKEND, HSACO, OPTIONS, option};
 use crate::survey;
@@ -14,19 +15,20 @@ use target::{
     TargetFacts, Tool,
 };
 
-/// What code is made for where no architecture is named.
+/// What code is made for on a machine without such a GPU, where no architecture is named.
 const USUAL: Arch = Arch::Gfx942;
 
 /// The target for one architecture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Gpus {
-    arch: Arch,
+    /// The architecture that was asked for; else that of the first device.
+    arch: Option<Arch>,
     emulated: bool,
 }
 
 /// The target.
 pub fn target() -> Arc<dyn Target> {
-    Arc::new(Gpus { arch: USUAL, emulated: false })
+    Arc::new(Gpus { arch: None, emulated: false })
 }
 
 /// Reads an architecture: `gfx942`, also with features behind colons, as drivers write them.
@@ -39,23 +41,32 @@ fn parse(text: &str) -> Result<Arch, TargetError> {
     })
 }
 
+/// The architecture of the first device that kernels are compiled for.
+fn of_device() -> Option<Arch> {
+    driver::driver().ok()?.gpus().iter().find_map(|gpu| gpu.arch())
+}
+
 impl Gpus {
+    fn arch(&self) -> Arch {
+        self.arch.or_else(of_device).unwrap_or(USUAL)
+    }
+
     /// The architecture that the options of a compile name, else the target's.
     fn arch_with(&self, options: &CompileOptions) -> Result<Arch, TargetError> {
-        gpu::text(options, option::ARCH).map_or(Ok(self.arch), parse)
+        gpu::text(options, option::ARCH).map_or_else(|| Ok(self.arch()), parse)
     }
 }
 
 impl Target for Gpus {
     fn facts(&self) -> TargetFacts {
-        let precisions: &[&str] = match self.arch {
+        let precisions: &[&str] = match self.arch() {
             Arch::Gfx942 => &["ieee", "tf32", "tf32x3", "bf16x3", "bf16x6"],
             _ => &["ieee", "tf32x3", "bf16x3", "bf16x6"],
         };
         TargetFacts {
             backend: BACKEND.into(),
-            arch: self.arch.name().into(),
-            warp_size: self.arch.wave().lanes(),
+            arch: self.arch().name().into(),
+            warp_size: self.arch().wave().lanes(),
             default_dot_precision: "ieee".into(),
             allowed_dot_precisions: precisions.iter().map(|name| (*name).to_owned()).collect(),
             fp8_dtypes: ["fp8e4b15", "fp8e4nv", "fp8e5", "fp8e4b8", "fp8e5b16"].map(String::from).into(),
@@ -67,12 +78,12 @@ impl Target for Gpus {
     }
 
     fn machine(&self) -> String {
-        let facts = machine::machine(self.arch);
+        let facts = machine::machine(self.arch());
         let llvm = match self.emulated {
             true => "none: emulated".to_owned(),
             false => format!("{}\noptions: {}", Llvm::identity(), Llvm::options()),
         };
-        format!("architecture: {}\n{facts}llvm: {llvm}\n", self.arch)
+        format!("architecture: {}\n{facts}llvm: {llvm}\n", self.arch())
     }
 
     fn options(&self) -> &'static [OptionRow] {
@@ -121,7 +132,7 @@ impl Target for Gpus {
     }
 
     fn for_arch(&self, arch: &str) -> Result<Option<Arc<dyn Target>>, TargetError> {
-        Ok(Some(Arc::new(Gpus { arch: parse(arch)?, ..*self })))
+        Ok(Some(Arc::new(Gpus { arch: Some(parse(arch)?), ..*self })))
     }
 
     fn emulated(&self) -> Result<Option<Arc<dyn Target>>, TargetError> {
@@ -141,6 +152,18 @@ impl Target for Gpus {
         true
     }
 
+    fn current_device(&self) -> Result<u32, TargetError> {
+        if self.emulated { Ok(0) } else { driver::driver()?.current() }
+    }
+
+    fn set_current_device(&self, ordinal: u32) -> Result<(), TargetError> {
+        let count = self.devices().len();
+        if ordinal as usize >= count {
+            return Err(TargetError::Launch(format!("there is no device {ordinal}; there are {count}")));
+        }
+        if self.emulated { Ok(()) } else { driver::driver()?.set_current(ordinal) }
+    }
+
     fn surveyed_stage(&self) -> &'static str {
         "ttgir"
     }
@@ -158,7 +181,7 @@ impl Target for Gpus {
     }
 
     fn peaks(&self) -> Vec<Peaks> {
-        survey::peaks(self.arch)
+        survey::peaks(self.arch())
     }
 
     fn binary(&self) -> &'static str {
@@ -171,11 +194,21 @@ impl Target for Gpus {
             true => Ok(format!("{} from {}", llvm.version(), llvm.path().display())),
             false => Err(format!("the one at {} makes no code for AMD GPUs", llvm.path().display())),
         });
-        vec![Tool { name: "LLVM", found }]
+        let runtime = driver::driver().map(Driver::version).map_err(|error| error.to_string());
+        vec![Tool { name: "HIP runtime", found: runtime }, Tool { name: "LLVM", found }]
     }
 
     fn devices(&self) -> Vec<Arc<dyn Device>> {
-        if self.emulated { vec![Arc::new(EmulatedGpu { arch: self.arch })] } else { Vec::new() }
+        let arch = self.arch();
+        if self.emulated {
+            return vec![Arc::new(EmulatedGpu { arch })];
+        }
+        let gpus = driver::driver().map(Driver::gpus).unwrap_or_default();
+        // Numbers stay those of the runtime: either all of them are the target's, or there is none.
+        if !gpus.iter().any(|gpu| gpu.arch() == Some(arch)) {
+            return Vec::new();
+        }
+        gpus.iter().map(|gpu| Arc::clone(gpu) as Arc<dyn Device>).collect()
     }
 }
 

@@ -134,7 +134,8 @@ impl Device for Gpu {
 
     fn load(&self, artifact: &Artifact) -> Result<Arc<dyn LoadedKernel>, TargetError> {
         let gpu = self.driver.gpus().get(self.ordinal as usize);
-        let gpu = gpu.ok_or_else(|| TargetError::Internal("a device that its driver does not list".into()))?;
+        let gpu =
+            gpu.ok_or_else(|| TargetError::Internal("a device that its driver does not list".into()))?;
         Ok(Arc::new(Module::load(gpu, artifact)?))
     }
 

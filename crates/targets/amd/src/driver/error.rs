@@ -22,12 +22,20 @@ type Advice = (Status, &'static str, bool);
 static ADVICE: &[Advice] = &[
     (2, "free some memory, or use smaller tensors", false),
     (3, "in a process that was forked after the GPU was used, use the start method \"spawn\"", false),
-    (100, "check `rocminfo`, HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES, and that you may open /dev/kfd and /dev/dri", false),
+    (
+        100,
+        "check `rocminfo`, HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES, and that you may open /dev/kfd and /dev/dri",
+        false,
+    ),
     (101, "check HIP_VISIBLE_DEVICES", false),
     (200, "the code object is damaged, or its version is newer than the runtime", false),
     (209, "the kernel was compiled for another architecture than this device has", false),
     (720, "a cooperative launch needs room for all programs at once: use a smaller grid", false),
-    (700, "the kernel read or wrote memory that is not its own: check the masks and the bounds of its accesses", true),
+    (
+        700,
+        "the kernel read or wrote memory that is not its own: check the masks and the bounds of its accesses",
+        true,
+    ),
     (702, "the kernel ran too long", true),
     (710, "an assertion of the kernel failed", true),
     (719, "the kernel failed on the device", true),

@@ -18,7 +18,7 @@ pub(crate) fn compile(
 /// Whether this machine has an LLVM that makes code for these GPUs. Where it has none there is nothing to be tested.
 pub(crate) fn has_llvm() -> bool {
     let tools = amd::target().tools();
-    let found = tools.iter().all(|tool| tool.found.is_ok());
+    let found = tools.iter().any(|tool| tool.name == "LLVM" && tool.found.is_ok());
     if !found {
         eprintln!("nothing is compiled: {tools:?}");
     }
