@@ -55,6 +55,17 @@ def test_the_naive_softmax_reads_its_rows_three_times():
     assert any("read 3 times" in line for line in report.evidence)
 
 
+def test_machine_code_for_amd_gpus_is_read():
+    kernel = matmul(target=GPUTarget("hip", "gfx942", 64), BLOCK_N=128)
+    report = flat(kernel.inspect(args=dict(M=4096, N=4096, K=4096)))
+    assert "limits of MI300X" in report
+    assert re.search(r"vector registers \d+, 0 of them accumulators", report)
+    assert re.search(r"by LDS \d+: 65536 bytes / \d+ of a program", report)
+    loop = report[report.index("main loop"):]
+    assert "v_mfma_f32_" in loop and "global_load_dwordx4" in loop and "s_waitcnt" in loop and "2 s_barrier" in loop
+    assert "v_accvgpr" not in loop
+
+
 def test_short_rows_stay_in_the_cache():
     report = softmax().inspect(grid=[4096], args=dict(row_stride=1024, n_cols=1024), device="H200")
     assert "each byte moved once" in report.verdict

@@ -165,8 +165,8 @@ impl Module {
         let bytes = unsafe { std::slice::from_raw_parts_mut(*address as *mut u8, log::BYTES) };
         bytes.copy_from_slice(&log::empty());
         self.submit(launch, *address as Slot)?;
-        // SAFETY: the stream is the caller's.
         let done = self.gpu.with(|driver| {
+            // SAFETY: the stream is the caller's.
             check(unsafe { (driver.api.stream_synchronize)(stream) }, "finish a kernel that prints")
         });
         let written = log::read(bytes);
