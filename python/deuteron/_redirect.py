@@ -112,6 +112,7 @@ def install(children=True):
             f"triton is already imported from {getattr(present, '__file__', None)}; call deuteron.install() before the "
             "first `import triton` (and before `import torch`), or start the program by `python -m deuteron script.py`")
     sys.meta_path.insert(0, _AliasFinder)
+    package.language._builtin.show_package_as(_ALIAS)
     if children:
         from ._processes import redirect_children
 

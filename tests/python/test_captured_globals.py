@@ -11,6 +11,8 @@ DTYPE = tl.float32
 WRAPPED_DTYPE = tl.constexpr(tl.float32)
 LIST = tl.constexpr([1, 2])
 PAIR = tl.constexpr((1, 2))
+ANNOTATED: tl.constexpr = 4
+ANNOTATED_BY_TEXT: "tl.constexpr" = "four"
 
 
 @triton.jit
@@ -48,6 +50,11 @@ def paired(x):
     tl.store(x, PAIR[0] + PAIR[1])
 
 
+@triton.jit
+def annotated(x):
+    tl.store(x, ANNOTATED if ANNOTATED_BY_TEXT == "four" else 0)
+
+
 def launch(kernel):
     x = np.zeros(1, np.float32)
     kernel[(1, )](x)
@@ -62,6 +69,7 @@ CHANGES = [
     (dtype, "DTYPE", tl.int32, 1.75, "from fp32 to int32"),
     (wrapped_dtype, "WRAPPED_DTYPE", tl.constexpr(tl.int32), 1.75, r"from constexpr\[fp32\] to constexpr\[int32\]"),
     (listed, "LIST", tl.constexpr([1, 3]), 3.0, r"from constexpr\[\[1, 2\]\] to constexpr\[\[1, 3\]\]"),
+    (annotated, "ANNOTATED", 5, 4.0, "from 4 to 5"),
     (paired, "PAIR", tl.constexpr((1, 3)), 3.0, r"from constexpr\[\(1, 2\)\] to constexpr\[\(1, 3\)\]"),
 ]
 

@@ -51,6 +51,24 @@ def test_find_spec_and_metadata_answer():
         importlib.import_module("triton.no_such_module")
 
 
+def test_names_of_the_language_say_where_they_are_imported_from(python):
+    code = """
+        import importlib
+        from deuteron.language import _builtin
+        import deuteron.language.extra.libdevice
+        for name in _builtin._SHOWN:
+            assert name.__module__.startswith("NAME."), name.__module__
+            assert "._" not in name.__module__, name.__module__
+            module = importlib.import_module(name.__module__)
+            assert getattr(module, name.__name__) is name, name
+        from NAME.language import bfloat16, float32
+        assert eval(repr(float32), {"triton": __import__("NAME")}) is float32 and bfloat16.codegen_name() == "bfloat16"
+        print(len(_builtin._SHOWN) > 300)
+    """
+    for switch, name in (["-m", "deuteron"], "triton"), ([], "deuteron"):
+        assert python(*switch, "-c", textwrap.dedent(code).replace("NAME", name)).stdout == "True\n"
+
+
 def test_pickles_cross_the_names():
     import triton
 

@@ -54,7 +54,7 @@ def test_dtypes():
     assert tl.uint8.get_int_max_value() == 255 and tl.int16.get_int_min_value() == -32768
     pointer = tl.pointer_type(tl.float32)
     assert pointer.is_ptr() and pointer == tl.pointer_type(tl.float32) != tl.pointer_type(tl.int32)
-    assert pointer.codegen_name == "*fp32" and tl.pointer_type(tl.int8, const=True).codegen_name == "*ki8"
+    assert tl.float16.codegen_name() == "float16" and tl.float8e4nv.codegen_name() == "float8e4nv"
     assert tl.core.str_to_ty("*kfp16") == tl.pointer_type(tl.float16, const=True)
     assert tl.block_type(tl.int32, [4, 8]).numel == 32
     assert len({tl.int32, tl.dtype("int32"), tl.core.get_int_dtype(32, True)}) == 1

@@ -1,5 +1,6 @@
 """``torch.compile`` on this machine: Inductor's kernels run on processors, its GPU kernels are compiled, and what it reads of kernels."""
 
+import os
 import pickle
 import textwrap
 import threading
@@ -50,6 +51,20 @@ def test_torch_finds_out_what_a_kernel_writes():
     assert written(add_kernel, x_ptr=x, y_ptr=x, out_ptr=x, n=64, BLOCK=32) == {"out_ptr"}
     assert written(scale_in_place_kernel, x_ptr=x, unused_ptr=x, n=64, factor=2.0, BLOCK=32) == {"x_ptr"}
     assert written(sum_kernel, x_ptr=x, out_ptr=x, n=64, stride=1, BLOCK=32, FLAG=True) == {"out_ptr"}
+
+
+def test_torch_finds_out_what_a_kernel_for_a_gpu_writes(python):
+    """Torch asks with tensors of the host, whatever the kernel is for."""
+    code = """
+        from test_torch_compile import test_torch_finds_out_what_a_kernel_writes, torch
+        from triton._C.libtriton import native_specialize_impl
+        from triton.backends.compiler import BaseBackend
+        assert native_specialize_impl(BaseBackend, torch.empty(2), False, True, True) == ("*fp32", "D")
+        test_torch_finds_out_what_a_kernel_writes()
+    """
+    path = os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])
+    found = python("-m", "deuteron", "-c", textwrap.dedent(code), env={"DEUTERON_TARGET": "cuda:90", "PYTHONPATH": path})
+    assert "Encountered an exception" not in found.stderr
 
 
 def test_helpers_that_inductor_calls():

@@ -4,6 +4,9 @@ import torch
 import triton
 import triton.language as tl
 from torch._inductor.runtime import triton_helpers
+from triton.language.extra.libdevice import fast_dividef
+
+QUARTER: tl.constexpr = 4.0
 
 
 @triton.jit
@@ -86,12 +89,27 @@ def as_an_operator(x, y):
     return doubled(x) + y
 
 
+@triton.jit
+def quarters_kernel(x_ptr, out_ptr, n, DTYPE: tl.constexpr, BLOCK: tl.constexpr):
+    """Calls a function that was imported by its own name, and reads an annotated global and an element type."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, fast_dividef(tl.load(x_ptr + at, at < n), QUARTER).to(DTYPE), at < n)
+
+
+def with_imported_names(x, y):
+    """Quarters in half precision, beside y."""
+    out = torch.empty_like(x, dtype=torch.bfloat16)
+    quarters_kernel[(triton.cdiv(x.numel(), 64), )](x, out, x.numel(), tl.bfloat16, 64)
+    return out.float() + y
+
+
 #: Functions and what they compute.
 USER_KERNELS = {
     "add": (add, lambda x, y: (x + y).sin()),
     "scale_in_place": (scale_in_place, lambda x, y: x * 2.25 + y),
     "tuned": (tuned, lambda x, y: x * 3 + y),
     "with_a_loop_and_atomics": (with_a_loop_and_atomics, lambda x, y: x.relu().sum(1) + y.sum()),
+    "with_imported_names": (with_imported_names, lambda x, y: (x / 4).bfloat16().float() + y),
     "as_an_operator": (as_an_operator, lambda x, y: 2 * x + y),
 }
 

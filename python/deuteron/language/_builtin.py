@@ -11,6 +11,32 @@ from .. import _core
 
 _PREFIX = "deuteron.language."
 
+# What says where it can be imported from, and the name of the package in that.
+_SHOWN = []
+_PACKAGE = ["deuteron"]
+
+
+def _show_below(obj, package):
+    path = obj.__module__.split(".")
+    if path[-1].startswith("_"):
+        path[-1] = "core"
+    obj.__module__ = ".".join([package, *path[1:]])
+
+
+def show(obj):
+    """Lets a name of the language say as its ``__module__`` a public module that has it: code that writes code, as that of
+    ``torch.compile``, imports it from there."""
+    _SHOWN.append(obj)
+    _show_below(obj, _PACKAGE[0])
+    return obj
+
+
+def show_package_as(name):
+    """From now on names of the language say that they are of the package `name`."""
+    _PACKAGE[0] = name
+    for obj in _SHOWN:
+        _show_below(obj, name)
+
 
 def _dotted_name(obj):
     module = obj.__module__.removeprefix(_PREFIX)
@@ -34,13 +60,13 @@ def builtin(fn):
 
     outside.__deuteron_builtin__ = name
     outside.__triton_builtin__ = True
-    return outside
+    return show(outside)
 
 
 def builtin_class(cls):
     """Marks a class (``tl.range``, ``tl.tensor``, …) as a name of the language."""
     cls.__deuteron_builtin__ = cls.__name__
-    return cls
+    return show(cls)
 
 
 def is_builtin(obj):

@@ -3,6 +3,7 @@
 from enum import Enum
 
 from .. import _core
+from ._builtin import show
 
 # name -> (bits of a value, mantissa bits of a float, exponent bias of a float)
 _FLOATS = {
@@ -18,6 +19,7 @@ _FLOATS = {
 }
 
 
+@show
 class dtype:
     """The type of one element.
 
@@ -63,7 +65,7 @@ class dtype:
 
     @property
     def __deuteron_dtype__(self):
-        return self.codegen_name
+        return self._in_signatures
 
     def is_fp8(self):
         """Whether this is one of the five 8-bit floats."""
@@ -141,11 +143,15 @@ class dtype:
         return self
 
     @property
-    def codegen_name(self):
+    def _in_signatures(self):
         """The short spelling of signatures: ``i32``, ``u8``, ``fp16``."""
         if self.name.startswith("uint"):
             return "u" + self.name[4:]
         return "i" + self.name[3:] if self.name.startswith("int") else self.name
+
+    def codegen_name(self):
+        """The name that this type has in the language: ``"float32"``, ``"bfloat16"``, ``"int64"``, ``"float8e5"``."""
+        return self.name.replace("fp", "float", 1).replace("bf", "bfloat", 1)
 
     @property
     def cache_key_part(self):
@@ -177,7 +183,7 @@ class dtype:
         return self.name
 
     def __repr__(self):
-        return f"triton.language.{self.codegen_name}"
+        return f"triton.language.{self.codegen_name()}"
 
 
 def _add_width_predicates():
@@ -194,6 +200,7 @@ def _add_width_predicates():
 _add_width_predicates()
 
 
+@show
 class pointer_type(dtype):
     """The type of an address of `element_ty` values; ``const=True`` forbids stores through it."""
 
@@ -209,9 +216,9 @@ class pointer_type(dtype):
         self.itemsize = 8
 
     @property
-    def codegen_name(self):
+    def _in_signatures(self):
         """The short spelling of signatures: ``*fp32``, ``*kfp32`` when const."""
-        return ("*k" if self.const else "*") + self.element_ty.codegen_name
+        return ("*k" if self.const else "*") + self.element_ty._in_signatures
 
     @staticmethod
     def is_ptr():
@@ -238,6 +245,7 @@ class pointer_type(dtype):
         return f"triton.language.pointer_type({self.element_ty!r})"
 
 
+@show
 class block_type(dtype):
     """The type of a block: an element type and a shape, every dimension a power of two."""
 
@@ -255,9 +263,9 @@ class block_type(dtype):
         self.itemsize = element_ty.itemsize
 
     @property
-    def codegen_name(self):
+    def _in_signatures(self):
         """The spelling of an element's type, with the shape."""
-        return f"{self.element_ty.codegen_name}{list(self.shape)}"
+        return f"{self.element_ty._in_signatures}{list(self.shape)}"
 
     @staticmethod
     def is_block():
@@ -319,7 +327,7 @@ pi32_t = pointer_type(int32)
 
 #: By the short spelling of signatures.
 BY_CODEGEN_NAME = {
-    ty.codegen_name: ty
+    ty._in_signatures: ty
     for ty in (int1, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float8e5, float8e5b16, float8e4nv,
                float8e4b8, float8e4b15, float16, bfloat16, float32, float64)
 }

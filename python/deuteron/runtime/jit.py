@@ -148,7 +148,7 @@ class MockTensor:
     @staticmethod
     def wrap_dtype(arg):
         """A mock for a dtype of torch or of tl; anything else as it is."""
-        if type(arg).__name__ == "dtype" and type(arg).__module__.split(".")[0] in ("torch", "deuteron"):
+        if type(arg).__name__ == "dtype" and type(arg).__module__.split(".")[0] in ("torch", "deuteron", "triton"):
             return MockTensor(arg)
         return arg
 

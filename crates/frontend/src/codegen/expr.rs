@@ -175,8 +175,8 @@ impl Ctx<'_> {
                      global variables that are instanstiated as constexpr (`x = triton.language.constexpr(42)`)."
                 ),
                 &format!(
-                    "write `{name} = tl.constexpr(…)` at module level (an annotation `{name}: tl.constexpr` is not \
-                     enough), pass it as an argument, or set TRITON_ALLOW_NON_CONSTEXPR_GLOBALS=1"
+                    "write `{name} = tl.constexpr(…)` or `{name}: tl.constexpr = …` at module level, pass it as an \
+                     argument, or set TRITON_ALLOW_NON_CONSTEXPR_GLOBALS=1"
                 ),
             ));
         }

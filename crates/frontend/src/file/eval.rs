@@ -97,6 +97,15 @@ impl<'f> Interpreter<'f> {
         Ok(End::Next)
     }
 
+    /// Whether an annotation is `tl.constexpr`, under any name or as a text.
+    fn is_constexpr(&mut self, annotation: &Expr, scope: &mut Scope) -> bool {
+        match self.expr(annotation, scope) {
+            Ok(PyValue::Builtin(path)) => &*path == "tl.constexpr",
+            Ok(PyValue::Str(text)) => crate::params::is_constexpr_annotation(&text),
+            _ => false,
+        }
+    }
+
     fn statement(&mut self, stmt: &Stmt, scope: &mut Scope) -> Result<End, String> {
         match stmt {
             Stmt::Pass(_) => {}
@@ -111,7 +120,10 @@ impl<'f> Interpreter<'f> {
             }
             Stmt::AnnAssign(stmt) => {
                 if let Some(value) = &stmt.value {
-                    let value = self.expr(value, scope)?;
+                    let mut value = self.expr(value, scope)?;
+                    if self.is_constexpr(&stmt.annotation, scope) {
+                        value = PyValue::Constexpr(Box::new(value.unwrapped()));
+                    }
                     assign(&stmt.target, value, scope)?;
                 }
             }

@@ -279,6 +279,7 @@ def host(x):
         assert_eq!(get("ld"), Some(PyValue::Builtin("tl.load".into())));
         assert_eq!(get("float16"), Some(PyValue::dtype(DType::Fp16)));
         assert_eq!(get("BLOCK"), Some(PyValue::Constexpr(Box::new(PyValue::Int(128)))));
+        assert!(matches!(get("pair"), Some(PyValue::Constexpr(_))));
         assert_eq!(get("plain"), Some(PyValue::Int(7)));
         assert_eq!(get("inf"), Some(PyValue::Float(f64::NEG_INFINITY)));
         assert!(matches!(get("size"), Some(PyValue::Object(_))));

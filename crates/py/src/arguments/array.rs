@@ -39,7 +39,7 @@ static HEAD: AtomicU8 = AtomicU8::new(0);
 /// An array of NumPy. Its object is read directly, after that was checked once against what Python says.
 #[inline]
 pub(crate) fn numpy(object: Borrowed<'_, '_, PyAny>, place: &Place) -> PyResult<Argument> {
-    if !place.is_host {
+    if !place.takes_host() {
         return Err(place.wrong_device("cpu"));
     }
     if HEAD.load(Ordering::Relaxed) == 1 {
@@ -68,7 +68,7 @@ unsafe fn head(object: Borrowed<'_, '_, PyAny>) -> (u64, *mut ffi::PyObject) {
 
 /// An object with `__array_interface__`.
 pub(crate) fn array_interface(object: Borrowed<'_, '_, PyAny>, place: &Place) -> PyResult<Argument> {
-    if !place.is_host {
+    if !place.takes_host() {
         return Err(place.wrong_device("cpu"));
     }
     described(&object.getattr(intern!(object.py(), "__array_interface__"))?)
@@ -76,7 +76,7 @@ pub(crate) fn array_interface(object: Borrowed<'_, '_, PyAny>, place: &Place) ->
 
 /// An object that shows memory of a device.
 pub(crate) fn device_interface(object: Borrowed<'_, '_, PyAny>, place: &Place) -> PyResult<Argument> {
-    if place.is_host {
+    if !place.takes_devices() {
         return Err(place.wrong_device("a device"));
     }
     described(&object.getattr(DEVICE_INTERFACE)?)
@@ -151,8 +151,9 @@ pub(crate) fn dlpack(
     }
     // SAFETY: a capsule of that name holds a `DLManagedTensor`, which begins with the tensor, as long as it lives.
     let tensor = unsafe { &*tensor };
-    let reachable = if place.is_host { &DL_HOST[..] } else { &DL_DEVICE };
-    if !reachable.contains(&tensor.device_type) {
+    let is_reached = place.takes_host() && DL_HOST.contains(&tensor.device_type)
+        || place.takes_devices() && DL_DEVICE.contains(&tensor.device_type);
+    if !is_reached {
         let is_on = match tensor.device_type {
             1 => "cpu".to_owned(),
             other => format!("DLPack device {other}"),

@@ -22,7 +22,7 @@ pub(crate) fn specialize<'py>(
     let rules =
         ParamRules { constant: is_const, specialize: specialize_value, align, ..ParamRules::default() };
     let kind = kind_of(arg.as_borrowed())?;
-    let place = Place::of(&runtime::active_target().or_raise(py)?);
+    let place = Place::anywhere(&runtime::active_target().or_raise(py)?);
     let mut keep = Vec::new();
     let mut key = LaunchKey::new();
     if kind == Kind::Descriptor {

@@ -25,7 +25,7 @@ pub(crate) fn tensor(object: Borrowed<'_, '_, PyAny>, place: &Place) -> PyResult
         Some(name) => name.str()?.to_string(),
         None => where_it_is.str()?.to_string(),
     };
-    if name == place.arrays || name == "None" {
+    if place.takes(&name) || name == "None" {
         return Ok(argument);
     }
     let is_on = where_it_is.str()?.to_string();

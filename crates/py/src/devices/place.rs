@@ -12,7 +12,9 @@ pub(crate) struct Place {
     /// What array libraries call its devices.
     pub(crate) arrays: &'static str,
     /// Whether its devices work in the host's memory.
-    pub(crate) is_host: bool,
+    is_host: bool,
+    /// Whether arguments may lie anywhere: they are looked at and not used.
+    anywhere: bool,
     target: Arc<dyn Target>,
     /// How many devices of it there are here.
     devices: OnceLock<usize>,
@@ -24,7 +26,27 @@ impl Place {
     pub(crate) fn of(target: &Arc<dyn Target>) -> Place {
         let arrays = target.arrays();
         let (devices, code) = (OnceLock::new(), OnceLock::new());
-        Place { arrays, is_host: arrays == "cpu", target: Arc::clone(target), devices, code }
+        Place { arrays, is_host: arrays == "cpu", anywhere: false, target: Arc::clone(target), devices, code }
+    }
+
+    /// The same for arguments that only say what a kernel is compiled for: they may lie anywhere.
+    pub(crate) fn anywhere(target: &Arc<dyn Target>) -> Place {
+        Place { anywhere: true, ..Place::of(target) }
+    }
+
+    /// Whether memory of the host is reachable as it is.
+    pub(crate) fn takes_host(&self) -> bool {
+        self.is_host || self.anywhere
+    }
+
+    /// Whether memory of a device that works in memory of its own is reachable.
+    pub(crate) fn takes_devices(&self) -> bool {
+        !self.is_host || self.anywhere
+    }
+
+    /// Whether memory of a kind of device, by the name that array libraries have for it, is this target's.
+    pub(crate) fn takes(&self, name: &str) -> bool {
+        self.anywhere || name == self.arrays
     }
 
     /// The current device with its current stream, or the stream that is named: torch's, where torch is loaded.
@@ -65,7 +87,7 @@ impl Place {
     /// Whether a kind of device, by torch's numbers, is this target's.
     #[inline]
     pub(crate) fn has_code(&self, py: Python<'_>, code: i32) -> bool {
-        *self.code.get_or_init(|| torch::device_code(py, self.arrays)) == Some(code)
+        self.anywhere || *self.code.get_or_init(|| torch::device_code(py, self.arrays)) == Some(code)
     }
 
     /// The address by which kernels reach memory of the host: pinned memory is reachable from everywhere.

@@ -3,6 +3,7 @@
 //! A compile runs without Python's lock and takes it for each question alone.
 
 use super::function::JitFunction;
+use super::params::rules_of;
 use super::used::{Holder, UsedGlobal};
 use super::value::Registry;
 use frontend::{FunctionRef, Globals, ObjectRef, PyValue};
@@ -51,7 +52,9 @@ impl PyGlobals {
         let value = self.registry.value(found.value.as_borrowed())?;
         if is_data(&value) {
             let is_constexpr = matches!(value, PyValue::Constexpr(_));
+            let is_annotated = !is_constexpr && is_annotated_constexpr(py, &found.holder, name)?;
             self.note_use(UsedGlobal::new(found.holder, name, &found.value, is_constexpr)?);
+            return Ok(Some(if is_annotated { PyValue::Constexpr(Box::new(value)) } else { value }));
         }
         Ok(Some(value))
     }
@@ -120,6 +123,14 @@ pub(crate) fn find_name<'py>(function: &Bound<'py, JitFunction>, name: &str) -> 
     let globals = globals.cast_into::<PyDict>()?;
     let value = globals.get_item(name)?;
     Ok(value.map(|value| Found { holder: Holder::Module(globals.unbind()), value }))
+}
+
+/// Whether a module says of a name of its own that it is a `tl.constexpr`.
+fn is_annotated_constexpr(py: Python<'_>, holder: &Holder, name: &str) -> PyResult<bool> {
+    let Holder::Module(module) = holder else { return Ok(false) };
+    let Some(annotations) = module.bind(py).get_item(intern!(py, "__annotations__"))? else { return Ok(false) };
+    let Ok(annotations) = annotations.cast_into::<PyDict>() else { return Ok(false) };
+    annotations.get_item(name)?.map_or(Ok(false), |annotation| Ok(rules_of(&annotation)?.constexpr))
 }
 
 /// What wraps the arguments of a Python function of another package that is marked as an operation of the language: it takes constants

@@ -100,7 +100,7 @@ fn mentions(list: &[Bound<'_, PyAny>], position: usize, name: &Bound<'_, PyStrin
 }
 
 /// What an annotation says: an object of the language, or its text under `from __future__ import annotations`.
-fn rules_of(annotation: &Bound<'_, PyAny>) -> PyResult<ParamRules> {
+pub(super) fn rules_of(annotation: &Bound<'_, PyAny>) -> PyResult<ParamRules> {
     let py = annotation.py();
     let mut rules = ParamRules::default();
     if let Some(name) = annotation.getattr_opt(intern!(py, "__deuteron_builtin__"))? {
