@@ -6,7 +6,7 @@ import triton.language as tl
 from torch._inductor.runtime import triton_helpers
 from triton.language.extra.libdevice import fast_dividef
 
-QUARTER: tl.constexpr = 4.0
+QUARTER: tl.constexpr = 4
 
 
 @triton.jit
@@ -93,7 +93,7 @@ def as_an_operator(x, y):
 def quarters_kernel(x_ptr, out_ptr, n, DTYPE: tl.constexpr, BLOCK: tl.constexpr):
     """Calls a function that was imported by its own name, and reads an annotated global and an element type."""
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(out_ptr + at, fast_dividef(tl.load(x_ptr + at, at < n), QUARTER).to(DTYPE), at < n)
+    tl.store(out_ptr + at, fast_dividef(tl.load(x_ptr + at, at < n), QUARTER + 0.0).to(DTYPE), at < n)
 
 
 def with_imported_names(x, y):

@@ -128,7 +128,9 @@ pub(crate) fn find_name<'py>(function: &Bound<'py, JitFunction>, name: &str) -> 
 /// Whether a module says of a name of its own that it is a `tl.constexpr`.
 fn is_annotated_constexpr(py: Python<'_>, holder: &Holder, name: &str) -> PyResult<bool> {
     let Holder::Module(module) = holder else { return Ok(false) };
-    let Some(annotations) = module.bind(py).get_item(intern!(py, "__annotations__"))? else { return Ok(false) };
+    let Some(annotations) = module.bind(py).get_item(intern!(py, "__annotations__"))? else {
+        return Ok(false);
+    };
     let Ok(annotations) = annotations.cast_into::<PyDict>() else { return Ok(false) };
     annotations.get_item(name)?.map_or(Ok(false), |annotation| Ok(rules_of(&annotation)?.constexpr))
 }
