@@ -62,21 +62,27 @@ pub(crate) struct Field {
     pub(crate) bytes: usize,
     /// Whether it has one entry a dimension.
     pub(crate) indexed: bool,
+    /// Whether its value is part of the instruction.
+    pub(crate) constant: bool,
 }
 
 const fn field(offset: usize, bytes: usize, indexed: bool) -> Field {
-    Field { offset, bytes, indexed }
+    Field { offset, bytes, indexed, constant: false }
+}
+
+const fn constant(offset: usize) -> Field {
+    Field { constant: true, ..field(offset, 1, false) }
 }
 
 /// The fields, by the names that `tensormap.replace` gives them.
 pub(crate) const FIELDS: &[(&str, Field)] = &[
     ("global_address", field(0, 8, false)),
     ("rank", field(8, 1, false)),
-    ("elemtype", field(9, 1, false)),
-    ("swizzle_mode", field(10, 1, false)),
-    ("interleave_layout", field(11, 1, false)),
-    ("fill_mode", field(12, 1, false)),
-    ("swizzle_atomicity", field(13, 1, false)),
+    ("elemtype", constant(9)),
+    ("swizzle_mode", constant(10)),
+    ("interleave_layout", constant(11)),
+    ("fill_mode", constant(12)),
+    ("swizzle_atomicity", constant(13)),
     ("global_dim", field(16, 4, true)),
     ("box_dim", field(36, 4, true)),
     ("element_stride", field(56, 4, true)),

@@ -47,7 +47,7 @@ pub(crate) struct Copy {
     pub(crate) instruction: u32,
 }
 
-/// A bulk copy out of shared memory, which happens when its lane waits for it.
+/// A bulk copy out of shared memory, which reads and writes when its lane waits for either.
 #[derive(Debug)]
 pub(crate) struct BulkStore {
     pub(crate) lane: u32,
@@ -57,6 +57,8 @@ pub(crate) struct BulkStore {
     pub(crate) seen: Seen,
     pub(crate) clock: u32,
     pub(crate) instruction: u32,
+    /// What its pieces read, once they have.
+    pub(crate) data: Option<Vec<[u8; 16]>>,
 }
 
 /// A matrix instruction that runs by itself.

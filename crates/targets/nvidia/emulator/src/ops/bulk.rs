@@ -1,7 +1,7 @@
 //! `cp.async.bulk`: copies between global and shared memory that run by themselves.
 //!
-//! Copies into shared memory land when somebody waits at their mbarrier; copies out of it happen when their lane
-//! waits for its groups, or ends. So whoever forgets to wait sees old bytes.
+//! Copies into shared memory land when somebody waits at their mbarrier; copies out of it read when their lane waits for its groups, and
+//! write when it waits without `.read`, or ends. So whoever forgets to wait sees old bytes.
 
 use crate::decode::site::{Address, Site};
 use crate::diagnostic::Diagnostic;
@@ -33,13 +33,13 @@ pub(crate) fn bulk(site: &mut Site<'_, '_>, reduces: bool) -> Decoded {
         }));
     }
     if site.flag("wait_group") {
-        site.flag("read");
+        let until = if site.flag("read") { Until::Read } else { Until::Written };
         site.arity(1, 1)?;
         let left = site.immediate(0)? as u32;
         return Ok(run(move |step| {
             for lane in step.lanes() {
                 let committed = step.warp.stores.committed[lane as usize];
-                write_out(step, lane, committed.saturating_sub(left))?;
+                write_out(step, lane, committed.saturating_sub(left), until)?;
             }
             Ok(Flow::Next)
         }));
@@ -300,11 +300,27 @@ pub(crate) fn begin_store(step: &mut Step<'_, '_>, lane: u32, pieces: Vec<Piece>
     }
     let group = step.warp.stores.committed[lane as usize];
     let instruction = step.pc;
-    step.warp.stores.pending.push(BulkStore { lane, group, pieces, reduce, seen, clock, instruction });
+    step.warp.stores.pending.push(BulkStore {
+        lane,
+        group,
+        pieces,
+        reduce,
+        seen,
+        clock,
+        instruction,
+        data: None,
+    });
+}
+
+/// How far a copy out of shared memory must be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Until {
+    Read,
+    Written,
 }
 
 /// Performs a lane's stores of the groups before `end`.
-fn write_out(step: &mut Step<'_, '_>, lane: u32, end: u32) -> Result<(), Box<Fault>> {
+fn write_out(step: &mut Step<'_, '_>, lane: u32, end: u32, until: Until) -> Result<(), Box<Fault>> {
     let mut index = 0;
     while index < step.warp.stores.pending.len() {
         let store = &step.warp.stores.pending[index];
@@ -312,17 +328,33 @@ fn write_out(step: &mut Step<'_, '_>, lane: u32, end: u32) -> Result<(), Box<Fau
             index += 1;
             continue;
         }
-        let store = step.warp.stores.pending.remove(index);
-        for piece in &store.pieces {
-            write_piece(step, &store, *piece)?;
+        let mut store = step.warp.stores.pending.remove(index);
+        let data = match store.data.take() {
+            Some(data) => data,
+            None => read_pieces(step, &store),
+        };
+        if until == Until::Read {
+            store.data = Some(data);
+            step.warp.stores.pending.insert(index, store);
+            index += 1;
+            continue;
         }
-        let number = step.warp.number;
-        step.team.clocks.finish_asynchronous(number, store.clock);
+        for (piece, data) in store.pieces.iter().zip(&data) {
+            write_piece(step, &store, *piece, data)?;
+        }
     }
     Ok(())
 }
 
-fn write_piece(step: &mut Step<'_, '_>, store: &BulkStore, piece: Piece) -> Result<(), Box<Fault>> {
+/// What a store reads of shared memory, which its lane may write again then.
+fn read_pieces(step: &mut Step<'_, '_>, store: &BulkStore) -> Vec<[u8; 16]> {
+    let data = store.pieces.iter().map(|piece| read_piece(step, store, *piece)).collect();
+    let number = step.warp.number;
+    step.team.clocks.finish_asynchronous(number, store.clock);
+    data
+}
+
+fn read_piece(step: &mut Step<'_, '_>, store: &BulkStore, piece: Piece) -> [u8; 16] {
     let (number, block) = (step.warp.number, step.warp.block);
     let (offset, bytes) = (piece.shared as usize, piece.bytes as usize);
     let column = step.team.clocks.asynchronous_column(number);
@@ -346,6 +378,16 @@ fn write_piece(step: &mut Step<'_, '_>, store: &BulkStore, piece: Piece) -> Resu
         let who = step.warp.who(step.team);
         step.world.find(FindingKind::Uninitialised, message, store.instruction, None, who, store.lane);
     }
+    data
+}
+
+fn write_piece(
+    step: &mut Step<'_, '_>,
+    store: &BulkStore,
+    piece: Piece,
+    data: &[u8; 16],
+) -> Result<(), Box<Fault>> {
+    let bytes = piece.bytes as usize;
     let Some(global) = piece.global else { return Ok(()) };
     let who = step.warp.who(step.team);
     let world = &mut *step.world;
@@ -369,7 +411,7 @@ fn write_piece(step: &mut Step<'_, '_>, store: &BulkStore, piece: Piece) -> Resu
     })
 }
 
-/// Lanes end: their stores happen; those of no group are told.
+/// Lanes end: their stores happen; those of no group are told, and those that still read memory which is given back.
 pub(crate) fn finish_lanes(step: &mut Step<'_, '_>) -> Result<(), Box<Fault>> {
     if step.warp.stores.pending.is_empty() {
         return Ok(());
@@ -378,12 +420,17 @@ pub(crate) fn finish_lanes(step: &mut Step<'_, '_>) -> Result<(), Box<Fault>> {
         let committed = step.warp.stores.committed[lane as usize];
         let pending = &step.warp.stores.pending;
         let open = pending.iter().find(|store| store.lane == lane && store.group >= committed);
-        if let Some(instruction) = open.map(|store| store.instruction) {
-            let message = "the lane ends, but never committed this copy".to_owned();
+        let unread = pending.iter().find(|store| store.lane == lane && store.data.is_none());
+        let found = open.map(|store| (store.instruction, "the lane ends, but never committed this copy"));
+        let found = found.or_else(|| {
+            let message = "the lane ends, but never waited until this copy has read shared memory";
+            unread.map(|store| (store.instruction, message))
+        });
+        if let Some((instruction, message)) = found {
             let who = step.warp.who(step.team);
-            step.world.find(FindingKind::Unfinished, message, instruction, None, who, lane);
+            step.world.find(FindingKind::Unfinished, message.to_owned(), instruction, None, who, lane);
         }
-        write_out(step, lane, u32::MAX)?;
+        write_out(step, lane, u32::MAX, Until::Written)?;
     }
     Ok(())
 }

@@ -160,13 +160,16 @@ pub(crate) fn tensormap(site: &mut Site<'_, '_>) -> Decoded {
     let space = site.space();
     site.flag("b1024");
     let ty = site.ty()?;
-    let Field { offset, bytes, indexed } = field;
+    let Field { offset, bytes, indexed, constant } = field;
     let count = 2 + usize::from(indexed);
     site.arity(count, count)?;
     let address = site.address(0)?;
     let ordinal = if indexed { site.immediate(1)? as usize } else { 0 };
     if ordinal > 4 {
         return site.error(format!("the dimension {ordinal}"));
+    }
+    if constant {
+        site.immediate(count - 1)?;
     }
     let value = site.source(count - 1, ty)?;
     site.sink(&[value]);

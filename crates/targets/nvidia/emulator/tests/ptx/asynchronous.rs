@@ -134,6 +134,35 @@ fn bulk_copies_need_their_barrier_and_their_fence() {
     assert!(fault.message.contains("misses 0 arrivals and 16 bytes"), "{fault}");
 }
 
+/// Writes 16 words of shared memory, sends them to `a`, waits, and copies a word of `a` to `b`.
+fn sent(wait: &str) -> String {
+    entry(
+        ".param .u64 a, .param .u64 b",
+        &format!(
+            ".shared .align 128 .b8 s[64]; .reg .pred %p<2>; .reg .b32 %r<8>; .reg .b64 %q<4>;
+             mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0; ld.param.u64 %q0, [a]; ld.param.u64 %q1, [b]; mov.b32 %r1, s;
+             mad.lo.u32 %r2, %r0, 4, %r1; st.shared.b32 [%r2], 5; fence.proxy.async.shared::cta; bar.sync 0; @!%p0 bra end;
+             cp.async.bulk.global.shared::cta.bulk_group [%q0], [%r1], 64; cp.async.bulk.commit_group; {wait}
+             ld.global.b32 %r3, [%q0]; st.global.b32 [%q1], %r3; end:"
+        ),
+    )
+}
+
+#[test]
+fn what_bulk_copies_write_is_there_once_it_is_waited_for() {
+    let mut memory = Memory::new();
+    let (a, b) = (memory.allocate(64), memory.allocate(4));
+    for (wait, seen) in [("cp.async.bulk.wait_group.read 0;", 1), ("cp.async.bulk.wait_group 0;", 5)] {
+        memory.write(a, &[1, 0, 0, 0]).expect("it was allocated");
+        clean(&sent(wait), 16, vec![a.into(), b.into()], &mut memory);
+        assert_eq!(words(&mut memory, b, 1), [seen], "{wait}");
+        assert_eq!(words(&mut memory, a, 16), [5; 16]);
+    }
+    let report = launch(&sent(""), 16, vec![a.into(), b.into()], &mut memory).expect("it runs");
+    let kinds: Vec<_> = report.findings.iter().map(|finding| finding.kind).collect();
+    assert_eq!(kinds, [FindingKind::Unfinished]);
+}
+
 /// Copies a box of 8 rows of 32 words in, reads it plainly, and sends it back elsewhere.
 fn tensor_text(store: &str) -> String {
     entry(
