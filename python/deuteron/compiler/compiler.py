@@ -197,7 +197,7 @@ def _keep_binary(kernel):
     the launcher here is used."""
     if "torch._inductor.runtime.triton_heuristics" not in sys.modules or "cubin" not in kernel.asm:
         return
-    if any(str(ty).startswith("tensordesc") for ty in kernel.src.signature.values()):
+    if any(str(ty).startswith("tensordesc") for ty in kernel.src.signature.values()) or kernel.metadata.tensor_maps:
         return
     from ..errors import MissingTool, PTXASError
     from ..runtime.cache import get_cache_manager

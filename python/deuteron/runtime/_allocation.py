@@ -1,5 +1,7 @@
 """Who provides the scratch memory that some kernels need on the device."""
 
+import ctypes
+import sys
 from contextvars import ContextVar
 
 
@@ -18,13 +20,34 @@ class Allocator:
         raise NotImplementedError
 
 
+class _HostBuffer(Buffer):
+    """Memory of the host, for devices that are emulated."""
+
+    def __init__(self, size, alignment):
+        self._memory = bytearray(size + alignment)
+        address = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
+        self._address = address + -address % alignment
+
+    def data_ptr(self):
+        return self._address
+
+
 class NullAllocator:
-    """Stands in until `set_allocator` is called."""
+    """Stands in until `set_allocator` is called: memory of torch's on the current device, which its stream gives back in order, or of the
+    host where kernels work there."""
 
     def __call__(self, size, alignment, stream):
+        from .driver import driver, works_on_host
+
+        if works_on_host(driver.active):
+            return _HostBuffer(size, alignment)
+        torch = sys.modules.get("torch")
+        if torch is not None and torch.cuda.is_available():
+            return torch.empty(size, dtype=torch.int8, device="cuda")
         raise RuntimeError(
             "the kernel needs scratch memory on the device, and no allocator is set: call "
-            "`triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8))` first")
+            "`triton.set_allocator(allocator)` first, with a function of size, alignment and stream that returns an object "
+            "with `data_ptr()`")
 
 
 _NULL_ALLOCATOR = NullAllocator()

@@ -11,6 +11,7 @@ import time
 
 from .. import _core, knobs
 from ..errors import AutotunerError, CompilationError, OutOfResources, PTXASError
+from ._remarks import quiet
 
 #: What a configuration that cannot run raises; anything else is an error of the program.
 CANNOT_RUN = (OutOfResources, CompilationError, PTXASError)
@@ -118,12 +119,13 @@ class Measuring:
             return 0.0
         restorer.save(self.arguments)
         try:
-            while batch:
-                for number in self._ready(batch):
-                    progress.show(self.session.progress())
-                    self._measure(number)
-                batch = self.session.next()
-            self._finals(progress)
+            with quiet():
+                while batch:
+                    for number in self._ready(batch):
+                        progress.show(self.session.progress())
+                        self._measure(number)
+                    batch = self.session.next()
+                self._finals(progress)
         finally:
             progress.end()
             restorer.leave(self.arguments)
@@ -181,7 +183,8 @@ class Measuring:
 
     def _compile(self, config):
         def work():
-            kernel = self.tuner.fn.warmup(*self.args, **self._launch_arguments(config))
+            with quiet():
+                kernel = self.tuner.fn.warmup(*self.args, **self._launch_arguments(config))
             load = getattr(kernel, "_init_handles", None)
             if load is not None:
                 load()

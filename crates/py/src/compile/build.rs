@@ -57,9 +57,10 @@ pub(crate) fn print(text: &str) {
     });
 }
 
+/// Remarks are for the author of a kernel, not for who tries many configurations of it.
 fn warn(py: Python<'_>, kernel: &Kernel) -> PyResult<()> {
     for text in &kernel.warnings {
-        py.import("warnings")?.call_method1("warn", (text,))?;
+        py.import("deuteron.runtime._remarks")?.call_method1("remark", (text,))?;
     }
     Ok(())
 }

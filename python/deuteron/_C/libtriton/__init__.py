@@ -1,12 +1,13 @@
-"""The part of the reference's native module that other packages use: ``ir`` for walking kernels, and the specialisation of arguments.
+"""The part of the reference's native module that other packages use: ``ir`` for walking kernels, the specialisation of arguments, and
+``nvidia.cublas``, which kernels are measured beside.
 
-What drives the reference's passes (``passes``, ``llvm``, ``nvidia``, ``amd``) is not there: this compiler has passes of its own, which
+What drives the reference's passes (``passes``, ``llvm``, ``amd``) is not there: this compiler has passes of its own, which
 ``deuteron opt`` runs.
 """
 
 from ...runtime.jit import native_specialize_impl
 
-__all__ = ["get_cache_invalidating_env_vars", "ir", "native_specialize_impl"]
+__all__ = ["get_cache_invalidating_env_vars", "ir", "native_specialize_impl", "nvidia"]
 
 
 def get_cache_invalidating_env_vars():
@@ -16,9 +17,10 @@ def get_cache_invalidating_env_vars():
 
 
 def __getattr__(name):
-    """``ir`` is there without an import of its own."""
-    if name == "ir":
+    """``ir`` and ``nvidia`` are there without imports of their own."""
+    if name in ("ir", "nvidia"):
         import importlib
 
         return importlib.import_module("." + name, __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}: Deuteron has `ir` and `native_specialize_impl` of it")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}: Deuteron has `ir`, `native_specialize_impl` and `nvidia.cublas` "
+                         "of it")
