@@ -61,6 +61,8 @@ pub struct Cx<'a> {
     pub(crate) shared: shared::Plan,
     /// What is decided on the way, for who asks.
     pub(crate) notes: Option<Notes>,
+    /// Bytes of the program's memory on the device that are given away.
+    pub(crate) scratch_taken: u64,
     /// The operation that is being lowered.
     pub(crate) current: Option<Op>,
     values: FxHashMap<IrValue, LaneValue>,
@@ -117,6 +119,7 @@ impl<'a> Cx<'a> {
             planner,
             shared,
             notes: None,
+            scratch_taken: 0,
             current: None,
             values: FxHashMap::with_capacity_and_hasher(USUAL, FxBuildHasher),
             layouts: FxHashMap::default(),
@@ -194,6 +197,16 @@ impl<'a> Cx<'a> {
     pub(crate) fn scratch(&mut self, op: Op) -> Option<Region> {
         let offset = self.shared.offset(op)?;
         Some(Region { base: self.target.shared_base(&mut self.b), offset: i64::from(offset) })
+    }
+
+    /// The address of the scratch memory of an operation in shared memory.
+    ///
+    /// # Errors
+    /// When it has none.
+    pub fn scratch_address(&mut self, op: Op) -> Result<Value> {
+        let Some(region) = self.scratch(op) else { return Err(self.error(op, "has no memory")) };
+        let bytes = self.b.i32(region.offset as i32);
+        Ok(self.add_pointer(region.base, bytes, 1))
     }
 
     /// The linear layout of a tensor type, with the inputs register, lane, warp, block.

@@ -5,7 +5,7 @@
 
 use crate::cx::{Cx, CxParts};
 use crate::error::{Error, Result, at};
-use crate::facts::{Facts, Notes, Options};
+use crate::facts::{Facts, Notes, Options, Scratch};
 use crate::ops;
 use crate::shared::{self, Planner};
 use crate::target::LaneTarget;
@@ -13,6 +13,7 @@ use crate::types;
 use crate::value::LaneValue;
 use ir::{Module, Op, Type};
 use llir::{Flags, FunctionBuilder, Param, ParamAttributes};
+use ttgir::ops::bulk::GlobalScratchAllocOp;
 use ttir::ops::func::{self, FuncOp};
 
 /// A lowered module.
@@ -118,6 +119,17 @@ fn lower_kernel(
     Ok(cx.facts)
 }
 
+/// The device's memory that a kernel asks for: each program has all of its allocations side by side.
+fn scratch_of(module: &Module, kernel: Op) -> Scratch {
+    let allocations = shared::reachable(module, kernel).into_iter();
+    let allocations = allocations.filter_map(|op| GlobalScratchAllocOp::of(module, op));
+    let all = allocations.fold(Scratch::default(), |all, alloc| Scratch {
+        bytes: all.bytes.next_multiple_of(u64::from(alloc.alignment())) + u64::from(alloc.nbytes()),
+        align: all.align.max(alloc.alignment()),
+    });
+    Scratch { bytes: all.bytes.next_multiple_of(u64::from(all.align.max(1))), ..all }
+}
+
 fn start_facts(module: &Module, op: Op, target: &dyn LaneTarget) -> Result<Facts> {
     let config = ttgir::Config::of(module).map_err(|message| at(module, op, message))?;
     let facts = Facts {
@@ -126,6 +138,7 @@ fn start_facts(module: &Module, op: Op, target: &dyn LaneTarget) -> Result<Facts
         lanes: config.threads_per_warp,
         num_warps: config.num_warps,
         num_blocks: config.num_ctas,
+        global_scratch: scratch_of(module, op),
         ..Facts::default()
     };
     let most = target.machine().cluster;

@@ -18,10 +18,13 @@ use machines::{GROUP, RUNS, WARP, WIDE};
 use std::path::Path;
 use ttgir::Machine;
 
+/// Matrix instructions of groups of warps, and bulk copies both ways.
+static BULK: Machine = Machine { name: "bulk", bulk_copy: true, bulk_store: true, ..GROUP };
+
 const MARK: &str = "\n// expect\n";
 
 fn named(name: &str) -> &'static Machine {
-    let all = [&Machine::BASE, &WARP, &GROUP, &WIDE, &RUNS];
+    let all = [&Machine::BASE, &WARP, &GROUP, &BULK, &WIDE, &RUNS];
     all.into_iter().find(|machine| machine.name == name).unwrap_or_else(|| panic!("no machine {name}"))
 }
 

@@ -28,6 +28,7 @@ mod program;
 mod reduce;
 mod scan;
 mod scan_layout;
+mod scratch;
 mod shape;
 
 use crate::cx::{Cx, Handler};
@@ -67,6 +68,7 @@ const FAMILIES: &[&[Entry]] = &[
     program::TABLE,
     reduce::TABLE,
     scan::TABLE,
+    scratch::TABLE,
     shape::TABLE,
 ];
 
@@ -95,6 +97,7 @@ const NEEDS: &[&[(&OpRow, NeedOf)]] = &[
     map::NEEDS,
     reduce::NEEDS,
     scan::NEEDS,
+    scratch::NEEDS,
 ];
 
 /// What each row needs of shared memory, by its name.

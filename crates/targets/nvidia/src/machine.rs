@@ -48,6 +48,7 @@ const SM_90: Machine = Machine {
     shared_bytes: 227 << 10,
     processor_shared_bytes: 228 << 10,
     bulk_copy: true,
+    bulk_store: true,
     reduction_bytes: 16,
     matrix_store: true,
     cluster: 16,

@@ -1,9 +1,9 @@
 //! Tensor maps that launches make: what a kernel says of them, and what a launch's arguments make of that.
 //!
 //! A parameter of type `!tt.tensordesc<…, #shared>` with `tt.map_of` is 128 bytes for the copy engine. An artifact says among its metadata,
-//! under [`METADATA`], how they are made: `0 f16 128 128x64` is a map of the tensor of rank 2 whose address, sizes and strides are the
-//! arguments from number 0 on, of 16-bit floats, swizzled within 128 bytes, read in boxes of 128 rows of 64; `out` behind it would say
-//! that the kernel writes by it.
+//! under [`METADATA`], how they are made: `%0[%1:i32,%2:i32][%3:i64] f16 128 128x64` is a map of the tensor of rank 2 whose address, sizes and
+//! distance of rows are these arguments, of 16-bit floats, swizzled within 128 bytes, read in boxes of 128 rows of 64; `out` behind it
+//! would say that the kernel writes by it ([`MapParts`] has the first word).
 
 use crate::driver::tensor_map::{Element, TensorLayout};
 use emulator::{Swizzle, TensorMap};
@@ -11,7 +11,7 @@ use ir::{FloatKind, Module, Op, Type};
 use std::fmt;
 use std::str::FromStr;
 use ttgir::encoding::box_of;
-use ttgir::{MAP_OF, MAP_WRITTEN, SharedEncoding};
+use ttgir::{MAP_WRITTEN, MapPart, MapParts, SharedEncoding, map_parts};
 use ttir::ops::func::FuncOp;
 use ttir::types::{DESCRIPTOR, TENSORDESC, elem, shape};
 
@@ -21,8 +21,8 @@ pub const METADATA: &str = "tensor_maps";
 /// How a launch makes a map of its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapRecipe {
-    /// The argument that is the address; sizes and strides follow.
-    pub slot: usize,
+    /// The arguments that it is made of.
+    pub parts: MapParts,
     /// What an element is.
     pub element: Element,
     /// Bytes of the swizzle.
@@ -74,45 +74,40 @@ impl MapRecipe {
         for (at, &param) in module.args(entry).iter().enumerate() {
             let ty = module.ty(param);
             if (DESCRIPTOR.check)(ty) {
-                let slot = module.arg_attrs(entry, at).iter().find(|(key, _)| key.name() == MAP_OF.name);
-                let slot =
-                    slot.and_then(|(_, attr)| attr.as_int()).and_then(|slot| usize::try_from(slot).ok());
                 let is_written =
                     module.arg_attrs(entry, at).iter().any(|(key, _)| key.name() == MAP_WRITTEN.name);
-                let recipe = slot.and_then(|slot| MapRecipe::of(ty, slot, is_written));
+                let parts = map_parts(module, param);
+                let recipe = parts.and_then(|parts| MapRecipe::of(ty, parts, is_written));
                 recipes.push(recipe.ok_or_else(|| format!("a kernel cannot have a parameter of type {ty}"))?);
             }
         }
         Ok(recipes)
     }
 
-    fn of(ty: Type, slot: usize, is_written: bool) -> Option<MapRecipe> {
+    fn of(ty: Type, parts: MapParts, is_written: bool) -> Option<MapRecipe> {
         let encoding = ty.params_of(&TENSORDESC)?.iter().find_map(|param| match param {
             ir::TypeParam::Attr(encoding) => SharedEncoding::from_attr(encoding),
             _ => None,
         })?;
         let SharedEncoding::Nvmma { swizzling_byte_width: swizzle, .. } = encoding else { return None };
         let sides = box_of(&encoding, shape(ty))?;
-        Some(MapRecipe { slot, element: element_of(elem(ty))?, swizzle, sides, is_written })
-    }
-
-    /// Arguments that a map is made of.
-    pub fn slots(&self) -> std::ops::Range<usize> {
-        self.slot..self.slot + 2 * self.sides.len()
+        Some(MapRecipe { parts, element: element_of(elem(ty))?, swizzle, sides, is_written })
     }
 
     /// The tensor that the arguments of a launch describe, and its boxes.
     pub fn layout(&self, args: &[u64]) -> Option<TensorLayout> {
-        let rank = self.sides.len();
-        let (base, rest) = args.get(self.slots())?.split_first()?;
-        // Sizes are integers of 32 bits in the first bytes of their slots; a negative one is no elements.
-        let sizes = rest[..rank].iter().map(|&size| u64::try_from(size as u32 as i32).unwrap_or(0));
-        let strides = rest[rank..].iter().copied().chain([1]);
+        let value = |part: &MapPart| part.value(&|slot| args.get(slot).copied());
+        let base = args.get(self.parts.base)?;
+        // A negative size is no elements.
+        let size = |part: &MapPart| value(part).map(|size| u64::try_from(size).unwrap_or(0));
+        let sizes = self.parts.sizes.iter().map(size).collect::<Option<Vec<u64>>>()?;
+        let strides = self.parts.strides.iter().map(|part| value(part).map(|stride| stride as u64));
+        let strides = strides.chain([Some(1)]).collect::<Option<Vec<u64>>>()?;
         Some(TensorLayout {
             base: *base,
             element: self.element,
-            shape: sizes.collect(),
-            strides: strides.collect(),
+            shape: sizes,
+            strides,
             block: self.sides.clone(),
             swizzle: self.swizzle,
             nan: false,
@@ -151,7 +146,7 @@ impl MapRecipe {
 impl fmt::Display for MapRecipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = ELEMENTS.iter().find(|row| row.1 == self.element).map_or("u8", |row| row.0);
-        write!(f, "{} {name} {}", self.slot, self.swizzle)?;
+        write!(f, "{} {name} {}", self.parts, self.swizzle)?;
         for (index, side) in self.sides.iter().enumerate() {
             write!(f, "{}{side}", if index == 0 { " " } else { "x" })?;
         }
@@ -169,10 +164,10 @@ impl FromStr for MapRecipe {
             Some((&"out", rest)) => (rest, true),
             _ => (&words[..], false),
         };
-        let &[slot, element, swizzle, sides] = words else { return Err(wrong()) };
+        let &[parts, element, swizzle, sides] = words else { return Err(wrong()) };
         let sides: Result<Vec<u32>, _> = sides.split('x').map(str::parse).collect();
         Ok(MapRecipe {
-            slot: slot.parse().map_err(|_| wrong())?,
+            parts: parts.parse()?,
             element: ELEMENTS.iter().find(|row| row.0 == element).ok_or_else(wrong)?.1,
             swizzle: swizzle.parse().map_err(|_| wrong())?,
             sides: sides.map_err(|_| wrong())?,
@@ -201,30 +196,35 @@ mod tests {
 
     #[test]
     fn recipes_survive_their_text() {
-        let recipe = |slot, element, swizzle, sides: &[u32]| MapRecipe {
-            slot,
+        let recipe = |parts: &str, element, swizzle, sides: &[u32]| MapRecipe {
+            parts: parts.parse().expect("parts"),
             element,
             swizzle,
             sides: sides.to_vec(),
-            is_written: slot == 7,
+            is_written: parts.starts_with("%7"),
         };
-        let recipes = vec![recipe(0, Element::F16, 128, &[128, 64]), recipe(7, Element::U8, 0, &[256])];
-        assert_eq!(list(&recipes), "0 f16 128 128x64; 7 u8 0 256 out");
+        let recipes = vec![
+            recipe("%0[%1:i32,64][%3:i64]", Element::F16, 128, &[128, 64]),
+            recipe("%7[%9:i64][]", Element::U8, 0, &[256]),
+        ];
+        assert_eq!(list(&recipes), "%0[%1:i32,64][%3:i64] f16 128 128x64; %7[%9:i64][] u8 0 256 out");
         assert_eq!(parse_list(&list(&recipes)), Ok(recipes));
-        assert!(parse_list("0 f17 128 128x64").is_err() && parse_list("0 f16").is_err());
+        let wrong = ["%0[1][] f17 128 128", "%0[1][] f16", "%0[1] f16 0 8", "%0[1,2][] f16 0 8", "0 f16 0 8"];
+        assert!(wrong.iter().all(|text| parse_list(text).is_err()));
         assert_eq!(parse_list(""), Ok(vec![]));
     }
 
     #[test]
     fn arguments_make_a_layout() {
         let recipe = MapRecipe {
-            slot: 1,
+            parts: "%1[%2:i32,37][%4:i64]".parse().expect("parts"),
             element: Element::F32,
             swizzle: 128,
             sides: vec![64, 32],
             is_written: false,
         };
-        let layout = recipe.layout(&[9, 0x4000, 100, 37, 40, 1]).expect("there are enough arguments");
+        let layout =
+            recipe.layout(&[9, 0x4000, 0xdead_0000_0064, 5, 40, 1]).expect("there are enough arguments");
         assert_eq!((layout.base, layout.shape, layout.strides), (0x4000, vec![100, 37], vec![40, 1]));
         assert_eq!(recipe.layout(&[9, 0x4000, 100]), None);
     }

@@ -4,10 +4,12 @@
 use emulator::{Argument, Checks, Launch, Memory, Program};
 use ir::text::{ParseOptions, parse};
 use lanes::Options;
+use nvidia::assemble::{AssembleOptions, Assembler, Ptxas, Search};
 use nvidia::lower::Lanes;
 use nvidia::maps::MapRecipe;
 use nvidia::{machine, pipeline, ptx};
 use ptx_isa::Arch;
+use std::path::Path;
 use ttgir::Machine;
 use ttir::ops::func::kernels;
 use ttir::testing::Random;
@@ -50,17 +52,64 @@ struct Compiled {
     maps: Vec<MapRecipe>,
     shared: u32,
     threads: u32,
+    /// Whether it takes a number of tiles.
+    tiled: bool,
+    /// Bytes of the device's memory that it asks for.
+    scratch: u64,
 }
 
-/// The same product, stored by a descriptor whose tensor has 50 rows of 37.
-fn compile_stored() -> Compiled {
+/// The same product, stored by a descriptor.
+fn stored() -> String {
     let (head, rest) =
         PRODUCT.split_once("%c: !tt.ptr<f32> {tt.divisibility = 16 : i32}, ").expect("a pointer");
     let (rest, tail) = rest.split_once("  %i = tt.make_range").expect("an epilogue");
     assert!(tail.contains("tt.store"));
     let c = "%c: !tt.tensordesc<64x64xf32>, %cm: i32, %cn: i32, %cs: i64, %c1: i64, ";
     let store = "  tt.descriptor_store %c[%zero, %zero], %sum : !tt.tensordesc<64x64xf32>, tensor<64x64xf32>\n  tt.return\n}\n";
-    compile_text(&format!("{head}{c}{rest}{store}").replace("SECOND", ROWS).replace("STAGES", "3"), 3, 4)
+    format!("{head}{c}{rest}{store}").replace("SECOND", ROWS).replace("STAGES", "3")
+}
+
+fn compile_stored() -> Compiled {
+    compile_text(&stored(), 3, 4)
+}
+
+/// The product as one of `%tiles` below each other, made one after the other by a loop that says `tt.flatten`.
+fn tiled(text: &str) -> String {
+    let loops = "  scf.for %t = %zero to %tiles step %one : i32 {
+    %row = arith.muli %t, %side : i32
+    %place = arith.muli %row, %side : i32
+    %base = tt.splat %place : i32 -> tensor<64x64xi32>
+  %sum = scf.for";
+    let text = text.replace("%rounds: i32)", "%rounds: i32, %tiles: i32)").replace("  %sum = scf.for", loops);
+    let text = text.replace("%a[%zero, %k]", "%a[%row, %k]").replace("%c[%zero, %zero]", "%c[%row, %zero]");
+    let text = text.replace(
+        "  %o = arith.addi %sb, %jb",
+        "  %in = arith.addi %base, %sb : tensor<64x64xi32>\n  %o = arith.addi %in, %jb",
+    );
+    text.replace("  tt.return", "  } {tt.flatten}\n  tt.return")
+}
+
+/// The same tiles by descriptors that the kernel makes of sizes which it computes, once more for each tile.
+fn made(text: &str) -> String {
+    let mut text = text.to_owned();
+    let mut making = String::from(
+        "  %row = arith.muli %t, %side : i32\n    %long = arith.constant 1 : i64\n    %most = arith.constant 65536 : i32\n",
+    );
+    for (name, elem, sizes) in
+        [("a", "f16", ["am", "ak"]), ("b", "f16", ["bm", "bk"]), ("c", "f32", ["cm", "cn"])]
+    {
+        let passed = format!("%{name}: !tt.tensordesc<64x64x{elem}>");
+        assert!(text.contains(&passed));
+        text = text.replace(&passed, &format!("%{name}p: !tt.ptr<{elem}>"));
+        for size in sizes {
+            making += &format!("    %{size}_least = arith.minsi %{size}, %most : i32\n");
+        }
+        making += &format!(
+            "    %{name} = tt.make_tensor_descriptor %{name}p, [%{0}_least, %{1}_least], [%{name}s, %long] : <{elem}>, <64x64x{elem}>\n",
+            sizes[0], sizes[1]
+        );
+    }
+    text.replace("  %row = arith.muli %t, %side : i32\n", &making)
 }
 
 fn compile(second: &str, stages: u32, num_warps: u32) -> Compiled {
@@ -80,7 +129,6 @@ fn compile_text(text: &str, stages: u32, num_warps: u32) -> Compiled {
         lanes::lower(&module, &target, &Options::default()).unwrap_or_else(|errors| panic!("{}", errors[0]));
     let kernel = kernels(&module).next().expect("a kernel").op;
     let maps = MapRecipe::of_kernel(&module, kernel).expect("maps");
-    assert!(!maps.is_empty(), "nothing became a bulk copy");
     ptx::optimize(&mut lowered.module, &mut |_, _| {});
     let emitted = ptx::emit(&lowered.module, &ptx::Options::new(Arch::of_capability(90).expect("known")));
     let facts = &lowered.kernels[0];
@@ -89,6 +137,8 @@ fn compile_text(text: &str, stages: u32, num_warps: u32) -> Compiled {
         maps,
         shared: facts.shared_bytes,
         threads: facts.lanes * facts.num_warps,
+        tiled: text.contains("%tiles"),
+        scratch: facts.global_scratch.bytes,
     }
 }
 
@@ -100,23 +150,25 @@ struct Case {
     transposed: bool,
     /// Whether the kernel stores by a descriptor.
     stored: bool,
+    /// Blocks below each other.
+    tiles: usize,
 }
 
 impl Case {
     fn random(random: &mut Random, sizes: [usize; 3], transposed: bool) -> Case {
         let [m, n, k] = sizes;
         let mut numbers = |count: usize| (0..count).map(|_| random.below(9) as i32 - 4).collect();
-        Case { sizes, a: numbers(m * k), b: numbers(k * n), transposed, stored: false }
+        Case { sizes, a: numbers(m * k), b: numbers(k * n), transposed, stored: false, tiles: 1 }
     }
 
-    /// Of the block of 64 × 64, with zeros outside of the matrices.
+    /// Of the blocks of 64 × 64, with zeros outside of the matrices.
     fn product(&self) -> Vec<f32> {
         let [m, n, k] = self.sizes;
         let at = |row: usize, column: usize| {
             let term = |i: usize| self.a[row * k + i] * self.b[i * n + column];
             if row < m && column < n { (0..k).map(term).sum::<i32>() as f32 } else { 0.0 }
         };
-        (0..64 * 64).map(|place| at(place / 64, place % 64)).collect()
+        (0..self.tiles * 64 * 64).map(|place| at(place / 64, place % 64)).collect()
     }
 
     /// Rows in memory, each beginning at a multiple of 16 bytes, with what stands between them poisoned; and their stride.
@@ -144,7 +196,7 @@ impl Case {
         } else {
             self.rows(&mut memory, k, n, |row, column| self.b[row * n + column])
         };
-        let c = memory.allocate_with(&[0xff; 64 * 64 * 4]);
+        let c = memory.allocate_with(&vec![0xff; self.tiles * 64 * 64 * 4]);
         let (b_rows, b_columns) = if self.transposed { (n, k) } else { (k, n) };
         let rounds = k.div_ceil(64) as u64;
         let mut slots = vec![
@@ -160,7 +212,11 @@ impl Case {
             1,
             c,
             rounds,
+            self.tiles as u64,
         ];
+        if !compiled.tiled {
+            slots.pop();
+        }
         if self.stored {
             // Behind the address stand sizes and strides, and rows keep their distance of 64.
             slots.splice(11..11, [m as u64, n as u64, 64, 1]);
@@ -169,7 +225,8 @@ impl Case {
         let entry = program.entry("product").ok_or("no entry")?;
         let maps = compiled.maps.iter().map(|map| map.emulated(&slots).expect("arguments").encode().to_vec());
         let values = slots.iter().map(|slot| slot.to_le_bytes().to_vec()).chain(maps);
-        let values = values.chain([[0; 8].to_vec(), [0; 8].to_vec()]);
+        let scratch = memory.allocate(compiled.scratch as usize + 128).next_multiple_of(128);
+        let values = values.chain([scratch.to_le_bytes().to_vec(), [0; 8].to_vec()]);
         let cut = |(param, value): (&emulator::Param, Vec<u8>)| Argument(value[..param.bytes].to_vec());
         let launch = Launch {
             grid: [1; 3],
@@ -184,7 +241,7 @@ impl Case {
         if let Some(finding) = report.findings.first() {
             return Err(finding.to_string());
         }
-        let mut bytes = vec![0; 64 * 64 * 4];
+        let mut bytes = vec![0; self.tiles * 64 * 64 * 4];
         memory.read(c, &mut bytes).map_err(|error| error.to_string())?;
         Ok(bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
     }
@@ -246,6 +303,11 @@ fn without_each(text: &str) -> Vec<(String, String)> {
     out
 }
 
+/// Whether the emulator lets a text pass and the result is right.
+fn passes(case: &Case, compiled: &Compiled, text: &str, expected: &[f32]) -> bool {
+    case.run(compiled, text).is_ok_and(|found| found == expected)
+}
+
 #[test]
 fn nothing_that_orders_copies_may_be_missing() {
     let mut random = Random::new(8);
@@ -256,7 +318,7 @@ fn nothing_that_orders_copies_may_be_missing() {
     let cases = without_each(&compiled.ptx);
     assert!(cases.len() > 12, "{}", compiled.ptx);
     for (what, text) in cases {
-        if case.run(&compiled, &text).is_ok_and(|found| found == expected) {
+        if passes(&case, &compiled, &text, &expected) {
             unnoticed.push(what);
         }
     }
@@ -310,4 +372,108 @@ fn stores_need_their_fence_their_barrier_and_their_group() {
         let ran = case.run(&compiled, &left.join("\n"));
         assert!(ran.is_err() || ran.is_ok_and(|found| found != expected), "nobody misses `{}`", lines[at]);
     }
+}
+
+/// Products of several tiles, in one run of a kernel.
+fn check_tiles(text: &str, stored: bool) -> Compiled {
+    let mut random = Random::new(12);
+    let compiled = compile_text(text, 3, 4);
+    for (tiles, k) in [(3, 64 * 5), (4, 64), (2, 64 * 2), (5, 7), (1, 64 * 4), (3, 0), (0, 64)] {
+        let rows = if tiles == 0 { 64 } else { 64 * tiles - 14 };
+        let case = Case { stored, tiles, ..Case::random(&mut random, [rows, 37, k.max(1)], false) };
+        let case = if k == 0 { Case { sizes: [rows, 37, 0], a: vec![], b: vec![], ..case } } else { case };
+        let found = case.run(&compiled, &compiled.ptx);
+        let found = found.unwrap_or_else(|error| panic!("{tiles} tiles, k {k}: {error}\n{}", compiled.ptx));
+        let expected = case.product();
+        for (place, (found, expected)) in found.iter().zip(expected).enumerate() {
+            let inside = !stored || place / 64 < rows && place % 64 < 37;
+            let same = if inside { *found == expected } else { found.to_bits() == u32::MAX };
+            assert!(same, "{tiles} tiles, k {k}, at {place}: {found}, not {expected}");
+        }
+    }
+    compiled
+}
+
+#[test]
+fn copies_go_on_from_tile_to_tile() {
+    let text = PRODUCT.replace("SECOND", ROWS).replace("STAGES", "3");
+    let compiled = check_tiles(&tiled(&text), false);
+    // The barriers are made once.
+    let place = |word: &str| compiled.ptx.find(word).expect("it is there");
+    assert!(place("mbarrier.init") < place("cp.async.bulk.tensor"));
+    assert!(place("cp.async.bulk.tensor") < place("wgmma.mma_async"));
+    assert_eq!(compiled.ptx.matches("mbarrier.inval").count(), 3);
+}
+
+#[test]
+fn stores_go_on_from_tile_to_tile() {
+    let compiled = check_tiles(&tiled(&stored()), true);
+    assert!(compiled.ptx.contains("cp.async.bulk.wait_group.read 0"), "{}", compiled.ptx);
+}
+
+#[test]
+fn nothing_that_orders_copies_across_tiles_may_be_missing() {
+    let mut random = Random::new(13);
+    let compiled = compile_text(&tiled(&stored()), 3, 4);
+    let case = Case { stored: true, tiles: 4, ..Case::random(&mut random, [256, 64, 64 * 5], false) };
+    let expected = case.product();
+    assert!(passes(&case, &compiled, &compiled.ptx, &expected), "{}", compiled.ptx);
+    let cases = without_each(&compiled.ptx);
+    assert!(cases.len() > 16, "{}", compiled.ptx);
+    let unnoticed: Vec<String> = cases
+        .into_iter()
+        .filter(|(_, text)| passes(&case, &compiled, text, &expected))
+        .map(|(what, _)| what)
+        .collect();
+    assert!(unnoticed.is_empty(), "{unnoticed:#?}\n{}", compiled.ptx);
+}
+
+#[test]
+fn the_assembler_takes_all_of_it() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+    let search = Search::from_environment(Some(&root.join(".venv")));
+    let ptxas = Ptxas::find(&search).unwrap_or_else(|error| panic!("`make setup` installs it: {error}"));
+    let options = AssembleOptions::new(Arch::of_capability(90).expect("known"));
+    for text in [tiled(&stored()), made(&tiled(&stored()))] {
+        let ptx = compile_text(&text, 3, 4).ptx;
+        let assembled = ptxas.assemble(&ptx, &options);
+        assert!(
+            assembled.is_ok(),
+            "{}\n{ptx}",
+            assembled.err().map(|error| error.to_string()).unwrap_or_default()
+        );
+    }
+}
+
+#[test]
+fn kernels_make_their_own_descriptors() {
+    let compiled = check_tiles(&made(&tiled(&stored())), true);
+    assert!(compiled.maps.is_empty() && compiled.scratch == 3 * 128, "{}", compiled.ptx);
+    let copies = ["shared::cluster.global", "global.shared::cta.tile.bulk_group"];
+    assert!(copies.iter().all(|copy| compiled.ptx.contains(copy)), "{}", compiled.ptx);
+}
+
+#[test]
+fn nothing_that_makes_descriptors_may_be_missing() {
+    let mut random = Random::new(14);
+    let compiled = compile_text(&made(&tiled(&stored())), 3, 4);
+    let case = Case { stored: true, tiles: 2, ..Case::random(&mut random, [128, 64, 64 * 3], false) };
+    let expected = case.product();
+    let lines: Vec<&str> = compiled.ptx.lines().collect();
+    let mut unnoticed = Vec::new();
+    // Fields that a cleared descriptor has as they should be are not missed.
+    let fields =
+        ["global_address", "rank", "box_dim", "global_dim", "global_stride", "swizzle_mode", "elemtype"];
+    for (at, line) in lines.iter().enumerate() {
+        let is_field = line.contains("tensormap.replace") && fields.iter().any(|field| line.contains(field));
+        if !is_field && !line.contains("cp_fenceproxy") {
+            continue;
+        }
+        let mut left = lines.clone();
+        left[at] = "";
+        if passes(&case, &compiled, &left.join("\n"), &expected) {
+            unnoticed.push(line);
+        }
+    }
+    assert!(unnoticed.is_empty(), "{unnoticed:#?}\n{}", compiled.ptx);
 }

@@ -10,6 +10,7 @@
 //! refused: descriptors that control flow carries, and reductions that memory does not do on floats.
 
 use super::blocks::Blocks;
+use super::maps::KEPT;
 use ir::pass::PassRow;
 use ir::view::EnumAttr;
 use ir::{Builder, Diagnostic, FloatKind, Module, Op, Type, Value};
@@ -50,7 +51,9 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
         let mut known = Known::default();
         for op in module.walk(function) {
             if let Some(made) = MakeDescriptorOp::of(module, op) {
-                known.insert(made.result(), Parts::of(made));
+                if module.extra_attr(op, KEPT.name).is_none() {
+                    known.insert(made.result(), Parts::of(made));
+                }
             } else if let Some(&(_, expand)) = ACCESSES.iter().find(|(row, _)| module.is(op, row)) {
                 if is_kept(module, function, op) {
                     continue;
@@ -71,10 +74,13 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Whether the descriptor of an access is one that launches make, for bulk copies.
+/// Whether the descriptor of an access is one for bulk copies.
 fn is_kept(module: &Module, function: Op, access: Op) -> bool {
     let entry = FuncOp::new(module, function).entry();
-    module.args(entry).contains(&DescriptorAccessOp::new(module, access).desc())
+    let desc = DescriptorAccessOp::new(module, access).desc();
+    let made = module.def_op(desc);
+    module.args(entry).contains(&desc)
+        || made.is_some_and(|made| module.extra_attr(made, KEPT.name).is_some())
 }
 
 type Expand = fn(&mut Module, Op, &Parts) -> Result<(), String>;

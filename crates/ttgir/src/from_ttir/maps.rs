@@ -1,33 +1,38 @@
 //! Descriptors that a kernel takes as arguments stay descriptors where bulk copies can serve the accesses by them.
 //!
 //! ```text
-//! %d = tt.make_tensor_descriptor %p, [%m, %n], [%s, 1]        one more parameter: %p.map: !tt.tensordesc<…> {tt.map_of = 0 : i32}
+//! %d = tt.make_tensor_descriptor %p, [%m, %n], [%s, 1]        one more parameter: %p.map: !tt.tensordesc<…> {tt.map_of = "%0[%1:i32,%2:i32][%3:i64]"}
 //! %x = tt.descriptor_load %d[%i, %j]                    =>    %x = tt.descriptor_load %p.map[%i, %j]
 //! ```
 //!
-//! `tt.map_of` is the number of the parameter that is the tensor's address; its sizes and strides stand behind it. Whoever launches
-//! makes the new parameter of these. Only loads that feed dots, and stores of kernels with dots
+//! `tt.map_of` says of which parameters and constants the descriptor is made ([`MapParts`]). Whoever launches makes the new parameter of these, so
+//! a descriptor that a kernel makes of its parameters alone costs it nothing. Only loads that feed dots, and stores of kernels with dots
 //! where the machine says so: what goes through registers anyway is loaded and
 //! stored by the lanes.
+//!
+//! A descriptor of anything else, of addresses and sizes that a kernel loads, is made a second time with the attribute `tt.kept`: the kernel will
+//! write it to memory where it makes it (`bulk-copies`).
+//!
+//! Addresses and strides of what bulk copies move are multiples of 16 bytes. Of a tensor that is passed as a descriptor its launch says so if they
+//! are not; of one that a kernel makes of its parameters it must be known of these; of the others the language demands it.
 //! Left out, and written as addresses and masks later: padding with NaN, machines without bulk copies, clusters.
 
+use super::map_parts::{MAP_OF, MapParts, UNIT, map_parts};
 use crate::encoding::{SharedEncoding, box_of};
 use crate::passes::{Context, feeds_dot, is_dot};
 use ir::pass::PassRow;
 use ir::{Attr, Block, DeclaredKey, Def, Diagnostic, Module, Op, Type, Value};
+use rustc_hash::FxHashMap;
 use ttir::ops::constant::splat_bits;
 use ttir::ops::descriptor::{DescriptorLoadOp, DescriptorStoreOp, MAKE, MakeDescriptorOp, Padding};
 use ttir::ops::func::{FuncOp, kernels};
-use ttir::types::shape;
+use ttir::types::{elem, elem_bytes, shape};
 
-/// Attribute of a tensor descriptor that is a parameter: who launches makes it of the parameters from this one on.
-pub static MAP_OF: DeclaredKey = DeclaredKey::new(
-    "tt.map_of",
-    "Made at the launch of the parameters from this number on: an address, sizes, strides.",
-);
-
-/// Attribute of the same: the kernel writes by it.
+/// Attribute of a tensor descriptor that launches make: the kernel writes by it.
 pub static MAP_WRITTEN: DeclaredKey = DeclaredKey::new("tt.map_written", "The kernel writes by it.");
+
+/// Attribute of the making of a descriptor: bulk copies go by it, and the kernel writes it to memory for them.
+pub(crate) static KEPT: DeclaredKey = DeclaredKey::new("tt.kept", "Bulk copies go by this descriptor.");
 
 /// Keeps descriptors for bulk copies.
 pub(crate) static KEEP_DESCRIPTORS: PassRow = PassRow {
@@ -62,7 +67,10 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
 fn keep(module: &mut Module, entry: Block, make: Op, keeps_stores: bool) {
     let made = MakeDescriptorOp::new(module, make);
     let (result, pads_zero) = (made.result(), made.padding() == Padding::Zero);
-    let Some(slot) = launch_slot(module, entry, made) else { return };
+    let source = Source::of(module, entry, made);
+    if matches!(source, Source::Unknown) {
+        return;
+    }
     let users = || module.uses(result).iter().map(|use_| use_.0);
     let is_load = |&user: &Op| {
         DescriptorLoadOp::of(module, user).is_some_and(|load| is_box(module, load.desc(), load.result()))
@@ -74,43 +82,89 @@ fn keep(module: &mut Module, entry: Block, make: Op, keeps_stores: bool) {
     let loads: Vec<Op> = users().filter(is_load).filter(|_| pads_zero).collect();
     let stores: Vec<Op> = users().filter(is_store).filter(|_| keeps_stores).collect();
     for (accesses, is_written) in [(loads, false), (stores, true)] {
-        if !accesses.is_empty() {
-            let map = add_map(module, entry, slot, module.ty(result), is_written);
-            module.replace_uses_if(result, map, |_, user, _| accesses.contains(&user));
+        if accesses.is_empty() {
+            continue;
         }
+        let map = match &source {
+            Source::Launch(parts) => add_map(module, entry, parts, module.ty(result), is_written),
+            _ => make_kept(module, make),
+        };
+        module.replace_uses_if(result, map, |_, user, _| accesses.contains(&user));
     }
 }
 
-/// One more parameter, a descriptor of the tensor whose address is the parameter of a number.
-fn add_map(module: &mut Module, entry: Block, slot: usize, ty: Type, is_written: bool) -> Value {
+/// The same descriptor once more, which stays one.
+fn make_kept(module: &mut Module, make: Op) -> Value {
+    let kept = module.clone_op(make, &mut FxHashMap::default());
+    module.insert_before(make, kept);
+    module.set_extra(kept, KEPT.key(), Some(Attr::Unit));
+    module.result(kept, 0)
+}
+
+/// One more parameter, a descriptor that is made of these.
+fn add_map(module: &mut Module, entry: Block, parts: &MapParts, ty: Type, is_written: bool) -> Value {
     let map = module.add_arg(entry, ty);
     let ending = if is_written { "out" } else { "map" };
-    let name = module.name(module.args(entry)[slot]).map(|name| format!("{name}.{ending}"));
+    let name = module.name(module.args(entry)[parts.base]).map(|name| format!("{name}.{ending}"));
     if let Some(name) = name {
         module.set_name(map, &name);
     }
     let at = module.args(entry).len() - 1;
-    module.set_arg_attr(entry, at, MAP_OF.key(), Some(Attr::int(slot as i64, Type::int(32))));
+    module.set_arg_attr(entry, at, MAP_OF.key(), Some(Attr::str(&parts.to_string())));
     if is_written {
         module.set_arg_attr(entry, at, MAP_WRITTEN.key(), Some(Attr::Bool(true)));
     }
     map
 }
 
-/// The number of the parameter that is the address of a descriptor, if sizes and strides stand behind it as launches pass them.
-fn launch_slot(module: &Module, entry: Block, made: MakeDescriptorOp<'_>) -> Option<usize> {
-    let number = |value: Value| match module.def(value) {
-        Def::Arg(block, index) if block == entry => Some(index as usize),
-        _ => None,
-    };
-    let slot = number(made.base())?;
-    let (sizes, strides) = (made.shape(), made.strides());
-    let (&last, outer) = strides.split_last()?;
-    let rank = sizes.len();
-    let follows = sizes.iter().enumerate().all(|(dim, &size)| number(size) == Some(slot + 1 + dim))
-        && outer.iter().enumerate().all(|(dim, &stride)| number(stride) == Some(slot + 1 + rank + dim));
-    let is_one = module.constant(last).and_then(splat_bits) == Some(1);
-    (follows && is_one).then_some(slot)
+/// Who makes a descriptor for bulk copies.
+enum Source {
+    /// Launches, of these.
+    Launch(MapParts),
+    /// The kernel.
+    Kernel,
+    /// Nobody: it may describe what bulk copies cannot move.
+    Unknown,
+}
+
+impl Source {
+    fn of(module: &Module, entry: Block, made: MakeDescriptorOp<'_>) -> Source {
+        let Some((&last, outer)) = made.strides().split_last() else { return Source::Unknown };
+        let bytes = elem_bytes(elem(module.ty(made.result())));
+        let whole = |stride: &Value| {
+            let stride = module.constant(*stride).and_then(Attr::as_int);
+            stride.is_none_or(|stride| {
+                u64::try_from(stride).is_ok_and(|stride| (stride * bytes).is_multiple_of(UNIT))
+            })
+        };
+        if module.constant(last).and_then(splat_bits) != Some(1) || !outer.iter().all(whole) {
+            return Source::Unknown;
+        }
+        match MapParts::of(module, entry, made) {
+            Some(parts) if parts.is_passed() || parts.is_aligned(module, entry, bytes) => {
+                Source::Launch(parts)
+            }
+            Some(_) => Source::Unknown,
+            None => Source::Kernel,
+        }
+    }
+}
+
+/// The number of the parameter that is the address of what a descriptor describes, where launches make the descriptor.
+pub(crate) fn map_slot(module: &Module, desc: Value) -> Option<usize> {
+    map_parts(module, desc).map(|parts| parts.base)
+}
+
+/// Whether a kernel may write to the tensor that a descriptor describes, as far as that is known by its parameters: by another
+/// descriptor of it, or by its address.
+pub(crate) fn is_written(module: &Module, desc: Value) -> bool {
+    let (Def::Arg(entry, _), Some(slot)) = (module.def(desc), map_slot(module, desc)) else { return true };
+    let args = module.args(entry);
+    let by_descriptor = args.iter().enumerate().any(|(at, &arg)| {
+        map_slot(module, arg) == Some(slot)
+            && module.arg_attrs(entry, at).iter().any(|(key, _)| key.name() == MAP_WRITTEN.name)
+    });
+    by_descriptor || !module.is_unused(args[slot])
 }
 
 /// Whether bulk copies can move a block by a descriptor.

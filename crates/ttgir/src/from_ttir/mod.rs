@@ -12,13 +12,16 @@
 mod blocks;
 mod cat;
 mod descriptors;
+mod map_parts;
 mod maps;
 mod scaled;
 
 pub(crate) use cat::EXPAND_CAT;
 pub(crate) use descriptors::EXPAND_DESCRIPTORS;
+pub use map_parts::{MAP_OF, MapPart, MapParts, map_parts};
 pub(crate) use maps::KEEP_DESCRIPTORS;
-pub use maps::{MAP_OF, MAP_WRITTEN};
+pub use maps::MAP_WRITTEN;
+pub(crate) use maps::{is_written, map_slot};
 pub(crate) use scaled::EXPAND_SCALED;
 
 use crate::passes::{ASSIGN_LAYOUTS, SPLIT_PRECISION};

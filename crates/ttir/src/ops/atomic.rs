@@ -2,7 +2,7 @@
 
 use super::memory::check_pointee;
 use crate::types::{BOOL_LIKE, PTR_LIKE, VALUE_LIKE, pointee, with_elem};
-use ir::{Format, Infer, LayoutRule, OpRow, Traits};
+use ir::{Format, Infer, LayoutRule, Module, Op, OpRow, Traits};
 use smallvec::smallvec;
 
 /// Rows of this file.
@@ -58,6 +58,14 @@ ir::op_view! {
         attrs { sem: Sem, scope: Scope }
         results { result: One VALUE_LIKE }
     }
+}
+
+/// How an atomic orders the accesses around it; `None` for what is no atomic.
+pub fn sem_of(module: &Module, op: Op) -> Option<Sem> {
+    let sem = AtomicRmwOp::of(module, op).map(AtomicRmwOp::sem);
+    let sem = sem.or_else(|| Some(AtomicCasOp::of(module, op)?.sem()));
+    let sem = sem.or_else(|| Some(AtomicLoadOp::of(module, op)?.sem()));
+    sem.or_else(|| Some(AtomicStoreOp::of(module, op)?.sem()))
 }
 
 /// Compare-and-swap.

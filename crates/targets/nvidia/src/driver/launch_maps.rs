@@ -15,6 +15,8 @@ pub(super) type Made = SmallVec<[TensorMap; 4]>;
 #[derive(Debug, Default)]
 pub(super) struct Maps {
     recipes: Vec<MapRecipe>,
+    /// The numbers of the arguments that they are made of.
+    slots: Vec<usize>,
     /// What the last launch made, and of what.
     last: Mutex<(SmallVec<[u64; 32]>, Made)>,
 }
@@ -23,7 +25,8 @@ impl Maps {
     /// What an artifact says of them.
     pub(super) fn of(artifact: &Artifact) -> Result<Maps, TargetError> {
         let recipes = maps::parse_list(artifact.text(maps::METADATA)).map_err(TargetError::Load)?;
-        Ok(Maps { recipes, last: Mutex::default() })
+        let slots = recipes.iter().flat_map(|recipe| recipe.parts.params()).collect();
+        Ok(Maps { recipes, slots, last: Mutex::default() })
     }
 
     /// The maps for the arguments of a launch.
@@ -36,12 +39,13 @@ impl Maps {
     }
 
     fn made(&self, gpu: &Gpu, args: &[u64]) -> Result<Made, TargetError> {
-        let read = || self.recipes.iter().flat_map(|recipe| args.get(recipe.slots()).unwrap_or_default());
+        // Slots that are missing are found where maps are made of them.
+        let read = || self.slots.iter().filter_map(|&slot| args.get(slot).copied());
         // Where another thread launches the same kernel, each makes its own.
         let mut last = self.last.try_lock().ok();
         if let Some(last) = &last
             && !last.1.is_empty()
-            && last.0.iter().eq(read())
+            && last.0.iter().copied().eq(read())
         {
             return Ok(last.1.clone());
         }
@@ -54,7 +58,7 @@ impl Maps {
             made.push(gpu.driver.encode(&layout)?);
         }
         if let Some(last) = &mut last {
-            last.0 = read().copied().collect();
+            last.0 = read().collect();
             last.1 = made.clone();
         }
         Ok(made)

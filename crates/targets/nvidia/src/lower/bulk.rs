@@ -34,7 +34,7 @@ pub(super) fn handler(module: &Module, op: Op) -> Option<Handler> {
 }
 
 /// Whether this is the lane that speaks for the program, and a condition holds.
-fn speaks(cx: &mut Cx<'_>, condition: Option<Value>) -> Value {
+pub(super) fn speaks(cx: &mut Cx<'_>, condition: Option<Value>) -> Value {
     let warp = cx.ids().warp;
     let zero = cx.b.i32(0);
     let first = cx.b.icmp(IntCompare::Eq, warp, zero);
@@ -57,14 +57,14 @@ fn address(cx: &mut Cx<'_>, op: Op, memory: IrValue) -> Result<Value> {
     Ok(cx.b.cast(LlirOp::PTRTOINT, memory.base, Type::I32))
 }
 
-fn scalar(cx: &Cx<'_>, op: Op, value: IrValue) -> Result<Value> {
+pub(super) fn scalar(cx: &Cx<'_>, op: Op, value: IrValue) -> Result<Value> {
     match cx.get(value)? {
         LaneValue::Scalar(value) => Ok(value),
         _ => Err(cx.error(op, "an operand is not a scalar")),
     }
 }
 
-fn emit(cx: &mut Cx<'_>, text: &str, constraints: &str, args: &[Value]) {
+pub(super) fn emit(cx: &mut Cx<'_>, text: &str, constraints: &str, args: &[Value]) {
     let constraints =
         if constraints.is_empty() { "~{memory}".into() } else { format!("{constraints},~{{memory}}") };
     cx.b.inline_asm(Asm::effect(text, &constraints), Type::VOID, args);

@@ -11,6 +11,7 @@ mod debug;
 mod math;
 pub mod matrix;
 mod memory;
+mod tensormap;
 
 use elementwise::{Abilities, ElementTarget, Math, MinMax, Rounding};
 use ir::{FloatKind, Module, Op};
@@ -67,7 +68,8 @@ impl LaneTarget for Lanes {
     }
 
     fn handler(&self, module: &Module, op: Op) -> Option<Handler> {
-        matrix::handler(module, op).or_else(|| bulk::handler(module, op))
+        matrix::handler(module, op)
+            .or_else(|| bulk::handler(module, op).or_else(|| tensormap::handler(module, op)))
     }
 
     fn start_module(&self, module: &mut llir::Module) {

@@ -83,13 +83,20 @@ pub(crate) fn load(builder: &mut Builder<'_>, copy: &Box<'_>, barrier: Value, co
     builder.build_effect(&BULK_LOAD, &operands, &[]);
 }
 
-/// Copies a block from shared memory and waits: until it is written where somebody `reads_back`, else until it has been read.
-pub(crate) fn store(builder: &mut Builder<'_>, copy: &Box<'_>, reads_back: bool) {
-    // The lanes' writes come before what the copy reads.
+/// Lets what lanes wrote to shared memory come before what copies read of it.
+pub(crate) fn fence(builder: &mut Builder<'_>) {
     builder.build_effect(&FENCE_ASYNC_SHARED, &[], &[Some(Attr::Bool(false))]);
+}
+
+/// Begins to copy a block from shared memory.
+pub(crate) fn store(builder: &mut Builder<'_>, copy: &Box<'_>) {
     let operands: Vec<Value> = [copy.desc].iter().chain(copy.corner).chain([&copy.target]).copied().collect();
     builder.build_effect(&BULK_STORE, &operands, &[]);
-    builder.build_effect(&BULK_STORE_WAIT, &[], &BulkStoreWaitOp::attrs(0, !reads_back));
+}
+
+/// Waits until all but so many of the newest copies have read shared memory, or also are written.
+pub(crate) fn store_wait(builder: &mut Builder<'_>, pendings: u32, read_only: bool) {
+    builder.build_effect(&BULK_STORE_WAIT, &[], &BulkStoreWaitOp::attrs(pendings, read_only));
 }
 
 /// Bytes that a load brings.

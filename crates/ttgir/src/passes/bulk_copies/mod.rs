@@ -8,30 +8,30 @@
 //!                                             %x = ttg.local_load %m
 //! ```
 //!
-//! Stores become `ttng.async_tma_copy_local_to_global` of a block that was put into shared memory.
+//! Stores become `ttng.async_tma_copy_local_to_global` of a block that was put into shared memory ([`stores`]).
 //!
-//! A block that a user wants in shared memory stays there. A descriptor whose blocks lie in two ways becomes two.
+//! A block that a user wants in shared memory stays there. A descriptor whose blocks lie in two ways becomes two. One that the kernel makes is written
+//! to memory where it is made ([`made`]).
 
 mod build;
+mod made;
+mod stores;
 
 pub(crate) use build::{
     Box, barrier_at, bytes_of, end_barriers, expect, load, make_barriers, shared_for, wait,
 };
 
 use super::pipeline_loops::load_from;
-use crate::SharedEncoding;
-use crate::from_ttir::MAP_OF;
 use crate::infer;
-use crate::ops::access;
 use crate::ops::bulk::{BulkLoadOp, BulkStoreOp};
 use crate::ops::group_dot::WARP_GROUP_DOT_WAIT;
 use crate::ops::shared::{LOCAL_ALLOC, MemdescTransOp};
 use crate::types::{memdesc, memdesc_type};
 use ir::pass::PassRow;
-use ir::{Attr, Block, Builder, Def, Diagnostic, Module, Op, Place, Traits, Type, TypeParam, Value};
+use ir::{Attr, Block, Builder, Def, Diagnostic, Module, Op, Place, Type, TypeParam, Value};
 use rustc_hash::FxHashMap;
 use ttir::ops::constant::CONSTANT;
-use ttir::ops::descriptor::{self, DescriptorLoadOp, DescriptorStoreOp};
+use ttir::ops::descriptor::{self, DescriptorLoadOp};
 use ttir::ops::func::{FuncOp, kernels};
 use ttir::types::{TENSORDESC, elem, shape};
 
@@ -47,11 +47,9 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
         for op in module.walk(function) {
             if module.is(op, &descriptor::LOAD) {
                 copy_at_once(module, op);
-            } else if module.is(op, &descriptor::STORE) {
-                let reads_back = reads_back(module, function, op);
-                store_at_once(module, op, reads_back);
             }
         }
+        stores::copy_all(module, function);
         let entry = FuncOp::new(module, function).entry();
         give_encodings(module, function, entry);
     }
@@ -77,37 +75,6 @@ fn copy_at_once(module: &mut Module, op: Op) {
     end_barriers(&mut builder, ring, 1);
     give_to_users(&mut builder, value, target);
     module.erase(op);
-}
-
-/// Puts a block into shared memory and copies it from there; whoever writes there next has waited until it was read.
-fn store_at_once(module: &mut Module, op: Op, reads_back: bool) {
-    let of = DescriptorStoreOp::new(module, op);
-    let (desc, corner, value) = (of.desc(), of.indices().to_vec(), of.src());
-    let Some(encoding) = SharedEncoding::of_box(module.ty(desc)) else { return };
-    let ty = module.ty(value);
-    let mut builder = Builder { loc: module.loc(op), place: Place::Before(op), module };
-    let memory = memdesc_type(shape(ty), elem(ty), &encoding, true);
-    let source = builder.build_as(&LOCAL_ALLOC, &[value], &[None], memory);
-    build::store(&mut builder, &Box { desc, corner: &corner, target: source }, reads_back);
-    module.erase(op);
-}
-
-/// Whether a kernel may read what a store wrote: by addresses, or by the same descriptor.
-fn reads_back(module: &Module, function: Op, store: Op) -> bool {
-    let entry = FuncOp::new(module, function).entry();
-    let slot = |desc: Value| {
-        let at = module.args(entry).iter().position(|&arg| arg == desc)?;
-        module.arg_attrs(entry, at).iter().find(|(key, _)| key.name() == MAP_OF.name)?.1.as_int()
-    };
-    let own = slot(DescriptorStoreOp::new(module, store).desc());
-    let reads = |op: Op| match DescriptorLoadOp::of(module, op).map(DescriptorLoadOp::desc) {
-        Some(desc) => slot(desc) == own,
-        None => match BulkLoadOp::of(module, op) {
-            Some(load) => slot(load.desc()) == own,
-            None => access::addresses(module, op).is_some() && module.has(op, Traits::READS),
-        },
-    };
-    module.walk(function).into_iter().any(reads)
 }
 
 /// Lets users of a block that want it in shared memory have it there, and the others load it.
@@ -163,13 +130,22 @@ fn give_encodings(module: &mut Module, function: Op, entry: Block) {
     let mut known: FxHashMap<(Value, Type), Value> = FxHashMap::default();
     for op in module.walk(function) {
         let Some((desc, memory)) = moved(module, op) else { continue };
-        if !matches!(module.def(desc), Def::Arg(block, _) if block == entry) {
+        let made = module.def_op(desc).filter(|&made| module.is(made, &descriptor::MAKE));
+        if made.is_none() && !matches!(module.def(desc), Def::Arg(block, _) if block == entry) {
             continue;
         }
         let Some(memory) = memdesc(module.ty(memory)) else { continue };
         let ty = encoded(module.ty(desc), memory.encoding);
-        let of_type = *known.entry((desc, ty)).or_insert_with(|| with_type(module, entry, desc, ty));
+        let of_type = *known.entry((desc, ty)).or_insert_with(|| match made {
+            Some(made) => made::write(module, made, ty),
+            None => with_type(module, entry, desc, ty),
+        });
         module.replace_uses_if(desc, of_type, |_, user, _| user == op);
+    }
+    for op in module.walk(function) {
+        if module.is(op, &descriptor::MAKE) && module.is_unused(module.result(op, 0)) {
+            module.erase(op);
+        }
     }
     let func = FuncOp::new(module, function);
     let (params, results) = (func.params().to_vec(), func.result_types().to_vec());

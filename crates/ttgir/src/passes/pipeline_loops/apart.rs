@@ -8,7 +8,7 @@
 //! Two buffers that lie apart, and one buffer that is changed in place, give different addresses; buffers that overlap do
 //! not. Both addresses must be the same sums of the counter, ranges and values that are the same in all iterations.
 
-use super::expand::{compare, integer};
+use super::copies::{compare, integer};
 use ir::{Builder, Def, Module, Op, Type, Value};
 use ttir::ops::access::AccessOp;
 use ttir::ops::arith_cast::PTR_TO_INT;

@@ -1,35 +1,22 @@
 //! Begins copies iterations ahead: in front of the loop for the first iterations, in it for later ones.
 
+use super::across::{self, Outer, carry_in};
+use super::copies::{Rings, Values, begin, carry, compare, integer, view, yield_as};
 use super::plan::{Copy, Plan};
-use crate::ops::async_copy::{ASYNC_COMMIT_GROUP, ASYNC_COPY, ASYNC_WAIT, AsyncCopyOp, AsyncWaitOp};
+use crate::ops::async_copy::{ASYNC_WAIT, AsyncWaitOp};
 use crate::ops::convert::{CONVERT_LAYOUT, ConvertLayoutOp};
-use crate::ops::shared::{
-    LOCAL_ALLOC, LOCAL_DEALLOC, LOCAL_LOAD, MEMDESC_INDEX, MEMDESC_TRANS, MemdescTransOp,
-};
-use crate::passes::bulk_copies::{
-    Box, barrier_at, bytes_of, end_barriers, expect, lies_as, load, make_barriers, replace_memory, wait,
-};
+use crate::ops::shared::{LOCAL_ALLOC, LOCAL_DEALLOC, LOCAL_LOAD, MEMDESC_TRANS, MemdescTransOp};
+use crate::passes::bulk_copies::{barrier_at, end_barriers, lies_as, make_barriers, replace_memory, wait};
 use crate::types::{memdesc_type, token_type};
-use crate::{Encoding, infer, replace_encoding};
+use crate::{Encoding, infer};
 use ir::{Attr, Block, Builder, Module, Op, Place, Type, Value};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use ttir::ops::access::AccessOp;
-use ttir::ops::arith_int::{ADDI, ANDI, MULI, SUBI, XORI};
-use ttir::ops::compare::{CMPI, CmpIOp, CmpIPredicate, SELECT};
-use ttir::ops::constant::CONSTANT;
+use ttir::ops::arith_int::{ADDI, MULI, SUBI, XORI};
+use ttir::ops::compare::{CmpIPredicate, SELECT};
 use ttir::ops::control::ForOp;
-use ttir::ops::descriptor::DescriptorLoadOp;
-use ttir::ops::memory::{LOAD, LoadOp};
-use ttir::ops::shape::{SPLAT, TRANS, TransOp};
-use ttir::types::{elem, is_tensor, shape, tensor};
-
-pub(super) type Values = FxHashMap<Value, Value>;
-
-/// Where copies go, and the barriers that count those that are bulk copies.
-struct Rings {
-    blocks: Vec<Value>,
-    barriers: Option<Value>,
-}
+use ttir::ops::shape::{TRANS, TransOp};
+use ttir::types::{elem, shape};
 
 /// The numbers of the buffers that an iteration fills and reads, and the phase of the barrier that it waits for.
 struct Turn {
@@ -41,15 +28,28 @@ struct Turn {
 /// Carries out a plan. Gives the views of the buffers that an iteration reads.
 pub(super) fn expand(module: &mut Module, op: Op, plan: &Plan) -> FxHashSet<Value> {
     let body = module.entry(module.region(op, 0));
-    let blocks = plan.copies.iter().map(|copy| make_ring(module, op, copy, plan.slots)).collect();
-    let barriers = plan.has(true).then(|| make_barriers(&mut Builder::before(module, op), plan.slots));
+    let outer = Outer::of(module, op, plan);
+    let whole = outer.as_ref().map_or(op, |outer| outer.op);
+    let blocks = plan.copies.iter().map(|copy| make_ring(module, whole, copy, plan.slots)).collect();
+    let barriers = plan.has(true).then(|| make_barriers(&mut Builder::before(module, whole), plan.slots));
     let rings = Rings { blocks, barriers };
-    let states = prologue(module, op, body, plan, &rings);
-    let turn = carry_turn(module, op, body, plan);
-    let views = read(module, body, plan, &rings, &turn);
-    let ahead: Vec<Value> = states.iter().map(|&state| carry(module, op, body, state)).collect();
-    issue(module, op, body, plan, &rings, &ahead, turn.fills);
-    drain(module, op, plan, &rings);
+    let views = match &outer {
+        Some(outer) => {
+            let turn = carry_turn(module, op, Some(outer), plan);
+            let views = read(module, body, plan, &rings, &turn);
+            across::begin_all(module, op, (plan, outer), &rings, |builder| fills(builder, &turn));
+            views
+        }
+        None => {
+            let states = prologue(module, op, body, plan, &rings);
+            let turn = carry_turn(module, op, None, plan);
+            let views = read(module, body, plan, &rings, &turn);
+            let ahead: Vec<Value> = states.iter().map(|&state| carry(module, op, body, state)).collect();
+            issue(module, op, body, plan, &rings, &ahead, &turn);
+            views
+        }
+    };
+    drain(module, whole, plan, &rings);
     for copy in &plan.copies {
         module.erase(copy.load);
     }
@@ -64,132 +64,9 @@ fn make_ring(module: &mut Module, op: Op, copy: &Copy, slots: usize) -> Value {
     Builder::before(module, op).build_as(&LOCAL_ALLOC, &[], &[None], memory)
 }
 
-pub(super) fn integer(builder: &mut Builder<'_>, ty: Type, value: i64) -> Value {
-    builder.build_as(&CONSTANT, &[], &[Some(Attr::int(value, ty))], ty)
-}
-
-pub(super) fn compare(
-    builder: &mut Builder<'_>,
-    predicate: CmpIPredicate,
-    left: Value,
-    right: Value,
-) -> Value {
-    builder.build(&CMPI, &[left, right], &CmpIOp::attrs(predicate))
-}
-
-/// The buffer of a number.
-fn view(builder: &mut Builder<'_>, ring: Value, copy: &Copy, index: Value) -> Value {
-    let ty = builder.module.ty(builder.module.result(copy.load, 0));
-    let memory = memdesc_type(shape(ty), elem(ty), &copy.shared, true);
-    builder.build_as(&MEMDESC_INDEX, &[ring, index], &[], memory)
-}
-
-/// A mask that also holds a condition of the whole block.
-pub(super) fn with_condition(
-    builder: &mut Builder<'_>,
-    condition: Value,
-    mask: Option<Value>,
-    like: Value,
-) -> Value {
-    let ty = builder.module.ty(like);
-    if !is_tensor(ty) {
-        return match mask {
-            Some(mask) => builder.build(&ANDI, &[condition, mask], &[]),
-            None => condition,
-        };
-    }
-    let plain = tensor(shape(ty), Type::int(1));
-    let ty = Encoding::of(ty).map_or(plain, |encoding| replace_encoding(plain, encoding));
-    let whole = builder.build_as(&SPLAT, &[condition], &[], ty);
-    match mask {
-        Some(mask) => builder.build(&ANDI, &[whole, mask], &[]),
-        None => whole,
-    }
-}
-
-/// Copies the operations that addresses depend on, and begins the copies. `values` says what stands for the values of the
-/// body.
-fn begin(
-    builder: &mut Builder<'_>,
-    plan: &Plan,
-    rings: &Rings,
-    values: &mut Values,
-    condition: Value,
-    index: Value,
-) {
-    copy_slice(builder, &plan.ahead.slice, values, condition);
-    if let Some(barriers) = rings.barriers {
-        begin_bulk(builder, plan, (rings, barriers), values, condition, index);
-    }
-    if !plan.has(false) {
-        return;
-    }
-    let mut tokens = Vec::new();
-    for (copy, &ring) in plan.copies.iter().zip(&rings.blocks).filter(|(copy, _)| !copy.bulk) {
-        builder.loc = builder.module.loc(copy.load);
-        let get = |value: Value| values.get(&value).copied().unwrap_or(value);
-        let load = LoadOp::new(builder.module, copy.load);
-        let (pointer, mask) = (get(load.ptr()), load.mask().map(get));
-        let attrs = AsyncCopyOp::attrs(load.cache(), load.evict(), false, copy.vector as u32);
-        let target = view(builder, ring, copy, index);
-        let mask = with_condition(builder, condition, mask, pointer);
-        tokens.push(builder.build_as(&ASYNC_COPY, &[pointer, target, mask], &attrs, token_type()));
-    }
-    builder.build_as(&ASYNC_COMMIT_GROUP, &tokens, &[], token_type());
-}
-
-/// Begins the bulk copies of an iteration, all counted by one barrier.
-fn begin_bulk(
-    builder: &mut Builder<'_>,
-    plan: &Plan,
-    (rings, barriers): (&Rings, Value),
-    values: &Values,
-    condition: Value,
-    index: Value,
-) {
-    let barrier = barrier_at(builder, barriers, index);
-    let copies = || plan.copies.iter().zip(&rings.blocks).filter(|(copy, _)| copy.bulk);
-    let bytes = copies().map(|(copy, _)| bytes_of(builder.module, copy.load)).sum();
-    expect(builder, barrier, bytes, condition);
-    for (copy, &ring) in copies() {
-        builder.loc = builder.module.loc(copy.load);
-        let get = |value: &Value| values.get(value).copied().unwrap_or(*value);
-        let of = DescriptorLoadOp::new(builder.module, copy.load);
-        let (desc, corner): (Value, Vec<Value>) = (of.desc(), of.indices().iter().map(get).collect());
-        let target = view(builder, ring, copy, index);
-        load(builder, &Box { desc, corner: &corner, target }, barrier, condition);
-    }
-}
-
-/// Copies the operations that addresses and masks depend on, for another iteration.
-pub(super) fn copy_slice(builder: &mut Builder<'_>, slice: &[Op], values: &mut Values, condition: Value) {
-    for &op in slice {
-        let copy = builder.module.clone_op(op, values);
-        place(builder, copy);
-        if builder.module.is(copy, &LOAD) {
-            guard(builder, copy, condition);
-        }
-    }
-}
-
-/// Puts an operation where the builder builds.
-pub(super) fn place(builder: &mut Builder<'_>, op: Op) {
-    match builder.place {
-        Place::End(block) => builder.module.append(block, op),
-        Place::Before(anchor) => builder.module.insert_before(anchor, op),
-    }
-}
-
-/// Lets a load or a store act only where the loop would have done so.
-pub(super) fn guard(builder: &mut Builder<'_>, access: Op, condition: Value) {
-    let of = AccessOp::new(builder.module, access);
-    let (ptr, value, mask, other) = (of.ptr(), of.value(), of.mask(), of.other());
-    let saved = builder.place;
-    builder.place = Place::Before(access);
-    let mask = with_condition(builder, condition, mask, ptr);
-    builder.place = saved;
-    let operands: Vec<Value> = [Some(ptr), value, Some(mask), other].into_iter().flatten().collect();
-    builder.module.set_operands(access, &operands);
+/// The number of the buffer that an iteration fills.
+fn fills(builder: &mut Builder<'_>, turn: &Turn) -> Value {
+    turn.fills.unwrap_or_else(|| integer(builder, Type::int(32), 0))
 }
 
 /// Begins the copies of the first iterations; gives the carried values that addresses of the next one depend on.
@@ -219,43 +96,33 @@ fn prologue(module: &mut Module, op: Op, body: Block, plan: &Plan, rings: &Rings
     states
 }
 
-/// One more carried value; what it becomes is set later.
-pub(super) fn carry(module: &mut Module, op: Op, body: Block, init: Value) -> Value {
-    let ty = module.ty(init);
-    module.push_operand(op, init);
-    module.push_result(op, ty);
-    let arg = module.add_arg(body, ty);
-    let last = module.last_op(body).expect("a verified body ends in a terminator");
-    module.push_operand(last, arg);
-    arg
-}
-
-/// Sets what a carried value becomes.
-pub(super) fn yield_as(module: &mut Module, body: Block, arg: Value, next: Value) {
-    let number = module.args(body).iter().position(|&own| own == arg).expect("an argument of the body") - 1;
-    let last = module.last_op(body).expect("a verified body ends in a terminator");
-    module.set_operand(last, number, next);
-}
-
 /// What [`Turn`] says, carried by the loop and computed at the start of the body.
-fn carry_turn(module: &mut Module, op: Op, body: Block, plan: &Plan) -> Turn {
+fn carry_turn(module: &mut Module, op: Op, outer: Option<&Outer>, plan: &Plan) -> Turn {
     let starts = [((plan.distance - 1) % plan.slots) as i64, -1];
     let mut turned = None;
     let numbers = starts.map(|start| {
         (plan.slots > 1).then(|| {
-            let (number, is_over) = carry_number(module, op, body, start, plan.slots);
+            let (number, is_over) = carry_number(module, op, outer, start, plan.slots);
             turned = Some(is_over);
             number
         })
     });
-    let phase = plan.has(true).then(|| carry_phase(module, op, body, turned));
+    let phase = plan.has(true).then(|| carry_phase(module, op, outer, turned));
     Turn { fills: numbers[0], reads: numbers[1], phase }
 }
 
 /// Counts through the buffers; also says when it begins again.
-fn carry_number(module: &mut Module, op: Op, body: Block, start: i64, slots: usize) -> (Value, Value) {
-    let init = integer(&mut Builder::before(module, op), Type::int(32), start);
-    let arg = carry(module, op, body, init);
+fn carry_number(
+    module: &mut Module,
+    op: Op,
+    outer: Option<&Outer>,
+    start: i64,
+    slots: usize,
+) -> (Value, Value) {
+    let body = ForOp::new(module, op).body();
+    let whole = outer.map_or(op, |outer| outer.op);
+    let init = integer(&mut Builder::before(module, whole), Type::int(32), start);
+    let arg = carry_in(module, op, outer, init);
     let mut builder = Builder::before(module, start_of(module, body));
     let one = integer(&mut builder, Type::int(32), 1);
     let next = builder.build(&ADDI, &[arg, one], &[]);
@@ -268,10 +135,12 @@ fn carry_number(module: &mut Module, op: Op, body: Block, start: i64, slots: usi
 }
 
 /// The phase that this iteration waits for: it changes when the buffers begin again, with one buffer each time.
-fn carry_phase(module: &mut Module, op: Op, body: Block, turned: Option<Value>) -> Value {
+fn carry_phase(module: &mut Module, op: Op, outer: Option<&Outer>, turned: Option<Value>) -> Value {
+    let body = ForOp::new(module, op).body();
+    let whole = outer.map_or(op, |outer| outer.op);
     let before_first = i64::from(turned.is_none());
-    let init = integer(&mut Builder::before(module, op), Type::int(32), before_first);
-    let arg = carry(module, op, body, init);
+    let init = integer(&mut Builder::before(module, whole), Type::int(32), before_first);
+    let arg = carry_in(module, op, outer, init);
     let anchor = turned.and_then(|value| module.def_op(value)).and_then(|op| module.next(op));
     let anchor = anchor.unwrap_or_else(|| start_of(module, body));
     let mut builder = Builder::before(module, anchor);
@@ -345,7 +214,7 @@ fn replace_users(builder: &mut Builder<'_>, copy: &Copy, buffer: Value, token: O
     }
     let ty = builder.module.ty(value);
     let mut loaded = load_from(builder, buffer, token, ty);
-    let mask = LoadOp::of(builder.module, copy.load).and_then(LoadOp::mask);
+    let mask = AccessOp::of(builder.module, copy.load).and_then(AccessOp::mask);
     if let (Some(other), Some(mask)) = (copy.other, mask) {
         loaded = builder.build(&SELECT, &[mask, loaded, other], &[]);
     }
@@ -392,15 +261,7 @@ fn load_transposed(builder: &mut Builder<'_>, trans: Op, buffer: Value, token: O
 }
 
 /// Begins the copies of a later iteration.
-fn issue(
-    module: &mut Module,
-    op: Op,
-    body: Block,
-    plan: &Plan,
-    rings: &Rings,
-    ahead: &[Value],
-    index: Option<Value>,
-) {
+fn issue(module: &mut Module, op: Op, body: Block, plan: &Plan, rings: &Rings, ahead: &[Value], turn: &Turn) {
     let of = ForOp::new(module, op);
     let (upper, step) = (of.upper(), of.step());
     let args = module.args(body).to_vec();
@@ -418,7 +279,7 @@ fn issue(
     builder.place = Place::Before(anchor);
     let counter = builder.build(&ADDI, &[args[0], reach], &[]);
     let condition = compare(&mut builder, CmpIPredicate::Slt, args[0], limit);
-    let index = index.unwrap_or_else(|| integer(&mut builder, Type::int(32), 0));
+    let index = fills(&mut builder, turn);
     let mut values: Values = [(args[0], counter)].into_iter().collect();
     for (&number, &arg) in plan.ahead.carried.iter().zip(ahead) {
         values.insert(args[number + 1], arg);

@@ -13,10 +13,13 @@
 //! Loads that feed dots, and all wide enough loads of loops that name `tt.num_stages` and have no dot, become
 //! `ttg.async_copy_global_to_local` into a ring of buffers; what addresses and masks depend on is computed ahead with them.
 //! Products of groups of warps (`ttng.warp_group_dot`) are left going on until their results or buffers are needed.
-//! A loop says with `tt.num_stages` how many iterations are in flight. Left out: loops around loops, loads of fewer than
+//! A loop says with `tt.num_stages` how many iterations are in flight. Bulk copies of a loop in another one that says `tt.flatten` go on
+//! across the iterations of that one ([`across`]). Left out: other loops around loops, loads of fewer than
 //! four bytes a lane, loads whose addresses depend on dots.
 
+mod across;
 mod apart;
+mod copies;
 mod expand;
 mod group_dots;
 mod motion;

@@ -6,7 +6,7 @@
 //!                                        %q = tt.addptr %p, %by
 //! ```
 
-use super::expand::integer;
+use super::copies::integer;
 use ir::{Builder, Module, Op, OpRow, Type, Value, scalar};
 use ttir::ops::arith_cast::EXTSI;
 use ttir::ops::arith_int::{ADDI, MULI};

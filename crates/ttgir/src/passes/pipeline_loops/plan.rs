@@ -219,15 +219,21 @@ pub(crate) fn outlives_iteration(module: &Module, body: Block, view: Value, ring
 impl Ahead {
     /// What the addresses and masks of loads depend on; `None` if that cannot be computed ahead.
     pub(crate) fn of(module: &Module, body: Block, loads: &[Op]) -> Option<Ahead> {
-        let mut members: FxHashSet<Op> = FxHashSet::default();
-        let mut carried: Vec<usize> = Vec::new();
-        let mut stack: Vec<Value> = Vec::new();
+        let mut values: Vec<Value> = Vec::new();
         for &load in loads {
             match LoadOp::of(module, load) {
-                Some(load) => stack.extend([load.ptr()].into_iter().chain(load.mask())),
-                None => stack.extend(DescriptorLoadOp::new(module, load).indices()),
+                Some(load) => values.extend([load.ptr()].into_iter().chain(load.mask())),
+                None => values.extend(DescriptorLoadOp::new(module, load).indices()),
             }
         }
+        Ahead::of_values(module, body, &values)
+    }
+
+    /// What values depend on; `None` if that cannot be computed ahead.
+    pub(crate) fn of_values(module: &Module, body: Block, values: &[Value]) -> Option<Ahead> {
+        let mut members: FxHashSet<Op> = FxHashSet::default();
+        let mut carried: Vec<usize> = Vec::new();
+        let mut stack = values.to_vec();
         let last = module.last_op(body)?;
         while let Some(value) = stack.pop() {
             match module.def(value) {

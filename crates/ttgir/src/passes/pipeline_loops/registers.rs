@@ -13,7 +13,7 @@
 //! through shared memory. The narrower the load, the more iterations it is ahead. Left out: loops around loops, loads on
 //! whose values addresses depend, loops that say they are not to be unrolled.
 
-use super::expand::{Values, carry, compare, copy_slice, guard, integer, place, yield_as};
+use super::copies::{Values, carry, compare, copy_slice, guard, integer, place, yield_as};
 use super::plan::{Ahead, is_dot};
 use crate::passes::context::Context;
 use ir::pass::PassRow;

@@ -15,7 +15,7 @@
 //! stands behind the loop, so that no load of the loop needs a condition. Elements lie in shared memory such that both sides
 //! move wide vectors without bank conflicts. Left out: more than one iteration ahead, clusters.
 
-use super::expand::{Values, carry, compare, copy_slice, guard, place, yield_as};
+use super::copies::{Values, carry, compare, copy_slice, guard, place, yield_as};
 use super::plan::{Copy, Plan};
 use crate::Machine;
 use crate::ops::convert::ConvertLayoutOp;

@@ -15,7 +15,7 @@
 //! themselves how they are to run.
 
 use super::apart::Apart;
-use super::expand::{Values, compare, guard, integer, place, with_condition};
+use super::copies::{Values, compare, guard, integer, place, with_condition};
 use super::motion::Motion;
 use super::plan::{Ahead, is_dot};
 use super::registers::{bytes_of_lane, is_candidate};

@@ -1,0 +1,100 @@
+//! Descriptors that a kernel makes are written to the device's memory, where copies read them.
+//!
+//! ```text
+//!                                                          %p = ttg.global_scratch_alloc {alignment = 128, nbytes = 128}
+//!                                                          ttng.tensormap_create %p, %base, [box], [sizes], [strides], [1, 1]
+//! %d = tt.make_tensor_descriptor %base, [sizes], …   =>    ttng.tensormap_fenceproxy_acquire %p
+//!                                                          %d = ttng.reinterpret_tensor_descriptor %p
+//! ```
+//!
+//! Where a descriptor is made in a loop, the copies by the one before have come to their end: those to shared memory have been waited for by
+//! whoever reads it, those from there are waited for here.
+
+use super::build::store_wait;
+use crate::SharedEncoding;
+use crate::encoding::box_of;
+use crate::ops::bulk::{
+    BulkStoreOp, GLOBAL_SCRATCH_ALLOC, GlobalScratchAllocOp, REINTERPRET_DESCRIPTOR, TENSORMAP_ACQUIRE,
+    TENSORMAP_CREATE, TensormapCreateOp,
+};
+use ir::{Attr, Builder, FloatKind, Module, Op, Type, TypeParam, Value};
+use ttir::ops::arith_cast::EXTSI;
+use ttir::ops::arith_int::{MAXSI, MULI};
+use ttir::ops::constant::CONSTANT;
+use ttir::ops::descriptor::MakeDescriptorOp;
+use ttir::types::{TENSORDESC, elem, elem_bytes, ptr, shape};
+
+/// Bytes of a descriptor in memory, and what its address is a multiple of.
+const BYTES: u32 = 128;
+
+/// Writes a descriptor of a type that says how its blocks lie in shared memory.
+pub(super) fn write(module: &mut Module, make: Op, ty: Type) -> Value {
+    let of = MakeDescriptorOp::new(module, make);
+    let (base, sizes, strides) = (of.base(), of.shape().to_vec(), of.strides().to_vec());
+    let is_written = module.uses(of.result()).iter().any(|use_| BulkStoreOp::of(module, use_.0).is_some());
+    let encoding = encoding_of(ty);
+    let sides = box_of(&encoding, shape(ty)).expect("only blocks that are boxes keep their descriptor");
+    let mut builder = Builder::before(module, make);
+    if is_written {
+        store_wait(&mut builder, 0, false);
+    }
+    let slot = builder.build_as(
+        &GLOBAL_SCRATCH_ALLOC,
+        &[],
+        &GlobalScratchAllocOp::attrs(BYTES, BYTES),
+        ptr(Type::int(8)),
+    );
+    // The fastest dimension comes first.
+    let mut operands = vec![slot, base];
+    operands.extend(sides.iter().rev().map(|&side| number(&mut builder, i64::from(side), 32)));
+    // A dimension without elements would be taken for the longest there is.
+    let one = number(&mut builder, 1, 32);
+    operands.extend(sizes.iter().rev().map(|&size| builder.build(&MAXSI, &[size, one], &[])));
+    let bytes = number(&mut builder, elem_bytes(elem(ty)) as i64, 64);
+    for &stride in strides.iter().rev().skip(1) {
+        let is_long = builder.module.ty(stride) == Type::int(64);
+        let stride = if is_long { stride } else { builder.build_as(&EXTSI, &[stride], &[], Type::int(64)) };
+        operands.push(builder.build(&MULI, &[stride, bytes], &[]));
+    }
+    operands.extend(sides.iter().map(|_| one));
+    let attrs = TensormapCreateOp::attrs(element_number(elem(ty)), 0, swizzle_number(&encoding), 0);
+    builder.build_effect(&TENSORMAP_CREATE, &operands, &attrs);
+    builder.build_effect(&TENSORMAP_ACQUIRE, &[slot], &[]);
+    builder.build_as(&REINTERPRET_DESCRIPTOR, &[slot], &[], ty)
+}
+
+fn encoding_of(ty: Type) -> SharedEncoding {
+    let params = ty.params_of(&TENSORDESC).unwrap_or_default();
+    let encoding = params.iter().find_map(|param| match param {
+        TypeParam::Attr(encoding) => SharedEncoding::from_attr(encoding),
+        _ => None,
+    });
+    encoding.expect("the type says how blocks lie")
+}
+
+fn number(builder: &mut Builder<'_>, value: i64, bits: u32) -> Value {
+    let ty = Type::int(bits);
+    builder.build_as(&CONSTANT, &[], &[Some(Attr::int(value, ty))], ty)
+}
+
+/// The number that the text form has for how rows are swizzled.
+fn swizzle_number(encoding: &SharedEncoding) -> u32 {
+    match encoding {
+        SharedEncoding::Nvmma { swizzling_byte_width: width @ 32.., .. } => width.ilog2() - 4,
+        _ => 0,
+    }
+}
+
+/// The number that the text form has for the elements. Those that are only moved count as integers.
+fn element_number(ty: Type) -> u32 {
+    match (ty.as_float(), elem_bytes(ty)) {
+        (Some(FloatKind::F16), _) => 6,
+        (Some(FloatKind::BF16), _) => 10,
+        (Some(FloatKind::F32), _) => 7,
+        (Some(FloatKind::F64), _) => 9,
+        (_, 1) => 0,
+        (_, 2) => 1,
+        (_, 4) => 2,
+        _ => 4,
+    }
+}

@@ -1,0 +1,331 @@
+//! Stores by descriptors become bulk copies of blocks that were put into shared memory.
+//!
+//! ```text
+//!                                             %m = ttg.local_alloc %x ; ttng.fence_async_shared
+//! tt.descriptor_store %d[%i, %j], %x    =>    ttng.async_tma_copy_local_to_global %d[%i, %j] %m
+//!                                             ttng.async_tma_store_wait {read_only}
+//! ```
+//!
+//! In a loop that says `tt.flatten` the buffer is made in front of the loops, and who writes to it waits until the copy of the last iteration
+//! has read it: the copy goes on while the next iteration begins.
+//!
+//! What a copy writes is there for others once it has been waited for without `read_only`. That is done behind the copy where the program
+//! may read it by the same descriptor or by addresses of the same tensor; where it reads by a descriptor of another one, if the two
+//! overlap; and in front of every barrier of the program and of atomics that order accesses. Loads by descriptors in a loop that says `tt.flatten` do not
+//! read what earlier iterations wrote: that is what the word promises.
+
+use super::build::{Box, fence, store, store_wait};
+use crate::SharedEncoding;
+use crate::from_ttir::{MapPart, map_parts, map_slot};
+use crate::ops::access;
+use crate::ops::bulk::BulkLoadOp;
+use crate::ops::shared::{LOCAL_ALLOC, LOCAL_DEALLOC, LOCAL_STORE};
+use crate::types::memdesc_type;
+use ir::{Attr, Block, Builder, Def, Module, Op, OpInit, Place, Traits, Type, Value};
+use smallvec::SmallVec;
+use ttir::ops::arith_cast::{EXTSI, PTR_TO_INT};
+use ttir::ops::arith_int::{ADDI, ANDI, MULI, ORI, SUBI};
+use ttir::ops::atomic::{Sem, sem_of};
+use ttir::ops::compare::{CMPI, CmpIOp, CmpIPredicate};
+use ttir::ops::constant::CONSTANT;
+use ttir::ops::control::{FLATTEN, IF, YIELD};
+use ttir::ops::descriptor::{self, DescriptorLoadOp, DescriptorStoreOp};
+use ttir::ops::func::FuncOp;
+use ttir::ops::memory::{BARRIER, BarrierOp, BarrierScope};
+use ttir::types::{elem, elem_bytes, is_tensor, shape};
+
+/// Makes bulk copies of the stores of a kernel that are kept for them.
+pub(super) fn copy_all(module: &mut Module, function: Op) {
+    let order = module.walk(function);
+    let stores: Vec<Op> = order.iter().copied().filter(|&op| module.is(op, &descriptor::STORE)).collect();
+    if stores.is_empty() {
+        return;
+    }
+    let plans: Vec<Plan> = stores.iter().map(|&store| Plan::of(module, &order, &stores, store)).collect();
+    for op in order {
+        if module.is(op, &BARRIER) || orders_accesses(module, op) {
+            publish(module, op);
+        }
+    }
+    let entry = FuncOp::new(module, function).entry();
+    for plan in &plans {
+        carry_out(module, entry, plan);
+    }
+    let mut loops: Vec<Op> = plans.iter().filter_map(|plan| plan.around).collect();
+    loops.dedup();
+    for around in loops {
+        let mut builder = behind(module, around);
+        store_wait(&mut builder, 0, true);
+    }
+}
+
+/// What becomes of a store.
+struct Plan {
+    store: Op,
+    /// The loop in front of which its buffer is made, if it goes on while the loop does.
+    around: Option<Op>,
+    /// Copies of the loop that may go on while its buffer is written.
+    pendings: u32,
+    written: Written,
+}
+
+/// When what was copied must be in the device's memory before the program goes on.
+enum Written {
+    /// Nothing of the program reads it.
+    Later,
+    /// Always.
+    AtOnce,
+    /// Where the tensor overlaps one of these, by the numbers of their parameters.
+    IfMeets(Vec<Value>),
+}
+
+impl Plan {
+    fn of(module: &Module, order: &[Op], stores: &[Op], store: Op) -> Plan {
+        let around = flat_loop(module, store);
+        let mates = stores.iter().filter(|&&other| around.is_some() && flat_loop(module, other) == around);
+        let (count, same_block) = mates.fold((0, true), |(count, same), &other| {
+            (count + 1, same && module.block_of(other) == module.block_of(store))
+        });
+        let pendings = if same_block { u32::max(count, 1) - 1 } else { 0 };
+        Plan { store, around, pendings, written: Written::of(module, order, store) }
+    }
+}
+
+/// The outermost loop around a store, if one of those around it says `tt.flatten`.
+fn flat_loop(module: &Module, op: Op) -> Option<Op> {
+    let loops: Vec<Op> = loops_around(module, op).collect();
+    loops
+        .iter()
+        .any(|&each| module.extra_attr(each, FLATTEN.name).is_some())
+        .then(|| loops.last().copied())?
+}
+
+fn loops_around(module: &Module, op: Op) -> impl Iterator<Item = Op> {
+    let parents = std::iter::successors(module.parent_op(op), |&op| module.parent_op(op));
+    parents.filter(|&op| module.has(op, Traits::LOOP))
+}
+
+impl Written {
+    fn of(module: &Module, order: &[Op], store: Op) -> Written {
+        let own = DescriptorStoreOp::new(module, store).desc();
+        let at = |op: Op| order.iter().position(|&other| other == op);
+        let mut others = Vec::new();
+        for &op in order {
+            let Some(read) = read_of(module, op) else { continue };
+            let is_behind = at(op) > at(store);
+            let both: Vec<Op> =
+                loops_around(module, op).filter(|&each| module.is_inside(store, each)).collect();
+            if !is_behind && both.is_empty() {
+                continue;
+            }
+            let promised = both.iter().all(|&each| module.extra_attr(each, FLATTEN.name).is_some());
+            match read {
+                Read::Tensor(desc) if may_be_one(module, desc, own) => return Written::AtOnce,
+                Read::Tensor(_) if promised && !is_behind => {}
+                Read::Tensor(desc) if !others.contains(&desc) => others.push(desc),
+                Read::Tensor(_) => {}
+                Read::Address(address) => {
+                    if parameter_of(module, address).is_none_or(|slot| Some(slot) == map_slot(module, own)) {
+                        return Written::AtOnce;
+                    }
+                }
+            }
+        }
+        if others.is_empty() { Written::Later } else { Written::IfMeets(others) }
+    }
+}
+
+/// Whether two descriptors may be of the same tensor, as far as the parameters say that they are made of.
+fn may_be_one(module: &Module, desc: Value, other: Value) -> bool {
+    match (map_slot(module, desc), map_slot(module, other)) {
+        (Some(slot), Some(other)) => slot == other,
+        _ => true,
+    }
+}
+
+/// What an operation reads of the device's memory.
+enum Read {
+    Tensor(Value),
+    Address(Value),
+}
+
+fn read_of(module: &Module, op: Op) -> Option<Read> {
+    let desc = DescriptorLoadOp::of(module, op).map(DescriptorLoadOp::desc);
+    let desc = desc.or_else(|| Some(BulkLoadOp::of(module, op)?.desc()));
+    desc.map(Read::Tensor).or_else(|| {
+        let address = access::addresses(module, op).filter(|_| module.has(op, Traits::READS))?;
+        Some(Read::Address(address))
+    })
+}
+
+/// The number of the parameter that addresses are made of.
+fn parameter_of(module: &Module, address: Value) -> Option<usize> {
+    let mut address = address;
+    loop {
+        match module.def(address) {
+            Def::Arg(block, at) => {
+                let region = module.block_region(block);
+                let function =
+                    module.region_parent(region).is_some_and(|op| FuncOp::of(module, op).is_some());
+                return function.then_some(at as usize);
+            }
+            Def::Result(op, _) if module.has(op, Traits::PURE) => {
+                let is_pointer = |value: &&Value| {
+                    let ty = module.ty(**value);
+                    ttir::types::pointee(if is_tensor(ty) { elem(ty) } else { ty }).is_some()
+                };
+                let mut pointers = module.operands(op).iter().filter(is_pointer);
+                match (pointers.next(), pointers.next()) {
+                    (Some(&pointer), None) => address = pointer,
+                    _ => return None,
+                }
+            }
+            Def::Result(..) => return None,
+        }
+    }
+}
+
+/// Whether an operation orders what stands in front of it before itself, for other programs.
+fn orders_accesses(module: &Module, op: Op) -> bool {
+    sem_of(module, op).is_some_and(|sem| matches!(sem, Sem::Release | Sem::AcqRel))
+}
+
+/// Everybody sees in front of an operation what was copied.
+fn publish(module: &mut Module, op: Op) {
+    let mut builder = Builder::before(module, op);
+    store_wait(&mut builder, 0, false);
+    if !builder.module.is(op, &BARRIER) {
+        barrier(&mut builder);
+    }
+}
+
+fn barrier(builder: &mut Builder<'_>) {
+    builder.build_effect(&BARRIER, &[], &BarrierOp::attrs(BarrierScope::All));
+}
+
+fn carry_out(module: &mut Module, entry: Block, plan: &Plan) {
+    let of = DescriptorStoreOp::new(module, plan.store);
+    let (desc, corner, value) = (of.desc(), of.indices().to_vec(), of.src());
+    let Some(encoding) = SharedEncoding::of_box(module.ty(desc)) else { return };
+    let ty = module.ty(value);
+    let memory = memdesc_type(shape(ty), elem(ty), &encoding, true);
+    let meets = match &plan.written {
+        Written::IfMeets(others) => Some(meet(module, entry, desc, others)),
+        _ => None,
+    };
+    let target = plan.around.map(|around| {
+        let buffer = Builder::before(module, around).build_as(&LOCAL_ALLOC, &[], &[None], memory);
+        behind(module, around).build_effect(&LOCAL_DEALLOC, &[buffer], &[]);
+        buffer
+    });
+    let mut builder = Builder::before(module, plan.store);
+    let target = match target {
+        Some(buffer) => {
+            store_wait(&mut builder, plan.pendings, true);
+            builder.build_effect(&LOCAL_STORE, &[value, buffer], &[]);
+            buffer
+        }
+        None => builder.build_as(&LOCAL_ALLOC, &[value], &[None], memory),
+    };
+    fence(&mut builder);
+    store(&mut builder, &Box { desc, corner: &corner, target });
+    match (&plan.written, meets) {
+        (Written::AtOnce, _) => {
+            store_wait(&mut builder, 0, false);
+            barrier(&mut builder);
+        }
+        (_, Some(meets)) => wait_if(&mut builder, meets),
+        _ => {}
+    }
+    if plan.around.is_none() {
+        store_wait(&mut builder, 0, true);
+    }
+    module.erase(plan.store);
+}
+
+/// Behind a loop.
+fn behind(module: &mut Module, around: Op) -> Builder<'_> {
+    let next = module.next(around).expect("a loop is followed by a terminator");
+    Builder::before(module, next)
+}
+
+/// Waits until everything is written, where a condition holds.
+fn wait_if(builder: &mut Builder<'_>, condition: Value) {
+    let init = OpInit {
+        operands: SmallVec::from_slice(&[condition]),
+        results: SmallVec::new(),
+        attrs: SmallVec::new(),
+        regions: 2,
+    };
+    let branch = builder.insert(&IF, init);
+    let place = builder.place;
+    let then = builder.module.add_block(builder.module.region(branch, 0));
+    builder.place = Place::End(then);
+    store_wait(builder, 0, false);
+    builder.build_effect(&YIELD, &[], &[]);
+    builder.place = place;
+}
+
+/// Whether the tensor of a descriptor overlaps that of one of others, computed where the kernel begins.
+fn meet(module: &mut Module, entry: Block, desc: Value, others: &[Value]) -> Value {
+    let first = module.first_op(entry).expect("a kernel has a terminator");
+    let mut builder = Builder::before(module, first);
+    let own = bounds(&mut builder, entry, desc);
+    let mut meets: Option<Value> = None;
+    for &other in others {
+        let other = bounds(&mut builder, entry, other);
+        let below = |builder: &mut Builder<'_>, left: Value, right: Value| {
+            builder.build(&CMPI, &[left, right], &CmpIOp::attrs(CmpIPredicate::Ult))
+        };
+        let [one, two] = [below(&mut builder, own[0], other[1]), below(&mut builder, other[0], own[1])];
+        let both = builder.build(&ANDI, &[one, two], &[]);
+        meets = Some(match meets {
+            None => both,
+            Some(meets) => builder.build(&ORI, &[meets, both], &[]),
+        });
+    }
+    meets.expect("there are others")
+}
+
+/// Where the tensor of a descriptor begins and ends in memory, if it has elements at all.
+fn bounds(builder: &mut Builder<'_>, entry: Block, desc: Value) -> [Value; 2] {
+    let long = Type::int(64);
+    let parts = map_parts(builder.module, desc).expect("a descriptor that launches make");
+    let bytes = elem_bytes(elem(builder.module.ty(desc))) as i64;
+    let base = builder.module.args(entry)[parts.base];
+    let base = builder.build_as(&PTR_TO_INT, &[base], &[], long);
+    let one = integer(builder, 1);
+    let mut elements = one;
+    let strides = parts.strides.iter().cloned().chain([MapPart::Constant(1)]);
+    for (size, stride) in parts.sizes.iter().zip(strides) {
+        let [size, stride] = [size, &stride].map(|part| value_of(builder, entry, part, 64));
+        let steps = builder.build(&SUBI, &[size, one], &[]);
+        let reach = builder.build(&MULI, &[steps, stride], &[]);
+        elements = builder.build(&ADDI, &[elements, reach], &[]);
+    }
+    let bytes = integer(builder, bytes);
+    let length = builder.build(&MULI, &[elements, bytes], &[]);
+    let end = builder.build(&ADDI, &[base, length], &[]);
+    [base, end]
+}
+
+fn integer(builder: &mut Builder<'_>, value: i64) -> Value {
+    let long = Type::int(64);
+    builder.build_as(&CONSTANT, &[], &[Some(Attr::int(value, long))], long)
+}
+
+/// A part of a descriptor as a number of so many bits.
+fn value_of(builder: &mut Builder<'_>, entry: Block, part: &MapPart, bits: u32) -> Value {
+    let ty = Type::int(bits);
+    let (value, own) = match part {
+        MapPart::Constant(value) => {
+            return builder.build_as(&CONSTANT, &[], &[Some(Attr::int(*value, ty))], ty);
+        }
+        MapPart::Param { slot, bits } => (builder.module.args(entry)[*slot], *bits),
+        MapPart::Combined { by, bits, parts } => {
+            let [left, right] = [0, 1].map(|at| value_of(builder, entry, &parts[at], *bits));
+            (builder.build(by.row(), &[left, right], &[]), *bits)
+        }
+    };
+    if own < bits { builder.build_as(&EXTSI, &[value], &[], ty) } else { value }
+}
