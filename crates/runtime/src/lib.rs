@@ -19,6 +19,7 @@ mod machine;
 pub mod options;
 pub mod program;
 pub mod specialize;
+mod target_list;
 #[cfg(test)]
 mod testing;
 pub mod timing;
@@ -27,4 +28,5 @@ pub mod tuning;
 
 pub use error::{CompilationFailure, CompilationKind, RuntimeError};
 pub use identity::{compiler, version};
-pub use machine::{active_target, all_targets, emulated, interpreted_target, target_named, target_of};
+pub use machine::{active_target, emulated, interpreted_target, target_named, target_of};
+pub use target_list::all_targets;

@@ -1,16 +1,11 @@
-//! The targets of this build and the one in use.
+//! Targets by name, and the one in use.
 
 use crate::error::RuntimeError;
 use crate::interpreter::Interpreter;
 use crate::knobs;
+use crate::target_list::all_targets;
 use std::sync::{Arc, OnceLock};
 use target::Target;
-
-/// Every target of this build, made once.
-pub fn all_targets() -> &'static [Arc<dyn Target>] {
-    static ALL: OnceLock<Vec<Arc<dyn Target>>> = OnceLock::new();
-    ALL.get_or_init(targets::all)
-}
 
 /// The target of a name: of a back end alone, or with one of its architectures behind a colon.
 ///

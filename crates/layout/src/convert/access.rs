@@ -1,6 +1,5 @@
 //! Accesses of a block to shared memory: which registers go together in one instruction, where, and with what conflicts.
 
-use super::rows::Rows;
 use super::{Columns, ConvertFacts, PlanError, blocks};
 use crate::dims::mask;
 use crate::linear::LinearLayout;
@@ -18,6 +17,13 @@ pub struct Step {
     pub round: u32,
     /// By which bits the number of the block whose memory it reads differs from the thread's.
     pub far: u32,
+}
+
+/// How lanes hold the rows that are moved for them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rows {
+    /// A lane holds two elements of a column, not of a row.
+    pub transposed: bool,
 }
 
 /// How all elements of a block are stored or loaded.

@@ -20,9 +20,8 @@ mod exchange;
 mod rows;
 mod swizzle;
 
-pub use access::{Access, Step, access, wavefronts};
+pub use access::{Access, Rows, Step, access, wavefronts};
 pub use exchange::{Choice, Exchange, Round, Source};
-pub use rows::Rows;
 pub use swizzle::{Staged, memory_order};
 
 use crate::dims::Dim;

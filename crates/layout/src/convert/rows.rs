@@ -11,7 +11,7 @@
 //! So memory is touched as if each lane held what it names: the way through shared memory is planned for that layout, in
 //! which vectors are rows, and the steps are then given the registers that hold the parts.
 
-use super::access::Access;
+use super::access::{Access, Rows};
 use super::swizzle::{self, Staged};
 use super::{Columns, ConvertFacts};
 use crate::subspace::{Basis, rank};
@@ -83,13 +83,6 @@ impl Named {
         access.by_rows = Some(Rows { transposed: self.transposed });
         Some(access)
     }
-}
-
-/// How lanes hold the rows that are moved for them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Rows {
-    /// A lane holds two elements of a column, not of a row.
-    pub transposed: bool,
 }
 
 /// The bits of a number, put at places.

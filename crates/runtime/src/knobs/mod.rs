@@ -16,7 +16,7 @@ pub use notice::check;
 pub use settings::{CodeSettings, Settings, changing_code, compiled_in};
 
 use crate::error::RuntimeError;
-use crate::machine::all_targets;
+use crate::target_list::all_targets;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
