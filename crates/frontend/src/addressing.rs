@@ -209,6 +209,7 @@ mod tests {
             first_line: 1,
             source: format!("def f({params}):\n{body}"),
             noinline: false,
+            extensions: crate::Extensions::default(),
         }));
         let all = parameters(&function).expect("parses");
         let names = params.split(", ").zip(all);

@@ -121,6 +121,7 @@ mod tests {
             first_line: 1,
             source: source.into(),
             noinline: false,
+            extensions: crate::Extensions::default(),
         }));
         let all = params(&function).unwrap();
         let names: Vec<_> = all.iter().map(|param| (param.name.as_str(), param.kind)).collect();

@@ -4,6 +4,7 @@
 //! lines and columns are those of the file. Files are parsed whole.
 
 use crate::diagnostic::{Diagnostic, Kind, Place};
+use crate::extension::Extension;
 use crate::value::{Function, FunctionRef};
 use ruff_python_ast::{Stmt, StmtFunctionDef};
 use ruff_text_size::{Ranged, TextRange, TextSize};
@@ -165,7 +166,10 @@ pub(crate) fn parse(function: &FunctionRef) -> Result<ParsedFunction, Diagnostic
         _ => None,
     });
     match definition {
-        Some(ast) => {
+        Some(mut ast) => {
+            if function.0.extensions.has(Extension::LoopExits) {
+                crate::loop_exits::rewrite(&mut ast);
+            }
             Ok(ParsedFunction { function: function.clone(), text: Arc::new(text), ast: Arc::new(ast) })
         }
         None => {
@@ -240,6 +244,7 @@ mod tests {
             first_line,
             source: text.into(),
             noinline: false,
+            extensions: crate::Extensions::default(),
         }))
     }
 

@@ -78,6 +78,7 @@ fn load(name: &str, source: &str, functions: &mut FxHashMap<String, Arc<ParsedFu
             first_line,
             source: text,
             noinline: false,
+            extensions: crate::Extensions::default(),
         }));
         let parsed =
             parse::parse(&function).unwrap_or_else(|error| panic!("the library does not parse: {error}"));

@@ -5,6 +5,7 @@
 //! [`ObjectRef`] for any other object, which only the [`crate::Globals`] that made it can look into.
 
 use crate::dtype::{DType, Scalar};
+use crate::extension::Extensions;
 use std::fmt;
 use std::sync::Arc;
 
@@ -110,6 +111,8 @@ pub struct Function {
     pub source: String,
     /// Whether it asks for a real call (`@jit(noinline=True)`).
     pub noinline: bool,
+    /// What it uses beyond the language (`@jit(extensions=[…])`).
+    pub extensions: Extensions,
 }
 
 /// A shared [`Function`]; two are equal when they are the same function.

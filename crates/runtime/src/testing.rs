@@ -112,6 +112,7 @@ pub(crate) fn kernel(source: &str) -> FunctionRef {
         first_line: 1,
         source: source.into(),
         noinline: false,
+        extensions: frontend::Extensions::default(),
     }))
 }
 

@@ -31,7 +31,7 @@ def body_of(kernel):
     """The function that stands for a kernel, or for a function that kernels call, where Python runs it."""
     function = kernel.fn
     try:
-        key = function, kernel.cache_key
+        key = function, kernel.cache_key, *kernel.extensions
     except (OSError, TypeError, ValueError):
         key = function, None
     body = _BODIES.get(key)
@@ -48,7 +48,7 @@ def _made(kernel, function, has_text):
         return function
     tree, indent = _parsed(kernel)
     definition = tree.body[0]
-    rewritten = _Rewriting(function, indent).visit(definition)
+    rewritten = _Rewriting(function, indent, kernel.extensions).visit(definition)
     rewritten.decorator_list = []
     _without_annotations(rewritten)
     return _compiled(rewritten, function)
@@ -100,9 +100,10 @@ def _compiled(definition, function):
 class _Rewriting(ast.NodeTransformer):
     """Puts calls of the functions below where a kernel is more than Python."""
 
-    def __init__(self, function, indent):
+    def __init__(self, function, indent, extensions):
         self.function = function
         self.indent = indent
+        self.operators = {op: name for extension in extensions for op, name in _EXTENDED.get(extension, {}).items()}
         self.constexprs = set()
 
     def visit(self, node):
@@ -162,9 +163,13 @@ class _Rewriting(ast.NodeTransformer):
         if not computed:
             return node
         name = node.target.id
+        extended = self.operators.get(type(node.op))
         read = ast.copy_location(ast.Name(name, ast.Load()), node)
         written = ast.copy_location(ast.Name(name, ast.Store()), node)
         read._deuteron_moved = written._deuteron_moved = True
+        if extended:
+            value = self.call(extended, [read, node.value], node)
+            return ast.copy_location(ast.Assign([written], self.call("__assigned__", [value], node)), node)
         again = ast.copy_location(ast.Assign([written], self.call("__assigned__", [read], node)), node)
         return [node, again]
 
@@ -206,6 +211,11 @@ class _Rewriting(ast.NodeTransformer):
         first, *rest = node.values
         name = "__all__" if isinstance(node.op, ast.And) else "__any__"
         return self.call(name, [first, *(self.later(part) for part in rest)], node)
+
+    def visit_BinOp(self, node):
+        self.generic_visit(node)
+        name = self.operators.get(type(node.op))
+        return self.call(name, [node.left, node.right], node) if name else node
 
     def visit_Compare(self, node):
         self.generic_visit(node)
@@ -257,6 +267,23 @@ def _extremum(name):
         return plain(*args, **kwargs)
 
     return computed
+
+
+def _operator(name, plain):
+
+    def computed(a, b):
+        if isinstance(a, KernelValue) or isinstance(b, KernelValue):
+            return _core.eager_call(f"python.{name}", (a, b))
+        return plain(a, b)
+
+    return computed
+
+
+#: What operators become where an extension is on.
+_EXTENDED = {
+    "floor_division": {ast.FloorDiv: "__floordiv__", ast.Mod: "__mod__"},
+    "pointer_difference": {ast.Sub: "__sub__"},
+}
 
 
 def counted(*bounds):
@@ -353,5 +380,8 @@ _HELPERS = {
     "__equal__": _equal,
     "__unequal__": _unequal,
     "__not__": _not,
+    "__floordiv__": _operator("_floordiv", operator.floordiv),
+    "__mod__": _operator("_mod", operator.mod),
+    "__sub__": _operator("_sub", operator.sub),
     "__holds__": _holds,
 }

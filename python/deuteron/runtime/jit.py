@@ -53,7 +53,8 @@ class JITCallable(metaclass=_NativeToo):
 
 
 def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specialize=None,
-        do_not_specialize_on_alignment=None, debug=None, noinline=None, interpret=None):
+        do_not_specialize_on_alignment=None, debug=None, noinline=None, interpret=None,
+        extensions=None):
     """Makes a function a kernel, or a function that kernels may call.
 
     The function is compiled from its source text when it is first launched with arguments of new types; see
@@ -70,6 +71,8 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
         noinline: keep the function a function where other kernels call it.
         interpret: launch it in the interpreter, as ``TRITON_INTERPRET=1`` does with all kernels. Where another kernel calls it, it
             is part of that one.
+        extensions: names of what the function uses beyond the language: ``loop_exits``, ``floor_division``, ``pointer_difference``;
+            see ``docs/extensions.md``.
     """
 
     def decorator(function):
@@ -81,7 +84,8 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
             keep_source(function)
         return JITFunction(function, version=version, do_not_specialize=do_not_specialize,
                            do_not_specialize_on_alignment=do_not_specialize_on_alignment, debug=debug,
-                           noinline=noinline, repr=repr, launch_metadata=launch_metadata, interpret=interpret)
+                           noinline=noinline, repr=repr, launch_metadata=launch_metadata, interpret=interpret,
+                           extensions=extensions)
 
     return decorator if fn is None else decorator(fn)
 

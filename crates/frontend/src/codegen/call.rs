@@ -252,6 +252,8 @@ impl Ctx<'_> {
             call_loc,
             initializes,
             loops: 0,
+            returned: None,
+            looks_for_value: false,
         };
         let outer = (self.known_loc, self.at);
         let errors = self.diagnostics.len();

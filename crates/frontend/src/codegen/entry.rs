@@ -115,6 +115,8 @@ impl Ctx<'_> {
             call_loc: None,
             initializes: false,
             loops: 0,
+            returned: None,
+            looks_for_value: false,
         });
         let infos = params::of(&parsed);
         let name = parsed.ast.name.clone();

@@ -8,6 +8,7 @@ use crate::codegen::scope::Locals;
 use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Num, Res, Stop, assigned};
 use crate::constexpr;
+use crate::loop_exits;
 use crate::value::PyValue;
 use ir::Place;
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -95,6 +96,17 @@ impl Ctx<'_> {
         }
     }
 
+    /// The condition of an `if`. Flags of loops are decided where they are constant.
+    fn condition_of(&mut self, test: &Expr, val: &Val) -> Res<Condition> {
+        match val {
+            Val::Tensor(tensor) if loop_exits::is_flag(test) => match self.splat_bits(tensor.value) {
+                Some(bits) => Ok(Condition::Known(bits != 0)),
+                None => self.condition(val),
+            },
+            _ => self.condition(val),
+        }
+    }
+
     /// An `if` statement.
     pub(crate) fn if_statement(&mut self, stmt: &ast::StmtIf, rest: &Rest<'_>) -> Res<Flow> {
         self.if_arms(&stmt.test, &stmt.body, else_of(&stmt.elif_else_clauses), rest)
@@ -102,7 +114,7 @@ impl Ctx<'_> {
 
     fn if_arms(&mut self, test: &Expr, body: &[Stmt], orelse: Else<'_>, rest: &Rest<'_>) -> Res<Flow> {
         let test_value = self.expr(test)?;
-        match self.at(test, |ctx| ctx.condition(&test_value))? {
+        match self.at(test, |ctx| ctx.condition_of(test, &test_value))? {
             Condition::Known(true) => Ok(self.block(body, Some(rest))),
             Condition::Known(false) => self.else_arm(orelse, rest),
             Condition::Runtime(condition) => {

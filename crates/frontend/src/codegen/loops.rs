@@ -3,9 +3,9 @@
 //! A loop is walked once. Every name that its body may set and that has a run-time value before becomes a block
 //! argument; arguments that come out of the body unchanged are taken back, so that only what changes is carried.
 
+use crate::codegen::exits::Iterations;
 use crate::codegen::flow::{Condition, Flow, Rest};
 use crate::codegen::join::{joinable, leaves, with_leaves};
-use crate::codegen::stmt::Numbers;
 use crate::codegen::value::{Range, Tensor, Val};
 use crate::codegen::{Ctx, Res, Stop, assigned};
 use crate::constexpr;
@@ -62,8 +62,12 @@ impl Ctx<'_> {
         if stmt.body.iter().any(assigned::returns) {
             return Err(self.unsupported(
                 "Cannot have `return` statements inside `while` or `for` statements in triton.",
-                "keep the result in a variable and return behind the loop",
+                "keep the result in a variable and return behind the loop, or switch it on: `@triton.jit(extensions=[\"loop_exits\"])`",
             ));
+        }
+        let stop = self.stop_flag(stmt);
+        if let (Some(stop), false) = (&stop, range.is_static) {
+            return self.counted_until(&range, stmt, stop);
         }
         if range.is_static {
             self.unroll(&range, stmt)?;
@@ -104,14 +108,16 @@ impl Ctx<'_> {
             ));
         }
         for index in 0..count {
-            self.assign(&stmt.target, Val::int(start + index * step), Numbers::Keep)?;
-            self.block(&stmt.body, None);
+            let value = Val::int(start + index * step);
+            if self.unrolled_body(stmt, value)? == Iterations::Enough {
+                break;
+            }
         }
         Ok(())
     }
 
     /// Bounds and step in one integer type. A negative constant step is counted upwards from zero and reversed.
-    fn loop_bounds(&mut self, range: &Range) -> Res<([Tensor; 3], bool)> {
+    pub(crate) fn loop_bounds(&mut self, range: &Range) -> Res<([Tensor; 3], bool)> {
         let step = range.step.to_py().and_then(|value| constexpr::as_int(&value));
         if step == Some(0) {
             return Err(self.error("range() step must not be zero"));
@@ -374,19 +380,31 @@ impl Ctx<'_> {
         if stmt.body.iter().any(assigned::returns) {
             return Err(self.unsupported(
                 "Cannot have `return` statements inside `while` or `for` statements in triton.",
-                "keep the result in a variable and return behind the loop",
+                "keep the result in a variable and return behind the loop, or switch it on: `@triton.jit(extensions=[\"loop_exits\"])`",
             ));
         }
         let mut names = assigned::names(&stmt.body);
         names.extend(assigned::names_in_expr(&stmt.test));
-        let candidates = self.candidates(&names);
+        let test = |ctx: &mut Self, op| ctx.loop_condition(op, &stmt.test);
+        self.repeat(&names, test, |ctx| drop(ctx.block(&stmt.body, None)))?;
+        Ok(Flow::Next)
+    }
+
+    /// An `scf.while` that may set these names.
+    pub(crate) fn repeat(
+        &mut self,
+        names: &FxHashSet<Name>,
+        test: impl FnOnce(&mut Self, ir::Op) -> Res<ir::Value>,
+        body: impl FnOnce(&mut Self),
+    ) -> Res<()> {
+        let candidates = self.candidates(names);
         let before = self.frame().locals.clone();
         let op = self.emit_op(&control::WHILE, &[], &[], &[]);
         let regions = [0, 1].map(|index| self.module.region(op, index));
         let [test_block, body_block] = regions.map(|region| self.module.add_block(region));
         let outside = std::mem::replace(&mut self.place, Place::End(test_block));
         let test_args = self.enter(&candidates, test_block)?;
-        let condition = match self.loop_condition(op, &stmt.test) {
+        let condition = match test(self, op) {
             Ok(condition) => condition,
             Err(Stop) => {
                 self.place = outside;
@@ -397,7 +415,7 @@ impl Ctx<'_> {
         let test_place = std::mem::replace(&mut self.place, Place::End(body_block));
         let body_args = self.enter(&candidates, body_block)?;
         self.frame().loops += 1;
-        self.block(&stmt.body, None);
+        body(self);
         self.frame().loops -= 1;
         let yielded = self.changed(&candidates, &body_args)?;
         let changed: Vec<Option<ir::Value>> = (0..test_args.len())
@@ -431,7 +449,7 @@ impl Ctx<'_> {
         }
         let results = self.module.results(op).to_vec();
         self.leave(before, &candidates, &changed, results, None);
-        Ok(Flow::Next)
+        Ok(())
     }
 
     fn loop_condition(&mut self, op: ir::Op, test: &Expr) -> Res<ir::Value> {

@@ -11,6 +11,7 @@ mod attribute;
 mod call;
 mod emit;
 mod entry;
+mod exits;
 mod expr;
 mod flow;
 mod format;

@@ -29,6 +29,9 @@ impl Ctx<'_> {
         if let Some(result) = self.aggregate_operator(op, &left, &right) {
             return result;
         }
+        if let Some(name) = self.extended_operator(op, &left, &right) {
+            return self.call_builtin(name, vec![left, right], Vec::new());
+        }
         match (left.to_py(), right.to_py()) {
             (Some(a), Some(b)) => Ok(Val::from_py(self.check(constexpr::binary(op, &a, &b))?)),
             _ => {

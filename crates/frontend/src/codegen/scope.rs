@@ -27,4 +27,8 @@ pub(crate) struct Frame {
     pub(crate) initializes: bool,
     /// How many run-time loops the place being walked stands in, within this function.
     pub(crate) loops: usize,
+    /// The first value that a `return` in a loop gave.
+    pub(crate) returned: Option<Val>,
+    /// Whether a loop is being walked to find the type of that value.
+    pub(crate) looks_for_value: bool,
 }

@@ -4,6 +4,7 @@ use crate::codegen::flow::{Flow, Rest};
 use crate::codegen::value::{Tuple, Val};
 use crate::codegen::{Ctx, Res, Stop, assigned};
 use crate::diagnostic::Kind;
+use crate::loop_exits;
 use crate::value::PyValue;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
@@ -12,8 +13,14 @@ use std::rc::Rc;
 /// What an unsupported statement is called, and what to do instead.
 fn unsupported_statement(stmt: &Stmt) -> (&'static str, &'static str) {
     match stmt {
-        Stmt::Break(_) => ("Break", "put the condition into a `while`, or mask the work with `tl.where`"),
-        Stmt::Continue(_) => ("Continue", "put the rest of the body under an `if`"),
+        Stmt::Break(_) => (
+            "Break",
+            "put the condition into a `while`, mask the work with `tl.where`, or switch it on: `@triton.jit(extensions=[\"loop_exits\"])`",
+        ),
+        Stmt::Continue(_) => (
+            "Continue",
+            "put the rest of the body under an `if`, or switch it on: `@triton.jit(extensions=[\"loop_exits\"])`",
+        ),
         Stmt::Try(_) | Stmt::Raise(_) => {
             ("Try", "kernels have no exceptions: use `tl.device_assert` or `tl.static_assert`")
         }
@@ -60,8 +67,14 @@ impl Ctx<'_> {
             Stmt::AnnAssign(stmt) => self.annotated_assignment(stmt),
             Stmt::AugAssign(stmt) => self.augmented_assignment(stmt),
             Stmt::If(stmt) => self.if_statement(stmt, rest),
-            Stmt::For(stmt) => self.for_statement(stmt, rest),
-            Stmt::While(stmt) => self.while_statement(stmt),
+            Stmt::For(stmt) => {
+                self.prepare_returned_value(&stmt.body, |ctx| ctx.for_statement(stmt, rest))?;
+                self.for_statement(stmt, rest)
+            }
+            Stmt::While(stmt) => {
+                self.prepare_returned_value(&stmt.body, |ctx| ctx.while_statement(stmt))?;
+                self.while_statement(stmt)
+            }
             Stmt::Return(stmt) => self.return_statement(stmt),
             Stmt::Assert(stmt) => self.assert_statement(stmt),
             Stmt::With(stmt) => self.with_statement(stmt),
@@ -212,6 +225,9 @@ impl Ctx<'_> {
                 let value =
                     if pending || numbers == Numbers::Keep { value } else { self.materialized(value)? };
                 self.name_value(&name.id, &value);
+                if name.id.as_str() == loop_exits::VALUE {
+                    self.frame().returned.get_or_insert_with(|| value.clone());
+                }
                 self.frame().locals.insert(name.id.clone(), value);
                 Ok(())
             }

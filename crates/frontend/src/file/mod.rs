@@ -7,6 +7,7 @@
 mod eval;
 
 use crate::diagnostic::Diagnostic;
+use crate::extension::Extensions;
 use crate::globals::Globals;
 use crate::language;
 use crate::parse::{self, ParsedFile};
@@ -139,6 +140,7 @@ impl FileGlobals {
     fn definition(&mut self, definition: &StmtFunctionDef, file: &ParsedFile, module: &str) {
         let name = definition.name.to_string();
         let mut noinline = false;
+        let mut extensions = Extensions::default();
         let mut kind = None;
         for decorator in &definition.decorator_list {
             let (callee, keywords) = match &decorator.expression {
@@ -149,6 +151,12 @@ impl FileGlobals {
                 && matches!(&*path, "triton.jit" | "triton.constexpr_function")
             {
                 kind = Some(path);
+            }
+            for keyword in keywords.into_iter().flatten() {
+                if keyword.arg.as_ref().is_some_and(|arg| arg.as_str() == "extensions") {
+                    // A name that is none is reported by the walk, where it meets what the name should have switched on.
+                    extensions = Extensions::from_names(texts(&keyword.value)).unwrap_or_default();
+                }
             }
             noinline |= keywords.into_iter().flatten().any(|keyword| {
                 let on = matches!(&keyword.value, Expr::BooleanLiteral(literal) if literal.value);
@@ -166,6 +174,7 @@ impl FileGlobals {
                     first_line,
                     source,
                     noinline,
+                    extensions,
                 }));
                 self.functions.push(function.clone());
                 PyValue::JitFunction(function)
@@ -193,6 +202,22 @@ fn object(id: u64, type_name: &str, text: &str) -> ObjectRef {
 }
 
 /// A value that only running Python would tell.
+/// The texts in a list or tuple of texts.
+fn texts(list: &Expr) -> Vec<&str> {
+    let items = match list {
+        Expr::List(list) => &list.elts,
+        Expr::Tuple(tuple) => &tuple.elts,
+        _ => return Vec::new(),
+    };
+    items
+        .iter()
+        .filter_map(|item| match item {
+            Expr::StringLiteral(text) => Some(text.value.to_str()),
+            _ => None,
+        })
+        .collect()
+}
+
 fn unknown(name: &str) -> PyValue {
     PyValue::Object(object(u64::MAX, "value that is not known without running Python", name))
 }

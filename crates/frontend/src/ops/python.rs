@@ -1,7 +1,7 @@
 //! Python's own functions, as far as kernels have them, and the ranges that loops run over.
 
 use crate::codegen::value::{Range, Val};
-use crate::codegen::{Ctx, Res};
+use crate::codegen::{Ctx, Num, Res};
 use crate::constexpr;
 use crate::ops::{Args, Builtin, op};
 use crate::semantic::{MAXIMUM, MINIMUM};
@@ -92,8 +92,25 @@ pub(super) static TABLE: &[Builtin] = &[
         let name = args.text(ctx, "name")?;
         Ok(Val::bool(ctx.find_attribute(args.val("x"), &name)?.is_some()))
     }),
+    op("python._floordiv", "x, y", |ctx, args| {
+        let [x, y] = both(ctx, &args)?;
+        Ok(Val::Tensor(ctx.floor_divide(x, y)?))
+    }),
+    op("python._mod", "x, y", |ctx, args| {
+        let [x, y] = both(ctx, &args)?;
+        Ok(Val::Tensor(ctx.floor_remainder(x, y)?))
+    }),
+    op("python._sub", "x, y", |ctx, args| {
+        let [x, y] = both(ctx, &args)?;
+        Ok(Val::Tensor(ctx.difference(x, y)?))
+    }),
     op("python.print", "*args, sep=' ', end='', hex=False", print),
 ];
+
+/// The operands of an operator that an extension changes.
+fn both(ctx: &mut Ctx<'_>, args: &Args) -> Res<[Num; 2]> {
+    Ok([ctx.number(args.val("x"))?, ctx.number(args.val("y"))?])
+}
 
 /// Whether the front end unrolls a loop.
 #[derive(Clone, Copy, PartialEq)]

@@ -13,6 +13,7 @@ mod fp8e4b15;
 mod index;
 mod memory;
 mod poll;
+mod python_operators;
 mod region;
 
 pub(crate) use arith::{MAXIMUM, MAXIMUM_NAN, MINIMUM, MINIMUM_NAN, Overflow, Pointers};

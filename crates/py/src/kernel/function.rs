@@ -3,7 +3,7 @@
 use super::params::Param;
 use super::source_text::find_source;
 use super::variants::Variants;
-use frontend::{Function, FunctionRef};
+use frontend::{Extensions, Function, FunctionRef};
 use pyo3::intern;
 use pyo3::prelude::{Bound, Py, PyAny, PyResult, Python, pyclass};
 use pyo3::types::{PyAnyMethods, PyList};
@@ -24,6 +24,7 @@ pub(crate) struct JitFunction {
     /// Whether the interpreter runs it, whatever the process does with other kernels.
     pub(crate) interpret: bool,
     pub(crate) noinline: bool,
+    pub(crate) extensions: Extensions,
     pub(crate) version: Option<Py<PyAny>>,
     pub(crate) repr: Option<Py<PyAny>>,
     pub(crate) launch_metadata: Option<Py<PyAny>>,
@@ -99,6 +100,7 @@ impl JitFunction {
             first_line,
             source,
             noinline: self.noinline,
+            extensions: self.extensions,
         }));
         *self.addressing.lock().unwrap_or_else(PoisonError::into_inner) = None;
         *self.text.lock().unwrap_or_else(PoisonError::into_inner) = Some(function.clone());

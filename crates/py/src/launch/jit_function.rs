@@ -10,8 +10,8 @@ use crate::kernel::grid::Grid;
 use crate::kernel::params::{Param, ParamKind, Unspecialized, entries, params_of};
 use crate::kernel::source_text::from_definition;
 use crate::kernel::variants::Variants;
-use frontend::signature;
-use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError};
+use frontend::{Extensions, signature};
+use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 impl JitFunction {
     #[new]
     #[pyo3(signature = (r#fn, version=None, do_not_specialize=None, do_not_specialize_on_alignment=None, debug=None,
-                        noinline=None, repr=None, launch_metadata=None, interpret=None))]
+                        noinline=None, repr=None, launch_metadata=None, interpret=None, extensions=None))]
     #[allow(clippy::too_many_arguments)] // The reference's own signature, and `interpret` of older releases.
     fn new(
         py: Python<'_>,
@@ -39,6 +39,7 @@ impl JitFunction {
         repr: Option<Py<PyAny>>,
         launch_metadata: Option<Py<PyAny>>,
         interpret: Option<bool>,
+        extensions: Option<Vec<String>>,
     ) -> PyResult<JitFunction> {
         let function = r#fn.bind(py);
         if !function.hasattr("__code__")? {
@@ -49,6 +50,9 @@ impl JitFunction {
             alignment: &entries(py, do_not_specialize_on_alignment.as_ref())?,
         };
         let params = params_of(function, &not)?;
+        let extensions = extensions.unwrap_or_default();
+        let extensions = Extensions::from_names(extensions.iter().map(String::as_str))
+            .map_err(|message| PyValueError::new_err(format!("@jit: {message}")))?;
         let by_position =
             |param: &Param| matches!(param.kind, ParamKind::PositionalOnly | ParamKind::Positional);
         Ok(JitFunction {
@@ -59,6 +63,7 @@ impl JitFunction {
             debug: debug.unwrap_or(false),
             interpret: interpret.unwrap_or(false),
             noinline: noinline.unwrap_or(false),
+            extensions,
             version,
             repr,
             launch_metadata,
@@ -362,6 +367,12 @@ impl JitFunction {
     #[getter]
     fn noinline(&self) -> bool {
         self.noinline
+    }
+
+    /// The names of the extensions that the text may use.
+    #[getter]
+    fn extensions(&self) -> Vec<&'static str> {
+        self.extensions.names().collect()
     }
 
     #[getter]

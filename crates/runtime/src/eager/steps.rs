@@ -130,6 +130,7 @@ fn nothing() -> Function {
         first_line: 1,
         source: String::new(),
         noinline: false,
+        extensions: frontend::Extensions::default(),
     }
 }
 

@@ -114,7 +114,7 @@ pub(crate) fn encode_function(function: &Function, bytes: &mut Vec<u8>) {
         put_text(text, bytes);
     }
     bytes.extend(function.first_line.to_le_bytes());
-    bytes.push(u8::from(function.noinline));
+    bytes.extend([u8::from(function.noinline), function.extensions.bits()]);
 }
 
 /// The bytes of the arguments of a compile.

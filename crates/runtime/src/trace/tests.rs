@@ -28,6 +28,7 @@ impl World {
             first_line: 1,
             source: source.into(),
             noinline: false,
+            extensions: frontend::Extensions::default(),
         }))
     }
 
