@@ -142,6 +142,13 @@ class _Properties:
         self.multi_processor_count = facts.get("multiprocessor_count", len(os.sched_getaffinity(0)))
         self.total_memory = pages * size
         self.warp_size = facts.get("warpSize", 1)
+        self.shared_memory_per_block = self.shared_memory_per_block_optin = facts["max_shared_mem"]
+        self.shared_memory_per_multiprocessor = facts["max_shared_mem"]
+        self.regs_per_multiprocessor = facts["max_num_regs"]
+        self.L2_cache_size = facts.get("l2_bytes", facts.get("l2_cache_size", 0))
+        self.clock_rate, self.memory_clock_rate = facts["sm_clock_rate"], facts["mem_clock_rate"]
+        self.memory_bus_width = facts["mem_bus_width"]
+        self.is_integrated = self.is_multi_gpu_board = 0
 
     def __repr__(self):
         return f"{type(self).__name__}({vars(self)})"

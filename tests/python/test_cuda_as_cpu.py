@@ -26,6 +26,7 @@ def test_compiled_functions_and_automatic_casts(python, tmp_path):
 
 
 def test_an_emulated_device_answers_for_its_capability(python):
-    code = "import torch, triton; print(torch.cuda.get_device_capability(), triton.runtime.driver.active.get_device_capability())"
+    code = ("import torch, triton; print(torch.cuda.get_device_capability(), triton.runtime.driver.active.get_device_capability(), "
+            "torch.cuda.get_device_properties(0).shared_memory_per_block_optin)")
     done = python("-m", "deuteron", "--cuda-as-cpu", "-c", code, env={"DEUTERON_EMULATE": "cuda:90"})
-    assert done.stdout == "(9, 0) (9, 0)\n", done.stderr
+    assert done.stdout == "(9, 0) (9, 0) 232448\n", done.stderr
