@@ -115,17 +115,37 @@ def width(name):
 
 
 def loops(text):
-    """The instructions of each innermost loop: between a label and a branch back to it, without a smaller one inside."""
-    lines, labels, found = [], {}, []
+    """The instructions of each innermost loop: between a label and a branch back to it, without a smaller one inside. A branch to
+    code above that does not come back is none."""
+    lines, labels = [], {}
     for line in text.splitlines():
         line = line.split(";")[0].strip()
         if match := re.match(r"(\.LBB\w+):", line):
             labels[match[1]] = len(lines)
         elif line and re.match(r"[a-z]+_", line):
             lines.append(line)
-            branch = re.match(r"s_c?branch\w*\s+(\.LBB\w+)", line)
-            if branch and branch[1] in labels:
-                found.append((labels[branch[1]], len(lines)))
+
+    def target(at):
+        branch = re.match(r"s_c?branch\w*\s+(\.LBB\w+)", lines[at])
+        return labels.get(branch[1]) if branch else None
+
+    def reaches(start, end):
+        seen, waiting = set(), [start]
+        while waiting:
+            at = waiting.pop()
+            while at < len(lines) and at not in seen:
+                seen.add(at)
+                if at == end:
+                    return True
+                if target(at) is not None:
+                    waiting.append(target(at))
+                if re.match(r"s_branch|s_endpgm", lines[at]):
+                    break
+                at += 1
+        return False
+
+    found = [(target(at), at + 1) for at in range(len(lines)) if (target(at) or at + 1) <= at]
+    found = [(a, b) for a, b in found if reaches(a, b - 1)]
     inner = [(a, b) for a, b in found if not any(a <= c and d <= b and (c, d) != (a, b) for c, d in found)]
     return [lines[a:b] for a, b in inner], lines
 

@@ -34,39 +34,78 @@ pub(crate) struct Stretch {
     pub(crate) groups: Vec<(&'static str, BTreeMap<String, usize>)>,
 }
 
+/// The instructions of a kernel, and the places of its labels among them.
+#[derive(Default)]
+struct Code<'t> {
+    lines: Vec<&'t str>,
+    labels: BTreeMap<&'t str, usize>,
+}
+
+/// How instructions begin.
+const UNITS: &[&str] = &["s", "v", "ds", "global", "buffer", "flat", "scratch"];
+
+impl<'t> Code<'t> {
+    fn of(text: &'t str) -> Code<'t> {
+        let mut code = Code::default();
+        for line in text.lines() {
+            let line = line.split(';').next().unwrap_or_default().trim();
+            if let Some(label) = line.strip_suffix(':') {
+                code.labels.insert(label, code.lines.len());
+            } else if line.split_once('_').is_some_and(|(unit, _)| UNITS.contains(&unit)) {
+                code.lines.push(line);
+            }
+        }
+        code
+    }
+
+    /// Where a branch goes to.
+    fn target(&self, at: usize) -> Option<usize> {
+        let line = self.lines[at];
+        let label = line.split_whitespace().nth(1).filter(|_| line.contains("branch"))?;
+        self.labels.get(label).copied()
+    }
+
+    /// Whether code from one place on comes to another.
+    fn reaches(&self, from: usize, to: usize) -> bool {
+        let mut seen = vec![false; self.lines.len()];
+        let mut waiting = vec![from];
+        while let Some(mut at) = waiting.pop() {
+            while at < self.lines.len() && !std::mem::replace(&mut seen[at], true) {
+                if at == to {
+                    return true;
+                }
+                waiting.extend(self.target(at));
+                if self.lines[at].starts_with("s_branch") || self.lines[at].starts_with("s_endpgm") {
+                    break;
+                }
+                at += 1;
+            }
+        }
+        false
+    }
+
+    /// The loops: from a label to a branch back to it. A branch to code that stands above is none where it does not come back.
+    fn loops(&self) -> Vec<(usize, usize)> {
+        let back = |at: usize| Some((self.target(at).filter(|start| *start <= at)?, at + 1));
+        let branches = (0..self.lines.len()).filter_map(back);
+        branches.filter(|&(start, end)| self.reaches(start, end - 1)).collect()
+    }
+}
+
 /// The main loop of a kernel's assembly.
 pub(crate) fn main_loop(text: &str) -> Stretch {
-    let mut labels: BTreeMap<&str, usize> = BTreeMap::new();
-    let (mut code, mut loops): (Vec<&str>, Vec<(usize, usize)>) = (Vec::new(), Vec::new());
-    for line in text.lines() {
-        let line = line.split(';').next().unwrap_or_default().trim();
-        if let Some(label) = line.strip_suffix(':') {
-            labels.insert(label, code.len());
-            continue;
-        }
-        let is_code = line
-            .split('_')
-            .next()
-            .is_some_and(|word| matches!(word, "s" | "v" | "ds" | "global" | "buffer" | "flat" | "scratch"));
-        if !is_code {
-            continue;
-        }
-        code.push(line);
-        let target = line.split_whitespace().nth(1).filter(|_| line.contains("branch"));
-        if let Some(&start) = target.and_then(|target| labels.get(target)) {
-            loops.push((start, code.len()));
-        }
-    }
+    let code = Code::of(text);
+    let loops = code.loops();
     let inside =
         |(a, b): (usize, usize)| move |&(c, d): &(usize, usize)| a <= c && d <= b && (c, d) != (a, b);
     let inner = loops.iter().filter(|&&own| !loops.iter().any(inside(own)));
     let matrix = |&&(a, b): &&(usize, usize)| {
         let is_matrix = |line: &&&str| group(line) == Some(GROUPS[0].0);
-        (code[a..b].iter().filter(is_matrix).count(), b - a)
+        (code.lines[a..b].iter().filter(is_matrix).count(), b - a)
     };
     match inner.max_by_key(matrix) {
-        Some(&(a, b)) => Stretch { is_loop: true, ..count(&code[a..b]) },
-        None => count(&code),
+        Some(&(a, b)) => Stretch { is_loop: true, ..count(&code.lines[a..b]) },
+        None => count(&code.lines),
     }
 }
 
@@ -137,6 +176,12 @@ mod tests {
         let groups: Vec<_> = stretch.groups.iter().map(|(name, _)| *name).collect();
         assert_eq!(groups, ["matrix instructions", "LDS reads", "waits", "barriers", "exponentials"]);
         assert!(stretch.rows().iter().any(|(what, text)| what == "  LDS reads" && text == "1 ds_read_b128"));
+    }
+
+    #[test]
+    fn a_branch_to_code_above_that_does_not_come_back_is_no_loop() {
+        let text = "k:\n\ts_cbranch_scc1 .LBB0_2\n.LBB0_1:\n\tv_mov_b32_e32 v0, 0\n\ts_endpgm\n.LBB0_2:\n\ts_branch .LBB0_1\n";
+        assert!(!main_loop(text).is_loop);
     }
 
     #[test]
