@@ -5,7 +5,7 @@ They are asked of torch, which brings cuBLAS along, so they run on torch's curre
 
 import types
 
-#: Types of operands, each with the type of what `CublasLt.gemm` adds.
+#: Types of operands.
 _DTYPES = ("float8_e4m3fn", "float16", "bfloat16", "float32")
 
 
