@@ -5,6 +5,7 @@ use crate::error::{Result, at};
 use crate::facts::{Facts, Notes, Options};
 use crate::free::first_copies;
 use crate::layouts::layout_of;
+use crate::packing;
 use crate::shared::{self, Barrier, Planner};
 use crate::target::LaneTarget;
 use crate::types;
@@ -329,13 +330,12 @@ impl<'a> Cx<'a> {
             return Ok(all.iter().copied().collect());
         }
         let first = first_copies(&*self.layout(ty)?);
-        Ok(all
-            .iter()
-            .zip(&first)
-            .enumerate()
-            .filter(|(index, (_, first))| index == *first)
-            .map(|(_, (value, _))| *value)
-            .collect())
+        let different = all.iter().zip(&first).enumerate().filter(|(index, (_, first))| index == *first);
+        let different: Values = different.map(|(_, (value, _))| *value).collect();
+        Ok(match packing::carried_together(ty, different.len()) {
+            Some(each) => different.chunks(each).map(|chunk| packing::join(self, chunk)).collect(),
+            None => different,
+        })
     }
 
     /// A value like another, made of what [`Cx::pack`] gave for it.
@@ -350,9 +350,19 @@ impl<'a> Cx<'a> {
     ) -> Result<LaneValue> {
         let LaneValue::Tensor(old) = like else { return Ok(like.rebuild(values)) };
         let first = first_copies(&*self.layout(ty)?);
+        let different = first.iter().enumerate().filter(|(index, first)| index == *first).count();
+        let mut parts = match packing::carried_together(ty, different) {
+            Some(each) => {
+                let element = self.b.ty(old[0]);
+                let words: Values = values.take(different / each).collect();
+                words.iter().flat_map(|word| packing::split(self, *word, element, each)).collect()
+            }
+            None => values.take(different).collect::<Values>(),
+        }
+        .into_iter();
         let mut registers: Vec<Value> = Vec::with_capacity(old.len());
         for (index, first) in first.iter().enumerate() {
-            let value = if *first == index { values.next() } else { registers.get(*first).copied() };
+            let value = if *first == index { parts.next() } else { registers.get(*first).copied() };
             registers.push(value.unwrap_or(old[index]));
         }
         Ok(LaneValue::tensor(registers))

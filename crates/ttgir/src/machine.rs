@@ -165,6 +165,8 @@ pub struct Machine {
     pub bulk_copy: bool,
     /// Whether blocks that dots made are stored by bulk copies, where descriptors name them.
     pub bulk_store: bool,
+    /// Whether dots that need another one's result are made an iteration later, while what stands between the two runs.
+    pub delayed_dots: bool,
     /// Whether matrices of 8 × 8 16-bit elements are loaded from shared memory to registers by one instruction.
     pub matrix_load: bool,
     /// Whether they are stored by one as well.
@@ -202,6 +204,7 @@ impl Machine {
         stores_fragments: false,
         bulk_copy: false,
         bulk_store: false,
+        delayed_dots: false,
         matrix_load: false,
         matrix_store: false,
         cluster: 1,
@@ -242,6 +245,7 @@ impl fmt::Display for Machine {
         writeln!(f, "asynchronous copies: {} {:?}", self.async_copy, self.async_copy_bytes)?;
         writeln!(f, "staged loads: {}", self.staged_loads)?;
         writeln!(f, "dots are stored from where they are: {}", self.stores_fragments)?;
+        writeln!(f, "dots an iteration later: {}", self.delayed_dots)?;
         writeln!(f, "bulk copies: {}, for stores: {}", self.bulk_copy, self.bulk_store)?;
         writeln!(f, "matrix loads: {}, stores: {}", self.matrix_load, self.matrix_store)?;
         for row in self.matrix {

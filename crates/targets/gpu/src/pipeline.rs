@@ -8,7 +8,7 @@ use ttgir::Machine;
 /// How a program is to run, as its launch says.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Launch {
-    /// Warps of a program.
+    /// Warps of a program; it gets more where its sums need them.
     pub num_warps: u32,
     /// Blocks of a cluster.
     pub num_ctas: u32,
@@ -32,7 +32,8 @@ pub fn to_ttgir(
         return Err(vec![too_many_blocks(launch.num_ctas, machine)]);
     }
     ttgir::passes::set_default_stages(module, launch.num_stages);
-    ttgir::from_ttir(module, machine, launch.num_warps, launch.num_ctas).map_err(|error| vec![error])?;
+    let num_warps = ttgir::passes::enough_warps(module, machine, launch.num_warps);
+    ttgir::from_ttir(module, machine, num_warps, launch.num_ctas).map_err(|error| vec![error])?;
     ir::pass::run(module, passes, verify, observer)
 }
 

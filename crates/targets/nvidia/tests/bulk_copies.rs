@@ -46,6 +46,13 @@ const ROWS: &str = "%y = tt.descriptor_load %b[%k, %zero] : !tt.tensordesc<64x64
 const COLUMNS: &str = "%z = tt.descriptor_load %b[%zero, %k] : !tt.tensordesc<64x64xf16> -> tensor<64x64xf16>
     %y = tt.trans %z {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>";
 
+/// What is done in each round in place of one product: `s = a · bᵀ`, then `acc = s · b - acc`, which begins with threes.
+const CHAIN: &str = "%z = tt.trans %y {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>
+    %s = tt.dot %q, %z, %none : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    %p = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xf16>
+    %less = arith.mulf %acc, %minus : tensor<64x64xf32>
+    %d = tt.dot %p, %y, %less : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>";
+
 /// A compiled product.
 struct Compiled {
     ptx: String,
@@ -116,11 +123,29 @@ fn compile(second: &str, stages: u32, num_warps: u32) -> Compiled {
     compile_text(&PRODUCT.replace("SECOND", second).replace("STAGES", &stages.to_string()), stages, num_warps)
 }
 
+/// Two products of which one needs the other's result.
+fn compile_chain(stages: u32, num_warps: u32) -> Compiled {
+    let (load, dot) = ("%x = tt.descriptor_load %a[%zero, %k]", "%d = tt.dot %x, %y, %acc");
+    let line = |word: &str| PRODUCT.lines().find(|line| line.contains(word)).expect("it is there");
+    let first = line(load).replace("%x", "%q").replace("%k]", "%zero]");
+    let begin = "%three = arith.constant dense<3.000000e+00> : tensor<64x64xf32>
+  %minus = arith.constant dense<-1.000000e+00> : tensor<64x64xf32>\n";
+    let text = PRODUCT
+        .replace(line(load), "")
+        .replace(line(dot), CHAIN)
+        .replace("  %sum = scf.for", &format!("  {begin}{first}\n  %sum = scf.for"))
+        .replace("%acc = %none", "%acc = %three")
+        .replace("SECOND", ROWS)
+        .replace("STAGES", &stages.to_string());
+    compile_text(&text, stages, num_warps)
+}
+
 fn compile_text(text: &str, stages: u32, num_warps: u32) -> Compiled {
     let mut module =
         parse(text, ttir::registry(), ParseOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     let known = machine::machine(90).expect("known");
-    let machine: &'static Machine = Box::leak(Box::new(Machine { bulk_store: true, ..*known }));
+    let machine: &'static Machine =
+        Box::leak(Box::new(Machine { bulk_store: true, delayed_dots: true, ..*known }));
     let how = pipeline::Options { num_warps, num_ctas: 1, num_stages: stages };
     pipeline::to_ttgir(&mut module, 90, machine, &how, ir::pass::Verify::Each, &mut ())
         .unwrap_or_else(|errors| panic!("{}", errors[0]));
@@ -152,13 +177,44 @@ struct Case {
     stored: bool,
     /// Blocks below each other.
     tiles: usize,
+    rounds: usize,
 }
 
 impl Case {
     fn random(random: &mut Random, sizes: [usize; 3], transposed: bool) -> Case {
         let [m, n, k] = sizes;
         let mut numbers = |count: usize| (0..count).map(|_| random.below(9) as i32 - 4).collect();
-        Case { sizes, a: numbers(m * k), b: numbers(k * n), transposed, stored: false, tiles: 1 }
+        Case {
+            sizes,
+            a: numbers(m * k),
+            b: numbers(k * n),
+            transposed,
+            stored: false,
+            tiles: 1,
+            rounds: k.div_ceil(64),
+        }
+    }
+
+    /// What a chain of products leaves: `a` is 64 columns wide, and `b` has 64 rows for each round.
+    fn chain(&self) -> Vec<f32> {
+        let [m, n, k] = self.sizes;
+        let a = |row: usize, column: usize| {
+            if row < m && column < k { self.a[row * k + column] } else { 0 }
+        };
+        let b = |row: usize, column: usize| {
+            if row < k && column < n { self.b[row * n + column] } else { 0 }
+        };
+        let mut sums = vec![3; 64 * 64];
+        for round in 0..self.rounds {
+            let at = |row: usize, column: usize| b(64 * round + row, column);
+            let score = |row: usize, key: usize| (0..64).map(|i| a(row, i) * at(key, i)).sum::<i32>();
+            let scores: Vec<i32> = (0..64 * 64).map(|place| score(place / 64, place % 64)).collect();
+            for (place, sum) in sums.iter_mut().enumerate() {
+                let term = |key: usize| scores[place / 64 * 64 + key] * at(key, place % 64);
+                *sum = (0..64).map(term).sum::<i32>() - *sum;
+            }
+        }
+        sums.into_iter().map(|sum| sum as f32).collect()
     }
 
     /// Of the blocks of 64 × 64, with zeros outside of the matrices.
@@ -198,7 +254,7 @@ impl Case {
         };
         let c = memory.allocate_with(&vec![0xff; self.tiles * 64 * 64 * 4]);
         let (b_rows, b_columns) = if self.transposed { (n, k) } else { (k, n) };
-        let rounds = k.div_ceil(64) as u64;
+        let rounds = self.rounds as u64;
         let mut slots = vec![
             a,
             m as u64,
@@ -476,4 +532,45 @@ fn nothing_that_makes_descriptors_may_be_missing() {
         }
     }
     assert!(unnoticed.is_empty(), "{unnoticed:#?}\n{}", compiled.ptx);
+}
+
+#[test]
+fn products_that_need_another_one_are_made_beside_the_next() {
+    let mut random = Random::new(12);
+    for (stages, num_warps) in [(1, 4), (2, 4), (3, 4), (4, 8), (3, 2)] {
+        let compiled = compile_chain(stages, num_warps);
+        let late = compiled.ptx.contains("wgmma.wait_group.sync.aligned 1;");
+        assert_eq!(late, stages > 1 && num_warps >= 4, "{}", compiled.ptx);
+        for (sizes, rounds) in
+            [([64, 64, 64], 0), ([64, 64, 64], 1), ([50, 37, 121], 2), ([64, 64, 192], 3), ([33, 60, 320], 5)]
+        {
+            let case = Case { rounds, ..Case::random(&mut random, sizes, false) };
+            let found = case.run(&compiled, &compiled.ptx).unwrap_or_else(|error| {
+                panic!("{sizes:?}, {stages} stages, {num_warps} warps: {error}\n{}", compiled.ptx)
+            });
+            assert_eq!(found, case.chain(), "{sizes:?}, {stages} stages, {num_warps} warps");
+        }
+    }
+}
+
+#[test]
+fn each_wait_for_products_is_needed() {
+    let mut random = Random::new(13);
+    let compiled = compile_chain(3, 4);
+    let case = Case::random(&mut random, [64, 64, 64 * 6], false);
+    let lines: Vec<&str> = compiled.ptx.lines().collect();
+    let waits = lines.iter().enumerate().filter(|(_, line)| line.contains("wgmma.wait_group"));
+    // One that stands behind a branch stands in front of it too.
+    let waits: Vec<usize> =
+        waits.map(|(at, _)| at).filter(|&at| !lines[at - 1].contains("bra.uni whole")).collect();
+    assert!(waits.len() >= 4, "{}", compiled.ptx);
+    for at in waits {
+        let mut left = lines.clone();
+        if lines[at].contains("whole:") {
+            left[at - 1] = "";
+        }
+        left[at] = if lines[at].contains("whole:") { "whole:" } else { "" };
+        let ran = case.run(&compiled, &left.join("\n"));
+        assert!(ran.is_err(), "nobody misses line {}, `{}`\n{}", at + 1, lines[at], compiled.ptx);
+    }
 }

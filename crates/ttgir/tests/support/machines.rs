@@ -46,6 +46,7 @@ pub(crate) static GROUP: Machine = Machine {
         row(MatrixKind::Warp, HALF, HALF, SINGLE, 16),
         row(MatrixKind::Warp, Number::Tf32, Number::Tf32, SINGLE, 8),
     ],
+    delayed_dots: true,
     ..WARP
 };
 

@@ -2,8 +2,12 @@
 //!
 //! A product that only adds up from iteration to iteration is waited for one iteration later. One whose sum is changed
 //! in between is waited for together with the first other product of the next iteration. All others are waited for at once.
+//! Loops in which one product needs the result of another are left to [`super::delay_dots`] where the machine says so and it is
+//! possible.
 
+use super::delay_dots::Delay;
 use super::plan::outlives_iteration;
+use crate::Machine;
 use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT, WarpGroupDotOp, WarpGroupDotWaitOp};
 use crate::types::memdesc;
 use ir::{Block, Module, Op, OpInit, Value};
@@ -11,7 +15,13 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 /// Makes the products of a loop asynchronous. `ring` are the views of buffers that copies fill ahead.
-pub(super) fn overlap(module: &mut Module, op: Op, ring: &FxHashSet<Value>) {
+pub(super) fn overlap(module: &mut Module, op: Op, ring: &FxHashSet<Value>, machine: &Machine) {
+    if machine.delayed_dots
+        && let Some(delay) = Delay::of(module, op, ring)
+    {
+        delay.apply(module, op);
+        return;
+    }
     let body = module.entry(module.region(op, 0));
     let dots: Vec<Op> = module.ops(body).filter(|&inner| module.is(inner, &WARP_GROUP_DOT)).collect();
     let mut late = Vec::new();
@@ -36,7 +46,7 @@ pub(super) fn overlap(module: &mut Module, op: Op, ring: &FxHashSet<Value>) {
 }
 
 /// The number of the carried value that a product becomes, if it becomes nothing else.
-fn carried_number(module: &Module, body: Block, dot: Op) -> Option<usize> {
+pub(super) fn carried_number(module: &Module, body: Block, dot: Op) -> Option<usize> {
     match module.uses(module.result(dot, 0)) {
         &[(user, slot)] if Some(user) == module.last_op(body) => Some(slot as usize),
         _ => None,
@@ -45,8 +55,12 @@ fn carried_number(module: &Module, body: Block, dot: Op) -> Option<usize> {
 
 /// Whether the memory that a product reads stays as it is until the next iteration.
 fn may_go_on(module: &Module, body: Block, dot: Op, ring: &FxHashSet<Value>) -> bool {
-    let memory = module.operands(dot).iter().filter(|&&value| memdesc(module.ty(value)).is_some());
-    memory.copied().all(|view| outlives_iteration(module, body, view, ring))
+    memory_of(module, dot).into_iter().all(|view| outlives_iteration(module, body, view, ring))
+}
+
+/// The memory that a product reads.
+pub(super) fn memory_of(module: &Module, dot: Op) -> SmallVec<[Value; 2]> {
+    module.operands(dot).iter().copied().filter(|&value| memdesc(module.ty(value)).is_some()).collect()
 }
 
 /// Whether the carried value is used by nothing but the product, as what it adds to.
@@ -56,9 +70,9 @@ fn adds_up(module: &Module, body: Block, dot: Op, number: usize) -> bool {
 }
 
 /// A wait behind a product, for it and for the memory it reads.
-fn wait_behind(module: &mut Module, dot: Op, pendings: u32) -> Op {
+pub(super) fn wait_behind(module: &mut Module, dot: Op, pendings: u32) -> Op {
     let product = module.result(dot, 0);
-    let memory = module.operands(dot).iter().copied().filter(|&value| memdesc(module.ty(value)).is_some());
+    let memory = memory_of(module, dot);
     let inputs: SmallVec<[Value; 4]> = [product].into_iter().chain(memory).collect();
     let wait = make_wait(module, dot, &inputs, pendings);
     module.insert_after(dot, wait);
@@ -67,7 +81,7 @@ fn wait_behind(module: &mut Module, dot: Op, pendings: u32) -> Op {
     wait
 }
 
-fn make_wait(module: &mut Module, like: Op, inputs: &[Value], pendings: u32) -> Op {
+pub(super) fn make_wait(module: &mut Module, like: Op, inputs: &[Value], pendings: u32) -> Op {
     let init = OpInit {
         operands: SmallVec::from_slice(inputs),
         results: inputs.iter().map(|&value| module.ty(value)).collect(),

@@ -20,6 +20,7 @@
 mod across;
 mod apart;
 mod copies;
+mod delay_dots;
 mod expand;
 mod group_dots;
 mod motion;
@@ -81,5 +82,5 @@ fn pipeline(module: &mut Module, op: Op, context: &Context, axis: &ttir::axis::A
         Some(plan) => expand::expand(module, op, &plan),
         None => FxHashSet::default(),
     };
-    group_dots::overlap(module, op, &ring);
+    group_dots::overlap(module, op, &ring, context.machine);
 }
