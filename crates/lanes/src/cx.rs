@@ -5,7 +5,6 @@ use crate::error::{Result, at};
 use crate::facts::{Facts, Notes, Options};
 use crate::free::first_copies;
 use crate::layouts::layout_of;
-use crate::packing;
 use crate::shared::{self, Barrier, Planner};
 use crate::target::LaneTarget;
 use crate::types;
@@ -16,6 +15,7 @@ use llir::{FunctionBuilder, Location, Value, Values};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 use std::rc::Rc;
+use ttgir::Encoding;
 use ttir::axis::AxisTable;
 
 /// Lowers one operation.
@@ -332,8 +332,8 @@ impl<'a> Cx<'a> {
         let first = first_copies(&*self.layout(ty)?);
         let different = all.iter().zip(&first).enumerate().filter(|(index, (_, first))| index == *first);
         let different: Values = different.map(|(_, (value, _))| *value).collect();
-        Ok(match packing::carried_together(ty, different.len()) {
-            Some(each) => different.chunks(each).map(|chunk| packing::join(self, chunk)).collect(),
+        Ok(match carried_together(ty, different.len()) {
+            Some(each) => different.chunks(each).map(|chunk| word_of(&mut self.b, chunk)).collect(),
             None => different,
         })
     }
@@ -351,11 +351,11 @@ impl<'a> Cx<'a> {
         let LaneValue::Tensor(old) = like else { return Ok(like.rebuild(values)) };
         let first = first_copies(&*self.layout(ty)?);
         let different = first.iter().enumerate().filter(|(index, first)| index == *first).count();
-        let mut parts = match packing::carried_together(ty, different) {
+        let mut parts = match carried_together(ty, different) {
             Some(each) => {
                 let element = self.b.ty(old[0]);
                 let words: Values = values.take(different / each).collect();
-                words.iter().flat_map(|word| packing::split(self, *word, element, each)).collect()
+                words.iter().flat_map(|word| parts_of(&mut self.b, *word, element, each)).collect()
             }
             None => values.take(different).collect::<Values>(),
         }
@@ -367,4 +367,26 @@ impl<'a> Cx<'a> {
         }
         Ok(LaneValue::tensor(registers))
     }
+}
+
+/// How many elements of a block share a 32-bit register where a loop or a branch carries it, if they do: those of operands of
+/// matrix instructions, which read such registers.
+fn carried_together(ty: ir::Type, count: usize) -> Option<usize> {
+    let Some(Encoding::DotOp { .. }) = Encoding::of(ty) else { return None };
+    let element = ttir::types::elem(ty);
+    let narrow = element.scalar_bits().filter(|bits| matches!(bits, 8 | 16))?;
+    let each = 32 / narrow as usize;
+    count.is_multiple_of(each).then_some(each)
+}
+
+/// Elements of 8 or 16 bits together in a 32-bit register.
+fn word_of(b: &mut FunctionBuilder<'_>, parts: &[Value]) -> Value {
+    let vector = b.vector(parts);
+    b.bitcast(vector, llir::Type::I32)
+}
+
+/// The elements in a register.
+fn parts_of(b: &mut FunctionBuilder<'_>, word: Value, ty: llir::Type, count: usize) -> Values {
+    let vector = b.bitcast(word, ty.vector(count as u32));
+    (0..count as u32).map(|index| b.extract(vector, index)).collect()
 }

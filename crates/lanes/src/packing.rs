@@ -2,7 +2,6 @@
 
 use crate::cx::Cx;
 use llir::{Op, Type, Value, Values};
-use ttgir::Encoding;
 
 /// A value as an integer of its width; truth values as 8 bits.
 pub(crate) fn as_integer(cx: &mut Cx<'_>, value: Value) -> Value {
@@ -26,16 +25,6 @@ pub(crate) fn from_integer(cx: &mut Cx<'_>, bits: Value, ty: Type) -> Value {
 /// Whether vectors of a type lie in memory and registers as its elements do.
 fn is_packed(ty: Type) -> bool {
     !ty.is_ptr() && matches!(ty.lane_bits(), 8 | 16)
-}
-
-/// How many elements of a block share a 32-bit register where a loop or a branch carries it, if they do: those of operands of
-/// matrix instructions, which read such registers.
-pub(crate) fn carried_together(ty: ir::Type, count: usize) -> Option<usize> {
-    let Some(Encoding::DotOp { .. }) = Encoding::of(ty) else { return None };
-    let element = ttir::types::elem(ty);
-    let narrow = element.scalar_bits().filter(|bits| matches!(bits, 8 | 16))?;
-    let each = 32 / narrow as usize;
-    count.is_multiple_of(each).then_some(each)
 }
 
 /// Elements of 8 or 16 bits one above the other in a 32-bit integer, the first lowest, the rest zeros.

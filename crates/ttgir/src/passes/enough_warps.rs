@@ -1,9 +1,9 @@
 //! How many warps a program needs so that the sums of its loops fit into registers.
 
+use super::is_dot;
 use crate::{Machine, MatrixKind};
 use ir::{Module, Op};
 use ttir::ops::control::{FOR, ForOp};
-use ttir::ops::dot::DotOp;
 use ttir::types::{numel, shape};
 
 /// Registers of a lane that sums may take. With more than that nothing else fits, and the sums are stored and loaded in each
@@ -29,8 +29,8 @@ pub fn enough_warps(module: &Module, machine: &Machine, asked: u32) -> u32 {
 /// Elements of the sums of dots that a loop carries.
 fn sums(module: &Module, op: Op) -> u64 {
     let yielded = ForOp::new(module, op).yielded().iter();
-    let dots = yielded.filter_map(|&value| DotOp::def(module, value));
-    let results = dots.map(|dot| module.ty(dot.d())).filter(|&ty| shape(ty).len() == 2);
+    let made = yielded.filter(|&&value| module.def_op(value).is_some_and(|def| is_dot(module, def)));
+    let results = made.map(|&value| module.ty(value)).filter(|&ty| shape(ty).len() == 2);
     results.map(|ty| numel(ty) as u64).sum()
 }
 

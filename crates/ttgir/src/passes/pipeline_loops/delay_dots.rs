@@ -16,14 +16,14 @@
 //! registers of their left operands: what a lane then holds at once is counted, and a loop for which it is too much stays as
 //! it is.
 
-use super::expand::{carry, compare, place, yield_as};
+use super::copies::{carry, compare, place, yield_as};
 use super::group_dots::{carried_number, make_wait, memory_of, wait_behind};
 use super::plan::outlives_iteration;
 use crate::Encoding;
 use crate::ops::async_copy::{ASYNC_COMMIT_GROUP, ASYNC_COPY};
 use crate::ops::barrier::BARRIER_EXPECT;
 use crate::ops::group_dot::{WARP_GROUP_DOT, WarpGroupDotOp};
-use crate::ops::shared::{MEMDESC_INDEX, MEMDESC_TRANS};
+use crate::ops::shared::{MemdescIndexOp, MemdescTransOp};
 use ir::{Block, Builder, Def, Module, Op, OpInit, Place, Traits, Value};
 use layout::Dim;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -59,7 +59,8 @@ impl Delay {
         }
         let (mut leading, mut delayed, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for &dot in &dots {
-            let needs = Needs::of(module, body, &module.operands(dot)[..2]);
+            let of = WarpGroupDotOp::new(module, dot);
+            let needs = Needs::of(module, body, &[of.a(), of.b()]);
             let is_chained = dots.iter().any(|other| needs.ops.contains(other));
             match carried_number(module, body, dot) {
                 Some(number) if is_chained && can_wait(module, body, dot, ring) => {
@@ -96,7 +97,7 @@ impl Delay {
     /// Registers of a lane that hold blocks while the delayed dots run, with their left operands.
     fn registers(&self, module: &Module, body: Block) -> Option<u64> {
         let carried = module.args(body)[1..].iter().copied();
-        let left = self.delayed.iter().map(|&(dot, _)| module.operand(dot, 0));
+        let left = self.delayed.iter().map(|&(dot, _)| WarpGroupDotOp::new(module, dot).a());
         let results = self.leading.iter().chain(&self.others).map(|&dot| module.result(dot, 0));
         carried.chain(left).chain(results).map(|value| registers_of(module, value)).sum()
     }
@@ -151,10 +152,8 @@ impl Delay {
         let second = builder.build(&ADDI, &[lower, step], &[]);
         builder.module.detach(op);
         builder.module.append(then, op);
-        builder.module.set_operand(op, 0, second);
-        for (slot, &next) in first.iter().enumerate() {
-            builder.module.set_operand(op, slot + 3, next);
-        }
+        let operands: Vec<Value> = [second, upper, step].into_iter().chain(first).collect();
+        builder.module.set_operands(op, &operands);
         builder.place = Place::End(builder.module.add_block(otherwise));
         builder.build_effect(&YIELD, &inits, &[]);
         let dots = self.leading.iter().chain(&self.others);
@@ -212,8 +211,8 @@ impl Delay {
     fn carry_operands(&self, module: &mut Module, op: Op, body: Block) -> FxHashMap<Value, Value> {
         let mut carried = FxHashMap::default();
         for &(dot, _) in &self.delayed {
-            for slot in 0..2 {
-                let operand = module.operand(dot, slot);
+            let of = WarpGroupDotOp::new(module, dot);
+            for operand in [of.a(), of.b()] {
                 let Some(value) = leaf(module, body, operand) else { continue };
                 if carried.contains_key(&value) {
                     continue;
@@ -327,10 +326,11 @@ fn can_wait(module: &Module, body: Block, dot: Op, ring: &FxHashSet<Value>) -> b
     memory_of(module, dot).into_iter().all(|view| {
         let mut source = view;
         while let Some(def) = module.def_op(source).filter(|&def| module.block_of(def) == Some(body)) {
-            if ![&MEMDESC_INDEX, &MEMDESC_TRANS].iter().any(|row| module.is(def, row)) {
+            let of = MemdescTransOp::of(module, def).map(MemdescTransOp::src);
+            let Some(from) = of.or_else(|| Some(MemdescIndexOp::of(module, def)?.src())) else {
                 return false;
-            }
-            source = module.operand(def, 0);
+            };
+            source = from;
         }
         outlives_iteration(module, body, view, ring)
     })
@@ -345,10 +345,10 @@ fn leaf(module: &Module, body: Block, operand: Value) -> Option<Value> {
             Def::Arg(block, _) if block == body => return Some(value),
             Def::Arg(..) | Def::Result(..) => return None,
         };
-        if module.is(def, &MEMDESC_TRANS) {
-            value = module.operand(def, 0);
-        } else if module.is(def, &MEMDESC_INDEX) {
-            value = module.operand(def, 1);
+        if let Some(view) = MemdescTransOp::of(module, def) {
+            value = view.src();
+        } else if let Some(view) = MemdescIndexOp::of(module, def) {
+            value = view.index();
         } else {
             return Some(value);
         }
@@ -393,8 +393,8 @@ fn repeat(builder: &mut Builder<'_>, dot: Op, sum: Value, values: &FxHashMap<Val
     let body = builder.module.block_of(dot).expect("a dot of a body");
     let mut values = values.clone();
     builder.loc = builder.module.loc(dot);
-    let [a, b] = [0, 1].map(|slot| builder.module.operand(dot, slot));
-    let [a, b] = [a, b].map(|operand| earlier(builder, operand, body, &mut values));
+    let of = WarpGroupDotOp::new(builder.module, dot);
+    let [a, b] = [of.a(), of.b()].map(|operand| earlier(builder, operand, body, &mut values));
     let attrs = builder.module.attrs(dot).to_vec();
     let product = builder.build(&WARP_GROUP_DOT, &[a, b, sum], &attrs);
     let made = builder.module.def_op(product).expect("it was built");
@@ -444,7 +444,11 @@ fn first_user(module: &Module, body: Block, dots: &[Op]) -> Option<Op> {
 /// the end of the body names.
 fn wait_for(module: &mut Module, dots: &[Op], more: &[Value]) -> Op {
     let results: Vec<Value> = dots.iter().map(|&dot| module.result(dot, 0)).collect();
-    let read = dots.iter().flat_map(|&dot| module.operands(dot)[..2].to_vec()).collect::<Vec<_>>();
+    let read = |&dot: &Op| {
+        let of = WarpGroupDotOp::new(module, dot);
+        [of.a(), of.b()]
+    };
+    let read: Vec<Value> = dots.iter().flat_map(read).collect();
     let inputs: Vec<Value> = results.iter().chain(&read).chain(more).copied().collect();
     let wait = make_wait(module, dots[0], &inputs, 0);
     for (slot, &value) in inputs.iter().enumerate() {

@@ -5,9 +5,7 @@
 //! Loops in which one product needs the result of another are left to [`super::delay_dots`] where the machine says so and it is
 //! possible.
 
-use super::delay_dots::Delay;
 use super::plan::outlives_iteration;
-use crate::Machine;
 use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT, WarpGroupDotOp, WarpGroupDotWaitOp};
 use crate::types::memdesc;
 use ir::{Block, Module, Op, OpInit, Value};
@@ -15,13 +13,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 /// Makes the products of a loop asynchronous. `ring` are the views of buffers that copies fill ahead.
-pub(super) fn overlap(module: &mut Module, op: Op, ring: &FxHashSet<Value>, machine: &Machine) {
-    if machine.delayed_dots
-        && let Some(delay) = Delay::of(module, op, ring)
-    {
-        delay.apply(module, op);
-        return;
-    }
+pub(super) fn overlap(module: &mut Module, op: Op, ring: &FxHashSet<Value>) {
     let body = module.entry(module.region(op, 0));
     let dots: Vec<Op> = module.ops(body).filter(|&inner| module.is(inner, &WARP_GROUP_DOT)).collect();
     let mut late = Vec::new();

@@ -34,6 +34,7 @@ pub(crate) use plan::{feeds_dot, is_dot};
 pub use registers::PREFETCH_LOADS;
 pub use unroll::UNROLL_LOADS;
 
+use self::delay_dots::Delay;
 use super::context::Context;
 use ir::pass::PassRow;
 use ir::{Attr, Diagnostic, Module, Op};
@@ -82,5 +83,9 @@ fn pipeline(module: &mut Module, op: Op, context: &Context, axis: &ttir::axis::A
         Some(plan) => expand::expand(module, op, &plan),
         None => FxHashSet::default(),
     };
-    group_dots::overlap(module, op, &ring, context.machine);
+    let delay = if context.machine.delayed_dots { Delay::of(module, op, &ring) } else { None };
+    match delay {
+        Some(delay) => delay.apply(module, op),
+        None => group_dots::overlap(module, op, &ring),
+    }
 }
