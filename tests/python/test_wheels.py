@@ -75,7 +75,7 @@ def test_a_kernel_runs_by_the_llvm_that_was_installed(installed):
     assert "deuteron_llvm/lib/libLLVM" in info.stdout, info.stdout
 
 
-@pytest.mark.parametrize("target, stage", [("cuda:90", "ptx"), ("cpu", "asm")])
+@pytest.mark.parametrize("target, stage", [("cuda:90", "ptx"), ("hip:gfx942", "amdgcn"), ("cpu", "asm")])
 def test_kernels_are_compiled_for_other_machines(installed, target, stage):
     run, _, home = installed
     script = home / "compiled.py"
