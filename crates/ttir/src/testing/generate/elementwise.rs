@@ -38,19 +38,10 @@ static GUARDED: &[(&OpRow, Guard)] = &[
     (&arith_int::SHRUI, Maker::below_width),
 ];
 
-/// Operations that engines may round differently. The square roots are here for engines with a fast one.
-static APPROXIMATE: &[&OpRow] = &[
-    &math::EXP,
-    &math::EXP2,
-    &math::LOG,
-    &math::LOG2,
-    &math::SIN,
-    &math::COS,
-    &math::SQRT,
-    &math::RSQRT,
-    &math::ERF,
-    &math::TANH,
-];
+/// Whether engines may round an operation differently, by its row. Single quotients are rounded correctly by all of them.
+fn is_approximate(row: &OpRow) -> bool {
+    row.accuracy.is_some() && !row.is(&arith_float::DIVF)
+}
 
 /// What an operation can be used on.
 struct Restriction {
@@ -71,6 +62,7 @@ static RESTRICTED: &[Restriction] = &[
     Restriction { row: &math::EXP2, fits: |elem| elem.scalar_bits() >= Some(32) },
     Restriction { row: &math::LOG, fits: |elem| elem.scalar_bits() >= Some(32) },
     Restriction { row: &math::LOG2, fits: |elem| elem.scalar_bits() >= Some(32) },
+    Restriction { row: &math::LOG1P, fits: |elem| elem.scalar_bits() >= Some(32) },
     Restriction { row: &math::SIN, fits: |elem| elem.scalar_bits() >= Some(32) },
     Restriction { row: &math::COS, fits: |elem| elem.scalar_bits() >= Some(32) },
     Restriction { row: &math::SQRT, fits: |elem| elem.scalar_bits() >= Some(32) },
@@ -117,7 +109,7 @@ fn candidates(approximate: bool) -> Vec<&'static OpRow> {
         .filter(|row| row.traits.has(Traits::ELEMENTWISE) && row.eval.is_some())
         .filter(|row| !matches!(row.infer, Infer::Explicit))
         .filter(|row| row.name != "tt.addptr" && !row.is(&compare::SELECT))
-        .filter(|row| approximate || !APPROXIMATE.iter().any(|own| own.is(row)))
+        .filter(|row| approximate || !is_approximate(row))
         .collect()
 }
 
@@ -181,7 +173,7 @@ impl Maker {
         }
         let attrs = self.random_enum(row);
         let result = self.build(row, &operands, &attrs);
-        if APPROXIMATE.iter().any(|own| own.is(row)) {
+        if is_approximate(row) {
             // Far from zero a sine loses what its argument lost.
             self.learn_approximate(result, Tolerance { ulp: 4, absolute: 0.0 });
         } else {
