@@ -28,7 +28,7 @@ def test_types_must_be_one():
         nvidia._check(a, b, d)
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+@pytest.mark.skipif(torch.cuda.is_available(), reason="the error where there is no GPU")
 def test_without_a_gpu_there_is_no_cublas():
     with pytest.raises(RuntimeError, match="no GPU"):
         nvidia.cublas.CublasLt(torch.zeros(16, dtype=torch.uint8))

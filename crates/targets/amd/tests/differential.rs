@@ -32,7 +32,7 @@ fn compare(program: &Program, (arch, warps): (Arch, u32)) -> Result<(), String> 
         |engine: &mut dyn Engine| engine.run(&program.module, program.kernel, program.grid, &program.args);
     let expected = run(&mut Interpreter).map_err(|error| format!("interpreter: {error}"))?;
     let found = match run(&mut Emulated { arch, warps }) {
-        // What does not fit is told, and nothing of it runs.
+        // What does not fit is refused, and nothing of it runs.
         Err(error) if error.contains("bytes of shared memory, and there are") => return Ok(()),
         found => found?,
     };

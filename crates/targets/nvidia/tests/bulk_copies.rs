@@ -46,7 +46,7 @@ const ROWS: &str = "%y = tt.descriptor_load %b[%k, %zero] : !tt.tensordesc<64x64
 const COLUMNS: &str = "%z = tt.descriptor_load %b[%zero, %k] : !tt.tensordesc<64x64xf16> -> tensor<64x64xf16>
     %y = tt.trans %z {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>";
 
-/// What is done in each round in place of one product: `s = a · bᵀ`, then `acc = s · b - acc`, which begins with threes.
+/// What is done in each iteration in place of one dot: `s = a · bᵀ`, then `acc = s · b - acc`, which begins with threes.
 const CHAIN: &str = "%z = tt.trans %y {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>
     %s = tt.dot %q, %z, %none : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
     %p = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xf16>
@@ -195,7 +195,7 @@ impl Case {
         }
     }
 
-    /// What a chain of products leaves: `a` is 64 columns wide, and `b` has 64 rows for each round.
+    /// What a chain of dots leaves: `a` is 64 columns wide, and `b` has 64 rows for each iteration.
     fn chain(&self) -> Vec<f32> {
         let [m, n, k] = self.sizes;
         let a = |row: usize, column: usize| {

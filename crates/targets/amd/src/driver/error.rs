@@ -15,7 +15,7 @@ pub(crate) mod status {
     pub(crate) const COOPERATIVE_LAUNCH_TOO_LARGE: Status = 720;
 }
 
-/// What a status says, what to do about it, and whether it tells of an earlier launch, after which the device answers nothing more.
+/// What a status says, what to do about it, and whether an earlier launch failed, after which the device answers nothing more.
 type Advice = (Status, &'static str, bool);
 
 /// The advice there is; a status without a row stands with the runtime's own words.

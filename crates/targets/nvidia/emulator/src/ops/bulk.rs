@@ -411,7 +411,7 @@ fn write_piece(
     })
 }
 
-/// Lanes end: their stores happen; those of no group are told, and those that still read memory which is given back.
+/// Lanes end: their stores happen; those of no group are reported, and those that still read memory which is given back.
 pub(crate) fn finish_lanes(step: &mut Step<'_, '_>) -> Result<(), Box<Fault>> {
     if step.warp.stores.pending.is_empty() {
         return Ok(());
