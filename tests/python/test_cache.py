@@ -97,14 +97,17 @@ def test_a_damaged_entry_is_compiled_again(program, tmp_path, damage):
 
 
 def test_processes_that_compile_the_same_at_once(tmp_path):
+    """One compiles; the others wait for it and take what it kept."""
     path = tmp_path / "program.py"
-    path.write_text(KERNEL.format(factor=7))
+    path.write_text(KERNEL.format(factor=9).replace("print(compiled.hash, ", "print(compiled.hash, compiled.from_cache, "))
     env = {**os.environ, "TRITON_CACHE_DIR": str(tmp_path / "cache")}
     running = [subprocess.Popen([sys.executable, str(path)], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 text=True) for _ in range(6)]
     results = [process.communicate(timeout=300) for process in running]
     assert [process.returncode for process in running] == [0] * 6, results
-    assert len({out.split()[0] for out, _ in results}) == 1
+    answers = [out.split() for out, _ in results]
+    assert len({digest for digest, *_ in answers}) == 1
+    assert sorted(cached for _, cached, _ in answers) == ["False"] + ["True"] * 5
     leftovers = [name for name in entries(tmp_path / "cache") if ".tmp" in name]
     assert not leftovers
 

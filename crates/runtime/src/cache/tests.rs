@@ -164,3 +164,22 @@ fn many_writers_never_show_half_an_entry() {
     });
     assert_eq!(measure(&dir.path().join("v1")).files, 5);
 }
+
+#[test]
+fn a_turn_is_had_by_one_at_a_time_and_not_waited_for_without_end() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let (one, other) = (store(&dir), store(&dir));
+    let (key, else_key) = (key("a"), key("b"));
+    let short = Duration::from_millis(5);
+    let turn = one.turn(&key, short).expect("nobody has it");
+    assert!(other.turn(&key, short).is_none(), "it is taken");
+    assert!(other.turn(&else_key, short).is_some(), "another one is free");
+    let waited = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| other.turn(&key, Duration::from_secs(20)).is_some());
+        std::thread::sleep(short);
+        drop(turn);
+        waiting.join().expect("no panic")
+    });
+    assert!(waited);
+    assert!(one.leftovers().is_empty());
+}

@@ -7,7 +7,8 @@
 //!                                                                                              target, then to the disk
 //! ```
 //!
-//! Two threads that ask for the same kernel at the same time get the same one; the second waits. A cached start loads
+//! Two threads that ask for the same kernel at the same time get the same one; the second waits. Of several processes (the ranks of a
+//! job), one compiles, and the others take the kernel from the disk. A cached start loads
 //! nothing of the code generator. What could not be kept on disk is said once on the standard error stream and does no harm.
 
 mod build;
@@ -34,7 +35,11 @@ use frontend::{ArgSpec, FunctionRef, Globals};
 use given::Given;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use target::{CompileOptions, GivenStage, Target};
+
+/// How long a compile waits for another process that compiles the same kernel.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One compile.
 pub struct Job<'a> {
@@ -164,10 +169,16 @@ fn compile_alone(
 ) -> Result<Kernel, RuntimeError> {
     let name = &job.function.0.name;
     let store = disk::store(settings);
-    if let Some(store) = store.as_deref().filter(|_| !settings.must_compile(name))
-        && let Some((hash, artifact)) = disk::find(store, key, job)
-    {
-        return Ok(Kernel::new(&job.target, &job.options, artifact, hash, kernel::Source::Cache));
+    let kept = store.as_deref().filter(|_| !settings.must_compile(name));
+    let find = || kept.and_then(|store| disk::find(store, key, job));
+    let from_cache =
+        |(hash, artifact)| Ok(Kernel::new(&job.target, &job.options, artifact, hash, kernel::Source::Cache));
+    if let Some(found) = find() {
+        return from_cache(found);
+    }
+    let _turn = kept.and_then(|store| store.turn(key, PATIENCE));
+    if let Some(found) = find() {
+        return from_cache(found);
     }
     let recorder = trace::Recorder::new(job.globals, &job.function, &job.args);
     let mut watch = watch::Watch::new(name, source, settings, given);

@@ -230,6 +230,38 @@ fn threads_that_ask_at_once_compile_once() {
 }
 
 #[test]
+fn of_several_processes_one_compiles() {
+    // An owner of its own for each thread: within the process nothing joins them, as nothing joins processes.
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let bench = Bench::new(dir.path());
+    let gate = std::sync::Barrier::new(6);
+    let globals = Numbers::with("N", 4);
+    let slow =
+        |_: &Job<'_>, _: &dyn Globals, _: &Settings, _: &mut Watch| -> Result<Artifact, RuntimeError> {
+            bench.built.fetch_add(1, Ordering::Relaxed);
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            Ok(artifact(b"x"))
+        };
+    std::thread::scope(|scope| {
+        for owner in 1000..1006 {
+            let (gate, globals, slow, bench) = (&gate, &globals, &slow, &bench);
+            scope.spawn(move || {
+                let target = Arc::new(FakeTarget::default());
+                let options =
+                    crate::options::parse(target.as_ref(), &BTreeMap::new()).expect("defaults are fine");
+                let function = kernel("def kernel(z): pass");
+                let job = Job { function, args: int(), options, target, globals, print: &|_| (), owner };
+                gate.wait();
+                compile_with(&job, &bench.settings, slow).expect("compiles");
+            });
+        }
+    });
+    assert_eq!(bench.built(), 1);
+    let left = crate::cache::Store::open(dir.path(), u64::MAX).expect("it opens").leftovers();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
 fn stages_that_are_not_there_are_named() {
     let dir = tempfile::tempdir().expect("a temporary folder");
     let kernel = Bench::new(dir.path()).run("def kernel(x): pass", "m", &Numbers::with("N", 4), int());

@@ -1,0 +1,200 @@
+"""``torch.compile`` on Deuteron beside the installed reference: ``python benches/gpu/torch_compile.py``.
+
+For each compiler a process keeps the compiled models of `torch_models.py`, and both are asked in turns to time a few calls (events
+around single calls, a flush of the last cache before each). How long a transformer block takes from the first call to its result
+with empty caches is measured in processes of their own. Results are compared with eager mode first.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+#: Calls that are timed in one turn.
+CALLS = 8
+COMPILERS = ("deuteron", "reference")
+#: What is compiled with empty caches, and the numbers of compile processes.
+COLD, WORKERS = "transformer block, trained", (1, 16)
+
+
+# --- the process of one compiler ---
+
+
+def serve():
+    """Answers requests, a line each, until the input ends: ``["compile", model]`` or ``["time", model]``."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    import torch
+
+    import measure
+
+    made = {}
+    flush = measure.Flush()
+    print(json.dumps("ready"), file=answers, flush=True)
+    for line in sys.stdin:
+        request, name = json.loads(line)
+        try:
+            if request == "compile":
+                made[name], answer = compiled(name)
+            else:
+                events = [measure.once(made[name], flush) for _ in range(CALLS)]
+                torch.cuda.synchronize()
+                answer = [start.elapsed_time(end) for start, end in events]
+        except Exception as error:  # noqa: BLE001: the other models go on
+            answer = {"error": measure.short(error)}
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+def compiled(name):
+    """A function that runs the compiled model once, and the seconds that its first run took."""
+    import torch
+
+    import torch_models
+
+    torch.manual_seed(1)
+    run, inputs = torch_models.MODELS[name]()
+    trained = name in torch_models.TRAINED
+    eager = once(run, inputs, trained)()
+    torch.cuda.synchronize()
+    call = once(torch.compile(run), inputs, trained)
+    begin = time.perf_counter()
+    found = call()
+    torch.cuda.synchronize()
+    seconds = time.perf_counter() - begin
+    torch.testing.assert_close(found, eager, rtol=2e-2, atol=2e-2)
+    for _ in range(5):
+        call()
+    return call, seconds
+
+
+def once(run, inputs, trained):
+    """A function that runs a model forward or, where it is trained, backward too."""
+    if not trained:
+        return lambda: run(*inputs)
+    import torch
+
+    gradient = torch.randn_like(run(*inputs))
+
+    def step():
+        for tensor in (*inputs, *run_parameters(run)):
+            tensor.grad = None
+        run(*inputs).backward(gradient)
+        return inputs[0].grad
+
+    return step
+
+
+def run_parameters(run):
+    """The parameters of a module, compiled or not."""
+    return run.parameters() if hasattr(run, "parameters") else ()
+
+
+# --- the process that asks ---
+
+
+class Process:
+    """A process that serves one compiler, with caches of its own."""
+
+    def __init__(self, compiler, workers):
+        self.caches = tempfile.TemporaryDirectory(prefix="torch-bench-")
+        folder = self.caches.name
+        env = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": f"{folder}/inductor", "TRITON_CACHE_DIR": f"{folder}/triton",
+               "DEUTERON_CACHE_DIR": f"{folder}/deuteron", "CUDA_CACHE_DISABLE": "1", "TORCHINDUCTOR_COMPILE_THREADS": str(workers)}
+        command = [sys.executable, *(("-m", "deuteron") if compiler == "deuteron" else ()), __file__, "--serve"]
+        self.process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.answer() == "ready"
+
+    def answer(self):
+        """The next line that the process writes."""
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the process ended with {self.process.wait()}")
+        return json.loads(line)
+
+    def ask(self, request, name):
+        """What it answers to a request."""
+        self.process.stdin.write(json.dumps([request, name]) + "\n")
+        self.process.stdin.flush()
+        return self.answer()
+
+    def close(self):
+        """Ends the process."""
+        self.process.stdin.close()
+        self.process.wait(timeout=60)
+        self.caches.cleanup()
+
+
+def cold(rounds, show):
+    """Seconds of a first run with empty caches: from (workers, compiler) to medians."""
+    found = {}
+    for workers in WORKERS:
+        for _ in range(rounds):
+            for compiler in COMPILERS:
+                process = Process(compiler, workers)
+                seconds = process.ask("compile", COLD)
+                process.close()
+                show(f"cold, {workers} workers, {compiler}: {seconds}")
+                if isinstance(seconds, float):
+                    found.setdefault((workers, compiler), []).append(seconds)
+    return {key: statistics.median(times) for key, times in found.items()}
+
+
+def steady(processes, name, turns):
+    """Median milliseconds of a model under each compiler, or what went wrong; the processes are asked in turns."""
+    answers = {compiler: process.ask("compile", name) for compiler, process in processes.items()}
+    errors = {compiler: answer["error"] for compiler, answer in answers.items() if isinstance(answer, dict)}
+    if errors:
+        return None, errors
+    times = {compiler: [] for compiler in processes}
+    for _ in range(turns):
+        for compiler, process in processes.items():
+            times[compiler] += process.ask("time", name)
+    return {compiler: statistics.median(values) for compiler, values in times.items()}, {}
+
+
+def main():
+    """Measures and prints a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", action="append", help="a model, by a part of its name; may be repeated")
+    parser.add_argument("--turns", type=int, default=6)
+    parser.add_argument("--cold", type=int, default=2, help="how often the first run is measured; 0: not at all")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    sys.path.insert(0, str(Path(__file__).parent))
+    if arguments.serve:
+        return serve()
+    import torch_models
+
+    show = lambda text: print(text, file=sys.stderr, flush=True)  # noqa: E731
+    lines = ["| model | reference, ms | Deuteron, ms | ratio |", "|---|---|---|---|"]
+    processes = {compiler: Process(compiler, 8) for compiler in COMPILERS}
+    for name in torch_models.MODELS:
+        if arguments.only and not any(part in name for part in arguments.only):
+            continue
+        times, errors = steady(processes, name, arguments.turns)
+        if errors:
+            lines.append(f"| {name} | {errors} | | |")
+        else:
+            theirs, ours = times["reference"], times["deuteron"]
+            lines.append(f"| {name} | {theirs:.3f} | {ours:.3f} | **{theirs / ours:.2f}×** |")
+        show(lines[-1])
+    for process in processes.values():
+        process.close()
+    if arguments.cold:
+        lines += ["", f"| first run, caches empty: {COLD} | reference, s | Deuteron, s | share of the reference's |", "|---|---|---|---|"]
+        found = cold(arguments.cold, show)
+        for workers in WORKERS:
+            theirs, ours = (found.get((workers, compiler)) for compiler in ("reference", "deuteron"))
+            share = f"**{ours / theirs:.2f}**" if ours and theirs else ""
+            lines.append(f"| {workers} compile processes | {theirs} | {ours} | {share} |")
+    print("\n".join(lines))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
