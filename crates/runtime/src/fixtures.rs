@@ -74,7 +74,8 @@ impl OnDevice {
             }
         }
         let programs: u64 = grid.iter().map(|&size| u64::from(size)).product();
-        let scratch_bytes = (artifact.number("global_scratch_size") * programs).max(16);
+        let scratch_bytes =
+            (artifact.launch.device().map_or(0, |facts| facts.global_scratch.bytes) * programs).max(16);
         let scratch = Buffer::zeroed(&self.device, scratch_bytes)?;
         let extents = buffers
             .iter()

@@ -11,8 +11,8 @@ use crate::error::RuntimeError;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use target::{
-    Artifact, CompileOptions, Device, DeviceProperties, KernelParam, Launch, LoadedKernel, OptionRow,
-    OptionValue, ParamKind, Stage, StageObserver, Target, TargetError, TargetFacts,
+    Artifact, CompileOptions, Device, DeviceProperties, KernelParam, Launch, LaunchFacts, LoadedKernel,
+    OptionRow, ParamKind, Stage, StageObserver, Target, TargetError, TargetFacts,
 };
 use ttir::interp::{Address, Arg, Hooks, Memory};
 use ttir::ops::func::kernel_of;
@@ -27,9 +27,6 @@ const MACHINE: &str = "interpreter";
 pub(crate) fn is_interpreter(target: &dyn Target) -> bool {
     target.machine() == MACHINE
 }
-
-/// The fact among the metadata of a kernel that tells interpreted ones.
-pub(crate) const INTERPRETED: &str = "interpreted";
 
 impl Target for Interpreter {
     fn facts(&self) -> TargetFacts {
@@ -62,8 +59,8 @@ impl Target for Interpreter {
         });
         let params = params.collect::<Result<_, _>>()?;
         let stages = vec![Stage { name: "ttir".to_owned(), bytes: text.into_bytes(), text: true }];
-        let metadata = BTreeMap::from([(INTERPRETED.to_owned(), OptionValue::Bool(true))]);
-        Ok(Artifact { name, stages, params, shared: 0, metadata })
+        let (launch, metadata) = (LaunchFacts::Interpreted, BTreeMap::new());
+        Ok(Artifact { name, stages, params, shared: 0, launch, metadata })
     }
 
     fn for_arch(&self, arch: &str) -> Result<Option<Arc<dyn Target>>, TargetError> {

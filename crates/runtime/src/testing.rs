@@ -98,6 +98,7 @@ pub(crate) fn artifact(object: &[u8]) -> Artifact {
         ],
         params: Vec::new(),
         shared: 1,
+        launch: target::LaunchFacts::Host(target::HostFacts::default()),
         metadata: BTreeMap::new(),
     }
 }

@@ -35,7 +35,7 @@ pub mod ops;
 pub mod passes;
 pub mod types;
 
-pub use from_ttir::{MAP_OF, MAP_WRITTEN, MapPart, MapParts, from_ttir, map_parts};
+pub use from_ttir::{Combine, MAP_OF, MAP_WRITTEN, MapPart, MapParts, from_ttir, map_parts};
 pub use machine::{FragmentKind, Machine, MatrixKind, MatrixRow, Number};
 pub use module::{Config, set_shared, target};
 

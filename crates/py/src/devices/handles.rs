@@ -7,7 +7,7 @@ use pyo3::prelude::{Bound, PyResult, Python, pyclass, pyfunction, pymethods};
 use pyo3::types::{PyAnyMethods, PyBytes, PyDict};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use target::{Artifact, Device, LoadedKernel, OptionValue, Stage, TargetError};
+use target::{Artifact, Device, DeviceFacts, HostFacts, LaunchFacts, LoadedKernel, Stage, TargetError};
 
 /// What array libraries call the devices of the target in use; `"cpu"` for those that work in the host's memory.
 #[pyfunction]
@@ -91,12 +91,19 @@ pub(crate) fn load_binary(
         bytes: kernel.to_vec(),
         text: false,
     };
+    let facts = Active::get(py)?.context.target.facts();
+    // Whoever launches by the handle says how many warps.
+    let launch = match facts.warp_size {
+        1 => LaunchFacts::Host(HostFacts::default()),
+        lanes => LaunchFacts::Device(DeviceFacts::new(facts.arch, 1, lanes)),
+    };
     let artifact = Artifact {
         name: name.to_owned(),
         stages: vec![stage],
         params: Vec::new(),
         shared,
-        metadata: BTreeMap::from([("num_warps".to_owned(), OptionValue::Int(1))]),
+        launch,
+        metadata: BTreeMap::new(),
     };
     let device = device(py, number)?;
     let loaded = py.detach(|| device.load(&artifact).map_err(runtime::RuntimeError::from)).or_raise(py)?;

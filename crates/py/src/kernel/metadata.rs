@@ -8,15 +8,13 @@ use runtime::compile::Kernel;
 /// A named tuple of everything that is known about a kernel, options included.
 pub(crate) fn metadata<'py>(py: Python<'py>, kernel: &Kernel, name: &str) -> PyResult<Bound<'py, PyAny>> {
     let facts = PyDict::new(py);
-    for absent in ["tmem_size", "global_scratch_size", "profile_scratch_size"] {
-        facts.set_item(absent, 0)?;
-    }
-    for absent in ["global_scratch_align", "profile_scratch_align"] {
-        facts.set_item(absent, 1)?;
-    }
+    facts.set_item("tmem_size", 0)?;
     let options = &kernel.options;
     for (name, value) in options.extra.iter().chain(&kernel.artifact.metadata) {
         facts.set_item(name, option_object(py, value))?;
+    }
+    for (name, value) in kernel.artifact.launch.named() {
+        facts.set_item(name, option_object(py, &value))?;
     }
     let target = &kernel.facts;
     let arch = arch_object(py, &target.arch)?;

@@ -4,7 +4,7 @@ use super::watch::Report;
 use crate::cache::Key;
 use crate::error::RuntimeError;
 use std::sync::{Arc, OnceLock};
-use target::{Artifact, CompileOptions, LoadedKernel, Target, TargetFacts};
+use target::{Artifact, CompileOptions, LaunchFacts, LoadedKernel, ScratchFacts, Target, TargetFacts};
 
 /// Where a kernel came from.
 pub(super) enum Source {
@@ -16,15 +16,6 @@ pub(super) enum Source {
 
 /// The kernel on one device.
 type Slot = OnceLock<Result<Arc<dyn LoadedKernel>, RuntimeError>>;
-
-/// Memory that a kernel needs for every program, beyond its arguments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scratch {
-    /// Bytes for each program.
-    pub bytes: u64,
-    /// What its address must be a multiple of.
-    pub align: u64,
-}
 
 /// A compiled kernel; loaded on a device at its first launch there.
 pub struct Kernel {
@@ -43,7 +34,7 @@ pub struct Kernel {
     /// How long each step of the compile took, in order.
     pub times: Vec<(String, std::time::Duration)>,
     target: Arc<dyn Target>,
-    scratch: Option<Scratch>,
+    scratch: Option<ScratchFacts>,
     /// One for each device of the target.
     loaded: OnceLock<Box<[Slot]>>,
     /// One for each of the target's derived stages.
@@ -69,17 +60,14 @@ impl Kernel {
             Source::Cache => Report::default(),
             Source::Compiled(report) => report,
         };
-        let bytes = artifact.number("global_scratch_size");
-        let align = artifact.number("global_scratch_align").max(1);
-        // A stage that a person wrote may say otherwise than the launch.
+        let device = artifact.launch.device();
         let mut options = options.clone();
-        for (name, option) in [("num_warps", &mut options.num_warps), ("num_ctas", &mut options.num_ctas)] {
-            if let Ok(number @ 1..) = u32::try_from(artifact.number(name)) {
-                *option = number;
-            }
+        if let Some(facts) = device {
+            // A stage that a person wrote may say otherwise than the launch.
+            (options.num_warps, options.num_ctas) = (facts.num_warps, facts.num_ctas);
         }
         Kernel {
-            scratch: (bytes > 0).then_some(Scratch { bytes, align }),
+            scratch: device.map(|facts| facts.global_scratch).filter(|scratch| scratch.bytes > 0),
             artifact,
             hash,
             options,
@@ -147,13 +135,13 @@ impl Kernel {
     }
 
     /// The scratch memory that a launch must bring along.
-    pub fn scratch(&self) -> Option<Scratch> {
+    pub fn scratch(&self) -> Option<ScratchFacts> {
         self.scratch
     }
 
     /// Whether the interpreter runs it.
     pub fn interpreted(&self) -> bool {
-        self.artifact.metadata.contains_key(crate::interpreter::INTERPRETED)
+        self.artifact.launch == LaunchFacts::Interpreted
     }
 
     /// What it was compiled for, as something that compiles and has devices.

@@ -24,7 +24,7 @@ pub use build::{FRONT_END, parse_ir, to_source, to_ttir};
 pub(crate) use disk::store;
 pub use disk::{Label, cached, label, payload};
 pub use given::{named_file, overriding, state_of_file};
-pub use kernel::{Kernel, Scratch};
+pub use kernel::Kernel;
 pub use times::times_table;
 
 use crate::cache::{Key, KeyBuilder};

@@ -10,15 +10,15 @@ use ir::pass::PassRow;
 use lanes::LaneTarget;
 use llvm::{Llvm, LlvmError, Output, TargetSpec};
 use std::collections::BTreeMap;
-use target::{Artifact, CompileOptions, GivenStage, OptionValue, Stage, StageObserver, TargetError};
+use target::{
+    Artifact, CompileOptions, DeviceFacts, GivenStage, LaunchFacts, OptionValue, Stage, StageObserver,
+    TargetError,
+};
 use ttgir::Machine;
 use ttir::ops::debug::{ASSERT, PRINT};
 
 /// The stages that a person may give.
 pub(crate) const STAGES: &[&str] = &[TTGIR, LLIR, HSACO];
-
-/// The name of the fact how much memory a launch hands in for what the kernel prints.
-pub(crate) const LOG_BYTES: &str = "log_bytes";
 
 /// An architecture with what the options say of its code.
 pub(crate) struct Amd {
@@ -167,9 +167,9 @@ fn finish(
     let shared = u64::from(code.kernel.shared_bytes);
     if emulated {
         let facts = note::KernelFacts::default();
-        let metadata = metadata(amd, &code, &facts, compile.options);
+        let (launch, metadata) = (launch_facts(amd, &code, compile.options), metadata(&facts));
         let (name, params) = (code.kernel.name, code.params);
-        return Ok(Artifact { name, stages: compile.stages, params, shared, metadata });
+        return Ok(Artifact { name, stages: compile.stages, params, shared, launch, metadata });
     }
     let text = &code.text;
     let object = match compile.observer.given(HSACO) {
@@ -191,8 +191,8 @@ fn finish(
         ));
     }
     compile.add(HSACO, object, false);
-    let metadata = metadata(amd, &code, &facts, compile.options);
-    Ok(Artifact { name: facts.name, stages: compile.stages, params: code.params, shared, metadata })
+    let (launch, metadata) = (launch_facts(amd, &code, compile.options), metadata(&facts));
+    Ok(Artifact { name: facts.name, stages: compile.stages, params: code.params, shared, launch, metadata })
 }
 
 fn damaged(error: &crate::object::ObjectError) -> TargetError {
@@ -266,35 +266,22 @@ pub(crate) fn derive(
     Ok(Stage { name: AMDGCN.into(), bytes, text: true })
 }
 
-fn metadata(
-    amd: &Amd,
-    code: &Code,
-    facts: &note::KernelFacts,
-    options: &CompileOptions,
-) -> BTreeMap<String, OptionValue> {
-    let int = |value: u64| OptionValue::Int(i64::try_from(value).unwrap_or(i64::MAX));
-    let kernel = &code.kernel;
-    let (global, profile) = (kernel.global_scratch, kernel.profile_scratch);
+fn launch_facts(amd: &Amd, code: &Code, options: &CompileOptions) -> LaunchFacts {
+    LaunchFacts::Device(DeviceFacts {
+        log_bytes: log_bytes(&code.layouts),
+        ..gpu::device_facts(amd.lanes.arch.name().into(), &code.kernel, options)
+    })
+}
+
+/// What the code object says of its kernel, for people.
+fn metadata(facts: &note::KernelFacts) -> BTreeMap<String, OptionValue> {
     let numbers = [
-        ("num_warps", u64::from(kernel.num_warps)),
-        ("num_ctas", u64::from(kernel.num_blocks)),
-        ("warp_size", u64::from(kernel.lanes)),
-        ("global_scratch_size", global.bytes),
-        ("global_scratch_align", u64::from(global.align.max(1))),
-        ("profile_scratch_size", profile.bytes),
-        ("profile_scratch_align", u64::from(profile.align.max(1))),
-        (LOG_BYTES, log_bytes(&code.layouts)),
-        ("vgprs", u64::from(facts.vgprs)),
-        ("agprs", u64::from(facts.agprs)),
-        ("sgprs", u64::from(facts.sgprs)),
-        ("vgpr_spills", u64::from(facts.vgpr_spills)),
-        ("sgpr_spills", u64::from(facts.sgpr_spills)),
-        ("private_bytes", u64::from(facts.private_bytes)),
+        ("vgprs", facts.vgprs),
+        ("agprs", facts.agprs),
+        ("sgprs", facts.sgprs),
+        ("vgpr_spills", facts.vgpr_spills),
+        ("sgpr_spills", facts.sgpr_spills),
+        ("private_bytes", facts.private_bytes),
     ];
-    let mut metadata: BTreeMap<String, OptionValue> =
-        numbers.into_iter().map(|(name, value)| (name.to_owned(), int(value))).collect();
-    metadata.insert("arch".into(), OptionValue::Str(amd.lanes.arch.name().into()));
-    let cooperative = OptionValue::Bool(gpu::flag(options, option::COOPERATIVE));
-    metadata.insert(option::COOPERATIVE.into(), cooperative);
-    metadata
+    numbers.into_iter().map(|(name, value)| (name.to_owned(), OptionValue::Int(value.into()))).collect()
 }

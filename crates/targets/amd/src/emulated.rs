@@ -3,14 +3,15 @@
 //! Every access is checked: against the arrays that the launch was given, for races in LDS, for values that nobody wrote. What is found
 //! is an error of the launch. Slow, and meant for small inputs. The code that LLVM makes takes no part.
 
-use crate::compile::LOG_BYTES;
 use crate::log::{self, Log};
 use amd_emulator::{Argument, Checks, Memory, Program};
 use amdgcn_isa::Arch;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
-use target::{Artifact, Device, DeviceProperties, Launch, LoadedKernel, ParamKind, TargetError, pieces};
+use target::{
+    Artifact, Device, DeviceFacts, DeviceProperties, Launch, LoadedKernel, ParamKind, TargetError, pieces,
+};
 
 /// How many findings of one launch are told.
 const MOST_FINDINGS: usize = 5;
@@ -51,11 +52,8 @@ impl Device for EmulatedGpu {
         })?;
         let program = Program::parse(&String::from_utf8_lossy(llir), self.arch)
             .map_err(|error| TargetError::Load(format!("kernel `{name}` cannot be emulated: {error}")))?;
-        let warps = u32::try_from(artifact.number("num_warps")).ok().filter(|warps| *warps > 0);
-        let warps = warps.ok_or_else(|| {
-            TargetError::Load(format!("kernel `{name}` does not say how many warps run it"))
-        })?;
-        Ok(Arc::new(Emulated { program, warps, artifact: artifact.clone() }))
+        let facts = artifact.device_facts()?.clone();
+        Ok(Arc::new(Emulated { program, facts, artifact: artifact.clone() }))
     }
 
     fn synchronize(&self) -> Result<(), TargetError> {
@@ -66,7 +64,7 @@ impl Device for EmulatedGpu {
 /// A kernel that is run from its llir.
 struct Emulated {
     program: Program,
-    warps: u32,
+    facts: DeviceFacts,
     artifact: Artifact,
 }
 
@@ -113,11 +111,11 @@ impl LoadedKernel for Emulated {
             // from each other.
             unsafe { memory.register(piece.base as *mut u8, piece.len as usize) };
         }
-        let prints = self.artifact.number(LOG_BYTES) > 0;
+        let prints = self.facts.log_bytes > 0;
         let log = if prints { memory.allocate_with(&log::empty()) } else { 0 };
         let how = amd_emulator::Launch {
             grid: launch.grid,
-            warps: self.warps,
+            warps: self.facts.num_warps,
             dynamic_lds: self.artifact.shared as usize,
             arguments: self.arguments(launch, log)?,
             ..amd_emulator::Launch::default()
@@ -138,11 +136,11 @@ impl LoadedKernel for Emulated {
     }
 
     fn n_regs(&self) -> u32 {
-        u32::try_from(self.artifact.number("vgprs")).unwrap_or(0)
+        0
     }
 
     fn n_spills(&self) -> u32 {
-        u32::try_from(self.artifact.number("vgpr_spills")).unwrap_or(0)
+        0
     }
 
     fn n_max_threads(&self) -> u32 {

@@ -17,7 +17,6 @@ pub(crate) mod option {
     pub(crate) const NONKDIM: &str = "matrix_instr_nonkdim";
     pub(crate) const KPACK: &str = "kpack";
     pub(crate) const FLUSH_DENORMALS: &str = "allow_flush_denorm";
-    pub(crate) const COOPERATIVE: &str = "launch_cooperative_grid";
     pub(crate) const SCHEDULE_HINT: &str = "schedule_hint";
     pub(crate) const WGP_CU_MODE: &str = "wgp_cu_mode";
 }
@@ -49,7 +48,7 @@ pub(crate) static OPTIONS: [OptionRow; 8] = [
         doc: "Let denormal 32-bit floats be zero.",
     },
     OptionRow {
-        name: option::COOPERATIVE,
+        name: gpu::COOPERATIVE,
         default: OptionValue::Bool(false),
         doc: "Launch so that all programs run at the same time, or not at all.",
     },

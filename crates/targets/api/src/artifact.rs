@@ -1,6 +1,6 @@
 //! What a compile leaves behind: the text of every stage, the binary, and what a launch must know.
 
-use crate::{OptionValue, TargetError};
+use crate::{DeviceFacts, LaunchFacts, OptionValue, TargetError};
 use std::collections::BTreeMap;
 
 /// One stage of a compile, named as in `kernel.asm[…]`: `ttir`, `ttgir`, `llir`, `asm`, `obj`, ….
@@ -89,25 +89,22 @@ pub struct Artifact {
     pub params: Vec<KernelParam>,
     /// Bytes of memory shared by the lanes of a program (on a CPU: of scratch for each program).
     pub shared: u64,
-    /// Further facts for `kernel.metadata`, by name.
+    /// What its launches must know.
+    pub launch: LaunchFacts,
+    /// Further facts for `kernel.metadata`, by name: for people, no code reads them.
     pub metadata: BTreeMap<String, OptionValue>,
 }
 
 impl Artifact {
-    /// A number among the metadata; 0 where there is none.
-    pub fn number(&self, name: &str) -> u64 {
-        match self.metadata.get(name) {
-            Some(OptionValue::Int(value)) => u64::try_from(*value).unwrap_or(0),
-            _ => 0,
-        }
-    }
-
-    /// A text among the metadata; empty where there is none.
-    pub fn text(&self, name: &str) -> &str {
-        match self.metadata.get(name) {
-            Some(OptionValue::Str(text)) => text,
-            _ => "",
-        }
+    /// What a device must know of a kernel that was compiled for one.
+    ///
+    /// # Errors
+    /// When it was compiled for something else.
+    pub fn device_facts(&self) -> Result<&DeviceFacts, TargetError> {
+        let name = &self.name;
+        self.launch
+            .device()
+            .ok_or_else(|| TargetError::Load(format!("kernel `{name}` was not compiled for a device")))
     }
 
     /// The bytes of a stage.

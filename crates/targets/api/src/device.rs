@@ -26,7 +26,7 @@ pub struct Launch<'a> {
     /// The stream to launch on; 0 is the default stream. A CPU has only that one, and a launch on it is finished
     /// when the call returns.
     pub stream: u64,
-    /// The address of the memory that the kernel asked for as `global_scratch_size` bytes a program; 0 for none.
+    /// The address of the memory that the kernel asks for: [`crate::DeviceFacts::global_scratch`]; 0 for none.
     pub scratch: u64,
     /// Whether a profiler records the launches of this thread: then each is a call of its own that names its kernel, even where
     /// there is a quicker way.

@@ -4,19 +4,23 @@
 //! assumes nothing about Python, caches or launch keys. Left out: reading the environment and files, which is
 //! the business of the runtime and of each target's loader.
 
+mod arg_expr;
 mod artifact;
 mod device;
 mod error;
 mod extents;
 mod host;
 pub mod knobs;
+mod launch;
 mod options;
 pub mod survey;
 
+pub use arg_expr::{ArgExpr, Combine};
 pub use artifact::{Artifact, GivenStage, KernelParam, ParamKind, Stage, StageObserver};
 pub use device::{Device, DeviceProperties, Grid, INTERRUPT_INTERVAL, Launch, LoadedKernel};
 pub use error::TargetError;
 pub use extents::{Extent, extents, pieces, with_extents};
+pub use launch::{DeviceFacts, HostFacts, LaunchFacts, MapElement, MapRecipe, ScratchFacts};
 pub use options::{CompileOptions, OptionRow, OptionValue};
 
 /// What the front end must know of a target before it can build ttir for it.

@@ -90,6 +90,7 @@ fn empty_kernel() -> std::sync::Arc<dyn LoadedKernel> {
         stages: vec![Stage { name: cpu::driver::OBJECT_STAGE.into(), bytes: compiled.object, text: false }],
         params: Vec::new(),
         shared: 0,
+        launch: target::LaunchFacts::Host(target::HostFacts::default()),
         metadata: Default::default(),
     };
     cpu::driver::device().load(&artifact).expect("it loads")

@@ -1,6 +1,6 @@
 //! The CPU as a target: every stage from ttir to an object.
 
-use crate::driver::{self, FEATURES_KEY, KEPT_KEY, OBJECT_STAGE};
+use crate::driver::{self, OBJECT_STAGE};
 use crate::host::Machine;
 use crate::lower;
 use crate::survey;
@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Instant;
 use target::survey::{Peaks, Survey};
 use target::{
-    Artifact, CompileOptions, Device, GivenStage, OptionRow, OptionValue, Stage, StageObserver, Target,
-    TargetError, TargetFacts, Tool,
+    Artifact, CompileOptions, Device, GivenStage, HostFacts, LaunchFacts, OptionRow, OptionValue, Stage,
+    StageObserver, Target, TargetError, TargetFacts, Tool,
 };
 
 /// What LLVM does before it makes code: functions of the vector maths are inlined, the little that the lowering leaves
@@ -205,12 +205,10 @@ fn compile(
     stages.add(LLIR, text.clone().into_bytes(), true);
     let object = object(&text, given.as_ref(), (llvm, &machine.spec(llvm), &how), &mut stages)?;
     stages.add(OBJECT_STAGE, object, false);
-    let metadata = BTreeMap::from([
-        (FEATURES_KEY.to_string(), OptionValue::Str(machine.features.join(","))),
-        (KEPT_KEY.to_string(), OptionValue::Int(lowered.kept as i64)),
-    ]);
+    let features = machine.features.clone();
+    let launch = LaunchFacts::Host(HostFacts { features, kept_bytes: lowered.kept as u64 });
     let (name, params, shared) = (lowered.name, lowered.params, lowered.scratch);
-    Ok(Artifact { name, stages: stages.all, params, shared, metadata })
+    Ok(Artifact { name, stages: stages.all, params, shared, launch, metadata: BTreeMap::new() })
 }
 
 /// The object code: from the llir, from assembly that a person wrote, or written by a person as it is.

@@ -10,18 +10,10 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use target::{Artifact, Device, DeviceProperties, Grid, Launch, LoadedKernel, OptionValue, TargetError};
+use target::{Artifact, Device, DeviceProperties, Grid, Launch, LoadedKernel, TargetError};
 
 /// The stage of an artifact that is loaded.
 pub const OBJECT_STAGE: &str = "obj";
-
-/// The key in [`Artifact::metadata`] that lists the instruction sets the code uses, separated by commas. A kernel that
-/// needs one which this machine lacks is not loaded.
-pub const FEATURES_KEY: &str = "features";
-
-/// The key in [`Artifact::metadata`] of how many bytes of scratch, from the first on, programs of a launch leave to the
-/// next on the same thread.
-pub const KEPT_KEY: &str = "kept";
 
 /// The most scratch a program may ask for.
 pub const MAX_SCRATCH_BYTES: u64 = 64 << 20;
@@ -93,9 +85,9 @@ impl Kernel {
     fn load(artifact: &Artifact) -> Result<Kernel, TargetError> {
         let name = &artifact.name;
         let error = |text: String| TargetError::Load(format!("kernel `{name}`: {text}"));
-        let features = artifact.text(FEATURES_KEY);
-        let lacking: Vec<&str> =
-            features.split(',').filter(|name| !name.is_empty() && !Machine::host().has(name)).collect();
+        let facts = artifact.launch.host().ok_or_else(|| error("it was compiled for a device".into()))?;
+        let features = facts.features.iter().map(String::as_str);
+        let lacking: Vec<&str> = features.filter(|name| !Machine::host().has(name)).collect();
         if !lacking.is_empty() {
             let list = lacking.join(", ");
             return Err(error(format!("it was compiled for a processor with {list}, which this one lacks")));
@@ -117,7 +109,7 @@ impl Kernel {
             entry: unsafe { std::mem::transmute::<usize, Entry>(entry) },
             params: artifact.params.len(),
             scratch_bytes: artifact.shared as usize,
-            note_bytes: note_bytes(artifact),
+            note_bytes: facts.kept_bytes.min(artifact.shared) as usize,
             cost: Cost::unknown(),
             _object: object,
         })
@@ -194,14 +186,6 @@ impl LoadedKernel for Kernel {
 
     fn n_max_threads(&self) -> u32 {
         MAX_WARPS
-    }
-}
-
-/// How many bytes of its scratch a kernel leaves from program to program.
-fn note_bytes(artifact: &Artifact) -> usize {
-    match artifact.metadata.get(KEPT_KEY) {
-        Some(OptionValue::Int(bytes)) => usize::try_from(*bytes).unwrap_or(0).min(artifact.shared as usize),
-        _ => 0,
     }
 }
 

@@ -10,6 +10,7 @@
 mod compile;
 mod errors;
 mod fit;
+mod launch;
 mod observe;
 mod options;
 mod params;
@@ -18,8 +19,9 @@ mod stage;
 
 pub use compile::{Backend, Code, Compile};
 pub use errors::{check_shared, not_lowered, out_of_shared, refused};
+pub use launch::device_facts;
 pub use observe::{LanePasses, LayoutPasses};
-pub use options::{NO_LINES, NO_PASSES, flag, number, text};
+pub use options::{COOPERATIVE, NO_LINES, NO_PASSES, flag, number, text};
 pub use params::params;
 pub use pipeline::{Launch, to_ttgir};
 pub use stage::{LLIR, TTGIR};

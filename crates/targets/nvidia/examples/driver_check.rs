@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Instant;
 use target::{
-    Artifact, Device, KernelParam, Launch, LoadedKernel, OptionValue, ParamKind, Stage, TargetError,
+    Artifact, Device, DeviceFacts, KernelParam, Launch, LaunchFacts, LoadedKernel, ParamKind, Stage,
+    TargetError,
 };
 
 /// `out[i] = x[i] + y[i]` for `i < n`, 128 lanes a program, with the two parameters that every kernel has at its end.
@@ -57,7 +58,8 @@ fn artifact(ptx: &str, shared: u64) -> Artifact {
             param("n", ParamKind::Int(32)),
         ],
         shared,
-        metadata: BTreeMap::from([("num_warps".to_owned(), OptionValue::Int(4))]),
+        launch: LaunchFacts::Device(DeviceFacts::new("sm_80", 4, 32)),
+        metadata: BTreeMap::new(),
     }
 }
 

@@ -158,10 +158,8 @@ pub(crate) fn asks_for_more(options: &CompileOptions) -> bool {
 
 /// The level that an artifact says; the full one where it says none.
 fn level_of(artifact: &Artifact) -> u32 {
-    match artifact.number(driver::LEVEL) {
-        0 => Effort::Full.level(),
-        known => known as u32,
-    }
+    let known = artifact.launch.device().and_then(|facts| facts.assembler_level);
+    known.unwrap_or_else(|| Effort::Full.level())
 }
 
 /// Makes machine code; `None` where there is no assembler, or where the driver is the one that should do it.

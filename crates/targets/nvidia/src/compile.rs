@@ -2,14 +2,17 @@
 
 use crate::knobs::{self, knob};
 use crate::lower::Lanes;
-use crate::maps::{self, MapRecipe};
+use crate::maps;
 use crate::target::{BACKEND, option};
 use crate::{assembling, driver, given, machine, pipeline, ptx};
 use gpu::{Backend, Code, LLIR, TTGIR, check_shared};
 use ir::pass::PassRow;
 use ptx_isa::{Arch, Version};
 use std::collections::BTreeMap;
-use target::{Artifact, CompileOptions, GivenStage, KernelParam, OptionValue, StageObserver, TargetError};
+use target::{
+    Artifact, CompileOptions, DeviceFacts, GivenStage, KernelParam, LaunchFacts, MapRecipe, OptionValue,
+    StageObserver, TargetError,
+};
 use ttir::ops::func::kernel_of;
 
 /// The stages that a person may give.
@@ -141,9 +144,8 @@ impl<'a> Compile<'a> {
     fn code(mut self, code: Code) -> Result<Artifact, TargetError> {
         let Code { layouts, module, params, kernel, .. } = code;
         let wrong = |message| TargetError::Compile { message, location: None };
-        let maps = kernel_of(&layouts)
-            .and_then(|kernel| MapRecipe::of_kernel(&layouts, kernel.op))
-            .map_err(wrong)?;
+        let maps =
+            kernel_of(&layouts).and_then(|kernel| maps::of_kernel(&layouts, kernel.op)).map_err(wrong)?;
         let (arch, options) = (self.nvidia.arch, self.options);
         let written = self.shared.time(driver::PTX, |_| {
             let how = ptx::Options {
@@ -208,9 +210,17 @@ impl<'a> Compile<'a> {
                 self.shared.add(driver::CUBIN, cubin, false);
             }
         }
-        let metadata = metadata(self.nvidia.arch, &facts, self.options);
+        let arch = self.nvidia.arch;
+        let launch = LaunchFacts::Device(DeviceFacts {
+            overlaps: gpu::flag(self.options, option::DEPENDENT),
+            maps: facts.maps,
+            assembler_level: Some(facts.effort.level()),
+            ..gpu::device_facts(arch.to_string(), &facts.kernel, self.options)
+        });
+        let metadata = BTreeMap::from([("ptx_arch".to_owned(), OptionValue::Str(arch.to_string()))]);
         let shared = u64::from(facts.kernel.shared_bytes);
-        Ok(Artifact { name: facts.name, stages: self.shared.stages, params: facts.params, shared, metadata })
+        let (name, stages, params) = (facts.name, self.shared.stages, facts.params);
+        Ok(Artifact { name, stages, params, shared, launch, metadata })
     }
 
     /// The shared memory that the launch asks for, whatever the kernel needs.
@@ -277,29 +287,4 @@ fn limit_registers(
         kernel.max_registers = Some(most);
     }
     Ok(())
-}
-
-fn metadata(arch: Arch, facts: &Facts, options: &CompileOptions) -> BTreeMap<String, OptionValue> {
-    let kernel = &facts.kernel;
-    let int = |value: u64| OptionValue::Int(i64::try_from(value).unwrap_or(i64::MAX));
-    let flag = |name: &str| match options.extra.get(name) {
-        Some(OptionValue::Bool(flag)) => OptionValue::Bool(*flag),
-        Some(OptionValue::Int(value)) => OptionValue::Bool(*value != 0),
-        _ => OptionValue::Bool(false),
-    };
-    let maps = OptionValue::Str(maps::list(&facts.maps));
-    let (global, profile) = (kernel.global_scratch, kernel.profile_scratch);
-    BTreeMap::from([
-        ("num_warps".to_owned(), int(u64::from(kernel.num_warps))),
-        ("num_ctas".to_owned(), int(u64::from(kernel.num_blocks))),
-        ("ptx_arch".to_owned(), OptionValue::Str(arch.to_string())),
-        ("global_scratch_size".to_owned(), int(global.bytes)),
-        ("global_scratch_align".to_owned(), int(u64::from(global.align.max(1)))),
-        ("profile_scratch_size".to_owned(), int(profile.bytes)),
-        ("profile_scratch_align".to_owned(), int(u64::from(profile.align.max(1)))),
-        (maps::METADATA.to_owned(), maps),
-        (option::COOPERATIVE.to_owned(), flag(option::COOPERATIVE)),
-        (option::DEPENDENT.to_owned(), flag(option::DEPENDENT)),
-        (driver::LEVEL.to_owned(), int(u64::from(facts.effort.level()))),
-    ])
 }

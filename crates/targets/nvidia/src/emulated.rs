@@ -4,13 +4,15 @@
 //! wrote. What is found is an error of the launch. Slow, and meant for small inputs.
 
 use crate::driver;
-use crate::maps::{self, MapRecipe};
+use crate::maps;
 use emulator::{Argument, Checks, Memory, Program};
 use ptx_isa::Arch;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
-use target::{Artifact, Device, DeviceProperties, Launch, LoadedKernel, ParamKind, TargetError, pieces};
+use target::{
+    Artifact, Device, DeviceFacts, DeviceProperties, Launch, LoadedKernel, ParamKind, TargetError, pieces,
+};
 
 /// How many findings of one launch are told.
 const MOST_FINDINGS: usize = 5;
@@ -65,8 +67,8 @@ impl Device for EmulatedGpu {
         })?;
         let program = Program::parse(&String::from_utf8_lossy(ptx))
             .map_err(|error| TargetError::Load(format!("kernel `{name}` cannot be emulated: {error}")))?;
-        let maps = maps::parse_list(artifact.text(maps::METADATA)).map_err(TargetError::Load)?;
-        Ok(Arc::new(Emulated { program, artifact: artifact.clone(), maps }))
+        let facts = artifact.device_facts()?.clone();
+        Ok(Arc::new(Emulated { program, facts, artifact: artifact.clone() }))
     }
 
     fn synchronize(&self) -> Result<(), TargetError> {
@@ -77,17 +79,13 @@ impl Device for EmulatedGpu {
 /// A kernel that is run from its PTX.
 struct Emulated {
     program: Program,
+    facts: DeviceFacts,
     artifact: Artifact,
-    maps: Vec<MapRecipe>,
 }
 
 impl Emulated {
     fn error(&self, text: impl std::fmt::Display) -> TargetError {
         TargetError::Launch(format!("kernel `{}`, emulated: {text}", self.artifact.name))
-    }
-
-    fn fact(&self, name: &str) -> u32 {
-        u32::try_from(self.artifact.number(name)).unwrap_or(1).max(1)
     }
 
     /// The slots as bytes, as many as each parameter has, with the tensor maps and the scratch addresses behind them.
@@ -96,8 +94,8 @@ impl Emulated {
         let entry = entry.ok_or_else(|| self.error("its PTX has no entry of that name"))?;
         let word = |slot: &u64| slot.to_le_bytes().to_vec();
         let mut values: Vec<Vec<u8>> = launch.args.iter().map(word).collect();
-        for recipe in &self.maps {
-            let map = recipe.emulated(launch.args);
+        for recipe in &self.facts.maps {
+            let map = maps::emulated(recipe, launch.args);
             let map = map.ok_or_else(|| self.error("a tensor map has no arguments"))?;
             values.push(map.encode().to_vec());
         }
@@ -122,11 +120,11 @@ impl LoadedKernel for Emulated {
             // from each other.
             unsafe { memory.register(piece.base as *mut u8, piece.len as usize) };
         }
-        let ctas = self.fact("num_ctas");
+        let ctas = self.facts.num_ctas;
         let [x, y, z] = launch.grid;
         let how = emulator::Launch {
             grid: [x.saturating_mul(ctas), y, z],
-            block: [self.fact("num_warps") * driver::WARP, 1, 1],
+            block: [self.facts.lanes(), 1, 1],
             cluster: [ctas, 1, 1],
             dynamic_shared: self.artifact.shared as usize,
             arguments: self.arguments(launch)?,

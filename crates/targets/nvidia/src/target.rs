@@ -28,8 +28,6 @@ pub(crate) mod option {
     pub(crate) const ARCH: &str = "arch";
     /// The most registers of a lane.
     pub(crate) const MAX_REGISTERS: &str = "maxnreg";
-    /// All programs run at the same time.
-    pub(crate) const COOPERATIVE: &str = "launch_cooperative_grid";
     /// A launch may begin before the one in front of it is finished.
     pub(crate) const DEPENDENT: &str = "launch_pdl";
     /// The version of PTX to write, at least.
@@ -52,7 +50,7 @@ static OPTIONS: [OptionRow; 7] = [
         doc: "The most registers that a lane may use; fewer registers, more programs at a time, perhaps spills.",
     },
     OptionRow {
-        name: option::COOPERATIVE,
+        name: gpu::COOPERATIVE,
         default: OptionValue::Bool(false),
         doc: "Launch so that all programs run at the same time, or not at all.",
     },

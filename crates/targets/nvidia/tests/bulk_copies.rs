@@ -6,10 +6,10 @@ use ir::text::{ParseOptions, parse};
 use lanes::Options;
 use nvidia::assemble::{AssembleOptions, Assembler, Ptxas, Search};
 use nvidia::lower::Lanes;
-use nvidia::maps::MapRecipe;
-use nvidia::{machine, pipeline, ptx};
+use nvidia::{machine, maps, pipeline, ptx};
 use ptx_isa::Arch;
 use std::path::Path;
+use target::MapRecipe;
 use ttgir::Machine;
 use ttir::ops::func::kernels;
 use ttir::testing::Random;
@@ -153,7 +153,7 @@ fn compile_text(text: &str, stages: u32, num_warps: u32) -> Compiled {
     let mut lowered =
         lanes::lower(&module, &target, &Options::default()).unwrap_or_else(|errors| panic!("{}", errors[0]));
     let kernel = kernels(&module).next().expect("a kernel").op;
-    let maps = MapRecipe::of_kernel(&module, kernel).expect("maps");
+    let maps = maps::of_kernel(&module, kernel).expect("maps");
     ptx::optimize(&mut lowered.module, &mut |_, _| {});
     let emitted = ptx::emit(&lowered.module, &ptx::Options::new(Arch::of_capability(90).expect("known")));
     let facts = &lowered.kernels[0];
@@ -279,7 +279,8 @@ impl Case {
         }
         let program = Program::parse(text).map_err(|error| error.to_string())?;
         let entry = program.entry("product").ok_or("no entry")?;
-        let maps = compiled.maps.iter().map(|map| map.emulated(&slots).expect("arguments").encode().to_vec());
+        let maps =
+            compiled.maps.iter().map(|map| maps::emulated(map, &slots).expect("arguments").encode().to_vec());
         let values = slots.iter().map(|slot| slot.to_le_bytes().to_vec()).chain(maps);
         let scratch = memory.allocate(compiled.scratch as usize + 128).next_multiple_of(128);
         let values = values.chain([scratch.to_le_bytes().to_vec(), [0; 8].to_vec()]);

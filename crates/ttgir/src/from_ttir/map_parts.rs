@@ -83,12 +83,6 @@ impl Combine {
     }
 }
 
-/// A number of so many bits with its sign.
-fn with_sign(value: i64, bits: u32) -> i64 {
-    let unused = 64 - bits;
-    value << unused >> unused
-}
-
 impl MapPart {
     /// What a value is made of, if that are parameters of a kernel and constants.
     fn of(module: &Module, entry: Block, value: Value, depth: usize) -> Option<MapPart> {
@@ -106,24 +100,6 @@ impl MapPart {
                 let of = BinaryOp::new(module, op);
                 let part = |value| MapPart::of(module, entry, value, depth - 1);
                 Some(MapPart::Combined { by, bits, parts: Box::new([part(of.lhs())?, part(of.rhs())?]) })
-            }
-        }
-    }
-
-    /// Its value; `slot` gives what a launch passes for a parameter.
-    pub fn value(&self, slot: &dyn Fn(usize) -> Option<u64>) -> Option<i64> {
-        match self {
-            // An integer of 32 bits is in the first bytes of its slot.
-            MapPart::Param { slot: at, bits } => slot(*at).map(|value| with_sign(value as i64, *bits)),
-            MapPart::Constant(value) => Some(*value),
-            MapPart::Combined { by, bits, parts } => {
-                let [left, right] = [parts[0].value(slot)?, parts[1].value(slot)?];
-                let value = match by {
-                    Combine::Add => left.wrapping_add(right),
-                    Combine::Sub => left.wrapping_sub(right),
-                    Combine::Mul => left.wrapping_mul(right),
-                };
-                Some(with_sign(value, *bits))
             }
         }
     }
@@ -282,12 +258,6 @@ mod tests {
         let parts: MapParts = text.parse().expect("a descriptor of two axes");
         assert_eq!(parts.to_string(), text);
         assert_eq!(parts.params(), [0, 1, 2, 3]);
-        // Of 32-bit numbers only the first bytes of their slots count, and products wrap as in the kernel.
-        let slots = [0x1000, 0xdead_0000_0003, 5, 40];
-        let value = |part: &super::MapPart| part.value(&|slot| slots.get(slot).copied());
-        assert_eq!([value(&parts.sizes[0]), value(&parts.strides[0])], [Some(15), Some(32)]);
-        let large: MapParts = "%0[65536_65536_mul32][]".parse().expect("one axis");
-        assert_eq!(value(&large.sizes[0]), Some(0));
         for wrong in ["%0[1]", "%0[1,2][]", "0[1][]", "%0[1_mul32][]", "%0[%1:i32_2][]", "%0[%1:i16][]"] {
             assert!(wrong.parse::<MapParts>().is_err(), "{wrong}");
         }

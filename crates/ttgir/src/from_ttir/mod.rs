@@ -18,7 +18,7 @@ mod scaled;
 
 pub(crate) use cat::EXPAND_CAT;
 pub(crate) use descriptors::EXPAND_DESCRIPTORS;
-pub use map_parts::{MAP_OF, MapPart, MapParts, map_parts};
+pub use map_parts::{Combine, MAP_OF, MapPart, MapParts, map_parts};
 pub(crate) use maps::KEEP_DESCRIPTORS;
 pub use maps::MAP_WRITTEN;
 pub(crate) use maps::{is_written, map_slot};

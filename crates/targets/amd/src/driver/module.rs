@@ -6,13 +6,12 @@
 use super::Gpu;
 use super::api::Handle;
 use super::error::{Refused, check, describe, status};
-use crate::compile::LOG_BYTES;
 use crate::log;
-use crate::options::{HSACO, option};
+use crate::options::HSACO;
 use std::ffi::{CString, c_void};
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
-use target::{Artifact, Grid, Launch, LoadedKernel, OptionValue, TargetError};
+use target::{Artifact, Grid, Launch, LoadedKernel, TargetError};
 
 /// Lanes of a program at most.
 const MOST_LANES: u32 = 1024;
@@ -53,27 +52,28 @@ impl Module {
         let refuse = |reason: String| {
             TargetError::Load(format!("kernel `{name}` cannot be loaded on {}: {reason}", gpu.name()))
         };
-        fits(gpu, artifact).map_err(&refuse)?;
+        let facts = artifact.device_facts()?;
+        fits(gpu, &facts.arch).map_err(&refuse)?;
         let limit = |name: &str, required: u64, limit: u64| match required <= limit {
             true => Ok(()),
             false => Err(TargetError::OutOfResources { name: name.into(), required, limit }),
         };
         limit("shared memory", artifact.shared, gpu.lds())?;
-        let lanes = artifact.number("num_warps").saturating_mul(artifact.number("warp_size"));
-        limit("threads", lanes, u64::from(MOST_LANES))?;
+        let lanes = facts.lanes();
+        limit("threads", u64::from(lanes), u64::from(MOST_LANES))?;
         let code = artifact.stage(HSACO).ok_or_else(|| refuse(format!("it has no stage `{HSACO}`")))?;
         let symbol = CString::new(name.as_str()).map_err(|_| refuse("its name holds a zero byte".into()))?;
         let (function, [local, registers]) =
             gpu.with(|driver| open(driver, code, &symbol)).map_err(|error| refuse(error.to_string()))?;
-        let log = if artifact.number(LOG_BYTES) > 0 { Some(Mutex::new(make_log(gpu)?)) } else { None };
+        let log = if facts.log_bytes > 0 { Some(Mutex::new(make_log(gpu)?)) } else { None };
         Ok(Module {
             gpu: Arc::clone(gpu),
             function: function as usize,
             name: name.clone(),
             params: artifact.params.len(),
-            lanes: lanes as u32,
+            lanes,
             lds: artifact.shared as u32,
-            cooperative: artifact.metadata.get(option::COOPERATIVE) == Some(&OptionValue::Bool(true)),
+            cooperative: facts.cooperative,
             registers,
             // Registers are four bytes.
             spills: local / 4,
@@ -181,11 +181,8 @@ impl Module {
 }
 
 /// Whether the code is for the device's architecture.
-fn fits(gpu: &Gpu, artifact: &Artifact) -> Result<(), String> {
-    let (own, device) = match artifact.metadata.get("arch") {
-        Some(OptionValue::Str(arch)) => (arch.as_str(), gpu.arch_name()),
-        _ => return Err("it does not say which architecture it is for".into()),
-    };
+fn fits(gpu: &Gpu, own: &str) -> Result<(), String> {
+    let device = gpu.arch_name();
     if own == device { Ok(()) } else { Err(format!("it was compiled for {own}, and the device is {device}")) }
 }
 

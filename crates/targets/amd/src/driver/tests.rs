@@ -2,27 +2,25 @@
 
 use super::candidates;
 use super::testing::{Script, driver, script};
-use crate::compile::LOG_BYTES;
 use crate::log::{HEAD, Kind};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
-use target::{Artifact, Device, Launch, LoadedKernel, OptionValue, Stage, TargetError};
+use target::{Artifact, Device, DeviceFacts, Launch, LaunchFacts, LoadedKernel, Stage, TargetError};
 
 /// An artifact of a kernel with two parameters.
-fn artifact(facts: &[(&str, i64)]) -> Artifact {
+fn artifact(change: impl FnOnce(&mut DeviceFacts)) -> Artifact {
     let param = |name: &str| target::KernelParam { name: name.into(), kind: target::ParamKind::Pointer };
-    let mut metadata: std::collections::BTreeMap<String, OptionValue> = [("num_warps", 4), ("warp_size", 64)]
-        .map(|(name, value)| (name.into(), OptionValue::Int(value)))
-        .into();
-    metadata.insert("arch".into(), OptionValue::Str("gfx942".into()));
-    metadata.extend(facts.iter().map(|(name, value)| ((*name).to_owned(), OptionValue::Int(*value))));
+    let mut facts = DeviceFacts::new("gfx942", 4, 64);
+    change(&mut facts);
     Artifact {
         name: "k".into(),
         stages: vec![Stage { name: "hsaco".into(), bytes: vec![1], text: false }],
         params: vec![param("a"), param("b")],
         shared: 1024,
-        metadata,
+        launch: LaunchFacts::Device(facts),
+        metadata: BTreeMap::new(),
     }
 }
 
@@ -42,7 +40,7 @@ fn text<T>(result: Result<T, TargetError>) -> String {
 
 #[test]
 fn a_launch_is_one_call() {
-    let kernel = kernel(Script::default(), &artifact(&[])).expect("it loads");
+    let kernel = kernel(Script::default(), &artifact(|_| {})).expect("it loads");
     launch(&*kernel, &Launch { scratch: 9, ..Launch::new([5, 2, 1], &[7, 8]) }).expect("it runs");
     script(|script| {
         assert_eq!(script.calls, ["launch"]);
@@ -56,8 +54,7 @@ fn a_launch_is_one_call() {
 
 #[test]
 fn cooperative_launches_have_a_call_of_their_own() {
-    let mut artifact = artifact(&[]);
-    artifact.metadata.insert("launch_cooperative_grid".into(), OptionValue::Bool(true));
+    let artifact = artifact(|facts| facts.cooperative = true);
     let kernel = kernel(Script::default(), &artifact).expect("it loads");
     launch(&*kernel, &Launch::new([1, 1, 1], &[7, 8])).expect("it runs");
     script(|script| {
@@ -73,7 +70,7 @@ fn what_a_kernel_prints_is_read_when_it_is_over() {
     let size = HEAD + 8;
     let record = [size | (Kind::Assert as u64) << 32, 3, u64::from_le_bytes(*b"bad\0\0\0\0\0")];
     let own = Script { log: record.to_vec(), ..Script::default() };
-    let kernel = kernel(own, &artifact(&[(LOG_BYTES, 1)])).expect("it loads");
+    let kernel = kernel(own, &artifact(|facts| facts.log_bytes = 1)).expect("it loads");
     let error = text(launch(&*kernel, &Launch::new([1, 1, 1], &[7, 8])));
     assert!(error.contains("kernel `k`: bad"), "{error}");
     script(|script| {
@@ -104,18 +101,19 @@ fn runtimes_that_cannot_be_used_say_why() {
 #[test]
 fn kernels_that_do_not_fit_are_not_loaded() {
     let other = Script { arch: "gfx90a", ..Script::default() };
-    let error = text(kernel(other, &artifact(&[])));
+    let error = text(kernel(other, &artifact(|_| {})));
     assert!(error.contains("compiled for gfx942, and the device is gfx90a"), "{error}");
-    let large = Artifact { shared: 65 << 10, ..artifact(&[]) };
+    let large = Artifact { shared: 65 << 10, ..artifact(|_| {}) };
     let out = kernel(Script::default(), &large).err().expect("it is too large");
     assert!(matches!(out, TargetError::OutOfResources { required: 66560, limit: 65536, .. }), "{out}");
-    let out = kernel(Script::default(), &artifact(&[("num_warps", 32)])).err().expect("too many lanes");
+    let out =
+        kernel(Script::default(), &artifact(|facts| facts.num_warps = 32)).err().expect("too many lanes");
     assert!(matches!(out, TargetError::OutOfResources { required: 2048, limit: 1024, .. }), "{out}");
-    let bare = Artifact { stages: Vec::new(), ..artifact(&[]) };
+    let bare = Artifact { stages: Vec::new(), ..artifact(|_| {}) };
     assert!(text(kernel(Script::default(), &bare)).contains("no stage `hsaco`"));
     for (name, status) in [("load", 209), ("find", 500), ("attribute", 1)] {
         let broken = Script { fails: Some((name, status)), ..Script::default() };
-        let error = text(kernel(broken, &artifact(&[])));
+        let error = text(kernel(broken, &artifact(|_| {})));
         assert!(error.contains("kernel `k` cannot be loaded on AMD Instinct of tests"), "{error}");
         assert!(error.contains(&format!("({status}")), "{error}");
     }
@@ -123,7 +121,7 @@ fn kernels_that_do_not_fit_are_not_loaded() {
 
 #[test]
 fn launches_that_fail_say_why() {
-    let kernel = kernel(Script::default(), &artifact(&[])).expect("it loads");
+    let kernel = kernel(Script::default(), &artifact(|_| {})).expect("it loads");
     assert!(
         text(launch(&*kernel, &Launch::new([1, 1, 1], &[7]))).contains("takes 2 arguments, 1 were given")
     );
@@ -177,7 +175,7 @@ fn memory_and_time_go_through_the_runtime() {
 fn with_several_devices_each_call_is_on_its_own() {
     let own = Script { devices: 2, ..Script::default() };
     let gpus = driver(own).expect("it starts").gpus();
-    let kernel = gpus[1].load(&artifact(&[])).expect("it loads");
+    let kernel = gpus[1].load(&artifact(|_| {})).expect("it loads");
     launch(&*kernel, &Launch::new([1, 1, 1], &[7, 8])).expect("it runs");
     script(|script| {
         assert_eq!(script.calls, ["get_device", "set_device", "launch", "set_device"]);

@@ -8,7 +8,7 @@ use crate::machine::machine;
 use crate::object::note::KernelFacts;
 use amdgcn_isa::{Arch, CDNA};
 use target::survey::{ResidentLimit, Resources};
-use target::{Artifact, CompileOptions, OptionValue};
+use target::{Artifact, CompileOptions};
 
 /// Registers of the SIMDs of a family of architectures, for one lane.
 struct Simd {
@@ -38,10 +38,7 @@ impl Simd {
 
 /// What a kernel takes of a compute unit.
 pub(crate) fn resources(artifact: &Artifact, arch: Arch, options: &CompileOptions) -> Option<Resources> {
-    let warps = match artifact.metadata.get("num_warps") {
-        Some(OptionValue::Int(warps)) => u32::try_from(*warps).ok()?,
-        _ => options.num_warps,
-    };
+    let warps = artifact.launch.device()?.num_warps;
     let code = compile::machine_code(artifact, arch, options).map_err(|error| {
         let text = error.to_string();
         text.lines().next().unwrap_or_default().to_owned()

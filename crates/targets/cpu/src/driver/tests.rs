@@ -3,7 +3,7 @@
 use super::*;
 use crate::abi::{PrintBase, PrintKind, offsets, print_format};
 use llir::{Flags, FunctionBuilder, IntCompare, Module, Param, ParamAttributes, Type, Value, Values};
-use target::{KernelParam, OptionValue, ParamKind, Stage};
+use target::{HostFacts, KernelParam, LaunchFacts, ParamKind, Stage};
 
 /// The kernel being built: its builder and the parameters of its entry.
 struct Kit<'a, 'm> {
@@ -27,6 +27,10 @@ impl Kit<'_, '_> {
         let at = self.b.offset(self.context, offset);
         self.b.load(ty, at, ty.lane_bytes())
     }
+}
+
+fn launch_facts(features: &[String]) -> LaunchFacts {
+    LaunchFacts::Host(HostFacts { features: features.to_vec(), kept_bytes: 0 })
 }
 
 /// Makes an artifact whose programs do what `program` builds; it gets the pid and gives the code to stop with, if any.
@@ -72,7 +76,8 @@ fn artifact(
         stages: vec![Stage { name: OBJECT_STAGE.into(), bytes: compiled.object, text: false }],
         params: vec![KernelParam { name: "p".into(), kind: ParamKind::Pointer }; params],
         shared,
-        metadata: [(FEATURES_KEY.to_string(), OptionValue::Str(host.features.join(",")))].into(),
+        launch: launch_facts(&host.features),
+        metadata: BTreeMap::new(),
     }
 }
 
@@ -151,7 +156,7 @@ fn wrong_launches_and_artifacts_are_refused() {
     assert!(message(launch(&artifact, [u32::MAX; 3], &[0])).contains("too many programs"));
     let load = |artifact: &Artifact| device().load(artifact).err().unwrap().to_string();
     let mut changed = artifact.clone();
-    changed.metadata.insert(FEATURES_KEY.into(), OptionValue::Str("sse2,amx-tile9".into()));
+    changed.launch = launch_facts(&["sse2".into(), "amx-tile9".into()]);
     assert!(load(&changed).contains("a processor with") && load(&changed).contains("amx-tile9"));
     let mut changed = artifact.clone();
     changed.shared = 1 << 40;

@@ -10,7 +10,7 @@ use super::module::Module;
 use super::replay::Pointers;
 use smallvec::SmallVec;
 use std::ffi::c_void;
-use target::{Artifact, Grid, Launch, LoadedKernel, OptionValue, TargetError};
+use target::{DeviceFacts, Grid, Launch, LoadedKernel, TargetError};
 
 /// Lanes of a warp.
 pub(crate) const WARP: u32 = 32;
@@ -32,24 +32,21 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Reads the facts of an artifact.
-    pub(super) fn of(artifact: &Artifact) -> Shape {
-        let number = |name| artifact.number(name).clamp(1, u64::from(u32::MAX)) as u32;
-        let flag = |name| artifact.metadata.get(name) == Some(&OptionValue::Bool(true));
-        let ctas = number("num_ctas");
-        let cluster = [number("cluster_x").max(ctas), number("cluster_y"), number("cluster_z")];
+    /// Of the facts of an artifact.
+    pub(super) fn of(facts: &DeviceFacts, shared: u64) -> Shape {
+        let ctas = facts.num_ctas;
+        let cluster = [ctas, 1, 1];
         let mut attributes = SmallVec::new();
         if cluster != [1, 1, 1] {
             attributes.push(LaunchAttribute::new(attribute::CLUSTER_DIMENSION, &cluster));
         }
-        if flag("launch_cooperative_grid") {
+        if facts.cooperative {
             attributes.push(LaunchAttribute::new(attribute::COOPERATIVE, &[1]));
         }
-        if flag("launch_pdl") {
+        if facts.overlaps {
             attributes.push(LaunchAttribute::new(attribute::PROGRAMMATIC_STREAM_SERIALIZATION, &[1]));
         }
-        let threads = number("num_warps").saturating_mul(WARP);
-        Shape { threads, shared: artifact.shared, cluster, ctas, attributes }
+        Shape { threads: facts.lanes(), shared, cluster, ctas, attributes }
     }
 
     /// Lanes of a block.

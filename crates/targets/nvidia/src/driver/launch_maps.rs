@@ -3,10 +3,10 @@
 use super::Gpu;
 use super::device::WRITTEN_FROM;
 use super::tensor_map::{TensorLayout, TensorMap};
-use crate::maps::{self, MapRecipe};
+use crate::maps;
 use smallvec::SmallVec;
 use std::sync::Mutex;
-use target::{Artifact, TargetError};
+use target::{DeviceFacts, MapRecipe, TargetError};
 
 /// The maps of one launch.
 pub(super) type Made = SmallVec<[TensorMap; 4]>;
@@ -22,11 +22,11 @@ pub(super) struct Maps {
 }
 
 impl Maps {
-    /// What an artifact says of them.
-    pub(super) fn of(artifact: &Artifact) -> Result<Maps, TargetError> {
-        let recipes = maps::parse_list(artifact.text(maps::METADATA)).map_err(TargetError::Load)?;
-        let slots = recipes.iter().flat_map(|recipe| recipe.parts.params()).collect();
-        Ok(Maps { recipes, slots, last: Mutex::default() })
+    /// Those that a kernel asks for.
+    pub(super) fn of(facts: &DeviceFacts) -> Maps {
+        let recipes = facts.maps.clone();
+        let slots = recipes.iter().flat_map(MapRecipe::args).collect();
+        Maps { recipes, slots, last: Mutex::default() }
     }
 
     /// The maps for the arguments of a launch.
@@ -51,7 +51,7 @@ impl Maps {
         }
         let mut made = Made::new();
         for recipe in &self.recipes {
-            let layout = recipe.layout(args);
+            let layout = maps::layout(recipe, args);
             let layout = layout.ok_or_else(|| TargetError::Launch("a tensor map has no arguments".into()))?;
             let layout =
                 if layout.shape.contains(&0) { of_nothing(gpu, layout, recipe.is_written)? } else { layout };

@@ -21,7 +21,7 @@ mod trail;
 pub use device::Gpu;
 pub(crate) use launch::WARP;
 pub use link::LinkOptions;
-pub(crate) use module::{CUBIN, LEVEL, PTX};
+pub(crate) use module::{CUBIN, PTX};
 
 use crate::knobs::DRIVER_VARIABLE;
 use api::Api;

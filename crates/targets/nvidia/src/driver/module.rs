@@ -21,9 +21,6 @@ pub(crate) const CUBIN: &str = "cubin";
 /// The stage that is loaded where no assembler made a cubin: the driver does it then.
 pub(crate) const PTX: &str = "ptx";
 
-/// Where the metadata say at which level of optimisation the PTX is to be assembled.
-pub(crate) const LEVEL: &str = "ptxas_level";
-
 /// Shared memory that every kernel may use without asking.
 const USUAL_SHARED: u64 = 48 << 10;
 
@@ -64,7 +61,8 @@ pub(crate) struct Module {
 impl Module {
     /// Loads the cubin of an artifact, or its PTX where it has no cubin.
     pub(super) fn load(gpu: &Arc<Gpu>, artifact: &Artifact) -> Result<Module, TargetError> {
-        let shape = Shape::of(artifact);
+        let facts = artifact.device_facts()?;
+        let shape = Shape::of(facts, artifact.shared);
         let limit = gpu.attribute(SHARED_OPTIN).map_err(|refused| gpu.driver.report(refused))?;
         let limit = limit.unsigned_abs();
         if shape.shared > limit {
@@ -74,12 +72,12 @@ impl Module {
                 limit,
             });
         }
-        let maps = Maps::of(artifact)?;
+        let maps = Maps::of(facts);
         let image = image(artifact)?;
         let name = CString::new(artifact.name.as_str())
             .map_err(|_| TargetError::Load("the name of the kernel holds a zero byte".into()))?;
         let loaded =
-            gpu.with(|driver| relaxed(driver, |driver| open(driver, &image, &name, artifact.number(LEVEL))));
+            gpu.with(|driver| relaxed(driver, |driver| open(driver, &image, &name, facts.assembler_level)));
         let function = loaded.map_err(|error| {
             let reason = complaint(gpu, artifact).unwrap_or(error);
             TargetError::Load(format!(
@@ -151,13 +149,14 @@ pub(super) fn relaxed<T>(driver: &Driver, work: impl FnOnce(&Driver) -> T) -> T 
 
 /// Loads an image and finds the kernel in it. As a library and not as a module: the driver assembles libraries of several
 /// threads at the same time, and lets other threads launch meanwhile; of modules it does one at a time, and nothing beside it.
-fn open(driver: &Driver, image: &[u8], name: &CString, level: u64) -> Result<Handle, Refused> {
+fn open(driver: &Driver, image: &[u8], name: &CString, level: Option<u32>) -> Result<Handle, Refused> {
     let (mut library, mut kernel) = (std::ptr::null_mut(), std::ptr::null_mut());
     let (mut function, none) = (std::ptr::null_mut(), std::ptr::null_mut());
     // The driver takes the number in place of a pointer; without one it does all it can.
     let mut names = [option::OPTIMIZATION_LEVEL];
-    let mut values = [std::ptr::without_provenance_mut::<c_void>(level as usize)];
-    let count = u32::from(level == u64::from(Effort::Low.level()));
+    let low = Effort::Low.level();
+    let mut values = [std::ptr::without_provenance_mut::<c_void>(low as usize)];
+    let count = u32::from(level == Some(low));
     // SAFETY: the image is a whole cubin, or text that ends with a zero, which the driver checks and copies; there are as
     // many values as names of options, and at most `count` are read; the name is a C string.
     unsafe {

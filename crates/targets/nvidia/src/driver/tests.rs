@@ -6,20 +6,21 @@ use super::{Driver, LinkOptions};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use target::{
-    Artifact, Device, KernelParam, Launch, LoadedKernel, OptionValue, ParamKind, Stage, TargetError,
+    Artifact, Device, DeviceFacts, KernelParam, Launch, LaunchFacts, LoadedKernel, ParamKind, Stage,
+    TargetError,
 };
 
-fn artifact(facts: &[(&str, OptionValue)]) -> Artifact {
+fn artifact(change: impl FnOnce(&mut DeviceFacts)) -> Artifact {
     let param = |name: &str, kind| KernelParam { name: name.into(), kind };
-    let mut metadata: BTreeMap<String, OptionValue> =
-        facts.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-    metadata.entry("num_warps".into()).or_insert(OptionValue::Int(4));
+    let mut facts = DeviceFacts::new("sm_90a", 4, 32);
+    change(&mut facts);
     Artifact {
         name: "add".into(),
         stages: vec![Stage { name: "cubin".into(), bytes: b"\x7fELF".to_vec(), text: false }],
         params: vec![param("x", ParamKind::Pointer), param("n", ParamKind::Int(32))],
         shared: 1024,
-        metadata,
+        launch: LaunchFacts::Device(facts),
+        metadata: BTreeMap::new(),
     }
 }
 
@@ -36,7 +37,7 @@ fn launch(kernel: &dyn LoadedKernel, grid: [u32; 3], stream: u64) -> Result<(), 
 #[test]
 fn a_launch_is_one_call_with_two_more_parameters() {
     let driver = driver();
-    let kernel = load(driver, &artifact(&[])).expect("loads");
+    let kernel = load(driver, &artifact(|_| {})).expect("loads");
     assert_eq!((kernel.n_regs(), kernel.n_spills(), kernel.n_max_threads()), (40, 4, 1024));
     let loaded = calls();
     assert!(loaded.contains(&"library_get_kernel(add)".to_owned()), "{loaded:?}");
@@ -51,13 +52,10 @@ fn a_launch_is_one_call_with_two_more_parameters() {
 #[test]
 fn what_is_special_about_a_launch_goes_along() {
     let driver = driver();
-    let facts = [
-        ("num_warps", OptionValue::Int(8)),
-        ("num_ctas", OptionValue::Int(2)),
-        ("launch_cooperative_grid", OptionValue::Bool(true)),
-        ("launch_pdl", OptionValue::Bool(true)),
-    ];
-    let mut large = artifact(&facts);
+    let mut large = artifact(|facts| {
+        (facts.num_warps, facts.num_ctas) = (8, 2);
+        (facts.cooperative, facts.overlaps) = (true, true);
+    });
     large.shared = 100_000;
     let kernel = load(driver, &large).expect("loads");
     let asked = calls();
@@ -100,7 +98,7 @@ fn settle(kernel: &dyn LoadedKernel, stream: u64) {
 #[test]
 fn a_kernel_that_is_launched_often_is_launched_by_a_graph() {
     let driver = driver();
-    let kernel = load(driver, &artifact(&[])).expect("loads");
+    let kernel = load(driver, &artifact(|_| {})).expect("loads");
     settle(&*kernel, 9);
     let first = asked(&*kernel, 9, &[1, 2]);
     assert!(first.contains(&"event_record(0x9, 0x9)".to_owned()), "to see how far the device is: {first:?}");
@@ -119,7 +117,7 @@ fn a_kernel_that_is_launched_often_is_launched_by_a_graph() {
 #[test]
 fn launches_that_somebody_looks_at_are_plain() {
     let driver = driver();
-    let kernel = load(driver, &artifact(&[])).expect("loads");
+    let kernel = load(driver, &artifact(|_| {})).expect("loads");
     settle(&*kernel, 0);
     fake(|fake| fake.capturing = true);
     assert_eq!(names(&asked(&*kernel, 0, &[1, 2])), ["launch_kernel"]);
@@ -134,7 +132,7 @@ fn launches_that_somebody_looks_at_are_plain() {
 #[test]
 fn while_the_device_has_work_queued_launches_are_plain() {
     let driver = driver();
-    let kernel = load(driver, &artifact(&[])).expect("loads");
+    let kernel = load(driver, &artifact(|_| {})).expect("loads");
     settle(&*kernel, 0);
     let many = || (0..64).flat_map(|_| asked(&*kernel, 0, &[1, 2])).collect::<Vec<_>>();
     let count = |calls: &[String], name: &str| names(calls).iter().filter(|call| **call == name).count();
@@ -163,7 +161,7 @@ fn while_the_device_has_work_queued_launches_are_plain() {
 fn a_graph_that_is_refused_is_not_used_again() {
     for refused in ["graph_launch", "graph_exec_kernel_node_set_params"] {
         let driver = driver();
-        let kernel = load(driver, &artifact(&[])).expect("loads");
+        let kernel = load(driver, &artifact(|_| {})).expect("loads");
         settle(&*kernel, 0);
         fake(|fake| fake.refuse.insert(refused, 1));
         let first = asked(&*kernel, 0, &[5, 6]);
@@ -177,7 +175,7 @@ fn a_graph_that_is_refused_is_not_used_again() {
 #[test]
 fn few_kernels_have_graphs_and_those_that_rest_give_theirs_away() {
     let driver = driver();
-    let kernels: Vec<_> = (0..5).map(|_| load(driver, &artifact(&[])).expect("loads")).collect();
+    let kernels: Vec<_> = (0..5).map(|_| load(driver, &artifact(|_| {})).expect("loads")).collect();
     calls();
     // All functions of the fake are the same one, so streams tell these apart.
     (0..4).for_each(|at| settle(&*kernels[at], at as u64));
@@ -222,7 +220,7 @@ fn old_drivers_and_tools_have_no_graphs() {
 #[test]
 fn too_much_is_said_with_numbers() {
     let driver = driver();
-    let mut large = artifact(&[]);
+    let mut large = artifact(|_| {});
     large.shared = 300_000;
     let error = load(driver, &large).err().expect("there is not so much");
     assert_eq!(
@@ -230,10 +228,9 @@ fn too_much_is_said_with_numbers() {
         TargetError::OutOfResources { name: "shared memory".into(), required: 300_000, limit: 232_448 }
     );
     fake(|fake| fake.attributes.insert(("function", 0), 512));
-    let error =
-        load(driver, &artifact(&[("num_warps", OptionValue::Int(32))])).err().expect("too many threads");
+    let error = load(driver, &artifact(|facts| facts.num_warps = 32)).err().expect("too many threads");
     assert_eq!(error, TargetError::OutOfResources { name: "threads".into(), required: 1024, limit: 512 });
-    let kernel = load(driver, &artifact(&[])).expect("loads");
+    let kernel = load(driver, &artifact(|_| {})).expect("loads");
     let error = launch(&*kernel, [1, 70_000, 1], 0).expect_err("beyond the largest").to_string();
     assert!(error.contains("70000 programs along y") && error.contains("65535"), "{error}");
     // SAFETY: refused before anything is read.
@@ -244,7 +241,7 @@ fn too_much_is_said_with_numbers() {
 #[test]
 fn an_error_that_comes_late_names_the_kernels() {
     let driver = driver();
-    let kernel = load(driver, &artifact(&[])).expect("loads");
+    let kernel = load(driver, &artifact(|_| {})).expect("loads");
     launch(&*kernel, [1, 1, 1], 0).expect("launches");
     fake(|fake| fake.refuse.insert("ctx_synchronize", 700));
     let error = driver.gpus()[0].synchronize().expect_err("it was illegal").to_string();
@@ -272,7 +269,7 @@ fn contexts_come_and_go() {
     driver.gpus()[1].make_current().expect("it is there");
     assert_eq!(driver.current_ordinal(), Ok(1));
     calls();
-    let kernel = load(driver, &artifact(&[])).expect("loads on the first");
+    let kernel = load(driver, &artifact(|_| {})).expect("loads on the first");
     calls();
     launch(&*kernel, [1, 1, 1], 0).expect("launches");
     let expected =
@@ -326,7 +323,7 @@ fn ptx_goes_through_the_drivers_assembler() {
     });
     let error = gpu.link(".version 99.0\n", &LinkOptions::default()).expect_err("refused").to_string();
     assert!(error.contains("fatal : no such version\n    | .version 99.0"), "{error}");
-    let mut without = artifact(&[]);
+    let mut without = artifact(|_| {});
     without.stages[0].name = "ptx".into();
     fake(|fake| fake.refuse.insert("library_load_data", 218));
     let error = load(driver, &without).err().expect("PTX that is refused").to_string();

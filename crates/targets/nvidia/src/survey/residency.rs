@@ -7,7 +7,7 @@ use crate::assemble;
 use crate::{assembling, machine};
 use ptx_isa::Arch;
 use target::survey::{ResidentLimit, Resources};
-use target::{Artifact, CompileOptions, OptionValue};
+use target::{Artifact, CompileOptions};
 use ttgir::Machine;
 
 /// Registers of a warp come in pieces of so many.
@@ -21,10 +21,7 @@ const SHARED_PIECE: u32 = 128;
 pub(crate) fn resources(artifact: &Artifact, arch: Arch, options: &CompileOptions) -> Option<Resources> {
     let machine = machine::machine(u32::from(arch.number))?;
     let code = code(artifact, arch, options);
-    let warps = match artifact.metadata.get("num_warps") {
-        Some(OptionValue::Int(warps)) => u32::try_from(*warps).ok()?,
-        _ => options.num_warps,
-    };
+    let warps = artifact.launch.device()?.num_warps;
     let registers = code.clone().map(|code| code.registers);
     let shared = u32::try_from(artifact.shared).unwrap_or(u32::MAX);
     let limits = limits(machine, warps, shared, registers.as_ref().ok().copied());

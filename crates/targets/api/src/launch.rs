@@ -1,0 +1,253 @@
+//! What a launch must know of a compiled kernel beyond its code.
+//!
+//! A compile writes it once; drivers, emulated devices, the cache and `kernel.metadata` read this and nothing else. Left out: the
+//! arguments, which a launch brings along, and the bytes of shared memory ([`crate::Artifact::shared`]), which every target has.
+
+use crate::{ArgExpr, OptionValue};
+use std::fmt;
+
+/// Who runs a kernel, and what they must know for it.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum LaunchFacts {
+    /// The interpreter runs its ttir.
+    Interpreted,
+    /// The cores of the host run its machine code.
+    Host(HostFacts),
+    /// A device runs it, or an emulated one.
+    Device(DeviceFacts),
+}
+
+/// What the host's thread pool must know.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct HostFacts {
+    /// The instruction sets that the code uses.
+    pub features: Vec<String>,
+    /// How many bytes of scratch, from the first on, programs of a launch leave to the next one that runs on the same thread.
+    pub kept_bytes: u64,
+}
+
+/// What the driver of a device must know.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct DeviceFacts {
+    /// The architecture that the code is for, by the target's own name.
+    pub arch: String,
+    /// Warps of a thread block.
+    pub num_warps: u32,
+    /// Lanes of a warp.
+    pub warp_size: u32,
+    /// Thread blocks of the cluster that is one program.
+    pub num_ctas: u32,
+    /// Memory of the device that each program needs.
+    pub global_scratch: ScratchFacts,
+    /// Memory of a profiler that each program needs.
+    pub profile_scratch: ScratchFacts,
+    /// Bytes of memory that a launch hands in for what the kernel prints, where the driver has no way of its own; 0 for none.
+    pub log_bytes: u64,
+    /// Whether all programs must run at the same time.
+    pub cooperative: bool,
+    /// Whether the launch may begin before the one in front of it in the stream is finished.
+    pub overlaps: bool,
+    /// Descriptors that launches make of their arguments: parameters behind those of the signature.
+    pub maps: Vec<MapRecipe>,
+    /// At which level of optimisation a driver assembles the code when it loads it; none where it is machine code already.
+    pub assembler_level: Option<u32>,
+}
+
+/// Device memory that each program needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct ScratchFacts {
+    /// Bytes of one program.
+    pub bytes: u64,
+    /// What its address is a multiple of.
+    pub align: u64,
+}
+
+impl ScratchFacts {
+    /// No memory.
+    pub const NONE: ScratchFacts = ScratchFacts { bytes: 0, align: 1 };
+}
+
+impl DeviceFacts {
+    /// A kernel of one thread block a program, which needs no memory and nothing special.
+    pub fn new(arch: impl Into<String>, num_warps: u32, warp_size: u32) -> DeviceFacts {
+        DeviceFacts {
+            arch: arch.into(),
+            num_warps,
+            warp_size,
+            num_ctas: 1,
+            global_scratch: ScratchFacts::NONE,
+            profile_scratch: ScratchFacts::NONE,
+            log_bytes: 0,
+            cooperative: false,
+            overlaps: false,
+            maps: Vec::new(),
+            assembler_level: None,
+        }
+    }
+
+    /// Lanes of a thread block.
+    pub fn lanes(&self) -> u32 {
+        self.num_warps.saturating_mul(self.warp_size)
+    }
+}
+
+/// What an element of a descriptor is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum MapElement {
+    /// An integer of so many bits, or a float of 8.
+    Int(u32),
+    /// A float of 16, 32 or 64 bits.
+    Float(u32),
+    /// A bfloat16.
+    Bf16,
+}
+
+impl MapElement {
+    /// Bits of one.
+    pub fn bits(self) -> u32 {
+        match self {
+            MapElement::Int(bits) | MapElement::Float(bits) => bits,
+            MapElement::Bf16 => 16,
+        }
+    }
+}
+
+impl fmt::Display for MapElement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MapElement::Int(bits) => write!(f, "i{bits}"),
+            MapElement::Float(bits) => write!(f, "f{bits}"),
+            MapElement::Bf16 => f.write_str("bf16"),
+        }
+    }
+}
+
+/// A descriptor of a tensor that a launch makes of its arguments, for a copy engine that moves it by boxes.
+///
+/// Its text, which people read, is `%0[%1:i32,%2:i32][%3:i64] f16 128 128x64`: the tensor of rank 2 whose address, sizes and distance of
+/// rows are these arguments, of 16-bit floats, swizzled within 128 bytes, read in boxes of 128 rows of 64; `out` behind it says that
+/// the kernel writes by it.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct MapRecipe {
+    /// The number of the argument that is its address.
+    pub base: usize,
+    /// Elements along each axis, the slowest first.
+    pub sizes: Vec<ArgExpr>,
+    /// Elements from one to the next along each axis but the last, where it is one.
+    pub strides: Vec<ArgExpr>,
+    /// What an element is.
+    pub element: MapElement,
+    /// Bytes over which rows of a box are swizzled in shared memory; 0 for not at all.
+    pub swizzle: u32,
+    /// Elements of a box along each axis.
+    pub sides: Vec<u32>,
+    /// Whether the kernel writes by it.
+    pub is_written: bool,
+}
+
+impl MapRecipe {
+    /// The numbers of the arguments that it is made of.
+    pub fn args(&self) -> Vec<usize> {
+        let mut found = vec![self.base];
+        self.sizes.iter().chain(&self.strides).for_each(|part| part.args(&mut found));
+        found
+    }
+}
+
+impl fmt::Display for MapRecipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |parts: &[ArgExpr]| parts.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        write!(f, "%{}[{}][{}]", self.base, list(&self.sizes), list(&self.strides))?;
+        let sides: Vec<String> = self.sides.iter().map(ToString::to_string).collect();
+        write!(f, " {} {} {}", self.element, self.swizzle, sides.join("x"))?;
+        if self.is_written { f.write_str(" out") } else { Ok(()) }
+    }
+}
+
+impl LaunchFacts {
+    /// The facts of a kernel that a device runs.
+    pub fn device(&self) -> Option<&DeviceFacts> {
+        match self {
+            LaunchFacts::Device(facts) => Some(facts),
+            LaunchFacts::Interpreted | LaunchFacts::Host(_) => None,
+        }
+    }
+
+    /// The facts of a kernel that the host's cores run.
+    pub fn host(&self) -> Option<&HostFacts> {
+        match self {
+            LaunchFacts::Host(facts) => Some(facts),
+            LaunchFacts::Interpreted | LaunchFacts::Device(_) => None,
+        }
+    }
+
+    /// All of it by the names that `kernel.metadata` has for it, for people and scripts.
+    pub fn named(&self) -> Vec<(&'static str, OptionValue)> {
+        let int = |value: u64| OptionValue::Int(i64::try_from(value).unwrap_or(i64::MAX));
+        let nothing = ScratchFacts::NONE;
+        let scratch = |global: &ScratchFacts, profile: &ScratchFacts| {
+            vec![
+                ("global_scratch_size", int(global.bytes)),
+                ("global_scratch_align", int(global.align)),
+                ("profile_scratch_size", int(profile.bytes)),
+                ("profile_scratch_align", int(profile.align)),
+            ]
+        };
+        match self {
+            LaunchFacts::Interpreted => {
+                [scratch(&nothing, &nothing), vec![("interpreted", OptionValue::Bool(true))]].concat()
+            }
+            LaunchFacts::Host(HostFacts { features, kept_bytes }) => {
+                let own =
+                    vec![("features", OptionValue::Str(features.join(","))), ("kept", int(*kept_bytes))];
+                [scratch(&nothing, &nothing), own].concat()
+            }
+            LaunchFacts::Device(facts) => {
+                let maps: Vec<String> = facts.maps.iter().map(ToString::to_string).collect();
+                let mut own = scratch(&facts.global_scratch, &facts.profile_scratch);
+                own.extend([
+                    ("num_warps", int(facts.num_warps.into())),
+                    ("warp_size", int(facts.warp_size.into())),
+                    ("num_ctas", int(facts.num_ctas.into())),
+                    ("log_bytes", int(facts.log_bytes)),
+                    ("launch_cooperative_grid", OptionValue::Bool(facts.cooperative)),
+                    ("launch_pdl", OptionValue::Bool(facts.overlaps)),
+                    ("tensor_maps", OptionValue::Str(maps.join("; "))),
+                ]);
+                own.extend(facts.assembler_level.map(|level| ("assembler_level", int(level.into()))));
+                own
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DeviceFacts, LaunchFacts, MapElement, MapRecipe};
+    use crate::{ArgExpr, Combine, OptionValue};
+
+    #[test]
+    fn facts_have_names_for_people() {
+        let (rows, columns) = (ArgExpr::Arg { slot: 1, bits: 32 }, ArgExpr::Constant(64));
+        let parts = Box::new([rows.clone(), ArgExpr::Constant(2)]);
+        let map = MapRecipe {
+            base: 0,
+            sizes: vec![ArgExpr::Combined { by: Combine::Mul, bits: 32, parts }, columns],
+            strides: vec![ArgExpr::Arg { slot: 3, bits: 64 }],
+            element: MapElement::Float(16),
+            swizzle: 128,
+            sides: vec![128, 64],
+            is_written: true,
+        };
+        assert_eq!(map.args(), [0, 1, 3]);
+        let facts = LaunchFacts::Device(DeviceFacts { maps: vec![map], ..DeviceFacts::new("x1", 4, 64) });
+        let named = facts.named();
+        let of =
+            |wanted: &str| named.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value.clone());
+        let text = "%0[%1:i32_2_mul32,64][%3:i64] f16 128 128x64 out";
+        assert_eq!(of("tensor_maps"), Some(OptionValue::Str(text.into())));
+        assert_eq!((of("num_warps"), of("assembler_level")), (Some(OptionValue::Int(4)), None));
+        assert_eq!(facts.device().map(DeviceFacts::lanes), Some(256));
+        assert_eq!(LaunchFacts::Interpreted.named().last().map(|(name, _)| *name), Some("interpreted"));
+    }
+}
