@@ -153,7 +153,7 @@ impl Target for Gpus {
     }
 
     fn current_device(&self) -> Result<u32, TargetError> {
-        if self.emulated { Ok(0) } else { driver::driver()?.current() }
+        if self.emulated { Ok(0) } else { driver::current(driver::driver()?) }
     }
 
     fn set_current_device(&self, ordinal: u32) -> Result<(), TargetError> {
@@ -161,7 +161,7 @@ impl Target for Gpus {
         if ordinal as usize >= count {
             return Err(TargetError::Launch(format!("there is no device {ordinal}; there are {count}")));
         }
-        if self.emulated { Ok(()) } else { driver::driver()?.set_current(ordinal) }
+        if self.emulated { Ok(()) } else { driver::set_current(driver::driver()?, ordinal) }
     }
 
     fn surveyed_stage(&self) -> &'static str {
@@ -194,7 +194,7 @@ impl Target for Gpus {
             true => Ok(format!("{} from {}", llvm.version(), llvm.path().display())),
             false => Err(format!("the one at {} makes no code for AMD GPUs", llvm.path().display())),
         });
-        let runtime = driver::driver().map(Driver::version).map_err(|error| error.to_string());
+        let runtime = driver::driver().map(driver::version).map_err(|error| error.to_string());
         vec![Tool { name: "HIP runtime", found: runtime }, Tool { name: "LLVM", found }]
     }
 

@@ -5,9 +5,10 @@
 //! ```
 //!
 //! A target says what differs through [`Backend`]; [`Compile`] does the steps up to llir and keeps the stages. Nothing here knows a
-//! vendor. Left out: machine code, drivers, launches.
+//! vendor. [`driver`] is what drivers of GPUs have in common. Left out: machine code, and what a launch decides, which is the runtime's.
 
 mod compile;
+pub mod driver;
 mod errors;
 mod fit;
 mod launch;

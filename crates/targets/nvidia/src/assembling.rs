@@ -8,8 +8,9 @@
 use crate::assemble::{AssembleError, AssembleOptions, Assembler, Cubin, NotFound, NvJitLink, Ptxas, Search};
 use crate::driver::{self, Gpu, LinkOptions};
 use crate::knobs::{self, NEWER_ASSEMBLER, PROGRAM_VARIABLES, knob};
+use crate::options::option;
 use crate::ptx::Effort;
-use crate::target::option;
+use crate::stage;
 use ptx_isa::Arch;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,9 +18,6 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use target::knobs::FoundTool;
 use target::{Artifact, CompileOptions, Stage, TargetError, Tool};
-
-/// The stage that shows machine code as text.
-pub(crate) const SASS: &str = "sass";
 
 /// Programs that show machine code, with the arguments before the file.
 const DISASSEMBLERS: &[(&str, &[&str])] = &[("nvdisasm", &["-c"]), ("cuobjdump", &["-sass"])];
@@ -215,10 +213,10 @@ pub(crate) fn derive(
     options: &CompileOptions,
     name: &str,
 ) -> Result<Stage, TargetError> {
-    let cubin = || match artifact.stage(driver::CUBIN) {
+    let cubin = || match artifact.stage(stage::CUBIN) {
         Some(bytes) => Ok(bytes.to_vec()),
         None => {
-            let ptx = String::from_utf8_lossy(artifact.stage(driver::PTX).unwrap_or_default());
+            let ptx = String::from_utf8_lossy(artifact.stage(stage::PTX).unwrap_or_default());
             match (assemble_apart(&ptx, &artifact.name, arch, options, level_of(artifact))?, own_gpu(arch)) {
                 (Some(cubin), _) => Ok(cubin.bytes),
                 (None, Some(gpu)) => gpu.link(&ptx, &LinkOptions::default()),
@@ -226,10 +224,14 @@ pub(crate) fn derive(
             }
         }
     };
-    if name == SASS {
-        return Ok(Stage { name: SASS.into(), bytes: disassemble(&cubin()?)?.into_bytes(), text: true });
+    if name == stage::SASS {
+        return Ok(Stage {
+            name: stage::SASS.into(),
+            bytes: disassemble(&cubin()?)?.into_bytes(),
+            text: true,
+        });
     }
-    Ok(Stage { name: driver::CUBIN.into(), bytes: cubin()?, text: false })
+    Ok(Stage { name: stage::CUBIN.into(), bytes: cubin()?, text: false })
 }
 
 /// The machine code as the device would run it; that of the driver's linker, which takes other registers, is none.
@@ -241,10 +243,10 @@ pub(crate) fn machine_code(
     arch: Arch,
     options: &CompileOptions,
 ) -> Result<Vec<u8>, TargetError> {
-    if let Some(bytes) = artifact.stage(driver::CUBIN) {
+    if let Some(bytes) = artifact.stage(stage::CUBIN) {
         return Ok(bytes.to_vec());
     }
-    let Some(ptx) = artifact.stage(driver::PTX) else {
+    let Some(ptx) = artifact.stage(stage::PTX) else {
         return Err(TargetError::Missing("the kernel has no assembly".into()));
     };
     let made =

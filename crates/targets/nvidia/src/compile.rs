@@ -1,22 +1,23 @@
 //! A compile: every stage from ttir to machine code.
 
+use crate::facts::Facts;
 use crate::knobs::{self, knob};
 use crate::lower::Lanes;
 use crate::maps;
-use crate::target::{BACKEND, option};
-use crate::{assembling, driver, given, machine, pipeline, ptx};
+use crate::options::{BACKEND, option};
+use crate::{assembling, given, machine, pipeline, ptx, stage};
 use gpu::{Backend, Code, LLIR, TTGIR, check_shared};
 use ir::pass::PassRow;
 use ptx_isa::{Arch, Version};
 use std::collections::BTreeMap;
 use target::{
-    Artifact, CompileOptions, DeviceFacts, GivenStage, KernelParam, LaunchFacts, MapRecipe, OptionValue,
+    Artifact, CompileOptions, DeviceFacts, GivenStage, LaunchFacts, OptionValue,
     StageObserver, TargetError,
 };
 use ttir::ops::func::kernel_of;
 
 /// The stages that a person may give.
-pub(crate) const STAGES: &[&str] = &[TTGIR, LLIR, driver::PTX, driver::CUBIN];
+pub(crate) const STAGES: &[&str] = &[TTGIR, LLIR, stage::PTX, stage::CUBIN];
 
 /// What is compiled for.
 struct Nvidia {
@@ -93,7 +94,7 @@ pub(crate) fn compile_given(
             let code = compile.shared.given(given)?;
             compile.code(code)
         }
-        driver::PTX => {
+        stage::PTX => {
             let text = given.text()?;
             let min_shared = compile.min_shared()?;
             let facts = given::facts(text, min_shared).map_err(|message| given.wrong(message))?;
@@ -101,7 +102,7 @@ pub(crate) fn compile_given(
         }
         other => Err(given.wrong(format!(
             "a compile for target `{BACKEND}` cannot begin with a .{other} file; it can with .ttir, .{TTGIR} and .{}",
-            driver::PTX
+            stage::PTX
         ))),
     }
 }
@@ -147,7 +148,7 @@ impl<'a> Compile<'a> {
         let maps =
             kernel_of(&layouts).and_then(|kernel| maps::of_kernel(&layouts, kernel.op)).map_err(wrong)?;
         let (arch, options) = (self.nvidia.arch, self.options);
-        let written = self.shared.time(driver::PTX, |_| {
+        let written = self.shared.time(stage::PTX, |_| {
             let how = ptx::Options {
                 has_lines: !knobs::flag(options, knob::NO_LINES),
                 version: version(options)?,
@@ -161,7 +162,7 @@ impl<'a> Compile<'a> {
         check_shared(u64::from(shared), self.nvidia.lanes.machine)?;
         let kernel = lanes::Facts { shared_bytes: shared, ..kernel };
         let facts = Facts { name, params, maps, kernel, effort: written.effort };
-        match self.shared.observer.given(driver::PTX) {
+        match self.shared.observer.given(stage::PTX) {
             Some(given) => {
                 let text = given.text()?.to_owned();
                 self.ptx(text, Some(&given), facts)
@@ -186,7 +187,7 @@ impl<'a> Compile<'a> {
                 .entry(&facts.name)
                 .ok_or_else(|| given.wrong(format!("it has no kernel `{}`", facts.name)))?;
         }
-        self.shared.add(driver::PTX, text.clone().into_bytes(), true);
+        self.shared.add(stage::PTX, text.clone().into_bytes(), true);
         if self.nvidia.emulated && assembling::asks_for_more(self.options) {
             self.shared.observer.warn(
                 "no assembler takes part where a device is emulated: what is asked of ptxas is not done"
@@ -195,19 +196,19 @@ impl<'a> Compile<'a> {
         }
         if !self.nvidia.emulated {
             let (arch, options) = (self.nvidia.arch, self.options);
-            let cubin = self.shared.time(driver::CUBIN, |_| {
+            let cubin = self.shared.time(stage::CUBIN, |_| {
                 assembling::assemble(&text, &facts.name, arch, options, facts.effort)
             });
             let cubin = match (cubin, given) {
                 (Err(error), Some(given)) => return Err(given.wrong(error.to_string())),
                 (cubin, _) => cubin?,
             };
-            let own = self.shared.observer.given(driver::CUBIN).map(|given| given.bytes);
+            let own = self.shared.observer.given(stage::CUBIN).map(|given| given.bytes);
             if let Some(cubin) = cubin.as_ref().filter(|_| knobs::flag(options, knob::ASSEMBLER_LOG)) {
                 self.shared.observer.tell(&cubin.log);
             }
             if let Some(cubin) = own.or(cubin.map(|cubin| cubin.bytes)) {
-                self.shared.add(driver::CUBIN, cubin, false);
+                self.shared.add(stage::CUBIN, cubin, false);
             }
         }
         let arch = self.nvidia.arch;
@@ -233,20 +234,6 @@ impl<'a> Compile<'a> {
             _ => Ok(0),
         }
     }
-}
-
-/// What is known of a kernel once its PTX is written.
-pub(crate) struct Facts {
-    /// Its symbol.
-    pub(crate) name: String,
-    /// Its parameters, without the two of scratch memory.
-    pub(crate) params: Vec<KernelParam>,
-    /// The tensor maps that launches make, which are parameters behind those.
-    pub(crate) maps: Vec<MapRecipe>,
-    /// What its launches need.
-    pub(crate) kernel: lanes::Facts,
-    /// How hard the assembler should try.
-    pub(crate) effort: ptx::Effort,
 }
 
 fn not_written(errors: &[ptx::PtxError]) -> TargetError {

@@ -3,8 +3,8 @@
 //! Every access is checked: against the arrays that the launch was given, for races in shared memory, for values that nobody
 //! wrote. What is found is an error of the launch. Slow, and meant for small inputs.
 
-use crate::driver;
 use crate::maps;
+use crate::stage;
 use emulator::{Argument, Checks, Memory, Program};
 use ptx_isa::Arch;
 use std::collections::BTreeMap;
@@ -59,10 +59,10 @@ impl Device for EmulatedGpu {
 
     fn load(&self, artifact: &Artifact) -> Result<Arc<dyn LoadedKernel>, TargetError> {
         let name = &artifact.name;
-        let ptx = artifact.stage(driver::PTX).ok_or_else(|| {
+        let ptx = artifact.stage(stage::PTX).ok_or_else(|| {
             TargetError::Load(format!(
                 "kernel `{name}` has no stage `{}`, which the emulator runs",
-                driver::PTX
+                stage::PTX
             ))
         })?;
         let program = Program::parse(&String::from_utf8_lossy(ptx))

@@ -3,10 +3,10 @@
 //! It assumes the convention of kernels here and of the reference: two pointers to scratch memory behind the parameters. Left out:
 //! the code, which the assembler reads; how much shared memory a launch must bring along, which PTX does not say.
 
-use crate::compile::Facts;
-use crate::driver::WARP;
+use crate::facts::Facts;
+use crate::machine::WARP;
+use crate::options::option;
 use crate::ptx::Effort;
-use crate::target::option;
 use lanes::Scratch;
 use target::{KernelParam, ParamKind};
 

@@ -1,6 +1,6 @@
 //! Knobs that concern these GPUs alone, and what a compile is told by them.
 
-use crate::driver;
+use crate::stage;
 use target::knobs::{KnobKind, KnobRow, KnobStanding};
 use target::{CompileOptions, OptionValue};
 
@@ -53,7 +53,7 @@ pub(crate) static ROWS: &[KnobRow] = &[
     row("ptxas_blackwell", &["TRITON_PTXAS_BLACKWELL_PATH"], Tool, "The assembler for sm_90 and newer. Default: `ptxas`."),
     row("cuobjdump", &["TRITON_CUOBJDUMP_PATH"], Tool, "Shows machine code, where there is no `nvdisasm`. Default: as for `ptxas`."),
     row("nvdisasm", &["TRITON_NVDISASM_PATH"], Tool, "Makes the stage `sass`. Default: as for `ptxas`."),
-    row("dump_nvptx", &["NVPTX_ENABLE_DUMP"], Flag, "Print the PTX of every kernel on the standard output.").but(Prints(driver::PTX, "NVPTX Dump")),
+    row("dump_nvptx", &["NVPTX_ENABLE_DUMP"], Flag, "Print the PTX of every kernel on the standard output.").but(Prints(stage::PTX, "NVPTX Dump")),
     row(knob::NO_ASSEMBLER_OPTIMIZATION, &["DISABLE_PTXAS_OPT"], Flag,
         "Assemble at level 0, by a `ptxas` or nvJitLink that is found, also for devices that are here.").but(Compiles),
     row(knob::ASSEMBLER_OPTIONS, &["PTXAS_OPTIONS"], OptText,

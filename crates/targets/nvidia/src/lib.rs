@@ -5,14 +5,18 @@ mod assembling;
 mod compile;
 pub mod driver;
 mod emulated;
+mod facts;
 mod given;
 mod knobs;
 pub mod lower;
 pub mod machine;
 pub mod maps;
+mod options;
 pub mod pipeline;
 pub mod ptx;
+mod stage;
 mod survey;
 mod target;
+pub mod tensor_layout;
 
 pub use self::target::target;

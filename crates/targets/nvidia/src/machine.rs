@@ -8,6 +8,9 @@ use ir::FloatKind::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64};
 use std::sync::OnceLock;
 use ttgir::machine::{FragmentKind, Machine, MatrixKind, MatrixRow, Number};
 
+/// Lanes of a warp.
+pub(crate) const WARP: u32 = 32;
+
 /// What every architecture from `sm_80` on has.
 const SM_80: Machine = Machine {
     name: "cuda:80",

@@ -3,7 +3,7 @@
 //! A parameter of type `!tt.tensordesc<…, #shared>` with `tt.map_of` is 128 bytes for the copy engine. A compile makes a [`MapRecipe`] of
 //! it, which the facts of a launch carry.
 
-use crate::driver::tensor_map::{Element, TensorLayout};
+use crate::tensor_layout::{Element, TensorLayout};
 use emulator::{Swizzle, TensorMap};
 use ir::{FloatKind, Module, Op, Type};
 use target::{ArgExpr, Combine, MapElement, MapRecipe};

@@ -6,6 +6,8 @@ use crate::driver::{self, Driver, Gpu};
 use crate::emulated::EmulatedGpu;
 use crate::knobs;
 use crate::machine;
+use crate::options::{BACKEND, OPTIONS, option};
+use crate::stage;
 use crate::survey;
 use ptx_isa::Arch;
 use std::sync::{Arc, OnceLock};
@@ -16,65 +18,8 @@ use target::{
     TargetError, TargetFacts, Tool,
 };
 
-/// The name of the target.
-pub(crate) const BACKEND: &str = "cuda";
-
 /// What code is made for on a machine without a GPU, where no architecture is named.
 const USUAL_CAPABILITY: u16 = 90;
-
-/// Options of a launch.
-pub(crate) mod option {
-    /// The architecture, as `sm90` or `90`.
-    pub(crate) const ARCH: &str = "arch";
-    /// The most registers of a lane.
-    pub(crate) const MAX_REGISTERS: &str = "maxnreg";
-    /// A launch may begin before the one in front of it is finished.
-    pub(crate) const DEPENDENT: &str = "launch_pdl";
-    /// The version of PTX to write, at least.
-    pub(crate) const PTX_VERSION: &str = "ptx_version";
-    /// The least shared memory of a program.
-    pub(crate) const MIN_SHARED: &str = "min_shared_mem";
-    /// Further options of the assembler.
-    pub(crate) const PTX_OPTIONS: &str = "ptx_options";
-}
-
-static OPTIONS: [OptionRow; 7] = [
-    OptionRow {
-        name: option::ARCH,
-        default: OptionValue::None,
-        doc: "The architecture to compile for, such as sm90; that of the device by default.",
-    },
-    OptionRow {
-        name: option::MAX_REGISTERS,
-        default: OptionValue::None,
-        doc: "The most registers that a lane may use; fewer registers, more programs at a time, perhaps spills.",
-    },
-    OptionRow {
-        name: gpu::COOPERATIVE,
-        default: OptionValue::Bool(false),
-        doc: "Launch so that all programs run at the same time, or not at all.",
-    },
-    OptionRow {
-        name: option::DEPENDENT,
-        default: OptionValue::Bool(false),
-        doc: "Let the launch begin before the one in front of it in the stream is finished.",
-    },
-    OptionRow {
-        name: option::PTX_VERSION,
-        default: OptionValue::None,
-        doc: "The version of PTX to write, 87 for 8.7; the lowest that has every instruction used by default.",
-    },
-    OptionRow {
-        name: option::MIN_SHARED,
-        default: OptionValue::None,
-        doc: "Bytes of shared memory that a launch brings along at least.",
-    },
-    OptionRow {
-        name: option::PTX_OPTIONS,
-        default: OptionValue::None,
-        doc: "Further options of ptxas, which is then used in place of the driver's own assembler.",
-    },
-];
 
 /// The target for the GPUs of this machine, or for one architecture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -198,7 +143,7 @@ impl Target for Nvidia {
     }
 
     fn derived_stages(&self) -> &'static [&'static str] {
-        if self.emulated { &[] } else { &[driver::CUBIN, assembling::SASS] }
+        if self.emulated { &[] } else { &[stage::CUBIN, stage::SASS] }
     }
 
     fn derive_stage(
@@ -238,7 +183,7 @@ impl Target for Nvidia {
             return Ok(0);
         }
         let driver = driver::driver()?;
-        driver.current_ordinal().map_err(|refused| driver.report(refused))
+        driver::current_ordinal(driver).map_err(|refused| driver.report(refused))
     }
 
     fn set_current_device(&self, ordinal: u32) -> Result<(), TargetError> {
@@ -275,7 +220,7 @@ impl Target for Nvidia {
     }
 
     fn binary(&self) -> &'static str {
-        if self.emulated { driver::PTX } else { driver::CUBIN }
+        if self.emulated { stage::PTX } else { stage::CUBIN }
     }
 
     fn tools(&self) -> Vec<Tool> {

@@ -1,243 +1,171 @@
-//! One GPU.
+//! One GPU, and what its runtime does otherwise than other drivers.
 
-use super::Driver;
-use super::api::{Handle, Properties};
-use super::error::{Refused, check, status};
-use super::module::Module;
+use super::api::{Api, Handle, PROPERTY_BYTES, Properties};
+use super::log_memory::LogMemory;
+use super::words::WORDS;
+use super::{Driver, Gpu, Module, launch, load};
 use amdgcn_isa::Arch;
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use target::{Artifact, Device, DeviceProperties, LoadedKernel, TargetError};
+use gpu::driver::{Refused, Shape, Status, Vendor, Words, check};
+use std::ffi::{CStr, c_char};
+use target::{Artifact, DeviceFacts, DeviceProperties, Grid, Launch, TargetError};
 
-/// `HIP_POINTER_ATTRIBUTE_DEVICE_POINTER`.
-const DEVICE_POINTER: i32 = 3;
-
-/// Offsets in `hipDeviceProp_tR0600`.
-mod offset {
-    pub(super) const NAME: usize = 0;
-    pub(super) const TOTAL_MEMORY: usize = 288;
-    pub(super) const LDS: usize = 296;
-    pub(super) const ARCH: usize = 1160;
-}
-
-/// Bytes of the texts in it.
-const TEXT_BYTES: usize = 256;
-
-/// Names of properties, with the offset of the 32-bit number behind each.
-const NUMBERS: &[(&str, usize)] = &[
-    ("max_num_regs", 304),
-    ("warpSize", 308),
-    ("max_threads_per_block", 320),
-    ("sm_clock_rate", 348),
-    ("multiprocessor_count", 388),
-    ("mem_clock_rate", 608),
-    ("mem_bus_width", 612),
-    ("l2_cache_size", 616),
-    ("max_threads_per_sm", 624),
-    ("cooperative_launch", 688),
-];
+/// The oldest version that has all functions used here: 6.0.
+const OLDEST: i32 = 60_000_000;
 
 /// A GPU.
 #[derive(Debug)]
-pub struct Gpu {
-    pub(crate) driver: &'static Driver,
-    pub(crate) ordinal: u32,
+pub struct Hip {
+    pub(super) driver: &'static Driver,
+    pub(super) ordinal: u32,
     properties: Box<Properties>,
 }
 
+/// What is kept of a kernel.
+#[derive(Debug)]
+pub struct HipKernel {
+    pub(super) cooperative: bool,
+    /// For kernels that print.
+    pub(super) log: Option<LogMemory>,
+}
+
 /// Keeps a device the current one of this thread; the one of before comes back at the end.
-pub(super) struct Entered<'a> {
-    driver: &'a Driver,
+#[derive(Debug)]
+pub struct Entered {
+    driver: &'static Driver,
     before: Option<u32>,
 }
 
-impl Drop for Entered<'_> {
+impl Drop for Entered {
     fn drop(&mut self) {
         if let Some(before) = self.before {
             // It was the current one of this thread a moment ago.
-            let _ = self.driver.set_current(before);
+            let _ = set_current(self.driver, before);
         }
     }
 }
 
-impl Gpu {
-    pub(super) fn new(driver: &'static Driver, ordinal: u32, properties: Box<Properties>) -> Gpu {
-        Gpu { driver, ordinal, properties }
-    }
+/// The number of the device that this thread works with.
+pub(super) fn current(driver: &Driver) -> Result<u32, Refused> {
+    let mut ordinal = 0;
+    // SAFETY: `ordinal` is a place for the answer.
+    check(unsafe { (driver.api.get_device)(&raw mut ordinal) }, "tell the current device")?;
+    Ok(ordinal.unsigned_abs())
+}
 
-    fn text(&self, offset: usize) -> String {
-        let bytes = &self.properties.0[offset..offset + TEXT_BYTES];
-        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(TEXT_BYTES);
-        String::from_utf8_lossy(&bytes[..end]).into_owned()
-    }
+/// Makes a device the one that this thread works with.
+pub(super) fn set_current(driver: &Driver, ordinal: u32) -> Result<(), Refused> {
+    // SAFETY: any number may be given.
+    check(unsafe { (driver.api.set_device)(ordinal as i32) }, "change the current device")
+}
 
-    fn bytes<const N: usize>(&self, offset: usize) -> [u8; N] {
-        self.properties.0[offset..offset + N].try_into().expect("offsets lie inside")
-    }
-
+impl Hip {
     /// What the runtime calls its architecture, without features.
     pub fn arch_name(&self) -> String {
-        self.text(offset::ARCH).split(':').next().unwrap_or_default().to_owned()
+        self.properties.arch_name()
     }
 
     /// Its architecture, if kernels are compiled for it.
     pub fn arch(&self) -> Option<Arch> {
         Arch::named(&self.arch_name())
     }
-
-    /// Bytes of LDS of a program at most.
-    pub(super) fn lds(&self) -> u64 {
-        u64::from_le_bytes(self.bytes(offset::LDS))
-    }
-
-    /// Its name.
-    pub(super) fn name(&self) -> String {
-        self.text(offset::NAME)
-    }
-
-    /// Makes the device the current one until the result is dropped. With one device there is nothing to be done.
-    #[inline]
-    pub(super) fn enter(&self) -> Result<Entered<'static>, TargetError> {
-        let driver = self.driver;
-        if driver.gpus().len() == 1 {
-            return Ok(Entered { driver, before: None });
-        }
-        let current = driver.current()?;
-        if current == self.ordinal {
-            return Ok(Entered { driver, before: None });
-        }
-        driver.set_current(self.ordinal)?;
-        Ok(Entered { driver, before: Some(current) })
-    }
-
-    /// Does something with the device as the current one.
-    pub(super) fn with<T>(&self, work: impl FnOnce(&Driver) -> Result<T, Refused>) -> Result<T, TargetError> {
-        let _entered = self.enter()?;
-        work(self.driver).map_err(|refused| refused.report(&self.driver.api))
-    }
 }
 
-impl Device for Gpu {
+impl Vendor for Hip {
+    const WORDS: Words = WORDS;
+    const OLDEST: i32 = OLDEST;
+    type Api = Api;
+    type Process = ();
+    type Kernel = HipKernel;
+    type Entered = Entered;
+
+    fn version_text(version: i32) -> String {
+        format!("HIP {}.{}.{}", version / 10_000_000, version / 100_000 % 100, version % 100_000)
+    }
+
+    fn texts(api: &Api, status: Status) -> [Option<String>; 2] {
+        let ask = |function: unsafe extern "C" fn(Status) -> *const c_char| {
+            // SAFETY: any number may be asked for.
+            let text = unsafe { function(status) };
+            // SAFETY: what the runtime gives is a C string that it keeps.
+            (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+        };
+        [ask(api.get_error_name), ask(api.get_error_string)]
+    }
+
+    fn process(_version: i32) {}
+
+    fn open(driver: &'static Driver, ordinal: u32) -> Result<Hip, Refused> {
+        let mut properties = Box::new(Properties([0; PROPERTY_BYTES]));
+        // SAFETY: the place is larger than the structure.
+        let status = unsafe { (driver.api.get_device_properties)(&raw mut *properties, ordinal as i32) };
+        check(status, "tell the properties of a device")?;
+        Ok(Hip { driver, ordinal, properties })
+    }
+
+    #[inline]
+    fn driver(&self) -> &'static Driver {
+        self.driver
+    }
+
     fn ordinal(&self) -> u32 {
         self.ordinal
     }
 
-    fn properties(&self) -> DeviceProperties {
-        let number = |offset| i64::from(i32::from_le_bytes(self.bytes(offset)));
-        let mut numbers: BTreeMap<String, i64> =
-            NUMBERS.iter().map(|(name, offset)| ((*name).to_owned(), number(*offset))).collect();
-        let wide = |offset| i64::try_from(u64::from_le_bytes(self.bytes(offset))).unwrap_or(i64::MAX);
-        numbers.insert("max_shared_mem".into(), wide(offset::LDS));
-        numbers.insert("total_memory".into(), wide(offset::TOTAL_MEMORY));
-        DeviceProperties { name: self.name(), numbers }
+    fn name(&self) -> String {
+        self.properties.device_name()
     }
 
-    fn load(&self, artifact: &Artifact) -> Result<Arc<dyn LoadedKernel>, TargetError> {
-        let gpu = self.driver.gpus().get(self.ordinal as usize);
-        let gpu =
-            gpu.ok_or_else(|| TargetError::Internal("a device that its driver does not list".into()))?;
-        Ok(Arc::new(Module::load(gpu, artifact)?))
+    fn describe(&self) -> DeviceProperties {
+        DeviceProperties { name: self.name(), numbers: self.properties.numbers() }
     }
 
-    fn synchronize(&self) -> Result<(), TargetError> {
-        // SAFETY: the device is the current one.
-        self.with(|driver| check(unsafe { (driver.api.device_synchronize)() }, "finish all launches"))
+    fn most_shared(&self) -> Result<u64, Refused> {
+        Ok(self.properties.lds())
     }
 
-    fn uses_host_memory(&self) -> bool {
-        false
+    fn registers(&self) -> u64 {
+        u64::from(crate::machine::registers(self.arch()))
     }
 
-    fn reachable(&self, host: u64) -> Option<u64> {
-        let mut address = 0u64;
-        self.with(|driver| {
-            let place = (&raw mut address).cast();
-            // SAFETY: the attribute is an address, for which there is a place.
-            check(
-                unsafe { (driver.api.pointer_get_attribute)(place, DEVICE_POINTER, host) },
-                "look up an address",
-            )
-        })
-        .ok()
-        .map(|()| address)
+    /// With one device there is nothing to be done.
+    #[inline]
+    fn enter(&self) -> Result<Entered, Refused> {
+        let driver = self.driver;
+        if driver.gpus().len() == 1 {
+            return Ok(Entered { driver, before: None });
+        }
+        let current = current(driver)?;
+        if current == self.ordinal {
+            return Ok(Entered { driver, before: None });
+        }
+        set_current(driver, self.ordinal)?;
+        Ok(Entered { driver, before: Some(current) })
     }
 
-    fn alloc(&self, bytes: u64) -> Result<u64, TargetError> {
-        let mut address = 0;
-        let made = self.with(|driver| {
-            // SAFETY: `address` is a place for the answer.
-            check(unsafe { (driver.api.malloc)(&raw mut address, bytes.max(1) as usize) }, "allocate memory")
-        });
-        made.map(|()| address).map_err(|error| match error {
-            TargetError::Launch(text) => {
-                TargetError::Launch(format!("{text} ({bytes} bytes were asked for)"))
+    /// Along x the runtime counts lanes.
+    fn largest(shape: &Shape) -> Grid {
+        [u32::MAX / shape.threads.max(1), 65_535, 65_535]
+    }
+
+    fn load(
+        gpu: &Gpu,
+        artifact: &Artifact,
+        facts: &DeviceFacts,
+        symbol: &CStr,
+    ) -> Result<(Handle, HipKernel), TargetError> {
+        let function = load::load(gpu, artifact, facts, symbol)?;
+        let log = (facts.log_bytes > 0).then(|| LogMemory::new(gpu)).transpose()?;
+        Ok((function, HipKernel { cooperative: facts.cooperative, log }))
+    }
+
+    #[inline]
+    unsafe fn launch(kernel: &Module, blocks: Grid, launch: &Launch<'_>) -> Result<(), TargetError> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            match &kernel.own.log {
+                None => launch::submit(kernel, blocks, launch, 0),
+                Some(log) => launch::submit_and_read(kernel, blocks, launch, log),
             }
-            other => other,
-        })
-    }
-
-    unsafe fn free(&self, address: u64, _bytes: u64) -> Result<(), TargetError> {
-        // SAFETY: the caller promises that the address is one of `alloc`.
-        self.with(|driver| check(unsafe { (driver.api.free)(address) }, "free memory"))
-    }
-
-    unsafe fn copy_in(&self, to: u64, from: &[u8]) -> Result<(), TargetError> {
-        self.with(|driver| {
-            // SAFETY: the caller promises that the device's memory is valid for so many bytes.
-            let status = unsafe { (driver.api.memcpy_htod)(to, from.as_ptr().cast(), from.len()) };
-            check(status, "copy to the device")
-        })
-    }
-
-    unsafe fn copy_out(&self, to: &mut [u8], from: u64) -> Result<(), TargetError> {
-        self.with(|driver| {
-            // SAFETY: as above.
-            let status = unsafe { (driver.api.memcpy_dtoh)(to.as_mut_ptr().cast(), from, to.len()) };
-            check(status, "copy from the device")
-        })
-    }
-
-    unsafe fn fill(&self, address: u64, byte: u8, bytes: u64, stream: u64) -> Result<(), TargetError> {
-        self.with(|driver| {
-            // SAFETY: as above.
-            let status =
-                unsafe { (driver.api.memset_d8_async)(address, byte, bytes as usize, stream as Handle) };
-            check(status, "fill memory")
-        })
-    }
-
-    fn record_event(&self, stream: u64) -> Result<u64, TargetError> {
-        let mut event: Handle = std::ptr::null_mut();
-        self.with(|driver| {
-            // SAFETY: `event` is a place for the answer.
-            check(unsafe { (driver.api.event_create)(&raw mut event) }, "make an event")?;
-            // SAFETY: the event was made just now; the stream is the caller's.
-            let recorded = unsafe { (driver.api.event_record)(event, stream as Handle) };
-            if recorded != status::SUCCESS {
-                self.free_event(event as u64);
-            }
-            check(recorded, "record an event")
-        })?;
-        Ok(event as u64)
-    }
-
-    fn elapsed_ms(&self, start: u64, end: u64) -> Result<f64, TargetError> {
-        let mut elapsed = 0f32;
-        self.with(|driver| {
-            // SAFETY: the events are the caller's, made by `record_event`.
-            unsafe {
-                check((driver.api.event_synchronize)(end as Handle), "wait for an event")?;
-                check(
-                    (driver.api.event_elapsed_time)(&raw mut elapsed, start as Handle, end as Handle),
-                    "time two events",
-                )
-            }
-        })?;
-        Ok(f64::from(elapsed))
-    }
-
-    fn free_event(&self, event: u64) {
-        // SAFETY: the event is the caller's, who gives it back. What the runtime says can help nobody.
-        let _ = unsafe { (self.driver.api.event_destroy)(event as Handle) };
+        }
     }
 }

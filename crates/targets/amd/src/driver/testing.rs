@@ -2,6 +2,7 @@
 
 use super::Driver;
 use super::api::{Api, Handle, Properties, Status};
+use gpu::driver::Calls;
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use target::TargetError;
@@ -147,7 +148,8 @@ extern "C" fn find(place: *mut Handle, _: Handle, _: *const c_char) -> Status {
     answer("find", place, FUNCTION as Handle)
 }
 extern "C" fn attribute(place: *mut c_int, number: c_int, _: Handle) -> Status {
-    answer("attribute", place, number * 16)
+    // The first is how many lanes a thread block may have.
+    answer("attribute", place, if number == 0 { 1024 } else { number * 16 })
 }
 
 /// Keeps what a launch hands in.
@@ -207,7 +209,7 @@ extern "C" fn stream_synchronize(_: Handle) -> Status {
 extern "C" fn capturing(_: Handle, place: *mut c_int) -> Status {
     answer("capturing", place, script(|script| i32::from(script.capturing)))
 }
-extern "C" fn event_create(place: *mut Handle) -> Status {
+extern "C" fn event_create(place: *mut Handle, _: c_uint) -> Status {
     answer("event_create", place, 0x300 as Handle)
 }
 extern "C" fn event_record(_: Handle, _: Handle) -> Status {
@@ -223,35 +225,42 @@ extern "C" fn event_destroy(_: Handle) -> Status {
     called("event_destroy")
 }
 
+extern "C" fn capture_mode(_: *mut c_int) -> Status {
+    called("capture_mode")
+}
+
 fn api() -> Api {
     Api {
-        init,
-        driver_get_version: version,
+        calls: Calls {
+            init,
+            driver_get_version: version,
+            device_get_count: count,
+            synchronize,
+            mem_alloc: malloc,
+            mem_free: free,
+            memcpy_htod: copy_in,
+            memcpy_dtoh: copy_out,
+            memset_d8_async: fill,
+            pointer_get_attribute: pointer,
+            func_get_attribute: attribute,
+            launch_kernel: launch,
+            event_create,
+            event_record,
+            event_synchronize,
+            event_elapsed_time: event_elapsed,
+            event_destroy,
+            stream_is_capturing: capturing,
+            thread_exchange_stream_capture_mode: capture_mode,
+        },
         get_error_name: name,
         get_error_string: meaning,
-        get_device_count: count,
         get_device,
         set_device,
         get_device_properties: properties,
-        device_synchronize: synchronize,
-        malloc,
-        free,
         host_malloc,
-        memcpy_htod: copy_in,
-        memcpy_dtoh: copy_out,
-        memset_d8_async: fill,
-        pointer_get_attribute: pointer,
         module_load_data: load,
         module_get_function: find,
-        func_get_attribute: attribute,
-        launch_kernel: launch,
         launch_cooperative_kernel: cooperative,
         stream_synchronize,
-        stream_is_capturing: capturing,
-        event_create,
-        event_record,
-        event_synchronize,
-        event_elapsed_time: event_elapsed,
-        event_destroy,
     }
 }

@@ -132,7 +132,7 @@ fn launches_that_fail_say_why() {
         launch(&*kernel, &Launch::new([1, 1, 1], &[7, 8])).expect_err("it fails")
     };
     assert!(matches!(failing(701), TargetError::OutOfResources { .. }));
-    assert!(failing(1).to_string().contains("256 lanes, 1024 bytes of LDS"));
+    assert!(failing(1).to_string().contains("256 threads, 1024 bytes of LDS"));
     assert!(failing(700).to_string().contains("HIP_LAUNCH_BLOCKING"));
     assert!(failing(2).to_string().contains("free some memory"));
 }

@@ -1,18 +1,16 @@
 //! The functions of the CUDA driver that are used here, as a table that is filled from its library at run time.
 //!
 //! The table is plain data, so a test fills it with functions of its own and sees every call. Names are those of the
-//! driver without `cu`; the symbol is the version of the function whose types stand here.
+//! driver without `cu`; the symbol is the version of the function whose types stand here. A [`Handle`] is a `CUcontext`, `CUlibrary`,
+//! `CUkernel`, `CUfunction`, `CUstream`, `CUevent`, `CUlinkState`, `CUgraph`, `CUgraphNode` or `CUgraphExec`.
 
-use libloading::Library;
+use gpu::driver::Symbols;
+pub use gpu::driver::{Handle, Status};
+use gpu::driver_table;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-/// What every function of the driver returns; 0 is success.
-pub type Status = c_int;
 /// A device of the driver.
 pub type DeviceHandle = c_int;
-/// `CUcontext`, `CUlibrary`, `CUkernel`, `CUfunction`, `CUstream`, `CUevent`, `CUlinkState`, `CUgraph`, `CUgraphNode`,
-/// `CUgraphExec`: pointers that nobody looks behind.
-pub type Handle = *mut c_void;
 /// An address on a device.
 pub type DevicePointer = u64;
 
@@ -86,33 +84,37 @@ pub struct KernelNode {
     pub context: Handle,
 }
 
-macro_rules! functions {
-    ($($field:ident = $symbol:literal ($($ty:ty),*);)*) => {
-        /// The driver's functions.
-        #[derive(Clone, Copy, Debug)]
-        #[allow(missing_docs)] // Their documentation is the driver's own.
-        pub struct Api { $(pub $field: unsafe extern "C" fn($($ty),*) -> Status,)* }
+/// The names of what all drivers have.
+pub(super) const SYMBOLS: Symbols = Symbols {
+    init: "cuInit",
+    driver_get_version: "cuDriverGetVersion",
+    device_get_count: "cuDeviceGetCount",
+    synchronize: "cuCtxSynchronize",
+    mem_alloc: "cuMemAlloc_v2",
+    mem_free: "cuMemFree_v2",
+    memcpy_htod: "cuMemcpyHtoD_v2",
+    memcpy_dtoh: "cuMemcpyDtoH_v2",
+    memset_d8_async: "cuMemsetD8Async",
+    pointer_get_attribute: "cuPointerGetAttribute",
+    func_get_attribute: "cuFuncGetAttribute",
+    launch_kernel: "cuLaunchKernel",
+    event_create: "cuEventCreate",
+    event_record: "cuEventRecord",
+    event_synchronize: "cuEventSynchronize",
+    event_elapsed_time: "cuEventElapsedTime",
+    event_destroy: "cuEventDestroy_v2",
+    stream_is_capturing: "cuStreamIsCapturing",
+    thread_exchange_stream_capture_mode: "cuThreadExchangeStreamCaptureMode",
+};
 
-        impl Api {
-            /// Finds every function in the driver's library; the error names one that it lacks.
-            pub(super) fn from_library(library: &Library) -> Result<Api, &'static str> {
-                Ok(Api { $(
-                    // SAFETY: the type is that of the driver's header for this symbol.
-                    $field: *unsafe { library.get(concat!($symbol, "\0").as_bytes()) }.map_err(|_| $symbol)?,
-                )* })
-            }
-        }
-    };
-}
+// Example: `ctx_get_current = "cuCtxGetCurrent" (*mut Handle);` is a field `ctx_get_current` that calls `cuCtxGetCurrent`.
+driver_table! {
+    /// The driver's functions.
+    pub struct Api;
 
-// Example: `init = "cuInit" (c_uint);` is a field `init` that calls `cuInit`.
-functions! {
-    init = "cuInit" (c_uint);
-    driver_get_version = "cuDriverGetVersion" (*mut c_int);
     get_error_name = "cuGetErrorName" (Status, *mut *const c_char);
     get_error_string = "cuGetErrorString" (Status, *mut *const c_char);
 
-    device_get_count = "cuDeviceGetCount" (*mut c_int);
     device_get = "cuDeviceGet" (*mut DeviceHandle, c_int);
     device_get_name = "cuDeviceGetName" (*mut c_char, c_int, DeviceHandle);
     device_get_attribute = "cuDeviceGetAttribute" (*mut c_int, c_int, DeviceHandle);
@@ -122,20 +124,11 @@ functions! {
     ctx_get_current = "cuCtxGetCurrent" (*mut Handle);
     ctx_set_current = "cuCtxSetCurrent" (Handle);
     ctx_get_device = "cuCtxGetDevice" (*mut DeviceHandle);
-    ctx_synchronize = "cuCtxSynchronize" ();
-
-    mem_alloc = "cuMemAlloc_v2" (*mut DevicePointer, usize);
-    mem_free = "cuMemFree_v2" (DevicePointer);
-    memcpy_htod = "cuMemcpyHtoD_v2" (DevicePointer, *const c_void, usize);
-    memcpy_dtoh = "cuMemcpyDtoH_v2" (*mut c_void, DevicePointer, usize);
-    memset_d8_async = "cuMemsetD8Async" (DevicePointer, u8, usize, Handle);
-    pointer_get_attribute = "cuPointerGetAttribute" (*mut c_void, c_int, DevicePointer);
 
     library_load_data = "cuLibraryLoadData"
         (*mut Handle, *const c_void, *mut c_int, *mut *mut c_void, c_uint, *mut c_int, *mut *mut c_void, c_uint);
     library_get_kernel = "cuLibraryGetKernel" (*mut Handle, Handle, *const c_char);
     kernel_get_function = "cuKernelGetFunction" (*mut Handle, Handle);
-    func_get_attribute = "cuFuncGetAttribute" (*mut c_int, c_int, Handle);
     func_set_attribute = "cuFuncSetAttribute" (Handle, c_int, c_int);
     func_set_cache_config = "cuFuncSetCacheConfig" (Handle, c_int);
 
@@ -145,8 +138,6 @@ functions! {
     link_complete = "cuLinkComplete" (Handle, *mut *mut c_void, *mut usize);
     link_destroy = "cuLinkDestroy" (Handle);
 
-    launch_kernel = "cuLaunchKernel"
-        (Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void, *mut *mut c_void);
     launch_kernel_ex = "cuLaunchKernelEx" (*const LaunchConfig, Handle, *mut *mut c_void, *mut *mut c_void);
 
     graph_create = "cuGraphCreate" (*mut Handle, c_uint);
@@ -157,15 +148,7 @@ functions! {
     graph_exec_destroy = "cuGraphExecDestroy" (Handle);
     graph_destroy = "cuGraphDestroy" (Handle);
 
-    event_create = "cuEventCreate" (*mut Handle, c_uint);
-    event_record = "cuEventRecord" (Handle, Handle);
     event_query = "cuEventQuery" (Handle);
-    event_synchronize = "cuEventSynchronize" (Handle);
-    event_elapsed_time = "cuEventElapsedTime" (*mut f32, Handle, Handle);
-    event_destroy = "cuEventDestroy_v2" (Handle);
-
-    stream_is_capturing = "cuStreamIsCapturing" (Handle, *mut c_int);
-    thread_exchange_stream_capture_mode = "cuThreadExchangeStreamCaptureMode" (*mut c_int);
 
     tensor_map_encode_tiled = "cuTensorMapEncodeTiled"
         (*mut c_void, c_int, c_uint, DevicePointer, *const u64, *const u64, *const c_uint, *const c_uint,

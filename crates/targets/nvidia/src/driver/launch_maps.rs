@@ -1,9 +1,10 @@
 //! The tensor maps of a launch: made of its arguments, and kept while those that they are made of stay as they are.
 
-use super::Gpu;
-use super::device::WRITTEN_FROM;
-use super::tensor_map::{TensorLayout, TensorMap};
+use super::Cuda;
+use super::tensor_map::TensorMap;
+use super::zeros::WRITTEN_FROM;
 use crate::maps;
+use crate::tensor_layout::TensorLayout;
 use smallvec::SmallVec;
 use std::sync::Mutex;
 use target::{DeviceFacts, MapRecipe, TargetError};
@@ -31,14 +32,14 @@ impl Maps {
 
     /// The maps for the arguments of a launch.
     #[inline]
-    pub(super) fn make(&self, gpu: &Gpu, args: &[u64]) -> Result<Made, TargetError> {
+    pub(super) fn make(&self, gpu: &Cuda, args: &[u64]) -> Result<Made, TargetError> {
         if self.recipes.is_empty() {
             return Ok(Made::new());
         }
         self.made(gpu, args)
     }
 
-    fn made(&self, gpu: &Gpu, args: &[u64]) -> Result<Made, TargetError> {
+    fn made(&self, gpu: &Cuda, args: &[u64]) -> Result<Made, TargetError> {
         // Slots that are missing are found where maps are made of them.
         let read = || self.slots.iter().filter_map(|&slot| args.get(slot).copied());
         // Where another thread launches the same kernel, each makes its own.
@@ -55,7 +56,7 @@ impl Maps {
             let layout = layout.ok_or_else(|| TargetError::Launch("a tensor map has no arguments".into()))?;
             let layout =
                 if layout.shape.contains(&0) { of_nothing(gpu, layout, recipe.is_written)? } else { layout };
-            made.push(gpu.driver.encode(&layout)?);
+            made.push(gpu.encode(&layout)?);
         }
         if let Some(last) = &mut last {
             last.0 = read().collect();
@@ -66,7 +67,7 @@ impl Maps {
 }
 
 /// A tensor without elements, of which the driver makes no map, reads as one with a single zero.
-fn of_nothing(gpu: &Gpu, layout: TensorLayout, is_written: bool) -> Result<TensorLayout, TargetError> {
+fn of_nothing(gpu: &Cuda, layout: TensorLayout, is_written: bool) -> Result<TensorLayout, TargetError> {
     let rank = layout.shape.len();
     let mut strides = vec![16; rank];
     strides[rank - 1] = 1;

@@ -1,8 +1,8 @@
 //! PTX to a cubin by the driver's own assembler, in this process.
 
 use super::api::Handle;
-use super::error::{Refused, check};
-use super::{Driver, Gpu};
+use super::{Cuda, Driver};
+use gpu::driver::{Refused, Vendor, check};
 use std::ffi::c_void;
 use target::TargetError;
 
@@ -36,7 +36,7 @@ impl Default for LinkOptions {
     }
 }
 
-impl Gpu {
+impl Cuda {
     /// Makes a cubin for this device.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl Gpu {
     pub fn link(&self, ptx: &str, options: &LinkOptions) -> Result<Vec<u8>, TargetError> {
         let mut log = vec![0u8; LOG_BYTES];
         let mut info = vec![0u8; LOG_BYTES];
-        let linked = self.with(|driver| {
+        let linked = self.with(|api| {
             let mut numbers = [
                 option::ERROR_LOG,
                 option::ERROR_LOG_BYTES,
@@ -67,37 +67,33 @@ impl Gpu {
             let count = numbers.len() as u32;
             // SAFETY: there are as many values as numbers; the logs outlive the state.
             let status = unsafe {
-                (driver.api.link_create)(count, numbers.as_mut_ptr(), values.as_mut_ptr(), &raw mut state)
+                (api.link_create)(count, numbers.as_mut_ptr(), values.as_mut_ptr(), &raw mut state)
             };
             check(status, "start its assembler")?;
-            let state = State { driver, state };
+            let state = State { driver: self.driver, state };
             Ok(state.run(ptx))
         })?;
         linked.map_err(|refused| {
             let text = String::from_utf8_lossy(&log);
-            failure(
-                &super::error::describe(&self.driver.api, refused.status),
-                text.trim_end_matches('\0'),
-                ptx,
-            )
+            failure(&self.driver.describe(refused.status), text.trim_end_matches('\0'), ptx)
         })
     }
 }
 
 /// A run of the assembler.
-struct State<'a> {
-    driver: &'a Driver,
+struct State {
+    driver: &'static Driver,
     state: Handle,
 }
 
-impl Drop for State<'_> {
+impl Drop for State {
     fn drop(&mut self) {
         // SAFETY: the state is ours, and what came out of it was copied.
         unsafe { (self.driver.api.link_destroy)(self.state) };
     }
 }
 
-impl State<'_> {
+impl State {
     fn run(&self, ptx: &str) -> Result<Vec<u8>, Refused> {
         let api = &self.driver.api;
         let mut text = ptx.as_bytes().to_vec();

@@ -1,15 +1,15 @@
 //! What `get_device_properties` answers.
 
-use super::Gpu;
+use super::Cuda;
 use super::api::Status;
-use super::error::{Refused, check};
+use gpu::driver::{Refused, check};
 use std::collections::BTreeMap;
 use target::DeviceProperties;
 
 /// Names of properties, with the driver's number of the attribute behind each.
 const NUMBERS: &[(&str, i32)] = &[
     ("max_shared_mem", SHARED_OPTIN),
-    ("max_num_regs", 12),
+    ("max_num_regs", REGISTERS),
     ("multiprocessor_count", 16),
     ("warpSize", 10),
     ("sm_clock_rate", 13),
@@ -29,12 +29,14 @@ const NUMBERS: &[(&str, i32)] = &[
 
 /// Shared memory of a block, if its kernel asks for more than the usual.
 pub(super) const SHARED_OPTIN: i32 = 97;
+/// Registers of an SM.
+pub(super) const REGISTERS: i32 = 12;
 /// The first number of the compute capability.
 pub(super) const MAJOR: i32 = 75;
 /// The second number of the compute capability.
 pub(super) const MINOR: i32 = 76;
 
-impl Gpu {
+impl Cuda {
     /// One of the driver's numbers about the device.
     pub(super) fn attribute(&self, number: i32) -> Result<i64, Refused> {
         let mut value = 0;
@@ -45,7 +47,7 @@ impl Gpu {
     }
 
     /// The name, and every number that the driver knows.
-    pub(super) fn describe(&self) -> DeviceProperties {
+    pub(super) fn all_properties(&self) -> DeviceProperties {
         let known = NUMBERS.iter().filter_map(|(name, number)| Some((*name, self.attribute(*number).ok()?)));
         let mut numbers: BTreeMap<String, i64> =
             known.map(|(name, number)| (name.to_owned(), number)).collect();
@@ -55,10 +57,11 @@ impl Gpu {
         if status == 0 {
             numbers.insert("total_memory".to_owned(), bytes as i64);
         }
-        DeviceProperties { name: self.name(), numbers }
+        DeviceProperties { name: self.device_name(), numbers }
     }
 
-    fn name(&self) -> String {
+    /// What the driver calls the device.
+    pub(super) fn device_name(&self) -> String {
         let mut text = [0u8; 256];
         // SAFETY: the buffer is as long as said.
         let status = unsafe {

@@ -11,13 +11,12 @@
 //! launched by a call of its own: the first launches of a kernel, kernels with attributes, streams that are captured, threads that come
 //! while another one launches, and everything where a tool is looking on that counts launches or names them.
 
-use super::Driver;
 use super::api::{Api, Handle, KernelNode};
-use super::error::{Refused, check, status};
-use super::module::{Module, relaxed};
+use super::{Driver, Module};
 use crate::knobs::PLAIN_LAUNCHES;
+use gpu::driver::{Pointers, Refused, Vendor, check, relaxed, status};
 use smallvec::SmallVec;
-use std::ffi::{OsString, c_void};
+use std::ffi::OsString;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use target::{Grid, Launch};
@@ -34,9 +33,6 @@ const LOOK: u32 = 16;
 const NO_TIMING: u32 = 2;
 /// The first version of the driver's interface that launches graphs so quickly, of those that were measured.
 const SINCE: i32 = 13_000;
-
-/// Pointers to the arguments of a launch.
-pub(super) type Pointers = SmallVec<[*mut c_void; 34]>;
 
 /// Whether kernels may be launched by graphs: the driver is new enough, nobody says no, and no tool is loaded that would show the
 /// graphs and not the kernels. Tools that are loaded by the driver or by the loader tell by variables.
@@ -162,7 +158,7 @@ impl Kept {
     fn look(&mut self, driver: &Driver) {
         let (api, event) = (&driver.api, self.event as Handle);
         // SAFETY: the event was made by `new`; one that was never recorded is one that the device has come to.
-        let is_there = relaxed(driver, |_| unsafe { (api.event_query)(event) }) == status::SUCCESS;
+        let is_there = relaxed(api, || unsafe { (api.event_query)(event) }) == status::SUCCESS;
         // What lies longer back than one look says nothing of how far the device is.
         self.is_waiting = is_there && !self.is_late;
         self.is_late = !is_there;
@@ -176,7 +172,7 @@ impl Kept {
     /// Frees the graph; launches of it that are under way go on.
     fn free(self, driver: &Driver) {
         let api = &driver.api;
-        let destroy = |_: &Driver| {
+        let destroy = || {
             // SAFETY: all were made by `new`, and nobody has them any more.
             unsafe {
                 (api.graph_exec_destroy)(self.exec as Handle);
@@ -184,118 +180,126 @@ impl Kept {
                 (api.event_destroy)(self.event as Handle);
             }
         };
-        relaxed(driver, destroy);
+        relaxed(api, destroy);
     }
 }
 
-impl Module {
-    /// Launches by a graph; false where nothing was launched, for whatever reason.
-    ///
-    /// # Safety
-    /// There is one pointer for each parameter of the kernel, to a slot of at least its size, and the context of its device is the
-    /// current one.
-    #[inline]
-    pub(super) unsafe fn replay(&self, blocks: Grid, launch: &Launch<'_>, params: &mut Pointers) -> bool {
-        if !self.gpu.driver.replays || launch.observed || !self.shape.attributes.is_empty() {
-            return false;
-        }
-        let Ok(mut table) = self.gpu.replays.0.try_lock() else { return false };
-        table.clock += 1;
-        let now = table.clock;
-        let is_mine = |kept: &Kept| kept.function == self.function && kept.stream == launch.stream;
-        let Some(at) = table.kept.iter().position(is_mine) else {
-            let waited = self.waited.load(Ordering::Relaxed);
-            self.waited.store((waited + 1) % PATIENCE, Ordering::Relaxed);
-            if waited + 1 == PATIENCE {
-                // SAFETY: as the caller promises.
-                unsafe { self.keep(&mut table, blocks, launch, params) };
-            }
-            return false;
-        };
-        if self.is_captured(launch.stream) {
-            return false;
-        }
-        let kept = &mut table.kept[at];
-        kept.used = now;
-        if !kept.keeps_up(self.gpu.driver) {
-            return false;
-        }
-        // SAFETY: as the caller promises; the graph is used under the lock alone.
-        let done = unsafe {
-            (kept.told.is(blocks, launch) || self.tell(kept, blocks, launch, params))
-                && (self.gpu.driver.api.graph_launch)(kept.exec as Handle, launch.stream as Handle)
-                    == status::SUCCESS
-        };
-        if !done {
-            // The plain launch that follows says what is wrong, if it is not the graph.
-            let kept = table.kept.swap_remove(at);
-            kept.free(self.gpu.driver);
-        }
-        done
+/// Launches by a graph; false where nothing was launched, for whatever reason.
+///
+/// # Safety
+/// There is one pointer for each parameter of the kernel, to a slot of at least its size, and the context of its device is the
+/// current one.
+#[inline]
+pub(super) unsafe fn replay(
+    kernel: &Module,
+    blocks: Grid,
+    launch: &Launch<'_>,
+    params: &mut Pointers,
+) -> bool {
+    let driver = kernel.gpu.driver();
+    if !driver.own || launch.observed || !kernel.own.attributes.is_empty() {
+        return false;
     }
-
-    /// Whether a graph is made of what goes to a stream, or it may not be asked at the moment.
-    #[inline]
-    fn is_captured(&self, stream: u64) -> bool {
-        let mut captured = 0;
-        // SAFETY: `captured` is a place for the answer; the stream is the caller's.
-        let status =
-            unsafe { (self.gpu.driver.api.stream_is_capturing)(stream as Handle, &raw mut captured) };
-        status != status::SUCCESS || captured != 0
+    let Ok(mut table) = kernel.gpu.replays.0.try_lock() else { return false };
+    table.clock += 1;
+    let now = table.clock;
+    let is_mine = |kept: &Kept| kept.function == kernel.function && kept.stream == launch.stream;
+    let Some(at) = table.kept.iter().position(is_mine) else {
+        let waited = kernel.own.waited.load(Ordering::Relaxed);
+        kernel.own.waited.store((waited + 1) % PATIENCE, Ordering::Relaxed);
+        if waited + 1 == PATIENCE {
+            // SAFETY: as the caller promises.
+            unsafe { keep(kernel, &mut table, blocks, launch, params) };
+        }
+        return false;
+    };
+    if is_captured(driver, launch.stream) {
+        return false;
     }
-
-    fn node(&self, blocks: Grid, params: &mut Pointers) -> KernelNode {
-        KernelNode {
-            function: self.function as Handle,
-            grid: blocks,
-            block: [self.shape.threads(), 1, 1],
-            shared: self.shape.shared as u32,
-            params: params.as_mut_ptr(),
-            extra: std::ptr::null_mut(),
-            kernel: std::ptr::null_mut(),
-            context: std::ptr::null_mut(),
-        }
+    let kept = &mut table.kept[at];
+    kept.used = now;
+    if !kept.keeps_up(driver) {
+        return false;
     }
-
-    /// Tells a graph what to launch from now on.
-    ///
-    /// # Safety
-    /// As for [`Module::replay`].
-    #[inline]
-    unsafe fn tell(&self, kept: &mut Kept, blocks: Grid, launch: &Launch<'_>, params: &mut Pointers) -> bool {
-        let node = self.node(blocks, params);
-        let set = self.gpu.driver.api.graph_exec_kernel_node_set_params;
-        // SAFETY: the driver copies what the pointers lead to, which the caller vouches for.
-        let status = unsafe { set(kept.exec as Handle, kept.node as Handle, &raw const node) };
-        let told = &mut kept.told;
-        (told.blocks, told.scratch) = (blocks, launch.scratch);
-        told.args.clear();
-        told.args.extend_from_slice(launch.args);
-        status == status::SUCCESS
+    // SAFETY: as the caller promises; the graph is used under the lock alone.
+    let done = unsafe {
+        (kept.told.is(blocks, launch) || tell(kernel, kept, blocks, launch, params))
+            && (driver.api.graph_launch)(kept.exec as Handle, launch.stream as Handle) == status::SUCCESS
+    };
+    if !done {
+        // The plain launch that follows says what is wrong, if it is not the graph.
+        let kept = table.kept.swap_remove(at);
+        kept.free(driver);
     }
+    done
+}
 
-    /// Makes a graph for the launches that follow, if there is room for one.
-    ///
-    /// # Safety
-    /// As for [`Module::replay`].
-    #[cold]
-    unsafe fn keep(&self, table: &mut Table, blocks: Grid, launch: &Launch<'_>, params: &mut Pointers) {
-        if self.is_captured(launch.stream) {
-            return;
-        }
-        let driver = self.gpu.driver;
-        if table.kept.len() == MOST {
-            let oldest = (0..MOST).min_by_key(|&at| table.kept[at].used);
-            let Some(oldest) = oldest.filter(|&at| table.clock - table.kept[at].used > IDLE) else { return };
-            let oldest = table.kept.swap_remove(oldest);
-            oldest.free(driver);
-        }
-        let node = self.node(blocks, params);
-        let told = Told::of(blocks, launch);
-        // SAFETY: as the caller promises.
-        let kept = relaxed(driver, |driver| unsafe { Kept::new(&driver.api, &node, launch.stream, told) });
-        if let Ok(kept) = kept {
-            table.kept.push(Kept { used: table.clock, ..kept });
-        }
+/// Whether a graph is made of what goes to a stream, or it may not be asked at the moment.
+#[inline]
+fn is_captured(driver: &Driver, stream: u64) -> bool {
+    let mut captured = 0;
+    // SAFETY: `captured` is a place for the answer; the stream is the caller's.
+    let status = unsafe { (driver.api.stream_is_capturing)(stream as Handle, &raw mut captured) };
+    status != status::SUCCESS || captured != 0
+}
+
+fn node_of(kernel: &Module, blocks: Grid, params: &mut Pointers) -> KernelNode {
+    KernelNode {
+        function: kernel.function as Handle,
+        grid: blocks,
+        block: [kernel.shape.threads, 1, 1],
+        shared: kernel.shape.shared,
+        params: params.as_mut_ptr(),
+        extra: std::ptr::null_mut(),
+        kernel: std::ptr::null_mut(),
+        context: std::ptr::null_mut(),
+    }
+}
+
+/// Tells a graph what to launch from now on.
+///
+/// # Safety
+/// As for [`replay`].
+#[inline]
+unsafe fn tell(
+    kernel: &Module,
+    kept: &mut Kept,
+    blocks: Grid,
+    launch: &Launch<'_>,
+    params: &mut Pointers,
+) -> bool {
+    let node = node_of(kernel, blocks, params);
+    let set = kernel.gpu.driver().api.graph_exec_kernel_node_set_params;
+    // SAFETY: the driver copies what the pointers lead to, which the caller vouches for.
+    let status = unsafe { set(kept.exec as Handle, kept.node as Handle, &raw const node) };
+    let told = &mut kept.told;
+    (told.blocks, told.scratch) = (blocks, launch.scratch);
+    told.args.clear();
+    told.args.extend_from_slice(launch.args);
+    status == status::SUCCESS
+}
+
+/// Makes a graph for the launches that follow, if there is room for one.
+///
+/// # Safety
+/// As for [`replay`].
+#[cold]
+unsafe fn keep(kernel: &Module, table: &mut Table, blocks: Grid, launch: &Launch<'_>, params: &mut Pointers) {
+    let driver = kernel.gpu.driver();
+    if is_captured(driver, launch.stream) {
+        return;
+    }
+    if table.kept.len() == MOST {
+        let oldest = (0..MOST).min_by_key(|&at| table.kept[at].used);
+        let Some(oldest) = oldest.filter(|&at| table.clock - table.kept[at].used > IDLE) else { return };
+        let oldest = table.kept.swap_remove(oldest);
+        oldest.free(driver);
+    }
+    let node = node_of(kernel, blocks, params);
+    let told = Told::of(blocks, launch);
+    // SAFETY: as the caller promises.
+    let kept = relaxed(&driver.api, || unsafe { Kept::new(&driver.api, &node, launch.stream, told) });
+    if let Ok(kept) = kept {
+        table.kept.push(Kept { used: table.clock, ..kept });
     }
 }

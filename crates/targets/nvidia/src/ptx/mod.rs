@@ -12,10 +12,12 @@ mod features;
 mod liveness;
 mod machine;
 mod module;
+mod options;
 mod select;
 mod shape;
 mod text;
 
 pub use effort::Effort;
 pub use error::PtxError;
-pub use module::{Options, Ptx, bounds, emit, optimize};
+pub use module::{Ptx, bounds, emit, optimize};
+pub use options::Options;

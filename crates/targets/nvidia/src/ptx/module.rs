@@ -4,31 +4,12 @@ use super::edges::skip_empty;
 use super::effort::{Effort, effort};
 use super::error::PtxError;
 use super::features::Features;
+use super::options::Options;
 use super::select::select;
 use super::text::{body, param_name, symbol};
 use llir::{Function, Global, GlobalKind, Linkage, Module, Param, Scalar, Type};
-use ptx_isa::{Arch, Version};
+use ptx_isa::Version;
 use std::fmt::Write;
-
-/// What the text is made for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Options {
-    /// The architecture.
-    pub arch: Arch,
-    /// Whether the text says where instructions come from.
-    pub has_lines: bool,
-    /// A version to ask for even when an older one has every instruction.
-    pub version: Option<Version>,
-    /// Whether the assembler may unroll loops.
-    pub unroll: bool,
-}
-
-impl Options {
-    /// Plain text for an architecture.
-    pub fn new(arch: Arch) -> Options {
-        Options { arch, has_lines: false, version: None, unroll: true }
-    }
-}
 
 /// A module as PTX.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -5,7 +5,7 @@ use super::edges::{Copy, Placed, place, remaining, sequence};
 use super::features::Features;
 use super::liveness::{Liveness, liveness};
 use super::machine::{Base, CallText, Class, Edge, End, MBlock, MFunction, MInst, Operand, Reg, Text};
-use super::module::Options;
+use super::options::Options;
 use cranelift_entity::SecondaryMap;
 use llir::{Block, Location, write_number};
 use std::fmt::Write;

@@ -79,15 +79,6 @@ pub(super) const HANDLERS: &[(Op, Handler)] = &[
     (Op::GEP, Handler::Lanes(gep)),
 ];
 
-/// The number of a width among 16, 32, 64; 8 bits have 16-bit registers.
-pub(super) fn width_index(bits: u32) -> usize {
-    match bits {
-        64 => 2,
-        32 => 1,
-        _ => 0,
-    }
-}
-
 fn row(op: Op) -> Result<&'static Row, String> {
     ROWS.iter().find(|row| row.op == op).ok_or_else(|| format!("`{}` has no PTX here", op.row().name))
 }
@@ -97,7 +88,7 @@ fn name(data: &InstData) -> Result<&'static str, String> {
     let row = row(data.op)?;
     match data.ty.lane_bits() {
         1 => row.logic.ok_or_else(|| format!("`{}` of truth values has no PTX", data.op.row().name)),
-        bits => Ok(row.names[width_index(bits)]),
+        bits => Ok(row.names[super::width_index(bits)]),
     }
 }
 
@@ -144,7 +135,7 @@ fn add(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg) -> Outcome {
             return Ok(());
         }
         if matches!(data.ty.lane_bits(), 32 | 64) {
-            let name = ["", "mad.lo.s32", "mad.lo.s64"][width_index(data.ty.lane_bits())];
+            let name = ["", "mad.lo.s32", "mad.lo.s64"][super::width_index(data.ty.lane_bits())];
             let (a, b, c) = (s.arg(mul, 0, part), s.arg(mul, 1, part), s.part(addend, part));
             s.push(name, &[to], &[a, b, c]);
             return Ok(());
@@ -157,7 +148,7 @@ fn sub(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg) -> Outcome {
     let bits = data.ty.lane_bits();
     if bits > 1 && is_zero(s, data.operands[0]) {
         let b = s.arg(data, 1, part);
-        s.push(["neg.s16", "neg.s32", "neg.s64"][width_index(bits)], &[to], &[b]);
+        s.push(["neg.s16", "neg.s32", "neg.s64"][super::width_index(bits)], &[to], &[b]);
         return Ok(());
     }
     plain(s, data, part, to)
@@ -217,12 +208,13 @@ fn logic(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg) -> Outcome 
         == Some(u128::MAX >> (128 - data.ty.lane_bits()));
     if data.op == Op::XOR && is_ones {
         let a = s.arg(data, 0, part);
-        let name = if bits == 1 { "not.pred" } else { ["not.b16", "not.b32", "not.b64"][width_index(bits)] };
+        let name =
+            if bits == 1 { "not.pred" } else { ["not.b16", "not.b32", "not.b64"][super::width_index(bits)] };
         s.push(name, &[to], &[a]);
         return Ok(());
     }
     let row = row(data.op)?;
-    let name = if bits == 1 { row.logic.unwrap_or_default() } else { row.names[width_index(bits)] };
+    let name = if bits == 1 { row.logic.unwrap_or_default() } else { row.names[super::width_index(bits)] };
     let (a, b) = (s.arg(data, 0, part), s.arg(data, 1, part));
     s.push(name, &[to], &[a, b]);
     Ok(())

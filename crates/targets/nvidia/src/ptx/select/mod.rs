@@ -456,3 +456,12 @@ fn is_op(func: &Function, value: Value, op: Op) -> bool {
 fn is_callish(data: &InstData) -> bool {
     matches!(data.op.row().format, Format::Call | Format::CallIndirect | Format::Asm)
 }
+
+/// The number of a width among 16, 32, 64; 8 bits have 16-bit registers.
+fn width_index(bits: u32) -> usize {
+    match bits {
+        64 => 2,
+        32 => 1,
+        _ => 0,
+    }
+}

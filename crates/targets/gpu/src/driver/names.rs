@@ -5,30 +5,31 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 /// How many names are kept.
 const KEPT: usize = 8;
 
-/// A name that lives as long as the process: a launch may be told of at any later time.
-pub(crate) type Name = &'static str;
+/// A name of a kernel that lives as long as the process: a launch may be told of at any later time.
+pub type Name = &'static str;
 
 /// A ring of names; noting one is two stores.
-#[derive(Debug)]
-pub(crate) struct Trail {
+#[derive(Debug, Default)]
+pub struct Names {
     names: [AtomicPtr<Name>; KEPT],
     next: AtomicUsize,
 }
 
-impl Trail {
-    pub(crate) const fn new() -> Trail {
-        Trail { names: [const { AtomicPtr::new(std::ptr::null_mut()) }; KEPT], next: AtomicUsize::new(0) }
+impl Names {
+    /// No names.
+    pub const fn new() -> Names {
+        Names { names: [const { AtomicPtr::new(std::ptr::null_mut()) }; KEPT], next: AtomicUsize::new(0) }
     }
 
     /// Keeps a name for the life of the process.
-    pub(crate) fn name(text: &str) -> &'static Name {
+    pub fn name(text: &str) -> &'static Name {
         let text: Name = Box::leak(text.to_owned().into_boxed_str());
         Box::leak(Box::new(text))
     }
 
     /// A kernel is launched.
     #[inline]
-    pub(crate) fn note(&self, name: &'static Name) {
+    pub fn note(&self, name: &'static Name) {
         // Two threads may take the same place, and one name is lost; adding as one step would wait for all that was written to
         // the device.
         let next = self.next.load(Ordering::Relaxed);
@@ -37,7 +38,7 @@ impl Trail {
     }
 
     /// The names of different kernels, the newest first.
-    pub(crate) fn newest(&self) -> Vec<Name> {
+    pub fn newest(&self) -> Vec<Name> {
         let next = self.next.load(Ordering::Relaxed);
         let mut all: Vec<Name> = Vec::new();
         for back in 1..=KEPT {
@@ -55,18 +56,18 @@ impl Trail {
 
 #[cfg(test)]
 mod tests {
-    use super::Trail;
+    use super::Names;
 
     #[test]
     fn the_newest_come_first_and_once() {
-        let trail = Trail::new();
-        assert!(trail.newest().is_empty());
-        let (a, b) = (Trail::name("a"), Trail::name("b"));
+        let names = Names::new();
+        assert!(names.newest().is_empty());
+        let (a, b) = (Names::name("a"), Names::name("b"));
         for name in [a, b, a, a] {
-            trail.note(name);
+            names.note(name);
         }
-        assert_eq!(trail.newest(), ["a", "b"]);
-        (0..100).for_each(|_| trail.note(b));
-        assert_eq!(trail.newest(), ["b"]);
+        assert_eq!(names.newest(), ["a", "b"]);
+        (0..100).for_each(|_| names.note(b));
+        assert_eq!(names.newest(), ["b"]);
     }
 }
