@@ -11,8 +11,7 @@ use ir::pass::PassRow;
 use ptx_isa::{Arch, Version};
 use std::collections::BTreeMap;
 use target::{
-    Artifact, CompileOptions, DeviceFacts, GivenStage, LaunchFacts, OptionValue,
-    StageObserver, TargetError,
+    Artifact, CompileOptions, DeviceFacts, GivenStage, LaunchFacts, OptionValue, StageObserver, TargetError,
 };
 use ttir::ops::func::kernel_of;
 

@@ -46,6 +46,7 @@
 //! Timing; textures and surfaces; indirect and recursive calls; tensor memory (`tcgen05`). What cannot be run is
 //! refused by [`Program::parse`] with its line.
 
+mod assemble;
 mod decode;
 mod diagnostic;
 mod machine;
@@ -60,5 +61,6 @@ pub use emulation::{
     Argument, Checks, Counter, Fault, FaultKind, Finding, FindingKind, Memory, OutOfBounds, Place, Report,
 };
 pub use machine::code::Param;
-pub use program::{Entry, Launch, Program};
+pub use machine::world::Launch;
+pub use program::{Entry, Program};
 pub use tensor_map::{Swizzle, TensorMap};

@@ -1,12 +1,14 @@
 //! The public door: parse a text, look at its entries, launch one.
 
-use crate::decode::assemble::assemble;
+use crate::assemble::assemble;
 use crate::diagnostic::Diagnostic;
 use crate::machine::code::{Code, Param};
-use crate::machine::launch::{self, Request};
+use crate::machine::launch;
+use crate::machine::place::SHARED_START;
+use crate::machine::world::{Launch, Request};
 use crate::syntax::types::Space;
 use crate::syntax::{Extent, Init, Variable, parse};
-use emulation::{Argument, Checks, Fault, Memory, Report};
+use emulation::{Checks, Fault, Memory, Report};
 
 /// Shared memory that a program can have at most.
 const MOST_SHARED: usize = 228 * 1024;
@@ -38,27 +40,6 @@ pub struct Entry<'a> {
     pub static_shared: usize,
     /// Whether it has shared memory that the launch sizes.
     pub dynamic_shared: bool,
-}
-
-/// How to launch an entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Launch {
-    /// Programs along x, y and z.
-    pub grid: [u32; 3],
-    /// Threads of a program along x, y and z.
-    pub block: [u32; 3],
-    /// Programs of a cluster along x, y and z; they divide the grid.
-    pub cluster: [u32; 3],
-    /// Bytes of shared memory beyond the static.
-    pub dynamic_shared: usize,
-    /// One argument for each parameter.
-    pub arguments: Vec<Argument>,
-}
-
-impl Default for Launch {
-    fn default() -> Launch {
-        Launch { grid: [1; 3], block: [32, 1, 1], cluster: [1; 3], dynamic_shared: 0, arguments: Vec::new() }
-    }
 }
 
 impl Program {
@@ -113,7 +94,7 @@ impl Program {
             params: &code.params,
             reqntid: code.reqntid,
             cluster: code.cluster,
-            static_shared: code.shared - crate::decode::assemble::SHARED_START as usize,
+            static_shared: code.shared - SHARED_START as usize,
             dynamic_shared: code.dynamic.is_some(),
         })
     }

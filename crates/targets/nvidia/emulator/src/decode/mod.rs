@@ -1,6 +1,6 @@
 //! A module to code: names to rows, variables to offsets, opcodes to what they do.
 
-pub(crate) mod assemble;
+pub(crate) mod assembly;
 pub(crate) mod scope;
 pub(crate) mod site;
 pub(crate) mod special;

@@ -2,21 +2,15 @@
 //!
 //! What no decoder takes is an error, so nothing in the text is silently ignored.
 
-use crate::decode::assemble::Assembler;
+use crate::decode::assembly::Assembly;
 use crate::decode::scope::Symbol;
 use crate::decode::special::special;
 use crate::diagnostic::Diagnostic;
 use crate::machine::code::{Fill, Slot};
+use crate::machine::place::Address;
 use crate::syntax::types::{Kind, Space, Type};
 use crate::syntax::{Base, Instruction, Operand};
 use smallvec::SmallVec;
-
-/// `[base + offset]` with its base in a row.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Address {
-    pub(crate) base: Slot,
-    pub(crate) offset: i64,
-}
 
 /// Registers by role, for the checks.
 #[derive(Debug, Default)]
@@ -29,8 +23,8 @@ pub(crate) struct Parts {
 }
 
 /// An instruction being decoded.
-pub(crate) struct Site<'a, 'm> {
-    pub(crate) assembler: &'a mut Assembler<'m>,
+pub(crate) struct Site<'a> {
+    pub(crate) assembly: &'a mut Assembly,
     pub(crate) instruction: &'a Instruction,
     /// The opcode's first word.
     pub(crate) mnemonic: &'a str,
@@ -38,12 +32,12 @@ pub(crate) struct Site<'a, 'm> {
     pub(crate) parts: Parts,
 }
 
-impl<'a, 'm> Site<'a, 'm> {
-    pub(crate) fn new(assembler: &'a mut Assembler<'m>, instruction: &'a Instruction) -> Site<'a, 'm> {
+impl<'a> Site<'a> {
+    pub(crate) fn new(assembly: &'a mut Assembly, instruction: &'a Instruction) -> Site<'a> {
         let mut words = instruction.opcode.split('.');
         let mnemonic = words.next().unwrap_or_default();
         let mods = words.map(|word| (word, false)).collect();
-        Site { assembler, instruction, mnemonic, mods, parts: Parts::default() }
+        Site { assembly, instruction, mnemonic, mods, parts: Parts::default() }
     }
 
     /// An error at this instruction.
@@ -159,7 +153,7 @@ impl<'a, 'm> Site<'a, 'm> {
     /// The same, of an operand within another.
     pub(crate) fn source_of(&mut self, operand: &Operand, ty: Type) -> Result<Slot, Diagnostic> {
         if let Operand::Name(name) = operand
-            && let Some(&Symbol::Register(slot, own)) = self.assembler.scopes.find(name)
+            && let Some(&Symbol::Register(slot, own)) = self.assembly.scopes.find(name)
         {
             if !fits(own, ty) {
                 return self.error(format!("`{name}` has {} bits, not {}", own.width(), ty.width()));
@@ -180,7 +174,7 @@ impl<'a, 'm> Site<'a, 'm> {
     /// The row of a register of at least this width, as memory instructions and conversions allow.
     pub(crate) fn wide_source_of(&mut self, operand: &Operand, ty: Type) -> Result<Slot, Diagnostic> {
         if let Operand::Name(name) = operand
-            && let Some(&Symbol::Register(slot, own)) = self.assembler.scopes.find(name)
+            && let Some(&Symbol::Register(slot, own)) = self.assembly.scopes.find(name)
         {
             if own.width() < ty.width() {
                 return self.error(format!("`{name}` has only {} bits of {}", own.width(), ty.width()));
@@ -208,11 +202,11 @@ impl<'a, 'm> Site<'a, 'm> {
                 None => return self.error(format!("{operand:?} cannot be used as `.{}`", ty.name())),
             },
         };
-        Ok(self.assembler.fill(fill))
+        Ok(self.assembly.fill(fill))
     }
 
     fn named_constant(&mut self, name: &str, offset: i64) -> Result<Fill, Diagnostic> {
-        match self.assembler.scopes.find(name) {
+        match self.assembly.scopes.find(name) {
             Some(Symbol::Placed { offset: own, .. }) => Ok(Fill::Bits(own.wrapping_add_signed(offset))),
             Some(&Symbol::Variable(index)) => Ok(Fill::Variable(index, offset)),
             Some(_) => self.error(format!("`{name}` is not a value here")),
@@ -243,13 +237,13 @@ impl<'a, 'm> Site<'a, 'm> {
     pub(crate) fn wide_dest_of(&mut self, operand: &Operand, ty: Type) -> Result<(Slot, Type), Diagnostic> {
         match operand {
             Operand::Sink => {
-                let slot = self.assembler.slot();
+                let slot = self.assembly.slot();
                 if ty.width() == 128 {
-                    self.assembler.slot();
+                    self.assembly.slot();
                 }
                 Ok((slot, ty))
             }
-            Operand::Name(name) => match self.assembler.scopes.find(name) {
+            Operand::Name(name) => match self.assembly.scopes.find(name) {
                 Some(&Symbol::Register(slot, own)) if own.width() >= ty.width() => {
                     self.parts.writes.push(slot);
                     if own.width() == 128 {
@@ -311,10 +305,10 @@ impl<'a, 'm> Site<'a, 'm> {
     pub(crate) fn address_of(&mut self, operand: &Operand) -> Result<(Address, Option<Space>), Diagnostic> {
         let Operand::Address(base, offset) = operand else { return self.error("an address is expected") };
         let Base::Name(name) = base else {
-            let base = self.assembler.fill(Fill::Bits(*offset as u64));
+            let base = self.assembly.fill(Fill::Bits(*offset as u64));
             return Ok((Address { base, offset: 0 }, None));
         };
-        match self.assembler.scopes.find(name) {
+        match self.assembly.scopes.find(name) {
             Some(&Symbol::Register(slot, ty)) => {
                 if ty.width() != 32 && ty.width() != 64 {
                     return self.error(format!("`{name}` of {} bits is no address", ty.width()));
@@ -324,11 +318,11 @@ impl<'a, 'm> Site<'a, 'm> {
                 Ok((Address { base: slot, offset: *offset }, None))
             }
             Some(&Symbol::Placed { space, offset: own, .. }) => {
-                let base = self.assembler.fill(Fill::Bits(own));
+                let base = self.assembly.fill(Fill::Bits(own));
                 Ok((Address { base, offset: *offset }, Some(space)))
             }
             Some(&Symbol::Variable(index)) => {
-                let base = self.assembler.fill(Fill::Variable(index, 0));
+                let base = self.assembly.fill(Fill::Variable(index, 0));
                 Ok((Address { base, offset: *offset }, Some(Space::Global)))
             }
             _ => self.error(format!("`{name}` is no address")),
@@ -342,7 +336,7 @@ impl<'a, 'm> Site<'a, 'm> {
 
     /// The label of a branch.
     pub(crate) fn label(&self, name: &str) -> Result<u32, Diagnostic> {
-        match self.assembler.scopes.find(name) {
+        match self.assembly.scopes.find(name) {
             Some(&Symbol::Label(label)) => Ok(label),
             _ => self.error(format!("`{name}` is not a label in sight")),
         }

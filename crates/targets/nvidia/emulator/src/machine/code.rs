@@ -1,9 +1,7 @@
 //! Decoded code: what an entry needs, and its instructions.
 
-use crate::machine::flow::Flow;
-use crate::machine::step::Step;
+use super::Execute;
 use crate::syntax::Loc;
-use emulation::Fault;
 
 /// A register's row in a warp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -12,21 +10,6 @@ pub(crate) struct Slot(pub(crate) u32);
 impl Slot {
     pub(crate) fn index(self) -> usize {
         self.0 as usize
-    }
-}
-
-/// What an instruction does.
-pub(crate) trait Execute: Send + Sync {
-    /// Does it for the lanes of `step.mask`.
-    fn run(&self, step: &mut Step<'_, '_>) -> Result<Flow, Box<Fault>>;
-}
-
-impl<F> Execute for F
-where
-    F: Fn(&mut Step<'_, '_>) -> Result<Flow, Box<Fault>> + Send + Sync,
-{
-    fn run(&self, step: &mut Step<'_, '_>) -> Result<Flow, Box<Fault>> {
-        self(step)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Instructions that map lanes' values to a result, each lane by itself.
 
-use crate::machine::code::{Execute, Slot};
+use crate::machine::Execute;
+use crate::machine::code::Slot;
 use crate::machine::flow::Flow;
 use crate::machine::step::Step;
 use crate::machine::warp::FULL;

@@ -1,14 +1,13 @@
 //! Launches: programs of a grid, cluster after cluster, each warp a turn at a time.
 
+use crate::machine::asynchronous;
 use crate::machine::block::{Block, Team};
-use crate::machine::code::{Code, Fill, Special};
+use crate::machine::code::{Fill, Special};
 use crate::machine::flow::Wait;
-use crate::machine::warp::{FULL, Group, Queue, State, Turn, Warp};
-use crate::program::Launch;
-use emulation::{
-    Barrier, Checks, Clocks, Counter, Fault, FaultKind, Finding, FindingKind, Findings, Hint, Memory, Place,
-    Report, Shadow, Who,
-};
+use crate::machine::turn::Turn;
+use crate::machine::warp::{FULL, Group, Queue, State, Warp};
+use crate::machine::world::{Request, World};
+use emulation::{Barrier, Clocks, Fault, FaultKind, Memory, Report, Shadow};
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 
@@ -21,141 +20,10 @@ const MULTIPROCESSORS: u32 = 132;
 /// As many clusters run beside one another at most.
 const BESIDE: usize = 64;
 
-/// What all programs of a launch share.
-pub(crate) struct World<'w> {
-    pub(crate) code: &'w Code,
-    pub(crate) memory: &'w mut Memory,
-    pub(crate) hint: Hint,
-    pub(crate) params: Vec<u8>,
-    pub(crate) checks: Checks,
-    /// Addresses of the module's variables.
-    pub(crate) variables: Vec<u64>,
-    pub(crate) files: &'w [(u32, String)],
-    pub(crate) launch: &'w Launch,
-    pub(crate) output: String,
-    pub(crate) counters: Vec<Counter>,
-    pub(crate) lane_instructions: u64,
-    pub(crate) warp_instructions: u64,
-    findings: Findings,
-}
-
-impl World<'_> {
-    /// Where an instruction stands.
-    pub(crate) fn place(&self, pc: u32) -> Place {
-        place_of(self.code, self.files, pc)
-    }
-
-    pub(crate) fn fault(
-        &self,
-        kind: FaultKind,
-        message: String,
-        pc: u32,
-        who: Who,
-        lane: Option<u32>,
-    ) -> Box<Fault> {
-        let Who { block, warp } = who;
-        Box::new(Fault { kind, message, place: Some(self.place(pc)), block, warp, lane, address: None })
-    }
-
-    pub(crate) fn find(
-        &mut self,
-        kind: FindingKind,
-        message: String,
-        pc: u32,
-        other: Option<u32>,
-        who: Who,
-        lane: u32,
-    ) {
-        let (code, files) = (self.code, self.files);
-        self.findings.add(kind, pc, other, || Finding {
-            kind,
-            message,
-            place: place_of(code, files, pc),
-            other: other.map(|pc| place_of(code, files, pc)),
-            block: who.block,
-            warp: who.warp,
-            lane,
-            times: 1,
-        });
-    }
-
-    /// Counts an instruction.
-    pub(crate) fn count(&mut self, pc: u32, mask: u32, who: Who) -> Result<(), Box<Fault>> {
-        let lanes = u64::from(mask.count_ones());
-        self.lane_instructions += lanes;
-        self.warp_instructions += 1;
-        if self.warp_instructions > self.checks.max_instructions {
-            let limit = self.checks.max_instructions;
-            let message = format!("the launch did not end after {limit} instructions of warps");
-            return Err(self.fault(FaultKind::TooLong, message, pc, who, None));
-        }
-        if self.checks.counters {
-            let counter = &mut self.counters[pc as usize];
-            counter.warps += 1;
-            counter.lanes += lanes;
-        }
-        Ok(())
-    }
-
-    fn report(mut self) -> Report {
-        let findings = std::mem::take(&mut self.findings).sorted();
-        let counters = std::mem::take(&mut self.counters);
-        let counters = counters
-            .into_iter()
-            .enumerate()
-            .filter(|(_, counter)| counter.warps > 0)
-            .map(|(pc, counter)| Counter { place: self.place(pc as u32), ..counter })
-            .collect();
-        Report {
-            output: self.output,
-            findings,
-            counters,
-            lane_instructions: self.lane_instructions,
-            warp_instructions: self.warp_instructions,
-        }
-    }
-}
-
-/// Where an instruction stands.
-fn place_of(code: &Code, files: &[(u32, String)], pc: u32) -> Place {
-    let instr = &code.instructions[pc as usize];
-    let file = files.iter().find(|(number, _)| *number == instr.loc.file);
-    let source = match (file, instr.loc.line) {
-        (Some((_, name)), line @ 1..) => Some((name.clone(), line, instr.loc.column)),
-        _ => None,
-    };
-    Place { language: "PTX", line: instr.line, instruction: instr.opcode.to_string(), source }
-}
-
-/// What a launch needs besides its code.
-pub(crate) struct Request<'w> {
-    pub(crate) code: &'w Code,
-    pub(crate) files: &'w [(u32, String)],
-    pub(crate) variables: Vec<u64>,
-    pub(crate) params: Vec<u8>,
-    pub(crate) launch: &'w Launch,
-    pub(crate) checks: Checks,
-}
-
 /// Runs all programs of a launch.
 pub(crate) fn run(request: Request<'_>, memory: &mut Memory) -> Result<Report, Box<Fault>> {
-    let Request { code, files, variables, params, launch, checks } = request;
-    let counters = vec![Counter::default(); if checks.counters { code.instructions.len() } else { 0 }];
-    let mut world = World {
-        code,
-        memory,
-        hint: Hint::default(),
-        params,
-        checks,
-        variables,
-        files,
-        launch,
-        output: String::new(),
-        counters,
-        lane_instructions: 0,
-        warp_instructions: 0,
-        findings: Findings::default(),
-    };
+    let mut world = World::new(request, memory);
+    let launch = world.launch;
     let clusters: Vec<u32> = launch.grid.iter().zip(launch.cluster).map(|(grid, size)| grid / size).collect();
     let total = clusters.iter().map(|count| u64::from(*count)).product::<u64>();
     let mut next = 0;
@@ -242,7 +110,7 @@ impl Resident {
         }
         self.done = done;
         if done {
-            crate::ops::bulk::finish_team(&mut self.team, world)?;
+            asynchronous::finish_team(&mut self.team, world)?;
         }
         if ran || done { Ok(()) } else { Err(self.deadlock(world)) }
     }

@@ -5,6 +5,7 @@
 //!   text runs first, so that groups meet again where branches join.
 //! - Whatever waits (barriers, lanes of a `.sync`, arrivals) is a [`Wait`]; if everything waits, it is a deadlock.
 
+pub(crate) mod asynchronous;
 pub(crate) mod block;
 pub(crate) mod code;
 pub(crate) mod flow;
@@ -15,4 +16,25 @@ pub(crate) mod place;
 pub(crate) mod print;
 pub(crate) mod step;
 pub(crate) mod traffic;
+mod turn;
 pub(crate) mod warp;
+pub(crate) mod world;
+
+use emulation::Fault;
+use flow::Flow;
+use step::Step;
+
+/// What an instruction does.
+pub(crate) trait Execute: Send + Sync {
+    /// Does it for the lanes of `step.mask`.
+    fn run(&self, step: &mut Step<'_, '_>) -> Result<Flow, Box<Fault>>;
+}
+
+impl<F> Execute for F
+where
+    F: Fn(&mut Step<'_, '_>) -> Result<Flow, Box<Fault>> + Send + Sync,
+{
+    fn run(&self, step: &mut Step<'_, '_>) -> Result<Flow, Box<Fault>> {
+        self(step)
+    }
+}

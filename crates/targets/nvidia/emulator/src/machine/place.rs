@@ -4,13 +4,13 @@
 //! An address of shared memory is an offset in the lane's own program, or has another program's rank plus one in
 //! its top byte.
 
-use crate::decode::assemble::SHARED_START;
-use crate::decode::site::Address;
 use crate::machine::code::Slot;
 use crate::machine::step::Step;
 use crate::syntax::types::Space;
 use emulation::{Fault, FaultKind, HostBytes};
 
+/// Shared memory that the system keeps for itself, below the first variable.
+pub(crate) const SHARED_START: u64 = 1024;
 /// Generic addresses of shared memory.
 pub(crate) const SHARED_WINDOW: u64 = 1 << 56;
 /// Generic addresses of local memory.
@@ -21,6 +21,13 @@ pub(crate) const PARAM_WINDOW: u64 = 3 << 56;
 pub(crate) const WINDOW: u64 = 0xff << 56;
 /// Where the rank stands in an address of shared memory of a cluster.
 pub(crate) const RANK_SHIFT: u32 = 24;
+
+/// `[base + offset]` with its base in a row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Address {
+    pub(crate) base: Slot,
+    pub(crate) offset: i64,
+}
 
 /// Where an address leads.
 #[derive(Debug, Clone, Copy)]

@@ -3,8 +3,8 @@
 use crate::machine::block::Team;
 use crate::machine::code::Slot;
 use crate::machine::flow::{Flow, Wait};
-use crate::machine::launch::World;
 use crate::machine::warp::Warp;
+use crate::machine::world::World;
 use emulation::{Access, Clashed, Fault, FaultKind, FindingKind};
 
 /// One instruction of one group of lanes.

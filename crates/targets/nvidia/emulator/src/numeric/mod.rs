@@ -19,3 +19,10 @@ pub(crate) fn format_of(ty: Type) -> Option<Format> {
         _ => return None,
     })
 }
+
+/// Up to eight bytes as a cell.
+pub(crate) fn cell(bytes: &[u8]) -> u64 {
+    let mut out = [0; 8];
+    out[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(out)
+}

@@ -1,13 +1,16 @@
 //! Atomics: `atom` gives the old value, `red` does not.
 
-use crate::decode::site::{Address, Site};
+use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
-use crate::machine::code::{Execute, Slot};
+use crate::machine::Execute;
+use crate::machine::code::Slot;
 use crate::machine::flow::Flow;
+use crate::machine::place::Address;
 use crate::machine::place::Place;
 use crate::machine::step::Step;
+use crate::numeric::cell;
 use crate::numeric::reduce::{OPERATIONS, Operation, Reduce};
-use crate::ops::memory::{WIDEST, cell, take_hints};
+use crate::ops::memory::{WIDEST, take_hints};
 use crate::syntax::Operand;
 use crate::syntax::types::{Space, Type};
 use emulation::Fault;
@@ -31,19 +34,19 @@ struct Atomic {
 }
 
 /// `atom`.
-pub(crate) fn atom(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn atom(site: &mut Site<'_>) -> Decoded {
     decode(site, true)
 }
 
 /// `red`; `red.async` is another instruction.
-pub(crate) fn red(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn red(site: &mut Site<'_>) -> Decoded {
     if site.flag("async") {
         return site.error("asynchronous reductions cannot be run");
     }
     decode(site, false)
 }
 
-fn decode(site: &mut Site<'_, '_>, returns: bool) -> Decoded {
+fn decode(site: &mut Site<'_>, returns: bool) -> Decoded {
     take_hints(site);
     let space = site.space();
     let swap = site.flag("cas");

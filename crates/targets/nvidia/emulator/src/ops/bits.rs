@@ -2,14 +2,14 @@
 
 use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
-use crate::machine::code::Execute;
+use crate::machine::Execute;
 use crate::machine::lanes::map;
 use crate::syntax::types::{Kind, Type, mask};
 
 type Decoded = Result<Box<dyn Execute>, Diagnostic>;
 
 /// Takes a type of 16, 32 or 64 bits.
-fn bits_type(site: &mut Site<'_, '_>) -> Result<Type, Diagnostic> {
+fn bits_type(site: &mut Site<'_>) -> Result<Type, Diagnostic> {
     let ty = site.ty()?;
     let whole = matches!(ty.kind, Kind::Bits | Kind::Unsigned | Kind::Signed) && ty.lanes == 1;
     if whole && matches!(ty.bits, 16 | 32 | 64) {
@@ -20,12 +20,12 @@ fn bits_type(site: &mut Site<'_, '_>) -> Result<Type, Diagnostic> {
 }
 
 /// The same, or a predicate.
-fn bits_or_predicate(site: &mut Site<'_, '_>) -> Result<Type, Diagnostic> {
+fn bits_or_predicate(site: &mut Site<'_>) -> Result<Type, Diagnostic> {
     if site.flag("pred") { Ok(Type::PRED) } else { bits_type(site) }
 }
 
 /// `and`, `or`, `xor`.
-pub(crate) fn logic(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn logic(site: &mut Site<'_>) -> Decoded {
     let ty = bits_or_predicate(site)?;
     site.arity(3, 3)?;
     let (dest, sources) = (site.dest(0, ty)?, [site.source(1, ty)?, site.source(2, ty)?]);
@@ -37,7 +37,7 @@ pub(crate) fn logic(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `not`, `cnot`.
-pub(crate) fn not(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn not(site: &mut Site<'_>) -> Decoded {
     let ty = bits_or_predicate(site)?;
     site.arity(2, 2)?;
     let (dest, source, mask) = (site.dest(0, ty)?, site.source(1, ty)?, ty.mask());
@@ -48,7 +48,7 @@ pub(crate) fn not(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// Any function of three bits, by its table.
-pub(crate) fn lop3(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn lop3(site: &mut Site<'_>) -> Decoded {
     let ty = bits_type(site)?;
     site.arity(5, 5)?;
     let dest = site.dest(0, ty)?;
@@ -64,7 +64,7 @@ pub(crate) fn lop3(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `shl`, `shr`: by more than the width, nothing (or the sign) is left.
-pub(crate) fn shift(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn shift(site: &mut Site<'_>) -> Decoded {
     let ty = bits_type(site)?;
     site.arity(3, 3)?;
     let (dest, sources) = (site.dest(0, ty)?, [site.source(1, ty)?, site.source(2, Type::U32)?]);
@@ -80,7 +80,7 @@ pub(crate) fn shift(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `shf`: shifts two words as one.
-pub(crate) fn funnel(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn funnel(site: &mut Site<'_>) -> Decoded {
     let left = site.choice(&[("l", true), ("r", false)]);
     let clamp = site.choice(&[("clamp", true), ("wrap", false)]);
     let ty = bits_type(site)?;
@@ -99,7 +99,7 @@ pub(crate) fn funnel(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `popc`, `clz`.
-pub(crate) fn count(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn count(site: &mut Site<'_>) -> Decoded {
     let ty = bits_type(site)?;
     site.arity(2, 2)?;
     let (dest, source, bits) = (site.dest(0, Type::U32)?, site.source(1, ty)?, ty.bits);
@@ -110,7 +110,7 @@ pub(crate) fn count(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// The highest bit that differs from the sign.
-pub(crate) fn find(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn find(site: &mut Site<'_>) -> Decoded {
     let amount = site.flag("shiftamt");
     let ty = bits_type(site)?;
     site.arity(2, 2)?;
@@ -127,7 +127,7 @@ pub(crate) fn find(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// The n-th set bit from a base.
-pub(crate) fn nth_set(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn nth_set(site: &mut Site<'_>) -> Decoded {
     let ty = bits_type(site)?;
     site.arity(4, 4)?;
     let dest = site.dest(0, ty)?;
@@ -153,7 +153,7 @@ pub(crate) fn nth_set(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `brev`.
-pub(crate) fn reverse(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn reverse(site: &mut Site<'_>) -> Decoded {
     let ty = bits_type(site)?;
     site.arity(2, 2)?;
     let (dest, source, bits) = (site.dest(0, ty)?, site.source(1, ty)?, ty.bits);
@@ -161,7 +161,7 @@ pub(crate) fn reverse(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `bfe`: a field, with its sign.
-pub(crate) fn extract(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn extract(site: &mut Site<'_>) -> Decoded {
     let ty = bits_type(site)?;
     site.arity(4, 4)?;
     let dest = site.dest(0, ty)?;
@@ -181,7 +181,7 @@ pub(crate) fn extract(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `bfi`: puts a field into a value.
-pub(crate) fn insert(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn insert(site: &mut Site<'_>) -> Decoded {
     let ty = bits_type(site)?;
     site.arity(5, 5)?;
     let dest = site.dest(0, ty)?;
@@ -199,7 +199,7 @@ pub(crate) fn insert(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `bmsk`: a run of ones.
-pub(crate) fn bitmask(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn bitmask(site: &mut Site<'_>) -> Decoded {
     let clamp = site.choice(&[("clamp", true), ("wrap", false)]).unwrap_or(true);
     bits_type(site)?;
     site.arity(3, 3)?;
@@ -212,7 +212,7 @@ pub(crate) fn bitmask(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `szext`: extends the sign or zero from a position.
-pub(crate) fn extend(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn extend(site: &mut Site<'_>) -> Decoded {
     let clamp = site.choice(&[("clamp", true), ("wrap", false)]).unwrap_or(true);
     let ty = bits_type(site)?;
     site.arity(3, 3)?;
@@ -268,7 +268,7 @@ fn picked(pick: Pick, selector: u64, index: u64) -> (u64, bool) {
 }
 
 /// `prmt`: bytes of two words in any order.
-pub(crate) fn permute(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn permute(site: &mut Site<'_>) -> Decoded {
     bits_type(site)?;
     let pick = site.choice(PICKS).unwrap_or(Pick::Any);
     site.arity(4, 4)?;

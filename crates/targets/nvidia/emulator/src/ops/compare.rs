@@ -2,7 +2,7 @@
 
 use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
-use crate::machine::code::Execute;
+use crate::machine::Execute;
 use crate::machine::flow::Flow;
 use crate::machine::lanes::{map, run};
 use crate::numeric::format_of;
@@ -88,7 +88,7 @@ fn holds(test: Test, ordering: Option<Ordering>) -> bool {
 
 /// The test of an instruction. Of floats `ne` is true of NaN only if it is `neu`, which the text says; of bits
 /// there are no NaN.
-fn test(site: &mut Site<'_, '_>) -> Result<Test, Diagnostic> {
+fn test(site: &mut Site<'_>) -> Result<Test, Diagnostic> {
     match site.choice(TESTS) {
         Some(test) => Ok(test),
         None => site.error("a comparison such as `.eq` is missing"),
@@ -96,12 +96,12 @@ fn test(site: &mut Site<'_, '_>) -> Result<Test, Diagnostic> {
 }
 
 /// Refuses values of 128 bits.
-fn narrow(site: &Site<'_, '_>, ty: Type) -> Result<(), Diagnostic> {
+fn narrow(site: &Site<'_>, ty: Type) -> Result<(), Diagnostic> {
     if ty.width() > 64 { site.error("at most 64 bits are possible") } else { Ok(()) }
 }
 
 /// `setp`: one predicate, or it and its opposite; of packed halves one of each.
-pub(crate) fn setp(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn setp(site: &mut Site<'_>) -> Decoded {
     let test = test(site)?;
     let combination = site.choice(COMBINATIONS);
     let flush = site.flag("ftz");
@@ -143,7 +143,7 @@ pub(crate) fn setp(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `set`: all ones or zero, or 1.0, for each element.
-pub(crate) fn set(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn set(site: &mut Site<'_>) -> Decoded {
     let test = test(site)?;
     let combination = site.choice(COMBINATIONS);
     let flush = site.flag("ftz");
@@ -178,7 +178,7 @@ pub(crate) fn set(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `selp`: one of two values by a predicate. Only the chosen one must be known.
-pub(crate) fn selp(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn selp(site: &mut Site<'_>) -> Decoded {
     let ty = site.ty()?;
     narrow(site, ty)?;
     site.arity(4, 4)?;
@@ -200,7 +200,7 @@ pub(crate) fn selp(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `slct`: one of two values by the sign of a third.
-pub(crate) fn slct(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn slct(site: &mut Site<'_>) -> Decoded {
     let flush = site.flag("ftz");
     let (ty, sign) = (site.ty()?, site.ty()?);
     narrow(site, ty)?;

@@ -2,7 +2,7 @@
 
 use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
-use crate::machine::code::Execute;
+use crate::machine::Execute;
 use crate::machine::lanes::map;
 use crate::numeric::format_of;
 use crate::syntax::types::{Kind, Type, mask};
@@ -143,7 +143,7 @@ impl Modes {
 }
 
 /// `cvt`.
-pub(crate) fn cvt(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn cvt(site: &mut Site<'_>) -> Decoded {
     if site.flag("pack") {
         return pack(site);
     }
@@ -182,7 +182,7 @@ pub(crate) fn cvt(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `cvt.rn.f16x2.f32 d, a, b`: `a` in the upper half, `b` in the lower.
-fn two_to_pair(site: &mut Site<'_, '_>, modes: Modes) -> Decoded {
+fn two_to_pair(site: &mut Site<'_>, modes: Modes) -> Decoded {
     let Modes { to, from, .. } = modes;
     if to.lanes != 2 || from.lanes != 1 {
         return site.error("two sources make a pair");
@@ -193,7 +193,7 @@ fn two_to_pair(site: &mut Site<'_, '_>, modes: Modes) -> Decoded {
 }
 
 /// `cvt.pack.sat.s8.s32.b32 d, a, b, c`: `a` and `b` narrowed, over the low part of `c`.
-fn pack(site: &mut Site<'_, '_>) -> Decoded {
+fn pack(site: &mut Site<'_>) -> Decoded {
     if !site.flag("sat") {
         return site.error("`.sat` is missing");
     }

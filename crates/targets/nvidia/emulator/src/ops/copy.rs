@@ -2,21 +2,21 @@
 
 use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
-use crate::machine::code::Execute;
+use crate::machine::Execute;
 use crate::machine::flow::Flow;
 use crate::machine::lanes::run;
 use crate::machine::place::RANK_SHIFT;
-use crate::machine::step::{Step, lanes_of};
+use crate::machine::step::Step;
 use crate::machine::warp::Copy;
 use crate::ops::memory::take_hints;
 use crate::ops::{bulk, mbarrier};
 use crate::syntax::types::{Space, Type};
-use emulation::{Access, Fault, FaultKind, FindingKind};
+use emulation::{Access, Fault, FaultKind};
 
 type Decoded = Result<Box<dyn Execute>, Diagnostic>;
 
 /// Every `cp.…`.
-pub(crate) fn cp(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn cp(site: &mut Site<'_>) -> Decoded {
     let reduce = site.flag("reduce");
     if !site.flag("async") {
         return site.error("`.async` is missing");
@@ -59,7 +59,7 @@ pub(crate) fn cp(site: &mut Site<'_, '_>) -> Decoded {
     copy(site)
 }
 
-fn copy(site: &mut Site<'_, '_>) -> Decoded {
+fn copy(site: &mut Site<'_>) -> Decoded {
     let policy = take_hints(site);
     let (first, second) = (site.space(), site.space());
     if (first, second) != (Space::Shared, Space::Global) {
@@ -116,7 +116,7 @@ fn copy(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// Whether the fourth operand is a predicate register.
-fn is_predicate(site: &Site<'_, '_>) -> bool {
+fn is_predicate(site: &Site<'_>) -> bool {
     use crate::decode::scope::Symbol;
     use crate::syntax::Operand;
     let name = match site.operand(3) {
@@ -127,7 +127,7 @@ fn is_predicate(site: &Site<'_, '_>) -> bool {
         },
         _ => return false,
     };
-    matches!(site.assembler.scopes.find(name), Some(Symbol::Register(_, ty)) if *ty == Type::PRED)
+    matches!(site.assembly.scopes.find(name), Some(Symbol::Register(_, ty)) if *ty == Type::PRED)
 }
 
 /// Lands a lane's copies of the groups before `end`.
@@ -181,7 +181,7 @@ fn land_one(step: &mut Step<'_, '_>, copy: &Copy) -> Result<(), Box<Fault>> {
 }
 
 /// `cp.async.mbarrier.arrive`: arrives once the lane's copies so far have landed.
-fn arrive(site: &mut Site<'_, '_>) -> Decoded {
+fn arrive(site: &mut Site<'_>) -> Decoded {
     site.flag("arrive");
     let no_increment = site.flag("noinc");
     site.space();
@@ -197,18 +197,4 @@ fn arrive(site: &mut Site<'_, '_>) -> Decoded {
         }
         Ok(Flow::Next)
     }))
-}
-
-/// Lanes end: copies that nobody waited for are told.
-pub(crate) fn finish_lanes(step: &mut Step<'_, '_>) {
-    for lane in lanes_of(step.mask) {
-        let left =
-            step.warp.copies.pending.iter().find(|copy| copy.lane == lane).map(|copy| copy.instruction);
-        if let Some(instruction) = left {
-            let message = "the lane ends, but never waited for this copy".to_owned();
-            let who = step.warp.who(step.team);
-            step.world.find(FindingKind::Unfinished, message, instruction, None, who, lane);
-        }
-        step.warp.copies.pending.retain(|copy| copy.lane != lane);
-    }
 }

@@ -5,7 +5,7 @@
 
 use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
-use crate::machine::code::Execute;
+use crate::machine::Execute;
 use crate::machine::lanes::{Cell, map, map1, map2, map3};
 use crate::ops::half;
 use crate::syntax::types::{Kind, Type};
@@ -23,7 +23,7 @@ struct Modes {
 }
 
 impl Modes {
-    fn take(site: &mut Site<'_, '_>) -> Modes {
+    fn take(site: &mut Site<'_>) -> Modes {
         let rounding = site.choice(ROUNDINGS).unwrap_or(Rounding::NearestEven);
         Modes { rounding, flush: site.flag("ftz"), saturate: site.flag("sat") }
     }
@@ -51,7 +51,7 @@ impl Modes {
 }
 
 /// Refuses what is neither single nor double.
-fn single_or_double(site: &Site<'_, '_>, ty: Type) -> Result<(), Diagnostic> {
+fn single_or_double(site: &Site<'_>, ty: Type) -> Result<(), Diagnostic> {
     if ty.kind == Kind::Float && ty.bits >= 32 {
         return Ok(());
     }
@@ -93,7 +93,7 @@ fn direct(inexact: Inexact, rounding: Rounding) -> f64 {
 }
 
 /// `add`, `sub`, `mul` of singles, pairs of singles and doubles.
-pub(crate) fn arithmetic(site: &mut Site<'_, '_>, ty: Type) -> Decoded {
+pub(crate) fn arithmetic(site: &mut Site<'_>, ty: Type) -> Decoded {
     let modes = Modes::take(site);
     site.arity(3, 3)?;
     let (dest, sources) = (site.dest(0, ty)?, [site.source(1, ty)?, site.source(2, ty)?]);
@@ -136,13 +136,13 @@ fn by_element<const N: usize>(
 }
 
 /// `fma` of every float type.
-pub(crate) fn fma(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn fma(site: &mut Site<'_>) -> Decoded {
     let ty = site.ty()?;
     if ty.bits < 32 { half::fma(site, ty) } else { fused(site, ty) }
 }
 
 /// `fma`, `mad` of singles and doubles.
-pub(crate) fn fused(site: &mut Site<'_, '_>, ty: Type) -> Decoded {
+pub(crate) fn fused(site: &mut Site<'_>, ty: Type) -> Decoded {
     single_or_double(site, ty)?;
     let modes = Modes::take(site);
     site.arity(4, 4)?;
@@ -164,7 +164,7 @@ pub(crate) fn fused(site: &mut Site<'_, '_>, ty: Type) -> Decoded {
 }
 
 /// `div`, rounded or approximate.
-pub(crate) fn divide(site: &mut Site<'_, '_>, ty: Type) -> Decoded {
+pub(crate) fn divide(site: &mut Site<'_>, ty: Type) -> Decoded {
     single_or_double(site, ty)?;
     site.flags(&["approx", "full"]);
     let modes = Modes::take(site);
@@ -186,7 +186,7 @@ pub(crate) fn divide(site: &mut Site<'_, '_>, ty: Type) -> Decoded {
 }
 
 /// `rcp`, `sqrt`, `rsqrt`.
-pub(crate) fn reciprocal(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn reciprocal(site: &mut Site<'_>) -> Decoded {
     site.flag("approx");
     let modes = Modes::take(site);
     let ty = site.ty()?;
@@ -208,7 +208,7 @@ pub(crate) fn reciprocal(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `ex2`, `lg2`, `sin`, `cos`, `tanh`.
-pub(crate) fn approximate(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn approximate(site: &mut Site<'_>) -> Decoded {
     site.flag("approx");
     let modes = Modes::take(site);
     let ty = site.ty()?;
@@ -231,7 +231,7 @@ pub(crate) fn approximate(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `abs`, `neg`: of the sign bit alone.
-pub(crate) fn sign(site: &mut Site<'_, '_>, ty: Type) -> Decoded {
+pub(crate) fn sign(site: &mut Site<'_>, ty: Type) -> Decoded {
     let flushes = site.flag("ftz");
     site.arity(2, 2)?;
     let (dest, source) = (site.dest(0, ty)?, site.source(1, ty)?);
@@ -245,7 +245,7 @@ pub(crate) fn sign(site: &mut Site<'_, '_>, ty: Type) -> Decoded {
 }
 
 /// `min`, `max` of two or three singles, or two doubles.
-pub(crate) fn extremum(site: &mut Site<'_, '_>, ty: Type) -> Decoded {
+pub(crate) fn extremum(site: &mut Site<'_>, ty: Type) -> Decoded {
     let modes = Modes::take(site);
     let nan = site.flag("NaN");
     let magnitude = site.flag("abs");
@@ -278,7 +278,7 @@ pub(crate) fn extremum(site: &mut Site<'_, '_>, ty: Type) -> Decoded {
 }
 
 /// `copysign d, a, b`: the sign of `a` on the magnitude of `b`.
-pub(crate) fn copysign(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn copysign(site: &mut Site<'_>) -> Decoded {
     let ty = site.ty()?;
     single_or_double(site, ty)?;
     site.arity(3, 3)?;
@@ -288,7 +288,7 @@ pub(crate) fn copysign(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `testp`: what kind of number it is.
-pub(crate) fn testp(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn testp(site: &mut Site<'_>) -> Decoded {
     /// Of a number, and whether it is subnormal.
     type Test = fn(f64, bool) -> bool;
     const KINDS: &[(&str, Test)] = &[

@@ -2,7 +2,8 @@
 
 use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
-use crate::machine::code::{Execute, Slot};
+use crate::machine::Execute;
+use crate::machine::code::Slot;
 use crate::machine::lanes::map;
 use crate::numeric::format_of;
 use crate::syntax::types::{Type, mask};
@@ -22,7 +23,7 @@ struct Modes {
     relu: bool,
 }
 
-fn modes(site: &mut Site<'_, '_>, ty: Type) -> Result<Modes, Diagnostic> {
+fn modes(site: &mut Site<'_>, ty: Type) -> Result<Modes, Diagnostic> {
     if !matches!(site.choice(ROUNDINGS), None | Some(NEAREST)) {
         return site.error("halves are rounded to nearest");
     }
@@ -67,7 +68,7 @@ impl Modes {
 }
 
 /// `add`, `sub`, `mul`.
-pub(crate) fn arithmetic(site: &mut Site<'_, '_>, ty: Type) -> Decoded {
+pub(crate) fn arithmetic(site: &mut Site<'_>, ty: Type) -> Decoded {
     let modes = modes(site, ty)?;
     site.arity(3, 3)?;
     let (dest, sources) = (site.dest(0, ty)?, [site.source(1, ty)?, site.source(2, ty)?]);
@@ -80,7 +81,7 @@ pub(crate) fn arithmetic(site: &mut Site<'_, '_>, ty: Type) -> Decoded {
 }
 
 /// `fma`.
-pub(crate) fn fma(site: &mut Site<'_, '_>, ty: Type) -> Decoded {
+pub(crate) fn fma(site: &mut Site<'_>, ty: Type) -> Decoded {
     let modes = modes(site, ty)?;
     site.arity(4, 4)?;
     let (dest, sources) =
@@ -89,7 +90,7 @@ pub(crate) fn fma(site: &mut Site<'_, '_>, ty: Type) -> Decoded {
 }
 
 /// `min`, `max`.
-pub(crate) fn extremum(site: &mut Site<'_, '_>, ty: Type) -> Decoded {
+pub(crate) fn extremum(site: &mut Site<'_>, ty: Type) -> Decoded {
     let modes = modes(site, ty)?;
     let nan = site.flag("NaN");
     site.arity(3, 3)?;
@@ -103,7 +104,7 @@ pub(crate) fn extremum(site: &mut Site<'_, '_>, ty: Type) -> Decoded {
 
 /// A function of doubles, applied to each element and rounded.
 pub(crate) fn map_elements<const N: usize>(
-    site: &mut Site<'_, '_>,
+    site: &mut Site<'_>,
     ty: Type,
     sources: [Slot; N],
     dest: Slot,

@@ -2,7 +2,7 @@
 
 use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
-use crate::machine::code::Execute;
+use crate::machine::Execute;
 use crate::machine::flow::Flow;
 use crate::machine::lanes::{map, map1, map2, map3, run};
 use crate::ops::{float, half};
@@ -49,7 +49,7 @@ fn is_float(ty: Type) -> bool {
 }
 
 /// Refuses what is no integer of at most 64 bits.
-fn whole(site: &Site<'_, '_>, ty: Type) -> Result<(), Diagnostic> {
+fn whole(site: &Site<'_>, ty: Type) -> Result<(), Diagnostic> {
     if matches!(ty.kind, Kind::Bits | Kind::Unsigned | Kind::Signed) && matches!(ty.width(), 16 | 32 | 64) {
         return Ok(());
     }
@@ -77,7 +77,7 @@ fn packed(ty: Type, a: u64, b: u64, f: impl Fn(i128, i128) -> i128) -> u64 {
 }
 
 /// `add`, `sub`, with `.cc` and `.sat`.
-pub(crate) fn add(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn add(site: &mut Site<'_>) -> Decoded {
     let ty = site.ty()?;
     if is_float(ty) {
         return if ty.bits >= 32 { float::arithmetic(site, ty) } else { half::arithmetic(site, ty) };
@@ -111,7 +111,7 @@ pub(crate) fn add(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `addc`, `subc`, `madc`: with the carry of an earlier instruction.
-pub(crate) fn carry(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn carry(site: &mut Site<'_>) -> Decoded {
     if site.mnemonic == "madc" {
         return mad(site);
     }
@@ -121,7 +121,7 @@ pub(crate) fn carry(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// Sums of two values that use the carry flag, make it, or both.
-fn with_carry(site: &mut Site<'_, '_>, ty: Type, takes: bool) -> Decoded {
+fn with_carry(site: &mut Site<'_>, ty: Type, takes: bool) -> Decoded {
     let makes = !takes || site.flag("cc");
     site.arity(3, 3)?;
     let (dest, a, b) = (site.dest(0, ty)?, site.source(1, ty)?, site.source(2, ty)?);
@@ -157,7 +157,7 @@ enum Part {
 const PARTS: &[(&str, Part)] = &[("lo", Part::Low), ("hi", Part::High), ("wide", Part::Wide)];
 
 /// Refuses products wider than 64 bits.
-fn widens(site: &Site<'_, '_>, part: Part, ty: Type) -> Result<(), Diagnostic> {
+fn widens(site: &Site<'_>, part: Part, ty: Type) -> Result<(), Diagnostic> {
     if part == Part::Wide && ty.bits > 32 {
         site.error("only values of 16 and 32 bits widen")
     } else {
@@ -178,7 +178,7 @@ fn product(ty: Type, part: Part, short: bool) -> impl Fn(u64, u64) -> i128 + Cop
 }
 
 /// `mul`, `mul24`.
-pub(crate) fn mul(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn mul(site: &mut Site<'_>) -> Decoded {
     let part = site.choice(PARTS);
     let ty = site.ty()?;
     if is_float(ty) {
@@ -195,7 +195,7 @@ pub(crate) fn mul(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `mad`, `mad24`, `madc`, with `.cc` and `.sat`.
-pub(crate) fn mad(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn mad(site: &mut Site<'_>) -> Decoded {
     let part = site.choice(PARTS);
     let ty = site.ty()?;
     if is_float(ty) {
@@ -236,7 +236,7 @@ pub(crate) fn mad(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `div`, `rem`. A divisor of zero gives all ones or the dividend, as hardware does.
-pub(crate) fn div(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn div(site: &mut Site<'_>) -> Decoded {
     let ty = site.ty()?;
     if is_float(ty) {
         return float::divide(site, ty);
@@ -255,7 +255,7 @@ pub(crate) fn div(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `abs`, `neg`.
-pub(crate) fn sign(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn sign(site: &mut Site<'_>) -> Decoded {
     let ty = site.ty()?;
     if is_float(ty) {
         return float::sign(site, ty);
@@ -274,7 +274,7 @@ pub(crate) fn sign(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `min`, `max`, of two or three values.
-pub(crate) fn extremum(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn extremum(site: &mut Site<'_>) -> Decoded {
     let ty = site.ty()?;
     if is_float(ty) {
         return if ty.bits >= 32 { float::extremum(site, ty) } else { half::extremum(site, ty) };
@@ -291,7 +291,7 @@ pub(crate) fn extremum(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `sad`: the distance of two values plus a third.
-pub(crate) fn sad(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn sad(site: &mut Site<'_>) -> Decoded {
     let ty = site.ty()?;
     whole(site, ty)?;
     site.arity(4, 4)?;
@@ -303,7 +303,7 @@ pub(crate) fn sad(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `dp4a`, `dp2a`: a dot product of bytes.
-pub(crate) fn dot(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn dot(site: &mut Site<'_>) -> Decoded {
     let four = site.mnemonic == "dp4a";
     let half = if four { 0 } else { site.choice(&[("lo", 0), ("hi", 1)]).unwrap_or(0) };
     let (left, right) = (site.ty()?, site.ty()?);

@@ -2,11 +2,13 @@
 //!
 //! Lane `l` holds of a tile the elements `2 * (l % 4)` and the next of row `l / 4` (of column, if transposed).
 
-use crate::decode::site::{Address, Site};
+use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
-use crate::machine::code::{Execute, Slot};
+use crate::machine::Execute;
+use crate::machine::code::Slot;
 use crate::machine::flow::Flow;
 use crate::machine::lanes::run;
+use crate::machine::place::Address;
 use crate::machine::place::Place;
 use crate::machine::step::Step;
 use crate::ops::mma;
@@ -27,7 +29,7 @@ struct Shape {
     space: Space,
 }
 
-fn shape(site: &mut Site<'_, '_>) -> Result<Shape, Diagnostic> {
+fn shape(site: &mut Site<'_>) -> Result<Shape, Diagnostic> {
     site.flags(&["sync", "aligned"]);
     if !site.flag("m8n8") {
         return site.error("only tiles of `.m8n8` can be run");
@@ -72,7 +74,7 @@ fn count_rows(step: &mut Step<'_, '_>, address: Address, tiles: usize) {
 }
 
 /// `ldmatrix`.
-pub(crate) fn ldmatrix(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn ldmatrix(site: &mut Site<'_>) -> Decoded {
     let Shape { tiles, transposed, space } = shape(site)?;
     let dests = site.dests(0, Type::B32)?;
     if dests.len() != tiles {
@@ -115,7 +117,7 @@ pub(crate) fn ldmatrix(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `stmatrix`.
-pub(crate) fn stmatrix(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn stmatrix(site: &mut Site<'_>) -> Decoded {
     let Shape { tiles, transposed, space } = shape(site)?;
     let address = site.address(0)?;
     let sources = site.sources(1, Type::B32)?;
@@ -160,7 +162,7 @@ fn gather(row: &[u64; 32], transposed: bool) -> Tile {
 }
 
 /// `movmatrix`: transposes a tile within the registers.
-pub(crate) fn movmatrix(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn movmatrix(site: &mut Site<'_>) -> Decoded {
     site.flags(&["sync", "aligned", "m8n8", "trans"]);
     site.ty()?;
     site.arity(2, 2)?;

@@ -1,13 +1,15 @@
 //! `mbarrier`: barriers in shared memory that count arrivals and bytes.
 
-use crate::decode::site::{Address, Site};
+use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
-use crate::machine::code::{Execute, Slot};
+use crate::machine::Execute;
+use crate::machine::asynchronous;
+use crate::machine::code::Slot;
 use crate::machine::flow::{Flow, Wait};
 use crate::machine::lanes::run;
 use crate::machine::mbarrier::Mbarrier;
+use crate::machine::place::Address;
 use crate::machine::step::Step;
-use crate::ops::bulk;
 use crate::syntax::types::{Space, Type};
 use emulation::{Fault, FaultKind};
 
@@ -17,7 +19,7 @@ type Decoded = Result<Box<dyn Execute>, Diagnostic>;
 const BYTES: usize = 8;
 
 /// What decodes an operation.
-type Operation = fn(&mut Site<'_, '_>) -> Decoded;
+type Operation = fn(&mut Site<'_>) -> Decoded;
 
 const OPERATIONS: &[(&str, Operation)] = &[
     ("init", init),
@@ -32,7 +34,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
 ];
 
 /// Every `mbarrier.…`.
-pub(crate) fn mbarrier(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn mbarrier(site: &mut Site<'_>) -> Decoded {
     match site.choice(OPERATIONS) {
         Some(operation) => operation(site),
         None => site.error("the operation is unknown"),
@@ -40,7 +42,7 @@ pub(crate) fn mbarrier(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// Takes what all operations may say, and the type.
-fn common(site: &mut Site<'_, '_>) -> Result<(), Diagnostic> {
+fn common(site: &mut Site<'_>) -> Result<(), Diagnostic> {
     site.flags(&["acquire", "release", "relaxed", "cta", "cluster"]);
     let space = site.space();
     if !matches!(space, Space::Generic | Space::Shared) {
@@ -76,7 +78,7 @@ fn state<'s>(
     Ok(step.team.blocks[at.0].mbarriers.get_mut(&at.1).expect("it was just found"))
 }
 
-fn init(site: &mut Site<'_, '_>) -> Decoded {
+fn init(site: &mut Site<'_>) -> Decoded {
     common(site)?;
     site.arity(2, 2)?;
     let (address, count) = (site.address(0)?, site.source(1, Type::U32)?);
@@ -104,7 +106,7 @@ fn init(site: &mut Site<'_, '_>) -> Decoded {
     }))
 }
 
-fn inval(site: &mut Site<'_, '_>) -> Decoded {
+fn inval(site: &mut Site<'_>) -> Decoded {
     common(site)?;
     site.arity(1, 1)?;
     let address = site.address(0)?;
@@ -155,15 +157,15 @@ pub(crate) fn arrive_at(
     Ok(phase)
 }
 
-fn arrive(site: &mut Site<'_, '_>) -> Decoded {
+fn arrive(site: &mut Site<'_>) -> Decoded {
     arrival(site, false)
 }
 
-fn arrive_drop(site: &mut Site<'_, '_>) -> Decoded {
+fn arrive_drop(site: &mut Site<'_>) -> Decoded {
     arrival(site, true)
 }
 
-fn arrival(site: &mut Site<'_, '_>, drops: bool) -> Decoded {
+fn arrival(site: &mut Site<'_>, drops: bool) -> Decoded {
     let expects = site.flag("expect_tx");
     site.flag("noComplete");
     common(site)?;
@@ -199,15 +201,15 @@ fn arrival(site: &mut Site<'_, '_>, drops: bool) -> Decoded {
     }))
 }
 
-fn expect(site: &mut Site<'_, '_>) -> Decoded {
+fn expect(site: &mut Site<'_>) -> Decoded {
     transaction(site, 1)
 }
 
-fn complete(site: &mut Site<'_, '_>) -> Decoded {
+fn complete(site: &mut Site<'_>) -> Decoded {
     transaction(site, -1)
 }
 
-fn transaction(site: &mut Site<'_, '_>, sign: i64) -> Decoded {
+fn transaction(site: &mut Site<'_>, sign: i64) -> Decoded {
     common(site)?;
     site.arity(2, 2)?;
     let (address, bytes) = (site.address(0)?, site.source(1, Type::U32)?);
@@ -225,7 +227,7 @@ fn transaction(site: &mut Site<'_, '_>, sign: i64) -> Decoded {
 }
 
 /// `test_wait` asks, `try_wait` waits until the phase is complete.
-fn wait(site: &mut Site<'_, '_>) -> Decoded {
+fn wait(site: &mut Site<'_>) -> Decoded {
     let by_parity = site.flag("parity");
     let blocks = site.instruction.opcode.contains("try_wait");
     common(site)?;
@@ -244,7 +246,7 @@ fn wait(site: &mut Site<'_, '_>) -> Decoded {
             if step.world.checks.races {
                 step.note_read(at.0, at.1 as usize, BYTES, lane);
             }
-            bulk::deliver(step.team, step.world, at)?;
+            asynchronous::deliver(step.team, step.world, at)?;
             let token = step.get(token, lane);
             let parity = token & 1 == 1;
             let barrier = state(step, at, lane)?;
@@ -266,7 +268,7 @@ fn wait(site: &mut Site<'_, '_>) -> Decoded {
     }))
 }
 
-fn pending_count(site: &mut Site<'_, '_>) -> Decoded {
+fn pending_count(site: &mut Site<'_>) -> Decoded {
     site.ty()?;
     site.error("the tokens of an mbarrier do not hold its count here")
 }

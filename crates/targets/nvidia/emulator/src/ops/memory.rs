@@ -1,11 +1,14 @@
 //! Loads and stores, and hints about caches.
 
-use crate::decode::site::{Address, Site};
+use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
-use crate::machine::code::{Execute, Slot};
+use crate::machine::Execute;
+use crate::machine::code::Slot;
 use crate::machine::flow::Flow;
 use crate::machine::lanes::{map, run};
+use crate::machine::place::Address;
 use crate::machine::step::Step;
+use crate::numeric::cell;
 use crate::syntax::Operand;
 use crate::syntax::types::{Space, Type, mask};
 use emulation::Fault;
@@ -22,7 +25,7 @@ const HINTS: &[&str] = &[
 pub(crate) const WIDEST: usize = 32;
 
 /// Takes the hints of an access.
-pub(crate) fn take_hints(site: &mut Site<'_, '_>) -> bool {
+pub(crate) fn take_hints(site: &mut Site<'_>) -> bool {
     site.flags(HINTS);
     while site.map_modifier(|word| word.starts_with("L1::").then_some(())).is_some() {}
     let mut policy = false;
@@ -42,12 +45,12 @@ fn effective_space(space: Space, of_base: Option<Space>) -> Space {
     }
 }
 
-fn vector(site: &mut Site<'_, '_>) -> usize {
+fn vector(site: &mut Site<'_>) -> usize {
     site.choice(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1)
 }
 
 /// Splits the policy off the operands.
-fn operands(site: &Site<'_, '_>, policy: bool) -> Result<(), Diagnostic> {
+fn operands(site: &Site<'_>, policy: bool) -> Result<(), Diagnostic> {
     let most = 2 + usize::from(policy);
     site.arity(2, most)
 }
@@ -58,7 +61,7 @@ fn addresses(step: &Step<'_, '_>, address: Address) -> Vec<u64> {
 }
 
 /// `ld`, `ldu`.
-pub(crate) fn ld(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn ld(site: &mut Site<'_>) -> Decoded {
     // What is read atomically may be the word around an element.
     let is_atomic = site.has(&["relaxed", "acquire"]);
     let policy = take_hints(site);
@@ -136,15 +139,8 @@ impl Execute for Load {
     }
 }
 
-/// Up to eight bytes as a cell.
-pub(crate) fn cell(bytes: &[u8]) -> u64 {
-    let mut out = [0; 8];
-    out[..bytes.len()].copy_from_slice(bytes);
-    u64::from_le_bytes(out)
-}
-
 /// `st`.
-pub(crate) fn st(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn st(site: &mut Site<'_>) -> Decoded {
     if site.flag("async") {
         return site.error("asynchronous stores to other programs cannot be run");
     }
@@ -209,7 +205,7 @@ impl Execute for Store {
 }
 
 /// `prefetch`, `discard`, `applypriority`: nothing to do.
-pub(crate) fn hint(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn hint(site: &mut Site<'_>) -> Decoded {
     site.flags(&["L1", "L2", "tensormap"]);
     take_hints(site);
     site.flag("uniform");
@@ -219,7 +215,7 @@ pub(crate) fn hint(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `createpolicy`: a policy of the cache, of which nothing is seen here.
-pub(crate) fn createpolicy(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn createpolicy(site: &mut Site<'_>) -> Decoded {
     site.flags(&["fractional", "range", "cvt", "L2"]);
     take_hints(site);
     site.flag("global");

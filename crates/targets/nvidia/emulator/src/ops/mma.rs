@@ -4,7 +4,8 @@
 
 use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
-use crate::machine::code::{Execute, Slot};
+use crate::machine::Execute;
+use crate::machine::code::Slot;
 use crate::machine::flow::Flow;
 use crate::machine::step::Step;
 use crate::numeric::matrix::{Matrix, add_product, decode, encode, per_register, place_a, place_b, place_c};
@@ -41,7 +42,7 @@ fn accumulator_lanes(ty: Type) -> usize {
 }
 
 /// `mma`.
-pub(crate) fn mma(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn mma(site: &mut Site<'_>) -> Decoded {
     site.flags(&["sync", "aligned"]);
     if site.flag("sp") || site.flag("sp::ordered_metadata") {
         return site.error("sparse products cannot be run");

@@ -2,11 +2,11 @@
 
 mod atomic;
 mod bits;
-pub(crate) mod bulk;
+mod bulk;
 mod compare;
 mod control;
 mod convert;
-pub(crate) mod copy;
+mod copy;
 mod float;
 mod half;
 mod integer;
@@ -15,18 +15,19 @@ mod mbarrier;
 mod memory;
 mod mma;
 mod moves;
+mod reduction;
 mod sync;
 pub(crate) mod system;
 mod tensor;
 mod vote;
-pub(crate) mod wgmma;
+mod wgmma;
 
 use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
-use crate::machine::code::Execute;
+use crate::machine::Execute;
 
 /// What decodes a mnemonic.
-type Decode = fn(&mut Site<'_, '_>) -> Result<Box<dyn Execute>, Diagnostic>;
+type Decode = fn(&mut Site<'_>) -> Result<Box<dyn Execute>, Diagnostic>;
 
 /// Every mnemonic.
 const FAMILIES: &[(&str, Decode)] = &[
@@ -130,7 +131,7 @@ const FAMILIES: &[(&str, Decode)] = &[
 ];
 
 /// Decodes an instruction.
-pub(crate) fn decode(site: &mut Site<'_, '_>) -> Result<Box<dyn Execute>, Diagnostic> {
+pub(crate) fn decode(site: &mut Site<'_>) -> Result<Box<dyn Execute>, Diagnostic> {
     match FAMILIES.iter().find(|(name, _)| *name == site.mnemonic) {
         Some((_, decode)) => decode(site),
         None => site.error("the instruction is unknown or cannot be run here"),

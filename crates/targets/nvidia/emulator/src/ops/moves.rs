@@ -3,7 +3,8 @@
 use crate::decode::scope::Symbol;
 use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
-use crate::machine::code::{Execute, Slot};
+use crate::machine::Execute;
+use crate::machine::code::Slot;
 use crate::machine::flow::Flow;
 use crate::machine::lanes::{map, run};
 use crate::machine::place::{LOCAL_WINDOW, PARAM_WINDOW, RANK_SHIFT, SHARED_WINDOW, WINDOW};
@@ -17,7 +18,7 @@ const CLOCKS: &[(&str, u32)] =
     &[("%clock", 32), ("%clock_hi", 32), ("%clock64", 64), ("%globaltimer", 64), ("%globaltimer_lo", 32)];
 
 /// `mov`.
-pub(crate) fn mov(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn mov(site: &mut Site<'_>) -> Decoded {
     let ty = site.ty()?;
     site.arity(2, 2)?;
     let (to, from) = (site.operand(0)?, site.operand(1)?);
@@ -44,7 +45,7 @@ pub(crate) fn mov(site: &mut Site<'_, '_>) -> Decoded {
     }
 }
 
-fn clock(site: &mut Site<'_, '_>, ty: Type) -> Decoded {
+fn clock(site: &mut Site<'_>, ty: Type) -> Decoded {
     let (dest, _) = site.wide_dest_of(site.operand(0)?, ty)?;
     let high = matches!(site.operand(1)?, Operand::Name(name) if name == "%clock_hi");
     let top = ty.mask();
@@ -56,7 +57,7 @@ fn clock(site: &mut Site<'_, '_>, ty: Type) -> Decoded {
     }))
 }
 
-fn part_type(site: &Site<'_, '_>, ty: Type, parts: usize) -> Result<Type, Diagnostic> {
+fn part_type(site: &Site<'_>, ty: Type, parts: usize) -> Result<Type, Diagnostic> {
     match ty.width().checked_div(parts as u32).unwrap_or(0) {
         8 => Ok(Type::B8),
         16 => Ok(Type::B16),
@@ -67,7 +68,7 @@ fn part_type(site: &Site<'_, '_>, ty: Type, parts: usize) -> Result<Type, Diagno
 }
 
 /// `mov.b64 {a, b}, d`.
-fn unpack(site: &mut Site<'_, '_>, ty: Type, parts: &[Operand]) -> Decoded {
+fn unpack(site: &mut Site<'_>, ty: Type, parts: &[Operand]) -> Decoded {
     let part = part_type(site, ty, parts.len())?;
     let source = site.source(1, ty)?;
     let dests = site.dests(0, part)?;
@@ -86,7 +87,7 @@ fn unpack(site: &mut Site<'_, '_>, ty: Type, parts: &[Operand]) -> Decoded {
 }
 
 /// `mov.b64 d, {a, b}`.
-fn pack(site: &mut Site<'_, '_>, ty: Type, parts: &[Operand]) -> Decoded {
+fn pack(site: &mut Site<'_>, ty: Type, parts: &[Operand]) -> Decoded {
     let part = part_type(site, ty, parts.len())?;
     let sources = site.sources(1, part)?;
     let dest = site.dest(0, ty)?;
@@ -118,7 +119,7 @@ fn window(space: Space) -> u64 {
 }
 
 /// `cvta`: to a generic address, or from one.
-pub(crate) fn cvta(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn cvta(site: &mut Site<'_>) -> Decoded {
     let from_generic = site.flag("to");
     let space = site.space();
     let ty = site.ty()?;
@@ -126,7 +127,7 @@ pub(crate) fn cvta(site: &mut Site<'_, '_>) -> Decoded {
     let dest = site.dest(0, ty)?;
     // A parameter of an inlined function lies in local memory.
     let space = match site.operand(1)? {
-        Operand::Name(name) => match site.assembler.scopes.find(name) {
+        Operand::Name(name) => match site.assembly.scopes.find(name) {
             Some(&Symbol::Placed { space: placed, .. }) => placed,
             _ => space,
         },
@@ -141,7 +142,7 @@ pub(crate) fn cvta(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `isspacep`: whether a generic address lies in a space.
-pub(crate) fn isspacep(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn isspacep(site: &mut Site<'_>) -> Decoded {
     let space = site.space();
     site.arity(2, 2)?;
     let (dest, source) = (site.dest(0, Type::PRED)?, site.source(1, Type::B64)?);
@@ -150,7 +151,7 @@ pub(crate) fn isspacep(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `mapa`: the same address in another program of the cluster.
-pub(crate) fn mapa(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn mapa(site: &mut Site<'_>) -> Decoded {
     let space = site.space();
     let ty = site.ty()?;
     site.arity(3, 3)?;
@@ -163,7 +164,7 @@ pub(crate) fn mapa(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `getctarank`: whose shared memory an address lies in.
-pub(crate) fn getctarank(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn getctarank(site: &mut Site<'_>) -> Decoded {
     site.space();
     let ty = site.ty()?;
     site.arity(2, 2)?;

@@ -2,7 +2,8 @@
 
 use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
-use crate::machine::code::{Execute, Slot};
+use crate::machine::Execute;
+use crate::machine::code::Slot;
 use crate::machine::flow::{Flow, Wait};
 use crate::machine::lanes::run;
 use crate::machine::step::{Step, lanes_of};
@@ -30,7 +31,7 @@ struct Bar {
 }
 
 /// `bar`, `barrier`.
-pub(crate) fn bar(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn bar(site: &mut Site<'_>) -> Decoded {
     if site.flag("warp") {
         return warp(site);
     }
@@ -140,7 +141,7 @@ impl Bar {
 }
 
 /// `bar.warp.sync`: the lanes of a mask meet.
-fn warp(site: &mut Site<'_, '_>) -> Decoded {
+fn warp(site: &mut Site<'_>) -> Decoded {
     site.flag("sync");
     site.arity(1, 1)?;
     let member = site.source(0, Type::B32)?;
@@ -149,7 +150,7 @@ fn warp(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `barrier.cluster`: programs of a cluster meet.
-fn cluster(site: &mut Site<'_, '_>) -> Decoded {
+fn cluster(site: &mut Site<'_>) -> Decoded {
     site.flags(&["aligned", "release", "relaxed", "acquire"]);
     let waits = match site.choice(&[("arrive", false), ("wait", true)]) {
         Some(waits) => waits,
@@ -185,7 +186,7 @@ fn cluster(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `fence`: only those between proxies are seen here.
-pub(crate) fn fence(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn fence(site: &mut Site<'_>) -> Decoded {
     let proxy = site.map_modifier(|word| word.starts_with("proxy").then(|| word.to_owned())).is_some();
     site.flags(&[
         "sc",
@@ -215,7 +216,7 @@ pub(crate) fn fence(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `membar`.
-pub(crate) fn membar(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn membar(site: &mut Site<'_>) -> Decoded {
     if site.flag("proxy") {
         return fence(site);
     }

@@ -3,7 +3,7 @@
 use crate::decode::scope::Symbol;
 use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
-use crate::machine::code::Execute;
+use crate::machine::Execute;
 use crate::machine::flow::Flow;
 use crate::machine::lanes::run;
 use crate::machine::print::{format, text_at};
@@ -26,9 +26,9 @@ pub(crate) fn is_system(name: &str) -> bool {
 }
 
 /// Offsets of `.param` variables in local memory.
-fn offsets(site: &Site<'_, '_>, operands: &[Operand]) -> Result<Vec<u64>, Diagnostic> {
+fn offsets(site: &Site<'_>, operands: &[Operand]) -> Result<Vec<u64>, Diagnostic> {
     let offset = |operand: &Operand| match operand {
-        Operand::Name(name) => match site.assembler.scopes.find(name) {
+        Operand::Name(name) => match site.assembly.scopes.find(name) {
             Some(&Symbol::Placed { space: Space::Local, offset, .. }) => Ok(offset),
             _ => site.error(format!("`{name}` is not a `.param` variable")),
         },
@@ -38,7 +38,7 @@ fn offsets(site: &Site<'_, '_>, operands: &[Operand]) -> Result<Vec<u64>, Diagno
 }
 
 /// `call` of such a function.
-pub(crate) fn call(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn call(site: &mut Site<'_>) -> Decoded {
     site.flag("uni");
     let operands = &site.instruction.operands;
     let (results, rest) = match &operands[..] {

@@ -1,16 +1,19 @@
 //! Bulk copies of boxes of tensors, and the editing of tensor maps.
 
-use crate::decode::site::{Address, Site};
+use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
+use crate::machine::Execute;
+use crate::machine::asynchronous::{Incoming, begin_load, begin_store};
 use crate::machine::block::Piece;
-use crate::machine::code::{Execute, Slot};
+use crate::machine::code::Slot;
 use crate::machine::flow::Flow;
 use crate::machine::lanes::run;
+use crate::machine::place::Address;
 use crate::machine::place::RANK_SHIFT;
 use crate::machine::step::Step;
 use crate::numeric::reduce::Reduce;
-use crate::ops::bulk::{self, Incoming};
 use crate::ops::memory::take_hints;
+use crate::ops::reduction::reduction;
 use crate::syntax::Operand;
 use crate::syntax::types::{Space, Type};
 use crate::tensor_map::{BYTES, FIELDS, Field, TensorMap};
@@ -27,7 +30,7 @@ struct Corner {
     coordinates: Vec<Slot>,
 }
 
-fn corner(site: &mut Site<'_, '_>, index: usize, rank: usize) -> Result<Corner, Diagnostic> {
+fn corner(site: &mut Site<'_>, index: usize, rank: usize) -> Result<Corner, Diagnostic> {
     let Operand::Tensor(map, parts) = site.operand(index)? else {
         return site.error("`[map, {coordinates}]` is expected");
     };
@@ -82,12 +85,12 @@ fn pieces(
 }
 
 /// `cp.async.bulk.tensor`, after the modifiers that all bulk copies share.
-pub(crate) fn copy(site: &mut Site<'_, '_>, reduces: bool, multicast: bool) -> Decoded {
+pub(crate) fn copy(site: &mut Site<'_>, reduces: bool, multicast: bool) -> Decoded {
     let Some(rank) = site.choice(RANKS) else { return site.error("a rank from `.1d` to `.5d` is missing") };
     site.flag("tile");
     let policy = take_hints(site);
     let (to, from) = (site.space(), site.space());
-    let reduce = if reduces { Some(bulk::reduction(site)?) } else { None };
+    let reduce = if reduces { Some(reduction(site)?) } else { None };
     match (to, from) {
         (Space::Shared, Space::Global) if reduce.is_none() => {
             let count = 3 + usize::from(multicast) + usize::from(policy);
@@ -120,7 +123,7 @@ fn load(
         let mbarrier = step.effective(mbarrier, lane);
         let mask = mask.map(|mask| step.get(mask, lane) as u32);
         let bytes = map.box_bytes() as u32;
-        bulk::begin_load(step, lane, Incoming { shared, mbarrier, mask, pieces, bytes })?;
+        begin_load(step, lane, Incoming { shared, mbarrier, mask, pieces, bytes })?;
     }
     Ok(Flow::Next)
 }
@@ -142,13 +145,13 @@ fn store(
         pieces.retain(|piece| piece.global.is_some());
         let ty = Type::named(ELEMENT_TYPES[usize::from(map.element)]).unwrap_or(Type::B8);
         let reduce = reduce.map(|reduce| Reduce { ty, ..reduce });
-        bulk::begin_store(step, lane, pieces, reduce);
+        begin_store(step, lane, pieces, reduce);
     }
     Ok(Flow::Next)
 }
 
 /// `tensormap.replace` and `tensormap.cp_fenceproxy`.
-pub(crate) fn tensormap(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn tensormap(site: &mut Site<'_>) -> Decoded {
     if site.flag("cp_fenceproxy") {
         return copy_map(site);
     }
@@ -184,7 +187,7 @@ pub(crate) fn tensormap(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// Copies a map from shared to global memory, all lanes together.
-fn copy_map(site: &mut Site<'_, '_>) -> Decoded {
+fn copy_map(site: &mut Site<'_>) -> Decoded {
     let (to, from) = (site.space(), site.space());
     site.flags(&[
         "tensormap::generic",

@@ -2,7 +2,8 @@
 
 use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
-use crate::machine::code::{Execute, Slot};
+use crate::machine::Execute;
+use crate::machine::code::Slot;
 use crate::machine::flow::Flow;
 use crate::machine::lanes::run;
 use crate::machine::step::lanes_of;
@@ -25,8 +26,8 @@ const SHUFFLES: &[(&str, Shuffle)] =
     &[("up", Shuffle::Up), ("down", Shuffle::Down), ("bfly", Shuffle::Butterfly), ("idx", Shuffle::Index)];
 
 /// A result and, after `|`, a predicate.
-fn pair(site: &mut Site<'_, '_>, ty: Type) -> Result<(Option<Slot>, Option<Slot>), Diagnostic> {
-    let one = |site: &mut Site<'_, '_>, operand: &Operand, ty: Type| match operand {
+fn pair(site: &mut Site<'_>, ty: Type) -> Result<(Option<Slot>, Option<Slot>), Diagnostic> {
+    let one = |site: &mut Site<'_>, operand: &Operand, ty: Type| match operand {
         Operand::Sink => Ok(None),
         _ => site.dest_of(operand, ty).map(Some),
     };
@@ -57,7 +58,7 @@ fn source_lane(mode: Shuffle, lane: u32, b: u32, c: u32) -> (u32, bool) {
 }
 
 /// `shfl.sync`.
-pub(crate) fn shfl(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn shfl(site: &mut Site<'_>) -> Decoded {
     if !site.flag("sync") {
         return site.error("`.sync` is missing; without it the instruction is gone since sm_70");
     }
@@ -113,7 +114,7 @@ const VOTES: &[(&str, Vote)] =
     &[("all", Vote::All), ("any", Vote::Any), ("uni", Vote::Uniform), ("ballot", Vote::Ballot)];
 
 /// `vote.sync`.
-pub(crate) fn vote(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn vote(site: &mut Site<'_>) -> Decoded {
     if !site.flag("sync") {
         return site.error("`.sync` is missing");
     }
@@ -145,7 +146,7 @@ pub(crate) fn vote(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `activemask`: the lanes that stand here.
-pub(crate) fn activemask(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn activemask(site: &mut Site<'_>) -> Decoded {
     site.ty()?;
     let dest = site.dest(0, Type::B32)?;
     Ok(run(move |step| {
@@ -156,7 +157,7 @@ pub(crate) fn activemask(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `match.sync`: lanes with equal values.
-pub(crate) fn matching(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn matching(site: &mut Site<'_>) -> Decoded {
     let all = site.choice(&[("all", true), ("any", false)]);
     site.flag("sync");
     let ty = site.ty()?;
@@ -191,7 +192,7 @@ pub(crate) fn matching(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `redux.sync`: one value from those of all lanes.
-pub(crate) fn redux(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn redux(site: &mut Site<'_>) -> Decoded {
     site.flag("sync");
     let operation = site.choice(&[
         ("add", Operation::Add),
@@ -236,7 +237,7 @@ pub(crate) fn redux(site: &mut Site<'_, '_>) -> Decoded {
 }
 
 /// `elect.sync`: the lowest lane of the members.
-pub(crate) fn elect(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn elect(site: &mut Site<'_>) -> Decoded {
     site.flag("sync");
     site.arity(2, 2)?;
     let (dest, chosen) = pair(site, Type::B32)?;

@@ -7,18 +7,19 @@
 
 use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
-use crate::machine::code::{Execute, Slot};
+use crate::machine::Execute;
+use crate::machine::code::Slot;
 use crate::machine::flow::Flow;
 use crate::machine::lanes::run;
 use crate::machine::step::Step;
 use crate::machine::warp::{Busy, Flight};
+use crate::numeric::cell;
 use crate::numeric::matrix::{Matrix, add_product, decode};
-use crate::ops::memory::cell;
 use crate::ops::mma;
 use crate::syntax::Operand;
 use crate::syntax::types::{Type, mask};
 use crate::tensor_map::Swizzle;
-use emulation::{Access, Fault, FindingKind};
+use emulation::{Access, Fault};
 
 type Decoded = Result<Box<dyn Execute>, Diagnostic>;
 
@@ -44,7 +45,7 @@ struct Wgmma {
 }
 
 /// Every `wgmma.…`.
-pub(crate) fn wgmma(site: &mut Site<'_, '_>) -> Decoded {
+pub(crate) fn wgmma(site: &mut Site<'_>) -> Decoded {
     site.flags(&["sync", "aligned"]);
     site.parts.in_flight_allowed = true;
     if site.flag("fence") {
@@ -100,11 +101,11 @@ fn wait(step: &mut Step<'_, '_>, left: u32) {
     step.team.clocks.finish_asynchronous(number, clock);
 }
 
-fn flag_operand(site: &Site<'_, '_>, index: usize) -> Result<i64, Diagnostic> {
+fn flag_operand(site: &Site<'_>, index: usize) -> Result<i64, Diagnostic> {
     site.immediate(index)
 }
 
-fn product(site: &mut Site<'_, '_>) -> Decoded {
+fn product(site: &mut Site<'_>) -> Decoded {
     if site.flag("sp") {
         return site.error("sparse products cannot be run");
     }
@@ -384,14 +385,5 @@ impl Execute for Wgmma {
             step.team.clocks.tick(number);
         }
         Ok(Flow::Next)
-    }
-}
-
-/// Lanes end: products that nobody waited for are told.
-pub(crate) fn finish(step: &mut Step<'_, '_>) {
-    if step.warp.flights.pop().is_some() {
-        step.warp.flights.clear();
-        let lane = step.mask.trailing_zeros();
-        step.find(FindingKind::Unfinished, "the warp ends before `wgmma.wait_group`".to_owned(), None, lane);
     }
 }

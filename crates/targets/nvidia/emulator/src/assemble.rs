@@ -1,16 +1,15 @@
 //! Bodies to code. A called function is copied into its caller, so no instruction needs a stack.
 
-use crate::decode::scope::{Scopes, Symbol};
+use crate::decode::assembly::Assembly;
+use crate::decode::scope::Symbol;
 use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;
-use crate::machine::code::{Code, Fill, Instr, Param, Slot};
+use crate::machine::code::{Code, Instr, Param};
 use crate::ops;
 use crate::syntax::types::{Space, Type};
 use crate::syntax::{Extent, Function, Instruction, Module, Operand, Statement, Variable};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
-/// Shared memory that the system keeps for itself, below the first variable.
-pub(crate) const SHARED_START: u64 = 1024;
 /// Local memory of a lane at most.
 const MOST_LOCAL: u64 = 512 * 1024;
 /// Registers of an entry at most, calls copied in.
@@ -19,14 +18,10 @@ const MOST_SLOTS: usize = 1 << 18;
 const DEEPEST_CALL: usize = 32;
 
 /// The work on one entry.
-pub(crate) struct Assembler<'m> {
+struct Assembler<'m> {
     module: &'m Module,
-    pub(crate) scopes: Scopes,
-    pub(crate) code: Code,
-    fills: FxHashMap<Fill, Slot>,
+    made: Assembly,
     calls: Vec<&'m str>,
-    /// The label that `ret` of an inlined function goes to.
-    pub(crate) return_label: Option<u32>,
     local: u64,
     open_shared: Vec<(String, u64)>,
     /// Names of instructions that were looked up.
@@ -41,34 +36,17 @@ fn align_up(value: u64, align: u64) -> u64 {
 pub(crate) fn assemble(module: &Module, entry: &Function) -> Result<Code, Diagnostic> {
     let mut assembler = Assembler {
         module,
-        scopes: Scopes::default(),
-        code: Code {
-            name: entry.name.clone(),
-            params: Vec::new(),
-            param_bytes: 0,
-            reqntid: entry.reqntid,
-            cluster: entry.cluster,
-            instructions: Vec::new(),
-            labels: Vec::new(),
-            slots: 0,
-            fills: Vec::new(),
-            names: Vec::new(),
-            shared: SHARED_START as usize,
-            dynamic: None,
-            local: 0,
-        },
-        fills: FxHashMap::default(),
+        made: Assembly::new(entry),
         calls: vec![&entry.name],
-        return_label: None,
         local: 0,
         open_shared: Vec::new(),
         checked: FxHashSet::default(),
     };
-    assembler.scopes.push();
+    assembler.made.scopes.push();
     for (index, variable) in module.variables.iter().enumerate() {
         assembler.module_variable(index, variable)?;
     }
-    assembler.scopes.push();
+    assembler.made.scopes.push();
     assembler.formals(entry)?;
     let body = entry.body.as_deref().unwrap_or_default();
     assembler.place_open_shared(body);
@@ -92,14 +70,14 @@ impl<'m> Assembler<'m> {
                 format!("{} bytes of local memory: {MOST_LOCAL} are possible", self.local),
             ));
         }
-        self.code.local = align_up(self.local, 16) as usize;
-        self.code.fills = self.fills.into_iter().map(|(fill, slot)| (slot, fill)).collect();
-        self.code.fills.sort_by_key(|(slot, _)| *slot);
-        Ok(self.code)
+        self.made.code.local = align_up(self.local, 16) as usize;
+        self.made.code.fills = self.made.fills.into_iter().map(|(fill, slot)| (slot, fill)).collect();
+        self.made.code.fills.sort_by_key(|(slot, _)| *slot);
+        Ok(self.made.code)
     }
 
     fn declare(&mut self, name: &str, symbol: Symbol, line: u32) -> Result<(), Diagnostic> {
-        if self.scopes.declare(name, symbol) {
+        if self.made.scopes.declare(name, symbol) {
             Ok(())
         } else {
             Err(Diagnostic::new(line, format!("`{name}` is declared twice in one scope")))
@@ -119,8 +97,8 @@ impl<'m> Assembler<'m> {
     }
 
     fn place_shared(&mut self, variable: &Variable) -> Symbol {
-        let offset = align_up(self.code.shared as u64, variable.align);
-        self.code.shared = (offset + variable.bytes()) as usize;
+        let offset = align_up(self.made.code.shared as u64, variable.align);
+        self.made.code.shared = (offset + variable.bytes()) as usize;
         Symbol::Placed { space: Space::Shared, offset, bytes: variable.bytes() }
     }
 
@@ -140,13 +118,13 @@ impl<'m> Assembler<'m> {
         if self.open_shared.is_empty() {
             return;
         }
-        let mut end = self.code.shared as u64;
+        let mut end = self.made.code.shared as u64;
         fixed(body, &mut end);
         let align = self.open_shared.iter().map(|(_, align)| *align).max().unwrap_or(16).max(16);
         let offset = align_up(end, align);
-        self.code.dynamic = Some(offset as usize);
+        self.made.code.dynamic = Some(offset as usize);
         for (name, _) in std::mem::take(&mut self.open_shared) {
-            self.scopes.declare(&name, Symbol::Placed { space: Space::Shared, offset, bytes: 0 });
+            self.made.scopes.declare(&name, Symbol::Placed { space: Space::Shared, offset, bytes: 0 });
         }
     }
 
@@ -155,7 +133,7 @@ impl<'m> Assembler<'m> {
         for variable in &entry.params {
             let offset = align_up(end, variable.align);
             end = offset + variable.bytes();
-            self.code.params.push(Param {
+            self.made.code.params.push(Param {
                 name: variable.name.clone(),
                 bytes: variable.bytes() as usize,
                 offset: offset as usize,
@@ -163,7 +141,7 @@ impl<'m> Assembler<'m> {
             let symbol = Symbol::Placed { space: Space::Param, offset, bytes: variable.bytes() };
             self.declare(&variable.name, symbol, variable.line)?;
         }
-        self.code.param_bytes = end as usize;
+        self.made.code.param_bytes = end as usize;
         Ok(())
     }
 
@@ -173,37 +151,14 @@ impl<'m> Assembler<'m> {
         Symbol::Placed { space: Space::Local, offset, bytes: variable.bytes() }
     }
 
-    /// A new row.
-    pub(crate) fn slot(&mut self) -> Slot {
-        let slot = Slot(self.code.slots as u32);
-        self.code.slots += 1;
-        slot
-    }
-
-    /// The row that holds something filled at the start.
-    pub(crate) fn fill(&mut self, fill: Fill) -> Slot {
-        if let Some(slot) = self.fills.get(&fill) {
-            return *slot;
-        }
-        let slot = self.slot();
-        self.fills.insert(fill, slot);
-        slot
-    }
-
-    /// A new label.
-    pub(crate) fn label(&mut self) -> u32 {
-        self.code.labels.push(u32::MAX);
-        self.code.labels.len() as u32 - 1
-    }
-
     fn place_label(&mut self, label: u32) {
-        self.code.labels[label as usize] = self.code.instructions.len() as u32;
+        self.made.code.labels[label as usize] = self.made.code.instructions.len() as u32;
     }
 
     fn statements(&mut self, statements: &'m [Statement]) -> Result<(), Diagnostic> {
         for statement in statements {
             if let Statement::Label(name, line) = statement {
-                let label = self.label();
+                let label = self.made.label();
                 self.declare(name, Symbol::Label(label), *line)?;
             }
         }
@@ -216,7 +171,7 @@ impl<'m> Assembler<'m> {
     fn statement(&mut self, statement: &'m Statement) -> Result<(), Diagnostic> {
         match statement {
             Statement::Label(name, _) => {
-                if let Some(&Symbol::Label(label)) = self.scopes.find(name) {
+                if let Some(&Symbol::Label(label)) = self.made.scopes.find(name) {
                     self.place_label(label);
                 }
                 Ok(())
@@ -235,9 +190,9 @@ impl<'m> Assembler<'m> {
                 self.declare(&variable.name, symbol, variable.line)
             }
             Statement::Block(inner) => {
-                self.scopes.push();
+                self.made.scopes.push();
                 let result = self.statements(inner);
-                self.scopes.pop();
+                self.made.scopes.pop();
                 result
             }
             Statement::Targets(name, labels, line) => {
@@ -251,16 +206,16 @@ impl<'m> Assembler<'m> {
     }
 
     fn registers(&mut self, ty: Type, names: &[String], line: u32) -> Result<(), Diagnostic> {
-        if self.code.slots + names.len() > MOST_SLOTS {
+        if self.made.code.slots + names.len() > MOST_SLOTS {
             return Err(Diagnostic::new(line, format!("more than {MOST_SLOTS} registers")));
         }
         for name in names {
-            let slot = self.slot();
+            let slot = self.made.slot();
             if ty.width() == 128 {
                 // A value of 128 bits has two rows, low half first.
-                self.slot();
+                self.made.slot();
             }
-            self.code.names.push((slot, name.clone()));
+            self.made.code.names.push((slot, name.clone()));
             self.declare(name, Symbol::Register(slot, ty), line)?;
         }
         Ok(())
@@ -291,12 +246,12 @@ impl<'m> Assembler<'m> {
     }
 
     fn instruction(&mut self, instruction: &Instruction) -> Result<(), Diagnostic> {
-        let mut site = Site::new(self, instruction);
+        let mut site = Site::new(&mut self.made, instruction);
         let guard = site.guard()?;
         let execute = ops::decode(&mut site)?;
         let parts = site.finish()?;
         self.check(instruction)?;
-        self.code.instructions.push(Instr {
+        self.made.code.instructions.push(Instr {
             execute,
             guard,
             reads: parts.reads.into_boxed_slice(),
@@ -350,9 +305,9 @@ impl<'m> Assembler<'m> {
         returns: &[Operand],
         arguments: &[Operand],
     ) -> Result<(), Diagnostic> {
-        let label = self.label();
+        let label = self.made.label();
         let name = format!("$skip{label}");
-        self.scopes.declare(&name, Symbol::Label(label));
+        self.made.scopes.declare(&name, Symbol::Label(label));
         let guard = instruction.guard.clone().map(|(name, negated)| (name, !negated));
         self.instruction(&Instruction {
             line: instruction.line,
@@ -383,7 +338,7 @@ impl<'m> Assembler<'m> {
             }
             for (formal, actual) in formals.iter().zip(actuals) {
                 let symbol = match actual {
-                    Operand::Name(name) => self.scopes.find(name).cloned(),
+                    Operand::Name(name) => self.made.scopes.find(name).cloned(),
                     _ => None,
                 };
                 match symbol {
@@ -400,19 +355,19 @@ impl<'m> Assembler<'m> {
                 }
             }
         }
-        let hidden = self.scopes.enter_function();
-        self.scopes.push();
+        let hidden = self.made.scopes.enter_function();
+        self.made.scopes.push();
         for (name, symbol) in bound {
             self.declare(name, symbol, line)?;
         }
-        let label = self.label();
-        let outer = self.return_label.replace(label);
+        let label = self.made.label();
+        let outer = self.made.return_label.replace(label);
         self.calls.push(&function.name);
         let result = self.statements(function.body.as_deref().unwrap_or_default());
         self.calls.pop();
-        self.return_label = outer;
+        self.made.return_label = outer;
         self.place_label(label);
-        self.scopes.leave_function(hidden);
+        self.made.scopes.leave_function(hidden);
         result
     }
 }
