@@ -121,7 +121,7 @@ def assembler(tmp_path, monkeypatch):
 
 
 def test_the_assembler_is_told(assembler, capfd):
-    level = compiled().metadata.assembler_level
+    level = compiled().metadata.ptxas_level
     usual = assembler()
     # The kernel moves more than it computes.
     assert level == 1 and "-O1" in usual and "-lineinfo" in usual

@@ -214,7 +214,6 @@ impl LaunchFacts {
                     ("launch_pdl", OptionValue::Bool(facts.overlaps)),
                     ("tensor_maps", OptionValue::Str(maps.join("; "))),
                 ]);
-                own.extend(facts.assembler_level.map(|level| ("assembler_level", int(level.into()))));
                 own
             }
         }
@@ -246,7 +245,7 @@ mod tests {
             |wanted: &str| named.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value.clone());
         let text = "%0[%1:i32_2_mul32,64][%3:i64] f16 128 128x64 out";
         assert_eq!(of("tensor_maps"), Some(OptionValue::Str(text.into())));
-        assert_eq!((of("num_warps"), of("assembler_level")), (Some(OptionValue::Int(4)), None));
+        assert_eq!(of("num_warps"), Some(OptionValue::Int(4)));
         assert_eq!(facts.device().map(DeviceFacts::lanes), Some(256));
         assert_eq!(LaunchFacts::Interpreted.named().last().map(|(name, _)| *name), Some("interpreted"));
     }

@@ -217,7 +217,10 @@ impl<'a> Compile<'a> {
             assembler_level: Some(facts.effort.level()),
             ..gpu::device_facts(arch.to_string(), &facts.kernel, self.options)
         });
-        let metadata = BTreeMap::from([("ptx_arch".to_owned(), OptionValue::Str(arch.to_string()))]);
+        let metadata = BTreeMap::from([
+            ("ptx_arch".to_owned(), OptionValue::Str(arch.to_string())),
+            ("ptxas_level".to_owned(), OptionValue::Int(facts.effort.level().into())),
+        ]);
         let shared = u64::from(facts.kernel.shared_bytes);
         let (name, stages, params) = (facts.name, self.shared.stages, facts.params);
         Ok(Artifact { name, stages, params, shared, launch, metadata })
