@@ -206,7 +206,7 @@ fn compile(
     let object = object(&text, given.as_ref(), (llvm, &machine.spec(llvm), &how), &mut stages)?;
     stages.add(OBJECT_STAGE, object, false);
     let features = machine.features.clone();
-    let launch = LaunchFacts::Host(HostFacts { features, kept_bytes: lowered.kept as u64 });
+    let launch = LaunchFacts::Host(HostFacts { features, kept_bytes: lowered.kept });
     let (name, params, shared) = (lowered.name, lowered.params, lowered.scratch);
     Ok(Artifact { name, stages: stages.all, params, shared, launch, metadata: BTreeMap::new() })
 }
