@@ -62,6 +62,9 @@ fn print_touch() -> Result<(), String> {
     for name in &names {
         let found = touch::touch(&files, name)?;
         println!("{name}: {} files\n  {}", found.len(), found.join("\n  "));
+        for (view, users) in touch::through(&files, name)? {
+            println!("  as one of many, through {view}: {} more\n    {}", users.len(), users.join("\n    "));
+        }
     }
     if names.is_empty() { Err("which operation? For example tt.dot".to_owned()) } else { Ok(()) }
 }

@@ -2,6 +2,9 @@
 //!
 //! Input: `tt.dot`. Output: the files outside tests in which `"tt.dot"`, `dot::DOT`, an imported `DOT` or `DotOp` stands, comments
 //! left out. Where an operation's facts stand in its row, few files name it; `xtask/exceptions.txt` holds how many may.
+//!
+//! Files may also read an operation as one of many that share a fact of their rows: `MatmulOp`, `AccessOp`, views that are declared
+//! with `where`. They go on working with an operation that comes later, so they are listed apart ([`through`]).
 
 use crate::sources::SourceFile;
 
@@ -21,10 +24,61 @@ struct Names {
 pub(crate) fn touch<'f>(files: &'f [SourceFile], text: &str) -> Result<Vec<&'f str>, String> {
     let names = files.iter().find_map(|file| names(file, text));
     let names = names.ok_or_else(|| format!("no row is named `{text}`"))?;
-    let is_test =
-        |path: &str| path.contains("/tests/") || path.contains("/testing/") || path.ends_with("/tests.rs");
     let named = files.iter().filter(|file| !is_test(&file.path) && names.stand_in(file));
     Ok(named.map(|file| file.path.as_str()).collect())
+}
+
+/// The views of many rows that read this operation too, and the files that use each but do not name the operation.
+///
+/// # Errors
+/// When no row has this text name.
+pub(crate) fn through<'f>(
+    files: &'f [SourceFile],
+    text: &str,
+) -> Result<Vec<(&'f str, Vec<&'f str>)>, String> {
+    let named = touch(files, text)?;
+    let row = files.iter().find_map(|file| row_text(file, text)).unwrap_or_default();
+    let shared = files.iter().flat_map(shared_views).filter(|(_, fact)| row.contains(fact.as_str()));
+    let uses = |view: &str, file: &&SourceFile| {
+        !is_test(&file.path) && !named.contains(&file.path.as_str()) && is_used(&code_of(file), view)
+    };
+    let found = shared.map(|(view, _)| {
+        let users = files.iter().filter(|file| uses(view, file));
+        (view, users.map(|file| file.path.as_str()).collect())
+    });
+    Ok(found.collect())
+}
+
+/// The views of many rows that a file declares, each with the fact that a row states to be read by it: `Traits::MATMUL`, `access:`.
+fn shared_views(file: &SourceFile) -> Vec<(&str, String)> {
+    let views = file.text.split("op_view! {").skip(1).filter_map(|view| {
+        let head = view.split(" {").next()?;
+        let (view, rule) = head.lines().last()?.trim().split_once(" where ")?;
+        let body = file.text.split(&format!("fn {rule}(")).nth(1)?.split('}').next()?;
+        let word =
+            |text: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').next().map(str::to_owned);
+        let fact = match body.split_once("Traits::") {
+            Some((_, name)) => format!("Traits::{}", word(name)?),
+            None => format!("{}:", word(body.split_once("row.")?.1)?),
+        };
+        Some((view, fact))
+    });
+    views.collect()
+}
+
+/// The declaration of a row.
+fn row_text<'f>(file: &'f SourceFile, text: &str) -> Option<&'f str> {
+    let row = names(file, text)?.row.1;
+    file.text.split(&format!("pub static {row}:")).nth(1)?.split("\n};").next()
+}
+
+fn is_test(path: &str) -> bool {
+    path.contains("/tests/") || path.contains("/testing/") || path.ends_with("/tests.rs")
+}
+
+/// The text of a file without its unit tests and comments.
+fn code_of(file: &SourceFile) -> String {
+    without_comments(file.text.split("\n#[cfg(test)]").next().unwrap_or_default())
 }
 
 /// The names of an operation, if its row stands in this file.
@@ -49,9 +103,10 @@ fn names(file: &SourceFile, text: &str) -> Option<Names> {
 
 impl Names {
     fn stand_in(&self, file: &SourceFile) -> bool {
-        let code = without_comments(file.text.split("\n#[cfg(test)]").next().unwrap_or_default());
+        let code = code_of(file);
         let (module, row) = (&self.row.0, &self.row.1);
-        let is_home = file.path.ends_with(&format!("/src/ops/{module}.rs"));
+        let is_home = file.path.ends_with(&format!("/src/ops/{module}.rs"))
+            || file.path.contains(&format!("/src/ops/{module}/"));
         code.contains(&self.text)
             || self.views.iter().any(|view| is_used(&code, view))
             || (is_home && has_word(&code, row))
@@ -98,7 +153,7 @@ fn without_comments(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::touch;
+    use super::{through, touch};
     use crate::sources::SourceFile;
 
     #[test]
@@ -125,5 +180,24 @@ mod tests {
         ];
         assert_eq!(found, expected);
         assert!(touch(&files, "tt.nothing").is_err());
+    }
+
+    #[test]
+    fn files_that_read_it_as_one_of_many_are_listed_apart() {
+        let file = |path: &str, text: &str| SourceFile { path: path.to_owned(), text: text.to_owned() };
+        let files = [
+            file(
+                "crates/ttir/src/ops/dot.rs",
+                "fn is_matmul(row: &OpRow) -> bool {\n    row.traits.has(Traits::MATMUL)\n}\n\nir::op_view! {\n    \
+                 /// A product.\n    MatmulOp where is_matmul {\n    }\n}\npub static DOT: OpRow = OpRow {\n    \
+                 name: \"tt.dot\",\n    traits: Traits::PURE.and(Traits::MATMUL),\n};\n\npub static CAT: OpRow = OpRow {\n    \
+                 name: \"tt.cat\",\n};",
+            ),
+            file("crates/a/src/many.rs", "let dot = MatmulOp::new(module, op);"),
+            file("crates/a/src/both.rs", "use ops::dot::DOT; MatmulOp::of(module, op)"),
+        ];
+        let found = through(&files, "tt.dot").expect("there is a row");
+        assert_eq!(found, [("MatmulOp", vec!["crates/a/src/many.rs"])]);
+        assert!(through(&files, "tt.cat").expect("there is a row").is_empty());
     }
 }

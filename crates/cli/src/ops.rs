@@ -81,6 +81,7 @@ fn value_line(kind: &str, spec: &ValueSpec) -> String {
     };
     let effect = match spec.effect {
         Effect::Unsaid | Effect::Nothing => String::new(),
+        Effect::Allocate => "; made here".to_owned(),
         Effect::Read => "; its memory is read".to_owned(),
         Effect::Write => "; its memory is written".to_owned(),
         Effect::Atomic => "; its memory is read and written at once".to_owned(),
@@ -126,8 +127,6 @@ const TRAITS: &[(Traits, &str)] = &[
     (Traits::ELEMENTWISE, "elementwise"),
     (Traits::COMMUTATIVE, "commutative"),
     (Traits::CONSTANT, "a constant"),
-    (Traits::READS, "reads memory"),
-    (Traits::WRITES, "writes memory or has another effect that is kept in order"),
     (Traits::NO_SPECULATION, "never run where the program would not have run it"),
     (Traits::REGION_EFFECTS, "has the effects of its regions"),
     (Traits::LOOP, "a loop"),
@@ -137,9 +136,17 @@ const TRAITS: &[(Traits, &str)] = &[
     (Traits::TERMINATOR, "ends a block"),
 ];
 
+/// What it does to memory, in words.
+fn effects(row: &OpRow) -> Vec<&'static str> {
+    let reads = if matches!(row.effect, Effect::Allocate) { "makes memory" } else { "reads memory" };
+    let writes = "writes memory or has another effect that is kept in order";
+    [row.reads().then_some(reads), row.writes().then_some(writes)].into_iter().flatten().collect()
+}
+
 fn properties(row: &OpRow) -> Vec<String> {
     let mut words: Vec<String> =
         TRAITS.iter().filter(|(held, _)| row.traits.has(*held)).map(|(_, word)| (*word).to_owned()).collect();
+    words.extend(effects(row).into_iter().map(str::to_owned));
     match row.regions {
         Some(0) => {}
         Some(1) => words.push("has one region".to_owned()),

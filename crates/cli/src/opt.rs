@@ -35,7 +35,7 @@ pub(crate) struct Opt {
 impl Opt {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let known: Vec<&'static PassRow> =
-            ir::passes::ALL.iter().chain(ttir::passes::ALL).chain(ttgir::passes::ALL).copied().collect();
+            ir::passes::ALL.iter().chain(ttir::passes::ALL).chain(ttgir::PASSES).copied().collect();
         if self.list {
             let lines: String =
                 known.iter().map(|pass| format!("{:<20} {}\n", pass.name, pass.doc)).collect();

@@ -11,9 +11,10 @@ use ir::{Module, Op};
 use std::collections::BTreeMap;
 use target::survey::{AccessFacts, MoveWay, ProductFacts, SharedMove, Survey};
 use ttgir::ops::async_copy::AsyncCopyOp;
+use ttir::ops::access::AccessOp;
 use ttir::ops::control::{FOR, WHILE};
 use ttir::ops::forms::UnaryOp;
-use ttir::ops::memory::{CacheModifier, EvictionPolicy, LoadOp, StoreOp};
+use ttir::ops::memory::{CacheModifier, EvictionPolicy};
 
 /// What rows are made from.
 pub(crate) struct Ground<'a> {
@@ -43,10 +44,8 @@ fn hints(module: &Module, op: Op) -> Vec<String> {
 
 /// Where an access stands in the caches, and whether it is volatile.
 fn cached(module: &Module, op: Op) -> Option<(CacheModifier, EvictionPolicy, bool)> {
-    if let Some(op) = LoadOp::of(module, op) {
+    if let Some(op) = AccessOp::of(module, op) {
         Some((op.cache(), op.evict(), op.volatile()))
-    } else if let Some(op) = StoreOp::of(module, op) {
-        Some((op.cache(), op.evict(), false))
     } else {
         AsyncCopyOp::of(module, op).map(|op| (op.cache(), op.evict(), op.volatile()))
     }

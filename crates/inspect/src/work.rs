@@ -8,8 +8,9 @@ use ir::{Block, Effect, Module, Op, Rates, Type};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use ttgir::ops::access::{addresses, block};
-use ttgir::ops::group_dot::{block_shape, dot_operands};
+use ttgir::ops::group_dot::block_shape;
 use ttir::ops::control::{FOR, IF, WHILE};
+use ttir::ops::dot::MatmulOp;
 use ttir::ops::func::FuncOp;
 use ttir::ops::reduce::{CombineOp, SCAN};
 use ttir::types::{elem, numel, shape};
@@ -73,7 +74,7 @@ fn kind_of(effect: Effect) -> Option<Kind> {
         Effect::Read | Effect::ReadUntil(_) => Some(Kind::Load),
         Effect::Write | Effect::WriteUntil(_) | Effect::WriteGuarded => Some(Kind::Store),
         Effect::Atomic => Some(Kind::Atomic),
-        Effect::Unsaid | Effect::Nothing => None,
+        Effect::Unsaid | Effect::Nothing | Effect::Allocate => None,
     }
 }
 
@@ -126,8 +127,8 @@ impl Counter<'_> {
         let module = self.module;
         if let Some(touch) = touch(module, op) {
             self.work.accesses.push((op, touch, self.nest.clone()));
-        } else if let Some((a, _)) = dot_operands(module, op) {
-            let depth = *block_shape(module, a).last().expect("verified: a dot multiplies matrices");
+        } else if let Some(dot) = MatmulOp::of(module, op) {
+            let depth = *block_shape(module, dot.a()).last().expect("verified: a dot multiplies matrices");
             let mut amount = Amount::default();
             amount.add(&self.nest, 2.0 * (numel(module.ty(module.result(op, 0))) * depth) as f64);
             self.work.products.push((op, amount));

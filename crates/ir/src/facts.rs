@@ -72,3 +72,14 @@ pub enum LayoutRule {
     /// Nothing follows.
     Free,
 }
+
+/// How much one instruction may cover of an access by a block of addresses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccessWidth {
+    /// One element.
+    Single,
+    /// Several elements of together so many bytes.
+    Bytes(u64),
+    /// As much as the machine can.
+    Any,
+}

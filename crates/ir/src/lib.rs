@@ -34,7 +34,7 @@ pub use attr_data::{AttrData, AttrRow, DialectAttr};
 pub use builder::{Builder, Place, infer};
 pub use diagnostic::Diagnostic;
 pub use entity::{Block, Loc, Op, Region, Value};
-pub use facts::{CostClass, LayoutRule, Rates};
+pub use facts::{AccessWidth, CostClass, LayoutRule, Rates};
 pub use loc::{LocData, LocTable};
 pub use module::{Def, Module, OpInit};
 pub use row::{

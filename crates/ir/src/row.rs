@@ -18,14 +18,18 @@
 //! };
 //! ```
 
+mod effect;
+
 use crate::attr::{Attr, EnumRow};
 use crate::attr_data::AttrRow;
 use crate::entity::{Op, Value};
-use crate::facts::{CostClass, LayoutRule, Rates};
+use crate::facts::{AccessWidth, CostClass, LayoutRule, Rates};
 use crate::module::Module;
 use crate::text::{ParseError, Parser, Printer};
 use crate::types::{Type, TypeRow};
 use smallvec::SmallVec;
+
+pub use effect::Effect;
 
 /// What a type must be.
 #[derive(Debug)]
@@ -48,27 +52,6 @@ pub enum Arity {
     Optional,
     /// Any number. Several variadic operands share what there is in equal parts.
     Variadic,
-}
-
-/// What an operation does to the memory that an operand stands for.
-#[derive(Clone, Copy, Debug)]
-pub enum Effect {
-    /// The row does not say: unless the operation is pure, it may do everything.
-    Unsaid,
-    /// Nothing: the operand is only a value, or the memory is named and not touched.
-    Nothing,
-    /// Reads.
-    Read,
-    /// Writes.
-    Write,
-    /// Reads and writes, each element at once.
-    Atomic,
-    /// Reads at some time before the next operation of this row.
-    ReadUntil(&'static OpRow),
-    /// Writes at some time before the next operation of this row.
-    WriteUntil(&'static OpRow),
-    /// Writes at some time; who reads has waited at a barrier in memory that counts what has been written.
-    WriteGuarded,
 }
 
 /// A declared operand or result.
@@ -197,10 +180,8 @@ impl Traits {
     pub const ELEMENTWISE: Traits = Traits(1 << 3);
     /// A constant: its attribute `value` is its result.
     pub const CONSTANT: Traits = Traits(1 << 4);
-    /// Reads memory. Without `WRITES` it may be removed when unused.
-    pub const READS: Traits = Traits(1 << 5);
-    /// Writes memory, or has another effect that must be kept, in order.
-    pub const WRITES: Traits = Traits(1 << 6);
+    /// Multiplies matrices: its first operands are a, b and c, its result is a · b + c.
+    pub const MATMUL: Traits = Traits(1 << 5);
     /// Its regions may not use values from outside.
     pub const ISOLATED: Traits = Traits(1 << 7);
     /// Pure, but must not run where the program would not have run it (it may divide by zero).
@@ -329,6 +310,10 @@ pub struct OpRow {
     pub regions: Option<usize>,
     /// Its properties.
     pub traits: Traits,
+    /// What it does to memory that no operand stands for. `Write` is also another effect that must be kept, in order.
+    pub effect: Effect,
+    /// An access by a block of addresses, its operand `ptr`: how much of it one instruction may cover.
+    pub access: Option<AccessWidth>,
     /// What an element takes.
     pub cost: CostClass,
     /// How tools count it.
@@ -362,6 +347,8 @@ impl OpRow {
         infer: Infer::Nothing,
         regions: Some(0),
         traits: Traits::NONE,
+        effect: Effect::Unsaid,
+        access: None,
         cost: CostClass::Simple,
         rates: Rates::NONE,
         layout: LayoutRule::Free,

@@ -13,7 +13,7 @@
 //!         results { result: One VALUE_LIKE }
 //!     }
 //! }
-//! pub static LOAD: OpRow = OpRow { name: "tt.load", traits: Traits::READS, ..LoadOp::ROW };
+//! pub static LOAD: OpRow = OpRow { name: "tt.load", access: Some(AccessWidth::Any), ..LoadOp::ROW };
 //!
 //! let load = LoadOp::new(module, op);
 //! let (ptr, mask, cache) = (load.ptr(), load.mask(), load.cache());
@@ -340,7 +340,7 @@ macro_rules! enum_attr {
 macro_rules! op_view {
     (
         $(#[$doc:meta])*
-        $view:ident $(of $($row:path),+)? {
+        $view:ident $(of $($row:path),+)? $(where $fits:path)? {
             $(operands { $($operand:ident: $arity:ident $constraint:path $(=> $effect:ident $(($until:path))?)?),* $(,)? })?
             $(attrs { $($attr:ident $(/ $set:ident)? $($text:literal)?: $ty:ty $(= $case:ident($default:expr))?),* $(,)? })?
             $(results { $($result:ident: $result_arity:ident $result_constraint:path),* $(,)? })?
@@ -376,20 +376,9 @@ macro_rules! op_view {
             #[inline]
             pub fn new(module: &'m $crate::Module, op: $crate::Op) -> $view<'m> {
                 $(debug_assert!(false $(|| module.is(op, &$row))+, "a view of another operation: {:?}", module.row(op));)?
+                $(debug_assert!($fits(module.row(op)), "a view of another operation: {:?}", module.row(op));)?
                 $view { module, op }
             }
-
-            $(/// Reads an operation if it is of this kind.
-            #[inline]
-            pub fn of(module: &'m $crate::Module, op: $crate::Op) -> Option<$view<'m>> {
-                (false $(|| module.is(op, &$row))+).then(|| $view { module, op })
-            }
-
-            /// Reads the operation that a value is a result of, if it is of this kind.
-            #[inline]
-            pub fn def(module: &'m $crate::Module, value: $crate::Value) -> Option<$view<'m>> {
-                Self::of(module, module.def_op(value)?)
-            })?
 
             $($(
                 #[inline]
@@ -428,6 +417,30 @@ macro_rules! op_view {
             ) -> [Option<$crate::Attr>; <$view<'static>>::ROW.attrs.len()] {
                 [$(<$ty as $crate::view::AttrField<'m>>::write($attr)),*]
             })?
+        }
+
+        $($crate::op_view!(@of $view, row => false $(|| row.is(&$row))+);)?
+        $($crate::op_view!(@of $view, row => $fits(row));)?
+    };
+    (@of $view:ident, $row:ident => $fits:expr) => {
+        #[allow(dead_code, reason = "what a view offers is what its row declares")]
+        impl<'m> $view<'m> {
+            #[inline]
+            fn fits($row: &'static $crate::OpRow) -> bool {
+                $fits
+            }
+
+            /// Reads an operation if it is of this kind.
+            #[inline]
+            pub fn of(module: &'m $crate::Module, op: $crate::Op) -> Option<$view<'m>> {
+                Self::fits(module.row(op)).then(|| $view { module, op })
+            }
+
+            /// Reads the operation that a value is a result of, if it is of this kind.
+            #[inline]
+            pub fn def(module: &'m $crate::Module, value: $crate::Value) -> Option<$view<'m>> {
+                Self::of(module, module.def_op(value)?)
+            }
         }
     };
     (@text $attr:ident) => { stringify!($attr) };

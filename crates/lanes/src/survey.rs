@@ -12,7 +12,7 @@ use llir::{InstData, Payload};
 use std::collections::BTreeMap;
 use target::survey::{Event, ProductFacts, Survey};
 use ttgir::Encoding;
-use ttgir::ops::group_dot::AnyDotOp;
+use ttir::ops::dot::MatmulOp;
 
 /// Says what an instruction is, by the symbol it calls or the template it holds, if it is worth counting: what the machine
 /// calls it, and how many of it a template holds.
@@ -77,10 +77,10 @@ fn events(lowered: &Lowered, name: &str, classify: Classify) -> Vec<Event> {
 /// All dots.
 fn products(module: &Module) -> Vec<ProductFacts> {
     let ops = module.walk(module.top()).into_iter();
-    ops.filter_map(|op| AnyDotOp::of(module, op)).map(|dot| product(module, dot)).collect()
+    ops.filter_map(|op| MatmulOp::of(module, op)).map(|dot| product(module, dot)).collect()
 }
 
-fn product(module: &Module, dot: AnyDotOp<'_>) -> ProductFacts {
+fn product(module: &Module, dot: MatmulOp<'_>) -> ProductFacts {
     let (op, a, result) = (dot.op, dot.a(), dot.d());
     let left = ttgir::ops::group_dot::block_shape(module, a);
     let dims = ttir::types::shape(module.ty(result));

@@ -150,7 +150,7 @@ impl fmt::Display for Constant {
         match &self.kind {
             ConstantKind::Poison => f.write_str("poison"),
             ConstantKind::Undef => f.write_str("undef"),
-            ConstantKind::Symbol(name) => write!(f, "@{}", crate::print::symbol(name)),
+            ConstantKind::Symbol(name) => write!(f, "@{}", crate::quoted::symbol(name)),
             ConstantKind::Bits(bits) if !self.ty.is_vector() => write_lane(f, kind, *bits),
             ConstantKind::Bits(0) => f.write_str("zeroinitializer"),
             ConstantKind::Bits(bits) => {

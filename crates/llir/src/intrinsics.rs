@@ -2,8 +2,16 @@
 //!
 //! An intrinsic that is not in the table is taken by the name given, as those of one processor are, and is not pure.
 
-use crate::module::Purity;
 use crate::types::Type;
+
+/// What may be assumed of a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purity {
+    /// Equal arguments give equal results and nothing else happens.
+    Pure,
+    /// Anything may happen.
+    Impure,
+}
 
 /// A type that is part of a name.
 #[derive(Clone, Copy)]

@@ -21,8 +21,8 @@ mod module;
 mod parse;
 pub mod passes;
 mod print;
+mod quoted;
 mod rows;
-mod structure;
 mod types;
 mod unused;
 mod verify;
@@ -36,8 +36,9 @@ pub use function::{
     Block, BlockCall, BlockData, FloatCompare, FuncId, Function, Inst, InstData, IntCompare, Kernel, Linkage,
     Memory, Ordering, Param, ParamAttributes, Payload, Rmw, SyncScope, Value, ValueData, ValueDef,
 };
+pub use intrinsics::Purity;
 pub use location::{FileId, Location};
-pub use module::{Callee, Global, GlobalKind, Module, Purity};
+pub use module::{Callee, Global, GlobalKind, Module};
 pub use parse::{ParseError, parse, read};
 pub use print::{print, write_number};
 pub use rows::{Effect, Format, Lanes, Op, Row, Width};

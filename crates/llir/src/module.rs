@@ -1,21 +1,12 @@
 //! Modules: functions with bodies, declarations, constant data, and definitions that come as text.
 
 use crate::function::{FuncId, Function, Param};
-use crate::intrinsics;
+use crate::intrinsics::{self, Purity};
 use crate::location::FileId;
 use crate::types::Type;
 use cranelift_entity::PrimaryMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
-
-/// What may be assumed of a call.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Purity {
-    /// Equal arguments give equal results and nothing else happens.
-    Pure,
-    /// Anything may happen.
-    Impure,
-}
 
 /// The signature of something that can be called.
 #[derive(Clone, Debug)]

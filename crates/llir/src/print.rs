@@ -5,7 +5,6 @@
 
 mod debug;
 mod number;
-mod quoted;
 
 use crate::constant::write_lane;
 use crate::flags::Flags;
@@ -15,16 +14,15 @@ use crate::function::{
 use crate::function::{BlockCall, ValueDef};
 use crate::location::FileId;
 use crate::module::{Callee, Global, GlobalKind, Module};
+use crate::quoted::{escape, symbol};
 use crate::rows::Format;
 use crate::types::Type;
 use cranelift_entity::SecondaryMap;
 use debug::Debug;
 use number::write_constant;
-use quoted::escape;
 use std::fmt::{self, Write};
 
 pub use number::write_number;
-pub(crate) use quoted::symbol;
 
 impl fmt::Display for Module {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,8 +3,10 @@
 //! A [`Type`] is a small `Copy` value. Left out: arrays and named structs; addresses are computed in bytes, and
 //! tables are globals.
 
-use crate::structure::Parts;
+mod structure;
+
 use std::fmt;
+use structure::Parts;
 
 /// A type of one lane.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

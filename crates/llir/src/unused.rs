@@ -10,7 +10,8 @@
 
 use crate::flags::Flags;
 use crate::function::{Block, FuncId, Function, InstData, Payload, Value, ValueDef};
-use crate::module::{Module, Purity};
+use crate::intrinsics::Purity;
+use crate::module::Module;
 use crate::rows::{Effect, Op};
 use cranelift_entity::SecondaryMap;
 

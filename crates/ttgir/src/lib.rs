@@ -57,3 +57,22 @@ pub fn registry() -> &'static ir::Registry {
         .with_rule(infer::check)
     })
 }
+
+/// The passes of this crate, for tools that find passes by name.
+pub static PASSES: &[&ir::pass::PassRow] = &[
+    &from_ttir::KEEP_DESCRIPTORS,
+    &from_ttir::EXPAND_DESCRIPTORS,
+    &from_ttir::EXPAND_CAT,
+    &passes::SPLIT_PRECISION,
+    &passes::ACCELERATE_DOTS,
+    &passes::ASSIGN_LAYOUTS,
+    &passes::DEFER_REDUCTIONS,
+    &passes::STREAM_LAST_READS,
+    &passes::HOIST_MEMORY,
+    &passes::UNROLL_LOADS,
+    &passes::PIPELINE_LOOPS,
+    &passes::BULK_COPIES,
+    &passes::PREFETCH_LOADS,
+    &passes::INSERT_FENCES,
+    &passes::DROP_CARRIED,
+];

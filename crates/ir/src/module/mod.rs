@@ -187,6 +187,12 @@ impl Module {
         self.operand_group(op, group).first().copied()
     }
 
+    /// The value of the operand of this name, if there is one; of the first where there are several.
+    pub fn operand_named(&self, op: Op, name: &str) -> Option<Value> {
+        let group = self.row(op).operands.iter().position(|spec| spec.name == name)?;
+        self.optional_operand(op, group)
+    }
+
     /// All results.
     pub fn results(&self, op: Op) -> &[Value] {
         &self.ops[op].results

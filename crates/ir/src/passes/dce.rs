@@ -15,8 +15,9 @@ pub static SYMBOL_DCE: PassRow =
 
 /// Whether an operation has no effect but its results.
 pub fn is_removable(module: &Module, op: Op) -> bool {
-    let traits = module.row(op).traits;
-    if traits.has(Traits::TERMINATOR) || traits.has(Traits::WRITES) || traits.has(Traits::SYMBOL) {
+    let row = module.row(op);
+    let traits = row.traits;
+    if traits.has(Traits::TERMINATOR) || traits.has(Traits::SYMBOL) {
         return false;
     }
     if traits.has(Traits::REGION_EFFECTS) {
@@ -25,7 +26,7 @@ pub fn is_removable(module: &Module, op: Op) -> bool {
     }
     // A volatile read has an effect: that it happens.
     let volatile = || module.attr_named(op, "isVolatile").and_then(Attr::as_bool) == Some(true);
-    traits.has(Traits::PURE) || (traits.has(Traits::READS) && !volatile())
+    traits.has(Traits::PURE) || (row.reads() && !row.writes() && !volatile())
 }
 
 fn regions_are_removable(module: &Module, op: Op) -> bool {

@@ -15,13 +15,13 @@ mod parse_op;
 mod parse_type;
 mod print;
 mod print_attr;
-mod print_op;
 
 pub use parse::{ParseError, ParseOptions, Parser, parse, parse_attr, parse_type};
 pub use parse_attr::NamedAttr;
 pub use parse_op::Arg;
-pub use print::{PrintOptions, Printer, RegionStyle, attr_to_string, op_to_string, print, type_to_string};
-pub use print_op::DictEdit;
+pub use print::{
+    DictEdit, PrintOptions, Printer, RegionStyle, attr_to_string, op_to_string, print, type_to_string,
+};
 
 /// The property that says how many values each operand of an operation in generic form has.
 const SEGMENTS: &str = "operandSegmentSizes";

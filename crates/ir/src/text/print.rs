@@ -3,6 +3,8 @@
 //! [`Printer`] is what hand-written formats and types are written against. A text is made in two runs of the same code:
 //! the first meets every location and attribute to find aliases, the second writes.
 
+mod op;
+
 use crate::attr::{Attr, AttrKey};
 use crate::entity::{Block, Loc, Op, Region, Value};
 use crate::module::Module;
@@ -14,6 +16,8 @@ use crate::types::{Type, TypeKind};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 use std::ops::Range;
+
+pub use op::DictEdit;
 
 /// What to write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -393,7 +397,7 @@ impl<'m> Printer<'m> {
         } else {
             self.results(op);
         }
-        super::print_op::print_op(self, op);
+        op::print_op(self, op);
         if self.options.locations && !self.collecting {
             self.out.push_str(" loc(");
             self.aliases.write_loc(&mut self.out, &module.locs, loc);

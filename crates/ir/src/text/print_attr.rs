@@ -5,8 +5,8 @@ use crate::attr_data::DialectAttr;
 use crate::entity::Op;
 use crate::row::{AttrKind, OpRow};
 use crate::text::number::write_float;
+use crate::text::print::DictEdit;
 use crate::text::print::Printer;
-use crate::text::print_op::DictEdit;
 use crate::types::Type;
 use std::fmt::Write;
 

@@ -283,7 +283,7 @@ impl Walk<'_> {
         for &buffer in self.buffers.views.get(&operand).into_iter().flatten() {
             let span = Span { within: by_one.then_some(buffer), ..self.span(buffer) };
             match effect {
-                Effect::Nothing => {}
+                Effect::Nothing | Effect::Allocate => {}
                 Effect::Read => add(&mut accesses.reads, &[span]),
                 Effect::Write | Effect::Atomic | Effect::Unsaid => add(&mut accesses.writes, &[span]),
                 Effect::ReadUntil(row) => add(&mut accesses.late, &[(row.name, span)]),

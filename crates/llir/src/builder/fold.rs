@@ -3,7 +3,7 @@
 use super::FunctionBuilder;
 use crate::constant::{Constant, mask, signed};
 use crate::function::{InstData, IntCompare, Payload, Value};
-use crate::module::Purity;
+use crate::intrinsics::Purity;
 use crate::rows::{Effect, Format, Op};
 use crate::types::Type;
 use smallvec::SmallVec;

@@ -8,7 +8,8 @@ use super::lexer::{Cursor, Token};
 use super::types::Structures;
 use crate::function::{Kernel, Linkage, Param, ParamAttributes};
 use crate::intrinsics;
-use crate::module::{Callee, Global, GlobalKind, Module, Purity};
+use crate::intrinsics::Purity;
+use crate::module::{Callee, Global, GlobalKind, Module};
 use crate::types::Type;
 
 /// The module of a text, its bodies empty.

@@ -1,8 +1,8 @@
 //! Instructions in text, by the form that their row names.
 
 use super::ParseError;
-use super::function::Reader;
 use super::lexer::{Cursor, Token};
+use super::reader::Reader;
 use crate::asm::Asm;
 use crate::flags::Flags;
 use crate::function::{

@@ -13,6 +13,7 @@ mod function;
 mod heads;
 mod instruction;
 mod lexer;
+mod reader;
 mod types;
 
 use crate::function::FuncId;

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use std::time::Instant;
 use target::survey::{AccessFacts, Peaks, ProductFacts, Survey, WidthBounds};
 use ttir::ops::access::AccessOp;
-use ttir::ops::dot::DOT;
+use ttir::ops::dot::MatmulOp;
 
 /// Bytes of a line of the cache, which move together.
 const LINE: u64 = 64;
@@ -28,7 +28,8 @@ pub(crate) fn survey(lowered: Lowered, machine: &Machine) -> Survey {
     let Lowered { notes, source, scratch, .. } = lowered;
     let accesses = notes.iter().map(|note| access(&source, note, machine)).collect();
     let ops = source.walk(source.top()).into_iter();
-    let products = ops.filter(|op| source.is(*op, &DOT)).map(|op| product(&source, op)).collect();
+    let products =
+        ops.filter(|&op| MatmulOp::of(&source, op).is_some()).map(|op| product(&source, op)).collect();
     Survey {
         lanes: machine.vector_bytes / 4,
         warps: 1,

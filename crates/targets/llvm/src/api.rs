@@ -146,7 +146,8 @@ impl Api {
     }
 
     /// Registers the back ends that there are, and hands the options over: those of every LLVM, and `flags` out of [`FLAGS`].
-    pub(crate) fn initialize(&self, flags: &[String]) {
+    /// A fatal error of LLVM calls `fatal`.
+    pub(crate) fn initialize(&self, flags: &[String], fatal: FatalHandler) {
         for back_end in BACK_ENDS {
             for part in PARTS {
                 let name = format!("LLVMInitialize{back_end}{part}\0");
@@ -170,7 +171,7 @@ impl Api {
         // SAFETY: valid strings, which are read during the call; called once, before any other use.
         unsafe { (self.parse_options)(words.len() as c_int, words.as_ptr(), c"".as_ptr()) };
         // SAFETY: the handler lives as long as the program.
-        unsafe { (self.install_fatal_handler)(crate::helper::fatal) };
+        unsafe { (self.install_fatal_handler)(fatal) };
     }
 
     pub(crate) fn default_triple(&self) -> *mut c_char {

@@ -7,13 +7,14 @@
 //! taken down while the process exits. After a `fork` the child makes its own.
 
 use crate::LlvmError;
-use crate::compile::Compiled;
+use std::any::Any;
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-type Answer = Result<Compiled, LlvmError>;
+/// What a job gives, whatever that is.
+type Answer = Result<Box<dyn Any + Send>, LlvmError>;
 type Job = Box<dyn FnOnce() -> Answer + Send>;
 
 /// The caller's ends of the two channels.
@@ -35,22 +36,25 @@ thread_local! {
 }
 
 /// Runs a job on a helper.
-pub(crate) fn run(job: impl FnOnce() -> Answer + Send + 'static) -> Answer {
+pub(crate) fn run<T: Send + 'static>(
+    job: impl FnOnce() -> Result<T, LlvmError> + Send + 'static,
+) -> Result<T, LlvmError> {
     let helper = match idle() {
         Some(helper) => helper,
         None => start()?,
     };
     let lost = || LlvmError::Compile("its helper thread ended unexpectedly".into());
+    let job = move || job().map(|made| Box::new(made) as Box<dyn Any + Send>);
     helper.jobs.send(Box::new(job)).map_err(|_| lost())?;
     let answer = helper.answers.recv().map_err(|_| lost())?;
-    if matches!(answer, Err(LlvmError::Fatal(_))) {
-        return answer;
+    if !matches!(answer, Err(LlvmError::Fatal(_))) {
+        match lock_idle() {
+            Some(mut idle) => idle.push(helper),
+            None => std::mem::forget(helper),
+        }
     }
-    match lock_idle() {
-        Some(mut idle) => idle.push(helper),
-        None => std::mem::forget(helper),
-    }
-    answer
+    let made = answer?.downcast::<T>().expect("a helper answers the job that it was given");
+    Ok(*made)
 }
 
 /// The idle helpers. The lock is held for moments only; but after a fork it may be held by a thread that is not there,

@@ -191,6 +191,6 @@ fn open(path: &Path, flags: &[String]) -> Result<Llvm, String> {
     if !SUPPORTED.contains(&version.major) {
         return Err(format!("it is LLVM {version}; {} to {} fit", SUPPORTED.start(), SUPPORTED.end()));
     }
-    api.initialize(flags);
+    api.initialize(flags, helper::fatal);
     Ok(Llvm { api, path: path.into(), version })
 }

@@ -4,7 +4,7 @@ use super::{Shapes, backward, forward};
 use crate::encoding::{Encoding, distinct_registers, same_layout};
 use crate::module::Config;
 use ir::{LayoutRule, Module, Op, Type, Value};
-use ttir::ops::dot::DotOp;
+use ttir::ops::dot::MatmulOp;
 use ttir::ops::forms::UnaryOp;
 use ttir::ops::shape::{GatherOp, ReshapeOp};
 use ttir::types::{is_tensor, shape};
@@ -122,7 +122,7 @@ fn check_follows(module: &Module, op: Op) -> Result<(), String> {
 }
 
 fn check_dot(module: &Module, op: Op) -> Result<(), String> {
-    let dot = DotOp::new(module, op);
+    let dot = MatmulOp::new(module, op);
     let [a, b, c, d] = [dot.a(), dot.b(), dot.c(), dot.d()].map(|value| module.ty(value));
     if c != d {
         return Err(format!("the result must be {c}, found {d}"));

@@ -1,7 +1,7 @@
 //! Copies from global to shared memory that go on while the program does.
 
 use crate::types::{MUTABLE, TOKEN_ONLY, memdesc, token_type};
-use ir::{Format, Infer, OpRow, Traits};
+use ir::{Effect, Format, Infer, OpRow};
 use smallvec::smallvec;
 use ttir::ops::memory::CacheModifier;
 use ttir::ops::memory::EvictionPolicy;
@@ -33,7 +33,6 @@ pub static ASYNC_COPY: OpRow = OpRow {
     name: "ttg.async_copy_global_to_local",
     doc: "Begins to copy the elements at pointers to shared memory; where the mask does not hold, `other` or 0.",
     infer: TOKEN,
-    traits: Traits::READS.and(Traits::WRITES),
     format: Format::Custom {
         print: |printer, op| {
             let directives = "$ptr, $dst (mask $mask)? (other $other)? attr-dict : type($ptr) -> \
@@ -73,7 +72,7 @@ pub static ASYNC_COMMIT_GROUP: OpRow = OpRow {
     name: "ttg.async_commit_group",
     doc: "The copies begun since the last group are the next group.",
     infer: TOKEN,
-    traits: Traits::WRITES,
+    effect: Effect::Write,
     format: Format::Text("(tokens $tokens)? attr-dict"),
     ..AsyncCommitGroupOp::ROW
 };
@@ -91,7 +90,7 @@ pub static ASYNC_WAIT: OpRow = OpRow {
     name: "ttg.async_wait",
     doc: "Waits until at most `num` of the newest groups of copies are going on.",
     infer: TOKEN,
-    traits: Traits::READS.and(Traits::WRITES),
+    effect: Effect::Atomic,
     format: Format::Text("($tokens)? attr-dict"),
     ..AsyncWaitOp::ROW
 };

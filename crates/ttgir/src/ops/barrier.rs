@@ -2,11 +2,9 @@
 
 use crate::types::{MEMDESC_ONLY, MUTABLE};
 use ir::view::Flag;
-use ir::{Format, Infer, OpRow, Traits, Type};
+use ir::{Effect, Format, Infer, OpRow, Traits, Type};
 use smallvec::smallvec;
 use ttir::types::{BOOL, INT};
-
-const EFFECT: Traits = Traits::READS.and(Traits::WRITES);
 
 ir::op_view! {
     InitBarrierOp of INIT_BARRIER {
@@ -19,7 +17,7 @@ ir::op_view! {
 pub static INIT_BARRIER: OpRow = OpRow {
     name: "ttng.init_barrier",
     doc: "Makes a barrier for `count` arrivals.",
-    traits: EFFECT,
+    effect: Effect::Atomic,
     format: Format::Text("$alloc, $count attr-dict : type($alloc)"),
     ..InitBarrierOp::ROW
 };
@@ -34,7 +32,7 @@ ir::op_view! {
 pub static INVAL_BARRIER: OpRow = OpRow {
     name: "ttng.inval_barrier",
     doc: "The memory of a barrier may be used for something else.",
-    traits: EFFECT,
+    effect: Effect::Atomic,
     format: Format::Text("$alloc attr-dict : type($alloc)"),
     ..InvalBarrierOp::ROW
 };
@@ -50,7 +48,7 @@ ir::op_view! {
 pub static BARRIER_EXPECT: OpRow = OpRow {
     name: "ttng.barrier_expect",
     doc: "One arrival, and `size` bytes of bulk copies that the barrier waits for, if `pred` holds.",
-    traits: EFFECT,
+    effect: Effect::Atomic,
     format: Format::Text("$alloc, $size, $pred attr-dict : type($alloc)"),
     ..BarrierExpectOp::ROW
 };
@@ -66,7 +64,7 @@ ir::op_view! {
 pub static ARRIVE_BARRIER: OpRow = OpRow {
     name: "ttng.arrive_barrier",
     doc: "`count` arrivals, if `pred` holds.",
-    traits: EFFECT,
+    effect: Effect::Atomic,
     format: Format::Text("$alloc, $count (, $pred)? attr-dict : type($alloc)"),
     ..ArriveBarrierOp::ROW
 };
@@ -86,7 +84,7 @@ ir::op_view! {
 pub static WAIT_BARRIER: OpRow = OpRow {
     name: "ttng.wait_barrier",
     doc: "Waits until phase `phase` (0 or 1) of a barrier is complete, if `pred` holds. `deps` is memory it guards.",
-    traits: EFFECT,
+    effect: Effect::Atomic,
     format: Format::Text("$alloc, $phase (, $pred)? (deps $deps)? attr-dict : type($alloc) (, type($deps))?"),
     ..WaitBarrierOp::ROW
 };
@@ -102,7 +100,7 @@ ir::op_view! {
 pub static ASYNC_COPY_ARRIVE: OpRow = OpRow {
     name: "ttng.async_copy_mbarrier_arrive",
     doc: "Arrives when the copies begun so far are done.",
-    traits: EFFECT,
+    effect: Effect::Atomic,
     format: Format::Text("$barrier attr-dict : type($barrier)"),
     ..AsyncCopyArriveOp::ROW
 };
@@ -117,7 +115,7 @@ ir::op_view! {
 pub static FENCE_ASYNC_SHARED: OpRow = OpRow {
     name: "ttng.fence_async_shared",
     doc: "Plain accesses to shared memory before this are seen by matrix instructions and bulk copies behind it.",
-    traits: EFFECT,
+    effect: Effect::Atomic,
     format: Format::Text("attr-dict"),
     ..FenceAsyncSharedOp::ROW
 };

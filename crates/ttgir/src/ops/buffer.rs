@@ -28,7 +28,6 @@ pub static BUFFER_LOAD: OpRow = OpRow {
     doc: "The elements at offsets from a pointer; where the mask does not hold, `other` or 0.",
     infer: Infer::Explicit,
     layout: LayoutRule::Same,
-    traits: Traits::READS,
     format: Format::Text(
         "$ptr[ $offsets ] (, $mask)? (, $other)? (cacheModifier = $cache)? (stride = $stride)? attr-dict : type($ptr) -> \
          type($result)",
@@ -58,7 +57,6 @@ pub static BUFFER_STORE: OpRow = OpRow {
     name: "amdg.buffer_store",
     doc: "Writes elements at offsets from a pointer where the mask holds.",
     layout: LayoutRule::Same,
-    traits: Traits::WRITES,
     format: Format::Text(
         "$value, $ptr[ $offsets ] (, $mask)? (cacheModifier = $cache)? (stride = $stride)? attr-dict : type($ptr) -> \
          type($value)",
@@ -90,7 +88,6 @@ pub static BUFFER_LOAD_TO_LOCAL: OpRow = OpRow {
     name: "amdg.buffer_load_to_local",
     doc: "Begins to copy the elements at offsets from a pointer to shared memory; where the mask does not hold, `other` or 0.",
     infer: Infer::Rule(|_| Ok(smallvec![token_type()])),
-    traits: Traits::READS.and(Traits::WRITES),
     format: Format::Custom {
         print: |printer, op| {
             let of = BufferLoadToLocalOp::new(printer.module(), op);

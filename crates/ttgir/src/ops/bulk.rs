@@ -3,12 +3,10 @@
 use crate::types::{MEMDESC_ONLY, MUTABLE, memdesc};
 use ir::text::{ParseError, Parser, Printer};
 use ir::view::Flag;
-use ir::{Format, Infer, Module, Op, OpInit, OpRow, Traits, Value};
+use ir::{Effect, Format, Infer, Module, Op, OpInit, OpRow, Traits, Value};
 use smallvec::SmallVec;
 use ttir::ops::descriptor::ReduceKind;
 use ttir::types::{BOOL, DESCRIPTOR, INT, POINTER, elem, shape};
-
-const EFFECT: Traits = Traits::READS.and(Traits::WRITES);
 
 ir::op_view! {
     GlobalScratchAllocOp of GLOBAL_SCRATCH_ALLOC {
@@ -22,7 +20,7 @@ pub static GLOBAL_SCRATCH_ALLOC: OpRow = OpRow {
     name: "ttg.global_scratch_alloc",
     doc: "Global memory of this program for the time it runs.",
     infer: Infer::Explicit,
-    traits: Traits::READS,
+    effect: Effect::Allocate,
     format: Format::Text("attr-dict : type($result)"),
     ..GlobalScratchAllocOp::ROW
 };
@@ -43,7 +41,6 @@ ir::op_view! {
 pub static BULK_LOAD: OpRow = OpRow {
     name: "ttng.async_tma_copy_global_to_local",
     doc: "Begins to copy the box at `coord` to shared memory, if `pred` holds; `barrier` counts the bytes.",
-    traits: EFFECT,
     format: Format::Text(
         "$desc [ $coord ] $dst, $barrier, $pred attr-dict : type($desc), type($barrier) -> type($dst)",
     ),
@@ -68,7 +65,6 @@ ir::op_view! {
 pub static BULK_STORE: OpRow = OpRow {
     name: "ttng.async_tma_copy_local_to_global",
     doc: "Begins to copy shared memory to the box at `coord`.",
-    traits: EFFECT,
     format: Format::Text("$desc [ $coord ] $src attr-dict : type($desc), type($src)"),
     verify: Some(verify_store),
     ..BulkStoreOp::ROW
@@ -89,7 +85,6 @@ ir::op_view! {
 pub static BULK_REDUCE: OpRow = OpRow {
     name: "ttng.async_tma_reduce",
     doc: "Begins to combine shared memory into the box at `coord`, each element atomically.",
-    traits: EFFECT,
     format: Format::Text("$kind, $desc [ $coord ] $src attr-dict : type($desc), type($src)"),
     verify: Some(verify_store),
     ..BulkReduceOp::ROW
@@ -125,7 +120,7 @@ pub static BULK_STORE_WAIT: OpRow = OpRow {
     name: "ttng.async_tma_store_wait",
     doc: "Waits until at most `pendings` of the newest copies to global memory are going on, or, with `read_only`, still \
           read their source.",
-    traits: EFFECT,
+    effect: Effect::Atomic,
     format: Format::Text("attr-dict"),
     ..BulkStoreWaitOp::ROW
 };
@@ -149,7 +144,7 @@ ir::op_view! {
 pub static TENSORMAP_CREATE: OpRow = OpRow {
     name: "ttng.tensormap_create",
     doc: "Writes a descriptor of the tensor at `global_address` to memory.",
-    traits: EFFECT,
+    effect: Effect::Atomic,
     format: Format::Custom { print: print_tensormap, parse: parse_tensormap },
     verify: Some(|module, op| {
         let parts = module.operand_group(op, 2).len();
@@ -216,7 +211,7 @@ ir::op_view! {
 pub static TENSORMAP_ACQUIRE: OpRow = OpRow {
     name: "ttng.tensormap_fenceproxy_acquire",
     doc: "Bulk copies behind this see the descriptor that was written before.",
-    traits: EFFECT,
+    effect: Effect::Atomic,
     format: Format::Text("$desc_ptr attr-dict : type($desc_ptr)"),
     ..TensormapAcquireOp::ROW
 };

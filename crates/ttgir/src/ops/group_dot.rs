@@ -1,22 +1,14 @@
 //! Products that a group of warps makes together, with operands in shared memory, while the program goes on.
 
 use crate::types::{MEMDESC_ONLY, memdesc};
-use ir::{ANY, Format, Infer, Module, Op, OpRow, Traits, TypeConstraint, Value};
-use ttir::ops::dot::{DOT, DotOp, InputPrecision};
+use ir::{ANY, Effect, Format, Infer, Module, Op, OpRow, Traits, TypeConstraint, Value};
+use ttir::ops::dot::InputPrecision;
 use ttir::types::{BOOL, TENSOR_ONLY, shape};
 
 static TENSOR_OR_MEMORY: TypeConstraint = TypeConstraint {
     name: "a tensor or a memory description",
     check: |ty| (TENSOR_ONLY.check)(ty) || (MEMDESC_ONLY.check)(ty),
 };
-
-ir::op_view! {
-    /// Reads a dot, whoever executes it.
-    AnyDotOp of DOT, WARP_GROUP_DOT {
-        operands { a: One ANY, b: One ANY, c: One ANY }
-        results { d: One ANY }
-    }
-}
 
 ir::op_view! {
     WarpGroupDotOp of WARP_GROUP_DOT {
@@ -35,7 +27,7 @@ pub static WARP_GROUP_DOT: OpRow = OpRow {
     name: "ttng.warp_group_dot",
     doc: "a · b + c (without c where `useC` does not hold). With `isAsync` the result must not be used before a wait.",
     infer: Infer::SameAs(2),
-    traits: Traits::READS,
+    traits: Traits::MATMUL,
     format: Format::Text("$a, $b, $c (, $use_c)? attr-dict : type($a) * type($b) -> type($d)"),
     verify: Some(|module, op| {
         let [a, b, c] = [0, 1, 2].map(|index| block_shape(module, module.operand(op, index)));
@@ -44,12 +36,6 @@ pub static WARP_GROUP_DOT: OpRow = OpRow {
     }),
     ..WarpGroupDotOp::ROW
 };
-
-/// What a dot of any kind multiplies.
-pub fn dot_operands(module: &Module, op: Op) -> Option<(Value, Value)> {
-    let dot = DotOp::of(module, op).map(|dot| (dot.a(), dot.b()));
-    dot.or_else(|| WarpGroupDotOp::of(module, op).map(|dot| (dot.a(), dot.b())))
-}
 
 /// The shape of a tensor or of a memory description.
 pub fn block_shape(module: &Module, value: Value) -> &'static [i64] {
@@ -70,7 +56,7 @@ pub static WARP_GROUP_DOT_WAIT: OpRow = OpRow {
     name: "ttng.warp_group_dot_wait",
     doc: "Waits until at most `pendings` of the newest products are going on; passes values on, which are then whole.",
     infer: Infer::Rule(|args| Ok((0..args.operands.len()).map(|index| args.ty(index)).collect())),
-    traits: Traits::READS.and(Traits::WRITES),
+    effect: Effect::Atomic,
     format: Format::Text("$inputs attr-dict : type($inputs)"),
     verify: Some(|module: &Module, op: Op| {
         let types = |values: &[Value]| values.iter().map(|&value| module.ty(value)).collect::<Vec<_>>();

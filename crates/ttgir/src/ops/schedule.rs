@@ -1,6 +1,6 @@
 //! What a program says about the order in which a lane issues instructions, and which warps wait.
 
-use ir::{Format, Infer, OpRow, Traits, Type};
+use ir::{Effect, Format, Infer, OpRow, Traits, Type};
 use smallvec::smallvec;
 use ttir::types::BOOL;
 
@@ -24,7 +24,7 @@ ir::op_view! {
 pub static SCHED_BARRIER: OpRow = OpRow {
     name: "rocdl.sched.barrier",
     doc: "The code generator moves no instruction across but those that `mask` names.",
-    traits: Traits::WRITES,
+    effect: Effect::Write,
     format: Format::Text("$mask attr-dict"),
     ..SchedBarrierOp::ROW
 };
@@ -39,7 +39,7 @@ ir::op_view! {
 pub static SET_PRIORITY: OpRow = OpRow {
     name: "rocdl.s.setprio",
     doc: "From here on the warp issues before others of a lower number, from 0 to 3.",
-    traits: Traits::WRITES,
+    effect: Effect::Write,
     format: Format::Text("$priority attr-dict"),
     ..SetPriorityOp::ROW
 };
@@ -54,7 +54,7 @@ ir::op_view! {
 pub static COND_BARRIER: OpRow = OpRow {
     name: "amdg.cond_barrier",
     doc: "The warps for which `pred` holds wait at a barrier; the others go on.",
-    traits: Traits::READS.and(Traits::WRITES),
+    effect: Effect::Atomic,
     format: Format::Text("$pred attr-dict"),
     ..CondBarrierOp::ROW
 };

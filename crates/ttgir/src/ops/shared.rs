@@ -3,7 +3,7 @@
 use crate::encoding::SharedEncoding;
 use crate::types::{MEMDESC_ONLY, MUTABLE, MemDesc, TOKEN_ONLY, memdesc};
 use ir::view::Ints;
-use ir::{Format, Infer, Module, Op, OpRow, Traits, Type, Value};
+use ir::{Effect, Format, Infer, Module, Op, OpRow, Traits, Type, Value};
 use ttir::types::{INT, TENSOR_ONLY, elem, shape};
 
 ir::op_view! {
@@ -19,8 +19,7 @@ pub static LOCAL_ALLOC: OpRow = OpRow {
     name: "ttg.local_alloc",
     doc: "Shared memory for a block, filled with `src` if it is given; without it the memory is mutable and undefined.",
     infer: Infer::Explicit,
-    // Removed when unused, never merged or moved.
-    traits: Traits::READS,
+    effect: Effect::Allocate,
     format: Format::Text("($src)? attr-dict : functional-type"),
     verify: Some(|module, op| {
         let desc = result(module, op)?;
@@ -46,7 +45,7 @@ ir::op_view! {
 pub static LOCAL_DEALLOC: OpRow = OpRow {
     name: "ttg.local_dealloc",
     doc: "The memory is not used any more; without this it lives until its last use.",
-    traits: Traits::WRITES,
+    effect: Effect::Write,
     format: Format::Text("$src attr-dict : type($src)"),
     ..LocalDeallocOp::ROW
 };
@@ -63,7 +62,6 @@ pub static LOCAL_LOAD: OpRow = OpRow {
     name: "ttg.local_load",
     doc: "The block in shared memory. The token is of a wait for the copies that fill it.",
     infer: Infer::Explicit,
-    traits: Traits::READS,
     format: Format::Text("$src (token $token)? attr-dict : type($src) -> type($result)"),
     verify: Some(|module, op| same_block(module.ty(module.result(op, 0)), &operand(module, op, 0)?)),
     ..LocalLoadOp::ROW
@@ -79,7 +77,6 @@ ir::op_view! {
 pub static LOCAL_STORE: OpRow = OpRow {
     name: "ttg.local_store",
     doc: "Writes a block to shared memory.",
-    traits: Traits::WRITES,
     format: Format::Text("$src, $dst attr-dict : type($src) -> type($dst)"),
     verify: Some(|module, op| same_block(module.ty(module.operand(op, 0)), &operand(module, op, 1)?)),
     ..LocalStoreOp::ROW

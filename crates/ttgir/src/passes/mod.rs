@@ -29,24 +29,3 @@ pub use pipeline_loops::{PIPELINE_LOOPS, PREFETCH_LOADS, UNROLL_LOADS};
 pub(crate) use pipeline_loops::{feeds_dot, is_dot};
 pub use split_precision::SPLIT_PRECISION;
 pub use stream_last_reads::STREAM_LAST_READS;
-
-use ir::pass::PassRow;
-
-/// The passes of this crate, for tools that find passes by name.
-pub static ALL: &[&PassRow] = &[
-    &crate::from_ttir::KEEP_DESCRIPTORS,
-    &crate::from_ttir::EXPAND_DESCRIPTORS,
-    &crate::from_ttir::EXPAND_CAT,
-    &SPLIT_PRECISION,
-    &ACCELERATE_DOTS,
-    &ASSIGN_LAYOUTS,
-    &DEFER_REDUCTIONS,
-    &STREAM_LAST_READS,
-    &HOIST_MEMORY,
-    &UNROLL_LOADS,
-    &PIPELINE_LOOPS,
-    &BULK_COPIES,
-    &PREFETCH_LOADS,
-    &INSERT_FENCES,
-    &DROP_CARRIED,
-];

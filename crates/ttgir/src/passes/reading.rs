@@ -2,8 +2,9 @@
 
 use ir::{Def, Module, Op, Traits, Value};
 use rustc_hash::FxHashSet;
+use ttir::ops::access::AccessOp;
 use ttir::ops::control::FOR;
-use ttir::ops::memory::{ADDPTR, LoadOp};
+use ttir::ops::memory::ADDPTR;
 use ttir::types::{elem, pointee};
 
 /// The loops behind an operation in its block, in order.
@@ -18,8 +19,8 @@ pub(super) fn origins(module: &Module, op: Op) -> FxHashSet<Value> {
 }
 
 /// The loads in an operation.
-pub(super) fn loads(module: &Module, op: Op) -> impl Iterator<Item = LoadOp<'_>> {
-    module.walk(op).into_iter().filter_map(|inner| LoadOp::of(module, inner))
+pub(super) fn loads(module: &Module, op: Op) -> impl Iterator<Item = AccessOp<'_>> {
+    module.walk(op).into_iter().filter_map(|inner| AccessOp::load(module, inner))
 }
 
 /// The pointer that an address is computed from.

@@ -15,9 +15,10 @@ use super::reading::{loads, origin, origins};
 use ir::pass::PassRow;
 use ir::{Block, Diagnostic, Module, Op, Value};
 use rustc_hash::FxHashSet;
+use ttir::ops::access::AccessOp;
 use ttir::ops::control::ForOp;
 use ttir::ops::func::functions;
-use ttir::ops::memory::{CacheModifier, LoadOp};
+use ttir::ops::memory::CacheModifier;
 use ttir::ops::program::GET_PROGRAM_ID;
 
 /// Marks last reads as streams.
@@ -51,14 +52,14 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
 
 /// Marks the loads of an operation from these pointers.
 fn stream(module: &mut Module, op: Op, pointers: &FxHashSet<Value>) {
-    let is_stream = |load: &LoadOp<'_>| {
+    let is_stream = |load: &AccessOp<'_>| {
         load.cache() == CacheModifier::None
             && pointers.contains(&origin(module, load.ptr()))
             && is_of_program(module, load.ptr())
     };
     let streams: Vec<Op> = loads(module, op).filter(is_stream).map(|load| load.op).collect();
     for load in streams {
-        LoadOp::set_cache(module, load, CacheModifier::Cs);
+        AccessOp::set_cache(module, load, CacheModifier::Cs);
     }
 }
 

@@ -1,11 +1,42 @@
 //! Rules of integer arithmetic, comparisons, selection and casts.
 
-use super::{AxisInfo, AxisTable, Dims, MAX_DIVISOR, divisor_of, zip};
+use super::{AxisInfo, AxisTable, Dims, MAX_DIVISOR, RuleOf, divisor_of, zip};
 use crate::ops::compare::{CmpIOp, CmpIPredicate, SelectOp};
 use crate::ops::forms::{BinaryOp, UnaryOp};
 use crate::ops::memory::AddPtrOp;
+use crate::ops::{arith_cast, arith_int, compare, memory};
 use crate::types::{elem, elem_bytes, pointee, shape};
 use ir::{Module, Op};
+
+/// The rules of this file.
+pub(super) const RULES: &[RuleOf] = &[
+    (&arith_int::ADDI, add),
+    (&arith_int::SUBI, sub),
+    (&memory::ADDPTR, addptr),
+    (&arith_int::MULI, mul),
+    (&arith_int::DIVSI, div_signed),
+    (&arith_int::DIVUI, div_unsigned),
+    (&arith_int::REMSI, rem_signed),
+    (&arith_int::REMUI, rem_unsigned),
+    (&arith_int::SHLI, shift_left),
+    (&arith_int::SHRSI, shift_right),
+    (&arith_int::SHRUI, shift_right),
+    (&arith_int::ANDI, and),
+    (&arith_int::ORI, bitwise),
+    (&arith_int::XORI, bitwise),
+    (&arith_int::MAXSI, max_signed),
+    (&arith_int::MINSI, min_signed),
+    (&arith_int::MAXUI, extremum),
+    (&arith_int::MINUI, extremum),
+    (&compare::CMPI, compare),
+    (&compare::SELECT, select),
+    (&arith_cast::EXTSI, extend_signed),
+    (&arith_cast::EXTUI, extend_unsigned),
+    (&arith_cast::TRUNCI, truncate),
+    (&arith_cast::TT_BITCAST, bitcast),
+    (&arith_cast::PTR_TO_INT, pointer_to_int),
+    (&arith_cast::INT_TO_PTR, int_to_pointer),
+];
 
 /// What is known of two operands.
 struct Pair {

@@ -20,11 +20,17 @@ mod spread;
 pub use analyze::{analyze, analyze_through};
 
 use crate::types::{elem_bytes, pointee, shape};
-use ir::{Module, Type, Value};
+use ir::{Module, Op, OpRow, Type, Value};
 use smallvec::{SmallVec, smallvec};
 
 /// Zero is divisible by everything; this stands for it.
 const MAX_DIVISOR: u64 = 1 << 62;
+
+/// What is known of the (first) result of an operation; `None` for nothing.
+type Rule = fn(&Module, Op, &AxisTable) -> Option<AxisInfo>;
+
+/// A row and its rule.
+type RuleOf = (&'static OpRow, Rule);
 
 /// One number for each dimension.
 pub type Dims = SmallVec<[u64; 4]>;

@@ -1,13 +1,29 @@
 //! Rules of operations that make blocks or move elements about, and of loads.
 
-use super::{AxisInfo, AxisTable, divisor_of, sizes};
+use super::{AxisInfo, AxisTable, RuleOf, divisor_of, sizes};
+use crate::ops::access::AccessOp;
 use crate::ops::constant::{ConstantOp, splat_bits};
 use crate::ops::forms::UnaryOp;
-use crate::ops::memory::LoadOp;
 use crate::ops::shape::{ExpandDimsOp, MakeRangeOp, ReshapeOp, TransOp};
+use crate::ops::{constant, memory, program, shape};
 use crate::types::{elem, shape};
 use ir::{Module, Op};
 use smallvec::smallvec;
+
+/// The rules of this file.
+pub(super) const RULES: &[RuleOf] = &[
+    (&constant::CONSTANT, constant),
+    (&shape::MAKE_RANGE, make_range),
+    (&shape::SPLAT, splat),
+    (&shape::UNSPLAT, unsplat),
+    (&shape::EXPAND_DIMS, expand_dims),
+    (&shape::BROADCAST, broadcast),
+    (&shape::TRANS, trans),
+    (&shape::RESHAPE, reshape),
+    (&memory::LOAD, load),
+    (&program::GET_PROGRAM_ID, in_grid),
+    (&program::GET_NUM_PROGRAMS, in_grid),
+];
 
 fn result_shape(module: &Module, op: Op) -> &'static [i64] {
     shape(module.ty(module.result(op, 0)))
@@ -123,7 +139,7 @@ pub(super) fn reshape(module: &Module, op: Op, table: &AxisTable) -> Option<Axis
 
 /// Equal addresses that are loaded together hold equal values.
 pub(super) fn load(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
-    let load = LoadOp::new(module, op);
+    let load = AccessOp::new(module, op);
     let mut info = AxisInfo::unknown(shape(module.ty(load.ptr())).len());
     info.constancy = table.info(module, load.ptr()).constancy;
     for value in [load.mask(), load.other()].into_iter().flatten() {

@@ -2,11 +2,20 @@
 
 use super::data::{Data, Side};
 use super::error::RunErrorKind;
-use super::machine::{Machine, Step, element_name};
+use super::machine::{Entry, Machine, Step, element_name};
 use super::memory::BlockAccess;
+use crate::ops;
 use crate::ops::access::AccessOp;
 use crate::types::{elem, elem_bytes, numel, shape};
 use ir::{Op, Type, Value};
+
+/// Rows of this file.
+pub(super) const TABLE: &[Entry] = &[
+    (&ops::memory::LOAD, load),
+    (&ops::memory::STORE, store),
+    (&ops::atomic::ATOMIC_LOAD, load),
+    (&ops::atomic::ATOMIC_STORE, store),
+];
 
 /// One element of an operation that accesses memory.
 #[derive(Clone, Copy)]

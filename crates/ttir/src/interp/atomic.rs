@@ -3,7 +3,8 @@
 use super::access::{Element, mask};
 use super::data::Data;
 use super::error::RunErrorKind;
-use super::machine::{Machine, Step};
+use super::machine::{Entry, Machine, Step};
+use crate::ops;
 use crate::ops::access::AccessOp;
 use crate::ops::atomic::{AtomicCasOp, AtomicRmwOp};
 use crate::types::{elem, numel, shape};
@@ -11,6 +12,9 @@ use ir::scalar::{float_bits, float_value, sign_extend, truncate};
 use ir::view::EnumAttr;
 use ir::{Op, Type};
 use std::cmp::Ordering;
+
+/// Rows of this file.
+pub(super) const TABLE: &[Entry] = &[(&ops::atomic::ATOMIC_RMW, rmw), (&ops::atomic::ATOMIC_CAS, cas)];
 
 /// How an old and a new value combine. `None` where the type does not allow it.
 pub(crate) type Combine = fn(Type, u64, u64) -> Option<u64>;

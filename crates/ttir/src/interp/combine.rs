@@ -4,10 +4,19 @@
 //! with control flow or calls runs once for each element.
 
 use super::data::{AroundAxis, Data};
-use super::machine::{Machine, Step};
+use super::machine::{Entry, Machine, Step};
+use crate::ops;
 use crate::ops::reduce::{HistogramOp, MapElementwiseOp, ReduceOp, ScanOp};
 use crate::types::{elem, numel, shape};
 use ir::{Block, Module, Op, Traits};
+
+/// Rows of this file.
+pub(super) const TABLE: &[Entry] = &[
+    (&ops::reduce::REDUCE, reduce),
+    (&ops::reduce::SCAN, scan),
+    (&ops::reduce::MAP_ELEMENTWISE, map_elementwise),
+    (&ops::reduce::HISTOGRAM, histogram),
+];
 
 /// Whether running a block on blocks instead of scalars is running it on each element.
 fn is_elementwise(module: &Module, block: Block) -> bool {

@@ -3,12 +3,23 @@
 use super::Arg;
 use super::data::Data;
 use super::error::{RunError, RunErrorKind};
-use super::machine::{Machine, Step};
+use super::machine::{Entry, Machine, Step};
+use crate::ops;
 use crate::ops::control::{ForOp, IfOp, WhileOp};
 use crate::ops::func::{CallOp, FuncOp, functions};
 use crate::ops::program::{Axis, ProgramIdOp};
 use crate::types::{DESCRIPTOR, elem, is_tensor, pointee};
 use ir::{Module, Op, Type, TypeKind, Value};
+
+/// Rows of this file.
+pub(super) const TABLE: &[Entry] = &[
+    (&ops::program::GET_PROGRAM_ID, program_id),
+    (&ops::program::GET_NUM_PROGRAMS, num_programs),
+    (&ops::control::FOR, run_for),
+    (&ops::control::IF, run_if),
+    (&ops::control::WHILE, run_while),
+    (&ops::func::CALL, run_call),
+];
 
 /// Calls deeper than this are taken for endless recursion.
 const MAX_DEPTH: usize = 100;

@@ -3,11 +3,22 @@
 use super::access::Element;
 use super::data::coordinates;
 use super::error::RunErrorKind;
-use super::machine::{Machine, Step, element_name};
+use super::machine::{Entry, Machine, Step, element_name};
+use crate::ops;
 use crate::ops::debug::{AssertOp, PrintOp};
 use crate::ops::program::AssumeOp;
 use crate::types::{elem, numel, shape};
 use ir::{Op, Type, Value};
+
+/// Rows of this file.
+pub(super) const TABLE: &[Entry] = &[
+    (&ops::memory::BARRIER, nothing),
+    (&ops::program::ASSUME, assume),
+    (&ops::program::GRID_DEPENDENCY_WAIT, nothing),
+    (&ops::program::GRID_DEPENDENCY_LAUNCH_DEPENDENTS, nothing),
+    (&ops::debug::PRINT, print),
+    (&ops::debug::ASSERT, assert),
+];
 
 /// One element that a kernel prints.
 #[derive(Clone, Copy, Debug)]

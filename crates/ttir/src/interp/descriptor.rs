@@ -4,7 +4,8 @@ use super::access::Element;
 use super::atomic::{Combine, combine_named};
 use super::data::{Data, coordinates};
 use super::error::RunErrorKind;
-use super::machine::{Machine, Step};
+use super::machine::{Entry, Machine, Step};
+use crate::ops;
 use crate::ops::descriptor::{
     DescriptorAccessOp, DescriptorGatherOp, DescriptorReduceOp, DescriptorScatterOp, MakeDescriptorOp,
     Padding, atomic_kind,
@@ -12,6 +13,16 @@ use crate::ops::descriptor::{
 use crate::types::{elem, elem_bytes, numel, shape};
 use ir::view::EnumAttr;
 use ir::{Op, Type, Value};
+
+/// Rows of this file.
+pub(super) const TABLE: &[Entry] = &[
+    (&ops::descriptor::MAKE, make),
+    (&ops::descriptor::LOAD, load),
+    (&ops::descriptor::STORE, store),
+    (&ops::descriptor::GATHER, gather),
+    (&ops::descriptor::SCATTER, scatter),
+    (&ops::descriptor::REDUCE, reduce),
+];
 
 /// The words of a descriptor.
 fn pack(base: u64, shape: &[i64], strides: &[i64], pad_nan: bool) -> Data {

@@ -1,12 +1,16 @@
 //! Matrix products. The order of accumulation is described in the interpreter's own documentation.
 
 use super::data::{Data, Undefined};
-use super::machine::{Machine, Step, merge_undefined};
+use super::machine::{Entry, Machine, Step, merge_undefined};
+use crate::ops;
 use crate::ops::dot::{DotScaledOp, ScaleType};
 use crate::types::{elem, numel, shape};
 use ir::scalar::{float_bits, float_value, sign_extend, truncate};
 use ir::{FloatKind, Op, Type};
 use std::sync::Arc;
+
+/// Rows of this file.
+pub(super) const TABLE: &[Entry] = &[(&ops::dot::DOT, dot), (&ops::dot::DOT_SCALED, dot_scaled)];
 
 /// Sizes of a stack of products: `batch × m × k` times `batch × k × n`.
 #[derive(Clone, Copy)]

@@ -7,12 +7,16 @@ use super::data::Data;
 use super::error::RunErrorKind;
 use super::external_bits::BITS;
 use super::external_directed::{self, Directed};
-use super::machine::{Machine, Step, merge_undefined};
+use super::machine::{Entry, Machine, Step, merge_undefined};
+use crate::ops;
 use crate::ops::extern_call::ExternElementwiseOp;
 use crate::types::elem;
 use ir::scalar::{float_bits, float_value, sign_extend, truncate};
 use ir::{Op, Type};
 use std::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
+
+/// Rows of this file.
+pub(super) const TABLE: &[Entry] = &[(&ops::extern_call::EXTERN_ELEMENTWISE, extern_elementwise)];
 
 /// A function on the values of floats (and of integers that go with them).
 type OnValues = fn(&[f64]) -> f64;

@@ -3,16 +3,24 @@
 use super::Hooks;
 use super::data::{Data, Origin, Undefined, coordinates};
 use super::error::{RunError, RunErrorKind};
-use super::handlers::handler;
 use super::memory::Memory;
 use super::whole;
 use crate::types::{elem, shape};
-use ir::{Block, EvalArgs, Module, Op, Traits, Type, Value};
+use ir::{Block, EvalArgs, Module, Op, OpRow, Traits, Type, Value};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// The result of a step. Errors are rare and large, so they are boxed.
 pub(crate) type Step<T> = Result<T, Box<RunError>>;
+
+/// Runs one operation: reads its operands, sets its results.
+pub(crate) type Handler = fn(&mut Machine<'_>, Op) -> Step<()>;
+
+/// A row and the function that runs it.
+pub(super) type Entry = (&'static OpRow, Handler);
+
+/// The function that runs operations of a row; none where their meaning is the row's own.
+pub(crate) type FindHandler = fn(&'static OpRow) -> Option<Handler>;
 
 /// A program in the middle of its run.
 pub(crate) struct Machine<'a> {
@@ -28,6 +36,7 @@ pub(crate) struct Machine<'a> {
     pub(crate) program: [u32; 3],
     /// How many calls are open.
     pub(crate) depth: usize,
+    handler: FindHandler,
     watched: bool,
     frame: Vec<Option<Data>>,
 }
@@ -38,10 +47,11 @@ impl<'a> Machine<'a> {
         grid: [u32; 3],
         memory: &'a mut Memory,
         hooks: &'a mut dyn Hooks,
+        handler: FindHandler,
     ) -> Machine<'a> {
         let frame = vec![None; module.num_values()];
         let watched = hooks.watches();
-        Machine { module, memory, hooks, grid, program: [0; 3], depth: 0, watched, frame }
+        Machine { module, memory, hooks, grid, program: [0; 3], depth: 0, handler, watched, frame }
     }
 
     /// Runs a block with these arguments; gives the operands of its terminator.
@@ -82,7 +92,7 @@ impl<'a> Machine<'a> {
 
     fn run_op(&mut self, op: Op) -> Step<()> {
         let row = self.module.row(op);
-        if let Some(handler) = handler(row) {
+        if let Some(handler) = (self.handler)(row) {
             return handler(self, op);
         }
         if row.traits.has(Traits::ELEMENTWISE) && row.eval.is_some() {

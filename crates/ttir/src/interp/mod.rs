@@ -101,7 +101,7 @@ pub fn run(
     memory: &mut Memory,
     hooks: &mut dyn Hooks,
 ) -> Result<(), RunError> {
-    let mut machine = machine::Machine::new(module, grid, memory, hooks);
+    let mut machine = machine::Machine::new(module, grid, memory, hooks, handlers::handler);
     let function = control::kernel(&machine, kernel)?;
     let args = control::arguments(&machine, function, args)?;
     for z in 0..grid[2] {

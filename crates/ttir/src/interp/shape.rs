@@ -1,7 +1,8 @@
 //! Constants, selection, and operations that make blocks or move elements about.
 
 use super::data::{AroundAxis, Data, Undefined, positions, strides};
-use super::machine::{Machine, Step, merge_undefined, origin_of};
+use super::machine::{Entry, Machine, Step, merge_undefined, origin_of};
+use crate::ops;
 use crate::ops::compare::SelectOp;
 use crate::ops::constant::{ConstantOp, splat_bits};
 use crate::ops::forms::{BinaryOp, UnaryOp};
@@ -9,6 +10,24 @@ use crate::ops::shape::{CatOp, GatherOp, MakeRangeOp, SplitOp, TransOp};
 use crate::types::{numel, shape};
 use ir::{Attr, Elements, Op};
 use std::sync::Arc;
+
+/// Rows of this file.
+pub(super) const TABLE: &[Entry] = &[
+    (&ops::constant::CONSTANT, constant),
+    (&ops::constant::POISON, poison),
+    (&ops::compare::SELECT, select),
+    (&ops::shape::MAKE_RANGE, make_range),
+    (&ops::shape::SPLAT, splat),
+    (&ops::shape::UNSPLAT, same_elements),
+    (&ops::shape::EXPAND_DIMS, same_elements),
+    (&ops::shape::RESHAPE, same_elements),
+    (&ops::shape::BROADCAST, broadcast),
+    (&ops::shape::TRANS, trans),
+    (&ops::shape::JOIN, join),
+    (&ops::shape::SPLIT, split),
+    (&ops::shape::CAT, cat),
+    (&ops::shape::GATHER, gather),
+];
 
 pub(crate) fn constant(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let data = match ConstantOp::new(machine.module, op).value() {

@@ -4,6 +4,7 @@
 //! where an undefined element came from, if its piece has no place in a source: [`BlockData::placed`] adds it.
 
 use super::data::{Data, Origin, Undefined};
+use super::handlers::handler;
 use super::machine::Machine;
 use super::memory::Memory;
 use super::{Hooks, RunError, control};
@@ -69,7 +70,7 @@ pub fn run_function(
     memory: &mut Memory,
     hooks: &mut dyn Hooks,
 ) -> Result<Vec<BlockData>, RunError> {
-    let mut machine = Machine::new(module, standing.grid, memory, hooks);
+    let mut machine = Machine::new(module, standing.grid, memory, hooks, handler);
     machine.program = standing.program;
     let args: Vec<Data> = args.into_iter().map(|arg| arg.0).collect();
     let results = control::call(&mut machine, function, &args)?;

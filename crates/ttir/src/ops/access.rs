@@ -1,57 +1,97 @@
 //! A view of every access by addresses: what loads, stores and atomics have in common.
+//!
+//! An access is what says in its row how much of a block one instruction may cover (`OpRow::access`). Its other operands and
+//! its attributes go by their names: `mask`, `value`, `other`, `sem`, `cacheModifier`, ….
 
-use super::atomic::{
-    ATOMIC_CAS, ATOMIC_LOAD, ATOMIC_RMW, ATOMIC_STORE, AtomicCasOp, AtomicLoadOp, AtomicRmwOp, AtomicStoreOp,
-};
-use super::memory::{LOAD, LoadOp, STORE, StoreOp};
+use super::atomic::Sem;
+use super::memory::{CacheModifier, EvictionPolicy};
 use crate::types::PTR_LIKE;
-use ir::Value;
+use ir::view::{AttrField, EnumAttr};
+use ir::{Attr, Effect, Module, Op, OpRow, Value};
+
+fn is_access(row: &OpRow) -> bool {
+    row.access.is_some()
+}
 
 ir::op_view! {
-    /// Of accesses by addresses,
-    AccessOp of LOAD, STORE, ATOMIC_RMW, ATOMIC_CAS, ATOMIC_LOAD, ATOMIC_STORE {
+    /// An access by addresses.
+    AccessOp where is_access {
         operands { ptr: One PTR_LIKE }
     }
 }
 
-impl AccessOp<'_> {
+impl<'m> AccessOp<'m> {
+    /// Reads an operation if it is a load, and not atomic.
+    pub fn load(module: &'m Module, op: Op) -> Option<AccessOp<'m>> {
+        AccessOp::of(module, op).filter(|access| matches!(access.effect(), Effect::Read))
+    }
+
+    /// Reads an operation if it is a store, and not atomic.
+    pub fn store(module: &'m Module, op: Op) -> Option<AccessOp<'m>> {
+        AccessOp::of(module, op).filter(|access| matches!(access.effect(), Effect::Write))
+    }
+
+    /// Whether it is atomic.
+    pub fn is_atomic(self) -> bool {
+        matches!(self.effect(), Effect::Atomic)
+    }
+
+    /// What becomes of the memory behind the addresses.
+    fn effect(self) -> Effect {
+        self.module.row(self.op).operands[0].effect
+    }
+
+    fn named(self, name: &str) -> Option<Value> {
+        self.module.operand_named(self.op, name)
+    }
+
     /// Where it takes place; everywhere without one.
     pub fn mask(self) -> Option<Value> {
-        let (module, op) = (self.module, self.op);
-        if let Some(op) = LoadOp::of(module, op) {
-            op.mask()
-        } else if let Some(op) = StoreOp::of(module, op) {
-            op.mask()
-        } else if let Some(op) = AtomicRmwOp::of(module, op) {
-            op.mask()
-        } else if let Some(op) = AtomicLoadOp::of(module, op) {
-            op.mask()
-        } else {
-            AtomicStoreOp::of(module, op)?.mask()
-        }
+        super::memory::mask(self.module, self.op)
     }
 
     /// What is written, or combined into memory.
     pub fn value(self) -> Option<Value> {
-        let (module, op) = (self.module, self.op);
-        if let Some(op) = StoreOp::of(module, op) {
-            Some(op.value())
-        } else if let Some(op) = AtomicRmwOp::of(module, op) {
-            Some(op.value())
-        } else if let Some(op) = AtomicCasOp::of(module, op) {
-            Some(op.value())
-        } else {
-            Some(AtomicStoreOp::of(module, op)?.value())
-        }
+        self.named("value")
     }
 
     /// What a load gives where its mask does not hold.
     pub fn other(self) -> Option<Value> {
-        LoadOp::of(self.module, self.op)?.other()
+        self.named("other")
+    }
+
+    /// What is read, or was there before.
+    pub fn result(self) -> Option<Value> {
+        self.module.results(self.op).first().copied()
     }
 
     /// Whether it must take place as it is written.
     pub fn volatile(self) -> bool {
-        LoadOp::of(self.module, self.op).is_some_and(LoadOp::volatile)
+        self.module.attr_named(self.op, "isVolatile").and_then(Attr::as_bool) == Some(true)
+    }
+
+    fn keyword<T: AttrField<'m, Out = T>>(self, name: &str) -> Option<T> {
+        T::read(Some(self.module.attr_named(self.op, name)?))
+    }
+
+    /// Where it stands in the caches.
+    pub fn cache(self) -> CacheModifier {
+        self.keyword("cacheModifier").unwrap_or(CacheModifier::None)
+    }
+
+    /// Says where a load or a store stands in the caches.
+    pub fn set_cache(module: &mut Module, op: Op, cache: CacheModifier) {
+        let slot = module.row(op).attr_slot("cacheModifier").expect("loads and stores stand in the caches");
+        module.set_attr(op, slot, Some(cache.attr()));
+    }
+
+    /// What the caches should drop first.
+    pub fn evict(self) -> EvictionPolicy {
+        self.keyword("evictionPolicy").unwrap_or(EvictionPolicy::Normal)
+    }
+
+    /// How an atomic orders the accesses around it; `None` for what is no atomic.
+    pub fn sem(self) -> Option<Sem> {
+        self.keyword("sem")
     }
 }

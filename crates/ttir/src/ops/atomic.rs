@@ -2,7 +2,7 @@
 
 use super::memory::check_pointee;
 use crate::types::{BOOL_LIKE, PTR_LIKE, VALUE_LIKE, pointee, with_elem};
-use ir::{Format, Infer, LayoutRule, Module, Op, OpRow, Traits};
+use ir::{AccessWidth, Format, Infer, LayoutRule, OpRow};
 use smallvec::smallvec;
 
 /// Rows of this file.
@@ -26,8 +26,6 @@ ir::enum_attr! {
     Scope, SCOPE "scope" { Gpu "gpu" = 1, Cta "cta" = 2, Sys "sys" = 3 }
 }
 
-const EFFECTS: Traits = Traits::READS.and(Traits::WRITES);
-
 ir::op_view! {
     AtomicRmwOp of ATOMIC_RMW {
         operands { ptr: One PTR_LIKE => Atomic, value: One VALUE_LIKE, mask: Optional BOOL_LIKE }
@@ -43,7 +41,8 @@ pub static ATOMIC_RMW: OpRow = OpRow {
           where it does not.",
     infer: Infer::SameAs(1),
     layout: LayoutRule::Same,
-    traits: EFFECTS,
+    // Machines combine two of 16 bits at once.
+    access: Some(AccessWidth::Bytes(4)),
     format: Format::Text("$atomic_rmw_op, $sem, $scope, $ptr, $value (, $mask)? attr-dict : functional-type"),
     verify: Some(|module, op| {
         check_pointee(module, op, 0, 1)?;
@@ -60,21 +59,13 @@ ir::op_view! {
     }
 }
 
-/// How an atomic orders the accesses around it; `None` for what is no atomic.
-pub fn sem_of(module: &Module, op: Op) -> Option<Sem> {
-    let sem = AtomicRmwOp::of(module, op).map(AtomicRmwOp::sem);
-    let sem = sem.or_else(|| Some(AtomicCasOp::of(module, op)?.sem()));
-    let sem = sem.or_else(|| Some(AtomicLoadOp::of(module, op)?.sem()));
-    sem.or_else(|| Some(AtomicStoreOp::of(module, op)?.sem()))
-}
-
 /// Compare-and-swap.
 pub static ATOMIC_CAS: OpRow = OpRow {
     name: "tt.atomic_cas",
     doc: "Writes `val` where memory holds `cmp`, atomically; the results are the old values.",
     infer: Infer::SameAs(2),
     layout: LayoutRule::Same,
-    traits: EFFECTS,
+    access: Some(AccessWidth::Single),
     format: Format::Text("$sem, $scope, $ptr, $expected, $value attr-dict : functional-type"),
     verify: Some(|module, op| {
         check_pointee(module, op, 0, 1)?;
@@ -100,7 +91,7 @@ pub static ATOMIC_LOAD: OpRow = OpRow {
         None => Err(format!("{} is not a pointer", args.ty(0))),
     }),
     layout: LayoutRule::Same,
-    traits: EFFECTS,
+    access: Some(AccessWidth::Single),
     format: Format::Text("$sem, $scope, $ptr (, $mask)? attr-dict : functional-type"),
     verify: Some(super::same_shape),
     ..AtomicLoadOp::ROW
@@ -118,7 +109,7 @@ pub static ATOMIC_STORE: OpRow = OpRow {
     name: "tt.atomic_store",
     doc: "Writes atomically where the mask holds.",
     layout: LayoutRule::Same,
-    traits: EFFECTS,
+    access: Some(AccessWidth::Single),
     format: Format::Text("$sem, $scope, $ptr, $value (, $mask)? attr-dict : type($ptr)"),
     verify: Some(|module, op| check_pointee(module, op, 0, 1)),
     ..AtomicStoreOp::ROW

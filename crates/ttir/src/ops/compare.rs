@@ -1,8 +1,9 @@
 //! Comparisons and selection, on scalars and blocks.
 
-use crate::types::{BOOL_LIKE, FLOAT_LIKE, INT_LIKE, VALUE_LIKE, elem, shape, with_elem};
+use crate::types::{BOOL_LIKE, FLOAT_LIKE, INT_LIKE, VALUE_LIKE, elem, is_tensor, shape, with_elem};
 use ir::scalar::{float_value, sign_extend};
-use ir::{Fold, Format, Infer, InferArgs, LayoutRule, OpRow, Traits, Type};
+use ir::text::{ParseError, Parser, Printer};
+use ir::{Fold, Format, Infer, InferArgs, LayoutRule, Op, OpInit, OpRow, Traits, Type, Value};
 use smallvec::{SmallVec, smallvec};
 
 /// Rows of this file.
@@ -117,10 +118,7 @@ pub static SELECT: OpRow = OpRow {
     layout: LayoutRule::Same,
     traits: Traits::PURE.and(Traits::ELEMENTWISE),
     // A scalar condition is written without its type, as the reference does.
-    format: Format::Custom {
-        print: super::control_text::print_select,
-        parse: super::control_text::parse_select,
-    },
+    format: Format::Custom { print: print_select, parse: parse_select },
     verify: Some(|module, op| {
         let types: Vec<_> = module.operands(op).iter().map(|&value| module.ty(value)).collect();
         if types[1] != types[2] {
@@ -150,3 +148,38 @@ pub static SELECT: OpRow = OpRow {
     patterns: &[crate::passes::patterns::select_by_scalar],
     ..SelectOp::ROW
 };
+
+/// `%condition, %a, %b : [condition type, ]type`: the condition's type is written when it is a tensor.
+fn print_select(printer: &mut Printer<'_>, op: Op) {
+    let module = printer.module();
+    printer.text(" ");
+    printer.values(module.operands(op));
+    printer.attr_dict(op, &[]);
+    printer.text(" : ");
+    let condition = module.ty(module.operand(op, 0));
+    if is_tensor(condition) {
+        printer.ty(condition);
+        printer.text(", ");
+    }
+    printer.ty(module.ty(module.result(op, 0)));
+}
+
+fn parse_select(parser: &mut Parser<'_>) -> Result<Op, ParseError> {
+    let mut operands: SmallVec<[Value; 4]> = SmallVec::new();
+    for separator in [",", ",", ""] {
+        operands.push(parser.operand()?);
+        parser.expect(separator)?;
+    }
+    let attrs = parser.optional_attr_dict()?;
+    parser.expect(":")?;
+    let mut types = parser.parse_types()?;
+    if types.len() == 1 {
+        types.insert(0, Type::int(1));
+    }
+    let [condition, ty] = types[..] else { return Err(parser.error("expected one or two types")) };
+    parser.check_types(&operands, &[condition, ty, ty])?;
+    let init = OpInit { operands, results: SmallVec::from_slice(&[ty]), ..OpInit::default() };
+    let op = parser.append(&SELECT, init);
+    parser.set_attrs(op, attrs)?;
+    Ok(op)
+}

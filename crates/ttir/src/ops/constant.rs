@@ -1,9 +1,10 @@
 //! Constants.
 
 use crate::types::{VALUE_LIKE, elem, is_tensor};
+use ir::text::{ParseError, Parser, Printer};
 use ir::view::AnyAttr;
-use ir::{Attr, Builder, CostClass, Elements, Format, Infer, OpRow, Traits, Type, Value, one};
-use smallvec::smallvec;
+use ir::{Attr, Builder, CostClass, Elements, Format, Infer, Op, OpInit, OpRow, Traits, Type, Value, one};
+use smallvec::{SmallVec, smallvec};
 
 /// Rows of this file.
 pub(super) const ROWS: &[&OpRow] = &[&CONSTANT, &POISON];
@@ -27,10 +28,7 @@ pub static CONSTANT: OpRow = OpRow {
     }),
     cost: CostClass::Nothing,
     traits: Traits::PURE.and(Traits::CONSTANT),
-    format: Format::Custom {
-        print: super::control_text::print_constant,
-        parse: super::control_text::parse_constant,
-    },
+    format: Format::Custom { print: print_constant, parse: parse_constant },
     verify: Some(|module, op| {
         let ty = module.ty(module.result(op, 0));
         let own = module.attr(op, 0).and_then(attr_type);
@@ -102,4 +100,29 @@ pub fn int(builder: &mut Builder<'_>, ty: Type, value: i64) -> Value {
 pub fn float(builder: &mut Builder<'_>, ty: Type, value: f64) -> Value {
     let kind = elem(ty).as_float().unwrap_or(ir::FloatKind::F64);
     build(builder, ty, ir::scalar::float_bits(kind, value))
+}
+
+/// `value`, which says its type.
+fn print_constant(printer: &mut Printer<'_>, op: Op) {
+    printer.attr_dict(op, &[0]);
+    printer.text(" ");
+    if let Some(attr) = printer.module().attr(op, 0) {
+        printer.attr(attr);
+    }
+}
+
+fn parse_constant(parser: &mut Parser<'_>) -> Result<Op, ParseError> {
+    let attrs = parser.optional_attr_dict()?;
+    let value = parser.parse_attr(None)?;
+    let Some(ty) = attr_type(&value) else {
+        return Err(parser.error("a constant is a number, a truth value or `dense<…>`"));
+    };
+    let init = OpInit {
+        results: SmallVec::from_slice(&[ty]),
+        attrs: SmallVec::from_iter([Some(value)]),
+        ..OpInit::default()
+    };
+    let op = parser.append(&CONSTANT, init);
+    parser.set_attrs(op, attrs)?;
+    Ok(op)
 }

@@ -1,6 +1,6 @@
 //! Structured control flow: loops and conditions whose regions yield values.
 
-use super::control_text as text;
+use super::control_text::{self as text, Rows};
 use crate::passes::patterns;
 use crate::types::{BOOL, INT};
 use ir::{ANY, Block, DeclaredKey, Format, Infer, Module, Op, OpRow, Traits, Type, Value};
@@ -41,7 +41,10 @@ pub static FOR: OpRow = OpRow {
     }),
     regions: Some(1),
     traits: Traits::REGION_EFFECTS.and(Traits::LOOP),
-    format: Format::Custom { print: text::print_for, parse: text::parse_for },
+    format: Format::Custom {
+        print: text::print_for,
+        parse: |parser| text::parse_for(parser, &Rows { own: &FOR, end: &YIELD }),
+    },
     verify: Some(|module, op| {
         let of = ForOp::new(module, op);
         let bound = module.ty(of.lower());
@@ -81,7 +84,10 @@ pub static IF: OpRow = OpRow {
     infer: Infer::Explicit,
     regions: Some(2),
     traits: Traits::REGION_EFFECTS,
-    format: Format::Custom { print: text::print_if, parse: text::parse_if },
+    format: Format::Custom {
+        print: text::print_if,
+        parse: |parser| text::parse_if(parser, &Rows { own: &IF, end: &YIELD }),
+    },
     verify: Some(|module, op| {
         let results = types(module, module.results(op));
         yields(module, op, 0, &results)?;
@@ -113,7 +119,10 @@ pub static WHILE: OpRow = OpRow {
     infer: Infer::Explicit,
     regions: Some(2),
     traits: Traits::REGION_EFFECTS.and(Traits::LOOP),
-    format: Format::Custom { print: text::print_while, parse: text::parse_while },
+    format: Format::Custom {
+        print: text::print_while,
+        parse: |parser| text::parse_while(parser, &Rows { own: &WHILE, end: &YIELD }),
+    },
     verify: Some(|module, op| {
         let inits = types(module, WhileOp::new(module, op).inits());
         let before = WhileOp::new(module, op).before();
@@ -151,7 +160,10 @@ pub static CONDITION: OpRow = OpRow {
     name: "scf.condition",
     doc: "Ends the first region of a `while`: whether to go on, and the values to go on with or to end with.",
     traits: Traits::TERMINATOR.and(Traits::PURE),
-    format: Format::Custom { print: text::print_condition, parse: text::parse_condition },
+    format: Format::Custom {
+        print: text::print_condition,
+        parse: |parser| text::parse_condition(parser, &CONDITION),
+    },
     ..ConditionOp::ROW
 };
 

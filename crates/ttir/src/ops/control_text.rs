@@ -1,74 +1,15 @@
-//! Text forms of control flow and constants.
+//! Text forms of control flow. Which rows they are of is said by who asks.
 
-use super::constant::{CONSTANT, attr_type};
-use super::control::{CONDITION, FOR, IF, WHILE, YIELD};
-use crate::types::is_tensor;
 use ir::text::{Arg, ParseError, Parser, Printer, RegionStyle};
-use ir::{Op, OpInit, Type, Value};
+use ir::{Op, OpInit, OpRow, Type, Value};
 use smallvec::SmallVec;
 
-// --- arith.select ---
-
-/// `%condition, %a, %b : [condition type, ]type`: the condition's type is written when it is a tensor.
-pub(crate) fn print_select(printer: &mut Printer<'_>, op: Op) {
-    let module = printer.module();
-    printer.text(" ");
-    printer.values(module.operands(op));
-    printer.attr_dict(op, &[]);
-    printer.text(" : ");
-    let condition = module.ty(module.operand(op, 0));
-    if is_tensor(condition) {
-        printer.ty(condition);
-        printer.text(", ");
-    }
-    printer.ty(module.ty(module.result(op, 0)));
-}
-
-pub(crate) fn parse_select(parser: &mut Parser<'_>) -> Result<Op, ParseError> {
-    let mut operands: SmallVec<[Value; 4]> = SmallVec::new();
-    for separator in [",", ",", ""] {
-        operands.push(parser.operand()?);
-        parser.expect(separator)?;
-    }
-    let attrs = parser.optional_attr_dict()?;
-    parser.expect(":")?;
-    let mut types = parser.parse_types()?;
-    if types.len() == 1 {
-        types.insert(0, Type::int(1));
-    }
-    let [condition, ty] = types[..] else { return Err(parser.error("expected one or two types")) };
-    parser.check_types(&operands, &[condition, ty, ty])?;
-    let init = OpInit { operands, results: SmallVec::from_slice(&[ty]), ..OpInit::default() };
-    let op = parser.append(&super::compare::SELECT, init);
-    parser.set_attrs(op, attrs)?;
-    Ok(op)
-}
-
-// --- arith.constant ---
-
-/// `value`, which says its type.
-pub(crate) fn print_constant(printer: &mut Printer<'_>, op: Op) {
-    printer.attr_dict(op, &[0]);
-    printer.text(" ");
-    if let Some(attr) = printer.module().attr(op, 0) {
-        printer.attr(attr);
-    }
-}
-
-pub(crate) fn parse_constant(parser: &mut Parser<'_>) -> Result<Op, ParseError> {
-    let attrs = parser.optional_attr_dict()?;
-    let value = parser.parse_attr(None)?;
-    let Some(ty) = attr_type(&value) else {
-        return Err(parser.error("a constant is a number, a truth value or `dense<…>`"));
-    };
-    let init = OpInit {
-        results: SmallVec::from_slice(&[ty]),
-        attrs: SmallVec::from_iter([Some(value)]),
-        ..OpInit::default()
-    };
-    let op = parser.append(&CONSTANT, init);
-    parser.set_attrs(op, attrs)?;
-    Ok(op)
+/// The rows of an operation with regions.
+pub(crate) struct Rows {
+    /// Its own.
+    pub(crate) own: &'static OpRow,
+    /// What ends its regions where the text leaves that out.
+    pub(crate) end: &'static OpRow,
 }
 
 // --- scf.for ---
@@ -111,7 +52,7 @@ fn print_carried(printer: &mut Printer<'_>, args: &[Value], inits: &[Value]) {
     });
 }
 
-pub(crate) fn parse_for(parser: &mut Parser<'_>) -> Result<Op, ParseError> {
+pub(crate) fn parse_for(parser: &mut Parser<'_>, rows: &Rows) -> Result<Op, ParseError> {
     let counter = parser.value_name()?;
     parser.expect("=")?;
     let mut operands: SmallVec<[Value; 4]> = SmallVec::new();
@@ -136,10 +77,10 @@ pub(crate) fn parse_for(parser: &mut Parser<'_>) -> Result<Op, ParseError> {
     let ty = if parser.accept(":") { parser.parse_type()? } else { Type::index() };
     parser.check_types(&operands[..3], &[ty; 3])?;
     args[0].ty = ty;
-    let op = parser.append(&FOR, OpInit { operands, results, regions: 1, ..OpInit::default() });
+    let op = parser.append(rows.own, OpInit { operands, results, regions: 1, ..OpInit::default() });
     let region = parser.module.region(op, 0);
     parser.region(region, &args)?;
-    parser.imply_terminator(region, &YIELD);
+    parser.imply_terminator(region, rows.end);
     let attrs = parser.optional_attr_dict()?;
     parser.set_attrs(op, attrs)?;
     Ok(op)
@@ -177,7 +118,7 @@ pub(crate) fn print_if(printer: &mut Printer<'_>, op: Op) {
     printer.attr_dict(op, &[]);
 }
 
-pub(crate) fn parse_if(parser: &mut Parser<'_>) -> Result<Op, ParseError> {
+pub(crate) fn parse_if(parser: &mut Parser<'_>, rows: &Rows) -> Result<Op, ParseError> {
     let condition = parser.operand()?;
     let results = if parser.accept("->") { parser.parse_result_types()? } else { Vec::new() };
     let init = OpInit {
@@ -186,14 +127,14 @@ pub(crate) fn parse_if(parser: &mut Parser<'_>) -> Result<Op, ParseError> {
         regions: 2,
         ..OpInit::default()
     };
-    let op = parser.append(&IF, init);
+    let op = parser.append(rows.own, init);
     let then = parser.module.region(op, 0);
     parser.region(then, &[])?;
-    parser.imply_terminator(then, &YIELD);
+    parser.imply_terminator(then, rows.end);
     if parser.accept("else") {
         let otherwise = parser.module.region(op, 1);
         parser.region(otherwise, &[])?;
-        parser.imply_terminator(otherwise, &YIELD);
+        parser.imply_terminator(otherwise, rows.end);
     }
     let attrs = parser.optional_attr_dict()?;
     parser.set_attrs(op, attrs)?;
@@ -223,20 +164,20 @@ pub(crate) fn print_while(printer: &mut Printer<'_>, op: Op) {
     }
 }
 
-pub(crate) fn parse_while(parser: &mut Parser<'_>) -> Result<Op, ParseError> {
+pub(crate) fn parse_while(parser: &mut Parser<'_>, rows: &Rows) -> Result<Op, ParseError> {
     let carried = if parser.accept("(") { parse_carried(parser)? } else { Vec::new() };
     parser.expect(":")?;
     let (params, results) = parser.parse_function_type()?;
     let operands: SmallVec<[Value; 4]> = carried.iter().map(|(_, value)| *value).collect();
     parser.check_types(&operands, &params)?;
     let args: Vec<Arg<'_>> = carried.iter().zip(&params).map(|((name, _), &ty)| Arg::new(name, ty)).collect();
-    let op =
-        parser.append(&WHILE, OpInit { operands, results: results.into(), regions: 2, ..OpInit::default() });
+    let op = parser
+        .append(rows.own, OpInit { operands, results: results.into(), regions: 2, ..OpInit::default() });
     let [before, after] = [0, 1].map(|index| parser.module.region(op, index));
     parser.region(before, &args)?;
     parser.expect("do")?;
     parser.region(after, &[])?;
-    parser.imply_terminator(after, &YIELD);
+    parser.imply_terminator(after, rows.end);
     if parser.accept("attributes") {
         let attrs = parser.parse_dict()?;
         parser.set_attrs(op, attrs)?;
@@ -262,7 +203,7 @@ pub(crate) fn print_condition(printer: &mut Printer<'_>, op: Op) {
     }
 }
 
-pub(crate) fn parse_condition(parser: &mut Parser<'_>) -> Result<Op, ParseError> {
+pub(crate) fn parse_condition(parser: &mut Parser<'_>, row: &'static OpRow) -> Result<Op, ParseError> {
     parser.expect("(")?;
     let mut operands: SmallVec<[Value; 4]> = SmallVec::from_slice(&[parser.operand()?]);
     parser.expect(")")?;
@@ -274,7 +215,7 @@ pub(crate) fn parse_condition(parser: &mut Parser<'_>) -> Result<Op, ParseError>
         parser.check_types(&args, &types)?;
         operands.extend(args);
     }
-    let op = parser.append(&CONDITION, OpInit { operands, ..OpInit::default() });
+    let op = parser.append(row, OpInit { operands, ..OpInit::default() });
     parser.set_attrs(op, attrs)?;
     Ok(op)
 }

@@ -2,7 +2,7 @@
 
 use crate::types::{BOOL_LIKE, VALUE_LIKE};
 use ir::view::{Ints, Str};
-use ir::{Format, OpRow, Traits};
+use ir::{Effect, Format, OpRow};
 
 /// Rows of this file.
 pub(super) const ROWS: &[&OpRow] = &[&PRINT, &ASSERT];
@@ -18,7 +18,7 @@ ir::op_view! {
 pub static PRINT: OpRow = OpRow {
     name: "tt.print",
     doc: "Prints a prefix and every element of the operands with the position of the program and of the element.",
-    traits: Traits::WRITES,
+    effect: Effect::Write,
     format: Format::Text("$prefix attr-dict (: $args : type($args))?"),
     ..PrintOp::ROW
 };
@@ -34,7 +34,7 @@ ir::op_view! {
 pub static ASSERT: OpRow = OpRow {
     name: "tt.assert",
     doc: "Stops the kernel with a message where the condition does not hold.",
-    traits: Traits::WRITES,
+    effect: Effect::Write,
     format: Format::Text("$condition, $message attr-dict : type($condition)"),
     ..AssertOp::ROW
 };

@@ -2,6 +2,7 @@
 
 use super::atomic::Rmw;
 use super::memory::{CacheModifier, EvictionPolicy};
+use super::memory_text;
 use crate::types::{DESCRIPTOR, INT, INT_LIKE, POINTER, TENSOR_ONLY, elem, is_unsigned, shape, tensor};
 use ir::view::EnumAttr;
 use ir::{Format, Infer, OpRow, Traits, Value};
@@ -124,10 +125,16 @@ pub static LOAD: OpRow = OpRow {
     name: "tt.descriptor_load",
     doc: "The block at an offset (in elements); what lies outside the tensor is the padding.",
     infer: Infer::Rule(|args| Ok(smallvec![tensor(shape(args.ty(0)), elem(args.ty(0)))])),
-    traits: Traits::READS,
     format: Format::Custom {
-        print: super::memory_text::print_descriptor_load,
-        parse: super::memory_text::parse_descriptor_load,
+        print: |printer, op| {
+            let directives = "$desc [ $indices ] attr-dict : type($desc) -> type($result)";
+            memory_text::print(printer, op, directives);
+        },
+        parse: |parser| {
+            let directives = "$desc [ $indices ] (cacheModifier = $cache)? (evictionPolicy = $evict)? attr-dict \
+                              : type($desc) -> type($result)";
+            memory_text::parse(parser, &LOAD, directives)
+        },
     },
     ..DescriptorLoadOp::ROW
 };
@@ -142,7 +149,6 @@ ir::op_view! {
 pub static STORE: OpRow = OpRow {
     name: "tt.descriptor_store",
     doc: "Writes a block at an offset (in elements); what lies outside the tensor is not written.",
-    traits: Traits::WRITES,
     format: Format::Text("$desc [ $indices ], $src attr-dict : type($desc), type($src)"),
     ..DescriptorStoreOp::ROW
 };
@@ -159,7 +165,6 @@ pub static GATHER: OpRow = OpRow {
     name: "tt.descriptor_gather",
     doc: "Rows of a matrix, picked by `x_offsets`, from column `y_offset` on.",
     infer: Infer::Explicit,
-    traits: Traits::READS,
     format: Format::Text("$desc [ $x_offsets, $y_offset ] attr-dict : functional-type"),
     ..DescriptorGatherOp::ROW
 };
@@ -174,7 +179,6 @@ ir::op_view! {
 pub static SCATTER: OpRow = OpRow {
     name: "tt.descriptor_scatter",
     doc: "Writes rows of a matrix, picked by `x_offsets`, from column `y_offset` on.",
-    traits: Traits::WRITES,
     format: Format::Text(
         "$desc [ $x_offsets, $y_offset ], $src attr-dict : type($desc), type($x_offsets), type($y_offset), type($src)",
     ),
@@ -192,7 +196,6 @@ ir::op_view! {
 pub static REDUCE: OpRow = OpRow {
     name: "tt.descriptor_reduce",
     doc: "Combines a block into memory at an offset, each element atomically.",
-    traits: Traits::READS.and(Traits::WRITES),
     format: Format::Text("$kind, $desc [ $indices ], $src attr-dict : type($desc), type($src)"),
     ..DescriptorReduceOp::ROW
 };

@@ -1,7 +1,8 @@
 //! Matrix products.
 
 use crate::types::{TENSOR_ONLY, elem, shape};
-use ir::{CostClass, Format, Infer, LayoutRule, Module, OpRow, Traits, Value};
+use ir::view::AttrField;
+use ir::{ANY, CostClass, Format, Infer, LayoutRule, Module, OpRow, Traits, Value};
 
 /// Rows of this file.
 pub(super) const ROWS: &[&OpRow] = &[&DOT, &DOT_SCALED];
@@ -30,6 +31,26 @@ ir::op_view! {
     }
 }
 
+fn is_matmul(row: &OpRow) -> bool {
+    row.traits.has(Traits::MATMUL)
+}
+
+ir::op_view! {
+    /// A matrix product, whoever executes it.
+    MatmulOp where is_matmul {
+        operands { a: One ANY, b: One ANY, c: One ANY }
+        results { d: One ANY }
+    }
+}
+
+impl MatmulOp<'_> {
+    /// How binary32 operands are multiplied.
+    pub fn input_precision(self) -> InputPrecision {
+        let attr = self.module.attr_named(self.op, "inputPrecision");
+        InputPrecision::read(attr).expect("verified: a product says how it multiplies")
+    }
+}
+
 /// Matrix product.
 pub static DOT: OpRow = OpRow {
     name: "tt.dot",
@@ -37,7 +58,7 @@ pub static DOT: OpRow = OpRow {
     infer: Infer::SameAs(2),
     layout: LayoutRule::Dot,
     cost: CostClass::Once,
-    traits: Traits::PURE,
+    traits: Traits::PURE.and(Traits::MATMUL),
     format: Format::Text(
         "$a, $b, $c (, inputPrecision = $inputPrecision)? attr-dict : type($a) * type($b) -> type($d)",
     ),

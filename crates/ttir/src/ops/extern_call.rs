@@ -2,7 +2,7 @@
 
 use crate::types::VALUE_LIKE;
 use ir::view::Str;
-use ir::{Format, Infer, LayoutRule, OpRow, Traits};
+use ir::{Effect, Format, Infer, LayoutRule, OpRow, Traits};
 
 /// Rows of this file.
 pub(super) const ROWS: &[&OpRow] = &[&EXTERN_ELEMENTWISE, &INLINE_ASM];
@@ -45,9 +45,9 @@ pub static INLINE_ASM: OpRow = OpRow {
     name: "tt.elementwise_inline_asm",
     doc: "Instructions of the target, run for each `packed_element` elements.",
     infer: Infer::Explicit,
-    // Kept in order even when pure: what it does is not known here.
     layout: LayoutRule::Same,
-    traits: Traits::WRITES,
+    // Kept in order even when pure: what it does is not known here.
+    effect: Effect::Atomic,
     format: Format::Text("$asm_string attr-dict ($args : type($args))? -> type($results)"),
     ..InlineAsmOp::ROW
 };

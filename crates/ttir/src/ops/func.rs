@@ -1,8 +1,12 @@
 //! Files, functions, calls.
 
-use super::func_text as text;
+use ir::text::{Arg, ParseError, Parser, Printer, RegionStyle};
 use ir::view::{Str, Symbol, TypeAttr};
-use ir::{ANY, Block, DeclaredKey, Format, Infer, Module, Op, OpRow, Traits, Type, TypeKind, Value};
+use ir::{
+    ANY, Attr, Block, DeclaredKey, Effect, Format, Infer, Module, Op, OpInit, OpRow, Traits, Type, TypeKind,
+    Value,
+};
+use smallvec::SmallVec;
 
 /// Rows of this file.
 pub(super) const ROWS: &[&OpRow] = &[&MODULE, &FUNC, &RETURN, &CALL];
@@ -31,7 +35,7 @@ pub static MODULE: OpRow = OpRow {
     doc: "A file of functions.",
     regions: Some(1),
     traits: Traits::ISOLATED,
-    format: Format::Custom { print: text::print_module, parse: text::parse_module },
+    format: Format::Custom { print: print_module, parse: parse_module },
     ..OpRow::BASE
 };
 
@@ -64,7 +68,7 @@ pub static FUNC: OpRow = OpRow {
     doc: "A function; a public one is a kernel.",
     regions: Some(1),
     traits: Traits::ISOLATED.and(Traits::SYMBOL),
-    format: Format::Custom { print: text::print_func, parse: text::parse_func },
+    format: Format::Custom { print: print_func, parse: parse_func },
     verify: Some(verify_func),
     ..FuncOp::ROW
 };
@@ -168,7 +172,89 @@ pub static CALL: OpRow = OpRow {
     name: "tt.call",
     doc: "Calls a function of the same file.",
     infer: Infer::Explicit,
-    traits: Traits::READS.and(Traits::WRITES).and(Traits::CALL),
+    traits: Traits::CALL,
+    effect: Effect::Atomic,
     format: Format::Text("$callee ( $operands ) attr-dict : functional-type"),
     ..CallOp::ROW
 };
+
+/// `attributes {…} { … }`.
+fn print_module(printer: &mut Printer<'_>, op: Op) {
+    printer.attr_dict_with_keyword(op, &[]);
+    printer.text(" ");
+    printer.region(printer.module().region(op, 0), RegionStyle::BODY);
+}
+
+fn parse_module(parser: &mut Parser<'_>) -> Result<Op, ParseError> {
+    if parser.peek("@") {
+        parser.parse_symbol()?;
+    }
+    let attrs = if parser.accept("attributes") { parser.parse_dict()? } else { Vec::new() };
+    let op = parser.append(&MODULE, OpInit { regions: 1, ..OpInit::default() });
+    parser.set_attrs(op, attrs)?;
+    let region = parser.module.region(op, 0);
+    parser.region(region, &[])?;
+    Ok(op)
+}
+
+/// `public @name(%a: type {…}, …) -> type attributes {…} { … }`.
+fn print_func(printer: &mut Printer<'_>, op: Op) {
+    let module = printer.module();
+    printer.text(" ");
+    if let Some(Attr::Str(visibility)) = module.attr(op, func_attr::VISIBILITY) {
+        printer.text(visibility);
+        printer.text(" ");
+    }
+    let name = module.attr(op, func_attr::NAME).and_then(Attr::as_str).unwrap_or_default();
+    printer.symbol(name);
+    let region = module.region(op, 0);
+    let entry = module.entry(region);
+    printer.text("(");
+    printer.list(0..module.args(entry).len(), |printer, index| printer.arg(entry, index));
+    printer.text(")");
+    if let Some(TypeKind::Function { results, .. }) = function_type(module.attr(op, func_attr::TYPE))
+        && !results.is_empty()
+    {
+        printer.text(" -> ");
+        printer.result_types(results);
+    }
+    printer.attr_dict_with_keyword(op, &[func_attr::NAME, func_attr::TYPE, func_attr::VISIBILITY]);
+    printer.text(" ");
+    printer.region(region, RegionStyle::BODY);
+}
+
+fn function_type(attr: Option<&Attr>) -> Option<&'static TypeKind> {
+    match attr {
+        Some(Attr::Type(ty)) => Some(ty.kind()),
+        _ => None,
+    }
+}
+
+fn parse_func(parser: &mut Parser<'_>) -> Result<Op, ParseError> {
+    let visibility = ["public", "private", "nested"].into_iter().find(|word| parser.accept(word));
+    let name = parser.parse_symbol()?;
+    parser.expect("(")?;
+    let args: Vec<Arg<'_>> = parser.list(")", Parser::arg)?;
+    let results = if parser.accept("->") { parse_results(parser)? } else { Vec::new() };
+    let attrs = if parser.accept("attributes") { parser.parse_dict()? } else { Vec::new() };
+    let ty = Type::function(args.iter().map(|arg| arg.ty).collect(), results);
+    let slots = [Some(Attr::Symbol(name)), Some(Attr::Type(ty)), visibility.map(Attr::str)];
+    let init = OpInit { attrs: SmallVec::from_iter(slots), regions: 1, ..OpInit::default() };
+    let op = parser.append(&FUNC, init);
+    parser.set_attrs(op, attrs)?;
+    let region = parser.module.region(op, 0);
+    parser.region(region, &args)?;
+    Ok(op)
+}
+
+/// One type, or several in parentheses, each with attributes that are not kept.
+fn parse_results(parser: &mut Parser<'_>) -> Result<Vec<Type>, ParseError> {
+    if !parser.accept("(") {
+        return Ok(vec![parser.parse_type()?]);
+    }
+    parser.list(")", |parser| {
+        let ty = parser.parse_type()?;
+        parser.optional_attr_dict()?;
+        Ok(ty)
+    })
+}

@@ -2,7 +2,7 @@
 
 use super::memory_text as text;
 use crate::types::{BOOL_LIKE, INT_LIKE, PTR_LIKE, VALUE_LIKE, elem, pointee, shape, with_elem};
-use ir::{Fold, Format, Infer, LayoutRule, Module, Op, OpRow, Traits, Value};
+use ir::{AccessWidth, Effect, Fold, Format, Infer, LayoutRule, Module, Op, OpRow, Traits, Value};
 use smallvec::smallvec;
 
 /// Rows of this file.
@@ -55,21 +55,11 @@ pub static ADDPTR: OpRow = OpRow {
     ..AddPtrOp::ROW
 };
 
-/// Slots of [`LOAD`]'s attributes.
-pub mod load_attr {
-    /// `cacheModifier`.
-    pub const CACHE: usize = 0;
-    /// `evictionPolicy`.
-    pub const EVICT: usize = 1;
-    /// `isVolatile`.
-    pub const VOLATILE: usize = 2;
-}
-
 ir::op_view! {
     LoadOp of LOAD {
         operands { ptr: One PTR_LIKE => Read, mask: Optional BOOL_LIKE, other: Optional VALUE_LIKE }
         attrs {
-            cache / set_cache "cacheModifier": CacheModifier = Enum(CacheModifier::None as u32),
+            cache "cacheModifier": CacheModifier = Enum(CacheModifier::None as u32),
             evict "evictionPolicy": EvictionPolicy = Enum(EvictionPolicy::Normal as u32),
             volatile "isVolatile": bool = Bool(false),
         }
@@ -87,8 +77,15 @@ pub static LOAD: OpRow = OpRow {
         None => Err(format!("{} is not a pointer", args.ty(0))),
     }),
     layout: LayoutRule::Same,
-    traits: Traits::READS,
-    format: Format::Custom { print: text::print_load, parse: text::parse_load },
+    access: Some(AccessWidth::Any),
+    format: Format::Custom {
+        print: |printer, op| text::print(printer, op, "$ptr (, $mask)? (, $other)? attr-dict : type($ptr)"),
+        parse: |parser| {
+            let directives = "$ptr (, $mask)? (, $other)? (cacheModifier = $cacheModifier)? \
+                              (evictionPolicy = $evictionPolicy)? attr-dict : type($ptr)";
+            text::parse(parser, &LOAD, directives)
+        },
+    },
     verify: Some(|module, op| {
         let result = module.ty(module.result(op, 0));
         if pointee(module.ty(module.operand(op, 0))) != Some(elem(result)) {
@@ -118,8 +115,15 @@ pub static STORE: OpRow = OpRow {
     name: "tt.store",
     doc: "Writes the elements to the pointers where the mask holds.",
     layout: LayoutRule::Same,
-    traits: Traits::WRITES,
-    format: Format::Custom { print: text::print_store, parse: text::parse_store },
+    access: Some(AccessWidth::Any),
+    format: Format::Custom {
+        print: |printer, op| text::print(printer, op, "$ptr, $value (, $mask)? attr-dict : type($ptr)"),
+        parse: |parser| {
+            let directives = "$ptr, $value (, $mask)? (cacheModifier = $cacheModifier)? \
+                              (evictionPolicy = $evictionPolicy)? attr-dict : type($ptr)";
+            text::parse(parser, &STORE, directives)
+        },
+    },
     verify: Some(|module, op| {
         check_pointee(module, op, 0, 1)?;
         super::same_shape(module, op)
@@ -148,13 +152,12 @@ ir::op_view! {
 pub static BARRIER: OpRow = OpRow {
     name: "ttg.barrier",
     doc: "All lanes of the program wait for each other, and see each other's writes.",
-    traits: Traits::WRITES,
+    effect: Effect::Atomic,
     format: Format::Text("$addrSpace attr-dict"),
     ..BarrierOp::ROW
 };
 
-/// The mask of a load, store or atomic: its last optional operand of booleans.
+/// The mask of a load, store or atomic.
 pub fn mask(module: &Module, op: Op) -> Option<Value> {
-    let group = module.row(op).operands.iter().position(|spec| spec.name == "mask")?;
-    module.optional_operand(op, group)
+    module.operand_named(op, "mask")
 }

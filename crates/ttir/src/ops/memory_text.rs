@@ -1,52 +1,14 @@
 //! Text forms of loads and stores: where they stand in the caches is one attribute in the text, `cachePolicy`, and two
 //! slots in the program. The older form, `cacheModifier = cg evictionPolicy = evict_first`, is read as well.
 
-use super::descriptor;
-use super::memory::{CACHE, EVICT, LOAD, STORE};
 use ir::text::{DictEdit, ParseError, Parser, Printer};
-use ir::{Attr, AttrKey, EnumRow, Module, Op, OpRow};
+use ir::{Attr, AttrKey, AttrKind, EnumRow, Module, Op, OpRow};
 use std::sync::Arc;
 
 /// Slots of the two attributes, the same in every row.
 const SLOTS: [usize; 2] = [0, 1];
 const KEY: &str = "cachePolicy";
 const ATTR: &str = "tt.cache_policy";
-
-pub(crate) fn print_load(printer: &mut Printer<'_>, op: Op) {
-    print(printer, op, "$ptr (, $mask)? (, $other)? attr-dict : type($ptr)");
-}
-
-pub(crate) fn parse_load(parser: &mut Parser<'_>) -> Result<Op, ParseError> {
-    parse(
-        parser,
-        &LOAD,
-        "$ptr (, $mask)? (, $other)? (cacheModifier = $cacheModifier)? (evictionPolicy = $evictionPolicy)? attr-dict : type($ptr)",
-    )
-}
-
-pub(crate) fn print_store(printer: &mut Printer<'_>, op: Op) {
-    print(printer, op, "$ptr, $value (, $mask)? attr-dict : type($ptr)");
-}
-
-pub(crate) fn parse_store(parser: &mut Parser<'_>) -> Result<Op, ParseError> {
-    parse(
-        parser,
-        &STORE,
-        "$ptr, $value (, $mask)? (cacheModifier = $cacheModifier)? (evictionPolicy = $evictionPolicy)? attr-dict : type($ptr)",
-    )
-}
-
-pub(crate) fn print_descriptor_load(printer: &mut Printer<'_>, op: Op) {
-    print(printer, op, "$desc [ $indices ] attr-dict : type($desc) -> type($result)");
-}
-
-pub(crate) fn parse_descriptor_load(parser: &mut Parser<'_>) -> Result<Op, ParseError> {
-    parse(
-        parser,
-        &descriptor::LOAD,
-        "$desc [ $indices ] (cacheModifier = $cache)? (evictionPolicy = $evict)? attr-dict : type($desc) -> type($result)",
-    )
-}
 
 /// Writes an operation by directives, with slots 0 and 1 as one attribute, `cachePolicy`.
 pub fn print(printer: &mut Printer<'_>, op: Op, directives: &'static str) {
@@ -61,8 +23,11 @@ fn policy(module: &Module, op: Op) -> Option<Attr> {
     if SLOTS.iter().all(|&slot| row.attrs[slot].default_attr().as_ref() == module.attr(op, slot)) {
         return None;
     }
-    let keyword = |slot, row: &'static EnumRow| row.keyword(module.attr(op, slot)?.as_enum(row)?);
-    let (cache, evict) = (keyword(SLOTS[0], &CACHE)?, keyword(SLOTS[1], &EVICT)?);
+    let [cache, evict] = SLOTS.map(|slot| {
+        let cases = cases(row, slot)?;
+        cases.keyword(module.attr(op, slot)?.as_enum(cases)?)
+    });
+    let (cache, evict) = (cache?, evict?);
     let body = format!("cache_modifier = {cache}, eviction_policy = {evict}");
     Some(Attr::Dialect { name: Arc::from(ATTR), body: Arc::from(body) })
 }
@@ -78,7 +43,7 @@ pub fn parse(
 ) -> Result<Op, ParseError> {
     let op = parser.directives(row, directives)?;
     let Some(attr) = parser.module.extra_attr(op, KEY).cloned() else { return Ok(op) };
-    let slots = slots(&attr).ok_or_else(|| {
+    let slots = slots(row, &attr).ok_or_else(|| {
         let what = format!("`{KEY}` must be #{ATTR}<cache_modifier = …, eviction_policy = …>");
         parser.error(what)
     })?;
@@ -89,13 +54,19 @@ pub fn parse(
     Ok(op)
 }
 
-fn slots(attr: &Attr) -> Option<[Attr; 2]> {
+/// The cases of an enumeration slot.
+fn cases(row: &OpRow, slot: usize) -> Option<&'static EnumRow> {
+    if let AttrKind::Enum(cases) = row.attrs[slot].kind { Some(cases) } else { None }
+}
+
+fn slots(row: &OpRow, attr: &Attr) -> Option<[Attr; 2]> {
     let Attr::Dialect { name, body } = attr else { return None };
     let (cache, evict) = body.split_once(',').filter(|_| **name == *ATTR)?;
-    let case = |text: &str, key: &str, row: &'static EnumRow| {
+    let case = |text: &str, key: &str, slot: usize| {
         let (found, keyword) = text.split_once('=')?;
+        let row = cases(row, slot)?;
         let value = row.value(keyword.trim()).filter(|_| found.trim() == key)?;
         Some(Attr::Enum { row, value })
     };
-    Some([case(cache, "cache_modifier", &CACHE)?, case(evict, "eviction_policy", &EVICT)?])
+    Some([case(cache, "cache_modifier", SLOTS[0])?, case(evict, "eviction_policy", SLOTS[1])?])
 }

@@ -15,7 +15,6 @@ pub mod dot;
 pub mod extern_call;
 pub mod forms;
 pub mod func;
-mod func_text;
 pub mod math;
 pub mod memory;
 pub mod memory_text;

@@ -1,7 +1,7 @@
 //! Where a program stands in its grid, and what it may assume.
 
 use crate::types::{BOOL, INT};
-use ir::{Format, Infer, OpRow, Traits, Type};
+use ir::{Effect, Format, Infer, OpRow, Traits, Type};
 use smallvec::smallvec;
 
 /// Rows of this file.
@@ -48,7 +48,7 @@ ir::op_view! {
 pub static ASSUME: OpRow = OpRow {
     name: "llvm.intr.assume",
     doc: "The program promises that this holds; what follows is undefined where it does not.",
-    traits: Traits::WRITES,
+    effect: Effect::Write,
     format: Format::Text("$cond attr-dict : type($cond)"),
     ..AssumeOp::ROW
 };
@@ -57,7 +57,7 @@ pub static ASSUME: OpRow = OpRow {
 pub static GRID_DEPENDENCY_WAIT: OpRow = OpRow {
     name: "tt.grid_dependency_wait",
     doc: "Waits until the launch before this one is over and what it wrote can be read, where launches overlap.",
-    traits: Traits::READS.and(Traits::WRITES),
+    effect: Effect::Atomic,
     format: Format::Text("attr-dict"),
     ..OpRow::BASE
 };
@@ -66,7 +66,7 @@ pub static GRID_DEPENDENCY_WAIT: OpRow = OpRow {
 pub static GRID_DEPENDENCY_LAUNCH_DEPENDENTS: OpRow = OpRow {
     name: "tt.grid_dependency_launch_dependents",
     doc: "Lets the launch behind this one begin as soon as every program has come here, where launches overlap.",
-    traits: Traits::WRITES,
+    effect: Effect::Write,
     format: Format::Text("attr-dict"),
     ..OpRow::BASE
 };

@@ -11,7 +11,7 @@
 use crate::ops::arith_float::ADDF;
 use crate::ops::arith_int::ADDI;
 use crate::ops::constant::splat_bits;
-use crate::ops::dot::DotOp;
+use crate::ops::dot::MatmulOp;
 use crate::ops::forms::BinaryOp;
 use ir::pass::PassRow;
 use ir::{Diagnostic, Module, Op, Value};
@@ -35,8 +35,8 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
 }
 
 fn accumulate(module: &mut Module, add: Op, product: Value, start: Value) -> bool {
-    let Some(DotOp { op: dot, .. }) = DotOp::def(module, product) else { return false };
-    let [a, b, c] = [DotOp::new(module, dot).a(), DotOp::new(module, dot).b(), DotOp::new(module, dot).c()];
+    let Some(of) = MatmulOp::def(module, product) else { return false };
+    let (dot, a, b, c) = (of.op, of.a(), of.b(), of.c());
     let from_zero = module.constant(c).and_then(splat_bits) == Some(0);
     if !from_zero || module.uses(product).len() != 1 || module.block_of(dot) != module.block_of(add) {
         return false;

@@ -1,6 +1,7 @@
 //! Makes a moving value one that the loop carries: its first value and its step are made before the loop.
 
-use super::linear::{Moving, Step, element_bytes, int};
+use super::cost::{element_bytes, int};
+use super::linear::{Moving, Step};
 use crate::constant::Constant;
 use crate::function::{Block, Function, Inst, InstData, Payload, Value, ValueData, ValueDef};
 use crate::location::Location;

@@ -4,8 +4,8 @@
 //! bits (GPUs are of this kind): a product of 32 bits costs no more than a sum or a shift, so that nothing is gained by
 //! making shifts of products; a sum of 64 bits costs two; a widened number scaled and added to an address costs one.
 
-use super::linear::{element_bytes, int};
-use crate::function::{Function, InstData, Value};
+use crate::constant::signed;
+use crate::function::{Function, InstData, Payload, Value};
 use crate::rows::Op;
 use crate::types::Type;
 
@@ -46,6 +46,22 @@ pub(super) fn of(function: &Function, data: &InstData, uses: impl Fn(Value) -> u
         Op::GEP => of_address(function, data),
         // Part of the address or the product that it is widened for.
         _ => 0,
+    }
+}
+
+/// A constant of at most 64 bits, sign extended.
+pub(super) fn int(function: &Function, value: Value) -> Option<i64> {
+    let constant = function.constant(value)?;
+    let is_int = constant.ty.is_int() && !constant.ty.is_vector() && constant.ty.lane_bits() <= 64;
+    let bits = constant.splat_bits().filter(|_| is_int)?;
+    Some(signed(bits, constant.ty.lane_bits()) as i64)
+}
+
+/// Bytes of one element of an address.
+pub(super) fn element_bytes(data: &InstData) -> Option<i64> {
+    match data.payload {
+        Payload::Element(element, _) => Some(i64::from(element.lane_bytes()) * i64::from(element.lanes())),
+        _ => None,
     }
 }
 

@@ -4,10 +4,9 @@
 //! something fixed and addresses of such values are of this kind whatever wraps. The widening of one is only where the
 //! narrow number does not wrap, which its flags say: a round that breaks their promise may give any value.
 
-use super::cost::{self, of_step};
-use crate::constant::signed;
+use super::cost::{self, element_bytes, int, of_step};
 use crate::flags::Flags;
-use crate::function::{Block, Function, Inst, InstData, Payload, Value, ValueDef};
+use crate::function::{Block, Function, Inst, InstData, Value, ValueDef};
 use crate::passes::loops::Loop;
 use crate::rows::Op;
 use crate::types::Type;
@@ -57,22 +56,6 @@ pub(super) struct Step {
     pub(super) inst: Inst,
     /// What it is moved by.
     pub(super) by: Value,
-}
-
-/// A constant of at most 64 bits, sign extended.
-pub(super) fn int(function: &Function, value: Value) -> Option<i64> {
-    let constant = function.constant(value)?;
-    let is_int = constant.ty.is_int() && !constant.ty.is_vector() && constant.ty.lane_bits() <= 64;
-    let bits = constant.splat_bits().filter(|_| is_int)?;
-    Some(signed(bits, constant.ty.lane_bits()) as i64)
-}
-
-/// Bytes of one element of an address.
-pub(super) fn element_bytes(data: &InstData) -> Option<i64> {
-    match data.payload {
-        Payload::Element(element, _) => Some(i64::from(element.lane_bytes()) * i64::from(element.lanes())),
-        _ => None,
-    }
 }
 
 /// Whether values of this type are looked at: integers of 8 to 64 bits, and addresses.

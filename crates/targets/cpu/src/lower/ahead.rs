@@ -9,8 +9,8 @@ use super::error::Result;
 use super::value::{At, Index, Val};
 use ir::{Module, Op, Value as IrValue};
 use llir::{Type, Value};
+use ttir::ops::access::AccessOp;
 use ttir::ops::forms::BinaryOp;
-use ttir::ops::memory::LoadOp;
 use ttir::ops::program::{Axis, ProgramIdOp};
 use ttir::ops::{arith_cast, arith_int, constant, memory, program, shape};
 
@@ -32,7 +32,8 @@ impl Cx<'_> {
     /// Asks for what the next program will load where this one reads a kept block for the first time.
     pub(crate) fn prefetch_row(&mut self, value: IrValue, at: &At) -> Result<()> {
         let module = self.module;
-        let Some(load) = LoadOp::def(module, value) else { return Ok(()) };
+        let load = module.def_op(value).and_then(|op| AccessOp::load(module, op));
+        let Some(load) = load else { return Ok(()) };
         let ([Index::Known(linear, _)], 0, None) = (&at.dims[..], self.loop_depth, self.probe) else {
             return Ok(());
         };

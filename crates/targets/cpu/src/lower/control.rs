@@ -7,6 +7,7 @@ use super::plan::{self, Carried, Step};
 use super::scratch::Buffer;
 use ir::{Block, Op, Value as IrValue};
 use llir::{Type, Value};
+use ttir::ops::access::AccessOp;
 use ttir::ops::control::{self, ForOp, IfOp, WhileOp};
 
 impl Cx<'_> {
@@ -264,6 +265,9 @@ impl Cx<'_> {
 
     /// A step of its own.
     fn single(&mut self, op: Op) -> Result<()> {
+        if AccessOp::of(self.module, op).is_some_and(AccessOp::is_atomic) {
+            return self.scalar_effect(op);
+        }
         match SINGLES.iter().find(|(row, _)| self.module.is(op, row)) {
             Some((_, emit)) => emit(self, op),
             None => self.unsupported(op, "there is no lowering for it yet"),
@@ -290,10 +294,6 @@ const SINGLES: &[(&ir::OpRow, Single)] = &[
     (&ttir::ops::shape::CAT, |cx, op| cx.cat(op)),
     (&ttir::ops::shape::JOIN, |cx, op| cx.join(op)),
     (&ttir::ops::shape::UNSPLAT, |cx, op| cx.scalar_op(op).map(|_| ())),
-    (&ttir::ops::atomic::ATOMIC_RMW, |cx, op| cx.scalar_effect(op)),
-    (&ttir::ops::atomic::ATOMIC_CAS, |cx, op| cx.scalar_effect(op)),
-    (&ttir::ops::atomic::ATOMIC_LOAD, |cx, op| cx.scalar_effect(op)),
-    (&ttir::ops::atomic::ATOMIC_STORE, |cx, op| cx.scalar_effect(op)),
     (&ttir::ops::debug::ASSERT, |cx, op| cx.scalar_effect(op)),
     (&ttir::ops::debug::PRINT, |cx, op| cx.print(op)),
 ];

@@ -4,14 +4,13 @@
 //! Output: `%x = tt.load %addresses, %inside, %padding`, whose addresses and mask are index arithmetic.
 
 use super::error::{LowerError, Result};
-use super::plan::AccessOp;
 use ir::view::EnumAttr;
 use ir::{Attr, Builder, Loc, Module, Op, Type, Value};
 use ttir::ops::atomic::{self, AtomicRmwOp, Rmw, Scope, Sem};
 use ttir::ops::compare::{self, CmpIOp, CmpIPredicate};
 use ttir::ops::descriptor::{
-    self, DescriptorGatherOp, DescriptorLoadOp, DescriptorReduceOp, DescriptorScatterOp, DescriptorStoreOp,
-    MakeDescriptorOp, Padding,
+    self, DescriptorAccessOp, DescriptorGatherOp, DescriptorLoadOp, DescriptorReduceOp, DescriptorScatterOp,
+    DescriptorStoreOp, MakeDescriptorOp, Padding,
 };
 use ttir::ops::{arith_cast, arith_int, constant, memory, shape};
 use ttir::types;
@@ -45,7 +44,7 @@ pub(crate) fn expand(module: &mut Module, kernel: Op) -> Result<()> {
 }
 
 fn describe(module: &Module, op: Op) -> Result<Descriptor> {
-    let Some(made) = MakeDescriptorOp::def(module, AccessOp::new(module, op).ptr()) else {
+    let Some(made) = MakeDescriptorOp::def(module, DescriptorAccessOp::new(module, op).desc()) else {
         return Err(LowerError::unsupported(
             module,
             op,

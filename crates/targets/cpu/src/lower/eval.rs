@@ -14,10 +14,10 @@ use super::views::is_view;
 use elementwise::Elems;
 use ir::{Attr, Def, Elements, Op, Value as IrValue};
 use llir::{Type, Value};
+use ttir::ops::access::AccessOp;
 use ttir::ops::constant::{self, ConstantOp};
-use ttir::ops::memory::LoadOp;
 use ttir::ops::shape::{MakeRangeOp, SplatOp};
-use ttir::ops::{compare, extern_call, memory, reduce};
+use ttir::ops::{compare, extern_call, reduce};
 
 /// How deep values are made by recursion.
 pub(crate) const DEPTH: u32 = 48;
@@ -74,7 +74,7 @@ impl Cx<'_> {
         let module = self.module;
         let op = module.def_op(value).filter(|_| !self.buffers.contains_key(&value))?;
         let row = module.row(op);
-        let Some(load) = LoadOp::of(module, op) else {
+        let Some(load) = AccessOp::load(module, op) else {
             let elsewhere = is_view(row) || row.is(&ttir::ops::shape::SPLAT);
             let operands = if elsewhere { &[] } else { module.operands(op) };
             return operands.iter().copied().find(|&operand| self.is_missing(operand, at));
@@ -164,7 +164,7 @@ impl Cx<'_> {
             let zero = self.b.zero(types::register(ttir::types::elem(module.ty(value))));
             return Ok(Val::Uniform(zero));
         }
-        if row.is(&memory::LOAD) {
+        if AccessOp::load(module, op).is_some() {
             return self.load(op, at);
         }
         if row.is(&reduce::MAP_ELEMENTWISE) {

@@ -4,16 +4,17 @@
 use super::cx::Cx;
 use super::error::Result;
 use super::nest::Nest;
-use super::plan::{AccessOp, Group, Root};
+use super::plan::{Group, Root};
 use super::types;
 use super::value::{At, Index, Lanes, Linear, Val};
 use ir::{Def, Op, Value as IrValue};
 use llir::{IntCompare, Value};
+use ttir::ops::access::AccessOp;
 use ttir::ops::compare::{CmpIOp, CmpIPredicate, SelectOp};
 use ttir::ops::constant::{self, ConstantOp};
 use ttir::ops::forms::{BinaryOp, UnaryOp};
 use ttir::ops::shape::{ExpandDimsOp, SplatOp};
-use ttir::ops::{arith_cast, arith_int, atomic, memory, shape};
+use ttir::ops::{arith_cast, arith_int, memory, shape};
 
 /// How deep index expressions are looked into.
 const DEPTH: u32 = 24;
@@ -138,14 +139,8 @@ impl Cx<'_> {
             _ => None,
         });
         for op in group.members.iter().copied().chain(roots) {
-            let row = module.row(op);
-            let mask = if let Some(select) = SelectOp::of(module, op) {
-                Some(select.condition())
-            } else if row.is(&memory::LOAD) || row.is(&memory::STORE) || row.is(&atomic::ATOMIC_RMW) {
-                memory::mask(module, op)
-            } else {
-                None
-            };
+            let condition = SelectOp::of(module, op).map(SelectOp::condition);
+            let mask = condition.or_else(|| AccessOp::of(module, op)?.mask());
             let is_block = |mask: &IrValue| ttir::types::is_tensor(module.ty(*mask));
             masks.extend(mask.filter(is_block).filter(|mask| !masks.contains(mask)));
         }
@@ -196,7 +191,8 @@ impl Cx<'_> {
             Root::Store(op) => Some(*op),
             _ => None,
         });
-        let accesses = group.members.iter().copied().filter(|&op| module.is(op, &memory::LOAD)).chain(roots);
+        let accesses =
+            group.members.iter().copied().filter(|&op| AccessOp::load(module, op).is_some()).chain(roots);
         let mut found = Vec::new();
         for op in accesses {
             let dim = nest.loops[nest.vector].dim;

@@ -6,10 +6,11 @@ use super::types;
 use ir::{Block, Op, Value as IrValue};
 use llir::{Type, Value};
 use rustc_hash::FxHashMap;
-use ttir::ops::memory::{LoadOp, StoreOp};
+use ttir::ops::access::AccessOp;
+use ttir::ops::memory::StoreOp;
 use ttir::ops::program::ProgramIdOp;
 use ttir::ops::shape::UnsplatOp;
-use ttir::ops::{compare, constant, extern_call, memory, program, reduce, shape};
+use ttir::ops::{compare, constant, extern_call, program, reduce, shape};
 
 impl Cx<'_> {
     /// The scalar that stands for a value.
@@ -39,7 +40,7 @@ impl Cx<'_> {
             self.frame.grid[axis(module, op)]
         } else if row.is(&shape::UNSPLAT) {
             self.unsplat(op)?
-        } else if row.is(&memory::LOAD) {
+        } else if AccessOp::load(module, op).is_some() {
             self.scalar_load(op)?
         } else if row.is(&extern_call::EXTERN_ELEMENTWISE) || elementwise::find(row).is_some() {
             let operands: Vec<Value> =
@@ -65,8 +66,8 @@ impl Cx<'_> {
 
     fn scalar_load(&mut self, op: Op) -> Result<Value> {
         let module = self.module;
-        let load = LoadOp::new(module, op);
-        let elem = module.ty(load.result());
+        let load = AccessOp::new(module, op);
+        let elem = module.ty(module.result(op, 0));
         let address = self.scalar(load.ptr())?;
         let Some(mask) = load.mask() else {
             let lane = types::memory(elem);

@@ -8,13 +8,13 @@
 use super::cx::Cx;
 use super::error::Result;
 use super::nest::Nest;
-use super::plan::{AccessOp, Group, Root};
+use super::plan::{Group, Root};
 use super::value::Val;
 use crate::abi::offsets;
 use ir::{Op, Value as IrValue};
 use llir::{IntCompare, Type, Value};
 use rustc_hash::FxHashSet;
-use ttir::ops::{atomic, memory};
+use ttir::ops::access::AccessOp;
 
 /// The largest group that is made twice.
 const MOST: usize = 45;
@@ -38,20 +38,9 @@ pub(crate) struct Streams {
 pub(crate) fn only_written(module: &ir::Module, kernel: Op) -> FxHashSet<IrValue> {
     let (mut written, mut other) = (FxHashSet::default(), FxHashSet::default());
     for op in module.walk(kernel) {
-        let row = module.row(op);
-        let accesses = [
-            &memory::LOAD,
-            &memory::STORE,
-            &atomic::ATOMIC_RMW,
-            &atomic::ATOMIC_CAS,
-            &atomic::ATOMIC_LOAD,
-            &atomic::ATOMIC_STORE,
-        ];
-        if !accesses.iter().any(|access| row.is(access)) {
-            continue;
-        }
-        let pointer = AccessOp::new(module, op).ptr();
-        match (super::plan::param_of(module, pointer), row.is(&memory::STORE)) {
+        let Some(access) = AccessOp::of(module, op) else { continue };
+        let is_store = AccessOp::store(module, op).is_some();
+        match (super::plan::param_of(module, access.ptr()), is_store) {
             (Some(param), true) => written.insert(param),
             (Some(param), false) => other.insert(param),
             // It may be anywhere.

@@ -2,8 +2,8 @@
 
 use ir::{Module, Op, Traits, Value};
 use rustc_hash::FxHashSet;
-use ttir::ops::dot::DOT;
-use ttir::ops::{memory, reduce};
+use ttir::ops::dot::MatmulOp;
+use ttir::ops::reduce;
 
 /// How far results are followed.
 const LIMIT: usize = 256;
@@ -15,7 +15,8 @@ pub(super) fn is_chained(module: &Module, dot: Op) -> bool {
 }
 
 fn stays_in_registers(module: &Module, op: Op) -> bool {
-    !module.has(op, Traits::TERMINATOR) && !module.has(op, Traits::WRITES) && !module.is(op, &memory::LOAD)
+    let row = module.row(op);
+    !row.traits.has(Traits::TERMINATOR) && !row.writes() && row.access.is_none()
 }
 
 fn feeds_dot(module: &Module, dot: Op) -> bool {
@@ -23,7 +24,7 @@ fn feeds_dot(module: &Module, dot: Op) -> bool {
     let mut seen: FxHashSet<Op> = FxHashSet::default();
     while let Some(value) = stack.pop() {
         for &(user, slot) in module.uses(value) {
-            if module.is(user, &DOT) && user != dot && slot < 2 {
+            if MatmulOp::of(module, user).is_some() && user != dot && slot < 2 {
                 return true;
             }
             let near = module.block_of(user) == module.block_of(dot) && stays_in_registers(module, user);
@@ -44,7 +45,7 @@ pub(super) fn comes_from_dot(module: &Module, dot: Op, value: Value) -> bool {
         if module.block_of(def) != module.block_of(dot) {
             continue;
         }
-        if module.is(def, &DOT) || module.is(def, &crate::ops::group_dot::WARP_GROUP_DOT) {
+        if MatmulOp::of(module, def).is_some() {
             return true;
         }
         if stays_in_registers(module, def) && seen.len() < LIMIT && seen.insert(def) {

@@ -7,8 +7,8 @@ use crate::ops::shared::{LOCAL_ALLOC, MEMDESC_TRANS, MemdescTransOp};
 use crate::types::memdesc_type;
 use crate::{BasisList, Encoding, replace_encoding, shape_per_block};
 use ir::{Builder, Module, Op, Value};
+use ttir::ops::access::AccessOp;
 use ttir::ops::descriptor::{self, DescriptorLoadOp};
-use ttir::ops::memory::LOAD;
 use ttir::ops::shape::TransOp;
 use ttir::types::{elem, elem_bytes, shape};
 
@@ -34,7 +34,7 @@ pub(super) fn is_as_loaded(module: &Module, dot: Op, value: Value) -> bool {
 }
 
 fn is_load(module: &Module, op: Op) -> bool {
-    module.is(op, &LOAD) || module.is(op, &descriptor::LOAD)
+    AccessOp::load(module, op).is_some() || module.is(op, &descriptor::LOAD)
 }
 
 /// The dimensions of a value in the order in which its producer runs through them, the fastest first.

@@ -5,7 +5,7 @@ use crate::module::matrix_size;
 use crate::passes::context::Context;
 use crate::{BasisList, FragmentKind, MatrixKind, MatrixRow, Number, shape_per_block};
 use ir::{FloatKind, Module, Op, Type};
-use ttir::ops::dot::{DotOp, InputPrecision};
+use ttir::ops::dot::{InputPrecision, MatmulOp};
 use ttir::types::{elem, shape};
 
 /// Rows of a tile of a warp: two instructions where one has only eight.
@@ -146,7 +146,7 @@ pub fn no_matrix_instruction(module: &Module, op: Op) -> Option<String> {
 
 /// Whether 32-bit floats may not lose bits.
 fn wants_exact(module: &Module, op: Op) -> bool {
-    DotOp::new(module, op).input_precision() == InputPrecision::Ieee
+    MatmulOp::new(module, op).input_precision() == InputPrecision::Ieee
 }
 
 /// The types as they are; then operands widened to a format that holds both.

@@ -9,7 +9,7 @@ use crate::ops::shared::LOCAL_ALLOC;
 use crate::{BasisList, Encoding, SharedEncoding};
 use ir::{Module, Op, Traits, Value};
 use rustc_hash::FxHashSet;
-use ttir::ops::memory::LOAD;
+use ttir::ops::access::AccessOp;
 use ttir::ops::shape::{TRANS, TransOp};
 use ttir::types::{is_tensor, shape};
 
@@ -18,7 +18,7 @@ const LIMIT: usize = 64;
 
 /// How the blocks of a cluster must share the result of a load; `None` where no product asks for it.
 pub(super) fn split_of(module: &Module, op: Op, pins: &Pins, layouts: &Layouts) -> Option<BasisList> {
-    if layouts.blocks == 1 || !module.is(op, &LOAD) {
+    if layouts.blocks == 1 || AccessOp::load(module, op).is_none() {
         return None;
     }
     let mut seen = FxHashSet::default();
@@ -42,7 +42,7 @@ pub(super) fn split_of(module: &Module, op: Op, pins: &Pins, layouts: &Layouts) 
 /// The dimension along which lanes must have runs of what is loaded, because an instruction takes them so; `None` where none
 /// does, or where it takes them from shared memory in any order.
 pub(super) fn runs_along(module: &Module, op: Op, pins: &Pins, layouts: &Layouts) -> Option<(usize, u32)> {
-    if module.is(op, &LOAD) { runs_of(module, module.result(op, 0), pins, layouts) } else { None }
+    runs_of(module, AccessOp::load(module, op)?.result()?, pins, layouts)
 }
 
 fn runs_of(module: &Module, value: Value, pins: &Pins, layouts: &Layouts) -> Option<(usize, u32)> {

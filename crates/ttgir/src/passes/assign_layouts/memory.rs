@@ -5,29 +5,17 @@ use super::derive;
 use super::layouts::{Layout, Layouts};
 use crate::ops::shared::LOCAL_ALLOC;
 use crate::{BasisList, Machine, SharedEncoding, shape_per_block};
-use ir::{Module, Op, OpRow};
+use ir::{AccessWidth, Module, Op};
 use smallvec::SmallVec;
 use ttir::axis::AxisTable;
 use ttir::ops::access::AccessOp;
+use ttir::ops::atomic;
 use ttir::ops::descriptor::DescriptorLoadOp;
-use ttir::ops::{atomic, memory};
 use ttir::types::{elem, elem_bytes, is_tensor, numel, pointee, shape};
-
-/// Operations whose first operand is a block of addresses; then, whether they only read, and how many bytes one instruction
-/// may cover where that are several elements: machines combine two of 16 bits at once.
-static ACCESSES: &[(&OpRow, bool, u64)] = &[
-    (&memory::LOAD, true, u64::MAX),
-    (&memory::STORE, false, u64::MAX),
-    (&atomic::ATOMIC_RMW, false, 4),
-    (&atomic::ATOMIC_CAS, false, 0),
-    (&atomic::ATOMIC_LOAD, true, 0),
-    (&atomic::ATOMIC_STORE, false, 0),
-];
 
 /// How an operation runs through memory, if it does so with a block of addresses.
 pub(crate) fn access(module: &Module, op: Op, axis: &AxisTable, widest: u64) -> Option<Access> {
-    let &(_, reads, most) = ACCESSES.iter().find(|(row, ..)| module.is(op, row))?;
-    let access = AccessOp::new(module, op);
+    let access = AccessOp::of(module, op)?;
     let pointer = access.ptr();
     let ty = module.ty(pointer);
     if !is_tensor(ty) {
@@ -42,7 +30,12 @@ pub(crate) fn access(module: &Module, op: Op, axis: &AxisTable, widest: u64) -> 
     let mask = access.mask().map(|mask| axis.info(module, mask).constancy[dim]);
     let run = axis.aligned_run(module, pointer, dim).min(mask.unwrap_or(u64::MAX));
     let bytes = elem_bytes(pointee(ty)?);
-    let most = if is_wide_reduction(module, op, bytes) { reduction_bytes(module) } else { most };
+    let most = match module.row(op).access? {
+        _ if is_wide_reduction(module, op, bytes) => reduction_bytes(module),
+        AccessWidth::Any => u64::MAX,
+        AccessWidth::Bytes(most) => most,
+        AccessWidth::Single => 0,
+    };
     Some(Access {
         shape,
         bytes,
@@ -52,7 +45,7 @@ pub(crate) fn access(module: &Module, op: Op, axis: &AxisTable, widest: u64) -> 
         constancy: info.constancy.clone(),
         order,
         widest,
-        reads,
+        reads: access.value().is_none(),
     })
 }
 

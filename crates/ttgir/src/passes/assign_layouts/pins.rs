@@ -4,7 +4,7 @@ use super::layouts::{Layout, Layouts};
 use crate::Encoding;
 use ir::{Module, Op, OpRow, Value};
 use rustc_hash::FxHashMap;
-use ttir::ops::dot::DOT;
+use ttir::ops::dot::MatmulOp;
 use ttir::types::{is_tensor, numel, shape};
 
 /// Operations whose operands and results lie as an earlier pass has decided.
@@ -24,11 +24,12 @@ pub(crate) fn collect(module: &Module, function: Op, layouts: &mut Layouts) -> P
     let mut pins = Pins::default();
     for op in module.walk(function) {
         let decided = |value: &Value| matches!(Encoding::of(module.ty(*value)), Some(Encoding::DotOp { .. }));
-        if PINNED.iter().any(|row| module.is(op, row))
-            || module.is(op, &DOT) && module.operands(op).iter().any(decided)
-        {
+        if MatmulOp::of(module, op).is_none() {
+            continue;
+        }
+        if PINNED.iter().any(|row| module.is(op, row)) || module.operands(op).iter().any(decided) {
             pin_as_is(module, op, layouts, &mut pins);
-        } else if module.is(op, &DOT) {
+        } else {
             pin_plain(module, op, layouts, &mut pins);
         }
     }

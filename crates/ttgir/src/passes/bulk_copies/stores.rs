@@ -23,9 +23,10 @@ use crate::ops::shared::{LOCAL_ALLOC, LOCAL_DEALLOC, LOCAL_STORE};
 use crate::types::memdesc_type;
 use ir::{Attr, Block, Builder, Def, Module, Op, OpInit, Place, Traits, Type, Value};
 use smallvec::SmallVec;
+use ttir::ops::access::AccessOp;
 use ttir::ops::arith_cast::{EXTSI, PTR_TO_INT};
 use ttir::ops::arith_int::{ADDI, ANDI, MULI, ORI, SUBI};
-use ttir::ops::atomic::{Sem, sem_of};
+use ttir::ops::atomic::Sem;
 use ttir::ops::compare::{CMPI, CmpIOp, CmpIPredicate};
 use ttir::ops::constant::CONSTANT;
 use ttir::ops::control::{FLATTEN, IF, YIELD};
@@ -153,7 +154,7 @@ fn read_of(module: &Module, op: Op) -> Option<Read> {
     let desc = DescriptorLoadOp::of(module, op).map(DescriptorLoadOp::desc);
     let desc = desc.or_else(|| Some(BulkLoadOp::of(module, op)?.desc()));
     desc.map(Read::Tensor).or_else(|| {
-        let address = access::addresses(module, op).filter(|_| module.has(op, Traits::READS))?;
+        let address = access::addresses(module, op).filter(|_| module.row(op).reads())?;
         Some(Read::Address(address))
     })
 }
@@ -187,7 +188,9 @@ fn parameter_of(module: &Module, address: Value) -> Option<usize> {
 
 /// Whether an operation orders what stands in front of it before itself, for other programs.
 fn orders_accesses(module: &Module, op: Op) -> bool {
-    sem_of(module, op).is_some_and(|sem| matches!(sem, Sem::Release | Sem::AcqRel))
+    AccessOp::of(module, op)
+        .and_then(AccessOp::sem)
+        .is_some_and(|sem| matches!(sem, Sem::Release | Sem::AcqRel))
 }
 
 /// Everybody sees in front of an operation what was copied.

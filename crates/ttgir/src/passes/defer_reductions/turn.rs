@@ -49,7 +49,7 @@ fn may_turn(module: &Module, op: Op) -> bool {
     let step = ForOp::new(module, op).step();
     let counts = module.ty(step).as_int().is_some();
     let step = module.constant(step).and_then(Attr::as_int);
-    let acts = |&inner: &Op| module.has(inner, Traits::WRITES) || module.has(inner, Traits::CALL);
+    let acts = |&inner: &Op| module.row(inner).writes() || module.has(inner, Traits::CALL);
     counts && step.is_some_and(|step| step > 0) && !module.walk(op).iter().any(acts)
 }
 

@@ -13,7 +13,6 @@ use ttir::ops::arith_int::ANDI;
 use ttir::ops::compare::{CMPI, CmpIOp, CmpIPredicate};
 use ttir::ops::constant::CONSTANT;
 use ttir::ops::descriptor::DescriptorLoadOp;
-use ttir::ops::memory::{LOAD, LoadOp};
 use ttir::ops::shape::SPLAT;
 use ttir::types::{elem, is_tensor, shape, tensor};
 
@@ -89,7 +88,7 @@ pub(super) fn begin(
     for (copy, &ring) in plan.copies.iter().zip(&rings.blocks).filter(|(copy, _)| !copy.bulk) {
         builder.loc = builder.module.loc(copy.load);
         let get = |value: Value| values.get(&value).copied().unwrap_or(value);
-        let load = LoadOp::new(builder.module, copy.load);
+        let load = AccessOp::new(builder.module, copy.load);
         let (pointer, mask) = (get(load.ptr()), load.mask().map(get));
         let attrs = AsyncCopyOp::attrs(load.cache(), load.evict(), false, copy.vector as u32);
         let target = view(builder, ring, copy, index);
@@ -127,7 +126,7 @@ pub(super) fn copy_slice(builder: &mut Builder<'_>, slice: &[Op], values: &mut V
     for &op in slice {
         let copy = builder.module.clone_op(op, values);
         place(builder, copy);
-        if builder.module.is(copy, &LOAD) {
+        if AccessOp::load(builder.module, copy).is_some() {
             guard(builder, copy, condition);
         }
     }

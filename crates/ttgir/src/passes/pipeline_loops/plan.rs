@@ -6,7 +6,6 @@
 use crate::Encoding;
 use crate::SharedEncoding;
 use crate::ops::convert::CONVERT_LAYOUT;
-use crate::ops::group_dot::WARP_GROUP_DOT;
 use crate::ops::shared::{LOCAL_ALLOC, MemdescTransOp};
 use crate::passes::accelerate_dots::swizzled;
 use crate::passes::assign_layouts::memory_access;
@@ -14,10 +13,10 @@ use crate::passes::bulk_copies;
 use ir::{Block, Def, Module, Op, Traits, Value};
 use rustc_hash::FxHashSet;
 use ttir::axis::AxisTable;
+use ttir::ops::access::AccessOp;
 use ttir::ops::constant::splat_bits;
 use ttir::ops::descriptor::{self, DescriptorLoadOp};
-use ttir::ops::dot::DOT;
-use ttir::ops::memory::{LOAD, LoadOp};
+use ttir::ops::dot::MatmulOp;
 use ttir::ops::shape::TRANS;
 use ttir::types::{elem, elem_bytes, is_tensor};
 
@@ -89,7 +88,7 @@ pub(crate) fn plan(module: &Module, op: Op, stages: usize, axis: &AxisTable, wid
 }
 
 fn is_load(module: &Module, op: Op) -> bool {
-    module.is(op, &LOAD) || module.is(op, &descriptor::LOAD)
+    AccessOp::load(module, op).is_some() || module.is(op, &descriptor::LOAD)
 }
 
 impl Plan {
@@ -104,7 +103,7 @@ fn has_inner_loop(module: &Module, body: Block) -> bool {
 }
 
 pub(crate) fn is_dot(module: &Module, op: Op) -> bool {
-    module.is(op, &DOT) || module.is(op, &WARP_GROUP_DOT)
+    MatmulOp::of(module, op).is_some()
 }
 
 /// Whether the value of a load becomes an operand of a dot, in one block if one is named.
@@ -140,7 +139,7 @@ fn bulk_copy_of(module: &Module, load: Op) -> Option<Copy> {
 fn copy_of(module: &Module, load: Op, axis: &AxisTable, widest: u64) -> Option<Copy> {
     let value = module.result(load, 0);
     let ty = module.ty(value);
-    let of = LoadOp::of(module, load)?;
+    let of = AccessOp::load(module, load)?;
     if !is_tensor(ty) || of.volatile() {
         return None;
     }
@@ -221,8 +220,8 @@ impl Ahead {
     pub(crate) fn of(module: &Module, body: Block, loads: &[Op]) -> Option<Ahead> {
         let mut values: Vec<Value> = Vec::new();
         for &load in loads {
-            match LoadOp::of(module, load) {
-                Some(load) => values.extend([load.ptr()].into_iter().chain(load.mask())),
+            match AccessOp::of(module, load) {
+                Some(access) => values.extend([access.ptr()].into_iter().chain(access.mask())),
                 None => values.extend(DescriptorLoadOp::new(module, load).indices()),
             }
         }
@@ -245,7 +244,7 @@ impl Ahead {
                     }
                 }
                 Def::Result(op, _) if module.block_of(op) == Some(body) => {
-                    let pure = module.has(op, Traits::PURE) || module.is(op, &LOAD);
+                    let pure = module.has(op, Traits::PURE) || AccessOp::load(module, op).is_some();
                     if !pure || !module.regions(op).is_empty() || is_dot(module, op) {
                         return None;
                     }

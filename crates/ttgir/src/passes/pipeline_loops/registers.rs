@@ -18,10 +18,10 @@ use super::plan::{Ahead, is_dot};
 use crate::passes::context::Context;
 use ir::pass::PassRow;
 use ir::{Block, Builder, Def, Diagnostic, Module, Op, Place, Traits, Value};
+use ttir::ops::access::AccessOp;
 use ttir::ops::arith_int::{ADDI, MULI, SUBI};
 use ttir::ops::compare::CmpIPredicate;
 use ttir::ops::control::{FOR, ForOp, UNROLL};
-use ttir::ops::memory::{LOAD, LoadOp};
 use ttir::types::{elem, elem_bytes, is_tensor, numel};
 
 /// Loads into registers ahead.
@@ -67,7 +67,7 @@ fn plan(module: &Module, op: Op, lanes: u64) -> Option<Plan> {
     let body = module.entry(module.region(op, 0));
     let inside = module.walk(op);
     let is_barred = |&inner: &Op| {
-        module.has(inner, Traits::WRITES)
+        module.row(inner).writes()
             || is_dot(module, inner)
             || (inner != op && module.has(inner, Traits::LOOP))
     };
@@ -77,7 +77,7 @@ fn plan(module: &Module, op: Op, lanes: u64) -> Option<Plan> {
     let mut loads: Vec<Op> = module.ops(body).filter(|&inner| is_candidate(module, body, inner)).collect();
     let ahead = Ahead::of(module, body, &loads)?;
     // An address that is itself loaded would be waited for right away.
-    if loads.is_empty() || ahead.slice.iter().any(|&inner| module.is(inner, &LOAD)) {
+    if loads.is_empty() || ahead.slice.iter().any(|&inner| AccessOp::load(module, inner).is_some()) {
         return None;
     }
     let bytes = |load: &Op| bytes_of_lane(module, *load, lanes);
@@ -100,8 +100,10 @@ pub(super) fn is_candidate(module: &Module, body: Block, op: Op) -> bool {
         Def::Arg(block, _) => block == body,
         Def::Result(def, _) => module.block_of(def) == Some(body),
     };
-    LoadOp::of(module, op).is_some_and(|load| {
-        is_tensor(module.ty(load.result())) && !load.volatile() && !load.other().is_some_and(of_body)
+    AccessOp::load(module, op).is_some_and(|load| {
+        load.result().is_some_and(|loaded| is_tensor(module.ty(loaded)))
+            && !load.volatile()
+            && !load.other().is_some_and(of_body)
     })
 }
 

@@ -24,12 +24,12 @@ use ir::pass::PassRow;
 use ir::{Attr, Block, Builder, CostClass, Diagnostic, Module, Op, OpInit, Place, Traits, Type, Value};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
+use ttir::ops::access::AccessOp;
 use ttir::ops::arith_int::{ADDI, ANDI, SUBI};
 use ttir::ops::compare::{CmpIPredicate, SELECT};
 use ttir::ops::constant::splat_bits;
 use ttir::ops::control::{FOR, ForOp, NUM_STAGES, UNROLL, WARP_SPECIALIZE, YIELD};
 use ttir::ops::forms::BinaryOp;
-use ttir::ops::memory::{LOAD, LoadOp, STORE};
 use ttir::types::{is_tensor, numel};
 
 /// Several iterations at once.
@@ -109,10 +109,11 @@ fn plan(module: &Module, op: Op, lanes: u64) -> Option<Plan> {
     }
     let loads: Vec<Op> = module.ops(body).filter(|&inner| is_candidate(module, body, inner)).collect();
     let ahead = Ahead::of(module, body, &loads)?;
-    if loads.is_empty() || ahead.slice.iter().any(|&inner| module.is(inner, &LOAD)) {
+    if loads.is_empty() || ahead.slice.iter().any(|&inner| AccessOp::load(module, inner).is_some()) {
         return None;
     }
-    let stores: Vec<Op> = module.ops(body).filter(|&inner| module.is(inner, &STORE)).collect();
+    let stores: Vec<Op> =
+        module.ops(body).filter(|&inner| AccessOp::store(module, inner).is_some()).collect();
     let bytes: u64 = loads.iter().map(|&load| bytes_of_lane(module, load, lanes)).sum();
     let by_size = MOST_OPS / inside.len() as u64;
     let count = iterations(of, step);
@@ -135,13 +136,12 @@ fn is_barred(module: &Module, around: Op, op: Op, lanes: u64) -> bool {
         let ty = module.ty(value);
         is_tensor(ty) && numel(ty) as u64 > lanes * MOST_ELEMENTS
     };
-    let plain_store = module.is(op, &STORE) && module.parent_op(op) == Some(around);
     // What is read in an iteration that the loop does not have is masked off; only loads of the body itself can be.
-    let plain_load = module.is(op, &LOAD) && module.parent_op(op) == Some(around);
-    let volatile = plain_load && LoadOp::new(module, op).volatile();
-    (module.has(op, Traits::WRITES) && !plain_store)
-        || (module.has(op, Traits::READS) && !plain_load)
-        || volatile
+    let is_own = module.parent_op(op) == Some(around);
+    let plain_store = is_own && AccessOp::store(module, op).is_some();
+    let plain_load = is_own && AccessOp::load(module, op).is_some_and(|load| !load.volatile());
+    (module.row(op).writes() && !plain_store)
+        || (module.row(op).reads() && !plain_load)
         || (module.has(op, Traits::NO_SPECULATION) && !has_positive_divisor(module, op))
         || is_dot(module, op)
         || module.has(op, Traits::LOOP)
@@ -324,7 +324,7 @@ fn copy_of(builder: &mut Builder<'_>, op: Op, values: &mut Values, condition: Op
     let copy = builder.module.clone_op(op, values);
     place(builder, copy);
     if let Some(condition) = condition
-        && (builder.module.is(copy, &LOAD) || builder.module.is(copy, &STORE))
+        && AccessOp::of(builder.module, copy).is_some()
     {
         guard(builder, copy, condition);
     }

@@ -3,18 +3,11 @@
 //! Addresses are told apart by the kernel parameter they start from. Two parameters are taken to be two tensors, or the
 //! same one accessed at the same places; anything that cannot be traced to a parameter may be anywhere.
 
-use ir::{ANY, Def, Module, Op, OpRow, Traits, Value};
+use ir::{Def, Module, Op, OpRow, Traits, Value};
+use ttir::ops::access::AccessOp;
 use ttir::ops::control::ForOp;
 use ttir::ops::forms::UnaryOp;
-use ttir::ops::memory::{LoadOp, StoreOp};
-use ttir::ops::{arith_cast, atomic, control, debug, func, memory, program, shape};
-
-ir::op_view! {
-    /// Reads any operation that accesses memory.
-    AccessOp {
-        operands { ptr: One ANY }
-    }
-}
+use ttir::ops::{arith_cast, control, func, memory, program, shape};
 
 /// The parameter that an address starts from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,17 +85,14 @@ pub(crate) fn of(module: &Module, op: Op) -> Vec<Access> {
     let mut found: Vec<Access> = Vec::new();
     for inner in module.walk(op) {
         let row = module.row(inner);
-        let (reads, writes) = (row.traits.has(Traits::READS), row.traits.has(Traits::WRITES));
-        let access = if let Some(load) = LoadOp::of(module, inner).filter(|load| !load.volatile()) {
-            let pointer = load.ptr();
-            Access { base: trace(module, pointer), pointer: Some(pointer), is_write: false }
-        } else if let Some(store) = StoreOp::of(module, inner) {
-            let pointer = store.ptr();
-            Access { base: trace(module, pointer), pointer: Some(pointer), is_write: true }
-        } else if is_ordered(row) || row.is(&memory::LOAD) {
-            Access { base: Base::Unknown, pointer: None, is_write: true }
+        let (reads, writes) = (row.reads(), row.writes());
+        let plain = AccessOp::of(module, inner).filter(|access| !access.is_atomic() && !access.volatile());
+        let access = if let Some(plain) = plain {
+            let pointer = plain.ptr();
+            Access { base: trace(module, pointer), pointer: Some(pointer), is_write: writes }
         } else if (reads || writes) && !NOTHING_TO_RUN.iter().any(|quiet| row.is(quiet)) {
-            Access { base: Base::Unknown, pointer: None, is_write: writes }
+            let is_volatile = AccessOp::of(module, inner).is_some_and(AccessOp::volatile);
+            Access { base: Base::Unknown, pointer: None, is_write: writes || is_volatile }
         } else {
             continue;
         };
@@ -116,21 +106,7 @@ pub(crate) fn of(module: &Module, op: Op) -> Vec<Access> {
 
 /// Whether an operation loads, and may do so earlier, later or twice.
 pub(crate) fn is_plain_load(module: &Module, op: Op) -> bool {
-    LoadOp::of(module, op).is_some_and(|load| !load.volatile())
-}
-
-/// Operations that keep their place among all accesses.
-fn is_ordered(row: &ir::OpRow) -> bool {
-    [
-        &atomic::ATOMIC_RMW,
-        &atomic::ATOMIC_CAS,
-        &atomic::ATOMIC_LOAD,
-        &atomic::ATOMIC_STORE,
-        &debug::ASSERT,
-        &debug::PRINT,
-    ]
-    .iter()
-    .any(|other| row.is(other))
+    AccessOp::load(module, op).is_some_and(|load| !load.volatile())
 }
 
 /// Rows whose first operand and result are addresses in the same tensor.

@@ -15,7 +15,7 @@ mod coalesce;
 mod deep;
 mod virtuals;
 
-pub(crate) use access::{Access, AccessOp, is_plain_load, of as accesses_of, param_of};
+pub(crate) use access::{Access, is_plain_load, of as accesses_of, param_of};
 use access::{Accesses, NOTHING_TO_RUN};
 pub(crate) use coalesce::{Carried, coalesce};
 pub(crate) use virtuals::Virtuals;
@@ -27,10 +27,10 @@ use super::types;
 use super::views::is_view;
 use ir::{Block, Def, Op, Traits, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
-use ttir::ops::dot::DotOp;
-use ttir::ops::memory::LoadOp;
+use ttir::ops::access::AccessOp;
+use ttir::ops::dot::MatmulOp;
 use ttir::ops::reduce::{MapElementwiseOp, ReduceOp};
-use ttir::ops::{atomic, constant, control, debug, extern_call, memory, reduce, shape};
+use ttir::ops::{constant, control, debug, extern_call, reduce, shape};
 
 /// Why a group runs.
 #[derive(Clone, Debug)]
@@ -175,16 +175,16 @@ impl Planner<'_, '_> {
             self.single(op);
         } else if row.is(&reduce::REDUCE) {
             self.reduction(op);
-        } else if row.is(&memory::STORE) && operand_blocks {
+        } else if AccessOp::store(module, op).is_some() && operand_blocks {
             self.store(op);
-        } else if is_elementwise_effect(row) && operand_blocks {
+        } else if is_elementwise_effect(module, op) && operand_blocks {
             self.effect(op);
-        } else if row.is(&memory::LOAD) && operand_blocks {
+        } else if AccessOp::load(module, op).is_some() && operand_blocks {
             let access = access::of(module, op);
             let floor = self.floor(&access);
             self.floors.insert(op, floor);
             self.pending.push(op);
-        } else if row.is(&memory::LOAD) {
+        } else if AccessOp::load(module, op).is_some() {
             self.scalar_load(op);
         } else if is_lazy(row) && result_blocks {
             // It runs where it is needed.
@@ -341,7 +341,7 @@ impl Planner<'_, '_> {
             if let Step::Group(group) = &mut self.plan.steps[group] {
                 group.members.push(op);
             }
-            if self.module.is(op, &memory::LOAD) {
+            if AccessOp::load(self.module, op).is_some() {
                 self.pending.retain(|&load| load != op);
                 self.accesses[group].extend(&access::of(self.module, op));
             }
@@ -357,7 +357,8 @@ impl Planner<'_, '_> {
     /// The dimension along which the addresses of new loads and of a store are neighbours.
     fn along(&self, fresh: &[Value], store: Option<Value>, rank: usize) -> Option<usize> {
         let module = self.module;
-        let loads = fresh.iter().filter_map(|&value| Some(LoadOp::def(module, value)?.ptr()));
+        let loads =
+            fresh.iter().filter_map(|&value| Some(AccessOp::load(module, module.def_op(value)?)?.ptr()));
         self.cx.contiguous_dim(&loads.chain(store).collect::<Vec<_>>(), rank)
     }
 
@@ -393,7 +394,7 @@ impl Planner<'_, '_> {
                     Root::Keep(value, buffer) | Root::KeepWide(value, buffer) => (*value, buffer),
                     _ => continue,
                 };
-                let is_operand = |&(op, index): &(Op, u32)| module.is(op, &ttir::ops::dot::DOT) && index < 2;
+                let is_operand = |&(op, index): &(Op, u32)| MatmulOp::of(module, op).is_some() && index < 2;
                 let is_large = types::memory(buffer.elem).lane_bytes() >= 4;
                 if is_large && module.uses(value).iter().all(is_operand) {
                     let turned = self.cx.arena.block(&[group.shape[1], group.shape[0]], buffer.elem);
@@ -505,7 +506,7 @@ impl Planner<'_, '_> {
     /// in a loop that come from outside of it are widened once, in front of it.
     fn widen_operands(&mut self, op: Op) {
         let module = self.module;
-        let is_dot = |&inner: &Op| module.is(inner, &ttir::ops::dot::DOT);
+        let is_dot = |&inner: &Op| MatmulOp::of(module, inner).is_some();
         if is_dot(&op) {
             return sources(module, op).into_iter().for_each(|value| self.widen(value));
         }
@@ -554,7 +555,7 @@ impl Planner<'_, '_> {
 
 /// The matrices that a `dot` multiplies.
 fn sources(module: &ir::Module, dot: Op) -> [Value; 2] {
-    let dot = DotOp::new(module, dot);
+    let dot = MatmulOp::new(module, dot);
     [dot.a(), dot.b()].map(|value| super::dot::source(module, value).0)
 }
 
@@ -583,10 +584,8 @@ fn is_inlined(row: &ir::OpRow) -> bool {
 }
 
 /// Effects on each element by itself.
-fn is_elementwise_effect(row: &ir::OpRow) -> bool {
-    [&atomic::ATOMIC_RMW, &atomic::ATOMIC_CAS, &atomic::ATOMIC_LOAD, &atomic::ATOMIC_STORE, &debug::ASSERT]
-        .iter()
-        .any(|other| row.is(other))
+fn is_elementwise_effect(module: &ir::Module, op: Op) -> bool {
+    AccessOp::of(module, op).is_some_and(AccessOp::is_atomic) || module.is(op, &debug::ASSERT)
 }
 
 /// Rows with scalar results that read blocks in memory of their own accord.

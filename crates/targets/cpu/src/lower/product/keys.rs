@@ -9,8 +9,9 @@ use super::super::plan::{Access, accesses_of};
 use super::slice::Slice;
 use ir::{Def, Module, Op, Traits, Value};
 use rustc_hash::FxHashSet;
+use ttir::ops::access::AccessOp;
 use ttir::ops::control::ForOp;
-use ttir::ops::{constant, func, memory};
+use ttir::ops::{constant, func};
 
 /// The most bytes of panels that a thread keeps for all loops of a kernel.
 pub(super) const MOST_BYTES: u64 = 16 << 20;
@@ -46,7 +47,7 @@ pub(super) fn find(module: &Module, kernel: Op, op: Op, slice: &Slice) -> Option
     for value in bounds.into_iter().chain(inits).chain(slice.outside.iter().copied()) {
         search.visit(value)?;
     }
-    search.loads.extend(slice.ops.iter().copied().filter(|&inner| module.is(inner, &memory::LOAD)));
+    search.loads.extend(slice.ops.iter().copied().filter(|&inner| AccessOp::load(module, inner).is_some()));
     let reads: Vec<Access> = search.loads.iter().flat_map(|&load| accesses_of(module, load)).collect();
     let writes: Vec<Access> =
         accesses_of(module, kernel).into_iter().filter(|access| access.is_write).collect();
@@ -79,7 +80,7 @@ impl Search<'_> {
             }
             let Def::Result(op, _) = module.def(value) else { return None };
             let row = module.row(op);
-            if row.is(&memory::LOAD) {
+            if AccessOp::load(module, op).is_some() {
                 self.loads.push(op);
             } else if !row.traits.has(Traits::PURE) {
                 return None;

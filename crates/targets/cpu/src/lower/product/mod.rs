@@ -23,8 +23,8 @@ use keys::Kept;
 use slice::Slice;
 use std::rc::Rc;
 use ttir::ops::control::ForOp;
-use ttir::ops::dot::DotOp;
-use ttir::ops::{control, dot, program};
+use ttir::ops::dot::MatmulOp;
+use ttir::ops::{control, program};
 
 /// A loop over products.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ fn find(module: &Module, machine: &Machine, op: Op) -> Option<Product> {
     let (block, args, yields) = (of.body(), of.carried(), of.yielded());
     let mut dots = Vec::new();
     for inner in module.ops(block).filter(|&inner| inner != of.terminator()) {
-        if module.is(inner, &dot::DOT) {
+        if MatmulOp::of(module, inner).is_some() {
             dots.push((inner, accumulates(module, inner, args, yields)?));
         } else if !is_harmless(module, inner) {
             return None;
@@ -124,7 +124,7 @@ fn find(module: &Module, machine: &Machine, op: Op) -> Option<Product> {
         let spec = PanelSpec { depth, a_row_stride: depth + pad, ..spec };
         // The first loop also moves everything that the loop carries.
         let moved: &[usize] = if found.is_empty() { &scalars } else { &[] };
-        let inner = DotOp::new(module, inner);
+        let inner = MatmulOp::new(module, inner);
         let (a, b) = (inner.a(), inner.b());
         let sides = [
             Side { operand: a, slice: Slice::new(module, block, a, moved)?, kept: None },
@@ -138,7 +138,7 @@ fn find(module: &Module, machine: &Machine, op: Op) -> Option<Product> {
 
 /// Which carried value a product adds to, if nobody else sees that value inside of the loop.
 fn accumulates(module: &Module, op: Op, args: &[IrValue], yields: &[IrValue]) -> Option<usize> {
-    let dot = DotOp::new(module, op);
+    let dot = MatmulOp::new(module, op);
     let (c, result) = (dot.c(), dot.d());
     let index = args.iter().position(|&arg| arg == c)?;
     let is_alone = module.uses(c).len() == 1 && module.uses(result).len() == 1;
@@ -155,7 +155,7 @@ fn is_harmless(module: &Module, op: Op) -> bool {
 
 /// The kernel for one product, and the type it multiplies in. The stride of `C` is not known yet.
 fn spec_of(module: &Module, machine: &Machine, op: Op) -> Option<(PanelSpec, IrType)> {
-    let dot = DotOp::new(module, op);
+    let dot = MatmulOp::new(module, op);
     let (a, b, result) = (dot.a(), dot.b(), dot.d());
     let elem = types::dot_operand(ttir::types::elem(module.ty(result)));
     let fits = |value: IrValue| types::dot_operand(ttir::types::elem(module.ty(value))) == elem;

@@ -12,7 +12,7 @@ pub(crate) fn symbol(name: &str) -> Cow<'_, str> {
 }
 
 /// Text between quotes as LLVM reads it.
-pub(super) fn escape(bytes: &[u8]) -> String {
+pub(crate) fn escape(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     let mut text = String::with_capacity(bytes.len() + bytes.len() / 4);
     for &byte in bytes {

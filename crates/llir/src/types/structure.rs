@@ -1,12 +1,12 @@
 //! The lists of types that structures are made of: interned for the life of the process, so that a type stays `Copy`.
 
-use crate::types::Type;
+use super::Type;
 use rustc_hash::FxHashMap;
 use std::sync::{LazyLock, PoisonError, RwLock};
 
 /// A list of types; equal lists have equal numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Parts(u32);
+pub(super) struct Parts(u32);
 
 #[derive(Default)]
 struct Interner {
@@ -18,7 +18,7 @@ static INTERNER: LazyLock<RwLock<Interner>> = LazyLock::new(RwLock::default);
 
 impl Parts {
     /// The number of a list.
-    pub(crate) fn of(types: &[Type]) -> Parts {
+    pub(super) fn of(types: &[Type]) -> Parts {
         let known = INTERNER.read().unwrap_or_else(PoisonError::into_inner).numbers.get(types).copied();
         if let Some(number) = known {
             return Parts(number);
@@ -35,7 +35,7 @@ impl Parts {
     }
 
     /// The list.
-    pub(crate) fn types(self) -> &'static [Type] {
+    pub(super) fn types(self) -> &'static [Type] {
         INTERNER.read().unwrap_or_else(PoisonError::into_inner).lists[self.0 as usize]
     }
 }
