@@ -325,6 +325,11 @@ pub trait LaneTarget: ElementTarget {
     /// An atomic store.
     fn atomic_store(&self, b: &mut FunctionBuilder<'_>, access: &AtomicAccess, value: Value);
 
+    /// The time of the device in nanoseconds, `i64`, where it has a clock that all lanes share.
+    fn clock(&self, _b: &mut FunctionBuilder<'_>) -> Option<Value> {
+        None
+    }
+
     /// Waits until the launch before this one is over, where launches overlap; elsewhere it is.
     fn await_launch_before(&self, _b: &mut FunctionBuilder<'_>) {}
 

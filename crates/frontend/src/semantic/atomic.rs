@@ -27,7 +27,7 @@ struct Checked {
 }
 
 impl Ctx<'_> {
-    fn sem(&mut self, text: &str, default: &str, allowed: &[&str]) -> Res<Option<Attr>> {
+    pub(super) fn sem(&mut self, text: &str, default: &str, allowed: &[&str]) -> Res<Option<Attr>> {
         let text = if text.is_empty() { default } else { text };
         if !allowed.contains(&text) {
             let help = format!("one of {}", allowed.join(", "));
@@ -36,7 +36,7 @@ impl Ctx<'_> {
         self.keyword(&atomic::SEM, text, "Memory semantic")
     }
 
-    fn scope(&mut self, text: &str) -> Res<Option<Attr>> {
+    pub(super) fn scope(&mut self, text: &str) -> Res<Option<Attr>> {
         self.keyword(&atomic::SCOPE, if text.is_empty() { "gpu" } else { text }, "Memory scope")
     }
 

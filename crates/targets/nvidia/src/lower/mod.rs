@@ -243,6 +243,10 @@ impl LaneTarget for Lanes {
         atomic::store(b, access, value);
     }
 
+    fn clock(&self, b: &mut FunctionBuilder<'_>) -> Option<Value> {
+        b.inline_asm(Asm::effect("mov.u64 $0, %globaltimer;", "=l"), Type::I64, &[])
+    }
+
     fn await_launch_before(&self, b: &mut FunctionBuilder<'_>) {
         if self.capability >= OVERLAPPING {
             b.call_symbol("llvm.nvvm.griddepcontrol.wait", Type::VOID, &[], Purity::Impure);
