@@ -4,6 +4,12 @@
 deuteron script.py`` changes nothing at all, and `install` does the same from code.
 """
 
+import sys as _sys
+
+if "t" in getattr(_sys, "abiflags", ""):
+    raise ImportError("deuteron does not run on a free-threaded Python: launches rely on the global interpreter lock. "
+                      "Install it in an ordinary build of Python (`python3.13` instead of `python3.13t`)")
+
 from . import _core
 from .compiler import CompilationError, compile
 from .errors import TritonError

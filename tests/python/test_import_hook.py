@@ -197,3 +197,15 @@ def test_importing_needs_neither_torch_nor_numpy(python):
         assert not {"torch", "numpy", "inspect", "matplotlib"} & set(sys.modules) - before, sys.modules.keys()
     """
     python("-c", "import sys; before = set(sys.modules)\n" + textwrap.dedent(code))
+
+
+def test_a_free_threaded_python_is_refused(python):
+    code = """
+        import sys
+        sys.abiflags = "t"
+        try:
+            import deuteron
+        except ImportError as error:
+            print(error)
+    """
+    assert "does not run on a free-threaded Python" in python("-c", textwrap.dedent(code)).stdout

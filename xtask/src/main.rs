@@ -6,6 +6,7 @@
 mod circles;
 mod layers;
 mod masked;
+mod portable;
 mod reads;
 mod sizes;
 mod sources;
@@ -16,7 +17,8 @@ use std::process::{Command, ExitCode};
 
 const USAGE: &str = "usage: cargo xtask <command>
 
-  ci      format check, lint, tidy, all Rust tests
+  ci      format check, lint, tidy, all Rust tests, portable crates for macOS
+  portable  only the last of these
   tidy    the rules of the house: file headers, vendor words, layers, sizes, imports, circles
   sizes   the longest files and functions
   touch   the files that name an operation: cargo xtask touch tt.dot";
@@ -25,6 +27,7 @@ fn main() -> ExitCode {
     let command = std::env::args().nth(1);
     let outcome = match command.as_deref() {
         Some("ci") => ci(),
+        Some("portable") => portable::check(),
         Some("tidy") => run_tidy(),
         Some("sizes") => print_sizes(),
         Some("touch") => print_touch(),
@@ -43,7 +46,8 @@ fn ci() -> Result<(), String> {
     cargo(&["fmt", "--all", "--check"])?;
     run_tidy()?;
     cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
-    cargo(&["test", "--workspace", "--quiet"])
+    cargo(&["test", "--workspace", "--quiet"])?;
+    portable::check()
 }
 
 fn run_tidy() -> Result<(), String> {
