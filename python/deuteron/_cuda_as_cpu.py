@@ -161,10 +161,14 @@ def _facts():
     return _core.device_properties(0)
 
 
+#: What programs may expect that ask for a capability: every dtype, but no code for one generation of GPUs.
+_LIKE = (8, 9)
+
+
 def _capability(device=None):
-    """That of the device that is emulated; processors have none."""
+    """That of the device that is emulated. A processor answers with one that stands for what it can do."""
     facts = _facts()
-    return facts.get("compute_capability_major", 0), facts.get("compute_capability_minor", 0)
+    return facts.get("compute_capability_major", _LIKE[0]), facts.get("compute_capability_minor", _LIKE[1])
 
 
 def _processor():

@@ -43,7 +43,7 @@ of one float are also in `tl.math`; many more are in [libdevice](libdevice.md)."
            "softmax add sub mul logical_and logical_or"),
     Family("dot", "Matrix products", """On GPUs these become matrix instructions, on the CPU register-tiled loops.""", "dot dot_scaled"),
     Family("reductions", "Reductions, scans, sorts", """Reductions take an `axis` away, scans keep it. The order in which elements are combined is not specified.""",
-           "sum max min argmax argmin xor_sum reduce_or reduce cumsum cumprod associative_scan sort topk bitonic_merge histogram"),
+           "sum max min argmax argmin xor_sum reduce_or reduce cumsum cumprod associative_scan sort argsort topk bitonic_merge histogram"),
     Family("random_numbers", "Random numbers", """Philox, a generator without state: a seed and an offset give a number, the same on every target and for any order of programs.""",
            "rand randn randint rand4x randn4x randint4x philox philox_impl uint_to_uniform_float pair_uniform_to_normal"),
     Family("hints", "Hints", """A hint is a promise to the compiler that makes accesses wider or removes checks. A wrong one gives wrong results; the interpreter

@@ -22,7 +22,7 @@ def test_compiled_functions_and_automatic_casts(python, tmp_path):
         assert x.is_cuda and y.device.type == "cpu" and torch.equal(y, x.sum().expand(3))
         print(torch.cuda.get_device_capability())
         """))
-    assert python("-m", "deuteron", "--cuda-as-cpu", program).stdout == "(0, 0)\n"
+    assert python("-m", "deuteron", "--cuda-as-cpu", program).stdout == "(8, 9)\n"
 
 
 def test_an_emulated_device_answers_for_its_capability(python):

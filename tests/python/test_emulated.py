@@ -307,3 +307,37 @@ def test_dots_of_unusual_shapes_and_types(shape, dtype, form, name, rng):
         kernel = one_product[(1, )](*given, out, m, n, k, form)
     assert np.array_equal(out, np.asarray(a, np.float64) @ np.asarray(b, np.float64))
     assert name in kernel.asm["ptx"]
+
+
+@triton.jit
+def fp8_matmul(a_ptr, b_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, BLOCK_K: tl.constexpr, K, MOST: tl.constexpr, KEEPS: tl.constexpr):
+    rows, cols, along = tl.arange(0, M), tl.arange(0, N), tl.arange(0, BLOCK_K)
+    total = tl.full((M, N), 3.0, tl.float32)
+    for k in range(0, K, BLOCK_K):
+        a = tl.load(a_ptr + rows[:, None] * K + k + along[None, :])
+        b = tl.load(b_ptr + (k + along)[:, None] + cols[None, :] * K)
+        if KEEPS:
+            total = tl.dot(a, b, total, max_num_imprecise_acc=MOST)
+        else:
+            total += tl.dot(a, b, max_num_imprecise_acc=MOST) * 2.0
+    tl.store(out_ptr + rows[:, None] * N + cols[None, :], total)
+
+
+@pytest.mark.parametrize("shape, warps", [((64, 32, 64), 4), ((128, 128, 128), 8)])
+@pytest.mark.parametrize("most", [None, 0, 32, 64, 48])
+def test_sums_of_fp8_products_leave_the_matrix_units(shape, warps, most, rng):
+    m, n, block = shape
+    k = 2 * block
+    a, b = (torch.tensor(rng.integers(-4, 5, size), dtype=torch.float32) for size in ((m, k), (n, k)))
+    bits = [x.to(torch.float8_e4m3fn) for x in (a, b)]
+    with triton.knobs.runtime.scope():
+        triton.knobs.runtime.emulate = "cuda:90"
+        for keeps in (True, False):
+            out = torch.full((m, n), float("nan"))
+            kernel = fp8_matmul[(1, )](*bits, out, m, n, block, k, most, keeps, num_warps=warps)
+            expected = 3 + (1 if keeps else 2) * (a.double() @ b.double().T)
+            assert torch.equal(out.double(), expected)
+            assert "wgmma.mma_async" in kernel.asm["ptx"]
+            taken_out = 0 if most is None else block // max(most // 32, 1) // 32
+            if keeps:
+                assert kernel.asm["ptx"].count("add.f32") == m * n // (32 * warps) * taken_out

@@ -212,3 +212,115 @@ def test_extensions_are_off_unless_asked_for():
     assert out[0] == -3 and divide.extensions == [] and exits.extensions == ["loop_exits"]
     with pytest.raises(ValueError, match="there is no extension `goto`; there are loop_exits"):
         triton.jit(extensions=["goto"])(lambda: None)
+
+
+@triton.jit(extensions=["block_indexing"])
+def parts(x, out, at, M: tl.constexpr, N: tl.constexpr):
+    block = tl.load(x + tl.arange(0, M)[:, None] * N + tl.arange(0, N))
+    half = block[:, N // 2:]
+    tl.store(out + tl.arange(0, M)[:, None] * (N // 2) + tl.arange(0, N // 2), half)
+    out += M * N // 2
+    tl.store(out + tl.arange(0, N), block[-1])
+    out += N
+    tl.store(out + tl.arange(0, M), block[:, 3])
+    out += M
+    tl.store(out, block[1, 2])
+    tl.store(out + 1, block[at][at + 1])
+    out += 2
+    tl.store(out + tl.arange(0, M)[:, None] * 4 + tl.arange(0, 4), block[:, 1:5])
+    out += M * 4
+    tl.store(out + tl.arange(0, M)[:, None] * (N // 2) + tl.arange(0, N // 2), block[::-1, 1::2])
+    out += M * N // 2
+    tl.store(out + tl.arange(0, 2)[:, None, None] * 2 + tl.arange(0, 2), (block > 0)[1:3, None, ::N // 2].to(tl.float32))
+
+
+@pytest.mark.parametrize("m, n", [(4, 8), (16, 64)])
+def test_parts_of_blocks_are_read(engine, m, n):
+    x = np.random.default_rng().standard_normal((m, n)).astype(np.float32)
+    at = 2
+    expected = [x[:, n // 2:], x[-1], x[:, 3], x[1, 2], x[at, at + 1], x[:, 1:5], x[::-1, 1::2], x[1:3, ::n // 2] > 0]
+    expected = np.concatenate([np.ravel(part).astype(np.float32) for part in expected])
+    out = np.full(expected.size, np.nan, np.float32)
+    parts[(1, )](x, out, at, m, n)
+    np.testing.assert_array_equal(out, expected)
+
+
+@triton.jit(extensions=["block_indexing"])
+def assigned_parts(x, y, out, at, rounds, M: tl.constexpr, N: tl.constexpr):
+    where = tl.arange(0, M)[:, None] * N + tl.arange(0, N)
+    block = tl.load(x + where)
+    other = tl.load(y + tl.arange(0, M))
+    kept = block
+    block[:, 2] = other
+    block[0] = 7
+    block[at, 1:3] += 1.5
+    block[1:3, ::-2] = other[:2, None]
+    for i in range(rounds):
+        block[i, i] = i
+    tl.store(out + where, block)
+    tl.store(out + M * N + where, kept)
+
+
+@pytest.mark.parametrize("m, n", [(4, 8), (16, 64)])
+def test_parts_of_blocks_are_assigned(engine, m, n):
+    random = np.random.default_rng()
+    x, y = random.standard_normal((m, n)).astype(np.float32), random.standard_normal(m).astype(np.float32)
+    out = np.full((2, m, n), np.nan, np.float32)
+    at, rounds = 1, 3
+    assigned_parts[(1, )](x, y, out, at, rounds, m, n)
+    expected = x.copy()
+    expected[:, 2] = y
+    expected[0] = 7
+    expected[at, 1:3] += 1.5
+    expected[1:3, ::-2] = y[:2, None]
+    expected[range(rounds), range(rounds)] = range(rounds)
+    np.testing.assert_array_equal(out[0], expected)
+    np.testing.assert_array_equal(out[1], x)
+
+
+def test_parts_have_sizes_that_blocks_have(engine):
+
+    @triton.jit(extensions=["block_indexing"])
+    def three(x):
+        tl.store(x + tl.arange(0, 4), tl.arange(0, 8)[1:4])
+
+    @triton.jit(extensions=["block_indexing"])
+    def outside(x):
+        tl.store(x, tl.arange(0, 8)[8])
+
+    x = np.zeros(8, np.int32)
+    with pytest.raises(triton.TritonError, match="a power of two of elements, this one has 3 of 8"):
+        three[(1, )](x)
+    with pytest.raises(triton.TritonError, match="index 8 is out of range for a dimension of 8 elements"):
+        outside[(1, )](x)
+
+
+@triton.jit(extensions=["half_math"])
+def half_functions(x, out, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    value = tl.load(x + at, at < n)
+    tl.store(out + at, tl.exp(value), at < n)
+    tl.store(out + n + at, value.abs().sqrt() + tl.sigmoid(value), at < n)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_functions_of_halves(engine, dtype):
+    torch = pytest.importorskip("torch")
+    kind = getattr(torch, dtype)
+    x = torch.randn(100).to(kind)
+    out = torch.full((200, ), float("nan"), dtype=kind)
+    half_functions[(1, )](x, out, 100, 128)
+    wide = x.double()
+    tolerance = 2.0**-10 if dtype == "float16" else 2.0**-7
+    torch.testing.assert_close(out[:100].double(), wide.exp(), rtol=tolerance, atol=0)
+    torch.testing.assert_close(out[100:].double(), wide.abs().sqrt() + wide.sigmoid(), rtol=3 * tolerance, atol=tolerance)
+
+
+def test_functions_of_halves_are_off(engine):
+
+    @triton.jit
+    def plain(x):
+        tl.store(x, tl.exp(tl.load(x)))
+
+    with pytest.raises(triton.TritonError, match="Expected dtype .'fp32', 'fp64'. but got fp16"):
+        plain[(1, )](np.zeros(1, np.float16))

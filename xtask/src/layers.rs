@@ -57,7 +57,7 @@ const LAYERS: &[Layer] = &[
             "emulator",
         ],
     ),
-    ("targets", &["ttgir", "target", "cpu", "amd", "nvidia"]),
+    ("targets", &["ir", "ttgir", "target", "cpu", "amd", "nvidia"]),
     ("inspect", &["ir", "ttir", "ttgir", "target"]),
     ("runtime", &["ir", "ttir", "frontend", "target", "targets"]),
     ("py", &["ir", "ttir", "frontend", "target", "inspect", "runtime", "cli"]),

@@ -11,13 +11,19 @@ pub enum Extension {
     FloorDivision,
     /// Pointer minus pointer.
     PointerDifference,
+    /// Elements and slices of blocks, to read and to assign.
+    BlockIndexing,
+    /// Mathematical functions of fp16 and bf16.
+    HalfMath,
 }
 
 /// Every extension and its name, in the order of their bits.
-const ALL: [(Extension, &str); 3] = [
+const ALL: [(Extension, &str); 5] = [
     (Extension::LoopExits, "loop_exits"),
     (Extension::FloorDivision, "floor_division"),
     (Extension::PointerDifference, "pointer_difference"),
+    (Extension::BlockIndexing, "block_indexing"),
+    (Extension::HalfMath, "half_math"),
 ];
 
 /// The extensions that a function uses.
@@ -39,6 +45,13 @@ impl Extensions {
             bits |= 1 << index;
         }
         Ok(Extensions(bits))
+    }
+
+    /// These and another one.
+    #[must_use]
+    pub(crate) fn with(self, extension: Extension) -> Extensions {
+        let bit = ALL.iter().position(|(known, _)| *known == extension).map_or(0, |index| 1 << index);
+        Extensions(self.0 | bit)
     }
 
     /// Whether an extension is among them.

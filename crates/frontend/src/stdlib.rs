@@ -26,7 +26,7 @@ pub(crate) const FOLDER: &str = "deuteron/language/";
 const MODULE: &str = "deuteron.language";
 
 /// Library functions that are methods of tensors too.
-pub(crate) const METHODS: [&str; 17] = [
+pub(crate) const METHODS: [&str; 18] = [
     "cdiv",
     "sigmoid",
     "softmax",
@@ -41,6 +41,7 @@ pub(crate) const METHODS: [&str; 17] = [
     "cumsum",
     "cumprod",
     "sort",
+    "argsort",
     "flip",
     "squeeze",
     "unsqueeze",

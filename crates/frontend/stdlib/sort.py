@@ -65,15 +65,89 @@ def _sort_or_select(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.conste
 
 
 @jit
-def sort(x, dim: tl.constexpr = None, descending: tl.constexpr = 0):
-    """The elements in order along the last dimension."""
-    return _sort_or_select(x, None, dim, descending)
+def _comes_later(x, index, partner, other, descending: tl.constexpr):
+    """Whether an element stands behind its partner: a total order, in which NaN is the largest and equal elements stay as they are."""
+    nan = x != x
+    partner_nan = partner != partner
+    greater = (x > partner) | (nan & (partner == partner))
+    less = (x < partner) | (partner_nan & (x == x))
+    ties = (greater == less) & (index > other)
+    if descending:
+        return less | ties
+    else:
+        return greater | ties
 
 
 @jit
-def topk(x, k: tl.constexpr, dim: tl.constexpr = None, descending: tl.constexpr = True):
-    """The `k` largest (or smallest) elements along the last dimension, in order."""
-    return _sort_or_select(x, k, dim, descending)
+def _compare_and_swap_pairs(x, index, turned, descending: tl.constexpr, bit: tl.constexpr):
+    n_dims: tl.constexpr = tl._log2(x.numel)
+    as_int: tl.constexpr = tl._int_dtype(x.dtype.primitive_bitwidth)
+    own = x.to(as_int, bitcast=True)
+    partner = (own ^ tl.xor_sum(own, n_dims - 1 - bit, True)).to(x.dtype, bitcast=True)
+    other = index ^ tl.xor_sum(index, n_dims - 1 - bit, True)
+    right = _position_bit(n_dims, bit)
+    swaps = _comes_later(x, index, partner, other, descending) != (turned ^ right).to(tl.int1)
+    return tl.where(swaps, partner, x), tl.where(swaps, other, index)
+
+
+@jit
+def _sort_pairs(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr):
+    """The first `k` elements (`None`: all) in order along the last dimension, and where they were."""
+    last: tl.constexpr = len(x.shape) - 1
+    tl.static_assert(dim is None or dim == last or dim == -1, "only minor dimension is currently supported")
+    size: tl.constexpr = x.shape[last]
+    log_n: tl.constexpr = tl._log2(size)
+    positions = tl.reshape(tl.arange(0, size), [1] * last + [size])
+    cube = tl.reshape(x, [2] * tl._log2(x.numel))
+    index = tl.reshape(tl.broadcast_to(positions, x.shape), [2] * tl._log2(x.numel))
+    for i in tl.static_range(1, log_n + 1):
+        for stage in tl.static_range(i):
+            if i < log_n:
+                turned = _position_bit(tl._log2(x.numel), i)
+            else:
+                turned = 0
+            cube, index = _compare_and_swap_pairs(cube, index, turned, descending, i - 1 - stage)
+    if k is None:
+        return tl.reshape(cube, x.shape), tl.reshape(index, x.shape)
+    else:
+        tl.static_assert(k > 0, "topk: k must be greater than 0")
+        tl.static_assert(tl._is_power_of_two(k), "topk: k must be a power of two")
+        tl.static_assert(k <= size, "topk: k must not exceed the size of the selected dimension")
+        return _first(cube, x.shape, k), _first(index, x.shape, k)
+
+
+@jit
+def _first(cube, shape: tl.constexpr, k: tl.constexpr):
+    """The first `k` elements along the last dimension of a block of this shape."""
+    runs: tl.constexpr = shape[-1] // k
+    as_int: tl.constexpr = tl._int_dtype(cube.dtype.primitive_bitwidth)
+    bits = tl.reshape(cube.to(as_int, bitcast=True), shape[:-1] + [runs, k])
+    is_first = tl.reshape(tl.arange(0, runs), [1] * (len(shape) - 1) + [runs, 1]) == 0
+    return tl.xor_sum(tl.where(is_first, bits, 0), len(shape) - 1).to(cube.dtype, bitcast=True)
+
+
+@jit
+def sort(x, dim: tl.constexpr = None, descending: tl.constexpr = 0, return_indices: tl.constexpr = False):
+    """The elements in order along the last dimension; with `return_indices` also where they were, equal elements in their order."""
+    if return_indices:
+        return _sort_pairs(x, None, dim, descending)
+    else:
+        return _sort_or_select(x, None, dim, descending)
+
+
+@jit
+def argsort(x, dim: tl.constexpr = None, descending: tl.constexpr = 0):
+    """The positions of the elements in order along the last dimension; equal elements stay in their order."""
+    return _sort_pairs(x, None, dim, descending)[1]
+
+
+@jit
+def topk(x, k: tl.constexpr, dim: tl.constexpr = None, descending: tl.constexpr = True, return_indices: tl.constexpr = False):
+    """The `k` largest (or smallest) elements along the last dimension, in order; with `return_indices` also where they were."""
+    if return_indices:
+        return _sort_pairs(x, k, dim, descending)
+    else:
+        return _sort_or_select(x, k, dim, descending)
 
 
 @jit

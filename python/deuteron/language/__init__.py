@@ -18,7 +18,7 @@ from .core import (
     uint8, umulhi, view, void, where,
 )
 from .standard import (
-    argmax, argmin, bitonic_merge, cdiv, cumprod, cumsum, flip, interleave, max, min, ravel,
+    argmax, argmin, argsort, bitonic_merge, cdiv, cumprod, cumsum, flip, interleave, max, min, ravel,
     reduce_or, sigmoid, softmax, sort, squeeze, sum, swizzle2d, topk, unsqueeze, xor_sum, zeros, zeros_like,
 )
 from .random import (
@@ -32,7 +32,7 @@ _TENSOR_METHODS = (
     atomic_cas, atomic_xchg, atomic_add, atomic_max, atomic_min, atomic_and, atomic_or, atomic_poll, atomic_xor, exp,
     exp2, log, log2, cos, sin, sqrt, sqrt_rn, rsqrt, abs, erf, floor, ceil, reduce, associative_scan, gather,
     histogram, cdiv, sigmoid, softmax, ravel, max, argmax, min, argmin, sum, xor_sum, reduce_or, cumsum, cumprod,
-    sort, flip, squeeze, unsqueeze, join, load, where, minimum, maximum, clamp, tanh,
+    sort, argsort, flip, squeeze, unsqueeze, join, load, where, minimum, maximum, clamp, tanh,
 )
 for _method in _TENSOR_METHODS:
     setattr(tensor, _method.__name__, _method)

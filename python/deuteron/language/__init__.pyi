@@ -171,6 +171,8 @@ class tensor:
         """The int32 index of the largest element along `axis`; of equal ones the first when `tie_break_left`."""
     def argmin(self, axis: Any, tie_break_left: Any = True, keep_dims: Any = False) -> tensor:
         """The int32 index of the smallest element along `axis`; of equal ones the first when `tie_break_left`."""
+    def argsort(self, dim: Any = None, descending: Any = ...) -> tensor:
+        """The positions of the elements in order along the last dimension; equal ones stay in their order, and NaN is the largest."""
     def associative_scan(self, axis: Any, combine_fn: Any, reverse: Any = False) -> Any:
         """Every prefix along `axis`, combined.
 
@@ -529,13 +531,14 @@ class tensor:
             keep_dims: deprecated, without effect on the shape of the result.
             ieee_rounding: divide with IEEE rounding.
         """
-    def sort(self, dim: Any = None, descending: Any = ...) -> tensor:
+    def sort(self, dim: Any = None, descending: Any = ..., return_indices: Any = False) -> tensor:
         """The elements in order along the last dimension.
 
         Args:
             x: a block.
             dim: the last dimension (the default); no other is possible.
             descending: the largest first.
+            return_indices: also give where the elements were; equal ones stay in their order, and NaN is the largest.
         """
     def split(self) -> builtins.tuple[tensor, tensor]:
         """The two halves of a block whose last dimension has size 2; the inverse of `join`."""
@@ -747,6 +750,9 @@ def argmax(input: Any, axis: Any, tie_break_left: Any = True, keep_dims: Any = F
 
 def argmin(input: Any, axis: Any, tie_break_left: Any = True, keep_dims: Any = False) -> tensor:
     """The int32 index of the smallest element along `axis`; of equal ones the first when `tie_break_left`."""
+
+def argsort(x: Any, dim: Any = None, descending: Any = ...) -> tensor:
+    """The positions of the elements in order along the last dimension; equal ones stay in their order, and NaN is the largest."""
 
 def associative_scan(input: Any, axis: Any, combine_fn: Any, reverse: Any = False) -> Any:
     """Every prefix along `axis`, combined.
@@ -1352,13 +1358,14 @@ def softmax(x: Any, dim: Any = None, *, keep_dims: Any = None, ieee_rounding: An
         ieee_rounding: divide with IEEE rounding.
     """
 
-def sort(x: Any, dim: Any = None, descending: Any = ...) -> tensor:
+def sort(x: Any, dim: Any = None, descending: Any = ..., return_indices: Any = False) -> tensor:
     """The elements in order along the last dimension.
 
     Args:
         x: a block.
         dim: the last dimension (the default); no other is possible.
         descending: the largest first.
+        return_indices: also give where the elements were; equal ones stay in their order, and NaN is the largest.
     """
 
 def split(a: Any) -> builtins.tuple[tensor, tensor]:
@@ -1444,9 +1451,9 @@ def to_tensor(x: Any) -> tensor:
     uint64 that holds it; a float fp32 where it fits its range, else fp64.
     """
 
-def topk(x: Any, k: Any, dim: Any = None, descending: Any = True) -> tensor:
+def topk(x: Any, k: Any, dim: Any = None, descending: Any = True, return_indices: Any = False) -> tensor:
     """The `k` largest elements (or the smallest, when not `descending`) along the last dimension, in order; `k` is a
-    constexpr power of two.
+    constexpr power of two. With `return_indices` also where they were.
     """
 
 def trans(input: Any, *dims: Any) -> tensor:

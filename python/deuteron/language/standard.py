@@ -117,20 +117,26 @@ def cumprod(input, axis=0, reverse=False, dtype=None):
 
 
 @builtin
-def sort(x, dim=None, descending=constexpr(0)):
+def sort(x, dim=None, descending=constexpr(0), return_indices=False):
     """The elements in order along the last dimension.
 
     Args:
         x: a block.
         dim: the last dimension (the default); no other is possible.
         descending: the largest first.
+        return_indices: also give where the elements were; equal ones stay in their order, and NaN is the largest.
     """
 
 
 @builtin
-def topk(x, k, dim=None, descending=True):
+def argsort(x, dim=None, descending=constexpr(0)):
+    """The positions of the elements in order along the last dimension; equal ones stay in their order, and NaN is the largest."""
+
+
+@builtin
+def topk(x, k, dim=None, descending=True, return_indices=False):
     """The `k` largest elements (or the smallest, when not `descending`) along the last dimension, in order; `k` is a
-    constexpr power of two."""
+    constexpr power of two. With `return_indices` also where they were."""
 
 
 @builtin

@@ -1,6 +1,7 @@
 # Made from the signatures of the package by tests/python/stubs.py; do not edit.
 from . import argmax as argmax
 from . import argmin as argmin
+from . import argsort as argsort
 from . import bitonic_merge as bitonic_merge
 from . import cdiv as cdiv
 from . import constexpr as constexpr

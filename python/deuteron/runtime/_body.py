@@ -104,6 +104,7 @@ class _Rewriting(ast.NodeTransformer):
         self.function = function
         self.indent = indent
         self.operators = {op: name for extension in extensions for op, name in _EXTENDED.get(extension, {}).items()}
+        self.extensions = extensions
         self.constexprs = set()
 
     def visit(self, node):
@@ -148,7 +149,27 @@ class _Rewriting(ast.NodeTransformer):
         """Whether a compiled kernel could compute an expression: every function that it calls is known to one."""
         return all(_is_callable_in_kernels(self.found(node.func)) for node in ast.walk(value) if isinstance(node, ast.Call))
 
+    def is_part(self, node):
+        """Whether elements of a block are assigned, by its name."""
+        return "block_indexing" in self.extensions and isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)
+
+    def with_part(self, target, value, like):
+        """`x = a block with a part of x replaced`, for `x[…] = value`."""
+        read, written = (ast.copy_location(ast.Name(target.value.id, ctx()), target) for ctx in (ast.Load, ast.Store))
+        read._deuteron_moved = written._deuteron_moved = True
+        return ast.copy_location(ast.Assign([written], self.call("__set_index__", [read, target.slice, value], like)), like)
+
+    def visit_Subscript(self, node):
+        self.generic_visit(node)
+        if "block_indexing" not in self.extensions or not isinstance(node.ctx, ast.Load):
+            return node
+        return self.call("__index__", [node.value, _as_value(node.slice)], node)
+
     def visit_Assign(self, node):
+        if len(node.targets) == 1 and self.is_part(node.targets[0]):
+            self.generic_visit(node)
+            node.targets[0].slice = _as_value(node.targets[0].slice)
+            return self.with_part(node.targets[0], node.value, node)
         kept = len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and node.targets[0].id in self.constexprs
         computed = not kept and self.is_of_the_language(node.value)
         names = all(isinstance(target, (ast.Name, ast.Tuple, ast.List)) for target in node.targets)
@@ -158,6 +179,10 @@ class _Rewriting(ast.NodeTransformer):
         return node
 
     def visit_AugAssign(self, node):
+        if self.is_part(node.target):
+            read = ast.copy_location(ast.Subscript(node.target.value, node.target.slice, ast.Load()), node.target)
+            value = ast.copy_location(ast.BinOp(read, node.op, node.value), node)
+            return self.visit(ast.copy_location(ast.Assign([node.target], value), node))
         computed = isinstance(node.target, ast.Name) and self.is_of_the_language(node.value)
         self.generic_visit(node)
         if not computed:
@@ -196,6 +221,11 @@ class _Rewriting(ast.NodeTransformer):
         self.generic_visit(node)
         if name:
             node.func = self.call(name, [], node).func
+        if "half_math" in self.extensions and len(node.args) == 1 and not node.keywords:
+            return self.call("__half_math__", [node.func, *node.args], node)
+        if "half_math" in self.extensions and found is None and isinstance(node.func, ast.Attribute) and not (node.args or node.keywords):
+            name = ast.copy_location(ast.Constant(node.func.attr), node)
+            return self.call("__half_method__", [node.func.value, name], node)
         return node
 
     def visit_Attribute(self, node):
@@ -244,6 +274,18 @@ class _Rewriting(ast.NodeTransformer):
         return ast.copy_location(ast.Lambda(empty, node), node)
 
 
+def _as_value(node):
+    """An index as an expression that may stand outside of brackets."""
+    if isinstance(node, ast.Slice):
+        bounds = [bound or ast.copy_location(ast.Constant(None), node) for bound in (node.lower, node.upper, node.step)]
+        made = ast.Call(ast.copy_location(ast.Name("__slice__", ast.Load()), node), bounds, [])
+    elif isinstance(node, ast.Tuple):
+        made = ast.Tuple([_as_value(element) for element in node.elts], ast.Load())
+    else:
+        return node
+    return ast.copy_location(made, node)
+
+
 def _is_callable_in_kernels(function):
     if function is None:
         return False
@@ -279,6 +321,26 @@ def _operator(name, plain):
     return computed
 
 
+def _index(value, index):
+    return _core.eager_call("python._index", (value, index)) if isinstance(value, KernelValue) else value[index]
+
+
+def _set_index(block, index, value):
+    return _core.eager_call("python._set_index", (block, index, value))
+
+
+def _half_math(function, argument):
+    if isinstance(argument, KernelValue) and hasattr(function, "__deuteron_builtin__"):
+        return _core.eager_call("python._half_math", (function, argument))
+    return function(argument)
+
+
+def _half_method(receiver, name):
+    from .. import language
+
+    return _half_math(getattr(language, name), receiver) if isinstance(receiver, KernelValue) else getattr(receiver, name)()
+
+
 #: What operators become where an extension is on.
 _EXTENDED = {
     "floor_division": {ast.FloorDiv: "__floordiv__", ast.Mod: "__mod__"},
@@ -286,8 +348,10 @@ _EXTENDED = {
 }
 
 
-def counted(*bounds):
-    """``range`` in a kernel: the counter is a run-time integer of the type that the bounds have together."""
+def counted(*bounds, step=None, **_options):
+    """``range`` in a kernel: the counter is a run-time integer of the type that the bounds have together. Options of ``tl.range`` mean nothing."""
+    if step is not None:
+        bounds = (0, *bounds, step) if len(bounds) == 1 else (*bounds, step)
     plain = builtins.range(*map(operator.index, bounds))
     if not plain:
         return
@@ -384,4 +448,9 @@ _HELPERS = {
     "__mod__": _operator("_mod", operator.mod),
     "__sub__": _operator("_sub", operator.sub),
     "__holds__": _holds,
+    "__index__": _index,
+    "__set_index__": _set_index,
+    "__half_math__": _half_math,
+    "__half_method__": _half_method,
+    "__slice__": slice,
 }

@@ -71,8 +71,8 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
         noinline: keep the function a function where other kernels call it.
         interpret: launch it in the interpreter, as ``TRITON_INTERPRET=1`` does with all kernels. Where another kernel calls it, it
             is part of that one.
-        extensions: names of what the function uses beyond the language: ``loop_exits``, ``floor_division``, ``pointer_difference``;
-            see ``docs/extensions.md``.
+        extensions: names of what the function uses beyond the language: ``loop_exits``, ``floor_division``, ``pointer_difference``,
+            ``block_indexing``, ``half_math``; see ``docs/extensions.md``.
     """
 
     def decorator(function):

@@ -6,14 +6,26 @@ use ruff_python_ast::{Expr, ExprContext, Stmt};
 use rustc_hash::FxHashSet;
 
 #[derive(Default)]
-struct Names(FxHashSet<Name>);
+struct Names {
+    /// Those that are set.
+    whole: FxHashSet<Name>,
+    /// Those of blocks of which a part is set.
+    parts: FxHashSet<Name>,
+}
 
 impl<'a> Visitor<'a> for Names {
     fn visit_expr(&mut self, expr: &'a Expr) {
         if let Expr::Name(name) = expr
             && name.ctx == ExprContext::Store
         {
-            self.0.insert(name.id.clone());
+            self.whole.insert(name.id.clone());
+        }
+        // `x[0] = y` makes a new block, which is called x.
+        if let Expr::Subscript(subscript) = expr
+            && let Expr::Name(name) = &*subscript.value
+            && subscript.ctx == ExprContext::Store
+        {
+            self.parts.insert(name.id.clone());
         }
         walk_expr(self, expr);
     }
@@ -25,14 +37,22 @@ pub(crate) fn names(body: &[Stmt]) -> FxHashSet<Name> {
     for stmt in body {
         names.visit_stmt(stmt);
     }
-    names.0
+    names.whole.extend(names.parts);
+    names.whole
+}
+
+/// Every name that a statement may set, but for those that have a value already, of which it sets a part.
+pub(crate) fn new_names(stmt: &Stmt) -> FxHashSet<Name> {
+    let mut names = Names::default();
+    names.visit_stmt(stmt);
+    names.whole
 }
 
 /// Every name that an expression may set, with `:=`.
 pub(crate) fn names_in_expr(expr: &Expr) -> FxHashSet<Name> {
     let mut names = Names::default();
     names.visit_expr(expr);
-    names.0
+    names.whole
 }
 
 #[derive(Default)]

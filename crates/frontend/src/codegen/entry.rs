@@ -77,6 +77,7 @@ impl<'a> Ctx<'a> {
             ir_types: FxHashMap::default(),
             discarded: None,
             depth: 0,
+            granted: crate::extension::Extensions::default(),
             in_defaults: false,
             diagnostics: Vec::new(),
             warnings: Vec::new(),

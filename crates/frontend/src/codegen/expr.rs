@@ -235,7 +235,8 @@ impl Ctx<'_> {
         Ok(Val::Slice(Rc::new([part(&slice.lower)?, part(&slice.upper)?, part(&slice.step)?])))
     }
 
-    fn subscript(&mut self, subscript: &ast::ExprSubscript) -> Res<Val> {
+    /// `value[index]` in a text.
+    pub(crate) fn subscript(&mut self, subscript: &ast::ExprSubscript) -> Res<Val> {
         let value = self.expr(&subscript.value)?;
         let index = self.expr(&subscript.slice)?;
         self.subscript_value(&value, &index)

@@ -31,6 +31,7 @@ pub(crate) use expr::parse_int as int_literal;
 pub(crate) use join::{leaves, with_leaves};
 
 use crate::diagnostic::Diagnostic;
+use crate::extension::Extensions;
 use crate::parse::ParsedFunction;
 use crate::request::{Dependency, Request};
 use crate::typing::Ty;
@@ -83,6 +84,8 @@ pub(crate) struct Ctx<'a> {
     pub(crate) discarded: Option<TextRange>,
     /// How deep what is being walked is nested.
     pub(crate) depth: usize,
+    /// Extensions that are used outside of any function, where single operations are run.
+    pub(crate) granted: Extensions,
     /// Whether a default value is being evaluated: it may read any global.
     pub(crate) in_defaults: bool,
     /// Errors so far.

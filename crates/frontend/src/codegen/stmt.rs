@@ -4,6 +4,7 @@ use crate::codegen::flow::{Flow, Rest};
 use crate::codegen::value::{Tuple, Val};
 use crate::codegen::{Ctx, Res, Stop, assigned};
 use crate::diagnostic::Kind;
+use crate::extension::Extension;
 use crate::loop_exits;
 use crate::value::PyValue;
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -55,7 +56,7 @@ impl Ctx<'_> {
 
     /// After a fault: names that the statement would have set are used without further reports.
     fn poison(&mut self, stmt: &Stmt) {
-        for name in assigned::names(std::slice::from_ref(stmt)) {
+        for name in assigned::new_names(stmt) {
             self.frame().locals.insert(name, Val::Poison);
         }
     }
@@ -207,10 +208,13 @@ impl Ctx<'_> {
     }
 
     fn augmented_assignment(&mut self, stmt: &ast::StmtAugAssign) -> Res<Flow> {
-        let Expr::Name(name) = &*stmt.target else {
-            return Err(self.assign_to_part(&stmt.target));
+        let left = match &*stmt.target {
+            Expr::Name(name) => self.at(&*stmt.target, |ctx| ctx.name(&name.id))?,
+            Expr::Subscript(part) if self.has_extension(Extension::BlockIndexing) => {
+                self.at(part, |ctx| ctx.subscript(part))?
+            }
+            other => return Err(self.assign_to_part(other)),
         };
-        let left = self.at(&*stmt.target, |ctx| ctx.name(&name.id))?;
         let right = self.expr(&stmt.value)?;
         let value = self.binary(stmt.op, left, right)?;
         self.assign(&stmt.target, value, Numbers::ToTensors)?;
@@ -240,8 +244,29 @@ impl Ctx<'_> {
                 }
                 _ => Err(self.assign_to_part(target)),
             },
+            Expr::Subscript(part) if self.has_extension(Extension::BlockIndexing) => {
+                self.at(target, |ctx| ctx.set_part(part, &value))
+            }
             other => Err(self.assign_to_part(other)),
         }
+    }
+
+    /// `x[…] = value`: from here on `x` is another block.
+    fn set_part(&mut self, part: &ast::ExprSubscript, value: &Val) -> Res<()> {
+        let Expr::Name(name) = &*part.value else {
+            return Err(self.error_help(
+                "elements can only be assigned to blocks that have a name",
+                "give the block a name: `x = …` and `x[…] = value`",
+            ));
+        };
+        let Val::Tensor(block) = self.name(&name.id)? else {
+            return Err(self.assign_to_part(&part.value));
+        };
+        let index = self.expr(&part.slice)?;
+        let changed = Val::Tensor(self.with_part(block, &index, value)?);
+        self.name_value(&name.id, &changed);
+        self.frame().locals.insert(name.id.clone(), changed);
+        Ok(())
     }
 
     fn unpack(&mut self, targets: &[Expr], value: Val, numbers: Numbers) -> Res<()> {
@@ -298,7 +323,8 @@ impl Ctx<'_> {
         let (message, help) = match target {
             Expr::Subscript(_) => (
                 "__setitem__ is not supported in triton: elements of a block cannot be assigned",
-                "build a new block: `x = tl.where(positions == i, value, x)`",
+                "build a new block: `x = tl.where(positions == i, value, x)`, or switch it on: \
+                 `@triton.jit(extensions=[\"block_indexing\"])`",
             ),
             Expr::Attribute(_) => ("Attribute assignment is not supported in triton", "use a local name"),
             _ => ("this cannot be assigned to", ""),

@@ -57,14 +57,22 @@ fn static_print(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
             "leave `file` out: it prints to the standard output",
         ));
     }
-    let texts: Vec<String> = args
-        .rest
-        .iter()
-        .map(|val| val.to_py().map_or_else(|| val.describe(), |value| constexpr::text(&value)))
-        .collect();
+    let texts: Vec<String> = args.rest.iter().map(static_text).collect();
     let (sep, end) = (args.text(ctx, "sep")?, args.text(ctx, "end")?);
     (ctx.request.print)(&format!("{}{}", texts.join(&sep), end.replace("\\n", "\n")));
     Ok(Val::NONE)
+}
+
+/// A value as `static_print` shows it: a block by its type, `int32[constexpr[128]]`, as the reference does.
+fn static_text(val: &Val) -> String {
+    match val {
+        Val::Tensor(tensor) => {
+            let sizes: Vec<String> =
+                tensor.ty.shape.iter().map(|size| format!("constexpr[{size}]")).collect();
+            format!("{}[{}]", tensor.ty.scalar, sizes.join(", "))
+        }
+        other => other.to_py().map_or_else(|| other.describe(), |value| constexpr::text(&value)),
+    }
 }
 
 fn device_print(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {

@@ -3,6 +3,7 @@
 use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Res};
 use crate::dtype::{DType, Scalar};
+use crate::extension::Extension;
 use crate::ops::{Args, Builtin, op};
 use crate::semantic::{MAXIMUM, MAXIMUM_NAN, MINIMUM, MINIMUM_NAN, Overflow, Pointers};
 use crate::typing::Arithmetic;
@@ -62,6 +63,7 @@ pub(super) static TABLE: &[Builtin] = &[
     }),
     op("tl.logical_and", "x, y", |ctx, args| logical(ctx, &args, &arith_int::ANDI)),
     op("tl.logical_or", "x, y", |ctx, args| logical(ctx, &args, &arith_int::ORI)),
+    op("python._half_math", "function, *args", half_math),
 ];
 
 /// Whether a minimum or maximum is asked to be NaN where an operand is.
@@ -84,10 +86,11 @@ fn check_dtype(ctx: &mut Ctx<'_>, scalar: Scalar, expected: &[DType]) -> Res<()>
         return Ok(());
     }
     let list: Vec<String> = expected.iter().map(|dtype| format!("'{dtype}'")).collect();
-    Err(ctx.error_help(
-        format!("Expected dtype [{}] but got {scalar}", list.join(", ")),
-        &format!("convert it: `x.to(tl.{})`", expected[0].facts().public),
-    ))
+    let convert = format!("convert it: `x.to(tl.{})`", expected[0].facts().public);
+    let is_half = scalar.is_number(|dtype| matches!(dtype, DType::Fp16 | DType::Bf16));
+    let switch = ", or switch it on: `@triton.jit(extensions=[\"half_math\"])`";
+    let help = if is_half && expected == REAL { convert + switch } else { convert };
+    Err(ctx.error_help(format!("Expected dtype [{}] but got {scalar}", list.join(", ")), &help))
 }
 
 fn unary(ctx: &mut Ctx<'_>, args: &Args, row: &'static OpRow, expected: &[DType]) -> Res<Val> {
@@ -97,9 +100,23 @@ fn unary(ctx: &mut Ctx<'_>, args: &Args, row: &'static OpRow, expected: &[DType]
         Val::Const(PyValue::Int(_) | PyValue::Bool(_)) => ctx.cast(x, DType::Fp32)?,
         _ => x,
     };
+    let narrow = x.ty.scalar;
+    let widens = narrow.is_number(|dtype| matches!(dtype, DType::Fp16 | DType::Bf16))
+        && ctx.has_extension(Extension::HalfMath);
+    let x = if widens { ctx.cast(x, DType::Fp32)? } else { x };
     check_dtype(ctx, x.ty.scalar, expected)?;
     let value = ctx.emit(row, &[x.value], &[])?;
-    Ok(Val::Tensor(Tensor { value, ty: x.ty }))
+    let result = Tensor { value, ty: x.ty };
+    Ok(if widens { ctx.cast(result, narrow)? } else { result }.into())
+}
+
+/// A function of the language with the extension `half_math`, for bodies of kernels that Python runs.
+fn half_math(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
+    let before = ctx.granted;
+    ctx.granted = before.with(Extension::HalfMath);
+    let result = ctx.call_value(&args.val("function").clone(), args.rest, Vec::new());
+    ctx.granted = before;
+    result
 }
 
 fn absolute(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {

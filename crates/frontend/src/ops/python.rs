@@ -11,16 +11,13 @@ use std::rc::Rc;
 use ttir::ops::control;
 
 pub(super) static TABLE: &[Builtin] = &[
-    op("python.range", "*args, step=None", |ctx, args| {
-        let mut bounds = args.rest.clone();
-        if let Some(step) = args.given("step") {
-            if bounds.len() == 1 {
-                bounds.insert(0, Val::int(0));
-            }
-            bounds.push(step.clone());
-        }
-        range(ctx, &bounds, Vec::new(), Unrolled::No)
-    }),
+    // Options of `tl.range` are allowed on Python's `range` and mean nothing there, as for the reference.
+    op(
+        "python.range",
+        "*args, step=None, num_stages=None, loop_unroll_factor=None, disallow_acc_multi_buffer=False, flatten=False, \
+         warp_specialize=False, disable_licm=False",
+        python_range,
+    ),
     op(
         "tl.range",
         "arg1, arg2=None, step=None, num_stages=None, loop_unroll_factor=None, disallow_acc_multi_buffer=False, \
@@ -104,6 +101,14 @@ pub(super) static TABLE: &[Builtin] = &[
         let [x, y] = both(ctx, &args)?;
         Ok(Val::Tensor(ctx.difference(x, y)?))
     }),
+    op("python._index", "x, index", |ctx, args| match args.val("x") {
+        Val::Tensor(tensor) => Ok(ctx.part_of(tensor.clone(), args.val("index"))?.into()),
+        other => ctx.subscript_value(other, args.val("index")),
+    }),
+    op("python._set_index", "x, index, value", |ctx, args| {
+        let x = args.tensor(ctx, "x")?;
+        Ok(ctx.with_part(x, args.val("index"), args.val("value"))?.into())
+    }),
     op("python.print", "*args, sep=' ', end='', hex=False", print),
 ];
 
@@ -150,6 +155,17 @@ fn range(
     }
     let is_static = unrolled == Unrolled::Yes;
     Ok(Val::Range(Rc::new(Range { start, end, step, is_static, attrs })))
+}
+
+fn python_range(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
+    let mut bounds = args.rest.clone();
+    if let Some(step) = args.given("step") {
+        if bounds.len() == 1 {
+            bounds.insert(0, Val::int(0));
+        }
+        bounds.push(step.clone());
+    }
+    range(ctx, &bounds, Vec::new(), Unrolled::No)
 }
 
 fn tl_range(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {

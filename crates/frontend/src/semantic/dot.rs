@@ -114,7 +114,8 @@ impl Ctx<'_> {
                 ));
             }
         };
-        let imprecise = args.max_num_imprecise_acc.unwrap_or(0);
+        // 0 stands for "not said"; who says 0 asks for as few as there can be.
+        let imprecise = args.max_num_imprecise_acc.map_or(0, |asked| asked.max(1));
         let depth = i64::from(args.a.ty.shape[rank - 1]);
         if dtype_a.is_fp8() && dtype_b.is_fp8() && imprecise > depth {
             return Err(self.error(format!("max_num_imprecise_acc ({imprecise}) must be <= K ({depth})")));

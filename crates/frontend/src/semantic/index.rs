@@ -2,6 +2,7 @@
 
 use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Num, Res};
+use crate::extension::Extension;
 use crate::typing::{self, ShapeText, Ty};
 use ir::{Attr, Type};
 use ttir::ops::shape;
@@ -16,8 +17,11 @@ impl Ctx<'_> {
         Err(self.error(format!("invalid axis {axis}. Expected {} <= axis < {rank}", -rank)))
     }
 
-    /// `x[…]`: only new dimensions (`None`) and whole ones (`:`).
+    /// `x[…]`: only new dimensions (`None`) and whole ones (`:`), unless an extension allows more.
     pub(crate) fn index_tensor(&mut self, tensor: Tensor, index: &Val) -> Res<Tensor> {
+        if self.has_extension(Extension::BlockIndexing) {
+            return self.part_of(tensor, index);
+        }
         let parts: Vec<Val> = match index {
             Val::Tuple(tuple) => tuple.items.clone(),
             other => vec![other.clone()],
@@ -37,8 +41,8 @@ impl Ctx<'_> {
                     let help = if result.ty.numel() == 1 {
                         "the tensor has one element: read it with `x.item()`"
                     } else {
-                        "single elements and slices of a block cannot be addressed: load what you need through a pointer, \
-                         select with `tl.where(positions == i, x, 0)` and `tl.sum`, or use `tl.gather`"
+                        "load what you need through a pointer, select with `tl.where(positions == i, x, 0)` and `tl.sum`, use \
+                         `tl.gather`, or switch it on: `@triton.jit(extensions=[\"block_indexing\"])`"
                     };
                     return Err(self.error_help(message, help));
                 }

@@ -12,6 +12,7 @@ mod dot_scaled;
 mod fp8e4b15;
 mod index;
 mod memory;
+mod part;
 mod poll;
 mod python_operators;
 mod region;

@@ -18,14 +18,23 @@ static OPERATORS: [(Operator, Extension, &str); 3] = [
 ];
 
 impl Ctx<'_> {
+    /// Whether the function that is being walked uses an extension. Functions of the library use what their callers do.
+    pub(crate) fn has_extension(&self, extension: Extension) -> bool {
+        let functions = self.frames.iter().rev().map(|frame| &frame.parsed.function);
+        let asking = functions.into_iter().find(|function| !crate::stdlib::owns(function));
+        asking.map_or(self.granted, |function| function.0.extensions).has(extension)
+    }
+
     /// The operation that an operator on run-time values becomes in the function that is being walked; `None` where it is the
     /// language's own.
     pub(crate) fn extended_operator(&self, op: Operator, left: &Val, right: &Val) -> Option<&'static str> {
         if !matches!(left, Val::Tensor(_)) && !matches!(right, Val::Tensor(_)) {
             return None;
         }
-        let extensions = self.frames.last()?.parsed.function.0.extensions;
-        OPERATORS.iter().find(|row| row.0 == op && extensions.has(row.1)).map(|row| row.2)
+        if self.frames.last().is_none_or(|frame| crate::stdlib::owns(&frame.parsed.function)) {
+            return None;
+        }
+        OPERATORS.iter().find(|row| row.0 == op && self.has_extension(row.1)).map(|row| row.2)
     }
 
     /// `a // b` of integers, rounded down.

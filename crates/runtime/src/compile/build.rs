@@ -79,6 +79,7 @@ fn from_module(
 ) -> Result<Artifact, RuntimeError> {
     let source = ir::text::print(&module, PrintOptions::default());
     watch.stage("source", source.as_bytes());
+    targets::operations_for_assembly(&mut module, Some(&target.facts().backend));
     run_ttir_passes(&mut module, watch)?;
     let ttir = ir::text::print(&module, PrintOptions::default());
     watch.stage("ttir", ttir.as_bytes());
@@ -135,6 +136,7 @@ pub fn to_ttir(job: &Job<'_>, settings: &Settings) -> Result<ir::Module, Runtime
     let name = &job.function.0.name;
     let mut watch = Watch::new(name, &job.source_key(), settings, Given::default());
     let mut module = from_source(job, job.globals, settings, &mut watch)?;
+    targets::operations_for_assembly(&mut module, None);
     run_ttir_passes(&mut module, &mut watch)?;
     watch.finish();
     Ok(module)

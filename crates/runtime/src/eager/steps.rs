@@ -117,7 +117,9 @@ pub(super) fn build(
         options: options.clone(),
         print,
     };
-    frontend::eager::build(&request, &question.action, &question.args, &question.keywords)
+    let mut step = frontend::eager::build(&request, &question.action, &question.args, &question.keywords)?;
+    targets::operations_for_assembly(&mut step.module, None);
+    Ok(step)
 }
 
 /// No function: a step has none around it.

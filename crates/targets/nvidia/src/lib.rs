@@ -13,6 +13,7 @@ pub mod machine;
 pub mod maps;
 mod options;
 pub mod pipeline;
+pub mod portable;
 pub mod ptx;
 mod stage;
 mod survey;

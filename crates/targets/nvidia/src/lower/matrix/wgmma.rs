@@ -80,19 +80,29 @@ pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         }
     }
     note_reads(cx, &product, (corners.len() * steps.len()) as u64);
-    let last = corners.len().saturating_sub(1);
-    let mut packed = Vec::new();
-    for (index, corner) in corners.into_iter().enumerate() {
+    let mut tiles = Vec::with_capacity(corners.len());
+    for corner in corners {
         let registers = positions
             .fragment(corner, &sum_offsets)
             .ok_or_else(|| cx.error(op, "the result's encoding does not have the instruction's shape"))?;
-        let tile: Vec<Value> = registers.iter().map(|at| sums[*at as usize]).collect();
         let mut chain = SmallVec::new();
         for &k in &steps {
             let mut operands = left[&(corner[1], k)].clone();
             operands.extend(words(cx, &product, &product.b, [corner[2], k])?);
             chain.push(operands);
         }
+        tiles.push((registers, chain));
+    }
+    if let Some(most) = most_steps(&product, &dot, depth) {
+        add_partial_sums(cx, product, &tiles, most, &mut sums);
+        positions.copy_repeated(&mut sums);
+        cx.set_result(op, LaneValue::tensor(sums));
+        return Ok(());
+    }
+    let last = tiles.len().saturating_sub(1);
+    let mut packed = Vec::new();
+    for (index, (registers, chain)) in tiles.into_iter().enumerate() {
+        let tile: Vec<Value> = registers.iter().map(|at| sums[*at as usize]).collect();
         let borders = Borders { opens: index == 0, closes: index == last };
         let made = multiply(cx, &product, &chain, &tile, borders);
         if made.len() < registers.len() {
@@ -111,6 +121,57 @@ pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     positions.copy_repeated(&mut sums);
     cx.set_result(op, LaneValue::tensor(sums));
     Ok(())
+}
+
+/// After how many instructions along k the sums are taken out of the matrix units, which keep few bits of sums of 8-bit floats: what
+/// `max_num_imprecise_acc` asks for. `None` where it does not matter.
+fn most_steps(product: &Product, dot: &WarpGroupDotOp<'_>, depth: u32) -> Option<usize> {
+    let asked = u32::try_from(dot.max_imprecise()).ok().filter(|asked| (1..=depth).contains(asked))?;
+    let is_fp8 = product.kind.iter().all(|kind| kind.bytes == 1 && kind.format.is_some());
+    (is_fp8 && product.sum.0 == "f32").then_some((asked / product.depth).max(1) as usize)
+}
+
+/// Adds the product to the sums, `most` instructions along k at a time. Each tile comes with the registers of its sums.
+fn add_partial_sums(
+    cx: &mut Cx<'_>,
+    mut product: Product,
+    tiles: &[(SmallVec<[u32; 16]>, Chain)],
+    most: usize,
+    sums: &mut [Value],
+) {
+    sums_before(cx, product.keep, sums);
+    product.keep = Keep::Never;
+    let steps = tiles.iter().map(|(_, chain)| chain.len()).max().unwrap_or(0);
+    let last = tiles.len().saturating_sub(1);
+    for first in (0..steps).step_by(most) {
+        let end = steps.min(first + most);
+        let mut parts: Vec<Value> = Vec::new();
+        for (index, (registers, chain)) in tiles.iter().enumerate() {
+            let tile: Vec<Value> = registers.iter().map(|at| sums[*at as usize]).collect();
+            let borders = Borders { opens: index == 0, closes: index == last };
+            let chunk: Chain = chain[first..end].iter().cloned().collect();
+            parts.extend(multiply(cx, &product, &chunk, &tile, borders));
+        }
+        wait(cx, 0, &mut parts, &[]);
+        let registers = tiles.iter().flat_map(|(registers, _)| registers);
+        for (at, part) in registers.zip(parts) {
+            let sum = &mut sums[*at as usize];
+            *sum = cx.b.fadd(*sum, part);
+        }
+    }
+}
+
+/// The sums before: zeros where what is there does not count.
+fn sums_before(cx: &mut Cx<'_>, keep: Keep, sums: &mut [Value]) {
+    for sum in sums {
+        let ty = cx.b.ty(*sum);
+        let zero = cx.b.float(ty, 0.0);
+        *sum = match keep {
+            Keep::Always => *sum,
+            Keep::Never => zero,
+            Keep::If(flag) => cx.b.select(flag, *sum, zero),
+        };
+    }
 }
 
 /// Waits for sums of which two share a register, and takes them apart. Taken apart before, they would be read while the

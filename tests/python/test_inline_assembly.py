@@ -1,0 +1,51 @@
+"""Inline PTX that the language has operations for runs where there is no PTX."""
+
+import numpy as np
+import pytest
+
+import deuteron as triton
+import deuteron.language as tl
+
+ENGINES = {"cpu": {}, "interpreter": {"interpret": True}, "sm_90": {"emulate": "cuda:90"}}
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request):
+    """Each engine in turn."""
+    with triton.knobs.runtime.scope():
+        for name, value in ENGINES[request.param].items():
+            setattr(triton.knobs.runtime, name, value)
+        yield request.param
+
+
+@triton.jit
+def assembly(x, out, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    value = tl.load(x + at, at < n, 1.0)
+    curve = tl.inline_asm_elementwise("tanh.approx.f32 $0, $1;", "=f,f", [value], dtype=tl.float32, is_pure=True, pack=1)
+    both = tl.inline_asm_elementwise("{ add.rn.f32 $0, $1, $2; }", "=f,f,f", [curve, value], dtype=tl.float32, is_pure=True, pack=1)
+    whole = tl.inline_asm_elementwise("max.s32 $0, $1, $2;", "=r,r,r", [at, at * 0 + 5], dtype=tl.int32, is_pure=True, pack=1)
+    narrow = tl.inline_asm_elementwise("cvt.rn.bf16.f32 $0, $1;", "=h,f", [both], dtype=tl.bfloat16, is_pure=True, pack=1)
+    tl.store(out + at, both + whole, at < n)
+    tl.store(out + n + at, narrow.to(tl.float32), at < n)
+
+
+@pytest.mark.parametrize("n", [1, 77])
+def test_single_instructions(engine, n):
+    x = np.random.default_rng().standard_normal(n).astype(np.float32)
+    out = np.full(2 * n, np.nan, np.float32)
+    assembly[(1, )](x, out, n, 128)
+    both = np.tanh(x.astype(np.float64)) + x
+    # The instruction has about eleven bits.
+    np.testing.assert_allclose(out[:n], both + np.maximum(np.arange(n), 5), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(out[n:], both, rtol=2.0**-8, atol=1e-3)
+
+
+def test_other_assembly_is_refused_where_it_has_no_meaning():
+
+    @triton.jit
+    def counts(x):
+        tl.store(x, tl.inline_asm_elementwise("popc.b32 $0, $1;", "=r,r", [tl.load(x)], dtype=tl.int32, is_pure=True, pack=1))
+
+    with pytest.raises(triton.TritonError, match="not supported on the CPU"):
+        counts[(1, )](np.zeros(1, np.int32))
