@@ -4,6 +4,7 @@
 //! Python, which `make test` runs.
 
 mod circles;
+mod fields;
 mod layers;
 mod masked;
 mod portable;

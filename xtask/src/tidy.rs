@@ -11,7 +11,7 @@ use std::path::Path;
 
 use crate::reads::Read;
 use crate::sources::SourceFile;
-use crate::{circles, layers, masked, reads, sizes, sources, touch};
+use crate::{circles, fields, layers, masked, reads, sizes, sources, touch};
 
 const MAX_FILE_LINES: usize = 600;
 const MAX_FUNCTION_LINES: usize = 100;
@@ -72,6 +72,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
         findings.extend(reads(file, &mut exceptions));
     }
     findings.extend(touches(&files, &mut exceptions));
+    findings.extend(unread_fields(&files));
     findings.extend(exceptions.stale());
     Ok(findings)
 }
@@ -88,6 +89,15 @@ fn reads(file: &SourceFile, exceptions: &mut Exceptions) -> Vec<Finding> {
         }
     }
     found
+}
+
+/// Fields of structs of facts that decide nothing.
+fn unread_fields(files: &[SourceFile]) -> Vec<Finding> {
+    let all = fields::WATCHED.iter().flat_map(|(path, name)| {
+        let unread = fields::unread(files, path, name);
+        unread.into_iter().map(move |field| Finding::new(path, 1, format!("nobody reads `{name}::{field}`")))
+    });
+    all.collect()
 }
 
 /// Operations that more files name than their entry allows.

@@ -151,9 +151,7 @@ pub struct Machine {
     pub sector_bytes: u32,
     /// Bytes of a line of the cache.
     pub line_bytes: u32,
-    /// Whether copies from global to shared memory go on while the program does.
-    pub async_copy: bool,
-    /// Bytes that one such copy moves: the sizes there are.
+    /// Bytes that a lane's copy from global to shared memory moves which goes on while the program does: the sizes there are.
     pub async_copy_bytes: &'static [u32],
     /// Whether loads that feed dots are best begun an iteration ahead, into registers, and put into shared memory behind the
     /// dot.
@@ -165,8 +163,6 @@ pub struct Machine {
     pub bulk_copy: bool,
     /// Whether blocks that dots made are stored by bulk copies, where descriptors name them.
     pub bulk_store: bool,
-    /// Whether dots that need another one's result are made an iteration later, while what stands between the two runs.
-    pub delayed_dots: bool,
     /// Whether matrices of 8 × 8 16-bit elements are loaded from shared memory to registers by one instruction.
     pub matrix_load: bool,
     /// Whether they are stored by one as well.
@@ -198,19 +194,22 @@ impl Machine {
         reduction_bytes: 4,
         sector_bytes: 32,
         line_bytes: 128,
-        async_copy: false,
         async_copy_bytes: &[],
         staged_loads: false,
         stores_fragments: false,
         bulk_copy: false,
         bulk_store: false,
-        delayed_dots: false,
         matrix_load: false,
         matrix_store: false,
         cluster: 1,
         matrix: &[],
         conversions: &[],
     };
+
+    /// Whether copies from global to shared memory go on while the program does.
+    pub fn async_copy(&self) -> bool {
+        !self.async_copy_bytes.is_empty()
+    }
 
     /// The matrix instructions for numbers of these types, better ones first. For 32-bit floats it is those that drop bits.
     pub fn matrix_rows(&self, a: Type, b: Type, c: Type) -> impl Iterator<Item = &'static MatrixRow> {
@@ -242,10 +241,9 @@ impl fmt::Display for Machine {
         for (name, value) in numbers {
             writeln!(f, "{name}: {value}")?;
         }
-        writeln!(f, "asynchronous copies: {} {:?}", self.async_copy, self.async_copy_bytes)?;
+        writeln!(f, "asynchronous copies: {:?}", self.async_copy_bytes)?;
         writeln!(f, "staged loads: {}", self.staged_loads)?;
         writeln!(f, "dots are stored from where they are: {}", self.stores_fragments)?;
-        writeln!(f, "dots an iteration later: {}", self.delayed_dots)?;
         writeln!(f, "bulk copies: {}, for stores: {}", self.bulk_copy, self.bulk_store)?;
         writeln!(f, "matrix loads: {}, stores: {}", self.matrix_load, self.matrix_store)?;
         for row in self.matrix {

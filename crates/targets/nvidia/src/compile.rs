@@ -55,7 +55,7 @@ impl Backend for Nvidia {
         kernel: &str,
         options: &CompileOptions,
     ) -> Result<(), TargetError> {
-        limit_registers(module, kernel, options)
+        limit_registers(module, kernel, self.lanes.machine.lane_registers, options)
     }
 
     fn bounds(&self, module: &llir::Module) -> Vec<(String, u64)> {
@@ -261,14 +261,15 @@ fn version(options: &CompileOptions) -> Result<Option<Version>, TargetError> {
 fn limit_registers(
     module: &mut llir::Module,
     name: &str,
+    lane_registers: u32,
     options: &CompileOptions,
 ) -> Result<(), TargetError> {
     let most = match options.extra.get(option::MAX_REGISTERS) {
         Some(OptionValue::Int(most)) => *most,
         _ => return Ok(()),
     };
-    let most = u32::try_from(most).ok().filter(|most| (16..=255).contains(most)).ok_or_else(|| {
-        let message = format!("maxnreg is {most}, and a lane has 16 to 255 registers");
+    let most = u32::try_from(most).ok().filter(|most| (16..=lane_registers).contains(most)).ok_or_else(|| {
+        let message = format!("maxnreg is {most}, and a lane has 16 to {lane_registers} registers");
         TargetError::Compile { message, location: None }
     })?;
     let function = module.find(name).and_then(|id| module.function_mut(id));

@@ -19,7 +19,6 @@ const SM_80: Machine = Machine {
     shared_bytes: 163 << 10,
     processor_shared_bytes: 164 << 10,
     reserved_shared_bytes: 1 << 10,
-    async_copy: true,
     async_copy_bytes: &[4, 8, 16],
     matrix_load: true,
     matrix: OF_WARPS,

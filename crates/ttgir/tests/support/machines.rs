@@ -27,7 +27,6 @@ const SINGLE: Number = Number::Float(F32);
 /// Matrix instructions of a warp, asynchronous copies.
 pub(crate) static WARP: Machine = Machine {
     name: "warp",
-    async_copy: true,
     async_copy_bytes: &[4, 8, 16],
     shared_bytes: 160 << 10,
     matrix: &[
@@ -46,7 +45,6 @@ pub(crate) static GROUP: Machine = Machine {
         row(MatrixKind::Warp, HALF, HALF, SINGLE, 16),
         row(MatrixKind::Warp, Number::Tf32, Number::Tf32, SINGLE, 8),
     ],
-    delayed_dots: true,
     ..WARP
 };
 

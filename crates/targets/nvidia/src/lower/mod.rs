@@ -184,7 +184,7 @@ impl LaneTarget for Lanes {
     }
 
     fn loads_rows(&self) -> bool {
-        true
+        self.machine().matrix_load
     }
 
     fn load_rows(

@@ -2,8 +2,6 @@
 //!
 //! A product that only adds up from iteration to iteration is waited for one iteration later. One whose sum is changed
 //! in between is waited for together with the first other product of the next iteration. All others are waited for at once.
-//! Loops in which one product needs the result of another are left to [`super::delay_dots`] where the machine says so and it is
-//! possible.
 
 use super::plan::outlives_iteration;
 use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT, WarpGroupDotOp, WarpGroupDotWaitOp};
@@ -38,7 +36,7 @@ pub(super) fn overlap(module: &mut Module, op: Op, ring: &FxHashSet<Value>) {
 }
 
 /// The number of the carried value that a product becomes, if it becomes nothing else.
-pub(super) fn carried_number(module: &Module, body: Block, dot: Op) -> Option<usize> {
+fn carried_number(module: &Module, body: Block, dot: Op) -> Option<usize> {
     match module.uses(module.result(dot, 0)) {
         &[(user, slot)] if Some(user) == module.last_op(body) => Some(slot as usize),
         _ => None,
@@ -51,7 +49,7 @@ fn may_go_on(module: &Module, body: Block, dot: Op, ring: &FxHashSet<Value>) -> 
 }
 
 /// The memory that a product reads.
-pub(super) fn memory_of(module: &Module, dot: Op) -> SmallVec<[Value; 2]> {
+fn memory_of(module: &Module, dot: Op) -> SmallVec<[Value; 2]> {
     module.operands(dot).iter().copied().filter(|&value| memdesc(module.ty(value)).is_some()).collect()
 }
 
@@ -62,7 +60,7 @@ fn adds_up(module: &Module, body: Block, dot: Op, number: usize) -> bool {
 }
 
 /// A wait behind a product, for it and for the memory it reads.
-pub(super) fn wait_behind(module: &mut Module, dot: Op, pendings: u32) -> Op {
+fn wait_behind(module: &mut Module, dot: Op, pendings: u32) -> Op {
     let product = module.result(dot, 0);
     let memory = memory_of(module, dot);
     let inputs: SmallVec<[Value; 4]> = [product].into_iter().chain(memory).collect();
@@ -73,7 +71,7 @@ pub(super) fn wait_behind(module: &mut Module, dot: Op, pendings: u32) -> Op {
     wait
 }
 
-pub(super) fn make_wait(module: &mut Module, like: Op, inputs: &[Value], pendings: u32) -> Op {
+fn make_wait(module: &mut Module, like: Op, inputs: &[Value], pendings: u32) -> Op {
     let init = OpInit {
         operands: SmallVec::from_slice(inputs),
         results: inputs.iter().map(|&value| module.ty(value)).collect(),

@@ -20,7 +20,6 @@
 mod across;
 mod apart;
 mod copies;
-mod delay_dots;
 mod expand;
 mod group_dots;
 mod motion;
@@ -34,7 +33,6 @@ pub(crate) use plan::{feeds_dot, is_dot};
 pub use registers::PREFETCH_LOADS;
 pub use unroll::UNROLL_LOADS;
 
-use self::delay_dots::Delay;
 use super::context::Context;
 use ir::pass::PassRow;
 use ir::{Attr, Diagnostic, Module, Op};
@@ -67,25 +65,20 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
 fn pipeline(module: &mut Module, op: Op, context: &Context, axis: &ttir::axis::AxisTable) {
     let stages = module.extra_attr(op, NUM_STAGES.name).and_then(Attr::as_int).unwrap_or(0);
     module.set_extra(op, NUM_STAGES.key(), None);
-    let widest = u64::from(context.machine.vector_bytes);
-    if context.machine.staged_loads && !context.machine.async_copy {
+    if context.machine.staged_loads && !context.machine.async_copy() {
         if stages >= 2
             && context.config.num_ctas == 1
-            && let Some(plan) = plan::plan(module, op, 2, axis, widest)
+            && let Some(plan) = plan::plan(module, op, 2, axis, context.machine)
             && module.walk(op).iter().any(|&inner| is_dot(module, inner))
         {
             staged::stage(module, op, &plan, context.machine);
         }
         return;
     }
-    let stages = if context.machine.async_copy { usize::try_from(stages).unwrap_or(0) } else { 0 };
-    let ring = match plan::plan(module, op, stages, axis, widest) {
+    let stages = if context.machine.async_copy() { usize::try_from(stages).unwrap_or(0) } else { 0 };
+    let ring = match plan::plan(module, op, stages, axis, context.machine) {
         Some(plan) => expand::expand(module, op, &plan),
         None => FxHashSet::default(),
     };
-    let delay = if context.machine.delayed_dots { Delay::of(module, op, &ring) } else { None };
-    match delay {
-        Some(delay) => delay.apply(module, op),
-        None => group_dots::overlap(module, op, &ring),
-    }
+    group_dots::overlap(module, op, &ring);
 }

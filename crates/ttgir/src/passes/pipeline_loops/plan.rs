@@ -3,7 +3,7 @@
 //! A loop is looked at by itself: [`Ahead`] finds the operations that addresses and masks of given loads depend on, with
 //! the carried values among them. It serves copies to shared memory as well as loads into registers.
 
-use crate::Encoding;
+use crate::{Encoding, Machine};
 use crate::SharedEncoding;
 use crate::ops::convert::CONVERT_LAYOUT;
 use crate::ops::shared::{LOCAL_ALLOC, MemdescTransOp};
@@ -19,9 +19,6 @@ use ttir::ops::descriptor::{self, DescriptorLoadOp};
 use ttir::ops::dot::MatmulOp;
 use ttir::ops::shape::TRANS;
 use ttir::types::{elem, elem_bytes, is_tensor};
-
-/// The narrowest asynchronous copy of a lane in bytes.
-const NARROWEST: u64 = 4;
 
 /// A load that becomes a copy to shared memory, begun ahead.
 pub(crate) struct Copy {
@@ -59,7 +56,7 @@ pub(crate) struct Plan {
 }
 
 /// The plan for a loop with so many stages, if copies can be begun ahead in it.
-pub(crate) fn plan(module: &Module, op: Op, stages: usize, axis: &AxisTable, widest: u64) -> Option<Plan> {
+pub(crate) fn plan(module: &Module, op: Op, stages: usize, axis: &AxisTable, machine: &Machine) -> Option<Plan> {
     let body = module.entry(module.region(op, 0));
     if stages < 2 || has_inner_loop(module, body) {
         return None;
@@ -68,7 +65,7 @@ pub(crate) fn plan(module: &Module, op: Op, stages: usize, axis: &AxisTable, wid
     let mut copies = Vec::new();
     for load in module.ops(body).filter(|&inner| is_load(module, inner)) {
         if (!has_dots || feeds_dot(module, Some(body), load))
-            && let Some(copy) = bulk_copy_of(module, load).or_else(|| copy_of(module, load, axis, widest))
+            && let Some(copy) = bulk_copy_of(module, load).or_else(|| copy_of(module, load, axis, machine))
             && Ahead::of(module, body, &[load]).is_some()
         {
             copies.push(copy);
@@ -136,18 +133,20 @@ fn bulk_copy_of(module: &Module, load: Op) -> Option<Copy> {
     Some(Copy { load, shared: bulk_copies::shared_for(module, load)?, vector: 0, other: None, bulk: true })
 }
 
-fn copy_of(module: &Module, load: Op, axis: &AxisTable, widest: u64) -> Option<Copy> {
+fn copy_of(module: &Module, load: Op, axis: &AxisTable, machine: &Machine) -> Option<Copy> {
     let value = module.result(load, 0);
     let ty = module.ty(value);
     let of = AccessOp::load(module, load)?;
     if !is_tensor(ty) || of.volatile() {
         return None;
     }
-    let access = memory_access(module, load, axis, widest)?;
+    let access = memory_access(module, load, axis, u64::from(machine.vector_bytes))?;
     let encoding = Encoding::of(ty)?;
     let vector = access.vector().min(access.in_registers(encoding));
     let bytes = elem_bytes(elem(ty));
-    if vector * bytes < NARROWEST {
+    // Where there are no asynchronous copies, what is put into shared memory fills its banks.
+    let narrowest = machine.async_copy_bytes.iter().min().copied().unwrap_or(machine.bank_bytes);
+    if vector * bytes < u64::from(narrowest) {
         return None;
     }
     let other = of.other().filter(|&other| module.constant(other).and_then(splat_bits) != Some(0));

@@ -116,7 +116,7 @@ pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     if !packed.is_empty() {
         wait_and_unpack(cx, packed, &mut sums);
     } else if !dot.is_async() {
-        wait(cx, 0, &mut sums, &[]);
+        wait(cx, 0, &mut sums);
     }
     positions.copy_repeated(&mut sums);
     cx.set_result(op, LaneValue::tensor(sums));
@@ -178,7 +178,7 @@ fn sums_before(cx: &mut Cx<'_>, keep: Keep, sums: &mut [Value]) {
 /// instructions are under way; so a product with such sums is waited for at once, asynchronous or not.
 fn wait_and_unpack(cx: &mut Cx<'_>, packed: Vec<(SmallVec<[u32; 16]>, Values)>, sums: &mut [Value]) {
     let mut words: Vec<Value> = packed.iter().flat_map(|(_, words)| words).copied().collect();
-    wait(cx, 0, &mut words, &[]);
+    wait(cx, 0, &mut words);
     let mut words = words.into_iter();
     for (registers, made) in packed {
         for (pair, word) in registers.chunks(2).zip(words.by_ref().take(made.len())) {
@@ -205,9 +205,7 @@ fn note_reads(cx: &mut Cx<'_>, product: &Product, instructions: u64) {
 /// Lowers `ttng.warp_group_dot_wait`: all but so many products are finished; results are the operands after that.
 ///
 /// Registers pass through the wait where somebody might read them before it: where they come from outside the block, what
-/// reads them may be moved there. Elsewhere the wait alone stands between the product and its readers. Left operands of products
-/// are words that the wait reads: those of products under way stay where they are until then, and those of later ones are made
-/// before.
+/// reads them may be moved there. Elsewhere the wait alone stands between the product and its readers.
 pub(crate) fn lower_wait(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let of = WarpGroupDotWaitOp::new(cx.module, op);
     let (pendings, inputs) = (of.pendings(), of.inputs());
@@ -216,59 +214,29 @@ pub(crate) fn lower_wait(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         Def::Result(made, _) => cx.module.block_of(made) == home,
         Def::Arg(block, _) => Some(block) == home,
     };
-    let passing: Vec<Passing> = inputs
-        .iter()
-        .map(|input| match Encoding::of(cx.module.ty(*input)) {
-            Some(Encoding::DotOp { .. }) => Passing::Read,
-            _ if is_from_here(input) => Passing::Beside,
-            _ => Passing::Through,
-        })
-        .collect();
+    let passes: Vec<bool> = inputs.iter().map(|input| !is_from_here(input)).collect();
     let mut values = Vec::with_capacity(inputs.len());
-    let (mut registers, mut read): (Vec<Value>, Vec<Value>) = (Vec::new(), Vec::new());
-    for (input, passing) in inputs.iter().zip(&passing) {
-        let mut value = cx.get(*input)?;
-        match (&value, passing) {
-            (LaneValue::Tensor(held), Passing::Through) => registers.extend_from_slice(held),
-            (LaneValue::Tensor(held), Passing::Read) => {
-                let words = pack(&mut cx.b, held);
-                let parts = unpack(cx, held, &words);
-                read.extend(words);
-                value = LaneValue::tensor(parts);
-            }
-            _ => {}
+    let mut registers: Vec<Value> = Vec::new();
+    for (input, passes) in inputs.iter().zip(&passes) {
+        let value = cx.get(*input)?;
+        if let LaneValue::Tensor(held) = &value
+            && *passes
+        {
+            registers.extend_from_slice(held);
         }
         values.push(value);
     }
-    wait(cx, pendings, &mut registers, &read);
+    wait(cx, pendings, &mut registers);
     let mut after = registers.into_iter();
     let results = cx.module.results(op).to_vec();
-    for ((result, value), passing) in results.into_iter().zip(values).zip(passing) {
-        let value = match (&value, passing) {
-            (LaneValue::Tensor(_), Passing::Through) => value.rebuild(&mut after),
-            _ => value,
+    for ((result, value), passes) in results.into_iter().zip(values).zip(passes) {
+        let value = match value {
+            LaneValue::Tensor(_) if passes => value.rebuild(&mut after),
+            other => other,
         };
         cx.set(result, value);
     }
     Ok(())
-}
-
-/// How registers get past a wait.
-#[derive(Clone, Copy)]
-enum Passing {
-    Beside,
-    Through,
-    Read,
-}
-
-/// Values like others, out of the words that [`pack`] makes of those.
-fn unpack(cx: &mut Cx<'_>, like: &[Value], words: &[Value]) -> Vec<Value> {
-    let Some(ty) = like.first().map(|first| cx.b.ty(*first)).filter(|ty| ty.lane_bits() < 32) else {
-        return like.to_vec();
-    };
-    let each = 32 / ty.lane_bits();
-    let vectors: Vec<Value> = words.iter().map(|word| cx.b.bitcast(*word, ty.vector(each))).collect();
-    (0..like.len() as u32).map(|index| cx.b.extract(vectors[(index / each) as usize], index % each)).collect()
 }
 
 /// Lowers `ttng.fence_async_shared`: what lanes wrote to shared memory is seen by the matrix units.
@@ -282,42 +250,25 @@ fn effect(cx: &mut Cx<'_>, text: &str) {
     cx.b.inline_asm(Asm::effect(text, "~{memory}"), Type::VOID, &[]);
 }
 
-/// Waits for all but so many groups. The registers pass through, so that nobody reads them before; others are only needed
-/// until then.
-fn wait(cx: &mut Cx<'_>, pendings: u32, registers: &mut [Value], read: &[Value]) {
-    let mut text = format!("wgmma.wait_group.sync.aligned {pendings};");
-    if !read.is_empty() {
-        text = stay_put(&text);
-    }
-    if registers.is_empty() && read.is_empty() {
+/// Waits for all but so many groups. The registers pass through, so that nobody reads them before.
+fn wait(cx: &mut Cx<'_>, pendings: u32, registers: &mut [Value]) {
+    let text = format!("wgmma.wait_group.sync.aligned {pendings};");
+    let classes: Vec<&str> = registers.iter().map(|value| class_of(cx.b.ty(*value))).collect();
+    if registers.is_empty() {
         return effect(cx, &text);
     }
-    let [classes, others] = [&*registers, read]
-        .map(|list| list.iter().map(|value| class_of(cx.b.ty(*value))).collect::<Vec<&str>>());
     let types: Vec<Type> = registers.iter().map(|value| cx.b.ty(*value)).collect();
-    let constraints = format!("{},~{{memory}}", constraints(&classes, classes.len(), &others));
-    if registers.is_empty() {
-        cx.b.inline_asm(Asm::effect(&text, &constraints), Type::VOID, read);
-        return;
-    }
+    let constraints = format!("{},~{{memory}}", constraints(&classes, classes.len(), &[]));
     let (result, single) = match types.as_slice() {
         [only] => (*only, true),
         _ => (Type::structure(&types), false),
     };
-    let operands: Vec<Value> = registers.iter().chain(read).copied().collect();
-    let after = cx.b.inline_asm(Asm::effect(&text, &constraints), result, &operands).expect("it has results");
+    let after = cx.b.inline_asm(Asm::effect(&text, &constraints), result, registers).expect("it has results");
     if single {
         registers[0] = after;
     } else {
         registers.copy_from_slice(&cx.b.parts(after));
     }
-}
-
-/// A wait behind a branch. Within a stretch without branches the assembler moves waits up to where something could use them,
-/// above what runs while the products are made.
-fn stay_put(wait: &str) -> String {
-    let begin = "{\n\t.reg .pred first;\n\t.reg .b32 program;\n\tmov.u32 program, %ctaid.x;\n\tsetp.eq.u32 first, program, 0;";
-    format!("{begin}\n\t@first bra.uni whole;\n\t{wait}\n\twhole: {wait}\n\t}}")
 }
 
 /// The letter of the class of a register.
