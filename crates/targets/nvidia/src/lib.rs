@@ -7,6 +7,7 @@ pub mod driver;
 mod emulated;
 mod facts;
 mod given;
+mod intrinsics;
 mod knobs;
 pub mod lower;
 pub mod machine;

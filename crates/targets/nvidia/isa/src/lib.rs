@@ -7,9 +7,11 @@
 mod arch;
 mod operands;
 mod pattern;
+mod role;
 mod table;
 
 pub use arch::{Arch, UnknownArch, Version};
 pub use operands::{Kind, OperandRow, Width, operands};
 pub use pattern::{Need, Row, expansions};
+pub use role::{Role, device_bytes, mnemonics, role};
 pub use table::{find, find_in_any_order, rows};

@@ -1,6 +1,7 @@
 //! Elementary functions by instructions.
 
 use super::{pure, template};
+use crate::intrinsics;
 use elementwise::Math;
 use elementwise::lane_math::{by_base_two, plainly, quotient};
 use llir::{FunctionBuilder, Type, Value};
@@ -17,15 +18,15 @@ pub(super) fn exact(
     match (function, ty) {
         (Math::Exp, Type::F32) if capability >= 80 => Some(plainly(b, |b| exp(b, x[0]))),
         // Without `ftz` every power is scaled there and back for results that are denormal.
-        (Math::Exp2, Type::F32) => Some(pure(b, "llvm.nvvm.ex2.approx.ftz.f", ty, x)),
-        (Math::Sqrt, Type::F32) => Some(pure(b, "llvm.nvvm.sqrt.approx.f", ty, x)),
+        (Math::Exp2, Type::F32) => Some(pure(b, intrinsics::EX2_FTZ, ty, x)),
+        (Math::Sqrt, Type::F32) => Some(pure(b, intrinsics::SQRT, ty, x)),
         (Math::Sqrt | Math::PreciseSqrt, Type::F32 | Type::F64) => Some(b.intrinsic("llvm.sqrt", ty, x)),
-        (Math::Rsqrt, Type::F32) => Some(pure(b, "llvm.nvvm.rsqrt.approx.f", ty, x)),
-        (Math::Divide, Type::F32) => Some(pure(b, "llvm.nvvm.div.full", ty, x)),
+        (Math::Rsqrt, Type::F32) => Some(pure(b, intrinsics::RSQRT, ty, x)),
+        (Math::Divide, Type::F32) => Some(pure(b, intrinsics::DIV_FULL, ty, x)),
         // What `div.full` is. Written out, two products for each dividend remain, where the assembler makes three
         // instructions, two of them with a predicate.
         (Math::DivideByShared, Type::F32) => {
-            let reciprocal = |b: &mut FunctionBuilder<'_>, x| pure(b, "llvm.nvvm.rcp.approx.ftz.f", ty, &[x]);
+            let reciprocal = |b: &mut FunctionBuilder<'_>, x| pure(b, intrinsics::RCP_FTZ, ty, &[x]);
             Some(quotient(b, x[0], x[1], &reciprocal))
         }
         _ => None,
@@ -45,11 +46,11 @@ fn exp(b: &mut FunctionBuilder<'_>, x: Value) -> Value {
     let nearest = f64::from(LN_2 as f32);
     let [factor, ln2, rest, small] =
         [LOG2_E, -nearest, nearest - LN_2, 1e-3].map(|number| b.float(ty, number));
-    let product = pure(b, "llvm.nvvm.mul.rm.f", ty, &[x, factor]);
+    let product = pure(b, intrinsics::MUL_DOWN, ty, &[x, factor]);
     let lost = b.intrinsic("llvm.fma", ty, &[product, ln2, x]);
     let lost = b.intrinsic("llvm.fma", ty, &[product, rest, lost]);
     let lost = b.intrinsic("llvm.minnum", ty, &[lost, small]);
-    let power = pure(b, "llvm.nvvm.ex2.approx.ftz.f", ty, &[product]);
+    let power = pure(b, intrinsics::EX2_FTZ, ty, &[product]);
     b.intrinsic("llvm.fma", ty, &[power, lost, power])
 }
 
@@ -62,14 +63,14 @@ pub(super) fn fast(b: &mut FunctionBuilder<'_>, capability: u32, name: &str, x: 
     let unary = |b: &mut FunctionBuilder<'_>, name: &str, value: Value| {
         template(b, &format!("{name} $0, $1;"), "=f,f", Type::F32, &[value])
     };
-    let exp2 = |b: &mut FunctionBuilder<'_>, x| pure(b, "llvm.nvvm.ex2.approx.f", Type::F32, &[x]);
-    let log2 = |b: &mut FunctionBuilder<'_>, x| pure(b, "llvm.nvvm.lg2.approx.f", Type::F32, &[x]);
+    let exp2 = |b: &mut FunctionBuilder<'_>, x| pure(b, intrinsics::EX2, Type::F32, &[x]);
+    let log2 = |b: &mut FunctionBuilder<'_>, x| pure(b, intrinsics::LG2, Type::F32, &[x]);
     let result = match (name, x) {
         ("sin", [x]) => unary(b, "sin.approx.f32", *x),
         ("cos", [x]) => unary(b, "cos.approx.f32", *x),
         ("tan", [x]) => {
             let (sin, cos) = (unary(b, "sin.approx.f32", *x), unary(b, "cos.approx.f32", *x));
-            pure(b, "llvm.nvvm.div.approx.f", ty, &[sin, cos])
+            pure(b, intrinsics::DIV, ty, &[sin, cos])
         }
         ("tanh", [x]) if capability >= 75 => unary(b, "tanh.approx.f32", *x),
         ("pow", [x, y]) => {
@@ -78,7 +79,7 @@ pub(super) fn fast(b: &mut FunctionBuilder<'_>, capability: u32, name: &str, x: 
             exp2(b, power)
         }
         ("dividef" | "fdividef" | "divide" | "fdivide", [x, y]) => {
-            pure(b, "llvm.nvvm.div.approx.f", ty, &[*x, *y])
+            pure(b, intrinsics::DIV, ty, &[*x, *y])
         }
         (_, [x]) => return by_base_two(b, name, *x, (&exp2, &log2)),
         _ => return None,

@@ -1,6 +1,6 @@
 //! What lanes do on these machines: the hooks of the lowering from ttgir to llir.
 //!
-//! Where LLVM has an intrinsic it is called by its name, else a PTX template is. Templates use the letters of LLVM's
+//! Where LLVM has an intrinsic it is called ([`crate::intrinsics`]), else a PTX template is. Templates use the letters of LLVM's
 //! constraints (b h r l f d) and put operands behind `$`; every mnemonic in them is a row of the instruction table.
 
 mod async_copy;
@@ -13,6 +13,7 @@ pub mod matrix;
 mod memory;
 mod tensormap;
 
+use crate::intrinsics::{self, Intrinsic};
 use elementwise::{Abilities, ElementTarget, Math, MinMax, Rounding};
 use ir::{FloatKind, Module, Op};
 use lanes::{
@@ -38,14 +39,14 @@ pub struct Lanes {
     pub machine: &'static Machine,
 }
 
-/// Reads a special register.
-fn special(b: &mut FunctionBuilder<'_>, name: &str, ty: Type) -> Value {
-    pure(b, &format!("llvm.nvvm.read.ptx.sreg.{name}"), ty, &[])
+/// Reads a special register of 32 bits.
+fn special(b: &mut FunctionBuilder<'_>, register: Intrinsic) -> Value {
+    pure(b, register, Type::I32, &[])
 }
 
 /// Calls an intrinsic that only computes its result.
-fn pure(b: &mut FunctionBuilder<'_>, name: &str, ty: Type, args: &[Value]) -> Value {
-    let result = b.call_symbol(name, ty, args, Purity::Pure);
+fn pure(b: &mut FunctionBuilder<'_>, intrinsic: Intrinsic, ty: Type, args: &[Value]) -> Value {
+    let result = b.call_symbol(intrinsic.name, ty, args, Purity::Pure);
     result.unwrap_or_else(|| b.poison(ty))
 }
 
@@ -55,12 +56,12 @@ fn template(b: &mut FunctionBuilder<'_>, text: &str, constraints: &str, ty: Type
     result.unwrap_or_else(|| b.poison(ty))
 }
 
-/// The names of the axes of the grid.
-const AXES: [&str; 3] = ["x", "y", "z"];
-
-fn axis_name(axis: u32) -> &'static str {
-    AXES.get(axis as usize).copied().unwrap_or("z")
-}
+/// The number of a program and of programs along each axis of the grid.
+const AXES: [[Intrinsic; 2]; 3] = [
+    [intrinsics::CTAID_X, intrinsics::NCTAID_X],
+    [intrinsics::CTAID_Y, intrinsics::NCTAID_Y],
+    [intrinsics::CTAID_Z, intrinsics::NCTAID_Z],
+];
 
 impl LaneTarget for Lanes {
     fn machine(&self) -> &Machine {
@@ -86,34 +87,34 @@ impl LaneTarget for Lanes {
     }
 
     fn thread_id(&self, b: &mut FunctionBuilder<'_>) -> Value {
-        special(b, "tid.x", Type::I32)
+        special(b, intrinsics::TID_X)
     }
 
     fn uniform(&self, b: &mut FunctionBuilder<'_>, value: Value) -> Value {
         let [members, lane, clamp] = [-1, 0, LANES as i32 - 1].map(|number| b.i32(number));
-        pure(b, "llvm.nvvm.shfl.sync.idx.i32", Type::I32, &[members, value, lane, clamp])
+        pure(b, intrinsics::SHUFFLE_INDEX, Type::I32, &[members, value, lane, clamp])
     }
 
     fn program_id(&self, b: &mut FunctionBuilder<'_>, axis: u32) -> Value {
-        special(b, &format!("ctaid.{}", axis_name(axis)), Type::I32)
+        special(b, AXES[axis as usize][0])
     }
 
     fn num_programs(&self, b: &mut FunctionBuilder<'_>, axis: u32) -> Value {
-        special(b, &format!("nctaid.{}", axis_name(axis)), Type::I32)
+        special(b, AXES[axis as usize][1])
     }
 
     fn block_id(&self, b: &mut FunctionBuilder<'_>) -> Value {
-        special(b, "cluster.ctarank", Type::I32)
+        special(b, intrinsics::CLUSTER_CTARANK)
     }
 
     fn barrier(&self, b: &mut FunctionBuilder<'_>) {
-        b.intrinsic_void("llvm.nvvm.barrier0", &[]);
+        b.intrinsic_void(intrinsics::BARRIER.name, &[]);
     }
 
     fn cluster_barrier(&self, b: &mut FunctionBuilder<'_>) {
         // The first releases what was written, the second acquires.
-        b.intrinsic_void("llvm.nvvm.barrier.cluster.arrive.aligned", &[]);
-        b.intrinsic_void("llvm.nvvm.barrier.cluster.wait.aligned", &[]);
+        b.intrinsic_void(intrinsics::CLUSTER_ARRIVE.name, &[]);
+        b.intrinsic_void(intrinsics::CLUSTER_WAIT.name, &[]);
     }
 
     fn peer(&self, b: &mut FunctionBuilder<'_>, pointer: Value, block: Value) -> Value {
@@ -122,23 +123,23 @@ impl LaneTarget for Lanes {
 
     fn warp_barrier(&self, b: &mut FunctionBuilder<'_>) {
         let members = b.i32(-1);
-        b.intrinsic_void("llvm.nvvm.bar.warp.sync", &[members]);
+        b.intrinsic_void(intrinsics::WARP_BARRIER.name, &[members]);
     }
 
     fn shuffle(&self, b: &mut FunctionBuilder<'_>, shuffle: Shuffle, value: Value) -> Value {
-        let (name, by, clamp) = match shuffle {
-            Shuffle::Xor(bits) => ("bfly", b.i32(bits as i32), LANES as i32 - 1),
-            Shuffle::Up(by) => ("up", b.i32(by as i32), 0),
-            Shuffle::Down(by) => ("down", b.i32(by as i32), LANES as i32 - 1),
-            Shuffle::Index(lane) => ("idx", lane, LANES as i32 - 1),
+        let (intrinsic, by, clamp) = match shuffle {
+            Shuffle::Xor(bits) => (intrinsics::SHUFFLE_XOR, b.i32(bits as i32), LANES as i32 - 1),
+            Shuffle::Up(by) => (intrinsics::SHUFFLE_UP, b.i32(by as i32), 0),
+            Shuffle::Down(by) => (intrinsics::SHUFFLE_DOWN, b.i32(by as i32), LANES as i32 - 1),
+            Shuffle::Index(lane) => (intrinsics::SHUFFLE_INDEX, lane, LANES as i32 - 1),
         };
         let [members, clamp] = [-1, clamp].map(|number| b.i32(number));
-        b.intrinsic(&format!("llvm.nvvm.shfl.sync.{name}.i32"), Type::I32, &[members, value, by, clamp])
+        b.intrinsic(intrinsic.name, Type::I32, &[members, value, by, clamp])
     }
 
     fn ballot(&self, b: &mut FunctionBuilder<'_>, condition: Value) -> Value {
         let members = b.i32(-1);
-        b.intrinsic("llvm.nvvm.vote.ballot.sync", Type::I32, &[members, condition])
+        b.intrinsic(intrinsics::BALLOT.name, Type::I32, &[members, condition])
     }
 
     fn combine_lanes(&self, b: &mut FunctionBuilder<'_>, by: CombineLanes, value: Value) -> Option<Value> {
@@ -249,13 +250,13 @@ impl LaneTarget for Lanes {
 
     fn await_launch_before(&self, b: &mut FunctionBuilder<'_>) {
         if self.capability >= OVERLAPPING {
-            b.call_symbol("llvm.nvvm.griddepcontrol.wait", Type::VOID, &[], Purity::Impure);
+            b.call_symbol(intrinsics::AWAIT_LAUNCH.name, Type::VOID, &[], Purity::Impure);
         }
     }
 
     fn release_launch_behind(&self, b: &mut FunctionBuilder<'_>) {
         if self.capability >= OVERLAPPING {
-            b.call_symbol("llvm.nvvm.griddepcontrol.launch.dependents", Type::VOID, &[], Purity::Impure);
+            b.call_symbol(intrinsics::RELEASE_LAUNCH.name, Type::VOID, &[], Purity::Impure);
         }
     }
 
@@ -309,13 +310,13 @@ impl ElementTarget for Lanes {
 
     fn mul_high(&self, b: &mut FunctionBuilder<'_>, signed: bool, x: Value, y: Value) -> Value {
         let ty = b.ty(x);
-        let name = match (signed, ty.lane_bits() > 32) {
-            (true, false) => "i",
-            (true, true) => "ll",
-            (false, false) => "ui",
-            (false, true) => "ull",
+        let intrinsic = match (signed, ty.lane_bits() > 32) {
+            (true, false) => intrinsics::MULHI_S32,
+            (true, true) => intrinsics::MULHI_S64,
+            (false, false) => intrinsics::MULHI_U32,
+            (false, true) => intrinsics::MULHI_U64,
         };
-        pure(b, &format!("llvm.nvvm.mulhi.{name}"), ty, &[x, y])
+        pure(b, intrinsic, ty, &[x, y])
     }
 
     fn convert(

@@ -12,6 +12,7 @@
 
 use super::machine::{MBlock, MFunction, MInst, Reg, Text};
 use cranelift_entity::EntitySet;
+use ptx_isa::{Role, device_bytes, role};
 use std::ops::Range;
 
 /// How hard the assembler should try.
@@ -64,21 +65,16 @@ impl Work {
         match &inst.text {
             Text::Plain(mnemonic) => self.add_one(mnemonic),
             Text::Copy => self.instructions += 1,
-            Text::Asm(asm) => asm.text.split(';').for_each(|statement| {
-                let words = statement.split_whitespace();
-                let mut words = words.skip_while(|word| word.starts_with(['@', '{', '}']));
-                if let Some(mnemonic) = words.next() {
-                    self.add_one(mnemonic);
-                    self.is_demanding |= mnemonic.contains("mma");
-                }
-            }),
+            Text::Asm(asm) => ptx_isa::mnemonics(&asm.text).for_each(|mnemonic| self.add_one(mnemonic)),
             Text::Call(_) => self.is_demanding = true,
         }
     }
 
     fn add_one(&mut self, mnemonic: &str) {
         self.instructions += 1;
-        self.bytes += bytes(mnemonic);
+        self.bytes += device_bytes(mnemonic);
+        self.is_demanding |=
+            matches!(role(mnemonic), Role::Multiply | Role::MultiplyControl | Role::MultiplyWait);
     }
 
     /// Whether device memory decides how long this takes, `least` bytes at least.
@@ -95,17 +91,6 @@ impl std::iter::Sum for Work {
             is_demanding: sum.is_demanding || one.is_demanding,
         })
     }
-}
-
-/// The bytes that an instruction moves between device memory and each lane.
-fn bytes(mnemonic: &str) -> u32 {
-    let rest = mnemonic.strip_prefix("ld").or_else(|| mnemonic.strip_prefix("st"));
-    let Some(rest) = rest.and_then(|rest| rest.strip_prefix(".global.")) else { return 0 };
-    rest.split('.').fold(0, |bytes, part| match (part.get(..1), part.get(1..).map(str::parse::<u32>)) {
-        (Some("v"), Some(Ok(count))) => count,
-        (Some("b" | "u" | "s" | "f"), Some(Ok(bits))) => bytes.max(1) * bits / 8,
-        _ => bytes,
-    })
 }
 
 /// How hard the assembler should try with a function.
@@ -166,7 +151,8 @@ impl InUse {
 
 /// Whether lanes wait for each other at an instruction.
 fn waits(inst: &MInst) -> bool {
-    matches!(&inst.text, Text::Plain(mnemonic) if mnemonic.starts_with("bar") || mnemonic.starts_with("shfl"))
+    let Text::Plain(mnemonic) = &inst.text else { return false };
+    matches!(role(mnemonic), Role::Barrier | Role::ClusterBarrier | Role::WarpBarrier | Role::Shuffle)
 }
 
 /// The blocks from where something jumps back to up to the jump.
@@ -182,23 +168,10 @@ fn loops(function: &MFunction) -> Vec<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::super::machine::{AsmText, Class, Edge, End, MBlock, MFunction, MInst, Operand, Text};
-    use super::{Effort, InUse, bytes, effort};
+    use super::{Effort, InUse, effort};
     use cranelift_entity::{EntityRef, PrimaryMap};
     use llir::Block;
     use smallvec::SmallVec;
-
-    #[test]
-    fn bytes_of_an_access() {
-        let cases = [
-            ("ld.global.v4.b32", 16),
-            ("ld.global.cs.L1::no_allocate.L2::128B.v2.b64", 16),
-            ("st.global.b16", 2),
-            ("st.global.u8", 1),
-            ("ld.shared.v4.b32", 0),
-            ("add.s32", 0),
-        ];
-        assert_eq!(cases.map(|(name, _)| bytes(name)), cases.map(|(_, bytes)| bytes));
-    }
 
     /// A block of these instructions, each so many times, that goes to another or out of the function.
     fn block(number: usize, mnemonics: &[(&'static str, usize)], targets: &[usize]) -> MBlock {

@@ -1,6 +1,10 @@
 //! A module as PTX: its head, its data, its functions.
 
 use super::edges::skip_empty;
+use crate::intrinsics::{
+    CLUSTER_CTARANK, CTAID_X, CTAID_Y, CTAID_Z, Intrinsic, LANEID, NCTAID_X, NCTAID_Y, NCTAID_Z, NTID_X, NTID_Y, NTID_Z, TID_X, TID_Y,
+    TID_Z,
+};
 use super::effort::{Effort, effort};
 use super::error::PtxError;
 use super::features::Features;
@@ -78,18 +82,18 @@ pub fn emit(module: &Module, options: &Options) -> Result<Ptx, Vec<PtxError>> {
 }
 
 /// Bounds of special registers: each is less than the number.
-const BOUNDS: &[(&str, u64)] = &[
-    ("ctaid.x", 0x7fff_ffff),
-    ("ctaid.y", 0xffff),
-    ("ctaid.z", 0xffff),
-    ("nctaid.x", 0x8000_0000),
-    ("nctaid.y", 0x1_0000),
-    ("nctaid.z", 0x1_0000),
-    ("ntid.x", 1025),
-    ("ntid.y", 1025),
-    ("ntid.z", 65),
-    ("laneid", 32),
-    ("cluster.ctarank", 16),
+const BOUNDS: &[(Intrinsic, u64)] = &[
+    (CTAID_X, 0x7fff_ffff),
+    (CTAID_Y, 0xffff),
+    (CTAID_Z, 0xffff),
+    (NCTAID_X, 0x8000_0000),
+    (NCTAID_Y, 0x1_0000),
+    (NCTAID_Z, 0x1_0000),
+    (NTID_X, 1025),
+    (NTID_Y, 1025),
+    (NTID_Z, 65),
+    (LANEID, 32),
+    (CLUSTER_CTARANK, 16),
 ];
 
 /// Runs the passes of llir, with what is known of special registers; `watch` hears how long each took.
@@ -100,7 +104,7 @@ pub fn optimize(module: &mut Module, watch: &mut dyn llir::passes::Watch) {
 
 /// What is known of special registers: each is below a bound.
 pub fn bounds(module: &Module) -> Vec<(String, u64)> {
-    let name = |register: &str| format!("llvm.nvvm.read.ptx.sreg.{register}");
+    let name = |register: &Intrinsic| register.name.to_owned();
     let mut bounds: Vec<(String, u64)> =
         BOUNDS.iter().map(|(register, bound)| (name(register), *bound)).collect();
     let lanes = |axis: usize| {
@@ -111,7 +115,7 @@ pub fn bounds(module: &Module) -> Vec<(String, u64)> {
         module.functions().map(of).max().unwrap_or(1024)
     };
     bounds.extend(
-        ["tid.x", "tid.y", "tid.z"].iter().enumerate().map(|(axis, register)| (name(register), lanes(axis))),
+        [TID_X, TID_Y, TID_Z].iter().enumerate().map(|(axis, register)| (name(register), lanes(axis))),
     );
     bounds
 }

@@ -6,37 +6,35 @@ mod residency;
 pub(crate) use devices::peaks;
 pub(crate) use residency::resources;
 
+use crate::intrinsics::Intrinsic;
 use crate::lower::Lanes;
 use crate::machine;
-use ptx_isa::Arch;
+use ptx_isa::{Arch, Role, role};
 use target::survey::Survey;
 use target::{CompileOptions, TargetError};
 
-/// Instructions that are worth counting: how the symbol or the template begins, and what they are.
-const COUNTED: &[(&str, &str)] = &[
-    ("llvm.nvvm.barrier0", "barrier"),
-    ("llvm.nvvm.bar.warp.sync", "barrier of a warp"),
-    ("llvm.nvvm.shfl", "shuffle"),
-    ("redux.sync", "shuffle"),
-    ("wgmma.mma_async", "matrix"),
-    ("mma.sync", "matrix"),
-    ("ldmatrix", "matrix load"),
-    ("stmatrix", "matrix store"),
-    ("cp.async.wait_group", "wait for copies"),
-    ("wgmma.wait_group", "wait for products"),
+/// Instructions that are worth counting, and what they are called.
+const COUNTED: &[(Role, &str)] = &[
+    (Role::Barrier, "barrier"),
+    (Role::WarpBarrier, "barrier of a warp"),
+    (Role::Shuffle, "shuffle"),
+    (Role::Combine, "shuffle"),
+    (Role::Multiply, "matrix"),
+    (Role::MatrixLoad, "matrix load"),
+    (Role::MatrixStore, "matrix store"),
+    (Role::CopyWait, "wait for copies"),
+    (Role::MultiplyWait, "wait for products"),
 ];
 
-/// What an instruction is, by the symbol it calls or its template; its own name, and how many of it there are.
+/// What an instruction is, by the intrinsic it calls or its template; its own name, and how many of it there are.
 fn classify(text: &str) -> Option<(&'static str, String, u64)> {
-    let word_at = |at: usize| text[at..].split([' ', ';', '\t']).next().unwrap_or_default();
-    // A longer name that merely holds another begins elsewhere than at a word.
-    let goes_on = |before: char| before.is_alphanumeric() || before == '.' || before == '_';
-    let starts_word = |at: usize| !text[..at].chars().next_back().is_some_and(goes_on);
-    COUNTED.iter().find_map(|(name, what)| {
-        let found = || text.match_indices(name).map(|found| found.0).filter(|at| starts_word(*at));
-        let first = found().next()?;
-        Some((*what, word_at(first).to_owned(), found().count() as u64))
-    })
+    let called = |role: Role| COUNTED.iter().find(|row| row.0 == role).map(|row| row.1);
+    if let Some(intrinsic) = Intrinsic::named(text) {
+        return called(intrinsic.role()).map(|what| (what, text.to_owned(), 1));
+    }
+    let roles = || ptx_isa::mnemonics(text).map(|mnemonic| (mnemonic, role(mnemonic)));
+    let (first, own, what) = roles().find_map(|(mnemonic, own)| Some((mnemonic, own, called(own)?)))?;
+    Some((what, first.to_owned(), roles().filter(|(_, role)| *role == own).count() as u64))
 }
 
 /// What a compile of block-level code with layouts decides.

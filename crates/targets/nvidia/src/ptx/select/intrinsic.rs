@@ -1,13 +1,13 @@
 //! Intrinsics: a row each with the instruction it becomes.
 //!
-//! Names are looked up without the types that LLVM adds to them; those of the target itself (`llvm.nvvm.…`) as they
-//! are.
+//! Names are looked up without the types that LLVM adds to them; those of the target itself are [`crate::intrinsics`].
 
 use super::cast::float_word;
 use super::float::{packs, type_word};
 use super::{Outcome, Part, Selector};
+use crate::intrinsics::{Form, Intrinsic};
 use crate::ptx::machine::{Class, Operand, Reg};
-use llir::{Flags, Inst, InstData, Scalar, Value};
+use llir::{Flags, Inst, InstData, Scalar};
 
 /// How an intrinsic becomes PTX.
 #[derive(Clone, Copy)]
@@ -22,8 +22,8 @@ enum Rule {
     Approximate(&'static str),
     /// The mnemonic and the letter of an integer type with its width.
     Integer(&'static str, &'static str),
-    /// A read of a special register.
-    Special(&'static str),
+    /// An intrinsic of these GPUs.
+    Target(Form),
     /// A mnemonic as it is; every operand in order, constants as they are.
     Plain(&'static str),
     /// Nothing at all.
@@ -71,97 +71,10 @@ const ROWS: &[(&str, Rule)] = &[
     ("llvm.umin", Rule::Integer("min", "u")),
 ];
 
-/// The same for `llvm.nvvm.…`, which have no types in their names.
-const OWN_ROWS: &[(&str, Rule)] = &[
-    ("barrier.cluster.arrive.aligned", Rule::Plain("barrier.cluster.arrive.aligned")),
-    ("barrier.cluster.wait.aligned", Rule::Plain("barrier.cluster.wait.aligned")),
-    ("barrier.cta.sync.aligned.all", Rule::Plain("barrier.sync.aligned")),
-    ("barrier.cta.sync.aligned.count", Rule::Plain("barrier.sync.aligned")),
-    ("barrier.sync", Rule::Plain("barrier.sync")),
-    ("barrier0", Rule::Plain("bar.sync 0")),
-    ("bar.warp.sync", Rule::Plain("bar.warp.sync")),
-    ("cp.async.commit.group", Rule::Plain("cp.async.commit_group")),
-    ("cp.async.wait.all", Rule::Plain("cp.async.wait_all")),
-    ("cp.async.wait.group", Rule::Plain("cp.async.wait_group")),
-    ("div.approx.f", Rule::Plain("div.approx.f32")),
-    ("div.full", Rule::Plain("div.full.f32")),
-    ("div.full.ftz", Rule::Plain("div.full.ftz.f32")),
-    ("div.rn.f", Rule::Plain("div.rn.f32")),
-    ("div.rn.d", Rule::Plain("div.rn.f64")),
-    ("ex2.approx.f", Rule::Plain("ex2.approx.f32")),
-    ("ex2.approx.ftz.f", Rule::Plain("ex2.approx.ftz.f32")),
-    ("exit", Rule::Plain("exit")),
-    ("griddepcontrol.launch.dependents", Rule::Plain("griddepcontrol.launch_dependents")),
-    ("griddepcontrol.wait", Rule::Plain("griddepcontrol.wait")),
-    ("lg2.approx.f", Rule::Plain("lg2.approx.f32")),
-    ("lg2.approx.ftz.f", Rule::Plain("lg2.approx.ftz.f32")),
-    ("membar.cta", Rule::Plain("membar.cta")),
-    ("membar.gl", Rule::Plain("membar.gl")),
-    ("membar.sys", Rule::Plain("membar.sys")),
-    ("mul.rm.f", Rule::Plain("mul.rm.f32")),
-    ("mulhi.i", Rule::Plain("mul.hi.s32")),
-    ("mulhi.ll", Rule::Plain("mul.hi.s64")),
-    ("mulhi.ui", Rule::Plain("mul.hi.u32")),
-    ("mulhi.ull", Rule::Plain("mul.hi.u64")),
-    ("nanosleep", Rule::Plain("nanosleep.u32")),
-    ("prmt", Rule::Plain("prmt.b32")),
-    ("rcp.approx.ftz.f", Rule::Plain("rcp.approx.ftz.f32")),
-    ("rcp.rn.d", Rule::Plain("rcp.rn.f64")),
-    ("rcp.rn.f", Rule::Plain("rcp.rn.f32")),
-    ("read.ptx.sreg.activemask", Rule::Special("%activemask")),
-    ("read.ptx.sreg.clock", Rule::Special("%clock")),
-    ("read.ptx.sreg.clock64", Rule::Special("%clock64")),
-    ("read.ptx.sreg.cluster.ctaid.x", Rule::Special("%cluster_ctaid.x")),
-    ("read.ptx.sreg.cluster.ctaid.y", Rule::Special("%cluster_ctaid.y")),
-    ("read.ptx.sreg.cluster.ctaid.z", Rule::Special("%cluster_ctaid.z")),
-    ("read.ptx.sreg.cluster.ctarank", Rule::Special("%cluster_ctarank")),
-    ("read.ptx.sreg.cluster.nctarank", Rule::Special("%cluster_nctarank")),
-    ("read.ptx.sreg.clusterid.x", Rule::Special("%clusterid.x")),
-    ("read.ptx.sreg.clusterid.y", Rule::Special("%clusterid.y")),
-    ("read.ptx.sreg.clusterid.z", Rule::Special("%clusterid.z")),
-    ("read.ptx.sreg.ctaid.x", Rule::Special("%ctaid.x")),
-    ("read.ptx.sreg.ctaid.y", Rule::Special("%ctaid.y")),
-    ("read.ptx.sreg.ctaid.z", Rule::Special("%ctaid.z")),
-    ("read.ptx.sreg.globaltimer", Rule::Special("%globaltimer")),
-    ("read.ptx.sreg.laneid", Rule::Special("%laneid")),
-    ("read.ptx.sreg.nclusterid.x", Rule::Special("%nclusterid.x")),
-    ("read.ptx.sreg.nclusterid.y", Rule::Special("%nclusterid.y")),
-    ("read.ptx.sreg.nclusterid.z", Rule::Special("%nclusterid.z")),
-    ("read.ptx.sreg.nctaid.x", Rule::Special("%nctaid.x")),
-    ("read.ptx.sreg.nctaid.y", Rule::Special("%nctaid.y")),
-    ("read.ptx.sreg.nctaid.z", Rule::Special("%nctaid.z")),
-    ("read.ptx.sreg.ntid.x", Rule::Special("%ntid.x")),
-    ("read.ptx.sreg.ntid.y", Rule::Special("%ntid.y")),
-    ("read.ptx.sreg.ntid.z", Rule::Special("%ntid.z")),
-    ("read.ptx.sreg.smid", Rule::Special("%smid")),
-    ("read.ptx.sreg.tid.x", Rule::Special("%tid.x")),
-    ("read.ptx.sreg.tid.y", Rule::Special("%tid.y")),
-    ("read.ptx.sreg.tid.z", Rule::Special("%tid.z")),
-    ("read.ptx.sreg.warpid", Rule::Special("%warpid")),
-    ("redux.sync.add", Rule::Own(redux_add)),
-    ("rsqrt.approx.d", Rule::Plain("rsqrt.approx.f64")),
-    ("rsqrt.approx.f", Rule::Plain("rsqrt.approx.f32")),
-    ("rsqrt.approx.ftz.f", Rule::Plain("rsqrt.approx.ftz.f32")),
-    ("shfl.sync.bfly.f32", Rule::Own(shuffle_bfly)),
-    ("shfl.sync.bfly.i32", Rule::Own(shuffle_bfly)),
-    ("shfl.sync.down.f32", Rule::Own(shuffle_down)),
-    ("shfl.sync.down.i32", Rule::Own(shuffle_down)),
-    ("shfl.sync.idx.f32", Rule::Own(shuffle_idx)),
-    ("shfl.sync.idx.i32", Rule::Own(shuffle_idx)),
-    ("shfl.sync.up.f32", Rule::Own(shuffle_up)),
-    ("shfl.sync.up.i32", Rule::Own(shuffle_up)),
-    ("sqrt.approx.f", Rule::Plain("sqrt.approx.f32")),
-    ("sqrt.approx.ftz.f", Rule::Plain("sqrt.approx.ftz.f32")),
-    ("sqrt.rn.f", Rule::Plain("sqrt.rn.f32")),
-    ("vote.all.sync", Rule::Own(vote_all)),
-    ("vote.any.sync", Rule::Own(vote_any)),
-    ("vote.ballot.sync", Rule::Own(ballot)),
-];
-
 /// The row of an intrinsic by its name, without the types at its end.
 fn rule(name: &str) -> Option<Rule> {
-    if let Some(own) = name.strip_prefix("llvm.nvvm.") {
-        return OWN_ROWS.iter().find(|row| row.0 == own).map(|row| row.1);
+    if let Some(own) = Intrinsic::named(name) {
+        return Some(Rule::Target(own.form));
     }
     let mut stem = name;
     loop {
@@ -211,7 +124,7 @@ impl Selector<'_> {
 }
 
 fn without_result(s: &mut Selector<'_>, data: &InstData, rule: Rule) -> Outcome {
-    let Rule::Plain(name) = rule else {
+    let (Rule::Plain(name) | Rule::Target(Form::Plain(name))) = rule else {
         return match rule {
             Rule::Nothing => Ok(()),
             _ => Err("an intrinsic with a result is used as one without".into()),
@@ -227,12 +140,13 @@ fn one(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg, rule: Rule) -
         Rule::Nothing => Ok(()),
         Rule::Own(emit) => emit(s, data, part, to),
         Rule::Extremum(name) => extremum(s, data, part, to, name),
-        Rule::Special(register) => {
+        Rule::Target(Form::Ordered(name, order)) => ordered(s, data, to, name, order),
+        Rule::Target(Form::Special(register)) => {
             let name = if data.ty.lane_bits() == 64 { "mov.b64" } else { "mov.b32" };
             s.push(name, &[to], &[Operand::Name(register.into())]);
             Ok(())
         }
-        Rule::Plain(name) => {
+        Rule::Plain(name) | Rule::Target(Form::Plain(name)) => {
             let operands = args(s, data, part);
             s.push(name, &[to], &operands);
             Ok(())
@@ -481,54 +395,16 @@ fn funnel(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg, left: bool
     Ok(())
 }
 
-/// `shfl.sync` with the operands in LLVM's order: members, value, lane, clamp.
-fn shuffle(s: &mut Selector<'_>, data: &InstData, to: Reg, mode: &str) -> Outcome {
-    let [members, value, lane, clamp] = data.operands[..] else {
-        return Err("a shuffle of other than four operands".into());
-    };
-    let value = Operand::Reg(s.reg(value, Part::Scalar));
-    let (lane, clamp, members) = (s.scalar(lane), s.scalar(clamp), s.scalar(members));
-    s.push(format!("shfl.sync.{mode}.b32"), &[to], &[value, lane, clamp, members]);
+/// Instructions that have the operands in another order than LLVM; what they exchange is in a register.
+fn ordered(s: &mut Selector<'_>, data: &InstData, to: Reg, name: &'static str, order: &[usize]) -> Outcome {
+    let [first, others @ ..] = order else { return Err(format!("`{name}` takes nothing")) };
+    let value = |at: &usize| data.operands.get(*at).copied().ok_or_else(|| format!("`{name}` lacks operands"));
+    let mut operands = vec![Operand::Reg(s.reg(value(first)?, Part::Scalar))];
+    for at in others {
+        operands.push(s.scalar(value(at)?));
+    }
+    s.push(name, &[to], &operands);
     Ok(())
-}
-
-fn shuffle_bfly(s: &mut Selector<'_>, data: &InstData, _: Part, to: Reg) -> Outcome {
-    shuffle(s, data, to, "bfly")
-}
-
-fn shuffle_down(s: &mut Selector<'_>, data: &InstData, _: Part, to: Reg) -> Outcome {
-    shuffle(s, data, to, "down")
-}
-
-fn shuffle_idx(s: &mut Selector<'_>, data: &InstData, _: Part, to: Reg) -> Outcome {
-    shuffle(s, data, to, "idx")
-}
-
-fn shuffle_up(s: &mut Selector<'_>, data: &InstData, _: Part, to: Reg) -> Outcome {
-    shuffle(s, data, to, "up")
-}
-
-/// Instructions whose last operand in PTX is LLVM's first: the lanes that take part.
-fn members_last(s: &mut Selector<'_>, members: Value, value: Value, to: Reg, name: &'static str) -> Outcome {
-    let (members, value) = (s.scalar(members), Operand::Reg(s.reg(value, Part::Scalar)));
-    s.push(name, &[to], &[value, members]);
-    Ok(())
-}
-
-fn vote_all(s: &mut Selector<'_>, data: &InstData, _: Part, to: Reg) -> Outcome {
-    members_last(s, data.operands[0], data.operands[1], to, "vote.sync.all.pred")
-}
-
-fn vote_any(s: &mut Selector<'_>, data: &InstData, _: Part, to: Reg) -> Outcome {
-    members_last(s, data.operands[0], data.operands[1], to, "vote.sync.any.pred")
-}
-
-fn ballot(s: &mut Selector<'_>, data: &InstData, _: Part, to: Reg) -> Outcome {
-    members_last(s, data.operands[0], data.operands[1], to, "vote.sync.ballot.b32")
-}
-
-fn redux_add(s: &mut Selector<'_>, data: &InstData, _: Part, to: Reg) -> Outcome {
-    members_last(s, data.operands[1], data.operands[0], to, "redux.sync.add.s32")
 }
 
 #[cfg(test)]
