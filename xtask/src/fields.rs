@@ -11,7 +11,9 @@ pub(crate) const WATCHED: &[(&str, &str)] = &[("crates/ttgir/src/machine.rs", "M
 
 /// The fields of a struct that nobody reads.
 pub(crate) fn unread(files: &[SourceFile], path: &str, name: &str) -> Vec<String> {
-    let Some(own) = files.iter().find(|file| file.path == path) else { return vec![format!("{path} is gone")] };
+    let Some(own) = files.iter().find(|file| file.path == path) else {
+        return vec![format!("{path} is gone")];
+    };
     let others = files.iter().filter(|file| file.path != path && !file.path.contains("/tests/"));
     let texts: Vec<String> = others.map(|file| masked::mask(&file.text)).collect();
     let is_read = |field: &String| texts.iter().any(|text| reads(text, field));
@@ -46,7 +48,10 @@ mod tests {
     fn fields_that_only_tests_read_are_found() {
         let file = |path: &str, text: &str| SourceFile { path: path.into(), text: text.into() };
         let files = [
-            file("a.rs", "pub struct M {\n    /// A.\n    pub one: u32,\n    pub two: u32,\n    pub three: u32,\n}\n"),
+            file(
+                "a.rs",
+                "pub struct M {\n    /// A.\n    pub one: u32,\n    pub two: u32,\n    pub three: u32,\n}\n",
+            ),
             file("b.rs", "fn f(m: &M) -> u32 { m.one + m.two() + m.twofold } // m.two"),
             file("c/tests/d.rs", "fn f(m: &M) -> u32 { m.three }"),
         ];

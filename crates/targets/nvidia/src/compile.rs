@@ -268,10 +268,11 @@ fn limit_registers(
         Some(OptionValue::Int(most)) => *most,
         _ => return Ok(()),
     };
-    let most = u32::try_from(most).ok().filter(|most| (16..=lane_registers).contains(most)).ok_or_else(|| {
-        let message = format!("maxnreg is {most}, and a lane has 16 to {lane_registers} registers");
-        TargetError::Compile { message, location: None }
-    })?;
+    let most =
+        u32::try_from(most).ok().filter(|most| (16..=lane_registers).contains(most)).ok_or_else(|| {
+            let message = format!("maxnreg is {most}, and a lane has 16 to {lane_registers} registers");
+            TargetError::Compile { message, location: None }
+        })?;
     let function = module.find(name).and_then(|id| module.function_mut(id));
     if let Some(kernel) = function.and_then(|function| function.kernel.as_mut()) {
         kernel.max_registers = Some(most);

@@ -52,15 +52,18 @@ const fn special(name: &'static str, register: &'static str) -> Intrinsic {
     Intrinsic { name, form: Form::Special(register) }
 }
 
-pub(crate) const CLUSTER_ARRIVE: Intrinsic = plain("llvm.nvvm.barrier.cluster.arrive.aligned", "barrier.cluster.arrive.aligned");
-pub(crate) const CLUSTER_WAIT: Intrinsic = plain("llvm.nvvm.barrier.cluster.wait.aligned", "barrier.cluster.wait.aligned");
+pub(crate) const CLUSTER_ARRIVE: Intrinsic =
+    plain("llvm.nvvm.barrier.cluster.arrive.aligned", "barrier.cluster.arrive.aligned");
+pub(crate) const CLUSTER_WAIT: Intrinsic =
+    plain("llvm.nvvm.barrier.cluster.wait.aligned", "barrier.cluster.wait.aligned");
 pub(crate) const BARRIER: Intrinsic = plain("llvm.nvvm.barrier0", "bar.sync 0");
 pub(crate) const WARP_BARRIER: Intrinsic = plain("llvm.nvvm.bar.warp.sync", "bar.warp.sync");
 pub(crate) const DIV: Intrinsic = plain("llvm.nvvm.div.approx.f", "div.approx.f32");
 pub(crate) const DIV_FULL: Intrinsic = plain("llvm.nvvm.div.full", "div.full.f32");
 pub(crate) const EX2: Intrinsic = plain("llvm.nvvm.ex2.approx.f", "ex2.approx.f32");
 pub(crate) const EX2_FTZ: Intrinsic = plain("llvm.nvvm.ex2.approx.ftz.f", "ex2.approx.ftz.f32");
-pub(crate) const RELEASE_LAUNCH: Intrinsic = plain("llvm.nvvm.griddepcontrol.launch.dependents", "griddepcontrol.launch_dependents");
+pub(crate) const RELEASE_LAUNCH: Intrinsic =
+    plain("llvm.nvvm.griddepcontrol.launch.dependents", "griddepcontrol.launch_dependents");
 pub(crate) const AWAIT_LAUNCH: Intrinsic = plain("llvm.nvvm.griddepcontrol.wait", "griddepcontrol.wait");
 pub(crate) const LG2: Intrinsic = plain("llvm.nvvm.lg2.approx.f", "lg2.approx.f32");
 pub(crate) const MUL_DOWN: Intrinsic = plain("llvm.nvvm.mul.rm.f", "mul.rm.f32");
@@ -69,7 +72,8 @@ pub(crate) const MULHI_S64: Intrinsic = plain("llvm.nvvm.mulhi.ll", "mul.hi.s64"
 pub(crate) const MULHI_U32: Intrinsic = plain("llvm.nvvm.mulhi.ui", "mul.hi.u32");
 pub(crate) const MULHI_U64: Intrinsic = plain("llvm.nvvm.mulhi.ull", "mul.hi.u64");
 pub(crate) const RCP_FTZ: Intrinsic = plain("llvm.nvvm.rcp.approx.ftz.f", "rcp.approx.ftz.f32");
-pub(crate) const CLUSTER_CTARANK: Intrinsic = special("llvm.nvvm.read.ptx.sreg.cluster.ctarank", "%cluster_ctarank");
+pub(crate) const CLUSTER_CTARANK: Intrinsic =
+    special("llvm.nvvm.read.ptx.sreg.cluster.ctarank", "%cluster_ctarank");
 pub(crate) const CTAID_X: Intrinsic = special("llvm.nvvm.read.ptx.sreg.ctaid.x", "%ctaid.x");
 pub(crate) const CTAID_Y: Intrinsic = special("llvm.nvvm.read.ptx.sreg.ctaid.y", "%ctaid.y");
 pub(crate) const CTAID_Z: Intrinsic = special("llvm.nvvm.read.ptx.sreg.ctaid.z", "%ctaid.z");
@@ -84,10 +88,14 @@ pub(crate) const TID_X: Intrinsic = special("llvm.nvvm.read.ptx.sreg.tid.x", "%t
 pub(crate) const TID_Y: Intrinsic = special("llvm.nvvm.read.ptx.sreg.tid.y", "%tid.y");
 pub(crate) const TID_Z: Intrinsic = special("llvm.nvvm.read.ptx.sreg.tid.z", "%tid.z");
 pub(crate) const RSQRT: Intrinsic = plain("llvm.nvvm.rsqrt.approx.f", "rsqrt.approx.f32");
-pub(crate) const SHUFFLE_XOR: Intrinsic = ordered("llvm.nvvm.shfl.sync.bfly.i32", "shfl.sync.bfly.b32", &[1, 2, 3, 0]);
-pub(crate) const SHUFFLE_DOWN: Intrinsic = ordered("llvm.nvvm.shfl.sync.down.i32", "shfl.sync.down.b32", &[1, 2, 3, 0]);
-pub(crate) const SHUFFLE_INDEX: Intrinsic = ordered("llvm.nvvm.shfl.sync.idx.i32", "shfl.sync.idx.b32", &[1, 2, 3, 0]);
-pub(crate) const SHUFFLE_UP: Intrinsic = ordered("llvm.nvvm.shfl.sync.up.i32", "shfl.sync.up.b32", &[1, 2, 3, 0]);
+pub(crate) const SHUFFLE_XOR: Intrinsic =
+    ordered("llvm.nvvm.shfl.sync.bfly.i32", "shfl.sync.bfly.b32", &[1, 2, 3, 0]);
+pub(crate) const SHUFFLE_DOWN: Intrinsic =
+    ordered("llvm.nvvm.shfl.sync.down.i32", "shfl.sync.down.b32", &[1, 2, 3, 0]);
+pub(crate) const SHUFFLE_INDEX: Intrinsic =
+    ordered("llvm.nvvm.shfl.sync.idx.i32", "shfl.sync.idx.b32", &[1, 2, 3, 0]);
+pub(crate) const SHUFFLE_UP: Intrinsic =
+    ordered("llvm.nvvm.shfl.sync.up.i32", "shfl.sync.up.b32", &[1, 2, 3, 0]);
 pub(crate) const SQRT: Intrinsic = plain("llvm.nvvm.sqrt.approx.f", "sqrt.approx.f32");
 pub(crate) const BALLOT: Intrinsic = ordered("llvm.nvvm.vote.ballot.sync", "vote.sync.ballot.b32", &[1, 0]);
 

@@ -144,8 +144,7 @@ fn compile_text(text: &str, stages: u32, num_warps: u32) -> Compiled {
     let mut module =
         parse(text, ttir::registry(), ParseOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     let known = machine::machine(90).expect("known");
-    let machine: &'static Machine =
-        Box::leak(Box::new(Machine { bulk_store: true, ..*known }));
+    let machine: &'static Machine = Box::leak(Box::new(Machine { bulk_store: true, ..*known }));
     let how = pipeline::Options { num_warps, num_ctas: 1, num_stages: stages };
     pipeline::to_ttgir(&mut module, 90, machine, &how, ir::pass::Verify::Each, &mut ())
         .unwrap_or_else(|errors| panic!("{}", errors[0]));

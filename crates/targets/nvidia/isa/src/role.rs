@@ -144,6 +144,9 @@ mod tests {
     fn mnemonics_of_a_text() {
         let text = "{\n\t.reg .pred p;\n\t@!$2 bra.uni done;\n\tagain: mbarrier.try_wait.b64 p, [ $0 ], $1;\n\tdone:\n\t}";
         assert_eq!(mnemonics(text).collect::<Vec<_>>(), ["bra.uni", "mbarrier.try_wait.b64"]);
-        assert_eq!(mnemonics("@$1 st.global.b32 [ $0 ], 1; exit;").collect::<Vec<_>>(), ["st.global.b32", "exit"]);
+        assert_eq!(
+            mnemonics("@$1 st.global.b32 [ $0 ], 1; exit;").collect::<Vec<_>>(),
+            ["st.global.b32", "exit"]
+        );
     }
 }

@@ -78,9 +78,7 @@ pub(super) fn fast(b: &mut FunctionBuilder<'_>, capability: u32, name: &str, x: 
             let power = b.fmul(log, *y);
             exp2(b, power)
         }
-        ("dividef" | "fdividef" | "divide" | "fdivide", [x, y]) => {
-            pure(b, intrinsics::DIV, ty, &[*x, *y])
-        }
+        ("dividef" | "fdividef" | "divide" | "fdivide", [x, y]) => pure(b, intrinsics::DIV, ty, &[*x, *y]),
         (_, [x]) => return by_base_two(b, name, *x, (&exp2, &log2)),
         _ => return None,
     };

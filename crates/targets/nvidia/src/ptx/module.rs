@@ -1,16 +1,16 @@
 //! A module as PTX: its head, its data, its functions.
 
 use super::edges::skip_empty;
-use crate::intrinsics::{
-    CLUSTER_CTARANK, CTAID_X, CTAID_Y, CTAID_Z, Intrinsic, LANEID, NCTAID_X, NCTAID_Y, NCTAID_Z, NTID_X, NTID_Y, NTID_Z, TID_X, TID_Y,
-    TID_Z,
-};
 use super::effort::{Effort, effort};
 use super::error::PtxError;
 use super::features::Features;
 use super::options::Options;
 use super::select::select;
 use super::text::{body, param_name, symbol};
+use crate::intrinsics::{
+    CLUSTER_CTARANK, CTAID_X, CTAID_Y, CTAID_Z, Intrinsic, LANEID, NCTAID_X, NCTAID_Y, NCTAID_Z, NTID_X,
+    NTID_Y, NTID_Z, TID_X, TID_Y, TID_Z,
+};
 use llir::{Function, Global, GlobalKind, Linkage, Module, Param, Scalar, Type};
 use ptx_isa::Version;
 use std::fmt::Write;

@@ -3,13 +3,13 @@
 //! A loop is looked at by itself: [`Ahead`] finds the operations that addresses and masks of given loads depend on, with
 //! the carried values among them. It serves copies to shared memory as well as loads into registers.
 
-use crate::{Encoding, Machine};
 use crate::SharedEncoding;
 use crate::ops::convert::CONVERT_LAYOUT;
 use crate::ops::shared::{LOCAL_ALLOC, MemdescTransOp};
 use crate::passes::accelerate_dots::swizzled;
 use crate::passes::assign_layouts::memory_access;
 use crate::passes::bulk_copies;
+use crate::{Encoding, Machine};
 use ir::{Block, Def, Module, Op, Traits, Value};
 use rustc_hash::FxHashSet;
 use ttir::axis::AxisTable;
@@ -56,7 +56,13 @@ pub(crate) struct Plan {
 }
 
 /// The plan for a loop with so many stages, if copies can be begun ahead in it.
-pub(crate) fn plan(module: &Module, op: Op, stages: usize, axis: &AxisTable, machine: &Machine) -> Option<Plan> {
+pub(crate) fn plan(
+    module: &Module,
+    op: Op,
+    stages: usize,
+    axis: &AxisTable,
+    machine: &Machine,
+) -> Option<Plan> {
     let body = module.entry(module.region(op, 0));
     if stages < 2 || has_inner_loop(module, body) {
         return None;

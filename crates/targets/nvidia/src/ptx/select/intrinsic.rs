@@ -398,7 +398,8 @@ fn funnel(s: &mut Selector<'_>, data: &InstData, part: Part, to: Reg, left: bool
 /// Instructions that have the operands in another order than LLVM; what they exchange is in a register.
 fn ordered(s: &mut Selector<'_>, data: &InstData, to: Reg, name: &'static str, order: &[usize]) -> Outcome {
     let [first, others @ ..] = order else { return Err(format!("`{name}` takes nothing")) };
-    let value = |at: &usize| data.operands.get(*at).copied().ok_or_else(|| format!("`{name}` lacks operands"));
+    let value =
+        |at: &usize| data.operands.get(*at).copied().ok_or_else(|| format!("`{name}` lacks operands"));
     let mut operands = vec![Operand::Reg(s.reg(value(first)?, Part::Scalar))];
     for at in others {
         operands.push(s.scalar(value(at)?));
