@@ -1,9 +1,10 @@
 //! Atomic instructions: with what was there before (`atom`), and without (`red`).
 
 use super::Lanes;
-use super::memory::{address, address_letter, braces, letter, space};
+use super::instruction::Instruction;
+use super::memory::{address, space};
 use lanes::{AtomicAccess, CompareSwap, Reductions};
-use llir::{Asm, FunctionBuilder, Type, Value, Values};
+use llir::{FunctionBuilder, Type, Value, Values};
 use ttir::ops::atomic::{Rmw, Scope, Sem};
 
 /// An operation on a type: PTX's words for both, and the capability that has it.
@@ -80,39 +81,16 @@ fn run(
     operands: &[&[Value]],
     result: Option<Type>,
 ) -> Option<Value> {
-    let (pointer, offset) = address(b, access.pointer, access.offset);
-    let mut constraints: Vec<String> = Vec::new();
-    let mut args = Values::new();
+    let place = address(b, access.pointer, access.offset);
+    let mut instruction = Instruction::new(name);
     if let Some(ty) = result {
-        constraints.push(format!("={}", letter(ty)));
+        instruction = instruction.results(ty, 1);
         if access.mask.is_some() {
-            constraints.push("0".into());
-            let zero = b.zero(ty);
-            args.push(zero);
+            instruction = instruction.kept(&[b.zero(ty)]);
         }
     }
-    let mut guard = String::new();
-    if let Some(mask) = access.mask {
-        guard = format!("@${} ", constraints.len());
-        constraints.push("b".into());
-        args.push(mask);
-    }
-    let at = constraints.len();
-    constraints.push(address_letter(b.ty(pointer)).into());
-    args.push(pointer);
-    let mut list = format!("[ ${at} + {offset} ]");
-    for operand in operands {
-        list.push_str(&format!(", {}", braces(constraints.len(), operand.len())));
-        for register in *operand {
-            constraints.push(letter(b.ty(*register)).into());
-            args.push(*register);
-        }
-    }
-    let result_text = if result.is_some() { "$0, " } else { "" };
-    let text = format!("{guard}{name} {result_text}{list};");
-    constraints.push("~{memory}".into());
-    let asm = Asm::effect(&text, &constraints.join(","));
-    b.inline_asm(asm, result.unwrap_or(Type::VOID), &args)
+    let instruction = instruction.when(access.mask).at_offset(place);
+    operands.iter().fold(instruction, |instruction, operand| instruction.registers(operand)).effect(b)
 }
 
 /// The words of an instruction, the manual's order first.
@@ -163,8 +141,7 @@ impl Reductions for Lanes {
     }
 
     fn fence(&self, b: &mut FunctionBuilder<'_>, scope: Scope) {
-        let text = format!("fence.acq_rel{};", scope_word(scope));
-        b.inline_asm(Asm::effect(&text, "~{memory}"), Type::VOID, &[]);
+        Instruction::new(format!("fence.acq_rel{}", scope_word(scope))).effect(b);
     }
 }
 

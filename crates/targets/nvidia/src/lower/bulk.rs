@@ -3,6 +3,7 @@
 //! One lane of the program speaks for all: it makes barriers, says how many bytes they wait for, and begins copies. All lanes wait.
 //! A block that is more than one box is as many copies ([`ttgir::encoding::boxes`]).
 
+use super::instruction::Instruction;
 use ir::{Module, Op, OpRow, Value as IrValue};
 use lanes::{Cx, Handler, LaneValue, Result};
 use llir::{Asm, IntCompare, Op as LlirOp, Type, Value, Values};
@@ -64,27 +65,20 @@ pub(super) fn scalar(cx: &Cx<'_>, op: Op, value: IrValue) -> Result<Value> {
     }
 }
 
-pub(super) fn emit(cx: &mut Cx<'_>, text: &str, constraints: &str, args: &[Value]) {
-    let constraints =
-        if constraints.is_empty() { "~{memory}".into() } else { format!("{constraints},~{{memory}}") };
-    cx.b.inline_asm(Asm::effect(text, &constraints), Type::VOID, args);
-}
-
 fn init(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let of = InitBarrierOp::new(cx.module, op);
     let (count, barrier) = (of.count(), address(cx, op, of.alloc())?);
     let speaks = speaks(cx, None);
-    let text = format!(
-        "@$1 mbarrier.init.shared::cta.b64 [ $0 ], {count};\n\t@$1 fence.mbarrier_init.release.cluster;"
-    );
-    emit(cx, &text, "r,b", &[barrier, speaks]);
+    let init = Instruction::new("mbarrier.init.shared::cta.b64").at(barrier).constant(count);
+    init.when(speaks).effect(&mut cx.b);
+    Instruction::new("fence.mbarrier_init.release.cluster").when(speaks).effect(&mut cx.b);
     Ok(())
 }
 
 fn inval(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let barrier = address(cx, op, InvalBarrierOp::new(cx.module, op).alloc())?;
     let speaks = speaks(cx, None);
-    emit(cx, "@$1 mbarrier.inval.shared::cta.b64 [ $0 ];", "r,b", &[barrier, speaks]);
+    Instruction::new("mbarrier.inval.shared::cta.b64").at(barrier).when(speaks).effect(&mut cx.b);
     Ok(())
 }
 
@@ -92,8 +86,8 @@ fn expect(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let of = BarrierExpectOp::new(cx.module, op);
     let (bytes, barrier, condition) = (of.size(), address(cx, op, of.alloc())?, scalar(cx, op, of.pred())?);
     let speaks = speaks(cx, Some(condition));
-    let text = format!("@$1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [ $0 ], {bytes};");
-    emit(cx, &text, "r,b", &[barrier, speaks]);
+    let arrive = Instruction::new("mbarrier.arrive.expect_tx.shared::cta.b64").sink().at(barrier);
+    arrive.constant(bytes).when(speaks).effect(&mut cx.b);
     Ok(())
 }
 
@@ -102,8 +96,8 @@ fn arrive(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let (count, barrier) = (of.count(), address(cx, op, of.alloc())?);
     let condition = of.pred().map(|pred| scalar(cx, op, pred)).transpose()?;
     let speaks = speaks(cx, condition);
-    let text = format!("@$1 mbarrier.arrive.shared::cta.b64 _, [ $0 ], {count};");
-    emit(cx, &text, "r,b", &[barrier, speaks]);
+    let arrive = Instruction::new("mbarrier.arrive.shared::cta.b64").sink().at(barrier);
+    arrive.constant(count).when(speaks).effect(&mut cx.b);
     Ok(())
 }
 
@@ -121,7 +115,7 @@ fn wait(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         "{{\n\t.reg .pred complete;\n\t{skip}again: mbarrier.try_wait.parity.shared::cta.b64 complete, [ $0 ], $1;\n\t@!complete \
          bra.uni again;\n\tdone:\n\t}}"
     );
-    emit(cx, &text, constraints, &args);
+    cx.b.inline_asm(Asm::effect(&text, &format!("{constraints},~{{memory}}")), Type::VOID, &args);
     Ok(())
 }
 
@@ -133,19 +127,12 @@ fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let map = scalar(cx, op, of.desc())?;
     let speaks = speaks(cx, Some(condition));
     for (to, at) in places(cx, op, of.dst(), &corner)? {
-        let rank = at.len();
-        let list: Vec<String> = (0..rank).map(|dim| format!("${}", dim + 2)).collect();
-        let (bar, guard) = (rank + 2, rank + 3);
-        let text = format!(
-            "@${guard} cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [ $0 + {to} ], [ $1, {{ \
-             {} }} ], [ ${bar} ];",
-            list.join(", ")
-        );
-        let mut args = Values::from_slice(&[target, map]);
-        args.extend(at);
-        args.extend([barrier, speaks]);
-        let constraints = format!("r,l,{}r,b", "r,".repeat(rank));
-        emit(cx, &text, &constraints, &args);
+        let copy = Instruction::new(format!(
+            "cp.async.bulk.tensor.{}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+            at.len()
+        ));
+        let copy = copy.at_offset((target, to.into())).in_tensor(map, at).at(barrier);
+        copy.when(speaks).effect(&mut cx.b);
     }
     Ok(())
 }
@@ -157,19 +144,13 @@ fn store(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let map = scalar(cx, op, of.desc())?;
     let speaks = speaks(cx, None);
     for (from, at) in places(cx, op, of.src(), &corner)? {
-        let rank = at.len();
-        let list: Vec<String> = (0..rank).map(|dim| format!("${}", dim + 2)).collect();
-        let text = format!(
-            "@${} cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group [ $1, {{ {} }} ], [ $0 + {from} ];",
-            rank + 2,
-            list.join(", ")
-        );
-        let mut args = Values::from_slice(&[source, map]);
-        args.extend(at);
-        args.push(speaks);
-        emit(cx, &text, &format!("r,l,{}b", "r,".repeat(rank)), &args);
+        let copy = Instruction::new(format!(
+            "cp.async.bulk.tensor.{}d.global.shared::cta.tile.bulk_group",
+            at.len()
+        ));
+        copy.in_tensor(map, at).at_offset((source, from.into())).when(speaks).effect(&mut cx.b);
     }
-    emit(cx, "@$0 cp.async.bulk.commit_group;", "b", &[speaks]);
+    Instruction::new("cp.async.bulk.commit_group").when(speaks).effect(&mut cx.b);
     Ok(())
 }
 
@@ -178,7 +159,8 @@ fn store_wait(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let of = BulkStoreWaitOp::new(cx.module, op);
     let (pendings, read) = (of.pendings(), if of.read_only() { ".read" } else { "" });
     let speaks = speaks(cx, None);
-    emit(cx, &format!("@$0 cp.async.bulk.wait_group{read} {pendings};"), "b", &[speaks]);
+    let wait = Instruction::new(format!("cp.async.bulk.wait_group{read}")).constant(pendings);
+    wait.when(speaks).effect(&mut cx.b);
     Ok(())
 }
 

@@ -3,8 +3,9 @@
 //! A plain access is llir's own; one with a mask or with words about the caches is a template. Elements narrower than a
 //! register travel packed in 32-bit registers.
 
+use super::instruction::Instruction;
 use lanes::Access;
-use llir::{Asm, Flags, FunctionBuilder, Memory, Type, Value, Values};
+use llir::{Flags, FunctionBuilder, Memory, Type, Value, Values};
 use ttir::ops::memory::{CacheModifier, EvictionPolicy};
 
 /// PTX's word for the address space of a pointer type, with its dot; empty for a generic address.
@@ -68,12 +69,6 @@ fn unpack(b: &mut FunctionBuilder<'_>, words: &[Value], each: usize) -> Values {
         .collect()
 }
 
-/// `{$0, $1}` for several operands from a number on, the operand alone for one.
-pub(super) fn braces(first: usize, count: usize) -> String {
-    let list: Vec<String> = (first..first + count).map(|index| format!("${index}")).collect();
-    if count == 1 { list.concat() } else { format!("{{ {} }}", list.join(", ")) }
-}
-
 fn vector_word(count: usize) -> String {
     if count == 1 { String::new() } else { format!(".v{count}") }
 }
@@ -135,28 +130,14 @@ pub(super) fn load(b: &mut FunctionBuilder<'_>, access: &Access, other: &[Value]
     let (ty, each) = word(access.element, access.count);
     let count = access.count / each;
     let bits = ty.lane_bits() * ty.lanes();
-    let (pointer, offset) = address(b, access.pointer, access.offset);
-    let mut constraints = vec![format!("={}", letter(ty)); count];
-    let mut args = Values::new();
+    let place = address(b, access.pointer, access.offset);
+    let how = manner(access, space(b.ty(place.0)));
+    let load = Instruction::new(format!("ld{how}{}.b{bits}", vector_word(count)));
+    let mut load = load.results(ty, count);
     if access.mask.is_some() && other.len() == access.count {
-        constraints.extend((0..count).map(|index| index.to_string()));
-        args.extend(pack(b, other, each));
+        load = load.kept(&pack(b, other, each));
     }
-    let mut next = constraints.len();
-    let mut guard = String::new();
-    if let Some(mask) = access.mask {
-        guard = format!("@${next} ");
-        constraints.push("b".into());
-        args.push(mask);
-        next += 1;
-    }
-    constraints.push(address_letter(b.ty(pointer)).into());
-    args.push(pointer);
-    let how = manner(access, space(b.ty(pointer)));
-    let text =
-        format!("{guard}ld{how}{}.b{bits} {}, [ ${next} + {offset} ];", vector_word(count), braces(0, count));
-    let asm = Asm::effect(&text, &constraints.join(","));
-    let loaded = b.inline_asm(asm, ty.times(count as u32), &args);
+    let loaded = load.when(access.mask).at_offset(place).reads(b);
     let words = loaded.map(|loaded| b.parts(loaded)).unwrap_or_default();
     unpack(b, &words, each)
 }
@@ -170,25 +151,12 @@ pub(super) fn store(b: &mut FunctionBuilder<'_>, access: &Access, values: &[Valu
     }
     let (ty, each) = word(access.element, access.count);
     let bits = ty.lane_bits() * ty.lanes();
-    let (pointer, offset) = address(b, access.pointer, access.offset);
-    let mut args = pack(b, values, each);
-    let count = args.len();
-    let mut constraints = vec![letter(ty).to_owned(); count];
-    let mut guard = String::new();
-    if let Some(mask) = access.mask {
-        guard = format!("@${} ", constraints.len());
-        constraints.push("b".into());
-        args.push(mask);
-    }
-    let at = constraints.len();
-    constraints.push(address_letter(b.ty(pointer)).into());
-    args.push(pointer);
-    let how = manner(access, space(b.ty(pointer)));
-    let text =
-        format!("{guard}st{how}{}.b{bits} [ ${at} + {offset} ], {};", vector_word(count), braces(0, count));
+    let place = address(b, access.pointer, access.offset);
+    let words = pack(b, values, each);
+    let how = manner(access, space(b.ty(place.0)));
+    let store = Instruction::new(format!("st{how}{}.b{bits}", vector_word(words.len())));
     // Loads that are llir's own may not be moved over it.
-    constraints.push("~{memory}".into());
-    b.inline_asm(Asm::effect(&text, &constraints.join(",")), Type::VOID, &args);
+    store.when(access.mask).at_offset(place).registers(&words).effect(b);
 }
 
 /// Loads matrices of 8 rows of 16 bytes whose addresses the lanes name: `ldmatrix`.
@@ -199,13 +167,8 @@ pub(super) fn load_rows(
     transposed: bool,
 ) -> Values {
     let transposed = if transposed { ".trans" } else { "" };
-    let list: Vec<String> = (0..count).map(|index| format!("${index}")).collect();
-    let text = format!(
-        "ldmatrix.sync.aligned.m8n8.x{count}{transposed}.shared.b16 {{ {} }}, [ ${count} + {offset} ];",
-        list.join(", ")
-    );
-    let constraints = format!("{},r,~{{memory}}", vec!["=r"; count].join(","));
-    let loaded = b.inline_asm(Asm::effect(&text, &constraints), Type::I32.times(count as u32), &[pointer]);
+    let load = Instruction::new(format!("ldmatrix.sync.aligned.m8n8.x{count}{transposed}.shared.b16"));
+    let loaded = load.results(Type::I32, count).at_offset((pointer, offset)).effect(b);
     loaded.map(|loaded| b.parts(loaded)).unwrap_or_default()
 }
 
@@ -217,11 +180,6 @@ pub(super) fn store_rows(
     transposed: bool,
 ) {
     let (count, transposed) = (words.len(), if transposed { ".trans" } else { "" });
-    let text = format!(
-        "stmatrix.sync.aligned.m8n8.x{count}{transposed}.shared.b16 [ ${count} + {offset} ], {};",
-        braces(0, count)
-    );
-    let constraints = format!("{}r,~{{memory}}", "r,".repeat(count));
-    let args: Vec<Value> = words.iter().copied().chain([pointer]).collect();
-    b.inline_asm(Asm::effect(&text, &constraints), Type::VOID, &args);
+    let store = Instruction::new(format!("stmatrix.sync.aligned.m8n8.x{count}{transposed}.shared.b16"));
+    store.at_offset((pointer, offset)).registers(words).effect(b);
 }

@@ -8,12 +8,14 @@ mod atomic;
 mod bulk;
 mod convert;
 mod debug;
+mod instruction;
 mod math;
 pub mod matrix;
 mod memory;
 mod tensormap;
 
 use crate::intrinsics::{self, Intrinsic};
+use instruction::Instruction;
 use elementwise::{Abilities, ElementTarget, Math, MinMax, Rounding};
 use ir::{FloatKind, Module, Op};
 use lanes::{
@@ -118,7 +120,8 @@ impl LaneTarget for Lanes {
     }
 
     fn peer(&self, b: &mut FunctionBuilder<'_>, pointer: Value, block: Value) -> Value {
-        template(b, "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r", Type::pointer(7), &[pointer, block])
+        let map = Instruction::new("mapa.shared::cluster.u32").results(Type::pointer(7), 1);
+        map.register(pointer).register(block).pure(b)
     }
 
     fn warp_barrier(&self, b: &mut FunctionBuilder<'_>) {

@@ -4,13 +4,17 @@
 //! All of the first warp clear the 128 bytes, one lane sets the fields, and the warp copies them: the copy is what lets
 //! the engine see them.
 
-use super::bulk::{emit, scalar, speaks};
+use super::bulk::{scalar, speaks};
+use super::instruction::Instruction;
 use ir::{Module, Op};
 use lanes::{Cx, Handler, Result};
 use llir::{IntCompare, Op as LlirOp, Type, Value};
 use ttgir::ops::bulk::{
     TENSORMAP_ACQUIRE, TENSORMAP_CREATE, TensormapAcquireOp, TensormapCreateOp, tensormap_parts,
 };
+
+/// Bytes of a descriptor.
+const MAP_BYTES: i64 = 128;
 
 /// The handler of an operation on descriptors that kernels make.
 pub(super) fn handler(module: &Module, op: Op) -> Option<Handler> {
@@ -37,30 +41,32 @@ fn create(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let (first, one) = (is_first_warp(cx), speaks(cx, None));
     clear(cx, memory, first);
     cx.target.warp_barrier(&mut cx.b);
-    set(cx, "global_address", "b64", "", (memory, base, one));
+    set(cx, "global_address", "b64", None, (memory, base, one));
     let rank = cx.b.i32(lists[0].2.len() as i32 - 1);
-    set(cx, "rank", "b32", "", (memory, rank, one));
+    set(cx, "rank", "b32", None, (memory, rank, one));
     for (field, number) in plain {
         // These are part of the instruction.
-        let text = format!("@$1 tensormap.replace.tile.{field}.shared::cta.b1024.b32 [ $0 ], {number};");
-        emit(cx, &text, "r,b", &[memory, one]);
+        let replace = Instruction::new(format!("tensormap.replace.tile.{field}.shared::cta.b1024.b32"));
+        replace.at(memory).constant(number).when(one).effect(&mut cx.b);
     }
     for (field, ty, values) in lists {
         for (at, value) in values.into_iter().enumerate() {
             let value = scalar(cx, op, value)?;
-            set(cx, field, ty, &format!("{at}, "), (memory, value, one));
+            set(cx, field, ty, Some(at as i64), (memory, value, one));
         }
     }
     cx.target.warp_barrier(&mut cx.b);
-    let text = "@$2 tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [ $0 ], [ $1 ], 128;";
-    emit(cx, text, "l,r,b", &[slot, memory, first]);
+    let copy =
+        Instruction::new("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned");
+    copy.at(slot).at(memory).constant(MAP_BYTES).when(first).effect(&mut cx.b);
     Ok(())
 }
 
 /// Lets this lane's copies see a descriptor that was written before.
 fn acquire(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let slot = scalar(cx, op, TensormapAcquireOp::new(cx.module, op).desc_ptr())?;
-    emit(cx, "fence.proxy.tensormap::generic.acquire.gpu [ $0 ], 128;", "l", &[slot]);
+    let fence = Instruction::new("fence.proxy.tensormap::generic.acquire.gpu");
+    fence.at(slot).constant(MAP_BYTES).effect(&mut cx.b);
     Ok(())
 }
 
@@ -90,11 +96,18 @@ fn clear(cx: &mut Cx<'_>, memory: Value, first: Value) {
     let place = cx.b.shl(lane, two);
     let place = cx.b.add(memory, place);
     let zero = cx.b.i32(0);
-    emit(cx, "@$2 st.shared.b32 [ $0 ], $1;", "r,r,b", &[place, zero, first]);
+    Instruction::new("st.shared.b32").at(place).register(zero).when(first).effect(&mut cx.b);
 }
 
-fn set(cx: &mut Cx<'_>, field: &str, ty: &str, at: &str, (memory, value, one): (Value, Value, Value)) {
-    let register = if ty == "b64" { "l" } else { "r" };
-    let text = format!("@$2 tensormap.replace.tile.{field}.shared::cta.b1024.{ty} [ $0 ], {at}$1;");
-    emit(cx, &text, &format!("r,{register},b"), &[memory, value, one]);
+/// Sets a field, or the part of it that a number says.
+fn set(
+    cx: &mut Cx<'_>,
+    field: &str,
+    ty: &str,
+    at: Option<i64>,
+    (memory, value, one): (Value, Value, Value),
+) {
+    let replace = Instruction::new(format!("tensormap.replace.tile.{field}.shared::cta.b1024.{ty}")).at(memory);
+    let replace = at.into_iter().fold(replace, Instruction::constant);
+    replace.register(value).when(one).effect(&mut cx.b);
 }
