@@ -3,6 +3,7 @@
 //! An [`Engine`] runs a kernel over buffers. The interpreter is one; a target that wants to be compared implements
 //! another and gets every fixture and every random program.
 
+mod differential;
 mod fixture;
 mod generate;
 mod libraries;
@@ -11,6 +12,7 @@ mod shrink;
 mod value;
 mod wrap;
 
+pub use differential::Differential;
 pub use fixture::{Outcome, bless, check_file};
 pub use generate::{Output, Profile, Program, Random, generate};
 pub use libraries::{LibraryFunction, library_functions};
