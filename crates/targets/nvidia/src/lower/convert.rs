@@ -1,6 +1,6 @@
 //! Conversions of floats by instructions, chiefly of 8 bits.
 
-use super::template;
+use super::instruction::Instruction;
 use elementwise::Rounding;
 use ir::FloatKind::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64};
 
@@ -41,13 +41,15 @@ pub(super) fn one(
     let to = word(to).filter(|_| rounding == Rounding::NearestEven)?;
     let small = match from {
         F32 => {
-            let (text, zero) = (format!("cvt.rn.satfinite.{to}.f32 $0, $1, $2;"), b.zero(Type::F32));
-            template(b, &text, "=h,f,f", Type::I16, &[zero, value])
+            let zero = b.zero(Type::F32);
+            let convert = Instruction::new(format!("cvt.rn.satfinite.{to}.f32")).results(Type::I16, 1);
+            convert.register(zero).register(value).pure(b)
         }
         F16 => {
             let zero = b.zero(Type::F16);
             let pair = b.vector(&[value, zero]);
-            template(b, &format!("cvt.rn.satfinite.{to}.f16x2 $0, $1;"), "=h,r", Type::I16, &[pair])
+            let convert = Instruction::new(format!("cvt.rn.satfinite.{to}.f16x2")).results(Type::I16, 1);
+            convert.register(pair).pure(b)
         }
         _ => return None,
     };
@@ -64,7 +66,8 @@ fn upper_byte(b: &mut FunctionBuilder<'_>, value: Value) -> Value {
 
 fn half_of(b: &mut FunctionBuilder<'_>, word: &str, value: Value) -> Value {
     let wide = b.resize_unsigned(value, Type::I16);
-    let pair = template(b, &format!("cvt.rn.f16x2.{word} $0, $1;"), "=r,h", Type::F16.vector(2), &[wide]);
+    let convert = Instruction::new(format!("cvt.rn.f16x2.{word}")).results(Type::F16.vector(2), 1);
+    let pair = convert.register(wide).pure(b);
     b.extract(pair, 0)
 }
 

@@ -1,6 +1,7 @@
 //! Elementary functions by instructions.
 
-use super::{pure, template};
+use super::instruction::Instruction;
+use super::pure;
 use crate::intrinsics;
 use elementwise::Math;
 use elementwise::lane_math::{by_base_two, plainly, quotient};
@@ -61,7 +62,7 @@ pub(super) fn fast(b: &mut FunctionBuilder<'_>, capability: u32, name: &str, x: 
         return None;
     }
     let unary = |b: &mut FunctionBuilder<'_>, name: &str, value: Value| {
-        template(b, &format!("{name} $0, $1;"), "=f,f", Type::F32, &[value])
+        Instruction::new(name).results(Type::F32, 1).register(value).pure(b)
     };
     let exp2 = |b: &mut FunctionBuilder<'_>, x| pure(b, intrinsics::EX2, Type::F32, &[x]);
     let log2 = |b: &mut FunctionBuilder<'_>, x| pure(b, intrinsics::LG2, Type::F32, &[x]);

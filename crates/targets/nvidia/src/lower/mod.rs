@@ -157,8 +157,8 @@ impl LaneTarget for Lanes {
             CombineLanes::Xor => "xor.b32",
         };
         let members = b.i32(-1);
-        let asm = Asm::effect(&format!("redux.sync.{operation} $0, $1, $2;"), "=r,r,r");
-        b.inline_asm(asm, Type::I32, &[value, members])
+        let combine = Instruction::new(format!("redux.sync.{operation}")).results(Type::I32, 1);
+        combine.register(value).register(members).reads(b)
     }
 
     fn load(&self, b: &mut FunctionBuilder<'_>, access: &Access, other: &[Value]) -> Values {

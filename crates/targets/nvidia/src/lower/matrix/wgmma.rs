@@ -9,6 +9,7 @@ use super::descriptor::{Major, Tile};
 use super::kinds::{self, Kind};
 use super::pack::{pack, pack_narrow};
 use super::text::{constraints, operands};
+use crate::lower::instruction::Instruction;
 use ir::{Def, Op, Value as IrValue};
 use lanes::pairs::{Offsets, accumulator_fragment, row_fragment};
 use lanes::{Cx, LaneValue, Positions, Result};
@@ -242,21 +243,18 @@ pub(crate) fn lower_wait(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 /// Lowers `ttng.fence_async_shared`: what lanes wrote to shared memory is seen by the matrix units.
 pub(crate) fn lower_fence(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let space = if FenceAsyncSharedOp::new(cx.module, op).cluster() { "cluster" } else { "cta" };
-    effect(cx, &format!("fence.proxy.async.shared::{space};"));
+    Instruction::new(format!("fence.proxy.async.shared::{space}")).effect(&mut cx.b);
     Ok(())
-}
-
-fn effect(cx: &mut Cx<'_>, text: &str) {
-    cx.b.inline_asm(Asm::effect(text, "~{memory}"), Type::VOID, &[]);
 }
 
 /// Waits for all but so many groups. The registers pass through, so that nobody reads them before.
 fn wait(cx: &mut Cx<'_>, pendings: u32, registers: &mut [Value]) {
+    if registers.is_empty() {
+        Instruction::new("wgmma.wait_group.sync.aligned").constant(pendings).effect(&mut cx.b);
+        return;
+    }
     let text = format!("wgmma.wait_group.sync.aligned {pendings};");
     let classes: Vec<&str> = registers.iter().map(|value| class_of(cx.b.ty(*value))).collect();
-    if registers.is_empty() {
-        return effect(cx, &text);
-    }
     let types: Vec<Type> = registers.iter().map(|value| cx.b.ty(*value)).collect();
     let constraints = format!("{},~{{memory}}", constraints(&classes, classes.len(), &[]));
     let (result, single) = match types.as_slice() {
