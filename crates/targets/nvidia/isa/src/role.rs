@@ -82,9 +82,8 @@ pub fn device_bytes(mnemonic: &str) -> u32 {
 /// The mnemonics of a text of several statements, labels, declarations and guards left out.
 pub fn mnemonics(text: &str) -> impl Iterator<Item = &str> {
     text.split(';').filter_map(|statement| {
-        let words = statement.split_whitespace();
         let is_before = |word: &&str| word.starts_with(['@', '{', '}']) || word.ends_with(':');
-        let mnemonic = words.skip_while(is_before).next()?;
+        let mnemonic = statement.split_whitespace().find(|word| !is_before(word))?;
         let is_name = mnemonic.starts_with(|c: char| c.is_ascii_lowercase());
         is_name.then_some(mnemonic)
     })

@@ -9,7 +9,6 @@
 //! mnemonic without a row, or operands that are not those of the row, are a panic. Left out: text of several statements, with labels or
 //! registers of its own.
 
-use super::memory::{address_letter, letter};
 use llir::{Asm, FunctionBuilder, Type, Value, Values};
 use ptx_isa::{Kind, OperandRow};
 
@@ -221,6 +220,23 @@ impl Writer<'_, '_> {
             Part::Sink => "_".into(),
             Part::Results(..) | Part::Kept(_) | Part::Guard(_) => unreachable!("they are no operands"),
         }
+    }
+}
+
+/// The letter of the constraint for an address.
+fn address_letter(ty: Type) -> &'static str {
+    if matches!(ty.kind(), llir::Scalar::Ptr(3 | 7)) { "r" } else { "l" }
+}
+
+/// The letter of the constraint for a value.
+fn letter(ty: Type) -> &'static str {
+    match (ty.is_float() && !ty.is_vector(), ty.lane_bits() * ty.lanes()) {
+        (_, 1) => "b",
+        (_, 8 | 16) => "h",
+        (true, 32) => "f",
+        (false, 32) => "r",
+        (true, _) => "d",
+        (false, _) => "l",
     }
 }
 

@@ -18,23 +18,6 @@ pub(super) fn space(ty: Type) -> &'static str {
     }
 }
 
-/// The letter of the constraint for an address.
-pub(super) fn address_letter(ty: Type) -> &'static str {
-    if matches!(ty.kind(), llir::Scalar::Ptr(3 | 7)) { "r" } else { "l" }
-}
-
-/// The letter of the constraint for a value.
-pub(super) fn letter(ty: Type) -> &'static str {
-    match (ty.is_float() && !ty.is_vector(), ty.lane_bits() * ty.lanes()) {
-        (_, 1) => "b",
-        (_, 8 | 16) => "h",
-        (true, 32) => "f",
-        (false, 32) => "r",
-        (true, _) => "d",
-        (false, _) => "l",
-    }
-}
-
 /// A pointer and a constant that fits an immediate.
 pub(super) fn address(b: &mut FunctionBuilder<'_>, pointer: Value, offset: i64) -> (Value, i64) {
     if i32::try_from(offset).is_ok() {
