@@ -24,8 +24,7 @@ const WAYS: [(u32, Way); 8] = [
 /// The way for a seed. Descriptors are rewritten by passes.
 fn way(seed: u64, program: &Program) -> (u32, Way) {
     let ops = program.module.walk(program.module.top());
-    let has_descriptors =
-        ops.into_iter().any(|op| program.module.is(op, &ttir::ops::descriptor::MAKE));
+    let has_descriptors = ops.into_iter().any(|op| program.module.is(op, &ttir::ops::descriptor::MAKE));
     WAYS[if has_descriptors { seed % 4 * 2 } else { seed / 2 % 8 } as usize]
 }
 

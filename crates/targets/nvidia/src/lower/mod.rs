@@ -15,8 +15,8 @@ mod memory;
 mod tensormap;
 
 use crate::intrinsics::{self, Intrinsic};
-use instruction::Instruction;
 use elementwise::{Abilities, ElementTarget, Math, MinMax, Rounding};
+use instruction::Instruction;
 use ir::{FloatKind, Module, Op};
 use lanes::{
     Access, AssertPlace, AtomicAccess, CombineLanes, CompareSwap, Handler, LaneTarget, Multiply, Overflow,

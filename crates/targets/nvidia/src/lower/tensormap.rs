@@ -56,8 +56,9 @@ fn create(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         }
     }
     cx.target.warp_barrier(&mut cx.b);
-    let copy =
-        Instruction::new("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned");
+    let copy = Instruction::new(
+        "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned",
+    );
     copy.at(slot).at(memory).constant(MAP_BYTES).when(first).effect(&mut cx.b);
     Ok(())
 }
@@ -100,14 +101,9 @@ fn clear(cx: &mut Cx<'_>, memory: Value, first: Value) {
 }
 
 /// Sets a field, or the part of it that a number says.
-fn set(
-    cx: &mut Cx<'_>,
-    field: &str,
-    ty: &str,
-    at: Option<i64>,
-    (memory, value, one): (Value, Value, Value),
-) {
-    let replace = Instruction::new(format!("tensormap.replace.tile.{field}.shared::cta.b1024.{ty}")).at(memory);
+fn set(cx: &mut Cx<'_>, field: &str, ty: &str, at: Option<i64>, (memory, value, one): (Value, Value, Value)) {
+    let replace =
+        Instruction::new(format!("tensormap.replace.tile.{field}.shared::cta.b1024.{ty}")).at(memory);
     let replace = at.into_iter().fold(replace, Instruction::constant);
     replace.register(value).when(one).effect(&mut cx.b);
 }
