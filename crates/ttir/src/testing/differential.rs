@@ -17,14 +17,17 @@ fn caught<T>(run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
         .unwrap_or_else(|_| Err(PANIC.lock().map(|text| text.clone()).unwrap_or_default()))
 }
 
+/// Runs a program in a way; nothing where it is refused because it does not fit.
+type Run<'a, W> = &'a dyn Fn(W, &Program) -> Result<Option<Ran>, String>;
+
 /// How an engine is compared with the interpreter. A way is a machine, a layout, or whatever else it can be asked for.
 pub struct Differential<'a, W> {
     /// How many programs, where nobody says.
     pub programs: u64,
     /// The ways in which the program of a seed is run.
     pub ways: &'a dyn Fn(u64, &Program) -> Vec<W>,
-    /// Runs a program; nothing where it is refused because it does not fit.
-    pub run: &'a dyn Fn(W, &Program) -> Result<Option<Ran>, String>,
+    /// Runs a program.
+    pub run: Run<'a, W>,
     /// How far from the interpreter results may be, by what they may be as the language has it.
     pub tolerance: fn(Tolerance) -> Tolerance,
 }
