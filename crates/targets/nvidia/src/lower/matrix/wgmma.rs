@@ -153,7 +153,7 @@ fn add_partial_sums(
             let chunk: Chain = chain[first..end].iter().cloned().collect();
             parts.extend(multiply(cx, &product, &chunk, &tile, borders));
         }
-        wait(cx, 0, &mut parts, &[]);
+        wait(cx, 0, &mut parts);
         let registers = tiles.iter().flat_map(|(registers, _)| registers);
         for (at, part) in registers.zip(parts) {
             let sum = &mut sums[*at as usize];
