@@ -24,7 +24,7 @@ const LAYERS: &[Layer] = &[
     ("emulation", &[]),
     ("amd-emulator", &["llir", "amdgcn-isa", "emulation"]),
     ("emulator", &["ptx-isa", "emulation"]),
-    ("gpu", &["ir", "ttir", "ttgir", "llir", "lanes", "target"]),
+    ("gpu", &["ir", "ttir", "ttgir", "llir", "lanes", "target", "emulation"]),
     (
         "amd",
         &[

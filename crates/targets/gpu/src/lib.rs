@@ -9,6 +9,7 @@
 
 mod compile;
 pub mod driver;
+pub mod emulated;
 mod errors;
 mod fit;
 mod launch;
