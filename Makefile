@@ -3,6 +3,7 @@
 # make test      all Rust checks and all Python tests
 # make bench     launch, compile and start-up times, and the examples against NumPy and torch, and with
 #                REFERENCE=/path/to/python against the interpreter of the reference that is installed there
+# make cpu-bench the CPU target beside the limits of this machine and other libraries, one table
 # make gpu-test  the tests that need a GPU; says NOT RUN where there is none
 # make gpu-bench Deuteron beside the installed reference on this machine's GPU; writes docs/gpu-results.md
 # make wheels    what is released, in dist/: wheels for x86-64 and AArch64, and a shared LLVM in a wheel of its own
@@ -20,7 +21,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SOURCES := $(shell find crates python -name '*.rs' -o -name '*.py' -o -name 'Cargo.toml') Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: setup demo test rust-test python-test gpu-test gpu-bench bench docs wheels clean
+.PHONY: setup demo test rust-test python-test gpu-test gpu-bench bench cpu-bench docs wheels clean
 
 setup: $(VENV)/installed
 
@@ -88,6 +89,9 @@ bench: setup
 	$(BIN)/python -m deuteron benches/python/launch_and_compile.py
 	$(BIN)/python -m deuteron benches/python/reference_interpreter.py
 	$(BIN)/python -m deuteron examples/demo.py
+
+cpu-bench: setup
+	$(BIN)/python -m deuteron benches/cpu/run.py
 
 wheels: $(VENV)/tools
 	$(PIP) install ziglang

@@ -149,6 +149,26 @@ impl<'c, 'm> Builder<'c, 'm> {
         sum
     }
 
+    /// A polynomial of which neighbouring terms are paired, so that half as many steps wait for each other; for where the
+    /// square is needed anyway.
+    pub(crate) fn polynomial_in_pairs(&mut self, (x, square): (Value, Value), coefficients: &[f64]) -> Value {
+        let ty = self.b.ty(x);
+        let mut sum: Option<Value> = None;
+        let odd = coefficients.len() % 2;
+        for pair in coefficients[..odd].chunks(1).chain(coefficients[odd..].chunks(2)) {
+            let constant = self.b.float(ty, pair[pair.len() - 1]);
+            let term = match pair {
+                [slope, _] => {
+                    let slope = self.b.float(ty, *slope);
+                    self.mul_add(slope, x, constant)
+                }
+                _ => constant,
+            };
+            sum = Some(sum.map_or(term, |sum| self.mul_add(sum, square, term)));
+        }
+        sum.expect("a polynomial has coefficients")
+    }
+
     /// The square root.
     pub(crate) fn sqrt(&mut self, a: Value) -> Value {
         self.intrinsic("llvm.sqrt", &[a])

@@ -51,29 +51,6 @@ const EXP2_F64: [f64; 11] = [
     std::f64::consts::LN_2,
 ];
 
-/// `(tanh(x) / x - 1) / x^2` as a polynomial in `x^2`, for |x| <= 0.625.
-const TANH_F32: [f64; 5] = [
-    -0.005713844206184149,
-    0.020647931843996048,
-    -0.05374275520443916,
-    0.1333148330450058,
-    -0.3333328366279602,
-];
-const TANH_F64: [f64; 12] = [
-    6.052154187752296e-06,
-    -3.0211220494455572e-05,
-    9.158441320518052e-05,
-    -0.00023702791031084301,
-    0.0005894581867020519,
-    -0.0014557276155533947,
-    0.003592114290817432,
-    -0.008863234346095764,
-    0.02186948847117355,
-    -0.053968253966165794,
-    0.13333333333329983,
-    -0.33333333333333315,
-];
-
 /// `(sinh(x) / x - 1) / x^2` as a polynomial in `x^2`, for |x| <= 1.
 const SINH_F32: [f64; 4] =
     [2.78396146313753e-06, 0.00019842632173094898, 0.008333311416208744, 0.1666666716337204];
@@ -190,11 +167,11 @@ pub(super) fn scale(b: &mut Builder<'_, '_>, p: Value, n: &Rounded) -> Value {
 
 /// `exp(r) - 1` for a reduced argument.
 pub(super) fn expm1_reduced(b: &mut Builder<'_, '_>, r: Value) -> Value {
-    let tail = match b.elem() {
-        Elem::F32 => b.polynomial(r, &EXP_F32),
-        Elem::F64 => b.polynomial(r, &EXP_F64),
-    };
     let square = b.fmul(r, r);
+    let tail = match b.elem() {
+        Elem::F32 => b.polynomial_in_pairs((r, square), &EXP_F32),
+        Elem::F64 => b.polynomial_in_pairs((r, square), &EXP_F64),
+    };
     b.mul_add(tail, square, r)
 }
 
@@ -208,9 +185,10 @@ pub(super) fn reduce_ln2(b: &mut Builder<'_, '_>, x: Value, n: Value) -> Value {
 
 /// `m * 2^n` with `n` from [`Format::vanishing`] on, where it is zero, to one beyond the largest exponent.
 ///
-/// With the biased exponent `e` of `2^(n-1)`, `m * 2^n = 2m * 2^min(0, e-k) * 2^(max(e, k)-bias)`. For a result that is
-/// normal the first factor is one, and nothing but the second multiplication rounds. The constant `k` is such that the
-/// bits of the first factor are those of zero where `n` is `vanishing`.
+/// With the biased exponent `e` of `2^(n-1)`, `m * 2^n = m * 2^(max(e, k)-bias) * 2^(1+min(0, e-k))`. The first
+/// multiplication is exact but for the rounding of `m` itself. For a result that is normal the second factor is two, so
+/// that it changes nothing either. The constant `k` is such that the bits of that factor are those of zero where `n` is
+/// `vanishing`.
 struct Power {
     /// `n`, and `e` in the low bits of its carrier.
     n: Rounded,
@@ -225,29 +203,50 @@ impl Power {
         Power { n: round_by(b, x, factor, magic) }
     }
 
-    /// `m(1) * 2^n`, where `m(f)` is a value near one times `f`, exactly, for `f` of one and two.
-    fn times(&self, b: &mut Builder<'_, '_>, m: impl Fn(&mut Builder<'_, '_>, f64) -> Value) -> Value {
+    /// `(1 + rest) * 2^n`.
+    fn times(&self, b: &mut Builder<'_, '_>, rest: &Rest) -> Value {
         let facts = format(b);
         let ty = b.all(b.elem().float());
         if b.machine.scales(ty) {
-            let m = m(b, 1.0);
+            let one = b.float(1.0);
+            let m = rest.times(b, one);
             let m = zero_from(b, m, self.n.float, facts.vanishing as f64);
             return scale(b, m, &self.n);
         }
-        let one = facts.bias << facts.mantissa;
-        let k = facts.vanishing + 2 * facts.bias - 1;
+        let two = (facts.bias + 1) << facts.mantissa;
+        let k = facts.vanishing + 2 * facts.bias;
         let bits = b.bits(self.n.carrier);
         let exponent = b.shl(bits, facts.mantissa);
         let k = b.int(k << facts.mantissa);
         let above = b.icmp(IntCompare::Sgt, exponent, k);
-        let second = b.select(above, exponent, k);
-        let first = b.isub(exponent, second);
-        let one = b.int(one);
-        let first = b.iadd(first, one);
+        let first = b.select(above, exponent, k);
+        let second = b.isub(exponent, first);
+        let two = b.int(two);
+        let second = b.iadd(second, two);
         let (first, second) = (b.with_bits(first), b.with_bits(second));
-        let m = m(b, 2.0);
-        let m = b.fmul(m, first);
+        let m = rest.times(b, first);
         b.fmul(m, second)
+    }
+}
+
+/// What a power of a reduced argument is more than one.
+enum Rest {
+    /// A number.
+    Is(Value),
+    /// A product of two.
+    Product(Value, Value),
+}
+
+impl Rest {
+    /// `(1 + rest) * factor`, for a power of two as the factor.
+    fn times(&self, b: &mut Builder<'_, '_>, factor: Value) -> Value {
+        match *self {
+            Rest::Is(rest) => b.mul_add(rest, factor, factor),
+            Rest::Product(slope, r) => {
+                let scaled = b.fmul(r, factor);
+                b.mul_add(slope, scaled, factor)
+            }
+        }
     }
 }
 
@@ -263,13 +262,7 @@ pub(super) fn exp_of(b: &mut Builder<'_, '_>, x: Value) -> Value {
     let power = Power::of(b, x, std::f64::consts::LOG2_E);
     let r = reduce_ln2(b, x, power.n.float);
     let rest = expm1_reduced(b, r);
-    power.times(b, |b, f| times_one_and(b, f, rest))
-}
-
-/// `f * (1 + rest)`.
-fn times_one_and(b: &mut Builder<'_, '_>, f: f64, rest: Value) -> Value {
-    let factor = b.float(f);
-    if f == 1.0 { b.fadd(rest, factor) } else { b.mul_add(rest, factor, factor) }
+    power.times(b, &Rest::Is(rest))
 }
 
 /// `exp(x)` as `p * 2^n`, where that is neither zero nor infinite.
@@ -296,17 +289,18 @@ pub(super) fn zero_from(b: &mut Builder<'_, '_>, p: Value, x: Value, last: f64) 
 
 /// `2^r` for |r| <= 1/2.
 pub(super) fn exp2_reduced(b: &mut Builder<'_, '_>, r: Value) -> Value {
-    times_exp2_reduced(b, 1.0, r)
+    let slope = exp2_slope(b, r);
+    let one = b.float(1.0);
+    b.mul_add(slope, r, one)
 }
 
-/// `f * 2^r` for |r| <= 1/2, where `f` is a power of two.
-fn times_exp2_reduced(b: &mut Builder<'_, '_>, f: f64, r: Value) -> Value {
-    let slope = match b.elem() {
-        Elem::F32 => b.polynomial(r, &EXP2_F32.map(|coefficient| f * coefficient)),
-        Elem::F64 => b.polynomial(r, &EXP2_F64.map(|coefficient| f * coefficient)),
-    };
-    let factor = b.float(f);
-    b.mul_add(slope, r, factor)
+/// `(2^r - 1) / r` for |r| <= 1/2.
+fn exp2_slope(b: &mut Builder<'_, '_>, r: Value) -> Value {
+    let square = b.fmul(r, r);
+    match b.elem() {
+        Elem::F32 => b.polynomial_in_pairs((r, square), &EXP2_F32),
+        Elem::F64 => b.polynomial_in_pairs((r, square), &EXP2_F64),
+    }
 }
 
 /// `2^x`.
@@ -315,35 +309,29 @@ pub(super) fn exp2(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let x = within(b, x[0], range);
     let power = Power::of(b, x, 1.0);
     let r = b.fsub(x, power.n.float);
-    power.times(b, |b, f| times_exp2_reduced(b, f, r))
+    let slope = exp2_slope(b, r);
+    power.times(b, &Rest::Product(slope, r))
 }
 
-/// `tanh(x)`: an odd polynomial below 0.625, else `1 - 2 / (exp(2 |x|) + 1)`.
+/// `tanh(x) = e / (e + 2)` with `e = exp(2 |x|) - 1`, which is exact to a last place where `x` is small as well.
 pub(super) fn tanh(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
+    let facts = format(b);
     let sign = b.sign_bit(x[0]);
     let x = b.fabs(x[0]);
+    // From there on the result rounds to one.
+    let x = b.at_most(x, if b.elem() == Elem::F32 { 9.1 } else { 19.1 });
+    let doubled = b.fadd(x, x);
+    let n = round_by(b, doubled, std::f64::consts::LOG2_E, facts.magic + facts.bias as f64);
+    let r = reduce_ln2(b, doubled, n.float);
+    let rest = expm1_reduced(b, r);
+    let bits = b.bits(n.carrier);
+    let bits = b.shl(bits, facts.mantissa);
+    let power = b.with_bits(bits);
     let (one, two) = (b.float(1.0), b.float(2.0));
-
-    let square = b.fmul(x, x);
-    let tail = match b.elem() {
-        Elem::F32 => b.polynomial(square, &TANH_F32),
-        Elem::F64 => b.polynomial(square, &TANH_F64),
-    };
-    let tail = b.fmul(tail, square);
-    let small = b.mul_add(tail, x, x);
-
-    // Far below this the result rounds to one.
-    let bounded = b.at_most(x, 22.0);
-    let doubled = b.fadd(bounded, bounded);
-    let (p, n) = exp_parts(b, doubled);
-    let power = scale(b, p, &n);
-    let power = b.fadd(power, one);
-    let rest = b.fdiv(two, power);
-    let large = b.fsub(one, rest);
-
-    let limit = b.float(0.625);
-    let is_small = b.fcmp(FloatCompare::Olt, x, limit);
-    let result = b.select(is_small, small, large);
+    let less = b.fsub(power, one);
+    let e = b.mul_add(rest, power, less);
+    let sum = b.fadd(e, two);
+    let result = b.fdiv(e, sum);
     b.flip_sign(result, sign)
 }
 
@@ -359,7 +347,7 @@ pub(super) fn exp10(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let ln10 = b.float(std::f64::consts::LN_10);
     let r = b.fmul(r, ln10);
     let rest = expm1_reduced(b, r);
-    power.times(b, |b, f| times_one_and(b, f, rest))
+    power.times(b, &Rest::Is(rest))
 }
 
 /// `exp(x) - 1 = 2 * (t * (exp(r) - 1) + (t - 1/2))` with `t = 2^(n - 1)`, which does not overflow too soon.

@@ -25,23 +25,37 @@ impl MathMachine for MathConfig {
         self.has_fma
     }
 
-    /// The AVX-512 instruction, where a vector is exactly one register.
+    /// The AVX-512 instruction, where a vector is one register or several.
     fn scales(&self, ty: Type) -> bool {
         let bits = ty.lanes() * ty.lane_bits();
-        self.avx512 && ty.is_vector() && [128, 256, 512].contains(&bits)
+        self.avx512 && ty.is_vector() && ([128, 256].contains(&bits) || bits.is_multiple_of(512))
     }
 
     fn scale(&self, b: &mut FunctionBuilder<'_>, p: Value, n: Value) -> Value {
         let ty = b.ty(p);
-        let letter = if ty.lane() == Type::F32 { "ps" } else { "pd" };
-        let bits = ty.lanes() * ty.lane_bits();
-        let symbol = format!("llvm.x86.avx512.mask.scalef.{letter}.{bits}");
-        let zero = b.zero(ty);
-        let all = b.int(if ty.lanes() == 16 { Type::I16 } else { Type::I8 }, -1);
-        let current = b.i32(4);
-        let args = [p, n, zero, all, current];
-        // Only the widest form names a rounding.
-        let scaled = b.call_symbol(&symbol, ty, if bits == 512 { &args } else { &args[..4] }, Purity::Pure);
-        scaled.expect("the intrinsic has a result")
+        if ty.lanes() * ty.lane_bits() <= 512 {
+            return scale_register(b, p, n);
+        }
+        let half = ty.lanes() / 2;
+        let [low, high] = [0, half].map(|start| {
+            let (p, n) = (b.slice(p, start, half), b.slice(n, start, half));
+            self.scale(b, p, n)
+        });
+        b.concat(low, high)
     }
+}
+
+/// Scales one register.
+fn scale_register(b: &mut FunctionBuilder<'_>, p: Value, n: Value) -> Value {
+    let ty = b.ty(p);
+    let letter = if ty.lane() == Type::F32 { "ps" } else { "pd" };
+    let bits = ty.lanes() * ty.lane_bits();
+    let symbol = format!("llvm.x86.avx512.mask.scalef.{letter}.{bits}");
+    let zero = b.zero(ty);
+    let all = b.int(if ty.lanes() == 16 { Type::I16 } else { Type::I8 }, -1);
+    let current = b.i32(4);
+    let args = [p, n, zero, all, current];
+    // Only the widest form names a rounding.
+    let scaled = b.call_symbol(&symbol, ty, if bits == 512 { &args } else { &args[..4] }, Purity::Pure);
+    scaled.expect("the intrinsic has a result")
 }

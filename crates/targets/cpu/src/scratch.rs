@@ -6,6 +6,9 @@ use std::cell::Cell;
 /// Alignment of a scratch: a cache line, and the widest vector.
 const ALIGN: usize = 64;
 
+/// The size of a large page: what is this large is aligned to it, and asks the system for such pages.
+const LARGE_PAGE: usize = 2 << 20;
+
 /// A block of memory of the global allocator.
 struct Block {
     start: *mut u8,
@@ -18,18 +21,28 @@ impl Block {
     const EMPTY: Block = Block { start: std::ptr::without_provenance_mut(ALIGN), bytes: 0, launch: 0 };
 
     fn new(bytes: usize) -> Option<Block> {
-        let layout = Layout::from_size_align(bytes, ALIGN).ok()?;
         // SAFETY: the size is not zero: it is larger than that of an empty block.
-        let start = unsafe { alloc(layout) };
-        (!start.is_null()).then_some(Block { start, bytes, launch: 0 })
+        let start = unsafe { alloc(Block::layout(bytes)?) };
+        if start.is_null() {
+            return None;
+        }
+        if bytes >= LARGE_PAGE {
+            // SAFETY: whole pages of this block. A refusal is no harm.
+            unsafe { libc::madvise(start.cast(), bytes, libc::MADV_HUGEPAGE) };
+        }
+        Some(Block { start, bytes, launch: 0 })
+    }
+
+    fn layout(bytes: usize) -> Option<Layout> {
+        Layout::from_size_align(bytes, if bytes >= LARGE_PAGE { LARGE_PAGE } else { ALIGN }).ok()
     }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
-        if self.bytes > 0 {
-            // SAFETY: made by `new` with this layout, which was valid.
-            unsafe { dealloc(self.start, Layout::from_size_align_unchecked(self.bytes, ALIGN)) };
+        if let (1.., Some(layout)) = (self.bytes, Block::layout(self.bytes)) {
+            // SAFETY: made by `new` with this layout.
+            unsafe { dealloc(self.start, layout) };
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The next program's row, asked for while this one's is computed with.
 //!
 //! Programs that work on rows read, compute and write in turn, and memory rests while they compute. A loaded block that is
-//! kept for a second pass over it tells when: in that pass, the same element of the next program is asked for, where
+//! read a second time, from where it was kept or by loading it again, tells when: in that pass, the same element of the next program is asked for, where
 //! its address follows from the position in the grid.
 
 use super::cx::Cx;
@@ -10,6 +10,7 @@ use super::value::{At, Index, Val};
 use ir::{Module, Op, Value as IrValue};
 use llir::{Type, Value};
 use ttir::ops::access::AccessOp;
+use ttir::ops::control::ForOp;
 use ttir::ops::forms::BinaryOp;
 use ttir::ops::program::{Axis, ProgramIdOp};
 use ttir::ops::{arith_cast, arith_int, constant, memory, program, shape};
@@ -29,39 +30,71 @@ const LONGEST: i64 = 128 << 10;
 const DEPTH: u32 = 24;
 
 impl Cx<'_> {
-    /// Asks for what the next program will load where this one reads a kept block for the first time.
+    /// Whether a load runs where the same tensor was read before, in another group: then its block is in the caches.
+    pub(crate) fn is_loaded_again(&mut self, op: Op) -> bool {
+        let module = self.module;
+        let Some(param) = super::plan::param_of(module, AccessOp::new(module, op).ptr()) else { return false };
+        *self.loaded_in.entry(param).or_insert(self.group_number) != self.group_number
+    }
+
+    /// Asks for what the next program will load where this one reads a block for the second time.
     pub(crate) fn prefetch_row(&mut self, value: IrValue, at: &At) -> Result<()> {
         let module = self.module;
         let load = module.def_op(value).and_then(|op| AccessOp::load(module, op));
         let Some(load) = load else { return Ok(()) };
-        let ([Index::Known(linear, _)], 0, None) = (&at.dims[..], self.loop_depth, self.probe) else {
+        let ([Index::Known(linear, _)], 0..=1, None) = (&at.dims[..], self.loop_depth, self.probe) else {
             return Ok(());
         };
         let pointer = load.ptr();
         let lane = self.pointee(module.ty(pointer));
         let bytes = i64::from(lane.lane_bytes());
         let is_line_start = (linear.constant * bytes) % super::memory::LINE == 0;
-        let is_first = *self.second_pass.entry(value).or_insert(self.group_number) == self.group_number;
+        let key = super::plan::param_of(module, pointer).unwrap_or(value);
+        let is_first = *self.second_pass.entry(key).or_insert(self.group_number) == self.group_number;
         let is_short = ttir::types::numel(module.ty(pointer)) * bytes <= LONGEST;
         if !is_line_start || !is_first || !is_short {
             return Ok(());
         }
         let Some(Growth::By(by)) = self.growth(pointer, DEPTH) else { return Ok(()) };
         if let Val::Affine(affine) = self.eval(pointer, at)? {
+            let by = if self.loop_depth > 0 { self.if_short(by, bytes) } else { by };
             let address = self.scalar_of(&affine, lane);
             let next = self.b.gep(lane, address, by);
-            self.b.prefetch(next);
+            self.prefetch_chunk(next, lane);
         }
         Ok(())
+    }
+
+    /// A distance between rows, or nothing where rows may be longer than what is asked for.
+    fn if_short(&mut self, by: Value, bytes: i64) -> Value {
+        let (longest, zero) = (self.b.i64(LONGEST / bytes), self.b.i64(0));
+        let is_short = self.b.icmp(llir::IntCompare::Sle, by, longest);
+        self.b.select(is_short, by, zero)
+    }
+
+    /// Asks for the cache lines of a chunk that begins at an address, which is taken to be the start of a line.
+    pub(crate) fn prefetch_chunk(&mut self, address: Value, lane: Type) {
+        let per_line = super::memory::LINE / i64::from(lane.lane_bytes());
+        for offset in (0..i64::from(self.lanes)).step_by(per_line as usize) {
+            let offset = self.b.i64(offset);
+            let line = self.b.gep(lane, address, offset);
+            self.b.prefetch(line);
+        }
     }
 
     /// How much a value grows with the position along x; `None` if that is not known.
     fn growth(&mut self, value: IrValue, depth: u32) -> Option<Growth> {
         let module = self.module;
-        let Some(op) = module.def_op(value) else {
-            return is_argument(module, value).then_some(Growth::None);
-        };
         let depth = depth.checked_sub(1)?;
+        let Some(op) = module.def_op(value) else {
+            return match counted_by(module, value) {
+                Some(of) => {
+                    let bounds = [of.lower(), of.step()].map(|bound| self.growth(bound, depth));
+                    bounds.iter().all(|by| matches!(by, Some(Growth::None))).then_some(Growth::None)
+                }
+                None => is_argument(module, value).then_some(Growth::None),
+            };
+        };
         let row = module.row(op);
         if row.is(&program::GET_PROGRAM_ID) {
             let is_x = ProgramIdOp::new(module, op).axis() == Axis::X;
@@ -103,6 +136,12 @@ impl Cx<'_> {
         let factor = self.b.resize_signed(factor, Type::I64);
         Some(Growth::By(self.b.mul(by, factor)))
     }
+}
+
+/// The loop whose counter a value is.
+fn counted_by(module: &Module, value: IrValue) -> Option<ForOp<'_>> {
+    let ir::Def::Arg(block, 0) = module.def(value) else { return None };
+    ForOp::of(module, module.region_parent(module.block_region(block))?)
 }
 
 /// Whether a value is a parameter of the kernel.

@@ -82,7 +82,9 @@ pub(crate) struct Cx<'a> {
     pub(crate) loop_depth: u32,
     /// The number of the current group.
     pub(crate) group_number: u32,
-    /// In which group a kept block is read first.
+    /// In which group a parameter is loaded from first.
+    pub(crate) loaded_in: FxHashMap<ir::Value, u32>,
+    /// In which group it, or a kept block, is read for the second time.
     pub(crate) second_pass: FxHashMap<ir::Value, u32>,
     /// Stores past the caches.
     pub(crate) streams: super::stream::Streams,
@@ -147,6 +149,7 @@ impl<'a> Cx<'a> {
             moves: super::induction::Moves::default(),
             loop_depth: 0,
             group_number: 0,
+            loaded_in: FxHashMap::default(),
             second_pass: FxHashMap::default(),
             streams: super::stream::Streams::default(),
             virtuals: super::plan::Virtuals::default(),

@@ -19,6 +19,10 @@ use ttir::ops::{arith_cast, arith_int, memory, shape};
 /// How deep index expressions are looked into.
 const DEPTH: u32 = 24;
 
+/// Registers of a chunk whose elements go through an elementary function, the best first: of binary32 each, where more
+/// than four would not leave room for constants.
+const WIDTHS: [u32; 2] = [4, 2];
+
 impl Cx<'_> {
     /// How the space of a group is walked.
     pub(crate) fn shape_nest(&mut self, group: &Group) -> Nest {
@@ -37,8 +41,32 @@ impl Cx<'_> {
         } else if group.axis.is_none() && shape[vector] == 1 {
             vector = (0..shape.len()).max_by_key(|&dim| (shape[dim] > 1, dim)).unwrap_or(vector);
         }
-        let most = if self.is_sequential(group) { 1 } else { self.machine.lanes() };
+        let most = if self.is_sequential(group) {
+            1
+        } else {
+            self.machine.lanes() * self.width(group, shape[vector])
+        };
         Nest::new(shape, vector, group.axis, most)
+    }
+
+    /// How many vector registers a chunk of a group is, along a dimension of this size.
+    ///
+    /// Elementary functions are long chains of operations that wait for each other. A chunk of several registers has as
+    /// many chains side by side, instruction by instruction, where chunks that run together have one behind the other,
+    /// too far apart for the processor to see both.
+    fn width(&self, group: &Group, size: i64) -> u32 {
+        let is_panel = |root: &Root| matches!(root, Root::KeepWide(_, buffer) if buffer.panels.is_some());
+        let has_effects = group.roots.iter().any(|root| matches!(root, Root::Effect(_)));
+        if self.long_members(group) == 0 || has_effects || group.roots.iter().any(is_panel) {
+            return 1;
+        }
+        let bytes = |op: &Op| {
+            types::memory(ttir::types::elem(self.module.ty(self.module.result(*op, 0)))).lane_bytes()
+        };
+        let is_double = group.members.iter().any(|op| self.is_long(*op) && bytes(op) > 4);
+        let fits = |width: &u32| size % i64::from(self.machine.lanes() * width) == 0;
+        let widths = if is_double { &WIDTHS[1..] } else { &WIDTHS };
+        widths.iter().copied().find(fits).unwrap_or(1)
     }
 
     /// The dimension along which most of these addresses are neighbours.
@@ -58,6 +86,12 @@ impl Cx<'_> {
         }
         let best = (0..rank).max_by_key(|&dim| (votes[dim], dim))?;
         (votes[best] > 0).then_some(best)
+    }
+
+    /// Whether addresses are neighbours along the last dimension.
+    pub(crate) fn is_contiguous(&self, pointer: IrValue) -> bool {
+        let rank = types::shape(self.module.ty(pointer)).len();
+        rank > 0 && self.stride(pointer, rank - 1, DEPTH) == Some(1)
     }
 
     /// How much a value grows from one element to the next along a dimension, where that is a known constant.

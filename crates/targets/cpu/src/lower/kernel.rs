@@ -43,6 +43,7 @@ pub(crate) fn lower(
     let kernel = func::kernel_of(&module).map_err(|error| LowerError::new(error).into_target(&module))?.op;
     (FLATTEN_DESCRIPTORS.run)(&mut module).map_err(|error| LowerError::from(error).into_target(&module))?;
     super::descriptors::expand(&mut module, kernel).map_err(|error| error.into_target(&module))?;
+    super::carried_reductions::shrink(&mut module, kernel);
     let moves = super::induction::simplify(&mut module, kernel);
     match lower_kernel(&module, kernel, moves, &Machine::new(machine), options) {
         Ok(made) => {

@@ -122,6 +122,9 @@ impl Cx<'_> {
         }
         let target = self.target(load.ptr(), at)?;
         self.note(op, &target, &mask);
+        if matches!(target, Target::Run(_)) && self.is_loaded_again(op) {
+            self.prefetch_row(load.result(), at)?;
+        }
         let flags = if load.volatile() { Flags::VOLATILE } else { Flags::NONE };
         let lane = types::memory(elem);
         let memory = Memory::aligned(lane.lane_bytes());
@@ -193,7 +196,7 @@ impl Cx<'_> {
             None => return Ok(()),
         };
         let next = self.b.gep(lane, address, by);
-        self.b.prefetch(next);
+        self.prefetch_chunk(next, lane);
         Ok(())
     }
 
@@ -214,7 +217,7 @@ impl Cx<'_> {
         let behind = self.at(dims);
         if let Val::Affine(affine) = self.eval(pointer, &behind)? {
             let next = self.scalar_of(&affine, lane);
-            self.b.prefetch(next);
+            self.prefetch_chunk(next, lane);
         }
         Ok(true)
     }

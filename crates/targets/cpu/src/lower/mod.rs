@@ -9,6 +9,7 @@
 
 mod ahead;
 mod blocks;
+mod carried_reductions;
 mod control;
 mod cx;
 #[cfg(test)]

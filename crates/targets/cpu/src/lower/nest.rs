@@ -531,8 +531,18 @@ impl Cx<'_> {
 
     /// Roughly how many instructions a chunk of a group is.
     pub(crate) fn group_size(&self, group: &Group) -> usize {
-        let calls = group.members.iter().filter(|&&op| elementwise::is_long(self.module.row(op))).count();
-        group.members.len() + group.roots.len() + LONG * calls
+        group.members.len() + group.roots.len() + LONG * self.long_members(group)
+    }
+
+    /// How many elementary functions run in a group.
+    pub(crate) fn long_members(&self, group: &Group) -> usize {
+        group.members.iter().filter(|op| self.is_long(**op)).count()
+    }
+
+    /// Whether an operation is an elementary function.
+    pub(crate) fn is_long(&self, op: ir::Op) -> bool {
+        let row = self.module.row(op);
+        elementwise::is_long(row) || row.is(&ttir::ops::extern_call::EXTERN_ELEMENTWISE)
     }
 
     /// Chunks of the innermost loop that run together: enough to hide latencies, few enough to stay in registers.
@@ -541,14 +551,16 @@ impl Cx<'_> {
         let size = self.group_size(run.group);
         let has_effects = run.group.roots.iter().any(|root| matches!(root, Root::Effect(_)));
         let wanted = match size {
-            _ if has_effects || self.has_ordered_reduction(run.group) => 1,
+            _ if has_effects || self.is_sequential(run.group) => 1,
             0..=24 => 4,
             25..=60 => 2,
             _ => 1,
         };
         // A loop of a few rounds is over before more code pays.
         let most = if trips <= FEW_TRIPS { 2 } else { run.nest.most_unroll };
-        wanted.min(most).min(run.nest.most_unroll).min(trips).max(1)
+        // Wide chunks are several at once already.
+        let width = i64::from((run.nest.lanes / self.machine.lanes()).max(1));
+        (wanted / width).min(most).min(run.nest.most_unroll).min(trips).max(1)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reductions: partial results per lane and per unrolled chunk, combined when the loop over the axis ends.
 //!
-//! Where the combining function has a neutral element, partials start from it and are independent of each other. Any other
-//! function starts from the first element that is met, by a selection in the loop.
+//! Where the combining function has a neutral element, partials start from it. With any other function, each starts from
+//! the first element that it meets, by a selection in the loop.
 
 use super::cx::Cx;
 use super::error::{LowerError, Result};
@@ -11,7 +11,7 @@ use super::types;
 use super::value::{At, Index, Lanes};
 use ir::{Op, OpRow, Type as IrType};
 use llir::{IntCompare, Value};
-use ttir::ops::reduce::ReduceOp;
+use ttir::ops::reduce::CombineOp;
 use ttir::ops::{arith_float, arith_int, compare, constant, reduce};
 
 /// What combining with it changes nothing, as a number of the element type.
@@ -70,14 +70,14 @@ fn reductions(group: &Group) -> impl Iterator<Item = Op> + '_ {
 }
 
 impl Cx<'_> {
-    /// The neutral element of a reduction whose combining function is one operation on its two arguments.
-    fn neutral(&mut self, op: Op) -> Option<Value> {
+    /// The neutral element of a reduction or scan whose combining function is one operation on its two arguments.
+    pub(crate) fn neutral(&mut self, op: Op) -> Option<Value> {
         let module = self.module;
-        let reduction = ReduceOp::new(module, op);
-        let block = module.entry(module.region(op, 0));
+        let combine = CombineOp::new(module, op);
+        let block = combine.block();
         let mut inner = module.ops(block);
         let (only, _) = (inner.next()?, inner.next()?);
-        let &[source] = reduction.srcs() else { return None };
+        let &[source] = combine.srcs() else { return None };
         if inner.next().is_some() {
             return None;
         }
@@ -114,12 +114,6 @@ impl Cx<'_> {
             !inner.all(|op| SYMMETRIC.iter().any(|row| module.is(op, row)))
                 && (self.neutral(op).is_none() || module.ops(block).any(|op| !module.regions(op).is_empty()))
         })
-    }
-
-    /// Whether a reduction of a group has no neutral element, so that its chunks depend on each other.
-    pub(crate) fn has_ordered_reduction(&mut self, group: &Group) -> bool {
-        let ops: Vec<Op> = reductions(group).collect();
-        ops.into_iter().any(|op| self.neutral(op).is_none())
     }
 
     /// Partials in front of the loop: per reduction, per result, per unrolled chunk.

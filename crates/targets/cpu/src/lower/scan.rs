@@ -1,7 +1,9 @@
 //! Scans: all partial results along an axis.
 //!
-//! Lanes run along another dimension where there is one, so that each carries its own scan; a block of one dimension is
-//! walked element by element.
+//! Lanes run along another dimension where there is one, so that each carries its own scan. A block of one dimension is
+//! walked in chunks: within a chunk, lanes are combined with those 1, 2, 4, … before them; what comes before the chunk is
+//! combined with all of them. The loop carries that alone, which takes one combination a chunk. Combining functions
+//! with control flow are walked element by element.
 
 use super::cx::Cx;
 use super::error::Result;
@@ -10,7 +12,7 @@ use super::scratch::Buffer;
 use super::types;
 use super::value::Linear;
 use ir::Op;
-use llir::{IntCompare, Value};
+use llir::{IntCompare, Type, Value};
 use ttir::ops::reduce::ScanOp;
 
 impl Cx<'_> {
@@ -21,7 +23,8 @@ impl Cx<'_> {
         let (shape, axis) = (types::shape(module.ty(scan.srcs()[0])).to_vec(), scan.axis());
         let others = (0..shape.len()).filter(|&dim| dim != axis && shape[dim] > 1);
         let vector = others.max_by_key(|&dim| (shape[dim], dim));
-        let most = if vector.is_some() { self.machine.lanes() } else { 1 };
+        let is_flat = vector.is_none() && self.has_plain_region(op);
+        let most = if vector.is_some() || is_flat { self.machine.lanes() } else { 1 };
         let nest = Nest::new(&shape, vector.unwrap_or(axis), Some(axis), most);
         let buffers: Vec<Buffer> =
             module.results(op).iter().map(|&result| self.new_buffer(module.ty(result))).collect();
@@ -47,7 +50,7 @@ impl Cx<'_> {
             let inner = self.b.begin_for(start, end, step, &inits);
             self.loops[var.0 as usize].counter = Some(inner.iv);
             linears[one.dim] = match one.dim == axis && reverse {
-                true => Linear::counter(var).scale(-1).add(&Linear::constant(one.end - 1)),
+                true => Linear::counter(var).scale(-1).add(&Linear::constant(one.end - one.step)),
                 false => Linear::counter(var),
             };
             opened.push(inner);
@@ -56,7 +59,11 @@ impl Cx<'_> {
         let at = self.position(nest, &linears);
         let inner = opened.last().map(|inner| (inner.iv, inner.carried.to_vec()));
         let (counter, carried) = inner.unwrap_or_else(|| (self.b.i64(0), Vec::new()));
-        let result = self.scan_step(op, &at, counter, &carried, buffers);
+        let is_along_lanes = nest.loops.iter().any(|one| one.dim == axis && one.step > 1);
+        let result = match is_along_lanes {
+            true => self.scan_chunk(op, &at, counter, &carried, buffers),
+            false => self.scan_step(op, &at, counter, &carried, buffers),
+        };
         self.leave();
         let mut yields = result?;
         for inner in opened.into_iter().rev() {
@@ -66,8 +73,12 @@ impl Cx<'_> {
         Ok(())
     }
 
+    /// What is carried into the first chunk: the neutral element, if there is one.
     fn scan_start(&mut self, op: Op) -> Vec<Value> {
         let module = self.module;
+        if let Some(neutral) = self.neutral(op) {
+            return vec![self.spread(neutral)];
+        }
         module
             .operands(op)
             .iter()
@@ -105,5 +116,85 @@ impl Cx<'_> {
             results.push(value);
         }
         Ok(results)
+    }
+
+    /// Whether the combining function of a scan has no control flow.
+    fn has_plain_region(&self, op: Op) -> bool {
+        let module = self.module;
+        let block = module.entry(module.region(op, 0));
+        module.ops(block).all(|inner| module.regions(inner).is_empty())
+    }
+
+    /// A chunk whose lanes run along the axis. What is carried is the combination of all chunks before, in every lane.
+    fn scan_chunk(
+        &mut self,
+        op: Op,
+        at: &super::value::At,
+        counter: Value,
+        carried: &[Value],
+        buffers: &[Buffer],
+    ) -> Result<Vec<Value>> {
+        let module = self.module;
+        let scan = ScanOp::new(module, op);
+        let block = module.entry(module.region(op, 0));
+        let mut sums: Vec<Value> =
+            scan.srcs().iter().map(|&source| self.eval_vector(source, at)).collect::<Result<_>>()?;
+        let mut distance = 1;
+        while distance < self.lanes {
+            sums = self.scan_lanes(block, sums, distance, scan.reverse())?;
+            distance *= 2;
+        }
+        let last = if scan.reverse() { 0 } else { self.lanes - 1 };
+        let totals: Vec<Value> = sums
+            .iter()
+            .map(|&sum| {
+                let total = self.b.extract(sum, last);
+                self.spread(total)
+            })
+            .collect();
+        let all = self.combined(block, carried, &sums)?;
+        let all = self.unless_first(op, counter, all, &sums);
+        for (value, buffer) in all.into_iter().zip(buffers) {
+            self.write(buffer, value, at)?;
+        }
+        let next = self.combined(block, carried, &totals)?;
+        Ok(self.unless_first(op, counter, next, &totals))
+    }
+
+    /// What was combined with what is carried, or, at the first position, what there is without it.
+    fn unless_first(&mut self, op: Op, counter: Value, combined: Vec<Value>, first: &[Value]) -> Vec<Value> {
+        if self.neutral(op).is_some() {
+            return combined;
+        }
+        let zero = self.b.i64(0);
+        let is_start = self.b.icmp(IntCompare::Eq, counter, zero);
+        combined.into_iter().zip(first).map(|(value, &first)| self.b.select(is_start, first, value)).collect()
+    }
+
+    /// Combines each lane with the one so far before it, where there is one.
+    fn scan_lanes(
+        &mut self,
+        block: ir::Block,
+        sums: Vec<Value>,
+        distance: u32,
+        reverse: bool,
+    ) -> Result<Vec<Value>> {
+        let lanes = self.lanes as i32;
+        let by = if reverse { distance as i32 } else { -(distance as i32) };
+        let is_inside = |lane: &i32| (0..lanes).contains(&(lane + by));
+        let from: Vec<i32> = (0..lanes).map(|lane| if is_inside(&lane) { lane + by } else { lane }).collect();
+        let marks: Vec<i64> = (0..lanes).map(|lane| i64::from(is_inside(&lane))).collect();
+        let before: Vec<Value> = sums.iter().map(|&sum| self.b.permute(sum, &from)).collect();
+        let combined = self.combined(block, &before, &sums)?;
+        let inside = self.table(Type::I1, &marks);
+        Ok(combined.into_iter().zip(sums).map(|(new, old)| self.b.select(inside, new, old)).collect())
+    }
+
+    /// The combining function on vectors.
+    fn combined(&mut self, block: ir::Block, first: &[Value], second: &[Value]) -> Result<Vec<Value>> {
+        let args: Vec<Value> = first.iter().chain(second).copied().collect();
+        let results = self.inline_region(block, &args)?;
+        let spread = |value| if self.b.ty(value).is_vector() { value } else { self.spread(value) };
+        Ok(results.into_iter().map(spread).collect())
     }
 }

@@ -74,7 +74,7 @@ impl Cx<'_> {
     fn wants_stream(&mut self, group: &Group, nest: &Nest) -> Result<Option<(Value, Value)>> {
         let module = self.module;
         let Some(repeats) = self.streams.repeats.filter(|_| self.machine.is_x86) else { return Ok(None) };
-        let is_plain = group.shape.len() == 1 && nest.lanes == self.machine.lanes();
+        let is_plain = group.shape.len() == 1 && nest.lanes >= self.machine.lanes();
         if !is_plain || self.group_size(group) > MOST || self.reads_tables(group) {
             return Ok(None);
         }

@@ -67,6 +67,11 @@ impl Accesses {
         }
     }
 
+    /// Whether any of them writes.
+    pub(super) fn writes(&self) -> bool {
+        self.all.iter().any(|access| access.is_write)
+    }
+
     /// Whether an access must stay behind these: `Some(true)` if only behind them lane by lane.
     pub(crate) fn conflict(&self, module: &Module, access: &Access) -> Option<bool> {
         let mut conflict = None;

@@ -11,13 +11,16 @@
 //! Scalars run in front of the first step that may need them.
 
 mod access;
+mod again;
 mod coalesce;
 mod deep;
+mod kinds;
 mod virtuals;
 
 pub(crate) use access::{Access, is_plain_load, of as accesses_of, param_of};
 use access::{Accesses, NOTHING_TO_RUN};
 pub(crate) use coalesce::{Carried, coalesce};
+use kinds::{is_elementwise_effect, is_inlined, is_lazy, is_packed, needs_blocks};
 pub(crate) use virtuals::Virtuals;
 
 use super::cx::Cx;
@@ -29,8 +32,8 @@ use ir::{Block, Def, Op, Traits, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use ttir::ops::access::AccessOp;
 use ttir::ops::dot::MatmulOp;
-use ttir::ops::reduce::{MapElementwiseOp, ReduceOp};
-use ttir::ops::{constant, control, debug, extern_call, reduce, shape};
+use ttir::ops::reduce::ReduceOp;
+use ttir::ops::{constant, control, reduce, shape};
 
 /// Why a group runs.
 #[derive(Clone, Debug)]
@@ -120,20 +123,22 @@ pub(crate) fn plan(cx: &mut Cx<'_>, block: Block) -> Plan {
     planner.plan
 }
 
-/// Plans some operations of a block, to have one value written to memory in the type that it is multiplied in.
+/// Plans some operations of a block, to have one value, if any, written to memory in the type that it is multiplied in.
 pub(crate) fn slice(
     cx: &mut Cx<'_>,
     block: Block,
     ops: &FxHashSet<Op>,
-    (value, buffer): (Value, Buffer),
+    written: Option<(Value, Buffer)>,
 ) -> Plan {
     let mut planner = Planner::new(cx, block);
     for op in planner.module.ops(block).filter(|op| ops.contains(op)) {
         planner.visit_op(op);
     }
-    let shape = types::shape(planner.module.ty(value)).to_vec();
-    let group = planner.root(&[value], &shape, None, 0);
-    planner.push_root(group, Root::KeepWide(value, buffer));
+    if let Some((value, buffer)) = written {
+        let shape = types::shape(planner.module.ty(value)).to_vec();
+        let group = planner.root(&[value], &shape, None, 0);
+        planner.push_root(group, Root::KeepWide(value, buffer));
+    }
     planner.plan
 }
 
@@ -338,20 +343,27 @@ impl Planner<'_, '_> {
         for value in std::mem::take(&mut visit.fresh) {
             self.home.insert(value, group);
             let Some(op) = self.module.def_op(value) else { continue };
-            if let Step::Group(group) = &mut self.plan.steps[group] {
-                group.members.push(op);
-            }
+            self.add_member(group, op);
             if AccessOp::load(self.module, op).is_some() {
                 self.pending.retain(|&load| load != op);
                 self.accesses[group].extend(&access::of(self.module, op));
             }
         }
         for (value, home) in visit.homed {
-            if home != group {
+            if home != group && !self.run_again(value, group) {
                 self.keep(value, home);
             }
         }
         group
+    }
+
+    /// Lets a lazy operation run in a group.
+    fn add_member(&mut self, group: usize, op: Op) {
+        if let Step::Group(group) = &mut self.plan.steps[group]
+            && !group.members.contains(&op)
+        {
+            group.members.push(op);
+        }
     }
 
     /// The dimension along which the addresses of new loads and of a store are neighbours.
@@ -493,9 +505,16 @@ impl Planner<'_, '_> {
         let mut values = module.operands(op).to_vec();
         values.extend(self.captured(op));
         self.settle(&access, &[]);
+        let loaded = if module.is(op, &reduce::SCAN) { self.loads_of(&values) } else { Vec::new() };
+        values.retain(|value| !module.def_op(*value).is_some_and(|load| loaded.contains(&load)));
         self.available(&values);
         self.widen_operands(op);
         let step = self.push_step(Step::Single(op));
+        for load in loaded {
+            self.pending.retain(|&other| other != load);
+            let access = access::of(module, load);
+            self.accesses[step].extend(&access);
+        }
         self.accesses[step].extend(&access);
         for &result in module.results(op) {
             self.ready.insert(result, step + 1);
@@ -557,38 +576,4 @@ impl Planner<'_, '_> {
 fn sources(module: &ir::Module, dot: Op) -> [Value; 2] {
     let dot = MatmulOp::new(module, dot);
     [dot.a(), dot.b()].map(|value| super::dot::source(module, value).0)
-}
-
-/// Elementwise operations, and those whose region is inlined for each element.
-fn is_lazy(row: &ir::OpRow) -> bool {
-    let others = [
-        &extern_call::EXTERN_ELEMENTWISE,
-        &extern_call::INLINE_ASM,
-        &reduce::MAP_ELEMENTWISE,
-        &shape::SPLAT,
-        &shape::MAKE_RANGE,
-        &constant::CONSTANT,
-        &constant::POISON,
-    ];
-    row.traits.has(Traits::ELEMENTWISE) || is_view(row) || others.iter().any(|other| row.is(other))
-}
-
-/// An elementwise call that takes several neighbours at once.
-fn is_packed(module: &ir::Module, op: Op) -> bool {
-    MapElementwiseOp::of(module, op).is_some_and(|map| map.pack() > 1)
-}
-
-/// Rows whose regions are not control flow.
-fn is_inlined(row: &ir::OpRow) -> bool {
-    row.is(&reduce::REDUCE) || row.is(&reduce::MAP_ELEMENTWISE)
-}
-
-/// Effects on each element by itself.
-fn is_elementwise_effect(module: &ir::Module, op: Op) -> bool {
-    AccessOp::of(module, op).is_some_and(AccessOp::is_atomic) || module.is(op, &debug::ASSERT)
-}
-
-/// Rows with scalar results that read blocks in memory of their own accord.
-fn needs_blocks(row: &ir::OpRow) -> bool {
-    row.is(&reduce::HISTOGRAM) || row.is(&reduce::SCAN)
 }

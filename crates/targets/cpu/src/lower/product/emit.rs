@@ -5,6 +5,8 @@ use super::super::error::Result;
 use super::super::plan::{self, Root};
 use super::super::scratch::{Buffer, Panels};
 use super::super::types;
+use super::keys::{self, Kept};
+use super::slice::Slice;
 use super::{PanelDot, Product, Side};
 use crate::dot::Transpose;
 use ir::{Block, Op, Value as IrValue};
@@ -23,10 +25,12 @@ struct Rounds {
     carried: FxHashMap<usize, Value>,
 }
 
-/// Panels of an earlier program, as it turns out at run time.
+/// Panels that may be those of an earlier program, as it turns out at run time.
 struct Lookup {
     /// Whether they must be packed.
     is_stale: Value,
+    /// Elements from the place of all panels to those of the first block of rounds.
+    first: Value,
     /// Elements from those of one block of rounds to the next.
     stride: Value,
 }
@@ -58,12 +62,15 @@ impl Cx<'_> {
         let carried = scalars.iter().copied().zip(carried.iter().copied()).collect();
         let rounds = Rounds { block, first: opened.iv, end: until, step, carried };
         let mut next = FxHashMap::default();
-        for ((dot, lookup), packed) in product.dots.iter().zip(&lookups).zip(&panels) {
-            let (after, count) = self.pack(dot, &dot.sides[0], 0, &rounds, (packed[0], None))?;
-            next.extend(after);
-            let shift = self.pack_shared(dot, &rounds, packed[1], lookup.as_ref(), number)?;
+        let count = self.move_scalars(product, &rounds, &mut next)?;
+        for ((dot, lookups), packed) in product.dots.iter().zip(&lookups).zip(&panels) {
+            let mut shifts = [None; 2];
+            for (index, lookup) in lookups.iter().enumerate() {
+                shifts[index] =
+                    self.pack_shared((dot, index), &rounds, packed[index], lookup.as_ref(), number)?;
+            }
             let c = &places[&dot.carried];
-            self.multiply_panels(dot, *packed, shift, c, count)?;
+            self.multiply_panels(dot, *packed, shifts, c, count)?;
         }
         let one = self.b.i64(1);
         let mut yields: Vec<Value> =
@@ -80,12 +87,13 @@ impl Cx<'_> {
 
     /// Where the panels of a product are.
     fn panels_of(&mut self, dot: &PanelDot) -> [u64; 2] {
-        let a = self.arena.bytes(dot.a_bytes());
-        let b = match &dot.sides[1].kept {
+        let sizes = [dot.a_bytes(), dot.b_bytes()];
+        let place = |(side, bytes): (&Side, u64)| match &side.kept {
             Some(kept) => kept.panels,
-            None => self.arena.bytes(dot.b_bytes()),
+            None => self.arena.bytes(bytes),
         };
-        [a, b]
+        let mut places = dot.sides.iter().zip(sizes).map(place);
+        [(); 2].map(|()| places.next().expect("two operands"))
     }
 
     /// Looks whether the panels of earlier programs serve, and notes what those of this one are made of.
@@ -95,44 +103,51 @@ impl Cx<'_> {
         end: Value,
         start: Value,
         stride: Value,
-    ) -> Result<Vec<Option<Lookup>>> {
+    ) -> Result<Vec<[Option<Lookup>; 2]>> {
+        let length = self.b.sub(end, start);
+        let one = self.b.i64(1);
+        let last = self.b.sub(length, one);
+        let more = self.b.add(last, stride);
+        let blocks = self.b.sdiv(more, stride);
+        let blocks = self.b.intrinsic("llvm.smax", Type::I64, &[blocks, one]);
         let mut lookups = Vec::new();
         for dot in &product.dots {
-            let Some(kept) = &dot.sides[1].kept else {
-                lookups.push(None);
-                continue;
-            };
-            let notes = self.b.i64(kept.notes as i64);
-            let notes = self.b.offset(self.frame.scratch, notes);
-            let one = self.b.i64(1);
-            let known = self.b.load(Type::I64, notes, 8);
-            let mut same = self.b.icmp(IntCompare::Eq, known, one);
-            let mut places = Vec::new();
-            for (number, &key) in kept.keys.iter().enumerate() {
-                let key = self.scalar(key)?;
-                let key = self.as_bits(key);
-                let at = self.b.i64(8 * (1 + number as i64));
-                let place = self.b.offset(notes, at);
-                let known = self.b.load(Type::I64, place, 8);
-                let is_same = self.b.icmp(IntCompare::Eq, known, key);
-                same = self.b.and(same, is_same);
-                places.push((place, key));
-            }
-            let length = self.b.sub(end, start);
-            let blocks = self.b.i64(kept.blocks as i64);
-            let room = self.b.mul(stride, blocks);
-            let fits = self.b.icmp(IntCompare::Sle, length, room);
-            for (place, key) in places {
-                self.b.store(key, place, 8);
-            }
-            let is_kept = self.b.resize_unsigned(fits, Type::I64);
-            self.b.store(is_kept, notes, 8);
-            let elements = dot.plan.panel_elements();
-            let (elements, zero) = (self.b.i64(elements as i64), self.b.i64(0));
-            let stride = self.b.select(fits, elements, zero);
-            lookups.push(Some(Lookup { is_stale: self.b.not(same), stride }));
+            let [a, b] = [0, 1].map(|index| match &dot.sides[index].kept {
+                Some(kept) => self.lookup(kept, dot.block_elements(index), blocks).map(Some),
+                None => Ok(None),
+            });
+            lookups.push([a?, b?]);
         }
         Ok(lookups)
+    }
+
+    /// Looks for the panels of one operand: so many blocks of so many elements.
+    fn lookup(&mut self, kept: &Kept, elements: u64, blocks: Value) -> Result<Lookup> {
+        let notes = self.b.i64(kept.notes as i64);
+        let notes = self.b.offset(self.frame.scratch, notes);
+        for (number, &key) in kept.keys.iter().enumerate() {
+            let key = self.scalar(key)?;
+            let key = self.as_bits(key);
+            let at = self.b.i64((kept.sought() + 8 * number as u64) as i64);
+            let place = self.b.offset(notes, at);
+            self.b.store(key, place, 8);
+        }
+        let [sought, keys, room] =
+            [kept.sought(), kept.keys.len() as u64, kept.blocks].map(|number| self.b.i64(number as i64));
+        let slots = self.b.sdiv(room, blocks);
+        let args = [notes, sought, keys, slots];
+        let found = self.call_text(&[keys::search()], keys::SEARCH, Type::I64, &args, Purity::Impure);
+        let found = found.expect("a slot is answered");
+        let (zero, all) = (self.b.i64(0), self.b.i64(-1));
+        let is_stale = self.b.icmp(IntCompare::Slt, found, zero);
+        let other = self.b.xor(found, all);
+        let slot = self.b.select(is_stale, other, found);
+        let has_room = self.b.icmp(IntCompare::Sgt, slots, zero);
+        let elements = self.b.i64(elements as i64);
+        let stride = self.b.select(has_room, elements, zero);
+        let first = self.b.mul(slot, blocks);
+        let first = self.b.mul(first, stride);
+        Ok(Lookup { is_stale, first, stride })
     }
 
     /// A scalar as 64 bits.
@@ -146,38 +161,69 @@ impl Cx<'_> {
         self.b.resize_unsigned(bits, Type::I64)
     }
 
-    /// Packs `B`, unless an earlier program has; answers where its panels are, in elements behind their place.
+    /// Moves the scalars that the loop carries over a block of rounds; answers the steps of `k` in it.
+    fn move_scalars(
+        &mut self,
+        product: &Product,
+        rounds: &Rounds,
+        next: &mut FxHashMap<usize, Value>,
+    ) -> Result<Value> {
+        let step = product.dots[0].spec.step;
+        let (after, count) = self.each_round(&product.moves, rounds, step, |cx, _| {
+            let plan = plan::slice(cx, rounds.block, &product.moves.ops, None);
+            cx.run_plan(&plan)
+        })?;
+        next.extend(after);
+        Ok(count)
+    }
+
+    /// Packs an operand, unless an earlier program has; answers where its panels are, in elements behind their place.
     fn pack_shared(
         &mut self,
-        dot: &PanelDot,
+        (dot, index): (&PanelDot, usize),
         rounds: &Rounds,
         place: u64,
         lookup: Option<&Lookup>,
         number: Value,
     ) -> Result<Option<Value>> {
-        let Some(Lookup { is_stale, stride }) = lookup else {
-            self.pack(dot, &dot.sides[1], 1, rounds, (place, None))?;
+        let Some(&Lookup { is_stale, first, stride }) = lookup else {
+            self.pack((dot, index), rounds, (place, None))?;
             return Ok(None);
         };
-        let shift = self.b.mul(number, *stride);
-        let branch = self.b.begin_if(*is_stale);
-        self.pack(dot, &dot.sides[1], 1, rounds, (place, Some(shift)))?;
+        let shift = self.b.mul(number, stride);
+        let shift = self.b.add(first, shift);
+        let branch = self.b.begin_if(is_stale);
+        self.pack((dot, index), rounds, (place, Some(shift)))?;
         self.b.end_if(branch, &[]);
         Ok(Some(shift))
     }
 
-    /// Packs one operand of a block of rounds; answers what its slice carries out of it, and the steps of `k`.
+    /// Packs one operand of a block of rounds.
     fn pack(
         &mut self,
-        dot: &PanelDot,
-        side: &Side,
-        index: usize,
+        (dot, index): (&PanelDot, usize),
         rounds: &Rounds,
         (place, shift): (u64, Option<Value>),
+    ) -> Result<()> {
+        let side = &dot.sides[index];
+        self.each_round(&side.slice, rounds, dot.spec.step, |cx, done| {
+            cx.pack_round(dot, side, index, rounds.block, (place, shift, done))
+        })?;
+        Ok(())
+    }
+
+    /// Runs part of the loop body for each of a block of rounds, which is told the steps of `k` before it; answers what it
+    /// carries out of them, and the steps of `k` in all.
+    fn each_round(
+        &mut self,
+        slice: &Slice,
+        rounds: &Rounds,
+        step: u32,
+        run: impl FnOnce(&mut Self, Value) -> Result<()>,
     ) -> Result<(FxHashMap<usize, Value>, Value)> {
         let module = self.module;
         let args = &module.args(rounds.block)[1..];
-        let carried = &side.slice.carried;
+        let carried = &slice.carried;
         let mut inits: Vec<Value> =
             carried.iter().filter_map(|index| rounds.carried.get(index).copied()).collect();
         inits.push(self.b.i64(0));
@@ -190,19 +236,19 @@ impl Cx<'_> {
         for (&index, &value) in carried.iter().zip(&opened.carried) {
             self.scalars.insert(args[index], value);
         }
-        let done = opened.carried.last().copied().unwrap_or(counted);
+        let done = opened.carried.last().copied().expect("the steps of k are carried");
         self.loop_depth += 1;
-        let packed = self.pack_round(dot, side, index, rounds.block, (place, shift, done));
+        let ran = run(self, done);
         self.loop_depth -= 1;
-        packed?;
+        ran?;
         let yields = control::yielded(module, rounds.block);
         let mut next: Vec<Value> =
             carried.iter().map(|&index| self.scalar(yields[index])).collect::<Result<_>>()?;
-        let step = self.b.i64(i64::from(dot.spec.step));
+        let step = self.b.i64(i64::from(step));
         next.push(self.b.add(done, step));
         self.leave_region(region);
         let mut after = self.b.end_for(opened, &next);
-        let count = after.pop().unwrap_or(done);
+        let count = after.pop().expect("the steps of k are carried");
         Ok((carried.iter().copied().zip(after).collect(), count))
     }
 
@@ -228,7 +274,7 @@ impl Cx<'_> {
             None => by,
         };
         let target = target(dot, index, is_turned, (place, by));
-        let mut plan = plan::slice(self, block, &side.slice.ops, (source, target.clone()));
+        let mut plan = plan::slice(self, block, &side.slice.ops, Some((source, target.clone())));
         let turned = self.detour(&mut plan, source, &target);
         // What an earlier round or the code around has of it is not what is packed now.
         self.wide.remove(&source);
@@ -306,19 +352,17 @@ impl Cx<'_> {
         &mut self,
         dot: &PanelDot,
         [a, b]: [u64; 2],
-        shift: Option<Value>,
+        shifts: [Option<Value>; 2],
         c: &Buffer,
         steps: Value,
     ) -> Result<()> {
         let spec = crate::dot::PanelSpec { c_row_stride: c.strides[0] as u32, ..dot.spec };
         let plan = crate::dot::PanelPlan::choose(&spec)?;
-        let [a, mut b] = [a, b].map(|place| {
+        let [a, b] = [(a, shifts[0]), (b, shifts[1])].map(|(place, shift)| {
             let place = self.b.i64(place as i64);
-            self.b.offset(self.frame.scratch, place)
+            let start = self.b.offset(self.frame.scratch, place);
+            shift.map_or(start, |shift| self.b.gep(types::memory(dot.elem), start, shift))
         });
-        if let Some(shift) = shift {
-            b = self.b.gep(types::memory(dot.elem), b, shift);
-        }
         let c = self.address(c);
         self.call_text(&plan.definitions(), &plan.symbol(), Type::VOID, &[a, b, c, steps], Purity::Impure);
         Ok(())

@@ -32,6 +32,8 @@ pub(crate) struct Product {
     dots: Vec<PanelDot>,
     /// Rounds that run at once.
     rounds: u32,
+    /// What moves the scalars that the loop carries.
+    moves: Slice,
 }
 
 /// A product whose operands are packed.
@@ -72,9 +74,9 @@ pub(crate) fn prepare(cx: &mut Cx<'_>, kernel: Op) -> u64 {
         loops.filter_map(|op| find(module, cx.machine, op).map(|product| (op, product))).collect();
     let mut left = keys::MOST_BYTES;
     for (op, product) in &mut found {
-        for dot in &mut product.dots {
-            dot.sides[1].kept = keys::find(module, kernel, *op, &dot.sides[1].slice);
-            if let Some(kept) = &mut dot.sides[1].kept {
+        for side in product.dots.iter_mut().flat_map(|dot| &mut dot.sides) {
+            side.kept = keys::find(module, kernel, *op, &side.slice);
+            if let Some(kept) = &mut side.kept {
                 kept.notes = cx.arena.bytes(kept.note_bytes());
             }
         }
@@ -82,13 +84,16 @@ pub(crate) fn prepare(cx: &mut Cx<'_>, kernel: Op) -> u64 {
     let notes = cx.arena.mark();
     for (_, product) in &mut found {
         for dot in &mut product.dots {
-            let bytes = dot.b_bytes();
-            let blocks = left / keys::LOOPS / bytes;
-            dot.sides[1].kept.take_if(|_| blocks == 0);
-            if let Some(kept) = &mut dot.sides[1].kept {
-                kept.blocks = blocks;
-                kept.panels = cx.arena.bytes(blocks * bytes);
-                left -= blocks * bytes;
+            let sizes = [dot.a_bytes(), dot.b_bytes()];
+            // `B` first: more programs share it where the first ones differ in their rows.
+            for (side, bytes) in dot.sides.iter_mut().zip(sizes).rev() {
+                let blocks = left / keys::OPERANDS / bytes;
+                side.kept.take_if(|_| blocks == 0);
+                if let Some(kept) = &mut side.kept {
+                    kept.blocks = blocks;
+                    kept.panels = cx.arena.bytes(blocks * bytes);
+                    left -= blocks * bytes;
+                }
             }
         }
     }
@@ -122,18 +127,17 @@ fn find(module: &Module, machine: &Machine, op: Op) -> Option<Product> {
         let depth = rounds * spec.step;
         let pad = 64 / spec.operands.bytes();
         let spec = PanelSpec { depth, a_row_stride: depth + pad, ..spec };
-        // The first loop also moves everything that the loop carries.
-        let moved: &[usize] = if found.is_empty() { &scalars } else { &[] };
         let inner = MatmulOp::new(module, inner);
         let (a, b) = (inner.a(), inner.b());
         let sides = [
-            Side { operand: a, slice: Slice::new(module, block, a, moved)?, kept: None },
-            Side { operand: b, slice: Slice::new(module, block, b, &[])?, kept: None },
+            Side { operand: a, slice: Slice::new(module, block, Some(a), &[])?, kept: None },
+            Side { operand: b, slice: Slice::new(module, block, Some(b), &[])?, kept: None },
         ];
         let plan = PanelPlan::choose(&spec).ok()?;
         found.push(PanelDot { carried, spec, plan, elem, sides });
     }
-    Some(Product { dots: found, rounds })
+    let moves = Slice::new(module, block, None, &scalars)?;
+    Some(Product { dots: found, rounds, moves })
 }
 
 /// Which carried value a product adds to, if nobody else sees that value inside of the loop.
@@ -183,6 +187,11 @@ fn spec_of(module: &Module, machine: &Machine, op: Op) -> Option<(PanelSpec, IrT
 }
 
 impl PanelDot {
+    /// Elements of a packed operand of one block of rounds.
+    fn block_elements(&self, index: usize) -> u64 {
+        [self.a_bytes(), self.b_bytes()][index] / u64::from(self.spec.operands.bytes())
+    }
+
     /// Bytes of the packed `A` of one block of rounds.
     fn a_bytes(&self) -> u64 {
         u64::from(self.spec.m) * u64::from(self.spec.a_row_stride) * u64::from(self.spec.operands.bytes())

@@ -16,11 +16,11 @@ pub(super) struct Slice {
 }
 
 impl Slice {
-    /// The slice for a value and some carried scalars; `None` where it needs a block that the loop carries.
-    pub(super) fn new(module: &Module, block: Block, value: Value, moved: &[usize]) -> Option<Slice> {
+    /// The slice for a value, if any, and some carried scalars; `None` where it needs a block that the loop carries.
+    pub(super) fn new(module: &Module, block: Block, value: Option<Value>, moved: &[usize]) -> Option<Slice> {
         let yields = control::yielded(module, block);
         let mut slice = Slice { carried: moved.to_vec(), ..Slice::default() };
-        let mut open = vec![value];
+        let mut open: Vec<Value> = value.into_iter().collect();
         open.extend(moved.iter().map(|&index| yields[index]));
         let mut seen = FxHashSet::default();
         while let Some(value) = open.pop() {

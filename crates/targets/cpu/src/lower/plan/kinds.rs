@@ -1,0 +1,41 @@
+//! Which of the four kinds an operation is, as far as its row tells.
+
+use super::super::views::is_view;
+use ir::{Op, Traits};
+use ttir::ops::access::AccessOp;
+use ttir::ops::reduce::MapElementwiseOp;
+use ttir::ops::{constant, debug, extern_call, reduce, shape};
+
+/// Elementwise operations, and those whose region is inlined for each element.
+pub(super) fn is_lazy(row: &ir::OpRow) -> bool {
+    let others = [
+        &extern_call::EXTERN_ELEMENTWISE,
+        &extern_call::INLINE_ASM,
+        &reduce::MAP_ELEMENTWISE,
+        &shape::SPLAT,
+        &shape::MAKE_RANGE,
+        &constant::CONSTANT,
+        &constant::POISON,
+    ];
+    row.traits.has(Traits::ELEMENTWISE) || is_view(row) || others.iter().any(|other| row.is(other))
+}
+
+/// An elementwise call that takes several neighbours at once.
+pub(super) fn is_packed(module: &ir::Module, op: Op) -> bool {
+    MapElementwiseOp::of(module, op).is_some_and(|map| map.pack() > 1)
+}
+
+/// Rows whose regions are not control flow.
+pub(super) fn is_inlined(row: &ir::OpRow) -> bool {
+    row.is(&reduce::REDUCE) || row.is(&reduce::MAP_ELEMENTWISE)
+}
+
+/// Effects on each element by itself.
+pub(super) fn is_elementwise_effect(module: &ir::Module, op: Op) -> bool {
+    AccessOp::of(module, op).is_some_and(AccessOp::is_atomic) || module.is(op, &debug::ASSERT)
+}
+
+/// Rows with scalar results that read blocks in memory of their own accord.
+pub(super) fn needs_blocks(row: &ir::OpRow) -> bool {
+    row.is(&reduce::HISTOGRAM) || row.is(&reduce::SCAN)
+}
