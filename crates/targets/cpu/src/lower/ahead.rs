@@ -33,7 +33,9 @@ impl Cx<'_> {
     /// Whether a load runs where the same tensor was read before, in another group: then its block is in the caches.
     pub(crate) fn is_loaded_again(&mut self, op: Op) -> bool {
         let module = self.module;
-        let Some(param) = super::plan::param_of(module, AccessOp::new(module, op).ptr()) else { return false };
+        let Some(param) = super::plan::param_of(module, AccessOp::new(module, op).ptr()) else {
+            return false;
+        };
         *self.loaded_in.entry(param).or_insert(self.group_number) != self.group_number
     }
 
