@@ -15,17 +15,26 @@ use elementwise::small_float::{as_wide, narrow_to};
 use ir::{Module, Op, OpRow, Traits, Type as IrType, Value as IrValue};
 use llir::{FloatCompare, IntCompare, Type, Value};
 use ttir::ops::atomic::{
-    ATOMIC_CAS, ATOMIC_LOAD, ATOMIC_RMW, ATOMIC_STORE, AtomicCasOp, AtomicLoadOp, AtomicRmwOp, AtomicStoreOp,
-    Rmw, Scope, Sem,
+    ATOMIC_CAS, ATOMIC_LOAD, ATOMIC_POLL, ATOMIC_RMW, ATOMIC_STORE, AtomicCasOp, AtomicLoadOp, AtomicPollOp,
+    AtomicRmwOp, AtomicStoreOp, Rmw, Scope, Sem,
 };
 
 /// Rows of this file.
-pub(crate) const TABLE: &[Entry] =
-    &[(&ATOMIC_RMW, rmw), (&ATOMIC_CAS, cas), (&ATOMIC_LOAD, load), (&ATOMIC_STORE, store)];
+pub(crate) const TABLE: &[Entry] = &[
+    (&ATOMIC_RMW, rmw),
+    (&ATOMIC_CAS, cas),
+    (&ATOMIC_LOAD, load),
+    (&ATOMIC_STORE, store),
+    (&ATOMIC_POLL, poll),
+];
 
 /// What they need.
-pub(crate) const NEEDS: &[(&OpRow, NeedOf)] =
-    &[(&ATOMIC_RMW, hand_round::need), (&ATOMIC_CAS, hand_round::need), (&ATOMIC_LOAD, hand_round::need)];
+pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[
+    (&ATOMIC_RMW, hand_round::need),
+    (&ATOMIC_CAS, hand_round::need),
+    (&ATOMIC_LOAD, hand_round::need),
+    (&ATOMIC_POLL, hand_round::need),
+];
 
 /// Whether the accesses of all lanes before an atomic come first.
 fn releases(order: Sem) -> bool {
@@ -263,6 +272,51 @@ fn store(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         cx.program_barrier();
     }
     Ok(())
+}
+
+/// The nanoseconds that one look at memory counts for on machines without a clock.
+const NANOSECONDS_OF_A_LOOK: i64 = 100;
+
+/// One lane looks at memory until it holds what is expected, or the time is over.
+fn poll(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let poll = AtomicPollOp::new(cx.module, op);
+    let asked = Asked { pointer: poll.ptr(), mask: None, order: poll.sem(), scope: poll.scope() };
+    let expected = cx.registers(poll.expected())?[0];
+    let timeout = poll.timeout().map(|timeout| cx.registers(timeout)).transpose()?.map(|time| time[0]);
+    let elements = elements(cx, op, asked, 1)?;
+    let access = access(cx, &elements, 0);
+    let always = cx.b.bool(true);
+    let mut branch = cx.b.begin_if(access.mask.unwrap_or(always));
+    let access = AtomicAccess { mask: None, ..access };
+    let start = timeout.and_then(|_| cx.target.clock(&mut cx.b));
+    let inits: Vec<Value> = timeout.map(|_| cx.b.i64(0)).into_iter().collect();
+    let waiting = cx.b.begin_while(&inits);
+    let ty = cx.b.ty(expected);
+    let found = cx.target.atomic_load(&mut cx.b, &access, ty);
+    let seen = cx.b.icmp(IntCompare::Eq, found, expected);
+    let mut goes_on = cx.b.icmp(IntCompare::Ne, found, expected);
+    if let Some(timeout) = timeout {
+        let in_time = cx.b.icmp(IntCompare::Slt, waiting.carried[0], timeout);
+        goes_on = cx.b.and(goes_on, in_time);
+    }
+    cx.b.do_while(&waiting, goes_on, &[seen]);
+    let passed = timeout.map(|_| passed(cx, start, waiting.carried[0]));
+    let seen = cx.b.end_while(waiting, passed.as_slice())[0];
+    cx.b.begin_else(&mut branch, &[seen]);
+    let no = cx.b.bool(false);
+    let seen = cx.b.end_if(branch, &[no])[0];
+    give(cx, op, &elements, IrType::int(1), vec![Some(seen)])
+}
+
+/// The nanoseconds since a time, or one look more than `before`.
+fn passed(cx: &mut Cx<'_>, start: Option<Value>, before: Value) -> Value {
+    match (start, cx.target.clock(&mut cx.b)) {
+        (Some(start), Some(now)) => cx.b.sub(now, start),
+        _ => {
+            let look = cx.b.i64(NANOSECONDS_OF_A_LOOK);
+            cx.b.add(before, look)
+        }
+    }
 }
 
 /// Makes the results of the lanes that acted those of all copies.

@@ -6,7 +6,7 @@ use super::error::RunErrorKind;
 use super::machine::{Entry, Machine, Step};
 use crate::ops;
 use crate::ops::access::AccessOp;
-use crate::ops::atomic::{AtomicCasOp, AtomicRmwOp};
+use crate::ops::atomic::{AtomicCasOp, AtomicPollOp, AtomicRmwOp};
 use crate::types::{elem, numel, shape};
 use ir::scalar::{float_bits, float_value, sign_extend, truncate};
 use ir::view::EnumAttr;
@@ -14,7 +14,8 @@ use ir::{Op, Type};
 use std::cmp::Ordering;
 
 /// Rows of this file.
-pub(super) const TABLE: &[Entry] = &[(&ops::atomic::ATOMIC_RMW, rmw), (&ops::atomic::ATOMIC_CAS, cas)];
+pub(super) const TABLE: &[Entry] =
+    &[(&ops::atomic::ATOMIC_RMW, rmw), (&ops::atomic::ATOMIC_CAS, cas), (&ops::atomic::ATOMIC_POLL, poll)];
 
 /// How an old and a new value combine. `None` where the type does not allow it.
 pub(crate) type Combine = fn(Type, u64, u64) -> Option<u64>;
@@ -79,6 +80,27 @@ pub(crate) fn cas(machine: &mut Machine<'_>, op: Op) -> Step<()> {
         let expected = machine.get(cas.expected()).at(position);
         Ok((old == expected).then(|| machine.get(cas.value()).at(position)))
     })
+}
+
+/// Whether memory holds a value. Nobody writes while a program waits, as programs run one after another.
+pub(crate) fn poll(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    let poll = AtomicPollOp::new(machine.module, op);
+    let element = Element { op, shape: &[], position: 0, pointer: Some(poll.ptr()) };
+    let (addresses, expected) = (machine.get(poll.ptr()).clone(), machine.get(poll.expected()).clone());
+    machine.require(element, &addresses, "the address")?;
+    machine.require(element, &expected, "the value")?;
+    let ty = machine.module.ty(poll.expected());
+    let found = machine.read_element(element, addresses.at(0), ty)?;
+    let is_seen = found == expected.at(0);
+    if !is_seen && poll.timeout().is_none() {
+        let [wanted, found] = [expected.at(0), found].map(|bits| signed(ty, bits));
+        let message = format!(
+            "the program waits for {wanted} and memory holds {found}: programs run one after another here, so nobody will write it"
+        );
+        return Err(machine.error(op, RunErrorKind::Unsupported, message));
+    }
+    machine.set_result(op, Data::uniform(u64::from(is_seen)));
+    Ok(())
 }
 
 fn update(

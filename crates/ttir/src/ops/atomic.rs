@@ -1,12 +1,12 @@
 //! Atomic operations on memory. Each returns what was there before.
 
 use super::memory::check_pointee;
-use crate::types::{BOOL_LIKE, PTR_LIKE, VALUE_LIKE, pointee, with_elem};
-use ir::{AccessWidth, Format, Infer, LayoutRule, OpRow};
+use crate::types::{BOOL, BOOL_LIKE, INT, POINTER, PTR_LIKE, VALUE_LIKE, pointee, with_elem};
+use ir::{AccessWidth, Format, Infer, LayoutRule, OpRow, Type};
 use smallvec::smallvec;
 
 /// Rows of this file.
-pub(super) const ROWS: &[&OpRow] = &[&ATOMIC_RMW, &ATOMIC_CAS, &ATOMIC_LOAD, &ATOMIC_STORE];
+pub(super) const ROWS: &[&OpRow] = &[&ATOMIC_RMW, &ATOMIC_CAS, &ATOMIC_LOAD, &ATOMIC_STORE, &ATOMIC_POLL];
 
 ir::enum_attr! {
     /// What an atomic read-modify-write does.
@@ -113,4 +113,29 @@ pub static ATOMIC_STORE: OpRow = OpRow {
     format: Format::Text("$sem, $scope, $ptr, $value (, $mask)? attr-dict : type($ptr)"),
     verify: Some(|module, op| check_pointee(module, op, 0, 1)),
     ..AtomicStoreOp::ROW
+};
+
+ir::op_view! {
+    AtomicPollOp of ATOMIC_POLL {
+        operands { ptr: One POINTER => Atomic, expected: One INT, timeout: Optional INT }
+        attrs { sem: Sem, scope: Scope }
+        results { result: One BOOL }
+    }
+}
+
+/// Waiting for a value.
+pub static ATOMIC_POLL: OpRow = OpRow {
+    name: "tt.atomic_poll",
+    doc: "Reads atomically until memory holds `expected`, or until `timeout` nanoseconds are over; whether the value was seen.",
+    infer: Infer::Rule(|_| Ok(smallvec![Type::int(1)])),
+    access: Some(AccessWidth::Single),
+    format: Format::Text(
+        "$sem, $scope, $ptr, $expected (timeout $timeout)? attr-dict : type($ptr), type($expected) -> type($result)",
+    ),
+    verify: Some(|module, op| {
+        let poll = AtomicPollOp::new(module, op);
+        let is_short = poll.timeout().is_some_and(|timeout| module.ty(timeout) != Type::int(64));
+        if is_short { Err("the time is an i64".into()) } else { check_pointee(module, op, 0, 1) }
+    }),
+    ..AtomicPollOp::ROW
 };

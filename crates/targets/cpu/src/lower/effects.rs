@@ -8,8 +8,8 @@ use super::types;
 use super::value::{At, Val};
 use crate::abi::{PrintBase, PrintKind, offsets, print_format};
 use ir::{FloatKind, Op, Type as IrType, Value as IrValue};
-use llir::{Memory, Op as Inst, Ordering, Rmw, Type, Value};
-use ttir::ops::atomic::{self, AtomicCasOp, AtomicLoadOp, AtomicRmwOp, AtomicStoreOp, Sem};
+use llir::{IntCompare, Memory, Op as Inst, Ordering, Rmw, Type, Value};
+use ttir::ops::atomic::{self, AtomicCasOp, AtomicLoadOp, AtomicPollOp, AtomicRmwOp, AtomicStoreOp, Sem};
 use ttir::ops::debug::{AssertOp, PrintOp};
 use ttir::ops::memory;
 
@@ -30,6 +30,9 @@ fn instruction(kind: atomic::Rmw, is_float: bool) -> Rmw {
         atomic::Rmw::Exch => Rmw::Xchg,
     }
 }
+
+/// The nanoseconds that one look at memory counts for.
+const NANOSECONDS_OF_A_LOOK: i64 = 100;
 
 fn ordering(sem: Sem) -> Ordering {
     match sem {
@@ -133,8 +136,30 @@ impl Cx<'_> {
             let (before, _) = self.b.cmpxchg(x[0], expected, new, ordering(cas.sem()));
             return Ok(Some(self.number_of(before, types::register(element(cas.ptr())))));
         }
+        if let Some(poll) = AtomicPollOp::of(module, op) {
+            return Ok(Some(self.poll(poll, x)));
+        }
         let rmw = AtomicRmwOp::new(module, op);
         self.read_modify_write(rmw.kind(), element(rmw.ptr()), x, ordering(rmw.sem())).map(Some)
+    }
+
+    /// Looks at memory until it holds what is expected, or the time is over.
+    fn poll(&mut self, poll: AtomicPollOp<'_>, x: &[Value]) -> Value {
+        let ordering = if poll.sem() == Sem::Relaxed { Ordering::Monotonic } else { Ordering::Acquire };
+        let (ty, memory) = self.atomic_memory(self.module.ty(poll.expected()), ordering);
+        let inits: Vec<Value> = x.get(2).map(|_| self.b.i64(0)).into_iter().collect();
+        let waiting = self.b.begin_while(&inits);
+        let found = self.b.load_with(ty, x[0], memory, llir::Flags::NONE);
+        let seen = self.b.icmp(IntCompare::Eq, found, x[1]);
+        let mut goes_on = self.b.icmp(IntCompare::Ne, found, x[1]);
+        if let Some(&timeout) = x.get(2) {
+            let in_time = self.b.icmp(IntCompare::Slt, waiting.carried[0], timeout);
+            goes_on = self.b.and(goes_on, in_time);
+        }
+        self.b.do_while(&waiting, goes_on, &[seen]);
+        let look = self.b.i64(NANOSECONDS_OF_A_LOOK);
+        let passed = waiting.carried.first().map(|&before| self.b.add(before, look));
+        self.b.end_while(waiting, passed.as_slice())[0]
     }
 
     fn atomic_memory(&self, elem: IrType, ordering: Ordering) -> (Type, Memory) {
