@@ -24,7 +24,7 @@ mod target_info;
 
 pub(crate) use args::Args;
 pub(crate) use libdevice::{call as call_libdevice, types as libdevice_types};
-pub(crate) use target_info::{CLOCK, fp8e4b15_deprecation, has_clock};
+pub(crate) use target_info::fp8e4b15_deprecation;
 
 use crate::codegen::value::Val;
 use crate::codegen::{Ctx, Res};

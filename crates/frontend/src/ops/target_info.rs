@@ -40,14 +40,6 @@ pub(super) static TABLE: &[Builtin] = &[
     op("tl.extra.hip.num_threads", "", threads),
 ];
 
-/// The function that reads the clock of a device.
-pub(crate) const CLOCK: &str = "tl.extra.cuda.globaltimer";
-
-/// Whether [`CLOCK`] can be read on the target.
-pub(crate) fn has_clock(ctx: &Ctx<'_>) -> bool {
-    on_device(ctx)
-}
-
 /// What to say of a dot of fp8e4b15 on the target.
 pub(crate) fn fp8e4b15_deprecation(ctx: &Ctx<'_>) -> Option<&'static str> {
     let newer = on_device(ctx) && architecture(ctx).is_some_and(|number| number >= 90);
