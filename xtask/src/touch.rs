@@ -14,6 +14,8 @@ struct Names {
     text: String,
     /// The module of its row, and the row.
     row: (String, String),
+    /// The path of that module, without its ending.
+    home: String,
     views: Vec<String>,
 }
 
@@ -83,7 +85,8 @@ fn code_of(file: &SourceFile) -> String {
 
 /// The names of an operation, if its row stands in this file.
 fn names(file: &SourceFile, text: &str) -> Option<Names> {
-    let module = file.path.split_once("/src/ops/")?.1.strip_suffix(".rs")?;
+    let home = file.path.strip_suffix(".rs")?.to_owned();
+    let module = home.split_once("/src/ops/")?.1;
     let quoted = format!("\"{text}\"");
     let at = file.text.match_indices(&quoted).map(|(at, _)| at).find(|&at| {
         let before = file.text[..at].trim_end();
@@ -98,15 +101,14 @@ fn names(file: &SourceFile, text: &str) -> Option<Names> {
         let is_own = rows.split(',').all(|own| own.trim() == row);
         is_own.then(|| view.trim().to_owned())
     });
-    Some(Names { text: quoted, row: (module.to_owned(), row.clone()), views: views.collect() })
+    Some(Names { text: quoted, row: (module.to_owned(), row.clone()), home, views: views.collect() })
 }
 
 impl Names {
     fn stand_in(&self, file: &SourceFile) -> bool {
         let code = code_of(file);
         let (module, row) = (&self.row.0, &self.row.1);
-        let is_home = file.path.ends_with(&format!("/src/ops/{module}.rs"))
-            || file.path.contains(&format!("/src/ops/{module}/"));
+        let is_home = file.path.strip_prefix(&self.home).is_some_and(|rest| rest.starts_with(['.', '/']));
         code.contains(&self.text)
             || self.views.iter().any(|view| is_used(&code, view))
             || (is_home && has_word(&code, row))

@@ -76,3 +76,13 @@ pub static PASSES: &[&ir::pass::PassRow] = &[
     &passes::INSERT_FENCES,
     &passes::DROP_CARRIED,
 ];
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_row_says_what_it_does_to_memory() {
+        for row in super::registry().ops() {
+            assert!(!row.says_nothing(), "{} is taken for one that writes everything", row.name);
+        }
+    }
+}

@@ -187,10 +187,15 @@ impl Module {
         self.operand_group(op, group).first().copied()
     }
 
-    /// The value of the operand of this name, if there is one; of the first where there are several.
+    /// The values of the operand of this name; none where no operand has it.
+    pub fn operands_named(&self, op: Op, name: &str) -> &[Value] {
+        let group = self.row(op).operands.iter().position(|spec| spec.name == name);
+        group.map_or(&[], |group| self.operand_group(op, group))
+    }
+
+    /// The value of the operand of this name, if there is one; the first where there are several.
     pub fn operand_named(&self, op: Op, name: &str) -> Option<Value> {
-        let group = self.row(op).operands.iter().position(|spec| spec.name == name)?;
-        self.optional_operand(op, group)
+        self.operands_named(op, name).first().copied()
     }
 
     /// All results.

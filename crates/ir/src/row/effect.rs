@@ -53,7 +53,7 @@ impl OpRow {
     }
 
     /// Whether the row leaves open what the operation does: it may do everything.
-    fn says_nothing(&self) -> bool {
+    pub fn says_nothing(&self) -> bool {
         let quiet =
             [Traits::PURE, Traits::TERMINATOR, Traits::REGION_EFFECTS, Traits::SYMBOL, Traits::ISOLATED];
         self.effects().all(|effect| matches!(effect, Effect::Unsaid))

@@ -4,7 +4,7 @@ use super::async_copy::AsyncCopyOp;
 use super::bulk::{BulkLoadOp, BulkReduceOp, BulkStoreOp};
 use ir::{Module, Op, Value};
 use ttir::ops::access::AccessOp;
-use ttir::ops::descriptor::DescriptorAccessOp;
+use ttir::ops::descriptor::{self, DescriptorAccessOp};
 
 /// The block of addresses of an access.
 pub fn addresses(module: &Module, op: Op) -> Option<Value> {
@@ -15,6 +15,11 @@ pub fn addresses(module: &Module, op: Op) -> Option<Value> {
 /// Where an access by addresses takes place; everywhere without one.
 pub fn mask(module: &Module, op: Op) -> Option<Value> {
     AccessOp::of(module, op).map_or_else(|| AsyncCopyOp::of(module, op)?.mask(), AccessOp::mask)
+}
+
+/// Whether an operation loads a block, by addresses or by a descriptor.
+pub fn is_block_load(module: &Module, op: Op) -> bool {
+    AccessOp::load(module, op).is_some() || module.is(op, &descriptor::LOAD)
 }
 
 /// What an access by a descriptor moves: a block, or shared memory.

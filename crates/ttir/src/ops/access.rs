@@ -3,7 +3,7 @@
 //! An access is what says in its row how much of a block one instruction may cover (`OpRow::access`). Its other operands and
 //! its attributes go by their names: `mask`, `value`, `other`, `sem`, `cacheModifier`, ….
 
-use super::atomic::Sem;
+use super::atomic::{Rmw, Sem};
 use super::memory::{CacheModifier, EvictionPolicy};
 use crate::types::PTR_LIKE;
 use ir::view::{AttrField, EnumAttr};
@@ -88,6 +88,11 @@ impl<'m> AccessOp<'m> {
     /// What the caches should drop first.
     pub fn evict(self) -> EvictionPolicy {
         self.keyword("evictionPolicy").unwrap_or(EvictionPolicy::Normal)
+    }
+
+    /// How an atomic combines a value into memory, if it does.
+    pub fn rmw(self) -> Option<Rmw> {
+        self.keyword("atomic_rmw_op")
     }
 
     /// How an atomic orders the accesses around it; `None` for what is no atomic.

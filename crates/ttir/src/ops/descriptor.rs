@@ -56,26 +56,12 @@ ir::op_view! {
 impl<'m> DescriptorAccessOp<'m> {
     /// Where the block begins; none where rows are picked.
     pub fn indices(self) -> &'m [Value] {
-        let (module, op) = (self.module, self.op);
-        if let Some(op) = DescriptorLoadOp::of(module, op) {
-            op.indices()
-        } else if let Some(op) = DescriptorStoreOp::of(module, op) {
-            op.indices()
-        } else {
-            DescriptorReduceOp::of(module, op).map_or(&[], DescriptorReduceOp::indices)
-        }
+        self.module.operands_named(self.op, "indices")
     }
 
     /// What is written, or combined into memory.
     pub fn src(self) -> Option<Value> {
-        let (module, op) = (self.module, self.op);
-        if let Some(op) = DescriptorStoreOp::of(module, op) {
-            Some(op.src())
-        } else if let Some(op) = DescriptorScatterOp::of(module, op) {
-            Some(op.src())
-        } else {
-            Some(DescriptorReduceOp::of(module, op)?.src())
-        }
+        self.module.operand_named(self.op, "src")
     }
 
     /// The block that is moved: what is written, or what is read.

@@ -2,13 +2,13 @@
 
 use crate::encoding::SharedEncoding;
 use crate::infer;
+use crate::ops::access::is_block_load;
 use crate::ops::convert::{CONVERT_LAYOUT, ConvertLayoutOp};
 use crate::ops::shared::{LOCAL_ALLOC, MEMDESC_TRANS, MemdescTransOp};
 use crate::types::memdesc_type;
 use crate::{BasisList, Encoding, replace_encoding, shape_per_block};
 use ir::{Builder, Module, Op, Value};
-use ttir::ops::access::AccessOp;
-use ttir::ops::descriptor::{self, DescriptorLoadOp};
+use ttir::ops::descriptor::DescriptorLoadOp;
 use ttir::ops::shape::TransOp;
 use ttir::types::{elem, elem_bytes, shape};
 
@@ -25,16 +25,12 @@ pub(super) fn is_as_loaded(module: &Module, dot: Op, value: Value) -> bool {
     let mut value = behind_conversions(module, value);
     loop {
         let Some(def) = module.def_op(value) else { return true };
-        if module.block_of(def) != module.block_of(dot) || is_load(module, def) {
+        if module.block_of(def) != module.block_of(dot) || is_block_load(module, def) {
             return true;
         }
         let Some(trans) = TransOp::of(module, def) else { return false };
         value = behind_conversions(module, trans.src());
     }
-}
-
-fn is_load(module: &Module, op: Op) -> bool {
-    AccessOp::load(module, op).is_some() || module.is(op, &descriptor::LOAD)
 }
 
 /// The dimensions of a value in the order in which its producer runs through them, the fastest first.

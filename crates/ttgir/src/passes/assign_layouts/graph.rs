@@ -12,7 +12,6 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use ttir::ops::access::AccessOp;
 use ttir::ops::control::{CONDITION, FOR, IF, WHILE};
-use ttir::ops::memory::STORE;
 use ttir::ops::reduce;
 use ttir::ops::reduce::CombineOp;
 use ttir::types::{elem_bytes, is_tensor, numel, shape};
@@ -295,7 +294,7 @@ impl<'m> Graph<'m> {
         let frequency = cost::frequency(node.depth);
         if let Some(access) = &node.access {
             let bases = layouts.bases(own, module.ty(AccessOp::new(module, op).ptr()));
-            let is_direct = self.stores_fragments && module.is(op, &STORE);
+            let is_direct = self.stores_fragments && AccessOp::store(module, op).is_some();
             if is_direct && matches!(layouts.encoding(own), Encoding::Fragments(_)) {
                 return access.moved() * frequency;
             }

@@ -9,7 +9,7 @@ use ir::{AccessWidth, Module, Op};
 use smallvec::SmallVec;
 use ttir::axis::AxisTable;
 use ttir::ops::access::AccessOp;
-use ttir::ops::atomic;
+use ttir::ops::atomic::Rmw;
 use ttir::ops::descriptor::DescriptorLoadOp;
 use ttir::types::{elem, elem_bytes, is_tensor, numel, pointee, shape};
 
@@ -31,7 +31,7 @@ pub(crate) fn access(module: &Module, op: Op, axis: &AxisTable, widest: u64) -> 
     let run = axis.aligned_run(module, pointer, dim).min(mask.unwrap_or(u64::MAX));
     let bytes = elem_bytes(pointee(ty)?);
     let most = match module.row(op).access? {
-        _ if is_wide_reduction(module, op, bytes) => reduction_bytes(module),
+        _ if is_wide_reduction(access, bytes) => reduction_bytes(module),
         AccessWidth::Any => u64::MAX,
         AccessWidth::Bytes(most) => most,
         AccessWidth::Single => 0,
@@ -50,9 +50,9 @@ pub(crate) fn access(module: &Module, op: Op, axis: &AxisTable, widest: u64) -> 
 }
 
 /// Whether an atomic adds floats of at most 32 bits and nobody asks what was there before: machines take more of these at once.
-fn is_wide_reduction(module: &Module, op: Op, bytes: u64) -> bool {
-    let adds = |rmw: atomic::AtomicRmwOp| rmw.kind() == atomic::Rmw::Fadd && module.is_unused(rmw.result());
-    bytes <= 4 && atomic::AtomicRmwOp::of(module, op).is_some_and(adds)
+fn is_wide_reduction(access: AccessOp<'_>, bytes: u64) -> bool {
+    let is_unused = access.result().is_none_or(|before| access.module.is_unused(before));
+    bytes <= 4 && access.rmw() == Some(Rmw::Fadd) && is_unused
 }
 
 fn reduction_bytes(module: &Module) -> u64 {

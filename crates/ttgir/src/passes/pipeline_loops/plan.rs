@@ -4,6 +4,7 @@
 //! the carried values among them. It serves copies to shared memory as well as loads into registers.
 
 use crate::SharedEncoding;
+use crate::ops::access::is_block_load;
 use crate::ops::convert::CONVERT_LAYOUT;
 use crate::ops::shared::{LOCAL_ALLOC, MemdescTransOp};
 use crate::passes::accelerate_dots::swizzled;
@@ -15,7 +16,7 @@ use rustc_hash::FxHashSet;
 use ttir::axis::AxisTable;
 use ttir::ops::access::AccessOp;
 use ttir::ops::constant::splat_bits;
-use ttir::ops::descriptor::{self, DescriptorLoadOp};
+use ttir::ops::descriptor::DescriptorLoadOp;
 use ttir::ops::dot::MatmulOp;
 use ttir::ops::shape::TRANS;
 use ttir::types::{elem, elem_bytes, is_tensor};
@@ -69,7 +70,7 @@ pub(crate) fn plan(
     }
     let has_dots = module.walk(op).iter().any(|&inner| is_dot(module, inner));
     let mut copies = Vec::new();
-    for load in module.ops(body).filter(|&inner| is_load(module, inner)) {
+    for load in module.ops(body).filter(|&inner| is_block_load(module, inner)) {
         if (!has_dots || feeds_dot(module, Some(body), load))
             && let Some(copy) = bulk_copy_of(module, load).or_else(|| copy_of(module, load, axis, machine))
             && Ahead::of(module, body, &[load]).is_some()
@@ -88,10 +89,6 @@ pub(crate) fn plan(
     let distance = stages - 1;
     let slots = if groups { stages } else { stages - 1 };
     (!copies.is_empty()).then_some(Plan { copies, ahead, distance, slots, groups })
-}
-
-fn is_load(module: &Module, op: Op) -> bool {
-    AccessOp::load(module, op).is_some() || module.is(op, &descriptor::LOAD)
 }
 
 impl Plan {
