@@ -3,7 +3,8 @@
 ``python benches/amd/static.py [--arch gfx942] [--reference PYTHON] [--only NAME] [--keep FOLDER]``: `PYTHON` is an interpreter
 that has the reference. Each compiler works in a process of its own and writes assembly; both are read by the same code. A row is
 a kernel and a compiler: registers, spills and LDS of the kernel, then what its longest loop with dots (else its longest loop, else
-the kernel) executes. ``waves`` are those a SIMD holds by registers and LDS, by the formula of AMD's tuning guide.
+the kernel) executes. ``waves`` are those a SIMD holds by registers and LDS, by the formula of AMD's tuning guide. Beside a reference,
+each row of ours says which of the bars (:func:`missed`) it misses; with ``--check`` the command then fails.
 """
 
 import argparse
@@ -64,6 +65,22 @@ def cases():
     }
 
 
+def lanes(arch):
+    """Lanes of a wave."""
+    return 64 if arch.startswith("gfx9") else 32
+
+
+def signature(function, types, constants):
+    """The types of all parameters, and what is known of them."""
+    types = {arg: "constexpr" if arg in constants else types[arg] for arg in function.arg_names}
+    attributes = {}
+    for at, arg in enumerate(function.arg_names):
+        pointer = [["tt.pointer_range", 32]] if types[arg].startswith("*") else []
+        if pointer or types[arg] == "i32":
+            attributes[(at, )] = [["tt.divisibility", 16], *pointer]
+    return types, attributes
+
+
 def emit(compiler, arch, folder, only):
     """Compiles with `compiler` and writes the assembly of each kernel, with a line of the milliseconds that it took."""
     import kernels
@@ -71,7 +88,6 @@ def emit(compiler, arch, folder, only):
     package = importlib.import_module("triton" if compiler == "reference" else "deuteron")
     source = importlib.import_module(f"{package.__name__}.compiler").ASTSource
     target = importlib.import_module(f"{package.__name__}.backends.compiler").GPUTarget
-    wave = 64 if arch.startswith("gfx9") else 32
     modules = {}
     for name, (file, kernel, types, constants, options) in cases().items():
         if only not in name:
@@ -79,15 +95,10 @@ def emit(compiler, arch, folder, only):
         module = modules.setdefault(file, None) or kernels.load(file, package)
         modules[file] = module
         function = getattr(module, kernel)
-        signature = {arg: "constexpr" if arg in constants else types[arg] for arg in function.arg_names}
-        attributes = {}
-        for at, arg in enumerate(function.arg_names):
-            pointer = [["tt.pointer_range", 32]] if signature[arg].startswith("*") else []
-            if pointer or signature[arg] == "i32":
-                attributes[(at, )] = [["tt.divisibility", 16], *pointer]
+        types, attributes = signature(function, types, constants)
         began = time.perf_counter()
         try:
-            compiled = package.compile(source(function, signature, constants, attributes), target=target("hip", arch, wave),
+            compiled = package.compile(source(function, types, constants, attributes), target=target("hip", arch, lanes(arch)),
                                        options=options)
             ms, text = (time.perf_counter() - began) * 1e3, compiled.asm["amdgcn"]
             text += f"\n; shared {compiled.metadata.shared}\n; took {ms:.0f}\n; warps {options['num_warps']}\n"
@@ -191,6 +202,38 @@ def row(arch, text):
     return facts
 
 
+#: LDS reads and writes of the main loop at most: as many as 16 bytes a lane each need.
+LDS = {"matmul 128x128x64": (16, 8), "matmul 128x128x64, 8 warps, 16x16": (12, 4), "matmul 256x256x64, 8 warps": (24, 8),
+       "attention 128x64x128": (32, 8), "attention causal 128x64x128": (32, 8)}
+
+
+def total(sizes):
+    """How many accesses `2x16 4x8` are."""
+    return sum(int(part.split("x")[0]) for part in sizes.split() if part != "-")
+
+
+def missed(name, ours, theirs):
+    """The bars that a row does not reach: what the reference has, and what the widths of the instructions allow."""
+    if "failed" in ours:
+        return ["failed"]
+    found = ["spill"] if ours["spill"] else []
+    if name not in UNBOUND:
+        found += [] if set(re.findall(r"x(\d+)", ours["global"])) <= {"16"} else ["global"]
+    if name in LDS:
+        found += [key for key, most in zip(("lds read", "lds write"), LDS[name]) if total(ours[key]) > most]
+    if "softmax 3" in name and ours["barrier"]:
+        found.append("barrier")
+    if "causal" in name and ours["acc"]:
+        found.append("acc")
+    if "failed" not in theirs:
+        found += [key for key in ("vgpr", "wait") if ours[key] > theirs[key]]
+        found += ["waves"] if float(ours["waves"]) < float(theirs["waves"]) else []
+    return found
+
+
+#: Kernels whose lanes hold less than 16 bytes of a row.
+UNBOUND = ("softmax persistent 1024",)
+
 COLUMNS = ("vgpr", "agpr", "sgpr", "spill", "lds", "waves", "all", "global", "lds read", "lds write", "dot", "acc", "valu", "exp",
            "wait", "barrier", "ms")
 
@@ -198,14 +241,17 @@ COLUMNS = ("vgpr", "agpr", "sgpr", "spill", "lds", "waves", "all", "global", "ld
 def table(arch, folder, compilers):
     """Prints everything."""
     print(f"{'kernel':34} {'compiler':9} " + " ".join(f"{column:>9}" for column in COLUMNS))
+    count = 0
     for name in cases():
-        for compiler in compilers:
-            file = folder / f"{name}.{compiler}.s"
-            if not file.exists():
-                continue
-            facts = row(arch, file.read_text())
-            cells = facts.get("failed") or " ".join(f"{facts[column]!s:>9}" for column in COLUMNS)
-            print(f"{name:34} {compiler:9} {cells}")
+        files = {compiler: folder / f"{name}.{compiler}.s" for compiler in compilers}
+        facts = {compiler: row(arch, file.read_text()) for compiler, file in files.items() if file.exists()}
+        for compiler, figures in facts.items():
+            cells = figures.get("failed") or " ".join(f"{figures[column]!s:>9}" for column in COLUMNS)
+            compared = compiler == "deuteron" and "reference" in facts
+            bars = missed(name, figures, facts["reference"]) if compared else []
+            count += len(bars)
+            print(f"{name:34} {compiler:9} {cells}" + (f"  above: {', '.join(bars)}" if bars else ""))
+    return count
 
 
 def main():
@@ -214,6 +260,7 @@ def main():
     parser.add_argument("--reference", help="a Python interpreter that has the reference")
     parser.add_argument("--only", default="", help="kernels whose name has this in it")
     parser.add_argument("--keep", type=Path, help="where the assembly goes")
+    parser.add_argument("--check", action="store_true", help="fail where a bar is missed")
     parser.add_argument("--emit", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.emit:
@@ -225,8 +272,9 @@ def main():
         for compiler, interpreter in interpreters.items():
             subprocess.run([interpreter, __file__, "--emit", compiler, "--arch", options.arch, "--only", options.only, "--keep",
                             str(folder)], check=True)
-        table(options.arch, folder, interpreters)
+        count = table(options.arch, folder, interpreters)
+    return 1 if options.check and count else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -280,8 +280,8 @@ fn specialized(argument: Argument, entries: &mut Vec<String>) -> Result<Option<P
     let slot = ParamRules::default().apply(argument, 0, &mut key)?;
     let args = runtime::specialize::decode(key.words(), &|_| frontend::PyValue::None);
     entries.push(match args.first() {
-        Some(frontend::ArgSpec::Runtime { ty, divisibility }) => {
-            frontend::signature::type_text(*ty) + &frontend::signature::hint_text(*divisibility)
+        Some(frontend::ArgSpec::Runtime { ty, divisibility, near }) => {
+            frontend::signature::type_text(*ty) + &frontend::signature::hint_text(*divisibility, *near)
         }
         _ => "1".to_owned(),
     });

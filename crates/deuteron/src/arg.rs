@@ -258,6 +258,9 @@ fn slot(ty: &specialize::RuntimeType, arg: &Arg<'_>, is_host: bool) -> Result<u6
                     "lies at {address:#x}, and the kernel was compiled for an address divisible by {divisor}"
                 ));
             }
+            if ty.near && memory.bytes().is_some_and(|bytes| bytes >= 1 << 31) {
+                return Err("has 2 GiB or more, and the kernel was compiled for less".to_owned());
+            }
             return Ok(address);
         }
     };

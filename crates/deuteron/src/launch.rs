@@ -7,6 +7,7 @@ use runtime::launch::{Context, Prediction, Prepared, Seen, Slots, Value, Variant
 use runtime::program::{CompiledProgram, Program};
 use runtime::specialize::{Argument, DType, LaunchKey, ParamRules, decode};
 use std::sync::Arc;
+use target::Extent;
 
 /// The kernels of one function.
 pub(crate) struct Launcher {
@@ -168,7 +169,7 @@ impl Launcher {
         variant: &Arc<CompiledProgram>,
         finest: u32,
     ) -> Option<Foreseen> {
-        if context.checks_memory {
+        if context.checks_memory || context.looks_at_extents {
             return None;
         }
         let mut values = Prediction::new(args.len(), finest);
@@ -229,5 +230,11 @@ fn write(arg: &Arg<'_>, rules: &ParamRules, is_host: bool, prepared: &mut Prepar
     let Some(argument) = argument(arg) else {
         return Err("is a tensor, of which only a signature says the blocks: use Kernel::compile".to_owned());
     };
-    prepared.argument(rules, argument).map_err(|error| error.to_string())
+    prepared.argument(rules, argument).map_err(|error| error.to_string())?;
+    if let Arg::Memory(memory) = arg
+        && let Some(bytes) = memory.bytes()
+    {
+        prepared.extent(&Extent { base: memory.address(), len: bytes as u64, writable: true });
+    }
+    Ok(())
 }

@@ -59,6 +59,8 @@ pub enum ArgSpec {
         ty: ArgType,
         /// A power of two up to 16 that it is known to be divisible by; 1 where nothing is known.
         divisibility: u8,
+        /// Whether it points to memory of less than 2 GiB.
+        near: bool,
     },
     /// A tensor in memory, read and written in blocks.
     Descriptor(DescriptorSpec),
@@ -111,13 +113,13 @@ impl DescriptorSpec {
 impl ArgSpec {
     /// A run-time argument about whose value nothing is known.
     pub fn runtime(ty: impl Into<Scalar>) -> ArgSpec {
-        ArgSpec::Runtime { ty: ty.into(), divisibility: 1 }
+        ArgSpec::Runtime { ty: ty.into(), divisibility: 1, near: false }
     }
 
     /// A run-time pointer that is aligned to 16 bytes.
     pub fn aligned_pointer(pointee: DType) -> ArgSpec {
         let ty = Scalar::Pointer(crate::dtype::Pointer { pointee, constant: false });
-        ArgSpec::Runtime { ty, divisibility: 16 }
+        ArgSpec::Runtime { ty, divisibility: 16, near: false }
     }
 }
 

@@ -105,9 +105,13 @@ pub fn type_text(ty: Scalar) -> String {
 /// The powers of two that a signature may say a value is divisible by.
 const DIVISORS: [u8; 4] = [2, 4, 8, 16];
 
-/// What stands behind the type of a value of this divisibility: `:8`; nothing for 1.
-pub fn hint_text(divisibility: u8) -> String {
-    if divisibility > 1 { format!(":{divisibility}") } else { String::new() }
+/// The hint of a pointer to memory of less than 2 GiB.
+const NEAR: &str = "near";
+
+/// What stands behind the type of a value of this divisibility: `:8`; nothing for 1. Then `:near` for memory of less than 2 GiB.
+pub fn hint_text(divisibility: u8, near: bool) -> String {
+    let divisor = if divisibility > 1 { format!(":{divisibility}") } else { String::new() };
+    if near { format!("{divisor}:{NEAR}") } else { divisor }
 }
 
 fn parse_entry(entry: &str) -> Result<ArgSpec, String> {
@@ -134,13 +138,20 @@ fn parse_entry(entry: &str) -> Result<ArgSpec, String> {
              divisible by 16, likewise `:8`, `:4` and `:2`) nor a literal for a constexpr parameter (`1024`, `0.5`, `True`, `None`, `\"text\"`)"
         ));
     };
+    let is_pointer = matches!(ty, Scalar::Pointer(_));
+    let (hint, near) = match hint
+        .map(|hint| hint.rsplit_once(':').map_or(("", hint), |(first, last)| (first.trim(), last.trim())))
+    {
+        Some((first, NEAR)) if is_pointer => (Some(first).filter(|first| !first.is_empty()), true),
+        _ => (hint, false),
+    };
     match hint {
-        None => Ok(ArgSpec::runtime(ty)),
+        None => Ok(ArgSpec::Runtime { ty, divisibility: 1, near }),
         Some("1") if ty.is_number(DType::is_int) => Ok(ArgSpec::Constexpr(PyValue::Int(1))),
         Some(hint) => match DIVISORS.iter().find(|divisor| divisor.to_string() == hint) {
-            Some(divisor) => Ok(ArgSpec::Runtime { ty, divisibility: *divisor }),
+            Some(divisor) => Ok(ArgSpec::Runtime { ty, divisibility: *divisor, near }),
             None => Err(format!(
-                "signature entry `{entry}`: the hint may be `:2`, `:4`, `:8` or `:16`, or `:1` on an integer; not `:{hint}`"
+                "signature entry `{entry}`: the hint may be `:2`, `:4`, `:8` or `:16`, `:1` on an integer, `:near` on a pointer to less than 2 GiB; not `:{hint}`"
             )),
         },
     }
@@ -179,7 +190,10 @@ mod tests {
     fn signature_of_the_command_line() {
         let args = parse("*fp32:16, i32:16, 1024, i32, *ki8, True, 0.5, i32:1").unwrap();
         assert_eq!(args[0], ArgSpec::aligned_pointer(DType::Fp32));
-        assert_eq!(args[1], ArgSpec::Runtime { ty: Scalar::Number(DType::Int32), divisibility: 16 });
+        assert_eq!(
+            args[1],
+            ArgSpec::Runtime { ty: Scalar::Number(DType::Int32), divisibility: 16, near: false }
+        );
         assert_eq!(args[2], ArgSpec::Constexpr(PyValue::Int(1024)));
         assert_eq!(args[3], ArgSpec::runtime(DType::Int32));
         let ArgSpec::Runtime { ty, .. } = args[4] else { panic!("not a run-time argument") };
@@ -188,9 +202,15 @@ mod tests {
         assert_eq!(args[6], ArgSpec::Constexpr(PyValue::Float(0.5)));
         assert_eq!(args[7], ArgSpec::Constexpr(PyValue::Int(1)));
         let hinted = parse("i32:8, i64:2").unwrap();
-        assert_eq!(hinted[0], ArgSpec::Runtime { ty: Scalar::Number(DType::Int32), divisibility: 8 });
-        assert_eq!(hinted[1], ArgSpec::Runtime { ty: Scalar::Number(DType::Int64), divisibility: 2 });
-        assert_eq!(hint_text(8) + &hint_text(1), ":8");
+        assert_eq!(
+            hinted[0],
+            ArgSpec::Runtime { ty: Scalar::Number(DType::Int32), divisibility: 8, near: false }
+        );
+        assert_eq!(
+            hinted[1],
+            ArgSpec::Runtime { ty: Scalar::Number(DType::Int64), divisibility: 2, near: false }
+        );
+        assert_eq!(hint_text(8, false) + &hint_text(1, false) + &hint_text(16, true), ":8:16:near");
         assert!(parse("i32:32").is_err() && parse("i32:3").is_err());
         assert_eq!(parse("  ").unwrap(), Vec::new());
     }

@@ -5,9 +5,10 @@
 //! instructions) and the constants apart. What ends up unused is removed at the end; an access uses the base and an
 //! immediate.
 
+use crate::target::Near;
 use cranelift_entity::SecondaryMap;
 use llir::{Block, FunctionBuilder, Type, Value};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A value as a sum. Without a base it is the constant itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,6 +24,10 @@ pub(crate) struct Affine {
     /// The last address that something was added to: the block, the address, the index, the bytes it counts in, and the sum.
     /// Neighbouring registers often ask for the same one.
     moved: Option<((Block, Value, Value, u32), Value)>,
+    /// Parameters that point to memory which 32-bit offsets reach.
+    near_bases: FxHashSet<Value>,
+    /// Addresses that are such a parameter plus an index.
+    near: FxHashMap<Value, Near>,
     /// Values that are not negative and stay so when any of the constants that were added to them is added.
     bounds: FxHashMap<Value, u64>,
 }
@@ -130,6 +135,16 @@ impl Affine {
         }
     }
 
+    /// Says that 32-bit offsets from a parameter reach all of the memory behind it.
+    pub(crate) fn is_near(&mut self, base: Value) {
+        self.near_bases.insert(base);
+    }
+
+    /// What an address without a constant part is made of, if it is near a parameter.
+    pub(crate) fn near(&self, pointer: Value) -> Option<Near> {
+        self.near.get(&pointer).copied()
+    }
+
     /// An address and a constant number of bytes.
     pub(crate) fn split_pointer(&self, pointer: Value) -> (Value, i64) {
         self.sums[pointer].map_or((pointer, 0), |sum| (sum.base.unwrap_or(pointer), sum.constant))
@@ -160,6 +175,9 @@ impl Affine {
         }
         let wide = b.resize_signed(index, Type::I64);
         let moved = b.gep(Type::int(8 * element_bytes as u16), base, wide);
+        if b.ty(index) == Type::I32 && self.near_bases.contains(&base) {
+            self.near.insert(moved, Near { base, index, element_bytes });
+        }
         self.moved = Some((key, moved));
         moved
     }

@@ -105,6 +105,9 @@ fn lower_kernel(
     cx.notes = notes.is_some().then(Notes::default);
     for (index, arg) in module.args(entry).iter().enumerate() {
         let value = cx.b.param(index);
+        if number(module, entry, index, &func::POINTER_RANGE) == Some(32) {
+            cx.affine.is_near(value);
+        }
         cx.set(*arg, LaneValue::Scalar(value));
     }
     cx.lower_block(entry)?;
@@ -172,12 +175,7 @@ fn params(module: &Module, op: Op, facts: &Facts) -> Result<Vec<Param>> {
         if !ttir::types::is_scalar(ty) {
             return Err(unpassable(module, op, ty));
         }
-        let divisibility = module.arg_attrs(entry, index).iter();
-        let mut divisibility = divisibility.filter(|(key, _)| key.name() == func::DIVISIBILITY.name);
-        let align = match (ttir::types::pointee(ty), divisibility.next()) {
-            (Some(_), Some((_, attr))) => attr.as_int().and_then(|align| u32::try_from(align).ok()),
-            _ => None,
-        };
+        let align = ttir::types::pointee(ty).and_then(|_| number(module, entry, index, &func::DIVISIBILITY));
         let attributes = ParamAttributes { align: align.unwrap_or(0), ..ParamAttributes::default() };
         params.push(Param { ty: types::register(ty), name: facts.params[index].clone(), attributes });
     }
@@ -187,6 +185,12 @@ fn params(module: &Module, op: Op, facts: &Facts) -> Result<Vec<Param>> {
     }
     unique_names(&mut params);
     Ok(params)
+}
+
+/// A number that an attribute of a parameter says.
+fn number(module: &Module, entry: ir::Block, index: usize, key: &ir::DeclaredKey) -> Option<u32> {
+    let (_, attr) = module.arg_attrs(entry, index).iter().find(|(own, _)| own.name() == key.name)?;
+    attr.as_int().and_then(|number| u32::try_from(number).ok())
 }
 
 /// A tensor descriptor as the machine reads it, which is part of the launch; the kernel sees its address.

@@ -45,8 +45,8 @@ pub use layouts::layout_of;
 pub use positions::{Element, Positions};
 pub use survey::{Classify, survey};
 pub use target::{
-    Access, AssertPlace, AtomicAccess, CombineLanes, CompareSwap, LaneTarget, Multiply, Overflow, PrintCall,
-    Reductions, Shuffle,
+    Access, AssertPlace, AtomicAccess, CombineLanes, CompareSwap, LaneTarget, Multiply, Near, Overflow,
+    PrintCall, Reductions, Shuffle,
 };
 pub use types::{ABILITIES, register};
 pub use value::{LaneValue, SharedMemory};

@@ -30,6 +30,20 @@ pub struct Access {
     pub eviction: EvictionPolicy,
     /// Whether it must happen as written.
     pub volatile: bool,
+    /// What the address without its constant part is made of, where 32-bit offsets reach all of the memory.
+    pub near: Option<Near>,
+}
+
+/// An address in memory that 32-bit offsets reach: so many elements behind a parameter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Near {
+    /// The parameter.
+    pub base: Value,
+    /// How many elements, a signed `i32`. Together with the constant part of the address, in bytes, it does not overflow where memory
+    /// is touched.
+    pub index: Value,
+    /// Bytes of an element.
+    pub element_bytes: u32,
 }
 
 impl Access {
@@ -44,6 +58,7 @@ impl Access {
             cache: CacheModifier::None,
             eviction: EvictionPolicy::Normal,
             volatile: false,
+            near: None,
         }
     }
 }
@@ -208,6 +223,12 @@ pub trait LaneTarget: ElementTarget {
 
     /// One bit for each lane of the warp: whether its condition holds.
     fn ballot(&self, b: &mut FunctionBuilder<'_>, condition: Value) -> Value;
+
+    /// From which distance between lanes on it is better to read single lanes ([`Shuffle::Index`] of a constant) than to exchange, where
+    /// groups of so many lanes have equal values.
+    fn reads_lanes_from(&self) -> Option<u32> {
+        None
+    }
 
     /// What all lanes of the warp have, 32-bit integers, combined in one instruction, if the machine has it; every lane gets
     /// the result.

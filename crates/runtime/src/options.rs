@@ -78,13 +78,13 @@ pub fn parse(
             return Err(RuntimeError::Key(format!("Keyword argument {name} was specified but unrecognised")));
         }
     }
-    let number = |name: &str| positive(name, given.get(name), common_default(name));
+    let number = |name: &str| positive(name, given.get(name), default_of(own, name));
     let num_warps = number("num_warps")?;
     if !num_warps.is_power_of_two() {
         return Err(RuntimeError::Value(format!("num_warps must be a power of 2, and is {num_warps}")));
     }
     let mut extra: BTreeMap<String, OptionValue> =
-        own.iter().map(|row| (row.name.to_owned(), row.default.clone())).collect();
+        further(own).map(|row| (row.name.to_owned(), row.default.clone())).collect();
     if let Some(arch) = knobs::opt_text("runtime", "override_arch").filter(|arch| !arch.is_empty()) {
         match extra.get_mut("arch") {
             Some(value) => *value = OptionValue::Str(arch),
@@ -98,7 +98,7 @@ pub fn parse(
     }
     knobs::check(target)?;
     extra.extend(knobs::compiled_in(target));
-    for (name, value) in given.iter().filter(|(name, _)| own.iter().any(|row| row.name == *name)) {
+    for (name, value) in given.iter().filter(|(name, _)| further(own).any(|row| row.name == *name)) {
         extra.insert(name.clone(), value.clone());
     }
     if let Some(path) = given.get(IR_OVERRIDE).filter(|path| **path != OptionValue::None) {
@@ -138,9 +138,16 @@ pub fn set_by_knobs(target: &dyn Target) -> Vec<(String, String)> {
     set
 }
 
-fn common_default(name: &str) -> i64 {
-    match COMMON.iter().find(|row| row.0 == name) {
-        Some((_, OptionValue::Int(value), _)) => *value,
+/// The options of a target that are not those of every target.
+fn further(own: &[OptionRow]) -> impl Iterator<Item = &OptionRow> {
+    own.iter().filter(|row| COMMON.iter().all(|common| common.0 != row.name))
+}
+
+/// The number of a launch that does not say: a target may have another one for an option that every target takes.
+fn default_of(own: &[OptionRow], name: &str) -> i64 {
+    let own = own.iter().find(|row| row.name == name).map(|row| &row.default);
+    match own.or_else(|| COMMON.iter().find(|row| row.0 == name).map(|row| &row.1)) {
+        Some(OptionValue::Int(value)) => *value,
         _ => 0,
     }
 }

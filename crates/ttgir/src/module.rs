@@ -30,6 +30,23 @@ pub fn set_matrix_size(module: &mut Module, size: u32) {
     module.set_extra(top, MATRIX_SIZE.key(), (size > 0).then(|| Attr::i32(size as i32)));
 }
 
+/// Whether operands that stay the same may not move to shared memory.
+pub static OPERANDS_STAY: DeclaredKey = DeclaredKey::new(
+    "ttg.operands-stay",
+    "Operands of dots that stay the same in a loop do not move to shared memory.",
+);
+
+/// Whether operands of dots that stay the same in a loop stay in registers.
+pub fn operands_stay(module: &Module) -> bool {
+    module.extra_attr(module.top(), OPERANDS_STAY.name).is_some()
+}
+
+/// Leaves operands of dots in registers: shared memory is needed for other things.
+pub fn let_operands_stay(module: &mut Module) {
+    let top = module.top();
+    module.set_extra(top, OPERANDS_STAY.key(), Some(Attr::Bool(true)));
+}
+
 /// How many lanes, warps and blocks run a program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Config {

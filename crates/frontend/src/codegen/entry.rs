@@ -207,10 +207,12 @@ impl Ctx<'_> {
     fn parameter(&mut self, name: &str, arg: &ArgSpec, block: ir::Block) -> Res<Val> {
         match arg {
             ArgSpec::Constexpr(value) => Ok(Val::from_py(value.clone())),
-            ArgSpec::Runtime { ty, divisibility } => {
+            ArgSpec::Runtime { ty, divisibility, near } => {
                 let divisible =
                     (*divisibility > 1).then(|| (&func::DIVISIBILITY, Attr::i32(i32::from(*divisibility))));
-                self.number_parameter(name, Ty::scalar(*ty), divisible, block).map(Val::Tensor)
+                let near = near.then(|| (&func::POINTER_RANGE, Attr::i32(32)));
+                let known = divisible.into_iter().chain(near);
+                self.number_parameter(name, Ty::scalar(*ty), known, block).map(Val::Tensor)
             }
             ArgSpec::Descriptor(spec) => {
                 self.descriptor_parameter(name, spec, block).map(|made| Val::Descriptor(Rc::new(made)))
@@ -235,7 +237,7 @@ impl Ctx<'_> {
         &mut self,
         name: &str,
         ty: Ty,
-        known: Option<(&'static DeclaredKey, Attr)>,
+        known: impl IntoIterator<Item = (&'static DeclaredKey, Attr)>,
         block: ir::Block,
     ) -> Res<Tensor> {
         let ir_type = self.ir_type(&ty)?;

@@ -32,7 +32,8 @@ pub(crate) struct Hints {
 pub(crate) fn access(cx: &Cx<'_>, hints: Hints, pointer: Value, element: Type, count: usize) -> Access {
     let (pointer, offset) = cx.split_pointer(pointer);
     let Hints { cache, eviction, volatile } = hints;
-    Access { cache, eviction, volatile, ..Access::new(pointer, offset, in_memory(element), count) }
+    let near = cx.affine.near(pointer);
+    Access { cache, eviction, volatile, near, ..Access::new(pointer, offset, in_memory(element), count) }
 }
 
 /// The type that an access moves: addresses travel as integers.

@@ -15,7 +15,7 @@ use crate::value::LaneValue;
 use ir::{Module, Op, OpRow};
 use layout::Dim;
 use layout::convert::Plan;
-use layout::reduce::{self, Reduction};
+use layout::reduce::{self, Fold, Reduction};
 use std::rc::Rc;
 use ttir::ops::reduce::{REDUCE, ReduceOp};
 
@@ -94,7 +94,8 @@ fn over_lanes(
     groups: &mut [Elements],
 ) -> Result<()> {
     let elements = combine.elements(cx);
-    for fold in &reduction.folds {
+    let (near, far) = near_and_far(cx, reduction);
+    for fold in near {
         let mut others = Vec::with_capacity(elements.len());
         for (operand, element) in elements.iter().enumerate() {
             let sent: Vec<_> =
@@ -105,7 +106,44 @@ fn over_lanes(
             *group = combine.two(cx, group, &other)?;
         }
     }
+    if far.is_empty() {
+        return Ok(());
+    }
+    // Lanes of a group have equal values now: one lane of each is read.
+    let lanes = (0..1u32 << far.len()).map(|set| {
+        let bits = far.iter().enumerate().filter(|(bit, _)| set >> bit & 1 != 0);
+        bits.fold(0, |lane, (_, fold)| lane | fold.lane)
+    });
+    let lanes: Vec<u32> = lanes.collect();
+    let mut partials: Vec<Vec<Elements>> = vec![Vec::new(); groups.len()];
+    for lane in lanes {
+        let lane = cx.b.i32(lane as i32);
+        let mut others = Vec::with_capacity(elements.len());
+        for (operand, element) in elements.iter().enumerate() {
+            let sent: Vec<_> = groups.iter().map(|group| group[operand]).collect();
+            others.push(shuffle_values(cx, Shuffle::Index(lane), types::register(*element), &sent));
+        }
+        for (list, other) in partials.iter_mut().zip(zip(&others)) {
+            list.push(other);
+        }
+    }
+    for (group, list) in groups.iter_mut().zip(&partials) {
+        *group = combine.all(cx, list)?;
+    }
     Ok(())
+}
+
+/// The exchanges of a reduction, and those in whose place single lanes are read: where all lanes of a warp take part.
+fn near_and_far<'r>(cx: &Cx<'_>, reduction: &'r Reduction) -> (Vec<&'r Fold>, Vec<&'r Fold>) {
+    let folds = reduction.folds.iter();
+    let covered = folds.clone().fold(0, |all, fold| all | fold.lane);
+    let all = folds.len() == cx.lanes.ilog2() as usize
+        && covered == cx.lanes - 1
+        && folds.clone().all(|fold| fold.group == 0 && fold.lane.is_power_of_two());
+    match cx.target.reads_lanes_from().filter(|_| all) {
+        Some(from) => folds.partition(|fold| fold.lane < from),
+        None => (folds.collect(), Vec::new()),
+    }
 }
 
 /// All lanes of a warp combine in one instruction, if all take part and the machine has it; says whether it did.

@@ -64,7 +64,7 @@ pub fn memory_order(
     let bytes = element_bits.div_ceil(8).max(1);
     let split = Split { src, dst, bits };
     let sizes = crate::dims::Dims::new(&outs);
-    let places: Vec<Vec<(Dim, u32)>> = Order::of(&split, bytes, facts)
+    let places: Vec<Vec<(Dim, u32)>> = Order::for_memory(&split, bytes, facts)
         .columns
         .iter()
         .map(|&column| sizes.unpack(column).into_iter().collect())
@@ -78,6 +78,18 @@ struct Split {
     src: Columns,
     dst: Columns,
     bits: u32,
+}
+
+impl Split {
+    /// Columns without the round.
+    fn cut(&self, columns: &[u64]) -> Vec<u64> {
+        columns.iter().map(|column| column & mask(self.bits)).collect()
+    }
+
+    /// Each coordinate by itself.
+    fn units(&self) -> Vec<u64> {
+        (0..self.bits).map(|bit| 1 << bit).collect()
+    }
 }
 
 /// Plans the conversion; elements of both are in coordinates of the source.
@@ -150,23 +162,51 @@ struct Order {
 
 impl Order {
     fn of(split: &Split, bytes: u32, facts: &ConvertFacts) -> Order {
-        let low = mask(split.bits);
-        let cut = |columns: &[u64]| -> Vec<u64> { columns.iter().map(|column| column & low).collect() };
-        let threads = [cut(&split.src.thread()), cut(&split.dst.thread())].concat();
-        let units: Vec<u64> = (0..split.bits).map(|bit| 1 << bit).collect();
+        let threads = [split.cut(&split.src.thread()), split.cut(&split.dst.thread())].concat();
         let stored = complement(&[], &split.src.register);
-        let mut vector = vector(&stored, &split.dst.register, &units, &threads);
+        let vector = vector(&stored, &split.dst.register, &split.units(), &threads);
+        Order::around(vector, &threads, split, bytes, facts)
+    }
+
+    /// The same, but where no vector suits both sides, those who load get theirs: they load more often than is stored.
+    fn for_memory(split: &Split, bytes: u32, facts: &ConvertFacts) -> Order {
+        let threads = [split.cut(&split.src.thread()), split.cut(&split.dst.thread())].concat();
+        let stored = complement(&[], &split.src.register);
+        if !vector(&stored, &split.dst.register, &split.units(), &threads).is_empty() {
+            return Order::of(split, bytes, facts);
+        }
+        let threads = split.cut(&split.dst.thread());
+        let loaded = complement(&[], &split.dst.register);
+        let own = vector(&loaded, &split.dst.register, &split.units(), &threads);
+        let order = Order::around(own, &threads, split, bytes, facts);
+        if Basis::of(&order.columns).len() == split.bits as usize {
+            order
+        } else {
+            Order::of(split, bytes, facts)
+        }
+    }
+
+    /// An order whose vectors are `vector`, to which `threads` are aligned.
+    fn around(
+        mut vector: Vec<u64>,
+        threads: &[u64],
+        split: &Split,
+        bytes: u32,
+        facts: &ConvertFacts,
+    ) -> Order {
         vector.truncate((facts.max_vector_bytes / bytes).max(1).ilog2() as usize);
+        let (cut, units) = (|columns: &[u64]| split.cut(columns), split.units());
 
         // All the rest, with every lane and warp inside, so that threads are aligned to vectors.
-        let mut rest = Basis::of(&threads);
+        let mut rest = Basis::of(threads);
         rest.extend(&complement(&[&vector[..], rest.vectors()].concat(), &units));
         let word_bits = (facts.bank_bytes / bytes).max(1).ilog2() as usize;
         let row_bits = (facts.banks * facts.bank_bytes / bytes).max(1).ilog2() as usize;
         let vector_bytes = (bytes << vector.len()).max(facts.bank_bytes);
         let in_phase = (facts.banks * facts.bank_bytes / vector_bytes).max(1).ilog2() as usize;
         let phase = |columns: &Columns| cut(&columns.lane[..in_phase.min(columns.lane.len())]);
-        let (one, other) = (phase(&split.src), phase(&split.dst));
+        // Lanes that hold parts of one vector are on the same banks anyway.
+        let (one, other) = (complement(&vector, &phase(&split.src)), phase(&split.dst));
 
         let word = words(&one, &other, rest.vectors(), word_bits.saturating_sub(vector.len()));
         let pass = row_bits.saturating_sub(vector.len()).min(rest.len());

@@ -5,12 +5,15 @@
 
 mod flow;
 mod hoist;
+mod interleave;
 mod loops;
 mod merge_params;
 mod reduce_strength;
 mod regroup;
 mod rewrite;
 mod simplify;
+
+pub use interleave::{Groups, Mark, MarkCall, interleave};
 
 use crate::function::{FuncId, Function};
 use crate::module::Module;

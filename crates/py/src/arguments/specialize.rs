@@ -45,7 +45,7 @@ fn specialized<'py>(
 ) -> (String, Option<Bound<'py, PyAny>>) {
     let mark = |divisible: bool| divisible.then(|| PyString::new(py, "D").into_any());
     match decode(key.words(), &|_| PyValue::None).first() {
-        Some(ArgSpec::Runtime { ty, divisibility }) => {
+        Some(ArgSpec::Runtime { ty, divisibility, .. }) => {
             (frontend::signature::type_text(*ty), mark(*divisibility == 16))
         }
         Some(ArgSpec::Descriptor(spec)) => {

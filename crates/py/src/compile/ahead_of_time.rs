@@ -10,7 +10,7 @@ use crate::kernel::function::JitFunction;
 use crate::kernel::source::KernelSource;
 use crate::kernel::state::KernelState;
 use crate::kernel::value::Registry;
-use frontend::{ArgSpec, DescriptorSpec, PyValue};
+use frontend::{ArgSpec, DescriptorSpec, PyValue, Scalar};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::{Bound, PyAny, PyResult, Python, pyfunction};
 use pyo3::types::{PyAnyMethods, PyDict, PyDictMethods, PyString, PyStringMethods, PyTuple, PyTupleMethods};
@@ -115,10 +115,11 @@ impl<'py> Reader<'_, 'py> {
         if text == "constexpr" || self.find(self.constexprs, path)?.is_some() {
             return self.constant(path);
         }
-        let divisibility = match self.find(self.attrs, path)? {
-            Some(attrs) => divisibility(&attrs)?,
-            None => 1,
-        };
+        let attrs = self.find(self.attrs, path)?;
+        let number = |name| attrs.as_ref().map_or(Ok(None), |attrs| number(attrs, name));
+        // The power of two, up to 16, that the value is divisible by.
+        let divisibility =
+            number("tt.divisibility")?.map_or(1, |divisor| 1 << divisor.trailing_zeros().min(4));
         if frontend::signature::is_descriptor(&text) {
             let spec = frontend::signature::parse_descriptor(&text).map_err(PyValueError::new_err)?;
             return Ok(ArgSpec::Descriptor(DescriptorSpec { divisible_by_16: divisibility == 16, ..spec }));
@@ -128,7 +129,8 @@ impl<'py> Reader<'_, 'py> {
                 "`{text}` is not a type; write `*fp32`, `i32`, `tensordesc<fp16[64, 128]>`, `constexpr`, …"
             ))
         })?;
-        Ok(ArgSpec::Runtime { ty, divisibility })
+        let near = matches!(ty, Scalar::Pointer(_)) && number("tt.pointer_range")? == Some(32);
+        Ok(ArgSpec::Runtime { ty, divisibility, near })
     }
 
     /// The value at a path; a parameter's default where none is given.
@@ -193,14 +195,13 @@ pub(crate) fn compile_ir<'py>(
     Bound::new(py, CompiledKernel::new(kernel, source, None))
 }
 
-/// The power of two, up to 16, that some pairs of a name and a value say a number is divisible by.
-fn divisibility(attrs: &Bound<'_, PyAny>) -> PyResult<u8> {
+/// The number that some pairs of a name and a value give a name.
+fn number(attrs: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<i64>> {
     for attr in attrs.try_iter()? {
         let attr = attr?;
-        if attr.get_item(0)?.eq("tt.divisibility")? {
-            let divisor: i64 = attr.get_item(1)?.extract()?;
-            return Ok(1 << divisor.trailing_zeros().min(4));
+        if attr.get_item(0)?.eq(name)? {
+            return attr.get_item(1)?.extract().map(Some);
         }
     }
-    Ok(1)
+    Ok(None)
 }

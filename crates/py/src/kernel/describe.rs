@@ -39,17 +39,19 @@ struct Describe<'a, 'py> {
 }
 
 impl<'py> Describe<'_, 'py> {
-    /// Notes what an argument is divisible by.
-    fn divisible(&self, path: Bound<'py, PyTuple>, divisibility: u8) -> PyResult<()> {
+    /// Notes what an argument is divisible by, and whether it points to memory of less than 2 GiB.
+    fn note(&self, path: Bound<'py, PyTuple>, divisibility: u8, near: bool) -> PyResult<()> {
         let py = path.py();
-        if divisibility > 1 {
-            let attr = PyList::new(
-                py,
-                [PyString::new(py, "tt.divisibility").into_any(), PyInt::new(py, divisibility).into_any()],
-            )?;
-            self.attrs.set_item(path, PyList::new(py, [attr])?)?;
+        let divisible = (divisibility > 1).then_some(("tt.divisibility", divisibility));
+        let known: Vec<_> = divisible.into_iter().chain(near.then_some(("tt.pointer_range", 32))).collect();
+        if known.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let pair = |(name, number): (&str, u8)| {
+            PyList::new(py, [PyString::new(py, name).into_any(), PyInt::new(py, number).into_any()])
+        };
+        let pairs = known.into_iter().map(pair).collect::<PyResult<Vec<_>>>()?;
+        self.attrs.set_item(path, PyList::new(py, pairs)?)
     }
 
     fn arg(&mut self, arg: &ArgSpec, path: Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
@@ -60,11 +62,11 @@ impl<'py> Describe<'_, 'py> {
                 Ok(PyString::new(py, "constexpr").into_any())
             }
             ArgSpec::Descriptor(spec) => {
-                self.divisible(path, if spec.divisible_by_16 { 16 } else { 1 })?;
+                self.note(path, if spec.divisible_by_16 { 16 } else { 1 }, false)?;
                 Ok(PyString::new(py, &frontend::signature::descriptor_text(spec)).into_any())
             }
-            ArgSpec::Runtime { ty, divisibility } => {
-                self.divisible(path, *divisibility)?;
+            ArgSpec::Runtime { ty, divisibility, near } => {
+                self.note(path, *divisibility, *near)?;
                 Ok(PyString::new(py, &frontend::signature::type_text(*ty)).into_any())
             }
             ArgSpec::Tuple { items, .. } => {

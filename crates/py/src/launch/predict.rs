@@ -24,7 +24,11 @@ pub(crate) fn predict(
     prepared: &Prepared,
 ) -> Option<Prediction> {
     let names = call.names_tuple(py)?;
-    if function.interpret || active.context.checks_memory || function.variadic.is_some() {
+    if function.interpret
+        || active.context.checks_memory
+        || active.context.looks_at_extents
+        || function.variadic.is_some()
+    {
         return None;
     }
     let mut values = runtime::launch::Prediction::new(call.values().len(), prepared.call.finest());

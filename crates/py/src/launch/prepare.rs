@@ -2,6 +2,7 @@
 
 use super::bind::BoundArgs;
 use crate::arguments::constexpr::{self, length};
+use crate::arguments::extents::extents;
 use crate::arguments::kind::{Kind, kind_of};
 use crate::arguments::tensor::plain_tensor;
 use crate::arguments::{descriptor, dtype, read};
@@ -62,10 +63,34 @@ pub(crate) fn prepare(
 ) -> PyResult<()> {
     for (index, param) in function.params.iter().enumerate() {
         let value = bound.value(py, index);
-        write_argument(function, active, &prepared.rules(index, param), value, prepared)
+        let rules = prepared.rules(index, param);
+        write_argument(function, active, &rules, value, prepared)
+            .and_then(|()| write_extent(active, &rules, value, prepared))
             .map_err(|error| with_name(py, error, function, &param.text))?;
     }
     write_options(py, function, active, bound, prepared)
+}
+
+/// How far the memory of an argument goes, where the target wants to know.
+#[inline]
+fn write_extent(
+    active: &Active,
+    rules: &ParamRules,
+    value: Borrowed<'_, '_, PyAny>,
+    prepared: &mut Prepared,
+) -> PyResult<()> {
+    let looks = active.context.looks_at_extents && !rules.constexpr && rules.specialize;
+    if looks
+        && is_memory(kind_of(value)?)
+        && let [extent] = extents(std::iter::once(value))?[..]
+    {
+        prepared.call.extent(&extent);
+    }
+    Ok(())
+}
+
+fn is_memory(kind: Kind) -> bool {
+    matches!(kind, Kind::NumpyArray | Kind::ArrayInterface | Kind::PlainTensor | Kind::Tensor)
 }
 
 #[inline]

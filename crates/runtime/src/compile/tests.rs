@@ -109,7 +109,7 @@ fn whatever_the_result_depends_on_is_in_the_key() {
     let bench = Bench::new(dir.path());
     let four = Numbers::with("N", 4);
     let mut hashes = std::collections::BTreeSet::new();
-    let aligned = vec![ArgSpec::Runtime { ty: DType::Int32.into(), divisibility: 16 }];
+    let aligned = vec![ArgSpec::Runtime { ty: DType::Int32.into(), divisibility: 16, near: false }];
     let one = vec![ArgSpec::Constexpr(PyValue::Int(1))];
     let yes = vec![ArgSpec::Constexpr(PyValue::Bool(true))];
     for (source, machine, args) in [

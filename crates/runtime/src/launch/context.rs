@@ -14,6 +14,8 @@ pub struct Context {
     pub interprets: bool,
     /// Whether launches look at the powers of two that integers are multiples of, below 16.
     pub needs_alignment: bool,
+    /// Whether launches look at how far the memory of their arguments goes, to compile for less than 2 GiB.
+    pub looks_at_extents: bool,
     /// The names of its options, by their numbers.
     pub options: Vec<&'static str>,
     number: u32,
@@ -27,6 +29,7 @@ impl Context {
             checks_memory: target.checks_memory(),
             interprets: crate::interpreter::is_interpreter(target.as_ref()),
             needs_alignment: target.needs_alignment(),
+            looks_at_extents: target.looks_at_extents(),
             options: options::names(target.as_ref()),
             number: number_of(target.as_ref()),
             generation: knobs::generation(),

@@ -6,7 +6,7 @@ use crate::specialize::{Argument, FINEST, LaunchKey, ParamRules, TensorArgument}
 use crate::{compile, knobs, options};
 use frontend::DType;
 use smallvec::SmallVec;
-use target::OptionValue;
+use target::{Extent, OptionValue};
 
 /// Slots of the arguments.
 pub type Slots = SmallVec<[u64; 32]>;
@@ -23,6 +23,8 @@ pub struct Prepared {
     pub slots: Slots,
     /// Whether integers are looked at more closely than for multiples of 16.
     is_fine: bool,
+    /// Whether it matters how far the memory of arguments goes.
+    looks_at_extents: bool,
     /// Where in the key integers stand that are multiples of 2, 4 or 8 and not of 16.
     fine: SmallVec<[u32; 16]>,
     /// Bytes of the smallest elements that the arguments hold; 0 where they hold none.
@@ -33,7 +35,8 @@ impl Prepared {
     /// Nothing yet, for a target.
     #[inline]
     pub fn new(context: &Context) -> Prepared {
-        Prepared { is_fine: context.needs_alignment, ..Prepared::default() }
+        let (is_fine, looks_at_extents) = (context.needs_alignment, context.looks_at_extents);
+        Prepared { is_fine, looks_at_extents, ..Prepared::default() }
     }
 
     /// An argument of a run-time parameter.
@@ -62,6 +65,19 @@ impl Prepared {
         self.note_element(dtype);
         rules.pointer(dtype, address, &mut self.key);
         self.slots.push(address);
+    }
+
+    /// How far the memory goes of the argument that came last, where that is memory. Code may use signed 32-bit offsets from its address
+    /// where it is less than 2 GiB, and less than half of that lies before the address.
+    #[inline]
+    pub fn extent(&mut self, extent: &Extent) {
+        if !self.looks_at_extents {
+            return;
+        }
+        let before = self.slots.last().and_then(|address| address.checked_sub(extent.base));
+        if extent.len < 1 << 31 && before.is_some_and(|before| before < 1 << 29) {
+            self.key.set_near();
+        }
     }
 
     /// A tensor descriptor.

@@ -25,6 +25,7 @@ const CONSTANT: u64 = 1 << 17;
 const DIVISIBLE: u64 = 1 << 18;
 const PADS_NAN: u64 = 1 << 19;
 const ROUNDS_TO_TF32: u64 = 1 << 20;
+const NEAR: u64 = 1 << 21;
 /// Where the logarithm of what a run-time value is a multiple of stands.
 const DIVISOR_AT: u32 = 24;
 const DIVISOR: u64 = 0x7;
@@ -60,6 +61,16 @@ impl LaunchKey {
     #[inline]
     pub fn runtime(&mut self, ty: Scalar, divisor: u32) {
         self.0.push(runtime_word(ty, divisor));
+    }
+
+    /// Says of the pointer whose word is the last one that its memory is less than 2 GiB.
+    #[inline]
+    pub fn set_near(&mut self) {
+        if let Some(word) =
+            self.0.last_mut().filter(|word| **word & 0xff == tag::RUNTIME && **word & POINTER != 0)
+        {
+            *word |= NEAR;
+        }
     }
 
     /// Whether a word is that of an integer that is a multiple of 2, 4 or 8 and not of 16.
@@ -236,7 +247,8 @@ impl Reader<'_> {
         match word & 0xff {
             tag::RUNTIME => {
                 self.at += 1;
-                Some(ArgSpec::Runtime { ty: scalar_of(word), divisibility: 1 << divisor_of(word) })
+                let (divisibility, near) = (1 << divisor_of(word), word & NEAR != 0);
+                Some(ArgSpec::Runtime { ty: scalar_of(word), divisibility, near })
             }
             tag::DESCRIPTOR => {
                 self.at += 1;

@@ -42,15 +42,18 @@ pub struct RuntimeType {
     pub name: String,
     /// A power of two that the code relies on the value being divisible by.
     pub divisibility: u8,
+    /// Whether the code relies on memory of less than 2 GiB behind it.
+    pub near: bool,
 }
 
 /// The type of a parameter that is passed at run time; `None` for a constexpr, for tuples and for tensor descriptors.
 pub fn runtime_type(spec: &Spec) -> Option<RuntimeType> {
     match spec {
-        frontend::ArgSpec::Runtime { ty, divisibility } => Some(RuntimeType {
+        frontend::ArgSpec::Runtime { ty, divisibility, near } => Some(RuntimeType {
             ty: *ty,
             name: frontend::signature::type_text(*ty),
             divisibility: *divisibility,
+            near: *near,
         }),
         _ => None,
     }

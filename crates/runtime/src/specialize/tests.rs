@@ -13,7 +13,11 @@ fn apply(rules: ParamRules, argument: Argument) -> (ArgSpec, Option<u64>) {
 }
 
 fn runtime(dtype: DType, divisible_by_16: bool) -> ArgSpec {
-    ArgSpec::Runtime { ty: Scalar::Number(dtype), divisibility: if divisible_by_16 { 16 } else { 1 } }
+    ArgSpec::Runtime {
+        ty: Scalar::Number(dtype),
+        divisibility: if divisible_by_16 { 16 } else { 1 },
+        near: false,
+    }
 }
 
 #[test]
@@ -54,8 +58,8 @@ fn pointers_floats_bools_and_none() {
     let rules = ParamRules { constant: true, ..ParamRules::default() };
     let pointer = |address| apply(rules, Argument::Pointer { dtype: DType::Bf16, address }).0;
     let ty = Scalar::Pointer(Pointer { pointee: DType::Bf16, constant: true });
-    assert_eq!(pointer(0x1000), ArgSpec::Runtime { ty, divisibility: 16 });
-    assert_eq!(pointer(0x1008), ArgSpec::Runtime { ty, divisibility: 1 });
+    assert_eq!(pointer(0x1000), ArgSpec::Runtime { ty, divisibility: 16, near: false });
+    assert_eq!(pointer(0x1008), ArgSpec::Runtime { ty, divisibility: 1, near: false });
     assert_eq!(
         apply(rules, Argument::Float(0.1)),
         (runtime(DType::Fp32, false), Some(u64::from(0.1f32.to_bits())))

@@ -1,9 +1,9 @@
 //! A compile: the stages that all targets for GPUs have, then LLVM, then the linker.
 
-use crate::lower::{Lanes, TRIPLE, Tuning};
+use crate::lower::{Lanes, TRIPLE, Tuning, arrange, buffer};
 use crate::object::{link, note};
 use crate::options::{AMDGCN, BACKEND, HSACO, option};
-use crate::{abi, log, pipeline};
+use crate::{abi, knobs, log, pipeline};
 use amdgcn_isa::Arch;
 use gpu::{Backend, Code, LLIR, TTGIR};
 use ir::pass::PassRow;
@@ -16,6 +16,7 @@ use target::{
 };
 use ttgir::Machine;
 use ttir::ops::debug::{ASSERT, PRINT};
+use ttir::ops::func::{POINTER_RANGE, kernels};
 
 /// The stages that a person may give.
 pub(crate) const STAGES: &[&str] = &[TTGIR, LLIR, HSACO];
@@ -54,7 +55,7 @@ impl Amd {
     fn spec(&self) -> TargetSpec {
         let arch = self.lanes.arch;
         let features = if amdgcn_isa::RDNA.has(arch) && !self.wgp { "+cumode" } else { "" };
-        TargetSpec { triple: TRIPLE.into(), cpu: arch.name().into(), features: features.into() }
+        TargetSpec { triple: TRIPLE.into(), cpu: arch.name().into(), features: features.into(), options: &[] }
     }
 }
 
@@ -78,6 +79,9 @@ impl Backend for Amd {
         allowed(option::KPACK, &[1, 2])?;
         let size = allowed(option::NONKDIM, &[0, 16, 32])?;
         ttgir::module::set_matrix_size(module, size as u32);
+        if options.extra.get(knobs::USE_BUFFER_OPS) == Some(&OptionValue::Bool(false)) {
+            forget_ranges(module);
+        }
         Ok(())
     }
 
@@ -95,6 +99,10 @@ impl Backend for Amd {
         Ok(())
     }
 
+    fn arrange(&self, module: &mut llir::Module) {
+        arrange(module, self.lanes.arch);
+    }
+
     fn bounds(&self, module: &llir::Module) -> Vec<(String, u64)> {
         let of = |function: &llir::Function| {
             function.kernel.as_ref().and_then(|kernel| kernel.lanes).map(|lanes| u64::from(lanes[0]))
@@ -105,6 +113,16 @@ impl Backend for Amd {
             ("llvm.amdgcn.mbcnt.lo".into(), 32),
             ("llvm.amdgcn.mbcnt.hi".into(), 64),
         ]
+    }
+}
+
+/// Takes back that offsets of 32 bits reach all of the memory behind parameters.
+fn forget_ranges(module: &mut ir::Module) {
+    let entries: Vec<ir::Block> = kernels(module).map(|kernel| kernel.entry()).collect();
+    for entry in entries {
+        for index in 0..module.args(entry).len() {
+            module.set_arg_attr(entry, index, POINTER_RANGE.key(), None);
+        }
     }
 }
 
@@ -229,10 +247,13 @@ fn run_llvm(
     flags.sort();
     flags.dedup();
     let output = Output { plain: gpu::flag(options, gpu::NO_PASSES), ..output };
-    llvm(&flags)?.compile(text, &amd.spec(), "", output).map_err(|error| match error {
-        LlvmError::Missing(text) => TargetError::Missing(text),
-        LlvmError::Target(message) => TargetError::Compile { message, location: None },
-        other => TargetError::Internal(other.to_string()),
+    let llvm = llvm(&flags)?;
+    llvm.compile(&buffer::dialect(text, llvm.version().major), &amd.spec(), "", output).map_err(|error| {
+        match error {
+            LlvmError::Missing(text) => TargetError::Missing(text),
+            LlvmError::Target(message) => TargetError::Compile { message, location: None },
+            other => TargetError::Internal(other.to_string()),
+        }
     })
 }
 

@@ -3,7 +3,10 @@
 use target::knobs::{KnobDefault, KnobKind, KnobRow, KnobStanding};
 
 use KnobKind::{Flag, OptFlag, OptText};
-use KnobStanding::{Idle, Prints, Refused};
+use KnobStanding::{Compiles, Idle, Prints, Refused};
+
+/// The knob that leaves buffer operations out.
+pub(crate) const USE_BUFFER_OPS: &str = "use_buffer_ops";
 
 const NOT_YET: KnobStanding = Idle("no pass of this target does this yet: kernels compile as if it were off");
 
@@ -16,7 +19,7 @@ const fn row(name: &'static str, env: &'static [&'static str], kind: KnobKind, d
 pub(crate) static ROWS: &[KnobRow] = &[
     row("dump_amdgcn", &["AMDGCN_ENABLE_DUMP"], Flag, "Print the assembly of every kernel on the standard output.")
         .but(Prints(crate::options::AMDGCN, "AMDGCN Dump")),
-    row("use_buffer_ops", &["AMDGCN_USE_BUFFER_OPS"], Flag, "Use buffer loads and stores.").or(KnobDefault::Bool(true)).but(NOT_YET),
+    row(USE_BUFFER_OPS, &["AMDGCN_USE_BUFFER_OPS"], Flag, "Use buffer loads and stores.").or(KnobDefault::Bool(true)).but(Compiles),
     row("use_buffer_atomics", &["AMDGCN_USE_BUFFER_ATOMICS"], Flag, "Use buffer atomics.").or(KnobDefault::Bool(true)).but(NOT_YET),
     row("buffer_ops_analyze_small_tensor_range", &["AMDGCN_ANALYZE_SMALL_TENSOR_RANGE"], Flag,
         "Ask how large tensors are before buffer operations are used.").but(NOT_YET),

@@ -13,6 +13,7 @@ pub(crate) const HSACO: &str = "hsaco";
 /// Options of a launch.
 pub(crate) mod option {
     pub(crate) const ARCH: &str = "arch";
+    pub(crate) const NUM_STAGES: &str = "num_stages";
     pub(crate) const WAVES_PER_EU: &str = "waves_per_eu";
     pub(crate) const NONKDIM: &str = "matrix_instr_nonkdim";
     pub(crate) const KPACK: &str = "kpack";
@@ -21,11 +22,16 @@ pub(crate) mod option {
     pub(crate) const WGP_CU_MODE: &str = "wgp_cu_mode";
 }
 
-pub(crate) static OPTIONS: [OptionRow; 8] = [
+pub(crate) static OPTIONS: [OptionRow; 9] = [
     OptionRow {
         name: option::ARCH,
         default: OptionValue::None,
         doc: "The architecture to compile for, such as gfx942; that of the target by default.",
+    },
+    OptionRow {
+        name: option::NUM_STAGES,
+        default: OptionValue::Int(2),
+        doc: "Stages of a loop with dots: 2 load the next iteration while this one multiplies; 0 and 1 do not.",
     },
     OptionRow {
         name: option::WAVES_PER_EU,

@@ -81,7 +81,7 @@ impl Target for Gpus {
         let facts = machine::machine(self.arch());
         let llvm = match self.emulated {
             true => "none: emulated".to_owned(),
-            false => format!("{}\noptions: {}", Llvm::identity(), Llvm::options()),
+            false => Llvm::identity().to_owned(),
         };
         format!("architecture: {}\n{facts}llvm: {llvm}\n", self.arch())
     }
@@ -149,6 +149,10 @@ impl Target for Gpus {
     }
 
     fn needs_alignment(&self) -> bool {
+        true
+    }
+
+    fn looks_at_extents(&self) -> bool {
         true
     }
 

@@ -7,7 +7,9 @@ use emulated::Emulated;
 use std::path::Path;
 use ttir::testing::check_file;
 
-const WAYS: [(Arch, u32); 3] = [(Arch::Gfx942, 4), (Arch::Gfx1100, 2), (Arch::Gfx942, 1)];
+/// Architectures with warps of a program, and whether arrays are known to be less than 2 GiB.
+const WAYS: [(Arch, u32, bool); 3] =
+    [(Arch::Gfx942, 4, true), (Arch::Gfx1100, 2, true), (Arch::Gfx942, 1, false)];
 
 #[test]
 fn fixtures_run_as_they_say() {
@@ -23,8 +25,8 @@ fn fixtures_run_as_they_say() {
             continue;
         }
         let text = std::fs::read_to_string(&path).expect("it is there");
-        for (arch, warps) in WAYS {
-            let outcome = check_file(&text, &mut Emulated { arch, warps });
+        for (arch, warps, near) in WAYS {
+            let outcome = check_file(&text, &mut Emulated { arch, warps, near });
             calls += outcome.calls;
             wrong
                 .extend(outcome.failures.iter().map(|failure| format!("{name}, {arch}, {warps}: {failure}")));

@@ -92,7 +92,7 @@ fn objects_are_linked_as_lld_does() {
             let spec = llvm::TargetSpec {
                 triple: amd::lower::TRIPLE.into(),
                 cpu: arch.name().into(),
-                features: String::new(),
+                ..llvm::TargetSpec::default()
             };
             let llvm = llvm::Llvm::load().expect("it was there");
             let object = llvm.compile(&llir, &spec, "", llvm::Output::default()).expect("it compiles").object;

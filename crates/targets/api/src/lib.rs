@@ -170,6 +170,11 @@ pub trait Target: Send + Sync {
         false
     }
 
+    /// Whether code is better where the memory of an argument is known to be less than 2 GiB, so that it pays to look.
+    fn looks_at_extents(&self) -> bool {
+        false
+    }
+
     /// The number of the device that this thread works with.
     ///
     /// # Errors

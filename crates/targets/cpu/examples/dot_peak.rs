@@ -168,8 +168,12 @@ fn load(machine: &Machine, specs: &[DotSpec]) -> Result<LoadedObject, Box<dyn Er
         texts.insert(format!("repeat {}", plan.symbol()), repeat_loop(&plan.symbol()));
     }
     let text = peak_loop(machine) + &texts.into_values().collect::<String>();
-    let spec =
-        TargetSpec { triple: llvm.host_triple(), cpu: llvm.host_cpu(), features: llvm.host_features() };
+    let spec = TargetSpec {
+        triple: llvm.host_triple(),
+        cpu: llvm.host_cpu(),
+        features: llvm.host_features(),
+        options: llvm::FOR_CPUS,
+    };
     let compiled = llvm.compile(&text, &spec, "", Output::default())?;
     Ok(LoadedObject::load(&compiled.object, &|_| None)?)
 }

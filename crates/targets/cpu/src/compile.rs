@@ -85,7 +85,7 @@ impl Target for Cpu {
 
     fn machine(&self) -> String {
         // A start from the cache asks for this, and must not load an LLVM for it.
-        let (host, llvm, options) = (Machine::host(), Llvm::identity(), Llvm::options());
+        let (host, llvm, options) = (Machine::host(), Llvm::identity(), llvm::words(llvm::FOR_CPUS));
         format!("{host}llvm: {llvm}\noptions: {options}\npasses: {PASSES}\n")
     }
 

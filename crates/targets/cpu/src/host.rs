@@ -5,7 +5,7 @@
 //! has a name for.
 
 use crate::topology;
-use llvm::{Llvm, TargetSpec};
+use llvm::{FOR_CPUS, Llvm, TargetSpec};
 use std::fmt;
 use std::sync::OnceLock;
 use target::TargetError;
@@ -221,10 +221,15 @@ impl Machine {
     pub fn spec(&self, llvm: &Llvm) -> TargetSpec {
         if self.cpu.is_empty() {
             let (cpu, features) = (llvm.host_cpu(), llvm.host_features());
-            return TargetSpec { triple: self.triple(), cpu, features };
+            return TargetSpec { triple: self.triple(), cpu, features, options: FOR_CPUS };
         }
         let features: Vec<String> = self.features.iter().map(|feature| format!("+{feature}")).collect();
-        TargetSpec { triple: self.triple(), cpu: self.cpu.clone(), features: features.join(",") }
+        TargetSpec {
+            triple: self.triple(),
+            cpu: self.cpu.clone(),
+            features: features.join(","),
+            options: FOR_CPUS,
+        }
     }
 
     /// LLVM's triple. Objects are ELF on every system: our own loader reads them.

@@ -52,6 +52,11 @@ pub trait Backend {
         Ok(())
     }
 
+    /// Changes the order of what was lowered, behind the passes over llir.
+    fn arrange(&self, module: &mut llir::Module) {
+        let _ = module;
+    }
+
     /// Functions of the machine whose result is below a bound, which the passes over llir make use of.
     fn bounds(&self, module: &llir::Module) -> Vec<(String, u64)>;
 }
@@ -250,6 +255,7 @@ impl<'a> Compile<'a> {
         if !without {
             let bounds = self.backend.bounds(&lowered.module);
             llir::passes::optimize(&mut lowered.module, &bounds, &mut LanePasses(&mut *self.observer));
+            self.backend.arrange(&mut lowered.module);
         }
         Ok((lowered.module, kernel))
     }

@@ -38,6 +38,7 @@ impl Fit {
         }
         let mut module = module.clone();
         ttgir::passes::set_default_stages(&mut module, num_stages);
+        ttgir::module::let_operands_stay(&mut module);
         let loops: Vec<Pipelined> =
             module.walk(module.top()).into_iter().filter_map(|op| pipelined(&module, op)).collect();
         (!loops.is_empty()).then_some(Fit { module, loops })

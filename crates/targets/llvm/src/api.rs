@@ -5,7 +5,7 @@
 
 use crate::Version;
 use libloading::Library;
-use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::path::Path;
 
 /// Names an opaque type of LLVM.
@@ -91,13 +91,6 @@ functions! {
     get_host_cpu_features: "LLVMGetHostCPUFeatures" fn() -> *mut c_char;
 }
 
-/// Options that LLVM takes once for the whole process; every version that is loaded knows them.
-///
-/// Loop strength reduction takes half of the time of making code and gains nothing: the loops come with addresses of a base, an
-/// index and a constant, as the processors have them. Scheduling once more after registers are assigned takes a twentieth, and
-/// gains nothing on processors that do so themselves.
-pub(crate) const OPTIONS: [&CStr; 2] = [c"-disable-lsr", c"-disable-post-ra"];
-
 /// Further options that LLVM may be started with: names of flags that switch a step off, in every version that is loaded. LLVM ends
 /// the process on one that it does not know, and on one that is given twice.
 pub(crate) const FLAGS: &[&str] = &[
@@ -125,6 +118,9 @@ pub(crate) const FLAGS: &[&str] = &[
 /// The back ends that are asked for, where the library has them.
 const BACK_ENDS: [&str; 4] = ["X86", "AArch64", "AMDGPU", "NVPTX"];
 
+/// The symbol that sets all options back.
+const RESET: &[u8] = b"_ZN4llvm2cl25ResetAllOptionOccurrencesEv\0";
+
 /// The parts of a back end.
 const PARTS: [&str; 5] = ["TargetInfo", "Target", "TargetMC", "AsmPrinter", "AsmParser"];
 
@@ -145,9 +141,16 @@ impl Api {
         version
     }
 
-    /// Registers the back ends that there are, and hands the options over: those of every LLVM, and `flags` out of [`FLAGS`].
-    /// A fatal error of LLVM calls `fatal`.
-    pub(crate) fn initialize(&self, flags: &[String], fatal: FatalHandler) {
+    /// Sets all options back to what they are without any, if this LLVM can.
+    pub(crate) fn reset_options(&self) -> bool {
+        // SAFETY: `llvm::cl::ResetAllOptionOccurrences` takes and gives nothing.
+        let function = unsafe { self.library.get::<unsafe extern "C" fn()>(RESET) };
+        // SAFETY: as above; the caller sees to it that no compile is under way.
+        function.map(|function| unsafe { function() }).is_ok()
+    }
+
+    /// Registers the back ends that there are. A fatal error of LLVM calls `fatal`.
+    pub(crate) fn initialize(&self, fatal: FatalHandler) {
         for back_end in BACK_ENDS {
             for part in PARTS {
                 let name = format!("LLVMInitialize{back_end}{part}\0");
@@ -159,17 +162,6 @@ impl Api {
                 }
             }
         }
-        let own = OPTIONS.map(CStr::to_owned);
-        let further: Vec<CString> =
-            flags.iter().filter_map(|flag| CString::new(format!("-{flag}")).ok()).collect();
-        let further: Vec<&CString> = further.iter().filter(|flag| !own.contains(flag)).collect();
-        let words: Vec<*const c_char> = std::iter::once(c"deuteron")
-            .chain(own.iter().map(CString::as_c_str))
-            .chain(further.iter().map(|flag| flag.as_c_str()))
-            .map(CStr::as_ptr)
-            .collect();
-        // SAFETY: valid strings, which are read during the call; called once, before any other use.
-        unsafe { (self.parse_options)(words.len() as c_int, words.as_ptr(), c"".as_ptr()) };
         // SAFETY: the handler lives as long as the program.
         unsafe { (self.install_fatal_handler)(fatal) };
     }

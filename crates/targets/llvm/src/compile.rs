@@ -2,7 +2,7 @@
 
 use crate::api::{Api, LBuffer, LContext, LDiagnostic, LModule};
 use crate::machine::{Level, Machine, c_string, machine};
-use crate::{Llvm, LlvmError, TargetSpec, helper};
+use crate::{Llvm, LlvmError, TargetSpec, gate, helper};
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int, c_void};
 use std::time::{Duration, Instant};
@@ -74,6 +74,7 @@ fn compile(
     passes: &str,
     output: Output,
 ) -> Result<Compiled, LlvmError> {
+    let _inside = gate::enter(llvm, spec.options);
     let mut compiled = Compiled::default();
     let mut timer = Timer { last: Instant::now(), timings: Vec::new() };
     let machine = machine(llvm, spec, if output.plain { Level::None } else { Level::Default })?;

@@ -112,6 +112,7 @@ pub(crate) unsafe extern "C" fn fatal(message: *const c_char) {
     if !told {
         return;
     }
+    crate::gate::leave();
     loop {
         std::thread::park();
     }

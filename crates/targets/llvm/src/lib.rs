@@ -11,12 +11,14 @@ mod api;
 mod compile;
 mod cpus;
 mod error;
+mod gate;
 mod helper;
 mod machine;
 pub mod search;
 
 pub use compile::{Compiled, Output};
 pub use error::LlvmError;
+pub use gate::{FOR_CPUS, Options, words};
 pub use machine::TargetSpec;
 
 use api::Api;
@@ -28,6 +30,8 @@ pub struct Llvm {
     api: Api,
     path: PathBuf,
     version: Version,
+    /// Flags of its own that it was started with.
+    flags: Vec<String>,
 }
 
 /// A version of LLVM.
@@ -119,11 +123,6 @@ impl Llvm {
         })
     }
 
-    /// The options that every LLVM is started with: part of what a compile depends on.
-    pub fn options() -> String {
-        api::OPTIONS.map(|option| option.to_string_lossy()).join(" ")
-    }
-
     /// Its version.
     pub fn version(&self) -> Version {
         self.version
@@ -191,6 +190,6 @@ fn open(path: &Path, flags: &[String]) -> Result<Llvm, String> {
     if !SUPPORTED.contains(&version.major) {
         return Err(format!("it is LLVM {version}; {} to {} fit", SUPPORTED.start(), SUPPORTED.end()));
     }
-    api.initialize(flags, helper::fatal);
-    Ok(Llvm { api, path: path.into(), version })
+    api.initialize(helper::fatal);
+    Ok(Llvm { api, path: path.into(), version, flags: flags.to_vec() })
 }

@@ -1,6 +1,7 @@
 //! Target machines: what code is made for. One is kept per helper thread, specification and level.
 
 use crate::api::{Api, LMachine, LTarget};
+use crate::gate::Options;
 use crate::{Llvm, LlvmError, cpus};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -8,7 +9,7 @@ use std::ffi::CString;
 use std::rc::Rc;
 
 /// What code is made for.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Default)]
 pub struct TargetSpec {
     /// LLVM's triple: `x86_64-unknown-linux-gnu`.
     pub triple: String,
@@ -16,6 +17,8 @@ pub struct TargetSpec {
     pub cpu: String,
     /// Features on and off: `+avx2,-avx512f`.
     pub features: String,
+    /// Options of LLVM.
+    pub options: Options,
 }
 
 /// A target machine of one thread.

@@ -10,7 +10,7 @@ fn llvm() -> &'static Llvm {
 }
 
 fn spec(triple: &str, cpu: &str) -> TargetSpec {
-    TargetSpec { triple: triple.into(), cpu: cpu.into(), features: String::new() }
+    TargetSpec { triple: triple.into(), cpu: cpu.into(), ..TargetSpec::default() }
 }
 
 fn x86() -> TargetSpec {

@@ -69,7 +69,7 @@ fn declaration(call: Call) -> String {
 }
 
 fn compile(llvm: &'static Llvm, text: &str, arch: Arch) -> Result<(), LlvmError> {
-    let spec = TargetSpec { triple: TRIPLE.into(), cpu: arch.name().into(), features: String::new() };
+    let spec = TargetSpec { triple: TRIPLE.into(), cpu: arch.name().into(), ..TargetSpec::default() };
     llvm.compile(text, &spec, "", Output::default()).map(|_| ())
 }
 

@@ -1,6 +1,6 @@
 //! Atomics: llir's own, with the scope of the access, behind a branch where there is a mask.
 
-use super::memory::joined;
+use super::access::joined;
 use amdgcn_isa::Arch::{self, Gfx90a, Gfx942, Gfx950, Gfx1200};
 use amdgcn_isa::Archs;
 use lanes::{AtomicAccess, CompareSwap};

@@ -1,5 +1,5 @@
 //! Lanes reading each other's values: by the operand patterns of instructions (DPP) where there is one, by `ds_swizzle` within 32 lanes,
-//! else by an address (`ds_bpermute`).
+//! a single lane by `readlane`, else by an address (`ds_bpermute`).
 
 use super::{pure, together};
 use amdgcn_isa::{Arch, RDNA};
@@ -42,6 +42,9 @@ pub(super) fn shuffle(b: &mut FunctionBuilder<'_>, arch: Arch, shuffle: Shuffle,
             let is_there = b.icmp(IntCompare::Ult, from, lanes);
             let from = b.select(is_there, from, lane);
             permute(b, from, value)
+        }
+        Shuffle::Index(from) if b.as_int(from).is_some() => {
+            together(b, "llvm.amdgcn.readlane.i32", Type::I32, &[value, from])
         }
         Shuffle::Index(from) => permute(b, from, value),
     }

@@ -1,8 +1,12 @@
-//! Loads and stores of neighbouring elements: llir's own, behind a branch where there is a mask.
+//! Loads and stores of neighbouring elements: through a buffer where the memory is near, else llir's own, behind a branch where there is
+//! a mask.
 
+use super::access::{is_streamed, joined};
+use super::buffer;
+use amdgcn_isa::Arch;
 use lanes::Access;
 use llir::{Flags, FunctionBuilder, Memory, Type, Value, Values};
-use ttir::ops::memory::{CacheModifier, EvictionPolicy};
+use ttir::ops::memory::CacheModifier;
 
 /// The address with its constant.
 fn pointer_of(b: &mut FunctionBuilder<'_>, access: &Access) -> Value {
@@ -20,22 +24,19 @@ fn together(access: &Access) -> Type {
 
 /// How memory is touched: what is used once does not stay in the caches.
 fn memory(access: &Access) -> Memory {
-    let once = access.cache == CacheModifier::Cs || access.eviction == EvictionPolicy::First;
     let align = access.element.lane_bytes() * access.count as u32;
-    Memory { nontemporal: once, ..Memory::aligned(align) }
+    Memory { nontemporal: is_streamed(access), ..Memory::aligned(align) }
 }
 
 fn flags(access: &Access) -> Flags {
     if access.volatile || access.cache == CacheModifier::Cv { Flags::VOLATILE } else { Flags::NONE }
 }
 
-/// One value of several; of one it is that.
-pub(super) fn joined(b: &mut FunctionBuilder<'_>, values: &[Value]) -> Value {
-    if let [value] = values { *value } else { b.vector(values) }
-}
-
 /// Loads; where the mask is off the elements are `other`, or undefined without it.
-pub(super) fn load(b: &mut FunctionBuilder<'_>, access: &Access, other: &[Value]) -> Values {
+pub(super) fn load(b: &mut FunctionBuilder<'_>, arch: Arch, access: &Access, other: &[Value]) -> Values {
+    if let Some(near) = buffer::near(access) {
+        return buffer::load(b, arch, (access, near), other);
+    }
     let ty = together(access);
     let whole = |b: &mut FunctionBuilder<'_>| {
         let pointer = pointer_of(b, access);
@@ -58,7 +59,10 @@ pub(super) fn load(b: &mut FunctionBuilder<'_>, access: &Access, other: &[Value]
 }
 
 /// Stores.
-pub(super) fn store(b: &mut FunctionBuilder<'_>, access: &Access, values: &[Value]) {
+pub(super) fn store(b: &mut FunctionBuilder<'_>, arch: Arch, access: &Access, values: &[Value]) {
+    if let Some(near) = buffer::near(access) {
+        return buffer::store(b, arch, (access, near), values);
+    }
     let all = joined(b, values);
     let branch = access.mask.map(|mask| b.begin_if(mask));
     let pointer = pointer_of(b, access);

@@ -2,13 +2,18 @@
 //!
 //! Whatever is no instruction of llir is a call of an intrinsic that the table of `amdgcn-isa` has for the architecture.
 
+mod access;
+mod arrange;
 mod atomic;
+pub(crate) mod buffer;
 mod convert;
 mod exchange;
 mod log;
 mod math;
 mod matrix;
 mod memory;
+
+pub use arrange::arrange;
 
 use amdgcn_isa::{Arch, CDNA};
 use elementwise::{Abilities, Division, ElementTarget, Math, MinMax, Rounding};
@@ -165,17 +170,22 @@ impl LaneTarget for Lanes {
         exchange::shuffle(b, self.arch, shuffle, value)
     }
 
+    fn reads_lanes_from(&self) -> Option<u32> {
+        // Within rows of 16 lanes instructions read other lanes themselves.
+        CDNA.has(self.arch).then_some(16)
+    }
+
     fn ballot(&self, b: &mut FunctionBuilder<'_>, condition: Value) -> Value {
         let ty = Type::int(self.machine.warp_size as u16);
         together(b, &format!("llvm.amdgcn.ballot.i{}", self.machine.warp_size), ty, &[condition])
     }
 
     fn load(&self, b: &mut FunctionBuilder<'_>, access: &Access, other: &[Value]) -> Values {
-        memory::load(b, access, other)
+        memory::load(b, self.arch, access, other)
     }
 
     fn store(&self, b: &mut FunctionBuilder<'_>, access: &Access, values: &[Value]) {
-        memory::store(b, access, values);
+        memory::store(b, self.arch, access, values);
     }
 
     fn multiplier(&self, row: &MatrixRow, _overflow: Overflow) -> Option<Box<Multiply>> {

@@ -4,12 +4,15 @@ use amd::lower::Lanes;
 use amd::pipeline;
 use amd_emulator::{Argument as Parameter, Checks, Launch, Memory, Program};
 use amdgcn_isa::Arch;
+use ttir::ops::func::{POINTER_RANGE, kernels};
 use ttir::testing::{Argument, Engine, Ran, isolate, order_writes};
 
 /// Compiled code on the emulator.
 pub(crate) struct Emulated {
     pub(crate) arch: Arch,
     pub(crate) warps: u32,
+    /// Whether kernels are compiled for arrays of less than 2 GiB, which all of them are.
+    pub(crate) near: bool,
 }
 
 impl Emulated {
@@ -17,6 +20,9 @@ impl Emulated {
     fn lowered(&self, module: &ir::Module, kernel: &str) -> Result<lanes::Lowered, String> {
         let mut module = module.clone();
         isolate(&mut module, kernel);
+        if self.near {
+            say_near(&mut module);
+        }
         ir::pass::run(&mut module, ttir::passes::pipeline(), ir::pass::Verify::Each, &mut ())
             .map_err(|errors| format!("{errors:?}"))?;
         order_writes(&mut module);
@@ -29,8 +35,19 @@ impl Emulated {
         let target = Lanes::new(self.arch);
         let mut lowered = lanes::lower(&module, &target, &options).map_err(|errors| errors[0].to_string())?;
         llir::passes::optimize(&mut lowered.module, &[], &mut |_, _| {});
+        amd::lower::arrange(&mut lowered.module, self.arch);
         llir::verify(&lowered.module).map_err(|errors| errors[0].to_string())?;
         Ok(lowered)
+    }
+}
+
+/// Says of all parameters that 32-bit offsets reach all of the memory behind them.
+fn say_near(module: &mut ir::Module) {
+    let entries: Vec<ir::Block> = kernels(module).map(|kernel| kernel.entry()).collect();
+    for entry in entries {
+        for index in 0..module.args(entry).len() {
+            module.set_arg_attr(entry, index, POINTER_RANGE.key(), Some(ir::Attr::i32(32)));
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use llvm::{Llvm, Output, TargetSpec};
 
 fn object(text: &str, triple: &str, cpu: &str) -> Vec<u8> {
-    let spec = TargetSpec { triple: triple.into(), cpu: cpu.into(), features: String::new() };
+    let spec = TargetSpec { triple: triple.into(), cpu: cpu.into(), ..TargetSpec::default() };
     let llvm = Llvm::load().expect("these tests need an LLVM");
     llvm.compile(text, &spec, "", Output::default()).expect("the text is valid").object
 }

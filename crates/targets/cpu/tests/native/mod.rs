@@ -18,7 +18,12 @@ pub(crate) struct Isa {
 
 /// A triple, processor and features.
 pub(crate) fn spec(triple: &str, cpu: &str, features: &str) -> TargetSpec {
-    TargetSpec { triple: triple.to_owned(), cpu: cpu.to_owned(), features: features.to_owned() }
+    TargetSpec {
+        triple: triple.to_owned(),
+        cpu: cpu.to_owned(),
+        features: features.to_owned(),
+        options: llvm::FOR_CPUS,
+    }
 }
 
 /// The instruction sets of this machine, from the smallest on.

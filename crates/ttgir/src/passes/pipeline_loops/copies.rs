@@ -153,7 +153,7 @@ pub(super) fn guard(builder: &mut Builder<'_>, access: Op, condition: Value) {
 }
 
 /// One more carried value; what it becomes is set later.
-pub(super) fn carry(module: &mut Module, op: Op, body: Block, init: Value) -> Value {
+pub(in crate::passes) fn carry(module: &mut Module, op: Op, body: Block, init: Value) -> Value {
     let ty = module.ty(init);
     module.push_operand(op, init);
     module.push_result(op, ty);
@@ -164,7 +164,7 @@ pub(super) fn carry(module: &mut Module, op: Op, body: Block, init: Value) -> Va
 }
 
 /// Sets what a carried value becomes.
-pub(super) fn yield_as(module: &mut Module, body: Block, arg: Value, next: Value) {
+pub(in crate::passes) fn yield_as(module: &mut Module, body: Block, arg: Value, next: Value) {
     let number = module.args(body).iter().position(|&own| own == arg).expect("an argument of the body") - 1;
     let last = module.last_op(body).expect("a verified body ends in a terminator");
     module.set_operand(last, number, next);

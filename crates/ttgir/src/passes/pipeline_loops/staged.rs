@@ -22,7 +22,7 @@ use crate::ops::convert::ConvertLayoutOp;
 use crate::ops::shared::{LOCAL_ALLOC, LOCAL_LOAD, LOCAL_STORE};
 use crate::types::memdesc_type;
 use crate::{BasisList, Encoding, SharedEncoding};
-use ir::{Block, Builder, Module, Op, OpInit, Place, Value};
+use ir::{Block, Builder, Module, Op, OpInit, Place, Type, Value};
 use layout::convert::{ConvertFacts, memory_order};
 use layout::{Dim, LinearLayout};
 use rustc_hash::FxHashMap;
@@ -103,7 +103,12 @@ fn memory_of(module: &Module, copy: &Copy, machine: &Machine) -> Option<SharedEn
     let value = module.result(copy.load, 0);
     let ty = module.ty(value);
     let user = module.uses(value).iter().find_map(|&(user, _)| ConvertLayoutOp::of(module, user))?;
-    let (from, to) = (Encoding::of(ty)?, Encoding::of(module.ty(user.result()))?);
+    memory_between(ty, module.ty(user.result()), machine)
+}
+
+/// Where elements lie in shared memory on their way from one layout to another.
+pub(in crate::passes) fn memory_between(ty: Type, to: Type, machine: &Machine) -> Option<SharedEncoding> {
+    let (from, to) = (Encoding::of(ty)?, Encoding::of(to)?);
     let facts = ConvertFacts {
         banks: machine.banks,
         bank_bytes: machine.bank_bytes,
@@ -154,6 +159,11 @@ fn store(builder: &mut Builder<'_>, plan: &Plan, values: &[Value], buffers: &[Va
     }
 }
 
+/// What shared memory holds, in a layout.
+pub(in crate::passes) fn load_from_memory(builder: &mut Builder<'_>, memory: Value, ty: Type) -> Value {
+    builder.build_as(&LOCAL_LOAD, &[memory], &[], ty)
+}
+
 /// Users of the loads read the buffers, each in the layout that it wants.
 fn read(module: &mut Module, plan: &Plan, buffers: &[Value]) {
     for (copy, &buffer) in plan.copies.iter().zip(buffers) {
@@ -162,13 +172,13 @@ fn read(module: &mut Module, plan: &Plan, buffers: &[Value]) {
             let Some(conversion) = ConvertLayoutOp::of(module, user) else { continue };
             let result = conversion.result();
             let ty = module.ty(result);
-            let loaded = Builder::before(module, user).build_as(&LOCAL_LOAD, &[buffer], &[], ty);
+            let loaded = load_from_memory(&mut Builder::before(module, user), buffer, ty);
             module.replace_uses(result, loaded);
             module.erase(user);
         }
         if !module.is_unused(value) {
             let ty = module.ty(value);
-            let loaded = Builder::before(module, copy.load).build_as(&LOCAL_LOAD, &[buffer], &[], ty);
+            let loaded = load_from_memory(&mut Builder::before(module, copy.load), buffer, ty);
             module.replace_uses(value, loaded);
         }
     }

@@ -1,0 +1,234 @@
+//! Random conversions between the layouts of results and operands of matrix instructions, blocked ones and padded shared memory: chains of
+//! them, run by the emulator, end with the elements that they began with.
+//!
+//! `CHAINS=…` says how many.
+
+use amd::lower::{Lanes, arrange};
+use amd_emulator::{Argument, Checks, Launch, Memory, Program};
+use amdgcn_isa::Arch;
+use std::fmt::Write as _;
+use std::hash::{BuildHasher, Hasher};
+
+/// Conversions of a chain; with as many chains they are 10,000.
+const STEPS: usize = 50;
+const CHAINS: usize = 200;
+
+const SHAPES: &[[usize; 2]] = &[[16, 16], [16, 64], [32, 32], [64, 16], [64, 32], [32, 128]];
+const ELEMENTS: &[&str] = &["i8", "i16", "f16", "i32"];
+
+struct Random(u64);
+
+impl Random {
+    fn fresh() -> Random {
+        let seed = std::hash::RandomState::new().build_hasher().finish() | 1;
+        println!("random numbers from seed {seed:#x}");
+        Random(seed)
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % end
+    }
+
+    fn pick<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len())]
+    }
+
+    /// Two powers of two with this product.
+    fn split(&mut self, product: u32) -> [u32; 2] {
+        let first = 1 << self.below(product.ilog2() as usize + 1);
+        [first, product / first]
+    }
+}
+
+/// What runs a chain.
+#[derive(Clone, Copy)]
+struct Way {
+    arch: Arch,
+    warps: u32,
+}
+
+impl Way {
+    fn lanes(self) -> u32 {
+        self.arch.wave().lanes()
+    }
+}
+
+fn blocked(random: &mut Random, way: Way) -> String {
+    let each = [random.pick(&[1, 2, 4]), random.pick(&[1, 2, 4, 8])];
+    let (lanes, warps) = (random.split(way.lanes()), random.split(way.warps));
+    let order = random.pick(&[[1, 0], [0, 1]]);
+    format!(
+        "#ttg.blocked<{{sizePerThread = {each:?}, threadsPerWarp = {lanes:?}, warpsPerCTA = {warps:?}, order = {order:?}}}>"
+    )
+}
+
+/// Of the result of a matrix instruction.
+fn matrix(random: &mut Random, way: Way) -> String {
+    let turned = random.pick(&[true, false]);
+    let [m, n] = random.split(way.warps);
+    if way.lanes() == 64 {
+        let instruction = random.pick(&[[32, 32, 8], [16, 16, 16]]);
+        return format!(
+            "#ttg.amd_mfma<{{version = 3, warpsPerCTA = [{m}, {n}], instrShape = {instruction:?}, isTransposed = {turned}}}>"
+        );
+    }
+    let version = if way.arch == Arch::Gfx1100 { 1 } else { 2 };
+    let warps: Vec<[u32; 2]> = (0..way.warps.ilog2())
+        .map(|bit| if bit < n.ilog2() { [0, 1 << bit] } else { [1 << (bit - n.ilog2()), 0] })
+        .collect();
+    format!(
+        "#ttg.amd_wmma<{{version = {version}, isTranspose = {turned}, ctaLayout = {{warp = {warps:?}}}}}>"
+    )
+}
+
+fn operand(random: &mut Random, way: Way) -> String {
+    let width = match way.arch {
+        Arch::Gfx1100 => 16,
+        Arch::Gfx1200 => 8,
+        _ => random.pick(&[4, 8]),
+    };
+    let (index, parent) = (random.below(2), matrix(random, way));
+    format!("#ttg.dot_op<{{opIdx = {index}, parent = {parent}, kWidth = {width}}}>")
+}
+
+fn padded(random: &mut Random, [rows, columns]: [usize; 2]) -> String {
+    let order = random.pick(&[[1, 0], [0, 1]]);
+    let (interval, padding) = (random.pick(&[32, 64, 128]), random.pick(&[4, 8, 16]));
+    format!("#ttg.padded_shared<[{interval}:+{padding}] {{order = {order:?}, shape = [{rows}, {columns}]}}>")
+}
+
+/// Addresses of all elements, row by row.
+fn addresses(
+    text: &mut String,
+    name: &str,
+    from: &str,
+    [rows, columns]: [usize; 2],
+    (elem, layout): (&str, &str),
+) {
+    let whole = |elem: &str| format!("tensor<{rows}x{columns}x{elem}, {layout}>");
+    for (dim, size, shape) in [(0, rows, format!("{rows}x1")), (1, columns, format!("1x{columns}"))] {
+        let line = format!("tensor<{size}xi32, #ttg.slice<{{dim = {}, parent = {layout}}}>>", 1 - dim);
+        let lone = format!("tensor<{shape}xi32, {layout}>");
+        let stride = if dim == 0 { columns } else { 1 };
+        writeln!(
+            text,
+            "  %{name}r{dim} = tt.make_range {{end = {size} : i32, start = 0 : i32}} : {line}
+  %{name}e{dim} = tt.expand_dims %{name}r{dim} {{axis = {} : i32}} : {line} -> {lone}
+  %{name}s{dim} = arith.constant dense<{stride}> : {lone}
+  %{name}m{dim} = arith.muli %{name}e{dim}, %{name}s{dim} : {lone}
+  %{name}b{dim} = tt.broadcast %{name}m{dim} : {lone} -> {}",
+            1 - dim,
+            whole("i32")
+        )
+        .expect("a string");
+    }
+    let pointer = format!("!tt.ptr<{elem}>");
+    writeln!(
+        text,
+        "  %{name}o = arith.addi %{name}b0, %{name}b1 : {offsets}
+  %{name}p = tt.splat {from} : {pointer} -> {pointers}
+  %{name} = tt.addptr %{name}p, %{name}o : {pointers}, {offsets}",
+        offsets = whole("i32"),
+        pointers = whole(&pointer)
+    )
+    .expect("a string");
+}
+
+/// A kernel that loads a block, converts it again and again, and stores it.
+fn chain(random: &mut Random, way: Way, shape: [usize; 2], elem: &str) -> String {
+    let block = |layout: &str| format!("tensor<{}x{}x{elem}, {layout}>", shape[0], shape[1]);
+    let first = blocked(random, way);
+    let mut body = String::new();
+    addresses(&mut body, "x", "%in", shape, (elem, &first));
+    addresses(&mut body, "y", "%out", shape, (elem, &first));
+    let pointers = format!("tensor<{}x{}x!tt.ptr<{elem}>, {first}>", shape[0], shape[1]);
+    writeln!(body, "  %v0 = tt.load %x : {pointers}").expect("a string");
+    let mut last = first.clone();
+    for step in 0..STEPS {
+        let next = match random.below(5) {
+            _ if step + 1 == STEPS => first.clone(),
+            0 | 1 => blocked(random, way),
+            2 => matrix(random, way),
+            _ => operand(random, way),
+        };
+        let (from, to, number) = (block(&last), block(&next), step + 1);
+        if random.below(4) == 0 {
+            let memory = format!(
+                "!ttg.memdesc<{}x{}x{elem}, {}, #ttg.shared_memory>",
+                shape[0],
+                shape[1],
+                padded(random, shape)
+            );
+            writeln!(
+                body,
+                "  %m{step} = ttg.local_alloc %v{step} : ({from}) -> {memory}\n  %v{number} = ttg.local_load %m{step} : {memory} -> {to}"
+            )
+            .expect("a string");
+        } else {
+            writeln!(body, "  %v{number} = ttg.convert_layout %v{step} : {from} -> {to}").expect("a string");
+        }
+        last = next;
+    }
+    writeln!(body, "  tt.store %y, %v{STEPS} : {pointers}").expect("a string");
+    let (warps, lanes) = (way.warps, way.lanes());
+    format!(
+        "module attributes {{\"ttg.num-ctas\" = 1 : i32, \"ttg.num-warps\" = {warps} : i32, \"ttg.threads-per-warp\" = {lanes} : i32}} {{
+tt.func public @chain(%in: !tt.ptr<{elem}> {{tt.divisibility = 16 : i32}}, %out: !tt.ptr<{elem}> {{tt.divisibility = 16 : i32}}) {{
+{body}  tt.return
+}}
+}}
+"
+    )
+}
+
+/// What a chain makes of an array.
+fn run(text: &str, way: Way, input: &[u8]) -> Vec<u8> {
+    let options = ir::text::ParseOptions::default();
+    let module =
+        ir::text::parse(text, ttgir::registry(), options).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    ir::verify(&module).unwrap_or_else(|errors| panic!("{}\n{text}", errors[0]));
+    let target = Lanes::new(way.arch);
+    let lowered = lanes::lower(&module, &target, &lanes::Options::default());
+    let mut lowered = lowered.unwrap_or_else(|errors| panic!("{}\n{text}", errors[0]));
+    llir::passes::optimize(&mut lowered.module, &[], &mut |_, _| {});
+    arrange(&mut lowered.module, way.arch);
+    let program = Program::new(&lowered.module, way.arch).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let mut memory = Memory::new();
+    let from = memory.allocate_with(input);
+    let to = memory.allocate(input.len());
+    let scratch = memory.allocate(16);
+    let launch = Launch {
+        grid: [1, 1, 1],
+        warps: way.warps,
+        dynamic_lds: lowered.kernels[0].shared_bytes as usize,
+        arguments: [from, to, scratch, scratch].map(Argument::from).to_vec(),
+        threads: 1,
+    };
+    let report =
+        program.launch("chain", &launch, &mut memory, Checks { counters: false, ..Checks::default() });
+    let report = report.unwrap_or_else(|fault| panic!("{fault}\n{text}"));
+    assert!(report.findings.is_empty(), "{:?}\n{text}", report.findings);
+    let mut output = vec![0; input.len()];
+    memory.read(to, &mut output).expect("it was allocated");
+    output
+}
+
+#[test]
+fn conversions_keep_every_element() {
+    let mut random = Random::fresh();
+    let count = std::env::var("CHAINS").ok().and_then(|count| count.parse().ok()).unwrap_or(CHAINS);
+    for _ in 0..count {
+        let way = Way {
+            arch: random.pick(&[Arch::Gfx942, Arch::Gfx942, Arch::Gfx1100, Arch::Gfx1200]),
+            warps: random.pick(&[1, 2, 4]),
+        };
+        let (shape, elem) = (random.pick(SHAPES), random.pick(ELEMENTS));
+        let bytes = elem[1..].parse::<usize>().expect("a width") / 8;
+        let input: Vec<u8> = (0..shape[0] * shape[1] * bytes).map(|_| random.below(256) as u8).collect();
+        let text = chain(&mut random, way, shape, elem);
+        assert_eq!(run(&text, way, &input), input, "{}, {} warps\n{text}", way.arch, way.warps);
+    }
+}

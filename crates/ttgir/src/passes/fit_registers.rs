@@ -1,0 +1,218 @@
+//! Loops with dots that need more registers than a lane has keep less in them.
+//!
+//! ```text
+//! %q = ttg.convert_layout %x                  %m = ttg.local_alloc %x
+//! scf.for … {                           =>    scf.for … {
+//!   tt.dot %q, …                                %q = ttg.local_load %m ; tt.dot %q, …
+//! }                                           }
+//! ```
+//!
+//! First operands that stay the same move to shared memory, where there is room for them, the largest first. If that is not enough, the
+//! loop is not pipelined: what is loaded ahead stays in registers as well. Registers are counted from the layouts: what the loop carries,
+//! operands that stay the same, the largest block that dots make of others, what is loaded ahead. Left out: what is not a float, which
+//! is mostly addresses that share registers.
+
+use super::pipeline_loops::{feeds_dot, is_dot, load_from_memory, memory_between};
+use crate::Encoding;
+use crate::Machine;
+use crate::module::operands_stay;
+use crate::ops::convert::{CONVERT_LAYOUT, ConvertLayoutOp};
+use crate::ops::shared::LOCAL_ALLOC;
+use crate::passes::context::Context;
+use crate::types::memdesc_type;
+use ir::pass::PassRow;
+use ir::{Attr, Builder, Def, Diagnostic, Module, Op, OpRow, Type, Value};
+use layout::Dim;
+use rustc_hash::FxHashMap;
+use ttir::ops::access::AccessOp;
+use ttir::ops::arith_cast::{EXTF, FP_TO_FP, TRUNCF};
+use ttir::ops::control::{FOR, ForOp, NUM_STAGES};
+use ttir::ops::dot::MatmulOp;
+use ttir::ops::forms::UnaryOp;
+use ttir::ops::shape::{RESHAPE, TRANS};
+use ttir::types::{elem, elem_bytes, is_tensor, numel, shape};
+
+/// Loops with dots that need more registers than a lane has keep less in them.
+pub static FIT_REGISTERS: PassRow = PassRow {
+    name: "fit-registers",
+    doc: "Loops with dots that need more registers than a lane has keep less in them.",
+    run,
+};
+
+/// Operations that leave a block as it is, laid out otherwise or of another precision.
+static MOVES: &[&OpRow] = &[&CONVERT_LAYOUT, &TRANS, &RESHAPE, &FP_TO_FP, &EXTF, &TRUNCF];
+
+/// Registers for addresses, fragments of operands and numbers of rows.
+const RESERVE: u64 = 16;
+
+fn run(module: &mut Module) -> Result<(), Diagnostic> {
+    let context = Context::of(module)?;
+    let mut memories = FxHashMap::default();
+    for op in module.walk(module.top()) {
+        let has_dots = |module: &Module| module.walk(op).iter().any(|&inner| is_dot(module, inner));
+        if module.is(op, &FOR) && has_dots(module) {
+            fit(module, op, &context, &mut memories);
+        }
+    }
+    Ok(())
+}
+
+fn fit(module: &mut Module, op: Op, context: &Context, memories: &mut FxHashMap<Value, Value>) {
+    let machine = context.machine;
+    let limit = u64::from(machine.lane_registers).saturating_sub(RESERVE);
+    let mut need = Need::of(module, op, context);
+    need.fixed.sort_by_key(|&(value, words)| (std::cmp::Reverse(words), value));
+    let mut room = u64::from(machine.shared_bytes).saturating_sub(need.shared_bytes);
+    for (value, words) in std::mem::take(&mut need.fixed) {
+        let bytes = bytes(module.ty(value));
+        let is_over = need.carried + need.made + need.ahead + need.held(words) > limit;
+        if is_over
+            && bytes <= room
+            && !operands_stay(module)
+            && to_memory(module, op, value, machine, memories)
+        {
+            room -= bytes;
+        } else {
+            need.carried += words;
+        }
+        need.left -= words;
+    }
+    if need.carried + need.made + need.ahead > limit && need.ahead > 0 {
+        module.set_extra(op, NUM_STAGES.key(), Some(Attr::int(1, Type::int(32))));
+    }
+}
+
+/// The registers of a lane, in words of 32 bits.
+struct Need {
+    /// What the loop carries, and operands that stay in registers.
+    carried: u64,
+    /// Operands of dots that stay the same.
+    fixed: Vec<(Value, u64)>,
+    /// All of them that are not decided about.
+    left: u64,
+    /// The largest block that a dot makes or takes and that is not carried.
+    made: u64,
+    /// What is loaded ahead.
+    ahead: u64,
+    /// Bytes of shared memory of what is loaded.
+    shared_bytes: u64,
+}
+
+impl Need {
+    fn of(module: &Module, op: Op, context: &Context) -> Need {
+        let of = ForOp::new(module, op);
+        let mut need = Need {
+            carried: of.carried().iter().map(|&value| words(module, value)).sum(),
+            fixed: Vec::new(),
+            left: 0,
+            made: 0,
+            ahead: 0,
+            shared_bytes: 0,
+        };
+        let lanes = u64::from(context.config.num_warps * context.config.threads_per_warp);
+        let stages = module.extra_attr(op, NUM_STAGES.name).and_then(Attr::as_int).unwrap_or(0);
+        for inner in module.walk(op) {
+            if let Some(dot) = MatmulOp::of(module, inner) {
+                for value in [dot.a(), dot.b()] {
+                    need.operand(module, op, value);
+                }
+                if !of.carried().contains(&dot.c()) {
+                    need.made = need.made.max(words(module, dot.d()));
+                }
+            } else if let Some(value) = AccessOp::load(module, inner).and_then(AccessOp::result)
+                && feeds_dot(module, None, inner)
+            {
+                let bytes = bytes(module.ty(value));
+                need.shared_bytes += bytes;
+                need.ahead += if stages >= 2 { bytes.div_ceil(4 * lanes) } else { 0 };
+            }
+        }
+        need
+    }
+
+    fn operand(&mut self, module: &Module, op: Op, value: Value) {
+        let inside = match module.def(value) {
+            Def::Arg(block, _) => module.region_parent(module.block_region(block)),
+            Def::Result(def, _) => Some(def),
+        };
+        let is_inside = inside.is_some_and(|def| def == op || module.is_inside(def, op));
+        let words = words(module, value);
+        if !is_inside {
+            if self.fixed.iter().all(|&(known, _)| known != value) {
+                self.fixed.push((value, words));
+                self.left += words;
+            }
+        } else if !is_loaded(module, value) {
+            self.made = self.made.max(words);
+        }
+    }
+
+    /// Registers of operands that stay the same if one of them, of so many words, stays with those not decided about.
+    fn held(&self, words: u64) -> u64 {
+        self.left.max(words)
+    }
+}
+
+/// Whether an operand is what a load gave, laid out otherwise: it is read from shared memory part by part.
+fn is_loaded(module: &Module, value: Value) -> bool {
+    let mut value = value;
+    while let Some(op) = module.def_op(value) {
+        if AccessOp::load(module, op).is_some() {
+            return true;
+        }
+        if MOVES.iter().all(|row| !module.is(op, row)) {
+            return false;
+        }
+        value = UnaryOp::new(module, op).src();
+    }
+    false
+}
+
+fn bytes(ty: Type) -> u64 {
+    numel(ty) as u64 * elem_bytes(elem(ty))
+}
+
+/// Words of a lane for a block of floats; operands of dots are packed.
+fn words(module: &Module, value: Value) -> u64 {
+    let ty = module.ty(value);
+    let (Some(encoding), Some(float)) =
+        (is_tensor(ty).then(|| Encoding::of(ty)).flatten(), elem(ty).as_float())
+    else {
+        return 0;
+    };
+    let registers = 1u64 << encoding.to_linear(shape(ty)).ins().bits(Dim::REGISTER);
+    let bits = match encoding {
+        Encoding::DotOp { .. } => u64::from(float.bits()),
+        _ => u64::from(float.bits()).max(32),
+    };
+    (registers * bits).div_ceil(32)
+}
+
+/// Lets dots of a loop read an operand from shared memory; whether that is possible.
+fn to_memory(
+    module: &mut Module,
+    op: Op,
+    value: Value,
+    machine: &Machine,
+    memories: &mut FxHashMap<Value, Value>,
+) -> bool {
+    let Some(conversion) = ConvertLayoutOp::def(module, value) else { return false };
+    let (from, ty, at) = (conversion.src(), module.ty(value), conversion.op);
+    let memory = match memories.get(&value) {
+        Some(&memory) => memory,
+        None => {
+            let Some(encoding) = memory_between(module.ty(from), ty, machine) else { return false };
+            let memory = memdesc_type(shape(ty), elem(ty), &encoding, false);
+            let memory = Builder::before(module, at).build_as(&LOCAL_ALLOC, &[from], &[None], memory);
+            memories.insert(value, memory);
+            memory
+        }
+    };
+    for (user, slot) in module.uses(value).to_vec() {
+        if module.is_inside(user, op) {
+            let loaded = load_from_memory(&mut Builder::before(module, user), memory, ty);
+            module.set_operand(user, slot as usize, loaded);
+        }
+    }
+    true
+}
