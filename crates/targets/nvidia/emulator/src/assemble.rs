@@ -8,7 +8,7 @@ use crate::machine::code::{Code, Instr, Param};
 use crate::ops;
 use crate::syntax::types::{Space, Type};
 use crate::syntax::{Extent, Function, Instruction, Module, Operand, Statement, Variable};
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 /// Local memory of a lane at most.
 const MOST_LOCAL: u64 = 512 * 1024;
@@ -24,8 +24,8 @@ struct Assembler<'m> {
     calls: Vec<&'m str>,
     local: u64,
     open_shared: Vec<(String, u64)>,
-    /// Names of instructions that were looked up.
-    checked: FxHashSet<String>,
+    /// Names of instructions that were looked up, with which of their operands must be in braces.
+    checked: FxHashMap<String, Box<[bool]>>,
 }
 
 fn align_up(value: u64, align: u64) -> u64 {
@@ -40,7 +40,7 @@ pub(crate) fn assemble(module: &Module, entry: &Function) -> Result<Code, Diagno
         calls: vec![&entry.name],
         local: 0,
         open_shared: Vec::new(),
-        checked: FxHashSet::default(),
+        checked: FxHashMap::default(),
     };
     assembler.made.scopes.push();
     for (index, variable) in module.variables.iter().enumerate() {
@@ -52,6 +52,12 @@ pub(crate) fn assemble(module: &Module, entry: &Function) -> Result<Code, Diagno
     assembler.place_open_shared(body);
     assembler.statements(body)?;
     assembler.finish(entry.line)
+}
+
+/// The number of an operand that has no braces and must have them, from 1 on.
+fn lacks_braces(instruction: &Instruction, braced: &[bool]) -> Option<usize> {
+    let missing = |(operand, braced): (&Operand, &bool)| *braced && !matches!(operand, Operand::Group(_));
+    instruction.operands.iter().zip(braced).position(missing).map(|at| at + 1)
 }
 
 impl<'m> Assembler<'m> {
@@ -223,12 +229,15 @@ impl<'m> Assembler<'m> {
 
     /// Whether the text's architecture and version have an instruction of that name.
     fn check(&mut self, instruction: &Instruction) -> Result<(), Diagnostic> {
-        if self.checked.contains(&instruction.opcode) {
-            return Ok(());
-        }
         let wrong =
             |why: String| Err(Diagnostic::new(instruction.line, format!("`{}`: {why}", instruction.opcode)));
-        let Some((_, need)) = ptx_isa::find_in_any_order(&instruction.opcode) else {
+        if let Some(braced) = self.checked.get(&instruction.opcode) {
+            return match lacks_braces(instruction, braced) {
+                Some(at) => wrong(format!("operand {at} must be in braces")),
+                None => Ok(()),
+            };
+        }
+        let Some((row, need)) = ptx_isa::find_in_any_order(&instruction.opcode) else {
             return wrong("PTX has no such instruction".into());
         };
         let (major, minor) = self.module.version;
@@ -241,8 +250,10 @@ impl<'m> Assembler<'m> {
         {
             return wrong(format!("{arch} does not have it, {} does", need.arch));
         }
-        self.checked.insert(instruction.opcode.clone());
-        Ok(())
+        let rows = ptx_isa::operands(row.operands).unwrap_or_default();
+        let braced = rows.iter().map(|row| row.braced).collect();
+        self.checked.insert(instruction.opcode.clone(), braced);
+        self.check(instruction)
     }
 
     fn instruction(&mut self, instruction: &Instruction) -> Result<(), Diagnostic> {

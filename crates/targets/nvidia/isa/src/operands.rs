@@ -8,7 +8,7 @@
 pub enum Kind {
     /// `D`: a result.
     Result,
-    /// `V`: results in braces, as many as the mnemonic says; one without braces.
+    /// `V`: results in braces, as many as the mnemonic says; one without braces, where the row does not say otherwise.
     Results,
     /// `A`: a register or a constant.
     Operand,
@@ -50,6 +50,8 @@ pub struct OperandRow {
     pub optional: bool,
     /// `|`: a truth value stands behind it, after a bar.
     pub with_predicate: bool,
+    /// `{`: braces stand around one register, too.
+    pub braced: bool,
 }
 
 const KINDS: &[(char, Kind)] = &[
@@ -69,12 +71,19 @@ pub fn operands(text: &str) -> Option<Vec<OperandRow>> {
     for letter in text.chars() {
         if let Some((_, kind)) = KINDS.iter().find(|(own, _)| *own == letter.to_ascii_uppercase()) {
             let optional = letter.is_ascii_lowercase();
-            operands.push(OperandRow { kind: *kind, width: Width::Last, optional, with_predicate: false });
+            operands.push(OperandRow {
+                kind: *kind,
+                width: Width::Last,
+                optional,
+                with_predicate: false,
+                braced: false,
+            });
             continue;
         }
         let last = operands.last_mut()?;
         match letter {
             '|' => last.with_predicate = true,
+            '{' => last.braced = true,
             '\'' => last.width = Width::First,
             '+' => last.width = Width::Double,
             'p' => last.width = Width::Predicate,

@@ -14,8 +14,8 @@ use ptx_isa::{Kind, OperandRow};
 
 /// An operand, or what takes the place of one among the constraints.
 enum Part {
-    /// So many registers that the instruction writes, each of a type.
-    Results(Type, usize),
+    /// So many registers that the instruction writes, each of a type, and whether one of them is in braces.
+    Results(Type, usize, bool),
     /// What the results are where the instruction is not executed: values in their registers.
     Kept(Values),
     /// Whether it is executed.
@@ -24,8 +24,8 @@ enum Part {
     Address(Value, Option<i64>),
     /// A place in a tensor: its map, and numbers along each axis.
     Tensor(Value, Values),
-    /// A register, or several in braces.
-    Registers(Values),
+    /// A register, or several in braces, and whether one of them is in braces.
+    Registers(Values, bool),
     /// A number that is part of the instruction.
     Constant(i64),
     /// `_`: a result that nobody wants.
@@ -50,7 +50,12 @@ impl Instruction {
 
     /// Registers that it writes. They come first.
     pub(super) fn results(self, ty: Type, count: usize) -> Instruction {
-        self.with(Part::Results(ty, count))
+        self.with(Part::Results(ty, count, false))
+    }
+
+    /// Registers that it writes, in braces though it be one.
+    pub(super) fn tuple(self, ty: Type, count: usize) -> Instruction {
+        self.with(Part::Results(ty, count, true))
     }
 
     /// What the results are where it is not executed.
@@ -88,7 +93,12 @@ impl Instruction {
 
     /// A register, or several in braces.
     pub(super) fn registers(self, values: &[Value]) -> Instruction {
-        self.with(Part::Registers(values.iter().copied().collect()))
+        self.with(Part::Registers(values.iter().copied().collect(), false))
+    }
+
+    /// Registers in braces, though it be one.
+    pub(super) fn tuple_of(self, values: &[Value]) -> Instruction {
+        self.with(Part::Registers(values.iter().copied().collect(), true))
     }
 
     /// A number.
@@ -128,9 +138,9 @@ impl Instruction {
             match part {
                 Part::Guard(condition) => guard = format!("@{} ", writer.input(*condition)),
                 Part::Kept(values) => writer.kept(values),
-                Part::Results(ty, count) => {
+                Part::Results(ty, count, braced) => {
                     result = ty.times(*count as u32);
-                    operands.push(writer.results(*ty, *count));
+                    operands.push(writer.results(*ty, *count, *braced));
                 }
                 operand => operands.push(writer.operand(operand)),
             }
@@ -154,8 +164,14 @@ impl Instruction {
 fn follow(rows: &[OperandRow], given: &[&Part]) -> bool {
     let Some((row, rest)) = rows.split_first() else { return given.is_empty() };
     let takes = |part: &Part| match row.kind {
-        Kind::Result | Kind::Results => matches!(part, Part::Results(..) | Part::Sink),
-        Kind::Operand | Kind::Operands => matches!(part, Part::Registers(_) | Part::Constant(_)),
+        Kind::Result | Kind::Results => match part {
+            Part::Results(_, _, braced) => *braced == row.braced,
+            part => matches!(part, Part::Sink),
+        },
+        Kind::Operand | Kind::Operands => match part {
+            Part::Registers(_, braced) => *braced == row.braced,
+            part => matches!(part, Part::Constant(_)),
+        },
         Kind::Address => matches!(part, Part::Address(..) | Part::Tensor(..)),
         Kind::Constant => matches!(part, Part::Constant(_)),
         Kind::Name | Kind::Policy => false,
@@ -190,12 +206,12 @@ impl Writer<'_, '_> {
         text
     }
 
-    fn results(&mut self, ty: Type, count: usize) -> String {
+    fn results(&mut self, ty: Type, count: usize, braced: bool) -> String {
         let list: Vec<String> = (0..count).map(|index| format!("${index}")).collect();
         // Addresses of shared memory have 32 bits.
         let letter = if ty.is_ptr() { address_letter(ty) } else { letter(ty) };
         self.constraints.extend((0..count).map(|_| format!("={letter}")));
-        braces(list)
+        braces(&list, braced)
     }
 
     fn kept(&mut self, values: &[Value]) {
@@ -212,9 +228,9 @@ impl Writer<'_, '_> {
                 let place: Vec<String> = place.iter().map(|number| self.input(*number)).collect();
                 format!("[ {map}, {{ {} }} ]", place.join(", "))
             }
-            Part::Registers(values) => {
-                let list = values.iter().map(|value| self.input(*value)).collect();
-                braces(list)
+            Part::Registers(values, braced) => {
+                let list: Vec<String> = values.iter().map(|value| self.input(*value)).collect();
+                braces(&list, *braced)
             }
             Part::Constant(number) => number.to_string(),
             Part::Sink => "_".into(),
@@ -240,9 +256,9 @@ fn letter(ty: Type) -> &'static str {
     }
 }
 
-/// Several in braces, one alone.
-fn braces(list: Vec<String>) -> String {
-    if list.len() == 1 { list.concat() } else { format!("{{ {} }}", list.join(", ")) }
+/// Several in braces, one alone where it may be.
+fn braces(list: &[String], always: bool) -> String {
+    if list.len() == 1 && !always { list.concat() } else { format!("{{ {} }}", list.join(", ")) }
 }
 
 #[cfg(test)]

@@ -151,7 +151,7 @@ pub(super) fn load_rows(
 ) -> Values {
     let transposed = if transposed { ".trans" } else { "" };
     let load = Instruction::new(format!("ldmatrix.sync.aligned.m8n8.x{count}{transposed}.shared.b16"));
-    let loaded = load.results(Type::I32, count).at_offset((pointer, offset)).effect(b);
+    let loaded = load.tuple(Type::I32, count).at_offset((pointer, offset)).effect(b);
     loaded.map(|loaded| b.parts(loaded)).unwrap_or_default()
 }
 
@@ -164,5 +164,5 @@ pub(super) fn store_rows(
 ) {
     let (count, transposed) = (words.len(), if transposed { ".trans" } else { "" });
     let store = Instruction::new(format!("stmatrix.sync.aligned.m8n8.x{count}{transposed}.shared.b16"));
-    store.at_offset((pointer, offset)).registers(words).effect(b);
+    store.at_offset((pointer, offset)).tuple_of(words).effect(b);
 }

@@ -32,7 +32,7 @@ const LEFT_OUT: &[&str] = &[
 
 /// Words of a mnemonic that do.
 const WORDS_LEFT_OUT: &[&str] =
-    &["param::func", "query_cancel", "tensor", "movmatrix", "ldmatrix", "stmatrix"];
+    &["param::func", "query_cancel", "tensor", "movmatrix", "m16n16", "m16n8", "m8n16"];
 
 const HEAD: &str = "    .reg .pred %p<9>;\n    .reg .b8 %b<9>;\n    .reg .b16 %h<9>;\n    .reg .b32 %r<9>;\n    .reg .b64 %l<9>;
     .reg .b128 %q<9>;\n    .shared .b64 words[16];\n";
@@ -86,7 +86,9 @@ fn space<'a>(words: &[&'a str], addresses: usize) -> &'a str {
 fn statement(mnemonic: &str, row: &[OperandRow]) -> String {
     let words: Vec<&str> = mnemonic.split('.').collect();
     let types: Vec<u32> = words.iter().filter_map(|word| bits(word)).collect();
-    let count = words.iter().find_map(|word| word.strip_prefix('v')?.parse().ok()).unwrap_or(1);
+    let count = words.iter().find_map(|word| word.strip_prefix(['v', 'x'])?.parse().ok()).unwrap_or(1);
+    // Matrices of 16-bit elements come two to a register.
+    let types = if words[0].ends_with("dmatrix") || words[0] == "stmatrix" { vec![32] } else { types };
     let (first, last) = (types.first().copied().unwrap_or(32), types.last().copied().unwrap_or(32));
     let (mut list, mut next, mut addresses) = (Vec::new(), 0, 0);
     for operand in row.iter().filter(|operand| !operand.optional) {
@@ -105,7 +107,7 @@ fn statement(mnemonic: &str, row: &[OperandRow]) -> String {
             // The result is in another block's memory.
             Kind::Result if words[0] == "mbarrier" && words.contains(&"shared::cluster") => "_".into(),
             Kind::Result | Kind::Operand => one(),
-            Kind::Results | Kind::Operands if count == 1 => one(),
+            Kind::Results | Kind::Operands if count == 1 && !operand.braced => one(),
             Kind::Results | Kind::Operands => {
                 format!("{{{}}}", (0..count).map(|_| one()).collect::<Vec<_>>().join(", "))
             }

@@ -27,6 +27,8 @@ fn errors_say_what_is_wrong() {
         ("atom.global.add.s64 %rd, [%rd], %rd;", "PTX has no such instruction"),
         ("atom.global.add.f16 %h, [%rd], %h;", "PTX has no such instruction"),
         ("setp.lt.b32 %p, %r0, %r1;", "PTX has no such instruction"),
+        ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 %r0, [%r1];", "operand 1 must be in braces"),
+        ("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r0], %r1;", "operand 2 must be in braces"),
         ("bra nowhere;", "`nowhere` is not a label"),
         ("setp.s32 %p, %r0, %r1;", "a comparison"),
         (
