@@ -1,7 +1,8 @@
 """A fixed random draw from a large collection of tests, as a plugin of pytest.
 
-``DRAW=300 python -m deuteron -m pytest -p draw R/python/test/unit/language/test_core.py`` with this folder on ``PYTHONPATH`` runs 300 of
-them. The draw depends on ``SEED`` and the names alone, so that several devices run the same tests.
+``DRAW=0.02 python -m deuteron --cuda-as-cpu -m pytest -p draw R/python/test/unit/language/test_core.py`` with this folder on ``PYTHONPATH``
+runs two of a hundred. Whether a test is drawn depends on ``SEED`` and its name alone, so that devices whose collections differ run the same
+tests where both have them.
 """
 
 import hashlib
@@ -9,13 +10,13 @@ import os
 
 
 def pytest_collection_modifyitems(config, items):
-    """Keeps so many tests: those whose names have the smallest hashes."""
-    count, seed = int(os.environ.get("DRAW", "300")), os.environ.get("SEED", "1")
+    """Keeps the tests whose names have a small hash."""
+    share, seed = float(os.environ.get("DRAW", "1")), os.environ.get("SEED", "1")
 
-    def key(item):
-        return hashlib.blake2b(f"{seed} {item.nodeid.split('/')[-1]}".encode()).digest()
+    def is_drawn(item):
+        digest = hashlib.blake2b(f"{seed} {item.nodeid.split('/')[-1]}".encode(), digest_size=8).digest()
+        return int.from_bytes(digest, "big") < share * 2**64
 
-    kept = set(sorted(map(key, items))[:count])
-    dropped = [item for item in items if key(item) not in kept]
-    items[:] = [item for item in items if key(item) in kept]
+    dropped = [item for item in items if not is_drawn(item)]
+    items[:] = [item for item in items if is_drawn(item)]
     config.hook.pytest_deselected(items=dropped)

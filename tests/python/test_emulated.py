@@ -14,7 +14,7 @@ import deuteron.language as tl
 import seed_kernels as seeds
 from deuteron import _core
 
-ARCHITECTURES = ["cuda:80", "cuda:90", "cuda:120"]
+ARCHITECTURES = ["cuda:80", "cuda:90", "cuda:120", "hip:gfx942", "hip:gfx1100"]
 
 matmul_example = importlib.import_module("03_matmul")
 layer_norm_example = importlib.import_module("04_layer_norm")
@@ -53,7 +53,9 @@ def test_vector_add(emulated, arrays, n, rng):
     kernel = seeds.add_kernel[(triton.cdiv(n, 256), )](x, y, out, n, BLOCK_SIZE=256)
     assert np.array_equal(arrays.numpy(out)[:n], arrays.numpy(x) + arrays.numpy(y))
     assert (arrays.numpy(out)[n:] == 7).all()
-    assert kernel.metadata.target.arch == int(emulated.split(":")[1]) and ".entry add_kernel" in kernel.asm["ptx"]
+    backend, arch = emulated.split(":")
+    code = ".entry add_kernel" in kernel.asm["ptx"] if backend == "cuda" else "@add_kernel(" in kernel.asm["llir"]
+    assert str(kernel.metadata.target.arch) == arch and code
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 300), (2, 1024)])

@@ -11,7 +11,7 @@ fn matmul() -> ir::Module {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../tests/amd/matmul.ttir");
     let text = std::fs::read_to_string(path).expect("the file is there");
     let mut module =
-        ir::text::parse(&text, ttgir::registry(), ir::text::ParseOptions::default()).expect("it parses");
+        ir::text::parse(&text, ttir::registry(), ir::text::ParseOptions::default()).expect("it parses");
     ir::verify(&module).expect("it is right");
     ir::pass::run(&mut module, ttir::passes::pipeline(), ir::pass::Verify::Each, &mut ()).expect("it runs");
     module
