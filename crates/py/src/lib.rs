@@ -50,6 +50,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tools::command::command_verbs, module)?)?;
     module.add_function(wrap_pyfunction!(compile::ahead_of_time::compile, module)?)?;
     module.add_function(wrap_pyfunction!(compile::ahead_of_time::compile_ir, module)?)?;
+    module.add_function(wrap_pyfunction!(compile::c_sources::c_sources, module)?)?;
+    module.add_function(wrap_pyfunction!(compile::c_sources::c_link, module)?)?;
     module.add_function(wrap_pyfunction!(compile::walk::ttir, module)?)?;
     module.add_function(wrap_pyfunction!(arguments::specialize::specialize, module)?)?;
     module.add_function(wrap_pyfunction!(arguments::specialize::dtype_name, module)?)?;

@@ -5,6 +5,7 @@
 
 pub mod agreement;
 pub mod buffer;
+pub mod c_sources;
 pub mod cache;
 pub mod chart;
 pub mod compile;

@@ -2,5 +2,6 @@
 
 pub(crate) mod ahead_of_time;
 pub(crate) mod build;
+pub(crate) mod c_sources;
 pub(crate) mod notify;
 pub(crate) mod walk;

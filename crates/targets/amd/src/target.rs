@@ -11,8 +11,8 @@ use std::sync::Arc;
 use target::knobs::KnobRow;
 use target::survey::{Peaks, Resources, Survey};
 use target::{
-    Artifact, CompileOptions, Device, GivenStage, OptionRow, Stage, StageObserver, Target, TargetError,
-    TargetFacts, Tool,
+    Artifact, CompileOptions, Device, GivenStage, HostCode, OptionRow, Stage, StageObserver, Target,
+    TargetError, TargetFacts, Tool,
 };
 
 /// What code is made for on a machine without such a GPU, where no architecture is named.
@@ -129,6 +129,14 @@ impl Target for Gpus {
         name: &str,
     ) -> Result<Stage, TargetError> {
         compile::derive(artifact, self.arch_with(options)?, options, name)
+    }
+
+    fn host_code(&self) -> Option<HostCode> {
+        Some(HostCode {
+            kernel: include_str!("../host/kernel.c"),
+            types: include_str!("../host/types.h"),
+            address: "hipDeviceptr_t",
+        })
     }
 
     fn for_arch(&self, arch: &str) -> Result<Option<Arc<dyn Target>>, TargetError> {

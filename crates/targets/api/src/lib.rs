@@ -10,6 +10,7 @@ mod device;
 mod error;
 mod extents;
 mod host;
+mod host_code;
 pub mod knobs;
 mod launch;
 mod options;
@@ -20,6 +21,7 @@ pub use artifact::{Artifact, GivenStage, KernelParam, ParamKind, Stage, StageObs
 pub use device::{Device, DeviceProperties, Grid, INTERRUPT_INTERVAL, Launch, LoadedKernel};
 pub use error::TargetError;
 pub use extents::{Extent, extents, pieces, with_extents};
+pub use host_code::HostCode;
 pub use launch::{DeviceFacts, HostFacts, LaunchFacts, MapElement, MapRecipe, ScratchFacts};
 pub use options::{CompileOptions, OptionRow, OptionValue};
 
@@ -128,6 +130,11 @@ pub trait Target: Send + Sync {
     ) -> Result<Stage, TargetError> {
         let _ = (artifact, options);
         Err(TargetError::Internal(format!("this target derives no stage `{name}`")))
+    }
+
+    /// Sources in C that launch kernels through the driver; `None` where there are none.
+    fn host_code(&self) -> Option<HostCode> {
+        None
     }
 
     /// The same target for another of its architectures, as users write them (`"90"`, …); `None` where it has but one.

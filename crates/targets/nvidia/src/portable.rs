@@ -80,12 +80,17 @@ fn replace(module: &mut Module, op: Op) {
     let [result] = results[..] else { return };
     let Some((name, types)) = instruction(of.asm_string(), args.len()) else { return };
     let (result_type, args_types) = types.split_once('.').unwrap_or((types, types));
+    let rounds = of.asm_string().contains(".rn.");
     let has_types = is_of(module.ty(result), result_type)
         && args.iter().all(|arg| is_of(module.ty(*arg), args_types))
         && of.packed_element() == 1;
     let row = INSTRUCTIONS.iter().find(|row| row.0 == name && row.1.contains(&types));
     let Some((_, _, meaning)) = row.filter(|_| has_types) else { return };
-    if let Some(value) = meaning.build(module, op, &args) {
+    let value = match meaning {
+        Row(row) if rounds => rounded(module, op, row, &args),
+        _ => None,
+    };
+    if let Some(value) = value.or_else(|| meaning.build(module, op, &args)) {
         module.replace_uses(result, value);
         module.erase(op);
     }
@@ -109,6 +114,27 @@ impl Meaning {
             _ => None,
         }
     }
+}
+
+/// A sum or product that nothing is fused with, as `.rn` says: it is a fused operation itself, of which one step is exact.
+fn rounded(module: &mut Module, op: Op, row: &OpRow, args: &[Value]) -> Option<Value> {
+    let ty = module.ty(module.result(op, 0));
+    let &[a, b] = args else { return None };
+    if !matches!(ttir::types::elem(ty).as_float(), Some(FloatKind::F32 | FloatKind::F64)) {
+        return None;
+    }
+    let mut builder = Builder::before(module, op);
+    let constant = |builder: &mut Builder<'_>, value| constant::float(builder, ty, value);
+    let operands = if row.is(&arith_float::MULF) {
+        [a, b, constant(&mut builder, -0.0)]
+    } else if row.is(&arith_float::ADDF) {
+        [a, constant(&mut builder, 1.0), b]
+    } else if row.is(&arith_float::SUBF) {
+        [b, constant(&mut builder, -1.0), a]
+    } else {
+        return None;
+    };
+    Some(builder.build(&math::FMA, &operands, &[]))
 }
 
 /// The name and the types of the one instruction of a text, if its operands are `$0, $1, …` up to the last.
@@ -188,15 +214,16 @@ tt.func public @f(%x: tensor<4xf32>, %n: tensor<4xi32>) -> (tensor<4xf32>, tenso
   %a = tt.elementwise_inline_asm "tanh.approx.f32 $0, $1;" {constraints = "=f,f", packed_element = 1 : i32, pure = true} %x : tensor<4xf32> -> tensor<4xf32>
   %b = tt.elementwise_inline_asm "rcp.approx.ftz.f32 $0, $1;" {constraints = "=f,f", packed_element = 1 : i32, pure = true} %a : tensor<4xf32> -> tensor<4xf32>
   %c = tt.elementwise_inline_asm "add.s32 $0, $1, $2;" {constraints = "=r,r,r", packed_element = 1 : i32, pure = true} %n, %n : tensor<4xi32>, tensor<4xi32> -> tensor<4xi32>
+  %e = tt.elementwise_inline_asm "mul.rn.f32 $0, $1, $2;" {constraints = "=f,f,f", packed_element = 1 : i32, pure = true} %b, %x : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
   %d = tt.elementwise_inline_asm "popc.b32 $0, $1;" {constraints = "=r,r", packed_element = 1 : i32, pure = true} %c : tensor<4xi32> -> tensor<4xi32>
-  tt.return %b, %d : tensor<4xf32>, tensor<4xi32>
+  tt.return %e, %d : tensor<4xf32>, tensor<4xi32>
 }"#;
         let mut module =
             ir::text::parse(text, ttir::registry(), ir::text::ParseOptions::default()).expect("it parses");
         operations_for_assembly(&mut module);
         ir::verify(&module).expect("it is valid");
         let printed = ir::text::print(&module, ir::text::PrintOptions::PLAIN);
-        for part in ["math.tanh %x", "arith.divf %", "arith.addi %n, %n", "popc.b32"] {
+        for part in ["math.tanh %x", "math.fma %", "arith.divf %", "arith.addi %n, %n", "popc.b32"] {
             assert!(printed.contains(part), "{printed}");
         }
         assert_eq!(printed.matches("inline_asm").count(), 1);

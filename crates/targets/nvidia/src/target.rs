@@ -14,8 +14,8 @@ use std::sync::{Arc, OnceLock};
 use target::knobs::{FoundTool, KnobRow};
 use target::survey::{Peaks, Resources, Survey};
 use target::{
-    Artifact, CompileOptions, Device, GivenStage, OptionRow, OptionValue, Stage, StageObserver, Target,
-    TargetError, TargetFacts, Tool,
+    Artifact, CompileOptions, Device, GivenStage, HostCode, OptionRow, OptionValue, Stage, StageObserver,
+    Target, TargetError, TargetFacts, Tool,
 };
 
 /// What code is made for on a machine without a GPU, where no architecture is named.
@@ -153,6 +153,14 @@ impl Target for Nvidia {
         name: &str,
     ) -> Result<Stage, TargetError> {
         assembling::derive(artifact, self.arch_with(options)?, options, name)
+    }
+
+    fn host_code(&self) -> Option<HostCode> {
+        Some(HostCode {
+            kernel: include_str!("../host/kernel.c"),
+            types: include_str!("../host/types.h"),
+            address: "CUdeviceptr",
+        })
     }
 
     fn for_arch(&self, arch: &str) -> Result<Option<Arc<dyn Target>>, TargetError> {

@@ -1,14 +1,47 @@
 """The driver of NVIDIA GPUs under the names of the reference."""
 
+import functools
+import glob
+import importlib.util
+import os
+import subprocess
 import sys
 
-from ... import _core
+from ... import _core, knobs
 from ...runtime.driver import DeviceDriver, Utils
 from ..compiler import GPUTarget
 
-__all__ = ["CudaDriver", "CudaUtils", "make_tensordesc_arg", "ty_to_cpp"]
+__all__ = ["CudaDriver", "CudaUtils", "include_dirs", "library_dirs", "libcuda_dirs", "make_tensordesc_arg", "ty_to_cpp"]
 
 CudaUtils = Utils
+
+
+def _header_dirs():
+    """Folders that hold the driver's header: of a toolkit, or of a wheel. Nothing here needs them; programs in C do."""
+    roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
+    found = importlib.util.find_spec("nvidia")
+    for place in found.submodule_search_locations if found else ():
+        roots += sorted(glob.glob(os.path.join(place, "*")))
+    folders = [os.path.join(root, "include") for root in roots if root]
+    return [folder for folder in folders if os.path.exists(os.path.join(folder, "cuda.h"))]
+
+
+include_dirs = _header_dirs()
+
+
+@functools.lru_cache
+def libcuda_dirs():
+    """Folders that hold the driver's library."""
+    if knobs.nvidia.libcuda_path:
+        return [knobs.nvidia.libcuda_path]
+    listed = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False).stdout
+    paths = [line.split()[-1] for line in listed.splitlines() if "libcuda.so" in line]
+    return list(dict.fromkeys(map(os.path.dirname, paths)))
+
+
+def library_dirs():
+    """Folders that programs in C which launch kernels are linked with."""
+    return libcuda_dirs()
 
 
 class CudaDriver(DeviceDriver):
