@@ -34,6 +34,7 @@ mod scalar;
 mod scan;
 mod scoped;
 mod scratch;
+mod size;
 mod stream;
 mod symbolic;
 mod types;

@@ -118,12 +118,6 @@ struct Extent {
     is_uniform: bool,
 }
 
-/// Chunks of a loop of which no more than two run together.
-const FEW_TRIPS: i64 = 8;
-
-/// How many short operations an elementary function stands for.
-const LONG: usize = 25;
-
 /// What the accumulators of the innermost loop are.
 pub(crate) type Accumulators = Vec<Vec<Vec<Value>>>;
 
@@ -205,7 +199,8 @@ impl Cx<'_> {
                     return Ok(());
                 }
                 run.none = bounds.none;
-                let rest = self.outer(run, level, bounds.full, bounds.end);
+                let rest =
+                    self.in_single_registers(run, |cx, run| cx.outer(run, level, bounds.full, bounds.end));
                 run.none = None;
                 rest
             }
@@ -258,7 +253,7 @@ impl Cx<'_> {
                     merged
                 } else {
                     run.none = bounds.none;
-                    let rest = self.inner(run, &one, (bounds.full, bounds.end), 1, merged);
+                    let rest = self.rest(run, (bounds.full, bounds.end), merged);
                     run.none = None;
                     rest?
                 }
@@ -282,7 +277,7 @@ impl Cx<'_> {
         run.limit = Some(peel);
         let start = self.b.i64(0);
         let plain = self.streams.peel.take();
-        let first = self.inner(run, one, (start, peel), 1, Vec::new());
+        let first = self.rest(run, (start, peel), Vec::new());
         self.streams.peel = plain;
         run.limit = None;
         first?;
@@ -298,10 +293,43 @@ impl Cx<'_> {
         done?;
         run.limit = Some(size);
         let peel = self.streams.peel.take();
-        let tail = self.inner(run, one, (full, end), 1, Vec::new());
+        let tail = self.rest(run, (full, end), Vec::new());
         self.streams.peel = peel;
         run.limit = None;
         tail.map(|_| ())
+    }
+
+    /// The chunks of the innermost loop that run one by one: of one register each.
+    fn rest(
+        &mut self,
+        run: &mut Run<'_>,
+        range: (Value, Value),
+        partials: Accumulators,
+    ) -> Result<Accumulators> {
+        self.in_single_registers(run, |cx, run| {
+            let partials = cx.narrow_partials(run, partials)?;
+            let one = run.nest.loops[run.nest.innermost()].clone();
+            cx.inner(run, &one, range, 1, partials)
+        })
+    }
+
+    /// Runs part of a nest in chunks of one register: few elements are left, and code for several would be as long again.
+    fn in_single_registers<T>(
+        &mut self,
+        run: &mut Run<'_>,
+        part: impl FnOnce(&mut Self, &mut Run<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let (most, wide) = (self.machine.lanes(), run.nest.clone());
+        if wide.lanes <= most {
+            return part(self, run);
+        }
+        let narrow = Nest::new(&run.group.shape, wide.loops[wide.vector].dim, run.group.axis, most);
+        run.nest = Nest { most_unroll: wide.most_unroll, is_split: wide.is_split, ..narrow };
+        let lanes = std::mem::replace(&mut self.lanes, run.nest.lanes);
+        let result = part(self, run);
+        self.lanes = lanes;
+        run.nest = wide;
+        result
     }
 
     /// One loop over chunks, `unroll` at a time.
@@ -527,40 +555,6 @@ impl Cx<'_> {
         self.leave();
         let failed = self.probe.take() == Some(true);
         Ok(extent.filter(|_| !failed).map(|end| Extent { mask, end, is_uniform }))
-    }
-
-    /// Roughly how many instructions a chunk of a group is.
-    pub(crate) fn group_size(&self, group: &Group) -> usize {
-        group.members.len() + group.roots.len() + LONG * self.long_members(group)
-    }
-
-    /// How many elementary functions run in a group.
-    pub(crate) fn long_members(&self, group: &Group) -> usize {
-        group.members.iter().filter(|op| self.is_long(**op)).count()
-    }
-
-    /// Whether an operation is an elementary function.
-    pub(crate) fn is_long(&self, op: ir::Op) -> bool {
-        let row = self.module.row(op);
-        elementwise::is_long(row) || row.is(&ttir::ops::extern_call::EXTERN_ELEMENTWISE)
-    }
-
-    /// Chunks of the innermost loop that run together: enough to hide latencies, few enough to stay in registers.
-    fn unroll(&mut self, run: &Run<'_>, one: &Dim) -> i64 {
-        let trips = one.end / one.step;
-        let size = self.group_size(run.group);
-        let has_effects = run.group.roots.iter().any(|root| matches!(root, Root::Effect(_)));
-        let wanted = match size {
-            _ if has_effects || self.is_sequential(run.group) => 1,
-            0..=24 => 4,
-            25..=60 => 2,
-            _ => 1,
-        };
-        // A loop of a few rounds is over before more code pays.
-        let most = if trips <= FEW_TRIPS { 2 } else { run.nest.most_unroll };
-        // Wide chunks are several at once already.
-        let width = i64::from((run.nest.lanes / self.machine.lanes()).max(1));
-        (wanted / width).min(most).min(run.nest.most_unroll).min(trips).max(1)
     }
 }
 

@@ -208,6 +208,23 @@ impl Cx<'_> {
         Ok(accumulators)
     }
 
+    /// Partials of wide chunks as those of the chunks that run now.
+    pub(crate) fn narrow_partials(
+        &mut self,
+        run: &Run<'_>,
+        mut merged: Accumulators,
+    ) -> Result<Accumulators> {
+        let ops: Vec<Op> = reductions(run.group).collect();
+        for (op, results) in ops.into_iter().zip(&mut merged) {
+            let values: Vec<Value> = results.iter().map(|partials| partials[0]).collect();
+            let values = self.fold_to(op, values, self.lanes)?;
+            for (partials, value) in results.iter_mut().zip(values) {
+                partials[0] = value;
+            }
+        }
+        Ok(merged)
+    }
+
     /// Writes the results of the reductions of a finished inner loop.
     pub(crate) fn finish_reductions(&mut self, run: &Run<'_>, merged: &Accumulators) -> Result<()> {
         let mut partials = merged.iter();
@@ -254,10 +271,15 @@ impl Cx<'_> {
     }
 
     /// Combines the lanes of each value into one scalar.
-    fn fold_lanes(&mut self, op: Op, mut values: Vec<Value>) -> Result<Vec<Value>> {
+    fn fold_lanes(&mut self, op: Op, values: Vec<Value>) -> Result<Vec<Value>> {
+        self.fold_to(op, values, 1)
+    }
+
+    /// Combines the lanes of each value until so many are left.
+    fn fold_to(&mut self, op: Op, mut values: Vec<Value>, left: u32) -> Result<Vec<Value>> {
         let block = self.module.entry(self.module.region(op, 0));
         let mut lanes = self.b.ty(values[0]).lanes();
-        while lanes > 1 {
+        while lanes > left {
             lanes /= 2;
             let low: Vec<Value> = values.iter().map(|&value| self.half(value, 0, lanes)).collect();
             let high: Vec<Value> = values.iter().map(|&value| self.half(value, lanes, lanes)).collect();
