@@ -56,7 +56,7 @@ pub(crate) fn assemble(module: &Module, entry: &Function) -> Result<Code, Diagno
 
 /// The number of an operand that has no braces and must have them, from 1 on.
 fn lacks_braces(instruction: &Instruction, braced: &[bool]) -> Option<usize> {
-    let missing = |(operand, braced): (&Operand, &bool)| *braced && !matches!(operand, Operand::Group(_));
+    let missing = |(operand, braced): (&Operand, &bool)| *braced && !matches!(operand, Operand::Vector(_));
     instruction.operands.iter().zip(braced).position(missing).map(|at| at + 1)
 }
 
