@@ -8,7 +8,7 @@ use llir::{FloatCompare, IntCompare, Op, Type, Value};
 
 /// Plain name, number of operands, meaning.
 pub(super) const TABLE: &[Row] = &[
-    ("abs", 1, |ctx, _, x| Ok(absolute(ctx, x[0]))),
+    ("abs", 1, |ctx, _, x| Ok(magnitude(ctx, x[0]))),
     ("llabs", 1, |ctx, _, x| Ok(absolute(ctx, x[0]))),
     ("brev", 1, |ctx, _, x| unary(ctx, "llvm.bitreverse", x)),
     ("brevll", 1, |ctx, _, x| unary(ctx, "llvm.bitreverse", x)),
@@ -94,6 +94,12 @@ fn rounded(
 ) -> Result<Value> {
     let whole = ctx.b.intrinsic(ROUNDINGS[rounding].1, ctx.b.ty(x[0]), &[x[0]]);
     Ok(to_int(ctx, signed, elems, whole))
+}
+
+/// The absolute value of an integer or a float.
+fn magnitude(ctx: &mut Ctx<'_, '_>, x: Value) -> Value {
+    let ty = ctx.b.ty(x);
+    if ty.is_float() { ctx.b.intrinsic("llvm.fabs", ty, &[x]) } else { absolute(ctx, x) }
 }
 
 fn unary(ctx: &mut Ctx<'_, '_>, intrinsic: &str, x: &[Value]) -> Result<Value> {

@@ -8,7 +8,7 @@ mod directed;
 mod floats;
 
 use crate::small_float::{as_wide, narrow_to};
-use crate::{Ctx, Elems, Result};
+use crate::{Ctx, Elems, Math, Result};
 use llir::{Op, Value};
 
 /// Makes the instructions of a function.
@@ -92,11 +92,24 @@ fn made(
         false => ctx.b.cast(Op::SITOFP, *value, float),
     };
     let x: Vec<Value> = x.iter().map(number).collect();
-    let found = if fast { ctx.target.fast_math(ctx.b, name, &x) } else { None };
+    let found = match (fast, language_function(name)) {
+        (true, _) => ctx.target.fast_math(ctx.b, name, &x),
+        (false, Some(function)) => ctx.target.math(ctx.b, function, &x),
+        (false, None) => None,
+    };
     Ok(Some(match found {
         Some(value) => value,
         None => ctx.maths(name, &x)?,
     }))
+}
+
+/// The function of the language that means the same within the same bounds: a machine that has instructions for one has them for both.
+fn language_function(name: &str) -> Option<Math> {
+    match name {
+        "exp" => Some(Math::Exp),
+        "exp2" => Some(Math::Exp2),
+        _ => None,
+    }
 }
 
 /// The value as the result's type: predicates and counts give an `int` in C, perhaps another integer in the language;

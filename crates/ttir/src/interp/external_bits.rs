@@ -47,8 +47,12 @@ fn first_set(_: &[Type], _: Type, x: &[u64]) -> Option<u64> {
     Some(if x[0] == 0 { 0 } else { u64::from(x[0].trailing_zeros()) + 1 })
 }
 
+/// Of an integer, or of a float, whose sign is its first bit.
 fn magnitude(types: &[Type], result: Type, x: &[u64]) -> Option<u64> {
-    cut(result, signed(types, x, 0).abs())
+    match types[0].as_float() {
+        Some(_) => Some(x[0] & !(1 << (width(types[0]) - 1))),
+        None => cut(result, signed(types, x, 0).abs()),
+    }
 }
 
 fn same(_: &[Type], result: Type, x: &[u64]) -> Option<u64> {
