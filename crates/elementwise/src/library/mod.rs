@@ -108,6 +108,7 @@ fn language_function(name: &str) -> Option<Math> {
     match name {
         "exp" => Some(Math::Exp),
         "exp2" => Some(Math::Exp2),
+        "rsqrt" => Some(Math::Rsqrt),
         _ => None,
     }
 }
