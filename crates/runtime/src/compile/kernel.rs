@@ -63,7 +63,7 @@ impl Kernel {
         let device = artifact.launch.device();
         let mut options = options.clone();
         if let Some(facts) = device {
-            // A stage that a person wrote may say otherwise than the launch.
+            // An overridden stage may differ from the options of the launch.
             (options.num_warps, options.num_ctas) = (facts.num_warps, facts.num_ctas);
         }
         Kernel {

@@ -190,15 +190,10 @@ fn an_error_is_not_kept() {
     assert_eq!(object(&bench.run("def kernel(x): pass", "m", &Numbers::with("N", 9), int())), 9);
 }
 
-#[test]
-fn threads_that_ask_at_once_compile_once() {
-    let bench = Bench {
-        built: AtomicU32::new(0),
-        owner: 77,
-        settings: Settings { cache_dir: None, ..Settings::current() },
-    };
+/// Compiles one slow kernel from threads at the same time, each with its owner.
+fn compile_at_once(bench: &Bench, owners: &[u64]) {
     let globals = Numbers::with("N", 4);
-    let gate = std::sync::Barrier::new(8);
+    let gate = std::sync::Barrier::new(owners.len());
     let slow =
         |_: &Job<'_>, _: &dyn Globals, _: &Settings, _: &mut Watch| -> Result<Artifact, RuntimeError> {
             bench.built.fetch_add(1, Ordering::Relaxed);
@@ -206,26 +201,26 @@ fn threads_that_ask_at_once_compile_once() {
             Ok(artifact(b"x"))
         };
     std::thread::scope(|scope| {
-        for _ in 0..8 {
-            scope.spawn(|| {
+        for &owner in owners {
+            let (gate, globals, slow) = (&gate, &globals, &slow);
+            scope.spawn(move || {
                 let target = Arc::new(FakeTarget::default());
                 let options =
                     crate::options::parse(target.as_ref(), &BTreeMap::new()).expect("defaults are fine");
                 let function = kernel("def kernel(y): pass");
-                let job = Job {
-                    function,
-                    args: int(),
-                    options,
-                    target,
-                    globals: &globals,
-                    print: &|_| (),
-                    owner: 77,
-                };
+                let job = Job { function, args: int(), options, target, globals, print: &|_| (), owner };
                 gate.wait();
-                compile_with(&job, &bench.settings, &slow).expect("compiles");
+                compile_with(&job, &bench.settings, slow).expect("compiles");
             });
         }
     });
+}
+
+#[test]
+fn threads_that_ask_at_once_compile_once() {
+    let settings = Settings { cache_dir: None, ..Settings::current() };
+    let bench = Bench { built: AtomicU32::new(0), owner: 77, settings };
+    compile_at_once(&bench, &[77; 8]);
     assert_eq!(bench.built(), 1);
 }
 
@@ -234,28 +229,7 @@ fn of_several_processes_one_compiles() {
     // An owner of its own for each thread: within the process nothing joins them, as nothing joins processes.
     let dir = tempfile::tempdir().expect("a temporary folder");
     let bench = Bench::new(dir.path());
-    let gate = std::sync::Barrier::new(6);
-    let globals = Numbers::with("N", 4);
-    let slow =
-        |_: &Job<'_>, _: &dyn Globals, _: &Settings, _: &mut Watch| -> Result<Artifact, RuntimeError> {
-            bench.built.fetch_add(1, Ordering::Relaxed);
-            std::thread::sleep(std::time::Duration::from_millis(100));
-            Ok(artifact(b"x"))
-        };
-    std::thread::scope(|scope| {
-        for owner in 1000..1006 {
-            let (gate, globals, slow, bench) = (&gate, &globals, &slow, &bench);
-            scope.spawn(move || {
-                let target = Arc::new(FakeTarget::default());
-                let options =
-                    crate::options::parse(target.as_ref(), &BTreeMap::new()).expect("defaults are fine");
-                let function = kernel("def kernel(z): pass");
-                let job = Job { function, args: int(), options, target, globals, print: &|_| (), owner };
-                gate.wait();
-                compile_with(&job, &bench.settings, slow).expect("compiles");
-            });
-        }
-    });
+    compile_at_once(&bench, &[1000, 1001, 1002, 1003, 1004, 1005]);
     assert_eq!(bench.built(), 1);
     let left = crate::cache::Store::open(dir.path(), u64::MAX).expect("it opens").leftovers();
     assert!(left.is_empty(), "{left:?}");

@@ -32,7 +32,7 @@ fn assembly(arch: &str, given: &[(&str, i64)]) -> String {
     String::from_utf8(stage.bytes).expect("text")
 }
 
-/// A number that a compile tells of its code.
+/// A number of the metadata of a compile.
 fn fact(artifact: &Artifact, name: &str) -> i64 {
     match artifact.metadata.get(name) {
         Some(OptionValue::Int(number)) => *number,

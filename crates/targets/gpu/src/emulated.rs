@@ -8,7 +8,7 @@ use std::fmt::Display;
 use std::io::Write;
 use target::{Artifact, DeviceFacts, Launch, LoadedKernel, ParamKind, TargetError, pieces};
 
-/// How many findings of one launch are told.
+/// How many findings of one launch are reported.
 const MOST_FINDINGS: usize = 5;
 /// Lanes of a thread block at most.
 const MOST_LANES: u32 = 1024;

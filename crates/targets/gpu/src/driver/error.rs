@@ -26,7 +26,7 @@ pub mod status {
 pub struct Advice {
     status: Status,
     text: &'static str,
-    /// Whether it tells of an earlier launch, after which the process can do nothing more on the device.
+    /// Whether an earlier launch caused it, after which the process can do nothing more on the device.
     late: bool,
 }
 
@@ -75,7 +75,7 @@ impl Words {
         self.advice.iter().chain(ADVICE).find(|advice| advice.status == status)
     }
 
-    /// Whether a status tells of an earlier launch that broke the context.
+    /// Whether a status was caused by an earlier launch that broke the context.
     pub(super) fn is_late(&self, status: Status) -> bool {
         self.advice(status).is_some_and(|advice| advice.late)
     }

@@ -212,8 +212,8 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// Runs part of the loop body for each of a block of rounds, which is told the steps of `k` before it; answers what it
-    /// carries out of them, and the steps of `k` in all.
+    /// Emits part of the loop body for each iteration of a block, given the steps of `k` before it. Returns what the block
+    /// carries out, and the steps of `k` in all.
     fn each_round(
         &mut self,
         slice: &Slice,
