@@ -36,16 +36,6 @@ pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[
     (&ATOMIC_POLL, hand_round::need),
 ];
 
-/// Whether the accesses of all lanes before an atomic come first.
-fn releases(order: Sem) -> bool {
-    matches!(order, Sem::Release | Sem::AcqRel)
-}
-
-/// Whether the accesses of all lanes after an atomic stay behind.
-fn acquires(order: Sem) -> bool {
-    matches!(order, Sem::Acquire | Sem::AcqRel)
-}
-
 /// The elements of one operation: which registers act, on which addresses, in which lanes.
 struct Elements {
     /// The registers of each instruction, neighbours in memory.
@@ -74,7 +64,7 @@ fn elements(cx: &mut Cx<'_>, op: Op, asked: Asked, width: usize) -> Result<Eleme
     let owner = cx.owner_mask(&plan.free);
     let pointers = cx.registers(pointer)?;
     let masks = mask.map(|mask| cx.registers(mask)).transpose()?;
-    if releases(order) {
+    if order.releases() {
         // One lane's atomic orders that lane's accesses; the others' are ordered before it by a barrier.
         cx.program_barrier();
     }
@@ -138,8 +128,8 @@ fn reduce(
 ) -> Result<()> {
     let mut elements = elements(cx, op, asked, width)?;
     let asked = asked.order;
-    elements.order = if releases(asked) { Sem::Release } else { Sem::Relaxed };
-    if releases(asked) && elements.groups.len() > 1 {
+    elements.order = if asked.releases() { Sem::Release } else { Sem::Relaxed };
+    if asked.releases() && elements.groups.len() > 1 {
         reductions.fence(&mut cx.b, elements.scope);
         elements.order = Sem::Relaxed;
     }
@@ -148,7 +138,7 @@ fn reduce(
         let first = access(cx, &elements, group[0]);
         reductions.reduce(&mut cx.b, kind, &first, &combined);
     }
-    if acquires(asked) && touches_memory_later(cx.module, op) {
+    if asked.acquires() && touches_memory_later(cx.module, op) {
         reductions.fence(&mut cx.b, elements.scope);
         cx.program_barrier();
     }
@@ -268,7 +258,7 @@ fn store(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         let value = as_integer(cx, value);
         cx.target.atomic_store(&mut cx.b, &access, value);
     }
-    if acquires(elements.order) {
+    if elements.order.acquires() {
         cx.program_barrier();
     }
     Ok(())
@@ -335,7 +325,7 @@ fn give(
         let first = first_copies(&*cx.layout(ty)?);
         values = first.into_iter().map(|register| values[register]).collect();
     }
-    if acquires(elements.order) {
+    if elements.order.acquires() {
         cx.program_barrier();
     }
     if !cx.module.is_unused(result) {

@@ -6,8 +6,11 @@
 //! as written at the wait, so that who reads it next waits for all lanes.
 //!
 //! What other blocks of a cluster read may be written again, and a block may end, only behind a barrier of the cluster.
+//!
+//! Device memory that a program both loads and stores is kept in order by the same barriers ([`super::device`]).
 
-use super::buffers::{Buffers, callee};
+use super::buffers::{Buffers, callee, reachable};
+use super::device::{Device, Touch};
 use super::{Barrier, Order};
 use ir::{Block, Effect, Module, Op, Traits, Value};
 use rustc_hash::FxHashMap;
@@ -15,6 +18,8 @@ use ttgir::ops::async_copy::AsyncWaitOp;
 use ttgir::ops::barrier::{INIT_BARRIER, INVAL_BARRIER};
 use ttgir::ops::group_dot::{WARP_GROUP_DOT_WAIT, WarpGroupDotOp, WarpGroupDotWaitOp};
 use ttgir::types::memdesc;
+use ttir::ops::access::AccessOp;
+use ttir::ops::atomic::Sem;
 use ttir::ops::control::{FOR, IF, WHILE};
 use ttir::ops::memory::BARRIER;
 
@@ -52,20 +57,28 @@ struct State {
     guarded: Vec<Span>,
     /// What reads on until a wait of a row, by the name of the row.
     late: Vec<(&'static str, Span)>,
+    /// Device memory that was loaded, and that was stored.
+    device: [Vec<Touch>; 2],
 }
 
 impl State {
-    fn wait(&mut self, barrier: Barrier) {
+    /// Lanes wait for each other; `program` is the barrier of all lanes of the program.
+    fn wait(&mut self, barrier: Barrier, program: Barrier) {
         self.reads.clear();
         self.writes.clear();
         if barrier == Barrier::Cluster {
             self.remote.clear();
         }
+        if barrier >= program {
+            self.device = Default::default();
+        }
     }
 
     /// The barrier that leaves nothing behind.
-    fn strongest(&self) -> Barrier {
-        if self.remote.is_empty() { Barrier::Block } else { Barrier::Cluster }
+    fn strongest(&self, program: Barrier) -> Barrier {
+        let of_device = self.device.iter().any(|list| !list.is_empty()).then_some(program);
+        let of_cluster = (!self.remote.is_empty()).then_some(Barrier::Cluster);
+        of_device.max(of_cluster).unwrap_or(Barrier::Block)
     }
 
     fn join(&mut self, other: &State) {
@@ -74,10 +87,36 @@ impl State {
         add(&mut self.remote, &other.remote);
         add(&mut self.copies, &other.copies);
         add(&mut self.late, &other.late);
+        for (own, more) in self.device.iter_mut().zip(&other.device) {
+            add(own, more);
+        }
+    }
+
+    /// What the next iteration of a loop sees of this one.
+    fn age(&mut self, module: &Module, around: Op) {
+        for list in &mut self.device {
+            let aged: Vec<Touch> = list.iter().map(|touch| touch.in_next_turn(module, around)).collect();
+            list.clear();
+            add(list, &aged);
+        }
     }
 
     /// The barrier that must stand between.
-    fn conflicts(&self, accesses: &Accesses) -> Option<Barrier> {
+    fn conflicts(&self, accesses: &Accesses, program: Barrier) -> Option<Barrier> {
+        let of_device = self.disorders(accesses).then_some(program);
+        of_device.max(self.of_shared(accesses))
+    }
+
+    /// Whether device memory is touched that other lanes have touched, and one of both stores.
+    fn disorders(&self, accesses: &Accesses) -> bool {
+        let [loaded, stored] = &self.device;
+        let [loads, stores] = &accesses.device;
+        let meet =
+            |list: &[Touch], other: &[Touch]| list.iter().any(|one| other.iter().any(|two| one.meets(*two)));
+        meet(stored, loads) || meet(stored, stores) || meet(loaded, stores)
+    }
+
+    fn of_shared(&self, accesses: &Accesses) -> Option<Barrier> {
         let meet =
             |list: &[Span], other: &[Span]| list.iter().any(|one| other.iter().any(|two| one.meets(*two)));
         if [&accesses.writes, &accesses.copies, &accesses.guarded].iter().any(|list| meet(&self.remote, list))
@@ -109,24 +148,36 @@ fn add<T: Ord + Copy>(list: &mut Vec<T>, more: &[T]) {
 type Accesses = State;
 
 /// The operations that need a barrier in front; and whether other blocks may still read when a block is at its end.
+/// `program` is the barrier of all lanes of the program.
 pub(super) fn insert(
     module: &Module,
     kernel: Op,
-    buffers: &Buffers,
-    offsets: &[u32],
+    (buffers, offsets): (&Buffers, &[u32]),
+    program: Barrier,
 ) -> (FxHashMap<Op, Barrier>, bool) {
-    let mut walk = Walk { module, buffers, offsets, barriers: FxHashMap::default(), calls: Vec::new() };
+    let device = Device::of(module, kernel, &reachable(module, kernel));
+    let is_needed = !buffers.list.is_empty() || device.is_written();
+    let mut walk =
+        Walk { module, buffers, offsets, device, program, barriers: FxHashMap::default(), calls: Vec::new() };
     let mut state = State::default();
-    if !buffers.list.is_empty() {
+    if is_needed {
         walk.block(module.entry(module.region(kernel, 0)), &mut state);
     }
     (walk.barriers, !state.remote.is_empty())
+}
+
+/// Whether all lanes of the program wait for each other in front of what an operation does.
+fn waits_itself(module: &Module, op: Op) -> bool {
+    let order = AccessOp::of(module, op).and_then(AccessOp::sem);
+    module.is(op, &BARRIER) || order.is_some_and(Sem::releases)
 }
 
 struct Walk<'a> {
     module: &'a Module,
     buffers: &'a Buffers,
     offsets: &'a [u32],
+    device: Device,
+    program: Barrier,
     barriers: FxHashMap<Op, Barrier>,
     /// Functions around; one that calls itself is refused where calls are lowered.
     calls: Vec<Op>,
@@ -167,11 +218,11 @@ impl Walk<'_> {
     /// A conflict with what was touched before the loop gets a barrier in front of the loop, not one in each turn.
     fn a_loop(&mut self, op: Op, state: &mut State) {
         if let Some(&barrier) = self.barriers.get(&op) {
-            state.wait(barrier);
+            state.wait(barrier, self.program);
         }
-        let barrier = state.strongest();
+        let barrier = state.strongest(self.program);
         let mut waited = state.clone();
-        waited.wait(barrier);
+        waited.wait(barrier, self.program);
         if waited == *state {
             self.turns(op, state);
             return;
@@ -202,7 +253,9 @@ impl Walk<'_> {
                 leaves.get_or_insert_with(|| end.clone());
             }
             let mut next = entry.clone();
-            next.join(&end);
+            let mut aged = end.clone();
+            aged.age(module, op);
+            next.join(&aged);
             if next == entry {
                 // A `for` may run no time at all; a `while` runs its first region at least once.
                 *state = if module.is(op, &WHILE) { leaves.unwrap_or(end) } else { next };
@@ -213,18 +266,20 @@ impl Walk<'_> {
     }
 
     fn plain(&mut self, op: Op, state: &mut State) {
-        let own = if self.module.is(op, &BARRIER) { Some(Barrier::Cluster) } else { None };
+        let own = waits_itself(self.module, op).then_some(Barrier::Cluster);
         if let Some(barrier) = own.max(self.barriers.get(&op).copied()) {
-            state.wait(barrier);
+            state.wait(barrier, self.program);
         }
-        let (before, after) = self.accesses(op);
-        if let Some(barrier) = state.conflicts(&before) {
+        let (mut before, after) = self.accesses(op);
+        before.device = self.touches(op);
+        if let Some(barrier) = state.conflicts(&before, self.program) {
+            let barrier = self.barriers.get(&op).copied().max(Some(barrier)).unwrap_or(barrier);
             self.barriers.insert(op, barrier);
-            state.wait(barrier);
+            state.wait(barrier, self.program);
         }
         state.join(&before);
         if let Some(after) = after {
-            state.wait(after.strongest());
+            state.wait(after.strongest(self.program), self.program);
             state.join(&after);
         }
         if let Some(wait) = AsyncWaitOp::of(self.module, op) {
@@ -240,6 +295,15 @@ impl Walk<'_> {
         if WarpGroupDotWaitOp::of(self.module, op).is_some_and(|wait| wait.pendings() == 0) {
             state.late.retain(|late| late.0 != row);
         }
+    }
+
+    /// What an operation touches in device memory.
+    fn touches(&self, op: Op) -> [Vec<Touch>; 2] {
+        let mut touches = self.device.touches(self.module, op);
+        if !self.calls.is_empty() {
+            touches.iter_mut().flatten().for_each(|touch| *touch = touch.in_call());
+        }
+        touches
     }
 
     /// What an operation touches before its own first barrier, and after its last if it has any.

@@ -8,7 +8,7 @@
 use super::place::Request;
 use super::{Need, Order};
 use crate::error::Result;
-use ir::{Block, Effect, Module, Op, Value};
+use ir::{Block, Effect, Module, Op, Type, Value};
 use rustc_hash::FxHashMap;
 use target::survey::BufferFacts;
 use ttgir::ops::async_copy::{ASYNC_WAIT, AsyncWaitOp};
@@ -132,7 +132,7 @@ impl Buffers {
         loop {
             let before: usize = self.views.values().map(Vec::len).sum();
             for &op in ops {
-                for (from, to) in flows(module, op) {
+                for (from, to) in flows(module, op, |ty| memdesc(ty).is_some()) {
                     if memdesc(module.ty(from)).is_some() {
                         let buffers = self.views.get(&from).cloned().unwrap_or_default();
                         self.join(to, &buffers);
@@ -196,8 +196,8 @@ fn allocation(module: &Module, op: Op) -> Option<Request> {
     Some(Request { bytes: u32::try_from(bytes).unwrap_or(u32::MAX), align, alive: Vec::new() })
 }
 
-/// Pairs of values of which the second may be the first.
-fn flows(module: &Module, op: Op) -> Vec<(Value, Value)> {
+/// Pairs of values of which the second may be the first, or a view of it: memory is what a type says.
+pub(super) fn flows(module: &Module, op: Op, is_memory: fn(Type) -> bool) -> Vec<(Value, Value)> {
     let zip = |from: &[Value], to: &[Value]| from.iter().copied().zip(to.iter().copied()).collect::<Vec<_>>();
     if module.is(op, &FOR) {
         let entry = module.entry(module.region(op, 0));
@@ -232,8 +232,8 @@ fn flows(module: &Module, op: Op) -> Vec<(Value, Value)> {
         let results = returned.map(|last| zip(module.operands(last), module.results(op))).unwrap_or_default();
         return [zip(module.operands(op), module.args(entry)), results].concat();
     }
-    // A view: every memory description among the operands.
-    let views = module.results(op).iter().filter(|&&result| memdesc(module.ty(result)).is_some());
+    // A view: every description of memory among the operands.
+    let views = module.results(op).iter().filter(|&&result| is_memory(module.ty(result)));
     views.flat_map(|&result| module.operands(op).iter().map(move |&operand| (operand, result))).collect()
 }
 

@@ -6,6 +6,7 @@
 
 mod barriers;
 mod buffers;
+mod device;
 mod place;
 
 use crate::error::{Error, Result, SharedMemoryNeed, diagnostic};
@@ -212,7 +213,8 @@ pub(crate) fn plan(
     if bytes > limit {
         return Err(too_large(module, kernel, &buffers, bytes, limit));
     }
-    let (barriers, read_at_end) = barriers::insert(module, kernel, &buffers, &offsets);
+    let program = if planner.num_blocks == 1 { Barrier::Block } else { Barrier::Cluster };
+    let (barriers, read_at_end) = barriers::insert(module, kernel, (&buffers, &offsets), program);
     let facts = buffers.list.iter().zip(&offsets).map(|(buffer, offset)| buffer.facts(*offset)).collect();
     let offsets = buffers.list.iter().zip(offsets).map(|(buffer, offset)| (buffer.op, offset)).collect();
     Ok(Plan { offsets, barriers, read_at_end, buffers: facts, bytes })

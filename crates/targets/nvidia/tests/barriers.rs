@@ -35,7 +35,11 @@ fn lowered(body: &str) -> Result<(u32, usize, usize), String> {
 
 /// Bytes of memory and PTX of a kernel with a body.
 fn assembly(body: &str) -> Result<(u32, String), String> {
-    let text = format!("{HEAD}{body}  tt.return\n}}\n}}\n").replace("$M", M).replace("$T", T);
+    assembly_of(HEAD, body)
+}
+
+fn assembly_of(head: &str, body: &str) -> Result<(u32, String), String> {
+    let text = format!("{head}{body}  tt.return\n}}\n}}\n").replace("$M", M).replace("$T", T);
     let module = parse(&text, ttgir::registry(), ParseOptions { file: Some("f") })
         .unwrap_or_else(|error| panic!("{error}\n{text}"));
     ir::verify(&module).unwrap_or_else(|errors| panic!("{}\n{text}", errors[0]));
@@ -182,4 +186,79 @@ fn integers_of_all_lanes_are_combined_at_once() {
     assert_eq!(bytes, 16);
     let count = |what: &str| text.matches(what).count();
     assert_eq!([count("redux.sync.max.s32"), count("shfl.sync.bfly")], [1, 0], "{text}");
+}
+
+/// Pointers through `%p` in another layout, and something to store there.
+const ELSEWHERE: &str = "  %rc = tt.make_range {end = 512 : i32, start = 0 : i32} : tensor<512xi32, #c>
+  %qc = tt.splat %p : !tt.ptr<f32> -> tensor<512x!tt.ptr<f32>, #c>
+  %ac = tt.addptr %qc, %rc : tensor<512x!tt.ptr<f32>, #c>, tensor<512xi32, #c>
+  %five = arith.constant dense<5.0> : tensor<512xf32, #c>
+";
+
+#[test]
+fn a_store_waits_for_other_lanes_loads_of_the_same_memory() {
+    let body = format!("{ELSEWHERE}  tt.store %ac, %five : tensor<512x!tt.ptr<f32>, #c>\n");
+    assert_eq!(lowered(&body), Ok((0, 1, 0)));
+    // A barrier that stands between for another reason is enough.
+    let body = format!(
+        "  %y = ttg.convert_layout %x : $T -> tensor<512xf32, #c>\n{}",
+        body.replace("%five :", "%y :")
+    );
+    assert_eq!(lowered(&body), Ok((2048, 1, 0)));
+}
+
+#[test]
+fn each_lane_changes_its_own_elements_without_waiting() {
+    let body = "  %y = arith.addf %x, %x : $T
+  tt.store %a, %y : tensor<512x!tt.ptr<f32>, #b>
+  %z = tt.load %a : tensor<512x!tt.ptr<f32>, #b>
+  tt.store %a, %z : tensor<512x!tt.ptr<f32>, #b>
+";
+    assert_eq!(lowered(body), Ok((0, 0, 0)));
+}
+
+#[test]
+fn what_one_lane_stores_others_load_behind_a_barrier() {
+    let body = "  %s = tt.load %p : !tt.ptr<f32>
+  tt.store %p, %s : !tt.ptr<f32>
+  tt.store %p, %s : !tt.ptr<f32>
+  %t = tt.load %p : !tt.ptr<f32>
+  %u = tt.splat %t : f32 -> $T
+  tt.store %a, %u : tensor<512x!tt.ptr<f32>, #b>
+";
+    // In front of the first store and behind the second; all lanes load `%t`, and some of the block's stores are of its element.
+    assert_eq!(lowered(body), Ok((0, 3, 0)));
+}
+
+/// A loop that changes a block in place and moves on by so many elements.
+fn moved_by(elements: u32) -> String {
+    format!(
+        "  %by = arith.constant {elements} : i32
+  scf.for %i = %zero to %n step %by : i32 {{
+    %at = tt.splat %i : i32 -> tensor<512xi32, #b>
+    %b = tt.addptr %a, %at : tensor<512x!tt.ptr<f32>, #b>, tensor<512xi32, #b>
+    %y = tt.load %b : tensor<512x!tt.ptr<f32>, #b>
+    %z = arith.addf %y, %y : $T
+    tt.store %b, %z : tensor<512x!tt.ptr<f32>, #b>
+  }}
+"
+    )
+}
+
+#[test]
+fn blocks_that_iterations_share_are_changed_in_order() {
+    let apart = lowered(&moved_by(512)).expect("lowered");
+    let overlapping = lowered(&moved_by(511)).expect("lowered");
+    assert_eq!((apart.1, apart.2), (1, 0), "one in front of the loop, for the load there");
+    assert_eq!(overlapping.2, 1, "{overlapping:?}");
+}
+
+#[test]
+fn other_parameters_are_other_memory() {
+    let head = HEAD.replace("%n: i32", "%n: i32, %o: !tt.ptr<f32>");
+    assert_ne!(head, HEAD);
+    let body = ELSEWHERE.replace("tt.splat %p", "tt.splat %o");
+    let body = format!("{body}  tt.store %ac, %five : tensor<512x!tt.ptr<f32>, #c>\n");
+    let (_, text) = assembly_of(&head, &body).expect("lowered");
+    assert_eq!(text.matches("bar.sync").count(), 0);
 }

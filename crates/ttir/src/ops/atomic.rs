@@ -26,6 +26,18 @@ ir::enum_attr! {
     Scope, SCOPE "scope" { Gpu "gpu" = 1, Cta "cta" = 2, Sys "sys" = 3 }
 }
 
+impl Sem {
+    /// Whether the accesses of all lanes before an atomic come first.
+    pub fn releases(self) -> bool {
+        matches!(self, Sem::Release | Sem::AcqRel)
+    }
+
+    /// Whether the accesses of all lanes after an atomic stay behind.
+    pub fn acquires(self) -> bool {
+        matches!(self, Sem::Acquire | Sem::AcqRel)
+    }
+}
+
 ir::op_view! {
     AtomicRmwOp of ATOMIC_RMW {
         operands { ptr: One PTR_LIKE => Atomic, value: One VALUE_LIKE, mask: Optional BOOL_LIKE }

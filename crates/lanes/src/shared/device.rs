@@ -1,0 +1,306 @@
+//! What the lanes of a program touch in device memory, and which two touches are of the same element by different lanes.
+//!
+//! A program runs as if its operations ran one behind the other. Lanes do not wait for each other of themselves: where one
+//! lane stores what another has loaded before, or loads what another has stored, a barrier stands between. No barrier is
+//! needed between memory of different parameters, which are taken to lie apart unless both are the same pointer and are
+//! accessed alike, and between accesses through one block of pointers of which each lane touches its own elements.
+//!
+//! ```text
+//! %x = tt.load %p                %x = tt.load %p             %p: tensor<512x!tt.ptr<f32>, #a>
+//! tt.store %p, %y                (barrier)
+//!                                tt.store %q, %y             %q: tensor<512x!tt.ptr<f32>, #b>
+//! ```
+
+use super::buffers::{callee, flows};
+use crate::free::FreeBits;
+use crate::layouts::layout_of;
+use ir::{Def, Effect, Module, Op, Traits, Type, Value};
+use rustc_hash::FxHashMap;
+use ttgir::ops::bulk::GLOBAL_SCRATCH_ALLOC;
+use ttgir::ops::convert::CONVERT_LAYOUT;
+use ttir::ops::arith_cast::{EXTSI, EXTUI};
+use ttir::ops::arith_int::{ADDI, MULI};
+use ttir::ops::constant::splat_bits;
+use ttir::ops::control::{FOR, ForOp, IF, WHILE};
+use ttir::ops::forms::{BinaryOp, UnaryOp};
+use ttir::ops::func::FuncOp;
+use ttir::ops::memory::{ADDPTR, AddPtrOp};
+use ttir::ops::shape::{BROADCAST, EXPAND_DIMS, MakeRangeOp, RESHAPE, SPLAT, TRANS};
+
+/// Memory of which nothing is known.
+const ANY: usize = usize::MAX;
+
+/// Which lanes touch what.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum By {
+    /// The first lane of all touches a single element.
+    First,
+    /// The lanes that own the elements of this block of pointers; those that hold copies as well, if so.
+    Owners(Value, bool),
+    /// Any.
+    Any,
+}
+
+/// A touch of device memory.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Touch {
+    /// The parameter that the pointer comes from; [`ANY`] for another.
+    root: usize,
+    by: By,
+    /// Atomics among each other are in the order that they ask for.
+    atomic: bool,
+}
+
+impl Touch {
+    /// Whether it and another may be of the same element by different lanes.
+    pub(super) fn meets(self, other: Touch) -> bool {
+        let own = match (self.by, other.by) {
+            (By::First, By::First) => true,
+            (By::Owners(one, copies), By::Owners(two, others)) => one == two && !copies && !others,
+            _ => false,
+        };
+        !(own || self.atomic && other.atomic)
+            && (self.root == other.root || self.root == ANY || other.root == ANY)
+    }
+
+    /// The touch in a function that may be called more than once, with other pointers each time.
+    pub(super) fn in_call(self) -> Touch {
+        let by = if matches!(self.by, By::First) { By::First } else { By::Any };
+        Touch { by, ..self }
+    }
+
+    /// The touch as a later iteration of a loop sees it.
+    pub(super) fn in_next_turn(self, module: &Module, around: Op) -> Touch {
+        match self.by {
+            By::Owners(pointer, _)
+                if !is_outside(module, pointer, around) && !moves_on(module, pointer, around) =>
+            {
+                Touch { by: By::Any, ..self }
+            }
+            _ => self,
+        }
+    }
+}
+
+/// The parameters that pointers come from.
+#[derive(Default, Debug)]
+pub(super) struct Device {
+    roots: FxHashMap<Value, Vec<usize>>,
+    /// Whether it is stored to at all: what is only read needs no order.
+    is_written: bool,
+}
+
+fn is_pointer(ty: Type) -> bool {
+    (ttir::types::PTR_LIKE.check)(ty)
+}
+
+impl Device {
+    /// What the operations of a kernel, and of the functions that it calls, may touch.
+    pub(super) fn of(module: &Module, kernel: Op, ops: &[Op]) -> Device {
+        let mut device = Device { is_written: ops.iter().any(|&op| writes(module, op)), ..Device::default() };
+        if !device.is_written {
+            return device;
+        }
+        for (root, &param) in FuncOp::new(module, kernel).params().iter().enumerate() {
+            device.join(param, &[root]);
+        }
+        // What an operation asks for itself it orders itself.
+        let made =
+            ops.iter().filter(|&&op| makes_pointers(module, op) && !module.is(op, &GLOBAL_SCRATCH_ALLOC));
+        for &op in made {
+            module.results(op).iter().for_each(|&result| device.join(result, &[ANY]));
+        }
+        device.spread(module, ops);
+        device
+    }
+
+    /// Whether anything is stored.
+    pub(super) fn is_written(&self) -> bool {
+        self.is_written
+    }
+
+    /// Follows pointers until nothing changes.
+    fn spread(&mut self, module: &Module, ops: &[Op]) {
+        loop {
+            let before: usize = self.roots.values().map(Vec::len).sum();
+            for &op in ops.iter().filter(|&&op| !makes_pointers(module, op)) {
+                for (from, to) in flows(module, op, is_pointer) {
+                    if is_pointer(module.ty(from)) {
+                        let roots = self.roots.get(&from).cloned().unwrap_or_default();
+                        self.join(to, &roots);
+                    }
+                }
+            }
+            if self.roots.values().map(Vec::len).sum::<usize>() == before {
+                return;
+            }
+        }
+    }
+
+    fn join(&mut self, value: Value, roots: &[usize]) {
+        let known = self.roots.entry(value).or_default();
+        for root in roots {
+            if !known.contains(root) {
+                known.push(*root);
+            }
+        }
+    }
+
+    /// What an operation loads, and what it stores.
+    pub(super) fn touches(&self, module: &Module, op: Op) -> [Vec<Touch>; 2] {
+        let mut touches = [Vec::new(), Vec::new()];
+        if !self.is_written {
+            return touches;
+        }
+        for group in 0..module.row(op).operands.len() {
+            let effect = effect(module, op, group);
+            if matches!(effect, Effect::Nothing) {
+                continue;
+            }
+            for pointer in module.operand_group(op, group) {
+                let by = by(module, op, *pointer, effect);
+                let atomic = matches!(effect, Effect::Atomic);
+                let roots = self.roots.get(pointer).map_or(&[] as &[usize], Vec::as_slice);
+                let list = &mut touches[usize::from(!matches!(effect, Effect::Read))];
+                list.extend(roots.iter().map(|&root| Touch { root, by, atomic }));
+            }
+        }
+        touches
+    }
+}
+
+/// Whether an operation gives pointers that are none of its operands.
+fn makes_pointers(module: &Module, op: Op) -> bool {
+    let gives = |values: &[Value]| values.iter().any(|&value| is_pointer(module.ty(value)));
+    let hands_on = [&FOR, &WHILE, &IF].iter().any(|row| module.is(op, row)) || callee(module, op).is_some();
+    let moves = module.has(op, Traits::PURE) && module.regions(op).is_empty() && gives(module.operands(op));
+    gives(module.results(op)) && !hands_on && !moves
+}
+
+/// Whether an operation may store.
+fn writes(module: &Module, op: Op) -> bool {
+    (0..module.row(op).operands.len()).any(|group| {
+        !matches!(effect(module, op, group), Effect::Nothing | Effect::Read)
+            && module.operand_group(op, group).iter().any(|&value| is_pointer(module.ty(value)))
+    })
+}
+
+/// What an operation does to the memory behind an operand group: [`Effect::Nothing`], [`Effect::Read`], or something that
+/// writes.
+fn effect(module: &Module, op: Op, group: usize) -> Effect {
+    let is_plain = module.has(op, Traits::TERMINATOR)
+        || module.has(op, Traits::PURE)
+        || !module.regions(op).is_empty()
+        || callee(module, op).is_some();
+    match module.row(op).operands[group].effect {
+        Effect::Unsaid if is_plain => Effect::Nothing,
+        effect => effect,
+    }
+}
+
+/// Which lanes touch what an operand points to.
+fn by(module: &Module, op: Op, pointer: Value, effect: Effect) -> By {
+    if matches!(effect, Effect::Unsaid) {
+        return By::Any;
+    }
+    // A block of offsets may stand beside one pointer.
+    let address = module.operand_named(op, "offsets").unwrap_or(pointer);
+    let reads = matches!(effect, Effect::Read);
+    if !ttir::types::is_tensor(module.ty(address)) {
+        return if reads { By::Any } else { By::First };
+    }
+    let Ok(layout) = layout_of(module.ty(address)) else { return By::Any };
+    let free = FreeBits::of(&layout);
+    By::Owners(address, reads && (free.lane | free.warp | free.block) != 0)
+}
+
+/// Whether the elements that a block of pointers names in an iteration of a loop are none that it names in another.
+fn moves_on(module: &Module, pointer: Value, around: Op) -> bool {
+    if !module.is(around, &FOR) {
+        return false;
+    }
+    let found = Walk { module, around: ForOp::new(module, around) }.value(pointer);
+    found.is_some_and(|path| path.step.abs() > path.spread)
+}
+
+/// How a value changes from one iteration to the next, and how far its elements lie apart.
+#[derive(Clone, Copy, Default)]
+struct Path {
+    step: i64,
+    spread: i64,
+}
+
+struct Walk<'m> {
+    module: &'m Module,
+    around: ForOp<'m>,
+}
+
+impl Walk<'_> {
+    /// `None` where it is not known.
+    fn value(&self, value: Value) -> Option<Path> {
+        let module = self.module;
+        let outside = is_outside(module, value, self.around.op);
+        if outside && !ttir::types::is_tensor(module.ty(value)) {
+            return Some(Path::default());
+        }
+        match module.def(value) {
+            Def::Arg(..) => self.carried(value),
+            Def::Result(op, _) => self.result(op),
+        }
+    }
+
+    /// What the loop itself counts or carries.
+    fn carried(&self, value: Value) -> Option<Path> {
+        let at = |step| Some(Path { step, spread: 0 });
+        if value == self.around.counter() {
+            return at(constant(self.module, self.around.step())?);
+        }
+        let index = self.around.carried().iter().position(|&arg| arg == value)?;
+        let start = self.value(self.around.inits()[index])?;
+        let next =
+            AddPtrOp::def(self.module, self.around.yielded()[index]).filter(|next| next.ptr() == value)?;
+        Some(Path { step: constant(self.module, next.offset())?, ..start })
+    }
+
+    fn result(&self, op: Op) -> Option<Path> {
+        let module = self.module;
+        let is = |rows: &[&'static ir::OpRow]| rows.iter().any(|row| module.is(op, row));
+        if let Some(range) = MakeRangeOp::of(module, op) {
+            return Some(Path { step: 0, spread: i64::from(range.end()) - i64::from(range.start()) - 1 });
+        }
+        if constant(module, module.result(op, 0)).is_some() {
+            return Some(Path::default());
+        }
+        if is(&[&ADDPTR, &ADDI]) {
+            let [one, two] = [0, 1].map(|operand| self.value(module.operands(op)[operand]));
+            let (one, two) = (one?, two?);
+            return Some(Path { step: one.step + two.step, spread: one.spread + two.spread });
+        }
+        if is(&[&MULI]) {
+            let of = BinaryOp::new(module, op);
+            let by = constant(module, of.rhs())?;
+            let path = self.value(of.lhs())?;
+            return Some(Path {
+                step: path.step.checked_mul(by)?,
+                spread: path.spread.checked_mul(by.abs())?,
+            });
+        }
+        let moves = [&SPLAT, &BROADCAST, &EXPAND_DIMS, &RESHAPE, &TRANS, &CONVERT_LAYOUT, &EXTSI, &EXTUI];
+        is(&moves).then(|| self.value(UnaryOp::new(module, op).src()))?
+    }
+}
+
+/// A constant, or the one of which all elements of a block are.
+fn constant(module: &Module, value: Value) -> Option<i64> {
+    let attr = module.constant(value)?;
+    let unused = 64 - ttir::types::elem(module.ty(value)).as_int()?;
+    splat_bits(attr).map(|bits| (bits << unused) as i64 >> unused)
+}
+
+fn is_outside(module: &Module, value: Value, around: Op) -> bool {
+    let owner = match module.def(value) {
+        Def::Result(def, _) => Some(def),
+        Def::Arg(block, _) => module.region_parent(module.block_region(block)),
+    };
+    owner.is_none_or(|owner| owner != around && !module.is_inside(owner, around))
+}
