@@ -218,6 +218,9 @@ _ANSWERS = {
     "is_current_stream_capturing": _constant(False),
     **{name: _constant(None) for name in ("init", "synchronize", "set_device", "set_stream", "empty_cache", "ipc_collect",
                                           "reset_peak_memory_stats", "reset_max_memory_allocated")},
+    # What `with torch.cuda._DeviceGuard(0):` calls.
+    "_exchange_device": _constant(0),
+    "_maybe_exchange_device": _constant(0),
     **{name: _constant(0) for name in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")},
 }
 
@@ -237,6 +240,42 @@ def _random(torch):
         "get_rng_state": lambda device=None: generator.get_state(),
         "set_rng_state": lambda state, device=None: generator.set_state(state) and None,
     }
+
+
+class _Generator:
+    """The generator of random numbers of the device, as kernels of libraries ask it for a seed and an offset."""
+
+    def __init__(self, torch):
+        self._torch, self._offset, self.device = torch, 0, torch.device("cpu")
+
+    def get_state(self):
+        """The seed and the offset, as the 16 bytes that a GPU's generator has."""
+        torch = self._torch
+        seed = torch.default_generator.initial_seed()
+        seed -= (seed >> 63) << 64
+        return torch.tensor([seed, self._offset], dtype=torch.int64).view(torch.uint8)
+
+    def set_state(self, state):
+        """Takes such bytes."""
+        seed, offset = state.view(self._torch.int64).tolist()
+        if seed != self.get_state().view(self._torch.int64)[0].item():
+            self._torch.default_generator.manual_seed(seed)
+        self._offset = offset
+
+    def initial_seed(self):
+        """The seed."""
+        return self._torch.default_generator.initial_seed()
+
+    def manual_seed(self, seed):
+        """Begins anew."""
+        self._torch.default_generator.manual_seed(seed)
+        self._offset = 0
+        return self
+
+    def seed(self):
+        """Begins anew with another seed."""
+        self._offset = 0
+        return self._torch.default_generator.seed()
 
 
 #: How often it was entered and not left.
@@ -316,6 +355,10 @@ def enter(is_child=False):
     answers = {**_ANSWERS, **_random(torch)}
     replaced = [(torch.cuda, name, answer) for name, answer in answers.items() if hasattr(torch.cuda, name)]
     replaced += _autocast(torch)
+    replaced.append((torch.cuda, "default_generators", (_Generator(torch), )))
+    if hasattr(torch._C, "_cuda_getCurrentRawStream"):
+        # Code that inductor wrote imports this one.
+        replaced.append((torch._C, "_cuda_getCurrentRawStream", _constant(0)))
     # torch asks this in front of streams of its own, which the CPU has not.
     replaced.append((torch.accelerator, "is_available", _constant(False)))
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in replaced]

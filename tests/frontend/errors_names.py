@@ -19,5 +19,4 @@ def names(ptr, n, BLOCK: tl.constexpr):
     for i in range(n):
         last = i
     tl.store(ptr, last)  # error: `last` is only defined inside the loop
-    tl.store(ptr, i)  # error: `i` is only defined inside the loop
     tl.store(ptr + z, w)

@@ -30,3 +30,19 @@ def test_an_emulated_device_answers_for_its_capability(python):
             "torch.cuda.get_device_properties(0).shared_memory_per_block_optin)")
     done = python("-m", "deuteron", "--cuda-as-cpu", "-c", code, env={"DEUTERON_EMULATE": "cuda:90"})
     assert done.stdout == "(9, 0) (9, 0) 232448\n", done.stderr
+
+
+def test_what_libraries_of_kernels_ask_torch_for(python):
+    code = textwrap.dedent("""\
+        import torch
+        from torch._C import _cuda_getCurrentRawStream as stream
+        generator = torch.cuda.default_generators[0]
+        generator.manual_seed(7)
+        state = generator.get_state()
+        seed, offset = state.view(torch.int64).tolist()
+        state.view(torch.int64)[1] += 8
+        generator.set_state(state)
+        with torch.cuda._DeviceGuard(0):
+            print(stream(0), seed, offset, generator.get_state().view(torch.int64).tolist(), generator.initial_seed())
+        """)
+    assert python("-m", "deuteron", "--cuda-as-cpu", "-c", code).stdout == "0 7 0 [7, 8] 7\n"

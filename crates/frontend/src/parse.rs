@@ -3,13 +3,14 @@
 //! A function arrives as it stands in its file, decorated and perhaps indented; it is parsed where it stands, so that
 //! lines and columns are those of the file. Files are parsed whole.
 
+use crate::codegen::Counters;
 use crate::diagnostic::{Diagnostic, Kind, Place};
 use crate::extension::Extension;
 use crate::value::{Function, FunctionRef};
 use ruff_python_ast::{Stmt, StmtFunctionDef};
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// Put before indented text, to make a block of it.
 const BLOCK_HEADER: &str = "if True:\n";
@@ -85,9 +86,20 @@ pub(crate) struct ParsedFunction {
     pub(crate) text: Arc<Text>,
     /// Its definition.
     pub(crate) ast: Arc<StmtFunctionDef>,
+    /// The targets of its loops, once they were asked for.
+    counters: OnceLock<Counters>,
 }
 
 impl ParsedFunction {
+    fn new(function: &FunctionRef, text: Arc<Text>, ast: Arc<StmtFunctionDef>) -> ParsedFunction {
+        ParsedFunction { function: function.clone(), text, ast, counters: OnceLock::new() }
+    }
+
+    /// The targets of its loops.
+    pub(crate) fn counters(&self) -> &Counters {
+        self.counters.get_or_init(|| Counters::of(&self.ast.body))
+    }
+
     /// The place of a range of the function.
     pub(crate) fn place(&self, range: TextRange) -> Place {
         let mut place = self.text.place(range);
@@ -126,7 +138,7 @@ pub(crate) fn function(function: &FunctionRef) -> Result<ParsedFunction, Diagnos
     let at = Arc::as_ptr(&function.0);
     if let Some(known) = recent().iter().find(|known| known.function.as_ptr() == at) {
         let (text, ast) = (known.text.clone(), known.ast.clone());
-        return Ok(ParsedFunction { function: function.clone(), text, ast });
+        return Ok(ParsedFunction::new(function, text, ast));
     }
     let parsed = parse(function)?;
     let mut recent = recent();
@@ -170,7 +182,7 @@ pub(crate) fn parse(function: &FunctionRef) -> Result<ParsedFunction, Diagnostic
             if function.0.extensions.has(Extension::LoopExits) {
                 crate::loop_exits::rewrite(&mut ast);
             }
-            Ok(ParsedFunction { function: function.clone(), text: Arc::new(text), ast: Arc::new(ast) })
+            Ok(ParsedFunction::new(function, Arc::new(text), Arc::new(ast)))
         }
         None => {
             let message = format!("the source of `{}` holds no function definition", function.0.name);

@@ -56,6 +56,16 @@ impl Ctx<'_> {
         self.frame().locals.insert(count.clone(), Val::Tensor(lower.clone()));
         let mut names = assigned::names(&stmt.body);
         names.insert(count.clone());
+        if let ast::Expr::Name(target) = &*stmt.target
+            && !self.is_read_by_its_loop_alone(&target.id)
+        {
+            let known = self.frame().locals.get(&target.id);
+            if matches!(known, None | Some(Val::Undefined(_))) {
+                let first = if negative { &upper } else { &lower };
+                self.frame().locals.insert(target.id.clone(), Val::Tensor(first.clone()));
+            }
+            names.insert(target.id.clone());
+        }
         let test = |ctx: &mut Self, _| {
             let counted = ctx.hidden(&count)?;
             let goes_on = ctx.compare_same(Predicate::Lt, &counted, &upper)?;

@@ -160,9 +160,10 @@ impl Ctx<'_> {
         let Expr::Name(target) = &*stmt.target else {
             return Err(self.unsupported("the target of a `for` must be a name", ""));
         };
-        let ([lower, upper, step], negative) = self.loop_bounds(range)?;
+        let (bounds, negative) = self.loop_bounds(range)?;
+        let [lower, upper, step] = bounds.clone();
         let mut names = assigned::names(&stmt.body);
-        names.remove(&target.id);
+        let is_set_inside = names.remove(&target.id);
         let candidates = self.candidates(&names);
         let op = self.emit_op(&control::FOR, &[lower.value, upper.value, step.value], &[], &[]);
         for (key, attr) in &range.attrs {
@@ -203,7 +204,15 @@ impl Ctx<'_> {
         }
         self.module.retain_args(block, |index| index == 0 || changed[index - 1].is_some());
         let results = self.module.results(op).to_vec();
+        let earlier = before.get(&target.id).cloned();
         self.leave(before, &candidates, &changed, results, Some(&target.id));
+        let is_known = matches!(self.frame().locals.get(&target.id), Some(Val::Undefined(_)));
+        if is_known
+            && !is_set_inside
+            && let Some(last) = self.last_count(&target.id, &bounds, negative, earlier.as_ref())?
+        {
+            self.frame().locals.insert(target.id.clone(), Val::Tensor(last));
+        }
         Ok(())
     }
 
@@ -250,6 +259,9 @@ impl Ctx<'_> {
             let Some(mut after) = self.frame().locals.get(&carried.name).cloned() else { continue };
             if let (Val::Tensor(before), Val::Tensor(tensor)) = (&carried.before, &after) {
                 after = Val::Tensor(self.narrowed_extremum(tensor.clone(), &before.ty)?);
+            }
+            if matches!(after, Val::Undefined(_)) && self.is_read_by_its_loop_alone(&carried.name) {
+                continue;
             }
             if let Err(Stop) = self.check_carried(carried, &after) {
                 self.frame().locals.insert(carried.name.clone(), Val::Poison);

@@ -9,6 +9,7 @@ mod aggregate;
 mod assigned;
 mod attribute;
 mod call;
+mod counters;
 mod emit;
 mod entry;
 mod exits;
@@ -25,6 +26,7 @@ pub(crate) mod value;
 
 pub(crate) use assigned::names as assigned_names;
 pub(crate) use attribute::{dtype_attribute, dtype_question};
+pub(crate) use counters::Counters;
 pub(crate) use emit::ir_dtype;
 pub use entry::compile;
 pub(crate) use expr::parse_int as int_literal;

@@ -26,10 +26,15 @@ impl Ctx<'_> {
             Val::Tuple(tuple) => tuple.items.clone(),
             other => vec![other.clone()],
         };
+        let is_scalar = !tensor.ty.is_block();
         let mut result = tensor;
         for (dim, part) in parts.iter().enumerate() {
             match part {
-                Val::Const(crate::value::PyValue::None) => result = self.expand_dims(result, dim)?,
+                Val::Const(crate::value::PyValue::None) => {
+                    // A scalar has no dimension that a `:` could stand for: `scalar[:, None]` is a block of one element.
+                    let dim = if is_scalar { dim.min(result.ty.shape.len()) } else { dim };
+                    result = self.expand_dims(result, dim)?;
+                }
                 // One too many changes nothing, as for the reference: `scalar[:]`.
                 Val::Slice(slice) if slice.iter().all(Val::is_none) => {}
                 Val::Poison => return Err(crate::codegen::Stop),
