@@ -28,6 +28,11 @@ def _mapped(value):
     return "cpu" if _is_named(value) else value
 
 
+def _mapped_device(value):
+    """As `_mapped`, where a number is a device, too."""
+    return "cpu" if type(value) is int else _mapped(value)
+
+
 def _mode(torch):
     from torch.overrides import TorchFunctionMode
 
@@ -44,11 +49,11 @@ def _mode(torch):
                 return args[0].device.type == "cpu"
             kwargs = kwargs or {}
             if "device" in kwargs:
-                kwargs = {**kwargs, "device": _mapped(kwargs["device"])}
+                kwargs = {**kwargs, "device": _mapped_device(kwargs["device"])}
             if kwargs.get("pin_memory"):
                 kwargs = {**kwargs, "pin_memory": False}
             if func is torch.Tensor.to:
-                args = (args[0], *(_mapped(value) for value in args[1:]))
+                args = (args[0], *map(_mapped_device, args[1:2]), *map(_mapped, args[2:]))
             elif func is torch.device and args and (_is_named(args[0]) or isinstance(args[0], int)):
                 args, kwargs = ("cpu", ), {}
             elif func is torch.set_default_device:

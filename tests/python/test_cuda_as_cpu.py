@@ -36,6 +36,7 @@ def test_what_libraries_of_kernels_ask_torch_for(python):
     code = textwrap.dedent("""\
         import torch
         from torch._C import _cuda_getCurrentRawStream as stream
+        assert torch.ones(2, device=0).to(0).device.type == "cpu"
         generator = torch.cuda.default_generators[0]
         generator.manual_seed(7)
         state = generator.get_state()

@@ -17,6 +17,7 @@
 pub mod addressing;
 mod codegen;
 mod constexpr;
+mod counters;
 mod diagnostic;
 mod dtype;
 pub mod eager;

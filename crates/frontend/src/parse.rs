@@ -3,7 +3,7 @@
 //! A function arrives as it stands in its file, decorated and perhaps indented; it is parsed where it stands, so that
 //! lines and columns are those of the file. Files are parsed whole.
 
-use crate::codegen::Counters;
+use crate::counters::Counters;
 use crate::diagnostic::{Diagnostic, Kind, Place};
 use crate::extension::Extension;
 use crate::value::{Function, FunctionRef};
