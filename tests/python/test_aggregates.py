@@ -110,6 +110,30 @@ def test_objects_are_values_of_kernels(engine, n):
                             b * 1000 + a, 5, a + n]
 
 
+class Known(NamedTuple):
+    size: tl.constexpr
+    name: tl.constexpr = "rows"
+
+
+@triton.constexpr_function
+def doubled(known):
+    return known._replace(size=2 * known.size)
+
+
+@triton.jit
+def named_constants(out, pair):
+    tl.static_assert(pair[1].type == tl.constexpr_type(3) and pair[1].type != tl.constexpr_type(4))
+    known = doubled(Known(21))
+    tl.static_assert(known.name == "rows")
+    tl.store(out, known.size + pair[0] + pair[1])
+
+
+def test_names_of_fields_reach_functions_at_compile_time(engine):
+    out = np.zeros(1, np.int32)
+    named_constants[(1, )](out, (100, tl.constexpr(3)))
+    assert out[0] == 145
+
+
 @triton.jit
 def constants_only(out, LINE: tl.constexpr):
     tl.store(out, LINE.scale)

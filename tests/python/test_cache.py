@@ -148,8 +148,11 @@ def test_managers_of_files(tmp_path, monkeypatch):
     assert manager.get_file("x.json") is None and manager.get_group("g") is None
     path = manager.put("text", "x.json", binary=False)
     assert manager.get_file("x.json") == path and open(path).read() == "text"
-    manager.put_group("g", {"x.json": path})
-    assert manager.get_group("g") == {"x.json": path}
+    other = manager.put("text", "y.json", binary=False)
+    manager.put_group("g", {"x.json": path, "y.json": other})
+    assert manager.get_group("g") == {"x.json": path, "y.json": other}
+    os.remove(other)
+    assert manager.get_group("g") is None, "a file of it is gone"
     with open(manager.get_file("__grp__g"), "w") as file:
         file.write("no json")
     assert manager.get_group("g") is None

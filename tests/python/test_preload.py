@@ -76,6 +76,22 @@ def test_options_that_are_dictionaries_are_preloaded():
     assert loaded.hash == kernel.hash
 
 
+@triton.jit
+def filled(x, TYPE: tl.constexpr, SIZES: tl.constexpr):
+    tl.store(x + tl.arange(0, SIZES[0][1]), tl.full((SIZES[0][1], ), SIZES[1], TYPE))
+
+
+def test_a_dtype_is_a_constant_of_a_warm_up_and_arrays_of_integers_are_preloaded():
+    sizes = ((2, 4), 5)
+    filled.clear_cache()
+    kernel, (data, ) = compiles(lambda: filled.warmup(torch.int32, tl.int16, sizes, grid=(1, )))
+    filled.clear_cache()
+    loaded, none = compiles(lambda: filled.preload(data))
+    assert loaded.hash == kernel.hash and not none
+    x = np.zeros(6, np.int32)
+    assert compiles(lambda: filled[(1, )](x, tl.int16, sizes))[1] == [] and x.tolist() == [5] * 4 + [0] * 2
+
+
 def test_descriptors_are_preloaded():
     x, y = torch.arange(64 * 64, dtype=torch.float32).reshape(64, 64), torch.zeros(64, 64)
 

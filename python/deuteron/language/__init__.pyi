@@ -1061,7 +1061,7 @@ def expand_dims(input: Any, axis: Any) -> tensor:
     """
 
 def expect_zero(x: Any, mask: Any) -> tensor:
-    """`x`, with the promise that it is 0 where `mask` is false."""
+    """`x`, which is expected to be 0 where `mask` is true, as values that have underflowed are. Debug builds assert it."""
 
 def fdiv(x: Any, y: Any, ieee_rounding: Any = False, approx: Any = False) -> tensor:
     """``x / y`` of floats, element by element.

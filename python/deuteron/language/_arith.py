@@ -61,7 +61,7 @@ def where(condition, x, y):
 
 @builtin
 def expect_zero(x, mask):
-    """`x`, with the promise that it is 0 where `mask` is false."""
+    """`x`, which is expected to be 0 where `mask` is true, as values that have underflowed are. Debug builds assert it."""
 
 
 @builtin

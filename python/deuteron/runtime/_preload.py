@@ -88,7 +88,7 @@ def _argument(kind, path, constants, divisors):
         return constants[path]
     divisor = divisors.get(path, 1)
     if kind.startswith("*"):
-        return _Memory(tl.dtype(kind.lstrip("*").removeprefix("k")), divisor)
+        return _Memory(tl.core.str_to_ty(kind).element_ty, divisor)
     if described := _DESCRIPTOR.match(kind):
         return _descriptor(*described.groups(), divisor)
     if kind == "u1":
@@ -104,7 +104,7 @@ def _descriptor(dtype, block, rest, divisor):
     block = [int(size) for size in block.split(",")]
     shape = [64] * (len(block) - 1) + [64 if divisor == 16 else 63]
     strides = [64 * 64**at for at in range(len(block) - 1)][::-1] + [1]
-    base = MockTensor(tl.dtype(dtype), shape)
+    base = MockTensor(tl.core.str_to_ty(dtype), shape)
     return TensorDescriptor(base, shape, strides, block, padding="nan" if "padding=nan" in rest else "zero",
                             round_f32_to_tf32="round_f32_to_tf32" in rest)
 

@@ -56,7 +56,7 @@ class FileCacheManager(CacheManager):
         return self._make_path(filename) if self.has_file(filename) else None
 
     def get_group(self, filename):
-        """Names to paths of a group that `put_group` wrote, or None when it is missing or damaged."""
+        """Names to paths of a group that `put_group` wrote, or None when it is damaged or one of its files is missing."""
         import json
 
         path = self.get_file(f"__grp__{filename}")
@@ -68,7 +68,7 @@ class FileCacheManager(CacheManager):
         except (ValueError, KeyError, OSError):
             return None
         paths = {name: self._make_path(name) for name in children}
-        return {name: path for name, path in paths.items() if os.path.exists(path)}
+        return paths if all(map(os.path.exists, paths.values())) else None
 
     def put_group(self, filename, group):
         """Remembers names and paths together."""

@@ -124,6 +124,13 @@ impl Ctx<'_> {
         if path == "tl.aggregate_replace" {
             return self.aggregate_replace(args, keywords);
         }
+        if path == "tl.constexpr_type" {
+            let (args, _) = self.constants(path, args, keywords)?;
+            return match <[PyValue; 1]>::try_from(args) {
+                Ok([value]) => Ok(Val::ConstexprType(value.unwrapped())),
+                Err(_) => Err(self.error("constexpr_type takes one value, the constant whose type it is")),
+            };
+        }
         let Some(entry) = ops::find(path) else {
             return Err(self.unsupported(format!("`{path}` cannot be called in a kernel"), ""));
         };

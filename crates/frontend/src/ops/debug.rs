@@ -1,11 +1,12 @@
 //! Printing and asserting, when compiling and when running.
 
 use crate::codegen::value::{Tensor, Val};
-use crate::codegen::{Ctx, Res};
+use crate::codegen::{Ctx, Num, Res};
 use crate::constexpr;
 use crate::diagnostic::Kind;
 use crate::dtype::DType;
 use crate::ops::{Args, Builtin, op};
+use crate::semantic::Predicate;
 use crate::value::PyValue;
 use ir::{Attr, Type};
 use ttir::ops::{arith_int, debug, memory};
@@ -103,8 +104,14 @@ fn device_print(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
 }
 
 fn expect_zero(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
-    let x = args.tensor(ctx, "x")?;
-    args.tensor(ctx, "mask")?;
+    let (x, mask) = (args.tensor(ctx, "x")?, args.tensor(ctx, "mask")?);
+    if ctx.request.options.debug {
+        let (value, zero) = (Num::Tensor(x.clone()), Num::Literal(PyValue::Int(0)));
+        let is_zero = ctx.compare(Predicate::Eq, value, zero)?;
+        let message = Val::Const(PyValue::str("expect_zero expected x == 0 where mask is true"));
+        let mask = ctx.as_bool(mask)?;
+        ctx.device_assert(&Val::Tensor(is_zero), &message, Some(mask))?;
+    }
     Ok(x.into())
 }
 

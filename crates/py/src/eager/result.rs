@@ -3,10 +3,10 @@
 use super::state::State;
 use super::value::{BoundOperation, KernelValue};
 use crate::kernel::globals::PyGlobals;
+use crate::kernel::value::named_tuple;
 use frontend::PyValue;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::{Bound, PyAny, PyResult, Python};
-use pyo3::types::{PyAnyMethods, PyTuple};
 use runtime::eager::{Shape, Value};
 use ttir::interp::BlockData;
 
@@ -31,10 +31,7 @@ impl<'py> Results<'_, 'py> {
             }
             Shape::Tuple(items, fields) => {
                 let items = items.iter().map(|item| self.object(item)).collect::<PyResult<Vec<_>>>()?;
-                let Some(fields) = fields else { return Ok(PyTuple::new(self.py, items)?.into_any()) };
-                let names = PyTuple::new(self.py, fields.iter().map(|field| &**field))?;
-                let class = self.py.import("collections")?.getattr("namedtuple")?.call1(("tuple", names))?;
-                class.call1(PyTuple::new(self.py, items)?)
+                named_tuple(self.py, items, fields.as_deref())
             }
             Shape::Method => match self.method {
                 Some((receiver, name)) => {

@@ -148,7 +148,7 @@ impl Registry {
             PyValue::Tuple(tuple) => {
                 let items =
                     tuple.items.iter().map(|item| self.to_python(py, item)).collect::<PyResult<Vec<_>>>()?;
-                PyTuple::new(py, items)?.into_any()
+                named_tuple(py, items, tuple.fields.as_deref())?
             }
             PyValue::Constexpr(inner) => self.to_python(py, inner)?,
             PyValue::JitFunction(function) => {
@@ -160,6 +160,19 @@ impl Registry {
             PyValue::Builtin(path) | PyValue::Module(path) => language_member(py, path)?,
         })
     }
+}
+
+/// A tuple; where its fields have names, one that has them, too.
+pub(crate) fn named_tuple<'py>(
+    py: Python<'py>,
+    items: Vec<Bound<'py, PyAny>>,
+    fields: Option<&[Arc<str>]>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let items = PyTuple::new(py, items)?;
+    let Some(fields) = fields else { return Ok(items.into_any()) };
+    let names = PyTuple::new(py, fields.iter().map(|field| &**field))?;
+    let class = py.import("collections")?.getattr("namedtuple")?.call1(("tuple", names))?;
+    class.call1(items)
 }
 
 fn lost(value: &PyValue) -> PyErr {

@@ -159,7 +159,12 @@ impl JitFunction {
     ) -> PyResult<Bound<'py, PyAny>> {
         let _ = grid;
         let wrap = slf.py().import("deuteron.runtime.jit")?.getattr("MockTensor")?.getattr("wrap_dtype")?;
-        let args = args.iter().map(|arg| wrap.call1((arg,))).collect::<PyResult<Vec<_>>>()?;
+        let params = &slf.get().params;
+        let is_constexpr = |at: usize| params.get(at).is_some_and(|param| param.rules.constexpr);
+        // A dtype for a constexpr is the constant.
+        let args = args.iter().enumerate();
+        let args = args.map(|(at, arg)| if is_constexpr(at) { Ok(arg) } else { wrap.call1((arg,)) });
+        let args = args.collect::<PyResult<Vec<_>>>()?;
         run_with(slf, &PyTuple::new(slf.py(), args)?, Grid::None, kwargs)
     }
 
