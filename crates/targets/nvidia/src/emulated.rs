@@ -88,6 +88,7 @@ impl Emulator for Ptx {
             cluster: [ctas, 1, 1],
             dynamic_shared: call.artifact.shared as usize,
             arguments: self.arguments(call)?,
+            schedule: 0,
         };
         let report = self.0.launch(&call.artifact.name, &how, memory, call.checks);
         let report = report.map_err(|fault| fault.to_string())?;

@@ -290,6 +290,7 @@ impl Case {
             block: [compiled.threads, 1, 1],
             dynamic_shared: compiled.shared as usize,
             arguments: entry.params.iter().zip(values).map(cut).collect(),
+            schedule: 0,
         };
         let checks = Checks { counters: false, max_instructions: 2_000_000, ..Checks::default() };
         let report =

@@ -82,6 +82,7 @@ impl Engine for Emulated {
             block: [facts.lanes * facts.num_warps, 1, 1],
             dynamic_shared: facts.shared_bytes as usize,
             arguments,
+            schedule: 0,
         };
         let report = program
             .launch(entry.name, &launch, &mut memory, self.checks)

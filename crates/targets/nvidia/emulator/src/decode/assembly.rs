@@ -25,6 +25,7 @@ impl Assembly {
                 param_bytes: 0,
                 reqntid: entry.reqntid,
                 cluster: entry.cluster,
+                max_registers: entry.max_registers,
                 instructions: Vec::new(),
                 labels: Vec::new(),
                 slots: 0,

@@ -1,6 +1,7 @@
 //! Programs (thread blocks) and the clusters they form: shared memory, barriers, what is in flight.
 
 use crate::machine::mbarrier::Mbarrier;
+use crate::machine::registers::Registers;
 use emulation::{Barrier, Clocks, Seen, Shadow, Who};
 use rustc_hash::FxHashMap;
 
@@ -12,6 +13,7 @@ pub(crate) struct Block {
     /// Which bytes have been written.
     pub(crate) written: Vec<bool>,
     pub(crate) barriers: [Barrier; 16],
+    pub(crate) registers: Registers,
     pub(crate) mbarriers: FxHashMap<u32, Mbarrier>,
     /// Threads that have not exited.
     pub(crate) live: u32,

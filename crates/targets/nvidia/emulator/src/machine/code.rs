@@ -91,6 +91,8 @@ pub(crate) struct Code {
     pub(crate) param_bytes: usize,
     pub(crate) reqntid: Option<[u32; 3]>,
     pub(crate) cluster: Option<[u32; 3]>,
+    /// Registers that a lane begins with, if the entry says so.
+    pub(crate) max_registers: Option<u32>,
     pub(crate) instructions: Vec<Instr>,
     /// Where each label stands.
     pub(crate) labels: Vec<u32>,

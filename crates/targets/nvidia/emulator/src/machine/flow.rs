@@ -26,6 +26,8 @@ pub(crate) enum Wait {
     Barrier { id: usize, phase: u32 },
     /// The barrier of the cluster to complete the phase of this number.
     Cluster { phase: u32 },
+    /// The warps of a group to have changed their registers, and registers to be left for that.
+    Registers { group: usize, phase: u32 },
     /// An mbarrier, at an offset of a block's shared memory, to leave the phase of this parity.
     Mbarrier { block: usize, offset: u32, parity: bool },
 }

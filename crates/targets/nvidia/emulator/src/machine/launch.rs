@@ -4,6 +4,8 @@ use crate::machine::asynchronous;
 use crate::machine::block::{Block, Team};
 use crate::machine::code::{Fill, Special};
 use crate::machine::flow::Wait;
+use crate::machine::registers::Registers;
+use crate::machine::schedule::Schedule;
 use crate::machine::turn::Turn;
 use crate::machine::warp::{FULL, Group, Queue, State, Warp};
 use crate::machine::world::{Request, World};
@@ -11,8 +13,6 @@ use emulation::{Barrier, Clocks, Fault, FaultKind, Memory, Report, Shadow};
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 
-/// Instructions of a warp's turn.
-const TURN: u32 = 2_000;
 /// Turns after which a cluster that has not ended gets another beside it, since it may wait for that one.
 const LONELY: u32 = 256;
 /// Multiprocessors that programs are told of.
@@ -29,6 +29,7 @@ pub(crate) fn run(request: Request<'_>, memory: &mut Memory) -> Result<Report, B
     let mut next = 0;
     let mut residents: Vec<Resident> = Vec::new();
     let mut lonely = 0;
+    let mut schedule = Schedule::new(launch.schedule);
     while next < total || !residents.is_empty() {
         lonely += 1;
         if residents.is_empty() || (lonely >= LONELY && residents.len() < BESIDE && next < total) {
@@ -42,7 +43,7 @@ pub(crate) fn run(request: Request<'_>, memory: &mut Memory) -> Result<Report, B
             lonely = 0;
         }
         for resident in &mut residents {
-            resident.round(&mut world)?;
+            resident.round(&mut world, &mut schedule)?;
         }
         residents.retain(|resident| !resident.done);
     }
@@ -82,6 +83,7 @@ impl Resident {
                 shared: vec![0xcd; bytes],
                 written: vec![false; bytes],
                 barriers: Default::default(),
+                registers: Registers::new(per_block, world.code.max_registers.unwrap_or_default()),
                 mbarriers: FxHashMap::default(),
                 live: threads,
                 shadow,
@@ -94,12 +96,21 @@ impl Resident {
         Resident { team, warps, done: false }
     }
 
-    /// Gives every warp a turn.
-    fn round(&mut self, world: &mut World<'_>) -> Result<(), Box<Fault>> {
+    /// Gives every warp a turn, but for those that the schedule leaves out.
+    fn round(&mut self, world: &mut World<'_>, schedule: &mut Schedule) -> Result<(), Box<Fault>> {
         let mut ran = false;
         let mut done = true;
-        for warp in &mut self.warps {
-            match warp.turn(&mut self.team, world, TURN)? {
+        if let Some(index) = schedule.lands(self.team.deliveries.len()) {
+            let at = self.team.deliveries[index].mbarrier;
+            asynchronous::deliver(&mut self.team, world, at)?;
+            ran = true;
+        }
+        for index in schedule.order(self.warps.len()) {
+            let Some(budget) = schedule.turn() else {
+                (ran, done) = (true, false);
+                continue;
+            };
+            match self.warps[index].turn(&mut self.team, world, budget)? {
                 Turn::Ran => {
                     ran = true;
                     done = false;
@@ -134,6 +145,7 @@ impl Resident {
                         let expected = barrier.expected.unwrap_or(block.live);
                         format!("barrier {id}, at which {} of {expected} threads stand", barrier.arrived)
                     }
+                    Wait::Registers { group, .. } => block.registers.describe(group),
                     Wait::Cluster { .. } => "the barrier of the cluster".to_owned(),
                     Wait::Mbarrier { block, offset, parity } => {
                         let state = self.team.blocks[block].mbarriers.get(&offset);

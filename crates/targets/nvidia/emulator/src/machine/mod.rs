@@ -14,6 +14,8 @@ pub(crate) mod launch;
 pub(crate) mod mbarrier;
 pub(crate) mod place;
 pub(crate) mod print;
+pub(crate) mod registers;
+pub(crate) mod schedule;
 pub(crate) mod step;
 pub(crate) mod traffic;
 mod turn;

@@ -54,6 +54,7 @@ impl Warp {
                 Wait::Lanes(mask) => mask & self.live & !self.groups[index].mask == 0,
                 Wait::Barrier { id, phase } => team.blocks[self.block].barriers[id].phase > phase,
                 Wait::Cluster { phase } => team.cluster_barrier.phase > phase,
+                Wait::Registers { group, phase } => team.blocks[self.block].registers.is_past(group, phase),
                 Wait::Mbarrier { block, offset, parity } => {
                     asynchronous::deliver(team, world, (block, offset))?;
                     let mbarrier = team.blocks[block].mbarriers.get(&offset);
@@ -100,10 +101,12 @@ impl Warp {
         let mut ran = false;
         while budget > 0 {
             let Some(index) = self.pick() else {
-                if self.live == 0 {
-                    return Ok(Turn::Done);
-                }
-                return Ok(if ran { Turn::Ran } else { Turn::Blocked });
+                // A warp that ended in this turn may have let others go on.
+                return Ok(match (ran, self.live) {
+                    (true, _) => Turn::Ran,
+                    (false, 0) => Turn::Done,
+                    (false, _) => Turn::Blocked,
+                });
             };
             ran = true;
             budget -= 1;

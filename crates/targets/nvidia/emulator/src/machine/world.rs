@@ -19,11 +19,20 @@ pub struct Launch {
     pub dynamic_shared: usize,
     /// One argument for each parameter.
     pub arguments: Vec<Argument>,
+    /// The order in which warps run, and when copies land, as far as that is open: a seed, or 0 for one warp after the other.
+    pub schedule: u64,
 }
 
 impl Default for Launch {
     fn default() -> Launch {
-        Launch { grid: [1; 3], block: [32, 1, 1], cluster: [1; 3], dynamic_shared: 0, arguments: Vec::new() }
+        Launch {
+            grid: [1; 3],
+            block: [32, 1, 1],
+            cluster: [1; 3],
+            dynamic_shared: 0,
+            arguments: Vec::new(),
+            schedule: 0,
+        }
     }
 }
 

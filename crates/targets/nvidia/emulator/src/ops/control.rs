@@ -74,8 +74,8 @@ pub(crate) fn nanosleep(site: &mut Site<'_>) -> Decoded {
     Ok(run(|_| Ok(Flow::Yield)))
 }
 
-/// `setmaxnreg`, `griddepcontrol`, `pmevent`: nothing to do.
+/// `griddepcontrol`, `pmevent`: nothing to do.
 pub(crate) fn nothing(site: &mut Site<'_>) -> Decoded {
-    site.flags(&["inc", "dec", "sync", "aligned", "u32", "launch_dependents", "wait", "mask"]);
+    site.flags(&["launch_dependents", "wait", "mask"]);
     Ok(run(|_| Ok(Flow::Next)))
 }

@@ -16,6 +16,7 @@ mod memory;
 mod mma;
 mod moves;
 mod reduction;
+mod registers;
 mod sync;
 pub(crate) mod system;
 mod tensor;
@@ -107,7 +108,7 @@ const FAMILIES: &[(&str, Decode)] = &[
     ("sad", integer::sad),
     ("selp", compare::selp),
     ("set", compare::set),
-    ("setmaxnreg", control::nothing),
+    ("setmaxnreg", registers::set),
     ("setp", compare::setp),
     ("shf", bits::funnel),
     ("shfl", vote::shfl),

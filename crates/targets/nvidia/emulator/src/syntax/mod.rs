@@ -31,6 +31,8 @@ pub(crate) struct Function {
     pub(crate) returns: Vec<Variable>,
     pub(crate) reqntid: Option<[u32; 3]>,
     pub(crate) cluster: Option<[u32; 3]>,
+    /// `.maxnreg`.
+    pub(crate) max_registers: Option<u32>,
     /// Absent for a declaration.
     pub(crate) body: Option<Vec<Statement>>,
     pub(crate) line: u32,

@@ -398,8 +398,9 @@ impl Parser {
         let returns = if entry { Vec::new() } else { self.formals()? };
         let name = self.word()?;
         let params = self.formals()?;
+        let (reqntid, cluster, max_registers, body) = (None, None, None, None);
         let mut function =
-            Function { name, entry, params, returns, reqntid: None, cluster: None, body: None, line };
+            Function { name, entry, params, returns, reqntid, cluster, max_registers, body, line };
         while let Some(word) = self.directive().map(str::to_owned) {
             self.at += 1;
             self.performance(&word, &mut function)?;
@@ -434,7 +435,8 @@ impl Parser {
         match word {
             "reqntid" => function.reqntid = Some(dims),
             "reqnctapercluster" => function.cluster = Some(dims),
-            "maxntid" | "minnctapersm" | "maxnreg" | "maxclusterrank" | "maxnctapersm" => {}
+            "maxnreg" => function.max_registers = Some(dims[0]),
+            "maxntid" | "minnctapersm" | "maxclusterrank" | "maxnctapersm" => {}
             _ => {
                 return Err(Diagnostic::new(
                     self.line(),

@@ -11,6 +11,7 @@ mod integer;
 mod matrix;
 mod memory;
 mod product;
+mod roles;
 mod sync;
 mod text;
 mod warp;
