@@ -234,7 +234,7 @@ fn wait(cx: &mut Cx<'_>, plans: &[std::rc::Rc<Plan>]) {
     if plans_cross(plans) {
         cx.program_barrier();
     } else if plans_wait(plans) {
-        cx.target.barrier(&mut cx.b);
+        cx.block_barrier();
     } else {
         cx.target.warp_barrier(&mut cx.b);
     }

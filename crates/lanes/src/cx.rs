@@ -5,6 +5,7 @@ use crate::error::{Result, at};
 use crate::facts::{Facts, Notes, Options};
 use crate::free::first_copies;
 use crate::layouts::layout_of;
+use crate::roles::Roles;
 use crate::shared::{self, Barrier, Planner};
 use crate::target::LaneTarget;
 use crate::types;
@@ -30,6 +31,17 @@ pub struct Ids {
     pub lane: Value,
     /// Of its warp in the program.
     pub warp: Value,
+}
+
+/// Warps that run one part of a kernel while others run other parts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Role {
+    /// The number of the barrier at which they meet.
+    pub(crate) barrier: u32,
+    /// The first of them among all warps of a launch.
+    pub(crate) first_warp: u32,
+    /// How many they are.
+    pub(crate) num_warps: u32,
 }
 
 /// The state of the lowering of one function.
@@ -64,6 +76,9 @@ pub struct Cx<'a> {
     pub(crate) notes: Option<Notes>,
     /// Bytes of the program's memory on the device that are given away.
     pub(crate) scratch_taken: u64,
+    /// Who runs the code, where warps have roles, and the roles of the kernel.
+    pub(crate) role: Option<Role>,
+    pub(crate) roles: Option<Rc<Roles>>,
     /// The operation that is being lowered.
     pub(crate) current: Option<Op>,
     values: FxHashMap<IrValue, LaneValue>,
@@ -121,6 +136,8 @@ impl<'a> Cx<'a> {
             shared,
             notes: None,
             scratch_taken: 0,
+            role: None,
+            roles: None,
             current: None,
             values: FxHashMap::with_capacity_and_hasher(USUAL, FxBuildHasher),
             layouts: FxHashMap::default(),
@@ -130,6 +147,11 @@ impl<'a> Cx<'a> {
     /// The numbers of this lane.
     pub fn ids(&mut self) -> Ids {
         self.ids
+    }
+
+    /// Says what the numbers of this lane are.
+    pub(crate) fn set_ids(&mut self, ids: Ids) {
+        self.ids = ids;
     }
 
     /// An error at an operation.
@@ -291,7 +313,7 @@ impl<'a> Cx<'a> {
         });
         self.b.set_loc(location);
         match self.shared.barrier_before(op) {
-            Some(Barrier::Block) => self.target.barrier(&mut self.b),
+            Some(Barrier::Block) => self.block_barrier(),
             Some(Barrier::Cluster) => self.program_barrier(),
             None => {}
         }

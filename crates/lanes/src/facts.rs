@@ -43,6 +43,8 @@ pub struct Facts {
     pub lanes: u32,
     /// Warps of a program.
     pub num_warps: u32,
+    /// Warps of a launch: those of the program, and those with roles beside them.
+    pub total_warps: u32,
     /// Groups of lanes that make one program together.
     pub num_blocks: u32,
 }

@@ -1,6 +1,6 @@
 //! The numbers of a lane: in its program, in its warp, of its warp; and positions that follow from them by a layout.
 
-use crate::cx::Cx;
+use crate::cx::{Cx, Ids, Role};
 use crate::free::FreeBits;
 use layout::{Dim, LinearLayout};
 use llir::{IntCompare, Value};
@@ -61,10 +61,39 @@ impl Cx<'_> {
     /// All lanes of the program wait for each other, whatever block they are in.
     pub(crate) fn program_barrier(&mut self) {
         if self.num_blocks == 1 {
-            self.target.barrier(&mut self.b);
+            self.block_barrier();
         } else {
             self.target.cluster_barrier(&mut self.b);
         }
+    }
+
+    /// All lanes of the block that run this code wait for each other: those of a role, where warps have roles.
+    pub(crate) fn block_barrier(&mut self) {
+        match self.role {
+            Some(role) => self.target.barrier_of(&mut self.b, role.barrier, role.num_warps * self.lanes),
+            None => self.target.barrier(&mut self.b),
+        }
+    }
+
+    /// The number of this warp among all that a launch has, whatever their roles are.
+    pub(crate) fn warp_of_block(&mut self) -> Value {
+        let thread = self.target.thread_id(&mut self.b);
+        let by = self.b.i32(self.lanes.trailing_zeros() as i32);
+        let warp = self.b.lshr(thread, by);
+        self.target.uniform(&mut self.b, warp)
+    }
+
+    /// From here on the code is that of a role; `warp` is [`Cx::warp_of_block`].
+    pub(crate) fn enter_role(&mut self, role: Role, warp: Value) {
+        let [first_warp, first_lane] =
+            [role.first_warp, role.first_warp * self.lanes].map(|first| self.b.i32(first as i32));
+        let thread = self.target.thread_id(&mut self.b);
+        let (thread, warp) = (self.b.sub(thread, first_lane), self.b.sub(warp, first_warp));
+        let warp = if role.num_warps == 1 { self.b.i32(0) } else { warp };
+        let lane = self.ids().lane;
+        self.set_ids(Ids { thread, lane, warp });
+        self.num_warps = role.num_warps;
+        self.role = Some(role);
     }
 
     /// The bits of the thread index of conversions: lane, warp, and above them the block.

@@ -6,13 +6,15 @@
 use crate::cx::{Cx, CxParts};
 use crate::error::{Error, Result, at};
 use crate::facts::{Facts, Notes, Options, Scratch};
-use crate::ops;
+use crate::ops::{self, roles};
+use crate::roles::Roles;
 use crate::shared::{self, Planner};
 use crate::target::LaneTarget;
 use crate::types;
 use crate::value::LaneValue;
 use ir::{Module, Op, Type};
 use llir::{Flags, FunctionBuilder, Param, ParamAttributes};
+use std::rc::Rc;
 use ttgir::ops::bulk::GlobalScratchAllocOp;
 use ttir::ops::func::{self, FuncOp};
 
@@ -87,14 +89,17 @@ fn lower_kernel(
     let limit = target.machine().shared_bytes;
     let shared = shared::plan(module, op, &mut planner, (ops::needs(), limit))?;
     facts.shared_bytes = shared.bytes;
+    let roles = Roles::of(module, op, facts.num_warps, target);
+    facts.total_warps = roles.as_ref().map_or(facts.num_warps, |roles| roles.total_warps);
     let name = facts.name.clone();
     let entry = module.entry(module.region(op, 0));
     let params = params(module, op, &facts)?;
     let id = lowered.add_function(&name, llir::Type::VOID, params);
     if let Some(function) = lowered.function_mut(id) {
-        let (kernel, attributes) = target.kernel(module, facts.lanes * facts.num_warps);
+        let (kernel, attributes) = target.kernel(module, facts.lanes * facts.total_warps);
         let cluster = (facts.num_blocks > 1).then_some([facts.num_blocks, 1, 1]);
-        function.kernel = Some(llir::Kernel { cluster, ..kernel });
+        let max_registers = roles.as_ref().and_then(Roles::entry_registers).or(kernel.max_registers);
+        function.kernel = Some(llir::Kernel { cluster, max_registers, ..kernel });
         function.attributes = attributes;
     }
     let mut b = FunctionBuilder::new(lowered, id);
@@ -110,7 +115,10 @@ fn lower_kernel(
         }
         cx.set(*arg, LaneValue::Scalar(value));
     }
-    cx.lower_block(entry)?;
+    match roles {
+        Some(roles) => roles::lower_kernel(&mut cx, entry, &Rc::new(roles))?,
+        None => cx.lower_block(entry)?,
+    }
     cx.b.set_loc(None);
     if cx.shared.read_at_end {
         cx.program_barrier();

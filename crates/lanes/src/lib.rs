@@ -26,6 +26,7 @@ pub mod ops;
 mod packing;
 pub mod pairs;
 mod positions;
+mod roles;
 mod row_load;
 mod shared;
 mod survey;

@@ -3,12 +3,21 @@
 use crate::cx::Cx;
 use llir::{Op, Type, Value, Values};
 
+/// The type of the integer that [`as_integer`] makes of a value of a type.
+pub(crate) fn integer_of(ty: Type) -> Type {
+    match ty {
+        Type::I1 => Type::I8,
+        _ if ty.is_ptr() => Type::int(ty.lane_bits() as u16),
+        _ => ty.as_int(),
+    }
+}
+
 /// A value as an integer of its width; truth values as 8 bits.
 pub(crate) fn as_integer(cx: &mut Cx<'_>, value: Value) -> Value {
     let ty = cx.b.ty(value);
     match ty {
         Type::I1 => cx.b.cast(Op::ZEXT, value, Type::I8),
-        _ if ty.is_ptr() => cx.b.cast(Op::PTRTOINT, value, Type::int(ty.lane_bits() as u16)),
+        _ if ty.is_ptr() => cx.b.cast(Op::PTRTOINT, value, integer_of(ty)),
         _ => cx.b.bitcast(value, ty.as_int()),
     }
 }

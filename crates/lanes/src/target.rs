@@ -207,6 +207,27 @@ pub trait LaneTarget: ElementTarget {
     /// All lanes of the program wait for each other and see each other's writes.
     fn barrier(&self, b: &mut FunctionBuilder<'_>);
 
+    /// Whether some warps of a program can wait for each other without the others ([`LaneTarget::barrier_of`]).
+    fn has_roles(&self) -> bool {
+        false
+    }
+
+    /// So many lanes, whole warps, wait for each other at a barrier of a number from 0 to 15, and see each other's writes. Only asked of
+    /// machines that have roles.
+    fn barrier_of(&self, b: &mut FunctionBuilder<'_>, number: u32, lanes: u32) {
+        let _ = (b, number, lanes);
+    }
+
+    /// Whether groups of four warps can give registers to others ([`LaneTarget::set_registers`]).
+    fn divides_registers(&self) -> bool {
+        false
+    }
+
+    /// From here on a lane has so many registers, more or fewer than before. Only asked of machines that divide registers.
+    fn set_registers(&self, b: &mut FunctionBuilder<'_>, count: u32, more: bool) {
+        let _ = (b, count, more);
+    }
+
     /// All lanes of all blocks of the cluster wait for each other and see each other's writes. Only asked of machines that
     /// have clusters.
     fn cluster_barrier(&self, b: &mut FunctionBuilder<'_>);

@@ -343,7 +343,8 @@ impl<'m> Printer<'m> {
         self.out.push(')');
     }
 
-    fn newline(&mut self) {
+    /// Begins a new line, indented like the operation.
+    pub fn newline(&mut self) {
         if !self.collecting {
             self.out.push('\n');
             self.out.extend(std::iter::repeat_n(' ', self.indent));

@@ -74,7 +74,7 @@ fn gather(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let owners = owners(&*cx.layout(source)?)?;
     match owners {
         Some(_) => cx.program_barrier(),
-        None => cx.target.barrier(&mut cx.b),
+        None => cx.block_barrier(),
     }
 
     let indices = cx.registers(of.indices())?;

@@ -54,7 +54,7 @@ fn histogram(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let zero = cx.b.i32(0);
     let zeros = vec![zero; 1 << whole.ins().bits(Dim::REGISTER)];
     store_block(cx, &store.0, region, Type::int(32), &zeros, 0);
-    cx.target.barrier(&mut cx.b);
+    cx.block_barrier();
     count_all(cx, op, region, numel(ty))?;
     cx.program_barrier();
     let mut counts = counted(cx, &load.1, region, 0);

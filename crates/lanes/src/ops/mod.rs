@@ -26,6 +26,7 @@ mod matrix_dot;
 pub(crate) mod memory;
 mod program;
 mod reduce;
+pub(crate) mod roles;
 mod scan;
 mod scan_layout;
 mod scratch;
@@ -67,6 +68,7 @@ const FAMILIES: &[&[Entry]] = &[
     memory::TABLE,
     program::TABLE,
     reduce::TABLE,
+    roles::TABLE,
     scan::TABLE,
     scratch::TABLE,
     shape::TABLE,
@@ -96,6 +98,7 @@ const NEEDS: &[&[(&OpRow, NeedOf)]] = &[
     histogram::NEEDS,
     map::NEEDS,
     reduce::NEEDS,
+    roles::NEEDS,
     scan::NEEDS,
     scratch::NEEDS,
 ];

@@ -17,6 +17,7 @@ use rustc_hash::FxHashMap;
 use ttgir::ops::async_copy::AsyncWaitOp;
 use ttgir::ops::barrier::{INIT_BARRIER, INVAL_BARRIER};
 use ttgir::ops::group_dot::{WARP_GROUP_DOT_WAIT, WarpGroupDotOp, WarpGroupDotWaitOp};
+use ttgir::ops::roles::WARP_SPECIALIZE;
 use ttgir::types::memdesc;
 use ttir::ops::access::AccessOp;
 use ttir::ops::atomic::Sem;
@@ -210,9 +211,33 @@ impl Walk<'_> {
                 after.join(&branch);
             }
             *state = after;
+        } else if module.is(op, &WARP_SPECIALIZE) {
+            self.roles(op, state);
         } else {
             self.plain(op, state);
         }
+    }
+
+    /// Regions that run at the same time, between two barriers of all warps. A barrier in one of them orders its own warps alone, and what
+    /// two of them touch they order by barriers in memory.
+    fn roles(&mut self, op: Op, state: &mut State) {
+        if let Some(barrier) = self.barriers.get(&op) {
+            state.wait(*barrier, self.program);
+        }
+        let (captures, _) = self.accesses(op);
+        if let Some(barrier) = state.conflicts(&captures, self.program) {
+            self.barriers.insert(op, barrier);
+        }
+        state.wait(Barrier::Block, self.program);
+        let module = self.module;
+        let mut ends = state.clone();
+        for (number, &region) in module.regions(op).iter().enumerate() {
+            let mut own = if number == 0 { state.clone() } else { State::default() };
+            self.block(module.entry(region), &mut own);
+            if number == 0 { ends = own } else { ends.join(&own) }
+        }
+        ends.wait(Barrier::Block, self.program);
+        *state = ends;
     }
 
     /// A conflict with what was touched before the loop gets a barrier in front of the loop, not one in each turn.

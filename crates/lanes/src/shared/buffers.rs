@@ -8,10 +8,11 @@
 use super::place::Request;
 use super::{Need, Order};
 use crate::error::Result;
-use ir::{Block, Effect, Module, Op, Type, Value};
+use ir::{Block, Effect, Module, Op, Region, Type, Value};
 use rustc_hash::FxHashMap;
 use target::survey::BufferFacts;
 use ttgir::ops::async_copy::{ASYNC_WAIT, AsyncWaitOp};
+use ttgir::ops::roles::{WARP_SPECIALIZE, WARP_YIELD, WarpSpecializeOp};
 use ttgir::types::memdesc;
 use ttir::ops::control::{CONDITION, FOR, IF, WHILE, YIELD};
 use ttir::ops::func::{CallOp, RETURN};
@@ -226,6 +227,16 @@ pub(super) fn flows(module: &Module, op: Op, is_memory: fn(Type) -> bool) -> Vec
         }
         return results;
     }
+    if let Some(of) = WarpSpecializeOp::of(module, op) {
+        let partitions = module.regions(op)[1..].iter();
+        return partitions
+            .flat_map(|&region| zip(of.captures(), module.args(module.entry(region))))
+            .collect();
+    }
+    if module.is(op, &WARP_YIELD) {
+        let Some(parent) = module.parent_op(op) else { return Vec::new() };
+        return zip(module.operands(op), module.results(parent));
+    }
     if let Some(callee) = callee(module, op) {
         let entry = module.entry(module.region(callee, 0));
         let returned = module.last_op(entry).filter(|&last| module.is(last, &RETURN));
@@ -274,8 +285,36 @@ impl Walk<'_> {
                 self.a_loop(op);
             } else if module.is(op, &IF) {
                 self.regions(op);
+            } else if module.is(op, &WARP_SPECIALIZE) {
+                self.roles(op);
             }
         }
+    }
+
+    /// Regions that run at the same time: what a partition touches is alive as long as any of them runs.
+    fn roles(&mut self, op: Op) {
+        let start = self.position;
+        self.regions(op);
+        self.position += 1;
+        let end = self.position;
+        let own = self.buffers.of_op.get(&op).copied();
+        let inside = self.module.regions(op)[1..].iter().flat_map(|&region| self.touched(region));
+        for buffer in inside.chain(own).collect::<Vec<_>>() {
+            self.extend(buffer, start, end);
+        }
+    }
+
+    /// The buffers that operations of a region allocate, need or use.
+    fn touched(&self, region: Region) -> Vec<usize> {
+        let block = self.module.entry(region);
+        let ops = self.module.ops(block).flat_map(|op| self.module.walk(op));
+        let mut touched = Vec::new();
+        for op in ops {
+            touched.extend(self.buffers.of_op.get(&op));
+            let views = self.module.operands(op).iter().filter_map(|value| self.buffers.views.get(value));
+            touched.extend(views.flatten());
+        }
+        touched
     }
 
     /// The regions of an operation, of which each may be left out: what is in flight in front of it may still be so behind it.

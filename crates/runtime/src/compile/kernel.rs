@@ -64,7 +64,7 @@ impl Kernel {
         let mut options = options.clone();
         if let Some(facts) = device {
             // An overridden stage may differ from the options of the launch.
-            (options.num_warps, options.num_ctas) = (facts.num_warps, facts.num_ctas);
+            (options.num_warps, options.num_ctas) = (facts.asked_warps(), facts.num_ctas);
         }
         Kernel {
             scratch: device.map(|facts| facts.global_scratch).filter(|scratch| scratch.bytes > 0),

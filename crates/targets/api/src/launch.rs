@@ -33,6 +33,8 @@ pub struct DeviceFacts {
     pub arch: String,
     /// Warps of a thread block.
     pub num_warps: u32,
+    /// How many of them have roles beside those that the launch asks for.
+    pub role_warps: u32,
     /// Lanes of a warp.
     pub warp_size: u32,
     /// Thread blocks of the cluster that is one program.
@@ -73,6 +75,7 @@ impl DeviceFacts {
         DeviceFacts {
             arch: arch.into(),
             num_warps,
+            role_warps: 0,
             warp_size,
             num_ctas: 1,
             global_scratch: ScratchFacts::NONE,
@@ -83,6 +86,11 @@ impl DeviceFacts {
             maps: Vec::new(),
             assembler_level: None,
         }
+    }
+
+    /// Warps that the launch asks for, without those that have roles beside them.
+    pub fn asked_warps(&self) -> u32 {
+        self.num_warps.saturating_sub(self.role_warps)
     }
 
     /// Lanes of a thread block.
@@ -206,7 +214,8 @@ impl LaunchFacts {
                 let maps: Vec<String> = facts.maps.iter().map(ToString::to_string).collect();
                 let mut own = scratch(&facts.global_scratch, &facts.profile_scratch);
                 own.extend([
-                    ("num_warps", int(facts.num_warps.into())),
+                    ("num_warps", int(facts.asked_warps().into())),
+                    ("total_num_warps", int(facts.num_warps.into())),
                     ("warp_size", int(facts.warp_size.into())),
                     ("num_ctas", int(facts.num_ctas.into())),
                     ("log_bytes", int(facts.log_bytes)),

@@ -14,6 +14,7 @@ pub fn device_facts(arch: String, kernel: &lanes::Facts, options: &CompileOption
         global_scratch: scratch(kernel.global_scratch),
         profile_scratch: scratch(kernel.profile_scratch),
         cooperative: flag(options, COOPERATIVE),
-        ..DeviceFacts::new(arch, kernel.num_warps, kernel.lanes)
+        role_warps: kernel.total_warps - kernel.num_warps,
+        ..DeviceFacts::new(arch, kernel.total_warps, kernel.lanes)
     }
 }

@@ -52,6 +52,7 @@ pub(crate) fn facts(text: &str, min_shared: u32) -> Result<Facts, String> {
         profile_scratch: Scratch::default(),
         lanes: WARP,
         num_warps: lanes.div_ceil(WARP),
+        total_warps: lanes.div_ceil(WARP),
         num_blocks: number_behind(directives, ".reqnctapercluster").unwrap_or(1),
     };
     Ok(Facts { name, params, maps: Vec::new(), kernel, effort: Effort::Full })

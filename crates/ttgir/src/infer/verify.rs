@@ -3,6 +3,7 @@
 use super::{Shapes, backward, forward};
 use crate::encoding::{Encoding, distinct_registers, same_layout};
 use crate::module::Config;
+use crate::ops::roles::warps_around;
 use ir::{LayoutRule, Module, Op, Type, Value};
 use ttir::ops::dot::MatmulOp;
 use ttir::ops::forms::UnaryOp;
@@ -19,7 +20,8 @@ pub fn check(module: &Module, op: Op) -> Result<(), String> {
     if tensors.is_empty() {
         return Ok(());
     }
-    let config = Config::of(module)?;
+    let mut config = Config::of(module)?;
+    config.num_warps = warps_around(module, op).unwrap_or(config.num_warps);
     for &ty in &tensors {
         check_type(ty, config)?;
     }

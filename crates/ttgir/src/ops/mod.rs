@@ -7,6 +7,7 @@ pub mod buffer;
 pub mod bulk;
 pub mod convert;
 pub mod group_dot;
+pub mod roles;
 pub mod schedule;
 pub mod shared;
 
@@ -48,6 +49,9 @@ const ROWS: &[&OpRow] = &[
     &buffer::BUFFER_STORE,
     &buffer::BUFFER_LOAD_TO_LOCAL,
     &buffer::IN_THREAD_TRANSPOSE,
+    &roles::WARP_SPECIALIZE,
+    &roles::WARP_YIELD,
+    &roles::WARP_RETURN,
     &schedule::SCHED_BARRIER,
     &schedule::SET_PRIORITY,
     &schedule::COND_BARRIER,

@@ -113,6 +113,23 @@ impl LaneTarget for Lanes {
         b.intrinsic_void(intrinsics::BARRIER.name, &[]);
     }
 
+    fn has_roles(&self) -> bool {
+        true
+    }
+
+    fn barrier_of(&self, b: &mut FunctionBuilder<'_>, number: u32, lanes: u32) {
+        Instruction::new("bar.sync").constant(number).constant(lanes).effect(b);
+    }
+
+    fn divides_registers(&self) -> bool {
+        (90..120).contains(&self.capability)
+    }
+
+    fn set_registers(&self, b: &mut FunctionBuilder<'_>, count: u32, more: bool) {
+        let how = if more { "inc" } else { "dec" };
+        Instruction::new(format!("setmaxnreg.{how}.sync.aligned.u32")).constant(count).effect(b);
+    }
+
     fn cluster_barrier(&self, b: &mut FunctionBuilder<'_>) {
         // The first releases what was written, the second acquires.
         b.intrinsic_void(intrinsics::CLUSTER_ARRIVE.name, &[]);

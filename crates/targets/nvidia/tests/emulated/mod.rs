@@ -79,7 +79,7 @@ impl Engine for Emulated {
         let launch = Launch {
             grid: [grid[0] * num_ctas, grid[1], grid[2]],
             cluster: [num_ctas, 1, 1],
-            block: [facts.lanes * facts.num_warps, 1, 1],
+            block: [facts.lanes * facts.total_warps, 1, 1],
             dynamic_shared: facts.shared_bytes as usize,
             arguments,
             schedule: 0,
