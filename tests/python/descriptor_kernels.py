@@ -62,10 +62,11 @@ def tile_of(tile, num_pid_m, num_pid_n, GROUP: tl.constexpr):
 
 @triton.jit
 def persistent_matmul(a_desc, b_desc, c_desc, M, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
-                      BLOCK_K: tl.constexpr, GROUP: tl.constexpr, SUBTILE: tl.constexpr, PROGRAMS: tl.constexpr):
+                      BLOCK_K: tl.constexpr, GROUP: tl.constexpr, SUBTILE: tl.constexpr, PROGRAMS: tl.constexpr,
+                      ROLES: tl.constexpr = False):
     """``c = a @ b.T``; each program makes tile after tile."""
     num_pid_m, num_pid_n = tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N)
-    for tile in tl.range(tl.program_id(0), num_pid_m * num_pid_n, PROGRAMS, flatten=True, warp_specialize=False):
+    for tile in tl.range(tl.program_id(0), num_pid_m * num_pid_n, PROGRAMS, flatten=not ROLES, warp_specialize=ROLES):
         pid_m, pid_n = tile_of(tile, num_pid_m, num_pid_n, GROUP)
         row, column = pid_m * BLOCK_M, pid_n * BLOCK_N
         accumulator = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
@@ -114,7 +115,7 @@ def as_descriptor(desc_or_ptr, shape, strides, block_shape):
 
 @triton.jit
 def attention(scale, heads, desc_q, desc_k, desc_v, desc_o, N_CTX, HEAD_DIM: tl.constexpr, BLOCK_M: tl.constexpr,
-              BLOCK_N: tl.constexpr, CAUSAL: tl.constexpr):
+              BLOCK_N: tl.constexpr, CAUSAL: tl.constexpr, ROLES: tl.constexpr = False):
     """The forward pass; all heads lie below each other in one matrix of rows."""
     start_m, head = tl.program_id(0), tl.program_id(1)
     rows = heads * N_CTX
@@ -131,7 +132,7 @@ def attention(scale, heads, desc_q, desc_k, desc_v, desc_o, N_CTX, HEAD_DIM: tl.
     acc = tl.zeros([BLOCK_M, HEAD_DIM], dtype=tl.float32)
     q = desc_q.load([row, 0])
     end = (start_m + 1) * BLOCK_M if CAUSAL else N_CTX
-    for start_n in tl.range(0, end, BLOCK_N, warp_specialize=False):
+    for start_n in tl.range(0, end, BLOCK_N, warp_specialize=ROLES):
         k = desc_k.load([first + start_n, 0]).T
         scores = tl.dot(q, k) * scale
         if CAUSAL:
@@ -147,7 +148,7 @@ def attention(scale, heads, desc_q, desc_k, desc_v, desc_o, N_CTX, HEAD_DIM: tl.
     desc_o.store([row, 0], (acc / total[:, None]).to(desc_o.dtype))
 
 
-def attention_of(q, k, v, out, causal, described=True):
+def attention_of(q, k, v, out, causal, described=True, **options):
     """The forward pass of tensors ``[heads, rows, head_dim]``; ``described`` says whether descriptors are passed."""
     heads, rows, head_dim = q.shape
     tile_m, tile_n = 64, 32
@@ -156,8 +157,8 @@ def attention_of(q, k, v, out, causal, described=True):
         flat = [TensorDescriptor.from_tensor(x, [tile, head_dim]) for x, tile in
                 zip(flat, (tile_m, tile_n, tile_n, tile_m))]
     scale = 1.44269504 / head_dim**0.5
-    attention[(rows // tile_m, heads)](scale, heads, *flat, rows, HEAD_DIM=head_dim, BLOCK_M=tile_m, BLOCK_N=tile_n,
-                                       CAUSAL=causal)
+    return attention[(rows // tile_m, heads)](scale, heads, *flat, rows, HEAD_DIM=head_dim, BLOCK_M=tile_m,
+                                              BLOCK_N=tile_n, CAUSAL=causal, **options)
 
 
 def block_of(array, at, block, padding):

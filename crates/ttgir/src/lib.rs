@@ -36,7 +36,7 @@ pub mod passes;
 pub mod types;
 
 pub use from_ttir::{Combine, MAP_OF, MAP_WRITTEN, MapPart, MapParts, from_ttir, map_parts};
-pub use machine::{FragmentKind, Machine, MatrixKind, MatrixRow, Number};
+pub use machine::{FragmentKind, Machine, MatrixKind, MatrixRow, Number, Roles};
 pub use module::{Config, set_shared, target};
 
 pub use encoding::{
@@ -76,6 +76,7 @@ pub static PASSES: &[&ir::pass::PassRow] = &[
     &passes::BULK_COPIES,
     &passes::PREFETCH_LOADS,
     &passes::INSERT_FENCES,
+    &passes::CAPTURE_VALUES,
     &passes::DROP_CARRIED,
 ];
 

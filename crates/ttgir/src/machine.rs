@@ -116,6 +116,17 @@ impl fmt::Display for MatrixRow {
     }
 }
 
+/// Which loops have warps with roles of their own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Roles {
+    /// None: the machine cannot.
+    None,
+    /// Those that ask for it.
+    Asked,
+    /// All that can.
+    All,
+}
+
 /// Facts about a machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Machine {
@@ -161,6 +172,8 @@ pub struct Machine {
     pub stores_fragments: bool,
     /// Whether boxes of tensors are copied by descriptor.
     pub bulk_copy: bool,
+    /// Which loops have warps that do nothing but begin copies.
+    pub roles: Roles,
     /// Whether blocks that dots made are stored by bulk copies, where descriptors name them.
     pub bulk_store: bool,
     /// Whether matrices of 8 × 8 16-bit elements are loaded from shared memory to registers by one instruction.
@@ -199,6 +212,7 @@ impl Machine {
         stores_fragments: false,
         bulk_copy: false,
         bulk_store: false,
+        roles: Roles::None,
         matrix_load: false,
         matrix_store: false,
         cluster: 1,
@@ -245,6 +259,7 @@ impl fmt::Display for Machine {
         writeln!(f, "staged loads: {}", self.staged_loads)?;
         writeln!(f, "dots are stored from where they are: {}", self.stores_fragments)?;
         writeln!(f, "bulk copies: {}, for stores: {}", self.bulk_copy, self.bulk_store)?;
+        writeln!(f, "roles of warps: {:?}", self.roles)?;
         writeln!(f, "matrix loads: {}, stores: {}", self.matrix_load, self.matrix_store)?;
         for row in self.matrix {
             writeln!(f, "matrix: {row}")?;

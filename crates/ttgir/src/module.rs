@@ -1,6 +1,6 @@
 //! What a whole program says about how it runs: attributes of the module.
 
-use ir::{Attr, AttrKey, DeclaredKey, Module};
+use ir::{Attr, AttrKey, DeclaredKey, Diagnostic, Module};
 
 /// Warps of a program.
 pub static NUM_WARPS: DeclaredKey = DeclaredKey::new("ttg.num-warps", "Warps of a program.");
@@ -45,6 +45,23 @@ pub fn operands_stay(module: &Module) -> bool {
 pub fn let_operands_stay(module: &mut Module) {
     let top = module.top();
     module.set_extra(top, OPERANDS_STAY.key(), Some(Attr::Bool(true)));
+}
+
+/// Why the warps of a loop have no roles.
+pub static NO_ROLES: DeclaredKey =
+    DeclaredKey::new("ttg.no-roles", "Why the warps of this loop have no roles, though that was asked for.");
+
+/// What is to be said of loops whose warps should have roles and have none.
+pub fn take_role_remarks(module: &mut Module) -> Vec<Diagnostic> {
+    let mut remarks = Vec::new();
+    for op in module.walk(module.top()) {
+        let Some(reason) = module.extra_attr(op, NO_ROLES.name).and_then(Attr::as_str) else { continue };
+        let message =
+            format!("the warps of the loop have no roles of their own (`warp_specialize`): {reason}");
+        remarks.push(Diagnostic::new(message).at(module.locs.describe(module.loc(op))));
+        module.set_extra(op, NO_ROLES.key(), None);
+    }
+    remarks
 }
 
 /// How many lanes, warps and blocks run a program.

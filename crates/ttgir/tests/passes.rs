@@ -16,15 +16,17 @@ mod machines;
 use ir::text::{ParseOptions, PrintOptions, parse, print};
 use machines::{GROUP, RUNS, WARP, WIDE};
 use std::path::Path;
-use ttgir::Machine;
+use ttgir::{Machine, Roles};
 
 /// Matrix instructions of groups of warps, and bulk copies both ways.
 static BULK: Machine = Machine { name: "bulk", bulk_copy: true, bulk_store: true, ..GROUP };
+/// The same, with warps that begin copies where loops ask for them.
+static ROLES: Machine = Machine { name: "roles", roles: Roles::Asked, ..BULK };
 
 const MARK: &str = "\n// expect\n";
 
 fn named(name: &str) -> &'static Machine {
-    let all = [&Machine::BASE, &WARP, &GROUP, &BULK, &WIDE, &RUNS];
+    let all = [&Machine::BASE, &WARP, &GROUP, &BULK, &ROLES, &WIDE, &RUNS];
     all.into_iter().find(|machine| machine.name == name).unwrap_or_else(|| panic!("no machine {name}"))
 }
 

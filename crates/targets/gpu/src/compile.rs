@@ -123,7 +123,11 @@ impl<'a> Compile<'a> {
             return self.given(&given);
         }
         match self.time(LLIR, |this| this.lower(&module)) {
-            Ok(lowered) => self.lowered(module, lowered),
+            Ok(lowered) => {
+                let refused = ttgir::module::take_role_remarks(&mut module);
+                self.remark(refused);
+                self.lowered(module, lowered)
+            }
             Err(TargetError::OutOfResources { required, limit, .. }) => {
                 self.with_less(&module, fit, (required, limit))
             }
@@ -156,6 +160,14 @@ impl<'a> Compile<'a> {
         .map_err(|errors| refused(&errors))
     }
 
+    /// Tells the author of the kernel what was asked for and could not be done.
+    fn remark(&mut self, remarks: Vec<ir::Diagnostic>) {
+        for remark in remarks {
+            let place = remark.place.map_or_else(String::new, |place| format!("{place}: "));
+            self.observer.warn(format!("{place}{}", remark.message));
+        }
+    }
+
     /// Goes on with fewer stages for loops, where the program then fits into shared memory. `need` is what it needs, and what there is.
     fn with_less(
         &mut self,
@@ -172,10 +184,9 @@ impl<'a> Compile<'a> {
             return self.not_lowered(module, out_of_shared(required, limit));
         };
         self.passes(&mut module)?;
-        for remark in remarks {
-            let place = remark.place.map_or_else(String::new, |place| format!("{place}: "));
-            self.observer.warn(format!("{place}{}", remark.message));
-        }
+        self.remark(remarks);
+        let refused = ttgir::module::take_role_remarks(&mut module);
+        self.remark(refused);
         self.ttgir(module)
     }
 

@@ -31,7 +31,11 @@ impl Nvidia {
         let machine = machine::machine(capability)
             .ok_or_else(|| TargetError::Internal(format!("there are no facts about {arch}")))?;
         let plain = knobs::flag(options, knob::NO_BULK_COPIES);
-        let machine = if plain { machine::without_bulk_copies(machine) } else { machine };
+        let machine = match (plain, knobs::flag(options, knob::ROLES)) {
+            (true, _) => machine::without_bulk_copies(machine),
+            (false, true) => machine::with_roles_everywhere(machine),
+            (false, false) => machine,
+        };
         Ok(Nvidia { arch, lanes: Lanes { capability, machine }, emulated })
     }
 }
@@ -275,7 +279,8 @@ fn limit_registers(
         })?;
     let function = module.find(name).and_then(|id| module.function_mut(id));
     if let Some(kernel) = function.and_then(|function| function.kernel.as_mut()) {
-        kernel.max_registers = Some(most);
+        // Registers that warps hand to each other are counted from what the kernel itself says.
+        kernel.max_registers.get_or_insert(most);
     }
     Ok(())
 }

@@ -17,6 +17,8 @@ pub(crate) mod knob {
     pub(crate) const ASSEMBLER_LOG: &str = "dump_ptxas_log";
     /// Move no blocks by bulk copies.
     pub(crate) const NO_BULK_COPIES: &str = "disable_bulk_copies";
+    /// Let warps of their own begin the copies of all loops that can have them.
+    pub(crate) const ROLES: &str = "warp_specialize";
     /// Leave lines of the source out: one of the knobs of all targets.
     pub(crate) const NO_LINES: &str = "disable_line_info";
     /// Leave out passes over llir: one of the knobs of all targets.
@@ -73,6 +75,9 @@ pub(crate) static ROWS: &[KnobRow] = &[
          and are not recognised.").but(Environment),
     row(knob::NO_BULK_COPIES, &["DEUTERON_DISABLE_BULK_COPIES"], Flag,
         "Let lanes load what tensor descriptors describe, where bulk copies (TMA) would: to compare the two.").but(Compiles),
+    row(knob::ROLES, &["DEUTERON_WARP_SPECIALIZE"], Flag,
+        "Let warps of their own begin the bulk copies (TMA) of every loop that can have them, not only of those that say \
+         `warp_specialize=True`.").but(Compiles),
     row("disable_mma_v3", &["DISABLE_MMA_V3"], Flag, "Multiply with `mma` in place of `wgmma`.")
         .but(Refused("matrix instructions are those of the architecture: `arch=\"sm80\"` at a launch (or TRITON_OVERRIDE_ARCH=sm80) compiles with `mma`")),
     row("disable_mma_v5", &["DISABLE_MMA_V5"], Flag, "Multiply without `tcgen05`, which is never used.").but(Moot),

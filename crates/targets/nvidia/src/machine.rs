@@ -6,7 +6,7 @@
 
 use ir::FloatKind::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64};
 use std::sync::OnceLock;
-use ttgir::machine::{FragmentKind, Machine, MatrixKind, MatrixRow, Number};
+use ttgir::machine::{FragmentKind, Machine, MatrixKind, MatrixRow, Number, Roles};
 
 /// Lanes of a warp.
 pub(crate) const WARP: u32 = 32;
@@ -51,6 +51,7 @@ const SM_90: Machine = Machine {
     processor_shared_bytes: 228 << 10,
     bulk_copy: true,
     bulk_store: true,
+    roles: Roles::Asked,
     reduction_bytes: 16,
     matrix_store: true,
     cluster: 16,
@@ -95,6 +96,15 @@ pub fn without_bulk_copies(machine: &'static Machine) -> &'static Machine {
     static ALIKE: OnceLock<Vec<Machine>> = OnceLock::new();
     let plain = |(_, machine): &(u32, Machine)| Machine { bulk_copy: false, ..*machine };
     let alike = ALIKE.get_or_init(|| MACHINES.iter().map(plain).collect());
+    alike.iter().find(|alike| alike.name == machine.name).unwrap_or(machine)
+}
+
+/// The same machine as one on which all loops that can have warps that begin copies.
+pub fn with_roles_everywhere(machine: &'static Machine) -> &'static Machine {
+    static ALIKE: OnceLock<Vec<Machine>> = OnceLock::new();
+    let able = MACHINES.iter().filter(|(_, machine)| machine.roles == Roles::Asked);
+    let alike =
+        ALIKE.get_or_init(|| able.map(|(_, machine)| Machine { roles: Roles::All, ..*machine }).collect());
     alike.iter().find(|alike| alike.name == machine.name).unwrap_or(machine)
 }
 

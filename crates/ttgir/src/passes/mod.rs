@@ -3,6 +3,7 @@
 mod accelerate_dots;
 mod assign_layouts;
 mod bulk_copies;
+mod capture_values;
 mod context;
 mod default_stages;
 mod defer_reductions;
@@ -20,6 +21,7 @@ mod stream_last_reads;
 pub use accelerate_dots::{ACCELERATE_DOTS, no_matrix_instruction};
 pub use assign_layouts::ASSIGN_LAYOUTS;
 pub use bulk_copies::BULK_COPIES;
+pub use capture_values::CAPTURE_VALUES;
 pub(crate) use context::Context;
 pub use default_stages::set_default_stages;
 pub use defer_reductions::DEFER_REDUCTIONS;

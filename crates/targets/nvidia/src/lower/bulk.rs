@@ -47,6 +47,13 @@ pub(super) fn speaks(cx: &mut Cx<'_>, condition: Option<Value>) -> Value {
     }
 }
 
+/// Whether this is the lane that speaks for its warp, whose accesses so far come first, and a condition holds.
+fn speaks_for_warp(cx: &mut Cx<'_>, condition: Option<Value>) -> Value {
+    cx.target.warp_barrier(&mut cx.b);
+    let elected = super::template(&mut cx.b, "elect.sync _|$0, -1;", "=b", Type::I1, &[]);
+    condition.map_or(elected, |condition| cx.b.and(elected, condition))
+}
+
 /// Where a memory description begins, a 32-bit address.
 fn address(cx: &mut Cx<'_>, op: Op, memory: IrValue) -> Result<Value> {
     let LaneValue::Shared(memory) = cx.get(memory)? else {
@@ -95,7 +102,7 @@ fn arrive(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let of = ArriveBarrierOp::new(cx.module, op);
     let (count, barrier) = (of.count(), address(cx, op, of.alloc())?);
     let condition = of.pred().map(|pred| scalar(cx, op, pred)).transpose()?;
-    let speaks = speaks(cx, condition);
+    let speaks = if of.per_warp() { speaks_for_warp(cx, condition) } else { speaks(cx, condition) };
     let arrive = Instruction::new("mbarrier.arrive.shared::cta.b64").sink().at(barrier);
     arrive.constant(count).when(speaks).effect(&mut cx.b);
     Ok(())

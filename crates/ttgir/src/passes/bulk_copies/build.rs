@@ -30,12 +30,17 @@ pub(crate) fn number(builder: &mut Builder<'_>, value: i64) -> Value {
 
 /// Makes so many barriers, each for one arrival.
 pub(crate) fn make_barriers(builder: &mut Builder<'_>, count: usize) -> Value {
+    make_barriers_for(builder, count, 1)
+}
+
+/// Makes so many barriers, each for so many arrivals.
+pub(crate) fn make_barriers_for(builder: &mut Builder<'_>, count: usize, arrivals: u32) -> Value {
     let ty = memdesc_type(&[count as i64, 1], Type::int(BARRIER_BITS), &plain(), true);
     let ring = builder.build_as(&LOCAL_ALLOC, &[], &[None], ty);
     for index in 0..count {
         let index = number(builder, index as i64);
         let barrier = barrier_at(builder, ring, index);
-        builder.build_effect(&INIT_BARRIER, &[barrier], &InitBarrierOp::attrs(1));
+        builder.build_effect(&INIT_BARRIER, &[barrier], &InitBarrierOp::attrs(arrivals));
     }
     // What lanes did before to memory that copies will write comes before the copies.
     builder.build_effect(&FENCE_ASYNC_SHARED, &[], &[Some(Attr::Bool(false))]);

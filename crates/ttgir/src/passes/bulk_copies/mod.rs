@@ -18,7 +18,7 @@ mod made;
 mod stores;
 
 pub(crate) use build::{
-    Box, barrier_at, bytes_of, end_barriers, expect, load, make_barriers, shared_for, wait,
+    Box, barrier_at, bytes_of, end_barriers, expect, load, make_barriers, make_barriers_for, shared_for, wait,
 };
 
 use super::pipeline_loops::load_from;

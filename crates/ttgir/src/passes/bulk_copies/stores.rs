@@ -6,7 +6,7 @@
 //!                                             ttng.async_tma_store_wait {read_only}
 //! ```
 //!
-//! In a loop that says `tt.flatten` the buffer is made in front of the loops, and who writes to it waits until the copy of the last iteration
+//! In a loop that says `tt.flatten`, or whose warps have roles, the buffer is made in front of the loops, and who writes to it waits until the copy of the last iteration
 //! has read it: the copy goes on while the next iteration begins.
 //!
 //! What a copy writes is there for others once it has been waited for without `read_only`. That is done behind the copy where the program
@@ -19,6 +19,7 @@ use crate::SharedEncoding;
 use crate::from_ttir::{MapPart, map_parts, map_slot};
 use crate::ops::access;
 use crate::ops::bulk::BulkLoadOp;
+use crate::ops::roles::WARP_SPECIALIZE;
 use crate::ops::shared::{LOCAL_ALLOC, LOCAL_DEALLOC, LOCAL_STORE};
 use crate::types::memdesc_type;
 use ir::{Attr, Block, Builder, Def, Module, Op, OpInit, Place, Traits, Type, Value};
@@ -95,10 +96,14 @@ impl Plan {
 /// The outermost loop around a store, if one of those around it says `tt.flatten`.
 fn flat_loop(module: &Module, op: Op) -> Option<Op> {
     let loops: Vec<Op> = loops_around(module, op).collect();
-    loops
-        .iter()
-        .any(|&each| module.extra_attr(each, FLATTEN.name).is_some())
-        .then(|| loops.last().copied())?
+    loops.iter().any(|&each| is_flat(module, each)).then(|| loops.last().copied())?
+}
+
+/// Whether iterations of a loop do not read by descriptors what earlier ones wrote: it says so, or its warps have roles, which promises the
+/// same.
+fn is_flat(module: &Module, op: Op) -> bool {
+    let has_roles = module.parent_op(op).is_some_and(|around| module.is(around, &WARP_SPECIALIZE));
+    has_roles || module.extra_attr(op, FLATTEN.name).is_some()
 }
 
 fn loops_around(module: &Module, op: Op) -> impl Iterator<Item = Op> {
@@ -119,7 +124,7 @@ impl Written {
             if !is_behind && both.is_empty() {
                 continue;
             }
-            let promised = both.iter().all(|&each| module.extra_attr(each, FLATTEN.name).is_some());
+            let promised = both.iter().all(|&each| is_flat(module, each));
             match read {
                 Read::Tensor(desc) if may_be_one(module, desc, own) => return Written::AtOnce,
                 Read::Tensor(_) if promised && !is_behind => {}

@@ -17,7 +17,7 @@
 //! Only where the outer loop says `tt.flatten`: its iterations do not read what earlier ones write. Left out: copies by lanes, inner loops
 //! whose bounds change from tile to tile, addresses that are loaded.
 
-use super::copies::{Rings, Values, begin, carry, compare, copy_slice, integer, yield_as};
+use super::copies::{Rings, Values, begin, carry_through, compare, copy_slice, integer, yield_as};
 use super::plan::{Ahead, Plan};
 use crate::from_ttir::is_written;
 use ir::{Block, Builder, Def, Module, Op, OpInit, Place, Traits, Type, Value};
@@ -217,7 +217,7 @@ pub(super) fn begin_all(
     }
     let body = ForOp::new(module, op).body();
     let args: Vec<Value> =
-        next.values().iter().map(|&init| carry_in(module, op, Some(outer), init)).collect();
+        next.values().iter().map(|&init| carry_through(module, &[outer.op, op], init)).collect();
     let last = ForOp::new(module, op).terminator();
     let mut builder = Builder::before(module, last);
     let index = fills(&mut builder);
@@ -225,17 +225,6 @@ pub(super) fn begin_all(
     for (&arg, value) in args.iter().zip(later.values()) {
         yield_as(module, body, arg, value);
     }
-}
-
-/// One more value that a loop carries, and the loop around it from one of its runs to the next; what it becomes is set later.
-pub(super) fn carry_in(module: &mut Module, op: Op, outer: Option<&Outer>, init: Value) -> Value {
-    let body = ForOp::new(module, op).body();
-    let Some(outer) = outer else { return carry(module, op, body, init) };
-    let around = carry(module, outer.op, outer.body, init);
-    let arg = carry(module, op, body, around);
-    let result = *module.results(op).last().expect("the value was added");
-    yield_as(module, outer.body, around, result);
-    arg
 }
 
 /// What is next where a condition holds, and where it does not.

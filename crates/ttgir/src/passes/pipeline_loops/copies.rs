@@ -12,6 +12,7 @@ use ttir::ops::access::AccessOp;
 use ttir::ops::arith_int::ANDI;
 use ttir::ops::compare::{CMPI, CmpIOp, CmpIPredicate};
 use ttir::ops::constant::CONSTANT;
+use ttir::ops::control::ForOp;
 use ttir::ops::descriptor::DescriptorLoadOp;
 use ttir::ops::shape::SPLAT;
 use ttir::types::{elem, is_tensor, shape, tensor};
@@ -78,9 +79,7 @@ pub(super) fn begin(
     index: Value,
 ) {
     copy_slice(builder, &plan.ahead.slice, values, condition);
-    if let Some(barriers) = rings.barriers {
-        begin_bulk(builder, plan, (rings, barriers), values, condition, index);
-    }
+    begin_bulk(builder, plan, rings, values, condition, index);
     if !plan.has(false) {
         return;
     }
@@ -98,15 +97,16 @@ pub(super) fn begin(
     builder.build_as(&ASYNC_COMMIT_GROUP, &tokens, &[], token_type());
 }
 
-/// Begins the bulk copies of an iteration, all counted by one barrier.
-fn begin_bulk(
+/// Begins the bulk copies of an iteration, if there are any, all counted by one barrier.
+pub(super) fn begin_bulk(
     builder: &mut Builder<'_>,
     plan: &Plan,
-    (rings, barriers): (&Rings, Value),
+    rings: &Rings,
     values: &Values,
     condition: Value,
     index: Value,
 ) {
+    let Some(barriers) = rings.barriers else { return };
     let barrier = barrier_at(builder, barriers, index);
     let copies = || plan.copies.iter().zip(&rings.blocks).filter(|(copy, _)| copy.bulk);
     let bytes = copies().map(|(copy, _)| bytes_of(builder.module, copy.load)).sum();
@@ -168,4 +168,22 @@ pub(in crate::passes) fn yield_as(module: &mut Module, body: Block, arg: Value, 
     let number = module.args(body).iter().position(|&own| own == arg).expect("an argument of the body") - 1;
     let last = module.last_op(body).expect("a verified body ends in a terminator");
     module.set_operand(last, number, next);
+}
+
+/// One more value that every loop of a nest carries, from one run of an inner loop to the next; gives it as the innermost has it. What it
+/// becomes is set later.
+pub(super) fn carry_through(module: &mut Module, loops: &[Op], init: Value) -> Value {
+    let mut value = init;
+    let mut args = Vec::new();
+    for &op in loops {
+        let body = ForOp::new(module, op).body();
+        value = carry(module, op, body, value);
+        args.push(value);
+    }
+    for (pair, &arg) in loops.windows(2).zip(&args) {
+        let body = ForOp::new(module, pair[0]).body();
+        let result = *module.results(pair[1]).last().expect("the value was added");
+        yield_as(module, body, arg, result);
+    }
+    value
 }

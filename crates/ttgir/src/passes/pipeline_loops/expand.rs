@@ -1,7 +1,7 @@
 //! Begins copies iterations ahead: in front of the loop for the first iterations, in it for later ones.
 
-use super::across::{self, Outer, carry_in};
-use super::copies::{Rings, Values, begin, carry, compare, integer, view, yield_as};
+use super::across::{self, Outer};
+use super::copies::{Rings, Values, begin, carry, carry_through, compare, integer, view, yield_as};
 use super::plan::{Copy, Plan};
 use crate::ops::async_copy::{ASYNC_WAIT, AsyncWaitOp};
 use crate::ops::convert::{CONVERT_LAYOUT, ConvertLayoutOp};
@@ -19,10 +19,22 @@ use ttir::ops::shape::{TRANS, TransOp};
 use ttir::types::{elem, shape};
 
 /// The numbers of the buffers that an iteration fills and reads, and the phase of the barrier that it waits for.
-struct Turn {
+pub(super) struct Turn {
     fills: Option<Value>,
-    reads: Option<Value>,
+    pub(super) reads: Option<Value>,
+    /// The buffer that the iteration before has read.
+    pub(super) before: Option<Value>,
     phase: Option<Value>,
+}
+
+/// How loops go around a ring: the outermost loop first, each inside of the one before.
+pub(super) struct Walk<'a> {
+    pub(super) loops: &'a [Op],
+    pub(super) slots: usize,
+    /// The number of the buffer that the first iteration fills, if iterations do.
+    pub(super) fills_from: Option<usize>,
+    /// Whether barriers say what is full.
+    pub(super) is_bulk: bool,
 }
 
 /// Carries out a plan. Gives the views of the buffers that an iteration reads.
@@ -33,16 +45,19 @@ pub(super) fn expand(module: &mut Module, op: Op, plan: &Plan) -> FxHashSet<Valu
     let blocks = plan.copies.iter().map(|copy| make_ring(module, whole, copy, plan.slots)).collect();
     let barriers = plan.has(true).then(|| make_barriers(&mut Builder::before(module, whole), plan.slots));
     let rings = Rings { blocks, barriers };
+    let loops: Vec<Op> = outer.iter().map(|outer| outer.op).chain([op]).collect();
+    let fills_from = Some((plan.distance - 1) % plan.slots);
+    let walk = Walk { loops: &loops, slots: plan.slots, fills_from, is_bulk: plan.has(true) };
     let views = match &outer {
         Some(outer) => {
-            let turn = carry_turn(module, op, Some(outer), plan);
+            let turn = carry_turn(module, &walk);
             let views = read(module, body, plan, &rings, &turn);
             across::begin_all(module, op, (plan, outer), &rings, |builder| fills(builder, &turn));
             views
         }
         None => {
             let states = prologue(module, op, body, plan, &rings);
-            let turn = carry_turn(module, op, None, plan);
+            let turn = carry_turn(module, &walk);
             let views = read(module, body, plan, &rings, &turn);
             let ahead: Vec<Value> = states.iter().map(|&state| carry(module, op, body, state)).collect();
             issue(module, op, body, plan, &rings, &ahead, &turn);
@@ -56,7 +71,7 @@ pub(super) fn expand(module: &mut Module, op: Op, plan: &Plan) -> FxHashSet<Valu
     views
 }
 
-fn make_ring(module: &mut Module, op: Op, copy: &Copy, slots: usize) -> Value {
+pub(super) fn make_ring(module: &mut Module, op: Op, copy: &Copy, slots: usize) -> Value {
     let ty = module.ty(module.result(copy.load, 0));
     let mut sizes = vec![slots as i64];
     sizes.extend(shape(ty));
@@ -97,50 +112,60 @@ fn prologue(module: &mut Module, op: Op, body: Block, plan: &Plan, rings: &Rings
 }
 
 /// What [`Turn`] says, carried by the loop and computed at the start of the body.
-fn carry_turn(module: &mut Module, op: Op, outer: Option<&Outer>, plan: &Plan) -> Turn {
-    let starts = [((plan.distance - 1) % plan.slots) as i64, -1];
-    let mut turned = None;
+pub(super) fn carry_turn(module: &mut Module, walk: &Walk<'_>) -> Turn {
+    let starts = [walk.fills_from.map(|start| start as i64), Some(-1)];
+    let mut last = None;
     let numbers = starts.map(|start| {
-        (plan.slots > 1).then(|| {
-            let (number, is_over) = carry_number(module, op, outer, start, plan.slots);
-            turned = Some(is_over);
-            number
-        })
+        let start = start.filter(|_| walk.slots > 1)?;
+        let counted = carry_number(module, walk, start);
+        last = Some(counted);
+        Some(counted.number)
     });
-    let phase = plan.has(true).then(|| carry_phase(module, op, outer, turned));
-    Turn { fills: numbers[0], reads: numbers[1], phase }
+    let phase = walk.is_bulk.then(|| carry_phase(module, walk, last.map(|counted| counted.is_over)));
+    Turn { fills: numbers[0], reads: numbers[1], before: last.map(|counted| counted.before), phase }
 }
 
-/// Counts through the buffers; also says when it begins again.
-fn carry_number(
-    module: &mut Module,
-    op: Op,
-    outer: Option<&Outer>,
-    start: i64,
-    slots: usize,
-) -> (Value, Value) {
+/// A number that goes around a ring.
+#[derive(Clone, Copy)]
+struct Counted {
+    /// In the iteration before.
+    before: Value,
+    number: Value,
+    /// Whether it begins again.
+    is_over: Value,
+}
+
+/// Counts through the buffers.
+fn carry_number(module: &mut Module, walk: &Walk<'_>, start: i64) -> Counted {
+    let (whole, op) = walk.ends();
     let body = ForOp::new(module, op).body();
-    let whole = outer.map_or(op, |outer| outer.op);
     let init = integer(&mut Builder::before(module, whole), Type::int(32), start);
-    let arg = carry_in(module, op, outer, init);
+    let arg = carry_through(module, walk.loops, init);
     let mut builder = Builder::before(module, start_of(module, body));
     let one = integer(&mut builder, Type::int(32), 1);
     let next = builder.build(&ADDI, &[arg, one], &[]);
-    let slots = integer(&mut builder, Type::int(32), slots as i64);
+    let slots = integer(&mut builder, Type::int(32), walk.slots as i64);
     let is_over = compare(&mut builder, CmpIPredicate::Sge, next, slots);
     let zero = integer(&mut builder, Type::int(32), 0);
     let number = builder.build(&SELECT, &[is_over, zero, next], &[]);
     yield_as(module, body, arg, number);
-    (number, is_over)
+    Counted { before: arg, number, is_over }
+}
+
+impl Walk<'_> {
+    /// The outermost loop and the innermost.
+    fn ends(&self) -> (Op, Op) {
+        (self.loops[0], self.loops[self.loops.len() - 1])
+    }
 }
 
 /// The phase that this iteration waits for: it changes when the buffers begin again, with one buffer each time.
-fn carry_phase(module: &mut Module, op: Op, outer: Option<&Outer>, turned: Option<Value>) -> Value {
+fn carry_phase(module: &mut Module, walk: &Walk<'_>, turned: Option<Value>) -> Value {
+    let (whole, op) = walk.ends();
     let body = ForOp::new(module, op).body();
-    let whole = outer.map_or(op, |outer| outer.op);
     let before_first = i64::from(turned.is_none());
     let init = integer(&mut Builder::before(module, whole), Type::int(32), before_first);
-    let arg = carry_in(module, op, outer, init);
+    let arg = carry_through(module, walk.loops, init);
     let anchor = turned.and_then(|value| module.def_op(value)).and_then(|op| module.next(op));
     let anchor = anchor.unwrap_or_else(|| start_of(module, body));
     let mut builder = Builder::before(module, anchor);
@@ -159,7 +184,13 @@ fn start_of(module: &Module, body: Block) -> Op {
 }
 
 /// Waits for the copies of this iteration and lets the users of the loads read the buffers.
-fn read(module: &mut Module, body: Block, plan: &Plan, rings: &Rings, turn: &Turn) -> FxHashSet<Value> {
+pub(super) fn read(
+    module: &mut Module,
+    body: Block,
+    plan: &Plan,
+    rings: &Rings,
+    turn: &Turn,
+) -> FxHashSet<Value> {
     let first = plan.copies.iter().map(|copy| copy.load).min_by_key(|&load| position(module, load));
     let first = first.expect("a plan has copies");
     let mut builder = Builder::before(module, first);

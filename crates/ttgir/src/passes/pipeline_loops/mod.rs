@@ -13,7 +13,7 @@
 //! Loads that feed dots, and all wide enough loads of loops that name `tt.num_stages` and have no dot, become
 //! `ttg.async_copy_global_to_local` into a ring of buffers; what addresses and masks depend on is computed ahead with them.
 //! Products of groups of warps (`ttng.warp_group_dot`) are left going on until their results or buffers are needed.
-//! A loop says with `tt.num_stages` how many iterations are in flight. Bulk copies of a loop in another one that says `tt.flatten` go on
+//! Where a loop says `tt.warp_specialize`, warps of their own begin the copies ([`roles`]). A loop says with `tt.num_stages` how many iterations are in flight. Bulk copies of a loop in another one that says `tt.flatten` go on
 //! across the iterations of that one ([`across`]). Left out: other loops around loops, loads of fewer than
 //! four bytes a lane, loads whose addresses depend on dots.
 
@@ -25,6 +25,7 @@ mod group_dots;
 mod motion;
 mod plan;
 mod registers;
+mod roles;
 mod staged;
 mod unroll;
 
@@ -36,6 +37,7 @@ pub(super) use staged::{load_from_memory, memory_between};
 pub use unroll::UNROLL_LOADS;
 
 use super::context::Context;
+use crate::module::NO_ROLES;
 use ir::pass::PassRow;
 use ir::{Attr, Diagnostic, Module, Op};
 use rustc_hash::FxHashSet;
@@ -78,9 +80,42 @@ fn pipeline(module: &mut Module, op: Op, context: &Context, axis: &ttir::axis::A
         return;
     }
     let stages = if context.machine.async_copy() { usize::try_from(stages).unwrap_or(0) } else { 0 };
-    let ring = match plan::plan(module, op, stages, axis, context.machine) {
-        Some(plan) => expand::expand(module, op, &plan),
-        None => FxHashSet::default(),
+    let Some(plan) = plan::plan(module, op, stages, axis, context.machine) else {
+        if !plan::has_inner_loop(module, ttir::ops::control::ForOp::new(module, op).body()) {
+            refuse_roles(module, op, context, "it has no loads whose copies can be begun ahead");
+        }
+        return group_dots::overlap(module, op, &FxHashSet::default());
     };
-    group_dots::overlap(module, op, &ring);
+    match nest(module, op, &plan, context) {
+        Some(nest) => {
+            let (ring, release) = roles::split(module, &nest, &plan, context);
+            group_dots::overlap(module, op, &ring);
+            roles::release(module, &release);
+        }
+        None => {
+            let ring = expand::expand(module, op, &plan);
+            group_dots::overlap(module, op, &ring);
+        }
+    }
+}
+
+/// The loops of a plan whose warps get roles. Where that is asked for and cannot be, the loop says why.
+fn nest(module: &mut Module, op: Op, plan: &plan::Plan, context: &Context) -> Option<roles::Nest> {
+    if !roles::is_asked(module, op, context) {
+        return None;
+    }
+    match roles::Nest::of(module, op, plan, context) {
+        Ok(nest) => Some(nest),
+        Err(reason) => {
+            refuse_roles(module, op, context, reason);
+            None
+        }
+    }
+}
+
+/// Writes down why the warps of a loop have no roles, where somebody asked for them.
+fn refuse_roles(module: &mut Module, op: Op, context: &Context, reason: &str) {
+    if roles::is_asked(module, op, context) && roles::says(module, op) {
+        module.set_extra(op, NO_ROLES.key(), Some(Attr::str(reason)));
+    }
 }

@@ -48,6 +48,8 @@ pub(crate) struct Ahead {
 pub(crate) struct Plan {
     pub(crate) copies: Vec<Copy>,
     pub(crate) ahead: Ahead,
+    /// Iterations in flight.
+    pub(crate) stages: usize,
     /// Iterations between the begin of a copy and its use.
     pub(crate) distance: usize,
     /// Buffers of each block.
@@ -88,7 +90,7 @@ pub(crate) fn plan(
     let groups = copies.iter().any(|copy| is_read_by_groups(module, copy.load));
     let distance = stages - 1;
     let slots = if groups { stages } else { stages - 1 };
-    (!copies.is_empty()).then_some(Plan { copies, ahead, distance, slots, groups })
+    (!copies.is_empty()).then_some(Plan { copies, ahead, stages, distance, slots, groups })
 }
 
 impl Plan {
@@ -98,7 +100,7 @@ impl Plan {
     }
 }
 
-fn has_inner_loop(module: &Module, body: Block) -> bool {
+pub(super) fn has_inner_loop(module: &Module, body: Block) -> bool {
     module.ops(body).any(|op| module.walk(op).iter().any(|&inner| module.has(inner, Traits::LOOP)))
 }
 

@@ -1,21 +1,18 @@
-//! Bulk copies of what descriptors describe: products of random blocks on the emulator, and what it says when an arrival, a wait, a
-//! barrier or a copy is missing.
+//! Products of random blocks by descriptors: compiled, run on the emulator, and compared.
 
 use emulator::{Argument, Checks, Launch, Memory, Program};
 use ir::text::{ParseOptions, parse};
 use lanes::Options;
-use nvidia::assemble::{AssembleOptions, Assembler, Ptxas, Search};
 use nvidia::lower::Lanes;
 use nvidia::{machine, maps, pipeline, ptx};
 use ptx_isa::Arch;
-use std::path::Path;
 use target::MapRecipe;
 use ttgir::Machine;
 use ttir::ops::func::kernels;
 use ttir::testing::Random;
 
 /// `c = a · b` in blocks of 64 × 64, of which `rounds` follow each other along k; `SECOND` is the right operand.
-const PRODUCT: &str = r"
+pub(crate) const PRODUCT: &str = r"
 tt.func public @product(%a: !tt.tensordesc<64x64xf16>, %am: i32, %ak: i32, %as: i64, %a1: i64, %b: !tt.tensordesc<64x64xf16>, %bm: i32, %bk: i32, %bs: i64, %b1: i64, %c: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %rounds: i32) {
   %none = arith.constant dense<0.000000e+00> : tensor<64x64xf32>
   %zero = arith.constant 0 : i32
@@ -42,31 +39,34 @@ tt.func public @product(%a: !tt.tensordesc<64x64xf16>, %am: i32, %ak: i32, %as: 
   tt.return
 }
 ";
-const ROWS: &str = "%y = tt.descriptor_load %b[%k, %zero] : !tt.tensordesc<64x64xf16> -> tensor<64x64xf16>";
-const COLUMNS: &str = "%z = tt.descriptor_load %b[%zero, %k] : !tt.tensordesc<64x64xf16> -> tensor<64x64xf16>
+pub(crate) const ROWS: &str =
+    "%y = tt.descriptor_load %b[%k, %zero] : !tt.tensordesc<64x64xf16> -> tensor<64x64xf16>";
+pub(crate) const COLUMNS: &str =
+    "%z = tt.descriptor_load %b[%zero, %k] : !tt.tensordesc<64x64xf16> -> tensor<64x64xf16>
     %y = tt.trans %z {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>";
 
 /// What is done in each iteration in place of one dot: `s = a · bᵀ`, then `acc = s · b - acc`, which begins with threes.
-const CHAIN: &str = "%z = tt.trans %y {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>
+pub(crate) const CHAIN: &str =
+    "%z = tt.trans %y {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>
     %s = tt.dot %q, %z, %none : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
     %p = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xf16>
     %less = arith.mulf %acc, %minus : tensor<64x64xf32>
     %d = tt.dot %p, %y, %less : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>";
 
 /// A compiled product.
-struct Compiled {
-    ptx: String,
-    maps: Vec<MapRecipe>,
-    shared: u32,
-    threads: u32,
+pub(crate) struct Compiled {
+    pub(crate) ptx: String,
+    pub(crate) maps: Vec<MapRecipe>,
+    pub(crate) shared: u32,
+    pub(crate) threads: u32,
     /// Whether it takes a number of tiles.
-    tiled: bool,
+    pub(crate) tiled: bool,
     /// Bytes of the device's memory that it asks for.
-    scratch: u64,
+    pub(crate) scratch: u64,
 }
 
 /// The same product, stored by a descriptor.
-fn stored() -> String {
+pub(crate) fn stored() -> String {
     let (head, rest) =
         PRODUCT.split_once("%c: !tt.ptr<f32> {tt.divisibility = 16 : i32}, ").expect("a pointer");
     let (rest, tail) = rest.split_once("  %i = tt.make_range").expect("an epilogue");
@@ -76,12 +76,12 @@ fn stored() -> String {
     format!("{head}{c}{rest}{store}").replace("SECOND", ROWS).replace("STAGES", "3")
 }
 
-fn compile_stored() -> Compiled {
+pub(crate) fn compile_stored() -> Compiled {
     compile_text(&stored(), 3, 4)
 }
 
 /// The product as one of `%tiles` below each other, made one after the other by a loop that says `tt.flatten`.
-fn tiled(text: &str) -> String {
+pub(crate) fn tiled(text: &str) -> String {
     let loops = "  scf.for %t = %zero to %tiles step %one : i32 {
     %row = arith.muli %t, %side : i32
     %place = arith.muli %row, %side : i32
@@ -97,7 +97,7 @@ fn tiled(text: &str) -> String {
 }
 
 /// The same tiles by descriptors that the kernel makes of sizes which it computes, once more for each tile.
-fn made(text: &str) -> String {
+pub(crate) fn made(text: &str) -> String {
     let mut text = text.to_owned();
     let mut making = String::from(
         "  %row = arith.muli %t, %side : i32\n    %long = arith.constant 1 : i64\n    %most = arith.constant 65536 : i32\n",
@@ -119,12 +119,12 @@ fn made(text: &str) -> String {
     text.replace("  %row = arith.muli %t, %side : i32\n", &making)
 }
 
-fn compile(second: &str, stages: u32, num_warps: u32) -> Compiled {
+pub(crate) fn compile(second: &str, stages: u32, num_warps: u32) -> Compiled {
     compile_text(&PRODUCT.replace("SECOND", second).replace("STAGES", &stages.to_string()), stages, num_warps)
 }
 
 /// Two products of which one needs the other's result.
-fn compile_chain(stages: u32, num_warps: u32) -> Compiled {
+pub(crate) fn compile_chain(stages: u32, num_warps: u32) -> Compiled {
     let (load, dot) = ("%x = tt.descriptor_load %a[%zero, %k]", "%d = tt.dot %x, %y, %acc");
     let line = |word: &str| PRODUCT.lines().find(|line| line.contains(word)).expect("it is there");
     let first = line(load).replace("%x", "%q").replace("%k]", "%zero]");
@@ -140,7 +140,7 @@ fn compile_chain(stages: u32, num_warps: u32) -> Compiled {
     compile_text(&text, stages, num_warps)
 }
 
-fn compile_text(text: &str, stages: u32, num_warps: u32) -> Compiled {
+pub(crate) fn compile_text(text: &str, stages: u32, num_warps: u32) -> Compiled {
     let mut module =
         parse(text, ttir::registry(), ParseOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     let known = machine::machine(90).expect("known");
@@ -160,27 +160,27 @@ fn compile_text(text: &str, stages: u32, num_warps: u32) -> Compiled {
         ptx: emitted.unwrap_or_else(|errors| panic!("{}", errors[0])).text,
         maps,
         shared: facts.shared_bytes,
-        threads: facts.lanes * facts.num_warps,
+        threads: facts.lanes * facts.total_warps,
         tiled: text.contains("%tiles"),
         scratch: facts.global_scratch.bytes,
     }
 }
 
 /// Matrices of small whole numbers, and their product.
-struct Case {
-    sizes: [usize; 3],
-    a: Vec<i32>,
-    b: Vec<i32>,
-    transposed: bool,
+pub(crate) struct Case {
+    pub(crate) sizes: [usize; 3],
+    pub(crate) a: Vec<i32>,
+    pub(crate) b: Vec<i32>,
+    pub(crate) transposed: bool,
     /// Whether the kernel stores by a descriptor.
-    stored: bool,
+    pub(crate) stored: bool,
     /// Blocks below each other.
-    tiles: usize,
-    rounds: usize,
+    pub(crate) tiles: usize,
+    pub(crate) rounds: usize,
 }
 
 impl Case {
-    fn random(random: &mut Random, sizes: [usize; 3], transposed: bool) -> Case {
+    pub(crate) fn random(random: &mut Random, sizes: [usize; 3], transposed: bool) -> Case {
         let [m, n, k] = sizes;
         let mut numbers = |count: usize| (0..count).map(|_| random.below(9) as i32 - 4).collect();
         Case {
@@ -195,7 +195,7 @@ impl Case {
     }
 
     /// What a chain of dots leaves: `a` is 64 columns wide, and `b` has 64 rows for each iteration.
-    fn chain(&self) -> Vec<f32> {
+    pub(crate) fn chain(&self) -> Vec<f32> {
         let [m, n, k] = self.sizes;
         let a = |row: usize, column: usize| {
             if row < m && column < k { self.a[row * k + column] } else { 0 }
@@ -217,7 +217,7 @@ impl Case {
     }
 
     /// Of the blocks of 64 × 64, with zeros outside of the matrices.
-    fn product(&self) -> Vec<f32> {
+    pub(crate) fn product(&self) -> Vec<f32> {
         let [m, n, k] = self.sizes;
         let at = |row: usize, column: usize| {
             let term = |i: usize| self.a[row * k + i] * self.b[i * n + column];
@@ -242,7 +242,17 @@ impl Case {
     }
 
     /// What the emulator says of a text, and what it leaves.
-    fn run(&self, compiled: &Compiled, text: &str) -> Result<Vec<f32>, String> {
+    pub(crate) fn run(&self, compiled: &Compiled, text: &str) -> Result<Vec<f32>, String> {
+        self.run_under(compiled, text, 0)
+    }
+
+    /// The same where warps take turns as a schedule says.
+    pub(crate) fn run_under(
+        &self,
+        compiled: &Compiled,
+        text: &str,
+        schedule: u64,
+    ) -> Result<Vec<f32>, String> {
         let [m, n, k] = self.sizes;
         let mut memory = Memory::new();
         let (a, a_stride) = self.rows(&mut memory, m, k, |row, column| self.a[row * k + column]);
@@ -290,7 +300,7 @@ impl Case {
             block: [compiled.threads, 1, 1],
             dynamic_shared: compiled.shared as usize,
             arguments: entry.params.iter().zip(values).map(cut).collect(),
-            schedule: 0,
+            schedule,
         };
         let checks = Checks { counters: false, max_instructions: 2_000_000, ..Checks::default() };
         let report =
@@ -305,36 +315,14 @@ impl Case {
 }
 
 /// The bits of a small whole number as a 16-bit float.
-fn half(number: i32) -> u16 {
+pub(crate) fn half(number: i32) -> u16 {
     let [zero, one, two, three, four] = [0, 0x3c00, 0x4000, 0x4200, 0x4400];
     let magnitude = [zero, one, two, three, four][number.unsigned_abs() as usize];
     magnitude | if number < 0 { 0x8000 } else { 0 }
 }
 
-#[test]
-fn products_of_what_bulk_copies_bring() {
-    let mut random = Random::new(7);
-    for (second, transposed) in [(ROWS, false), (COLUMNS, true)] {
-        for (stages, num_warps) in [(1, 4), (2, 4), (3, 4), (4, 8), (3, 2)] {
-            let compiled = compile(second, stages, num_warps);
-            assert!(
-                compiled.ptx.contains("cp.async.bulk.tensor.2d.shared::cluster.global"),
-                "{}",
-                compiled.ptx
-            );
-            for sizes in [[64, 64, 192], [50, 37, 121], [1, 64, 64], [64, 3, 7], [33, 60, 320]] {
-                let case = Case::random(&mut random, sizes, transposed);
-                let found = case.run(&compiled, &compiled.ptx).unwrap_or_else(|error| {
-                    panic!("{sizes:?}, {stages} stages, {num_warps} warps: {error}\n{}", compiled.ptx)
-                });
-                assert_eq!(found, case.product(), "{sizes:?}, {stages} stages, {num_warps} warps");
-            }
-        }
-    }
-}
-
 /// The statements of a text that order copies, each with the text without it.
-fn without_each(text: &str) -> Vec<(String, String)> {
+pub(crate) fn without_each(text: &str) -> Vec<(String, String)> {
     const ORDERING: &[&str] = &[
         "mbarrier.init",
         "mbarrier.arrive",
@@ -361,80 +349,20 @@ fn without_each(text: &str) -> Vec<(String, String)> {
 }
 
 /// Whether the emulator lets a text pass and the result is right.
-fn passes(case: &Case, compiled: &Compiled, text: &str, expected: &[f32]) -> bool {
+pub(crate) fn passes(case: &Case, compiled: &Compiled, text: &str, expected: &[f32]) -> bool {
     case.run(compiled, text).is_ok_and(|found| found == expected)
 }
 
-#[test]
-fn nothing_that_orders_copies_may_be_missing() {
-    let mut random = Random::new(8);
-    let compiled = compile(ROWS, 3, 4);
-    let case = Case::random(&mut random, [64, 64, 64 * 7], false);
-    let expected = case.product();
-    let mut unnoticed = Vec::new();
-    let cases = without_each(&compiled.ptx);
-    assert!(cases.len() > 12, "{}", compiled.ptx);
-    for (what, text) in cases {
-        if passes(&case, &compiled, &text, &expected) {
-            unnoticed.push(what);
-        }
-    }
-    assert!(unnoticed.is_empty(), "{unnoticed:#?}\n{}", compiled.ptx);
-}
-
-#[test]
-fn a_wait_for_the_other_phase_is_noticed() {
-    let mut random = Random::new(9);
-    let compiled = compile(ROWS, 3, 4);
-    let case = Case::random(&mut random, [64, 64, 64 * 7], false);
-    let line = compiled.ptx.lines().find(|line| line.contains("try_wait")).expect("a wait");
-    let phase = line.trim_end_matches(';').rsplit(", ").next().expect("a register");
-    let turned =
-        format!("{{ .reg .b32 turned; xor.b32 turned, {phase}, 1; {} }}", line.replace(phase, "turned"));
-    let text = compiled.ptx.replace(line, &turned.replacen("again:", "", 1));
-    let text = text.replacen("{ .reg .b32 turned;", "again: { .reg .b32 turned;", 1);
-    assert!(case.run(&compiled, &text).is_err());
-}
-
-#[test]
-fn products_that_bulk_copies_store() {
-    let mut random = Random::new(10);
-    let compiled = compile_stored();
-    assert!(compiled.ptx.contains("cp.async.bulk.tensor.2d.global.shared::cta"), "{}", compiled.ptx);
-    for sizes in [[64, 64, 192], [50, 37, 121], [1, 64, 64], [64, 3, 7]] {
-        let case = Case { stored: true, ..Case::random(&mut random, sizes, false) };
-        let found = case.run(&compiled, &compiled.ptx).unwrap_or_else(|error| panic!("{sizes:?}: {error}"));
-        let inside = |place: usize| place / 64 < sizes[0] && place % 64 < sizes[1];
-        for (place, (found, expected)) in found.iter().zip(case.product()).enumerate() {
-            // What lies outside of the tensor stays poisoned.
-            let same = if inside(place) { *found == expected } else { found.to_bits() == u32::MAX };
-            assert!(same, "{sizes:?} at {place}: {found}, not {expected}");
-        }
-    }
-}
-
-#[test]
-fn stores_need_their_fence_their_barrier_and_their_group() {
-    let mut random = Random::new(11);
-    let compiled = compile_stored();
-    let case = Case { stored: true, ..Case::random(&mut random, [64, 64, 128], false) };
-    let expected = case.product();
-    let lines: Vec<&str> = compiled.ptx.lines().collect();
-    let store = lines.iter().position(|line| line.contains("global.shared::cta")).expect("a store");
-    let before =
-        |word: &str| lines[..store].iter().rposition(|line| line.contains(word)).expect("it is there");
-    for at in [before("fence.proxy.async"), before("bar.sync"), store] {
-        let mut left = lines.clone();
-        left[at] = "";
-        let ran = case.run(&compiled, &left.join("\n"));
-        assert!(ran.is_err() || ran.is_ok_and(|found| found != expected), "nobody misses `{}`", lines[at]);
-    }
-}
-
 /// Products of several tiles, in one run of a kernel.
-fn check_tiles(text: &str, stored: bool) -> Compiled {
-    let mut random = Random::new(12);
+pub(crate) fn check_tiles(text: &str, stored: bool) -> Compiled {
     let compiled = compile_text(text, 3, 4);
+    check_tiles_under(&compiled, stored, 0);
+    compiled
+}
+
+/// The same under a schedule.
+pub(crate) fn check_tiles_under(compiled: &Compiled, stored: bool, schedule: u64) {
+    let mut random = Random::new(12);
     for (tiles, k) in [(3, 64 * 5), (4, 64), (2, 64 * 2), (5, 7), (1, 64 * 4), (3, 0), (0, 64)] {
         let rows = if tiles == 0 { 64 } else { 64 * tiles - 14 };
         let case = Case { stored, tiles, ..Case::random(&mut random, [rows, 37, k.max(1)], false) };
@@ -443,7 +371,7 @@ fn check_tiles(text: &str, stored: bool) -> Compiled {
         } else {
             case
         };
-        let found = case.run(&compiled, &compiled.ptx);
+        let found = case.run_under(compiled, &compiled.ptx, schedule);
         let found = found.unwrap_or_else(|error| panic!("{tiles} tiles, k {k}: {error}\n{}", compiled.ptx));
         let expected = case.product();
         for (place, (found, expected)) in found.iter().zip(expected).enumerate() {
@@ -451,124 +379,5 @@ fn check_tiles(text: &str, stored: bool) -> Compiled {
             let same = if inside { *found == expected } else { found.to_bits() == u32::MAX };
             assert!(same, "{tiles} tiles, k {k}, at {place}: {found}, not {expected}");
         }
-    }
-    compiled
-}
-
-#[test]
-fn copies_go_on_from_tile_to_tile() {
-    let text = PRODUCT.replace("SECOND", ROWS).replace("STAGES", "3");
-    let compiled = check_tiles(&tiled(&text), false);
-    // The barriers are made once.
-    let place = |word: &str| compiled.ptx.find(word).expect("it is there");
-    assert!(place("mbarrier.init") < place("cp.async.bulk.tensor"));
-    assert!(place("cp.async.bulk.tensor") < place("wgmma.mma_async"));
-    assert_eq!(compiled.ptx.matches("mbarrier.inval").count(), 3);
-}
-
-#[test]
-fn stores_go_on_from_tile_to_tile() {
-    let compiled = check_tiles(&tiled(&stored()), true);
-    assert!(compiled.ptx.contains("cp.async.bulk.wait_group.read 0"), "{}", compiled.ptx);
-}
-
-#[test]
-fn nothing_that_orders_copies_across_tiles_may_be_missing() {
-    let mut random = Random::new(13);
-    let compiled = compile_text(&tiled(&stored()), 3, 4);
-    let case = Case { stored: true, tiles: 4, ..Case::random(&mut random, [256, 64, 64 * 5], false) };
-    let expected = case.product();
-    assert!(passes(&case, &compiled, &compiled.ptx, &expected), "{}", compiled.ptx);
-    let cases = without_each(&compiled.ptx);
-    assert!(cases.len() > 16, "{}", compiled.ptx);
-    let unnoticed: Vec<String> = cases
-        .into_iter()
-        .filter(|(_, text)| passes(&case, &compiled, text, &expected))
-        .map(|(what, _)| what)
-        .collect();
-    assert!(unnoticed.is_empty(), "{unnoticed:#?}\n{}", compiled.ptx);
-}
-
-#[test]
-fn the_assembler_takes_all_of_it() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    let search = Search::from_environment(Some(&root.join(".venv")));
-    let ptxas = Ptxas::find(&search).unwrap_or_else(|error| panic!("`make setup` installs it: {error}"));
-    let options = AssembleOptions::new(Arch::of_capability(90).expect("known"));
-    for text in [tiled(&stored()), made(&tiled(&stored()))] {
-        let ptx = compile_text(&text, 3, 4).ptx;
-        let assembled = ptxas.assemble(&ptx, &options);
-        assert!(
-            assembled.is_ok(),
-            "{}\n{ptx}",
-            assembled.err().map(|error| error.to_string()).unwrap_or_default()
-        );
-    }
-}
-
-#[test]
-fn kernels_make_their_own_descriptors() {
-    let compiled = check_tiles(&made(&tiled(&stored())), true);
-    assert!(compiled.maps.is_empty() && compiled.scratch == 3 * 128, "{}", compiled.ptx);
-    let copies = ["shared::cluster.global", "global.shared::cta.tile.bulk_group"];
-    assert!(copies.iter().all(|copy| compiled.ptx.contains(copy)), "{}", compiled.ptx);
-}
-
-#[test]
-fn nothing_that_makes_descriptors_may_be_missing() {
-    let mut random = Random::new(14);
-    let compiled = compile_text(&made(&tiled(&stored())), 3, 4);
-    let case = Case { stored: true, tiles: 2, ..Case::random(&mut random, [128, 64, 64 * 3], false) };
-    let expected = case.product();
-    let lines: Vec<&str> = compiled.ptx.lines().collect();
-    let mut unnoticed = Vec::new();
-    // Fields that a cleared descriptor has as they should be are not missed.
-    let fields =
-        ["global_address", "rank", "box_dim", "global_dim", "global_stride", "swizzle_mode", "elemtype"];
-    for (at, line) in lines.iter().enumerate() {
-        let is_field = line.contains("tensormap.replace") && fields.iter().any(|field| line.contains(field));
-        if !is_field && !line.contains("cp_fenceproxy") {
-            continue;
-        }
-        let mut left = lines.clone();
-        left[at] = "";
-        if passes(&case, &compiled, &left.join("\n"), &expected) {
-            unnoticed.push(line);
-        }
-    }
-    assert!(unnoticed.is_empty(), "{unnoticed:#?}\n{}", compiled.ptx);
-}
-
-#[test]
-fn products_may_need_the_result_of_another_one() {
-    let mut random = Random::new(12);
-    for (stages, num_warps) in [(1, 4), (2, 4), (3, 4), (4, 8), (3, 2)] {
-        let compiled = compile_chain(stages, num_warps);
-        for (sizes, rounds) in
-            [([64, 64, 64], 0), ([64, 64, 64], 1), ([50, 37, 121], 2), ([64, 64, 192], 3), ([33, 60, 320], 5)]
-        {
-            let case = Case { rounds, ..Case::random(&mut random, sizes, false) };
-            let found = case.run(&compiled, &compiled.ptx).unwrap_or_else(|error| {
-                panic!("{sizes:?}, {stages} stages, {num_warps} warps: {error}\n{}", compiled.ptx)
-            });
-            assert_eq!(found, case.chain(), "{sizes:?}, {stages} stages, {num_warps} warps");
-        }
-    }
-}
-
-#[test]
-fn each_wait_for_products_is_needed() {
-    let mut random = Random::new(13);
-    let compiled = compile_chain(3, 4);
-    let case = Case::random(&mut random, [64, 64, 64 * 6], false);
-    let lines: Vec<&str> = compiled.ptx.lines().collect();
-    let waits = lines.iter().enumerate().filter(|(_, line)| line.contains("wgmma.wait_group"));
-    let waits: Vec<usize> = waits.map(|(at, _)| at).collect();
-    assert!(waits.len() >= 2, "{}", compiled.ptx);
-    for at in waits {
-        let mut left = lines.clone();
-        left[at] = "";
-        let ran = case.run(&compiled, &left.join("\n"));
-        assert!(ran.is_err(), "nobody misses line {}, `{}`\n{}", at + 1, lines[at], compiled.ptx);
     }
 }

@@ -1,0 +1,6 @@
+//! Bulk copies of what descriptors describe: products of random blocks on the emulator, and what it says when an arrival, a wait, a
+//! barrier or a copy is missing.
+
+mod case;
+mod copies;
+mod roles;
