@@ -187,7 +187,10 @@ def test_the_processors_of_this_machine():
     kernel = compiled(inspected.transposed_copy, signature, dict(BLOCK=4096), cpu)
     report = kernel.inspect(grid=[4096], args=dict(n=4096, stride=4096))
     assert "a strided store" in report.verdict and "16384 bytes apart" in report.verdict
-    assert "sectors" not in flat(report)
+    assert "sectors" not in flat(report) and "scatter, one address for each lane" in flat(report)
+    text = flat(softmax(target=cpu).inspect(grid=[4096]))
+    assert "vector past the caches where a launch writes more than the last one holds" in text
+    assert "arithmetic: special" in text
 
 
 def test_wrong_questions_have_answers():

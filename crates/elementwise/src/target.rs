@@ -135,9 +135,19 @@ pub trait ElementTarget {
         false
     }
 
-    /// `p · 2^n` for a whole float `n`, where [`Self::scales`].
+    /// `p · 2^n` for the whole part of a float `n`, rounded down, where [`Self::scales`].
     fn scale(&self, _b: &mut FunctionBuilder<'_>, _p: Value, _n: Value) -> Value {
         unreachable!("asked of a machine that scales")
+    }
+
+    /// Whether each lane of the type may pick one of [`maths::TABLE`] values by an instruction: see [`Self::pick`].
+    fn picks(&self, _ty: llir::Type) -> bool {
+        false
+    }
+
+    /// The elements of a table whose numbers are the low bits of `index`, where [`Self::picks`].
+    fn pick(&self, _b: &mut FunctionBuilder<'_>, _table: Value, _index: Value) -> Value {
+        unreachable!("asked of a machine that picks")
     }
 
     /// The high half of the product of two integers of 32 or 64 bits.
@@ -186,6 +196,14 @@ impl MathMachine for Maths<'_> {
 
     fn scale(&self, b: &mut FunctionBuilder<'_>, p: Value, n: Value) -> Value {
         self.0.scale(b, p, n)
+    }
+
+    fn picks(&self, ty: llir::Type) -> bool {
+        self.0.picks(ty)
+    }
+
+    fn pick(&self, b: &mut FunctionBuilder<'_>, table: Value, index: Value) -> Value {
+        self.0.pick(b, table, index)
     }
 
     fn mul_high(&self, b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {

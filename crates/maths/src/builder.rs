@@ -36,6 +36,11 @@ impl<'c, 'm> Builder<'c, 'm> {
         Builder { b, machine, elem, lanes, place }
     }
 
+    /// The same for values of so many lanes.
+    pub(crate) fn with_lanes(&mut self, lanes: u32) -> Builder<'_, 'm> {
+        Builder { b: self.b, machine: self.machine, elem: self.elem, lanes, place: self.place }
+    }
+
     /// The element type of the function.
     pub(crate) fn elem(&self) -> Elem {
         self.elem

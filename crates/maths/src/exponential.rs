@@ -8,8 +8,8 @@
 //! A result that is zero comes from a factor that is zero: on many processors an operation that underflows takes a
 //! hundred times longer than others, and masked-off lanes of a softmax are all of this kind. See [`Power`].
 
-use super::Elem;
 use super::builder::Builder;
+use super::{Elem, exponential_table};
 use llir::{FloatCompare, IntCompare, Value};
 
 /// `(exp(r) - 1 - r) / r^2` on |r| <= ln(2)/2.
@@ -258,6 +258,10 @@ pub(super) fn exp(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
 /// `exp` of any value of the function.
 pub(super) fn exp_of(b: &mut Builder<'_, '_>, x: Value) -> Value {
     let range = format(b).exp_range;
+    if exponential_table::serves(b) {
+        let x = b.at_most(x, range.1);
+        return exponential_table::exp(b, x);
+    }
     let x = within(b, x, range);
     let power = Power::of(b, x, std::f64::consts::LOG2_E);
     let r = reduce_ln2(b, x, power.n.float);
@@ -306,6 +310,10 @@ fn exp2_slope(b: &mut Builder<'_, '_>, r: Value) -> Value {
 /// `2^x`.
 pub(super) fn exp2(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let range = format(b).exp2_range;
+    if exponential_table::serves(b) {
+        let x = b.at_most(x[0], range.1);
+        return exponential_table::exp2(b, x);
+    }
     let x = within(b, x[0], range);
     let power = Power::of(b, x, 1.0);
     let r = b.fsub(x, power.n.float);

@@ -12,6 +12,7 @@ mod bessel;
 mod builder;
 mod erf;
 mod exponential;
+mod exponential_table;
 mod gamma;
 mod inverse;
 mod inverse_erf;
@@ -76,6 +77,9 @@ impl Elem {
     }
 }
 
+/// The elements of a table that a lane picks from.
+pub const TABLE: u32 = 16;
+
 /// What the machine offers to the functions.
 pub trait MathMachine {
     /// Whether a fused multiply-add is one instruction.
@@ -86,9 +90,19 @@ pub trait MathMachine {
         false
     }
 
-    /// `p · 2^n` for a whole float `n`, where [`Self::scales`].
+    /// `p · 2^n` for the whole part of a float `n`, rounded down, where [`Self::scales`].
     fn scale(&self, _b: &mut FunctionBuilder<'_>, _p: Value, _n: Value) -> Value {
         unreachable!("asked of a machine that scales")
+    }
+
+    /// Whether each lane of the type may pick one of [`TABLE`] values by an instruction: see [`Self::pick`].
+    fn picks(&self, _ty: Type) -> bool {
+        false
+    }
+
+    /// The elements of a vector of [`TABLE`] values whose numbers are the low bits of `index`, where [`Self::picks`].
+    fn pick(&self, _b: &mut FunctionBuilder<'_>, _table: Value, _index: Value) -> Value {
+        unreachable!("asked of a machine that picks")
     }
 
     /// The upper half of the product of two unsigned integers of 64 bits.

@@ -43,6 +43,26 @@ impl MathMachine for MathConfig {
         });
         b.concat(low, high)
     }
+
+    /// The permutation of AVX-512, where a vector is one register of binary32 or several.
+    fn picks(&self, ty: Type) -> bool {
+        self.avx512 && ty.lane() == Type::F32 && ty.lanes() >= maths::TABLE
+    }
+
+    fn pick(&self, b: &mut FunctionBuilder<'_>, table: Value, index: Value) -> Value {
+        let lanes = b.ty(index).lanes();
+        if lanes <= maths::TABLE {
+            let (ty, args) = (b.ty(table), [table, index]);
+            let picked = b.call_symbol("llvm.x86.avx512.permvar.sf.512", ty, &args, Purity::Pure);
+            return picked.expect("the intrinsic has a result");
+        }
+        let half = lanes / 2;
+        let [low, high] = [0, half].map(|start| {
+            let index = b.slice(index, start, half);
+            self.pick(b, table, index)
+        });
+        b.concat(low, high)
+    }
 }
 
 /// Scales one register.

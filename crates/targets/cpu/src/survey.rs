@@ -18,6 +18,9 @@ use ttir::ops::dot::MatmulOp;
 const LINE: u64 = 64;
 /// Vector instructions for products and sums that a core begins in a clock.
 const UNITS: f64 = 2.0;
+/// Multiplications of an elementary function, of which the exponential is among the shortest: without a table and with one.
+const EXP: f64 = 11.0;
+const EXP_BY_TABLE: f64 = 8.0;
 /// Bytes that each core copies to measure memory.
 const MEASURED: usize = 32 << 20;
 /// How often; the fastest counts.
@@ -102,7 +105,14 @@ pub(crate) fn peaks(machine: &Machine) -> Peaks {
     let fused = if machine.has("fma") || machine.arch == "aarch64" { 2.0 } else { 1.0 };
     let f32 = f64::from(threads) * clock * lanes * fused * UNITS;
     let accesses = f64::from(threads) * clock;
-    let rates = [("f32", f32), ("f64", f32 / 2.0), ("i32", f32 / fused), ("accesses", accesses)];
+    let special = f32 / fused / if machine.vector_bytes == 64 { EXP_BY_TABLE } else { EXP };
+    let rates = [
+        ("f32", f32),
+        ("f64", f32 / 2.0),
+        ("i32", f32 / fused),
+        ("special", special),
+        ("accesses", accesses),
+    ];
     Peaks {
         device: topology::cpu_name(),
         source: format!(

@@ -23,6 +23,15 @@ enum Growth {
     By(Value),
 }
 
+/// Where what is asked for goes to, as LLVM counts caches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cache {
+    /// The nearest: for what comes at once.
+    First = 3,
+    /// The second: for what must not take the place of what is worked on.
+    Second = 2,
+}
+
 /// The longest row, in bytes, that is asked for: it must still be near when its program comes.
 const LONGEST: i64 = 128 << 10;
 
@@ -62,7 +71,7 @@ impl Cx<'_> {
             let by = if self.loop_depth > 0 { self.if_short(by, bytes) } else { by };
             let address = self.scalar_of(&affine, lane);
             let next = self.b.gep(lane, address, by);
-            self.prefetch_chunk(next, lane);
+            self.prefetch_chunk(next, lane, Cache::Second);
         }
         Ok(())
     }
@@ -75,12 +84,14 @@ impl Cx<'_> {
     }
 
     /// Asks for the cache lines of a chunk that begins at an address, which is taken to be the start of a line.
-    pub(crate) fn prefetch_chunk(&mut self, address: Value, lane: Type) {
+    pub(crate) fn prefetch_chunk(&mut self, address: Value, lane: Type, cache: Cache) {
+        let (read, data) = (self.b.i32(0), self.b.i32(1));
+        let near = self.b.i32(cache as i32);
         let per_line = super::memory::LINE / i64::from(lane.lane_bytes());
         for offset in (0..i64::from(self.lanes)).step_by(per_line as usize) {
             let offset = self.b.i64(offset);
             let line = self.b.gep(lane, address, offset);
-            self.b.prefetch(line);
+            self.b.intrinsic_void("llvm.prefetch", &[line, read, near, data]);
         }
     }
 

@@ -61,8 +61,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) memo: Vec<FxHashMap<(ir::Value, u32), Val>>,
     /// Masks that hold in all lanes of the chunks with these positions.
     pub(crate) full: FxHashSet<ir::Value>,
-    /// The mask that holds in none of them.
-    pub(crate) none: Option<ir::Value>,
+    /// Masks that hold in none of them.
+    pub(crate) none: Vec<ir::Value>,
     /// The positions for which `full` and `none` speak.
     pub(crate) full_at: Vec<u32>,
     /// Remainders that do not wrap around in the current nest, with what to take away from their dividend.
@@ -75,6 +75,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) lanes: u32,
     /// Whether the sign of a zero is free, as in a reduction, whose order is open.
     pub(crate) free_zeros: bool,
+    /// Divisors that serve by their inverses in the current nest.
+    pub(crate) inverses: FxHashMap<ir::Value, Value>,
     ids: FxHashMap<Rc<[Index]>, u32>,
     /// How addresses move from one round of a loop to the next.
     pub(crate) moves: super::induction::Moves,
@@ -138,13 +140,14 @@ impl<'a> Cx<'a> {
             loops: Vec::new(),
             memo: vec![FxHashMap::default()],
             full: FxHashSet::default(),
-            none: None,
+            none: Vec::new(),
             full_at: Vec::new(),
             no_wrap: FxHashMap::default(),
             depth: 0,
             probe: None,
             lanes: 1,
             free_zeros: false,
+            inverses: FxHashMap::default(),
             ids: FxHashMap::default(),
             moves: super::induction::Moves::default(),
             loop_depth: 0,

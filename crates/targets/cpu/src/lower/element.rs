@@ -13,6 +13,7 @@ use elementwise::{
 use ir::{FloatKind, Op};
 use llir::{FunctionBuilder, Type, Value};
 use maths::MathMachine;
+use ttir::ops::arith_float::DIVF;
 use ttir::ops::extern_call::{EXTERN_ELEMENTWISE, ExternElementwiseOp};
 
 impl Cx<'_> {
@@ -42,6 +43,12 @@ impl Cx<'_> {
             let unknown =
                 || format!("there is no function `{symbol}`; write it with the functions of tl.math");
             return made.ok_or_else(|| LowerError::unsupported(self.module, op, &unknown()));
+        }
+        if row.is(&DIVF)
+            && let Some(&inverse) = self.inverses.get(&self.module.operand(op, 1))
+            && self.b.ty(x[0]).is_vector()
+        {
+            return Ok(self.corrected(x[0], x[1], inverse));
         }
         match elementwise::find(row) {
             Some(emit) => Ok(self.element(|ctx| emit(ctx, &elems, x))?),
@@ -108,6 +115,14 @@ impl ElementTarget for Processor<'_> {
 
     fn scale(&self, b: &mut FunctionBuilder<'_>, p: Value, n: Value) -> Value {
         MathConfig::of(self.machine).scale(b, p, n)
+    }
+
+    fn picks(&self, ty: llir::Type) -> bool {
+        MathConfig::of(self.machine).picks(ty)
+    }
+
+    fn pick(&self, b: &mut FunctionBuilder<'_>, table: Value, index: Value) -> Value {
+        MathConfig::of(self.machine).pick(b, table, index)
     }
 
     fn to_int(&self, b: &mut FunctionBuilder<'_>, signed: bool, value: Value, ty: Type) -> Value {

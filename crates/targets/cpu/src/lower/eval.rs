@@ -44,7 +44,7 @@ impl Cx<'_> {
 
     /// The value of a block at a position, if it was made before or is a mask that is known here.
     fn known(&mut self, value: IrValue, at: &At) -> Option<Val> {
-        let is_none = self.none == Some(value);
+        let is_none = self.none.contains(&value);
         if self.full_at.contains(&at.id) && (is_none || self.full.contains(&value)) {
             return Some(Val::Uniform(self.b.bool(!is_none)));
         }

@@ -57,7 +57,7 @@ impl Cx<'_> {
     fn width(&self, group: &Group, size: i64) -> u32 {
         let is_panel = |root: &Root| matches!(root, Root::KeepWide(_, buffer) if buffer.panels.is_some());
         let has_effects = group.roots.iter().any(|root| matches!(root, Root::Effect(_)));
-        if self.long_members(group) == 0 || has_effects || group.roots.iter().any(is_panel) {
+        if self.long_members(group) == 0 || has_effects || group.scans() || group.roots.iter().any(is_panel) {
             return 1;
         }
         let bytes = |op: &Op| {
@@ -179,6 +179,15 @@ impl Cx<'_> {
             masks.extend(mask.filter(is_block).filter(|mask| !masks.contains(mask)));
         }
         masks
+    }
+
+    /// Whether a group does nothing but store under a mask.
+    pub(crate) fn stores_only(&self, group: &Group, mask: IrValue) -> bool {
+        let is_under = |root: &Root| match root {
+            Root::Store(op) => memory::mask(self.module, *op) == Some(mask),
+            _ => false,
+        };
+        group.roots.iter().all(is_under)
     }
 
     /// Makes the nest, twice where remainders may wrap around: once for when they do not.

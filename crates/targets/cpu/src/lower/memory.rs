@@ -3,6 +3,7 @@
 //! Neighbouring addresses are one vector access, equal ones a scalar access, others one access per lane. Memory of lanes
 //! that are masked off is not touched; such lanes read as `other`, or as zero without it.
 
+use super::ahead::Cache;
 use super::cx::{Cx, Note};
 use super::error::Result;
 use super::induction::Amount;
@@ -23,6 +24,9 @@ const LONG_ROW: i64 = 256;
 
 /// How many rows ahead is asked for then.
 const ROWS_AHEAD: i64 = 2;
+
+/// How stores are done in the loops for launches that write more than the last cache holds.
+const PAST_CACHES: &str = "vector past the caches where a launch writes more than the last one holds";
 
 /// A mask, once constants are taken out.
 enum Mask {
@@ -93,12 +97,16 @@ impl Cx<'_> {
 
     /// Writes down how an access is done.
     fn note(&mut self, op: Op, target: &Target, mask: &Mask) {
+        let is_store = StoreOp::of(self.module, op).is_some();
+        let is_past_caches = is_store && self.streams.peel.is_some();
         let (way, lanes) = match (target, mask) {
+            (Target::Run(_), Mask::All) if is_past_caches => (PAST_CACHES, self.lanes),
             (Target::One(_), _) => ("one element for all lanes", 1),
             (Target::Run(_), Mask::All) => ("vector", self.lanes),
             (Target::Run(_), Mask::Condition(_)) => ("vector behind a condition", self.lanes),
             (Target::Run(_), Mask::Lanes(_)) => ("masked vector", self.lanes),
-            (Target::Many(_), _) => ("one address for each lane", 1),
+            (Target::Many(_), _) if is_store => ("scatter, one address for each lane", 1),
+            (Target::Many(_), _) => ("gather, one address for each lane", 1),
         };
         let note = Note { op, way, lanes };
         if !self.notes.contains(&note) {
@@ -196,7 +204,7 @@ impl Cx<'_> {
             None => return Ok(()),
         };
         let next = self.b.gep(lane, address, by);
-        self.prefetch_chunk(next, lane);
+        self.prefetch_chunk(next, lane, Cache::First);
         Ok(())
     }
 
@@ -217,7 +225,7 @@ impl Cx<'_> {
         let behind = self.at(dims);
         if let Val::Affine(affine) = self.eval(pointer, &behind)? {
             let next = self.scalar_of(&affine, lane);
-            self.prefetch_chunk(next, lane);
+            self.prefetch_chunk(next, lane, Cache::First);
         }
         Ok(true)
     }

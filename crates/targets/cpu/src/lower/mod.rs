@@ -8,6 +8,7 @@
 //! program runs on one.
 
 mod ahead;
+mod beyond;
 mod blocks;
 mod carried_reductions;
 mod control;
@@ -15,12 +16,14 @@ mod cx;
 #[cfg(test)]
 mod deep_tests;
 mod descriptors;
+mod divide;
 mod dot;
 mod dot_scaled;
 mod effects;
 mod element;
 mod error;
 mod eval;
+mod extremes;
 mod group;
 mod induction;
 mod kernel;

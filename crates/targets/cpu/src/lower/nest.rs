@@ -82,13 +82,23 @@ pub(crate) struct Run<'g> {
     /// The positions along each dimension, as far as loops are open.
     pub(crate) linears: Vec<Linear>,
     /// Masks that are bounds of the vector dimension.
-    masks: Vec<IrValue>,
+    pub(crate) masks: Vec<IrValue>,
+    /// Where along that dimension the last of them ends.
+    pub(crate) ends: Option<Value>,
     /// Whether those masks hold in all lanes here.
     is_full: bool,
-    /// The mask that holds in no lane here.
-    none: Option<IrValue>,
+    /// The masks that hold in no lane here.
+    none: Vec<IrValue>,
     /// Where along the innermost loop accesses end, if not at the end of the block.
     limit: Option<Value>,
+}
+
+impl Run<'_> {
+    /// The same for other roots, where no mask holds.
+    pub(crate) fn behind<'g>(&self, group: &'g Group) -> Run<'g> {
+        let (nest, linears, masks) = (self.nest.clone(), self.linears.clone(), self.masks.clone());
+        Run { group, nest, linears, none: masks.clone(), masks, ends: None, is_full: false, limit: None }
+    }
 }
 
 /// Bounds of the vector loop.
@@ -100,7 +110,7 @@ struct Bounds {
     /// From it on nothing is left to do.
     end: Value,
     /// The only mask, where it holds in all lanes or in none: then in none behind the full chunks.
-    none: Option<IrValue>,
+    none: Vec<IrValue>,
 }
 
 impl Bounds {
@@ -137,7 +147,7 @@ impl Cx<'_> {
         let nest = self.shape_nest(group);
         let lanes = std::mem::replace(&mut self.lanes, nest.lanes);
         self.enter();
-        let result = self.versions(group, nest);
+        let result = self.divided(group, nest);
         self.leave();
         self.lanes = lanes;
         result
@@ -164,15 +174,23 @@ impl Cx<'_> {
                     self.buffers.insert(result, buffer.clone());
                 }
             }
-            Root::Store(_) | Root::Effect(_) => {}
+            Root::Store(_) | Root::Effect(_) | Root::Scan(_) => {}
         }
     }
 
     /// Runs a nest over the whole space of a group.
     pub(crate) fn run_nest(&mut self, group: &Group, nest: Nest) -> Result<()> {
         let linears = vec![Linear::default(); group.shape.len()];
-        let mut run =
-            Run { group, nest, linears, masks: Vec::new(), is_full: false, none: None, limit: None };
+        let mut run = Run {
+            group,
+            nest,
+            linears,
+            masks: vec![],
+            ends: None,
+            is_full: false,
+            none: vec![],
+            limit: None,
+        };
         self.enter();
         let result = self.level(&mut run, 0);
         self.leave();
@@ -201,7 +219,7 @@ impl Cx<'_> {
                 run.none = bounds.none;
                 let rest =
                     self.in_single_registers(run, |cx, run| cx.outer(run, level, bounds.full, bounds.end));
-                run.none = None;
+                run.none.clear();
                 rest
             }
         }
@@ -234,7 +252,7 @@ impl Cx<'_> {
         let is_vector = level == run.nest.vector;
         let bounds = if is_vector { self.bounds(run, level, one.step * unroll)? } else { None };
         let start = self.b.i64(0);
-        if let Some(peel) = self.streams.peel.filter(|_| is_vector) {
+        if let Some(peel) = self.streams.peel.filter(|_| is_vector && !run.group.scans()) {
             return self.peeled(run, &one, unroll, bounds, peel);
         }
         let accumulators = match bounds {
@@ -254,7 +272,7 @@ impl Cx<'_> {
                 } else {
                     run.none = bounds.none;
                     let rest = self.rest(run, (bounds.full, bounds.end), merged);
-                    run.none = None;
+                    run.none.clear();
                     rest?
                 }
             }
@@ -309,7 +327,11 @@ impl Cx<'_> {
         self.in_single_registers(run, |cx, run| {
             let partials = cx.narrow_partials(run, partials)?;
             let one = run.nest.loops[run.nest.innermost()].clone();
-            cx.inner(run, &one, range, 1, partials)
+            let Some(last) = cx.end_of_difference(run, &one, range.0) else {
+                return cx.inner(run, &one, range, 1, partials);
+            };
+            let partials = cx.inner(run, &one, (range.0, last), 1, partials)?;
+            cx.until_nothing_changes(run, &one, (last, range.1), partials)
         })
     }
 
@@ -349,6 +371,7 @@ impl Cx<'_> {
         }
         let var = self.new_loop(step, one.end);
         let step = self.b.i64(step);
+        let inits = if unroll > 1 { self.with_opposites(run, inits) } else { inits };
         let flat: Vec<Value> = inits.iter().flatten().flatten().copied().collect();
         let opened = self.b.begin_for(start, end, step, &flat);
         self.loops[var.0 as usize].counter = Some(opened.iv);
@@ -358,12 +381,12 @@ impl Cx<'_> {
         self.leave();
         let results = results?;
         let flat: Vec<Value> = results.iter().flatten().flatten().copied().collect();
-        let after = self.b.end_for(opened, &flat);
-        Ok(refill(&results, &after))
+        let after = refill(&results, &self.b.end_for(opened, &flat));
+        Ok(if unroll > 1 { self.without_opposites(run, after) } else { after })
     }
 
     /// The chunks of one round.
-    fn body(
+    pub(crate) fn body(
         &mut self,
         run: &mut Run<'_>,
         one: &Dim,
@@ -379,12 +402,12 @@ impl Cx<'_> {
                 self.position(&run.nest, &linears)
             })
             .collect();
-        let outer = (std::mem::take(&mut self.full), self.none, std::mem::take(&mut self.full_at));
+        let none = std::mem::replace(&mut self.none, run.none.clone());
+        let outer = (std::mem::take(&mut self.full), none, std::mem::take(&mut self.full_at));
         if run.is_full {
             self.full = run.masks.iter().copied().collect();
         }
-        self.none = run.none;
-        if run.is_full || run.none.is_some() {
+        if run.is_full || !run.none.is_empty() {
             self.full_at = chunks.iter().map(|at| at.id).collect();
         }
         let inside = Window { start: None, count: run.limit, linear: position.scale(-1) };
@@ -402,7 +425,7 @@ impl Cx<'_> {
         accumulators: &mut Accumulators,
         counter: Option<Value>,
     ) -> Result<()> {
-        let mut reductions = accumulators.iter_mut();
+        let mut carried = accumulators.iter_mut();
         for root in &run.group.roots {
             match root {
                 Root::Store(op) => {
@@ -427,8 +450,13 @@ impl Cx<'_> {
                         self.write(buffer, vector, at)?;
                     }
                 }
+                Root::Scan(op) => {
+                    let Some(partials) = carried.next() else { continue };
+                    self.scan_chunks(*op, chunks, partials, counter)
+                        .map_err(|error| error.at(self.module, *op))?;
+                }
                 Root::Reduce(op, _) => {
-                    let Some(partials) = reductions.next() else { continue };
+                    let Some(partials) = carried.next() else { continue };
                     self.accumulate(*op, chunks, partials, counter)
                         .map_err(|error| error.at(self.module, *op))?;
                 }
@@ -449,6 +477,7 @@ impl Cx<'_> {
 
     /// The bounds of the vector loop, if masks give any. `step` is that of the unmasked loop.
     fn bounds(&mut self, run: &mut Run<'_>, level: usize, step: i64) -> Result<Option<Bounds>> {
+        run.ends = None;
         let one = run.nest.loops[level].clone();
         if !run.nest.is_split
             || run.nest.offsets[one.dim].stride() != Some(1)
@@ -476,27 +505,29 @@ impl Cx<'_> {
         if let [Extent { mask, end: full, is_uniform: true }] = extents[..]
             && one.end % step == 0
         {
-            let end = if stores_only(self.module, run.group, mask) { full } else { end };
-            return Ok(Some(Bounds { extent: full, full, end, none: Some(mask) }));
+            let end = if self.stores_only(run.group, mask) { full } else { end };
+            return Ok(Some(Bounds { extent: full, full, end, none: vec![mask] }));
         }
         let zero = self.b.i64(0);
-        let mut full = end;
+        let (mut full, mut ends) = (end, zero);
         for extent in &extents {
             full = self.b.intrinsic("llvm.smin", Type::I64, &[full, extent.end]);
+            ends = self.b.intrinsic("llvm.smax", Type::I64, &[ends, extent.end]);
         }
+        run.ends = Some(ends);
         full = self.b.intrinsic("llvm.smax", Type::I64, &[full, zero]);
         let extent = full;
         let whole = self.b.i64(-step);
         full = self.b.and(full, whole);
         let last = self.last_needed(run.group, &extents, end);
         let last = self.b.intrinsic("llvm.smax", Type::I64, &[last, full]);
-        Ok(Some(Bounds { extent, full, end: last, none: None }))
+        Ok(Some(Bounds { extent, full, end: last, none: Vec::new() }))
     }
 
     /// Where a group that only stores under masks may stop.
     fn last_needed(&mut self, group: &Group, extents: &[Extent], end: Value) -> Value {
         let mut last = self.b.i64(0);
-        for root in &group.roots {
+        for root in group.roots.iter().filter(|root| !matches!(root, Root::Scan(_))) {
             let Root::Store(op) = root else { return end };
             if self.starts_late(*op) {
                 return end;
@@ -558,17 +589,8 @@ impl Cx<'_> {
     }
 }
 
-/// Whether a group does nothing but store under a mask.
-fn stores_only(module: &ir::Module, group: &Group, mask: IrValue) -> bool {
-    let is_under = |root: &Root| match root {
-        Root::Store(op) => ttir::ops::memory::mask(module, *op) == Some(mask),
-        _ => false,
-    };
-    group.roots.iter().all(is_under)
-}
-
 /// The same nesting with other values.
-fn refill(shape: &Accumulators, values: &[Value]) -> Accumulators {
+pub(crate) fn refill(shape: &Accumulators, values: &[Value]) -> Accumulators {
     let mut next = values.iter().copied();
     shape
         .iter()

@@ -69,6 +69,14 @@ fn reductions(group: &Group) -> impl Iterator<Item = Op> + '_ {
     })
 }
 
+/// The roots of a group that carry partial results from chunk to chunk, in order.
+pub(crate) fn carriers(group: &Group) -> impl Iterator<Item = Op> + '_ {
+    group.roots.iter().filter_map(|root| match root {
+        Root::Reduce(op, _) | Root::Scan(op) => Some(*op),
+        _ => None,
+    })
+}
+
 impl Cx<'_> {
     /// The neutral element of a reduction or scan whose combining function is one operation on its two arguments.
     pub(crate) fn neutral(&mut self, op: Op) -> Option<Value> {
@@ -119,9 +127,12 @@ impl Cx<'_> {
     /// Partials in front of the loop: per reduction, per result, per unrolled chunk.
     pub(crate) fn initial(&mut self, run: &Run<'_>, unroll: usize) -> Accumulators {
         let module = self.module;
-        let ops: Vec<Op> = reductions(run.group).collect();
+        let ops: Vec<Op> = carriers(run.group).collect();
         ops.into_iter()
             .map(|op| {
+                if self.module.is(op, &reduce::SCAN) {
+                    return self.scan_start(op).into_iter().map(|start| vec![start]).collect();
+                }
                 let neutral = self.neutral(op);
                 module
                     .operands(op)
@@ -147,12 +158,17 @@ impl Cx<'_> {
         let module = self.module;
         let block = module.entry(module.region(op, 0));
         let is_ordered = self.neutral(op).is_none();
+        let extreme = if partials.len() > module.results(op).len() { self.extreme(op) } else { None };
         for (number, at) in chunks.iter().enumerate() {
             let next: Vec<Value> = module
                 .operands(op)
                 .iter()
                 .map(|&operand| self.eval_vector(operand, at))
                 .collect::<Result<_>>()?;
+            if let Some(extreme) = extreme {
+                self.follow(extreme, partials, number, next[0]);
+                continue;
+            }
             let is_start = match counter {
                 Some(counter) if is_ordered => {
                     let zero = self.b.i64(0);
@@ -163,10 +179,7 @@ impl Cx<'_> {
             };
             let mut args: Vec<Value> = partials.iter().map(|partial| partial[number]).collect();
             args.extend(&next);
-            self.free_zeros = true;
-            let combined = self.inline_region(block, &args);
-            self.free_zeros = false;
-            for (index, value) in combined?.into_iter().enumerate() {
+            for (index, value) in self.combine(block, &args)?.into_iter().enumerate() {
                 let value = self.spread_like(value, next[index]);
                 partials[index][number] = match is_start {
                     Some(is_start) => self.b.select(is_start, next[index], value),
@@ -187,7 +200,7 @@ impl Cx<'_> {
 
     /// One partial per result out of those of all chunks.
     pub(crate) fn merge(&mut self, run: &Run<'_>, mut accumulators: Accumulators) -> Result<Accumulators> {
-        let ops: Vec<Op> = reductions(run.group).collect();
+        let ops: Vec<Op> = carriers(run.group).collect();
         for (op, results) in ops.into_iter().zip(&mut accumulators) {
             let block = self.module.entry(self.module.region(op, 0));
             while results.first().is_some_and(|partials| partials.len() > 1) {
@@ -195,7 +208,7 @@ impl Cx<'_> {
                 for number in 0..results[0].len() - half {
                     let mut args: Vec<Value> = results.iter().map(|partials| partials[number]).collect();
                     args.extend(results.iter().map(|partials| partials[number + half]));
-                    let combined = self.inline_region(block, &args)?;
+                    let combined = self.combine(block, &args)?;
                     for (partials, value) in results.iter_mut().zip(combined) {
                         partials[number] = value;
                     }
@@ -214,7 +227,7 @@ impl Cx<'_> {
         run: &Run<'_>,
         mut merged: Accumulators,
     ) -> Result<Accumulators> {
-        let ops: Vec<Op> = reductions(run.group).collect();
+        let ops: Vec<Op> = carriers(run.group).collect();
         for (op, results) in ops.into_iter().zip(&mut merged) {
             let values: Vec<Value> = results.iter().map(|partials| partials[0]).collect();
             let values = self.fold_to(op, values, self.lanes)?;
@@ -229,8 +242,11 @@ impl Cx<'_> {
     pub(crate) fn finish_reductions(&mut self, run: &Run<'_>, merged: &Accumulators) -> Result<()> {
         let mut partials = merged.iter();
         for root in &run.group.roots {
-            let Root::Reduce(op, buffers) = root else { continue };
-            let Some(results) = partials.next() else { continue };
+            let results = match root {
+                Root::Reduce(..) | Root::Scan(_) => partials.next(),
+                _ => None,
+            };
+            let (Root::Reduce(op, buffers), Some(results)) = (root, results) else { continue };
             let values: Vec<Value> = results.iter().map(|partials| partials[0]).collect();
             self.finish_one(run, *op, buffers, values).map_err(|error| error.at(self.module, *op))?;
         }
@@ -284,9 +300,17 @@ impl Cx<'_> {
             let low: Vec<Value> = values.iter().map(|&value| self.half(value, 0, lanes)).collect();
             let high: Vec<Value> = values.iter().map(|&value| self.half(value, lanes, lanes)).collect();
             let args: Vec<Value> = low.into_iter().chain(high).collect();
-            values = self.inline_region(block, &args)?;
+            values = self.combine(block, &args)?;
         }
         Ok(values)
+    }
+
+    /// The combining function of a reduction, whose order is open, so that the sign of a zero is free.
+    fn combine(&mut self, block: ir::Block, args: &[Value]) -> Result<Vec<Value>> {
+        self.free_zeros = true;
+        let combined = self.inline_region(block, args);
+        self.free_zeros = false;
+        combined
     }
 
     /// Some lanes of a vector, one as a scalar.

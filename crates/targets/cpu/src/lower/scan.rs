@@ -10,7 +10,7 @@ use super::error::Result;
 use super::nest::Nest;
 use super::scratch::Buffer;
 use super::types;
-use super::value::Linear;
+use super::value::{At, Linear, Val};
 use ir::Op;
 use llir::{IntCompare, Type, Value};
 use ttir::ops::reduce::ScanOp;
@@ -38,6 +38,40 @@ impl Cx<'_> {
         Ok(())
     }
 
+    /// Whether a scan runs in the chunks of a group, from the first element to the last.
+    pub(crate) fn scans_in_chunks(&self, op: Op) -> bool {
+        let module = self.module;
+        let Some(scan) = ScanOp::of(module, op) else { return false };
+        let ty = module.ty(scan.srcs()[0]);
+        ttir::types::is_tensor(ty)
+            && types::shape(ty).len() == 1
+            && !scan.reverse()
+            && self.has_plain_region(op)
+    }
+
+    /// Scans chunks, one behind the other: their results are known from here on. What is carried is in every lane.
+    pub(crate) fn scan_chunks(
+        &mut self,
+        op: Op,
+        chunks: &[At],
+        partials: &mut [Vec<Value>],
+        counter: Option<Value>,
+    ) -> Result<()> {
+        let module = self.module;
+        for (number, at) in chunks.iter().enumerate() {
+            let counter = if number > 0 { self.b.i64(1) } else { counter.unwrap_or_else(|| self.b.i64(0)) };
+            let carried: Vec<Value> = partials.iter().map(|partial| partial[0]).collect();
+            let (all, next) = self.scan_chunk(op, at, counter, &carried)?;
+            for (&result, value) in module.results(op).iter().zip(all) {
+                self.remember(result, at, Val::Vector(value));
+            }
+            for (partial, value) in partials.iter_mut().zip(next) {
+                partial[0] = value;
+            }
+        }
+        Ok(())
+    }
+
     fn scan_nest(&mut self, op: Op, nest: &Nest, axis: usize, buffers: &[Buffer]) -> Result<()> {
         let module = self.module;
         let reverse = ScanOp::new(module, op).reverse();
@@ -61,7 +95,12 @@ impl Cx<'_> {
         let (counter, carried) = inner.unwrap_or_else(|| (self.b.i64(0), Vec::new()));
         let is_along_lanes = nest.loops.iter().any(|one| one.dim == axis && one.step > 1);
         let result = match is_along_lanes {
-            true => self.scan_chunk(op, &at, counter, &carried, buffers),
+            true => self.scan_chunk(op, &at, counter, &carried).and_then(|(all, next)| {
+                for (value, buffer) in all.into_iter().zip(buffers) {
+                    self.write(buffer, value, &at)?;
+                }
+                Ok(next)
+            }),
             false => self.scan_step(op, &at, counter, &carried, buffers),
         };
         self.leave();
@@ -74,7 +113,7 @@ impl Cx<'_> {
     }
 
     /// What is carried into the first chunk: the neutral element, if there is one.
-    fn scan_start(&mut self, op: Op) -> Vec<Value> {
+    pub(crate) fn scan_start(&mut self, op: Op) -> Vec<Value> {
         let module = self.module;
         if let Some(neutral) = self.neutral(op) {
             return vec![self.spread(neutral)];
@@ -92,7 +131,7 @@ impl Cx<'_> {
     fn scan_step(
         &mut self,
         op: Op,
-        at: &super::value::At,
+        at: &At,
         counter: Value,
         carried: &[Value],
         buffers: &[Buffer],
@@ -125,15 +164,14 @@ impl Cx<'_> {
         module.ops(block).all(|inner| module.regions(inner).is_empty())
     }
 
-    /// A chunk whose lanes run along the axis. What is carried is the combination of all chunks before, in every lane.
+    /// A chunk whose lanes run along the axis, and what is carried on: the combination of all chunks so far, in every lane.
     fn scan_chunk(
         &mut self,
         op: Op,
-        at: &super::value::At,
+        at: &At,
         counter: Value,
         carried: &[Value],
-        buffers: &[Buffer],
-    ) -> Result<Vec<Value>> {
+    ) -> Result<(Vec<Value>, Vec<Value>)> {
         let module = self.module;
         let scan = ScanOp::new(module, op);
         let block = module.entry(module.region(op, 0));
@@ -141,24 +179,24 @@ impl Cx<'_> {
             scan.srcs().iter().map(|&source| self.eval_vector(source, at)).collect::<Result<_>>()?;
         let mut distance = 1;
         while distance < self.lanes {
-            sums = self.scan_lanes(block, sums, distance, scan.reverse())?;
+            sums = self.scan_lanes(op, sums, distance)?;
             distance *= 2;
         }
         let last = if scan.reverse() { 0 } else { self.lanes - 1 };
         let totals: Vec<Value> = sums
             .iter()
             .map(|&sum| {
-                let total = self.b.extract(sum, last);
-                self.spread(total)
+                if self.lanes == 1 {
+                    sum
+                } else {
+                    self.b.permute(sum, &vec![last as i32; self.lanes as usize])
+                }
             })
             .collect();
         let all = self.combined(block, carried, &sums)?;
         let all = self.unless_first(op, counter, all, &sums);
-        for (value, buffer) in all.into_iter().zip(buffers) {
-            self.write(buffer, value, at)?;
-        }
         let next = self.combined(block, carried, &totals)?;
-        Ok(self.unless_first(op, counter, next, &totals))
+        Ok((all, self.unless_first(op, counter, next, &totals)))
     }
 
     /// What was combined with what is carried, or, at the first position, what there is without it.
@@ -171,18 +209,20 @@ impl Cx<'_> {
         combined.into_iter().zip(first).map(|(value, &first)| self.b.select(is_start, first, value)).collect()
     }
 
-    /// Combines each lane with the one so far before it, where there is one.
-    fn scan_lanes(
-        &mut self,
-        block: ir::Block,
-        sums: Vec<Value>,
-        distance: u32,
-        reverse: bool,
-    ) -> Result<Vec<Value>> {
-        let lanes = self.lanes as i32;
-        let by = if reverse { distance as i32 } else { -(distance as i32) };
+    /// Combines each lane with the one so far before it: where there is none with the neutral element, or not at all.
+    fn scan_lanes(&mut self, op: Op, sums: Vec<Value>, distance: u32) -> Result<Vec<Value>> {
+        let (module, lanes) = (self.module, self.lanes as i32);
+        let block = module.entry(module.region(op, 0));
+        let by = if ScanOp::new(module, op).reverse() { distance as i32 } else { -(distance as i32) };
         let is_inside = |lane: &i32| (0..lanes).contains(&(lane + by));
-        let from: Vec<i32> = (0..lanes).map(|lane| if is_inside(&lane) { lane + by } else { lane }).collect();
+        if let Some(neutral) = self.neutral(op) {
+            let neutral = self.spread(neutral);
+            let from: Vec<i32> =
+                (0..lanes).map(|lane| lane + if is_inside(&lane) { by } else { lanes }).collect();
+            let before: Vec<Value> = sums.iter().map(|&sum| self.b.shuffle(sum, neutral, &from)).collect();
+            return self.combined(block, &before, &sums);
+        }
+        let from: Vec<i32> = (0..lanes).map(|lane| lane + if is_inside(&lane) { by } else { 0 }).collect();
         let marks: Vec<i64> = (0..lanes).map(|lane| i64::from(is_inside(&lane))).collect();
         let before: Vec<Value> = sums.iter().map(|&sum| self.b.permute(sum, &from)).collect();
         let combined = self.combined(block, &before, &sums)?;

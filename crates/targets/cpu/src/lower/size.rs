@@ -33,7 +33,7 @@ impl Cx<'_> {
         let size = self.group_size(run.group);
         let has_effects = run.group.roots.iter().any(|root| matches!(root, Root::Effect(_)));
         let wanted = match size {
-            _ if has_effects || self.is_sequential(run.group) => 1,
+            _ if has_effects || run.group.scans() || self.is_sequential(run.group) => 1,
             0..=24 => 4,
             25..=60 => 2,
             _ => 1,

@@ -79,7 +79,7 @@ impl Cx<'_> {
             return Ok(None);
         }
         let (mut bytes, mut addresses) = (0, Vec::new());
-        for root in &group.roots {
+        for root in group.roots.iter().filter(|root| !matches!(root, Root::Scan(_))) {
             let Root::Store(op) = root else { return Ok(None) };
             let pointer = AccessOp::new(module, *op).ptr();
             let is_written = super::plan::param_of(module, pointer)
@@ -131,6 +131,12 @@ impl Cx<'_> {
                 }
                 None => peel = Some(elements),
             }
+        }
+        // A scan begins at the first element.
+        if let Some(peel) = peel.filter(|_| group.scans()) {
+            let zero = self.b.i64(0);
+            let is_aligned = self.b.icmp(IntCompare::Eq, peel, zero);
+            wanted = self.b.and(wanted, is_aligned);
         }
         Ok(peel.map(|peel| (wanted, peel)))
     }

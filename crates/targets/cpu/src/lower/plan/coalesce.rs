@@ -123,7 +123,9 @@ fn step_of(plan: &Plan, op: Op) -> Option<usize> {
         Step::Group(group) => {
             group.members.contains(&op)
                 || group.roots.iter().any(|root| match root {
-                    Root::Store(own) | Root::Effect(own) | Root::Reduce(own, _) => *own == op,
+                    Root::Store(own) | Root::Effect(own) | Root::Scan(own) | Root::Reduce(own, _) => {
+                        *own == op
+                    }
                     Root::Keep(..) | Root::KeepWide(..) => false,
                 })
         }

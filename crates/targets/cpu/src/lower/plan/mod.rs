@@ -44,6 +44,8 @@ pub(crate) enum Root {
     Reduce(Op, Vec<Buffer>),
     /// An operation with effects on each element, such as an atomic; its result is lazy.
     Effect(Op),
+    /// `tt.scan` of a block of one dimension, forward; its results are there for what comes behind it.
+    Scan(Op),
     /// A value is written to a buffer.
     Keep(Value, Buffer),
     /// A value of narrow floats is written to a buffer of binary32.
@@ -63,6 +65,13 @@ pub(crate) struct Group {
     pub(crate) members: Vec<Op>,
     /// The dimension along which its addresses are neighbours.
     pub(crate) along: Option<usize>,
+}
+
+impl Group {
+    /// Whether a scan is among its roots.
+    pub(crate) fn scans(&self) -> bool {
+        self.roots.iter().any(|root| matches!(root, Root::Scan(_)))
+    }
 }
 
 /// A step of a region.
@@ -176,6 +185,8 @@ impl Planner<'_, '_> {
             let values = module.operands(op).to_vec();
             self.available(&values);
         } else if NOTHING_TO_RUN.iter().any(|quiet| row.is(quiet)) {
+        } else if self.cx.scans_in_chunks(op) {
+            self.scan(op);
         } else if (!module.regions(op).is_empty() && !is_inlined(row)) || is_packed(module, op) {
             self.single(op);
         } else if row.is(&reduce::REDUCE) {
@@ -493,6 +504,18 @@ impl Planner<'_, '_> {
         let group = self.root(&operands, &shape, None, floor);
         self.accesses[group].extend(&access);
         self.push_root(group, Root::Effect(op));
+        for &result in module.results(op) {
+            self.home.insert(result, group);
+        }
+    }
+
+    fn scan(&mut self, op: Op) {
+        let module = self.module;
+        let operands = module.operands(op).to_vec();
+        let outer = self.available(&self.captured(op));
+        let shape = types::shape(module.ty(operands[0])).to_vec();
+        let group = self.root(&operands, &shape, None, outer);
+        self.push_root(group, Root::Scan(op));
         for &result in module.results(op) {
             self.home.insert(result, group);
         }

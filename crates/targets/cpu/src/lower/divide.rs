@@ -1,0 +1,102 @@
+//! Quotients of a block by one number.
+//!
+//! With `r = 1/d`, rounded, `q = x * r`, and the remainder `e = x - q * d`, which is exact, `q + e * r` is the rounded
+//! quotient (Markstein): three multiplications for a division, which takes the widest vectors three to five times as long.
+//!
+//! It holds where nothing overflows and no remainder is denormal. Divisors from 1 to 2^[`MOST`] are taken, of which any
+//! `q` and `r` are as good as `x`; for all others the group is there a second time, with divisions. Infinities, NaN, and
+//! zeros with their sign are `q` itself: there `e` is NaN or zero. Where `x` is so small that `e` is denormal (below 2^-102
+//! in binary32) the last place may differ by one.
+
+use super::cx::Cx;
+use super::error::Result;
+use super::nest::Nest;
+use super::plan::{Group, Root};
+use ir::Value as IrValue;
+use llir::{Flags, FloatCompare, Type, Value};
+use ttir::ops::arith_float::DIVF;
+use ttir::ops::forms::BinaryOp;
+use ttir::ops::shape::SplatOp;
+
+/// The fewest vectors for which the inverse pays.
+const LEAST: i64 = 8;
+
+/// The exponents of the largest divisors of binary32 and binary64.
+const MOST: (f64, f64) = (100.0, 900.0);
+
+impl Cx<'_> {
+    /// Makes the nest of a group, twice where divisors may serve by their inverses: once for when they do.
+    pub(crate) fn divided(&mut self, group: &Group, nest: Nest) -> Result<()> {
+        let divisors = self.shared_divisors(group);
+        if divisors.is_empty() {
+            return self.versions(group, nest);
+        }
+        let mut all = self.b.bool(true);
+        for &divisor in &divisors {
+            let scalar = self.scalar(SplatOp::def(self.module, divisor).expect("found as one").src())?;
+            let serves = self.serves(scalar);
+            all = self.b.and(all, serves);
+            let one = self.b.float(self.b.ty(scalar), 1.0);
+            let inverse = self.b.fdiv(one, scalar);
+            self.inverses.insert(divisor, inverse);
+        }
+        let mut branch = self.b.begin_if(all);
+        let fast = self.versions(group, nest.clone());
+        self.inverses.clear();
+        fast?;
+        self.b.begin_else(&mut branch, &[]);
+        self.run_nest(group, Nest { most_unroll: 1, is_split: false, ..nest })?;
+        self.b.end_if(branch, &[]);
+        Ok(())
+    }
+
+    /// What the quotients of a group are divided by, where that is one number for all elements and its inverse is better:
+    /// where divisions of the widest vectors are slow, and not beside elementary functions, which take the multipliers
+    /// while a divider works beside them.
+    fn shared_divisors(&self, group: &Group) -> Vec<IrValue> {
+        let module = self.module;
+        let is_plain = |root: &Root| matches!(root, Root::Store(_) | Root::Keep(..));
+        let elements: i64 = group.shape.iter().product();
+        if !self.machine.has_avx512
+            || elements < LEAST * i64::from(self.machine.lanes())
+            || !group.roots.iter().all(is_plain)
+            || self.long_members(group) > 0
+        {
+            return Vec::new();
+        }
+        let quotients = group.members.iter().filter(|&&op| module.is(op, &DIVF));
+        let mut divisors: Vec<IrValue> = quotients.map(|&op| BinaryOp::new(module, op).rhs()).collect();
+        let is_wide = |value: &IrValue| {
+            ttir::types::elem(module.ty(*value)).as_float().is_some_and(|kind| kind.bits() >= 32)
+        };
+        divisors.retain(|value| SplatOp::def(module, *value).is_some() && is_wide(value));
+        divisors.dedup();
+        divisors
+    }
+
+    /// Whether the inverse of a divisor serves.
+    fn serves(&mut self, divisor: Value) -> Value {
+        let ty = self.b.ty(divisor);
+        let most = if ty == Type::F32 { MOST.0 } else { MOST.1 };
+        let magnitude = self.b.intrinsic("llvm.fabs", ty, &[divisor]);
+        let [least, most] = [1.0, most.exp2()].map(|bound| self.b.float(ty, bound));
+        let is_enough = self.b.fcmp(FloatCompare::Oge, magnitude, least);
+        let is_bounded = self.b.fcmp(FloatCompare::Ole, magnitude, most);
+        self.b.and(is_enough, is_bounded)
+    }
+
+    /// A quotient by its divisor's inverse, put right by the remainder.
+    pub(crate) fn corrected(&mut self, dividend: Value, divisor: Value, inverse: Value) -> Value {
+        let ty = self.b.ty(dividend);
+        let flags = self.b.set_float_flags(Flags::NONE);
+        let inverse = self.b.splat(inverse, ty.lanes());
+        let product = self.b.fmul(dividend, inverse);
+        let negated = self.b.fneg(product);
+        let remainder = self.b.intrinsic("llvm.fma", ty, &[negated, divisor, dividend]);
+        let better = self.b.intrinsic("llvm.fma", ty, &[remainder, inverse, product]);
+        let zero = self.b.zero(ty);
+        let differs = self.b.fcmp(FloatCompare::One, remainder, zero);
+        self.b.set_float_flags(flags);
+        self.b.select(differs, better, product)
+    }
+}

@@ -1,0 +1,242 @@
+//! Reductions, scans and quotients of rows that masks cut off anywhere, against plain Rust, on every kind of vector that
+//! this machine has.
+
+mod support;
+
+use support::{Kernel, Random, at};
+
+/// Elements of a block.
+const BLOCK: usize = 1024;
+
+/// Valid elements of a row: none, few, around ends of vectors and chunks, all.
+const LENGTHS: [usize; 14] = [0, 1, 2, 15, 16, 17, 63, 64, 65, 500, 781, 1008, 1023, 1024];
+
+/// Names of processors whose code runs here.
+fn processors() -> Vec<&'static str> {
+    let all = ["native", "avx512", "avx2", "x86-64"];
+    all.into_iter()
+        .filter(|name| cpu::host::Machine::named(name).is_ok_and(|machine| machine.runs_here()))
+        .collect()
+}
+
+/// A kernel `(x, out, n)` over one row: `%mask` holds for its elements, `%x` are these, `other` is what others are.
+fn row_kernel(other: &str, body: &str) -> String {
+    format!(
+        "module {{
+  tt.func public @row(%in: !tt.ptr<f32>, %out: !tt.ptr<f32>, %n: i32) {{
+    %range = tt.make_range {{end = {BLOCK} : i32, start = 0 : i32}} : tensor<{BLOCK}xi32>
+    %bound = tt.splat %n : i32 -> tensor<{BLOCK}xi32>
+    %mask = arith.cmpi slt, %range, %bound : tensor<{BLOCK}xi32>
+    %from = tt.splat %in : !tt.ptr<f32> -> tensor<{BLOCK}x!tt.ptr<f32>>
+    %at = tt.addptr %from, %range : tensor<{BLOCK}x!tt.ptr<f32>>, tensor<{BLOCK}xi32>
+    %to = tt.splat %out : !tt.ptr<f32> -> tensor<{BLOCK}x!tt.ptr<f32>>
+    %there = tt.addptr %to, %range : tensor<{BLOCK}x!tt.ptr<f32>>, tensor<{BLOCK}xi32>
+    %other = arith.constant dense<{other}> : tensor<{BLOCK}xf32>
+    %x = tt.load %at, %mask, %other : tensor<{BLOCK}x!tt.ptr<f32>>
+{body}
+    tt.return
+  }}
+}}"
+    )
+}
+
+/// A reduction of `%x` that is stored in the first element.
+fn reduction(op: &str) -> String {
+    format!(
+        "    %r = \"tt.reduce\"(%x) <{{axis = 0 : i32}}> ({{
+    ^bb0(%a: f32, %b: f32):
+      %c = {op} %a, %b : f32
+      tt.reduce.return %c : f32
+    }}) : (tensor<{BLOCK}xf32>) -> f32
+    tt.store %out, %r : !tt.ptr<f32>"
+    )
+}
+
+/// A scan of `%x` that is stored.
+fn scan(op: &str, reverse: bool) -> String {
+    format!(
+        "    %s = \"tt.scan\"(%x) <{{axis = 0 : i32, reverse = {reverse}}}> ({{
+    ^bb0(%a: f32, %b: f32):
+      %c = {op} %a, %b : f32
+      tt.scan.return %c : f32
+    }}) : (tensor<{BLOCK}xf32>) -> tensor<{BLOCK}xf32>
+    tt.store %there, %s, %mask : tensor<{BLOCK}x!tt.ptr<f32>>"
+    )
+}
+
+/// Runs a kernel on the first elements of a row; answers the output, which was -7.5 before.
+fn run(kernel: &Kernel, row: &[f32], length: usize) -> Vec<f32> {
+    let mut row = row.to_vec();
+    let mut out = vec![-7.5f32; BLOCK + 16];
+    kernel.run([1, 1, 1], &[at(&mut row), at(&mut out), length as u64]);
+    out
+}
+
+fn rows() -> Vec<Vec<f32>> {
+    let mut random = Random(7);
+    let plain = random.floats(BLOCK);
+    let with_nan = plain.iter().enumerate().map(|(i, &x)| if i % 3 == 0 { f32::NAN } else { x }).collect();
+    let nothing = vec![f32::NAN; BLOCK];
+    let mut one = nothing.clone();
+    one[780] = -3.0;
+    vec![plain, with_nan, nothing, one, vec![f32::NEG_INFINITY; BLOCK], vec![f32::INFINITY; BLOCK]]
+}
+
+#[test]
+fn extremes_ignore_nan_and_count_what_masked_lanes_are() {
+    for arch in processors() {
+        for (op, other, start) in [
+            ("arith.maxnumf", "0xFF800000", f32::NEG_INFINITY),
+            ("arith.minnumf", "0x7F800000", f32::INFINITY),
+            ("arith.maxnumf", "0.25", 0.25),
+            ("arith.minnumf", "0x7FC00000", f32::NAN),
+        ] {
+            let kernel = Kernel::with_arch(&row_kernel(other, &reduction(op)), arch);
+            let best = if op == "arith.maxnumf" { f32::max } else { f32::min };
+            for (number, row) in rows().iter().enumerate() {
+                for length in LENGTHS {
+                    let got = run(&kernel, row, length)[0];
+                    let start = if length == BLOCK { f32::NAN } else { start };
+                    let want = row[..length].iter().copied().fold(start, best);
+                    let same = got == want || got.is_nan() && want.is_nan();
+                    assert!(same, "{arch}: {op}, other {other}, row {number}, {length}: {got} {want}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_count_what_masked_lanes_are() {
+    let ones = vec![1.0; BLOCK];
+    for arch in processors() {
+        for other in ["0.000000e+00", "1.5"] {
+            let kernel = Kernel::with_arch(&row_kernel(other, &reduction("arith.addf")), arch);
+            for length in LENGTHS {
+                let each = if other == "1.5" { 1.5 } else { 0.0 };
+                let want = length as f32 + (BLOCK - length) as f32 * each;
+                let got = run(&kernel, &ones, length)[0];
+                assert_eq!(got.to_bits(), want.to_bits(), "{arch}: other {other}, {length}");
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_of_functions_of_masked_lanes_are_whole() {
+    // exp(other) is neither zero nor the same as what is in the row.
+    let body = format!(
+        "    %y = math.exp %x : tensor<{BLOCK}xf32>\n{}",
+        reduction("arith.addf").replace("%x", "%y")
+    );
+    let zeros = vec![0.0; BLOCK];
+    for arch in processors() {
+        for (other, each) in
+            [("0xFF800000", 0.0), ("-1.0", (-1.0f64).exp()), ("0xC2C80000", (-100.0f64).exp())]
+        {
+            let kernel = Kernel::with_arch(&row_kernel(other, &body), arch);
+            for length in LENGTHS {
+                let got = f64::from(run(&kernel, &zeros, length)[0]);
+                let want = length as f64 + (BLOCK - length) as f64 * each;
+                assert!((got - want).abs() <= 1e-5 * want + 1e-40, "{arch}: {other}, {length}: {got} {want}");
+            }
+        }
+    }
+}
+
+#[test]
+fn scans_carry_from_chunk_to_chunk() {
+    let row: Vec<f32> = (0..BLOCK).map(|i| (i % 7) as f32 - 2.0).collect();
+    for arch in processors() {
+        for reverse in [false, true] {
+            let kernel = Kernel::with_arch(&row_kernel("0.000000e+00", &scan("arith.addf", reverse)), arch);
+            for length in LENGTHS {
+                let got = run(&kernel, &row, length);
+                for i in 0..length {
+                    let part = if reverse { &row[i..length] } else { &row[..=i] };
+                    assert_eq!(got[i], part.iter().sum::<f32>(), "{arch}: {length}, element {i}");
+                }
+                assert!(got[length..].iter().all(|x| *x == -7.5), "{arch}: {length}: wrote behind the end");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_scan_in_place_reads_before_it_writes() {
+    let kernel = Kernel::new(&row_kernel("0.000000e+00", &scan("arith.addf", false)));
+    for length in LENGTHS {
+        let mut row = vec![1f32; BLOCK];
+        let place = at(&mut row);
+        kernel.run([1, 1, 1], &[place, place, length as u64]);
+        let want: Vec<f32> = (0..BLOCK).map(|i| if i < length { i as f32 + 1.0 } else { 1.0 }).collect();
+        assert_eq!(row, want, "{length}");
+    }
+}
+
+#[test]
+fn scans_without_a_neutral_element_and_scans_of_scans() {
+    // Of the first scan every element is the first one.
+    let first = "    %s = \"tt.scan\"(%x) <{axis = 0 : i32, reverse = false}> ({
+    ^bb0(%a: f32, %b: f32):
+      tt.scan.return %a : f32
+    }) : (tensor<1024xf32>) -> tensor<1024xf32>
+    %t = \"tt.scan\"(%s) <{axis = 0 : i32, reverse = false}> ({
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %a, %b : f32
+      tt.scan.return %c : f32
+    }) : (tensor<1024xf32>) -> tensor<1024xf32>
+    %r = \"tt.reduce\"(%t) <{axis = 0 : i32}> ({
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.maxnumf %a, %b : f32
+      tt.reduce.return %c : f32
+    }) : (tensor<1024xf32>) -> f32
+    %rs = tt.splat %r : f32 -> tensor<1024xf32>
+    %u = arith.addf %t, %rs : tensor<1024xf32>
+    tt.store %there, %u, %mask : tensor<1024x!tt.ptr<f32>>";
+    let row: Vec<f32> = (0..BLOCK).map(|i| i as f32 + 3.0).collect();
+    for arch in processors() {
+        let kernel = Kernel::with_arch(&row_kernel("0.000000e+00", first), arch);
+        for length in LENGTHS {
+            let got = run(&kernel, &row, length);
+            let largest = if length == 0 { 0.0 } else { 3.0 * BLOCK as f32 };
+            for (i, value) in got[..length].iter().enumerate() {
+                assert_eq!(*value, 3.0 * (i as f32 + 1.0) + largest, "{arch}: {length}, element {i}");
+            }
+        }
+    }
+}
+
+#[test]
+fn quotients_by_one_number_are_rounded_like_any() {
+    let body = "    %d = tt.load %out : !tt.ptr<f32>
+    %ds = tt.splat %d : f32 -> tensor<1024xf32>
+    %q = arith.divf %x, %ds : tensor<1024xf32>
+    tt.store %there, %q, %mask : tensor<1024x!tt.ptr<f32>>";
+    let mut random = Random(3);
+    let special =
+        [0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MAX, -f32::MAX, 1e-30, 1e30, 1.0];
+    let row: Vec<f32> = (0..BLOCK)
+        .map(|i| match special.get(i) {
+            Some(x) => *x,
+            None => random.float() * 2f32.powi((random.next() % 120) as i32 - 60),
+        })
+        .collect();
+    let mut divisors = vec![1.0, -1.0, 3.0, -7.0, 0.1, 0.0, -0.0, 1e30, 2e30, 1e-40, f32::INFINITY, f32::NAN];
+    divisors.extend((0..40).map(|_| random.float() * 2f32.powi((random.next() % 40) as i32)));
+    for arch in processors() {
+        let kernel = Kernel::with_arch(&row_kernel("0.000000e+00", body), arch);
+        for &divisor in &divisors {
+            for length in [BLOCK, 781] {
+                let (mut x, mut out) = (row.clone(), vec![0f32; BLOCK]);
+                out[0] = divisor;
+                kernel.run([1, 1, 1], &[at(&mut x), at(&mut out), length as u64]);
+                for (got, x) in out[..length].iter().zip(&row) {
+                    let want = x / divisor;
+                    let same = got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
+                    assert!(same, "{arch}: {x:e} / {divisor:e}: {got:e} {want:e}");
+                }
+            }
+        }
+    }
+}
