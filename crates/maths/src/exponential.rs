@@ -340,7 +340,19 @@ pub(super) fn tanh(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let e = b.mul_add(rest, power, less);
     let sum = b.fadd(e, two);
     let result = b.fdiv(e, sum);
+    let result = if b.elem() == Elem::F64 { less_rounded(b, result, (e, sum)) } else { result };
     b.flip_sign(result, sign)
+}
+
+/// `e / (e + 2)` without what the rounding of the sum did to it: `1 / (e + 2)` is half of what the quotient is less than one.
+fn less_rounded(b: &mut Builder<'_, '_>, quotient: Value, (e, sum): (Value, Value)) -> Value {
+    let (half, one, two) = (b.float(0.5), b.float(1.0), b.float(2.0));
+    let kept = b.fsub(sum, two);
+    let lost = b.fsub(e, kept);
+    let inverse = b.fsub(one, quotient);
+    let inverse = b.fmul(inverse, half);
+    let by = b.fmul(quotient, lost);
+    b.neg_mul_add(by, inverse, quotient)
 }
 
 /// `10^x`.

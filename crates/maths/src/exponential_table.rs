@@ -6,9 +6,8 @@
 //! zero is made of a factor that is zero ([`super::exponential`] says why), so that there is no lower bound to cut to.
 
 use super::builder::Builder;
-use super::exponential::zero_from;
 use super::{Elem, TABLE};
-use llir::{Type, Value};
+use llir::{FloatCompare, Type, Value};
 
 /// `(exp(r) - 1 - r) / r^2` on |r| <= ln(2)/32.
 const EXP: [f64; 2] = [0.166_672, 0.5];
@@ -104,7 +103,9 @@ impl Step {
 
     /// `m` times two to the power of the whole part; zero where `x` is no more than `last`, whatever `m` is there.
     fn scale(&self, b: &mut Builder<'_, '_>, m: Value, (x, last): (Value, f64)) -> Value {
-        let m = zero_from(b, m, x, last);
+        let (last, zero) = (b.float(last), b.float(0.0));
+        let vanishes = b.fcmp(FloatCompare::Ole, x, last);
+        let m = b.select(vanishes, zero, m);
         b.machine.scale(b.b, m, self.n)
     }
 }

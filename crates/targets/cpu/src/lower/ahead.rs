@@ -6,6 +6,7 @@
 
 use super::cx::Cx;
 use super::error::Result;
+use super::memory::Cache;
 use super::value::{At, Index, Val};
 use ir::{Module, Op, Value as IrValue};
 use llir::{Type, Value};
@@ -21,15 +22,6 @@ enum Growth {
     None,
     /// So much, an `i64`.
     By(Value),
-}
-
-/// Where what is asked for goes to, as LLVM counts caches.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Cache {
-    /// The nearest: for what comes at once.
-    First = 3,
-    /// The second: for what must not take the place of what is worked on.
-    Second = 2,
 }
 
 /// The longest row, in bytes, that is asked for: it must still be near when its program comes.

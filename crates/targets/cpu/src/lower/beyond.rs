@@ -38,6 +38,14 @@ const KEEPS_ZERO: [&OpRow; 10] = [
 /// How deep expressions are looked into.
 const DEPTH: u32 = 16;
 
+impl Run<'_> {
+    /// The same for other roots, where no mask holds.
+    pub(crate) fn behind<'g>(&self, group: &'g Group) -> Run<'g> {
+        let (nest, linears, masks) = (self.nest.clone(), self.linears.clone(), self.masks.clone());
+        Run { group, nest, linears, none: masks.clone(), masks, ends: None, is_full: false, limit: None }
+    }
+}
+
 impl Cx<'_> {
     /// Where the chunks of a loop end that differ from the one behind them; `None` where all must run.
     pub(crate) fn end_of_difference(&mut self, run: &Run<'_>, one: &Dim, start: Value) -> Option<Value> {

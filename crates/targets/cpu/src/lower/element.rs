@@ -15,6 +15,7 @@ use llir::{FunctionBuilder, Type, Value};
 use maths::MathMachine;
 use ttir::ops::arith_float::DIVF;
 use ttir::ops::extern_call::{EXTERN_ELEMENTWISE, ExternElementwiseOp};
+use ttir::ops::forms::BinaryOp;
 
 impl Cx<'_> {
     /// Makes instructions on elements or chunks of them.
@@ -45,7 +46,7 @@ impl Cx<'_> {
             return made.ok_or_else(|| LowerError::unsupported(self.module, op, &unknown()));
         }
         if row.is(&DIVF)
-            && let Some(&inverse) = self.inverses.get(&self.module.operand(op, 1))
+            && let Some(&inverse) = self.inverses.get(&BinaryOp::new(self.module, op).rhs())
             && self.b.ty(x[0]).is_vector()
         {
             return Ok(self.corrected(x[0], x[1], inverse));

@@ -3,7 +3,6 @@
 //! Neighbouring addresses are one vector access, equal ones a scalar access, others one access per lane. Memory of lanes
 //! that are masked off is not touched; such lanes read as `other`, or as zero without it.
 
-use super::ahead::Cache;
 use super::cx::{Cx, Note};
 use super::error::Result;
 use super::induction::Amount;
@@ -18,6 +17,15 @@ use ttir::ops::shape::SplatOp;
 
 /// Bytes of a cache line.
 pub(crate) const LINE: i64 = 64;
+
+/// Where what is asked for goes to, as LLVM counts caches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cache {
+    /// The nearest: for what comes at once.
+    First = 3,
+    /// The second: for what must not take the place of what is worked on.
+    Second = 2,
+}
 
 /// Bytes from which on the rows of a tile are so long that what comes next is in the same round.
 const LONG_ROW: i64 = 256;

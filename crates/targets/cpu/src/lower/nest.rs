@@ -86,19 +86,11 @@ pub(crate) struct Run<'g> {
     /// Where along that dimension the last of them ends.
     pub(crate) ends: Option<Value>,
     /// Whether those masks hold in all lanes here.
-    is_full: bool,
+    pub(crate) is_full: bool,
     /// The masks that hold in no lane here.
-    none: Vec<IrValue>,
+    pub(crate) none: Vec<IrValue>,
     /// Where along the innermost loop accesses end, if not at the end of the block.
-    limit: Option<Value>,
-}
-
-impl Run<'_> {
-    /// The same for other roots, where no mask holds.
-    pub(crate) fn behind<'g>(&self, group: &'g Group) -> Run<'g> {
-        let (nest, linears, masks) = (self.nest.clone(), self.linears.clone(), self.masks.clone());
-        Run { group, nest, linears, none: masks.clone(), masks, ends: None, is_full: false, limit: None }
-    }
+    pub(crate) limit: Option<Value>,
 }
 
 /// Bounds of the vector loop.

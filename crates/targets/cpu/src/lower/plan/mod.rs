@@ -67,13 +67,6 @@ pub(crate) struct Group {
     pub(crate) along: Option<usize>,
 }
 
-impl Group {
-    /// Whether a scan is among its roots.
-    pub(crate) fn scans(&self) -> bool {
-        self.roots.iter().any(|root| matches!(root, Root::Scan(_)))
-    }
-}
-
 /// A step of a region.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
