@@ -104,6 +104,10 @@ def test_operations_can_be_walked():
     assert store.get_block().id() == entry.id() and store.get_block().get_parent().id() == function.get_region(0).id()
     add = next(op for op in ops if op.get_num_results() and op.get_result(0) == store.get_operand(1))
     assert add.get_name() == "arith.addf"
+    assert add.get_result(0).get_shape() == [64] and entry.get_argument(0).get_shape() is None
+    constants = [op for op in ops if op.get_name() == "arith.constant"]
+    assert [op.get_constant_value() for op in constants] == [64] and add.get_constant_value() is None
+    assert constants[0].get_result(0).get_shape() is None
 
 
 def test_a_kernel_crosses_processes_as_torch_pickles_it():

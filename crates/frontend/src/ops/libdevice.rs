@@ -7,7 +7,7 @@ use crate::codegen::{Ctx, Res};
 use crate::dtype::DType;
 use crate::ops::args::{Param, parse_params};
 use crate::ops::{Args, Builtin, Entry, op};
-use crate::typing::Ty;
+use crate::typing::{Arithmetic, Operand, Ty, computation_type};
 use ir::Attr;
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
@@ -122,6 +122,38 @@ fn describe(name: &'static str, types: &str) -> Function {
     Function { variants, entry: Entry { builtin, params } }
 }
 
+impl Function {
+    /// The variant for operands of these types: the one that takes them as they are, or else as their common type.
+    fn variant(
+        &self,
+        found: &[Option<DType>],
+        literal: impl Fn(usize) -> bool,
+    ) -> Option<&(Vec<DType>, DType)> {
+        // A Python number takes the width that the variant of the tensors has.
+        let fits = |operands: &[DType]| {
+            operands.iter().enumerate().all(|(index, dtype)| {
+                let same_kind = found[index].is_some_and(|found| found.is_floating() == dtype.is_floating());
+                found[index] == Some(*dtype) || (literal(index) && same_kind)
+            })
+        };
+        let exact = self.variants.iter().find(|(operands, _)| fits(operands));
+        exact.or_else(|| {
+            let common = common_type(found)?;
+            self.variants.iter().find(|(operands, _)| operands.iter().all(|dtype| *dtype == common))
+        })
+    }
+}
+
+/// The type in which several numbers are computed. A Python number counts with the type that it has by itself, as releases of the
+/// reference that promoted the operands of a library had it.
+fn common_type(found: &[Option<DType>]) -> Option<DType> {
+    let mut dtypes = found.iter().copied();
+    let first = dtypes.next()??;
+    dtypes.try_fold(first, |a, b| {
+        computation_type(Operand::tensor(a), Operand::tensor(b?), Arithmetic::Plain).ok()
+    })
+}
+
 /// The function of a name.
 pub(super) fn find(name: &str) -> Option<&'static Entry> {
     functions().get(name).map(|function| &function.entry)
@@ -158,14 +190,7 @@ pub(crate) fn call(ctx: &mut Ctx<'_>, path: &str, args: &Args) -> Res<Val> {
     }
     let found: Vec<Option<DType>> = tensors.iter().map(|tensor| tensor.ty.scalar.dtype()).collect();
     let literal = |index: usize| matches!(args.val(function.entry.params[index].name), Val::Const(_));
-    // A Python number takes the width that the variant of the tensors has.
-    let fits = |operands: &[DType]| {
-        operands.iter().enumerate().all(|(index, dtype)| {
-            let same_kind = found[index].is_some_and(|found| found.is_floating() == dtype.is_floating());
-            found[index] == Some(*dtype) || (literal(index) && same_kind)
-        })
-    };
-    let Some((operands, result)) = function.variants.iter().find(|(operands, _)| fits(operands)) else {
+    let Some((operands, result)) = function.variant(&found, literal) else {
         let list = |dtypes: &[DType]| dtypes.iter().map(|dtype| dtype.name()).collect::<Vec<_>>().join(", ");
         let given: Vec<String> = tensors.iter().map(|tensor| tensor.ty.scalar.to_string()).collect();
         let known: Vec<String> =

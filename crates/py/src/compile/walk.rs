@@ -8,6 +8,7 @@ use crate::errors::{OrRaise, to_py};
 use crate::kernel::function::JitFunction;
 use crate::kernel::globals::PyGlobals;
 use crate::kernel::value::Registry;
+use ::ttir::ops::constant::splat_bits;
 use ir::text::PrintOptions;
 use ir::{Attr, Block, Module, Op, Value};
 use pyo3::exceptions::PyValueError;
@@ -165,6 +166,19 @@ fn add(all: &Bound<'_, PyDict>, name: &str, attr: &Attr) -> PyResult<()> {
         Attr::Int { value, .. } => all.set_item(name, value),
         Attr::Str(text) => all.set_item(name, &**text),
         Attr::Symbol(text) => all.set_item(name, &**text),
+        // Under a key that no attribute has: the number that all elements are.
+        Attr::Dense { ty, .. } => match (integer_bits(*ty), splat_bits(attr)) {
+            (Some(width), Some(bits)) => {
+                let unused = 64 - width.min(64);
+                all.set_item((name,), ((bits << unused) as i64) >> unused)
+            }
+            _ => Ok(()),
+        },
         _ => Ok(()),
     }
+}
+
+/// The width of the elements of a block of integers.
+fn integer_bits(ty: ir::Type) -> Option<u32> {
+    ty.shape_and_element()?.1.as_int()
 }

@@ -4,6 +4,8 @@ What is walked is a copy that does not change: ``kernel.asm["ttir"]`` shows the 
 arguments of a kernel are written.
 """
 
+import re
+
 __all__ = ["block", "context", "load_dialects", "module", "operation", "region", "value"]
 
 
@@ -42,6 +44,11 @@ class value(_Numbered):
     def get_type(self):
         """Its type as text."""
         return self._module._types[self._number]
+
+    def get_shape(self):
+        """The sizes of a block; None of anything else."""
+        found = re.match(r"tensor<((?:\d+x)+)", self.get_type())
+        return None if found is None else [int(size) for size in found.group(1)[:-1].split("x")]
 
 
 class region(_Numbered):
@@ -132,6 +139,13 @@ class operation:
     def get_int_attr(self, name):
         """An attribute that is a number; None where there is none."""
         return self._attr(name, int)
+
+    def get_constant_value(self):
+        """The integer that a constant is, or that all its elements are, with its highest bit as the sign; None of any other."""
+        if self._name != "arith.constant":
+            return None
+        found = self._attrs.get("value")
+        return self._attrs.get(("value", )) if found is None else -found if isinstance(found, bool) else self._attr("value", int)
 
     def __repr__(self):
         return f"operation({self._name})"
