@@ -108,6 +108,22 @@ def test_a_loop_that_cannot_have_them_says_why(emulated, rng):
     assert has_roles(kernel, 0)
 
 
+def test_other_machines_have_none(emulated, rng):
+    triton.knobs.runtime.emulate = "cuda:120"
+    a, b = operand(rng, (64, 128), torch.float16), operand(rng, (64, 128), torch.float16)
+    c = torch.zeros(64, 64, dtype=torch.float16)
+    assert has_roles(kernels.matmul(a, b, c, (64, 64, 64), num_stages=3, ROLES=True), 0)
+    check_product(c, a, b)
+
+
+def test_a_loop_of_a_single_stage_says_why(emulated, rng):
+    a, b = operand(rng, (64, 128), torch.float16), operand(rng, (64, 128), torch.float16)
+    c = torch.zeros(64, 64, dtype=torch.float16)
+    with pytest.warns(UserWarning, match="warp_specialize.*single stage"):
+        assert has_roles(kernels.matmul(a, b, c, (64, 64, 64), num_stages=1, ROLES=True), 0)
+    check_product(c, a, b)
+
+
 def test_all_loops_by_a_knob(emulated, rng):
     a, b = operand(rng, (64, 128), torch.float16), operand(rng, (64, 128), torch.float16)
     c = torch.zeros(64, 64, dtype=torch.float16)

@@ -26,6 +26,7 @@ use crate::target::Access;
 use crate::value::LaneValue;
 use ir::{Block, Module, Op, OpRow, Value as IrValue};
 use llir::{IntCompare, Value, ValueDef};
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 use ttgir::ops::roles::{WARP_SPECIALIZE, WarpSpecializeOp};
 use ttir::types::{is_scalar, is_tensor};
@@ -91,6 +92,10 @@ fn check(cx: &Cx<'_>, entry: Block, roles: &Roles) -> Result<()> {
         } else if roles.total_warps > cx.target.machine().max_warps {
             let most = cx.target.machine().max_warps;
             format!("{} warps in all, the machine runs at most {most}", roles.total_warps)
+        } else if let Some(ty) = parts.iter().find_map(|part| used_of_outside(cx.module, part.block)) {
+            format!(
+                "a partition uses a value of type {ty} that is none of its arguments: `capture-values` makes arguments of such"
+            )
         } else if let Some(ty) = parts.iter().find_map(|part| tensor_in(cx.module, part.block)) {
             format!("a partition holds {ty}: partitions have scalars and memory alone")
         } else {
@@ -99,6 +104,19 @@ fn check(cx: &Cx<'_>, entry: Block, roles: &Roles) -> Result<()> {
         return Err(cx.error(op, message));
     }
     Ok(())
+}
+
+/// The type of a value that a partition uses and that is made outside of it.
+fn used_of_outside(module: &Module, block: Block) -> Option<ir::Type> {
+    let mut own: FxHashSet<IrValue> = module.args(block).iter().copied().collect();
+    let inside: Vec<Op> = module.ops(block).flat_map(|op| module.walk(op)).collect();
+    for &op in &inside {
+        let regions = module.regions(op).iter().flat_map(|&region| module.blocks(region));
+        own.extend(regions.flat_map(|&block| module.args(block)));
+        own.extend(module.results(op));
+    }
+    let mut used = inside.iter().flat_map(|&op| module.operands(op));
+    used.find(|value| !own.contains(value)).map(|&value| module.ty(value))
 }
 
 /// The type of a tensor that a partition makes.

@@ -60,7 +60,9 @@ const SM_90: Machine = Machine {
     ..SM_80
 };
 
-const SM_100: Machine = Machine { name: "cuda:100", vector_bytes: 32, matrix: OF_WARPS_WITH_F8, ..SM_90 };
+// Roles have been tried with products of groups of warps alone.
+const SM_100: Machine =
+    Machine { name: "cuda:100", vector_bytes: 32, matrix: OF_WARPS_WITH_F8, roles: Roles::None, ..SM_90 };
 
 const SM_103: Machine = Machine { name: "cuda:103", ..SM_100 };
 

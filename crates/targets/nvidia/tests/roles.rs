@@ -233,7 +233,9 @@ fn roles_that_cannot_be_lowered_are_refused() {
         "%o = arith.constant 7 : i32\n      %t = tt.make_range {end = 32 : i32, start = 0 : i32} : tensor<32xi32, #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [1], order = [0]}>>",
     );
     assert!(lower(&whole).is_ok());
+    let outside = whole.replace("arith.select %c, %a, %o", "arith.select %c, %m, %o");
     for (text, word) in [
+        (outside, "that is none of its arguments"),
         (tensor, "partitions have scalars and memory alone"),
         (text(32, &[4], None), "36 warps in all, the machine runs at most 32"),
     ] {

@@ -82,7 +82,11 @@ fn pipeline(module: &mut Module, op: Op, context: &Context, axis: &ttir::axis::A
     let stages = if context.machine.async_copy() { usize::try_from(stages).unwrap_or(0) } else { 0 };
     let Some(plan) = plan::plan(module, op, stages, axis, context.machine) else {
         if !plan::has_inner_loop(module, ttir::ops::control::ForOp::new(module, op).body()) {
-            refuse_roles(module, op, context, "it has no loads whose copies can be begun ahead");
+            let reason = match stages {
+                0 | 1 => "it has a single stage (`num_stages`)",
+                _ => "it has no loads whose copies can be begun ahead",
+            };
+            refuse_roles(module, op, context, reason);
         }
         return group_dots::overlap(module, op, &FxHashSet::default());
     };
