@@ -198,7 +198,8 @@ def row(arch, text):
     lds = number(text, r"; shared (\d+)")
     facts.update(vgpr=vgprs, agpr=agprs, sgpr=number(text, r"\.sgpr_count:\s+(\d+)"), lds=lds,
                  spill=number(text, r"\.vgpr_spill_count:\s+(\d+)"), ms=number(text, r"; took (\d+)"))
-    facts["waves"] = f"{waves(arch, vgprs, lds, number(text, r'; warps (\d+)')):g}"
+    warps = number(text, r"; warps (\d+)")
+    facts["waves"] = f"{waves(arch, vgprs, lds, warps):g}"
     return facts
 
 

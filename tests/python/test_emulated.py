@@ -343,3 +343,17 @@ def test_sums_of_fp8_products_leave_the_matrix_units(shape, warps, most, rng):
             taken_out = 0 if most is None else block // max(most // 32, 1) // 32
             if keeps:
                 assert kernel.asm["ptx"].count("add.f32") == m * n // (32 * warps) * taken_out
+
+
+@pytest.mark.parametrize("causal", [False, True], ids=["whole", "causal"])
+@pytest.mark.parametrize("target", ["hip:gfx1100", "hip:gfx1200", "hip:gfx942"])
+def test_attention_that_fills_the_registers(target, causal):
+    queries, keys, values = (attention_example.common.randn(1, 200, 128, dtype="float16", seed=seed) for seed in (1, 2, 3))
+    out = torch.full_like(torch.as_tensor(np.asarray(queries)), math.nan)
+    with triton.knobs.runtime.scope():
+        triton.knobs.runtime.emulate = target
+        kernel = attention_example.attention_forward
+        kernel[(2, 1)](queries, keys, values, out, 128**-0.5, 200 * 128, 128, 200, BLOCK_M=128, BLOCK_N=64, HEAD_DIM=128,
+                       CAUSAL=causal, num_warps=4)
+    whole = [np.asarray(each).astype(np.float64) for each in (queries, keys, values)]
+    np.testing.assert_allclose(np.asarray(out), attention_example.reference(*whole, causal), atol=2e-3, rtol=2e-3)

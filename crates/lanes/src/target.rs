@@ -245,6 +245,12 @@ pub trait LaneTarget: ElementTarget {
     /// One bit for each lane of the warp: whether its condition holds.
     fn ballot(&self, b: &mut FunctionBuilder<'_>, condition: Value) -> Value;
 
+    /// The lane to read in place of the one whose number differs in `lane`, where lanes whose numbers differ in the bits of `equal` have
+    /// equal values: as the bits in which its number differs.
+    fn partner(&self, lane: u32, _equal: u32) -> u32 {
+        lane
+    }
+
     /// From which distance between lanes on it is better to read single lanes ([`Shuffle::Index`] of a constant) than to exchange, where
     /// groups of so many lanes have equal values.
     fn reads_lanes_from(&self) -> Option<u32> {

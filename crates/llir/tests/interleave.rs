@@ -3,8 +3,10 @@
 use llir::Type;
 use llir::passes::{Groups, Mark, MarkCall, interleave};
 
-/// A machine with one kind of product.
-struct Fake;
+/// A machine with one kind of product, and registers for the loads of the next step or not.
+struct Fake {
+    loads_ahead: bool,
+}
 
 impl Groups for Fake {
     fn is_product(&self, name: &str) -> bool {
@@ -15,17 +17,22 @@ impl Groups for Fake {
         name == "fetch"
     }
 
+    fn is_exchange(&self, name: &str) -> bool {
+        name == "trade"
+    }
+
     fn shared(&self) -> u8 {
         3
     }
 
     fn loads_ahead(&self) -> bool {
-        true
+        self.loads_ahead
     }
 
     fn mark(&self, mark: Mark) -> Option<MarkCall> {
         let (name, args) = match mark {
             Mark::Fence => return None,
+            Mark::SharedLoads(_) if !self.loads_ahead => return None,
             Mark::SharedLoads(count) => ("arrived", vec![(Type::I32, i64::from(count))]),
             Mark::Loads(count) => ("fetched", vec![(Type::I32, i64::from(count))]),
         };
@@ -33,11 +40,18 @@ impl Groups for Fake {
     }
 }
 
-/// The instructions of a block behind the passes, each by its first letter: fetches, loads, products, stores; waits by their number.
+/// The instructions of a block on a machine with registers for what is loaded ahead.
 fn order(body: &str) -> String {
+    order_on(&Fake { loads_ahead: true }, body)
+}
+
+/// The instructions of a block behind the passes, each by its first letter: fetches, loads, products, stores, trades, additions; waits by
+/// their number.
+fn order_on(machine: &Fake, body: &str) -> String {
     let text = format!(
         "declare float @product(float, float, float) memory(none)
 declare float @fetch(i32)
+declare float @trade(float)
 define void @k(ptr addrspace(3) %s, i32 %n) {{
 bb0:
 {body}  ret void
@@ -45,14 +59,21 @@ bb0:
 "
     );
     let mut module = llir::read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    interleave(&mut module, &Fake);
+    interleave(&mut module, machine);
     llir::verify(&module).unwrap_or_else(|errors| panic!("{}\n{module}", errors[0]));
     let of = |line: &str| {
         let waits = |name: &str| {
             let rest = line.split_once(&format!("@{name}(i32 "))?.1;
             Some(format!("[{}]", rest.trim_end_matches(')')))
         };
-        let letters = [("@product", "p"), ("@fetch", "f"), (" load ", "l"), ("store ", "s")];
+        let letters = [
+            ("@product", "p"),
+            ("@fetch", "f"),
+            ("@trade", "t"),
+            (" load ", "l"),
+            ("store ", "s"),
+            ("fadd", "a"),
+        ];
         let letter =
             letters.iter().find(|(word, _)| line.contains(word)).map(|(_, letter)| (*letter).to_owned());
         waits("arrived").or_else(|| waits("fetched")).or(letter).unwrap_or_default()
@@ -95,6 +116,34 @@ fn loads_stand_a_step_in_front_of_products() {
     assert_eq!(order(&products(1)), "llllppss");
 }
 
+/// Two products, then a sum of them that lanes trade and that nothing waits for, then two products with what was traded.
+fn two_dots() -> String {
+    let load = |number: usize| {
+        format!(
+            "  %{number} = getelementptr float, ptr addrspace(3) %s, i32 {number}\n  %{} = load float, ptr addrspace(3) %{number}, align 4\n",
+            number + 1
+        )
+    };
+    let product = |number: usize, a: usize, b: usize| {
+        format!("  %{number} = call float @product(float %{a}, float %{b}, float 0.0)\n")
+    };
+    let mut body: String = (0..8).map(|at| load(2 * at)).collect();
+    body += &[product(16, 1, 3), product(17, 5, 7), product(18, 9, 11), product(19, 13, 15)].concat();
+    body += "  %20 = fadd float %16, %17\n  %21 = call float @trade(float %18)\n";
+    body += &(0..4).map(|at| load(22 + 2 * at)).collect::<String>();
+    body += &[product(30, 21, 23), product(31, 21, 25), product(32, 21, 27), product(33, 21, 29)].concat();
+    let results = [20, 30, 31, 32, 33].iter();
+    body + &results
+        .map(|at| format!("  store float %{at}, ptr addrspace(3) %s, align 4\n"))
+        .collect::<String>()
+}
+
+#[test]
+fn what_waits_for_nothing_stands_in_front_of_later_loads() {
+    let few = Fake { loads_ahead: false };
+    assert_eq!(order_on(&few, &two_dots()), "llllppllllppatllllppppsssss");
+}
+
 #[test]
 fn stores_wait_for_half_of_what_is_fetched() {
     let mut body = String::new();
@@ -117,5 +166,5 @@ fn loads_without_products_are_waited_for_together() {
   %4 = fadd float %1, %3
   store float %4, ptr addrspace(3) %s, align 4
 ";
-    assert_eq!(order(body), "ll[0]s");
+    assert_eq!(order(body), "ll[0]aas");
 }

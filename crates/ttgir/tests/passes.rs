@@ -23,10 +23,13 @@ static BULK: Machine = Machine { name: "bulk", bulk_copy: true, bulk_store: true
 /// The same, with warps that begin copies where loops ask for them.
 static ROLES: Machine = Machine { name: "roles", roles: Roles::Asked, ..BULK };
 
+/// Fewer registers than two dots of 64 rows and columns need.
+static TIGHT: Machine = Machine { name: "tight", lane_registers: 64, ..RUNS };
+
 const MARK: &str = "\n// expect\n";
 
 fn named(name: &str) -> &'static Machine {
-    let all = [&Machine::BASE, &WARP, &GROUP, &BULK, &ROLES, &WIDE, &RUNS];
+    let all = [&Machine::BASE, &WARP, &GROUP, &BULK, &ROLES, &WIDE, &RUNS, &TIGHT];
     all.into_iter().find(|machine| machine.name == name).unwrap_or_else(|| panic!("no machine {name}"))
 }
 

@@ -76,20 +76,19 @@ impl Combine {
             .collect()
     }
 
-    /// Combines all of a list, in order, as a balanced tree. The list is not empty.
+    /// Combines all of a list, in order, as a balanced tree. The list is not empty. One half is done before the other begins, so that few
+    /// results wait for others.
     pub(crate) fn all(self, cx: &mut Cx<'_>, list: &[Elements]) -> Result<Elements> {
-        let mut level: Vec<Elements> = list.to_vec();
-        while level.len() > 1 {
-            let mut next = Vec::with_capacity(level.len().div_ceil(2));
-            for pair in level.chunks(2) {
-                next.push(match pair {
-                    [first, second] => self.two(cx, first, second)?,
-                    rest => rest[0].clone(),
-                });
+        match list {
+            [] => Err(cx.error(self.op, "there is nothing to combine")),
+            [one] => Ok(one.clone()),
+            _ => {
+                // As many pairs of pairs as there are, so that only the last ones are incomplete.
+                let (first, rest) = list.split_at(list.len().next_power_of_two() / 2);
+                let (first, rest) = (self.all(cx, first)?, self.all(cx, rest)?);
+                self.two(cx, &first, &rest)
             }
-            level = next;
         }
-        level.pop().ok_or_else(|| cx.error(self.op, "there is nothing to combine"))
     }
 }
 

@@ -2,8 +2,9 @@
 //! `Encoding::Fragments`.
 //!
 //! The result is taken apart into tiles of the instruction; along k, as many elements of a lane as one instruction takes are
-//! added to every tile before the next, so that instructions next to each other do not wait for each other. Which place along k
-//! an element has is the same in both operands, and that is all that matters.
+//! added to every tile before the next, so that instructions next to each other do not wait for each other. In warps of
+//! 32 lanes, tiles that share the fragment of the longer side follow each other: a lane then keeps the fragments of the shorter side
+//! and one more. Which place along k an element has is the same in both operands, and that is all that matters.
 
 use crate::positions::{Element, Positions};
 use ir::Type;
@@ -30,8 +31,8 @@ type Tile = [u32; 3];
 /// What the instruction reads and writes, as lane 0 of warp 0 sees it.
 struct Plan {
     k_base: usize,
-    /// The registers of each tile in the order of the instruction.
-    tiles: BTreeMap<Tile, Registers>,
+    /// The registers of each tile in the order of the instruction; tiles in the order in which they are multiplied.
+    tiles: Vec<(Tile, Registers)>,
     /// Where the elements of a lane are along k.
     depth: Vec<u32>,
 }
@@ -47,7 +48,7 @@ pub(super) fn instructions(
     let plan = plan(row, fragments, positions)?;
     let mut list = Vec::with_capacity(plan.tiles.len() * plan.depth.len() / plan.k_base);
     for step in plan.depth.chunks(plan.k_base) {
-        for (&[batch, row, column], sums) in &plan.tiles {
+        for &([batch, row, column], ref sums) in &plan.tiles {
             let place = [batch, fragments.corner(0, row), fragments.corner(1, column)];
             let left = pick(&positions[0], step, |k| [place[0], place[1], k]);
             let right = pick(&positions[1], step, |k| [place[0], k, place[2]]);
@@ -121,7 +122,7 @@ fn plan(row: &'static MatrixRow, fragments: &Fragments, [a, _, c]: &[Positions; 
         let at = if fragments.transposed { outer } else { inner };
         tiles.entry([batch, high, wide]).or_default().push((at, register as u32));
     }
-    let mut ordered = BTreeMap::new();
+    let mut ordered = Vec::with_capacity(tiles.len());
     let each = (row.m * fragments.instr_shape[1]) / fragments.lanes;
     for (tile, mut list) in tiles {
         list.sort_unstable();
@@ -131,7 +132,12 @@ fn plan(row: &'static MatrixRow, fragments: &Fragments, [a, _, c]: &[Positions; 
             return Err("the result's encoding does not hold whole tiles".into());
         }
         let missing = each as usize / registers.len();
-        ordered.insert(tile, Registers::from_vec(registers.repeat(missing)));
+        ordered.push((tile, Registers::from_vec(registers.repeat(missing))));
+    }
+    // In small warps a lane has twice as much of a fragment.
+    let [rows, columns] = [1, 2].map(|side| distinct(ordered.iter().map(|(tile, _)| tile[side])).len());
+    if columns > rows && fragments.lanes <= 32 {
+        ordered.sort_by_key(|&([batch, row, column], _)| [batch, column, row]);
     }
     let depth = distinct(a.elements().iter().map(|element| element[2]));
     if !depth.len().is_multiple_of(k_base as usize) {

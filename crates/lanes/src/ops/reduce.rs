@@ -95,12 +95,17 @@ fn over_lanes(
 ) -> Result<()> {
     let elements = combine.elements(cx);
     let (near, far) = near_and_far(cx, reduction);
+    // Lanes whose numbers differ in these bits have equal values by now.
+    let mut equal = 0;
     for fold in near {
+        let from = Shuffle::Xor(cx.target.partner(fold.lane, equal));
+        let alike = fold.group == 0 && fold.lane.is_power_of_two();
+        equal |= if alike { fold.lane } else { 0 };
         let mut others = Vec::with_capacity(elements.len());
         for (operand, element) in elements.iter().enumerate() {
             let sent: Vec<_> =
                 (0..groups.len()).map(|group| groups[group ^ fold.group as usize][operand]).collect();
-            others.push(shuffle_values(cx, Shuffle::Xor(fold.lane), types::register(*element), &sent));
+            others.push(shuffle_values(cx, from, types::register(*element), &sent));
         }
         for (group, other) in groups.iter_mut().zip(zip(&others)) {
             *group = combine.two(cx, group, &other)?;

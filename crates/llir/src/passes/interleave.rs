@@ -46,11 +46,22 @@ pub trait Groups {
     /// Whether a function loads from memory.
     fn is_load(&self, name: &str) -> bool;
 
+    /// Whether a function only trades registers between lanes: it may stand anywhere in its block.
+    fn is_exchange(&self, name: &str) -> bool {
+        let _ = name;
+        false
+    }
+
     /// The address space of shared memory.
     fn shared(&self) -> u8;
 
     /// Whether there are registers for the loads of the next step.
     fn loads_ahead(&self) -> bool;
+
+    /// Loads that a step has at least.
+    fn least_loads(&self) -> usize {
+        4
+    }
 
     /// How a mark is written, if it is.
     fn mark(&self, mark: Mark) -> Option<MarkCall>;
@@ -58,8 +69,6 @@ pub trait Groups {
 
 /// Loads without products that are waited for together, at most.
 const MOST_TOGETHER: usize = 4;
-/// Loads that a step has at least.
-const LEAST: usize = 4;
 
 /// Puts loads in front of products, in every function.
 pub fn interleave(module: &mut Module, groups: &dyn Groups) {
@@ -107,6 +116,8 @@ struct Interleave<'a> {
 struct Run {
     insts: Vec<Inst>,
     kinds: Vec<Kind>,
+    /// Which results are floats.
+    floats: Vec<bool>,
     needs: Vec<Vec<usize>>,
 }
 
@@ -186,6 +197,7 @@ impl Interleave<'_> {
                 match callee.purity {
                     Purity::Pure if self.groups.is_product(&callee.name) => Kind::Product,
                     Purity::Pure => Kind::Pure,
+                    Purity::Impure if self.groups.is_exchange(&callee.name) => Kind::Pure,
                     Purity::Impure if self.groups.is_load(&callee.name) => Kind::Load,
                     Purity::Impure => Kind::Wall,
                 }
@@ -214,7 +226,9 @@ impl Interleave<'_> {
                 made.insert(result, at);
             }
         }
-        Run { insts: insts.to_vec(), kinds: kinds.to_vec(), needs }
+        let is_float = |ty: Type| matches!(ty.lane(), Type::F16 | Type::BF16 | Type::F32 | Type::F64);
+        let floats = insts.iter().map(|&inst| is_float(self.function.inst(inst).ty)).collect();
+        Run { insts: insts.to_vec(), kinds: kinds.to_vec(), floats, needs }
     }
 
     /// Adds a run to the order of a block.
@@ -236,6 +250,9 @@ impl Interleave<'_> {
         }
         steps[..ahead].iter().flat_map(|step| &step.loads).for_each(|&load| made.add(load));
         for (number, step) in steps.iter().enumerate() {
+            if ahead == 0 {
+                made.add_ready(step.products[0]);
+            }
             let next = steps.get(number + ahead).map_or(&[][..], |next| &next.loads);
             next.iter().for_each(|&load| made.add(load));
             let pending = if ahead > 0 { next.len() as u32 } else { 0 };
@@ -278,7 +295,7 @@ impl Interleave<'_> {
             // Where registers are few, a step need not be all that uses the same k.
             let whole = self.groups.loads_ahead();
             let begins = !loads.is_empty() && (!whole || first.is_none_or(|first| first == chain));
-            if steps.last().is_none_or(|last| begins && last.loads.len() >= LEAST) {
+            if steps.last().is_none_or(|last| begins && last.loads.len() >= self.groups.least_loads()) {
                 steps.push(Step::default());
                 first = Some(chain);
             }
@@ -355,5 +372,19 @@ impl Made<'_> {
             self.add(need);
         }
         self.order.push(self.run.insts[at]);
+    }
+
+    /// Adds the floats that stand in front of an instruction and wait for nothing: what they are made of does not stay in registers any
+    /// longer. Addresses and conditions come with what uses them.
+    fn add_ready(&mut self, end: usize) {
+        // What only computes, from what is there or only computes.
+        let mut ready = vec![false; end];
+        for at in 0..end {
+            let mut needs = self.run.needs[at].iter();
+            ready[at] = self.run.kinds[at] == Kind::Pure && needs.all(|&need| self.done[need] || ready[need]);
+            if ready[at] && self.run.floats[at] {
+                self.add(at);
+            }
+        }
     }
 }

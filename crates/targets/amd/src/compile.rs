@@ -57,7 +57,15 @@ impl Amd {
         let features = if amdgcn_isa::RDNA.has(arch) && !self.wgp { "+cumode" } else { "" };
         TargetSpec { triple: TRIPLE.into(), cpu: arch.name().into(), features: features.into(), options: &[] }
     }
+
+    /// The same such that loops keep less in registers: addresses are computed in them anew.
+    fn tight_spec(&self) -> TargetSpec {
+        TargetSpec { options: TIGHT, ..self.spec() }
+    }
 }
+
+/// Options of LLVM for kernels that spill: what does not change in a loop is not moved out of it once more.
+const TIGHT: llvm::Options = &[c"-disable-machine-licm"];
 
 impl Backend for Amd {
     fn machine(&self) -> &'static Machine {
@@ -234,27 +242,59 @@ fn llvm(flags: &[String]) -> Result<&'static Llvm, TargetError> {
     )))
 }
 
-/// Runs LLVM. What is lowered here is clean already, so none of its passes over IR run.
+/// Runs LLVM. What is lowered here is clean already, so none of its passes over IR run. Kernels that spill are compiled again such that they
+/// need fewer registers, in three ways, and keep what spills least.
 fn run_llvm(
     text: &str,
     amd: &Amd,
     options: &CompileOptions,
     output: Output,
 ) -> Result<llvm::Compiled, TargetError> {
+    let output = Output { plain: gpu::flag(options, gpu::NO_PASSES), ..output };
+    let llvm = llvm(&flags(options))?;
+    let text = buffer::dialect(text, llvm.version().major);
+    let mut best = run_once(llvm, &amd.spec(), &text, output)?;
+    let few = fewest_registers(&text);
+    for (spec, text) in [(amd.tight_spec(), &*text), (amd.spec(), &few), (amd.tight_spec(), &few)] {
+        if best.0 == 0 || output.plain {
+            break;
+        }
+        let other = run_once(llvm, &spec, text, output)?;
+        best = if other.0 < best.0 { other } else { best };
+    }
+    Ok(best.1)
+}
+
+/// The flags of LLVM that the options of a compile name.
+fn flags(options: &CompileOptions) -> Vec<String> {
     let list = gpu::text(options, gpu::NO_PASSES).unwrap_or_default();
     let flags = list.split(',').map(|flag| flag.trim().trim_start_matches('-').to_owned());
     let mut flags: Vec<String> = flags.filter(|flag| !flag.is_empty()).collect();
     flags.sort();
     flags.dedup();
-    let output = Output { plain: gpu::flag(options, gpu::NO_PASSES), ..output };
-    let llvm = llvm(&flags)?;
-    llvm.compile(&buffer::dialect(text, llvm.version().major), &amd.spec(), "", output).map_err(|error| {
-        match error {
-            LlvmError::Missing(text) => TargetError::Missing(text),
-            LlvmError::Target(message) => TargetError::Compile { message, location: None },
-            other => TargetError::Internal(other.to_string()),
-        }
-    })
+    flags
+}
+
+/// Compiles once; also how many registers are kept in memory.
+fn run_once(
+    llvm: &'static Llvm,
+    spec: &TargetSpec,
+    text: &str,
+    output: Output,
+) -> Result<(u32, llvm::Compiled), TargetError> {
+    let compiled = llvm.compile(text, spec, "", output).map_err(|error| match error {
+        LlvmError::Missing(text) => TargetError::Missing(text),
+        LlvmError::Target(message) => TargetError::Compile { message, location: None },
+        other => TargetError::Internal(other.to_string()),
+    })?;
+    let facts = note::facts(&compiled.object).map_err(|error| damaged(&error))?;
+    Ok((facts.vgpr_spills, compiled))
+}
+
+/// The text such that LLVM orders instructions for as few registers as it can; versions that do not know how leave it.
+fn fewest_registers(text: &str) -> String {
+    const SIZE: &str = "\"amdgpu-flat-work-group-size\"";
+    text.replace(SIZE, &format!("\"amdgpu-sched-strategy\"=\"iterative-minreg\" {SIZE}"))
 }
 
 /// The assembly of a compiled kernel, made from its llir, and what its note says.

@@ -207,7 +207,11 @@ impl Target for Gpus {
             false => Err(format!("the one at {} makes no code for AMD GPUs", llvm.path().display())),
         });
         let runtime = driver::driver().map(driver::version).map_err(|error| error.to_string());
-        vec![Tool { name: "HIP runtime", found: runtime }, Tool { name: "LLVM", found }]
+        // Settings matter where kernels are launched.
+        let settings = if runtime.is_ok() { driver::settings() } else { Vec::new() };
+        let mut tools = vec![Tool { name: "HIP runtime", found: runtime }, Tool { name: "LLVM", found }];
+        tools.extend(settings);
+        tools
     }
 
     fn devices(&self) -> Vec<Arc<dyn Device>> {

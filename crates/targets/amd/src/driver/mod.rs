@@ -10,11 +10,13 @@ mod launch;
 mod load;
 mod log_memory;
 mod properties;
+mod settings;
 #[cfg(test)]
 mod testing;
 mod words;
 
 pub use device::{Hip, HipKernel};
+pub(crate) use settings::settings;
 
 use api::{Api, SYMBOLS};
 use gpu::driver::Vendor;

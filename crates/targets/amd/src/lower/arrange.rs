@@ -27,6 +27,10 @@ impl Groups for Order {
         name.starts_with("llvm.amdgcn.raw.ptr.buffer.load.")
     }
 
+    fn is_exchange(&self, name: &str) -> bool {
+        name.starts_with("llvm.amdgcn.permlane")
+    }
+
     fn shared(&self) -> u8 {
         LDS
     }
@@ -34,6 +38,11 @@ impl Groups for Order {
     fn loads_ahead(&self) -> bool {
         // Fragments of RDNA are twice as large or more, and a lane has half of the registers.
         CDNA.has(self.arch)
+    }
+
+    fn least_loads(&self) -> usize {
+        // On gfx1100 two loads are one fragment, and with three of them a lane has no registers left.
+        if self.arch == Arch::Gfx1100 { 2 } else { 4 }
     }
 
     fn mark(&self, mark: Mark) -> Option<MarkCall> {

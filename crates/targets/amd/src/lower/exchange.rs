@@ -67,6 +67,13 @@ fn permute(b: &mut FunctionBuilder<'_>, from: Value, value: Value) -> Value {
     together(b, "llvm.amdgcn.ds.bpermute", Type::I32, &[address, value])
 }
 
+/// A lane that an operand pattern reads, of those that have the value of the lane whose number differs in these bits.
+pub(super) fn partner(lane: u32, equal: u32) -> u32 {
+    let same = |&bits: &u32| bits & !equal == lane & !equal;
+    let patterns = || PATTERNS.iter().map(|(bits, _)| *bits);
+    if patterns().any(|bits| bits == lane) { lane } else { patterns().find(same).unwrap_or(lane) }
+}
+
 /// From the lane whose number differs in these bits.
 fn exchange(b: &mut FunctionBuilder<'_>, arch: Arch, bits: u32, value: Value) -> Value {
     let pattern = PATTERNS.iter().find(|(own, _)| *own == bits).map(|(_, control)| *control);
@@ -97,4 +104,16 @@ fn by_pattern(b: &mut FunctionBuilder<'_>, control: i32, value: Value) -> Value 
     let bounded = b.bool(true);
     let args = [zero, value, control, all, all, bounded];
     together(b, "llvm.amdgcn.update.dpp.i32", Type::I32, &args)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::partner;
+
+    #[test]
+    fn lanes_with_equal_values_stand_in_for_each_other() {
+        // Lane 4 is in the other half of eight lanes, whose quads are alike; nothing stands in for what a pattern reads itself.
+        assert_eq!([partner(1, 0), partner(2, 1), partner(4, 3), partner(8, 7)], [1, 2, 7, 8]);
+        assert_eq!([partner(4, 0), partner(4, 1), partner(16, 15), partner(4, 8)], [4, 4, 16, 4]);
+    }
 }

@@ -170,6 +170,10 @@ impl LaneTarget for Lanes {
         exchange::shuffle(b, self.arch, shuffle, value)
     }
 
+    fn partner(&self, lane: u32, equal: u32) -> u32 {
+        exchange::partner(lane, equal)
+    }
+
     fn reads_lanes_from(&self) -> Option<u32> {
         // Within rows of 16 lanes instructions read other lanes themselves.
         CDNA.has(self.arch).then_some(16)

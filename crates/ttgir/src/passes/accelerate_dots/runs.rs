@@ -87,7 +87,9 @@ impl Choice<'_> {
     fn k_width(&self, run: u32) -> u32 {
         let depth = *shape(self.module.ty(self.factors[0])).last().expect("a dot has matrices") as u32;
         let row = self.selected.row;
-        if self.factors.iter().any(|&value| chain::comes_from_dot(self.module, self.op, value)) {
+        let from_dot = |&value: &Value| chain::comes_from_dot(self.module, self.op, value);
+        // Where each lane has all places along k of an instruction, results are operands whatever the order of those is.
+        if self.k_base < row.k && self.factors.iter().any(from_dot) {
             return run.min(self.k_base);
         }
         let wide = (WIDEST * 8 / row.a.bits().min(row.b.bits())).max(self.k_base);

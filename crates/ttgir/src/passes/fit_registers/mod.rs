@@ -8,9 +8,13 @@
 //! ```
 //!
 //! First operands that stay the same move to shared memory, where there is room for them, the largest first. If that is not enough, the
-//! loop is not pipelined: what is loaded ahead stays in registers as well. Registers are counted from the layouts: what the loop carries,
-//! operands that stay the same, the largest block that dots make of others, what is loaded ahead. Left out: what is not a float, which
-//! is mostly addresses that share registers.
+//! loop is not pipelined, as what is loaded ahead stays in registers as well; operands of its later dots go to shared memory at its
+//! beginning ([`early`]), and its body makes everything else as late as it can ([`late`]).
+//! Registers are counted from the layouts: what the loop carries, operands that stay the same, the largest block that dots make of
+//! others, what is loaded. Left out: what is not a float, which is mostly addresses that share registers.
+
+mod early;
+mod late;
 
 use super::pipeline_loops::{feeds_dot, is_dot, load_from_memory, memory_between};
 use crate::Encoding;
@@ -21,7 +25,7 @@ use crate::ops::shared::LOCAL_ALLOC;
 use crate::passes::context::Context;
 use crate::types::memdesc_type;
 use ir::pass::PassRow;
-use ir::{Attr, Builder, Def, Diagnostic, Module, Op, OpRow, Type, Value};
+use ir::{Attr, Builder, Def, Diagnostic, Module, Op, OpRow, Traits, Type, Value};
 use layout::Dim;
 use rustc_hash::FxHashMap;
 use ttir::ops::access::AccessOp;
@@ -62,6 +66,7 @@ fn fit(module: &mut Module, op: Op, context: &Context, memories: &mut FxHashMap<
     let limit = u64::from(machine.lane_registers).saturating_sub(RESERVE);
     let mut need = Need::of(module, op, context);
     need.fixed.sort_by_key(|&(value, words)| (std::cmp::Reverse(words), value));
+    let fits = need.shared_bytes <= u64::from(machine.shared_bytes);
     let mut room = u64::from(machine.shared_bytes).saturating_sub(need.shared_bytes);
     for (value, words) in std::mem::take(&mut need.fixed) {
         let bytes = bytes(module.ty(value));
@@ -77,8 +82,18 @@ fn fit(module: &mut Module, op: Op, context: &Context, memories: &mut FxHashMap<
         }
         need.left -= words;
     }
-    if need.carried + need.made + need.ahead > limit && need.ahead > 0 {
-        module.set_extra(op, NUM_STAGES.key(), Some(Attr::int(1, Type::int(32))));
+    if need.carried + need.made + need.loaded > limit {
+        if need.ahead > 0 {
+            module.set_extra(op, NUM_STAGES.key(), Some(Attr::int(1, Type::int(32))));
+        }
+        if fits && !operands_stay(module) {
+            early::store_early(module, op, machine);
+        }
+        late::produce_late(module, ForOp::new(module, op).body());
+        // What only the code behind the loop needs.
+        if let Some(around) = module.block_of(op) {
+            late::produce_late(module, around);
+        }
     }
 }
 
@@ -92,7 +107,9 @@ struct Need {
     left: u64,
     /// The largest block that a dot makes or takes and that is not carried.
     made: u64,
-    /// What is loaded ahead.
+    /// What is loaded.
+    loaded: u64,
+    /// That, where it is loaded ahead.
     ahead: u64,
     /// Bytes of shared memory of what is loaded.
     shared_bytes: u64,
@@ -106,6 +123,7 @@ impl Need {
             fixed: Vec::new(),
             left: 0,
             made: 0,
+            loaded: 0,
             ahead: 0,
             shared_bytes: 0,
         };
@@ -124,9 +142,10 @@ impl Need {
             {
                 let bytes = bytes(module.ty(value));
                 need.shared_bytes += bytes;
-                need.ahead += if stages >= 2 { bytes.div_ceil(4 * lanes) } else { 0 };
+                need.loaded += bytes.div_ceil(4 * lanes);
             }
         }
+        need.ahead = if stages >= 2 { need.loaded } else { 0 };
         need
     }
 
@@ -186,6 +205,19 @@ fn words(module: &Module, value: Value) -> u64 {
         _ => u64::from(float.bits()).max(32),
     };
     (registers * bits).div_ceil(32)
+}
+
+/// Whether an operation reads memory and does nothing else.
+fn only_reads(module: &Module, op: Op) -> bool {
+    let row = module.row(op);
+    let volatile = AccessOp::load(module, op).is_some_and(AccessOp::volatile);
+    row.reads() && !row.writes() && !volatile && module.regions(op).is_empty()
+}
+
+/// Whether an operation, or one in its regions, may write memory.
+fn writes(module: &Module, op: Op) -> bool {
+    let acts = |&inner: &Op| module.row(inner).writes() || module.has(inner, Traits::CALL);
+    module.walk(op).iter().any(acts)
 }
 
 /// Lets dots of a loop read an operand from shared memory; whether that is possible.
