@@ -1,6 +1,7 @@
 //! Random programs on an engine and on the interpreter.
 //!
-//! `PROGRAMS=… FIRST=…` choose how many and which; `SHRINK=folder` writes the smallest program of each kind of failure.
+//! `PROGRAMS=… FIRST=…` choose how many and which; `SHRINK=folder` writes the first program of each kind of failure, whole and as small as it
+//! gets.
 
 use super::{Engine, Interpreter, Profile, Program, Ran, Tolerance, difference, generate, shrink, values_of};
 use ir::text::{PrintOptions, print};
@@ -100,7 +101,12 @@ impl<W: Copy + Debug> Differential<'_, W> {
         let now = self.compare(&small, way).err().unwrap_or_default();
         let now = now.lines().next().unwrap_or_default();
         let text = format!("// {way:?}: {now}\n{}", print(&small.module, PrintOptions::PLAIN));
-        let path = std::path::Path::new(&folder).join(format!("seed{seed}.ttir"));
-        std::fs::write(&path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let whole = format!("// {way:?}: {error}\n{}", print(&program.module, PrintOptions::PLAIN));
+        for (name, text) in [(format!("seed{seed}.ttir"), text), (format!("seed{seed}.whole.ttir"), whole)] {
+            let path = std::path::Path::new(&folder).join(name);
+            let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, text));
+            // The hook that keeps panics of the compiler quiet is set here.
+            written.unwrap_or_else(|error| eprintln!("{}: {error}", path.display()));
+        }
     }
 }
