@@ -4,7 +4,8 @@
 //! Three steps. A lane combines its own registers, by groups: those that agree in all other dimensions. Lanes of a warp
 //! combine by exchanging with the lane whose number differs by a mask, once for each mask. What is left are `2^n` partial
 //! results per element, in different warps and blocks; they are converted to a layout in which every lane that needs the element has
-//! all its partials in registers, and combines them. Copies of elements are never combined twice.
+//! all its partials in registers, and combines them. Where combining is dear, lanes that would all do the same have one partial each
+//! instead, and exchange. Copies of elements are never combined twice.
 
 use crate::convert::Columns;
 use crate::dims::{Dim, Dims};
@@ -36,15 +37,24 @@ pub struct Reduction {
     pub partial_bits: u32,
     /// Where the partial results are: `register` is the group; onto the other dimensions and [`PARTIAL`].
     pub partials: LinearLayout,
-    /// Where they are wanted: the low bits of `register` are those of [`PARTIAL`].
+    /// Where they are wanted: the low bits of `register` are those of [`PARTIAL`], or some bits of `lane`.
     pub wanted: LinearLayout,
+    /// Exchanges between lanes that have one partial result each, by the bits in which their numbers differ; none where
+    /// every lane has all partial results.
+    pub late: Vec<u32>,
 }
 
 /// The reduction of a block along dimension `axis` to blocks of layout `result`, whose dimensions are the others in order.
+/// From `2^dear_bits` partial results on, lanes have one each where they hold copies of the result.
 ///
 /// # Errors
 /// When `result` does not have the sizes of the other dimensions.
-pub fn plan(source: &LinearLayout, axis: usize, result: &LinearLayout) -> Result<Reduction, LayoutError> {
+pub fn plan(
+    source: &LinearLayout,
+    axis: usize,
+    result: &LinearLayout,
+    dear_bits: u32,
+) -> Result<Reduction, LayoutError> {
     let rest = others(source, axis, result)?;
     let (whole, other) = (Columns::of(source), Columns::of(&rest));
     let groups = Basis::of(&other.register);
@@ -76,19 +86,29 @@ pub fn plan(source: &LinearLayout, axis: usize, result: &LinearLayout) -> Result
             )
             .collect(),
     };
-    let target = Columns::of(result);
+    let mut target = Columns::of(result);
+    let numbers = (0..partial_bits).map(|bit| 1 << (shift + bit));
+    let late = if partial_bits < dear_bits { Vec::new() } else { copies_in_lanes(&target, partial_bits) };
+    if late.is_empty() {
+        target.register.splice(0..0, numbers);
+    } else {
+        late.iter().zip(numbers).for_each(|(&bit, number)| target.lane[bit as usize] = number);
+    }
     let wanted = LinearLayout {
-        ins: with_registers(&result.ins, partial_bits + target.register.len() as u32),
+        ins: with_registers(&result.ins, target.register.len() as u32),
         outs,
-        columns: (0..partial_bits)
-            .map(|bit| 1 << (shift + bit))
-            .chain(
-                target.register.iter().chain(&target.lane).chain(&target.warp).chain(&target.block).copied(),
-            )
-            .collect(),
+        columns: [&target.register[..], &target.lane, &target.warp, &target.block].concat().into(),
     };
+    let late = late.into_iter().map(|bit| 1 << bit).collect();
     let groups = register_groups(&whole.register, &other.register, &groups);
-    Ok(Reduction { groups, folds, partial_bits, partials: partials.checked()?, wanted: wanted.checked()? })
+    Ok(Reduction {
+        groups,
+        folds,
+        partial_bits,
+        partials: partials.checked()?,
+        wanted: wanted.checked()?,
+        late,
+    })
 }
 
 /// The source onto its other dimensions, named and sized as the result's.
@@ -111,6 +131,13 @@ fn others(source: &LinearLayout, axis: usize, result: &LinearLayout) -> Result<L
         });
     }
     rest.rename_outs(&outs)
+}
+
+/// So many bits of the lane that only make copies; none if there are not so many.
+fn copies_in_lanes(target: &Columns, count: u32) -> Vec<u32> {
+    let bits = (0u32..).zip(&target.lane).filter(|(_, column)| **column == 0).map(|(bit, _)| bit);
+    let bits: Vec<u32> = bits.take(count as usize).collect();
+    if bits.len() == count as usize { bits } else { Vec::new() }
 }
 
 fn with_registers(ins: &Dims, registers: u32) -> Dims {

@@ -67,12 +67,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn every_element_is_combined_once(seed: u64, rows in 0..4u32, cols in 0..5u32, lanes in 0..4u32, warps in 0..3u32, blocks in 0..3u32, axis in 0..2usize) {
+    fn every_element_is_combined_once(seed: u64, rows in 0..4u32, cols in 0..5u32, lanes in 0..4u32, warps in 0..3u32, blocks in 0..3u32, axis in 0..2usize, dear in 0..5u32) {
         let mut random = Random(seed | 1);
         let source = layout(&mut random, [0, lanes, warps, blocks], &[rows, cols]);
         let result_bits = [cols, rows][axis];
         let result = layout(&mut random, [0, lanes, warps, blocks], &[result_bits]);
-        let plan = plan(&source, axis, &result).expect("sizes agree");
+        let plan = plan(&source, axis, &result, dear).expect("sizes agree");
         let elements = 1usize << (rows + cols);
         let place = |layout: &LinearLayout, register: u32, thread: u32| {
             let (lane, above) = (thread & ((1 << lanes) - 1), thread >> lanes);
@@ -121,7 +121,12 @@ proptest! {
                 let element = place(&result, register, thread)[0].1;
                 let mut bag = vec![0; elements];
                 for partial in 0..1u32 << plan.partial_bits {
-                    let at = place(&plan.wanted, partial | register << plan.partial_bits, thread);
+                    let away = plan.late.iter().enumerate().filter(|(bit, _)| partial >> bit & 1 != 0);
+                    let (register, thread) = match away.fold(0, |all, (_, lane)| all | lane) {
+                        _ if plan.late.is_empty() => (partial | register << plan.partial_bits, thread),
+                        lane => (register, thread ^ lane),
+                    };
+                    let at = place(&plan.wanted, register, thread);
                     prop_assert_eq!(at[0].1, element);
                     let partial = at.iter().find(|part| part.0 == PARTIAL).map_or(0, |part| part.1);
                     bag = add(&bag, &partials[&(element, partial)]);

@@ -6,6 +6,7 @@
 
 pub mod axis;
 pub mod interp;
+pub mod interval;
 pub mod ops;
 pub mod passes;
 pub mod testing;

@@ -33,15 +33,32 @@ fn reduction(planner: &mut Planner, module: &Module, op: Op) -> Result<Rc<Reduct
     let of = ReduceOp::new(module, op);
     let axis = of.axis() as i64;
     let (from, to) = (module.ty(of.srcs()[0]), module.ty(of.results()[0]));
-    planner.reduction((from, axis, to), |planner| {
+    let dear_bits = dear_bits(module, op);
+    planner.reduction((from, axis, to, dear_bits), |planner| {
         let source = layout_of(from)?;
         let result = if ttir::types::is_tensor(to) {
             layout_of(to)?
         } else {
             everywhere(planner.lanes, planner.num_warps, source.ins().bits(Dim::BLOCK))?
         };
-        reduce::plan(&source, axis as usize, &result).map_err(|error| at(module, op, error.to_string()))
+        let plan = reduce::plan(&source, axis as usize, &result, dear_bits);
+        plan.map_err(|error| at(module, op, error.to_string()))
     })
+}
+
+/// What an exchange between lanes takes, in operations of a lane: it waits for the other.
+const EXCHANGE: f64 = 6.0;
+/// Partial results come from warps, and from blocks of a cluster: at most so many bits of them.
+const MOST_BITS: u32 = 10;
+
+/// From how many bits of partial results on it is less work that lanes exchange than that each combines all of them.
+fn dear_bits(module: &Module, op: Op) -> u32 {
+    let of = ReduceOp::new(module, op);
+    let body = module.entry(module.region(op, 0));
+    let combine: f64 = module.ops(body).map(|inner| module.row(inner).cost.instructions()).sum();
+    let step = combine + EXCHANGE * of.srcs().len() as f64;
+    let is_dear = |bits: &u32| f64::from((1u32 << bits) - 1) * combine > f64::from(*bits) * step;
+    (1..=MOST_BITS).find(is_dear).unwrap_or(MOST_BITS + 1)
 }
 
 /// How the partial results of each operand get where they are wanted.
@@ -72,9 +89,16 @@ fn lower(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         .collect();
     let region = cx.scratch(op);
     let wanted = convert_blocks(cx, &plans, region, &blocks)?;
-    let mut results: Vec<Elements> = Vec::new();
-    for partials in zip(&wanted).chunks(1 << reduction.partial_bits) {
-        results.push(combine.all(cx, partials)?);
+    let mut results: Vec<Elements> = zip(&wanted);
+    if reduction.late.is_empty() {
+        let partials = std::mem::take(&mut results);
+        for partials in partials.chunks(1 << reduction.partial_bits) {
+            results.push(combine.all(cx, partials)?);
+        }
+    }
+    let mut equal = 0;
+    for &lane in &reduction.late {
+        exchange(cx, combine, Fold { lane, group: 0 }, &mut equal, &mut results)?;
     }
     for operand in 0..elements.len() {
         let result = cx.module.result(op, operand);
@@ -98,18 +122,7 @@ fn over_lanes(
     // Lanes whose numbers differ in these bits have equal values by now.
     let mut equal = 0;
     for fold in near {
-        let from = Shuffle::Xor(cx.target.partner(fold.lane, equal));
-        let alike = fold.group == 0 && fold.lane.is_power_of_two();
-        equal |= if alike { fold.lane } else { 0 };
-        let mut others = Vec::with_capacity(elements.len());
-        for (operand, element) in elements.iter().enumerate() {
-            let sent: Vec<_> =
-                (0..groups.len()).map(|group| groups[group ^ fold.group as usize][operand]).collect();
-            others.push(shuffle_values(cx, from, types::register(*element), &sent));
-        }
-        for (group, other) in groups.iter_mut().zip(zip(&others)) {
-            *group = combine.two(cx, group, &other)?;
-        }
+        exchange(cx, combine, *fold, &mut equal, groups)?;
     }
     if far.is_empty() {
         return Ok(());
@@ -134,6 +147,30 @@ fn over_lanes(
     }
     for (group, list) in groups.iter_mut().zip(&partials) {
         *group = combine.all(cx, list)?;
+    }
+    Ok(())
+}
+
+/// Each lane combines what it has with what another has; lanes whose numbers differ in `equal` bits have equal values.
+fn exchange(
+    cx: &mut Cx<'_>,
+    combine: Combine,
+    fold: Fold,
+    equal: &mut u32,
+    groups: &mut [Elements],
+) -> Result<()> {
+    let elements = combine.elements(cx);
+    let from = Shuffle::Xor(cx.target.partner(fold.lane, *equal));
+    let alike = fold.group == 0 && fold.lane.is_power_of_two();
+    *equal |= if alike { fold.lane } else { 0 };
+    let mut others = Vec::with_capacity(elements.len());
+    for (operand, element) in elements.iter().enumerate() {
+        let sent: Vec<_> =
+            (0..groups.len()).map(|group| groups[group ^ fold.group as usize][operand]).collect();
+        others.push(shuffle_values(cx, from, types::register(*element), &sent));
+    }
+    for (group, other) in groups.iter_mut().zip(zip(&others)) {
+        *group = combine.two(cx, group, &other)?;
     }
     Ok(())
 }

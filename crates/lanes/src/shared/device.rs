@@ -19,8 +19,7 @@ use rustc_hash::FxHashMap;
 use ttgir::ops::bulk::GLOBAL_SCRATCH_ALLOC;
 use ttgir::ops::convert::CONVERT_LAYOUT;
 use ttir::ops::arith_cast::{EXTSI, EXTUI};
-use ttir::ops::arith_int::{ADDI, MULI};
-use ttir::ops::constant::splat_bits;
+use ttir::ops::arith_int::{ADDI, MULI, int_value};
 use ttir::ops::control::{FOR, ForOp, IF, WHILE};
 use ttir::ops::forms::{BinaryOp, UnaryOp};
 use ttir::ops::func::FuncOp;
@@ -253,13 +252,13 @@ impl Walk<'_> {
     fn carried(&self, value: Value) -> Option<Path> {
         let at = |step| Some(Path { step, spread: 0 });
         if value == self.around.counter() {
-            return at(constant(self.module, self.around.step())?);
+            return at(int_value(self.module, self.around.step())?);
         }
         let index = self.around.carried().iter().position(|&arg| arg == value)?;
         let start = self.value(self.around.inits()[index])?;
         let next =
             AddPtrOp::def(self.module, self.around.yielded()[index]).filter(|next| next.ptr() == value)?;
-        Some(Path { step: constant(self.module, next.offset())?, ..start })
+        Some(Path { step: int_value(self.module, next.offset())?, ..start })
     }
 
     fn result(&self, op: Op) -> Option<Path> {
@@ -268,7 +267,7 @@ impl Walk<'_> {
         if let Some(range) = MakeRangeOp::of(module, op) {
             return Some(Path { step: 0, spread: i64::from(range.end()) - i64::from(range.start()) - 1 });
         }
-        if constant(module, module.result(op, 0)).is_some() {
+        if int_value(module, module.result(op, 0)).is_some() {
             return Some(Path::default());
         }
         if is(&[&ADDPTR, &ADDI]) {
@@ -278,7 +277,7 @@ impl Walk<'_> {
         }
         if is(&[&MULI]) {
             let of = BinaryOp::new(module, op);
-            let by = constant(module, of.rhs())?;
+            let by = int_value(module, of.rhs())?;
             let path = self.value(of.lhs())?;
             return Some(Path {
                 step: path.step.checked_mul(by)?,
@@ -288,13 +287,6 @@ impl Walk<'_> {
         let moves = [&SPLAT, &BROADCAST, &EXPAND_DIMS, &RESHAPE, &TRANS, &CONVERT_LAYOUT, &EXTSI, &EXTUI];
         is(&moves).then(|| self.value(UnaryOp::new(module, op).src()))?
     }
-}
-
-/// A constant, or the one of which all elements of a block are.
-fn constant(module: &Module, value: Value) -> Option<i64> {
-    let attr = module.constant(value)?;
-    let unused = 64 - ttir::types::elem(module.ty(value)).as_int()?;
-    splat_bits(attr).map(|bits| (bits << unused) as i64 >> unused)
 }
 
 fn is_outside(module: &Module, value: Value, around: Op) -> bool {

@@ -67,8 +67,9 @@ pub(crate) type NeedOf = fn(&mut Planner, &Module, Op) -> Result<Need>;
 /// What each row needs, by its name.
 pub(crate) type Needs = FxHashMap<&'static str, NeedOf>;
 
-/// The type of what is reduced, the dimension, and the type of the result.
-pub(crate) type ReductionKey = (Type, i64, Type);
+/// The type of what is reduced, the dimension, the type of the result, and from which number of partial results on lanes have one
+/// each.
+pub(crate) type ReductionKey = (Type, i64, Type, u32);
 
 /// How a block is stored to memory, and how it is loaded.
 pub(crate) type Accesses = (convert::Access, convert::Access);

@@ -68,6 +68,7 @@ pub static CMPI: OpRow = OpRow {
         ];
         table.get(predicate as usize).map(|&holds| u64::from(holds))
     }),
+    patterns: &[crate::passes::patterns::known_comparison],
     ..CmpIOp::ROW
 };
 

@@ -142,8 +142,9 @@ impl Access {
     }
 }
 
-/// A reduction along a dimension: what lanes and warps must tell each other.
-pub(crate) fn reduction(bases: &Bases, shape: &[i64], axis: usize, bytes: u64) -> f64 {
+/// A reduction along a dimension: what lanes and warps must tell each other, and so many operations wherever two elements are
+/// combined.
+pub(crate) fn reduction(bases: &Bases, shape: &[i64], axis: usize, bytes: u64, operations: f64) -> f64 {
     let stride = strides(shape)[axis];
     let along = |word: u64| !(word / stride).is_multiple_of(shape[axis] as u64);
     let count = |words: &[u64]| words.iter().filter(|&&word| along(word)).count();
@@ -153,5 +154,6 @@ pub(crate) fn reduction(bases: &Bases, shape: &[i64], axis: usize, bytes: u64) -
     let held = ((1u64 << kept) * threads * bytes) as f64;
     let through_shared = if warps > 0 { BARRIER + SHARED_BYTE * held } else { 0.0 };
     let between = if blocks > 0 { 2.0 * CLUSTER_BARRIER + REMOTE_BYTE * held } else { 0.0 };
-    held * lanes as f64 * SHUFFLED_BYTE + through_shared + between + work(bases, 1.0)
+    let combined = ((1u64 << kept) * threads) as f64 * lanes as f64 * operations * LANE_OPERATION;
+    held * lanes as f64 * SHUFFLED_BYTE + combined + through_shared + between + work(bases, operations)
 }

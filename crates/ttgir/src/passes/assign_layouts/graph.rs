@@ -309,7 +309,8 @@ impl<'m> Graph<'m> {
                 .iter()
                 .map(|&value| elem_bytes(ttir::types::elem(module.ty(value))))
                 .sum();
-            return cost::reduction(&bases, shape(ty), axis, bytes) * frequency;
+            let body = module.ops(combine.block()).map(|inner| module.row(inner).cost.instructions());
+            return cost::reduction(&bases, shape(ty), axis, bytes, body.sum::<f64>().max(1.0)) * frequency;
         }
         cost::work(&bases, module.row(op).cost.instructions() + 0.1) * frequency
     }

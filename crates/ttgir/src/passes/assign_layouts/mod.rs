@@ -28,6 +28,7 @@ mod pins;
 mod rewrite;
 mod search;
 mod ties;
+mod together;
 
 pub(crate) use memory::access as memory_access;
 

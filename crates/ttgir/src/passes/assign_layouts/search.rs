@@ -1,7 +1,7 @@
 //! Finds layouts for all nodes of a graph that together cost little.
 //!
 //! Two starts, one in which layouts flow from definitions to uses and one in which they flow back, are each improved node
-//! by node until nothing gets cheaper; the cheaper end wins. A conversion thus slides along a chain of operations to where
+//! by node, then group by group, until nothing gets cheaper; the cheaper end wins. A conversion thus slides along a chain of operations to where
 //! the fewest bytes cross it.
 
 use super::cost;
@@ -14,7 +14,7 @@ use ttir::types::{numel, shape};
 /// Rounds of improvement; each makes the whole cheaper, and chains longer than this are rare.
 const ROUNDS: usize = 12;
 /// Less than this is no improvement.
-const EPSILON: f64 = 1e-6;
+pub(super) const EPSILON: f64 = 1e-6;
 
 /// A layout for each node.
 pub(crate) type Choice = Vec<Layout>;
@@ -37,18 +37,18 @@ pub(crate) fn search(graph: &Graph<'_>, layouts: &mut Layouts) -> Choice {
     if search.improve(&mut backward) + EPSILON < cost { backward } else { forward }
 }
 
-struct Search<'a, 'm> {
-    graph: &'a Graph<'m>,
+pub(super) struct Search<'a, 'm> {
+    pub(super) graph: &'a Graph<'m>,
     layouts: &'a mut Layouts,
 }
 
 impl Search<'_, '_> {
-    fn made(&mut self, choice: &Choice, edge: usize) -> Layout {
+    pub(super) fn made(&mut self, choice: &Choice, edge: usize) -> Layout {
         let edge = &self.graph.edges[edge];
         self.graph.made(self.layouts, edge.from, edge.value, choice[edge.from.index()])
     }
 
-    fn wanted(&mut self, choice: &Choice, edge: usize) -> Option<Layout> {
+    pub(super) fn wanted(&mut self, choice: &Choice, edge: usize) -> Option<Layout> {
         let edge = &self.graph.edges[edge];
         self.graph.wanted(self.layouts, edge, choice[edge.to.index()])
     }
@@ -115,7 +115,7 @@ impl Search<'_, '_> {
     }
 
     /// The layout of `id` that makes a conversion on this edge needless.
-    fn candidate(
+    pub(super) fn candidate(
         &mut self,
         chosen: &dyn Fn(NodeId) -> Option<Layout>,
         edge: usize,
@@ -138,8 +138,19 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Changes one node after another to its cheapest layout; the cost at the end.
+    /// Changes one node after another to its cheapest layout, then groups of them; the cost at the end.
     fn improve(&mut self, choice: &mut Choice) -> f64 {
+        self.improve_nodes(choice);
+        for _ in 0..ROUNDS {
+            if !self.improve_groups(choice) {
+                break;
+            }
+            self.improve_nodes(choice);
+        }
+        (0..choice.len()).map(|at| self.own_and_outgoing(choice, NodeId(at as u32))).sum()
+    }
+
+    fn improve_nodes(&mut self, choice: &mut Choice) {
         let count = self.graph.nodes.len();
         for round in 0..ROUNDS {
             let mut changed = false;
@@ -152,7 +163,6 @@ impl Search<'_, '_> {
                 break;
             }
         }
-        (0..count).map(|at| self.own_and_outgoing(choice, NodeId(at as u32))).sum()
     }
 
     fn improve_node(&mut self, choice: &mut Choice, id: NodeId) -> bool {
@@ -203,7 +213,7 @@ impl Search<'_, '_> {
         self.own_and_outgoing(choice, id) + self.incoming(choice, id)
     }
 
-    fn own_and_outgoing(&mut self, choice: &Choice, id: NodeId) -> f64 {
+    pub(super) fn own_and_outgoing(&mut self, choice: &Choice, id: NodeId) -> f64 {
         let graph = self.graph;
         let mut total = graph.own_cost(self.layouts, id, choice[id.index()]);
         let outs = &graph.nodes[id.index()].outs;

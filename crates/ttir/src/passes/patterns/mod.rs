@@ -3,11 +3,13 @@
 //! None of them changes a bit of any result. Each returns whether it changed something; one that replaces its operation
 //! erases it.
 
+mod compare;
 mod control;
 mod memory;
 mod select;
 mod shape;
 
+pub(crate) use compare::known_comparison;
 pub(crate) use control::{
     drop_unneeded_values, fold_if, forward_invariant_values, inline_single_iteration, skip_empty_loop,
 };
