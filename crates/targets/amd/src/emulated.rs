@@ -26,6 +26,8 @@ impl Device for EmulatedGpu {
         let numbers = [
             ("max_shared_mem", i64::from(machine.shared_bytes)),
             ("max_num_regs", i64::from(machine.processor_registers)),
+            ("max_threads_per_block", i64::from(machine.max_warps * machine.warp_size)),
+            ("max_threads_per_sm", i64::from(machine.resident_warps * machine.warp_size)),
             ("multiprocessor_count", 1),
             ("warpSize", i64::from(machine.warp_size)),
             ("sm_clock_rate", 0),
@@ -86,5 +88,20 @@ impl Emulator for Llir {
             Err(fault) => (Some(fault.to_string()), Vec::new()),
         };
         Ok(Ran { printed: log.output, failure: failure.or(fault), findings })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::EmulatedGpu;
+    use amdgcn_isa::Arch;
+    use target::Device;
+
+    #[test]
+    fn an_emulated_device_says_how_many_lanes_it_holds() {
+        let numbers = |arch| EmulatedGpu { arch }.properties().numbers;
+        let (wide, narrow) = (numbers(Arch::Gfx942), numbers(Arch::Gfx1100));
+        assert_eq!((wide["max_threads_per_sm"], narrow["max_threads_per_sm"]), (2048, 2048));
+        assert_eq!((wide["max_threads_per_block"], narrow["max_threads_per_block"]), (1024, 1024));
     }
 }
