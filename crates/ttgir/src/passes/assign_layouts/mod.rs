@@ -39,6 +39,7 @@ use ir::pass::PassRow;
 use ir::{Diagnostic, Module, Op, Traits};
 use layouts::Layouts;
 use rewrite::Plan;
+use ttir::ops::reduce::HistogramOp;
 use ttir::types::is_tensor;
 
 /// Decides the layout of every block.
@@ -102,6 +103,11 @@ fn decide(module: &Module, function: Op, pins: &pins::Pins, layouts: &mut Layout
                 Subject::Carried => Some(own),
                 Subject::Op(op) => graph.wanted_by(layouts, op, slot as u32, own),
             };
+            // The numbers of a histogram lie anywhere, and its mask where they do.
+            let with = HistogramOp::of(module, op).filter(|_| slot == 1).map(|histogram| histogram.src());
+            let with = with.and_then(|src| Some((src, graph.maker(src)?)));
+            let want =
+                with.map_or(want, |(src, node)| Some(graph.made(layouts, node, src, choice[node.index()])));
             wants.push(((op, slot as u32), want));
         }
     }
