@@ -1,6 +1,6 @@
 """The kernels that ``torch.compile`` writes, compiled here and by the reference, as machine code: no GPU is needed.
 
-``python -m deuteron benches/gpu/torch_kernels.py --reference PYTHON`` writes the kernels of `torch_models.py` (forward), compiles
+``python benches/gpu/torch_kernels.py --reference PYTHON`` writes the kernels of `torch_models.py` (forward), compiles
 each in a few block sizes for sm_90 with Deuteron and with the Triton that ``PYTHON`` has (it needs torch as well), assembles both, and
 prints for each how many instructions there are, how many of them in loops, registers, loads and stores of device memory, special
 functions, barriers, shuffles and accesses of shared memory: reference / here. ``--only WORD`` keeps the kernels with a word in
@@ -150,8 +150,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--reference", help="a Python that has the reference and torch")
     parser.add_argument("--only", default="", help="kernels with this word in their names")
+    parser.add_argument("--write", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--compile", nargs=2, type=Path, metavar=("FROM", "TO"), help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.write:
+        return write_kernels(args.write)
     if args.compile:
         return compile_kernels(*args.compile)
     if not args.reference:
@@ -159,12 +162,13 @@ def main():
     with tempfile.TemporaryDirectory(prefix="torch-kernels-") as folder:
         folders = {name: Path(folder) / name for name in ("kernels", "reference", "here")}
         [path.mkdir() for path in folders.values()]
+        # What runs under `-m deuteron` hands that on to its children, so the reference is not started by it.
+        here, call = [sys.executable, "-m", "deuteron"], [__file__, "--compile", folders["kernels"]]
         print("writing the kernels …", file=sys.stderr)
-        write_kernels(folders["kernels"])
+        subprocess.run([*here, __file__, "--write", folders["kernels"]], check=True)
         print("compiling them twice …", file=sys.stderr)
-        call = [__file__, "--compile", folders["kernels"]]
         subprocess.run([args.reference, *call, folders["reference"]], check=True)
-        subprocess.run([sys.executable, "-m", "deuteron", *call, folders["here"]], check=True)
+        subprocess.run([*here, *call, folders["here"]], check=True)
         show(folders, tools_of(args.reference), args.only)
     return 0
 
