@@ -206,6 +206,10 @@ impl MathMachine for Maths<'_> {
         self.0.pick(b, table, index)
     }
 
+    fn exp2(&self, b: &mut FunctionBuilder<'_>, x: Value) -> Option<Value> {
+        self.0.math(b, Math::Exp2, &[x])
+    }
+
     fn mul_high(&self, b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {
         self.0.mul_high(b, false, x, y)
     }

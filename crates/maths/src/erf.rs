@@ -148,8 +148,7 @@ pub(super) fn erf(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let bounded = b.at_most(x, if single { 4.0 } else { 6.0 });
     let slope = if single { b.polynomial(bounded, &LARGE_F32) } else { b.polynomial(bounded, &LARGE_F64) };
     let exponent = b.mul_add(slope, bounded, bounded);
-    let exponent = b.fneg(exponent);
-    let rest = exp_of(b, exponent);
+    let rest = decay(b, exponent);
     let one = b.float(1.0);
     let large = b.fsub(one, rest);
 
@@ -157,6 +156,19 @@ pub(super) fn erf(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     let is_small = b.fcmp(FloatCompare::Olt, x, limit);
     let result = b.select(is_small, small, large);
     b.flip_sign(result, sign)
+}
+
+/// `e^-x` where it is subtracted from one, for an `x` from 1 on: what an instruction for `2^x` loses does not show.
+fn decay(b: &mut Builder<'_, '_>, x: Value) -> Value {
+    if b.elem() == Elem::F32 {
+        let factor = b.float(-std::f64::consts::LOG2_E);
+        let power = b.fmul(x, factor);
+        if let Some(result) = b.machine.exp2(b.b, power) {
+            return result;
+        }
+    }
+    let x = b.fneg(x);
+    exp_of(b, x)
 }
 
 /// `e^(x²) erfc(x)` for large x, in `1 / (2 x²)`.

@@ -105,6 +105,11 @@ pub trait MathMachine {
         unreachable!("asked of a machine that picks")
     }
 
+    /// `2^x` of a binary32 within two units in the last place, if that is less than a polynomial.
+    fn exp2(&self, _b: &mut FunctionBuilder<'_>, _x: Value) -> Option<Value> {
+        None
+    }
+
     /// The upper half of the product of two unsigned integers of 64 bits.
     fn mul_high(&self, b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> Value {
         let wide = Type::int(128);
