@@ -4,7 +4,7 @@
 //! Three steps. A lane combines its own registers, by groups: those that agree in all other dimensions. Lanes of a warp
 //! combine by exchanging with the lane whose number differs by a mask, once for each mask. What is left are `2^n` partial
 //! results per element, in different warps and blocks; they are converted to a layout in which every lane that needs the element has
-//! all its partials in registers, and combines them. Where combining is dear, lanes that would all do the same have one partial each
+//! all its partials in registers, and combines them. Where combining is expensive, lanes that would all do the same have one partial each
 //! instead, and exchange. Copies of elements are never combined twice.
 
 use crate::convert::Columns;
@@ -45,7 +45,7 @@ pub struct Reduction {
 }
 
 /// The reduction of a block along dimension `axis` to blocks of layout `result`, whose dimensions are the others in order.
-/// From `2^dear_bits` partial results on, lanes have one each where they hold copies of the result.
+/// From `2^costly_bits` partial results on, lanes have one each where they hold copies of the result.
 ///
 /// # Errors
 /// When `result` does not have the sizes of the other dimensions.
@@ -53,7 +53,7 @@ pub fn plan(
     source: &LinearLayout,
     axis: usize,
     result: &LinearLayout,
-    dear_bits: u32,
+    costly_bits: u32,
 ) -> Result<Reduction, LayoutError> {
     let rest = others(source, axis, result)?;
     let (whole, other) = (Columns::of(source), Columns::of(&rest));
@@ -88,7 +88,7 @@ pub fn plan(
     };
     let mut target = Columns::of(result);
     let numbers = (0..partial_bits).map(|bit| 1 << (shift + bit));
-    let late = if partial_bits < dear_bits { Vec::new() } else { copies_in_lanes(&target, partial_bits) };
+    let late = if partial_bits < costly_bits { Vec::new() } else { copies_in_lanes(&target, partial_bits) };
     if late.is_empty() {
         target.register.splice(0..0, numbers);
     } else {

@@ -67,12 +67,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn every_element_is_combined_once(seed: u64, rows in 0..4u32, cols in 0..5u32, lanes in 0..4u32, warps in 0..3u32, blocks in 0..3u32, axis in 0..2usize, dear in 0..5u32) {
+    fn every_element_is_combined_once(seed: u64, rows in 0..4u32, cols in 0..5u32, lanes in 0..4u32, warps in 0..3u32, blocks in 0..3u32, axis in 0..2usize, costly in 0..5u32) {
         let mut random = Random(seed | 1);
         let source = layout(&mut random, [0, lanes, warps, blocks], &[rows, cols]);
         let result_bits = [cols, rows][axis];
         let result = layout(&mut random, [0, lanes, warps, blocks], &[result_bits]);
-        let plan = plan(&source, axis, &result, dear).expect("sizes agree");
+        let plan = plan(&source, axis, &result, costly).expect("sizes agree");
         let elements = 1usize << (rows + cols);
         let place = |layout: &LinearLayout, register: u32, thread: u32| {
             let (lane, above) = (thread & ((1 << lanes) - 1), thread >> lanes);

@@ -33,15 +33,15 @@ fn reduction(planner: &mut Planner, module: &Module, op: Op) -> Result<Rc<Reduct
     let of = ReduceOp::new(module, op);
     let axis = of.axis() as i64;
     let (from, to) = (module.ty(of.srcs()[0]), module.ty(of.results()[0]));
-    let dear_bits = dear_bits(module, op);
-    planner.reduction((from, axis, to, dear_bits), |planner| {
+    let costly_bits = costly_bits(module, op);
+    planner.reduction((from, axis, to, costly_bits), |planner| {
         let source = layout_of(from)?;
         let result = if ttir::types::is_tensor(to) {
             layout_of(to)?
         } else {
             everywhere(planner.lanes, planner.num_warps, source.ins().bits(Dim::BLOCK))?
         };
-        let plan = reduce::plan(&source, axis as usize, &result, dear_bits);
+        let plan = reduce::plan(&source, axis as usize, &result, costly_bits);
         plan.map_err(|error| at(module, op, error.to_string()))
     })
 }
@@ -52,13 +52,13 @@ const EXCHANGE: f64 = 6.0;
 const MOST_BITS: u32 = 10;
 
 /// From how many bits of partial results on it is less work that lanes exchange than that each combines all of them.
-fn dear_bits(module: &Module, op: Op) -> u32 {
+fn costly_bits(module: &Module, op: Op) -> u32 {
     let of = ReduceOp::new(module, op);
     let body = module.entry(module.region(op, 0));
     let combine: f64 = module.ops(body).map(|inner| module.row(inner).cost.instructions()).sum();
     let step = combine + EXCHANGE * of.srcs().len() as f64;
-    let is_dear = |bits: &u32| f64::from((1u32 << bits) - 1) * combine > f64::from(*bits) * step;
-    (1..=MOST_BITS).find(is_dear).unwrap_or(MOST_BITS + 1)
+    let is_costly = |bits: &u32| f64::from((1u32 << bits) - 1) * combine > f64::from(*bits) * step;
+    (1..=MOST_BITS).find(is_costly).unwrap_or(MOST_BITS + 1)
 }
 
 /// How the partial results of each operand get where they are wanted.

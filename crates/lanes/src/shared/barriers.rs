@@ -96,7 +96,7 @@ impl State {
     /// What the next iteration of a loop sees of this one.
     fn age(&mut self, module: &Module, around: Op) {
         for list in &mut self.device {
-            let aged: Vec<Touch> = list.iter().map(|touch| touch.in_next_turn(module, around)).collect();
+            let aged: Vec<Touch> = list.iter().map(|touch| touch.in_next_iteration(module, around)).collect();
             list.clear();
             add(list, &aged);
         }

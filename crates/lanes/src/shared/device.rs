@@ -69,7 +69,7 @@ impl Touch {
     }
 
     /// The touch as a later iteration of a loop sees it.
-    pub(super) fn in_next_turn(self, module: &Module, around: Op) -> Touch {
+    pub(super) fn in_next_iteration(self, module: &Module, around: Op) -> Touch {
         match self.by {
             By::Owners(pointer, _)
                 if !is_outside(module, pointer, around) && !moves_on(module, pointer, around) =>
