@@ -36,7 +36,7 @@ use super::context::Context;
 use crate::ops::convert::ConvertLayoutOp;
 use graph::{Graph, Subject};
 use ir::pass::PassRow;
-use ir::{Diagnostic, Module, Op, Traits};
+use ir::{Diagnostic, Module, Op, Traits, Value};
 use layouts::Layouts;
 use rewrite::Plan;
 use ttir::ops::reduce::HistogramOp;
@@ -103,13 +103,19 @@ fn decide(module: &Module, function: Op, pins: &pins::Pins, layouts: &mut Layout
                 Subject::Carried => Some(own),
                 Subject::Op(op) => graph.wanted_by(layouts, op, slot as u32, own),
             };
-            // The numbers of a histogram lie anywhere, and its mask where they do.
-            let with = HistogramOp::of(module, op).filter(|_| slot == 1).map(|histogram| histogram.src());
-            let with = with.and_then(|src| Some((src, graph.maker(src)?)));
-            let want =
-                with.map_or(want, |(src, node)| Some(graph.made(layouts, node, src, choice[node.index()])));
+            let with = leader(module, op, &graph).filter(|leader| *leader != value);
+            let with = with.and_then(|leader| Some((leader, graph.maker(leader)?)));
+            let want = with
+                .map_or(want, |(leader, node)| Some(graph.made(layouts, node, leader, choice[node.index()])));
             wants.push(((op, slot as u32), want));
         }
     }
     Plan { homes, wants, free: graph.freedom.values() }
+}
+
+/// The numbers of a histogram lie anywhere, and its mask where they do. What is computed in any layout follows the other.
+fn leader(module: &Module, op: Op, graph: &Graph<'_>) -> Option<Value> {
+    let histogram = HistogramOp::of(module, op)?;
+    let mask = histogram.mask()?;
+    Some(if graph.maker(histogram.src()).is_some() { histogram.src() } else { mask })
 }
