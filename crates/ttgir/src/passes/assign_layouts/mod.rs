@@ -40,7 +40,7 @@ use ir::{Diagnostic, Module, Op, Traits, Value};
 use layouts::Layouts;
 use rewrite::Plan;
 use ttir::ops::reduce::HistogramOp;
-use ttir::types::is_tensor;
+use ttir::types::{is_tensor, shape};
 
 /// Decides the layout of every block.
 pub static ASSIGN_LAYOUTS: PassRow = PassRow {
@@ -103,17 +103,23 @@ fn decide(module: &Module, function: Op, pins: &pins::Pins, layouts: &mut Layout
                 Subject::Carried => Some(own),
                 Subject::Op(op) => graph.wanted_by(layouts, op, slot as u32, own),
             };
-            let with = leader(module, op, &graph).filter(|leader| *leader != value);
-            let with = with.and_then(|leader| Some((leader, graph.maker(leader)?)));
-            let want = with
-                .map_or(want, |(leader, node)| Some(graph.made(layouts, node, leader, choice[node.index()])));
+            let want = match leader(module, op, &graph) {
+                Some(leader) if leader != value || graph.maker(value).is_none() => {
+                    Some(match graph.maker(leader) {
+                        Some(node) => graph.made(layouts, node, leader, choice[node.index()]),
+                        None => layouts.default_for(shape(module.ty(leader))),
+                    })
+                }
+                _ => want,
+            };
             wants.push(((op, slot as u32), want));
         }
     }
     Plan { homes, wants, free: graph.freedom.values() }
 }
 
-/// The numbers of a histogram lie anywhere, and its mask where they do. What is computed in any layout follows the other.
+/// The numbers of a histogram lie anywhere, and its mask where they do. What is computed in any layout follows the other,
+/// and both are as nothing else asks where that is true of both.
 fn leader(module: &Module, op: Op, graph: &Graph<'_>) -> Option<Value> {
     let histogram = HistogramOp::of(module, op)?;
     let mask = histogram.mask()?;
