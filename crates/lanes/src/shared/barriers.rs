@@ -298,7 +298,7 @@ impl Walk<'_> {
         let (mut before, after) = self.accesses(op);
         before.device = self.touches(op);
         if let Some(barrier) = state.conflicts(&before, self.program) {
-            let barrier = self.barriers.get(&op).copied().max(Some(barrier)).unwrap_or(barrier);
+            let barrier = self.barriers.get(&op).map_or(barrier, |known| barrier.max(*known));
             self.barriers.insert(op, barrier);
             state.wait(barrier, self.program);
         }

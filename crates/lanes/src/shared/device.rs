@@ -28,6 +28,8 @@ use ttir::ops::shape::{BROADCAST, EXPAND_DIMS, MakeRangeOp, RESHAPE, SPLAT, TRAN
 
 /// Memory of which nothing is known.
 const ANY: usize = usize::MAX;
+/// Memory that an operation asks for itself, and orders itself.
+const OWN: usize = usize::MAX - 1;
 
 /// Which lanes touch what.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -103,11 +105,9 @@ impl Device {
         for (root, &param) in FuncOp::new(module, kernel).params().iter().enumerate() {
             device.join(param, &[root]);
         }
-        // What an operation asks for itself it orders itself.
-        let made =
-            ops.iter().filter(|&&op| makes_pointers(module, op) && !module.is(op, &GLOBAL_SCRATCH_ALLOC));
-        for &op in made {
-            module.results(op).iter().for_each(|&result| device.join(result, &[ANY]));
+        for &op in ops.iter().filter(|&&op| makes_pointers(module, op)) {
+            let root = if module.is(op, &GLOBAL_SCRATCH_ALLOC) { OWN } else { ANY };
+            module.results(op).iter().for_each(|&result| device.join(result, &[root]));
         }
         device.spread(module, ops);
         device
@@ -156,12 +156,14 @@ impl Device {
             if matches!(effect, Effect::Nothing) {
                 continue;
             }
-            for pointer in module.operand_group(op, group) {
+            let pointers = module.operand_group(op, group).iter();
+            for pointer in pointers.filter(|&&value| is_pointer(module.ty(value))) {
                 let by = by(module, op, *pointer, effect);
                 let atomic = matches!(effect, Effect::Atomic);
-                let roots = self.roots.get(pointer).map_or(&[] as &[usize], Vec::as_slice);
+                let roots = self.roots.get(pointer).map_or(&[ANY] as &[usize], Vec::as_slice);
                 let list = &mut touches[usize::from(!matches!(effect, Effect::Read))];
-                list.extend(roots.iter().map(|&root| Touch { root, by, atomic }));
+                let roots = roots.iter().filter(|&&root| root != OWN);
+                list.extend(roots.map(|&root| Touch { root, by, atomic }));
             }
         }
         touches

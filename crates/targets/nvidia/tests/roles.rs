@@ -10,7 +10,7 @@ use nvidia::{machine, ptx};
 use ptx_isa::Arch;
 use std::path::Path;
 
-/// Partitions write what they have captured, and the program's warps add it up once they are told. `PARTITIONS` is theirs.
+/// Partitions write what they have captured, and the program's warps add it up once their barrier says so. `PARTITIONS` is theirs.
 const TEXT: &str = r#"
 #in = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [WARPS, 1], order = [1, 0]}>
 #out = #ttg.blocked<{sizePerThread = [4, 1], threadsPerWarp = [8, 4], warpsPerCTA = [1, WARPS], order = [0, 1]}>
