@@ -16,6 +16,7 @@ use crate::free::FreeBits;
 use crate::layouts::layout_of;
 use ir::{Def, Effect, Module, Op, Traits, Type, Value};
 use rustc_hash::FxHashMap;
+use ttgir::module::is_outside;
 use ttgir::ops::bulk::GLOBAL_SCRATCH_ALLOC;
 use ttgir::ops::convert::CONVERT_LAYOUT;
 use ttir::ops::arith_cast::{EXTSI, EXTUI};
@@ -289,12 +290,4 @@ impl Walk<'_> {
         let moves = [&SPLAT, &BROADCAST, &EXPAND_DIMS, &RESHAPE, &TRANS, &CONVERT_LAYOUT, &EXTSI, &EXTUI];
         is(&moves).then(|| self.value(UnaryOp::new(module, op).src()))?
     }
-}
-
-fn is_outside(module: &Module, value: Value, around: Op) -> bool {
-    let owner = match module.def(value) {
-        Def::Result(def, _) => Some(def),
-        Def::Arg(block, _) => module.region_parent(module.block_region(block)),
-    };
-    owner.is_none_or(|owner| owner != around && !module.is_inside(owner, around))
 }

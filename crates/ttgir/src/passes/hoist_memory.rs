@@ -10,10 +10,11 @@
 //! Only memory that nobody writes later, which its type says. Left out: allocations under conditions, so that nothing is
 //! computed that would not have been.
 
+use crate::module::is_outside;
 use crate::ops::shared::LocalAllocOp;
 use crate::types::memdesc;
 use ir::pass::PassRow;
-use ir::{Def, Diagnostic, Module, Op, Traits, Value};
+use ir::{Diagnostic, Module, Op, Traits};
 use ttir::ops::control::FOR;
 
 /// Moves invariant shared memory out of loops.
@@ -40,12 +41,4 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
         }
     }
     Ok(())
-}
-
-fn is_outside(module: &Module, value: Value, around: Op) -> bool {
-    let owner = match module.def(value) {
-        Def::Result(def, _) => Some(def),
-        Def::Arg(block, _) => module.region_parent(module.block_region(block)),
-    };
-    owner.is_none_or(|owner| owner != around && !module.is_inside(owner, around))
 }

@@ -9,7 +9,8 @@
 //! not. Both addresses must be the same sums of the counter, ranges and values that are the same in all iterations.
 
 use super::copies::{compare, integer};
-use ir::{Builder, Def, Module, Op, Type, Value};
+use crate::module::is_outside;
+use ir::{Builder, Module, Op, Type, Value};
 use ttir::ops::access::AccessOp;
 use ttir::ops::arith_cast::PTR_TO_INT;
 use ttir::ops::arith_int::{ADDI, SUBI};
@@ -128,14 +129,6 @@ fn add_terms(module: &Module, value: Value, terms: &mut Vec<Value>) {
         }
         None => terms.push(value),
     }
-}
-
-fn is_outside(module: &Module, value: Value, around: Op) -> bool {
-    let owner = match module.def(value) {
-        Def::Result(def, _) => Some(def),
-        Def::Arg(block, _) => module.region_parent(module.block_region(block)),
-    };
-    owner.is_none_or(|owner| owner != around && !module.is_inside(owner, around))
 }
 
 /// Whether all elements of a block are the same.
