@@ -34,7 +34,7 @@ impl Cx<'_> {
     /// Whether a load runs where the same tensor was read before, in another group: then its block is in the caches.
     pub(crate) fn is_loaded_again(&mut self, op: Op) -> bool {
         let module = self.module;
-        let Some(param) = super::plan::param_of(module, AccessOp::new(module, op).ptr()) else {
+        let Some(param) = super::accesses::param_of(module, AccessOp::new(module, op).ptr()) else {
             return false;
         };
         *self.loaded_in.entry(param).or_insert(self.group_number) != self.group_number
@@ -52,7 +52,7 @@ impl Cx<'_> {
         let lane = self.pointee(module.ty(pointer));
         let bytes = i64::from(lane.lane_bytes());
         let is_line_start = (linear.constant * bytes) % super::memory::LINE == 0;
-        let key = super::plan::param_of(module, pointer).unwrap_or(value);
+        let key = super::accesses::param_of(module, pointer).unwrap_or(value);
         let is_first = *self.second_pass.entry(key).or_insert(self.group_number) == self.group_number;
         let is_short = ttir::types::numel(module.ty(pointer)) * bytes <= LONGEST;
         if !is_line_start || !is_first || !is_short {

@@ -8,7 +8,6 @@ use super::cx::Cx;
 use super::error::Result;
 use super::nest::{Accumulators, Dim, Run, refill};
 use super::plan::{Group, Root};
-use super::reduce::carriers;
 use super::value::Linear;
 use ir::{OpRow, Traits, Value as IrValue};
 use llir::{IntCompare, Type, Value};
@@ -176,7 +175,7 @@ impl Cx<'_> {
         (start, end): (Value, Value),
         partials: Accumulators,
     ) -> Result<Accumulators> {
-        if carriers(run.group).all(|op| self.adds_zeros(op, &run.masks)) {
+        if run.group.carriers().all(|op| self.adds_zeros(op, &run.masks)) {
             return Ok(self.with_zero(partials, (start, end)));
         }
         let roots = run.group.roots.iter().filter(|root| matches!(root, Root::Reduce(..))).cloned().collect();

@@ -18,7 +18,7 @@ impl Cx<'_> {
 
     /// The same for the body of a loop that carries blocks.
     fn loop_block(&mut self, block: Block, carried: &[Carried]) -> Result<()> {
-        let mut plan = plan::plan(self, block);
+        let mut plan = plan::plan(self.planning(), block);
         plan::coalesce(self.module, block, &mut plan, carried);
         self.run_plan(&plan)
     }

@@ -2,6 +2,8 @@
 
 use super::error::{LowerError, Result};
 use super::machine::Machine;
+use super::plan::Planning;
+use super::product::Product;
 use super::scoped::{Mark, Scoped};
 use super::scratch::{Arena, Buffer};
 use super::types;
@@ -95,7 +97,7 @@ pub(crate) struct Cx<'a> {
     /// Whether an operand of a product is packed.
     pub(crate) is_packing: bool,
     /// Loops that only add products.
-    pub(crate) products: FxHashMap<Op, Rc<super::product::Product>>,
+    pub(crate) products: FxHashMap<Op, Rc<Product>>,
     /// How accesses are done, and with how many lanes, for who asks.
     pub(crate) notes: Vec<Note>,
 }
@@ -321,6 +323,17 @@ impl<'a> Cx<'a> {
             self.b.module().attach_text(&definition.symbol, &definition.text);
         }
         self.b.call_symbol(symbol, ret, args, purity)
+    }
+
+    /// What regions are planned by.
+    pub(crate) fn planning(&mut self) -> Planning<'_, 'a> {
+        Planning {
+            module: self.module,
+            products: &self.products,
+            virtuals: &mut self.virtuals,
+            arena: &mut self.arena,
+            wide: &self.wide,
+        }
     }
 
     /// An error at an operation that is not supported.

@@ -60,7 +60,7 @@ impl Cx<'_> {
         if !self.machine.has_avx512
             || elements < LEAST * i64::from(self.machine.lanes())
             || !group.roots.iter().all(is_plain)
-            || self.long_members(group) > 0
+            || group.long_members(module) > 0
         {
             return Vec::new();
         }

@@ -9,27 +9,13 @@ use super::types;
 use crate::dot::{DotSpec, Plan, Transpose};
 use ir::{Def, Op, Type as IrType, Value as IrValue};
 use llir::{Purity, Type, Value};
-use ttir::ops::dot::DotOp;
-use ttir::ops::shape::TransOp;
-
-/// What a product of matrices is added to.
-pub(crate) fn added_to(module: &ir::Module, op: Op) -> Option<IrValue> {
-    DotOp::of(module, op).map(|dot| dot.c())
-}
-
-/// The matrix that an operand is, and whether it is turned.
-pub(crate) fn source(module: &ir::Module, value: IrValue) -> (IrValue, bool) {
-    match TransOp::def(module, value).filter(|turn| turn.order() == [1, 0]) {
-        Some(turn) => (turn.src(), true),
-        None => (value, false),
-    }
-}
+use ttir::ops::dot::MatmulOp;
 
 impl Cx<'_> {
     /// `tt.dot`.
     pub(crate) fn dot(&mut self, op: Op) -> Result<()> {
         let module = self.module;
-        let dot = DotOp::new(module, op);
+        let dot = MatmulOp::new(module, op);
         let (a, b, c) = (dot.a(), dot.b(), dot.c());
         let tiles = [self.tile(a)?, self.tile(b)?];
         let result = dot.d();
@@ -45,7 +31,7 @@ impl Cx<'_> {
 
     /// An operand in memory, in the type that it is multiplied in.
     fn tile(&mut self, value: IrValue) -> Result<Buffer> {
-        let (source, is_turned) = source(self.module, value);
+        let (source, is_turned) = super::operands::source(self.module, value);
         let source_ty = self.module.ty(source);
         let ty = self.module.ty(value);
         let (elem, wide) = (ttir::types::elem(ty), types::dot_operand(ttir::types::elem(ty)));
@@ -119,7 +105,7 @@ impl Cx<'_> {
         b_shape: &[i64],
     ) -> Result<()> {
         let rank = a_shape.len();
-        let operands = super::product::operands_of(c.elem)
+        let operands = super::operands::operands_of(c.elem)
             .ok_or_else(|| LowerError::new(format!("a dot cannot accumulate in {}", c.elem)))?;
         let row = |buffer: &Buffer| buffer.strides[rank - 2] as u32;
         let spec = DotSpec {

@@ -8,9 +8,9 @@
 
 use super::cx::Cx;
 use super::error::{LowerError, Result};
+use super::rows::is_view;
 use super::types;
 use super::value::{Affine, At, Index, Lanes, Linear, Val};
-use super::views::is_view;
 use elementwise::Elems;
 use ir::{Attr, Def, Elements, Op, Value as IrValue};
 use llir::{Type, Value};

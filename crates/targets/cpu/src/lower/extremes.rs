@@ -5,9 +5,9 @@
 //! whether there was a number at all. The opposite extreme tells, at one more instruction of the same kind where a
 //! test for NaN takes two: only where nothing was seen is the maximum below the minimum.
 
+use super::combine;
 use super::cx::Cx;
 use super::nest::{Accumulators, Run};
-use super::reduce::carriers;
 use ir::Op;
 use llir::{FloatCompare, Value};
 use ttir::ops::arith_float;
@@ -54,7 +54,7 @@ impl Cx<'_> {
         let combine = CombineOp::new(module, op);
         let &[source] = combine.srcs() else { return None };
         let is_plain = ttir::types::elem(module.ty(source)).as_float().is_some_and(|kind| kind.bits() >= 32);
-        if !self.machine.is_x86 || !is_plain || self.neutral(op).is_none() {
+        if !self.machine.is_x86 || !is_plain || combine::neutral(module, op).is_none() {
             return None;
         }
         let row = module.row(module.ops(combine.block()).next()?);
@@ -67,9 +67,9 @@ impl Cx<'_> {
 
     /// The extremes among the reductions of a group, in order; nothing where elementary functions need the registers.
     fn extremes(&mut self, run: &Run<'_>) -> Vec<Option<Extreme>> {
-        let is_short = self.long_members(run.group) == 0;
+        let is_short = run.group.long_members(self.module) == 0;
         let is_reduction = |op: Op| ReduceOp::of(self.module, op).is_some();
-        let ops: Vec<Op> = carriers(run.group).collect();
+        let ops: Vec<Op> = run.group.carriers().collect();
         let followed = ops.into_iter().map(|op| (op, is_short && is_reduction(op))).collect::<Vec<_>>();
         followed.into_iter().map(|(op, is)| if is { self.extreme(op) } else { None }).collect()
     }

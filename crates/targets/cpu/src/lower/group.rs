@@ -5,19 +5,17 @@ use super::cx::Cx;
 use super::error::Result;
 use super::nest::Nest;
 use super::plan::{Group, Root};
+use super::rows;
+use super::strides::{self, DEPTH};
 use super::types;
 use super::value::{At, Index, Lanes, Linear, Val};
-use ir::{Def, Op, Value as IrValue};
+use ir::{Op, Value as IrValue};
 use llir::{IntCompare, Value};
 use ttir::ops::access::AccessOp;
-use ttir::ops::compare::{CmpIOp, CmpIPredicate, SelectOp};
-use ttir::ops::constant::{self, ConstantOp};
-use ttir::ops::forms::{BinaryOp, UnaryOp};
+use ttir::ops::compare::SelectOp;
+use ttir::ops::forms::BinaryOp;
 use ttir::ops::shape::{ExpandDimsOp, SplatOp};
-use ttir::ops::{arith_cast, arith_int, memory, shape};
-
-/// How deep index expressions are looked into.
-const DEPTH: u32 = 24;
+use ttir::ops::{arith_int, memory, shape};
 
 /// Registers of a chunk whose elements go through an elementary function, the best first: of binary32 each, where more
 /// than four would not leave room for constants.
@@ -41,7 +39,7 @@ impl Cx<'_> {
         } else if group.axis.is_none() && shape[vector] == 1 {
             vector = (0..shape.len()).max_by_key(|&dim| (shape[dim] > 1, dim)).unwrap_or(vector);
         }
-        let most = if self.is_sequential(group) {
+        let most = if group.is_sequential(self.module) {
             1
         } else {
             self.machine.lanes() * self.width(group, shape[vector])
@@ -56,112 +54,20 @@ impl Cx<'_> {
     /// too far apart for the processor to see both.
     fn width(&self, group: &Group, size: i64) -> u32 {
         let is_panel = |root: &Root| matches!(root, Root::KeepWide(_, buffer) if buffer.panels.is_some());
-        let has_effects = group.roots.iter().any(|root| matches!(root, Root::Effect(_)));
-        if self.long_members(group) == 0 || has_effects || group.scans() || group.roots.iter().any(is_panel) {
+        if group.long_members(self.module) == 0
+            || group.has_effects()
+            || group.scans()
+            || group.roots.iter().any(is_panel)
+        {
             return 1;
         }
         let bytes = |op: &Op| {
             types::memory(ttir::types::elem(self.module.ty(self.module.result(*op, 0)))).lane_bytes()
         };
-        let is_double = group.members.iter().any(|op| self.is_long(*op) && bytes(op) > 4);
+        let is_double = group.members.iter().any(|op| rows::is_long(self.module, *op) && bytes(op) > 4);
         let fits = |width: &u32| size % i64::from(self.machine.lanes() * width) == 0;
         let widths = if is_double { &WIDTHS[1..] } else { &WIDTHS };
         widths.iter().copied().find(fits).unwrap_or(1)
-    }
-
-    /// The dimension along which most of these addresses are neighbours.
-    pub(crate) fn contiguous_dim(&self, pointers: &[IrValue], rank: usize) -> Option<usize> {
-        if rank < 2 {
-            return None;
-        }
-        let mut votes = vec![0; rank];
-        for &pointer in pointers {
-            let sizes = types::shape(self.module.ty(pointer));
-            for (dim, vote) in votes.iter_mut().enumerate() {
-                let is_long = sizes.get(dim).is_some_and(|&size| size > 1);
-                if is_long && self.stride(pointer, dim, DEPTH) == Some(1) {
-                    *vote += 1;
-                }
-            }
-        }
-        let best = (0..rank).max_by_key(|&dim| (votes[dim], dim))?;
-        (votes[best] > 0).then_some(best)
-    }
-
-    /// Whether addresses are neighbours along the last dimension.
-    pub(crate) fn is_contiguous(&self, pointer: IrValue) -> bool {
-        let rank = types::shape(self.module.ty(pointer)).len();
-        rank > 0 && self.stride(pointer, rank - 1, DEPTH) == Some(1)
-    }
-
-    /// How much a value grows from one element to the next along a dimension, where that is a known constant.
-    fn stride(&self, value: IrValue, dim: usize, depth: u32) -> Option<i64> {
-        let module = self.module;
-        let sizes = types::shape(module.ty(value));
-        if sizes.is_empty() || *sizes.get(dim)? == 1 {
-            return Some(0);
-        }
-        let Def::Result(op, _) = module.def(value) else { return None };
-        let depth = depth.checked_sub(1)?;
-        let row = module.row(op);
-        let operands = module.operands(op);
-        let stride_of = |value: IrValue| self.stride(value, dim, depth);
-        let both = || {
-            let two = BinaryOp::new(module, op);
-            Some((stride_of(two.lhs())?, stride_of(two.rhs())?))
-        };
-        if row.is(&shape::SPLAT) {
-            Some(0)
-        } else if row.is(&shape::MAKE_RANGE) {
-            Some(1)
-        } else if row.is(&constant::CONSTANT) {
-            constant::splat_bits(ConstantOp::new(module, op).value()).map(|_| 0)
-        } else if row.is(&shape::BROADCAST) || row.is(&arith_cast::EXTSI) || row.is(&arith_cast::EXTUI) {
-            stride_of(UnaryOp::new(module, op).src())
-        } else if let Some(expand) = ExpandDimsOp::of(module, op) {
-            self.stride(expand.src(), if dim > expand.axis() { dim - 1 } else { dim }, depth)
-        } else if row.is(&arith_int::ADDI) || row.is(&memory::ADDPTR) {
-            both().map(|(left, right)| left + right)
-        } else if row.is(&arith_int::SUBI) {
-            both().map(|(left, right)| left - right)
-        } else if row.is(&arith_int::MULI) {
-            match both()? {
-                (0, 0) => Some(0),
-                (step, 0) => Some(step * arith_int::constant_int(module, op, 1)?),
-                (0, step) => Some(step * arith_int::constant_int(module, op, 0)?),
-                _ => None,
-            }
-        } else if row.is(&arith_int::REMSI) || row.is(&arith_int::REMUI) {
-            // Wrapped indices are neighbours nearly everywhere.
-            let two = BinaryOp::new(module, op);
-            (stride_of(two.rhs())? == 0).then(|| stride_of(two.lhs())).flatten()
-        } else {
-            let all: Option<Vec<i64>> = operands.iter().map(|&operand| stride_of(operand)).collect();
-            all.filter(|all| !all.is_empty() && all.iter().all(|&step| step == 0)).map(|_| 0)
-        }
-    }
-
-    /// Whether a mask has a part that may begin behind the first lane: any that is not `index < bound`.
-    pub(crate) fn compares_from_below(&self, mask: IrValue, depth: u32) -> bool {
-        let module = self.module;
-        let (Some(op), Some(depth)) = (module.def_op(mask), depth.checked_sub(1)) else { return true };
-        let row = module.row(op);
-        if let Some(compare) = CmpIOp::of(module, op) {
-            let is_range = |value: IrValue| {
-                (0..types::shape(module.ty(value)).len()).any(|dim| self.stride(value, dim, DEPTH) != Some(0))
-            };
-            let (left, right) = (is_range(compare.lhs()), is_range(compare.rhs()));
-            return match compare.predicate() {
-                CmpIPredicate::Slt | CmpIPredicate::Sle => right,
-                CmpIPredicate::Sgt | CmpIPredicate::Sge => left,
-                _ => true,
-            };
-        }
-        let passes = [&arith_int::ANDI, &shape::BROADCAST, &shape::EXPAND_DIMS];
-        if passes.iter().any(|other| row.is(other)) {
-            return module.operands(op).iter().any(|&operand| self.compares_from_below(operand, depth));
-        }
-        !row.is(&shape::SPLAT)
     }
 
     /// The masks of a group that may be bounds: of its accesses, and conditions of its selections.
@@ -254,7 +160,7 @@ impl Cx<'_> {
         let row = module.row(op);
         if row.is(&arith_int::REMSI) || row.is(&arith_int::REMUI) {
             let two = BinaryOp::new(module, op);
-            let is_scaled = self.stride(two.lhs(), dim, depth) == Some(1);
+            let is_scaled = strides::stride(module, two.lhs(), dim, depth) == Some(1);
             let by_scalar = SplatOp::def(module, two.rhs()).is_some();
             if is_scaled && by_scalar && sizes.len() == 1 && !found.contains(&op) {
                 found.push(op);
@@ -266,7 +172,7 @@ impl Cx<'_> {
                 Some(expand) if dim > expand.axis() => dim - 1,
                 _ => dim,
             };
-            if super::views::is_view(row) && !row.is(&shape::EXPAND_DIMS) && !row.is(&shape::BROADCAST) {
+            if rows::is_view(row) && !row.is(&shape::EXPAND_DIMS) && !row.is(&shape::BROADCAST) {
                 continue;
             }
             self.collect_remainders(operand, inner, depth, found);

@@ -249,7 +249,7 @@ impl Cx<'_> {
                 if let Some(amount) = carried.and_then(|splat| self.moves.get(&splat.src())) {
                     return Some(*amount);
                 }
-            } else if !super::views::is_view(module.row(op)) {
+            } else if !super::rows::is_view(module.row(op)) {
                 return None;
             }
             value = UnaryOp::new(module, op).src();

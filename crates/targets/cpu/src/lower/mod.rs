@@ -7,10 +7,12 @@
 //! Assumed: verified ttir with one public function and no calls. Left out: anything that differs between threads; a
 //! program runs on one.
 
+mod accesses;
 mod ahead;
 mod beyond;
 mod blocks;
 mod carried_reductions;
+mod combine;
 mod control;
 mod cx;
 #[cfg(test)]
@@ -30,15 +32,18 @@ mod kernel;
 pub(crate) mod machine;
 mod memory;
 mod nest;
+mod operands;
 mod plan;
 mod product;
 mod reduce;
+mod rows;
 mod scalar;
 mod scan;
 mod scoped;
 mod scratch;
 mod size;
 mod stream;
+mod strides;
 mod symbolic;
 mod types;
 mod value;

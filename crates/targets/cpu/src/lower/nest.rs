@@ -6,6 +6,7 @@
 use super::cx::Cx;
 use super::error::Result;
 use super::plan::{Group, Root};
+use super::strides;
 use super::value::{At, Index, Lanes, Linear, Val, Window};
 use ir::Value as IrValue;
 use llir::{Type, Value};
@@ -535,7 +536,7 @@ impl Cx<'_> {
     /// Whether the mask of a store may begin behind the first lane.
     fn starts_late(&self, op: ir::Op) -> bool {
         let mask = ttir::ops::memory::mask(self.module, op);
-        mask.is_some_and(|mask| self.compares_from_below(mask, 8))
+        mask.is_some_and(|mask| strides::compares_from_below(self.module, mask, 8))
     }
 
     /// How far a mask holds along the vector dimension, if its form alone says so.

@@ -3,99 +3,24 @@
 //! Where the combining function has a neutral element, partials start from it. With any other function, each starts from
 //! the first element that it meets, by a selection in the loop.
 
+use super::combine::{self, Neutral};
 use super::cx::Cx;
 use super::error::{LowerError, Result};
 use super::nest::{Accumulators, Run};
-use super::plan::{Group, Root};
+use super::plan::Root;
 use super::types;
 use super::value::{At, Index, Lanes};
-use ir::{Op, OpRow, Type as IrType};
+use ir::{Op, Type as IrType};
 use llir::{IntCompare, Value};
+use ttir::ops::reduce;
 use ttir::ops::reduce::CombineOp;
-use ttir::ops::{arith_float, arith_int, compare, constant, reduce};
-
-/// What combining with it changes nothing, as a number of the element type.
-#[derive(Clone, Copy)]
-enum Neutral {
-    /// A float.
-    Float(f64),
-    /// An integer, the same for all widths.
-    Int(i64),
-    /// The smallest signed integer.
-    SignedMin,
-    /// The largest signed integer.
-    SignedMax,
-}
-
-/// Neutral elements of operations that are a whole combining function.
-///
-/// The sum starts from minus zero, which keeps the sign of a sum of minus zeros. A maximum of numbers starts from NaN,
-/// which it ignores, so that a block of nothing but NaN gives NaN.
-const NEUTRAL: [(&OpRow, Neutral); 15] = [
-    (&arith_float::ADDF, Neutral::Float(-0.0)),
-    (&arith_float::MULF, Neutral::Float(1.0)),
-    (&arith_float::MAXNUMF, Neutral::Float(f64::NAN)),
-    (&arith_float::MINNUMF, Neutral::Float(f64::NAN)),
-    (&arith_float::MAXIMUMF, Neutral::Float(f64::NEG_INFINITY)),
-    (&arith_float::MINIMUMF, Neutral::Float(f64::INFINITY)),
-    (&arith_int::ADDI, Neutral::Int(0)),
-    (&arith_int::MULI, Neutral::Int(1)),
-    (&arith_int::ANDI, Neutral::Int(-1)),
-    (&arith_int::ORI, Neutral::Int(0)),
-    (&arith_int::XORI, Neutral::Int(0)),
-    (&arith_int::MAXSI, Neutral::SignedMin),
-    (&arith_int::MINSI, Neutral::SignedMax),
-    (&arith_int::MAXUI, Neutral::Int(0)),
-    (&arith_int::MINUI, Neutral::Int(-1)),
-];
-
-/// Operations of combining functions that pick one of their arguments, in any order the same.
-const SYMMETRIC: [&OpRow; 8] = [
-    &compare::CMPI,
-    &compare::CMPF,
-    &compare::SELECT,
-    &arith_int::ANDI,
-    &arith_int::ORI,
-    &arith_int::XORI,
-    &reduce::REDUCE_RETURN,
-    &constant::CONSTANT,
-];
-
-/// The reductions among the roots of a group.
-fn reductions(group: &Group) -> impl Iterator<Item = Op> + '_ {
-    group.roots.iter().filter_map(|root| match root {
-        Root::Reduce(op, _) => Some(*op),
-        _ => None,
-    })
-}
-
-/// The roots of a group that carry partial results from chunk to chunk, in order.
-pub(crate) fn carriers(group: &Group) -> impl Iterator<Item = Op> + '_ {
-    group.roots.iter().filter_map(|root| match root {
-        Root::Reduce(op, _) | Root::Scan(op) => Some(*op),
-        _ => None,
-    })
-}
 
 impl Cx<'_> {
-    /// The neutral element of a reduction or scan whose combining function is one operation on its two arguments.
+    /// The neutral element of a reduction or scan, if it has one.
     pub(crate) fn neutral(&mut self, op: Op) -> Option<Value> {
-        let module = self.module;
-        let combine = CombineOp::new(module, op);
-        let block = combine.block();
-        let mut inner = module.ops(block);
-        let (only, _) = (inner.next()?, inner.next()?);
-        let &[source] = combine.srcs() else { return None };
-        if inner.next().is_some() {
-            return None;
-        }
-        let mut operands = module.operands(only).to_vec();
-        operands.sort();
-        let mut args = module.args(block).to_vec();
-        args.sort();
-        let row = module.row(only);
-        let neutral = NEUTRAL.iter().find(|(own, _)| row.is(own) && operands == args)?.1;
-        Some(self.neutral_value(neutral, ttir::types::elem(module.ty(source))))
+        let neutral = combine::neutral(self.module, op)?;
+        let source = CombineOp::new(self.module, op).srcs()[0];
+        Some(self.neutral_value(neutral, ttir::types::elem(self.module.ty(source))))
     }
 
     fn neutral_value(&mut self, neutral: Neutral, elem: IrType) -> Value {
@@ -112,22 +37,10 @@ impl Cx<'_> {
         }
     }
 
-    /// Whether the lanes of a group must be walked one by one: its combining functions tell the order of their
-    /// arguments, or have control flow.
-    pub(crate) fn is_sequential(&mut self, group: &Group) -> bool {
-        let module = self.module;
-        reductions(group).any(|op| {
-            let block = module.entry(module.region(op, 0));
-            let mut inner = module.ops(block);
-            !inner.all(|op| SYMMETRIC.iter().any(|row| module.is(op, row)))
-                && (self.neutral(op).is_none() || module.ops(block).any(|op| !module.regions(op).is_empty()))
-        })
-    }
-
     /// Partials in front of the loop: per reduction, per result, per unrolled chunk.
     pub(crate) fn initial(&mut self, run: &Run<'_>, unroll: usize) -> Accumulators {
         let module = self.module;
-        let ops: Vec<Op> = carriers(run.group).collect();
+        let ops: Vec<Op> = run.group.carriers().collect();
         ops.into_iter()
             .map(|op| {
                 if self.module.is(op, &reduce::SCAN) {
@@ -157,7 +70,7 @@ impl Cx<'_> {
     ) -> Result<()> {
         let module = self.module;
         let block = module.entry(module.region(op, 0));
-        let is_ordered = self.neutral(op).is_none();
+        let is_ordered = combine::neutral(module, op).is_none();
         let extreme = if partials.len() > module.results(op).len() { self.extreme(op) } else { None };
         for (number, at) in chunks.iter().enumerate() {
             let next: Vec<Value> = module
@@ -200,7 +113,7 @@ impl Cx<'_> {
 
     /// One partial per result out of those of all chunks.
     pub(crate) fn merge(&mut self, run: &Run<'_>, mut accumulators: Accumulators) -> Result<Accumulators> {
-        let ops: Vec<Op> = carriers(run.group).collect();
+        let ops: Vec<Op> = run.group.carriers().collect();
         for (op, results) in ops.into_iter().zip(&mut accumulators) {
             let block = self.module.entry(self.module.region(op, 0));
             while results.first().is_some_and(|partials| partials.len() > 1) {
@@ -227,7 +140,7 @@ impl Cx<'_> {
         run: &Run<'_>,
         mut merged: Accumulators,
     ) -> Result<Accumulators> {
-        let ops: Vec<Op> = carriers(run.group).collect();
+        let ops: Vec<Op> = run.group.carriers().collect();
         for (op, results) in ops.into_iter().zip(&mut merged) {
             let values: Vec<Value> = results.iter().map(|partials| partials[0]).collect();
             let values = self.fold_to(op, values, self.lanes)?;

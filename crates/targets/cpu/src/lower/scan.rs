@@ -5,6 +5,7 @@
 //! combined with all of them. The loop carries that alone, which takes one combination a chunk. Combining functions
 //! with control flow are walked element by element.
 
+use super::combine;
 use super::cx::Cx;
 use super::error::Result;
 use super::nest::Nest;
@@ -23,7 +24,7 @@ impl Cx<'_> {
         let (shape, axis) = (types::shape(module.ty(scan.srcs()[0])).to_vec(), scan.axis());
         let others = (0..shape.len()).filter(|&dim| dim != axis && shape[dim] > 1);
         let vector = others.max_by_key(|&dim| (shape[dim], dim));
-        let is_flat = vector.is_none() && self.has_plain_region(op);
+        let is_flat = vector.is_none() && combine::has_plain_region(module, op);
         let most = if vector.is_some() || is_flat { self.machine.lanes() } else { 1 };
         let nest = Nest::new(&shape, vector.unwrap_or(axis), Some(axis), most);
         let buffers: Vec<Buffer> =
@@ -36,17 +37,6 @@ impl Cx<'_> {
             self.buffers.insert(result, buffer);
         }
         Ok(())
-    }
-
-    /// Whether a scan runs in the chunks of a group, from the first element to the last.
-    pub(crate) fn scans_in_chunks(&self, op: Op) -> bool {
-        let module = self.module;
-        let Some(scan) = ScanOp::of(module, op) else { return false };
-        let ty = module.ty(scan.srcs()[0]);
-        ttir::types::is_tensor(ty)
-            && types::shape(ty).len() == 1
-            && !scan.reverse()
-            && self.has_plain_region(op)
     }
 
     /// Scans chunks, one behind the other: their results are known from here on. What is carried is in every lane.
@@ -157,13 +147,6 @@ impl Cx<'_> {
         Ok(results)
     }
 
-    /// Whether the combining function of a scan has no control flow.
-    fn has_plain_region(&self, op: Op) -> bool {
-        let module = self.module;
-        let block = module.entry(module.region(op, 0));
-        module.ops(block).all(|inner| module.regions(inner).is_empty())
-    }
-
     /// A chunk whose lanes run along the axis, and what is carried on: the combination of all chunks so far, in every lane.
     fn scan_chunk(
         &mut self,
@@ -201,7 +184,7 @@ impl Cx<'_> {
 
     /// What was combined with what is carried, or, at the first position, what there is without it.
     fn unless_first(&mut self, op: Op, counter: Value, combined: Vec<Value>, first: &[Value]) -> Vec<Value> {
-        if self.neutral(op).is_some() {
+        if combine::neutral(self.module, op).is_some() {
             return combined;
         }
         let zero = self.b.i64(0);

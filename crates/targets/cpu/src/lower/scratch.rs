@@ -88,6 +88,11 @@ impl Arena {
         let rows = strides.first().map_or(1, |stride| stride * shape[0]).max(1);
         Buffer { offset: self.bytes((rows * bytes) as u64), strides, elem, by: None, panels: None }
     }
+
+    /// Takes room for a value.
+    pub(crate) fn of(&mut self, ty: Type) -> Buffer {
+        self.block(types::shape(ty), ttir::types::elem(ty))
+    }
 }
 
 impl Cx<'_> {
@@ -103,6 +108,6 @@ impl Cx<'_> {
 
     /// Takes room for a value.
     pub(crate) fn new_buffer(&mut self, ty: Type) -> Buffer {
-        self.arena.block(types::shape(ty), ttir::types::elem(ty))
+        self.arena.of(ty)
     }
 }

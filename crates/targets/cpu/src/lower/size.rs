@@ -1,39 +1,18 @@
-//! How large groups are, and how many chunks of them run together.
+//! How many chunks of a group run together.
 
 use super::cx::Cx;
 use super::nest::{Dim, Run};
-use super::plan::{Group, Root};
 
 /// Chunks of a loop of which no more than two run together.
 const FEW_TRIPS: i64 = 8;
 
-/// How many short operations an elementary function stands for.
-const LONG: usize = 25;
-
 impl Cx<'_> {
-    /// Roughly how many instructions a chunk of a group is.
-    pub(crate) fn group_size(&self, group: &Group) -> usize {
-        group.members.len() + group.roots.len() + LONG * self.long_members(group)
-    }
-
-    /// How many elementary functions run in a group.
-    pub(crate) fn long_members(&self, group: &Group) -> usize {
-        group.members.iter().filter(|op| self.is_long(**op)).count()
-    }
-
-    /// Whether an operation is an elementary function.
-    pub(crate) fn is_long(&self, op: ir::Op) -> bool {
-        let row = self.module.row(op);
-        elementwise::is_long(row) || row.is(&ttir::ops::extern_call::EXTERN_ELEMENTWISE)
-    }
-
     /// Chunks of the innermost loop that run together: enough to hide latencies, few enough to stay in registers.
-    pub(crate) fn unroll(&mut self, run: &Run<'_>, one: &Dim) -> i64 {
+    pub(crate) fn unroll(&self, run: &Run<'_>, one: &Dim) -> i64 {
         let trips = one.end / one.step;
-        let size = self.group_size(run.group);
-        let has_effects = run.group.roots.iter().any(|root| matches!(root, Root::Effect(_)));
+        let size = run.group.size(self.module);
         let wanted = match size {
-            _ if has_effects || run.group.scans() || self.is_sequential(run.group) => 1,
+            _ if run.group.has_effects() || run.group.scans() || run.group.is_sequential(self.module) => 1,
             0..=24 => 4,
             25..=60 => 2,
             _ => 1,

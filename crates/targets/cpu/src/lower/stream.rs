@@ -40,7 +40,7 @@ pub(crate) fn only_written(module: &ir::Module, kernel: Op) -> FxHashSet<IrValue
     for op in module.walk(kernel) {
         let Some(access) = AccessOp::of(module, op) else { continue };
         let is_store = AccessOp::store(module, op).is_some();
-        match (super::plan::param_of(module, access.ptr()), is_store) {
+        match (super::accesses::param_of(module, access.ptr()), is_store) {
             (Some(param), true) => written.insert(param),
             (Some(param), false) => other.insert(param),
             // It may be anywhere.
@@ -75,14 +75,14 @@ impl Cx<'_> {
         let module = self.module;
         let Some(repeats) = self.streams.repeats.filter(|_| self.machine.is_x86) else { return Ok(None) };
         let is_plain = group.shape.len() == 1 && nest.lanes >= self.machine.lanes();
-        if !is_plain || self.group_size(group) > MOST || self.reads_tables(group) {
+        if !is_plain || group.size(module) > MOST || self.reads_tables(group) {
             return Ok(None);
         }
         let (mut bytes, mut addresses) = (0, Vec::new());
         for root in group.roots.iter().filter(|root| !matches!(root, Root::Scan(_))) {
             let Root::Store(op) = root else { return Ok(None) };
             let pointer = AccessOp::new(module, *op).ptr();
-            let is_written = super::plan::param_of(module, pointer)
+            let is_written = super::accesses::param_of(module, pointer)
                 .is_some_and(|param| self.streams.written.contains(&param));
             let lane = self.pointee(module.ty(pointer));
             let size = i64::from(lane.lane_bytes());

@@ -2,21 +2,13 @@
 
 use super::cx::Cx;
 use super::error::{LowerError, Result};
+use super::rows::is_view;
 use super::types;
 use super::value::{At, Index, split_digits};
-use ir::{Op, OpRow, Value};
+use ir::{Op, Value};
 use llir::Value as Scalar;
 use ttir::ops::forms::UnaryOp;
 use ttir::ops::shape::{self, ExpandDimsOp, ReshapeOp, TransOp};
-
-/// Rows whose result is read from the operand at another position.
-const VIEWS: [&OpRow; 5] =
-    [&shape::EXPAND_DIMS, &shape::BROADCAST, &shape::TRANS, &shape::RESHAPE, &shape::SPLIT];
-
-/// Whether an operation only moves elements.
-pub(crate) fn is_view(row: &OpRow) -> bool {
-    VIEWS.iter().any(|view| row.is(view))
-}
 
 /// The position in the operand of a `trans`.
 fn permuted(order: &[i64], at: &At) -> Vec<Index> {

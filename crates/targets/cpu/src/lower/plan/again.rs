@@ -6,7 +6,9 @@
 //!
 //! Legal where nothing was written in between, and for addresses that follow from ranges and scalars alone.
 
-use super::{Planner, access};
+use super::Planner;
+use crate::lower::accesses as access;
+use crate::lower::strides;
 use ir::{Op, Traits, Value};
 use ttir::ops::access::AccessOp;
 use ttir::ops::shape;
@@ -54,14 +56,14 @@ impl Planner<'_, '_> {
     fn is_plain(&mut self, op: Op) -> bool {
         let module = self.module;
         access::is_plain_load(module, op)
-            && self.cx.is_contiguous(AccessOp::new(module, op).ptr())
-            && module.operands(op).iter().all(|&operand| self.cx.virtuals.cost(module, operand).is_some())
+            && strides::is_contiguous(module, AccessOp::new(module, op).ptr())
+            && module.operands(op).iter().all(|&operand| self.given.virtuals.cost(module, operand).is_some())
     }
 
     /// Whether a value comes from loads of neighbouring elements by few operations, which are collected.
     fn is_cheap(&mut self, value: Value, ops: &mut Vec<Op>) -> bool {
         let module = self.module;
-        if self.cx.virtuals.cost(module, value).is_some() {
+        if self.given.virtuals.cost(module, value).is_some() {
             return true;
         }
         let Some(op) = module.def_op(value).filter(|op| module.block_of(*op) == Some(self.block)) else {

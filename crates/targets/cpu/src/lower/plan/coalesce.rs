@@ -4,9 +4,9 @@
 //! reads it, if at all, at the same positions.
 
 use super::{Plan, Root, Step};
-use crate::lower::dot::added_to;
+use crate::lower::operands::added_to;
+use crate::lower::rows::is_view;
 use crate::lower::scratch::Buffer;
-use crate::lower::views::is_view;
 use ir::{Block, Module, Op, Value};
 
 /// A block that a loop carries.

@@ -1,7 +1,7 @@
 //! What recursion would do where expressions are too deep for it: the same answers, the deepest first.
 
-use super::super::views::is_view;
 use super::{Planner, Visit};
+use crate::lower::rows::is_view;
 use ir::{Def, Op, Value};
 use rustc_hash::FxHashSet;
 use ttir::ops::{constant, shape};
@@ -102,7 +102,7 @@ impl Planner<'_, '_> {
             operands.extend(self.captured(op));
         }
         let is_moved = is_view(row) || row.is(&shape::SPLAT) || row.is(&constant::CONSTANT);
-        if is_moved || self.cx.virtuals.cost(module, value).is_some() {
+        if is_moved || self.given.virtuals.cost(module, value).is_some() {
             return Needs::Values(operands, false);
         }
         match (self.home.contains_key(&value), same) {

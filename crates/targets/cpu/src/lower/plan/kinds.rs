@@ -1,7 +1,6 @@
 //! Which of the four kinds an operation is, as far as its row tells.
 
-use super::super::views::is_view;
-use super::{Group, Root};
+use crate::lower::rows::is_view;
 use ir::{Op, Traits};
 use ttir::ops::access::AccessOp;
 use ttir::ops::reduce::MapElementwiseOp;
@@ -39,11 +38,4 @@ pub(super) fn is_elementwise_effect(module: &ir::Module, op: Op) -> bool {
 /// Rows with scalar results that read blocks in memory of their own accord.
 pub(super) fn needs_blocks(row: &ir::OpRow) -> bool {
     row.is(&reduce::HISTOGRAM) || row.is(&reduce::SCAN)
-}
-
-impl Group {
-    /// Whether a scan is among its roots.
-    pub(crate) fn scans(&self) -> bool {
-        self.roots.iter().any(|root| matches!(root, Root::Scan(_)))
-    }
 }

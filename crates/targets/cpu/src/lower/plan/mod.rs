@@ -10,30 +10,33 @@
 //! A value that is needed outside of its group, or at other positions than those of its group, is kept in scratch memory.
 //! Scalars run in front of the first step that may need them.
 
-mod access;
 mod again;
 mod coalesce;
 mod deep;
+mod dots;
 mod kinds;
+mod size;
 mod virtuals;
 
-pub(crate) use access::{Access, is_plain_load, of as accesses_of, param_of};
-use access::{Accesses, NOTHING_TO_RUN};
 pub(crate) use coalesce::{Carried, coalesce};
 use kinds::{is_elementwise_effect, is_inlined, is_lazy, is_packed, needs_blocks};
 pub(crate) use virtuals::Virtuals;
 
-use super::cx::Cx;
+use super::accesses::{self as access, Access, Accesses, NOTHING_TO_RUN};
+use super::combine;
 use super::eval::DEPTH;
-use super::scratch::Buffer;
+use super::product::Product;
+use super::rows::is_view;
+use super::scoped::Scoped;
+use super::scratch::{Arena, Buffer};
+use super::strides;
 use super::types;
-use super::views::is_view;
 use ir::{Block, Def, Op, Traits, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
 use ttir::ops::access::AccessOp;
-use ttir::ops::dot::MatmulOp;
 use ttir::ops::reduce::ReduceOp;
-use ttir::ops::{constant, control, reduce, shape};
+use ttir::ops::{constant, reduce, shape};
 
 /// Why a group runs.
 #[derive(Clone, Debug)]
@@ -96,9 +99,23 @@ struct Visit {
     known: FxHashMap<(Value, bool), usize>,
 }
 
+/// What planning a region goes by, and what it takes.
+pub(crate) struct Planning<'p, 'a> {
+    /// What is lowered.
+    pub(crate) module: &'a ir::Module,
+    /// Loops that only add products.
+    pub(crate) products: &'p FxHashMap<Op, Rc<Product>>,
+    /// Which values are virtual.
+    pub(crate) virtuals: &'p mut Virtuals,
+    /// Where values that are kept go.
+    pub(crate) arena: &'p mut Arena,
+    /// Blocks of narrow floats that are there as binary32.
+    pub(crate) wide: &'p Scoped<Buffer>,
+}
+
 /// The state of planning.
-pub(crate) struct Planner<'c, 'a> {
-    cx: &'c mut Cx<'a>,
+struct Planner<'p, 'a> {
+    given: Planning<'p, 'a>,
     module: &'a ir::Module,
     block: Block,
     plan: Plan,
@@ -116,8 +133,8 @@ pub(crate) struct Planner<'c, 'a> {
 }
 
 /// Plans a region's block, its terminator included.
-pub(crate) fn plan(cx: &mut Cx<'_>, block: Block) -> Plan {
-    let mut planner = Planner::new(cx, block);
+pub(crate) fn plan(given: Planning<'_, '_>, block: Block) -> Plan {
+    let mut planner = Planner::new(given, block);
     for op in planner.module.ops(block) {
         planner.visit_op(op);
     }
@@ -127,12 +144,12 @@ pub(crate) fn plan(cx: &mut Cx<'_>, block: Block) -> Plan {
 
 /// Plans some operations of a block, to have one value, if any, written to memory in the type that it is multiplied in.
 pub(crate) fn slice(
-    cx: &mut Cx<'_>,
+    given: Planning<'_, '_>,
     block: Block,
     ops: &FxHashSet<Op>,
     written: Option<(Value, Buffer)>,
 ) -> Plan {
-    let mut planner = Planner::new(cx, block);
+    let mut planner = Planner::new(given, block);
     for op in planner.module.ops(block).filter(|op| ops.contains(op)) {
         planner.visit_op(op);
     }
@@ -144,11 +161,11 @@ pub(crate) fn slice(
     planner.plan
 }
 
-impl<'c, 'a> Planner<'c, 'a> {
-    fn new(cx: &'c mut Cx<'a>, block: Block) -> Planner<'c, 'a> {
+impl<'p, 'a> Planner<'p, 'a> {
+    fn new(given: Planning<'p, 'a>, block: Block) -> Planner<'p, 'a> {
         Planner {
-            module: cx.module,
-            cx,
+            module: given.module,
+            given,
             block,
             plan: Plan::default(),
             accesses: Vec::new(),
@@ -170,7 +187,7 @@ impl Planner<'_, '_> {
         let (module, row) = (self.module, self.module.row(op));
         // What a virtual value costs follows from its operands: asked in order, no answer goes deep.
         for &result in module.results(op) {
-            self.cx.virtuals.cost(module, result);
+            self.given.virtuals.cost(module, result);
         }
         let operand_blocks = module.operands(op).iter().any(|&value| self.is_block(value));
         let result_blocks = module.results(op).iter().any(|&value| self.is_block(value));
@@ -178,7 +195,7 @@ impl Planner<'_, '_> {
             let values = module.operands(op).to_vec();
             self.available(&values);
         } else if NOTHING_TO_RUN.iter().any(|quiet| row.is(quiet)) {
-        } else if self.cx.scans_in_chunks(op) {
+        } else if combine::scans_in_chunks(module, op) {
             self.scan(op);
         } else if (!module.regions(op).is_empty() && !is_inlined(row)) || is_packed(module, op) {
             self.single(op);
@@ -265,7 +282,7 @@ impl Planner<'_, '_> {
             operands.extend(self.captured(op));
         }
         let is_moved = is_view(row) || row.is(&shape::SPLAT);
-        if is_moved || row.is(&constant::CONSTANT) || self.cx.virtuals.cost(module, value).is_some() {
+        if is_moved || row.is(&constant::CONSTANT) || self.given.virtuals.cost(module, value).is_some() {
             return operands.iter().map(|&operand| self.look(operand, false, visit)).max().unwrap_or(0);
         }
         if let Some(&home) = self.home.get(&value) {
@@ -298,7 +315,7 @@ impl Planner<'_, '_> {
 
     fn force_now(&mut self, value: Value) -> usize {
         let ty = self.module.ty(value);
-        let buffer = self.cx.new_buffer(ty);
+        let buffer = self.given.arena.of(ty);
         let shape = types::shape(ty).to_vec();
         let group = self.root(&[value], &shape, None, 0);
         self.push_root(group, Root::Keep(value, buffer));
@@ -311,7 +328,7 @@ impl Planner<'_, '_> {
         if self.ready.contains_key(&value) {
             return;
         }
-        let buffer = self.cx.new_buffer(self.module.ty(value));
+        let buffer = self.given.arena.of(self.module.ty(value));
         self.push_root(home, Root::Keep(value, buffer));
         self.ready.insert(value, home + 1);
     }
@@ -375,7 +392,7 @@ impl Planner<'_, '_> {
         let module = self.module;
         let loads =
             fresh.iter().filter_map(|&value| Some(AccessOp::load(module, module.def_op(value)?)?.ptr()));
-        self.cx.contiguous_dim(&loads.chain(store).collect::<Vec<_>>(), rank)
+        strides::contiguous_dim(module, &loads.chain(store).collect::<Vec<_>>(), rank)
     }
 
     /// The first group from a step on that has this iteration space and direction, or a new one.
@@ -397,30 +414,6 @@ impl Planner<'_, '_> {
         self.push_step(Step::Group(group))
     }
 
-    /// Operands of `dot` that are loaded column by column stay so in memory: they are turned as a whole.
-    fn turn_columns(&mut self) {
-        let module = self.module;
-        for step in &mut self.plan.steps {
-            let Step::Group(group) = step else { continue };
-            if group.shape.len() != 2 || group.along != Some(0) || group.axis.is_some() {
-                continue;
-            }
-            for root in &mut group.roots {
-                let (value, buffer) = match root {
-                    Root::Keep(value, buffer) | Root::KeepWide(value, buffer) => (*value, buffer),
-                    _ => continue,
-                };
-                let is_operand = |&(op, index): &(Op, u32)| MatmulOp::of(module, op).is_some() && index < 2;
-                let is_large = types::memory(buffer.elem).lane_bytes() >= 4;
-                if is_large && module.uses(value).iter().all(is_operand) {
-                    let turned = self.cx.arena.block(&[group.shape[1], group.shape[0]], buffer.elem);
-                    buffer.strides = vec![turned.strides[1], turned.strides[0]];
-                    buffer.offset = turned.offset;
-                }
-            }
-        }
-    }
-
     fn push_step(&mut self, step: Step) -> usize {
         self.plan.steps.push(step);
         self.accesses.push(Accesses::default());
@@ -436,7 +429,7 @@ impl Planner<'_, '_> {
         let group = self.root(&operands, &shape, Some(axis), outer);
         let results = module.results(op).to_vec();
         let blocks: Vec<Value> = results.iter().copied().filter(|&value| self.is_block(value)).collect();
-        let buffers = blocks.iter().map(|&value| self.cx.new_buffer(module.ty(value))).collect();
+        let buffers = blocks.iter().map(|&value| self.given.arena.of(module.ty(value))).collect();
         self.push_root(group, Root::Reduce(op, buffers));
         for result in results {
             self.ready.insert(result, group + 1);
@@ -537,48 +530,6 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// Operands of a `dot` whose floats are narrow are kept as binary32 by the group that makes them; those of the `dot`s
-    /// in a loop that come from outside of it are widened once, in front of it.
-    fn widen_operands(&mut self, op: Op) {
-        let module = self.module;
-        let is_dot = |&inner: &Op| MatmulOp::of(module, inner).is_some();
-        if is_dot(&op) {
-            return sources(module, op).into_iter().for_each(|value| self.widen(value));
-        }
-        if !module.is(op, &control::FOR) && !module.is(op, &control::WHILE) {
-            return;
-        }
-        let packs = |around: Op| self.cx.products.contains_key(&around);
-        let is_plain = |&inner: &Op| is_dot(&inner) && !module.parent_op(inner).is_some_and(packs);
-        let dots: Vec<Op> = module.walk(op).into_iter().filter(is_plain).collect();
-        for value in dots.into_iter().flat_map(|dot| sources(module, dot)) {
-            if self.is_own(value) {
-                self.widen(value);
-            }
-        }
-    }
-
-    /// Keeps a block of narrow floats as binary32.
-    fn widen(&mut self, value: Value) {
-        let ty = self.module.ty(value);
-        let wide = types::dot_operand(ttir::types::elem(ty));
-        if wide != ttir::types::elem(ty) && !self.cx.wide.contains_key(&value) && !self.widened(value) {
-            let buffer = self.cx.arena.block(types::shape(ty), wide);
-            let shape = types::shape(ty).to_vec();
-            let group = self.root(&[value], &shape, None, 0);
-            self.push_root(group, Root::KeepWide(value, buffer));
-        }
-    }
-
-    fn widened(&self, value: Value) -> bool {
-        self.plan.steps.iter().any(|step| match step {
-            Step::Group(group) => {
-                group.roots.iter().any(|root| matches!(root, Root::KeepWide(own, _) if *own == value))
-            }
-            Step::Single(_) => false,
-        })
-    }
-
     /// Whether a value comes from this block.
     fn is_own(&self, value: Value) -> bool {
         match self.module.def(value) {
@@ -586,10 +537,4 @@ impl Planner<'_, '_> {
             Def::Arg(block, _) => block == self.block,
         }
     }
-}
-
-/// The matrices that a `dot` multiplies.
-fn sources(module: &ir::Module, dot: Op) -> [Value; 2] {
-    let dot = MatmulOp::new(module, dot);
-    [dot.a(), dot.b()].map(|value| super::dot::source(module, value).0)
 }

@@ -1,6 +1,6 @@
 //! Values that are cheaper to compute again than to keep: index arithmetic on ranges, constants and scalars.
 
-use super::super::views::is_view;
+use crate::lower::rows::is_view;
 use ir::{Def, Module, Traits, Value};
 use rustc_hash::FxHashMap;
 use ttir::ops::{arith_int, constant, shape};

@@ -170,7 +170,7 @@ impl Cx<'_> {
     ) -> Result<Value> {
         let step = product.dots[0].spec.step;
         let (after, count) = self.each_round(&product.moves, rounds, step, |cx, _| {
-            let plan = plan::slice(cx, rounds.block, &product.moves.ops, None);
+            let plan = plan::slice(cx.planning(), rounds.block, &product.moves.ops, None);
             cx.run_plan(&plan)
         })?;
         next.extend(after);
@@ -261,7 +261,7 @@ impl Cx<'_> {
         block: Block,
         (place, shift, done): (u64, Option<Value>, Value),
     ) -> Result<()> {
-        let (source, is_turned) = super::super::dot::source(self.module, side.operand);
+        let (source, is_turned) = super::super::operands::source(self.module, side.operand);
         let width = i64::from(dot.plan.panel_width());
         let by = if index == 0 {
             done
@@ -274,7 +274,7 @@ impl Cx<'_> {
             None => by,
         };
         let target = target(dot, index, is_turned, (place, by));
-        let mut plan = plan::slice(self, block, &side.slice.ops, Some((source, target.clone())));
+        let mut plan = plan::slice(self.planning(), block, &side.slice.ops, Some((source, target.clone())));
         let turned = self.detour(&mut plan, source, &target);
         // What an earlier round or the code around has of it is not what is packed now.
         self.wide.remove(&source);

@@ -6,7 +6,7 @@
 //! runs. The notes are how many slots are in use, a number from which follows which one is given up next, and the keys of
 //! each; they are zero at the first program that a thread runs of a launch.
 
-use super::super::plan::{Access, accesses_of};
+use super::super::accesses::{self, Access};
 use super::slice::Slice;
 use crate::dot::Definition;
 use ir::{Def, Module, Op, Traits, Value};
@@ -148,9 +148,9 @@ pub(super) fn find(module: &Module, kernel: Op, op: Op, slice: &Slice) -> Option
         search.visit(value)?;
     }
     search.loads.extend(slice.ops.iter().copied().filter(|&inner| AccessOp::load(module, inner).is_some()));
-    let reads: Vec<Access> = search.loads.iter().flat_map(|&load| accesses_of(module, load)).collect();
+    let reads: Vec<Access> = search.loads.iter().flat_map(|&load| accesses::of(module, load)).collect();
     let writes: Vec<Access> =
-        accesses_of(module, kernel).into_iter().filter(|access| access.is_write).collect();
+        accesses::of(module, kernel).into_iter().filter(|access| access.is_write).collect();
     let is_still =
         reads.iter().all(|read| !read.is_write && writes.iter().all(|write| !write.may_touch(read)));
     is_still.then_some(Kept { keys: search.keys, notes: 0, panels: 0, blocks: 0 })

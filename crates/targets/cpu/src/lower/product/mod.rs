@@ -17,8 +17,8 @@ mod slice;
 use super::cx::Cx;
 use super::machine::Machine;
 use super::types;
-use crate::dot::{Operands, PanelPlan, PanelSpec};
-use ir::{FloatKind, Module, Op, Traits, Type as IrType, Value as IrValue};
+use crate::dot::{PanelPlan, PanelSpec};
+use ir::{Module, Op, Traits, Type as IrType, Value as IrValue};
 use keys::Kept;
 use slice::Slice;
 use std::rc::Rc;
@@ -53,16 +53,6 @@ struct Side {
     operand: IrValue,
     slice: Slice,
     kept: Option<Kept>,
-}
-
-/// The types that a product of this accumulator multiplies in.
-pub(crate) fn operands_of(elem: IrType) -> Option<Operands> {
-    match (elem.as_float(), elem.as_int()) {
-        (Some(FloatKind::F32), _) => Some(Operands::F32),
-        (Some(FloatKind::F64), _) => Some(Operands::F64),
-        (None, Some(32)) => Some(Operands::I32),
-        _ => None,
-    }
 }
 
 /// Finds the loops of a kernel and takes the memory that outlives a program: first the notes of what it holds, whose
@@ -153,7 +143,7 @@ fn accumulates(module: &Module, op: Op, args: &[IrValue], yields: &[IrValue]) ->
 fn is_harmless(module: &Module, op: Op) -> bool {
     let row = module.row(op);
     let is_quiet = row.traits.has(Traits::PURE) || row.is(&program::ASSUME);
-    let is_load = super::plan::is_plain_load(module, op);
+    let is_load = super::accesses::is_plain_load(module, op);
     module.regions(op).is_empty() && (is_quiet || is_load)
 }
 
@@ -168,7 +158,7 @@ fn spec_of(module: &Module, machine: &Machine, op: Op) -> Option<(PanelSpec, IrT
     if !fits(a) || !fits(b) || ttir::types::elem(module.ty(result)) != elem {
         return None;
     }
-    let operands = operands_of(elem)?;
+    let operands = super::operands::operands_of(elem)?;
     let [m, n, step] = [m, n, step].map(|size| u32::try_from(size).unwrap_or(u32::MAX));
     let width = PanelSpec::width(n, operands, machine.dot())?;
     let depth = PanelSpec::depth(width, operands, machine.l1_bytes).max(step);

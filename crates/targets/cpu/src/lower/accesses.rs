@@ -35,7 +35,7 @@ pub(crate) struct Accesses {
 }
 
 /// A program is one thread here, its accesses keep their order anyway, and launches do not overlap.
-pub(super) const NOTHING_TO_RUN: [&OpRow; 4] = [
+pub(crate) const NOTHING_TO_RUN: [&OpRow; 4] = [
     &program::ASSUME,
     &memory::BARRIER,
     &program::GRID_DEPENDENCY_WAIT,
@@ -68,7 +68,7 @@ impl Accesses {
     }
 
     /// Whether any of them writes.
-    pub(super) fn writes(&self) -> bool {
+    pub(crate) fn writes(&self) -> bool {
         self.all.iter().any(|access| access.is_write)
     }
 

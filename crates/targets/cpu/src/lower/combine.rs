@@ -1,0 +1,94 @@
+//! What combining functions of reductions and scans are, as far as their operations tell.
+
+use super::types;
+use ir::{Module, Op, OpRow};
+use ttir::ops::reduce::{CombineOp, ScanOp};
+use ttir::ops::{arith_float, arith_int, compare, constant, reduce};
+
+/// What combining with it changes nothing, as a number of the element type.
+#[derive(Clone, Copy)]
+pub(crate) enum Neutral {
+    /// A float.
+    Float(f64),
+    /// An integer, the same for all widths.
+    Int(i64),
+    /// The smallest signed integer.
+    SignedMin,
+    /// The largest signed integer.
+    SignedMax,
+}
+
+/// Neutral elements of operations that are a whole combining function.
+///
+/// The sum starts from minus zero, which keeps the sign of a sum of minus zeros. A maximum of numbers starts from NaN,
+/// which it ignores, so that a block of nothing but NaN gives NaN.
+const NEUTRAL: [(&OpRow, Neutral); 15] = [
+    (&arith_float::ADDF, Neutral::Float(-0.0)),
+    (&arith_float::MULF, Neutral::Float(1.0)),
+    (&arith_float::MAXNUMF, Neutral::Float(f64::NAN)),
+    (&arith_float::MINNUMF, Neutral::Float(f64::NAN)),
+    (&arith_float::MAXIMUMF, Neutral::Float(f64::NEG_INFINITY)),
+    (&arith_float::MINIMUMF, Neutral::Float(f64::INFINITY)),
+    (&arith_int::ADDI, Neutral::Int(0)),
+    (&arith_int::MULI, Neutral::Int(1)),
+    (&arith_int::ANDI, Neutral::Int(-1)),
+    (&arith_int::ORI, Neutral::Int(0)),
+    (&arith_int::XORI, Neutral::Int(0)),
+    (&arith_int::MAXSI, Neutral::SignedMin),
+    (&arith_int::MINSI, Neutral::SignedMax),
+    (&arith_int::MAXUI, Neutral::Int(0)),
+    (&arith_int::MINUI, Neutral::Int(-1)),
+];
+
+/// Operations of combining functions that pick one of their arguments, in any order the same.
+const SYMMETRIC: [&OpRow; 8] = [
+    &compare::CMPI,
+    &compare::CMPF,
+    &compare::SELECT,
+    &arith_int::ANDI,
+    &arith_int::ORI,
+    &arith_int::XORI,
+    &reduce::REDUCE_RETURN,
+    &constant::CONSTANT,
+];
+
+/// The neutral element of a reduction or scan whose combining function is one operation on its two arguments.
+pub(crate) fn neutral(module: &Module, op: Op) -> Option<Neutral> {
+    let combine = CombineOp::new(module, op);
+    let block = combine.block();
+    let mut inner = module.ops(block);
+    let (only, _) = (inner.next()?, inner.next()?);
+    if combine.srcs().len() != 1 || inner.next().is_some() {
+        return None;
+    }
+    let mut operands = module.operands(only).to_vec();
+    operands.sort();
+    let mut args = module.args(block).to_vec();
+    args.sort();
+    let row = module.row(only);
+    NEUTRAL.iter().find(|(own, _)| row.is(own) && operands == args).map(|(_, neutral)| *neutral)
+}
+
+/// Whether a reduction must take its elements one by one: its combining function tells the order of its arguments, or has
+/// control flow.
+pub(crate) fn is_sequential(module: &Module, op: Op) -> bool {
+    let block = CombineOp::new(module, op).block();
+    let mut inner = module.ops(block);
+    !inner.all(|op| SYMMETRIC.iter().any(|row| module.is(op, row)))
+        && (neutral(module, op).is_none() || !has_plain_region(module, op))
+}
+
+/// Whether the combining function of a reduction or scan has no control flow.
+pub(crate) fn has_plain_region(module: &Module, op: Op) -> bool {
+    module.ops(CombineOp::new(module, op).block()).all(|inner| module.regions(inner).is_empty())
+}
+
+/// Whether a scan runs in the chunks of a group, from the first element to the last.
+pub(crate) fn scans_in_chunks(module: &Module, op: Op) -> bool {
+    let Some(scan) = ScanOp::of(module, op) else { return false };
+    let ty = module.ty(scan.srcs()[0]);
+    ttir::types::is_tensor(ty)
+        && types::shape(ty).len() == 1
+        && !scan.reverse()
+        && has_plain_region(module, op)
+}
