@@ -34,10 +34,15 @@ impl Intrinsic {
     /// What it does, as far as somebody counts it.
     pub(crate) fn role(&self) -> Role {
         match self.form {
-            Form::Plain(mnemonic) | Form::Ordered(mnemonic, _) => role(mnemonic),
+            Form::Plain(text) | Form::Ordered(text, _) => role(mnemonic(text)),
             Form::Special(_) => Role::Other,
         }
     }
+}
+
+/// The text of a form without the operands that are part of it.
+fn mnemonic(text: &str) -> &str {
+    text.split_once(' ').map_or(text, |(mnemonic, _)| mnemonic)
 }
 
 const fn plain(name: &'static str, mnemonic: &'static str) -> Intrinsic {
@@ -188,15 +193,14 @@ static ROWS: &[Intrinsic] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::{BARRIER, Form, Intrinsic, ROWS, SHUFFLE_XOR};
+    use super::{BARRIER, Form, Intrinsic, ROWS, SHUFFLE_XOR, mnemonic};
     use ptx_isa::Role;
 
     #[test]
     fn every_instruction_is_in_the_table() {
         for row in ROWS {
-            let (Form::Plain(mnemonic) | Form::Ordered(mnemonic, _)) = row.form else { continue };
-            let name = mnemonic.split(' ').next().unwrap_or_default();
-            assert!(ptx_isa::find(name).is_some(), "`{mnemonic}` of `{}`", row.name);
+            let (Form::Plain(text) | Form::Ordered(text, _)) = row.form else { continue };
+            assert!(ptx_isa::find(mnemonic(text)).is_some(), "`{text}` of `{}`", row.name);
         }
     }
 

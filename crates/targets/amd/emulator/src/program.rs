@@ -2,7 +2,8 @@
 
 use crate::decode::{Refusal, assemble};
 use crate::machine::code::Code;
-use crate::machine::launch::{self, Places, Request};
+use crate::machine::launch;
+use crate::machine::world::{Places, Request};
 use amdgcn_isa::Arch;
 use emulation::{Argument, Checks, Fault, Memory, Place, Report};
 use llir::{Global, GlobalKind, Module};

@@ -12,6 +12,6 @@ mod table;
 
 pub use arch::{Arch, UnknownArch, Version};
 pub use operands::{Kind, OperandRow, Width, operands};
-pub use pattern::{Need, Row, expansions};
-pub use role::{Role, device_bytes, mnemonics, role};
+pub use pattern::{Need, Role, Row, expansions};
+pub use role::{device_bytes, mnemonics, role};
 pub use table::{find, find_in_any_order, rows};

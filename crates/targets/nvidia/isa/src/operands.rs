@@ -52,6 +52,8 @@ pub struct OperandRow {
     pub with_predicate: bool,
     /// `{`: braces stand around one register, too.
     pub braced: bool,
+    /// `~`: several in braces may stand in its place.
+    pub several: bool,
 }
 
 const KINDS: &[(char, Kind)] = &[
@@ -77,6 +79,7 @@ pub fn operands(text: &str) -> Option<Vec<OperandRow>> {
                 optional,
                 with_predicate: false,
                 braced: false,
+                several: false,
             });
             continue;
         }
@@ -84,6 +87,7 @@ pub fn operands(text: &str) -> Option<Vec<OperandRow>> {
         match letter {
             '|' => last.with_predicate = true,
             '{' => last.braced = true,
+            '~' => last.several = true,
             '\'' => last.width = Width::First,
             '+' => last.width = Width::Double,
             'p' => last.width = Width::Predicate,

@@ -8,6 +8,37 @@
 
 use crate::arch::{Arch, Version};
 
+/// What an instruction does, as far as somebody counts it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Role {
+    /// Lanes of a thread block wait for each other.
+    Barrier,
+    /// Lanes of a cluster wait for each other.
+    ClusterBarrier,
+    /// Lanes of a warp wait for each other.
+    WarpBarrier,
+    /// Lanes of a warp exchange registers.
+    Shuffle,
+    /// Lanes of a warp combine registers.
+    Combine,
+    /// A product of matrices.
+    Multiply,
+    /// What products of warp groups need beside: fences, ends of groups.
+    MultiplyControl,
+    /// A wait for products of warp groups.
+    MultiplyWait,
+    /// A load of matrices from shared memory.
+    MatrixLoad,
+    /// A store of matrices to shared memory.
+    MatrixStore,
+    /// A wait for asynchronous copies of lanes.
+    CopyWait,
+    /// A load or a store of registers.
+    Access,
+    /// None of these.
+    Other,
+}
+
 /// One family of mnemonics that take the same operands.
 #[derive(Debug)]
 pub struct Row {
@@ -17,6 +48,20 @@ pub struct Row {
     pub operands: &'static str,
     /// The PTX version and the architecture that brought it: `6.0/70`.
     pub since: &'static str,
+    /// What it does, as far as somebody counts it.
+    pub role: Role,
+}
+
+/// A row of instructions that nobody counts.
+pub(super) const fn row(pattern: &'static str, operands: &'static str, since: &'static str) -> Row {
+    Row { pattern, operands, since, role: Role::Other }
+}
+
+impl Row {
+    /// The same for instructions that somebody counts.
+    pub(super) const fn does(self, role: Role) -> Row {
+        Row { role, ..self }
+    }
 }
 
 /// What an instruction needs.
@@ -184,11 +229,11 @@ fn gather(groups: &[Group], rest: &[&str], need: Need) -> Option<Need> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arch, Need, Pattern, Row, Version, expansions};
+    use super::{Arch, Need, Pattern, Version, expansions, row};
 
     #[test]
     fn patterns_match_whole_mnemonics() {
-        let row = Row { pattern: "cvt rn|rz? sat? f32|bf16@7.0/80 f32|s32", operands: "DA", since: "6.0" };
+        let row = row("cvt rn|rz? sat? f32|bf16@7.0/80 f32|s32", "DA", "6.0");
         let pattern = Pattern::parse(&row).expect("a pattern");
         assert_eq!(pattern.need("cvt.rn.f32.s32"), Some(Need::NONE));
         assert_eq!(pattern.need("cvt.f32.f32"), Some(Need::NONE));

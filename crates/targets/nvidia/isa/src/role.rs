@@ -1,66 +1,13 @@
 //! What instructions do, as far as somebody counts them.
 //!
-//! A role belongs to the first words of mnemonics, as rows do: `wgmma.wait_group` waits for products, all other `wgmma` make them or
-//! belong to it. Left out: what each instruction computes.
+//! The rows of the table say it. Left out: what each instruction computes.
 
-/// What an instruction does.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Role {
-    /// Lanes of a thread block wait for each other.
-    Barrier,
-    /// Lanes of a cluster wait for each other.
-    ClusterBarrier,
-    /// Lanes of a warp wait for each other.
-    WarpBarrier,
-    /// Lanes of a warp exchange registers.
-    Shuffle,
-    /// Lanes of a warp combine registers.
-    Combine,
-    /// A product of matrices.
-    Multiply,
-    /// What products of warp groups need beside: fences, ends of groups.
-    MultiplyControl,
-    /// A wait for products of warp groups.
-    MultiplyWait,
-    /// A load of matrices from shared memory.
-    MatrixLoad,
-    /// A store of matrices to shared memory.
-    MatrixStore,
-    /// A wait for asynchronous copies of lanes.
-    CopyWait,
-    /// A load or a store of registers.
-    Access,
-    /// None of these.
-    Other,
-}
+use crate::pattern::Role;
+use crate::table::find_in_any_order;
 
-/// The first words of mnemonics with their role; of several the longest counts.
-const ROLES: &[(&str, Role)] = &[
-    ("bar", Role::Barrier),
-    ("bar.warp", Role::WarpBarrier),
-    ("barrier", Role::Barrier),
-    ("barrier.cluster", Role::ClusterBarrier),
-    ("cp.async.wait_group", Role::CopyWait),
-    ("ld", Role::Access),
-    ("ldmatrix", Role::MatrixLoad),
-    ("mma", Role::Multiply),
-    ("redux", Role::Combine),
-    ("shfl", Role::Shuffle),
-    ("st", Role::Access),
-    ("stmatrix", Role::MatrixStore),
-    ("wgmma", Role::MultiplyControl),
-    ("wgmma.mma_async", Role::Multiply),
-    ("wgmma.wait_group", Role::MultiplyWait),
-];
-
-/// The role of an instruction.
+/// The role of an instruction: that of its row.
 pub fn role(mnemonic: &str) -> Role {
-    let begins = |words: &str| {
-        let rest = mnemonic.strip_prefix(words);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', ' ']))
-    };
-    let found = ROLES.iter().filter(|(words, _)| begins(words)).max_by_key(|(words, _)| words.len());
-    found.map_or(Role::Other, |(_, role)| *role)
+    find_in_any_order(mnemonic).map_or(Role::Other, |(row, _)| row.role)
 }
 
 /// Bytes that a load or a store moves between device memory and each lane; 0 for every other instruction.
@@ -91,34 +38,23 @@ pub fn mnemonics(text: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ROLES, Role, device_bytes, mnemonics, role};
-    use crate::rows;
+    use super::{Role, device_bytes, mnemonics, role};
 
     #[test]
-    fn every_role_belongs_to_a_row() {
-        for (words, _) in ROLES {
-            let begins = |pattern: &str| {
-                // The words of a pattern may be chosen from several.
-                let mut parts = pattern.split_whitespace();
-                let stem = parts.next().unwrap_or_default();
-                stem.starts_with(words) || words.starts_with(stem)
-            };
-            assert!(rows().any(|row| begins(row.pattern)), "no row begins with `{words}`");
-        }
-    }
-
-    #[test]
-    fn the_longest_words_count() {
+    fn roles_of_instructions() {
         for (mnemonic, wanted) in [
             ("bar.sync", Role::Barrier),
-            ("bar.sync 0", Role::Barrier),
             ("bar.warp.sync", Role::WarpBarrier),
+            ("barrier.cluster.wait.aligned", Role::ClusterBarrier),
             ("wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16", Role::Multiply),
             ("wgmma.fence.sync.aligned", Role::MultiplyControl),
+            ("wgmma.wait_group.sync.aligned", Role::MultiplyWait),
             ("ldmatrix.sync.aligned.m8n8.x4.shared.b16", Role::MatrixLoad),
             ("ld.global.b32", Role::Access),
+            ("ld.global.relaxed.gpu.v2.b64", Role::Access),
             ("ldu.global.b32", Role::Other),
             ("mad.lo.s32", Role::Other),
+            ("mma.sync", Role::Other),
         ] {
             assert_eq!(role(mnemonic), wanted, "{mnemonic}");
         }
@@ -128,7 +64,7 @@ mod tests {
     fn bytes_of_an_access() {
         let cases = [
             ("ld.global.v4.b32", 16),
-            ("ld.global.cs.L1::no_allocate.L2::128B.v2.b64", 16),
+            ("ld.global.L1::no_allocate.L2::128B.v2.b64", 16),
             ("st.global.b16", 2),
             ("ld.shared.v4.b32", 0),
             ("ldmatrix.sync.aligned.m8n8.x4.shared.b16", 0),

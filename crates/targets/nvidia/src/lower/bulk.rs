@@ -3,10 +3,10 @@
 //! One lane of the program speaks for all: it makes barriers, says how many bytes they wait for, and begins copies. All lanes wait.
 //! A block that is more than one box is as many copies ([`ttgir::encoding::boxes`]).
 
-use super::instruction::Instruction;
+use super::instruction::{Instruction, Sequence};
 use ir::{Module, Op, OpRow, Value as IrValue};
 use lanes::{Cx, Handler, LaneValue, Result};
-use llir::{Asm, IntCompare, Op as LlirOp, Type, Value, Values};
+use llir::{IntCompare, Op as LlirOp, Type, Value, Values};
 use ttgir::SharedEncoding;
 use ttgir::encoding::boxes;
 use ttgir::ops::barrier::{
@@ -34,12 +34,17 @@ pub(super) fn handler(module: &Module, op: Op) -> Option<Handler> {
     HANDLERS.iter().find(|(row, _)| module.is(op, row)).map(|(_, handler)| *handler)
 }
 
+/// Whether this is the lane that the machine picks of its warp.
+fn elect(cx: &mut Cx<'_>) -> Value {
+    Instruction::new("elect.sync").flag().constant(-1).pure(&mut cx.b)
+}
+
 /// Whether this is the lane that speaks for the program, and a condition holds.
 pub(super) fn speaks(cx: &mut Cx<'_>, condition: Option<Value>) -> Value {
     let warp = cx.ids().warp;
     let zero = cx.b.i32(0);
     let first = cx.b.icmp(IntCompare::Eq, warp, zero);
-    let elected = super::template(&mut cx.b, "elect.sync _|$0, -1;", "=b", Type::I1, &[]);
+    let elected = elect(cx);
     let one = cx.b.and(first, elected);
     match condition {
         Some(condition) => cx.b.and(one, condition),
@@ -50,7 +55,7 @@ pub(super) fn speaks(cx: &mut Cx<'_>, condition: Option<Value>) -> Value {
 /// Whether this is the lane that speaks for its warp, whose accesses so far come first, and a condition holds.
 fn speaks_for_warp(cx: &mut Cx<'_>, condition: Option<Value>) -> Value {
     cx.target.warp_barrier(&mut cx.b);
-    let elected = super::template(&mut cx.b, "elect.sync _|$0, -1;", "=b", Type::I1, &[]);
+    let elected = elect(cx);
     condition.map_or(elected, |condition| cx.b.and(elected, condition))
 }
 
@@ -112,17 +117,18 @@ fn arrive(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 fn wait(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let of = WaitBarrierOp::new(cx.module, op);
     let (barrier, phase) = (address(cx, op, of.alloc())?, scalar(cx, op, of.phase())?);
-    let mut args = Values::from_slice(&[barrier, phase]);
-    let (mut skip, mut constraints) = ("", "r,r");
+    let mut lines = Sequence::default();
+    let complete = lines.predicate("complete");
+    let [again, done] = ["again", "done"].map(|name| lines.label(name));
     if let Some(pred) = of.pred() {
-        args.push(scalar(cx, op, pred)?);
-        (skip, constraints) = ("@!$2 bra.uni done;\n\t", "r,r,b");
+        lines.push(Instruction::new("bra.uni").own(done).unless(scalar(cx, op, pred)?));
     }
-    let text = format!(
-        "{{\n\t.reg .pred complete;\n\t{skip}again: mbarrier.try_wait.parity.shared::cta.b64 complete, [ $0 ], $1;\n\t@!complete \
-         bra.uni again;\n\tdone:\n\t}}"
-    );
-    cx.b.inline_asm(Asm::effect(&text, &format!("{constraints},~{{memory}}")), Type::VOID, &args);
+    lines.place(again);
+    let wait = Instruction::new("mbarrier.try_wait.parity.shared::cta.b64").own(complete);
+    lines.push(wait.at(barrier).register(phase));
+    lines.push(Instruction::new("bra.uni").own(again).unless_own(complete));
+    lines.place(done);
+    lines.effect(&mut cx.b);
     Ok(())
 }
 

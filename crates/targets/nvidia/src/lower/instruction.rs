@@ -1,16 +1,31 @@
-//! One instruction of PTX in llir: inline assembly that is built of a row of the table and of typed operands.
+//! Instructions of PTX in llir: inline assembly that is built of rows of the table and of typed operands.
 //!
 //! ```text
 //! Instruction::new("mbarrier.arrive.shared::cta.b64").sink().at(barrier).constant(1).when(speaks).effect(b);
 //!   => call void asm sideeffect "@$1 mbarrier.arrive.shared::cta.b64 _, [ $0 ], 1;", "r,b,~{memory}"(i32 %barrier, i1 %speaks)
 //! ```
 //!
-//! Operands are written in the order in which they are given; a register's letter follows from its type. Where our own checks run, a
-//! mnemonic without a row, or operands that are not those of the row, are a panic. Left out: text of several statements, with labels or
-//! registers of its own.
+//! Operands are written in the order in which they are given; a register's letter follows from its type. Several instructions that must
+//! stay together, with labels and registers of their own, are a [`Sequence`]. Where our own checks run, a mnemonic without a row, or
+//! operands that are not those of the row, are a panic.
 
 use llir::{Asm, FunctionBuilder, Type, Value, Values};
 use ptx_isa::{Kind, OperandRow};
+
+/// A name of a sequence: a label, or a truth value that only its instructions see.
+#[derive(Clone, Copy)]
+pub(super) struct Name(&'static str);
+
+/// When an instruction is executed.
+#[derive(Clone, Copy)]
+enum Guard {
+    /// Where a value holds.
+    If(Value),
+    /// Where it does not.
+    Unless(Value),
+    /// Where a truth value of the sequence does not hold.
+    UnlessOwn(Name),
+}
 
 /// An operand, or what takes the place of one among the constraints.
 enum Part {
@@ -18,8 +33,12 @@ enum Part {
     Results(Type, usize, bool),
     /// What the results are where the instruction is not executed: values in their registers.
     Kept(Values),
+    /// Values whose registers it must find settled, and leaves as they are: the text does not name them.
+    Passed(Values),
+    /// A truth value that it writes, behind a result that nobody wants.
+    Flag,
     /// Whether it is executed.
-    Guard(Value),
+    Guard(Guard),
     /// An address, with bytes to add where somebody says how many.
     Address(Value, Option<i64>),
     /// A place in a tensor: its map, and numbers along each axis.
@@ -28,6 +47,10 @@ enum Part {
     Registers(Values, bool),
     /// A number that is part of the instruction.
     Constant(i64),
+    /// A special register.
+    Special(&'static str),
+    /// A label, or a truth value of the sequence.
+    Own(Name),
     /// `_`: a result that nobody wants.
     Sink,
 }
@@ -63,12 +86,42 @@ impl Instruction {
         self.with(Part::Kept(values.iter().copied().collect()))
     }
 
+    /// Values that are read behind it, but not before: their registers pass through it.
+    pub(super) fn passing(self, values: &[Value]) -> Instruction {
+        self.with(Part::Passed(values.iter().copied().collect()))
+    }
+
+    /// Its result is a truth value that stands behind another, which nobody wants.
+    pub(super) fn flag(self) -> Instruction {
+        self.with(Part::Flag)
+    }
+
     /// It is executed where a condition holds, if there is one.
     pub(super) fn when(self, condition: impl Into<Option<Value>>) -> Instruction {
         match condition.into() {
-            Some(condition) => self.with(Part::Guard(condition)),
+            Some(condition) => self.with(Part::Guard(Guard::If(condition))),
             None => self,
         }
+    }
+
+    /// It is executed where a condition does not hold.
+    pub(super) fn unless(self, condition: Value) -> Instruction {
+        self.with(Part::Guard(Guard::Unless(condition)))
+    }
+
+    /// It is executed where a truth value of the sequence does not hold.
+    pub(super) fn unless_own(self, condition: Name) -> Instruction {
+        self.with(Part::Guard(Guard::UnlessOwn(condition)))
+    }
+
+    /// A label of the sequence to go to, or a truth value of it to read or write.
+    pub(super) fn own(self, name: Name) -> Instruction {
+        self.with(Part::Own(name))
+    }
+
+    /// A special register.
+    pub(super) fn special(self, register: &'static str) -> Instruction {
+        self.with(Part::Special(register))
     }
 
     /// The memory at an address.
@@ -113,50 +166,105 @@ impl Instruction {
 
     /// Emits it; memory may be another behind it.
     pub(super) fn effect(self, b: &mut FunctionBuilder<'_>) -> Option<Value> {
-        let Written { text, mut constraints, args, result } = self.written(b);
-        constraints.push("~{memory}".into());
-        b.inline_asm(Asm::effect(&text, &constraints.join(",")), result, &args)
+        Sequence::from(self).effect(b)
     }
 
     /// Emits it; it reads memory, and stays where it is.
     pub(super) fn reads(self, b: &mut FunctionBuilder<'_>) -> Option<Value> {
-        let Written { text, constraints, args, result } = self.written(b);
+        let Written { text, constraints, args, result } = Sequence::from(self).written(b);
         b.inline_asm(Asm::effect(&text, &constraints.join(",")), result, &args)
     }
 
     /// Emits it; it does nothing but compute its result.
     pub(super) fn pure(self, b: &mut FunctionBuilder<'_>) -> Value {
-        let Written { text, constraints, args, result } = self.written(b);
+        let Written { text, constraints, args, result } = Sequence::from(self).written(b);
         b.inline_asm(Asm::pure(&text, &constraints.join(",")), result, &args).expect("it has a result")
-    }
-
-    fn written(self, b: &FunctionBuilder<'_>) -> Written {
-        debug_assert!(self.fits(), "`{}` does not take these operands", self.mnemonic);
-        let mut writer = Writer { b, constraints: Vec::new(), args: Values::new() };
-        let (mut guard, mut operands, mut result) = (String::new(), Vec::new(), Type::VOID);
-        for part in &self.parts {
-            match part {
-                Part::Guard(condition) => guard = format!("@{} ", writer.input(*condition)),
-                Part::Kept(values) => writer.kept(values),
-                Part::Results(ty, count, braced) => {
-                    result = ty.times(*count as u32);
-                    operands.push(writer.results(*ty, *count, *braced));
-                }
-                operand => operands.push(writer.operand(operand)),
-            }
-        }
-        let list = operands.join(", ");
-        let blank = if list.is_empty() { "" } else { " " };
-        let text = format!("{guard}{}{blank}{list};", self.mnemonic);
-        Written { text, constraints: writer.constraints, args: writer.args, result }
     }
 
     /// Whether the table has it, with these operands.
     fn fits(&self) -> bool {
         let Some((row, _)) = ptx_isa::find_in_any_order(&self.mnemonic) else { return false };
-        let given: Vec<&Part> =
-            self.parts.iter().filter(|part| !matches!(part, Part::Guard(_) | Part::Kept(_))).collect();
+        let given: Vec<&Part> = self
+            .parts
+            .iter()
+            .filter(|part| !matches!(part, Part::Guard(_) | Part::Kept(_) | Part::Passed(_)))
+            .collect();
         ptx_isa::operands(row.operands).is_some_and(|rows| follow(&rows, &given))
+    }
+}
+
+/// A line of a sequence.
+enum Line {
+    Instruction(Instruction),
+    /// A place to go to.
+    Label(Name),
+    /// A truth value.
+    Own(Name),
+}
+
+/// Instructions that are one piece of assembly, one after the other. Those with results all write the same registers.
+#[derive(Default)]
+pub(super) struct Sequence {
+    lines: Vec<Line>,
+}
+
+impl From<Instruction> for Sequence {
+    fn from(instruction: Instruction) -> Sequence {
+        Sequence { lines: vec![Line::Instruction(instruction)] }
+    }
+}
+
+impl Sequence {
+    /// The next instruction.
+    pub(super) fn push(&mut self, instruction: Instruction) {
+        self.lines.push(Line::Instruction(instruction));
+    }
+
+    /// A truth value that only its instructions see.
+    pub(super) fn predicate(&mut self, name: &'static str) -> Name {
+        self.lines.push(Line::Own(Name(name)));
+        Name(name)
+    }
+
+    /// A label for [`Sequence::place`].
+    pub(super) fn label(&self, name: &'static str) -> Name {
+        Name(name)
+    }
+
+    /// Here is where a label stands.
+    pub(super) fn place(&mut self, label: Name) {
+        self.lines.push(Line::Label(label));
+    }
+
+    /// Emits it; memory may be another behind it.
+    pub(super) fn effect(self, b: &mut FunctionBuilder<'_>) -> Option<Value> {
+        let Written { text, mut constraints, args, result } = self.written(b);
+        constraints.push("~{memory}".into());
+        b.inline_asm(Asm::effect(&text, &constraints.join(",")), result, &args)
+    }
+
+    fn written(self, b: &FunctionBuilder<'_>) -> Written {
+        let mut writer = Writer { b, constraints: Vec::new(), args: Values::new(), result: Type::VOID };
+        let mut text = String::new();
+        let mut has_own = false;
+        for line in &self.lines {
+            if !text.is_empty() {
+                text.push_str(if text.ends_with(':') { " " } else { "\n\t" });
+            }
+            match line {
+                Line::Instruction(instruction) => text.push_str(&writer.instruction(instruction)),
+                Line::Label(Name(name)) => text.extend([*name, ":"]),
+                Line::Own(Name(name)) => {
+                    text.extend([".reg .pred ", *name, ";"]);
+                    has_own = true;
+                }
+            }
+        }
+        if has_own {
+            text = format!("{{\n\t{text}\n\t}}");
+        }
+        let Writer { constraints, args, result, .. } = writer;
+        Written { text, constraints, args, result }
     }
 }
 
@@ -166,15 +274,17 @@ fn follow(rows: &[OperandRow], given: &[&Part]) -> bool {
     let takes = |part: &Part| match row.kind {
         Kind::Result | Kind::Results => match part {
             Part::Results(_, _, braced) => *braced == row.braced,
-            part => matches!(part, Part::Sink),
+            Part::Flag => row.with_predicate,
+            part => matches!(part, Part::Sink | Part::Own(_)),
         },
         Kind::Operand | Kind::Operands => match part {
-            Part::Registers(_, braced) => *braced == row.braced,
-            part => matches!(part, Part::Constant(_)),
+            Part::Registers(_, braced) => *braced == row.braced || row.several,
+            part => matches!(part, Part::Constant(_) | Part::Special(_)),
         },
         Kind::Address => matches!(part, Part::Address(..) | Part::Tensor(..)),
         Kind::Constant => matches!(part, Part::Constant(_)),
-        Kind::Name | Kind::Policy => false,
+        Kind::Name => matches!(part, Part::Own(_)),
+        Kind::Policy => false,
     };
     let taken = given.split_first().is_some_and(|(first, others)| takes(first) && follow(rest, others));
     taken || ((row.optional || row.kind == Kind::Policy) && follow(rest, given))
@@ -193,9 +303,30 @@ struct Writer<'a, 'b> {
     b: &'a FunctionBuilder<'b>,
     constraints: Vec<String>,
     args: Values,
+    result: Type,
 }
 
 impl Writer<'_, '_> {
+    /// The text of an instruction.
+    fn instruction(&mut self, instruction: &Instruction) -> String {
+        debug_assert!(instruction.fits(), "`{}` does not take these operands", instruction.mnemonic);
+        let (mut guard, mut operands) = (String::new(), Vec::new());
+        for part in &instruction.parts {
+            match part {
+                Part::Guard(Guard::If(condition)) => guard = format!("@{} ", self.input(*condition)),
+                Part::Guard(Guard::Unless(condition)) => guard = format!("@!{} ", self.input(*condition)),
+                Part::Guard(Guard::UnlessOwn(Name(name))) => guard = format!("@!{name} "),
+                Part::Kept(values) => self.kept(values),
+                Part::Passed(values) => self.passed(values),
+                Part::Results(ty, count, braced) => operands.push(self.results(*ty, *count, *braced)),
+                operand => operands.push(self.operand(operand)),
+            }
+        }
+        let list = operands.join(", ");
+        let blank = if list.is_empty() { "" } else { " " };
+        format!("{guard}{}{blank}{list};", instruction.mnemonic)
+    }
+
     /// The text of a register that is read.
     fn input(&mut self, value: Value) -> String {
         let ty = self.b.ty(value);
@@ -207,11 +338,21 @@ impl Writer<'_, '_> {
     }
 
     fn results(&mut self, ty: Type, count: usize, braced: bool) -> String {
+        if self.result.is_void() {
+            // Addresses of shared memory have 32 bits.
+            let letter = if ty.is_ptr() { address_letter(ty) } else { letter(ty) };
+            self.constraints.extend((0..count).map(|_| format!("={letter}")));
+            self.result = ty.times(count as u32);
+        }
         let list: Vec<String> = (0..count).map(|index| format!("${index}")).collect();
-        // Addresses of shared memory have 32 bits.
-        let letter = if ty.is_ptr() { address_letter(ty) } else { letter(ty) };
-        self.constraints.extend((0..count).map(|_| format!("={letter}")));
         braces(&list, braced)
+    }
+
+    fn passed(&mut self, values: &[Value]) {
+        let types: Vec<Type> = values.iter().map(|value| self.b.ty(*value)).collect();
+        self.constraints.extend(types.iter().map(|ty| format!("={}", letter(*ty))));
+        self.result = Type::structure(&types);
+        self.kept(values);
     }
 
     fn kept(&mut self, values: &[Value]) {
@@ -233,8 +374,12 @@ impl Writer<'_, '_> {
                 braces(&list, *braced)
             }
             Part::Constant(number) => number.to_string(),
+            Part::Special(name) | Part::Own(Name(name)) => (*name).into(),
             Part::Sink => "_".into(),
-            Part::Results(..) | Part::Kept(_) | Part::Guard(_) => unreachable!("they are no operands"),
+            Part::Flag => format!("_|{}", self.results(Type::I1, 1, false)),
+            Part::Results(..) | Part::Kept(_) | Part::Passed(_) | Part::Guard(_) => {
+                unreachable!("they are no operands")
+            }
         }
     }
 }
@@ -273,5 +418,10 @@ mod tests {
         assert!(!fits(Instruction::new("cp.async.wait_group")), "a number is missing");
         assert!(!fits(Instruction::new("cp.async.wait_group").sink()), "it has no result");
         assert!(!fits(Instruction::new("cp.async.wait_groups").constant(2)), "there is no such instruction");
+        assert!(fits(Instruction::new("elect.sync").flag().constant(-1)));
+        assert!(
+            !fits(Instruction::new("redux.sync.add.s32").flag().constant(1).constant(-1)),
+            "it has no flag"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! What lanes do on these machines: the hooks of the lowering from ttgir to llir.
 //!
-//! Where LLVM has an intrinsic it is called ([`crate::intrinsics`]), else a PTX template is. Templates use the letters of LLVM's
-//! constraints (b h r l f d) and put operands behind `$`; every mnemonic in them is a row of the instruction table.
+//! Where LLVM has an intrinsic it is called ([`crate::intrinsics`]), else the instruction is inline assembly ([`instruction`]). Both are
+//! rows of the instruction table.
 
 mod async_copy;
 mod atomic;
@@ -22,7 +22,7 @@ use lanes::{
     Access, AssertPlace, AtomicAccess, CombineLanes, CompareSwap, Handler, LaneTarget, Multiply, Overflow,
     PrintCall, Shuffle,
 };
-use llir::{Asm, FunctionBuilder, Kernel, Purity, Type, Value, Values};
+use llir::{FunctionBuilder, Kernel, Purity, Type, Value, Values};
 use ttgir::{Machine, MatrixRow};
 use ttir::ops::atomic::Rmw;
 
@@ -49,12 +49,6 @@ fn special(b: &mut FunctionBuilder<'_>, register: Intrinsic) -> Value {
 /// Calls an intrinsic that only computes its result.
 fn pure(b: &mut FunctionBuilder<'_>, intrinsic: Intrinsic, ty: Type, args: &[Value]) -> Value {
     let result = b.call_symbol(intrinsic.name, ty, args, Purity::Pure);
-    result.unwrap_or_else(|| b.poison(ty))
-}
-
-/// A template that only computes its one result.
-fn template(b: &mut FunctionBuilder<'_>, text: &str, constraints: &str, ty: Type, args: &[Value]) -> Value {
-    let result = b.inline_asm(Asm::pure(text, constraints), ty, args);
     result.unwrap_or_else(|| b.poison(ty))
 }
 
@@ -265,7 +259,7 @@ impl LaneTarget for Lanes {
     }
 
     fn clock(&self, b: &mut FunctionBuilder<'_>) -> Option<Value> {
-        b.inline_asm(Asm::effect("mov.u64 $0, %globaltimer;", "=l"), Type::I64, &[])
+        Instruction::new("mov.u64").results(Type::I64, 1).special("%globaltimer").reads(b)
     }
 
     fn await_launch_before(&self, b: &mut FunctionBuilder<'_>) {

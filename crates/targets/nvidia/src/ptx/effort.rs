@@ -4,7 +4,7 @@
 //! level of `ptxas` keeps it, takes a fifth to a quarter less time, and leaves fewer registers in use. Where arithmetic decides,
 //! the full level is worth up to 1.7 times the speed, because it interleaves independent chains and works on loops.
 //!
-//! Told by counting, before registers are assigned: the instructions that move bytes between device memory and registers
+//! Decided by counting, before registers are assigned: the instructions that move bytes between device memory and registers
 //! against all others, in the innermost loops, or in the whole kernel if it has none. A kernel without loops whose text keeps
 //! many more values between its barriers than across them needs the full level all the same: it interleaves the chains of single
 //! elements, and with fewer registers more programs share an SM (layer norm over 8192 columns with 8 warps: 64 registers, 104 in
@@ -13,6 +13,7 @@
 use super::machine::{MBlock, MFunction, MInst, Reg, Text};
 use cranelift_entity::EntitySet;
 use ptx_isa::{Role, device_bytes, role};
+use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 /// How hard the assembler should try.
@@ -34,11 +35,11 @@ impl Effort {
     }
 }
 
-/// Bytes for each instruction from which on memory decides. A GPU with 132 processors of 128 lanes at 1.8 GHz has 25 instructions
+/// Bytes for each instruction from which on memory decides. A GPU with 132 SMs of 128 lanes at 1.8 GHz has 25 instructions
 /// for each four bytes that its memory moves in the meantime; half of that is left to chance.
 const BYTES_PER_INSTRUCTION: f64 = 4.0 / 12.5;
-/// Bytes that every round of a loop must move for each lane: less waits for single loads, which the full level spreads out.
-const BYTES_PER_ROUND: u32 = 16;
+/// Bytes that every iteration of a loop must move for each lane: less waits for single loads, which the full level spreads out.
+const BYTES_PER_ITERATION: u32 = 16;
 /// Registers in use at a time from which on their number decides how many programs share an SM.
 const CROWDED: u32 = 40;
 /// How many times as many are in use between barriers as across them where the order of the text is at fault.
@@ -54,27 +55,36 @@ struct Work {
     is_demanding: bool,
 }
 
+/// What instructions do and the bytes that they move, by their rows: each mnemonic is looked up once.
+#[derive(Default)]
+struct Known<'a>(FxHashMap<&'a str, (Role, u32)>);
+
+impl<'a> Known<'a> {
+    fn of(&mut self, mnemonic: &'a str) -> (Role, u32) {
+        *self.0.entry(mnemonic).or_insert_with(|| (role(mnemonic), device_bytes(mnemonic)))
+    }
+}
+
 impl Work {
-    fn of(block: &MBlock) -> Work {
+    fn of<'a>(block: &'a MBlock, known: &mut Known<'a>) -> Work {
         let mut work = Work::default();
-        block.insts.iter().for_each(|inst| work.add(inst));
+        block.insts.iter().for_each(|inst| work.add(inst, known));
         work
     }
 
-    fn add(&mut self, inst: &MInst) {
+    fn add<'a>(&mut self, inst: &'a MInst, known: &mut Known<'a>) {
         match &inst.text {
-            Text::Plain(mnemonic) => self.add_one(mnemonic),
+            Text::Plain(mnemonic) => self.add_one(known.of(mnemonic)),
             Text::Copy => self.instructions += 1,
-            Text::Asm(asm) => ptx_isa::mnemonics(&asm.text).for_each(|mnemonic| self.add_one(mnemonic)),
+            Text::Asm(asm) => ptx_isa::mnemonics(&asm.text).for_each(|one| self.add_one(known.of(one))),
             Text::Call(_) => self.is_demanding = true,
         }
     }
 
-    fn add_one(&mut self, mnemonic: &str) {
+    fn add_one(&mut self, (role, bytes): (Role, u32)) {
         self.instructions += 1;
-        self.bytes += device_bytes(mnemonic);
-        self.is_demanding |=
-            matches!(role(mnemonic), Role::Multiply | Role::MultiplyControl | Role::MultiplyWait);
+        self.bytes += bytes;
+        self.is_demanding |= matches!(role, Role::Multiply | Role::MultiplyControl | Role::MultiplyWait);
     }
 
     /// Whether device memory decides how long this takes, `least` bytes at least.
@@ -95,7 +105,8 @@ impl std::iter::Sum for Work {
 
 /// How hard the assembler should try with a function.
 pub(super) fn effort(function: &MFunction) -> Effort {
-    let work: Vec<Work> = function.blocks.iter().map(Work::of).collect();
+    let mut known = Known::default();
+    let work: Vec<Work> = function.blocks.iter().map(|block| Work::of(block, &mut known)).collect();
     if work.iter().any(|work| work.is_demanding) {
         return Effort::Full;
     }
@@ -105,9 +116,12 @@ pub(super) fn effort(function: &MFunction) -> Effort {
         !loops.iter().any(|inner| inner != outer && outer.start <= inner.start && inner.end <= outer.end)
     };
     let is_moving = if loops.is_empty() {
-        sum(&(0..work.len())).is_moving(1) && !InUse::of(function).swells()
+        sum(&(0..work.len())).is_moving(1) && !InUse::of(function, &mut known).swells()
     } else {
-        loops.iter().filter(|blocks| is_inner(blocks)).all(|blocks| sum(blocks).is_moving(BYTES_PER_ROUND))
+        loops
+            .iter()
+            .filter(|blocks| is_inner(blocks))
+            .all(|blocks| sum(blocks).is_moving(BYTES_PER_ITERATION))
     };
     if is_moving { Effort::Low } else { Effort::Full }
 }
@@ -123,7 +137,7 @@ struct InUse {
 }
 
 impl InUse {
-    fn of(function: &MFunction) -> InUse {
+    fn of<'a>(function: &'a MFunction, known: &mut Known<'a>) -> InUse {
         let width = |reg: Reg| function.regs[reg].bits();
         let (mut live, mut bits, mut most) = (EntitySet::<Reg>::new(), 0, InUse::default());
         for block in function.blocks.iter().rev() {
@@ -132,7 +146,7 @@ impl InUse {
                 inst.each_def(|reg| bits -= if live.remove(reg) { width(reg) } else { 0 });
                 inst.each_use(|reg| bits += if live.insert(reg) { width(reg) } else { 0 });
                 most.anywhere = most.anywhere.max(bits / 32);
-                if waits(inst) {
+                if waits(inst, known) {
                     most.across = most.across.max(bits / 32);
                 }
             }
@@ -150,9 +164,9 @@ impl InUse {
 }
 
 /// Whether lanes wait for each other at an instruction.
-fn waits(inst: &MInst) -> bool {
+fn waits<'a>(inst: &'a MInst, known: &mut Known<'a>) -> bool {
     let Text::Plain(mnemonic) = &inst.text else { return false };
-    matches!(role(mnemonic), Role::Barrier | Role::ClusterBarrier | Role::WarpBarrier | Role::Shuffle)
+    matches!(known.of(mnemonic).0, Role::Barrier | Role::ClusterBarrier | Role::WarpBarrier | Role::Shuffle)
 }
 
 /// The blocks from where something jumps back to up to the jump.
@@ -168,10 +182,12 @@ fn loops(function: &MFunction) -> Vec<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::super::machine::{AsmText, Class, Edge, End, MBlock, MFunction, MInst, Operand, Text};
-    use super::{Effort, InUse, effort};
+    use super::{Effort, InUse, Known, effort};
     use cranelift_entity::{EntityRef, PrimaryMap};
     use llir::Block;
     use smallvec::SmallVec;
+
+    const MULTIPLY: &str = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
 
     /// A block of these instructions, each so many times, that goes to another or out of the function.
     fn block(number: usize, mnemonics: &[(&'static str, usize)], targets: &[usize]) -> MBlock {
@@ -217,7 +233,7 @@ mod tests {
         assert_eq!(looped(&[(load, 1), (add, 8)]), Effort::Low);
         assert_eq!(looped(&[(load, 1), (add, 80)]), Effort::Full);
         assert_eq!(looped(&[("ld.global.b32", 2), (add, 2)]), Effort::Full, "it waits for single words");
-        assert_eq!(looped(&[(load, 4), ("mma.sync.aligned.m16n8k16", 1)]), Effort::Full);
+        assert_eq!(looped(&[(load, 4), (MULTIPLY, 1)]), Effort::Full);
     }
 
     #[test]
@@ -238,7 +254,7 @@ mod tests {
             let end = End::Return(SmallVec::new());
             let blocks = vec![MBlock { block: Block::new(0), params: Vec::new(), insts, end }];
             let function = MFunction { blocks, regs, stack: (0, 1) };
-            (InUse::of(&function), effort(&function))
+            (InUse::of(&function, &mut Known::default()), effort(&function))
         };
         assert_eq!(of(32, 0), (InUse { anywhere: 32, across: 32 }, Effort::Low));
         assert_eq!(of(128, 16), (InUse { anywhere: 144, across: 128 }, Effort::Low));

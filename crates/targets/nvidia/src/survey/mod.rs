@@ -23,7 +23,7 @@ const COUNTED: &[(Role, &str)] = &[
     (Role::MatrixLoad, "matrix load"),
     (Role::MatrixStore, "matrix store"),
     (Role::CopyWait, "wait for copies"),
-    (Role::MultiplyWait, "wait for products"),
+    (Role::MultiplyWait, "wait for dots"),
 ];
 
 /// What an instruction is, by the intrinsic it calls or its template; its own name, and how many of it there are.
@@ -57,18 +57,18 @@ mod tests {
     use super::classify;
 
     #[test]
-    fn instructions_are_told_by_their_names() {
+    fn instructions_are_classified_by_their_names() {
         let what = |text| classify(text).map(|(what, name, _)| (what, name));
         assert_eq!(
             what("wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {$0}, $1;"),
             Some(("matrix", "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16".to_owned()))
         );
         assert_eq!(
-            what("@$9 mma.sync.aligned.m16n8k16 {$0};"),
-            Some(("matrix", "mma.sync.aligned.m16n8k16".to_owned()))
+            what("@$9 mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {$0};"),
+            Some(("matrix", "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32".to_owned()))
         );
         assert_eq!(what("llvm.nvvm.barrier0").map(|found| found.0), Some("barrier"));
-        assert_eq!(classify("mma.sync.m16 a; mma.sync.m16 b;").map(|found| found.2), Some(2));
+        assert_eq!(classify("bar.sync 0; bar.sync 1;").map(|found| found.2), Some(2));
         assert_eq!(what("llvm.fma.f32"), None);
         assert_eq!(what("wgmma.fence.sync.aligned;"), None);
     }

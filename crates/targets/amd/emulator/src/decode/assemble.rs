@@ -1,11 +1,12 @@
 //! Blocks, edges and rows of a kernel; functions that it calls are put in place of the calls.
 
+use crate::decode::assembly::{Assembly, Components, Scope, widths};
 use crate::decode::flow::post_dominators;
-use crate::decode::site::{Components, Site};
-use crate::machine::code::{Block, Code, Edge, End, Fill, Instr, NOWHERE, SitePlace, Slot};
+use crate::decode::site::Site;
+use crate::machine::code::{Block, Code, Edge, End, Fill, SitePlace, Slot};
 use crate::ops;
 use amdgcn_isa::Arch;
-use llir::{Constant, ConstantKind, Function, Global, GlobalKind, Module, Op, Payload, Scalar, Type, Value};
+use llir::{Function, Global, GlobalKind, Module, Op, Payload, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -36,28 +37,19 @@ struct RawBlock {
     site: u32,
 }
 
-/// A kernel that is being decoded.
-pub(crate) struct Assembler<'m> {
-    pub(crate) module: &'m Module,
-    pub(crate) arch: Arch,
-    instructions: Vec<Instr>,
+/// A kernel that is being decoded, block by block.
+struct Assembler<'m> {
+    made: Assembly<'m>,
     blocks: Vec<RawBlock>,
     sites: Vec<SitePlace>,
-    slots: u32,
-    fills: FxHashMap<Fill, Slot>,
-    pub(crate) private: usize,
-    pub(crate) is_sequential: bool,
-    /// Offsets in LDS of variables there.
-    offsets: FxHashMap<String, u64>,
     /// The functions that are being put in place, to find recursion.
     active: Vec<String>,
 }
 
 /// A function that is being put in place.
-pub(crate) struct Frame<'m> {
-    pub(crate) function: &'m Function,
+struct Frame<'m> {
+    scope: Scope<'m>,
     number: u32,
-    pub(crate) values: FxHashMap<Value, Components>,
     blocks: FxHashMap<llir::Block, u32>,
     /// Where a return goes, and the rows that get the result.
     back: Option<(u32, Components)>,
@@ -68,16 +60,9 @@ pub(crate) struct Frame<'m> {
 pub(crate) fn assemble(module: &Module, function: &Function, arch: Arch) -> Result<Code, Refusal> {
     let (offsets, lds) = lds_offsets(module);
     let mut assembler = Assembler {
-        module,
-        arch,
-        instructions: Vec::new(),
+        made: Assembly::new(module, arch, offsets),
         blocks: Vec::new(),
         sites: Vec::new(),
-        slots: NOWHERE.0 + 1,
-        fills: FxHashMap::default(),
-        private: 0,
-        is_sequential: false,
-        offsets,
         active: Vec::new(),
     };
     let mut arguments = Vec::new();
@@ -88,7 +73,7 @@ pub(crate) fn assemble(module: &Module, function: &Function, arch: Arch) -> Resu
             let message = format!("a parameter of the type {} cannot be given", param.ty);
             return Err(Refusal { function: number_of(module, function), number: 0, message });
         }
-        let slot = assembler.fill(Fill::Argument { offset, bytes });
+        let slot = assembler.made.fill(Fill::Argument { offset, bytes });
         arguments.push(SmallVec::from_slice(&[slot]));
         offset += bytes;
     }
@@ -121,77 +106,19 @@ fn number_of(module: &Module, function: &Function) -> u32 {
 }
 
 impl<'m> Assembler<'m> {
-    /// A new row.
-    pub(crate) fn slot(&mut self) -> Slot {
-        self.slots += 1;
-        Slot(self.slots - 1)
-    }
-
-    /// The row that a warp starts with.
-    pub(crate) fn fill(&mut self, fill: Fill) -> Slot {
-        if let Some(slot) = self.fills.get(&fill) {
-            return *slot;
-        }
-        let slot = self.slot();
-        self.fills.insert(fill, slot);
-        slot
-    }
-
-    /// Adds an instruction to the block that is open.
-    pub(crate) fn push(&mut self, instr: Instr) {
-        self.instructions.push(instr);
-    }
-
     fn open(&mut self, block: u32) {
-        self.blocks[block as usize].instructions.start = self.instructions.len() as u32;
+        self.blocks[block as usize].instructions.start = self.made.instructions.len() as u32;
     }
 
     fn close(&mut self, block: u32, site: u32) {
         let raw = &mut self.blocks[block as usize];
-        raw.instructions.end = self.instructions.len() as u32;
+        raw.instructions.end = self.made.instructions.len() as u32;
         raw.site = site;
     }
 
     fn block(&mut self) -> u32 {
         self.blocks.push(RawBlock { instructions: 0..0, end: None, site: 0 });
         self.blocks.len() as u32 - 1
-    }
-
-    /// Rows for a value of a type.
-    pub(crate) fn rows(&mut self, ty: Type) -> Result<Components, String> {
-        Ok(widths(ty)?.into_iter().map(|_| self.slot()).collect())
-    }
-
-    /// The rows of a constant.
-    pub(crate) fn constant(&mut self, constant: &Constant) -> Result<Components, String> {
-        let widths = widths(constant.ty)?;
-        let is_buffer = constant.ty.kind() == Scalar::Ptr(8);
-        Ok(match &constant.kind {
-            ConstantKind::Poison | ConstantKind::Undef => widths.iter().map(|_| NOWHERE).collect(),
-            ConstantKind::Bits(bits) if is_buffer => [*bits as u64, (*bits >> 64) as u64]
-                .map(|half| self.fill(Fill::Bits(half)))
-                .into_iter()
-                .collect(),
-            ConstantKind::Bits(bits) => {
-                let slot = self.fill(Fill::Bits(*bits as u64));
-                widths.iter().map(|_| slot).collect()
-            }
-            ConstantKind::Lanes(lanes) => {
-                lanes.iter().map(|bits| self.fill(Fill::Bits(*bits as u64))).collect()
-            }
-            ConstantKind::Symbol(name) => SmallVec::from_slice(&[self.symbol(name)?]),
-        })
-    }
-
-    /// The address of a variable.
-    fn symbol(&mut self, name: &str) -> Result<Slot, String> {
-        if let Some(offset) = self.offsets.get(name).copied() {
-            return Ok(self.fill(Fill::Bits(offset)));
-        }
-        match self.module.globals().iter().position(|global| global.name == name) {
-            Some(index) => Ok(self.fill(Fill::Variable(index))),
-            None => Err(format!("the address of @{name} is not known")),
-        }
     }
 
     /// Puts a function in place; answers its first block.
@@ -201,7 +128,7 @@ impl<'m> Assembler<'m> {
         arguments: Vec<Components>,
         back: Option<(u32, Components)>,
     ) -> Result<u32, Refusal> {
-        let number = number_of(self.module, function);
+        let number = number_of(self.made.module, function);
         let refuse = |message| Refusal { function: number, number: 0, message };
         if self.active.contains(&function.name) {
             return Err(refuse(format!("@{} calls itself, which cannot be run", function.name)));
@@ -210,22 +137,21 @@ impl<'m> Assembler<'m> {
         let mut order = llir::postorder(function);
         order.reverse();
         let mut frame = Frame {
-            function,
+            scope: Scope { function, values: FxHashMap::default() },
             number,
-            values: FxHashMap::default(),
             blocks: FxHashMap::default(),
             back,
             ends: Vec::new(),
         };
         for (index, rows) in arguments.into_iter().enumerate() {
-            frame.values.insert(param(index), rows);
+            frame.scope.values.insert(param(index), rows);
         }
         for block in &order {
             let index = self.block();
             frame.blocks.insert(*block, index);
             for value in &function.block(*block).params {
-                let rows = self.rows(function.value(*value).ty).map_err(refuse)?;
-                frame.values.insert(*value, rows);
+                let rows = self.made.rows(function.value(*value).ty).map_err(refuse)?;
+                frame.scope.values.insert(*value, rows);
             }
         }
         let numbers = numbers(function);
@@ -246,7 +172,7 @@ impl<'m> Assembler<'m> {
         block: llir::Block,
         numbers: &FxHashMap<llir::Inst, u32>,
     ) -> Result<(), Refusal> {
-        let function = frame.function;
+        let function = frame.scope.function;
         let mut current = frame.blocks[&block];
         self.open(current);
         for inst in &function.block(block).insts {
@@ -257,7 +183,7 @@ impl<'m> Assembler<'m> {
             self.sites.push(SitePlace {
                 function: frame.number,
                 number,
-                name: name_of(self.module, data),
+                name: name_of(self.made.module, data),
                 location: function.location_of(*inst).filter(|place| place.line > 0),
             });
             if !data.targets.is_empty() || matches!(data.op, Op::RETURN | Op::UNREACHABLE) {
@@ -270,16 +196,13 @@ impl<'m> Assembler<'m> {
                 frame.ends.push((current, end));
                 continue;
             }
-            if let Some(callee) = callee(self.module, data) {
+            if let Some(callee) = callee(self.made.module, data) {
                 current = self.call(frame, (*inst, data), callee, (current, site))?;
                 continue;
             }
-            let mut decoder = Site { assembler: self, frame, data, site, result: SmallVec::new() };
-            ops::decode(&mut decoder).map_err(|message| Refusal {
-                function: frame_number(&decoder),
-                number,
-                message,
-            })?;
+            let (assembly, scope) = (&mut self.made, &frame.scope);
+            let mut decoder = Site { assembly, scope, data, site, result: SmallVec::new() };
+            ops::decode(&mut decoder).map_err(|message| refuse(frame, message))?;
             let rows = decoder.result;
             if let Some(value) = function.result(*inst) {
                 let widths = widths(data.ty).map_err(|message| refuse(frame, message))?;
@@ -287,7 +210,7 @@ impl<'m> Assembler<'m> {
                     let message = format!("{} rows for {} components", rows.len(), widths.len());
                     return Err(refuse(frame, message));
                 }
-                frame.values.insert(value, rows);
+                frame.scope.values.insert(value, rows);
             }
         }
         Ok(())
@@ -305,10 +228,10 @@ impl<'m> Assembler<'m> {
         let number = frame.number;
         let mut arguments = Vec::new();
         for value in &data.operands {
-            arguments.push(self.value(frame, *value).map_err(|message| refuse(number, message))?);
+            arguments.push(self.made.value(&frame.scope, *value).map_err(|message| refuse(number, message))?);
         }
-        let rows = match frame.function.result(inst) {
-            Some(_) => self.rows(data.ty).map_err(|message| refuse(number, message))?,
+        let rows = match frame.scope.function.result(inst) {
+            Some(_) => self.made.rows(data.ty).map_err(|message| refuse(number, message))?,
             None => Components::new(),
         };
         self.close(current, site);
@@ -316,19 +239,10 @@ impl<'m> Assembler<'m> {
         let first = self.function(callee, arguments, Some((next, rows.clone())))?;
         self.blocks[current as usize].end = Some(End::Jump(Edge { block: first, moves: Box::new([]) }));
         self.open(next);
-        if let Some(value) = frame.function.result(inst) {
-            frame.values.insert(value, rows);
+        if let Some(value) = frame.scope.function.result(inst) {
+            frame.scope.values.insert(value, rows);
         }
         Ok(next)
-    }
-
-    /// The rows of a value.
-    pub(crate) fn value(&mut self, frame: &Frame<'_>, value: Value) -> Result<Components, String> {
-        if let Some(constant) = frame.function.constant(value) {
-            return self.constant(constant);
-        }
-        let rows = frame.values.get(&value).cloned();
-        rows.ok_or_else(|| format!("{value} is used before it is made"))
     }
 
     /// A return.
@@ -339,7 +253,7 @@ impl<'m> Assembler<'m> {
         let Some((block, rows)) = frame.back.clone() else { return Ok(End::Return) };
         let mut moves = Vec::new();
         if let [value] = data.operands[..] {
-            moves.extend(rows.into_iter().zip(self.value(frame, value)?));
+            moves.extend(rows.into_iter().zip(self.made.value(&frame.scope, value)?));
         }
         Ok(End::Jump(Edge { block, moves: moves.into() }))
     }
@@ -349,11 +263,11 @@ impl<'m> Assembler<'m> {
             RawEnd::Done(end) => end,
             RawEnd::Jump(jump) => End::Jump(self.edge(frame, &jump)?),
             RawEnd::Branch(condition, [yes, no]) => {
-                let condition = self.value(frame, condition)?[0];
+                let condition = self.made.value(&frame.scope, condition)?[0];
                 End::Branch(condition, [self.edge(frame, &yes)?, self.edge(frame, &no)?])
             }
             RawEnd::Switch(value, cases, jumps) => {
-                let value = self.value(frame, value)?[0];
+                let value = self.made.value(&frame.scope, value)?[0];
                 let edges: Result<Vec<Edge>, String> =
                     jumps.iter().map(|jump| self.edge(frame, jump)).collect();
                 End::Switch(value, cases, edges?.into())
@@ -364,8 +278,8 @@ impl<'m> Assembler<'m> {
     fn edge(&mut self, frame: &Frame<'m>, jump: &Jump<'m>) -> Result<Edge, String> {
         let mut moves: Vec<(Slot, Slot)> = Vec::new();
         for (param, args) in &jump.passed {
-            let to = self.value(frame, *param)?;
-            let from = self.value(frame, args[0])?;
+            let to = self.made.value(&frame.scope, *param)?;
+            let from = self.made.value(&frame.scope, args[0])?;
             moves.extend(to.into_iter().zip(from).filter(|(to, from)| to != from));
         }
         Ok(Edge { block: jump.block, moves: self.in_order(moves).into() })
@@ -387,7 +301,7 @@ impl<'m> Assembler<'m> {
             }
             if moves.len() == before {
                 // A circle: one value steps aside.
-                let aside = self.slot();
+                let aside = self.made.slot();
                 let from = moves[0].1;
                 out.push((aside, from));
                 moves[0].1 = aside;
@@ -405,21 +319,17 @@ impl<'m> Assembler<'m> {
             blocks.push(Block { instructions: raw.instructions, end, site: raw.site, join });
         }
         Code {
-            arch: self.arch,
-            instructions: self.instructions,
+            arch: self.made.arch,
+            instructions: self.made.instructions,
             blocks,
             sites: self.sites,
-            slots: self.slots as usize,
-            fills: self.fills.into_iter().map(|(fill, slot)| (slot, fill)).collect(),
+            slots: self.made.slots as usize,
+            fills: self.made.fills.into_iter().map(|(fill, slot)| (slot, fill)).collect(),
             lds,
-            private: self.private,
-            is_sequential: self.is_sequential,
+            private: self.made.private,
+            is_sequential: self.made.is_sequential,
         }
     }
-}
-
-fn frame_number(site: &Site<'_, '_>) -> u32 {
-    site.frame.number
 }
 
 /// The value of a parameter: the first values of a function are its parameters.
@@ -454,7 +364,7 @@ fn callee<'m>(module: &'m Module, data: &llir::InstData) -> Option<&'m Function>
 }
 
 fn raw_end<'m>(frame: &Frame<'m>, data: &'m llir::InstData) -> Option<RawEnd<'m>> {
-    let function = frame.function;
+    let function = frame.scope.function;
     let jump = |call: &'m llir::BlockCall| {
         let params = &function.block(call.block).params;
         let passed = params.iter().enumerate().map(|(index, param)| (*param, &call.args[index..=index]));
@@ -478,23 +388,4 @@ fn targets(end: &End) -> Vec<u32> {
         End::Switch(_, _, edges) => edges.iter().map(|edge| edge.block).collect(),
         End::Return | End::Unreachable => Vec::new(),
     }
-}
-
-/// The widths of a type's components in bits.
-pub(crate) fn widths(ty: Type) -> Result<SmallVec<[u32; 8]>, String> {
-    let mut widths = SmallVec::new();
-    if ty.is_structure() {
-        for part in (0..ty.part_count()).filter_map(|index| ty.part(index)) {
-            widths.extend(self::widths(part)?);
-        }
-        return Ok(widths);
-    }
-    match ty.kind() {
-        Scalar::Void => {}
-        Scalar::Ptr(8) if !ty.is_vector() => widths.extend([64, 64]),
-        Scalar::Ptr(7 | 8) => return Err(format!("values of the type {ty} cannot be run")),
-        Scalar::Int(bits) if bits > 64 => return Err(format!("integers of {bits} bits cannot be run")),
-        kind => widths.extend(std::iter::repeat_n(kind.bits(), ty.lanes() as usize)),
-    }
-    Ok(widths)
 }

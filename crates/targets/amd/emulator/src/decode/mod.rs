@@ -4,7 +4,9 @@
 //! called stand where the call was. `flow` finds where lanes that part meet again, `site` is what the decoders of `ops` see.
 
 mod assemble;
+pub(crate) mod assembly;
 mod flow;
 pub(crate) mod site;
 
-pub(crate) use assemble::{Refusal, assemble, widths};
+pub(crate) use assemble::{Refusal, assemble};
+pub(crate) use assembly::widths;

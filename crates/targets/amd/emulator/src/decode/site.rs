@@ -1,22 +1,20 @@
 //! What the decoder of one instruction sees: its operands as rows, and how to add what it does.
 
-use crate::decode::assemble::{Assembler, Frame, widths};
-use crate::machine::code::{Execute, Fill, Instr, Slot};
+use crate::decode::assembly::{Assembly, Components, Scope, widths};
+use crate::machine::Execute;
+use crate::machine::code::{Fill, Instr, Slot};
 use crate::machine::lanes::map;
 use amdgcn_isa::Arch;
 use llir::{ConstantKind, InstData, Scalar, Type};
 use smallvec::SmallVec;
-
-/// The rows of a value.
-pub(crate) type Components = SmallVec<[Slot; 4]>;
 
 /// What is wrong with an instruction that cannot be run.
 pub(crate) type Decoded = Result<(), String>;
 
 /// An instruction that is being decoded.
 pub(crate) struct Site<'a, 'm> {
-    pub(crate) assembler: &'a mut Assembler<'m>,
-    pub(crate) frame: &'a Frame<'m>,
+    pub(crate) assembly: &'a mut Assembly<'m>,
+    pub(crate) scope: &'a Scope<'m>,
     pub(crate) data: &'m InstData,
     pub(crate) site: u32,
     /// The rows of its result.
@@ -26,19 +24,19 @@ pub(crate) struct Site<'a, 'm> {
 impl Site<'_, '_> {
     /// The architecture.
     pub(crate) fn arch(&self) -> Arch {
-        self.assembler.arch
+        self.assembly.arch
     }
 
     /// Lanes of a warp.
     pub(crate) fn wave(&self) -> u32 {
-        self.assembler.arch.wave().lanes()
+        self.assembly.arch.wave().lanes()
     }
 
     /// The rows of an operand.
     pub(crate) fn rows(&mut self, index: usize) -> Result<Components, String> {
         let value = self.data.operands.get(index).copied();
         let value = value.ok_or_else(|| format!("operand {index} is missing"))?;
-        self.assembler.value(self.frame, value)
+        self.assembly.value(self.scope, value)
     }
 
     /// The row of an operand that has one component.
@@ -51,13 +49,13 @@ impl Site<'_, '_> {
 
     /// The type of an operand.
     pub(crate) fn ty(&self, index: usize) -> Type {
-        self.data.operands.get(index).map_or(Type::VOID, |value| self.frame.function.value(*value).ty)
+        self.data.operands.get(index).map_or(Type::VOID, |value| self.scope.function.value(*value).ty)
     }
 
     /// The bits of an operand that is a constant.
     pub(crate) fn constant(&self, index: usize) -> Result<u64, String> {
         let value = self.data.operands.get(index).copied();
-        let constant = value.and_then(|value| self.frame.function.constant(value));
+        let constant = value.and_then(|value| self.scope.function.constant(value));
         let bits = constant.and_then(|constant| constant.splat_bits());
         bits.map(|bits| bits as u64).ok_or_else(|| format!("operand {index} must be a constant"))
     }
@@ -65,18 +63,18 @@ impl Site<'_, '_> {
     /// Whether an operand is anything.
     pub(crate) fn is_anything(&self, index: usize) -> bool {
         let value = self.data.operands.get(index).copied();
-        let constant = value.and_then(|value| self.frame.function.constant(value));
+        let constant = value.and_then(|value| self.scope.function.constant(value));
         constant.is_some_and(|constant| matches!(constant.kind, ConstantKind::Poison | ConstantKind::Undef))
     }
 
     /// A row that holds the same bits in every lane.
     pub(crate) fn bits(&mut self, bits: u64) -> Slot {
-        self.assembler.fill(Fill::Bits(bits))
+        self.assembly.fill(Fill::Bits(bits))
     }
 
     /// New rows for the result.
     pub(crate) fn dests(&mut self) -> Result<Components, String> {
-        let rows = self.assembler.rows(self.data.ty)?;
+        let rows = self.assembly.rows(self.data.ty)?;
         self.result.clone_from(&rows);
         Ok(rows)
     }
@@ -98,7 +96,7 @@ impl Site<'_, '_> {
     pub(crate) fn add(&mut self, execute: Box<dyn Execute>, rows: Rows<'_>) {
         let Rows { reads, writes, sinks, knows } = rows;
         let site = self.site;
-        self.assembler.push(Instr {
+        self.assembly.push(Instr {
             execute,
             reads: reads.into(),
             writes: writes.into(),

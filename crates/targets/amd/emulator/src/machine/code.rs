@@ -1,8 +1,7 @@
 //! Decoded code: what a kernel needs, its blocks and instructions.
 
-use crate::machine::step::Step;
+use super::Execute;
 use amdgcn_isa::Arch;
-use emulation::Fault;
 use llir::Location;
 
 /// Lanes that a row has room for.
@@ -10,6 +9,34 @@ pub(crate) const LANES: usize = 64;
 
 /// One component of a value, in all lanes.
 pub(crate) type Row = [u64; LANES];
+
+/// All 64 lanes.
+pub(crate) const FULL: u64 = u64::MAX;
+
+/// The lanes of a mask, lowest first.
+pub(crate) fn lanes_of(mask: u64) -> impl Iterator<Item = usize> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let lane = rest.trailing_zeros() as usize;
+        rest &= rest.wrapping_sub(1);
+        (lane < LANES).then_some(lane)
+    })
+}
+
+/// Copies the lanes of a mask.
+pub(crate) fn blend(into: &mut Row, from: &Row, mask: u64) {
+    if mask == FULL {
+        *into = *from;
+        return;
+    }
+    if mask == FULL >> 32 {
+        into[..32].copy_from_slice(&from[..32]);
+        return;
+    }
+    for lane in lanes_of(mask) {
+        into[lane] = from[lane];
+    }
+}
 
 /// The number of a row in a warp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -33,21 +60,6 @@ pub(crate) enum Flow {
     Barrier,
     /// The lanes end.
     Exit,
-}
-
-/// What an instruction does.
-pub(crate) trait Execute: Send + Sync {
-    /// Does it for the lanes of `step.mask`.
-    fn run(&self, step: &mut Step<'_, '_>) -> Result<Flow, Box<Fault>>;
-}
-
-impl<F> Execute for F
-where
-    F: Fn(&mut Step<'_, '_>) -> Result<Flow, Box<Fault>> + Send + Sync,
-{
-    fn run(&self, step: &mut Step<'_, '_>) -> Result<Flow, Box<Fault>> {
-        self(step)
-    }
 }
 
 /// What fills a row when a warp starts.

@@ -1,36 +1,9 @@
 //! Instructions that map lanes' values to a result, each lane by itself.
 
-use crate::machine::code::{Execute, Flow, LANES, Row, Slot};
+use crate::machine::Execute;
+use crate::machine::code::{FULL, Flow, LANES, Row, Slot, blend, lanes_of};
 use crate::machine::step::Step;
 use emulation::Fault;
-
-/// All 64 lanes.
-pub(crate) const FULL: u64 = u64::MAX;
-
-/// The lanes of a mask, lowest first.
-pub(crate) fn lanes_of(mask: u64) -> impl Iterator<Item = usize> {
-    let mut rest = mask;
-    std::iter::from_fn(move || {
-        let lane = rest.trailing_zeros() as usize;
-        rest &= rest.wrapping_sub(1);
-        (lane < LANES).then_some(lane)
-    })
-}
-
-/// Copies the lanes of a mask.
-pub(crate) fn blend(into: &mut Row, from: &Row, mask: u64) {
-    if mask == FULL {
-        *into = *from;
-        return;
-    }
-    if mask == FULL >> 32 {
-        into[..32].copy_from_slice(&from[..32]);
-        return;
-    }
-    for lane in lanes_of(mask) {
-        into[lane] = from[lane];
-    }
-}
 
 struct Map<F, const N: usize> {
     dest: Slot,

@@ -1,9 +1,10 @@
 //! Launches: programs of a grid on the cores of the host, each warp a turn at a time.
 
-use crate::machine::code::Code;
 use crate::machine::lds::Group;
-use crate::machine::wave::{Turn, Wave};
-use emulation::{Checks, Fault, FaultKind, Finding, FindingKind, Findings, Hint, Memory, Place, Report, Who};
+use crate::machine::turn::Turn;
+use crate::machine::wave::Wave;
+use crate::machine::world::{Request, World};
+use emulation::{Fault, FaultKind, Findings, Memory, Report};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Instructions of a warp's turn.
@@ -13,132 +14,16 @@ const LONELY: u32 = 128;
 /// As many programs run beside one another at most.
 const BESIDE: usize = 64;
 
-/// Says where instructions stand.
-pub(crate) trait Places: Sync {
-    /// Where an instruction stands.
-    fn place(&self, site: u32) -> Place;
-}
-
-/// What a launch needs besides memory.
-#[derive(Clone, Copy)]
-pub(crate) struct Request<'w> {
-    pub(crate) code: &'w Code,
-    pub(crate) places: &'w dyn Places,
-    pub(crate) grid: [u32; 3],
-    /// Warps of a program.
-    pub(crate) warps: u32,
-    /// Bytes of LDS of a program.
-    pub(crate) lds: usize,
-    pub(crate) arguments: &'w [u8],
-    /// Addresses of the module's variables.
-    pub(crate) variables: &'w [u64],
-    /// Address of the hidden arguments.
-    pub(crate) hidden: u64,
-    pub(crate) checks: Checks,
-    /// Threads at most.
-    pub(crate) threads: usize,
-}
-
-/// What the programs of a launch share that run on one thread.
-pub(crate) struct World<'w> {
-    pub(crate) code: &'w Code,
-    pub(crate) memory: &'w Memory,
-    pub(crate) hint: Hint,
-    pub(crate) arguments: &'w [u8],
-    pub(crate) variables: &'w [u64],
-    pub(crate) hidden: u64,
-    pub(crate) checks: Checks,
-    request: Request<'w>,
-    findings: Findings,
-    lane_instructions: u64,
-    warp_instructions: u64,
-    /// What the program that runs may still execute.
-    left: u64,
-    /// Warps of programs that have ended, for the next ones.
-    idle: Vec<Wave>,
-}
-
-impl<'w> World<'w> {
-    fn new(request: Request<'w>, memory: &'w Memory) -> World<'w> {
-        World {
-            code: request.code,
-            memory,
-            hint: Hint::default(),
-            arguments: request.arguments,
-            variables: request.variables,
-            hidden: request.hidden,
-            checks: request.checks,
-            request,
-            findings: Findings::default(),
-            lane_instructions: 0,
-            warp_instructions: 0,
-            left: request.checks.max_instructions,
-            idle: Vec::new(),
-        }
-    }
-
-    /// Something that grows with what is executed.
-    pub(crate) fn time(&self) -> u64 {
-        self.warp_instructions
-    }
-
-    pub(crate) fn fault(
-        &self,
-        kind: FaultKind,
-        message: String,
-        site: u32,
-        who: Who,
-        lane: Option<u32>,
-    ) -> Box<Fault> {
-        let place = Some(self.request.places.place(site));
-        Box::new(Fault { kind, message, place, block: who.block, warp: who.warp, lane, address: None })
-    }
-
-    pub(crate) fn find(
-        &mut self,
-        kind: FindingKind,
-        message: String,
-        site: u32,
-        other: Option<u32>,
-        who: Who,
-        lane: u32,
-    ) {
-        let places = self.request.places;
-        self.findings.add(kind, site, other, || Finding {
-            kind,
-            message,
-            place: places.place(site),
-            other: other.map(|site| places.place(site)),
-            block: who.block,
-            warp: who.warp,
-            lane,
-            times: 1,
-        });
-    }
-
-    /// Counts an instruction.
-    pub(crate) fn count(&mut self, site: u32, mask: u64, who: Who) -> Result<(), Box<Fault>> {
-        self.lane_instructions += u64::from(mask.count_ones());
-        self.warp_instructions += 1;
-        if self.left == 0 {
-            let limit = self.checks.max_instructions;
-            let message = format!("the program did not end after {limit} instructions of warps");
-            return Err(self.fault(FaultKind::TooLong, message, site, who, None));
-        }
-        self.left -= 1;
-        Ok(())
-    }
-}
-
 /// Runs all programs of a launch.
 pub(crate) fn run(request: Request<'_>, memory: &Memory) -> Result<Report, Box<Fault>> {
     let total = request.grid.iter().map(|size| u64::from(*size)).product::<u64>();
     let mut world = World::new(request, memory);
+    let mut idle = Vec::new();
     if request.code.is_sequential {
-        beside(&mut world, total)?;
+        beside(&mut world, &mut idle, total)?;
     } else if request.threads < 2 || total < 2 {
         for number in 0..total {
-            alone(&mut world, number)?;
+            alone(&mut world, &mut idle, number)?;
         }
     } else {
         for other in on_threads(request, memory, total)? {
@@ -165,17 +50,16 @@ fn on_threads<'w>(
     let (next, faulty) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
     let work = || {
         let mut world = World::new(request, memory);
+        let mut idle = Vec::new();
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if number >= total || number > faulty.load(Ordering::Relaxed) {
-                // Warps hold what is not to leave the thread.
-                world.idle.clear();
                 return Ok(Ended {
                     findings: world.findings,
                     counts: [world.lane_instructions, world.warp_instructions],
                 });
             }
-            if let Err(fault) = alone(&mut world, number) {
+            if let Err(fault) = alone(&mut world, &mut idle, number) {
                 faulty.fetch_min(number, Ordering::Relaxed);
                 return Err((number, fault));
             }
@@ -208,34 +92,34 @@ struct Ended {
     counts: [u64; 2],
 }
 
-/// Runs one program to its end.
-fn alone(world: &mut World<'_>, number: u64) -> Result<(), Box<Fault>> {
+/// Runs one program to its end. Warps of programs that have ended are kept for the next ones.
+fn alone(world: &mut World<'_>, idle: &mut Vec<Wave>, number: u64) -> Result<(), Box<Fault>> {
     world.left = world.checks.max_instructions;
-    let mut resident = Resident::new(world, number);
+    let mut resident = Resident::new(world, idle, number);
     while !resident.done {
-        resident.round(world)?;
+        resident.turns(world)?;
     }
-    world.idle.append(&mut resident.waves);
+    idle.append(&mut resident.waves);
     Ok(())
 }
 
 /// Runs programs in order, some beside one another where one does not end alone.
-fn beside(world: &mut World<'_>, total: u64) -> Result<(), Box<Fault>> {
+fn beside(world: &mut World<'_>, idle: &mut Vec<Wave>, total: u64) -> Result<(), Box<Fault>> {
     let mut next = 0;
     let mut residents: Vec<Resident> = Vec::new();
     let mut lonely = 0;
     while next < total || !residents.is_empty() {
         lonely += 1;
         if residents.is_empty() || (lonely >= LONELY && residents.len() < BESIDE && next < total) {
-            residents.push(Resident::new(world, next));
+            residents.push(Resident::new(world, idle, next));
             next += 1;
             lonely = 0;
         }
         for resident in &mut residents {
-            resident.round(world)?;
+            resident.turns(world)?;
         }
         for resident in residents.iter_mut().filter(|resident| resident.done) {
-            world.idle.append(&mut resident.waves);
+            idle.append(&mut resident.waves);
         }
         residents.retain(|resident| !resident.done);
     }
@@ -250,12 +134,12 @@ struct Resident {
 }
 
 impl Resident {
-    fn new(world: &mut World<'_>, number: u64) -> Resident {
+    fn new(world: &World<'_>, idle: &mut Vec<Wave>, number: u64) -> Resident {
         let Request { grid, warps, lds, checks, .. } = world.request;
         let (x, y) = (u64::from(grid[0]), u64::from(grid[1]));
         let id = [(number % x) as u32, (number / x % y) as u32, (number / x / y) as u32];
         let waves = (0..warps).map(|index| {
-            let mut wave = world.idle.pop().unwrap_or_else(|| Wave::new(world.code));
+            let mut wave = idle.pop().unwrap_or_else(|| Wave::new(world.code));
             wave.start(world, index);
             wave
         });
@@ -264,7 +148,7 @@ impl Resident {
     }
 
     /// Gives every warp a turn.
-    fn round(&mut self, world: &mut World<'_>) -> Result<(), Box<Fault>> {
+    fn turns(&mut self, world: &mut World<'_>) -> Result<(), Box<Fault>> {
         let (mut ran, mut done) = (false, true);
         for wave in &mut self.waves {
             let turn = wave.turn(&mut self.group, world, TURN)?;

@@ -9,4 +9,25 @@ pub(crate) mod launch;
 pub(crate) mod lds;
 pub(crate) mod place;
 pub(crate) mod step;
+mod turn;
 pub(crate) mod wave;
+pub(crate) mod world;
+
+use code::Flow;
+use emulation::Fault;
+use step::Step;
+
+/// What an instruction does.
+pub(crate) trait Execute: Send + Sync {
+    /// Does it for the lanes of `step.mask`.
+    fn run(&self, step: &mut Step<'_, '_>) -> Result<Flow, Box<Fault>>;
+}
+
+impl<F> Execute for F
+where
+    F: Fn(&mut Step<'_, '_>) -> Result<Flow, Box<Fault>> + Send + Sync,
+{
+    fn run(&self, step: &mut Step<'_, '_>) -> Result<Flow, Box<Fault>> {
+        self(step)
+    }
+}

@@ -1,10 +1,9 @@
 //! What an instruction works with: its warp, its program, the launch.
 
-use crate::machine::code::{Row, Slot};
-use crate::machine::lanes::{blend, lanes_of};
-use crate::machine::launch::World;
+use crate::machine::code::{Row, Slot, blend, lanes_of};
 use crate::machine::lds::Group;
 use crate::machine::wave::Wave;
+use crate::machine::world::World;
 use emulation::{Access, Clashed, Fault, FaultKind, FindingKind, Shadow};
 
 /// One instruction of some lanes of a warp.

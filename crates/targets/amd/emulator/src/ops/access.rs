@@ -1,9 +1,12 @@
 //! Loads, stores, addresses, fences.
 
 use super::Decode;
-use super::cells::{low, signed};
-use crate::decode::site::{Components, Decoded, Rows, Site};
-use crate::machine::code::{Execute, Fill, Flow, LANES, Row, Slot};
+use super::cells::{cell, low, signed};
+use super::order::{acquires, order, publish, releases};
+use crate::decode::assembly::Components;
+use crate::decode::site::{Decoded, Rows, Site};
+use crate::machine::Execute;
+use crate::machine::code::{Fill, Flow, LANES, Row, Slot};
 use crate::machine::lanes::{map, run};
 use crate::machine::place::{Address, CONSTANT, FLAT, GLOBAL, LDS, PRIVATE, PRIVATE_WINDOW, Place};
 use crate::machine::step::Step;
@@ -43,10 +46,10 @@ fn gep(site: &mut Site<'_, '_>) -> Decoded {
 
 fn alloca(site: &mut Site<'_, '_>) -> Decoded {
     let Payload::Element(ty, align) = site.data.payload else { return Err("a type is missing".to_owned()) };
-    let offset = site.assembler.private.next_multiple_of(align.max(1) as usize);
-    site.assembler.private = offset + bytes_of(ty);
+    let offset = site.assembly.private.next_multiple_of(align.max(1) as usize);
+    site.assembly.private = offset + bytes_of(ty);
     let window = if site.data.ty.kind() == Scalar::Ptr(PRIVATE) { 0 } else { PRIVATE_WINDOW };
-    let row = site.assembler.fill(Fill::Bits(window | offset as u64));
+    let row = site.assembly.fill(Fill::Bits(window | offset as u64));
     site.result.push(row);
     Ok(())
 }
@@ -79,7 +82,7 @@ impl Access {
             return Err(format!("memory of address space {space} cannot be accessed"));
         }
         if memory.ordering.is_some() && matches!(space, FLAT | GLOBAL) {
-            site.assembler.is_sequential = true;
+            site.assembly.is_sequential = true;
         }
         let address = site.row(pointer)?;
         let (align, ordering) = (memory.align.max(1), memory.ordering);
@@ -117,7 +120,7 @@ impl Execute for Load {
         for lane in step.lanes() {
             let place = access.place(step, lane)?;
             if access.ordering.is_some() {
-                super::atomic::order(step, place, access.bytes(), access.ordering);
+                order(step, place, access.bytes(), access.ordering);
             }
             let mut data = [0; WIDEST];
             let data = &mut data[..access.bytes()];
@@ -147,18 +150,6 @@ fn is_written(step: &Step<'_, '_>, place: Place, lane: usize, range: std::ops::R
     written[start + range.start..start + range.end].iter().all(|written| *written)
 }
 
-/// Up to eight bytes as a cell.
-pub(super) fn cell(bytes: &[u8]) -> u64 {
-    match bytes.len() {
-        4 => u64::from(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])),
-        count => {
-            let mut out = [0; 8];
-            out[..count].copy_from_slice(bytes);
-            u64::from_le_bytes(out)
-        }
-    }
-}
-
 fn store(site: &mut Site<'_, '_>) -> Decoded {
     let rows = site.rows(0)?;
     let access = Access::new(site, 1, site.ty(0), rows.clone())?;
@@ -181,7 +172,7 @@ impl Execute for Store {
         for lane in step.lanes() {
             let place = access.place(step, lane)?;
             if access.ordering.is_some() {
-                super::atomic::publish(step, place, access.bytes(), access.ordering);
+                publish(step, place, access.bytes(), access.ordering);
             }
             let mut data = [0; WIDEST];
             let data = &mut data[..access.bytes()];
@@ -213,16 +204,6 @@ fn unwrite(step: &mut Step<'_, '_>, access: &Access, place: Place, lane: usize) 
         };
         written[start + range.start..start + range.end].fill(false);
     }
-}
-
-/// Whether an ordering lets what follows see what others released.
-pub(super) fn acquires(ordering: Option<Ordering>) -> bool {
-    matches!(ordering, Some(Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst))
-}
-
-/// Whether an ordering releases what came before.
-pub(super) fn releases(ordering: Option<Ordering>) -> bool {
-    matches!(ordering, Some(Ordering::Release | Ordering::AcqRel | Ordering::SeqCst))
 }
 
 fn fence(site: &mut Site<'_, '_>) -> Decoded {

@@ -1,13 +1,13 @@
 //! Atomics on memory, lane after lane.
 
 use super::Decode;
-use super::access::{acquires, cell, releases};
-use super::cells::low;
+use super::cells::{cell, low};
+use super::order::{order, publish};
 use crate::decode::site::{Decoded, Rows, Site};
-use crate::machine::code::{Execute, Flow, LANES, Slot};
-use crate::machine::place::{Address, FLAT, GLOBAL, LDS, Place};
+use crate::machine::Execute;
+use crate::machine::code::{Flow, LANES, Slot};
+use crate::machine::place::{Address, FLAT, GLOBAL, LDS};
 use crate::machine::step::Step;
-use crate::machine::wave::merge;
 use emulation::{BF16, Element, F16, F32, Fault, Operation};
 use llir::{Op, Ordering, Payload, Rmw, Scalar, Type};
 
@@ -100,7 +100,7 @@ fn target(site: &mut Site<'_, '_>, align: u32) -> Result<(u8, Slot, u32), String
         return Err(format!("memory of address space {space} has no atomics"));
     }
     if space != LDS {
-        site.assembler.is_sequential = true;
+        site.assembly.is_sequential = true;
     }
     Ok((space, site.row(0)?, align.max(1)))
 }
@@ -112,8 +112,8 @@ struct Reduce {
     size: usize,
     action: Action,
     ordering: Option<Ordering>,
-    values: crate::decode::site::Components,
-    dests: crate::decode::site::Components,
+    values: crate::decode::assembly::Components,
+    dests: crate::decode::assembly::Components,
 }
 
 impl Execute for Reduce {
@@ -173,37 +173,4 @@ fn cmpxchg(site: &mut Site<'_, '_>) -> Decoded {
     let sinks = [address, expected, new];
     site.add(execute, Rows { reads: &sinks, writes: &dests, sinks: &sinks, knows: false });
     Ok(())
-}
-
-/// An atomic on LDS comes after the atomics before it at that address.
-pub(super) fn order(step: &mut Step<'_, '_>, place: Place, bytes: usize, ordering: Option<Ordering>) {
-    let Place::Lds(offset) = place else { return };
-    if !step.world.checks.races {
-        return;
-    }
-    let warp = step.wave.index as usize;
-    let Some(seen) = step.group.published.get(&(offset as u32)) else { return };
-    if acquires(ordering) {
-        step.group.clocks.acquire(warp, seen);
-    } else {
-        merge(&mut step.wave.met, seen);
-    }
-    // The atomics themselves are ordered, those of one warp, too.
-    if let Some(shadow) = &mut step.group.shadow {
-        shadow.forget(offset..offset + bytes);
-    }
-}
-
-/// What an atomic on LDS releases may be acquired by those behind it.
-pub(super) fn publish(step: &mut Step<'_, '_>, place: Place, bytes: usize, ordering: Option<Ordering>) {
-    let Place::Lds(offset) = place else { return };
-    if !step.world.checks.races || bytes == 0 {
-        return;
-    }
-    let entry = step.group.published.entry(offset as u32).or_default();
-    if releases(ordering) {
-        step.group.clocks.release(step.wave.index as usize, entry);
-    } else if let Some(released) = &step.wave.released {
-        merge(entry, released);
-    }
 }

@@ -1,11 +1,11 @@
 //! Buffers: memory with bounds. Reads beyond them give zeros, stores are dropped. Also reads of LDS that transpose.
 
 use super::Decode;
-use super::access::cell;
 use super::atomic::{Action, float_element};
-use super::cells::low;
+use super::cells::{cell, low};
 use super::convert::repack;
-use crate::decode::site::{Components, Decoded, Rows, Site};
+use crate::decode::assembly::Components;
+use crate::decode::site::{Decoded, Rows, Site};
 use crate::machine::code::{Flow, LANES, Row, Slot};
 use crate::machine::lanes::{map, run};
 use crate::machine::place::{Address, GLOBAL, LDS};
@@ -174,7 +174,7 @@ fn change(
     at: usize,
     f: impl Fn(u64, u64, u64) -> Option<u64> + Send + Sync + 'static,
 ) -> Decoded {
-    site.assembler.is_sequential = true;
+    site.assembly.is_sequential = true;
     let buffer = Buffer::new(site, at, [at + 1, at + 2])?;
     let size = size(site, site.ty(0))?;
     let (values, expected) = (site.rows(0)?, site.rows(at - 1)?);
@@ -212,7 +212,7 @@ fn change(
 fn transpose(site: &mut Site<'_, '_>, bits: u32) -> Decoded {
     let address = site.row(0)?;
     let count = (64 / bits) as usize;
-    let elements: Components = (0..count).map(|_| site.assembler.slot()).collect();
+    let elements: Components = (0..count).map(|_| site.assembly.slot()).collect();
     let rows = elements.clone();
     let execute = run(move |step| {
         if !step.is_whole() {

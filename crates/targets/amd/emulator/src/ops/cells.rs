@@ -60,3 +60,15 @@ impl Kind {
         }
     }
 }
+
+/// Up to eight bytes as a cell.
+pub(super) fn cell(bytes: &[u8]) -> u64 {
+    match bytes.len() {
+        4 => u64::from(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])),
+        count => {
+            let mut out = [0; 8];
+            out[..count].copy_from_slice(bytes);
+            u64::from_le_bytes(out)
+        }
+    }
+}

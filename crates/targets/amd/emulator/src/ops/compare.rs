@@ -3,8 +3,8 @@
 use super::Decode;
 use super::cells::{Kind, signed};
 use crate::decode::site::{Decoded, Rows, Site};
-use crate::machine::code::{Flow, Slot};
-use crate::machine::lanes::{blend, map, run};
+use crate::machine::code::{Flow, Slot, blend};
+use crate::machine::lanes::{map, run};
 use llir::{FloatCompare, IntCompare, Op, Payload};
 use std::cmp::Ordering;
 

@@ -2,7 +2,8 @@
 
 use super::Decode;
 use super::cells::{Kind, low, signed};
-use crate::decode::site::{Components, Decoded, Site};
+use crate::decode::assembly::Components;
+use crate::decode::site::{Decoded, Site};
 use crate::machine::code::Slot;
 use crate::machine::lanes::map;
 use crate::machine::place::{FLAT, LDS, LDS_WINDOW, PRIVATE, PRIVATE_WINDOW};
@@ -108,7 +109,7 @@ pub(super) fn repack(site: &mut Site<'_, '_>, rows: &[Slot], from: u32, to: u32)
     if from > to {
         let parts = from / to;
         let part = |site: &mut Site<'_, '_>, row: Slot, index: u32| {
-            let dest = site.assembler.slot();
+            let dest = site.assembly.slot();
             site.push(map(dest, [row], move |[a]| a >> (index * to) & low(to)), &[row], &[dest]);
             dest
         };
@@ -126,7 +127,7 @@ pub(super) fn repack(site: &mut Site<'_, '_>, rows: &[Slot], from: u32, to: u32)
 fn join(site: &mut Site<'_, '_>, rows: &[Slot], bits: u32) -> Slot {
     let mut joined = rows[0];
     for (index, row) in rows.iter().enumerate().skip(1) {
-        let dest = site.assembler.slot();
+        let dest = site.assembly.slot();
         let shift = index as u32 * bits;
         site.push(map(dest, [joined, *row], move |[a, b]| a | b << shift), &[joined, *row], &[dest]);
         joined = dest;

@@ -12,8 +12,10 @@
 
 use super::cells::{Kind, low, signed};
 use super::small::{bf8, fp8};
-use crate::decode::site::{Components, Decoded, Rows, Site};
-use crate::machine::code::{Execute, Flow, LANES, NOWHERE, Row, Slot};
+use crate::decode::assembly::Components;
+use crate::decode::site::{Decoded, Rows, Site};
+use crate::machine::Execute;
+use crate::machine::code::{Flow, LANES, NOWHERE, Row, Slot};
 use crate::machine::step::Step;
 use amdgcn_isa::{Arch, Matrix, Number};
 use emulation::{BF16, F16, Fault, Format, Rounding};

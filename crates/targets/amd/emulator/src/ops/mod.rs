@@ -12,6 +12,7 @@ mod exchange;
 mod float;
 mod integer;
 mod matrix;
+mod order;
 mod scaled;
 mod small;
 mod system;
@@ -60,7 +61,7 @@ pub(crate) fn decode(site: &mut Site<'_, '_>) -> Decoded {
 
 fn call(site: &mut Site<'_, '_>) -> Decoded {
     let Payload::Callee(id) = site.data.payload else { return Err("a call without a callee".to_owned()) };
-    let name = site.assembler.module.callee(id).name.clone();
+    let name = site.assembly.module.callee(id).name.clone();
     if let Some(call) = amdgcn_isa::find(&name) {
         let arch = site.arch();
         if !call.row.is_on(arch) {

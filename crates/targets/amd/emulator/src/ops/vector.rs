@@ -2,7 +2,8 @@
 
 use super::Decode;
 use super::convert::alias;
-use crate::decode::site::{Components, Decoded, Rows, Site};
+use crate::decode::assembly::Components;
+use crate::decode::site::{Decoded, Rows, Site};
 use crate::decode::widths;
 use crate::machine::code::{Flow, LANES, NOWHERE, Slot};
 use crate::machine::lanes::run;

@@ -31,13 +31,13 @@ pub(crate) fn kind(element: Type) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.format == format && (format.is_some() || integer))
 }
 
-/// The name of the type of the sums, and the letter of its register class.
-pub(crate) fn sum(element: Type) -> Option<(&'static str, &'static str)> {
+/// The name of the type of the sums, and what a register holds of them: two of 16 bits.
+pub(crate) fn sum(element: Type) -> Option<(&'static str, llir::Type)> {
     match (element.as_float(), element.as_int()) {
-        (Some(FloatKind::F32), _) => Some(("f32", "f")),
-        (Some(FloatKind::F16), _) => Some(("f16", "r")),
-        (Some(FloatKind::F64), _) => Some(("f64", "d")),
-        (_, Some(32)) => Some(("s32", "r")),
+        (Some(FloatKind::F32), _) => Some(("f32", llir::Type::F32)),
+        (Some(FloatKind::F16), _) => Some(("f16", llir::Type::I32)),
+        (Some(FloatKind::F64), _) => Some(("f64", llir::Type::F64)),
+        (_, Some(32)) => Some(("s32", llir::Type::I32)),
         _ => None,
     }
 }

@@ -4,7 +4,6 @@ mod descriptor;
 mod kinds;
 pub(super) mod mma;
 mod pack;
-mod text;
 mod wgmma;
 
 use ir::{Module, Op, OpRow};

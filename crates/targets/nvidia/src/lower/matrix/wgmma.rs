@@ -8,17 +8,15 @@
 use super::descriptor::{Major, Tile};
 use super::kinds::{self, Kind};
 use super::pack::{pack, pack_narrow};
-use super::text::{constraints, operands};
-use crate::lower::instruction::Instruction;
+use crate::lower::instruction::{Instruction, Sequence};
 use ir::{Def, Op, Value as IrValue};
 use lanes::pairs::{Offsets, accumulator_fragment, row_fragment};
 use lanes::{Cx, LaneValue, Positions, Result};
 use layout::{Dim, LinearLayout};
-use llir::{Asm, Op as LlirOp, Type, Value, Values};
+use llir::{Op as LlirOp, Type, Value, Values};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::hash_map::Entry;
-use std::fmt::Write;
 use std::rc::Rc;
 use ttgir::ops::barrier::FenceAsyncSharedOp;
 use ttgir::ops::group_dot::{WarpGroupDotOp, WarpGroupDotWaitOp};
@@ -41,7 +39,7 @@ enum Operand {
 struct Product {
     op: Op,
     kind: [&'static Kind; 2],
-    sum: (&'static str, &'static str),
+    sum: (&'static str, Type),
     columns: u32,
     /// Elements of k of one instruction.
     depth: u32,
@@ -88,9 +86,8 @@ pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
             .ok_or_else(|| cx.error(op, "the result's encoding does not have the instruction's shape"))?;
         let mut chain = SmallVec::new();
         for &k in &steps {
-            let mut operands = left[&(corner[1], k)].clone();
-            operands.extend(words(cx, &product, &product.b, [corner[2], k])?);
-            chain.push(operands);
+            let right = words(cx, &product, &product.b, [corner[2], k])?;
+            chain.push([left[&(corner[1], k)].clone(), right]);
         }
         tiles.push((registers, chain));
     }
@@ -253,31 +250,9 @@ fn wait(cx: &mut Cx<'_>, pendings: u32, registers: &mut [Value]) {
         Instruction::new("wgmma.wait_group.sync.aligned").constant(pendings).effect(&mut cx.b);
         return;
     }
-    let text = format!("wgmma.wait_group.sync.aligned {pendings};");
-    let classes: Vec<&str> = registers.iter().map(|value| class_of(cx.b.ty(*value))).collect();
-    let types: Vec<Type> = registers.iter().map(|value| cx.b.ty(*value)).collect();
-    let constraints = format!("{},~{{memory}}", constraints(&classes, classes.len(), &[]));
-    let (result, single) = match types.as_slice() {
-        [only] => (*only, true),
-        _ => (Type::structure(&types), false),
-    };
-    let after = cx.b.inline_asm(Asm::effect(&text, &constraints), result, registers).expect("it has results");
-    if single {
-        registers[0] = after;
-    } else {
-        registers.copy_from_slice(&cx.b.parts(after));
-    }
-}
-
-/// The letter of the class of a register.
-fn class_of(ty: Type) -> &'static str {
-    match (ty.is_float(), ty.lane_bits()) {
-        (true, 32) => "f",
-        (true, 64) => "d",
-        (_, 64) => "l",
-        (_, 32) => "r",
-        _ => "h",
-    }
+    let wait = Instruction::new("wgmma.wait_group.sync.aligned").constant(pendings).passing(registers);
+    let after = wait.effect(&mut cx.b).expect("it has results");
+    registers.copy_from_slice(&cx.b.parts(after));
 }
 
 /// Elements of k of an operand.
@@ -442,29 +417,42 @@ struct Borders {
     closes: bool,
 }
 
-/// What the instructions of a tile read besides the sums, one after the other along k.
-type Chain = SmallVec<[SmallVec<[Value; 16]>; 4]>;
+/// The left and the right operand of the instructions of a tile, one after the other along k.
+type Chain = SmallVec<[[SmallVec<[Value; 4]>; 2]; 4]>;
 
 /// The instructions of one tile, which is one piece of assembly: the sums have a name in it once, however deep k is. Sums of
 /// 16 bits come back two to the register.
 fn multiply(cx: &mut Cx<'_>, product: &Product, chain: &Chain, sums: &[Value], borders: Borders) -> Values {
     let packed = pack_narrow(&mut cx.b, sums);
     let count = packed.len();
-    let part = cx.b.ty(packed[0]);
-    // Sums that do not count need not be there.
-    let tied = if matches!(product.keep, Keep::Never) { 0 } else { count };
-    let mut args: Vec<Value> = packed[..tied].to_vec();
-    args.extend(chain.iter().flatten());
-    args.push(match product.keep {
-        Keep::Always => cx.b.bool(true),
-        Keep::Never => cx.b.bool(false),
-        Keep::If(flag) => flag,
-    });
-    if chain.len() > 1 {
-        args.push(cx.b.bool(true));
+    let [kind, right] = product.kind;
+    let (sum, part) = product.sum;
+    let name = format!(
+        "wgmma.mma_async.sync.aligned.m64n{}k{}.{sum}.{}.{}",
+        product.columns, product.depth, kind.operand, right.operand
+    );
+    let mut lines = Sequence::default();
+    if borders.opens {
+        lines.push(Instruction::new("wgmma.fence.sync.aligned"));
     }
-    let asm = asm_of(product, (count, tied), chain.len(), borders);
-    let result = cx.b.inline_asm(asm, part.times(count as u32), &args).expect("it has results");
+    for (step, [left, right]) in chain.iter().enumerate() {
+        let mut multiply = Instruction::new(name.as_str()).tuple(part, count);
+        if step == 0 && !matches!(product.keep, Keep::Never) {
+            // Sums that do not count need not be there.
+            multiply = multiply.kept(&packed);
+        }
+        let keeps = match (step, product.keep) {
+            (0, Keep::Never) => cx.b.bool(false),
+            (0, Keep::If(flag)) => flag,
+            _ => cx.b.bool(true),
+        };
+        multiply = multiply.registers(left).registers(right).register(keeps);
+        lines.push(tail(product).fold(multiply, Instruction::constant));
+    }
+    if borders.closes {
+        lines.push(Instruction::new("wgmma.commit_group.sync.aligned"));
+    }
+    let result = lines.effect(&mut cx.b).expect("it has results");
     cx.b.parts(result)
 }
 
@@ -474,7 +462,7 @@ fn words(
     product: &Product,
     operand: &Operand,
     [outer, k]: [u32; 2],
-) -> Result<SmallVec<[Value; 16]>> {
+) -> Result<SmallVec<[Value; 4]>> {
     match operand {
         Operand::Shared { tile, corner } => {
             let offset = tile.offset(outer, k) / 16;
@@ -486,53 +474,18 @@ fn words(
                 cx.error(product.op, "the left operand's encoding does not belong to the result's")
             })?;
             let values: Vec<Value> = held.iter().map(|at| registers[*at as usize]).collect();
-            Ok(pack(&mut cx.b, &values))
+            Ok(pack(&mut cx.b, &values).into_iter().collect())
         }
     }
 }
 
-/// The text of the instructions of a tile, with so many sums, of which so many are operands too, and so many steps along
-/// k. The last operands say whether the sums count in the first step, and in the others where there are some.
-fn asm_of(product: &Product, (sums, tied): (usize, usize), steps: usize, borders: Borders) -> Asm {
-    let [a, b] = product.kind;
-    let (sum, class) = product.sum;
-    let a_words = if matches!(product.a, Operand::Registers { .. }) { 4 } else { 1 };
-    let name = format!(
-        "wgmma.mma_async.sync.aligned.m64n{}k{}.{sum}.{}.{}",
-        product.columns, product.depth, a.operand, b.operand
-    );
-    let (tile, tail) = (operands(0, sums), tail(product));
-    let first = sums + tied;
-    let flags = first + steps * (a_words + 1);
-    let mut text = String::from(if borders.opens { "wgmma.fence.sync.aligned;\n\t" } else { "" });
-    for step in 0..steps {
-        let at = first + step * (a_words + 1);
-        let left = if a_words == 1 { format!("${at}") } else { format!("{{{}}}", operands(at, a_words)) };
-        let (right, flag) = (at + a_words, flags + usize::from(step > 0));
-        let end = if step + 1 == steps { "" } else { "\n\t" };
-        _ = write!(text, "{name} {{{tile}}}, {left}, ${right}, ${flag}{tail};{end}");
-    }
-    text.push_str(if borders.closes { "\n\twgmma.commit_group.sync.aligned;" } else { "" });
-    let step = if a_words == 1 { ["l"; 2].as_slice() } else { &["r", "r", "r", "r", "l"] };
-    let mut classes = step.repeat(steps);
-    classes.extend(std::iter::repeat_n("b", steps.min(2)));
-    let constraints = constraints(&vec![class; sums], tied, &classes);
-    Asm::effect(&text, &format!("{constraints},~{{memory}}"))
-}
-
-/// What follows the operands: scales exist for floats, transposition for 16-bit operands in shared memory.
-fn tail(product: &Product) -> String {
+/// The numbers behind the operands: scales for floats, transposition for 16-bit operands in shared memory.
+fn tail(product: &Product) -> impl Iterator<Item = i64> {
     let [kind, _] = product.kind;
-    let mut tail = String::new();
-    if kind.format.is_some() {
-        tail.push_str(", 1, 1");
-    }
-    if kind.bytes == 2 {
-        for operand in [&product.a, &product.b] {
-            if let Operand::Shared { tile, .. } = operand {
-                tail.push_str(if tile.major == Major::Outer { ", 1" } else { ", 0" });
-            }
-        }
-    }
-    tail
+    let scales = if kind.format.is_some() { [1, 1].as_slice() } else { &[] };
+    let transposed = [&product.a, &product.b].into_iter().filter_map(move |operand| match operand {
+        Operand::Shared { tile, .. } if kind.bytes == 2 => Some(i64::from(tile.major == Major::Outer)),
+        _ => None,
+    });
+    scales.iter().copied().chain(transposed)
 }
