@@ -218,6 +218,18 @@ pub trait LaneTarget: ElementTarget {
         let _ = (b, number, lanes);
     }
 
+    /// The same at a barrier whose number is a value, for lanes for which `when` holds if it is given; without `waits` they arrive and go on.
+    fn arrive_at(
+        &self,
+        b: &mut FunctionBuilder<'_>,
+        number: Value,
+        lanes: u32,
+        waits: bool,
+        when: Option<Value>,
+    ) {
+        let _ = (b, number, lanes, waits, when);
+    }
+
     /// Whether groups of four warps can give registers to others ([`LaneTarget::set_registers`]).
     fn divides_registers(&self) -> bool {
         false

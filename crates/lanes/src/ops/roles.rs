@@ -29,10 +29,13 @@ use llir::{IntCompare, Value, ValueDef};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
 use ttgir::ops::roles::{WARP_SPECIALIZE, WarpSpecializeOp};
+use ttgir::ops::turns::{GIVE_TURN, GiveTurnOp, Giving, WAIT_TURN};
+use ttir::ops::control::ForOp;
 use ttir::types::{is_scalar, is_tensor};
 
 /// Rows of this file.
-pub(crate) const TABLE: &[Entry] = &[(&WARP_SPECIALIZE, lower_default)];
+pub(crate) const TABLE: &[Entry] =
+    &[(&WARP_SPECIALIZE, lower_default), (&WAIT_TURN, wait_turn), (&GIVE_TURN, give_turn)];
 
 /// What each operation needs of shared memory: a place for each captured value.
 pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[(&WARP_SPECIALIZE, |_, module, op| {
@@ -46,8 +49,8 @@ const CAPTURE_BYTES: u32 = 8;
 const ALL: u32 = 1;
 /// The named barrier of the first partition; others follow. That of the program's warps is 0.
 const FIRST_PARTITION: u32 = 2;
-/// Named barriers of a block of warps.
-const NAMED_BARRIERS: u32 = 16;
+/// The named barriers at which groups of warps wait for their turn; there are 16 in all.
+const FIRST_TURN: u32 = 8;
 
 /// Lowers a kernel with roles.
 ///
@@ -87,8 +90,8 @@ fn check(cx: &Cx<'_>, entry: Block, roles: &Roles) -> Result<()> {
             "roles stand inside of a loop, a condition or a function".to_owned()
         } else if cx.num_blocks > 1 {
             "the blocks of a cluster cannot have roles".to_owned()
-        } else if parts.len() as u32 > NAMED_BARRIERS - FIRST_PARTITION {
-            format!("{} partitions: the machine has {NAMED_BARRIERS} barriers", parts.len())
+        } else if parts.len() as u32 > FIRST_TURN - FIRST_PARTITION {
+            format!("{} partitions: there are barriers for {}", parts.len(), FIRST_TURN - FIRST_PARTITION)
         } else if roles.total_warps > cx.target.machine().max_warps {
             let most = cx.target.machine().max_warps;
             format!("{} warps in all, the machine runs at most {most}", roles.total_warps)
@@ -146,6 +149,57 @@ fn lower_default(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         cx.set(*result, value);
     }
     all_meet(cx, &roles);
+    Ok(())
+}
+
+/// The number of this warp's group, and that of the last one, if groups take turns in a kernel: where the lanes of all groups wait for each other in a
+/// loop with turns, those who wait for their turn would wait forever.
+fn turns(cx: &mut Cx<'_>) -> Option<(Value, u32)> {
+    let ops: Vec<Op> = cx.roles.clone()?.ops.iter().flat_map(|&op| cx.module.walk(op)).collect();
+    let has_turns = |around: &Op| {
+        let block = ForOp::of(cx.module, *around).map(ForOp::body);
+        block.is_some_and(|body| cx.module.ops(body).any(|op| cx.module.is(op, &WAIT_TURN)))
+    };
+    let mut inside =
+        ops.iter().copied().filter(has_turns).flat_map(|around| cx.module.walk(around).into_iter().skip(1));
+    if inside.any(|op| cx.shared.barrier_before(op).is_some() || cx.shared.offset(op).is_some()) {
+        return None;
+    }
+    let warp = cx.ids().warp;
+    let by = cx.b.i32(GROUP.trailing_zeros() as i32);
+    Some((cx.b.lshr(warp, by), cx.num_warps / GROUP - 1))
+}
+
+/// Lanes that meet when a turn is given: of the group that gives it and of the one that waits for it.
+fn lanes_of_turn(cx: &Cx<'_>) -> u32 {
+    2 * GROUP * cx.lanes
+}
+
+/// Waits at the barrier of the own group.
+fn wait_turn(cx: &mut Cx<'_>, _: Op) -> Result<()> {
+    let Some((group, _)) = turns(cx) else { return Ok(()) };
+    let first = cx.b.i32(FIRST_TURN as i32);
+    let number = cx.b.add(group, first);
+    let lanes = lanes_of_turn(cx);
+    cx.target.arrive_at(&mut cx.b, number, lanes, true, None);
+    Ok(())
+}
+
+/// Arrives at the barrier of the next group.
+fn give_turn(cx: &mut Cx<'_>, op: Op) -> Result<()> {
+    let giving = GiveTurnOp::new(cx.module, op).giving();
+    let Some((group, last)) = turns(cx) else { return Ok(()) };
+    let [first, one, last] = [FIRST_TURN, 1, last].map(|number| cx.b.i32(number as i32));
+    let next = cx.b.add(group, one);
+    let next = cx.b.and(next, last);
+    let number = cx.b.add(next, first);
+    let when = match giving {
+        Giving::Begin => Some(cx.b.icmp(IntCompare::Eq, group, last)),
+        Giving::Each => None,
+        Giving::End => Some(cx.b.icmp(IntCompare::Ne, group, last)),
+    };
+    let lanes = lanes_of_turn(cx);
+    cx.target.arrive_at(&mut cx.b, number, lanes, false, when);
     Ok(())
 }
 

@@ -30,12 +30,7 @@ impl Nvidia {
         let capability = u32::from(arch.number);
         let machine = machine::machine(capability)
             .ok_or_else(|| TargetError::Internal(format!("there are no facts about {arch}")))?;
-        let plain = knobs::flag(options, knob::NO_BULK_COPIES);
-        let machine = match (plain, knobs::flag(options, knob::ROLES)) {
-            (true, _) => machine::without_bulk_copies(machine),
-            (false, true) => machine::with_roles_everywhere(machine),
-            (false, false) => machine,
-        };
+        let machine = machine::changed(machine, |machine| knobs::change(machine, options));
         Ok(Nvidia { arch, lanes: Lanes { capability, machine }, emulated })
     }
 }

@@ -3,8 +3,9 @@
 use crate::stage;
 use target::knobs::{KnobKind, KnobRow, KnobStanding};
 use target::{CompileOptions, OptionValue};
+use ttgir::{Machine, Roles};
 
-use KnobKind::{Flag, OptText, Tool};
+use KnobKind::{Flag, OptFlag, OptText, Tool};
 use KnobStanding::{Compiles, Environment, Idle, Moot, Prints, Refused, Shows};
 
 /// Names of those that a compile finds among its options.
@@ -17,8 +18,10 @@ pub(crate) mod knob {
     pub(crate) const ASSEMBLER_LOG: &str = "dump_ptxas_log";
     /// Move no blocks by bulk copies.
     pub(crate) const NO_BULK_COPIES: &str = "disable_bulk_copies";
-    /// Let warps of their own begin the copies of all loops that can have them.
+    /// Which loops have warps of their own that begin the copies.
     pub(crate) const ROLES: &str = "warp_specialize";
+    /// Whether groups of warps take turns with the matrix units.
+    pub(crate) const TURNS: &str = "warp_turns";
     /// Leave lines of the source out: one of the knobs of all targets.
     pub(crate) const NO_LINES: &str = "disable_line_info";
     /// Leave out passes over llir: one of the knobs of all targets.
@@ -75,9 +78,12 @@ pub(crate) static ROWS: &[KnobRow] = &[
          and are not recognised.").but(Environment),
     row(knob::NO_BULK_COPIES, &["DEUTERON_DISABLE_BULK_COPIES"], Flag,
         "Let lanes load what tensor descriptors describe, where bulk copies (TMA) would: to compare the two.").but(Compiles),
-    row(knob::ROLES, &["DEUTERON_WARP_SPECIALIZE"], Flag,
-        "Let warps of their own begin the bulk copies (TMA) of every loop that can have them, not only of those that say \
-         `warp_specialize=True`.").but(Compiles),
+    row(knob::ROLES, &["DEUTERON_WARP_SPECIALIZE"], OptFlag,
+        "Let warps of their own begin the bulk copies (TMA) of every loop that can have them (1) or of none (0), in place of those that say \
+         `warp_specialize=True` or gain by it.").but(Compiles),
+    row(knob::TURNS, &["DEUTERON_WARP_TURNS"], OptFlag,
+        "Let the groups of warps of loops with two dots, whose copies others begin, take turns with the matrix units (1) or not (0): to compare \
+         the two.").but(Compiles),
     row("disable_mma_v3", &["DISABLE_MMA_V3"], Flag, "Multiply with `mma` in place of `wgmma`.")
         .but(Refused("matrix instructions are those of the architecture: `arch=\"sm80\"` at a launch (or TRITON_OVERRIDE_ARCH=sm80) compiles with `mma`")),
     row("disable_mma_v5", &["DISABLE_MMA_V5"], Flag, "Multiply without `tcgen05`, which is never used.").but(Moot),
@@ -87,6 +93,21 @@ pub(crate) static ROWS: &[KnobRow] = &[
         "For programs under `python -m deuteron` and `deuteron bench`: tensors that they put on \"cuda\" are put on the CPU, and \
          `torch.cuda` answers for it. The same as the option `--cuda-as-cpu`.").but(Environment),
 ];
+
+/// Changes the facts about a machine as a compile asks for.
+pub(crate) fn change(machine: &mut Machine, options: &CompileOptions) {
+    machine.bulk_copy &= !flag(options, knob::NO_BULK_COPIES);
+    let choice = |name: &str| match options.extra.get(name) {
+        Some(OptionValue::Bool(value)) => Some(*value),
+        _ => None,
+    };
+    if machine.roles != Roles::None
+        && let Some(all) = choice(knob::ROLES)
+    {
+        machine.roles = if all { Roles::All } else { Roles::None };
+    }
+    machine.turns = choice(knob::TURNS).unwrap_or(machine.turns);
+}
 
 /// Whether a flag is among the options of a compile.
 pub(crate) fn flag(options: &CompileOptions, name: &str) -> bool {

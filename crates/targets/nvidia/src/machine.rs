@@ -5,7 +5,7 @@
 //! sparse or scaled operands; `sm_100` and later run the ones of a warp.
 
 use ir::FloatKind::{self, BF16, F8E4M3FN, F8E5M2, F16, F32, F64};
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 use ttgir::machine::{FragmentKind, Machine, MatrixKind, MatrixRow, Number, Roles};
 
 /// Lanes of a warp.
@@ -51,7 +51,7 @@ const SM_90: Machine = Machine {
     processor_shared_bytes: 228 << 10,
     bulk_copy: true,
     bulk_store: true,
-    roles: Roles::Asked,
+    roles: Roles::Paying,
     reduction_bytes: 16,
     matrix_store: true,
     cluster: 16,
@@ -93,21 +93,19 @@ pub fn machine(arch: u32) -> Option<&'static Machine> {
     MACHINES.iter().rev().find(|(own, _)| *own <= arch).map(|(_, machine)| machine)
 }
 
-/// The same machine as one that has no bulk copies.
-pub fn without_bulk_copies(machine: &'static Machine) -> &'static Machine {
-    static ALIKE: OnceLock<Vec<Machine>> = OnceLock::new();
-    let plain = |(_, machine): &(u32, Machine)| Machine { bulk_copy: false, ..*machine };
-    let alike = ALIKE.get_or_init(|| MACHINES.iter().map(plain).collect());
-    alike.iter().find(|alike| alike.name == machine.name).unwrap_or(machine)
-}
-
-/// The same machine as one on which all loops that can have warps that begin copies.
-pub fn with_roles_everywhere(machine: &'static Machine) -> &'static Machine {
-    static ALIKE: OnceLock<Vec<Machine>> = OnceLock::new();
-    let able = MACHINES.iter().filter(|(_, machine)| machine.roles == Roles::Asked);
-    let alike =
-        ALIKE.get_or_init(|| able.map(|(_, machine)| Machine { roles: Roles::All, ..*machine }).collect());
-    alike.iter().find(|alike| alike.name == machine.name).unwrap_or(machine)
+/// A machine with some facts changed, as compiles ask for. Whoever asks again is given the same.
+pub fn changed(machine: &'static Machine, change: impl FnOnce(&mut Machine)) -> &'static Machine {
+    static KNOWN: Mutex<Vec<&'static Machine>> = Mutex::new(Vec::new());
+    let mut other = *machine;
+    change(&mut other);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = known.iter().find(|known| ***known == other) {
+        return known;
+    }
+    // As many are kept as there are ways to compile.
+    let kept: &'static Machine = Box::leak(Box::new(other));
+    known.push(kept);
+    kept
 }
 
 /// The machine of a name as programs have it: `cuda:90`.

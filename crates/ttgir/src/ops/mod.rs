@@ -10,6 +10,7 @@ pub mod group_dot;
 pub mod roles;
 pub mod schedule;
 pub mod shared;
+pub mod turns;
 
 use ir::{Dialect, OpRow};
 
@@ -52,6 +53,8 @@ const ROWS: &[&OpRow] = &[
     &roles::WARP_SPECIALIZE,
     &roles::WARP_YIELD,
     &roles::WARP_RETURN,
+    &turns::WAIT_TURN,
+    &turns::GIVE_TURN,
     &schedule::SCHED_BARRIER,
     &schedule::SET_PRIORITY,
     &schedule::COND_BARRIER,

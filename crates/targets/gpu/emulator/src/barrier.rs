@@ -13,6 +13,8 @@ pub struct Barrier {
     pub votes: u32,
     /// Votes and arrivals of the last completed phase.
     pub result: (u32, u32),
+    /// Whether somebody waits in this phase.
+    pub is_waited: bool,
     /// What the arrived have seen.
     pub seen: Vec<u32>,
     /// What those of the last completed phase had seen.
@@ -27,7 +29,7 @@ impl Barrier {
             return false;
         }
         self.result = (self.votes, self.arrived);
-        (self.arrived, self.votes, self.expected) = (0, 0, None);
+        (self.arrived, self.votes, self.expected, self.is_waited) = (0, 0, None, false);
         self.phase += 1;
         self.completed_seen = std::mem::take(&mut self.seen);
         true

@@ -115,6 +115,18 @@ impl LaneTarget for Lanes {
         Instruction::new("bar.sync").constant(number).constant(lanes).effect(b);
     }
 
+    fn arrive_at(
+        &self,
+        b: &mut FunctionBuilder<'_>,
+        number: Value,
+        lanes: u32,
+        waits: bool,
+        when: Option<Value>,
+    ) {
+        let arrive = Instruction::new(if waits { "bar.sync" } else { "bar.arrive" });
+        arrive.register(number).constant(lanes).when(when).effect(b);
+    }
+
     fn divides_registers(&self) -> bool {
         (90..120).contains(&self.capability)
     }

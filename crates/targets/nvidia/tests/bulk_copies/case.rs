@@ -7,7 +7,7 @@ use nvidia::lower::Lanes;
 use nvidia::{machine, maps, pipeline, ptx};
 use ptx_isa::Arch;
 use target::MapRecipe;
-use ttgir::Machine;
+use ttgir::{Machine, Roles};
 use ttir::ops::func::kernels;
 use ttir::testing::Random;
 
@@ -137,14 +137,28 @@ pub(crate) fn compile_chain(stages: u32, num_warps: u32) -> Compiled {
         .replace("%acc = %none", "%acc = %three")
         .replace("SECOND", ROWS)
         .replace("STAGES", &stages.to_string());
-    compile_text(&text, stages, num_warps)
+    compile_for(&text, stages, num_warps, &|machine| machine.roles = Roles::Asked)
 }
 
 pub(crate) fn compile_text(text: &str, stages: u32, num_warps: u32) -> Compiled {
+    compile_for(text, stages, num_warps, &|machine| machine.turns = true)
+}
+
+/// Compiles such that all warps do the same, unless a loop asks for something else.
+pub(crate) fn compile_alike(text: &str) -> Compiled {
+    compile_for(text, 3, 4, &|machine| machine.roles = Roles::Asked)
+}
+
+/// Compiles for a machine that somebody changes.
+pub(crate) fn compile_for(
+    text: &str,
+    stages: u32,
+    num_warps: u32,
+    change: &dyn Fn(&mut Machine),
+) -> Compiled {
     let mut module =
         parse(text, ttir::registry(), ParseOptions::default()).unwrap_or_else(|error| panic!("{error}"));
-    let known = machine::machine(90).expect("known");
-    let machine: &'static Machine = Box::leak(Box::new(Machine { bulk_store: true, ..*known }));
+    let machine = machine::changed(machine::machine(90).expect("known"), change);
     let how = pipeline::Options { num_warps, num_ctas: 1, num_stages: stages };
     pipeline::to_ttgir(&mut module, 90, machine, &how, ir::pass::Verify::Each, &mut ())
         .unwrap_or_else(|errors| panic!("{}", errors[0]));
@@ -194,7 +208,7 @@ impl Case {
         }
     }
 
-    /// What a chain of dots leaves: `a` is 64 columns wide, and `b` has 64 rows for each iteration.
+    /// What a chain of dots leaves: `a` is 64 columns wide and has 64 rows for each tile, and `b` has 64 rows for each iteration.
     pub(crate) fn chain(&self) -> Vec<f32> {
         let [m, n, k] = self.sizes;
         let a = |row: usize, column: usize| {
@@ -203,11 +217,11 @@ impl Case {
         let b = |row: usize, column: usize| {
             if row < k && column < n { self.b[row * n + column] } else { 0 }
         };
-        let mut sums = vec![3; 64 * 64];
+        let mut sums = vec![3; self.tiles * 64 * 64];
         for round in 0..self.rounds {
             let at = |row: usize, column: usize| b(64 * round + row, column);
             let score = |row: usize, key: usize| (0..64).map(|i| a(row, i) * at(key, i)).sum::<i32>();
-            let scores: Vec<i32> = (0..64 * 64).map(|place| score(place / 64, place % 64)).collect();
+            let scores: Vec<i32> = (0..sums.len()).map(|place| score(place / 64, place % 64)).collect();
             for (place, sum) in sums.iter_mut().enumerate() {
                 let term = |key: usize| scores[place / 64 * 64 + key] * at(key, place % 64);
                 *sum = (0..64).map(term).sum::<i32>() - *sum;
@@ -355,7 +369,7 @@ pub(crate) fn passes(case: &Case, compiled: &Compiled, text: &str, expected: &[f
 
 /// Products of several tiles, in one run of a kernel.
 pub(crate) fn check_tiles(text: &str, stored: bool) -> Compiled {
-    let compiled = compile_text(text, 3, 4);
+    let compiled = compile_alike(text);
     check_tiles_under(&compiled, stored, 0);
     compiled
 }

@@ -1,7 +1,7 @@
 //! Copies of lanes that do everything: what they bring and store, and what is missed when any of it is left out.
 
 use crate::case::{
-    COLUMNS, Case, PRODUCT, ROWS, check_tiles, compile, compile_chain, compile_stored, compile_text, made,
+    COLUMNS, Case, PRODUCT, ROWS, check_tiles, compile, compile_alike, compile_chain, compile_stored, made,
     passes, stored, tiled, without_each,
 };
 use nvidia::assemble::{AssembleOptions, Assembler, Ptxas, Search};
@@ -117,7 +117,7 @@ fn stores_go_on_from_tile_to_tile() {
 #[test]
 fn nothing_that_orders_copies_across_tiles_may_be_missing() {
     let mut random = Random::new(13);
-    let compiled = compile_text(&tiled(&stored()), 3, 4);
+    let compiled = compile_alike(&tiled(&stored()));
     let case = Case { stored: true, tiles: 4, ..Case::random(&mut random, [256, 64, 64 * 5], false) };
     let expected = case.product();
     assert!(passes(&case, &compiled, &compiled.ptx, &expected), "{}", compiled.ptx);
@@ -138,7 +138,7 @@ fn the_assembler_takes_all_of_it() {
     let ptxas = Ptxas::find(&search).unwrap_or_else(|error| panic!("`make setup` installs it: {error}"));
     let options = AssembleOptions::new(Arch::of_capability(90).expect("known"));
     for text in [tiled(&stored()), made(&tiled(&stored()))] {
-        let ptx = compile_text(&text, 3, 4).ptx;
+        let ptx = compile_alike(&text).ptx;
         let assembled = ptxas.assemble(&ptx, &options);
         assert!(
             assembled.is_ok(),
@@ -159,7 +159,7 @@ fn kernels_make_their_own_descriptors() {
 #[test]
 fn nothing_that_makes_descriptors_may_be_missing() {
     let mut random = Random::new(14);
-    let compiled = compile_text(&made(&tiled(&stored())), 3, 4);
+    let compiled = compile_alike(&made(&tiled(&stored())));
     let case = Case { stored: true, tiles: 2, ..Case::random(&mut random, [128, 64, 64 * 3], false) };
     let expected = case.product();
     let lines: Vec<&str> = compiled.ptx.lines().collect();

@@ -2,11 +2,13 @@
 //! the wrong phase.
 
 use crate::case::{
-    CHAIN, COLUMNS, Case, Compiled, PRODUCT, ROWS, check_tiles_under, compile_text, made, stored, tiled,
+    CHAIN, COLUMNS, Case, Compiled, PRODUCT, ROWS, check_tiles_under, compile_for, compile_text, made,
+    stored, tiled,
 };
 use nvidia::assemble::{AssembleOptions, Assembler, Ptxas, Search};
 use ptx_isa::Arch;
 use std::path::Path;
+use ttgir::Roles;
 use ttir::testing::Random;
 
 /// A product whose loop asks for roles.
@@ -38,6 +40,43 @@ fn chain(stages: u32) -> String {
         .replace(line(dot), CHAIN)
         .replace("  %sum = scf.for", &format!("  {begin}{first}\n  %sum = scf.for"))
         .replace("%acc = %none", "%acc = %three")
+}
+
+/// The same with so many rows, where each dot has a block of its own, as in attention: two rings.
+fn attention(stages: u32, rows: u32) -> String {
+    let load = "%v = tt.descriptor_load %b[%k, %zero] : !tt.tensordesc<64x64xf16> -> tensor<64x64xf16>";
+    let second = "%d = tt.dot %p, %y, %less";
+    let text = chain(stages).replace(second, &format!("{load}\n    {}", second.replace("%y", "%v")));
+    let tall = |word: &str| word.replacen("64x", &format!("{rows}x"), 1);
+    let mut out = String::new();
+    for line in text.lines() {
+        // Everything is tall but what is loaded of `b`, and what is made of that.
+        let stays = ["%v =", "%y =", "%z ="].iter().any(|name| line.trim().starts_with(name));
+        let line = if stays { line.to_owned() } else { line.replace("64x64x", &tall("64x64x")) };
+        let line = line
+            .replace("!tt.tensordesc<64x64xf16>, %bm", "X")
+            .replace(&format!("!tt.tensordesc<{rows}x64xf16>, %bm"), "X");
+        out += &line.replace("X", "!tt.tensordesc<64x64xf16>, %bm");
+        out.push('\n');
+    }
+    // The second operand of a dot, and rows and columns of the result.
+    out.replace(&format!("* tensor<{rows}x64xf16>"), "* tensor<64x64xf16>")
+        .replace(
+            "%r = tt.expand_dims %i {axis = 1 : i32} : tensor<64xi32> -> tensor<64x1xi32>",
+            &format!(
+                "%h = tt.make_range {{end = {rows} : i32, start = 0 : i32}} : tensor<{rows}xi32>
+  %r = tt.expand_dims %h {{axis = 1 : i32}} : tensor<{rows}xi32> -> tensor<{rows}x1xi32>"
+            ),
+        )
+        .replace(
+            "%w = arith.constant dense<64> : tensor<64x1xi32>",
+            &format!("%w = arith.constant dense<64> : tensor<{rows}x1xi32>"),
+        )
+        .replace(
+            "%s = arith.muli %r, %w : tensor<64x1xi32>",
+            &format!("%s = arith.muli %r, %w : tensor<{rows}x1xi32>"),
+        )
+        .replace("%s : tensor<64x1xi32>", &format!("%s : tensor<{rows}x1xi32>"))
 }
 
 /// Whether warps of their own begin the copies.
@@ -86,6 +125,55 @@ fn products_of_products_of_what_other_warps_copy() {
 }
 
 #[test]
+fn each_dot_has_a_ring_of_its_own() {
+    let mut random = Random::new(24);
+    for (stages, num_warps, rows) in [(2, 4, 64), (3, 4, 64), (2, 8, 128), (3, 8, 128), (3, 8, 64)] {
+        let compiled = compile_text(&attention(stages, rows), stages, num_warps);
+        assert!(has_roles(&compiled, num_warps), "{}", compiled.ptx);
+        // One ring says what is full and one what is empty, for each of two blocks; one barrier is that of the block which stays.
+        let barriers = compiled.ptx.matches("mbarrier.init").count();
+        assert_eq!(barriers, 4 * stages as usize + 1, "{}", compiled.ptx);
+        assert_eq!(compiled.ptx.contains("bar.arrive"), num_warps == 8, "{}", compiled.ptx);
+        let tiles = rows as usize / 64;
+        for (k, rounds) in [(64, 0), (64, 1), (121, 2), (192, 3), (320, 5)] {
+            let case = Case { rounds, tiles, ..Case::random(&mut random, [rows as usize, 64, k], false) };
+            let what = format!("{k} keys, {rounds} rounds, {stages} stages, {num_warps} warps, {rows} rows");
+            check(&case, &compiled, &case.chain(), &what);
+        }
+    }
+}
+
+#[test]
+fn groups_of_warps_that_meet_in_a_loop_take_no_turns() {
+    let zero = r#"%m = "tt.reduce"(%s) <{axis = 0 : i32}> ({
+    ^bb0(%f: f32, %g: f32):
+      %h = arith.maxnumf %f, %g : f32
+      tt.reduce.return %h : f32
+    }) : (tensor<128x64xf32>) -> tensor<64xf32>
+    %n = arith.subf %m, %m : tensor<64xf32>
+    %n1 = tt.expand_dims %n {axis = 0 : i32} : tensor<64xf32> -> tensor<1x64xf32>
+    %n2 = tt.broadcast %n1 : tensor<1x64xf32> -> tensor<128x64xf32>
+    %t = arith.addf %s, %n2 : tensor<128x64xf32>
+    %p = arith.truncf %t"#;
+    let compiled = compile_text(&attention(3, 128).replace("%p = arith.truncf %s", zero), 3, 8);
+    assert!(has_roles(&compiled, 8) && !compiled.ptx.contains("bar.arrive"), "{}", compiled.ptx);
+    let case = Case { tiles: 2, ..Case::random(&mut Random::new(25), [128, 64, 64 * 4], false) };
+    check(&case, &compiled, &case.chain(), "a reduction of rows");
+}
+
+#[test]
+fn roles_are_given_where_they_pay() {
+    let without = |text: &str| text.replace("tt.warp_specialize, ", "");
+    let chain = without(&attention(3, 128));
+    let plain = PRODUCT.replace("SECOND", ROWS).replace("STAGES", "3");
+    for (text, pays) in [(&chain, true), (&tiled(&stored()), true), (&plain, false)] {
+        assert_eq!(has_roles(&compile_text(text, 3, 8), 8), pays, "{text}");
+        assert!(!has_roles(&compile_for(text, 3, 8, &|machine| machine.roles = Roles::Asked), 8), "{text}");
+        assert!(has_roles(&compile_for(text, 3, 8, &|machine| machine.roles = Roles::All), 8), "{text}");
+    }
+}
+
+#[test]
 fn copies_run_ahead_from_tile_to_tile() {
     let plain = PRODUCT.replace("SECOND", ROWS).replace("STAGES", "3");
     for (text, is_stored) in [(asked_around(&plain), false), (asked_around(&stored()), true)] {
@@ -106,6 +194,8 @@ fn ordering(text: &str) -> Vec<usize> {
         "mbarrier.arrive",
         "mbarrier.try_wait",
         "bar.sync 1,",
+        "bar.arrive",
+        "bar.sync %",
         "cp.async.bulk.tensor.2d.shared",
     ];
     let lines = text.lines().enumerate();
@@ -134,10 +224,13 @@ fn kernels() -> Vec<(Compiled, Case, Vec<f32>)> {
     let case = Case::random(&mut random, [64, 64, 64 * 6], false);
     let expected = case.chain();
     let chain = (compile_text(&chain(3), 3, 4), case, expected);
+    let case = Case { tiles: 2, ..Case::random(&mut random, [128, 64, 64 * 6], false) };
+    let expected = case.chain();
+    let attention = (compile_text(&attention(2, 128), 2, 8), case, expected);
     let case = Case { stored: true, tiles: 4, ..Case::random(&mut random, [256, 64, 64 * 5], false) };
     let expected = case.product();
     let tiles = (compile_text(&asked_around(&stored()), 3, 4), case, expected);
-    vec![plain, chain, tiles]
+    vec![plain, chain, attention, tiles]
 }
 
 #[test]
@@ -210,7 +303,7 @@ fn the_assembler_takes_all_of_it() {
     let ptxas = Ptxas::find(&search).unwrap_or_else(|error| panic!("`make setup` installs it: {error}"));
     let options = AssembleOptions::new(Arch::of_capability(90).expect("known"));
     for num_warps in [4, 8] {
-        for text in [product(COLUMNS, 4), chain(3), asked_around(&stored())] {
+        for text in [product(COLUMNS, 4), chain(3), attention(3, 128), asked_around(&stored())] {
             let ptx = compile_text(&text, 3, num_warps).ptx;
             let assembled = ptxas.assemble(&ptx, &options).unwrap_or_else(|error| panic!("{error}\n{ptx}"));
             // The assembler says what it does not carry out as it is written.

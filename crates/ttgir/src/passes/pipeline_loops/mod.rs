@@ -25,8 +25,10 @@ mod group_dots;
 mod motion;
 mod plan;
 mod registers;
+mod release;
 mod roles;
 mod staged;
+mod turns;
 mod unroll;
 
 pub(super) use copies::{carry, yield_as};
@@ -37,6 +39,7 @@ pub(super) use staged::{load_from_memory, memory_between};
 pub use unroll::UNROLL_LOADS;
 
 use super::context::Context;
+use crate::machine::Roles;
 use crate::module::NO_ROLES;
 use ir::pass::PassRow;
 use ir::{Attr, Diagnostic, Module, Op};
@@ -94,7 +97,8 @@ fn pipeline(module: &mut Module, op: Op, context: &Context, axis: &ttir::axis::A
         Some(nest) => {
             let (ring, release) = roles::split(module, &nest, &plan, context);
             group_dots::overlap(module, op, &ring);
-            roles::release(module, &release);
+            release::release(module, &release);
+            turns::take_turns(module, op, context);
         }
         None => {
             let ring = expand::expand(module, op, &plan);
@@ -105,7 +109,7 @@ fn pipeline(module: &mut Module, op: Op, context: &Context, axis: &ttir::axis::A
 
 /// The loops of a plan whose warps get roles. Where that is asked for and cannot be, the loop says why.
 fn nest(module: &mut Module, op: Op, plan: &plan::Plan, context: &Context) -> Option<roles::Nest> {
-    if !roles::is_asked(module, op, context) {
+    if !roles::should_have(module, op, context) {
         return None;
     }
     match roles::Nest::of(module, op, plan, context) {
@@ -119,7 +123,7 @@ fn nest(module: &mut Module, op: Op, plan: &plan::Plan, context: &Context) -> Op
 
 /// Writes down why the warps of a loop have no roles, where somebody asked for them.
 fn refuse_roles(module: &mut Module, op: Op, context: &Context, reason: &str) {
-    if roles::is_asked(module, op, context) && roles::says(module, op) {
+    if context.machine.roles != Roles::None && roles::says(module, op) {
         module.set_extra(op, NO_ROLES.key(), Some(Attr::str(reason)));
     }
 }

@@ -114,8 +114,14 @@ impl Bar {
         barrier.arrived += if count.is_some() { 32 } else { step.mask.count_ones() };
         barrier.votes += votes.count_ones();
         let phase = barrier.phase;
+        barrier.is_waited |= self.waits;
+        let is_waited = barrier.is_waited;
         if !barrier.settle(block.live) {
             return Ok(if self.waits { Flow::Wait(Wait::Barrier { id, phase }) } else { Flow::Next });
+        }
+        if !is_waited {
+            let message = format!("barrier {id} is complete, and none of those that arrived waits at it");
+            return Err(step.misuse(message));
         }
         if self.waits {
             let barrier = &step.team.blocks[step.warp.block].barriers[id];

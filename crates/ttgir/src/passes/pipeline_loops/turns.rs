@@ -1,0 +1,68 @@
+//! Groups of warps that take turns with the matrix units, so that one computes what lies between its products while another's are made.
+//!
+//! ```text
+//!                                         wait for the turn
+//! scf.for … {                             scf.for … {
+//!   %s = dot %q, %k                         %s = dot %q, %k       (and the last %o of the iteration before)
+//!   %p = f(%s)                       =>     give the turn away ; wait for %s
+//!   %o = dot %p, %v, %acc                   %p = f(%s)
+//! }                                         wait for the turn
+//!                                           %o = dot %p, %v, %acc
+//!                                         }
+//!                                         give the turn away
+//! ```
+//!
+//! Without turns, groups of warps that begin together stay together: the matrix units rest while all of them compute. For loops whose warps wait for
+//! memory alone ([`super::roles`]), with two products of which the second one goes on into the next iteration. Left out: loops with conditions, loads and
+//! stores in them, as their lanes may wait for each other across groups.
+
+use crate::ops::barrier::{ARRIVE_BARRIER, WAIT_BARRIER};
+use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT, WarpGroupDotWaitOp};
+use crate::ops::turns::{GIVE_TURN, GiveTurnOp, Giving, WAIT_TURN};
+use crate::passes::context::Context;
+use ir::{Builder, Module, Op, Traits};
+use ttir::ops::control::ForOp;
+use ttir::ops::reduce::REDUCE;
+
+/// Warps of a group that makes products together.
+const GROUP: u32 = 4;
+
+/// Lets the groups of warps of a loop take turns, if its products and what lies between them allow it.
+pub(super) fn take_turns(module: &mut Module, op: Op, context: &Context) {
+    if !context.machine.turns || context.config.num_warps != 2 * GROUP {
+        return;
+    }
+    let Some((first, second)) = products(module, op) else { return };
+    Builder::before(module, op).build_effect(&GIVE_TURN, &[], &GiveTurnOp::attrs(Giving::Begin));
+    Builder::before(module, op).build_effect(&WAIT_TURN, &[], &[]);
+    let behind = module.next(first).expect("a product is followed by its wait");
+    Builder::before(module, behind).build_effect(&GIVE_TURN, &[], &GiveTurnOp::attrs(Giving::Each));
+    Builder::before(module, second).build_effect(&WAIT_TURN, &[], &[]);
+    let end = module.next(op).expect("a loop is followed by a terminator");
+    Builder::before(module, end).build_effect(&GIVE_TURN, &[], &GiveTurnOp::attrs(Giving::End));
+}
+
+/// The products of a loop whose groups of warps can take turns.
+fn products(module: &Module, op: Op) -> Option<(Op, Op)> {
+    let body = ForOp::new(module, op).body();
+    let allowed = |op: Op| {
+        let is_pure = module.has(op, Traits::PURE) && module.regions(op).is_empty();
+        let rows = [&WARP_GROUP_DOT, &WARP_GROUP_DOT_WAIT, &ARRIVE_BARRIER, &WAIT_BARRIER, &REDUCE];
+        is_pure || module.has(op, Traits::TERMINATOR) || rows.iter().any(|row| module.is(op, row))
+    };
+    if !module.ops(body).all(allowed) {
+        return None;
+    }
+    let steps: Vec<(Op, Option<u32>)> = module
+        .ops(body)
+        .filter_map(|op| match WarpGroupDotWaitOp::of(module, op) {
+            Some(wait) => Some((op, Some(wait.pendings()))),
+            None => module.is(op, &WARP_GROUP_DOT).then_some((op, None)),
+        })
+        .collect();
+    // The first is waited for at once, together with the second one of the iteration before.
+    match steps[..] {
+        [(first, None), (_, Some(0)), (second, None)] => Some((first, second)),
+        _ => None,
+    }
+}
