@@ -2,7 +2,8 @@
 
 For each compiler a process keeps the compiled models of `torch_models.py`, and both are asked in turns to time a few calls (events
 around single calls, a flush of the last cache before each). How long a transformer block takes from the first call to its result
-with empty caches is measured in processes of their own. Results are compared with eager mode first.
+with empty caches is measured in processes of their own. Results are compared with eager mode first. ``--profile`` shows instead which
+kernels each model launches, how long each takes, and how long a call keeps the host busy.
 """
 
 import argparse
@@ -26,7 +27,7 @@ COLD, WORKERS = "transformer block, trained", (1, 16)
 
 
 def serve():
-    """Answers requests, a line each, until the input ends: ``["compile", model]`` or ``["time", model]``."""
+    """Answers requests, a line each, until the input ends: ``["compile", model]``, ``["time", model]`` or ``["profile", model]``."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     import torch
@@ -41,6 +42,8 @@ def serve():
         try:
             if request == "compile":
                 made[name], answer = compiled(name)
+            elif request == "profile":
+                answer = {"host": host_us(made[name]), "kernels": profiled(made[name])}
             else:
                 events = [measure.once(made[name], flush) for _ in range(CALLS)]
                 torch.cuda.synchronize()
@@ -70,6 +73,39 @@ def compiled(name):
     for _ in range(5):
         call()
     return call, seconds
+
+
+def host_us(call, calls=20):
+    """Median microseconds that a call keeps the host busy, each beginning with an empty queue."""
+    import torch
+
+    times = []
+    for _ in range(calls):
+        torch.cuda.synchronize()
+        begin = time.perf_counter()
+        call()
+        times.append((time.perf_counter() - begin) * 1e6)
+    return statistics.median(times)
+
+
+def profiled(call, calls=4):
+    """The kernels of a call in the order of their launches: name, grid, block, registers and median microseconds."""
+    import torch
+
+    activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+    runs = []
+    for _ in range(calls):
+        with torch.profiler.profile(activities=activities) as profile:
+            call()
+            torch.cuda.synchronize()
+        with tempfile.NamedTemporaryFile(suffix=".json") as file:
+            profile.export_chrome_trace(file.name)
+            events = json.loads(Path(file.name).read_text())["traceEvents"]
+        runs.append(sorted((event for event in events if event.get("cat") == "kernel"), key=lambda event: event["ts"]))
+    if len({tuple(event["name"] for event in run) for run in runs}) > 1:
+        raise RuntimeError("calls launch different kernels")
+    return [[same[0]["name"], *(same[0]["args"].get(key) for key in ("grid", "block", "registers per thread")),
+             statistics.median(event["dur"] for event in same)] for same in zip(*runs)]
 
 
 def near(found, expected):
@@ -163,12 +199,27 @@ def steady(processes, name, turns):
     return {compiler: statistics.median(values) for compiler, values in times.items()}, {}
 
 
+def show_profile(name, processes):
+    """Prints the kernels of a model under each compiler."""
+    for compiler, process in processes.items():
+        answer = process.ask("compile", name)
+        answer = answer if isinstance(answer, dict) else process.ask("profile", name)
+        if "error" in answer:
+            print(f"{name}: {compiler}: {answer['error']}", flush=True)
+            continue
+        kernels = answer["kernels"]
+        print(f"{name}: {compiler}: host {answer['host']:.0f} us, {len(kernels)} kernels {sum(kernel[-1] for kernel in kernels):.1f} us")
+        for kernel, grid, block, registers, us in kernels:
+            print(f"  {us:8.1f} us  grid {grid} block {block} registers {registers}  {kernel[:100]}", flush=True)
+
+
 def main():
     """Measures and prints a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", action="append", help="a model, by a part of its name; may be repeated")
     parser.add_argument("--turns", type=int, default=6)
     parser.add_argument("--cold", type=int, default=2, help="how often the first run is measured; 0: not at all")
+    parser.add_argument("--profile", action="store_true", help="show the kernels of each model, and nothing else")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     sys.path.insert(0, str(Path(__file__).parent))
@@ -182,6 +233,9 @@ def main():
     for name in torch_models.MODELS:
         if arguments.only and not any(part in name for part in arguments.only):
             continue
+        if arguments.profile:
+            show_profile(name, processes)
+            continue
         times, errors = steady(processes, name, arguments.turns)
         if errors:
             lines.append(f"| {name} | {errors} | | |")
@@ -191,6 +245,8 @@ def main():
         show(lines[-1])
     for process in processes.values():
         process.close()
+    if arguments.profile:
+        return 0
     if arguments.cold:
         lines += ["", f"| first run, caches empty: {COLD} | reference, s | Deuteron, s | share of the reference's |", "|---|---|---|---|"]
         found = cold(arguments.cold, show)

@@ -2,11 +2,14 @@
 
 ``python benches/gpu/tutorials.py R/python/tutorials`` with a checkout of the reference in ``R``. Definitions of the files are executed,
 their benchmarks are not. Results are compared with torch before they are timed; candidates are launched in turns.
+``--also DEUTERON_WARP_SPECIALIZE=1`` adds a candidate: Deuteron again, whose kernels are compiled with that variable set.
 """
 
 import argparse
 import ast
+import contextlib
 import math
+import os
 import sys
 from pathlib import Path
 
@@ -29,24 +32,42 @@ def definitions(tree):
     return ast.Module(kept, [])
 
 
-class Files:
-    """The tutorials of a folder, each loaded once for a compiler."""
+@contextlib.contextmanager
+def variable(setting):
+    """Sets an environment variable, ``NAME=VALUE``, for a while; an empty text sets nothing."""
+    name, _, value = setting.partition("=")
+    before = os.environ.get(name)
+    if setting:
+        os.environ[name] = value
+    try:
+        yield
+    finally:
+        if setting and before is None:
+            del os.environ[name]
+        elif setting:
+            os.environ[name] = before
 
-    def __init__(self, folder):
-        self.folder, self.loaded, self.packages = folder, {}, kernels.compilers()
+
+class Files:
+    """The tutorials of a folder, each loaded once for a candidate: a compiler, or ``NAME=VALUE`` of the environment."""
+
+    def __init__(self, folder, also=()):
+        self.folder, self.loaded, packages = folder, {}, kernels.compilers()
+        self.packages = {**packages, **{setting: packages["deuteron"] for setting in also}}
 
     def each(self, start):
         """From compiler to the module of the file whose name begins so; a module that cannot be loaded is said."""
         path = next(self.folder.glob(f"{start}-*.py"))
         found = {}
-        for compiler, package in self.packages.items():
+        for candidate, package in self.packages.items():
             try:
-                key = (compiler, start)
+                key = (candidate, start)
                 if key not in self.loaded:
-                    self.loaded[key] = kernels.load_file(path, f"tutorial_{start}", package, definitions)
-                found[compiler] = self.loaded[key]
+                    name = f"tutorial_{start}_{''.join(filter(str.isalnum, candidate))}"
+                    self.loaded[key] = kernels.load_file(path, name, package, definitions)
+                found[candidate] = self.loaded[key]
             except Exception as error:  # noqa: BLE001: the other compiler goes on
-                print(f"    {compiler} {path.name}: {measure.short(error)}", flush=True)
+                print(f"    {candidate} {path.name}: {measure.short(error)}", flush=True)
         return found
 
 
@@ -54,17 +75,19 @@ def row(label, flops, expected, library, makers, seconds):
     """Races what compiles and is right, and prints TFLOP/s.
 
     Args:
-        makers: from compiler to a function that gives a function, which launches and returns tensors like `expected`.
+        makers: from candidate to a function that gives a function, which launches and returns tensors like `expected`.
     """
     candidates, notes = {"torch": library}, []
-    for compiler, make in makers.items():
+    for candidate, make in makers.items():
         try:
-            run = make()
-            for one, other in zip(run(), expected, strict=True):
+            with variable(candidate if "=" in candidate else ""):
+                run = make()
+                found = run()
+            for one, other in zip(found, expected, strict=True):
                 near(one, other)
-            candidates[compiler] = run
+            candidates[candidate] = run
         except Exception as error:  # noqa: BLE001: the others go on
-            notes.append(f"{compiler}: {measure.short(error)}")
+            notes.append(f"{candidate}: {measure.short(error)}")
     times = measure.race(candidates, seconds)
     rates = " ".join(f"{name} {flops / ms * 1e-9:7.1f}" for name, ms in times.items())
     print(f"{label:52} {rates} {'; '.join(notes)}", flush=True)
@@ -196,13 +219,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="the tutorials of the reference")
     parser.add_argument("--only", action="append", choices=list(PARTS))
+    parser.add_argument("--also", action="append", default=[], metavar="NAME=VALUE", help="a further candidate")
     parser.add_argument("--seconds", type=float, default=0.6, help="for a row")
     arguments = parser.parse_args()
     if not torch.cuda.is_available():
         print("NOT RUN: no GPU is to be seen here; these measurements need one")
         return 0
     torch.manual_seed(0)
-    files = Files(arguments.folder)
+    files = Files(arguments.folder, arguments.also)
     print(torch.cuda.get_device_name(), "TFLOP/s", flush=True)
     for part, run in PARTS.items():
         if not arguments.only or part in arguments.only:

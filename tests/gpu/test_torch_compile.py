@@ -146,16 +146,39 @@ def test_a_profile_names_the_kernels():
     assert any(name.startswith("triton_poi_fused") for name in names), names
 
 
-def test_a_package_of_aot_inductor(tmp_path):
-    class Model(torch.nn.Module):
-        def forward(self, x, y):
-            return (x * 2 + y).softmax(-1)
+PACKAGE = """
+import sys, torch
+import triton
+assert triton.__name__ == "deuteron"
 
-    args = (torch.randn(33, 65, device=DEVICE), torch.randn(33, 65, device=DEVICE))
-    exported = torch.export.export(Model(), args)
-    path = torch._inductor.aoti_compile_and_package(exported, package_path=str(tmp_path / "model.pt2"))
-    loaded = torch._inductor.aoti_load_package(path)
-    torch.testing.assert_close(loaded(*args), Model()(*args))
+class Model(torch.nn.Module):
+    def forward(self, x, y):
+        return (x * 2 + y).softmax(-1) if sys.argv[1] == "kernels" else x @ y.t()
+
+args = (torch.randn(33, 65, device="cuda"), torch.randn(33, 65, device="cuda"))
+path = torch._inductor.aoti_compile_and_package(torch.export.export(Model(), args), package_path=sys.argv[2])
+print("made", flush=True)
+loaded = torch._inductor.aoti_load_package(path)
+print("loaded", flush=True)
+torch.testing.assert_close(loaded(*args), Model()(*args))
+print("package: right")
+"""
+
+
+def test_a_package_of_aot_inductor(python, tmp_path):
+    (tmp_path / "program.py").write_text(PACKAGE)
+
+    def run(model):
+        return python("-m", "deuteron", tmp_path / "program.py", model, tmp_path / f"{model}.pt2")
+
+    done = run("kernels")
+    assert "made" in done.stdout, done.stdout + done.stderr
+    if done.returncode < 0 and "loaded" not in done.stdout:
+        # A package of one product, which a library does, has no kernel of ours.
+        without = run("library")
+        if without.returncode < 0 and "made" in without.stdout and "loaded" not in without.stdout:
+            pytest.skip(f"this torch ends with signal {-without.returncode} when it loads any package, one without kernels too")
+    assert "package: right" in done.stdout, done.stdout + done.stderr
 
 
 def test_every_import_is_redirected():

@@ -236,7 +236,7 @@ impl<'m> FunctionBuilder<'m> {
         if let Some(value) = self.fold(&data) {
             return value;
         }
-        if !self.is_pure(&data) {
+        if !self.module.is_pure(&data) {
             return self.push_with_result(data);
         }
         let key = Key::of(&data);

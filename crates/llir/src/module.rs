@@ -1,8 +1,9 @@
 //! Modules: functions with bodies, declarations, constant data, and definitions that come as text.
 
-use crate::function::{FuncId, Function, Param};
+use crate::function::{FuncId, Function, InstData, Param, Payload};
 use crate::intrinsics::{self, Purity};
 use crate::location::FileId;
+use crate::rows::Effect;
 use crate::types::Type;
 use cranelift_entity::PrimaryMap;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -137,6 +138,16 @@ impl Module {
     /// A signature.
     pub fn callee(&self, id: FuncId) -> &Callee {
         &self.callees[id]
+    }
+
+    /// Whether an instruction does nothing but give its result, which is the same for equal operands.
+    pub(crate) fn is_pure(&self, data: &InstData) -> bool {
+        match (data.op.row().effect, &data.payload) {
+            (Effect::Pure, _) => true,
+            (Effect::Callee, Payload::Callee(id)) => self.callee(*id).purity == Purity::Pure,
+            (Effect::Callee, Payload::Asm(asm)) => asm.is_pure(),
+            _ => false,
+        }
     }
 
     /// Everything that can be called, functions with bodies too.

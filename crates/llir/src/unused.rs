@@ -10,9 +10,8 @@
 
 use crate::flags::Flags;
 use crate::function::{Block, FuncId, Function, InstData, Payload, Value, ValueDef};
-use crate::intrinsics::Purity;
 use crate::module::Module;
-use crate::rows::{Effect, Op};
+use crate::rows::Op;
 use cranelift_entity::SecondaryMap;
 
 /// Drops what is not needed, in every function of the module; block parameters that only feed themselves too.
@@ -39,14 +38,7 @@ pub(crate) fn remove_in(module: &Module, function: &mut Function) {
 
 /// Whether an instruction must stay though nobody uses its result.
 fn has_effect(module: &Module, data: &InstData) -> bool {
-    match (data.op.row().effect, &data.payload) {
-        (Effect::Pure, _) => false,
-        (Effect::Memory, _) => !is_plain_load(data) && data.op != Op::ALLOCA,
-        (Effect::Terminator, _) => true,
-        (Effect::Callee, Payload::Callee(id)) => module.callee(*id).purity != Purity::Pure,
-        (Effect::Callee, Payload::Asm(asm)) => !asm.is_pure(),
-        (Effect::Callee, _) => true,
-    }
+    !module.is_pure(data) && !is_plain_load(data) && data.op != Op::ALLOCA
 }
 
 fn is_plain_load(data: &InstData) -> bool {

@@ -3,22 +3,11 @@
 use super::FunctionBuilder;
 use crate::constant::{Constant, mask, signed};
 use crate::function::{InstData, IntCompare, Payload, Value};
-use crate::intrinsics::Purity;
-use crate::rows::{Effect, Format, Op};
+use crate::rows::{Format, Op};
 use crate::types::Type;
 use smallvec::SmallVec;
 
 impl FunctionBuilder<'_> {
-    /// Whether an instruction only gives its result.
-    pub(super) fn is_pure(&self, data: &InstData) -> bool {
-        match (data.op.row().effect, &data.payload) {
-            (Effect::Pure, _) => true,
-            (Effect::Callee, Payload::Callee(id)) => self.module.callee(*id).purity == Purity::Pure,
-            (Effect::Callee, Payload::Asm(asm)) => asm.is_pure(),
-            _ => false,
-        }
-    }
-
     /// The value of an instruction that need not be made.
     pub(super) fn fold(&mut self, data: &InstData) -> Option<Value> {
         let args = &data.operands[..];

@@ -88,3 +88,17 @@ fn join_blocks(function: &mut Function) {
     function.layout.retain(|block| !gone[*block]);
     replacements.apply(function);
 }
+
+/// For each block the places that go there: the block and the number of the target.
+pub(super) type Comers = Vec<(Block, usize)>;
+
+/// Who goes to each block.
+pub(super) fn passed(function: &Function) -> SecondaryMap<Block, Comers> {
+    let mut comers: SecondaryMap<Block, Comers> = SecondaryMap::new();
+    for block in &function.layout {
+        for (index, call) in function.targets(*block).iter().enumerate() {
+            comers[call.block].push((*block, index));
+        }
+    }
+    comers
+}

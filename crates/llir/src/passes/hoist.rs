@@ -8,10 +8,9 @@ use super::loops::{Loop, loops};
 use super::regroup::regroup;
 use crate::constant::Constant;
 use crate::dominators::Dominators;
-use crate::function::{Block, Function, Inst, InstData, Payload, Value, ValueDef};
-use crate::intrinsics::Purity;
+use crate::function::{Block, Function, Inst, InstData, Value, ValueDef};
 use crate::module::Module;
-use crate::rows::{Effect, Op};
+use crate::rows::Op;
 use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -99,12 +98,7 @@ fn can_move(module: &Module, function: &Function, data: &InstData) -> bool {
     {
         return false;
     }
-    match (data.op.row().effect, &data.payload) {
-        (Effect::Pure, _) => true,
-        (Effect::Callee, Payload::Callee(id)) => module.callee(*id).purity == Purity::Pure,
-        (Effect::Callee, Payload::Asm(asm)) => asm.is_pure(),
-        _ => false,
-    }
+    module.is_pure(data)
 }
 
 /// Neither 0 nor, as a signed number of any width, -1.

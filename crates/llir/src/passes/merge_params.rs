@@ -1,41 +1,53 @@
 //! Drops block parameters that are always one value, or always the same as another parameter.
 //!
 //! Input: `loop(%i, %j, %k): … br loop(%i2, %i2, %k)`, entered with `(0, 0, %n)`. Output: `loop(%i)`, with `%i` for `%j`
-//! and `%n` for `%k`.
+//! and `%n` for `%k`. Of two counters that both begin at 0 and both grow by 1 one stays as well.
 
 use super::Context;
+use super::congruent::congruent;
+use super::flow::{Comers, passed};
 use super::rewrite::Replacements;
 use crate::function::{Block, Function, Value, ValueDef};
-use cranelift_entity::SecondaryMap;
+use crate::module::Module;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
-pub(super) fn merge_params(_: &Context<'_>, function: &mut Function) {
+pub(super) fn merge_params(cx: &Context<'_>, function: &mut Function) {
     let mut replacements = Replacements::default();
     loop {
-        let mut changed = false;
-        let passed = passed(function);
-        for block in function.layout.clone() {
-            changed |= merge_in(function, block, &passed[block], &mut replacements);
-        }
-        if !changed {
+        while merge_each(function, &mut replacements) {}
+        if !merge_congruent(cx.module, function, &mut replacements) {
             break;
         }
     }
     replacements.apply(function);
 }
 
-/// For each block the places that go there: the block and the number of the target.
-type Comers = Vec<(Block, usize)>;
-
-fn passed(function: &Function) -> SecondaryMap<Block, Comers> {
-    let mut comers: SecondaryMap<Block, Comers> = SecondaryMap::new();
-    for block in &function.layout {
-        for (index, call) in function.targets(*block).iter().enumerate() {
-            comers[call.block].push((*block, index));
-        }
+/// Merges, in each block for itself, what is seen to be the same.
+fn merge_each(function: &mut Function, replacements: &mut Replacements) -> bool {
+    let mut changed = false;
+    let passed = passed(function);
+    for block in function.layout.clone() {
+        changed |= merge_in(function, block, &passed[block], replacements);
     }
-    comers
+    changed
+}
+
+/// Merges parameters that begin alike and change alike.
+fn merge_congruent(module: &Module, function: &mut Function, replacements: &mut Replacements) -> bool {
+    let passed = passed(function);
+    let congruences = congruent(module, function, &passed, replacements);
+    for (block, same) in &congruences {
+        let params = function.blocks[*block].params.clone();
+        for (param, by) in params.iter().zip(same) {
+            if let Some(by) = by {
+                replacements.replace(*param, *by);
+            }
+        }
+        let keep: Vec<bool> = same.iter().map(Option::is_none).collect();
+        retain(function, *block, &keep, &passed[*block]);
+    }
+    !congruences.is_empty()
 }
 
 fn merge_in(function: &mut Function, block: Block, comers: &Comers, replacements: &mut Replacements) -> bool {

@@ -3,6 +3,7 @@
 //! A pipeline is a flat list of [`Pass`] rows. Each keeps the rules that [`crate::verify`] checks. Left out: whatever
 //! an assembler behind the target does as well, such as scheduling.
 
+mod congruent;
 mod flow;
 mod hoist;
 mod interleave;

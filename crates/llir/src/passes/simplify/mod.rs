@@ -17,11 +17,10 @@ use super::rewrite::Replacements;
 use crate::constant::Constant;
 use crate::dominators::Dominators;
 use crate::flags::Flags;
-use crate::function::{Block, Function, Inst, InstData, Payload, Value};
-use crate::intrinsics::Purity;
+use crate::function::{Block, Function, Inst, InstData, Value};
 use crate::known::{Key, Known};
 use crate::location::Location;
-use crate::rows::{Effect, Op};
+use crate::rows::Op;
 use crate::types::Type;
 use smallvec::SmallVec;
 use std::sync::LazyLock;
@@ -115,7 +114,7 @@ impl Simplifier<'_> {
             self.function.insts[inst] = data;
         }
         let data = &self.function.insts[inst];
-        if self.is_pure(data) {
+        if self.cx.module.is_pure(data) {
             let key = Key::of(data);
             if let Some(same) = self.find(key, data) {
                 return self.replacements.replace(value, same);
@@ -153,15 +152,6 @@ impl Simplifier<'_> {
         let mut data = data.clone();
         data.operands.swap(0, 1);
         Some(data)
-    }
-
-    fn is_pure(&self, data: &InstData) -> bool {
-        match (data.op.row().effect, &data.payload) {
-            (Effect::Pure, _) => true,
-            (Effect::Callee, Payload::Callee(id)) => self.cx.module.callee(*id).purity == Purity::Pure,
-            (Effect::Callee, Payload::Asm(asm)) => asm.is_pure(),
-            _ => false,
-        }
     }
 
     /// The result of an equal instruction that dominates the current one.
