@@ -41,10 +41,11 @@ def has_roles(kernel, others):
 
 
 @triton.jit
-def one_tile(a_desc, b_desc, c_desc, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+def one_tile(a_desc, b_desc, c_desc, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+             ROLES: tl.constexpr = True):
     row, column = tl.program_id(0) * BLOCK_M, tl.program_id(1) * BLOCK_N
     accumulator = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
-    for step in tl.range(0, tl.cdiv(K, BLOCK_K), warp_specialize=True):
+    for step in tl.range(0, tl.cdiv(K, BLOCK_K), warp_specialize=ROLES):
         a = a_desc.load([row, step * BLOCK_K])
         b = b_desc.load([column, step * BLOCK_K])
         accumulator = tl.dot(a, b.T, accumulator)
@@ -124,12 +125,18 @@ def test_a_loop_of_a_single_stage_says_why(emulated, rng):
     check_product(c, a, b)
 
 
-def test_all_loops_by_a_knob(emulated, rng):
+def test_which_loops_by_a_knob(emulated, rng):
     a, b = operand(rng, (64, 128), torch.float16), operand(rng, (64, 128), torch.float16)
     c = torch.zeros(64, 64, dtype=torch.float16)
-    assert has_roles(kernels.matmul(a, b, c, (64, 64, 64), num_stages=3), 0)
+    descriptors = [TensorDescriptor.from_tensor(x, [64, 64]) for x in (a, b, c)]
+    # Kernels that are there already stay as they are: each has another number of stages.
+    stages = iter(range(2, 8))
+    one = lambda: one_tile[(1, 1)](*descriptors, 128, 64, 64, 64, False, num_stages=next(stages), num_warps=4)
+    flat = lambda: kernels.matmul(a, b, c, (64, 64, 64), num_stages=next(stages))
+    assert has_roles(one(), 0) and has_roles(flat(), 1)
     with triton.knobs.nvidia.scope():
         triton.knobs.nvidia.warp_specialize = True
-        # Kernels that are there already stay as they are.
-        assert has_roles(kernels.matmul(a, b, c, (64, 64, 64), num_stages=4), 1)
+        assert has_roles(one(), 1) and has_roles(flat(), 1)
+        triton.knobs.nvidia.warp_specialize = False
+        assert has_roles(one(), 0) and has_roles(flat(), 0)
     check_product(c, a, b)

@@ -3,13 +3,15 @@
 use super::{KnobValue, YES, flag, get, is_among, number, opt_text, rows, table, text};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use target::knobs::{KnobRow, KnobStanding};
+use target::knobs::{KnobKind, KnobRow, KnobStanding};
 use target::{OptionValue, Target};
 
 /// Whether a knob says anything.
 fn is_set(row: &'static KnobRow) -> bool {
     match get(row) {
-        Ok(KnobValue::None | KnobValue::Bool(false)) | Err(_) => false,
+        Ok(KnobValue::None) | Err(_) => false,
+        // Where nothing may be said, `false` says something.
+        Ok(KnobValue::Bool(false)) => row.kind == KnobKind::OptFlag,
         Ok(KnobValue::Text(text)) => !text.is_empty(),
         Ok(KnobValue::Bool(true) | KnobValue::Int(_)) => true,
     }
