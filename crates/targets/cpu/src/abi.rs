@@ -10,6 +10,8 @@
 //! - An entry returns 0, or another number to stop the launch, after it told [`LaunchContext::assert_fail`] why.
 //! - Neither an entry nor a callback unwinds.
 
+use std::sync::{Mutex, PoisonError};
+
 /// The entry of a compiled kernel.
 pub type Entry = unsafe extern "C" fn(
     context: *const LaunchContext,
@@ -44,7 +46,28 @@ pub struct LaunchContext {
     /// Bytes of the last-level cache: a launch that stores more may store past the caches.
     pub last_level_cache: u64,
     /// Where the callbacks keep what they are told; compiled code leaves it alone.
-    pub outcome: *const crate::outcome::Outcome,
+    pub outcome: *const Outcome,
+}
+
+/// What a launch has reported so far.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    failure: Mutex<Option<String>>,
+}
+
+impl Outcome {
+    /// Ends the launch; the first reason stays.
+    pub(crate) fn stop(&self, reason: impl FnOnce() -> String) {
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        if failure.is_none() {
+            *failure = Some(reason());
+        }
+    }
+
+    /// Why the launch ended early, if it did.
+    pub(crate) fn into_failure(self) -> Option<String> {
+        self.failure.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Where compiled code finds the fields of [`LaunchContext`].

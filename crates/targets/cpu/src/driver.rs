@@ -1,9 +1,9 @@
 //! The processors of this machine as one device.
 
-use crate::abi::{Entry, LaunchContext};
+use crate::abi::{Entry, LaunchContext, Outcome};
 use crate::host::Machine;
 use crate::loader::LoadedObject;
-use crate::outcome::{self, Outcome};
+use crate::outcome;
 use crate::pool::{self, Cost};
 use crate::{scratch, symbols, topology};
 use std::collections::BTreeMap;

@@ -5,6 +5,7 @@
 //! has a name for.
 
 use crate::topology;
+pub use crate::topology::Caches;
 use llvm::{FOR_CPUS, Llvm, TargetSpec};
 use std::fmt;
 use std::sync::OnceLock;
@@ -27,17 +28,6 @@ pub struct Machine {
     pub vector_registers: u32,
     /// Bytes of the caches.
     pub caches: Caches,
-}
-
-/// Bytes of the data caches, each as one core sees it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Caches {
-    /// The nearest.
-    pub l1: u64,
-    /// The second.
-    pub l2: u64,
-    /// The last.
-    pub last: u64,
 }
 
 /// How wide vectors are, and what comes with that.

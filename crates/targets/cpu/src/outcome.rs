@@ -7,28 +7,6 @@ use crate::abi::{LaunchContext, PrintKind};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
-
-/// What a launch has reported so far.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    failure: Mutex<Option<String>>,
-}
-
-impl Outcome {
-    /// Ends the launch; the first reason stays.
-    pub(crate) fn stop(&self, reason: impl FnOnce() -> String) {
-        let mut failure = self.failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if failure.is_none() {
-            *failure = Some(reason());
-        }
-    }
-
-    /// Why the launch ended early, if it did.
-    pub(crate) fn into_failure(self) -> Option<String> {
-        self.failure.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-}
 
 /// The coordinates of a program.
 pub(crate) fn coordinates(grid: [u32; 3], pid: u64) -> [u64; 3] {
@@ -182,6 +160,7 @@ fn step(index: &mut [u64], shape: &[u64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abi::Outcome;
     use expect_test::expect;
 
     fn record<'a>(kind: PrintKind, hex: bool, data: &'a [u8], shape: &'a [u64]) -> Record<'a> {

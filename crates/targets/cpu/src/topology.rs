@@ -1,6 +1,5 @@
 //! What the system lets this process use: processors, their caches, a quota of time.
 
-use crate::host::Caches;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -92,6 +91,17 @@ fn folder_quota(folder: &Path) -> Option<usize> {
 fn parse_quota(quota: &str, period: &str) -> Option<usize> {
     let (quota, period): (usize, usize) = (quota.parse().ok()?, period.parse().ok()?);
     if quota == 0 || period == 0 { None } else { Some(quota.div_ceil(period)) }
+}
+
+/// Bytes of the data caches, each as one core sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Caches {
+    /// The nearest.
+    pub l1: u64,
+    /// The second.
+    pub l2: u64,
+    /// The last.
+    pub last: u64,
 }
 
 /// The data caches of the first allowed processor.

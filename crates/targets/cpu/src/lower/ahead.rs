@@ -4,8 +4,8 @@
 //! read a second time, from where it was kept or by loading it again, tells when: in that pass, the same element of the next program is asked for, where
 //! its address follows from the position in the grid.
 
-use super::cx::Cx;
-use super::error::Result;
+use super::accesses;
+use super::chunk::Chunks;
 use super::memory::Cache;
 use super::value::{At, Index, Val};
 use ir::{Module, Op, Value as IrValue};
@@ -30,42 +30,61 @@ const LONGEST: i64 = 128 << 10;
 /// How deep index expressions are looked into.
 const DEPTH: u32 = 24;
 
-impl Cx<'_> {
+/// The row of the next program.
+pub(crate) struct Row {
+    /// The address of this program's.
+    pub(crate) pointer: IrValue,
+    /// How many elements behind it that is, an `i64`.
+    by: Value,
+    /// The type of an element.
+    lane: Type,
+}
+
+impl Chunks<'_, '_> {
     /// Whether a load runs where the same tensor was read before, in another group: then its block is in the caches.
     pub(crate) fn is_loaded_again(&mut self, op: Op) -> bool {
         let module = self.module;
-        let Some(param) = super::accesses::param_of(module, AccessOp::new(module, op).ptr()) else {
+        let Some(param) = accesses::param_of(module, AccessOp::new(module, op).ptr()) else {
             return false;
         };
-        *self.loaded_in.entry(param).or_insert(self.group_number) != self.group_number
+        let group = self.passes.group;
+        *self.passes.loaded_in.entry(param).or_insert(group) != group
     }
 
-    /// Asks for what the next program will load where this one reads a block for the second time.
-    pub(crate) fn prefetch_row(&mut self, value: IrValue, at: &At) -> Result<()> {
+    /// The row of the next program, where this one reads a block for the second time.
+    pub(crate) fn next_row(&mut self, value: IrValue, at: &At) -> Option<Row> {
         let module = self.module;
-        let load = module.def_op(value).and_then(|op| AccessOp::load(module, op));
-        let Some(load) = load else { return Ok(()) };
-        let ([Index::Known(linear, _)], 0..=1, None) = (&at.dims[..], self.loop_depth, self.probe) else {
-            return Ok(());
+        let load = module.def_op(value).and_then(|op| AccessOp::load(module, op))?;
+        let ([Index::Known(linear, _)], 0..=1, false) = (&at.dims[..], self.here().loops, self.is_form)
+        else {
+            return None;
         };
         let pointer = load.ptr();
         let lane = self.pointee(module.ty(pointer));
         let bytes = i64::from(lane.lane_bytes());
         let is_line_start = (linear.constant * bytes) % super::memory::LINE == 0;
-        let key = super::accesses::param_of(module, pointer).unwrap_or(value);
-        let is_first = *self.second_pass.entry(key).or_insert(self.group_number) == self.group_number;
+        let key = accesses::param_of(module, pointer).unwrap_or(value);
+        let group = self.passes.group;
+        let is_first = *self.passes.second.entry(key).or_insert(group) == group;
         let is_short = ttir::types::numel(module.ty(pointer)) * bytes <= LONGEST;
         if !is_line_start || !is_first || !is_short {
-            return Ok(());
+            return None;
         }
-        let Some(Growth::By(by)) = self.growth(pointer, DEPTH) else { return Ok(()) };
-        if let Val::Affine(affine) = self.eval(pointer, at)? {
-            let by = if self.loop_depth > 0 { self.if_short(by, bytes) } else { by };
-            let address = self.scalar_of(&affine, lane);
-            let next = self.b.gep(lane, address, by);
-            self.prefetch_chunk(next, lane, Cache::Second);
+        match self.growth(pointer, DEPTH)? {
+            Growth::By(by) => Some(Row { pointer, by, lane }),
+            Growth::None => None,
         }
-        Ok(())
+    }
+
+    /// Asks for a chunk of a row, given the address of this program's.
+    pub(crate) fn prefetch_row(&mut self, row: &Row, pointer: &Val) {
+        if let Val::Affine(affine) = pointer {
+            let bytes = i64::from(row.lane.lane_bytes());
+            let by = if self.here().loops > 0 { self.if_short(row.by, bytes) } else { row.by };
+            let address = self.scalar_of(affine, row.lane);
+            let next = self.b.gep(row.lane, address, by);
+            self.prefetch_chunk(next, row.lane, Cache::Second);
+        }
     }
 
     /// A distance between rows, or nothing where rows may be longer than what is asked for.

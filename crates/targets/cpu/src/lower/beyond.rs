@@ -4,9 +4,9 @@
 //! results as they are, bit for bit, leaves them so ever after: zeros are added once, and the rest of the block, which
 //! may be half of it, is left out.
 
-use super::cx::Cx;
+use super::chunk::Chunks;
 use super::error::Result;
-use super::nest::{Accumulators, Dim, Run, refill};
+use super::nest::{Accumulators, Iteration, Run, refill};
 use super::plan::{Group, Root};
 use super::value::Linear;
 use ir::{OpRow, Traits, Value as IrValue};
@@ -39,16 +39,17 @@ const DEPTH: u32 = 16;
 
 impl Run<'_> {
     /// The same for other roots, where no mask holds.
-    pub(crate) fn behind<'g>(&self, group: &'g Group) -> Run<'g> {
+    fn behind<'g>(&self, group: &'g Group) -> Run<'g> {
+        let known = self.masks.iter().map(|&mask| (mask, false)).collect();
         let (nest, linears, masks) = (self.nest.clone(), self.linears.clone(), self.masks.clone());
-        Run { group, nest, linears, none: masks.clone(), masks, ends: None, is_full: false, limit: None }
+        Run { group, nest, linears, masks, ends: None, known, limit: None }
     }
 }
 
-impl Cx<'_> {
+impl Chunks<'_, '_> {
     /// Where the chunks of a loop end that differ from the one behind them; `None` where all must run.
-    pub(crate) fn end_of_difference(&mut self, run: &Run<'_>, one: &Dim, start: Value) -> Option<Value> {
-        let ends = run.ends?;
+    pub(crate) fn end_of_difference(&mut self, run: &Run<'_>, start: Value) -> Option<Value> {
+        let (ends, one) = (run.ends?, run.innermost());
         let module = self.module;
         if !run.group.roots.iter().any(|root| matches!(root, Root::Reduce(..))) {
             return None;
@@ -167,21 +168,21 @@ impl Cx<'_> {
         sums
     }
 
-    /// Combines the chunks from `start` on, which are all the same, until that changes nothing.
+    /// Combines the chunks from `start` on, which are all the same, until that changes nothing. `body` makes one iteration.
     pub(crate) fn until_nothing_changes(
         &mut self,
         run: &Run<'_>,
-        one: &Dim,
         (start, end): (Value, Value),
         partials: Accumulators,
+        body: impl FnOnce(&mut Self, &Run<'_>, Iteration, Accumulators) -> Result<Accumulators>,
     ) -> Result<Accumulators> {
+        let one = run.innermost();
         if run.group.carriers().all(|op| self.adds_zeros(op, &run.masks)) {
             return Ok(self.with_zero(partials, (start, end)));
         }
         let roots = run.group.roots.iter().filter(|root| matches!(root, Root::Reduce(..))).cloned().collect();
         let group = Group { roots, ..run.group.clone() };
-        let mut run = run.behind(&group);
-        let var = self.new_loop(one.step, one.end);
+        let run = run.behind(&group);
         let mut inits = vec![start, self.b.bool(true)];
         inits.extend(partials.iter().flatten().flatten());
         let opened = self.b.begin_while(&inits);
@@ -189,12 +190,11 @@ impl Cx<'_> {
         let is_left = self.b.icmp(IntCompare::Slt, carried[0], end);
         let goes_on = self.b.and(is_left, carried[1]);
         self.b.do_while(&opened, goes_on, &carried[2..]);
-        self.loops[var.0 as usize].counter = Some(carried[0]);
-        self.enter();
+        let position = Linear::counter(self.counted_loop(one.step, one.end, carried[0]));
+        let each = Iteration { position, counter: Some(carried[0]), chunks: 1 };
         let before = refill(&partials, &carried[2..]);
-        let made = self.body(&mut run, one, Linear::counter(var), 1, before, Some(carried[0]));
-        self.leave();
-        let made: Vec<Value> = made?.into_iter().flatten().flatten().collect();
+        let made = body(self, &run, each, before)?;
+        let made: Vec<Value> = made.into_iter().flatten().flatten().collect();
         let mut changes = self.b.bool(false);
         for (&new, &old) in made.iter().zip(&carried[2..]) {
             let differs = self.differs(new, old);

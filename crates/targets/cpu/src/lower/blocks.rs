@@ -1,16 +1,17 @@
 //! Operations on whole blocks that are neither elementwise nor moves: joining, concatenating, picking, counting.
 
-use super::cx::Cx;
+use super::element::Zeros;
+use super::emitter::Emitter;
 use super::error::Result;
 use super::scratch::Buffer;
 use super::types;
-use super::value::{Index, Val};
+use super::value::Index;
 use ir::Op;
 use llir::{IntCompare, Type};
 use ttir::ops::reduce::{HistogramOp, MapElementwiseOp};
 use ttir::ops::shape::GatherOp;
 
-impl Cx<'_> {
+impl Emitter<'_> {
     /// Part of a buffer: from an element on, with the strides of some dimensions.
     fn part(&self, buffer: &Buffer, element: i64, strides: &[i64]) -> Buffer {
         let bytes = u64::from(types::memory(buffer.elem).lane_bytes());
@@ -26,7 +27,7 @@ impl Cx<'_> {
     /// `tt.cat`.
     pub(crate) fn cat(&mut self, op: Op) -> Result<()> {
         let module = self.module;
-        let buffer = self.new_buffer(module.ty(module.result(op, 0)));
+        let buffer = self.arena.of(module.ty(module.result(op, 0)));
         let mut rows = 0;
         for &operand in module.operands(op) {
             let part = self.part(&buffer, rows * buffer.strides[0], &buffer.strides);
@@ -40,7 +41,7 @@ impl Cx<'_> {
     /// `tt.join`.
     pub(crate) fn join(&mut self, op: Op) -> Result<()> {
         let module = self.module;
-        let buffer = self.new_buffer(module.ty(module.result(op, 0)));
+        let buffer = self.arena.of(module.ty(module.result(op, 0)));
         let last = buffer.strides.len() - 1;
         for (number, &operand) in module.operands(op).iter().enumerate() {
             let part = self.part(&buffer, number as i64, &buffer.strides[..last]);
@@ -56,7 +57,7 @@ impl Cx<'_> {
         let gather = GatherOp::new(module, op);
         let (source, indices, axis) = (gather.src(), gather.indices(), gather.axis());
         let size = types::shape(module.ty(source))[axis];
-        let buffer = self.new_buffer(module.ty(module.result(op, 0)));
+        let buffer = self.arena.of(module.ty(module.result(op, 0)));
         let shape = types::shape(module.ty(indices)).to_vec();
         let lanes = self.machine.lanes();
         self.each_chunk(&shape, lanes, |cx, at| {
@@ -69,7 +70,8 @@ impl Cx<'_> {
             dims[axis] = Index::Vector(index);
             let from = cx.at(dims);
             let picked = cx.eval_vector(source, &from)?;
-            cx.write(&buffer, picked, at)
+            cx.write(&buffer, picked, at);
+            Ok(())
         })?;
         self.buffers.insert(module.result(op, 0), buffer);
         Ok(())
@@ -80,7 +82,7 @@ impl Cx<'_> {
         let module = self.module;
         let histogram = HistogramOp::new(module, op);
         let (source, mask, result) = (histogram.src(), histogram.mask(), histogram.result());
-        let buffer = self.new_buffer(module.ty(result));
+        let buffer = self.arena.of(module.ty(result));
         let lane = types::memory(buffer.elem);
         let bins = types::shape(module.ty(result))[0];
         let base = self.address(&buffer);
@@ -115,7 +117,7 @@ impl Cx<'_> {
         let map = MapElementwiseOp::new(module, op);
         let pack = map.pack() as u32;
         let buffers: Vec<Buffer> =
-            module.results(op).iter().map(|&result| self.new_buffer(module.ty(result))).collect();
+            module.results(op).iter().map(|&result| self.arena.of(module.ty(result))).collect();
         let shape = types::shape(module.ty(map.srcs()[0])).to_vec();
         let block = module.entry(module.region(op, 0));
         self.each_chunk(&shape, pack, |cx, at| {
@@ -127,23 +129,14 @@ impl Cx<'_> {
                 let vector = cx.eval_vector(operand, at)?;
                 args.extend((0..pack).map(|lane| cx.b.extract(vector, lane)));
             }
-            let results = cx.inline_region(block, &args)?;
+            let results = cx.inline_region(block, &args, Zeros::Signed)?;
             for (parts, buffer) in results.chunks(pack as usize).zip(&buffers) {
                 let vector = cx.b.vector(parts);
-                cx.write(buffer, vector, at)?;
+                cx.write(buffer, vector, at);
             }
             Ok(())
         })?;
-        for (&result, buffer) in module.results(op).iter().zip(buffers) {
-            self.buffers.insert(result, buffer);
-        }
+        self.place_results(op, &buffers);
         Ok(())
-    }
-
-    /// Puts the value of an operation with effects where its users find it.
-    pub(crate) fn remember(&mut self, value: ir::Value, at: &super::value::At, val: Val) {
-        if let Some(scope) = self.memo.last_mut() {
-            scope.insert((value, at.id), val);
-        }
     }
 }

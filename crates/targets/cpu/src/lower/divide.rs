@@ -8,12 +8,12 @@
 //! zeros with their sign are `q` itself: there `e` is NaN or zero. Where `x` is so small that `e` is denormal (below 2^-102
 //! in binary32) the last place may differ by one.
 
-use super::cx::Cx;
+use super::emitter::Emitter;
 use super::error::Result;
-use super::nest::Nest;
 use super::plan::{Group, Root};
 use ir::Value as IrValue;
 use llir::{Flags, FloatCompare, Type, Value};
+use rustc_hash::FxHashMap;
 use ttir::ops::arith_float::DIVF;
 use ttir::ops::forms::BinaryOp;
 use ttir::ops::shape::SplatOp;
@@ -24,30 +24,24 @@ const LEAST: i64 = 8;
 /// The exponents of the largest divisors of binary32 and binary64.
 const MOST: (f64, f64) = (100.0, 900.0);
 
-impl Cx<'_> {
-    /// Makes the nest of a group, twice where divisors may serve by their inverses: once for when they do.
-    pub(crate) fn divided(&mut self, group: &Group, nest: Nest) -> Result<()> {
+impl Emitter<'_> {
+    /// The condition under which the divisors of a group serve by their inverses, and those; `None` where there are none.
+    pub(crate) fn inverses(&mut self, group: &Group) -> Result<Option<(Value, FxHashMap<IrValue, Value>)>> {
         let divisors = self.shared_divisors(group);
         if divisors.is_empty() {
-            return self.versions(group, nest);
+            return Ok(None);
         }
         let mut all = self.b.bool(true);
+        let mut inverses = FxHashMap::default();
         for &divisor in &divisors {
             let scalar = self.scalar(SplatOp::def(self.module, divisor).expect("found as one").src())?;
             let serves = self.serves(scalar);
             all = self.b.and(all, serves);
             let one = self.b.float(self.b.ty(scalar), 1.0);
             let inverse = self.b.fdiv(one, scalar);
-            self.inverses.insert(divisor, inverse);
+            inverses.insert(divisor, inverse);
         }
-        let mut branch = self.b.begin_if(all);
-        let fast = self.versions(group, nest.clone());
-        self.inverses.clear();
-        fast?;
-        self.b.begin_else(&mut branch, &[]);
-        self.run_nest(group, Nest { most_unroll: 1, is_split: false, ..nest })?;
-        self.b.end_if(branch, &[]);
-        Ok(())
+        Ok(Some((all, inverses)))
     }
 
     /// What the quotients of a group are divided by, where that is one number for all elements and its inverse is better:

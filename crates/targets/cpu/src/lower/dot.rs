@@ -1,9 +1,7 @@
 //! Matrix products: operands as tiles in scratch memory, the micro-kernels of this target, an accumulator in place.
 
-use super::cx::Cx;
+use super::emitter::Emitter;
 use super::error::{LowerError, Result};
-use super::nest::Nest;
-use super::plan::{Group, Root};
 use super::scratch::Buffer;
 use super::types;
 use crate::dot::{DotSpec, Plan, Transpose};
@@ -11,7 +9,7 @@ use ir::{Def, Op, Type as IrType, Value as IrValue};
 use llir::{Purity, Type, Value};
 use ttir::ops::dot::MatmulOp;
 
-impl Cx<'_> {
+impl Emitter<'_> {
     /// `tt.dot`.
     pub(crate) fn dot(&mut self, op: Op) -> Result<()> {
         let module = self.module;
@@ -54,8 +52,7 @@ impl Cx<'_> {
             };
         }
         let buffer = self.arena.block(types::shape(ty), wide);
-        let roots = vec![Root::KeepWide(value, buffer.clone())];
-        self.walk(&Group { shape: types::shape(ty).to_vec(), roots, ..Group::default() })?;
+        self.copy_wide(value, &buffer)?;
         Ok(buffer)
     }
 
@@ -92,8 +89,7 @@ impl Cx<'_> {
         }
         let ty = module.ty(c);
         let buffer = self.arena.block(types::shape(ty), elem);
-        let roots = vec![Root::KeepWide(c, buffer.clone())];
-        self.walk(&Group { shape: types::shape(ty).to_vec(), roots, ..Group::default() })?;
+        self.copy_wide(c, &buffer)?;
         Ok(buffer)
     }
 
@@ -141,35 +137,5 @@ impl Cx<'_> {
         self.call_text(&definitions, &symbol, Type::VOID, &args, Purity::Impure);
         self.b.end_for(opened, &[]);
         Ok(())
-    }
-
-    /// Runs a function on every chunk of a shape, one after the other.
-    pub(crate) fn each_chunk(
-        &mut self,
-        shape: &[i64],
-        most_lanes: u32,
-        mut f: impl FnMut(&mut Self, &super::value::At) -> Result<()>,
-    ) -> Result<()> {
-        let nest = Nest::new(shape, shape.len() - 1, None, most_lanes);
-        let lanes = std::mem::replace(&mut self.lanes, nest.lanes);
-        let mut opened = Vec::new();
-        let mut linears = vec![super::value::Linear::default(); shape.len()];
-        for one in &nest.loops {
-            let var = self.new_loop(one.step, one.end);
-            let (start, end, step) = (self.b.i64(0), self.b.i64(one.end), self.b.i64(one.step));
-            let inner = self.b.begin_for(start, end, step, &[]);
-            self.loops[var.0 as usize].counter = Some(inner.iv);
-            linears[one.dim] = super::value::Linear::counter(var);
-            opened.push(inner);
-        }
-        self.enter();
-        let at = self.position(&nest, &linears);
-        let result = f(self, &at);
-        self.leave();
-        for inner in opened.into_iter().rev() {
-            self.b.end_for(inner, &[]);
-        }
-        self.lanes = lanes;
-        result
     }
 }

@@ -1,6 +1,8 @@
 //! Matrix products of operands that share scales: unpacked and scaled into binary32 tiles, then multiplied as any other.
 
-use super::cx::Cx;
+use super::chunk::Chunks;
+use super::element::Zeros;
+use super::emitter::Emitter;
 use super::error::Result;
 use super::scratch::Buffer;
 use super::types;
@@ -23,7 +25,7 @@ struct Operand {
     half: bool,
 }
 
-impl Cx<'_> {
+impl Emitter<'_> {
     /// `tt.dot_scaled`.
     pub(crate) fn dot_scaled(&mut self, op: Op) -> Result<()> {
         let module = self.module;
@@ -79,11 +81,14 @@ impl Cx<'_> {
                     number = cx.widen(FloatKind::F16, rounded);
                 }
             }
-            cx.write(&buffer, number, at)
+            cx.write(&buffer, number, at);
+            Ok(())
         })?;
         Ok(buffer)
     }
+}
 
+impl Chunks<'_, '_> {
     /// The bits of the elements at positions of the unpacked matrix.
     fn packed_bits(&mut self, operand: &Operand, dims: &[Index]) -> Result<Value> {
         if operand.format != ScaleType::E2m1 {
@@ -97,11 +102,12 @@ impl Cx<'_> {
         let at = self.at(own);
         let byte = self.eval_vector(operand.value, &at)?;
         let half = self.index_vector(&rest);
-        let half = self.b.resize_signed(half, self.b.ty(byte));
-        let two = self.b.int(self.b.ty(byte), 2);
+        let ty = self.b.ty(byte);
+        let half = self.b.resize_signed(half, ty);
+        let two = self.int_like(byte, 2);
         let shift = self.b.shl(half, two);
         let nibble = self.b.lshr(byte, shift);
-        let mask = self.b.int(self.b.ty(byte), 15);
+        let mask = self.int_like(byte, 15);
         Ok(self.b.and(nibble, mask))
     }
 
@@ -111,9 +117,9 @@ impl Cx<'_> {
             ScaleType::E5m2 => self.widen(FloatKind::F8E5M2, bits),
             ScaleType::Bf16 => self.widen(FloatKind::BF16, bits),
             ScaleType::Fp16 => self.widen(FloatKind::F16, bits),
-            ScaleType::E2m3 => self.element(|ctx| widen_tiny(ctx, 2, 3, bits)),
-            ScaleType::E3m2 => self.element(|ctx| widen_tiny(ctx, 3, 2, bits)),
-            ScaleType::E2m1 => self.element(|ctx| widen_tiny(ctx, 2, 1, bits)),
+            ScaleType::E2m3 => self.element(Zeros::Signed, |ctx| widen_tiny(ctx, 2, 3, bits)),
+            ScaleType::E3m2 => self.element(Zeros::Signed, |ctx| widen_tiny(ctx, 3, 2, bits)),
+            ScaleType::E2m1 => self.element(Zeros::Signed, |ctx| widen_tiny(ctx, 2, 1, bits)),
         }
     }
 

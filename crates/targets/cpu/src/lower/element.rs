@@ -2,7 +2,7 @@
 //!
 //! Narrow floats are kept as their bits and compute in binary32, the same on every processor.
 
-use super::cx::Cx;
+use super::emitter::Emitter;
 use super::error::{LowerError, Result};
 use super::machine::Machine;
 use super::types;
@@ -13,46 +13,47 @@ use elementwise::{
 use ir::{FloatKind, Op};
 use llir::{FunctionBuilder, Type, Value};
 use maths::MathMachine;
-use ttir::ops::arith_float::DIVF;
 use ttir::ops::extern_call::{EXTERN_ELEMENTWISE, ExternElementwiseOp};
-use ttir::ops::forms::BinaryOp;
 
-impl Cx<'_> {
+/// Whether the sign of a zero is free, as in a reduction, whose order is open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Zeros {
+    /// It must be right.
+    Signed,
+    /// It is free.
+    Free,
+}
+
+impl Emitter<'_> {
     /// Makes instructions on elements or chunks of them.
-    pub(crate) fn element<T>(&mut self, build: impl FnOnce(&mut Ctx<'_, '_>) -> T) -> T {
-        let target = Processor { machine: self.machine, free_zeros: self.free_zeros };
+    pub(crate) fn element<T>(&mut self, zeros: Zeros, build: impl FnOnce(&mut Ctx<'_, '_>) -> T) -> T {
+        let target = Processor { machine: self.machine, free_zeros: zeros == Zeros::Free };
         build(&mut Ctx { b: &mut self.b, target: &target, sums: &mut PlainSums })
     }
 
     /// The binary32 number of an encoding, exactly.
     pub(crate) fn widen(&mut self, kind: FloatKind, bits: Value) -> Value {
-        self.element(|ctx| small_float::as_wide(ctx, ir::Type::float(kind), bits))
+        self.element(Zeros::Signed, |ctx| small_float::as_wide(ctx, ir::Type::float(kind), bits))
     }
 
     /// The encoding of a binary32 or binary64 number, to nearest even.
     pub(crate) fn narrow(&mut self, kind: FloatKind, value: Value) -> Value {
-        self.element(|ctx| small_float::narrow_to(ctx, ir::Type::float(kind), value))
+        self.element(Zeros::Signed, |ctx| small_float::narrow_to(ctx, ir::Type::float(kind), value))
     }
 
     /// Makes the instructions of an elementwise operation.
-    pub(crate) fn apply(&mut self, op: Op, x: &[Value]) -> Result<Value> {
+    pub(crate) fn apply(&mut self, op: Op, x: &[Value], zeros: Zeros) -> Result<Value> {
         let row = self.module.row(op);
         let elems = Elems::of(self.module, op);
         if row.is(&EXTERN_ELEMENTWISE) {
             let symbol = ExternElementwiseOp::new(self.module, op).symbol();
-            let made = self.element(|ctx| library::call(ctx, symbol, &elems, x))?;
+            let made = self.element(zeros, |ctx| library::call(ctx, symbol, &elems, x))?;
             let unknown =
                 || format!("there is no function `{symbol}`; write it with the functions of tl.math");
             return made.ok_or_else(|| LowerError::unsupported(self.module, op, &unknown()));
         }
-        if row.is(&DIVF)
-            && let Some(&inverse) = self.inverses.get(&BinaryOp::new(self.module, op).rhs())
-            && self.b.ty(x[0]).is_vector()
-        {
-            return Ok(self.corrected(x[0], x[1], inverse));
-        }
         match elementwise::find(row) {
-            Some(emit) => Ok(self.element(|ctx| emit(ctx, &elems, x))?),
+            Some(emit) => Ok(self.element(zeros, |ctx| emit(ctx, &elems, x))?),
             None => self.unsupported(op, "there is no lowering for it yet"),
         }
     }

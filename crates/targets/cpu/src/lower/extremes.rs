@@ -5,8 +5,8 @@
 //! whether there was a number at all. The opposite extreme tells, at one more instruction of the same kind where a
 //! test for NaN takes two: only where nothing was seen is the maximum below the minimum.
 
+use super::chunk::Chunks;
 use super::combine;
-use super::cx::Cx;
 use super::nest::{Accumulators, Run};
 use ir::Op;
 use llir::{FloatCompare, Value};
@@ -47,7 +47,7 @@ impl Extreme {
     }
 }
 
-impl Cx<'_> {
+impl Chunks<'_, '_> {
     /// The extreme that a reduction is, if both extremes are worth following.
     pub(crate) fn extreme(&mut self, op: Op) -> Option<Extreme> {
         let module = self.module;
@@ -90,7 +90,7 @@ impl Cx<'_> {
 
     /// A partial, with a number where it is NaN.
     fn number_or(&mut self, partial: Value, start: f64) -> Value {
-        let start = self.b.float(self.b.ty(partial), start);
+        let start = self.float_like(partial, start);
         let is_nan = self.b.fcmp(FloatCompare::Uno, partial, partial);
         self.b.select(is_nan, start, partial)
     }
@@ -101,7 +101,7 @@ impl Cx<'_> {
         for (results, extreme) in partials.iter_mut().zip(extremes) {
             let (Some(extreme), [best, worst]) = (extreme, &results[..]) else { continue };
             let chosen = best.iter().zip(worst).map(|(&best, &worst)| {
-                let nan = self.b.float(self.b.ty(best), f64::NAN);
+                let nan = self.float_like(best, f64::NAN);
                 let is_empty = self.b.fcmp(extreme.opposite().beats(), best, worst);
                 self.b.select(is_empty, nan, best)
             });

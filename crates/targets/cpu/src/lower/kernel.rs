@@ -1,9 +1,10 @@
 //! The entry of a kernel: its parameters, the loop over programs, the body of one program.
 
-use super::cx::{Cx, Frame, Note};
+use super::emitter::{Emitter, Frame, Note, Place, Program};
 use super::error::{LowerError, Result};
 use super::induction::Moves;
 use super::machine::Machine;
+use super::scratch::Arena;
 use super::types;
 use crate::abi::offsets;
 use crate::host;
@@ -130,48 +131,53 @@ fn lower_kernel(
     if options.enable_fp_fusion {
         b.set_float_flags(Flags::CONTRACT);
     }
-    let (scratch, kept, notes) = programs(module, body, b, moves, machine)?;
+    let (scratch, kept, notes) = programs(module, kernel, b, moves, machine)?;
     Ok(Made { module: out, name, params, scratch, kept, notes })
 }
 
 /// The loop over programs; answers the bytes of scratch, how many of them outlive a program, and how accesses are done.
 fn programs(
     module: &ir::Module,
-    body: ir::Block,
-    b: FunctionBuilder<'_>,
+    kernel: Op,
+    mut b: FunctionBuilder<'_>,
     moves: Moves,
     machine: &Machine,
 ) -> Result<(u64, u64, Vec<Note>)> {
+    let body = FuncOp::new(module, kernel).entry();
+    let mut arena = Arena::default();
+    let (products, kept) = super::product::prepare(module, machine, kernel, &mut arena);
+    let written = super::stream::only_written(module, kernel);
+    let program = Program { module, machine, moves, products, written };
+
     let (context, args, begin, end, scratch) = (b.param(0), b.param(1), b.param(2), b.param(3), b.param(4));
-    let frame = Frame { context, scratch, pid: begin, position: [begin; 3], grid: [begin; 3] };
-    let mut cx = Cx::new(module, b, machine, frame);
-    cx.moves = moves;
-    let mut kept = 0;
-    if let Some(kernel) = module.region_parent(module.block_region(body)) {
-        cx.streams.written = super::stream::only_written(module, kernel);
-        kept = super::product::prepare(&mut cx, kernel);
-    }
-    for (index, &arg) in module.args(body).iter().enumerate() {
-        let value = load_argument(&mut cx, args, index, module.ty(arg));
-        cx.scalars.insert(arg, value);
-    }
-    for axis in 0..3 {
-        let offset = cx.b.i64(offsets::GRID as i64 + 4 * axis as i64);
-        let place = cx.b.offset(context, offset);
-        cx.frame.grid[axis] = cx.b.load(Type::I32, place, 4);
-    }
-    let [gx, gy, _] = cx.frame.grid.map(|size| cx.b.resize_unsigned(size, Type::I64));
-    let (x, rest) = (cx.b.urem(begin, gx), cx.b.udiv(begin, gx));
-    let (y, z) = (cx.b.urem(rest, gy), cx.b.udiv(rest, gy));
-    let first: Vec<Value> = [x, y, z].into_iter().map(|value| cx.b.resize_signed(value, Type::I32)).collect();
-    let one = cx.b.i64(1);
-    let gz = cx.b.resize_unsigned(cx.frame.grid[2], Type::I64);
-    let repeats = cx.b.mul(gx, gy);
-    cx.streams.repeats = Some(cx.b.mul(repeats, gz));
-    let opened = cx.b.begin_for(begin, end, one, &first);
-    cx.frame.pid = opened.iv;
-    cx.frame.position = [opened.carried[0], opened.carried[1], opened.carried[2]];
-    cx.block(body)?;
+    let values = module.args(body);
+    let arguments: Vec<Value> = values
+        .iter()
+        .enumerate()
+        .map(|(index, &arg)| load_argument(&mut b, args, index, module.ty(arg)))
+        .collect();
+    let grid = [0, 1, 2].map(|axis| {
+        let offset = b.i64(offsets::GRID as i64 + 4 * axis);
+        let place = b.offset(context, offset);
+        b.load(Type::I32, place, 4)
+    });
+    let [gx, gy, _] = grid.map(|size| b.resize_unsigned(size, Type::I64));
+    let (x, rest) = (b.urem(begin, gx), b.udiv(begin, gx));
+    let (y, z) = (b.urem(rest, gy), b.udiv(rest, gy));
+    let first: Vec<Value> = [x, y, z].into_iter().map(|value| b.resize_signed(value, Type::I32)).collect();
+    let one = b.i64(1);
+    let gz = b.resize_unsigned(grid[2], Type::I64);
+    let repeats = b.mul(gx, gy);
+    let repeats = b.mul(repeats, gz);
+    let opened = b.begin_for(begin, end, one, &first);
+    let position = [opened.carried[0], opened.carried[1], opened.carried[2]];
+    let frame = Frame { context, scratch, pid: opened.iv, position, grid };
+    let mut cx = Emitter::new(&program, b, frame, arena);
+    let place = Place { repeats: Some(repeats), ..Place::default() };
+    cx.in_region(place, |cx| {
+        cx.bind(values, &arguments);
+        cx.block(body)
+    })?;
     let next = next_position(&mut cx);
     cx.b.end_for(opened, &next);
     cx.fence_streams();
@@ -181,7 +187,7 @@ fn programs(
 }
 
 /// The position of the next program, x fastest.
-fn next_position(cx: &mut Cx<'_>) -> [Value; 3] {
+fn next_position(cx: &mut Emitter<'_>) -> [Value; 3] {
     let ([x, y, z], [gx, gy, _]) = (cx.frame.position, cx.frame.grid);
     let (zero, one) = (cx.b.i32(0), cx.b.i32(1));
     let x_next = cx.b.add(x, one);
@@ -198,10 +204,9 @@ fn next_position(cx: &mut Cx<'_>) -> [Value; 3] {
 }
 
 /// One argument out of its slot.
-fn load_argument(cx: &mut Cx<'_>, args: Value, index: usize, ty: IrType) -> Value {
-    let slot = cx.b.i64(8 * index as i64);
-    let place = cx.b.offset(args, slot);
-    let lane = types::memory(ty);
-    let loaded = cx.b.load(lane, place, 8);
-    cx.in_register(loaded, ty)
+fn load_argument(b: &mut FunctionBuilder<'_>, args: Value, index: usize, ty: IrType) -> Value {
+    let slot = b.i64(8 * index as i64);
+    let place = b.offset(args, slot);
+    let loaded = b.load(types::memory(ty), place, 8);
+    types::in_register(b, loaded, ty)
 }

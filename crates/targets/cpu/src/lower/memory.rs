@@ -3,12 +3,12 @@
 //! Neighbouring addresses are one vector access, equal ones a scalar access, others one access per lane. Memory of lanes
 //! that are masked off is not touched; such lanes read as `other`, or as zero without it.
 
-use super::cx::{Cx, Note};
-use super::error::Result;
+use super::chunk::Chunks;
+use super::emitter::Note;
+use super::error::{LowerError, Result};
 use super::induction::Amount;
-use super::scratch::{Buffer, Panels};
 use super::types;
-use super::value::{Affine, At, Index, Val};
+use super::value::{At, Index, Val};
 use ir::{Op, Value as IrValue};
 use llir::{Flags, Memory, Type, Value};
 use ttir::ops::forms::UnaryOp;
@@ -37,7 +37,8 @@ const ROWS_AHEAD: i64 = 2;
 const PAST_CACHES: &str = "vector past the caches where a launch writes more than the last one holds";
 
 /// A mask, once constants are taken out.
-enum Mask {
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Mask {
     /// Every lane.
     All,
     /// One condition for all lanes.
@@ -47,7 +48,8 @@ enum Mask {
 }
 
 /// Where the lanes of an access are.
-enum Target {
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Target {
     /// All at one address.
     One(Value),
     /// Next to each other from an address on.
@@ -56,57 +58,88 @@ enum Target {
     Many(Value),
 }
 
-impl Cx<'_> {
-    fn mask(&mut self, mask: Option<IrValue>, at: &At) -> Result<Mask> {
-        let own = self.own_mask(mask, at)?;
-        let Some(limit) = self.streams.limit else { return Ok(own) };
+/// How far a `tt.load` is: what it has, while it waits for the value that it asked for.
+pub(crate) enum Loading {
+    /// Nothing.
+    Begun,
+    /// The value of its mask comes.
+    Masked,
+    /// That of its pointer comes.
+    Addressed(Mask),
+    /// The address comes that is asked for ahead.
+    Behind(Mask, Target),
+    /// What masked-off lanes are comes.
+    Others(Mask, Target),
+    /// No lane is read: what comes is the answer.
+    Answered,
+}
+
+/// How making a value goes on.
+pub(crate) enum Next {
+    /// The value of a block at a position is needed.
+    Needs(IrValue, At),
+    /// It is made.
+    Done(Val),
+}
+
+/// Whether a load reads something in every lane.
+fn reads_all(target: &Target, mask: &Mask) -> bool {
+    matches!((target, mask), (Target::One(_) | Target::Run(_), Mask::All))
+}
+
+impl Chunks<'_, '_> {
+    /// The mask of an access, given its value; of the lanes that are inside.
+    pub(crate) fn mask(&mut self, mask: Option<(IrValue, &Val)>) -> Mask {
+        let own = match mask {
+            Some((mask, val)) => self.own_mask(mask, val),
+            None => Mask::All,
+        };
+        let Some(limit) = self.limit else { return own };
         let lanes = self.mask_vector(&own);
-        Ok(Mask::Lanes(self.b.and(lanes, limit)))
+        Mask::Lanes(self.b.and(lanes, limit))
     }
 
     /// The mask of an access as the program gives it.
-    fn own_mask(&mut self, mask: Option<IrValue>, at: &At) -> Result<Mask> {
-        let Some(mask) = mask else { return Ok(Mask::All) };
-        let val = self.eval(mask, at)?;
-        if let Some(condition) = self.as_scalar(&val, self.module.ty(mask)) {
+    fn own_mask(&mut self, mask: IrValue, val: &Val) -> Mask {
+        let ty = self.module.ty(mask);
+        if let Some(condition) = self.as_scalar(val, ty) {
             let always = self.b.is_all_ones(condition);
-            return Ok(if always { Mask::All } else { Mask::Condition(condition) });
+            return if always { Mask::All } else { Mask::Condition(condition) };
         }
-        Ok(Mask::Lanes(self.vector(&val, self.module.ty(mask))))
+        Mask::Lanes(self.vector(val, ty))
     }
 
     /// Whether a mask is known to hold nowhere.
-    fn is_never(&self, mask: &Mask) -> bool {
+    pub(crate) fn is_never(&self, mask: &Mask) -> bool {
         matches!(mask, Mask::Condition(condition) if self.b.is_zero(*condition))
     }
 
-    fn mask_vector(&mut self, mask: &Mask) -> Value {
+    pub(crate) fn mask_vector(&mut self, mask: &Mask) -> Value {
         match mask {
-            Mask::All => self.b.int(self.vector_type(Type::I1), -1),
+            Mask::All => self.all(),
             Mask::Condition(condition) => self.spread(*condition),
             Mask::Lanes(lanes) => *lanes,
         }
     }
 
-    fn target(&mut self, pointer: IrValue, at: &At) -> Result<Target> {
+    pub(crate) fn target(&mut self, pointer: IrValue, val: &Val) -> Target {
         let ty = self.module.ty(pointer);
         let element = self.pointee(ty);
-        let val = self.eval(pointer, at)?;
-        Ok(match &val {
+        match val {
             Val::Uniform(address) => Target::One(*address),
             Val::Affine(affine) if affine.lanes.is_uniform() => Target::One(self.scalar_of(affine, element)),
             Val::Affine(affine) if affine.lanes.stride() == Some(1) => {
                 Target::Run(self.scalar_of(affine, element))
             }
-            _ if self.lanes == 1 => Target::One(self.vector(&val, ty)),
-            _ => Target::Many(self.vector(&val, ty)),
-        })
+            _ if self.lanes == 1 => Target::One(self.vector(val, ty)),
+            _ => Target::Many(self.vector(val, ty)),
+        }
     }
 
     /// Writes down how an access is done.
-    fn note(&mut self, op: Op, target: &Target, mask: &Mask) {
+    pub(crate) fn note(&mut self, op: Op, target: &Target, mask: &Mask) {
         let is_store = StoreOp::of(self.module, op).is_some();
-        let is_past_caches = is_store && self.streams.peel.is_some();
+        let is_past_caches = is_store && self.assumed.peel.is_some();
         let (way, lanes) = match (target, mask) {
             (Target::Run(_), Mask::All) if is_past_caches => (PAST_CACHES, self.lanes),
             (Target::One(_), _) => ("one element for all lanes", 1),
@@ -122,120 +155,178 @@ impl Cx<'_> {
         }
     }
 
-    /// `tt.load`.
-    pub(crate) fn load(&mut self, op: Op, at: &At) -> Result<Val> {
+    /// Goes on with a `tt.load` as far as what is given leads: the value that it asked for last.
+    pub(crate) fn load(
+        &mut self,
+        op: Op,
+        at: &At,
+        loading: &mut Loading,
+        given: Option<Val>,
+    ) -> Result<Next> {
         let module = self.module;
         let load = LoadOp::new(module, op);
         let elem = ttir::types::elem(module.ty(load.result()));
-        if self.probe.is_some() {
-            self.fail_probe();
-            return Ok(Val::Uniform(self.b.zero(types::register(elem))));
-        }
-        let mask = self.mask(load.mask(), at)?;
-        if self.is_never(&mask) {
-            let other = self.other(op, at)?;
-            return Ok(other.unwrap_or_else(|| Val::Uniform(self.b.zero(types::register(elem)))));
-        }
-        let target = self.target(load.ptr(), at)?;
-        self.note(op, &target, &mask);
-        if matches!(target, Target::Run(_)) && self.is_loaded_again(op) {
-            self.prefetch_row(load.result(), at)?;
-        }
-        let flags = if load.volatile() { Flags::VOLATILE } else { Flags::NONE };
-        let lane = types::memory(elem);
-        let memory = Memory::aligned(lane.lane_bytes());
-        match (&target, &mask) {
-            (Target::One(address), Mask::All) => {
-                let loaded = self.b.load_with(lane, *address, memory, flags);
-                Ok(Val::Uniform(self.in_register(loaded, elem)))
+        let given = match (&*loading, given) {
+            (Loading::Begun, None) if self.is_form => {
+                self.is_open = true;
+                return Ok(Next::Done(Val::Uniform(self.b.zero(types::register(elem)))));
             }
-            (Target::Run(address), Mask::All) => {
-                self.prefetch_next(load.ptr(), *address, lane, at)?;
-                let loaded = self.b.load_with(self.vector_type(lane), *address, memory, flags);
-                Ok(Val::Vector(self.in_register(loaded, elem)))
+            (Loading::Begun, None) => match load.mask() {
+                Some(mask) => {
+                    *loading = Loading::Masked;
+                    return Ok(Next::Needs(mask, at.clone()));
+                }
+                None => None,
+            },
+            (_, given) => given,
+        };
+        match (std::mem::replace(loading, Loading::Answered), given) {
+            (Loading::Begun | Loading::Masked, val) => {
+                let mask = self.mask(load.mask().zip(val.as_ref()));
+                match (self.is_never(&mask), load.other()) {
+                    (false, _) => {
+                        *loading = Loading::Addressed(mask);
+                        Ok(Next::Needs(load.ptr(), at.clone()))
+                    }
+                    (true, Some(other)) => Ok(Next::Needs(other, at.clone())),
+                    (true, None) => Ok(Next::Done(Val::Uniform(self.b.zero(types::register(elem))))),
+                }
             }
-            (Target::One(address), Mask::Condition(condition)) => {
-                let other = self.other(op, at)?;
-                let other = match &other {
-                    Some(other) => match self.as_scalar(other, elem) {
-                        Some(scalar) => scalar,
-                        None => return self.load_lanes(op, *address, &mask, elem, at),
-                    },
-                    None => self.b.zero(types::register(elem)),
-                };
-                let loaded = self.load_if(elem, *address, *condition, other);
-                Ok(Val::Uniform(loaded))
+            (Loading::Addressed(mask), Some(pointer)) => {
+                let target = self.target(load.ptr(), &pointer);
+                self.note(op, &target, &mask);
+                if matches!(target, Target::Run(_))
+                    && self.is_loaded_again(op)
+                    && let Some(row) = self.next_row(load.result(), at)
+                {
+                    self.prefetch_row(&row, &pointer);
+                }
+                if let (Target::Run(address), Mask::All) = (&target, &mask)
+                    && let Some(behind) = self.prefetch_next(load.ptr(), *address, at)
+                {
+                    *loading = Loading::Behind(mask, target);
+                    return Ok(Next::Needs(load.ptr(), behind));
+                }
+                match load.other() {
+                    Some(other) if !reads_all(&target, &mask) => {
+                        *loading = Loading::Others(mask, target);
+                        Ok(Next::Needs(other, at.clone()))
+                    }
+                    _ => Ok(Next::Done(self.loaded(load, elem, (&target, &mask), None))),
+                }
             }
-            (Target::One(address), _) => self.load_lanes(op, *address, &mask, elem, at),
-            (Target::Run(address), Mask::Condition(condition)) => {
-                let other = self.other_memory(op, elem, at)?;
-                let mut branch = self.b.begin_if(*condition);
-                let loaded = self.b.load_with(self.vector_type(lane), *address, memory, flags);
-                self.b.begin_else(&mut branch, &[loaded]);
-                let loaded = self.b.end_if(branch, &[other])[0];
-                Ok(Val::Vector(self.in_register(loaded, elem)))
+            (Loading::Behind(mask, target), Some(behind)) => {
+                if let Val::Affine(affine) = &behind {
+                    let lane = types::memory(elem);
+                    let next = self.scalar_of(affine, lane);
+                    self.prefetch_chunk(next, lane, Cache::First);
+                }
+                Ok(Next::Done(self.loaded(load, elem, (&target, &mask), None)))
             }
-            (Target::Run(address), _) => {
-                let lanes = self.mask_vector(&mask);
-                let other = self.other_memory(op, elem, at)?;
-                let ty = self.vector_type(lane);
-                let loaded = self.b.masked_load(ty, *address, memory.align, lanes, other);
-                Ok(Val::Vector(self.in_register(loaded, elem)))
+            (Loading::Others(mask, target), other) => {
+                Ok(Next::Done(self.loaded(load, elem, (&target, &mask), other)))
             }
-            (Target::Many(addresses), _) => {
-                let lanes = self.mask_vector(&mask);
-                let other = self.other_memory(op, elem, at)?;
-                Ok(Val::Vector(self.gather(elem, *addresses, lanes, Some(other))))
+            (Loading::Answered, Some(other)) => Ok(Next::Done(other)),
+            (Loading::Addressed(_) | Loading::Behind(..) | Loading::Answered, None) => {
+                Err(LowerError::new("a load goes on without what it asked for"))
             }
         }
     }
 
-    /// Asks for what the next round of the loop will load: tiles of matrices lie in as many places as they have rows, too
-    /// many for the processor to foresee.
-    fn prefetch_next(&mut self, pointer: IrValue, address: Value, lane: Type, at: &At) -> Result<()> {
+    /// What a load reads; `other` is the value of the lanes that are masked off, if the program gives one.
+    fn loaded(
+        &mut self,
+        load: LoadOp<'_>,
+        elem: ir::Type,
+        (target, mask): (&Target, &Mask),
+        other: Option<Val>,
+    ) -> Val {
+        let flags = if load.volatile() { Flags::VOLATILE } else { Flags::NONE };
+        let lane = types::memory(elem);
+        let (memory, ty) = (Memory::aligned(lane.lane_bytes()), self.vector_type(lane));
+        match (target, mask) {
+            (Target::One(address), Mask::All) => {
+                let loaded = self.b.load_with(lane, *address, memory, flags);
+                Val::Uniform(self.in_register(loaded, elem))
+            }
+            (Target::Run(address), Mask::All) => {
+                let loaded = self.b.load_with(ty, *address, memory, flags);
+                Val::Vector(self.in_register(loaded, elem))
+            }
+            (Target::One(address), Mask::Condition(condition)) => {
+                let scalar = match &other {
+                    Some(other) => self.as_scalar(other, elem),
+                    None => Some(self.b.zero(types::register(elem))),
+                };
+                match scalar {
+                    Some(scalar) => Val::Uniform(self.load_if(elem, *address, *condition, scalar)),
+                    None => self.load_lanes(*address, mask, elem, other),
+                }
+            }
+            (Target::One(address), _) => self.load_lanes(*address, mask, elem, other),
+            (Target::Run(address), Mask::Condition(condition)) => {
+                let other = self.other_memory(other, elem);
+                let mut branch = self.b.begin_if(*condition);
+                let loaded = self.b.load_with(ty, *address, memory, flags);
+                self.b.begin_else(&mut branch, &[loaded]);
+                let loaded = self.b.end_if(branch, &[other])[0];
+                Val::Vector(self.in_register(loaded, elem))
+            }
+            (Target::Run(address), _) => {
+                let lanes = self.mask_vector(mask);
+                let other = self.other_memory(other, elem);
+                let loaded = self.b.masked_load(ty, *address, memory.align, lanes, other);
+                Val::Vector(self.in_register(loaded, elem))
+            }
+            (Target::Many(addresses), _) => {
+                let lanes = self.mask_vector(mask);
+                let other = self.other_memory(other, elem);
+                Val::Vector(self.gather(elem, *addresses, lanes, Some(other)))
+            }
+        }
+    }
+
+    /// Asks for what the next iteration of the loop will load: tiles of matrices lie in as many places as they have rows,
+    /// too many for the processor to foresee. Answers the position to ask for instead where the next iteration is too far
+    /// away.
+    fn prefetch_next(&mut self, pointer: IrValue, address: Value, at: &At) -> Option<At> {
+        let lane = self.pointee(self.module.ty(pointer));
         let is_line_start = at.dims.iter().all(|index| match index {
             Index::Known(linear, _) => (linear.constant * i64::from(lane.lane_bytes())) % LINE == 0,
             Index::Vector(_) => false,
         });
         if at.dims.len() < 2 || !is_line_start {
-            return Ok(());
+            return None;
         }
-        if self.is_packing && self.prefetch_row_behind(pointer, lane, at)? {
-            return Ok(());
+        if let Some(behind) = self.row_behind(pointer, lane, at) {
+            return Some(behind);
         }
-        let by = match self.move_of(pointer) {
-            Some(Amount::Constant(by)) => self.b.i64(by),
-            Some(Amount::Scalar(by)) => match self.scalars.get(&by) {
-                Some(&by) => by,
-                None => return Ok(()),
-            },
-            None => return Ok(()),
+        let by = match self.move_of(pointer)? {
+            Amount::Constant(by) => self.b.i64(by),
+            Amount::Scalar(by) => *self.scalars.get(&by)?,
         };
         let next = self.b.gep(lane, address, by);
         self.prefetch_chunk(next, lane, Cache::First);
-        Ok(())
+        None
     }
 
-    /// Asks for what lies some rows behind in a matrix with long rows: the next round is too far away. Answers whether its
-    /// rows are long.
-    fn prefetch_row_behind(&mut self, pointer: IrValue, lane: Type, at: &At) -> Result<bool> {
+    /// What lies some rows behind in a matrix with long rows that is packed: the next iteration is too far away.
+    fn row_behind(&mut self, pointer: IrValue, lane: Type, at: &At) -> Option<At> {
+        if !self.here().is_packing {
+            return None;
+        }
         let ty = self.module.ty(pointer);
         let is_uniform = |index: &Index| matches!(index, Index::Known(_, lanes) if lanes.is_uniform());
-        let (&[rows, columns], [row, column]) = (types::shape(ty), &at.dims[..]) else { return Ok(false) };
+        let (&[rows, columns], [row, column]) = (types::shape(ty), &at.dims[..]) else { return None };
         let (dim, run) = if is_uniform(row) { (0, columns) } else { (1, rows) };
         if (is_uniform(row) == is_uniform(column)) || run * i64::from(lane.lane_bytes()) < LONG_ROW {
-            return Ok(false);
+            return None;
         }
         let mut dims = at.dims.to_vec();
         if let Index::Known(linear, _) = &mut dims[dim] {
             linear.constant += ROWS_AHEAD;
         }
-        let behind = self.at(dims);
-        if let Val::Affine(affine) = self.eval(pointer, &behind)? {
-            let next = self.scalar_of(&affine, lane);
-            self.prefetch_chunk(next, lane, Cache::First);
-        }
-        Ok(true)
+        Some(self.at(dims))
     }
 
     /// By how much an address moves from one round of the loop around it to the next.
@@ -256,100 +347,40 @@ impl Cx<'_> {
         }
     }
 
-    /// What masked-off lanes of a load read, if it is given.
-    fn other(&mut self, op: Op, at: &At) -> Result<Option<Val>> {
-        let other = LoadOp::new(self.module, op).other();
-        other.map(|other| self.eval(other, at)).transpose()
-    }
-
     /// What masked-off lanes of a load read, as it would be in memory.
-    fn other_memory(&mut self, op: Op, elem: ir::Type, at: &At) -> Result<Value> {
-        match self.other(op, at)? {
+    fn other_memory(&mut self, other: Option<Val>, elem: ir::Type) -> Value {
+        match other {
             Some(other) => {
                 let other = self.vector(&other, elem);
-                Ok(self.in_memory(other, elem))
+                self.in_memory(other, elem)
             }
-            None => Ok(self.b.zero(self.vector_type(types::memory(elem)))),
+            None => {
+                let ty = self.vector_type(types::memory(elem));
+                self.b.zero(ty)
+            }
         }
     }
 
     /// All lanes from one address, under a mask.
-    fn load_lanes(&mut self, op: Op, address: Value, mask: &Mask, elem: ir::Type, at: &At) -> Result<Val> {
+    fn load_lanes(&mut self, address: Value, mask: &Mask, elem: ir::Type, other: Option<Val>) -> Val {
         let lanes = self.mask_vector(mask);
         let any = self.any(lanes);
         let zero = self.b.zero(types::register(elem));
         let loaded = self.load_if(elem, address, any, zero);
         let spread = self.spread(loaded);
-        let other = self.other(op, at)?.unwrap_or(Val::Uniform(zero));
-        let other = self.vector(&other, elem);
-        Ok(Val::Vector(self.b.select(lanes, spread, other)))
+        let other = self.vector(&other.unwrap_or(Val::Uniform(zero)), elem);
+        Val::Vector(self.b.select(lanes, spread, other))
     }
 
-    /// Whether any lane of a mask holds.
-    pub(crate) fn any(&mut self, mask: Value) -> Value {
-        if self.b.ty(mask).is_vector() {
-            return self.b.intrinsic("llvm.vector.reduce.or", Type::I1, &[mask]);
-        }
-        mask
-    }
-
-    /// A scalar from memory where a condition holds, else `other`.
-    pub(crate) fn load_if(
-        &mut self,
-        elem: ir::Type,
-        address: Value,
-        condition: Value,
-        other: Value,
-    ) -> Value {
-        let lane = types::memory(elem);
-        let mut branch = self.b.begin_if(condition);
-        let loaded = self.b.load(lane, address, lane.lane_bytes());
-        let loaded = self.in_register(loaded, elem);
-        self.b.begin_else(&mut branch, &[loaded]);
-        self.b.end_if(branch, &[other])[0]
-    }
-
-    /// Loads each lane from its own address.
-    pub(crate) fn gather(
-        &mut self,
-        elem: ir::Type,
-        addresses: Value,
-        mask: Value,
-        other: Option<Value>,
-    ) -> Value {
-        let lane = types::memory(elem);
-        let ty = self.vector_type(lane);
-        if self.lanes == 1 {
-            let other = other.unwrap_or_else(|| self.b.zero(ty));
-            let other = self.in_register(other, elem);
-            return self.load_if(elem, addresses, mask, other);
-        }
-        let other = other.unwrap_or_else(|| self.b.zero(ty));
-        let loaded = self.b.gather(ty, addresses, lane.lane_bytes(), mask, other);
-        self.in_register(loaded, elem)
-    }
-
-    /// `tt.store`.
-    pub(crate) fn store(&mut self, op: Op, at: &At) -> Result<()> {
-        let module = self.module;
-        let store = StoreOp::new(module, op);
-        let (pointer, value) = (store.ptr(), store.value());
-        let elem = ttir::types::elem(module.ty(value));
-        let mask = self.mask(store.mask(), at)?;
-        if self.is_never(&mask) {
-            return Ok(());
-        }
-        let target = self.target(pointer, at)?;
-        self.note(op, &target, &mask);
-        let stored = self.eval(value, at)?;
+    /// Writes what a `tt.store` stores.
+    pub(crate) fn store_to(&mut self, elem: ir::Type, target: &Target, mask: &Mask, stored: Value) {
         let lane = types::memory(elem);
         let memory = Memory::aligned(lane.lane_bytes());
-        match (&target, &mask) {
+        match (target, mask) {
             (Target::Run(address), Mask::All) => {
-                let stored = self.vector(&stored, elem);
                 let stored = self.in_memory(stored, elem);
                 let bytes = lane.lane_bytes() * self.lanes;
-                let memory = match self.streams.peel.is_some() {
+                let memory = match self.assumed.peel.is_some() {
                     true => {
                         Memory { nontemporal: true, ..Memory::aligned(bytes.min(self.machine.vector_bytes)) }
                     }
@@ -358,7 +389,6 @@ impl Cx<'_> {
                 self.b.store_with(stored, *address, memory, Flags::NONE);
             }
             (Target::Run(address), Mask::Condition(condition)) => {
-                let stored = self.vector(&stored, elem);
                 let stored = self.in_memory(stored, elem);
                 let branch = self.b.begin_if(*condition);
                 self.b.store_with(stored, *address, memory, Flags::NONE);
@@ -366,120 +396,30 @@ impl Cx<'_> {
             }
             (Target::Run(address), mask) => {
                 let lanes = self.mask_vector(mask);
-                let stored = self.vector(&stored, elem);
                 let stored = self.in_memory(stored, elem);
                 self.b.masked_store(stored, *address, memory.align, lanes);
             }
             (Target::One(address), mask) => {
                 let lanes = self.mask_vector(mask);
-                let stored = self.vector(&stored, elem);
                 self.store_last(elem, *address, stored, lanes);
             }
             (Target::Many(addresses), mask) => {
                 let lanes = self.mask_vector(mask);
-                let stored = self.vector(&stored, elem);
                 let stored = self.in_memory(stored, elem);
                 self.b.scatter(stored, *addresses, memory.align, lanes);
             }
         }
-        Ok(())
     }
 
     /// Lanes that all go to one address: what the last of them writes stays.
     fn store_last(&mut self, elem: ir::Type, address: Value, stored: Value, mask: Value) {
         let lane = types::memory(elem);
         for index in 0..self.lanes {
-            let (value, active) = (self.lane(stored, index), self.lane(mask, index));
+            let (value, active) = (self.b.extract(stored, index), self.b.extract(mask, index));
             let branch = self.b.begin_if(active);
             let value = self.in_memory(value, elem);
             self.b.store(value, address, lane.lane_bytes());
             self.b.end_if(branch, &[]);
         }
-    }
-
-    /// One lane of a vector, or the scalar that stands for it.
-    pub(crate) fn lane(&mut self, vector: Value, lane: u32) -> Value {
-        self.b.extract(vector, lane)
-    }
-
-    /// Writes a chunk of a block to a buffer.
-    pub(crate) fn keep(&mut self, buffer: &Buffer, stored: &Val, from: ir::Type, at: &At) -> Result<()> {
-        let vector = self.vector(stored, from);
-        self.write(buffer, vector, at)
-    }
-
-    /// Writes a vector to the place of a position in a buffer.
-    pub(crate) fn write(&mut self, buffer: &Buffer, vector: Value, at: &At) -> Result<()> {
-        let elem = buffer.elem;
-        let lane = types::memory(elem);
-        let bytes = lane.lane_bytes();
-        let vector = self.in_memory(vector, elem);
-        let base = self.address(buffer);
-        if let Some(panels) = buffer.panels {
-            self.write_panel(buffer, panels, vector, at);
-            return Ok(());
-        }
-        match self.place(&buffer.strides, at) {
-            Index::Known(linear, lanes) => {
-                let affine = Affine { base, linear, lanes: lanes.clone() };
-                let pointer = self.scalar_of(&affine, lane);
-                if self.lanes == 1 || lanes.stride() == Some(1) {
-                    self.b.store(vector, pointer, bytes);
-                } else {
-                    for (number, &offset) in lanes.0.iter().enumerate() {
-                        let offset = self.b.i64(offset);
-                        let pointer = self.b.gep(lane, pointer, offset);
-                        let value = self.lane(vector, number as u32);
-                        self.b.store(value, pointer, bytes);
-                    }
-                }
-            }
-            Index::Vector(offsets) => {
-                let pointers = self.b.gep(lane, base, offsets);
-                if self.lanes == 1 {
-                    self.b.store(vector, pointers, bytes);
-                } else {
-                    let mask = self.b.int(self.vector_type(Type::I1), -1);
-                    self.b.scatter(vector, pointers, bytes, mask);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The same in panels. A chunk that runs along the divided dimension is in one panel: as many lanes as it has divide
-    /// its width and its position.
-    fn write_panel(&mut self, buffer: &Buffer, panels: Panels, vector: Value, at: &At) {
-        let lane = types::memory(buffer.elem);
-        let bytes = lane.lane_bytes();
-        let base = self.address(buffer);
-        let (across, other) = (&at.dims[panels.dim], &at.dims[1 - panels.dim]);
-        let (width, rest) = (panels.width.trailing_zeros(), panels.width - 1);
-        let offset = |cx: &mut Self, column: Value, row: Value| {
-            let ty = cx.b.ty(column);
-            let [shift, mask, stride, step] =
-                [i64::from(width), rest, panels.stride, buffer.strides[1 - panels.dim]]
-                    .map(|number| cx.b.int(ty, number));
-            let (panel, column) = (cx.b.lshr(column, shift), cx.b.and(column, mask));
-            let (panel, row) = (cx.b.mul(panel, stride), cx.b.mul(row, step));
-            let sum = cx.b.add(panel, row);
-            cx.b.add(sum, column)
-        };
-        if let (Index::Known(column, lanes), Index::Known(row, same)) = (across, other)
-            && same.is_uniform()
-            && (self.lanes == 1 || lanes.stride() == Some(1))
-            && i64::from(self.lanes) <= panels.width
-        {
-            let (column, row) = (self.linear(column), self.linear(row));
-            let offset = offset(self, column, row);
-            let pointer = self.b.gep(lane, base, offset);
-            self.b.store(vector, pointer, bytes);
-            return;
-        }
-        let (column, row) = (self.index_vector(across), self.index_vector(other));
-        let offsets = offset(self, column, row);
-        let pointers = self.b.gep(lane, base, offsets);
-        let mask = self.b.int(self.vector_type(Type::I1), -1);
-        self.b.scatter(vector, pointers, bytes, mask);
     }
 }

@@ -1,20 +1,31 @@
 //! Block-level code to vector loops: a ttir kernel in, an llir module out.
 //!
-//! A region becomes a [`plan`]: loop nests that share an iteration space, and steps of their own. In a nest every value
-//! is made chunk by chunk where it is needed ([`eval`]), in the simplest form that holds ([`value`]): a scalar, a sum
-//! of known shape, a vector at last. Blocks that outlive their nest are in scratch memory ([`scratch`]).
+//! Each layer calls only those above it:
+//! - *facts* about the source ([`rows`], [`strides`], [`combine`], [`accesses`], [`product`]), and what symbolic values of
+//!   chunks are ([`value`]): a scalar, a sum of known shape, a vector at last;
+//! - the [`plan`] of a region, as data: loop nests that share an iteration space, steps of their own, blocks that are kept
+//!   in scratch memory ([`scratch`]);
+//! - [`emitter`]: what is fixed for the kernel, the function that is built, where values are; scalars, structured control
+//!   flow, and regions that are inlined for each element, on it;
+//! - [`chunk`]: what is fixed for a walk over chunks; loads, index arithmetic and views, which are given the values of
+//!   their operands; and [`eval`], which makes values in topological order;
+//! - what is done with values: stores, reductions, scans, and the conditions under which a better version of a loop runs;
+//! - [`walk`]: the loops over chunks, and [`versions`] of them;
+//! - the [`steps`] of a plan and [`control`] flow around them, up to the [`kernel`].
 //!
 //! Assumed: verified ttir with one public function and no calls. Left out: anything that differs between threads; a
 //! program runs on one.
 
 mod accesses;
 mod ahead;
+mod atomics;
 mod beyond;
 mod blocks;
+mod bounds;
 mod carried_reductions;
+mod chunk;
 mod combine;
 mod control;
-mod cx;
 #[cfg(test)]
 mod deep_tests;
 mod descriptors;
@@ -23,6 +34,7 @@ mod dot;
 mod dot_scaled;
 mod effects;
 mod element;
+mod emitter;
 mod error;
 mod eval;
 mod extremes;
@@ -32,22 +44,32 @@ mod kernel;
 pub(crate) mod machine;
 mod memory;
 mod nest;
+mod neutral;
 mod operands;
 mod plan;
+mod print;
 mod product;
 mod reduce;
+mod region;
+mod remainders;
 mod rows;
 mod scalar;
 mod scan;
+mod scan_blocks;
 mod scoped;
 mod scratch;
-mod size;
+mod steps;
+mod storage;
+mod stores;
 mod stream;
 mod strides;
+mod structured;
 mod symbolic;
 mod types;
 mod value;
+mod versions;
 mod views;
+mod walk;
 
-pub(crate) use cx::Note;
+pub(crate) use emitter::Note;
 pub(crate) use kernel::{Lowered, lower};

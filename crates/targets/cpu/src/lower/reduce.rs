@@ -3,40 +3,19 @@
 //! Where the combining function has a neutral element, partials start from it. With any other function, each starts from
 //! the first element that it meets, by a selection in the loop.
 
-use super::combine::{self, Neutral};
-use super::cx::Cx;
+use super::chunk::Chunks;
+use super::combine::{self};
+use super::element::Zeros;
 use super::error::{LowerError, Result};
 use super::nest::{Accumulators, Run};
 use super::plan::Root;
 use super::types;
 use super::value::{At, Index, Lanes};
-use ir::{Op, Type as IrType};
+use ir::Op;
 use llir::{IntCompare, Value};
 use ttir::ops::reduce;
-use ttir::ops::reduce::CombineOp;
 
-impl Cx<'_> {
-    /// The neutral element of a reduction or scan, if it has one.
-    pub(crate) fn neutral(&mut self, op: Op) -> Option<Value> {
-        let neutral = combine::neutral(self.module, op)?;
-        let source = CombineOp::new(self.module, op).srcs()[0];
-        Some(self.neutral_value(neutral, ttir::types::elem(self.module.ty(source))))
-    }
-
-    fn neutral_value(&mut self, neutral: Neutral, elem: IrType) -> Value {
-        let ty = types::register(elem);
-        let bits = ty.lane_bits();
-        match neutral {
-            Neutral::Float(value) => {
-                let kind = elem.as_float().unwrap_or(ir::FloatKind::F32);
-                self.b.bits(ty, u128::from(ir::scalar::float_bits(kind, value)))
-            }
-            Neutral::Int(value) => self.b.int(ty, value),
-            Neutral::SignedMin => self.b.bits(ty, 1 << (bits - 1)),
-            Neutral::SignedMax => self.b.bits(ty, (1 << (bits - 1)) - 1),
-        }
-    }
-
+impl Chunks<'_, '_> {
     /// Partials in front of the loop: per reduction, per result, per unrolled chunk.
     pub(crate) fn initial(&mut self, run: &Run<'_>, unroll: usize) -> Accumulators {
         let module = self.module;
@@ -178,12 +157,11 @@ impl Cx<'_> {
         let values = if is_along_lanes { self.fold_lanes(op, values)? } else { values };
         if buffers.is_empty() {
             for (&result, value) in self.module.results(op).iter().zip(values) {
-                let value = if is_along_lanes { value } else { self.lane(value, 0) };
+                let value = if is_along_lanes { value } else { self.b.extract(value, 0) };
                 self.scalars.insert(result, value);
             }
             return Ok(());
         }
-        let lanes = if is_along_lanes { 1 } else { run.nest.lanes };
         let dims = (0..run.linears.len())
             .filter(|&dim| dim != axis)
             .map(|dim| {
@@ -191,12 +169,12 @@ impl Cx<'_> {
                 Index::Known(run.linears[dim].clone(), offsets)
             })
             .collect();
-        let before = std::mem::replace(&mut self.lanes, lanes);
         let at = self.at(dims);
-        let written: Result<Vec<()>> =
-            buffers.iter().zip(values).map(|(buffer, value)| self.write(buffer, value, &at)).collect();
-        self.lanes = before;
-        written.map(|_| ())
+        let mut chunks = self.of_lanes(if is_along_lanes { 1 } else { run.nest.lanes });
+        for (buffer, value) in buffers.iter().zip(values) {
+            chunks.write(buffer, value, &at);
+        }
+        Ok(())
     }
 
     /// Combines the lanes of each value into one scalar.
@@ -220,10 +198,7 @@ impl Cx<'_> {
 
     /// The combining function of a reduction, whose order is open, so that the sign of a zero is free.
     fn combine(&mut self, block: ir::Block, args: &[Value]) -> Result<Vec<Value>> {
-        self.free_zeros = true;
-        let combined = self.inline_region(block, args);
-        self.free_zeros = false;
-        combined
+        self.inline_region(block, args, Zeros::Free)
     }
 
     /// Some lanes of a vector, one as a scalar.

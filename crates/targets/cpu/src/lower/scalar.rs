@@ -1,18 +1,17 @@
 //! Operations on scalars, which run once, in order.
 
-use super::cx::Cx;
+use super::element::Zeros;
+use super::emitter::Emitter;
 use super::error::{LowerError, Result};
 use super::types;
-use ir::{Block, Op, Value as IrValue};
-use llir::{Type, Value};
-use rustc_hash::FxHashMap;
+use ir::{Op, Value as IrValue};
+use llir::Value;
 use ttir::ops::access::AccessOp;
 use ttir::ops::memory::StoreOp;
 use ttir::ops::program::ProgramIdOp;
-use ttir::ops::shape::UnsplatOp;
-use ttir::ops::{compare, constant, extern_call, program, reduce, shape};
+use ttir::ops::{constant, extern_call, program};
 
-impl Cx<'_> {
+impl Emitter<'_> {
     /// The scalar that stands for a value.
     pub(crate) fn scalar(&mut self, value: IrValue) -> Result<Value> {
         if let Some(&known) = self.scalars.get(&value) {
@@ -38,30 +37,17 @@ impl Cx<'_> {
             self.frame.position[axis(module, op)]
         } else if row.is(&program::GET_NUM_PROGRAMS) {
             self.frame.grid[axis(module, op)]
-        } else if row.is(&shape::UNSPLAT) {
-            self.unsplat(op)?
         } else if AccessOp::load(module, op).is_some() {
             self.scalar_load(op)?
         } else if row.is(&extern_call::EXTERN_ELEMENTWISE) || elementwise::find(row).is_some() {
             let operands: Vec<Value> =
                 module.operands(op).iter().map(|&operand| self.scalar(operand)).collect::<Result<_>>()?;
-            self.apply(op, &operands)?
+            self.apply(op, &operands, Zeros::Signed)?
         } else {
             return Ok(false);
         };
         self.scalars.insert(module.result(op, 0), value);
         Ok(true)
-    }
-
-    fn unsplat(&mut self, op: Op) -> Result<Value> {
-        let operand = UnsplatOp::new(self.module, op).src();
-        let ty = self.module.ty(operand);
-        let lanes = std::mem::replace(&mut self.lanes, 1);
-        let dims = types::shape(ty).iter().map(|_| super::value::Index::constant(0, 1)).collect();
-        let at = self.at(dims);
-        let result = self.eval_vector(operand, &at);
-        self.lanes = lanes;
-        result
     }
 
     fn scalar_load(&mut self, op: Op) -> Result<Value> {
@@ -83,6 +69,22 @@ impl Cx<'_> {
         Ok(self.load_if(elem, address, condition, other))
     }
 
+    /// A scalar from memory where a condition holds, else `other`.
+    pub(crate) fn load_if(
+        &mut self,
+        elem: ir::Type,
+        address: Value,
+        condition: Value,
+        other: Value,
+    ) -> Value {
+        let lane = types::memory(elem);
+        let mut branch = self.b.begin_if(condition);
+        let loaded = self.b.load(lane, address, lane.lane_bytes());
+        let loaded = self.in_register(loaded, elem);
+        self.b.begin_else(&mut branch, &[loaded]);
+        self.b.end_if(branch, &[other])[0]
+    }
+
     /// `tt.store` of a scalar.
     pub(crate) fn scalar_store(&mut self, op: Op) -> Result<()> {
         let module = self.module;
@@ -98,101 +100,6 @@ impl Cx<'_> {
         self.b.store(value, address, types::memory(elem).lane_bytes());
         self.b.end_if(branch, &[]);
         Ok(())
-    }
-
-    /// The region of a reduction, a scan or an elementwise call on vectors (or scalars): what its terminator returns.
-    pub(crate) fn inline_region(&mut self, block: Block, args: &[Value]) -> Result<Vec<Value>> {
-        let module = self.module;
-        if module.ops(block).any(|op| !module.regions(op).is_empty()) {
-            return self.branching_region(block, args);
-        }
-        let mut known: FxHashMap<IrValue, Value> =
-            module.args(block).iter().copied().zip(args.iter().copied()).collect();
-        let lanes = args.iter().map(|&arg| self.b.ty(arg)).find(|ty| ty.is_vector()).map_or(1, Type::lanes);
-        for op in module.ops(block) {
-            let row = module.row(op);
-            let operand = |cx: &mut Self, value: IrValue| match known.get(&value) {
-                Some(&value) => Ok(value),
-                None => cx.scalar(value),
-            };
-            let operands: Vec<Value> = module
-                .operands(op)
-                .iter()
-                .map(|&value| operand(self, value))
-                .collect::<Result<_>>()
-                .map_err(|error| error.at(module, op))?;
-            if [&reduce::REDUCE_RETURN, &reduce::SCAN_RETURN, &reduce::MAP_ELEMENTWISE_RETURN]
-                .iter()
-                .any(|end| row.is(end))
-            {
-                return Ok(operands.into_iter().map(|value| self.widen_to(value, lanes)).collect());
-            }
-            if row.is(&constant::CONSTANT) {
-                known.insert(module.result(op, 0), self.scalar(module.result(op, 0))?);
-                continue;
-            }
-            let mixed = operands.iter().any(|&value| self.b.ty(value).is_vector());
-            let first_may_stay = row.is(&compare::SELECT);
-            let operands: Vec<Value> = operands
-                .into_iter()
-                .enumerate()
-                .map(|(index, value)| {
-                    let stays = !mixed || (index == 0 && first_may_stay);
-                    if stays { value } else { self.widen_to(value, lanes) }
-                })
-                .collect();
-            let result = self.apply(op, &operands).map_err(|error| error.at(module, op))?;
-            known.insert(module.result(op, 0), result);
-        }
-        Err(LowerError::new("a combining function returns nothing"))
-    }
-
-    /// A region with control flow, lane by lane.
-    fn branching_region(&mut self, block: Block, args: &[Value]) -> Result<Vec<Value>> {
-        let module = self.module;
-        let lanes = args.iter().map(|&arg| self.b.ty(arg)).find(|ty| ty.is_vector()).map_or(1, Type::lanes);
-        let before = std::mem::replace(&mut self.lanes, 1);
-        let mut columns: Vec<Vec<Value>> = Vec::new();
-        for lane in 0..lanes {
-            let region = self.enter_region();
-            for (&own, &arg) in module.args(block).iter().zip(args) {
-                let scalar = self.b.extract(arg, lane);
-                self.scalars.insert(own, scalar);
-            }
-            self.block(block)?;
-            let last = module.last_op(block).ok_or_else(|| LowerError::new("a region does not end"))?;
-            let results: Vec<Value> =
-                module.operands(last).iter().map(|&value| self.scalar(value)).collect::<Result<_>>()?;
-            self.leave_region(region);
-            columns.resize(results.len(), Vec::new());
-            for (column, result) in columns.iter_mut().zip(results) {
-                column.push(result);
-            }
-        }
-        self.lanes = before;
-        Ok(columns.iter().map(|column| if lanes == 1 { column[0] } else { self.b.vector(column) }).collect())
-    }
-
-    fn widen_to(&mut self, value: Value, lanes: u32) -> Value {
-        if lanes > 1 && !self.b.ty(value).is_vector() { self.b.splat(value, lanes) } else { value }
-    }
-
-    /// `tt.map_elementwise`.
-    pub(crate) fn map_elementwise(
-        &mut self,
-        op: Op,
-        number: u32,
-        at: &super::value::At,
-    ) -> Result<super::value::Val> {
-        let module = self.module;
-        let operands: Vec<Value> = module
-            .operands(op)
-            .iter()
-            .map(|&operand| self.eval_vector(operand, at))
-            .collect::<Result<_>>()?;
-        let block = module.entry(module.region(op, 0));
-        let results = self.inline_region(block, &operands)?;
-        Ok(super::value::Val::Vector(results[number as usize]))
     }
 }
 

@@ -2,7 +2,6 @@
 //!
 //! A region frees what was taken in it when it ends, so loops and branches share memory.
 
-use super::cx::Cx;
 use super::types;
 use ir::Type;
 use llir::Value;
@@ -92,22 +91,5 @@ impl Arena {
     /// Takes room for a value.
     pub(crate) fn of(&mut self, ty: Type) -> Buffer {
         self.block(types::shape(ty), ttir::types::elem(ty))
-    }
-}
-
-impl Cx<'_> {
-    /// The address of a buffer.
-    pub(crate) fn address(&mut self, buffer: &Buffer) -> Value {
-        let offset = self.b.i64(buffer.offset as i64);
-        let start = self.b.gep_with(llir::Type::I8, self.frame.scratch, offset, llir::Flags::INBOUNDS);
-        match buffer.by {
-            Some(by) => self.b.gep_with(types::memory(buffer.elem), start, by, llir::Flags::INBOUNDS),
-            None => start,
-        }
-    }
-
-    /// Takes room for a value.
-    pub(crate) fn new_buffer(&mut self, ty: Type) -> Buffer {
-        self.arena.of(ty)
     }
 }

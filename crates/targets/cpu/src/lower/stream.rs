@@ -5,11 +5,13 @@
 //! so that the other version starts with as many elements as lead to the first whole cache line, and ends with a chunk
 //! that is cut off at the end of the block.
 
-use super::cx::Cx;
+use super::accesses;
+use super::chunk::{Assumed, Chunks, Memo};
+use super::emitter::Emitter;
 use super::error::Result;
 use super::nest::Nest;
 use super::plan::{Group, Root};
-use super::value::Val;
+use super::value::{Affine, Linear, Val};
 use crate::abi::offsets;
 use ir::{Op, Value as IrValue};
 use llir::{IntCompare, Type, Value};
@@ -19,28 +21,13 @@ use ttir::ops::access::AccessOp;
 /// The largest group that is made twice.
 const MOST: usize = 45;
 
-/// What is known about stores past the caches.
-#[derive(Debug, Default)]
-pub(crate) struct Streams {
-    /// Parameters that are only written, by plain stores.
-    pub(crate) written: FxHashSet<IrValue>,
-    /// How often the current place runs in the whole launch, an `i64`; `None` where that is not known.
-    pub(crate) repeats: Option<Value>,
-    /// While stores of full vectors go past the caches: how many elements lead to the first aligned one.
-    pub(crate) peel: Option<Value>,
-    /// Lanes of the current chunk that are inside of what the loop covers; `None` for all.
-    pub(crate) limit: Option<Value>,
-    /// Whether any store does.
-    pub(crate) is_used: bool,
-}
-
 /// Parameters that a kernel only writes.
 pub(crate) fn only_written(module: &ir::Module, kernel: Op) -> FxHashSet<IrValue> {
     let (mut written, mut other) = (FxHashSet::default(), FxHashSet::default());
     for op in module.walk(kernel) {
         let Some(access) = AccessOp::of(module, op) else { continue };
         let is_store = AccessOp::store(module, op).is_some();
-        match (super::accesses::param_of(module, access.ptr()), is_store) {
+        match (accesses::param_of(module, access.ptr()), is_store) {
             (Some(param), true) => written.insert(param),
             (Some(param), false) => other.insert(param),
             // It may be anywhere.
@@ -51,29 +38,17 @@ pub(crate) fn only_written(module: &ir::Module, kernel: Op) -> FxHashSet<IrValue
     written
 }
 
-impl Cx<'_> {
-    /// Runs a nest, twice where its stores may go past the caches.
-    pub(crate) fn run_streaming(&mut self, group: &Group, nest: Nest) -> Result<()> {
-        let Some((wanted, peel)) = self.wants_stream(group, &nest)? else {
-            return self.run_nest(group, nest);
-        };
-        self.streams.is_used = true;
-        let mut branch = self.b.begin_if(wanted);
-        self.streams.peel = Some(peel);
-        let streamed = self.run_nest(group, nest.clone());
-        self.streams.peel = None;
-        streamed?;
-        self.b.begin_else(&mut branch, &[]);
-        self.run_nest(group, nest)?;
-        self.b.end_if(branch, &[]);
-        Ok(())
-    }
-
+impl Emitter<'_> {
     /// The condition under which the stores of a group go past the caches, and how many elements come before the first
     /// aligned one; `None` if they never do.
-    fn wants_stream(&mut self, group: &Group, nest: &Nest) -> Result<Option<(Value, Value)>> {
+    pub(crate) fn wants_stream(
+        &mut self,
+        group: &Group,
+        nest: &Nest,
+        assumed: &Assumed,
+    ) -> Result<Option<(Value, Value)>> {
         let module = self.module;
-        let Some(repeats) = self.streams.repeats.filter(|_| self.machine.is_x86) else { return Ok(None) };
+        let Some(repeats) = self.here().repeats.filter(|_| self.machine.is_x86) else { return Ok(None) };
         let is_plain = group.shape.len() == 1 && nest.lanes >= self.machine.lanes();
         if !is_plain || group.size(module) > MOST || self.reads_tables(group) {
             return Ok(None);
@@ -82,21 +57,23 @@ impl Cx<'_> {
         for root in group.roots.iter().filter(|root| !matches!(root, Root::Scan(_))) {
             let Root::Store(op) = root else { return Ok(None) };
             let pointer = AccessOp::new(module, *op).ptr();
-            let is_written = super::accesses::param_of(module, pointer)
-                .is_some_and(|param| self.streams.written.contains(&param));
+            let is_written =
+                accesses::param_of(module, pointer).is_some_and(|param| self.written.contains(&param));
             let lane = self.pointee(module.ty(pointer));
             let size = i64::from(lane.lane_bytes());
             if !is_written || size * i64::from(nest.lanes) < 16 {
                 return Ok(None);
             }
             bytes += group.shape[0] * size;
-            let at = self.first_chunk(nest);
-            self.enter();
-            let val = self.eval(pointer, &at);
-            self.leave();
-            match val? {
+            let linears = vec![Linear::default(); nest.offsets.len()];
+            let mut memo = Memo::default();
+            let val = Chunks::new(self, &mut memo, assumed, nest.lanes).scoped(|chunks| {
+                let at = chunks.position(nest, &linears);
+                chunks.eval(pointer, &at)
+            })?;
+            match val {
                 Val::Affine(affine) if affine.lanes.stride() == Some(1) => {
-                    let affine = super::value::Affine { linear: super::value::Linear::default(), ..affine };
+                    let affine = Affine { linear: Linear::default(), ..affine };
                     addresses.push((self.scalar_of(&affine, lane), size));
                 }
                 _ => return Ok(None),
@@ -163,15 +140,9 @@ impl Cx<'_> {
         false
     }
 
-    /// The position of the first chunk of a nest.
-    fn first_chunk(&mut self, nest: &Nest) -> super::value::At {
-        let linears = vec![super::value::Linear::default(); nest.offsets.len()];
-        self.position(nest, &linears)
-    }
-
     /// Stores past the caches are seen by other threads only after a fence.
     pub(crate) fn fence_streams(&mut self) {
-        if self.streams.is_used {
+        if self.has_streams {
             self.b.intrinsic_void("llvm.x86.sse.sfence", &[]);
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Each rule answers `None` where the operation needs a vector after all.
 
-use super::cx::Cx;
+use super::chunk::Chunks;
 use super::error::Result;
 use super::value::{Affine, Index, Lanes, Linear, Val, Window};
 use elementwise::Elems;
@@ -11,7 +11,7 @@ use llir::{IntCompare, Type, Value};
 use ttir::ops::{arith_cast, arith_int, compare, memory};
 
 /// A rule for an operation on values of known form.
-type Rule = fn(&mut Cx<'_>, Op, &Elems<'_>, &[Val]) -> Result<Option<Val>>;
+type Rule = fn(&mut Chunks<'_, '_>, Op, &Elems<'_>, &[Val]) -> Result<Option<Val>>;
 
 /// The rules by their rows.
 const RULES: [(&OpRow, Rule); 17] = [
@@ -46,7 +46,7 @@ fn same_pointee_size(elems: &Elems<'_>) -> bool {
     size(elems.operands[0]).is_some() && size(elems.operands[0]) == size(elems.result)
 }
 
-impl Cx<'_> {
+impl Chunks<'_, '_> {
     /// The value of an operation by its form alone.
     pub(crate) fn symbolic(&mut self, op: Op, elems: &Elems<'_>, x: &[Val]) -> Result<Option<Val>> {
         let row = self.module.row(op);
@@ -102,7 +102,7 @@ impl Cx<'_> {
     fn product(&mut self, a: &Val, by: &Val) -> Option<Val> {
         let Val::Affine(a) = a else { return None };
         let factor = self.constant(by)?;
-        let scalar = self.b.int(self.b.ty(a.base), factor);
+        let scalar = self.int_like(a.base, factor);
         let base = self.b.mul(a.base, scalar);
         let lanes = a.lanes.map(|lane| lane.wrapping_mul(factor));
         Some(Val::Affine(Affine { base, linear: a.linear.scale(factor), lanes }))
@@ -111,7 +111,7 @@ impl Cx<'_> {
     fn shifted(&mut self, a: &Val, by: &Val) -> Option<Val> {
         let Val::Affine(affine) = a else { return None };
         let amount = self.constant(by).filter(|amount| (0..31).contains(amount))?;
-        let factor = self.b.int(self.b.ty(affine.base), 1 << amount);
+        let factor = self.int_like(affine.base, 1 << amount);
         self.product(a, &Val::Uniform(factor))
     }
 
@@ -126,28 +126,24 @@ impl Cx<'_> {
     fn digits_of(&mut self, a: &Val, by: &Val) -> Option<((Linear, Lanes), (Linear, Lanes))> {
         let size = self.constant(by).filter(|size| *size > 0 && size.count_ones() == 1)?;
         let Index::Known(linear, lanes) = self.known_index(a)? else { return None };
-        let range = |var: super::value::LoopVar| {
-            let one = &self.loops[var.0 as usize];
-            (one.step, one.end)
-        };
-        super::value::split_digits(&linear, &lanes, size, range)
+        super::value::split_digits(&linear, &lanes, size, |var| self.range(var))
     }
 
     fn quotient(&mut self, a: &Val, by: &Val) -> Result<Option<Val>> {
         let Some(((linear, lanes), _)) = self.digits_of(a, by) else { return Ok(None) };
         let Val::Affine(affine) = a else { return Ok(None) };
-        let base = self.b.zero(self.b.ty(affine.base));
+        let base = self.int_like(affine.base, 0);
         Ok(Some(Val::Affine(Affine { base, linear, lanes })))
     }
 
     fn remainder(&mut self, op: Op, a: &Val, by: &Val) -> Result<Option<Val>> {
         let Val::Affine(affine) = a else { return Ok(None) };
-        if let Some(excess) = self.no_wrap.get(&self.module.result(op, 0)).copied() {
+        if let Some(excess) = self.assumed.no_wrap.get(&self.module.result(op, 0)).copied() {
             let base = self.b.sub(affine.base, excess);
             return Ok(Some(Val::Affine(Affine { base, ..affine.clone() })));
         }
         let Some((_, (linear, lanes))) = self.digits_of(a, by) else { return Ok(None) };
-        let base = self.b.zero(self.b.ty(affine.base));
+        let base = self.int_like(affine.base, 0);
         Ok(Some(Val::Affine(Affine { base, linear, lanes })))
     }
 

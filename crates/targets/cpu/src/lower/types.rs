@@ -22,6 +22,15 @@ pub(crate) fn memory(ty: Type) -> llir::Type {
     if ty.as_int() == Some(1) { llir::Type::I8 } else { register(ty) }
 }
 
+/// A value as it was in memory, as it is in a register.
+pub(crate) fn in_register(b: &mut llir::FunctionBuilder<'_>, value: llir::Value, elem: Type) -> llir::Value {
+    if elem.as_int() != Some(1) {
+        return value;
+    }
+    let zero = b.zero(b.ty(value));
+    b.icmp(llir::IntCompare::Ne, value, zero)
+}
+
 /// A float that is kept as its bits.
 pub(crate) fn small_float(ty: Type) -> Option<FloatKind> {
     ty.as_float().filter(|kind| kind.bits() < 32)

@@ -1,8 +1,7 @@
 //! Operations that only move elements: the same values at other positions.
 
-use super::cx::Cx;
+use super::chunk::Chunks;
 use super::error::{LowerError, Result};
-use super::rows::is_view;
 use super::types;
 use super::value::{At, Index, split_digits};
 use ir::{Op, Value};
@@ -19,30 +18,27 @@ fn permuted(order: &[i64], at: &At) -> Vec<Index> {
     dims
 }
 
-impl Cx<'_> {
-    /// Where the operand of a view is to be read for a position of its result; `None` if it is no view.
-    pub(crate) fn moved(&mut self, op: Op, number: u32, at: &At) -> Option<Result<(Value, At)>> {
+impl Chunks<'_, '_> {
+    /// The operand of a view, and where it is to be read for a position of the result.
+    pub(crate) fn moved(&mut self, op: Op, number: u32, at: &At) -> Result<(Value, At)> {
         let row = self.module.row(op);
-        if !is_view(row) {
-            return None;
-        }
         let operand = UnaryOp::new(self.module, op).src();
         let dims = if let Some(expand) = ExpandDimsOp::of(self.module, op) {
             let mut dims = at.dims.to_vec();
             dims.remove(expand.axis());
-            Ok(dims)
+            dims
         } else if row.is(&shape::BROADCAST) {
-            Ok(self.narrowed(operand, at))
+            self.narrowed(operand, at)
         } else if let Some(trans) = TransOp::of(self.module, op) {
-            Ok(permuted(trans.order(), at))
+            permuted(trans.order(), at)
         } else if row.is(&shape::SPLIT) {
             let mut dims = at.dims.to_vec();
             dims.push(Index::constant(i64::from(number), self.lanes));
-            Ok(dims)
+            dims
         } else {
-            self.reshaped(op, at)
+            self.reshaped(op, at)?
         };
-        Some(dims.map(|dims| (operand, self.at(dims))))
+        Ok((operand, self.at(dims)))
     }
 
     fn narrowed(&self, operand: Value, at: &At) -> Vec<Index> {
@@ -80,14 +76,10 @@ impl Cx<'_> {
             let zero = Index::constant(0, self.lanes);
             return Ok((index, zero));
         }
-        if let Index::Known(linear, lanes) = &index {
-            let range = |var: super::value::LoopVar| {
-                let one = &self.loops[var.0 as usize];
-                (one.step, one.end)
-            };
-            if let Some((high, low)) = split_digits(linear, lanes, size, range) {
-                return Ok((Index::Known(high.0, high.1), Index::Known(low.0, low.1)));
-            }
+        if let Index::Known(linear, lanes) = &index
+            && let Some((high, low)) = split_digits(linear, lanes, size, |var| self.range(var))
+        {
+            return Ok((Index::Known(high.0, high.1), Index::Known(low.0, low.1)));
         }
         if size.count_ones() != 1 {
             return Err(LowerError::new(format!("a dimension of {size} is not a power of two")));

@@ -24,7 +24,6 @@ pub(crate) use virtuals::Virtuals;
 
 use super::accesses::{self as access, Access, Accesses, NOTHING_TO_RUN};
 use super::combine;
-use super::eval::DEPTH;
 use super::product::Product;
 use super::rows::is_view;
 use super::scoped::Scoped;
@@ -33,7 +32,6 @@ use super::strides;
 use super::types;
 use ir::{Block, Def, Op, Traits, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::rc::Rc;
 use ttir::ops::access::AccessOp;
 use ttir::ops::reduce::ReduceOp;
 use ttir::ops::{constant, reduce, shape};
@@ -88,6 +86,9 @@ pub(crate) struct Plan {
     pub(crate) scalars: Vec<(Op, usize)>,
 }
 
+/// How deep values are looked at by recursion.
+const DEPTH: u32 = 48;
+
 /// What looking at the operands of a root found.
 #[derive(Default)]
 struct Visit {
@@ -104,7 +105,7 @@ pub(crate) struct Planning<'p, 'a> {
     /// What is lowered.
     pub(crate) module: &'a ir::Module,
     /// Loops that only add products.
-    pub(crate) products: &'p FxHashMap<Op, Rc<Product>>,
+    pub(crate) products: &'p FxHashMap<Op, Product>,
     /// Which values are virtual.
     pub(crate) virtuals: &'p mut Virtuals,
     /// Where values that are kept go.

@@ -1,6 +1,6 @@
 //! The loops that pack and the calls of the kernels.
 
-use super::super::cx::Cx;
+use super::super::emitter::{Emitter, Place};
 use super::super::error::Result;
 use super::super::plan::{self, Root};
 use super::super::scratch::{Buffer, Panels};
@@ -9,7 +9,7 @@ use super::keys::{self, Kept};
 use super::slice::Slice;
 use super::{PanelDot, Product, Side};
 use crate::dot::Transpose;
-use ir::{Block, Op, Value as IrValue};
+use ir::{Block, Value as IrValue};
 use llir::{IntCompare, Op as Inst, Purity, Type, Value};
 use rustc_hash::FxHashMap;
 use ttir::ops::control::{self, ForOp};
@@ -35,11 +35,10 @@ struct Lookup {
     stride: Value,
 }
 
-impl Cx<'_> {
+impl Emitter<'_> {
     /// A loop that only adds products.
-    pub(crate) fn product_loop(&mut self, op: Op, product: &Product) -> Result<()> {
+    pub(crate) fn product_loop(&mut self, of: ForOp<'_>, product: &Product) -> Result<()> {
         let module = self.module;
-        let of = ForOp::new(module, op);
         let (block, args, inits) = (of.body(), of.carried(), of.inits());
         let accumulators = self.buffers_for(args);
         self.fill(inits, &accumulators)?;
@@ -47,39 +46,37 @@ impl Cx<'_> {
         let rounds = self.b.i64(i64::from(product.rounds));
         let stride = self.b.mul(step, rounds);
         let lookups = self.lookups(product, end, start, stride)?;
-        let region = self.enter_region();
-        let panels: Vec<[u64; 2]> = product.dots.iter().map(|dot| self.panels_of(dot)).collect();
-        let (blocks, scalars): (Vec<usize>, Vec<usize>) =
-            (0..args.len()).partition(|&index| ttir::types::is_tensor(module.ty(args[index])));
-        let places: FxHashMap<usize, &Buffer> = blocks.into_iter().zip(&accumulators).collect();
-        let mut first = self.scalars_of(inits)?;
-        first.push(self.b.i64(0));
-        let repeats = self.streams.repeats.take();
-        let opened = self.b.begin_for(start, end, stride, &first);
-        let more = self.b.add(opened.iv, stride);
-        let until = self.b.intrinsic("llvm.smin", Type::I64, &[more, end]);
-        let (number, carried) = opened.carried.split_last().map_or((start, &[][..]), |(n, c)| (*n, c));
-        let carried = scalars.iter().copied().zip(carried.iter().copied()).collect();
-        let rounds = Rounds { block, first: opened.iv, end: until, step, carried };
-        let mut next = FxHashMap::default();
-        let count = self.move_scalars(product, &rounds, &mut next)?;
-        for ((dot, lookups), packed) in product.dots.iter().zip(&lookups).zip(&panels) {
-            let mut shifts = [None; 2];
-            for (index, lookup) in lookups.iter().enumerate() {
-                shifts[index] =
-                    self.pack_shared((dot, index), &rounds, packed[index], lookup.as_ref(), number)?;
+        let place = Place { repeats: None, ..self.here() };
+        let after = self.in_region(place, |cx| {
+            let panels: Vec<[u64; 2]> = product.dots.iter().map(|dot| cx.panels_of(dot)).collect();
+            let (blocks, scalars): (Vec<usize>, Vec<usize>) =
+                (0..args.len()).partition(|&index| ttir::types::is_tensor(module.ty(args[index])));
+            let places: FxHashMap<usize, &Buffer> = blocks.into_iter().zip(&accumulators).collect();
+            let mut first = cx.scalars_of(inits)?;
+            first.push(cx.b.i64(0));
+            let opened = cx.b.begin_for(start, end, stride, &first);
+            let more = cx.b.add(opened.iv, stride);
+            let until = cx.b.intrinsic("llvm.smin", Type::I64, &[more, end]);
+            let (number, carried) = opened.carried.split_last().map_or((start, &[][..]), |(n, c)| (*n, c));
+            let carried = scalars.iter().copied().zip(carried.iter().copied()).collect();
+            let rounds = Rounds { block, first: opened.iv, end: until, step, carried };
+            let (next, count) = cx.move_scalars(product, &rounds)?;
+            for ((dot, lookups), packed) in product.dots.iter().zip(&lookups).zip(&panels) {
+                let mut shifts = [None; 2];
+                for (index, lookup) in lookups.iter().enumerate() {
+                    shifts[index] =
+                        cx.pack_shared((dot, index), &rounds, packed[index], lookup.as_ref(), number)?;
+                }
+                let c = &places[&dot.carried];
+                cx.multiply_panels(dot, *packed, shifts, c, count)?;
             }
-            let c = &places[&dot.carried];
-            self.multiply_panels(dot, *packed, shifts, c, count)?;
-        }
-        let one = self.b.i64(1);
-        let mut yields: Vec<Value> =
-            scalars.iter().map(|index| next.get(index).copied().unwrap_or(one)).collect();
-        yields.push(self.b.add(number, one));
-        let after = self.b.end_for(opened, &yields);
-        self.streams.repeats = repeats;
-        self.leave_region(region);
-        let results = module.results(op);
+            let one = cx.b.i64(1);
+            let mut yields: Vec<Value> =
+                scalars.iter().map(|index| next.get(index).copied().unwrap_or(one)).collect();
+            yields.push(cx.b.add(number, one));
+            Ok(cx.b.end_for(opened, &yields))
+        })?;
+        let results = module.results(of.op);
         self.bind(results, &after);
         self.place_in(results, &accumulators);
         Ok(())
@@ -161,20 +158,17 @@ impl Cx<'_> {
         self.b.resize_unsigned(bits, Type::I64)
     }
 
-    /// Moves the scalars that the loop carries over a block of rounds; answers the steps of `k` in it.
+    /// Moves the scalars that the loop carries over a block of rounds; answers them, and the steps of `k` in it.
     fn move_scalars(
         &mut self,
         product: &Product,
         rounds: &Rounds,
-        next: &mut FxHashMap<usize, Value>,
-    ) -> Result<Value> {
+    ) -> Result<(FxHashMap<usize, Value>, Value)> {
         let step = product.dots[0].spec.step;
-        let (after, count) = self.each_round(&product.moves, rounds, step, |cx, _| {
+        self.each_round(&product.moves, rounds, (step, self.here()), |cx, _| {
             let plan = plan::slice(cx.planning(), rounds.block, &product.moves.ops, None);
-            cx.run_plan(&plan)
-        })?;
-        next.extend(after);
-        Ok(count)
+            cx.run_plan(&plan, |_, _| Ok(false))
+        })
     }
 
     /// Packs an operand, unless an earlier program has; answers where its panels are, in elements behind their place.
@@ -206,7 +200,8 @@ impl Cx<'_> {
         (place, shift): (u64, Option<Value>),
     ) -> Result<()> {
         let side = &dot.sides[index];
-        self.each_round(&side.slice, rounds, dot.spec.step, |cx, done| {
+        let packing = Place { is_packing: true, ..self.here() };
+        self.each_round(&side.slice, rounds, (dot.spec.step, packing), |cx, done| {
             cx.pack_round(dot, side, index, rounds.block, (place, shift, done))
         })?;
         Ok(())
@@ -218,7 +213,7 @@ impl Cx<'_> {
         &mut self,
         slice: &Slice,
         rounds: &Rounds,
-        step: u32,
+        (step, place): (u32, Place),
         run: impl FnOnce(&mut Self, Value) -> Result<()>,
     ) -> Result<(FxHashMap<usize, Value>, Value)> {
         let module = self.module;
@@ -231,22 +226,20 @@ impl Cx<'_> {
         let counter = module.args(rounds.block)[0];
         let narrow = types::register(module.ty(counter));
         let counted = self.b.resize_signed(opened.iv, narrow);
-        let region = self.enter_region();
-        self.scalars.insert(counter, counted);
-        for (&index, &value) in carried.iter().zip(&opened.carried) {
-            self.scalars.insert(args[index], value);
-        }
         let done = opened.carried.last().copied().expect("the steps of k are carried");
-        self.loop_depth += 1;
-        let ran = run(self, done);
-        self.loop_depth -= 1;
-        ran?;
-        let yields = control::yielded(module, rounds.block);
-        let mut next: Vec<Value> =
-            carried.iter().map(|&index| self.scalar(yields[index])).collect::<Result<_>>()?;
-        let step = self.b.i64(i64::from(step));
-        next.push(self.b.add(done, step));
-        self.leave_region(region);
+        let next = self.in_region(place.in_loop(None), |cx| {
+            cx.scalars.insert(counter, counted);
+            for (&index, &value) in carried.iter().zip(&opened.carried) {
+                cx.scalars.insert(args[index], value);
+            }
+            run(cx, done)?;
+            let yields = control::yielded(module, rounds.block);
+            let mut next: Vec<Value> =
+                carried.iter().map(|&index| cx.scalar(yields[index])).collect::<Result<_>>()?;
+            let step = cx.b.i64(i64::from(step));
+            next.push(cx.b.add(done, step));
+            Ok(next)
+        })?;
         let mut after = self.b.end_for(opened, &next);
         let count = after.pop().expect("the steps of k are carried");
         Ok((carried.iter().copied().zip(after).collect(), count))
@@ -278,10 +271,7 @@ impl Cx<'_> {
         let turned = self.detour(&mut plan, source, &target);
         // What an earlier round or the code around has of it is not what is packed now.
         self.wide.remove(&source);
-        self.is_packing = true;
-        let run = self.run_plan(&plan);
-        self.is_packing = false;
-        run?;
+        self.run_plan(&plan, |_, _| Ok(false))?;
         match turned {
             Some(temporary) => self.turn_into(dot, index, &temporary, &target),
             None => Ok(()),

@@ -14,14 +14,14 @@ mod emit;
 mod keys;
 mod slice;
 
-use super::cx::Cx;
 use super::machine::Machine;
+use super::scratch::Arena;
 use super::types;
 use crate::dot::{PanelPlan, PanelSpec};
 use ir::{Module, Op, Traits, Type as IrType, Value as IrValue};
 use keys::Kept;
+use rustc_hash::FxHashMap;
 use slice::Slice;
-use std::rc::Rc;
 use ttir::ops::control::ForOp;
 use ttir::ops::dot::MatmulOp;
 use ttir::ops::{control, program};
@@ -57,21 +57,25 @@ struct Side {
 
 /// Finds the loops of a kernel and takes the memory that outlives a program: first the notes of what it holds, whose
 /// bytes are answered, then the panels themselves.
-pub(crate) fn prepare(cx: &mut Cx<'_>, kernel: Op) -> u64 {
-    let module = cx.module;
+pub(crate) fn prepare(
+    module: &Module,
+    machine: &Machine,
+    kernel: Op,
+    arena: &mut Arena,
+) -> (FxHashMap<Op, Product>, u64) {
     let loops = module.walk(kernel).into_iter().filter(|&op| module.is(op, &control::FOR));
     let mut found: Vec<(Op, Product)> =
-        loops.filter_map(|op| find(module, cx.machine, op).map(|product| (op, product))).collect();
+        loops.filter_map(|op| find(module, machine, op).map(|product| (op, product))).collect();
     let mut left = keys::MOST_BYTES;
     for (op, product) in &mut found {
         for side in product.dots.iter_mut().flat_map(|dot| &mut dot.sides) {
             side.kept = keys::find(module, kernel, *op, &side.slice);
             if let Some(kept) = &mut side.kept {
-                kept.notes = cx.arena.bytes(kept.note_bytes());
+                kept.notes = arena.bytes(kept.note_bytes());
             }
         }
     }
-    let notes = cx.arena.mark();
+    let notes = arena.mark();
     for (_, product) in &mut found {
         for dot in &mut product.dots {
             let sizes = [dot.a_bytes(), dot.b_bytes()];
@@ -81,14 +85,13 @@ pub(crate) fn prepare(cx: &mut Cx<'_>, kernel: Op) -> u64 {
                 side.kept.take_if(|_| blocks == 0);
                 if let Some(kept) = &mut side.kept {
                     kept.blocks = blocks;
-                    kept.panels = cx.arena.bytes(blocks * bytes);
+                    kept.panels = arena.bytes(blocks * bytes);
                     left -= blocks * bytes;
                 }
             }
         }
     }
-    cx.products = found.into_iter().map(|(op, product)| (op, Rc::new(product))).collect();
-    notes
+    (found.into_iter().collect(), notes)
 }
 
 /// What a loop multiplies, if that is all it does.

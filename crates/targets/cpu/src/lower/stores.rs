@@ -1,0 +1,41 @@
+//! What a walk does with the values of its chunks: stores, blocks that are kept.
+
+use super::chunk::Chunks;
+use super::error::Result;
+use super::scratch::Buffer;
+use super::value::At;
+use ir::{Op, Value as IrValue};
+use ttir::ops::memory::StoreOp;
+
+impl Chunks<'_, '_> {
+    /// `tt.store`.
+    pub(crate) fn store(&mut self, op: Op, at: &At) -> Result<()> {
+        let module = self.module;
+        let store = StoreOp::new(module, op);
+        let condition = store.mask().map(|mask| self.eval(mask, at)).transpose()?;
+        let mask = self.mask(store.mask().zip(condition.as_ref()));
+        if self.is_never(&mask) {
+            return Ok(());
+        }
+        let pointer = self.eval(store.ptr(), at)?;
+        let target = self.target(store.ptr(), &pointer);
+        self.note(op, &target, &mask);
+        let stored = self.eval_vector(store.value(), at)?;
+        self.store_to(ttir::types::elem(module.ty(store.value())), &target, &mask, stored);
+        Ok(())
+    }
+
+    /// Writes a chunk of a block to a buffer.
+    pub(crate) fn keep(&mut self, value: IrValue, buffer: &Buffer, at: &At) -> Result<()> {
+        let vector = self.eval_vector(value, at)?;
+        self.write(buffer, vector, at);
+        Ok(())
+    }
+
+    /// The same, of a block of narrow numbers as binary32 or `i32`.
+    pub(crate) fn keep_wide(&mut self, value: IrValue, buffer: &Buffer, at: &At) -> Result<()> {
+        let vector = self.eval_wide(value, at)?;
+        self.write(buffer, vector, at);
+        Ok(())
+    }
+}
