@@ -18,10 +18,13 @@ def __getattr__(name):
     """``backends`` is made when somebody first looks: drivers need modules that need this one."""
     if name != "backends":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .amd.compiler import HIPBackend
+    from .amd.driver import HIPDriver
     from .cpu.compiler import CPUBackend
     from .cpu.driver import CPUDriver
     from .nvidia.compiler import CUDABackend
     from .nvidia.driver import CudaDriver
 
-    made = {"cpu": Backend(CPUBackend, CPUDriver), "nvidia": Backend(CUDABackend, CudaDriver)}
+    made = {"cpu": Backend(CPUBackend, CPUDriver), "nvidia": Backend(CUDABackend, CudaDriver),
+            "amd": Backend(HIPBackend, HIPDriver)}
     return globals().setdefault("backends", made)

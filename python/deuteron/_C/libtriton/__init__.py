@@ -1,13 +1,13 @@
 """The part of the reference's native module that other packages use: ``ir`` for walking kernels, the specialisation of arguments, and
-``nvidia.cublas``, which kernels are measured beside.
+``nvidia.cublas`` and ``amd.hipblas``, which kernels are measured beside.
 
-What drives the reference's passes (``passes``, ``llvm``, ``amd``) is not there: this compiler has passes of its own, which
+What drives the reference's passes (``passes``, ``llvm``, the rest of ``amd``) is not there: this compiler has passes of its own, which
 ``deuteron opt`` runs.
 """
 
 from ...runtime.jit import native_specialize_impl
 
-__all__ = ["get_cache_invalidating_env_vars", "ir", "native_specialize_impl", "nvidia"]
+__all__ = ["amd", "get_cache_invalidating_env_vars", "ir", "native_specialize_impl", "nvidia"]
 
 
 def get_cache_invalidating_env_vars():
@@ -17,10 +17,10 @@ def get_cache_invalidating_env_vars():
 
 
 def __getattr__(name):
-    """``ir`` and ``nvidia`` are there without imports of their own."""
-    if name in ("ir", "nvidia"):
+    """``ir``, ``nvidia`` and ``amd`` are there without imports of their own."""
+    if name in ("amd", "ir", "nvidia"):
         import importlib
 
         return importlib.import_module("." + name, __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}: Deuteron has `ir`, `native_specialize_impl` and `nvidia.cublas` "
-                         "of it")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}: Deuteron has `ir`, `native_specialize_impl`, `nvidia.cublas`, "
+                         "`amd.hipblas` and `amd.supports_tdm` of it")

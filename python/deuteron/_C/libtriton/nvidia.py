@@ -1,91 +1,16 @@
-"""``nvidia.cublas.CublasLt`` of the reference's native module: products by cuBLAS, which kernels are measured beside.
-
-They are asked of torch, which brings cuBLAS along, so they run on torch's current stream and in its workspace.
-"""
+"""``nvidia.cublas.CublasLt`` of the reference's native module: products by cuBLAS, which kernels are measured beside."""
 
 import types
 
-#: Types of operands.
-_DTYPES = ("float8_e4m3fn", "float16", "bfloat16", "float32")
+from ._blas import Products
 
 
-def _name(tensor):
-    return str(tensor.dtype).rpartition(".")[2]
+class CublasLt(Products):
+    """Products by cuBLAS."""
 
-
-def _check(a, b, d):
-    """Says what the operands of ``d = a @ b.T`` must be, where they are not."""
-    names = {_name(tensor) for tensor in (a, b, d)}
-    if len(names) != 1 or not names <= set(_DTYPES):
-        found = ", ".join(_name(tensor) for tensor in (a, b, d))
-        raise RuntimeError(f"operands and result must have one type of {', '.join(_DTYPES)}, and have {found}")
-    if any(len(tensor.shape) != 2 for tensor in (a, b, d)):
-        raise RuntimeError("operands and result must be matrices")
-    (m, k), (n, other), size = tuple(a.shape), tuple(b.shape), tuple(d.shape)
-    if k != other or size != (m, n):
-        raise RuntimeError(f"a is {m} x {k}, b (transposed) {n} x {other} and the result {size[0]} x {size[1]}: "
-                           f"a must be M x K, b N x K and the result M x N")
-    if any(not tensor.is_cuda for tensor in (a, b, d)):
-        raise RuntimeError("cuBLAS multiplies what is on a GPU, and an operand is not")
-
-
-class CublasLt:
-    """Products by cuBLAS.
-
-    Args:
-        workspace: taken as the reference takes it; torch has its own.
-    """
-
-    def __init__(self, workspace):
-        import torch
-
-        if not torch.cuda.is_available():
-            raise RuntimeError("there is no GPU that torch sees, and so no cuBLAS")
-        self._workspace = workspace
-
-    def matmul(self, a, b, d):
-        """``d = a @ b.T``, in place."""
-        import torch
-
-        _check(a, b, d)
-        if _name(a) == "float8_e4m3fn":
-            one = torch.ones((), device=a.device)
-            torch._scaled_mm(a, b.T, scale_a=one, scale_b=one, out_dtype=d.dtype, use_fast_accum=True, out=d)
-            return
-        with _tf32():
-            torch.matmul(a, b.T, out=d)
-
-    def gemm(self, a, b, c, d, alpha, beta):
-        """``d = alpha * a @ b.T + beta * c``, in place."""
-        import torch
-
-        _check(a, b, d)
-        if _name(a) == "float8_e4m3fn":
-            raise RuntimeError("torch does not hand sums with 8-bit results to cuBLAS: use `matmul`")
-        if tuple(c.shape) != tuple(d.shape) or c.dtype != d.dtype:
-            raise RuntimeError("what is added must have the type and the size of the result")
-        with _tf32():
-            torch.addmm(c, a, b.T, alpha=alpha, beta=beta, out=d)
-
-    def __getattr__(self, name):
-        if name.startswith("block_scaled_matmul"):
-            raise AttributeError(f"`{name}` needs scales of blocks in cuBLAS, which no architecture before sm_100 has")
-        raise AttributeError(f"`CublasLt` has no attribute {name!r}")
-
-
-class _tf32:
-    """Products of 32-bit numbers drop bits meanwhile, as the reference asks of cuBLAS."""
-
-    def __enter__(self):
-        import torch
-
-        self._before = torch.backends.cuda.matmul.allow_tf32
-        torch.backends.cuda.matmul.allow_tf32 = True
-
-    def __exit__(self, *_):
-        import torch
-
-        torch.backends.cuda.matmul.allow_tf32 = self._before
+    library = "cuBLAS"
+    dtypes = ("float8_e4m3fn", "float16", "bfloat16", "float32")
+    unscaled = "needs scales of blocks in cuBLAS, which no architecture before sm_100 has"
 
 
 cublas = types.SimpleNamespace(CublasLt=CublasLt)

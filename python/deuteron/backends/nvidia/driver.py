@@ -57,7 +57,8 @@ class CudaDriver(DeviceDriver):
         """Whether there is such a GPU. torch knows of it even where CUDA does not work: in a process that was forked after its
         parent had used it, as torch's compile workers are."""
         if _core.arrays() == "cuda":
-            return _core.device_count() > 0
+            # torch's ROCm build calls its devices so, too.
+            return _core.current_target()[0] == cls.backend_name and _core.device_count() > 0
         torch = sys.modules.get("torch")
         return torch is not None and torch.version.hip is None and torch.cuda.is_available()
 

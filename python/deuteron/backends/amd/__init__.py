@@ -1,0 +1,1 @@
+"""Import path of the reference for the driver and the compiler of AMD GPUs."""
