@@ -49,9 +49,12 @@ def add(x, y):
     return output
 
 
+SIZES = (98432, 98432 + 1, 1, 1023)
+
+
 def checks():
     """Sizes that fill the last block and sizes that do not."""
-    for size in (98432, 98432 + 1, 1, 1023):
+    for size in SIZES:
         x, y = common.randn(size, seed=1), common.randn(size, seed=2)
         reference = common.to_numpy(x, np.float32) + common.to_numpy(y, np.float32)
         yield common.Check(f"vector add, {size} elements", common.max_difference(add(x, y), reference), 0.0)

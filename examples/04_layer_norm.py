@@ -142,9 +142,12 @@ def inputs(n_rows, n_cols):
             common.randn(n_rows, n_cols, seed=10))
 
 
+SIZES = ((1151, 8192), (300, 781), (7, 33))
+
+
 def checks():
     """Forward and backward on a power of two and on odd sizes, against float64."""
-    for n_rows, n_cols in ((1151, 8192), (300, 781), (7, 33)):
+    for n_rows, n_cols in SIZES:
         x, w, b, dy = inputs(n_rows, n_cols)
         y, mean, rstd = common.poisoned(n_rows, n_cols), common.poisoned(n_rows), common.poisoned(n_rows)
         forward(x, w, b, y, mean, rstd)

@@ -45,16 +45,22 @@ def uniform(seed, offsets):
     return positive.astype(np.float32) * np.float32(4.6566127342e-10)
 
 
+SIZE = 98433
+
+
 def checks():
-    """Bit for bit against the generator in NumPy; the same seed twice; another seed."""
-    size, p = 98433, 0.35
+    """Against the generator in NumPy: the same elements are zero, and the others are bit for bit the same on a CPU, two steps off at most on
+    GPUs, which divide so; the same seed twice; another seed."""
+    size, p = SIZE, 0.35
+    exact = triton.runtime.driver.active.get_current_target().backend == "cpu"
     x = common.randn(size, seed=11)
     values = common.to_numpy(x, np.float32)
     for seed in (123, 2**31 - 1):
         kept = uniform(seed, np.arange(size)) > np.float32(p)
         expected = np.where(kept, values / np.float32(1 - np.float32(p)), 0)
         difference = common.max_difference(dropout(x, p, seed), expected.astype(np.float64))
-        yield common.Check(f"dropout with seed {seed}, {size} elements", difference, 0.0)
+        allowed = 0.0 if exact else common.steps(2, expected)
+        yield common.Check(f"dropout with seed {seed}, {size} elements", difference, allowed)
     again = common.max_difference(dropout(x, p, 7), common.to_numpy(dropout(x, p, 7)))
     yield common.Check("dropout twice with one seed", again, 0.0)
     share = float((common.to_numpy(dropout(x, p, 8)) == 0).mean())

@@ -74,10 +74,13 @@ def inputs(shape, dtype):
     return [common.randn(*shape, dtype=dtype, seed=seed) for seed in (12, 13, 14)]
 
 
+SIZES = ((4, 512, 64), (3, 333, 32))
+
+
 def checks():
     """Causal and not, fp32 and fp16, whole blocks and an odd number of rows."""
     for dtype, steps in (("float32", 16), ("float16", 1)):
-        for shape in ((4, 512, 64), (3, 333, 32)):
+        for shape in SIZES:
             q, k, v = inputs(shape, dtype)
             for causal in (False, True):
                 out = attention(q, k, v, common.poisoned(*shape, dtype=dtype), causal)

@@ -36,6 +36,8 @@ def _mapped_device(value):
 def _mode(torch):
     from torch.overrides import TorchFunctionMode
 
+    from ._addresses import note
+
     is_cuda = torch.Tensor.is_cuda.__get__
     unchanged = (torch.Tensor.cuda, torch.Tensor.pin_memory)
 
@@ -47,6 +49,8 @@ def _mode(torch):
                 return args[0]
             if func == is_cuda:
                 return args[0].device.type == "cpu"
+            if func == torch.Tensor.data_ptr:
+                note(args[0])
             kwargs = kwargs or {}
             if "device" in kwargs:
                 kwargs = {**kwargs, "device": _mapped_device(kwargs["device"])}

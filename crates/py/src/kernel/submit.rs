@@ -7,7 +7,7 @@ use pyo3::prelude::{Borrowed, Py, PyAny, PyResult, Python};
 use pyo3::types::PyAnyMethods;
 use runtime::compile::Kernel;
 use runtime::launch::{Site, scratch_bytes};
-use target::Launch;
+use target::{Extent, Launch};
 
 /// Launches with these slots; Python's lock is free meanwhile.
 #[inline]
@@ -54,7 +54,16 @@ pub(crate) fn checked<'a, 'py: 'a>(
     slots: &[u64],
     values: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>,
 ) -> PyResult<()> {
-    let extents = extents(values)?;
+    let mut extents = extents(values)?;
+    extents.extend(addressed(py)?);
     let result = target::with_extents(extents, || launch(py, kernel, grid, slots, Site::default()));
     result.map_err(|error| if kernel.interpreted() { interpreter_error(py, error) } else { error })
+}
+
+/// Memory whose address the program has asked for: kernels may find such addresses in memory.
+fn addressed(py: Python<'_>) -> PyResult<Vec<Extent>> {
+    let modules = py.import("sys")?.getattr("modules")?;
+    let Ok(module) = modules.get_item("deuteron._addresses") else { return Ok(Vec::new()) };
+    let all: Vec<(u64, u64)> = module.call_method0("addressed")?.extract()?;
+    Ok(all.into_iter().map(|(base, len)| Extent { base, len, writable: true }).collect())
 }
