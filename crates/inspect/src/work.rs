@@ -8,7 +8,6 @@ use ir::{Block, Effect, Module, Op, Rates, Type};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use ttgir::ops::access::{addresses, block};
-use ttgir::ops::group_dot::block_shape;
 use ttir::ops::control::{FOR, IF, WHILE};
 use ttir::ops::dot::MatmulOp;
 use ttir::ops::func::FuncOp;
@@ -128,7 +127,7 @@ impl Counter<'_> {
         if let Some(touch) = touch(module, op) {
             self.work.accesses.push((op, touch, self.nest.clone()));
         } else if let Some(dot) = MatmulOp::of(module, op) {
-            let depth = *block_shape(module, dot.a()).last().expect("verified: a dot multiplies matrices");
+            let depth = ttgir::ops::scaled_dot::depth(module, dot);
             let mut amount = Amount::default();
             amount.add(&self.nest, 2.0 * (numel(module.ty(module.result(op, 0))) * depth) as f64);
             self.work.products.push((op, amount));

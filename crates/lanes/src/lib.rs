@@ -47,7 +47,7 @@ pub use positions::{Element, Positions};
 pub use survey::{Classify, survey};
 pub use target::{
     Access, AssertPlace, AtomicAccess, CombineLanes, CompareSwap, LaneTarget, Multiply, Near, Overflow,
-    PrintCall, Reductions, Shuffle,
+    PrintCall, Reductions, ScaledMultiply, Shuffle,
 };
 pub use types::{ABILITIES, register};
 pub use value::{LaneValue, SharedMemory};

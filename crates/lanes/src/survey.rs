@@ -82,11 +82,10 @@ fn products(module: &Module) -> Vec<ProductFacts> {
 
 fn product(module: &Module, dot: MatmulOp<'_>) -> ProductFacts {
     let (op, a, result) = (dot.op, dot.a(), dot.d());
-    let left = ttgir::ops::group_dot::block_shape(module, a);
     let dims = ttir::types::shape(module.ty(result));
     let rank = dims.len();
     let batch: i64 = dims[..rank - 2].iter().product();
-    let depth = left.last().copied().unwrap_or(1);
+    let depth = ttgir::ops::scaled_dot::depth(module, dot);
     let matrix =
         matches!(Encoding::of(module.ty(result)), Some(Encoding::Mma { .. } | Encoding::Fragments(_)));
     let from = |operand: Value| {

@@ -8,6 +8,7 @@ use ir::Module;
 use llir::{FunctionBuilder, Type, Value, Values};
 use ttgir::{Machine, MatrixRow};
 use ttir::ops::atomic::{Rmw, Scope, Sem};
+use ttir::ops::dot::ScaleType;
 use ttir::ops::memory::{CacheModifier, EvictionPolicy};
 
 /// An access to neighbouring elements of device memory, or of shared memory.
@@ -66,6 +67,11 @@ impl Access {
 /// Emits a matrix instruction: answers `c + a · b` for the factors a and b and the sums c, where each list holds what a lane holds, in
 /// the order of the instruction's registers. `None` where they do not fit it.
 pub type Multiply = dyn Fn(&mut FunctionBuilder<'_>, [&[Value]; 2], &[Value]) -> Option<Values>;
+
+/// Emits a matrix instruction for scaled factors, as [`Multiply`] does for others: the factors as bytes, and of each the exponent of its
+/// scale, with a bias of 127, in a byte.
+pub type ScaledMultiply =
+    dyn Fn(&mut FunctionBuilder<'_>, [&[Value]; 2], [Value; 2], &[Value]) -> Option<Values>;
 
 /// What becomes of integer sums of products that do not fit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -350,6 +356,20 @@ pub trait LaneTarget: ElementTarget {
     /// A matrix instruction of one warp, a row of the machine. `None` where the target does not emit it.
     fn multiplier(&self, row: &MatrixRow, overflow: Overflow) -> Option<Box<Multiply>> {
         let _ = (row, overflow);
+        None
+    }
+
+    /// A matrix instruction of one warp that multiplies a few rows with many columns, a row of the machine: of the first factor all lanes
+    /// take what block `block` of them holds. `None` where the target does not emit it.
+    fn block_multiplier(&self, row: &MatrixRow, block: u32) -> Option<Box<Multiply>> {
+        let _ = (row, block);
+        None
+    }
+
+    /// A matrix instruction of one warp whose factors have these formats and scales, a row of the machine's `scaled_matrix`. `None`
+    /// where the target does not emit it.
+    fn scaled_multiplier(&self, row: &MatrixRow, formats: [ScaleType; 2]) -> Option<Box<ScaledMultiply>> {
+        let _ = (row, formats);
         None
     }
 

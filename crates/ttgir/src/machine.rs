@@ -100,6 +100,14 @@ pub struct MatrixRow {
     pub any_major: bool,
 }
 
+impl MatrixRow {
+    /// Whether it multiplies a few rows with many columns. Its lanes hold several places along k of the rows, one after the other of which
+    /// all columns are multiplied with; the same instruction makes many rows and a few columns when its operands change places.
+    pub fn is_narrow(&self) -> bool {
+        matches!(self.fragments, FragmentKind::Runs { .. }) && self.n[0] > self.m
+    }
+}
+
 impl fmt::Display for MatrixRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let MatrixRow { kind, a, b, c, m, n, k, fragments, warps, a_in_registers, in_shared, any_major } =
@@ -188,6 +196,9 @@ pub struct Machine {
     pub cluster: u32,
     /// The matrix instructions, better ones first for equal numbers.
     pub matrix: &'static [MatrixRow],
+    /// The matrix instructions of numbers with scales, better ones first: their operands are bytes in a format that the dot
+    /// names, of which 32 along k share an exponent.
+    pub scaled_matrix: &'static [MatrixRow],
     /// Pairs of formats, from and to, that convert by one instruction.
     pub conversions: &'static [(FloatKind, FloatKind)],
 }
@@ -222,6 +233,7 @@ impl Machine {
         matrix_store: false,
         cluster: 1,
         matrix: &[],
+        scaled_matrix: &[],
         conversions: &[],
     };
 
@@ -268,6 +280,9 @@ impl fmt::Display for Machine {
         writeln!(f, "matrix loads: {}, stores: {}", self.matrix_load, self.matrix_store)?;
         for row in self.matrix {
             writeln!(f, "matrix: {row}")?;
+        }
+        for row in self.scaled_matrix {
+            writeln!(f, "scaled matrix: {row}")?;
         }
         for (from, to) in self.conversions {
             writeln!(f, "conversion: {} to {}", from.name(), to.name())?;

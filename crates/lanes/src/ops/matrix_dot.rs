@@ -35,8 +35,17 @@ pub(super) fn lower(cx: &mut Cx<'_>, op: Op, operands: [IrValue; 3]) -> Result<(
         _ => find_row(machine, elements).and_then(|row| Ok((row, of_pairs(row, &positions)?))),
     };
     let (row, instructions) = found.map_err(|message| cx.error(op, message))?;
-    let multiply = cx.target.multiplier(row, overflow(cx, operands[2], positions[0].sizes()[2]));
-    let multiply = multiply.ok_or_else(|| cx.error(op, format!("the target does not emit {row}")))?;
+    let missing = || cx.error(op, format!("the target does not emit {row}"));
+    let blocks = instructions.iter().filter_map(|instruction| instruction.block).max();
+    // One way to multiply, or one for each block.
+    let ways: Option<Vec<_>> = match blocks {
+        None => {
+            let overflow = overflow(cx, operands[2], positions[0].sizes()[2]);
+            cx.target.multiplier(row, overflow).map(|way| vec![way])
+        }
+        Some(last) => (0..=last).map(|block| cx.target.block_multiplier(row, block)).collect(),
+    };
+    let ways = ways.ok_or_else(missing)?;
     let factors = [cx.registers(operands[0])?, cx.registers(operands[1])?];
     let mut sums = cx.registers(operands[2])?.to_vec();
     for instruction in instructions {
@@ -45,6 +54,7 @@ pub(super) fn lower(cx: &mut Cx<'_>, op: Op, operands: [IrValue; 3]) -> Result<(
         };
         let [a, b] = [0, 1].map(|index| pick(&factors[index], &instruction.factors[index]));
         let old = pick(&sums, &instruction.sums);
+        let multiply = &ways[instruction.block.unwrap_or(0) as usize];
         let new = multiply(&mut cx.b, if transposed { [&b, &a] } else { [&a, &b] }, &old);
         let new = new.ok_or_else(|| cx.error(op, format!("registers do not fit {row}")))?;
         for (at, value) in instruction.sums.iter().zip(new) {
@@ -81,7 +91,7 @@ fn of_pairs(row: &MatrixRow, positions: &[Positions; 3]) -> std::result::Result<
         for corner in positions[2].corners(row.m, columns) {
             let [batch, row, column] = corner;
             let factors = [find(0, [batch, row, k], &a)?, find(1, [batch, k, column], &b)?];
-            list.push(Instruction { factors, sums: find(2, corner, &sums)? });
+            list.push(Instruction { factors, sums: find(2, corner, &sums)?, block: None });
         }
     }
     Ok(list)

@@ -27,6 +27,7 @@ pub(crate) mod memory;
 mod program;
 mod reduce;
 pub(crate) mod roles;
+mod scaled_dot;
 mod scan;
 mod scan_layout;
 mod scratch;
@@ -58,6 +59,7 @@ const FAMILIES: &[&[Entry]] = &[
     convert::TABLE,
     debug::TABLE,
     dot::TABLE,
+    scaled_dot::TABLE,
     extern_call::TABLE,
     func::TABLE,
     gather::TABLE,

@@ -45,6 +45,7 @@ const GFX950: Machine = Machine {
     shared_bytes: 160 << 10,
     processor_shared_bytes: 160 << 10,
     matrix: matrix::GFX950,
+    scaled_matrix: matrix::GFX950_SCALED,
     conversions: WITH_OCP_AND_BF16,
     ..GFX90A
 };

@@ -58,7 +58,7 @@ fn encoding(row: &MatrixRow, lanes: u32, version: u32, transposed: bool) -> Enco
     Encoding::Fragments(Fragments {
         lanes,
         version,
-        instr_shape: vec![row.m, row.n[0], row.k],
+        instr_shape: if transposed { vec![row.n[0], row.m, row.k] } else { vec![row.m, row.n[0], row.k] },
         transposed,
         interleaved: Vec::new(),
         tiles,
@@ -71,6 +71,18 @@ fn encoding(row: &MatrixRow, lanes: u32, version: u32, transposed: bool) -> Enco
 fn instruction(row: &MatrixRow, lanes: usize, version: u32, a: &[Vec<i64>], b: &[Vec<i64>]) -> Vec<Vec<i64>> {
     let (m, n, k) = (row.m as usize, row.n[0] as usize, row.k as usize);
     let mut sums = vec![vec![0; m * n / lanes]; lanes];
+    if row.is_narrow() {
+        // 16 instructions of 16 blocks of 4 x 4, all blocks with the rows of one: lane `i + 4 b` has row i of block b, lane j column j,
+        // and of the sums that column.
+        let each = k / 16;
+        for (lane, items) in sums.iter_mut().enumerate() {
+            for (i, sum) in items.iter_mut().enumerate() {
+                let of = |block: usize, item: usize| a[i + 4 * block][item] * b[lane][block * each + item];
+                *sum = (0..k).map(|at| of(at / each, at % each)).sum();
+            }
+        }
+        return sums;
+    }
     for i in 0..m {
         for j in 0..n {
             let of = |list: &[Vec<i64>], side, at| {
@@ -89,7 +101,7 @@ fn products_by_layouts_are_products_by_the_manuals() {
     let mut numbers = Numbers(7);
     for (arch, machine) in MACHINES {
         let lanes = machine.warp_size as usize;
-        for row in machine.matrix {
+        for row in machine.matrix.iter().chain(machine.scaled_matrix) {
             let FragmentKind::Runs { version, k_base } = row.fragments else { panic!("{row}") };
             let (m, n, k) = (row.m as usize, row.n[0] as usize, row.k as usize);
             for transposed in [false, true] {
@@ -107,7 +119,9 @@ fn products_by_layouts_are_products_by_the_manuals() {
                         let [row, column] = place(layout, lane, register);
                         list[row * width + column]
                     };
-                    (0..lanes).map(|lane| (0..k_base as usize).map(|item| of(lane, item)).collect()).collect()
+                    let items = layout.along(Dim::REGISTER).len();
+                    assert!(items == k_base as usize || row.is_narrow() && items == k);
+                    (0..lanes).map(|lane| (0..items).map(|item| of(lane, item)).collect()).collect()
                 };
                 let (x, y) = (fill(&left, &a, k), fill(&right, &b, n));
                 let (x, y) = if transposed { (y, x) } else { (x, y) };

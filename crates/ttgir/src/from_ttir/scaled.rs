@@ -1,4 +1,5 @@
-//! Products of scaled blocks become products of widened ones, for machines without instructions for them.
+//! Products of scaled blocks become products of widened ones, where the machine has no instruction for them; where it has one they become
+//! `ttg.scaled_dot`.
 //!
 //! ```text
 //! %d = tt.dot_scaled %a, %b, %c, %sa, %sb    =>    %x = (the numbers of %a) · (%sa, repeated along k)
@@ -11,6 +12,9 @@
 //! themselves, `ieee` does. What leaves the range of the format becomes zero, a subnormal number or infinity.
 
 use super::blocks::Blocks;
+use crate::Machine;
+use crate::ops::scaled_dot::{GROUP, SCALED_DOT, ScaledDotOp, elements_of_a_byte};
+use crate::passes::{Context, fits_scaled};
 use ir::pass::PassRow;
 use ir::scalar::float_bits;
 use ir::{Builder, Diagnostic, FloatKind, Module, Op, OpRow, Type, Value};
@@ -30,8 +34,12 @@ pub(crate) static EXPAND_SCALED: PassRow = PassRow {
 };
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
+    let context = Context::of(module)?;
     for op in module.walk(module.top()) {
         if module.is(op, &DOT_SCALED) {
+            if keep(module, op, context.machine).is_some() {
+                continue;
+            }
             expand(module, op)
                 .map_err(|message| Diagnostic::new(message).at(module.locs.describe(module.loc(op))))?;
         }
@@ -72,6 +80,56 @@ impl Format {
         1 + self.exponent_bits + self.mantissa_bits == 4
     }
 }
+
+/// Hands a product to the machine's instruction for scaled operands; `None`, and nothing is changed, where it has none for it.
+fn keep(module: &mut Module, op: Op, machine: &Machine) -> Option<()> {
+    let dot = DotScaledOp::new(module, op);
+    let packed_along_k = |format: ScaleType, along_k: bool| {
+        matches!(format, ScaleType::E4m3 | ScaleType::E5m2) || format == ScaleType::E2m1 && along_k
+    };
+    let (a_format, b_format) = (dot.a_format(), dot.b_format());
+    let &[m, n] = shape(module.ty(dot.d())) else { return None };
+    let k = shape(module.ty(dot.a()))[1] * i64::from(elements_of_a_byte(a_format));
+    let groups = k / i64::from(GROUP);
+    let of_exponents = |scale: Option<Value>, lines: i64| {
+        scale.is_none_or(|scale| {
+            let ty = module.ty(scale);
+            elem(ty) == Type::int(8) && shape(ty) == [lines, groups]
+        })
+    };
+    let fits = packed_along_k(a_format, dot.lhs_k_pack())
+        && packed_along_k(b_format, dot.rhs_k_pack())
+        && fits_scaled(machine, [m, n, k])
+        && of_exponents(dot.a_scale(), m)
+        && of_exponents(dot.b_scale(), n);
+    if !fits {
+        return None;
+    }
+    let (a, b, c, result) = (dot.a(), dot.b(), dot.c(), dot.d());
+    let scales = [(dot.a_scale(), m), (dot.b_scale(), n)];
+    let ty = module.ty(result);
+    let mut builder = Builder::before(module, op);
+    let scales = scales.map(|(scale, lines)| {
+        let one = |builder: &mut Builder<'_>| {
+            Blocks { builder }.constant(tensor(&[lines, groups], Type::int(8)), ONE)
+        };
+        scale.unwrap_or_else(|| one(&mut builder))
+    });
+    let is_narrow = elem(ty).scalar_bits().is_some_and(|bits| bits < 32);
+    let wide = with_elem(ty, Type::float(FloatKind::F32));
+    let sum = if is_narrow { builder.build_as(&EXTF, &[c], &[], wide) } else { c };
+    let attrs = ScaledDotOp::attrs(a_format, b_format, InputPrecision::Ieee);
+    let mut product = builder.build(&SCALED_DOT, &[a, b, sum, scales[0], scales[1]], &attrs);
+    if is_narrow {
+        product = builder.build_as(&TRUNCF, &[product], &[None], ty);
+    }
+    module.replace_uses(result, product);
+    module.erase(op);
+    Some(())
+}
+
+/// The exponent of a scale of 1.
+const ONE: u64 = 127;
 
 /// What numbers are multiplied in.
 #[derive(Clone, Copy)]

@@ -8,6 +8,7 @@ pub mod bulk;
 pub mod convert;
 pub mod group_dot;
 pub mod roles;
+pub mod scaled_dot;
 pub mod schedule;
 pub mod shared;
 pub mod turns;
@@ -38,6 +39,7 @@ const ROWS: &[&OpRow] = &[
     &async_copy::ASYNC_WAIT,
     &group_dot::WARP_GROUP_DOT,
     &group_dot::WARP_GROUP_DOT_WAIT,
+    &scaled_dot::SCALED_DOT,
     &barrier::INIT_BARRIER,
     &barrier::INVAL_BARRIER,
     &barrier::BARRIER_EXPECT,

@@ -18,6 +18,7 @@ mod rebase_pointers;
 mod split_precision;
 mod stream_last_reads;
 
+pub(crate) use accelerate_dots::fits_scaled;
 pub use accelerate_dots::{ACCELERATE_DOTS, no_matrix_instruction};
 pub use assign_layouts::ASSIGN_LAYOUTS;
 pub use bulk_copies::BULK_COPIES;

@@ -6,11 +6,12 @@
 
 use ir::{Attr, Block, Builder, Module, Op, OpRow, Type, Value};
 use rustc_hash::FxHashMap;
-use ttgir::ops::{async_copy, barrier, convert, group_dot, shared};
+use ttgir::ops::scaled_dot::ScaledDotOp;
+use ttgir::ops::{async_copy, barrier, convert, group_dot, scaled_dot, shared};
 use ttgir::types::memdesc;
 use ttir::ops::arith_int::MULI;
 use ttir::ops::constant::{CONSTANT, attr_from_bits};
-use ttir::ops::dot::DOT;
+use ttir::ops::dot::{DOT, DOT_SCALED, DotScaledOp};
 use ttir::ops::func::func_attr;
 use ttir::ops::memory::{ADDPTR, LOAD, STORE};
 use ttir::ops::shape::{MAKE_RANGE, RESHAPE, SPLAT, TRANS};
@@ -73,6 +74,7 @@ static RULES: &[(&OpRow, Rule)] = &[
     (&async_copy::ASYNC_WAIT, |_, _| ()),
     (&barrier::FENCE_ASYNC_SHARED, |_, _| ()),
     (&group_dot::WARP_GROUP_DOT, |eraser, op| eraser.group_dot(op)),
+    (&scaled_dot::SCALED_DOT, |eraser, op| eraser.scaled_dot(op)),
 ];
 
 /// Takes encodings off the types of an operation's results, its blocks' arguments and its constant.
@@ -202,6 +204,14 @@ impl Eraser<'_> {
         let (a, b, c) = (self.read(op, 0), self.read(op, 1), self.module.operand(op, 2));
         let precision = self.module.attr(op, 0).cloned();
         let product = Builder::before(self.module, op).build(&DOT, &[a, b, c], &[precision, None]);
+        self.replace(op, product);
+    }
+
+    fn scaled_dot(&mut self, op: Op) {
+        let dot = ScaledDotOp::new(self.module, op);
+        let attrs = DotScaledOp::attrs(dot.a_format(), dot.b_format(), false, true, true, 3);
+        let operands = [dot.a(), dot.b(), dot.c(), dot.a_scale(), dot.b_scale()];
+        let product = Builder::before(self.module, op).build(&DOT_SCALED, &operands, &attrs);
         self.replace(op, product);
     }
 }

@@ -72,5 +72,6 @@ pub(crate) static RUNS: Machine = Machine {
         runs(Number::Int(8), Number::Int(32), 32, 16, 8),
         runs(Number::Int(8), Number::Int(32), 16, 32, 8),
     ],
+    scaled_matrix: &[runs(Number::Int(8), SINGLE, 32, 64, 32), runs(Number::Int(8), SINGLE, 16, 128, 32)],
     ..WIDE
 };

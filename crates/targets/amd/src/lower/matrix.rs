@@ -25,32 +25,43 @@ const NUMBERS: &[(Number, IsaNumber)] = &[
 pub(crate) fn intrinsic(arch: Arch, row: &MatrixRow) -> Option<&'static Row> {
     let number = |number: Number| NUMBERS.iter().find(|(own, _)| *own == number).map(|(_, isa)| *isa);
     let (a, b, c) = (number(row.a)?, number(row.b)?, number(row.c)?);
+    // A few rows with many columns are made by instructions that make many small blocks.
+    let blocks = row.n[0] / row.m;
+    let wanted = [row.m, row.n[0] / blocks, row.k / blocks, blocks];
     amdgcn_isa::rows().find(|isa| {
         isa.is_on(arch)
             && isa.matrix.is_some_and(|matrix| {
                 let size = [matrix.m, matrix.n, matrix.k, matrix.blocks];
-                size == [row.m, row.n[0], row.k, 1] && (matrix.a, matrix.b, matrix.c) == (a, b, c)
+                size == wanted && (matrix.a, matrix.b, matrix.c) == (a, b, c)
             })
     })
 }
 
-/// Emits a row: `sums + a · b` for what a lane holds of each.
-pub(super) fn multiplier(arch: Arch, row: &MatrixRow) -> Option<Box<Multiply>> {
+/// Emits a row: `sums + a · b` for what a lane holds of each. With a block, all blocks take the `a` of that one.
+pub(super) fn multiplier(arch: Arch, row: &MatrixRow, block: Option<u32>) -> Option<Box<Multiply>> {
     let call = intrinsic(arch, row)?.calls().next()?;
     let (name, signature) = (call.name(), call.signature());
     let result = type_of(&signature.result)?;
     let operands: Option<Vec<(Type, bool)>> =
         signature.operands.iter().map(|(ty, constant)| Some((type_of(ty)?, *constant))).collect();
     let operands = operands?;
+    let blocks = i64::from((row.n[0] / row.m).ilog2());
     Some(Box::new(move |b, factors, sums| {
         let mut lists = [factors[0], factors[1], sums].into_iter();
         let last = operands.len() - 1;
+        // Behind the sums: how many blocks take the same `a`, as a power of two, and which one's.
+        let shared = |at: usize| match (at, block) {
+            (3, Some(_)) => blocks,
+            (4, Some(block)) => i64::from(block),
+            _ => 0,
+        };
         let mut args = Vec::with_capacity(operands.len());
         for (at, &(ty, constant)) in operands.iter().enumerate() {
             args.push(match constant {
                 // In front of a factor: whether it is signed. Behind: whether sums stop at the ends of their range; how lanes
                 // trade places.
-                true => b.int(ty, i64::from(ty == Type::I1 && at < last)),
+                true if ty == Type::I1 => b.int(ty, i64::from(at < last)),
+                true => b.int(ty, shared(at)),
                 false => pack(b, lists.next()?, ty),
             });
         }
@@ -60,7 +71,7 @@ pub(super) fn multiplier(arch: Arch, row: &MatrixRow) -> Option<Box<Multiply>> {
 }
 
 /// Values side by side as one of a type with as many bits.
-fn pack(b: &mut FunctionBuilder<'_>, values: &[Value], ty: Type) -> Value {
+pub(super) fn pack(b: &mut FunctionBuilder<'_>, values: &[Value], ty: Type) -> Value {
     let all = if values.len() == 1 { values[0] } else { b.vector(values) };
     if b.ty(all) == ty { all } else { b.bitcast(all, ty) }
 }
@@ -100,6 +111,7 @@ mod tests {
                 let signature = isa.calls().next().expect("one").signature();
                 let operands: Vec<_> = signature.operands.iter().filter(|operand| !operand.1).collect();
                 let FragmentKind::Runs { k_base, .. } = row.fragments else { panic!("{row}") };
+                assert_eq!(row.is_narrow(), isa.matrix.is_some_and(|matrix| matrix.blocks > 1));
                 let bits = |text: &str| {
                     let ty = type_of(text).expect("a type");
                     ty.lane_bits() * ty.lanes()

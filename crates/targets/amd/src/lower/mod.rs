@@ -12,6 +12,7 @@ mod log;
 mod math;
 mod matrix;
 mod memory;
+mod scaled;
 
 pub use arrange::arrange;
 
@@ -20,11 +21,12 @@ use elementwise::{Abilities, Division, ElementTarget, Math, MinMax, Rounding};
 use ir::{FloatKind, Module, Op};
 use lanes::{
     Access, AssertPlace, AtomicAccess, CompareSwap, Handler, LaneTarget, Multiply, Overflow, PrintCall,
-    Shuffle,
+    ScaledMultiply, Shuffle,
 };
 use llir::{FunctionBuilder, Kernel, Memory, Ordering, Purity, SyncScope, Type, Value, Values};
 use ttgir::{Machine, MatrixRow};
 use ttir::ops::atomic::Rmw;
+use ttir::ops::dot::ScaleType;
 
 /// The triple that LLVM knows these machines by.
 pub const TRIPLE: &str = "amdgcn-amd-amdhsa";
@@ -193,7 +195,15 @@ impl LaneTarget for Lanes {
     }
 
     fn multiplier(&self, row: &MatrixRow, _overflow: Overflow) -> Option<Box<Multiply>> {
-        matrix::multiplier(self.arch, row)
+        matrix::multiplier(self.arch, row, None)
+    }
+
+    fn block_multiplier(&self, row: &MatrixRow, block: u32) -> Option<Box<Multiply>> {
+        matrix::multiplier(self.arch, row, Some(block))
+    }
+
+    fn scaled_multiplier(&self, row: &MatrixRow, formats: [ScaleType; 2]) -> Option<Box<ScaledMultiply>> {
+        scaled::multiplier(row, formats)
     }
 
     fn atomic_width(&self, rmw: Rmw, element: Type) -> usize {

@@ -1,6 +1,6 @@
 //! The matrix instructions of each architecture, from the ISA manuals: larger tiles first, then longer sums.
 //!
-//! Left out: those that take scales, and those that make several small products at once (4x4).
+//! Instructions that make 16 blocks of 4 × 4 multiply 4 rows with 64 columns: all blocks take the rows of one. Other uses of them are left out.
 
 use ir::FloatKind::{BF16, F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F16, F32, F64};
 use ttgir::machine::{FragmentKind, MatrixKind, MatrixRow, Number};
@@ -39,14 +39,35 @@ const fn mfma(version: u32, k: u32, k_base: u32, numbers: [Number; 3]) -> [Matri
     [row(version, 32, k, k_base, numbers), row(version, 16, 2 * k, k_base, numbers)]
 }
 
+/// 4 rows and 64 columns, of which each of 16 instructions multiplies so many elements along k.
+const fn narrow(version: u32, k_base: u32, numbers: [Number; 3]) -> MatrixRow {
+    MatrixRow { n: &[64], ..row(version, 4, 16 * k_base, k_base, numbers) }
+}
+
+/// All of these; every version of `mfma` has them.
+const fn narrow_rows(version: u32) -> [MatrixRow; 4] {
+    [
+        narrow(version, 1, [SINGLE; 3]),
+        narrow(version, 4, [HALF, HALF, SINGLE]),
+        narrow(version, 4, [BRAIN, BRAIN, SINGLE]),
+        narrow(version, 4, [BYTE, BYTE, WORD]),
+    ]
+}
+
 /// Lists one behind the other.
-const fn join<const N: usize>(pairs: &[[MatrixRow; 2]], single: MatrixRow) -> [MatrixRow; N] {
-    let mut all = [single; N];
+const fn join<const N: usize>(version: u32, pairs: &[[MatrixRow; 2]]) -> [MatrixRow; N] {
+    let mut all = [doubles(version); N];
     let mut at = 0;
     while at < pairs.len() {
         all[2 * at] = pairs[at][0];
         all[2 * at + 1] = pairs[at][1];
         at += 1;
+    }
+    let narrow = narrow_rows(version);
+    let mut of_narrow = 0;
+    while of_narrow < narrow.len() {
+        all[2 * at + of_narrow] = narrow[of_narrow];
+        of_narrow += 1;
     }
     all
 }
@@ -55,20 +76,21 @@ const fn doubles(version: u32) -> MatrixRow {
     row(version, 16, 4, 1, [DOUBLE; 3])
 }
 
-pub(super) static GFX90A: &[MatrixRow] = &join::<9>(
+pub(super) static GFX90A: &[MatrixRow] = &join::<13>(
+    2,
     &[
         mfma(2, 2, 1, [SINGLE; 3]),
         mfma(2, 8, 4, [HALF, HALF, SINGLE]),
         mfma(2, 8, 4, [BRAIN, BRAIN, SINGLE]),
         mfma(2, 8, 4, [BYTE, BYTE, WORD]),
     ],
-    doubles(2),
 );
 
 const FNUZ: [Number; 2] = [float(F8E4M3FNUZ), float(F8E5M2FNUZ)];
 const OCP: [Number; 2] = [float(F8E4M3FN), float(F8E5M2)];
 
-pub(super) static GFX942: &[MatrixRow] = &join::<19>(
+pub(super) static GFX942: &[MatrixRow] = &join::<23>(
+    3,
     &[
         mfma(3, 4, 2, [Number::Tf32, Number::Tf32, SINGLE]),
         mfma(3, 2, 1, [SINGLE; 3]),
@@ -80,10 +102,10 @@ pub(super) static GFX942: &[MatrixRow] = &join::<19>(
         mfma(3, 16, 8, [FNUZ[1], FNUZ[0], SINGLE]),
         mfma(3, 16, 8, [FNUZ[1], FNUZ[1], SINGLE]),
     ],
-    doubles(3),
 );
 
-pub(super) static GFX950: &[MatrixRow] = &join::<23>(
+pub(super) static GFX950: &[MatrixRow] = &join::<27>(
+    4,
     &[
         mfma(4, 2, 1, [SINGLE; 3]),
         mfma(4, 16, 8, [HALF, HALF, SINGLE]),
@@ -97,8 +119,10 @@ pub(super) static GFX950: &[MatrixRow] = &join::<23>(
         mfma(4, 16, 8, [OCP[1], OCP[0], SINGLE]),
         mfma(4, 16, 8, [OCP[1], OCP[1], SINGLE]),
     ],
-    doubles(4),
 );
+
+/// Those that take scales: bytes of any format, a lane with 32 numbers and their exponent.
+pub(super) static GFX950_SCALED: &[MatrixRow] = &mfma(4, 64, 32, [BYTE, BYTE, SINGLE]);
 
 pub(super) static GFX1100: &[MatrixRow] = &[
     row(1, 16, 16, 16, [HALF, HALF, SINGLE]),

@@ -18,14 +18,17 @@
 mod chain;
 mod operands;
 mod runs;
+mod scaled;
 mod select;
 mod tiles;
 
 pub(crate) use operands::swizzled;
+pub(crate) use scaled::fits as fits_scaled;
 pub use select::no_matrix_instruction;
 
 use super::context::Context;
 use crate::ops::group_dot::{WARP_GROUP_DOT, WarpGroupDotOp};
+use crate::ops::scaled_dot::SCALED_DOT;
 use crate::{Encoding, FragmentKind, MatrixKind, MatrixRow};
 use ir::pass::PassRow;
 use ir::{Builder, Diagnostic, Module, Op, Type, Value};
@@ -43,12 +46,16 @@ pub static ACCELERATE_DOTS: PassRow = PassRow {
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     let context = Context::of(module)?;
-    let dots: Vec<Op> = module.walk(module.top()).into_iter().filter(|&op| module.is(op, &DOT)).collect();
+    let is_open = |op: &Op| module.is(*op, &DOT) || module.is(*op, &SCALED_DOT);
+    let dots: Vec<Op> = module.walk(module.top()).into_iter().filter(is_open).collect();
     // Decided for all before any is changed: chains are seen whole.
     let selected: Vec<(Op, Selected)> =
         dots.into_iter().filter_map(|op| Some((op, select::select(module, op, &context)?))).collect();
     for (op, selected) in selected {
         match selected.row.kind {
+            MatrixKind::Warp if module.is(op, &SCALED_DOT) => {
+                scaled::by_warp(module, op, &selected, &context)
+            }
             MatrixKind::Warp => {
                 let layout = warp_layout(module, op, &selected, &context);
                 by_warp(module, op, &selected, &layout);

@@ -42,18 +42,7 @@ pub(super) fn layout(
     let lanes = context.machine.warp_size;
     let threads = lanes * context.config.num_warps;
     let choice = Choice { module, op, factors, selected, threads, k_base };
-    let row = selected.row;
-    let mut fragments = Fragments {
-        lanes,
-        version,
-        instr_shape: vec![row.m, selected.columns as u32, row.k],
-        // A lane then has neighbouring columns of the result, which rows in memory have side by side.
-        transposed: true,
-        interleaved: Vec::new(),
-        tiles: tiles(lanes, &selected.warps),
-        element_bits: row.c.bits().max(32),
-        cga: selected.cga.clone(),
-    };
+    let mut fragments = fragments(selected, context, version);
     let k_width = choice.k_width(fragments.run());
     let rank = selected.warps.len();
     let mut interleaved = vec![1; rank];
@@ -64,6 +53,23 @@ pub(super) fn layout(
         fragments.interleaved = interleaved;
     }
     WarpLayout { result: Encoding::Fragments(fragments), k_width: [k_width; 2] }
+}
+
+/// The layout of the result, in the plainest form.
+pub(super) fn fragments(selected: &Selected, context: &Context, version: u32) -> Fragments {
+    let (row, lanes) = (selected.row, context.machine.warp_size);
+    Fragments {
+        lanes,
+        version,
+        instr_shape: vec![selected.rows as u32, selected.columns as u32, row.k],
+        // A lane then has neighbouring columns of the result, which rows in memory have side by side. Where there are more columns than
+        // rows an instruction makes them the other way round alone.
+        transposed: selected.rows >= selected.columns,
+        interleaved: Vec::new(),
+        tiles: tiles(lanes, &selected.warps),
+        element_bits: row.c.bits().max(32),
+        cga: selected.cga.clone(),
+    }
 }
 
 /// How warps share tiles, in the way that the encoding for so many lanes is written.
@@ -112,7 +118,7 @@ impl Choice<'_> {
         let block = shape_per_block(&self.selected.cga, shape(ty));
         let bytes = elem_bytes(elem(ty)) as u32;
         let run = turned_box(block.iter().product::<i64>() as u32 / self.threads, bytes).min(k_width);
-        let tile = [self.selected.row.m, self.selected.columns as u32][op_idx];
+        let tile = [self.selected.rows, self.selected.columns][op_idx] as u32;
         let most = (block[side] as u32 / (tile * self.selected.warps[side])).max(1);
         (WIDEST / (run * bytes).max(1)).clamp(1, most)
     }

@@ -2,6 +2,7 @@
 
 use super::{chain, tiles};
 use crate::module::matrix_size;
+use crate::ops::scaled_dot::{ScaledDotOp, elements_of_a_byte};
 use crate::passes::context::Context;
 use crate::{BasisList, FragmentKind, MatrixKind, MatrixRow, Number, shape_per_block};
 use ir::{FloatKind, Module, Op, Type};
@@ -15,7 +16,9 @@ pub(super) const TILE_ROWS: u32 = 16;
 pub(super) struct Selected {
     /// The instruction.
     pub(super) row: &'static MatrixRow,
-    /// Columns of one instruction.
+    /// Rows of one instruction's result.
+    pub(super) rows: i64,
+    /// Its columns.
     pub(super) columns: i64,
     /// Warps along each dimension.
     pub(super) warps: Vec<u32>,
@@ -84,8 +87,8 @@ impl Question {
         if row.kind == MatrixKind::Group && [a, b] != self.types[..2] {
             return Err(Refusal::Widened);
         }
-        let (columns, warps) = fit(row, &self.dims, self.warps, self.chained).ok_or(Refusal::Tile)?;
-        Ok(Selected { row, columns, warps, cga: self.cga.clone() })
+        let ([rows, columns], warps) = fit(row, &self.dims, self.warps, self.chained).ok_or(Refusal::Tile)?;
+        Ok(Selected { row, rows, columns, warps, cga: self.cga.clone() })
     }
 
     /// What each instruction for these types says, better ones first.
@@ -98,20 +101,33 @@ impl Question {
         })
     }
 
-    /// What speaks against an instruction where smaller ones are there too: another size is asked for; warps would be left
-    /// without a tile.
-    fn penalty(&self, row: &MatrixRow) -> (bool, bool) {
+    /// What speaks against an instruction where others are there too: it multiplies a few rows with many columns; another size is
+    /// asked for; warps would be left without a tile.
+    fn penalty(&self, row: &MatrixRow) -> (bool, bool, bool) {
         if row.fragments == FragmentKind::Pairs {
-            return (false, false);
+            return (false, false, false);
         }
         let tiles = self.dims.iter().product::<i64>() / i64::from(row.m * row.n[0]);
-        (self.size.is_some_and(|size| row.m != size), tiles < i64::from(self.warps))
+        (row.is_narrow(), self.size.is_some_and(|size| row.m != size), tiles < i64::from(self.warps))
     }
 }
 
 /// The best instruction that fits a dot.
 pub(super) fn select(module: &Module, op: Op, context: &Context) -> Option<Selected> {
+    if let Some(dot) = ScaledDotOp::of(module, op) {
+        return scaled(module, dot, context);
+    }
     Question::of(module, op, context).answers(context).find_map(Result::ok)
+}
+
+/// The best instruction that fits a dot of scaled operands.
+fn scaled(module: &Module, dot: ScaledDotOp<'_>, context: &Context) -> Option<Selected> {
+    let k = shape(module.ty(dot.a()))[1] * i64::from(elements_of_a_byte(dot.a_format()));
+    let question = Question { k, ..Question::of(module, dot.op, context) };
+    let mut rows: Vec<_> = context.machine.scaled_matrix.iter().collect();
+    rows.sort_by_key(|row| question.penalty(row));
+    let types = [question.types[0], question.types[1]];
+    rows.into_iter().find_map(|row| question.answer(row, types).ok())
 }
 
 /// Why no instruction makes a dot that was left as it is; `None` where one would.
@@ -167,14 +183,22 @@ fn candidates([a, b, c]: [Type; 3]) -> Vec<[Type; 3]> {
     all
 }
 
-fn fit(row: &MatrixRow, dims: &[i64], warps: u32, chained: bool) -> Option<(i64, Vec<u32>)> {
+/// Rows and columns of the instruction's result, and how warps share the dot.
+fn fit(row: &MatrixRow, dims: &[i64], warps: u32, chained: bool) -> Option<([i64; 2], Vec<u32>)> {
     let rank = dims.len();
     let (rows, columns) = (dims[rank - 2], dims[rank - 1]);
     match row.kind {
         MatrixKind::Group => {
             let fits = rank == 2 && warps.is_multiple_of(row.warps) && rows % 64 == 0 && columns % 8 == 0;
             let n = tiles::group_columns(dims, warps);
-            (fits && row.n.contains(&(n as u32))).then(|| (n, tiles::group_warps(dims, warps, chained)))
+            let m = i64::from(row.m);
+            (fits && row.n.contains(&(n as u32))).then(|| ([m, n], tiles::group_warps(dims, warps, chained)))
+        }
+        MatrixKind::Warp if row.is_narrow() => {
+            // The result may lie the other way round: the operands change places.
+            let (m, n) = (i64::from(row.m), i64::from(row.n[0]));
+            let [m, n] = [[m, n], [n, m]].into_iter().find(|&[m, n]| rows >= m && columns >= n)?;
+            Some(([m, n], tiles::warps(dims, [m, (n / 2).max(1)], warps, chained)))
         }
         MatrixKind::Warp => {
             let n = i64::from(*row.n.iter().filter(|&&n| i64::from(n) <= columns).max()?);
@@ -183,7 +207,8 @@ fn fit(row: &MatrixRow, dims: &[i64], warps: u32, chained: bool) -> Option<(i64,
                 // Tiles are as wide as they are high.
                 FragmentKind::Runs { .. } => (i64::from(row.m), (n / 2).max(1)),
             };
-            (rows >= tile).then(|| (n, tiles::warps(dims, [tile, width], warps, chained)))
+            let m = i64::from(row.m);
+            (rows >= tile).then(|| ([m, n], tiles::warps(dims, [tile, width], warps, chained)))
         }
     }
 }

@@ -70,5 +70,8 @@ fn pin_plain(module: &Module, op: Op, layouts: &mut Layouts, pins: &mut Pins) {
         pins.operands.insert((op, op_idx), layouts.number(&operand));
     }
     pins.operands.insert((op, 2), own);
+    for (slot, &value) in module.operands(op).iter().enumerate().skip(3) {
+        pins.operands.insert((op, slot as u32), layouts.default_for(ttir::types::shape(module.ty(value))));
+    }
     pins.results.insert(result, own);
 }

@@ -8,6 +8,8 @@
 //! `wmma` of gfx11: lane `l` has row (column) `l mod 16` of a (b), lanes 16 to 31 a copy; item `r` of c is row `2 r + l / 16`,
 //! column `l mod 16`. Of gfx12: lane `l` has `k` from `(K / 2) · (l / 16)` on; item `r` of c is row `r + 8 · (l / 16)`.
 //!
+//! With `cbsz` of n the blocks of each 2^n take the `a` of the one that `abid` counts among them.
+//!
 //! Products are exact and summed as doubles (integers as integers), and a sum is rounded once.
 
 use super::cells::{Kind, low, signed};
@@ -175,6 +177,9 @@ struct Product {
     saturates: bool,
     /// Lanes 16 to 31 must hold what lanes 0 to 15 do.
     has_copies: bool,
+    /// How many blocks share an `a`, and whose it is.
+    among: usize,
+    of_block: usize,
 }
 
 /// Decodes a matrix instruction of the table.
@@ -189,15 +194,16 @@ pub(super) fn decode(site: &mut Site<'_, '_>, name: &str, matrix: Matrix) -> Dec
         run: if matrix.c == Number::F64 { 1 } else { 4 },
     };
     if name.starts_with("llvm.amdgcn.mfma.") {
-        for index in 3..6 {
-            if site.constant(index)? != 0 {
-                return Err(
-                    "only matrix instructions without broadcasts (cbsz, abid, blgp 0) can be run".to_owned()
-                );
-            }
+        let (among, block) = (site.constant(3)? as usize, site.constant(4)? as usize);
+        if site.constant(5)? != 0 || 1 << among > shape.blocks || block >> among != 0 {
+            return Err(format!(
+                "a matrix instruction of {} blocks with cbsz {among}, abid {block} and a blgp that may not be 0 cannot be run",
+                shape.blocks
+            ));
         }
         let operands = [Operand::new(site, 0, a)?, Operand::new(site, 1, b)?, Operand::new(site, 2, c)?];
-        return product(site, shape, operands, [mfma_a, mfma_b, mfma_c], Options::default());
+        let options = Options { among, block, ..Options::default() };
+        return product(site, shape, operands, [mfma_a, mfma_b, mfma_c], options);
     }
     wmma(site, shape, [a, b, c])
 }
@@ -208,6 +214,10 @@ struct Options {
     spread: Option<usize>,
     saturates: bool,
     has_copies: bool,
+    /// A power of two of blocks that share the `a` of one of them.
+    among: usize,
+    /// Which one.
+    block: usize,
 }
 
 fn wmma(site: &mut Site<'_, '_>, shape: Shape, [a, b, c]: [Item; 3]) -> Decoded {
@@ -226,6 +236,7 @@ fn wmma(site: &mut Site<'_, '_>, shape: Shape, [a, b, c]: [Item; 3]) -> Decoded 
         spread: if is_half && is_gfx11 { Some(site.constant(3)? as usize & 1) } else { None },
         saturates: is_integer && site.constant(5)? & 1 == 1,
         has_copies: is_gfx11,
+        ..Options::default()
     };
     let operands =
         [Operand::new(site, first, a)?, Operand::new(site, second, b)?, Operand::new(site, third, c)?];
@@ -259,6 +270,8 @@ fn product(
         spread,
         saturates: options.saturates,
         has_copies: options.has_copies,
+        among: 1 << options.among,
+        of_block: options.block,
     };
     site.add(Box::new(product), Rows { reads: &reads, writes: &written, knows: true, ..Rows::default() });
     Ok(())
@@ -289,7 +302,8 @@ impl Execute for Product {
         };
         let mut out: Vec<Row> = vec![[0; LANES]; self.dests.len()];
         for block in 0..blocks {
-            let (a, b) = (gather(&self.a, m, block), gather(&self.b, n, block));
+            let of_a = block / self.among * self.among + self.of_block;
+            let (a, b) = (gather(&self.a, m, of_a), gather(&self.b, n, block));
             for (i, row) in a.chunks(k).enumerate() {
                 for (j, column) in b.chunks(k).enumerate() {
                     let (lane, item) = (self.c.1)(&self.shape, block, i, j);
