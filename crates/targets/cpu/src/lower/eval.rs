@@ -22,7 +22,7 @@ use ttir::ops::access::AccessOp;
 use ttir::ops::arith_float::DIVF;
 use ttir::ops::constant::{self, ConstantOp};
 use ttir::ops::forms::BinaryOp;
-use ttir::ops::shape::{MakeRangeOp, SplatOp};
+use ttir::ops::shape::{self, MakeRangeOp, SplatOp};
 use ttir::ops::{compare, extern_call, reduce};
 
 /// A value that is being made.
@@ -43,49 +43,28 @@ enum How {
     /// By a load.
     Loaded(Op, Loading),
     /// Out of a buffer, once the address is known of what is asked for ahead.
-    Read(Buffer, Row),
-}
-
-/// What beginning with a value leads to.
-enum Begun {
-    /// It is known.
-    Known(Val),
-    /// It must be made so.
-    Open(How),
+    Read(Box<(Buffer, Row)>),
 }
 
 impl Chunks<'_, '_> {
     /// The value of a block (or scalar) at a position.
     pub(crate) fn eval(&mut self, value: IrValue, at: &At) -> Result<Val> {
-        let how = match self.begin(value, at)? {
-            Begun::Known(val) => return Ok(val),
-            Begun::Open(how) => how,
-        };
-        let mut open = Vec::with_capacity(8);
-        open.push(Open { value, at: at.clone(), base: 0, how });
-        let mut made = Vec::with_capacity(8);
-        self.make(&mut open, &mut made).map_err(|error| {
-            match open.last().and_then(|top| self.module.def_op(top.value)) {
-                Some(op) => error.at(self.module, op),
-                None => error,
-            }
-        })
-    }
-
-    /// Makes what is open, the values that others wait for first.
-    fn make(&mut self, open: &mut Vec<Open>, made: &mut Vec<Val>) -> Result<Val> {
+        let (mut open, mut made) = (Vec::new(), Vec::with_capacity(8));
+        if let Some(how) = self.begin(value, at, &mut made)? {
+            open.push(Open { value, at: at.clone(), base: 0, how });
+        }
         while let Some(top) = open.last_mut() {
-            match self.go_on(top, made)? {
-                Next::Done(val) => {
-                    made.truncate(top.base);
-                    self.remember(top.value, &top.at, val.clone());
-                    made.push(val);
+            match self.go_on(top, &mut made) {
+                Ok(Some(needed)) => open.push(needed),
+                Ok(None) => {
                     open.pop();
                 }
-                Next::Needs(value, at) => match self.begin(value, &at)? {
-                    Begun::Known(val) => made.push(val),
-                    Begun::Open(how) => open.push(Open { value, at, base: made.len(), how }),
-                },
+                Err(error) => {
+                    return Err(match self.module.def_op(top.value) {
+                        Some(op) => error.at(self.module, op),
+                        None => error,
+                    });
+                }
             }
         }
         made.pop().ok_or_else(|| LowerError::new("a value is made of nothing"))
@@ -125,87 +104,128 @@ impl Chunks<'_, '_> {
         Ok(if scalar.is_some() { self.spread(wide) } else { wide })
     }
 
-    /// What is known of a value, or how it is made.
-    fn begin(&mut self, value: IrValue, at: &At) -> Result<Begun> {
+    /// Answers a value that is known or made of nothing; else how it is made.
+    fn begin(&mut self, value: IrValue, at: &At, made: &mut Vec<Val>) -> Result<Option<How>> {
         let module = self.module;
         if !ttir::types::is_tensor(module.ty(value)) {
-            return self.scalar(value).map(|scalar| Begun::Known(Val::Uniform(scalar)));
+            made.push(Val::Uniform(self.scalar(value)?));
+            return Ok(None);
         }
         if let Some(known) = self.known(value, at) {
-            return Ok(Begun::Known(known));
+            made.push(known);
+            return Ok(None);
         }
-        if let Some(buffer) = self.buffers.get(&value).cloned() {
+        let val = if let Some(buffer) = self.buffers.get(&value).cloned() {
             if let Some(row) = self.next_row(value, at) {
-                return Ok(Begun::Open(How::Read(buffer, row)));
+                return Ok(Some(How::Read(Box::new((buffer, row)))));
             }
-            let val = self.read_kept(value, &buffer, at);
-            self.remember(value, at, val.clone());
-            return Ok(Begun::Known(val));
-        }
-        let Def::Result(op, number) = module.def(value) else {
-            return Err(LowerError::new("a block is used where it is not available"));
+            self.read_kept(value, &buffer, at)
+        } else {
+            let Def::Result(op, number) = module.def(value) else {
+                return Err(LowerError::new("a block is used where it is not available"));
+            };
+            if let Some(how) = self.how(op, number, at).map_err(|error| error.at(module, op))? {
+                return Ok(Some(how));
+            }
+            self.source(op, value, at).map_err(|error| error.at(module, op))?
         };
-        let begun = self.begin_op(op, number, value, at).map_err(|error| error.at(module, op))?;
-        if let Begun::Known(val) = &begun {
-            self.remember(value, at, val.clone());
-        }
-        Ok(begun)
+        self.remember(value, at, val.clone());
+        made.push(val);
+        Ok(None)
     }
 
-    fn begin_op(&mut self, op: Op, number: u32, value: IrValue, at: &At) -> Result<Begun> {
+    /// How the result of an operation is made, if it is made of other values.
+    fn how(&mut self, op: Op, number: u32, at: &At) -> Result<Option<How>> {
         let (module, row) = (self.module, self.module.row(op));
         if is_view(row) {
             let (operand, at) = self.moved(op, number, at)?;
-            return Ok(Begun::Open(How::Moved(operand, at)));
+            return Ok(Some(How::Moved(operand, at)));
         }
         if AccessOp::load(module, op).is_some() {
-            return Ok(Begun::Open(How::Loaded(op, Loading::Begun)));
+            return Ok(Some(How::Loaded(op, Loading::Begun)));
         }
-        Ok(Begun::Known(if let Some(splat) = SplatOp::of(module, op) {
+        let sources = [&shape::SPLAT, &shape::MAKE_RANGE, &constant::CONSTANT, &constant::POISON];
+        let is_source = sources.iter().any(|source| row.is(source));
+        Ok((!is_source).then_some(How::Computed(op, number)))
+    }
+
+    /// A value that is made of no other block.
+    fn source(&mut self, op: Op, value: IrValue, at: &At) -> Result<Val> {
+        let module = self.module;
+        Ok(if let Some(splat) = SplatOp::of(module, op) {
             Val::Uniform(self.scalar(splat.src())?)
         } else if let Some(range) = MakeRangeOp::of(module, op) {
             self.range_at(range, at)
-        } else if row.is(&constant::CONSTANT) {
+        } else if module.is(op, &constant::CONSTANT) {
             self.constant_block(op, value, at)?
-        } else if row.is(&constant::POISON) {
-            Val::Uniform(self.b.zero(types::register(ttir::types::elem(module.ty(value)))))
-        } else if row.is(&extern_call::INLINE_ASM) {
-            let why = "inline assembly is written for one processor; keep such kernels on theirs";
-            return self.unsupported(op, why);
         } else {
-            return Ok(Begun::Open(How::Computed(op, number)));
-        }))
+            Val::Uniform(self.b.zero(types::register(ttir::types::elem(module.ty(value)))))
+        })
     }
 
-    /// Goes on with the value on top, given what was made for it.
-    fn go_on(&mut self, top: &mut Open, made: &mut Vec<Val>) -> Result<Next> {
+    /// Goes on with the value on top, given what was made for it: answers what it needs next, or makes it.
+    fn go_on(&mut self, top: &mut Open, made: &mut Vec<Val>) -> Result<Option<Open>> {
         let module = self.module;
-        let own = made.len() - top.base;
-        match &mut top.how {
+        let val = match &mut top.how {
             How::Computed(op, number) => {
-                if let Some(&operand) = module.operands(*op).get(own) {
-                    return Ok(Next::Needs(operand, top.at.clone()));
+                let operands = module.operands(*op);
+                for &operand in &operands[made.len() - top.base..] {
+                    if let Some(how) = self.begin(operand, &top.at, made)? {
+                        let (at, base) = (top.at.clone(), made.len());
+                        return Ok(Some(Open { value: operand, at, base, how }));
+                    }
                 }
-                let vals = &made[top.base..];
-                match module.is(*op, &reduce::MAP_ELEMENTWISE) {
-                    true => self.map_elementwise(*op, *number, vals),
-                    false => self.elementwise(*op, vals),
-                }
-                .map(Next::Done)
+                self.computed(*op, *number, &made[top.base..])?
             }
-            How::Moved(operand, at) => Ok(match made.pop_if(|_| own > 0) {
-                Some(val) => Next::Done(val),
-                None => Next::Needs(*operand, at.clone()),
-            }),
-            How::Loaded(op, loading) => self.load(*op, &top.at, loading, made.pop_if(|_| own > 0)),
-            How::Read(buffer, row) => match made.pop_if(|_| own > 0) {
-                Some(pointer) => {
-                    self.prefetch_row(row, &pointer);
-                    Ok(Next::Done(self.read_kept(top.value, buffer, &top.at)))
+            How::Moved(operand, at) => {
+                if made.len() == top.base
+                    && let Some(how) = self.begin(*operand, at, made)?
+                {
+                    return Ok(Some(Open { value: *operand, at: at.clone(), base: made.len(), how }));
                 }
-                None => Ok(Next::Needs(row.pointer, top.at.clone())),
+                made[top.base].clone()
+            }
+            How::Loaded(op, loading) => loop {
+                let base = top.base;
+                let given = if made.len() > base { made.pop() } else { None };
+                match self.load(*op, &top.at, loading, given)? {
+                    Next::Done(val) => break val,
+                    Next::Needs(value, at) => {
+                        if let Some(how) = self.begin(value, &at, made)? {
+                            return Ok(Some(Open { value, at, base, how }));
+                        }
+                    }
+                }
             },
+            How::Read(kept) => {
+                let (buffer, row) = &**kept;
+                if made.len() == top.base
+                    && let Some(how) = self.begin(row.pointer, &top.at, made)?
+                {
+                    let (at, base) = (top.at.clone(), made.len());
+                    return Ok(Some(Open { value: row.pointer, at, base, how }));
+                }
+                self.prefetch_row(row, &made[top.base]);
+                self.read_kept(top.value, buffer, &top.at)
+            }
+        };
+        made.truncate(top.base);
+        self.remember(top.value, &top.at, val.clone());
+        made.push(val);
+        Ok(None)
+    }
+
+    /// The result of an operation, given the values of its operands.
+    fn computed(&mut self, op: Op, number: u32, vals: &[Val]) -> Result<Val> {
+        let row = self.module.row(op);
+        if row.is(&reduce::MAP_ELEMENTWISE) {
+            return self.map_elementwise(op, number, vals);
         }
+        if row.is(&extern_call::INLINE_ASM) {
+            let why = "inline assembly is written for one processor; keep such kernels on theirs";
+            return self.unsupported(op, why);
+        }
+        self.elementwise(op, vals)
     }
 
     /// A block that is in memory.

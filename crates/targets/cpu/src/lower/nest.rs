@@ -8,6 +8,7 @@ use super::plan::Group;
 use super::value::{At, Index, Lanes, Linear};
 use ir::{Module, Value as IrValue};
 use llir::Value;
+use std::rc::Rc;
 
 /// The loop over one dimension.
 #[derive(Clone, Debug)]
@@ -84,7 +85,7 @@ pub(crate) struct Run<'g> {
     /// What runs in it.
     pub(crate) group: &'g Group,
     /// How.
-    pub(crate) nest: Nest,
+    pub(crate) nest: Rc<Nest>,
     /// The positions along each dimension, as far as loops are open.
     pub(crate) linears: Vec<Linear>,
     /// Masks that are bounds of the vector dimension.
@@ -115,7 +116,15 @@ impl<'g> Run<'g> {
     /// The whole space of a group.
     pub(crate) fn new(group: &'g Group, nest: Nest) -> Run<'g> {
         let linears = vec![Linear::default(); group.shape.len()];
-        Run { group, nest, linears, masks: Vec::new(), ends: None, known: Vec::new(), limit: None }
+        Run {
+            group,
+            nest: Rc::new(nest),
+            linears,
+            masks: Vec::new(),
+            ends: None,
+            known: Vec::new(),
+            limit: None,
+        }
     }
 
     /// The innermost loop.
@@ -138,7 +147,7 @@ impl<'g> Run<'g> {
         }
         let narrow = Nest::new(&self.group.shape, wide.loops[wide.vector].dim, self.group.axis, most_lanes);
         let nest = Nest { most_unroll: wide.most_unroll, is_split: wide.is_split, ..narrow };
-        Run { nest, ..self.clone() }
+        Run { nest: Rc::new(nest), ..self.clone() }
     }
 
     /// Chunks of the innermost loop that run together: enough to hide latencies, few enough to stay in registers.
