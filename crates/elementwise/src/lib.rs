@@ -19,6 +19,7 @@ pub use arith_float::{divide, divide_by_shared, minmax};
 pub use compare::int_predicate;
 pub use target::{
     Abilities, Division, ElementTarget, Math, Maths, MinMax, PlainSums, Rounding, Sums, Widths,
+    mul_high_by_widening,
 };
 
 use ir::{Attr, Module, Op, OpRow, Type};

@@ -152,17 +152,7 @@ pub trait ElementTarget {
 
     /// The high half of the product of two integers of 32 or 64 bits.
     fn mul_high(&self, b: &mut FunctionBuilder<'_>, signed: bool, x: Value, y: Value) -> Value {
-        let ty = b.ty(x);
-        let bits = ty.lane_bits();
-        let wide = ty.with_scalar(llir::Type::int(2 * bits as u16));
-        let [x, y] = [x, y].map(|value| match signed {
-            true => b.resize_signed(value, wide),
-            false => b.resize_unsigned(value, wide),
-        });
-        let product = b.mul(x, y);
-        let by = b.int(wide, i64::from(bits));
-        let high = b.lshr(product, by);
-        b.resize_unsigned(high, ty)
+        mul_high_by_widening(b, signed, x, y)
     }
 
     /// A float of 32 or 64 bits as an integer, toward zero. What does not fit gives anything.
@@ -259,3 +249,18 @@ pub trait Sums {
 pub struct PlainSums;
 
 impl Sums for PlainSums {}
+
+/// The high half of the product of two integers, which have twice the bits meanwhile.
+pub fn mul_high_by_widening(b: &mut FunctionBuilder<'_>, signed: bool, x: Value, y: Value) -> Value {
+    let ty = b.ty(x);
+    let bits = ty.lane_bits();
+    let wide = ty.with_scalar(llir::Type::int(2 * bits as u16));
+    let [x, y] = [x, y].map(|value| match signed {
+        true => b.resize_signed(value, wide),
+        false => b.resize_unsigned(value, wide),
+    });
+    let product = b.mul(x, y);
+    let by = b.int(wide, i64::from(bits));
+    let high = b.lshr(product, by);
+    b.resize_unsigned(high, ty)
+}

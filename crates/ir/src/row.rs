@@ -146,11 +146,6 @@ impl AttrSpec {
         AttrSpec { name, kind, presence: Presence::Optional, non_negative: false }
     }
 
-    /// A slot with a default.
-    pub const fn with_default(name: &'static str, kind: AttrKind, presence: Presence) -> AttrSpec {
-        AttrSpec { name, kind, presence, non_negative: false }
-    }
-
     /// The default, if there is one.
     pub fn default_attr(&self) -> Option<Attr> {
         match (self.presence, self.kind) {

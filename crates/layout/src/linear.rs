@@ -262,13 +262,6 @@ impl LinearLayout {
         LinearLayout { ins: Dims::new(&kept_ins), outs, columns }
     }
 
-    /// The same map with the input dimensions in another order.
-    #[must_use]
-    pub fn reorder_ins(&self, ins: &[Dim]) -> LinearLayout {
-        let outs: Vec<Dim> = self.outs.iter().map(|dim| dim.0).collect();
-        self.restrict(ins, &outs)
-    }
-
     /// The same map with the output dimensions in another order.
     #[must_use]
     pub fn reorder_outs(&self, outs: &[Dim]) -> LinearLayout {
@@ -299,18 +292,6 @@ impl LinearLayout {
             return Err(mismatch(&self.outs, &outs));
         }
         Ok(LinearLayout { ins: self.ins.clone(), outs, columns: self.columns.clone() })
-    }
-
-    /// The same bits under other input names: the input word stays.
-    ///
-    /// # Errors
-    /// When the number of bits differs.
-    pub fn rename_ins(&self, ins: &[(Dim, u32)]) -> Result<LinearLayout, LayoutError> {
-        let ins = Dims::new(ins);
-        if ins.total_bits() != self.ins.total_bits() {
-            return Err(mismatch(&self.ins, &ins));
-        }
-        Ok(LinearLayout { ins, outs: self.outs.clone(), columns: self.columns.clone() })
     }
 
     /// How many neighbouring positions of an input dimension are neighbours along an output dimension, from 0 on: the

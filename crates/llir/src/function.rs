@@ -305,6 +305,16 @@ pub struct InstData {
 }
 
 impl InstData {
+    /// Bytes of one element of an address that it computes.
+    pub fn element_bytes(&self) -> Option<i64> {
+        match self.payload {
+            Payload::Element(element, _) => {
+                Some(i64::from(element.lane_bytes()) * i64::from(element.lanes()))
+            }
+            _ => None,
+        }
+    }
+
     /// An instruction with operands only.
     pub fn new(op: Op, ty: Type, operands: &[Value]) -> InstData {
         InstData {

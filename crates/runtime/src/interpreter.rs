@@ -7,6 +7,7 @@
 //! so with [`target::with_extents`]; for an address that nobody spoke of, it is as far as the process has memory there. Pieces are
 //! called after the parameters that point into them.
 
+use crate::eager::memory;
 use crate::error::RuntimeError;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use target::{
     Artifact, CompileOptions, Device, DeviceProperties, KernelParam, Launch, LaunchFacts, LoadedKernel,
     OptionRow, ParamKind, Stage, StageObserver, Target, TargetError, TargetFacts,
 };
-use ttir::interp::{Address, Arg, Hooks, Memory};
+use ttir::interp::{Address, Arg, Hooks};
 use ttir::ops::func::kernel_of;
 
 /// A target in place of which the interpreter runs.
@@ -145,14 +146,8 @@ impl LoadedKernel for Loaded {
                 args.push(Arg::Bits(slot));
             }
         }
-        let mut memory = Memory::new();
-        for extent in target::pieces(pointers.iter().map(|(_, address)| *address)) {
-            let inside = pointers.iter().filter(|(_, address)| extent.holds(*address));
-            let name = inside.map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-            // SAFETY: whoever launches vouches for the memory behind the arguments, and says how far it goes and whether it may
-            // be written; what is merely mapped is there to be read, and to be written if it is mapped so.
-            unsafe { memory.map_foreign(&name, extent.base, extent.len, extent.writable) };
-        }
+        // SAFETY: whoever launches vouches for the memory behind the arguments, and says how far it goes and whether it may be written.
+        let mut memory = unsafe { memory(&pointers) };
         ttir::interp::run(&self.module, &self.name, launch.grid, &args, &mut memory, &mut Print)
             .map_err(|error| TargetError::Launch(error.to_string()))
     }

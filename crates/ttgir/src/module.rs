@@ -1,6 +1,6 @@
 //! What a whole program says about how it runs: attributes of the module.
 
-use ir::{Attr, AttrKey, DeclaredKey, Def, Diagnostic, Module, Op, Value};
+use ir::{Attr, AttrKey, DeclaredKey, Diagnostic, Module};
 
 /// Warps of a program.
 pub static NUM_WARPS: DeclaredKey = DeclaredKey::new("ttg.num-warps", "Warps of a program.");
@@ -125,13 +125,4 @@ fn number(module: &Module, key: &DeclaredKey) -> Result<Option<u32>, String> {
     let value =
         attr.as_int().and_then(|value| u32::try_from(value).ok()).filter(|value| value.is_power_of_two());
     value.map(Some).ok_or_else(|| format!("\"{}\" is not a power of two", key.name))
-}
-
-/// Whether a value is made outside of the regions of an operation, and is not one of its own results.
-pub fn is_outside(module: &Module, value: Value, around: Op) -> bool {
-    let owner = match module.def(value) {
-        Def::Result(def, _) => Some(def),
-        Def::Arg(block, _) => module.region_parent(module.block_region(block)),
-    };
-    owner.is_none_or(|owner| owner != around && !module.is_inside(owner, around))
 }

@@ -190,11 +190,6 @@ pub fn token_type() -> Type {
     Type::dialect(&TOKEN, Vec::new())
 }
 
-/// The type of a tensor with an encoding; with an empty shape, the element type itself.
-pub fn tensor_type(shape: &[i64], elem: Type, encoding: &crate::Encoding) -> Type {
-    crate::replace_encoding(ttir::types::tensor(shape, elem), encoding)
-}
-
 /// Memory descriptions.
 pub static MEMDESC_ONLY: TypeConstraint =
     TypeConstraint { name: "a memory description", check: |ty| ty.params_of(&MEMDESC).is_some() };

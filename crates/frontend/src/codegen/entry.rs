@@ -127,11 +127,7 @@ impl Ctx<'_> {
         let op = self.module.region_parent(self.module.block_region(block));
         let types: Vec<Type> = self.module.args(block).iter().map(|value| self.module.ty(*value)).collect();
         if let Some(op) = op {
-            self.module.set_attr(
-                op,
-                func::func_attr::TYPE,
-                Some(Attr::Type(Type::function(types, Vec::new()))),
-            );
+            func::FuncOp::set_ty(&mut self.module, op, Type::function(types, Vec::new()));
         }
         self.frame().locals = bound;
         self.place = Place::End(block);

@@ -3,7 +3,7 @@
 use crate::codegen::leaves;
 use crate::codegen::value::{Descriptor, DescriptorBase, Tensor, Tuple, Val};
 use crate::request::DescriptorSpec;
-use crate::typing::{self, Ty};
+use crate::typing::Ty;
 use crate::value::PyValue;
 use crate::{DType, Pointer, Scalar};
 use ir::Attr;
@@ -111,13 +111,5 @@ impl Form {
     pub fn key(&self) -> String {
         let nothing = crate::codegen::with_leaves(&self.0, &mut |_| ir::Value::from_u32(0));
         format!("{nothing:?}")
-    }
-
-    /// The type that a Python number has as a run-time value.
-    ///
-    /// # Errors
-    /// When it fits none.
-    pub fn of_number(value: &PyValue) -> Result<Ty, String> {
-        typing::literal_type(value).map(Ty::scalar)
     }
 }

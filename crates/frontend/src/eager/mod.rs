@@ -117,7 +117,7 @@ impl Ctx<'_> {
         let ty = |value: &ir::Value| self.module.ty(*value);
         let params = self.module.args(block).iter().map(ty).collect();
         let ty = Type::function(params, values.iter().map(ty).collect());
-        self.module.set_attr(function, func::func_attr::TYPE, Some(Attr::Type(ty)));
+        func::FuncOp::set_ty(&mut self.module, function, ty);
         Ok((function, bound.params, result))
     }
 

@@ -438,6 +438,15 @@ impl Module {
 
     // --- asking ---
 
+    /// Whether a value is defined outside of the regions of an operation, and is not one of its own results.
+    pub fn is_outside(&self, value: Value, around: Op) -> bool {
+        let owner = match self.def(value) {
+            Def::Result(def, _) => Some(def),
+            Def::Arg(block, _) => self.region_parent(self.block_region(block)),
+        };
+        owner.is_none_or(|owner| owner != around && !self.is_inside(owner, around))
+    }
+
     /// Whether `op` stands somewhere below `ancestor`, or is it.
     pub fn is_inside(&self, op: Op, ancestor: Op) -> bool {
         std::iter::successors(Some(op), |&op| self.parent_op(op)).any(|op| op == ancestor)

@@ -14,7 +14,7 @@ use super::canonicalize::constant_value;
 use crate::attr::DeclaredKey;
 use crate::diagnostic::Diagnostic;
 use crate::entity::{Op, Region};
-use crate::module::{Def, Module};
+use crate::module::Module;
 use crate::pass::PassRow;
 use crate::row::Traits;
 use crate::scalar::sign_extend;
@@ -44,7 +44,9 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
 fn hoist_from(module: &mut Module, around: Op, region: Region) {
     for block in module.blocks(region).to_vec() {
         for op in module.ops(block).collect::<Vec<_>>() {
-            if is_movable(module, op) && operands_are_outside(module, op, around) {
+            if is_movable(module, op)
+                && module.operands(op).iter().all(|&value| module.is_outside(value, around))
+            {
                 module.move_before(around, op);
             }
         }
@@ -64,15 +66,4 @@ fn has_safe_divisor(module: &Module, op: Op) -> bool {
     let Some(bits) = constant_value(module, divisor) else { return false };
     let width = module.registry().rules().elem(module.ty(divisor)).scalar_bits().unwrap_or(64);
     !matches!(sign_extend(width, bits), 0 | -1)
-}
-
-fn operands_are_outside(module: &Module, op: Op, around: Op) -> bool {
-    module.operands(op).iter().all(|&value| {
-        let owner = match module.def(value) {
-            Def::Result(def, _) => Some(def),
-            Def::Arg(block, _) => module.region_parent(module.block_region(block)),
-        };
-        // The arguments of the loop's own blocks belong to `around` itself, and so do its results, which cannot be met here.
-        owner.is_none_or(|owner| owner != around && !module.is_inside(owner, around))
-    })
 }

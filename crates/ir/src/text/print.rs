@@ -53,8 +53,6 @@ impl RegionStyle {
     pub const FULL: RegionStyle = RegionStyle { entry_args: true, terminators: true };
     /// Without arguments of the first block, which the operation itself writes.
     pub const BODY: RegionStyle = RegionStyle { entry_args: false, terminators: true };
-    /// Without arguments of the first block and without terminators.
-    pub const IMPLICIT: RegionStyle = RegionStyle { entry_args: false, terminators: false };
 }
 
 /// A program in the text form.

@@ -16,7 +16,6 @@ use crate::free::FreeBits;
 use crate::layouts::layout_of;
 use ir::{Def, Effect, Module, Op, Traits, Type, Value};
 use rustc_hash::FxHashMap;
-use ttgir::module::is_outside;
 use ttgir::ops::bulk::GLOBAL_SCRATCH_ALLOC;
 use ttgir::ops::convert::CONVERT_LAYOUT;
 use ttir::ops::arith_cast::{EXTSI, EXTUI};
@@ -75,7 +74,7 @@ impl Touch {
     pub(super) fn in_next_iteration(self, module: &Module, around: Op) -> Touch {
         match self.by {
             By::Owners(pointer, _)
-                if !is_outside(module, pointer, around) && !moves_on(module, pointer, around) =>
+                if !module.is_outside(pointer, around) && !moves_on(module, pointer, around) =>
             {
                 Touch { by: By::Any, ..self }
             }
@@ -241,7 +240,7 @@ impl Walk<'_> {
     /// `None` where it is not known.
     fn value(&self, value: Value) -> Option<Path> {
         let module = self.module;
-        let outside = is_outside(module, value, self.around.op);
+        let outside = module.is_outside(value, self.around.op);
         if outside && !ttir::types::is_tensor(module.ty(value)) {
             return Some(Path::default());
         }

@@ -24,16 +24,6 @@ impl FunctionBuilder<'_> {
         value
     }
 
-    /// The scalar that every lane of a vector is known to have.
-    pub fn splat_source(&mut self, vector: Value) -> Option<Value> {
-        if let Some(scalar) = self.splats.get(&vector) {
-            return Some(*scalar);
-        }
-        let constant = self.func.constant(vector)?;
-        let (ty, bits) = (constant.ty.lane(), constant.splat_bits()?);
-        Some(self.bits(ty, bits))
-    }
-
     /// A lane.
     pub fn extract(&mut self, vector: Value, lane: u32) -> Value {
         let lane = self.i64(i64::from(lane));

@@ -8,12 +8,13 @@ use crate::kernel::value::Registry;
 use frontend::ArgSpec;
 use pyo3::prelude::{Bound, PyErr, PyResult, Python};
 use pyo3::types::PyAnyMethods;
+use runtime::RuntimeError;
 use runtime::compile::{Job, Kernel};
 use runtime::knobs::Settings;
 use std::sync::Arc;
 use target::{CompileOptions, Target};
 
-/// Compiles without Python's lock.
+/// Compiles without Python's lock. Gives the kernel, and what was read of Python.
 pub(crate) fn compile(
     function: &Bound<'_, JitFunction>,
     args: Vec<ArgSpec>,
@@ -21,6 +22,21 @@ pub(crate) fn compile(
     target: Arc<dyn Target>,
     registry: Registry,
 ) -> PyResult<(Arc<Kernel>, Vec<UsedGlobal>)> {
+    let (kernel, used) = run(function, args, options, target, registry, runtime::compile::compile)?;
+    warn(function.py(), &kernel)?;
+    Ok((kernel, used))
+}
+
+/// Runs a job of the compiler without Python's lock. Gives its result, and what was read of Python; an error of Python's own is the
+/// cause of the job's.
+pub(super) fn run<T: Send>(
+    function: &Bound<'_, JitFunction>,
+    args: Vec<ArgSpec>,
+    options: CompileOptions,
+    target: Arc<dyn Target>,
+    registry: Registry,
+    compile: impl Fn(&Job<'_>, &Settings) -> Result<T, RuntimeError> + Sync,
+) -> PyResult<(T, Vec<UsedGlobal>)> {
     let py = function.py();
     let text = registry.add_function(function)?;
     let settings = Settings::current();
@@ -28,13 +44,10 @@ pub(crate) fn compile(
     let globals = PyGlobals::new(registry, settings.code.allow_non_constexpr_globals);
     let result = py.detach(|| {
         let job = Job { function: text, args, options, target, globals: &globals, print: &print, owner };
-        runtime::compile::compile(&job, &settings)
+        compile(&job, &settings)
     });
     match result {
-        Ok(kernel) => {
-            warn(py, &kernel)?;
-            Ok((kernel, globals.into_used()))
-        }
+        Ok(result) => Ok((result, globals.into_used())),
         Err(error) => {
             let error = to_py(py, error);
             if let Some(raised) = globals.take_raised() {

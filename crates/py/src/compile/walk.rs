@@ -1,12 +1,11 @@
 //! The operations of a kernel, for Python code that walks them.
 
 use super::ahead_of_time::{Given, specs};
-use super::build::print;
+use super::build::run;
 use crate::devices::options::options_of;
 use crate::devices::targets::target_of;
-use crate::errors::{OrRaise, to_py};
+use crate::errors::OrRaise;
 use crate::kernel::function::JitFunction;
-use crate::kernel::globals::PyGlobals;
 use crate::kernel::value::Registry;
 use ::ttir::ops::constant::splat_bits;
 use ir::text::PrintOptions;
@@ -14,8 +13,6 @@ use ir::{Attr, Block, Module, Op, Value};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::{Bound, PyAny, PyResult, Python, pyclass, pyfunction, pymethods};
 use pyo3::types::{PyAnyMethods, PyDict};
-use runtime::compile::Job;
-use runtime::knobs::Settings;
 
 /// A kernel in the stage `ttir`.
 #[pyclass(module = "deuteron._core", frozen)]
@@ -52,24 +49,8 @@ pub(crate) fn ttir(
     let registry = Registry::default();
     let args =
         specs(function, &Given { signature, constexprs: Some(constexprs), attrs: Some(attrs) }, &registry)?;
-    let text = registry.add_function(function)?;
-    let settings = Settings::current();
-    let owner = function.get().id();
-    let globals = PyGlobals::new(registry, settings.code.allow_non_constexpr_globals);
-    let result = py.detach(|| {
-        let job = Job { function: text, args, options, target, globals: &globals, print: &print, owner };
-        compile(&job, &settings)
-    });
-    match result {
-        Ok(module) => Ok(Ttir { module }),
-        Err(error) => {
-            let error = to_py(py, error);
-            if let Some(raised) = globals.take_raised() {
-                error.set_cause(py, Some(raised));
-            }
-            Err(error)
-        }
-    }
+    let (module, _) = run(function, args, options, target, registry, compile)?;
+    Ok(Ttir { module })
 }
 
 #[pymethods]

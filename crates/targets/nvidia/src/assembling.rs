@@ -7,7 +7,7 @@
 
 use crate::assemble::{AssembleError, AssembleOptions, Assembler, Cubin, NotFound, NvJitLink, Ptxas, Search};
 use crate::driver::{self, Gpu, LinkOptions};
-use crate::knobs::{self, NEWER_ASSEMBLER, PROGRAM_VARIABLES, knob};
+use crate::knobs::{NEWER_ASSEMBLER, PROGRAM_VARIABLES, knob};
 use crate::options::option;
 use crate::ptx::Effort;
 use crate::stage;
@@ -144,14 +144,14 @@ pub(crate) fn tools(arch: Arch) -> Vec<Tool> {
 /// Further options of the assembler: those of the launch, else those of the knob.
 fn further(options: &CompileOptions) -> Vec<String> {
     let text =
-        knobs::text(options, option::PTX_OPTIONS).or_else(|| knobs::text(options, knob::ASSEMBLER_OPTIONS));
+        gpu::text(options, option::PTX_OPTIONS).or_else(|| gpu::text(options, knob::ASSEMBLER_OPTIONS));
     text.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
 }
 
 /// Whether the options ask for something that the driver's own assembler does not do.
 pub(crate) fn asks_for_more(options: &CompileOptions) -> bool {
     let flags = [knob::NO_ASSEMBLER_OPTIMIZATION, knob::ASSEMBLER_LOG];
-    !further(options).is_empty() || flags.iter().any(|name| knobs::flag(options, name))
+    !further(options).is_empty() || flags.iter().any(|name| gpu::flag(options, name))
 }
 
 /// The level that an artifact says; the full one where it says none.
@@ -192,8 +192,8 @@ fn assemble_apart(
     let asked = AssembleOptions {
         further: further(options),
         fuse: options.enable_fp_fusion,
-        line_info: !knobs::flag(options, knob::NO_LINES),
-        optimization: if knobs::flag(options, knob::NO_ASSEMBLER_OPTIMIZATION) { 0 } else { level },
+        line_info: !gpu::flag(options, knob::NO_LINES),
+        optimization: if gpu::flag(options, knob::NO_ASSEMBLER_OPTIMIZATION) { 0 } else { level },
         ..AssembleOptions::new(arch)
     };
     let refused = |error: AssembleError| TargetError::Internal(format!("kernel `{kernel}`: {error}"));

@@ -1,7 +1,7 @@
 //! A compile: every stage from ttir to machine code.
 
 use crate::facts::Facts;
-use crate::knobs::{self, knob};
+use crate::knobs::knob;
 use crate::lower::Lanes;
 use crate::maps;
 use crate::options::{BACKEND, option};
@@ -130,7 +130,7 @@ impl<'a> Compile<'a> {
         options: &'a CompileOptions,
         observer: &'a mut dyn StageObserver,
     ) -> Compile<'a> {
-        if let Some(flags) = knobs::text(options, knob::NO_PASSES) {
+        if let Some(flags) = gpu::text(options, knob::NO_PASSES) {
             observer.warn(format!(
                 "DISABLE_LLVM_OPT={flags} lists flags of LLVM, which takes no part in a compile for target `{BACKEND}`; 1 leaves the \
                  passes over llir out"
@@ -148,7 +148,7 @@ impl<'a> Compile<'a> {
         let (arch, options) = (self.nvidia.arch, self.options);
         let written = self.shared.time(stage::PTX, |_| {
             let how = ptx::Options {
-                has_lines: !knobs::flag(options, knob::NO_LINES),
+                has_lines: !gpu::flag(options, knob::NO_LINES),
                 version: version(options)?,
                 unroll: false,
                 ..ptx::Options::new(arch)
@@ -202,7 +202,7 @@ impl<'a> Compile<'a> {
                 (cubin, _) => cubin?,
             };
             let own = self.shared.observer.given(stage::CUBIN).map(|given| given.bytes);
-            if let Some(cubin) = cubin.as_ref().filter(|_| knobs::flag(options, knob::ASSEMBLER_LOG)) {
+            if let Some(cubin) = cubin.as_ref().filter(|_| gpu::flag(options, knob::ASSEMBLER_LOG)) {
                 self.shared.observer.tell(&cubin.log);
             }
             if let Some(cubin) = own.or(cubin.map(|cubin| cubin.bytes)) {

@@ -96,7 +96,7 @@ pub(crate) static ROWS: &[KnobRow] = &[
 
 /// Changes the facts about a machine as a compile asks for.
 pub(crate) fn change(machine: &mut Machine, options: &CompileOptions) {
-    machine.bulk_copy &= !flag(options, knob::NO_BULK_COPIES);
+    machine.bulk_copy &= !gpu::flag(options, knob::NO_BULK_COPIES);
     let choice = |name: &str| match options.extra.get(name) {
         Some(OptionValue::Bool(value)) => Some(*value),
         _ => None,
@@ -107,17 +107,4 @@ pub(crate) fn change(machine: &mut Machine, options: &CompileOptions) {
         machine.roles = if all { Roles::All } else { Roles::None };
     }
     machine.turns = choice(knob::TURNS).unwrap_or(machine.turns);
-}
-
-/// Whether a flag is among the options of a compile.
-pub(crate) fn flag(options: &CompileOptions, name: &str) -> bool {
-    options.extra.get(name) == Some(&OptionValue::Bool(true))
-}
-
-/// A text among the options of a compile.
-pub(crate) fn text<'a>(options: &'a CompileOptions, name: &str) -> Option<&'a str> {
-    match options.extra.get(name) {
-        Some(OptionValue::Str(text)) => Some(text),
-        _ => None,
-    }
 }

@@ -1,25 +1,19 @@
 //! Atomics: which instruction, how many elements at once and in which order, given to the assembler and run by the emulator.
 
+#[path = "support/assembler.rs"]
+mod assembler;
 mod emulated;
 mod support;
 
+use assembler::assembler;
 use emulated::Emulated;
 use ir::text::{ParseOptions, parse};
-use nvidia::assemble::{AssembleOptions, Assembler, Ptxas, Search};
+use nvidia::assemble::{AssembleOptions, Assembler};
 use nvidia::ptx;
 use ptx_isa::Arch;
-use std::path::Path;
-use std::sync::LazyLock;
 use support::encode::Spread;
 use support::ways::{Way, lowered};
 use ttir::testing::{Argument, Engine, Interpreter, Random};
-
-static PTXAS: LazyLock<Ptxas> = LazyLock::new(|| {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    let search = Search::from_environment(Some(&root.join(".venv")));
-    Ptxas::find(&search)
-        .unwrap_or_else(|error| panic!("`make setup` installs what these tests need: {error}"))
-});
 
 /// The operation, order and scope of an atomic, and its element type.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +85,9 @@ fn text(module: &ir::Module, capability: u32) -> String {
         lowered(module, "k", capability, Way::Passes(1, 1)).unwrap_or_else(|error| panic!("{error}"));
     let arch = Arch::of_capability(capability as u16).expect("an architecture");
     let text = ptx::emit(&lowered.module, &ptx::Options::new(arch)).expect("it has a form in PTX").text;
-    PTXAS.assemble(&text, &AssembleOptions::new(arch)).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assembler()
+        .assemble(&text, &AssembleOptions::new(arch))
+        .unwrap_or_else(|error| panic!("{error}\n{text}"));
     text
 }
 

@@ -1,14 +1,17 @@
 //! Warps with roles, written by hand: what partitions capture, barriers of one role, registers, on the emulator under several schedules,
 //! and each text by the assembler.
 
+#[path = "support/assembler.rs"]
+mod assembler;
+
+use assembler::assembler;
 use emulator::{Argument, Checks, Launch, Memory, Program};
 use ir::text::{ParseOptions, parse};
 use lanes::{Lowered, Options};
-use nvidia::assemble::{AssembleOptions, Assembler, Ptxas, Search};
+use nvidia::assemble::{AssembleOptions, Assembler};
 use nvidia::lower::Lanes;
 use nvidia::{machine, ptx};
 use ptx_isa::Arch;
-use std::path::Path;
 
 /// Partitions write what they have captured, and the program's warps add it up once their barrier says so. `PARTITIONS` is theirs.
 const TEXT: &str = r#"
@@ -213,13 +216,10 @@ fn nothing_that_orders_roles_may_be_missing() {
 
 #[test]
 fn the_assembler_takes_all_of_it() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    let search = Search::from_environment(Some(&root.join(".venv")));
-    let ptxas = Ptxas::find(&search).unwrap_or_else(|error| panic!("`make setup` installs it: {error}"));
     let options = AssembleOptions::new(Arch::of_capability(90).expect("known"));
     for &(warps, partitions, registers) in SHAPES {
         let (ptx, ..) = compile(&text(warps, partitions, registers));
-        let assembled = ptxas.assemble(&ptx, &options).unwrap_or_else(|error| panic!("{error}\n{ptx}"));
+        let assembled = assembler().assemble(&ptx, &options).unwrap_or_else(|error| panic!("{error}\n{ptx}"));
         // The assembler says that it ignores what it does not carry out.
         assert!(!assembled.log.contains("C75"), "{}\n{ptx}", assembled.log);
     }

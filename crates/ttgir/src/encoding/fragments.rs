@@ -4,7 +4,8 @@
 //! or, where the operands change places, its columns); lanes walk along the *outer* dimension first, then along the inner
 //! one. Operands have their runs along k. Everything else is counting: see [`Pattern`].
 
-use super::bases::{Bases, LANE, REGISTER, WARP, cga_sizes};
+use super::bases::{Bases, LANE, REGISTER, WARP};
+use super::shared_layout::part;
 use super::{BasisList, matrix};
 
 /// The result of a matrix instruction that deals out runs.
@@ -253,11 +254,6 @@ impl Fragments {
         }
         Ok(())
     }
-}
-
-/// The shape of the part of one block.
-fn part(cga: &[Vec<u32>], shape: &[u32]) -> Vec<u32> {
-    shape.iter().zip(cga_sizes(cga, shape.len())).map(|(size, split)| (size / split).max(1)).collect()
 }
 
 /// One basis of tiles, in units of a tile.

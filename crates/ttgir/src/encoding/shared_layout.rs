@@ -46,7 +46,7 @@ pub(super) fn linear(encoding: &SharedEncoding, shape: &[i64]) -> LinearLayout {
 }
 
 /// The shape of the part of one block.
-fn part(cga: &[Vec<u32>], shape: &[u32]) -> Vec<u32> {
+pub(super) fn part(cga: &[Vec<u32>], shape: &[u32]) -> Vec<u32> {
     shape.iter().zip(cga_sizes(cga, shape.len())).map(|(size, split)| (size / split).max(1)).collect()
 }
 

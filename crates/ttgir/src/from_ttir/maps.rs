@@ -55,10 +55,7 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
                 keep(module, entry, op, stores);
             }
         }
-        let func = FuncOp::new(module, function);
-        let (params, results) = (func.params().to_vec(), func.result_types().to_vec());
-        let params = params.into_iter().map(|param| module.ty(param)).collect();
-        FuncOp::set_ty(module, function, Type::function(params, results));
+        FuncOp::follow_arguments(module, function);
     }
     Ok(())
 }

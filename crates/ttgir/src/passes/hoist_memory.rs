@@ -10,7 +10,6 @@
 //! Only memory that nobody writes later, which its type says. Left out: allocations under conditions, so that nothing is
 //! computed that would not have been.
 
-use crate::module::is_outside;
 use crate::ops::shared::LocalAllocOp;
 use crate::types::memdesc;
 use ir::pass::PassRow;
@@ -35,7 +34,7 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
                 && module.regions(op).is_empty()
                 && result(module).is_some();
             let movable = constant || view;
-            if movable && module.operands(op).iter().all(|&value| is_outside(module, value, around)) {
+            if movable && module.operands(op).iter().all(|&value| module.is_outside(value, around)) {
                 module.move_before(around, op);
             }
         }

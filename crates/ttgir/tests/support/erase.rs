@@ -12,7 +12,7 @@ use ttgir::types::memdesc;
 use ttir::ops::arith_int::MULI;
 use ttir::ops::constant::{CONSTANT, attr_from_bits};
 use ttir::ops::dot::{DOT, DOT_SCALED, DotScaledOp};
-use ttir::ops::func::func_attr;
+use ttir::ops::func::FuncOp;
 use ttir::ops::memory::{ADDPTR, LOAD, STORE};
 use ttir::ops::shape::{MAKE_RANGE, RESHAPE, SPLAT, TRANS};
 use ttir::types::{elem, elem_bytes, is_tensor, numel, pointee, ptr, shape, tensor};
@@ -39,7 +39,7 @@ pub(crate) fn erase(module: &mut Module, kernel: &str) -> Vec<usize> {
         module.erase(op);
     }
     let params = module.args(entry).iter().map(|&arg| module.ty(arg)).collect();
-    module.set_attr(function, func_attr::TYPE, Some(Attr::Type(Type::function(params, Vec::new()))));
+    FuncOp::set_ty(module, function, Type::function(params, Vec::new()));
     sizes
 }
 

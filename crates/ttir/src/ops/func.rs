@@ -40,15 +40,13 @@ pub static MODULE: OpRow = OpRow {
 };
 
 /// Slots of [`FUNC`]'s attributes.
-pub mod func_attr {
+mod func_attr {
     /// `sym_name`.
-    pub const NAME: usize = 0;
+    pub(super) const NAME: usize = 0;
     /// `function_type`.
-    pub const TYPE: usize = 1;
+    pub(super) const TYPE: usize = 1;
     /// `sym_visibility`: `public` for kernels, `private` for the others.
-    pub const VISIBILITY: usize = 2;
-    /// `noinline`.
-    pub const NOINLINE: usize = 3;
+    pub(super) const VISIBILITY: usize = 2;
 }
 
 ir::op_view! {
@@ -72,6 +70,16 @@ pub static FUNC: OpRow = OpRow {
     verify: Some(verify_func),
     ..FuncOp::ROW
 };
+
+impl FuncOp<'_> {
+    /// Makes a function's type that of the arguments that its body takes.
+    pub fn follow_arguments(module: &mut Module, op: Op) {
+        let func = FuncOp::new(module, op);
+        let params = func.params().iter().map(|&param| module.ty(param)).collect();
+        let ty = Type::function(params, func.result_types().to_vec());
+        FuncOp::set_ty(module, op, ty);
+    }
+}
 
 fn verify_func(module: &Module, op: Op) -> Result<(), String> {
     let func = FuncOp::new(module, op);

@@ -34,7 +34,7 @@ const ALIGNMENT: i64 = 16;
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     for function in kernels(module).map(|func| func.op).collect::<Vec<_>>() {
         let func = FuncOp::new(module, function);
-        let (entry, params, results) = (func.entry(), func.params(), func.result_types().to_vec());
+        let (entry, params) = (func.entry(), func.params());
         let descriptors: Vec<usize> =
             (0..params.len()).filter(|&at| is_descriptor(module, params[at])).collect();
         if descriptors.is_empty() {
@@ -43,8 +43,7 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
         for at in descriptors {
             flatten(module, function, entry, at)?;
         }
-        let params = module.args(entry).iter().map(|&arg| module.ty(arg)).collect();
-        FuncOp::set_ty(module, function, Type::function(params, results));
+        FuncOp::follow_arguments(module, function);
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ mod generate;
 mod libraries;
 mod prepare;
 mod shrink;
+mod text;
 mod value;
 mod wrap;
 
@@ -18,6 +19,7 @@ pub use generate::{Output, Profile, Program, Random, generate};
 pub use libraries::{LibraryFunction, library_functions};
 pub use prepare::{isolate, order_writes};
 pub use shrink::shrink;
+pub use text::{check_text, check_texts};
 pub use value::{Tolerance, difference, format_values, parse_values};
 pub use wrap::{Signature, bytes_of, values_of, wrap};
 

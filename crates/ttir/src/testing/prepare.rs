@@ -1,14 +1,15 @@
 //! What engines that compile do to a module first.
 
-use crate::ops::func::func_attr::VISIBILITY;
+use crate::ops::func::FuncOp;
 use crate::ops::{descriptor, memory};
 use ir::{Attr, Module, OpInit};
 
 /// Leaves one kernel public, so that the others are inlined or dropped.
 pub fn isolate(module: &mut Module, kernel: &str) {
     for op in module.ops(module.body()).collect::<Vec<_>>() {
-        let is_kernel = module.attr_named(op, "sym_name").and_then(Attr::as_str) == Some(kernel);
-        module.set_attr(op, VISIBILITY, Some(Attr::str(if is_kernel { "public" } else { "private" })));
+        let Some(func) = FuncOp::of(module, op) else { continue };
+        let word = if func.name() == kernel { "public" } else { "private" };
+        FuncOp::set_visibility(module, op, Some(word));
     }
 }
 

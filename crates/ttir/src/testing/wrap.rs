@@ -19,7 +19,7 @@ pub struct Signature {
 impl Signature {
     /// The signature of a function of a module.
     pub fn of(module: &Module, function: Op) -> Option<Signature> {
-        let Some(Attr::Type(ty)) = module.attr(function, func::func_attr::TYPE) else { return None };
+        let ty = func::FuncOp::of(module, function)?.ty();
         let TypeKind::Function { params, results } = ty.kind() else { return None };
         Some(Signature { params: params.clone(), results: results.clone() })
     }

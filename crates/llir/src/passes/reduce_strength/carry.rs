@@ -1,6 +1,6 @@
 //! Makes a moving value one that the loop carries: its first value and its step are made before the loop.
 
-use super::cost::{element_bytes, int};
+use super::cost::int;
 use super::linear::{Moving, Step};
 use crate::constant::Constant;
 use crate::function::{Block, Function, Inst, InstData, Payload, Value, ValueData, ValueDef};
@@ -184,14 +184,14 @@ impl Before<'_> {
 
     /// A shift by a constant, as a product: in a narrower type the shift may be by more than the width.
     fn shifted(&mut self, value: Value, by: Value, ty: Type) -> Value {
-        let by = int(self.function, by).unwrap_or(0);
+        let by = int(self.function, by).expect("the shift is by a constant");
         let factor = self.number(ty, 1i64.wrapping_shl(by as u32));
         self.emit(Op::MUL, ty, &[value, factor])
     }
 
     /// Bytes that an index counts for an address.
     fn scaled(&mut self, index: Value, address: &InstData, ty: Type) -> Value {
-        let bytes = self.number(ty, element_bytes(address).unwrap_or(1));
+        let bytes = self.number(ty, address.element_bytes().expect("an address has elements"));
         self.emit(Op::MUL, ty, &[index, bytes])
     }
 }

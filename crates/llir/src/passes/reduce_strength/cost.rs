@@ -5,7 +5,7 @@
 //! making shifts of products; a sum of 64 bits costs two; a widened number scaled and added to an address costs one.
 
 use crate::constant::signed;
-use crate::function::{Function, InstData, Payload, Value};
+use crate::function::{Function, InstData, Value};
 use crate::rows::Op;
 use crate::types::Type;
 
@@ -57,14 +57,6 @@ pub(super) fn int(function: &Function, value: Value) -> Option<i64> {
     Some(signed(bits, constant.ty.lane_bits()) as i64)
 }
 
-/// Bytes of one element of an address.
-pub(super) fn element_bytes(data: &InstData) -> Option<i64> {
-    match data.payload {
-        Payload::Element(element, _) => Some(i64::from(element.lane_bytes()) * i64::from(element.lanes())),
-        _ => None,
-    }
-}
-
 /// The number of 32 bits that a value widens.
 fn narrow(function: &Function, value: Value) -> bool {
     let data = function.defining(value).filter(|data| [Op::SEXT, Op::ZEXT].contains(&data.op));
@@ -86,7 +78,7 @@ fn of_address(function: &Function, data: &InstData) -> u32 {
         // Accesses take it as it is.
         Some(_) => 0,
         None if !is_wide => 1,
-        None if is_narrow && element_bytes(data).is_some_and(|bytes| bytes > 1) => 1,
+        None if is_narrow && data.element_bytes().is_some_and(|bytes| bytes > 1) => 1,
         None => 2,
     }
 }

@@ -4,7 +4,7 @@
 //! something fixed and addresses of such values are of this kind whatever wraps. The widening of one is only where the
 //! narrow number does not wrap, which its flags say: a round that breaks their promise may give any value.
 
-use super::cost::{self, element_bytes, int, of_step};
+use super::cost::{self, int, of_step};
 use crate::flags::Flags;
 use crate::function::{Block, Function, Inst, InstData, Value, ValueDef};
 use crate::passes::loops::Loop;
@@ -143,7 +143,7 @@ impl Moving {
             }
             let step = int(function, by).and_then(|by| match data.op {
                 Op::SUB => Some(by.wrapping_neg()),
-                Op::GEP => Some(by.wrapping_mul(element_bytes(data)?)),
+                Op::GEP => Some(by.wrapping_mul(data.element_bytes()?)),
                 _ => Some(by),
             });
             let exact = data.op != Op::GEP && data.flags.contains(Flags::NSW);
@@ -204,7 +204,7 @@ impl Moving {
     }
 
     fn address(&self, function: &Function, data: &InstData, base: Value, index: Value) -> Option<Linear> {
-        let bytes = element_bytes(data)?;
+        let bytes = data.element_bytes()?;
         let (x, y) = (self.part(&base)?, self.part(&index)?);
         let ty = function.value(index).ty;
         let moves = self.known.contains_key(&index);

@@ -14,14 +14,6 @@ pub(super) const RULES: &[(Op, Rule)] = &[
     (Op::GEP, split_index),
 ];
 
-/// Bytes of one element.
-fn size(data: &InstData) -> Option<i64> {
-    match data.payload {
-        Payload::Element(element, _) => Some(i64::from(element.lane_bytes()) * i64::from(element.lanes())),
-        _ => None,
-    }
-}
-
 /// An address so many bytes further on.
 fn bytes_on(s: &mut Simplifier<'_>, data: &InstData, base: Value, bytes: i64) -> InstData {
     let by = s.constant_int(Type::I64, bytes);
@@ -41,7 +33,7 @@ fn in_bytes(s: &mut Simplifier<'_>, data: &InstData) -> Option<Change> {
     if is_done || data.ty.is_vector() {
         return None;
     }
-    let bytes = index.checked_mul(size(data)?)?;
+    let bytes = index.checked_mul(data.element_bytes()?)?;
     let mut on = bytes_on(s, data, data.operands[0], bytes);
     on.flags = data.flags;
     Some(Change::Inst(on))
@@ -58,7 +50,7 @@ fn chain(s: &mut Simplifier<'_>, data: &InstData) -> Option<Change> {
 
 fn constant_bytes(s: &Simplifier<'_>, data: &InstData) -> Option<i64> {
     let index = s.int(data.operands[1]).filter(|_| !data.ty.is_vector())?;
-    index.checked_mul(size(data)?)
+    index.checked_mul(data.element_bytes()?)
 }
 
 /// `(p + 16) + x` is `(p + x) + 16`.
@@ -88,7 +80,7 @@ fn split_index(s: &mut Simplifier<'_>, data: &InstData) -> Option<Change> {
         return None;
     }
     let (x, constant) = (sum.operands[0], s.int(sum.operands[1])?);
-    let bytes = constant.checked_mul(size(data)?)?;
+    let bytes = constant.checked_mul(data.element_bytes()?)?;
     let x = match widened {
         Some(ty) => s.emit(InstData::new(Op::SEXT, ty, &[x])),
         None => x,

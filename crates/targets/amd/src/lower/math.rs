@@ -80,19 +80,10 @@ fn reciprocal(b: &mut FunctionBuilder<'_>, x: Value) -> Value {
 
 /// The high half of the product of two integers of 32 or 64 bits.
 pub(super) fn mul_high(b: &mut FunctionBuilder<'_>, signed: bool, x: Value, y: Value) -> Value {
-    let ty = b.ty(x);
-    if ty.lane_bits() > 32 {
+    if b.ty(x).lane_bits() > 32 {
         return mul_high_by_halves(b, signed, x, y);
     }
-    let wide = ty.with_scalar(Type::I64);
-    let [x, y] = [x, y].map(|value| match signed {
-        true => b.resize_signed(value, wide),
-        false => b.resize_unsigned(value, wide),
-    });
-    let product = b.mul(x, y);
-    let by = b.int(wide, 32);
-    let high = b.lshr(product, by);
-    b.resize_unsigned(high, ty)
+    elementwise::mul_high_by_widening(b, signed, x, y)
 }
 
 /// The same for 64 bits: four products of halves, whose sums do not leave 64 bits.

@@ -1,7 +1,7 @@
 //! Compiled code of this target as an engine for fixtures and random programs.
 
 use target::{CompileOptions, Launch, OptionValue};
-use ttir::testing::{Argument, Engine, Ran};
+use ttir::testing::{Argument, Engine, Ran, isolate};
 
 /// Bytes behind each buffer that must stay as they are.
 const GUARD: usize = 256;
@@ -55,14 +55,5 @@ impl Engine for Compiled {
             buffer.truncate(end);
         }
         Ok(Ran { buffers, lines: Vec::new() })
-    }
-}
-
-/// Leaves one kernel public, so that the others are inlined or dropped.
-fn isolate(module: &mut ir::Module, kernel: &str) {
-    use ttir::ops::func::func_attr::VISIBILITY;
-    for op in module.ops(module.body()).collect::<Vec<_>>() {
-        let is_kernel = module.attr_named(op, "sym_name").and_then(ir::Attr::as_str) == Some(kernel);
-        module.set_attr(op, VISIBILITY, Some(ir::Attr::str(if is_kernel { "public" } else { "private" })));
     }
 }

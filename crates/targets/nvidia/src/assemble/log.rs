@@ -50,7 +50,7 @@ fn number_before(part: &str) -> u32 {
 }
 
 /// Complaints with the lines of the text that they are about.
-pub(super) fn complaints(log: &str, ptx: &str) -> String {
+pub(crate) fn complaints(log: &str, ptx: &str) -> String {
     let mut text = String::new();
     let lines = log.lines().filter(|line| !line.trim().is_empty() && !line.contains("ptxas info"));
     for line in lines.take(12) {

@@ -11,6 +11,7 @@ mod search;
 
 pub use cubin::{CubinError, Facts, facts};
 pub use log::Usage;
+pub(crate) use log::complaints;
 pub use nvjitlink::NvJitLink;
 pub use ptxas::Ptxas;
 pub use search::{NotFound, Search};

@@ -2,6 +2,7 @@
 
 use super::api::Handle;
 use super::{Cuda, Driver};
+use crate::assemble::complaints;
 use gpu::driver::{Refused, Vendor, check};
 use std::ffi::c_void;
 use target::TargetError;
@@ -120,21 +121,10 @@ impl State {
     }
 }
 
-/// The error for PTX that the assembler refuses. That is our mistake wherever the PTX is ours, so the text shows the line.
+/// The error for PTX that the assembler refuses. That is our mistake wherever the PTX is ours, so the text shows the lines.
 fn failure(status: &str, log: &str, ptx: &str) -> TargetError {
-    let mut text = format!("the driver's assembler refuses the PTX: {status}");
-    for line in log.lines().filter(|line| !line.trim().is_empty()).take(6) {
-        text.push_str("\n  ");
-        text.push_str(line.trim());
-        let number = line.split("line ").nth(1).and_then(|rest| {
-            rest.split(|c: char| !c.is_ascii_digit()).next().and_then(|digits| digits.parse::<usize>().ok())
-        });
-        if let Some(shown) = number.and_then(|number| ptx.lines().nth(number.checked_sub(1)?)) {
-            text.push_str("\n    | ");
-            text.push_str(shown.trim());
-        }
-    }
-    TargetError::Load(text)
+    let text = format!("the driver's assembler refuses the PTX: {status}\n{}", complaints(log, ptx));
+    TargetError::Load(text.trim_end().to_owned())
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Copies of lanes that do everything: what they bring and store, and what is missed when any of it is left out.
 
+use crate::assembler::assembler;
 use crate::case::{
     COLUMNS, Case, PRODUCT, ROWS, check_tiles, compile, compile_alike, compile_chain, compile_stored, made,
     passes, stored, tiled, without_each,
 };
-use nvidia::assemble::{AssembleOptions, Assembler, Ptxas, Search};
+use nvidia::assemble::{AssembleOptions, Assembler};
 use ptx_isa::Arch;
-use std::path::Path;
 use ttir::testing::Random;
 
 #[test]
@@ -133,13 +133,10 @@ fn nothing_that_orders_copies_across_tiles_may_be_missing() {
 
 #[test]
 fn the_assembler_takes_all_of_it() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    let search = Search::from_environment(Some(&root.join(".venv")));
-    let ptxas = Ptxas::find(&search).unwrap_or_else(|error| panic!("`make setup` installs it: {error}"));
     let options = AssembleOptions::new(Arch::of_capability(90).expect("known"));
     for text in [tiled(&stored()), made(&tiled(&stored()))] {
         let ptx = compile_alike(&text).ptx;
-        let assembled = ptxas.assemble(&ptx, &options);
+        let assembled = assembler().assemble(&ptx, &options);
         assert!(
             assembled.is_ok(),
             "{}\n{ptx}",

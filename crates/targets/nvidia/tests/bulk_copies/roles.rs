@@ -1,13 +1,13 @@
 //! Warps of their own begin the copies: products under many schedules, and what is missed when any arrival or wait is left out or waits for
 //! the wrong phase.
 
+use crate::assembler::assembler;
 use crate::case::{
     CHAIN, COLUMNS, Case, Compiled, PRODUCT, ROWS, check_tiles_under, compile_for, compile_text, made,
     stored, tiled,
 };
-use nvidia::assemble::{AssembleOptions, Assembler, Ptxas, Search};
+use nvidia::assemble::{AssembleOptions, Assembler};
 use ptx_isa::Arch;
-use std::path::Path;
 use ttgir::Roles;
 use ttir::testing::Random;
 
@@ -298,14 +298,12 @@ fn where_roles_cannot_be_loops_are_as_before() {
 
 #[test]
 fn the_assembler_takes_all_of_it() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    let search = Search::from_environment(Some(&root.join(".venv")));
-    let ptxas = Ptxas::find(&search).unwrap_or_else(|error| panic!("`make setup` installs it: {error}"));
     let options = AssembleOptions::new(Arch::of_capability(90).expect("known"));
     for num_warps in [4, 8] {
         for text in [product(COLUMNS, 4), chain(3), attention(3, 128), asked_around(&stored())] {
             let ptx = compile_text(&text, 3, num_warps).ptx;
-            let assembled = ptxas.assemble(&ptx, &options).unwrap_or_else(|error| panic!("{error}\n{ptx}"));
+            let assembled =
+                assembler().assemble(&ptx, &options).unwrap_or_else(|error| panic!("{error}\n{ptx}"));
             // The assembler says what it does not carry out as it is written.
             assert!(!assembled.log.contains("C75"), "{}\n{ptx}", assembled.log);
         }

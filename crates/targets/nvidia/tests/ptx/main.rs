@@ -1,5 +1,7 @@
 //! llir to PTX, every text assembled by a real assembler.
 
+#[path = "../support/assembler.rs"]
+mod assembler;
 mod basic;
 mod families;
 mod fixtures;

@@ -3,7 +3,7 @@
 //! Left out: instructions whose operands are matrices or tensors, which their lowering's own tests assemble, and those that only
 //! stand where something else does (calls, labels).
 
-use crate::support::assembler;
+use crate::assembler::assembler;
 use nvidia::assemble::{AssembleOptions, Assembler};
 use ptx_isa::{Arch, Kind, Need, OperandRow, Width, expansions, operands, rows};
 use std::collections::BTreeMap;

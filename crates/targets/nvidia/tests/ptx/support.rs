@@ -1,26 +1,13 @@
 //! Helpers: builds a kernel, has it checked by our verifier and by LLVM, writes PTX, has it assembled.
 
+use crate::assembler::assembler;
 use llir::{FunctionBuilder, Kernel, Module, Param, ParamAttributes, Type, Value, verify};
-use nvidia::assemble::{AssembleOptions, Assembler, Cubin, Ptxas, Search};
+use nvidia::assemble::{AssembleOptions, Assembler, Cubin};
 use nvidia::ptx::{Options, PtxError, emit};
 use ptx_isa::Arch;
-use std::path::Path;
-use std::sync::LazyLock;
 
 /// Architectures that everything is assembled for.
 pub(crate) const ARCHS: [&str; 6] = ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"];
-
-static PTXAS: LazyLock<Ptxas> = LazyLock::new(|| {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    let search = Search::from_environment(Some(&root.join(".venv")));
-    Ptxas::find(&search)
-        .unwrap_or_else(|error| panic!("`make setup` installs what these tests need: {error}"))
-});
-
-/// The assembler that was found.
-pub(crate) fn assembler() -> &'static Ptxas {
-    &PTXAS
-}
 
 pub(crate) fn arch(name: &str) -> Arch {
     name.parse().expect("a known architecture")
@@ -33,7 +20,7 @@ pub(crate) fn assemble(ptx: &str, arch: Arch) -> Cubin {
 
 /// Assembles a text, or says what is wrong with it.
 pub(crate) fn try_assemble(ptx: &str, arch: Arch) -> Result<Cubin, String> {
-    let result = PTXAS.assemble(ptx, &AssembleOptions::new(arch));
+    let result = assembler().assemble(ptx, &AssembleOptions::new(arch));
     result.map_err(|error| format!("{error}\n{ptx}"))
 }
 

@@ -7,7 +7,8 @@ use smallvec::smallvec;
 use ttgir::infer::{Shapes, backward, forward};
 use ttgir::ops::convert::CONVERT_LAYOUT;
 use ttgir::{Config, Encoding, replace_encoding};
-use ttir::ops::{constant, dot, func, shape as shape_ops};
+use ttir::ops::func::FuncOp;
+use ttir::ops::{constant, dot, shape as shape_ops};
 use ttir::types::{is_tensor, shape};
 
 /// How blocks are spread.
@@ -114,13 +115,12 @@ fn types(module: &mut Module, op: Op, spread: Spread) {
         let elements: Elements = elements;
         module.set_attr(op, 0, Some(Attr::Dense { ty: spread.ty(ty), elements }));
     }
-    if module.is(op, &func::FUNC)
-        && let Some(Attr::Type(ty)) = module.attr(op, func::func_attr::TYPE)
-        && let TypeKind::Function { params, results } = ty.kind()
+    if let Some(func) = FuncOp::of(module, op)
+        && let TypeKind::Function { params, results } = func.ty().kind()
     {
         let map = |types: &[Type]| types.iter().map(|ty| spread.ty(*ty)).collect::<Vec<_>>();
         let ty = Type::function(map(params), map(results));
-        module.set_attr(op, func::func_attr::TYPE, Some(Attr::Type(ty)));
+        FuncOp::set_ty(module, op, ty);
     }
 }
 

@@ -147,10 +147,7 @@ fn give_encodings(module: &mut Module, function: Op, entry: Block) {
             module.erase(op);
         }
     }
-    let func = FuncOp::new(module, function);
-    let (params, results) = (func.params().to_vec(), func.result_types().to_vec());
-    let params = params.into_iter().map(|param| module.ty(param)).collect();
-    FuncOp::set_ty(module, function, Type::function(params, results));
+    FuncOp::follow_arguments(module, function);
 }
 
 /// The descriptor and the memory of a bulk copy.

@@ -20,7 +20,7 @@
 use super::copies::{Rings, Values, begin, carry_through, compare, copy_slice, integer, yield_as};
 use super::plan::{Ahead, Plan};
 use crate::from_ttir::is_written;
-use ir::{Block, Builder, Def, Module, Op, OpInit, Place, Traits, Type, Value};
+use ir::{Block, Builder, Module, Op, OpInit, Place, Traits, Type, Value};
 use smallvec::SmallVec;
 use ttir::ops::arith_int::{ADDI, ANDI};
 use ttir::ops::compare::CmpIPredicate;
@@ -56,7 +56,7 @@ impl Outer {
     pub(super) fn of(module: &Module, op: Op, plan: &Plan) -> Option<Outer> {
         let outer = module.parent_op(op).filter(|&parent| module.is(parent, &FOR))?;
         let says = module.extra_attr(outer, FLATTEN.name).is_some();
-        let inside = |value: Value| is_inside(module, value, outer);
+        let inside = |value: Value| !module.is_outside(value, outer);
         let bounds = &module.operands(op)[..ForOp::NUM_BOUNDS];
         let bulk = plan.copies.iter().all(|copy| copy.bulk);
         if !says || !bulk || bounds.iter().any(|&bound| inside(bound)) {
@@ -76,14 +76,6 @@ impl Outer {
     }
 }
 
-fn is_inside(module: &Module, value: Value, around: Op) -> bool {
-    let owner = match module.def(value) {
-        Def::Result(def, _) => Some(def),
-        Def::Arg(block, _) => module.region_parent(module.block_region(block)),
-    };
-    owner.is_some_and(|owner| owner == around || module.is_inside(owner, around))
-}
-
 /// The values of an outer loop that the addresses of an inner one depend on.
 fn needs(module: &Module, op: Op, outer: Op, plan: &Plan) -> Vec<Value> {
     let of = ForOp::new(module, op);
@@ -94,8 +86,8 @@ fn needs(module: &Module, op: Op, outer: Op, plan: &Plan) -> Vec<Value> {
     let yields = plan.ahead.carried.iter().map(|&number| of.yielded()[number]);
     let mut needs: Vec<Value> = Vec::new();
     for value in indices.chain(slice).chain(inits).chain(yields) {
-        let is_own = is_inside(module, value, op);
-        if is_inside(module, value, outer) && !is_own && !needs.contains(&value) {
+        let is_own = !module.is_outside(value, op);
+        if !module.is_outside(value, outer) && !is_own && !needs.contains(&value) {
             needs.push(value);
         }
     }

@@ -9,7 +9,6 @@
 //! not. Both addresses must be the same sums of the counter, ranges and values that are the same in all iterations.
 
 use super::copies::{compare, integer};
-use crate::module::is_outside;
 use ir::{Builder, Module, Op, Type, Value};
 use ttir::ops::access::AccessOp;
 use ttir::ops::arith_cast::PTR_TO_INT;
@@ -72,7 +71,7 @@ impl Apart {
         let counter = ForOp::new(module, op).counter();
         let (mut counters, mut spread) = (0, 0);
         for &term in &loaded.terms {
-            if is_outside(module, term, op) && is_same_everywhere(module, term) {
+            if module.is_outside(term, op) && is_same_everywhere(module, term) {
                 continue;
             }
             if let Some(range) = MakeRangeOp::def(module, term) {
@@ -110,7 +109,7 @@ impl Address {
             if let Some(splat) = SplatOp::def(module, pointer) {
                 let base = splat.src();
                 terms.sort_unstable();
-                return is_outside(module, base, op).then_some(Address { base, terms });
+                return module.is_outside(base, op).then_some(Address { base, terms });
             }
             let sum = AddPtrOp::def(module, pointer)?;
             add_terms(module, sum.offset(), &mut terms);

@@ -19,6 +19,12 @@ use ttir::types::{elem, is_tensor, shape, tensor};
 
 pub(super) type Values = FxHashMap<Value, Value>;
 
+/// What stands for the counter and the carried values of the body.
+pub(super) fn bind(args: &[Value], numbers: &[usize], counter: Value, states: &[Value]) -> Values {
+    let carried = numbers.iter().zip(states).map(|(&number, &state)| (args[number + 1], state));
+    carried.chain([(args[0], counter)]).collect()
+}
+
 /// Where copies go, and what counts those that are bulk copies.
 pub(super) struct Rings {
     pub(super) blocks: Vec<Value>,

@@ -13,7 +13,7 @@
 //! through shared memory. The narrower the load, the more iterations it is ahead. Left out: loops around loops, loads on
 //! whose values addresses depend, loops that say they are not to be unrolled.
 
-use super::copies::{Values, carry, compare, copy_slice, guard, integer, place, yield_as};
+use super::copies::{Values, bind, carry, compare, copy_slice, guard, integer, place, yield_as};
 use super::plan::{Ahead, is_dot};
 use crate::passes::context::Context;
 use ir::pass::PassRow;
@@ -172,10 +172,4 @@ fn prefetch(module: &mut Module, op: Op, plan: &Plan) {
 
 fn terminator_operands(module: &Module, body: Block) -> Vec<Value> {
     module.last_op(body).map(|last| module.operands(last).to_vec()).unwrap_or_default()
-}
-
-/// What stands for the counter and the carried values of the body.
-fn bind(args: &[Value], numbers: &[usize], counter: Value, states: &[Value]) -> Values {
-    let carried = numbers.iter().zip(states).map(|(&number, &state)| (args[number + 1], state));
-    carried.chain([(args[0], counter)]).collect()
 }

@@ -165,14 +165,9 @@ fn levels(module: &Module, loops: &[Op], plan: &Plan) -> Result<Nest, &'static s
     Ok(Nest(levels))
 }
 
+/// Whether a value is defined in the regions of an operation; its results are not.
 fn is_inside(module: &Module, value: Value, around: Op) -> bool {
-    let owner = match module.def(value) {
-        Def::Result(def, _) => Some(def),
-        Def::Arg(block, _) => module.region_parent(module.block_region(block)),
-    };
-    owner.is_some_and(|owner| {
-        (owner == around && matches!(module.def(value), Def::Arg(..))) || module.is_inside(owner, around)
-    })
+    !module.is_outside(value, around) && !matches!(module.def(value), Def::Result(op, _) if op == around)
 }
 
 /// Gives the warps of a loop their roles. Gives the views of the buffers that an iteration reads.

@@ -15,7 +15,7 @@
 //! stands behind the loop, so that no load of the loop needs a condition. Elements lie in shared memory such that both sides
 //! move wide vectors without bank conflicts. Left out: more than one iteration ahead, clusters.
 
-use super::copies::{Values, carry, compare, copy_slice, guard, place, yield_as};
+use super::copies::{Values, bind, carry, compare, copy_slice, guard, place, yield_as};
 use super::plan::{Copy, Plan};
 use crate::Machine;
 use crate::ops::convert::ConvertLayoutOp;
@@ -83,12 +83,6 @@ pub(super) fn stage(module: &mut Module, op: Op, plan: &Plan, machine: &Machine)
     for copy in &plan.copies {
         module.erase(copy.load);
     }
-}
-
-/// What stands for the counter and the carried values of the body.
-fn bind(args: &[Value], numbers: &[usize], counter: Value, states: &[Value]) -> Values {
-    let carried = numbers.iter().zip(states).map(|(&number, &state)| (args[number + 1], state));
-    carried.chain([(args[0], counter)]).collect()
 }
 
 fn make_buffer(module: &mut Module, op: Op, copy: &Copy, machine: &Machine) -> Value {

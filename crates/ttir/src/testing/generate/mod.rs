@@ -198,9 +198,7 @@ fn finish(mut random: Random, module: Module, known: Vec<Known>, programs: u32, 
     let used = first_output + chosen.len();
     program.module.retain_args(block, |index| index < used);
     Builder::new(&mut program.module, Place::End(block)).build_effect(&func::RETURN, &[], &[]);
-    let types: Vec<Type> = program.module.args(block).iter().map(|&arg| program.module.ty(arg)).collect();
-    let ty = Attr::Type(Type::function(types, Vec::new()));
-    program.module.set_attr(function, func::func_attr::TYPE, Some(ty));
+    func::FuncOp::follow_arguments(&mut program.module, function);
     program
 }
 
