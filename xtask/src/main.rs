@@ -8,6 +8,7 @@ mod fields;
 mod layers;
 mod masked;
 mod portable;
+mod python;
 mod reads;
 mod sizes;
 mod sources;
@@ -21,6 +22,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   ci      format check, lint, tidy, all Rust tests, portable crates for macOS
   portable  only the last of these
   tidy    the rules of the house: file headers, vendor words, layers, sizes, imports, circles
+  layers  write the table of crates into docs/architecture.md
   sizes   the longest files and functions
   touch   the files that name an operation: cargo xtask touch tt.dot";
 
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
         Some("ci") => ci(),
         Some("portable") => portable::check(),
         Some("tidy") => run_tidy(),
+        Some("layers") => write_layers(),
         Some("sizes") => print_sizes(),
         Some("touch") => print_touch(),
         _ => Err(USAGE.to_owned()),
@@ -59,6 +62,13 @@ fn run_tidy() -> Result<(), String> {
     }
     let list: Vec<String> = findings.iter().map(ToString::to_string).collect();
     Err(format!("{}\ntidy: {} complaints", list.join("\n"), list.len()))
+}
+
+fn write_layers() -> Result<(), String> {
+    let page = sources::root().join(layers::PAGE);
+    let text = std::fs::read_to_string(&page).map_err(|error| format!("{}: {error}", page.display()))?;
+    let text = layers::page(&text).ok_or("the page has no place for the table")?;
+    std::fs::write(&page, text).map_err(|error| format!("{}: {error}", page.display()))
 }
 
 fn print_touch() -> Result<(), String> {

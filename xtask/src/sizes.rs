@@ -4,6 +4,7 @@ use crate::masked::mask;
 use crate::sources::SourceFile;
 
 /// Something that has a length.
+#[derive(Clone)]
 pub(crate) struct Sized {
     /// `path` of a file, `path::name` of a function.
     pub(crate) place: String,
@@ -52,6 +53,26 @@ fn functions(file: &SourceFile) -> Vec<Sized> {
     found
 }
 
+/// The functions of a Python file, with their decorators left out: each goes to the last line that stands further in.
+pub(crate) fn python_functions(file: &SourceFile) -> Vec<Sized> {
+    let lines: Vec<&str> = file.text.lines().collect();
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let words = line.trim_start().trim_start_matches("async ");
+        let Some(rest) = words.strip_prefix("def ") else { continue };
+        let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        let is_inside = |next: &&str| {
+            next.trim().is_empty() || depth(next) > depth(line) || next.trim_start().starts_with(')')
+        };
+        let body = lines[at + 1..].iter().take_while(|next| is_inside(next));
+        let count = body.enumerate().filter(|(_, next)| !next.trim().is_empty()).last();
+        let lines = count.map_or(1, |(last, _)| last + 2);
+        found.push(Sized { place: format!("{}::{name}", file.path), first_line: at + 1, lines });
+    }
+    found
+}
+
 /// The length in bytes from `fn` to the end of its body; `None` for a declaration.
 fn item_length(text: &str) -> Option<usize> {
     let mut depth = 0usize;
@@ -74,7 +95,7 @@ fn item_length(text: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{functions, longest_files};
+    use super::{functions, longest_files, python_functions};
     use crate::sources::SourceFile;
 
     fn file(text: &str) -> SourceFile {
@@ -88,6 +109,15 @@ mod tests {
         let lengths: Vec<(&str, usize, usize)> =
             found.iter().map(|entry| (entry.place.as_str(), entry.first_line, entry.lines)).collect();
         assert_eq!(lengths, [("a.rs::long", 4, 4), ("a.rs::one", 8, 1)]);
+    }
+
+    #[test]
+    fn functions_of_python_end_with_their_indentation() {
+        let text = "class A:\n    def f(\n        self,\n    ):\n        return 1\n\n    def g(self): pass\n\nx = 1\n";
+        let found = python_functions(&file(text));
+        let lengths: Vec<(&str, usize)> =
+            found.iter().map(|entry| (entry.place.as_str(), entry.lines)).collect();
+        assert_eq!(lengths, [("a.rs::f", 4), ("a.rs::g", 1)]);
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! Finds and reads the Rust files of the workspace. Assumes that `crates/` and `xtask/` hold all of them.
+//! Finds and reads the files of the workspace: Rust in `crates/` and `xtask/`, Python in `python/`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// One Rust file.
+/// One file.
 pub(crate) struct SourceFile {
     /// Its path below the root, with `/`.
     pub(crate) path: String,
@@ -22,14 +22,27 @@ pub(crate) fn rust_files(root: &Path) -> Result<Vec<SourceFile>, String> {
     files_with(root, |path| path.extension().is_some_and(|extension| extension == "rs"))
 }
 
+/// The Python files of the package, in the order of their paths.
+pub(crate) fn python_files(root: &Path) -> Result<Vec<SourceFile>, String> {
+    files_in(root, &["python"], |path| path.extension().is_some_and(|extension| extension == "py"))
+}
+
 /// All `Cargo.toml` files of crates, in the order of their paths.
 pub(crate) fn manifests(root: &Path) -> Result<Vec<SourceFile>, String> {
     files_with(root, |path| path.file_name().is_some_and(|name| name == "Cargo.toml"))
 }
 
 fn files_with(root: &Path, wanted: impl Fn(&Path) -> bool) -> Result<Vec<SourceFile>, String> {
+    files_in(root, &["crates", "xtask"], wanted)
+}
+
+fn files_in(
+    root: &Path,
+    folders: &[&str],
+    wanted: impl Fn(&Path) -> bool,
+) -> Result<Vec<SourceFile>, String> {
     let mut found = Vec::new();
-    let mut folders = vec![root.join("crates"), root.join("xtask")];
+    let mut folders: Vec<PathBuf> = folders.iter().map(|folder| root.join(folder)).collect();
     while let Some(folder) = folders.pop() {
         let entries = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         for entry in entries {

@@ -2,7 +2,7 @@
 //!
 //! Every file opens with `//!`; a vendor's words stay in that vendor's folder; crates depend along the arrows; files
 //! and functions stay short; operations are read by name ([`reads`](mod@crate::reads)) and named by few files; nothing is imported by a
-//! glob outside tests; modules do not import each other in circles. Exceptions are listed in
+//! glob outside tests; modules do not import each other in circles; Python files keep [rules of their own](mod@crate::python). Exceptions are listed in
 //! `xtask/exceptions.txt`, each with its reason, and a stale one is a finding too.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::path::Path;
 
 use crate::reads::Read;
 use crate::sources::SourceFile;
-use crate::{circles, fields, layers, masked, reads, sizes, sources, touch};
+use crate::{circles, fields, layers, masked, python, reads, sizes, sources, touch};
 
 const MAX_FILE_LINES: usize = 600;
 const MAX_FUNCTION_LINES: usize = 100;
@@ -73,6 +73,18 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     }
     findings.extend(touches(&files, &mut exceptions));
     findings.extend(unread_fields(&files));
+    findings.extend(architecture(root)?);
+    for file in &sources::python_files(root)? {
+        findings.extend(
+            python::findings(file).into_iter().map(|(line, what)| Finding::new(&file.path, line, what)),
+        );
+        let long =
+            sizes::python_functions(file).into_iter().chain(sizes::longest_files(std::slice::from_ref(file)));
+        for (what, limit) in [("file", MAX_FILE_LINES), ("function", MAX_FUNCTION_LINES)] {
+            let of_kind = long.clone().filter(|entry| (entry.place == file.path) == (what == "file"));
+            findings.extend(too_long(of_kind.collect(), limit, what, &mut exceptions));
+        }
+    }
     findings.extend(exceptions.stale());
     Ok(findings)
 }
@@ -98,6 +110,15 @@ fn unread_fields(files: &[SourceFile]) -> Vec<Finding> {
         unread.into_iter().map(move |field| Finding::new(path, 1, format!("nobody reads `{name}::{field}`")))
     });
     all.collect()
+}
+
+/// The page about the architecture, where it does not show the crates of today.
+fn architecture(root: &Path) -> Result<Option<Finding>, String> {
+    let page = root.join(layers::PAGE);
+    let text = std::fs::read_to_string(&page).map_err(|error| format!("{}: {error}", page.display()))?;
+    let is_stale = layers::page(&text).is_none_or(|page| page != text);
+    let message = "the table of crates is not that of xtask/src/layers.rs: `cargo xtask layers` writes it";
+    Ok(is_stale.then(|| Finding::new(layers::PAGE, 1, message)))
 }
 
 /// Operations that more files name than their entry allows.
@@ -131,8 +152,8 @@ fn vendor_words(file: &SourceFile, exceptions: &mut Exceptions) -> Vec<Finding> 
     for (index, line) in file.text.lines().enumerate() {
         let lower = line.to_lowercase();
         let words = lower.split(|c: char| !c.is_alphanumeric() && c != '_');
-        for word in words.filter(|word| is_vendor_word(word)) {
-            if !exceptions.covers("vendor", &file.path, 1) {
+        for (word, stem) in words.filter_map(|word| Some((word, vendor_stem(word)?))) {
+            if !exceptions.covers_word(&file.path, stem) {
                 let message = format!("the vendor word `{word}` outside crates/targets/<vendor>/");
                 found.push(Finding::new(&file.path, index + 1, message));
             }
@@ -141,10 +162,12 @@ fn vendor_words(file: &SourceFile, exceptions: &mut Exceptions) -> Vec<Finding> 
     found
 }
 
-/// Whether a word, or a part of it between underscores, is a vendor's.
-fn is_vendor_word(word: &str) -> bool {
+/// The vendor's word that a word, or a part of it between underscores, begins with.
+fn vendor_stem(word: &str) -> Option<&'static str> {
     let parts = word.match_indices('_').map(|(at, _)| &word[at + 1..]);
-    std::iter::once(word).chain(parts).any(|part| VENDOR_WORDS.iter().any(|pattern| matches(part, pattern)))
+    let own = |part: &str| VENDOR_WORDS.iter().find(|pattern| matches(part, pattern));
+    let pattern = std::iter::once(word).chain(parts).find_map(own)?;
+    Some(pattern.trim_end_matches(['*', '#', '_']))
 }
 
 fn matches(word: &str, pattern: &str) -> bool {
@@ -204,16 +227,24 @@ fn too_long(all: Vec<sizes::Sized>, limit: usize, what: &str, exceptions: &mut E
 struct Exceptions {
     /// By kind and place: the line in the list, the allowed size, the largest size seen.
     allowed: BTreeMap<(String, String), (usize, usize, usize)>,
+    /// Vendors' words by file: the line in the list, and whether the word was met.
+    words: BTreeMap<(String, String), (usize, bool)>,
 }
 
 impl Exceptions {
-    /// Reads lines `kind place size  # reason`.
+    /// Reads lines `kind place size  # reason`, and `vendor place word,word  # reason`.
     fn parse(text: &str) -> Result<Exceptions, String> {
-        let mut allowed = BTreeMap::new();
+        let (mut allowed, mut words) = (BTreeMap::new(), BTreeMap::new());
         for (index, line) in text.lines().enumerate() {
             let (entry, reason) = line.split_once('#').unwrap_or((line, ""));
             let fields: Vec<&str> = entry.split_whitespace().collect();
             if fields.is_empty() {
+                continue;
+            }
+            if let (["vendor", path, list], false) = (fields.as_slice(), reason.trim().is_empty()) {
+                words.extend(
+                    list.split(',').map(|word| (((*path).to_owned(), word.to_owned()), (index + 1, false))),
+                );
                 continue;
             }
             let size = fields.get(2).and_then(|size| size.parse().ok());
@@ -225,13 +256,19 @@ impl Exceptions {
             };
             allowed.insert((fields[0].to_owned(), fields[1].to_owned()), (index + 1, size, 0));
         }
-        Ok(Exceptions { allowed })
+        Ok(Exceptions { allowed, words })
     }
 
     /// The places of a kind.
     fn places(&self, kind: &str) -> Vec<String> {
         let of_kind = self.allowed.keys().filter(|(own, _)| own == kind);
         of_kind.map(|(_, place)| place.clone()).collect()
+    }
+
+    /// Whether a file may have a vendor's word.
+    fn covers_word(&mut self, path: &str, stem: &str) -> bool {
+        let entry = self.words.get_mut(&(path.to_owned(), stem.to_owned()));
+        entry.map(|(_, met)| *met = true).is_some()
     }
 
     fn covers(&mut self, kind: &str, place: &str, size: usize) -> bool {
@@ -245,6 +282,12 @@ impl Exceptions {
     /// Exceptions that nothing needs any more, or not to that extent: the ratchet only tightens.
     fn stale(&self) -> Vec<Finding> {
         let mut found = Vec::new();
+        for ((path, word), (line, met)) in &self.words {
+            if !met {
+                let message = format!("{path} does not have the word `{word}`, which the exception allows");
+                found.push(Finding::new("xtask/exceptions.txt", *line, message));
+            }
+        }
         for ((kind, place), (line, limit, seen)) in &self.allowed {
             if seen < limit {
                 let message = format!("the exception `{kind} {place} {limit}` is stale: it is {seen} now");
@@ -257,7 +300,7 @@ impl Exceptions {
 
 #[cfg(test)]
 mod tests {
-    use super::{Exceptions, check, glob_imports, header, is_vendor_word, vendor_words};
+    use super::{Exceptions, check, glob_imports, header, vendor_stem, vendor_words};
     use crate::sources::{SourceFile, root};
 
     fn file(text: &str) -> SourceFile {
@@ -283,20 +326,21 @@ mod tests {
             "nvidia", "cuda", "cudart", "sm_90", "sm_90a", "gfx942", "amdgcn", "hip", "wgmma", "is_cuda",
             "hip_x",
         ] {
-            assert!(is_vendor_word(word), "{word}");
+            assert!(vendor_stem(word).is_some(), "{word}");
         }
         for word in ["ship", "sm_count", "gfx", "chip", "barracuda", "philox", "hippo"] {
-            assert!(!is_vendor_word(word), "{word}");
+            assert!(vendor_stem(word).is_none(), "{word}");
         }
     }
 
     #[test]
     fn exceptions_hold_and_go_stale() {
         let mut exceptions =
-            Exceptions::parse("vendor crates/x/src/a.rs 1  # names of users\n").expect("parses");
-        assert_eq!(exceptions.stale().len(), 1);
-        assert!(vendor_words(&file("// cuda\n"), &mut exceptions).is_empty());
+            Exceptions::parse("vendor crates/x/src/a.rs cuda,ptx  # names of users\n").expect("parses");
+        assert_eq!(exceptions.stale().len(), 2);
+        assert!(vendor_words(&file("// cuda, ptx_x\n"), &mut exceptions).is_empty());
         assert!(exceptions.stale().is_empty());
+        assert_eq!(vendor_words(&file("// hip\n"), &mut exceptions).len(), 1, "another word");
         let mut exceptions = Exceptions::parse("touch tt.dot 3  # falls\n").expect("parses");
         assert!(exceptions.covers("touch", "tt.dot", 2));
         assert_eq!(exceptions.stale().len(), 1, "the number may only fall, and falls");

@@ -1,7 +1,7 @@
 //! A compile: every stage from ttir to machine code.
 
 use crate::facts::Facts;
-use crate::knobs::knob;
+use crate::knobs::{self, knob};
 use crate::lower::Lanes;
 use crate::maps;
 use crate::options::{BACKEND, option};
