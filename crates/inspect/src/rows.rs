@@ -220,7 +220,7 @@ impl Ground<'_> {
         }
     }
 
-    /// Memory of the program.
+    /// Shared memory.
     pub(crate) fn buffers(&self) -> Vec<BufferRow> {
         let module = self.module();
         let mut rows: Vec<BufferRow> = self

@@ -62,7 +62,7 @@ pub struct Cx<'a> {
     pub lanes: u32,
     /// Warps of a program.
     pub num_warps: u32,
-    /// Groups of lanes that make one program together.
+    /// Thread blocks of a cluster, which run one program together.
     pub num_blocks: u32,
     ids: Ids,
     handler: fn(&'static OpRow) -> Option<Handler>,

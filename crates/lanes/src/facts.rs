@@ -45,7 +45,7 @@ pub struct Facts {
     pub num_warps: u32,
     /// Warps of a launch: those of the program, and those with roles beside them.
     pub total_warps: u32,
-    /// Groups of lanes that make one program together.
+    /// Thread blocks of a cluster, which run one program together.
     pub num_blocks: u32,
 }
 

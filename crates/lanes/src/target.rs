@@ -204,7 +204,7 @@ pub trait LaneTarget: ElementTarget {
     /// the first.
     fn program_id(&self, b: &mut FunctionBuilder<'_>, axis: u32) -> Value;
 
-    /// How many groups of lanes there are along an axis of the grid, `i32`.
+    /// How many thread blocks or clusters there are along an axis of the grid, `i32`.
     fn num_programs(&self, b: &mut FunctionBuilder<'_>, axis: u32) -> Value;
 
     /// The number of this group of lanes in its cluster, `i32`.

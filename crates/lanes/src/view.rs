@@ -28,7 +28,7 @@ pub(crate) struct View {
 /// The memory that a memory description stands for.
 pub(crate) fn view(cx: &mut Cx<'_>, op: Op, value: IrValue) -> Result<View> {
     let LaneValue::Shared(memory) = cx.get(value)? else {
-        return Err(cx.error(op, "an operand is not memory of the program"));
+        return Err(cx.error(op, "an operand is not in shared memory"));
     };
     let ty = cx.module.ty(value);
     let layout = memory_layout(cx.module, op, ty)?;

@@ -108,7 +108,7 @@ fn count_all(cx: &mut Cx<'_>, op: Op, region: Region, bins: i64) -> Result<()> {
         };
         let one = cx.b.i32(1);
         if cx.target.atomic(&mut cx.b, Rmw::Add, &access, &[one]).is_none() {
-            return Err(cx.error(op, "the machine cannot add to memory of the program"));
+            return Err(cx.error(op, "the machine has no atomic addition in shared memory"));
         }
     }
     Ok(())

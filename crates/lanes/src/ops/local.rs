@@ -80,7 +80,7 @@ fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 fn memory_of(cx: &Cx<'_>, op: Op, operand: IrValue) -> Result<Rc<SharedMemory>> {
     match cx.get(operand)? {
         LaneValue::Shared(memory) => Ok(memory),
-        _ => Err(cx.error(op, "an operand is not memory of the program")),
+        _ => Err(cx.error(op, "an operand is not in shared memory")),
     }
 }
 

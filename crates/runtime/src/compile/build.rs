@@ -28,7 +28,7 @@ pub(super) fn build(
     from_module(module, job.target.as_ref(), &job.options, watch)
 }
 
-/// Compiles a stage that a person wrote.
+/// Compiles a stage that is given as text, an override.
 pub(super) fn build_given(
     given: &GivenStage,
     target: &dyn Target,

@@ -97,7 +97,7 @@ pub fn compile(job: &Job<'_>, settings: &Settings) -> Result<Arc<Kernel>, Runtim
     compile_with(job, settings, &build::build)
 }
 
-/// Compiles a stage that a person wrote, which holds one public function, or takes the kernel from the cache. Dumps are named after
+/// Compiles a stage that is given as text, which holds one public function, or takes the kernel from the cache. Dumps are named after
 /// the file.
 ///
 /// # Errors

@@ -156,7 +156,7 @@ pub(crate) fn compile(
     finish(compile, &amd, code, how.emulated)
 }
 
-/// Compiles from a stage that a person wrote.
+/// Compiles from a stage that is given as text.
 pub(crate) fn compile_given(
     given: &GivenStage,
     how: How,

@@ -113,7 +113,7 @@ impl Artifact {
     }
 }
 
-/// A stage that a person wrote: a file that stands for what a compile would make.
+/// A stage that is given as text: a file that overrides that stage of a compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GivenStage {
     /// Which stage: the ending of the file's name.

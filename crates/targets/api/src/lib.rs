@@ -95,7 +95,7 @@ pub trait Target: Send + Sync {
         &[]
     }
 
-    /// Compiles from a stage behind ttir that a person wrote.
+    /// Compiles from a stage behind ttir that is given as text.
     ///
     /// # Errors
     /// What is wrong with it, and where; or that no compile begins with this stage.

@@ -212,15 +212,15 @@ pub struct Resources {
     pub registers: Result<u32, String>,
     /// Bytes of stack of a lane: what registers did not hold, and arrays.
     pub spill_bytes: Result<u32, String>,
-    /// How many programs each limit lets a processor hold, and how much of it a program takes.
+    /// How many programs each limit lets an SM hold, and how much of it a program takes.
     pub limits: Vec<ResidentLimit>,
-    /// Warps that a processor holds at most.
+    /// Warps that an SM holds at most.
     pub resident_warps: u32,
     /// What else is known of the machine code, in the words of the target: what, and how much.
     pub code: Vec<(String, String)>,
 }
 
-/// A limit on how many programs a processor holds.
+/// A limit on how many programs an SM holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ResidentLimit {
     /// What is limited.
@@ -246,7 +246,7 @@ pub struct Peaks {
     pub cache: f64,
     /// Bytes of that cache.
     pub cache_bytes: u64,
-    /// Bytes of the cache next to a processor, if programs share data only through memory and caches; else 0.
+    /// Bytes of the cache next to an SM, if programs share data only through memory and caches; else 0.
     pub near_cache_bytes: u64,
     /// Bytes that all memories of programs give in a second; 0 where there is none.
     pub shared: f64,
@@ -256,7 +256,7 @@ pub struct Peaks {
     pub sector_bytes: u64,
     /// Bytes of a line of the cache; a request of a warp is served line by line.
     pub line_bytes: u64,
-    /// Lines that are looked up in a second, by all processors; 0 where that is no limit.
+    /// Lines that are looked up in a second, by all SMs; 0 where that is no limit.
     pub lines: f64,
     /// Operations in a second by kind; a product and its sum are two.
     pub rates: BTreeMap<String, f64>,

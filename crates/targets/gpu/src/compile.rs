@@ -198,7 +198,7 @@ impl<'a> Compile<'a> {
         lanes::shared_bytes(&module, backend.lanes()).map_err(|error| not_lowered(&[error]))
     }
 
-    /// Code with layouts that a person wrote.
+    /// Code with layouts that is given as text.
     fn parse(&self, given: &GivenStage) -> Result<ir::Module, TargetError> {
         let options = ir::text::ParseOptions { file: Some(&given.file) };
         let mut module = ir::text::parse(given.text()?, ttgir::registry(), options)
@@ -276,7 +276,7 @@ fn print(module: &ir::Module) -> Vec<u8> {
     ir::text::print(module, ir::text::PrintOptions::default()).into_bytes()
 }
 
-/// Code of a lane that a person wrote, in place of what was printed.
+/// Code of a lane that is given as text: it overrides what was printed.
 fn edited(given: &GivenStage, printed: &llir::Module) -> Result<llir::Module, TargetError> {
     let module = llir::parse(given.text()?, printed).map_err(|error| TargetError::Compile {
         location: Some(format!("{}:{}:{}", given.file, error.line, error.column)),

@@ -77,7 +77,7 @@ pub(crate) fn compile(
     compile.code(code)
 }
 
-/// Compiles from a stage that a person wrote.
+/// Compiles from a stage that is given as text.
 pub(crate) fn compile_given(
     given: &GivenStage,
     arch: Arch,
@@ -169,7 +169,7 @@ impl<'a> Compile<'a> {
         }
     }
 
-    /// The last steps. `given` is the file that the text is from, if a person wrote it.
+    /// The last steps. `given` is the file that the text is from, if it is an override.
     fn ptx(
         mut self,
         text: String,

@@ -1,4 +1,4 @@
-//! Memory of the program: where barriers stand, which buffers share bytes, and what is said when there is too little.
+//! Shared memory: where barriers stand, which buffers share bytes, and what is said when there is too little.
 
 use ir::text::{ParseOptions, parse};
 use lanes::Options;

@@ -1,4 +1,4 @@
-//! Blocks that are stored to memory of the program in one layout and loaded in another, through views of it, run by the
+//! Blocks that are stored to shared memory in one layout and loaded in another, through views of it, run by the
 //! emulator, whose race checker must find nothing.
 
 mod blocks;

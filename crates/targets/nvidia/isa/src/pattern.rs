@@ -21,11 +21,11 @@ pub enum Role {
     Shuffle,
     /// Lanes of a warp combine registers.
     Combine,
-    /// A product of matrices.
+    /// A dot of fragments: a matrix instruction.
     Multiply,
-    /// What products of warp groups need beside: fences, ends of groups.
+    /// What dots of warp groups need beside: fences, ends of groups.
     MultiplyControl,
-    /// A wait for products of warp groups.
+    /// A wait for dots of warp groups.
     MultiplyWait,
     /// A load of matrices from shared memory.
     MatrixLoad,

@@ -62,7 +62,7 @@ fn speaks_for_warp(cx: &mut Cx<'_>, condition: Option<Value>) -> Value {
 /// Where a memory description begins, a 32-bit address.
 fn address(cx: &mut Cx<'_>, op: Op, memory: IrValue) -> Result<Value> {
     let LaneValue::Shared(memory) = cx.get(memory)? else {
-        return Err(cx.error(op, "an operand is not memory of the program"));
+        return Err(cx.error(op, "an operand is not in shared memory"));
     };
     if memory.offsets.iter().any(|offset| cx.b.as_int(*offset) != Some(0)) {
         return Err(cx.error(op, "bulk copies and barriers need a whole buffer, not a part of one"));

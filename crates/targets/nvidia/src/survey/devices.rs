@@ -1,7 +1,7 @@
 //! What devices can do at most, as data.
 //!
-//! Processors, clocks (boost), memory and matrix rates are those of the vendor's data sheets, dense; 64 bytes a clock from the
-//! second cache into each processor, 128 from shared memory and one line of the first cache a clock are those of its architecture white papers; latencies are
+//! SMs, clocks (boost), memory and matrix rates are those of the vendor's data sheets, dense; 64 bytes a clock from the
+//! second cache into each SM, 128 from shared memory and one line of the first cache a clock are those of its architecture white papers; latencies are
 //! what published microbenchmarks find for a load that misses all caches, rounded. A bound that follows from them is one that
 //! no kernel beats, not one that every kernel reaches.
 
@@ -9,7 +9,7 @@ use ptx_isa::Arch;
 use std::collections::BTreeMap;
 use target::survey::Peaks;
 
-/// A device. Rates are operations of one processor in one clock; a product and its sum are two.
+/// A device. Rates are operations of one SM in one clock; a product and its sum are two.
 struct DeviceRow {
     arch: u16,
     name: &'static str,
@@ -54,13 +54,13 @@ static DEVICES: &[DeviceRow] = &[
     row((120, "RTX 5090"), (170, 2407.0), (1792.0, 96, 600.0), [512.0, 4.0, 256.0, 4.0]),
 ];
 
-/// Bytes that a processor gets from the second cache in a clock.
+/// Bytes that an SM gets from the second cache in a clock.
 const CACHE_BYTES: f64 = 64.0;
 /// Bytes that shared memory gives in a clock.
 const SHARED_BYTES: f64 = 128.0;
-/// Elementary functions of a processor in a clock.
+/// Elementary functions of an SM in a clock.
 const SPECIAL: f64 = 16.0;
-/// Lines of the first cache that a processor looks up in a clock.
+/// Lines of the first cache that an SM looks up in a clock.
 const LINES: f64 = 1.0;
 /// Bytes of such a line.
 const LINE_BYTES: u64 = 128;

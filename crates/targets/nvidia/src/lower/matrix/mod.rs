@@ -1,4 +1,4 @@
-//! Products of matrices by matrix instructions.
+//! Dots by matrix instructions.
 
 mod descriptor;
 mod kinds;

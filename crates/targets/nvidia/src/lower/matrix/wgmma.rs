@@ -1,4 +1,4 @@
-//! Products by the matrix instruction of four warps, `wgmma.mma_async`: the right operand (and mostly the left) is read
+//! Dots by the matrix instruction of four warps, `wgmma.mma_async`: the right operand (and mostly the left) is read
 //! from shared memory, the result is in registers and arrives later.
 //!
 //! Input: `ttng.warp_group_dot`, its result of the encoding of version 3; `ttng.warp_group_dot_wait`;
