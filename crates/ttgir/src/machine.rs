@@ -184,8 +184,8 @@ pub struct Machine {
     pub bulk_copy: bool,
     /// Which loops have warps that do nothing but begin copies.
     pub roles: Roles,
-    /// Whether groups of warps that do not begin copies take turns with the matrix units.
-    pub turns: bool,
+    /// The length of the sums of a dot from which groups of warps that do not begin copies take turns with the matrix units; none: never.
+    pub turns: Option<u32>,
     /// Whether blocks that dots made are stored by bulk copies, where descriptors name them.
     pub bulk_store: bool,
     /// Whether matrices of 8 × 8 16-bit elements are loaded from shared memory to registers by one instruction.
@@ -228,7 +228,7 @@ impl Machine {
         bulk_copy: false,
         bulk_store: false,
         roles: Roles::None,
-        turns: false,
+        turns: None,
         matrix_load: false,
         matrix_store: false,
         cluster: 1,
@@ -276,7 +276,7 @@ impl fmt::Display for Machine {
         writeln!(f, "staged loads: {}", self.staged_loads)?;
         writeln!(f, "dots are stored from where they are: {}", self.stores_fragments)?;
         writeln!(f, "bulk copies: {}, for stores: {}", self.bulk_copy, self.bulk_store)?;
-        writeln!(f, "roles of warps: {:?}, taking turns: {}", self.roles, self.turns)?;
+        writeln!(f, "roles of warps: {:?}, taking turns: {:?}", self.roles, self.turns)?;
         writeln!(f, "matrix loads: {}, stores: {}", self.matrix_load, self.matrix_store)?;
         for row in self.matrix {
             writeln!(f, "matrix: {row}")?;

@@ -77,7 +77,7 @@ fn merge_in(function: &mut Function, block: Block, comers: &Comers, replacements
 }
 
 /// Keeps some parameters of a block.
-fn retain(function: &mut Function, block: Block, keep: &[bool], comers: &Comers) {
+pub(super) fn retain(function: &mut Function, block: Block, keep: &[bool], comers: &Comers) {
     let Function { blocks, insts, values, .. } = function;
     let mut flags = keep.iter();
     blocks[block].params.retain(|_| flags.next().copied().unwrap_or(true));

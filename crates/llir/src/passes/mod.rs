@@ -12,6 +12,7 @@ mod merge_params;
 mod reduce_strength;
 mod regroup;
 mod rewrite;
+mod share_steps;
 mod simplify;
 
 pub use interleave::{Groups, Mark, MarkCall, interleave};
@@ -45,6 +46,7 @@ pub static PIPELINE: &[Pass] = &[
     Pass { name: "merge_params", run: merge_params::merge_params },
     Pass { name: "hoist", run: hoist::hoist },
     Pass { name: "reduce_strength", run: reduce_strength::reduce_strength },
+    Pass { name: "share_steps", run: share_steps::share_steps },
     Pass { name: "simplify", run: simplify::simplify },
     Pass { name: "straighten", run: flow::straighten },
     Pass { name: "remove_unused", run: remove_unused },

@@ -82,8 +82,8 @@ pub(crate) static ROWS: &[KnobRow] = &[
         "Let warps of their own begin the bulk copies (TMA) of every loop that can have them (1) or of none (0), in place of those that say \
          `warp_specialize=True` or gain by it.").but(Compiles),
     row(knob::TURNS, &["DEUTERON_WARP_TURNS"], OptFlag,
-        "Let the groups of warps of loops with two dots, whose copies others begin, take turns with the matrix units (1) or not (0): to compare \
-         the two.").but(Compiles),
+        "Let the groups of warps of all loops with two dots, whose copies others begin, take turns with the matrix units (1) or those of none (0), \
+         in place of those that gain by it.").but(Compiles),
     row("disable_mma_v3", &["DISABLE_MMA_V3"], Flag, "Multiply with `mma` in place of `wgmma`.")
         .but(Refused("matrix instructions are those of the architecture: `arch=\"sm80\"` at a launch (or TRITON_OVERRIDE_ARCH=sm80) compiles with `mma`")),
     row("disable_mma_v5", &["DISABLE_MMA_V5"], Flag, "Multiply without `tcgen05`, which is never used.").but(Moot),
@@ -106,5 +106,7 @@ pub(crate) fn change(machine: &mut Machine, options: &CompileOptions) {
     {
         machine.roles = if all { Roles::All } else { Roles::None };
     }
-    machine.turns = choice(knob::TURNS).unwrap_or(machine.turns);
+    if let Some(all) = choice(knob::TURNS) {
+        machine.turns = all.then_some(1);
+    }
 }

@@ -52,6 +52,7 @@ const SM_90: Machine = Machine {
     bulk_copy: true,
     bulk_store: true,
     roles: Roles::Paying,
+    turns: Some(128),
     reduction_bytes: 16,
     matrix_store: true,
     cluster: 16,
@@ -61,8 +62,14 @@ const SM_90: Machine = Machine {
 };
 
 // Roles have been tried with products of groups of warps alone.
-const SM_100: Machine =
-    Machine { name: "cuda:100", vector_bytes: 32, matrix: OF_WARPS_WITH_F8, roles: Roles::None, ..SM_90 };
+const SM_100: Machine = Machine {
+    name: "cuda:100",
+    vector_bytes: 32,
+    matrix: OF_WARPS_WITH_F8,
+    roles: Roles::None,
+    turns: None,
+    ..SM_90
+};
 
 const SM_103: Machine = Machine { name: "cuda:103", ..SM_100 };
 

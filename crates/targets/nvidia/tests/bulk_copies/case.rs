@@ -141,7 +141,7 @@ pub(crate) fn compile_chain(stages: u32, num_warps: u32) -> Compiled {
 }
 
 pub(crate) fn compile_text(text: &str, stages: u32, num_warps: u32) -> Compiled {
-    compile_for(text, stages, num_warps, &|machine| machine.turns = true)
+    compile_for(text, stages, num_warps, &|machine| machine.turns = Some(64))
 }
 
 /// Compiles such that all warps do the same, unless a loop asks for something else.

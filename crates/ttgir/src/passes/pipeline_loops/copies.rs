@@ -25,18 +25,10 @@ pub(super) fn bind(args: &[Value], numbers: &[usize], counter: Value, states: &[
     carried.chain([(args[0], counter)]).collect()
 }
 
-/// Where copies go, and what counts those that are bulk copies.
+/// Where copies go, and the barriers that count those that are bulk copies.
 pub(super) struct Rings {
     pub(super) blocks: Vec<Value>,
-    pub(super) counted: Vec<Counted>,
-}
-
-/// Bulk copies that are waited for together.
-pub(super) struct Counted {
-    /// Their numbers among the copies of the plan.
-    pub(super) copies: Vec<usize>,
-    /// The barriers of a ring, which count their bytes.
-    pub(super) full: Value,
+    pub(super) barriers: Option<Value>,
 }
 
 pub(super) fn integer(builder: &mut Builder<'_>, ty: Type, value: i64) -> Value {
@@ -93,9 +85,7 @@ pub(super) fn begin(
     index: Value,
 ) {
     copy_slice(builder, &plan.ahead.slice, values, condition);
-    for counted in &rings.counted {
-        begin_bulk(builder, (plan, rings), counted, values, condition, index);
-    }
+    begin_bulk(builder, plan, rings, values, condition, index);
     if !plan.has(false) {
         return;
     }
@@ -113,20 +103,21 @@ pub(super) fn begin(
     builder.build_as(&ASYNC_COMMIT_GROUP, &tokens, &[], token_type());
 }
 
-/// Begins bulk copies of an iteration that one barrier counts.
+/// Begins the bulk copies of an iteration, if there are any, all counted by one barrier.
 pub(super) fn begin_bulk(
     builder: &mut Builder<'_>,
-    (plan, rings): (&Plan, &Rings),
-    counted: &Counted,
+    plan: &Plan,
+    rings: &Rings,
     values: &Values,
     condition: Value,
     index: Value,
 ) {
-    let barrier = barrier_at(builder, counted.full, index);
-    let copies = || counted.copies.iter().map(|&at| (&plan.copies[at], rings.blocks[at]));
+    let Some(barriers) = rings.barriers else { return };
+    let barrier = barrier_at(builder, barriers, index);
+    let copies = || plan.copies.iter().zip(&rings.blocks).filter(|(copy, _)| copy.bulk);
     let bytes = copies().map(|(copy, _)| bytes_of(builder.module, copy.load)).sum();
     expect(builder, barrier, bytes, condition);
-    for (copy, ring) in copies() {
+    for (copy, &ring) in copies() {
         builder.loc = builder.module.loc(copy.load);
         let get = |value: &Value| values.get(value).copied().unwrap_or(*value);
         let of = DescriptorLoadOp::new(builder.module, copy.load);

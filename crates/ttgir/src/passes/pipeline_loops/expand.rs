@@ -1,7 +1,7 @@
 //! Begins copies iterations ahead: in front of the loop for the first iterations, in it for later ones.
 
 use super::across::{self, Outer};
-use super::copies::{Counted, Rings, Values, begin, carry, carry_through, compare, integer, view, yield_as};
+use super::copies::{Rings, Values, begin, carry, carry_through, compare, integer, view, yield_as};
 use super::plan::{Copy, Plan};
 use crate::ops::async_copy::{ASYNC_WAIT, AsyncWaitOp};
 use crate::ops::convert::{CONVERT_LAYOUT, ConvertLayoutOp};
@@ -43,9 +43,8 @@ pub(super) fn expand(module: &mut Module, op: Op, plan: &Plan) -> FxHashSet<Valu
     let outer = Outer::of(module, op, plan);
     let whole = outer.as_ref().map_or(op, |outer| outer.op);
     let blocks = plan.copies.iter().map(|copy| make_ring(module, whole, copy, plan.slots)).collect();
-    let copies: Vec<usize> = (0..plan.copies.len()).filter(|&at| plan.copies[at].bulk).collect();
-    let full = plan.has(true).then(|| make_barriers(&mut Builder::before(module, whole), plan.slots));
-    let rings = Rings { blocks, counted: full.map(|full| Counted { copies, full }).into_iter().collect() };
+    let barriers = plan.has(true).then(|| make_barriers(&mut Builder::before(module, whole), plan.slots));
+    let rings = Rings { blocks, barriers };
     let loops: Vec<Op> = outer.iter().map(|outer| outer.op).chain([op]).collect();
     let fills_from = Some((plan.distance - 1) % plan.slots);
     let walk = Walk { loops: &loops, slots: plan.slots, fills_from, is_bulk: plan.has(true) };
@@ -69,7 +68,7 @@ pub(super) fn expand(module: &mut Module, op: Op, plan: &Plan) -> FxHashSet<Valu
     for copy in &plan.copies {
         module.erase(copy.load);
     }
-    views.into_iter().collect()
+    views
 }
 
 pub(super) fn make_ring(module: &mut Module, op: Op, copy: &Copy, slots: usize) -> Value {
@@ -128,7 +127,7 @@ pub(super) fn carry_turn(module: &mut Module, walk: &Walk<'_>) -> Turn {
 
 /// A number that goes around a ring.
 #[derive(Clone, Copy)]
-struct Number {
+struct Counted {
     /// In the iteration before.
     before: Value,
     number: Value,
@@ -137,7 +136,7 @@ struct Number {
 }
 
 /// Counts through the buffers.
-fn carry_number(module: &mut Module, walk: &Walk<'_>, start: i64) -> Number {
+fn carry_number(module: &mut Module, walk: &Walk<'_>, start: i64) -> Counted {
     let (whole, op) = walk.ends();
     let body = ForOp::new(module, op).body();
     let init = integer(&mut Builder::before(module, whole), Type::int(32), start);
@@ -150,7 +149,7 @@ fn carry_number(module: &mut Module, walk: &Walk<'_>, start: i64) -> Number {
     let zero = integer(&mut builder, Type::int(32), 0);
     let number = builder.build(&SELECT, &[is_over, zero, next], &[]);
     yield_as(module, body, arg, number);
-    Number { before: arg, number, is_over }
+    Counted { before: arg, number, is_over }
 }
 
 impl Walk<'_> {
@@ -184,31 +183,31 @@ fn start_of(module: &Module, body: Block) -> Op {
     module.first_op(body).expect("a body has a terminator")
 }
 
-/// Waits for the copies of this iteration and lets the users of the loads read the buffers; gives a view of one for each copy.
-pub(super) fn read(module: &mut Module, body: Block, plan: &Plan, rings: &Rings, turn: &Turn) -> Vec<Value> {
-    let first_of = |module: &Module, copies: &[usize]| {
-        let loads = copies.iter().map(|&at| plan.copies[at].load);
-        loads.min_by_key(|&load| position(module, load)).expect("a plan has copies")
-    };
-    let first = first_of(module, &(0..plan.copies.len()).collect::<Vec<_>>());
+/// Waits for the copies of this iteration and lets the users of the loads read the buffers.
+pub(super) fn read(
+    module: &mut Module,
+    body: Block,
+    plan: &Plan,
+    rings: &Rings,
+    turn: &Turn,
+) -> FxHashSet<Value> {
+    let first = plan.copies.iter().map(|copy| copy.load).min_by_key(|&load| position(module, load));
+    let first = first.expect("a plan has copies");
     let mut builder = Builder::before(module, first);
     let index = turn.reads.unwrap_or_else(|| integer(&mut builder, Type::int(32), 0));
-    for counted in &rings.counted {
-        let phase = turn.phase.expect("bulk copies are waited for by phases");
-        builder.place = Place::Before(first_of(builder.module, &counted.copies));
-        let barrier = barrier_at(&mut builder, counted.full, index);
+    if let (Some(barriers), Some(phase)) = (rings.barriers, turn.phase) {
+        let barrier = barrier_at(&mut builder, barriers, index);
         wait(&mut builder, barrier, phase);
     }
-    builder.place = Place::Before(first);
     let pending = Attr::i32(plan.distance as i32 - 1);
     let token = plan.has(false).then(|| builder.build_as(&ASYNC_WAIT, &[], &[Some(pending)], token_type()));
     debug_assert!(builder.module.block_of(first) == Some(body));
-    let mut views = Vec::new();
+    let mut views = FxHashSet::default();
     for (copy, &ring) in plan.copies.iter().zip(&rings.blocks) {
         builder.place = Place::Before(copy.load);
         builder.loc = builder.module.loc(copy.load);
         let buffer = view(&mut builder, ring, copy, index);
-        views.push(buffer);
+        views.insert(buffer);
         replace_users(&mut builder, copy, buffer, token.filter(|_| !copy.bulk));
     }
     views
@@ -338,11 +337,10 @@ fn drain(module: &mut Module, op: Op, plan: &Plan, rings: &Rings) {
     if plan.has(false) {
         builder.build_as(&ASYNC_WAIT, &[], &AsyncWaitOp::attrs(0), token_type());
     }
-    let full = rings.counted.iter().map(|counted| counted.full);
-    for barriers in full.clone() {
+    if let Some(barriers) = rings.barriers {
         end_barriers(&mut builder, barriers, plan.slots);
     }
-    for ring in rings.blocks.iter().copied().chain(full) {
+    for ring in rings.blocks.iter().copied().chain(rings.barriers) {
         builder.build_effect(&LOCAL_DEALLOC, &[ring], &[]);
     }
 }

@@ -25,7 +25,6 @@ mod group_dots;
 mod motion;
 mod plan;
 mod registers;
-mod release;
 mod roles;
 mod staged;
 mod turns;
@@ -97,8 +96,8 @@ fn pipeline(module: &mut Module, op: Op, context: &Context, axis: &ttir::axis::A
         Some(nest) => {
             let (ring, release) = roles::split(module, &nest, &plan, context);
             group_dots::overlap(module, op, &ring);
-            release::release(module, &release);
-            turns::take_turns(module, op, context);
+            let turn = turns::take_turns(module, op, context);
+            roles::release(module, &release, turn);
         }
         None => {
             let ring = expand::expand(module, op, &plan);

@@ -13,7 +13,6 @@ use crate::passes::bulk_copies;
 use crate::{Encoding, Machine};
 use ir::{Block, Def, Module, Op, Traits, Value};
 use rustc_hash::FxHashSet;
-use std::ops::ControlFlow;
 use ttir::axis::AxisTable;
 use ttir::ops::access::AccessOp;
 use ttir::ops::constant::splat_bits;
@@ -111,37 +110,12 @@ pub(crate) fn is_dot(module: &Module, op: Op) -> bool {
 
 /// Whether the value of a load becomes an operand of a dot, in one block if one is named.
 pub(crate) fn feeds_dot(module: &Module, within: Option<Block>, load: Op) -> bool {
-    let mut feeds = false;
-    walk_readers(module, within, load, &mut |_| {
-        feeds = true;
-        ControlFlow::Break(())
-    });
-    feeds
-}
-
-/// The dots of which the value of a load becomes an operand, in its block.
-pub(super) fn dots_of(module: &Module, load: Op) -> Vec<Op> {
-    let mut dots = Vec::new();
-    walk_readers(module, module.block_of(load), load, &mut |dot| {
-        dots.push(dot);
-        ControlFlow::Continue(())
-    });
-    dots
-}
-
-/// Visits the dots of which the value of a load becomes an operand, in one block if one is named.
-fn walk_readers(
-    module: &Module,
-    within: Option<Block>,
-    load: Op,
-    visit: &mut dyn FnMut(Op) -> ControlFlow<()>,
-) {
     let mut stack = vec![module.result(load, 0)];
     let mut seen = FxHashSet::default();
     while let Some(value) = stack.pop() {
         for &(user, slot) in module.uses(value) {
-            if is_dot(module, user) && slot < 2 && visit(user).is_break() {
-                return;
+            if is_dot(module, user) && slot < 2 {
+                return true;
             }
             let moves = module.has(user, Traits::PURE) || module.is(user, &LOCAL_ALLOC);
             let near = within.is_none_or(|body| module.block_of(user) == Some(body));
@@ -151,6 +125,7 @@ fn walk_readers(
             }
         }
     }
+    false
 }
 
 fn is_read_by_groups(module: &Module, load: Op) -> bool {

@@ -8,8 +8,8 @@
 //! }                                        }
 //! ```
 //!
-//! Every buffer of a ring has two barriers: `full` counts the bytes of its copies, `empty` the warps that have read it ([`super::release`]). Blocks
-//! that different dots read have rings of their own. Whoever goes around a ring changes the phase that it waits for; the first time around all buffers are empty. A loop around such a loop, and one around that, are
+//! Every buffer of the ring has two barriers: `full` counts the bytes of its copies, `empty` the warps that have read it. Whoever goes around
+//! the ring changes the phase that it waits for; the first time around all buffers are empty. A loop around such a loop, and one around that, are
 //! in both roles, and the ring goes on from one of their iterations to the next: the copies run ahead into the next tile while the last one is
 //! stored.
 //!
@@ -17,17 +17,18 @@
 //! what `tt.flatten` promises: iterations of loops around do not read by descriptors what earlier ones write. Left out, and said in a remark:
 //! loops inside of conditions and of loops that do not count, copies by lanes, addresses that are loaded or made of blocks, clusters.
 
-use super::copies::{Counted, Rings, Values, begin_bulk, compare, integer, place};
-use super::expand::{Walk, carry_turn, make_ring, read};
-use super::plan::{Ahead, Plan, dots_of, is_dot};
-use super::release::{ReadRing, Release};
+use super::copies::{Rings, Values, begin_bulk, compare, integer, place};
+use super::expand::{Turn, Walk, carry_turn, make_ring, read};
+use super::plan::{Ahead, Plan};
 use crate::from_ttir::is_written;
 use crate::machine::Roles;
+use crate::ops::barrier::{ARRIVE_BARRIER, ArriveBarrierOp};
+use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT, WarpGroupDotWaitOp};
 use crate::ops::roles::{WARP_RETURN, WARP_SPECIALIZE, WARP_YIELD, WarpSpecializeOp};
 use crate::ops::shared::LOCAL_DEALLOC;
 use crate::passes::bulk_copies::{barrier_at, end_barriers, make_barriers_for, wait};
 use crate::passes::context::Context;
-use ir::{Attr, Builder, Def, Module, Op, OpInit, Place, Traits, Type, Value};
+use ir::{Attr, Block, Builder, Def, Module, Op, OpInit, Place, Traits, Type, Value};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use ttir::ops::arith_int::{ADDI, XORI};
@@ -54,6 +55,13 @@ struct Level {
 /// A loop with copies and all loops around it, the outermost first.
 pub(super) struct Nest(Vec<Level>);
 
+/// What is left to do once the loop waits for its dots where it does.
+pub(super) struct Release {
+    loops: Vec<Op>,
+    barriers: Value,
+    turn: Turn,
+}
+
 /// Whether a loop should have roles if it can: the one place where that is decided.
 pub(super) fn should_have(module: &Module, op: Op, context: &Context) -> bool {
     match context.machine.roles {
@@ -70,11 +78,11 @@ pub(super) fn should_have(module: &Module, op: Op, context: &Context) -> bool {
 /// the copies go on. What that is worth: `docs/notes/gpu.md`.
 fn pays(module: &Module, op: Op) -> bool {
     let body = ForOp::new(module, op).body();
-    let dots = module.ops(body).filter(|&inner| is_dot(module, inner)).count();
+    let dots = module.ops(body).filter(|&inner| module.is(inner, &WARP_GROUP_DOT)).count();
     let around = &loops_around(module, op)[1..];
     let is_flat =
         !around.is_empty() && around.iter().all(|&op| module.extra_attr(op, FLATTEN.name).is_some());
-    dots > 1 || is_flat
+    dots > 1 || dots == 1 && is_flat
 }
 
 /// Whether a loop or one around it asks for roles.
@@ -181,60 +189,28 @@ pub(super) fn split(
     let (outer, inner) = (loops[0], *loops.last().expect("a nest has loops"));
     let slots = plan.stages;
     let blocks: Vec<Value> = plan.copies.iter().map(|copy| make_ring(module, outer, copy, slots)).collect();
-    let groups = by_readers(module, plan);
     let mut builder = Builder::before(module, outer);
-    let mut empty = Vec::new();
-    let mut counted = Vec::new();
-    for copies in groups {
-        counted.push(Counted { copies, full: make_barriers_for(&mut builder, slots, 1) });
-        empty.push(make_barriers_for(&mut builder, slots, context.config.num_warps));
-    }
-    let rings = Rings { blocks, counted };
+    let full = make_barriers_for(&mut builder, slots, 1);
+    let empty = make_barriers_for(&mut builder, slots, context.config.num_warps);
+    let rings = Rings { blocks, barriers: Some(full) };
     let registers = (context.config.num_warps >= MANY_WARPS).then_some(FEW_REGISTERS);
     let roles = wrap(module, outer, registers);
-    begin_copies(module, roles, nest, (plan, slots), (&rings, &empty));
+    begin_copies(module, roles, nest, (plan, slots), (&rings, empty));
     let turn = carry_turn(module, &Walk { loops: &loops, slots, fills_from: None, is_bulk: true });
     let body = ForOp::new(module, inner).body();
     let views = read(module, body, plan, &rings, &turn);
     for copy in &plan.copies {
         module.erase(copy.load);
     }
-    let barriers: Vec<Value> =
-        rings.counted.iter().map(|counted| counted.full).chain(empty.iter().copied()).collect();
     let next = module.next(roles).expect("a kernel has a terminator");
     let mut builder = Builder::before(module, next);
-    for &barriers in &barriers {
+    for barriers in [full, empty] {
         end_barriers(&mut builder, barriers, slots);
     }
-    for ring in rings.blocks.iter().copied().chain(barriers) {
+    for ring in rings.blocks.iter().copied().chain([full, empty]) {
         builder.build_effect(&LOCAL_DEALLOC, &[ring], &[]);
     }
-    let views_of = |counted: &Counted| counted.copies.iter().map(|&at| views[at]).collect();
-    let read_rings = rings.counted.iter().zip(empty);
-    let read_rings =
-        read_rings.map(|(counted, empty)| ReadRing { views: views_of(counted), empty }).collect();
-    (views.into_iter().collect(), Release { loops, rings: read_rings, turn })
-}
-
-/// The copies of a plan in groups that different dots read: each has barriers of its own, so that the buffers of one are filled again while
-/// those of another are still to be read.
-fn by_readers(module: &Module, plan: &Plan) -> Vec<Vec<usize>> {
-    let mut groups: Vec<(Vec<usize>, Vec<Op>)> = Vec::new();
-    for (at, copy) in plan.copies.iter().enumerate() {
-        let (mut copies, mut dots) = (vec![at], dots_of(module, copy.load));
-        groups.retain(|(others, own)| {
-            let is_apart = dots.is_empty() || own.is_empty() || own.iter().all(|dot| !dots.contains(dot));
-            if !is_apart {
-                copies.extend(others);
-                dots.extend(own);
-            }
-            is_apart
-        });
-        copies.sort_unstable();
-        groups.push((copies, dots));
-    }
-    groups.sort_by_key(|group| group.0[0]);
-    groups.into_iter().map(|group| group.0).collect()
+    (views, Release { loops, barriers: empty, turn })
 }
 
 /// Puts a loop into the default region of roles; there is a partition beside it, still without operations, whose lanes need so many
@@ -273,7 +249,7 @@ fn begin_copies(
     roles: Op,
     nest: &Nest,
     (plan, slots): (&Plan, usize),
-    (rings, empty): (&Rings, &[Value]),
+    (rings, empty): (&Rings, Value),
 ) {
     let block = module.entry(module.region(roles, 1));
     let end = module.last_op(block).expect("it was just made");
@@ -292,8 +268,7 @@ struct Producer<'a, 'm> {
     plan: &'a Plan,
     slots: usize,
     rings: &'a Rings,
-    /// For each group of copies.
-    empty: &'a [Value],
+    empty: Value,
 }
 
 impl Producer<'_, '_> {
@@ -341,12 +316,10 @@ impl Producer<'_, '_> {
         let index = builder.build(&SELECT, &[is_over, zero, next], &[]);
         let other = builder.build(&XORI, &[phase, one], &[]);
         let phase = builder.build(&SELECT, &[is_over, other, phase], &[]);
+        let empty = barrier_at(builder, self.empty, index);
+        wait(builder, empty, phase);
         let yes = builder.build_as(&CONSTANT, &[], &[Some(Attr::Bool(true))], Type::int(1));
-        for (counted, &empty) in self.rings.counted.iter().zip(self.empty) {
-            let empty = barrier_at(builder, empty, index);
-            wait(builder, empty, phase);
-            begin_bulk(builder, (self.plan, self.rings), counted, values, yes, index);
-        }
+        begin_bulk(builder, self.plan, self.rings, values, yes, index);
         [index, phase]
     }
 }
@@ -367,4 +340,55 @@ fn make_loop(builder: &mut Builder<'_>, like: Op, operands: &[Value]) -> (Op, Ve
     let args = [&types[..1], carried].concat();
     let args = args.into_iter().map(|ty| builder.module.add_arg(block, ty)).collect();
     (op, args)
+}
+
+/// Says that buffers are empty, once the loop waits for its dots where it does: that of this iteration, or, where dots go on into the next
+/// iteration, that of the one before. Whoever has the turn may wait for a buffer that others have read, so they say so before they wait for `turn`.
+pub(super) fn release(module: &mut Module, release: &Release, turn: Option<Op>) {
+    let inner = *release.loops.last().expect("a nest has loops");
+    let of = ForOp::new(module, inner);
+    let (body, counter, lower, upper) = (of.body(), of.counter(), of.lower(), of.upper());
+    let is_late = goes_on(module, body);
+    let place = turn.filter(|_| is_late).unwrap_or_else(|| of.terminator());
+    let mut builder = Builder::before(module, place);
+    if !is_late {
+        let index = release.turn.reads.expect("a ring has several buffers");
+        return arrive(&mut builder, release.barriers, index, None);
+    }
+    let before = release.turn.before.expect("a ring has several buffers");
+    let is_later = compare(&mut builder, CmpIPredicate::Sgt, counter, lower);
+    arrive(&mut builder, release.barriers, before, Some(is_later));
+    if release.loops.len() > 1 {
+        let number = module.args(body).iter().position(|&arg| arg == before).expect("the body's") - 1;
+        let index = module.result(inner, number);
+        let mut builder = Builder::before(module, behind_waits(module, inner));
+        let has_any = compare(&mut builder, CmpIPredicate::Slt, lower, upper);
+        arrive(&mut builder, release.barriers, index, Some(has_any));
+    }
+}
+
+/// Every warp says for itself that it has read a buffer.
+fn arrive(builder: &mut Builder<'_>, barriers: Value, index: Value, condition: Option<Value>) {
+    let barrier = barrier_at(builder, barriers, index);
+    let operands: Vec<Value> = [barrier].into_iter().chain(condition).collect();
+    builder.build_effect(&ARRIVE_BARRIER, &operands, &ArriveBarrierOp::attrs(1, true));
+}
+
+/// Whether dots may go on when an iteration ends.
+fn goes_on(module: &Module, body: Block) -> bool {
+    let mut goes_on = false;
+    for op in module.ops(body) {
+        goes_on |= module.is(op, &WARP_GROUP_DOT);
+        goes_on &= WarpGroupDotWaitOp::of(module, op).is_none_or(|wait| wait.pendings() != 0);
+    }
+    goes_on
+}
+
+/// What stands behind a loop and the waits for its dots.
+fn behind_waits(module: &Module, op: Op) -> Op {
+    let mut next = module.next(op).expect("a loop is followed by a terminator");
+    while module.is(next, &WARP_GROUP_DOT_WAIT) {
+        next = module.next(next).expect("a wait is followed by a terminator");
+    }
+    next
 }

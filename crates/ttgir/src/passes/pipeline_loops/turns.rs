@@ -17,7 +17,9 @@
 //! stores in them, as their lanes may wait for each other across groups.
 
 use crate::ops::barrier::{ARRIVE_BARRIER, WAIT_BARRIER};
-use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT, WarpGroupDotWaitOp};
+use crate::ops::group_dot::{
+    WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT, WarpGroupDotOp, WarpGroupDotWaitOp, block_shape,
+};
 use crate::ops::turns::{GIVE_TURN, GiveTurnOp, Giving, WAIT_TURN};
 use crate::passes::context::Context;
 use ir::{Builder, Module, Op, Traits};
@@ -27,12 +29,10 @@ use ttir::ops::reduce::REDUCE;
 /// Warps of a group that makes products together.
 const GROUP: u32 = 4;
 
-/// Lets the groups of warps of a loop take turns, if its products and what lies between them allow it.
-pub(super) fn take_turns(module: &mut Module, op: Op, context: &Context) {
-    if !context.machine.turns || context.config.num_warps != 2 * GROUP {
-        return;
-    }
-    let Some((first, second)) = products(module, op) else { return };
+/// Lets the groups of warps of a loop take turns, if its products and what lies between them allow it; gives where they wait for it in the loop.
+pub(super) fn take_turns(module: &mut Module, op: Op, context: &Context) -> Option<Op> {
+    let least = context.machine.turns.filter(|_| context.config.num_warps == 2 * GROUP)?;
+    let (first, second) = products(module, op).filter(|&(first, _)| is_long(module, first, least))?;
     Builder::before(module, op).build_effect(&GIVE_TURN, &[], &GiveTurnOp::attrs(Giving::Begin));
     Builder::before(module, op).build_effect(&WAIT_TURN, &[], &[]);
     let behind = module.next(first).expect("a product is followed by its wait");
@@ -40,6 +40,14 @@ pub(super) fn take_turns(module: &mut Module, op: Op, context: &Context) {
     Builder::before(module, second).build_effect(&WAIT_TURN, &[], &[]);
     let end = module.next(op).expect("a loop is followed by a terminator");
     Builder::before(module, end).build_effect(&GIVE_TURN, &[], &GiveTurnOp::attrs(Giving::End));
+    module.prev(second)
+}
+
+/// Whether the sums of a product are long enough for others to compute meanwhile. With short ones there is more to compute than to multiply, and groups
+/// that wait for each other lose by it.
+fn is_long(module: &Module, dot: Op, least: u32) -> bool {
+    let left = WarpGroupDotOp::new(module, dot).a();
+    block_shape(module, left).last().is_some_and(|&k| k >= i64::from(least))
 }
 
 /// The products of a loop whose groups of warps can take turns.
