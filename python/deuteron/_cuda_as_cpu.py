@@ -233,6 +233,27 @@ _ANSWERS = {
     **{name: _constant(0) for name in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")},
 }
 
+def _generator_kind(torch):
+    """``torch.Generator``, where one for "cuda" is one for the CPU. Generators of torch's own are instances of it, and so are those
+    that it makes."""
+    plain = torch.Generator
+
+    class Kind(type(plain)):
+
+        def __instancecheck__(cls, value):
+            return isinstance(value, plain) if cls is Generator else super().__instancecheck__(value)
+
+        def __call__(cls, device="cpu"):
+            device = _mapped_device(device)
+            return plain(device=device) if cls is Generator else super().__call__(device=device)
+
+    class Generator(plain, metaclass=Kind):
+        __doc__ = plain.__doc__
+
+    Generator.__module__, Generator.__qualname__ = plain.__module__, plain.__qualname__
+    return Generator
+
+
 #: Those that ``torch.cpu`` gets as well, where it has none of its own.
 _OF_CPU = ("set_stream", "Event", "get_device_name", "get_device_properties", "get_device_capability", "empty_cache", "mem_get_info")
 
@@ -365,6 +386,7 @@ def enter(is_child=False):
     replaced = [(torch.cuda, name, answer) for name, answer in answers.items() if hasattr(torch.cuda, name)]
     replaced += _autocast(torch)
     replaced.append((torch.cuda, "default_generators", (_Generator(torch), )))
+    replaced.append((torch, "Generator", _generator_kind(torch)))
     if hasattr(torch._C, "_cuda_getCurrentRawStream"):
         # Code that inductor wrote imports this one.
         replaced.append((torch._C, "_cuda_getCurrentRawStream", _constant(0)))

@@ -43,6 +43,8 @@ def test_what_libraries_of_kernels_ask_torch_for(python):
         seed, offset = state.view(torch.int64).tolist()
         state.view(torch.int64)[1] += 8
         generator.set_state(state)
+        drawn = [torch.randn(3, device="cuda", generator=torch.Generator(device=where).manual_seed(5)) for where in ("cuda:0", "cpu")]
+        assert torch.equal(*drawn) and isinstance(torch.default_generator, torch.Generator) and not isinstance(3, torch.Generator)
         with torch.cuda._DeviceGuard(0):
             print(stream(0), seed, offset, generator.get_state().view(torch.int64).tolist(), generator.initial_seed())
         """)

@@ -187,3 +187,33 @@ def test_no_rounds_and_one():
         product[(1, )](a, b, c, 32, 32, k, 5, 1, 32, 1, BM=32, BN=32, BK=16, TURN_A=False, TURN_B=False, ACC=tl.float32,
                        ROWS_FIRST=True)
         np.testing.assert_allclose(c, expected if k else np.zeros((32, 32)), atol=1e-5)
+
+
+@triton.jit
+def of_groups(a_ptr, b_ptr, starts_ptr, c_ptr, M: tl.constexpr, N: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+              BK: tl.constexpr):
+    """`c[g] = a[rows of g].T @ b[rows of g]`: how long the loop is differs from program to program."""
+    tiles: tl.constexpr = (M + BM - 1) // BM
+    group = tl.program_id(0) // tiles
+    first, last = tl.load(starts_ptr + group), tl.load(starts_ptr + group + 1)
+    rm = tl.program_id(0) % tiles * BM + tl.arange(0, BM)
+    rn, rk = tl.program_id(1) * BN + tl.arange(0, BN), tl.arange(0, BK)
+    acc = tl.zeros((BM, BN), tl.float32)
+    for k in range(0, last - first, BK):
+        row, inside = first + k + rk, k + rk < last - first
+        a = tl.load(a_ptr + row[:, None] * M + rm[None, :], mask=inside[:, None] & (rm < M)[None, :], other=0)
+        b = tl.load(b_ptr + row[:, None] * N + rn[None, :], mask=inside[:, None] & (rn < N)[None, :], other=0)
+        acc = tl.dot(tl.trans(a), b, acc, input_precision="ieee")
+    tl.store(c_ptr + (group * M + rm[:, None]) * N + rn[None, :], acc, mask=(rm < M)[:, None] & (rn < N)[None, :])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_programs_whose_loops_have_different_lengths_share_no_stale_operand(seed):
+    random = np.random.default_rng(seed)
+    groups, rows, m, n = 8, 504, 123, 128
+    starts = np.concatenate([[0], np.sort(random.integers(0, rows, groups - 1)), [rows]]).astype(np.int32)
+    a, b = (random.standard_normal((rows, width)).astype(np.float32) for width in (m, n))
+    c = np.full((groups, m, n), np.nan, np.float32)
+    of_groups[(groups * triton.cdiv(m, 64), triton.cdiv(n, 64))](a, b, starts, c, m, n, BM=64, BN=64, BK=16)
+    exact = [a[i:j].T.astype(np.float64) @ b[i:j] for i, j in zip(starts, starts[1:])]
+    np.testing.assert_allclose(c, np.stack(exact), rtol=1e-4, atol=1e-4)

@@ -184,7 +184,7 @@ fn params(module: &Module, op: Op, facts: &Facts) -> Result<Vec<Param>> {
             return Err(unpassable(module, op, ty));
         }
         let align = ttir::types::pointee(ty).and_then(|_| number(module, entry, index, &func::DIVISIBILITY));
-        let attributes = ParamAttributes { align: align.unwrap_or(0), ..ParamAttributes::default() };
+        let attributes = ParamAttributes { align: align.map_or(0, alignment), ..ParamAttributes::default() };
         params.push(Param { ty: types::register(ty), name: facts.params[index].clone(), attributes });
     }
     for name in ["global_scratch", "profile_scratch"] {
@@ -193,6 +193,12 @@ fn params(module: &Module, op: Op, facts: &Facts) -> Result<Vec<Param>> {
     }
     unique_names(&mut params);
     Ok(params)
+}
+
+/// What an address that is divisible by a number is aligned to, which is a power of two. More than a line helps no access.
+fn alignment(divisor: u32) -> u32 {
+    const LINE: u32 = 128;
+    1 << divisor.trailing_zeros().min(LINE.trailing_zeros())
 }
 
 /// A number that an attribute of a parameter says.

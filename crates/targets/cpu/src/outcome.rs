@@ -28,7 +28,7 @@ pub(crate) unsafe extern "C" fn assert_fail(
     let (context, message) = unsafe { (&*context, bytes_at(message, bytes)) };
     let [x, y, z] = coordinates(context.grid, pid);
     let report =
-        || format!("device assert failed in program ({x}, {y}, {z}): {}", String::from_utf8_lossy(message));
+        || format!("device-side assert in program ({x}, {y}, {z}): {}", String::from_utf8_lossy(message));
     // SAFETY: the outcome lives as long as the launch.
     let outcome = unsafe { &*context.outcome };
     let _ = catch_unwind(AssertUnwindSafe(|| outcome.stop(report)));

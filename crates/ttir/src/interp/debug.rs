@@ -108,7 +108,7 @@ pub(crate) fn print(machine: &mut Machine<'_>, op: Op) -> Step<()> {
 /// Fails where the condition does not hold.
 pub(crate) fn assert(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let of = AssertOp::new(machine.module, op);
-    let message = format!("assertion failed: {}", of.message());
+    let message = format!("device-side assertion failed: {}", of.message());
     check(machine, op, of.condition(), "the asserted condition", &message)
 }
 

@@ -15,7 +15,7 @@ pub(super) fn print(b: &mut FunctionBuilder<'_>, call: &PrintCall<'_>) {
 /// Says which assertion does not hold, and stops the wave.
 pub(super) fn assert_fail(b: &mut FunctionBuilder<'_>, place: &AssertPlace<'_>) {
     let AssertPlace { message, file, function, line } = place;
-    let text = format!("assertion failed: {message}, at {file}:{line} in {function}");
+    let text = format!("device-side assertion failed: {message}, at {file}:{line} in {function}");
     write(b, Kind::Assert, &text, &[]);
     b.intrinsic_void("llvm.trap", &[]);
 }

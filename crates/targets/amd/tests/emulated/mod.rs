@@ -57,7 +57,7 @@ impl Engine for Emulated {
     }
 
     fn notices(&self, failure: &str) -> bool {
-        failure.starts_with("assertion failed")
+        failure.starts_with("device-side assertion failed")
     }
 
     fn run(

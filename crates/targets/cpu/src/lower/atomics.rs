@@ -204,8 +204,8 @@ impl Emitter<'_> {
         let fails = self.any(fails);
         let message = assert.message();
         let message = match self.module.locs.describe(self.module.loc(assert.op)) {
-            Some(place) => format!("{place}: device assertion failed: {message}"),
-            None => format!("device assertion failed: {message}"),
+            Some(place) => format!("{place}: assertion failed: {message}"),
+            None => format!("assertion failed: {message}"),
         };
         let branch = self.b.begin_if(fails);
         let (text, length) = self.text(&message);

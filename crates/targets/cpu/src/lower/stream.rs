@@ -70,7 +70,9 @@ impl Emitter<'_> {
             let val = Chunks::new(self, &mut memo, assumed, nest.lanes).scoped(|chunks| {
                 let at = chunks.position(nest, &linears);
                 chunks.eval(pointer, &at)
-            })?;
+            });
+            // The address may be a scan's result, which is not known in front of the loop.
+            let Ok(val) = val else { return Ok(None) };
             match val {
                 Val::Affine(affine) if affine.lanes.stride() == Some(1) => {
                     let affine = Affine { linear: Linear::default(), ..affine };

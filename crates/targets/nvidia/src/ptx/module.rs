@@ -69,7 +69,9 @@ pub fn emit(module: &Module, options: &Options) -> Result<Ptx, Vec<PtxError>> {
     );
     if options.has_lines {
         for (file, path) in module.files() {
-            let path = path.replace(['"', '\\', '\n'], "_");
+            // Assemblers read ASCII alone.
+            let is_plain = |c: char| (' '..='~').contains(&c) && c != '"' && c != '\\';
+            let path: String = path.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
             _ = writeln!(text, "\t.file\t{} \"{path}\"", file.as_u32() + 1);
         }
     }

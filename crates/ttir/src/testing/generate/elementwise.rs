@@ -1,7 +1,7 @@
 //! Elementwise operations and casts, taken from the table of rows.
 
 use super::{Maker, Random};
-use crate::ops::{arith_cast, arith_float, arith_int, compare, math};
+use crate::ops::{arith_cast, arith_float, arith_int, compare, math, memory};
 use crate::testing::value::Tolerance;
 use crate::types::{elem, is_scalar, pointee, shape, with_elem};
 use ir::{Attr, AttrKind, Infer, OpRow, Traits, Type, TypeConstraint, Value};
@@ -41,6 +41,13 @@ static GUARDED: &[(&OpRow, Guard)] = &[
 /// Whether engines may round an operation differently, by its row. Single quotients are rounded correctly by all of them.
 fn is_approximate(row: &OpRow) -> bool {
     row.accuracy.is_some() && !row.is(&arith_float::DIVF)
+}
+
+/// Whether many quotients may have one divisor: GPUs then multiply by its reciprocal, within the accuracy of the row. A block as
+/// it was loaded has divisors that differ.
+fn may_share_divisor(module: &ir::Module, divisor: Value) -> bool {
+    let is_loaded = module.def_op(divisor).is_some_and(|op| module.is(op, &memory::LOAD));
+    crate::types::is_tensor(module.ty(divisor)) && !is_loaded
 }
 
 /// What an operation can be used on.
@@ -173,7 +180,8 @@ impl Maker {
         }
         let attrs = self.random_enum(row);
         let result = self.build(row, &operands, &attrs);
-        if is_approximate(row) {
+        let is_shared = row.is(&arith_float::DIVF) && may_share_divisor(&self.module, operands[1]);
+        if is_approximate(row) || is_shared {
             // Far from zero a sine loses what its argument lost.
             self.learn_approximate(result, Tolerance { ulp: 4, absolute: 0.0 });
         } else {

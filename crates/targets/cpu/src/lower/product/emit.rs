@@ -132,7 +132,7 @@ impl Emitter<'_> {
         let [sought, keys, room] =
             [kept.sought(), kept.keys.len() as u64, kept.blocks].map(|number| self.b.i64(number as i64));
         let slots = self.b.sdiv(room, blocks);
-        let args = [notes, sought, keys, slots];
+        let args = [notes, sought, keys, slots, blocks];
         let found = self.call_text(&[keys::search()], keys::SEARCH, Type::I64, &args, Purity::Impure);
         let found = found.expect("a slot is answered");
         let (zero, all) = (self.b.i64(0), self.b.i64(-1));

@@ -3,8 +3,9 @@
 //! The programs of a launch run unordered, so memory that the kernel writes nowhere holds still for the length of it. An
 //! operand then depends only on scalars, its keys; where a program that this thread ran had the same, its panels are used
 //! as they are. Panels are kept in as many slots as there is room for, which follows from the length of the loop when it
-//! runs. The notes are how many slots are in use, a number from which follows which one is given up next, and the keys of
-//! each; they are zero at the first program that a thread runs of a launch.
+//! runs. The notes are how many slots are in use, a number from which follows which one is given up next, the size of the
+//! slots, and the keys of each; they are zero at the first program that a thread runs of a launch. A program whose loop has
+//! another length has slots of another size in the same memory, so that none of those in use is whole after it.
 
 use super::super::accesses::{self, Access};
 use super::slice::Slice;
@@ -24,8 +25,8 @@ pub(super) const OPERANDS: u64 = 2;
 /// The most slots of an operand. They are searched one by one.
 const MOST_SLOTS: u64 = 64;
 
-/// Words in front of the keys: slots in use, and the state of a random number.
-const HEAD: u64 = 2;
+/// Words in front of the keys: slots in use, the state of a random number, and the blocks of rounds in a slot.
+const HEAD: u64 = 3;
 
 /// Panels that are kept.
 #[derive(Debug)]
@@ -54,13 +55,22 @@ impl Kept {
 
 /// Finds the slot of some keys, or gives one up for them.
 ///
-/// `i64 (ptr notes, i64 sought, i64 keys, i64 slots)`: the slot where its panels are whole, its complement where they
+/// `i64 (ptr notes, i64 sought, i64 keys, i64 slots, i64 size)`: the slot where its panels are whole, its complement where they
 /// must be packed. Which slot is given up is random: programs often walk over more operands than there are slots, and then
 /// the oldest is the one that comes next. With no slots, everything is packed, and nothing is noted.
 pub(super) fn search() -> Definition {
     let text = format!(
-        "define internal i64 @{SEARCH}(ptr noalias %notes, i64 %sought, i64 %keys, i64 %room) noinline nounwind {{
+        "define internal i64 @{SEARCH}(ptr noalias %notes, i64 %sought, i64 %keys, i64 %room, i64 %size) noinline nounwind {{
 entry:
+  %size.p = getelementptr i64, ptr %notes, i64 2
+  %size.old = load i64, ptr %size.p, align 8
+  %same.size = icmp eq i64 %size.old, %size
+  br i1 %same.size, label %begin, label %renew
+renew:
+  store i64 0, ptr %notes, align 8
+  store i64 %size, ptr %size.p, align 8
+  br label %begin
+begin:
   %has = icmp sgt i64 %room, 0
   br i1 %has, label %start, label %none
 none:

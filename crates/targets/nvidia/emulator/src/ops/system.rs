@@ -88,6 +88,6 @@ fn assertfail(step: &mut Step<'_, '_>, lane: u32, arguments: &[u64], _: &[u64]) 
     let mut line = [0; 4];
     step.load(Space::Local, arguments[2], lane, &mut line)?;
     let line = u32::from_le_bytes(line);
-    let message = format!("assertion failed: {condition} ({file}:{line}, {function})");
+    let message = format!("device-side assertion failed: {condition} ({file}:{line}, {function})");
     Err(step.fault(FaultKind::Trap, lane, message))
 }
