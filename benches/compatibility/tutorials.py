@@ -1,8 +1,8 @@
 """Runs a tutorial of the reference as a file, unchanged, where it would be too slow or too exact otherwise: on an emulated device.
 
 ``DEUTERON_EMULATE=hip:gfx942 python -m deuteron --cuda-as-cpu benches/compatibility/tutorials.py R/python/tutorials/06-fused-attention.py
---call 'test_op(1, 2, 128, 64, True, False, "fwd", "triton-fp16")'`` runs the file as a program, then evaluates what stands behind each
-``--call`` with its names. Functions under ``triton.testing.perf_report`` are not run, which is said for each: they measure. Layer
+--call 'test_op(1, 2, 128, 64, True, False, "bwd", "triton-fp16")'`` runs the file as a program, then evaluates what stands behind each
+``--call`` with its names. Functions under ``triton.testing.perf_report`` are not run, which is said for each: they measure. ``--configurations 1`` leaves tuners one configuration. Layer
 normalisation by torch, which 05 compares with, is computed in float64: torch's own gradients of 16-bit weights on a CPU are ten times as far
 from that as what the tutorial allows.
 """
@@ -28,6 +28,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file")
     parser.add_argument("--call", action="append", default=[], help="an expression with the names of the file")
+    parser.add_argument("--configurations", type=int, help="how many configurations tuners have at most")
     options = parser.parse_args()
     import torch
     import triton.testing
@@ -36,6 +37,10 @@ def main():
         wide = [value if value is None else value.double() for value in (weight, bias)]
         return exact(x.double(), shape, *wide, eps).to(x.dtype)
 
+    def autotune(configs, *args, **kwargs):
+        return tuned(configs[:options.configurations], *args, **kwargs)
+
+    tuned, triton.autotune = triton.autotune, autotune
     exact, torch.nn.functional.layer_norm = torch.nn.functional.layer_norm, layer_norm
     triton.testing.perf_report = lambda benchmarks: Unmeasured
     sys.argv = [options.file]
