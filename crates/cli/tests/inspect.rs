@@ -58,6 +58,39 @@ fn a_kernel_of_a_file_for_two_targets() {
     assert!(cpu.contains("Memory bound") && cpu.contains("memory measured here"), "{cpu}");
 }
 
+const TURNED: &str = r#"
+import triton
+import triton.language as tl
+
+@triton.jit
+def turned(x_ptr, out_ptr, SIZE: tl.constexpr):
+    rows = tl.arange(0, SIZE)[:, None]
+    columns = tl.arange(0, SIZE)[None, :]
+    x = tl.exp(tl.load(x_ptr + rows * SIZE + columns))
+    tl.store(out_ptr + rows * SIZE + columns, x + tl.trans(x))
+"#;
+
+#[test]
+fn what_is_not_fused_says_why() {
+    let folder = folder();
+    std::fs::write(folder.path().join("turned.py"), TURNED).expect("writes");
+    let report = said(&run(
+        folder.path(),
+        &["turned.py", "-s", "*fp32:16, *fp32:16, 64", "--target", "cpu", "--grid", "1"],
+    ));
+    assert!(
+        report.contains(
+            "64×64×f32 of math.exp, not fused: a loop reads it at other positions than it is made at"
+        ),
+        "{report}"
+    );
+    let fused = said(&run(
+        folder.path(),
+        &["k.py", "-s", "*fp32:16, *fp32:16, i32:16, 1024", "--target", "cpu", "--grid", "4096"],
+    ));
+    assert!(!fused.contains("not fused"), "{fused}");
+}
+
 #[test]
 fn a_file_with_layouts_and_a_page() {
     let folder = folder();

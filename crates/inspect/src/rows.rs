@@ -229,9 +229,13 @@ impl Ground<'_> {
             .iter()
             .map(|facts| {
                 let row = module.row(facts.op);
-                let what = match ttgir_type(module, facts.op) {
-                    Some(ty) => ty,
-                    None => format!("scratch of {}", row.name),
+                let what = match (&facts.why, ttgir_type(module, facts.op)) {
+                    (Some(why), _) => {
+                        let ty = short_type(module.ty(module.result(facts.op, 0)));
+                        format!("{ty} of {}, not fused: {why}", row.name)
+                    }
+                    (None, Some(ty)) => ty,
+                    (None, None) => format!("scratch of {}", row.name),
                 };
                 let alive: Vec<String> =
                     facts.alive.iter().map(|(from, to)| format!("{from}–{to}")).collect();

@@ -225,15 +225,13 @@ fn shared(out: &mut String, report: &Report) {
 fn memory(out: &mut String, report: &Report) {
     let _ = writeln!(out, "\n{}: {}", capital(report.shared_name), bytes(report.shared_bytes as f64));
     for row in &report.buffers {
-        let _ = writeln!(
-            out,
-            "  {:<8} {:>8} at {:>6}: {}, alive over operations {}",
-            at(row.place.as_ref()),
-            bytes(row.bytes as f64),
-            row.offset,
-            row.what,
-            row.alive
-        );
+        let start =
+            format!("  {:<8} {:>8} at {:>6}: ", at(row.place.as_ref()), bytes(row.bytes as f64), row.offset);
+        let alive = match row.alive.is_empty() {
+            true => String::new(),
+            false => format!(", alive over operations {}", row.alive),
+        };
+        wrap(out, &start, "             ", &format!("{}{alive}", row.what));
     }
     if !report.events.is_empty() {
         out.push_str("\nWaits, trades and matrix instructions in the code\n");

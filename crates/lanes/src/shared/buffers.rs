@@ -46,6 +46,7 @@ impl Buffer {
             offset: u64::from(offset),
             bytes: u64::from(self.bytes),
             alive: self.alive.clone(),
+            why: None,
         }
     }
 }

@@ -157,8 +157,10 @@ pub struct BufferFacts {
     pub offset: u64,
     /// Its size.
     pub bytes: u64,
-    /// When it is alive: numbers of operations in the order of the program.
+    /// When it is alive: numbers of operations in the order of the program. Empty where that is not counted.
     pub alive: Vec<(u32, u32)>,
+    /// Why the block that it holds goes through memory, where operations run together otherwise.
+    pub why: Option<String>,
 }
 
 /// What an operation moves through shared memory each time that it is carried out. All warps are counted: what

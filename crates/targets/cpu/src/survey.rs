@@ -4,13 +4,13 @@
 //! the cores and the width of vectors, two fused products and sums a clock.
 
 use crate::host::Machine;
-use crate::lower::{Lowered, Note};
+use crate::lower::{Kept, Lowered, Note};
 use crate::topology;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::OnceLock;
 use std::time::Instant;
-use target::survey::{AccessFacts, Peaks, ProductFacts, Survey, WidthBounds};
+use target::survey::{AccessFacts, BufferFacts, Peaks, ProductFacts, Survey, WidthBounds};
 use ttir::ops::access::AccessOp;
 use ttir::ops::dot::MatmulOp;
 
@@ -28,23 +28,42 @@ const TIMES: usize = 4;
 
 /// What lowering decided.
 pub(crate) fn survey(lowered: Lowered, machine: &Machine) -> Survey {
-    let Lowered { notes, source, scratch, .. } = lowered;
+    let Lowered { notes, kept_blocks, source, scratch, .. } = lowered;
     let accesses = notes.iter().map(|note| access(&source, note, machine)).collect();
     let ops = source.walk(source.top()).into_iter();
     let products =
         ops.filter(|&op| MatmulOp::of(&source, op).is_some()).map(|op| product(&source, op)).collect();
+    let mut buffers: Vec<BufferFacts> = Vec::new();
+    for facts in kept_blocks.iter().map(|kept| buffer(&source, kept)) {
+        if !buffers.contains(&facts) {
+            buffers.push(facts);
+        }
+    }
     Survey {
         lanes: machine.vector_bytes / 4,
         warps: 1,
         accesses,
         moves: Vec::new(),
         products,
-        buffers: Vec::new(),
+        buffers,
         shared_bytes: scratch,
         shared: Vec::new(),
         pass_bytes: 0,
         events: Vec::new(),
         module: source,
+    }
+}
+
+/// A block that goes through memory between loops.
+fn buffer(module: &ir::Module, kept: &Kept) -> BufferFacts {
+    let ty = module.ty(module.result(kept.op, 0));
+    BufferFacts {
+        op: kept.op,
+        scratch: false,
+        offset: kept.offset,
+        bytes: ttir::types::numel(ty) as u64 * ttir::types::elem_bytes(ttir::types::elem(ty)),
+        alive: Vec::new(),
+        why: Some(kept.why.to_string()),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::error::{LowerError, Result};
 use super::induction::Moves;
 use super::machine::Machine;
-use super::plan::{Planning, Virtuals};
+use super::plan::{Planning, Virtuals, Why};
 use super::product::Product;
 use super::scoped::{Mark, Scoped};
 use super::scratch::{Arena, Buffer};
@@ -64,6 +64,17 @@ pub(crate) struct Note {
     pub(crate) way: &'static str,
     /// Elements at once.
     pub(crate) lanes: u32,
+}
+
+/// A block that goes through memory between loops.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Kept {
+    /// What makes it.
+    pub(crate) op: Op,
+    /// Where it is in the scratch memory.
+    pub(crate) offset: u64,
+    /// Why it does.
+    pub(crate) why: Why,
 }
 
 /// What is known of a region, which may be the body of a loop.
@@ -128,6 +139,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) has_streams: bool,
     /// How accesses are done, and with how many lanes, for who asks.
     pub(crate) notes: Vec<Note>,
+    /// Which blocks go through memory between loops, for who asks.
+    pub(crate) kept: Vec<Kept>,
     regions: Vec<Region>,
     loops: Vec<Loop>,
     positions: FxHashMap<Rc<[Index]>, u32>,
@@ -161,6 +174,7 @@ impl<'a> Emitter<'a> {
             passes: Passes::default(),
             has_streams: false,
             notes: Vec::new(),
+            kept: Vec::new(),
             regions: Vec::new(),
             loops: Vec::new(),
             positions: FxHashMap::default(),

@@ -1,6 +1,6 @@
 //! The entry of a kernel: its parameters, the loop over programs, the body of one program.
 
-use super::emitter::{Emitter, Frame, Note, Place, Program};
+use super::emitter::{Emitter, Frame, Kept, Note, Place, Program};
 use super::error::{LowerError, Result};
 use super::induction::Moves;
 use super::machine::Machine;
@@ -26,6 +26,8 @@ pub(crate) struct Lowered {
     pub(crate) scratch: u64,
     /// How accesses are done; operations of the source as it was just before.
     pub(crate) notes: Vec<Note>,
+    /// Which blocks go through memory between loops.
+    pub(crate) kept_blocks: Vec<Kept>,
     /// That source.
     pub(crate) source: ir::Module,
     /// How many bytes of scratch, from the first on, programs of a launch leave to the next on the same thread.
@@ -48,8 +50,8 @@ pub(crate) fn lower(
     let moves = super::induction::simplify(&mut module, kernel);
     match lower_kernel(&module, kernel, moves, &Machine::new(machine), options) {
         Ok(made) => {
-            let Made { module: out, name, params, scratch, kept, notes } = made;
-            Ok(Lowered { module: out, name, params, scratch, notes, source: module, kept })
+            let Made { module: out, name, params, scratch, kept, notes, kept_blocks } = made;
+            Ok(Lowered { module: out, name, params, scratch, notes, kept_blocks, source: module, kept })
         }
         Err(error) => Err(error.into_target(&module)),
     }
@@ -63,6 +65,7 @@ struct Made {
     scratch: u64,
     kept: u64,
     notes: Vec<Note>,
+    kept_blocks: Vec<Kept>,
 }
 
 /// How a parameter of a type is passed.
@@ -131,18 +134,26 @@ fn lower_kernel(
     if options.enable_fp_fusion {
         b.set_float_flags(Flags::CONTRACT);
     }
-    let (scratch, kept, notes) = programs(module, kernel, b, moves, machine)?;
-    Ok(Made { module: out, name, params, scratch, kept, notes })
+    let Programs { scratch, kept, notes, kept_blocks } = programs(module, kernel, b, moves, machine)?;
+    Ok(Made { module: out, name, params, scratch, kept, notes, kept_blocks })
 }
 
-/// The loop over programs; answers the bytes of scratch, how many of them outlive a program, and how accesses are done.
+/// What making the loop over programs tells.
+struct Programs {
+    scratch: u64,
+    kept: u64,
+    notes: Vec<Note>,
+    kept_blocks: Vec<Kept>,
+}
+
+/// The loop over programs.
 fn programs(
     module: &ir::Module,
     kernel: Op,
     mut b: FunctionBuilder<'_>,
     moves: Moves,
     machine: &Machine,
-) -> Result<(u64, u64, Vec<Note>)> {
+) -> Result<Programs> {
     let body = FuncOp::new(module, kernel).entry();
     let mut arena = Arena::default();
     let (products, kept) = super::product::prepare(module, machine, kernel, &mut arena);
@@ -183,7 +194,7 @@ fn programs(
     cx.fence_streams();
     let zero = cx.b.i32(0);
     cx.b.ret(Some(zero));
-    Ok((cx.arena.size(), kept, std::mem::take(&mut cx.notes)))
+    Ok(Programs { scratch: cx.arena.size(), kept, notes: cx.notes, kept_blocks: cx.kept })
 }
 
 /// The position of the next program, x fastest.

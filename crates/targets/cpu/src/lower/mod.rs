@@ -71,5 +71,5 @@ mod versions;
 mod views;
 mod walk;
 
-pub(crate) use emitter::Note;
+pub(crate) use emitter::{Kept, Note};
 pub(crate) use kernel::{Lowered, lower};

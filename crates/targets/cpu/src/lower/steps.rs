@@ -1,9 +1,9 @@
 //! The steps of a plan, one after the other; blocks that control flow carries live in scratch memory.
 
 use super::chunk::{Assumed, Chunks, Memo};
-use super::emitter::Emitter;
+use super::emitter::{Emitter, Kept};
 use super::error::Result;
-use super::plan::{Plan, Step};
+use super::plan::{Group, Plan, Root, Step};
 use super::scratch::Buffer;
 use super::types;
 use super::value::Index;
@@ -29,7 +29,10 @@ impl<'a> Emitter<'a> {
                 self.plain_scalar(op).map_err(|error| error.at(module, op))?;
             }
             match plan.steps.get(number) {
-                Some(Step::Group(group)) => self.group(group)?,
+                Some(Step::Group(group)) => {
+                    self.note_kept(plan, group);
+                    self.group(group)?;
+                }
                 Some(Step::Single(op)) => {
                     let made =
                         control(self, *op).and_then(|made| if made { Ok(()) } else { self.single(*op) });
@@ -39,6 +42,17 @@ impl<'a> Emitter<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Writes down which blocks a group keeps in memory, and why.
+    fn note_kept(&mut self, plan: &Plan, group: &Group) {
+        for root in &group.roots {
+            if let Root::Keep(value, buffer) = root
+                && let (Some(op), Some(&why)) = (self.module.def_op(*value), plan.kept.get(value))
+            {
+                self.kept.push(Kept { op, offset: buffer.offset, why });
+            }
+        }
     }
 
     fn plain_scalar(&mut self, op: Op) -> Result<()> {

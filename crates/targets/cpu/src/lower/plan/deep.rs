@@ -1,6 +1,6 @@
 //! What recursion would do where expressions are too deep for it: the same answers, the deepest first.
 
-use super::{Planner, Visit};
+use super::{Planner, Visit, Why};
 use crate::lower::rows::is_view;
 use ir::{Def, Op, Value};
 use rustc_hash::FxHashSet;
@@ -57,7 +57,7 @@ impl Planner<'_, '_> {
     }
 
     /// Runs and keeps all that must be kept before a value can run.
-    pub(super) fn force_below(&mut self, value: Value) {
+    pub(super) fn force_below(&mut self, value: Value, why: Why) {
         let mut open = vec![value];
         while let Some(&top) = open.last() {
             if let Some(next) = self.first_forced(top) {
@@ -66,7 +66,7 @@ impl Planner<'_, '_> {
             }
             open.pop();
             if !open.is_empty() {
-                self.force_now(top);
+                self.force_now(top, why);
             }
         }
     }

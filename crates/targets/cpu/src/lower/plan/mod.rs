@@ -17,10 +17,12 @@ mod dots;
 mod kinds;
 mod size;
 mod virtuals;
+mod why;
 
 pub(crate) use coalesce::{Carried, coalesce};
 use kinds::{is_elementwise_effect, is_inlined, is_lazy, is_packed, needs_blocks};
 pub(crate) use virtuals::Virtuals;
+pub(crate) use why::Why;
 
 use super::accesses::{self as access, Access, Accesses, NOTHING_TO_RUN};
 use super::combine;
@@ -84,14 +86,17 @@ pub(crate) struct Plan {
     pub(crate) steps: Vec<Step>,
     /// Scalar operations in order, each with the number of the step in front of which it runs.
     pub(crate) scalars: Vec<(Op, usize)>,
+    /// Why values are kept.
+    pub(crate) kept: FxHashMap<Value, Why>,
 }
 
 /// How deep values are looked at by recursion.
 const DEPTH: u32 = 48;
 
 /// What looking at the operands of a root found.
-#[derive(Default)]
 struct Visit {
+    /// Why a value is kept that must be.
+    why: Why,
     /// Lazy values that have no group yet.
     fresh: Vec<Value>,
     /// Lazy values that run in a group, with its number.
@@ -112,6 +117,12 @@ pub(crate) struct Planning<'p, 'a> {
     pub(crate) arena: &'p mut Arena,
     /// Blocks of narrow floats that are there as binary32.
     pub(crate) wide: &'p Scoped<Buffer>,
+}
+
+impl Visit {
+    fn new(why: Why) -> Visit {
+        Visit { why, fresh: Vec::new(), homed: Vec::new(), known: FxHashMap::default() }
+    }
 }
 
 /// The state of planning.
@@ -194,7 +205,7 @@ impl Planner<'_, '_> {
         let result_blocks = module.results(op).iter().any(|&value| self.is_block(value));
         if row.traits.has(Traits::TERMINATOR) {
             let values = module.operands(op).to_vec();
-            self.available(&values);
+            self.available(&values, Why::Leaving);
         } else if NOTHING_TO_RUN.iter().any(|quiet| row.is(quiet)) {
         } else if combine::scans_in_chunks(module, op) {
             self.scan(op);
@@ -225,7 +236,7 @@ impl Planner<'_, '_> {
     /// A scalar operation, not before a step.
     fn scalar(&mut self, op: Op, floor: usize) {
         let values = self.module.operands(op).to_vec();
-        let step = self.available(&values).max(floor);
+        let step = self.available(&values, Why::Whole(self.module.row(op).name)).max(floor);
         for &result in self.module.results(op) {
             self.ready.insert(result, step);
         }
@@ -248,8 +259,8 @@ impl Planner<'_, '_> {
     }
 
     /// The first step that may use all of these values anywhere.
-    fn available(&mut self, values: &[Value]) -> usize {
-        let mut visit = Visit::default();
+    fn available(&mut self, values: &[Value], why: Why) -> usize {
+        let mut visit = Visit::new(why);
         values.iter().map(|&value| self.look(value, false, &mut visit)).max().unwrap_or(0)
     }
 
@@ -291,11 +302,11 @@ impl Planner<'_, '_> {
                 visit.homed.push((value, home));
                 return home;
             }
-            self.keep(value, home);
+            self.keep(value, home, visit.why.moved());
             return home + 1;
         }
         if !same {
-            return self.force(value);
+            return self.force(value, visit.why.moved());
         }
         visit.fresh.push(value);
         let floor = self.floors.get(&op).copied().unwrap_or(0);
@@ -304,32 +315,34 @@ impl Planner<'_, '_> {
     }
 
     /// Runs a lazy value in a group of its own shape and keeps it; answers the first step that may read it.
-    fn force(&mut self, value: Value) -> usize {
+    fn force(&mut self, value: Value, why: Why) -> usize {
         if self.depth >= DEPTH {
-            self.force_below(value);
+            self.force_below(value, why);
         }
         self.depth += 1;
-        let step = self.force_now(value);
+        let step = self.force_now(value, why);
         self.depth -= 1;
         step
     }
 
-    fn force_now(&mut self, value: Value) -> usize {
+    fn force_now(&mut self, value: Value, why: Why) -> usize {
         let ty = self.module.ty(value);
         let buffer = self.given.arena.of(ty);
         let shape = types::shape(ty).to_vec();
         let group = self.root(&[value], &shape, None, 0);
+        self.plan.kept.insert(value, why);
         self.push_root(group, Root::Keep(value, buffer));
         self.ready.insert(value, group + 1);
         group + 1
     }
 
     /// Keeps a value that runs in a group.
-    fn keep(&mut self, value: Value, home: usize) {
+    fn keep(&mut self, value: Value, home: usize, why: Why) {
         if self.ready.contains_key(&value) {
             return;
         }
         let buffer = self.given.arena.of(self.module.ty(value));
+        self.plan.kept.insert(value, why);
         self.push_root(home, Root::Keep(value, buffer));
         self.ready.insert(value, home + 1);
     }
@@ -354,7 +367,7 @@ impl Planner<'_, '_> {
         floor: usize,
         store: Option<Value>,
     ) -> usize {
-        let mut visit = Visit::default();
+        let mut visit = Visit::new(Why::Apart);
         let mut step = floor;
         for &operand in operands {
             let same = types::shape(self.module.ty(operand)) == shape;
@@ -373,7 +386,7 @@ impl Planner<'_, '_> {
         }
         for (value, home) in visit.homed {
             if home != group && !self.run_again(value, group) {
-                self.keep(value, home);
+                self.keep(value, home, Why::Apart);
             }
         }
         group
@@ -424,7 +437,7 @@ impl Planner<'_, '_> {
     fn reduction(&mut self, op: Op) {
         let module = self.module;
         let operands = module.operands(op).to_vec();
-        let outer = self.available(&self.captured(op));
+        let outer = self.available(&self.captured(op), Why::Whole(module.row(op).name));
         let shape = types::shape(module.ty(operands[0])).to_vec();
         let axis = ReduceOp::new(module, op).axis();
         let group = self.root(&operands, &shape, Some(axis), outer);
@@ -460,7 +473,7 @@ impl Planner<'_, '_> {
             let is_part = own.contains(&result)
                 && reads.iter().all(|read| writes.iter().all(|write| read.is_same(self.module, write)));
             if conflicts && !is_part && !self.home.contains_key(&result) {
-                self.force(result);
+                self.force(result, Why::Overwritten);
             }
         }
     }
@@ -470,7 +483,7 @@ impl Planner<'_, '_> {
         let access = access::of(module, op);
         let operands = module.operands(op).to_vec();
         let shape = types::shape(module.ty(operands[0])).to_vec();
-        let mut visit = Visit::default();
+        let mut visit = Visit::new(Why::Apart);
         for &operand in &operands {
             self.look(operand, true, &mut visit);
         }
@@ -499,7 +512,7 @@ impl Planner<'_, '_> {
     fn scan(&mut self, op: Op) {
         let module = self.module;
         let operands = module.operands(op).to_vec();
-        let outer = self.available(&self.captured(op));
+        let outer = self.available(&self.captured(op), Why::Whole(module.row(op).name));
         let shape = types::shape(module.ty(operands[0])).to_vec();
         let group = self.root(&operands, &shape, None, outer);
         self.push_root(group, Root::Scan(op));
@@ -517,7 +530,7 @@ impl Planner<'_, '_> {
         self.settle(&access, &[]);
         let loaded = if module.is(op, &reduce::SCAN) { self.loads_of(&values) } else { Vec::new() };
         values.retain(|value| !module.def_op(*value).is_some_and(|load| loaded.contains(&load)));
-        self.available(&values);
+        self.available(&values, Why::Whole(module.row(op).name));
         self.widen_operands(op);
         let step = self.push_step(Step::Single(op));
         for load in loaded {
