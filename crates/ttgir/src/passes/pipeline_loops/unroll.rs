@@ -11,7 +11,8 @@
 //! Only where a lane loads little in an iteration, so that it would wait for memory most of the time. Iterations that the
 //! loop does not have read and write nothing, and carried values pass them by: no second loop is needed for the rest. What
 //! the loop stores must not be what its later iterations load: [`Apart`] asks when the program runs, and if it may be, each
-//! turn has one iteration. Left out: loops with dots, loops around loops, loops whose step is not known or that say
+//! turn has one iteration. A loop that is known to have a few iterations is unrolled as a whole; where it may load what it
+//! stores, its iterations stay in order. Left out: loops with dots, loops around loops, loops whose step is not known or that say
 //! themselves how they are to run.
 
 use super::apart::Apart;
@@ -47,6 +48,8 @@ const WANTED_OF_LONG: u64 = 16;
 const WIDEST: u64 = 8;
 /// Iterations at once, at most.
 const MOST_COPIES: u64 = 4;
+/// Bytes that a lane loads in all iterations of a loop that is unrolled as a whole, at most.
+const MOST_OF_WHOLE: u64 = 64;
 /// Operations of an unrolled body, at most.
 const MOST_OPS: u64 = 400;
 /// Elements of a lane in any value of the body, at most.
@@ -63,6 +66,8 @@ struct Plan {
     apart: Vec<Apart>,
     /// Whether every turn has all its iterations.
     whole: bool,
+    /// Whether the loads of all iterations stand in front.
+    in_front: bool,
 }
 
 /// What a loop over several iterations is told before it begins.
@@ -117,17 +122,25 @@ fn plan(module: &Module, op: Op, lanes: u64) -> Option<Plan> {
     let bytes: u64 = loads.iter().map(|&load| bytes_of_lane(module, load, lanes)).sum();
     let by_size = MOST_OPS / inside.len() as u64;
     let count = iterations(of, step);
-    let by_count = count.map_or(MOST_COPIES, |count| count / 2);
     let is_long = !stores.is_empty() || inside.iter().any(|&inner| is_elementary(module, inner));
     let wanted = if is_long { WANTED_OF_LONG } else { WANTED };
+    let by_count = count.map_or(MOST_COPIES, |count| count / 2);
     let most = (wanted / bytes).min(MOST_COPIES).min(by_size).min(by_count);
-    if most < 2 || bytes > WIDEST {
+    let most = if bytes > WIDEST { 0 } else { most };
+    let few = |&count: &u64| (2..=MOST_COPIES.min(by_size)).contains(&count) && bytes * count <= MOST_OF_WHOLE;
+    if let Some(copies) = count.filter(few) {
+        let in_front = Apart::of(module, op, &loads, &stores, step, copies).is_some_and(|apart| apart.is_empty());
+        if in_front || most < 2 {
+            return Some(Plan { copies, step, loads, ahead, apart: Vec::new(), whole: true, in_front });
+        }
+    }
+    if most < 2 {
         return None;
     }
     let copies = 1 << most.ilog2();
     let apart = Apart::of(module, op, &loads, &stores, step, copies)?;
     let whole = apart.is_empty() && count.is_some_and(|count| count % copies == 0);
-    Some(Plan { copies, step, loads, ahead, apart, whole })
+    Some(Plan { copies, step, loads, ahead, apart, whole, in_front: true })
 }
 
 /// Whether a loop with this in it stays as it is.
@@ -278,9 +291,12 @@ fn repeat(builder: &mut Builder<'_>, op: Op, wide: Op, plan: &Plan, copies: &Cop
     let ops: Vec<Op> = builder.module.ops(body).collect();
     let (&last, ops) = ops.split_last().expect("a verified body ends in a terminator");
     let yielded = builder.module.operands(last).to_vec();
-    let early: FxHashSet<Op> = plan.ahead.slice.iter().chain(&plan.loads).copied().collect();
+    let (early, moving): (FxHashSet<Op>, &[usize]) = match plan.in_front {
+        true => (plan.ahead.slice.iter().chain(&plan.loads).copied().collect(), &plan.ahead.carried),
+        false => (FxHashSet::default(), &[]),
+    };
     let ty = builder.module.ty(old[0]);
-    let mut states: Vec<Value> = plan.ahead.carried.iter().map(|&number| new[number + 1]).collect();
+    let mut states: Vec<Value> = moving.iter().map(|&number| new[number + 1]).collect();
     let mut iterations: Vec<Values> = Vec::new();
     for (copy, &condition) in copies.conditions.iter().enumerate() {
         let mut counter = new[0];
@@ -289,12 +305,12 @@ fn repeat(builder: &mut Builder<'_>, op: Op, wide: Op, plan: &Plan, copies: &Cop
             counter = builder.build(&ADDI, &[new[0], distance], &[]);
         }
         let carried =
-            plan.ahead.carried.iter().zip(&states).map(|(&number, &state)| (old[number + 1], state));
+            moving.iter().zip(&states).map(|(&number, &state)| (old[number + 1], state));
         let mut values: Values = carried.chain([(old[0], counter)]).collect();
         for &inner in ops.iter().filter(|inner| early.contains(inner)) {
             copy_of(builder, inner, &mut values, condition);
         }
-        for (state, &number) in states.iter_mut().zip(&plan.ahead.carried) {
+        for (state, &number) in states.iter_mut().zip(moving) {
             *state = values.get(&yielded[number]).copied().unwrap_or(yielded[number]);
         }
         iterations.push(values);
