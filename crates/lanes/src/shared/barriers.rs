@@ -103,17 +103,18 @@ impl State {
     }
 
     /// The barrier that must stand between.
-    fn conflicts(&self, accesses: &Accesses, program: Barrier) -> Option<Barrier> {
-        let of_device = self.disorders(accesses).then_some(program);
+    fn conflicts(&self, module: &Module, accesses: &Accesses, program: Barrier) -> Option<Barrier> {
+        let of_device = self.disorders(module, accesses).then_some(program);
         of_device.max(self.of_shared(accesses))
     }
 
     /// Whether device memory is touched that other lanes have touched, and one of both stores.
-    fn disorders(&self, accesses: &Accesses) -> bool {
+    fn disorders(&self, module: &Module, accesses: &Accesses) -> bool {
         let [loaded, stored] = &self.device;
         let [loads, stores] = &accesses.device;
-        let meet =
-            |list: &[Touch], other: &[Touch]| list.iter().any(|one| other.iter().any(|two| one.meets(*two)));
+        let meet = |list: &[Touch], other: &[Touch]| {
+            list.iter().any(|one| other.iter().any(|two| one.meets(*two, module)))
+        };
         meet(stored, loads) || meet(stored, stores) || meet(loaded, stores)
     }
 
@@ -225,7 +226,7 @@ impl Walk<'_> {
             state.wait(*barrier, self.program);
         }
         let (captures, _) = self.accesses(op);
-        if let Some(barrier) = state.conflicts(&captures, self.program) {
+        if let Some(barrier) = state.conflicts(self.module, &captures, self.program) {
             self.barriers.insert(op, barrier);
         }
         state.wait(Barrier::Block, self.program);
@@ -297,7 +298,7 @@ impl Walk<'_> {
         }
         let (mut before, after) = self.accesses(op);
         before.device = self.touches(op);
-        if let Some(barrier) = state.conflicts(&before, self.program) {
+        if let Some(barrier) = state.conflicts(self.module, &before, self.program) {
             let barrier = self.barriers.get(&op).map_or(barrier, |known| barrier.max(*known));
             self.barriers.insert(op, barrier);
             state.wait(barrier, self.program);

@@ -3,7 +3,8 @@
 //! A program runs as if its operations ran one behind the other. Lanes do not wait for each other of themselves: where one
 //! lane stores what another has loaded before, or loads what another has stored, a barrier stands between. No barrier is
 //! needed between memory of different parameters, which are taken to lie apart unless both are the same pointer and are
-//! accessed alike, and between accesses through one block of pointers of which each lane touches its own elements.
+//! accessed alike, between accesses through one block of pointers of which each lane touches its own elements, and between
+//! blocks that begin at the same address plus constants and do not reach each other.
 //!
 //! ```text
 //! %x = tt.load %p                %x = tt.load %p             %p: tensor<512x!tt.ptr<f32>, #a>
@@ -14,8 +15,9 @@
 use super::buffers::{callee, flows};
 use crate::free::FreeBits;
 use crate::layouts::layout_of;
-use ir::{Def, Effect, Module, Op, Traits, Type, Value};
+use ir::{Def, Effect, Module, Op, OpRow, Traits, Type, Value};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use ttgir::ops::bulk::GLOBAL_SCRATCH_ALLOC;
 use ttgir::ops::convert::CONVERT_LAYOUT;
 use ttir::ops::arith_cast::{EXTSI, EXTUI};
@@ -25,6 +27,10 @@ use ttir::ops::forms::{BinaryOp, UnaryOp};
 use ttir::ops::func::FuncOp;
 use ttir::ops::memory::{ADDPTR, AddPtrOp};
 use ttir::ops::shape::{BROADCAST, EXPAND_DIMS, MakeRangeOp, RESHAPE, SPLAT, TRANS};
+
+/// What only spreads, arranges or widens the elements of its operand.
+const MOVES: [&OpRow; 8] =
+    [&SPLAT, &BROADCAST, &EXPAND_DIMS, &RESHAPE, &TRANS, &CONVERT_LAYOUT, &EXTSI, &EXTUI];
 
 /// Memory of which nothing is known.
 const ANY: usize = usize::MAX;
@@ -48,13 +54,15 @@ pub(super) struct Touch {
     /// The parameter that the pointer comes from; [`ANY`] for another.
     root: usize,
     by: By,
+    /// Whether it was in an earlier iteration, in which what the pointer is made of may have been something else.
+    earlier: bool,
     /// Atomics among each other are in the order that they ask for.
     atomic: bool,
 }
 
 impl Touch {
     /// Whether it and another may be of the same element by different lanes.
-    pub(super) fn meets(self, other: Touch) -> bool {
+    pub(super) fn meets(self, other: Touch, module: &Module) -> bool {
         let own = match (self.by, other.by) {
             (By::First, By::First) => true,
             (By::Owners(one, copies), By::Owners(two, others)) => one == two && !copies && !others,
@@ -62,6 +70,16 @@ impl Touch {
         };
         !(own || self.atomic && other.atomic)
             && (self.root == other.root || self.root == ANY || other.root == ANY)
+            && !self.is_apart(other, module)
+    }
+
+    /// Whether both are of blocks that begin so far from each other that neither reaches the other.
+    fn is_apart(self, other: Touch, module: &Module) -> bool {
+        let (By::Owners(one, _), By::Owners(two, _)) = (self.by, other.by) else { return false };
+        let form = |pointer| Form::of(module, pointer);
+        !self.earlier
+            && !other.earlier
+            && form(one).zip(form(two)).is_some_and(|(one, two)| one.is_apart(&two))
     }
 
     /// The touch in a function that may be called more than once, with other pointers each time.
@@ -78,6 +96,7 @@ impl Touch {
             {
                 Touch { by: By::Any, ..self }
             }
+            By::Owners(pointer, _) if !module.is_outside(pointer, around) => Touch { earlier: true, ..self },
             _ => self,
         }
     }
@@ -163,7 +182,7 @@ impl Device {
                 let roots = self.roots.get(pointer).map_or(&[ANY] as &[usize], Vec::as_slice);
                 let list = &mut touches[usize::from(!matches!(effect, Effect::Read))];
                 let roots = roots.iter().filter(|&&root| root != OWN);
-                list.extend(roots.map(|&root| Touch { root, by, atomic }));
+                list.extend(roots.map(|&root| Touch { root, by, earlier: false, atomic }));
             }
         }
         touches
@@ -265,7 +284,7 @@ impl Walk<'_> {
 
     fn result(&self, op: Op) -> Option<Path> {
         let module = self.module;
-        let is = |rows: &[&'static ir::OpRow]| rows.iter().any(|row| module.is(op, row));
+        let is = |rows: &[&'static OpRow]| rows.iter().any(|row| module.is(op, row));
         if let Some(range) = MakeRangeOp::of(module, op) {
             return Some(Path { step: 0, spread: i64::from(range.end()) - i64::from(range.start()) - 1 });
         }
@@ -286,7 +305,76 @@ impl Walk<'_> {
                 spread: path.spread.checked_mul(by.abs())?,
             });
         }
-        let moves = [&SPLAT, &BROADCAST, &EXPAND_DIMS, &RESHAPE, &TRANS, &CONVERT_LAYOUT, &EXTSI, &EXTUI];
-        is(&moves).then(|| self.value(UnaryOp::new(module, op).src()))?
+        is(&MOVES).then(|| self.value(UnaryOp::new(module, op).src()))?
+    }
+}
+
+/// The longest distance between two blocks that says that they lie apart: sums of 32 bits may wrap around.
+const FARTHEST: i64 = 1 << 30;
+
+/// A block of addresses or indices: a sum of scalars, each with a factor, and of a constant, to which every element adds
+/// at most `spread`.
+#[derive(Clone, Default)]
+struct Form {
+    scalars: BTreeMap<Value, i64>,
+    constant: i64,
+    spread: i64,
+}
+
+impl Form {
+    /// `None` where a part of it is neither a scalar nor a range of constants.
+    fn of(module: &Module, value: Value) -> Option<Form> {
+        if let Some(constant) = int_value(module, value) {
+            return Some(Form { constant, ..Form::default() });
+        }
+        if !ttir::types::is_tensor(module.ty(value)) {
+            return Some(Form { scalars: BTreeMap::from([(value, 1)]), ..Form::default() });
+        }
+        // Sums of narrow integers wrap around after short distances.
+        let is_narrow = ttir::types::elem(module.ty(value)).as_int().is_some_and(|bits| bits < 32);
+        let Def::Result(op, _) = module.def(value) else { return None };
+        let is = |rows: &[&'static OpRow]| !is_narrow && rows.iter().any(|row| module.is(op, row));
+        if let Some(range) = MakeRangeOp::of(module, op) {
+            let (start, end) = (i64::from(range.start()), i64::from(range.end()));
+            return Some(Form { constant: start, spread: end - start - 1, ..Form::default() });
+        }
+        if is(&[&ADDPTR, &ADDI]) {
+            let [one, two] = [0, 1].map(|operand| Form::of(module, module.operands(op)[operand]));
+            return one?.plus(two?);
+        }
+        if is(&[&MULI]) {
+            let of = BinaryOp::new(module, op);
+            return Form::of(module, of.lhs())?.times(int_value(module, of.rhs())?);
+        }
+        is(&MOVES).then(|| Form::of(module, UnaryOp::new(module, op).src()))?
+    }
+
+    fn plus(mut self, other: Form) -> Option<Form> {
+        for (scalar, factor) in other.scalars {
+            let sum = self.scalars.entry(scalar).or_insert(0);
+            *sum = sum.checked_add(factor)?;
+        }
+        self.constant = self.constant.checked_add(other.constant)?;
+        self.spread = self.spread.checked_add(other.spread)?;
+        Some(self)
+    }
+
+    /// Factors are positive: elements then only ever add to where a block begins.
+    fn times(mut self, factor: i64) -> Option<Form> {
+        if factor < 0 {
+            return None;
+        }
+        for own in self.scalars.values_mut().chain([&mut self.constant, &mut self.spread]) {
+            *own = own.checked_mul(factor)?;
+        }
+        Some(self)
+    }
+
+    fn is_apart(&self, other: &Form) -> bool {
+        let Some(distance) = other.constant.checked_sub(self.constant) else { return false };
+        let reach = if distance > 0 { self.spread } else { other.spread };
+        self.scalars == other.scalars
+            && distance.abs() > reach
+            && distance.abs() + self.spread.max(other.spread) < FARTHEST
     }
 }

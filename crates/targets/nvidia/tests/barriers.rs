@@ -262,3 +262,33 @@ fn other_parameters_are_other_memory() {
     let (_, text) = assembly_of(&head, &body).expect("lowered");
     assert_eq!(text.matches("bar.sync").count(), 0);
 }
+
+/// What a program stores to a block and to another one further on, which the scalar `%n` moves as well.
+fn stored_twice(distance: u32) -> String {
+    format!(
+        "  %s = tt.splat %n : i32 -> tensor<512xi32, #b>
+  %k = arith.constant dense<{distance}> : tensor<512xi32, #b>
+  %o = arith.addi %s, %r : tensor<512xi32, #b>
+  %f = arith.addi %o, %k : tensor<512xi32, #b>
+  %a1 = tt.addptr %q, %o : tensor<512x!tt.ptr<f32>, #b>, tensor<512xi32, #b>
+  %a2 = tt.addptr %q, %f : tensor<512x!tt.ptr<f32>, #b>, tensor<512xi32, #b>
+  tt.store %a1, %x : tensor<512x!tt.ptr<f32>, #b>
+  tt.store %a2, %x : tensor<512x!tt.ptr<f32>, #b>
+"
+    )
+}
+
+#[test]
+fn blocks_that_do_not_reach_each_other_need_no_barrier() {
+    // The load of the head may be of either: one barrier is in front of the first store.
+    assert_eq!(lowered(&stored_twice(512)).map(|found| found.1), Ok(1));
+    assert_eq!(lowered(&stored_twice(511)).map(|found| found.1), Ok(2), "the blocks share an element");
+}
+
+#[test]
+fn blocks_of_different_iterations_may_reach_each_other() {
+    let body = stored_twice(512).replace("%n : i32", "%i : i32");
+    let twice = format!("{body}    %z = arith.addf %x, %y : $T\n");
+    let (_, _, looped) = lowered(&a_loop(&twice)).expect("lowered");
+    assert!(looped > 0, "the second block of an iteration is what the first of a later one may be");
+}

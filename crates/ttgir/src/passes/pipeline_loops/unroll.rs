@@ -127,9 +127,11 @@ fn plan(module: &Module, op: Op, lanes: u64) -> Option<Plan> {
     let by_count = count.map_or(MOST_COPIES, |count| count / 2);
     let most = (wanted / bytes).min(MOST_COPIES).min(by_size).min(by_count);
     let most = if bytes > WIDEST { 0 } else { most };
-    let few = |&count: &u64| (2..=MOST_COPIES.min(by_size)).contains(&count) && bytes * count <= MOST_OF_WHOLE;
+    let few =
+        |&count: &u64| (2..=MOST_COPIES.min(by_size)).contains(&count) && bytes * count <= MOST_OF_WHOLE;
     if let Some(copies) = count.filter(few) {
-        let in_front = Apart::of(module, op, &loads, &stores, step, copies).is_some_and(|apart| apart.is_empty());
+        let in_front =
+            Apart::of(module, op, &loads, &stores, step, copies).is_some_and(|apart| apart.is_empty());
         if in_front || most < 2 {
             return Some(Plan { copies, step, loads, ahead, apart: Vec::new(), whole: true, in_front });
         }
@@ -304,8 +306,7 @@ fn repeat(builder: &mut Builder<'_>, op: Op, wide: Op, plan: &Plan, copies: &Cop
             let distance = integer(builder, ty, plan.step * copy as i64);
             counter = builder.build(&ADDI, &[new[0], distance], &[]);
         }
-        let carried =
-            moving.iter().zip(&states).map(|(&number, &state)| (old[number + 1], state));
+        let carried = moving.iter().zip(&states).map(|(&number, &state)| (old[number + 1], state));
         let mut values: Values = carried.chain([(old[0], counter)]).collect();
         for &inner in ops.iter().filter(|inner| early.contains(inner)) {
             copy_of(builder, inner, &mut values, condition);
