@@ -52,7 +52,7 @@ const SM_90: Machine = Machine {
     bulk_copy: true,
     bulk_store: true,
     roles: Roles::Paying,
-    turns: Some(128),
+    turns: None,
     reduction_bytes: 16,
     matrix_store: true,
     cluster: 16,

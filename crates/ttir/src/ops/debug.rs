@@ -1,5 +1,6 @@
 //! Printing and asserting while a kernel runs.
 
+use crate::passes::patterns;
 use crate::types::{BOOL_LIKE, VALUE_LIKE};
 use ir::view::{Ints, Str};
 use ir::{Effect, Format, OpRow};
@@ -36,5 +37,6 @@ pub static ASSERT: OpRow = OpRow {
     doc: "Stops the kernel with a message where the condition does not hold.",
     effect: Effect::Write,
     format: Format::Text("$condition, $message attr-dict : type($condition)"),
+    patterns: &[patterns::drop_repeated_assert],
     ..AssertOp::ROW
 };

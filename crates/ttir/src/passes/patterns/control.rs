@@ -1,14 +1,16 @@
-//! Conditions that are known, loops that run not at all or once, values that a loop carries but never changes.
+//! Conditions that are known, assertions that are repeated, loops that run not at all or once, values that a loop carries but never changes.
 //!
 //! ```text
 //! scf.if true { A } else { B }                          =>  A
 //! scf.for %i = 5 to 5 step 1 iter_args(%x = %a) { … }   =>  %a
 //! scf.for %i = 0 to 4 step 8 iter_args(%x = %a) { A }   =>  A with 0 for %i and %a for %x
+//! tt.assert %c, "m" … tt.assert %c, "n"                 =>  tt.assert %c, "m"
 //! scf.for … iter_args(%x = %a) { … scf.yield %x }       =>  uses of %x and of the result become %a, and it is not carried
 //! ```
 
 use crate::ops::arith_int::int_value;
 use crate::ops::control::{ForOp, IfOp};
+use crate::ops::debug::{ASSERT, AssertOp};
 use ir::{Block, Module, Op, OpInit, Value};
 
 /// Moves the operations of a block in front of `op`, and puts what the block yields in place of `op`'s results.
@@ -74,6 +76,21 @@ pub(crate) fn inline_single_iteration(module: &mut Module, op: Op) -> bool {
     args.extend(of.inits());
     inline_block(module, op, block, &args);
     true
+}
+
+/// What held further up in a block holds.
+pub(crate) fn drop_repeated_assert(module: &mut Module, op: Op) -> bool {
+    let block = module.block_of(op);
+    let condition = AssertOp::new(module, op).condition();
+    let same = |user: Op| user != op && module.is(user, &ASSERT) && module.block_of(user) == block;
+    let others: Vec<Op> =
+        module.uses(condition).iter().map(|&(user, _)| user).filter(|&user| same(user)).collect();
+    let Some(block) = block.filter(|_| !others.is_empty()) else { return false };
+    let is_repeated = module.ops(block).take_while(|&inner| inner != op).any(|inner| others.contains(&inner));
+    if is_repeated {
+        module.erase(op);
+    }
+    is_repeated
 }
 
 /// A carried value that each iteration yields unchanged is its initial value, inside and after the loop.

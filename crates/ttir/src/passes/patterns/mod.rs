@@ -11,7 +11,8 @@ mod shape;
 
 pub(crate) use compare::known_comparison;
 pub(crate) use control::{
-    drop_unneeded_values, fold_if, forward_invariant_values, inline_single_iteration, skip_empty_loop,
+    drop_repeated_assert, drop_unneeded_values, fold_if, forward_invariant_values, inline_single_iteration,
+    skip_empty_loop,
 };
 pub(crate) use memory::{combine_addptr, simplify_load_mask, simplify_store_mask};
 pub(crate) use select::select_by_scalar;
