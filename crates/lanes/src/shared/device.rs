@@ -54,7 +54,7 @@ pub(super) struct Touch {
     /// The parameter that the pointer comes from; [`ANY`] for another.
     root: usize,
     by: By,
-    /// Whether it was in an earlier iteration, in which what the pointer is made of may have been something else.
+    /// Whether it was in an earlier iteration, in which the operands of the pointer may have had other values.
     earlier: bool,
     /// Atomics among each other are in the order that they ask for.
     atomic: bool,

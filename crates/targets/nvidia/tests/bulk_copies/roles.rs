@@ -50,7 +50,7 @@ fn attention(stages: u32, rows: u32) -> String {
     let tall = |word: &str| word.replacen("64x", &format!("{rows}x"), 1);
     let mut out = String::new();
     for line in text.lines() {
-        // Everything is tall but what is loaded of `b`, and what is made of that.
+        // Everything is tall but what is loaded of `b`, and what is computed from that.
         let stays = ["%v =", "%y =", "%z ="].iter().any(|name| line.trim().starts_with(name));
         let line = if stays { line.to_owned() } else { line.replace("64x64x", &tall("64x64x")) };
         let line = line
