@@ -1,8 +1,8 @@
 //! What a processor can do at most: loops that copy memory, and loops that multiply and add in registers.
 //!
-//! `limits.py` compiles this file by itself (`rustc --crate-type cdylib`) and calls it by `ctypes`. Each probe starts one
-//! pinned thread per processor, lets them begin together, and answers the seconds from there until all have ended. What
-//! is measured here does not depend on any code of Deuteron.
+//! `limits.py` compiles this file by itself (`rustc --crate-type cdylib`) and calls it by `ctypes`. Each probe starts
+//! one pinned thread per processor, lets them begin together, and answers the seconds from there until all have ended.
+//! What is measured here does not depend on any code of Deuteron.
 
 use std::sync::Barrier;
 use std::time::Instant;
@@ -31,7 +31,8 @@ fn pin(cpu: usize) {
     unsafe { sched_setaffinity(0, size_of_val(&mask), mask.as_ptr()) };
 }
 
-/// Runs `work(thread, threads)` on so many pinned threads at once; answers the seconds from the first start to the last end.
+/// Runs `work(thread, threads)` on so many pinned threads at once; answers the seconds from the first start to the last
+/// end.
 fn together(threads: usize, work: impl Fn(usize, usize) + Sync) -> f64 {
     let cpus = processors();
     let threads = threads.clamp(1, cpus.len());

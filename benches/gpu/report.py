@@ -1,5 +1,6 @@
 """The results as a page and two plots."""
 
+import textwrap
 from collections import namedtuple
 
 import tuning
@@ -87,14 +88,19 @@ def plot(path, title, results, x_of, unit):
         path.write_text(line_chart(lines, title, "size", unit, x_log=True))
 
 
+def paragraph(text):
+    """Prose in lines of at most 120 columns."""
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
+
+
 def write(folder, facts, results, timings, failures, skipped):
     """Writes gpu-results.md and the plots."""
     folder.mkdir(parents=True, exist_ok=True)
-    page = ["# Results on a GPU", "",
-            f"{facts['date']}, commit {facts['commit']}, {facts['device']}, torch {facts['torch']}, reference "
-            f"{facts['reference']}. Written by `make gpu-bench`: both compilers in one process, the same kernels and "
-            "configurations in turns, events around single launches with a flush of 256 MB before each, medians. Every "
-            "result was checked against float64 before it was timed.", ""]
+    page = ["# Results on a GPU", "", paragraph(
+        f"{facts['date']}, commit {facts['commit']}, {facts['device']}, torch {facts['torch']}, reference "
+        f"{facts['reference']}. Written by `make gpu-bench`: both compilers in one process, the same kernels and "
+        "configurations in turns, events around single launches with a flush of 256 MB before each, medians. Every "
+        "result was checked against float64 before it was timed."), ""]
     if results:
         page += ["## Best of the configurations", "", *main_table(results), ""]
     if timings["launch"]:
@@ -102,8 +108,9 @@ def write(folder, facts, results, timings, failures, skipped):
     if timings["compile"]:
         page += ["## Cold compiles", "", *compile_table(timings["compile"]), ""]
     if timings["tuning"]:
-        page += ["## Tuning", "", "The first launch of the tutorial's matmul (4096^3, fp16) with its 16 configurations, each in a "
-                 "process of its own; medians of three.", "", *tuning.table(timings["tuning"]), ""]
+        page += ["## Tuning", "", paragraph(
+            "The first launch of the tutorial's matmul (4096^3, fp16) with its 16 configurations, each in a process of its "
+            "own; medians of three."), "", *tuning.table(timings["tuning"]), ""]
     softmaxes = [result for result in results if result.family == "softmax fused"]
     matmuls = [result for result in results if result.family == "matmul" and "^" in result.label]
     if softmaxes:

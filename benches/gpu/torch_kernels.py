@@ -1,6 +1,6 @@
 """The kernels that ``torch.compile`` writes, compiled here and by the reference, as machine code: no GPU is needed.
 
-``python benches/gpu/torch_kernels.py --reference PYTHON`` writes the kernels of `torch_models.py` (forward), compiles
+``python benches/gpu/torch_kernels.py --reference PYTHON`` writes the kernels of `torch_models.py`, compiles
 each in a few block sizes for sm_90 with Deuteron and with the Triton that ``PYTHON`` has (it needs torch as well), assembles both, and
 prints for each how many instructions there are, how many of them in loops, registers, loads and stores of device memory, special
 functions, barriers, shuffles and accesses of shared memory: reference / here. ``--only WORD`` keeps the kernels with a word in
@@ -33,8 +33,8 @@ class Written(Exception):
     """Raised when the code of a model is known: nothing is run."""
 
 
-def write_kernels(folder):
-    """Writes a module for each kernel of each model, with its signature beside it."""
+def write_kernels(folder, only=""):
+    """Writes a module for each kernel of each model with this word in its name, with its signature beside it."""
     import torch
     import torch._inductor.config as config
     from torch._inductor.graph import GraphLowering
@@ -46,7 +46,9 @@ def write_kernels(folder):
     source = (Path(__file__).parent / "torch_models.py").read_text().replace('"cuda"', '"cpu"')
     exec(compile(source, "torch_models.py", "exec"), models)  # noqa: S102: our own file
     codegen = GraphLowering.codegen
-    for name in [name for name in models["MODELS"] if "trained" not in name]:
+    for name, make in models["MODELS"].items():
+        if only not in name:
+            continue
         found = []
 
         def stop(graph, found=found):
@@ -55,16 +57,34 @@ def write_kernels(folder):
             raise Written
 
         GraphLowering.codegen = stop
-        run, inputs = models["MODELS"][name]()
+        run, inputs = make()
+        is_trained = name in models["TRAINED"]
         try:
-            with torch.no_grad():
-                torch.compile(run)(*inputs)
+            with torch.set_grad_enabled(is_trained):
+                out = torch.compile(run, backend=backend)(*inputs)
+                if is_trained:
+                    out.sum().backward()
         except Exception as error:  # noqa: BLE001: torch wraps what was raised
-            if not found:
-                print(f"{name}: {error}", file=sys.stderr)
+            print(f"{name}: {error}", file=sys.stderr)
         torch._dynamo.reset()
-        for code in found:
-            split(folder, re.sub(r"\W+", "_", name), str(code))
+        for number, code in enumerate(found):
+            split(folder, re.sub(r"\W+", "_", name) + (".backward" if number else ""), str(code))
+
+
+def backend(graph, inputs):
+    """Inductor as far as the code that it writes; graphs are run as they are, so that the one for gradients follows."""
+    from functorch.compile import make_boxed_func
+    from torch._inductor.compile_fx import compile_fx, compile_fx_inner
+
+    def inner(graph, inputs, **how):
+        try:
+            compile_fx_inner(graph, inputs, **how)
+        except Exception as error:  # noqa: BLE001: torch wraps what was raised
+            if "Written" not in repr(error):
+                raise
+        return make_boxed_func(graph.forward)
+
+    return compile_fx(graph, inputs, inner_compile=inner)
 
 
 def split(folder, model, code):

@@ -1,7 +1,7 @@
 //! What a launch costs from Rust, on an empty grid: `cargo bench -p deuteron`.
 //!
-//! Each figure is the median of many single calls in nanoseconds, next to the median of doing nothing. A busy machine makes them
-//! larger, never smaller.
+//! Each figure is the median of many single calls in nanoseconds, next to the median of doing nothing. A busy machine
+//! makes them larger, never smaller.
 
 use deuteron::{Arg, Kernel, Options, Target};
 use std::hint::black_box;

@@ -1,4 +1,4 @@
-"""The `deuteron` command of the package: the native one, told which Python it runs in."""
+"""The `deuteron` command of the package: the native one, which learns in which Python it runs."""
 
 import os
 import signal

@@ -1,7 +1,7 @@
 """Processes that a redirected program starts are redirected as well.
 
 They learn it from the environment: ``DEUTERON_REDIRECT`` says so, and ``PYTHONPATH`` names the folder `_children`, whose
-``sitecustomize`` Python runs at its start. What cannot work is said on the standard error stream: a Python that is told to
+``sitecustomize`` Python runs at its start. What cannot work is said on the standard error stream: a Python that is asked to
 ignore its environment or to run no ``sitecustomize``, or an environment that leaves these variables out.
 """
 

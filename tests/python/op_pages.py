@@ -136,8 +136,8 @@ def libdevice_page():
              for path, (params, _, types) in reference.rows().items() if path.startswith("libdevice.")]
     return f"""{MADE}# libdevice
 
-`from triton.language.extra import libdevice` gives the functions below on every target. They work element by element and
-broadcast. A call whose operands have none of the listed types is an error.
+`from triton.language.extra import libdevice` gives the functions below on every target. They work element by element
+and broadcast. A call whose operands have none of the listed types is an error.
 
 ```python
 {examples['libdevice']}
@@ -194,13 +194,14 @@ What kernels may call, by family. Examples are complete after these lines:
 |---|---|
 """ + "\n".join(lines) + f"""
 
-Python's own `abs`, `bool`, `float`, `getattr`, `hasattr`, `int`, `isinstance`, `len`, `list`, `max`, `min`, `print`, `range`, `str`, `sum`,
-`tuple` and `zip` work in kernels, on constants as in Python; so do the functions and constants of `math`, on constants. `abs`, `max` and `min` take
-run-time values too, and `print` prints them while the kernel runs.
+Python's own `abs`, `bool`, `float`, `getattr`, `hasattr`, `int`, `isinstance`, `len`, `list`, `max`, `min`, `print`,
+`range`, `str`, `sum`, `tuple` and `zip` work in kernels, on constants as in Python; so do the functions and constants of
+`math`, on constants. `abs`, `max` and `min` take run-time values too, and `print` prints them while the kernel runs.
 
 ## Operations of the compiler
 
-The IRs `ttir` and `ttgir` consist of the operations below, each declared once. `deuteron ops tt.load` prints the same in the terminal.
+The IRs `ttir` and `ttgir` consist of the operations below, each declared once. `deuteron ops tt.load` prints the same
+in the terminal.
 
 | | |
 |---|---|

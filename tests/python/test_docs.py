@@ -9,6 +9,7 @@ import pytest
 import stage_pages
 from conftest import ROOT
 from op_families import FAMILIES
+from prose import wrapped
 
 from deuteron import _core
 
@@ -48,7 +49,7 @@ PAGES = {"knobs.md": knobs_page, "command.md": command_page.page, **op_pages.pag
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_is_up_to_date(page):
-    path, made = ROOT / "docs" / page, PAGES[page]()
+    path, made = ROOT / "docs" / page, wrapped(PAGES[page]())
     if os.environ.get("BLESS"):
         path.parent.mkdir(exist_ok=True)
         path.write_text(made)

@@ -251,6 +251,20 @@ def checks_on_device(x_ptr, n, BLOCK: tl.constexpr):
     tl.device_assert(x < n, "x is too large")
 
 
+def test_a_block_that_is_too_large_for_its_lanes_is_named():
+    @triton.jit
+    def square(out_ptr, x_ptr):
+        offsets = tl.arange(0, 1024)[:, None] * 1024 + tl.arange(0, 1024)[None, :]
+        x = tl.load(x_ptr + offsets)
+        tl.store(out_ptr + offsets, x * x + 1)
+
+    source = triton.compiler.ASTSource(square, {"out_ptr": "*fp32", "x_ptr": "*fp32"})
+    target = triton.backends.compiler.GPUTarget("cuda", 90, 32)
+    with pytest.raises(triton.CompilationError, match="the kernel is too large: .*32768 of them.*1024x1024.*more warps"):
+        triton.compile(source, target=target, options={"num_warps": 1})
+    assert triton.compile(source, target=target, options={"num_warps": 16}).asm["ptx"]
+
+
 def test_a_failed_assert_on_the_device_is_an_error_of_the_launch():
     x = np.arange(16, dtype=np.int32)
     checks_on_device[(2, )](x, 10, BLOCK=16)

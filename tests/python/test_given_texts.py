@@ -34,3 +34,28 @@ def test_paths_of_sources_are_written_as_assemblers_read_them(tmp_path, path):
 def test_parameters_are_aligned_by_a_power_of_two(tmp_path, divisor, align):
     aligned = re.findall(r"\.align (\d+) copy_param_0", ptx_of(tmp_path, divisor=divisor))
     assert aligned == [str(align)], aligned
+
+
+def test_a_text_may_be_indented(tmp_path):
+    file = tmp_path / "copy.ttir"
+    text = TEXT.format(path="/home/k.py", divisor=16)
+    file.write_text("".join(f"    {line}\n" for line in text.splitlines()))
+    assert "copy" in triton.compile(str(file), target=GPUTarget("cuda", 90, 32)).asm["ptx"]
+
+
+@pytest.mark.parametrize("ending, text, types", [
+    ("ttir", "tt.func public @k(%p: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %n: i32, %q: !tt.ptr<!tt.ptr<i8>>) {",
+     ["*f16", "i32", "**i8"]),
+    ("ttgir", "tt.func @k(%p: !tt.ptr<i8, 0> {tt.nv_tma_desc = 1 : i32}, %s: !tt.ptr<f32, 1>)\n attributes {x = 1} {",
+     ["nvTmaDesc", "*f32"]),
+    ("ttir", "tt.func @k(%x: f32, %y: i64) -> f32 {", ["f32", "i64"]),
+    ("ttir", "tt.func public @k() {", []),
+    ("ptx", ".visible .entry k(\n .param .u64 .ptr .global .align 16 k_param_0,\n .param .b32 k_param_1\n)\n{",
+     ["u64", "b32"]),
+])
+def test_a_given_text_says_what_its_kernel_takes(tmp_path, ending, text, types):
+    file = tmp_path / f"k.{ending}"
+    file.write_text(text)
+    source = triton.compiler.IRSource(str(file))
+    assert source.signature == dict(enumerate(types)), source.signature
+    assert source.name.removeprefix("@") == "k"

@@ -94,7 +94,7 @@ def test_tiles_are_transposed_through_shared_memory():
 def test_a_matmul_is_bound_by_the_matrix_units():
     report = matmul().inspect(grid=[32, 16], args=dict(M=4096, N=4096, K=4096))
     dot, = lines("total = tl.dot")
-    assert f"Compute bound by the matrix units: the product at line {dot}" in report.verdict
+    assert f"Compute bound by the matrix units: the dot at line {dot}" in report.verdict
     assert "wgmma" in report.verdict and "m64n256k16" in report.verdict
     # Each step takes 1024 clocks of either, and the end of the tile makes shared memory 2 % longer.
     bounds = dict(report.bounds)
@@ -121,7 +121,7 @@ def test_what_a_matmul_moves_through_shared_memory_with_products_of_four_warps()
     report = kernel.inspect(grid=[32, 16], args=dict(M=4096, N=4096, K=4096), device="H200")
     a, b, dot, store = (lines(text)[0] for text in (" a = tl.load", " b = tl.load", "total = tl.dot", "tl.store(c_ptr"))
     steps = 4096 // 64
-    # Copies run two steps ahead of the first product; those past the end write zeros.
+    # Copies run two steps ahead of the first dot; those past the end write zeros.
     copied = steps + 2
     # Two groups of warps make 64 rows each, in four steps of 16 along k: 8 instructions, of which each reads 64 x 16 and
     # 16 x 256 numbers of two bytes. The tile of the result, 128 x 256 of them, is turned once. A pass moves 128 bytes.
@@ -130,7 +130,7 @@ def test_what_a_matmul_moves_through_shared_memory_with_products_of_four_warps()
         ("asynchronous copies", b, "write"): copied * 64 * 256 * 2 // 128,
         ("operands of matrix instructions", dot, "read"): steps * 8 * (64 * 16 + 16 * 256) * 2 // 128,
         ("matrix stores", store, "write"): 128 * 256 * 2 // 128,
-        ("change of layout", store, "read"): 128 * 256 * 2 // 128,
+        ("layout conversion", store, "read"): 128 * 256 * 2 // 128,
     }
     clocks = sum(passes(report).values()) * 512 / 132
     assert dict(report.bounds)["shared memory"] == pytest.approx(clocks / 1.83e9 / (512 / 132 / 4), rel=1e-3)
@@ -148,7 +148,7 @@ def test_what_a_matmul_moves_through_shared_memory_with_products_of_a_warp():
     assert found["matrix loads", a, "read"] == steps * columns * 128 * 64 * 2 // 128
     assert found["matrix loads", b, "read"] == steps * rows * 64 * 256 * 2 // 128
     assert found["asynchronous copies", a, "write"] == (steps + 2) * 128 * 64 * 2 // 128
-    assert f"Compute bound by the matrix units: the product at line {dot}" in report.verdict
+    assert f"Compute bound by the matrix units: the dot at line {dot}" in report.verdict
     assert dict(report.bounds)["shared memory"] < report.bounds[0][1]
 
 
@@ -163,10 +163,10 @@ def test_the_last_round_of_a_grid_is_told():
     signature = dict(x_ptr="*fp32", y_ptr="*fp32", stride="i32", BLOCK="constexpr")
     kernel = compiled(inspected.transposed_tiles, signature, dict(BLOCK=64))
     told = [line for line in kernel.inspect(grid=[300], device="H200").evidence if "the grid has" in line]
-    assert told == ["the grid has 300 programs for 132 processors: the last of 3 rounds has work for 27 % of them, so that 76 % of "
+    assert told == ["the grid has 300 programs for 132 SMs: the last of 3 waves has work for 27 % of them, so that 76 % of "
                     "their time is used at most"]
     few = kernel.inspect(grid=[100], device="H200").evidence
-    assert "the grid has 100 programs for 132 processors" in few
+    assert "the grid has 100 programs for 132 SMs" in few
     assert not any("the grid has" in line for line in kernel.inspect(grid=[1320], device="H200").evidence)
 
 
@@ -182,7 +182,7 @@ def test_the_processors_of_this_machine():
     if cpu.backend != "cpu":
         pytest.skip("the target of this machine is a GPU")
     report = matmul("fp32", target=cpu, BLOCK_M=64, BLOCK_N=64).inspect(grid=[16, 16], args=dict(M=1024, N=1024, K=1024))
-    assert report.verdict.startswith("Compute bound: the product")
+    assert report.verdict.startswith("Compute bound: the dot")
     signature = dict(x_ptr="*fp32", y_ptr="*fp32", n="i32", stride="i32", BLOCK="constexpr")
     kernel = compiled(inspected.transposed_copy, signature, dict(BLOCK=4096), cpu)
     report = kernel.inspect(grid=[4096], args=dict(n=4096, stride=4096))

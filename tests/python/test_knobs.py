@@ -110,11 +110,11 @@ def test_settings_of_vendors(monkeypatch, capfd, tmp_path):
     monkeypatch.setenv("TRITON_HIP_USE_BLOCK_PINGPONG", "0")
     assert knobs.amd.use_block_pingpong is False
     with knobs.amd.scope():
-        knobs.amd.use_async_copy = True
-        assert knobs.amd.use_async_copy is True and os.environ["TRITON_HIP_USE_ASYNC_COPY"] == "1"
-        knobs.amd.use_async_copy = False
+        knobs.amd.use_coexec_scheduler = True
+        assert knobs.amd.use_coexec_scheduler is True and os.environ["TRITON_HIP_USE_COEXEC_SCHEDULER"] == "1"
+        knobs.amd.use_coexec_scheduler = False
     said = capfd.readouterr().err.splitlines()
-    assert len(said) == 1 and "knobs.amd.use_async_copy is not obeyed" in said[0] and "as if it were off" in said[0]
+    assert len(said) == 1 and "knobs.amd.use_coexec_scheduler is not obeyed" in said[0] and "as if it were off" in said[0]
     with pytest.raises(NotImplementedError, match="amd.swap_mir is not supported.*TRITON_KERNEL_OVERRIDE"):
         knobs.amd.swap_mir = "/x"
     with pytest.raises(NotImplementedError, match="compilation.enable_asan is not supported.*TRITON_INTERPRET"):

@@ -200,6 +200,27 @@ def test_compile_workers_use_this_compiler(python, tmp_path, method):
     assert done.stdout == "right\n", done.stderr
 
 
+def test_machine_code_lies_where_torch_looks_for_it(python, tmp_path):
+    """Torch reads ``TRITON_CACHE_DIR`` alone, also where another variable says where kernels are kept."""
+    code = """
+        import os
+        from test_torch_compile import add_kernel
+        from torch._inductor.runtime import runtime_utils, triton_heuristics
+        from triton import compile
+        from triton.backends.compiler import GPUTarget
+        from triton.compiler import ASTSource
+
+        signature = {"x_ptr": "*fp32", "y_ptr": "*fp32", "out_ptr": "*fp32", "n": "i32", "BLOCK": "constexpr"}
+        kernel = compile(ASTSource(add_kernel, signature, {"BLOCK": 64}), target=GPUTarget("cuda", 90, 32))
+        folder = runtime_utils.triton_hash_to_path_key(kernel.hash)
+        path = os.path.join(runtime_utils.triton_cache_dir(0), folder, "add_kernel.cubin")
+        assert open(path, "rb").read() == kernel.asm["cubin"]
+    """
+    path = os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])
+    env = {"DEUTERON_CACHE_DIR": str(tmp_path / "own"), "TRITON_CACHE_DIR": str(tmp_path / "torch"), "PYTHONPATH": path}
+    python("-m", "deuteron", "-c", textwrap.dedent(code), env=env)
+
+
 def test_output_code_is_logged(python, tmp_path):
     program = tmp_path / "program.py"
     program.write_text("import torch, torch._inductor.config as config\nconfig.cpu_backend = 'triton'\nx = torch.randn(9)\n"

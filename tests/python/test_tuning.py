@@ -511,3 +511,29 @@ def test_every_configuration_is_compiled_before_it_is_timed():
         triton.knobs.compilation.listener = lambda **facts: compiled.append(threading.get_ident())
         tuned(fresh_kernel, configs=CONFIGS[1:])[grid](np.zeros(10, np.float32), 10)
     assert len(compiled) == 3 and threading.get_ident() not in compiled
+
+
+def test_a_start_from_kept_results_imports_nothing_that_measures(python, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("""
+import sys
+import numpy as np
+import deuteron as triton
+import deuteron.language as tl
+
+
+@triton.autotune([triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 256})], key=["n"], cache_results=True)
+@triton.jit
+def double_kernel(x_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x_ptr + at, tl.load(x_ptr + at, at < n) * 2, at < n)
+
+
+x = np.ones(1000, dtype=np.float32)
+double_kernel[lambda meta: (triton.cdiv(1000, meta["BLOCK"]), )](x, 1000)
+print("deuteron.testing" in sys.modules, x.min() > 1)
+""")
+    env = {"DEUTERON_CACHE_DIR": str(tmp_path / "cache"), "TRITON_INTERPRET": "0"}
+    first, second = (python(program, env=env).stdout.split() for _ in range(2))
+    assert first[1] == second[1] == "True"
+    assert second[0] == "False"

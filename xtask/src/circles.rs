@@ -1,7 +1,8 @@
 //! Modules of a crate that import each other in a circle.
 //!
-//! A module is a file. It imports another when a path in it (`crate::a::b::Item`, `super::b::Item`) leads into that file. A module and
-//! its own children may know each other: what a folder shares stands in its `mod.rs`. Tests are left out.
+//! A module is a file. It imports another when a path in it (`crate::a::b::Item`, `super::b::Item`) leads into that
+//! file. A module and its own children may know each other: what a folder shares stands in its `mod.rs`. Tests are left
+//! out.
 
 use crate::masked;
 use crate::sources::SourceFile;

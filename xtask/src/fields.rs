@@ -1,7 +1,7 @@
 //! Fields of a struct that nobody reads: facts that stand there and decide nothing.
 //!
-//! A field is read where its name stands behind a dot outside of the file that declares it and of tests. Left out: which struct is read,
-//! so that a field of the same name elsewhere counts too.
+//! A field is read where its name stands behind a dot outside of the file that declares it and of tests. Left out:
+//! which struct is read, so that a field of the same name elsewhere counts too.
 
 use crate::masked;
 use crate::sources::SourceFile;

@@ -1,5 +1,5 @@
-//! Which crate may depend on which: the arrows of the architecture, checked against every `Cargo.toml`, and printed into the page about
-//! the architecture.
+//! Which crate may depend on which: the arrows of the architecture, checked against every `Cargo.toml`, and printed
+//! into the page about the architecture.
 
 use crate::sources::SourceFile;
 use std::fmt::Write as _;

@@ -4,6 +4,7 @@
 //! Python, which `make test` runs.
 
 mod circles;
+mod columns;
 mod fields;
 mod layers;
 mod masked;

@@ -1,7 +1,7 @@
 //! The crates that know no operating system, checked for one that nobody here runs: macOS on AArch64.
 //!
-//! Nothing is linked, so the pieces of C and assembly of their dependencies are not compiled. Left out: `cpu`, `llvm`, `runtime`, the
-//! GPU targets and what stands on them; `docs/coming-from-triton.md` says what they miss there.
+//! Nothing is linked, so the pieces of C and assembly of their dependencies are not compiled. Left out: `cpu`, `llvm`,
+//! `runtime`, the GPU targets and what stands on them; `docs/coming-from-triton.md` says what they miss there.
 
 use crate::sources;
 use std::process::{Command, Stdio};

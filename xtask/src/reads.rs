@@ -1,4 +1,5 @@
-//! How code reads operations: by the names of their views, not by index or by quoted key, and without invented defaults.
+//! How code reads operations: by the names of their views, not by index or by quoted key, and without invented
+//! defaults.
 //!
 //! ```text
 //! module.operand(op, 0)                                         =>  LoadOp::new(module, op).ptr()

@@ -1,4 +1,5 @@
-//! Finds and reads the files of the workspace: Rust in `crates/` and `xtask/`, Python in `python/`.
+//! Finds and reads the files of the workspace: Rust in `crates/` and `xtask/`, Python in `python/`, and the
+//! pages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,18 @@ pub(crate) fn rust_files(root: &Path) -> Result<Vec<SourceFile>, String> {
 /// The Python files of the package, in the order of their paths.
 pub(crate) fn python_files(root: &Path) -> Result<Vec<SourceFile>, String> {
     files_in(root, &["python"], |path| path.extension().is_some_and(|extension| extension == "py"))
+}
+
+/// The Markdown pages: those of the root and all of `docs/`, in the order of their paths.
+pub(crate) fn pages(root: &Path) -> Result<Vec<SourceFile>, String> {
+    let mut pages = Vec::new();
+    for name in ["CHANGELOG.md", "README.md", "RELEASING.md"] {
+        pages.push(read(root, &root.join(name))?);
+    }
+    pages.extend(files_in(root, &["docs"], |path| {
+        path.extension().is_some_and(|extension| extension == "md")
+    })?);
+    Ok(pages)
 }
 
 /// All `Cargo.toml` files of crates, in the order of their paths.

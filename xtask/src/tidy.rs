@@ -1,8 +1,9 @@
 //! The rules of the house that a compiler does not check.
 //!
 //! Every file opens with `//!`; a vendor's words stay in that vendor's folder; crates depend along the arrows; files
-//! and functions stay short; operations are read by name ([`reads`](mod@crate::reads)) and named by few files; nothing is imported by a
-//! glob outside tests; modules do not import each other in circles; Python files keep [rules of their own](mod@crate::python). Exceptions are listed in
+//! and functions stay short; operations are read by name ([`reads`](mod@crate::reads)) and named by few files; nothing
+//! is imported by a glob outside tests; modules do not import each other in circles; prose ends at [column
+//! 120](mod@crate::columns); Python files keep [rules of their own](mod@crate::python). Exceptions are listed in
 //! `xtask/exceptions.txt`, each with its reason, and a stale one is a finding too.
 
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use std::path::Path;
 
 use crate::reads::Read;
 use crate::sources::SourceFile;
-use crate::{circles, fields, layers, masked, python, reads, sizes, sources, touch};
+use crate::{circles, columns, fields, layers, masked, python, reads, sizes, sources, touch};
 
 const MAX_FILE_LINES: usize = 600;
 const MAX_FUNCTION_LINES: usize = 100;
@@ -56,6 +57,10 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
         findings.extend(header(file));
         findings.extend(vendor_words(file, &mut exceptions));
         findings.extend(glob_imports(file));
+        findings.extend(long_lines(file, columns::in_comments));
+    }
+    for page in &sources::pages(root)? {
+        findings.extend(long_lines(page, columns::in_page));
     }
     findings.extend(too_long(sizes::longest_files(&files), MAX_FILE_LINES, "file", &mut exceptions));
     findings.extend(too_long(
@@ -87,6 +92,12 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     }
     findings.extend(exceptions.stale());
     Ok(findings)
+}
+
+/// Lines of prose that are too long, as `rule` finds them.
+fn long_lines(file: &SourceFile, rule: fn(&str) -> Vec<usize>) -> Vec<Finding> {
+    let message = "end the line at column 120";
+    rule(&file.text).into_iter().map(|line| Finding::new(&file.path, line, message)).collect()
 }
 
 /// Reads of operations by index or with a default, as far as the file may not have so many.

@@ -1,10 +1,12 @@
 //! Which files name an operation: by its text name, its row or its view.
 //!
-//! Input: `tt.dot`. Output: the files outside tests in which `"tt.dot"`, `dot::DOT`, an imported `DOT` or `DotOp` stands, comments
-//! left out. Where an operation's facts stand in its row, few files name it; `xtask/exceptions.txt` holds how many may.
+//! Input: `tt.dot`. Output: the files outside tests in which `"tt.dot"`, `dot::DOT`, an imported `DOT` or `DotOp`
+//! stands, comments left out. Where an operation's facts stand in its row, few files name it; `xtask/exceptions.txt`
+//! holds how many may.
 //!
-//! Files may also read an operation as one of many that share a fact of their rows: `MatmulOp`, `AccessOp`, views that are declared
-//! with `where`. They go on working with an operation that comes later, so they are listed apart ([`through`]).
+//! Files may also read an operation as one of many that share a fact of their rows: `MatmulOp`, `AccessOp`, views that
+//! are declared with `where`. They go on working with an operation that comes later, so they are listed apart
+//! ([`through`]).
 
 use crate::sources::SourceFile;
 
@@ -51,7 +53,8 @@ pub(crate) fn through<'f>(
     Ok(found.collect())
 }
 
-/// The views of many rows that a file declares, each with the fact that a row states to be read by it: `Traits::MATMUL`, `access:`.
+/// The views of many rows that a file declares, each with the fact that a row states to be read by it:
+/// `Traits::MATMUL`, `access:`.
 fn shared_views(file: &SourceFile) -> Vec<(&str, String)> {
     let rows = if file.path.contains("/src/ops/") { file.text.as_str() } else { "" };
     let views = rows.split("op_view! {").skip(1).filter_map(|view| {
@@ -121,8 +124,8 @@ impl Names {
     }
 }
 
-/// Whether a view reads something in a text: `DotOp::new(…)`, `DotOp<'_>`. An encoding may have a case of the same name,
-/// `Encoding::DotOp`.
+/// Whether a view reads something in a text: `DotOp::new(…)`, `DotOp<'_>`. An encoding may have a case of the same
+/// name, `Encoding::DotOp`.
 fn is_used(text: &str, view: &str) -> bool {
     text.match_indices(view).any(|(at, _)| {
         let (before, after) = (&text[..at], &text[at + view.len()..]);

@@ -12,7 +12,7 @@ pub(crate) fn info() -> Result<(), Failure> {
     let _ = writeln!(text, "deuteron {}, {}", runtime::version(), std::env::consts::ARCH);
     let active = runtime::active_target().map(|target| target.facts().backend);
     match &active {
-        Ok(backend) => _ = writeln!(text, "kernels run on target {backend} unless they are told otherwise"),
+        Ok(backend) => _ = writeln!(text, "kernels run on target {backend} unless a launch says otherwise"),
         Err(error) => _ = writeln!(text, "no target is in use: {error}"),
     }
     let dir = knobs::Settings::current().cache_dir;

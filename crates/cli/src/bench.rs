@@ -1,7 +1,7 @@
 //! `deuteron bench`: the `perf_report` marks of a Python script.
 //!
-//! The script needs Python, so the work is done by the package's own runner in a process of its own; this command finds the
-//! interpreter and hands the command line on.
+//! The script needs Python, so the work is done by the package's own runner in a process of its own; this command finds
+//! the interpreter and hands the command line on.
 
 use crate::Failure;
 use clap::Args;

@@ -1,4 +1,5 @@
-//! Kernels of the cache by name: the beginning of their hash, the file of their entry, or a folder that holds one entry.
+//! Kernels of the cache by name: the beginning of their hash, the file of their entry, or a folder that holds one
+//! entry.
 
 use crate::Failure;
 use runtime::cache::{Entry, EntryKind, Store};

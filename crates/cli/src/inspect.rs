@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Say what each access, layout change and product of a kernel costs, and what bounds it.
+/// Say what each access, layout conversion and dot of a kernel costs, and what bounds it.
 #[derive(Args)]
 pub(crate) struct Inspect {
     #[command(flatten)]

@@ -2,8 +2,8 @@
 //!
 //! It is a library, so that those who have the Python package alone have the command, too.
 //!
-//! Exit codes: 0 for success, 1 for an error of the kernel or the machine, 2 for a wrong command line. Results go to the
-//! standard output, everything else to the standard error stream.
+//! Exit codes: 0 for success, 1 for an error of the kernel or the machine, 2 for a wrong command line. Results go to
+//! the standard output, everything else to the standard error stream.
 
 mod about;
 mod bench;
@@ -41,7 +41,7 @@ enum What {
     Ops(ops::Ops),
     /// Show where a layout puts each element of a tensor.
     Layout(layout::Layout),
-    /// Say what each access, layout change and product of a kernel costs, and what bounds it.
+    /// Say what each access, layout conversion and dot of a kernel costs, and what bounds it.
     Inspect(inspect::Inspect),
     /// Run a kernel on made-up arguments and print what it wrote.
     Run(run::Run),

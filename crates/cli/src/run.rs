@@ -120,8 +120,8 @@ impl Run {
         let mut times: Vec<Duration> = Vec::new();
         for _ in 0..self.repeat.max(1) {
             let start = Instant::now();
-            // SAFETY: the slots are those of the signature the kernel was compiled for. Whether the kernel stays within its
-            // arrays is up to whoever asks to run it; the interpreter is there to check.
+            // SAFETY: the slots are those of the signature the kernel was compiled for. Whether the kernel stays within
+            // its arrays is up to whoever asks to run it; the interpreter is there to check.
             unsafe { loaded.launch(&launch) }.map_err(runtime::RuntimeError::from)?;
             device.synchronize().map_err(runtime::RuntimeError::from)?;
             times.push(start.elapsed());

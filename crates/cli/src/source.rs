@@ -13,13 +13,15 @@ use target::{CompileOptions, GivenStage, OptionValue, Target};
 /// A kernel in a file.
 #[derive(Args, Clone)]
 pub(crate) struct Source {
-    /// A .py file with @triton.jit functions, or a .ttir file; for targets that have them also .ttgir and later stages. `inspect` also
-    /// takes a kernel of the cache: the first digits of its hash as `cache list` shows it, or the file of its entry.
+    /// A .py file with @triton.jit functions, or a .ttir file; for targets that have them also .ttgir and later stages.
+    /// `inspect` also takes a kernel of the cache: the first digits of its hash as `cache list` shows it, or the file
+    /// of its entry.
     pub(crate) file: PathBuf,
     /// The kernel; may be left out where the file has one function alone.
     #[arg(long, short)]
     pub(crate) kernel: Option<String>,
-    /// The target to compile for, with an architecture behind a colon if it has several; by default the one of this machine.
+    /// The target to compile for, with an architecture behind a colon if it has several; by default the one of this
+    /// machine.
     #[arg(long)]
     pub(crate) target: Option<String>,
     /// A target to emulate on this machine's processors, every access checked.

@@ -80,7 +80,7 @@ fn what_is_not_fused_says_why() {
     ));
     assert!(
         report.contains(
-            "64×64×f32 of math.exp, not fused: a loop reads it at other positions than it is made at"
+            "64×64×f32 of math.exp, not fused: a loop reads it at other positions than it is computed at"
         ),
         "{report}"
     );
@@ -98,7 +98,7 @@ fn a_file_with_layouts_and_a_page() {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/ttgir/reference/matmul_small_90.ttgir");
     let text = text.to_str().expect("a path");
     let output = run(folder.path(), &[text, "--target", "cuda:90", "--html", "page.html"]);
-    assert!(said(&output).contains("Matrix products"), "{}", said(&output));
+    assert!(said(&output).contains("Dots"), "{}", said(&output));
     let page = std::fs::read_to_string(folder.path().join("page.html")).expect("it is there");
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("data-stage=\"ttgir\""));
     assert!(!page.contains("http://") && !page.contains("https://") && !page.contains(" src="));

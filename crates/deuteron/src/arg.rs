@@ -91,8 +91,8 @@ impl<'a> Arg<'a> {
         Arg::memory::<T>(address, None, false)
     }
 
-    /// A tensor in the memory of another argument, for a parameter `tensordesc<…>`: its address is divisible by 16, its last stride
-    /// is 1, and the others are multiples of 16 bytes.
+    /// A tensor in the memory of another argument, for a parameter `tensordesc<…>`: its address is divisible by 16, its
+    /// last stride is 1, and the others are multiples of 16 bytes.
     ///
     /// # Errors
     /// When the other argument is no memory.

@@ -67,6 +67,11 @@ impl Value for Given<'_> {
             _ => None,
         }
     }
+
+    #[inline]
+    fn extent(&self) -> Option<Extent> {
+        extent(self.arg)
+    }
 }
 
 /// A number as a constant.
@@ -108,11 +113,11 @@ impl Launcher {
             Some(variant) => variant,
             None => self.compile(program, context, &prepared.key, options)?,
         };
-        // SAFETY: the slots are those of the arguments that the kernel was compiled for; the caller vouches for the memory.
+        // SAFETY: the slots are those of the arguments that the kernel was compiled for; the caller vouches for the
+        // memory.
         unsafe { submit(&variant.kernel, place, &prepared.slots, args) }?;
-        self.variants.remember(&prepared.key, &variant, || {
-            self.foresee(context, args, options, &variant, prepared.finest())
-        });
+        self.variants
+            .remember(&prepared.key, &variant, || self.foresee(context, args, options, &variant, &prepared));
         Ok(())
     }
 
@@ -167,17 +172,18 @@ impl Launcher {
         args: &[Arg<'_>],
         options: &Options,
         variant: &Arc<CompiledProgram>,
-        finest: u32,
+        prepared: &Prepared,
     ) -> Option<Foreseen> {
-        if context.checks_memory || context.looks_at_extents {
+        if context.checks_memory {
             return None;
         }
-        let mut values = Prediction::new(args.len(), finest);
+        let mut values = Prediction::new(args.len(), prepared);
         for (at, (arg, rules)) in args.iter().zip(&self.rules).enumerate() {
             let seen = match (arg, rules.constexpr) {
                 (_, true) => Seen::Constant(constant(arg)?),
                 (Arg::Memory(memory), false) => {
-                    Seen::Memory { dtype: memory.dtype(), address: memory.address() }
+                    let (dtype, address) = (memory.dtype(), memory.address());
+                    Seen::Memory { dtype, address, extent: extent(arg) }
                 }
                 (_, false) => Seen::Number(argument(arg)?, constant(arg)?),
             };
@@ -231,10 +237,14 @@ fn write(arg: &Arg<'_>, rules: &ParamRules, is_host: bool, prepared: &mut Prepar
         return Err("is a tensor, of which only a signature says the blocks: use Kernel::compile".to_owned());
     };
     prepared.argument(rules, argument).map_err(|error| error.to_string())?;
-    if let Arg::Memory(memory) = arg
-        && let Some(bytes) = memory.bytes()
-    {
-        prepared.extent(&Extent { base: memory.address(), len: bytes as u64, writable: true });
+    if let Some(extent) = extent(arg) {
+        prepared.extent(&extent);
     }
     Ok(())
+}
+
+/// How far memory goes, where the argument says so.
+fn extent(arg: &Arg<'_>) -> Option<Extent> {
+    let Arg::Memory(memory) = arg else { return None };
+    Some(Extent { base: memory.address(), len: memory.bytes()? as u64, writable: true })
 }

@@ -31,11 +31,11 @@
 //! # }
 //! ```
 //!
-//! On a GPU (`Target::current()` where there is one, or `Target::named("cuda:90")`), arguments are [`Buffer`]s, made with
-//! [`Target::buffer`], or addresses that another library has allocated, [`Arg::pointer`].
+//! On a GPU (`Target::current()` where there is one, or `Target::named("cuda:90")`), arguments are [`Buffer`]s, made
+//! with [`Target::buffer`], or addresses that another library has allocated, [`Arg::pointer`].
 //!
-//! A kernel may also be launched as from Python, [`Kernel::launch`]: what it is compiled for follows from its arguments, by the same
-//! code, and it is compiled once for each kind of them.
+//! A kernel may also be launched as from Python, [`Kernel::launch`]: what it is compiled for follows from its
+//! arguments, by the same code, and it is compiled once for each kind of them.
 
 mod arg;
 mod buffer;
@@ -100,7 +100,8 @@ impl Target {
         Ok(Target::of(runtime::target_named(name)?))
     }
 
-    /// A target whose device is emulated on this machine's processors, where every access is checked. Slices are its memory.
+    /// A target whose device is emulated on this machine's processors, where every access is checked. Slices are its
+    /// memory.
     ///
     /// # Errors
     /// Names the targets that there are; says if this one cannot be emulated.
@@ -199,16 +200,17 @@ impl Kernel {
         Ok(Kernel { program, name: name.to_owned(), launcher })
     }
 
-    /// Takes what `tl.static_print` prints during a compile, in place of the standard output. A kernel that comes from the
-    /// cache prints nothing: it is not compiled.
+    /// Takes what `tl.static_print` prints during a compile, in place of the standard output. A kernel that comes from
+    /// the cache prints nothing: it is not compiled.
     #[must_use]
     pub fn on_print(mut self, print: impl Fn(&str) + Send + Sync + 'static) -> Kernel {
         self.program = self.program.on_print(print);
         self
     }
 
-    /// Compiles for a signature: one entry for each parameter, a type (`*fp32`, `i32`, with `:16` if divisible by 16) for what
-    /// is passed at run time, a value (`1024`, `True`, `tl.float16`) for a constexpr. Kernels are kept on disk.
+    /// Compiles for a signature: one entry for each parameter, a type (`*fp32`, `i32`, with `:16` if divisible by 16)
+    /// for what is passed at run time, a value (`1024`, `True`, `tl.float16`) for a constexpr. Kernels are kept on
+    /// disk.
     ///
     /// # Errors
     /// What is wrong with the kernel or with the signature, with its place.
@@ -219,9 +221,9 @@ impl Kernel {
         Ok(Compiled::new(compiled))
     }
 
-    /// Runs every program of the grid and waits for the last; compiles where that has not been done for such arguments. There is one
-    /// for each parameter, constexprs included. The rules are those of a launch from Python: an integer equal to 1 becomes a
-    /// constant, an address and an integer are known to be divisible by 16 where they are.
+    /// Runs every program of the grid and waits for the last; compiles where that has not been done for such arguments.
+    /// There is one for each parameter, constexprs included. The rules are those of a launch from Python: an integer
+    /// equal to 1 becomes a constant, an address and an integer are known to be divisible by 16 where they are.
     ///
     /// # Safety
     /// The kernel must stay within the memory it is given, which nobody checks.
@@ -290,8 +292,8 @@ impl Compiled {
         self.kernel.from_cache
     }
 
-    /// Runs every program of the grid and waits for the last. `args` holds the run-time arguments in order; constexprs are
-    /// left out.
+    /// Runs every program of the grid and waits for the last. `args` holds the run-time arguments in order; constexprs
+    /// are left out.
     ///
     /// # Safety
     /// The kernel must stay within the memory it is given, which nobody checks.

@@ -90,8 +90,8 @@ pub fn minmax(ctx: &mut Ctx<'_, '_>, max: bool, x: &[Value]) -> Value {
     if form == MinMax::Ordered { chosen } else { settle_zeros(ctx, x, chosen, max) }
 }
 
-/// Of two zeros the conjunction (for a minimum the disjunction) of the bits has the sign that is wanted. Nothing is to be decided
-/// where an operand is a constant that is no zero or the wanted one, or where the sign of zeros is free.
+/// Of two zeros the conjunction (for a minimum the disjunction) of the bits has the sign that is wanted. Nothing is to
+/// be decided where an operand is a constant that is no zero or the wanted one, or where the sign of zeros is free.
 fn settle_zeros(ctx: &mut Ctx<'_, '_>, x: &[Value], chosen: Value, max: bool) -> Value {
     let ty = ctx.b.ty(chosen);
     let [zero, negative] = [0.0, -0.0].map(|value| ctx.b.float(ty, value));

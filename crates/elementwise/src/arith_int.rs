@@ -1,7 +1,8 @@
 //! Integer arithmetic and addresses.
 //!
-//! What the language leaves undefined (a zero divisor, a shift by the width or more) gives some value here and never stops the
-//! process: divisors are replaced where a division would trap, amounts are cut to the width. What overflows wraps.
+//! What the language leaves undefined (a zero divisor, a shift by the width or more) gives some value here and never
+//! stops the process: divisors are replaced where a division would trap, amounts are cut to the width. What overflows
+//! wraps.
 
 use crate::target::Division;
 use crate::{Ctx, Elems, Entry, Result};
@@ -32,8 +33,8 @@ pub(crate) const TABLE: &[Entry] = &[
     (&memory::ADDPTR, add_pointer),
 ];
 
-/// Integers narrower than what the machine divides are widened and cut again. The result of the division by a constant power
-/// of two is left to later stages.
+/// Integers narrower than what the machine divides are widened and cut again. The result of the division by a constant
+/// power of two is left to later stages.
 fn divide(ctx: &mut Ctx<'_, '_>, op: Op, x: &[Value]) -> Value {
     let ty = ctx.b.ty(x[0]);
     let least = ctx.target.abilities().widths.divide;
@@ -60,8 +61,8 @@ fn guarded(ctx: &mut Ctx<'_, '_>, op: Op, x: &[Value]) -> Value {
     }
 }
 
-/// A division of magnitudes, which is what machines without an instruction for it do anyway. The magnitude of the least number
-/// is right as an unsigned one, and the result wraps. Zero divides as one does.
+/// A division of magnitudes, which is what machines without an instruction for it do anyway. The magnitude of the least
+/// number is right as an unsigned one, and the result wraps. Zero divides as one does.
 fn defined(ctx: &mut Ctx<'_, '_>, op: Op, x: &[Value]) -> Value {
     let ty = ctx.b.ty(x[0]);
     let one = ctx.b.int(ty, 1);
@@ -87,8 +88,8 @@ fn defined(ctx: &mut Ctx<'_, '_>, op: Op, x: &[Value]) -> Value {
     turned(ctx, result, sign)
 }
 
-/// A division that never traps: the smallest value divided by -1 overflows, and by zero everything does: both divide by one
-/// instead, which for -1 wraps as it should once the sign is turned.
+/// A division that never traps: the smallest value divided by -1 overflows, and by zero everything does: both divide by
+/// one instead, which for -1 wraps as it should once the sign is turned.
 fn untrapped(ctx: &mut Ctx<'_, '_>, op: Op, x: &[Value]) -> Value {
     let ty = ctx.b.ty(x[1]);
     let (zero, one) = (ctx.b.zero(ty), ctx.b.int(ty, 1));

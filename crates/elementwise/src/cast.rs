@@ -43,8 +43,8 @@ fn resize(ctx: &mut Ctx<'_, '_>, op: Op, elems: &Elems<'_>, value: Value) -> Val
     }
 }
 
-/// Integers narrower than what the machine converts are widened first; formats narrower than binary32 are reached through it,
-/// or through binary64 where the integer has more than 24 bits, so that it is rounded once.
+/// Integers narrower than what the machine converts are widened first; formats narrower than binary32 are reached
+/// through it, or through binary64 where the integer has more than 24 bits, so that it is rounded once.
 pub(crate) fn from_int(ctx: &mut Ctx<'_, '_>, signed: bool, elems: &Elems<'_>, value: Value) -> Value {
     let bits = ctx.b.ty(value).lane_bits();
     let least = ctx.target.abilities().widths.divide;

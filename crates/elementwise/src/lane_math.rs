@@ -1,5 +1,5 @@
-//! Functions of 32 bits made of the few instructions that lanes of GPUs have: powers of two, logarithms of base 2, reciprocals.
-//! Each instruction is handed in as what builds it.
+//! Functions of 32 bits made of the few instructions that lanes of GPUs have: powers of two, logarithms of base 2,
+//! reciprocals. Each instruction is handed in as what builds it.
 
 use llir::{Flags, FloatCompare, FunctionBuilder, Type, Value};
 use std::f64::consts::{LN_2, LOG2_10, LOG2_E, LOG10_2};
@@ -15,8 +15,8 @@ pub fn plainly(b: &mut FunctionBuilder<'_>, build: impl FnOnce(&mut FunctionBuil
     result
 }
 
-/// The dividend times the reciprocal of the divisor; both are scaled where the divisor or its reciprocal would be denormal, which
-/// the instruction takes for zero. Where many dividends share a divisor, two products remain for each.
+/// The dividend times the reciprocal of the divisor; both are scaled where the divisor or its reciprocal would be
+/// denormal, which the instruction takes for zero. Where many dividends share a divisor, two products remain for each.
 pub fn quotient(
     b: &mut FunctionBuilder<'_>,
     dividend: Value,
@@ -39,7 +39,8 @@ pub fn quotient(
     })
 }
 
-/// An exponential or a logarithm of a maths library whose name asks for speed: the instruction of base 2, and a product.
+/// An exponential or a logarithm of a maths library whose name asks for speed: the instruction of base 2, and a
+/// product.
 pub fn by_base_two(
     b: &mut FunctionBuilder<'_>,
     name: &str,

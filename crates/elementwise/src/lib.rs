@@ -1,9 +1,9 @@
 //! Operations on single elements as instructions of [`llir`]: one function per row, for scalars and vectors alike.
 //!
-//! A lane of a GPU hands in scalars, a processor chunks of vectors; the types of the values say how many lanes there are. What
-//! a machine does in its own way goes through [`ElementTarget`], and integer sums and addresses through [`Sums`], so that who wants to
-//! keep constants apart may. The tables are the whole list of elementwise operations; [`find`] looks a row up. Functions of
-//! maths libraries, which have no rows, are in [`library`].
+//! A lane of a GPU hands in scalars, a processor chunks of vectors; the types of the values say how many lanes there
+//! are. What a machine does in its own way goes through [`ElementTarget`], and integer sums and addresses through
+//! [`Sums`], so that who wants to keep constants apart may. The tables are the whole list of elementwise operations;
+//! [`find`] looks a row up. Functions of maths libraries, which have no rows, are in [`library`].
 
 mod arith_float;
 mod arith_int;

@@ -11,7 +11,8 @@ pub(crate) const TABLE: &[Entry] = &[
     (&math::ABSF, |ctx, e, x| Ok(clear_sign(ctx, e, x[0]))),
     (&math::CEIL, |ctx, e, x| intrinsic(ctx, "llvm.ceil", e, x)),
     (&math::FLOOR, |ctx, e, x| intrinsic(ctx, "llvm.floor", e, x)),
-    // In binary32 a fused product of narrower formats may round twice in rare ties: the instruction is taken where there is one.
+    // In binary32 a fused product of narrower formats may round twice in rare ties: the instruction is taken where
+    // there is one.
     (&math::FMA, |ctx, e, x| {
         arithmetic(ctx, e, x, |ctx, v| Ok(ctx.b.intrinsic("llvm.fma", ctx.b.ty(v[0]), v)))
     }),

@@ -1,7 +1,8 @@
 //! Narrow floats: to binary32 and back.
 //!
-//! A 16-bit format converts by instructions where the machine has them, and an 8-bit one likewise; else exponent and mantissa are
-//! moved into place and a multiplication by a power of two puts the exponent right, subnormal numbers included.
+//! A 16-bit format converts by instructions where the machine has them, and an 8-bit one likewise; else exponent and
+//! mantissa are moved into place and a multiplication by a power of two puts the exponent right, subnormal numbers
+//! included.
 
 use crate::{Ctx, Rounding};
 use ir::{FloatKind, Type as IrType};

@@ -29,8 +29,8 @@ pub enum Math {
     Tanh,
     /// Quotient of the accuracy of the language.
     Divide,
-    /// The same where many elements have one divisor: what only that decides should be instructions of its own, which are
-    /// made once.
+    /// The same where many elements have one divisor: what only that decides should be instructions of its own, which
+    /// are made once.
     DivideByShared,
     /// Quotient, correctly rounded.
     PreciseDivide,

@@ -1,12 +1,12 @@
 //! Which parameters of a kernel take part in addresses and masks, read from its text.
 //!
-//! A launch records what powers of two such integers are multiples of, because wide accesses depend on it; of others it does not, so
-//! that a counter or a seed makes no further variants of a kernel. Input: `tl.load(x + rows * stride, mask=rows < n)`. Output:
-//! `stride` and `n`.
+//! A launch records what powers of two such integers are multiples of, because wide accesses depend on it; of others it
+//! does not, so that a counter or a seed makes no further variants of a kernel. Input:
+//! `tl.load(x + rows * stride, mask=rows < n)`. Output: `stride` and `n`.
 //!
-//! A name takes part if it stands in the pointer, the offsets or the mask of an access or in the arguments of a helper, or in what a
-//! name that takes part is computed from. Nothing depends on the answer but how much a launch records: what is recorded is true
-//! of the value in any case.
+//! A name takes part if it stands in the pointer, the offsets or the mask of an access or in the arguments of a helper,
+//! or in what a name that takes part is computed from. Nothing depends on the answer but how much a launch records:
+//! what is recorded is true of the value in any case.
 
 use crate::diagnostic::Diagnostic;
 use crate::value::FunctionRef;

@@ -44,8 +44,8 @@ pub struct Place {
     pub width: u32,
     /// The text of the line.
     pub text: String,
-    /// Line and column within the function, as the reference counts them: from 1 at its `def`, and from 0 where that begins. Zeros
-    /// outside a function.
+    /// Line and column within the function, as the reference counts them: from 1 at its `def`, and from 0 where that
+    /// begins. Zeros outside a function.
     pub in_function: (u32, u32),
 }
 

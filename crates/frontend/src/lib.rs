@@ -4,9 +4,10 @@
 //! ([`Request`]); names that it does not define come through the trait [`Globals`]. [`compile`] gives a verified
 //! [`ir::Module`] or diagnostics with a place, an explanation and a way out.
 //!
-//! How it works: the syntax tree is walked once. What is known at compile time (constexprs, shapes, dtypes, functions) is
-//! computed by value; everything else becomes ttir ops as it is met. Calls of `@jit` functions are inlined on the way.
-//! Operations of the language stand in tables under `ops/`, those that are written in the language itself in `stdlib/`.
+//! How it works: the syntax tree is walked once. What is known at compile time (constexprs, shapes, dtypes, functions)
+//! is computed by value; everything else becomes ttir ops as it is met. Calls of `@jit` functions are inlined on the
+//! way. Operations of the language stand in tables under `ops/`, those that are written in the language itself in
+//! `stdlib/`.
 //!
 //! Left out: Python itself. Nothing here runs or links a Python interpreter; classes, exceptions, closures and dynamic
 //! containers do not exist in kernels.

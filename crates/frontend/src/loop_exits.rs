@@ -1,7 +1,8 @@
 //! `break`, `continue` and `return` in loops, as flags (extension `loop_exits`).
 //!
-//! The syntax tree is rewritten before it is walked, so that code stays structured. Of each loop two flags are kept: `stop$` says that no
-//! further iteration is wanted, `skip$` that nothing more of this one is; what follows an exit goes under the `else` of its condition.
+//! The syntax tree is rewritten before it is walked, so that code stays structured. Of each loop two flags are kept:
+//! `stop$` says that no further iteration is wanted, `skip$` that nothing more of this one is; what follows an exit
+//! goes under the `else` of its condition.
 //!
 //! Input:                          Output:
 //! ```text
@@ -12,8 +13,9 @@
 //!     y += x                          if x > n: stop$7 = True; skip$7 = True
 //!                                     else: y += x
 //! ```
-//! `return` in a loop also sets `returned$` and the value `value$`, and `if returned$: return value$` follows the outermost loop. Names
-//! of flags hold a `$`, which no name of Python does. A `for` over a run-time range that stops becomes a `while` when it is walked.
+//! `return` in a loop also sets `returned$` and the value `value$`, and `if returned$: return value$` follows the
+//! outermost loop. Names of flags hold a `$`, which no name of Python does. A `for` over a run-time range that stops
+//! becomes a `while` when it is walked.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::{Visitor, walk_stmt};

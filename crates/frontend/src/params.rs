@@ -44,8 +44,8 @@ pub fn params(function: &FunctionRef) -> Result<Vec<ParamInfo>, Diagnostic> {
     Ok(of(&parse::function(function)?))
 }
 
-/// How many bytes of a text its first function takes, decorators included; `None` if the text does not begin with one. What
-/// follows the function may be anything, so the rest of a file will do.
+/// How many bytes of a text its first function takes, decorators included; `None` if the text does not begin with one.
+/// What follows the function may be anything, so the rest of a file will do.
 pub fn definition_length(text: &str) -> Option<usize> {
     parse::definition_length(text)
 }

@@ -1,5 +1,5 @@
-//! The names of the language as documentation and type stubs read them: one entry for each operation and each function of
-//! the library, with the parameters that a call binds.
+//! The names of the language as documentation and type stubs read them: one entry for each operation and each function
+//! of the library, with the parameters that a call binds.
 
 use crate::{ops, stdlib};
 

@@ -1,9 +1,9 @@
 //! Signatures as text: `"*fp32:16, i32:16, 1024, i32"`, as the command line takes them.
 //!
-//! One entry per parameter: a type, with `:16` where the value is divisible by 16 (or `:8`, `:4`, `:2`) and `:1` where it is the constant 1;
-//! or a literal (`1024`, `0.5`, `True`, `None`, `"text"`) for a constexpr parameter. A tensor descriptor is
-//! `tensordesc<fp16[64, 128]>`, with `:16` where its rows have a multiple of 16 bytes; behind the shape of its blocks there may be
-//! `padding=nan` and `round_f32_to_tf32`.
+//! One entry per parameter: a type, with `:16` where the value is divisible by 16 (or `:8`, `:4`, `:2`) and `:1` where
+//! it is the constant 1; or a literal (`1024`, `0.5`, `True`, `None`, `"text"`) for a constexpr parameter. A tensor
+//! descriptor is `tensordesc<fp16[64, 128]>`, with `:16` where its rows have a multiple of 16 bytes; behind the shape
+//! of its blocks there may be `padding=nan` and `round_f32_to_tf32`.
 
 use crate::dtype::{DType, Pointer, Scalar};
 use crate::request::{ArgSpec, DescriptorSpec};
@@ -108,7 +108,8 @@ const DIVISORS: [u8; 4] = [2, 4, 8, 16];
 /// The hint of a pointer to memory of less than 2 GiB.
 const NEAR: &str = "near";
 
-/// What stands behind the type of a value of this divisibility: `:8`; nothing for 1. Then `:near` for memory of less than 2 GiB.
+/// What stands behind the type of a value of this divisibility: `:8`; nothing for 1. Then `:near` for memory of less
+/// than 2 GiB.
 pub fn hint_text(divisibility: u8, near: bool) -> String {
     let divisor = if divisibility > 1 { format!(":{divisibility}") } else { String::new() };
     if near { format!("{divisor}:{NEAR}") } else { divisor }

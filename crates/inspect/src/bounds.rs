@@ -1,6 +1,7 @@
 //! The least time that a kernel takes, by each thing that is limited: the roofline, and what lies below it.
 //!
-//! Every bound is one that no execution beats: rates are peaks, latency is hidden as far as loads in flight can hide it.
+//! Every bound is one that no execution beats: rates are peaks, latency is hidden as far as loads in flight can hide
+//! it.
 
 use crate::loops::Loop;
 use crate::report::BoundRow;
@@ -29,7 +30,7 @@ pub(crate) struct Ground<'a> {
     pub(crate) programs: f64,
     /// Whether they are all.
     pub(crate) has_grid: bool,
-    /// Programs that a processor holds at once.
+    /// Programs that an SM or a core holds at once.
     pub(crate) resident: f64,
     /// Bytes of loads in flight of one program.
     pub(crate) in_flight: f64,
@@ -47,17 +48,17 @@ pub(crate) const INSTRUCTIONS: &str = "access instructions";
 impl Ground<'_> {
     /// Programs that run at the same time.
     fn concurrent(&self) -> f64 {
-        let most = self.resident.max(1.0) * f64::from(self.peaks.processors);
+        let most = self.resident.max(1.0) * f64::from(self.peaks.units);
         if self.has_grid { most.min(self.programs) } else { most }
     }
 
-    /// The most programs that a processor has to run, and how many it has on average. No program runs on two.
+    /// The most programs that one unit has to run, and how many it has on average. No program runs on two.
     pub(crate) fn shares(&self) -> (f64, f64) {
-        let average = self.programs / f64::from(self.peaks.processors.max(1));
+        let average = self.programs / f64::from(self.peaks.units.max(1));
         (average.ceil(), average)
     }
 
-    /// The share of processors that have something to do while the one runs that has most.
+    /// The share of units that have something to do while the one runs that has most.
     pub(crate) fn busy(&self) -> f64 {
         let (most, average) = self.shares();
         if self.has_grid && most > 0.0 { average / most } else { 1.0 }
@@ -112,7 +113,7 @@ impl Ground<'_> {
     }
 }
 
-/// Operations of one program by rate: products go to the rates that their instructions have, elementary functions to
+/// Operations of one program by rate: dots go to the rates that their instructions have, elementary functions to
 /// arithmetic where there is no rate for them.
 pub(crate) fn operations(
     work: &Work,
@@ -129,7 +130,7 @@ pub(crate) fn operations(
             *all.entry(name.clone()).or_default() += value;
         }
     }
-    for (op, amount) in &work.products {
+    for (op, amount) in &work.dots {
         *all.entry(rate_of(*op)).or_default() += amount.value(loops);
     }
     // Formats that have no arithmetic of their own are computed in 32 bits.
@@ -141,8 +142,8 @@ pub(crate) fn operations(
     all
 }
 
-/// Bytes of loads that a program has in flight where it has most: those of one round of a loop, with the rounds ahead that
-/// asynchronous copies run, or those outside all loops.
+/// Bytes of loads that a program has in flight where it has most: those of one round of a loop, with the rounds ahead
+/// that asynchronous copies run, or those outside all loops.
 pub(crate) fn in_flight(module: &Module, kernel: Op) -> f64 {
     let mut most: f64 = 0.0;
     let mut open = vec![module.entry(module.region(kernel, 0))];

@@ -4,7 +4,7 @@ use crate::bounds::{self, in_flight, operations};
 use crate::loops::{self, Amount, Loop};
 use crate::numbers::Numbers;
 use crate::place::Places;
-use crate::report::{AccessRow, ProductRow, Report, SharedRow, WorkRow};
+use crate::report::{AccessRow, DotRow, Report, SharedRow, WorkRow};
 use crate::rows::{self, Ground};
 use crate::setting::{count_loops, setting};
 use crate::traffic::{Traffic, traffic};
@@ -108,6 +108,7 @@ fn choose(peaks: Vec<Peaks>, device: Option<&str>) -> Result<Peaks, String> {
         }
         (None, None) => Ok(Peaks {
             device: "device of which nothing is known".into(),
+            unit: "SM",
             sector_bytes: 32,
             line_bytes: 128,
             ..Peaks::default()
@@ -173,14 +174,14 @@ impl Builder<'_> {
             numbers: &numbers,
             granules: (self.peaks.sector_bytes.max(1), self.peaks.line_bytes.max(1)),
         };
-        let (accesses, moves, products) = (ground.accesses(), ground.moves(), ground.products());
+        let (accesses, moves, dots) = (ground.accesses(), ground.moves(), ground.dots());
         let (own_setting, assumptions) = setting(module, own, &request.args, request.grid)?;
         let own_places = Places::new(module, own);
         let mut loops = loops::find(module, own, &own_places);
         count_loops(module, &mut loops, &own_setting);
         let work = work::count(module, own, &loops);
         let traffic = traffic(module, own, (&work, &loops), &own_setting, &accesses, request.grid.is_some());
-        let rate_of = |op: Op| self.rate(own_places.of(op).map(|place| place.line), &products);
+        let rate_of = |op: Op| self.rate(own_places.of(op).map(|place| place.line), &dots);
         let operations = operations(&work, &loops, rate_of, &self.peaks);
         let counted = Counted { loops, work, traffic, operations };
         let shared = self.shared_rows(&surveyed_setting, &places);
@@ -193,7 +194,7 @@ impl Builder<'_> {
             bounds: &bounds,
             accesses: &accesses,
             moves: &moves,
-            products: &products,
+            dots: &dots,
             shared: &shared,
             granule,
         };
@@ -206,6 +207,7 @@ impl Builder<'_> {
             target: format!("{} {}", facts.backend, facts.arch),
             device: self.peaks.device.clone(),
             device_source: self.peaks.source.clone(),
+            unit: self.peaks.unit,
             verdict: sentence,
             evidence,
             assumptions,
@@ -223,15 +225,15 @@ impl Builder<'_> {
             loops: counted.loops,
             accesses,
             moves,
-            products,
+            dots,
             shared,
         })
     }
 
-    /// The rate of the product at a line.
-    fn rate(&self, line: Option<u32>, products: &[ProductRow]) -> String {
-        let here = products.iter().find(|row| row.place.as_ref().map(|place| place.line) == line);
-        here.or(products.first()).map_or_else(|| "f32".to_owned(), |row| row.rate.clone())
+    /// The rate of the dot at a line.
+    fn rate(&self, line: Option<u32>, dots: &[DotRow]) -> String {
+        let here = dots.iter().find(|row| row.place.as_ref().map(|place| place.line) == line);
+        here.or(dots.first()).map_or_else(|| "f32".to_owned(), |row| row.rate.clone())
     }
 
     /// What goes through shared memory, with how often the loops around run.
@@ -295,9 +297,9 @@ impl Builder<'_> {
             }
             add(format!("{}s", kind.word()), amount, "B");
         }
-        let mut products = Amount::default();
-        counted.work.products.iter().for_each(|(_, amount)| products.add_all(amount, 1.0));
-        add("matrix products".into(), products, "op");
+        let mut dots = Amount::default();
+        counted.work.dots.iter().for_each(|(_, amount)| dots.add_all(amount, 1.0));
+        add("dots".into(), dots, "op");
         for (rate, amount) in &counted.work.arithmetic {
             let what = if rate == "special" {
                 "elementary functions".to_owned()
@@ -323,7 +325,7 @@ impl Builder<'_> {
             let warps = (least.programs * self.survey.warps).min(resources.resident_warps);
             let share = f64::from(warps) / f64::from(resources.resident_warps.max(1));
             rows.push((
-                "programs of a processor".to_owned(),
+                format!("programs of one {}", self.peaks.unit),
                 format!(
                     "{} (limited by {}), {warps} of {} warps: {}",
                     least.programs,

@@ -1,13 +1,15 @@
-//! What each access, move and product of a compiled kernel costs, and what bounds it.
+//! What each access, layout conversion and dot of a compiled kernel costs, and what bounds it.
 //!
-//! [`inspect`] takes the text of a kernel's stages and answers a [`Report`]; [`terminal::terminal`] and [`html::html`] show it. What was decided
-//! (how wide accesses are, how layouts change, which instructions multiply) is asked of the target, whose lowering writes it
-//! down while it decides ([`target::Target::survey`]); here it is put beside the source and weighed.
+//! [`inspect`] takes the text of a kernel's stages and answers a [`Report`]; [`terminal::terminal`] and [`html::html`]
+//! show it. What was decided (how wide accesses are, how layouts change, which instructions multiply) is asked of the
+//! target, whose lowering writes it down while it decides ([`target::Target::survey`]); here it is put beside the
+//! source and weighed.
 //!
-//! - Addresses and trip counts are worked out for arguments that are given or, said in the report, assumed ([`numbers`]).
+//! - Addresses and trip counts are worked out for arguments that are given or, said in the report, assumed
+//!   ([`numbers`]).
 //! - Amounts of work are sums that name the loops they depend on ([`loops::Amount`]).
-//! - Every bound is one that no execution beats: peaks are data of the target, latency is hidden as far as loads in flight
-//!   hide it ([`bounds`]). The largest names the bottleneck ([`verdict`]).
+//! - Every bound is one that no execution beats: peaks are data of the target, latency is hidden as far as loads in
+//!   flight hide it ([`bounds`]). The largest names the bottleneck ([`verdict`]).
 //!
 //! Left out on purpose: running anything, measuring, files, and the names of vendors.
 

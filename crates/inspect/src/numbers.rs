@@ -1,8 +1,8 @@
 //! Integers and addresses of a program, element by element, for arguments that are given or assumed.
 //!
-//! A value is asked for at one position of its block and worked out backwards from there, by the meaning that each operation's
-//! row has; nothing is run. What a loop carries is followed for two rounds and taken to go on as it began, which is how
-//! counters and addresses move. What comes from memory is not known.
+//! A value is asked for at one position of its block and worked out backwards from there, by the meaning that each
+//! operation's row has; nothing is run. What a loop carries is followed for two rounds and taken to go on as it began,
+//! which is how counters and addresses move. What comes from memory is not known.
 
 use ir::view::EnumAttr;
 use ir::{Attr, Block, Def, Elements, EvalArgs, Module, Op, Traits, Value};

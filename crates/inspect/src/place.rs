@@ -1,5 +1,5 @@
-//! Places in the source, as people want to see them: the line of the kernel, also where code of the language's own library
-//! was inlined there.
+//! Places in the source, as people want to see them: the line of the kernel, also where code of the language's own
+//! library was inlined there.
 
 use ir::{Loc, LocData, Module, Op};
 use rustc_hash::FxHashMap;

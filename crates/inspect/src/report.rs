@@ -1,10 +1,10 @@
-//! What is told of a kernel.
+//! The report on a kernel.
 
 use crate::loops::{Amount, Loop};
 use crate::place::Place;
 use crate::work::Kind;
 
-/// Everything that is told.
+/// Everything that is reported.
 #[derive(Debug)]
 pub struct Report {
     /// The kernel.
@@ -15,6 +15,8 @@ pub struct Report {
     pub device: String,
     /// Where its figures come from.
     pub device_source: String,
+    /// What runs programs, each by itself: "SM", "core".
+    pub unit: &'static str,
     /// The sentence that names the bottleneck.
     pub verdict: String,
     /// What it rests on.
@@ -27,10 +29,10 @@ pub struct Report {
     pub loops: Vec<Loop>,
     /// Accesses to the memory of the device.
     pub accesses: Vec<AccessRow>,
-    /// Changes of layout.
+    /// Layout conversions.
     pub moves: Vec<MoveRow>,
-    /// Matrix products.
-    pub products: Vec<ProductRow>,
+    /// Dots.
+    pub dots: Vec<DotRow>,
     /// What goes through shared memory, what takes longest first.
     pub shared: Vec<SharedRow>,
     /// Shared memory.
@@ -41,7 +43,7 @@ pub struct Report {
     pub granule: &'static str,
     /// What that memory is called.
     pub shared_name: &'static str,
-    /// Waits and trades between lanes.
+    /// Waits and exchanges between lanes.
     pub events: Vec<EventRow>,
     /// What the machine code takes, a line each.
     pub resources: Vec<(String, String)>,
@@ -107,7 +109,7 @@ pub struct AccessRow {
     pub sectors: Option<Sectors>,
     /// Why they are not known.
     pub sectors_unknown: Option<String>,
-    /// What the caches are told.
+    /// Cache hints.
     pub hints: Vec<String>,
 }
 
@@ -131,7 +133,7 @@ impl Sectors {
     }
 }
 
-/// A change of layout.
+/// A layout conversion.
 #[derive(Clone, Debug)]
 pub struct MoveRow {
     /// Where.
@@ -167,9 +169,9 @@ pub struct SharedRow {
     pub lost: f64,
 }
 
-/// A matrix product.
+/// A dot.
 #[derive(Clone, Debug)]
-pub struct ProductRow {
+pub struct DotRow {
     /// Where.
     pub place: Option<Place>,
     /// The size, `m × n × k`.
@@ -201,7 +203,7 @@ pub struct BufferRow {
     pub alive: String,
 }
 
-/// Instructions that wait or trade.
+/// Instructions that wait or exchange values.
 #[derive(Clone, Debug)]
 pub struct EventRow {
     /// Where they come from.

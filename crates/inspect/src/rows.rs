@@ -1,15 +1,15 @@
-//! The tables of a report, from what the target told.
+//! The tables of a report, from what the target reports.
 
 use crate::numbers::Numbers;
 use crate::place::Places;
-use crate::report::{AccessRow, BufferRow, EventRow, MoveRow, ProductRow};
+use crate::report::{AccessRow, BufferRow, DotRow, EventRow, MoveRow};
 use crate::text::bytes;
 use crate::width;
 use crate::work::{Kind, touch};
 use ir::view::EnumAttr;
 use ir::{Module, Op};
 use std::collections::BTreeMap;
-use target::survey::{AccessFacts, MoveWay, ProductFacts, SharedMove, Survey};
+use target::survey::{AccessFacts, DotFacts, MoveWay, SharedMove, Survey};
 use ttgir::ops::async_copy::AsyncCopyOp;
 use ttir::ops::access::AccessOp;
 use ttir::ops::control::{FOR, WHILE};
@@ -26,7 +26,7 @@ pub(crate) struct Ground<'a> {
     pub(crate) granules: (u64, u64),
 }
 
-/// What the caches are told, beyond the usual.
+/// Cache hints, beyond the usual.
 fn hints(module: &Module, op: Op) -> Vec<String> {
     let Some((cache, evict, volatile)) = cached(module, op) else { return Vec::new() };
     let mut all = Vec::new();
@@ -136,8 +136,8 @@ impl Ground<'_> {
     /// Accesses that the lowering planned as no vectors: by descriptor, or of single elements.
     fn unplanned(&self) -> Vec<AccessRow> {
         let module = self.module();
-        let told: Vec<Op> = self.survey.accesses.iter().map(|facts| facts.op).collect();
-        let ops = module.walk(self.kernel).into_iter().filter(|op| !told.contains(op));
+        let reported: Vec<Op> = self.survey.accesses.iter().map(|facts| facts.op).collect();
+        let ops = module.walk(self.kernel).into_iter().filter(|op| !reported.contains(op));
         let rows = ops.filter_map(|op| {
             let touch = touch(module, op)?;
             let way = if touch.by_address { "single elements" } else { "by descriptor" };
@@ -164,7 +164,7 @@ impl Ground<'_> {
         rows.collect()
     }
 
-    /// Changes of layout.
+    /// Layout conversions.
     pub(crate) fn moves(&self) -> Vec<MoveRow> {
         let module = self.module();
         let mut rows: Vec<MoveRow> = self
@@ -187,12 +187,12 @@ impl Ground<'_> {
         rows
     }
 
-    /// Matrix products, with the instructions counted at their places.
-    pub(crate) fn products(&self) -> Vec<ProductRow> {
-        self.survey.products.iter().map(|facts| self.product(facts)).collect()
+    /// Dots, with the instructions counted at their places.
+    pub(crate) fn dots(&self) -> Vec<DotRow> {
+        self.survey.dots.iter().map(|facts| self.dot(facts)).collect()
     }
 
-    fn product(&self, facts: &ProductFacts) -> ProductRow {
+    fn dot(&self, facts: &DotFacts) -> DotRow {
         let module = self.module();
         let own = module.locs.file_place(module.loc(facts.op));
         let [m, n, k, batch] = facts.shape;
@@ -205,7 +205,7 @@ impl Ground<'_> {
             here.map(|event| format!("{} × {}", event.count, event.text)).collect();
         let plain = if facts.matrix { "matrix instructions" } else { "multiply-adds of single numbers" };
         let times = if batch > 1 { format!("{batch} × ") } else { String::new() };
-        ProductRow {
+        DotRow {
             place: self.places.of(facts.op),
             shape: format!("{times}{m}×{n}×{k}"),
             instruction: if instructions.is_empty() { plain.to_owned() } else { instructions.join(", ") },
@@ -252,7 +252,7 @@ impl Ground<'_> {
         rows
     }
 
-    /// Waits and trades by the places they come from.
+    /// Waits and shuffles by the places they come from.
     pub(crate) fn events(&self) -> Vec<EventRow> {
         let known = self.places.by_innermost(self.kernel);
         let mut rows: BTreeMap<_, u64> = BTreeMap::new();

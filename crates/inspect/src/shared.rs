@@ -1,6 +1,7 @@
 //! What a program moves through its own memory: by whom, how often, and how much conflicts of banks add.
 //!
-//! A pass over the banks takes as long as any other, however many of its bytes are wanted; so passes are what is limited.
+//! A pass over the banks takes as long as any other, however many of its bytes are wanted; so passes are what is
+//! limited.
 
 use crate::place::{Place, Places};
 use crate::report::SharedRow;
@@ -18,14 +19,15 @@ fn what(module: &Module, facts: &SharedFacts) -> &'static str {
         SharedBy::Rows if facts.writes => "matrix stores",
         SharedBy::Rows => "matrix loads",
         SharedBy::Matrix => "operands of matrix instructions",
-        SharedBy::Lanes if module.is(facts.op, &CONVERT_LAYOUT) => "change of layout",
+        SharedBy::Lanes if module.is(facts.op, &CONVERT_LAYOUT) => "layout conversion",
         SharedBy::Lanes if is_plain && facts.writes => "stores",
         SharedBy::Lanes if is_plain => "loads",
         SharedBy::Lanes => module.row(facts.op).name,
     }
 }
 
-/// A row for each line and what it does, those first that take most passes. `rounds` is how often an operation is carried out.
+/// A row for each line and what it does, those first that take most passes. `rounds` is how often an operation is
+/// carried out.
 pub(crate) fn rows(survey: &Survey, places: &Places<'_>, rounds: impl Fn(Op) -> f64) -> Vec<SharedRow> {
     let mut found: BTreeMap<(Option<Place>, &str, bool), SharedRow> = BTreeMap::new();
     for facts in &survey.shared {

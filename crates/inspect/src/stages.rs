@@ -1,7 +1,7 @@
 //! Which lines of each stage belong to which lines of the source.
 //!
-//! IR names places at the ends of lines (`loc(#loc3)`, defined further down), LLVM's text by metadata (`!dbg !7`), assembly by
-//! directives (`.loc 1 18 4`) that hold until the next one. Only lines of the kernel's own file are linked.
+//! IR names places at the ends of lines (`loc(#loc3)`, defined further down), LLVM's text by metadata (`!dbg !7`),
+//! assembly by directives (`.loc 1 18 4`) that hold until the next one. Only lines of the kernel's own file are linked.
 
 use crate::report::StageText;
 use std::collections::{BTreeMap, BTreeSet};

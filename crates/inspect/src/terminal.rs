@@ -48,12 +48,12 @@ pub fn terminal(report: &Report) -> String {
     out.push('\n');
     bounds(&mut out, report);
     accesses(&mut out, report);
-    products(&mut out, report);
+    dots(&mut out, report);
     moves(&mut out, report);
     shared(&mut out, report);
     memory(&mut out, report);
     if !report.resources.is_empty() {
-        out.push_str("\nThe machine code and a processor\n");
+        let _ = writeln!(out, "\nMachine code on one {}", report.unit);
         for (what, text) in &report.resources {
             wrap(&mut out, &format!("  {what:<34} "), "      ", text);
         }
@@ -176,11 +176,11 @@ fn source(out: &mut String, report: &Report, place: Option<&Place>) {
     }
 }
 
-fn products(out: &mut String, report: &Report) {
-    if !report.products.is_empty() {
-        out.push_str("\nMatrix products\n");
+fn dots(out: &mut String, report: &Report) {
+    if !report.dots.is_empty() {
+        out.push_str("\nDots\n");
     }
-    for row in &report.products {
+    for row in &report.dots {
         let _ = writeln!(
             out,
             "  {:<8} {}: {}; {}",
@@ -234,7 +234,7 @@ fn memory(out: &mut String, report: &Report) {
         wrap(out, &start, "             ", &format!("{}{alive}", row.what));
     }
     if !report.events.is_empty() {
-        out.push_str("\nWaits, trades and matrix instructions in the code\n");
+        out.push_str("\nWaits, shuffles and matrix instructions in the code\n");
     }
     for row in &report.events {
         let lines: Vec<String> = row.places.iter().map(|place| at(Some(place))).collect();

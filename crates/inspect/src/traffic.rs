@@ -35,7 +35,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Bytes that move between the caches and a processor.
+    /// Bytes that move between the caches and an SM or a core.
     pub(crate) fn moved(&self) -> f64 {
         self.asked / self.sectors.map_or(1.0, |sectors| sectors.efficiency())
     }
@@ -54,9 +54,9 @@ impl Stream {
         self.run.map(|run| run.0)
     }
 
-    /// Bytes that come from memory for one that is wanted: whole lines, where a cache of so many bytes next to the processor
-    /// cannot keep them until their other elements are wanted. Lines at a distance that is a multiple of a large power of two
-    /// meet in few sets of the cache.
+    /// Bytes that come from memory for one that is wanted: whole lines, where a cache of so many bytes next to the
+    /// processor cannot keep them until their other elements are wanted. Lines at a distance that is a multiple of a
+    /// large power of two meet in few sets of the cache.
     pub(crate) fn overfetch(&self, near_cache_bytes: u64, line_bytes: u64) -> f64 {
         let (Some((step, count)), Some(sectors)) = (self.run, self.sectors) else { return 1.0 };
         let apart = step.unsigned_abs().max(1);

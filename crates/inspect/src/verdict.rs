@@ -1,7 +1,7 @@
 //! The sentence that names the bottleneck, and what it rests on.
 
 use crate::bounds::{ARITHMETIC, CACHE, Ground, INSTRUCTIONS, LATENCY, LINES, MEMORY, SHARED};
-use crate::report::{AccessRow, BoundRow, MoveRow, ProductRow, SharedRow};
+use crate::report::{AccessRow, BoundRow, DotRow, MoveRow, SharedRow};
 use crate::text::{amount, bytes, percent};
 use crate::traffic::{Stream, Traffic};
 use crate::work::Kind;
@@ -16,7 +16,7 @@ const NEAR: f64 = 1.3;
 const EVEN: f64 = 1.05;
 /// The share of passes lost to conflicts of banks from which on they are the cause.
 const LOST: f64 = 0.25;
-/// How much of the device must have nothing to do at the end of a grid to be told.
+/// How much of the device must have nothing to do at the end of a grid to be reported.
 const IDLE: f64 = 0.1;
 
 /// What the sentence is made from.
@@ -25,7 +25,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) bounds: &'a [BoundRow],
     pub(crate) accesses: &'a [AccessRow],
     pub(crate) moves: &'a [MoveRow],
-    pub(crate) products: &'a [ProductRow],
+    pub(crate) dots: &'a [DotRow],
     pub(crate) shared: &'a [SharedRow],
     pub(crate) granule: &'static str,
 }
@@ -53,7 +53,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> (String, Vec<String>) {
     (sentence, facts.evidence())
 }
 
-/// The bound to tell of and the one behind it. What feeds a computation that takes as long is told second.
+/// The bound to report and the one behind it. What feeds a computation that takes as long is reported second.
 fn leading(bounds: &[BoundRow]) -> Option<(&BoundRow, Option<&BoundRow>)> {
     let (first, second) = (bounds.first()?, bounds.get(1));
     match second {
@@ -204,17 +204,17 @@ impl Facts<'_> {
 
     fn of_latency(&self) -> String {
         let ground = self.ground;
+        let unit = ground.peaks.unit;
         format!(
-            "Bound by the latency of loads: a program has {} in flight and a processor holds {:.0} programs, but to keep the \
-             memory of the {} busy for {:.0} ns it takes {} a processor. Load more before waiting: larger blocks, more warps, \
+            "Bound by the latency of loads: a program has {} in flight and each {unit} holds {:.0} programs, but to keep the \
+             memory of the {} busy for {:.0} ns it takes {} for each {unit}. Load more before waiting: larger blocks, more warps, \
              unrolled or pipelined loops (num_stages).",
             bytes(ground.in_flight),
             ground.resident,
             ground.peaks.device,
             ground.peaks.latency_ns,
             bytes(
-                ground.peaks.memory * ground.peaks.latency_ns * 1e-9
-                    / f64::from(ground.peaks.processors.max(1))
+                ground.peaks.memory * ground.peaks.latency_ns * 1e-9 / f64::from(ground.peaks.units.max(1))
             )
         )
     }
@@ -241,10 +241,10 @@ impl Facts<'_> {
                 "{} of the passes over its banks are lost to conflicts, most of them{at}.",
                 percent(lost / passes)
             )
-        } else if self.products.is_empty() {
+        } else if self.dots.is_empty() {
             "Only moving fewer bytes through it makes it faster.".to_owned()
         } else {
-            "Larger tiles use each byte for more products, and fewer warps read the same operand less often."
+            "Larger tiles use each byte more often, and fewer warps read the same operand less often."
                 .to_owned()
         };
         format!(
@@ -275,30 +275,30 @@ impl Facts<'_> {
         let kind = bound.what.trim_start_matches(ARITHMETIC);
         let device = &self.ground.peaks.device;
         let intensity = self.intensity_text();
-        let product = self.products.iter().find(|row| row.rate == kind);
-        let Some(product) = product else {
+        let dot = self.dots.iter().find(|row| row.rate == kind);
+        let Some(dot) = dot else {
             return format!(
                 "Compute bound: {kind} arithmetic, {intensity} operations a byte; the {device} does {}/s of it.",
                 amount(bound.rate, "op")
             );
         };
-        let at = product.place.as_ref().map_or_else(String::new, |place| format!(" at line {}", place.line));
-        match (&product.why_not, product.matrix) {
+        let at = dot.place.as_ref().map_or_else(String::new, |place| format!(" at line {}", place.line));
+        match (&dot.why_not, dot.matrix) {
             (Some(why), false) => format!(
-                "Compute bound without matrix instructions: the product{at} is done by single multiply-adds, because {why}; the \
+                "Compute bound without matrix instructions: the dot{at} is done by single multiply-adds, because {why}; the \
                  {device} does {}/s of them.",
                 amount(bound.rate, "op")
             ),
             (None, false) => format!(
-                "Compute bound: the product{at} ({}) does {intensity} operations a byte; the {device} does {}/s.",
-                product.shape,
+                "Compute bound: the dot{at} ({}) does {intensity} operations a byte; the {device} does {}/s.",
+                dot.shape,
                 amount(bound.rate, "op")
             ),
             _ => format!(
-                "Compute bound by the matrix units: the product{at} ({}) runs as {} and does {intensity} operations a byte; the \
+                "Compute bound by the matrix units: the dot{at} ({}) runs as {} and does {intensity} operations a byte; the \
                  {device} does {}/s.",
-                product.shape,
-                product.instruction,
+                dot.shape,
+                dot.instruction,
                 amount(bound.rate, "op")
             ),
         }
@@ -314,20 +314,20 @@ impl Facts<'_> {
         if intensity >= 10.0 { format!("{intensity:.0}") } else { format!("{intensity:.1}") }
     }
 
-    /// Where processors have nothing to do because of the size of the grid.
+    /// Where SMs or cores have nothing to do because of the size of the grid.
     fn of_grid(&self) -> Option<String> {
         let ground = self.ground;
-        let (rounds, average) = ground.shares();
-        let processors = f64::from(ground.peaks.processors);
-        let grid = format!("the grid has {:.0} programs for {processors} processors", ground.programs);
+        let (waves, average) = ground.shares();
+        let units = f64::from(ground.peaks.units);
+        let grid = format!("the grid has {:.0} programs for {units} {}s", ground.programs, ground.peaks.unit);
         if !ground.has_grid || average < 1.0 {
             return Some(grid).filter(|_| ground.has_grid);
         }
-        let last = ground.programs - (rounds - 1.0) * processors;
+        let last = ground.programs - (waves - 1.0) * units;
         (1.0 - ground.busy() >= IDLE).then(|| {
             format!(
-                "{grid}: the last of {rounds} rounds has work for {} of them, so that {} of their time is used at most",
-                percent(last / processors),
+                "{grid}: the last of {waves} waves has work for {} of them, so that {} of their time is used at most",
+                percent(last / units),
                 percent(ground.busy())
             )
         })
@@ -368,11 +368,12 @@ impl Facts<'_> {
             ));
         }
         if ground.in_flight > 0.0 && ground.peaks.latency_ns > 0.0 {
+            let unit = ground.peaks.unit;
             all.push(format!(
-                "{} of loads in flight a program, {:.0} at a time on a processor; the memory is busy with {} a processor",
+                "{} of loads in flight a program, {:.0} at a time on each {unit}; the memory is busy with {} for each",
                 bytes(ground.in_flight),
                 ground.resident,
-                bytes(ground.peaks.memory * ground.peaks.latency_ns * 1e-9 / f64::from(ground.peaks.processors.max(1)))
+                bytes(ground.peaks.memory * ground.peaks.latency_ns * 1e-9 / f64::from(ground.peaks.units.max(1)))
             ));
         }
         let ridge = ground.operations.iter().max_by(|a, b| a.1.total_cmp(b.1)).and_then(|(name, _)| {

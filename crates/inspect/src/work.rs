@@ -80,10 +80,10 @@ fn kind_of(effect: Effect) -> Option<Kind> {
 /// What one program does.
 #[derive(Default, Debug)]
 pub(crate) struct Work {
-    /// Operations by the name of their rate, without matrix products.
+    /// Operations by the name of their rate, without dots.
     pub(crate) arithmetic: BTreeMap<String, Amount>,
-    /// Operations of matrix products.
-    pub(crate) products: Vec<(Op, Amount)>,
+    /// Operations of dots.
+    pub(crate) dots: Vec<(Op, Amount)>,
     /// Accesses, with the loops around them.
     pub(crate) accesses: Vec<(Op, Touch, Vec<usize>)>,
 }
@@ -130,7 +130,7 @@ impl Counter<'_> {
             let depth = ttgir::ops::scaled_dot::depth(module, dot);
             let mut amount = Amount::default();
             amount.add(&self.nest, 2.0 * (numel(module.ty(module.result(op, 0))) * depth) as f64);
-            self.work.products.push((op, amount));
+            self.work.dots.push((op, amount));
         } else if let Some(combine) = CombineOp::of(module, op) {
             self.combined(combine);
         } else if module.row(op).rates != Rates::NONE {

@@ -1,7 +1,7 @@
 //! Attributes: constants that an operation carries.
 //!
-//! An operation's own attributes live in typed slots that its row declares ([`crate::AttrSpec`]). Attributes that anyone
-//! may add (hints, options) are keyed by an [`AttrKey`] that is declared once.
+//! An operation's own attributes live in typed slots that its row declares ([`crate::AttrSpec`]). Attributes that
+//! anyone may add (hints, options) are keyed by an [`AttrKey`] that is declared once.
 
 use crate::attr_data::{AttrData, DialectAttr};
 use crate::types::Type;

@@ -1,7 +1,7 @@
 //! Attributes that a dialect declares: plain Rust data behind an attribute, printed and read by the dialect.
 //!
-//! An encoding of a tensor type is one. The data keeps its Rust type, so passes ask `attr.data::<Encoding>()` and get the
-//! value itself, not a text to be read again.
+//! An encoding of a tensor type is one. The data keeps its Rust type, so passes ask `attr.data::<Encoding>()` and get
+//! the value itself, not a text to be read again.
 
 use crate::text::{ParseError, Parser, Printer};
 use std::any::Any;

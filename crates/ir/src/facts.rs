@@ -1,4 +1,5 @@
-//! What passes ask of an operation besides its properties: what an element costs, and how the layout of its result follows.
+//! What passes ask of an operation besides its properties: what an element costs, and how the layout of its result
+//! follows.
 //!
 //! They stand in its row ([`crate::OpRow`]); passes look them up and list no operations.
 

@@ -16,7 +16,7 @@ pub struct PassRow {
     pub run: fn(&mut Module) -> Result<(), Diagnostic>,
 }
 
-/// Is told what the runner does.
+/// Follows what the runner does.
 pub trait Observer {
     /// A pass is about to run.
     fn before(&mut self, pass: &PassRow, module: &Module) {

@@ -459,7 +459,7 @@ pub struct Registry {
     rule: Option<VerifyRule>,
 }
 
-/// How constants of dialect types are made of raw bits: what generic folding must be told.
+/// How constants of dialect types are made of raw bits: what generic folding must know.
 #[derive(Clone, Copy)]
 pub struct ConstantRules {
     /// The element type of a type; a scalar is its own.

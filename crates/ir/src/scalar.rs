@@ -49,12 +49,13 @@ fn small_value(kind: FloatKind, bits: u8) -> f64 {
     }
 }
 
-/// The value with `mantissa_bits` behind the point and no exponent below `lowest`, rounded to nearest even. Infinities and NaNs
-/// stay; no bound is set above.
+/// The value with `mantissa_bits` behind the point and no exponent below `lowest`, rounded to nearest even. Infinities
+/// and NaNs stay; no bound is set above.
 fn rounded_to(value: f64, mantissa_bits: u32, lowest: i32) -> f64 {
     let exponent = ((value.to_bits() >> 52) & 0x7ff) as i32 - 1023;
     let quantum = 2f64.powi(exponent.max(lowest) - mantissa_bits as i32);
-    // Both ways the factor is a power of two; neither step rounds, but where the value is too large for the format anyway.
+    // Both ways the factor is a power of two; neither step rounds, but where the value is too large for the format
+    // anyway.
     (value / quantum).round_ties_even() * quantum
 }
 
@@ -129,7 +130,8 @@ mod tests {
         }
     }
 
-    /// Every value between two neighbours goes to the nearer one, also one that differs from the middle by the last bit of a double.
+    /// Every value between two neighbours goes to the nearer one, also one that differs from the middle by the last bit
+    /// of a double.
     #[test]
     fn halves_are_rounded_once() {
         let ulp_after = |value: f64| f64::from_bits(value.to_bits() + 1);

@@ -16,9 +16,9 @@ pub fn verify(module: &Module) -> Result<(), Vec<Diagnostic>> {
     check(module, Depth::Rules)
 }
 
-/// Checks the structure of a program alone, which is what code that reads it relies on: how many operands, results, regions and
-/// attributes each operation has, that values are defined before they are used, that blocks end, and that use lists are exact.
-/// Types, the kinds of attributes and the rules of rows are left out.
+/// Checks the structure of a program alone, which is what code that reads it relies on: how many operands, results,
+/// regions and attributes each operation has, that values are defined before they are used, that blocks end, and that
+/// use lists are exact. Types, the kinds of attributes and the rules of rows are left out.
 ///
 /// # Errors
 /// Everything found wrong, in the order of the program.

@@ -1,9 +1,9 @@
 //! Typed views of operations: what a row declares, read by name.
 //!
 //! [`op_view!`](crate::op_view) declares operands, attributes and results once: it makes the lists of the row and the
-//! accessors of the view. A view is an [`Op`](crate::Op) and its module. Where a value stands is computed at compile time, so an
-//! accessor is a load and, behind an optional or variadic operand, a subtraction. Views read verified operations: what is
-//! required and missing is a bug and panics.
+//! accessors of the view. A view is an [`Op`](crate::Op) and its module. Where a value stands is computed at compile
+//! time, so an accessor is a load and, behind an optional or variadic operand, a subtraction. Views read verified
+//! operations: what is required and missing is a bug and panics.
 //!
 //! ```ignore
 //! ir::op_view! {
@@ -19,11 +19,11 @@
 //! let (ptr, mask, cache) = (load.ptr(), load.mask(), load.cache());
 //! ```
 //!
-//! An attribute's type is a number, `bool`, [`Str`], [`Symbol`], [`Ints`], [`TypeAttr`], [`AnyAttr`], [`Flag`], an enumeration
-//! of [`enum_attr!`](crate::enum_attr), or an `Option` of one of these; behind `=` stands the [`Presence`] that is its default. A view
-//! without `of` reads every operation that has what it declares in these places. Behind the constraint of an operand may stand
-//! what becomes of the memory that it stands for: `ptr: One PTR_LIKE => Read`, `src: One MEMORY => ReadUntil(WAIT)`; see
-//! [`Effect`](crate::Effect).
+//! An attribute's type is a number, `bool`, [`Str`], [`Symbol`], [`Ints`], [`TypeAttr`], [`AnyAttr`], [`Flag`], an
+//! enumeration of [`enum_attr!`](crate::enum_attr), or an `Option` of one of these; behind `=` stands the [`Presence`]
+//! that is its default. A view without `of` reads every operation that has what it declares in these places. Behind the
+//! constraint of an operand may stand what becomes of the memory that it stands for: `ptr: One PTR_LIKE => Read`,
+//! `src: One MEMORY => ReadUntil(WAIT)`; see [`Effect`](crate::Effect).
 
 use crate::attr::{Attr, EnumRow};
 use crate::entity::Value;

@@ -50,7 +50,7 @@ pub(crate) fn plan(cx: &mut Cx<'_>, pointers: Value, mask: Option<Value>, limit:
         let known = known_bounds(cx, pointers, mask, dim, limit);
         let bits = neighbours(&layout, dim, known.run(), free.register);
         let is_better = bits.len() > best.len();
-        // Of two that are equally wide, that is told of which elements lie behind each other.
+        // Of two that are equally wide, that is reported whose elements lie behind each other.
         if is_better
             || bounds.machine == 0
             || (bits.len() == best.len() && known.contiguity > bounds.contiguity)
@@ -94,8 +94,8 @@ fn held(layout: &LinearLayout, dim: usize, free: u32) -> u64 {
     1 << neighbours(layout, dim, 1 << 31, free).len()
 }
 
-/// Bits of the register number that lead from an element to equal ones, as far as axis analysis knows: those that stay in
-/// an aligned run of equal elements, whatever lanes do in it.
+/// Bits of the register number that lead from an element to equal ones, as far as axis analysis knows: those that stay
+/// in an aligned run of equal elements, whatever lanes do in it.
 pub(crate) fn equal_registers(cx: &mut Cx<'_>, value: Value) -> Result<usize> {
     let ty = cx.module.ty(value);
     let rank = if ttir::types::is_tensor(ty) { ttir::types::shape(ty).len() } else { 0 };

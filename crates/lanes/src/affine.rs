@@ -1,9 +1,9 @@
 //! Integers and addresses as a part that varies plus a constant.
 //!
 //! `offsets = start + range` has as many registers as the lane has elements, which differ by constants. Each value that
-//! was made here is remembered as `base + constant`, and sums of such values add the bases once (the builder shares equal
-//! instructions) and the constants apart. What ends up unused is removed at the end; an access uses the base and an
-//! immediate.
+//! was made here is remembered as `base + constant`, and sums of such values add the bases once (the builder shares
+//! equal instructions) and the constants apart. What ends up unused is removed at the end; an access uses the base and
+//! an immediate.
 
 use crate::target::Near;
 use cranelift_entity::SecondaryMap;
@@ -21,8 +21,8 @@ pub(crate) struct Sum {
 #[derive(Default, Debug)]
 pub(crate) struct Affine {
     sums: SecondaryMap<Value, Option<Sum>>,
-    /// The last address that something was added to: the block, the address, the index, the bytes it counts in, and the sum.
-    /// Neighbouring registers often ask for the same one.
+    /// The last address that something was added to: the block, the address, the index, the bytes it counts in, and the
+    /// sum. Neighbouring registers often ask for the same one.
     moved: Option<((Block, Value, Value, u32), Value)>,
     /// Parameters that point to memory which 32-bit offsets reach.
     near_bases: FxHashSet<Value>,

@@ -4,11 +4,11 @@ use crate::cx::Cx;
 use crate::error::Result;
 use crate::notes::note_block;
 use crate::ops::memory::{from_memory, in_memory, to_memory};
+use crate::shuffle::{exchange, thread_bits_zero, thread_map};
+use crate::shuffle_words::{from_words, to_words};
 use crate::target::Access;
-use crate::trade::{exchange, thread_bits_zero, thread_map};
 use crate::types;
 use crate::value::Region;
-use crate::words::{from_words, to_words};
 use ir::Type;
 use layout::convert::{self, Plan, Step};
 use llir::Value;
@@ -136,14 +136,9 @@ pub(crate) fn load_block(
 }
 
 /// All registers, those that were not loaded being copies of others.
-pub(crate) fn with_copies(
-    cx: &mut Cx<'_>,
-    same: &[u32],
-    element: Type,
-    registers: &[Option<Value>],
-) -> Vec<Value> {
-    let zero = cx.b.zero(types::register(element));
-    same.iter().map(|from| registers[*from as usize].unwrap_or(zero)).collect()
+pub(crate) fn with_copies(same: &[u32], registers: &[Option<Value>]) -> Vec<Value> {
+    let loaded = |from: &u32| registers[*from as usize].expect("the plan loads the first of all copies");
+    same.iter().map(loaded).collect()
 }
 
 /// Values of one element type in registers of a layout.
@@ -174,6 +169,17 @@ pub(crate) fn plans_wait(plans: &[std::rc::Rc<Plan>]) -> bool {
 /// Whether blocks of a cluster read each other's memory when plans are carried out.
 pub(crate) fn plans_cross(plans: &[std::rc::Rc<Plan>]) -> bool {
     plans.iter().any(|plan| matches!(&**plan, Plan::Shared(staged) if staged.crosses_blocks))
+}
+
+/// Carries out the plan for one block.
+pub(crate) fn convert_block(
+    cx: &mut Cx<'_>,
+    plan: std::rc::Rc<Plan>,
+    region: Option<Region>,
+    block: Values,
+) -> Result<Vec<Value>> {
+    let mut converted = convert_blocks(cx, &[plan], region, &[block])?;
+    Ok(converted.pop().expect("a block for each plan"))
 }
 
 /// Carries out a plan for each of several blocks; those that go through memory wait once for all.
@@ -220,7 +226,7 @@ pub(crate) fn convert_blocks(
         results.push(match &**plan {
             Plan::Registers(list) => list.iter().map(|from| block.registers[*from as usize]).collect(),
             Plan::Exchange(plan) => exchange(cx, plan, types::register(block.element), &block.registers),
-            Plan::Shared(staged) => with_copies(cx, &staged.load.same, block.element, loaded),
+            Plan::Shared(staged) => with_copies(&staged.load.same, loaded),
         });
     }
     Ok(results)

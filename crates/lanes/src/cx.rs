@@ -1,6 +1,7 @@
 //! The state of a lowering: the function that is built, what each value of the program is, facts about the machine.
 
 use crate::affine::Affine;
+use crate::copies::Copies;
 use crate::error::{Result, at};
 use crate::facts::{Facts, Notes, Options};
 use crate::free::first_copies;
@@ -81,6 +82,8 @@ pub struct Cx<'a> {
     pub(crate) roles: Option<Rc<Roles>>,
     /// The operation that is being lowered.
     pub(crate) current: Option<Op>,
+    /// Copies to shared memory that go on while the program does.
+    pub(crate) copies: Copies,
     values: FxHashMap<IrValue, LaneValue>,
     layouts: FxHashMap<Type, Rc<LinearLayout>>,
 }
@@ -139,6 +142,7 @@ impl<'a> Cx<'a> {
             role: None,
             roles: None,
             current: None,
+            copies: Copies::default(),
             values: FxHashMap::with_capacity_and_hasher(USUAL, FxBuildHasher),
             layouts: FxHashMap::default(),
         }
@@ -337,9 +341,8 @@ impl<'a> Cx<'a> {
             self.set(*param, arg.clone());
         }
         self.lower_block(block)?;
-        let last = self.module.last_op(block);
-        let handed: Vec<IrValue> = last.map(|op| self.module.operands(op).to_vec()).unwrap_or_default();
-        handed.into_iter().map(|value| self.get(value)).collect()
+        let last = self.module.last_op(block).expect("verified: a block ends with its terminator");
+        self.module.operands(last).iter().map(|value| self.get(*value)).collect()
     }
 
     /// The llir values that a construct must carry for a value of a type: a register for each different element.
@@ -385,14 +388,14 @@ impl<'a> Cx<'a> {
         let mut registers: Vec<Value> = Vec::with_capacity(old.len());
         for (index, first) in first.iter().enumerate() {
             let value = if *first == index { parts.next() } else { registers.get(*first).copied() };
-            registers.push(value.unwrap_or(old[index]));
+            registers.push(value.expect("as many values as `pack` gave"));
         }
         Ok(LaneValue::tensor(registers))
     }
 }
 
-/// How many elements of a block share a 32-bit register where a loop or a branch carries it, if they do: those of operands of
-/// matrix instructions, which read such registers.
+/// How many elements of a block share a 32-bit register where a loop or a branch carries it, if they do: those of
+/// operands of matrix instructions, which read such registers.
 fn carried_together(ty: ir::Type, count: usize) -> Option<usize> {
     let Some(Encoding::DotOp { .. }) = Encoding::of(ty) else { return None };
     let element = ttir::types::elem(ty);

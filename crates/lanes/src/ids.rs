@@ -108,8 +108,8 @@ impl Cx<'_> {
         self.b.or(thread, above)
     }
 
-    /// Applies a layout to values: for each output dimension in order, the combination of its bases. Inputs that are not
-    /// given are at zero. All values are `i32`.
+    /// Applies a layout to values: for each output dimension in order, the combination of its bases. Inputs that are
+    /// not given are at zero. All values are `i32`.
     pub fn apply_layout(&mut self, layout: &LinearLayout, inputs: &[(Dim, Value)]) -> SmallVec<[Value; 4]> {
         let outs: Vec<Dim> = layout.outs().iter().map(|(dim, _)| dim).collect();
         let mut results = SmallVec::new();
@@ -167,8 +167,8 @@ impl Cx<'_> {
         (result, taken)
     }
 
-    /// The part of the positions of this lane's elements that lane, warp and block decide, for each dimension of a layout
-    /// with the inputs register, lane, warp, block.
+    /// The part of the positions of this lane's elements that lane, warp and block decide, for each dimension of a
+    /// layout with the inputs register, lane, warp, block.
     pub fn lane_positions(&mut self, layout: &LinearLayout) -> SmallVec<[Value; 4]> {
         let ids = self.ids();
         let mut inputs: SmallVec<[(Dim, Value); 3]> = SmallVec::new();
@@ -210,8 +210,8 @@ impl Cx<'_> {
         if lane_bits & constant == 0 { self.add(lane, by) } else { self.b.xor(lane, by) }
     }
 
-    /// Whether this lane is the one that acts for an element that several lanes, warps or blocks hold; `None` where each
-    /// lane has its own elements.
+    /// Whether this lane is the one that acts for an element that several lanes, warps or blocks hold; `None` where
+    /// each lane has its own elements.
     pub fn owner_mask(&mut self, free: &FreeBits) -> Option<Value> {
         let ids = self.ids();
         let mut mask: Option<Value> = None;

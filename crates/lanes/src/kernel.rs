@@ -9,6 +9,7 @@ use crate::facts::{Facts, Notes, Options, Scratch};
 use crate::ops::{self, roles};
 use crate::roles::Roles;
 use crate::shared::{self, Planner};
+use crate::size;
 use crate::target::LaneTarget;
 use crate::types;
 use crate::value::LaneValue;
@@ -85,6 +86,7 @@ fn lower_kernel(
     notes: Option<&mut Notes>,
 ) -> Result<Facts> {
     let mut facts = start_facts(module, op, target)?;
+    size::check(module, &shared::reachable(module, op), facts.lanes * facts.num_warps)?;
     let mut planner = Planner::new(&facts, target);
     let limit = target.machine().shared_bytes;
     let shared = shared::plan(module, op, &mut planner, (ops::needs(), limit))?;
@@ -195,7 +197,8 @@ fn params(module: &Module, op: Op, facts: &Facts) -> Result<Vec<Param>> {
     Ok(params)
 }
 
-/// What an address that is divisible by a number is aligned to, which is a power of two. More than a line helps no access.
+/// What an address that is divisible by a number is aligned to, which is a power of two. More than a line helps no
+/// access.
 fn alignment(divisor: u32) -> u32 {
     const LINE: u32 = 128;
     1 << divisor.trailing_zeros().min(LINE.trailing_zeros())

@@ -7,12 +7,13 @@
 //!   order of the registers of its linear layout; shared memory is its address and offsets into it.
 //! - A handler for each operation is found in a table by the operation's row; [`ops`] holds one file per family.
 //! - What differs between machines goes through [`LaneTarget`]; nothing here knows a vendor.
-//! - Indices and addresses are kept as a part that depends on the lane plus a constant per register ([`affine`]), so that
-//!   registers share one address and differ in an immediate.
+//! - Indices and addresses are kept as a part that depends on the lane plus a constant per register ([`affine`]), so
+//!   that registers share one address and differ in an immediate.
 
 mod access;
 mod affine;
 mod block_memory;
+mod copies;
 mod cx;
 mod element;
 mod error;
@@ -29,13 +30,14 @@ mod positions;
 mod roles;
 mod row_load;
 mod shared;
+mod shuffle;
+mod shuffle_words;
+mod size;
 mod survey;
 mod target;
-mod trade;
 mod types;
 mod value;
 mod view;
-mod words;
 
 pub use cx::{Cx, Handler};
 pub use error::{Error, Result, SharedMemoryNeed};
@@ -47,7 +49,7 @@ pub use positions::{Element, Positions};
 pub use survey::{Classify, survey};
 pub use target::{
     Access, AssertPlace, AtomicAccess, CombineLanes, CompareSwap, LaneTarget, Multiply, Near, Overflow,
-    PrintCall, Reductions, ScaledMultiply, Shuffle,
+    Pending, PrintCall, Reductions, ScaledMultiply, Shuffle,
 };
 pub use types::{ABILITIES, register};
 pub use value::{LaneValue, SharedMemory};

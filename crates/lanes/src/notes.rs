@@ -1,4 +1,4 @@
-//! Notes of what handlers decide, for those who ask: accesses, changes of layout, traffic of shared memory.
+//! Notes of what handlers decide, for those who ask: accesses, layout conversions, traffic of shared memory.
 //!
 //! Nothing here decides anything.
 
@@ -20,8 +20,8 @@ use ttir::ops::access::AccessOp;
 /// Bytes of a row that lanes fetch for each other.
 const ROW_BYTES: u32 = 16;
 
-/// The positions of the first element of a register in each lane of the first warp; none for lanes that hold copies, where
-/// only owners act.
+/// The positions of the first element of a register in each lane of the first warp; none for lanes that hold copies,
+/// where only owners act.
 fn positions(layout: &LinearLayout, register: usize, free: &FreeBits, owners: bool) -> Vec<Option<Vec<u32>>> {
     let lanes = 1u32 << layout.ins().bits(Dim::LANE);
     let rank = layout.outs().iter().count();
@@ -132,7 +132,7 @@ pub(crate) fn note_atomics(cx: &mut Cx<'_>, op: Op, plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// A change of layout as planned.
+/// A layout conversion as planned.
 pub(crate) fn note_move(cx: &mut Cx<'_>, op: Op, ty: Type, plan: &Rc<convert::Plan>) {
     let facts = cx.planner.facts;
     let bits = types::memory_bits(ty);
@@ -233,8 +233,8 @@ pub(crate) fn note_block(
     note_passes(cx, &noted);
 }
 
-/// Loads of a warp of so many matrices of 8 rows, each of 16 bytes; what each bit of the number of a row contributes to its
-/// place, in rows.
+/// Loads of a warp of so many matrices of 8 rows, each of 16 bytes; what each bit of the number of a row contributes to
+/// its place, in rows.
 pub(crate) fn note_rows(cx: &mut Cx<'_>, matrices: u64, rows: &[u64]) {
     let (passes, ideal) = convert::wavefronts(rows, ROW_BYTES, ROW_BYTES, &cx.planner.facts);
     let noted = Passes {
@@ -248,8 +248,8 @@ pub(crate) fn note_rows(cx: &mut Cx<'_>, matrices: u64, rows: &[u64]) {
 }
 
 impl Cx<'_> {
-    /// Writes down that the current operation is so many matrix instructions of all warps together, each of which reads so many
-    /// bytes of shared memory, laid out so that no banks collide.
+    /// Writes down that the current operation is so many matrix instructions of all warps together, each of which reads
+    /// so many bytes of shared memory, laid out so that no banks collide.
     pub fn note_matrix_reads(&mut self, instructions: u64, bytes: u64) {
         let passes = bytes.div_ceil(pass_bytes(self.target.machine()));
         let noted =

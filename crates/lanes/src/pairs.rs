@@ -1,8 +1,9 @@
-//! The operands of matrix instructions whose lanes hold pairs of elements ([`ttgir::FragmentKind::Pairs`]), as lane 0 sees them.
+//! The operands of matrix instructions whose lanes hold pairs of elements ([`ttgir::FragmentKind::Pairs`]), as lane 0
+//! sees them.
 //!
-//! Four lanes stand side by side and eight below each other; a lane holds four bytes of a row, and with 16 columns and k of 16 the
-//! third register of `a` is row `g`, columns `8 + 2t`, …: these are the offsets, from the corner of a tile, of the elements of lane
-//! 0 in the order of the instruction's registers.
+//! Four lanes stand side by side and eight below each other; a lane holds four bytes of a row, and with 16 columns and
+//! k of 16 the third register of `a` is row `g`, columns `8 + 2t`, …: these are the offsets, from the corner of a tile,
+//! of the elements of lane 0 in the order of the instruction's registers.
 
 /// (row, column) from the corner of a tile.
 pub type Offsets = Vec<(u32, u32)>;

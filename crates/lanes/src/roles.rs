@@ -1,4 +1,5 @@
-//! The roles of a kernel: which operations give them, how many warps a launch has, and how registers are divided among them.
+//! The roles of a kernel: which operations give them, how many warps a launch has, and how registers are divided among
+//! them.
 
 use crate::target::LaneTarget;
 use ir::{Module, Op};
@@ -75,7 +76,7 @@ fn registers(
     let machine = target.machine();
     // As many as a lane can name at most; the machine hands them out by eights.
     let most = machine.lane_registers.next_multiple_of(8);
-    let entry = (machine.processor_registers / (total_warps * machine.warp_size) / 8 * 8).min(most);
+    let entry = (machine.sm_registers / (total_warps * machine.warp_size) / 8 * 8).min(most);
     let left = (entry * total_warps).checked_sub(GROUP * groups.iter().sum::<u32>())?;
     let default = (left / num_warps / 8 * 8).min(most);
     let gives = groups.iter().all(|&count| count <= entry) && default >= entry;

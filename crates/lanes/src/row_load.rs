@@ -1,5 +1,5 @@
-//! Loads in which the lanes of a warp fetch rows for each other: a lane names the address of a row of 16 bytes, and each
-//! group of four lanes gets a row, 4 bytes a lane (or, transposed, a column of eight rows of 16-bit elements).
+//! Loads in which the lanes of a warp fetch rows for each other: a lane names the address of a row of 16 bytes, and
+//! each group of four lanes gets a row, 4 bytes a lane (or, transposed, a column of eight rows of 16-bit elements).
 //!
 //! Operands of matrix instructions lie so. Whether a block does is asked of the places in memory that each bit of a
 //! register's, lane's and warp's number stands for; all is linear.
@@ -7,8 +7,8 @@
 use crate::block_memory::Addresses;
 use crate::cx::Cx;
 use crate::notes::note_rows;
+use crate::shuffle_words::from_words;
 use crate::view::View;
-use crate::words::from_words;
 use layout::convert::{Access, Step};
 use llir::Value;
 

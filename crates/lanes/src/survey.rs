@@ -10,12 +10,12 @@ use crate::target::LaneTarget;
 use ir::{Module, Value};
 use llir::{InstData, Payload};
 use std::collections::BTreeMap;
-use target::survey::{Event, ProductFacts, Survey};
+use target::survey::{DotFacts, Event, Survey};
 use ttgir::Encoding;
 use ttir::ops::dot::MatmulOp;
 
-/// Says what an instruction is, by the symbol it calls or the template it holds, if it is worth counting: what the machine
-/// calls it, and how many of it a template holds.
+/// Says what an instruction is, by the symbol it calls or the template it holds, if it is worth counting: what the
+/// machine calls it, and how many of it a template holds.
 pub type Classify = fn(&str) -> Option<(&'static str, String, u64)>;
 
 /// Lowers the kernel of a module and tells what was decided.
@@ -32,13 +32,13 @@ pub fn survey(
     let lowered = lower_noting(&module, target, options, Some(&mut notes))?;
     let facts = lowered.kernels.last().cloned().unwrap_or_default();
     let events = lowered.kernels.last().map(|kernel| events(&lowered, &kernel.name, classify));
-    let products = products(&module);
+    let dots = dots(&module);
     Ok(Survey {
         lanes: facts.lanes,
         warps: facts.num_warps,
         accesses: notes.accesses,
         moves: notes.moves,
-        products,
+        dots,
         buffers: notes.buffers,
         shared_bytes: u64::from(facts.shared_bytes),
         shared: notes.shared,
@@ -75,12 +75,12 @@ fn events(lowered: &Lowered, name: &str, classify: Classify) -> Vec<Event> {
 }
 
 /// All dots.
-fn products(module: &Module) -> Vec<ProductFacts> {
+fn dots(module: &Module) -> Vec<DotFacts> {
     let ops = module.walk(module.top()).into_iter();
-    ops.filter_map(|op| MatmulOp::of(module, op)).map(|dot| product(module, dot)).collect()
+    ops.filter_map(|op| MatmulOp::of(module, op)).map(|op| dot(module, op)).collect()
 }
 
-fn product(module: &Module, dot: MatmulOp<'_>) -> ProductFacts {
+fn dot(module: &Module, dot: MatmulOp<'_>) -> DotFacts {
     let (op, a, result) = (dot.op, dot.a(), dot.d());
     let dims = ttir::types::shape(module.ty(result));
     let rank = dims.len();
@@ -96,7 +96,7 @@ fn product(module: &Module, dot: MatmulOp<'_>) -> ProductFacts {
         Some(desc) => desc.elem,
         None => ttir::types::elem(module.ty(a)),
     };
-    ProductFacts {
+    DotFacts {
         op,
         shape: [dims[rank - 2], dims[rank - 1], depth, batch].map(|size| size as u64),
         matrix,

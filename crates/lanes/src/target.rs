@@ -1,7 +1,7 @@
 //! What a machine does in its own way: the hooks that the lowering calls.
 //!
-//! Every hook appends instructions to the function that is being built. Hooks work on single lanes' values; what concerns
-//! layouts is decided by the caller.
+//! Every hook appends instructions to the function that is being built. Hooks work on single lanes' values; what
+//! concerns layouts is decided by the caller.
 
 use elementwise::ElementTarget;
 use ir::Module;
@@ -40,8 +40,8 @@ pub struct Access {
 pub struct Near {
     /// The parameter.
     pub base: Value,
-    /// How many elements, a signed `i32`. Together with the constant part of the address, in bytes, it does not overflow where memory
-    /// is touched.
+    /// How many elements, a signed `i32`. Together with the constant part of the address, in bytes, it does not
+    /// overflow where memory is touched.
     pub index: Value,
     /// Bytes of an element.
     pub element_bytes: u32,
@@ -64,12 +64,12 @@ impl Access {
     }
 }
 
-/// Emits a matrix instruction: answers `c + a · b` for the factors a and b and the sums c, where each list holds what a lane holds, in
-/// the order of the instruction's registers. `None` where they do not fit it.
+/// Emits a matrix instruction: answers `c + a · b` for the factors a and b and the sums c, where each list holds what a
+/// lane holds, in the order of the instruction's registers. `None` where they do not fit it.
 pub type Multiply = dyn Fn(&mut FunctionBuilder<'_>, [&[Value]; 2], &[Value]) -> Option<Values>;
 
-/// Emits a matrix instruction for scaled factors, as [`Multiply`] does for others: the factors as bytes, and of each the exponent of its
-/// scale, with a bias of 127, in a byte.
+/// Emits a matrix instruction for scaled factors, as [`Multiply`] does for others: the factors as bytes, and of each
+/// the exponent of its scale, with a bias of 127, in a byte.
 pub type ScaledMultiply =
     dyn Fn(&mut FunctionBuilder<'_>, [&[Value]; 2], [Value; 2], &[Value]) -> Option<Values>;
 
@@ -95,6 +95,17 @@ pub struct AtomicAccess {
     pub order: Sem,
     /// Among whom it is atomic.
     pub scope: Scope,
+    /// As [`Access::near`].
+    pub near: Option<Near>,
+}
+
+/// Copies that a wait leaves going on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pending {
+    /// As groups, the newest ones.
+    pub groups: u32,
+    /// As instructions of a warp: at most as many as these groups have.
+    pub copies: u32,
 }
 
 /// Atomics that do not answer what was there before.
@@ -102,8 +113,9 @@ pub trait Reductions {
     /// How many neighbouring elements one instruction can take; `None` where there is none for them.
     fn width(&self, rmw: Rmw, element: Type) -> Option<usize>;
 
-    /// Combines neighbouring values into memory. The order is relaxed or that of a release.
-    fn reduce(&self, b: &mut FunctionBuilder<'_>, rmw: Rmw, access: &AtomicAccess, values: &[Value]);
+    /// Combines neighbouring values into memory. The order is relaxed or that of a release. Answers whether the machine
+    /// can for so many: it then has done so.
+    fn reduce(&self, b: &mut FunctionBuilder<'_>, rmw: Rmw, access: &AtomicAccess, values: &[Value]) -> bool;
 
     /// Orders the accesses of a lane before it in front of those behind it.
     fn fence(&self, b: &mut FunctionBuilder<'_>, scope: Scope);
@@ -200,8 +212,8 @@ pub trait LaneTarget: ElementTarget {
     /// The same number, known to be one for all lanes of a warp.
     fn uniform(&self, b: &mut FunctionBuilder<'_>, value: Value) -> Value;
 
-    /// The position of this group of lanes along an axis of the grid, `i32`. The groups of one program lie side by side along
-    /// the first.
+    /// The position of this group of lanes along an axis of the grid, `i32`. The groups of one program lie side by side
+    /// along the first.
     fn program_id(&self, b: &mut FunctionBuilder<'_>, axis: u32) -> Value;
 
     /// How many thread blocks or clusters there are along an axis of the grid, `i32`.
@@ -218,13 +230,14 @@ pub trait LaneTarget: ElementTarget {
         false
     }
 
-    /// So many lanes, whole warps, wait for each other at a barrier of a number from 0 to 15, and see each other's writes. Only asked of
-    /// machines that have roles.
+    /// So many lanes, whole warps, wait for each other at a barrier of a number from 0 to 15, and see each other's
+    /// writes. Only asked of machines that have roles.
     fn barrier_of(&self, b: &mut FunctionBuilder<'_>, number: u32, lanes: u32) {
         let _ = (b, number, lanes);
     }
 
-    /// The same at a barrier whose number is a value, for lanes for which `when` holds if it is given; without `waits` they arrive and go on.
+    /// The same at a barrier whose number is a value, for lanes for which `when` holds if it is given; without `waits`
+    /// they arrive and go on.
     fn arrive_at(
         &self,
         b: &mut FunctionBuilder<'_>,
@@ -241,17 +254,18 @@ pub trait LaneTarget: ElementTarget {
         false
     }
 
-    /// From here on a lane has so many registers, more or fewer than before. Only asked of machines that divide registers.
+    /// From here on a lane has so many registers, more or fewer than before. Only asked of machines that divide
+    /// registers.
     fn set_registers(&self, b: &mut FunctionBuilder<'_>, count: u32, more: bool) {
         let _ = (b, count, more);
     }
 
-    /// All lanes of all blocks of the cluster wait for each other and see each other's writes. Only asked of machines that
-    /// have clusters.
+    /// All lanes of all blocks of the cluster wait for each other and see each other's writes. Only asked of machines
+    /// that have clusters.
     fn cluster_barrier(&self, b: &mut FunctionBuilder<'_>);
 
-    /// The address at which another block of the cluster keeps what this one keeps at `pointer`, an address in memory of the
-    /// program. Only asked of machines that have clusters.
+    /// The address at which another block of the cluster keeps what this one keeps at `pointer`, an address in memory
+    /// of the program. Only asked of machines that have clusters.
     fn peer(&self, b: &mut FunctionBuilder<'_>, pointer: Value, block: Value) -> Value;
 
     /// All lanes of a warp wait for each other and see each other's writes.
@@ -263,20 +277,20 @@ pub trait LaneTarget: ElementTarget {
     /// One bit for each lane of the warp: whether its condition holds.
     fn ballot(&self, b: &mut FunctionBuilder<'_>, condition: Value) -> Value;
 
-    /// The lane to read in place of the one whose number differs in `lane`, where lanes whose numbers differ in the bits of `equal` have
-    /// equal values: as the bits in which its number differs.
+    /// The lane to read in place of the one whose number differs in `lane`, where lanes whose numbers differ in the
+    /// bits of `equal` have equal values: as the bits in which its number differs.
     fn partner(&self, lane: u32, _equal: u32) -> u32 {
         lane
     }
 
-    /// From which distance between lanes on it is better to read single lanes ([`Shuffle::Index`] of a constant) than to exchange, where
-    /// groups of so many lanes have equal values.
+    /// From which distance between lanes on it is better to read single lanes ([`Shuffle::Index`] of a constant) than
+    /// to exchange, where groups of so many lanes have equal values.
     fn reads_lanes_from(&self) -> Option<u32> {
         None
     }
 
-    /// What all lanes of the warp have, 32-bit integers, combined in one instruction, if the machine has it; every lane gets
-    /// the result.
+    /// What all lanes of the warp have, 32-bit integers, combined in one instruction, if the machine has it; every lane
+    /// gets the result.
     fn combine_lanes(&self, _b: &mut FunctionBuilder<'_>, _by: CombineLanes, _value: Value) -> Option<Value> {
         None
     }
@@ -321,17 +335,17 @@ pub trait LaneTarget: ElementTarget {
     /// The copies begun since the last call are the next group.
     fn async_commit(&self, _b: &mut FunctionBuilder<'_>) {}
 
-    /// Waits until at most so many of the newest groups of copies are going on.
-    fn async_wait(&self, _b: &mut FunctionBuilder<'_>, _pending: u32) {}
+    /// Waits until at most so many of the newest copies are going on.
+    fn async_wait(&self, _b: &mut FunctionBuilder<'_>, _pending: Pending) {}
 
     /// Whether lanes can fetch rows of shared memory for each other ([`LaneTarget::load_rows`]).
     fn loads_rows(&self) -> bool {
         false
     }
 
-    /// Lane `8 i + j` names the address of row `j`, 16 bytes, of matrix `i` of so many; lane `l` gets of each matrix, as
-    /// an `i32`, the 4 bytes at `4 (l mod 4)` of row `l / 4`, or, transposed, the 16-bit elements of column `l / 4` in rows
-    /// `2 (l mod 4)` and the next.
+    /// Lane `8 i + j` names the address of row `j`, 16 bytes, of matrix `i` of so many; lane `l` gets of each matrix,
+    /// as an `i32`, the 4 bytes at `4 (l mod 4)` of row `l / 4`, or, transposed, the 16-bit elements of column `l / 4`
+    /// in rows `2 (l mod 4)` and the next.
     fn load_rows(
         &self,
         b: &mut FunctionBuilder<'_>,
@@ -348,7 +362,8 @@ pub trait LaneTarget: ElementTarget {
         false
     }
 
-    /// Stores what [`LaneTarget::load_rows`] loads: one `i32` of each matrix from every lane, to the rows that lanes name.
+    /// Stores what [`LaneTarget::load_rows`] loads: one `i32` of each matrix from every lane, to the rows that lanes
+    /// name.
     fn store_rows(&self, b: &mut FunctionBuilder<'_>, to: (Value, i64), words: &[Value], transposed: bool) {
         let _ = (b, to, words, transposed);
     }
@@ -359,15 +374,15 @@ pub trait LaneTarget: ElementTarget {
         None
     }
 
-    /// A matrix instruction of one warp that multiplies a few rows with many columns, a row of the machine: of the first factor all lanes
-    /// take what block `block` of them holds. `None` where the target does not emit it.
+    /// A matrix instruction of one warp that multiplies a few rows with many columns, a row of the machine: of the
+    /// first factor all lanes take what block `block` of them holds. `None` where the target does not emit it.
     fn block_multiplier(&self, row: &MatrixRow, block: u32) -> Option<Box<Multiply>> {
         let _ = (row, block);
         None
     }
 
-    /// A matrix instruction of one warp whose factors have these formats and scales, a row of the machine's `scaled_matrix`. `None`
-    /// where the target does not emit it.
+    /// A matrix instruction of one warp whose factors have these formats and scales, a row of the machine's
+    /// `scaled_matrix`. `None` where the target does not emit it.
     fn scaled_multiplier(&self, row: &MatrixRow, formats: [ScaleType; 2]) -> Option<Box<ScaledMultiply>> {
         let _ = (row, formats);
         None
@@ -391,12 +406,12 @@ pub trait LaneTarget: ElementTarget {
         None
     }
 
-    /// The bits of the narrowest integer that [`LaneTarget::compare_swap`] takes, at most 32; narrower ones are swapped as parts of
-    /// words.
+    /// The bits of the narrowest integer that [`LaneTarget::compare_swap`] takes, at most 32; narrower ones are swapped
+    /// as parts of words.
     fn narrowest_swap(&self) -> u32;
 
-    /// Writes where memory holds what is expected, an integer of [`LaneTarget::narrowest_swap`] to 64 bits; answers what was there
-    /// before.
+    /// Writes where memory holds what is expected, an integer of [`LaneTarget::narrowest_swap`] to 64 bits; answers
+    /// what was there before.
     fn compare_swap(&self, b: &mut FunctionBuilder<'_>, swap: &CompareSwap) -> Value;
 
     /// An atomic load.

@@ -67,7 +67,7 @@ impl LaneValue {
     /// The same kind of value made of others; takes as many as [`LaneValue::flatten`] gave.
     #[must_use]
     pub fn rebuild(&self, values: &mut impl Iterator<Item = Value>) -> LaneValue {
-        let mut next = |old: Value| values.next().unwrap_or(old);
+        let mut next = |_: Value| values.next().expect("as many values as `flatten` gave");
         match self {
             LaneValue::Scalar(value) => LaneValue::Scalar(next(*value)),
             LaneValue::Tensor(registers) => {

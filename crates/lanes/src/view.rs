@@ -1,4 +1,5 @@
-//! Views of shared memory that registers are stored to and loaded from: `ttg.memdesc` types with the place of what they stand for.
+//! Views of shared memory that registers are stored to and loaded from: `ttg.memdesc` types with the place of what they
+//! stand for.
 
 use crate::block_memory::element_bytes;
 use crate::cx::Cx;

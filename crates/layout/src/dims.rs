@@ -36,7 +36,8 @@ impl Dim {
         Dim(u64::from_be_bytes(word))
     }
 
-    /// How many dimensions a block may have: one of 2^20 elements, split into halves again and again as sorting does, has 20.
+    /// How many dimensions a block may have: one of 2^20 elements, split into halves again and again as sorting does,
+    /// has 20.
     pub const MOST: usize = 32;
 
     /// Dimension `index` of a block.

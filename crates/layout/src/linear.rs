@@ -198,8 +198,8 @@ impl LinearLayout {
         self.right_inverse()
     }
 
-    /// A layout that says, for each output, one input that goes there: the one the elimination meets first, which uses the
-    /// earliest input dimensions and so no copies.
+    /// A layout that says, for each output, one input that goes there: the one the elimination meets first, which uses
+    /// the earliest input dimensions and so no copies.
     ///
     /// # Errors
     /// When some outputs are not reached.

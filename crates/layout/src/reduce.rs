@@ -2,10 +2,10 @@
 //! combined.
 //!
 //! Three steps. A lane combines its own registers, by groups: those that agree in all other dimensions. Lanes of a warp
-//! combine by exchanging with the lane whose number differs by a mask, once for each mask. What is left are `2^n` partial
-//! results per element, in different warps and blocks; they are converted to a layout in which every lane that needs the element has
-//! all its partials in registers, and combines them. Where combining is expensive, lanes that would all do the same have one partial each
-//! instead, and exchange. Copies of elements are never combined twice.
+//! combine by exchanging with the lane whose number differs by a mask, once for each mask. What is left are `2^n`
+//! partial results per element, in different warps and blocks; they are converted to a layout in which every lane that
+//! needs the element has all its partials in registers, and combines them. Where combining is expensive, lanes that
+//! would all do the same have one partial each instead, and exchange. Copies of elements are never combined twice.
 
 use crate::convert::Columns;
 use crate::dims::{Dim, Dims};
@@ -44,8 +44,8 @@ pub struct Reduction {
     pub late: Vec<u32>,
 }
 
-/// The reduction of a block along dimension `axis` to blocks of layout `result`, whose dimensions are the others in order.
-/// From `2^costly_bits` partial results on, lanes have one each where they hold copies of the result.
+/// The reduction of a block along dimension `axis` to blocks of layout `result`, whose dimensions are the others in
+/// order. From `2^costly_bits` partial results on, lanes have one each where they hold copies of the result.
 ///
 /// # Errors
 /// When `result` does not have the sizes of the other dimensions.
@@ -150,8 +150,8 @@ fn parts(words: &[u64], below: u32) -> Vec<u64> {
     words.iter().map(|word| word.checked_shr(below).unwrap_or(0)).collect()
 }
 
-/// Directions, in the input bits from `below` on, between places that differ in the reduced dimension only, without those
-/// between copies.
+/// Directions, in the input bits from `below` on, between places that differ in the reduced dimension only, without
+/// those between copies.
 fn quotient(other: &[u64], whole: &[u64], below: u32) -> Vec<u64> {
     complement(&parts(&kernel(whole), below), &parts(&kernel(other), below))
 }

@@ -20,8 +20,8 @@ fn layout(columns: &[u32], shape: Shape, bits: u32) -> LinearLayout {
     LinearLayout::new(&ins, &[(Dim::block(0), bits)]).expect("columns fit")
 }
 
-/// A layout that reaches all of `bits` bits: powers of two in some order (where `mix` is 0), some of them twice or not at
-/// all elsewhere, mixed by random additions.
+/// A layout that reaches all of `bits` bits: powers of two in some order (where `mix` is 0), some of them twice or not
+/// at all elsewhere, mixed by random additions.
 fn layouts(lanes: u32, warps: u32, bits: u32) -> impl Strategy<Value = LinearLayout> {
     let least = bits.saturating_sub(lanes + warps);
     (least..least + 3, any::<u64>(), 0..3u32).prop_map(move |(registers, seed, mix)| {

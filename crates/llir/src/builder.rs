@@ -3,7 +3,8 @@
 //! Lowering code may be naive: constants are shared, trivial integer arithmetic is folded, and a pure instruction that
 //! was already made in a block that dominates the current one is not made again (dominance is known from how the
 //! control-flow helpers nest; for blocks made by hand it is assumed only of the entry, unless
-//! [`FunctionBuilder::set_dominator`] says more). The builder never fails on wrong types: [`crate::verify`] reports them.
+//! [`FunctionBuilder::set_dominator`] says more). The builder never fails on wrong types: [`crate::verify`] reports
+//! them.
 
 mod arithmetic;
 mod call;

@@ -23,14 +23,14 @@ impl Key {
     }
 }
 
-/// The results of instructions, with the blocks that they are in. The instructions themselves stay in the function and may
-/// not change while they are known.
+/// The results of instructions, with the blocks that they are in. The instructions themselves stay in the function and
+/// may not change while they are known.
 #[derive(Debug)]
 pub(crate) struct Known {
     /// In the order in which they came.
     entries: Vec<(Key, Block, Value)>,
-    /// Numbers of entries, counted from 1; 0 is nothing. An entry is in the first place that was free from the one on that its
-    /// key names. There is a power of two of places, and half of them are free.
+    /// Numbers of entries, counted from 1; 0 is nothing. An entry is in the first place that was free from the one on
+    /// that its key names. There is a power of two of places, and half of them are free.
     places: Vec<u32>,
 }
 

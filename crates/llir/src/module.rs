@@ -29,7 +29,8 @@ pub struct Callee {
 pub enum GlobalKind {
     /// Constant data, internal to the module: the bits of the elements.
     Constant(Vec<u128>),
-    /// Memory that belongs to the module: so many elements, zero at first (or anything, in spaces that cannot be filled).
+    /// Memory that belongs to the module: so many elements, zero at first (or anything, in spaces that cannot be
+    /// filled).
     Internal(u64),
     /// Memory that is made elsewhere: so many elements, 0 where the size is not known here.
     External(u64),
@@ -68,7 +69,8 @@ pub struct Module {
     pub data_layout: String,
     /// Module flags for the code generator: names and numbers that must agree between modules.
     pub flags: Vec<(String, u32)>,
-    /// Names of notes that every atomic change of memory carries in the text: what its code generator may assume of the memory.
+    /// Names of notes that every atomic change of memory carries in the text: what its code generator may assume of the
+    /// memory.
     pub atomic_notes: Vec<String>,
     /// Whether the text says where instructions come from.
     pub print_locations: bool,

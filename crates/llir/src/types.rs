@@ -255,7 +255,8 @@ impl Type {
         }
     }
 
-    /// The same for structures of many parts: such types have a name in the text, `%f32.x128`, which the module defines.
+    /// The same for structures of many parts: such types have a name in the text, `%f32.x128`, which the module
+    /// defines.
     pub(crate) fn named_structure(self) -> Option<(Type, u32)> {
         const FEW: u32 = 8;
         self.like_parts().filter(|(_, count)| *count > FEW)

@@ -45,8 +45,8 @@ fn order(body: &str) -> String {
     order_on(&Fake { loads_ahead: true }, body)
 }
 
-/// The instructions of a block behind the passes, each by its first letter: fetches, loads, products, stores, trades, additions; waits by
-/// their number.
+/// The instructions of a block behind the passes, each by its first letter: fetches, loads, products, stores, trades,
+/// additions; waits by their number.
 fn order_on(machine: &Fake, body: &str) -> String {
     let text = format!(
         "declare float @product(float, float, float) memory(none)
@@ -116,7 +116,8 @@ fn loads_stand_a_step_in_front_of_products() {
     assert_eq!(order(&products(1)), "llllppss");
 }
 
-/// Two products, then a sum of them that lanes trade and that nothing waits for, then two products with what was traded.
+/// Two products, then a sum of them that lanes trade and that nothing waits for, then two products with what was
+/// traded.
 fn two_dots() -> String {
     let load = |number: usize| {
         format!(

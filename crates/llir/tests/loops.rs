@@ -223,7 +223,7 @@ impl Maker<'_, '_> {
         self.pool.extend(after);
     }
 
-    /// What a number and an address become in the next round, moved by something from before the loop.
+    /// What a number and an address become in the next iteration, moved by something from before the loop.
     fn moved(&mut self, kept: &Values, known: usize) -> Values {
         let fixed = |maker: &mut Self, ty: Type| {
             let fitting: Vec<Value> =

@@ -1,7 +1,7 @@
 //! What the functions are written with: an [`llir`] builder that knows one element type and one number of lanes.
 //!
-//! Nothing here sets fast-math flags: compensated steps rely on every rounding, and a fused multiply-add is asked for by name
-//! ([`Builder::mul_add`]). Branches are made only around what few inputs need ([`Builder::rarely`]).
+//! Nothing here sets fast-math flags: compensated steps rely on every rounding, and a fused multiply-add is asked for
+//! by name ([`Builder::mul_add`]). Branches are made only around what few inputs need ([`Builder::rarely`]).
 
 use crate::rare::Rare;
 use crate::{Elem, MathMachine, outline};
@@ -154,8 +154,8 @@ impl<'c, 'm> Builder<'c, 'm> {
         sum
     }
 
-    /// A polynomial of which neighbouring terms are paired, so that half as many steps wait for each other; for where the
-    /// square is needed anyway.
+    /// A polynomial of which neighbouring terms are paired, so that half as many steps wait for each other; for where
+    /// the square is needed anyway.
     pub(crate) fn polynomial_in_pairs(&mut self, (x, square): (Value, Value), coefficients: &[f64]) -> Value {
         let ty = self.b.ty(x);
         let mut sum: Option<Value> = None;
@@ -280,7 +280,8 @@ impl<'c, 'm> Builder<'c, 'm> {
         self.narrow(result)
     }
 
-    /// What few inputs need: where a condition holds, outputs get new values made of the inputs. Elsewhere it costs one branch.
+    /// What few inputs need: where a condition holds, outputs get new values made of the inputs. Elsewhere it costs one
+    /// branch.
     pub(crate) fn rarely(
         &mut self,
         condition: Value,

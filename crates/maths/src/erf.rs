@@ -1,5 +1,5 @@
-//! The error function and its complement: an odd polynomial for small arguments, `1 - exp(-q(x))` with a polynomial `q` beyond;
-//! the complement as `exp(-x^2)` times a slowly varying function.
+//! The error function and its complement: an odd polynomial for small arguments, `1 - exp(-q(x))` with a polynomial `q`
+//! beyond; the complement as `exp(-x^2)` times a slowly varying function.
 
 use super::Elem;
 use super::builder::Builder;

@@ -79,7 +79,8 @@ pub(super) struct Format {
     pub(super) ln2: (f64, f64),
     /// The power of two that is too small for any result: half of the smallest subnormal and less.
     pub(super) vanishing: i64,
-    /// The first is 2^`vanishing`; beyond the second the result is an infinity, and 2^n with n one above the largest exponent.
+    /// The first is 2^`vanishing`; beyond the second the result is an infinity, and 2^n with n one above the largest
+    /// exponent.
     pub(super) exp_range: (f64, f64),
     /// The same for `exp2`.
     pub(super) exp2_range: (f64, f64),
@@ -344,7 +345,8 @@ pub(super) fn tanh(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     b.flip_sign(result, sign)
 }
 
-/// `e / (e + 2)` without what the rounding of the sum did to it: `1 / (e + 2)` is half of what the quotient is less than one.
+/// `e / (e + 2)` without what the rounding of the sum did to it: `1 / (e + 2)` is half of what the quotient is less
+/// than one.
 fn less_rounded(b: &mut Builder<'_, '_>, quotient: Value, (e, sum): (Value, Value)) -> Value {
     let (half, one, two) = (b.float(0.5), b.float(1.0), b.float(2.0));
     let kept = b.fsub(sum, two);

@@ -1,9 +1,10 @@
 //! Powers of binary32 by a table, where a lane picks one of sixteen values by an instruction.
 //!
-//! `2^x = 2^n * 2^r` with `n` a multiple of a sixteenth: `2^n` is a value of the table, picked by the low bits of `16 n`,
-//! times a power of two; `|r| <= 1/32` needs a polynomial of the third degree where `|r| <= 1/2` needs one of the sixth.
-//! The machine also scales by powers of two, of which it takes the whole part, and selects at no cost: a result that is
-//! zero is made of a factor that is zero ([`super::exponential`] says why), so that there is no lower bound to cut to.
+//! `2^x = 2^n * 2^r` with `n` a multiple of a sixteenth: `2^n` is a value of the table, picked by the low bits of
+//! `16 n`, times a power of two; `|r| <= 1/32` needs a polynomial of the third degree where `|r| <= 1/2` needs one of
+//! the sixth. The machine also scales by powers of two, of which it takes the whole part, and selects at no cost: a
+//! result that is zero is made of a factor that is zero ([`super::exponential`] says why), so that there is no lower
+//! bound to cut to.
 
 use super::builder::Builder;
 use super::{Elem, TABLE};

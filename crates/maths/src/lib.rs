@@ -1,12 +1,12 @@
 //! Elementary functions, built of instructions of [`llir`].
 //!
-//! The rows of [`FUNCTIONS`] and [`SPECIAL`] are the whole list. A function takes and returns numbers of one type, scalars or whole vectors;
-//! it calls no library, needs no gather and sets no fast-math flag. Its accuracy is the row's, for every input: subnormal,
-//! infinite, NaN and huge ones too. [`call`] writes it out where it is used, for one lane; [`function`] makes it a function of
-//! the module, for any number of lanes.
+//! The rows of [`FUNCTIONS`] and [`SPECIAL`] are the whole list. A function takes and returns numbers of one type,
+//! scalars or whole vectors; it calls no library, needs no gather and sets no fast-math flag. Its accuracy is the
+//! row's, for every input: subnormal, infinite, NaN and huge ones too. [`call`] writes it out where it is used, for one
+//! lane; [`function`] makes it a function of the module, for any number of lanes.
 //!
-//! Assumed: functions with `alwaysinline` are inlined, and float operations run with the default rounding mode and without
-//! flushing of subnormals.
+//! Assumed: functions with `alwaysinline` are inlined, and float operations run with the default rounding mode and
+//! without flushing of subnormals.
 
 mod bessel;
 mod builder;
@@ -203,8 +203,8 @@ pub const FUNCTIONS: &[MathFn] = &[
     MathFn { name: "nextafter", arity: 2, accuracy_ulp: (0.0, 0.0), generate: steps::nextafter },
 ];
 
-/// Functions of a maths library that the language has not. Singles go through doubles. Where a function has zeros between its
-/// ends (`lgamma` below zero, Bessel functions), the unit is that of the largest values around.
+/// Functions of a maths library that the language has not. Singles go through doubles. Where a function has zeros
+/// between its ends (`lgamma` below zero, Bessel functions), the unit is that of the largest values around.
 pub const SPECIAL: &[MathFn] = &[
     MathFn { name: "tgamma", arity: 1, accuracy_ulp: (1.0, 64.0), generate: gamma::tgamma },
     MathFn { name: "lgamma", arity: 1, accuracy_ulp: (1.0, 64.0), generate: gamma::lgamma },
@@ -296,7 +296,8 @@ pub fn function(
     Ok(id)
 }
 
-/// An internal function without a body yet: its symbol, result and parameters, what may be assumed of calls, and its attributes.
+/// An internal function without a body yet: its symbol, result and parameters, what may be assumed of calls, and its
+/// attributes.
 fn define(
     module: &mut Module,
     (symbol, ret, types): (String, Type, Vec<Type>),

@@ -71,7 +71,8 @@ struct Lanes {
     outputs: Vec<Type>,
 }
 
-/// The function, by its symbol: takes the addresses of marks (not zero for lanes that need it), of the inputs and of the outputs.
+/// The function, by its symbol: takes the addresses of marks (not zero for lanes that need it), of the inputs and of
+/// the outputs.
 fn define_loop(module: &mut Module, machine: &dyn MathMachine, rare: Rare, lanes: Lanes) -> String {
     let types: Vec<String> = lanes.inputs.iter().chain(&lanes.outputs).map(Type::to_string).collect();
     let symbol = format!("dn.math.{}.{}.{}", rare.name(), lanes.count, types.join("."));

@@ -268,8 +268,8 @@ pub(super) fn hypot(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     unless_infinite(b, arguments, f64::INFINITY, result)
 }
 
-/// `1 / hypot(x, y)`, also where the length itself would overflow. Squares, sum and root are kept with what rounding takes from
-/// them: each would cost half a unit, and turning over doubles it.
+/// `1 / hypot(x, y)`, also where the length itself would overflow. Squares, sum and root are kept with what rounding
+/// takes from them: each would cost half a unit, and turning over doubles it.
 pub(super) fn rhypot(b: &mut Builder<'_, '_>, arguments: &[Value]) -> Value {
     if b.elem() == Elem::F32 {
         return b.in_doubles(arguments, rhypot);

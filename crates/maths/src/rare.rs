@@ -6,13 +6,13 @@ use llir::{FloatCompare, FunctionBuilder, IntCompare, Op, Type, Value, Values};
 /// A part of a function that few inputs need: it gives outputs new values, made of its inputs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Rare {
-    /// The reduction of a large angle. Input: the angle, not negative. Outputs: the remainder, the quadrant as an integer,
-    /// and, where there is a third one, what rounding the remainder lost.
+    /// The reduction of a large angle. Input: the angle, not negative. Outputs: the remainder, the quadrant as an
+    /// integer, and, where there is a third one, what rounding the remainder lost.
     ReduceAngle,
     /// The remainder of a division with a long quotient, for finite binary64 numbers x >= y > 0. Inputs: x, y.
     Remainder,
-    /// The Bessel function of the first kind. Inputs: the order, a whole number from two on, the argument, not negative, and the
-    /// functions of orders 0 and 1.
+    /// The Bessel function of the first kind. Inputs: the order, a whole number from two on, the argument, not
+    /// negative, and the functions of orders 0 and 1.
     BesselFirst,
     /// The Bessel function of the second kind; inputs likewise.
     BesselSecond,
@@ -97,8 +97,8 @@ fn add_carry(b: &mut FunctionBuilder<'_>, x: Value, y: Value) -> (Value, Value) 
     (sum, b.cast(Op::ZEXT, wrapped, Type::I64))
 }
 
-/// `x = m * 2^k` with a 53-bit `m`. Bits of weight 2^1 and below of `2^k * 2/pi` are taken as 192 bits; their product with
-/// `m`, modulo 2^192, has the quadrant in its top two bits and the fraction of a quarter turn below.
+/// `x = m * 2^k` with a 53-bit `m`. Bits of weight 2^1 and below of `2^k * 2/pi` are taken as 192 bits; their product
+/// with `m`, modulo 2^192, has the quadrant in its top two bits and the fraction of a quarter turn below.
 fn reduce_angle(b: &mut FunctionBuilder<'_>, machine: &dyn MathMachine, x: Value, both: bool) -> Values {
     let narrow = b.ty(x) == Type::F32;
     let wide = if narrow { b.cast(Op::FPEXT, x, Type::F64) } else { x };

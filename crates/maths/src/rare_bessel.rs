@@ -35,7 +35,8 @@ pub(super) fn upwards(
     b.end_while(walk, &[after, now, next])[0]
 }
 
-/// From an order far above downwards, made so that the functions of even orders add up to one (Miller). For `x` up to the order.
+/// From an order far above downwards, made so that the functions of even orders add up to one (Miller). For `x` up to
+/// the order.
 fn downwards(b: &mut FunctionBuilder<'_>, order: Value, x: Value) -> Value {
     let (zero, one, two, many) = (float(b, 0.0), float(b, 1.0), float(b, 2.0), float(b, 160.0));
     // What is smaller than this gives zero as well.

@@ -1,7 +1,7 @@
 //! The remainder of a division that truncates: `fmod`, always exact.
 //!
-//! As long as the quotient has no more bits than a double, one fused (or split) multiplication gives the remainder. Lanes with a larger
-//! quotient, or with numbers so small that a product loses bits, are done one by one in integers.
+//! As long as the quotient has no more bits than a double, one fused (or split) multiplication gives the remainder.
+//! Lanes with a larger quotient, or with numbers so small that a product loses bits, are done one by one in integers.
 
 use super::Elem;
 use super::builder::Builder;

@@ -1,4 +1,5 @@
-//! Sine, cosine, tangent, and those of half turns (`sinpi`, `cospi`): reduction by quarter turns, two short polynomials, a selection by quadrant.
+//! Sine, cosine, tangent, and those of half turns (`sinpi`, `cospi`): reduction by quarter turns, two short
+//! polynomials, a selection by quadrant.
 
 use super::Elem;
 use super::builder::Builder;

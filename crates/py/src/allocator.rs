@@ -1,9 +1,9 @@
-//! The allocator of the native part. Compiles allocate much and in small pieces: a sixth of the time before an assembler went
-//! into the allocator of the system.
+//! The allocator of the native part. Compiles allocate much and in small pieces: a sixth of the time before an
+//! assembler went into the allocator of the system.
 //!
-//! This one is mimalloc, asked in its cheaper way where blocks are aligned by their size alone, and told to keep what is free
-//! for longer: a process that compiles now and then would give a few hundred pages back each time, and take them in again one
-//! fault after the other.
+//! This one is mimalloc, asked in its cheaper way where blocks are aligned by their size alone, and told to keep what
+//! is free for longer: a process that compiles now and then would give a few hundred pages back each time, and take
+//! them in again one fault after the other.
 
 use libmimalloc_sys as mi;
 use std::alloc::{GlobalAlloc, Layout};
@@ -29,8 +29,8 @@ unsafe extern "C" {
 
 /// Keeps free memory for longer, unless the environment (`MIMALLOC_PURGE_DELAY`) says otherwise.
 pub(crate) fn keep_memory() {
-    // SAFETY: both take any number, and answer 0 or do nothing for one that is no option. The usual value tells that the
-    // option is the one meant, and that nobody has set it.
+    // SAFETY: both take any number, and answer 0 or do nothing for one that is no option. The usual value tells that
+    // the option is the one meant, and that nobody has set it.
     unsafe {
         if mi_option_get(PURGE_DELAY) == USUAL {
             mi_option_set(PURGE_DELAY, KEPT);
@@ -44,8 +44,8 @@ fn is_natural(bytes: usize, align: usize) -> bool {
     align <= NATURAL && align <= bytes
 }
 
-// SAFETY: mimalloc keeps the promises of an allocator: blocks have the bytes that were asked for and, by `is_natural` or
-// because it was asked for it, the alignment.
+// SAFETY: mimalloc keeps the promises of an allocator: blocks have the bytes that were asked for and, by `is_natural`
+// or because it was asked for it, the alignment.
 unsafe impl GlobalAlloc for Allocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

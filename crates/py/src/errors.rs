@@ -56,7 +56,7 @@ pub(crate) fn of_class<'py>(
     }
 }
 
-/// What went wrong in the interpreter, told from what goes wrong elsewhere.
+/// What went wrong in the interpreter, apart from what goes wrong elsewhere.
 #[cold]
 pub(crate) fn interpreter_error(py: Python<'_>, error: PyErr) -> PyErr {
     if !error.get_type(py).is(py.get_type::<PyRuntimeError>()) {

@@ -1,8 +1,8 @@
 //! PyO3 glue of the Python package. No decisions.
 //!
-//! It turns Python objects into what the runtime takes, and results and errors into Python objects. Modules depend in this order:
-//! `errors`, `devices`, `arguments`, `kernel` (data), `compile`, `eager` (kernels whose bodies Python runs), `launch`; `tuning` and `tools` stand beside them. No panic
-//! passes the border.
+//! It turns Python objects into what the runtime takes, and results and errors into Python objects. Modules depend in
+//! this order: `errors`, `devices`, `arguments`, `kernel` (data), `compile`, `eager` (kernels whose bodies Python
+//! runs), `launch`; `tuning` and `tools` stand beside them. No panic passes the border.
 
 mod allocator;
 mod arguments;

@@ -1,8 +1,8 @@
 //! Whether an engine computes what the interpreter does, on random input. Not used by any product path.
 //!
-//! Quotients and elementary functions of binary32 may be off by some units in the last place, as the language says; what an error of
-//! one operation does to the next is not bounded. So each of them is compared by itself, within its own bound, and random programs,
-//! in which quotients are asked for exactly, are compared bit for bit.
+//! Quotients and elementary functions of binary32 may be off by some units in the last place, as the language says;
+//! what an error of one operation does to the next is not bounded. So each of them is compared by itself, within its
+//! own bound, and random programs, in which quotients are asked for exactly, are compared bit for bit.
 
 use ir::{Accuracy, OpRow};
 use std::fmt::Write as _;

@@ -74,8 +74,8 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: the memory is ours, and whoever launched with it was told to keep it until the launch is over. An error can
-        // help nobody here; the next call of the device tells of it.
+        // SAFETY: the memory is ours, and whoever launched with it must keep it until the launch is over. An
+        // error can help nobody here; the next call of the device tells of it.
         let _ = unsafe { self.device.free(self.address, self.bytes) };
     }
 }

@@ -1,7 +1,7 @@
 //! Line charts as SVG text: what a report draws where there is no plotting library.
 //!
-//! Values that cannot be placed (not a number, infinite, or not above zero on a logarithmic axis) leave a gap. Two charts of the
-//! same lines have the same text.
+//! Values that cannot be placed (not a number, infinite, or not above zero on a logarithmic axis) leave a gap. Two
+//! charts of the same lines have the same text.
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
-//! A device as an engine of fixtures and random programs: every stage that a user's kernel goes through. Not used by any product
-//! path.
+//! A device as an engine of fixtures and random programs: every stage that a user's kernel goes through. Not used by
+//! any product path.
 
 use crate::buffer::Buffer;
 use crate::error::RuntimeError;

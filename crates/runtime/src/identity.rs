@@ -1,8 +1,9 @@
 //! Which compiler this is, for the cache key.
 //!
-//! A wheel is identified by its version and the commit that it was built from, which the build says in `DEUTERON_COMMIT`; any
-//! other build, and one of a changed tree (`…-dirty`), by the size and the time of the file that holds this code as well.
-//! Reading these costs a microsecond; hashing the file would cost more than a cached start may take.
+//! A wheel is identified by its version and the commit that it was built from, which the build says in
+//! `DEUTERON_COMMIT`; any other build, and one of a changed tree (`…-dirty`), by the size and the time of the file that
+//! holds this code as well. Reading these costs a microsecond; hashing the file would cost more than a cached start may
+//! take.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;

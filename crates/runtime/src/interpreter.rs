@@ -3,9 +3,9 @@
 //! A kernel is compiled as far as ttir and then run by [`ttir::interp`], one program after another, with every access
 //! checked. It stands in for another target: the front end sees that target's facts, so that the same code runs.
 //!
-//! A launch passes addresses, and the interpreter wants to know how far the memory behind them goes. Whoever launches says
-//! so with [`target::with_extents`]; for an address that nobody spoke of, it is as far as the process has memory there. Pieces are
-//! called after the parameters that point into them.
+//! A launch passes addresses, and the interpreter wants to know how far the memory behind them goes. Whoever launches
+//! says so with [`target::with_extents`]; for an address that nobody spoke of, it is as far as the process has memory
+//! there. Pieces are called after the parameters that point into them.
 
 use crate::eager::memory;
 use crate::error::RuntimeError;
@@ -146,7 +146,8 @@ impl LoadedKernel for Loaded {
                 args.push(Arg::Bits(slot));
             }
         }
-        // SAFETY: whoever launches vouches for the memory behind the arguments, and says how far it goes and whether it may be written.
+        // SAFETY: whoever launches vouches for the memory behind the arguments, and says how far it goes and whether it
+        // may be written.
         let mut memory = unsafe { memory(&pointers) };
         ttir::interp::run(&self.module, &self.name, launch.grid, &args, &mut memory, &mut Print)
             .map_err(|error| TargetError::Launch(error.to_string()))
@@ -190,7 +191,7 @@ mod tests {
     const SOURCE: &str = "@triton.jit\ndef kernel(p, n, N: tl.constexpr):\n    i = tl.arange(0, N)\n    \
                           tl.store(p + i, tl.load(p + i, mask=i < n) * 2, mask=i < n)\n";
 
-    /// Doubles the first `n` numbers; `len` is how many the interpreter is told of.
+    /// Doubles the first `n` numbers; `len` is how many the interpreter may access.
     fn double(values: &mut [f32], n: u64, len: usize) -> Result<(), String> {
         let target: Arc<dyn Target> = Arc::new(Interpreter(Arc::new(FakeTarget::default())));
         let pointer = Scalar::Pointer(Pointer { pointee: DType::Fp32, constant: false });
@@ -215,7 +216,7 @@ mod tests {
         let base = values.as_mut_ptr() as u64;
         let loaded = compiled.load().map_err(|error| error.to_string())?;
         with_extents(vec![Extent { base, len: len as u64 * 4, writable: true }], || {
-            // SAFETY: the interpreter stays within what it was told of, which is the slice or less.
+            // SAFETY: the interpreter stays within what it may access, which is the slice or less.
             unsafe { loaded.launch(&Launch::new([1, 1, 1], &[base, n])) }.map_err(|error| error.to_string())
         })
     }

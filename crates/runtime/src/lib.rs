@@ -1,7 +1,8 @@
 //! Specialise, compile, cache, launch.
 //!
-//! The runtime sees the compiler through `frontend` and the machine through the two traits of `target`. It knows neither
-//! Python nor a vendor. The environment is read in [`knobs`] alone and the disk in [`cache`] and in the dumps of a compile.
+//! The runtime sees the compiler through `frontend` and the machine through the two traits of `target`. It knows
+//! neither Python nor a vendor. The environment is read in [`knobs`] alone and the disk in [`cache`] and in the dumps
+//! of a compile.
 
 pub mod agreement;
 pub mod buffer;

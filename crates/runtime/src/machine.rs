@@ -51,8 +51,8 @@ fn with_device() -> Result<Arc<dyn Target>, RuntimeError> {
         .ok_or_else(|| RuntimeError::Runtime("this build has no targets".to_owned()))
 }
 
-/// The target in use: an emulated one if `runtime.emulate` names one, else what `runtime.target` names, else the first that has
-/// a device here; the interpreter in its place if `runtime.interpret`.
+/// The target in use: an emulated one if `runtime.emulate` names one, else what `runtime.target` names, else the first
+/// that has a device here; the interpreter in its place if `runtime.interpret`.
 ///
 /// # Errors
 /// When there is no such target.

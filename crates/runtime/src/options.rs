@@ -118,7 +118,8 @@ pub fn parse(
     })
 }
 
-/// What the knobs that are set make of the options of every compile, as text: code that is compiled with them is other code.
+/// What the knobs that are set make of the options of every compile, as text: code that is compiled with them is other
+/// code.
 pub fn set_by_knobs(target: &dyn Target) -> Vec<(String, String)> {
     let mut set: Vec<(String, String)> =
         knobs::changing_code(target).into_iter().map(|(name, value)| (name, format!("{value:?}"))).collect();

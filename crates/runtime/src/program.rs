@@ -121,8 +121,8 @@ impl Program {
         Ok((function, args))
     }
 
-    /// Compiles a kernel for a signature such as `*fp32:16, i32, 1024`: one entry for each parameter, a type for what is
-    /// passed at run time and a value for a constexpr.
+    /// Compiles a kernel for a signature such as `*fp32:16, i32, 1024`: one entry for each parameter, a type for what
+    /// is passed at run time and a value for a constexpr.
     ///
     /// # Errors
     /// What is wrong with the signature or with the kernel.

@@ -50,8 +50,8 @@ const READ_BYTES: usize = 256 << 20;
 /// How long is spent on it.
 const READ_FOR: Duration = Duration::from_millis(200);
 
-/// Bytes a second that the processors of this machine read from memory together, measured once: the fastest of several times
-/// that a large piece of memory was read.
+/// Bytes a second that the processors of this machine read from memory together, measured once: the fastest of several
+/// times that a large piece of memory was read.
 pub fn host_bandwidth() -> f64 {
     static MEASURED: OnceLock<f64> = OnceLock::new();
     *MEASURED.get_or_init(|| {

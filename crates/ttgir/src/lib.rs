@@ -1,9 +1,9 @@
 //! Block-level IR with layouts: ttir plus, for every tensor, which lane holds which element.
 //!
-//! The rows of ttir stay; their tensors carry an [`Encoding`], and rows for shared memory ([`ops::shared`]), copies that go
-//! on while the program does ([`ops::async_copy`], [`ops::bulk`]), matrix products of several warps ([`ops::group_dot`])
-//! and barriers ([`ops::barrier`]) are added. The text is that of the reference: `#blocked` and its like are defined in
-//! front of the program.
+//! The rows of ttir stay; their tensors carry an [`Encoding`], and rows for shared memory ([`ops::shared`]), copies
+//! that go on while the program does ([`ops::async_copy`], [`ops::bulk`]), matrix products of several warps
+//! ([`ops::group_dot`]) and barriers ([`ops::barrier`]) are added. The text is that of the reference: `#blocked` and
+//! its like are defined in front of the program.
 //!
 //! Rules that the verifier checks ([`infer::check`] on every operation), besides those of ttir and of each row:
 //! - the module says how many warps run a program: `"ttg.num-warps"`, and where it is not 32 and 1,
@@ -11,17 +11,18 @@
 //! - every tensor that an operation takes or gives has an [`Encoding`], of the rank of its shape, for so many lanes and
 //!   warps;
 //! - all sizes in encodings are powers of two, orders are permutations, and every element is held by some register;
-//! - elementwise operations, loads, stores and atomics hold all their tensors alike; `tt.broadcast` holds what it repeats
-//!   as the result would be held in that shape;
-//! - `tt.reduce`, `tt.expand_dims`, `tt.trans`, `tt.reshape`, `tt.join` and `tt.split` move no element between registers,
-//!   lanes or warps: the encodings of operand and result follow from each other ([`infer::forward`],
+//! - elementwise operations, loads, stores and atomics hold all their tensors alike; `tt.broadcast` holds what it
+//!   repeats as the result would be held in that shape;
+//! - `tt.reduce`, `tt.expand_dims`, `tt.trans`, `tt.reshape`, `tt.join` and `tt.split` move no element between
+//!   registers, lanes or warps: the encodings of operand and result follow from each other ([`infer::forward`],
 //!   [`infer::backward`]); `tt.reshape allow_reorder` is free;
 //! - the operands of `tt.dot` are encoded as operands of its result; only `ttg.convert_layout` and shared memory
 //!   move elements between lanes;
 //! - a memory description has a [`SharedEncoding`], in the space `#ttg.shared_memory`; its shape is no larger than what
 //!   was allocated; immutable memory is filled when it is made and never written.
 //!
-//! Two encodings are the same if they hold each element at the same positions ([`same_layout`]), however they are written.
+//! Two encodings are the same if they hold each element at the same positions ([`same_layout`]), however they are
+//! written.
 //!
 //! Left out on purpose: any vendor's name beyond what the language's own syntax demands. What a machine can do is data
 //! ([`Machine`]).

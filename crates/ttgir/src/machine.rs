@@ -52,8 +52,8 @@ impl fmt::Display for Number {
 pub enum MatrixKind {
     /// One warp, all in registers: `Encoding::Mma` of version 2, operands in `Encoding::DotOp`.
     Warp,
-    /// Four warps, asynchronously: `Encoding::Mma` of version 3, the right operand (and, unless in registers, the left one)
-    /// in shared memory.
+    /// Four warps, asynchronously: `Encoding::Mma` of version 3, the right operand (and, unless in registers, the left
+    /// one) in shared memory.
     Group,
 }
 
@@ -101,8 +101,9 @@ pub struct MatrixRow {
 }
 
 impl MatrixRow {
-    /// Whether it multiplies a few rows with many columns. Its lanes hold several places along k of the rows, one after the other of which
-    /// all columns are multiplied with; the same instruction makes many rows and a few columns when its operands change places.
+    /// Whether it multiplies a few rows with many columns. Its lanes hold several places along k of the rows, one after
+    /// the other of which all columns are multiplied with; the same instruction makes many rows and a few columns when
+    /// its operands change places.
     pub fn is_narrow(&self) -> bool {
         matches!(self.fragments, FragmentKind::Runs { .. }) && self.n[0] > self.m
     }
@@ -146,18 +147,18 @@ pub struct Machine {
     pub warp_size: u32,
     /// Warps of a program at most.
     pub max_warps: u32,
-    /// Warps that a processor holds at once.
+    /// Warps that an SM holds at once.
     pub resident_warps: u32,
-    /// Programs that a processor holds at once.
+    /// Programs that an SM holds at once.
     pub resident_programs: u32,
     /// 32-bit registers of a lane at most.
     pub lane_registers: u32,
-    /// 32-bit registers of a processor.
-    pub processor_registers: u32,
+    /// 32-bit registers of an SM.
+    pub sm_registers: u32,
     /// Bytes of shared memory of a program at most.
     pub shared_bytes: u32,
-    /// Bytes of shared memory of a processor.
-    pub processor_shared_bytes: u32,
+    /// Bytes of shared memory of an SM.
+    pub sm_shared_bytes: u32,
     /// Bytes of shared memory that the system keeps for itself in each program.
     pub reserved_shared_bytes: u32,
     /// Banks of shared memory.
@@ -166,25 +167,31 @@ pub struct Machine {
     pub bank_bytes: u32,
     /// Bytes that a lane loads or stores at once at most.
     pub vector_bytes: u32,
-    /// Bytes that one atomic combines into memory at most where it takes several floats and nobody asks what was there before.
+    /// Bytes that one atomic combines into memory at most where it takes several floats and nobody asks what was there
+    /// before.
     pub reduction_bytes: u32,
     /// Bytes that move to or from memory together.
     pub sector_bytes: u32,
     /// Bytes of a line of the cache.
     pub line_bytes: u32,
-    /// Bytes that a lane's copy from global to shared memory moves which goes on while the program does: the sizes there are.
+    /// Bytes that a lane's copy from global to shared memory moves which goes on while the program does: the sizes
+    /// there are.
     pub async_copy_bytes: &'static [u32],
-    /// Whether loads that feed dots are best begun an iteration ahead, into registers, and put into shared memory behind the
-    /// dot.
+    /// The stages of a loop with dots from which on such copies take the place of staged loads; a copy of a warp then
+    /// puts the parts of its lanes one behind the other.
+    pub direct_stages: u32,
+    /// Whether loads that feed dots are best begun an iteration ahead, into registers, and put into shared memory
+    /// behind the dot.
     pub staged_loads: bool,
-    /// Whether what a dot made is best stored from where it is: its way through shared memory would take more of that than the
-    /// loop did, and leave room for fewer programs.
+    /// Whether what a dot made is best stored from where it is: its way through shared memory would take more of that
+    /// than the loop did, and leave room for fewer programs.
     pub stores_fragments: bool,
     /// Whether boxes of tensors are copied by descriptor.
     pub bulk_copy: bool,
     /// Which loops have warps that do nothing but begin copies.
     pub roles: Roles,
-    /// The length of the sums of a dot from which groups of warps that do not begin copies take turns with the matrix units; none: never.
+    /// The length of the sums of a dot from which groups of warps that do not begin copies take turns with the matrix
+    /// units; none: never.
     pub turns: Option<u32>,
     /// Whether blocks that dots made are stored by bulk copies, where descriptors name them.
     pub bulk_store: bool,
@@ -196,8 +203,8 @@ pub struct Machine {
     pub cluster: u32,
     /// The matrix instructions, better ones first for equal numbers.
     pub matrix: &'static [MatrixRow],
-    /// The matrix instructions of numbers with scales, better ones first: their operands are bytes in a format that the dot
-    /// names, of which 32 along k share an exponent.
+    /// The matrix instructions of numbers with scales, better ones first: their operands are bytes in a format that the
+    /// dot names, of which 32 along k share an exponent.
     pub scaled_matrix: &'static [MatrixRow],
     /// Pairs of formats, from and to, that convert by one instruction.
     pub conversions: &'static [(FloatKind, FloatKind)],
@@ -212,9 +219,9 @@ impl Machine {
         resident_warps: 32,
         resident_programs: 16,
         lane_registers: 255,
-        processor_registers: 1 << 16,
+        sm_registers: 1 << 16,
         shared_bytes: 48 << 10,
-        processor_shared_bytes: 64 << 10,
+        sm_shared_bytes: 64 << 10,
         reserved_shared_bytes: 0,
         banks: 32,
         bank_bytes: 4,
@@ -223,6 +230,7 @@ impl Machine {
         sector_bytes: 32,
         line_bytes: 128,
         async_copy_bytes: &[],
+        direct_stages: u32::MAX,
         staged_loads: false,
         stores_fragments: false,
         bulk_copy: false,
@@ -242,7 +250,8 @@ impl Machine {
         !self.async_copy_bytes.is_empty()
     }
 
-    /// The matrix instructions for numbers of these types, better ones first. For 32-bit floats it is those that drop bits.
+    /// The matrix instructions for numbers of these types, better ones first. For 32-bit floats it is those that drop
+    /// bits.
     pub fn matrix_rows(&self, a: Type, b: Type, c: Type) -> impl Iterator<Item = &'static MatrixRow> {
         self.matrix.iter().filter(move |row| row.a.ty() == a && row.b.ty() == b && row.c.ty() == c)
     }
@@ -257,9 +266,9 @@ impl fmt::Display for Machine {
             ("resident warps", self.resident_warps),
             ("resident programs", self.resident_programs),
             ("registers of a lane", self.lane_registers),
-            ("registers of a processor", self.processor_registers),
+            ("registers of an SM", self.sm_registers),
             ("bytes of shared memory of a program", self.shared_bytes),
-            ("bytes of shared memory of a processor", self.processor_shared_bytes),
+            ("bytes of shared memory of an SM", self.sm_shared_bytes),
             ("reserved bytes of shared memory", self.reserved_shared_bytes),
             ("banks", self.banks),
             ("bytes of a bank", self.bank_bytes),
@@ -273,7 +282,7 @@ impl fmt::Display for Machine {
             writeln!(f, "{name}: {value}")?;
         }
         writeln!(f, "asynchronous copies: {:?}", self.async_copy_bytes)?;
-        writeln!(f, "staged loads: {}", self.staged_loads)?;
+        writeln!(f, "staged loads: {}, below {} stages", self.staged_loads, self.direct_stages)?;
         writeln!(f, "dots are stored from where they are: {}", self.stores_fragments)?;
         writeln!(f, "bulk copies: {}, for stores: {}", self.bulk_copy, self.bulk_store)?;
         writeln!(f, "roles of warps: {:?}, taking turns: {:?}", self.roles, self.turns)?;

@@ -6,8 +6,8 @@ use ir::{Attr, Type, TypeConstraint, TypeParam, TypeRow};
 
 /// `!ttg.memdesc<128x64xf16, #shared, #smem, mutable, 128x64>`: a part of shared memory that holds a block.
 ///
-/// Parameters: shape, element type, encoding, memory space, whether it may be written, and the shape of what was allocated
-/// if that is another.
+/// Parameters: shape, element type, encoding, memory space, whether it may be written, and the shape of what was
+/// allocated if that is another.
 pub static MEMDESC: TypeRow =
     TypeRow { name: "ttg.memdesc", print: print_memdesc, parse: parse_memdesc, verify: verify_memdesc };
 

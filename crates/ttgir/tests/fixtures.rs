@@ -1,4 +1,5 @@
-//! The fixtures in `tests/ttgir`: text in, text out ([`ttir::testing::check_text`]). `BLESS=1` rewrites what is expected.
+//! The fixtures in `tests/ttgir`: text in, text out ([`ttir::testing::check_text`]). `BLESS=1` rewrites what is
+//! expected.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! The linear layouts of encodings, against facts held in `tests/ttgir/layouts.txt`: in each line an encoding, a shape and
-//! the bases of the layout, separated by tabs. `LAYOUT_FACTS` names another such file.
+//! The linear layouts of encodings, against facts held in `tests/ttgir/layouts.txt`: in each line an encoding, a shape
+//! and the bases of the layout, separated by tabs. `LAYOUT_FACTS` names another such file.
 
 use ir::Attr;
 use layout::{Dim, LinearLayout};

@@ -1,5 +1,5 @@
-//! Layouts change nothing in what programs compute: fixtures with a call and its result, random programs, and kernels with
-//! loops, on several machines, with few and many warps.
+//! Layouts change nothing in what programs compute: fixtures with a call and its result, random programs, and kernels
+//! with loops, on several machines, with few and many warps.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! Between which bounds an integer lies, all elements of a block: as far as constants, ranges and the bounds of counted loops
-//! tell.
+//! Between which bounds an integer lies, all elements of a block: as far as constants, ranges and the bounds of counted
+//! loops tell.
 //!
 //! ```text
 //! for %i = 0 to 4096 step 1024                %i in [0, 3072]

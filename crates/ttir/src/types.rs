@@ -60,8 +60,8 @@ pub static PTR: TypeRow = TypeRow {
 };
 
 /// `!tt.tensordesc<16x16xf32>`: a tensor in memory with its shape and strides, read and written in blocks; with an
-/// optional encoding that says how blocks of it stand in the memory of a program. Integers may have a sign here (`si32`, `ui32`),
-/// which says how they are compared; blocks of it are of integers without.
+/// optional encoding that says how blocks of it stand in the memory of a program. Integers may have a sign here
+/// (`si32`, `ui32`), which says how they are compared; blocks of it are of integers without.
 pub static TENSORDESC: TypeRow = TypeRow {
     name: "tt.tensordesc",
     print: |params, printer| {

@@ -1,4 +1,5 @@
-//! Random programs print to texts that read back to the same texts, in every form, and stay valid under the generic passes.
+//! Random programs print to texts that read back to the same texts, in every form, and stay valid under the generic
+//! passes.
 
 use ir::text::{ParseOptions, PrintOptions, parse, print};
 use ir::{Attr, AttrKey, Builder, FloatKind, Loc, LocData, Module, Op, OpInit, Place, Type, Value};

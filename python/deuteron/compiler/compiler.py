@@ -1,5 +1,6 @@
 """`triton.compile`: ahead of time, for any target, without launching."""
 
+import os
 import sys
 
 from .. import _core
@@ -114,8 +115,29 @@ _NAME = {"ttir": r"tt\.func\s+(?:public\s+)?(@[\w$.]+)", "ttgir": r"tt\.func\s+(
          "ptx": r"\.entry\s+([\w$]+)"}
 
 
+#: The parameters of a kernel as text: their types and the marks behind them.
+_PARAMETER = {"ptx": r"\.param\s+(?:\.align\s+\d+\s+)?\.(\w+)()",
+              "ttir": r"%[\w$.]+\s*:\s*(!?[\w.]+(?:<(?:[^<>]|<[^<>]*>)*>)?)\s*(\{[^{}]*\})?"}
+_PARAMETER["ttgir"] = _PARAMETER["ttir"]
+
+
+def _parameter_type(text, marks=""):
+    """The type of a parameter as signatures have it: ``*f32`` for ``!tt.ptr<f32>``."""
+    if "tt.nv_tma_desc" in marks:
+        return "nvTmaDesc"
+    if text.startswith("!tt.ptr<"):
+        pointee, _, space = text[len("!tt.ptr<"):-1].rpartition(",")
+        return "*" + _parameter_type(pointee or space)
+    return text
+
+
 class IRSource:
-    """A kernel as text of one of the stages, read from a file: the ending of its name says which."""
+    """A kernel as text of one of the stages, read from a file: the ending of its name says which.
+
+    Attributes:
+        name: the kernel's.
+        signature: from the position of a parameter to its type: ``"*f32"``, ``"i32"``, ….
+    """
 
     def __init__(self, path, context=None, backend=None):
         import re
@@ -126,6 +148,12 @@ class IRSource:
             self.src = file.read()
         found = re.search(_NAME.get(self.ext, r"(?!)"), self.src)
         self.name = found.group(1) if found else self.path
+        self.signature = {}
+        if found:
+            # A list of parameters ends where a body or a result begins.
+            text = re.split(r"\)\s*(?:->|attributes|\{|\.\w+|$)", self.src[found.end():], maxsplit=1)[0]
+            parameters = re.findall(_PARAMETER[self.ext], text)
+            self.signature = {at: _parameter_type(*parameter) for at, parameter in enumerate(parameters)}
 
     def hash(self):
         """A digest of the text."""
@@ -200,7 +228,7 @@ def _keep_binary(kernel):
     if any(str(ty).startswith("tensordesc") for ty in kernel.src.signature.values()) or kernel.metadata.tensor_maps:
         return
     from ..errors import MissingTool, PTXASError
-    from ..runtime.cache import get_cache_manager
+    from ..runtime.cache import FileCacheManager
 
     try:
         binary = kernel.asm["cubin"]
@@ -210,7 +238,8 @@ def _keep_binary(kernel):
         # torch leaves a configuration out where its assembler gives up.
         raise PTXASError(str(error)) from error
 
-    manager = get_cache_manager(kernel.hash)
+    # torch reads this variable alone, whatever else says where kernels are kept.
+    manager = FileCacheManager.of(kernel.hash, os.environ.get("TRITON_CACHE_DIR"))
     name = f"{kernel.src.fn.__name__}.cubin"
     if manager.get_file(name) is None:
         manager.put(binary, name)

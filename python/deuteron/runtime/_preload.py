@@ -113,17 +113,17 @@ def preload(function, data):
     """Compiles a function for what a text of `specialization_data` says; the next launch like that finds the kernel."""
     from .driver import driver
 
-    told = json.loads(data)
+    kept = json.loads(data)
     name = function.__name__
-    if told["name"] != name:
-        raise RuntimeError(f"Specialization data is for {told['name']} but trying to preload for {name}")
+    if kept["name"] != name:
+        raise RuntimeError(f"Specialization data is for {kept['name']} but trying to preload for {name}")
     target = driver.active.get_current_target()
     here = {"backend": target.backend, "arch": target.arch, "warp_size": target.warp_size}
-    if told["target"] != here:
-        raise RuntimeError(f"Specialization data is for {told['target']} but trying to preload for {here}")
-    constants = {tuple(path): _decode(value) for path, value in zip(told["constant_keys"], told["constant_vals"])}
-    divisors = {tuple(path): value[0][1] for path, value in zip(told["attrs_keys"], told["attrs_vals"])}
+    if kept["target"] != here:
+        raise RuntimeError(f"Specialization data is for {kept['target']} but trying to preload for {here}")
+    constants = {tuple(path): _decode(value) for path, value in zip(kept["constant_keys"], kept["constant_vals"])}
+    divisors = {tuple(path): value[0][1] for path, value in zip(kept["attrs_keys"], kept["attrs_vals"])}
     arguments = {parameter: _argument(kind, (at, ), constants, divisors)
-                 for at, (parameter, kind) in enumerate(told["signature"].items())}
-    options = {option: _decode(value) for option, value in told["options"].items()}
+                 for at, (parameter, kind) in enumerate(kept["signature"].items())}
+    options = {option: _decode(value) for option, value in kept["options"].items()}
     return function._compile_quietly(**{**arguments, **options})

@@ -13,7 +13,7 @@ class KernelParam:
     Args:
         num: its position.
         param: an ``inspect.Parameter``.
-        do_not_specialize, do_not_specialize_on_alignment: whether values, or multiples of 16, are told apart.
+        do_not_specialize, do_not_specialize_on_alignment: whether values, or multiples of 16, are left out of the specialization.
     """
 
     def __init__(self, num, param, do_not_specialize, do_not_specialize_on_alignment):

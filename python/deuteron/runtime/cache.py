@@ -35,13 +35,23 @@ class CacheManager:
 class FileCacheManager(CacheManager):
     """One directory a key, below the cache directory; files appear whole or not at all."""
 
+    @classmethod
+    def of(cls, digest, folder=None):
+        """The manager of a kernel by its digest, in a folder that may be another than the cache directory."""
+        manager = cls.__new__(cls)
+        manager._open(_base32(digest), folder or knobs.cache.dir, makes=True)
+        return manager
+
     def __init__(self, key, override=False, dump=False):
-        self.key = key
         root = knobs.cache.dump_dir if dump else knobs.cache.override_dir if override else knobs.cache.dir
+        self._open(key, root, makes=not override)
+
+    def _open(self, key, root, makes):
+        self.key = key
         if not root:
             raise RuntimeError("Could not create or locate cache dir")
         self.cache_dir = os.path.join(root, key)
-        if not override:
+        if makes:
             os.makedirs(self.cache_dir, mode=0o700, exist_ok=True)
 
     def _make_path(self, filename):

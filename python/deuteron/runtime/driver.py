@@ -1,6 +1,7 @@
 """``triton.runtime.driver.active``: what Python may ask about the device that kernels run on."""
 
 import os
+import sys
 
 from .. import _core
 from ..backends.compiler import GPUTarget
@@ -228,12 +229,28 @@ class NativeInterface:
 class DeviceDriver(Driver):
     """The driver of targets whose devices have memory of their own, which torch reaches as ``torch.<arrays>``."""
 
+    #: Which kind of device it is, for drivers of one kind.
+    backend_name = None
     #: Bytes that are written between timings: more than the last cache of any device holds.
     _CACHE_BYTES = 256 << 20
 
     def __init__(self, arrays):
         super().__init__()
         self._arrays = arrays
+
+    @classmethod
+    def is_active(cls):
+        """Whether there is such a device. torch knows of it even where its driver does not work: in a process that was forked after
+        its parent had used it, as torch's compile workers are."""
+        if cls.backend_name is None:
+            return super().is_active()
+        if _core.arrays() == "cuda":
+            # torch calls the devices of both vendors so.
+            return _core.current_target()[0] == cls.backend_name and super().is_active()
+        torch = sys.modules.get("torch")
+        if torch is None or not torch.cuda.is_available():
+            return False
+        return (torch.version.hip is not None) == (cls.backend_name == "hip")
 
     def _torch(self):
         """``torch.<arrays>``, if torch is there and was built for such devices; else None."""

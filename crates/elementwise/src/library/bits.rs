@@ -217,8 +217,8 @@ fn format(ctx: &Ctx<'_, '_>, x: Value) -> (Type, i64, i64) {
     if ty.lane() == Type::F64 { (ty.as_int(), 52, 1023) } else { (ty.as_int(), 23, 127) }
 }
 
-/// `x · 2^n` in three factors, each a power of two that the format has. A factor that would lead below the normal numbers
-/// is preceded by one that does not: then only the last product is rounded, or the result is zero in any case.
+/// `x · 2^n` in three factors, each a power of two that the format has. A factor that would lead below the normal
+/// numbers is preceded by one that does not: then only the last product is rounded, or the result is zero in any case.
 pub(super) fn scale(ctx: &mut Ctx<'_, '_>, _: &Elems<'_>, x: &[Value]) -> Result<Value> {
     let (int, mantissa, bias) = format(ctx, x[0]);
     let ty = ctx.b.ty(x[0]);

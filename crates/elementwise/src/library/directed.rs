@@ -1,7 +1,7 @@
 //! Arithmetic and conversions that round toward zero, downwards or upwards: `add_rz`, `fsqrt_rd`, `ll2float_ru`.
 //!
-//! The result rounded to nearest comes with the sign of what is missing, which is found without error; where it lies on the wrong
-//! side, the number next to it is the result. Of singles both are computed in doubles.
+//! The result rounded to nearest comes with the sign of what is missing, which is found without error; where it lies on
+//! the wrong side, the number next to it is the result. Of singles both are computed in doubles.
 
 use super::Make;
 use crate::small_float::as_wide;

@@ -1,7 +1,7 @@
 //! Functions of maths libraries, by the names that kernels know them under.
 //!
-//! Names of one vendor's library (`__nv_expf`, `__ocml_exp_f32`) are reduced to the function they stand for. `fast_…` functions
-//! are instructions of less accuracy where the machine has them, else the accurate ones.
+//! Names of one vendor's library (`__nv_expf`, `__ocml_exp_f32`) are reduced to the function they stand for. `fast_…`
+//! functions are instructions of less accuracy where the machine has them, else the accurate ones.
 
 mod bits;
 mod directed;
@@ -103,7 +103,8 @@ fn made(
     }))
 }
 
-/// The function of the language that means the same within the same bounds: a machine that has instructions for one has them for both.
+/// The function of the language that means the same within the same bounds: a machine that has instructions for one has
+/// them for both.
 fn language_function(name: &str) -> Option<Math> {
     match name {
         "exp" => Some(Math::Exp),

@@ -1,7 +1,7 @@
 //! Objects with named fields: `@triton.aggregate` classes and calls of `NamedTuple` classes.
 //!
-//! The classes themselves live outside; they are asked for their fields, defaults and methods. An aggregate is a value like
-//! any other: its fields are set while its `__init__` is walked, and never again.
+//! The classes themselves live outside; they are asked for their fields, defaults and methods. An aggregate is a value
+//! like any other: its fields are set while its `__init__` is walked, and never again.
 
 use crate::codegen::value::{Aggregate, Tuple, Val};
 use crate::codegen::{Ctx, Res};
@@ -233,8 +233,8 @@ impl Ctx<'_> {
         }
     }
 
-    /// The Python object of an aggregate, for functions that run when compiling. Fields with run-time values are markers in it,
-    /// which refuse to be read.
+    /// The Python object of an aggregate, for functions that run when compiling. Fields with run-time values are
+    /// markers in it, which refuse to be read.
     fn instance(&mut self, aggregate: &Aggregate) -> Res<PyValue> {
         let attribute = |name| self.class_attribute(&aggregate.class, name);
         let (Some(PyValue::Object(make)), Some(run_time)) =

@@ -277,7 +277,8 @@ impl Ctx<'_> {
         }
     }
 
-    /// Binds arguments to parameters, run-time values also to those that are annotated as constexpr; those without an argument are left to [`Ctx::fill_defaults`].
+    /// Binds arguments to parameters, run-time values also to those that are annotated as constexpr; those without an
+    /// argument are left to [`Ctx::fill_defaults`].
     fn bind(&mut self, parsed: &ParsedFunction, args: Vec<Val>, keywords: Vec<(String, Val)>) -> Res<Locals> {
         let name = parsed.ast.name.to_string();
         let parameters = &parsed.ast.parameters;

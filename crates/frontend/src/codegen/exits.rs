@@ -104,8 +104,8 @@ impl Ctx<'_> {
         }
     }
 
-    /// Gives the value of a `return` in a loop a start, since loops carry only what is there before them. Its type is found by walking the
-    /// loop once on a copy of the module.
+    /// Gives the value of a `return` in a loop a start, since loops carry only what is there before them. Its type is
+    /// found by walking the loop once on a copy of the module.
     pub(crate) fn prepare_returned_value(
         &mut self,
         body: &[ast::Stmt],

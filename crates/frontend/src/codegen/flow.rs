@@ -1,7 +1,8 @@
 //! `if`, `return`, and the conditional expression.
 //!
-//! Code stays structured. A `return` under a run-time condition makes what follows the `if` part of the arms that do not
-//! return: `if c: return a` followed by `rest` becomes `scf.if c { yield a } else { rest }`, whose result is returned.
+//! Code stays structured. A `return` under a run-time condition makes what follows the `if` part of the arms that do
+//! not return: `if c: return a` followed by `rest` becomes `scf.if c { yield a } else { rest }`, whose result is
+//! returned.
 
 use crate::codegen::join::{joinable, leaves, same, with_leaves};
 use crate::codegen::scope::Locals;

@@ -104,7 +104,8 @@ pub(crate) fn joinable(a: &Val, b: &Val) -> bool {
 }
 
 impl Ctx<'_> {
-    /// The same value with its descriptors made anew at the current place, where their parts are others than those of `before`.
+    /// The same value with its descriptors made anew at the current place, where their parts are others than those of
+    /// `before`.
     pub(crate) fn with_descriptors_made(&mut self, val: Val, before: &Val) -> Res<Val> {
         match (val, before) {
             (Val::Descriptor(new), Val::Descriptor(old)) => {

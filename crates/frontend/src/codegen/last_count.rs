@@ -1,7 +1,7 @@
 //! The target of a `for` behind its loop.
 //!
-//! Python keeps the last value there, and the reference an undefined one. Which functions read it is asked of their text, so that other
-//! loops compute nothing for it.
+//! Python keeps the last value there, and the reference an undefined one. Which functions read it is asked of their
+//! text, so that other loops compute nothing for it.
 //!
 //! Input:                      Output:
 //! ```text

@@ -284,8 +284,8 @@ impl Ctx<'_> {
         Ok(changed)
     }
 
-    /// A hint on a value that a loop carries holds in each iteration: for the value before the loop, and for the one that
-    /// the body hands on.
+    /// A hint on a value that a loop carries holds in each iteration: for the value before the loop, and for the one
+    /// that the body hands on.
     fn hand_on_hints(&mut self, arg: ir::Value, init: ir::Value, next: Option<ir::Value>) {
         let ir::Def::Arg(block, index) = self.module.def(arg) else { return };
         for (key, attr) in self.module.arg_attrs(block, index as usize).to_vec() {

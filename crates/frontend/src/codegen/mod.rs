@@ -76,8 +76,8 @@ pub(crate) struct Ctx<'a> {
     pub(crate) frames: Vec<Frame>,
     /// Functions parsed so far.
     pub(crate) parsed: FxHashMap<(u64, String), Arc<ParsedFunction>>,
-    /// Global names that were read, by function (where its parsed text lies, which is kept) and name, so that each is asked for
-    /// once.
+    /// Global names that were read, by function (where its parsed text lies, which is kept) and name, so that each is
+    /// asked for once.
     pub(crate) known_globals: FxHashMap<(usize, Name), Option<PyValue>>,
     /// The ir types of types, as far as they were asked for.
     pub(crate) ir_types: FxHashMap<Ty, ir::Type>,

@@ -91,7 +91,8 @@ impl Ctx<'_> {
         }
     }
 
-    /// `with manager as name:`; managers are aggregates, or objects from outside that are entered and left when compiling.
+    /// `with manager as name:`; managers are aggregates, or objects from outside that are entered and left when
+    /// compiling.
     fn with_statement(&mut self, stmt: &ast::StmtWith) -> Res<Flow> {
         if stmt.body.iter().any(assigned::returns) {
             return Err(self.unsupported(

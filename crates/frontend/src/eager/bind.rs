@@ -52,7 +52,8 @@ impl Bound {
         Ok(ctx.module.add_arg(self.block, ty))
     }
 
-    /// A descriptor comes in as one that is an argument of a kernel does; its base comes in once more, for whoever gives it on.
+    /// A descriptor comes in as one that is an argument of a kernel does; its base comes in once more, for whoever
+    /// gives it on.
     fn descriptor(&mut self, ctx: &mut Ctx<'_>, descriptor: &Descriptor) -> Res<Val> {
         let Scalar::Number(element) = descriptor.block.scalar else {
             return Err(ctx.error("a descriptor of pointers"));

@@ -1,8 +1,9 @@
 //! The front end driven operation by operation, by a program that runs, instead of by a text.
 //!
-//! [`build`] gives the code of one operation of the language on values of given [`Form`]s: a module with one function, whose parameters
-//! are the run-time parts of the operands and whose results are those of the result. Rules of types, promotion and arguments are those of a
-//! compile, because the same code decides them. Whoever runs the module owns the values.
+//! [`build`] gives the code of one operation of the language on values of given [`Form`]s: a module with one function,
+//! whose parameters are the run-time parts of the operands and whose results are those of the result. Rules of types,
+//! promotion and arguments are those of a compile, because the same code decides them. Whoever runs the module owns the
+//! values.
 
 mod bind;
 mod form;

@@ -1,8 +1,8 @@
 //! [`Globals`] of a plain `.py` file, read without Python.
 //!
 //! The module's statements are run as far as they can be known: imports of the language under any alias, constants,
-//! `tl.constexpr(…)`, functions decorated with `@triton.jit` and `@triton.constexpr_function`. What cannot be known (other
-//! imports, calls of other functions) becomes an object that says so when a kernel uses it.
+//! `tl.constexpr(…)`, functions decorated with `@triton.jit` and `@triton.constexpr_function`. What cannot be known
+//! (other imports, calls of other functions) becomes an object that says so when a kernel uses it.
 
 mod eval;
 
@@ -154,7 +154,8 @@ impl FileGlobals {
             }
             for keyword in keywords.into_iter().flatten() {
                 if keyword.arg.as_ref().is_some_and(|arg| arg.as_str() == "extensions") {
-                    // A name that is none is reported by the walk, where it meets what the name should have switched on.
+                    // A name that is none is reported by the walk, where it meets what the name should have switched
+                    // on.
                     extensions = Extensions::from_names(texts(&keyword.value)).unwrap_or_default();
                 }
             }

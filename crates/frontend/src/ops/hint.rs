@@ -33,8 +33,8 @@ fn hint(ctx: &mut Ctx<'_>, args: &Args, name: &str, key: &'static DeclaredKey) -
 }
 
 impl Ctx<'_> {
-    /// A hint stands on the op that defines a value; a parameter carries it itself, and so does what a loop carries, until
-    /// the loop is complete.
+    /// A hint stands on the op that defines a value; a parameter carries it itself, and so does what a loop carries,
+    /// until the loop is complete.
     pub(crate) fn set_hint(&mut self, value: ir::Value, key: AttrKey, attr: Attr) {
         let (block, index) = match self.module.def(value) {
             // An attribute is of all results, and those of a loop or a branch are of different kinds.

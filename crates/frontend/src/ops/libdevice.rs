@@ -144,8 +144,8 @@ impl Function {
     }
 }
 
-/// The type in which several numbers are computed. A Python number counts with the type that it has by itself, as releases of the
-/// reference that promoted the operands of a library had it.
+/// The type in which several numbers are computed. A Python number counts with the type that it has by itself, as
+/// releases of the reference that promoted the operands of a library had it.
 fn common_type(found: &[Option<DType>]) -> Option<DType> {
     let mut dtypes = found.iter().copied();
     let first = dtypes.next()??;

@@ -31,11 +31,28 @@ pub(super) static TABLE: &[Builtin] = &[
         dependency(ctx, &program::GRID_DEPENDENCY_LAUNCH_DEPENDENTS)
     }),
     op("tl.extra.cuda.globaltimer", "", |ctx, _| {
-        register(ctx, "mov.u64 $0, %globaltimer;", "=l", DType::Int64)
+        register(ctx, "cuda", ("mov.u64 $0, %globaltimer;", "=l"), DType::Int64)
     }),
-    op("tl.extra.cuda.smid", "", |ctx, _| register(ctx, "mov.u32 $0, %smid;", "=r", DType::Int32)),
+    op("tl.extra.cuda.smid", "", |ctx, _| register(ctx, "cuda", ("mov.u32 $0, %smid;", "=r"), DType::Int32)),
     op("tl.extra.cuda.num_warps", "", |ctx, _| Ok(Val::int(ctx.request.options.num_warps))),
     op("tl.extra.cuda.num_threads", "", threads),
+    op("tl.extra.hip.memrealtime", "", |ctx, _| {
+        let clock = match &ctx.request.facts.arch {
+            arch if arch.starts_with("gfx9") => "s_memrealtime $0\ns_waitcnt vmcnt(0)",
+            arch if arch.starts_with("gfx11") => {
+                "s_sendmsg_rtn_b64 $0, sendmsg(MSG_RTN_GET_REALTIME)\ns_waitcnt lgkmcnt(0)"
+            }
+            _ => "s_sendmsg_rtn_b64 $0, sendmsg(MSG_RTN_GET_REALTIME)\ns_wait_kmcnt 0",
+        };
+        register(ctx, "hip", (clock, "=r"), DType::Int64)
+    }),
+    op("tl.extra.hip.smid", "", |ctx, _| {
+        // On CDNA compute unit, array and engine, on RDNA the pair of compute units within its array.
+        let is_cdna = ctx.request.facts.arch.starts_with("gfx9");
+        let unit =
+            if is_cdna { "s_getreg_b32 $0, hwreg(4, 8, 8)" } else { "s_getreg_b32 $0, hwreg(23, 10, 4)" };
+        register(ctx, "hip", (unit, "=r"), DType::Int32)
+    }),
     op("tl.extra.hip.num_warps", "", |ctx, _| Ok(Val::int(ctx.request.options.num_warps))),
     op("tl.extra.hip.num_threads", "", threads),
 ];
@@ -66,11 +83,12 @@ fn dependency(ctx: &mut Ctx<'_>, row: &'static OpRow) -> Res<Val> {
     Ok(Val::NONE)
 }
 
-/// What an instruction reads from a register of the device.
-fn register(ctx: &mut Ctx<'_>, asm: &str, constraints: &str, dtype: DType) -> Res<Val> {
-    if !on_device(ctx) {
+/// What an instruction reads from a register of the devices of a backend: its text and constraints.
+fn register(ctx: &mut Ctx<'_>, backend: &str, (asm, constraints): (&str, &str), dtype: DType) -> Res<Val> {
+    if ctx.request.facts.backend != backend {
         let message = "this function reads a register of another device than the kernel is compiled for";
-        return Err(ctx.error_help(message, "ask for the target first: `if tl.target_info.is_cuda():`"));
+        let help = format!("ask for the target first: `if tl.target_info.is_{backend}():`");
+        return Err(ctx.error_help(message, &help));
     }
     let ty = ctx.ir_type(&Ty::scalar(dtype))?;
     let pure = dtype == DType::Int32;

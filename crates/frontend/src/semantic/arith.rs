@@ -336,7 +336,8 @@ impl Ctx<'_> {
         }
     }
 
-    /// The bf16 that a minimum, maximum or clamp of bf16 in fp32 is without a loss, where `ty` asks for it; else the value as it is.
+    /// The bf16 that a minimum, maximum or clamp of bf16 in fp32 is without a loss, where `ty` asks for it; else the
+    /// value as it is.
     pub(crate) fn narrowed_extremum(&mut self, tensor: Tensor, ty: &Ty) -> Res<Tensor> {
         let widened = tensor.ty.scalar == DType::Fp32.into() && ty.scalar == DType::Bf16.into();
         if widened && self.is_chosen_from_bf16(tensor.value, 0) {

@@ -1,8 +1,8 @@
 //! Block pointers: blocks of a tensor that know where the tensor ends.
 //!
-//! They exist while a kernel is walked only. Each is a base, sizes, strides and offsets; a load or store becomes one through
-//! a block of addresses, with a mask for the dimensions that are checked. The part of the addresses that depends on the
-//! offsets is a scalar, so that a loop that moves a block pointer computes nothing else anew.
+//! They exist while a kernel is walked only. Each is a base, sizes, strides and offsets; a load or store becomes one
+//! through a block of addresses, with a mask for the dimensions that are checked. The part of the addresses that
+//! depends on the offsets is a scalar, so that a loop that moves a block pointer computes nothing else anew.
 
 use crate::codegen::value::{BlockPointer, Tensor};
 use crate::codegen::{Ctx, Num, Res};

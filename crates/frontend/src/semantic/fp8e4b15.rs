@@ -1,7 +1,7 @@
 //! fp8e4b15: four bits of exponent with the bias of fp16, three of mantissa, no infinities and no NaN.
 //!
-//! No hardware has it. It is held as an integer of eight bits and converted by way of fp16, whose bits it shares but for their
-//! place. What is larger than 1.75, NaN included, becomes 1.75; halves are rounded away from zero.
+//! No hardware has it. It is held as an integer of eight bits and converted by way of fp16, whose bits it shares but
+//! for their place. What is larger than 1.75, NaN included, becomes 1.75; halves are rounded away from zero.
 
 use crate::codegen::value::Tensor;
 use crate::codegen::{Ctx, Res};

@@ -31,7 +31,8 @@ impl Ctx<'_> {
         for (dim, part) in parts.iter().enumerate() {
             match part {
                 Val::Const(crate::value::PyValue::None) => {
-                    // A scalar has no dimension that a `:` could stand for: `scalar[:, None]` is a block of one element.
+                    // A scalar has no dimension that a `:` could stand for: `scalar[:, None]` is a block of one
+                    // element.
                     let dim = if is_scalar { dim.min(result.ty.shape.len()) } else { dim };
                     result = self.expand_dims(result, dim)?;
                 }

@@ -1,7 +1,7 @@
 //! Elements and slices of blocks, read and assigned (extension `block_indexing`).
 //!
-//! Positions count as in Python. A slice of an aligned half or quarter is taken apart by `split`, everything else by `gather`. An assignment
-//! makes a new block: a position is taken from the new value or from the old one.
+//! Positions count as in Python. A slice of an aligned half or quarter is taken apart by `split`, everything else by
+//! `gather`. An assignment makes a new block: a position is taken from the new value or from the old one.
 
 use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Num, Res, Stop};
@@ -293,8 +293,8 @@ impl Ctx<'_> {
         if is_bool { self.cast(taken, DType::Int1) } else { Ok(taken) }
     }
 
-    /// A value that is assigned to a part of a dimension, at the positions of the whole dimension, and which positions it is meant for
-    /// (`None`: all).
+    /// A value that is assigned to a part of a dimension, at the positions of the whole dimension, and which positions
+    /// it is meant for (`None`: all).
     fn spread(
         &mut self,
         value: Tensor,

@@ -25,8 +25,8 @@ impl Ctx<'_> {
         asking.map_or(self.granted, |function| function.0.extensions).has(extension)
     }
 
-    /// The operation that an operator on run-time values becomes in the function that is being walked; `None` where it is the
-    /// language's own.
+    /// The operation that an operator on run-time values becomes in the function that is being walked; `None` where it
+    /// is the language's own.
     pub(crate) fn extended_operator(&self, op: Operator, left: &Val, right: &Val) -> Option<&'static str> {
         if !matches!(left, Val::Tensor(_)) && !matches!(right, Val::Tensor(_)) {
             return None;

@@ -1,7 +1,7 @@
 //! A report as one page for the browser: no other files, no network.
 //!
-//! The sentence and the tables stand above two panes that show any two stages side by side; lines that come from one line of the
-//! source light up together, also from the tables.
+//! The sentence and the tables stand above two panes that show any two stages side by side; lines that come from one
+//! line of the source light up together, also from the tables.
 
 use crate::place::Place;
 use crate::report::{AccessRow, Report, StageText};
@@ -47,7 +47,7 @@ pub fn html(report: &Report) -> String {
     work(&mut out, report);
     out.push_str("</div>");
     accesses(&mut out, report);
-    products(&mut out, report);
+    dots(&mut out, report);
     moves(&mut out, report);
     shared(&mut out, report);
     out.push_str("<div class=\"two\">");
@@ -191,9 +191,9 @@ fn sectors(row: &AccessRow, granule: &str) -> String {
     }
 }
 
-fn products(out: &mut String, report: &Report) {
+fn dots(out: &mut String, report: &Report) {
     let mut rows = String::new();
-    for row in &report.products {
+    for row in &report.dots {
         let why = row.why_not.as_ref().map_or_else(String::new, |why| {
             format!("<br><span class=\"bad\">no matrix instruction: {}</span>", escape(why))
         });
@@ -208,7 +208,7 @@ fn products(out: &mut String, report: &Report) {
             escape(&row.operands)
         );
     }
-    table(out, "Matrix products", "", &["line", "size", "instructions", "operands"], &rows);
+    table(out, "Dots", "", &["line", "size", "instructions", "operands"], &rows);
 }
 
 fn moves(out: &mut String, report: &Report) {
@@ -230,7 +230,7 @@ fn moves(out: &mut String, report: &Report) {
             }
         );
     }
-    table(out, "Changes of layout", "", &["line", "what", "by", "cost"], &rows);
+    table(out, "Layout conversions", "", &["line", "what", "by", "cost"], &rows);
 }
 
 fn shared(out: &mut String, report: &Report) {
@@ -283,7 +283,7 @@ fn events(out: &mut String, report: &Report) {
             escape(&row.text)
         );
     }
-    table(out, "Waits and trades in the code", "", &["line", "count", "what", "instruction"], &rows);
+    table(out, "Waits and shuffles in the code", "", &["line", "count", "what", "instruction"], &rows);
 }
 
 fn resources(out: &mut String, report: &Report) {
@@ -292,7 +292,7 @@ fn resources(out: &mut String, report: &Report) {
         .iter()
         .map(|(what, text)| format!("<tr><td>{}</td><td>{}</td></tr>", escape(what), escape(text)))
         .collect();
-    table(out, "The machine code and a processor", "", &["what", "how much"], &rows);
+    table(out, &format!("Machine code on one {}", report.unit), "", &["what", "how much"], &rows);
 }
 
 fn code(out: &mut String, report: &Report) {

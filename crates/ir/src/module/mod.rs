@@ -122,8 +122,8 @@ impl Module {
         self.registry = registry;
     }
 
-    /// What passes may ask about the place where the program will run, if it was set to data of this type. It is no part
-    /// of the program and of its text.
+    /// What passes may ask about the place where the program will run, if it was set to data of this type. It is no
+    /// part of the program and of its text.
     pub fn environment<T: 'static>(&self) -> Option<&'static T> {
         self.environment?.downcast_ref()
     }

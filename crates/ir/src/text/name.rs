@@ -227,7 +227,8 @@ pub(super) fn result_groups(module: &Module, op: Op) -> impl Iterator<Item = Res
         .map(|(index, size)| ResultGroup { index, size })
 }
 
-/// The group a result belongs to, as the first value of the group and the position in it, if the group is larger than one.
+/// The group a result belongs to, as the first value of the group and the position in it, if the group is larger than
+/// one.
 pub(super) fn place_in_group(module: &Module, value: Value) -> Option<(Value, usize)> {
     let Def::Result(op, index) = module.def(value) else { return None };
     let results = module.results(op);

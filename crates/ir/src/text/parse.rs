@@ -1,7 +1,7 @@
 //! Reads a program: the tokens, and what hand-written formats and types are written against.
 //!
-//! The parser reads characters on demand, without a list of tokens, because the same characters mean different things in
-//! shapes (`128x64xf32`), names and numbers. Nothing it reads makes it panic; nesting is limited.
+//! The parser reads characters on demand, without a list of tokens, because the same characters mean different things
+//! in shapes (`128x64xf32`), names and numbers. Nothing it reads makes it panic; nesting is limited.
 
 use crate::attr::Attr;
 use crate::diagnostic::Diagnostic;
@@ -18,6 +18,9 @@ use std::sync::Arc;
 
 /// How deep regions, types, attributes and locations may nest, all together.
 const MAX_DEPTH: u32 = 128;
+
+/// What may stand in front of a definition in its line.
+const BLANKS: [char; 2] = [' ', '\t'];
 
 /// What is wrong with a text, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,14 +153,14 @@ impl<'t> Parser<'t> {
         parser
     }
 
-    /// Notes where each alias is defined: they may be used in front of that.
+    /// Notes where each alias is defined, at the beginning of a line: they may be used in front of that.
     fn find_aliases(&mut self) {
         let mut start = 0;
         while let Some(rest) = self.text.get(start..) {
-            if let Some(line) = rest.strip_prefix('#') {
+            if let Some(line) = rest.trim_start_matches(BLANKS).strip_prefix('#') {
                 let length = line.bytes().position(|c| !is_word(c)).unwrap_or(line.len());
                 let name = &line[..length];
-                let behind = line[length..].trim_start_matches(' ');
+                let behind = line[length..].trim_start_matches(BLANKS);
                 if behind.starts_with('=') {
                     let at = self.text.len() - behind.len() + 1;
                     self.aliases.entry(name).or_insert(Alias::At(at));

@@ -127,8 +127,8 @@ impl Parser<'_> {
         Ok(types)
     }
 
-    /// Whether the text goes on with an optional part: its leading words and punctuation, and a value behind them if the
-    /// format has one there.
+    /// Whether the text goes on with an optional part: its leading words and punctuation, and a value behind them if
+    /// the format has one there.
     fn is_there(&mut self, row: &'static OpRow, steps: &[Step]) -> bool {
         let start = self.at;
         let mut there = true;

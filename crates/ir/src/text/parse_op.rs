@@ -152,8 +152,8 @@ impl<'t> Parser<'t> {
         op
     }
 
-    /// Puts an operation without operands at the end of the region's last block if that has no terminator: it may be left
-    /// out in the text.
+    /// Puts an operation without operands at the end of the region's last block if that has no terminator: it may be
+    /// left out in the text.
     pub fn imply_terminator(&mut self, region: Region, row: &'static OpRow) {
         let Some(&block) = self.module.blocks(region).last() else { return };
         if self.module.last_op(block).is_some_and(|last| self.module.has(last, Traits::TERMINATOR)) {

@@ -2,6 +2,11 @@
 //!
 //! Neighbours in both memories go in one copy. What the machine cannot copy by itself (a part of fewer bytes than it
 //! takes, or values for masked-off elements other than zero) is loaded and stored at once, which a later wait allows.
+//! So is what is not in order, where a warp's copy puts the parts of its lanes one behind the other.
+//!
+//! A machine that has no groups waits for all but so many copies of a warp. As many as are begun in the newest groups
+//! are at least as many times the fewest of a group, where every group was begun in front of the wait, or is like one
+//! that was: that of a later iteration. A later group that is smaller is waited for where it is begun.
 
 use super::Entry;
 use super::memory::{Hints, access, from_memory, to_memory};
@@ -10,8 +15,8 @@ use crate::block_memory::{Addresses, element_bytes};
 use crate::cx::Cx;
 use crate::error::Result;
 use crate::layouts::layout_of;
-use crate::target::Access;
-use crate::trade::thread_bits_zero;
+use crate::shuffle::thread_bits_zero;
+use crate::target::{Access, Pending};
 use crate::view::view;
 use ir::Op;
 use llir::Value;
@@ -24,13 +29,26 @@ pub(crate) const TABLE: &[Entry] = &[(&ASYNC_COPY, copy), (&ASYNC_COMMIT_GROUP, 
 
 fn commit(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     cx.target.async_commit(&mut cx.b);
+    // What stands in a branch may not be begun.
+    let tokens = cx.module.operands(op).iter().filter_map(|&token| cx.module.def_op(token));
+    let beside = tokens.filter(|&copy| cx.module.block_of(copy) == cx.module.block_of(op));
+    let begun = beside.filter_map(|copy| cx.copies.of.get(&copy)).sum();
+    cx.copies.fewest = Some(cx.copies.fewest.map_or(begun, |fewest| fewest.min(begun)));
+    if cx.target.machine().staged_loads && begun < cx.copies.assumed {
+        // A wait in front of it counts on larger groups: what is begun here and before must not be under way there.
+        cx.target.async_wait(&mut cx.b, Pending { groups: 0, copies: 0 });
+    }
     cx.set_result(op, crate::LaneValue::Token);
     Ok(())
 }
 
 fn wait(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let pending = AsyncWaitOp::new(cx.module, op).num();
-    cx.target.async_wait(&mut cx.b, pending);
+    let fewest = cx.copies.fewest.unwrap_or(0);
+    if pending > 0 {
+        cx.copies.assumed = cx.copies.assumed.max(fewest);
+    }
+    cx.target.async_wait(&mut cx.b, Pending { groups: pending, copies: pending * fewest });
     cx.set_result(op, crate::LaneValue::Token);
     Ok(())
 }
@@ -67,6 +85,7 @@ fn copy(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     view.check_whole(cx, op, ttir::types::numel(cx.module.ty(pointer)), &store)?;
     let mut addresses = Addresses::new(cx, &store, view.region, bytes);
     let only = thread_bits_zero(cx, store.copies);
+    let in_order = !cx.target.machine().staged_loads || lies_in_order(cx, &store);
     let mut at_once = 0;
     for step in &store.steps {
         let (to, offset) = addresses.of(cx, step);
@@ -75,7 +94,7 @@ fn copy(cx: &mut Cx<'_>, op: Op) -> Result<()> {
             plan.groups.iter().any(|group| group.windows(registers.len()).any(|part| part == registers));
         let first = registers[0];
         let mask = operands.masks.as_ref().map(|masks| masks[first]);
-        if together && operands.others.is_none() {
+        if together && in_order && operands.others.is_none() {
             let from = access(cx, operands.hints, operands.pointers[first], view.element, registers.len());
             let from = Access { mask, ..from };
             if cx.target.async_copy(&mut cx.b, (to, offset), &from, only) {
@@ -92,10 +111,25 @@ fn copy(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         cx.target.store(&mut cx.b, &access, &values);
     }
     crate::notes::note_copy(cx, op, &plan, &store, at_once)?;
+    cx.copies.of.insert(op, at_once as u32);
     let by = if at_once == store.steps.len() { SharedBy::Copies } else { SharedBy::Lanes };
     crate::notes::note_block(cx, &store, 0, bytes, (by, true));
     cx.set_result(op, crate::LaneValue::Token);
     Ok(())
+}
+
+/// Whether the parts of the lanes of a warp lie one behind the other, from a place on that other bits decide.
+fn lies_in_order(cx: &Cx<'_>, store: &layout::convert::Access) -> bool {
+    let lane_bits = cx.target.machine().warp_size.ilog2() as usize;
+    let size = store.vector;
+    let (lanes, warps) = store.thread.split_at(lane_bits.min(store.thread.len()));
+    let in_order = lanes.iter().enumerate().all(|(bit, offset)| *offset == size << bit);
+    let end = size << lane_bits;
+    let above = |offset: &u32| offset.is_multiple_of(end);
+    lanes.len() == lane_bits
+        && in_order
+        && warps.iter().all(above)
+        && store.steps.iter().all(|step| above(&step.offset))
 }
 
 /// Loads one element as it is in memory.

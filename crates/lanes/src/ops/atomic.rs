@@ -2,7 +2,7 @@
 
 use super::Entry;
 use super::memory::{both, from_memory, to_memory};
-use super::{atomic_swap, hand_round};
+use super::{atomic_swap, share_results};
 use crate::access::plan;
 use crate::cx::Cx;
 use crate::error::Result;
@@ -30,10 +30,10 @@ pub(crate) const TABLE: &[Entry] = &[
 
 /// What they need.
 pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[
-    (&ATOMIC_RMW, hand_round::need),
-    (&ATOMIC_CAS, hand_round::need),
-    (&ATOMIC_LOAD, hand_round::need),
-    (&ATOMIC_POLL, hand_round::need),
+    (&ATOMIC_RMW, share_results::need),
+    (&ATOMIC_CAS, share_results::need),
+    (&ATOMIC_LOAD, share_results::need),
+    (&ATOMIC_POLL, share_results::need),
 ];
 
 /// The elements of one operation: which registers act, on which addresses, in which lanes.
@@ -56,7 +56,8 @@ struct Asked {
     scope: Scope,
 }
 
-/// The elements, at most so many for each instruction. The accesses of all lanes before it come first where it releases.
+/// The elements, at most so many for each instruction. The accesses of all lanes before it come first where it
+/// releases.
 fn elements(cx: &mut Cx<'_>, op: Op, asked: Asked, width: usize) -> Result<Elements> {
     let Asked { pointer, mask, order, scope } = asked;
     let plan = plan(cx, pointer, mask, width as u64)?;
@@ -76,7 +77,8 @@ fn access(cx: &mut Cx<'_>, elements: &Elements, register: usize) -> AtomicAccess
     let own = elements.masks.as_ref().map(|masks| masks[register]);
     let mask = both(cx, own, elements.owner);
     let mask = mask.filter(|mask| cx.b.as_int(*mask).is_none_or(|value| value == 0));
-    AtomicAccess { pointer, offset, mask, order: elements.order, scope: elements.scope }
+    let near = cx.affine.near(pointer);
+    AtomicAccess { pointer, offset, mask, order: elements.order, scope: elements.scope, near }
 }
 
 fn rmw(cx: &mut Cx<'_>, op: Op) -> Result<()> {
@@ -117,8 +119,8 @@ fn rmw(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 
 /// Combines values into memory where nobody asks what was there before.
 ///
-/// A reduction reads nothing, so it cannot acquire, and where it takes several instructions one fence in front of them releases
-/// for all. What follows stays behind a fence, where something does.
+/// A reduction reads nothing, so it cannot acquire, and where it takes several instructions one fence in front of them
+/// releases for all. What follows stays behind a fence, where something does.
 fn reduce(
     cx: &mut Cx<'_>,
     op: Op,
@@ -127,6 +129,7 @@ fn reduce(
     values: &[Value],
 ) -> Result<()> {
     let mut elements = elements(cx, op, asked, width)?;
+    let element = ttir::types::elem(cx.module.ty(cx.module.result(op, 0)));
     let asked = asked.order;
     elements.order = if asked.releases() { Sem::Release } else { Sem::Relaxed };
     if asked.releases() && elements.groups.len() > 1 {
@@ -136,13 +139,19 @@ fn reduce(
     for group in &elements.groups {
         let combined: Vec<Value> = group.iter().map(|&register| values[register]).collect();
         let first = access(cx, &elements, group[0]);
-        reductions.reduce(&mut cx.b, kind, &first, &combined);
+        if reductions.reduce(&mut cx.b, kind, &first, &combined) {
+            continue;
+        }
+        for (&register, value) in group.iter().zip(combined) {
+            let access = access(cx, &elements, register);
+            let ty = cx.b.ty(value);
+            atomic_swap::by_swapping(cx, &access, ty, |cx, old| combine(cx, kind, old, value, element));
+        }
     }
     if asked.acquires() && touches_memory_later(cx.module, op) {
         reductions.fence(&mut cx.b, elements.scope);
         cx.program_barrier();
     }
-    let element = ttir::types::elem(cx.module.ty(cx.module.result(op, 0)));
     let zero = cx.b.zero(types::register(element));
     cx.set_registers(op, vec![zero; values.len()]);
     Ok(())
@@ -329,7 +338,7 @@ fn give(
         cx.program_barrier();
     }
     if !cx.module.is_unused(result) {
-        values = hand_round::hand_round(cx, op, values)?;
+        values = share_results::share_results(cx, op, values)?;
     }
     cx.set_registers(op, values);
     Ok(())

@@ -1,7 +1,8 @@
 //! Atomics by compare-and-swap: load, combine, swap, until no other lane came in between.
 //!
-//! An element that is narrower than what the machine can swap is part of a word that it can: the loop swaps the word, and puts
-//! the neighbours' bits back as it found them. The word may reach beyond the end of an allocation, by less than its own size.
+//! An element that is narrower than what the machine can swap is part of a word that it can: the loop swaps the word,
+//! and puts the neighbours' bits back as it found them. The word may reach beyond the end of an allocation, by less
+//! than its own size.
 
 use crate::cx::Cx;
 use crate::packing::{as_integer, from_integer};
@@ -49,7 +50,7 @@ impl Word {
         let ones = cx.b.int(ty, (1 << element.lane_bits()) - 1);
         let own = cx.b.shl(ones, shift);
         let others = cx.b.not(own);
-        let access = AtomicAccess { pointer, offset: 0, ..access };
+        let access = AtomicAccess { pointer, offset: 0, near: None, ..access };
         Word { access, ty, part: Some(Part { ty: element, shift, others }) }
     }
 
@@ -70,8 +71,8 @@ impl Word {
     }
 }
 
-/// Replaces the element at an address by what `combine` makes of it; answers what was there before, zero where the mask is off.
-/// `ty` is the type of the element in a register.
+/// Replaces the element at an address by what `combine` makes of it; answers what was there before, zero where the mask
+/// is off. `ty` is the type of the element in a register.
 pub(super) fn by_swapping(
     cx: &mut Cx<'_>,
     access: &AtomicAccess,

@@ -1,8 +1,8 @@
-//! One block behind another. The second is brought to the layout of the first, stands behind it in registers of its own,
-//! and both together go to the layout of the result; steps that change nothing cost nothing.
+//! One block behind another. The second is brought to the layout of the first, stands behind it in registers of its
+//! own, and both together go to the layout of the result; steps that change nothing cost nothing.
 
 use super::Entry;
-use crate::block_memory::{Values, convert_blocks, plans_bytes};
+use crate::block_memory::{Values, convert_block, plans_bytes};
 use crate::cx::Cx;
 use crate::error::{Result, plain};
 use crate::layouts::layout_of;
@@ -69,10 +69,10 @@ fn cat(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let region = cx.scratch(op);
     let behind = region.map(|region| region.after(plans_bytes(std::slice::from_ref(&second))));
     let right = Values { element, registers: cx.registers(cat.rhs())?.to_vec() };
-    let right = convert_blocks(cx, &[second], region, &[right])?.pop().unwrap_or_default();
+    let right = convert_block(cx, second, region, right)?;
     let mut registers = cx.registers(cat.lhs())?.to_vec();
     registers.extend(right);
-    let result = convert_blocks(cx, &[both], behind, &[Values { element, registers }])?;
-    cx.set_registers(op, result.into_iter().next().unwrap_or_default());
+    let result = convert_block(cx, both, behind, Values { element, registers })?;
+    cx.set_registers(op, result);
     Ok(())
 }

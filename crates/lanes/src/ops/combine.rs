@@ -76,8 +76,8 @@ impl Combine {
             .collect()
     }
 
-    /// Combines all of a list, in order, as a balanced tree. The list is not empty. One half is done before the other begins, so that few
-    /// results wait for others.
+    /// Combines all of a list, in order, as a balanced tree. The list is not empty. One half is done before the other
+    /// begins, so that few results wait for others.
     pub(crate) fn all(self, cx: &mut Cx<'_>, list: &[Elements]) -> Result<Elements> {
         match list {
             [] => Err(cx.error(self.op, "there is nothing to combine")),

@@ -1,7 +1,7 @@
 //! Loops and conditions.
 //!
-//! A loop carries one llir value for each different element of a tensor. Tensors that each iteration moves by one amount
-//! (the addresses of a loop over tiles) are carried as few bases, from which the registers differ by constants.
+//! A loop carries one llir value for each different element of a tensor. Tensors that each iteration moves by one
+//! amount (the addresses of a loop over tiles) are carried as few bases, from which the registers differ by constants.
 
 use super::Entry;
 use crate::cx::Cx;
@@ -154,7 +154,8 @@ fn hand_on(
 }
 
 fn yielded(cx: &Cx<'_>, block: Block) -> Vec<IrValue> {
-    cx.module.last_op(block).map(|op| cx.module.operands(op).to_vec()).unwrap_or_default()
+    let last = cx.module.last_op(block).expect("verified: a block ends with its terminator");
+    cx.module.operands(last).to_vec()
 }
 
 fn lower_for(cx: &mut Cx<'_>, op: Op) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Changes of layout.
 
 use super::Entry;
-use crate::block_memory::{Values, convert_blocks, plans_bytes, plans_cross, plans_wait};
+use crate::block_memory::{Values, convert_block, plans_bytes, plans_cross, plans_wait};
 use crate::cx::Cx;
 use crate::error::Result;
 use crate::layouts::layout_of;
@@ -53,7 +53,7 @@ fn convert_layout(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     crate::notes::note_move(cx, op, cx.module.ty(source), &plan);
     let registers = cx.registers(source)?.to_vec();
     let region = cx.scratch(op);
-    let mut converted = convert_blocks(cx, &[plan], region, &[Values { element, registers }])?;
-    cx.set_registers(op, converted.pop().unwrap_or_default());
+    let converted = convert_block(cx, plan, region, Values { element, registers })?;
+    cx.set_registers(op, converted);
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! What matrix instructions of one warp whose lanes hold runs of elements read and write: `#ttg.dot_op` and result of
 //! `Encoding::Fragments`.
 //!
-//! The result is taken apart into tiles of the instruction; along k, as many elements of a lane as one instruction takes are
-//! added to every tile before the next, so that instructions next to each other do not wait for each other. In warps of
-//! 32 lanes, tiles that share the fragment of the longer side follow each other: a lane then keeps the fragments of the shorter side
-//! and one more. Which place along k an element has is the same in both operands, and that is all that matters.
+//! The result is taken apart into tiles of the instruction; along k, as many elements of a lane as one instruction
+//! takes are added to every tile before the next, so that instructions next to each other do not wait for each other.
+//! In warps of 32 lanes, tiles that share the fragment of the longer side follow each other: a lane then keeps the
+//! fragments of the shorter side and one more. Which place along k an element has is the same in both operands, and
+//! that is all that matters.
 
 use crate::positions::{Element, Positions};
 use ir::Type;
@@ -64,8 +65,9 @@ pub(super) fn instructions(
     Ok(list)
 }
 
-/// The instructions of a dot of a few rows (columns) with many columns (rows). The lanes of a block hold the rows at some places along k,
-/// those of the next block at the next ones; all lanes have all of k of their column. So each block's rows are multiplied in turn.
+/// The instructions of a dot of a few rows (columns) with many columns (rows). The lanes of a block hold the rows at
+/// some places along k, those of the next block at the next ones; all lanes have all of k of their column. So each
+/// block's rows are multiplied in turn.
 fn narrow_instructions(
     row: &'static MatrixRow,
     fragments: &Fragments,
@@ -115,8 +117,8 @@ pub(super) struct ScaledInstruction {
     pub(super) scales: [u32; 2],
 }
 
-/// The instructions of a dot of scaled operands in order. Of each factor a lane gives one run along k, which has one scale; both have as many
-/// runs. Positions are those of a, b, the sums and the two scales.
+/// The instructions of a dot of scaled operands in order. Of each factor a lane gives one run along k, which has one
+/// scale; both have as many runs. Positions are those of a, b, the sums and the two scales.
 pub(super) fn scaled_instructions(
     fragments: &Fragments,
     positions: &[Positions; 5],

@@ -77,7 +77,7 @@ fn counted(cx: &mut Cx<'_>, load: &Access, region: Region, block: u32) -> Vec<Va
     }
     let mut loaded = vec![None; load.same.len()];
     load_block(cx, &load, region, Type::int(32), &mut loaded, 0);
-    with_copies(cx, &load.same, Type::int(32), &loaded)
+    with_copies(&load.same, &loaded)
 }
 
 /// Adds one to the counter of each element that is inside and under the mask, copies once.
@@ -105,6 +105,7 @@ fn count_all(cx: &mut Cx<'_>, op: Op, region: Region, bins: i64) -> Result<()> {
             mask,
             order: Sem::Relaxed,
             scope: Scope::Cta,
+            near: None,
         };
         let one = cx.b.i32(1);
         if cx.target.atomic(&mut cx.b, Rmw::Add, &access, &[one]).is_none() {

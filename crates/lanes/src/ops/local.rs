@@ -64,14 +64,14 @@ fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let bytes = element_bytes(view.element);
     let (_, single) = view.accesses_up_to(cx, op, &tensor, bytes)?;
     if let Some(registers) = row_load::load(cx, &view, &single, bytes) {
-        let registers = with_copies(cx, &single.same, view.element, &registers);
+        let registers = with_copies(&single.same, &registers);
         cx.set_registers(op, registers);
         return Ok(());
     }
     let (_, load) = view.accesses(cx, op, &tensor)?;
     let mut registers = vec![None; load.same.len()];
     load_block(cx, &load, view.region, view.element, &mut registers, 0);
-    let registers = with_copies(cx, &load.same, view.element, &registers);
+    let registers = with_copies(&load.same, &registers);
     cx.set_registers(op, registers);
     Ok(())
 }

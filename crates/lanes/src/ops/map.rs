@@ -45,7 +45,8 @@ fn row_major_bits(sizes: &[i64]) -> Vec<(Dim, u32)> {
     dims.flat_map(|(dim, size)| (0..size.ilog2()).map(move |bit| (Dim::block(dim), 1 << bit))).collect()
 }
 
-/// A layout whose lowest registers hold `pack` neighbours; the other elements are spread over lanes, then warps, then blocks.
+/// A layout whose lowest registers hold `pack` neighbours; the other elements are spread over lanes, then warps, then
+/// blocks.
 fn packed(planner: &Planner, sizes: &[i64], pack: usize) -> Result<LinearLayout> {
     let bits = row_major_bits(sizes);
     let none: Vec<(Dim, u32)> = Vec::new();

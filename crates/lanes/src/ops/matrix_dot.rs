@@ -1,8 +1,9 @@
 //! Dots by matrix instructions of one warp: operands and result in registers.
 //!
-//! Which registers an instruction takes is a list that the encoding of the result gives: of pairs of elements (`Encoding::Mma` of
-//! version 2, here) or of runs ([`super::fragment_dot`]). Along k, tile after tile is added, so that instructions next to each other
-//! do not wait for each other. Dots of several warps are the target's ([`crate::LaneTarget::handler`]).
+//! Which registers an instruction takes is a list that the encoding of the result gives: of pairs of elements
+//! (`Encoding::Mma` of version 2, here) or of runs ([`super::fragment_dot`]). Along k, tile after tile is added, so
+//! that instructions next to each other do not wait for each other. Dots of several warps are the target's
+//! ([`crate::LaneTarget::handler`]).
 
 use super::fragment_dot::{self, Instruction, Registers, STRANGER};
 use crate::cx::Cx;

@@ -10,6 +10,7 @@ use crate::target::Access;
 use crate::types;
 use ir::{Op, Type};
 use llir::{Op as Inst, Value, Values};
+use rustc_hash::FxHashMap;
 use ttir::ops::memory::{BARRIER, CacheModifier, EvictionPolicy, LOAD, LoadOp, STORE, StoreOp};
 
 /// Rows of this file.
@@ -75,14 +76,21 @@ fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let masks = mask.map(|mask| cx.registers(mask)).transpose()?;
     let others = other.map(|other| cx.registers(other)).transpose()?;
     let mut results: Vec<Option<Value>> = vec![None; pointers.len()];
+    // Registers that are known to have one address, one mask and one replacement are read once.
+    let mut read: FxHashMap<_, &[usize]> = FxHashMap::default();
+    let is_exact = hints.volatile || hints.cache == CacheModifier::Cv;
     for group in &plan.groups {
         let mask = masks.as_ref().map(|masks| masks[group[0]]);
-        let mut given = Values::new();
-        if let Some(others) = &others {
-            for register in group {
-                given.push(to_memory(cx, others[*register], element));
+        let replaced: Values = others.iter().flat_map(|all| group.iter().map(|&at| all[at])).collect();
+        let key = (pointers[group[0]], mask, replaced.clone());
+        if let Some(first) = read.get(&key).filter(|_| !is_exact) {
+            for (&register, &first) in group.iter().zip(*first) {
+                results[register] = results[first];
             }
+            continue;
         }
+        read.insert(key, group);
+        let given: Values = replaced.iter().map(|&value| to_memory(cx, value, element)).collect();
         let loaded = load_group(cx, (hints, element), pointers[group[0]], mask, &given, group.len());
         for (register, value) in group.iter().zip(loaded) {
             results[*register] = Some(from_memory(cx, value, element));
@@ -93,8 +101,8 @@ fn load(cx: &mut Cx<'_>, op: Op) -> Result<()> {
             results[register] = results[first];
         }
     }
-    let zero = cx.b.zero(types::register(element));
-    cx.set_registers(op, results.into_iter().map(|value| value.unwrap_or(zero)).collect());
+    let loaded = results.into_iter().map(|value| value.expect("the plan covers every element"));
+    cx.set_registers(op, loaded.collect());
     Ok(())
 }
 

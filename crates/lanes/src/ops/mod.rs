@@ -1,7 +1,7 @@
 //! Lowerings, one file per family of operations.
 //!
-//! [`FAMILIES`] is the list of tables of handlers. Elementwise operations are in the crate `elementwise`: a function that
-//! makes the instructions for one element, which [`lower_elements`] calls for each register.
+//! [`FAMILIES`] is the list of tables of handlers. Elementwise operations are in the crate `elementwise`: a function
+//! that makes the instructions for one element, which [`lower_elements`] calls for each register.
 
 mod async_copy;
 mod atomic;
@@ -17,7 +17,6 @@ mod extern_call;
 mod fragment_dot;
 mod func;
 mod gather;
-mod hand_round;
 mod histogram;
 mod inline_asm;
 pub(crate) mod local;
@@ -32,6 +31,7 @@ mod scan;
 mod scan_layout;
 mod scratch;
 mod shape;
+mod share_results;
 
 use crate::cx::{Cx, Handler};
 use crate::error::Result;
@@ -43,6 +43,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::sync::OnceLock;
 use ttir::ops::arith_float::DIVF;
+use ttir::ops::arith_int::{ANDI, DIVSI, DIVUI, SHRSI, SHRUI};
 use ttir::ops::compare::CMPI;
 use ttir::ops::forms::BinaryOp;
 
@@ -128,6 +129,20 @@ fn shares_divisors(cx: &Cx<'_>, op: Op) -> Result<bool> {
     Ok(different.len() * SHARERS <= dividends.len())
 }
 
+/// Whether results may be equal in runs in which the operands are not: the truth values of masks, and quotients (which
+/// channel an element belongs to). What axis analysis says of a signed quotient holds for numbers that are not
+/// negative; shifts and masks of high bits round down, whatever the sign.
+fn is_equal_in_runs(cx: &Cx<'_>, op: Op) -> bool {
+    let module = cx.module;
+    if module.is(op, &DIVSI) {
+        let quotient = BinaryOp::new(module, op);
+        return [quotient.lhs(), quotient.rhs()]
+            .iter()
+            .all(|&value| cx.axis.get(value).is_some_and(|info| info.non_negative));
+    }
+    [&CMPI, &DIVUI, &SHRSI, &SHRUI, &ANDI].iter().any(|row| module.is(op, row))
+}
+
 /// Lowers an elementwise operation register by register. A scalar operand beside tensors stands for each element.
 pub(crate) fn lower_elements(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let Some(emit) = elementwise::find(cx.module.row(op)) else {
@@ -135,8 +150,7 @@ pub(crate) fn lower_elements(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     };
     let emit = if shares_divisors(cx, op)? { elementwise::divide_by_shared } else { emit };
     let elems = Elems::of(cx.module, op);
-    // The truth values of masks are known to be equal in runs.
-    let equal = match cx.module.is(op, &CMPI) {
+    let equal = match is_equal_in_runs(cx, op) {
         true => crate::access::equal_registers(cx, cx.module.result(op, 0))?,
         false => 0,
     };
@@ -187,7 +201,8 @@ pub(crate) fn per_register(
     for register in 0..count {
         x.clear();
         for all in &operands {
-            x.push(*all.get(register).unwrap_or(&all[0]));
+            // A scalar beside blocks stands for each of their elements.
+            x.push(if all.len() == 1 { all[0] } else { all[register] });
         }
         results.push(emit(cx, &x)?);
     }

@@ -1,7 +1,7 @@
 //! Warps with roles: `ttg.warp_specialize`.
 //!
-//! The kernel is launched with the warps of the program and those of all partitions. Who a warp is decides one branch around the whole
-//! kernel:
+//! The kernel is launched with the warps of the program and those of all partitions. Who a warp is decides one branch
+//! around the whole kernel:
 //!
 //! ```text
 //! if warp < num_warps {                      else {
@@ -12,9 +12,9 @@
 //! }                                          }
 //! ```
 //!
-//! All other barriers are of one role: named ones for so many lanes. Where the program says how many registers a partition needs, whole groups
-//! of warps that share registers are launched, and what partitions leave goes to the warps of the program. Left out: roles inside of loops and conditions,
-//! tensors in partitions, clusters.
+//! All other barriers are of one role: named ones for so many lanes. Where the program says how many registers a
+//! partition needs, whole groups of warps that share registers are launched, and what partitions leave goes to the
+//! warps of the program. Left out: roles inside of loops and conditions, tensors in partitions, clusters.
 
 use super::Entry;
 use crate::cx::{Cx, Role};
@@ -152,8 +152,8 @@ fn lower_default(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     Ok(())
 }
 
-/// The number of this warp's group, and that of the last one, if groups take turns in a kernel: where the lanes of all groups wait for each other in a
-/// loop with turns, those who wait for their turn would wait forever.
+/// The number of this warp's group, and that of the last one, if groups take turns in a kernel: where the lanes of all
+/// groups wait for each other in a loop with turns, those who wait for their turn would wait forever.
 fn turns(cx: &mut Cx<'_>) -> Option<(Value, u32)> {
     let ops: Vec<Op> = cx.roles.clone()?.ops.iter().flat_map(|&op| cx.module.walk(op)).collect();
     let has_turns = |around: &Op| {

@@ -13,8 +13,8 @@ use crate::cx::Cx;
 use crate::error::{Result, at};
 use crate::layouts::layout_of;
 use crate::shared::{Need, NeedOf, Order, Planner};
+use crate::shuffle::shuffle_values;
 use crate::target::Shuffle;
-use crate::trade::shuffle_values;
 use crate::types;
 use crate::value::{LaneValue, Region};
 use ir::{Module, Op, OpRow};
@@ -167,8 +167,8 @@ impl Scan<'_> {
                 results[register as usize] = Some(value);
             }
         }
-        let same = axis.same.iter().map(|from| results[*from as usize].clone());
-        Ok(same.map(Option::unwrap_or_default).collect())
+        let of = |from: &u32| results[*from as usize].clone().expect("every register is in a run");
+        Ok(axis.same.iter().map(of).collect())
     }
 
     /// Registers of a run in the order of the scan.
@@ -258,7 +258,7 @@ impl Scan<'_> {
     ) -> Result<()> {
         let count = 1u32 << self.axis.warp_bits;
         let known = moved(cx, plans, region, &self.elements, totals)?;
-        let number = crate::trade::thread_map(cx, &self.axis.warp_number);
+        let number = crate::shuffle::thread_map(cx, &self.axis.warp_number);
         let zero = cx.b.i32(0);
         let last = cx.b.i32(count as i32 - 1);
         let number = if self.reverse { cx.b.sub(last, number) } else { number };

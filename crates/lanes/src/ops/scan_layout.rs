@@ -151,8 +151,8 @@ pub(crate) fn ordered(like: &LinearLayout, axis: usize) -> Result<LinearLayout, 
     LinearLayout::new(&ins, &outs)
 }
 
-/// Where the totals of runs are, and where they are wanted: all warps along the axis have them all in registers, the number
-/// of the warp in the lowest bits. `None` where one warp has the whole axis.
+/// Where the totals of runs are, and where they are wanted: all warps along the axis have them all in registers, the
+/// number of the warp in the lowest bits. `None` where one warp has the whole axis.
 pub(crate) fn plans_of(
     axis: &Axis,
     layout: &LinearLayout,

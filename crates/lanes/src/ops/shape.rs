@@ -93,8 +93,8 @@ fn word_at(layout: &LinearLayout, position: &[u32]) -> Option<u64> {
     (count == position.len() && count == layout.outs().iter().count()).then_some(word)
 }
 
-/// For each register of a result, the register of a source whose element stands at the position that `to_source` makes of
-/// its own; `None` where the source's lane holds it not.
+/// For each register of a result, the register of a source whose element stands at the position that `to_source` makes
+/// of its own; `None` where the source's lane holds it not.
 pub(crate) fn matching_registers(
     result: &LinearLayout,
     source: &LinearLayout,
@@ -112,8 +112,8 @@ pub(crate) fn matching_registers(
 
 /// The packed positions in a source of those of all registers of a result, `own`; `None` where one lies outside.
 ///
-/// Sizes are powers of two, and what leads to a source moves bits of a position, drops them or sets them: where each bit goes
-/// alone says where all of them go together.
+/// Sizes are powers of two, and what leads to a source moves bits of a position, drops them or sets them: where each
+/// bit goes alone says where all of them go together.
 fn words_in_source(
     result: &LinearLayout,
     source: &LinearLayout,
@@ -230,7 +230,7 @@ fn from_two(cx: &mut Cx<'_>, op: Op, choose: impl Fn(&mut Position) -> usize) ->
 }
 
 fn join(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    from_two(cx, op, |position| position.pop().unwrap_or(0) as usize)
+    from_two(cx, op, |position| position.pop().expect("a joined block has a dimension more") as usize)
 }
 
 fn split(cx: &mut Cx<'_>, op: Op) -> Result<()> {

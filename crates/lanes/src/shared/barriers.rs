@@ -1,9 +1,9 @@
 //! Where all lanes must wait for each other: between two accesses to the same bytes of which one writes.
 //!
-//! The walk keeps what was read and written since the last barrier. An operation whose accesses conflict with that gets a
-//! barrier in front. A loop is walked until what its end leaves behind is known at its beginning. An asynchronous copy
-//! writes at some time before the wait for it, and each lane waits for its own copies only: what the copies wrote is taken
-//! as written at the wait, so that who reads it next waits for all lanes.
+//! The walk keeps what was read and written since the last barrier. An operation whose accesses conflict with that gets
+//! a barrier in front. A loop is walked until what its end leaves behind is known at its beginning. An asynchronous
+//! copy writes at some time before the wait for it, and each lane waits for its own copies only: what the copies wrote
+//! is taken as written at the wait, so that who reads it next waits for all lanes.
 //!
 //! What other blocks of a cluster read may be written again, and a block may end, only behind a barrier of the cluster.
 //!
@@ -219,8 +219,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Regions that run at the same time, between two barriers of all warps. A barrier in one of them orders its own warps alone, and what
-    /// two of them touch they order by barriers in memory.
+    /// Regions that run at the same time, between two barriers of all warps. A barrier in one of them orders its own
+    /// warps alone, and what two of them touch they order by barriers in memory.
     fn roles(&mut self, op: Op, state: &mut State) {
         if let Some(barrier) = self.barriers.get(&op) {
             state.wait(*barrier, self.program);

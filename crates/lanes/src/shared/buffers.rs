@@ -1,9 +1,10 @@
 //! The buffers of a kernel: which memory descriptions are views of which, and how long each is alive.
 //!
-//! Positions number the operations in program order, functions that are called standing where they are called. A buffer is
-//! alive from its allocation to its last use, or to the wait for the last copy to it; one that is made outside a loop and used inside
-//! is alive to the loop's end, one that a loop carries is alive throughout the loop. Scratch memory is alive for its operation alone. Small scratch
-//! memory gets bytes of its own, so that neighbouring operations need not wait for each other to reuse it.
+//! Positions number the operations in program order, functions that are called standing where they are called. A buffer
+//! is alive from its allocation to its last use, or to the wait for the last copy to it; one that is made outside a
+//! loop and used inside is alive to the loop's end, one that a loop carries is alive throughout the loop. Scratch
+//! memory is alive for its operation alone. Small scratch memory gets bytes of its own, so that neighbouring operations
+//! need not wait for each other to reuse it.
 
 use super::place::Request;
 use super::{Need, Order};
@@ -38,7 +39,7 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// What is told of it, once its place is known.
+    /// What is reported of it, once its place is known.
     pub(super) fn facts(&self, offset: u32) -> BufferFacts {
         BufferFacts {
             op: self.op,
@@ -318,7 +319,8 @@ impl Walk<'_> {
         touched
     }
 
-    /// The regions of an operation, of which each may be left out: what is in flight in front of it may still be so behind it.
+    /// The regions of an operation, of which each may be left out: what is in flight in front of it may still be so
+    /// behind it.
     fn regions(&mut self, op: Op) {
         let before = self.in_flight.clone();
         for &region in self.module.regions(op) {

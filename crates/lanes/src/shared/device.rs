@@ -1,10 +1,11 @@
-//! What the lanes of a program touch in device memory, and which two touches are of the same element by different lanes.
+//! What the lanes of a program touch in device memory, and which two touches are of the same element by different
+//! lanes.
 //!
-//! A program runs as if its operations ran one behind the other. Lanes do not wait for each other of themselves: where one
-//! lane stores what another has loaded before, or loads what another has stored, a barrier stands between. No barrier is
-//! needed between memory of different parameters, which are taken to lie apart unless both are the same pointer and are
-//! accessed alike, between accesses through one block of pointers of which each lane touches its own elements, and between
-//! blocks that begin at the same address plus constants and do not reach each other.
+//! A program runs as if its operations ran one behind the other. Lanes do not wait for each other of themselves: where
+//! one lane stores what another has loaded before, or loads what another has stored, a barrier stands between. No
+//! barrier is needed between memory of different parameters, which are taken to lie apart unless both are the same
+//! pointer and are accessed alike, between accesses through one block of pointers of which each lane touches its own
+//! elements, and between blocks that begin at the same address plus constants and do not reach each other.
 //!
 //! ```text
 //! %x = tt.load %p                %x = tt.load %p             %p: tensor<512x!tt.ptr<f32>, #a>
@@ -205,8 +206,8 @@ fn writes(module: &Module, op: Op) -> bool {
     })
 }
 
-/// What an operation does to the memory behind an operand group: [`Effect::Nothing`], [`Effect::Read`], or something that
-/// writes.
+/// What an operation does to the memory behind an operand group: [`Effect::Nothing`], [`Effect::Read`], or something
+/// that writes.
 fn effect(module: &Module, op: Op, group: usize) -> Effect {
     let is_plain = module.has(op, Traits::TERMINATOR)
         || module.has(op, Traits::PURE)
@@ -312,8 +313,8 @@ impl Walk<'_> {
 /// The longest distance between two blocks that says that they lie apart: sums of 32 bits may wrap around.
 const FARTHEST: i64 = 1 << 30;
 
-/// A block of addresses or indices: a sum of scalars, each with a factor, and of a constant, to which every element adds
-/// at most `spread`.
+/// A block of addresses or indices: a sum of scalars, each with a factor, and of a constant, to which every element
+/// adds at most `spread`.
 #[derive(Clone, Default)]
 struct Form {
     scalars: BTreeMap<Value, i64>,

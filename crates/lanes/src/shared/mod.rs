@@ -1,8 +1,8 @@
 //! Shared memory: what needs how much, where each buffer lies, and where all lanes must wait for each other.
 //!
-//! Buffers are those that the program allocates (`ttg.local_alloc`) and scratch memory that single operations need while
-//! they run (conversions of layouts, reductions, …). [`plan`] finds how long each is alive, places those that are never
-//! alive together over each other, and inserts barriers only between accesses that touch the same bytes.
+//! Buffers are those that the program allocates (`ttg.local_alloc`) and scratch memory that single operations need
+//! while they run (conversions of layouts, reductions, …). [`plan`] finds how long each is alive, places those that are
+//! never alive together over each other, and inserts barriers only between accesses that touch the same bytes.
 
 mod barriers;
 mod buffers;
@@ -67,8 +67,8 @@ pub(crate) type NeedOf = fn(&mut Planner, &Module, Op) -> Result<Need>;
 /// What each row needs, by its name.
 pub(crate) type Needs = FxHashMap<&'static str, NeedOf>;
 
-/// The type of what is reduced, the dimension, the type of the result, and from which number of partial results on lanes have one
-/// each.
+/// The type of what is reduced, the dimension, the type of the result, and from which number of partial results on
+/// lanes have one each.
 pub(crate) type ReductionKey = (Type, i64, Type, u32);
 
 /// How a block is stored to memory, and how it is loaded.
@@ -150,8 +150,8 @@ impl Planner {
 }
 
 impl Planner {
-    /// How a block of a layout is stored to and loaded from memory of a layout, elements of so many bits in instructions of
-    /// at most so many bytes.
+    /// How a block of a layout is stored to and loaded from memory of a layout, elements of so many bits in
+    /// instructions of at most so many bytes.
     ///
     /// # Errors
     /// When the memory does not hold the block.

@@ -20,8 +20,8 @@ impl Request {
 /// The offset of each buffer, and the size of all.
 ///
 /// The largest are placed first, each at the lowest place that is free as long as it lives. Then, without needing more,
-/// those that live for one operation alone are spread: each behind the one before, so that neighbours in the program need
-/// not wait for each other to reuse bytes.
+/// those that live for one operation alone are spread: each behind the one before, so that neighbours in the program
+/// need not wait for each other to reuse bytes.
 pub(crate) fn place(requests: &[Request]) -> (Vec<u32>, u32) {
     let mut order: Vec<usize> = (0..requests.len()).collect();
     order.sort_by_key(|&index| (std::cmp::Reverse((requests[index].align, requests[index].bytes)), index));

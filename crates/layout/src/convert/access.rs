@@ -1,4 +1,5 @@
-//! Accesses of a block to shared memory: which registers go together in one instruction, where, and with what conflicts.
+//! Accesses of a block to shared memory: which registers go together in one instruction, where, and with what
+//! conflicts.
 
 use super::{Columns, ConvertFacts, PlanError, blocks};
 use crate::dims::mask;
@@ -9,7 +10,8 @@ use std::collections::BTreeMap;
 /// One access instruction of every thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// The registers it moves, in the order of memory; by rows, those in which a thread holds its pairs, matrix after matrix.
+    /// The registers it moves, in the order of memory; by rows, those in which a thread holds its pairs, matrix after
+    /// matrix.
     pub registers: Vec<u32>,
     /// Its offset in elements, xor the thread's.
     pub offset: u32,
@@ -33,8 +35,8 @@ pub struct Access {
     pub vector: u32,
     /// What each bit of the thread index contributes to the offset, in elements; combined by xor.
     pub thread: Vec<u32>,
-    /// What each bit of the thread index changes of the number of the block whose memory is read, from the own one; empty
-    /// where all reads are of the own memory.
+    /// What each bit of the thread index changes of the number of the block whose memory is read, from the own one;
+    /// empty where all reads are of the own memory.
     pub far: Vec<u32>,
     /// The instructions.
     pub steps: Vec<Step>,
@@ -42,7 +44,8 @@ pub struct Access {
     pub copies: u64,
     /// For each register, the register that holds the same element and is moved: itself, or an earlier one.
     pub same: Vec<u32>,
-    /// Where lanes move rows for each other, how they hold them; `thread` is then the place of the row that a lane names.
+    /// Where lanes move rows for each other, how they hold them; `thread` is then the place of the row that a lane
+    /// names.
     pub by_rows: Option<Rows>,
     /// Passes over the banks that one instruction takes.
     pub wavefronts: u32,
@@ -206,8 +209,8 @@ fn representatives(columns: &[u64], places: &[u64]) -> Vec<u32> {
 
 /// Passes over the banks of one instruction of a warp, and how many there would be without conflicts.
 ///
-/// `lanes` is what each bit of a lane's number contributes to its place, in elements of so many bytes. Wide accesses are
-/// served in phases of as many neighbouring lanes as fill all banks.
+/// `lanes` is what each bit of a lane's number contributes to its place, in elements of so many bytes. Wide accesses
+/// are served in phases of as many neighbouring lanes as fill all banks.
 pub fn wavefronts(lanes: &[u64], vector_bytes: u32, bytes: u32, facts: &ConvertFacts) -> (u32, u32) {
     let row = facts.banks * facts.bank_bytes;
     let unit = vector_bytes.max(facts.bank_bytes).min(row);

@@ -1,7 +1,7 @@
 //! Two layouts of a cluster in coordinates of what one block holds, and which block holds what another wants.
 //!
-//! The word of a destination place has its coordinates in the low half and, above, by which bits the number of the block
-//! that has the element differs from the number of the block that wants it: zero where that is itself.
+//! The word of a destination place has its coordinates in the low half and, above, by which bits the number of the
+//! block that has the element differs from the number of the block that wants it: zero where that is itself.
 
 use super::{Columns, PlanError};
 use crate::dims::{Dim, mask};
@@ -73,7 +73,8 @@ impl Source {
         (coordinates >> SHIFT == 0).then_some(coordinates | place >> own << SHIFT)
     }
 
-    /// The source in its own coordinates; every block stores what it has, so that the number of the block does not matter.
+    /// The source in its own coordinates; every block stores what it has, so that the number of the block does not
+    /// matter.
     fn own(&self, src: Columns) -> Result<Columns, PlanError> {
         let src = Columns { block: Vec::new(), ..src };
         src.try_map(|column| self.basis.coordinates(column).ok_or(PlanError::Missing))

@@ -1,11 +1,11 @@
 //! Conversions within a warp: any linear map between registers and lanes, by shuffles.
 //!
-//! Let a destination place (register `r`, thread `p`) want the source place `M(r, p)`. In round `t` a thread of lane `l`
-//! fills its register `t ^ A(l)`, for a map `A` chosen so that, in each round, a lane is asked for one register only: then
-//! a round is one shuffle. Which register a lane sends is a constant of the round, xor a function of the lane; so all that
-//! depends on the lane are two xors of register numbers, before and after, and each is a few rows of selects.
-//! `A` exists always: lane bits are taken one by one, each with a choice of registers that makes it read a direction no
-//! earlier bit reads; where that is impossible the destination gets another register to be dropped.
+//! Let a destination place (register `r`, thread `p`) want the source place `M(r, p)`. In round `t` a thread of lane
+//! `l` fills its register `t ^ A(l)`, for a map `A` chosen so that, in each round, a lane is asked for one register
+//! only: then a round is one shuffle. Which register a lane sends is a constant of the round, xor a function of the
+//! lane; so all that depends on the lane are two xors of register numbers, before and after, and each is a few rows of
+//! selects. `A` exists always: lane bits are taken one by one, each with a choice of registers that makes it read a
+//! direction no earlier bit reads; where that is impossible the destination gets another register to be dropped.
 
 use super::{Columns, ConvertFacts};
 use crate::matrix::{Echelon, apply, kernel};
@@ -43,8 +43,8 @@ pub struct Round {
 
 /// A conversion within a warp.
 ///
-/// Slot `s` of a thread is source register `s` xor its choices of `before`. `rounds[t]` delivers slot `from`. Destination
-/// register `i` is the delivery of round `outputs[i]` xor the thread's choices of `after`.
+/// Slot `s` of a thread is source register `s` xor its choices of `before`. `rounds[t]` delivers slot `from`.
+/// Destination register `i` is the delivery of round `outputs[i]` xor the thread's choices of `after`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Exchange {
     /// Choices before the shuffles.

@@ -4,15 +4,15 @@
 //! cheapest that is possible:
 //!
 //! * **registers**: every lane has what it needs; values are renamed;
-//! * **exchange**: every warp has what it needs; lanes trade registers by shuffles, with selects in front and behind;
+//! * **exchange**: every warp has what it needs; lanes exchange registers by shuffles, with selects before and after;
 //! * **shared memory**: stored under one layout, loaded under the other, in a swizzled order without bank conflicts.
 //!
-//! The thread index of a lane is its lane number with its warp number in the bits above: every function of the place of a
-//! lane is given as a linear map of the bits of that word. Where it matters which block of a cluster the lane is in, the
-//! number of the block stands above both.
+//! The thread index of a lane is its lane number with its warp number in the bits above: every function of the place of
+//! a lane is given as a linear map of the bits of that word. Where it matters which block of a cluster the lane is in,
+//! the number of the block stands above both.
 //!
-//! Elements that change blocks are stored in the memory of the block that has them and loaded from there by the others. A
-//! block takes what it has itself from itself.
+//! Elements that change blocks are stored in the memory of the block that has them and loaded from there by the others.
+//! A block takes what it has itself from itself.
 
 mod access;
 mod blocks;
@@ -81,7 +81,7 @@ impl Default for ConvertFacts {
 pub enum Plan {
     /// Destination register `i` is source register `list[i]` of the same lane.
     Registers(Vec<u32>),
-    /// Lanes of a warp trade registers.
+    /// Lanes of a warp exchange registers.
     Exchange(Exchange),
     /// Through shared memory.
     Shared(Staged),
@@ -209,8 +209,8 @@ fn staged(
         .fold(plain, |best, way| if way.cost(facts) < best.cost(facts) { way } else { best }))
 }
 
-/// The way through shared memory to all that hold an element from the first of them: the one with zeros in all bits of its
-/// place that only make copies.
+/// The way through shared memory to all that hold an element from the first of them: the one with zeros in all bits of
+/// its place that only make copies.
 ///
 /// # Errors
 /// As [`plan`].

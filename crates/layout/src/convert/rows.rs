@@ -1,15 +1,15 @@
 //! Conversions in which the lanes of a warp store, or load, rows for each other.
 //!
-//! A matrix is 8 rows of 8 elements of 16 bits. Lane `l` holds of it two neighbours in row `l / 4`; or, transposed, two in
-//! column `l / 4`. One instruction moves four matrices, and lane `8 i + j` names the place of row `j` of matrix `i`:
+//! A matrix is 8 rows of 8 elements of 16 bits. Lane `l` holds of it two neighbours in row `l / 4`; or, transposed, two
+//! in column `l / 4`. One instruction moves four matrices, and lane `8 i + j` names the place of row `j` of matrix `i`:
 //!
 //! ```text
 //! holds   register: pair               | m0 m1 | …        lane: c1 c2 r0 r1 r2
 //! names   register: pair c1 c2 (a row) |       | …        lane: r0 r1 r2 m0 m1
 //! ```
 //!
-//! So memory is touched as if each lane held what it names: the way through shared memory is planned for that layout, in
-//! which vectors are rows, and the steps are then given the registers that hold the parts.
+//! So memory is touched as if each lane held what it names: the way through shared memory is planned for that layout,
+//! in which vectors are rows, and the steps are then given the registers that hold the parts.
 
 use super::access::{Access, Rows};
 use super::swizzle::{self, Staged};
@@ -63,8 +63,8 @@ impl Named {
         Some(Named { columns, transposed, matrices, others })
     }
 
-    /// Gives the steps of an access the registers that hold what they move: pair after pair, one for each matrix. `None`
-    /// where a step is not a row.
+    /// Gives the steps of an access the registers that hold what they move: pair after pair, one for each matrix.
+    /// `None` where a step is not a row.
     fn hold(&self, access: Access) -> Option<Access> {
         let mut access = access;
         if access.copies != 0 || access.vector != ROW || !access.far.is_empty() {

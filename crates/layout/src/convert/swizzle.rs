@@ -1,10 +1,10 @@
 //! Conversions through shared memory: an order of memory in which both sides move wide vectors without bank conflicts.
 //!
 //! Memory is `vector | word | bank | row` bits of offset. Vector bits are elements that both sides hold in registers. A
-//! row bit is an element bit pattern; two lanes of one phase collide when they differ by rows alone. The lanes of a phase of
-//! each side span, with vector and word, a space no larger than one pass over the banks; two spaces of one dimension always
-//! have a common complement, and the rows are one. So no conversion of whole words has conflicts; [`Access`] counts them
-//! from the result all the same.
+//! row bit is an element bit pattern; two lanes of one phase collide when they differ by rows alone. The lanes of a
+//! phase of each side span, with vector and word, a space no larger than one pass over the banks; two spaces of one
+//! dimension always have a common complement, and the rows are one. So no conversion of whole words has conflicts;
+//! [`Access`] counts them from the result all the same.
 
 use super::access::{Access, Places};
 use super::{Columns, ConvertFacts, PlanError, blocks, exchange};
@@ -40,7 +40,8 @@ impl Staged {
     }
 }
 
-/// An order of memory in which both sides of a conversion move wide vectors without conflicts: from `offset` to the element.
+/// An order of memory in which both sides of a conversion move wide vectors without conflicts: from `offset` to the
+/// element.
 ///
 /// # Errors
 /// When the layouts are of different blocks, or are split between blocks of a cluster.
@@ -232,7 +233,8 @@ fn words(one: &[u64], other: &[u64], rest: &[u64], count: usize) -> Vec<u64> {
     chosen
 }
 
-/// A common complement, within `all`, of the spaces that lanes span, each first made as large as one pass over the banks.
+/// A common complement, within `all`, of the spaces that lanes span, each first made as large as one pass over the
+/// banks.
 fn rows(one: &[u64], other: &[u64], all: &[u64], pass: usize) -> Vec<u64> {
     let grow = |own: &[u64], theirs: &[u64]| -> Vec<u64> {
         let mut basis = Basis::of(own);

@@ -47,7 +47,8 @@ impl FunctionBuilder<'_> {
         self.call(id, args)
     }
 
-    /// Calls an intrinsic that gives a value: `intrinsic("llvm.fma", ty, &[a, b, c])`. Its types become part of its name.
+    /// Calls an intrinsic that gives a value: `intrinsic("llvm.fma", ty, &[a, b, c])`. Its types become part of its
+    /// name.
     pub fn intrinsic(&mut self, name: &str, ret: Type, args: &[Value]) -> Value {
         let id = self.intrinsic_id(name, ret, args);
         let flags = if ret.is_float() { self.float_flags } else { Flags::NONE };

@@ -128,7 +128,7 @@ impl FunctionBuilder<'_> {
         ForLoop { iv, carried, before, body, exit, end, step }
     }
 
-    /// Ends the loop body, which hands these values to its next round; answers the values after the loop.
+    /// Ends the loop body, which hands these values to its next iteration; answers the values after the loop.
     pub fn end_for(&mut self, for_loop: ForLoop, yields: &[Value]) -> Values {
         let ForLoop { iv, before, body, exit, end, step, .. } = for_loop;
         if !self.is_terminated() {
@@ -141,7 +141,7 @@ impl FunctionBuilder<'_> {
         self.enter(exit, before)
     }
 
-    /// A counting loop with its body in a closure, which answers what it hands to the next round.
+    /// A counting loop with its body in a closure, which answers what it hands to the next iteration.
     pub fn for_loop(
         &mut self,
         start: Value,

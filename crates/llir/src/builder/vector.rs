@@ -67,7 +67,8 @@ impl FunctionBuilder<'_> {
         indexed.fold(poison, |vector, (lane, scalar)| self.insert(vector, *scalar, lane as u32))
     }
 
-    /// A vector of scalars that were all taken out of one vector, or of two of one type: one instruction for all of them.
+    /// A vector of scalars that were all taken out of one vector, or of two of one type: one instruction for all of
+    /// them.
     fn lanes_of_two(&mut self, scalars: &[Value]) -> Option<Value> {
         let mut from: SmallVec<[Value; 2]> = SmallVec::new();
         let mut mask: SmallVec<[i32; 16]> = SmallVec::new();

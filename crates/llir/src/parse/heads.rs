@@ -1,7 +1,7 @@
 //! What stands around the bodies of a text that no compile printed: signatures, declarations, data.
 //!
-//! A declaration with `memory(none)` is of a function that only computes its result; a convention before the result type makes a
-//! kernel, and `"nvvm.reqntid"`-like attributes, a name and numbers in quotes, say how many lanes run it.
+//! A declaration with `memory(none)` is of a function that only computes its result; a convention before the result
+//! type makes a kernel, and `"nvvm.reqntid"`-like attributes, a name and numbers in quotes, say how many lanes run it.
 
 use super::ParseError;
 use super::lexer::{Cursor, Token};

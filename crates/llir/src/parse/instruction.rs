@@ -79,7 +79,7 @@ fn attached(
                     data.payload = weights;
                 }
             }
-            // What a person attached beyond this is advice.
+            // Other attributes of an override are advice.
             _ => {}
         }
         if let Payload::Memory(memory) = &mut data.payload {

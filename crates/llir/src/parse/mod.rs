@@ -1,11 +1,11 @@
-//! Reads textual LLVM IR back: the bodies of functions that a person has edited.
+//! Reads textual LLVM IR back: the bodies of functions in overrides.
 //!
 //! What the text cannot say (how a kernel is launched, what may be assumed of callees) and what an edit does not change
-//! (signatures, data) is taken from the module that the text was printed from. Instructions, operands and places are read in the form
-//! that the printer gives them and LLVM's own tools do.
+//! (signatures, data) is taken from the module that the text was printed from. Instructions, operands and places are
+//! read in the form that the printer gives them and LLVM's own tools do.
 //!
-//! Left out: attached definitions, which stay what they are; changes of signatures and data; flags that this crate does not have and
-//! that only say less.
+//! Left out: attached definitions, which stay what they are; changes of signatures and data; flags that this crate does
+//! not have and that only say less.
 
 mod constant;
 mod debug;

@@ -1,9 +1,11 @@
 //! Puts loads from shared memory a step in front of the products that use them.
 //!
-//! Input: `all loads; all products`. Output: `loads of step 0; loads of step 1; products of step 0; loads of step 2; products of step 1; …`,
-//! with marks between the groups that keep a code generator from mixing them, and that say how many loads may still be under way. A step
-//! is as many products as need a few loads: fewer values are alive at a time than if all loads came first, and each has a step of products
-//! to arrive in. Stores to shared memory of what a block has loaded from memory are put in two groups likewise.
+//! Input: `all loads; all products`. Output:
+//! `loads of step 0; loads of step 1; products of step 0; loads of step 2; products of step 1; …`, with marks between
+//! the groups that keep a code generator from mixing them, and that say how many loads may still be under way. A step
+//! is as many products as need a few loads: fewer values are alive at a time than if all loads came first, and each has
+//! a step of products to arrive in. Stores to shared memory of what a block has loaded from memory are put in two
+//! groups likewise.
 //!
 //! Elsewhere a few loads that follow each other are waited for together.
 //!
@@ -46,7 +48,7 @@ pub trait Groups {
     /// Whether a function loads from memory.
     fn is_load(&self, name: &str) -> bool;
 
-    /// Whether a function only trades registers between lanes: it may stand anywhere in its block.
+    /// Whether a function only exchanges registers between lanes: it may stand anywhere in its block.
     fn is_exchange(&self, name: &str) -> bool {
         let _ = name;
         false
@@ -265,7 +267,8 @@ impl Interleave<'_> {
         (0..run.insts.len()).for_each(|at| made.add(at));
     }
 
-    /// Adds a run without products to the order of a block: loads from shared memory that stand together are waited for together.
+    /// Adds a run without products to the order of a block: loads from shared memory that stand together are waited for
+    /// together.
     fn wait_once(&mut self, run: &Run, order: &mut Vec<Inst>) {
         let loads = run.kinds.iter().filter(|&&kind| kind == Kind::SharedLoad).count();
         let last = run.kinds.iter().rposition(|&kind| kind == Kind::SharedLoad);
@@ -374,8 +377,8 @@ impl Made<'_> {
         self.order.push(self.run.insts[at]);
     }
 
-    /// Adds the floats that stand in front of an instruction and wait for nothing: what they are made of does not stay in registers any
-    /// longer. Addresses and conditions come with what uses them.
+    /// Adds the floats that stand in front of an instruction and wait for nothing: what they are made of does not stay
+    /// in registers any longer. Addresses and conditions come with what uses them.
     fn add_ready(&mut self, end: usize) {
         // What only computes, from what is there or only computes.
         let mut ready = vec![false; end];

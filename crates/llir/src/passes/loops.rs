@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 /// A loop: where it begins, what is in it, and the one block before it.
 pub(super) struct Loop {
-    /// The block that every round begins with.
+    /// The block that every iteration begins with.
     pub(super) head: Block,
     /// The blocks that jump back to it.
     pub(super) tails: SmallVec<[Block; 2]>,

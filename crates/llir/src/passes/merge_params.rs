@@ -1,7 +1,7 @@
 //! Drops block parameters that are always one value, or always the same as another parameter.
 //!
-//! Input: `loop(%i, %j, %k): … br loop(%i2, %i2, %k)`, entered with `(0, 0, %n)`. Output: `loop(%i)`, with `%i` for `%j`
-//! and `%n` for `%k`. Of two counters that both begin at 0 and both grow by 1 one stays as well.
+//! Input: `loop(%i, %j, %k): … br loop(%i2, %i2, %k)`, entered with `(0, 0, %n)`. Output: `loop(%i)`, with `%i` for
+//! `%j` and `%n` for `%k`. Of two counters that both begin at 0 and both grow by 1 one stays as well.
 
 use super::Context;
 use super::congruent::congruent;

@@ -14,6 +14,7 @@ mod regroup;
 mod rewrite;
 mod share_steps;
 mod simplify;
+mod sink;
 
 pub use interleave::{Groups, Mark, MarkCall, interleave};
 
@@ -50,6 +51,7 @@ pub static PIPELINE: &[Pass] = &[
     Pass { name: "simplify", run: simplify::simplify },
     Pass { name: "straighten", run: flow::straighten },
     Pass { name: "remove_unused", run: remove_unused },
+    Pass { name: "sink", run: sink::sink },
 ];
 
 /// Follows passes as they run.

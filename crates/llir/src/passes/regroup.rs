@@ -1,8 +1,9 @@
 //! Adds first what does not change in a loop.
 //!
-//! Input: `loop: %a = getelementptr %p, %i; %b = getelementptr %a, %n; …`. Output: `%q = getelementptr %p, %n` before the
-//! loop, and `%b = getelementptr %q, %i` in it. Sums of integers go the same way, constants among them. Only where
-//! nothing else needs the sum in the middle: then a round has an instruction less and the loop needs no more registers.
+//! Input: `loop: %a = getelementptr %p, %i; %b = getelementptr %a, %n; …`. Output: `%q = getelementptr %p, %n` before
+//! the loop, and `%b = getelementptr %q, %i` in it. Sums of integers go the same way, constants among them. Only where
+//! nothing else needs the sum in the middle: then an iteration has an instruction less and the loop needs no more
+//! registers.
 
 use super::loops::Loop;
 use super::rewrite::Replacements;
@@ -85,8 +86,9 @@ pub(super) fn regroup(
     !gone.is_empty()
 }
 
-/// Whether a sum that no other one begins with is worth making before the loop. Where the address that it begins with is a
-/// parameter it is not: that takes no register, and machines that add three numbers at once do it in the loop as well.
+/// Whether a sum that no other one begins with is worth making before the loop. Where the address that it begins with
+/// is a parameter it is not: that takes no register, and machines that add three numbers at once do it in the loop as
+/// well.
 fn saves(function: &Function, sum: &Sum) -> bool {
     let begins = sum.first.operands[0];
     sum.first.op != Op::GEP || !matches!(function.value(begins).def, ValueDef::Param(_))

@@ -1,7 +1,7 @@
 //! Constexpr arguments as words of a launch key.
 //!
-//! Numbers, `None` and dtypes are words by themselves. Anything else gets a number from an [`ObjectTable`]: the same object,
-//! or an equal one of the same type that also prints the same, has the same number.
+//! Numbers, `None` and dtypes are words by themselves. Anything else gets a number from an [`ObjectTable`]: the same
+//! object, or an equal one of the same type that also prints the same, has the same number.
 
 use super::dtype;
 use super::kind::{Kind, kind_of};

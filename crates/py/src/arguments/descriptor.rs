@@ -1,4 +1,5 @@
-//! Tensor descriptors as Python has them, `triton.tools.tensor_descriptor.TensorDescriptor`: read at a launch, checked when made.
+//! Tensor descriptors as Python has them, `triton.tools.tensor_descriptor.TensorDescriptor`: read at a launch, checked
+//! when made.
 
 use super::dtype;
 use super::kind::{Kind, kind_of};

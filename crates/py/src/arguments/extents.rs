@@ -7,8 +7,8 @@ use pyo3::prelude::{Borrowed, Bound, PyAny, PyResult};
 use pyo3::types::{PyAnyMethods, PyTuple, PyTupleMethods};
 use target::Extent;
 
-/// How far the memory of arguments goes, for the interpreter. What does not say so is left out: DLPack, which may be asked only
-/// once, and bare pointers.
+/// How far the memory of arguments goes, for the interpreter. What does not say so is left out: DLPack, which may be
+/// asked only once, and bare pointers.
 pub(crate) fn extents<'a, 'py: 'a>(
     values: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>,
 ) -> PyResult<Vec<Extent>> {
@@ -70,7 +70,8 @@ fn interface_extent(array: &Bound<'_, PyAny>) -> PyResult<Option<Extent>> {
     }))
 }
 
-fn storage_extent(tensor: Borrowed<'_, '_, PyAny>) -> PyResult<Extent> {
+/// The storage that a tensor looks at.
+pub(crate) fn storage_extent(tensor: Borrowed<'_, '_, PyAny>) -> PyResult<Extent> {
     let storage = tensor.call_method0(intern!(tensor.py(), "untyped_storage"))?;
     Ok(Extent {
         base: storage.call_method0(intern!(tensor.py(), "data_ptr"))?.extract()?,

@@ -1,7 +1,7 @@
 //! The value of an argument, or where its memory lies.
 //!
-//! Anything may be an argument that is a number, an array of NumPy, has `data_ptr()` and `dtype` (torch tensors), or speaks DLPack or
-//! `__array_interface__`.
+//! Anything may be an argument that is a number, an array of NumPy, has `data_ptr()` and `dtype` (torch tensors), or
+//! speaks DLPack or `__array_interface__`.
 
 use super::array;
 use super::kind::Kind;
@@ -11,8 +11,8 @@ use crate::devices::place::Place;
 use pyo3::prelude::{Borrowed, Py, PyAny, PyResult};
 use runtime::specialize::Argument;
 
-/// The value of an argument of a run-time parameter; `None` for what can only be a constexpr. `keep` takes what must stay
-/// alive until the launch is over.
+/// The value of an argument of a run-time parameter; `None` for what can only be a constexpr. `keep` takes what must
+/// stay alive until the launch is over.
 #[inline]
 pub(crate) fn read(
     object: Borrowed<'_, '_, PyAny>,

@@ -27,8 +27,8 @@ pub(crate) fn compile(
     Ok((kernel, used))
 }
 
-/// Runs a job of the compiler without Python's lock. Gives its result, and what was read of Python; an error of Python's own is the
-/// cause of the job's.
+/// Runs a job of the compiler without Python's lock. Gives its result, and what was read of Python; an error of
+/// Python's own is the cause of the job's.
 pub(super) fn run<T: Send>(
     function: &Bound<'_, JitFunction>,
     args: Vec<ArgSpec>,

@@ -13,7 +13,8 @@ use pyo3::types::{PyDict, PyDictMethods};
 use runtime::c_sources::{Request, link, sources};
 use target::{HostCode, Target};
 
-/// Compiles a function for a signature as text. The function in C, what stands in the names of its files, the code and the header.
+/// Compiles a function for a signature as text. The function in C, what stands in the names of its files, the code and
+/// the header.
 #[pyfunction]
 #[pyo3(signature = (function, signature, grid, name, num_warps, num_stages, target=None))]
 pub(crate) fn c_sources(

@@ -141,8 +141,8 @@ impl<'a, 'py> JitHook<'a, 'py> {
     }
 }
 
-/// Notifies `knobs.compilation.listener` of a compile, if somebody listens: the source, the facts about the kernel, how long the
-/// steps took in microseconds, and whether the kernel came from the disk.
+/// Notifies `knobs.compilation.listener` of a compile, if somebody listens: the source, the facts about the kernel, how
+/// long the steps took in microseconds, and whether the kernel came from the disk.
 pub(crate) fn notify_listener(compiled: &Bound<'_, CompiledKernel>, kernel: &Kernel) -> PyResult<()> {
     let py = compiled.py();
     // Whoever set the listener has loaded the module.

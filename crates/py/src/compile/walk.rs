@@ -26,7 +26,8 @@ type Row<'py> = (&'static str, Vec<u32>, Vec<u32>, Vec<u32>, Option<u32>, Bound<
 /// Operations, then by number: each block's arguments and region, each region's blocks, each value's type.
 type Contents<'py> = (Vec<Row<'py>>, Bound<'py, PyDict>, Bound<'py, PyDict>, Bound<'py, PyDict>);
 
-/// Brings a kernel as far as `ttir`, with the signature of an `ASTSource`; where `stage` is `source`, no further than the front end.
+/// Brings a kernel as far as `ttir`, with the signature of an `ASTSource`; where `stage` is `source`, no further than
+/// the front end.
 #[pyfunction]
 #[pyo3(signature = (function, signature, constexprs, attrs, target, options, stage="ttir"))]
 pub(crate) fn ttir(

@@ -200,8 +200,8 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: the memory is ours, and a launch that still uses it is the caller's mistake. An error cannot be told here; the
-        // next call of the device tells of it.
+        // SAFETY: the memory is ours, and a launch that still uses it is the caller's mistake. An error cannot be told
+        // here; the next call of the device tells of it.
         let _ = unsafe { self.device.free(self.address, self.bytes) };
     }
 }

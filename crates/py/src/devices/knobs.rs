@@ -20,8 +20,8 @@ fn object<'py>(py: Python<'py>, value: KnobValue) -> Bound<'py, PyAny> {
     }
 }
 
-/// One row as Python gets it: group, name, kind, default, environment variables, documentation, and for a knob that is not
-/// obeyed whether setting it is an error and why.
+/// One row as Python gets it: group, name, kind, default, environment variables, documentation, and for a knob that is
+/// not obeyed whether setting it is an error and why.
 type Row<'py> = (
     &'static str,
     &'static str,

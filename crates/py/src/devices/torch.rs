@@ -1,8 +1,8 @@
 //! Tensors, devices and streams of torch, asked of its library and not of its Python classes.
 //!
-//! The library has a C interface that it keeps stable (`aoti_torch_…`, made for compiled models). It wants the address of a
-//! tensor, which lies inside the Python object; where, is found once in a process and checked against what Python says. Whatever
-//! cannot be had this way is asked in Python: the answers are the same, a microsecond later.
+//! The library has a C interface that it keeps stable (`aoti_torch_…`, made for compiled models). It wants the address
+//! of a tensor, which lies inside the Python object; where, is found once in a process and checked against what Python
+//! says. Whatever cannot be had this way is asked in Python: the answers are the same, a microsecond later.
 
 use frontend::DType;
 use libloading::Library;
@@ -42,8 +42,8 @@ const DTYPES: &[(&str, DType)] = &[
     ("float8_e4m3fnuz", DType::Fp8E4B8),
 ];
 
-/// What C++ calls the question whether a profiler records the thread. It belongs to no stable interface; where it is missing,
-/// launches go as if there were no profiler.
+/// What C++ calls the question whether a profiler records the thread. It belongs to no stable interface; where it is
+/// missing, launches go as if there were no profiler.
 const PROFILER_ENABLED: &[u8] = b"_ZN5torch8profiler4impl15profilerEnabledEv\0";
 
 /// Numbers of element types are below this.
@@ -73,8 +73,8 @@ static SHIM: PyOnceLock<Option<Shim>> = PyOnceLock::new();
 /// The types `torch.Tensor` and `torch.nn.Parameter`, if their instances can be read through the interface; else 0.
 static PLAIN: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
-/// Whether this is the type `torch.Tensor` or `torch.nn.Parameter`, and its instances can be read quickly. Other subclasses may mean
-/// something else by their address, and are asked in Python.
+/// Whether this is the type `torch.Tensor` or `torch.nn.Parameter`, and its instances can be read quickly. Other
+/// subclasses may mean something else by their address, and are asked in Python.
 #[inline]
 pub(crate) fn is_plain(ty: *mut ffi::PyTypeObject) -> bool {
     PLAIN.iter().any(|plain| plain.load(Ordering::Relaxed) == ty as usize)
@@ -103,7 +103,8 @@ pub(crate) fn learn(object: Borrowed<'_, '_, PyAny>, ty: &Bound<'_, PyType>) -> 
 pub(crate) fn read(object: Borrowed<'_, '_, PyAny>) -> Option<Tensor> {
     let shim = SHIM.get(object.py())?.as_ref()?;
     let (mut data, mut dtype, mut device) = (std::ptr::null_mut(), -1, -1);
-    // SAFETY: the object is a `torch.Tensor`, which holds a tensor at this place; each function has a place for its answer.
+    // SAFETY: the object is a `torch.Tensor`, which holds a tensor at this place; each function has a place for its
+    // answer.
     let codes = unsafe {
         let tensor = object.as_ptr().byte_add(shim.offset).cast::<c_void>();
         [
@@ -157,7 +158,8 @@ impl Shim {
     }
 }
 
-/// Where the tensor lies in its Python object: behind the head, perhaps with a flag before it. Python tells what is there.
+/// Where the tensor lies in its Python object: behind the head, perhaps with a flag before it. Python tells what is
+/// there.
 fn place(tensor: Borrowed<'_, '_, PyAny>) -> Option<usize> {
     let py = tensor.py();
     let wanted: usize = tensor.getattr(intern!(py, "_cdata")).ok()?.extract().ok()?;
@@ -212,7 +214,8 @@ fn streams(py: Python<'_>, arrays: &str) -> PyResult<Option<&'static Streams>> {
     }
 }
 
-/// The current device and its current stream, as torch has them; `None` where torch is not loaded or not made for such devices.
+/// The current device and its current stream, as torch has them; `None` where torch is not loaded or not made for such
+/// devices.
 #[inline]
 pub(crate) fn current(py: Python<'_>, arrays: &str) -> PyResult<Option<(u32, u64)>> {
     let Some(streams) = streams(py, arrays)? else { return Ok(None) };

@@ -54,7 +54,8 @@ pub(crate) fn launch(launched: Launched<'_, '_>) -> PyResult<()> {
     }
     let pointers = std::mem::take(&mut reader.pointers);
     let pointers: Vec<(&str, u64)> = pointers.iter().map(|(name, at)| (name.as_str(), *at)).collect();
-    // SAFETY: whoever launches vouches for the memory behind the arguments, which are alive as long as the call holds them.
+    // SAFETY: whoever launches vouches for the memory behind the arguments, which are alive as long as the call holds
+    // them.
     let memory = target::with_extents(extents, || unsafe { memory(&pointers) });
     let standing = Standing { grid: launched.grid, program: [0; 3] };
     let globals = Rc::new(globals);

@@ -278,7 +278,8 @@ impl KernelValue {
         (0..ty.numel() as usize).map(one).collect()
     }
 
-    /// Its elements as a NumPy array of its shape; formats that NumPy does not have become the next one that holds them.
+    /// Its elements as a NumPy array of its shape; formats that NumPy does not have become the next one that holds
+    /// them.
     fn numpy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let module = slf.py().import("deuteron.runtime.interpreter")?;
         module.call_method1("to_numpy", (slf,))

@@ -1,7 +1,7 @@
 //! Kernels whose bodies Python runs: the values that they compute with, and the operations that they call.
 //!
-//! `perform` is the one way to an operation: its name and the operands make a key, under which the runtime keeps the step
-//! ([`runtime::eager`]). What is decided, is decided there and in the front end.
+//! `perform` is the one way to an operation: its name and the operands make a key, under which the runtime keeps the
+//! step ([`runtime::eager`]). What is decided, is decided there and in the front end.
 
 mod encode;
 mod launch;

@@ -11,7 +11,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Objects by address, with the bytes that stand for them. A reference is held, so that an address never means another object.
+/// Objects by address, with the bytes that stand for them. A reference is held, so that an address never means another
+/// object.
 pub(super) type Known = FxHashMap<usize, (Py<PyAny>, Box<[u8]>)>;
 
 /// What a thread keeps.

@@ -5,7 +5,8 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::{Py, PyAny, PyResult, pyclass};
 use runtime::eager::Value;
 
-/// A block, a run-time number, a descriptor, …: whatever operations of the language give that is known when a kernel runs.
+/// A block, a run-time number, a descriptor, …: whatever operations of the language give that is known when a kernel
+/// runs.
 #[pyclass(module = "deuteron.language", name = "KernelValue", frozen, weakref)]
 pub(crate) struct KernelValue {
     /// The thread whose session knows its form.

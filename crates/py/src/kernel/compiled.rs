@@ -48,7 +48,8 @@ impl CompiledKernel {
         load::load(py, &self.kernel, ordinal)
     }
 
-    /// What so many values are for: all parameters, those that are not annotated as constexprs, or those that are passed at run time.
+    /// What so many values are for: all parameters, those that are not annotated as constexprs, or those that are
+    /// passed at run time.
     fn taken(&self, count: usize) -> PyResult<Vec<&ArgSpec>> {
         let source = self.source.get();
         if count == source.args.len() {
@@ -223,8 +224,8 @@ impl CompiledKernel {
         }
     }
 
-    /// What each access, change of layout and product costs, and what bounds the kernel. `args` gives integer parameters values,
-    /// `device` is a part of the name of the device whose limits count.
+    /// What each access, layout conversion and dot costs, and what bounds the kernel. `args` gives integer
+    /// parameters values, `device` is a part of the name of the device whose limits count.
     #[pyo3(signature = (grid=None, args=None, device=None))]
     fn inspect(
         &self,

@@ -67,8 +67,8 @@ impl JitFunction {
         Ok(me.set_text(this.py(), source, file, first_line))
     }
 
-    /// For each parameter whether it takes part in addresses or masks, read from the text once. Of a text with an error none does: the
-    /// compile will say what is wrong.
+    /// For each parameter whether it takes part in addresses or masks, read from the text once. Of a text with an error
+    /// none does: the compile will say what is wrong.
     pub(crate) fn addressing(this: &Bound<'_, JitFunction>) -> PyResult<Arc<[bool]>> {
         let kept = &this.get().addressing;
         if let Some(known) = kept.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {

@@ -135,8 +135,8 @@ fn is_annotated_constexpr(py: Python<'_>, holder: &Holder, name: &str) -> PyResu
     annotations.get_item(name)?.map_or(Ok(false), |annotation| Ok(rules_of(&annotation)?.constexpr))
 }
 
-/// What wraps the arguments of a Python function of another package that is marked as an operation of the language: it takes constants
-/// as `tl.constexpr`, and a keyword that says that a kernel calls it.
+/// What wraps the arguments of a Python function of another package that is marked as an operation of the language: it
+/// takes constants as `tl.constexpr`, and a keyword that says that a kernel calls it.
 fn wrapper<'py>(callee: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = callee.py();
     let is_marked = callee.getattr_opt(intern!(py, "__triton_builtin__"))?.is_some();

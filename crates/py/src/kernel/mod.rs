@@ -1,5 +1,5 @@
-//! Functions and compiled kernels as data: what a `JITFunction` holds, what it was compiled to, and how a compiled kernel
-//! is launched with slots.
+//! Functions and compiled kernels as data: what a `JITFunction` holds, what it was compiled to, and how a compiled
+//! kernel is launched with slots.
 
 pub(crate) mod asm;
 pub(crate) mod compiled;

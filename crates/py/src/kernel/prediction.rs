@@ -1,6 +1,7 @@
 //! What the next launch of a function is expected to be, of Python's objects: see [`runtime::launch::Prediction`].
 
 use super::variant::Variant;
+use crate::arguments::extents::storage_extent;
 use crate::arguments::kind::{Kind, kind_of};
 use crate::arguments::number::{number, plain_float, plain_int};
 use crate::arguments::tensor::plain_tensor;
@@ -14,6 +15,7 @@ use pyo3::types::{PyAnyMethods, PyString, PyTuple, PyTupleMethods};
 use runtime::launch::{Seen, Slots, Value};
 use runtime::specialize::{Argument, ParamRules};
 use std::sync::Arc;
+use target::Extent;
 
 /// What a launch looked like, for the next one that is like it.
 pub(crate) struct Prediction {
@@ -26,8 +28,8 @@ pub(crate) struct Prediction {
 }
 
 impl Prediction {
-    /// Whether the arguments by name have the same names in the same order. A line that passes on a dictionary makes a new tuple
-    /// of them each time.
+    /// Whether the arguments by name have the same names in the same order. A line that passes on a dictionary makes a
+    /// new tuple of them each time.
     ///
     /// # Safety
     /// `names` is null or a tuple.
@@ -98,6 +100,10 @@ impl Value for Given<'_, '_> {
         }
         plain_tensor(self.object, self.place)
     }
+
+    fn extent(&self) -> Option<Extent> {
+        storage_extent(self.object).ok()
+    }
 }
 
 /// An argument as predictions see it; `None` for what they cannot foresee.
@@ -111,7 +117,8 @@ pub(crate) fn seen(value: Borrowed<'_, '_, PyAny>, rules: &ParamRules) -> Option
     }
     if kind == Kind::PlainTensor {
         let tensor = torch::read(value)?;
-        return Some(Seen::Memory { dtype: tensor.dtype, address: tensor.address });
+        let extent = storage_extent(value).ok();
+        return Some(Seen::Memory { dtype: tensor.dtype, address: tensor.address, extent });
     }
     if !is_number {
         return None;

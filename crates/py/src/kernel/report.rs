@@ -6,7 +6,7 @@ use pyo3::prelude::{PyResult, pyclass, pymethods};
 use runtime::compile::Kernel;
 use std::collections::BTreeMap;
 
-/// What each access, change of layout and product of a kernel costs, and what bounds it.
+/// What each access, layout conversion and dot of a kernel costs, and what bounds it.
 #[pyclass(module = "deuteron.compiler", name = "Report", frozen)]
 pub(crate) struct Report {
     report: ::inspect::Report,

@@ -24,8 +24,8 @@ pub(crate) fn find_source(function: &Bound<'_, PyAny>) -> PyResult<(String, Stri
     Ok((lines.concat(), file, first_line))
 }
 
-/// The text by the lines that Python keeps of the file, which spares the milliseconds that `inspect` takes. `None` where that
-/// does not show a definition of this name; `inspect` then has its say.
+/// The text by the lines that Python keeps of the file, which spares the milliseconds that `inspect` takes. `None`
+/// where that does not show a definition of this name; `inspect` then has its say.
 fn quick_source(
     function: &Bound<'_, PyAny>,
     code: &Bound<'_, PyAny>,

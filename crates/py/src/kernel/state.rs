@@ -15,7 +15,8 @@ use runtime::cache::Key;
 use runtime::compile::Kernel;
 use std::sync::Arc;
 
-/// What a `CompiledKernel` is made from. It can be pickled, and the kernel that it gives is not loaded on any device yet.
+/// What a `CompiledKernel` is made from. It can be pickled, and the kernel that it gives is not loaded on any device
+/// yet.
 #[pyclass(module = "deuteron._core", frozen)]
 pub(crate) struct KernelState {
     kernel: Arc<Kernel>,

@@ -29,8 +29,8 @@ pub(crate) fn launch(
         interrupt: Some(interrupt::is_pending),
         ..Launch::new(grid, slots)
     };
-    // SAFETY: the slots were made for this kernel's parameters. The caller of a kernel vouches for the memory behind its pointers, as
-    // in the reference; the arrays themselves are alive as long as the call holds its arguments.
+    // SAFETY: the slots were made for this kernel's parameters. The caller of a kernel vouches for the memory behind
+    // its pointers, as in the reference; the arrays themselves are alive as long as the call holds its arguments.
     let result = py.detach(|| unsafe { runtime::launch::submit(kernel, site.ordinal, &launch) });
     result.map_err(|error| interrupt::take().unwrap_or_else(|| to_py(py, error)))
 }

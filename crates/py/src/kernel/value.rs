@@ -1,7 +1,7 @@
 //! Python objects as values of the front end, and back.
 //!
-//! Functions and other objects that the front end holds by a number are kept alive and found again by a [`Registry`]; one
-//! registry serves one compile.
+//! Functions and other objects that the front end holds by a number are kept alive and found again by a [`Registry`];
+//! one registry serves one compile.
 
 use super::function::JitFunction;
 use crate::arguments::constexpr::field_names;

@@ -20,8 +20,8 @@ pub(crate) struct Call<'a> {
 
 impl<'a> Call<'a> {
     /// # Safety
-    /// All pointers are of objects that live for `'a`; the last `names.len()` values belong to the names. `tuple` is null or
-    /// the tuple that holds the names.
+    /// All pointers are of objects that live for `'a`; the last `names.len()` values belong to the names. `tuple` is
+    /// null or the tuple that holds the names.
     pub(crate) unsafe fn new(
         values: &'a [*mut ffi::PyObject],
         names: &'a [*mut ffi::PyObject],
@@ -104,7 +104,8 @@ impl BoundArgs<'_> {
     /// The value of a parameter.
     #[inline]
     pub(crate) fn value<'s, 'py>(&'s self, py: Python<'py>, index: usize) -> Borrowed<'s, 'py, PyAny> {
-        // SAFETY: every value was filled in by `bind` from the call, from a default that the function holds, or from `rest`.
+        // SAFETY: every value was filled in by `bind` from the call, from a default that the function holds, or from
+        // `rest`.
         unsafe { Borrowed::from_ptr(py, self.values[index]) }
     }
 
@@ -138,7 +139,8 @@ impl BoundArgs<'_> {
     }
 }
 
-/// Sorts a call's arguments. `is_option` says whether the name of a parameter, an interned string, is an option as well.
+/// Sorts a call's arguments. `is_option` says whether the name of a parameter, an interned string, is an option as
+/// well.
 #[inline]
 pub(crate) fn bind<'a>(
     py: Python<'_>,

@@ -17,7 +17,8 @@ use runtime::specialize::LaunchKey;
 use std::sync::Arc;
 use target::{CompileOptions, Grid, Target};
 
-/// What a launch in the interpreter gives: the kernel that would have been compiled, which is compiled when something of it is asked for.
+/// What a launch in the interpreter gives: the kernel that would have been compiled, which is compiled when something
+/// of it is asked for.
 #[pyclass(module = "deuteron.runtime.interpreter", frozen)]
 pub(crate) struct InterpretedLaunch {
     function: Py<JitFunction>,

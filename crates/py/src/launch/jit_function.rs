@@ -106,7 +106,8 @@ impl JitFunction {
         py.import("functools")?.getattr("partial")?.call((run,), Some(&given))
     }
 
-    /// In a kernel that Python runs, the body of this function is run as well; elsewhere a function of kernels has no meaning.
+    /// In a kernel that Python runs, the body of this function is run as well; elsewhere a function of kernels has no
+    /// meaning.
     #[pyo3(signature = (*args, **kwargs))]
     fn __call__<'py>(
         slf: &Bound<'py, Self>,
@@ -168,8 +169,8 @@ impl JitFunction {
         run_with(slf, &PyTuple::new(slf.py(), args)?, Grid::None, kwargs)
     }
 
-    /// Compiles for what a hook of an earlier compile, perhaps in another process, was given as `specialization_data`; the next
-    /// launch like that finds the kernel.
+    /// Compiles for what a hook of an earlier compile, perhaps in another process, was given as `specialization_data`;
+    /// the next launch like that finds the kernel.
     fn preload<'py>(slf: &Bound<'py, Self>, specialization_data: &str) -> PyResult<Bound<'py, PyAny>> {
         let module = slf.py().import("deuteron.runtime._preload")?;
         module.call_method1("preload", (slf, specialization_data))
@@ -234,7 +235,8 @@ impl JitFunction {
         slf.getattr("__dict__")?.set_item("_repr", repr)
     }
 
-    /// The globals that must not change after a compile; they are kept with each compiled kernel, so none are listed here.
+    /// The globals that must not change after a compile; they are kept with each compiled kernel, so none are listed
+    /// here.
     #[getter]
     fn used_global_vals<'py>(&self, py: Python<'py>) -> Bound<'py, PyDict> {
         PyDict::new(py)
@@ -438,10 +440,9 @@ impl JitFunction {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        // Python makes the instance's dictionary after it has told the collector of the object and before this struct is
-        // written; a collection in between sees zeros. `a_collection_while_kernels_are_made` in the Python tests is the
-        // case.
-        // SAFETY: the field is readable, zeroed or not, and a pointer of any value may be read.
+        // Python makes the instance's dictionary after it has told the collector of the object and before this struct
+        // is written; a collection in between sees zeros. `a_collection_while_kernels_are_made` in the Python tests is
+        // the case. SAFETY: the field is readable, zeroed or not, and a pointer of any value may be read.
         let function = unsafe { (&raw const self.function).cast::<*mut ffi::PyObject>().read() };
         if function.is_null() {
             return Ok(());

@@ -1,8 +1,8 @@
 //! `kernel[grid]`: an object whose call goes straight into the launch, by Python's vectorcall protocol.
 //!
-//! PyO3 classes are called with a tuple and a dictionary, which would have to be made for every launch. So this type is made
-//! by hand: arguments arrive as a slice of pointers, and nothing is allocated on the way. The memory of the last launcher that
-//! went away serves the next one.
+//! PyO3 classes are called with a tuple and a dictionary, which would have to be made for every launch. So this type is
+//! made by hand: arguments arrive as a slice of pointers, and nothing is allocated on the way. The memory of the last
+//! launcher that went away serves the next one.
 
 use super::bind::Call;
 use super::{predict, run};
@@ -44,9 +44,9 @@ pub(crate) fn bind<'py>(
         Grid::None => (null_mut(), [0; 3]),
     };
     let ty = launcher_type(py)?.as_ptr().cast::<ffi::PyTypeObject>();
-    // SAFETY: the type is ready, and its instances have the layout of `Launcher`. The collector may see a new one from the
-    // begin: its references are null. All other fields are set before anybody else sees it. A spare one is shown to the
-    // collector again when it is whole.
+    // SAFETY: the type is ready, and its instances have the layout of `Launcher`. The collector may see a new one from
+    // the begin: its references are null. All other fields are set before anybody else sees it. A spare one is shown to
+    // the collector again when it is whole.
     unsafe {
         let spare = SPARE.swap(null_mut(), Ordering::Acquire);
         let object = if spare.is_null() {
@@ -70,8 +70,8 @@ pub(crate) fn bind<'py>(
     }
 }
 
-/// Memory of a launcher that nobody holds any more, or null. It is no object: the collector does not know it, and nothing in it
-/// is a reference.
+/// Memory of a launcher that nobody holds any more, or null. It is no object: the collector does not know it, and
+/// nothing in it is a reference.
 static SPARE: AtomicPtr<Launcher> = AtomicPtr::new(null_mut());
 
 /// Calls a launcher.
@@ -148,8 +148,8 @@ unsafe extern "C" fn traverse(object: *mut ffi::PyObject, visit: ffi::visitproc,
 
 unsafe extern "C" fn dealloc(object: *mut ffi::PyObject) {
     let launcher = object.cast::<Launcher>();
-    // SAFETY: nobody holds the instance any more. Its references go, then its memory, then its reference to the type, in the
-    // order that Python asks of a heap type.
+    // SAFETY: nobody holds the instance any more. Its references go, then its memory, then its reference to the type,
+    // in the order that Python asks of a heap type.
     unsafe {
         ffi::PyObject_GC_UnTrack(object.cast());
         ffi::Py_XDECREF((*launcher).function);

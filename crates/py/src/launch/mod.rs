@@ -1,7 +1,7 @@
 //! The launch path: `kernel[grid](…)`, its arguments sorted and read, the kernel found or compiled, the device called.
 //!
-//! It is written for speed: a launch of a compiled kernel allocates next to nothing and runs no Python code but what reads an
-//! argument's address and dtype.
+//! It is written for speed: a launch of a compiled kernel allocates next to nothing and runs no Python code but what
+//! reads an argument's address and dtype.
 
 pub(crate) mod bind;
 pub(crate) mod hooks;

@@ -24,14 +24,10 @@ pub(crate) fn predict(
     prepared: &Prepared,
 ) -> Option<Prediction> {
     let names = call.names_tuple(py)?;
-    if function.interpret
-        || active.context.checks_memory
-        || active.context.looks_at_extents
-        || function.variadic.is_some()
-    {
+    if function.interpret || active.context.checks_memory || function.variadic.is_some() {
         return None;
     }
-    let mut values = runtime::launch::Prediction::new(call.values().len(), prepared.call.finest());
+    let mut values = runtime::launch::Prediction::new(call.values().len(), &prepared.call);
     for (index, param) in function.params.iter().enumerate() {
         let rules = prepared.rules(index, param);
         let seen = seen(bound.value(py, index), &rules)?;
@@ -56,8 +52,8 @@ pub(crate) fn predict(
 /// Launches if the call is like one before; `None` if it is not, and nothing has happened.
 ///
 /// # Safety
-/// The values are pointers to live objects, as many as a vectorcall gives, with the names at its end; `names` is its tuple
-/// of names or null.
+/// The values are pointers to live objects, as many as a vectorcall gives, with the names at its end; `names` is its
+/// tuple of names or null.
 #[inline]
 pub(crate) unsafe fn launch<'py>(
     py: Python<'py>,

@@ -11,8 +11,8 @@ fn on_device(py: Python<'_>, num_warps: u32, num_ctas: u32) -> PyResult<OnDevice
     OnDevice::new(Active::get(py)?.context.target.clone(), num_warps, num_ctas).or_raise(py)
 }
 
-/// Runs the calls of a fixture; how many there were, and what went wrong. `output` is the file that takes what the process prints:
-/// without it, calls that must print fail, and calls that must fail are left out.
+/// Runs the calls of a fixture; how many there were, and what went wrong. `output` is the file that takes what the
+/// process prints: without it, calls that must print fail, and calls that must fail are left out.
 #[pyfunction]
 #[pyo3(signature = (text, num_warps=4, num_ctas=1, output=None))]
 pub(crate) fn check_fixture(

@@ -1,4 +1,5 @@
-//! What Python needs beside launches: charts, timing on the host, tests of a device, names of the language, the command.
+//! What Python needs beside launches: charts, timing on the host, tests of a device, names of the language, the
+//! command.
 
 pub(crate) mod chart;
 pub(crate) mod command;

@@ -34,7 +34,8 @@ fn setting(value: &Bound<'_, PyAny>) -> PyResult<Setting> {
 /// Names and values of one configuration.
 type Configuration<'py> = Vec<(String, Bound<'py, PyAny>)>;
 
-/// The text of a value that a name has in a configuration or a launch. A stage that is given counts by what is in its file.
+/// The text of a value that a name has in a configuration or a launch. A stage that is given counts by what is in its
+/// file.
 fn text_of(
     name: &str,
     value: &Bound<'_, PyAny>,
@@ -108,7 +109,8 @@ impl Tuning {
 impl Tuning {
     /// Goes on from what is on disk, if results are to be kept there.
     ///
-    /// `subject` is `(kernel, source, values, dtypes, options, method)`; `configurations` are lists of names and values.
+    /// `subject` is `(kernel, source, values, dtypes, options, method)`; `configurations` are lists of names and
+    /// values.
     #[new]
     #[pyo3(signature = (subject, configurations, *, search, budget, seed, budget_ms, keep))]
     #[allow(clippy::too_many_arguments)] // Keywords, of one caller.
@@ -188,7 +190,8 @@ impl Tuning {
         self.session().best()
     }
 
-    /// Median, 20 % and 80 % quantile of a configuration; infinite for one that cannot run, `None` for one that was not tried.
+    /// Median, 20 % and 80 % quantile of a configuration; infinite for one that cannot run, `None` for one that was not
+    /// tried.
     fn times(&self, number: usize) -> Option<(f64, f64, f64)> {
         let session = self.session();
         let times = session.outcome(number)?.times();

@@ -1,7 +1,7 @@
 //! What a kernel consists of, as a hash: its text, the functions that it calls, and the plain values that it reads.
 //!
-//! The hash holds no path, so that results of tuning can be shipped. It reads more than a compile would (every name that the
-//! code mentions, whether or not it is reached), which at worst tunes once more.
+//! The hash holds no path, so that results of tuning can be shipped. It reads more than a compile would (every name
+//! that the code mentions, whether or not it is reached), which at worst tunes once more.
 
 use crate::kernel::function::JitFunction;
 use crate::kernel::globals::find_name;

@@ -1,4 +1,5 @@
-//! What chooses among kernels in C: by the values of a launch (multiples of 16, ones), and by what they were compiled with.
+//! What chooses among kernels in C: by the values of a launch (multiples of 16, ones), and by what they were compiled
+//! with.
 
 use super::{BACKEND, KERNEL};
 use crate::error::RuntimeError;

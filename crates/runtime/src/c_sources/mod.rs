@@ -1,7 +1,9 @@
-//! Kernels as sources in C, which hold the machine code and launch it through the driver: for programs without a runtime.
+//! Kernels as sources in C, which hold the machine code and launch it through the driver: for programs without a
+//! runtime.
 //!
-//! [`sources`] writes one kernel, specialised as a signature says; [`link::link`] writes what chooses among several by the values of
-//! a launch. Headers carry the facts from one to the other in lines that begin with [`KERNEL`] and [`BACKEND`].
+//! [`sources`] writes one kernel, specialised as a signature says; [`link::link`] writes what chooses among several by
+//! the values of a launch. Headers carry the facts from one to the other in lines that begin with [`KERNEL`] and
+//! [`BACKEND`].
 
 pub mod link;
 

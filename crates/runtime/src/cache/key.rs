@@ -41,8 +41,8 @@ impl KeyBuilder {
     /// Adds a value by its postcard encoding.
     #[must_use]
     pub fn value<T: serde::Serialize>(self, name: &str, value: &T) -> KeyBuilder {
-        // Encoding plain data into memory fails only for types that postcard cannot express; none is used here. Should one
-        // appear, its text stands in, which never collides with an encoding because the part is named differently.
+        // Encoding plain data into memory fails only for types that postcard cannot express; none is used here. Should
+        // one appear, its text stands in, which never collides with an encoding because the part is named differently.
         match postcard::to_stdvec(value) {
             Ok(bytes) => self.part(name, &bytes),
             Err(error) => self.part("unencodable", format!("{name}: {error}").as_bytes()),

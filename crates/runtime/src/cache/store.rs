@@ -165,7 +165,8 @@ impl Store {
         Some(bytes)
     }
 
-    /// Writes an entry, and answers whether it is there now. Where two processes write the same one, the last wins; both are right.
+    /// Writes an entry, and answers whether it is there now. Where two processes write the same one, the last wins;
+    /// both are right.
     ///
     /// Where the file system refuses, the caller goes on: the entry is merely not kept. That is said once.
     pub fn keep(&self, kind: EntryKind, key: &Key, payload: &[u8]) -> bool {
@@ -185,9 +186,9 @@ impl Store {
         }
     }
 
-    /// Lets nobody else who asks for it go on until the file is dropped, or the process ends: for entries that are read, changed
-    /// and written. Where the file system has no locks, or one is held for too long, there is none, and what another process adds
-    /// at the same time may be lost.
+    /// Lets nobody else who asks for it go on until the file is dropped, or the process ends: for entries that are
+    /// read, changed and written. Where the file system has no locks, or one is held for too long, there is none, and
+    /// what another process adds at the same time may be lost.
     pub fn alone(&self) -> Option<File> {
         let folder = File::open(&self.root).ok()?;
         let begin = Instant::now();
@@ -202,8 +203,8 @@ impl Store {
         }
     }
 
-    /// Writes an entry, as [`Store::keep`]. One that is there already stays: file systems write the new file to the disk when it
-    /// takes the place of another, and a compile would wait for that.
+    /// Writes an entry, as [`Store::keep`]. One that is there already stays: file systems write the new file to the
+    /// disk when it takes the place of another, and a compile would wait for that.
     ///
     /// # Errors
     /// When the file system refuses.

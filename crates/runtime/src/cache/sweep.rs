@@ -31,8 +31,9 @@ pub fn measure(root: &Path) -> CacheUse {
     CacheUse { files: entries.len() as u64, bytes: entries.iter().map(|entry| entry.bytes).sum() }
 }
 
-/// Where more than `limit` bytes are kept, removes the entries unused for longest until nine tenths of it are left; removes
-/// what dead processes left behind. Another process may do the same at the same time: a file that is gone already is fine.
+/// Where more than `limit` bytes are kept, removes the entries unused for longest until nine tenths of it are left;
+/// removes what dead processes left behind. Another process may do the same at the same time: a file that is gone
+/// already is fine.
 pub fn sweep(root: &Path, limit: u64) {
     let mut entries = entries(root);
     let mut bytes: u64 = entries.iter().map(|entry| entry.bytes).sum();

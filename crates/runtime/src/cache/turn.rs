@@ -17,10 +17,12 @@ pub struct Turn {
 }
 
 impl Store {
-    /// Waits until no other process makes what `key` names, for at most `patience`. Whoever waited looks for the entry again.
+    /// Waits until no other process makes what `key` names, for at most `patience`. Whoever waited looks for the entry
+    /// again.
     ///
-    /// Where the file system has no locks or takes no files, or patience ends (a process that was stopped holds its lock), there is
-    /// no turn, and the entry is made at the same time as elsewhere, which does no harm: the last one is kept.
+    /// Where the file system has no locks or takes no files, or patience ends (a process that was stopped holds its
+    /// lock), there is no turn, and the entry is made at the same time as elsewhere, which does no harm: the last one
+    /// is kept.
     pub fn turn(&self, key: &Key, patience: Duration) -> Option<Turn> {
         let name = key.to_string();
         let path = self.root().join(format!("{}turn-{name}", sweep::TEMPORARY));
@@ -38,8 +40,8 @@ impl Store {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        // A process that opened the file before it goes still gets the lock. Neither failure matters: the lock goes with the process,
-        // and the file with the next sweep that finds it old.
+        // A process that opened the file before it goes still gets the lock. Neither failure matters: the lock goes
+        // with the process, and the file with the next sweep that finds it old.
         let _ = fs::remove_file(&self.path);
         // Said outright, as a forked child may hold the same file open.
         let _ = self.file.unlock();

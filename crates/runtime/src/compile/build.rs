@@ -107,8 +107,8 @@ impl Observer for Passes<'_> {
     }
 }
 
-/// A pass that breaks a program is our own fault, and is named where we test. Verifying all takes longer than the passes, so that
-/// releases look at the structure alone, which later stages rely on.
+/// A pass that breaks a program is our own fault, and is named where we test. Verifying all takes longer than the
+/// passes, so that releases look at the structure alone, which later stages rely on.
 const VERIFY: Verify = if cfg!(debug_assertions) { Verify::Each } else { Verify::Structure };
 
 /// Brings ttir into the form that targets expect.

@@ -1,7 +1,7 @@
-//! What a person gives in place of stages of a compile: the folder of overrides, and the launch option `ir_override`.
+//! Overrides of stages of a compile: the folder of overrides, and the launch option `ir_override`.
 //!
-//! The content of the files is part of the kernel's name in the cache, so that an edited file is another kernel. Left out: what
-//! a stage means, which the target knows.
+//! The content of the files is part of the kernel's name in the cache, so that an edited file is another kernel. Left
+//! out: what a stage means, which the target knows.
 
 use crate::cache::{Key, KeyBuilder};
 use crate::error::RuntimeError;
@@ -24,8 +24,8 @@ const DIGITS: usize = 16;
 pub(super) struct Given(Vec<GivenStage>);
 
 impl Given {
-    /// The files for a kernel: those in the folder of overrides, then the one that the launch names. `source` is the name of the
-    /// kernel's folder there.
+    /// The files for a kernel: those in the folder of overrides, then the one that the launch names. `source` is the
+    /// name of the kernel's folder there.
     pub(super) fn find(
         kernel: &str,
         source: &Key,
@@ -90,8 +90,8 @@ impl Given {
     }
 }
 
-/// A digest of the files in the folder of overrides that may stand for stages of a kernel, whatever it is specialised for; `None`
-/// where there are none. What is known of kernels made from them says nothing of others.
+/// A digest of the files in the folder of overrides that may stand for stages of a kernel, whatever it is specialised
+/// for; `None` where there are none. What is known of kernels made from them says nothing of others.
 pub fn overriding(kernel: &str, settings: &Settings) -> Option<Key> {
     let dir = settings.override_dir.as_ref()?;
     let mut folders: Vec<PathBuf> =
@@ -108,8 +108,8 @@ pub fn overriding(kernel: &str, settings: &Settings) -> Option<Key> {
     (!files.is_empty()).then(|| files.iter().fold(KeyBuilder::new("overriding"), add).finish())
 }
 
-/// The text of a file's name, for what is known of kernels made from it: with a digest of what it holds, so that an edited file
-/// has another one. A file that cannot be read has none; the compile says what is wrong with it.
+/// The text of a file's name, for what is known of kernels made from it: with a digest of what it holds, so that an
+/// edited file has another one. A file that cannot be read has none; the compile says what is wrong with it.
 pub fn named_file(path: &str) -> String {
     match std::fs::read(path) {
         Ok(bytes) => format!("{path} ({})", &blake3::hash(&bytes).to_hex()[..DIGITS]),
@@ -117,7 +117,8 @@ pub fn named_file(path: &str) -> String {
     }
 }
 
-/// A number that is another one once a file was written anew, for kernels that a process keeps; zero where there is none.
+/// A number that is another one once a file was written anew, for kernels that a process keeps; zero where there is
+/// none.
 pub fn state_of_file(path: &str) -> u64 {
     let Ok(metadata) = std::fs::metadata(path) else { return 0 };
     let time = metadata.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());

@@ -81,7 +81,8 @@ impl Kernel {
         }
     }
 
-    /// The kernel on a device of its target. Loading is tried once: a kernel that cannot be loaded now cannot be loaded later.
+    /// The kernel on a device of its target. Loading is tried once: a kernel that cannot be loaded now cannot be loaded
+    /// later.
     ///
     /// # Errors
     /// When there is no such device here, or it refuses the kernel.

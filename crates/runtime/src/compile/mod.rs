@@ -7,9 +7,9 @@
 //!                                                                                              target, then to the disk
 //! ```
 //!
-//! Two threads that ask for the same kernel at the same time get the same one; the second waits. Of several processes (the ranks of a
-//! job), one compiles, and the others take the kernel from the disk. A cached start loads
-//! nothing of the code generator. What could not be kept on disk is said once on the standard error stream and does no harm.
+//! Two threads that ask for the same kernel at the same time get the same one; the second waits. Of several processes
+//! (the ranks of a job), one compiles, and the others take the kernel from the disk. A cached start loads nothing of
+//! the code generator. What could not be kept on disk is said once on the standard error stream and does no harm.
 
 mod build;
 mod disk;
@@ -55,8 +55,8 @@ pub struct Job<'a> {
     pub globals: &'a dyn Globals,
     /// Shows what `tl.static_print` prints.
     pub print: &'a (dyn Fn(&str) + Sync),
-    /// Tells callers apart that may see different globals under the same text: compiles of one owner and one key are done
-    /// once.
+    /// Tells callers apart that may see different globals under the same text: compiles of one owner and one key are
+    /// done once.
     pub owner: u64,
 }
 
@@ -97,8 +97,8 @@ pub fn compile(job: &Job<'_>, settings: &Settings) -> Result<Arc<Kernel>, Runtim
     compile_with(job, settings, &build::build)
 }
 
-/// Compiles a stage that is given as text, which holds one public function, or takes the kernel from the cache. Dumps are named after
-/// the file.
+/// Compiles a stage that is given as text, which holds one public function, or takes the kernel from the cache. Dumps
+/// are named after the file.
 ///
 /// # Errors
 /// What is wrong with the text, or what the target misses.

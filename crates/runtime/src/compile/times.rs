@@ -5,8 +5,8 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-/// A table with the steps in order, their parts below them, and shares of the whole. `whole` is all that was waited for; what no
-/// step accounts for is a row of its own.
+/// A table with the steps in order, their parts below them, and shares of the whole. `whole` is all that was waited
+/// for; what no step accounts for is a row of its own.
 pub fn times_table(times: &[(String, Duration)], whole: Option<Duration>) -> String {
     let steps = times.iter().filter(|(name, _)| !name.contains('/'));
     let accounted: Duration = steps.clone().map(|(_, elapsed)| *elapsed).sum();

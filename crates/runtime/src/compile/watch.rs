@@ -1,4 +1,4 @@
-//! Watching a compile: dumps, times, warnings, and what a person gives in place of stages.
+//! Watching a compile: dumps, times, warnings, and overrides of stages.
 
 use super::given::Given;
 use super::times::times_table;
@@ -19,7 +19,7 @@ pub(super) struct Report {
     pub(super) times: Vec<(String, Duration)>,
 }
 
-/// Is told the stages and steps of one compile.
+/// Follows the stages and steps of one compile.
 pub(super) struct Watch {
     kernel: String,
     dumps: Dumps,
@@ -76,7 +76,7 @@ impl Watch {
 impl StageObserver for Watch {
     fn stage(&mut self, name: &str, bytes: &[u8]) {
         if let Err(error) = self.dumps.write(name, bytes) {
-            // A dump is for a person who waits for it: say why it is not there, and compile on.
+            // Somebody waits for a dump: say why it is not there, and compile on.
             self.report.warnings.push(error);
         }
     }
@@ -116,7 +116,7 @@ fn print_text(text: &str) {
     let _ = writeln!(std::io::stdout().lock(), "{}", text.trim_end());
 }
 
-/// The files that the stages of one kernel are written to, if a person asks for them.
+/// The files that the stages of one kernel are written to, if a setting asks for them.
 pub(super) struct Dumps {
     kernel: String,
     folder: Option<PathBuf>,

@@ -11,7 +11,8 @@ pub unsafe fn memory<'a>(pointers: &[(&'a str, u64)]) -> Memory {
     for extent in target::pieces(pointers.iter().map(|(_, address)| *address)) {
         let inside = pointers.iter().filter(|(_, address)| extent.holds(*address));
         let name = inside.map(|(name, _)| *name).collect::<Vec<&'a str>>().join(", ");
-        // SAFETY: the caller vouches for it; what is merely mapped is there to be read, and to be written if it is mapped so.
+        // SAFETY: the caller vouches for it; what is merely mapped is there to be read, and to be written if it is
+        // mapped so.
         unsafe { memory.map_foreign(&name, extent.base, extent.len, extent.writable) };
     }
     memory

@@ -1,8 +1,9 @@
 //! Kernels whose bodies somebody else runs, one operation of the language after another: `TRITON_INTERPRET=1`.
 //!
-//! The body of a kernel is a program of its own, in Python, and each operation that it calls is a step here: the front end builds a module
-//! of that operation alone ([`frontend::eager`]), which [`ttir::interp`] runs at once. Rules of types and the meaning of operations are
-//! thus those of compiled kernels. A step is kept by what it was built for, so that a second one like it is only run.
+//! The body of a kernel is a program of its own, in Python, and each operation that it calls is a step here: the front
+//! end builds a module of that operation alone ([`frontend::eager`]), which [`ttir::interp`] runs at once. Rules of
+//! types and the meaning of operations are thus those of compiled kernels. A step is kept by what it was built for, so
+//! that a second one like it is only run.
 //!
 //! The values of programs are [`Value`]s: a number that names their form, and the elements of their run-time parts.
 

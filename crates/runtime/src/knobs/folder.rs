@@ -1,5 +1,5 @@
-//! The folder of the cache where its name is a relative path: it counts from the current directory at its first use, and stays
-//! there when the process goes elsewhere.
+//! The folder of the cache where its name is a relative path: it counts from the current directory at its first use,
+//! and stays there when the process goes elsewhere.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,9 +1,10 @@
 //! Knobs: settings of a process, from the environment or from code.
 //!
-//! There is one table of them ([`rows`]), and the environment is read here only. A value that code has set wins over the
-//! environment; the environment wins over the default. A value is looked up when it is asked for, so that a script may
-//! change `os.environ` while it runs; [`debug`] alone is kept, because every launch asks for it. A path that is empty is none,
-//! and the folder of the cache is an absolute one from its first use on ([`folder`]). What cannot be obeyed is said ([`check`]).
+//! There is one table of them ([`rows`]), and the environment is read here only. A value that code has set wins over
+//! the environment; the environment wins over the default. A value is looked up when it is asked for, so that a script
+//! may change `os.environ` while it runs; [`debug`] alone is kept, because every launch asks for it. A path that is
+//! empty is none, and the folder of the cache is an absolute one from its first use on ([`folder`]). What cannot be
+//! obeyed is said ([`check`]).
 //!
 //! Left out: hooks. They are Python objects and live there; the table has rows for their names and documentation.
 

@@ -15,7 +15,8 @@ fn say_once(row: &'static KnobRow, text: &str) {
     }
 }
 
-/// Looks at the environment for knobs that a compile for a target cannot obey. Each is said once, on the standard error stream.
+/// Looks at the environment for knobs that a compile for a target cannot obey. Each is said once, on the standard error
+/// stream.
 ///
 /// # Errors
 /// Names the first of those without which a result would not be what was asked for.

@@ -3,15 +3,15 @@
 use super::{KnobValue, YES, flag, get, is_among, number, opt_text, rows, table, text};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use target::knobs::{KnobKind, KnobRow, KnobStanding};
+use target::knobs::{KnobDefault, KnobKind, KnobRow, KnobStanding};
 use target::{OptionValue, Target};
 
 /// Whether a knob says anything.
 fn is_set(row: &'static KnobRow) -> bool {
     match get(row) {
         Ok(KnobValue::None) | Err(_) => false,
-        // Where nothing may be said, `false` says something.
-        Ok(KnobValue::Bool(false)) => row.kind == KnobKind::OptFlag,
+        // Where nothing may be said, or more is said by default, `false` says something.
+        Ok(KnobValue::Bool(false)) => row.kind == KnobKind::OptFlag || row.default == KnobDefault::Bool(true),
         Ok(KnobValue::Text(text)) => !text.is_empty(),
         Ok(KnobValue::Bool(true) | KnobValue::Int(_)) => true,
     }
@@ -24,7 +24,8 @@ fn printed(row: &'static KnobRow) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// The knobs that a compile for a target obeys, where they are set: they join its options, and so the name of the kernel.
+/// The knobs that a compile for a target obeys, where they are set: they join its options, and so the name of the
+/// kernel.
 pub fn compiled_in(target: &dyn Target) -> BTreeMap<String, OptionValue> {
     obeyed(target, &[KnobStanding::Compiles, KnobStanding::Shows])
 }
@@ -130,7 +131,7 @@ impl Settings {
         names_kernel(self.dump_llir.as_ref(), kernel)
     }
 
-    /// Whether a kernel is compiled even if the cache has it: a person asks for that, or wants to see the steps.
+    /// Whether a kernel is compiled even if the cache has it: a setting asks for that, or for the steps.
     pub fn must_compile(&self, kernel: &str) -> bool {
         self.always_compile
             || self.time_passes

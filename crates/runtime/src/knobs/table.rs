@@ -1,7 +1,7 @@
 //! The table of knobs that concern every target: one row each. Nothing else in the house lists them.
 //!
-//! Knobs of a single vendor belong to that target; those of targets that this build does not have stand beside the list of
-//! targets.
+//! Knobs of a single vendor belong to that target; those of targets that this build does not have stand beside the list
+//! of targets.
 
 use target::knobs::{KnobDefault, KnobKind, KnobRow, KnobStanding};
 
@@ -98,7 +98,7 @@ pub(super) static ROWS: &[KnobRow] = &[
         "The file that programs in front of passes are appended to; the standard error stream if there is none."),
     KnobRow::new("compilation", "diagnostics", &["MLIR_ENABLE_DIAGNOSTICS"], OptText,
         "What the compiler says besides errors: `warnings`, `remarks`, `stacktraces`, `operations`.")
-        .but(Idle("errors and warnings always come with their place in the source; `deuteron inspect` says what became of each access and product")),
+        .but(Idle("errors and warnings always come with their place in the source; `deuteron inspect` says what became of each access and dot")),
     KnobRow::new("compilation", "disable_multithreading", &["MLIR_DISABLE_MULTITHREADING"], Flag,
         "Run the passes over one kernel one after the other. They always do; different kernels compile side by side.").but(Moot),
     KnobRow::new("compilation", "reproducer_path", &["TRITON_REPRODUCER_PATH"], OptText,

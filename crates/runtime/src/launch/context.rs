@@ -37,8 +37,8 @@ impl Context {
         }
     }
 
-    /// A number that tells targets apart in the keys of kernels: by what they compile for, and whether the interpreter runs in their
-    /// place.
+    /// A number that tells targets apart in the keys of kernels: by what they compile for, and whether the interpreter
+    /// runs in their place.
     #[inline]
     pub fn number(&self) -> u32 {
         self.number

@@ -1,13 +1,16 @@
 //! What the next launch of a function is expected to be: like the last one.
 //!
-//! Most launches of a kernel come from one line of a program: as many arguments, arrays of the same element types. A [`Prediction`]
-//! holds what such a launch looked like. A launch that fits it reads the addresses and numbers of its arguments and goes to the
-//! device: it sorts nothing, builds no key and asks no map, so that little code has to come back into the caches that the driver
-//! has just filled. All others go the long way, which alone decides what a launch means.
+//! Most launches of a kernel come from one line of a program: as many arguments, arrays of the same element types. A
+//! [`Prediction`] holds what such a launch looked like. A launch that fits it reads the addresses and numbers of its
+//! arguments and goes to the device: it sorts nothing, builds no key and asks no map, so that little code has to come
+//! back into the caches that the driver has just filled. All others go the long way, which alone decides what a launch
+//! means.
 
 use super::Slots;
-use crate::specialize::{Argument, LaunchKey, ParamRules};
+use super::prepared::{Prepared, is_near};
+use crate::specialize::{Argument, LaunchKey, ParamRules, near_word};
 use frontend::DType;
+use target::Extent;
 
 /// A value of a call, as a door holds it.
 pub trait Value {
@@ -25,6 +28,9 @@ pub trait Value {
 
     /// Elements and address of memory that the device reaches, where they can be had at once.
     fn memory(&self) -> Option<(DType, u64)>;
+
+    /// How far such memory goes, where that is known. Only asked where a kernel is compiled for it.
+    fn extent(&self) -> Option<Extent>;
 }
 
 /// What an argument must be for the same kernel to take it.
@@ -52,6 +58,8 @@ pub enum Seen<O> {
         dtype: DType,
         /// Where.
         address: u64,
+        /// How far it goes, where kernels are compiled for that.
+        extent: Option<Extent>,
     },
     /// A number or `None`, and the value itself.
     Number(Argument, O),
@@ -67,14 +75,17 @@ pub struct Prediction<O> {
     count: usize,
     /// As [`super::Prepared::finest`] of the launch.
     finest: u32,
+    /// Whether it matters how far the memory of arguments goes.
+    looks_at_extents: bool,
     /// By parameter, then the options.
     parts: Vec<Part<O>>,
 }
 
 impl<O> Prediction<O> {
-    /// A prediction of calls with so many values.
-    pub fn new(count: usize, finest: u32) -> Prediction<O> {
-        Prediction { count, finest, parts: Vec::new() }
+    /// A prediction of calls with so many values, like one that was prepared.
+    pub fn new(count: usize, prepared: &Prepared) -> Prediction<O> {
+        let (finest, looks_at_extents) = (prepared.finest(), prepared.looks_at_extents());
+        Prediction { count, finest, looks_at_extents, parts: Vec::new() }
     }
 
     /// How many values there are.
@@ -111,8 +122,8 @@ impl<O> Prediction<O> {
     fn expect(&self, seen: Seen<O>, rules: &ParamRules) -> Option<Expected<O>> {
         match seen {
             Seen::Constant(object) => Some(Expected::Object(object, None)),
-            Seen::Memory { dtype, address } if rules.fixed.is_none() => {
-                Some(Expected::Memory(*rules, rules.pointer_word(dtype, address)))
+            Seen::Memory { dtype, address, extent } if rules.fixed.is_none() => {
+                Some(Expected::Memory(*rules, self.memory_word(rules, (dtype, address), || extent)))
             }
             Seen::Memory { .. } => None,
             Seen::Number(Argument::Float(_), _) if rules.fixed.is_none() => Some(Expected::Float),
@@ -127,6 +138,21 @@ impl<O> Prediction<O> {
                 Some(Expected::Object(object, slot))
             }
         }
+    }
+
+    /// The word of memory in the key.
+    #[inline]
+    fn memory_word(
+        &self,
+        rules: &ParamRules,
+        (dtype, address): (DType, u64),
+        extent: impl FnOnce() -> Option<Extent>,
+    ) -> u64 {
+        let word = rules.pointer_word(dtype, address);
+        let is_near = self.looks_at_extents
+            && rules.specialize
+            && extent().is_some_and(|extent| is_near(&extent, address));
+        if is_near { near_word(word) } else { word }
     }
 
     /// Fills in the slots; false where something is not as expected.
@@ -148,7 +174,7 @@ impl<O> Prediction<O> {
                 }
                 Expected::Memory(rules, word) => value
                     .memory()
-                    .filter(|(dtype, address)| rules.pointer_word(*dtype, *address) == *word)
+                    .filter(|memory| self.memory_word(rules, *memory, || value.extent()) == *word)
                     .map(|(_, address)| address),
                 Expected::Int(rules, word) => value
                     .int()

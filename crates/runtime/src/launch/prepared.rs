@@ -14,6 +14,14 @@ pub type Slots = SmallVec<[u64; 32]>;
 /// The number of the option word that every key has: the target, and whether the kernel is compiled for debugging.
 const ALWAYS: u16 = u16::MAX;
 
+/// Whether code may use signed 32-bit offsets from an address of some memory: it is less than 2 GiB, and less than half
+/// of that lies before the address.
+#[inline]
+pub(super) fn is_near(extent: &Extent, address: u64) -> bool {
+    let before = address.checked_sub(extent.base);
+    extent.len < 1 << 31 && before.is_some_and(|before| before < 1 << 29)
+}
+
 /// What a launch collects on its way.
 #[derive(Debug, Default)]
 pub struct Prepared {
@@ -67,17 +75,21 @@ impl Prepared {
         self.slots.push(address);
     }
 
-    /// How far the memory goes of the argument that came last, where that is memory. Code may use signed 32-bit offsets from its address
-    /// where it is less than 2 GiB, and less than half of that lies before the address.
+    /// How far the memory goes of the argument that came last, where that is memory.
     #[inline]
     pub fn extent(&mut self, extent: &Extent) {
         if !self.looks_at_extents {
             return;
         }
-        let before = self.slots.last().and_then(|address| address.checked_sub(extent.base));
-        if extent.len < 1 << 31 && before.is_some_and(|before| before < 1 << 29) {
+        if self.slots.last().is_some_and(|address| is_near(extent, *address)) {
             self.key.set_near();
         }
+    }
+
+    /// Whether it matters how far the memory of arguments goes.
+    #[inline]
+    pub(super) fn looks_at_extents(&self) -> bool {
+        self.looks_at_extents
     }
 
     /// A tensor descriptor.
@@ -100,8 +112,8 @@ impl Prepared {
         }
     }
 
-    /// Ends the arguments: what integers are multiples of counts only as far as it makes an access wider, up to 16 bytes of the
-    /// smallest elements. Then come the words that every key has.
+    /// Ends the arguments: what integers are multiples of counts only as far as it makes an access wider, up to 16
+    /// bytes of the smallest elements. Then come the words that every key has.
     #[inline]
     pub fn end_arguments(&mut self, context: &Context, debug: bool) {
         let finest = self.finest();

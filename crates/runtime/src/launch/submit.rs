@@ -25,8 +25,8 @@ pub fn scratch_bytes(kernel: &Kernel, grid: Grid) -> Option<u64> {
 /// Launches on a device. The launch brings the scratch memory that [`scratch_bytes`] asks for.
 ///
 /// # Safety
-/// The slots must be made for this kernel's parameters, and the memory behind its pointers must be what the kernel takes it for, for
-/// as long as the launch lasts.
+/// The slots must be made for this kernel's parameters, and the memory behind its pointers must be what the kernel
+/// takes it for, for as long as the launch lasts.
 ///
 /// # Errors
 /// When the number of slots is not that of the kernel's parameters, or the device refuses.

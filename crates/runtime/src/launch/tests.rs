@@ -7,6 +7,7 @@ use crate::testing::FakeTarget;
 use frontend::{ArgSpec, DType, PyValue};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use target::Extent;
 
 fn context(needs_alignment: bool) -> Context {
     let mut context = Context::new(Arc::new(FakeTarget::default()));
@@ -108,6 +109,17 @@ impl Value for Given {
     fn memory(&self) -> Option<(DType, u64)> {
         if let Given::Memory(dtype, address) = self { Some((*dtype, *address)) } else { None }
     }
+
+    fn extent(&self) -> Option<Extent> {
+        if let Given::Memory(_, address) = self { extent_at(*address) } else { None }
+    }
+}
+
+/// How far memory goes: what begins at a megabyte has 4 GiB, what lies behind says nothing.
+fn extent_at(address: u64) -> Option<Extent> {
+    let len = if address < 1 << 20 { 1 << 20 } else { 1 << 32 };
+    let base = if address < 1 << 20 { 0 } else { 1 << 20 };
+    (address < 1 << 33).then_some(Extent { base, len, writable: true })
 }
 
 fn prepared(context: &Context, call: &[Given]) -> Prepared {
@@ -119,18 +131,21 @@ fn prepared(context: &Context, call: &[Given]) -> Prepared {
             Given::Memory(dtype, address) => Argument::Pointer { dtype, address },
         };
         prepared.argument(&ADDRESSES, argument).expect("fits");
+        if let Some(extent) = value.extent() {
+            prepared.extent(&extent);
+        }
     }
     prepared.end_arguments(context, false);
     prepared
 }
 
 fn predicted(context: &Context, call: &[Given]) -> Prediction<Given> {
-    let mut prediction = Prediction::new(call.len(), prepared(context, call).finest());
+    let mut prediction = Prediction::new(call.len(), &prepared(context, call));
     for (at, value) in call.iter().enumerate() {
         let seen = match *value {
             Given::Int(int) => Seen::Number(Argument::Int(int), *value),
             Given::Float(float) => Seen::Number(Argument::Float(float), *value),
-            Given::Memory(dtype, address) => Seen::Memory { dtype, address },
+            Given::Memory(dtype, address) => Seen::Memory { dtype, address, extent: value.extent() },
         };
         assert!(prediction.argument(Some(at), seen, &ADDRESSES));
     }
@@ -141,7 +156,14 @@ fn predicted(context: &Context, call: &[Given]) -> Prediction<Given> {
 fn a_prediction_takes_calls_of_the_same_key_and_no_others() {
     let ints =
         [0, 1, 2, 4, 8, 12, 16, 17, 4040, -1, -16, 1 << 31, (1 << 31) - 1, i64::MIN, i64::MAX, 1 << 40];
-    let pointers = [(DType::Fp16, 0x1000), (DType::Fp16, 0x1008), (DType::Fp32, 0x1000)];
+    // The last two lie in memory of 4 GiB, and where nobody knows how far it goes.
+    let pointers = [
+        (DType::Fp16, 0x1000),
+        (DType::Fp16, 0x1008),
+        (DType::Fp32, 0x1000),
+        (DType::Fp16, 1 << 21),
+        (DType::Fp16, 1 << 34),
+    ];
     let calls: Vec<Vec<Given>> = pointers
         .into_iter()
         .flat_map(|(dtype, address)| ints.map(|int| (dtype, address, int)))
@@ -150,7 +172,9 @@ fn a_prediction_takes_calls_of_the_same_key_and_no_others() {
             [vec![memory, Given::Int(int)], vec![memory, Given::Float(int as f64 + 0.5)]]
         })
         .collect();
-    for context in [context(true), context(false)] {
+    let mut looking = context(true);
+    looking.looks_at_extents = true;
+    for context in [context(true), context(false), looking] {
         for first in &calls {
             let (prediction, key) = (predicted(&context, first), prepared(&context, first).key);
             for next in &calls {

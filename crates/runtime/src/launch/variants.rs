@@ -5,7 +5,8 @@ use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The kernels of a function by their keys. `V` is what a door keeps of a kernel, `P` what it expects of the next launch.
+/// The kernels of a function by their keys. `V` is what a door keeps of a kernel, `P` what it expects of the next
+/// launch.
 pub struct Variants<V, P> {
     by_key: Mutex<FxHashMap<LaunchKey, Arc<V>>>,
     prediction: Mutex<Option<Arc<P>>>,
@@ -38,8 +39,8 @@ impl<V, P> Variants<V, P> {
         self.prediction.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Remembers what a launch was like, if the kernel of its key is still the one that it ran. Of launches that go the long way
-    /// ever fewer are remembered: where they alternate, most would be remembered in vain.
+    /// Remembers what a launch was like, if the kernel of its key is still the one that it ran. Of launches that go the
+    /// long way ever fewer are remembered: where they alternate, most would be remembered in vain.
     pub fn remember(&self, key: &LaunchKey, variant: &Arc<V>, predict: impl FnOnce() -> Option<P>) {
         let count = self.long.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let Some(new) = count.is_power_of_two().then(predict).flatten().map(Arc::new) else { return };

@@ -1,7 +1,8 @@
 //! Tensor descriptors as arguments: their rules, the words of the key and the slots of a launch.
 //!
-//! A kernel is compiled for element type, block shape, padding and rounding, and for whether the last size is a multiple of 16 bytes,
-//! on which wide accesses with bounds depend; that of a tensor without gaps is. Address, sizes and strides are passed: `address, sizes…, strides…`, one slot each.
+//! A kernel is compiled for element type, block shape, padding and rounding, and for whether the last size is a
+//! multiple of 16 bytes, on which wide accesses with bounds depend; that of a tensor without gaps is. Address, sizes
+//! and strides are passed: `address, sizes…, strides…`, one slot each.
 
 use super::{LaunchKey, ParamRules};
 use crate::error::RuntimeError;
@@ -211,8 +212,8 @@ impl ParamRules {
     /// Writes the words of a tensor descriptor into the key.
     ///
     /// # Errors
-    /// When the descriptor does not keep the rules, or the annotation fixes another type; the text leaves out the name of the
-    /// parameter.
+    /// When the descriptor does not keep the rules, or the annotation fixes another type; the text leaves out the name
+    /// of the parameter.
     #[inline]
     pub fn describe(&self, tensor: &TensorArgument, key: &mut LaunchKey) -> Result<(), RuntimeError> {
         tensor.valid()?;

@@ -38,6 +38,12 @@ const LOGARITHM_BITS: u32 = 6;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LaunchKey(SmallVec<[u64; 48]>);
 
+/// The word of a pointer of which is said besides that its memory is less than 2 GiB.
+#[inline]
+pub(crate) const fn near_word(word: u64) -> u64 {
+    word | NEAR
+}
+
 impl LaunchKey {
     /// A key without words.
     #[inline]
@@ -69,7 +75,7 @@ impl LaunchKey {
         if let Some(word) =
             self.0.last_mut().filter(|word| **word & 0xff == tag::RUNTIME && **word & POINTER != 0)
         {
-            *word |= NEAR;
+            *word = near_word(*word);
         }
     }
 
@@ -139,8 +145,8 @@ impl LaunchKey {
         self.0.push(tag::OBJECT | u64::from(number) << 8);
     }
 
-    /// A tuple of run-time and other arguments; the words of its `len` elements follow. A `namedtuple` gives the number of
-    /// the object (a tuple of strings) that holds the names of its fields.
+    /// A tuple of run-time and other arguments; the words of its `len` elements follow. A `namedtuple` gives the number
+    /// of the object (a tuple of strings) that holds the names of its fields.
     #[inline]
     pub fn tuple(&mut self, len: u32, fields: Option<u32>) {
         self.push_tuple(tag::TUPLE, len, fields);

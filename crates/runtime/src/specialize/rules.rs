@@ -80,11 +80,12 @@ pub const FINEST: u32 = 3;
 const ALIGNED: u32 = 4;
 
 impl ParamRules {
-    /// Writes the words of an argument into the key. The slot to pass, or `None` where the argument became a constexpr. `finest` is the
-    /// logarithm of the largest power of two below 16 that matters of an integer, 0 where none does.
+    /// Writes the words of an argument into the key. The slot to pass, or `None` where the argument became a constexpr.
+    /// `finest` is the logarithm of the largest power of two below 16 that matters of an integer, 0 where none does.
     ///
     /// # Errors
-    /// When the argument does not fit the type that the annotation fixes; the text leaves out the name of the parameter.
+    /// When the argument does not fit the type that the annotation fixes; the text leaves out the name of the
+    /// parameter.
     #[inline]
     pub fn apply(
         &self,
@@ -141,8 +142,8 @@ impl ParamRules {
         runtime_word(Scalar::Pointer(Pointer { pointee, constant: self.constant }), self.divisor(address))
     }
 
-    /// The word of an integer that stays one at run time, for parameters whose annotation fixes no type; `None` for a constexpr.
-    /// `finest` as in [`ParamRules::apply`].
+    /// The word of an integer that stays one at run time, for parameters whose annotation fixes no type; `None` for a
+    /// constexpr. `finest` as in [`ParamRules::apply`].
     #[inline]
     pub fn int_word(&self, value: i64, finest: u32) -> Option<u64> {
         if value == 1 && self.specialize {

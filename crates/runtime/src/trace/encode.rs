@@ -104,9 +104,9 @@ fn parts_of(value: &PyValue, parts: &mut Vec<RequestPart>) {
     }
 }
 
-/// The bytes of a function: its text and its place, because messages and debug locations name the place. The folder of the
-/// file is left out, so that two checkouts of one project share their kernels; a message of a kernel from the cache may then
-/// name the folder of the other.
+/// The bytes of a function: its text and its place, because messages and debug locations name the place. The folder of
+/// the file is left out, so that two checkouts of one project share their kernels; a message of a kernel from the cache
+/// may then name the folder of the other.
 pub(crate) fn encode_function(function: &Function, bytes: &mut Vec<u8>) {
     bytes.push(b'F');
     let file = function.file.rsplit(['/', '\\']).next().unwrap_or_default();

@@ -1,18 +1,18 @@
 //! What a compile read from outside the kernel's text, and whether it would read the same again.
 //!
-//! Everything outside a kernel's text reaches the front end through [`frontend::Globals`]. A [`Recorder`] stands between the
-//! two and writes down every question and the hash of its answer. The list is kept in the cache; a later process asks the
-//! same questions of its own live objects ([`replay`]). Where all answers hash alike, the compile would go the same way,
-//! and its result may be used; where one differs, it is compiled again. So a change in a called function, in the value of a
-//! global, in an attribute of a module or in what a constexpr function returns is never missed, and nothing that the compile
-//! did not look at matters.
+//! Everything outside a kernel's text reaches the front end through [`frontend::Globals`]. A [`Recorder`] stands
+//! between the two and writes down every question and the hash of its answer. The list is kept in the cache; a later
+//! process asks the same questions of its own live objects ([`replay`]). Where all answers hash alike, the compile
+//! would go the same way, and its result may be used; where one differs, it is compiled again. So a change in a called
+//! function, in the value of a global, in an attribute of a module or in what a constexpr function returns is never
+//! missed, and nothing that the compile did not look at matters.
 //!
 //! Functions and objects have no identity across processes. They are named by the answer in which they appeared first
-//! ([`Origin`]): the request itself is answer 0. A question about something that no answer gave cannot be asked again; then
-//! the list is not sound and is not kept.
+//! ([`Origin`]): the request itself is answer 0. A question about something that no answer gave cannot be asked again;
+//! then the list is not sound and is not kept.
 //!
-//! It assumes that a constexpr function answers the same for the same arguments while its process lives, as the language
-//! demands.
+//! It assumes that a constexpr function answers the same for the same arguments while its process lives, as the
+//! language demands.
 
 mod encode;
 mod plain;

@@ -1,8 +1,8 @@
 //! Results of tuning as a file that can be shipped.
 //!
-//! The file is JSON, one object a line. The first says what it is: `format` ([`FORMAT`]), `version` ([`VERSION`]), `records`
-//! (how many follow) and `checksum` (blake3 of everything behind the first line, in hexadecimal digits). Each further line is
-//! one [`Record`]. A file that is cut short, edited or of a later version is refused as a whole.
+//! The file is JSON, one object a line. The first says what it is: `format` ([`FORMAT`]), `version` ([`VERSION`]),
+//! `records` (how many follow) and `checksum` (blake3 of everything behind the first line, in hexadecimal digits). Each
+//! further line is one [`Record`]. A file that is cut short, edited or of a later version is refused as a whole.
 
 use super::Record;
 

@@ -6,8 +6,8 @@
 //!                 how often to run each, and when to stop (sampler) ─> outcome ─> to the record, at once
 //! ```
 //!
-//! - A configuration's outcome is on disk as soon as it is known, by a file that is replaced whole: whatever ends the process,
-//!   the next one goes on from there.
+//! - A configuration's outcome is on disk as soon as it is known, by a file that is replaced whole: whatever ends the
+//!   process, the next one goes on from there.
 //! - Results are kept by configuration, so that adding one to the list measures that one alone.
 //! - Nothing here launches or knows Python: the door that does hands in times and takes out decisions.
 //!

@@ -2,12 +2,12 @@
 //!
 //! After a launch that nobody times:
 //! 1. It is run twice, then once more.
-//! 2. **A configuration is clearly slower** if the fastest of these three runs took more than 1.25 times the median of the best
-//!    configuration until then (or both of the first two more than four times): it is timed no further. Disturbances make a run
-//!    longer, never shorter, so the fastest of a few says how fast it can be.
-//! 3. Else it is run for the budget (20 ms of its own time by default), from 5 to 60 times, in groups; rule 2 is applied after
-//!    each group. Three runs are enough where one takes longer than the whole budget, and five where everything around the runs,
-//!    the emptying of caches most of all, has taken five times the budget.
+//! 2. **A configuration is clearly slower** if the fastest of these three runs took more than 1.25 times the median of
+//!    the best configuration until then (or both of the first two more than four times): it is timed no further.
+//!    Disturbances make a run longer, never shorter, so the fastest of a few says how fast it can be.
+//! 3. Else it is run for the budget (20 ms of its own time by default), from 5 to 60 times, in groups; rule 2 is
+//!    applied after each group. Three runs are enough where one takes longer than the whole budget, and five where
+//!    everything around the runs, the emptying of caches most of all, has taken five times the budget.
 
 use super::Times;
 
@@ -51,7 +51,8 @@ impl Sampler {
         self.times.extend(times.iter().filter(|time| time.is_finite()).map(|time| time.max(0.0)));
     }
 
-    /// Runs until now, and the milliseconds that all of them took beside their own time: hooks, and the emptying of caches.
+    /// Runs until now, and the milliseconds that all of them took beside their own time: hooks, and the emptying of
+    /// caches.
     pub(super) fn overhead(&self) -> (usize, f64) {
         (self.added, (self.spent - self.times.iter().sum::<f64>()).max(0.0))
     }

@@ -2,11 +2,12 @@
 //!
 //! - `exhaustive`: all of them, in the order of the list.
 //! - `random`: as many as the budget says, drawn without regard to results.
-//! - `local`: half of the budget is drawn at random; then, in steps of four, the untried neighbours of the two best are tried:
-//!   those that differ from one of them in the fewest values, by the smallest steps. Ends when the budget is spent.
+//! - `local`: half of the budget is drawn at random; then, in steps of four, the untried neighbours of the two best are
+//!   tried: those that differ from one of them in the fewest values, by the smallest steps. Ends when the budget is
+//!   spent.
 //!
-//! The same seed, list and results give the same choice, whatever the number of processors. What is known from before counts
-//! towards the budget.
+//! The same seed, list and results give the same choice, whatever the number of processors. What is known from before
+//! counts towards the budget.
 
 use rustc_hash::FxHashMap;
 
@@ -96,8 +97,8 @@ impl Search {
         self.budget.min(self.points.len())
     }
 
-    /// What to try next, given the medians of those that were tried (infinite for what cannot run); nothing when the search is
-    /// over.
+    /// What to try next, given the medians of those that were tried (infinite for what cannot run); nothing when the
+    /// search is over.
     pub fn next(&self, medians: &[Option<f64>]) -> Vec<usize> {
         let known = medians.iter().flatten().count();
         let left = self.budget().saturating_sub(known);

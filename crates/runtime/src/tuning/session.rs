@@ -9,7 +9,8 @@ use std::fmt::Write;
 const NEAR: f64 = 1.05;
 /// How many are run again at most.
 const MOST_FINALISTS: usize = 4;
-/// Into how many turns the budget of a finalist is cut, and how many there are where a single run takes longer than that.
+/// Into how many turns the budget of a finalist is cut, and how many there are where a single run takes longer than
+/// that.
 const TURNS: usize = 5;
 const FEWEST_TURNS: usize = 3;
 /// Runs of a finalist in a turn at most.
@@ -139,11 +140,11 @@ impl Session {
         }
     }
 
-    /// Who is to be run again in turns, now that everything was timed; nobody where the best stands alone, or where nothing was
-    /// timed here by runs.
+    /// Who is to be run again in turns, now that everything was timed; nobody where the best stands alone, or where
+    /// nothing was timed here by runs.
     ///
-    /// Each finalist has the budget of a configuration: so many milliseconds of its own time, and five times as many with all
-    /// that was seen to be around its runs. That is cut into turns of at least one run each.
+    /// Each finalist has the budget of a configuration: so many milliseconds of its own time, and five times as many
+    /// with all that was seen to be around its runs. That is cut into turns of at least one run each.
     pub fn finals(&mut self) -> Finals {
         let best = self.best_median();
         let near = |outcome: &Outcome| match outcome {

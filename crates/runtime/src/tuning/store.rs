@@ -50,8 +50,8 @@ impl Results {
         serde_json::from_slice(&payload).ok().filter(Record::is_sound)
     }
 
-    /// Writes a record as [`Results::save`]. Where the file system refuses, that is said once: what was measured counts, and is
-    /// merely measured again in the next process.
+    /// Writes a record as [`Results::save`]. Where the file system refuses, that is said once: what was measured
+    /// counts, and is merely measured again in the next process.
     pub fn keep(&self, record: &Record) {
         if let Err(error) = self.save(record) {
             self.0.complain(&error);

@@ -251,7 +251,8 @@ fn those_near_the_best_run_again_in_turns() {
     assert_eq!(Session::new(subject("k"), texts(1), nothing, None, 20.0).finals(), Finals::default());
 }
 
-/// The last round of two equal configurations whose runs take so many milliseconds, and so many with all that is around them.
+/// The last round of two equal configurations whose runs take so many milliseconds, and so many with all that is around
+/// them.
 fn last_round(own: f64, whole: f64) -> (Finals, f64) {
     let search = Search::new(Strategy::Exhaustive, &points(2), None, 0);
     let mut session = Session::new(subject("k"), texts(2), search, None, 20.0);

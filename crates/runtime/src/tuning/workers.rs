@@ -27,8 +27,8 @@ pub enum Next<R> {
 }
 
 impl<R: Send + 'static> Workers<R> {
-    /// Starts jobs on as many threads as this process may use processors, but no more than there are jobs. Every thread runs
-    /// `prepare` first.
+    /// Starts jobs on as many threads as this process may use processors, but no more than there are jobs. Every thread
+    /// runs `prepare` first.
     pub fn start(
         jobs: Vec<Box<dyn FnOnce() -> R + Send>>,
         prepare: impl Fn() + Send + Sync + 'static,

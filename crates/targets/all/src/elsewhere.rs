@@ -1,4 +1,5 @@
-//! Knobs of the language's users that concern what this build does not have: one row each, with what is said to those who set one.
+//! Knobs of the language's users that concern what this build does not have: one row each, with what is said to those
+//! who set one.
 
 use target::knobs::{KnobDefault, KnobKind, KnobRow, KnobStanding};
 

@@ -20,8 +20,8 @@ pub fn machine(name: &str) -> Option<&'static ttgir::Machine> {
     nvidia::machine::named(name).or_else(|| amd::machine::named(name))
 }
 
-/// What a kernel says in the assembly of another target becomes operations, where it has a meaning that every target knows. `backend` is
-/// the target that the kernel is compiled for; none for the interpreter.
+/// What a kernel says in the assembly of another target becomes operations, where it has a meaning that every target
+/// knows. `backend` is the target that the kernel is compiled for; none for the interpreter.
 pub fn operations_for_assembly(module: &mut ir::Module, backend: Option<&str>) {
     if backend != Some("cuda") {
         nvidia::portable::operations_for_assembly(module);

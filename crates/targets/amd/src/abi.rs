@@ -3,7 +3,8 @@
 use amdgcn_isa::Arch;
 use llir::{FuncId, Module};
 
-/// What LLVM gives a kernel that does not say that it does without: the name in the attribute, and the intrinsic that uses it.
+/// What LLVM gives a kernel that does not say that it does without: the name in the attribute, and the intrinsic that
+/// uses it.
 const GIVEN: &[(&str, &str)] = &[
     ("workgroup-id-y", "llvm.amdgcn.workgroup.id.y"),
     ("workgroup-id-z", "llvm.amdgcn.workgroup.id.z"),

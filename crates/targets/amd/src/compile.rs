@@ -1,6 +1,7 @@
 //! A compile: the stages that all targets for GPUs have, then LLVM, then the linker.
 
-use crate::lower::{Lanes, TRIPLE, Tuning, arrange, buffer};
+use crate::lower::{Lanes, TRIPLE, Tuning, arrange, buffer, copy};
+use crate::machine::{self, Copies};
 use crate::object::{link, note};
 use crate::options::{AMDGCN, BACKEND, HSACO, option};
 use crate::{abi, knobs, log, pipeline};
@@ -18,7 +19,7 @@ use ttgir::Machine;
 use ttir::ops::debug::{ASSERT, PRINT};
 use ttir::ops::func::{POINTER_RANGE, kernels};
 
-/// The stages that a person may give.
+/// The stages that may be overridden.
 pub(crate) const STAGES: &[&str] = &[TTGIR, LLIR, HSACO];
 
 /// An architecture with what the options say of its code.
@@ -47,8 +48,15 @@ impl Amd {
             }
         };
         let flush_denormals = gpu::flag(options, option::FLUSH_DENORMALS);
-        let tuning = Tuning { waves_per_eu, flush_denormals };
-        Ok(Amd { lanes: Lanes { tuning, ..Lanes::new(arch) }, wgp })
+        let plain_atomics = is_off(options, knobs::USE_BUFFER_ATOMICS);
+        let tuning = Tuning { waves_per_eu, flush_denormals, plain_atomics };
+        let copies = match options.extra.get(knobs::USE_ASYNC_COPY) {
+            Some(OptionValue::Bool(true)) => Copies::Always,
+            Some(OptionValue::Bool(false)) => Copies::Never,
+            _ => Copies::Asked,
+        };
+        let machine = machine::machine_with(arch, copies);
+        Ok(Amd { lanes: Lanes { tuning, machine, ..Lanes::new(arch) }, wgp })
     }
 
     /// What LLVM makes code for.
@@ -87,7 +95,7 @@ impl Backend for Amd {
         allowed(option::KPACK, &[1, 2])?;
         let size = allowed(option::NONKDIM, &[0, 16, 32])?;
         ttgir::module::set_matrix_size(module, size as u32);
-        if options.extra.get(knobs::USE_BUFFER_OPS) == Some(&OptionValue::Bool(false)) {
+        if is_off(options, knobs::USE_BUFFER_OPS) {
             forget_ranges(module);
         }
         Ok(())
@@ -122,6 +130,11 @@ impl Backend for Amd {
             ("llvm.amdgcn.mbcnt.hi".into(), 64),
         ]
     }
+}
+
+/// Whether a knob that is on by default is off.
+fn is_off(options: &CompileOptions, knob: &str) -> bool {
+    options.extra.get(knob) == Some(&OptionValue::Bool(false))
 }
 
 /// Takes back that offsets of 32 bits reach all of the memory behind parameters.
@@ -242,8 +255,8 @@ fn llvm(flags: &[String]) -> Result<&'static Llvm, TargetError> {
     )))
 }
 
-/// Runs LLVM. What is lowered here is clean already, so none of its passes over IR run. Kernels that spill are compiled again such that they
-/// need fewer registers, in three ways, and keep what spills least.
+/// Runs LLVM. What is lowered here is clean already, so none of its passes over IR run. Kernels that spill are compiled
+/// again such that they need fewer registers, in three ways, and keep what spills least.
 fn run_llvm(
     text: &str,
     amd: &Amd,
@@ -252,7 +265,8 @@ fn run_llvm(
 ) -> Result<llvm::Compiled, TargetError> {
     let output = Output { plain: gpu::flag(options, gpu::NO_PASSES), ..output };
     let llvm = llvm(&flags(options))?;
-    let text = buffer::dialect(text, llvm.version().major);
+    let text = copy::scopes(text);
+    let text = buffer::dialect(&text, llvm.version().major);
     let mut best = run_once(llvm, &amd.spec(), &text, output)?;
     let few = fewest_registers(&text);
     for (spec, text) in [(amd.tight_spec(), &*text), (amd.spec(), &few), (amd.tight_spec(), &few)] {

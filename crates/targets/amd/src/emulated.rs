@@ -25,7 +25,7 @@ impl Device for EmulatedGpu {
         let machine = crate::machine::machine(self.arch);
         let numbers = [
             ("max_shared_mem", i64::from(machine.shared_bytes)),
-            ("max_num_regs", i64::from(machine.processor_registers)),
+            ("max_num_regs", i64::from(machine.sm_registers)),
             ("max_threads_per_block", i64::from(machine.max_warps * machine.warp_size)),
             ("max_threads_per_sm", i64::from(machine.resident_warps * machine.warp_size)),
             ("multiprocessor_count", 1),
@@ -54,7 +54,8 @@ impl Device for EmulatedGpu {
 struct Llir(Program);
 
 impl Llir {
-    /// The slots as bytes, as many as each parameter has, with the addresses of scratch memory and of the log behind them.
+    /// The slots as bytes, as many as each parameter has, with the addresses of scratch memory and of the log behind
+    /// them.
     fn arguments(&self, call: &Call<'_>, log: u64) -> Result<Vec<Argument>, String> {
         let params = self.0.params(&call.artifact.name).ok_or("its llir has no kernel of that name")?;
         let slots = call.launch.args.iter().copied().chain([call.launch.scratch, log]);

@@ -8,6 +8,12 @@ use KnobStanding::{Compiles, Idle, Prints, Refused};
 /// The knob that leaves buffer operations out.
 pub(crate) const USE_BUFFER_OPS: &str = "use_buffer_ops";
 
+/// The knob that leaves only atomics through buffers out.
+pub(crate) const USE_BUFFER_ATOMICS: &str = "use_buffer_atomics";
+
+/// The knob that says which loops copy to LDS past the registers.
+pub(crate) const USE_ASYNC_COPY: &str = "use_async_copy";
+
 const NOT_YET: KnobStanding = Idle("no pass of this target does this yet: kernels compile as if it were off");
 
 const fn row(name: &'static str, env: &'static [&'static str], kind: KnobKind, doc: &'static str) -> KnobRow {
@@ -20,12 +26,13 @@ pub(crate) static ROWS: &[KnobRow] = &[
     row("dump_amdgcn", &["AMDGCN_ENABLE_DUMP"], Flag, "Print the assembly of every kernel on the standard output.")
         .but(Prints(crate::options::AMDGCN, "AMDGCN Dump")),
     row(USE_BUFFER_OPS, &["AMDGCN_USE_BUFFER_OPS"], Flag, "Use buffer loads and stores.").or(KnobDefault::Bool(true)).but(Compiles),
-    row("use_buffer_atomics", &["AMDGCN_USE_BUFFER_ATOMICS"], Flag, "Use buffer atomics.").or(KnobDefault::Bool(true)).but(NOT_YET),
+    row(USE_BUFFER_ATOMICS, &["AMDGCN_USE_BUFFER_ATOMICS"], Flag, "Use buffer atomics.").or(KnobDefault::Bool(true)).but(Compiles),
     row("buffer_ops_analyze_small_tensor_range", &["AMDGCN_ANALYZE_SMALL_TENSOR_RANGE"], Flag,
         "Ask how large tensors are before buffer operations are used.").but(NOT_YET),
     row("use_block_pingpong", &["TRITON_HIP_USE_BLOCK_PINGPONG"], OptFlag, "Let two groups of warps take turns.").but(NOT_YET),
     row("use_in_thread_transpose", &["TRITON_HIP_USE_IN_THREAD_TRANSPOSE"], OptFlag, "Transpose within lanes.").but(NOT_YET),
-    row("use_async_copy", &["TRITON_HIP_USE_ASYNC_COPY"], OptFlag, "Copy to shared memory asynchronously.").but(NOT_YET),
+    row(USE_ASYNC_COPY, &["TRITON_HIP_USE_ASYNC_COPY"], OptFlag, "Copy to LDS past the registers, on gfx950: by default in loops of three stages and more.")
+        .but(Compiles),
     row("use_coexec_scheduler", &["TRITON_HIP_USE_COEXEC_SCHEDULER"], OptFlag, "Schedule for execution side by side.").but(NOT_YET),
     row("use_expert_scheduling", &["TRITON_HIP_USE_EXPERT_SCHEDULING"], OptFlag, "Schedule without the processor's checks.").but(NOT_YET),
     row("scalarize_packed_fops", &["AMDGCN_SCALARIZE_PACKED_FOPS"], Flag, "Split packed operations on floats.").but(NOT_YET),

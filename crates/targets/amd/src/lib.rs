@@ -1,7 +1,7 @@
 //! The target for AMD GPUs: ttgir pipelines, code for LLVM's AMDGPU back end, code objects by a linker of our own.
 //!
-//! Not yet run on AMD hardware: code objects are assembled, linked and looked at by tests, and the driver was tested against a runtime that
-//! tests make.
+//! Not yet run on AMD hardware: code objects are assembled, linked and looked at by tests, and the driver was tested
+//! against a runtime that tests make.
 
 mod abi;
 mod compile;

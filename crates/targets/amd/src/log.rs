@@ -1,9 +1,10 @@
-//! What a kernel prints, and why it stopped: records that lanes write to memory that a launch hands in, read when it is over.
+//! What a kernel prints, and why it stopped: records that lanes write to memory that a launch hands in, read when it is
+//! over.
 //!
-//! No call of the host from the kernel takes part. The memory begins with how many bytes are taken, which lanes add to, and with
-//! its size; both are `u64`. A record has [`Head`] words of `u64` in front: its bytes with its kind in the upper half, and the
-//! bytes of its text with the number of its arguments in the upper half. Arguments follow, 8 bytes each, then the text, padded to
-//! 8 bytes. A record that does not fit is not written, and neither are those behind it.
+//! No call of the host from the kernel takes part. The memory begins with how many bytes are taken, which lanes add to,
+//! and with its size; both are `u64`. A record has [`Head`] words of `u64` in front: its bytes with its kind in the
+//! upper half, and the bytes of its text with the number of its arguments in the upper half. Arguments follow, 8 bytes
+//! each, then the text, padded to 8 bytes. A record that does not fit is not written, and neither are those behind it.
 
 use amd_emulator::printf;
 use std::fmt::Write;

@@ -1,7 +1,7 @@
 //! The machines: facts of each architecture, from the ISA manuals of CDNA 2 to 4 and RDNA 3 and 4.
 //!
-//! Each names what it has beyond another one. Vector registers are counted for one lane of a SIMD and for a compute unit of four
-//! SIMDs, as lanes times registers.
+//! Each names what it has beyond another one. Vector registers are counted for one lane of a SIMD and for a compute
+//! unit of four SIMDs, as lanes times registers.
 
 mod matrix;
 
@@ -25,9 +25,9 @@ const GFX90A: Machine = Machine {
     resident_warps: 32,
     resident_programs: 16,
     lane_registers: 512,
-    processor_registers: 4 * 512 * 64,
+    sm_registers: 4 * 512 * 64,
     shared_bytes: 64 << 10,
-    processor_shared_bytes: 64 << 10,
+    sm_shared_bytes: 64 << 10,
     staged_loads: true,
     stores_fragments: true,
     matrix: matrix::GFX90A,
@@ -43,7 +43,9 @@ const GFX942: Machine =
 const GFX950: Machine = Machine {
     name: "hip:gfx950",
     shared_bytes: 160 << 10,
-    processor_shared_bytes: 160 << 10,
+    sm_shared_bytes: 160 << 10,
+    async_copy_bytes: &[16],
+    direct_stages: 3,
     matrix: matrix::GFX950,
     scaled_matrix: matrix::GFX950_SCALED,
     conversions: WITH_OCP_AND_BF16,
@@ -58,9 +60,9 @@ const GFX1100: Machine = Machine {
     resident_warps: 64,
     resident_programs: 32,
     lane_registers: 256,
-    processor_registers: 4 * 1536 * 32,
+    sm_registers: 4 * 1536 * 32,
     shared_bytes: 64 << 10,
-    processor_shared_bytes: 128 << 10,
+    sm_shared_bytes: 128 << 10,
     staged_loads: true,
     stores_fragments: true,
     matrix: matrix::GFX1100,
@@ -90,9 +92,34 @@ pub fn machine(arch: Arch) -> &'static Machine {
     found.expect("every architecture has a machine")
 }
 
+/// Which loops copy to LDS past the registers, where an architecture does that 16 bytes a lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Copies {
+    /// Those of three stages and more.
+    Asked,
+    /// Those of two stages as well.
+    Always,
+    /// None.
+    Never,
+}
+
+/// CDNA4 where all loops do that can.
+const GFX950_COPYING: Machine = Machine { direct_stages: 2, ..GFX950 };
+/// CDNA4 where none does.
+const GFX950_STAGING: Machine = Machine { direct_stages: u32::MAX, ..GFX950 };
+
+/// The machine of an architecture for a launch that says which loops copy.
+pub fn machine_with(arch: Arch, copies: Copies) -> &'static Machine {
+    match (arch, copies) {
+        (Arch::Gfx950, Copies::Always) => &GFX950_COPYING,
+        (Arch::Gfx950, Copies::Never) => &GFX950_STAGING,
+        _ => machine(arch),
+    }
+}
+
 /// Vector registers of a compute unit, as lanes times registers; 0 for an architecture that is not known.
 pub(crate) fn registers(arch: Option<Arch>) -> u32 {
-    arch.map_or(0, |arch| machine(arch).processor_registers)
+    arch.map_or(0, |arch| machine(arch).sm_registers)
 }
 
 /// The machine of a name as programs have it: `hip:gfx942`.
@@ -112,7 +139,7 @@ mod tests {
             let machine = machine(arch);
             assert_eq!(machine.name, format!("hip:{arch}"));
             assert_eq!(machine.warp_size, arch.wave().lanes());
-            assert!(machine.shared_bytes <= machine.processor_shared_bytes);
+            assert!(machine.shared_bytes <= machine.sm_shared_bytes);
             assert_eq!(named(machine.name), Some(machine));
             texts.push(machine.to_string());
         }

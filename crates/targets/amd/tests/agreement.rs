@@ -8,8 +8,8 @@ use std::path::Path;
 use ttir::testing::check_file;
 
 /// Architectures with warps of a program, and whether arrays are known to be less than 2 GiB.
-const WAYS: [(Arch, u32, bool); 3] =
-    [(Arch::Gfx942, 4, true), (Arch::Gfx1100, 2, true), (Arch::Gfx942, 1, false)];
+const WAYS: [(Arch, u32, bool); 4] =
+    [(Arch::Gfx942, 4, true), (Arch::Gfx1100, 2, true), (Arch::Gfx942, 1, false), (Arch::Gfx950, 4, true)];
 
 #[test]
 fn fixtures_run_as_they_say() {

@@ -1,10 +1,10 @@
-//! Random conversions between the layouts of results and operands of matrix instructions, blocked ones and padded shared memory: chains of
-//! them, run by the emulator, end with the elements that they began with.
+//! Random conversions between the layouts of results and operands of matrix instructions, blocked ones and padded
+//! shared memory: chains of them, run by the emulator, end with the elements that they began with.
 //!
 //! `CHAINS=…` says how many.
 
 use amd::lower::{Lanes, arrange};
-use amd_emulator::{Argument, Checks, Launch, Memory, Program};
+use amd_emulator::{Argument, Checks, Fault, Launch, Memory, Program, Report};
 use amdgcn_isa::Arch;
 use std::fmt::Write as _;
 use std::hash::{BuildHasher, Hasher};
@@ -186,6 +186,14 @@ tt.func public @chain(%in: !tt.ptr<{elem}> {{tt.divisibility = 16 : i32}}, %out:
 
 /// What a chain makes of an array.
 fn run(text: &str, way: Way, input: &[u8]) -> Vec<u8> {
+    let (report, output, _) = execute(text, way, input);
+    let report = report.unwrap_or_else(|fault| panic!("{fault}\n{text}"));
+    assert!(report.findings.is_empty(), "{:?}\n{text}", report.findings);
+    output
+}
+
+/// What the emulator says of a kernel, what it made of an array, and its code.
+fn execute(text: &str, way: Way, input: &[u8]) -> (Result<Report, Box<Fault>>, Vec<u8>, String) {
     let options = ir::text::ParseOptions::default();
     let module =
         ir::text::parse(text, ttgir::registry(), options).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -209,11 +217,9 @@ fn run(text: &str, way: Way, input: &[u8]) -> Vec<u8> {
     };
     let report =
         program.launch("chain", &launch, &mut memory, Checks { counters: false, ..Checks::default() });
-    let report = report.unwrap_or_else(|fault| panic!("{fault}\n{text}"));
-    assert!(report.findings.is_empty(), "{:?}\n{text}", report.findings);
     let mut output = vec![0; input.len()];
     memory.read(to, &mut output).expect("it was allocated");
-    output
+    (report, output, llir::print(&lowered.module))
 }
 
 #[test]
@@ -231,4 +237,77 @@ fn conversions_keep_every_element() {
         let text = chain(&mut random, way, shape, elem);
         assert_eq!(run(&text, way, &input), input, "{}, {} warps\n{text}", way.arch, way.warps);
     }
+}
+
+/// A kernel that copies 32-bit numbers to LDS, so many by each lane, waits for all but so many copies, and stores what
+/// lies there.
+fn copy(way: Way, each: u32, left: u32) -> (String, usize) {
+    let count = each * way.lanes() * way.warps;
+    let blocked = format!(
+        "#ttg.blocked<{{sizePerThread = [{each}], threadsPerWarp = [{}], warpsPerCTA = [{}], order = [0]}}>",
+        way.lanes(),
+        way.warps
+    );
+    let shared = "#ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>";
+    let memory = format!("!ttg.memdesc<{count}xi32, {shared}, #ttg.shared_memory, mutable>");
+    let [numbers, pointers] =
+        ["i32", "!tt.ptr<i32>"].map(|elem| format!("tensor<{count}x{elem}, {blocked}>"));
+    let param = "!tt.ptr<i32> {tt.divisibility = 16 : i32, tt.pointer_range = 32 : i32}";
+    let (warps, lanes) = (way.warps, way.lanes());
+    let text = format!(
+        "module attributes {{\"ttg.num-ctas\" = 1 : i32, \"ttg.num-warps\" = {warps} : i32, \"ttg.threads-per-warp\" = {lanes} : i32}} {{
+tt.func public @chain(%in: {param}, %out: {param}) {{
+  %r = tt.make_range {{end = {count} : i32, start = 0 : i32}} : {numbers}
+  %x = tt.splat %in : !tt.ptr<i32> -> {pointers}
+  %p = tt.addptr %x, %r : {pointers}, {numbers}
+  %m = ttg.local_alloc : () -> {memory}
+  %c = ttg.async_copy_global_to_local %p, %m : {pointers} -> <{count}xi32, {shared}, #ttg.shared_memory, mutable>
+  %g = ttg.async_commit_group tokens %c
+  %w = ttg.async_wait {{num = {left} : i32}}
+  %v = ttg.local_load %m : {memory} -> {numbers}
+  %y = tt.splat %out : !tt.ptr<i32> -> {pointers}
+  %q = tt.addptr %y, %r : {pointers}, {numbers}
+  tt.store %q, %v : {pointers}
+  tt.return
+}}
+}}
+"
+    );
+    (text, count as usize * 4)
+}
+
+#[test]
+fn copies_to_lds_pass_by_the_registers() {
+    // Four bytes a lane on all of CDNA, sixteen on gfx950; what there is no instruction for is loaded and stored.
+    for (arch, each, is_copied) in [
+        (Arch::Gfx90a, 1, true),
+        (Arch::Gfx942, 1, true),
+        (Arch::Gfx942, 4, false),
+        (Arch::Gfx950, 1, true),
+        (Arch::Gfx950, 4, true),
+        (Arch::Gfx1100, 1, false),
+        (Arch::Gfx1200, 4, false),
+    ] {
+        let way = Way { arch, warps: 2 };
+        let (text, bytes) = copy(way, each, 0);
+        let input: Vec<u8> = (0..bytes).map(|at| (at * 7 % 251) as u8).collect();
+        let (report, output, code) = execute(&text, way, &input);
+        let report = report.unwrap_or_else(|fault| panic!("{arch}: {fault}"));
+        assert!(report.findings.is_empty(), "{arch}: {:?}", report.findings);
+        assert_eq!(output, input, "{arch}, {each}");
+        assert_eq!(
+            code.contains("call void @llvm.amdgcn.raw.ptr.buffer.load.lds"),
+            is_copied,
+            "{arch}, {each}"
+        );
+    }
+}
+
+#[test]
+fn a_wait_that_leaves_the_copy_going_on_is_found() {
+    let way = Way { arch: Arch::Gfx950, warps: 2 };
+    let (text, bytes) = copy(way, 4, 1);
+    let (report, output, _) = execute(&text, way, &vec![1; bytes]);
+    let is_found = report.is_err() || report.is_ok_and(|report| !report.findings.is_empty());
+    assert!(is_found, "{output:?}");
 }

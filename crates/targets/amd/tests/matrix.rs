@@ -8,8 +8,8 @@ use ttgir::{Encoding, FragmentKind, Fragments, MatrixRow, Tiles};
 /// Where an element of an operand or of the result is: lane and item.
 type Place = (usize, usize);
 
-/// Element `(i, k)` of a; b is the same with its column. From the chapters on matrix instructions: gfx11 holds all of k in every
-/// lane, others a part.
+/// Element `(i, k)` of a; b is the same with its column. From the chapters on matrix instructions: gfx11 holds all of k
+/// in every lane, others a part.
 fn factor(lanes: usize, version: u32, side: usize, depth: usize, [i, k]: [usize; 2]) -> Vec<Place> {
     if lanes == 32 && version == 1 {
         return vec![(i, k), (i + 16, k)];
@@ -72,8 +72,8 @@ fn instruction(row: &MatrixRow, lanes: usize, version: u32, a: &[Vec<i64>], b: &
     let (m, n, k) = (row.m as usize, row.n[0] as usize, row.k as usize);
     let mut sums = vec![vec![0; m * n / lanes]; lanes];
     if row.is_narrow() {
-        // 16 instructions of 16 blocks of 4 x 4, all blocks with the rows of one: lane `i + 4 b` has row i of block b, lane j column j,
-        // and of the sums that column.
+        // 16 instructions of 16 blocks of 4 x 4, all blocks with the rows of one: lane `i + 4 b` has row i of block b,
+        // lane j column j, and of the sums that column.
         let each = k / 16;
         for (lane, items) in sums.iter_mut().enumerate() {
             for (i, sum) in items.iter_mut().enumerate() {

@@ -1,4 +1,5 @@
-//! What the options of a launch do to the code of a matmul, and that the same options give the same bytes however many compile.
+//! What the options of a launch do to the code of a matmul, and that the same options give the same bytes however many
+//! compile.
 
 #[allow(dead_code)] // It also has what tests of fixtures need.
 mod support;

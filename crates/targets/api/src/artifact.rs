@@ -139,10 +139,10 @@ impl GivenStage {
     }
 }
 
-/// Follows a compile: is told what is done, and says what a person wants otherwise.
+/// Follows a compile: sees every stage, and may override it.
 ///
-/// Steps have the name of the stage that they belong to. A part of a step, such as a pass, is named `step/part`, and is told
-/// before the whole.
+/// Steps have the name of the stage that they belong to. A part of a step, such as a pass, is named `step/part`, and is
+/// reported before the whole.
 pub trait StageObserver {
     /// A stage is finished.
     fn stage(&mut self, name: &str, bytes: &[u8]) {
@@ -152,7 +152,7 @@ pub trait StageObserver {
     fn timed(&mut self, step: &str, elapsed: std::time::Duration) {
         let _ = (step, elapsed);
     }
-    /// What a person gives in place of a stage, if anything. It is asked for once for each stage, in order.
+    /// The override of a stage, if there is one. It is asked for once for each stage, in order.
     fn given(&mut self, stage: &str) -> Option<GivenStage> {
         let _ = stage;
         None
@@ -166,7 +166,7 @@ pub trait StageObserver {
     fn program(&mut self, stage: &str, pass: &str, text: &str) {
         let _ = (stage, pass, text);
     }
-    /// A text that a person asked for with a setting.
+    /// A text that a setting asked for.
     fn tell(&mut self, text: &str) {
         let _ = text;
     }

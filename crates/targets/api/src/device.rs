@@ -28,8 +28,8 @@ pub struct Launch<'a> {
     pub stream: u64,
     /// The address of the memory that the kernel asks for: [`crate::DeviceFacts::global_scratch`]; 0 for none.
     pub scratch: u64,
-    /// Whether a profiler records the launches of this thread: then each is a call of its own that names its kernel, even where
-    /// there is a quicker way.
+    /// Whether a profiler records the launches of this thread: then each is a call of its own that names its kernel,
+    /// even where there is a quicker way.
     pub observed: bool,
     /// Whether the launch is to be given up. A device whose launches are finished when the call returns asks it on the
     /// launching thread, between programs, every [`INTERRUPT_INTERVAL`] or so; `true` ends the launch with an error.

@@ -1,7 +1,7 @@
 //! How far the memory of arguments goes.
 //!
-//! A launch passes addresses. Devices that check every access ([`crate::Target::checks_memory`]) want to know how far the memory
-//! behind them goes; whoever launches says so for the time of the launch, on the thread that launches.
+//! A launch passes addresses. Devices that check every access ([`crate::Target::checks_memory`]) want to know how far
+//! the memory behind them goes; whoever launches says so for the time of the launch, on the thread that launches.
 
 use std::cell::RefCell;
 
@@ -47,8 +47,8 @@ impl Extent {
     }
 }
 
-/// The pieces of memory that a launch with these pointers may touch, in order and apart from each other: those that were spoken
-/// of, and around a pointer into none of them as much as the process has there.
+/// The pieces of memory that a launch with these pointers may touch, in order and apart from each other: those that
+/// were spoken of, and around a pointer into none of them as much as the process has there.
 pub fn pieces(pointers: impl IntoIterator<Item = u64>) -> Vec<Extent> {
     let mut all = extents();
     for pointer in pointers {

@@ -1,8 +1,8 @@
 //! Rows of knobs: settings of a process, from the environment or from code.
 //!
-//! The runtime has the store of values and the rows that concern every target; a target has the rows that concern it alone
-//! ([`crate::Target::knobs`]). A row says what is done about its knob, also where that is nothing ([`KnobStanding`]): nothing that a
-//! person sets is passed over in silence. Left out: reading values.
+//! The runtime has the store of values and the rows that concern every target; a target has the rows that concern it
+//! alone ([`crate::Target::knobs`]). A row says what is done about its knob, also where that is nothing
+//! ([`KnobStanding`]): no setting is passed over in silence. Left out: reading values.
 
 /// The type of a knob's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,18 +51,19 @@ pub enum KnobStanding {
     Works,
     /// The same; it is read from the environment alone, before the first use.
     Environment,
-    /// A compile obeys it: where it is set it is among [`crate::CompileOptions::extra`], under its name, and so part of the name of
-    /// the kernel in the cache.
+    /// A compile obeys it: where it is set it is among [`crate::CompileOptions::extra`], under its name, and so part of
+    /// the name of the kernel in the cache.
     Compiles,
-    /// The same; and what it asks for is seen in a compile alone, so that kernels which the cache has are compiled again.
+    /// The same; and what it asks for is seen in a compile alone, so that kernels which the cache has are compiled
+    /// again.
     Shows,
     /// This stage of every kernel is printed under this headline.
     Prints(&'static str, &'static str),
     /// What it asks for is so in any case.
     Moot,
-    /// Nothing reads it. Whoever sets it is told once.
+    /// Nothing reads it. Setting it gives one warning.
     Idle(&'static str),
-    /// What it asks for is not there. Setting it in code is an error; who sets it in the environment is told once.
+    /// What it asks for is not there. Setting it in code is an error; setting it in the environment gives one warning.
     Missing(&'static str),
     /// The same; in the environment it is an error of every compile, as results would not be what was asked for.
     Refused(&'static str),

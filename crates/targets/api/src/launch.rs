@@ -1,7 +1,8 @@
 //! What a launch must know of a compiled kernel beyond its code.
 //!
-//! A compile writes it once; drivers, emulated devices, the cache and `kernel.metadata` read this and nothing else. Left out: the
-//! arguments, which a launch brings along, and the bytes of shared memory ([`crate::Artifact::shared`]), which every target has.
+//! A compile writes it once; drivers, emulated devices, the cache and `kernel.metadata` read this and nothing else.
+//! Left out: the arguments, which a launch brings along, and the bytes of shared memory ([`crate::Artifact::shared`]),
+//! which every target has.
 
 use crate::{ArgExpr, OptionValue};
 use std::fmt;
@@ -22,7 +23,8 @@ pub enum LaunchFacts {
 pub struct HostFacts {
     /// The instruction sets that the code uses.
     pub features: Vec<String>,
-    /// How many bytes of scratch, from the first on, programs of a launch leave to the next one that runs on the same thread.
+    /// How many bytes of scratch, from the first on, programs of a launch leave to the next one that runs on the same
+    /// thread.
     pub kept_bytes: u64,
 }
 
@@ -43,7 +45,8 @@ pub struct DeviceFacts {
     pub global_scratch: ScratchFacts,
     /// Memory of a profiler that each program needs.
     pub profile_scratch: ScratchFacts,
-    /// Bytes of memory that a launch hands in for what the kernel prints, where the driver has no way of its own; 0 for none.
+    /// Bytes of memory that a launch hands in for what the kernel prints, where the driver has no way of its own; 0 for
+    /// none.
     pub log_bytes: u64,
     /// Whether all programs must run at the same time.
     pub cooperative: bool,
@@ -51,7 +54,8 @@ pub struct DeviceFacts {
     pub overlaps: bool,
     /// Descriptors that launches make of their arguments: parameters behind those of the signature.
     pub maps: Vec<MapRecipe>,
-    /// At which level of optimisation a driver assembles the code when it loads it; none where it is machine code already.
+    /// At which level of optimisation a driver assembles the code when it loads it; none where it is machine code
+    /// already.
     pub assembler_level: Option<u32>,
 }
 
@@ -132,9 +136,9 @@ impl fmt::Display for MapElement {
 
 /// A descriptor of a tensor that a launch makes of its arguments, for a copy engine that moves it by boxes.
 ///
-/// Its text, which people read, is `%0[%1:i32,%2:i32][%3:i64] f16 128 128x64`: the tensor of rank 2 whose address, sizes and distance of
-/// rows are these arguments, of 16-bit floats, swizzled within 128 bytes, read in boxes of 128 rows of 64; `out` behind it says that
-/// the kernel writes by it.
+/// Its text, which people read, is `%0[%1:i32,%2:i32][%3:i64] f16 128 128x64`: the tensor of rank 2 whose address,
+/// sizes and distance of rows are these arguments, of 16-bit floats, swizzled within 128 bytes, read in boxes of 128
+/// rows of 64; `out` behind it says that the kernel writes by it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct MapRecipe {
     /// The number of the argument that is its address.

@@ -78,8 +78,8 @@ pub trait Target: Send + Sync {
 
     /// Compiles a verified ttir module that holds exactly one kernel (`tt.func public`).
     ///
-    /// `observer` is told every stage as it is finished, so that dumping and timing live in one place, and may give another
-    /// text for it, from which the later stages are then made.
+    /// `observer` sees every stage as it is finished, so that dumping and timing live in one place, and may give
+    /// another text for it, from which the later stages are then made.
     ///
     /// # Errors
     /// Says what could not be compiled or which tool is missing, and what to do about it.
@@ -146,8 +146,8 @@ pub trait Target: Send + Sync {
         Ok(None)
     }
 
-    /// This target with one device that is emulated on the host's processors, in the host's memory; `None` where there is no
-    /// emulator.
+    /// This target with one device that is emulated on the host's processors, in the host's memory; `None` where there
+    /// is no emulator.
     ///
     /// # Errors
     /// When this architecture cannot be emulated.
@@ -165,14 +165,14 @@ pub trait Target: Send + Sync {
         "cpu"
     }
 
-    /// Whether every access of a kernel is checked, so that launches must say how far the memory of their arguments goes: see
-    /// [`with_extents`].
+    /// Whether every access of a kernel is checked, so that launches must say how far the memory of their arguments
+    /// goes: see [`with_extents`].
     fn checks_memory(&self) -> bool {
         false
     }
 
-    /// Whether accesses of several elements need an alignment that is known when a kernel is compiled, so that it pays to compile for
-    /// what sizes and strides are multiples of.
+    /// Whether accesses of several elements need an alignment that is known when a kernel is compiled, so that it pays
+    /// to compile for what sizes and strides are multiples of.
     fn needs_alignment(&self) -> bool {
         false
     }
@@ -220,7 +220,7 @@ pub trait Target: Send + Sync {
         None
     }
 
-    /// What machine code takes of a processor.
+    /// What machine code takes of an SM.
     fn resources(&self, artifact: &Artifact, options: &CompileOptions) -> Option<survey::Resources> {
         let _ = (artifact, options);
         None

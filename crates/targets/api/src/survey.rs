@@ -18,8 +18,8 @@ pub struct Survey {
     pub accesses: Vec<AccessFacts>,
     /// Changes of layout.
     pub moves: Vec<MoveFacts>,
-    /// Matrix products.
-    pub products: Vec<ProductFacts>,
+    /// Dots.
+    pub dots: Vec<DotFacts>,
     /// Shared memory.
     pub buffers: Vec<BufferFacts>,
     /// Bytes of it in all.
@@ -28,7 +28,7 @@ pub struct Survey {
     pub shared: Vec<SharedFacts>,
     /// Bytes that it gives or takes in one pass over its banks.
     pub pass_bytes: u64,
-    /// Instructions that make lanes wait for each other or trade values, by what they are and where they come from.
+    /// Instructions that make lanes wait for each other or exchange values, by what they are and where they come from.
     pub events: Vec<Event>,
 }
 
@@ -45,8 +45,8 @@ pub struct AccessFacts {
     pub instructions: u64,
     /// What each fact allows; the least of them is `vector`.
     pub bounds: WidthBounds,
-    /// For each lane of the first warp, the position in the block of the first element of its first instruction; none for a
-    /// lane that does nothing because another holds the same element. Empty where the program has no lanes.
+    /// For each lane of the first warp, the position in the block of the first element of its first instruction; none
+    /// for a lane that does nothing because another holds the same element. Empty where the program has no lanes.
     pub positions: Vec<Option<Vec<u32>>>,
     /// Whether it goes on while the program does.
     pub asynchronous: bool,
@@ -97,7 +97,7 @@ pub struct MoveFacts {
 pub enum MoveWay {
     /// Every lane has what it needs: values are renamed.
     Registers,
-    /// Lanes of a warp trade values.
+    /// Lanes of a warp exchange values.
     Shuffles {
         /// Shuffles of a lane.
         shuffles: u64,
@@ -129,14 +129,14 @@ pub struct SharedMove {
     pub barriers: u64,
 }
 
-/// How a matrix product is done.
+/// How a dot is done.
 #[derive(Clone, PartialEq, Debug)]
-pub struct ProductFacts {
+pub struct DotFacts {
     /// The operation.
     pub op: ir::Op,
-    /// Rows, columns and length of the sums of the whole block, and how many such products there are.
+    /// Rows, columns and length of the sums of the whole block, and how many such dots there are.
     pub shape: [u64; 4],
-    /// Whether a matrix instruction does it, rather than products and sums of single numbers.
+    /// Whether a matrix instruction does it, rather than multiply-adds of single numbers.
     pub matrix: bool,
     /// The kind of work it is: a name among [`Peaks::rates`].
     pub rate: String,
@@ -240,8 +240,10 @@ pub struct Peaks {
     pub device: String,
     /// Where the figures come from.
     pub source: String,
-    /// Processors (or cores) that run programs.
-    pub processors: u32,
+    /// Units that run programs, each by itself.
+    pub units: u32,
+    /// What such a unit is called: "SM", "core".
+    pub unit: &'static str,
     /// Bytes that move to and from memory in a second.
     pub memory: f64,
     /// Bytes that the last cache gives in a second.
@@ -260,6 +262,6 @@ pub struct Peaks {
     pub line_bytes: u64,
     /// Lines that are looked up in a second, by all SMs; 0 where that is no limit.
     pub lines: f64,
-    /// Operations in a second by kind; a product and its sum are two.
+    /// Operations in a second by kind; a multiply-add is two.
     pub rates: BTreeMap<String, f64>,
 }

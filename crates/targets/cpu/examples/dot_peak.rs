@@ -1,7 +1,8 @@
 //! How much of the machine's multiply-add peak the dot kernels reach, on one thread with operands in scratch.
 //!
-//! `cargo run -p cpu --example dot_peak` prints, for each tile, the median and the ninth decile of the ratio in paired runs: a register-only
-//! loop of multiply-adds, then the kernel, in turn. The generated code does not depend on how this program is built.
+//! `cargo run -p cpu --example dot_peak` prints, for each tile, the median and the ninth decile of the ratio in paired
+//! runs: a register-only loop of multiply-adds, then the kernel, in turn. The generated code does not depend on how
+//! this program is built.
 
 use cpu::dot::{DotSpec, Machine, Operands, Plan, padded_stride};
 use cpu::loader::LoadedObject;

@@ -5,9 +5,9 @@
 //!   order, on the calling thread.
 //! - `scratch` is 64-byte aligned, holds [`target::Artifact::shared`] bytes, belongs to the calling thread for the call
 //!   and has undefined contents. Where a kernel says that its programs leave notes, those bytes are zero at the first
-//!   call of a launch on a thread, and all of the scratch is as it was left at later ones. It is a dangling pointer when
-//!   no bytes are asked for.
-//! - An entry returns 0, or another number to stop the launch, after it told [`LaunchContext::assert_fail`] why.
+//!   call of a launch on a thread, and all of the scratch is as it was left at later ones. It is a dangling pointer
+//!   when no bytes are asked for.
+//! - An entry returns 0, or another number to stop the launch, after it reported why to [`LaunchContext::assert_fail`].
 //! - Neither an entry nor a callback unwinds.
 
 use std::sync::{Mutex, PoisonError};
@@ -45,7 +45,7 @@ pub struct LaunchContext {
     pub assert_fail: AssertFn,
     /// Bytes of the last-level cache: a launch that stores more may store past the caches.
     pub last_level_cache: u64,
-    /// Where the callbacks keep what they are told; compiled code leaves it alone.
+    /// Where the callbacks keep what is reported to them; compiled code leaves it alone.
     pub outcome: *const Outcome,
 }
 

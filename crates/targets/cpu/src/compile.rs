@@ -19,10 +19,10 @@ use target::{
 const PASSES: &str = "always-inline,function(early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
                       loop-mssa(licm),early-cse<memssa>)";
 
-/// What is left of them where a person wants nothing optimised: LLVM's own level O0 does this as well.
+/// What is left of them where optimisation is off: LLVM's own level O0 does this as well.
 const PLAIN_PASSES: &str = "always-inline";
 
-/// What a person wants of LLVM.
+/// Settings for LLVM.
 struct How {
     passes: &'static str,
     plain: bool,
@@ -168,7 +168,7 @@ fn machine(options: &CompileOptions) -> Result<Machine, TargetError> {
 /// The stage that LLVM reads.
 const LLIR: &str = "llir";
 
-/// What a compile has made so far.
+/// The stages of a compile so far.
 struct Stages<'a> {
     all: Vec<Stage>,
     observer: &'a mut dyn StageObserver,
@@ -211,7 +211,7 @@ fn compile(
     Ok(Artifact { name, stages: stages.all, params, shared, launch, metadata: BTreeMap::new() })
 }
 
-/// The object code: from the llir, from assembly that a person wrote, or written by a person as it is.
+/// The object code: from the llir, from overriding assembly, or overridden itself.
 fn object(
     text: &str,
     given: Option<&GivenStage>,
@@ -261,7 +261,7 @@ fn around_assembly(text: &str) -> String {
     text.lines().map(quoted).collect()
 }
 
-/// An error of LLVM about a text that a person may have written: then it names their file.
+/// An error of LLVM about a text that may be an override: then it names the file of the override.
 fn blamed(error: LlvmError, given: Option<&GivenStage>) -> TargetError {
     match (error, given) {
         (LlvmError::Missing(text), _) => TargetError::Missing(text),
@@ -273,7 +273,7 @@ fn blamed(error: LlvmError, given: Option<&GivenStage>) -> TargetError {
 /// What LLVM calls the texts it reads.
 const NAMES_OF_TEXTS: [&str; 2] = ["kernel:", "<inline asm>:"];
 
-/// An error with the place in a person's file that LLVM names.
+/// An error with the place in the override's file that LLVM names.
 fn placed(message: &str, given: &GivenStage) -> TargetError {
     for name in NAMES_OF_TEXTS {
         let Some((before, rest)) = message.split_once(name) else { continue };

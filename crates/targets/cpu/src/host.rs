@@ -207,7 +207,7 @@ impl Machine {
         self.arch == host.arch && self.features.iter().all(|feature| host.has(feature))
     }
 
-    /// What LLVM is told to make code for.
+    /// What LLVM generates code for.
     pub fn spec(&self, llvm: &Llvm) -> TargetSpec {
         if self.cpu.is_empty() {
             let (cpu, features) = (llvm.host_cpu(), llvm.host_features());
@@ -319,7 +319,7 @@ mod detect {
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod detect {
-    //! A processor that no code is made for.
+    //! A processor that no code is generated for.
 
     pub(super) fn features() -> Vec<String> {
         Vec::new()

@@ -97,7 +97,8 @@ struct Record<'a> {
 }
 
 impl Record<'_> {
-    /// `pid (0, 0, 0) idx (3) prefix: 7`, a line per element. The prefix is written as it is, with the spaces it brings.
+    /// `pid (0, 0, 0) idx (3) prefix: 7`, a line per element. The prefix is written as it is, with the spaces it
+    /// brings.
     fn lines(&self) -> String {
         let [x, y, z] = self.coordinates;
         let mut text = String::new();

@@ -73,7 +73,8 @@ pub fn run(total: u64, cost: &Cost, task: Task<'_>) -> Result<(), String> {
     run_until(total, cost, task, None)
 }
 
-/// The same, until a function that is asked every [`target::INTERRUPT_INTERVAL`] says that the launch is to be given up.
+/// The same, until a function that is asked every [`target::INTERRUPT_INTERVAL`] says that the launch is to be given
+/// up.
 ///
 /// # Errors
 /// The message of a panic in the task; that the launch was given up.

@@ -52,8 +52,8 @@ thread_local! {
 }
 
 /// Calls `f` with so many bytes that are nobody else's during the call; `None` where there is not so much memory. Their
-/// contents are not defined, but for notes: at the first call of a launch on this thread the first `note_bytes` are zero,
-/// later ones find all bytes as the one before has left them. A call inside a call gets other memory.
+/// contents are not defined, but for notes: at the first call of a launch on this thread the first `note_bytes` are
+/// zero, later ones find all bytes as the one before has left them. A call inside a call gets other memory.
 pub(crate) fn with<R>(
     bytes: usize,
     (launch, note_bytes): (u64, usize),

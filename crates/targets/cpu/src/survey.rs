@@ -1,7 +1,7 @@
 //! What a compile decided, and what this machine can do: for people who ask why a kernel is as fast as it is.
 //!
-//! What memory gives is measured, by copying more of it than the caches hold; rates of arithmetic are derived from the clock,
-//! the cores and the width of vectors, two fused products and sums a clock.
+//! What memory gives is measured, by copying more of it than the caches hold; rates of arithmetic are derived from the
+//! clock, the cores and the width of vectors, two fused multiply-adds a clock.
 
 use crate::host::Machine;
 use crate::lower::{Kept, Lowered, Note};
@@ -10,15 +10,16 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::OnceLock;
 use std::time::Instant;
-use target::survey::{AccessFacts, BufferFacts, Peaks, ProductFacts, Survey, WidthBounds};
+use target::survey::{AccessFacts, BufferFacts, DotFacts, Peaks, Survey, WidthBounds};
 use ttir::ops::access::AccessOp;
 use ttir::ops::dot::MatmulOp;
 
 /// Bytes of a line of the cache, which move together.
 const LINE: u64 = 64;
-/// Vector instructions for products and sums that a core begins in a clock.
+/// Vector multiply-adds that a core begins in a clock.
 const UNITS: f64 = 2.0;
-/// Multiplications of an elementary function, of which the exponential is among the shortest: without a table and with one.
+/// Multiplications of an elementary function, of which the exponential is among the shortest: without a table and with
+/// one.
 const EXP: f64 = 11.0;
 const EXP_BY_TABLE: f64 = 8.0;
 /// Bytes that each core copies to measure memory.
@@ -31,8 +32,7 @@ pub(crate) fn survey(lowered: Lowered, machine: &Machine) -> Survey {
     let Lowered { notes, kept_blocks, source, scratch, .. } = lowered;
     let accesses = notes.iter().map(|note| access(&source, note, machine)).collect();
     let ops = source.walk(source.top()).into_iter();
-    let products =
-        ops.filter(|&op| MatmulOp::of(&source, op).is_some()).map(|op| product(&source, op)).collect();
+    let dots = ops.filter_map(|op| MatmulOp::of(&source, op)).map(|op| dot(&source, op)).collect();
     let mut buffers: Vec<BufferFacts> = Vec::new();
     for facts in kept_blocks.iter().map(|kept| buffer(&source, kept)) {
         if !buffers.contains(&facts) {
@@ -44,7 +44,7 @@ pub(crate) fn survey(lowered: Lowered, machine: &Machine) -> Survey {
         warps: 1,
         accesses,
         moves: Vec::new(),
-        products,
+        dots,
         buffers,
         shared_bytes: scratch,
         shared: Vec::new(),
@@ -101,16 +101,15 @@ fn lanes(shape: &[i64], count: u64) -> Vec<Option<Vec<u32>>> {
     (0..count.min(*last as u64)).map(|lane| Some(at(lane))).collect()
 }
 
-fn product(module: &ir::Module, op: ir::Op) -> ProductFacts {
-    let shape = |index: usize| ttir::types::shape(module.ty(module.operand(op, index)));
-    let (a, c) = (shape(0), shape(2));
+fn dot(module: &ir::Module, dot: MatmulOp<'_>) -> DotFacts {
+    let [a, c] = [dot.a(), dot.c()].map(|value| ttir::types::shape(module.ty(value)));
     let rank = c.len();
     let batch: i64 = c[..rank - 2].iter().product();
-    ProductFacts {
-        op,
+    DotFacts {
+        op: dot.op,
         shape: [c[rank - 2], c[rank - 1], a[rank - 1], batch].map(|size| size as u64),
         matrix: false,
-        rate: ttir::types::elem(module.ty(module.result(op, 0))).to_string(),
+        rate: ttir::types::elem(module.ty(dot.d())).to_string(),
         operands: ["tiles in scratch memory"; 2],
         why_not: None,
     }
@@ -140,7 +139,8 @@ pub(crate) fn peaks(machine: &Machine) -> Peaks {
             clock / 1e9,
             machine.vector_bytes
         ),
-        processors: threads,
+        units: threads,
+        unit: "core",
         memory: measured(threads as usize),
         cache: 0.0,
         cache_bytes: machine.caches.last,

@@ -48,8 +48,8 @@ pub(crate) fn current_cpu() -> usize {
 /// The variables that say how many threads a launch uses, the first one first.
 const THREADS: [&str; 3] = ["DEUTERON_NUM_THREADS", "TRITON_CPU_NUM_THREADS", "OMP_NUM_THREADS"];
 
-/// How many threads a launch uses: what one of [`THREADS`] says, else one per allowed processor, but no more than the control
-/// group's quota of time pays for.
+/// How many threads a launch uses: what one of [`THREADS`] says, else one per allowed processor, but no more than the
+/// control group's quota of time pays for.
 pub(crate) fn thread_count() -> usize {
     let variable = |name: &str| {
         let text = std::env::var(name).ok()?;

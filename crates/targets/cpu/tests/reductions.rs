@@ -1,5 +1,5 @@
-//! Reductions, scans and quotients of rows that masks cut off anywhere, against plain Rust, on every kind of vector that
-//! this machine has.
+//! Reductions, scans and quotients of rows that masks cut off anywhere, against plain Rust, on every kind of vector
+//! that this machine has.
 
 mod support;
 

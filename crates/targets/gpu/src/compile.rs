@@ -111,7 +111,8 @@ impl<'a> Compile<'a> {
         result
     }
 
-    /// From verified block-level code to code of a lane. Where loops ask for more shared memory than there is, they get fewer stages.
+    /// From verified block-level code to code of a lane. Where loops ask for more shared memory than there is, they get
+    /// fewer stages.
     ///
     /// # Errors
     /// What cannot be compiled.
@@ -168,7 +169,8 @@ impl<'a> Compile<'a> {
         }
     }
 
-    /// Goes on with fewer stages for loops, where the program then fits into shared memory. `need` is what it needs, and what there is.
+    /// Goes on with fewer stages for loops, where the program then fits into shared memory. `need` is what it needs,
+    /// and what there is.
     fn with_less(
         &mut self,
         module: &ir::Module,

@@ -1,7 +1,7 @@
 //! Kernels of emulated devices: which memory a launch may touch, what is printed, and what is said of what was found.
 //!
-//! Every access is checked: against the arrays that the launch was given, for races, for values that nobody wrote. What is found is an
-//! error of the launch. How code runs is an emulator's ([`Emulator`]). Slow, and meant for small inputs.
+//! Every access is checked: against the arrays that the launch was given, for races, for values that nobody wrote. What
+//! is found is an error of the launch. How code runs is an emulator's ([`Emulator`]). Slow, and meant for small inputs.
 
 use emulation::{Argument, Checks, Finding, Memory};
 use std::fmt::Display;
@@ -18,7 +18,7 @@ pub trait Emulator: Send + Sync {
     /// Runs all programs of a launch. `memory` holds what its arguments point to.
     ///
     /// # Errors
-    /// Why they stopped, where nothing is to be told besides.
+    /// Why they stopped, where nothing else is to be reported.
     fn run(&self, call: &Call<'_>, memory: &mut Memory) -> Result<Ran, String>;
 }
 
@@ -93,8 +93,8 @@ impl<E: Emulator> EmulatedKernel<E> {
         let pointers = params.filter(|(param, _)| param.kind == ParamKind::Pointer).map(|(_, slot)| *slot);
         let mut memory = Memory::new();
         for piece in pieces(pointers.chain((launch.scratch != 0).then_some(launch.scratch))) {
-            // SAFETY: whoever launches vouches for the memory behind the arguments and says how far it goes; pieces are apart
-            // from each other.
+            // SAFETY: whoever launches vouches for the memory behind the arguments and says how far it goes; pieces are
+            // apart from each other.
             unsafe { memory.register(piece.base as *mut u8, piece.len as usize) };
         }
         memory
@@ -120,9 +120,9 @@ impl<E: Emulator> LoadedKernel for EmulatedKernel<E> {
         if ran.findings.is_empty() {
             return Ok(());
         }
-        let told: Vec<String> =
+        let texts: Vec<String> =
             ran.findings.iter().take(MOST_FINDINGS).map(|finding| format!("\n  {finding}")).collect();
-        Err(self.error(format!("{} findings:{}", ran.findings.len(), told.concat())))
+        Err(self.error(format!("{} findings:{}", ran.findings.len(), texts.concat())))
     }
 
     fn n_regs(&self) -> u32 {

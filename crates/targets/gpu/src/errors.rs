@@ -3,7 +3,8 @@
 use target::TargetError;
 use ttgir::Machine;
 
-/// Why lowering stopped. Too little shared memory is an error of its own: callers look for it, and try a smaller configuration.
+/// Why lowering stopped. Too little shared memory is an error of its own: callers look for it, and try a smaller
+/// configuration.
 pub fn not_lowered(errors: &[lanes::Error]) -> TargetError {
     let need = |error: &lanes::Error| match error {
         lanes::Error::SharedMemory(need) => Some(out_of_shared(need.required, need.limit)),

@@ -1,8 +1,9 @@
 //! Fewer stages where a kernel asks for more shared memory than there is.
 //!
-//! How much a program needs is known once its buffers are placed: loops that follow each other share memory, and so does the scratch
-//! memory of conversions. So nothing is estimated here. Stages are taken away one at a time, the ones that cost least first, and the
-//! program is compiled anew up to its memory plan, until it fits or no loop has a second stage left.
+//! How much a program needs is known once its buffers are placed: loops that follow each other share memory, and so
+//! does the scratch memory of conversions. So nothing is estimated here. Stages are taken away one at a time, the ones
+//! that cost least first, and the program is compiled anew up to its memory plan, until it fits or no loop has a second
+//! stage left.
 
 use ir::{Attr, Diagnostic, Module, Op, Traits, Type};
 use ttir::ops::control::{FOR, NUM_STAGES};
@@ -31,7 +32,8 @@ pub(crate) struct Fitted {
 }
 
 impl Fit {
-    /// The loops of a program that are pipelined; `None` if there is none. `num_stages` is what loops with dots get that say nothing.
+    /// The loops of a program that are pipelined; `None` if there is none. `num_stages` is what loops with dots get
+    /// that say nothing.
     pub(crate) fn of(module: &Module, num_stages: u32) -> Option<Fit> {
         if !module.walk(module.top()).iter().any(|&op| module.is(op, &FOR)) {
             return None;
@@ -44,7 +46,8 @@ impl Fit {
         (!loops.is_empty()).then_some(Fit { module, loops })
     }
 
-    /// Takes stages away until the program fits. `needed` is what it needs as it is; `measure` says what a program needs.
+    /// Takes stages away until the program fits. `needed` is what it needs as it is; `measure` says what a program
+    /// needs.
     ///
     /// # Errors
     /// What `measure` says.
@@ -132,15 +135,16 @@ struct Step {
 }
 
 impl Step {
-    /// Whether it is to be preferred: one that fits, then one that needs less than now, then the cheaper, then the smaller.
+    /// Whether it is to be preferred: one that fits, then one that needs less than now, then the cheaper, then the
+    /// smaller.
     fn beats(&self, other: &Step, now: u64, limit: u64) -> bool {
         let rank = |step: &Step| (step.bytes > limit, step.bytes >= now, step.cost, step.bytes);
         rank(self) < rank(other)
     }
 }
 
-/// What it costs a loop to be left with so many stages, relative to others: without a second one nothing overlaps, with two of them
-/// little does, and what is inside of other loops runs more often.
+/// What it costs a loop to be left with so many stages, relative to others: without a second one nothing overlaps, with
+/// two of them little does, and what is inside of other loops runs more often.
 fn cost(left: u32, depth: usize) -> u64 {
     let once = match left {
         0 | 1 => 100,

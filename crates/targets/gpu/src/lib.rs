@@ -1,11 +1,13 @@
-//! What targets for GPUs share: the stages that a compile has in common, parameters of kernels, errors in a target's words.
+//! What targets for GPUs share: the stages that a compile has in common, parameters of kernels, errors in a target's
+//! words.
 //!
 //! ```text
 //! ttir ──layouts, passes──> ttgir ──lanes──> llir ──passes──> llir ──> assembly of the vendor
 //! ```
 //!
-//! A target says what differs through [`Backend`]; [`Compile`] does the steps up to llir and keeps the stages. Nothing here knows a
-//! vendor. [`driver`] is what drivers of GPUs have in common. Left out: machine code, and what a launch decides, which is the runtime's.
+//! A target says what differs through [`Backend`]; [`Compile`] does the steps up to llir and keeps the stages. Nothing
+//! here knows a vendor. [`driver`] is what drivers of GPUs have in common. Left out: machine code, and what a launch
+//! decides, which is the runtime's.
 
 mod compile;
 pub mod driver;

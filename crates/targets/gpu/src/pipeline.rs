@@ -1,5 +1,5 @@
-//! From block-level code to code with layouts that is ready for lanes: the step that gives every block a layout, then the passes of an
-//! architecture.
+//! From block-level code to code with layouts that is ready for lanes: the step that gives every block a layout, then
+//! the passes of an architecture.
 
 use ir::pass::{Observer, PassRow, Verify};
 use ir::{Diagnostic, Module};

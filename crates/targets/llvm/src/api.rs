@@ -91,8 +91,8 @@ functions! {
     get_host_cpu_features: "LLVMGetHostCPUFeatures" fn() -> *mut c_char;
 }
 
-/// Further options that LLVM may be started with: names of flags that switch a step off, in every version that is loaded. LLVM ends
-/// the process on one that it does not know, and on one that is given twice.
+/// Further options that LLVM may be started with: names of flags that switch a step off, in every version that is
+/// loaded. LLVM ends the process on one that it does not know, and on one that is given twice.
 pub(crate) const FLAGS: &[&str] = &[
     "disable-block-placement",
     "disable-branch-fold",

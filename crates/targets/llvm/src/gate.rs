@@ -1,7 +1,8 @@
 //! Options of LLVM: they belong to the process, and targets want different ones.
 //!
-//! A compile enters with the options of its target and leaves when it is done. Compiles with the same options run side by side; others
-//! wait until those are done, then the options are reset and set anew. An LLVM that cannot reset them keeps those that were set first.
+//! A compile enters with the options of its target and leaves when it is done. Compiles with the same options run side
+//! by side; others wait until those are done, then the options are reset and set anew. An LLVM that cannot reset them
+//! keeps those that were set first.
 
 use crate::Llvm;
 use std::cell::Cell;
@@ -12,9 +13,9 @@ use std::time::Duration;
 /// Options of a target.
 pub type Options = &'static [&'static CStr];
 
-/// Options for CPUs. Loop strength reduction takes half of the time of making code and gains nothing: the loops come with addresses of a
-/// base, an index and a constant, as the processors have them. Scheduling once more after registers are assigned takes a twentieth, and
-/// gains nothing on processors that do so themselves.
+/// Options for CPUs. Loop strength reduction takes half of the time of making code and gains nothing: the loops come
+/// with addresses of a base, an index and a constant, as the processors have them. Scheduling once more after registers
+/// are assigned takes a twentieth, and gains nothing on processors that do so themselves.
 pub const FOR_CPUS: Options = &[c"-disable-lsr", c"-disable-post-ra"];
 
 /// Options as text, for people and for keys.

@@ -106,10 +106,10 @@ fn start() -> Result<Helper, LlvmError> {
 pub(crate) unsafe extern "C" fn fatal(message: *const c_char) {
     // SAFETY: LLVM passes a valid C string.
     let text = unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned();
-    let told = REPLY.with_borrow(|reply| {
+    let is_known = REPLY.with_borrow(|reply| {
         reply.as_ref().is_some_and(|reply| reply.send(Err(LlvmError::Fatal(text))).is_ok())
     });
-    if !told {
+    if !is_known {
         return;
     }
     crate::gate::leave();

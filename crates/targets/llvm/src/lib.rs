@@ -1,11 +1,12 @@
 //! Finds a shared LLVM at run time and drives it with text through its C interface.
 //!
 //! Nothing is linked: about 30 functions of LLVM's C interface are looked up in a library of version 17 to 22
-//! ([`search`] says where), once per process ([`Llvm::load`]). Text goes in, an object, assembly or optimised text comes
-//! out ([`Llvm::compile`]). One target machine per helper thread and [`TargetSpec`] is kept.
+//! ([`search`] says where), once per process ([`Llvm::load`]). Text goes in, an object, assembly or optimised text
+//! comes out ([`Llvm::compile`]). One target machine per helper thread and [`TargetSpec`] is kept.
 //!
 //! LLVM stops the process on some wrong input. Processor names it does not know are refused first, and what remains
-//! (code that it cannot select) costs a helper thread and gives an error ([`Llvm::compile`]). Left out: building LLVM's own data structures, linking, and running code.
+//! (code that it cannot select) costs a helper thread and gives an error ([`Llvm::compile`]). Left out: building LLVM's
+//! own data structures, linking, and running code.
 
 mod api;
 mod compile;
@@ -69,8 +70,8 @@ impl Llvm {
         loaded(&[]).1.as_ref().map_err(Clone::clone)
     }
 
-    /// The same, started with these of its own flags, each of which switches a step off ([`Llvm::flags`]): LLVM takes them once for
-    /// a process.
+    /// The same, started with these of its own flags, each of which switches a step off ([`Llvm::flags`]): LLVM takes
+    /// them once for a process.
     ///
     /// # Errors
     /// Names a flag that is none; says that LLVM was started with other ones.

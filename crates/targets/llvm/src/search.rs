@@ -1,7 +1,8 @@
 //! Where a shared LLVM may be.
 //!
 //! In this order: `DEUTERON_LLVM_PATH` (alone, when it is set), the package `deuteron_llvm` beside ours, beside our own
-//! library or program, the system's folders, a Rust toolchain's. Inside a folder newer versions come first. Nothing is opened here.
+//! library or program, the system's folders, a Rust toolchain's. Inside a folder newer versions come first. Nothing is
+//! opened here.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -81,8 +82,8 @@ fn beside() -> Vec<PathBuf> {
     beside_folder(folder)
 }
 
-/// Where an LLVM may be that was installed with us: that of `pip install 'deuteron[cpu]'` is a package of its own in the
-/// same `site-packages`.
+/// Where an LLVM may be that was installed with us: that of `pip install 'deuteron[cpu]'` is a package of its own in
+/// the same `site-packages`.
 fn beside_folder(folder: PathBuf) -> Vec<PathBuf> {
     vec![folder.join("../deuteron_llvm/lib"), folder.join("lib"), folder.join("../lib"), folder]
 }

@@ -1,5 +1,5 @@
-//! Checks the driver layer on a machine with a GPU, with PTX that was written by hand: devices, assembly, launches, memory,
-//! events, errors. Says what it does and ends with 0 if all of it is right.
+//! Checks the driver layer on a machine with a GPU, with PTX that was written by hand: devices, assembly, launches,
+//! memory, events, errors. Says what it does and ends with 0 if all of it is right.
 //!
 //! `cargo run -p nvidia --example driver_check`
 

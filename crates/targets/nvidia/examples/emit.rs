@@ -1,4 +1,5 @@
-//! `emit FILE.ttir [sm_90a] [WARPS] [STAGES] [BLOCKS]`: writes what a kernel becomes, stage by stage, and how long each took.
+//! `emit FILE.ttir [sm_90a] [WARPS] [STAGES] [BLOCKS]`: writes what a kernel becomes, stage by stage, and how long each
+//! took.
 
 use ir::pass::Verify;
 use nvidia::assemble::{AssembleOptions, Assembler, Ptxas, Search};

@@ -1,9 +1,9 @@
 //! Which assembler makes machine code here, and what is made of a kernel when somebody asks.
 //!
-//! For the devices that are here a compile ends with PTX: the driver assembles it when it is loaded, in this process, and keeps
-//! the machine code. (Its linker, which would hand the machine code out, makes relocatable code, in which ptxas 12.8 and 13.0
-//! and the driver 580 take twice the registers for wide blocks.) For other devices a `ptxas` that is found is used, else the
-//! library nvJitLink; where there is none, a compile ends with PTX, too.
+//! For the devices that are here a compile ends with PTX: the driver assembles it when it is loaded, in this process,
+//! and keeps the machine code. (Its linker, which would hand the machine code out, makes relocatable code, in which
+//! ptxas 12.8 and 13.0 and the driver 580 take twice the registers for wide blocks.) For other devices a `ptxas` that
+//! is found is used, else the library nvJitLink; where there is none, a compile ends with PTX, too.
 
 use crate::assemble::{AssembleError, AssembleOptions, Assembler, Cubin, NotFound, NvJitLink, Ptxas, Search};
 use crate::driver::{self, Gpu, LinkOptions};
@@ -33,8 +33,8 @@ fn search() -> Search {
     Search::from_environment(own_environment().as_deref())
 }
 
-/// The environment of Python that the running program belongs to: a virtual one by the name that it was called by, since its
-/// program is a link to that of another environment.
+/// The environment of Python that the running program belongs to: a virtual one by the name that it was called by,
+/// since its program is a link to that of another environment.
 fn own_environment() -> Option<PathBuf> {
     let called = std::env::args_os().next().map(PathBuf::from);
     called.as_deref().and_then(virtual_environment).or_else(|| {
@@ -104,8 +104,8 @@ fn library() -> Result<&'static NvJitLink, AssembleError> {
     LIBRARY.get_or_init(|| NvJitLink::find(&search())).as_ref().map_err(Clone::clone)
 }
 
-/// The assembler that is used for an architecture, for the key of compiled kernels. A start from the cache asks for it, so
-/// nothing is run for it: a program is told by its file.
+/// The assembler that is used for an architecture, for the key of compiled kernels. A start from the cache asks for it,
+/// so nothing is run for it: a program is recognised by its file.
 pub(crate) fn identity(arch: Arch) -> String {
     if let (Some(_), Ok(driver)) = (own_gpu(arch), driver::driver()) {
         return format!("driver {}", driver.version());
@@ -121,7 +121,7 @@ pub(crate) fn identity(arch: Arch) -> String {
 
 /// The programs and libraries that make and show machine code, and where they are.
 pub(crate) fn tools(arch: Arch) -> Vec<Tool> {
-    let told = |error: &AssembleError| error.to_string();
+    let text = |error: &AssembleError| error.to_string();
     let ptxas = ptxas(arch).map(|ptxas| format!("{} from {}", ptxas.version(), ptxas.path().display()));
     let library = library().map(|library| library.version());
     let search = search();
@@ -135,8 +135,8 @@ pub(crate) fn tools(arch: Arch) -> Vec<Tool> {
         }
     };
     let makers = [
-        Tool { name: "ptxas", found: ptxas.map_err(|error| told(&error)) },
-        Tool { name: "nvJitLink", found: library.map_err(|error| told(&error)) },
+        Tool { name: "ptxas", found: ptxas.map_err(|error| text(&error)) },
+        Tool { name: "nvJitLink", found: library.map_err(|error| text(&error)) },
     ];
     makers.into_iter().chain(DISASSEMBLERS.iter().map(shown)).collect()
 }

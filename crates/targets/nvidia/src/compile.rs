@@ -15,7 +15,7 @@ use target::{
 };
 use ttir::ops::func::kernel_of;
 
-/// The stages that a person may give.
+/// The stages that may be overridden.
 pub(crate) const STAGES: &[&str] = &[TTGIR, LLIR, stage::PTX, stage::CUBIN];
 
 /// What is compiled for.

@@ -1,7 +1,8 @@
 //! What the head of a kernel in a PTX file says about launches of it, where a compile begins with such a file.
 //!
-//! It assumes the convention of kernels here and of the reference: two pointers to scratch memory behind the parameters. Left out:
-//! the code, which the assembler reads; how much shared memory a launch must bring along, which PTX does not say.
+//! It assumes the convention of kernels here and of the reference: two pointers to scratch memory behind the
+//! parameters. Left out: the code, which the assembler reads; how much shared memory a launch must bring along, which
+//! PTX does not say.
 
 use crate::facts::Facts;
 use crate::machine::WARP;
@@ -30,7 +31,7 @@ pub(crate) fn facts(text: &str, min_shared: u32) -> Result<Facts, String> {
     let own = written.len().checked_sub(SCRATCH_PARAMS).ok_or_else(|| {
         format!("kernel `{name}` lacks the {SCRATCH_PARAMS} pointers to scratch memory that stand behind all parameters")
     })?;
-    // Pointers are told from numbers by `.ptr`; older files say it nowhere.
+    // Pointers differ from numbers by `.ptr`; older files say it nowhere.
     let says_pointers = written.iter().any(|param| param.contains(".ptr"));
     let params =
         written[..own].iter().map(|param| parameter(param, says_pointers)).collect::<Result<_, _>>()?;

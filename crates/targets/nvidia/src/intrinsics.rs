@@ -1,7 +1,8 @@
 //! LLVM's intrinsics for these GPUs (`llvm.nvvm.…`), each with the instruction that it is.
 //!
-//! Code of lanes calls them by the constants here, and selection writes the instruction of the row, so that their names stand nowhere
-//! else. Rows without a constant are for llir that somebody else wrote. Left out: intrinsics that have types in their names.
+//! Code of lanes calls them by the constants here, and selection writes the instruction of the row, so that their names
+//! stand nowhere else. Rows without a constant are for llir that somebody else wrote. Left out: intrinsics that have
+//! types in their names.
 
 use ptx_isa::{Role, role};
 
@@ -67,6 +68,7 @@ pub(crate) const DIV: Intrinsic = plain("llvm.nvvm.div.approx.f", "div.approx.f3
 pub(crate) const DIV_FULL: Intrinsic = plain("llvm.nvvm.div.full", "div.full.f32");
 pub(crate) const EX2: Intrinsic = plain("llvm.nvvm.ex2.approx.f", "ex2.approx.f32");
 pub(crate) const EX2_FTZ: Intrinsic = plain("llvm.nvvm.ex2.approx.ftz.f", "ex2.approx.ftz.f32");
+pub(crate) const EXIT: Intrinsic = plain("llvm.nvvm.exit", "exit");
 pub(crate) const RELEASE_LAUNCH: Intrinsic =
     plain("llvm.nvvm.griddepcontrol.launch.dependents", "griddepcontrol.launch_dependents");
 pub(crate) const AWAIT_LAUNCH: Intrinsic = plain("llvm.nvvm.griddepcontrol.wait", "griddepcontrol.wait");
@@ -123,7 +125,7 @@ static ROWS: &[Intrinsic] = &[
     plain("llvm.nvvm.div.rn.d", "div.rn.f64"),
     EX2,
     EX2_FTZ,
-    plain("llvm.nvvm.exit", "exit"),
+    EXIT,
     RELEASE_LAUNCH,
     AWAIT_LAUNCH,
     LG2,

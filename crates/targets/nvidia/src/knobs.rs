@@ -1,4 +1,4 @@
-//! Knobs that concern these GPUs alone, and what a compile is told by them.
+//! Knobs that concern these GPUs alone, and what they change in a compile.
 
 use crate::stage;
 use target::knobs::{KnobKind, KnobRow, KnobStanding};

@@ -1,4 +1,5 @@
-//! The target for NVIDIA GPUs: ttgir pipelines, PTX written directly, assembly and launch through libraries found at run time.
+//! The target for NVIDIA GPUs: ttgir pipelines, PTX written directly, assembly and launch through libraries found at
+//! run time.
 
 pub mod assemble;
 mod assembling;

@@ -17,7 +17,7 @@ const SM_80: Machine = Machine {
     resident_warps: 64,
     resident_programs: 32,
     shared_bytes: 163 << 10,
-    processor_shared_bytes: 164 << 10,
+    sm_shared_bytes: 164 << 10,
     reserved_shared_bytes: 1 << 10,
     async_copy_bytes: &[4, 8, 16],
     matrix_load: true,
@@ -31,7 +31,7 @@ const SM_86: Machine = Machine {
     resident_warps: 48,
     resident_programs: 16,
     shared_bytes: 99 << 10,
-    processor_shared_bytes: 100 << 10,
+    sm_shared_bytes: 100 << 10,
     ..SM_80
 };
 
@@ -48,7 +48,7 @@ const SM_89: Machine = Machine {
 const SM_90: Machine = Machine {
     name: "cuda:90",
     shared_bytes: 227 << 10,
-    processor_shared_bytes: 228 << 10,
+    sm_shared_bytes: 228 << 10,
     bulk_copy: true,
     bulk_store: true,
     roles: Roles::Paying,
@@ -79,7 +79,7 @@ const SM_120: Machine = Machine {
     resident_warps: 48,
     resident_programs: 24,
     shared_bytes: 99 << 10,
-    processor_shared_bytes: 100 << 10,
+    sm_shared_bytes: 100 << 10,
     ..SM_100
 };
 
@@ -227,7 +227,7 @@ mod tests {
         let mut texts = Vec::new();
         for (arch, machine) in MACHINES {
             assert_eq!(machine.name, format!("cuda:{arch}"));
-            assert!(machine.shared_bytes + machine.reserved_shared_bytes <= machine.processor_shared_bytes);
+            assert!(machine.shared_bytes + machine.reserved_shared_bytes <= machine.sm_shared_bytes);
             assert!(machine.max_warps <= machine.resident_warps);
             texts.push(machine.to_string());
         }

@@ -1,7 +1,8 @@
-//! Tensor maps that launches make: what the parameters of a kernel say of them, and what a launch's arguments make of that.
+//! Tensor maps that launches make: what the parameters of a kernel say of them, and what a launch's arguments make of
+//! that.
 //!
-//! A parameter of type `!tt.tensordesc<…, #shared>` with `tt.map_of` is 128 bytes for the copy engine. A compile makes a [`MapRecipe`] of
-//! it, which the facts of a launch carry.
+//! A parameter of type `!tt.tensordesc<…, #shared>` with `tt.map_of` is 128 bytes for the copy engine. A compile makes
+//! a [`MapRecipe`] of it, which the facts of a launch carry.
 
 use crate::tensor_layout::{Element, TensorLayout};
 use emulator::{Swizzle, TensorMap};

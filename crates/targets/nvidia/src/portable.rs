@@ -1,12 +1,12 @@
-//! Inline assembly that says in PTX what the language has an operation for, as that operation: so that kernels with it run where there is
-//! no PTX.
+//! Inline assembly that says in PTX what the language has an operation for, as that operation: so that kernels with it
+//! run where there is no PTX.
 //!
 //! ```text
 //! tt.elementwise_inline_asm "tanh.approx.f32 $0, $1;" {…} %x    =>    math.tanh %x
 //! ```
 //!
-//! Only texts of one instruction, from the first operand on in order, whose types are those of the operands. Everything else stays, and
-//! targets without PTX refuse it. An approximation becomes the function that it approximates.
+//! Only texts of one instruction, from the first operand on in order, whose types are those of the operands. Everything
+//! else stays, and targets without PTX refuse it. An approximation becomes the function that it approximates.
 
 use ir::{Builder, FloatKind, Module, Op, OpRow, Type, Value};
 use ttir::ops::extern_call::{INLINE_ASM, InlineAsmOp};
@@ -116,7 +116,8 @@ impl Meaning {
     }
 }
 
-/// A sum or product that nothing is fused with, as `.rn` says: it is a fused operation itself, of which one step is exact.
+/// A sum or product that nothing is fused with, as `.rn` says: it is a fused operation itself, of which one step is
+/// exact.
 fn rounded(module: &mut Module, op: Op, row: &OpRow, args: &[Value]) -> Option<Value> {
     let ty = module.ty(module.result(op, 0));
     let &[a, b] = args else { return None };
@@ -146,7 +147,8 @@ fn instruction(text: &str, args: usize) -> Option<(&str, &str)> {
     split(mnemonic)
 }
 
-/// `ex2.approx.ftz.f32` as `ex2` and `f32`; `cvt.rn.f16.f32` as `cvt` and `f16.f32`. What lies between may only be about rounding.
+/// `ex2.approx.ftz.f32` as `ex2` and `f32`; `cvt.rn.f16.f32` as `cvt` and `f16.f32`. What lies between may only be
+/// about rounding.
 fn split(mnemonic: &str) -> Option<(&str, &str)> {
     let words: Vec<&str> = mnemonic.split('.').collect();
     let is_type = |word: &str| {

@@ -80,8 +80,8 @@ fn a_load_waits_for_the_store_before_it() {
   %w = ttg.local_load %m : $M -> $T
   tt.store %a, %w : tensor<512x!tt.ptr<f32>, #b>
 ";
-    // After the allocation, in the conversion, and behind the second store; that the store overwrites what was loaded is
-    // covered by the conversion's barrier.
+    // After the allocation, in the conversion, and behind the second store; that the store overwrites what was loaded
+    // is covered by the conversion's barrier.
     assert_eq!(lowered(body), Ok((4096, 3, 0)));
 }
 
@@ -113,8 +113,8 @@ fn a_buffer_made_in_front_of_a_loop_lives_through_it() {
     %z = ttg.convert_layout %l : tensor<512xf32, #c> -> $T
 ";
     let body = format!("  %m = ttg.local_alloc %x : ($T) -> $M\n{}", a_loop(body));
-    // The conversion must not reuse the bytes of the buffer. Its own bytes are written again in the next turn. The store
-    // is waited for once.
+    // The conversion must not reuse the bytes of the buffer. Its own bytes are written again in the next turn. The
+    // store is waited for once.
     assert_eq!(lowered(&body), Ok((4096, 3, 2)));
 }
 
@@ -226,7 +226,8 @@ fn what_one_lane_stores_others_load_behind_a_barrier() {
   %u = tt.splat %t : f32 -> $T
   tt.store %a, %u : tensor<512x!tt.ptr<f32>, #b>
 ";
-    // In front of the first store and behind the second; all lanes load `%t`, and some of the block's stores are of its element.
+    // In front of the first store and behind the second; all lanes load `%t`, and some of the block's stores are of its
+    // element.
     assert_eq!(lowered(body), Ok((0, 3, 0)));
 }
 

@@ -1,5 +1,5 @@
-//! Conversions, reductions, scans, gathers and histograms on random layouts, run by the emulator, whose race checker must
-//! find nothing.
+//! Conversions, reductions, scans, gathers and histograms on random layouts, run by the emulator, whose race checker
+//! must find nothing.
 
 mod blocks;
 

@@ -1,5 +1,5 @@
-//! Inline assembly in the forms that kernels write it: blanks among constraints, several results, packed elements, text with
-//! comments, instructions that only have an effect.
+//! Inline assembly in the forms that kernels write it: blanks among constraints, several results, packed elements, text
+//! with comments, instructions that only have an effect.
 
 mod emulated;
 mod support;

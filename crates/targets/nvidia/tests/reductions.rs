@@ -1,4 +1,5 @@
-//! Atomics: which instruction, how many elements at once and in which order, given to the assembler and run by the emulator.
+//! Atomics: which instruction, how many elements at once and in which order, given to the assembler and run by the
+//! emulator.
 
 #[path = "support/assembler.rs"]
 mod assembler;

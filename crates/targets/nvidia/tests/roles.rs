@@ -1,5 +1,5 @@
-//! Warps with roles, written by hand: what partitions capture, barriers of one role, registers, on the emulator under several schedules,
-//! and each text by the assembler.
+//! Warps with roles, written by hand: what partitions capture, barriers of one role, registers, on the emulator under
+//! several schedules, and each text by the assembler.
 
 #[path = "support/assembler.rs"]
 mod assembler;
@@ -13,7 +13,8 @@ use nvidia::lower::Lanes;
 use nvidia::{machine, ptx};
 use ptx_isa::Arch;
 
-/// Partitions write what they have captured, and the program's warps add it up once their barrier says so. `PARTITIONS` is theirs.
+/// Partitions write what they have captured, and the program's warps add it up once their barrier says so. `PARTITIONS`
+/// is theirs.
 const TEXT: &str = r#"
 #in = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [WARPS, 1], order = [1, 0]}>
 #out = #ttg.blocked<{sizePerThread = [4, 1], threadsPerWarp = [8, 4], warpsPerCTA = [1, WARPS], order = [0, 1]}>

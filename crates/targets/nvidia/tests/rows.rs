@@ -1,5 +1,5 @@
-//! Conversions between what matrix instructions hold and what memory is stored from: lanes move rows for each other, and
-//! the emulator's race checker must find nothing.
+//! Conversions between what matrix instructions hold and what memory is stored from: lanes move rows for each other,
+//! and the emulator's race checker must find nothing.
 
 mod blocks;
 

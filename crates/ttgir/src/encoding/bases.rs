@@ -52,7 +52,8 @@ impl Bases {
         }
     }
 
-    /// Registers (or offsets, which stand in their place) walk on until the layout reaches a shape, dimensions in order.
+    /// Registers (or offsets, which stand in their place) walk on until the layout reaches a shape, dimensions in
+    /// order.
     pub(super) fn grow(&mut self, shape: &[u32], order: &[u32]) {
         for &dim in order {
             let dim = dim as usize;

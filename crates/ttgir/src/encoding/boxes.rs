@@ -1,7 +1,8 @@
 //! Boxes: what one bulk copy moves between a tensor in memory and shared memory.
 //!
-//! The copy engine writes a box row by row, each row as wide as the swizzle, so only tiles whose rows run along the last dimension
-//! are boxes. A block that is larger than a box is several of them, in the order of [`SharedEncoding::to_linear`].
+//! The copy engine writes a box row by row, each row as wide as the swizzle, so only tiles whose rows run along the
+//! last dimension are boxes. A block that is larger than a box is several of them, in the order of
+//! [`SharedEncoding::to_linear`].
 
 use super::SharedEncoding;
 use ir::Type;
@@ -25,8 +26,8 @@ pub struct BoxAt {
 }
 
 impl SharedEncoding {
-    /// The encoding in which bulk copies leave blocks of a descriptor: the widest swizzle that fits. `None` for elements that they
-    /// do not know.
+    /// The encoding in which bulk copies leave blocks of a descriptor: the widest swizzle that fits. `None` for
+    /// elements that they do not know.
     pub fn of_box(descriptor: Type) -> Option<SharedEncoding> {
         let (dims, bytes) = (shape(descriptor), elem_bytes(elem(descriptor)));
         let row = *dims.last()? as u64 * bytes;
@@ -44,7 +45,8 @@ impl SharedEncoding {
     }
 }
 
-/// The sides of the box of one bulk copy for a block that lies so in shared memory; `None` where bulk copies leave no such block.
+/// The sides of the box of one bulk copy for a block that lies so in shared memory; `None` where bulk copies leave no
+/// such block.
 pub fn box_of(encoding: &SharedEncoding, shape: &[i64]) -> Option<Vec<u32>> {
     let SharedEncoding::Nvmma {
         swizzling_byte_width: width,

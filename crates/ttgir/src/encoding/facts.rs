@@ -4,8 +4,8 @@ use super::{Encoding, bases};
 use ir::{Type, TypeParam};
 use layout::{Dim, LinearLayout};
 
-/// Which positions hold copies of what others hold, as masks: an element is held once by the positions whose masked bits
-/// are all 0.
+/// Which positions hold copies of what others hold, as masks: an element is held once by the positions whose masked
+/// bits are all 0.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Facts {
     /// Bits of the register number that change nothing.

@@ -1,8 +1,8 @@
 //! Layouts of matrix instructions that deal out runs of elements: one row of data for each family and version.
 //!
-//! A lane of such an instruction holds runs of neighbouring elements along the *inner* dimension of the result (its rows,
-//! or, where the operands change places, its columns); lanes walk along the *outer* dimension first, then along the inner
-//! one. Operands have their runs along k. Everything else is counting: see [`Pattern`].
+//! A lane of such an instruction holds runs of neighbouring elements along the *inner* dimension of the result (its
+//! rows, or, where the operands change places, its columns); lanes walk along the *outer* dimension first, then along
+//! the inner one. Operands have their runs along k. Everything else is counting: see [`Pattern`].
 
 use super::bases::{Bases, LANE, REGISTER, WARP};
 use super::shared_layout::part;
@@ -19,8 +19,8 @@ pub struct Fragments {
     pub instr_shape: Vec<u32>,
     /// Whether runs are of columns, not of rows: the instruction gets its operands the other way round.
     pub transposed: bool,
-    /// How many tiles lie inside each other along each dimension: neighbours are in the same place of neighbouring tiles.
-    /// Empty for one.
+    /// How many tiles lie inside each other along each dimension: neighbours are in the same place of neighbouring
+    /// tiles. Empty for one.
     pub interleaved: Vec<u32>,
     /// Which tiles a warp makes, and which warp makes which.
     pub tiles: Tiles,
@@ -192,8 +192,8 @@ impl Fragments {
         self.deal(bases, Some(k), shape);
     }
 
-    /// Tiles of a warp, then warps; along `k` they hold the same. Where tiles are counted, registers go on along one dimension
-    /// before they turn to the next.
+    /// Tiles of a warp, then warps; along `k` they hold the same. Where tiles are counted, registers go on along one
+    /// dimension before they turn to the next.
     fn deal(&self, bases: &mut Bases, k: Option<usize>, shape: &[u32]) {
         match &self.tiles {
             Tiles::Counts { per_warp, warps } => {

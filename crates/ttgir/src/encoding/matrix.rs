@@ -1,7 +1,8 @@
 //! The layouts of matrix instructions: of their results and of operands in registers.
 //!
-//! Instructions that deal out runs are in [`super::fragments`]. One pattern serves all others: 4 lanes side by side along the inner dimension with `width` neighbouring elements each, 8
-//! lanes along the outer one, and registers for what is left of the tile.
+//! Instructions that deal out runs are in [`super::fragments`]. One pattern serves all others: 4 lanes side by side
+//! along the inner dimension with `width` neighbouring elements each, 8 lanes along the outer one, and registers for
+//! what is left of the tile.
 
 use super::Encoding;
 use super::bases::{Bases, LANE, REGISTER, WARP};

@@ -45,8 +45,8 @@ pub enum SharedEncoding {
         /// How blocks of a cluster split the whole; empty for one block.
         cga: BasisList,
     },
-    /// Tiles as matrix instructions and bulk copies read them: 8 rows of `swizzling_byte_width` bytes, of which groups of
-    /// 16 bytes change places by the number of the row.
+    /// Tiles as matrix instructions and bulk copies read them: 8 rows of `swizzling_byte_width` bytes, of which groups
+    /// of 16 bytes change places by the number of the row.
     Nvmma {
         /// Bytes of a row of a tile, 32, 64 or 128; 0 for rows behind each other.
         swizzling_byte_width: u32,
@@ -154,8 +154,9 @@ impl SharedEncoding {
 
     /// Which element each offset of each block holds: from `offset`, in elements, and `block` to `dim0`, ….
     ///
-    /// The shape is that of what was allocated ([`crate::types::MemDesc::alloc_shape`]), without leading dimensions beyond
-    /// the rank of the encoding; a part of it (`memdesc_subslice`) is at the offsets of its elements in the whole.
+    /// The shape is that of what was allocated ([`crate::types::MemDesc::alloc_shape`]), without leading dimensions
+    /// beyond the rank of the encoding; a part of it (`memdesc_subslice`) is at the offsets of its elements in the
+    /// whole.
     ///
     /// # Panics
     /// When the shape has not as many dimensions as the encoding: verified types have.

@@ -123,7 +123,8 @@ pub(super) static ROTATING: AttrRow = AttrRow {
     },
 };
 
-/// What encodings have whose rows exchange their vectors by phases: vec, perPhase, maxPhase, order and the cluster's part.
+/// What encodings have whose rows exchange their vectors by phases: vec, perPhase, maxPhase, order and the cluster's
+/// part.
 type Phases = (u32, u32, u32, Vec<u32>, BasisList);
 
 fn phases(fields: &mut Fields) -> Result<Phases, String> {

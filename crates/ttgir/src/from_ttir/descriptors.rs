@@ -6,8 +6,8 @@
 //!                                                                  %x = tt.load %p, %q, padding
 //! ```
 //!
-//! A descriptor that is a parameter of a kernel is made by the kernel by now (`ttir::passes::FLATTEN_DESCRIPTORS`). Left out, and
-//! refused: descriptors that control flow carries, and reductions that memory does not do on floats.
+//! A descriptor that is a parameter of a kernel is made by the kernel by now (`ttir::passes::FLATTEN_DESCRIPTORS`).
+//! Left out, and refused: descriptors that control flow carries, and reductions that memory does not do on floats.
 
 use super::blocks::Blocks;
 use super::maps::KEPT;

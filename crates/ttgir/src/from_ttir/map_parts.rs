@@ -1,7 +1,9 @@
-//! What launches make a descriptor of: an address, sizes and strides, each a parameter, a number, or a sum or product of such.
+//! What launches make a descriptor of: an address, sizes and strides, each a parameter, a number, or a sum or product
+//! of such.
 //!
-//! Their text, which attributes and compiled kernels carry, has operators behind operands: `%0[%1:i32_%2:i32_mul32,64][%3:i64]` is a tensor at
-//! the address that parameter 0 is, of so many rows as the product of the parameters 1 and 2, of 64 columns, with rows parameter 3 apart.
+//! Their text, which attributes and compiled kernels carry, has operators behind operands:
+//! `%0[%1:i32_%2:i32_mul32,64][%3:i64]` is a tensor at the address that parameter 0 is, of so many rows as the product
+//! of the parameters 1 and 2, of 64 columns, with rows parameter 3 apart.
 
 use ir::{Attr, Block, DeclaredKey, Def, Module, OpRow, Value};
 use std::fmt;

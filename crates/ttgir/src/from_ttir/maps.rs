@@ -5,17 +5,18 @@
 //! %x = tt.descriptor_load %d[%i, %j]                    =>    %x = tt.descriptor_load %p.map[%i, %j]
 //! ```
 //!
-//! `tt.map_of` says of which parameters and constants the descriptor is made ([`MapParts`]). Whoever launches makes the new parameter of these, so
-//! a descriptor that a kernel makes of its parameters alone costs it nothing. Only loads that feed dots, and stores of kernels with dots
-//! where the machine says so: what goes through registers anyway is loaded and
-//! stored by the lanes.
+//! `tt.map_of` says of which parameters and constants the descriptor is made ([`MapParts`]). Whoever launches makes the
+//! new parameter of these, so a descriptor that a kernel makes of its parameters alone costs it nothing. Only loads
+//! that feed dots, and stores of kernels with dots where the machine says so: what goes through registers anyway is
+//! loaded and stored by the lanes.
 //!
-//! A descriptor of anything else, of addresses and sizes that a kernel loads, is made a second time with the attribute `tt.kept`: the kernel will
-//! write it to memory where it makes it (`bulk-copies`).
+//! A descriptor of anything else, of addresses and sizes that a kernel loads, is made a second time with the attribute
+//! `tt.kept`: the kernel will write it to memory where it makes it (`bulk-copies`).
 //!
-//! Addresses and strides of what bulk copies move are multiples of 16 bytes. Of a tensor that is passed as a descriptor its launch says so if they
-//! are not; of one that a kernel makes of its parameters it must be known of these; of the others the language demands it.
-//! Left out, and written as addresses and masks later: padding with NaN, machines without bulk copies, clusters.
+//! Addresses and strides of what bulk copies move are multiples of 16 bytes. Of a tensor that is passed as a descriptor
+//! its launch says so if they are not; of one that a kernel makes of its parameters it must be known of these; of the
+//! others the language demands it. Left out, and written as addresses and masks later: padding with NaN, machines
+//! without bulk copies, clusters.
 
 use super::map_parts::{MAP_OF, MapParts, UNIT, map_parts};
 use crate::encoding::{SharedEncoding, box_of};
@@ -60,7 +61,8 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Lets the accesses by a descriptor that bulk copies can serve use a parameter in its place, one for loads and one for stores.
+/// Lets the accesses by a descriptor that bulk copies can serve use a parameter in its place, one for loads and one for
+/// stores.
 fn keep(module: &mut Module, entry: Block, make: Op, keeps_stores: bool) {
     let made = MakeDescriptorOp::new(module, make);
     let (result, pads_zero) = (made.result(), made.padding() == Padding::Zero);
@@ -152,8 +154,8 @@ pub(crate) fn map_slot(module: &Module, desc: Value) -> Option<usize> {
     map_parts(module, desc).map(|parts| parts.base)
 }
 
-/// Whether a kernel may write to the tensor that a descriptor describes, as far as that is known by its parameters: by another
-/// descriptor of it, or by its address.
+/// Whether a kernel may write to the tensor that a descriptor describes, as far as that is known by its parameters: by
+/// another descriptor of it, or by its address.
 pub(crate) fn is_written(module: &Module, desc: Value) -> bool {
     let (Def::Arg(entry, _), Some(slot)) = (module.def(desc), map_slot(module, desc)) else { return true };
     let args = module.args(entry);

@@ -6,8 +6,9 @@
 //!   …                                            …
 //! ```
 //!
-//! Assumed: verified code without calls. What layouts cannot say or no machine does as it stands is written otherwise first:
-//! tensor descriptors that bulk copies do not serve as addresses and masks, concatenation as pairs, scaled products as products of widened operands.
+//! Assumed: verified code without calls. What layouts cannot say or no machine does as it stands is written otherwise
+//! first: tensor descriptors that bulk copies do not serve as addresses and masks, concatenation as pairs, scaled
+//! products as products of widened operands.
 
 mod blocks;
 mod cat;

@@ -1,5 +1,5 @@
-//! Products of scaled blocks become products of widened ones, where the machine has no instruction for them; where it has one they become
-//! `ttg.scaled_dot`.
+//! Products of scaled blocks become products of widened ones, where the machine has no instruction for them; where it
+//! has one they become `ttg.scaled_dot`.
 //!
 //! ```text
 //! %d = tt.dot_scaled %a, %b, %c, %sa, %sb    =>    %x = (the numbers of %a) · (%sa, repeated along k)
@@ -7,9 +7,10 @@
 //!                                                  %d = tt.dot %x, %y, %c
 //! ```
 //!
-//! Operands are widened to a format that holds each of their products with a scale exactly: bfloat16 where that is enough, binary16
-//! beside an operand of that format, else binary32, of which `tf32` keeps all digits there are or, for scales that are floats
-//! themselves, `ieee` does. What leaves the range of the format becomes zero, a subnormal number or infinity.
+//! Operands are widened to a format that holds each of their products with a scale exactly: bfloat16 where that is
+//! enough, binary16 beside an operand of that format, else binary32, of which `tf32` keeps all digits there are or, for
+//! scales that are floats themselves, `ieee` does. What leaves the range of the format becomes zero, a subnormal number
+//! or infinity.
 
 use super::blocks::Blocks;
 use crate::Machine;
@@ -81,7 +82,8 @@ impl Format {
     }
 }
 
-/// Hands a product to the machine's instruction for scaled operands; `None`, and nothing is changed, where it has none for it.
+/// Hands a product to the machine's instruction for scaled operands; `None`, and nothing is changed, where it has none
+/// for it.
 fn keep(module: &mut Module, op: Op, machine: &Machine) -> Option<()> {
     let dot = DotScaledOp::new(module, op);
     let packed_along_k = |format: ScaleType, along_k: bool| {
@@ -339,8 +341,8 @@ impl Widen<'_, '_> {
         self.reshape(pairs, &dims)
     }
 
-    /// The numbers of a format without infinities and NaN, from its bits in bytes: exponent and mantissa are moved into place,
-    /// and a power of two puts the exponent right, that of subnormal numbers included.
+    /// The numbers of a format without infinities and NaN, from its bits in bytes: exponent and mantissa are moved into
+    /// place, and a power of two puts the exponent right, that of subnormal numbers included.
     fn tiny_floats(&mut self, bits: Value, format: &Format) -> Value {
         let (number, magnitude_bits) = (self.number, format.exponent_bits + format.mantissa_bits);
         let ints = with_elem(self.ty(bits), number.int());

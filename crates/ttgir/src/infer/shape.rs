@@ -71,7 +71,7 @@ fn permutation(order: &[i64], rank: usize) -> Result<Vec<usize>, String> {
 
 /// Where a dimension comes to stand.
 fn place(order: &[usize], dim: u32) -> u32 {
-    order.iter().position(|&from| from == dim as usize).unwrap_or(0) as u32
+    order.iter().position(|&from| from == dim as usize).expect("verified: a permutation") as u32
 }
 
 /// The same elements in row-major order in another shape.

@@ -79,7 +79,8 @@ fn all_same(tensors: &[Type]) -> Result<(), String> {
     }
 }
 
-/// The operand is held as the result would be if it had the shape of the operand; the number of copies in a lane is free.
+/// The operand is held as the result would be if it had the shape of the operand; the number of copies in a lane is
+/// free.
 fn check_broadcast(operand: Type, result: Type) -> Result<(), String> {
     let distinct = |ty: Type| {
         let encoding = Encoding::of(ty)?;

@@ -1,5 +1,5 @@
-//! Accesses through a buffer: a base pointer, a block of 32-bit offsets, and a range that the hardware checks. Reads beyond it
-//! give zeros, writes are dropped.
+//! Accesses through a buffer: a base pointer, a block of 32-bit offsets, and a range that the hardware checks. Reads
+//! beyond it give zeros, writes are dropped.
 
 use crate::types::{MUTABLE, memdesc, token_type};
 use ir::text::ParseError;
@@ -131,7 +131,7 @@ ir::op_view! {
     }
 }
 
-/// A change of layout inside of lanes.
+/// A layout conversion inside of lanes.
 pub static IN_THREAD_TRANSPOSE: OpRow = OpRow {
     name: "amdg.in_thread_transpose",
     doc: "The same block in a layout in which every lane has the same elements in another order.",

@@ -6,12 +6,13 @@
 //! partition0(%f: !ttg.memdesc<…>, %m: i32) num_warps(4) { … ttg.warp_return } : (!ttg.memdesc<…>, i32) -> f32
 //! ```
 //!
-//! Rules: the regions run at the same time; the operation ends when all have ended. The default region uses what is defined in front of the
-//! operation. What a partition uses of that are the operands, which are its arguments; until the pass that makes operands of them
-//! ([`crate::passes::CAPTURE_VALUES`]) has run, it may name such values itself, scalars and memory alone. A partition gives no results, and
-//! its tensors are for its own number of warps. Roles do not nest. Regions tell each other what is ready by barriers in shared memory; all
-//! other barriers are of one region's warps. A barrier tells two phases apart, so a warp that waits for each of them is one that a later phase
-//! counts: else it may miss two and wait for ever.
+//! Rules: the regions run at the same time; the operation ends when all have ended. The default region uses what is
+//! defined in front of the operation. What a partition uses of that are the operands, which are its arguments; until
+//! the pass that makes operands of them ([`crate::passes::CAPTURE_VALUES`]) has run, it may name such values itself,
+//! scalars and memory alone. A partition gives no results, and its tensors are for its own number of warps. Roles do
+//! not nest. Regions tell each other what is ready by barriers in shared memory; all other barriers are of one region's
+//! warps. A barrier tells two phases apart, so a warp that waits for each of them is one that a later phase counts:
+//! else it may miss two and wait for ever.
 
 use ir::text::{Arg, ParseError, Parser, Printer, RegionStyle};
 use ir::view::Ints;
@@ -92,8 +93,8 @@ impl<'m> WarpSpecializeOp<'m> {
 
     /// What runs beside them, where the program has so many warps.
     ///
-    /// Where the operation does not say which warps those are, the partitions of most warps come first, so that groups of four warps
-    /// that must begin at a multiple of four do.
+    /// Where the operation does not say which warps those are, the partitions of most warps come first, so that groups
+    /// of four warps that must begin at a multiple of four do.
     pub fn partitions(self, num_warps: u32) -> Vec<Partition> {
         let counts: Vec<u32> = self.partition_num_warps().iter().map(|&count| count as u32).collect();
         let mut order: Vec<usize> = (0..counts.len()).collect();
@@ -210,8 +211,8 @@ fn verify_partition(module: &Module, of: WarpSpecializeOp<'_>, part: Partition) 
 
 // --- text ---
 
-/// `(%a, %b) attributes {…}`, then `default {…}` and `partition0(%x: type, …) num_warps(4) {…}` in lines of their own, then
-/// `: (types) -> results`.
+/// `(%a, %b) attributes {…}`, then `default {…}` and `partition0(%x: type, …) num_warps(4) {…}` in lines of their own,
+/// then `: (types) -> results`.
 fn print(printer: &mut Printer<'_>, op: Op) {
     let module = printer.module();
     let of = WarpSpecializeOp::new(module, op);

@@ -1,7 +1,8 @@
 //! Groups of warps of a program that take turns.
 //!
-//! Each group of four warps waits for its turn and gives it to the next one, the last one to the first. Before anybody waits, the last group gives the
-//! first its turn (`begin`); when all is over, all but the last give theirs away (`end`): then nothing is left behind.
+//! Each group of four warps waits for its turn and gives it to the next one, the last one to the first. Before anybody
+//! waits, the last group gives the first its turn (`begin`); when all is over, all but the last give theirs away
+//! (`end`): then nothing is left behind.
 
 use ir::{Effect, Format, OpRow};
 

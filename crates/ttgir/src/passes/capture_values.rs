@@ -7,8 +7,8 @@
 //! partition0() num_warps(1) { use(%n, %c) }     partition0(%m: i32) num_warps(1) { %d = arith.constant 4 ; use(%m, %d) }
 //! ```
 //!
-//! Constants are made anew. A descriptor that the kernel made is read by a lane that has not seen how it was written: the partition asks for it
-//! itself.
+//! Constants are made anew. A descriptor that the kernel made is read by a lane that has not seen how it was written:
+//! the partition asks for it itself.
 
 use crate::ops::bulk::{REINTERPRET_DESCRIPTOR, ReinterpretDescriptorOp, TENSORMAP_ACQUIRE};
 use crate::ops::roles::{WARP_SPECIALIZE, WarpSpecializeOp};

@@ -6,14 +6,15 @@ use ir::{Module, Op};
 use ttir::ops::control::{FOR, ForOp};
 use ttir::types::{numel, shape};
 
-/// Registers of a lane that sums may take. With more than that nothing else fits, and the sums are stored and loaded in each
-/// iteration.
+/// Registers of a lane that sums may take. With more than that nothing else fits, and the sums are stored and loaded in
+/// each iteration.
 const MOST_REGISTERS: u64 = 224;
 /// Warps that a program is given at most.
 const MOST_WARPS: u32 = 8;
 
-/// The warps that were asked for, or twice or four times as many where the sums of dots that a loop carries are more than the
-/// registers of those can hold, on machines where groups of warps multiply from shared memory: more warps read no more there.
+/// The warps that were asked for, or twice or four times as many where the sums of dots that a loop carries are more
+/// than the registers of those can hold, on machines where groups of warps multiply from shared memory: more warps read
+/// no more there.
 pub fn enough_warps(module: &Module, machine: &Machine, asked: u32) -> u32 {
     let by_groups = machine.matrix.iter().any(|row| row.kind == MatrixKind::Group);
     let loops = module.walk(module.top()).into_iter().filter(|&op| module.is(op, &FOR));

@@ -7,8 +7,8 @@
 //! }                                                  }
 //! ```
 //!
-//! Only memory that nobody writes later, which its type says. Left out: allocations under conditions, so that nothing is
-//! computed that would not have been.
+//! Only memory that nobody writes later, which its type says. Left out: allocations under conditions, so that nothing
+//! is computed that would not have been.
 
 use crate::ops::shared::LocalAllocOp;
 use crate::types::memdesc;

@@ -1,12 +1,13 @@
-//! Products of groups of warps read shared memory past the ordinary accesses; a fence in front of each lets them see what
-//! lanes and copies have written.
+//! Products of groups of warps read shared memory past the ordinary accesses; a fence in front of each lets them see
+//! what lanes and copies have written.
 //!
 //! ```text
 //! %d = ttng.warp_group_dot %m, %n, %c    =>    ttng.fence_async_shared {bCluster = false}
 //!                                              %d = ttng.warp_group_dot %m, %n, %c
 //! ```
 //!
-//! A product of what bulk copies bring needs none: who waits for their barrier sees it. A product right behind another needs none of its own when nothing was written in between.
+//! A product of what bulk copies bring needs none: who waits for their barrier sees it. A product right behind another
+//! needs none of its own when nothing was written in between.
 
 use crate::ops::async_copy::{ASYNC_COPY, ASYNC_WAIT};
 use crate::ops::barrier::FENCE_ASYNC_SHARED;
@@ -53,7 +54,8 @@ fn visit(module: &mut Module, block: Block) {
     }
 }
 
-/// Whether lanes write to shared memory that a dot reads. What bulk copies bring is there once their barrier has been waited for.
+/// Whether lanes write to shared memory that a dot reads. What bulk copies bring is there once their barrier has been
+/// waited for.
 fn lanes_fill_operands(module: &Module, dot: Op) -> bool {
     let memory = module.operands(dot).iter().filter(|&&value| memdesc(module.ty(value)).is_some());
     memory.copied().any(|view| lanes_fill(module, root(module, view)))

@@ -8,9 +8,9 @@
 //! }                                                 }
 //! ```
 //!
-//! The parameter says so by `tt.pointer_range = 32`. Offsets are added modulo 2^32, which loses nothing of those that an access really
-//! takes place at. Loops carry offsets in place of addresses, which other passes then drop. Left out: scalars, atomics, addresses that
-//! come out of branches or of loops whose condition is computed.
+//! The parameter says so by `tt.pointer_range = 32`. Offsets are added modulo 2^32, which loses nothing of those that
+//! an access really takes place at. Loops carry offsets in place of addresses, which other passes then drop. Left out:
+//! scalars, atomics, addresses that come out of branches or of loops whose condition is computed.
 
 use super::pipeline_loops::{carry, yield_as};
 use crate::ops::convert::CONVERT_LAYOUT;
@@ -52,7 +52,8 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// The parameter of each address that has one. What a loop carries is taken to have that of its first value until it is found otherwise.
+/// The parameter of each address that has one. What a loop carries is taken to have that of its first value until it is
+/// found otherwise.
 fn roots(module: &Module, kernel: Op) -> Roots {
     let mut mixed = FxHashSet::default();
     loop {

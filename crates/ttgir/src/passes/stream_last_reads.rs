@@ -5,10 +5,10 @@
 //! scf.for … { %x = tt.load %p ; … }     =>    scf.for … { %x = tt.load %p cacheModifier = cs ; … }
 //! ```
 //!
-//! All programs together read more than a cache holds, and what none of them reads again should not drive out what others
-//! are about to read again. Only for addresses that are computed from the number of the program, which others do not read,
-//! for loads that say nothing themselves, and for loops with the same bounds that are not in a loop and have no dots, whose
-//! operands programs share.
+//! All programs together read more than a cache holds, and what none of them reads again should not drive out what
+//! others are about to read again. Only for addresses that are computed from the number of the program, which others do
+//! not read, for loads that say nothing themselves, and for loops with the same bounds that are not in a loop and have
+//! no dots, whose operands programs share.
 
 use super::pipeline_loops::is_dot;
 use super::reading::{loads, origin, origins};

@@ -72,8 +72,8 @@ impl Pair {
         apply(self.left.constant?, self.right.constant?)
     }
 
-    /// Aligned groups along a dimension that begin at a multiple of their size in the left operand, and through which the
-    /// right operand is one multiple of that size.
+    /// Aligned groups along a dimension that begin at a multiple of their size in the left operand, and through which
+    /// the right operand is one multiple of that size.
     fn aligned_groups(&self, dim: usize) -> u64 {
         let (left, right) = (&self.left, &self.right);
         left.contiguity[dim].min(left.divisibility[dim]).min(right.every(dim)).min(right.constancy[dim])
@@ -333,8 +333,8 @@ pub(super) fn min_signed(module: &Module, op: Op, table: &AxisTable) -> Option<A
     or_constant(module, op, pair.constant(|a, b| Some(a.min(b))), extremum(module, op, table)?)
 }
 
-/// `x < c` and `x >= c` are the same for all of an aligned group of numbers that count up to a multiple of its size; so are
-/// `c <= x` and `c > x`.
+/// `x < c` and `x >= c` are the same for all of an aligned group of numbers that count up to a multiple of its size; so
+/// are `c <= x` and `c > x`.
 pub(super) fn compare(module: &Module, op: Op, table: &AxisTable) -> Option<AxisInfo> {
     use CmpIPredicate::{Eq, Ne, Sge, Sgt, Sle, Slt, Uge, Ugt, Ule, Ult};
     let pair = Pair::of(module, op, table);

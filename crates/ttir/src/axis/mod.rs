@@ -6,9 +6,9 @@
 //! - *constancy*: aligned groups of so many neighbours are equal.
 //!
 //! A scalar counts as one dimension. Facts come from constants, ranges, the grid, the attributes `tt.divisibility`,
-//! `tt.contiguity` and `tt.constancy` of parameters and operations; loops are followed to a fixed point. Signed sums and
-//! products are taken not to overflow, and dividends not to be negative unless the code shows it, as in the reference;
-//! beyond that the facts hold for every execution.
+//! `tt.contiguity` and `tt.constancy` of parameters and operations; loops are followed to a fixed point. Signed sums
+//! and products are taken not to overflow, and dividends not to be negative unless the code shows it, as in the
+//! reference; beyond that the facts hold for every execution.
 //!
 //! A pure function of the code: it changes nothing and remembers nothing.
 
@@ -177,8 +177,8 @@ impl AxisTable {
         }
     }
 
-    /// How many neighbouring elements along a dimension one aligned access can cover: they lie behind each other, and the
-    /// first of them is aligned to all of them.
+    /// How many neighbouring elements along a dimension one aligned access can cover: they lie behind each other, and
+    /// the first of them is aligned to all of them.
     pub fn aligned_run(&self, module: &Module, pointer: Value, dim: usize) -> u64 {
         let info = self.info(module, pointer);
         let Some(pointee) = pointee(module.ty(pointer)) else { return 1 };

@@ -1,5 +1,5 @@
-//! Which rule says what is known of the result of which operation. Operations without a rule make values of which nothing
-//! is known.
+//! Which rule says what is known of the result of which operation. Operations without a rule make values of which
+//! nothing is known.
 
 use super::{Rule, arithmetic, spread};
 use ir::OpRow;

@@ -1,7 +1,7 @@
 //! Operations that run a region on elements: reductions, scans, elementwise calls. And histograms.
 //!
-//! A region that only computes element by element runs once on whole lines of elements, as if its scalars were blocks; one
-//! with control flow or calls runs once for each element.
+//! A region that only computes element by element runs once on whole lines of elements, as if its scalars were blocks;
+//! one with control flow or calls runs once for each element.
 
 use super::data::{AroundAxis, Data};
 use super::machine::{Entry, Machine, Step};
@@ -116,8 +116,8 @@ pub(crate) fn scan(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     Ok(())
 }
 
-/// Runs the region for each group of `pack` neighbours. Its arguments are the neighbours of the first operand, then those
-/// of the second, …; its results likewise.
+/// Runs the region for each group of `pack` neighbours. Its arguments are the neighbours of the first operand, then
+/// those of the second, …; its results likewise.
 pub(crate) fn map_elementwise(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let block = entry(machine, op);
     let of = MapElementwiseOp::new(machine.module, op);

@@ -1,7 +1,8 @@
 //! The value of a block or scalar while it is interpreted: raw bits of its elements, and which of them are undefined.
 //!
-//! A block whose elements are all equal may be kept as one element, so that constants, splats and scalars cost no memory;
-//! [`Data::at`] hides the difference. Equal data may thus have two representations: compare elements, not `Data`.
+//! A block whose elements are all equal may be kept as one element, so that constants, splats and scalars cost no
+//! memory; [`Data::at`] hides the difference. Equal data may thus have two representations: compare elements, not
+//! `Data`.
 
 use std::sync::Arc;
 

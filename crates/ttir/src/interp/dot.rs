@@ -41,7 +41,8 @@ impl Sizes {
     }
 }
 
-/// Sums products from `start` on in a binary32 accumulator; a row of the result at a time, whose elements are independent sums.
+/// Sums products from `start` on in a binary32 accumulator; a row of the result at a time, whose elements are
+/// independent sums.
 fn sum_rows(kind: FloatKind, sizes: Sizes, lhs: &[f64], rhs: &[f64], start: &[f64]) -> Vec<u64> {
     let Sizes { batch, m, n, k } = sizes;
     let mut results = Vec::with_capacity(batch * m * n);

@@ -1,7 +1,7 @@
 //! Functions of a maths library, by name.
 //!
-//! A symbol may be spelled as in CUDA's library (`__nv_tanhf`), as in ROCm's (`__ocml_tanh_f32`) or plainly (`tanh`). Floats
-//! are computed in binary64 and rounded to the result's format.
+//! A symbol may be spelled as in CUDA's library (`__nv_tanhf`), as in ROCm's (`__ocml_tanh_f32`) or plainly (`tanh`).
+//! Floats are computed in binary64 and rounded to the result's format.
 
 use super::data::Data;
 use super::error::RunErrorKind;

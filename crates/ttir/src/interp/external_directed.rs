@@ -1,7 +1,7 @@
 //! Functions of maths libraries that round toward zero, downwards or upwards.
 //!
-//! The double that is nearest comes with the sign of what is missing; of the numbers of the result's format around it, the one on
-//! the side that is asked for is taken.
+//! The double that is nearest comes with the sign of what is missing; of the numbers of the result's format around it,
+//! the one on the side that is asked for is taken.
 
 use ir::scalar::{float_bits, float_value, sign_extend};
 use ir::{FloatKind, Type};

@@ -1,8 +1,8 @@
 //! The memory that a kernel may touch: named allocations, each with a base address and a length.
 //!
 //! Own allocations live at made-up addresses far above those of any process, 64 KiB and more apart, so that a small
-//! overrun never lands in a neighbour. Foreign ones stand for live memory of this process at its real address. An access
-//! outside every allocation is an error that names the nearest one.
+//! overrun never lands in a neighbour. Foreign ones stand for live memory of this process at its real address. An
+//! access outside every allocation is an error that names the nearest one.
 
 use super::data::Side;
 use std::cell::Cell;
@@ -195,8 +195,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Reads the elements at these addresses where the mask holds, and takes others where it does not. `None` where that is not plain:
-    /// an element is misaligned, or in another allocation than the first one, or in none.
+    /// Reads the elements at these addresses where the mask holds, and takes others where it does not. `None` where
+    /// that is not plain: an element is misaligned, or in another allocation than the first one, or in none.
     pub(crate) fn read_block(&self, size: u64, access: &BlockAccess<'_>) -> Option<Vec<u64>> {
         let Some(first) = access.first() else {
             return Some((0..access.count).map(|index| access.others.at(index)).collect());
@@ -230,8 +230,8 @@ impl Memory {
         Some(elements)
     }
 
-    /// Writes elements to these addresses where the mask holds, in order; whether that was plain, as in [`Memory::read_block`]. If it was not,
-    /// the elements in front may be written.
+    /// Writes elements to these addresses where the mask holds, in order; whether that was plain, as in
+    /// [`Memory::read_block`]. If it was not, the elements in front may be written.
     pub(crate) fn write_block(&mut self, size: u64, access: &BlockAccess<'_>, values: Side<'_>) -> bool {
         let Some(first) = access.first() else { return true };
         let Ok(found) = self.find(first, size) else { return false };

@@ -7,7 +7,8 @@
 //! - A masked-off lane of a load without `other`, or of an atomic, is undefined in the language; here it is 0.
 //! - An element without a defined result (a division by zero, a float that does not fit an integer, `ub.poison`) may be
 //!   computed with, but is an error with its origin when it reaches memory, output, an address or control.
-//! - Reductions combine neighbours first (0 with 1, 2 with 3, then those, …); scans go along the axis element by element.
+//! - Reductions combine neighbours first (0 with 1, 2 with 3, then those, …); scans go along the axis element by
+//!   element.
 //! - `tt.dot` starts from c and adds the products in order of k, each step rounded to the accumulator's format: f64 for
 //!   f64, i32 for integers (wrapping), f32 for the others; a narrower c is rounded once at the end. The product itself
 //!   is exact (fused) for formats up to f32. `inputPrecision` is not modelled: operands are used in full.
@@ -52,7 +53,7 @@ pub trait Hooks {
         false
     }
 
-    /// Whether to be told every value that is computed.
+    /// Whether every value that is computed is reported.
     fn watches(&self) -> bool {
         false
     }

@@ -1,7 +1,8 @@
 //! Code that is run piece by piece: functions of small modules one after another, with values that live in between.
 //!
-//! The meaning is that of a whole program, because the same machine runs each piece. What a whole program knows and pieces do not is
-//! where an undefined element came from, if its piece has no place in a source: [`BlockData::placed`] adds it.
+//! The meaning is that of a whole program, because the same machine runs each piece. What a whole program knows and
+//! pieces do not is where an undefined element came from, if its piece has no place in a source: [`BlockData::placed`]
+//! adds it.
 
 use super::data::{Data, Origin, Undefined};
 use super::handlers::handler;

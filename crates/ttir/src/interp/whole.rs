@@ -1,8 +1,8 @@
-//! Elementwise operations on whole blocks, for those that are frequent: a loop over plain numbers in place of a call of the row's meaning
-//! for each element.
+//! Elementwise operations on whole blocks, for those that are frequent: a loop over plain numbers in place of a call of
+//! the row's meaning for each element.
 //!
-//! What is here is faster and nothing else: a result that is NaN, whose bits the row decides, is taken from the row, and a test gives
-//! every operation here and its row the same bits.
+//! What is here is faster and nothing else: a result that is NaN, whose bits the row decides, is taken from the row,
+//! and a test gives every operation here and its row the same bits.
 
 use super::data::Side;
 use crate::ops::arith_float as float;

@@ -1,7 +1,7 @@
 //! A view of every access by addresses: what loads, stores and atomics have in common.
 //!
-//! An access is what says in its row how much of a block one instruction may cover (`OpRow::access`). Its other operands and
-//! its attributes go by their names: `mask`, `value`, `other`, `sem`, `cacheModifier`, ….
+//! An access is what says in its row how much of a block one instruction may cover (`OpRow::access`). Its other
+//! operands and its attributes go by their names: `mask`, `value`, `other`, `sem`, `cacheModifier`, ….
 
 use super::atomic::{Rmw, Sem};
 use super::memory::{CacheModifier, EvictionPolicy};

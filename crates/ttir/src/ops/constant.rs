@@ -91,14 +91,20 @@ pub fn build(builder: &mut Builder<'_>, ty: Type, bits: u64) -> Value {
 }
 
 /// Builds an integer constant, a scalar or a block filled with it.
+///
+/// # Panics
+/// When `ty` is not made of numbers.
 pub fn int(builder: &mut Builder<'_>, ty: Type, value: i64) -> Value {
-    let bits = ir::scalar::truncate(elem(ty).scalar_bits().unwrap_or(64), value as u64);
+    let bits = ir::scalar::truncate(elem(ty).scalar_bits().expect("a type of numbers"), value as u64);
     build(builder, ty, bits)
 }
 
 /// Builds a float constant, a scalar or a block filled with it, rounded to its format.
+///
+/// # Panics
+/// When `ty` is not made of floats.
 pub fn float(builder: &mut Builder<'_>, ty: Type, value: f64) -> Value {
-    let kind = elem(ty).as_float().unwrap_or(ir::FloatKind::F64);
+    let kind = elem(ty).as_float().expect("a type of floats");
     build(builder, ty, ir::scalar::float_bits(kind, value))
 }
 

@@ -111,8 +111,8 @@ ir::op_view! {
     }
 }
 
-/// Loop with a condition. The first region takes the carried values and ends in [`CONDITION`]; the second takes what that
-/// passes on and yields the next carried values.
+/// Loop with a condition. The first region takes the carried values and ends in [`CONDITION`]; the second takes what
+/// that passes on and yields the next carried values.
 pub static WHILE: OpRow = OpRow {
     name: "scf.while",
     doc: "Repeats: runs the first region; if its condition holds, runs the second with what it passes on.",

@@ -119,8 +119,8 @@ pub static DOT_SCALED: OpRow = OpRow {
 };
 
 impl DotScaledOp<'_> {
-    /// Whether both operands are rounded to binary16 behind their scales: one of them is of that format, and the other is of a narrow
-    /// one. All other scaled operands keep every digit.
+    /// Whether both operands are rounded to binary16 behind their scales: one of them is of that format, and the other
+    /// is of a narrow one. All other scaled operands keep every digit.
     pub fn is_half(self, module: &Module) -> bool {
         let fits = |format: ScaleType, scale: Option<Value>| {
             let has_float_scale = scale.is_some_and(|scale| elem(module.ty(scale)).as_float().is_some());

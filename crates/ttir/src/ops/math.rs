@@ -1,5 +1,5 @@
-//! Elementary functions, on scalars and blocks. Engines may differ by two units in the last place from the exact result,
-//! except where a row says "correctly rounded".
+//! Elementary functions, on scalars and blocks. Engines may differ by two units in the last place from the exact
+//! result, except where a row says "correctly rounded".
 
 use super::arith_float::on_values;
 use crate::types::{FLOAT_LIKE, INT_LIKE};

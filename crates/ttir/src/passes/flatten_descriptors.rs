@@ -7,9 +7,10 @@
 //!                                                      %0 = tt.make_tensor_descriptor %d, [%d.shape.0, %d.shape.1], [%d.stride.0, 1]
 //! ```
 //!
-//! This is the binary interface of descriptors: in their place an address, behind it sizes and strides, which the front end has made
-//! parameters already. Addresses are divisible by 16, and so are strides in bytes; the last stride is 1. Whoever launches has
-//! checked that. Every target runs this pass first; in the stage `ttir` of a kernel descriptors are still to be seen.
+//! This is the binary interface of descriptors: in their place an address, behind it sizes and strides, which the front
+//! end has made parameters already. Addresses are divisible by 16, and so are strides in bytes; the last stride is 1.
+//! Whoever launches has checked that. Every target runs this pass first; in the stage `ttir` of a kernel descriptors
+//! are still to be seen.
 
 use crate::ops::arith_cast::TT_BITCAST;
 use crate::ops::arith_int::{ADDI, ANDI, SHRUI};

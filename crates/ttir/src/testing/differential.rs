@@ -1,7 +1,7 @@
 //! Random programs on an engine and on the interpreter.
 //!
-//! `PROGRAMS=… FIRST=…` choose how many and which; `SHRINK=folder` writes the first program of each kind of failure, whole and as small as it
-//! gets.
+//! `PROGRAMS=… FIRST=…` choose how many and which; `SHRINK=folder` writes the first program of each kind of failure,
+//! whole and as small as it gets.
 
 use super::{Engine, Interpreter, Profile, Program, Ran, Tolerance, difference, generate, shrink, values_of};
 use ir::text::{PrintOptions, print};

@@ -8,8 +8,8 @@
 //! // run: @check(0) fails "assertion failed: not zero"
 //! ```
 //!
-//! An argument is a value ([`super::value`]) or, for a pointer, `&[…]`: memory with these elements. What is expected is the
-//! list of the results, then of the contents of each memory; several are separated by `and`.
+//! An argument is a value ([`super::value`]) or, for a pointer, `&[…]`: memory with these elements. What is expected is
+//! the list of the results, then of the contents of each memory; several are separated by `and`.
 
 use super::value::{Tolerance, difference, format_values, list, parse_values};
 use super::wrap::{Signature, values_of, wrap};

@@ -24,8 +24,8 @@ enum Domain {
     Exponent,
 }
 
-/// Lists of types, how far singles and doubles may be apart in units in the last place, an absolute difference that is allowed as
-/// well, the numbers, and the names.
+/// Lists of types, how far singles and doubles may be apart in units in the last place, an absolute difference that is
+/// allowed as well, the numbers, and the names.
 type Group = (&'static str, [u64; 2], f64, Domain, &'static str);
 
 const FF: &str = "f32->f32 | f64->f64";

@@ -1,7 +1,7 @@
 //! Makes a program that fails smaller, as long as it goes on failing.
 //!
-//! Stores are dropped, grids cut, and operations replaced by one of their operands or by a constant; what is then unused
-//! goes too. Greedy, until nothing more can go: the result is small, though not the smallest.
+//! Stores are dropped, grids cut, and operations replaced by one of their operands or by a constant; what is then
+//! unused goes too. Greedy, until nothing more can go: the result is small, though not the smallest.
 
 use super::generate::Program;
 use crate::ops::constant;

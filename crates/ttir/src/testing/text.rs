@@ -1,8 +1,8 @@
 //! Fixtures of text: what a program prints to, and the errors that it has.
 //!
-//! Line 1 is the command: `// test text` compares what is printed with what is behind `// expect`; `// test verify` expects errors, each
-//! as `// error: words` on the line that errs. The program of any other fixture must print to a text that reads back to the same; one
-//! of a folder `reference` prints to itself. `BLESS=1` rewrites what is expected.
+//! Line 1 is the command: `// test text` compares what is printed with what is behind `// expect`; `// test verify`
+//! expects errors, each as `// error: words` on the line that errs. The program of any other fixture must print to a
+//! text that reads back to the same; one of a folder `reference` prints to itself. `BLESS=1` rewrites what is expected.
 
 use ir::text::{ParseOptions, PrintOptions, parse, print};
 use ir::{Diagnostic, Module, Registry};

@@ -124,8 +124,8 @@ fn close(expected: u64, found: u64, ty: Type, tolerance: Tolerance) -> bool {
     apart <= u128::from(tolerance.ulp) || (want - have).abs() <= tolerance.absolute
 }
 
-/// The first element that differs by more than the tolerance, in words. NaNs are equal to each other; without a tolerance
-/// zeros of different sign differ.
+/// The first element that differs by more than the tolerance, in words. NaNs are equal to each other; without a
+/// tolerance zeros of different sign differ.
 pub fn difference(expected: &[u64], found: &[u64], ty: Type, tolerance: Tolerance) -> Option<String> {
     if expected.len() != found.len() {
         return Some(format!("{} elements, expected {}", found.len(), expected.len()));

@@ -64,8 +64,8 @@ pub fn values_of(bytes: &[u8], ty: Type) -> Vec<u64> {
 /// The name of the kernel that [`wrap`] adds.
 const WRAPPER: &str = "call_from_test";
 
-/// Adds a kernel that calls a function: pointers and scalars are its own parameters, blocks are loaded from memory, results
-/// stored to memory that follows the arguments. Gives the kernel's name.
+/// Adds a kernel that calls a function: pointers and scalars are its own parameters, blocks are loaded from memory,
+/// results stored to memory that follows the arguments. Gives the kernel's name.
 pub fn wrap(module: &mut Module, function: Op, signature: &Signature) -> &'static str {
     let in_memory =
         |ty: Type| if pointee(ty).is_some() || !is_tensor(ty) { ty } else { ptr(stored(elem(ty))) };

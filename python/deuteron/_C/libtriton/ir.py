@@ -18,7 +18,7 @@ def load_dialects(ctx):
 
 
 class _Numbered:
-    """Something that is told from others by a number."""
+    """Something that a number identifies."""
 
     def __init__(self, module, number):
         self._module = module

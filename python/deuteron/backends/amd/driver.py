@@ -1,7 +1,5 @@
 """The driver of AMD GPUs under the names of the reference."""
 
-import sys
-
 from ... import _core
 from ...runtime.driver import DeviceDriver, Utils
 from ..compiler import GPUTarget
@@ -25,15 +23,6 @@ class HIPDriver(DeviceDriver):
     def __init__(self):
         # torch's ROCm build calls these devices "cuda", too.
         super().__init__("cuda")
-
-    @classmethod
-    def is_active(cls):
-        """Whether there is such a GPU. torch knows of it even where the runtime does not work: in a process that was forked after its
-        parent had used it, as torch's compile workers are."""
-        if _core.arrays() == "cuda":
-            return _core.current_target()[0] == cls.backend_name and _core.device_count() > 0
-        torch = sys.modules.get("torch")
-        return torch is not None and torch.version.hip is not None and torch.cuda.is_available()
 
     def get_current_target(self):
         if _core.current_target()[0] == self.backend_name:

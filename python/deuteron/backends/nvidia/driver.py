@@ -5,7 +5,6 @@ import glob
 import importlib.util
 import os
 import subprocess
-import sys
 
 from ... import _core, knobs
 from ...runtime.driver import DeviceDriver, Utils
@@ -51,16 +50,6 @@ class CudaDriver(DeviceDriver):
 
     def __init__(self):
         super().__init__("cuda")
-
-    @classmethod
-    def is_active(cls):
-        """Whether there is such a GPU. torch knows of it even where CUDA does not work: in a process that was forked after its
-        parent had used it, as torch's compile workers are."""
-        if _core.arrays() == "cuda":
-            # torch's ROCm build calls its devices so, too.
-            return _core.current_target()[0] == cls.backend_name and _core.device_count() > 0
-        torch = sys.modules.get("torch")
-        return torch is not None and torch.version.hip is None and torch.cuda.is_available()
 
     def get_current_target(self):
         if _core.current_target()[0] == self.backend_name:

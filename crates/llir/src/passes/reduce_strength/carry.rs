@@ -11,7 +11,7 @@ use crate::types::Type;
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
 
-/// Adds a parameter to the head of a loop which has a moving value in each round; answers the parameter.
+/// Adds a parameter to the head of a loop which has a moving value in each iteration; answers the parameter.
 pub(super) fn carry(function: &mut Function, found: &Loop, moving: &Moving, value: Value) -> Value {
     let location = match function.value(value).def {
         ValueDef::Inst(inst) => function.location_of(inst),
@@ -57,8 +57,8 @@ fn append(function: &mut Function, block: Block, data: InstData, location: Optio
 
 /// Makes values before a loop. Nothing is promised of them, since the loop may not run.
 ///
-/// A number that is widened is computed wide from the beginning: where flags say that it does not wrap in a round that
-/// needs it, that is the same number, also if the first round does not need it and it would wrap there.
+/// A number that is widened is computed wide from the beginning: where flags say that it does not wrap in an iteration
+/// that needs it, that is the same number, also if the first iteration does not need it and it would wrap there.
 struct Before<'a> {
     function: &'a mut Function,
     found: &'a Loop,
@@ -85,7 +85,7 @@ impl Before<'_> {
         }
     }
 
-    /// The address that a value is in the first round, or the number with the width of `ty`.
+    /// The address that a value is in the first iteration, or the number with the width of `ty`.
     fn start(&mut self, value: Value, ty: Type) -> Value {
         let key = (value, ty.lane_bits());
         if let Some(start) = self.starts.get(&key) {
@@ -106,7 +106,7 @@ impl Before<'_> {
         start
     }
 
-    /// The result of an instruction in the first round.
+    /// The result of an instruction in the first iteration.
     fn first_result(&mut self, inst: Inst, ty: Type) -> Value {
         let data = self.function.inst(inst).clone();
         let a = data.operands[0];
@@ -130,7 +130,7 @@ impl Before<'_> {
         }
     }
 
-    /// How far a value moves in each round, with the width of `ty`; `None` if it does not.
+    /// How far a value moves in each iteration, with the width of `ty`; `None` if it does not.
     fn step(&mut self, value: Value, ty: Type) -> Option<Value> {
         if self.moving.is_fixed(value) {
             return None;

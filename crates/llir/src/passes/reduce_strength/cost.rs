@@ -21,7 +21,7 @@ pub(super) fn registers(ty: Type) -> u32 {
     }
 }
 
-/// What moving a value by its step costs in each round.
+/// What moving a value by its step costs in each iteration.
 pub(super) fn of_step(ty: Type) -> u32 {
     ty.lane_bits().div_ceil(32)
 }

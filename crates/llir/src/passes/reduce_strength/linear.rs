@@ -1,8 +1,8 @@
-//! Values that move by the same amount in each round of a loop.
+//! Values that move by the same amount in each iteration of a loop.
 //!
-//! `start + round * step`, where both are made of what does not change in the loop. Sums, differences, products with
-//! something fixed and addresses of such values are of this kind whatever wraps. The widening of one is only where the
-//! narrow number does not wrap, which its flags say: a round that breaks their promise may give any value.
+//! `start + iteration * step`, where both are made of what does not change in the loop. Sums, differences, products
+//! with something fixed and addresses of such values are of this kind whatever wraps. The widening of one is only where
+//! the narrow number does not wrap, which its flags say: an iteration that breaks their promise may give any value.
 
 use super::cost::{self, int, of_step};
 use crate::flags::Flags;
@@ -16,8 +16,8 @@ use rustc_hash::FxHashMap;
 /// What is known of a value that moves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Linear {
-    /// How far it moves in a round, in bytes if it is an address, cut to 64 bits and no further; `None` where that is no
-    /// constant.
+    /// How far it moves in an iteration, in bytes if it is an address, cut to 64 bits and no further; `None` where that
+    /// is no constant.
     pub(super) step: Option<i64>,
     /// Whether it is the same sum when read as a signed number, or else a promise was broken.
     exact: bool,
@@ -41,7 +41,7 @@ pub(super) struct Moving {
     pub(super) known: FxHashMap<Value, Linear>,
     /// Those that instructions make, in order.
     pub(super) made: Vec<Value>,
-    /// For each parameter of the head that moves: what is added to it in a round, and whether it is taken away.
+    /// For each parameter of the head that moves: what is added to it in an iteration, and whether it is taken away.
     pub(super) steps: FxHashMap<Value, Step>,
     /// Whether there is one that may cost more than moving it.
     pub(super) may_pay: bool,
@@ -49,7 +49,7 @@ pub(super) struct Moving {
     inside: SecondaryMap<Value, bool>,
 }
 
-/// What moves a parameter of the head in a round.
+/// What moves a parameter of the head in an iteration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     /// The instruction that moves it.
@@ -111,8 +111,8 @@ impl Moving {
         self.known.contains_key(&value) && !self.steps.contains_key(&value)
     }
 
-    /// What instructions cost that make a value of parameters, if nothing else needs what is in between; an address that
-    /// is moved itself goes too, perhaps.
+    /// What instructions cost that make a value of parameters, if nothing else needs what is in between; an address
+    /// that is moved itself goes too, perhaps.
     fn cost(&self, function: &Function, data: &InstData) -> u32 {
         let own = cost::of(function, data, |_| 1);
         let before =

@@ -11,14 +11,14 @@
 //! with `%lane * %m` as the first `%c`, and `%step = 2 * %n * %m` made before the loop. Values that differ by constants
 //! share what is carried, as constants are added last (`simplify` sees to it) and accesses take them as they are.
 //!
-//! The added sums wrap and promise nothing: the last one is of a round that does not take place.
+//! The added sums wrap and promise nothing: the last one is of an iteration that does not take place.
 //!
 //! Registers are precious. A value is carried only if more instructions disappear than are added ([`cost`] counts
 //! them), only a few for each loop, and where many registers are taken only if that takes no more of them.
 //!
 //! Left out: replacing the test at the end, so that the counter goes too. Without knowing that the new value does not
-//! wrap the test would have to be for equality with a last value, and that takes a division before a loop which is often
-//! run once.
+//! wrap the test would have to be for equality with a last value, and that takes a division before a loop which is
+//! often run once.
 
 mod carry;
 mod cost;
@@ -59,7 +59,7 @@ struct Chain {
     lost: FxHashMap<Value, u32>,
     /// Parameters of the head that nothing needs any more.
     counters: SmallVec<[Value; 2]>,
-    /// How many instructions fewer a round has.
+    /// How many instructions fewer an iteration has.
     gain: u32,
 }
 
@@ -184,7 +184,7 @@ impl Reducer<'_> {
         true
     }
 
-    /// Whether an instruction that makes a value is still there, and runs in every round.
+    /// Whether an instruction that makes a value is still there, and runs in every iteration.
     fn is_there(&self, value: Value) -> bool {
         let ValueDef::Inst(inst) = self.function.value(value).def else { return false };
         let block = self.moving.known.get(&value).and_then(|linear| linear.block);

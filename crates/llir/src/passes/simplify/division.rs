@@ -1,8 +1,8 @@
 //! Quotients and rests by constants become products and shifts.
 //!
 //! Input: `%q = udiv i32 %x, 10`. Output: the upper half of `%x * 3435973837`, shifted by 3 (Granlund and Montgomery,
-//! "Division by invariant integers using multiplication"). An assembler for GPUs makes some twenty instructions of every
-//! division, also of one by a constant, even by a power of two where it is signed.
+//! "Division by invariant integers using multiplication"). An assembler for GPUs makes some twenty instructions of
+//! every division, also of one by a constant, even by a power of two where it is signed.
 //!
 //! Left out: products whose upper half has 64 bits, so that numbers of 64 bits are divided this way only where they fit
 //! into 32, or by a power of two.
@@ -42,8 +42,8 @@ impl Simplifier<'_> {
         InstData::new(Op::SUB, self.ty(a), &[a, product])
     }
 
-    /// The upper half of the product of a number of 32 bits and a constant, shifted to the right. `widen` and `shift` are
-    /// those of signed or unsigned numbers.
+    /// The upper half of the product of a number of 32 bits and a constant, shifted to the right. `widen` and `shift`
+    /// are those of signed or unsigned numbers.
     fn upper(&mut self, x: Value, by: i64, (widen, shift): (Op, Op), amount: u32) -> Value {
         let wide = self.emit(InstData::new(widen, Type::I64, &[x]));
         let product = self.by_number(Op::MUL, wide, by);

@@ -1,8 +1,8 @@
 //! Makes instructions simpler, and equal ones once.
 //!
-//! Blocks are visited so that a block comes after those that dominate it. Each instruction is changed by the rules of its
-//! row until none applies, then looked up among the equal ones that dominate it. Input: `%1 = and %x, 255; %2 = and %1,
-//! 15; %3 = and %x, 15`. Output: `%2 = and %x, 15`, used for `%3` too.
+//! Blocks are visited so that a block comes after those that dominate it. Each instruction is changed by the rules of
+//! its row until none applies, then looked up among the equal ones that dominate it. Input:
+//! `%1 = and %x, 255; %2 = and %1, 15; %3 = and %x, 15`. Output: `%2 = and %x, 15`, used for `%3` too.
 
 mod address;
 mod bits;
@@ -62,7 +62,8 @@ pub(super) fn simplify(cx: &Context<'_>, function: &mut Function) {
     for block in dominators.order() {
         simplifier.visit(*block);
     }
-    // Whoever uses a value was visited behind it, and uses what stands for it; those that cannot be reached were not visited.
+    // Whoever uses a value was visited behind it, and uses what stands for it; those that cannot be reached were not
+    // visited.
     let replacements = simplifier.replacements;
     if dominators.order().len() < function.layout.len() {
         replacements.apply(function);

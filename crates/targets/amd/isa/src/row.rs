@@ -72,8 +72,8 @@ pub struct Matrix {
 
 /// An intrinsic.
 ///
-/// A signature is LLVM's text, `result (operands)`. `T` in it stands for each of `types`, whose mangled name is then behind `name`.
-/// `imm` in front of an operand says that it must be a constant.
+/// A signature is LLVM's text, `result (operands)`. `T` in it stands for each of `types`, whose mangled name is then
+/// behind `name`. `imm` in front of an operand says that it must be a constant.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// Its name, without types that vary.

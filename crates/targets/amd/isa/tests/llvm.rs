@@ -79,8 +79,8 @@ const TAKEN: &[(Arch, &str)] = &[(Arch::Gfx1200, "llvm.amdgcn.s.waitcnt")];
 /// What one process is to try: an architecture, and the first of the calls.
 const TASK: &str = "AMDGCN_ISA_TASK";
 
-/// Tries calls one after the other and prints each with its outcome. LLVM may end the process on one that cannot be selected, so
-/// this runs in a process of its own.
+/// Tries calls one after the other and prints each with its outcome. LLVM may end the process on one that cannot be
+/// selected, so this runs in a process of its own.
 #[test]
 fn child() {
     let Ok(task) = std::env::var(TASK) else { return };

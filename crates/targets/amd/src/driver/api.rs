@@ -1,7 +1,7 @@
 //! The functions of the HIP runtime that are used here, as a table that is filled from its library at run time.
 //!
-//! The table is plain data, so a test fills it with functions of its own and sees every call. Names are those of the runtime without
-//! `hip`. A [`Handle`] is a `hipModule_t`, `hipFunction_t`, `hipStream_t` or `hipEvent_t`.
+//! The table is plain data, so a test fills it with functions of its own and sees every call. Names are those of the
+//! runtime without `hip`. A [`Handle`] is a `hipModule_t`, `hipFunction_t`, `hipStream_t` or `hipEvent_t`.
 
 use gpu::driver::Symbols;
 pub use gpu::driver::{Handle, Status};

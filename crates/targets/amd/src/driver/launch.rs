@@ -1,7 +1,7 @@
 //! Launching: the arguments as the runtime wants them.
 //!
-//! A kernel takes its parameters in the order of its signature, then the addresses of its global scratch memory and of its log
-//! (`crate::log`).
+//! A kernel takes its parameters in the order of its signature, then the addresses of its global scratch memory and of
+//! its log (`crate::log`).
 
 use super::Module;
 use super::api::Handle;

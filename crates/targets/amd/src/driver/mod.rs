@@ -1,8 +1,8 @@
 //! The HIP runtime: its library, loaded at run time, and its devices.
 //!
-//! What all drivers do stands in [`gpu::driver`]; here is what this one does otherwise. Not yet run on AMD hardware: what is here was
-//! tested against a table of functions that tests make. A launch is one call and waits for nothing, but for kernels that print: what they
-//! have written is read when they are over.
+//! What all drivers do stands in [`gpu::driver`]; here is what this one does otherwise. Not yet run on AMD hardware:
+//! what is here was tested against a table of functions that tests make. A launch is one call and waits for nothing,
+//! but for kernels that print: what they have written is read when they are over.
 
 pub mod api;
 mod device;
@@ -63,7 +63,8 @@ pub(crate) fn set_current(driver: &Driver, ordinal: u32) -> Result<(), TargetErr
     device::set_current(driver, ordinal).map_err(|refused| driver.report(refused))
 }
 
-/// The files to try: one that the process has loaded already comes first, as a second copy beside it would not know its streams.
+/// The files to try: one that the process has loaded already comes first, as a second copy beside it would not know its
+/// streams.
 fn candidates(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> Vec<PathBuf> {
     let named = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(file) = named(LIBRARY_VARIABLE) {

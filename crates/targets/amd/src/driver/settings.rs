@@ -1,4 +1,5 @@
-//! Settings of a machine that AMD's tuning guide asks for, for `deuteron info`: what its script `env_check.sh` looks at.
+//! Settings of a machine that AMD's tuning guide asks for, for `deuteron info`: what its script `env_check.sh` looks
+//! at.
 
 use std::fs;
 use target::Tool;

@@ -24,7 +24,8 @@ impl Groups for Order {
     }
 
     fn is_load(&self, name: &str) -> bool {
-        name.starts_with("llvm.amdgcn.raw.ptr.buffer.load.")
+        // Copies to LDS have no result to wait for.
+        name.starts_with("llvm.amdgcn.raw.ptr.buffer.load.") && !name.ends_with(".lds")
     }
 
     fn is_exchange(&self, name: &str) -> bool {
@@ -63,6 +64,14 @@ impl Groups for Order {
 const ANY_LOADS: u32 = 63;
 const ANY_SHARED: u32 = 15;
 
+/// The operand of `s_waitcnt` on CDNA that waits for all accesses of LDS.
+pub(super) const SHARED_DONE: i64 = 0xc07f;
+
+/// The operand of `s_waitcnt` on CDNA that waits until at most so many loads are under way.
+pub(super) fn loads_left(count: u32) -> i64 {
+    counters(count, ANY_SHARED)
+}
+
 /// The operand of `s_waitcnt` on CDNA: accesses of memory and of LDS that may be under way; exports are not waited for.
 fn counters(loads: u32, shared: u32) -> i64 {
     let (loads, shared) = (loads.min(ANY_LOADS), shared.min(ANY_SHARED));
@@ -77,6 +86,6 @@ mod tests {
     fn counters_as_llvm_writes_them() {
         // vmcnt(0), lgkmcnt(0), lgkmcnt(4), vmcnt(20).
         let found = [counters(0, 99), counters(99, 0), counters(99, 4), counters(20, 99)];
-        assert_eq!(found, [0x0f70, 0xc07f, 0xc47f, 0x4f74]);
+        assert_eq!(found, [0x0f70, super::SHARED_DONE, 0xc47f, 0x4f74]);
     }
 }

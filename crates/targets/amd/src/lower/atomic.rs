@@ -1,9 +1,11 @@
-//! Atomics: llir's own, with the scope of the access, behind a branch where there is a mask.
+//! Atomics: through a buffer where the memory is near, else llir's own, with the scope of the access, behind a branch
+//! where there is a mask. Where nobody asks what was there before, one fence orders all of an operation.
 
 use super::access::joined;
+use super::{Lanes, buffer};
 use amdgcn_isa::Arch::{self, Gfx90a, Gfx942, Gfx950, Gfx1200};
 use amdgcn_isa::Archs;
-use lanes::{AtomicAccess, CompareSwap};
+use lanes::{AtomicAccess, CompareSwap, Reductions};
 use llir::{Flags, FunctionBuilder, Memory, Ordering, SyncScope, Type, Value, Values};
 use ttir::ops::atomic::{Rmw, Scope, Sem};
 
@@ -84,20 +86,64 @@ fn kind(arch: Arch, rmw: Rmw, ty: Type) -> Option<llir::Rmw> {
 /// Combines values into memory; `None` where there is no instruction for it.
 pub(super) fn rmw(
     b: &mut FunctionBuilder<'_>,
-    arch: Arch,
+    lanes: &Lanes,
     rmw: Rmw,
     access: &AtomicAccess,
     values: &[Value],
 ) -> Option<Values> {
+    let arch = lanes.arch;
     let ty = b.ty(*values.first()?).with_lanes(values.len() as u32);
     let kind = kind(arch, rmw, ty)?;
     let value = joined(b, values);
-    let memory = memory(access, ordering(access.order), ty);
-    let old = guarded(b, access, ty, |b, pointer| b.atomic_rmw_with(kind, pointer, value, memory));
+    let by_buffer = buffer::atomic_name(arch, rmw, access, ty).filter(|_| !lanes.tuning.plain_atomics);
+    let old = match by_buffer {
+        Some(name) => ordered(b, access, |b| buffer::atomic(b, (arch, &name), access, value)),
+        None => {
+            let memory = memory(access, ordering(access.order), ty);
+            guarded(b, access, ty, |b, pointer| b.atomic_rmw_with(kind, pointer, value, memory))
+        }
+    };
     if values.len() == 1 {
         return Some([old].into_iter().collect());
     }
     Some((0..values.len() as u32).map(|index| b.extract(old, index)).collect())
+}
+
+/// Does something relaxed that orders other accesses as it says.
+fn ordered(
+    b: &mut FunctionBuilder<'_>,
+    access: &AtomicAccess,
+    work: impl FnOnce(&mut FunctionBuilder<'_>) -> Value,
+) -> Value {
+    if access.order.releases() {
+        b.fence_among(Ordering::Release, scope(access.scope));
+    }
+    let result = work(b);
+    if access.order.acquires() {
+        b.fence_among(Ordering::Acquire, scope(access.scope));
+    }
+    result
+}
+
+impl Reductions for Lanes {
+    fn width(&self, rmw: Rmw, element: Type) -> Option<usize> {
+        let width = width(self.arch, rmw, element);
+        kind(self.arch, rmw, element.with_lanes(width as u32)).map(|_| width)
+    }
+
+    fn reduce(
+        &self,
+        b: &mut FunctionBuilder<'_>,
+        operation: Rmw,
+        access: &AtomicAccess,
+        values: &[Value],
+    ) -> bool {
+        rmw(b, self, operation, access, values).is_some()
+    }
+
+    fn fence(&self, b: &mut FunctionBuilder<'_>, among: Scope) {
+        b.fence_among(Ordering::AcqRel, scope(among));
+    }
 }
 
 /// Writes where memory holds what is expected.

@@ -1,15 +1,17 @@
-//! Loads and stores of memory that 32-bit offsets reach, through buffers: no address of 64 bits for each lane, and no branch for a mask.
+//! Loads, stores and atomics of memory that 32-bit offsets reach, through buffers: no address of 64 bits for each lane,
+//! and no branch for a mask.
 //!
-//! A buffer begins [`BEHIND`] bytes in front of the parameter, so that offsets in it are not negative even where those from the
-//! parameter are: an array is less than 2 GiB and a parameter may point into it. Lanes that are masked off access bytes that are out of
-//! bounds: loads give zeros there, stores do nothing.
+//! A buffer begins [`BEHIND`] bytes in front of the parameter, so that offsets in it are not negative even where those
+//! from the parameter are: an array is less than 2 GiB and a parameter may point into it. Lanes that are masked off
+//! access bytes that are out of bounds: loads give zeros there, stores and atomics do nothing.
 
 use super::access::{is_streamed, joined};
 use super::{pure, together};
 use amdgcn_isa::{Arch, Archs, CDNA};
-use lanes::{Access, Near};
+use lanes::{Access, AtomicAccess, Near};
 use llir::{FunctionBuilder, Type, Value, Values};
 use std::borrow::Cow;
+use ttir::ops::atomic::{Rmw, Scope};
 use ttir::ops::memory::CacheModifier;
 
 /// Makes a buffer.
@@ -49,17 +51,19 @@ fn words(access: &Access) -> Type {
     }
 }
 
-/// `v4i32`, `i16`.
+/// `v4i32`, `f32`.
 fn suffix(ty: Type) -> String {
-    if ty.is_vector() {
-        format!("v{}i{}", ty.lanes(), ty.lane_bits())
-    } else {
-        format!("i{}", ty.lane_bits())
-    }
+    let kind = match ty.lane() {
+        Type::BF16 => "bf",
+        lane if lane.is_float() => "f",
+        _ => "i",
+    };
+    let count = if ty.is_vector() { format!("v{}", ty.lanes()) } else { String::new() };
+    format!("{count}{kind}{}", ty.lane_bits())
 }
 
 /// The operands behind the value: buffer, offset of a lane, offset of all lanes, how it is cached.
-fn place(b: &mut FunctionBuilder<'_>, arch: Arch, access: &Access, near: Near) -> [Value; 4] {
+pub(super) fn place(b: &mut FunctionBuilder<'_>, arch: Arch, access: &Access, near: Near) -> [Value; 4] {
     let back = b.i64(-BEHIND);
     let base = b.offset(near.base, back);
     let (stride, bytes, flags) = (b.int(Type::int(16), 0), b.i64(BYTES), b.i32(flags(arch)));
@@ -130,6 +134,47 @@ pub(super) fn store(
     let [buffer, offset, zero, cached] = place(b, arch, access, near);
     let name = format!("llvm.amdgcn.raw.ptr.buffer.store.{}", suffix(words));
     b.intrinsic_void(&name, &[all, buffer, offset, zero, cached]);
+}
+
+/// What combines a value into memory without a branch for a mask, if there is an instruction for the memory, the
+/// operation and the type, and it is atomic among all who may look.
+pub(super) fn atomic_name(arch: Arch, rmw: Rmw, access: &AtomicAccess, ty: Type) -> Option<String> {
+    // Others than this device see what its caches hold only where an atomic of llir says so.
+    access.near.filter(|_| access.scope != Scope::Sys)?;
+    let (operation, ty) = match rmw {
+        Rmw::Fadd => ("fadd", ty),
+        Rmw::Exch => ("swap", Type::int(ty.lane_bits() as u16)),
+        Rmw::Add => ("add", ty),
+        Rmw::And => ("and", ty),
+        Rmw::Or => ("or", ty),
+        Rmw::Xor => ("xor", ty),
+        Rmw::Max => ("smax", ty),
+        Rmw::Min => ("smin", ty),
+        Rmw::Umax => ("umax", ty),
+        Rmw::Umin => ("umin", ty),
+    };
+    let name = format!("llvm.amdgcn.raw.ptr.buffer.atomic.{operation}.{}", suffix(ty));
+    amdgcn_isa::find(&name).is_some_and(|call| call.row.is_on(arch)).then_some(name)
+}
+
+/// Combines a value into memory by such an instruction; what was there before.
+pub(super) fn atomic(
+    b: &mut FunctionBuilder<'_>,
+    (arch, name): (Arch, &str),
+    atomic: &AtomicAccess,
+    value: Value,
+) -> Value {
+    let ty = b.ty(value);
+    let near = atomic.near.expect("the instruction is for memory that is near");
+    let access = Access::new(atomic.pointer, atomic.offset, ty.lane(), ty.lanes() as usize);
+    let access = Access { mask: atomic.mask, near: atomic.near, ..access };
+    let [buffer, offset, zero, cached] = place(b, arch, &access, near);
+    // Exchanges are of integers.
+    let is_exchange = name.contains(".swap.");
+    let words = if is_exchange { ty.as_int() } else { ty };
+    let given = if words == ty { value } else { b.bitcast(value, words) };
+    let old = together(b, name, words, &[given, buffer, offset, zero, cached]);
+    if words == ty { old } else { b.bitcast(old, ty) }
 }
 
 #[cfg(test)]

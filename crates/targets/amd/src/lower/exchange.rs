@@ -1,5 +1,5 @@
-//! Lanes reading each other's values: by the operand patterns of instructions (DPP) where there is one, by `ds_swizzle` within 32 lanes,
-//! a single lane by `readlane`, else by an address (`ds_bpermute`).
+//! Lanes reading each other's values: by the operand patterns of instructions (DPP) where there is one, by `ds_swizzle`
+//! within 32 lanes, a single lane by `readlane`, else by an address (`ds_bpermute`).
 
 use super::{pure, together};
 use amdgcn_isa::{Arch, RDNA};
@@ -112,7 +112,8 @@ mod tests {
 
     #[test]
     fn lanes_with_equal_values_stand_in_for_each_other() {
-        // Lane 4 is in the other half of eight lanes, whose quads are alike; nothing stands in for what a pattern reads itself.
+        // Lane 4 is in the other half of eight lanes, whose quads are alike; nothing stands in for what a pattern reads
+        // itself.
         assert_eq!([partner(1, 0), partner(2, 1), partner(4, 3), partner(8, 7)], [1, 2, 7, 8]);
         assert_eq!([partner(4, 0), partner(4, 1), partner(16, 15), partner(4, 8)], [4, 4, 16, 4]);
     }

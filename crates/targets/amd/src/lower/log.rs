@@ -1,7 +1,7 @@
 //! Printing and assertions: lanes write records to the log of the launch (`crate::log` has the format).
 //!
-//! The log is the last parameter of a kernel; without one nothing is written. Texts are constants of the code, so that a code object
-//! needs no data beside it.
+//! The log is the last parameter of a kernel; without one nothing is written. Texts are constants of the code, so that
+//! a code object needs no data beside it.
 
 use crate::log::{HEAD, Kind};
 use lanes::{AssertPlace, PrintCall};

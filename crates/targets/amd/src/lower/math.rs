@@ -1,5 +1,5 @@
-//! Elementary functions by instructions. Those of 32 bits are exact to about one unit and take denormal numbers for zero, so that
-//! arguments which may be denormal are scaled.
+//! Elementary functions by instructions. Those of 32 bits are exact to about one unit and take denormal numbers for
+//! zero, so that arguments which may be denormal are scaled.
 
 use super::pure;
 use elementwise::Math;
@@ -28,9 +28,10 @@ fn power_of_two(b: &mut FunctionBuilder<'_>, exponent: i32) -> Value {
     b.float(Type::F32, 2f64.powi(exponent))
 }
 
-/// `2^p·(1 + c)` with `p` the rounded product `x·log2 e`, and `c = x - p·ln 2` what was lost by rounding it. One of the factors is
-/// split in two (Cody and Waite, "Software Manual for the Elementary Functions", 1980), so `c` is exact where it counts. The middle of
-/// three keeps `c` harmless where the power is zero or infinite: there it is huge, or NaN.
+/// `2^p·(1 + c)` with `p` the rounded product `x·log2 e`, and `c = x - p·ln 2` what was lost by rounding it. One of the
+/// factors is split in two (Cody and Waite, "Software Manual for the Elementary Functions", 1980), so `c` is exact
+/// where it counts. The middle of three keeps `c` harmless where the power is zero or infinite: there it is huge, or
+/// NaN.
 fn exp(b: &mut FunctionBuilder<'_>, x: Value) -> Value {
     let ty = Type::F32;
     let nearest = f64::from(LN_2 as f32);

@@ -58,8 +58,8 @@ pub(super) fn multiplier(arch: Arch, row: &MatrixRow, block: Option<u32>) -> Opt
         let mut args = Vec::with_capacity(operands.len());
         for (at, &(ty, constant)) in operands.iter().enumerate() {
             args.push(match constant {
-                // In front of a factor: whether it is signed. Behind: whether sums stop at the ends of their range; how lanes
-                // trade places.
+                // In front of a factor: whether it is signed. Behind: whether sums stop at the ends of their range; how
+                // lanes trade places.
                 true if ty == Type::I1 => b.int(ty, i64::from(at < last)),
                 true => b.int(ty, shared(at)),
                 false => pack(b, lists.next()?, ty),

@@ -1,5 +1,5 @@
-//! Loads and stores of neighbouring elements: through a buffer where the memory is near, else llir's own, behind a branch where there is
-//! a mask.
+//! Loads and stores of neighbouring elements: through a buffer where the memory is near, else llir's own, behind a
+//! branch where there is a mask.
 
 use super::access::{is_streamed, joined};
 use super::buffer;

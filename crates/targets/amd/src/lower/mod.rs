@@ -1,17 +1,20 @@
 //! What lanes do on these machines: the hooks of the lowering from ttgir to llir.
 //!
-//! Whatever is no instruction of llir is a call of an intrinsic that the table of `amdgcn-isa` has for the architecture.
+//! Whatever is no instruction of llir is a call of an intrinsic that the table of `amdgcn-isa` has for the
+//! architecture.
 
 mod access;
 mod arrange;
 mod atomic;
 pub(crate) mod buffer;
 mod convert;
+pub(crate) mod copy;
 mod exchange;
 mod log;
 mod math;
 mod matrix;
 mod memory;
+mod registers;
 mod scaled;
 
 pub use arrange::arrange;
@@ -20,8 +23,8 @@ use amdgcn_isa::{Arch, CDNA};
 use elementwise::{Abilities, Division, ElementTarget, Math, MinMax, Rounding};
 use ir::{FloatKind, Module, Op};
 use lanes::{
-    Access, AssertPlace, AtomicAccess, CompareSwap, Handler, LaneTarget, Multiply, Overflow, PrintCall,
-    ScaledMultiply, Shuffle,
+    Access, AssertPlace, AtomicAccess, CompareSwap, Handler, LaneTarget, Multiply, Overflow, Pending,
+    PrintCall, Reductions, ScaledMultiply, Shuffle,
 };
 use llir::{FunctionBuilder, Kernel, Memory, Ordering, Purity, SyncScope, Type, Value, Values};
 use ttgir::{Machine, MatrixRow};
@@ -44,6 +47,8 @@ pub struct Tuning {
     pub waves_per_eu: u32,
     /// Whether denormal numbers of 32 bits may be zero.
     pub flush_denormals: bool,
+    /// Whether atomics go through addresses even where memory is near.
+    pub plain_atomics: bool,
 }
 
 /// The lanes of a device of some architecture.
@@ -88,8 +93,8 @@ impl LaneTarget for Lanes {
         self.machine
     }
 
-    fn handler(&self, _module: &Module, _op: Op) -> Option<Handler> {
-        None
+    fn handler(&self, module: &Module, op: Op) -> Option<Handler> {
+        registers::handler(module, op).or_else(|| convert::handler(self.arch, module, op))
     }
 
     fn start_module(&self, module: &mut llir::Module) {
@@ -112,7 +117,8 @@ impl LaneTarget for Lanes {
             format!("\"denormal-fp-math-f32\"=\"{denormals},{denormals}\""),
         ];
         if CDNA.has(self.arch) {
-            // Sums of matrix instructions stay in ordinary registers: otherwise each iteration of a loop moves them there and back.
+            // Sums of matrix instructions stay in ordinary registers: otherwise each iteration of a loop moves them
+            // there and back.
             attributes.push("\"amdgpu-agpr-alloc\"=\"0\"".to_owned());
         }
         if self.tuning.waves_per_eu > 0 {
@@ -194,6 +200,22 @@ impl LaneTarget for Lanes {
         memory::store(b, self.arch, access, values);
     }
 
+    fn async_copy(
+        &self,
+        b: &mut FunctionBuilder<'_>,
+        to: (Value, i64),
+        from: &Access,
+        only: Option<Value>,
+    ) -> bool {
+        copy::begin(b, self.arch, to, from, only)
+    }
+
+    fn async_wait(&self, b: &mut FunctionBuilder<'_>, pending: Pending) {
+        if CDNA.has(self.arch) {
+            copy::wait(b, pending);
+        }
+    }
+
     fn multiplier(&self, row: &MatrixRow, _overflow: Overflow) -> Option<Box<Multiply>> {
         matrix::multiplier(self.arch, row, None)
     }
@@ -217,7 +239,11 @@ impl LaneTarget for Lanes {
         access: &AtomicAccess,
         values: &[Value],
     ) -> Option<Values> {
-        atomic::rmw(b, self.arch, rmw, access, values)
+        atomic::rmw(b, self, rmw, access, values)
+    }
+
+    fn reductions(&self) -> Option<&dyn Reductions> {
+        Some(self)
     }
 
     fn narrowest_swap(&self) -> u32 {

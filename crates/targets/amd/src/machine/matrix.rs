@@ -1,6 +1,7 @@
 //! The matrix instructions of each architecture, from the ISA manuals: larger tiles first, then longer sums.
 //!
-//! Instructions that make 16 blocks of 4 × 4 multiply 4 rows with 64 columns: all blocks take the rows of one. Other uses of them are left out.
+//! Instructions that make 16 blocks of 4 × 4 multiply 4 rows with 64 columns: all blocks take the rows of one. Other
+//! uses of them are left out.
 
 use ir::FloatKind::{BF16, F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F16, F32, F64};
 use ttgir::machine::{FragmentKind, MatrixKind, MatrixRow, Number};

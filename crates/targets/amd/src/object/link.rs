@@ -1,8 +1,9 @@
 //! Links the relocatable object of one kernel to a code object, which the runtime loads as a shared library.
 //!
-//! The object has code, constants with the descriptors of kernels, and a note; descriptors say how far away their code is, and code
-//! how far away constants are. There are three loaded segments: what is read (headers, note, symbols, constants), code, and the dynamic
-//! table. Left out: line tables, several objects, symbols from elsewhere, data that is written.
+//! The object has code, constants with the descriptors of kernels, and a note; descriptors say how far away their code
+//! is, and code how far away constants are. There are three loaded segments: what is read (headers, note, symbols,
+//! constants), code, and the dynamic table. Left out: line tables, several objects, symbols from elsewhere, data that
+//! is written.
 
 use super::ObjectError;
 use super::elf::spec;
@@ -18,7 +19,8 @@ use std::collections::BTreeMap;
 const PAGE: u64 = 0x1000;
 const HEADER: u64 = 64;
 const SEGMENT: u64 = 56;
-/// Read, code, dynamic table, and the two that say where the dynamic table and the note are, and the one of the headers themselves.
+/// Read, code, dynamic table, and the two that say where the dynamic table and the note are, and the one of the headers
+/// themselves.
 const SEGMENTS: u64 = 6;
 
 /// Relocations of the architecture, by their numbers in the ABI.

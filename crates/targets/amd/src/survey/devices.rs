@@ -1,8 +1,9 @@
 //! What devices can do at most, as data.
 //!
-//! Compute units, clocks (boost), memory and matrix rates are those of the vendor's data sheets, dense, of one die where a package has
-//! several devices; 128 bytes a clock from LDS and 64 from the second cache to a compute unit are those of its architecture papers.
-//! Latencies are estimates, rounded. A bound that follows from them is one that no kernel beats, not one that every kernel reaches.
+//! Compute units, clocks (boost), memory and matrix rates are those of the vendor's data sheets, dense, of one die
+//! where a package has several devices; 128 bytes a clock from LDS and 64 from the second cache to a compute unit are
+//! those of its architecture papers. Latencies are estimates, rounded. A bound that follows from them is one that no
+//! kernel beats, not one that every kernel reaches.
 
 use amdgcn_isa::Arch::{self, Gfx90a, Gfx942, Gfx950, Gfx1100, Gfx1200};
 use std::collections::BTreeMap;
@@ -129,7 +130,8 @@ fn peaks_of(row: &DeviceRow) -> Peaks {
     Peaks {
         device: row.name.into(),
         source: "data sheets and architecture papers; the latency is an estimate".into(),
-        processors: row.units,
+        units: row.units,
+        unit: "compute unit",
         memory: row.memory * 1e9,
         cache: CACHE_BYTES * each,
         cache_bytes: row.cache << 20,

@@ -1,7 +1,7 @@
 //! What the assembly of a kernel executes: its main loop, and the instructions there by what they are.
 //!
-//! The main loop is the innermost loop with the most matrix instructions, else the longest; a kernel without loops is taken whole.
-//! A loop is what stands between a label and a branch back to it.
+//! The main loop is the innermost loop with the most matrix instructions, else the longest; a kernel without loops is
+//! taken whole. A loop is what stands between a label and a branch back to it.
 
 use std::collections::BTreeMap;
 
@@ -84,7 +84,8 @@ impl<'t> Code<'t> {
         false
     }
 
-    /// The loops: from a label to a branch back to it. A branch to code that stands above is none where it does not come back.
+    /// The loops: from a label to a branch back to it. A branch to code that stands above is none where it does not
+    /// come back.
     fn loops(&self) -> Vec<(usize, usize)> {
         let back = |at: usize| Some((self.target(at).filter(|start| *start <= at)?, at + 1));
         let branches = (0..self.lines.len()).filter_map(back);

@@ -1,6 +1,7 @@
 //! How many programs a compute unit holds at once, and what limits that: the formula of AMD's tuning guide.
 //!
-//! Registers of a wave come in granules out of those of its SIMD; LDS in pieces of 512 bytes. Four SIMDs make a compute unit.
+//! Registers of a wave come in granules out of those of its SIMD; LDS in pieces of 512 bytes. Four SIMDs make a compute
+//! unit.
 
 use super::listing;
 use crate::compile;
@@ -97,8 +98,8 @@ fn limits(arch: Arch, warps: u32, lds: u32, registers: Option<u32>) -> Vec<Resid
         let taken = lds.next_multiple_of(LDS_PIECE);
         limits.push(ResidentLimit {
             what: "LDS",
-            programs: machine.processor_shared_bytes / taken,
-            because: format!("{} bytes / {taken} of a program", machine.processor_shared_bytes),
+            programs: machine.sm_shared_bytes / taken,
+            because: format!("{} bytes / {taken} of a program", machine.sm_shared_bytes),
         });
     }
     limits

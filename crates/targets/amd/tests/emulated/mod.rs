@@ -1,6 +1,7 @@
 //! Kernels on the emulated device, as fixtures and random programs run them.
 
 use amd::lower::Lanes;
+use amd::machine::{Copies, machine_with};
 use amd::pipeline;
 use amd_emulator::{Argument as Parameter, Checks, Launch, Memory, Program};
 use amdgcn_isa::Arch;
@@ -26,7 +27,7 @@ impl Emulated {
         ir::pass::run(&mut module, ttir::passes::pipeline(), ir::pass::Verify::Each, &mut ())
             .map_err(|errors| format!("{errors:?}"))?;
         order_writes(&mut module);
-        let machine = amd::machine::machine(self.arch);
+        let machine = machine_with(self.arch, Copies::Always);
         let launch = gpu::Launch { num_warps: self.warps, num_ctas: 1, num_stages: 2 };
         gpu::to_ttgir(&mut module, pipeline::PASSES, machine, &launch, ir::pass::Verify::Each, &mut ())
             .map_err(|errors| errors[0].to_string())?;

@@ -190,8 +190,8 @@ impl Writer<'_> {
         self.line(&format!("{p}.end:"));
     }
 
-    /// Asks for the next part of `C`, and finds which part of the next panel of `B` is asked for meanwhile: as much of it
-    /// as these rows are of all.
+    /// Asks for the next part of `C`, and finds which part of the next panel of `B` is asked for meanwhile: as much of
+    /// it as these rows are of all.
     fn ask_for_next(&mut self, p: &str, rows: u32) {
         let (element, stride) = (self.element(), u64::from(self.spec.c_row_stride));
         for row in 0..rows {

@@ -95,7 +95,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The attributes of a kernel. Some processors prefer half of their widest vectors: kernels are written for the whole.
+    /// The attributes of a kernel. Some processors prefer half of their widest vectors: kernels are written for the
+    /// whole.
     fn attributes(&self) -> &'static str {
         match self.vector_bytes {
             64 => "noinline nounwind \"prefer-vector-width\"=\"512\" \"min-legal-vector-width\"=\"512\"",
@@ -205,7 +206,8 @@ impl Plan {
     }
 }
 
-/// The most rows of a register tile: accumulators, one row of `B` and temporaries fit the registers; what was measured as best.
+/// The most rows of a register tile: accumulators, one row of `B` and temporaries fit the registers; what was measured
+/// as best.
 fn most_rows(machine: Machine, vectors: u32) -> u32 {
     match (machine.vector_registers >= 32, machine.vector_bytes, vectors) {
         // Wide vectors: 4 x 4 beats the larger tiles, which load and store more of C per step of k.
@@ -248,8 +250,9 @@ fn check(spec: &DotSpec) -> Result<(), DotError> {
     Ok(())
 }
 
-/// The advised row stride of a scratch tile, in elements: rows never start a multiple of 2 KiB apart, because such rows share one
-/// or two sets of the first-level cache (measured: 85 instead of 92 % of the peak at 2 KiB, 61 instead of 92 % at 4 KiB).
+/// The advised row stride of a scratch tile, in elements: rows never start a multiple of 2 KiB apart, because such rows
+/// share one or two sets of the first-level cache (measured: 85 instead of 92 % of the peak at 2 KiB, 61 instead of 92
+/// % at 4 KiB).
 pub fn padded_stride(n: u32, operands: Operands) -> u32 {
     let bytes = n * operands.bytes();
     if bytes.is_multiple_of(2048) { n + 64 / operands.bytes() } else { n }

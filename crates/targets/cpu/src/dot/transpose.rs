@@ -214,8 +214,8 @@ impl Network {
 }
 
 /// A function that interleaves neighbouring rows of 16-bit elements, as [`super::Operands::I16Pairs`] wants `B`:
-/// `to[r][c] = (from[2 r][c], from[2 r + 1][c])`. Its type is `void (ptr from, i64 from_row_stride, ptr to)`; the source
-/// stride counts 16-bit elements, the destination's counts pairs.
+/// `to[r][c] = (from[2 r][c], from[2 r + 1][c])`. Its type is `void (ptr from, i64 from_row_stride, ptr to)`; the
+/// source stride counts 16-bit elements, the destination's counts pairs.
 ///
 /// # Errors
 /// Sizes that are not powers of two, fewer than two rows, overlapping rows.

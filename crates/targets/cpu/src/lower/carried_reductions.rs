@@ -3,9 +3,9 @@
 //! Input:  `%t = scf.for … iter_args(%a = splat 0) { %b = %a + %v; yield %b };  %s = tt.reduce(+) %t`
 //! Output: `%s = scf.for … iter_args(%a = 0) { %w = tt.reduce(+) %v;  %b = %a + %w;  yield %b }`
 //!
-//! A GPU keeps such a block in registers; here it would be read from memory and written back in every iteration. Legal as
-//! the order of a reduction is open. Done for blocks of one dimension that are long enough to pay for the reduction in
-//! each iteration.
+//! A GPU keeps such a block in registers; here it would be read from memory and written back in every iteration. Legal
+//! as the order of a reduction is open. Done for blocks of one dimension that are long enough to pay for the reduction
+//! in each iteration.
 
 use ir::{Builder, Module, Op, OpRow, Type, Value};
 use rustc_hash::FxHashMap;

@@ -7,7 +7,7 @@ use llir::{Type, Value};
 use rustc_hash::FxHashMap;
 use std::ops::{Deref, DerefMut};
 
-/// What the code that is made takes for granted, because it runs behind a test.
+/// What generated code takes for granted, because it runs behind a test.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Assumed {
     /// Remainders that do not wrap around, with what to take away from their dividend.

@@ -69,8 +69,8 @@ pub(crate) fn neutral(module: &Module, op: Op) -> Option<Neutral> {
     NEUTRAL.iter().find(|(own, _)| row.is(own) && operands == args).map(|(_, neutral)| *neutral)
 }
 
-/// Whether a reduction must take its elements one by one: its combining function tells the order of its arguments, or has
-/// control flow.
+/// Whether a reduction must take its elements one by one: its combining function tells the order of its arguments, or
+/// has control flow.
 pub(crate) fn is_sequential(module: &Module, op: Op) -> bool {
     let block = CombineOp::new(module, op).block();
     let mut inner = module.ops(block);

@@ -36,8 +36,8 @@ impl Emitter<'_> {
 
     /// `scf.for`.
     fn for_op(&mut self, of: ForOp<'_>) -> Result<()> {
-        if let Some(product) = self.program().products.get(&of.op) {
-            return self.product_loop(of, product);
+        if let Some(dot_loop) = self.program().dot_loops.get(&of.op) {
+            return self.dot_loop(of, dot_loop);
         }
         let module = self.module;
         let (args, yields) = (of.carried(), of.yielded());

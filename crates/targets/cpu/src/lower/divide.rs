@@ -1,12 +1,13 @@
 //! Quotients of a block by one number.
 //!
 //! With `r = 1/d`, rounded, `q = x * r`, and the remainder `e = x - q * d`, which is exact, `q + e * r` is the rounded
-//! quotient (Markstein): three multiplications for a division, which takes the widest vectors three to five times as long.
+//! quotient (Markstein): three multiplications for a division, which takes the widest vectors three to five times as
+//! long.
 //!
 //! It holds where nothing overflows and no remainder is denormal. Divisors from 1 to 2^[`MOST`] are taken, of which any
-//! `q` and `r` are as good as `x`; for all others the group is there a second time, with divisions. Infinities, NaN, and
-//! zeros with their sign are `q` itself: there `e` is NaN or zero. Where `x` is so small that `e` is denormal (below 2^-102
-//! in binary32) the last place may differ by one.
+//! `q` and `r` are as good as `x`; for all others the group is there a second time, with divisions. Infinities, NaN,
+//! and zeros with their sign are `q` itself: there `e` is NaN or zero. Where `x` is so small that `e` is denormal
+//! (below 2^-102 in binary32) the last place may differ by one.
 
 use super::emitter::Emitter;
 use super::error::Result;
@@ -25,7 +26,8 @@ const LEAST: i64 = 8;
 const MOST: (f64, f64) = (100.0, 900.0);
 
 impl Emitter<'_> {
-    /// The condition under which the divisors of a group serve by their inverses, and those; `None` where there are none.
+    /// The condition under which the divisors of a group serve by their inverses, and those; `None` where there are
+    /// none.
     pub(crate) fn inverses(&mut self, group: &Group) -> Result<Option<(Value, FxHashMap<IrValue, Value>)>> {
         let divisors = self.shared_divisors(group);
         if divisors.is_empty() {
@@ -44,9 +46,9 @@ impl Emitter<'_> {
         Ok(Some((all, inverses)))
     }
 
-    /// What the quotients of a group are divided by, where that is one number for all elements and its inverse is better:
-    /// where divisions of the widest vectors are slow, and not beside elementary functions, which take the multipliers
-    /// while a divider works beside them.
+    /// What the quotients of a group are divided by, where that is one number for all elements and its inverse is
+    /// better: where divisions of the widest vectors are slow, and not beside elementary functions, which take the
+    /// multipliers while a divider works beside them.
     fn shared_divisors(&self, group: &Group) -> Vec<IrValue> {
         let module = self.module;
         let is_plain = |root: &Root| matches!(root, Root::Store(_) | Root::Keep(..));

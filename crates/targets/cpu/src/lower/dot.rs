@@ -1,4 +1,4 @@
-//! Matrix products: operands as tiles in scratch memory, the micro-kernels of this target, an accumulator in place.
+//! Dots: operands as tiles in scratch memory, the micro-kernels of this target, an accumulator in place.
 
 use super::emitter::Emitter;
 use super::error::{LowerError, Result};
@@ -76,7 +76,7 @@ impl Emitter<'_> {
         Ok(turned)
     }
 
-    /// Where the product is added: the buffer of `c` itself where nobody else reads it, else a copy.
+    /// Where the dot is added: the buffer of `c` itself where nobody else reads it, else a copy.
     pub(crate) fn accumulator(&mut self, op: Op, c: IrValue, elem: IrType) -> Result<Buffer> {
         let module = self.module;
         let is_local = match module.def(c) {

@@ -1,4 +1,5 @@
-//! Matrix products of operands that share scales: unpacked and scaled into binary32 tiles, then multiplied as any other.
+//! Dots of operands that share scales: unpacked and scaled into binary32 tiles, then multiplied as any
+//! other.
 
 use super::chunk::Chunks;
 use super::element::Zeros;
@@ -123,7 +124,8 @@ impl Chunks<'_, '_> {
         }
     }
 
-    /// The scales at positions of the unpacked matrix: powers of two with a bias of 127, of which 255 is NaN, or floats.
+    /// The scales at positions of the unpacked matrix: powers of two with a bias of 127, of which 255 is NaN, or
+    /// floats.
     fn scale(&mut self, operand: &Operand, scale: IrValue, dims: &[Index], k: i64) -> Result<Value> {
         let ty = self.module.ty(scale);
         let groups = types::shape(ty)[1];

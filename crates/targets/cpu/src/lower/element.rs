@@ -1,4 +1,4 @@
-//! Single elements and chunks of them: what the lowering of elementwise operations is given of this processor.
+//! Single elements and chunks of them: what the lowering of elementwise operations needs of this processor.
 //!
 //! Narrow floats are kept as their bits and compute in binary32, the same on every processor.
 

@@ -1,10 +1,10 @@
 //! What a kernel is lowered with: facts that hold for all of it, the function that is built, where values are.
 
+use super::dot_loop::DotLoop;
 use super::error::{LowerError, Result};
 use super::induction::Moves;
 use super::machine::Machine;
 use super::plan::{Planning, Virtuals, Why};
-use super::product::Product;
 use super::scoped::{Mark, Scoped};
 use super::scratch::{Arena, Buffer};
 use super::types;
@@ -23,8 +23,8 @@ pub(crate) struct Program<'a> {
     pub(crate) machine: &'a Machine,
     /// How addresses move from one iteration of a loop to the next.
     pub(crate) moves: Moves,
-    /// Loops that only add products.
-    pub(crate) products: FxHashMap<Op, Product>,
+    /// Loops that only add dots.
+    pub(crate) dot_loops: FxHashMap<Op, DotLoop>,
     /// Parameters that are only written, by plain stores.
     pub(crate) written: FxHashSet<ir::Value>,
 }
@@ -190,7 +190,7 @@ impl<'a> Emitter<'a> {
     pub(crate) fn planning(&mut self) -> Planning<'_, 'a> {
         Planning {
             module: self.program.module,
-            products: &self.program.products,
+            dot_loops: &self.program.dot_loops,
             virtuals: &mut self.virtuals,
             arena: &mut self.arena,
             wide: &self.wide,

@@ -1,16 +1,17 @@
-//! Values of a chunk, made where they are asked for.
+//! Values of a chunk, evaluated where they are asked for.
 //!
 //! [`Chunks::eval`] answers the value of a block at a position. What is in memory is read; shape operations move the
-//! position; everything else is computed from its operands at the same position. Within a scope nothing is made twice.
+//! position; everything else is computed from its operands at the same position. Within a scope nothing is evaluated
+//! twice.
 //!
-//! Values are made in topological order: what one needs is opened above it on a list, so that expressions may be as deep
-//! as they like, and what makes an operation is given the values of its operands.
+//! Values are evaluated in topological order: what one needs is opened above it on a list, so that expressions may be
+//! as deep as they like, and what lowers an operation is given the values of its operands.
 
-use super::ahead::Row;
 use super::chunk::Chunks;
 use super::element::Zeros;
 use super::error::{LowerError, Result};
 use super::memory::{Loading, Next};
+use super::prefetch::Row;
 use super::rows::is_view;
 use super::scratch::Buffer;
 use super::types;
@@ -25,16 +26,16 @@ use ttir::ops::forms::BinaryOp;
 use ttir::ops::shape::{self, MakeRangeOp, SplatOp};
 use ttir::ops::{compare, extern_call, reduce};
 
-/// A value that is being made.
+/// A value that is being evaluated.
 struct Open {
     value: IrValue,
     at: At,
-    /// How many values were made for others when it was opened: those behind are its own.
+    /// How many values were evaluated for others when it was opened: those behind are its own.
     base: usize,
     how: How,
 }
 
-/// How a value is made.
+/// How a value is evaluated.
 enum How {
     /// From the operands of an operation at the same position.
     Computed(Op, u32),
@@ -49,12 +50,12 @@ enum How {
 impl Chunks<'_, '_> {
     /// The value of a block (or scalar) at a position.
     pub(crate) fn eval(&mut self, value: IrValue, at: &At) -> Result<Val> {
-        let (mut open, mut made) = (Vec::new(), Vec::with_capacity(8));
-        if let Some(how) = self.begin(value, at, &mut made)? {
+        let (mut open, mut evaluated) = (Vec::new(), Vec::with_capacity(8));
+        if let Some(how) = self.begin(value, at, &mut evaluated)? {
             open.push(Open { value, at: at.clone(), base: 0, how });
         }
         while let Some(top) = open.last_mut() {
-            match self.go_on(top, &mut made) {
+            match self.go_on(top, &mut evaluated) {
                 Ok(Some(needed)) => open.push(needed),
                 Ok(None) => {
                     open.pop();
@@ -67,7 +68,7 @@ impl Chunks<'_, '_> {
                 }
             }
         }
-        made.pop().ok_or_else(|| LowerError::new("a value is made of nothing"))
+        evaluated.pop().ok_or_else(|| LowerError::new("a value was not evaluated"))
     }
 
     /// The value of a block at a position, as a vector.
@@ -104,15 +105,15 @@ impl Chunks<'_, '_> {
         Ok(if scalar.is_some() { self.spread(wide) } else { wide })
     }
 
-    /// Answers a value that is known or made of nothing; else how it is made.
-    fn begin(&mut self, value: IrValue, at: &At, made: &mut Vec<Val>) -> Result<Option<How>> {
+    /// Evaluates a value that is known or needs no other; else answers how it is evaluated.
+    fn begin(&mut self, value: IrValue, at: &At, evaluated: &mut Vec<Val>) -> Result<Option<How>> {
         let module = self.module;
         if !ttir::types::is_tensor(module.ty(value)) {
-            made.push(Val::Uniform(self.scalar(value)?));
+            evaluated.push(Val::Uniform(self.scalar(value)?));
             return Ok(None);
         }
         if let Some(known) = self.known(value, at) {
-            made.push(known);
+            evaluated.push(known);
             return Ok(None);
         }
         let val = if let Some(buffer) = self.buffers.get(&value).cloned() {
@@ -130,11 +131,11 @@ impl Chunks<'_, '_> {
             self.source(op, value, at).map_err(|error| error.at(module, op))?
         };
         self.remember(value, at, val.clone());
-        made.push(val);
+        evaluated.push(val);
         Ok(None)
     }
 
-    /// How the result of an operation is made, if it is made of other values.
+    /// How the result of an operation is evaluated, if it needs other values.
     fn how(&mut self, op: Op, number: u32, at: &At) -> Result<Option<How>> {
         let (module, row) = (self.module, self.module.row(op));
         if is_view(row) {
@@ -149,7 +150,7 @@ impl Chunks<'_, '_> {
         Ok((!is_source).then_some(How::Computed(op, number)))
     }
 
-    /// A value that is made of no other block.
+    /// A value that needs no other block.
     fn source(&mut self, op: Op, value: IrValue, at: &At) -> Result<Val> {
         let module = self.module;
         Ok(if let Some(splat) = SplatOp::of(module, op) {
@@ -163,35 +164,35 @@ impl Chunks<'_, '_> {
         })
     }
 
-    /// Goes on with the value on top, given what was made for it: answers what it needs next, or makes it.
-    fn go_on(&mut self, top: &mut Open, made: &mut Vec<Val>) -> Result<Option<Open>> {
+    /// Goes on with the value on top, given what was evaluated for it: answers what it needs next, or evaluates it.
+    fn go_on(&mut self, top: &mut Open, evaluated: &mut Vec<Val>) -> Result<Option<Open>> {
         let module = self.module;
         let val = match &mut top.how {
             How::Computed(op, number) => {
                 let operands = module.operands(*op);
-                for &operand in &operands[made.len() - top.base..] {
-                    if let Some(how) = self.begin(operand, &top.at, made)? {
-                        let (at, base) = (top.at.clone(), made.len());
+                for &operand in &operands[evaluated.len() - top.base..] {
+                    if let Some(how) = self.begin(operand, &top.at, evaluated)? {
+                        let (at, base) = (top.at.clone(), evaluated.len());
                         return Ok(Some(Open { value: operand, at, base, how }));
                     }
                 }
-                self.computed(*op, *number, &made[top.base..])?
+                self.computed(*op, *number, &evaluated[top.base..])?
             }
             How::Moved(operand, at) => {
-                if made.len() == top.base
-                    && let Some(how) = self.begin(*operand, at, made)?
+                if evaluated.len() == top.base
+                    && let Some(how) = self.begin(*operand, at, evaluated)?
                 {
-                    return Ok(Some(Open { value: *operand, at: at.clone(), base: made.len(), how }));
+                    return Ok(Some(Open { value: *operand, at: at.clone(), base: evaluated.len(), how }));
                 }
-                made[top.base].clone()
+                evaluated[top.base].clone()
             }
             How::Loaded(op, loading) => loop {
                 let base = top.base;
-                let given = if made.len() > base { made.pop() } else { None };
+                let given = if evaluated.len() > base { evaluated.pop() } else { None };
                 match self.load(*op, &top.at, loading, given)? {
                     Next::Done(val) => break val,
                     Next::Needs(value, at) => {
-                        if let Some(how) = self.begin(value, &at, made)? {
+                        if let Some(how) = self.begin(value, &at, evaluated)? {
                             return Ok(Some(Open { value, at, base, how }));
                         }
                     }
@@ -199,19 +200,19 @@ impl Chunks<'_, '_> {
             },
             How::Read(kept) => {
                 let (buffer, row) = &**kept;
-                if made.len() == top.base
-                    && let Some(how) = self.begin(row.pointer, &top.at, made)?
+                if evaluated.len() == top.base
+                    && let Some(how) = self.begin(row.pointer, &top.at, evaluated)?
                 {
-                    let (at, base) = (top.at.clone(), made.len());
+                    let (at, base) = (top.at.clone(), evaluated.len());
                     return Ok(Some(Open { value: row.pointer, at, base, how }));
                 }
-                self.prefetch_row(row, &made[top.base]);
+                self.prefetch_row(row, &evaluated[top.base]);
                 self.read_kept(top.value, buffer, &top.at)
             }
         };
-        made.truncate(top.base);
+        evaluated.truncate(top.base);
         self.remember(top.value, &top.at, val.clone());
-        made.push(val);
+        evaluated.push(val);
         Ok(None)
     }
 

@@ -12,7 +12,7 @@ use ttir::ops::shape::SplatOp;
 use ttir::ops::{arith_cast, arith_int, constant, control, memory, shape};
 use ttir::types;
 
-/// By how many elements addresses move from one round of a loop to the next, by the scalar that the loop carries.
+/// By how many elements addresses move from one iteration of a loop to the next, by the scalar that the loop carries.
 pub(crate) type Moves = FxHashMap<Value, Amount>;
 
 /// One amount by which a carried block moves each time.

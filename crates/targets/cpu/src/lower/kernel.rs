@@ -138,7 +138,7 @@ fn lower_kernel(
     Ok(Made { module: out, name, params, scratch, kept, notes, kept_blocks })
 }
 
-/// What making the loop over programs tells.
+/// What comes of lowering the loop over programs.
 struct Programs {
     scratch: u64,
     kept: u64,
@@ -156,9 +156,9 @@ fn programs(
 ) -> Result<Programs> {
     let body = FuncOp::new(module, kernel).entry();
     let mut arena = Arena::default();
-    let (products, kept) = super::product::prepare(module, machine, kernel, &mut arena);
+    let (dot_loops, kept) = super::dot_loop::prepare(module, machine, kernel, &mut arena);
     let written = super::stream::only_written(module, kernel);
-    let program = Program { module, machine, moves, products, written };
+    let program = Program { module, machine, moves, dot_loops, written };
 
     let (context, args, begin, end, scratch) = (b.param(0), b.param(1), b.param(2), b.param(3), b.param(4));
     let values = module.args(body);

@@ -2,7 +2,7 @@
 
 use crate::host;
 
-/// Facts about the processor that code is made for.
+/// Facts about the processor that code is generated for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Machine {
     /// Bytes of a vector register.
@@ -41,7 +41,7 @@ impl Machine {
         self.vector_bytes / 4
     }
 
-    /// For the matrix products.
+    /// For dots.
     pub(crate) fn dot(&self) -> crate::dot::Machine {
         crate::dot::Machine {
             vector_bytes: self.vector_bytes,

@@ -1,7 +1,7 @@
 //! Loads and stores of chunks, by the form of their addresses and masks.
 //!
-//! Neighbouring addresses are one vector access, equal ones a scalar access, others one access per lane. Memory of lanes
-//! that are masked off is not touched; such lanes read as `other`, or as zero without it.
+//! Neighbouring addresses are one vector access, equal ones a scalar access, others one access per lane. Memory of
+//! lanes that are masked off is not touched; such lanes read as `other`, or as zero without it.
 
 use super::chunk::Chunks;
 use super::emitter::Note;
@@ -27,7 +27,7 @@ pub(crate) enum Cache {
     Second = 2,
 }
 
-/// Bytes from which on the rows of a tile are so long that what comes next is in the same round.
+/// Bytes from which on the rows of a tile are so long that what comes next is in the same iteration.
 const LONG_ROW: i64 = 256;
 
 /// How many rows ahead is asked for then.
@@ -286,9 +286,9 @@ impl Chunks<'_, '_> {
         }
     }
 
-    /// Asks for what the next iteration of the loop will load: tiles of matrices lie in as many places as they have rows,
-    /// too many for the processor to foresee. Answers the position to ask for instead where the next iteration is too far
-    /// away.
+    /// Asks for what the next iteration of the loop will load: tiles of matrices lie in as many places as they have
+    /// rows, too many for the processor to foresee. Answers the position to ask for instead where the next iteration is
+    /// too far away.
     fn prefetch_next(&mut self, pointer: IrValue, address: Value, at: &At) -> Option<At> {
         let lane = self.pointee(self.module.ty(pointer));
         let is_line_start = at.dims.iter().all(|index| match index {
@@ -329,7 +329,7 @@ impl Chunks<'_, '_> {
         Some(self.at(dims))
     }
 
-    /// By how much an address moves from one round of the loop around it to the next.
+    /// By how much an address moves from one iteration of the loop around it to the next.
     fn move_of(&self, pointer: IrValue) -> Option<Amount> {
         let module = self.module;
         let mut value = pointer;

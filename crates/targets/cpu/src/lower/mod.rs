@@ -1,15 +1,16 @@
 //! Block-level code to vector loops: a ttir kernel in, an llir module out.
 //!
 //! Each layer calls only those above it:
-//! - *facts* about the source ([`rows`], [`strides`], [`combine`], [`accesses`], [`product`]), and what symbolic values of
-//!   chunks are ([`value`]): a scalar, a sum of known shape, a vector at last;
-//! - the [`plan`] of a region, as data: loop nests that share an iteration space, steps of their own, blocks that are kept
-//!   in scratch memory ([`scratch`]);
-//! - [`emitter`]: what is fixed for the kernel, the function that is built, where values are; scalars, structured control
-//!   flow, and regions that are inlined for each element, on it;
+//! - *facts* about the source ([`rows`], [`strides`], [`combine`], [`accesses`], [`dot_loop`]), and what symbolic
+//!   values of chunks are ([`value`]): a scalar, a sum of known shape, a vector at last;
+//! - the [`plan`] of a region, as data: loop nests that share an iteration space, steps of their own, blocks that are
+//!   kept in scratch memory ([`scratch`]);
+//! - [`emitter`]: what is fixed for the kernel, the function that is built, where values are; scalars, structured
+//!   control flow, and regions that are inlined for each element, on it;
 //! - [`chunk`]: what is fixed for a walk over chunks; loads, index arithmetic and views, which are given the values of
 //!   their operands; and [`eval`], which makes values in topological order;
-//! - what is done with values: stores, reductions, scans, and the conditions under which a better version of a loop runs;
+//! - what is done with values: stores, reductions, scans, and the conditions under which a better version of a loop
+//!   runs;
 //! - [`walk`]: the loops over chunks, and [`versions`] of them;
 //! - the [`steps`] of a plan and [`control`] flow around them, up to the [`kernel`].
 //!
@@ -17,9 +18,7 @@
 //! program runs on one.
 
 mod accesses;
-mod ahead;
 mod atomics;
-mod beyond;
 mod blocks;
 mod bounds;
 mod carried_reductions;
@@ -31,6 +30,7 @@ mod deep_tests;
 mod descriptors;
 mod divide;
 mod dot;
+mod dot_loop;
 mod dot_scaled;
 mod effects;
 mod element;
@@ -47,8 +47,8 @@ mod nest;
 mod neutral;
 mod operands;
 mod plan;
+mod prefetch;
 mod print;
-mod product;
 mod reduce;
 mod region;
 mod remainders;
@@ -58,6 +58,7 @@ mod scan;
 mod scan_blocks;
 mod scoped;
 mod scratch;
+mod skip_masked;
 mod steps;
 mod storage;
 mod stores;

@@ -63,7 +63,8 @@ impl Nest {
         }
         let loops: Vec<Dim> =
             order.iter().map(|&dim| Dim { dim, step: steps[dim], end: shape[dim] }).collect();
-        let position = order.iter().position(|&dim| dim == vector).unwrap_or(0);
+        let position =
+            order.iter().position(|&dim| dim == vector).expect("the vector runs along a dimension");
         let offsets = offsets.into_iter().map(|lanes| Lanes(lanes.into())).collect();
         Nest { loops, offsets, lanes: lanes as u32, vector: position, most_unroll: 4, is_split: true }
     }
@@ -79,7 +80,7 @@ impl Nest {
     }
 }
 
-/// A nest that is being made, or a part of it.
+/// A nest that is being built, or a part of it.
 #[derive(Clone)]
 pub(crate) struct Run<'g> {
     /// What runs in it.
@@ -179,7 +180,9 @@ pub(crate) fn refill(shape: &Accumulators, values: &[Value]) -> Accumulators {
         .map(|results| {
             results
                 .iter()
-                .map(|partials| partials.iter().map(|&old| next.next().unwrap_or(old)).collect())
+                .map(|partials| {
+                    partials.iter().map(|_| next.next().expect("a value for each accumulator")).collect()
+                })
                 .collect()
         })
         .collect()

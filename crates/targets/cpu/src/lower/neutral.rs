@@ -20,7 +20,7 @@ impl Chunks<'_, '_> {
         let bits = ty.lane_bits();
         match neutral {
             Neutral::Float(value) => {
-                let kind = elem.as_float().unwrap_or(ir::FloatKind::F32);
+                let kind = elem.as_float().expect("a float is neutral among floats");
                 self.b.bits(ty, u128::from(ir::scalar::float_bits(kind, value)))
             }
             Neutral::Int(value) => self.b.int(ty, value),

@@ -5,7 +5,7 @@ use ir::{FloatKind, Type as IrType, Value as IrValue};
 use ttir::ops::dot::DotOp;
 use ttir::ops::shape::TransOp;
 
-/// What a product of matrices is added to.
+/// What a dot is added to.
 pub(crate) fn added_to(module: &ir::Module, op: ir::Op) -> Option<IrValue> {
     DotOp::of(module, op).map(|dot| dot.c())
 }
@@ -18,7 +18,7 @@ pub(crate) fn source(module: &ir::Module, value: IrValue) -> (IrValue, bool) {
     }
 }
 
-/// The types that a product of this accumulator multiplies in.
+/// The types that a dot of this accumulator multiplies in.
 pub(crate) fn operands_of(elem: IrType) -> Option<Operands> {
     match (elem.as_float(), elem.as_int()) {
         (Some(FloatKind::F32), _) => Some(Operands::F32),

@@ -1,7 +1,7 @@
 //! Reductions: partial results per lane and per unrolled chunk, combined when the loop over the axis ends.
 //!
-//! Where the combining function has a neutral element, partials start from it. With any other function, each starts from
-//! the first element that it meets, by a selection in the loop.
+//! Where the combining function has a neutral element, partials start from it. With any other function, each starts
+//! from the first element that it meets, by a selection in the loop.
 
 use super::chunk::Chunks;
 use super::combine::{self};

@@ -1,7 +1,7 @@
 //! Scans of chunks: all partial results along an axis.
 //!
-//! Within a chunk whose lanes run along the axis, lanes are combined with those 1, 2, 4, … before them; what comes before the
-//! chunk is combined with all of them. The loop carries that alone, which takes one combination a chunk.
+//! Within a chunk whose lanes run along the axis, lanes are combined with those 1, 2, 4, … before them; what comes
+//! before the chunk is combined with all of them. The loop carries that alone, which takes one combination a chunk.
 
 use super::chunk::Chunks;
 use super::combine;
@@ -66,7 +66,8 @@ impl Chunks<'_, '_> {
         Ok(results)
     }
 
-    /// A chunk whose lanes run along the axis, and what is carried on: the combination of all chunks so far, in every lane.
+    /// A chunk whose lanes run along the axis, and what is carried on: the combination of all chunks so far, in every
+    /// lane.
     pub(crate) fn scan_chunk(
         &mut self,
         op: Op,

@@ -1,8 +1,8 @@
 //! What is known about the values of a region, which is forgotten where the region ends.
 //!
-//! A block that was put into scratch memory inside of a loop body or a branch is gone behind it: the region may not have
-//! run at all, and its memory is used again. So an entry lives as long as the scope that it was made in, whatever value it
-//! speaks of.
+//! A block that was put into scratch memory inside of a loop body or a branch is gone behind it: the region may not
+//! have run at all, and its memory is used again. So an entry lives as long as the scope that it was made in, whatever
+//! value it speaks of.
 
 use rustc_hash::FxHashMap;
 

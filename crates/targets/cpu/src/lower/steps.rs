@@ -164,7 +164,7 @@ impl<'a> Emitter<'a> {
     }
 }
 
-/// How a step of its own is made.
+/// How a step of its own is lowered.
 type Single = fn(&mut Emitter<'_>, Op) -> Result<()>;
 
 /// The operations that are steps of their own.

@@ -147,8 +147,8 @@ impl Chunks<'_, '_> {
         }
     }
 
-    /// The same in panels. A chunk that runs along the divided dimension is in one panel: as many lanes as it has divide
-    /// its width and its position.
+    /// The same in panels. A chunk that runs along the divided dimension is in one panel: as many lanes as it has
+    /// divide its width and its position.
     fn write_panel(&mut self, buffer: &Buffer, panels: Panels, vector: Value, at: &At) {
         let lane = types::memory(buffer.elem);
         let bytes = lane.lane_bytes();

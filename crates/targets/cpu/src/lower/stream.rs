@@ -1,9 +1,9 @@
 //! Stores past the caches, for launches that write more than the last cache holds.
 //!
 //! A group that stores whole vectors is made twice. Which one runs is decided where it starts, by the bytes that all
-//! programs will write there against the size of the last cache. The processor has such stores for aligned vectors only,
-//! so that the other version starts with as many elements as lead to the first whole cache line, and ends with a chunk
-//! that is cut off at the end of the block.
+//! programs will write there against the size of the last cache. The processor has such stores for aligned vectors
+//! only, so that the other version starts with as many elements as lead to the first whole cache line, and ends with a
+//! chunk that is cut off at the end of the block.
 
 use super::accesses;
 use super::chunk::{Assumed, Chunks, Memo};

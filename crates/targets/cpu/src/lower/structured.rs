@@ -1,5 +1,5 @@
-//! Structured control flow as branches. Scalars that it carries become parameters of blocks; what runs in its regions is
-//! the caller's, and so are blocks of elements.
+//! Structured control flow as branches. Scalars that it carries become parameters of blocks; what runs in its regions
+//! is the caller's, and so are blocks of elements.
 
 use super::emitter::Emitter;
 use super::error::Result;
@@ -71,9 +71,9 @@ impl<'a> Emitter<'a> {
         let one = self.b.i64(1);
         let step = self.b.intrinsic("llvm.smax", Type::I64, &[bounds[2], one]);
         let length = self.b.sub(bounds[1], bounds[0]);
-        let rounds = self.b.sdiv(length, step);
-        let rounds = self.b.add(rounds, one);
-        Some(self.b.mul(repeats, rounds))
+        let iterations = self.b.sdiv(length, step);
+        let iterations = self.b.add(iterations, one);
+        Some(self.b.mul(repeats, iterations))
     }
 
     /// `scf.if`.

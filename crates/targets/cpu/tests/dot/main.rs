@@ -89,7 +89,8 @@ fn call<A, C>(object: &LoadedObject, spec: &DotSpec, a: &[A], b: &[A], c: &mut [
     kernel(a.as_ptr().cast(), b.as_ptr().cast(), c.as_mut_ptr().cast());
 }
 
-/// The elements of a tile that the kernel may touch; what follows the last one is cut off to catch wild accesses by value.
+/// The elements of a tile that the kernel may touch; what follows the last one is cut off to catch wild accesses by
+/// value.
 fn extent(rows: u32, columns: u32, stride: u32) -> usize {
     ((rows - 1) * stride + columns) as usize
 }

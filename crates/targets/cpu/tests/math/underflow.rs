@@ -1,5 +1,6 @@
-//! No function underflows on its way to a result that is not subnormal itself: where an operation takes or gives a subnormal,
-//! some processors take a hundred times as long. The processor's own flags tell, for whatever it really computed.
+//! No function underflows on its way to a result that is not subnormal itself: where an operation takes or gives a
+//! subnormal, some processors take a hundred times as long. The processor's own flags tell, for whatever it really
+//! computed.
 
 use super::{Compiled, EDGES, compile, native, native_lanes, run};
 use maths::{Elem, FUNCTIONS, MathFn};
@@ -76,7 +77,8 @@ impl Float for f64 {
     }
 }
 
-/// Whether a power of two, `e` or ten is within a factor of three of the smallest subnormal: whether it is zero shows when it is rounded.
+/// Whether a power of two, `e` or ten is within a factor of three of the smallest subnormal: whether it is zero shows
+/// when it is rounded.
 fn rounds_to_zero<T: Float>(name: &str, x: f64) -> bool {
     let exponent = match name {
         "exp" => x * std::f64::consts::LOG2_E,

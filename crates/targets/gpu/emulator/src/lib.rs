@@ -1,8 +1,8 @@
-//! What emulators of GPUs share, whatever code they run: the memory that a launch may touch, clocks and shadows that find
-//! races, formats of floating point with exact rounding, the operations of atomics, `printf`, and reports.
+//! What emulators of GPUs share, whatever code they run: the memory that a launch may touch, clocks and shadows that
+//! find races, formats of floating point with exact rounding, the operations of atomics, `printf`, and reports.
 //!
-//! Nothing here knows an instruction. An emulator brings its code, its lanes and its schedule, tells [`Shadow`] who touches
-//! which byte and [`Clocks`] who has met whom, and hands what it notices to [`Findings`].
+//! Nothing here knows an instruction. An emulator brings its code, its lanes and its schedule, tells [`Shadow`] who
+//! touches which byte and [`Clocks`] who has met whom, and hands what it notices to [`Findings`].
 
 pub mod arithmetic;
 mod barrier;

@@ -32,8 +32,8 @@ pub struct Memory {
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Hint(usize);
 
-/// Bytes of an allocation that an access takes: those it asked for, or, of a word at the edge of the allocation, those that lie in
-/// it.
+/// Bytes of an allocation that an access takes: those it asked for, or, of a word at the edge of the allocation, those
+/// that lie in it.
 #[derive(Debug, Clone, Copy)]
 pub struct HostBytes {
     /// Where the first of them is.
@@ -149,8 +149,8 @@ impl Memory {
         }
     }
 
-    /// The bytes of a word that lie in an allocation. Devices allocate whole words, so that a word with a byte of an allocation is
-    /// there, whatever the allocation's size.
+    /// The bytes of a word that lie in an allocation. Devices allocate whole words, so that a word with a byte of an
+    /// allocation is there, whatever the allocation's size.
     pub fn find_part(&self, address: u64, bytes: usize, hint: &mut Hint) -> Option<HostBytes> {
         let mut holds = |byte: &usize| self.find(address + *byte as u64, 1, hint).is_ok();
         let first = (0..bytes).find(&mut holds)?;

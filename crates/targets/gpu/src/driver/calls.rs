@@ -10,8 +10,8 @@ pub type Handle = *mut c_void;
 
 /// A table of a driver's functions that is filled from its library.
 ///
-/// `driver_table! { /// Docs. pub struct Api; ctx_synchronize = "symbol" (); }` is a struct with a field for each function, and
-/// `Api::from_library(&library, calls)` beside it; it holds the [`Calls`] too and dereferences to them.
+/// `driver_table! { /// Docs. pub struct Api; ctx_synchronize = "symbol" (); }` is a struct with a field for each
+/// function, and `Api::from_library(&library, calls)` beside it; it holds the [`Calls`] too and dereferences to them.
 #[macro_export]
 macro_rules! driver_table {
     ($(#[$doc:meta])* pub struct $table:ident;

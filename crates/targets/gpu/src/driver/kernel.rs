@@ -1,7 +1,7 @@
 //! Loading a kernel on a device, and what every launch of it does.
 //!
-//! A kernel takes its parameters in the order of its signature, then what the vendor puts behind them, the address of its scratch memory
-//! and one word more. Nothing here waits.
+//! A kernel takes its parameters in the order of its signature, then what the vendor puts behind them, the address of
+//! its scratch memory and one word more. Nothing here waits.
 
 use super::error::{Refused, check, status};
 use super::{Calls, Gpu, Handle, Name, Names, Status, Vendor};
@@ -176,7 +176,8 @@ impl<V: Vendor> Kernel<V> {
     /// The plain call of a launch.
     ///
     /// # Safety
-    /// The device is the current one, and there is one pointer for each parameter of the kernel, to a slot of at least its size.
+    /// The device is the current one, and there is one pointer for each parameter of the kernel, to a slot of at least
+    /// its size.
     #[inline]
     pub unsafe fn submit(&self, [x, y, z]: Grid, stream: u64, params: &mut Pointers) -> Status {
         let Shape { threads, shared, .. } = self.shape;
@@ -212,8 +213,8 @@ pub fn slots<T>(args: &[u64], more: &[T], last: &[u64; 2]) -> Pointers {
     params
 }
 
-/// Does what takes or frees memory while this thread or another one captures a graph, which would otherwise be the end of the
-/// capture.
+/// Does what takes or frees memory while this thread or another one captures a graph, which would otherwise be the end
+/// of the capture.
 pub fn relaxed<T>(calls: &Calls, work: impl FnOnce() -> T) -> T {
     let mut mode = RELAXED;
     // SAFETY: `mode` is read and gets the mode of before.
@@ -239,8 +240,9 @@ fn function_attribute(calls: &Calls, function: Handle, number: i32) -> Result<u3
     Ok(value.unsigned_abs())
 }
 
-// A launch is about 2 µs, most of it the driver's. What stands here is compiled for each vendor by itself, so that between the call of the
-// runtime, which does not know the vendor, and that of the driver there is no other call that is not known when the code is compiled.
+// A launch is about 2 µs, most of it the driver's. What stands here is compiled for each vendor by itself, so that
+// between the call of the runtime, which does not know the vendor, and that of the driver there is no other call that
+// is not known when the code is compiled.
 impl<V: Vendor> LoadedKernel for Kernel<V> {
     #[inline]
     unsafe fn launch(&self, launch: &Launch<'_>) -> Result<(), TargetError> {

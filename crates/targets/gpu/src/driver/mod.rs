@@ -1,7 +1,8 @@
 //! Drivers of GPUs: what is the same whoever made the device.
 //!
-//! A driver's library is a table of functions that is filled at run time, so that a test fills it with its own and sees every call.
-//! [`Calls`] are the functions that all drivers have under names of their own; a vendor's table holds them beside the rest.
+//! A driver's library is a table of functions that is filled at run time, so that a test fills it with its own and sees
+//! every call. [`Calls`] are the functions that all drivers have under names of their own; a vendor's table holds them
+//! beside the rest.
 //!
 //! ```text
 //! Driver<V>  one a process: the table, its devices, the names of the kernels that were launched last
@@ -9,9 +10,10 @@
 //!     Kernel<V>  a launch: checks, slots          V::Kernel: what the vendor keeps of a kernel
 //! ```
 //!
-//! [`Vendor`] is the trait between the two. Everything here is generic over it and becomes code of the vendor's own when it is compiled:
-//! a launch makes no call through a table but the driver's, and allocates nothing. Modules are never unloaded: a graph that was captured
-//! earlier, or a launch that is still running, may refer to them. Left out: graphs that launches are replayed by, which are a vendor's.
+//! [`Vendor`] is the trait between the two. Everything here is generic over it and becomes code of the vendor's own
+//! when it is compiled: a launch makes no call through a table but the driver's, and allocates nothing. Modules are
+//! never unloaded: a graph that was captured earlier, or a launch that is still running, may refer to them. Left out:
+//! graphs that launches are replayed by, which are a vendor's.
 
 mod calls;
 mod device;

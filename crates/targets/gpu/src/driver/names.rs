@@ -1,11 +1,11 @@
-//! The names of the kernels that were launched last: what an error that comes late is told with.
+//! The names of the kernels that were launched last: what an error that comes late names.
 
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// How many names are kept.
 const KEPT: usize = 8;
 
-/// A name of a kernel that lives as long as the process: a launch may be told of at any later time.
+/// A name of a kernel that lives as long as the process: an error may name a launch at any later time.
 pub type Name = &'static str;
 
 /// A ring of names; noting one is two stores.
@@ -30,8 +30,8 @@ impl Names {
     /// A kernel is launched.
     #[inline]
     pub fn note(&self, name: &'static Name) {
-        // Two threads may take the same place, and one name is lost; adding as one step would wait for all that was written to
-        // the device.
+        // Two threads may take the same place, and one name is lost; adding as one step would wait for all that was
+        // written to the device.
         let next = self.next.load(Ordering::Relaxed);
         self.next.store(next.wrapping_add(1), Ordering::Relaxed);
         self.names[next % KEPT].store(std::ptr::from_ref(name).cast_mut(), Ordering::Release);

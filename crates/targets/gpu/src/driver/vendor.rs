@@ -70,8 +70,8 @@ pub trait Vendor: Debug + Send + Sync + Sized + 'static {
 
     /// The most thread blocks along each axis.
     fn largest(shape: &Shape) -> Grid;
-    /// Loads the code of an artifact and finds the kernel in it. The device is the current one, and memory may be taken even while a
-    /// graph is captured.
+    /// Loads the code of an artifact and finds the kernel in it. The device is the current one, and memory may be taken
+    /// even while a graph is captured.
     ///
     /// # Errors
     /// What the driver says; that the code is not for this device.

@@ -1,7 +1,8 @@
 //! What an instruction takes, as its row says.
 //!
-//! One letter for each operand, in order, and behind it what the register has, where that is not the last type of the mnemonic:
-//! `DAA` of `add.s32` are three registers of 32 bits, `D+AAA+` of `mad.wide.u16` results and sums of twice as many.
+//! One letter for each operand, in order, and behind it what the register has, where that is not the last type of the
+//! mnemonic: `DAA` of `add.s32` are three registers of 32 bits, `D+AAA+` of `mad.wide.u16` results and sums of twice as
+//! many.
 
 /// What an operand is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

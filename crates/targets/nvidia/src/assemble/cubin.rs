@@ -1,7 +1,7 @@
 //! Facts about kernels that are in the file with their machine code: registers, stack, shared memory.
 //!
-//! The section `.nv.info` is a list of attributes: a byte for the form, one for the kind, two for a length, then as many
-//! bytes, which begin with the number of a symbol.
+//! The section `.nv.info` is a list of attributes: a byte for the form, one for the kind, two for a length, then as
+//! many bytes, which begin with the number of a symbol.
 
 use object::read::elf::ElfFile64;
 use object::{Object, ObjectSection, ObjectSymbol, SymbolIndex};

@@ -1,8 +1,9 @@
 //! The functions of the CUDA driver that are used here, as a table that is filled from its library at run time.
 //!
 //! The table is plain data, so a test fills it with functions of its own and sees every call. Names are those of the
-//! driver without `cu`; the symbol is the version of the function whose types stand here. A [`Handle`] is a `CUcontext`, `CUlibrary`,
-//! `CUkernel`, `CUfunction`, `CUstream`, `CUevent`, `CUlinkState`, `CUgraph`, `CUgraphNode` or `CUgraphExec`.
+//! driver without `cu`; the symbol is the version of the function whose types stand here. A [`Handle`] is a
+//! `CUcontext`, `CUlibrary`, `CUkernel`, `CUfunction`, `CUstream`, `CUevent`, `CUlinkState`, `CUgraph`, `CUgraphNode`
+//! or `CUgraphExec`.
 
 use gpu::driver::Symbols;
 pub use gpu::driver::{Handle, Status};
@@ -107,7 +108,8 @@ pub(super) const SYMBOLS: Symbols = Symbols {
     thread_exchange_stream_capture_mode: "cuThreadExchangeStreamCaptureMode",
 };
 
-// Example: `ctx_get_current = "cuCtxGetCurrent" (*mut Handle);` is a field `ctx_get_current` that calls `cuCtxGetCurrent`.
+// Example: `ctx_get_current = "cuCtxGetCurrent" (*mut Handle);` is a field `ctx_get_current` that calls
+// `cuCtxGetCurrent`.
 driver_table! {
     /// The driver's functions.
     pub struct Api;

@@ -1,8 +1,8 @@
 //! Launching: the arguments as the driver wants them.
 //!
-//! A kernel takes its parameters in the order of its signature, then the tensor maps that are made of them ([`super::launch_maps`]), then
-//! the addresses of its global scratch memory and of the memory of a profiler. Nothing here waits. Device memory is taken for graphs
-//! alone (see [`super::replay`]), outside of captures.
+//! A kernel takes its parameters in the order of its signature, then the tensor maps that are made of them
+//! ([`super::launch_maps`]), then the addresses of its global scratch memory and of the memory of a profiler. Nothing
+//! here waits. Device memory is taken for graphs alone (see [`super::replay`]), outside of captures.
 
 use super::api::{Handle, LaunchAttribute, LaunchConfig, attribute};
 use super::{Module, replay};
@@ -10,7 +10,7 @@ use gpu::driver::{Pointers, Vendor, slots, status};
 use smallvec::SmallVec;
 use target::{DeviceFacts, Grid, Launch, TargetError};
 
-/// What the driver is told beyond the sizes of a launch.
+/// What the driver gets beyond the sizes of a launch.
 pub(super) fn attributes(facts: &DeviceFacts) -> SmallVec<[LaunchAttribute; 3]> {
     let mut attributes = SmallVec::new();
     if facts.num_ctas > 1 {

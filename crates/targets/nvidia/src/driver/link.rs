@@ -121,7 +121,8 @@ impl State {
     }
 }
 
-/// The error for PTX that the assembler refuses. That is our mistake wherever the PTX is ours, so the text shows the lines.
+/// The error for PTX that the assembler refuses. That is our mistake wherever the PTX is ours, so the text shows the
+/// lines.
 fn failure(status: &str, log: &str, ptx: &str) -> TargetError {
     let text = format!("the driver's assembler refuses the PTX: {status}\n{}", complaints(log, ptx));
     TargetError::Load(text.trim_end().to_owned())

@@ -53,8 +53,9 @@ fn complaint(gpu: &Gpu, artifact: &Artifact) -> Option<TargetError> {
     gpu.link(&String::from_utf8_lossy(ptx), &LinkOptions::default()).err()
 }
 
-/// Loads an image and finds the kernel in it. As a library and not as a module: the driver assembles libraries of several
-/// threads at the same time, and lets other threads launch meanwhile; of modules it does one at a time, and nothing beside it.
+/// Loads an image and finds the kernel in it. As a library and not as a module: the driver assembles libraries of
+/// several threads at the same time, and lets other threads launch meanwhile; of modules it does one at a time, and
+/// nothing beside it.
 fn open(api: &Api, image: &[u8], name: &CStr, level: Option<u32>) -> Result<Handle, Refused> {
     let (mut library, mut kernel) = (std::ptr::null_mut(), std::ptr::null_mut());
     let (mut function, none) = (std::ptr::null_mut(), std::ptr::null_mut());
@@ -63,8 +64,8 @@ fn open(api: &Api, image: &[u8], name: &CStr, level: Option<u32>) -> Result<Hand
     let mut names = [option::OPTIMIZATION_LEVEL];
     let mut values = [std::ptr::without_provenance_mut::<c_void>(low as usize)];
     let count = u32::from(level == Some(low));
-    // SAFETY: the image is a whole cubin, or text that ends with a zero, which the driver checks and copies; there are as
-    // many values as names of options, and at most `count` are read; the name is a C string.
+    // SAFETY: the image is a whole cubin, or text that ends with a zero, which the driver checks and copies; there are
+    // as many values as names of options, and at most `count` are read; the name is a C string.
     unsafe {
         let status = (api.library_load_data)(
             &raw mut library,

@@ -1,8 +1,8 @@
 //! The CUDA driver: its library, loaded at run time, and its devices.
 //!
-//! What all drivers do stands in [`gpu::driver`]; here is what this one does otherwise. Contexts are the primary ones of the devices,
-//! which torch and every other user of the CUDA runtime share. A launch waits for nothing, and allocates nothing where it is captured in
-//! a graph.
+//! What all drivers do stands in [`gpu::driver`]; here is what this one does otherwise. Contexts are the primary ones
+//! of the devices, which torch and every other user of the CUDA runtime share. A launch waits for nothing, and
+//! allocates nothing where it is captured in a graph.
 
 pub mod api;
 mod context;

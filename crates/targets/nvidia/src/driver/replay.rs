@@ -1,15 +1,16 @@
 //! Launches by graphs that are kept.
 //!
-//! `cuLaunchKernel` keeps the host busy for 3 to 4 µs with a driver of version 13. A graph of that one kernel, kept and told the grid
-//! and the arguments of the next launch, takes the same driver 1.1 to 2.7 µs, and the device starts it as it starts any kernel.
-//! So a kernel that is launched often gets a graph for its stream.
+//! `cuLaunchKernel` keeps the host busy for 3 to 4 µs with a driver of version 13. A graph of that one kernel, kept and
+//! updated with the grid and the arguments of the next launch, takes the same driver 1.1 to 2.7 µs, and the device
+//! starts it as it starts any kernel. So a kernel that is launched often gets a graph for its stream.
 //!
-//! There are few graphs, because a device that goes from one to another spends time on it: with kernels that do nothing a
-//! launch takes it 1.5 µs as without graphs where there is one, 1.8 with four in turns, 3.6 with sixteen. And a graph lies in the
-//! device's memory: where other work has pushed it out of the caches, the device takes 0.6 to 0.9 µs more. So graphs serve
-//! while the device waits for the host, which [`Kept::keeps_up`] watches, and not while work is queued. Whatever has no graph is
-//! launched by a call of its own: the first launches of a kernel, kernels with attributes, streams that are captured, threads that come
-//! while another one launches, and everything where a tool is looking on that counts launches or names them.
+//! There are few graphs, because a device that goes from one to another spends time on it: with kernels that do nothing
+//! a launch takes it 1.5 µs as without graphs where there is one, 1.8 with four in turns, 3.6 with sixteen. And a graph
+//! lies in the device's memory: where other work has pushed it out of the caches, the device takes 0.6 to 0.9 µs more.
+//! So graphs serve while the device waits for the host, which [`Kept::keeps_up`] watches, and not while work is queued.
+//! Whatever has no graph is launched by a call of its own: the first launches of a kernel, kernels with attributes,
+//! streams that are captured, threads that come while another one launches, and everything where a tool is looking on
+//! that counts launches or names them.
 
 use super::api::{Api, Handle, KernelNode};
 use super::{Driver, Module};
@@ -34,8 +35,8 @@ const NO_TIMING: u32 = 2;
 /// The first version of the driver's interface that launches graphs so quickly, of those that were measured.
 const SINCE: i32 = 13_000;
 
-/// Whether kernels may be launched by graphs: the driver is new enough, nobody says no, and no tool is loaded that would show the
-/// graphs and not the kernels. Tools that are loaded by the driver or by the loader tell by variables.
+/// Whether kernels may be launched by graphs: the driver is new enough, nobody says no, and no tool is loaded that
+/// would show the graphs and not the kernels. Tools that are loaded by the driver or by the loader tell by variables.
 pub(super) fn is_wanted(version: i32, variables: impl IntoIterator<Item = (OsString, OsString)>) -> bool {
     let says_no = |(name, value): (OsString, OsString)| {
         let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
@@ -68,7 +69,7 @@ struct Kept {
     exec: usize,
     node: usize,
     /// What it launches.
-    told: Told,
+    held: Held,
     /// When it was used last.
     used: u64,
     /// Launches up to now.
@@ -83,15 +84,15 @@ struct Kept {
 
 /// Blocks and arguments of a launch.
 #[derive(Debug, PartialEq, Eq)]
-struct Told {
+struct Held {
     blocks: Grid,
     scratch: u64,
     args: SmallVec<[u64; 16]>,
 }
 
-impl Told {
-    fn of(blocks: Grid, launch: &Launch<'_>) -> Told {
-        Told { blocks, scratch: launch.scratch, args: launch.args.into() }
+impl Held {
+    fn of(blocks: Grid, launch: &Launch<'_>) -> Held {
+        Held { blocks, scratch: launch.scratch, args: launch.args.into() }
     }
 
     #[inline]
@@ -105,7 +106,7 @@ impl Kept {
     ///
     /// # Safety
     /// The node's pointers are those of a launch of its kernel, and the context of its device is the current one.
-    unsafe fn new(api: &Api, node: &KernelNode, stream: u64, told: Told) -> Result<Kept, Refused> {
+    unsafe fn new(api: &Api, node: &KernelNode, stream: u64, held: Held) -> Result<Kept, Refused> {
         let (mut graph, mut place, mut exec, mut event) =
             (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
         // SAFETY: there are places for the answers, and the node is as the caller promises.
@@ -134,7 +135,7 @@ impl Kept {
             graph,
             exec,
             node,
-            told,
+            held,
             used: 0,
             count: 0,
             event,
@@ -143,8 +144,8 @@ impl Kept {
         })
     }
 
-    /// Whether the device waits for the host rather than the host for the device: whether it has come to where the host was some
-    /// launches ago.
+    /// Whether the device waits for the host rather than the host for the device: whether it has come to where the host
+    /// was some launches ago.
     #[inline]
     fn keeps_up(&mut self, driver: &Driver) -> bool {
         let at = self.count % LOOK;
@@ -187,8 +188,8 @@ impl Kept {
 /// Launches by a graph; false where nothing was launched, for whatever reason.
 ///
 /// # Safety
-/// There is one pointer for each parameter of the kernel, to a slot of at least its size, and the context of its device is the
-/// current one.
+/// There is one pointer for each parameter of the kernel, to a slot of at least its size, and the context of its device
+/// is the current one.
 #[inline]
 pub(super) unsafe fn replay(
     kernel: &Module,
@@ -223,7 +224,7 @@ pub(super) unsafe fn replay(
     }
     // SAFETY: as the caller promises; the graph is used under the lock alone.
     let done = unsafe {
-        (kept.told.is(blocks, launch) || tell(kernel, kept, blocks, launch, params))
+        (kept.held.is(blocks, launch) || update(kernel, kept, blocks, launch, params))
             && (driver.api.graph_launch)(kept.exec as Handle, launch.stream as Handle) == status::SUCCESS
     };
     if !done {
@@ -234,7 +235,7 @@ pub(super) unsafe fn replay(
     done
 }
 
-/// Whether a graph is made of what goes to a stream, or it may not be asked at the moment.
+/// Whether the launches of a stream are captured into a graph, or the stream may not be asked at the moment.
 #[inline]
 fn is_captured(driver: &Driver, stream: u64) -> bool {
     let mut captured = 0;
@@ -256,12 +257,12 @@ fn node_of(kernel: &Module, blocks: Grid, params: &mut Pointers) -> KernelNode {
     }
 }
 
-/// Tells a graph what to launch from now on.
+/// Updates a graph to launch this from now on.
 ///
 /// # Safety
 /// As for [`replay`].
 #[inline]
-unsafe fn tell(
+unsafe fn update(
     kernel: &Module,
     kept: &mut Kept,
     blocks: Grid,
@@ -272,14 +273,14 @@ unsafe fn tell(
     let set = kernel.gpu.driver().api.graph_exec_kernel_node_set_params;
     // SAFETY: the driver copies what the pointers lead to, which the caller vouches for.
     let status = unsafe { set(kept.exec as Handle, kept.node as Handle, &raw const node) };
-    let told = &mut kept.told;
-    (told.blocks, told.scratch) = (blocks, launch.scratch);
-    told.args.clear();
-    told.args.extend_from_slice(launch.args);
+    let held = &mut kept.held;
+    (held.blocks, held.scratch) = (blocks, launch.scratch);
+    held.args.clear();
+    held.args.extend_from_slice(launch.args);
     status == status::SUCCESS
 }
 
-/// Makes a graph for the launches that follow, if there is room for one.
+/// Creates a graph for the launches that follow, if there is room for one.
 ///
 /// # Safety
 /// As for [`replay`].
@@ -296,9 +297,9 @@ unsafe fn keep(kernel: &Module, table: &mut Table, blocks: Grid, launch: &Launch
         oldest.free(driver);
     }
     let node = node_of(kernel, blocks, params);
-    let told = Told::of(blocks, launch);
+    let held = Held::of(blocks, launch);
     // SAFETY: as the caller promises.
-    let kept = relaxed(&driver.api, || unsafe { Kept::new(&driver.api, &node, launch.stream, told) });
+    let kept = relaxed(&driver.api, || unsafe { Kept::new(&driver.api, &node, launch.stream, held) });
     if let Ok(kept) = kept {
         table.kept.push(Kept { used: table.clock, ..kept });
     }

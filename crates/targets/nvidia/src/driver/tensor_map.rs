@@ -1,4 +1,5 @@
-//! Tensor maps: what the bulk copy engine of newer devices must know about a tensor in global memory, as the driver encodes it.
+//! Tensor maps: what the bulk copy engine of newer devices must know about a tensor in global memory, as the driver
+//! encodes it.
 
 use super::Cuda;
 use super::api::Status;

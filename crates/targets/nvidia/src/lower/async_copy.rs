@@ -6,8 +6,8 @@ use lanes::Access;
 use llir::{FunctionBuilder, Value};
 use ttir::ops::memory::CacheModifier;
 
-/// Begins a copy of 4, 8 or 16 bytes; `false` for other sizes, which have no instruction. Where the mask is off, no byte
-/// is read and zeros are written.
+/// Begins a copy of 4, 8 or 16 bytes; `false` for other sizes, which have no instruction. Where the mask is off, no
+/// byte is read and zeros are written.
 pub(super) fn copy(
     b: &mut FunctionBuilder<'_>,
     (to, to_offset): (Value, i64),

@@ -72,8 +72,8 @@ fn scope_word(scope: Scope) -> &'static str {
     }
 }
 
-/// Runs an instruction with the address and further operands, each of one or more registers, behind the mask. Where the mask is off
-/// the result is zero.
+/// Runs an instruction with the address and further operands, each of one or more registers, behind the mask. Where the
+/// mask is off the result is zero.
 fn run(
     b: &mut FunctionBuilder<'_>,
     access: &AtomicAccess,
@@ -128,16 +128,16 @@ impl Reductions for Lanes {
         counts.into_iter().find(|&count| reduction_row(self.capability, rmw, element, count).is_some())
     }
 
-    fn reduce(&self, b: &mut FunctionBuilder<'_>, rmw: Rmw, access: &AtomicAccess, values: &[Value]) {
+    fn reduce(&self, b: &mut FunctionBuilder<'_>, rmw: Rmw, access: &AtomicAccess, values: &[Value]) -> bool {
         let element = b.ty(values[0]);
-        let row = reduction_row(self.capability, rmw, element, values.len());
-        let row = row.expect("the caller asked how many elements go together");
+        let Some(row) = reduction_row(self.capability, rmw, element, values.len()) else { return false };
         let name = format!("{}.{}", prefix(b, "red", access), row.2);
         let words: Values = match element.lane_bits() {
             16 if values.len() > 1 => values.chunks(2).map(|pair| packed(b, pair)).collect(),
             _ => values.iter().copied().collect(),
         };
         run(b, access, &name, &[&words], None);
+        true
     }
 
     fn fence(&self, b: &mut FunctionBuilder<'_>, scope: Scope) {

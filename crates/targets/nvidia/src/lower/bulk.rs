@@ -1,7 +1,8 @@
-//! Bulk copies between tensors in device memory and shared memory, and the barriers in shared memory that wait for them, since sm_90.
+//! Bulk copies between tensors in device memory and shared memory, and the barriers in shared memory that wait for
+//! them, since sm_90.
 //!
-//! One lane of the program speaks for all: it makes barriers, says how many bytes they wait for, and begins copies. All lanes wait.
-//! A block that is more than one box is as many copies ([`ttgir::encoding::boxes`]).
+//! One lane of the program speaks for all: it makes barriers, says how many bytes they wait for, and begins copies. All
+//! lanes wait. A block that is more than one box is as many copies ([`ttgir::encoding::boxes`]).
 
 use super::instruction::{Instruction, Sequence};
 use ir::{Module, Op, OpRow, Value as IrValue};
@@ -177,8 +178,8 @@ fn store_wait(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     Ok(())
 }
 
-/// For each box of a block: the byte of shared memory at which it begins, and where it stands in the tensor, the fastest dimension
-/// first.
+/// For each box of a block: the byte of shared memory at which it begins, and where it stands in the tensor, the
+/// fastest dimension first.
 fn places(cx: &mut Cx<'_>, op: Op, memory: IrValue, corner: &[Value]) -> Result<Vec<(u32, Values)>> {
     let ty = cx.module.ty(memory);
     let parts = memdesc(ty).zip(SharedEncoding::of(ty));

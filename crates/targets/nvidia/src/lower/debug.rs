@@ -1,5 +1,6 @@
 //! Printing and assertions through the functions that the driver links in.
 
+use crate::intrinsics;
 use lanes::{AssertPlace, PrintCall};
 use llir::{FunctionBuilder, Purity, Type, Value};
 
@@ -37,4 +38,6 @@ pub(super) fn assert_fail(b: &mut FunctionBuilder<'_>, place: &AssertPlace<'_>) 
     let [message, file, function] = [place.message, place.file, place.function].map(|part| text(b, part));
     let (line, size) = (b.i32(place.line as i32), b.i64(1));
     b.call_symbol("__assertfail", Type::VOID, &[message, file, line, function, size], Purity::Impure);
+    // It does not come back, which the assembler does not know: without an end it keeps registers over the call.
+    b.call_symbol(intrinsics::EXIT.name, Type::VOID, &[], Purity::Impure);
 }

@@ -5,9 +5,9 @@
 //!   => call void asm sideeffect "@$1 mbarrier.arrive.shared::cta.b64 _, [ $0 ], 1;", "r,b,~{memory}"(i32 %barrier, i1 %speaks)
 //! ```
 //!
-//! Operands are written in the order in which they are given; a register's letter follows from its type. Several instructions that must
-//! stay together, with labels and registers of their own, are a [`Sequence`]. Where our own checks run, a mnemonic without a row, or
-//! operands that are not those of the row, are a panic.
+//! Operands are written in the order in which they are given; a register's letter follows from its type. Several
+//! instructions that must stay together, with labels and registers of their own, are a [`Sequence`]. Where our own
+//! checks run, a mnemonic without a row, or operands that are not those of the row, are a panic.
 
 use llir::{Asm, FunctionBuilder, Type, Value, Values};
 use ptx_isa::{Kind, OperandRow};

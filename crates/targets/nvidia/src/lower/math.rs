@@ -5,7 +5,7 @@ use super::pure;
 use crate::intrinsics;
 use elementwise::Math;
 use elementwise::lane_math::{by_base_two, plainly, quotient};
-use llir::{FunctionBuilder, Type, Value};
+use llir::{FunctionBuilder, Op, Payload, Type, Value};
 use std::f64::consts::{LN_2, LOG2_E};
 
 /// A function within two units in the last place, where instructions give that.
@@ -34,25 +34,42 @@ pub(super) fn exact(
     }
 }
 
-/// `2^p·(1 + c)` with `p` the rounded product `x·log2 e`, and `c = x - p·ln 2` what was lost by rounding it, which is worth up
-/// to 60 units of the result. One of the factors is split in two (Cody and Waite, "Software Manual for the Elementary
-/// Functions", 1980), so `c` is exact where it counts, and the result rounds once, beside the two units of `ex2` (CUDA C++
-/// Programming Guide, "Intrinsic Functions").
+/// `2^p·(1 + c)` with `p` the rounded product `x·log2 e`, and `c = x - p·ln 2` what was lost by rounding it, which is
+/// worth up to 60 units of the result. One of the factors is split in two (Cody and Waite, "Software Manual for the
+/// Elementary Functions", 1980), so `c` is exact where it counts, and the result rounds once, beside the two units of
+/// `ex2` (CUDA C++ Programming Guide, "Intrinsic Functions").
 ///
-/// The product is rounded down, so that `c` of what overflows is above zero, and an infinite power stays so. Of infinities `c` is
-/// NaN, which the minimum replaces by a small number; NaN comes through with the power. Results below the normal numbers are
-/// zero: `ex2` without `ftz` takes three instructions more for each element.
+/// The product is rounded down, so that `c` of what overflows is above zero, and an infinite power stays so. Of
+/// infinities `c` is NaN, which the minimum replaces by a small number; NaN comes through with the power. Results below
+/// the normal numbers are zero: `ex2` without `ftz` takes three instructions more for each element. What is surely not
+/// above zero is raised to a number whose power is zero, together with the change of its sign, and so is not infinite.
 fn exp(b: &mut FunctionBuilder<'_>, x: Value) -> Value {
     let ty = b.ty(x);
     let nearest = f64::from(LN_2 as f32);
-    let [factor, ln2, rest, small] =
-        [LOG2_E, -nearest, nearest - LN_2, 1e-3].map(|number| b.float(ty, number));
+    let [factor, ln2, rest, small, lowest] =
+        [LOG2_E, -nearest, nearest - LN_2, 1e-3, VANISHES].map(|number| b.float(ty, number));
+    let negative = is_negative(b, x);
+    let x = if negative { b.intrinsic("llvm.maximum", ty, &[x, lowest]) } else { x };
     let product = pure(b, intrinsics::MUL_DOWN, ty, &[x, factor]);
     let lost = b.intrinsic("llvm.fma", ty, &[product, ln2, x]);
     let lost = b.intrinsic("llvm.fma", ty, &[product, rest, lost]);
-    let lost = b.intrinsic("llvm.minnum", ty, &[lost, small]);
+    let lost = if negative { lost } else { b.intrinsic("llvm.minnum", ty, &[lost, small]) };
     let power = pure(b, intrinsics::EX2_FTZ, ty, &[product]);
     b.intrinsic("llvm.fma", ty, &[power, lost, power])
+}
+
+/// A number whose exponential is zero.
+const VANISHES: f64 = -200.0;
+
+/// Whether a number is the negative of an absolute value.
+fn is_negative(b: &mut FunctionBuilder<'_>, x: Value) -> bool {
+    let made_by = |b: &FunctionBuilder<'_>, x: Value| b.func().defining(x).cloned();
+    let negated = made_by(b, x).filter(|data| data.op == Op::FNEG);
+    let absolute = negated.and_then(|data| made_by(b, data.operands[0]));
+    match absolute.map(|data| data.payload) {
+        Some(Payload::Callee(callee)) => b.module().callee(callee).name.starts_with("llvm.fabs"),
+        _ => false,
+    }
 }
 
 /// A function of a maths library whose name asks for speed.

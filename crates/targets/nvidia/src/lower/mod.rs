@@ -1,7 +1,7 @@
 //! What lanes do on these machines: the hooks of the lowering from ttgir to llir.
 //!
-//! Where LLVM has an intrinsic it is called ([`crate::intrinsics`]), else the instruction is inline assembly ([`instruction`]). Both are
-//! rows of the instruction table.
+//! Where LLVM has an intrinsic it is called ([`crate::intrinsics`]), else the instruction is inline assembly
+//! ([`instruction`]). Both are rows of the instruction table.
 
 mod async_copy;
 mod atomic;
@@ -20,7 +20,7 @@ use instruction::Instruction;
 use ir::{FloatKind, Module, Op};
 use lanes::{
     Access, AssertPlace, AtomicAccess, CombineLanes, CompareSwap, Handler, LaneTarget, Multiply, Overflow,
-    PrintCall, Shuffle,
+    Pending, PrintCall, Shuffle,
 };
 use llir::{FunctionBuilder, Kernel, Purity, Type, Value, Values};
 use ttgir::{Machine, MatrixRow};
@@ -206,8 +206,8 @@ impl LaneTarget for Lanes {
         async_copy::commit(b);
     }
 
-    fn async_wait(&self, b: &mut FunctionBuilder<'_>, pending: u32) {
-        async_copy::wait(b, pending);
+    fn async_wait(&self, b: &mut FunctionBuilder<'_>, pending: Pending) {
+        async_copy::wait(b, pending.groups);
     }
 
     fn loads_rows(&self) -> bool {

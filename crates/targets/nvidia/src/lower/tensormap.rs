@@ -1,5 +1,5 @@
-//! Descriptors of tensors that kernels make: put together in shared memory by one warp, and copied to the device's memory, where the copy
-//! engine reads them.
+//! Descriptors of tensors that kernels make: put together in shared memory by one warp, and copied to the device's
+//! memory, where the copy engine reads them.
 //!
 //! All of the first warp clear the 128 bytes, one lane sets the fields, and the warp copies them: the copy is what lets
 //! the engine see them.

@@ -16,7 +16,8 @@ pub fn passes(arch: u32) -> &'static [&'static PassRow] {
     if (90..100).contains(&arch) { sm90::PASSES } else { sm80::PASSES }
 }
 
-/// From verified block-level code, on which the passes of `ttir` have run, to code with layouts that is ready for lanes.
+/// From verified block-level code, on which the passes of `ttir` have run, to code with layouts that is ready for
+/// lanes.
 ///
 /// # Errors
 /// What does not fit the machine, or an error of ours that the verifier found behind a pass.

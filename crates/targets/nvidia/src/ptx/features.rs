@@ -57,8 +57,8 @@ impl Features {
         self.seen.insert(mnemonic.to_owned())
     }
 
-    /// Adds all instructions of a piece of text. Of those that the table does not have nothing is known, and the assembler will
-    /// judge.
+    /// Adds all instructions of a piece of text. Of those that the table does not have nothing is known, and the
+    /// assembler will judge.
     pub(super) fn add_text(&mut self, text: &str) {
         let mut start = 0;
         for (at, byte) in text.bytes().enumerate() {

@@ -1,9 +1,9 @@
 //! What devices can do at most, as data.
 //!
 //! SMs, clocks (boost), memory and matrix rates are those of the vendor's data sheets, dense; 64 bytes a clock from the
-//! second cache into each SM, 128 from shared memory and one line of the first cache a clock are those of its architecture white papers; latencies are
-//! what published microbenchmarks find for a load that misses all caches, rounded. A bound that follows from them is one that
-//! no kernel beats, not one that every kernel reaches.
+//! second cache into each SM, 128 from shared memory and one line of the first cache a clock are those of its
+//! architecture white papers; latencies are what published microbenchmarks find for a load that misses all caches,
+//! rounded. A bound that follows from them is one that no kernel beats, not one that every kernel reaches.
 
 use ptx_isa::Arch;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use target::survey::Peaks;
 struct DeviceRow {
     arch: u16,
     name: &'static str,
-    processors: u32,
+    sms: u32,
     clock_mhz: f64,
     /// GB/s.
     memory: f64,
@@ -30,11 +30,11 @@ struct DeviceRow {
 
 const fn row(
     (arch, name): (u16, &'static str),
-    (processors, clock_mhz): (u32, f64),
+    (sms, clock_mhz): (u32, f64),
     (memory, cache, latency_ns): (f64, u64, f64),
     [matrix, matrix_f64, f32, f64]: [f64; 4],
 ) -> DeviceRow {
-    DeviceRow { arch, name, processors, clock_mhz, memory, cache, latency_ns, matrix, matrix_f64, f32, f64 }
+    DeviceRow { arch, name, sms, clock_mhz, memory, cache, latency_ns, matrix, matrix_f64, f32, f64 }
 }
 
 /// The devices, for each architecture the usual one first.
@@ -78,7 +78,7 @@ const MATRIX_RATES: &[(&str, f64)] = &[
 ];
 
 fn peaks_of(row: &DeviceRow) -> Peaks {
-    let each = f64::from(row.processors) * row.clock_mhz * 1e6;
+    let each = f64::from(row.sms) * row.clock_mhz * 1e6;
     let mut rates: BTreeMap<String, f64> =
         MATRIX_RATES.iter().map(|(name, times)| ((*name).to_owned(), row.matrix * times * each)).collect();
     let plain = [
@@ -94,7 +94,8 @@ fn peaks_of(row: &DeviceRow) -> Peaks {
     Peaks {
         device: row.name.into(),
         source: "data sheets and architecture white papers; latency from published microbenchmarks".into(),
-        processors: row.processors,
+        units: row.sms,
+        unit: "SM",
         memory: row.memory * 1e9,
         cache: CACHE_BYTES * each,
         cache_bytes: row.cache << 20,

@@ -1,7 +1,8 @@
-//! How many programs a processor holds at once, and what limits that.
+//! How many programs an SM holds at once, and what limits that.
 //!
-//! Registers are given to whole warps in pieces of 256, to four warps at a time; shared memory in pieces of 128 bytes, after
-//! what the system keeps for itself. These are the rules of the vendor's occupancy calculator for all architectures here.
+//! Registers are given to whole warps in pieces of 256, to four warps at a time; shared memory in pieces of 128 bytes,
+//! after what the system keeps for itself. These are the rules of the vendor's occupancy calculator for all
+//! architectures here.
 
 use crate::assemble;
 use crate::{assembling, machine};
@@ -17,7 +18,7 @@ const WARP_PIECE: u32 = 4;
 /// Shared memory comes in pieces of so many bytes.
 const SHARED_PIECE: u32 = 128;
 
-/// What a kernel takes of a processor.
+/// What a kernel takes of an SM.
 pub(crate) fn resources(artifact: &Artifact, arch: Arch, options: &CompileOptions) -> Option<Resources> {
     let machine = machine::machine(u32::from(arch.number))?;
     let code = code(artifact, arch, options);
@@ -50,23 +51,23 @@ fn limits(machine: &Machine, warps: u32, shared: u32, registers: Option<u32>) ->
         ResidentLimit {
             what: "warps",
             programs: machine.resident_warps / warps,
-            because: format!("{} warps of a processor / {warps} of a program", machine.resident_warps),
+            because: format!("{} warps of an SM / {warps} of a program", machine.resident_warps),
         },
         ResidentLimit {
             what: "programs",
             programs: machine.resident_programs,
-            because: format!("a processor holds {} programs at most", machine.resident_programs),
+            because: format!("an SM holds {} programs at most", machine.resident_programs),
         },
     ];
     if let Some(registers) = registers.filter(|registers| *registers > 0) {
         let of_warp = (registers * machine.warp_size).next_multiple_of(REGISTER_PIECE);
-        let fitting = machine.processor_registers / of_warp / WARP_PIECE * WARP_PIECE;
+        let fitting = machine.sm_registers / of_warp / WARP_PIECE * WARP_PIECE;
         limits.push(ResidentLimit {
             what: "registers",
             programs: fitting / warps.next_multiple_of(WARP_PIECE),
             because: format!(
-                "{} registers of a processor / ({registers} of a lane, {of_warp} of a warp, {warps} warps)",
-                machine.processor_registers
+                "{} registers of an SM / ({registers} of a lane, {of_warp} of a warp, {warps} warps)",
+                machine.sm_registers
             ),
         });
     }
@@ -74,10 +75,10 @@ fn limits(machine: &Machine, warps: u32, shared: u32, registers: Option<u32>) ->
     if shared > 0 {
         limits.push(ResidentLimit {
             what: "shared memory",
-            programs: machine.processor_shared_bytes / of_program,
+            programs: machine.sm_shared_bytes / of_program,
             because: format!(
-                "{} bytes of a processor / {of_program} of a program ({} of them the system's)",
-                machine.processor_shared_bytes, machine.reserved_shared_bytes
+                "{} bytes of an SM / {of_program} of a program ({} of them the system's)",
+                machine.sm_shared_bytes, machine.reserved_shared_bytes
             ),
         });
     }

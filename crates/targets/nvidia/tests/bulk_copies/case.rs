@@ -45,7 +45,8 @@ pub(crate) const COLUMNS: &str =
     "%z = tt.descriptor_load %b[%zero, %k] : !tt.tensordesc<64x64xf16> -> tensor<64x64xf16>
     %y = tt.trans %z {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>";
 
-/// What is done in each iteration in place of one dot: `s = a · bᵀ`, then `acc = s · b - acc`, which begins with threes.
+/// What is done in each iteration in place of one dot: `s = a · bᵀ`, then `acc = s · b - acc`, which begins with
+/// threes.
 pub(crate) const CHAIN: &str =
     "%z = tt.trans %y {order = array<i32: 1, 0>} : tensor<64x64xf16> -> tensor<64x64xf16>
     %s = tt.dot %q, %z, %none : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
@@ -208,7 +209,8 @@ impl Case {
         }
     }
 
-    /// What a chain of dots leaves: `a` is 64 columns wide and has 64 rows for each tile, and `b` has 64 rows for each iteration.
+    /// What a chain of dots leaves: `a` is 64 columns wide and has 64 rows for each tile, and `b` has 64 rows for each
+    /// iteration.
     pub(crate) fn chain(&self) -> Vec<f32> {
         let [m, n, k] = self.sizes;
         let a = |row: usize, column: usize| {
@@ -240,7 +242,8 @@ impl Case {
         (0..self.tiles * 64 * 64).map(|place| at(place / 64, place % 64)).collect()
     }
 
-    /// Rows in memory, each beginning at a multiple of 16 bytes, with what stands between them poisoned; and their stride.
+    /// Rows in memory, each beginning at a multiple of 16 bytes, with what stands between them poisoned; and their
+    /// stride.
     fn rows(
         &self,
         memory: &mut Memory,

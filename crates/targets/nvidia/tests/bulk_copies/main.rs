@@ -1,5 +1,5 @@
-//! Bulk copies of what descriptors describe: products of random blocks on the emulator, and what it says when an arrival, a wait, a
-//! barrier or a copy is missing.
+//! Bulk copies of what descriptors describe: products of random blocks on the emulator, and what it says when an
+//! arrival, a wait, a barrier or a copy is missing.
 
 #[path = "../support/assembler.rs"]
 mod assembler;

@@ -1,5 +1,5 @@
-//! Warps of their own begin the copies: products under many schedules, and what is missed when any arrival or wait is left out or waits for
-//! the wrong phase.
+//! Warps of their own begin the copies: products under many schedules, and what is missed when any arrival or wait is
+//! left out or waits for the wrong phase.
 
 use crate::assembler::assembler;
 use crate::case::{

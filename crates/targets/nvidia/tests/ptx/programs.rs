@@ -1,5 +1,5 @@
-//! Fixtures and random programs, lowered, written as PTX and assembled. What cannot be lowered is not our business here:
-//! the tests of the lowering see it.
+//! Fixtures and random programs, lowered, written as PTX and assembled. What cannot be lowered is not our business
+//! here: the tests of the lowering see it.
 
 use crate::lowering::encode::Spread;
 use crate::lowering::ways::{Way, lowered};

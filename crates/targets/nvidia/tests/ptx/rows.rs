@@ -1,7 +1,7 @@
 //! The rows of the instruction table: whatever mnemonic a row has, `ptxas` takes with the operands of the row.
 //!
-//! Left out: instructions whose operands are matrices or tensors, which their lowering's own tests assemble, and those that only
-//! stand where something else does (calls, labels).
+//! Left out: instructions whose operands are matrices or tensors, which their lowering's own tests assemble, and those
+//! that only stand where something else does (calls, labels).
 
 use crate::assembler::assembler;
 use nvidia::assemble::{AssembleOptions, Assembler};

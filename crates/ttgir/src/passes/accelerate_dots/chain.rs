@@ -8,8 +8,8 @@ use ttir::ops::reduce;
 /// How far results are followed.
 const LIMIT: usize = 256;
 
-/// Whether the result of a dot becomes an operand of another dot in its block, or one of its operands comes from another's
-/// result.
+/// Whether the result of a dot becomes an operand of another dot in its block, or one of its operands comes from
+/// another's result.
 pub(super) fn is_chained(module: &Module, dot: Op) -> bool {
     feeds_dot(module, dot) || (0..2).any(|slot| comes_from_dot(module, dot, module.operand(dot, slot)))
 }

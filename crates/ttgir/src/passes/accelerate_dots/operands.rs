@@ -108,8 +108,8 @@ pub(crate) fn swizzled(shape: &[i64], bytes: u64, order: &[u32], cga: BasisList)
     }
 }
 
-/// Puts an operand into shared memory. Where the instruction wants k fastest, that is the last dimension of the left one
-/// and the first of the right one.
+/// Puts an operand into shared memory. Where the instruction wants k fastest, that is the last dimension of the left
+/// one and the first of the right one.
 pub(super) fn to_shared(builder: &mut Builder<'_>, value: Value, any_major: bool, side: &Side<'_>) -> Value {
     let value = behind_conversions(builder.module, value);
     let cga = side.cga();

@@ -1,11 +1,12 @@
 //! The layouts of dots by instructions whose lanes hold runs of elements.
 //!
-//! Which place along k an instruction gives to which lane is free as long as both operands agree, and so is which rows and
-//! columns of the block one instruction takes. Both are chosen such that a lane reads 16 bytes of shared memory at once:
+//! Which place along k an instruction gives to which lane is free as long as both operands agree, and so is which rows
+//! and columns of the block one instruction takes. Both are chosen such that a lane reads 16 bytes of shared memory at
+//! once:
 //!
 //! * an operand that is loaded along k gets runs of 16 bytes along k, which feed several instructions;
-//! * an operand that is loaded along its other dimension is written by lanes that have turned small boxes in registers, and read
-//!   as the same boxes: neighbours along that dimension belong to several tiles (`interleaved`).
+//! * an operand that is loaded along its other dimension is written by lanes that have turned small boxes in registers,
+//!   and read as the same boxes: neighbours along that dimension belong to several tiles (`interleaved`).
 //!
 //! An operand that comes from the result of another dot has the runs of that result, so that it stays where it is.
 
@@ -62,8 +63,8 @@ pub(super) fn fragments(selected: &Selected, context: &Context, version: u32) ->
         lanes,
         version,
         instr_shape: vec![selected.rows as u32, selected.columns as u32, row.k],
-        // A lane then has neighbouring columns of the result, which rows in memory have side by side. Where there are more columns than
-        // rows an instruction makes them the other way round alone.
+        // A lane then has neighbouring columns of the result, which rows in memory have side by side. Where there are
+        // more columns than rows an instruction makes them the other way round alone.
         transposed: selected.rows >= selected.columns,
         interleaved: Vec::new(),
         tiles: tiles(lanes, &selected.warps),
@@ -94,7 +95,8 @@ impl Choice<'_> {
         let depth = *shape(self.module.ty(self.factors[0])).last().expect("a dot has matrices") as u32;
         let row = self.selected.row;
         let from_dot = |&value: &Value| chain::comes_from_dot(self.module, self.op, value);
-        // Where each lane has all places along k of an instruction, results are operands whatever the order of those is.
+        // Where each lane has all places along k of an instruction, results are operands whatever the order of those
+        // is.
         if self.k_base < row.k && self.factors.iter().any(from_dot) {
             return run.min(self.k_base);
         }
@@ -124,7 +126,8 @@ impl Choice<'_> {
     }
 }
 
-/// The other side of the box that a lane loads when one side is as wide as an access: so many elements of so many bytes in all.
+/// The other side of the box that a lane loads when one side is as wide as an access: so many elements of so many bytes
+/// in all.
 pub(crate) fn turned_box(elements: u32, bytes: u32) -> u32 {
     (elements / (WIDEST / bytes.max(1)).max(1)).max(1)
 }

@@ -1,7 +1,7 @@
 //! Products of scaled blocks by the instruction for them.
 //!
-//! A lane gives each instruction 32 numbers along k of one row (column), and their scale. So an operand has runs of 32 numbers, and its
-//! scales lie as an operand of k / 32 elements with runs of one would.
+//! A lane gives each instruction 32 numbers along k of one row (column), and their scale. So an operand has runs of 32
+//! numbers, and its scales lie as an operand of k / 32 elements with runs of one would.
 
 use super::select::Selected;
 use super::{operand_encoding, operands, replace, runs};

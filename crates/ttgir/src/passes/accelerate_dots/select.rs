@@ -101,8 +101,8 @@ impl Question {
         })
     }
 
-    /// What speaks against an instruction where others are there too: it multiplies a few rows with many columns; another size is
-    /// asked for; warps would be left without a tile.
+    /// What speaks against an instruction where others are there too: it multiplies a few rows with many columns;
+    /// another size is asked for; warps would be left without a tile.
     fn penalty(&self, row: &MatrixRow) -> (bool, bool, bool) {
         if row.fragments == FragmentKind::Pairs {
             return (false, false, false);

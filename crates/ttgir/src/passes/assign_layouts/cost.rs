@@ -1,4 +1,5 @@
-//! What layouts cost, in bytes of global memory traffic: the one unit in which accesses, conversions and work are compared.
+//! What layouts cost, in bytes of global memory traffic: the one unit in which accesses, conversions and work are
+//! compared.
 //!
 //! The weights say what one multiprocessor does in the time in which it moves a byte to or from global memory. They are
 //! ratios that hold, within a factor of two, on all machines that this path serves; only their order decides.
@@ -111,7 +112,7 @@ impl Access {
             span
         };
         let vector = grow(&bases.register, 1, self.vector());
-        let instructions = bases.registers() / vector;
+        let instructions = (bases.registers() / vector) >> self.repeated(bases);
         // A stretch that the lanes of a warp cover together, and what other registers add to it.
         let span = grow(&bases.lane, vector, self.contiguity);
         let later = grow(&bases.register, span, self.contiguity);
@@ -132,6 +133,17 @@ impl Access {
         instructions as f64 * (stretches as f64 * moved + ACCESS + lookups) * runs
     }
 
+    /// Whether neighbours are read at one address, so that it suits a lane to hold as many as what it computes with.
+    pub(crate) fn repeats(&self) -> bool {
+        self.reads && self.contiguity == 1 && self.constancy[self.dim] > 1
+    }
+
+    /// Bits of the register number that lead to the same address: what is there is read once.
+    fn repeated(&self, bases: &Bases) -> u32 {
+        let same = bases.register.iter().filter(|&&word| word != 0 && self.same_address(word)).count();
+        if self.reads { same as u32 } else { 0 }
+    }
+
     /// Whether a step by this word leads to the same address.
     fn same_address(&self, word: u64) -> bool {
         let strides = strides(self.shape);
@@ -142,8 +154,8 @@ impl Access {
     }
 }
 
-/// A reduction along a dimension: what lanes and warps must tell each other, and so many operations wherever two elements are
-/// combined.
+/// A reduction along a dimension: what lanes and warps must tell each other, and so many operations wherever two
+/// elements are combined.
 pub(crate) fn reduction(bases: &Bases, shape: &[i64], axis: usize, bytes: u64, operations: f64) -> f64 {
     let stride = strides(shape)[axis];
     let along = |word: u64| !(word / stride).is_multiple_of(shape[axis] as u64);

@@ -39,8 +39,8 @@ pub(super) fn split_of(module: &Module, op: Op, pins: &Pins, layouts: &Layouts) 
     None
 }
 
-/// The dimension along which lanes must have runs of what is loaded, because an instruction takes them so; `None` where none
-/// does, or where it takes them from shared memory in any order.
+/// The dimension along which lanes must have runs of what is loaded, because an instruction takes them so; `None` where
+/// none does, or where it takes them from shared memory in any order.
 pub(super) fn runs_along(module: &Module, op: Op, pins: &Pins, layouts: &Layouts) -> Option<(usize, u32)> {
     runs_of(module, AccessOp::load(module, op)?.result()?, pins, layouts)
 }

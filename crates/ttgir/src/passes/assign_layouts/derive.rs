@@ -39,8 +39,8 @@ pub(crate) fn parent_of_slice(encoding: &Encoding, dim: usize) -> Option<&Encodi
     }
 }
 
-/// How the blocks of a cluster split a tensor where nothing else says it: along the first dimension as far as it reaches,
-/// then along the next. All tensors of a shape are split alike, whatever order their elements have in memory.
+/// How the blocks of a cluster split a tensor where nothing else says it: along the first dimension as far as it
+/// reaches, then along the next. All tensors of a shape are split alike, whatever order their elements have in memory.
 pub(crate) fn split(shape: &[i64], blocks: u32) -> BasisList {
     let mut bases = BasisList::new();
     let mut unit = |dim: Option<(usize, u32)>| {
@@ -60,8 +60,8 @@ pub(crate) fn split(shape: &[i64], blocks: u32) -> BasisList {
     bases
 }
 
-/// A blocked layout: lanes and warps are dealt out along the dimensions in order, as far as the part of each block of the
-/// cluster reaches; the last dimension takes what is left.
+/// A blocked layout: lanes and warps are dealt out along the dimensions in order, as far as the part of each block of
+/// the cluster reaches; the last dimension takes what is left.
 pub(crate) fn blocked(
     shape: &[i64],
     per_lane: &[u32],

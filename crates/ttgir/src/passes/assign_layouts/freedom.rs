@@ -1,8 +1,8 @@
 //! Which values are cheap enough to be computed anew in every layout in which they are wanted.
 //!
-//! A value is free when all that leads to it is: constants, ranges, splats of scalars, and pure operations on free values,
-//! as long as the work is small. A value that a counted loop carries is free when both its start and what the loop yields
-//! are.
+//! A value is free when all that leads to it is: constants, ranges, splats of scalars, and pure operations on free
+//! values, as long as the work is small. A value that a counted loop carries is free when both its start and what the
+//! loop yields are.
 
 use ir::{Block, CostClass, Module, Op, Traits, Value};
 use rustc_hash::{FxHashMap, FxHashSet};

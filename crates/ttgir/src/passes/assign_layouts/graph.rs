@@ -115,7 +115,8 @@ impl<'m> Graph<'m> {
                     let runs = demand::runs_along(module, op, pins, layouts);
                     // What lanes turn in registers goes through shared memory, and from memory as it lies there.
                     node.fixed |= runs.is_some();
-                    Some(memory::preferred(access, split, runs, layouts))
+                    let is_free = access.repeats() && split.is_none() && runs.is_none();
+                    (!is_free).then(|| memory::preferred(access, split, runs, layouts))
                 }
                 (None, Subject::Op(op)) => {
                     memory::boxed(module, op, layouts).or_else(|| memory::stored(module, op, layouts))

@@ -122,8 +122,8 @@ impl Layouts {
         self.number(&encoding)
     }
 
-    /// A layout in which each block of a cluster has the part that another layout gives it; lanes stand as in the first as
-    /// far as that is blocked.
+    /// A layout in which each block of a cluster has the part that another layout gives it; lanes stand as in the first
+    /// as far as that is blocked.
     pub(crate) fn split_as(&mut self, layout: Layout, shape: &[i64], cga: &BasisList) -> Option<Layout> {
         let encoding = self.encoding(layout);
         let splits = |cga: &[Vec<u32>]| shape_per_block(cga, shape);

@@ -27,8 +27,10 @@ pub(crate) fn access(module: &Module, op: Op, axis: &AxisTable, widest: u64) -> 
     // Stable, so that the last dimension comes first where nothing else decides.
     order.sort_by_key(|&dim| std::cmp::Reverse(info.contiguity[dim as usize]));
     let dim = order[0] as usize;
-    let mask = access.mask().map(|mask| axis.info(module, mask).constancy[dim]);
-    let run = axis.aligned_run(module, pointer, dim).min(mask.unwrap_or(u64::MAX));
+    let mask = access.mask().map(|mask| axis.info(module, mask));
+    let masked = |dim: usize| mask.as_ref().map_or(u64::MAX, |mask| mask.constancy[dim]);
+    let run = axis.aligned_run(module, pointer, dim).min(masked(dim));
+    let constancy = info.constancy.iter().enumerate().map(|(dim, &run)| run.min(masked(dim))).collect();
     let bytes = elem_bytes(pointee(ty)?);
     let most = match module.row(op).access? {
         _ if is_wide_reduction(access, bytes) => reduction_bytes(module),
@@ -42,14 +44,15 @@ pub(crate) fn access(module: &Module, op: Op, axis: &AxisTable, widest: u64) -> 
         dim,
         contiguity: info.contiguity[dim],
         run: run.min((most / bytes.max(1)).max(1)),
-        constancy: info.constancy.clone(),
+        constancy,
         order,
         widest,
         reads: access.value().is_none(),
     })
 }
 
-/// Whether an atomic adds floats of at most 32 bits and nobody asks what was there before: machines take more of these at once.
+/// Whether an atomic adds floats of at most 32 bits and nobody asks what was there before: machines take more of these
+/// at once.
 fn is_wide_reduction(access: AccessOp<'_>, bytes: u64) -> bool {
     let is_unused = access.result().is_none_or(|before| access.module.is_unused(before));
     bytes <= 4 && access.rmw() == Some(Rmw::Fadd) && is_unused
@@ -59,9 +62,9 @@ fn reduction_bytes(module: &Module) -> u64 {
     u64::from(module.environment::<Machine>().unwrap_or(&Machine::BASE).reduction_bytes)
 }
 
-/// Lanes side by side along the contiguous dimension, each with as much as one access can move; blocks of a cluster share
-/// the whole as is asked for. Where a dot takes runs of `(dimension, elements)` along another dimension, a lane has a box of both,
-/// so that it can turn it in its registers.
+/// Lanes side by side along the contiguous dimension, each with as much as one access can move; blocks of a cluster
+/// share the whole as is asked for. Where a dot takes runs of `(dimension, elements)` along another dimension, a lane
+/// has a box of both, so that it can turn it in its registers.
 pub(crate) fn preferred(
     access: &Access,
     split: Option<BasisList>,
@@ -94,8 +97,8 @@ pub(crate) fn boxed(module: &Module, op: Op, layouts: &mut Layouts) -> Option<La
     Some(layouts.blocked_in(dims, &per_lane, &order, split))
 }
 
-/// Where each block of a cluster holds all of what it puts into memory of its own: lanes stand side by side along what is
-/// fastest there. `None` without clusters, where any layout will do.
+/// Where each block of a cluster holds all of what it puts into memory of its own: lanes stand side by side along what
+/// is fastest there. `None` without clusters, where any layout will do.
 pub(crate) fn stored(module: &Module, op: Op, layouts: &mut Layouts) -> Option<Layout> {
     if layouts.blocks == 1 || !module.is(op, &LOCAL_ALLOC) {
         return None;

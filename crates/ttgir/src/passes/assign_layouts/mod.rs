@@ -8,11 +8,11 @@
 //!                                             tt.store %q, %z : …, #c
 //! ```
 //!
-//! Accesses to memory prefer to run along their addresses, dots are pinned to the layouts of their instruction, and every
-//! other operation takes what makes the whole cheapest: bytes through shared memory or between lanes, sectors of global
-//! memory, work done twice, each times how often it runs. What is cheap to compute (constants, ranges, addresses) is
-//! computed in every layout in which it is wanted, and never converted. Conversions that are there already are taken out
-//! first, so that the pass may run again after other passes have pinned more.
+//! Accesses to memory prefer to run along their addresses, dots are pinned to the layouts of their instruction, and
+//! every other operation takes what makes the whole cheapest: bytes through shared memory or between lanes, sectors of
+//! global memory, work done twice, each times how often it runs. What is cheap to compute (constants, ranges,
+//! addresses) is computed in every layout in which it is wanted, and never converted. Conversions that are there
+//! already are taken out first, so that the pass may run again after other passes have pinned more.
 //!
 //! Left out: values that a `while` or an `if` carries are not computed twice.
 
@@ -34,6 +34,8 @@ pub(crate) use memory::access as memory_access;
 
 use super::context::Context;
 use crate::ops::convert::ConvertLayoutOp;
+use crate::{Config, Encoding};
+use freedom::Freedom;
 use graph::{Graph, Subject};
 use ir::pass::PassRow;
 use ir::{Diagnostic, Module, Op, Traits, Value};
@@ -65,6 +67,42 @@ fn assign(module: &mut Module, function: Op, context: Context) {
     take_out_conversions(module, function);
     let plan = decide(module, function, &pins, &mut layouts, u64::from(context.machine.vector_bytes));
     rewrite::rewrite(module, function, &mut layouts, &plan);
+}
+
+/// Whether values are cheap enough to be computed anew in any layout.
+pub(crate) fn is_computed(module: &Module, function: Op, values: &[Value]) -> bool {
+    let freedom = freedom_of(module, function);
+    values.iter().all(|&value| !is_tensor(module.ty(value)) || freedom.is_free(value))
+}
+
+/// Gives loads other layouts. What they read at and where is computed in these too, as far as [`is_computed`] says that
+/// it can.
+pub(crate) fn move_loads(module: &mut Module, function: Op, config: Config, moves: &[(Op, Encoding)]) {
+    let free = freedom_of(module, function).values();
+    let mut layouts = Layouts::new(config);
+    let (mut homes, mut wants) = (Vec::new(), Vec::new());
+    for op in module.walk(function) {
+        let blocks = module.regions(op).iter().flat_map(|&region| module.blocks(region));
+        let args = blocks.flat_map(|&block| module.args(block));
+        let moved = moves.iter().find(|(load, _)| *load == op).map(|(_, encoding)| layouts.number(encoding));
+        for &value in args.chain(module.results(op)) {
+            let own = Encoding::of(module.ty(value)).map(|encoding| layouts.number(encoding));
+            homes.extend(own.map(|own| (value, moved.unwrap_or(own))));
+        }
+        let Some(layout) = moved else { continue };
+        let operands = module.operands(op).iter().enumerate();
+        let blocks = operands.filter(|(_, value)| is_tensor(module.ty(**value)));
+        wants.extend(blocks.map(|(slot, _)| ((op, slot as u32), Some(layout))));
+    }
+    rewrite::rewrite(module, function, &mut layouts, &Plan { homes, wants, free });
+}
+
+fn freedom_of(module: &Module, function: Op) -> Freedom {
+    let mut freedom = Freedom::default();
+    for &region in module.regions(function) {
+        freedom.visit(module, module.entry(region));
+    }
+    freedom
 }
 
 fn take_out_conversions(module: &mut Module, function: Op) {
@@ -118,8 +156,8 @@ fn decide(module: &Module, function: Op, pins: &pins::Pins, layouts: &mut Layout
     Plan { homes, wants, free: graph.freedom.values() }
 }
 
-/// The numbers of a histogram lie anywhere, and its mask where they do. What is computed in any layout follows the other,
-/// and both are as nothing else asks where that is true of both.
+/// The numbers of a histogram lie anywhere, and its mask where they do. What is computed in any layout follows the
+/// other, and both are as nothing else asks where that is true of both.
 fn leader(module: &Module, op: Op, graph: &Graph<'_>) -> Option<Value> {
     let histogram = HistogramOp::of(module, op)?;
     let mask = histogram.mask()?;

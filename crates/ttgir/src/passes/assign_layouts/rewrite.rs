@@ -1,8 +1,8 @@
-//! Gives every block the layout that was decided: sets types, computes free values anew where they are wanted in several
-//! layouts, and converts the others.
+//! Gives every block the layout that was decided: sets types, computes free values anew where they are wanted in
+//! several layouts, and converts the others.
 //!
-//! A conversion stands right behind the definition of what it converts, so that one serves all and none is in a loop that
-//! need not be.
+//! A conversion stands right behind the definition of what it converts, so that one serves all and none is in a loop
+//! that need not be.
 
 use super::layouts::{Layout, Layouts};
 use super::ties::tie;

@@ -1,8 +1,8 @@
 //! Finds layouts for all nodes of a graph that together cost little.
 //!
-//! Two starts, one in which layouts flow from definitions to uses and one in which they flow back, are each improved node
-//! by node, then group by group, until nothing gets cheaper; the cheaper end wins. A conversion thus slides along a chain of operations to where
-//! the fewest bytes cross it.
+//! Two starts, one in which layouts flow from definitions to uses and one in which they flow back, are each improved
+//! node by node, then group by group, until nothing gets cheaper; the cheaper end wins. A conversion thus slides along
+//! a chain of operations to where the fewest bytes cross it.
 
 use super::cost;
 use super::graph::{Graph, NodeId, Subject};
@@ -195,7 +195,8 @@ impl Search<'_, '_> {
         best.1 != current
     }
 
-    /// Where blocks of a cluster share the whole, an access as it prefers to be in each way in which a neighbour splits it.
+    /// Where blocks of a cluster share the whole, an access as it prefers to be in each way in which a neighbour splits
+    /// it.
     fn add_split_alike(&mut self, id: NodeId, current: Layout, candidates: &mut SmallVec<[Layout; 8]>) {
         let node = &self.graph.nodes[id.index()];
         let (Some(preferred), Some(access)) = (node.preferred, &node.access) else { return };

@@ -15,8 +15,8 @@ use ttir::ops::shape::ExpandDimsOp;
 use ttir::ops::{reduce, shape as moves};
 use ttir::types::shape;
 
-/// The layout of an operand or result, given the operation's own, or the other way round. `None`: any layout will do, or
-/// nothing follows.
+/// The layout of an operand or result, given the operation's own, or the other way round. `None`: any layout will do,
+/// or nothing follows.
 type Map = fn(&mut Layouts, &Module, Op, Layout) -> Option<Layout>;
 
 /// How one kind of operation ties layouts.

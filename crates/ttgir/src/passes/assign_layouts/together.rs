@@ -1,4 +1,5 @@
-//! Moves of several nodes at once: what a loop carries and all that it is made of, which no single change makes cheaper.
+//! Moves of several nodes at once: what a loop carries and all that it is made of, which no single change makes
+//! cheaper.
 //!
 //! ```text
 //! for iter_args(%w = %one : #a)               for iter_args(%w = %one : #b)
@@ -8,8 +9,8 @@
 //!   yield %v : #a
 //! ```
 //!
-//! From each conversion, the nodes on one side of it that no other conversion divides are tried in the layout of the other
-//! side.
+//! From each conversion, the nodes on one side of it that no other conversion divides are tried in the layout of the
+//! other side.
 
 use super::graph::NodeId;
 use super::layouts::Layout;

@@ -7,8 +7,8 @@
 //!                                                          %d = ttng.reinterpret_tensor_descriptor %p
 //! ```
 //!
-//! Where a descriptor is made in a loop, the copies by the one before have come to their end: those to shared memory have been waited for by
-//! whoever reads it, those from there are waited for here.
+//! Where a descriptor is made in a loop, the copies by the one before have come to their end: those to shared memory
+//! have been waited for by whoever reads it, those from there are waited for here.
 
 use super::build::store_wait;
 use crate::SharedEncoding;

@@ -1,4 +1,5 @@
-//! Loads by descriptors that no loop has begun ahead become bulk copies, and descriptors say how their blocks lie in shared memory.
+//! Loads by descriptors that no loop has begun ahead become bulk copies, and descriptors say how their blocks lie in
+//! shared memory.
 //!
 //! ```text
 //! %x = tt.descriptor_load %d[%i, %j]          %m = ttg.local_alloc ; %b = ttg.local_alloc ; ttng.init_barrier %b, 1
@@ -10,8 +11,8 @@
 //!
 //! Stores become `ttng.async_tma_copy_local_to_global` of a block that was put into shared memory ([`stores`]).
 //!
-//! A block that a user wants in shared memory stays there. A descriptor whose blocks lie in two ways becomes two. One that the kernel makes is written
-//! to memory where it is made ([`made`]).
+//! A block that a user wants in shared memory stays there. A descriptor whose blocks lie in two ways becomes two. One
+//! that the kernel makes is written to memory where it is made ([`made`]).
 
 mod build;
 mod made;

@@ -6,13 +6,15 @@
 //!                                             ttng.async_tma_store_wait {read_only}
 //! ```
 //!
-//! In a loop that says `tt.flatten`, or whose warps have roles, the buffer is made in front of the loops, and who writes to it waits until the copy of the last iteration
-//! has read it: the copy goes on while the next iteration begins.
+//! In a loop that says `tt.flatten`, or whose warps have roles, the buffer is made in front of the loops, and who
+//! writes to it waits until the copy of the last iteration has read it: the copy goes on while the next iteration
+//! begins.
 //!
-//! What a copy writes is there for others once it has been waited for without `read_only`. That is done behind the copy where the program
-//! may read it by the same descriptor or by addresses of the same tensor; where it reads by a descriptor of another one, if the two
-//! overlap; and in front of every barrier of the program and of atomics that order accesses. Loads by descriptors in a loop that says `tt.flatten` do not
-//! read what earlier iterations wrote: that is what the word promises.
+//! What a copy writes is there for others once it has been waited for without `read_only`. That is done behind the copy
+//! where the program may read it by the same descriptor or by addresses of the same tensor; where it reads by a
+//! descriptor of another one, if the two overlap; and in front of every barrier of the program and of atomics that
+//! order accesses. Loads by descriptors in a loop that says `tt.flatten` do not read what earlier iterations wrote:
+//! that is what the word promises.
 
 use super::build::{Box, fence, store, store_wait};
 use crate::SharedEncoding;
@@ -99,8 +101,8 @@ fn flat_loop(module: &Module, op: Op) -> Option<Op> {
     loops.iter().any(|&each| is_flat(module, each)).then(|| loops.last().copied())?
 }
 
-/// Whether iterations of a loop do not read by descriptors what earlier ones wrote: it says so, or its warps have roles, which promises the
-/// same.
+/// Whether iterations of a loop do not read by descriptors what earlier ones wrote: it says so, or its warps have
+/// roles, which promises the same.
 fn is_flat(module: &Module, op: Op) -> bool {
     let has_roles = module.parent_op(op).is_some_and(|around| module.is(around, &WARP_SPECIALIZE));
     has_roles || module.extra_attr(op, FLATTEN.name).is_some()

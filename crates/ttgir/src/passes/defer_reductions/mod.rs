@@ -10,10 +10,10 @@
 //!                                                  %m = arith.maxnumf %init, %q
 //! ```
 //!
-//! The same for the running maximum and the sum of exponentials that is rescaled to it ([`online`]). Reductions leave their
-//! order open, so what is combined is the same, in another order. Only where the carried value has no other use in the
-//! loop, and where lanes share the reduced dimension: else there is nothing to save. A loop that carries nothing else may
-//! then run in any order, which [`turn`] makes use of.
+//! The same for the running maximum and the sum of exponentials that is rescaled to it ([`online`]). Reductions leave
+//! their order open, so what is combined is the same, in another order. Only where the carried value has no other use
+//! in the loop, and where lanes share the reduced dimension: else there is nothing to save. A loop that carries nothing
+//! else may then run in any order, which [`turn`] makes use of.
 
 mod online;
 mod private;

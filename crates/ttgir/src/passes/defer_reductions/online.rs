@@ -11,10 +11,10 @@
 //! d = d0 * exp(m0 - t) + sum(dl * exp(ml - t))
 //! ```
 //!
-//! A lane that has met nothing but -inf so far has -inf for its maximum; there 0 is subtracted instead, so that its terms
-//! are `exp(-inf)`, which is 0, and not `exp(-inf + inf)`. A NaN or +inf in `x` makes the sum NaN as before. Where the
-//! first blocks are all -inf and later ones are not, the result is the sum, and not NaN. Without a turn of the loop the
-//! initial values stay.
+//! A lane that has met nothing but -inf so far has -inf for its maximum; there 0 is subtracted instead, so that its
+//! terms are `exp(-inf)`, which is 0, and not `exp(-inf + inf)`. A NaN or +inf in `x` makes the sum NaN as before.
+//! Where the first blocks are all -inf and later ones are not, the result is the sum, and not NaN. Without a turn of
+//! the loop the initial values stay.
 
 use super::private::{Reduction, Split};
 use super::running::{behind, combined};

@@ -52,8 +52,8 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// The split of a type along a dimension that several lanes share; `None` where they do not, or where its positions are
-    /// not neighbours in a lane, lanes, further on in a lane.
+    /// The split of a type along a dimension that several lanes share; `None` where they do not, or where its positions
+    /// are not neighbours in a lane, lanes, further on in a lane.
     pub(super) fn of(ty: Type, axis: usize) -> Option<Split> {
         let encoding = Encoding::of(ty)?;
         let dims = shape(ty);
@@ -185,8 +185,8 @@ fn reduce(builder: &mut Builder<'_>, like: Op, block: Value, axis: usize) -> Val
     result
 }
 
-/// How many bits of the position along a dimension are neighbours in a lane, in lanes and warps, further on in a lane, if
-/// they are in this order and each is in one place that does nothing else.
+/// How many bits of the position along a dimension are neighbours in a lane, in lanes and warps, further on in a lane,
+/// if they are in this order and each is in one place that does nothing else.
 fn parts(layout: &LinearLayout, axis: usize) -> Option<[u32; 3]> {
     let dim = Dim::block(axis);
     let mut in_lane = vec![None; layout.outs().bits(dim) as usize];

@@ -1,5 +1,5 @@
-//! A loop that may run in any order, and is followed by a loop with the same bounds that reads the same memory, runs from its
-//! end to its begin.
+//! A loop that may run in any order, and is followed by a loop with the same bounds that reads the same memory, runs
+//! from its end to its begin.
 //!
 //! ```text
 //! scf.for %i = %a to %b step %s {        %sum = %a + the last of the counters
@@ -10,8 +10,9 @@
 //! scf.for … { … as before … }            scf.for … { … as before … }
 //! ```
 //!
-//! What the first of the two reads last is what the second reads first, and so it is still in a cache where the whole of it
-//! does not fit. Of several such loops in a row every other one is turned. Left out: loops whose step is not known.
+//! What the first of the two reads last is what the second reads first, and so it is still in a cache where the whole
+//! of it does not fit. Of several such loops in a row every other one is turned. Left out: loops whose step is not
+//! known.
 
 use crate::passes::reading::{loops_behind, origins};
 use ir::{Attr, Builder, Module, Op, Place, Traits, Type, Value};

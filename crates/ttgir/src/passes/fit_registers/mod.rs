@@ -7,11 +7,12 @@
 //! }                                           }
 //! ```
 //!
-//! First operands that stay the same move to shared memory, where there is room for them, the largest first. If that is not enough, the
-//! loop is not pipelined, as what is loaded ahead stays in registers as well; operands of its later dots go to shared memory at its
-//! beginning ([`early`]), and its body makes everything else as late as it can ([`late`]).
-//! Registers are counted from the layouts: what the loop carries, operands that stay the same, the largest block that dots make of
-//! others, what is loaded. Left out: what is not a float, which is mostly addresses that share registers.
+//! First operands that stay the same move to shared memory, where there is room for them, the largest first. If that is
+//! not enough, the loop is not pipelined, as what is loaded ahead stays in registers as well; operands of its later
+//! dots go to shared memory at its beginning ([`early`]), and its body makes everything else as late as it can
+//! ([`late`]). Registers are counted from the layouts: what the loop carries, operands that stay the same, the largest
+//! block that dots make of others, what is loaded. Left out: what is not a float, which is mostly addresses that share
+//! registers.
 
 mod early;
 mod late;

@@ -11,11 +11,12 @@
 //! }                                         }
 //! ```
 //!
-//! What is begun next is a state of its own, carried by both loops: a counter and addresses of the outer loop, a counter and addresses
-//! of the inner one, and whether there is such a step at all. The buffers and the phases of their barriers go on from tile to tile.
+//! What is begun next is a state of its own, carried by both loops: a counter and addresses of the outer loop, a
+//! counter and addresses of the inner one, and whether there is such a step at all. The buffers and the phases of their
+//! barriers go on from tile to tile.
 //!
-//! Only where the outer loop says `tt.flatten`: its iterations do not read what earlier ones write. Left out: copies by lanes, inner loops
-//! whose bounds change from tile to tile, addresses that are loaded.
+//! Only where the outer loop says `tt.flatten`: its iterations do not read what earlier ones write. Left out: copies by
+//! lanes, inner loops whose bounds change from tile to tile, addresses that are loaded.
 
 use super::copies::{Rings, Values, begin, carry_through, compare, copy_slice, integer, yield_as};
 use super::plan::{Ahead, Plan};
@@ -193,7 +194,8 @@ impl Outer {
     }
 }
 
-/// Begins the copies of the first steps in front of both loops, and those of later ones at the end of the inner loop's body.
+/// Begins the copies of the first steps in front of both loops, and those of later ones at the end of the inner loop's
+/// body.
 pub(super) fn begin_all(
     module: &mut Module,
     op: Op,

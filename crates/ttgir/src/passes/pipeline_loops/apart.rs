@@ -5,8 +5,8 @@
 //! store  %y + (%i + range)            %y - %x - (between `low` and `high` elements)
 //! ```
 //!
-//! Two buffers that lie apart, and one buffer that is changed in place, give different addresses; buffers that overlap do
-//! not. Both addresses must be the same sums of the counter, ranges and values that are the same in all iterations.
+//! Two buffers that lie apart, and one buffer that is changed in place, give different addresses; buffers that overlap
+//! do not. Both addresses must be the same sums of the counter, ranges and values that are the same in all iterations.
 
 use super::copies::{compare, integer};
 use ir::{Builder, Module, Op, Type, Value};
@@ -38,7 +38,8 @@ struct Address {
 }
 
 impl Apart {
-    /// What must hold so that the loads of so many iterations can stand in front of them all; `None` if that is not known.
+    /// What must hold so that the loads of so many iterations can stand in front of them all; `None` if that is not
+    /// known.
     pub(super) fn of(
         module: &Module,
         op: Op,

@@ -74,8 +74,8 @@ pub(super) fn with_condition(
     }
 }
 
-/// Copies the operations that addresses depend on, and begins the copies. `values` says what stands for the values of the
-/// body.
+/// Copies the operations that addresses depend on, and begins the copies. `values` says what stands for the values of
+/// the body.
 pub(super) fn begin(
     builder: &mut Builder<'_>,
     plan: &Plan,
@@ -176,8 +176,8 @@ pub(in crate::passes) fn yield_as(module: &mut Module, body: Block, arg: Value, 
     module.set_operand(last, number, next);
 }
 
-/// One more value that every loop of a nest carries, from one run of an inner loop to the next; gives it as the innermost has it. What it
-/// becomes is set later.
+/// One more value that every loop of a nest carries, from one run of an inner loop to the next; gives it as the
+/// innermost has it. What it becomes is set later.
 pub(super) fn carry_through(module: &mut Module, loops: &[Op], init: Value) -> Value {
     let mut value = init;
     let mut args = Vec::new();

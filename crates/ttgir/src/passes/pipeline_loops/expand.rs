@@ -8,14 +8,14 @@ use crate::ops::convert::{CONVERT_LAYOUT, ConvertLayoutOp};
 use crate::ops::shared::{LOCAL_ALLOC, LOCAL_DEALLOC, LOCAL_LOAD, MEMDESC_TRANS, MemdescTransOp};
 use crate::passes::bulk_copies::{barrier_at, end_barriers, lies_as, make_barriers, replace_memory, wait};
 use crate::types::{memdesc_type, token_type};
-use crate::{Encoding, infer};
+use crate::{Encoding, infer, replace_encoding};
 use ir::{Attr, Block, Builder, Module, Op, Place, Type, Value};
 use rustc_hash::FxHashSet;
 use ttir::ops::access::AccessOp;
 use ttir::ops::arith_int::{ADDI, MULI, SUBI, XORI};
 use ttir::ops::compare::{CmpIPredicate, SELECT};
 use ttir::ops::control::ForOp;
-use ttir::ops::shape::{TRANS, TransOp};
+use ttir::ops::shape::{EXPAND_DIMS, ExpandDimsOp, TRANS, TransOp};
 use ttir::types::{elem, shape};
 
 /// The numbers of the buffers that an iteration fills and reads, and the phase of the barrier that it waits for.
@@ -217,8 +217,8 @@ fn position(module: &Module, op: Op) -> usize {
     std::iter::successors(module.prev(op), |&op| module.prev(op)).count()
 }
 
-/// Users that put the block into shared memory get the buffer, those that change its layout load it in theirs, others load
-/// it as it was.
+/// Users that put the block into shared memory get the buffer, those that change its layout load it in theirs, others
+/// load it as it was.
 fn replace_users(builder: &mut Builder<'_>, copy: &Copy, buffer: Value, token: Option<Value>) {
     let value = builder.module.result(copy.load, 0);
     let users: Vec<Op> = builder.module.uses(value).iter().map(|use_| use_.0).collect();
@@ -238,6 +238,8 @@ fn replace_users(builder: &mut Builder<'_>, copy: &Copy, buffer: Value, token: O
             }
         } else if builder.module.is(user, &TRANS) {
             load_transposed(builder, user, buffer, token);
+        } else if builder.module.is(user, &EXPAND_DIMS) {
+            load_expanded(builder, user, buffer, token);
         }
     }
     if builder.module.is_unused(value) {
@@ -269,8 +271,15 @@ pub(crate) fn load_from(builder: &mut Builder<'_>, buffer: Value, token: Option<
 fn load_instead(builder: &mut Builder<'_>, user: Op, buffer: Value, token: Option<Value>) {
     let old = builder.module.result(user, 0);
     let ty = builder.module.ty(old);
-    let loaded = load_from(builder, buffer, token, ty);
-    builder.module.replace_uses(old, loaded);
+    for (user, _) in builder.module.uses(old).to_vec() {
+        if builder.module.is(user, &EXPAND_DIMS) {
+            load_expanded(builder, user, buffer, token);
+        }
+    }
+    if !builder.module.is_unused(old) {
+        let loaded = load_from(builder, buffer, token, ty);
+        builder.module.replace_uses(old, loaded);
+    }
     builder.module.erase(user);
 }
 
@@ -291,6 +300,29 @@ fn load_transposed(builder: &mut Builder<'_>, trans: Op, buffer: Value, token: O
     builder.module.erase(trans);
 }
 
+/// A block that gets a dimension and only then changes its layout, as numbers of rows or columns do, is loaded such
+/// that it has the layout then.
+fn load_expanded(builder: &mut Builder<'_>, expand: Op, buffer: Value, token: Option<Value>) {
+    let view = ExpandDimsOp::new(builder.module, expand);
+    let (axis, expanded, ty) = (view.axis(), view.result(), builder.module.ty(view.src()));
+    let users: Vec<Op> = builder.module.uses(expanded).iter().map(|use_| use_.0).collect();
+    let stays = |user: Op| builder.module.is(user, &CONVERT_LAYOUT) && stays_in_block(builder.module, user);
+    if !users.iter().all(|&user| stays(user)) {
+        return;
+    }
+    for user in users {
+        let old = builder.module.result(user, 0);
+        let wanted = builder.module.ty(old);
+        let parent = Encoding::of(wanted).expect("verified: what a conversion gives has an encoding");
+        let slice = infer::reduce(parent, axis);
+        let loaded = load_from(builder, buffer, token, replace_encoding(ty, &slice));
+        let new = builder.build_as(&EXPAND_DIMS, &[loaded], &ExpandDimsOp::attrs(axis), wanted);
+        builder.module.replace_uses(old, new);
+        builder.module.erase(user);
+    }
+    builder.module.erase(expand);
+}
+
 /// Begins the copies of a later iteration.
 fn issue(module: &mut Module, op: Op, body: Block, plan: &Plan, rings: &Rings, ahead: &[Value], turn: &Turn) {
     let of = ForOp::new(module, op);
@@ -301,7 +333,10 @@ fn issue(module: &mut Module, op: Op, body: Block, plan: &Plan, rings: &Rings, a
     // Buffers that lanes have read into registers are free again in front of the dots; those that groups of warps read,
     // only once the dots are waited for.
     let dots = module.ops(body).find(|&inner| super::plan::is_dot(module, inner));
-    let anchor = dots.filter(|_| !plan.groups && loads_stand_before(module, body, dots)).unwrap_or(last);
+    let anchor = match module.ops(body).find(|&inner| module.is(inner, &ASYNC_WAIT)).filter(|_| plan.early) {
+        Some(wait) => module.next(wait).unwrap_or(last),
+        None => dots.filter(|_| !plan.groups && loads_stand_before(module, body, dots)).unwrap_or(last),
+    };
     let mut builder = Builder::before(module, op);
     let counted = builder.module.ty(step);
     let counted = integer(&mut builder, counted, plan.distance as i64);
@@ -329,8 +364,8 @@ fn loads_stand_before(module: &Module, body: Block, dot: Option<Op>) -> bool {
     last.is_none_or(|load| position(module, load) < dot)
 }
 
-/// Waits for what is still copied when the loop ends, and gives the buffers back. Every bulk copy that was begun has been waited
-/// for by then.
+/// Waits for what is still copied when the loop ends, and gives the buffers back. Every bulk copy that was begun has
+/// been waited for by then.
 fn drain(module: &mut Module, op: Op, plan: &Plan, rings: &Rings) {
     let next = module.next(op).expect("a loop is followed by a terminator");
     let mut builder = Builder::before(module, next);

@@ -1,7 +1,8 @@
 //! Lets products of groups of warps go on while the loop does.
 //!
 //! A product that only adds up from iteration to iteration is waited for one iteration later. One whose sum is changed
-//! in between is waited for together with the first other product of the next iteration. All others are waited for at once.
+//! in between is waited for together with the first other product of the next iteration. All others are waited for at
+//! once.
 
 use super::plan::outlives_iteration;
 use crate::ops::group_dot::{WARP_GROUP_DOT, WARP_GROUP_DOT_WAIT, WarpGroupDotOp, WarpGroupDotWaitOp};
@@ -90,8 +91,8 @@ fn wait_after_loop(module: &mut Module, op: Op, number: usize) {
     module.replace_uses_if(result, whole, |_, user, _| user != wait);
 }
 
-/// Lets the first wait of the body that waits for all products also give out the carried value, if it stands in front of
-/// every use of it.
+/// Lets the first wait of the body that waits for all products also give out the carried value, if it stands in front
+/// of every use of it.
 fn wait_with_another(module: &mut Module, body: Block, number: usize) -> bool {
     let carried = module.args(body)[number + 1];
     let is_whole = |op: Op| WarpGroupDotWaitOp::of(module, op).is_some_and(|wait| wait.pendings() == 0);

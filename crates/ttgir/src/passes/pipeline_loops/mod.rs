@@ -11,15 +11,18 @@
 //! ```
 //!
 //! Loads that feed dots, and all wide enough loads of loops that name `tt.num_stages` and have no dot, become
-//! `ttg.async_copy_global_to_local` into a ring of buffers; what addresses and masks depend on is computed ahead with them.
-//! Products of groups of warps (`ttng.warp_group_dot`) are left going on until their results or buffers are needed.
-//! Where a loop says `tt.warp_specialize`, warps of their own begin the copies ([`roles`]). A loop says with `tt.num_stages` how many iterations are in flight. Bulk copies of a loop in another one that says `tt.flatten` go on
-//! across the iterations of that one ([`across`]). Left out: other loops around loops, loads of fewer than
-//! four bytes a lane, loads whose addresses depend on dots.
+//! `ttg.async_copy_global_to_local` into a ring of buffers; what addresses and masks depend on is computed ahead with
+//! them. On machines that load through registers these are loads an iteration ahead ([`staged`]), or copies that pass
+//! by registers ([`direct`]). Products of groups of warps (`ttng.warp_group_dot`) are left going on until their results
+//! or buffers are needed. Where a loop says `tt.warp_specialize`, warps of their own begin the copies ([`roles`]). A
+//! loop says with `tt.num_stages` how many iterations are in flight. Bulk copies of a loop in another one that says
+//! `tt.flatten` go on across the iterations of that one ([`across`]). Left out: other loops around loops, loads of
+//! fewer than four bytes a lane, loads whose addresses depend on dots.
 
 mod across;
 mod apart;
 mod copies;
+mod direct;
 mod expand;
 mod group_dots;
 mod motion;
@@ -71,13 +74,9 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
 fn pipeline(module: &mut Module, op: Op, context: &Context, axis: &ttir::axis::AxisTable) {
     let stages = module.extra_attr(op, NUM_STAGES.name).and_then(Attr::as_int).unwrap_or(0);
     module.set_extra(op, NUM_STAGES.key(), None);
-    if context.machine.staged_loads && !context.machine.async_copy() {
-        if stages >= 2
-            && context.config.num_ctas == 1
-            && let Some(plan) = plan::plan(module, op, 2, axis, context.machine)
-            && module.walk(op).iter().any(|&inner| is_dot(module, inner))
-        {
-            staged::stage(module, op, &plan, context.machine);
+    if context.machine.staged_loads {
+        if stages >= 2 && module.walk(op).iter().any(|&inner| is_dot(module, inner)) {
+            load_ahead(module, op, stages as usize, context, axis);
         }
         return;
     }
@@ -103,6 +102,17 @@ fn pipeline(module: &mut Module, op: Op, context: &Context, axis: &ttir::axis::A
             let ring = expand::expand(module, op, &plan);
             group_dots::overlap(module, op, &ring);
         }
+    }
+}
+
+/// Begins loads of a loop with dots ahead on a machine that loads through registers: as copies that pass by them where
+/// it can.
+fn load_ahead(module: &mut Module, op: Op, stages: usize, context: &Context, axis: &ttir::axis::AxisTable) {
+    let Some(plan) = plan::plan(module, op, stages, axis, context.machine) else { return };
+    match direct::plan(module, op, plan, context) {
+        Ok(plan) => _ = expand::expand(module, op, &plan),
+        Err(plan) if context.config.num_ctas == 1 => staged::stage(module, op, &plan, context.machine),
+        Err(_) => {}
     }
 }
 

@@ -27,7 +27,8 @@ pub(super) struct Motion {
 }
 
 impl Motion {
-    /// How a loop moves the carried value of a number, if by one amount, and if nothing behind the loop asks where it ended.
+    /// How a loop moves the carried value of a number, if by one amount, and if nothing behind the loop asks where it
+    /// ended.
     pub(super) fn of(
         builder: &mut Builder<'_>,
         op: Op,

@@ -1,7 +1,7 @@
 //! Which loads of a loop can be issued iterations ahead, and what must be computed ahead for that.
 //!
-//! A loop is looked at by itself: [`Ahead`] finds the operations that addresses and masks of given loads depend on, with
-//! the carried values among them. It serves copies to shared memory as well as loads into registers.
+//! A loop is looked at by itself: [`Ahead`] finds the operations that addresses and masks of given loads depend on,
+//! with the carried values among them. It serves copies to shared memory as well as loads into registers.
 
 use crate::SharedEncoding;
 use crate::ops::access::is_block_load;
@@ -56,6 +56,8 @@ pub(crate) struct Plan {
     pub(crate) slots: usize,
     /// Whether groups of warps read the buffers.
     pub(crate) groups: bool,
+    /// Whether copies are begun in front of the reads of an iteration, into a buffer that nobody reads then.
+    pub(crate) early: bool,
 }
 
 /// The plan for a loop with so many stages, if copies can be begun ahead in it.
@@ -90,7 +92,7 @@ pub(crate) fn plan(
     let groups = copies.iter().any(|copy| is_read_by_groups(module, copy.load));
     let distance = stages - 1;
     let slots = if groups { stages } else { stages - 1 };
-    (!copies.is_empty()).then_some(Plan { copies, ahead, stages, distance, slots, groups })
+    (!copies.is_empty()).then_some(Plan { copies, ahead, stages, distance, slots, groups, early: false })
 }
 
 impl Plan {
@@ -149,8 +151,9 @@ fn copy_of(module: &Module, load: Op, axis: &AxisTable, machine: &Machine) -> Op
     let encoding = Encoding::of(ty)?;
     let vector = access.vector().min(access.in_registers(encoding));
     let bytes = elem_bytes(elem(ty));
-    // Where there are no asynchronous copies, what is put into shared memory fills its banks.
-    let narrowest = machine.async_copy_bytes.iter().min().copied().unwrap_or(machine.bank_bytes);
+    // What lanes put into shared memory fills its banks.
+    let copies = machine.async_copy_bytes.iter().min().copied().filter(|_| !machine.staged_loads);
+    let narrowest = copies.unwrap_or(machine.bank_bytes);
     if vector * bytes < u64::from(narrowest) {
         return None;
     }

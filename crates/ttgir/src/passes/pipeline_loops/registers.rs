@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Only in loops that write nothing, so that no value can be read too early, and that have no dot, whose operands go
-//! through shared memory. The narrower the load, the more iterations it is ahead. Left out: loops around loops, loads on
-//! whose values addresses depend, loops that say they are not to be unrolled.
+//! through shared memory. The narrower the load, the more iterations it is ahead. Left out: loops around loops, loads
+//! on whose values addresses depend, loops that say they are not to be unrolled.
 
 use super::copies::{Values, bind, carry, compare, copy_slice, guard, integer, place, yield_as};
 use super::plan::{Ahead, is_dot};
@@ -35,8 +35,8 @@ pub static PREFETCH_LOADS: PassRow = PassRow {
 const WANTED: u64 = 16;
 /// Bytes of a lane's registers for what is on its way, at most.
 const MOST: u64 = 64;
-/// Bytes of a lane that one load gets, at most: wider ones keep memory busy by themselves, and a loop that has one of them
-/// often runs once.
+/// Bytes of a lane that one load gets, at most: wider ones keep memory busy by themselves, and a loop that has one of
+/// them often runs once.
 const WIDEST: u64 = 8;
 
 /// What to do with a loop.

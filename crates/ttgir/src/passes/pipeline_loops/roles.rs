@@ -8,14 +8,15 @@
 //! }                                        }
 //! ```
 //!
-//! Every buffer of the ring has two barriers: `full` counts the bytes of its copies, `empty` the warps that have read it. Whoever goes around
-//! the ring changes the phase that it waits for; the first time around all buffers are empty. A loop around such a loop, and one around that, are
-//! in both roles, and the ring goes on from one of their iterations to the next: the copies run ahead into the next tile while the last one is
-//! stored.
+//! Every buffer of the ring has two barriers: `full` counts the bytes of its copies, `empty` the warps that have read
+//! it. Whoever goes around the ring changes the phase that it waits for; the first time around all buffers are empty. A
+//! loop around such a loop, and one around that, are in both roles, and the ring goes on from one of their iterations
+//! to the next: the copies run ahead into the next tile while the last one is stored.
 //!
-//! Used where a loop, or one around it, says `tt.warp_specialize`, and where it pays ([`should_have`]). Who says it promises
-//! what `tt.flatten` promises: iterations of loops around do not read by descriptors what earlier ones write. Left out, and said in a remark:
-//! loops inside of conditions and of loops that do not count, copies by lanes, addresses that are loaded or made of blocks, clusters.
+//! Used where a loop, or one around it, says `tt.warp_specialize`, and where it pays ([`should_have`]). Who says it
+//! promises what `tt.flatten` promises: iterations of loops around do not read by descriptors what earlier ones write.
+//! Left out, and said in a remark: loops inside of conditions and of loops that do not count, copies by lanes,
+//! addresses that are loaded or made of blocks, clusters.
 
 use super::copies::{Rings, Values, begin_bulk, compare, integer, place};
 use super::expand::{Turn, Walk, carry_turn, make_ring, read};
@@ -41,7 +42,8 @@ use ttir::types::is_tensor;
 
 /// One warp begins the copies: were there more, each would have to be waited for before a buffer is empty twice.
 const PARTITION_WARPS: u32 = 1;
-/// From so many warps on, a program has a multiprocessor for itself, and takes the registers that the warp which begins copies leaves.
+/// From so many warps on, a program has a multiprocessor for itself, and takes the registers that the warp which begins
+/// copies leaves.
 const MANY_WARPS: u32 = 8;
 /// Registers of a lane that only begins copies.
 const FEW_REGISTERS: i64 = 24;
@@ -72,10 +74,11 @@ pub(super) fn should_have(module: &Module, op: Op, context: &Context) -> bool {
     }
 }
 
-/// Whether warps of a loop gain by it that others begin the copies. Those of plain loops over one dot do not: their copies run as far ahead
-/// without it. Warps without roles wait for each other in each iteration before a buffer is filled again, so they all compute at one time and make
-/// products at another where an iteration has several dots (attention); and a loop around the loop has an epilogue, under which
-/// the copies go on. What that is worth: `docs/notes/gpu.md`.
+/// Whether warps of a loop gain by it that others begin the copies. Those of plain loops over one dot do not: their
+/// copies run as far ahead without it. Warps without roles wait for each other in each iteration before a buffer is
+/// filled again, so they all compute at one time and make products at another where an iteration has several dots
+/// (attention); and a loop around the loop has an epilogue, under which the copies go on. What that is worth:
+/// `docs/notes/gpu.md`.
 fn pays(module: &Module, op: Op) -> bool {
     let body = ForOp::new(module, op).body();
     let dots = module.ops(body).filter(|&inner| module.is(inner, &WARP_GROUP_DOT)).count();
@@ -213,8 +216,8 @@ pub(super) fn split(
     (views, Release { loops, barriers: empty, turn })
 }
 
-/// Puts a loop into the default region of roles; there is a partition beside it, still without operations, whose lanes need so many
-/// registers.
+/// Puts a loop into the default region of roles; there is a partition beside it, still without operations, whose lanes
+/// need so many registers.
 fn wrap(module: &mut Module, op: Op, registers: Option<i64>) -> Op {
     let results = module.results(op).to_vec();
     let warps = [i64::from(PARTITION_WARPS)];
@@ -272,7 +275,8 @@ struct Producer<'a, 'm> {
 }
 
 impl Producer<'_, '_> {
-    /// A loop like one of the nest that does nothing but begin copies; gives the number of the last buffer and the phase it was waited for in.
+    /// A loop like one of the nest that does nothing but begin copies; gives the number of the last buffer and the
+    /// phase it was waited for in.
     fn level(&mut self, levels: &[Level], values: &mut Values, turn: [Value; 2]) -> [Value; 2] {
         let Some((level, inner)) = levels.split_first() else { return self.copies(values, turn) };
         let builder = &mut self.builder;
@@ -342,8 +346,9 @@ fn make_loop(builder: &mut Builder<'_>, like: Op, operands: &[Value]) -> (Op, Ve
     (op, args)
 }
 
-/// Says that buffers are empty, once the loop waits for its dots where it does: that of this iteration, or, where dots go on into the next
-/// iteration, that of the one before. Whoever has the turn may wait for a buffer that others have read, so they say so before they wait for `turn`.
+/// Says that buffers are empty, once the loop waits for its dots where it does: that of this iteration, or, where dots
+/// go on into the next iteration, that of the one before. Whoever has the turn may wait for a buffer that others have
+/// read, so they say so before they wait for `turn`.
 pub(super) fn release(module: &mut Module, release: &Release, turn: Option<Op>) {
     let inner = *release.loops.last().expect("a nest has loops");
     let of = ForOp::new(module, inner);

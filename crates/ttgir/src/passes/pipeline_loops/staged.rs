@@ -11,9 +11,9 @@
 //!                                              the last iteration, if there is one
 //! ```
 //!
-//! Global memory is read while the dots of an iteration are made, and shared memory is written when they are. The last iteration
-//! stands behind the loop, so that no load of the loop needs a condition. Elements lie in shared memory such that both sides
-//! move wide vectors without bank conflicts. Left out: more than one iteration ahead, clusters.
+//! Global memory is read while the dots of an iteration are made, and shared memory is written when they are. The last
+//! iteration stands behind the loop, so that no load of the loop needs a condition. Elements lie in shared memory such
+//! that both sides move wide vectors without bank conflicts. Left out: more than one iteration ahead, clusters.
 
 use super::copies::{Values, bind, carry, compare, copy_slice, guard, place, yield_as};
 use super::plan::{Copy, Plan};

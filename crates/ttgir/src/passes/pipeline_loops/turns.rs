@@ -1,4 +1,5 @@
-//! Groups of warps that take turns with the matrix units, so that one computes what lies between its products while another's are made.
+//! Groups of warps that take turns with the matrix units, so that one computes what lies between its products while
+//! another's are made.
 //!
 //! ```text
 //!                                         wait for the turn
@@ -12,9 +13,10 @@
 //!                                         give the turn away
 //! ```
 //!
-//! Without turns, groups of warps that begin together stay together: the matrix units rest while all of them compute. For loops whose warps wait for
-//! memory alone ([`super::roles`]), with two products of which the second one goes on into the next iteration. Left out: loops with conditions, loads and
-//! stores in them, as their lanes may wait for each other across groups.
+//! Without turns, groups of warps that begin together stay together: the matrix units rest while all of them compute.
+//! For loops whose warps wait for memory alone ([`super::roles`]), with two products of which the second one goes on
+//! into the next iteration. Left out: loops with conditions, loads and stores in them, as their lanes may wait for each
+//! other across groups.
 
 use crate::ops::barrier::{ARRIVE_BARRIER, WAIT_BARRIER};
 use crate::ops::group_dot::{
@@ -29,7 +31,8 @@ use ttir::ops::reduce::REDUCE;
 /// Warps of a group that makes products together.
 const GROUP: u32 = 4;
 
-/// Lets the groups of warps of a loop take turns, if its products and what lies between them allow it; gives where they wait for it in the loop.
+/// Lets the groups of warps of a loop take turns, if its products and what lies between them allow it; gives where they
+/// wait for it in the loop.
 pub(super) fn take_turns(module: &mut Module, op: Op, context: &Context) -> Option<Op> {
     let least = context.machine.turns.filter(|_| context.config.num_warps == 2 * GROUP)?;
     let (first, second) = products(module, op).filter(|&(first, _)| is_long(module, first, least))?;
@@ -43,8 +46,8 @@ pub(super) fn take_turns(module: &mut Module, op: Op, context: &Context) -> Opti
     module.prev(second)
 }
 
-/// Whether the sums of a product are long enough for others to compute meanwhile. With short ones there is more to compute than to multiply, and groups
-/// that wait for each other lose by it.
+/// Whether the sums of a product are long enough for others to compute meanwhile. With short ones there is more to
+/// compute than to multiply, and groups that wait for each other lose by it.
 fn is_long(module: &Module, dot: Op, least: u32) -> bool {
     let left = WarpGroupDotOp::new(module, dot).a();
     block_shape(module, left).last().is_some_and(|&k| k >= i64::from(least))

@@ -8,12 +8,12 @@
 //!                                        }
 //! ```
 //!
-//! Only where a lane loads little in an iteration, so that it would wait for memory most of the time. Iterations that the
-//! loop does not have read and write nothing, and carried values pass them by: no second loop is needed for the rest. What
-//! the loop stores must not be what its later iterations load: [`Apart`] asks when the program runs, and if it may be, each
-//! turn has one iteration. A loop that is known to have a few iterations is unrolled as a whole; where it may load what it
-//! stores, its iterations stay in order. Left out: loops with dots, loops around loops, loops whose step is not known or that say
-//! themselves how they are to run.
+//! Only where a lane loads little in an iteration, so that it would wait for memory most of the time. Iterations that
+//! the loop does not have read and write nothing, and carried values pass them by: no second loop is needed for the
+//! rest. What the loop stores must not be what its later iterations load: [`Apart`] asks when the program runs, and if
+//! it may be, each turn has one iteration. A loop that is known to have a few iterations is unrolled as a whole; where
+//! it may load what it stores, its iterations stay in order. Left out: loops with dots, loops around loops, loops whose
+//! step is not known or that say themselves how they are to run.
 
 use super::apart::Apart;
 use super::copies::{Values, compare, guard, integer, place, with_condition};
@@ -70,7 +70,7 @@ struct Plan {
     in_front: bool,
 }
 
-/// What a loop over several iterations is told before it begins.
+/// What a loop over several iterations computes before it begins.
 struct Turns {
     /// Whether a turn may have several iterations.
     several: Value,
@@ -188,7 +188,7 @@ fn motions(builder: &mut Builder<'_>, op: Op, turns: &Turns, plan: &Plan) -> BTr
     numbers.filter_map(motion).collect()
 }
 
-/// What the loop over several iterations is told before it begins.
+/// What the loop over several iterations computes before it begins.
 fn turns(builder: &mut Builder<'_>, op: Op, plan: &Plan) -> Turns {
     let of = ForOp::new(builder.module, op);
     let (upper, step) = (of.upper(), of.step());

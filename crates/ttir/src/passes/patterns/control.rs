@@ -1,4 +1,5 @@
-//! Conditions that are known, assertions that are repeated, loops that run not at all or once, values that a loop carries but never changes.
+//! Conditions that are known, assertions that are repeated, loops that run not at all or once, values that a loop
+//! carries but never changes.
 //!
 //! ```text
 //! scf.if true { A } else { B }                          =>  A

@@ -19,7 +19,7 @@ static INTS: &[&OpRow] = &[
     &arith_int::MINUI,
 ];
 
-/// Operations on floats whose result does not depend on the order.
+/// Operations on floats whose result does not depend on the order, but for the sign of zeros in the last two.
 static EXTREMA: &[&OpRow] =
     &[&arith_float::MAXIMUMF, &arith_float::MINIMUMF, &arith_float::MAXNUMF, &arith_float::MINNUMF];
 
@@ -49,10 +49,27 @@ impl Maker {
             Some(_) => self.random.of(EXTREMA),
             None => self.random.of(INTS),
         };
-        let reverse = Attr::Bool(self.random.one_in(2));
+        if [&arith_float::MAXNUMF, &arith_float::MINNUMF].iter().any(|row| row.name == combiner.name) {
+            source = self.positive_zeros(source);
+        }
+        let reverse = self.random.one_in(2);
+        if let Some(result) = self.combined((row, terminator), source, (axis, reverse), combiner) {
+            self.learn(result);
+        }
+    }
+
+    /// A value along an axis, from the front or from the end, combined by one operation.
+    fn combined(
+        &mut self,
+        (row, terminator): (&'static OpRow, &'static OpRow),
+        source: Value,
+        (axis, reverse): (i32, bool),
+        combiner: &'static OpRow,
+    ) -> Option<Value> {
+        let elem = elem(self.ty(source));
         let mut attrs = vec![Some(Attr::i32(axis))];
-        attrs.extend(row.attr_slot("reverse").map(|_| Some(reverse)));
-        let Ok(results) = ir::infer(&self.module, row, &[source], &attrs) else { return };
+        attrs.extend(row.attr_slot("reverse").map(|_| Some(Attr::Bool(reverse))));
+        let results = ir::infer(&self.module, row, &[source], &attrs).ok()?;
         let init = OpInit {
             operands: SmallVec::from_slice(&[source]),
             results,
@@ -60,11 +77,16 @@ impl Maker {
             regions: 1,
         };
         let op = self.builder().insert(row, init);
-        self.fill_region(op, &[elem(ty); 2], terminator, |builder, args| {
+        self.fill_region(op, &[elem; 2], terminator, |builder, args| {
             vec![builder.build(combiner, args, &[])]
         });
-        let result = self.module.result(op, 0);
-        self.learn(result);
+        Some(self.module.result(op, 0))
+    }
+
+    /// Of each element of a line the sum of it and of all in front of it, or of all behind it.
+    pub(super) fn running_sum(&mut self, source: Value) -> Option<Value> {
+        let reverse = self.random.one_in(2);
+        self.combined((&reduce::SCAN, &reduce::SCAN_RETURN), source, (0, reverse), &arith_int::ADDI)
     }
 
     fn fill_region(

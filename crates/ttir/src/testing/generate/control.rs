@@ -1,7 +1,7 @@
 //! Loops and conditions around random operations.
 
 use super::{Known, Maker};
-use crate::ops::{arith_int, compare, control};
+use crate::ops::{arith_int, compare, control, program};
 use crate::types::pointee;
 use ir::{Attr, Block, OpInit, OpRow, Type, Value};
 use smallvec::SmallVec;
@@ -50,10 +50,20 @@ impl Maker {
         (block, args)
     }
 
-    /// A number of iterations from 0 to 3, known only at run time half of the time.
+    /// A number of iterations from 0 to 3, known only at run time half of the time, and another in each program now and
+    /// then.
     pub(super) fn small_count(&mut self) -> Value {
         let i32 = Type::int(32);
         let three = self.constant(i32, 3);
+        if self.random.one_in(4) {
+            let axis = Attr::Enum { row: &program::AXIS, value: 0 };
+            let pid = self.build(&program::GET_PROGRAM_ID, &[], &[Some(axis)]);
+            let more = self.random.below(4) as i64;
+            let more = self.constant(i32, more);
+            let row = self.random.of(&[&arith_int::ADDI, &arith_int::SUBI]);
+            let mixed = self.build(row, &[more, pid], &[]);
+            return self.build(&arith_int::ANDI, &[mixed, three], &[]);
+        }
         match self.pick_of(i32).filter(|_| self.random.one_in(2)) {
             Some(value) => self.build(&arith_int::ANDI, &[value, three], &[]),
             None => {

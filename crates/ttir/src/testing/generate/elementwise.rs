@@ -38,13 +38,14 @@ static GUARDED: &[(&OpRow, Guard)] = &[
     (&arith_int::SHRUI, Maker::below_width),
 ];
 
-/// Whether engines may round an operation differently, by its row. Single quotients are rounded correctly by all of them.
+/// Whether engines may round an operation differently, by its row. Single quotients are rounded correctly by all of
+/// them.
 fn is_approximate(row: &OpRow) -> bool {
     row.accuracy.is_some() && !row.is(&arith_float::DIVF)
 }
 
-/// Whether many quotients may have one divisor: GPUs then multiply by its reciprocal, within the accuracy of the row. A block as
-/// it was loaded has divisors that differ.
+/// Whether many quotients may have one divisor: GPUs then multiply by its reciprocal, within the accuracy of the row. A
+/// block as it was loaded has divisors that differ.
 fn may_share_divisor(module: &ir::Module, divisor: Value) -> bool {
     let is_loaded = module.def_op(divisor).is_some_and(|op| module.is(op, &memory::LOAD));
     crate::types::is_tensor(module.ty(divisor)) && !is_loaded
@@ -78,7 +79,8 @@ static RESTRICTED: &[Restriction] = &[
     Restriction { row: &math::TANH, fits: |elem| elem.scalar_bits() >= Some(32) },
 ];
 
-/// Casts: from and to which element types. Small steps only where a conversion through another format would round twice.
+/// Casts: from and to which element types. Small steps only where a conversion through another format would round
+/// twice.
 static CASTS: &[(&OpRow, Fits)] = &[
     (&arith_cast::EXTSI, |from, to| from.as_int() < to.as_int() && from.as_int().is_some()),
     (&arith_cast::EXTUI, |from, to| from.as_int() < to.as_int() && from.as_int().is_some()),
@@ -205,6 +207,13 @@ impl Maker {
         let none = Attr::Enum { row: &arith_float::PROPAGATE_NAN, value: 0 };
         let clamped = self.build(&arith_float::CLAMPF, &[value, low, high], &[Some(none)]);
         self.build(&math::FLOOR, &[clamped], &[])
+    }
+
+    /// The same floats, with zeros of one sign.
+    pub(super) fn positive_zeros(&mut self, value: Value) -> Value {
+        let ty = self.ty(value);
+        let zero = crate::ops::constant::float(&mut self.builder(), ty, 0.0);
+        self.build(&arith_float::ADDF, &[value, zero], &[])
     }
 
     fn random_select(&mut self) {

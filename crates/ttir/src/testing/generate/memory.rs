@@ -1,8 +1,10 @@
-//! Accesses to memory: matrices by rows and columns, addresses that a loop moves on, and a buffer that is both written and
-//! read.
+//! Accesses to memory: matrices by rows and columns, addresses that a loop moves on, and a buffer that is both written
+//! and read.
 
 use super::{Maker, input, stored};
-use crate::ops::{arith_int, atomic, compare, constant, control, descriptor, memory, shape as ops};
+use crate::ops::{
+    arith_cast, arith_int, atomic, compare, constant, control, descriptor, memory, shape as ops,
+};
 use crate::types::{elem, is_tensor, numel, ptr, shape, tensor};
 use ir::{Attr, OpInit, Type, Value};
 use smallvec::SmallVec;
@@ -12,7 +14,7 @@ pub(super) const SCRATCH: i64 = 256;
 
 impl Maker {
     pub(super) fn random_access(&mut self) {
-        match self.random.below(10) {
+        match self.random.below(11) {
             0 => self.scalar_load(),
             1 => self.indexed_load(),
             2 | 3 => self.matrix_load(),
@@ -20,6 +22,7 @@ impl Maker {
             5 | 6 => self.scratch_store(),
             7 => self.descriptor_load(),
             8 => self.descriptor_store(),
+            9 if self.profile.combine => self.packing_store(),
             _ => self.scratch_load(),
         }
     }
@@ -101,7 +104,7 @@ impl Maker {
     }
 
     /// A matrix by rows or columns, with bounds along both dimensions.
-    fn matrix_load(&mut self) {
+    pub(super) fn matrix_load(&mut self) {
         let dims = self.shapes[1].clone();
         let extra = self.random.below(3) as i64;
         let by_columns = self.random.one_in(3);
@@ -161,7 +164,7 @@ impl Maker {
 
     /// Something of 32 bits that depends on every element: integers as they are, floats by a comparison.
     fn as_i32(&mut self, value: Value, elem: Type) -> Value {
-        use crate::ops::arith_cast::{EXTSI, EXTUI, TRUNCI};
+        use arith_cast::{EXTSI, EXTUI, TRUNCI};
         let ty = tensor(shape(self.ty(value)), Type::int(32));
         match stored(elem).as_int() {
             Some(32) => value,
@@ -210,6 +213,24 @@ impl Maker {
         let condition = tensor(&[numel(ty)], Type::int(1));
         operands.extend(self.pick_of(condition).filter(|_| self.random.one_in(2)));
         self.builder().build_effect(&memory::STORE, &operands, &[]);
+    }
+
+    /// Stores the elements of a line for which some condition holds, one behind the other: places are running sums.
+    fn packing_store(&mut self) {
+        let i32 = Type::int(32);
+        let is_line =
+            |ty: Type| is_tensor(ty) && elem(ty) == i32 && shape(ty).len() == 1 && numel(ty) <= SCRATCH;
+        let Some(value) = self.pick(is_line) else { return };
+        let ty = self.ty(value);
+        let kept = self.operand(tensor(&[numel(ty)], Type::int(1)));
+        let ones = self.build_as(&arith_cast::EXTUI, &[kept], &[], ty);
+        let Some(counts) = self.running_sum(ones) else { return };
+        let one = self.constant(ty, 1);
+        let places = self.build(&arith_int::SUBI, &[counts, one], &[]);
+        let places = self.cut(places, SCRATCH);
+        let base = self.scratch_part();
+        let pointers = self.pointers_at(base, places);
+        self.builder().build_effect(&memory::STORE, &[pointers, value, kept], &[]);
     }
 
     /// A descriptor of a matrix in memory.

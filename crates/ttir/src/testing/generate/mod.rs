@@ -1,10 +1,10 @@
 //! Random programs: verified kernels over the operations of the table, with inputs, that do nothing undefined.
 //!
-//! A program loads blocks, computes with them, with scalars and with blocks of two dimensions, in loops and conditions, and
-//! stores every kind of value that it made. Guards keep it defined: divisors are odd, shift amounts below the width,
-//! indices inside, floats clamped before they become integers. Sums of floats are of small integers, so that they are
-//! exact in any order. Results of elementary functions are stored but not computed with, so that their tolerance means
-//! something.
+//! A program loads blocks, computes with them, with scalars and with blocks of two dimensions, in loops and conditions,
+//! and stores every kind of value that it made. Guards keep it defined: divisors are odd, shift amounts below the
+//! width, indices inside, floats clamped before they become integers. Sums of floats are of small integers, so that
+//! they are exact in any order. Results of elementary functions are stored but not computed with, so that their
+//! tolerance means something.
 
 mod blocks;
 mod combine;
@@ -103,7 +103,8 @@ struct Maker {
 pub fn generate(seed: u64, profile: Profile) -> Program {
     let mut random = Random::new(seed);
     let shapes = random_shapes(&mut random);
-    let programs = random.below(3) as u32 + 1;
+    let most = if random.one_in(4) { 8 } else { 3 };
+    let programs = random.below(most) as u32 + 1;
     let input_elems: Vec<Type> =
         (0..random.below(3) + 2).map(|_| elementwise::random_elem(&mut random)).collect();
     // Kernels with a module of their own for types: results are not known before the body is made.
@@ -129,8 +130,8 @@ fn make_body(
 ) -> (Module, Vec<Known>) {
     let mut module = crate::new_module();
     let i32 = Type::int(32);
-    // Inputs, two scalars, a buffer that is written and read, then a pointer for each output; the types of those are set
-    // when they are known.
+    // Inputs, two scalars, a buffer that is written and read, then a pointer for each output; the types of those are
+    // set when they are known.
     let mut params: Vec<Type> = inputs.iter().map(|&elem| ptr(stored(elem))).collect();
     params.extend([i32, Type::float(FloatKind::F32), memory::scratch_pointer()]);
     params.extend(vec![ptr(i32); MAX_OUTPUTS]);

@@ -1,7 +1,7 @@
 //! Dots in loops, in branches and one after the other, whose operands come partly from outside, as in attention.
 //!
-//! Factors are small integers, so that every sum is exact in any order. A product is narrowed and multiplied again; sums go
-//! through a few regions in turn, of which some do not run.
+//! Factors are small integers, so that every sum is exact in any order. A product is narrowed and multiplied again;
+//! sums go through a few regions in turn, of which some do not run.
 
 use super::Maker;
 use crate::ops::{arith_cast, arith_int, constant, control, dot, shape as ops};
@@ -127,10 +127,24 @@ impl Maker {
         let (block, args) = self.block_with(op, 0, &[i32, ty]);
         self.inside(block, |maker| {
             maker.learn(args[0]);
+            let factors = maker.loaded_value(factors);
             let next = maker.product_regions(factors, args[1]);
             maker.terminate(&control::YIELD, &[next]);
         });
         self.module.result(op, 0)
+    }
+
+    /// The factors, the last of them loaded in the loop half of the time: many programs may load the same.
+    fn loaded_value(&mut self, factors: Factors) -> Factors {
+        let dims = shape(self.ty(factors.value));
+        if dims != self.shapes[1] || self.random.one_in(2) {
+            return factors;
+        }
+        self.matrix_load();
+        match self.known.last().map(|known| known.value).filter(|&value| is_matrix(self.ty(value))) {
+            Some(loaded) => Factors { value: self.factor(loaded, factors.elem), ..factors },
+            None => factors,
+        }
     }
 
     fn product_branches(&mut self, factors: Factors, sum: Value) -> Value {

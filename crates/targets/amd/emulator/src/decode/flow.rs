@@ -1,6 +1,7 @@
 //! Immediate post-dominators of blocks: where lanes that part meet again.
 
-/// For each block the nearest one that every way from it to the end of the kernel comes through; `None` where there is none.
+/// For each block the nearest one that every way from it to the end of the kernel comes through; `None` where there is
+/// none.
 pub(crate) fn post_dominators(targets: &[Vec<u32>]) -> Vec<Option<u32>> {
     // The end of the kernel is one block more.
     let end = targets.len();

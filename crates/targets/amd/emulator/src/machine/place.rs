@@ -1,7 +1,7 @@
 //! Addresses of lanes: which memory they lie in, and loads and stores there.
 //!
-//! An address of LDS or of private memory is an offset of 32 bits. Flat addresses are host addresses, or lie in windows far
-//! above them for LDS and private memory.
+//! An address of LDS or of private memory is an offset of 32 bits. Flat addresses are host addresses, or lie in windows
+//! far above them for LDS and private memory.
 
 use crate::machine::step::Step;
 use emulation::{Fault, FaultKind, HostBytes};
@@ -80,8 +80,8 @@ impl Step<'_, '_> {
         Ok(if space == LDS { Place::Lds(address as usize) } else { Place::Private(address as usize) })
     }
 
-    /// The place of a word that is read or written as a whole. Devices allocate whole words, so that a word with a byte of an
-    /// allocation is there, whatever the allocation's size.
+    /// The place of a word that is read or written as a whole. Devices allocate whole words, so that a word with a byte
+    /// of an allocation is there, whatever the allocation's size.
     pub(crate) fn word_place(
         &mut self,
         at: Address,

@@ -1,7 +1,7 @@
 //! Instructions that approximate, and arithmetic that LLVM has no word of its own for.
 //!
-//! An approximation gives the correctly rounded value, which is within what the manual documents. `v_exp`, `v_log`, `v_rcp`,
-//! `v_rsq` and `v_sqrt` of singles take and give no denormals.
+//! An approximation gives the correctly rounded value, which is within what the manual documents. `v_exp`, `v_log`,
+//! `v_rcp`, `v_rsq` and `v_sqrt` of singles take and give no denormals.
 
 use super::Decode;
 use super::cells::{Kind, low, signed};

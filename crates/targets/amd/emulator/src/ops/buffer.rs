@@ -207,8 +207,8 @@ fn change(
     Ok(())
 }
 
-/// Each lane reads 8 bytes; then 16 lanes change elements, so that lane `i` has element `i` of the rows of 16 elements that they
-/// read together.
+/// Each lane reads 8 bytes; then 16 lanes change elements, so that lane `i` has element `i` of the rows of 16 elements
+/// that they read together.
 fn transpose(site: &mut Site<'_, '_>, bits: u32) -> Decoded {
     let address = site.row(0)?;
     let count = (64 / bits) as usize;

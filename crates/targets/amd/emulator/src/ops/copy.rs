@@ -1,7 +1,7 @@
 //! Copies from device memory to LDS that pass by the registers: under way until their warp has waited for them.
 //!
-//! Of the accesses that a wait counts only these copies are counted here. Others between them make hardware wait longer, never
-//! shorter, so what is right here is right there.
+//! Of the accesses that a wait counts only these copies are counted here. Others between them make hardware wait
+//! longer, never shorter, so what is right here is right there.
 
 use super::Decode;
 use super::buffer::{Buffer, at_offset};

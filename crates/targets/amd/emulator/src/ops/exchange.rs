@@ -1,5 +1,5 @@
-//! Lanes of a warp reading each other's values. What an inactive lane gives is what the manuals say: zero to `ds_bpermute`,
-//! `ds_swizzle` and to patterns with bound control, the old value to others, its register to `readlane`.
+//! Lanes of a warp reading each other's values. What an inactive lane gives is what the manuals say: zero to
+//! `ds_bpermute`, `ds_swizzle` and to patterns with bound control, the old value to others, its register to `readlane`.
 
 use super::Decode;
 use super::cells::low;

@@ -1,12 +1,13 @@
 //! Matrix instructions: `mfma` and `wmma`, by the formulas of the ISA manuals.
 //!
-//! `mfma` of `B` blocks of `M × N × K` (CDNA3 manual, 7.1.4.2), with `K_L = K / (64 / (M · B))`: element `(b, i, k)` of a is item
-//! `k mod K_L` of lane `i + M · (b + B · (k / K_L))`, b likewise with `j`. With `H` = 4 (1 of doubles),
+//! `mfma` of `B` blocks of `M × N × K` (CDNA3 manual, 7.1.4.2), with `K_L = K / (64 / (M · B))`: element `(b, i, k)` of
+//! a is item `k mod K_L` of lane `i + M · (b + B · (k / K_L))`, b likewise with `j`. With `H` = 4 (1 of doubles),
 //! `B_I = ⌈64 / (N · M / H)⌉`, `M_I = (64 / B_I) / N` and `G = M / (H · M_I)`, element `(b, i, j)` of c is item
 //! `(i mod H) + H · (i / (H · M_I) + G · (b / B_I))` of lane `j + N · ((i / H) mod M_I + M_I · (b mod B_I))`.
 //!
-//! `wmma` of gfx11: lane `l` has row (column) `l mod 16` of a (b), lanes 16 to 31 a copy; item `r` of c is row `2 r + l / 16`,
-//! column `l mod 16`. Of gfx12: lane `l` has `k` from `(K / 2) · (l / 16)` on; item `r` of c is row `r + 8 · (l / 16)`.
+//! `wmma` of gfx11: lane `l` has row (column) `l mod 16` of a (b), lanes 16 to 31 a copy; item `r` of c is row
+//! `2 r + l / 16`, column `l mod 16`. Of gfx12: lane `l` has `k` from `(K / 2) · (l / 16)` on; item `r` of c is row
+//! `r + 8 · (l / 16)`.
 //!
 //! With `cbsz` of n the blocks of each 2^n take the `a` of the one that `abid` counts among them.
 //!

@@ -1,7 +1,8 @@
 //! Scaled matrix instructions of gfx950: `c + (a · scale of a) · (b · scale of b)`, on floats of 8, 6 and 4 bits.
 //!
-//! Lane `i + M · (k / 32)` has the 32 elements of row `i` from that `k` on, and, in the byte that `opsel` names, the exponent that
-//! scales them: a power of two with bias 127. The type of the operands says how many bits there are; `cbsz` and `blgp` the format.
+//! Lane `i + M · (k / 32)` has the 32 elements of row `i` from that `k` on, and, in the byte that `opsel` names, the
+//! exponent that scales them: a power of two with bias 127. The type of the operands says how many bits there are;
+//! `cbsz` and `blgp` the format.
 
 use super::cells::{Kind, low};
 use super::matrix::{Item, Operand, Shape, known, place_of_c};

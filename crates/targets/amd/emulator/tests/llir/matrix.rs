@@ -1,5 +1,6 @@
-//! Every matrix instruction of the table on random whole numbers, against products whose elements are placed by linear maps: what
-//! each bit of the lane and of the item adds to the coordinates. The emulator has the formulas of the manuals instead.
+//! Every matrix instruction of the table on random whole numbers, against products whose elements are placed by linear
+//! maps: what each bit of the lane and of the item adds to the coordinates. The emulator has the formulas of the
+//! manuals instead.
 
 use crate::common::{Random, Setup, on};
 use amd_emulator::{Arch, FaultKind};

@@ -1,7 +1,7 @@
 //! Lets what a loop yields for a carried block be computed right into the block's own memory.
 //!
-//! That is safe where nothing reads the carried block after the group that makes the yielded value, and where that group
-//! reads it, if at all, at the same positions.
+//! That is safe where nothing reads the carried block after the group that makes the yielded value, and where that
+//! group reads it, if at all, at the same positions.
 
 use super::{Plan, Root, Step};
 use crate::lower::operands::added_to;
@@ -25,7 +25,7 @@ pub(crate) fn coalesce(module: &Module, block: Block, plan: &mut Plan, carried: 
         let target = source_of(module, block, one.yielded);
         let Some((group, root)) = kept_in(plan, target) else { continue };
         let is_taken = carried.iter().filter(|other| other.yielded == one.yielded).count() > 1;
-        if is_taken || !is_dead_after(module, block, plan, one.value, group, 0) {
+        if is_taken || !is_dead_after(module, block, plan, one.value, group) {
             continue;
         }
         if let Step::Group(group) = &mut plan.steps[group]
@@ -37,7 +37,7 @@ pub(crate) fn coalesce(module: &Module, block: Block, plan: &mut Plan, carried: 
     }
 }
 
-/// The value whose memory the yielded value ends up in: products are added in place.
+/// The value whose memory the yielded value ends up in: dots are added in place.
 fn source_of(module: &Module, block: Block, yielded: Value) -> Value {
     let mut value = yielded;
     while let Some(op) = module.def_op(value) {
@@ -64,31 +64,19 @@ fn kept_in(plan: &Plan, value: Value) -> Option<(usize, usize)> {
 }
 
 /// Whether no step after `last` reads a value, and `last` itself only where it stands.
-fn is_dead_after(module: &Module, block: Block, plan: &Plan, value: Value, last: usize, depth: u32) -> bool {
-    if depth > 8 {
-        return false;
-    }
+fn is_dead_after(module: &Module, block: Block, plan: &Plan, value: Value, last: usize) -> bool {
     module.uses(value).iter().all(|&(user, _)| {
-        if module.block_of(user) != Some(block) {
-            return ends_before(plan, outermost(module, block, user), last);
-        }
-        if is_view(module.row(user)) {
-            // Read at other positions: whatever reads the view must be done before.
-            return module.results(user).iter().all(|&moved| {
-                module
-                    .uses(moved)
-                    .iter()
-                    .all(|&(next, _)| is_done_before(module, block, plan, next, last, depth + 1))
-            });
-        }
-        match step_of(plan, user) {
-            Some(step) => step < last || (step == last && matches!(plan.steps[step], Step::Group(_))),
-            None => false,
-        }
+        let is_read_in_place = || {
+            module.block_of(user) == Some(block)
+                && !is_view(module.row(user))
+                && matches!(plan.steps[last], Step::Group(_))
+                && step_of(plan, user) == Some(last)
+        };
+        is_done_before(module, block, plan, user, last, 0) || is_read_in_place()
     })
 }
 
-/// Whether an operation that reads a view has run before a step.
+/// Whether an operation has run before a step: a view has where whatever reads it has, at other positions.
 fn is_done_before(module: &Module, block: Block, plan: &Plan, user: Op, last: usize, depth: u32) -> bool {
     if depth > 8 {
         return false;

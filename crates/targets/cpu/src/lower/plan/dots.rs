@@ -31,8 +31,8 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// Operands of a `dot` whose floats are narrow are kept as binary32 by the group that makes them; those of the `dot`s
-    /// in a loop that come from outside of it are widened once, in front of it.
+    /// Operands of a `dot` whose floats are narrow are kept as binary32 by the group that makes them; those of the
+    /// `dot`s in a loop that come from outside of it are widened once, in front of it.
     pub(super) fn widen_operands(&mut self, op: Op) {
         let module = self.module;
         let is_dot = |&inner: &Op| MatmulOp::of(module, inner).is_some();
@@ -42,7 +42,7 @@ impl Planner<'_, '_> {
         if !module.is(op, &control::FOR) && !module.is(op, &control::WHILE) {
             return;
         }
-        let packs = |around: Op| self.given.products.contains_key(&around);
+        let packs = |around: Op| self.given.dot_loops.contains_key(&around);
         let is_plain = |&inner: &Op| is_dot(&inner) && !module.parent_op(inner).is_some_and(packs);
         let dots: Vec<Op> = module.walk(op).into_iter().filter(is_plain).collect();
         for value in dots.into_iter().flat_map(|dot| sources(module, dot)) {

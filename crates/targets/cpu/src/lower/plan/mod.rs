@@ -1,20 +1,21 @@
 //! The plan of a region: which operations run together in one loop nest, which values are kept in memory.
 //!
 //! Operations fall into four kinds:
-//! - *virtual* ones (ranges, constants, splats, index arithmetic, moves of these) are recomputed wherever they are used;
+//! - *virtual* ones (ranges, constants, splats, index arithmetic, moves of these) are recomputed wherever they are
+//!   used;
 //! - *lazy* ones (loads, elementwise arithmetic) run in the group of the first operation that needs them;
 //! - *roots* (stores, reductions, atomics, values that must be kept) open a group or join one with the same iteration
 //!   space, as early as what they need and the order of memory accesses allow;
 //! - everything else (control flow, `dot`, scans, …) is a step of its own, whose blocks are kept before it.
 //!
-//! A value that is needed outside of its group, or at other positions than those of its group, is kept in scratch memory.
-//! Scalars run in front of the first step that may need them.
+//! A value that is needed outside of its group, or at other positions than those of its group, is kept in scratch
+//! memory. Scalars run in front of the first step that may need them.
 
-mod again;
 mod coalesce;
-mod deep;
 mod dots;
 mod kinds;
+mod look;
+mod rematerialize;
 mod size;
 mod virtuals;
 mod why;
@@ -26,8 +27,7 @@ pub(crate) use why::Why;
 
 use super::accesses::{self as access, Access, Accesses, NOTHING_TO_RUN};
 use super::combine;
-use super::product::Product;
-use super::rows::is_view;
+use super::dot_loop::DotLoop;
 use super::scoped::Scoped;
 use super::scratch::{Arena, Buffer};
 use super::strides;
@@ -35,8 +35,8 @@ use super::types;
 use ir::{Block, Def, Op, Traits, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use ttir::ops::access::AccessOp;
+use ttir::ops::reduce;
 use ttir::ops::reduce::ReduceOp;
-use ttir::ops::{constant, reduce, shape};
 
 /// Why a group runs.
 #[derive(Clone, Debug)]
@@ -90,9 +90,6 @@ pub(crate) struct Plan {
     pub(crate) kept: FxHashMap<Value, Why>,
 }
 
-/// How deep values are looked at by recursion.
-const DEPTH: u32 = 48;
-
 /// What looking at the operands of a root found.
 struct Visit {
     /// Why a value is kept that must be.
@@ -109,8 +106,8 @@ struct Visit {
 pub(crate) struct Planning<'p, 'a> {
     /// What is lowered.
     pub(crate) module: &'a ir::Module,
-    /// Loops that only add products.
-    pub(crate) products: &'p FxHashMap<Op, Product>,
+    /// Loops that only add dots.
+    pub(crate) dot_loops: &'p FxHashMap<Op, DotLoop>,
     /// Which values are virtual.
     pub(crate) virtuals: &'p mut Virtuals,
     /// Where values that are kept go.
@@ -140,8 +137,6 @@ struct Planner<'p, 'a> {
     floors: FxHashMap<Op, usize>,
     /// Loads without a group.
     pending: Vec<Op>,
-    /// How many values are looked at, one for the other.
-    depth: u32,
 }
 
 /// Plans a region's block, its terminator included.
@@ -185,7 +180,6 @@ impl<'p, 'a> Planner<'p, 'a> {
             home: FxHashMap::default(),
             floors: FxHashMap::default(),
             pending: Vec::new(),
-            depth: 0,
         }
     }
 }
@@ -252,7 +246,7 @@ impl Planner<'_, '_> {
         let floor = self.floor(&access);
         self.scalar(op, floor);
         // Later stores must not run in a step before it.
-        let step = self.ready.get(&self.module.result(op, 0)).copied().unwrap_or(0);
+        let step = self.ready[&self.module.result(op, 0)];
         if let Some(before) = step.checked_sub(1) {
             self.accesses[before].extend(&access);
         }
@@ -262,78 +256,6 @@ impl Planner<'_, '_> {
     fn available(&mut self, values: &[Value], why: Why) -> usize {
         let mut visit = Visit::new(why);
         values.iter().map(|&value| self.look(value, false, &mut visit)).max().unwrap_or(0)
-    }
-
-    /// The first step at which a value can be had; lazy values at the positions of the group (`same`), or at any.
-    fn look(&mut self, value: Value, same: bool, visit: &mut Visit) -> usize {
-        if let Some(&step) = self.ready.get(&value) {
-            return step;
-        }
-        if let Some(&known) = visit.known.get(&(value, same)) {
-            return known;
-        }
-        if self.depth >= DEPTH {
-            self.look_below(value, same, visit);
-        }
-        self.depth += 1;
-        let step = self.look_anew(value, same, visit);
-        self.depth -= 1;
-        visit.known.insert((value, same), step);
-        step
-    }
-
-    fn look_anew(&mut self, value: Value, same: bool, visit: &mut Visit) -> usize {
-        let module = self.module;
-        let Def::Result(op, _) = module.def(value) else { return 0 };
-        if module.block_of(op) != Some(self.block) || !self.is_block(value) {
-            return 0;
-        }
-        let row = module.row(op);
-        let mut operands = module.operands(op).to_vec();
-        if !module.regions(op).is_empty() {
-            operands.extend(self.captured(op));
-        }
-        let is_moved = is_view(row) || row.is(&shape::SPLAT);
-        if is_moved || row.is(&constant::CONSTANT) || self.given.virtuals.cost(module, value).is_some() {
-            return operands.iter().map(|&operand| self.look(operand, false, visit)).max().unwrap_or(0);
-        }
-        if let Some(&home) = self.home.get(&value) {
-            if same {
-                visit.homed.push((value, home));
-                return home;
-            }
-            self.keep(value, home, visit.why.moved());
-            return home + 1;
-        }
-        if !same {
-            return self.force(value, visit.why.moved());
-        }
-        visit.fresh.push(value);
-        let floor = self.floors.get(&op).copied().unwrap_or(0);
-        let steps = operands.iter().map(|&operand| self.look(operand, true, visit)).max();
-        steps.unwrap_or(0).max(floor)
-    }
-
-    /// Runs a lazy value in a group of its own shape and keeps it; answers the first step that may read it.
-    fn force(&mut self, value: Value, why: Why) -> usize {
-        if self.depth >= DEPTH {
-            self.force_below(value, why);
-        }
-        self.depth += 1;
-        let step = self.force_now(value, why);
-        self.depth -= 1;
-        step
-    }
-
-    fn force_now(&mut self, value: Value, why: Why) -> usize {
-        let ty = self.module.ty(value);
-        let buffer = self.given.arena.of(ty);
-        let shape = types::shape(ty).to_vec();
-        let group = self.root(&[value], &shape, None, 0);
-        self.plan.kept.insert(value, why);
-        self.push_root(group, Root::Keep(value, buffer));
-        self.ready.insert(value, group + 1);
-        group + 1
     }
 
     /// Keeps a value that runs in a group.
@@ -373,6 +295,18 @@ impl Planner<'_, '_> {
             let same = types::shape(self.module.ty(operand)) == shape;
             step = step.max(self.look(operand, same, &mut visit));
         }
+        self.group_of(&mut visit, shape, axis, step, store)
+    }
+
+    /// Finds or opens the group for what looking at operands found, not before a step; what was lazy runs there.
+    fn group_of(
+        &mut self,
+        visit: &mut Visit,
+        shape: &[i64],
+        axis: Option<usize>,
+        step: usize,
+        store: Option<Value>,
+    ) -> usize {
         let along = self.along(&visit.fresh, store, shape.len());
         let group = self.group(shape, axis, along, step);
         for value in std::mem::take(&mut visit.fresh) {
@@ -384,8 +318,8 @@ impl Planner<'_, '_> {
                 self.accesses[group].extend(&access::of(self.module, op));
             }
         }
-        for (value, home) in visit.homed {
-            if home != group && !self.run_again(value, group) {
+        for (value, home) in std::mem::take(&mut visit.homed) {
+            if home != group && !self.rematerialize(value, group) {
                 self.keep(value, home, Why::Apart);
             }
         }

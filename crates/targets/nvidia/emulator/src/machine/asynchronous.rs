@@ -1,4 +1,5 @@
-//! What runs by itself: bulk copies into shared memory and out of it, and what becomes of copies and products whose lanes end.
+//! What runs by itself: bulk copies into shared memory and out of it, and what becomes of copies and products whose
+//! lanes end.
 
 use crate::machine::block::{Delivery, Piece, Team};
 use crate::machine::step::{Step, lanes_of};
@@ -71,7 +72,7 @@ pub(crate) fn deliver(team: &mut Team, world: &mut World<'_>, at: (usize, u32)) 
     Ok(())
 }
 
-/// A cluster ends: copies that nobody waited for land, and are told.
+/// A cluster ends: copies that nobody waited for land, and are reported.
 pub(crate) fn finish_team(team: &mut Team, world: &mut World<'_>) -> Result<(), Box<Fault>> {
     while let Some(delivery) = team.deliveries.first() {
         let (at, pc, who, lane) = (delivery.mbarrier, delivery.instruction, delivery.who, delivery.lane);
@@ -260,7 +261,7 @@ fn write_piece(
     })
 }
 
-/// Lanes end: what they have put on its way happens or is given up, and what nobody waited for is told.
+/// Lanes end: what they have put on its way happens or is given up, and what nobody waited for is reported.
 pub(crate) fn finish_lanes(step: &mut Step<'_, '_>) -> Result<(), Box<Fault>> {
     finish_stores(step)?;
     finish_copies(step);
@@ -268,7 +269,7 @@ pub(crate) fn finish_lanes(step: &mut Step<'_, '_>) -> Result<(), Box<Fault>> {
     Ok(())
 }
 
-/// Stores happen; those of no group are told, and those that still read memory which is given back.
+/// Stores happen; those of no group are reported, and those that still read memory which is given back.
 fn finish_stores(step: &mut Step<'_, '_>) -> Result<(), Box<Fault>> {
     if step.warp.stores.pending.is_empty() {
         return Ok(());
@@ -292,7 +293,7 @@ fn finish_stores(step: &mut Step<'_, '_>) -> Result<(), Box<Fault>> {
     Ok(())
 }
 
-/// Lanes end: copies that nobody waited for are told.
+/// Lanes end: copies that nobody waited for are reported.
 fn finish_copies(step: &mut Step<'_, '_>) {
     for lane in lanes_of(step.mask) {
         let left =
@@ -306,7 +307,7 @@ fn finish_copies(step: &mut Step<'_, '_>) {
     }
 }
 
-/// Products that nobody waited for are told.
+/// Matrix instructions that nobody waited for are reported.
 fn finish_products(step: &mut Step<'_, '_>) {
     if step.warp.flights.pop().is_some() {
         step.warp.flights.clear();

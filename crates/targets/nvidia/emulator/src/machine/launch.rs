@@ -15,7 +15,7 @@ use smallvec::smallvec;
 
 /// Turns after which a cluster that has not ended gets another beside it, since it may wait for that one.
 const LONELY: u32 = 256;
-/// Multiprocessors that programs are told of.
+/// Multiprocessors that programs see.
 const MULTIPROCESSORS: u32 = 132;
 /// As many clusters run beside one another at most.
 const BESIDE: usize = 64;

@@ -141,8 +141,8 @@ impl Step<'_, '_> {
         Ok((block, offset))
     }
 
-    /// Why the memory of a program of the cluster cannot be reached: it must have begun, which only who has met it knows, and
-    /// must not have ended.
+    /// Why the memory of a program of the cluster cannot be reached: it must have begun, which only who has met it
+    /// knows, and must not have ended.
     fn unreachable(&self, block: usize) -> Option<String> {
         let other = self.team.blocks.get(block).filter(|_| block != self.warp.block)?;
         if other.live == 0 {

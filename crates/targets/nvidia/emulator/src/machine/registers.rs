@@ -1,4 +1,5 @@
-//! The registers of a program: each group of four warps has so many for each lane, and what one gives back another may take.
+//! The registers of a program: each group of four warps has so many for each lane, and what one gives back another may
+//! take.
 
 use std::ops::RangeInclusive;
 

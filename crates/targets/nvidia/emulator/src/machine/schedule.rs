@@ -1,7 +1,7 @@
 //! The order in which warps take turns, and when copies land: one after the other, or by a seed.
 //!
-//! What a program computes must not depend on it. A seed shuffles the warps in every round, leaves some out, makes turns short or long,
-//! and lands copies before anybody asks for them.
+//! What a program computes must not depend on it. A seed shuffles the warps in every round, leaves some out, makes
+//! turns short or long, and lands copies before anybody asks for them.
 
 /// Instructions of a warp's turn.
 const TURN: u32 = 2_000;

@@ -277,7 +277,7 @@ impl Warp {
         let name = world.code.name_of(slot);
         let message = format!("`{name}` is used, but what it holds was never written");
         world.find(FindingKind::Uninitialised, message, pc, None, self.who(team), unknown.trailing_zeros());
-        // Told once; what follows from it is not told again.
+        // Reported once; what follows from it is not reported again.
         self.known[slot.index()] |= unknown;
     }
 

@@ -1,4 +1,4 @@
-//! What all programs of a launch share: its code and its memory, and what is told of it.
+//! What all programs of a launch share: its code and its memory, and what is reported of it.
 
 use crate::machine::code::Code;
 use emulation::{
@@ -19,7 +19,8 @@ pub struct Launch {
     pub dynamic_shared: usize,
     /// One argument for each parameter.
     pub arguments: Vec<Argument>,
-    /// The order in which warps run, and when copies land, as far as that is open: a seed, or 0 for one warp after the other.
+    /// The order in which warps run, and when copies land, as far as that is open: a seed, or 0 for one warp after the
+    /// other.
     pub schedule: u64,
 }
 
@@ -144,7 +145,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// What is told when all programs have ended.
+    /// What is reported when all programs have ended.
     pub(crate) fn report(mut self) -> Report {
         let findings = std::mem::take(&mut self.findings).sorted();
         let counters = std::mem::take(&mut self.counters);

@@ -1,7 +1,7 @@
 //! `cp.async.bulk`: copies between global and shared memory that run by themselves.
 //!
-//! Copies into shared memory land when somebody waits at their mbarrier; copies out of it read when their lane waits for its groups, and
-//! write when it waits without `.read`, or ends. So whoever forgets to wait sees old bytes.
+//! Copies into shared memory land when somebody waits at their mbarrier; copies out of it read when their lane waits
+//! for its groups, and write when it waits without `.read`, or ends. So whoever forgets to wait sees old bytes.
 
 use crate::decode::site::Site;
 use crate::diagnostic::Diagnostic;

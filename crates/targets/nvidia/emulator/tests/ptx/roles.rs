@@ -3,7 +3,8 @@
 use crate::common::{entry, launch, parse, words};
 use emulator::{Checks, FaultKind, Launch, Memory};
 
-/// A body for three groups of four warps whose lanes begin with 168 registers; `%p0` holds in the first, `%p1` in the second.
+/// A body for three groups of four warps whose lanes begin with 168 registers; `%p0` holds in the first, `%p1` in the
+/// second.
 fn with_registers(body: &str) -> String {
     let body = format!(
         ".reg .pred %p<4>; .reg .b32 %r<8>; mov.u32 %r0, %tid.x; setp.lt.u32 %p0, %r0, 128;

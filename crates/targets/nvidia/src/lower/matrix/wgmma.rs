@@ -121,8 +121,8 @@ pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     Ok(())
 }
 
-/// After how many instructions along k the sums are taken out of the matrix units, which keep few bits of sums of 8-bit floats: what
-/// `max_num_imprecise_acc` asks for. `None` where it does not matter.
+/// After how many instructions along k the sums are taken out of the matrix units, which keep few bits of sums of 8-bit
+/// floats: what `max_num_imprecise_acc` asks for. `None` where it does not matter.
 fn most_steps(product: &Product, dot: &WarpGroupDotOp<'_>, depth: u32) -> Option<usize> {
     let asked = u32::try_from(dot.max_imprecise()).ok().filter(|asked| (1..=depth).contains(asked))?;
     let is_fp8 = product.kind.iter().all(|kind| kind.bytes == 1 && kind.format.is_some());
@@ -189,8 +189,8 @@ fn wait_and_unpack(cx: &mut Cx<'_>, packed: Vec<(SmallVec<[u32; 16]>, Values)>, 
     }
 }
 
-/// Writes down what so many instructions of each warp group read from shared memory: each its operands once, for all four
-/// warps.
+/// Writes down what so many instructions of each warp group read from shared memory: each its operands once, for all
+/// four warps.
 fn note_reads(cx: &mut Cx<'_>, product: &Product, instructions: u64) {
     let of = |operand: &Operand, outer: u32, kind: &Kind| match operand {
         Operand::Shared { .. } => u64::from(outer * product.depth * kind.bytes),
@@ -202,8 +202,8 @@ fn note_reads(cx: &mut Cx<'_>, product: &Product, instructions: u64) {
 
 /// Lowers `ttng.warp_group_dot_wait`: all but so many products are finished; results are the operands after that.
 ///
-/// Registers pass through the wait where somebody might read them before it: where they come from outside the block, what
-/// reads them may be moved there. Elsewhere the wait alone stands between the product and its readers.
+/// Registers pass through the wait where somebody might read them before it: where they come from outside the block,
+/// what reads them may be moved there. Elsewhere the wait alone stands between the product and its readers.
 pub(crate) fn lower_wait(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let of = WarpGroupDotWaitOp::new(cx.module, op);
     let (pendings, inputs) = (of.pendings(), of.inputs());
@@ -420,8 +420,8 @@ struct Borders {
 /// The left and the right operand of the instructions of a tile, one after the other along k.
 type Chain = SmallVec<[[SmallVec<[Value; 4]>; 2]; 4]>;
 
-/// The instructions of one tile, which is one piece of assembly: the sums have a name in it once, however deep k is. Sums of
-/// 16 bits come back two to the register.
+/// The instructions of one tile, which is one piece of assembly: the sums have a name in it once, however deep k is.
+/// Sums of 16 bits come back two to the register.
 fn multiply(cx: &mut Cx<'_>, product: &Product, chain: &Chain, sums: &[Value], borders: Borders) -> Values {
     let packed = pack_narrow(&mut cx.b, sums);
     let count = packed.len();

@@ -1,8 +1,8 @@
-//! Lanes of a warp trade registers: the instructions of a planned exchange.
+//! Lanes of a warp exchange registers by shuffles: the instructions of a planned exchange.
 
 use crate::cx::Cx;
+use crate::shuffle_words::{from_words, to_words};
 use crate::target::Shuffle;
-use crate::words::{from_words, to_words};
 use layout::convert::{Choice, Exchange, Source};
 use layout::{Dim, LinearLayout};
 use llir::{IntCompare, Type, Value};

@@ -1,11 +1,12 @@
 //! Packed operands that outlive a program: what they depend on, and where that is noted.
 //!
-//! The programs of a launch run unordered, so memory that the kernel writes nowhere holds still for the length of it. An
-//! operand then depends only on scalars, its keys; where a program that this thread ran had the same, its panels are used
-//! as they are. Panels are kept in as many slots as there is room for, which follows from the length of the loop when it
-//! runs. The notes are how many slots are in use, a number from which follows which one is given up next, the size of the
-//! slots, and the keys of each; they are zero at the first program that a thread runs of a launch. A program whose loop has
-//! another length has slots of another size in the same memory, so that none of those in use is whole after it.
+//! The programs of a launch run unordered, so memory that the kernel writes nowhere holds still for the length of it.
+//! An operand then depends only on scalars, its keys; where a program that this thread ran had the same, its panels are
+//! used as they are. Panels are kept in as many slots as there is room for, which follows from the length of the loop
+//! when it runs. The notes are how many slots are in use, a number from which follows which one is given up next, the
+//! size of the slots, and the keys of each; they are zero at the first program that a thread runs of a launch. A
+//! program whose loop has another length has slots of another size in the same memory, so that none of those in use is
+//! whole after it.
 
 use super::super::accesses::{self, Access};
 use super::slice::Slice;
@@ -25,7 +26,7 @@ pub(super) const OPERANDS: u64 = 2;
 /// The most slots of an operand. They are searched one by one.
 const MOST_SLOTS: u64 = 64;
 
-/// Words in front of the keys: slots in use, the state of a random number, and the blocks of rounds in a slot.
+/// Words in front of the keys: slots in use, the state of a random number, and the blocks of iterations in a slot.
 const HEAD: u64 = 3;
 
 /// Panels that are kept.
@@ -37,7 +38,7 @@ pub(crate) struct Kept {
     pub(super) notes: u64,
     /// Where the panels are, in bytes.
     pub(super) panels: u64,
-    /// Blocks of rounds that there is room for, in all slots together.
+    /// Blocks of iterations that there is room for, in all slots together.
     pub(super) blocks: u64,
 }
 
@@ -55,9 +56,9 @@ impl Kept {
 
 /// Finds the slot of some keys, or gives one up for them.
 ///
-/// `i64 (ptr notes, i64 sought, i64 keys, i64 slots, i64 size)`: the slot where its panels are whole, its complement where they
-/// must be packed. Which slot is given up is random: programs often walk over more operands than there are slots, and then
-/// the oldest is the one that comes next. With no slots, everything is packed, and nothing is noted.
+/// `i64 (ptr notes, i64 sought, i64 keys, i64 slots, i64 size)`: the slot where its panels are whole, its complement
+/// where they must be packed. Which slot is given up is random: programs often walk over more operands than there are
+/// slots, and then the oldest is the one that comes next. With no slots, everything is packed, and nothing is noted.
 pub(super) fn search() -> Definition {
     let text = format!(
         "define internal i64 @{SEARCH}(ptr noalias %notes, i64 %sought, i64 %keys, i64 %room, i64 %size) noinline nounwind {{

@@ -9,10 +9,14 @@
 //!                                          %p = arith.select %lower, %e, %one ; %q = arith.select %lower, %one, %e
 //! ```
 //!
-//! One of the two is that of zero. This is what a running maximum and the sum of exponentials below it do for every element of a
-//! block: half of the powers are saved. The results are the same: where `%h` is no number, or infinite, the difference that is left
-//! out is NaN, and so is `%one`.
+//! One of the two is that of zero. This is what a running maximum and the sum of exponentials below it do for every
+//! element of a block: half of the powers are saved. The results are the same: where `%h` is no number, or infinite,
+//! the difference that is left out is NaN, and so is `%one`. Where a sum is rescaled by one and the other is added to
+//! it, less is selected ([`sum`]).
 
+mod sum;
+
+use self::sum::Sum;
 use crate::ops::arith_float::{ADDF, MAXIMUMF, MAXNUMF, MULF, SUBF};
 use crate::ops::compare::{CMPF, CmpFOp, CmpFPredicate, SELECT};
 use crate::ops::constant;
@@ -39,6 +43,19 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
     Ok(())
 }
 
+/// Two exponentials below a common maximum.
+struct Powers {
+    /// The operation that makes the maximum, and its result.
+    maximum: Op,
+    highest: Value,
+    /// What is below it.
+    below: [Value; 2],
+    /// The exponentials of how far.
+    powers: [Op; 2],
+    /// Their row.
+    row: &'static OpRow,
+}
+
 fn share(module: &mut Module, maximum: Op, row: &'static OpRow) {
     let of = BinaryOp::new(module, maximum);
     let (a, b, highest) = (of.lhs(), of.rhs(), module.result(maximum, 0));
@@ -46,12 +63,22 @@ fn share(module: &mut Module, maximum: Op, row: &'static OpRow) {
     if a == b || module.block_of(p) != module.block_of(q) {
         return;
     }
+    let powers = Powers { maximum, highest, below: [a, b], powers: [p, q], row };
+    match Sum::of(module, &powers) {
+        Some(sum) => sum.share(module, &powers),
+        None => select(module, &powers),
+    }
+}
+
+/// Builds each exponential by a selection.
+fn select(module: &mut Module, powers: &Powers) {
+    let ([a, b], [p, q], highest) = (powers.below, powers.powers, powers.highest);
     let ty = module.ty(highest);
     let mut builder = Builder::before(module, first(module, p, q));
     let lower = builder.build(&CMPF, &[a, highest], &CmpFOp::attrs(CmpFPredicate::Une));
     let least = builder.build(&SELECT, &[lower, a, b], &[]);
     let difference = builder.build(&SUBF, &[least, highest], &[]);
-    let power = builder.build(row, &[difference], &[]);
+    let power = builder.build(powers.row, &[difference], &[]);
     let (zero, unit) = (constant::float(&mut builder, ty, 0.0), constant::float(&mut builder, ty, 1.0));
     let nothing = builder.build(&MULF, &[highest, zero], &[]);
     let one = builder.build(&ADDF, &[nothing, unit], &[]);

@@ -7,21 +7,21 @@ use super::super::scratch::{Buffer, Panels};
 use super::super::types;
 use super::keys::{self, Kept};
 use super::slice::Slice;
-use super::{PanelDot, Product, Side};
+use super::{DotLoop, PanelDot, Side};
 use crate::dot::Transpose;
 use ir::{Block, Value as IrValue};
 use llir::{IntCompare, Op as Inst, Purity, Type, Value};
 use rustc_hash::FxHashMap;
 use ttir::ops::control::{self, ForOp};
 
-/// The rounds that are packed at once.
-struct Rounds {
+/// The iterations that are packed at once.
+struct Iterations {
     block: Block,
     /// The counters of the first and of the one behind the last.
     first: Value,
     end: Value,
     step: Value,
-    /// What the loop carries into them: scalars by their number.
+    /// What the loop carries into them: all its scalars, by their number.
     carried: FxHashMap<usize, Value>,
 }
 
@@ -29,52 +29,49 @@ struct Rounds {
 struct Lookup {
     /// Whether they must be packed.
     is_stale: Value,
-    /// Elements from the place of all panels to those of the first block of rounds.
+    /// Elements from the place of all panels to those of the first block of iterations.
     first: Value,
-    /// Elements from those of one block of rounds to the next.
+    /// Elements from those of one block of iterations to the next.
     stride: Value,
 }
 
 impl Emitter<'_> {
-    /// A loop that only adds products.
-    pub(crate) fn product_loop(&mut self, of: ForOp<'_>, product: &Product) -> Result<()> {
+    /// A loop that only adds dots.
+    pub(crate) fn dot_loop(&mut self, of: ForOp<'_>, dot_loop: &DotLoop) -> Result<()> {
         let module = self.module;
         let (block, args, inits) = (of.body(), of.carried(), of.inits());
         let accumulators = self.buffers_for(args);
         self.fill(inits, &accumulators)?;
         let [start, end, step] = self.bounds_of(of)?;
-        let rounds = self.b.i64(i64::from(product.rounds));
-        let stride = self.b.mul(step, rounds);
-        let lookups = self.lookups(product, end, start, stride)?;
+        let iterations = self.b.i64(i64::from(dot_loop.iterations));
+        let stride = self.b.mul(step, iterations);
+        let lookups = self.lookups(dot_loop, end, start, stride)?;
         let place = Place { repeats: None, ..self.here() };
         let after = self.in_region(place, |cx| {
-            let panels: Vec<[u64; 2]> = product.dots.iter().map(|dot| cx.panels_of(dot)).collect();
-            let (blocks, scalars): (Vec<usize>, Vec<usize>) =
-                (0..args.len()).partition(|&index| ttir::types::is_tensor(module.ty(args[index])));
-            let places: FxHashMap<usize, &Buffer> = blocks.into_iter().zip(&accumulators).collect();
+            let panels: Vec<[u64; 2]> = dot_loop.dots.iter().map(|dot| cx.panels_of(dot)).collect();
+            let blocks = (0..args.len()).filter(|&index| ttir::types::is_tensor(module.ty(args[index])));
+            let places: FxHashMap<usize, &Buffer> = blocks.zip(&accumulators).collect();
             let mut first = cx.scalars_of(inits)?;
             first.push(cx.b.i64(0));
             let opened = cx.b.begin_for(start, end, stride, &first);
             let more = cx.b.add(opened.iv, stride);
             let until = cx.b.intrinsic("llvm.smin", Type::I64, &[more, end]);
             let (number, carried) = opened.carried.split_last().map_or((start, &[][..]), |(n, c)| (*n, c));
-            let carried = scalars.iter().copied().zip(carried.iter().copied()).collect();
-            let rounds = Rounds { block, first: opened.iv, end: until, step, carried };
-            let (next, count) = cx.move_scalars(product, &rounds)?;
-            for ((dot, lookups), packed) in product.dots.iter().zip(&lookups).zip(&panels) {
+            let carried = dot_loop.moves.carried.iter().copied().zip(carried.iter().copied()).collect();
+            let iterations = Iterations { block, first: opened.iv, end: until, step, carried };
+            let (mut next, count) = cx.move_scalars(dot_loop, &iterations)?;
+            for ((dot, lookups), packed) in dot_loop.dots.iter().zip(&lookups).zip(&panels) {
                 let mut shifts = [None; 2];
                 for (index, lookup) in lookups.iter().enumerate() {
                     shifts[index] =
-                        cx.pack_shared((dot, index), &rounds, packed[index], lookup.as_ref(), number)?;
+                        cx.pack_shared((dot, index), &iterations, packed[index], lookup.as_ref(), number)?;
                 }
                 let c = &places[&dot.carried];
                 cx.multiply_panels(dot, *packed, shifts, c, count)?;
             }
             let one = cx.b.i64(1);
-            let mut yields: Vec<Value> =
-                scalars.iter().map(|index| next.get(index).copied().unwrap_or(one)).collect();
-            yields.push(cx.b.add(number, one));
-            Ok(cx.b.end_for(opened, &yields))
+            next.push(cx.b.add(number, one));
+            Ok(cx.b.end_for(opened, &next))
         })?;
         let results = module.results(of.op);
         self.bind(results, &after);
@@ -82,7 +79,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Where the panels of a product are.
+    /// Where the panels of a dot are.
     fn panels_of(&mut self, dot: &PanelDot) -> [u64; 2] {
         let sizes = [dot.a_bytes(), dot.b_bytes()];
         let place = |(side, bytes): (&Side, u64)| match &side.kept {
@@ -96,7 +93,7 @@ impl Emitter<'_> {
     /// Looks whether the panels of earlier programs serve, and notes what those of this one are made of.
     fn lookups(
         &mut self,
-        product: &Product,
+        dot_loop: &DotLoop,
         end: Value,
         start: Value,
         stride: Value,
@@ -108,7 +105,7 @@ impl Emitter<'_> {
         let blocks = self.b.sdiv(more, stride);
         let blocks = self.b.intrinsic("llvm.smax", Type::I64, &[blocks, one]);
         let mut lookups = Vec::new();
-        for dot in &product.dots {
+        for dot in &dot_loop.dots {
             let [a, b] = [0, 1].map(|index| match &dot.sides[index].kept {
                 Some(kept) => self.lookup(kept, dot.block_elements(index), blocks).map(Some),
                 None => Ok(None),
@@ -158,15 +155,12 @@ impl Emitter<'_> {
         self.b.resize_unsigned(bits, Type::I64)
     }
 
-    /// Moves the scalars that the loop carries over a block of rounds; answers them, and the steps of `k` in it.
-    fn move_scalars(
-        &mut self,
-        product: &Product,
-        rounds: &Rounds,
-    ) -> Result<(FxHashMap<usize, Value>, Value)> {
-        let step = product.dots[0].spec.step;
-        self.each_round(&product.moves, rounds, (step, self.here()), |cx, _| {
-            let plan = plan::slice(cx.planning(), rounds.block, &product.moves.ops, None);
+    /// Moves the scalars that the loop carries over a block of iterations; answers all of them in their order, and the
+    /// steps of `k` in the block.
+    fn move_scalars(&mut self, dot_loop: &DotLoop, iterations: &Iterations) -> Result<(Vec<Value>, Value)> {
+        let step = dot_loop.dots[0].spec.step;
+        self.each_iteration(&dot_loop.moves, iterations, (step, self.here()), |cx, _| {
+            let plan = plan::slice(cx.planning(), iterations.block, &dot_loop.moves.ops, None);
             cx.run_plan(&plan, |_, _| Ok(false))
         })
     }
@@ -175,55 +169,54 @@ impl Emitter<'_> {
     fn pack_shared(
         &mut self,
         (dot, index): (&PanelDot, usize),
-        rounds: &Rounds,
+        iterations: &Iterations,
         place: u64,
         lookup: Option<&Lookup>,
         number: Value,
     ) -> Result<Option<Value>> {
         let Some(&Lookup { is_stale, first, stride }) = lookup else {
-            self.pack((dot, index), rounds, (place, None))?;
+            self.pack((dot, index), iterations, (place, None))?;
             return Ok(None);
         };
         let shift = self.b.mul(number, stride);
         let shift = self.b.add(first, shift);
         let branch = self.b.begin_if(is_stale);
-        self.pack((dot, index), rounds, (place, Some(shift)))?;
+        self.pack((dot, index), iterations, (place, Some(shift)))?;
         self.b.end_if(branch, &[]);
         Ok(Some(shift))
     }
 
-    /// Packs one operand of a block of rounds.
+    /// Packs one operand of a block of iterations.
     fn pack(
         &mut self,
         (dot, index): (&PanelDot, usize),
-        rounds: &Rounds,
+        iterations: &Iterations,
         (place, shift): (u64, Option<Value>),
     ) -> Result<()> {
         let side = &dot.sides[index];
         let packing = Place { is_packing: true, ..self.here() };
-        self.each_round(&side.slice, rounds, (dot.spec.step, packing), |cx, done| {
-            cx.pack_round(dot, side, index, rounds.block, (place, shift, done))
+        self.each_iteration(&side.slice, iterations, (dot.spec.step, packing), |cx, done| {
+            cx.pack_iteration(dot, side, index, iterations.block, (place, shift, done))
         })?;
         Ok(())
     }
 
-    /// Emits part of the loop body for each iteration of a block, given the steps of `k` before it. Returns what the block
-    /// carries out, and the steps of `k` in all.
-    fn each_round(
+    /// Emits part of the loop body for each iteration of a block, given the steps of `k` before it. Returns the scalars
+    /// of the slice behind the block, in the order of `slice.carried`, and the steps of `k` in all.
+    fn each_iteration(
         &mut self,
         slice: &Slice,
-        rounds: &Rounds,
+        iterations: &Iterations,
         (step, place): (u32, Place),
         run: impl FnOnce(&mut Self, Value) -> Result<()>,
-    ) -> Result<(FxHashMap<usize, Value>, Value)> {
+    ) -> Result<(Vec<Value>, Value)> {
         let module = self.module;
-        let args = &module.args(rounds.block)[1..];
+        let args = &module.args(iterations.block)[1..];
         let carried = &slice.carried;
-        let mut inits: Vec<Value> =
-            carried.iter().filter_map(|index| rounds.carried.get(index).copied()).collect();
+        let mut inits: Vec<Value> = carried.iter().map(|index| iterations.carried[index]).collect();
         inits.push(self.b.i64(0));
-        let opened = self.b.begin_for(rounds.first, rounds.end, rounds.step, &inits);
-        let counter = module.args(rounds.block)[0];
+        let opened = self.b.begin_for(iterations.first, iterations.end, iterations.step, &inits);
+        let counter = module.args(iterations.block)[0];
         let narrow = types::register(module.ty(counter));
         let counted = self.b.resize_signed(opened.iv, narrow);
         let done = opened.carried.last().copied().expect("the steps of k are carried");
@@ -233,7 +226,7 @@ impl Emitter<'_> {
                 cx.scalars.insert(args[index], value);
             }
             run(cx, done)?;
-            let yields = control::yielded(module, rounds.block);
+            let yields = control::yielded(module, iterations.block);
             let mut next: Vec<Value> =
                 carried.iter().map(|&index| cx.scalar(yields[index])).collect::<Result<_>>()?;
             let step = cx.b.i64(i64::from(step));
@@ -242,11 +235,11 @@ impl Emitter<'_> {
         })?;
         let mut after = self.b.end_for(opened, &next);
         let count = after.pop().expect("the steps of k are carried");
-        Ok((carried.iter().copied().zip(after).collect(), count))
+        Ok((after.to_vec(), count))
     }
 
-    /// Packs one operand of one round, behind so many steps of `k`.
-    fn pack_round(
+    /// Packs one operand of one iteration, behind so many steps of `k`.
+    fn pack_iteration(
         &mut self,
         dot: &PanelDot,
         side: &Side,
@@ -269,7 +262,7 @@ impl Emitter<'_> {
         let target = target(dot, index, is_turned, (place, by));
         let mut plan = plan::slice(self.planning(), block, &side.slice.ops, Some((source, target.clone())));
         let turned = self.detour(&mut plan, source, &target);
-        // What an earlier round or the code around has of it is not what is packed now.
+        // What an earlier iteration or the code around has of it is not what is packed now.
         self.wide.remove(&source);
         self.run_plan(&plan, |_, _| Ok(false))?;
         match turned {
@@ -319,7 +312,7 @@ impl Emitter<'_> {
             vector_bytes: self.machine.vector_bytes,
         };
         let definition = transpose.definition()?;
-        let from_stride = from.strides.iter().copied().max().unwrap_or(1);
+        let from_stride = from.strides.iter().copied().max().expect("two dimensions");
         let lane = types::memory(to.elem);
         let (source, target) = (self.address(from), self.address(to));
         let stride = self.b.i64(from_stride);

@@ -1,4 +1,4 @@
-"""Loops over matrix products: operands packed many rounds at once, and shared between programs."""
+"""Loops of dots: operands packed many iterations at once, and shared between programs."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ import triton.language as tl
 
 
 @triton.jit
-def product(a_ptr, b_ptr, c_ptr, M, N, K, am, ak, bk, bn, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
-            TURN_A: tl.constexpr, TURN_B: tl.constexpr, ACC: tl.constexpr, ROWS_FIRST: tl.constexpr):
+def matmul(a_ptr, b_ptr, c_ptr, M, N, K, am, ak, bk, bn, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+           TURN_A: tl.constexpr, TURN_B: tl.constexpr, ACC: tl.constexpr, ROWS_FIRST: tl.constexpr):
     """`c = a @ b` with operands loaded either way round; programs go down the columns, or along the rows."""
     pid = tl.program_id(0)
     tiles_m, tiles_n = tl.cdiv(M, BM), tl.cdiv(N, BN)
@@ -37,7 +37,7 @@ def product(a_ptr, b_ptr, c_ptr, M, N, K, am, ak, bk, bn, BM: tl.constexpr, BN: 
 
 
 def operands(dtype, m, n, k, seed):
-    """Random matrices, and what their product is."""
+    """Random matrices, and what `a @ b` is."""
     random = np.random.default_rng(seed)
     if np.issubdtype(dtype, np.integer):
         a, b = random.integers(-100, 100, (m, k)).astype(dtype), random.integers(-100, 100, (k, n)).astype(dtype)
@@ -64,7 +64,7 @@ def test_operands_of_any_type_and_order(dtype, turn_a, turn_b, order):
         a, b = np.asarray(a, order=order), np.asarray(b, order=order)
         c = np.full((m, n), 99, np.int32 if dtype == "int8" else "float64" if dtype == "float64" else "float32")
         bm, bn, bk = tiles
-        product[(triton.cdiv(m, bm) * triton.cdiv(n, bn), )](
+        matmul[(triton.cdiv(m, bm) * triton.cdiv(n, bn), )](
             a, b, c, m, n, k, *steps(a), *steps(b), BM=bm, BN=bn, BK=bk, TURN_A=turn_a, TURN_B=turn_b,
             ACC=ACCUMULATORS[dtype], ROWS_FIRST=rows_first)
         allowed = 0 if dtype == "int8" else 1e-12 * k if dtype == "float64" else 3e-6 * k
@@ -76,8 +76,8 @@ def test_nan_and_infinity_stay_in_their_rows_and_columns():
     a, b, _ = operands(np.dtype("float32"), m, n, k, seed=3)
     a[5, 699], a[6, 0], b[300, 17] = np.nan, np.inf, -np.inf
     c = np.empty((m, n), np.float32)
-    product[(3 * 3, )](a, b, c, m, n, k, k, 1, n, 1, BM=32, BN=32, BK=32, TURN_A=False, TURN_B=False, ACC=tl.float32,
-                       ROWS_FIRST=False)
+    matmul[(3 * 3, )](a, b, c, m, n, k, k, 1, n, 1, BM=32, BN=32, BK=32, TURN_A=False, TURN_B=False, ACC=tl.float32,
+                      ROWS_FIRST=False)
     with np.errstate(invalid="ignore"):
         expected = a.astype(np.float64) @ b.astype(np.float64)
     np.testing.assert_allclose(c, expected, rtol=1e-4, atol=1e-3)
@@ -85,7 +85,7 @@ def test_nan_and_infinity_stay_in_their_rows_and_columns():
 
 @triton.jit
 def gated(x_ptr, u_ptr, v_ptr, o_ptr, K, N, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    """Two products in one loop, with pointers that the loop carries."""
+    """Two dots in one loop, with pointers that the loop carries."""
     rm, rn, rk = tl.arange(0, BM), tl.program_id(0) * BN + tl.arange(0, BN), tl.arange(0, BK)
     x_ptrs, u_ptrs = x_ptr + rm[:, None] * K + rk[None, :], u_ptr + rk[:, None] * N + rn[None, :]
     v_ptrs = v_ptr + rk[:, None] * N + rn[None, :]
@@ -100,7 +100,7 @@ def gated(x_ptr, u_ptr, v_ptr, o_ptr, K, N, BM: tl.constexpr, BN: tl.constexpr, 
     tl.store(o_ptr + rm[:, None] * N + rn[None, :], gate * tl.sigmoid(gate) * up)
 
 
-def test_two_products_in_one_loop():
+def test_two_dots_in_one_loop():
     m, n, k = 32, 192, 1024
     x, u, _ = operands(np.dtype("float32"), m, n, k, seed=1)
     _, v, _ = operands(np.dtype("float32"), m, n, k, seed=2)
@@ -112,10 +112,10 @@ def test_two_products_in_one_loop():
 
 
 @triton.jit
-def powers(a_ptr, x_ptr, rounds, N: tl.constexpr, BK: tl.constexpr):
+def powers(a_ptr, x_ptr, times, N: tl.constexpr, BK: tl.constexpr):
     """`x = a @ x`, again and again: what the inner loop reads changes between its runs."""
     rn, rk = tl.arange(0, N), tl.arange(0, BK)
-    for _ in range(rounds):
+    for _ in range(times):
         acc = tl.zeros((N, N), tl.float32)
         for k in range(0, N, BK):
             a = tl.load(a_ptr + rn[:, None] * N + (k + rk)[None, :])
@@ -125,11 +125,11 @@ def powers(a_ptr, x_ptr, rounds, N: tl.constexpr, BK: tl.constexpr):
 
 
 def test_an_operand_that_the_kernel_writes_is_packed_each_time():
-    n, rounds = 64, 4
+    n, times = 64, 4
     random = np.random.default_rng(5)
     a, x = (random.standard_normal((n, n)).astype("float32") / 8 for _ in range(2))
-    expected = np.linalg.matrix_power(a.astype(np.float64), rounds) @ x
-    powers[(1, )](a, x, rounds, N=n, BK=16)
+    expected = np.linalg.matrix_power(a.astype(np.float64), times) @ x
+    powers[(1, )](a, x, times, N=n, BK=16)
     np.testing.assert_allclose(x, expected, rtol=1e-3, atol=1e-4)
 
 
@@ -162,11 +162,11 @@ def test_programs_share_only_what_is_the_same():
             np.testing.assert_allclose(c[program], expected, rtol=1e-3, atol=1e-3)
 
 
-def test_a_product_too_long_for_the_kept_panels():
+def test_a_loop_too_long_for_the_kept_panels():
     m, n, k = 32, 256, 40_000
     a, b, expected = operands(np.dtype("float32"), m, n, k, seed=9)
     c = np.empty((m, n), np.float32)
-    product[(4, )](a, b, c, m, n, k, k, 1, n, 1, BM=16, BN=128, BK=64, TURN_A=False, TURN_B=False, ACC=tl.float32,
+    matmul[(4, )](a, b, c, m, n, k, k, 1, n, 1, BM=16, BN=128, BK=64, TURN_A=False, TURN_B=False, ACC=tl.float32,
                    ROWS_FIRST=False)
     np.testing.assert_allclose(c, expected, rtol=1e-3, atol=1e-2)
 
@@ -175,16 +175,16 @@ def test_tiles_too_large_to_be_kept():
     m, n, k = 16, 1024, 2100
     a, b, expected = operands(np.dtype("float64"), m, n, k, seed=11)
     c = np.empty((m, n), np.float64)
-    product[(1, )](a, b, c, m, n, k, k, 1, n, 1, BM=16, BN=1024, BK=1024, TURN_A=False, TURN_B=False, ACC=tl.float64,
+    matmul[(1, )](a, b, c, m, n, k, k, 1, n, 1, BM=16, BN=1024, BK=1024, TURN_A=False, TURN_B=False, ACC=tl.float64,
                    ROWS_FIRST=False)
     np.testing.assert_allclose(c, expected, rtol=1e-9, atol=1e-9)
 
 
-def test_no_rounds_and_one():
+def test_no_iteration_and_one():
     a, b, expected = operands(np.dtype("float32"), 32, 32, 5, seed=10)
     for k in (0, 5):
         c = np.full((32, 32), np.nan, np.float32)
-        product[(1, )](a, b, c, 32, 32, k, 5, 1, 32, 1, BM=32, BN=32, BK=16, TURN_A=False, TURN_B=False, ACC=tl.float32,
+        matmul[(1, )](a, b, c, 32, 32, k, 5, 1, 32, 1, BM=32, BN=32, BK=16, TURN_A=False, TURN_B=False, ACC=tl.float32,
                        ROWS_FIRST=True)
         np.testing.assert_allclose(c, expected if k else np.zeros((32, 32)), atol=1e-5)
 
@@ -217,3 +217,42 @@ def test_programs_whose_loops_have_different_lengths_share_no_stale_operand(seed
     of_groups[(groups * triton.cdiv(m, 64), triton.cdiv(n, 64))](a, b, starts, c, m, n, BM=64, BN=64, BK=16)
     exact = [a[i:j].T.astype(np.float64) @ b[i:j] for i, j in zip(starts, starts[1:])]
     np.testing.assert_allclose(c, np.stack(exact), rtol=1e-4, atol=1e-4)
+
+
+@triton.jit
+def with_scalars(a_ptr, b_ptr, c_ptr, whole_ptr, half_ptr, times, K, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr):
+    """Scalars that the loop carries: `at` and `step` move the operands, all others are read behind the loop alone."""
+    rm, rn, rk = tl.arange(0, M), tl.arange(0, N), tl.arange(0, BK)
+    at, step, other, count, first, second, half = 0, BK, 2 * BK, 5, 1, 1, 1.0
+    acc = tl.zeros((M, N), tl.float32)
+    for _ in range(times):
+        a = tl.load(a_ptr + rm[:, None] * K + (at + rk)[None, :])
+        b = tl.load(b_ptr + (at + rk)[:, None] * N + rn[None, :])
+        acc = tl.dot(a, b, acc, input_precision="ieee")
+        at += step
+        step, other = other, step
+        count += 3
+        first, second = second, (first + second) % 1009
+        half *= 0.5
+    tl.store(c_ptr + rm[:, None] * N + rn[None, :], acc)
+    tl.store(whole_ptr, at)
+    tl.store(whole_ptr + 1, step)
+    tl.store(whole_ptr + 2, count)
+    tl.store(whole_ptr + 3, first)
+    tl.store(whole_ptr + 4, second)
+    tl.store(half_ptr, half)
+
+
+@pytest.mark.parametrize("times", [0, 1, 2, 33, 100])
+def test_every_scalar_that_the_loop_carries_is_there_behind_it(times):
+    m, n, bk = 16, 32, 16
+    at, step, other, count, first, second, half, read = 0, bk, 2 * bk, 5, 1, 1, 1.0, []
+    for _ in range(times):
+        read += range(at, at + bk)
+        at, step, other = at + step, other, step
+        count, first, second, half = count + 3, second, (first + second) % 1009, half * 0.5
+    a, b, _ = operands(np.dtype("float32"), m, n, 2 * bk * (times + 1), seed=times)
+    c, whole, last = np.full((m, n), np.nan, np.float32), np.zeros(5, np.int32), np.zeros(1, np.float32)
+    with_scalars[(1, )](a, b, c, whole, last, times, a.shape[1], M=m, N=n, BK=bk)
+    assert whole.tolist() == [at, step, count, first, second] and last[0] == np.float32(half)
+    np.testing.assert_allclose(c, a[:, read].astype(np.float64) @ b[read], rtol=1e-3, atol=1e-3)

@@ -1,8 +1,8 @@
 //! The next program's row, asked for while this one's is computed with.
 //!
-//! Programs that work on rows read, compute and write in turn, and memory rests while they compute. A loaded block that is
-//! read a second time, from where it was kept or by loading it again, tells when: in that pass, the same element of the next program is asked for, where
-//! its address follows from the position in the grid.
+//! Programs that work on rows read, compute and write in turn, and memory rests while they compute. A loaded block that
+//! is read a second time, from where it was kept or by loading it again, tells when: in that pass, the same element of
+//! the next program is asked for, where its address follows from the position in the grid.
 
 use super::accesses;
 use super::chunk::Chunks;
@@ -140,12 +140,12 @@ impl Chunks<'_, '_> {
                 (Growth::By(by), Growth::None) | (Growth::None, Growth::By(by)) => Growth::By(*by),
                 (Growth::By(a), Growth::By(b)) => Growth::By(self.b.add(*a, *b)),
             }),
-            [a, b] if row.is(&arith_int::MULI) => self.product_growth(op, a, b),
+            [a, b] if row.is(&arith_int::MULI) => self.multiple_growth(op, a, b),
             _ => parts.iter().all(|part| matches!(part, Growth::None)).then_some(Growth::None),
         }
     }
 
-    fn product_growth(&mut self, op: Op, a: &Growth, b: &Growth) -> Option<Growth> {
+    fn multiple_growth(&mut self, op: Op, a: &Growth, b: &Growth) -> Option<Growth> {
         let two = BinaryOp::new(self.module, op);
         let (by, factor) = match (a, b) {
             (Growth::None, Growth::None) => return Some(Growth::None),

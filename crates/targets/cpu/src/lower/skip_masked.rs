@@ -153,8 +153,8 @@ impl Chunks<'_, '_> {
         is_sum && inner.count() == 1 && combine.srcs().iter().all(|&it| self.is_zero_behind(it, masks, DEPTH))
     }
 
-    /// Sums with a zero added where a range is not empty: nothing but minus zeros, of which a sum begins, makes no minus zero
-    /// then.
+    /// Sums with a zero added where a range is not empty: nothing but minus zeros, of which a sum begins, makes no
+    /// minus zero then.
     fn with_zero(&mut self, mut sums: Accumulators, (start, end): (Value, Value)) -> Accumulators {
         let is_left = self.b.icmp(IntCompare::Slt, start, end);
         for sum in sums.iter_mut().flatten().flatten() {
@@ -168,7 +168,8 @@ impl Chunks<'_, '_> {
         sums
     }
 
-    /// Combines the chunks from `start` on, which are all the same, until that changes nothing. `body` makes one iteration.
+    /// Combines the chunks from `start` on, which are all the same, until that changes nothing. `body` makes one
+    /// iteration.
     pub(crate) fn until_nothing_changes(
         &mut self,
         run: &Run<'_>,

@@ -1,10 +1,10 @@
-//! Loops that only add matrix products to accumulators: many rounds at once, on packed operands.
+//! Loops that only add dots to accumulators: many iterations at once, on packed operands.
 //!
 //! Input:  `for k { a = load …; b = load …; acc = dot a, b, acc }`
-//! Output: `for block of rounds { for k { pack a }; for k { pack b }; panels(a, b, acc, rounds) }`
+//! Output: `for block of iterations { for k { pack a }; for k { pack b }; panels(a, b, acc, iterations) }`
 //!
-//! The operands of several rounds lie side by side in scratch memory, so that accumulators stay in registers for long
-//! and `B` is read from front to end. What the programs of one launch pack alike is packed once and kept
+//! The operands of several iterations lie side by side in scratch memory, so that accumulators stay in registers for
+//! long and `B` is read from front to end. What the programs of one launch pack alike is packed once and kept
 //! ([`keys`]): programs that run one after the other on a thread often share an operand.
 //!
 //! Legal where the loop has no effects, carries nothing but scalars and accumulators, and nobody reads an accumulator
@@ -26,20 +26,20 @@ use ttir::ops::control::ForOp;
 use ttir::ops::dot::MatmulOp;
 use ttir::ops::{control, program};
 
-/// A loop over products.
+/// A loop that only adds dots.
 #[derive(Debug)]
-pub(crate) struct Product {
+pub(crate) struct DotLoop {
     dots: Vec<PanelDot>,
-    /// Rounds that run at once.
-    rounds: u32,
-    /// What moves the scalars that the loop carries.
+    /// Iterations that run at once.
+    iterations: u32,
+    /// What moves the scalars that the loop carries: all of them.
     moves: Slice,
 }
 
-/// A product whose operands are packed.
+/// A dot whose operands are packed.
 #[derive(Debug)]
 struct PanelDot {
-    /// Which of the values that the loop carries it adds to.
+    /// Which of the carried values it adds to.
     carried: usize,
     spec: PanelSpec,
     plan: PanelPlan,
@@ -62,13 +62,13 @@ pub(crate) fn prepare(
     machine: &Machine,
     kernel: Op,
     arena: &mut Arena,
-) -> (FxHashMap<Op, Product>, u64) {
+) -> (FxHashMap<Op, DotLoop>, u64) {
     let loops = module.walk(kernel).into_iter().filter(|&op| module.is(op, &control::FOR));
-    let mut found: Vec<(Op, Product)> =
-        loops.filter_map(|op| find(module, machine, op).map(|product| (op, product))).collect();
+    let mut found: Vec<(Op, DotLoop)> =
+        loops.filter_map(|op| find(module, machine, op).map(|found| (op, found))).collect();
     let mut left = keys::MOST_BYTES;
-    for (op, product) in &mut found {
-        for side in product.dots.iter_mut().flat_map(|dot| &mut dot.sides) {
+    for (op, dot_loop) in &mut found {
+        for side in dot_loop.dots.iter_mut().flat_map(|dot| &mut dot.sides) {
             side.kept = keys::find(module, kernel, *op, &side.slice);
             if let Some(kept) = &mut side.kept {
                 kept.notes = arena.bytes(kept.note_bytes());
@@ -76,8 +76,8 @@ pub(crate) fn prepare(
         }
     }
     let notes = arena.mark();
-    for (_, product) in &mut found {
-        for dot in &mut product.dots {
+    for (_, dot_loop) in &mut found {
+        for dot in &mut dot_loop.dots {
             let sizes = [dot.a_bytes(), dot.b_bytes()];
             // `B` first: more programs share it where the first ones differ in their rows.
             for (side, bytes) in dot.sides.iter_mut().zip(sizes).rev() {
@@ -95,7 +95,7 @@ pub(crate) fn prepare(
 }
 
 /// What a loop multiplies, if that is all it does.
-fn find(module: &Module, machine: &Machine, op: Op) -> Option<Product> {
+fn find(module: &Module, machine: &Machine, op: Op) -> Option<DotLoop> {
     let of = ForOp::new(module, op);
     let (block, args, yields) = (of.body(), of.carried(), of.yielded());
     let mut dots = Vec::new();
@@ -113,11 +113,11 @@ fn find(module: &Module, machine: &Machine, op: Op) -> Option<Product> {
     }
     let specs: Vec<(PanelSpec, IrType)> =
         dots.iter().map(|&(inner, _)| spec_of(module, machine, inner)).collect::<Option<_>>()?;
-    let rounds = specs.iter().map(|(spec, _)| spec.depth / spec.step).min()?;
+    let iterations = specs.iter().map(|(spec, _)| spec.depth / spec.step).min()?;
     let scalars: Vec<usize> = (0..args.len()).filter(|&index| !is_block(index)).collect();
     let mut found = Vec::new();
     for (&(inner, carried), (spec, elem)) in dots.iter().zip(specs) {
-        let depth = rounds * spec.step;
+        let depth = iterations * spec.step;
         let pad = 64 / spec.operands.bytes();
         let spec = PanelSpec { depth, a_row_stride: depth + pad, ..spec };
         let inner = MatmulOp::new(module, inner);
@@ -130,10 +130,10 @@ fn find(module: &Module, machine: &Machine, op: Op) -> Option<Product> {
         found.push(PanelDot { carried, spec, plan, elem, sides });
     }
     let moves = Slice::new(module, block, None, &scalars)?;
-    Some(Product { dots: found, rounds, moves })
+    Some(DotLoop { dots: found, iterations, moves })
 }
 
-/// Which carried value a product adds to, if nobody else sees that value inside of the loop.
+/// Which carried value a dot adds to, if nobody else sees that value inside of the loop.
 fn accumulates(module: &Module, op: Op, args: &[IrValue], yields: &[IrValue]) -> Option<usize> {
     let dot = MatmulOp::new(module, op);
     let (c, result) = (dot.c(), dot.d());
@@ -150,7 +150,7 @@ fn is_harmless(module: &Module, op: Op) -> bool {
     module.regions(op).is_empty() && (is_quiet || is_load)
 }
 
-/// The kernel for one product, and the type it multiplies in. The stride of `C` is not known yet.
+/// The kernel for one dot, and the type it multiplies in. The stride of `C` is not known yet.
 fn spec_of(module: &Module, machine: &Machine, op: Op) -> Option<(PanelSpec, IrType)> {
     let dot = MatmulOp::new(module, op);
     let (a, b, result) = (dot.a(), dot.b(), dot.d());
@@ -180,17 +180,17 @@ fn spec_of(module: &Module, machine: &Machine, op: Op) -> Option<(PanelSpec, IrT
 }
 
 impl PanelDot {
-    /// Elements of a packed operand of one block of rounds.
+    /// Elements of a packed operand of one block of iterations.
     fn block_elements(&self, index: usize) -> u64 {
         [self.a_bytes(), self.b_bytes()][index] / u64::from(self.spec.operands.bytes())
     }
 
-    /// Bytes of the packed `A` of one block of rounds.
+    /// Bytes of the packed `A` of one block of iterations.
     fn a_bytes(&self) -> u64 {
         u64::from(self.spec.m) * u64::from(self.spec.a_row_stride) * u64::from(self.spec.operands.bytes())
     }
 
-    /// Bytes of the packed `B` of one block of rounds.
+    /// Bytes of the packed `B` of one block of iterations.
     fn b_bytes(&self) -> u64 {
         self.plan.panel_elements() * u64::from(self.spec.operands.bytes())
     }

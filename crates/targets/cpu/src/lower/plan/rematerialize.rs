@@ -1,5 +1,5 @@
-//! What is cheaper to load again than to keep: a row that is read in several passes is in the caches after the first, and
-//! writing it to scratch memory takes the room of another row there.
+//! What is cheaper to load again than to keep: a row that is read in several passes is in the caches after the first,
+//! and writing it to scratch memory takes the room of another row there.
 //!
 //! Input:  `group { x = load; max }  group { x from scratch; exp }`
 //! Output: `group { x = load; max }  group { x = load; exp }`
@@ -18,7 +18,7 @@ const MOST: usize = 3;
 
 impl Planner<'_, '_> {
     /// Lets a group compute a lazy value that runs in an earlier one; answers whether it may.
-    pub(super) fn run_again(&mut self, value: Value, group: usize) -> bool {
+    pub(super) fn rematerialize(&mut self, value: Value, group: usize) -> bool {
         let mut ops = Vec::new();
         if !self.is_cheap(value, &mut ops) {
             return false;

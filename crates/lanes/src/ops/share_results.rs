@@ -1,6 +1,6 @@
 //! Values that only one of several holders of an element has, handed to all of them.
 
-use crate::block_memory::{Values, convert_blocks};
+use crate::block_memory::{Values, convert_block};
 use crate::cx::Cx;
 use crate::error::{Result, plain};
 use crate::layouts::{everywhere, layout_of};
@@ -36,10 +36,10 @@ pub(crate) fn need(planner: &mut Planner, module: &Module, op: Op) -> Result<Nee
 }
 
 /// The registers of an operation's result in all lanes, from those in the lanes that own its elements.
-pub(crate) fn hand_round(cx: &mut Cx<'_>, op: Op, registers: Vec<Value>) -> Result<Vec<Value>> {
+pub(crate) fn share_results(cx: &mut Cx<'_>, op: Op, registers: Vec<Value>) -> Result<Vec<Value>> {
     let ty = cx.module.ty(cx.module.result(op, 0));
     let Some(plan) = plan(&cx.planner, ty)? else { return Ok(registers) };
     let region = cx.scratch(op);
     let block = Values { element: ttir::types::elem(ty), registers };
-    Ok(convert_blocks(cx, &[plan], region, &[block])?.pop().unwrap_or_default())
+    convert_block(cx, plan, region, block)
 }
