@@ -73,7 +73,7 @@ fn find(module: &Module, op: Op, index: usize) -> Option<Found> {
     };
     let row = module.row(combine);
     let combines = |rows: &[&OpRow]| rows.iter().any(|other| row.is(other));
-    if size < LEAST || module.result(combine, 0) != yielded || !(combines(&SUMS) || combines(&CHOICES)) {
+    if size < LEAST || !(combines(&SUMS) || combines(&CHOICES)) || module.result(combine, 0) != yielded {
         return None;
     }
     let bits = module.constant(of.inits()[index]).and_then(constant::splat_bits)?;
