@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 import triton
 import triton.language as tl
 
@@ -71,6 +72,46 @@ def test_operands_of_any_type_and_order(dtype, turn_a, turn_b, order):
         assert np.abs(c - expected).max() <= allowed, (m, n, k)
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e5m2", "float8_e4m3fn"])
+@pytest.mark.parametrize("turn_a, turn_b", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_operands_that_are_numbers_of_bf16(dtype, turn_a, turn_b, order):
+    """Processors with instructions for pairs of them multiply two neighbours along k at once."""
+    for m, n, k, tiles, rows_first in [(100, 77, 1101, (32, 32, 32), False), (64, 128, 37, (64, 64, 16), True),
+                                       (33, 130, 515, (16, 128, 64), False), (20, 40, 300, (16, 8, 32), True)]:
+        a, b = (torch.from_numpy(x).to(getattr(torch, dtype)) for x in operands(np.dtype("float32"), m, n, k, m)[:2])
+        expected = (a.double() @ b.double()).numpy()
+        if order == "F":
+            a, b = a.T.contiguous().T, b.T.contiguous().T
+        c = torch.full((m, n), 99.0)
+        bm, bn, bk = tiles
+        matmul[(triton.cdiv(m, bm) * triton.cdiv(n, bn), )](
+            a, b, c, m, n, k, *a.stride(), *b.stride(), BM=bm, BN=bn, BK=bk, TURN_A=turn_a, TURN_B=turn_b,
+            ACC=tl.float32, ROWS_FIRST=rows_first)
+        assert np.abs(c.numpy() - expected).max() <= 3e-6 * k, (m, n, k)
+
+
+def test_bf16_beside_its_limits():
+    """NaN and infinities stay in their rows and columns, and large numbers do not overflow on the way; denormal
+    operands count as they are or as zero, as the processor has it."""
+    m, n, k = 32, 64, 256
+    a, b = torch.ones(m, k, dtype=torch.bfloat16), torch.ones(k, n, dtype=torch.bfloat16)
+    a[5, 255], a[6, 0], b[100, 17] = torch.nan, torch.inf, -torch.inf
+    a[7, 3], b[3, 20] = 2.0**100, 2.0**27
+    a[8, 9] = 2.0**-130
+    c = torch.empty(m, n)
+    matmul[(2, )](a, b, c, m, n, k, k, 1, n, 1, BM=32, BN=32, BK=32, TURN_A=False, TURN_B=False, ACC=tl.float32,
+                  ROWS_FIRST=False)
+    np.testing.assert_allclose(c.numpy(), (a.double() @ b.double()).numpy(), rtol=1e-5, atol=1e-5)
+    b[9] = 2.0**120
+    a[8] = 0
+    a[8, 9] = 2.0**-130
+    matmul[(2, )](a, b, c, m, n, k, k, 1, n, 1, BM=32, BN=32, BK=32, TURN_A=False, TURN_B=False, ACC=tl.float32,
+                  ROWS_FIRST=False)
+    row = np.delete(c[8].numpy(), 17)
+    assert (row == 2.0**-10).all() or (row == 0).all()
+
+
 def test_nan_and_infinity_stay_in_their_rows_and_columns():
     m, n, k = 70, 90, 700
     a, b, _ = operands(np.dtype("float32"), m, n, k, seed=3)
@@ -109,6 +150,36 @@ def test_two_dots_in_one_loop():
     gated[(n // 64, )](x, u, v, o, k, n, BM=32, BN=64, BK=32)
     gate, up = x.astype(np.float64) @ u, x.astype(np.float64) @ v * 2
     np.testing.assert_allclose(o, gate / (1 + np.exp(-gate)) * up, rtol=1e-3, atol=1e-4)
+
+
+@triton.jit
+def two_depths(a_ptr, b_ptr, c_ptr, d_ptr, e_ptr, f_ptr, times, N: tl.constexpr, SHORT: tl.constexpr,
+               LONG: tl.constexpr):
+    """`e = a @ b` and `f = c @ d` in one loop that goes along their rows at different speed."""
+    rn, short, long = tl.arange(0, N), tl.arange(0, SHORT), tl.arange(0, LONG)
+    e, f = tl.zeros((N, N), tl.float32), tl.zeros((N, N), tl.float32)
+    for i in range(times):
+        at, past = i * SHORT + short, i * LONG + long
+        a = tl.load(a_ptr + rn[:, None] * (times * SHORT) + at[None, :])
+        c = tl.load(c_ptr + rn[:, None] * (times * LONG) + past[None, :])
+        e = tl.dot(a, tl.load(b_ptr + at[:, None] * N + rn[None, :]), e, input_precision="ieee")
+        f = tl.dot(c, tl.load(d_ptr + past[:, None] * N + rn[None, :]), f, input_precision="ieee")
+    tl.store(e_ptr + rn[:, None] * N + rn[None, :], e)
+    tl.store(f_ptr + rn[:, None] * N + rn[None, :], f)
+
+
+@pytest.mark.parametrize("dtypes", [("float32", "float32"), ("bfloat16", "float32"), ("float16", "bfloat16")])
+@pytest.mark.parametrize("times", [0, 1, 7, 30])
+def test_two_dots_of_different_depth_in_one_loop(dtypes, times):
+    n, depths = 32, (16, 64)
+    generator = torch.Generator().manual_seed(times)
+    pairs = [(torch.randn(n, times * depth, generator=generator).to(getattr(torch, dtype)),
+              torch.randn(times * depth, n, generator=generator).to(getattr(torch, dtype)))
+             for dtype, depth in zip(dtypes, depths)]
+    e, f = torch.full((n, n), 9.0), torch.full((n, n), 9.0)
+    two_depths[(1, )](*pairs[0], *pairs[1], e, f, times, N=n, SHORT=depths[0], LONG=depths[1])
+    for got, (a, b) in zip((e, f), pairs):
+        assert (got - a.double() @ b.double()).abs().max() <= 1e-3
 
 
 @triton.jit

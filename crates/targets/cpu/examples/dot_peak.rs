@@ -26,6 +26,7 @@ fn host() -> (&'static str, Machine) {
             vector_registers,
             has_fma,
             x86: true,
+            has_bf16_pairs: false,
         };
         if std::is_x86_feature_detected!("avx512bw") && std::is_x86_feature_detected!("avx512vl") {
             return ("AVX-512", machine(64, 32, true));
@@ -36,7 +37,7 @@ fn host() -> (&'static str, Machine) {
         ("SSE2", machine(16, 16, false))
     }
     #[cfg(not(target_arch = "x86_64"))]
-    ("NEON", Machine { vector_bytes: 16, vector_registers: 32, has_fma: true, x86: false })
+    ("NEON", Machine { vector_bytes: 16, vector_registers: 32, has_fma: true, x86: false, has_bf16_pairs: false })
 }
 
 /// A loop of multiply-adds that touches no memory.

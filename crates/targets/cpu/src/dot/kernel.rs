@@ -52,7 +52,7 @@ const STEPS: u32 = 2;
 impl Form {
     /// A tile: column panels are neighbours, `k` is known.
     pub(super) fn tile(spec: &DotSpec, tile: Tile) -> Form {
-        let turns = if spec.operands == Operands::I16Pairs { spec.k / 2 } else { spec.k };
+        let turns = spec.k / spec.operands.group();
         Form { panel_stride: tile.vectors * tile.lanes, steps: STEPS.min(turns), k_is_given: false }
     }
 }
@@ -104,6 +104,12 @@ fn multiply_declaration(spec: &DotSpec, lanes: u32) -> Option<Definition> {
             let text = format!("declare <{lanes} x i32> @{symbol}(<{pairs} x i16>, <{pairs} x i16>)\n");
             (symbol.to_owned(), text)
         }
+        Operands::Bf16Pairs => {
+            let (symbol, pairs) = (bf16_intrinsic(lanes), 2 * lanes);
+            let [sum, operand] = [format!("<{lanes} x float>"), format!("<{pairs} x bfloat>")];
+            let text = format!("declare {sum} @{symbol}({sum}, {operand}, {operand})\n");
+            (symbol, text)
+        }
         _ => return None,
     };
     Some(Definition { symbol, text })
@@ -116,6 +122,11 @@ fn pair_intrinsic(lanes: u32) -> (&'static str, u32) {
         8 => ("llvm.x86.avx2.pmadd.wd", 8),
         _ => ("llvm.x86.sse2.pmadd.wd", 4),
     }
+}
+
+/// The instruction that adds pairs of bf16 products to so many singles: 4, 8 or 16.
+fn bf16_intrinsic(lanes: u32) -> String {
+    format!("llvm.x86.avx512bf16.dpbf16ps.{}", 32 * lanes)
 }
 
 impl Writer<'_> {
@@ -244,7 +255,7 @@ impl Writer<'_> {
     fn inner_loop(&mut self, p: &str, rows: u32) {
         let element = self.element();
         let vector = self.vector.clone();
-        let turns_of_k = if self.spec.operands == Operands::I16Pairs { self.spec.k / 2 } else { self.spec.k };
+        let turns_of_k = self.spec.k / self.spec.operands.group();
         let steps = self.form.steps;
         let end = if self.form.k_is_given { "%k".to_owned() } else { turns_of_k.to_string() };
         self.line(&format!("{p}.k:"));
@@ -328,8 +339,21 @@ impl Writer<'_> {
                 format!("  %{result}.x = mul {v} {a}, {b}\n  %{result} = add {v} %{result}.x, {acc}")
             }
             Operands::I16Pairs => self.multiply_pairs(result, a, b, acc),
+            Operands::Bf16Pairs => self.multiply_bf16(result, a, b, acc),
         };
         self.line(&text);
+    }
+
+    /// Pairs of bf16 products.
+    fn multiply_bf16(&self, result: &str, a: &str, b: &str, acc: &str) -> String {
+        let v = &self.vector;
+        let pairs = format!("<{} x bfloat>", 2 * self.tile.lanes);
+        let symbol = bf16_intrinsic(self.tile.lanes);
+        format!(
+            "  %{result}.l = bitcast {v} {a} to {pairs}
+  %{result}.r = bitcast {v} {b} to {pairs}
+  %{result} = call {v} @{symbol}({v} {acc}, {pairs} %{result}.l, {pairs} %{result}.r)"
+        )
     }
 
     /// Pairs of 16-bit products; narrow vectors are widened to the smallest one that has the instruction.

@@ -5,7 +5,8 @@
 //!   constants in elements; the three do not overlap. Sizes are powers of two.
 //! - Operands are handed over in the type in which they are multiplied: fp16, bf16, fp8 and tf32 operands as
 //!   [`Operands::F32`] tiles, converted while the scratch tile is filled (that pass exists anyway). 8-bit integers
-//!   go as [`Operands::I16Pairs`] where [`Plan::prefers_pairs`] says so, else as [`Operands::I32`].
+//!   go as [`Operands::I16Pairs`] and bf16 and fp8 as [`Operands::Bf16Pairs`] where [`Operands::is_supported`] says so,
+//!   else as [`Operands::I32`] and [`Operands::F32`].
 //! - Column-major operands are turned by [`transpose`] while they are packed, never gathered.
 //! - The order of the sums over `k` is not specified; every product is accumulated in the type of `C`.
 //!
@@ -22,7 +23,7 @@ mod row_sums;
 mod transpose;
 
 pub use panels::{PanelPlan, PanelSpec};
-pub use transpose::{Transpose, interleave_pairs};
+pub use transpose::{Transpose, interleave_pairs, interleave_panels};
 
 /// A definition as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,19 +48,39 @@ pub enum Operands {
     /// elements from a `B` whose columns are contiguous). `k` is at least 2; strides of `A` and `B` count
     /// such pairs.
     I16Pairs,
+    /// The same of bf16, accumulated in singles. The instruction takes denormal operands for zero, and makes zero of
+    /// denormal sums.
+    Bf16Pairs,
 }
 
 impl Operands {
     /// The LLVM type of an accumulator.
     pub(crate) const fn accumulator(self) -> &'static str {
         match self {
-            Operands::F32 => "float",
+            Operands::F32 | Operands::Bf16Pairs => "float",
             Operands::F64 => "double",
             Operands::I32 | Operands::I16Pairs => "i32",
         }
     }
 
-    /// The size of an accumulator, and of one step of an operand along `k`.
+    /// How many neighbours along `k` an instruction multiplies at once: strides and panels count such groups.
+    pub const fn group(self) -> u32 {
+        match self {
+            Operands::I16Pairs | Operands::Bf16Pairs => 2,
+            Operands::F32 | Operands::F64 | Operands::I32 => 1,
+        }
+    }
+
+    /// Whether a machine multiplies these, `k` of them in a row or column of so many columns of `B`.
+    pub const fn is_supported(self, machine: &Machine, n: u32, k: u32) -> bool {
+        match self {
+            Operands::F32 | Operands::F64 | Operands::I32 => true,
+            Operands::I16Pairs => machine.x86 && k >= 2,
+            Operands::Bf16Pairs => machine.has_bf16_pairs && k >= 2 && n >= 4,
+        }
+    }
+
+    /// The size of an accumulator, and of one group of an operand along `k`.
     pub const fn bytes(self) -> u32 {
         match self {
             Operands::F64 => 8,
@@ -77,6 +98,7 @@ impl Operands {
             Operands::F64 => "f64",
             Operands::I32 => "i32",
             Operands::I16Pairs => "i16x2",
+            Operands::Bf16Pairs => "bf16x2",
         }
     }
 }
@@ -92,6 +114,8 @@ pub struct Machine {
     pub has_fma: bool,
     /// The machine is an x86-64, so pairs of 16-bit products have an instruction (for 64-byte vectors: AVX-512 BW).
     pub x86: bool,
+    /// Pairs of bf16 products have an instruction, for vectors of 16, 32 and 64 bytes (AVX-512 BF16 and VL).
+    pub has_bf16_pairs: bool,
 }
 
 impl Machine {
@@ -165,7 +189,7 @@ impl Plan {
         check(spec)?;
         let machine = spec.machine;
         let full = machine.vector_bytes / spec.operands.bytes();
-        if spec.n == 1 && spec.b_row_stride == 1 && spec.k > 1 && spec.operands != Operands::I16Pairs {
+        if spec.n == 1 && spec.b_row_stride == 1 && spec.k > 1 && spec.operands.group() == 1 {
             let shape = Shape::RowSums { rows: spec.m.min(8), lanes: full.min(spec.k) };
             return Ok(Plan { spec: *spec, shape });
         }
@@ -199,11 +223,6 @@ impl Plan {
             }
         }
     }
-
-    /// Whether 8-bit integer operands are better handed over as [`Operands::I16Pairs`] than as [`Operands::I32`].
-    pub fn prefers_pairs(machine: &Machine, k: u32) -> bool {
-        machine.x86 && k >= 2
-    }
 }
 
 /// The most rows of a register tile: accumulators, one row of `B` and temporaries fit the registers; what was measured
@@ -229,11 +248,10 @@ fn check(spec: &DotSpec) -> Result<(), DotError> {
             return error(format!("{name} is {size}: use a power of two up to 65536"));
         }
     }
-    let pairs = spec.operands == Operands::I16Pairs;
-    if pairs && (k < 2 || !machine.x86) {
-        return error("pairs of 16-bit integers need k of at least 2 and an x86-64: use I32".to_owned());
+    if !spec.operands.is_supported(&machine, n, k) {
+        return error(format!("{machine:?} has no instruction for {:?} of {n} columns, k = {k}", spec.operands));
     }
-    let steps = if pairs { k / 2 } else { k };
+    let steps = k / spec.operands.group();
     for (name, stride, least) in
         [("A", spec.a_row_stride, steps), ("B", spec.b_row_stride, n), ("C", spec.c_row_stride, n)]
     {

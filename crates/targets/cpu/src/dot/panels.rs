@@ -5,13 +5,14 @@
 //! sets. `k` is an argument; the stretch that panels are made for is [`PanelSpec::depth`].
 
 use super::kernel::{self, Form, Tile};
-use super::{DotError, DotSpec, Machine, Operands, Plan, Shape};
+use super::{DotError, DotSpec, Machine, Operands, Plan, Shape, interleave_panels};
 use crate::dot::Definition;
 
 /// Steps of `k` that one turn of the inner loop does, where they divide the step of the caller.
 const STEPS: u32 = 4;
 
-/// One kernel on panels.
+/// One kernel on panels. Of pairs, steps, depth and the stride of `A` count pairs, and rows of panels hold one of each
+/// column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PanelSpec {
     /// Rows of `A` and `C`.
@@ -22,7 +23,7 @@ pub struct PanelSpec {
     pub step: u32,
     /// Steps of `k` that a panel has room for.
     pub depth: u32,
-    /// The types; no pairs.
+    /// The types.
     pub operands: Operands,
     /// Elements from one row of `A` to the next.
     pub a_row_stride: u32,
@@ -67,7 +68,7 @@ impl PanelPlan {
         let Shape::Tile { rows, vectors, lanes } = Plan::choose(&spec.as_tile())?.shape else {
             return Err(DotError { what: "one column has no panels".into() });
         };
-        if spec.operands == Operands::I16Pairs || !spec.depth.is_multiple_of(spec.step) {
+        if !spec.depth.is_multiple_of(spec.step) {
             let PanelSpec { operands, depth, step, .. } = spec;
             return Err(DotError {
                 what: format!("no panels of {depth} for {operands:?} in steps of {step}"),
@@ -92,6 +93,16 @@ impl PanelPlan {
         u64::from(self.spec.n / self.panel_width()) * u64::from(self.panel_stride())
     }
 
+    /// A function that interleaves the rows of a step in place, where they were written one behind the other into the
+    /// panels of pairs.
+    ///
+    /// # Errors
+    /// Those of [`interleave_panels`].
+    pub fn interleave(&self) -> Result<Definition, DotError> {
+        let panels = self.spec.n / self.panel_width();
+        interleave_panels(2 * self.spec.step, self.panel_width(), panels, self.panel_stride())
+    }
+
     /// The symbol of the kernel, without `@`. Its type is `void (ptr a, ptr b, ptr c, i64 k)`.
     pub fn symbol(&self) -> String {
         let PanelSpec { m, n, step, depth, operands, a_row_stride, c_row_stride, .. } = self.spec;
@@ -114,7 +125,7 @@ impl PanelSpec {
         DotSpec {
             m: self.m,
             n: self.n,
-            k: self.step,
+            k: self.step * self.operands.group(),
             operands: self.operands,
             a_row_stride: self.a_row_stride,
             b_row_stride: self.n,

@@ -271,3 +271,53 @@ exit:
     );
     Ok(Definition { symbol, text })
 }
+
+/// A function that interleaves neighbouring rows of 16-bit elements in place, in each of some panels: what was
+/// `[row][column]` becomes `[row / 2][column][row % 2]`. Its type is `void (ptr at)`; the stride from panel to panel
+/// counts pairs.
+///
+/// # Errors
+/// Sizes that are not powers of two, fewer than two rows, overlapping panels.
+pub fn interleave_panels(rows: u32, width: u32, panels: u32, stride: u32) -> Result<Definition, DotError> {
+    let pairs = rows / 2;
+    let is_legal = rows.is_power_of_two() && rows >= 2 && width.is_power_of_two() && panels > 0;
+    if !is_legal || stride / width < pairs {
+        return Err(DotError {
+            what: format!("{panels} panels of {rows} rows of {width}, {stride} apart, cannot be interleaved"),
+        });
+    }
+    let symbol = format!("dn.interleave.panels.{rows}x{width}.{panels}.{stride}");
+    let mask: Vec<String> = (0..width).map(|lane| format!("i32 {lane}, i32 {}", lane + width)).collect();
+    let (mask, both) = (mask.join(", "), 2 * width);
+    let text = format!(
+        "define internal void @{symbol}(ptr %at) noinline nounwind {{
+entry:
+  br label %panels
+panels:
+  %panel = phi i64 [ 0, %entry ], [ %panel.next, %panels.end ]
+  %panel.offset = mul nuw nsw i64 %panel, {stride}
+  %panel.p = getelementptr inbounds i32, ptr %at, i64 %panel.offset
+  br label %rows
+rows:
+  %row = phi i64 [ 0, %panels ], [ %row.next, %rows ]
+  %row.offset = mul nuw nsw i64 %row, {width}
+  %even.p = getelementptr inbounds i32, ptr %panel.p, i64 %row.offset
+  %odd.p = getelementptr inbounds i16, ptr %even.p, i64 {width}
+  %even = load <{width} x i16>, ptr %even.p, align 2
+  %odd = load <{width} x i16>, ptr %odd.p, align 2
+  %pairs = shufflevector <{width} x i16> %even, <{width} x i16> %odd, <{both} x i32> <{mask}>
+  store <{both} x i16> %pairs, ptr %even.p, align 4
+  %row.next = add nuw nsw i64 %row, 1
+  %rows.done = icmp eq i64 %row.next, {pairs}
+  br i1 %rows.done, label %panels.end, label %rows
+panels.end:
+  %panel.next = add nuw nsw i64 %panel, 1
+  %panels.done = icmp eq i64 %panel.next, {panels}
+  br i1 %panels.done, label %exit, label %panels
+exit:
+  ret void
+}}
+"
+    );
+    Ok(Definition { symbol, text })
+}

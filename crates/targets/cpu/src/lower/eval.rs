@@ -87,20 +87,24 @@ impl Chunks<'_, '_> {
         }
     }
 
-    /// The value of a block of narrow numbers at a position, as binary32 or `i32`.
-    pub(crate) fn eval_wide(&mut self, value: IrValue, at: &At) -> Result<Value> {
+    /// The value of a block of numbers at a position, in a type that holds them all.
+    pub(crate) fn eval_as(&mut self, value: IrValue, to: ir::Type, at: &At) -> Result<Value> {
         let ty = self.module.ty(value);
         let val = self.eval(value, at)?;
-        let kind = types::small_float(ttir::types::elem(ty));
+        let elem = ttir::types::elem(ty);
         let scalar = self.as_scalar(&val, ty);
-        let narrow = scalar.unwrap_or_else(|| self.vector(&val, ty));
-        let wide = match kind {
-            Some(kind) => self.widen(kind, narrow),
-            None if self.b.ty(narrow).is_int() => {
-                let ty = self.b.ty(narrow).with_scalar(Type::I32);
-                self.b.resize_signed(narrow, ty)
+        let own = scalar.unwrap_or_else(|| self.vector(&val, ty));
+        let wide = match types::small_float(elem) {
+            _ if elem == to => own,
+            Some(kind) => {
+                let wide = self.widen(kind, own);
+                types::small_float(to).map_or(wide, |kind| self.narrow(kind, wide))
             }
-            None => narrow,
+            None if elem.as_int().is_some() => {
+                let ty = self.b.ty(own).with_scalar(types::register(to));
+                self.b.resize_signed(own, ty)
+            }
+            None => own,
         };
         Ok(if scalar.is_some() { self.spread(wide) } else { wide })
     }

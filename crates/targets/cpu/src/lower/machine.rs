@@ -15,6 +15,8 @@ pub(crate) struct Machine {
     pub(crate) has_f16: bool,
     /// AVX-512 with its vector length and dword/qword extensions.
     pub(crate) has_avx512: bool,
+    /// AVX-512 with its instruction for pairs of bf16 products.
+    pub(crate) has_bf16_pairs: bool,
     /// An x86-64.
     pub(crate) is_x86: bool,
     /// Bytes of the nearest data cache.
@@ -31,6 +33,7 @@ impl Machine {
             has_fma: !is_x86 || machine.has("fma"),
             has_f16: !is_x86 || machine.has("f16c"),
             has_avx512: machine.vector_bytes == 64,
+            has_bf16_pairs: machine.vector_bytes == 64 && machine.has("avx512bf16"),
             is_x86,
             l1_bytes: machine.caches.l1,
         }
@@ -48,6 +51,7 @@ impl Machine {
             vector_registers: self.vector_registers,
             has_fma: self.has_fma,
             x86: self.is_x86,
+            has_bf16_pairs: self.has_bf16_pairs,
         }
     }
 }

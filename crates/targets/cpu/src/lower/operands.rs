@@ -1,8 +1,10 @@
 //! What dots multiply and add to.
 
+use super::machine::Machine;
+use super::types;
 use crate::dot::Operands;
 use ir::{FloatKind, Type as IrType, Value as IrValue};
-use ttir::ops::dot::DotOp;
+use ttir::ops::dot::{DotOp, MatmulOp};
 use ttir::ops::shape::TransOp;
 
 /// What a dot is added to.
@@ -26,4 +28,33 @@ pub(crate) fn operands_of(elem: IrType) -> Option<Operands> {
         (None, Some(32)) => Some(Operands::I32),
         _ => None,
     }
+}
+
+/// What a dot multiplies its operands as, and the type of their elements in memory: pairs of 16-bit numbers where the
+/// processor has instructions for them and all elements are such numbers exactly.
+pub(crate) fn multiplied(module: &ir::Module, machine: &Machine, op: ir::Op) -> Option<(Operands, IrType)> {
+    let dot = MatmulOp::new(module, op);
+    let [a, b, sum] = [dot.a(), dot.b(), dot.d()].map(|value| ttir::types::elem(module.ty(value)));
+    let wide = types::dot_operand(sum);
+    // Accumulators of narrow types are rounded each time.
+    if [a, b].map(types::dot_operand) != [wide; 2] || wide != sum {
+        return None;
+    }
+    let &[k, n] = types::shape(module.ty(dot.b())) else { return None };
+    let [k, n] = [k, n].map(|size| u32::try_from(size).unwrap_or(u32::MAX));
+    let pairs = if [a, b].into_iter().all(is_bf16) {
+        Some((Operands::Bf16Pairs, IrType::float(FloatKind::BF16)))
+    } else if [a, b].into_iter().all(|elem| elem.as_int().is_some_and(|bits| bits <= 8)) {
+        Some((Operands::I16Pairs, IrType::int(16)))
+    } else {
+        None
+    };
+    pairs
+        .filter(|(operands, _)| operands.is_supported(&machine.dot(), n, k))
+        .or_else(|| Some((operands_of(wide)?, wide)))
+}
+
+/// Whether all numbers of a type are numbers of bf16.
+fn is_bf16(elem: IrType) -> bool {
+    elem.as_float().is_some_and(|kind| kind == FloatKind::BF16 || kind.bits() == 8)
 }

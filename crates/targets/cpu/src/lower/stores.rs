@@ -34,7 +34,7 @@ impl Chunks<'_, '_> {
 
     /// The same, of a block of narrow numbers as binary32 or `i32`.
     pub(crate) fn keep_wide(&mut self, value: IrValue, buffer: &Buffer, at: &At) -> Result<()> {
-        let vector = self.eval_wide(value, at)?;
+        let vector = self.eval_as(value, buffer.elem, at)?;
         self.write(buffer, vector, at);
         Ok(())
     }

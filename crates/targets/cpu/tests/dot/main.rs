@@ -16,7 +16,23 @@ fn machine(isa: &Isa) -> Machine {
         vector_registers: isa.vectors.1,
         has_fma: isa.has_fma,
         x86: cfg!(target_arch = "x86_64"),
+        has_bf16_pairs: isa.name == BF16,
     }
+}
+
+/// The name of the instruction set with pairs of bf16.
+const BF16: &str = "avx512bf16";
+
+/// The instruction sets of this machine, and that one where it has it.
+fn isas() -> Vec<Isa> {
+    let mut isas = native::isas();
+    #[cfg(target_arch = "x86_64")]
+    if std::is_x86_feature_detected!("avx512bf16") {
+        let widest = isas.last().expect("there is one").clone();
+        let features = format!("{},+avx512bf16,+avx512vnni", widest.spec.features);
+        isas.push(Isa { name: BF16, spec: native::spec(&widest.spec.triple, "x86-64", &features), ..widest });
+    }
+    isas
 }
 
 /// Makes the functions of a module visible to the loader.
@@ -54,11 +70,10 @@ const SHAPES: &[[u32; 3]] = &[
 fn specs(operands: Operands, machine: Machine) -> Vec<DotSpec> {
     let mut specs = Vec::new();
     for &[m, n, k] in SHAPES {
-        let pairs = operands == Operands::I16Pairs;
-        if pairs && !Plan::prefers_pairs(&machine, k) {
+        if !operands.is_supported(&machine, n, k) {
             continue;
         }
-        let steps = if pairs { k / 2 } else { k };
+        let steps = k / operands.group();
         for padding in [0, 3] {
             specs.push(DotSpec {
                 m,
@@ -254,6 +269,70 @@ fn pairs_of_bytes_are_multiplied_after_interleaving() {
     }
 }
 
+#[test]
+fn pairs_of_bf16_are_multiplied() {
+    let mut random = Random::fresh();
+    for isa in isas().into_iter().filter(|isa| machine(isa).has_bf16_pairs) {
+        let specs = specs(Operands::Bf16Pairs, machine(&isa));
+        let object = load(&specs, &isa);
+        for spec in &specs {
+            let mut number = || half::bf16::from_f64(random.between(-2.0, 2.0));
+            // Rows of A hold pairs, so its stride counts two.
+            let (a_stride, b_stride) = (2 * spec.a_row_stride as usize, spec.b_row_stride as usize);
+            let a: Vec<half::bf16> = (0..spec.m as usize * a_stride).map(|_| number()).collect();
+            let b: Vec<half::bf16> = (0..spec.k as usize * b_stride).map(|_| number()).collect();
+            let start: Vec<f32> =
+                (0..extent(spec.m, spec.n, spec.c_row_stride)).map(|_| number().to_f32()).collect();
+            let mut got = start.clone();
+            call(&object, spec, &a, &b, &mut got);
+            for (index, (&got, &start)) in got.iter().zip(&start).enumerate() {
+                let (row, column) =
+                    (index / spec.c_row_stride as usize, index % spec.c_row_stride as usize);
+                let steps = if column < spec.n as usize { spec.k as usize } else { 0 };
+                let terms = (0..steps).map(|step| {
+                    a[row * a_stride + step].to_f64()
+                        * b[(step / 2 * b_stride + column) * 2 + step % 2].to_f64()
+                });
+                let (want, size) = terms.fold((f64::from(start), f64::from(start).abs()), |(sum, size), term| {
+                    (sum + term, size + term.abs())
+                });
+                let bound = size * f64::from(f32::EPSILON) * f64::from(spec.k.max(2));
+                assert!((f64::from(got) - want).abs() <= bound, "{spec:?} at {row}, {column}: {got}, not {want}");
+            }
+        }
+    }
+}
+
+#[test]
+fn panels_are_interleaved_in_place() {
+    let shapes = [[2, 4, 1, 4], [8, 16, 3, 64], [32, 64, 2, 1040], [2, 8, 2, 8]];
+    let mut random = Random::fresh();
+    for isa in native::isas() {
+        let definitions = shapes.map(|[rows, width, panels, stride]| {
+            dot::interleave_panels(rows, width, panels, stride).expect("a legal shape")
+        });
+        let object = native::load(&module(definitions.clone()), &isa);
+        for ([rows, width, panels, stride], definition) in shapes.into_iter().zip(definitions) {
+            let [rows, width, panels, stride] = [rows, width, panels, stride].map(|size| size as usize);
+            let before: Vec<u16> = (0..panels * stride * 2).map(|_| random.bits() as u16).collect();
+            let mut got = before.clone();
+            let address = object.symbol(&definition.symbol).expect("it is defined");
+            type Pack = extern "C" fn(*mut u16);
+            // SAFETY: the symbol is a packing function of this type, and the array holds all panels.
+            let pack = unsafe { std::mem::transmute::<usize, Pack>(address) };
+            pack(got.as_mut_ptr());
+            for (index, &got) in got.iter().enumerate() {
+                let (panel, rest) = (index / (2 * stride), index % (2 * stride));
+                let (pair, column, odd) = (rest / 2 / width, rest / 2 % width, rest % 2);
+                let from = if pair < rows / 2 { (2 * pair + odd) * width + column } else { rest };
+                assert_eq!(got, before[panel * 2 * stride + from], "{}: {index}", definition.symbol);
+            }
+        }
+    }
+    assert!(dot::interleave_panels(1, 8, 1, 8).is_err());
+    assert!(dot::interleave_panels(8, 8, 1, 31).is_err());
+}
+
 fn check_transpose<T: Copy + PartialEq + std::fmt::Debug + Default>(
     transpose: &Transpose,
     object: &LoadedObject,
@@ -317,7 +396,7 @@ fn kernels_for_other_machines_keep_their_tile_in_registers() {
             println!("this LLVM makes no code for {triple}");
             continue;
         }
-        let machine = Machine { vector_bytes, vector_registers, has_fma: true, x86 };
+        let machine = Machine { vector_bytes, vector_registers, has_fma: true, x86, has_bf16_pairs: false };
         let sizes = DotSpec {
             m: 64,
             n: 64,
@@ -351,7 +430,8 @@ fn kernels_for_other_machines_keep_their_tile_in_registers() {
 
 #[test]
 fn impossible_shapes_are_refused() {
-    let machine = Machine { vector_bytes: 32, vector_registers: 16, has_fma: true, x86: true };
+    let machine =
+        Machine { vector_bytes: 32, vector_registers: 16, has_fma: true, x86: true, has_bf16_pairs: false };
     let good = DotSpec {
         m: 16,
         n: 16,
@@ -367,7 +447,8 @@ fn impossible_shapes_are_refused() {
         (DotSpec { m: 12, ..good }, "m is 12"),
         (DotSpec { k: 0, ..good }, "k is 0"),
         (DotSpec { b_row_stride: 8, ..good }, "rows of B overlap"),
-        (DotSpec { k: 1, operands: Operands::I16Pairs, ..good }, "use I32"),
+        (DotSpec { k: 1, operands: Operands::I16Pairs, ..good }, "no instruction for I16Pairs"),
+        (DotSpec { operands: Operands::Bf16Pairs, ..good }, "no instruction for Bf16Pairs"),
         (DotSpec { machine: Machine { vector_bytes: 24, ..machine }, ..good }, "no known machine"),
     ];
     for (spec, message) in refused {

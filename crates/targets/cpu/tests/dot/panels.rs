@@ -1,7 +1,7 @@
 //! Kernels on packed operands against plain loops.
 
 use super::native::{self, Random};
-use super::{machine, module};
+use super::{isas, machine, module};
 use cpu::dot::{Operands, PanelPlan, PanelSpec};
 
 /// Rows, columns, step of `k`, steps.
@@ -22,11 +22,16 @@ fn spec([m, n, step, steps]: [u32; 4], operands: Operands, machine: cpu::dot::Ma
 
 /// One element as the kernels see it.
 trait Element: Copy + Default {
+    /// What products of it are added up in.
+    type Sum: Element;
+
     fn random(random: &mut Random) -> Self;
     fn wide(self) -> f64;
 }
 
 impl Element for f32 {
+    type Sum = f32;
+
     fn random(random: &mut Random) -> f32 {
         random.between(-2.0, 2.0) as f32
     }
@@ -37,6 +42,8 @@ impl Element for f32 {
 }
 
 impl Element for f64 {
+    type Sum = f64;
+
     fn random(random: &mut Random) -> f64 {
         random.between(-2.0, 2.0)
     }
@@ -46,7 +53,33 @@ impl Element for f64 {
     }
 }
 
+impl Element for i16 {
+    type Sum = i32;
+
+    fn random(random: &mut Random) -> i16 {
+        (random.bits() % 255) as i16 - 127
+    }
+
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+impl Element for half::bf16 {
+    type Sum = f32;
+
+    fn random(random: &mut Random) -> half::bf16 {
+        half::bf16::from_f64(random.between(-2.0, 2.0))
+    }
+
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+}
+
 impl Element for i32 {
+    type Sum = i32;
+
     fn random(random: &mut Random) -> i32 {
         (random.bits() % 255) as i32 - 127
     }
@@ -58,21 +91,28 @@ impl Element for i32 {
 
 fn check<T: Element>(operands: Operands, epsilon: f64) {
     let mut random = Random::fresh();
-    for isa in native::isas() {
+    let group = operands.group();
+    for isa in isas() {
+        let machine = machine(&isa);
+        if !operands.is_supported(&machine, 16, 2) {
+            continue;
+        }
         let specs: Vec<(PanelSpec, u32)> =
-            SHAPES.iter().map(|&shape| (spec(shape, operands, machine(&isa)), shape[2] * shape[3])).collect();
+            SHAPES.iter().map(|&shape| (spec(shape, operands, machine), shape[2] * shape[3])).collect();
         let plans: Vec<PanelPlan> =
             specs.iter().map(|(spec, _)| PanelPlan::choose(spec).expect("a legal shape")).collect();
         let object = native::load(&module(plans.iter().flat_map(PanelPlan::definitions)), &isa);
         for ((spec, k), plan) in specs.iter().zip(&plans) {
             let mut some = |count: u32| -> Vec<T> { (0..count).map(|_| T::random(&mut random)).collect() };
-            let (a, b) = (some(spec.m * spec.a_row_stride), some(k * spec.n));
-            let before = some(spec.m * spec.c_row_stride);
+            let (a, b) = (some(group * spec.m * spec.a_row_stride), some(group * k * spec.n));
+            let before: Vec<T::Sum> =
+                (0..spec.m * spec.c_row_stride).map(|_| T::Sum::random(&mut random)).collect();
             let (width, stride) = (plan.panel_width(), plan.panel_stride());
-            let mut panels = vec![T::default(); (spec.n / width * stride) as usize];
+            let mut panels = vec![T::default(); (group * (spec.n / width) * stride) as usize];
             for (index, &value) in b.iter().enumerate() {
                 let (row, column) = (index as u32 / spec.n, index as u32 % spec.n);
-                panels[(column / width * stride + row * width + column % width) as usize] = value;
+                let place = column / width * stride + row / group * width + column % width;
+                panels[(place * group + row % group) as usize] = value;
             }
             let mut c = before.clone();
             type Kernel = extern "C" fn(*const u8, *const u8, *mut u8, u64);
@@ -82,14 +122,14 @@ fn check<T: Element>(operands: Operands, epsilon: f64) {
             kernel(a.as_ptr().cast(), panels.as_ptr().cast(), c.as_mut_ptr().cast(), u64::from(*k));
             for (index, (&got, &start)) in c.iter().zip(&before).enumerate() {
                 let (row, column) = (index as u32 / spec.c_row_stride, index as u32 % spec.c_row_stride);
-                let terms = (0..if column < spec.n { *k } else { 0 }).map(|step| {
-                    a[(row * spec.a_row_stride + step) as usize].wide()
+                let terms = (0..if column < spec.n { group * *k } else { 0 }).map(|step| {
+                    a[(group * row * spec.a_row_stride + step) as usize].wide()
                         * b[(step * spec.n + column) as usize].wide()
                 });
                 let (want, size) = terms.fold((start.wide(), start.wide().abs()), |(sum, size), term| {
                     (sum + term, size + term.abs())
                 });
-                let bound = size * epsilon * f64::from((*k).max(2));
+                let bound = size * epsilon * f64::from((group * *k).max(2));
                 assert!((got.wide() - want).abs() <= bound, "{}: {spec:?} at {row}, {column}", isa.name);
             }
         }
@@ -101,6 +141,8 @@ fn panel_kernels_agree_with_plain_loops() {
     check::<f32>(Operands::F32, f64::from(f32::EPSILON));
     check::<f64>(Operands::F64, f64::EPSILON);
     check::<i32>(Operands::I32, 0.0);
+    check::<i16>(Operands::I16Pairs, 0.0);
+    check::<half::bf16>(Operands::Bf16Pairs, f64::from(f32::EPSILON));
 }
 
 #[test]

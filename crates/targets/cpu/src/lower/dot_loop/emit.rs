@@ -8,8 +8,8 @@ use super::super::types;
 use super::keys::{self, Kept};
 use super::slice::Slice;
 use super::{DotLoop, PanelDot, Side};
-use crate::dot::Transpose;
-use ir::{Block, Value as IrValue};
+use crate::dot::{Transpose, interleave_pairs};
+use ir::{Block, Type as IrType, Value as IrValue};
 use llir::{IntCompare, Op as Inst, Purity, Type, Value};
 use rustc_hash::FxHashMap;
 use ttir::ops::control::{self, ForOp};
@@ -29,9 +29,9 @@ struct Iterations {
 struct Lookup {
     /// Whether they must be packed.
     is_stale: Value,
-    /// Elements from the place of all panels to those of the first block of iterations.
+    /// Groups of elements from the place of all panels to those of the first block of iterations.
     first: Value,
-    /// Elements from those of one block of iterations to the next.
+    /// Groups from those of one block of iterations to the next.
     stride: Value,
 }
 
@@ -115,7 +115,7 @@ impl Emitter<'_> {
         Ok(lookups)
     }
 
-    /// Looks for the panels of one operand: so many blocks of so many elements.
+    /// Looks for the panels of one operand: so many blocks of so many groups of elements.
     fn lookup(&mut self, kept: &Kept, elements: u64, blocks: Value) -> Result<Lookup> {
         let notes = self.b.i64(kept.notes as i64);
         let notes = self.b.offset(self.frame.scratch, notes);
@@ -155,17 +155,17 @@ impl Emitter<'_> {
         self.b.resize_unsigned(bits, Type::I64)
     }
 
-    /// Moves the scalars that the loop carries over a block of iterations; answers all of them in their order, and the
-    /// steps of `k` in the block.
+    /// Moves the scalars that the loop carries over a block of iterations; answers all of them in their order, and how
+    /// many iterations there are.
     fn move_scalars(&mut self, dot_loop: &DotLoop, iterations: &Iterations) -> Result<(Vec<Value>, Value)> {
-        let step = dot_loop.dots[0].spec.step;
-        self.each_iteration(&dot_loop.moves, iterations, (step, self.here()), |cx, _| {
+        self.each_iteration(&dot_loop.moves, iterations, (1, self.here()), |cx, _| {
             let plan = plan::slice(cx.planning(), iterations.block, &dot_loop.moves.ops, None);
             cx.run_plan(&plan, |_, _| Ok(false))
         })
     }
 
-    /// Packs an operand, unless an earlier program has; answers where its panels are, in elements behind their place.
+    /// Packs an operand, unless an earlier program has; answers where its panels are, in groups of elements behind
+    /// their place.
     fn pack_shared(
         &mut self,
         (dot, index): (&PanelDot, usize),
@@ -259,6 +259,8 @@ impl Emitter<'_> {
             Some(shift) => self.b.add(by, shift),
             None => by,
         };
+        let group = self.b.i64(dot.group());
+        let by = self.b.mul(by, group);
         let target = target(dot, index, is_turned, (place, by));
         let mut plan = plan::slice(self.planning(), block, &side.slice.ops, Some((source, target.clone())));
         let turned = self.detour(&mut plan, source, &target);
@@ -267,6 +269,12 @@ impl Emitter<'_> {
         self.run_plan(&plan, |_, _| Ok(false))?;
         match turned {
             Some(temporary) => self.turn_into(dot, index, &temporary, &target),
+            None if index == 1 && dot.group() > 1 => {
+                let (interleave, at) = (dot.plan.interleave()?, self.address(&target));
+                let symbol = interleave.symbol.clone();
+                self.call_text(&[interleave], &symbol, Type::VOID, &[at], Purity::Impure);
+                Ok(())
+            }
             None => Ok(()),
         }
     }
@@ -312,9 +320,8 @@ impl Emitter<'_> {
             vector_bytes: self.machine.vector_bytes,
         };
         let definition = transpose.definition()?;
-        let from_stride = from.strides.iter().copied().max().expect("two dimensions");
-        let lane = types::memory(to.elem);
-        let (source, target) = (self.address(from), self.address(to));
+        let (source, from_stride) = self.grouped(dot, index, from)?;
+        let (lane, target) = (dot.unit(), self.address(to));
         let stride = self.b.i64(from_stride);
         let [zero, one, end] = [0, 1, i64::from(count)].map(|number| self.b.i64(number));
         let opened = self.b.begin_for(zero, end, one, &[]);
@@ -330,6 +337,24 @@ impl Emitter<'_> {
         Ok(())
     }
 
+    /// A matrix that is to be turned, as groups of elements that lie side by side, and the groups from one of its rows
+    /// to the next. The rows of a `B` hold such groups already, those of an `A` lie across them.
+    fn grouped(&mut self, dot: &PanelDot, index: usize, from: &Buffer) -> Result<(Value, i64)> {
+        let stride = from.strides.iter().copied().max().expect("two dimensions");
+        let source = self.address(from);
+        if dot.group() == 1 || index == 1 {
+            return Ok((source, stride / dot.group()));
+        }
+        let spec = &dot.spec;
+        let pairs = self.arena.block(&[i64::from(spec.step), i64::from(spec.m)], IrType::int(32));
+        let to_stride = pairs.strides[0];
+        let definition =
+            interleave_pairs(2 * spec.step, spec.m, to_stride as u32, self.machine.vector_bytes)?;
+        let (symbol, target, stride) = (definition.symbol.clone(), self.address(&pairs), self.b.i64(stride));
+        self.call_text(&[definition], &symbol, Type::VOID, &[source, stride, target], Purity::Impure);
+        Ok((target, to_stride))
+    }
+
     /// Multiplies what is packed.
     fn multiply_panels(
         &mut self,
@@ -337,16 +362,17 @@ impl Emitter<'_> {
         [a, b]: [u64; 2],
         shifts: [Option<Value>; 2],
         c: &Buffer,
-        steps: Value,
+        iterations: Value,
     ) -> Result<()> {
         let spec = crate::dot::PanelSpec { c_row_stride: c.strides[0] as u32, ..dot.spec };
         let plan = crate::dot::PanelPlan::choose(&spec)?;
         let [a, b] = [(a, shifts[0]), (b, shifts[1])].map(|(place, shift)| {
             let place = self.b.i64(place as i64);
             let start = self.b.offset(self.frame.scratch, place);
-            shift.map_or(start, |shift| self.b.gep(types::memory(dot.elem), start, shift))
+            shift.map_or(start, |shift| self.b.gep(dot.unit(), start, shift))
         });
-        let c = self.address(c);
+        let step = self.b.i64(i64::from(spec.step));
+        let (c, steps) = (self.address(c), self.b.mul(iterations, step));
         self.call_text(&plan.definitions(), &plan.symbol(), Type::VOID, &[a, b, c, steps], Purity::Impure);
         Ok(())
     }
@@ -355,8 +381,9 @@ impl Emitter<'_> {
 /// The panels of an operand as the memory of its source, `by` elements behind their place.
 fn target(dot: &PanelDot, index: usize, is_turned: bool, (offset, by): (u64, Value)) -> Buffer {
     let width = i64::from(dot.plan.panel_width());
-    let row = if index == 0 { i64::from(dot.spec.a_row_stride) } else { width };
+    let row = if index == 0 { i64::from(dot.spec.a_row_stride) * dot.group() } else { width };
     let (strides, dim) = if is_turned { (vec![1, row], 0) } else { (vec![row, 1], 1) };
-    let panels = (index == 1).then(|| Panels { dim, width, stride: i64::from(dot.plan.panel_stride()) });
+    let stride = i64::from(dot.plan.panel_stride()) * dot.group();
+    let panels = (index == 1).then_some(Panels { dim, width, stride });
     Buffer { offset, strides, elem: dot.elem, by: Some(by), panels }
 }

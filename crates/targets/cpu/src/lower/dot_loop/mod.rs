@@ -150,19 +150,14 @@ fn is_harmless(module: &Module, op: Op) -> bool {
     module.regions(op).is_empty() && (is_quiet || is_load)
 }
 
-/// The kernel for one dot, and the type it multiplies in. The stride of `C` is not known yet.
+/// The kernel for one dot, and the type of packed elements. The stride of `C` is not known yet.
 fn spec_of(module: &Module, machine: &Machine, op: Op) -> Option<(PanelSpec, IrType)> {
     let dot = MatmulOp::new(module, op);
-    let (a, b, result) = (dot.a(), dot.b(), dot.d());
-    let elem = types::dot_operand(ttir::types::elem(module.ty(result)));
-    let fits = |value: IrValue| types::dot_operand(ttir::types::elem(module.ty(value))) == elem;
-    let (&[m, step], &[_, n]) = (types::shape(module.ty(a)), types::shape(module.ty(b))) else { return None };
-    // Accumulators of narrow types are rounded each time.
-    if !fits(a) || !fits(b) || ttir::types::elem(module.ty(result)) != elem {
-        return None;
-    }
-    let operands = super::operands::operands_of(elem)?;
-    let [m, n, step] = [m, n, step].map(|size| u32::try_from(size).unwrap_or(u32::MAX));
+    let (a, b) = (dot.a(), dot.b());
+    let (&[m, k], &[_, n]) = (types::shape(module.ty(a)), types::shape(module.ty(b))) else { return None };
+    let (operands, elem) = super::operands::multiplied(module, machine, op)?;
+    let [m, n, k] = [m, n, k].map(|size| u32::try_from(size).unwrap_or(u32::MAX));
+    let step = k / operands.group();
     let width = PanelSpec::width(n, operands, machine.dot())?;
     let depth = PanelSpec::depth(width, operands, machine.l1_bytes).max(step);
     let stride = n.checked_add(64)?;
@@ -180,7 +175,17 @@ fn spec_of(module: &Module, machine: &Machine, op: Op) -> Option<(PanelSpec, IrT
 }
 
 impl PanelDot {
-    /// Elements of a packed operand of one block of iterations.
+    /// Elements of a group that is multiplied at once: offsets of panels count such groups.
+    fn group(&self) -> i64 {
+        i64::from(self.spec.operands.group())
+    }
+
+    /// The type that such a group is moved in.
+    fn unit(&self) -> llir::Type {
+        if self.group() == 1 { types::memory(self.elem) } else { llir::Type::I32 }
+    }
+
+    /// Groups of a packed operand of one block of iterations.
     fn block_elements(&self, index: usize) -> u64 {
         [self.a_bytes(), self.b_bytes()][index] / u64::from(self.spec.operands.bytes())
     }
