@@ -37,7 +37,10 @@ fn host() -> (&'static str, Machine) {
         ("SSE2", machine(16, 16, false))
     }
     #[cfg(not(target_arch = "x86_64"))]
-    ("NEON", Machine { vector_bytes: 16, vector_registers: 32, has_fma: true, x86: false, has_bf16_pairs: false })
+    (
+        "NEON",
+        Machine { vector_bytes: 16, vector_registers: 32, has_fma: true, x86: false, has_bf16_pairs: false },
+    )
 }
 
 /// A loop of multiply-adds that touches no memory.

@@ -249,7 +249,10 @@ fn check(spec: &DotSpec) -> Result<(), DotError> {
         }
     }
     if !spec.operands.is_supported(&machine, n, k) {
-        return error(format!("{machine:?} has no instruction for {:?} of {n} columns, k = {k}", spec.operands));
+        return error(format!(
+            "{machine:?} has no instruction for {:?} of {n} columns, k = {k}",
+            spec.operands
+        ));
     }
     let steps = k / spec.operands.group();
     for (name, stride, least) in

@@ -286,18 +286,21 @@ fn pairs_of_bf16_are_multiplied() {
             let mut got = start.clone();
             call(&object, spec, &a, &b, &mut got);
             for (index, (&got, &start)) in got.iter().zip(&start).enumerate() {
-                let (row, column) =
-                    (index / spec.c_row_stride as usize, index % spec.c_row_stride as usize);
+                let (row, column) = (index / spec.c_row_stride as usize, index % spec.c_row_stride as usize);
                 let steps = if column < spec.n as usize { spec.k as usize } else { 0 };
                 let terms = (0..steps).map(|step| {
                     a[row * a_stride + step].to_f64()
                         * b[(step / 2 * b_stride + column) * 2 + step % 2].to_f64()
                 });
-                let (want, size) = terms.fold((f64::from(start), f64::from(start).abs()), |(sum, size), term| {
-                    (sum + term, size + term.abs())
-                });
+                let (want, size) = terms
+                    .fold((f64::from(start), f64::from(start).abs()), |(sum, size), term| {
+                        (sum + term, size + term.abs())
+                    });
                 let bound = size * f64::from(f32::EPSILON) * f64::from(spec.k.max(2));
-                assert!((f64::from(got) - want).abs() <= bound, "{spec:?} at {row}, {column}: {got}, not {want}");
+                assert!(
+                    (f64::from(got) - want).abs() <= bound,
+                    "{spec:?} at {row}, {column}: {got}, not {want}"
+                );
             }
         }
     }
