@@ -311,6 +311,44 @@ def test_dots_of_unusual_shapes_and_types(shape, dtype, form, name, rng):
     assert name in kernel.asm["ptx"]
 
 
+SMALL_FLOATS = {
+    tl.float8e4nv: torch.float8_e4m3fn, tl.float8e5: torch.float8_e5m2, tl.float8e4b8: torch.float8_e4m3fnuz,
+    tl.float8e5b16: torch.float8_e5m2fnuz,
+}
+
+
+@triton.jit
+def through_bytes(bytes_ptr, x_ptr, wide_ptr, half_ptr, small_ptr, FORMAT: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, 256)
+    number = tl.load(bytes_ptr + at).to(FORMAT, bitcast=True)
+    tl.store(wide_ptr + at, number.to(tl.float32))
+    tl.store(half_ptr + at, number.to(tl.float16))
+    at = tl.arange(0, N)
+    tl.store(small_ptr + at, tl.load(x_ptr + at).to(FORMAT).to(tl.uint8, bitcast=True))
+
+
+@pytest.mark.parametrize("form", SMALL_FLOATS, ids=str)
+def test_every_8_bit_float_converts_everywhere(emulated, form, rng):
+    theirs = SMALL_FLOATS[form]
+    every = torch.arange(256, dtype=torch.uint8)
+    largest = torch.finfo(theirs).max
+    x = torch.tensor(rng.uniform(-largest, largest, 1024) * 2.0**rng.integers(-24, 1, 1024), dtype=torch.float32)
+    wide, half, small = torch.zeros(256), torch.zeros(256, dtype=torch.float16), torch.zeros(1024, dtype=torch.uint8)
+    through_bytes[(1, )](every, x, wide, half, small, form, 1024)
+    exact = every.view(theirs).float()
+    assert torch.equal(wide.nan_to_num(nan=-1e9), exact.nan_to_num(nan=-1e9))
+    assert torch.equal(half.float().nan_to_num(nan=-1e9), exact.nan_to_num(nan=-1e9))
+    assert torch.equal(small, x.to(theirs).view(torch.uint8))
+
+
+@pytest.mark.parametrize("form", SMALL_FLOATS, ids=str)
+def test_every_8_bit_float_is_multiplied_everywhere(emulated, form, rng):
+    bits = [torch.tensor(rng.integers(-8, 9, size), dtype=torch.float32).to(SMALL_FLOATS[form]) for size in ((64, 32), (32, 16))]
+    out = torch.full((64, 16), float("nan"))
+    one_product[(1, )](*(x.view(torch.uint8) for x in bits), out, 64, 16, 32, form)
+    assert torch.equal(out.double(), bits[0].double() @ bits[1].double())
+
+
 @triton.jit
 def fp8_matmul(a_ptr, b_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, BLOCK_K: tl.constexpr, K, MOST: tl.constexpr, KEEPS: tl.constexpr):
     rows, cols, along = tl.arange(0, M), tl.arange(0, N), tl.arange(0, BLOCK_K)
