@@ -163,18 +163,20 @@ def matmul(size, tile, bar, rivals, dtype="float32"):
                jax=by_jax(lambda a, b: a @ b, a, b) if single and rivals else None)
 
 
-def attention(causal, rivals):
+def attention(causal, rivals, dtype="float32"):
     shape = (8, 1024, 64)
     example = importlib.import_module("06_attention")
-    q, k, v = (block(*shape, seed=seed) for seed in (12, 13, 14))
+    q, k, v = (block(*shape, dtype=dtype, seed=seed) for seed in (12, 13, 14))
+    kind = limits.BFLOAT16 if dtype == "bfloat16" and limits.has_bfloat16() else limits.BINARY32
     out = block(*shape)
     operations = 4 * shape[0] * shape[1]**2 * shape[2] // (2 if causal else 1)
     function = torch.nn.functional.scaled_dot_product_attention
     expected = lambda: example.reference(*(t.double().numpy() for t in (q, k, v)), causal)  # noqa: E731
     run = lambda q, k, v: function(q[None], k[None], v[None], is_causal=causal)  # noqa: E731
-    return Job(f"attention {'causal' if causal else 'full'} 8x1024x64", operations, "GFLOP/s", 0.75,
-               limit=limits.multiply_probe(limits.BINARY32, THREADS, operations),
-               ours=lambda: example.attention(q, k, v, out, causal), check=close(out, expected, 1e-5),
+    return Job(f"attention {dtype} {'causal' if causal else 'full'} 8x1024x64", operations, "GFLOP/s", 0.75,
+               limit=limits.multiply_probe(kind, THREADS, operations),
+               ours=lambda: example.attention(q, k, v, out, causal),
+               check=close(out, expected, 1e-5 if dtype == "float32" else 1e-2),
                torch=lambda: run(q, k, v), compiled=rivals and compiled(run, q, k, v))
 
 
@@ -217,8 +219,9 @@ ROWS = [
        lambda rivals, size=size, tile=tile: matmul(size, tile, 0.88 if tile == (128, 128, 32) else 0.80, rivals))
       for size, tiles in ((1024, TILES), (2048, TILES[3:])) for tile in tiles],
     ("matmul bfloat16", lambda rivals: matmul(1024, (128, 128, 32), 0.88, rivals, "bfloat16")),
-    ("attention full", lambda rivals: attention(False, rivals)),
-    ("attention causal", lambda rivals: attention(True, rivals)),
+    *[(f"attention {dtype} {'causal' if causal else 'full'}",
+       lambda rivals, dtype=dtype, causal=causal: attention(causal, rivals, dtype))
+      for dtype in ("float32", "bfloat16") for causal in (False, True)],
     ("argmax", argmax),
     ("cumsum", cumsum),
 ]

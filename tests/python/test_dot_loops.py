@@ -91,6 +91,72 @@ def test_operands_that_are_numbers_of_bf16(dtype, turn_a, turn_b, order):
         assert np.abs(c.numpy() - expected).max() <= 3e-6 * k, (m, n, k)
 
 
+@triton.jit
+def chain(q_ptr, k_ptr, v_ptr, o_ptr, times, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr, ACC: tl.constexpr,
+          TURN_Q: tl.constexpr, TURN_K: tl.constexpr, TURN_V: tl.constexpr):
+    """`o += (q @ k).to(v) @ v` for blocks of `k` and `v`: loops that do more than add dots."""
+    rm, rn, rd = tl.arange(0, M), tl.arange(0, N), tl.arange(0, D)
+    q = tl.trans(tl.load(q_ptr + rd[:, None] * M + rm[None, :])) if TURN_Q \
+        else tl.load(q_ptr + rm[:, None] * D + rd[None, :])
+    o = tl.zeros((M, D), ACC)
+    for i in range(times):
+        at = i * N + rn
+        # Blocks of `k` are its columns; where they are turned, the rows of what is stored.
+        k = tl.trans(tl.load(k_ptr + at[:, None] * D + rd[None, :])) if TURN_K \
+            else tl.load(k_ptr + rd[:, None] * (times * N) + at[None, :])
+        v = tl.load(v_ptr + at[:, None] + rd[None, :] * (times * N)) if TURN_V \
+            else tl.load(v_ptr + at[:, None] * D + rd[None, :])
+        p = tl.dot(q, k, out_dtype=ACC)
+        o += tl.dot((p * 0.125).to(v.dtype), v, out_dtype=ACC) if ACC == tl.float32 else tl.dot(p.to(v.dtype), v)
+    tl.store(o_ptr + rm[:, None] * D + rd[None, :], o)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float8_e5m2", "int8"])
+@pytest.mark.parametrize("turned", [(0, 0, 0), (1, 0, 1), (0, 1, 0), (0, 1, 1), (1, 1, 0)])
+@pytest.mark.parametrize("shape", [(32, 16, 64), (16, 64, 32), (64, 32, 16), (16, 4, 16), (1, 32, 32)])
+def test_dots_of_narrow_numbers_in_any_loop(dtype, turned, shape):
+    (m, n, d), times = shape, 3
+    kind, whole = getattr(torch, dtype), dtype == "int8"
+    generator = torch.Generator().manual_seed(m)
+    make = lambda *sizes: ((torch.randint(-2, 3, sizes, generator=generator) if whole else  # noqa: E731
+                            torch.randn(sizes, generator=generator)).to(kind))
+    q, k, v = make(m, d), make(d, times * n), make(times * n, d)
+    expected = torch.zeros(m, d, dtype=torch.float64)
+    for i in range(times):
+        p = q.double() @ k[:, i * n:(i + 1) * n].double()
+        p = p.to(torch.int64).to(kind) if whole else (p.float() * 0.125).to(kind)
+        expected += p.double() @ v[i * n:(i + 1) * n].double()
+    stored = [x.T.contiguous() if turn else x for x, turn in zip((q, k, v), turned)]
+    o = torch.full((m, d), 77, dtype=torch.int32 if whole else torch.float32)
+    chain[(1, )](*stored, o, times, M=m, N=n, D=d, ACC=tl.int32 if whole else tl.float32, TURN_Q=turned[0],
+                 TURN_K=turned[1], TURN_V=turned[2])
+    # A rounding of `p` that falls to the other side moves one product by one unit in its last place.
+    allowed = 0 if whole else 0.5 if dtype == "float8_e5m2" else 0.05
+    assert (o.double() - expected).abs().max() <= allowed
+
+
+@triton.jit
+def many_uses(x_ptr, y_ptr, a_ptr, b_ptr, c_ptr, N: tl.constexpr):
+    """One block as a left and a right operand, turned, with a narrow partner, and as numbers."""
+    r, two = tl.arange(0, N), tl.arange(0, 2)
+    x = tl.load(x_ptr + r[:, None] * N + r[None, :])
+    y = tl.load(y_ptr + r[:, None] * 2 + two[None, :])
+    a = tl.dot(x, x) + tl.dot(tl.trans(x), x) + x.to(tl.float32)
+    tl.store(a_ptr + r[:, None] * N + r[None, :], a)
+    tl.store(b_ptr + r[:, None] * 2 + two[None, :], tl.dot(x, y))
+    tl.store(c_ptr + r[:, None] * N + r[None, :], x + x)
+
+
+def test_one_block_in_many_dots():
+    n = 32
+    x, y = torch.randn(n, n).bfloat16(), torch.randn(n, 2).bfloat16()
+    a, b, c = torch.empty(n, n), torch.empty(n, 2), torch.empty(n, n, dtype=torch.bfloat16)
+    many_uses[(1, )](x, y, a, b, c, N=n)
+    assert (a - (x.double() @ x.double() + x.T.double() @ x.double() + x.double())).abs().max() < 1e-4
+    assert (b - x.double() @ y.double()).abs().max() < 1e-4
+    assert torch.equal(c, x + x)
+
+
 def test_bf16_beside_its_limits():
     """NaN and infinities stay in their rows and columns, and large numbers do not overflow on the way; denormal
     operands count as they are or as zero, as the processor has it."""

@@ -4,7 +4,7 @@ use super::emitter::Emitter;
 use super::error::{LowerError, Result};
 use super::scratch::Buffer;
 use super::types;
-use crate::dot::{DotSpec, Plan, Transpose};
+use crate::dot::{DotSpec, Operands, Plan, Transpose, interleave_pairs};
 use ir::{Def, Op, Type as IrType, Value as IrValue};
 use llir::{Purity, Type, Value};
 use ttir::ops::dot::MatmulOp;
@@ -15,27 +15,77 @@ impl Emitter<'_> {
         let module = self.module;
         let dot = MatmulOp::new(module, op);
         let (a, b, c) = (dot.a(), dot.b(), dot.c());
-        let tiles = [self.tile(a)?, self.tile(b)?];
-        let result = dot.d();
-        let elem = types::dot_operand(ttir::types::elem(module.ty(result)));
-        if tiles.iter().any(|tile| tile.elem != elem) {
+        let Some((operands, elem)) = super::operands::multiplied(module, self.machine, op) else {
             return self.unsupported(op, "operands and accumulator of these types cannot be multiplied");
-        }
-        let accumulator = self.accumulator(op, c, elem)?;
-        self.multiply(&tiles, &accumulator, types::shape(module.ty(a)), types::shape(module.ty(b)))?;
+        };
+        let tiles = match operands.group() {
+            1 => [self.tile(a, elem)?, self.tile(b, elem)?],
+            _ => [self.pairs_in_rows(a, elem)?, self.pairs_in_columns(b, elem)?],
+        };
+        let result = dot.d();
+        let accumulator =
+            self.accumulator(op, c, types::dot_operand(ttir::types::elem(module.ty(result))))?;
+        let shapes = [a, b].map(|value| types::shape(module.ty(value)));
+        self.multiply(operands, &tiles, &accumulator, shapes)?;
         self.buffers.insert(result, accumulator);
         Ok(())
     }
 
-    /// An operand in memory, in the type that it is multiplied in.
-    fn tile(&mut self, value: IrValue) -> Result<Buffer> {
+    /// An operand in memory, row by row, in the type that it is multiplied in.
+    fn tile(&mut self, value: IrValue, elem: IrType) -> Result<Buffer> {
+        let buffer = self.operand(value, elem)?;
+        match buffer.strides.last() {
+            Some(1) => Ok(buffer),
+            _ => self.turned(&buffer, types::shape(self.module.ty(value))),
+        }
+    }
+
+    /// A left operand as pairs of neighbours in a row.
+    fn pairs_in_rows(&mut self, value: IrValue, elem: IrType) -> Result<Buffer> {
+        let buffer = self.operand(value, elem)?;
+        let &[m, k] = types::shape(self.module.ty(value)) else { return Err(strange_order()) };
+        if buffer.strides[1] == 1 {
+            let strides = vec![buffer.strides[0] / 2, 1];
+            return Ok(Buffer { strides, elem: IrType::int(32), ..buffer });
+        }
+        let columns = Buffer { strides: vec![buffer.strides[1], buffer.strides[0]], ..buffer };
+        let mut pairs = self.interleaved(&columns, [k, m])?;
+        pairs.strides.reverse();
+        self.turned(&pairs, &[m, k / 2])
+    }
+
+    /// A right operand as pairs of neighbours in a column.
+    fn pairs_in_columns(&mut self, value: IrValue, elem: IrType) -> Result<Buffer> {
+        let buffer = self.operand(value, elem)?;
+        let &[k, n] = types::shape(self.module.ty(value)) else { return Err(strange_order()) };
+        if buffer.strides[1] == 1 {
+            return self.interleaved(&buffer, [k, n]);
+        }
+        let strides = vec![buffer.strides[0], buffer.strides[1] / 2];
+        self.turned(&Buffer { strides, elem: IrType::int(32), ..buffer }, &[k / 2, n])
+    }
+
+    /// A copy of a matrix of 16-bit elements whose neighbouring rows are pairs.
+    fn interleaved(&mut self, buffer: &Buffer, [rows, columns]: [i64; 2]) -> Result<Buffer> {
+        if buffer.strides[1] != 1 {
+            return Err(strange_order());
+        }
+        let pairs = self.arena.block(&[rows / 2, columns], IrType::int(32));
+        let vector = self.machine.vector_bytes;
+        let definition = interleave_pairs(rows as u32, columns as u32, pairs.strides[0] as u32, vector)?;
+        let (from, to) = (self.address(buffer), self.address(&pairs));
+        let (stride, symbol) = (self.b.i64(buffer.strides[0]), definition.symbol.clone());
+        self.call_text(&[definition], &symbol, Type::VOID, &[from, stride, to], Purity::Impure);
+        Ok(pairs)
+    }
+
+    /// An operand in memory, in the type that it is multiplied in, row by row or column by column.
+    fn operand(&mut self, value: IrValue, elem: IrType) -> Result<Buffer> {
         let (source, is_turned) = super::operands::source(self.module, value);
-        let source_ty = self.module.ty(source);
         let ty = self.module.ty(value);
-        let (elem, wide) = (ttir::types::elem(ty), types::dot_operand(ttir::types::elem(ty)));
-        let kept = match wide == elem {
-            true => self.buffers.get(&source).filter(|buffer| buffer.elem == wide),
-            false => self.wide.get(&source),
+        let kept = match ttir::types::elem(ty) == elem {
+            true => self.buffers.get(&source).filter(|buffer| buffer.elem == elem),
+            false => self.wide.get(&(source, elem)),
         };
         if let Some(mut buffer) = kept.cloned() {
             if is_turned {
@@ -45,21 +95,17 @@ impl Emitter<'_> {
             if let ([.., 1, columns], [.., row, _]) = (types::shape(ty), buffer.strides.as_mut_slice()) {
                 *row = *columns;
             }
-            return if buffer.strides.last() == Some(&1) {
-                Ok(buffer)
-            } else {
-                self.turned(&buffer, types::shape(ty), types::shape(source_ty).len())
-            };
+            return Ok(buffer);
         }
-        let buffer = self.arena.block(types::shape(ty), wide);
+        let buffer = self.arena.block(types::shape(ty), elem);
         self.copy_wide(value, &buffer)?;
         Ok(buffer)
     }
 
     /// A copy of a matrix that is stored column by column, row by row.
-    fn turned(&mut self, buffer: &Buffer, shape: &[i64], rank: usize) -> Result<Buffer> {
-        if rank != 2 || buffer.strides[0] != 1 {
-            return Err(LowerError::new("an operand of a dot is in memory in an order that is not expected"));
+    fn turned(&mut self, buffer: &Buffer, shape: &[i64]) -> Result<Buffer> {
+        if shape.len() != 2 || buffer.strides[0] != 1 {
+            return Err(strange_order());
         }
         let turned = self.arena.block(shape, buffer.elem);
         let transpose = Transpose {
@@ -93,16 +139,15 @@ impl Emitter<'_> {
         Ok(buffer)
     }
 
+    /// Adds the product of two tiles, whose strides count what is multiplied at once, to a third one.
     pub(crate) fn multiply(
         &mut self,
+        operands: Operands,
         tiles: &[Buffer; 2],
         c: &Buffer,
-        a_shape: &[i64],
-        b_shape: &[i64],
+        [a_shape, b_shape]: [&[i64]; 2],
     ) -> Result<()> {
         let rank = a_shape.len();
-        let operands = super::operands::operands_of(c.elem)
-            .ok_or_else(|| LowerError::new(format!("a dot cannot accumulate in {}", c.elem)))?;
         let row = |buffer: &Buffer| buffer.strides[rank - 2] as u32;
         let spec = DotSpec {
             m: a_shape[rank - 2] as u32,
@@ -138,4 +183,8 @@ impl Emitter<'_> {
         self.b.end_for(opened, &[]);
         Ok(())
     }
+}
+
+fn strange_order() -> LowerError {
+    LowerError::new("an operand of a dot is in memory in an order that is not expected")
 }

@@ -8,6 +8,7 @@ use super::error::Result;
 use super::scratch::Buffer;
 use super::types;
 use super::value::Index;
+use crate::dot::Operands;
 use elementwise::small_float::widen_tiny;
 use ir::{FloatKind, Op, Value as IrValue};
 use llir::{IntCompare, Type, Value};
@@ -62,7 +63,7 @@ impl Emitter<'_> {
         let result = dot.d();
         let elem = types::dot_operand(ttir::types::elem(module.ty(result)));
         let sum = self.accumulator(op, c, elem)?;
-        self.multiply(&tiles, &sum, &a_shape, &b_shape)?;
+        self.multiply(Operands::F32, &tiles, &sum, [&a_shape, &b_shape])?;
         self.buffers.insert(result, sum);
         Ok(())
     }

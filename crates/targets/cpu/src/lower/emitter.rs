@@ -9,7 +9,7 @@ use super::scoped::{Mark, Scoped};
 use super::scratch::{Arena, Buffer};
 use super::types;
 use super::value::{Affine, At, Index, Linear, LoopVar};
-use ir::Op;
+use ir::{Op, Type as IrType, Value as IrValue};
 use llir::{FunctionBuilder, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Deref;
@@ -128,7 +128,7 @@ pub(crate) struct Emitter<'a> {
     /// Blocks that are in memory.
     pub(crate) buffers: Scoped<Buffer>,
     /// Blocks of narrow floats that are also in memory as binary32, for `dot`.
-    pub(crate) wide: Scoped<Buffer>,
+    pub(crate) wide: Scoped<Buffer, (IrValue, IrType)>,
     /// The scratch memory.
     pub(crate) arena: Arena,
     /// Which values are virtual.
@@ -194,6 +194,7 @@ impl<'a> Emitter<'a> {
             virtuals: &mut self.virtuals,
             arena: &mut self.arena,
             wide: &self.wide,
+            machine: self.program.machine,
         }
     }
 

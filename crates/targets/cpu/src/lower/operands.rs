@@ -31,17 +31,15 @@ pub(crate) fn operands_of(elem: IrType) -> Option<Operands> {
 }
 
 /// What a dot multiplies its operands as, and the type of their elements in memory: pairs of 16-bit numbers where the
-/// processor has instructions for them and all elements are such numbers exactly.
+/// processor has instructions for them and all elements are such numbers exactly. `None` where the types do not go
+/// together.
 pub(crate) fn multiplied(module: &ir::Module, machine: &Machine, op: ir::Op) -> Option<(Operands, IrType)> {
     let dot = MatmulOp::new(module, op);
     let [a, b, sum] = [dot.a(), dot.b(), dot.d()].map(|value| ttir::types::elem(module.ty(value)));
     let wide = types::dot_operand(sum);
-    // Accumulators of narrow types are rounded each time.
-    if [a, b].map(types::dot_operand) != [wide; 2] || wide != sum {
+    if [a, b].map(types::dot_operand) != [wide; 2] {
         return None;
     }
-    let &[k, n] = types::shape(module.ty(dot.b())) else { return None };
-    let [k, n] = [k, n].map(|size| u32::try_from(size).unwrap_or(u32::MAX));
     let pairs = if [a, b].into_iter().all(is_bf16) {
         Some((Operands::Bf16Pairs, IrType::float(FloatKind::BF16)))
     } else if [a, b].into_iter().all(|elem| elem.as_int().is_some_and(|bits| bits <= 8)) {
@@ -49,9 +47,14 @@ pub(crate) fn multiplied(module: &ir::Module, machine: &Machine, op: ir::Op) -> 
     } else {
         None
     };
-    pairs
-        .filter(|(operands, _)| operands.is_supported(&machine.dot(), n, k))
-        .or_else(|| Some((operands_of(wide)?, wide)))
+    let is_supported = |operands: Operands| match *types::shape(module.ty(dot.b())) {
+        [k, n] => {
+            let [k, n] = [k, n].map(|size| u32::try_from(size).unwrap_or(u32::MAX));
+            operands.is_supported(&machine.dot(), n, k)
+        }
+        _ => false,
+    };
+    pairs.filter(|&(operands, _)| is_supported(operands)).or_else(|| Some((operands_of(wide)?, wide)))
 }
 
 /// Whether all numbers of a type are numbers of bf16.

@@ -5,38 +5,39 @@
 //! value it speaks of.
 
 use rustc_hash::FxHashMap;
+use std::hash::Hash;
 
-/// A map from values whose entries end with the scope that they were made in.
+/// A map from values, or from values as numbers of a type, whose entries end with the scope that they were made in.
 #[derive(Debug)]
-pub(crate) struct Scoped<V> {
-    entries: FxHashMap<ir::Value, V>,
+pub(crate) struct Scoped<V, K = ir::Value> {
+    entries: FxHashMap<K, V>,
     /// What entries were before, from the outermost scope on.
-    before: Vec<(ir::Value, Option<V>)>,
+    before: Vec<(K, Option<V>)>,
 }
 
 /// A place in the history of a [`Scoped`] map.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark(usize);
 
-impl<V> Default for Scoped<V> {
-    fn default() -> Scoped<V> {
+impl<V, K> Default for Scoped<V, K> {
+    fn default() -> Scoped<V, K> {
         Scoped { entries: FxHashMap::default(), before: Vec::new() }
     }
 }
 
-impl<V> Scoped<V> {
+impl<V, K: Copy + Eq + Hash> Scoped<V, K> {
     /// What is known of a value.
-    pub(crate) fn get(&self, value: &ir::Value) -> Option<&V> {
+    pub(crate) fn get(&self, value: &K) -> Option<&V> {
         self.entries.get(value)
     }
 
     /// Whether anything is known of a value.
-    pub(crate) fn contains_key(&self, value: &ir::Value) -> bool {
+    pub(crate) fn contains_key(&self, value: &K) -> bool {
         self.entries.contains_key(value)
     }
 
     /// Notes something about a value, until the scope ends.
-    pub(crate) fn insert(&mut self, value: ir::Value, known: V) {
+    pub(crate) fn insert(&mut self, value: K, known: V) {
         let before = self.entries.insert(value, known);
         self.before.push((value, before));
     }
@@ -57,9 +58,9 @@ impl<V> Scoped<V> {
     }
 }
 
-impl<V: Clone> Scoped<V> {
+impl<V: Clone, K: Copy + Eq + Hash> Scoped<V, K> {
     /// Forgets what is known of a value, until the scope ends.
-    pub(crate) fn remove(&mut self, value: &ir::Value) {
+    pub(crate) fn remove(&mut self, value: &K) {
         if let Some(before) = self.entries.remove(value) {
             self.before.push((*value, Some(before)));
         }

@@ -18,7 +18,7 @@ impl Emitter<'_> {
         for root in &group.roots {
             match root {
                 Root::Keep(value, buffer) => self.buffers.insert(*value, buffer.clone()),
-                Root::KeepWide(value, buffer) => self.wide.insert(*value, buffer.clone()),
+                Root::KeepWide(value, buffer) => self.wide.insert((*value, buffer.elem), buffer.clone()),
                 Root::Reduce(op, buffers) => self.place_results(*op, buffers),
                 Root::Store(_) | Root::Effect(_) | Root::Scan(_) => {}
             }

@@ -265,7 +265,7 @@ impl Emitter<'_> {
         let mut plan = plan::slice(self.planning(), block, &side.slice.ops, Some((source, target.clone())));
         let turned = self.detour(&mut plan, source, &target);
         // What an earlier iteration or the code around has of it is not what is packed now.
-        self.wide.remove(&source);
+        self.wide.remove(&(source, dot.elem));
         self.run_plan(&plan, |_, _| Ok(false))?;
         match turned {
             Some(temporary) => self.turn_into(dot, index, &temporary, &target),

@@ -156,6 +156,11 @@ fn spec_of(module: &Module, machine: &Machine, op: Op) -> Option<(PanelSpec, IrT
     let (a, b) = (dot.a(), dot.b());
     let (&[m, k], &[_, n]) = (types::shape(module.ty(a)), types::shape(module.ty(b))) else { return None };
     let (operands, elem) = super::operands::multiplied(module, machine, op)?;
+    // Accumulators of narrow types are rounded each time.
+    let sum = ttir::types::elem(module.ty(dot.d()));
+    if types::dot_operand(sum) != sum {
+        return None;
+    }
     let [m, n, k] = [m, n, k].map(|size| u32::try_from(size).unwrap_or(u32::MAX));
     let step = k / operands.group();
     let width = PanelSpec::width(n, operands, machine.dot())?;

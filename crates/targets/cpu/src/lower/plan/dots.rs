@@ -1,8 +1,8 @@
 //! Operands of dots in memory: in the type that is multiplied in, and in the order that they were loaded in.
 
 use super::{Planner, Root, Step};
-use crate::lower::types;
-use ir::{Op, Value};
+use crate::lower::{operands, types};
+use ir::{Op, Type, Value};
 use ttir::ops::control;
 use ttir::ops::dot::MatmulOp;
 
@@ -20,9 +20,15 @@ impl Planner<'_, '_> {
                     Root::Keep(value, buffer) | Root::KeepWide(value, buffer) => (*value, buffer),
                     _ => continue,
                 };
-                let is_operand = |&(op, index): &(Op, u32)| MatmulOp::of(module, op).is_some() && index < 2;
                 let is_large = types::memory(buffer.elem).lane_bytes() >= 4;
-                if is_large && module.uses(value).iter().all(is_operand) {
+                let is_turned = |op: Op| {
+                    let multiplied = operands::multiplied(module, self.given.machine, op);
+                    is_large || multiplied.is_some_and(|(operands, _)| operands.group() > 1)
+                };
+                let is_operand = |&(op, index): &(Op, u32)| {
+                    MatmulOp::of(module, op).is_some() && index < 2 && is_turned(op)
+                };
+                if module.uses(value).iter().all(is_operand) {
                     let turned = self.given.arena.block(&[group.shape[1], group.shape[0]], buffer.elem);
                     buffer.strides = vec![turned.strides[1], turned.strides[0]];
                     buffer.offset = turned.offset;
@@ -31,13 +37,13 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// Operands of a `dot` whose floats are narrow are kept as binary32 by the group that makes them; those of the
-    /// `dot`s in a loop that come from outside of it are widened once, in front of it.
+    /// Operands of a `dot` that are multiplied in another type are kept in that one by the group that makes them; those
+    /// of the `dot`s in a loop that come from outside of it are converted once, in front of it.
     pub(super) fn widen_operands(&mut self, op: Op) {
         let module = self.module;
         let is_dot = |&inner: &Op| MatmulOp::of(module, inner).is_some();
         if is_dot(&op) {
-            return sources(module, op).into_iter().for_each(|value| self.widen(value));
+            return sources(module, op).into_iter().for_each(|value| self.widen(value, op));
         }
         if !module.is(op, &control::FOR) && !module.is(op, &control::WHILE) {
             return;
@@ -45,18 +51,21 @@ impl Planner<'_, '_> {
         let packs = |around: Op| self.given.dot_loops.contains_key(&around);
         let is_plain = |&inner: &Op| is_dot(&inner) && !module.parent_op(inner).is_some_and(packs);
         let dots: Vec<Op> = module.walk(op).into_iter().filter(is_plain).collect();
-        for value in dots.into_iter().flat_map(|dot| sources(module, dot)) {
-            if self.is_own(value) {
-                self.widen(value);
+        for dot in dots {
+            for value in sources(module, dot) {
+                if self.is_own(value) {
+                    self.widen(value, dot);
+                }
             }
         }
     }
 
-    /// Keeps a block of narrow floats as binary32.
-    fn widen(&mut self, value: Value) {
+    /// Keeps an operand in the type that a dot multiplies it in.
+    fn widen(&mut self, value: Value, dot: Op) {
         let ty = self.module.ty(value);
-        let wide = types::dot_operand(ttir::types::elem(ty));
-        if wide != ttir::types::elem(ty) && !self.given.wide.contains_key(&value) && !self.widened(value) {
+        let Some((_, wide)) = operands::multiplied(self.module, self.given.machine, dot) else { return };
+        let is_there = self.given.wide.contains_key(&(value, wide)) || self.widened(value, wide);
+        if wide != ttir::types::elem(ty) && !is_there {
             let buffer = self.given.arena.block(types::shape(ty), wide);
             let shape = types::shape(ty).to_vec();
             let group = self.root(&[value], &shape, None, 0);
@@ -64,11 +73,10 @@ impl Planner<'_, '_> {
         }
     }
 
-    fn widened(&self, value: Value) -> bool {
+    fn widened(&self, value: Value, wide: Type) -> bool {
+        let is_it = |root: &Root| matches!(root, Root::KeepWide(own, to) if *own == value && to.elem == wide);
         self.plan.steps.iter().any(|step| match step {
-            Step::Group(group) => {
-                group.roots.iter().any(|root| matches!(root, Root::KeepWide(own, _) if *own == value))
-            }
+            Step::Group(group) => group.roots.iter().any(is_it),
             Step::Single(_) => false,
         })
     }

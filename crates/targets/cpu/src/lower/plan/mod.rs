@@ -28,11 +28,12 @@ pub(crate) use why::Why;
 use super::accesses::{self as access, Access, Accesses, NOTHING_TO_RUN};
 use super::combine;
 use super::dot_loop::DotLoop;
+use super::machine::Machine;
 use super::scoped::Scoped;
 use super::scratch::{Arena, Buffer};
 use super::strides;
 use super::types;
-use ir::{Block, Def, Op, Traits, Value};
+use ir::{Block, Def, Op, Traits, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use ttir::ops::access::AccessOp;
 use ttir::ops::reduce;
@@ -112,8 +113,10 @@ pub(crate) struct Planning<'p, 'a> {
     pub(crate) virtuals: &'p mut Virtuals,
     /// Where values that are kept go.
     pub(crate) arena: &'p mut Arena,
-    /// Blocks of narrow floats that are there as binary32.
-    pub(crate) wide: &'p Scoped<Buffer>,
+    /// Blocks that are there in the type that they are multiplied in.
+    pub(crate) wide: &'p Scoped<Buffer, (Value, Type)>,
+    /// The processor.
+    pub(crate) machine: &'a Machine,
 }
 
 impl Visit {
