@@ -54,6 +54,20 @@ def clocks(out_ptr):
     tl.store(out_ptr + 1, unit.to(tl.int64))
 
 
+@triton.jit
+def turned(x_ptr, BLOCK: tl.constexpr):
+    """Turns a block around in its place: what a lane loads another one has stored."""
+    at = tl.arange(0, BLOCK)
+    tl.store(x_ptr + at, tl.load(x_ptr + at) * 2)
+    tl.store(x_ptr + at, tl.load(x_ptr + BLOCK - 1 - at) + 1)
+
+
+@triton.jit
+def sums(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.sum(tl.load(x_ptr + at), 0) + at)
+
+
 @pytest.fixture(name="device")
 def emulated_device():
     """Makes an emulated device the one that kernels run on."""
@@ -63,7 +77,7 @@ def emulated_device():
             triton.knobs.runtime.emulate = f"hip:{arch}"
             for name, value in settings.items():
                 setattr(triton.knobs.amd, name, value)
-            for function in (matmul_of_rows, add_at, narrow, clocks):
+            for function in (matmul_of_rows, add_at, narrow, clocks, turned, sums):
                 function.clear_cache()
 
         yield use
@@ -127,6 +141,22 @@ def test_a_loop_waits_for_the_copies_of_its_iteration_alone():
     assert re.findall(r"vmcnt\(\d+\)", body) == ["vmcnt(8)"]
     assert body.count("s_barrier") == 1 and "ds_write" not in body
     assert set(re.findall(r"ds_read\w*", body)) == {"ds_read_b128"}
+
+
+@pytest.mark.parametrize("arch, empties", [("gfx1100", "buffer_gl0_inv"), ("gfx1200", "global_inv")])
+def test_barriers_order_device_memory_where_that_is_needed(device, arch, empties):
+    types = {"x_ptr": "*i32", "out_ptr": "*i32"}
+    constants = {"BLOCK": 512}
+    assert empties in assembly(turned, arch, types, constants, num_warps=4)
+    text = assembly(sums, arch, types, constants, num_warps=4)
+    assert "s_barrier" in text and empties not in text
+    device(arch)
+    x = numpy.arange(512, dtype=numpy.int32)
+    out = numpy.zeros_like(x)
+    sums[(1,)](x, out, 512, num_warps=4)
+    numpy.testing.assert_array_equal(out, x.sum() + numpy.arange(512))
+    turned[(1,)](x, 512, num_warps=4)
+    numpy.testing.assert_array_equal(x, 2 * numpy.arange(512)[::-1] + 1)
 
 
 @pytest.mark.parametrize("arch", ["gfx942", "gfx1100"])

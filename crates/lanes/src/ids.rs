@@ -60,18 +60,22 @@ impl Cx<'_> {
 
     /// All lanes of the program wait for each other, whatever block they are in.
     pub(crate) fn program_barrier(&mut self) {
-        if self.num_blocks == 1 {
+        if self.num_blocks > 1 {
+            self.target.cluster_barrier(&mut self.b);
+        } else if self.role.is_some() {
             self.block_barrier();
         } else {
-            self.target.cluster_barrier(&mut self.b);
+            self.target.barrier(&mut self.b);
         }
     }
 
-    /// All lanes of the block that run this code wait for each other: those of a role, where warps have roles.
+    /// All lanes of the block that run this code wait for each other: those of a role, where warps have roles. Device
+    /// memory is in order where the program needs that.
     pub(crate) fn block_barrier(&mut self) {
         match self.role {
             Some(role) => self.target.barrier_of(&mut self.b, role.barrier, role.num_warps * self.lanes),
-            None => self.target.barrier(&mut self.b),
+            None if self.shared.orders_device => self.target.barrier(&mut self.b),
+            None => self.target.shared_barrier(&mut self.b),
         }
     }
 

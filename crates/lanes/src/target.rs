@@ -225,6 +225,17 @@ pub trait LaneTarget: ElementTarget {
     /// All lanes of the program wait for each other and see each other's writes.
     fn barrier(&self, b: &mut FunctionBuilder<'_>);
 
+    /// Whether it costs less to put shared memory alone in order ([`LaneTarget::shared_barrier`]).
+    fn has_shared_barrier(&self) -> bool {
+        false
+    }
+
+    /// All lanes of the program wait for each other and see each other's writes to shared memory; accesses to device
+    /// memory may go on.
+    fn shared_barrier(&self, b: &mut FunctionBuilder<'_>) {
+        self.barrier(b);
+    }
+
     /// Whether some warps of a program can wait for each other without the others ([`LaneTarget::barrier_of`]).
     fn has_roles(&self) -> bool {
         false

@@ -157,6 +157,8 @@ words! {
         Agent "agent",
         /// The lanes that share memory of their own.
         Workgroup "workgroup",
+        /// The same lanes, for each kind of memory by itself.
+        Shared "workgroup-one-as",
         /// The lanes that run in step.
         Wavefront "wavefront",
     }

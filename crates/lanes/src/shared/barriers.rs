@@ -159,13 +159,24 @@ pub(super) fn insert(
 ) -> (FxHashMap<Op, Barrier>, bool) {
     let device = Device::of(module, kernel, &reachable(module, kernel));
     let is_needed = !buffers.list.is_empty() || device.is_written();
-    let mut walk =
-        Walk { module, buffers, offsets, device, program, barriers: FxHashMap::default(), calls: Vec::new() };
+    let mut walk = Walk::new(module, (buffers, offsets), device, program);
     let mut state = State::default();
     if is_needed {
         walk.block(module.entry(module.region(kernel, 0)), &mut state);
     }
     (walk.barriers, !state.remote.is_empty())
+}
+
+/// Whether device memory needs barriers of its own: other than those that the program asks for.
+pub(super) fn orders_device(module: &Module, kernel: Op, program: Barrier) -> bool {
+    let device = Device::of(module, kernel, &reachable(module, kernel));
+    if !device.is_written() {
+        return false;
+    }
+    let buffers = Buffers::default();
+    let mut walk = Walk::new(module, (&buffers, &[]), device, program);
+    walk.block(module.entry(module.region(kernel, 0)), &mut State::default());
+    !walk.barriers.is_empty()
 }
 
 /// Whether all lanes of the program wait for each other in front of what an operation does.
@@ -185,7 +196,16 @@ struct Walk<'a> {
     calls: Vec<Op>,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn new(
+        module: &'a Module,
+        (buffers, offsets): (&'a Buffers, &'a [u32]),
+        device: Device,
+        program: Barrier,
+    ) -> Walk<'a> {
+        Walk { module, buffers, offsets, device, program, barriers: FxHashMap::default(), calls: Vec::new() }
+    }
+
     fn block(&mut self, block: Block, state: &mut State) {
         for op in self.module.ops(block) {
             self.op(op, state);

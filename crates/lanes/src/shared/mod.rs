@@ -85,6 +85,8 @@ pub(crate) struct Planner {
     pub(crate) num_warps: u32,
     /// Blocks of a cluster.
     pub(crate) num_blocks: u32,
+    /// Whether barriers may put shared memory alone in order.
+    pub(crate) has_shared_barrier: bool,
     plans: FxHashMap<(LinearLayout, LinearLayout, u32), Rc<convert::Plan>>,
     reductions: FxHashMap<ReductionKey, Rc<Reduction>>,
     accesses: FxHashMap<(LinearLayout, LinearLayout, u32, u32), Rc<Accesses>>,
@@ -105,6 +107,7 @@ impl Planner {
             lanes: facts.lanes,
             num_warps: facts.num_warps,
             num_blocks: facts.num_blocks,
+            has_shared_barrier: target.has_shared_barrier(),
             plans: FxHashMap::default(),
             reductions: FxHashMap::default(),
             accesses: FxHashMap::default(),
@@ -179,6 +182,8 @@ impl Planner {
 pub(crate) struct Plan {
     offsets: FxHashMap<Op, u32>,
     barriers: FxHashMap<Op, Barrier>,
+    /// Whether barriers between accesses to shared memory put those to device memory in order as well.
+    pub(crate) orders_device: bool,
     /// Whether other blocks may still read the memory of a block that is at its end.
     pub(crate) read_at_end: bool,
     /// What lies there, and when it is alive.
@@ -216,9 +221,10 @@ pub(crate) fn plan(
     }
     let program = if planner.num_blocks == 1 { Barrier::Block } else { Barrier::Cluster };
     let (barriers, read_at_end) = barriers::insert(module, kernel, (&buffers, &offsets), program);
+    let orders_device = !planner.has_shared_barrier || barriers::orders_device(module, kernel, program);
     let facts = buffers.list.iter().zip(&offsets).map(|(buffer, offset)| buffer.facts(*offset)).collect();
     let offsets = buffers.list.iter().zip(offsets).map(|(buffer, offset)| (buffer.op, offset)).collect();
-    Ok(Plan { offsets, barriers, read_at_end, buffers: facts, bytes })
+    Ok(Plan { offsets, barriers, orders_device, read_at_end, buffers: facts, bytes })
 }
 
 /// The bytes that a plan for a kernel would take.

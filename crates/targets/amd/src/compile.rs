@@ -1,6 +1,6 @@
 //! A compile: the stages that all targets for GPUs have, then LLVM, then the linker.
 
-use crate::lower::{Lanes, TRIPLE, Tuning, arrange, buffer, copy};
+use crate::lower::{Lanes, TRIPLE, Tuning, arrange, buffer, copy, order};
 use crate::machine::{self, Copies};
 use crate::object::{link, note};
 use crate::options::{AMDGCN, BACKEND, HSACO, option};
@@ -266,6 +266,7 @@ fn run_llvm(
     let output = Output { plain: gpu::flag(options, gpu::NO_PASSES), ..output };
     let llvm = llvm(&flags(options))?;
     let text = copy::scopes(text);
+    let text = order::of_lds(&text);
     let text = buffer::dialect(&text, llvm.version().major);
     let mut best = run_once(llvm, &amd.spec(), &text, output)?;
     let few = fewest_registers(&text);

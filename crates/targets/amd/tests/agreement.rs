@@ -1,4 +1,4 @@
-//! Every fixture of the language gives on the emulator what it says, on waves of 64 and of 32 lanes.
+//! Every fixture of the language gives on the emulator what it says, on every architecture.
 
 mod emulated;
 
@@ -8,8 +8,14 @@ use std::path::Path;
 use ttir::testing::check_file;
 
 /// Architectures with warps of a program, and whether arrays are known to be less than 2 GiB.
-const WAYS: [(Arch, u32, bool); 4] =
-    [(Arch::Gfx942, 4, true), (Arch::Gfx1100, 2, true), (Arch::Gfx942, 1, false), (Arch::Gfx950, 4, true)];
+const WAYS: [(Arch, u32, bool); 6] = [
+    (Arch::Gfx942, 4, true),
+    (Arch::Gfx1100, 2, true),
+    (Arch::Gfx942, 1, false),
+    (Arch::Gfx950, 4, true),
+    (Arch::Gfx90a, 2, true),
+    (Arch::Gfx1200, 4, false),
+];
 
 #[test]
 fn fixtures_run_as_they_say() {

@@ -33,6 +33,10 @@ fn assembly(arch: &str, given: &[(&str, i64)]) -> String {
     String::from_utf8(stage.bytes).expect("text")
 }
 
+fn llir(arch: &str) -> String {
+    String::from_utf8(compiled(arch, &[]).stage("llir").expect("llir").to_vec()).expect("text")
+}
+
 /// A number of the metadata of a compile.
 fn fact(artifact: &Artifact, name: &str) -> i64 {
     match artifact.metadata.get(name) {
@@ -81,6 +85,19 @@ fn kpack_makes_no_difference() {
     assert_eq!(code(1), code(2));
     let error = compile(matmul(), "gfx942", &options(&[("kpack", 4)])).expect_err("there is none");
     assert!(error.to_string().contains("kpack is 4"), "{error}");
+}
+
+#[test]
+fn barriers_of_lds_leave_loads_under_way() {
+    if !has_llvm() {
+        return;
+    }
+    for (arch, empties) in [("gfx1100", "buffer_gl0_inv"), ("gfx1200", "global_inv")] {
+        let text = assembly(arch, &[]);
+        assert!(text.contains("s_barrier") && !text.contains(empties), "{arch}");
+        let ahead = llir(arch).matches("fence syncscope(\"workgroup-one-as\")").count();
+        assert!(ahead > 2, "{arch}: {ahead} fences");
+    }
 }
 
 /// Code for a CPU, which LLVM makes with other options.

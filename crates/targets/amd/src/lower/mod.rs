@@ -14,12 +14,13 @@ mod log;
 mod math;
 mod matrix;
 mod memory;
+pub(crate) mod order;
 mod registers;
 mod scaled;
 
 pub use arrange::arrange;
 
-use amdgcn_isa::{Arch, CDNA};
+use amdgcn_isa::{Arch, CDNA, RDNA};
 use elementwise::{Abilities, Division, ElementTarget, Math, MinMax, Rounding};
 use ir::{FloatKind, Module, Op};
 use lanes::{
@@ -157,6 +158,15 @@ impl LaneTarget for Lanes {
         b.fence_among(Ordering::Release, SyncScope::Workgroup);
         b.intrinsic_void("llvm.amdgcn.s.barrier", &[]);
         b.fence_among(Ordering::Acquire, SyncScope::Workgroup);
+    }
+
+    fn has_shared_barrier(&self) -> bool {
+        // The waves of a program have several caches there, which a barrier for device memory empties.
+        RDNA.has(self.arch)
+    }
+
+    fn shared_barrier(&self, b: &mut FunctionBuilder<'_>) {
+        order::shared_barrier(b);
     }
 
     fn cluster_barrier(&self, b: &mut FunctionBuilder<'_>) {

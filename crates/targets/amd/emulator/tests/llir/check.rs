@@ -36,6 +36,12 @@ fn a_barrier_between_fences_orders() {
 }
 
 #[test]
+fn fences_of_each_memory_by_itself_order_lds() {
+    let barrier = BARRIER.replace("workgroup", "workgroup-one-as");
+    two().clean(&exchange(&barrier), &mut vec![0; 128]);
+}
+
+#[test]
 fn a_missing_barrier_is_a_race_or_a_read_too_early() {
     let report = two().run(&exchange(""), &mut vec![0; 128]).expect("it ends");
     let kinds: Vec<FindingKind> = report.findings.iter().map(|finding| finding.kind).collect();
