@@ -1,5 +1,5 @@
-# test kernel=products signature="*u8, *u8, *fp32"
-# Products of scaled operands: packed bytes, halves, scales on one side.
+# test kernel=products signature="*u8, *i8, *fp32"
+# Products of scaled operands: packed bytes, halves, scales on one side. Scales are bits: they may be signed.
 import triton
 import triton.language as tl
 

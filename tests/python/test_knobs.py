@@ -9,7 +9,6 @@ import deuteron.language as tl
 from deuteron import knobs
 
 
-@triton.jit
 def hooked(out_ptr, VALUE: tl.constexpr):
     tl.store(out_ptr, VALUE)
 
@@ -210,10 +209,12 @@ def test_the_cache_manager_of_libraries_can_be_chosen():
     assert type(cache.get_cache_manager("ab")) is cache.FileCacheManager
 
 
-def test_hooks_around_a_compile_are_called():
+@pytest.mark.parametrize("where", ["knobs", "class"])
+def test_hooks_around_a_compile_are_called(where, monkeypatch):
     import numpy as np
 
     told = []
+    kernel = triton.jit(hooked)
 
     def before(*, key, repr, fn, compile, is_manual_warmup, already_compiled):
         told.append(("before", fn.name.rsplit(".", 1)[-1], is_manual_warmup))
@@ -222,14 +223,19 @@ def test_hooks_around_a_compile_are_called():
     def after(*, key, repr, fn, compile, is_manual_warmup, already_compiled):
         told.append(("after", fn.name.rsplit(".", 1)[-1], is_manual_warmup))
 
-    with knobs.runtime.scope():
-        knobs.runtime.jit_cache_hook, knobs.runtime.jit_post_compile_hook = before, after
+    with knobs.runtime.scope(), monkeypatch.context() as patched:
+        if where == "knobs":
+            knobs.runtime.jit_cache_hook, knobs.runtime.jit_post_compile_hook = before, after
+        else:
+            # As programs for Triton 3.2 do.
+            patched.setattr(triton.JITFunction, "cache_hook", before)
+            patched.setattr(triton.JITFunction, "compiled_hook", after)
         out = np.zeros(1, np.int32)
-        hooked[(1, )](out, 12)
-        hooked[(1, )](out, 12)
-        assert hooked[(1, )](out, 13) is None and out[0] == 12
-        hooked.warmup(out, 14, grid=(1, ))
+        kernel[(1, )](out, 12)
+        kernel[(1, )](out, 12)
+        assert kernel[(1, )](out, 13) is None and out[0] == 12
+        kernel.warmup(out, 14, grid=(1, ))
     assert told == [("before", "hooked", False), ("after", "hooked", False), ("before", "hooked", False),
                     ("before", "hooked", True), ("after", "hooked", True)]
-    hooked[(1, )](out, 15)
+    kernel[(1, )](out, 15)
     assert len(told) == 5 and out[0] == 15

@@ -157,9 +157,9 @@ impl Ctx<'_> {
     fn check_scale(&mut self, side: &ScaledOperand, lines: &[u32], group: u32) -> Res<()> {
         let Some(scale) = &side.scale else { return Ok(()) };
         let dtype = scale.ty.scalar.dtype();
-        if !dtype.is_some_and(|dtype| matches!(dtype, DType::UInt8 | DType::Fp8E4Nv)) {
+        if !dtype.is_some_and(|dtype| matches!(dtype, DType::UInt8 | DType::Int8 | DType::Fp8E4Nv)) {
             return Err(self.error(format!(
-                "{}_scale must hold uint8 (e8m0) or fp8e4nv. Got {}",
+                "{}_scale must hold 8 bits (e8m0) or fp8e4nv. Got {}",
                 side.name, scale.ty.scalar
             )));
         }

@@ -80,22 +80,31 @@ impl<'a, 'py> JitHook<'a, 'py> {
 
     /// Whether a hook stops the compile.
     pub(crate) fn before(&self, py: Python<'_>) -> PyResult<bool> {
-        match self.hook("jit_cache") {
+        match self.hook("jit_cache", "cache_hook")? {
             Some(hook) => self.call(py, hook)?.bind(py).is_truthy(),
             None => Ok(false),
         }
     }
 
     pub(crate) fn after(&self, py: Python<'_>) -> PyResult<()> {
-        match self.hook("jit_post_compile") {
+        match self.hook("jit_post_compile", "compiled_hook")? {
             Some(hook) => self.call(py, hook).map(drop),
             None => Ok(()),
         }
     }
 
-    /// A hook, unless this thread compiles quietly.
-    fn hook(&self, name: &str) -> Option<Py<PyAny>> {
-        if IS_QUIET.get() { None } else { hook(self.function.py(), name) }
+    /// The hook of a knob, or of the attribute of `JITFunction` where programs for Triton up to 3.3 put it; none
+    /// where this thread compiles quietly.
+    fn hook(&self, knob: &str, attribute: &str) -> PyResult<Option<Py<PyAny>>> {
+        if IS_QUIET.get() {
+            return Ok(None);
+        }
+        if let Some(hook) = hook(self.function.py(), knob) {
+            return Ok(Some(hook));
+        }
+        // Asked of the type: of an instance it would be a bound method.
+        let old = self.function.get_type().getattr(attribute)?;
+        Ok((!old.is_none()).then(|| old.unbind()))
     }
 
     fn call(&self, py: Python<'_>, hook: Py<PyAny>) -> PyResult<Py<PyAny>> {

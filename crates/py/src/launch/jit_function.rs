@@ -392,6 +392,18 @@ impl JitFunction {
         self.do_not_specialize.as_ref().map(|list| list.clone_ref(py))
     }
 
+    /// Called before a kernel is compiled, as `knobs.runtime.jit_cache_hook`, which goes first.
+    #[classattr]
+    fn cache_hook() -> Option<Py<PyAny>> {
+        None
+    }
+
+    /// Called after a kernel was compiled, as `knobs.runtime.jit_post_compile_hook`, which goes first.
+    #[classattr]
+    fn compiled_hook() -> Option<Py<PyAny>> {
+        None
+    }
+
     #[getter]
     fn do_not_specialize_on_alignment(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.do_not_specialize_on_alignment.as_ref().map(|list| list.clone_ref(py))
