@@ -1,6 +1,7 @@
 """What a kernel takes as an argument: arrays of every kind, views of them, numbers, and what it refuses."""
 
 import ctypes
+import inspect
 
 import numpy as np
 import pytest
@@ -223,3 +224,20 @@ def test_a_compiled_kernel_takes_all_arguments_or_all_that_are_no_constants():
         np.testing.assert_array_equal(y, x + 4, err_msg=str(len(arguments)))
     with pytest.raises(TypeError, match=r"takes 7 arguments \(5 without those annotated as constexpr, 3 without all"):
         kernel[(1, )](x, 1, None, y)
+
+
+@triton.jit(do_not_specialize=["n"])
+def described(x_ptr, n: tl.int32, BLOCK: tl.constexpr, FLAG: tl.constexpr = None):
+    tl.store(x_ptr + tl.arange(0, BLOCK), n)
+
+
+def test_parameters_of_a_kernel_are_described():
+    params, empty = described.params, inspect.Parameter.empty
+    assert [(param.name, param.num, param.default) for param in params] == [
+        ("x_ptr", 0, empty), ("n", 1, empty), ("BLOCK", 2, empty), ("FLAG", 3, None),
+    ]
+    assert [param.has_default for param in params] == [False, False, False, True]
+    assert [param.annotation for param in params] == ["", "int32", "constexpr", "constexpr"]
+    assert [param.annotation_type for param in params] == ["", "i32", "", ""]
+    assert [param.is_constexpr for param in params] == [False, False, True, True]
+    assert [param.do_not_specialize for param in params] == [False, True, False, False]

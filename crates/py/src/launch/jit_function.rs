@@ -10,7 +10,7 @@ use crate::kernel::grid::Grid;
 use crate::kernel::params::{Param, ParamKind, Unspecialized, entries, params_of};
 use crate::kernel::source_text::from_definition;
 use crate::kernel::variants::Variants;
-use frontend::{Extensions, signature};
+use frontend::Extensions;
 use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -301,22 +301,11 @@ impl JitFunction {
     /// The parameters: name, position, default, and what is said about their specialisation.
     #[getter]
     fn params<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let namespace = py.import("types")?.getattr("SimpleNamespace")?;
+        let class = py.import("deuteron.runtime._signature")?.getattr("KernelParam")?;
+        let signature = self.signature(py)?.getattr("parameters")?;
         let describe = |(num, param): (usize, &Param)| {
-            let facts = PyDict::new(py);
-            facts.set_item("name", param.name.bind(py))?;
-            facts.set_item("num", num)?;
-            facts.set_item("is_constexpr", param.rules.constexpr)?;
-            facts.set_item("is_const", param.rules.constant)?;
-            facts.set_item(
-                "annotation_type",
-                param.rules.fixed.map_or_else(String::new, signature::type_text),
-            )?;
-            facts.set_item("has_default", param.default.is_some())?;
-            facts.set_item("default", param.default.as_ref().map(|value| value.bind(py)))?;
-            facts.set_item("do_not_specialize", !param.rules.specialize)?;
-            facts.set_item("do_not_specialize_on_alignment", !param.rules.align)?;
-            namespace.call((), Some(&facts))
+            let declared = signature.get_item(param.name.bind(py))?;
+            class.call1((num, declared, !param.rules.specialize, !param.rules.align))
         };
         self.params.iter().enumerate().map(describe).collect()
     }
