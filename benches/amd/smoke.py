@@ -7,7 +7,8 @@ descriptor, arguments. It then runs in a process of its own, and what comes out 
 
 A row is one of: `right`; `wrong`, with the first difference; `not run`, with the instruction that the emulator does not know. With
 ``--check`` a kernel that is wrong fails the command. The emulator has faults of its own, knows three generations (CDNA, RDNA 3,
-RDNA 4) and not their chips, no races and no waits: a wrong row is a question, a right one says that the last mile holds.
+RDNA 4) and not their chips, no races and no waits: a wrong row is a question, a right one says that the last mile holds. Faults that were
+found by comparing with the ISA manuals are repaired while it is loaded (``smoke_repairs.py``).
 """
 
 import argparse
@@ -106,6 +107,13 @@ def arguments(kinds, values, grid):
     return data + struct.pack("<III", *grid) + b"\0" * 256, kept
 
 
+def registers(properties, address):
+    """The scalar registers that a kernel begins with, of which the emulator has the address of the arguments alone: in front of it there
+    may stand a buffer of scratch memory (4), the packet of the launch (2) and its queue (2)."""
+    in_front = sum(count for bit, count in ((0, 4), (1, 2), (2, 2)) if properties >> bit & 1)
+    return [0] * in_front + [address & 0xffffffff, address >> 32]
+
+
 def run(job):
     """In the process of one kernel: runs it, and gives the bytes of its last array."""
     sys.path[:0] = [job["emulator"], str(HERE)]
@@ -125,8 +133,9 @@ def run(job):
     segment[:] = data
     address = ctypes.addressof(ctypes.c_char.from_buffer(segment))
     arch = GENERATIONS[job["arch"]]
+    properties = struct.unpack_from("<H", code.memory, at + 56)[0]
     emu.run_asm(code.base + at + entry, len(job["code"]), *job["grid"], job["lanes"], 1, 1, address,
-                words[1] | granules << LDS_SHIFT, scratch, arch)
+                words[1] | granules << LDS_SHIFT, scratch, arch, registers(properties, address))
     memory, array = kept[-1]
     return memory[:array.nbytes]
 

@@ -41,6 +41,56 @@ REPAIRS = (
     elif op == 'row_newbcast': src_lane = row_base + _c(arg, dtypes.int)
     elif op == 'row_share': src_lane = row_base + (lane_in_row ^ _c(arg, dtypes.int))
 """),
+    ("permlane16 and permlanex16 take half of their selectors from the third operand (RDNA 3, 16.12)",
+     "    return ctx.compile_lane_pcode(inst.op, inst)\n\n   # VOP3 VOPC",
+     """    copy = UOp.placeholder((ctx.wave_size,), dtypes.uint32, slot=0, addrspace=AddrSpace.LOCAL)
+    each, lane = ctx.range(), ctx.range()
+    register = ctx.inst_field(type(inst).src0) - _c(256)
+    copied = UOp.group(copy.index(each).store(ctx.rvgpr_dyn(register, each))).end(each)
+    words = [ctx.rsrc_dyn(ctx.inst_field(field), _c(0, dtypes.int)) for field in (type(inst).src1, type(inst).src2)]
+    in_row, row = lane & _c(15, dtypes.int), lane & _c(~15, dtypes.int)
+    if 'PERMLANEX16' in op_name: row = row ^ _c(16, dtypes.int)
+    word = (in_row < _c(8, dtypes.int)).where(*words)
+    chosen = (word >> ((in_row & _c(7, dtypes.int)) * _c(4, dtypes.int)).cast(dtypes.uint32)) & _c(15)
+    value = copy.after(copied).index(row + chosen.cast(dtypes.int)).load()
+    return UOp.sink(ctx.wvgpr_dyn(ctx.inst_field(type(inst).vdst), lane, value, exec_mask).end(lane), *ctx.inc_pc())
+
+   # VOP3 VOPC"""),
+    ("sums of WMMA that begin at a constant",
+     "  src2_r = (src2_r >= 256).where(src2_r - _c(256), src2_r)\n",
+     """  has_sum = src2_r >= _c(256)
+  start = ctx.rsgpr_dyn(src2_r, has_sum.ne(True))
+  src2_r = has_sum.where(src2_r - _c(256), _c(0))
+"""),
+    ("the same: where the sum is read",
+     "    mat_c = [ctx.rvgpr_dyn(src2_r + _c(vgpr), UOp.const(lane, dtypes.int)).bitcast(out_dt)\n",
+     "    mat_c = [has_sum.where(ctx.rvgpr_dyn(src2_r + _c(vgpr), UOp.const(lane, dtypes.int)), start).bitcast(out_dt)\n"),
+    ("caches are coherent here: `buffer_gl0_inv` is no operation",
+     "  inst = decode_inst(inst_bytes, arch)\n  try: return _get_runner",
+     """  if arch == "rdna3" and int.from_bytes(inst_bytes[:4], "little") >> 18 == 0xe0ac0000 >> 18:
+    from tinygrad.renderer.amd.dsl import v as _V
+    inst_bytes = ir3.v_mov_b32_e64(_V[0], _V[0]).to_bytes() + inst_bytes[8:]
+  inst = decode_inst(inst_bytes, arch)
+  try: return _get_runner"""),
+    ("LDS loads into a half of a register keep the other half (RDNA 3, 16.14)",
+     "        bit_width, dword_idx = int(m.group(1)) - int(m.group(2)) + 1, int(m.group(2)) // 32\n",
+     """        bit_width, dword_idx = int(m.group(1)) - int(m.group(2)) + 1, int(m.group(2)) // 32
+        if 'D16' in op_name and bit_width == 16:
+          low, kept = int(m.group(2)), ctx.rvgpr_dyn(vdst_reg, lane) & _c(0xFFFF0000 >> int(m.group(2)))
+          val, bit_width = ((_to_u32(val) & _c(0xFFFF)) << _c(low)) | kept, 32
+"""),
+    ("both halves of a VOPD instruction read before one writes (RDNA 3, 7.6)",
+     "  srcy0, srcy1 = ctx.rsrc_dyn(srcy0_off, lane, literal=literal), ctx.rvgpr_dyn(vsrcy1_reg, lane)\n",
+     """  srcy0, srcy1 = ctx.rsrc_dyn(srcy0_off, lane, literal=literal), ctx.rvgpr_dyn(vsrcy1_reg, lane)
+  srcx0, srcx1 = ctx.rsrc_dyn(srcx0_off, lane, literal=literal), ctx.rvgpr_dyn(vsrcx1_reg, lane)
+  reads = (srcx0, srcx1, srcy0, srcy1, ctx.rvgpr_dyn(vdstx_reg, lane), ctx.rvgpr_dyn(vdsty_reg, lane))
+"""),
+    ("the same: where one writes",
+     "_val_to_u32(val), exec_mask, after=srcy1))\n",
+     "_val_to_u32(val), exec_mask, after=reads))\n"),
+    ("the same: what writes come behind",
+     "    buf = self.vgpr.after(after) if after is not None else self.vgpr\n",
+     "    buf = self.vgpr if after is None else self.vgpr.after(*after) if isinstance(after, tuple) else self.vgpr.after(after)\n"),
     ("buffer loads of less than four bytes (CDNA 3, 9.1.2)",
      "      val = in_bounds.where(mem.index(word_addr.cast(dtypes.int64).valid(in_bounds)).load(), _c(0))\n      stores.append((ctx.wacc",
      """      val = in_bounds.where(mem.index(word_addr.cast(dtypes.int64).valid(in_bounds)).load(), _c(0))

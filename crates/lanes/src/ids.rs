@@ -62,8 +62,15 @@ impl Cx<'_> {
     pub(crate) fn program_barrier(&mut self) {
         if self.num_blocks > 1 {
             self.target.cluster_barrier(&mut self.b);
-        } else if self.role.is_some() {
+        } else {
             self.block_barrier();
+        }
+    }
+
+    /// The same, and device memory is in order: what the program asks for.
+    pub(crate) fn memory_barrier(&mut self) {
+        if self.num_blocks > 1 || self.role.is_some() {
+            self.program_barrier();
         } else {
             self.target.barrier(&mut self.b);
         }

@@ -67,7 +67,7 @@ fn elements(cx: &mut Cx<'_>, op: Op, asked: Asked, width: usize) -> Result<Eleme
     let masks = mask.map(|mask| cx.registers(mask)).transpose()?;
     if order.releases() {
         // One lane's atomic orders that lane's accesses; the others' are ordered before it by a barrier.
-        cx.program_barrier();
+        cx.memory_barrier();
     }
     Ok(Elements { groups: plan.groups, pointers, masks, owner, order, scope })
 }
@@ -150,7 +150,7 @@ fn reduce(
     }
     if asked.acquires() && touches_memory_later(cx.module, op) {
         reductions.fence(&mut cx.b, elements.scope);
-        cx.program_barrier();
+        cx.memory_barrier();
     }
     let zero = cx.b.zero(types::register(element));
     cx.set_registers(op, vec![zero; values.len()]);
@@ -268,7 +268,7 @@ fn store(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         cx.target.atomic_store(&mut cx.b, &access, value);
     }
     if elements.order.acquires() {
-        cx.program_barrier();
+        cx.memory_barrier();
     }
     Ok(())
 }
@@ -335,7 +335,7 @@ fn give(
         values = first.into_iter().map(|register| values[register]).collect();
     }
     if elements.order.acquires() {
-        cx.program_barrier();
+        cx.memory_barrier();
     }
     if !cx.module.is_unused(result) {
         values = share_results::share_results(cx, op, values)?;

@@ -159,7 +159,7 @@ fn assert(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     })?;
     // Lanes whose elements are fine must not run ahead of the failure.
     if ttir::types::is_tensor(cx.module.ty(assert.condition())) {
-        cx.program_barrier();
+        cx.memory_barrier();
     }
     Ok(())
 }

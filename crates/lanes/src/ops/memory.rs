@@ -17,7 +17,7 @@ use ttir::ops::memory::{BARRIER, CacheModifier, EvictionPolicy, LOAD, LoadOp, ST
 pub(crate) const TABLE: &[Entry] = &[(&LOAD, load), (&STORE, store), (&BARRIER, barrier)];
 
 fn barrier(cx: &mut Cx<'_>, _: Op) -> Result<()> {
-    cx.program_barrier();
+    cx.memory_barrier();
     Ok(())
 }
 

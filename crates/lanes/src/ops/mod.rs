@@ -118,15 +118,20 @@ pub(crate) fn needs() -> &'static Needs {
 /// From so many quotients with one divisor on it is worth instructions of its own, which may also leave a loop.
 const SHARERS: usize = 2;
 
-/// Whether the divisors of a quotient of blocks are few: the sum of a row, the count of its elements.
+/// Whether the divisors of a quotient of blocks are few: the sum of a row, the count of its elements. What masks leave
+/// of a block is no divisor beside others.
 fn shares_divisors(cx: &Cx<'_>, op: Op) -> Result<bool> {
     if !cx.module.is(op, &DIVF) {
         return Ok(false);
     }
     let quotient = BinaryOp::new(cx.module, op);
     let (dividends, divisors) = (cx.registers(quotient.lhs())?, cx.registers(quotient.rhs())?);
+    let func = cx.b.func();
+    let open: Vec<Value> = divisors.iter().copied().filter(|&value| func.constant(value).is_none()).collect();
+    let quotients = if open.is_empty() { dividends.len() } else { open.len() };
+    let divisors = if open.is_empty() { &divisors[..] } else { &open[..] };
     let different: FxHashSet<Value> = divisors.iter().copied().collect();
-    Ok(different.len() * SHARERS <= dividends.len())
+    Ok(different.len() * SHARERS <= quotients)
 }
 
 /// Whether results may be equal in runs in which the operands are not: the truth values of masks, and quotients (which
