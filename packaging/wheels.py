@@ -102,7 +102,9 @@ def main():
     options = parser.parse_args()
     architectures = options.arch or ARCHITECTURES
     try:
-        environment = os.environ | {"DEUTERON_COMMIT": commit(options.dirty)}
+        # maturin finds zig as a module of the first Python on the path: the one that runs this.
+        path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+        environment = os.environ | {"DEUTERON_COMMIT": commit(options.dirty), "PATH": path}
         shutil.rmtree(options.out, ignore_errors=True)
         for arch in architectures:
             run(f"standard library for {arch}", ["rustup", "target", "add", f"{arch}-unknown-linux-gnu"])
