@@ -1,25 +1,19 @@
 //! Matrix products. The order of accumulation is described in the interpreter's own documentation.
 
-use super::data::{Data, Undefined};
+use super::data::{Data, Side, Undefined};
 use super::machine::{Entry, Machine, Step, merge_undefined};
+use super::multiply::{Sizes, add_products};
 use crate::ops;
 use crate::ops::dot::{DotScaledOp, ScaleType};
 use crate::types::{elem, numel, shape};
+use half::f16;
+use half::slice::HalfFloatSliceExt;
 use ir::scalar::{float_bits, float_value, sign_extend, truncate};
 use ir::{FloatKind, Op, Type};
 use std::sync::Arc;
 
 /// Rows of this file.
 pub(super) const TABLE: &[Entry] = &[(&ops::dot::DOT, dot), (&ops::dot::DOT_SCALED, dot_scaled)];
-
-/// Sizes of a stack of products: `batch × m × k` times `batch × k × n`.
-#[derive(Clone, Copy)]
-struct Sizes {
-    batch: usize,
-    m: usize,
-    n: usize,
-    k: usize,
-}
 
 impl Sizes {
     fn new(c: &[i64], k: usize) -> Sizes {
@@ -41,24 +35,18 @@ impl Sizes {
     }
 }
 
-/// Sums products from `start` on in a binary32 accumulator; a row of the result at a time, whose elements are
-/// independent sums.
-fn sum_rows(kind: FloatKind, sizes: Sizes, lhs: &[f64], rhs: &[f64], start: &[f64]) -> Vec<u64> {
-    let Sizes { batch, m, n, k } = sizes;
-    let mut results = Vec::with_capacity(batch * m * n);
-    for row in 0..batch * m {
-        let mut sums: Vec<f32> = start[row * n..(row + 1) * n].iter().map(|&value| value as f32).collect();
-        for at in 0..k {
-            let a = lhs[row * k + at];
-            let line = (row / m * k + at) * n;
-            for (sum, b) in sums.iter_mut().zip(&rhs[line..line + n]) {
-                // A product of two floats of at most 24 bits of precision is exact in binary64.
-                *sum = (f64::from(*sum) + a * b) as f32;
-            }
-        }
-        results.extend(sums.iter().map(|&sum| float_bits(kind, f64::from(sum))));
+/// Sums products in a binary32 accumulator.
+fn sum_singles(kind: FloatKind, sizes: Sizes, lhs: &[f32], rhs: &[f32], mut sums: Vec<f32>) -> Vec<u64> {
+    add_products(sizes, lhs, rhs, &mut sums);
+    match kind {
+        FloatKind::F32 => sums.iter().map(|&sum| single_bits(sum)).collect(),
+        _ => sums.iter().map(|&sum| float_bits(kind, f64::from(sum))).collect(),
     }
-    results
+}
+
+/// The bits of a binary32 number; those of NaN are one pattern.
+fn single_bits(value: f32) -> u64 {
+    if value.is_nan() { float_bits(FloatKind::F32, f64::NAN) } else { u64::from(value.to_bits()) }
 }
 
 /// Sums binary64 products from `start` on, in the accumulator of a format: binary64 or binary32.
@@ -68,6 +56,31 @@ fn sum_floats(kind: FloatKind, start: f64, products: impl Iterator<Item = (f64, 
     }
     let sum = products.fold(start as f32, |sum, (a, b)| (f64::from(sum) + a * b) as f32);
     float_bits(kind, f64::from(sum))
+}
+
+/// The values of all elements, of a format whose numbers are numbers of binary32.
+fn singles(data: &Data, ty: Type) -> Vec<f32> {
+    let (kind, count) = (elem(ty).as_float().unwrap_or(FloatKind::F32), numel(ty) as usize);
+    fn each(data: &Data, count: usize, convert: impl Fn(u64) -> f32) -> Vec<f32> {
+        match data.side() {
+            Side::Uniform(bits) => vec![convert(bits); count],
+            Side::Each(bits) => bits.iter().map(|&bits| convert(bits)).collect(),
+        }
+    }
+    match kind {
+        FloatKind::F32 => each(data, count, |bits| f32::from_bits(bits as u32)),
+        FloatKind::BF16 => each(data, count, |bits| f32::from_bits((bits as u32) << 16)),
+        FloatKind::F16 => {
+            let halves: Vec<f16> = match data.side() {
+                Side::Uniform(bits) => vec![f16::from_bits(bits as u16); count],
+                Side::Each(bits) => bits.iter().map(|&bits| f16::from_bits(bits as u16)).collect(),
+            };
+            let mut values = vec![0.0; count];
+            halves.convert_to_f32_slice(&mut values);
+            values
+        }
+        _ => each(data, count, |bits| float_value(kind, bits) as f32),
+    }
 }
 
 /// The values of all elements.
@@ -82,12 +95,13 @@ pub(crate) fn dot(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let sizes = Sizes::new(shape(c_ty), shape(a_ty).last().map_or(1, |&k| k as usize));
     let results = match elem(c_ty).as_float() {
         Some(kind) => {
-            let (lhs, rhs, start) = (values(a, a_ty), values(b, b_ty), values(c, c_ty));
-            match kind {
-                FloatKind::F64 => {
-                    sizes.each(|pairs, at| sum_floats(kind, start[at], pairs.map(|(i, j)| (lhs[i], rhs[j]))))
-                }
-                _ => sum_rows(kind, sizes, &lhs, &rhs, &start),
+            if kind == FloatKind::F64
+                || [a_ty, b_ty].iter().any(|&ty| elem(ty).as_float() == Some(FloatKind::F64))
+            {
+                let (lhs, rhs, start) = (values(a, a_ty), values(b, b_ty), values(c, c_ty));
+                sizes.each(|pairs, at| sum_floats(kind, start[at], pairs.map(|(i, j)| (lhs[i], rhs[j]))))
+            } else {
+                sum_singles(kind, sizes, &singles(a, a_ty), &singles(b, b_ty), singles(c, c_ty))
             }
         }
         None => {

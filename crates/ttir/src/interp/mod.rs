@@ -32,6 +32,7 @@ mod external_directed;
 mod handlers;
 mod machine;
 mod memory;
+mod multiply;
 mod shape;
 mod step;
 mod whole;
