@@ -72,7 +72,7 @@ def tiles(M, N, K):
     """Rows, columns and depth of a tile, and how many tiles below each other make a group. On a GPU a tile lives in
     registers; on a CPU in the caches, and what a program has packed of ``b`` serves the one below it: tiles are wide, and
     whole columns of them are groups, as long as there are some for every processor."""
-    if triton.runtime.driver.active.get_current_target().backend != "cpu":
+    if not common.on_cpu():
         return 128, 64, 32, 8
     rows, columns = 64, min(512, max(64, triton.next_power_of_2(N)))
     while columns > 64 and triton.cdiv(M, rows) * triton.cdiv(N, columns) < 4 * os.cpu_count():

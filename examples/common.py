@@ -21,6 +21,15 @@ except ImportError:
     torch = None
 
 
+def on_cpu():
+    """Whether kernels run on a processor: compiled for one, or interpreted."""
+    import triton
+
+    # An interpreter needs no driver, and without a GPU the reference has none.
+    return os.environ.get("TRITON_INTERPRET") == "1" or \
+        triton.runtime.driver.active.get_current_target().backend == "cpu"
+
+
 class Check:
     """How far a result is from its reference, and how far it may be."""
 

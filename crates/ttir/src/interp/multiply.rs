@@ -83,7 +83,7 @@ fn add_rows<S: Simd, const R: usize>(simd: S, [n, k]: [usize; 2], a: &[f32], b: 
 /// Neither closures nor iterators: what of them is not inlined is compiled without the instructions that `S` stands
 /// for, and the tile must stay in registers (iterators take it four to eight times as long).
 #[inline(always)]
-#[expect(clippy::needless_range_loop, reason = "see above")]
+#[expect(clippy::manual_memcpy, reason = "see above")]
 fn add_tile<S: Simd, const R: usize, const V: usize>(
     simd: S,
     [n, k]: [usize; 2],
