@@ -119,9 +119,7 @@ def run(job):
     sys.path[:0] = [job["emulator"], str(HERE)]
     import smoke_repairs
 
-    emu, missing = smoke_repairs.emulator(job["emulator"])
-    for what in missing:
-        print(f"not repaired: {what}", file=sys.stderr)
+    emu = smoke_repairs.emulator(job["emulator"])
     code = CodeObject(job["code"])
     at = code.symbol(job["name"] + ".kd")
     entry = struct.unpack_from("<q", code.memory, at + 16)[0]
@@ -215,7 +213,10 @@ def main():
     options = parser.parse_args()
     sys.path.insert(0, str(HERE))
     import smoke_kernels
+    import smoke_repairs
 
+    for what in smoke_repairs.source(options.emulator)[2]:
+        print(f"not repaired: {what}")
     counts = {}
     for name, case in smoke_kernels.cases().items():
         if options.only not in name:

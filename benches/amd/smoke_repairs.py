@@ -1,5 +1,5 @@
 """Faults of tinygrad's emulator that `smoke.py` repairs before it runs anything: each a piece of its source, what stands in its place, and
-where that is written. A piece that is not found (another version of the emulator) is said and left out.
+where that is written. A piece that is not found (in another version of the emulator) is left out, and ``smoke.py`` says which.
 """
 
 import importlib.util
@@ -41,13 +41,15 @@ REPAIRS = (
     elif op == 'row_newbcast': src_lane = row_base + _c(arg, dtypes.int)
     elif op == 'row_share': src_lane = row_base + (lane_in_row ^ _c(arg, dtypes.int))
 """),
-    ("permlane16 and permlanex16 take half of their selectors from the third operand (RDNA 3, 16.12)",
+    ("permlane16 and permlanex16: half of the selectors are the third operand, which may be a literal (RDNA 3, 16.12)",
      "    return ctx.compile_lane_pcode(inst.op, inst)\n\n   # VOP3 VOPC",
      """    copy = UOp.placeholder((ctx.wave_size,), dtypes.uint32, slot=0, addrspace=AddrSpace.LOCAL)
     each, lane = ctx.range(), ctx.range()
     register = ctx.inst_field(type(inst).src0) - _c(256)
     copied = UOp.group(copy.index(each).store(ctx.rvgpr_dyn(register, each))).end(each)
-    words = [ctx.rsrc_dyn(ctx.inst_field(field), _c(0, dtypes.int)) for field in (type(inst).src1, type(inst).src2)]
+    literal = ctx.optional_field(inst, 'literal')
+    fields = (type(inst).src1, type(inst).src2)
+    words = [ctx.rsrc_dyn(ctx.inst_field(field), _c(0, dtypes.int), literal=literal) for field in fields]
     in_row, row = lane & _c(15, dtypes.int), lane & _c(~15, dtypes.int)
     if 'PERMLANEX16' in op_name: row = row ^ _c(16, dtypes.int)
     word = (in_row < _c(8, dtypes.int)).where(*words)
@@ -65,11 +67,10 @@ REPAIRS = (
     ("the same: where the sum is read",
      "    mat_c = [ctx.rvgpr_dyn(src2_r + _c(vgpr), UOp.const(lane, dtypes.int)).bitcast(out_dt)\n",
      "    mat_c = [has_sum.where(ctx.rvgpr_dyn(src2_r + _c(vgpr), UOp.const(lane, dtypes.int)), start).bitcast(out_dt)\n"),
-    ("caches are coherent here: `buffer_gl0_inv` is no operation",
+    ("caches are coherent here: `buffer_gl0_inv` and `buffer_gl1_inv` are no operations",
      "  inst = decode_inst(inst_bytes, arch)\n  try: return _get_runner",
-     """  if arch == "rdna3" and int.from_bytes(inst_bytes[:4], "little") >> 18 == 0xe0ac0000 >> 18:
-    from tinygrad.renderer.amd.dsl import v as _V
-    inst_bytes = ir3.v_mov_b32_e64(_V[0], _V[0]).to_bytes() + inst_bytes[8:]
+     """  if arch == "rdna3" and int.from_bytes(inst_bytes[:4], "little") >> 18 in (0xe0ac0000 >> 18, 0xe0b00000 >> 18):
+    inst_bytes = ir3.v_nop_e64().to_bytes() + inst_bytes[8:]
   inst = decode_inst(inst_bytes, arch)
   try: return _get_runner"""),
     ("LDS loads into a half of a register keep the other half (RDNA 3, 16.14)",
@@ -91,6 +92,34 @@ REPAIRS = (
     ("the same: what writes come behind",
      "    buf = self.vgpr.after(after) if after is not None else self.vgpr\n",
      "    buf = self.vgpr if after is None else self.vgpr.after(*after) if isinstance(after, tuple) else self.vgpr.after(after)\n"),
+    ("each wave has private memory of its own (RDNA 3, 12.3)",
+     "Buffer('CPU', scratch_size * wave_size, dtypes.uint8)",
+     "Buffer('CPU', scratch_size * (total_threads + wave_size), dtypes.uint8)"),
+    ("the same: where it begins",
+     "scratch_buf._buf.va_addr if scratch_buf else 0",
+     "scratch_buf._buf.va_addr + wave_start * scratch_size if scratch_buf else 0"),
+    ("the same: `global_inv` and `global_wb`; ds_swizzle, whose lanes are chosen by bits (CDNA 3, 11.3)",
+     "  sink = handler(inst, ctx)\n",
+     """  name = _op_name(inst)
+  if any(word in name for word in ('GLOBAL_INV', 'GLOBAL_WB', 'V_NOP')): sink = UOp.sink(*ctx.inc_pc())
+  elif 'DS_SWIZZLE' in name: sink = _compile_swizzle(inst, ctx)
+  else: sink = handler(inst, ctx)
+"""),
+    ("the same: the lanes",
+     "def _get_runner(",
+     """def _compile_swizzle(inst, ctx: _Ctx) -> UOp:
+  if int(inst.offset1) >= 128: raise NotImplementedError("ds_swizzle of four lanes")
+  copy = UOp.placeholder((ctx.wave_size,), dtypes.uint32, slot=0, addrspace=AddrSpace.LOCAL)
+  each, lane, exec_mask = ctx.range(), ctx.range(), ctx.rexec()
+  register = ctx.inst_field(type(inst).addr)
+  copied = UOp.group(copy.index(each).store(ctx.rvgpr_dyn(register, each))).end(each)
+  word = (ctx.inst_field(type(inst).offset0) | (ctx.inst_field(type(inst).offset1) << _c(8))).cast(dtypes.int)
+  kept, given, turned = [(word >> _c(at, dtypes.int)) & _c(31, dtypes.int) for at in (0, 5, 10)]
+  source = (lane & _c(~31, dtypes.int)) | (((lane & kept) | given) ^ turned)
+  value = copy.after(copied).index(source).load()
+  return UOp.sink(ctx.wvgpr_dyn(ctx.inst_field(type(inst).vdst), lane, value, exec_mask).end(lane), *ctx.inc_pc())
+
+def _get_runner("""),
     ("buffer loads of less than four bytes (CDNA 3, 9.1.2)",
      "      val = in_bounds.where(mem.index(word_addr.cast(dtypes.int64).valid(in_bounds)).load(), _c(0))\n      stores.append((ctx.wacc",
      """      val = in_bounds.where(mem.index(word_addr.cast(dtypes.int64).valid(in_bounds)).load(), _c(0))
@@ -100,27 +129,31 @@ REPAIRS = (
       stores.append((ctx.wacc"""),
     ("buffer stores of less than four bytes",
      "      stores.append(idx.store(in_bounds.where(_to_u32(val), idx)))\n",
-     """      val = _to_u32(val)
+     """      val = _to_u32(val) + idx.load() if adds else _to_u32(val)
       if narrow:
         shift = (addr & UOp.const(3, dtypes.uint64)).cast(dtypes.uint32) * _c(8)
         mask = _c((1 << narrow) - 1) << shift
         val = (idx.load() & (mask ^ _c(0xFFFFFFFF))) | ((val << shift) & mask)
       stores.append(idx.store(in_bounds.where(val, idx)))
 """),
-    ("the same: how many bits; buffer atomics and halves of registers are not known",
+    ("the same: how many bits; sums in memory (CDNA 3, 9.1.9); other buffer atomics and halves of registers are not known",
      "  n_dwords = 4 if 'X4' in op_name else 2 if 'X2' in op_name else 1\n\n  # instruction fields\n",
      """  n_dwords = 4 if 'X4' in op_name else 3 if 'X3' in op_name else 2 if 'X2' in op_name else 1
   narrow = 8 if 'BYTE' in op_name else 16 if 'SHORT' in op_name else 0
   signed = 'SBYTE' in op_name or 'SSHORT' in op_name
-  if any(word in op_name for word in ('ATOMIC', 'D16', 'FORMAT')): raise NotImplementedError(f"{op_name} not implemented in emulator")
+  if 'WBL2' in op_name or op_name == 'BUFFER_INV': return UOp.sink(*ctx.inc_pc())
+  adds = op_name == 'BUFFER_ATOMIC_ADD' and not _iattr(inst, 'sc0') and not _iattr(inst, 'glc')
+  is_store = is_store or adds
+  unknown = not adds and any(word in op_name for word in ('ATOMIC', 'D16', 'FORMAT'))
+  if unknown: raise NotImplementedError(f"{op_name} not implemented in emulator")
 
   # instruction fields
 """),
 )
 
 
-def emulator(checkout):
-    """The emulator of a clone as a module, repaired, and the repairs that found no place."""
+def source(checkout):
+    """The file of the emulator in a clone, its text with the repairs, and the repairs that found no place."""
     path = Path(checkout) / "test" / "mockgpu" / "amd" / "emu.py"
     text, missing = path.read_text(), []
     for what, piece, repaired in REPAIRS:
@@ -128,8 +161,14 @@ def emulator(checkout):
             text = text.replace(piece, repaired)
         else:
             missing.append(what)
+    return path, text, missing
+
+
+def emulator(checkout):
+    """The emulator of a clone as a module, repaired."""
+    path, text, _ = source(checkout)
     spec = importlib.util.spec_from_file_location(MODULE, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[MODULE] = module
     exec(compile(text, str(path), "exec"), vars(module))
-    return module, missing
+    return module
