@@ -49,3 +49,15 @@ def test_other_assembly_is_refused_where_it_has_no_meaning():
 
     with pytest.raises(triton.TritonError, match="not supported on the CPU"):
         counts[(1, )](np.zeros(1, np.int32))
+
+
+@pytest.mark.parametrize("target", [("cuda", 90, 32), ("hip", "gfx942", 64)], ids=["nvidia", "amd"])
+def test_assembly_that_the_assembler_refuses_is_an_error_of_the_kernel(target):
+
+    @triton.jit
+    def swapped(x):
+        tl.store(x, tl.inline_asm_elementwise("bswap $0, $1;", "=r,r", [tl.load(x)], dtype=tl.int32, is_pure=True, pack=1))
+
+    source = triton.compiler.ASTSource(swapped, {"x": "*i32"})
+    with pytest.raises(triton.TritonError, match=r"test_inline_assembly.py:\d+:\d+: the inline assembly `bswap"):
+        triton.compile(source, target=triton.backends.compiler.GPUTarget(*target))

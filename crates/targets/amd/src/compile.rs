@@ -6,7 +6,7 @@ use crate::object::{link, note};
 use crate::options::{AMDGCN, BACKEND, HSACO, option};
 use crate::{abi, knobs, log, pipeline};
 use amdgcn_isa::Arch;
-use gpu::{Backend, Code, LLIR, TTGIR};
+use gpu::{Backend, Code, InlineAssembly, LLIR, TTGIR};
 use ir::pass::PassRow;
 use lanes::LaneTarget;
 use llvm::{Llvm, LlvmError, Output, TargetSpec};
@@ -165,8 +165,9 @@ pub(crate) fn compile(
 ) -> Result<Artifact, TargetError> {
     let amd = Amd::new(how.arch, options)?;
     let mut compile = gpu::Compile::new(&amd, options, observer);
+    let assembly = InlineAssembly::of(&module);
     let code = compile.ttir(module)?;
-    finish(compile, &amd, code, how.emulated)
+    finish(compile, &amd, code, how.emulated).map_err(|error| assembly.blame(error))
 }
 
 /// Compiles from a stage that is given as text.

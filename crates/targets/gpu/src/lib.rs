@@ -14,6 +14,7 @@ pub mod driver;
 pub mod emulated;
 mod errors;
 mod fit;
+mod inline_assembly;
 mod launch;
 mod observe;
 mod options;
@@ -23,6 +24,7 @@ mod stage;
 
 pub use compile::{Backend, Code, Compile};
 pub use errors::{check_shared, not_lowered, out_of_shared, refused};
+pub use inline_assembly::InlineAssembly;
 pub use launch::device_facts;
 pub use observe::{LanePasses, LayoutPasses};
 pub use options::{COOPERATIVE, NO_LINES, NO_PASSES, flag, number, text};

@@ -6,7 +6,7 @@ use crate::lower::Lanes;
 use crate::maps;
 use crate::options::{BACKEND, option};
 use crate::{assembling, given, machine, pipeline, ptx, stage};
-use gpu::{Backend, Code, LLIR, TTGIR, check_shared};
+use gpu::{Backend, Code, InlineAssembly, LLIR, TTGIR, check_shared};
 use ir::pass::PassRow;
 use ptx_isa::{Arch, Version};
 use std::collections::BTreeMap;
@@ -73,8 +73,9 @@ pub(crate) fn compile(
     let nvidia = Nvidia::new(arch, emulated, options)?;
     check_clusters(nvidia.lanes.machine, options)?;
     let mut compile = Compile::new(&nvidia, options, observer);
+    let assembly = InlineAssembly::of(&module);
     let code = compile.shared.ttir(module)?;
-    compile.code(code)
+    compile.code(code).map_err(|error| assembly.blame(error))
 }
 
 /// Compiles from a stage that is given as text.
