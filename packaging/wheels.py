@@ -55,7 +55,8 @@ def run(title, command, **more):
 def build(arch, python, out, environment):
     target = f"{arch}-unknown-linux-gnu"
     command = [sys.executable, "-m", "maturin", "build", "--quiet", "--profile", "dist", "--zig", "--target", target,
-               "--compatibility", "manylinux_{}_{}".format(*GLIBC), "--out", out, *BUILDS[python]]
+               "--compatibility", "manylinux_{}_{}".format(*GLIBC), "--compression-level", "9", "--out", out,
+               *BUILDS[python]]
     run(f"deuteron for Python {python} on {arch}", command, cwd=ROOT, env=environment)
 
 
