@@ -2,7 +2,7 @@
 
 ``DEUTERON_EMULATE=hip:gfx942 python -m deuteron --cuda-as-cpu benches/compatibility/tutorials.py R/python/tutorials/06-fused-attention.py
 --call 'test_op(1, 2, 128, 64, True, False, "bwd", "triton-fp16")'`` runs the file as a program, then evaluates what stands behind each
-``--call`` with its names. Functions under ``triton.testing.perf_report`` are not run, which is said for each: they measure. ``--configurations 1`` leaves tuners one configuration. Layer
+``--call`` with its names; with ``--only-calls`` the file is imported, not run. Functions under ``triton.testing.perf_report`` are not run, which is said for each: they measure. ``--configurations 1`` leaves tuners one configuration. Layer
 normalisation by torch, which 05 compares with, is computed in float64: torch's own gradients of 16-bit weights on a CPU are ten times as far
 from that as what the tutorial allows.
 """
@@ -28,6 +28,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file")
     parser.add_argument("--call", action="append", default=[], help="an expression with the names of the file")
+    parser.add_argument("--only-calls", action="store_true", help="import the file rather than run it as a program")
     parser.add_argument("--configurations", type=int, help="how many configurations tuners have at most")
     options = parser.parse_args()
     import torch
@@ -45,7 +46,7 @@ def main():
     triton.testing.perf_report = lambda benchmarks: Unmeasured
     sys.argv = [options.file]
     began = time.perf_counter()
-    names = runpy.run_path(options.file, run_name="__main__")
+    names = runpy.run_path(options.file, run_name="tutorial" if options.only_calls else "__main__")
     for call in options.call:
         print(f"{call}: {eval(call, names)}")
     print(f"{options.file}: {time.perf_counter() - began:.1f} s")

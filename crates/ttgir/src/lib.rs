@@ -76,6 +76,7 @@ pub static PASSES: &[&ir::pass::PassRow] = &[
     &passes::PIPELINE_LOOPS,
     &passes::BULK_COPIES,
     &passes::PREFETCH_LOADS,
+    &passes::PING_PONG,
     &passes::INSERT_FENCES,
     &passes::CAPTURE_VALUES,
     &passes::DROP_CARRIED,

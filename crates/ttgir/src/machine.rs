@@ -193,6 +193,9 @@ pub struct Machine {
     /// The length of the sums of a dot from which groups of warps that do not begin copies take turns with the matrix
     /// units; none: never.
     pub turns: Option<u32>,
+    /// The work of a dot (rows × columns × length of its sums × bits of an element) from which on two groups of warps
+    /// run its loop half an iteration apart, one loading while the other multiplies; none: never.
+    pub ping_pong: Option<u64>,
     /// Whether blocks that dots made are stored by bulk copies, where descriptors name them.
     pub bulk_store: bool,
     /// Whether matrices of 8 × 8 16-bit elements are loaded from shared memory to registers by one instruction.
@@ -237,6 +240,7 @@ impl Machine {
         bulk_store: false,
         roles: Roles::None,
         turns: None,
+        ping_pong: None,
         matrix_load: false,
         matrix_store: false,
         cluster: 1,
@@ -286,6 +290,7 @@ impl fmt::Display for Machine {
         writeln!(f, "dots are stored from where they are: {}", self.stores_fragments)?;
         writeln!(f, "bulk copies: {}, for stores: {}", self.bulk_copy, self.bulk_store)?;
         writeln!(f, "roles of warps: {:?}, taking turns: {:?}", self.roles, self.turns)?;
+        writeln!(f, "groups half an iteration apart: {:?}", self.ping_pong)?;
         writeln!(f, "matrix loads: {}, stores: {}", self.matrix_load, self.matrix_store)?;
         for row in self.matrix {
             writeln!(f, "matrix: {row}")?;

@@ -26,10 +26,14 @@ static ROLES: Machine = Machine { name: "roles", roles: Roles::Asked, ..BULK };
 /// Fewer registers than two dots of 64 rows and columns need.
 static TIGHT: Machine = Machine { name: "tight", lane_registers: 64, ..RUNS };
 
+/// Two groups of warps that run loops with dots half an iteration apart: 64 rows and columns with sums of 32 halves in
+/// two parts, larger ones in four.
+static APART: Machine = Machine { name: "apart", ping_pong: Some(64 * 64 * 32 * 16), ..RUNS };
+
 const MARK: &str = "\n// expect\n";
 
 fn named(name: &str) -> &'static Machine {
-    let all = [&Machine::BASE, &WARP, &GROUP, &BULK, &ROLES, &WIDE, &RUNS, &TIGHT];
+    let all = [&Machine::BASE, &WARP, &GROUP, &BULK, &ROLES, &WIDE, &RUNS, &TIGHT, &APART];
     all.into_iter().find(|machine| machine.name == name).unwrap_or_else(|| panic!("no machine {name}"))
 }
 

@@ -1,7 +1,7 @@
 //! A compile: the stages that all targets for GPUs have, then LLVM, then the linker.
 
 use crate::lower::{Lanes, TRIPLE, Tuning, arrange, buffer, copy, order};
-use crate::machine::{self, Copies};
+use crate::machine::{self, Copies, Loops};
 use crate::object::{link, note};
 use crate::options::{AMDGCN, BACKEND, HSACO, option};
 use crate::{abi, knobs, log, pipeline};
@@ -50,12 +50,13 @@ impl Amd {
         let flush_denormals = gpu::flag(options, option::FLUSH_DENORMALS);
         let plain_atomics = is_off(options, knobs::USE_BUFFER_ATOMICS);
         let tuning = Tuning { waves_per_eu, flush_denormals, plain_atomics };
-        let copies = match options.extra.get(knobs::USE_ASYNC_COPY) {
-            Some(OptionValue::Bool(true)) => Copies::Always,
-            Some(OptionValue::Bool(false)) => Copies::Never,
-            _ => Copies::Asked,
+        let copies = match asked(options, knobs::USE_ASYNC_COPY) {
+            Some(true) => Copies::Always,
+            Some(false) => Copies::Never,
+            None => Copies::Asked,
         };
-        let machine = machine::machine_with(arch, copies);
+        let loops = Loops { copies, ping_pong: asked(options, knobs::USE_PING_PONG) };
+        let machine = machine::machine_for(arch, loops);
         Ok(Amd { lanes: Lanes { tuning, machine, ..Lanes::new(arch) }, wgp })
     }
 
@@ -129,6 +130,14 @@ impl Backend for Amd {
             ("llvm.amdgcn.mbcnt.lo".into(), 32),
             ("llvm.amdgcn.mbcnt.hi".into(), 64),
         ]
+    }
+}
+
+/// What a knob says that may be left open.
+fn asked(options: &CompileOptions, knob: &str) -> Option<bool> {
+    match options.extra.get(knob) {
+        Some(OptionValue::Bool(value)) => Some(*value),
+        _ => None,
     }
 }
 

@@ -7,6 +7,7 @@ mod matrix;
 
 use amdgcn_isa::Arch;
 use ir::FloatKind::{self, BF16, F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F16, F32, F64};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use ttgir::machine::Machine;
 
 const CONVERSIONS: &[(FloatKind, FloatKind)] = &[(F32, F16), (F16, F32), (F32, F64), (F64, F32)];
@@ -36,8 +37,13 @@ const GFX90A: Machine = Machine {
 };
 
 /// CDNA3.
-const GFX942: Machine =
-    Machine { name: "hip:gfx942", matrix: matrix::GFX942, conversions: WITH_FNUZ, ..GFX90A };
+const GFX942: Machine = Machine {
+    name: "hip:gfx942",
+    matrix: matrix::GFX942,
+    conversions: WITH_FNUZ,
+    ping_pong: PING_PONG,
+    ..GFX90A
+};
 
 /// CDNA4.
 const GFX950: Machine = Machine {
@@ -46,6 +52,7 @@ const GFX950: Machine = Machine {
     sm_shared_bytes: 160 << 10,
     async_copy_bytes: &[16],
     direct_stages: 3,
+    ping_pong: PING_PONG,
     matrix: matrix::GFX950,
     scaled_matrix: matrix::GFX950_SCALED,
     conversions: WITH_OCP_AND_BF16,
@@ -103,18 +110,61 @@ pub enum Copies {
     Never,
 }
 
-/// CDNA4 where all loops do that can.
-const GFX950_COPYING: Machine = Machine { direct_stages: 2, ..GFX950 };
-/// CDNA4 where none does.
-const GFX950_STAGING: Machine = Machine { direct_stages: u32::MAX, ..GFX950 };
+/// What a launch decides about loops with dots.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Loops {
+    /// Which of them copy.
+    pub copies: Copies,
+    /// Whether two groups of warps run large ones half an iteration apart; by default those of CDNA3, and those of
+    /// CDNA4 that copy.
+    pub ping_pong: Option<bool>,
+}
 
-/// The machine of an architecture for a launch that says which loops copy.
-pub fn machine_with(arch: Arch, copies: Copies) -> &'static Machine {
-    match (arch, copies) {
-        (Arch::Gfx950, Copies::Always) => &GFX950_COPYING,
-        (Arch::Gfx950, Copies::Never) => &GFX950_STAGING,
-        _ => machine(arch),
+impl Loops {
+    /// As without any setting.
+    pub const DEFAULT: Loops = Loops { copies: Copies::Asked, ping_pong: None };
+}
+
+/// The work of 256 × 128 × 64 halves, from which on the reference does the same.
+const PING_PONG: Option<u64> = Some(256 * 128 * 64 * 16);
+
+/// An architecture with what is decided about loops, and its machine.
+type Changed = (Arch, Loops, &'static Machine);
+
+/// The machine of an architecture for a launch that decides about loops.
+pub fn machine_for(arch: Arch, loops: Loops) -> &'static Machine {
+    if loops == Loops::DEFAULT {
+        return machine(arch);
     }
+    static ALL: OnceLock<Mutex<Vec<Changed>>> = OnceLock::new();
+    // A thread that panics leaves a list as good as before.
+    let mut all = ALL.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((.., machine)) = all.iter().find(|(own, of, _)| (*own, *of) == (arch, loops)) {
+        return machine;
+    }
+    let made: &'static Machine = Box::leak(Box::new(changed(*machine(arch), loops)));
+    all.push((arch, loops, made));
+    made
+}
+
+/// A machine with what is decided about loops.
+fn changed(machine: Machine, loops: Loops) -> Machine {
+    let direct_stages = match loops.copies {
+        _ if machine.direct_stages == u32::MAX => u32::MAX,
+        Copies::Asked => machine.direct_stages,
+        Copies::Always => 2,
+        Copies::Never => u32::MAX,
+    };
+    // A SIMD of RDNA holds more warps, which take turns by themselves.
+    let can = machine.warp_size == 64;
+    let ping_pong = match loops.ping_pong {
+        // CDNA4 does so where it copies.
+        None => {
+            machine.ping_pong.filter(|_| (direct_stages == u32::MAX) == (machine.direct_stages == u32::MAX))
+        }
+        Some(on) => PING_PONG.filter(|_| on && can),
+    };
+    Machine { direct_stages, ping_pong, ..machine }
 }
 
 /// Vector registers of a compute unit, as lanes times registers; 0 for an architecture that is not known.

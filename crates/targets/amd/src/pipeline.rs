@@ -4,8 +4,8 @@
 use ir::pass::PassRow;
 use ir::passes::{CANONICALIZE, CSE, LICM};
 use ttgir::passes::{
-    ACCELERATE_DOTS, ASSIGN_LAYOUTS, DEFER_REDUCTIONS, DROP_CARRIED, FIT_REGISTERS, PIPELINE_LOOPS,
-    PREFETCH_LOADS, REBASE_POINTERS, UNROLL_LOADS,
+    ACCELERATE_DOTS, ASSIGN_LAYOUTS, DEFER_REDUCTIONS, DROP_CARRIED, FIT_REGISTERS, PING_PONG,
+    PIPELINE_LOOPS, PREFETCH_LOADS, REBASE_POINTERS, UNROLL_LOADS,
 };
 
 /// The passes in order, behind the step that gives every block a layout.
@@ -26,4 +26,5 @@ pub static PASSES: &[&PassRow] = &[
     &CANONICALIZE,
     &LICM,
     &CSE,
+    &PING_PONG,
 ];

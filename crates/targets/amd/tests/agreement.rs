@@ -8,13 +8,14 @@ use std::path::Path;
 use ttir::testing::check_file;
 
 /// Architectures with warps of a program, and whether arrays are known to be less than 2 GiB.
-const WAYS: [(Arch, u32, bool); 6] = [
+const WAYS: [(Arch, u32, bool); 7] = [
     (Arch::Gfx942, 4, true),
     (Arch::Gfx1100, 2, true),
     (Arch::Gfx942, 1, false),
     (Arch::Gfx950, 4, true),
     (Arch::Gfx90a, 2, true),
     (Arch::Gfx1200, 4, false),
+    (Arch::Gfx942, 8, true),
 ];
 
 #[test]

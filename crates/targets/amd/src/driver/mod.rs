@@ -45,7 +45,8 @@ const LIBRARIES: [&str; 3] = ["libamdhip64.so", "libamdhip64.so.7", "libamdhip64
 /// Says what was searched and what is missing.
 pub fn driver() -> Result<&'static Driver, TargetError> {
     static DRIVER: OnceLock<Result<&'static Driver, TargetError>> = OnceLock::new();
-    DRIVER.get_or_init(|| Driver::with_api(load_library()?)).clone()
+    let files = || candidates(|name| std::env::var_os(name));
+    DRIVER.get_or_init(|| Driver::with_api(load_library(&files())?)).clone()
 }
 
 /// The version of a runtime, for people.
@@ -75,9 +76,8 @@ fn candidates(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> Vec<Path
     LIBRARIES.iter().map(PathBuf::from).chain(in_folders).collect()
 }
 
-fn load_library() -> Result<Api, TargetError> {
-    let files = candidates(|name| std::env::var_os(name));
-    let (library, file) = gpu::driver::find(&files).map_err(|problems| {
+fn load_library(files: &[PathBuf]) -> Result<Api, TargetError> {
+    let (library, file) = gpu::driver::find(files).map_err(|problems| {
         TargetError::Missing(format!(
             "there is no HIP runtime here: {problems}. Kernels can be compiled for AMD GPUs, but not launched; {LIBRARY_VARIABLE} names the \
              library where it is elsewhere"

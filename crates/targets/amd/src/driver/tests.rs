@@ -1,7 +1,7 @@
 //! What the driver does with the runtime, seen by a table of functions of our own.
 
-use super::candidates;
 use super::testing::{Script, driver, script};
+use super::{candidates, load_library};
 use crate::log::{HEAD, Kind};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -192,4 +192,43 @@ fn libraries_are_looked_for_where_rocm_puts_them() {
     assert_eq!(candidates(named), [PathBuf::from("/x/libamdhip64.so")]);
     let folder = |name: &str| (name == "ROCM_PATH").then(|| OsString::from("/y"));
     assert!(candidates(folder).contains(&PathBuf::from("/y/lib/libamdhip64.so")));
+}
+
+#[test]
+fn without_a_library_the_error_names_what_was_looked_for() {
+    let error =
+        text(load_library(&[PathBuf::from("/nowhere/libamdhip64.so"), PathBuf::from("libnone.so.6")]));
+    for part in ["/nowhere/libamdhip64.so", "libnone.so.6", "can be compiled", "TRITON_LIBHIP_PATH"] {
+        assert!(error.contains(part), "{error}");
+    }
+    // Some other library.
+    let error = text(load_library(&[PathBuf::from("libc.so.6")]));
+    assert!(error.contains("libc.so.6 has no function hip") && error.contains("ROCm 6.0"), "{error}");
+}
+
+#[test]
+fn a_captured_launch_is_the_same_call() {
+    let kernel = kernel(Script::default(), &artifact(|_| {})).expect("it loads");
+    script(|script| script.capturing = true);
+    launch(&*kernel, &Launch::new([5, 2, 1], &[7, 8])).expect("it is captured");
+    script(|script| assert_eq!(script.calls, ["launch"]));
+    // A kernel that is loaded meanwhile, and its memory, leave the capture alone.
+    for facts in [|_: &mut DeviceFacts| {}, |facts: &mut DeviceFacts| facts.log_bytes = 1] {
+        script(|script| script.calls.clear());
+        let gpu = &driver(Script { capturing: true, ..Script::default() }).expect("it starts").gpus()[0];
+        gpu.load(&artifact(facts)).expect("it loads");
+        script(|script| {
+            let modes: Vec<usize> =
+                (0..script.calls.len()).filter(|&at| script.calls[at] == "capture_mode").collect();
+            let taking = ["load", "find", "host_malloc"];
+            let taken =
+                (0..script.calls.len()).filter(|&at| taking.contains(&script.calls[at])).collect::<Vec<_>>();
+            assert!(modes.len() >= 2 && taken.len() >= 2, "{:?}", script.calls);
+            assert!(
+                taken.iter().all(|at| modes[0] < *at && at < modes.last().unwrap()),
+                "{:?}",
+                script.calls
+            );
+        });
+    }
 }

@@ -17,6 +17,7 @@ mod memory;
 pub(crate) mod order;
 mod registers;
 mod scaled;
+mod schedule;
 
 pub use arrange::arrange;
 
@@ -95,7 +96,9 @@ impl LaneTarget for Lanes {
     }
 
     fn handler(&self, module: &Module, op: Op) -> Option<Handler> {
-        registers::handler(module, op).or_else(|| convert::handler(self.arch, module, op))
+        registers::handler(module, op)
+            .or_else(|| schedule::handler(module, op))
+            .or_else(|| convert::handler(self.arch, module, op))
     }
 
     fn start_module(&self, module: &mut llir::Module) {

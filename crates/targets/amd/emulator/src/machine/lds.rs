@@ -14,6 +14,8 @@ pub(crate) struct Group {
     pub(crate) barrier: Barrier,
     /// Warps that have not ended.
     pub(crate) live: u32,
+    /// How often the warps that have ended came to the barrier.
+    pub(crate) ended: Option<u32>,
     pub(crate) clocks: Clocks,
     pub(crate) shadow: Option<Shadow>,
     /// What releases through atomics on LDS have published, by offset.
@@ -30,6 +32,7 @@ impl Group {
             pending: FxHashMap::default(),
             barrier: Barrier::default(),
             live: warps,
+            ended: None,
             shadow: has_races.then(|| Shadow::new(bytes, clocks.columns())),
             clocks,
             published: FxHashMap::default(),

@@ -223,7 +223,19 @@ impl Wave {
                 }
             }
         }
+        self.compare_barriers(group, world);
         group.live -= 1;
         group.barrier.settle(group.live);
+    }
+
+    /// Finds warps that come to fewer barriers than others, which then meet at other places than they are meant to.
+    fn compare_barriers(&self, group: &mut Group, world: &mut World<'_>) {
+        let (count, site) = self.arrived;
+        let others = *group.ended.get_or_insert(count);
+        if count != others {
+            let message =
+                format!("the warp comes to {count} barriers, and others of its program to {others}");
+            world.find(FindingKind::Unfinished, message, site, None, self.who(group), 0);
+        }
     }
 }

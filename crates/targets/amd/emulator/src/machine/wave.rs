@@ -44,6 +44,8 @@ pub(crate) struct Wave {
     pub(crate) copies: Vec<Copy>,
     /// The phase of the barrier that it has signalled at and not waited for.
     pub(crate) signalled: Option<u32>,
+    /// How often it came to the barrier, and where it did so last.
+    pub(crate) arrived: (u32, u32),
 }
 
 impl Wave {
@@ -61,6 +63,7 @@ impl Wave {
             met: Vec::new(),
             copies: Vec::new(),
             signalled: None,
+            arrived: (0, 0),
         }
     }
 
@@ -88,6 +91,7 @@ impl Wave {
         self.stack.push(Entry { block: 0, pc: start, mask: self.live, join: None });
         self.private_written.fill(false);
         (self.waiting, self.released, self.signalled) = (None, None, None);
+        self.arrived = (0, 0);
         self.met.clear();
         self.copies.clear();
     }

@@ -134,6 +134,7 @@ fn arrive(step: &mut Step<'_, '_>) -> u32 {
     if let Some(released) = &step.wave.released {
         merge(&mut step.group.barrier.seen, released);
     }
+    step.wave.arrived = (step.wave.arrived.0 + 1, step.site);
     step.group.barrier.arrived += 1;
     step.group.barrier.settle(step.group.live);
     phase

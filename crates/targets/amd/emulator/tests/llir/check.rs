@@ -296,3 +296,48 @@ bb0:
     let message = Setup::default().finds(text, FindingKind::Uninitialised);
     assert!(message.starts_with("llir line 4 (store), kernel.py:12:5: "), "{message}");
 }
+
+/// Two warps half a step apart: the second one waits at a barrier first, the first one at another one last. What the
+/// first stores in front of the barrier that both pass, the second loads in front of it.
+fn half_a_step_apart(first: &str, last: &str) -> String {
+    kernel(
+        "",
+        &format!(
+            "  %m = getelementptr i32, ptr addrspace(3) @lds, i32 %t
+  %s = icmp uge i32 %t, 64
+  br i1 %s, label %bb1, label %bb2
+bb1:
+{first}
+  %n = getelementptr i8, ptr addrspace(3) %m, i32 -256
+  %v = load i32, ptr addrspace(3) %n, align 4
+  store i32 %v, ptr addrspace(1) %a, align 4
+  br label %bb3
+bb2:
+  store i32 %t, ptr addrspace(3) %m, align 4
+  br label %bb3
+bb3:
+{BARRIER}
+  br i1 %s, label %bb5, label %bb4
+bb4:
+{last}
+  br label %bb5
+bb5:
+  ret void"
+        ),
+    )
+}
+
+#[test]
+fn warps_meet_at_different_barriers() {
+    let mut words = vec![7; 128];
+    two().clean(&half_a_step_apart(BARRIER, BARRIER), &mut words);
+    assert!(words[64..].iter().enumerate().all(|(lane, word)| *word == lane as u32));
+    let kinds = |text: &str| -> Vec<FindingKind> {
+        let report = two().run(text, &mut vec![0; 128]).expect("it ends");
+        report.findings.iter().map(|finding| finding.kind).collect()
+    };
+    assert!(kinds(&half_a_step_apart("", BARRIER)).contains(&FindingKind::Race));
+    let message = two().finds(&half_a_step_apart(BARRIER, ""), FindingKind::Unfinished);
+    assert!(message.contains("comes to 2 barriers, and others of its program to 1"), "{message}");
+    assert_eq!(kinds(&half_a_step_apart("", "")), [FindingKind::Race]);
+}
