@@ -150,6 +150,16 @@ pub trait ElementTarget {
         unreachable!("asked of a machine that picks")
     }
 
+    /// Whether each lane of the type may pick one of four values by an instruction: see [`Self::pick_of_four`].
+    fn picks_of_four(&self, _ty: llir::Type) -> bool {
+        false
+    }
+
+    /// The values, given by their bits, whose numbers are the low bits of `index`, where [`Self::picks_of_four`].
+    fn pick_of_four(&self, _b: &mut FunctionBuilder<'_>, _table: [u32; 4], _index: Value) -> Value {
+        unreachable!("asked of a machine that picks one of four")
+    }
+
     /// The high half of the product of two integers of 32 or 64 bits.
     fn mul_high(&self, b: &mut FunctionBuilder<'_>, signed: bool, x: Value, y: Value) -> Value {
         mul_high_by_widening(b, signed, x, y)
@@ -194,6 +204,14 @@ impl MathMachine for Maths<'_> {
 
     fn pick(&self, b: &mut FunctionBuilder<'_>, table: Value, index: Value) -> Value {
         self.0.pick(b, table, index)
+    }
+
+    fn picks_of_four(&self, ty: llir::Type) -> bool {
+        self.0.picks_of_four(ty)
+    }
+
+    fn pick_of_four(&self, b: &mut FunctionBuilder<'_>, table: [u32; 4], index: Value) -> Value {
+        self.0.pick_of_four(b, table, index)
     }
 
     fn exp2(&self, b: &mut FunctionBuilder<'_>, x: Value) -> Option<Value> {

@@ -46,6 +46,11 @@ impl<'c, 'm> Builder<'c, 'm> {
         self.elem
     }
 
+    /// The lanes of the function.
+    pub(crate) fn lanes(&self) -> u32 {
+        self.lanes
+    }
+
     /// So many lanes of a type as the function has.
     pub(crate) fn all(&self, lane: Type) -> Type {
         lane.with_lanes(self.lanes)

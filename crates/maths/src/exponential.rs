@@ -9,7 +9,7 @@
 //! hundred times longer than others, and masked-off lanes of a softmax are all of this kind. See [`Power`].
 
 use super::builder::Builder;
-use super::{Elem, exponential_table};
+use super::{Elem, exponential_quarters, exponential_table};
 use llir::{FloatCompare, IntCompare, Value};
 
 /// `(exp(r) - 1 - r) / r^2` on |r| <= ln(2)/2.
@@ -169,11 +169,16 @@ pub(super) fn scale(b: &mut Builder<'_, '_>, p: Value, n: &Rounded) -> Value {
 /// `exp(r) - 1` for a reduced argument.
 pub(super) fn expm1_reduced(b: &mut Builder<'_, '_>, r: Value) -> Value {
     let square = b.fmul(r, r);
-    let tail = match b.elem() {
-        Elem::F32 => b.polynomial_in_pairs((r, square), &EXP_F32),
-        Elem::F64 => b.polynomial_in_pairs((r, square), &EXP_F64),
-    };
+    let tail = expm1_tail(b, (r, square));
     b.mul_add(tail, square, r)
+}
+
+/// `(exp(r) - 1 - r) / r^2` for a reduced argument and its square.
+fn expm1_tail(b: &mut Builder<'_, '_>, of: (Value, Value)) -> Value {
+    match b.elem() {
+        Elem::F32 => b.polynomial_in_pairs(of, &EXP_F32),
+        Elem::F64 => b.polynomial_in_pairs(of, &EXP_F64),
+    }
 }
 
 /// The reduced argument `x - n ln 2`.
@@ -202,6 +207,25 @@ impl Power {
         // An integer as the constant itself, so that nothing changes but the low bits.
         let magic = facts.magic + (facts.bias - 1) as f64;
         Power { n: round_by(b, x, factor, magic) }
+    }
+
+    /// The same for an `n` that is not positive: for [`Self::times_small`].
+    fn small(b: &mut Builder<'_, '_>, x: Value, factor: f64) -> Power {
+        let facts = format(b);
+        let magic = facts.magic - facts.vanishing as f64;
+        Power { n: round_by(b, x, factor, magic) }
+    }
+
+    /// `(1 + rest) * 2^n` for an `n` of [`Self::small`]: the factor is larger by a constant, with
+    /// which the bits of a power that vanishes are those of zero, and no result that is normal needs a second one.
+    fn times_small(&self, b: &mut Builder<'_, '_>, rest: &Rest) -> Value {
+        let facts = format(b);
+        let bits = b.bits(self.n.carrier);
+        let bits = b.shl(bits, facts.mantissa);
+        let larger = b.with_bits(bits);
+        let m = rest.times(b, larger);
+        let back = b.float(((facts.vanishing + facts.bias) as f64).exp2());
+        b.fmul(m, back)
     }
 
     /// `(1 + rest) * 2^n`.
@@ -270,6 +294,21 @@ pub(super) fn exp_of(b: &mut Builder<'_, '_>, x: Value) -> Value {
     power.times(b, &Rest::Is(rest))
 }
 
+/// `exp(x)` for an `x` that is not positive.
+pub(super) fn exp_nonpositive(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
+    if exponential_table::serves(b) {
+        return exponential_table::exp(b, x[0]);
+    }
+    if exponential_quarters::serves(b) {
+        return exponential_quarters::exp(b, x[0]);
+    }
+    let x = b.at_least(x[0], format(b).exp_range.0);
+    let power = Power::small(b, x, std::f64::consts::LOG2_E);
+    let r = reduce_ln2(b, x, power.n.float);
+    let rest = expm1_reduced(b, r);
+    power.times_small(b, &Rest::Is(rest))
+}
+
 /// `exp(x)` as `p * 2^n`, where that is neither zero nor infinite.
 fn exp_parts(b: &mut Builder<'_, '_>, x: Value) -> (Value, Rounded) {
     let n = round_product(b, x, std::f64::consts::LOG2_E);
@@ -322,27 +361,57 @@ pub(super) fn exp2(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
     power.times(b, &Rest::Product(slope, r))
 }
 
+/// `2^x` for an `x` that is not positive.
+pub(super) fn exp2_nonpositive(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
+    if exponential_table::serves(b) {
+        return exponential_table::exp2(b, x[0]);
+    }
+    if exponential_quarters::serves(b) {
+        return exponential_quarters::exp2(b, x[0]);
+    }
+    let x = b.at_least(x[0], format(b).exp2_range.0);
+    let power = Power::small(b, x, 1.0);
+    let r = b.fsub(x, power.n.float);
+    let slope = exp2_slope(b, r);
+    power.times_small(b, &Rest::Product(slope, r))
+}
+
 /// `tanh(x) = e / (e + 2)` with `e = exp(2 |x|) - 1`, which is exact to a last place where `x` is small as well.
 pub(super) fn tanh(b: &mut Builder<'_, '_>, x: &[Value]) -> Value {
-    let facts = format(b);
     let sign = b.sign_bit(x[0]);
     let x = b.fabs(x[0]);
     // From there on the result rounds to one.
     let x = b.at_most(x, if b.elem() == Elem::F32 { 9.1 } else { 19.1 });
-    let doubled = b.fadd(x, x);
-    let n = round_by(b, doubled, std::f64::consts::LOG2_E, facts.magic + facts.bias as f64);
-    let r = reduce_ln2(b, doubled, n.float);
-    let rest = expm1_reduced(b, r);
-    let bits = b.bits(n.carrier);
-    let bits = b.shl(bits, facts.mantissa);
-    let power = b.with_bits(bits);
-    let (one, two) = (b.float(1.0), b.float(2.0));
-    let less = b.fsub(power, one);
-    let e = b.mul_add(rest, power, less);
+    let e = expm1_doubled(b, x);
+    let two = b.float(2.0);
     let sum = b.fadd(e, two);
     let result = b.fdiv(e, sum);
     let result = if b.elem() == Elem::F64 { less_rounded(b, result, (e, sum)) } else { result };
     b.flip_sign(result, sign)
+}
+
+/// `exp(2 x) - 1` for an `x` that is neither negative nor large: of few operations that wait for each other.
+fn expm1_doubled(b: &mut Builder<'_, '_>, x: Value) -> Value {
+    let facts = format(b);
+    let doubled = b.fadd(x, x);
+    let n = round_by(b, x, 2.0 * std::f64::consts::LOG2_E, facts.magic + facts.bias as f64);
+    let r = if b.elem() == Elem::F32 && b.machine.has_fma() {
+        // What the nearest number lacks of ln 2 shows only where `e` is so large that it hardly counts.
+        let ln2 = b.float(std::f64::consts::LN_2);
+        b.neg_mul_add(ln2, n.float, doubled)
+    } else {
+        reduce_ln2(b, doubled, n.float)
+    };
+    let bits = b.bits(n.carrier);
+    let bits = b.shl(bits, facts.mantissa);
+    let power = b.with_bits(bits);
+    let one = b.float(1.0);
+    let less = b.fsub(power, one);
+    let linear = b.mul_add(r, power, less);
+    let square = b.fmul(r, r);
+    let scaled = b.fmul(square, power);
+    let tail = expm1_tail(b, (r, square));
+    b.mul_add(tail, scaled, linear)
 }
 
 /// `e / (e + 2)` without what the rounding of the sum did to it: `1 / (e + 2)` is half of what the quotient is less

@@ -12,6 +12,7 @@ mod bessel;
 mod builder;
 mod erf;
 mod exponential;
+mod exponential_quarters;
 mod exponential_table;
 mod gamma;
 mod inverse;
@@ -105,6 +106,16 @@ pub trait MathMachine {
         unreachable!("asked of a machine that picks")
     }
 
+    /// Whether each lane of the type may pick one of four values by an instruction: see [`Self::pick_of_four`].
+    fn picks_of_four(&self, _ty: Type) -> bool {
+        false
+    }
+
+    /// The values, given by their bits, whose numbers are the low bits of `index`, where [`Self::picks_of_four`].
+    fn pick_of_four(&self, _b: &mut FunctionBuilder<'_>, _table: [u32; 4], _index: Value) -> Value {
+        unreachable!("asked of a machine that picks one of four")
+    }
+
     /// `2^x` of a binary32 within two units in the last place, if that is less than a polynomial.
     fn exp2(&self, _b: &mut FunctionBuilder<'_>, _x: Value) -> Option<Value> {
         None
@@ -168,7 +179,7 @@ impl std::error::Error for MathError {}
 pub const FUNCTIONS: &[MathFn] = &[
     MathFn { name: "exp", arity: 1, accuracy_ulp: (1.2, 1.2), generate: exponential::exp },
     MathFn { name: "exp2", arity: 1, accuracy_ulp: (1.3, 1.2), generate: exponential::exp2 },
-    MathFn { name: "tanh", arity: 1, accuracy_ulp: (2.3, 2.3), generate: exponential::tanh },
+    MathFn { name: "tanh", arity: 1, accuracy_ulp: (2.7, 2.3), generate: exponential::tanh },
     MathFn { name: "log", arity: 1, accuracy_ulp: (1.0, 1.0), generate: logarithm::log },
     MathFn { name: "log2", arity: 1, accuracy_ulp: (1.0, 1.0), generate: logarithm::log2 },
     MathFn { name: "sqrt", arity: 1, accuracy_ulp: (0.5, 0.5), generate: roots::sqrt },
@@ -203,6 +214,23 @@ pub const FUNCTIONS: &[MathFn] = &[
     MathFn { name: "nextafter", arity: 2, accuracy_ulp: (0.0, 0.0), generate: steps::nextafter },
 ];
 
+/// Functions of arguments that are known to be zero or less, or NaN, but for rounding errors: nothing else may be given
+/// to them.
+pub const NONPOSITIVE: &[MathFn] = &[
+    MathFn {
+        name: "exp_nonpositive",
+        arity: 1,
+        accuracy_ulp: (1.2, 1.2),
+        generate: exponential::exp_nonpositive,
+    },
+    MathFn {
+        name: "exp2_nonpositive",
+        arity: 1,
+        accuracy_ulp: (1.3, 1.2),
+        generate: exponential::exp2_nonpositive,
+    },
+];
+
 /// Functions of a maths library that the language has not. Singles go through doubles. Where a function has zeros
 /// between its ends (`lgamma` below zero, Bessel functions), the unit is that of the largest values around.
 pub const SPECIAL: &[MathFn] = &[
@@ -229,7 +257,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// The row of a function.
 pub fn find(name: &str) -> Option<&'static MathFn> {
-    FUNCTIONS.iter().chain(SPECIAL).find(|row| row.name == name)
+    FUNCTIONS.iter().chain(NONPOSITIVE).chain(SPECIAL).find(|row| row.name == name)
 }
 
 /// The symbol of a function for so many lanes.
@@ -318,7 +346,7 @@ fn define(
 
 #[cfg(test)]
 mod tests {
-    use super::{Elem, FUNCTIONS, MathMachine, SPECIAL, function};
+    use super::{Elem, FUNCTIONS, MathMachine, NONPOSITIVE, SPECIAL, function};
 
     struct Plain(bool);
 
@@ -332,7 +360,7 @@ mod tests {
     fn every_function_is_valid_for_scalars_and_vectors() {
         for fma in [false, true] {
             let mut module = llir::Module::new("maths");
-            for row in FUNCTIONS.iter().chain(SPECIAL) {
+            for row in FUNCTIONS.iter().chain(NONPOSITIVE).chain(SPECIAL) {
                 for (elem, lanes) in [(Elem::F32, 1), (Elem::F32, 8), (Elem::F64, 1), (Elem::F64, 4)] {
                     function(&mut module, &Plain(fma), row.name, (elem, lanes)).unwrap();
                 }

@@ -8,6 +8,7 @@ pub mod axis;
 pub mod interp;
 pub mod interval;
 pub mod ops;
+pub mod order;
 pub mod passes;
 pub mod testing;
 pub mod types;

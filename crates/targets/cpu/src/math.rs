@@ -11,12 +11,18 @@ pub struct MathConfig {
     pub has_fma: bool,
     /// AVX-512 F, VL and DQ are there: scaling by a power of two is one instruction.
     pub avx512: bool,
+    /// AVX is there: a lane picks one of four values by one instruction.
+    pub avx: bool,
 }
 
 impl MathConfig {
     /// What a machine has.
     pub(crate) fn of(machine: &Machine) -> MathConfig {
-        MathConfig { has_fma: machine.has_fma, avx512: machine.has_avx512 }
+        MathConfig {
+            has_fma: machine.has_fma,
+            avx512: machine.has_avx512,
+            avx: machine.is_x86 && machine.vector_bytes >= 32,
+        }
     }
 }
 
@@ -63,6 +69,37 @@ impl MathMachine for MathConfig {
         });
         b.concat(low, high)
     }
+
+    /// The permutation of AVX, where a vector is a half of a register of binary32, one or several.
+    fn picks_of_four(&self, ty: Type) -> bool {
+        self.avx && ty.lane() == Type::F32 && ty.lanes() >= 4
+    }
+
+    fn pick_of_four(&self, b: &mut FunctionBuilder<'_>, table: [u32; 4], index: Value) -> Value {
+        let lanes = b.ty(index).lanes();
+        if lanes * 32 <= PICKED {
+            return pick_in_register(b, table, index);
+        }
+        let half = lanes / 2;
+        let [low, high] = [0, half].map(|start| {
+            let index = b.slice(index, start, half);
+            self.pick_of_four(b, table, index)
+        });
+        b.concat(low, high)
+    }
+}
+
+/// Bits of a register of which each half of 128 bits picks from its own table.
+const PICKED: u32 = 256;
+
+/// Picks from four values in each half of a register.
+fn pick_in_register(b: &mut FunctionBuilder<'_>, table: [u32; 4], index: Value) -> Value {
+    let lanes = b.ty(index).lanes();
+    let ty = Type::F32.with_lanes(lanes);
+    let values: Vec<u128> = (0..lanes as usize).map(|lane| u128::from(table[lane % 4])).collect();
+    let table = b.lanes(ty, &values);
+    let symbol = if lanes == 4 { "llvm.x86.avx.vpermilvar.ps" } else { "llvm.x86.avx.vpermilvar.ps.256" };
+    b.call_symbol(symbol, ty, &[table, index], Purity::Pure).expect("the intrinsic has a result")
 }
 
 /// Scales one register.

@@ -145,6 +145,45 @@ fn sums_of_functions_of_masked_lanes_are_whole() {
 }
 
 #[test]
+fn powers_of_what_is_less_than_its_maximum() {
+    let mut random = Random(5);
+    let mut rows: Vec<Vec<f32>> = [1.0, 30.0, 100.0, 160.0, 1e30, f32::MAX]
+        .map(|size| (0..BLOCK).map(|_| random.float() * size).collect())
+        .into();
+    rows.push(vec![f32::NEG_INFINITY; BLOCK]);
+    for special in [f32::INFINITY, f32::NEG_INFINITY, f32::NAN, -f32::NAN, -0.0] {
+        rows.push((0..BLOCK).map(|i| if i % 9 == 4 { special } else { random.float() * 90.0 }).collect());
+    }
+    type Power = fn(f64) -> f64;
+    let powers: [(&str, Power); 2] = [("exp", f64::exp), ("exp2", f64::exp2)];
+    for (name, power) in powers {
+        let body = reduction("arith.maxnumf").split("    tt.store").next().unwrap_or_default().to_owned()
+            + &format!(
+                "    %all = tt.splat %r : f32 -> tensor<{BLOCK}xf32>
+    %d = arith.subf %x, %all : tensor<{BLOCK}xf32>
+    %y = math.{name} %d : tensor<{BLOCK}xf32>
+    tt.store %there, %y, %mask : tensor<{BLOCK}x!tt.ptr<f32>>"
+            );
+        for arch in processors() {
+            let kernel = Kernel::with_arch(&row_kernel("0xFF800000", &body), arch);
+            for (number, row) in rows.iter().enumerate() {
+                for length in [BLOCK, 781] {
+                    let largest = row[..length].iter().fold(f32::NAN, |most, x| most.max(*x));
+                    for (got, x) in run(&kernel, row, length)[..length].iter().zip(row) {
+                        let want = power(f64::from(x - largest));
+                        // Two units in the last place; that of the smallest numbers is 2^-149.
+                        let allowed = want * 2f64.powi(-22) + 2f64.powi(-148);
+                        let is_near = (f64::from(*got) - want).abs() <= allowed;
+                        let both = got.is_nan() && want.is_nan();
+                        assert!(is_near || both, "{arch} {name} row {number}: {x:e} - {largest:e}: {got:e}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn scans_carry_from_chunk_to_chunk() {
     let row: Vec<f32> = (0..BLOCK).map(|i| (i % 7) as f32 - 2.0).collect();
     for arch in processors() {

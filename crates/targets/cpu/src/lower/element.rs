@@ -14,6 +14,7 @@ use ir::{FloatKind, Op};
 use llir::{FunctionBuilder, Type, Value};
 use maths::MathMachine;
 use ttir::ops::extern_call::{EXTERN_ELEMENTWISE, ExternElementwiseOp};
+use ttir::ops::math;
 
 /// Whether the sign of a zero is free, as in a reduction, whose order is open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,11 +53,23 @@ impl Emitter<'_> {
                 || format!("there is no function `{symbol}`; write it with the functions of tl.math");
             return made.ok_or_else(|| LowerError::unsupported(self.module, op, &unknown()));
         }
+        if let Some(name) = exp_of_nonpositive(self.module, op) {
+            return Ok(self.element(zeros, |ctx| ctx.maths(name, x))?);
+        }
         match elementwise::find(row) {
             Some(emit) => Ok(self.element(zeros, |ctx| emit(ctx, &elems, x))?),
             None => self.unsupported(op, "there is no lowering for it yet"),
         }
     }
+}
+
+/// The function that an exponential is where its argument is known not to be positive, as in a softmax.
+pub(crate) fn exp_of_nonpositive(module: &ir::Module, op: Op) -> Option<&'static str> {
+    let functions = [(&math::EXP, "exp_nonpositive"), (&math::EXP2, "exp2_nonpositive")];
+    let (_, name) = functions.into_iter().find(|(row, _)| module.is(op, row))?;
+    let argument = module.operands(op)[0];
+    let is_wide = ttir::types::elem(module.ty(argument)).as_float().is_some_and(|kind| kind.bits() >= 32);
+    (is_wide && ttir::order::is_nonpositive(module, argument)).then_some(name)
 }
 
 impl From<elementwise::Error> for LowerError {
@@ -125,6 +138,14 @@ impl ElementTarget for Processor<'_> {
 
     fn pick(&self, b: &mut FunctionBuilder<'_>, table: Value, index: Value) -> Value {
         MathConfig::of(self.machine).pick(b, table, index)
+    }
+
+    fn picks_of_four(&self, ty: llir::Type) -> bool {
+        MathConfig::of(self.machine).picks_of_four(ty)
+    }
+
+    fn pick_of_four(&self, b: &mut FunctionBuilder<'_>, table: [u32; 4], index: Value) -> Value {
+        MathConfig::of(self.machine).pick_of_four(b, table, index)
     }
 
     fn to_int(&self, b: &mut FunctionBuilder<'_>, signed: bool, value: Value, ty: Type) -> Value {

@@ -1,5 +1,6 @@
 //! How a group is walked: which dimension its vectors run along, and how many lanes a chunk has.
 
+use super::element;
 use super::emitter::Emitter;
 use super::nest::Nest;
 use super::plan::{Group, Root};
@@ -56,7 +57,15 @@ impl Emitter<'_> {
         };
         let is_double = group.members.iter().any(|op| rows::is_long(self.module, *op) && bytes(op) > 4);
         let fits = |width: &u32| size % i64::from(self.machine.lanes() * width) == 0;
-        let widths = if is_double { &WIDTHS[1..] } else { &WIDTHS };
+        let widths = if is_double || self.has_short_powers(group) { &WIDTHS[1..] } else { &WIDTHS };
         widths.iter().copied().find(fits).unwrap_or(1)
+    }
+    /// Whether all elementary functions of a group are powers that are put together of quarters: of these chains the
+    /// processor sees enough at once.
+    fn has_short_powers(&self, group: &Group) -> bool {
+        let mut long = group.members.iter().filter(|op| rows::is_long(self.module, **op));
+        self.machine.is_x86
+            && self.machine.vector_bytes == 32
+            && long.all(|&op| element::exp_of_nonpositive(self.module, op).is_some())
     }
 }

@@ -29,6 +29,8 @@ impl<'a> Emitter<'a> {
                 self.plain_scalar(op).map_err(|error| error.at(module, op))?;
             }
             match plan.steps.get(number) {
+                // What it was for is kept by another one.
+                Some(Step::Group(group)) if group.roots.is_empty() => {}
                 Some(Step::Group(group)) => {
                     self.note_kept(plan, group);
                     self.group(group)?;

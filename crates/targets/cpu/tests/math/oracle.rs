@@ -255,7 +255,7 @@ fn atan2(y: Pair, x: Pair) -> Pair {
 pub(crate) fn value(name: &str, x: f64, y: f64) -> Pair {
     let one = Pair::from(1.0);
     let pair = Pair::from(x);
-    match name {
+    match name.trim_end_matches("_nonpositive") {
         "exp" => exp(pair),
         "exp2" => exp(LN_2 * pair + (LN_2_REST * x).into()),
         "exp10" => exp(LN_10 * pair),

@@ -2,8 +2,8 @@
 //! subnormal, some processors take a hundred times as long. The processor's own flags tell, for whatever it really
 //! computed.
 
-use super::{Compiled, EDGES, compile, native, native_lanes, run};
-use maths::{Elem, FUNCTIONS, MathFn};
+use super::{Compiled, EDGES, compile, native, native_lanes, rows, run, takes};
+use maths::{Elem, MathFn};
 
 /// An operand was subnormal; a result was too small to be exact.
 const SUBNORMAL: u32 = 0b01_0010;
@@ -80,7 +80,7 @@ impl Float for f64 {
 /// Whether a power of two, `e` or ten is within a factor of three of the smallest subnormal: whether it is zero shows
 /// when it is rounded.
 fn rounds_to_zero<T: Float>(name: &str, x: f64) -> bool {
-    let exponent = match name {
+    let exponent = match name.trim_end_matches("_nonpositive") {
         "exp" => x * std::f64::consts::LOG2_E,
         "exp2" => x,
         "exp10" => x * std::f64::consts::LOG2_10,
@@ -91,6 +91,9 @@ fn rounds_to_zero<T: Float>(name: &str, x: f64) -> bool {
 }
 
 fn check<T: Float>(compiled: &Compiled, row: &MathFn, x: f64, y: f64, failures: &mut Vec<String>) {
+    if !takes(row.name, x) {
+        return;
+    }
     let (own, other) = (T::of(x), T::of(y));
     let mut result = T::default();
     let raised = flags(|| result = run(compiled, row.name, T::ELEM, &[own], &[other])[0]);
@@ -106,7 +109,7 @@ fn no_subnormal_is_met_where_the_result_is_none() {
     let mut failures = Vec::new();
     for isa in native::isas() {
         let compiled = compile(&isa, native_lanes(&isa));
-        for row in FUNCTIONS.iter().filter(|row| row.name != "nextafter") {
+        for row in rows().filter(|row| row.name != "nextafter") {
             let second = if row.arity == 2 { &SECOND[..] } else { &SECOND[..1] };
             for &y in second {
                 for x in arguments(-30, 3e38, 160.0) {

@@ -1,8 +1,12 @@
 //! Operands of dots in memory: in the type that is multiplied in, and in the order that they were loaded in.
 
 use super::{Planner, Root, Step};
+use crate::lower::machine::Machine;
+use crate::lower::scratch::Buffer;
 use crate::lower::{operands, types};
 use ir::{Op, Type, Value};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use ttir::ops::control;
 use ttir::ops::dot::MatmulOp;
 
@@ -35,6 +39,44 @@ impl Planner<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Blocks that only dots use, which all multiply them in one wider type, are kept in that type alone, by the group
+    /// that makes them: nobody reads them as they were.
+    pub(super) fn keep_wide_alone(&mut self) {
+        let mut wide: FxHashMap<Value, SmallVec<[(usize, Buffer); 1]>> = FxHashMap::default();
+        for (number, root) in self.roots() {
+            if let Root::KeepWide(value, buffer) = root {
+                wide.entry(*value).or_default().push((number, buffer.clone()));
+            }
+        }
+        let mut homes: FxHashMap<Value, usize> = FxHashMap::default();
+        for (number, step) in self.plan.steps.iter_mut().enumerate() {
+            let Step::Group(group) = step else { continue };
+            for root in &mut group.roots {
+                let Root::Keep(value, _) = *root else { continue };
+                if let Some([(later, buffer)]) = wide.get(&value).map(SmallVec::as_slice)
+                    && *later > number
+                    && is_only_multiplied(self.module, self.given.machine, value, buffer.elem)
+                {
+                    *root = Root::KeepWide(value, buffer.clone());
+                    homes.insert(value, number);
+                }
+            }
+        }
+        for (number, step) in self.plan.steps.iter_mut().enumerate() {
+            let Step::Group(group) = step else { continue };
+            let is_elsewhere = |value: &Value| homes.get(value).is_some_and(|home| *home != number);
+            group.roots.retain(|root| !matches!(root, Root::KeepWide(value, _) if is_elsewhere(value)));
+        }
+    }
+
+    /// All roots, each with the number of its step.
+    fn roots(&self) -> impl Iterator<Item = (usize, &Root)> {
+        self.plan.steps.iter().enumerate().flat_map(|(number, step)| {
+            let roots: &[Root] = if let Step::Group(group) = step { &group.roots } else { &[] };
+            roots.iter().map(move |root| (number, root))
+        })
     }
 
     /// Operands of a `dot` that are multiplied in another type are kept in that one by the group that makes them; those
@@ -80,6 +122,17 @@ impl Planner<'_, '_> {
             Step::Single(_) => false,
         })
     }
+}
+
+/// Whether a block is nothing but an operand of dots that multiply it in this type, of whole registers' elements.
+fn is_only_multiplied(module: &ir::Module, machine: &Machine, value: Value, wide: Type) -> bool {
+    types::memory(wide).lane_bytes() >= 4
+        && module.uses(value).iter().all(|&(op, index)| {
+            // Dots with scales make operands of their own.
+            let multiplied =
+                operands::added_to(module, op).and_then(|_| operands::multiplied(module, machine, op));
+            index < 2 && multiplied.is_some_and(|(_, own)| own == wide)
+        })
 }
 
 /// The matrices that a `dot` multiplies.

@@ -148,6 +148,7 @@ pub(crate) fn plan(given: Planning<'_, '_>, block: Block) -> Plan {
     for op in planner.module.ops(block) {
         planner.visit_op(op);
     }
+    planner.keep_wide_alone();
     planner.turn_columns();
     planner.plan
 }

@@ -1,0 +1,128 @@
+//! Powers of binary32 that are one or less, where a lane picks one of four values by an instruction.
+//!
+//! `2^x = 2^n * 2^r` with `n` a multiple of a quarter, so that `|r| <= 1/8` needs a polynomial of two degrees less than
+//! `|r| <= 1/2`. The power of two is put together by integer arithmetic: the low two bits of `4 n` pick its mantissa,
+//! the others are added to the exponent. It is larger than it should be by a constant, so that it is normal for all
+//! results that are not zero, and its bits are those of zero from an argument on downwards, to which arguments are cut:
+//! [`super::exponential`] says why. The last multiplication takes the constant back, and rounds what is subnormal.
+//!
+//! Between a zero and the smallest subnormal, where the result is either of both, the power is subnormal and less than
+//! it should be: the result is zero there, which is as near as the other within a unit.
+
+use super::Elem;
+use super::builder::Builder;
+use llir::{Type, Value};
+
+/// `(exp(r) - 1 - r) / r^2` on |r| <= ln(2)/8.
+const EXP: [f64; 3] = [0.041_682_595_654_176_11, 0.166_721_263_221_520_17, 0.5];
+
+/// `(2^r - 1) / r` on |r| <= 1/8.
+const EXP2: [f64; 4] =
+    [0.009_621_910_725_042_593, 0.055_530_140_732_386_71, 0.240_226_485_110_975_75, 0.693_147_079];
+
+/// ln 2 in two parts: the nearest number of binary32, and what it lacks.
+const LN2: (f64, f64) = (0.693_147_182_464_599_6, -1.904_654_299_957_768e-9);
+
+/// Adding it rounds to a multiple of a quarter and leaves its number in the low bits: 1.5 * 2^23 / 4.
+const MAGIC: f64 = 3_145_728.0;
+
+/// What powers are multiplied by meanwhile, as an exponent: with it the field of the exponent of 2^-150 is zero.
+const LARGER: i32 = 23;
+
+/// Arguments whose `n` is -150.
+const EXP_LAST: f64 = -104.0;
+const EXP2_LAST: f64 = -150.0;
+
+/// The fewest lanes for which the machine picks.
+const LEAST: u32 = 4;
+
+/// Whether the machine has what this needs.
+pub(super) fn serves(b: &Builder<'_, '_>) -> bool {
+    let lanes = b.lanes().max(LEAST);
+    b.elem() == Elem::F32 && b.machine.has_fma() && b.machine.picks_of_four(Type::F32.with_lanes(lanes))
+}
+
+/// `exp(x)` for an `x` that is not positive.
+pub(super) fn exp(b: &mut Builder<'_, '_>, x: Value) -> Value {
+    in_registers(b, x, |b, x| {
+        let x = b.at_least(x, EXP_LAST);
+        let step = Step::of(b, x, std::f64::consts::LOG2_E);
+        let (high, low) = (b.float(LN2.0), b.float(LN2.1));
+        // The polynomial does not wait for what the second part adds.
+        let near = b.neg_mul_add(high, step.n, x);
+        let r = b.neg_mul_add(low, step.n, near);
+        let square = b.fmul(near, near);
+        let slope = b.polynomial(near, &EXP);
+        let rest = b.mul_add(slope, square, r);
+        let m = b.mul_add(rest, step.power, step.power);
+        back(b, m)
+    })
+}
+
+/// `2^x` for an `x` that is not positive.
+pub(super) fn exp2(b: &mut Builder<'_, '_>, x: Value) -> Value {
+    in_registers(b, x, |b, x| {
+        let x = b.at_least(x, EXP2_LAST);
+        let step = Step::of(b, x, 1.0);
+        let r = b.fsub(x, step.n);
+        let slope = b.polynomial(r, &EXP2);
+        let scaled = b.fmul(r, step.power);
+        let m = b.mul_add(slope, scaled, step.power);
+        back(b, m)
+    })
+}
+
+/// Takes the constant factor back.
+fn back(b: &mut Builder<'_, '_>, m: Value) -> Value {
+    let factor = b.float(f64::from(-LARGER).exp2());
+    b.fmul(m, factor)
+}
+
+/// Makes a function of at least as many lanes as the machine picks for: every number of lanes gives the same bits.
+fn in_registers(
+    b: &mut Builder<'_, '_>,
+    x: Value,
+    make: impl FnOnce(&mut Builder<'_, '_>, Value) -> Value,
+) -> Value {
+    let lanes = b.lanes();
+    if lanes >= LEAST {
+        return make(b, x);
+    }
+    let wide = match lanes {
+        0 | 1 => b.b.splat(x, LEAST),
+        _ => b.b.permute(x, &(0..LEAST).map(|lane| (lane % lanes) as i32).collect::<Vec<_>>()),
+    };
+    let made = make(&mut b.with_lanes(LEAST), wide);
+    if lanes <= 1 { b.b.extract(made, 0) } else { b.b.slice(made, 0, lanes) }
+}
+
+/// The nearest multiple of a quarter, and 2 to the power of it, larger by [`LARGER`].
+struct Step {
+    n: Value,
+    power: Value,
+}
+
+impl Step {
+    /// Of `x * factor`.
+    fn of(b: &mut Builder<'_, '_>, x: Value, factor: f64) -> Step {
+        let magic = b.float(MAGIC);
+        let carrier = if factor == 1.0 {
+            b.fadd(x, magic)
+        } else {
+            let factor = b.float(factor);
+            b.mul_add(x, factor, magic)
+        };
+        let n = b.fsub(carrier, magic);
+        let bits = b.bits(carrier);
+        // What the low two bits of the number are worth above the mantissa is taken away in the table.
+        let table = [0, 1, 2, 3].map(|quarters: u32| {
+            let power = (f64::from(quarters) / 4.0 + f64::from(LARGER)).exp2() as f32;
+            power.to_bits() - (quarters << 21)
+        });
+        let picked = b.machine.pick_of_four(b.b, table, bits);
+        let picked = b.bits(picked);
+        let whole = b.shl(bits, 21);
+        let power = b.iadd(whole, picked);
+        Step { n, power: b.with_bits(power) }
+    }
+}
