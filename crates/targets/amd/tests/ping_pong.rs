@@ -5,6 +5,7 @@ use amd::machine::{Copies, Loops, machine_for};
 use amd::pipeline;
 use amd_emulator::{Argument, Checks, Launch, Memory, Program};
 use amdgcn_isa::Arch;
+use ttgir::Machine;
 
 /// A tile of a product of matrices, and how many iterations its sums take.
 #[derive(Clone, Copy, Debug)]
@@ -18,10 +19,20 @@ struct Tile {
     stages: u32,
     /// Whether two groups of warps are to run apart; `None` leaves it to the architecture.
     apart: Option<bool>,
+    /// From which work on they do, where that is not what the architecture says.
+    least: Option<u64>,
 }
 
-const LARGE: Tile =
-    Tile { arch: Arch::Gfx942, rows: 256, columns: 256, depth: 64, iterations: 3, stages: 2, apart: None };
+const LARGE: Tile = Tile {
+    arch: Arch::Gfx942,
+    rows: 256,
+    columns: 256,
+    depth: 64,
+    iterations: 3,
+    stages: 2,
+    apart: None,
+    least: None,
+};
 const MEDIUM: Tile = Tile { columns: 128, ..LARGE };
 /// One whose copies pass by the registers.
 const COPIED: Tile = Tile { arch: Arch::Gfx950, stages: 3, iterations: 4, depth: 32, ..LARGE };
@@ -65,6 +76,10 @@ impl Tile {
         let each = ir::pass::Verify::Each;
         ir::pass::run(&mut module, ttir::passes::pipeline(), each, &mut ()).expect("it runs");
         let machine = machine_for(self.arch, Loops { copies: Copies::Asked, ping_pong: self.apart });
+        let machine = match self.least {
+            Some(_) => Box::leak(Box::new(Machine { ping_pong: self.least, ..*machine })),
+            None => machine,
+        };
         let launch = gpu::Launch { num_warps: 8, num_ctas: 1, num_stages: self.stages };
         gpu::to_ttgir(&mut module, pipeline::PASSES, machine, &launch, each, &mut ()).expect("it compiles");
         let options = lanes::Options::default();
@@ -170,4 +185,28 @@ fn small_dots_and_what_is_not_wanted_stay_together() {
         assert!(!tile.llir().0.contains("s.setprio"), "{tile:?}");
     }
     assert!(Tile { arch: Arch::Gfx90a, apart: Some(true), ..LARGE }.llir().0.contains("s.setprio"));
+}
+
+#[test]
+fn tiles_of_all_sizes_are_right() {
+    let (mut apart, mut all) = (0, 0);
+    for (number, (rows, columns)) in
+        [32, 64, 128].into_iter().flat_map(|a| [32, 64, 128].map(|b| (a, b))).enumerate()
+    {
+        for depth in [16, 32, 64, 128] {
+            for (arch, stages) in [(Arch::Gfx942, 2), (Arch::Gfx90a, 2), (Arch::Gfx950, 3)] {
+                // Two slices or four.
+                let work = (rows * columns * depth * 16) as u64;
+                let least = Some(if number % 2 == 0 { work } else { work / 2 });
+                let iterations = (number + depth / 16) % 5;
+                let tile = Tile { arch, rows, columns, depth, iterations, stages, apart: Some(true), least };
+                let (text, shared) = tile.llir();
+                tile.run((&text, shared)).unwrap_or_else(|error| panic!("{tile:?}: {error}"));
+                apart += usize::from(text.contains("s.setprio"));
+                all += 1;
+            }
+        }
+    }
+    // Others are too short to be cut, or for gfx950 too small.
+    assert!(4 * apart > all, "{apart} of {all}");
 }

@@ -4,9 +4,7 @@ use amd::lower::Lanes;
 use amd::machine::{Copies, Loops, machine_for};
 use amd::pipeline;
 use amd_emulator::{Argument as Parameter, Checks, Launch, Memory, Program};
-use amdgcn_isa::{ARCHS, Arch};
-use std::sync::OnceLock;
-use ttgir::Machine;
+use amdgcn_isa::Arch;
 use ttir::ops::func::{POINTER_RANGE, kernels};
 use ttir::testing::{Argument, Engine, Ran, isolate, order_writes};
 
@@ -18,22 +16,7 @@ pub(crate) struct Emulated {
     pub(crate) near: bool,
 }
 
-/// The work of a dot of 32 rows and columns whose sums are 16 halves long.
-const SMALL: u64 = 32 * 32 * 16 * 16;
-
 impl Emulated {
-    /// The architecture's machine, but that loops copy where they can, and that two groups of four warps run loops with
-    /// small dots half an iteration apart.
-    fn machine(&self) -> &'static Machine {
-        static ALL: [OnceLock<Machine>; ARCHS.len()] = [const { OnceLock::new() }; ARCHS.len()];
-        let at = ARCHS.iter().position(|arch| *arch == self.arch).expect("it is one of them");
-        ALL[at].get_or_init(|| {
-            let loops = Loops { copies: Copies::Always, ping_pong: Some(true) };
-            let machine = *machine_for(self.arch, loops);
-            Machine { ping_pong: machine.ping_pong.map(|_| SMALL), ..machine }
-        })
-    }
-
     /// A kernel as llir.
     fn lowered(&self, module: &ir::Module, kernel: &str) -> Result<lanes::Lowered, String> {
         let mut module = module.clone();
@@ -44,7 +27,7 @@ impl Emulated {
         ir::pass::run(&mut module, ttir::passes::pipeline(), ir::pass::Verify::Each, &mut ())
             .map_err(|errors| format!("{errors:?}"))?;
         order_writes(&mut module);
-        let machine = self.machine();
+        let machine = machine_for(self.arch, Loops { copies: Copies::Always, ..Loops::DEFAULT });
         let launch = gpu::Launch { num_warps: self.warps, num_ctas: 1, num_stages: 2 };
         gpu::to_ttgir(&mut module, pipeline::PASSES, machine, &launch, ir::pass::Verify::Each, &mut ())
             .map_err(|errors| errors[0].to_string())?;
