@@ -148,6 +148,7 @@ impl Run {
             })
             .collect();
         let mut hooks = Print;
+        memory.watch_races(grid);
         interp::run(&module, &name, grid, &args, &mut memory, &mut hooks)
             .map_err(|error| Failure(error.to_string()))?;
         let mut arrays = prepared.arrays.clone();

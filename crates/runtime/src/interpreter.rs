@@ -149,6 +149,9 @@ impl LoadedKernel for Loaded {
         // SAFETY: whoever launches vouches for the memory behind the arguments, and says how far it goes and whether it
         // may be written.
         let mut memory = unsafe { memory(&pointers) };
+        if crate::knobs::flag("runtime", "interpret_races") {
+            memory.watch_races(launch.grid);
+        }
         ttir::interp::run(&self.module, &self.name, launch.grid, &args, &mut memory, &mut Print)
             .map_err(|error| TargetError::Launch(error.to_string()))
     }

@@ -60,6 +60,11 @@ def _chosen(text, grid):
     return tuple(program)
 
 
+def is_own_code(code):
+    """Whether code belongs to this package, rather than to a kernel."""
+    return code.co_filename.startswith(_PACKAGE)
+
+
 def current_place():
     """What the innermost function outside this package does: file, line, column, width, text of the line, line and column in the function."""
     frame = sys._getframe()

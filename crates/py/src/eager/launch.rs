@@ -1,5 +1,7 @@
 //! A launch whose programs Python runs.
 
+use super::perform::interpreter_error;
+use super::sites;
 use super::state;
 use super::value::KernelValue;
 use crate::arguments::extents::extents;
@@ -15,7 +17,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::{Borrowed, Bound, PyAny, PyResult, Python};
 use pyo3::types::{PyAnyMethods, PyDict, PyList, PyListMethods, PyTuple, PyTupleMethods};
 use runtime::eager::{Parts, Running, Setting, Value, memory};
-use runtime::knobs::Settings;
+use runtime::knobs::{self, Settings};
 use std::rc::Rc;
 use target::{CompileOptions, Grid, Target};
 use ttir::interp::{BlockData, Standing};
@@ -56,7 +58,10 @@ pub(crate) fn launch(launched: Launched<'_, '_>) -> PyResult<()> {
     let pointers: Vec<(&str, u64)> = pointers.iter().map(|(name, at)| (name.as_str(), *at)).collect();
     // SAFETY: whoever launches vouches for the memory behind the arguments, which are alive as long as the call holds
     // them.
-    let memory = target::with_extents(extents, || unsafe { memory(&pointers) });
+    let mut memory = target::with_extents(extents, || unsafe { memory(&pointers) });
+    if is_watched(launched.grid) {
+        memory.watch_races(launched.grid);
+    }
     let standing = Standing { grid: launched.grid, program: [0; 3] };
     let globals = Rc::new(globals);
     state::with(|state| {
@@ -68,13 +73,37 @@ pub(crate) fn launch(launched: Launched<'_, '_>) -> PyResult<()> {
     let interpreter = py.import("deuteron.runtime.interpreter");
     let result = interpreter
         .and_then(|module| module.call_method1("run_grid", (launched.function, launched.grid, args, named)));
-    state::with(|state| {
+    finished(py, result)
+}
+
+/// Ends the launch that began last; what came of it, and the races of its programs.
+fn finished(py: Python<'_>, result: PyResult<Bound<'_, PyAny>>) -> PyResult<()> {
+    let ended = state::with(|state| {
         state.globals.pop();
-        state.session.end();
         state.known.clear();
-        Ok(())
+        Ok(state.session.end())
     })?;
-    result.map(drop)
+    let place = |number| sites::place(py, number);
+    let races = ended.and_then(|running| running.memory.races(&place));
+    if !state::with(|state| Ok(state.session.is_running()))? {
+        sites::forget();
+    }
+    match (result, races) {
+        (Ok(_), None) => Ok(()),
+        (Ok(_), Some(races)) => Err(interpreter_error(py, &races)),
+        (Err(error), Some(races)) => {
+            error.value(py).call_method1("add_note", (races.to_string(),))?;
+            Err(error)
+        }
+        (Err(error), None) => Err(error),
+    }
+}
+
+/// Whether somebody wants to know of races: a grid of several programs runs, and all of them do.
+fn is_watched(grid: Grid) -> bool {
+    knobs::flag("runtime", "interpret_races")
+        && knobs::opt_text("runtime", "interpret_program").is_none()
+        && grid != [1; 3]
 }
 
 /// Reads arguments as the values that programs see.

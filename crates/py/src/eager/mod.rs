@@ -9,6 +9,7 @@ mod methods;
 mod perform;
 mod result;
 mod show;
+mod sites;
 mod state;
 mod value;
 

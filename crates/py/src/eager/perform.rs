@@ -2,6 +2,7 @@
 
 use super::encode::{Encoded, form};
 use super::result::Results;
+use super::sites;
 use super::state::{self, State};
 use super::value::KernelValue;
 use crate::errors::{guard, of_class, to_py};
@@ -171,6 +172,11 @@ fn run_error(py: Python<'_>, mut error: RunError) -> PyErr {
     if !is_of_program {
         error.place = place(py).map(|place| place.to_string());
     }
+    interpreter_error(py, &error)
+}
+
+/// What the interpreter found, as an exception.
+pub(super) fn interpreter_error(py: Python<'_>, error: &RunError) -> PyErr {
     let text = error.to_string();
     of_class(py, "InterpreterError", |class| class.call1((text,)))
 }
@@ -197,6 +203,10 @@ struct Watch<'py> {
 impl Hooks for Watch<'_> {
     fn print(&mut self, line: &str) {
         crate::compile::build::print(&format!("{line}\n"));
+    }
+
+    fn place(&mut self) -> Option<u32> {
+        sites::here(self.py)
     }
 
     fn interrupted(&mut self) -> bool {

@@ -1,6 +1,6 @@
 //! The memory of a launch: what its arguments point into, called after the parameters.
 
-use ttir::interp::Memory;
+use ttir::interp::{Address, Memory};
 
 /// The memory behind these pointers, as far as [`target::with_extents`] said or the process has some there.
 ///
@@ -14,6 +14,9 @@ pub unsafe fn memory<'a>(pointers: &[(&'a str, u64)]) -> Memory {
         // SAFETY: the caller vouches for it; what is merely mapped is there to be read, and to be written if it is
         // mapped so.
         unsafe { memory.map_foreign(&name, extent.base, extent.len, extent.writable) };
+    }
+    for (name, address) in pointers {
+        memory.name_pointer(name, Address(*address));
     }
     memory
 }

@@ -105,12 +105,18 @@ impl Session {
         self.running.push(running);
     }
 
-    /// Ends the launch that began last.
-    pub fn end(&mut self) {
-        self.running.pop();
+    /// Ends the launch that began last, and gives it back.
+    pub fn end(&mut self) -> Option<Running> {
+        let ended = self.running.pop();
         if let Some(outer) = self.running.last() {
             self.steps.begin(&outer.setting);
         }
+        ended
+    }
+
+    /// Whether a launch runs.
+    pub fn is_running(&self) -> bool {
+        !self.running.is_empty()
     }
 
     /// The launch that runs.

@@ -130,6 +130,8 @@ pub(super) static ROWS: &[KnobRow] = &[
         "Run kernels in the interpreter. `@triton.jit(interpret=True)` asks for it for one kernel."),
     KnobRow::new("runtime", "interpret_program", &["DEUTERON_INTERPRET_PROGRAM"], OptText,
         "The one program of the grid that the interpreter runs, such as `3` or `3,0,1`. Default: all of them."),
+    KnobRow::new("runtime", "interpret_races", &["DEUTERON_INTERPRET_RACES"], Flag,
+        "Whether the interpreter looks for races between the programs of a launch, which are an error at its end.").or(Bool(true)),
     KnobRow::new("runtime", "debug", &["TRITON_DEBUG"], Flag,
         "Device asserts and overflow checks in every kernel. Read once; `refresh_knobs()` reads it again."),
     KnobRow::new("runtime", "target", &["DEUTERON_TARGET", "TRITON_DEFAULT_BACKEND"], OptText,

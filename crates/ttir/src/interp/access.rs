@@ -1,9 +1,10 @@
 //! Loads and stores, and the checked access of one element that atomics and descriptors use too.
 
-use super::data::{Data, Side};
+use super::block_access::BlockAccess;
+use super::data::Data;
 use super::error::RunErrorKind;
 use super::machine::{Entry, Machine, Step, element_name};
-use super::memory::BlockAccess;
+use super::track::{Elements, Order};
 use crate::ops;
 use crate::ops::access::AccessOp;
 use crate::types::{elem, elem_bytes, numel, shape};
@@ -107,8 +108,11 @@ pub(crate) fn load(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let addresses = machine.get(pointer).clone();
     let mask = mask(machine, op);
     let other = access.other().map(|other| machine.get(other).clone());
-    if let Some(bits) = load_plainly(machine, ty, &addresses, mask.as_ref(), other.as_ref()) {
-        machine.set_result(op, Data::each(bits));
+    let (order, elements) = (Order::of(access), Elements::new(ty, &addresses, mask.as_ref()));
+    machine.acquire(order, elements);
+    machine.touch_block(op, order.reading(), ty, elements, None);
+    if let Some(data) = load_plainly(machine, ty, &addresses, mask.as_ref(), other.as_ref()) {
+        machine.set_result(op, data);
         return Ok(());
     }
     let mut bits = Vec::with_capacity(numel(ty) as usize);
@@ -141,23 +145,19 @@ fn load_plainly(
     addresses: &Data,
     mask: Option<&Data>,
     other: Option<&Data>,
-) -> Option<Vec<u64>> {
+) -> Option<Data> {
     let size = elem_bytes(elem(ty));
     if !matches!(size, 1 | 2 | 4 | 8) || ![Some(addresses), mask, other].into_iter().all(is_defined) {
         return None;
     }
-    let access = BlockAccess {
-        count: numel(ty) as usize,
-        addresses: addresses.side(),
-        mask: mask.map(Data::side),
-        others: other.map_or(Side::Uniform(0), Data::side),
-    };
-    let mut bits = machine.memory.read_block(size, &access)?;
+    let access = BlockAccess { count: numel(ty) as usize, size, addresses, mask };
+    let data = machine.memory.read_block(&access, other)?;
     let width = elem(ty).scalar_bits().unwrap_or(64);
-    if u64::from(width) < 8 * size {
-        bits.iter_mut().for_each(|bits| *bits = ir::scalar::truncate(width, *bits));
+    if u64::from(width) == 8 * size {
+        return Some(data);
     }
-    Some(bits)
+    let low = |index| ir::scalar::truncate(width, data.at(index)) as u32;
+    Some(Data::words((0..data.kept()).map(low).collect()))
 }
 
 /// What is undefined in `other` is undefined in the result where `other` is used.
@@ -182,16 +182,17 @@ pub(crate) fn store(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let (addresses, values) = (machine.get(pointer).clone(), machine.get(value).clone());
     let mask = mask(machine, op);
     let size = elem_bytes(element_ty);
+    let (order, elements) = (Order::of(access), Elements::new(ty, &addresses, mask.as_ref()));
+    machine.touch_block(op, order.writing(), ty, elements, Some(&values));
+    if order.is_atomic {
+        machine.release(order, elements.each().map(|(_, address)| address), false);
+    }
     if matches!(size, 1 | 2 | 4 | 8)
         && [Some(&addresses), Some(&values), mask.as_ref()].into_iter().all(is_defined)
     {
-        let access = BlockAccess {
-            count: numel(ty) as usize,
-            addresses: addresses.side(),
-            mask: mask.as_ref().map(Data::side),
-            others: Side::Uniform(0),
-        };
-        if machine.memory.write_block(size, &access, values.side()) {
+        let access =
+            BlockAccess { count: numel(ty) as usize, size, addresses: &addresses, mask: mask.as_ref() };
+        if machine.memory.write_block(&access, &values) {
             return Ok(());
         }
     }

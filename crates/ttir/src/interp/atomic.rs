@@ -4,6 +4,7 @@ use super::access::{Element, mask};
 use super::data::Data;
 use super::error::RunErrorKind;
 use super::machine::{Entry, Machine, Step};
+use super::track::{Elements, Order};
 use crate::ops;
 use crate::ops::access::AccessOp;
 use crate::ops::atomic::{AtomicCasOp, AtomicPollOp, AtomicRmwOp};
@@ -90,6 +91,10 @@ pub(crate) fn poll(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     machine.require(element, &addresses, "the address")?;
     machine.require(element, &expected, "the value")?;
     let ty = machine.module.ty(poll.expected());
+    let (order, elements) =
+        (Order::of(AccessOp::new(machine.module, op)), Elements::new(ty, &addresses, None));
+    machine.acquire(order, elements);
+    machine.touch_block(op, order.reading(), ty, elements, None);
     let found = machine.read_element(element, addresses.at(0), ty)?;
     let is_seen = found == expected.at(0);
     if !is_seen && poll.timeout().is_none() {
@@ -111,10 +116,14 @@ fn update(
 ) -> Step<()> {
     let ty = machine.result_ty(op);
     let (dims, element_ty) = (shape(ty), elem(ty));
-    let pointer = AccessOp::new(machine.module, op).ptr();
+    let access = AccessOp::new(machine.module, op);
+    let (pointer, order) = (access.ptr(), Order::of(access));
     let addresses = machine.get(pointer).clone();
-    let values: Vec<Data> = machine.operands(op).drain(1..).collect();
+    machine.acquire(order, Elements::new(ty, &addresses, mask));
+    let values = machine.operands(op).split_off(1);
     let mut results = vec![0; numel(ty) as usize];
+    // What leaves memory as it is counts as a read, as `atomic_add(p, 0)` is one; it releases all the same.
+    let (mut kept, mut changed, mut released) = (Vec::new(), Vec::new(), Vec::new());
     for (position, result) in results.iter_mut().enumerate() {
         let element = Element { op, shape: dims, position, pointer: Some(pointer) };
         if !machine.mask_holds(element, mask)? {
@@ -126,10 +135,17 @@ fn update(
         }
         let old = machine.read_element(element, addresses.at(position), element_ty)?;
         *result = old;
-        if let Some(bits) = new(machine, element_ty, old, position)? {
-            machine.write_element(element, addresses.at(position), element_ty, bits)?;
-        }
+        let address = addresses.at(position);
+        let new = new(machine, element_ty, old, position)?;
+        let list = if new.is_some_and(|bits| bits != old) { &mut changed } else { &mut kept };
+        list.push((position, address));
+        let Some(bits) = new else { continue };
+        machine.write_element(element, address, element_ty, bits)?;
+        released.push(address);
     }
+    machine.touch(op, order.reading(), ty, kept.into_iter(), None);
+    machine.touch(op, order.writing(), ty, changed.into_iter(), None);
+    machine.release(order, released.into_iter(), true);
     machine.set_result(op, Data::each(results));
     Ok(())
 }

@@ -3,8 +3,9 @@
 //! A region that only computes element by element runs once on whole lines of elements, as if its scalars were blocks;
 //! one with control flow or calls runs once for each element.
 
-use super::data::{AroundAxis, Data};
+use super::data::Data;
 use super::machine::{Entry, Machine, Step};
+use super::positions::AroundAxis;
 use crate::ops;
 use crate::ops::reduce::{HistogramOp, MapElementwiseOp, ReduceOp, ScanOp};
 use crate::types::{elem, numel, shape};
@@ -62,7 +63,7 @@ pub(crate) fn reduce(machine: &mut Machine<'_>, op: Op) -> Step<()> {
         // Lines lie behind each other, so their pairs are numbered through.
         let inner = line.inner;
         let side = |data: &Data, which: usize| match inner {
-            1 => data.permute(count, |pair| 2 * pair + which),
+            1 => data.every_second(count, which),
             _ => data.permute(count, |position| (2 * (position / inner) + which) * inner + position % inner),
         };
         let args: Vec<Data> = [0, 1]

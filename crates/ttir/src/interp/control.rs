@@ -37,6 +37,18 @@ pub(crate) fn kernel(machine: &Machine<'_>, name: &str) -> Result<Op, RunError> 
     })
 }
 
+/// Tells memory what the arguments that point into it are called.
+pub(crate) fn name_pointers(machine: &mut Machine<'_>, function: Op, args: &[Arg]) {
+    let module = machine.module;
+    let params = FuncOp::new(module, function).params();
+    for (index, (&param, arg)) in params.iter().zip(args).enumerate() {
+        if let Arg::Pointer(address) = arg {
+            let name = module.name(param).map_or_else(|| format!("argument {index}"), str::to_owned);
+            machine.memory.name_pointer(&name, *address);
+        }
+    }
+}
+
 /// The values of the parameters of a kernel.
 pub(crate) fn arguments(machine: &Machine<'_>, function: Op, args: &[Arg]) -> Result<Vec<Data>, RunError> {
     let module = machine.module;

@@ -1,15 +1,53 @@
 //! The value of a block or scalar while it is interpreted: raw bits of its elements, and which of them are undefined.
 //!
 //! A block whose elements are all equal may be kept as one element, so that constants, splats and scalars cost no
-//! memory; [`Data::at`] hides the difference. Equal data may thus have two representations: compare elements, not
-//! `Data`.
+//! memory; offsets may be kept by their [`Affine`], elements of at most 32 bits as such. [`Data::at`] and
+//! [`Data::side`] hide the difference: whoever does not know a representation gets the elements, which are computed
+//! once. Equal data may thus have several representations: compare elements, not `Data`.
 
-use std::sync::Arc;
+use super::affine::Affine;
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
 
 #[derive(Clone, Debug)]
 enum Bits {
     Uniform(u64),
+    Affine(Arc<Affine>),
+    Words(Arc<Words>),
     Each(Arc<[u64]>),
+}
+
+/// Elements of at most 32 bits.
+#[derive(Debug)]
+struct Words {
+    words: Vec<u32>,
+    /// The same in 64 bits, once somebody has asked for them.
+    each: OnceLock<Arc<[u64]>>,
+}
+
+impl Words {
+    fn each(&self) -> &Arc<[u64]> {
+        self.each.get_or_init(|| self.words.iter().map(|&word| u64::from(word)).collect())
+    }
+}
+
+/// How elements of at most 32 bits are kept, for loops over them.
+pub(crate) enum WordSide<'a> {
+    /// All are equal.
+    Uniform(u32),
+    /// One by one.
+    Each(Cow<'a, [u32]>),
+}
+
+impl WordSide<'_> {
+    /// One element.
+    #[inline]
+    pub(crate) fn at(&self, index: usize) -> u32 {
+        match self {
+            WordSide::Uniform(word) => *word,
+            WordSide::Each(each) => each[index],
+        }
+    }
 }
 
 /// An operation that could not define an element of its result.
@@ -89,6 +127,23 @@ impl Data {
         Data { bits, undefined: None }
     }
 
+    /// A block of elements of at most 32 bits.
+    pub(crate) fn words(words: Vec<u32>) -> Data {
+        let bits = match words[..] {
+            [only] => Bits::Uniform(u64::from(only)),
+            _ => Bits::Words(Arc::new(Words { words, each: OnceLock::new() })),
+        };
+        Data { bits, undefined: None }
+    }
+
+    /// A block of numbers by coordinates.
+    pub(crate) fn affine(affine: Affine) -> Data {
+        match affine.as_uniform() {
+            Some(bits) => Data::uniform(bits),
+            None => Data { bits: Bits::Affine(Arc::new(affine)), undefined: None },
+        }
+    }
+
     /// A block of `count` elements by position.
     pub(crate) fn from_fn(count: usize, element: impl FnMut(usize) -> u64) -> Data {
         Data::each((0..count).map(element).collect::<Arc<[u64]>>())
@@ -104,7 +159,17 @@ impl Data {
     pub(crate) fn at(&self, index: usize) -> u64 {
         match &self.bits {
             Bits::Uniform(bits) => *bits,
+            Bits::Affine(affine) => affine.each()[index],
+            Bits::Words(words) => u64::from(words.words[index]),
             Bits::Each(each) => each[index],
+        }
+    }
+
+    /// The element at a position, for which no others are computed.
+    pub(crate) fn first_or(&self, index: usize) -> u64 {
+        match &self.bits {
+            Bits::Affine(affine) if index == 0 => affine.base,
+            _ => self.at(index),
         }
     }
 
@@ -112,8 +177,52 @@ impl Data {
     pub(crate) fn side(&self) -> Side<'_> {
         match &self.bits {
             Bits::Uniform(bits) => Side::Uniform(*bits),
+            Bits::Affine(affine) => Side::Each(affine.each()),
+            Bits::Words(words) => Side::Each(words.each()),
             Bits::Each(each) => Side::Each(each),
         }
+    }
+
+    /// How the elements are kept, where they have at most 32 bits.
+    pub(crate) fn word_side(&self) -> WordSide<'_> {
+        match &self.bits {
+            Bits::Uniform(bits) => WordSide::Uniform(*bits as u32),
+            Bits::Words(words) => WordSide::Each(Cow::Borrowed(&words.words)),
+            Bits::Affine(affine) => WordSide::Each(affine.each().iter().map(|&bits| bits as u32).collect()),
+            Bits::Each(each) => WordSide::Each(each.iter().map(|&bits| bits as u32).collect()),
+        }
+    }
+
+    /// Whether elements are kept in 32 bits.
+    pub(crate) fn is_words(&self) -> bool {
+        matches!(self.bits, Bits::Words(_))
+    }
+
+    /// Where the lowest bit of the condition is set the elements of one block, elsewhere those of the other; they have
+    /// at most 32 bits.
+    pub(crate) fn choose(condition: &Data, yes: &Data, no: &Data, count: usize) -> Data {
+        let (condition, yes, no) = (condition.word_side(), yes.word_side(), no.word_side());
+        let choose = |index| if condition.at(index) & 1 != 0 { yes.at(index) } else { no.at(index) };
+        Data::words((0..count).map(choose).collect())
+    }
+
+    /// The same elements, all of them with whatever value they have.
+    pub(crate) fn defined(&self) -> Data {
+        Data { bits: self.bits.clone(), undefined: None }
+    }
+
+    /// The same elements, kept one by one.
+    pub(crate) fn by_element(&self) -> Data {
+        let bits = match &self.bits {
+            Bits::Affine(affine) => Bits::Each(Arc::clone(affine.each())),
+            other => other.clone(),
+        };
+        Data { bits, undefined: self.undefined.clone() }
+    }
+
+    /// The numbers by coordinates, if they are kept so.
+    pub(crate) fn as_affine(&self) -> Option<&Affine> {
+        if let Bits::Affine(affine) = &self.bits { Some(affine) } else { None }
     }
 
     /// The bits of a scalar.
@@ -130,6 +239,8 @@ impl Data {
     pub(crate) fn kept(&self) -> usize {
         match &self.bits {
             Bits::Uniform(_) => 1,
+            Bits::Affine(affine) => affine.numel(),
+            Bits::Words(words) => words.words.len(),
             Bits::Each(each) => each.len(),
         }
     }
@@ -148,6 +259,14 @@ impl Data {
     pub(crate) fn permute(&self, count: usize, from: impl Fn(usize) -> usize) -> Data {
         let bits = match &self.bits {
             Bits::Uniform(bits) => Bits::Uniform(*bits),
+            Bits::Words(words) => {
+                let words = (0..count).map(|index| words.words[from(index)]).collect();
+                Bits::Words(Arc::new(Words { words, each: OnceLock::new() }))
+            }
+            Bits::Affine(affine) => {
+                let each = affine.each();
+                Bits::Each((0..count).map(|index| each[from(index)]).collect())
+            }
             Bits::Each(each) => Bits::Each((0..count).map(|index| each[from(index)]).collect()),
         };
         let undefined = self.undefined.as_ref().map(|undefined| {
@@ -155,6 +274,16 @@ impl Data {
             undefined.with_flags(flags)
         });
         Data { bits, undefined }
+    }
+
+    /// The elements at even or odd positions.
+    pub(crate) fn every_second(&self, count: usize, first: usize) -> Data {
+        match &self.bits {
+            Bits::Words(words) if self.undefined.is_none() => {
+                Data::words(words.words.chunks_exact(2).map(|pair| pair[first]).collect())
+            }
+            _ => self.permute(count, |pair| 2 * pair + first),
+        }
     }
 
     /// A block of `count` elements, each taken from one of several blocks: which one, and at which position.
@@ -171,68 +300,6 @@ impl Data {
         });
         data.with_undefined(Some(first.with_flags(flags.collect())))
     }
-}
-
-/// Row-major positions of a shape seen around one of its dimensions: `outer × size × inner`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AroundAxis {
-    /// Elements of the dimensions in front.
-    pub(crate) outer: usize,
-    /// The dimension.
-    pub(crate) size: usize,
-    /// Elements of the dimensions behind.
-    pub(crate) inner: usize,
-}
-
-impl AroundAxis {
-    /// Splits a shape; `axis` is inside it.
-    pub(crate) fn new(shape: &[i64], axis: usize) -> AroundAxis {
-        let product = |dims: &[i64]| dims.iter().product::<i64>() as usize;
-        AroundAxis {
-            outer: product(&shape[..axis]),
-            size: shape[axis] as usize,
-            inner: product(&shape[axis + 1..]),
-        }
-    }
-
-    /// Lines along the axis.
-    pub(crate) fn lines(self) -> usize {
-        self.outer * self.inner
-    }
-
-    /// Position of element `along` of a line.
-    pub(crate) fn position(self, line: usize, along: usize) -> usize {
-        (line / self.inner * self.size + along) * self.inner + line % self.inner
-    }
-}
-
-/// The positions that the elements of a row-major shape have where its dimensions lie at these distances.
-pub(crate) fn positions(shape: &[i64], strides: &[usize]) -> Vec<usize> {
-    let mut all = vec![0];
-    for (&size, &stride) in shape.iter().zip(strides) {
-        let next = all.iter().flat_map(|&first| (0..size as usize).map(move |at| first + at * stride));
-        all = next.collect();
-    }
-    all
-}
-
-/// The coordinates of a row-major position.
-pub(crate) fn coordinates(shape: &[i64], mut position: usize) -> Vec<usize> {
-    let mut coordinates = vec![0; shape.len()];
-    for (coordinate, &dim) in coordinates.iter_mut().zip(shape).rev() {
-        *coordinate = position % dim as usize;
-        position /= dim as usize;
-    }
-    coordinates
-}
-
-/// The distance in elements between neighbours along each dimension of a row-major shape.
-pub(crate) fn strides(shape: &[i64]) -> Vec<usize> {
-    let mut strides = vec![1; shape.len()];
-    for dim in (1..shape.len()).rev() {
-        strides[dim - 1] = strides[dim] * shape[dim] as usize;
-    }
-    strides
 }
 
 #[cfg(test)]

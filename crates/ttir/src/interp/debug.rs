@@ -1,9 +1,9 @@
 //! Printing, assertions and assumptions.
 
 use super::access::Element;
-use super::data::coordinates;
 use super::error::RunErrorKind;
 use super::machine::{Entry, Machine, Step, element_name};
+use super::positions::coordinates;
 use crate::ops;
 use crate::ops::debug::{AssertOp, PrintOp};
 use crate::ops::program::AssumeOp;

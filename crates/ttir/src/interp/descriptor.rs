@@ -2,9 +2,11 @@
 
 use super::access::Element;
 use super::atomic::{Combine, combine_named};
-use super::data::{Data, coordinates};
+use super::data::Data;
 use super::error::RunErrorKind;
 use super::machine::{Entry, Machine, Step};
+use super::positions::coordinates;
+use super::races::Doing;
 use crate::ops;
 use crate::ops::descriptor::{
     DescriptorAccessOp, DescriptorGatherOp, DescriptorReduceOp, DescriptorScatterOp, MakeDescriptorOp,
@@ -125,10 +127,18 @@ fn picked_rows(
     Ok(all)
 }
 
+/// The elements inside the tensor.
+fn spots(descriptor: &Descriptor, places: &[Vec<i64>]) -> impl Iterator<Item = (usize, u64)> {
+    let address =
+        |(position, place): (usize, &Vec<i64>)| descriptor.address(place).map(|address| (position, address));
+    places.iter().enumerate().filter_map(address)
+}
+
 fn read(machine: &mut Machine<'_>, op: Op, places: &[Vec<i64>]) -> Step<()> {
     let descriptor = Descriptor::of(machine, op);
     let pointer = Some(DescriptorAccessOp::new(machine.module, op).desc());
     let dims = shape(machine.result_ty(op));
+    machine.touch(op, Doing::Read, machine.result_ty(op), spots(&descriptor, places), None);
     let mut bits = Vec::with_capacity(places.len());
     for (position, place) in places.iter().enumerate() {
         let element = Element { op, shape: dims, position, pointer };
@@ -147,6 +157,11 @@ fn write(machine: &mut Machine<'_>, op: Op, places: &[Vec<i64>], new: Option<Com
     let source = DescriptorAccessOp::new(machine.module, op).src().expect("only what writes is run here");
     let values = machine.get(source).clone();
     let dims = shape(machine.module.ty(source));
+    let (doing, written) = match new {
+        Some(_) => (Doing::AtomicWrite, None),
+        None => (Doing::Write, Some(&values)),
+    };
+    machine.touch(op, doing, machine.module.ty(source), spots(&descriptor, places), written);
     let pointer = Some(DescriptorAccessOp::new(machine.module, op).desc());
     for (position, place) in places.iter().enumerate() {
         let Some(address) = descriptor.address(place) else { continue };

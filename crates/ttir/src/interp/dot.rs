@@ -1,6 +1,6 @@
 //! Matrix products. The order of accumulation is described in the interpreter's own documentation.
 
-use super::data::{Data, Side, Undefined};
+use super::data::{Data, Undefined, WordSide};
 use super::machine::{Entry, Machine, Step, merge_undefined};
 use super::multiply::{Sizes, add_products};
 use crate::ops;
@@ -36,17 +36,15 @@ impl Sizes {
 }
 
 /// Sums products in a binary32 accumulator.
-fn sum_singles(kind: FloatKind, sizes: Sizes, lhs: &[f32], rhs: &[f32], mut sums: Vec<f32>) -> Vec<u64> {
+fn sum_singles(kind: FloatKind, sizes: Sizes, lhs: &[f32], rhs: &[f32], mut sums: Vec<f32>) -> Data {
     add_products(sizes, lhs, rhs, &mut sums);
-    match kind {
-        FloatKind::F32 => sums.iter().map(|&sum| single_bits(sum)).collect(),
-        _ => sums.iter().map(|&sum| float_bits(kind, f64::from(sum))).collect(),
-    }
-}
-
-/// The bits of a binary32 number; those of NaN are one pattern.
-fn single_bits(value: f32) -> u64 {
-    if value.is_nan() { float_bits(FloatKind::F32, f64::NAN) } else { u64::from(value.to_bits()) }
+    // The bits of NaN are one pattern.
+    let nan = float_bits(FloatKind::F32, f64::NAN) as u32;
+    let single = |sum: f32| if sum.is_nan() { nan } else { sum.to_bits() };
+    Data::words(match kind {
+        FloatKind::F32 => sums.into_iter().map(single).collect(),
+        _ => sums.into_iter().map(|sum| float_bits(kind, f64::from(sum)) as u32).collect(),
+    })
 }
 
 /// Sums binary64 products from `start` on, in the accumulator of a format: binary64 or binary32.
@@ -61,25 +59,22 @@ fn sum_floats(kind: FloatKind, start: f64, products: impl Iterator<Item = (f64, 
 /// The values of all elements, of a format whose numbers are numbers of binary32.
 fn singles(data: &Data, ty: Type) -> Vec<f32> {
     let (kind, count) = (elem(ty).as_float().unwrap_or(FloatKind::F32), numel(ty) as usize);
-    fn each(data: &Data, count: usize, convert: impl Fn(u64) -> f32) -> Vec<f32> {
-        match data.side() {
-            Side::Uniform(bits) => vec![convert(bits); count],
-            Side::Each(bits) => bits.iter().map(|&bits| convert(bits)).collect(),
+    fn each<T: Clone>(data: &Data, count: usize, convert: impl Fn(u32) -> T) -> Vec<T> {
+        match data.word_side() {
+            WordSide::Uniform(word) => vec![convert(word); count],
+            WordSide::Each(words) => words.iter().map(|&word| convert(word)).collect(),
         }
     }
     match kind {
-        FloatKind::F32 => each(data, count, |bits| f32::from_bits(bits as u32)),
-        FloatKind::BF16 => each(data, count, |bits| f32::from_bits((bits as u32) << 16)),
+        FloatKind::F32 => each(data, count, f32::from_bits),
+        FloatKind::BF16 => each(data, count, |word| f32::from_bits(word << 16)),
         FloatKind::F16 => {
-            let halves: Vec<f16> = match data.side() {
-                Side::Uniform(bits) => vec![f16::from_bits(bits as u16); count],
-                Side::Each(bits) => bits.iter().map(|&bits| f16::from_bits(bits as u16)).collect(),
-            };
+            let halves: Vec<f16> = each(data, count, |word| f16::from_bits(word as u16));
             let mut values = vec![0.0; count];
             halves.convert_to_f32_slice(&mut values);
             values
         }
-        _ => each(data, count, |bits| float_value(kind, bits) as f32),
+        _ => each(data, count, |word| float_value(kind, word.into()) as f32),
     }
 }
 
@@ -99,7 +94,10 @@ pub(crate) fn dot(machine: &mut Machine<'_>, op: Op) -> Step<()> {
                 || [a_ty, b_ty].iter().any(|&ty| elem(ty).as_float() == Some(FloatKind::F64))
             {
                 let (lhs, rhs, start) = (values(a, a_ty), values(b, b_ty), values(c, c_ty));
-                sizes.each(|pairs, at| sum_floats(kind, start[at], pairs.map(|(i, j)| (lhs[i], rhs[j]))))
+                let sum = |pairs: &mut dyn Iterator<Item = (usize, usize)>, at: usize| {
+                    sum_floats(kind, start[at], pairs.map(|(i, j)| (lhs[i], rhs[j])))
+                };
+                Data::each(sizes.each(sum))
             } else {
                 sum_singles(kind, sizes, &singles(a, a_ty), &singles(b, b_ty), singles(c, c_ty))
             }
@@ -109,14 +107,14 @@ pub(crate) fn dot(machine: &mut Machine<'_>, op: Op) -> Step<()> {
             let product = |i: usize, j: usize| {
                 sign_extend(width(a_ty), a.at(i)).wrapping_mul(sign_extend(width(b_ty), b.at(j)))
             };
-            sizes.each(|pairs, at| {
+            Data::each(sizes.each(|pairs, at| {
                 let sum = pairs.fold(c.at(at), |sum, (i, j)| sum.wrapping_add(product(i, j) as u64));
                 truncate(width(c_ty), sum)
-            })
+            }))
         }
     };
     let undefined = spread(machine, op, &[a, b, c]);
-    machine.set_result(op, Data::each(results).with_undefined(undefined));
+    machine.set_result(op, results.with_undefined(undefined));
     Ok(())
 }
 

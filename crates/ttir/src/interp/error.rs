@@ -13,6 +13,8 @@ pub enum RunErrorKind {
     Undefined,
     /// An assertion or an assumption of the program does not hold.
     Assertion,
+    /// Accesses of two programs that nothing orders.
+    Race,
     /// The program does what the interpreter cannot.
     Unsupported,
     /// The caller asked to stop.

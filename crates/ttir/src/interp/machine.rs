@@ -1,9 +1,10 @@
 //! The state of a run, and how one operation after another is executed.
 
 use super::Hooks;
-use super::data::{Data, Origin, Undefined, coordinates};
+use super::data::{Data, Origin, Side, Undefined};
 use super::error::{RunError, RunErrorKind};
 use super::memory::Memory;
+use super::positions::coordinates;
 use super::whole;
 use crate::types::{elem, shape};
 use ir::{Block, EvalArgs, Module, Op, OpRow, Traits, Type, Value};
@@ -176,17 +177,21 @@ impl<'a> Machine<'a> {
             operand_types: &types,
             result_type: elem(self.result_ty(op)),
         };
-        if let [a, b] = operands[..]
-            && let Some(whole) = whole::binary(row, &args, [a.side(), b.side()])
-        {
-            return Data::each(whole).with_undefined(merge_undefined(module, op, &operands, &[]));
+        let whole = match operands[..] {
+            [operand] => whole::unary(row, &args, operand),
+            [a, b] => whole::binary(row, &args, [a, b]),
+            _ => None,
+        };
+        if let Some(whole) = whole {
+            return whole.with_undefined(merge_undefined(module, op, &operands, &[]));
         }
         let count = operands.iter().map(|data| data.kept()).max().unwrap_or(1);
         let mut failed: Vec<usize> = Vec::new();
+        let sides: SmallVec<[Side<'_>; 4]> = operands.iter().map(|data| data.side()).collect();
         let mut one = |index: usize| {
             let mut words = [0u64; 4];
-            for (word, operand) in words.iter_mut().zip(&operands) {
-                *word = operand.at(index);
+            for (word, side) in words.iter_mut().zip(&sides) {
+                *word = side.at(index);
             }
             eval(&args, &words[..operands.len()]).unwrap_or_else(|| {
                 failed.push(index);

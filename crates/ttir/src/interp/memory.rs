@@ -4,7 +4,10 @@
 //! overrun never lands in a neighbour. Foreign ones stand for live memory of this process at its real address. An
 //! access outside every allocation is an error that names the nearest one.
 
-use super::data::Side;
+use super::RunError;
+use super::races::{Race, Races};
+use crate::types::elem_bytes;
+use ir::Type;
 use std::cell::Cell;
 
 /// Where made-up addresses begin; the upper bits are those of no address in use on any machine.
@@ -29,7 +32,7 @@ enum Bytes {
     Foreign { len: u64, writable: bool },
 }
 
-struct Allocation {
+pub(super) struct Allocation {
     base: u64,
     name: String,
     bytes: Bytes,
@@ -45,34 +48,28 @@ impl Allocation {
 }
 
 impl Allocation {
+    /// Where its bytes are; `map_foreign` promises that those of others may be read.
+    pub(super) fn start(&self) -> *const u8 {
+        match &self.bytes {
+            Bytes::Own(bytes) => bytes.as_ptr(),
+            Bytes::Foreign { .. } => self.base as *const u8,
+        }
+    }
+
+    /// The same, to write; none where nobody may.
+    pub(super) fn start_mut(&mut self) -> Option<*mut u8> {
+        match &mut self.bytes {
+            Bytes::Own(bytes) => Some(bytes.as_mut_ptr()),
+            Bytes::Foreign { writable, .. } => writable.then_some(self.base as *mut u8),
+        }
+    }
+
     /// Where in it an element lies, if the whole of it does and its address is a multiple of its size.
     #[inline]
-    fn offset(&self, address: u64, size: u64) -> Option<usize> {
+    pub(super) fn offset(&self, address: u64, size: u64) -> Option<usize> {
         let offset = address.checked_sub(self.base)?;
         let last = self.len().checked_sub(size)?;
         (offset <= last && address & (size - 1) == 0).then_some(offset as usize)
-    }
-}
-
-/// The elements of a block that an operation accesses; all of them are defined.
-pub(crate) struct BlockAccess<'a> {
-    /// How many there are.
-    pub(crate) count: usize,
-    pub(crate) addresses: Side<'a>,
-    pub(crate) mask: Option<Side<'a>>,
-    /// What is read where the mask does not hold.
-    pub(crate) others: Side<'a>,
-}
-
-impl BlockAccess<'_> {
-    #[inline]
-    fn holds(&self, index: usize) -> bool {
-        self.mask.is_none_or(|mask| mask.at(index) & 1 != 0)
-    }
-
-    /// The first address.
-    fn first(&self) -> Option<u64> {
-        (0..self.count).find(|&index| self.holds(index)).map(|index| self.addresses.at(index))
     }
 }
 
@@ -80,10 +77,14 @@ impl BlockAccess<'_> {
 #[derive(Default)]
 pub struct Memory {
     /// In order of their bases.
-    allocations: Vec<Allocation>,
+    pub(super) allocations: Vec<Allocation>,
     /// Which one the last access was to: the next is mostly to the same.
     last: Cell<usize>,
     next: u64,
+    /// The arguments that point into it, by the names of their parameters.
+    pointers: Vec<(String, u64)>,
+    /// Who touched it, if anybody wants to know.
+    pub(crate) races: Option<Box<Races>>,
 }
 
 /// Why an access failed, in words that follow "the access".
@@ -110,6 +111,35 @@ impl Memory {
     pub unsafe fn map_foreign(&mut self, name: &str, base: u64, len: u64, writable: bool) -> Address {
         let bytes = Bytes::Foreign { len, writable };
         self.insert(Allocation { base, name: name.to_owned(), bytes })
+    }
+
+    /// Gives an argument that points into it a name, for messages about elements.
+    pub fn name_pointer(&mut self, name: &str, address: Address) {
+        self.pointers.push((name.to_owned(), address.0));
+    }
+
+    /// Looks for races between the programs of a launch from now on.
+    pub fn watch_races(&mut self, grid: [u32; 3]) {
+        self.races = Some(Box::new(Races::new(grid)));
+    }
+
+    /// The races that were found, as an error. `place` says where in the source a place is that [`super::Hooks::place`]
+    /// gave, or an operation where it gave none.
+    pub fn races(&self, place: &dyn Fn(u32) -> Option<String>) -> Option<RunError> {
+        Race::error(self.races.as_ref()?.found(), place)
+    }
+
+    /// An element in terms of the arguments that point at it or below it into the same allocation, the nearest first.
+    pub(crate) fn name_element(&self, address: u64, ty: Type) -> String {
+        let base = self.find(address, 1).map_or(address, |at| self.allocations[at].base);
+        let is_below = |(_, pointer): &&(String, u64)| (base..=address).contains(pointer);
+        let mut below: Vec<&(String, u64)> = self.pointers.iter().filter(is_below).collect();
+        below.sort_by_key(|(_, pointer)| address - pointer);
+        let name = |(name, pointer): &&(String, u64)| {
+            format!("element {} of `{name}`", (address - pointer) / elem_bytes(ty))
+        };
+        let names: Vec<String> = below.iter().take(3).map(name).collect();
+        if names.is_empty() { self.describe(address) } else { names.join(", which is ") }
     }
 
     /// Puts an allocation in order; of several with one base the longest stays.
@@ -195,72 +225,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Reads the elements at these addresses where the mask holds, and takes others where it does not. `None` where
-    /// that is not plain: an element is misaligned, or in another allocation than the first one, or in none.
-    pub(crate) fn read_block(&self, size: u64, access: &BlockAccess<'_>) -> Option<Vec<u64>> {
-        let Some(first) = access.first() else {
-            return Some((0..access.count).map(|index| access.others.at(index)).collect());
-        };
-        let allocation = &self.allocations[self.find(first, size).ok()?];
-        let start = match &allocation.bytes {
-            Bytes::Own(bytes) => bytes.as_ptr(),
-            Bytes::Foreign { .. } => allocation.base as *const u8,
-        };
-        let mut elements = Vec::with_capacity(access.count);
-        for index in 0..access.count {
-            if !access.holds(index) {
-                elements.push(access.others.at(index));
-                continue;
-            }
-            let offset = allocation.offset(access.addresses.at(index), size)?;
-            let mut word = [0u8; 8];
-            // SAFETY: `offset` has checked that the bytes lie in the allocation: in the vector, or in memory that
-            // `map_foreign` promises to be readable.
-            unsafe {
-                let from = start.add(offset);
-                match size {
-                    4 => std::ptr::copy_nonoverlapping(from, word.as_mut_ptr(), 4),
-                    2 => std::ptr::copy_nonoverlapping(from, word.as_mut_ptr(), 2),
-                    8 => std::ptr::copy_nonoverlapping(from, word.as_mut_ptr(), 8),
-                    _ => std::ptr::copy_nonoverlapping(from, word.as_mut_ptr(), size as usize),
-                }
-            }
-            elements.push(u64::from_le_bytes(word));
-        }
-        Some(elements)
-    }
-
-    /// Writes elements to these addresses where the mask holds, in order; whether that was plain, as in
-    /// [`Memory::read_block`]. If it was not, the elements in front may be written.
-    pub(crate) fn write_block(&mut self, size: u64, access: &BlockAccess<'_>, values: Side<'_>) -> bool {
-        let Some(first) = access.first() else { return true };
-        let Ok(found) = self.find(first, size) else { return false };
-        let allocation = &mut self.allocations[found];
-        let start = match &mut allocation.bytes {
-            Bytes::Own(bytes) => bytes.as_mut_ptr(),
-            Bytes::Foreign { writable: false, .. } => return false,
-            Bytes::Foreign { .. } => allocation.base as *mut u8,
-        };
-        for index in (0..access.count).filter(|&index| access.holds(index)) {
-            let Some(offset) = allocation.offset(access.addresses.at(index), size) else { return false };
-            let word = values.at(index).to_le_bytes();
-            // SAFETY: `offset` has checked that the bytes lie in the allocation: in the vector, or in memory that
-            // `map_foreign` promises to be writable.
-            unsafe {
-                let to = start.add(offset);
-                match size {
-                    4 => std::ptr::copy_nonoverlapping(word.as_ptr(), to, 4),
-                    2 => std::ptr::copy_nonoverlapping(word.as_ptr(), to, 2),
-                    8 => std::ptr::copy_nonoverlapping(word.as_ptr(), to, 8),
-                    _ => std::ptr::copy_nonoverlapping(word.as_ptr(), to, size as usize),
-                }
-            }
-        }
-        true
-    }
-
     /// The allocation that holds these bytes.
-    fn find(&self, address: u64, size: u64) -> Result<usize, AccessError> {
+    pub(super) fn find(&self, address: u64, size: u64) -> Result<usize, AccessError> {
         if !address.is_multiple_of(size) {
             return Err(format!("is misaligned: {} is not a multiple of {size}", self.describe(address)));
         }

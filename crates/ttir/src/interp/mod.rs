@@ -4,6 +4,8 @@
 //! - Programs run one after another, x fastest; atomics are therefore atomic, and happen in the order of the elements.
 //! - Every access is checked: outside the given memory, or misaligned, is an error with the tensor, the offset, the
 //!   program, the element and the line. Masked-off lanes touch nothing.
+//! - Where [`Memory::watch_races`] asks for it, two programs that touch the same bytes, and nothing orders them, are an
+//!   error at the end (module `races`).
 //! - A masked-off lane of a load without `other`, or of an atomic, is undefined in the language; here it is 0.
 //! - An element without a defined result (a division by zero, a float that does not fit an integer, `ub.poison`) may be
 //!   computed with, but is an error with its origin when it reaches memory, output, an address or control.
@@ -18,7 +20,9 @@
 //! The module must have been verified before.
 
 mod access;
+mod affine;
 mod atomic;
+mod block_access;
 mod combine;
 mod control;
 mod data;
@@ -33,8 +37,11 @@ mod handlers;
 mod machine;
 mod memory;
 mod multiply;
+mod positions;
+mod races;
 mod shape;
 mod step;
+mod track;
 mod whole;
 
 pub use debug::{PrintedElement, print_line};
@@ -52,6 +59,12 @@ pub trait Hooks {
     /// Asked at each iteration of a loop and in front of each program: whether to stop.
     fn interrupted(&mut self) -> bool {
         false
+    }
+
+    /// Where in the program the operation stands that runs, by a number that the caller chose; none where its place in
+    /// the module says it.
+    fn place(&mut self) -> Option<u32> {
+        None
     }
 
     /// Whether every value that is computed is reported.
@@ -94,7 +107,8 @@ pub enum Arg {
 /// Runs every program of a grid.
 ///
 /// # Errors
-/// When the kernel does not exist, the arguments do not fit its parameters, or a program does something undefined.
+/// When the kernel does not exist, the arguments do not fit its parameters, a program does something undefined, or
+/// programs race and `memory` watches them; in the last case all of them have run.
 pub fn run(
     module: &Module,
     kernel: &str,
@@ -105,6 +119,7 @@ pub fn run(
 ) -> Result<(), RunError> {
     let mut machine = machine::Machine::new(module, grid, memory, hooks, handlers::handler);
     let function = control::kernel(&machine, kernel)?;
+    control::name_pointers(&mut machine, function, args);
     let args = control::arguments(&machine, function, args)?;
     for z in 0..grid[2] {
         for y in 0..grid[1] {
@@ -115,5 +130,6 @@ pub fn run(
             }
         }
     }
-    Ok(())
+    let place = |op| module.locs.describe(module.loc(ir::Op::from_u32(op)));
+    memory.races(&place).map_or(Ok(()), Err)
 }

@@ -1,7 +1,9 @@
 //! Constants, selection, and operations that make blocks or move elements about.
 
-use super::data::{AroundAxis, Data, Undefined, positions, strides};
+use super::affine::Affine;
+use super::data::{Data, Undefined};
 use super::machine::{Entry, Machine, Step, merge_undefined, origin_of};
+use super::positions::{AroundAxis, positions, strides};
 use crate::ops;
 use crate::ops::compare::SelectOp;
 use crate::ops::constant::{ConstantOp, splat_bits};
@@ -59,6 +61,7 @@ pub(crate) fn select(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let data = match condition.as_uniform() {
         Some(_) if condition.undefined().is_none() => chosen(0).clone(),
         _ if count == 1 => Data::uniform(chosen(0).at(0)),
+        _ if [yes, no].into_iter().any(Data::is_words) => Data::choose(condition, yes, no, count),
         _ => Data::from_fn(count, |index| chosen(index).at(index)),
     };
     let undefined = merge_undefined(machine.module, op, &[condition, yes, no], &[]).and_then(|merged| {
@@ -73,9 +76,8 @@ pub(crate) fn select(machine: &mut Machine<'_>, op: Op) -> Step<()> {
 pub(crate) fn make_range(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let range = MakeRangeOp::new(machine.module, op);
     let start = i64::from(range.start());
-    let count = numel(machine.module.ty(range.result())) as usize;
-    let data = Data::from_fn(count, |index| ir::scalar::truncate(32, (start + index as i64) as u64));
-    machine.set_result(op, data);
+    let shape = shape(machine.module.ty(range.result()));
+    machine.set_result(op, Data::affine(Affine::range(start as u64, shape, 32)));
     Ok(())
 }
 
@@ -98,7 +100,15 @@ fn shapes(machine: &Machine<'_>, op: Op) -> [&'static [i64]; 2] {
 
 /// The elements stay in row-major order.
 pub(crate) fn same_elements(machine: &mut Machine<'_>, op: Op) -> Step<()> {
-    splat(machine, op)
+    let [_, to] = shapes(machine, op);
+    let source = source(machine, op);
+    let data = match source.as_affine().map(|affine| affine.reshaped(to)) {
+        Some(Some(affine)) => Data::affine(affine).with_undefined(source.undefined().cloned()),
+        Some(None) => source.by_element(),
+        None => source.clone(),
+    };
+    machine.set_result(op, data);
+    Ok(())
 }
 
 /// A block of a shape whose dimensions lie at these distances in another one.
@@ -114,7 +124,14 @@ pub(crate) fn broadcast(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let [from, to] = shapes(machine, op);
     let mut steps = strides(from);
     steps.iter_mut().zip(from).filter(|(_, size)| **size == 1).for_each(|(step, _)| *step = 0);
-    let data = moved(source(machine, op), to, &steps);
+    let source = source(machine, op);
+    let data = match source.as_affine().filter(|_| source.undefined().is_none()) {
+        Some(affine) => {
+            let dims = from.iter().enumerate().map(|(dim, &size)| (size != 1).then_some(dim));
+            Data::affine(affine.arranged(to, dims))
+        }
+        None => moved(source, to, &steps),
+    };
     machine.set_result(op, data);
     Ok(())
 }
@@ -124,7 +141,11 @@ pub(crate) fn trans(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let order = TransOp::new(machine.module, op).order();
     let from_strides = strides(from);
     let steps: Vec<usize> = order.iter().map(|&dim| from_strides[dim as usize]).collect();
-    let data = moved(source(machine, op), to, &steps);
+    let source = source(machine, op);
+    let data = match source.as_affine().filter(|_| source.undefined().is_none()) {
+        Some(affine) => Data::affine(affine.arranged(to, order.iter().map(|&dim| Some(dim as usize)))),
+        None => moved(source, to, &steps),
+    };
     machine.set_result(op, data);
     Ok(())
 }

@@ -8,7 +8,8 @@ use super::data::{Data, Origin, Undefined};
 use super::handlers::handler;
 use super::machine::Machine;
 use super::memory::Memory;
-use super::{Hooks, RunError, control};
+use super::{Hooks, RunError};
+use crate::ops::func::FuncOp;
 use ir::{Module, Op};
 use std::sync::Arc;
 
@@ -74,7 +75,7 @@ pub fn run_function(
     let mut machine = Machine::new(module, standing.grid, memory, hooks, handler);
     machine.program = standing.program;
     let args: Vec<Data> = args.into_iter().map(|arg| arg.0).collect();
-    let results = control::call(&mut machine, function, &args)?;
+    let results = machine.run_block(FuncOp::new(module, function).entry(), &args)?;
     Ok(results.into_iter().map(BlockData).collect())
 }
 

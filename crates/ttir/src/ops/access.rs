@@ -3,7 +3,7 @@
 //! An access is what says in its row how much of a block one instruction may cover (`OpRow::access`). Its other
 //! operands and its attributes go by their names: `mask`, `value`, `other`, `sem`, `cacheModifier`, ….
 
-use super::atomic::{Rmw, Sem};
+use super::atomic::{Rmw, Scope, Sem};
 use super::memory::{CacheModifier, EvictionPolicy};
 use crate::types::PTR_LIKE;
 use ir::view::{AttrField, EnumAttr};
@@ -98,5 +98,10 @@ impl<'m> AccessOp<'m> {
     /// How an atomic orders the accesses around it; `None` for what is no atomic.
     pub fn sem(self) -> Option<Sem> {
         self.keyword("sem")
+    }
+
+    /// Among whom an atomic is atomic; `None` for what is no atomic.
+    pub fn scope(self) -> Option<Scope> {
+        self.keyword("scope")
     }
 }

@@ -102,6 +102,7 @@ impl Engine for Interpreter {
             })
             .collect();
         let mut lines = Lines::default();
+        memory.watch_races(grid);
         interp::run(module, kernel, grid, &args, &mut memory, &mut lines)
             .map_err(|error| error.to_string())?;
         let buffers = addresses.iter().map(|&address| memory.bytes(address).to_vec()).collect();
