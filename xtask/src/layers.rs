@@ -228,6 +228,13 @@ const LAYERS: &[Layer] = &[
         ignores: "",
     },
     Layer {
+        name: "damage",
+        folder: "damage",
+        about: "changes texts and bytes at random, for tests that bad input is refused and nothing panics",
+        uses: &[],
+        ignores: "any crate",
+    },
+    Layer {
         name: "xtask",
         folder: "xtask",
         about: "the rules of this repository",

@@ -80,7 +80,7 @@ fn value_line(kind: &str, spec: &ValueSpec) -> String {
         Arity::Variadic => ", any number",
     };
     let effect = match spec.effect {
-        Effect::Unsaid | Effect::Nothing => String::new(),
+        Effect::Unknown | Effect::Nothing => String::new(),
         Effect::Allocate => "; made here".to_owned(),
         Effect::Read => "; its memory is read".to_owned(),
         Effect::Write => "; its memory is written".to_owned(),

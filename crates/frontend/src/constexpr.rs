@@ -58,6 +58,21 @@ fn too_large() -> String {
     "integer constant too large: constants have at most 127 bits".to_string()
 }
 
+/// The most elements of a tuple, and bytes of a text, that repeating one may give.
+const MAX_REPEATED: usize = 1 << 20;
+
+/// How often something of a length is repeated by `* count`: never where the count is negative.
+fn repetitions(count: i128, length: usize) -> Result<usize, String> {
+    if length == 0 {
+        return Ok(0);
+    }
+    let count = usize::try_from(count.max(0)).unwrap_or(usize::MAX);
+    match count.checked_mul(length) {
+        Some(total) if total <= MAX_REPEATED => Ok(count),
+        _ => Err(format!("the result of `*` is too large: it may have at most {MAX_REPEATED} elements")),
+    }
+}
+
 /// A binary operation.
 pub(crate) fn binary(op: Operator, left: &PyValue, right: &PyValue) -> Result<PyValue, String> {
     if let (Some(a), Some(b)) = (number(left), number(right)) {
@@ -84,12 +99,12 @@ pub(crate) fn binary(op: Operator, left: &PyValue, right: &PyValue) -> Result<Py
         (Operator::Mult, PyValue::Tuple(tuple), count) | (Operator::Mult, count, PyValue::Tuple(tuple))
             if as_int(count).is_some() =>
         {
-            let count = as_int(count).unwrap_or(0).clamp(0, 1 << 16) as usize;
+            let count = repetitions(as_int(count).expect("it was asked"), tuple.items.len())?;
             let items = std::iter::repeat_n(&tuple.items, count).flatten().cloned().collect();
             Ok(PyValue::tuple(items))
         }
         (Operator::Mult, PyValue::Str(text), PyValue::Int(count)) => {
-            Ok(PyValue::str(&text.repeat((*count).clamp(0, 1 << 16) as usize)))
+            Ok(PyValue::str(&text.repeat(repetitions(*count, text.len())?)))
         }
         _ => Err(format!(
             "unsupported operand type(s) for {}: '{}' and '{}'",

@@ -73,7 +73,7 @@ fn kind_of(effect: Effect) -> Option<Kind> {
         Effect::Read | Effect::ReadUntil(_) => Some(Kind::Load),
         Effect::Write | Effect::WriteUntil(_) | Effect::WriteGuarded => Some(Kind::Store),
         Effect::Atomic => Some(Kind::Atomic),
-        Effect::Unsaid | Effect::Nothing | Effect::Allocate => None,
+        Effect::Unknown | Effect::Nothing | Effect::Allocate => None,
     }
 }
 

@@ -54,6 +54,8 @@ impl Rates {
 pub enum LayoutRule {
     /// Operands and results that are tensors have one layout.
     Same,
+    /// The same, where the operand may be one element wide.
+    Broadcast,
     /// The result lacks dimension `axis`.
     Reduce,
     /// The result has dimension `axis` more.
@@ -70,6 +72,10 @@ pub enum LayoutRule {
     Dot,
     /// The result has the layout of the indices.
     Gather,
+    /// Operands lie alike, the result as anything.
+    Apart,
+    /// The operand becomes a block of shared memory: only how the CTAs of a cluster share it matters.
+    Stored,
     /// Nothing follows.
     Free,
 }

@@ -69,17 +69,17 @@ pub struct ValueSpec {
 
 /// Exactly one value.
 pub const fn one(name: &'static str, constraint: &'static TypeConstraint) -> ValueSpec {
-    ValueSpec { name, constraint, arity: Arity::One, effect: Effect::Unsaid }
+    ValueSpec { name, constraint, arity: Arity::One, effect: Effect::Unknown }
 }
 
 /// None or one value.
 pub const fn optional(name: &'static str, constraint: &'static TypeConstraint) -> ValueSpec {
-    ValueSpec { name, constraint, arity: Arity::Optional, effect: Effect::Unsaid }
+    ValueSpec { name, constraint, arity: Arity::Optional, effect: Effect::Unknown }
 }
 
 /// Any number of values.
 pub const fn variadic(name: &'static str, constraint: &'static TypeConstraint) -> ValueSpec {
-    ValueSpec { name, constraint, arity: Arity::Variadic, effect: Effect::Unsaid }
+    ValueSpec { name, constraint, arity: Arity::Variadic, effect: Effect::Unknown }
 }
 
 /// What may stand in an attribute slot, and so how it is written where the format names it.
@@ -342,7 +342,7 @@ impl OpRow {
         infer: Infer::Nothing,
         regions: Some(0),
         traits: Traits::NONE,
-        effect: Effect::Unsaid,
+        effect: Effect::Unknown,
         access: None,
         cost: CostClass::Simple,
         rates: Rates::NONE,

@@ -457,7 +457,7 @@ pub const fn value_spec(
     constraint: &'static crate::row::TypeConstraint,
     arity: Arity,
 ) -> ValueSpec {
-    ValueSpec { name, constraint, arity, effect: Effect::Unsaid }
+    ValueSpec { name, constraint, arity, effect: Effect::Unknown }
 }
 
 /// The declared slot of an attribute.

@@ -15,7 +15,7 @@ use ttir::axis::{AxisTable, analyze_through};
 
 /// The accesses of one operation.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct AccessPlan {
     /// For each access its registers, in order of the addresses. Copies of one element are accessed once.
     pub(crate) groups: Vec<Vec<usize>>,
     /// Which lanes, warps and blocks hold copies.
@@ -26,7 +26,7 @@ pub(crate) struct Plan {
 
 /// Which registers go together, for an access through `pointers` where `mask` holds, of elements of so many bytes.
 /// `limit` is the most elements that go together.
-pub(crate) fn plan(cx: &mut Cx<'_>, pointers: Value, mask: Option<Value>, limit: u64) -> Result<Plan> {
+pub(crate) fn plan(cx: &mut Cx<'_>, pointers: Value, mask: Option<Value>, limit: u64) -> Result<AccessPlan> {
     let ty = cx.module.ty(pointers);
     if !ttir::types::is_tensor(ty) {
         // Every lane holds the scalar.
@@ -40,7 +40,7 @@ pub(crate) fn plan(cx: &mut Cx<'_>, pointers: Value, mask: Option<Value>, limit:
             mask: limit,
             ..WidthBounds::default()
         };
-        return Ok(Plan { groups: vec![vec![0]], free, bounds: WidthBounds { layout: 1, ..bounds } });
+        return Ok(AccessPlan { groups: vec![vec![0]], free, bounds: WidthBounds { layout: 1, ..bounds } });
     }
     let layout = cx.layout(ty)?;
     let free = FreeBits::of(&layout);
@@ -72,7 +72,7 @@ pub(crate) fn plan(cx: &mut Cx<'_>, pointers: Value, mask: Option<Value>, limit:
             })
             .collect()
     });
-    Ok(Plan { groups: groups.collect(), free, bounds })
+    Ok(AccessPlan { groups: groups.collect(), free, bounds })
 }
 
 /// What is known of a run of elements along a dimension, wherever lanes hold them.

@@ -10,7 +10,7 @@ use crate::target::Access;
 use crate::types;
 use crate::value::Region;
 use ir::Type;
-use layout::convert::{self, Plan, Step};
+use layout::convert::{self, Conversion, Step};
 use llir::Value;
 use rustc_hash::FxHashMap;
 use target::survey::SharedBy;
@@ -150,31 +150,31 @@ pub(crate) struct Values {
 }
 
 /// Bytes of memory that converting blocks of such elements by such plans needs.
-pub(crate) fn plans_bytes(plans: &[std::rc::Rc<Plan>]) -> u32 {
+pub(crate) fn plans_bytes(plans: &[std::rc::Rc<Conversion>]) -> u32 {
     plans.iter().map(|plan| plan_bytes(plan)).sum()
 }
 
-fn plan_bytes(plan: &Plan) -> u32 {
+fn plan_bytes(plan: &Conversion) -> u32 {
     match plan {
-        Plan::Shared(staged) => staged.bytes.next_multiple_of(16),
-        Plan::Registers(_) | Plan::Exchange(_) => 0,
+        Conversion::Shared(staged) => staged.bytes.next_multiple_of(16),
+        Conversion::Registers(_) | Conversion::Exchange(_) => 0,
     }
 }
 
 /// Whether all lanes wait for each other in the middle of carrying out plans.
-pub(crate) fn plans_wait(plans: &[std::rc::Rc<Plan>]) -> bool {
-    plans.iter().any(|plan| matches!(&**plan, Plan::Shared(staged) if !staged.within_warp))
+pub(crate) fn plans_wait(plans: &[std::rc::Rc<Conversion>]) -> bool {
+    plans.iter().any(|plan| matches!(&**plan, Conversion::Shared(staged) if !staged.within_warp))
 }
 
 /// Whether blocks of a cluster read each other's memory when plans are carried out.
-pub(crate) fn plans_cross(plans: &[std::rc::Rc<Plan>]) -> bool {
-    plans.iter().any(|plan| matches!(&**plan, Plan::Shared(staged) if staged.crosses_blocks))
+pub(crate) fn plans_cross(plans: &[std::rc::Rc<Conversion>]) -> bool {
+    plans.iter().any(|plan| matches!(&**plan, Conversion::Shared(staged) if staged.crosses_blocks))
 }
 
 /// Carries out the plan for one block.
 pub(crate) fn convert_block(
     cx: &mut Cx<'_>,
-    plan: std::rc::Rc<Plan>,
+    plan: std::rc::Rc<Conversion>,
     region: Option<Region>,
     block: Values,
 ) -> Result<Vec<Value>> {
@@ -185,7 +185,7 @@ pub(crate) fn convert_block(
 /// Carries out a plan for each of several blocks; those that go through memory wait once for all.
 pub(crate) fn convert_blocks(
     cx: &mut Cx<'_>,
-    plans: &[std::rc::Rc<Plan>],
+    plans: &[std::rc::Rc<Conversion>],
     region: Option<Region>,
     blocks: &[Values],
 ) -> Result<Vec<Vec<Value>>> {
@@ -195,7 +195,8 @@ pub(crate) fn convert_blocks(
         regions.push(next);
         next = next.map(|region| region.after(plan_bytes(plan)));
     }
-    let rounds = plans.iter().map(|plan| if let Plan::Shared(staged) = &**plan { staged.rounds } else { 1 });
+    let rounds =
+        plans.iter().map(|plan| if let Conversion::Shared(staged) = &**plan { staged.rounds } else { 1 });
     let rounds = rounds.max().unwrap_or(1);
     let mut loaded: Vec<Vec<Option<Value>>> =
         plans.iter().map(|plan| vec![None; loaded_registers(plan)]).collect();
@@ -207,7 +208,7 @@ pub(crate) fn convert_blocks(
         }
         let mut stored = false;
         for ((plan, region), block) in plans.iter().zip(&regions).zip(blocks) {
-            if let (Plan::Shared(staged), Some(region)) = (&**plan, region) {
+            if let (Conversion::Shared(staged), Some(region)) = (&**plan, region) {
                 store_block(cx, &staged.store, *region, block.element, &block.registers, round);
                 stored = true;
             }
@@ -216,7 +217,7 @@ pub(crate) fn convert_blocks(
             wait(cx, plans);
         }
         for (((plan, region), block), loaded) in plans.iter().zip(&regions).zip(blocks).zip(&mut loaded) {
-            if let (Plan::Shared(staged), Some(region)) = (&**plan, region) {
+            if let (Conversion::Shared(staged), Some(region)) = (&**plan, region) {
                 load_block(cx, &staged.load, *region, block.element, loaded, round);
             }
         }
@@ -224,19 +225,21 @@ pub(crate) fn convert_blocks(
     let mut results = Vec::with_capacity(plans.len());
     for ((plan, block), loaded) in plans.iter().zip(blocks).zip(&loaded) {
         results.push(match &**plan {
-            Plan::Registers(list) => list.iter().map(|from| block.registers[*from as usize]).collect(),
-            Plan::Exchange(plan) => exchange(cx, plan, types::register(block.element), &block.registers),
-            Plan::Shared(staged) => with_copies(&staged.load.same, loaded),
+            Conversion::Registers(list) => list.iter().map(|from| block.registers[*from as usize]).collect(),
+            Conversion::Exchange(plan) => {
+                exchange(cx, plan, types::register(block.element), &block.registers)
+            }
+            Conversion::Shared(staged) => with_copies(&staged.load.same, loaded),
         });
     }
     Ok(results)
 }
 
-fn loaded_registers(plan: &Plan) -> usize {
-    if let Plan::Shared(staged) = plan { staged.load.same.len() } else { 0 }
+fn loaded_registers(plan: &Conversion) -> usize {
+    if let Conversion::Shared(staged) = plan { staged.load.same.len() } else { 0 }
 }
 
-fn wait(cx: &mut Cx<'_>, plans: &[std::rc::Rc<Plan>]) {
+fn wait(cx: &mut Cx<'_>, plans: &[std::rc::Rc<Conversion>]) {
     if plans_cross(plans) {
         cx.program_barrier();
     } else if plans_wait(plans) {

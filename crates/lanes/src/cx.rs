@@ -72,7 +72,7 @@ pub struct Cx<'a> {
     /// Plans of conversions.
     pub(crate) planner: Planner,
     /// Where buffers lie and barriers stand.
-    pub(crate) shared: shared::Plan,
+    pub(crate) shared: shared::SharedPlan,
     /// What is decided on the way, for who asks.
     pub(crate) notes: Option<Notes>,
     /// Bytes of the program's memory on the device that are given away.
@@ -102,7 +102,7 @@ pub(crate) struct CxParts<'a> {
     pub(crate) axis: AxisTable,
     pub(crate) facts: Facts,
     pub(crate) planner: Planner,
-    pub(crate) shared: shared::Plan,
+    pub(crate) shared: shared::SharedPlan,
 }
 
 impl<'a> Cx<'a> {

@@ -2,7 +2,7 @@
 //!
 //! Nothing here decides anything.
 
-use crate::access::Plan;
+use crate::access::AccessPlan;
 use crate::cx::Cx;
 use crate::error::Result;
 use crate::free::FreeBits;
@@ -50,7 +50,7 @@ fn positions_of(
 }
 
 /// A load or store as planned.
-pub(crate) fn note_access(cx: &mut Cx<'_>, op: Op, plan: &Plan, is_store: bool) -> Result<()> {
+pub(crate) fn note_access(cx: &mut Cx<'_>, op: Op, plan: &AccessPlan, is_store: bool) -> Result<()> {
     if cx.notes.is_none() {
         return Ok(());
     }
@@ -83,7 +83,7 @@ fn add(cx: &mut Cx<'_>, facts: AccessFacts) {
 pub(crate) fn note_copy(
     cx: &mut Cx<'_>,
     op: Op,
-    plan: &Plan,
+    plan: &AccessPlan,
     store: &convert::Access,
     done: usize,
 ) -> Result<()> {
@@ -111,7 +111,7 @@ pub(crate) fn note_copy(
 }
 
 /// Atomics as planned.
-pub(crate) fn note_atomics(cx: &mut Cx<'_>, op: Op, plan: &Plan) -> Result<()> {
+pub(crate) fn note_atomics(cx: &mut Cx<'_>, op: Op, plan: &AccessPlan) -> Result<()> {
     if cx.notes.is_none() {
         return Ok(());
     }
@@ -133,17 +133,17 @@ pub(crate) fn note_atomics(cx: &mut Cx<'_>, op: Op, plan: &Plan) -> Result<()> {
 }
 
 /// A layout conversion as planned.
-pub(crate) fn note_move(cx: &mut Cx<'_>, op: Op, ty: Type, plan: &Rc<convert::Plan>) {
+pub(crate) fn note_move(cx: &mut Cx<'_>, op: Op, ty: Type, plan: &Rc<convert::Conversion>) {
     let facts = cx.planner.facts;
     let bits = types::memory_bits(ty);
     let Some(notes) = &mut cx.notes else { return };
     let way = match &**plan {
-        convert::Plan::Registers(_) => MoveWay::Registers,
-        convert::Plan::Exchange(exchange) => MoveWay::Shuffles {
+        convert::Conversion::Registers(_) => MoveWay::Registers,
+        convert::Conversion::Exchange(exchange) => MoveWay::Shuffles {
             shuffles: u64::from(exchange.shuffles(bits, facts.shuffle_bits)),
             selects: u64::from(exchange.selects()),
         },
-        convert::Plan::Shared(staged) => MoveWay::Shared(shared_move(staged, bits / 8)),
+        convert::Conversion::Shared(staged) => MoveWay::Shared(shared_move(staged, bits / 8)),
     };
     let bytes = ttir::types::numel(ty) as u64 * u64::from(bits) / 8;
     notes.moves.push(MoveFacts { op, way, bytes });

@@ -1,6 +1,6 @@
 //! How much code a kernel becomes, before it is written: every register of a block is an instruction of its own.
 //!
-//! Each operation counts as the registers of its widest block, a product by elements as its multiply-adds. A kernel
+//! Each operation counts as the registers of its widest block, a dot by elements as its multiply-adds. A kernel
 //! beyond [`MOST_INSTRUCTIONS`] is refused with the block that takes the most of them: an assembler would need minutes.
 
 use crate::error::{Result, at};
@@ -59,7 +59,7 @@ pub(crate) fn check(module: &Module, ops: &[Op], lanes: u32) -> Result<()> {
     for &op in ops {
         let (instructions, ty) = sizes.of(module, op);
         total += instructions;
-        // Of operations that are as large, a product says more than a constant does.
+        // Of operations that are as large, a dot says more than a constant does.
         let weight = (instructions, module.has(op, Traits::MATMUL));
         if let Some(ty) = ty.filter(|_| largest.is_none_or(|(most, ..)| weight > most)) {
             largest = Some((weight, op, ty));

@@ -190,7 +190,7 @@ pub struct AssertPlace<'a> {
 
 /// What a machine does in its own way.
 pub trait LaneTarget: ElementTarget {
-    /// How this machine lowers an operation in its own way: products by its matrix instructions. `None` for what every
+    /// How this machine lowers an operation in its own way: dots by its matrix instructions. `None` for what every
     /// machine does alike.
     fn handler(&self, module: &Module, op: ir::Op) -> Option<crate::Handler> {
         let _ = (module, op);
@@ -206,23 +206,23 @@ pub trait LaneTarget: ElementTarget {
     /// How a kernel of so many lanes in a group is launched, and LLVM's attributes of its function.
     fn kernel(&self, source: &Module, lanes: u32) -> (llir::Kernel, Vec<String>);
 
-    /// The number of this lane in its program, `i32`.
+    /// The number of this lane in its thread block, `i32`.
     fn thread_id(&self, b: &mut FunctionBuilder<'_>) -> Value;
 
-    /// The same number, known to be one for all lanes of a warp.
+    /// A value of which the caller knows that all lanes of a warp have the same, such that the machine knows it too.
     fn uniform(&self, b: &mut FunctionBuilder<'_>, value: Value) -> Value;
 
-    /// The position of this group of lanes along an axis of the grid, `i32`. The groups of one program lie side by side
-    /// along the first.
+    /// The position of this thread block along an axis of the grid, `i32`. Those of one program, a cluster, lie side by
+    /// side along the first.
     fn program_id(&self, b: &mut FunctionBuilder<'_>, axis: u32) -> Value;
 
     /// How many thread blocks or clusters there are along an axis of the grid, `i32`.
     fn num_programs(&self, b: &mut FunctionBuilder<'_>, axis: u32) -> Value;
 
-    /// The number of this group of lanes in its cluster, `i32`.
+    /// The number of this thread block in its cluster, `i32`.
     fn block_id(&self, b: &mut FunctionBuilder<'_>) -> Value;
 
-    /// All lanes of the program wait for each other and see each other's writes.
+    /// All lanes of the thread block wait for each other and see each other's writes.
     fn barrier(&self, b: &mut FunctionBuilder<'_>);
 
     /// Whether it costs less to put shared memory alone in order ([`LaneTarget::shared_barrier`]).

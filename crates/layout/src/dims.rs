@@ -13,9 +13,9 @@ impl Dim {
     pub const REGISTER: Dim = Dim::named("register");
     /// Lanes of a warp.
     pub const LANE: Dim = Dim::named("lane");
-    /// Warps of a program.
+    /// Warps of a thread block.
     pub const WARP: Dim = Dim::named("warp");
-    /// Programs of a cluster.
+    /// Thread blocks of a cluster.
     pub const BLOCK: Dim = Dim::named("block");
     /// Positions in shared memory, in elements.
     pub const OFFSET: Dim = Dim::named("offset");

@@ -1,6 +1,8 @@
 //! Conversions between the blocks of a cluster, carried out lane by lane on random pairs of layouts.
 
-use layout::convert::{Access, Choice, ConvertFacts, Exchange, Plan, Source, Staged, plan, plan_from_owners};
+use layout::convert::{
+    Access, Choice, Conversion, ConvertFacts, Exchange, Source, Staged, plan, plan_from_owners,
+};
 use layout::{Dim, LinearLayout};
 use proptest::prelude::*;
 
@@ -161,7 +163,7 @@ fn registers_alone_may_lead_elsewhere() {
     let mut random = Random(1965509194369581058 | 1);
     let (src, dst) = (layout(&mut random, machine, 1), layout(&mut random, machine, 1));
     let facts = ConvertFacts { max_bytes: 1 << 4, ..ConvertFacts::default() };
-    let Ok(Plan::Shared(plan)) = plan(&src, &dst, 8, &facts) else {
+    let Ok(Conversion::Shared(plan)) = plan(&src, &dst, 8, &facts) else {
         panic!("the other block is read through memory")
     };
     assert!(plan.crosses_blocks);
@@ -178,11 +180,11 @@ proptest! {
         let (have, want) = (held(&src, machine), held(&dst, machine));
         let facts = ConvertFacts { max_bytes: 1 << bound, ..ConvertFacts::default() };
         let got = match plan(&src, &dst, 8 << size, &facts).expect("the cluster holds every element") {
-            Plan::Registers(list) => {
+            Conversion::Registers(list) => {
                 have.iter().map(|have| list.iter().map(|&at| have[at as usize]).collect()).collect()
             }
-            Plan::Exchange(plan) => exchanged(&plan, &have, machine),
-            Plan::Shared(plan) => {
+            Conversion::Exchange(plan) => exchanged(&plan, &have, machine),
+            Conversion::Shared(plan) => {
                 let of_block = |thread: usize, value: &u64| {
                     let own = machine.block(thread as u32);
                     let all = (0..machine.threads()).filter(|other| machine.block(*other) == own);

@@ -1,8 +1,8 @@
 //! Conversion plans, carried out lane by lane on random pairs of layouts; bank conflicts counted by brute force.
 
 use layout::convert::{
-    Access, Choice, ConvertFacts, Exchange, Plan, PlanError, Source, Staged, access, plan, plan_exchange,
-    plan_shared,
+    Access, Choice, Conversion, ConversionError, ConvertFacts, Exchange, Source, Staged, access, plan,
+    plan_exchange, plan_shared,
 };
 use layout::{Dim, LinearLayout};
 use proptest::prelude::*;
@@ -232,13 +232,13 @@ proptest! {
         let expected = held(&dst);
         let facts = ConvertFacts { stores_rows: true, loads_rows: true, ..ConvertFacts::default() };
         match plan(&src, &dst, 8 << size, &facts) {
-            Ok(Plan::Registers(list)) => {
+            Ok(Conversion::Registers(list)) => {
                 let got: Vec<Vec<u64>> =
                     held(&src).iter().map(|have| list.iter().map(|&at| have[at as usize]).collect()).collect();
                 prop_assert_eq!(got, expected);
             }
-            Ok(Plan::Exchange(exchange)) => prop_assert_eq!(exchanged(&exchange, &src), expected),
-            Ok(Plan::Shared(plan)) => prop_assert_eq!(whole(staged(&plan, &src, &dst, 1 << size)), expected),
+            Ok(Conversion::Exchange(exchange)) => prop_assert_eq!(exchanged(&exchange, &src), expected),
+            Ok(Conversion::Shared(plan)) => prop_assert_eq!(whole(staged(&plan, &src, &dst, 1 << size)), expected),
             Err(error) => prop_assert!(false, "{}", error),
         }
     }
@@ -357,7 +357,7 @@ fn blocked(shape: Shape, columns: &[u32], bits: u32) -> LinearLayout {
 fn a_permutation_of_registers_moves_nothing() {
     let src = blocked((2, 2, 0), &[1, 2, 4, 8], 4);
     let dst = blocked((2, 2, 0), &[2, 1, 4, 8], 4);
-    assert_eq!(plan(&src, &dst, 32, &ConvertFacts::default()), Ok(Plan::Registers(vec![0, 2, 1, 3])));
+    assert_eq!(plan(&src, &dst, 32, &ConvertFacts::default()), Ok(Conversion::Registers(vec![0, 2, 1, 3])));
 }
 
 #[test]
@@ -399,7 +399,7 @@ fn a_transpose_has_wide_words_and_no_conflicts() {
 fn missing_elements_are_refused() {
     let src = blocked((1, 2, 0), &[1, 2, 0], 3);
     let dst = blocked((1, 2, 0), &[1, 2, 4], 3);
-    assert_eq!(plan(&src, &dst, 32, &ConvertFacts::default()), Err(PlanError::Missing));
+    assert_eq!(plan(&src, &dst, 32, &ConvertFacts::default()), Err(ConversionError::Missing));
     let other = blocked((1, 3, 0), &[1, 2, 4, 0], 3);
-    assert_eq!(plan(&dst, &other, 32, &ConvertFacts::default()), Err(PlanError::Mismatch));
+    assert_eq!(plan(&dst, &other, 32, &ConvertFacts::default()), Err(ConversionError::Mismatch));
 }

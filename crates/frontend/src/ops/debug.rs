@@ -44,7 +44,7 @@ fn static_assert(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     if holds {
         return Ok(Val::NONE);
     }
-    let message = args.val("msg").to_py().map(|value| constexpr::text(&value)).unwrap_or_default();
+    let message = static_text(args.val("msg"));
     let text = if message.is_empty() { "static assertion failed".to_string() } else { message };
     let at = ctx.at;
     Err(ctx.report(Kind::StaticAssert, text, at, &[]))
@@ -135,7 +135,7 @@ impl Ctx<'_> {
         }
         let text = match message {
             Val::Const(PyValue::Str(text)) => text.to_string(),
-            other => other.to_py().map(|value| constexpr::text(&value)).unwrap_or_default(),
+            other => static_text(other),
         };
         self.emit_effect(&debug::ASSERT, &[cond.value], &[Some(Attr::str(&text))]);
         Ok(())

@@ -53,8 +53,8 @@ pub(super) static TABLE: &[Builtin] = &[
     op("tl.clamp", "x, min, max, propagate_nan=tl.PropagateNan.NONE", |ctx, args| {
         let all = all_nan(ctx, &args)?;
         let operands = [args.num(ctx, "x")?, args.num(ctx, "min")?, args.num(ctx, "max")?];
-        let case = arith_float::PROPAGATE_NAN.value(if all { "all" } else { "none" });
-        Ok(ctx.clamp(operands, case.unwrap_or(0))?.into())
+        let case = if all { arith_float::PropagateNan::All } else { arith_float::PropagateNan::None };
+        Ok(ctx.clamp(operands, case)?.into())
     }),
     op("tl.where", "condition, x, y", |ctx, args| {
         let condition = args.tensor(ctx, "condition")?;

@@ -23,7 +23,7 @@ pub(super) static TABLE: &[Builtin] = &[
     op("tl.map_elementwise", "scalar_fn, *args, pack=1", |ctx, args| {
         let inputs: Res<Vec<Tensor>> = args.rest.iter().map(|val| ctx.tensor_from(val)).collect();
         let pack = args.int(ctx, "pack")?;
-        let results = ctx.map_elementwise(args.val("scalar_fn"), inputs?, pack.clamp(0, 64) as i64)?;
+        let results = ctx.map_elementwise(args.val("scalar_fn"), inputs?, pack)?;
         let single = results.len() == 1;
         Ok(one_or_all(results, single))
     }),

@@ -7,6 +7,7 @@ use crate::typing::{self, Arithmetic, Operand, Ty};
 use crate::value::PyValue;
 use ir::{Attr, OpRow};
 use ruff_python_ast::Operator;
+use ttir::ops::arith_float::PropagateNan;
 use ttir::ops::{arith_cast, arith_float, arith_int, debug, memory, shape};
 
 /// Which sides of an operation may be pointers.
@@ -402,7 +403,7 @@ impl Ctx<'_> {
     }
 
     /// `x` held between `min` and `max`.
-    pub(crate) fn clamp(&mut self, operands: [Num; 3], propagate_nan: u32) -> Res<Tensor> {
+    pub(crate) fn clamp(&mut self, operands: [Num; 3], propagate_nan: PropagateNan) -> Res<Tensor> {
         let [x, min, max] = operands;
         let operands = [self.without_bf16(x)?, self.without_bf16(min)?, self.without_bf16(max)?];
         let [x, min, max] = self.unify3(operands)?;
@@ -410,7 +411,7 @@ impl Ctx<'_> {
             let low = self.extremum(&MAXIMUM, Num::Tensor(x), Num::Tensor(min))?;
             return self.extremum(&MINIMUM, Num::Tensor(low), Num::Tensor(max));
         }
-        let attr = Attr::Enum { row: &arith_float::PROPAGATE_NAN, value: propagate_nan };
+        let attr = Attr::Enum { row: &arith_float::PROPAGATE_NAN, value: propagate_nan as u32 };
         let value = self.emit(&arith_float::CLAMPF, &[x.value, min.value, max.value], &[Some(attr)])?;
         Ok(Tensor { value, ty: x.ty })
     }

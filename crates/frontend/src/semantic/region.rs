@@ -7,6 +7,9 @@ use crate::value::PyValue;
 use ir::{Attr, OpRow, Place, Type};
 use ttir::ops::reduce;
 
+/// The most elements of one operand that `map_elementwise` hands to its function at once.
+const MAX_PACK: i64 = 1024;
+
 impl Ctx<'_> {
     /// All inputs must be blocks of one shape.
     fn check_same_shapes(&mut self, inputs: &[Tensor], what: &str) -> Res<()> {
@@ -188,11 +191,14 @@ impl Ctx<'_> {
         &mut self,
         function: &Val,
         inputs: Vec<Tensor>,
-        pack: i64,
+        pack: i128,
     ) -> Res<Vec<Tensor>> {
         if inputs.is_empty() || pack < 1 {
             return Err(self.error("map_elementwise must have at least 1 input tensor, and pack >= 1"));
         }
+        let Some(pack) = i64::try_from(pack).ok().filter(|&pack| pack <= MAX_PACK) else {
+            return Err(self.error(format!("map_elementwise: pack is {pack}, and can be at most {MAX_PACK}")));
+        };
         let inputs = self.broadcast_all(inputs)?;
         let params: Vec<Ty> = inputs
             .iter()

@@ -6,7 +6,7 @@ use super::{OpRow, Traits};
 #[derive(Clone, Copy, Debug)]
 pub enum Effect {
     /// The row does not say: unless the operation is pure, it may do everything.
-    Unsaid,
+    Unknown,
     /// Nothing: the operand is only a value, or the memory is named and not touched.
     Nothing,
     /// Makes memory: no two results are the same.
@@ -40,12 +40,12 @@ impl Effect {
 impl OpRow {
     /// Whether it reads memory. Where it does not write as well, it may be removed when unused.
     pub fn reads(&self) -> bool {
-        self.says_nothing() || self.effects().any(Effect::reads)
+        self.has_unknown_effects() || self.effects().any(Effect::reads)
     }
 
     /// Whether it writes memory, or has another effect that must be kept, in order.
     pub fn writes(&self) -> bool {
-        self.says_nothing() || self.effects().any(Effect::writes)
+        self.has_unknown_effects() || self.effects().any(Effect::writes)
     }
 
     fn effects(&self) -> impl Iterator<Item = Effect> {
@@ -53,10 +53,10 @@ impl OpRow {
     }
 
     /// Whether the row leaves open what the operation does: it may do everything.
-    pub fn says_nothing(&self) -> bool {
+    pub fn has_unknown_effects(&self) -> bool {
         let quiet =
             [Traits::PURE, Traits::TERMINATOR, Traits::REGION_EFFECTS, Traits::SYMBOL, Traits::ISOLATED];
-        self.effects().all(|effect| matches!(effect, Effect::Unsaid))
+        self.effects().all(|effect| matches!(effect, Effect::Unknown))
             && !quiet.iter().any(|&quiet| self.traits.has(quiet))
     }
 }

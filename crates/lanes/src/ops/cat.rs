@@ -10,7 +10,7 @@ use crate::ops::convert;
 use crate::shared::{Need, NeedOf, Planner};
 use crate::types;
 use ir::{Module, Op, OpRow, Type};
-use layout::convert::Plan;
+use layout::convert::Conversion;
 use layout::{Dim, LinearLayout};
 use std::rc::Rc;
 use ttir::ops::shape::{CAT, CatOp};
@@ -45,7 +45,7 @@ fn joined(first: &LinearLayout, ty: Type) -> Result<LinearLayout> {
 }
 
 /// The way of the second operand to the layout of the first, and of both to the result's.
-fn plans(planner: &mut Planner, module: &Module, op: Op) -> Result<[Rc<Plan>; 2]> {
+fn plans(planner: &mut Planner, module: &Module, op: Op) -> Result<[Rc<Conversion>; 2]> {
     let cat = CatOp::new(module, op);
     let [left, right] = [cat.lhs(), cat.rhs()].map(|operand| module.ty(operand));
     if shape(left) != shape(right) {

@@ -8,7 +8,7 @@ use crate::layouts::layout_of;
 use crate::shared::{Need, NeedOf, Order, Planner};
 use crate::types;
 use ir::{Module, Op, OpRow};
-use layout::convert::Plan;
+use layout::convert::Conversion;
 use std::rc::Rc;
 use ttgir::ops::convert::{CONVERT_LAYOUT, ConvertLayoutOp};
 
@@ -19,7 +19,7 @@ pub(crate) const TABLE: &[Entry] = &[(&CONVERT_LAYOUT, convert_layout)];
 pub(crate) const NEEDS: &[(&OpRow, NeedOf)] =
     &[(&CONVERT_LAYOUT, |planner, module, op| Ok(need(&[plan(planner, module, op)?])))];
 
-fn plan(planner: &mut Planner, module: &Module, op: Op) -> Result<Rc<Plan>> {
+fn plan(planner: &mut Planner, module: &Module, op: Op) -> Result<Rc<Conversion>> {
     let convert = ConvertLayoutOp::new(module, op);
     let (from, to) = (module.ty(convert.src()), module.ty(convert.result()));
     let plan = planner.convert(&layout_of(from)?, &layout_of(to)?, types::memory_bits(from));
@@ -27,7 +27,7 @@ fn plan(planner: &mut Planner, module: &Module, op: Op) -> Result<Rc<Plan>> {
 }
 
 /// What carrying out plans needs.
-pub(crate) fn need(plans: &[Rc<Plan>]) -> Need {
+pub(crate) fn need(plans: &[Rc<Conversion>]) -> Need {
     let order = match (plans_cross(plans), plans_wait(plans)) {
         (true, _) => Order::WaitsForCluster,
         (_, true) => Order::Waits,
@@ -37,7 +37,7 @@ pub(crate) fn need(plans: &[Rc<Plan>]) -> Need {
 }
 
 /// What carrying out plans one behind the other needs, each in memory of its own.
-pub(crate) fn need_in_turn(turns: &[&[Rc<Plan>]]) -> Need {
+pub(crate) fn need_in_turn(turns: &[&[Rc<Conversion>]]) -> Need {
     let needs = turns.iter().map(|plans| need(plans));
     needs.fold(Need { bytes: 0, align: 16, order: Order::WithinWarp }, |all, next| Need {
         bytes: all.bytes + next.bytes,

@@ -1,4 +1,4 @@
-//! Products of matrices by fused multiply-adds, for results that no matrix instruction makes.
+//! Dots of matrices by fused multiply-adds, for results that no matrix instruction makes.
 //!
 //! Each lane holds, of the operands, all of k for the rows and columns of its part of the result. Sums run along k in
 //! order. Those by matrix instructions are in [`super::matrix_dot`].
@@ -77,7 +77,7 @@ fn widen(cx: &mut Cx<'_>, op: Op, operand: IrValue, sum: Type) -> Result<Vec<Val
         (true, true) if from.lane_bits() > sum.lane_bits() => LlirOp::FPTRUNC,
         (true, true) => LlirOp::FPEXT,
         (false, false) => LlirOp::SEXT,
-        _ => return Err(cx.error(op, "operands and result of a product are of different kinds")),
+        _ => return Err(cx.error(op, "operands and result of a dot are of different kinds")),
     };
     Ok(registers.iter().map(|value| cx.b.cast(cast, *value, sum)).collect())
 }

@@ -13,7 +13,7 @@ use crate::shared::{Need, NeedOf, Planner};
 use crate::types;
 use crate::value::LaneValue;
 use ir::{Module, Op, OpRow, Value as IrValue};
-use layout::convert::Plan;
+use layout::convert::Conversion;
 use layout::{Dim, LinearLayout};
 use llir::Value;
 use smallvec::SmallVec;
@@ -31,8 +31,8 @@ pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[(&MAP_ELEMENTWISE, need)];
 struct Ways {
     /// Where the region runs.
     inner: LinearLayout,
-    operands: Vec<Rc<Plan>>,
-    results: Vec<Rc<Plan>>,
+    operands: Vec<Rc<Conversion>>,
+    results: Vec<Rc<Conversion>>,
 }
 
 fn pack(module: &Module, op: Op) -> usize {
@@ -95,7 +95,7 @@ fn ways(planner: &mut Planner, module: &Module, op: Op) -> Result<Ways> {
     } else {
         packed(planner, shape(ty), pack)?
     };
-    let mut plans = |values: &[IrValue], into: bool| -> Result<Vec<Rc<Plan>>> {
+    let mut plans = |values: &[IrValue], into: bool| -> Result<Vec<Rc<Conversion>>> {
         let each = values.iter().map(|value| types::memory_bits(module.ty(*value)));
         each.map(|bits| match into {
             true => planner.convert(&layout, &inner, bits),

@@ -14,7 +14,7 @@ use crate::types;
 use crate::value::LaneValue;
 use ir::{Module, Op, OpRow};
 use layout::Dim;
-use layout::convert::Plan;
+use layout::convert::Conversion;
 use layout::reduce::{self, Fold, Reduction};
 use std::rc::Rc;
 use ttir::ops::reduce::{REDUCE, ReduceOp};
@@ -62,7 +62,12 @@ fn costly_bits(module: &Module, op: Op) -> u32 {
 }
 
 /// How the partial results of each operand get where they are wanted.
-fn plans(planner: &mut Planner, module: &Module, op: Op, reduction: &Reduction) -> Result<Vec<Rc<Plan>>> {
+fn plans(
+    planner: &mut Planner,
+    module: &Module,
+    op: Op,
+    reduction: &Reduction,
+) -> Result<Vec<Rc<Conversion>>> {
     let operands = module.operands(op).iter();
     operands
         .map(|&operand| {

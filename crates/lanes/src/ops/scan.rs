@@ -19,7 +19,7 @@ use crate::types;
 use crate::value::{LaneValue, Region};
 use ir::{Module, Op, OpRow};
 use layout::LinearLayout;
-use layout::convert::Plan;
+use layout::convert::Conversion;
 use llir::{IntCompare, Value};
 use std::rc::Rc;
 use ttir::ops::reduce::{SCAN, ScanOp};
@@ -38,11 +38,11 @@ pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[(&SCAN, |planner, module, op| {
 struct Plans {
     axis: Axis,
     /// To the layout that is scanned, if that is another.
-    before: Vec<Rc<Plan>>,
+    before: Vec<Rc<Conversion>>,
     /// The totals of warps to all warps along the axis.
-    totals: Vec<Rc<Plan>>,
+    totals: Vec<Rc<Conversion>>,
     /// Back.
-    after: Vec<Rc<Plan>>,
+    after: Vec<Rc<Conversion>>,
 }
 
 impl Plans {
@@ -61,7 +61,7 @@ impl Plans {
                 (axis.ok_or_else(|| at(module, op, "the blocks of a cluster share the axis"))?, Some(scanned))
             }
         };
-        let mut convert = |from: &LinearLayout, to: &LinearLayout| -> Result<Vec<Rc<Plan>>> {
+        let mut convert = |from: &LinearLayout, to: &LinearLayout| -> Result<Vec<Rc<Conversion>>> {
             bits.iter().map(|bits| planner.convert(from, to, *bits).map_err(failed)).collect()
         };
         let (before, after) = match &scanned {
@@ -81,7 +81,7 @@ fn scan(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let combine = Combine::of(cx, op);
     let reverse = ScanOp::new(cx.module, op).reverse();
     let region = cx.scratch(op);
-    let behind = |plans: &[&[Rc<Plan>]]| {
+    let behind = |plans: &[&[Rc<Conversion>]]| {
         region.map(|region| region.after(plans.iter().map(|plans| plans_bytes(plans)).sum()))
     };
     let elements = combine.elements(cx);
@@ -106,7 +106,7 @@ fn scan(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 /// Registers of all operands carried to other layouts.
 fn moved(
     cx: &mut Cx<'_>,
-    plans: &[Rc<Plan>],
+    plans: &[Rc<Conversion>],
     region: Option<Region>,
     elements: &[ir::Type],
     all: &[Elements],
@@ -139,7 +139,7 @@ impl Scan<'_> {
         &mut self,
         cx: &mut Cx<'_>,
         all: &[Elements],
-        plans: &[Rc<Plan>],
+        plans: &[Rc<Conversion>],
         region: Option<Region>,
     ) -> Result<Vec<Elements>> {
         let axis = self.axis;
@@ -251,7 +251,7 @@ impl Scan<'_> {
     fn warps(
         &self,
         cx: &mut Cx<'_>,
-        plans: &[Rc<Plan>],
+        plans: &[Rc<Conversion>],
         region: Option<Region>,
         totals: &mut [Elements],
         fronts: &mut [Vec<Front>],

@@ -7,12 +7,12 @@ use crate::layouts::{everywhere, layout_of};
 use crate::shared::{Need, Planner};
 use crate::types;
 use ir::{Module, Op, Type};
-use layout::convert::{self, Plan};
+use layout::convert::{self, Conversion};
 use llir::Value;
 use std::rc::Rc;
 
 /// The way of an operation's result from the lanes that own its elements ([`crate::FreeBits`]) to all that hold them.
-fn plan(planner: &Planner, ty: Type) -> Result<Option<Rc<Plan>>> {
+fn plan(planner: &Planner, ty: Type) -> Result<Option<Rc<Conversion>>> {
     let layout = match ttir::types::is_tensor(ty) {
         true => layout_of(ty)?,
         false => everywhere(planner.lanes, planner.num_warps, planner.num_blocks.ilog2())?,
@@ -20,7 +20,7 @@ fn plan(planner: &Planner, ty: Type) -> Result<Option<Rc<Plan>>> {
     let staged = convert::plan_from_owners(&layout, types::memory_bits(ty), &planner.facts);
     let staged = staged.map_err(|error| plain(error.to_string()))?;
     let shared = staged.store.copies != 0 || staged.crosses_blocks;
-    Ok(shared.then(|| Rc::new(Plan::Shared(staged))))
+    Ok(shared.then(|| Rc::new(Conversion::Shared(staged))))
 }
 
 /// What handing round the result of an operation needs; nothing if the result is not used.

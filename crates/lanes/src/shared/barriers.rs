@@ -395,7 +395,7 @@ impl<'a> Walk<'a> {
             match effect {
                 Effect::Nothing | Effect::Allocate => {}
                 Effect::Read => add(&mut accesses.reads, &[span]),
-                Effect::Write | Effect::Atomic | Effect::Unsaid => add(&mut accesses.writes, &[span]),
+                Effect::Write | Effect::Atomic | Effect::Unknown => add(&mut accesses.writes, &[span]),
                 Effect::ReadUntil(row) => add(&mut accesses.late, &[(row.name, span)]),
                 Effect::WriteUntil(_) => add(&mut accesses.copies, &[span]),
                 Effect::WriteGuarded => add(&mut accesses.guarded, &[span]),
@@ -414,7 +414,7 @@ impl<'a> Walk<'a> {
                 Effect::Read
             }
             // Views touch nothing, and what ends a block hands on.
-            Effect::Unsaid if module.has(op, Traits::TERMINATOR) || is_view(module, op) => Effect::Nothing,
+            Effect::Unknown if module.has(op, Traits::TERMINATOR) || is_view(module, op) => Effect::Nothing,
             effect => effect,
         }
     }

@@ -214,14 +214,14 @@ fn effect(module: &Module, op: Op, group: usize) -> Effect {
         || !module.regions(op).is_empty()
         || callee(module, op).is_some();
     match module.row(op).operands[group].effect {
-        Effect::Unsaid if is_plain => Effect::Nothing,
+        Effect::Unknown if is_plain => Effect::Nothing,
         effect => effect,
     }
 }
 
 /// Which lanes touch what an operand points to.
 fn by(module: &Module, op: Op, pointer: Value, effect: Effect) -> By {
-    if matches!(effect, Effect::Unsaid) {
+    if matches!(effect, Effect::Unknown) {
         return By::Any;
     }
     // A block of offsets may stand beside one pointer.

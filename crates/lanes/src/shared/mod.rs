@@ -87,7 +87,7 @@ pub(crate) struct Planner {
     pub(crate) num_blocks: u32,
     /// Whether barriers may put shared memory alone in order.
     pub(crate) has_shared_barrier: bool,
-    plans: FxHashMap<(LinearLayout, LinearLayout, u32), Rc<convert::Plan>>,
+    plans: FxHashMap<(LinearLayout, LinearLayout, u32), Rc<convert::Conversion>>,
     reductions: FxHashMap<ReductionKey, Rc<Reduction>>,
     accesses: FxHashMap<(LinearLayout, LinearLayout, u32, u32), Rc<Accesses>>,
 }
@@ -140,7 +140,7 @@ impl Planner {
         from: &LinearLayout,
         to: &LinearLayout,
         bits: u32,
-    ) -> Result<Rc<convert::Plan>> {
+    ) -> Result<Rc<convert::Conversion>> {
         let key = (from.clone(), to.clone(), bits);
         if let Some(plan) = self.plans.get(&key) {
             return Ok(plan.clone());
@@ -179,7 +179,7 @@ impl Planner {
 
 /// Where buffers lie, and where barriers stand.
 #[derive(Default, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct SharedPlan {
     offsets: FxHashMap<Op, u32>,
     barriers: FxHashMap<Op, Barrier>,
     /// Whether barriers between accesses to shared memory put those to device memory in order as well.
@@ -192,7 +192,7 @@ pub(crate) struct Plan {
     pub(crate) bytes: u32,
 }
 
-impl Plan {
+impl SharedPlan {
     /// Where the buffer of an operation begins: what it allocates, or its scratch memory.
     pub(crate) fn offset(&self, op: Op) -> Option<u32> {
         self.offsets.get(&op).copied()
@@ -213,7 +213,7 @@ pub(crate) fn plan(
     kernel: Op,
     planner: &mut Planner,
     (needs, limit): (&Needs, u32),
-) -> Result<Plan> {
+) -> Result<SharedPlan> {
     let buffers = buffers(module, kernel, planner, needs)?;
     let (offsets, bytes) = place::place(&buffers.requests());
     if bytes > limit {
@@ -224,7 +224,7 @@ pub(crate) fn plan(
     let orders_device = !planner.has_shared_barrier || barriers::orders_device(module, kernel, program);
     let facts = buffers.list.iter().zip(&offsets).map(|(buffer, offset)| buffer.facts(*offset)).collect();
     let offsets = buffers.list.iter().zip(offsets).map(|(buffer, offset)| (buffer.op, offset)).collect();
-    Ok(Plan { offsets, barriers, orders_device, read_at_end, buffers: facts, bytes })
+    Ok(SharedPlan { offsets, barriers, orders_device, read_at_end, buffers: facts, bytes })
 }
 
 /// The bytes that a plan for a kernel would take.

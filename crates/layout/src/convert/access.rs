@@ -1,7 +1,7 @@
 //! Accesses of a block to shared memory: which registers go together in one instruction, where, and with what
 //! conflicts.
 
-use super::{Columns, ConvertFacts, PlanError, blocks};
+use super::{Columns, ConversionError, ConvertFacts, blocks};
 use crate::dims::mask;
 use crate::linear::LinearLayout;
 use crate::matrix::{Echelon, kernel};
@@ -63,22 +63,22 @@ pub fn access(
     memory: &LinearLayout,
     element_bits: u32,
     facts: &ConvertFacts,
-) -> Result<(Access, Access), PlanError> {
+) -> Result<(Access, Access), ConversionError> {
     let order: Vec<_> = memory.outs().iter().map(|dim| dim.0).collect();
     let same = tensor.outs().iter().count() == order.len()
         && tensor.outs().iter().all(|(dim, bits)| memory.outs().has(dim) && memory.outs().bits(dim) == bits);
     if !same {
-        return Err(PlanError::Mismatch);
+        return Err(ConversionError::Mismatch);
     }
     let columns = Columns::of(&tensor.reorder_outs(&order));
     let offsets = Echelon::new(&Columns::offsets(memory));
-    let place = |list: &[u64]| -> Result<Vec<u64>, PlanError> {
-        list.iter().map(|&column| offsets.solve(column).ok_or(PlanError::Missing)).collect()
+    let place = |list: &[u64]| -> Result<Vec<u64>, ConversionError> {
+        list.iter().map(|&column| offsets.solve(column).ok_or(ConversionError::Missing)).collect()
     };
     let held = Columns::of(memory).block;
     let held = held.into_iter().chain(std::iter::repeat(0));
     let blocks: Vec<u64> = columns.block.iter().zip(held).map(|(wanted, held)| wanted ^ held).collect();
-    let mut block = place(&blocks).map_err(|_| PlanError::CrossesBlocks)?;
+    let mut block = place(&blocks).map_err(|_| ConversionError::CrossesBlocks)?;
     if block.iter().all(|&offset| offset == 0) {
         block.clear();
     }

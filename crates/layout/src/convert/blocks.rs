@@ -3,7 +3,7 @@
 //! The word of a destination place has its coordinates in the low half and, above, by which bits the number of the
 //! block that has the element differs from the number of the block that wants it: zero where that is itself.
 
-use super::{Columns, PlanError};
+use super::{Columns, ConversionError};
 use crate::dims::{Dim, mask};
 use crate::linear::LinearLayout;
 use crate::matrix::{Echelon, apply};
@@ -23,28 +23,28 @@ pub(crate) fn far(word: u64) -> u32 {
 }
 
 /// Both layouts onto the same words.
-pub(super) fn columns(src: &LinearLayout, dst: &LinearLayout) -> Result<(Columns, Columns), PlanError> {
+pub(super) fn columns(src: &LinearLayout, dst: &LinearLayout) -> Result<(Columns, Columns), ConversionError> {
     let (outs, ins) = (src.outs(), [Dim::LANE, Dim::WARP, Dim::BLOCK]);
     let same = outs.iter().count() == dst.outs().iter().count()
         && outs.iter().all(|(dim, bits)| dst.outs().has(dim) && dst.outs().bits(dim) == bits)
         && ins.iter().all(|&dim| src.ins().bits(dim) == dst.ins().bits(dim));
     if !same {
-        return Err(PlanError::Mismatch);
+        return Err(ConversionError::Mismatch);
     }
     let order: Vec<Dim> = outs.iter().map(|dim| dim.0).collect();
     let (src, mut dst) = (Columns::of(src), Columns::of(&dst.reorder_outs(&order)));
     // A block that holds the element that stands where it stands in the source reads itself.
     dst.block.iter_mut().zip(&src.block).for_each(|(wanted, held)| *wanted ^= held);
     let source = Source::of(&src);
-    let dst = dst.try_map(|column| source.find(column).ok_or(PlanError::Missing))?;
+    let dst = dst.try_map(|column| source.find(column).ok_or(ConversionError::Missing))?;
     Ok((source.own(src)?, without_zeros(dst)))
 }
 
 /// A layout, and the same places each taking its element from the first that holds it.
-pub(super) fn from_owners(layout: &LinearLayout) -> Result<(Columns, Columns), PlanError> {
+pub(super) fn from_owners(layout: &LinearLayout) -> Result<(Columns, Columns), ConversionError> {
     let src = Columns::of(layout);
     let source = Source::of(&src);
-    let mut dst = src.try_map(|column| source.find(column).ok_or(PlanError::Missing))?;
+    let mut dst = src.try_map(|column| source.find(column).ok_or(ConversionError::Missing))?;
     for (bit, word) in dst.block.iter_mut().enumerate() {
         *word ^= 1 << (SHIFT + bit as u32);
     }
@@ -75,9 +75,9 @@ impl Source {
 
     /// The source in its own coordinates; every block stores what it has, so that the number of the block does not
     /// matter.
-    fn own(&self, src: Columns) -> Result<Columns, PlanError> {
+    fn own(&self, src: Columns) -> Result<Columns, ConversionError> {
         let src = Columns { block: Vec::new(), ..src };
-        src.try_map(|column| self.basis.coordinates(column).ok_or(PlanError::Missing))
+        src.try_map(|column| self.basis.coordinates(column).ok_or(ConversionError::Missing))
     }
 }
 

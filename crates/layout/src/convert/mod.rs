@@ -78,7 +78,7 @@ impl Default for ConvertFacts {
 
 /// How elements move.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Plan {
+pub enum Conversion {
     /// Destination register `i` is source register `list[i]` of the same lane.
     Registers(Vec<u32>),
     /// Lanes of a warp exchange registers.
@@ -89,7 +89,7 @@ pub enum Plan {
 
 /// Why there is no plan.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum PlanError {
+pub enum ConversionError {
     /// The layouts are not of the same block, or of different machines.
     Mismatch,
     /// Some elements are in no place of the source.
@@ -98,17 +98,19 @@ pub enum PlanError {
     CrossesBlocks,
 }
 
-impl fmt::Display for PlanError {
+impl fmt::Display for ConversionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            PlanError::Mismatch => "the layouts are of different blocks or different machines",
-            PlanError::Missing => "the source layout does not hold every element",
-            PlanError::CrossesBlocks => "a block of a cluster would have to reach the memory of another one",
+            ConversionError::Mismatch => "the layouts are of different blocks or different machines",
+            ConversionError::Missing => "the source layout does not hold every element",
+            ConversionError::CrossesBlocks => {
+                "a block of a cluster would have to reach the memory of another one"
+            }
         })
     }
 }
 
-impl std::error::Error for PlanError {}
+impl std::error::Error for ConversionError {}
 
 /// A layout taken apart: where each bit of each input dimension goes, as words of one common output.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -166,18 +168,18 @@ pub fn plan(
     dst: &LinearLayout,
     element_bits: u32,
     facts: &ConvertFacts,
-) -> Result<Plan, PlanError> {
+) -> Result<Conversion, ConversionError> {
     let (src, dst) = blocks::columns(src, dst)?;
     let exchange = exchange::plan(&src, &dst);
     if let Some(list) = exchange.as_ref().and_then(Exchange::renaming) {
-        return Ok(Plan::Registers(list));
+        return Ok(Conversion::Registers(list));
     }
     let staged = staged(&src, &dst, element_bits, facts)?;
     Ok(match exchange {
         Some(exchange) if exchange.cost(element_bits, facts) <= staged.cost(facts) => {
-            Plan::Exchange(exchange)
+            Conversion::Exchange(exchange)
         }
-        _ => Plan::Shared(staged),
+        _ => Conversion::Shared(staged),
     })
 }
 
@@ -190,7 +192,7 @@ pub fn plan_shared(
     dst: &LinearLayout,
     element_bits: u32,
     facts: &ConvertFacts,
-) -> Result<Staged, PlanError> {
+) -> Result<Staged, ConversionError> {
     let (src, dst) = blocks::columns(src, dst)?;
     staged(&src, &dst, element_bits, facts)
 }
@@ -201,7 +203,7 @@ fn staged(
     dst: &Columns,
     element_bits: u32,
     facts: &ConvertFacts,
-) -> Result<Staged, PlanError> {
+) -> Result<Staged, ConversionError> {
     let plain = swizzle::plan(src, dst, element_bits, facts)?;
     let by_rows = rows::plans(src, dst, element_bits, facts);
     Ok(by_rows
@@ -218,7 +220,7 @@ pub fn plan_from_owners(
     layout: &LinearLayout,
     element_bits: u32,
     facts: &ConvertFacts,
-) -> Result<Staged, PlanError> {
+) -> Result<Staged, ConversionError> {
     let (src, dst) = blocks::from_owners(layout)?;
     swizzle::plan(&src, &dst, element_bits, facts)
 }
@@ -227,7 +229,7 @@ pub fn plan_from_owners(
 ///
 /// # Errors
 /// As [`plan`].
-pub fn plan_exchange(src: &LinearLayout, dst: &LinearLayout) -> Result<Option<Exchange>, PlanError> {
+pub fn plan_exchange(src: &LinearLayout, dst: &LinearLayout) -> Result<Option<Exchange>, ConversionError> {
     let (src, dst) = blocks::columns(src, dst)?;
     Ok(exchange::plan(&src, &dst))
 }

@@ -7,7 +7,7 @@
 //! [`Access`] counts them from the result all the same.
 
 use super::access::{Access, Places};
-use super::{Columns, ConvertFacts, PlanError, blocks, exchange};
+use super::{Columns, ConversionError, ConvertFacts, blocks, exchange};
 use crate::dims::{Dim, mask};
 use crate::linear::LinearLayout;
 use crate::matrix::apply;
@@ -50,16 +50,16 @@ pub fn memory_order(
     dst: &LinearLayout,
     element_bits: u32,
     facts: &ConvertFacts,
-) -> Result<LinearLayout, PlanError> {
+) -> Result<LinearLayout, ConversionError> {
     let outs: Vec<(Dim, u32)> = src.outs().iter().collect();
     let order: Vec<Dim> = outs.iter().map(|out| out.0).collect();
     if outs.len() != dst.outs().iter().count() || outs.iter().any(|&(dim, bits)| dst.outs().bits(dim) != bits)
     {
-        return Err(PlanError::Mismatch);
+        return Err(ConversionError::Mismatch);
     }
     let (src, dst) = (Columns::of(src), Columns::of(&dst.reorder_outs(&order)));
     if src.block.iter().chain(&dst.block).any(|&column| column != 0) {
-        return Err(PlanError::CrossesBlocks);
+        return Err(ConversionError::CrossesBlocks);
     }
     let bits = outs.iter().map(|out| out.1).sum();
     let bytes = element_bits.div_ceil(8).max(1);
@@ -71,7 +71,7 @@ pub fn memory_order(
         .map(|&column| sizes.unpack(column).into_iter().collect())
         .collect();
     let places: Vec<&[(Dim, u32)]> = places.iter().map(Vec::as_slice).collect();
-    LinearLayout::new(&[(Dim::OFFSET, &places)], &outs).map_err(|_| PlanError::Missing)
+    LinearLayout::new(&[(Dim::OFFSET, &places)], &outs).map_err(|_| ConversionError::Missing)
 }
 
 /// The columns of both sides in coordinates where the bits above `bits` are the round.
@@ -99,7 +99,7 @@ pub(crate) fn plan(
     dst: &Columns,
     element_bits: u32,
     facts: &ConvertFacts,
-) -> Result<Staged, PlanError> {
+) -> Result<Staged, ConversionError> {
     let bytes = element_bits.div_ceil(8).max(1);
     let split = split(src, dst, bytes, facts)?;
     let order = Order::of(&split, bytes, facts);
@@ -133,10 +133,10 @@ pub(crate) fn plan(
 }
 
 /// Splits off rounds when the block is too large: along directions that both sides hold in registers only.
-fn split(src: &Columns, dst: &Columns, bytes: u32, facts: &ConvertFacts) -> Result<Split, PlanError> {
+fn split(src: &Columns, dst: &Columns, bytes: u32, facts: &ConvertFacts) -> Result<Split, ConversionError> {
     let bits = rank(&src.program());
     if bits > 31 {
-        return Err(PlanError::Mismatch);
+        return Err(ConversionError::Mismatch);
     }
     let fit = (facts.max_bytes / bytes).max(1).ilog2();
     let threads: Vec<u64> = src.thread().into_iter().chain(dst.thread()).map(blocks::near).collect();
@@ -149,8 +149,8 @@ fn split(src: &Columns, dst: &Columns, bytes: u32, facts: &ConvertFacts) -> Resu
     if wanted == 0 {
         return Ok(Split { src: src.clone(), dst: dst.clone(), bits });
     }
-    let recode = |column: u64| -> Result<u64, PlanError> {
-        let coordinates = basis.coordinates(blocks::near(column)).ok_or(PlanError::Missing)?;
+    let recode = |column: u64| -> Result<u64, ConversionError> {
+        let coordinates = basis.coordinates(blocks::near(column)).ok_or(ConversionError::Missing)?;
         Ok(coordinates | column ^ blocks::near(column))
     };
     Ok(Split { src: src.try_map(recode)?, dst: dst.try_map(recode)?, bits: bits - wanted })

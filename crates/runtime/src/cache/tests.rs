@@ -166,18 +166,18 @@ fn many_writers_never_show_half_an_entry() {
 }
 
 #[test]
-fn a_turn_is_had_by_one_at_a_time_and_not_waited_for_without_end() {
+fn a_lock_is_held_by_one_at_a_time_and_not_waited_for_without_end() {
     let dir = tempfile::tempdir().expect("a temporary folder");
     let (one, other) = (store(&dir), store(&dir));
     let (key, else_key) = (key("a"), key("b"));
     let short = Duration::from_millis(5);
-    let turn = one.turn(&key, short).expect("nobody has it");
-    assert!(other.turn(&key, short).is_none(), "it is taken");
-    assert!(other.turn(&else_key, short).is_some(), "another one is free");
+    let lock = one.lock_entry(&key, short).expect("nobody has it");
+    assert!(other.lock_entry(&key, short).is_none(), "it is taken");
+    assert!(other.lock_entry(&else_key, short).is_some(), "another one is free");
     let waited = std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| other.turn(&key, Duration::from_secs(20)).is_some());
+        let waiting = scope.spawn(|| other.lock_entry(&key, Duration::from_secs(20)).is_some());
         std::thread::sleep(short);
-        drop(turn);
+        drop(lock);
         waiting.join().expect("no panic")
     });
     assert!(waited);

@@ -176,7 +176,7 @@ fn compile_alone(
     if let Some(found) = find() {
         return from_cache(found);
     }
-    let _turn = kept.and_then(|store| store.turn(key, PATIENCE));
+    let _lock = kept.and_then(|store| store.lock_entry(key, PATIENCE));
     if let Some(found) = find() {
         return from_cache(found);
     }

@@ -220,18 +220,15 @@ fn finish(
         let (name, params) = (code.kernel.name, code.params);
         return Ok(Artifact { name, stages: compile.stages, params, shared, launch, metadata });
     }
-    let text = &code.text;
-    let object = match compile.observer.given(HSACO) {
-        Some(given) => given.bytes,
-        None => compile.time(HSACO, |compile| {
-            let compiled = run_llvm(text, amd, compile.options, Output::default())?;
-            for (step, elapsed) in &compiled.timings {
-                compile.observer.timed(&format!("{HSACO}/{step}"), *elapsed);
-            }
-            link::link(&compiled.object).map_err(|error| damaged(&error))
-        })?,
+    let given = compile.observer.given(HSACO);
+    let from = given.as_ref().or(code.given.as_ref());
+    let object = match &given {
+        Some(given) => given.bytes.clone(),
+        None => compile
+            .time(HSACO, |compile| linked(compile, amd, &code.text))
+            .map_err(|error| blame(error, from))?,
     };
-    let facts = note::facts(&object).map_err(|error| damaged(&error))?;
+    let facts = note::facts(&object).map_err(|error| blame(damaged(&error), from))?;
     if facts.vgpr_spills > 0 {
         let (spills, bytes) = (facts.vgpr_spills, facts.private_bytes);
         compile.observer.warn(format!(
@@ -244,8 +241,25 @@ fn finish(
     Ok(Artifact { name: facts.name, stages: compile.stages, params: code.params, shared, launch, metadata })
 }
 
+/// A code object of llir.
+fn linked(compile: &mut gpu::Compile<'_>, amd: &Amd, text: &str) -> Result<Vec<u8>, TargetError> {
+    let compiled = run_llvm(text, amd, compile.options, Output::default())?;
+    for (step, elapsed) in &compiled.timings {
+        compile.observer.timed(&format!("{HSACO}/{step}"), *elapsed);
+    }
+    link::link(&compiled.object).map_err(|error| damaged(&error))
+}
+
 fn damaged(error: &crate::object::ObjectError) -> TargetError {
-    TargetError::Internal(format!("the object that LLVM made cannot be linked: {error}"))
+    TargetError::Internal(format!("the object cannot be linked: {error}"))
+}
+
+/// What is not right with an object is the fault of the file that it or its llir was given by, if one was.
+fn blame(error: TargetError, from: Option<&GivenStage>) -> TargetError {
+    match (error, from) {
+        (TargetError::Internal(message), Some(given)) => given.wrong(message),
+        (error, _) => error,
+    }
 }
 
 /// The LLVM of this machine, which must make code for these GPUs.

@@ -81,6 +81,8 @@ pub struct Code {
     pub module: llir::Module,
     /// The same as text.
     pub text: String,
+    /// The file that it was given by, if it was.
+    pub given: Option<GivenStage>,
     /// Its parameters, without the two of scratch memory.
     pub params: Vec<KernelParam>,
     /// What its launches need.
@@ -236,12 +238,13 @@ impl<'a> Compile<'a> {
             let text = ir::text::print(&module, ir::text::PrintOptions::PLAIN);
             self.observer.program(TTGIR, "lowering to lanes", &text);
         }
-        if let Some(given) = self.observer.given(LLIR) {
-            lowered = edited(&given, &lowered)?;
+        let given = self.observer.given(LLIR);
+        if let Some(given) = &given {
+            lowered = edited(given, &lowered)?;
         }
         let text = llir::print(&lowered);
         self.add(LLIR, text.clone().into_bytes(), true);
-        Ok(Code { layouts: module, module: lowered, text, params, kernel })
+        Ok(Code { layouts: module, module: lowered, text, given, params, kernel })
     }
 
     /// Code of a lane, with the passes over it.

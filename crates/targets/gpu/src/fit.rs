@@ -6,7 +6,7 @@
 //! stage left.
 
 use ir::{Attr, Diagnostic, Module, Op, Traits, Type};
-use ttir::ops::control::{FOR, NUM_STAGES};
+use ttir::ops::control::{ForOp, NUM_STAGES};
 
 /// A loop that is pipelined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,7 +35,7 @@ impl Fit {
     /// The loops of a program that are pipelined; `None` if there is none. `num_stages` is what loops with dots get
     /// that say nothing.
     pub(crate) fn of(module: &Module, num_stages: u32) -> Option<Fit> {
-        if !module.walk(module.top()).iter().any(|&op| module.is(op, &FOR)) {
+        if !module.walk(module.top()).iter().any(|&op| ForOp::of(module, op).is_some()) {
             return None;
         }
         let mut module = module.clone();
@@ -120,11 +120,10 @@ impl Fit {
 
 /// A loop that names more than one stage.
 fn pipelined(module: &Module, op: Op) -> Option<Pipelined> {
-    let stages = module.extra_attr(op, NUM_STAGES.name).and_then(Attr::as_int);
-    let stages = stages.and_then(|stages| u32::try_from(stages).ok()).filter(|&stages| stages > 1)?;
+    let stages = ForOp::of(module, op)?.stages();
     let around = std::iter::successors(module.parent_op(op), |&op| module.parent_op(op));
     let depth = around.filter(|&op| module.has(op, Traits::LOOP)).count();
-    module.is(op, &FOR).then_some(Pipelined { op, stages, depth })
+    (stages > 1).then_some(Pipelined { op, stages, depth })
 }
 
 /// A program with one stage less.

@@ -61,7 +61,7 @@ const SM_90: Machine = Machine {
     ..SM_80
 };
 
-// Roles have been tried with products of groups of warps alone.
+// Roles have been tried with dots of warp groups alone.
 const SM_100: Machine = Machine {
     name: "cuda:100",
     vector_bytes: 32,
@@ -172,7 +172,7 @@ const OF_WARPS: &[MatrixRow] = &[F16_F32, F16_F16, BF16_F32, TF32_F32, I8_I32, F
 const OF_WARPS_WITH_F8: &[MatrixRow] =
     &[F16_F32, F16_F16, BF16_F32, TF32_F32, I8_I32, F64_F64, E4M3, E4M3_E5M2, E5M2_E4M3, E5M2];
 
-/// The same product by four warps. Only 16-bit numbers may have either dimension fastest.
+/// The same dot by four warps. Only 16-bit numbers may have either dimension fastest.
 const fn of_group(row: MatrixRow) -> MatrixRow {
     MatrixRow {
         kind: MatrixKind::Group,

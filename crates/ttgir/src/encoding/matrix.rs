@@ -24,7 +24,7 @@ fn column_major(rank: usize) -> Vec<u32> {
     order
 }
 
-/// The dimensions of an operand of a product, k fastest.
+/// The dimensions of an operand of a dot, k fastest.
 pub fn dot_operand_order(op_idx: u32, rank: usize) -> Vec<u32> {
     if op_idx == 0 { row_major(rank) } else { column_major(rank) }
 }

@@ -73,7 +73,7 @@ pub enum Encoding {
         /// The encoding of the larger block.
         parent: Box<Encoding>,
     },
-    /// An operand of a product whose result has encoding `parent`.
+    /// An operand of a dot whose result has encoding `parent`.
     DotOp {
         /// 0 for the left operand, 1 for the right one.
         op_idx: u32,

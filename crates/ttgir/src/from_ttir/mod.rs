@@ -8,7 +8,7 @@
 //!
 //! Assumed: verified code without calls. What layouts cannot say or no machine does as it stands is written otherwise
 //! first: tensor descriptors that bulk copies do not serve as addresses and masks, concatenation as pairs, scaled
-//! products as products of widened operands.
+//! dots as dots of widened operands.
 
 mod blocks;
 mod cat;

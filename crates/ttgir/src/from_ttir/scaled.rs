@@ -1,4 +1,4 @@
-//! Products of scaled blocks become products of widened ones, where the machine has no instruction for them; where it
+//! Dots of scaled blocks become dots of widened ones, where the machine has no instruction for them; where it
 //! has one they become `ttg.scaled_dot`.
 //!
 //! ```text
@@ -27,12 +27,9 @@ use ttir::ops::dot::{DOT, DOT_SCALED, DotOp, DotScaledOp, InputPrecision, ScaleT
 use ttir::ops::shape::{BROADCAST, EXPAND_DIMS, ExpandDimsOp, JOIN, RESHAPE, TRANS, TransOp};
 use ttir::types::{elem, shape, tensor, with_elem};
 
-/// Writes products of scaled blocks as products of widened ones.
-pub(crate) static EXPAND_SCALED: PassRow = PassRow {
-    name: "expand-scaled",
-    doc: "Writes products of scaled blocks as products of widened operands.",
-    run,
-};
+/// Writes dots of scaled blocks as dots of widened ones.
+pub(crate) static EXPAND_SCALED: PassRow =
+    PassRow { name: "expand-scaled", doc: "Writes dots of scaled blocks as dots of widened operands.", run };
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     let context = Context::of(module)?;
@@ -82,7 +79,7 @@ impl Format {
     }
 }
 
-/// Hands a product to the machine's instruction for scaled operands; `None`, and nothing is changed, where it has none
+/// Hands a dot to the machine's instruction for scaled operands; `None`, and nothing is changed, where it has none
 /// for it.
 fn keep(module: &mut Module, op: Op, machine: &Machine) -> Option<()> {
     let dot = DotScaledOp::new(module, op);

@@ -40,14 +40,18 @@ impl Shapes<'_> {
 /// When the rule of the row gives none; the text says why.
 pub fn forward(row: &'static OpRow, operand: &Encoding, shapes: Shapes<'_>) -> Result<Encoding, String> {
     match row.layout {
-        LayoutRule::Same | LayoutRule::Gather | LayoutRule::Dot => Ok(operand.clone()),
+        LayoutRule::Same | LayoutRule::Broadcast | LayoutRule::Gather | LayoutRule::Dot => {
+            Ok(operand.clone())
+        }
         LayoutRule::Reduce => Ok(reduce(operand, shapes.axis()?)),
         LayoutRule::ExpandDims => expand_dims(operand, shapes.axis()?, shapes.from),
         LayoutRule::Trans => trans(operand, ops::shape::ints(shapes.attrs[0].as_ref()), shapes.from),
         LayoutRule::Reshape => reshape(operand, shapes.from, shapes.to),
         LayoutRule::Join => join(operand, shapes.from),
         LayoutRule::Split => split(operand, shapes.from),
-        LayoutRule::Free => Err(format!("no encoding follows through `{}`", row.name)),
+        LayoutRule::Apart | LayoutRule::Stored | LayoutRule::Free => {
+            Err(format!("no encoding follows through `{}`", row.name))
+        }
     }
 }
 
@@ -57,13 +61,15 @@ pub fn forward(row: &'static OpRow, operand: &Encoding, shapes: Shapes<'_>) -> R
 /// When the rule of the row gives none; the text says why.
 pub fn backward(row: &'static OpRow, result: &Encoding, shapes: Shapes<'_>) -> Result<Encoding, String> {
     match row.layout {
-        LayoutRule::Same | LayoutRule::Gather | LayoutRule::Dot => Ok(result.clone()),
+        LayoutRule::Same | LayoutRule::Broadcast | LayoutRule::Gather | LayoutRule::Dot => Ok(result.clone()),
         LayoutRule::Reduce => expand_dims(result, shapes.axis()?, shapes.to),
         LayoutRule::ExpandDims => Ok(reduce(result, shapes.axis()?)),
         LayoutRule::Trans => trans_back(result, ops::shape::ints(shapes.attrs[0].as_ref()), shapes.to),
         LayoutRule::Reshape => reshape(result, shapes.to, shapes.from),
         LayoutRule::Join => split(result, shapes.to),
         LayoutRule::Split => join(result, shapes.to),
-        LayoutRule::Free => Err(format!("no encoding follows through `{}`", row.name)),
+        LayoutRule::Apart | LayoutRule::Stored | LayoutRule::Free => {
+            Err(format!("no encoding follows through `{}`", row.name))
+        }
     }
 }

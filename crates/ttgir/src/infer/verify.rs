@@ -27,9 +27,13 @@ pub fn check(module: &Module, op: Op) -> Result<(), String> {
     }
     let row = module.row(op);
     match row.layout {
-        LayoutRule::Free => Ok(()),
-        LayoutRule::Same if row.is(&ttir::ops::shape::BROADCAST) => check_broadcast(tensors[0], tensors[1]),
+        LayoutRule::Free | LayoutRule::Stored => Ok(()),
+        LayoutRule::Broadcast => check_broadcast(tensors[0], tensors[1]),
         LayoutRule::Same => all_same(&tensors),
+        LayoutRule::Apart => {
+            let operands = module.operands(op).iter().map(|&value| module.ty(value));
+            all_same(&operands.filter(|&ty| is_tensor(ty)).collect::<Vec<Type>>())
+        }
         LayoutRule::Dot => check_dot(module, op),
         LayoutRule::Gather => {
             let gather = GatherOp::new(module, op);

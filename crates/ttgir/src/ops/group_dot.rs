@@ -1,4 +1,4 @@
-//! Products that a group of warps makes together, with operands in shared memory, while the program goes on.
+//! Dots that a warp group makes together, with operands in shared memory, while the program goes on.
 
 use crate::types::{MEMDESC_ONLY, memdesc};
 use ir::{ANY, Effect, Format, Infer, Module, Op, OpRow, Traits, TypeConstraint, Value};
@@ -51,10 +51,10 @@ ir::op_view! {
     }
 }
 
-/// Waits for products.
+/// Waits for dots.
 pub static WARP_GROUP_DOT_WAIT: OpRow = OpRow {
     name: "ttng.warp_group_dot_wait",
-    doc: "Waits until at most `pendings` of the newest products are going on; passes values on, which are then whole.",
+    doc: "Waits until at most `pendings` of the newest dots are going on; passes values on, which are then whole.",
     infer: Infer::Rule(|args| Ok((0..args.operands.len()).map(|index| args.ty(index)).collect())),
     effect: Effect::Atomic,
     format: Format::Text("$inputs attr-dict : type($inputs)"),

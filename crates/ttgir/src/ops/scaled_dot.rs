@@ -1,4 +1,4 @@
-//! Products of scaled blocks by one instruction that multiplies both the numbers and their scales.
+//! Dots of scaled blocks by one instruction that multiplies both the numbers and their scales.
 
 use crate::ops::group_dot::block_shape;
 use ir::{CostClass, Infer, LayoutRule, Module, OpRow, Traits};
@@ -66,7 +66,7 @@ pub const fn elements_of_a_byte(format: ScaleType) -> u32 {
     if matches!(format, ScaleType::E2m1) { 2 } else { 1 }
 }
 
-/// How many products each sum of a dot has.
+/// How many products each element of the result is the sum of.
 ///
 /// # Panics
 /// Where the left operand has no dimensions, which verified dots have.

@@ -3,7 +3,7 @@
 use crate::encoding::SharedEncoding;
 use crate::types::{MEMDESC_ONLY, MUTABLE, MemDesc, TOKEN_ONLY, memdesc};
 use ir::view::Ints;
-use ir::{Effect, Format, Infer, Module, Op, OpRow, Traits, Type, Value};
+use ir::{Effect, Format, Infer, LayoutRule, Module, Op, OpRow, Traits, Type, Value};
 use ttir::types::{INT, TENSOR_ONLY, elem, shape};
 
 ir::op_view! {
@@ -19,6 +19,7 @@ pub static LOCAL_ALLOC: OpRow = OpRow {
     name: "ttg.local_alloc",
     doc: "Shared memory for a block, filled with `src` if it is given; without it the memory is mutable and undefined.",
     infer: Infer::Explicit,
+    layout: LayoutRule::Stored,
     effect: Effect::Allocate,
     format: Format::Text("($src)? attr-dict : functional-type"),
     verify: Some(|module, op| {

@@ -1,4 +1,4 @@
-//! Products of groups of warps read shared memory past the ordinary accesses; a fence in front of each lets them see
+//! Dots of warp groups read shared memory past the ordinary accesses; a fence in front of each lets them see
 //! what lanes and copies have written.
 //!
 //! ```text
@@ -6,7 +6,7 @@
 //!                                              %d = ttng.warp_group_dot %m, %n, %c
 //! ```
 //!
-//! A product of what bulk copies bring needs none: who waits for their barrier sees it. A product right behind another
+//! A dot of what bulk copies bring needs none: who waits for their barrier sees it. A dot right behind another
 //! needs none of its own when nothing was written in between.
 
 use crate::ops::async_copy::{ASYNC_COPY, ASYNC_WAIT};
@@ -17,10 +17,10 @@ use crate::types::memdesc;
 use ir::pass::PassRow;
 use ir::{Attr, Block, Builder, Def, Diagnostic, Module, Op, OpRow, Traits, Value};
 
-/// Puts fences in front of products of groups of warps.
+/// Puts fences in front of dots of warp groups.
 pub static INSERT_FENCES: PassRow = PassRow {
     name: "insert-fences",
-    doc: "Lets products of groups of warps see what was written to shared memory.",
+    doc: "Lets dots of warp groups see what was written to shared memory.",
     run,
 };
 

@@ -1,4 +1,4 @@
-//! Products of binary32 blocks that are to be more exact than the matrix instruction's format are taken apart.
+//! Dots of binary32 blocks that are to be more exact than the matrix instruction's format are taken apart.
 //!
 //! ```text
 //!                                                  %ah = truncf %a, %al = truncf (%a - extf %ah), … for %b
@@ -10,7 +10,7 @@
 //! ```
 //!
 //! `tf32x3` keeps the format and takes the upper bits instead. The small products are NaN where an operand is infinite;
-//! there they count as nothing, so that infinities stay. Left out: products that one instruction makes as asked.
+//! there they count as nothing, so that infinities stay. Left out: dots that one instruction makes as asked.
 
 use ir::pass::PassRow;
 use ir::{Builder, Diagnostic, FloatKind, Module, Op, Type, Value};
@@ -23,10 +23,10 @@ use ttir::ops::constant::{CONSTANT, attr_from_bits};
 use ttir::ops::dot::{DOT, DotOp, InputPrecision};
 use ttir::types::{elem, with_elem};
 
-/// Takes precise products apart.
+/// Takes precise dots apart.
 pub static SPLIT_PRECISION: PassRow = PassRow {
     name: "split-precision",
-    doc: "Makes products that are asked to be more exact than one instruction out of several.",
+    doc: "Makes dots that are asked to be more exact than one instruction out of several.",
     run,
 };
 

@@ -3,7 +3,7 @@
 use super::control_text::{self as text, Rows};
 use crate::passes::patterns;
 use crate::types::{BOOL, INT};
-use ir::{ANY, Block, DeclaredKey, Format, Infer, Module, Op, OpRow, Traits, Type, Value};
+use ir::{ANY, Attr, Block, DeclaredKey, Format, Infer, Module, Op, OpRow, Traits, Type, Value};
 
 /// Rows of this file.
 pub(super) const ROWS: &[&OpRow] = &[&FOR, &IF, &WHILE, &CONDITION, &YIELD];
@@ -194,6 +194,13 @@ impl<'m> ForOp<'m> {
     /// Whether another loop counts alike.
     pub fn same_bounds(self, other: ForOp<'_>) -> bool {
         [self.lower(), self.upper(), self.step()] == [other.lower(), other.upper(), other.step()]
+    }
+
+    /// How many iterations are in flight, as far as the loop names a number ([`NUM_STAGES`]): 1 where it names none, or
+    /// none that is positive. Then nothing of it is pipelined.
+    pub fn stages(self) -> u32 {
+        let named = self.module.extra_attr(self.op, NUM_STAGES.name).and_then(Attr::as_int);
+        named.and_then(|stages| u32::try_from(stages).ok()).map_or(1, |stages| stages.max(1))
     }
 
     /// The block that is repeated.

@@ -204,6 +204,7 @@ pub static HISTOGRAM: OpRow = OpRow {
     name: "tt.histogram",
     doc: "How often each number from 0 up occurs, where the mask holds. Numbers outside are not counted.",
     infer: Infer::Explicit,
+    layout: LayoutRule::Apart,
     cost: CostClass::Once,
     traits: Traits::PURE,
     format: Format::Text("$src (, $mask)? attr-dict : type($src) -> type($result)"),

@@ -164,7 +164,7 @@ pub static BROADCAST: OpRow = OpRow {
     name: "tt.broadcast",
     doc: "Repeats a block along its dimensions of size 1. The rank stays.",
     infer: Infer::Explicit,
-    layout: LayoutRule::Same,
+    layout: LayoutRule::Broadcast,
     cost: CostClass::Nothing,
     traits: PURE,
     format: Format::Text("$src attr-dict : type($src) -> type($result)"),

@@ -3,42 +3,7 @@
 use super::types;
 use ir::{Module, Op, OpRow};
 use ttir::ops::reduce::{CombineOp, ScanOp};
-use ttir::ops::{arith_float, arith_int, compare, constant, reduce};
-
-/// What combining with it changes nothing, as a number of the element type.
-#[derive(Clone, Copy)]
-pub(crate) enum Neutral {
-    /// A float.
-    Float(f64),
-    /// An integer, the same for all widths.
-    Int(i64),
-    /// The smallest signed integer.
-    SignedMin,
-    /// The largest signed integer.
-    SignedMax,
-}
-
-/// Neutral elements of operations that are a whole combining function.
-///
-/// The sum starts from minus zero, which keeps the sign of a sum of minus zeros. A maximum of numbers starts from NaN,
-/// which it ignores, so that a block of nothing but NaN gives NaN.
-const NEUTRAL: [(&OpRow, Neutral); 15] = [
-    (&arith_float::ADDF, Neutral::Float(-0.0)),
-    (&arith_float::MULF, Neutral::Float(1.0)),
-    (&arith_float::MAXNUMF, Neutral::Float(f64::NAN)),
-    (&arith_float::MINNUMF, Neutral::Float(f64::NAN)),
-    (&arith_float::MAXIMUMF, Neutral::Float(f64::NEG_INFINITY)),
-    (&arith_float::MINIMUMF, Neutral::Float(f64::INFINITY)),
-    (&arith_int::ADDI, Neutral::Int(0)),
-    (&arith_int::MULI, Neutral::Int(1)),
-    (&arith_int::ANDI, Neutral::Int(-1)),
-    (&arith_int::ORI, Neutral::Int(0)),
-    (&arith_int::XORI, Neutral::Int(0)),
-    (&arith_int::MAXSI, Neutral::SignedMin),
-    (&arith_int::MINSI, Neutral::SignedMax),
-    (&arith_int::MAXUI, Neutral::Int(0)),
-    (&arith_int::MINUI, Neutral::Int(-1)),
-];
+use ttir::ops::{arith_int, compare, constant, reduce};
 
 /// Operations of combining functions that pick one of their arguments, in any order the same.
 const SYMMETRIC: [&OpRow; 8] = [
@@ -52,8 +17,9 @@ const SYMMETRIC: [&OpRow; 8] = [
     &constant::CONSTANT,
 ];
 
-/// The neutral element of a reduction or scan whose combining function is one operation on its two arguments.
-pub(crate) fn neutral(module: &Module, op: Op) -> Option<Neutral> {
+/// The neutral element of a reduction or scan whose combining function is one operation on its two arguments, as the
+/// bits of the element type.
+pub(crate) fn neutral(module: &Module, op: Op) -> Option<u64> {
     let combine = CombineOp::new(module, op);
     let block = combine.block();
     let mut inner = module.ops(block);
@@ -65,8 +31,10 @@ pub(crate) fn neutral(module: &Module, op: Op) -> Option<Neutral> {
     operands.sort();
     let mut args = module.args(block).to_vec();
     args.sort();
-    let row = module.row(only);
-    NEUTRAL.iter().find(|(own, _)| row.is(own) && operands == args).map(|(_, neutral)| *neutral)
+    if operands != args {
+        return None;
+    }
+    (module.row(only).neutral?)(ttir::types::elem(module.ty(combine.srcs()[0])))
 }
 
 /// Whether a reduction must take its elements one by one: its combining function tells the order of its arguments, or

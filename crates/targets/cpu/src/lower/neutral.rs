@@ -1,9 +1,9 @@
 //! What partial results of reductions and scans start from.
 
 use super::chunk::Chunks;
-use super::combine::{self, Neutral};
+use super::combine;
 use super::types;
-use ir::{Op, Type as IrType};
+use ir::Op;
 use llir::Value;
 use ttir::ops::reduce::CombineOp;
 
@@ -12,21 +12,8 @@ impl Chunks<'_, '_> {
     pub(crate) fn neutral(&mut self, op: Op) -> Option<Value> {
         let neutral = combine::neutral(self.module, op)?;
         let source = CombineOp::new(self.module, op).srcs()[0];
-        Some(self.neutral_value(neutral, ttir::types::elem(self.module.ty(source))))
-    }
-
-    fn neutral_value(&mut self, neutral: Neutral, elem: IrType) -> Value {
-        let ty = types::register(elem);
-        let bits = ty.lane_bits();
-        match neutral {
-            Neutral::Float(value) => {
-                let kind = elem.as_float().expect("a float is neutral among floats");
-                self.b.bits(ty, u128::from(ir::scalar::float_bits(kind, value)))
-            }
-            Neutral::Int(value) => self.b.int(ty, value),
-            Neutral::SignedMin => self.b.bits(ty, 1 << (bits - 1)),
-            Neutral::SignedMax => self.b.bits(ty, (1 << (bits - 1)) - 1),
-        }
+        let ty = types::register(ttir::types::elem(self.module.ty(source)));
+        Some(self.b.bits(ty, u128::from(neutral)))
     }
 
     /// What is carried into the first chunk: the neutral element, if there is one.

@@ -35,8 +35,10 @@ impl Chunks<'_, '_> {
             let mut dims = at.dims.to_vec();
             dims.push(Index::constant(i64::from(number), self.lanes));
             dims
+        } else if let Some(reshape) = ReshapeOp::of(self.module, op) {
+            self.reshaped(reshape, at)?
         } else {
-            self.reshaped(op, at)?
+            unreachable!("`{}` is no view", row.name)
         };
         Ok((operand, self.at(dims)))
     }
@@ -49,9 +51,8 @@ impl Chunks<'_, '_> {
         at.dims.iter().zip(sizes).map(narrow).collect()
     }
 
-    fn reshaped(&mut self, op: Op, at: &At) -> Result<Vec<Index>> {
+    fn reshaped(&mut self, reshape: ReshapeOp<'_>, at: &At) -> Result<Vec<Index>> {
         let module = self.module;
-        let reshape = ReshapeOp::new(module, op);
         let (from, to) = (types::shape(module.ty(reshape.src())), types::shape(module.ty(reshape.result())));
         let place = self.place(&types::row_major(to), at);
         self.digits(place, from)

@@ -121,7 +121,7 @@ pub(super) fn load(b: &mut FunctionBuilder<'_>, access: &Access, other: &[Value]
         load = load.kept(&pack(b, other, each));
     }
     let loaded = load.when(access.mask).at_offset(place).reads(b);
-    let words = loaded.map(|loaded| b.parts(loaded)).unwrap_or_default();
+    let words = b.parts(loaded.expect("a load has results"));
     unpack(b, &words, each)
 }
 
@@ -152,7 +152,7 @@ pub(super) fn load_rows(
     let transposed = if transposed { ".trans" } else { "" };
     let load = Instruction::new(format!("ldmatrix.sync.aligned.m8n8.x{count}{transposed}.shared.b16"));
     let loaded = load.tuple(Type::I32, count).at_offset((pointer, offset)).effect(b);
-    loaded.map(|loaded| b.parts(loaded)).unwrap_or_default()
+    b.parts(loaded.expect("a load has results"))
 }
 
 /// Stores matrices of 8 rows of 16 bytes to addresses that the lanes name: `stmatrix`.

@@ -48,8 +48,7 @@ fn special(b: &mut FunctionBuilder<'_>, register: Intrinsic) -> Value {
 
 /// Calls an intrinsic that only computes its result.
 fn pure(b: &mut FunctionBuilder<'_>, intrinsic: Intrinsic, ty: Type, args: &[Value]) -> Value {
-    let result = b.call_symbol(intrinsic.name, ty, args, Purity::Pure);
-    result.unwrap_or_else(|| b.poison(ty))
+    b.call_symbol(intrinsic.name, ty, args, Purity::Pure).expect("what computes has a result")
 }
 
 /// The number of a program and of programs along each axis of the grid.

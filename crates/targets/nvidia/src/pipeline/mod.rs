@@ -12,7 +12,7 @@ pub use gpu::Launch as Options;
 
 /// The passes for an architecture, behind the step that gives every block a layout.
 pub fn passes(arch: u32) -> &'static [&'static PassRow] {
-    // Later architectures lack the products of groups of warps that 90 has.
+    // Later architectures lack the dots of warp groups that 90 has.
     if (90..100).contains(&arch) { sm90::PASSES } else { sm80::PASSES }
 }
 

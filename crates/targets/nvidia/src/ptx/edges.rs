@@ -8,11 +8,11 @@ use llir::Block;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A register and what it gets.
-pub(crate) type Copy = (Reg, Operand);
+pub(crate) type EdgeCopy = (Reg, Operand);
 
 /// The copies that are left once registers have joined.
-pub(crate) fn remaining(edge: &Edge, classes: &Classes) -> Vec<Copy> {
-    let mut copies: Vec<Copy> = Vec::new();
+pub(crate) fn remaining(edge: &Edge, classes: &Classes) -> Vec<EdgeCopy> {
+    let mut copies: Vec<EdgeCopy> = Vec::new();
     for (to, from) in &edge.copies {
         let to = classes.leader(*to);
         let from = match from {
@@ -29,9 +29,9 @@ pub(crate) fn remaining(edge: &Edge, classes: &Classes) -> Vec<Copy> {
 /// What is copied before a branch, and what only on the way to each side.
 pub(crate) struct Placed {
     /// Before the branch, in groups, each all at once.
-    pub(crate) before: [Vec<Copy>; 2],
+    pub(crate) before: [Vec<EdgeCopy>; 2],
     /// On the way.
-    pub(crate) on_edge: [Vec<Copy>; 2],
+    pub(crate) on_edge: [Vec<EdgeCopy>; 2],
 }
 
 /// Places the copies of a branch: before it where the other side does not see them.
@@ -76,7 +76,7 @@ pub(crate) fn place(
 }
 
 /// The copies one after another, so that none overwrites what a later one reads; `fresh` gives a register like another.
-pub(crate) fn sequence(mut copies: Vec<Copy>, mut fresh: impl FnMut(Reg) -> Reg) -> Vec<Copy> {
+pub(crate) fn sequence(mut copies: Vec<EdgeCopy>, mut fresh: impl FnMut(Reg) -> Reg) -> Vec<EdgeCopy> {
     let mut done = Vec::with_capacity(copies.len());
     let mut readers: FxHashMap<Reg, u32> = FxHashMap::default();
     for (_, from) in &copies {

@@ -1,7 +1,7 @@
 //! Writes functions as PTX text: names for registers, labels, jumps.
 
 use super::coalesce::{Classes, coalesce};
-use super::edges::{Copy, Placed, place, remaining, sequence};
+use super::edges::{EdgeCopy, Placed, place, remaining, sequence};
 use super::features::Features;
 use super::liveness::{Liveness, liveness};
 use super::machine::{Base, CallText, Class, Edge, End, MBlock, MFunction, MInst, Operand, Reg, Text};
@@ -335,7 +335,7 @@ impl Writer<'_> {
         }
     }
 
-    fn copies(&mut self, copies: Vec<Copy>) {
+    fn copies(&mut self, copies: Vec<EdgeCopy>) {
         let (function, classes) = (self.function, &mut self.classes);
         let mut spares: Vec<Reg> = Vec::new();
         let sequenced = sequence(copies, |like| {

@@ -52,7 +52,7 @@ pub(super) fn natural_order(module: &Module, value: Value) -> Vec<u32> {
     Encoding::of(module.ty(value)).map_or_else(row_major, Encoding::order)
 }
 
-/// Which operand of a product something is.
+/// Which operand of a dot something is.
 pub(super) struct Side<'a> {
     /// 0 for the left one, 1 for the right one.
     pub(super) op_idx: u32,

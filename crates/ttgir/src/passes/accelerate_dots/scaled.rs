@@ -1,4 +1,4 @@
-//! Products of scaled blocks by the instruction for them.
+//! Dots of scaled blocks by the instruction for them.
 //!
 //! A lane gives each instruction 32 numbers along k of one row (column), and their scale. So an operand has runs of 32
 //! numbers, and its scales lie as an operand of k / 32 elements with runs of one would.
@@ -19,7 +19,7 @@ pub(crate) fn fits(machine: &Machine, [m, n, k]: [i64; 3]) -> bool {
     machine.scaled_matrix.iter().any(is_whole)
 }
 
-/// Gives a product the layouts of its instruction.
+/// Gives a dot the layouts of its instruction.
 pub(super) fn by_warp(module: &mut Module, op: Op, selected: &Selected, context: &Context) {
     let FragmentKind::Runs { version, .. } = selected.row.fragments else {
         unreachable!("instructions for scaled operands deal out runs")

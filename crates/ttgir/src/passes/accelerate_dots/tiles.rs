@@ -1,4 +1,4 @@
-//! How warps, and blocks of a cluster, share the result of a product.
+//! How warps, and blocks of a cluster, share the result of a dot.
 
 use crate::BasisList;
 
@@ -7,8 +7,8 @@ const LEAST_ROWS: [i64; 2] = [64, 16];
 /// The least columns.
 const LEAST_COLUMNS: i64 = 32;
 
-/// How blocks of a cluster share the result of a product: such that parts are as square as they can be, or rows stay
-/// whole where the result feeds another product.
+/// How blocks of a cluster share the result of a dot: such that parts are as square as they can be, or rows stay
+/// whole where the result feeds another dot.
 pub(super) fn split(shape: &[i64], blocks: u32, chained: bool) -> BasisList {
     let rank = shape.len();
     let (row, column) = (rank - 2, rank - 1);
@@ -36,8 +36,8 @@ pub(super) fn split(shape: &[i64], blocks: u32, chained: bool) -> BasisList {
     bases
 }
 
-/// Warps along each dimension for products that all warps of a program make together, each with tiles of `tile`
-/// elements. Chained products keep rows in one warp, so that a result is an operand of the next without leaving its
+/// Warps along each dimension for dots that all warps of a program make together, each with tiles of `tile`
+/// elements. Chained dots keep rows in one warp, so that a result is an operand of the next without leaving its
 /// warp.
 pub(super) fn warps(shape: &[i64], tile: [i64; 2], warps: u32, chained: bool) -> Vec<u32> {
     let rank = shape.len();
@@ -64,7 +64,7 @@ pub(super) fn warps(shape: &[i64], tile: [i64; 2], warps: u32, chained: bool) ->
     counts
 }
 
-/// Warps along each dimension for products of groups of four warps, each of which takes 16 of the 64 rows.
+/// Warps along each dimension for dots of groups of four warps, each of which takes 16 of the 64 rows.
 pub(super) fn group_warps(shape: &[i64], warps: u32, chained: bool) -> Vec<u32> {
     if chained {
         return vec![warps, 1];

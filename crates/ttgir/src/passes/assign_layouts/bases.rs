@@ -14,7 +14,7 @@ pub(crate) struct Bases {
     pub(crate) lane: Vec<u64>,
     /// Bits of the warp number.
     pub(crate) warp: Vec<u64>,
-    /// Bits of the number of the program in its cluster.
+    /// Bits of the number of the thread block in its cluster.
     pub(crate) block: Vec<u64>,
 }
 

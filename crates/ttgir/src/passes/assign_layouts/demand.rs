@@ -1,4 +1,4 @@
-//! How the blocks of a cluster must share what is loaded: as the product does that it becomes an operand of.
+//! How the blocks of a cluster must share what is loaded: as the dot does that it becomes an operand of.
 //!
 //! Blocks that load what they multiply never trade it. Addresses are carried by loops together with the layout of their
 //! load, so that this is decided before the search, which changes one decision at a time.
@@ -16,7 +16,7 @@ use ttir::types::{is_tensor, shape};
 /// Operations that are looked at for one load.
 const LIMIT: usize = 64;
 
-/// How the blocks of a cluster must share the result of a load; `None` where no product asks for it.
+/// How the blocks of a cluster must share the result of a load; `None` where no dot asks for it.
 pub(super) fn split_of(module: &Module, op: Op, pins: &Pins, layouts: &Layouts) -> Option<BasisList> {
     if layouts.blocks == 1 || AccessOp::load(module, op).is_none() {
         return None;

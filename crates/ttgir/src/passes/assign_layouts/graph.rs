@@ -7,12 +7,11 @@ use super::pins::Pins;
 use super::ties::tie;
 use super::{demand, memory};
 use crate::{Encoding, Machine};
-use ir::{Block, Module, Op, Traits, Value};
+use ir::{Block, LayoutRule, Module, Op, Traits, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use ttir::ops::access::AccessOp;
 use ttir::ops::control::{CONDITION, FOR, IF, WHILE};
-use ttir::ops::reduce;
 use ttir::ops::reduce::CombineOp;
 use ttir::types::{elem_bytes, is_tensor, numel, shape};
 
@@ -331,5 +330,5 @@ pub(crate) fn principal(module: &Module, op: Op) -> Option<Value> {
 }
 
 fn tied_to_operand(module: &Module, op: Op) -> bool {
-    module.is(op, &reduce::REDUCE) || module.is(op, &ttir::ops::shape::JOIN)
+    matches!(module.row(op).layout, LayoutRule::Reduce | LayoutRule::Join)
 }

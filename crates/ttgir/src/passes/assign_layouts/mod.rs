@@ -38,10 +38,9 @@ use crate::{Config, Encoding};
 use freedom::Freedom;
 use graph::{Graph, Subject};
 use ir::pass::PassRow;
-use ir::{Diagnostic, Module, Op, Traits, Value};
+use ir::{Diagnostic, LayoutRule, Module, Op, Traits, Value};
 use layouts::Layouts;
 use rewrite::Plan;
-use ttir::ops::reduce::HistogramOp;
 use ttir::types::{is_tensor, shape};
 
 /// Decides the layout of every block.
@@ -156,10 +155,15 @@ fn decide(module: &Module, function: Op, pins: &pins::Pins, layouts: &mut Layout
     Plan { homes, wants, free: graph.freedom.values() }
 }
 
-/// The numbers of a histogram lie anywhere, and its mask where they do. What is computed in any layout follows the
-/// other, and both are as nothing else asks where that is true of both.
+/// Of several operands that lie anywhere but alike (the numbers of a histogram and their mask), the one that all follow:
+/// what is computed in any layout follows the others.
 fn leader(module: &Module, op: Op, graph: &Graph<'_>) -> Option<Value> {
-    let histogram = HistogramOp::of(module, op)?;
-    let mask = histogram.mask()?;
-    Some(if graph.maker(histogram.src()).is_some() { histogram.src() } else { mask })
+    if module.row(op).layout != LayoutRule::Apart {
+        return None;
+    }
+    let operands = module.operands(op);
+    if operands.len() < 2 {
+        return None;
+    }
+    operands.iter().copied().find(|&value| graph.maker(value).is_some()).or(operands.last().copied())
 }

@@ -49,7 +49,7 @@ fn pin_as_is(module: &Module, op: Op, layouts: &mut Layouts, pins: &mut Pins) {
     }
 }
 
-/// A product by multiply-and-add: each lane computes a small box of the result from rows and columns that it holds
+/// A dot by multiply-and-add: each lane computes a small box of the result from rows and columns that it holds
 /// whole.
 fn pin_plain(module: &Module, op: Op, layouts: &mut Layouts, pins: &mut Pins) {
     let result = module.result(op, 0);

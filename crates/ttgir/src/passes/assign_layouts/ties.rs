@@ -1,18 +1,17 @@
 //! How an operation ties the layouts of its operands and results to its own.
 //!
-//! Most operations have one layout for all; the table lists the others. "Its own" is the layout of the side with more
+//! Most operations have one layout for all; the rules of rows name the others. "Its own" is the layout of the side with more
 //! dimensions, or of the result.
 
 use super::derive;
 use super::layouts::{Layout, Layouts};
 use crate::SharedEncoding;
 use crate::infer;
-use crate::ops::shared::LOCAL_ALLOC;
-use ir::{Module, Op, OpRow};
+use ir::{LayoutRule, Module, Op, OpRow};
 use ttir::ops::forms::UnaryOp;
 use ttir::ops::reduce::CombineOp;
+use ttir::ops::shape as moves;
 use ttir::ops::shape::ExpandDimsOp;
-use ttir::ops::{reduce, shape as moves};
 use ttir::types::shape;
 
 /// The layout of an operand or result, given the operation's own, or the other way round. `None`: any layout will do,
@@ -34,23 +33,33 @@ pub(crate) struct Tie {
 /// One layout for all.
 static SAME: Tie = Tie { operand: same, result: same, from_operand: same, from_result: same };
 
-static TIES: &[(&OpRow, Tie)] = &[
-    (&moves::EXPAND_DIMS, Tie { operand: sliced, result: same, from_operand: unsliced, from_result: same }),
-    (&moves::TRANS, Tie { operand: untransposed, result: same, from_operand: transposed, from_result: same }),
-    (
-        &moves::RESHAPE,
-        Tie { operand: reshaped_back, result: same, from_operand: reshaped, from_result: same },
-    ),
-    (&moves::JOIN, Tie { operand: same, result: joined, from_operand: same, from_result: unjoined }),
-    (&moves::SPLIT, Tie { operand: doubled, result: same, from_operand: halved, from_result: same }),
-    (&reduce::REDUCE, Tie { operand: same, result: sliced, from_operand: same, from_result: unsliced_only }),
-    (&reduce::HISTOGRAM, Tie { operand: any, result: same, from_operand: any, from_result: same }),
-    (&LOCAL_ALLOC, Tie { operand: stored, result: same, from_operand: storable, from_result: any }),
-];
+static EXPAND_DIMS: Tie = Tie { operand: sliced, result: same, from_operand: unsliced, from_result: same };
+static TRANS: Tie = Tie { operand: untransposed, result: same, from_operand: transposed, from_result: same };
+static RESHAPE: Tie = Tie { operand: reshaped_back, result: same, from_operand: reshaped, from_result: same };
+static JOIN: Tie = Tie { operand: same, result: joined, from_operand: same, from_result: unjoined };
+static SPLIT: Tie = Tie { operand: doubled, result: same, from_operand: halved, from_result: same };
+static REDUCE: Tie = Tie { operand: same, result: sliced, from_operand: same, from_result: unsliced_only };
+static APART: Tie = Tie { operand: any, result: same, from_operand: any, from_result: same };
+static STORED: Tie = Tie { operand: stored, result: same, from_operand: storable, from_result: any };
 
-/// How an operation ties layouts.
+/// How an operation ties layouts, by the rule of its row. Where nothing follows, one layout for all is what costs no
+/// conversion.
 pub(crate) fn tie(row: &OpRow) -> &'static Tie {
-    TIES.iter().find(|(own, _)| own.is(row)).map_or(&SAME, |(_, tie)| tie)
+    match row.layout {
+        LayoutRule::Same
+        | LayoutRule::Broadcast
+        | LayoutRule::Dot
+        | LayoutRule::Gather
+        | LayoutRule::Free => &SAME,
+        LayoutRule::ExpandDims => &EXPAND_DIMS,
+        LayoutRule::Trans => &TRANS,
+        LayoutRule::Reshape => &RESHAPE,
+        LayoutRule::Join => &JOIN,
+        LayoutRule::Split => &SPLIT,
+        LayoutRule::Reduce => &REDUCE,
+        LayoutRule::Apart => &APART,
+        LayoutRule::Stored => &STORED,
+    }
 }
 
 fn same(_: &mut Layouts, _: &Module, _: Op, own: Layout) -> Option<Layout> {

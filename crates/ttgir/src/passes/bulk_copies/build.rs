@@ -74,14 +74,14 @@ pub(crate) fn wait(builder: &mut Builder<'_>, barrier: Value, phase: Value) {
 }
 
 /// What a copy moves: a box of a tensor, and shared memory.
-pub(crate) struct Box<'a> {
+pub(crate) struct BulkTile<'a> {
     pub(crate) desc: Value,
     pub(crate) corner: &'a [Value],
     pub(crate) target: Value,
 }
 
 /// Begins a copy that a barrier counts, if a condition holds.
-pub(crate) fn load(builder: &mut Builder<'_>, copy: &Box<'_>, barrier: Value, condition: Value) {
+pub(crate) fn load(builder: &mut Builder<'_>, copy: &BulkTile<'_>, barrier: Value, condition: Value) {
     let mut operands = vec![copy.desc];
     operands.extend(copy.corner);
     operands.extend([barrier, copy.target, condition]);
@@ -94,7 +94,7 @@ pub(crate) fn fence(builder: &mut Builder<'_>) {
 }
 
 /// Begins to copy a block from shared memory.
-pub(crate) fn store(builder: &mut Builder<'_>, copy: &Box<'_>) {
+pub(crate) fn store(builder: &mut Builder<'_>, copy: &BulkTile<'_>) {
     let operands: Vec<Value> = [copy.desc].iter().chain(copy.corner).chain([&copy.target]).copied().collect();
     builder.build_effect(&BULK_STORE, &operands, &[]);
 }

@@ -81,7 +81,8 @@ fn number(builder: &mut Builder<'_>, value: i64, bits: u32) -> Value {
 fn swizzle_number(encoding: &SharedEncoding) -> u32 {
     match encoding {
         SharedEncoding::Nvmma { swizzling_byte_width: width @ 32.., .. } => width.ilog2() - 4,
-        _ => 0,
+        SharedEncoding::Nvmma { .. } => 0,
+        other => unreachable!("bulk copies fill rows that are swizzled by bytes, and not {other:?}"),
     }
 }
 
@@ -95,6 +96,7 @@ fn element_number(ty: Type) -> u32 {
         (_, 1) => 0,
         (_, 2) => 1,
         (_, 4) => 2,
-        _ => 4,
+        (_, 8) => 4,
+        (_, bytes) => unreachable!("no bulk copy moves elements of {bytes} bytes"),
     }
 }

@@ -19,7 +19,8 @@ mod made;
 mod stores;
 
 pub(crate) use build::{
-    Box, barrier_at, bytes_of, end_barriers, expect, load, make_barriers, make_barriers_for, shared_for, wait,
+    BulkTile, barrier_at, bytes_of, end_barriers, expect, load, make_barriers, make_barriers_for, shared_for,
+    wait,
 };
 
 use super::pipeline_loops::load_from;
@@ -71,7 +72,7 @@ fn copy_at_once(module: &mut Module, op: Op) {
     let barrier = barrier_at(&mut builder, ring, zero);
     let yes = builder.build_as(&CONSTANT, &[], &[Some(Attr::Bool(true))], Type::int(1));
     expect(&mut builder, barrier, bytes, yes);
-    load(&mut builder, &Box { desc, corner: &corner, target }, barrier, yes);
+    load(&mut builder, &BulkTile { desc, corner: &corner, target }, barrier, yes);
     wait(&mut builder, barrier, zero);
     end_barriers(&mut builder, ring, 1);
     give_to_users(&mut builder, value, target);
@@ -162,7 +163,7 @@ fn moved(module: &Module, op: Op) -> Option<(Value, Value)> {
 
 /// The type of a descriptor with an encoding of its blocks.
 fn encoded(desc: Type, encoding: &Attr) -> Type {
-    let params = desc.params_of(&TENSORDESC).unwrap_or_default();
+    let params = desc.params_of(&TENSORDESC).expect("verified: it is a descriptor");
     let plain = params.iter().filter(|param| !matches!(param, TypeParam::Attr(_))).cloned();
     Type::dialect(&TENSORDESC, plain.chain([TypeParam::Attr(encoding.clone())]).collect())
 }

@@ -16,7 +16,7 @@
 //! order accesses. Loads by descriptors in a loop that says `tt.flatten` do not read what earlier iterations wrote:
 //! that is what the word promises.
 
-use super::build::{Box, fence, store, store_wait};
+use super::build::{BulkTile, fence, store, store_wait};
 use crate::SharedEncoding;
 use crate::from_ttir::{MapPart, map_parts, map_slot};
 use crate::ops::access;
@@ -238,7 +238,7 @@ fn carry_out(module: &mut Module, entry: Block, plan: &Plan) {
         None => builder.build_as(&LOCAL_ALLOC, &[value], &[None], memory),
     };
     fence(&mut builder);
-    store(&mut builder, &Box { desc, corner: &corner, target });
+    store(&mut builder, &BulkTile { desc, corner: &corner, target });
     match (&plan.written, meets) {
         (Written::AtOnce, _) => {
             store_wait(&mut builder, 0, false);

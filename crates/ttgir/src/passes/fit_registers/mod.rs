@@ -129,7 +129,7 @@ impl Need {
             shared_bytes: 0,
         };
         let lanes = u64::from(context.config.num_warps * context.config.threads_per_warp);
-        let stages = module.extra_attr(op, NUM_STAGES.name).and_then(Attr::as_int).unwrap_or(0);
+        let stages = of.stages();
         for inner in module.walk(op) {
             if let Some(dot) = MatmulOp::of(module, inner) {
                 for value in [dot.a(), dot.b()] {

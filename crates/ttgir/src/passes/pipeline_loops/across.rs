@@ -19,7 +19,7 @@
 //! lanes, inner loops whose bounds change from tile to tile, addresses that are loaded.
 
 use super::copies::{Rings, Values, begin, carry_through, compare, copy_slice, integer, yield_as};
-use super::plan::{Ahead, Plan};
+use super::plan::{AddressSlice, Plan};
 use crate::from_ttir::is_written;
 use ir::{Block, Builder, Module, Op, OpInit, Place, Traits, Type, Value};
 use smallvec::SmallVec;
@@ -36,7 +36,7 @@ pub(super) struct Outer {
     /// What the addresses of the inner loop need of an iteration of this one.
     needs: Vec<Value>,
     /// What these depend on.
-    ahead: Ahead,
+    ahead: AddressSlice,
 }
 
 /// What is begun next.
@@ -71,7 +71,7 @@ impl Outer {
         }
         let body = ForOp::new(module, outer).body();
         let needs = needs(module, op, outer, plan);
-        let ahead = Ahead::of_values(module, body, &needs)?;
+        let ahead = AddressSlice::of_values(module, body, &needs)?;
         let is_pure = ahead.slice.iter().all(|&inner| module.has(inner, Traits::PURE));
         is_pure.then_some(Outer { op: outer, body, needs, ahead })
     }

@@ -1,9 +1,9 @@
 //! The copies of one iteration into rings of buffers, and what loops carry for them.
 
-use super::plan::{Copy, Plan};
+use super::plan::{PipelinedLoad, Plan};
 use crate::ops::async_copy::{ASYNC_COMMIT_GROUP, ASYNC_COPY, AsyncCopyOp};
 use crate::ops::shared::MEMDESC_INDEX;
-use crate::passes::bulk_copies::{Box, barrier_at, bytes_of, expect, load};
+use crate::passes::bulk_copies::{BulkTile, barrier_at, bytes_of, expect, load};
 use crate::types::{memdesc_type, token_type};
 use crate::{Encoding, replace_encoding};
 use ir::{Attr, Block, Builder, Module, Op, Place, Type, Value};
@@ -45,7 +45,7 @@ pub(super) fn compare(
 }
 
 /// The buffer of a number.
-pub(super) fn view(builder: &mut Builder<'_>, ring: Value, copy: &Copy, index: Value) -> Value {
+pub(super) fn view(builder: &mut Builder<'_>, ring: Value, copy: &PipelinedLoad, index: Value) -> Value {
     let ty = builder.module.ty(builder.module.result(copy.load, 0));
     let memory = memdesc_type(shape(ty), elem(ty), &copy.shared, true);
     builder.build_as(&MEMDESC_INDEX, &[ring, index], &[], memory)
@@ -123,7 +123,7 @@ pub(super) fn begin_bulk(
         let of = DescriptorLoadOp::new(builder.module, copy.load);
         let (desc, corner): (Value, Vec<Value>) = (of.desc(), of.indices().iter().map(get).collect());
         let target = view(builder, ring, copy, index);
-        load(builder, &Box { desc, corner: &corner, target }, barrier, condition);
+        load(builder, &BulkTile { desc, corner: &corner, target }, barrier, condition);
     }
 }
 

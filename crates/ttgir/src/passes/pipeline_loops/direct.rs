@@ -18,7 +18,7 @@
 //! their way; addresses that are no 32-bit offsets from a parameter, where a copy would need a branch for its mask;
 //! masks and addresses that are themselves loaded.
 
-use super::plan::{Ahead, Copy, Plan};
+use super::plan::{AddressSlice, PipelinedLoad, Plan};
 use super::staged::memory_between;
 use crate::ops::convert::ConvertLayoutOp;
 use crate::passes::assign_layouts::{is_computed, move_loads};
@@ -62,11 +62,11 @@ pub(super) fn plan(module: &mut Module, op: Op, plan: Plan, context: &Context) -
     move_loads(module, function, context.config, &moves);
     let body = module.entry(module.region(op, 0));
     let loads: Vec<Op> = ordered.iter().map(|ordered| ordered.load).collect();
-    let ahead = Ahead::of(module, body, &loads).expect("it was computed ahead in another layout");
+    let ahead = AddressSlice::of(module, body, &loads).expect("it was computed ahead in another layout");
     let copies = plan.copies.iter().zip(ordered).map(|(copy, ordered)| {
         let Ordered { load, memory, .. } = ordered;
         let shared = SharedEncoding::SharedLinear { offset: memory, block: BasisList::new(), alignment: 16 };
-        Copy { load, shared, vector: copy.vector, other: None, bulk: false }
+        PipelinedLoad { load, shared, vector: copy.vector, other: None, bulk: false }
     });
     let copies = copies.collect();
     Ok(Plan { copies, ahead, stages, distance: stages - 1, slots: stages, groups: false, early: true })
@@ -79,7 +79,7 @@ fn addresses(module: &Module, load: Op) -> impl Iterator<Item = Value> {
 }
 
 /// The memory and the lanes of a load; `None` where it cannot be such a copy.
-fn ordered(module: &Module, copy: &Copy, context: &Context) -> Option<Ordered> {
+fn ordered(module: &Module, copy: &PipelinedLoad, context: &Context) -> Option<Ordered> {
     let value = module.result(copy.load, 0);
     let ty = module.ty(value);
     let bytes = copy.vector * elem_bytes(elem(ty));

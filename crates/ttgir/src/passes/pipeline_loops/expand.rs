@@ -2,7 +2,7 @@
 
 use super::across::{self, Outer};
 use super::copies::{Rings, Values, begin, carry, carry_through, compare, integer, view, yield_as};
-use super::plan::{Copy, Plan};
+use super::plan::{PipelinedLoad, Plan};
 use crate::ops::async_copy::{ASYNC_WAIT, AsyncWaitOp};
 use crate::ops::convert::{CONVERT_LAYOUT, ConvertLayoutOp};
 use crate::ops::shared::{LOCAL_ALLOC, LOCAL_DEALLOC, LOCAL_LOAD, MEMDESC_TRANS, MemdescTransOp};
@@ -71,7 +71,7 @@ pub(super) fn expand(module: &mut Module, op: Op, plan: &Plan) -> FxHashSet<Valu
     views
 }
 
-pub(super) fn make_ring(module: &mut Module, op: Op, copy: &Copy, slots: usize) -> Value {
+pub(super) fn make_ring(module: &mut Module, op: Op, copy: &PipelinedLoad, slots: usize) -> Value {
     let ty = module.ty(module.result(copy.load, 0));
     let mut sizes = vec![slots as i64];
     sizes.extend(shape(ty));
@@ -219,7 +219,7 @@ fn position(module: &Module, op: Op) -> usize {
 
 /// Users that put the block into shared memory get the buffer, those that change its layout load it in theirs, others
 /// load it as it was.
-fn replace_users(builder: &mut Builder<'_>, copy: &Copy, buffer: Value, token: Option<Value>) {
+fn replace_users(builder: &mut Builder<'_>, copy: &PipelinedLoad, buffer: Value, token: Option<Value>) {
     let value = builder.module.result(copy.load, 0);
     let users: Vec<Op> = builder.module.uses(value).iter().map(|use_| use_.0).collect();
     for user in users {

@@ -1,7 +1,7 @@
-//! Lets products of groups of warps go on while the loop does.
+//! Lets dots of warp groups go on while the loop does.
 //!
-//! A product that only adds up from iteration to iteration is waited for one iteration later. One whose sum is changed
-//! in between is waited for together with the first other product of the next iteration. All others are waited for at
+//! A dot that only adds up from iteration to iteration is waited for one iteration later. One whose sum is changed
+//! in between is waited for together with the first other dot of the next iteration. All others are waited for at
 //! once.
 
 use super::plan::outlives_iteration;
@@ -11,7 +11,7 @@ use ir::{Block, Module, Op, OpInit, Value};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-/// Makes the products of a loop asynchronous. `ring` are the views of buffers that copies fill ahead.
+/// Makes the dots of a loop asynchronous. `ring` are the views of buffers that copies fill ahead.
 pub(super) fn overlap(module: &mut Module, op: Op, ring: &FxHashSet<Value>) {
     let body = module.entry(module.region(op, 0));
     let dots: Vec<Op> = module.ops(body).filter(|&inner| module.is(inner, &WARP_GROUP_DOT)).collect();
@@ -36,7 +36,7 @@ pub(super) fn overlap(module: &mut Module, op: Op, ring: &FxHashSet<Value>) {
     }
 }
 
-/// The number of the carried value that a product becomes, if it becomes nothing else.
+/// The number of the carried value that a dot becomes, if it becomes nothing else.
 fn carried_number(module: &Module, body: Block, dot: Op) -> Option<usize> {
     match module.uses(module.result(dot, 0)) {
         &[(user, slot)] if Some(user) == module.last_op(body) => Some(slot as usize),
@@ -44,23 +44,23 @@ fn carried_number(module: &Module, body: Block, dot: Op) -> Option<usize> {
     }
 }
 
-/// Whether the memory that a product reads stays as it is until the next iteration.
+/// Whether the memory that a dot reads stays as it is until the next iteration.
 fn may_go_on(module: &Module, body: Block, dot: Op, ring: &FxHashSet<Value>) -> bool {
     memory_of(module, dot).into_iter().all(|view| outlives_iteration(module, body, view, ring))
 }
 
-/// The memory that a product reads.
+/// The memory that a dot reads.
 fn memory_of(module: &Module, dot: Op) -> SmallVec<[Value; 2]> {
     module.operands(dot).iter().copied().filter(|&value| memdesc(module.ty(value)).is_some()).collect()
 }
 
-/// Whether the carried value is used by nothing but the product, as what it adds to.
+/// Whether the carried value is used by nothing but the dot, as what it adds to.
 fn adds_up(module: &Module, body: Block, dot: Op, number: usize) -> bool {
     let arg = module.args(body)[number + 1];
     module.uses(arg).len() == 1 && WarpGroupDotOp::new(module, dot).c() == arg
 }
 
-/// A wait behind a product, for it and for the memory it reads.
+/// A wait behind a dot, for it and for the memory it reads.
 fn wait_behind(module: &mut Module, dot: Op, pendings: u32) -> Op {
     let product = module.result(dot, 0);
     let memory = memory_of(module, dot);
@@ -91,7 +91,7 @@ fn wait_after_loop(module: &mut Module, op: Op, number: usize) {
     module.replace_uses_if(result, whole, |_, user, _| user != wait);
 }
 
-/// Lets the first wait of the body that waits for all products also give out the carried value, if it stands in front
+/// Lets the first wait of the body that waits for all dots also give out the carried value, if it stands in front
 /// of every use of it.
 fn wait_with_another(module: &mut Module, body: Block, number: usize) -> bool {
     let carried = module.args(body)[number + 1];

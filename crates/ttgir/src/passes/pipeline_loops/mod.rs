@@ -13,7 +13,7 @@
 //! Loads that feed dots, and all wide enough loads of loops that name `tt.num_stages` and have no dot, become
 //! `ttg.async_copy_global_to_local` into a ring of buffers; what addresses and masks depend on is computed ahead with
 //! them. On machines that load through registers these are loads an iteration ahead ([`staged`]), or copies that pass
-//! by registers ([`direct`]). Products of groups of warps (`ttng.warp_group_dot`) are left going on until their results
+//! by registers ([`direct`]). Dots of warp groups (`ttng.warp_group_dot`) are left going on until their results
 //! or buffers are needed. Where a loop says `tt.warp_specialize`, warps of their own begin the copies ([`roles`]). A
 //! loop says with `tt.num_stages` how many iterations are in flight. Bulk copies of a loop in another one that says
 //! `tt.flatten` go on across the iterations of that one ([`across`]). Left out: other loops around loops, loads of
@@ -46,13 +46,13 @@ use crate::module::NO_ROLES;
 use ir::pass::PassRow;
 use ir::{Attr, Diagnostic, Module, Op};
 use rustc_hash::FxHashSet;
-use ttir::ops::control::{FOR, NUM_STAGES};
+use ttir::ops::control::{FOR, ForOp, NUM_STAGES};
 use ttir::ops::func::FUNC;
 
 /// Begins loads iterations before their values are used.
 pub static PIPELINE_LOOPS: PassRow = PassRow {
     name: "pipeline-loops",
-    doc: "Begins loads iterations before their values are used, and lets products of groups of warps go on.",
+    doc: "Begins loads iterations before their values are used, and lets dots of warp groups go on.",
     run,
 };
 
@@ -72,7 +72,7 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
 }
 
 fn pipeline(module: &mut Module, op: Op, context: &Context, axis: &ttir::axis::AxisTable) {
-    let stages = module.extra_attr(op, NUM_STAGES.name).and_then(Attr::as_int).unwrap_or(0);
+    let stages = ForOp::new(module, op).stages();
     module.set_extra(op, NUM_STAGES.key(), None);
     if context.machine.staged_loads {
         if stages >= 2 && module.walk(op).iter().any(|&inner| is_dot(module, inner)) {
@@ -80,11 +80,11 @@ fn pipeline(module: &mut Module, op: Op, context: &Context, axis: &ttir::axis::A
         }
         return;
     }
-    let stages = if context.machine.async_copy() { usize::try_from(stages).unwrap_or(0) } else { 0 };
+    let stages = if context.machine.async_copy() { stages as usize } else { 1 };
     let Some(plan) = plan::plan(module, op, stages, axis, context.machine) else {
-        if !plan::has_inner_loop(module, ttir::ops::control::ForOp::new(module, op).body()) {
+        if !plan::has_inner_loop(module, ForOp::new(module, op).body()) {
             let reason = match stages {
-                0 | 1 => "it has a single stage (`num_stages`)",
+                1 => "it has a single stage (`num_stages`)",
                 _ => "it has no loads whose copies can be begun ahead",
             };
             refuse_roles(module, op, context, reason);

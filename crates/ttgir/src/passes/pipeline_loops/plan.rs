@@ -1,6 +1,6 @@
 //! Which loads of a loop can be issued iterations ahead, and what must be computed ahead for that.
 //!
-//! A loop is looked at by itself: [`Ahead`] finds the operations that addresses and masks of given loads depend on,
+//! A loop is looked at by itself: [`AddressSlice`] finds the operations that addresses and masks of given loads depend on,
 //! with the carried values among them. It serves copies to shared memory as well as loads into registers.
 
 use crate::SharedEncoding;
@@ -22,7 +22,7 @@ use ttir::ops::shape::TRANS;
 use ttir::types::{elem, elem_bytes, is_tensor};
 
 /// A load that becomes a copy to shared memory, begun ahead.
-pub(crate) struct Copy {
+pub(crate) struct PipelinedLoad {
     /// The load.
     pub(crate) load: Op,
     /// How the block lies in shared memory.
@@ -37,7 +37,7 @@ pub(crate) struct Copy {
 
 /// What is computed ahead.
 #[derive(Default)]
-pub(crate) struct Ahead {
+pub(crate) struct AddressSlice {
     /// Operations of the body, in order.
     pub(crate) slice: Vec<Op>,
     /// Carried values, by their number.
@@ -46,8 +46,8 @@ pub(crate) struct Ahead {
 
 /// What to do with a loop.
 pub(crate) struct Plan {
-    pub(crate) copies: Vec<Copy>,
-    pub(crate) ahead: Ahead,
+    pub(crate) copies: Vec<PipelinedLoad>,
+    pub(crate) ahead: AddressSlice,
     /// Iterations in flight.
     pub(crate) stages: usize,
     /// Iterations between the begin of a copy and its use.
@@ -77,7 +77,7 @@ pub(crate) fn plan(
     for load in module.ops(body).filter(|&inner| is_block_load(module, inner)) {
         if (!has_dots || feeds_dot(module, Some(body), load))
             && let Some(copy) = bulk_copy_of(module, load).or_else(|| copy_of(module, load, axis, machine))
-            && Ahead::of(module, body, &[load]).is_some()
+            && AddressSlice::of(module, body, &[load]).is_some()
         {
             copies.push(copy);
         }
@@ -86,7 +86,7 @@ pub(crate) fn plan(
         return None;
     }
     let loads: Vec<Op> = copies.iter().map(|copy| copy.load).collect();
-    let ahead = Ahead::of(module, body, &loads)?;
+    let ahead = AddressSlice::of(module, body, &loads)?;
     // A load that addresses are made of must stay a load.
     copies.retain(|copy| !ahead.slice.contains(&copy.load));
     let groups = copies.iter().any(|copy| is_read_by_groups(module, copy.load));
@@ -135,12 +135,18 @@ fn is_read_by_groups(module: &Module, load: Op) -> bool {
 }
 
 /// A load by a descriptor, which launches make for bulk copies.
-fn bulk_copy_of(module: &Module, load: Op) -> Option<Copy> {
+fn bulk_copy_of(module: &Module, load: Op) -> Option<PipelinedLoad> {
     DescriptorLoadOp::of(module, load)?;
-    Some(Copy { load, shared: bulk_copies::shared_for(module, load)?, vector: 0, other: None, bulk: true })
+    Some(PipelinedLoad {
+        load,
+        shared: bulk_copies::shared_for(module, load)?,
+        vector: 0,
+        other: None,
+        bulk: true,
+    })
 }
 
-fn copy_of(module: &Module, load: Op, axis: &AxisTable, machine: &Machine) -> Option<Copy> {
+fn copy_of(module: &Module, load: Op, axis: &AxisTable, machine: &Machine) -> Option<PipelinedLoad> {
     let value = module.result(load, 0);
     let ty = module.ty(value);
     let of = AccessOp::load(module, load)?;
@@ -164,7 +170,7 @@ fn copy_of(module: &Module, load: Op, axis: &AxisTable, machine: &Machine) -> Op
         return None;
     }
     let shared = shared_for(module, value, access.shape, bytes, encoding);
-    Some(Copy { load, shared, vector, other, bulk: false })
+    Some(PipelinedLoad { load, shared, vector, other, bulk: false })
 }
 
 /// How users want the block to lie in shared memory.
@@ -222,9 +228,9 @@ pub(crate) fn outlives_iteration(module: &Module, body: Block, view: Value, ring
     }
 }
 
-impl Ahead {
+impl AddressSlice {
     /// What the addresses and masks of loads depend on; `None` if that cannot be computed ahead.
-    pub(crate) fn of(module: &Module, body: Block, loads: &[Op]) -> Option<Ahead> {
+    pub(crate) fn of(module: &Module, body: Block, loads: &[Op]) -> Option<AddressSlice> {
         let mut values: Vec<Value> = Vec::new();
         for &load in loads {
             match AccessOp::of(module, load) {
@@ -232,11 +238,11 @@ impl Ahead {
                 None => values.extend(DescriptorLoadOp::new(module, load).indices()),
             }
         }
-        Ahead::of_values(module, body, &values)
+        AddressSlice::of_values(module, body, &values)
     }
 
     /// What values depend on; `None` if that cannot be computed ahead.
-    pub(crate) fn of_values(module: &Module, body: Block, values: &[Value]) -> Option<Ahead> {
+    pub(crate) fn of_values(module: &Module, body: Block, values: &[Value]) -> Option<AddressSlice> {
         let mut members: FxHashSet<Op> = FxHashSet::default();
         let mut carried: Vec<usize> = Vec::new();
         let mut stack = values.to_vec();
@@ -264,6 +270,6 @@ impl Ahead {
         }
         carried.sort_unstable();
         let slice = module.ops(body).filter(|op| members.contains(op)).collect();
-        Some(Ahead { slice, carried })
+        Some(AddressSlice { slice, carried })
     }
 }

@@ -14,7 +14,7 @@
 //! on whose values addresses depend, loops that say they are not to be unrolled.
 
 use super::copies::{Values, bind, carry, compare, copy_slice, guard, integer, place, yield_as};
-use super::plan::{Ahead, is_dot};
+use super::plan::{AddressSlice, is_dot};
 use crate::passes::context::Context;
 use ir::pass::PassRow;
 use ir::{Block, Builder, Def, Diagnostic, Module, Op, Place, Traits, Value};
@@ -42,7 +42,7 @@ const WIDEST: u64 = 8;
 /// What to do with a loop.
 struct Plan {
     loads: Vec<Op>,
-    ahead: Ahead,
+    ahead: AddressSlice,
     distance: usize,
 }
 
@@ -75,7 +75,7 @@ fn plan(module: &Module, op: Op, lanes: u64) -> Option<Plan> {
         return None;
     }
     let mut loads: Vec<Op> = module.ops(body).filter(|&inner| is_candidate(module, body, inner)).collect();
-    let ahead = Ahead::of(module, body, &loads)?;
+    let ahead = AddressSlice::of(module, body, &loads)?;
     // An address that is itself loaded would be waited for right away.
     if loads.is_empty() || ahead.slice.iter().any(|&inner| AccessOp::load(module, inner).is_some()) {
         return None;

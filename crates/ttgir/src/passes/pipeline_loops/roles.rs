@@ -20,7 +20,7 @@
 
 use super::copies::{Rings, Values, begin_bulk, compare, integer, place};
 use super::expand::{Turn, Walk, carry_turn, make_ring, read};
-use super::plan::{Ahead, Plan};
+use super::plan::{AddressSlice, Plan};
 use crate::from_ttir::is_written;
 use crate::machine::Roles;
 use crate::ops::barrier::{ARRIVE_BARRIER, ArriveBarrierOp};
@@ -51,7 +51,7 @@ const FEW_REGISTERS: i64 = 24;
 /// A loop that is counted through in both roles, and what copies depend on in its body.
 struct Level {
     op: Op,
-    ahead: Ahead,
+    ahead: AddressSlice,
 }
 
 /// A loop with copies and all loops around it, the outermost first.
@@ -76,7 +76,7 @@ pub(super) fn should_have(module: &Module, op: Op, context: &Context) -> bool {
 
 /// Whether warps of a loop gain by it that others begin the copies. Those of plain loops over one dot do not: their
 /// copies run as far ahead without it. Warps without roles wait for each other in each iteration before a buffer is
-/// filled again, so they all compute at one time and make products at another where an iteration has several dots
+/// filled again, so they all compute at one time and make dots at another where an iteration has several dots
 /// (attention); and a loop around the loop has an epilogue, under which the copies go on. What that is worth:
 /// `docs/notes/gpu.md`.
 fn pays(module: &Module, op: Op) -> bool {
@@ -154,8 +154,8 @@ fn levels(module: &Module, loops: &[Op], plan: &Plan) -> Result<Nest, &'static s
         let body = ForOp::new(module, op).body();
         let within = |value: &Value| is_inside(module, *value, op);
         let own: Vec<Value> = needs.iter().copied().filter(within).collect();
-        let ahead =
-            Ahead::of_values(module, body, &own).ok_or("where a copy begins depends on what it computes")?;
+        let ahead = AddressSlice::of_values(module, body, &own)
+            .ok_or("where a copy begins depends on what it computes")?;
         let is_scalar = |op: &Op| !module.results(*op).iter().any(|&value| is_tensor(module.ty(value)));
         if !ahead.slice.iter().all(|&inner| module.has(inner, Traits::PURE)) {
             return Err("where a copy begins is loaded");

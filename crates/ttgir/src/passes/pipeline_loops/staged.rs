@@ -16,7 +16,7 @@
 //! that both sides move wide vectors without bank conflicts. Left out: more than one iteration ahead, clusters.
 
 use super::copies::{Values, bind, carry, compare, copy_slice, guard, place, yield_as};
-use super::plan::{Copy, Plan};
+use super::plan::{PipelinedLoad, Plan};
 use crate::Machine;
 use crate::ops::convert::ConvertLayoutOp;
 use crate::ops::shared::{LOCAL_ALLOC, LOCAL_LOAD, LOCAL_STORE};
@@ -85,7 +85,7 @@ pub(super) fn stage(module: &mut Module, op: Op, plan: &Plan, machine: &Machine)
     }
 }
 
-fn make_buffer(module: &mut Module, op: Op, copy: &Copy, machine: &Machine) -> Value {
+fn make_buffer(module: &mut Module, op: Op, copy: &PipelinedLoad, machine: &Machine) -> Value {
     let ty = module.ty(module.result(copy.load, 0));
     let encoding = memory_of(module, copy, machine).unwrap_or_else(|| copy.shared.clone());
     let memory = memdesc_type(shape(ty), elem(ty), &encoding, true);
@@ -93,7 +93,7 @@ fn make_buffer(module: &mut Module, op: Op, copy: &Copy, machine: &Machine) -> V
 }
 
 /// Where the elements of a load lie in shared memory on their way to the layout in which a dot takes them.
-fn memory_of(module: &Module, copy: &Copy, machine: &Machine) -> Option<SharedEncoding> {
+fn memory_of(module: &Module, copy: &PipelinedLoad, machine: &Machine) -> Option<SharedEncoding> {
     let value = module.result(copy.load, 0);
     let ty = module.ty(value);
     let user = module.uses(value).iter().find_map(|&(user, _)| ConvertLayoutOp::of(module, user))?;

@@ -1,4 +1,4 @@
-//! Groups of warps that take turns with the matrix units, so that one computes what lies between its products while
+//! Groups of warps that take turns with the matrix units, so that one computes what lies between its dots while
 //! another's are made.
 //!
 //! ```text
@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Without turns, groups of warps that begin together stay together: the matrix units rest while all of them compute.
-//! For loops whose warps wait for memory alone ([`super::roles`]), with two products of which the second one goes on
+//! For loops whose warps wait for memory alone ([`super::roles`]), with two dots of which the second one goes on
 //! into the next iteration. Left out: loops with conditions, loads and stores in them, as their lanes may wait for each
 //! other across groups.
 
@@ -28,17 +28,17 @@ use ir::{Builder, Module, Op, Traits};
 use ttir::ops::control::ForOp;
 use ttir::ops::reduce::REDUCE;
 
-/// Warps of a group that makes products together.
+/// Warps of a group that makes dots together.
 const GROUP: u32 = 4;
 
-/// Lets the groups of warps of a loop take turns, if its products and what lies between them allow it; gives where they
+/// Lets the groups of warps of a loop take turns, if its dots and what lies between them allow it; gives where they
 /// wait for it in the loop.
 pub(super) fn take_turns(module: &mut Module, op: Op, context: &Context) -> Option<Op> {
     let least = context.machine.turns.filter(|_| context.config.num_warps == 2 * GROUP)?;
-    let (first, second) = products(module, op).filter(|&(first, _)| is_long(module, first, least))?;
+    let (first, second) = dots(module, op).filter(|&(first, _)| is_long(module, first, least))?;
     Builder::before(module, op).build_effect(&GIVE_TURN, &[], &GiveTurnOp::attrs(Giving::Begin));
     Builder::before(module, op).build_effect(&WAIT_TURN, &[], &[]);
-    let behind = module.next(first).expect("a product is followed by its wait");
+    let behind = module.next(first).expect("a dot is followed by its wait");
     Builder::before(module, behind).build_effect(&GIVE_TURN, &[], &GiveTurnOp::attrs(Giving::Each));
     Builder::before(module, second).build_effect(&WAIT_TURN, &[], &[]);
     let end = module.next(op).expect("a loop is followed by a terminator");
@@ -46,15 +46,15 @@ pub(super) fn take_turns(module: &mut Module, op: Op, context: &Context) -> Opti
     module.prev(second)
 }
 
-/// Whether the sums of a product are long enough for others to compute meanwhile. With short ones there is more to
+/// Whether the sums of a dot are long enough for others to compute meanwhile. With short ones there is more to
 /// compute than to multiply, and groups that wait for each other lose by it.
 fn is_long(module: &Module, dot: Op, least: u32) -> bool {
     let left = WarpGroupDotOp::new(module, dot).a();
     block_shape(module, left).last().is_some_and(|&k| k >= i64::from(least))
 }
 
-/// The products of a loop whose groups of warps can take turns.
-fn products(module: &Module, op: Op) -> Option<(Op, Op)> {
+/// The dots of a loop whose groups of warps can take turns.
+fn dots(module: &Module, op: Op) -> Option<(Op, Op)> {
     let body = ForOp::new(module, op).body();
     let allowed = |op: Op| {
         let is_pure = module.has(op, Traits::PURE) && module.regions(op).is_empty();

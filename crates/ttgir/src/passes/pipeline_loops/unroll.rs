@@ -18,7 +18,7 @@
 use super::apart::Apart;
 use super::copies::{Values, compare, guard, integer, place, with_condition};
 use super::motion::Motion;
-use super::plan::{Ahead, is_dot};
+use super::plan::{AddressSlice, is_dot};
 use super::registers::{bytes_of_lane, is_candidate};
 use crate::passes::context::Context;
 use ir::pass::PassRow;
@@ -62,7 +62,7 @@ struct Plan {
     copies: u64,
     step: i64,
     loads: Vec<Op>,
-    ahead: Ahead,
+    ahead: AddressSlice,
     apart: Vec<Apart>,
     /// Whether every turn has all its iterations.
     whole: bool,
@@ -113,7 +113,7 @@ fn plan(module: &Module, op: Op, lanes: u64) -> Option<Plan> {
         return None;
     }
     let loads: Vec<Op> = module.ops(body).filter(|&inner| is_candidate(module, body, inner)).collect();
-    let ahead = Ahead::of(module, body, &loads)?;
+    let ahead = AddressSlice::of(module, body, &loads)?;
     if loads.is_empty() || ahead.slice.iter().any(|&inner| AccessOp::load(module, inner).is_some()) {
         return None;
     }

@@ -1,4 +1,5 @@
-//! Which of the four kinds an operation is, as far as its row tells.
+//! What the plan asks of an operation that its row can tell: whether it is computed where it is used, needs blocks in
+//! memory, and the like.
 
 use crate::lower::rows::is_view;
 use ir::{Op, Traits};
@@ -35,7 +36,7 @@ pub(super) fn is_elementwise_effect(module: &ir::Module, op: Op) -> bool {
     AccessOp::of(module, op).is_some_and(AccessOp::is_atomic) || module.is(op, &debug::ASSERT)
 }
 
-/// Rows with scalar results that read blocks in memory of their own accord.
+/// Rows that read blocks in memory of their own accord.
 pub(super) fn needs_blocks(row: &ir::OpRow) -> bool {
     row.is(&reduce::HISTOGRAM) || row.is(&reduce::SCAN)
 }

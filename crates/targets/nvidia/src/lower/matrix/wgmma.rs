@@ -35,8 +35,8 @@ enum Operand {
     Registers { positions: Positions, registers: Rc<[Value]>, offsets: Offsets },
 }
 
-/// A product that is being lowered.
-struct Product {
+/// A dot that is being lowered.
+struct GroupDot {
     op: Op,
     kind: [&'static Kind; 2],
     sum: (&'static str, Type),
@@ -59,26 +59,26 @@ enum Keep {
 
 /// Lowers `ttng.warp_group_dot`.
 pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
-    let product = product(cx, op)?;
+    let group_dot = group_dot(cx, op)?;
     let result = cx.module.result(op, 0);
     let layout = cx.layout(cx.module.ty(result))?;
     let positions = Positions::of(&layout);
-    let sum_offsets = accumulator_fragment(ROWS, product.columns);
+    let sum_offsets = accumulator_fragment(ROWS, group_dot.columns);
     let dot = WarpGroupDotOp::new(cx.module, op);
     let mut sums = cx.registers(dot.c())?.to_vec();
     let depth = depth_of(cx, dot.a());
-    let corners = positions.corners(ROWS, product.columns);
-    let steps: Vec<u32> = (0..depth).step_by(product.depth as usize).collect();
+    let corners = positions.corners(ROWS, group_dot.columns);
+    let steps: Vec<u32> = (0..depth).step_by(group_dot.depth as usize).collect();
     // What an instruction reads from registers is written before the fence.
     let mut left = FxHashMap::default();
     for corner in &corners {
         for &k in &steps {
             if let Entry::Vacant(entry) = left.entry((corner[1], k)) {
-                entry.insert(words(cx, &product, &product.a, [corner[1], k])?);
+                entry.insert(words(cx, &group_dot, &group_dot.a, [corner[1], k])?);
             }
         }
     }
-    note_reads(cx, &product, (corners.len() * steps.len()) as u64);
+    note_reads(cx, &group_dot, (corners.len() * steps.len()) as u64);
     let mut tiles = Vec::with_capacity(corners.len());
     for corner in corners {
         let registers = positions
@@ -86,13 +86,13 @@ pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
             .ok_or_else(|| cx.error(op, "the result's encoding does not have the instruction's shape"))?;
         let mut chain = SmallVec::new();
         for &k in &steps {
-            let right = words(cx, &product, &product.b, [corner[2], k])?;
+            let right = words(cx, &group_dot, &group_dot.b, [corner[2], k])?;
             chain.push([left[&(corner[1], k)].clone(), right]);
         }
         tiles.push((registers, chain));
     }
-    if let Some(most) = most_steps(&product, &dot, depth) {
-        add_partial_sums(cx, product, &tiles, most, &mut sums);
+    if let Some(most) = most_steps(&group_dot, &dot, depth) {
+        add_partial_sums(cx, group_dot, &tiles, most, &mut sums);
         positions.copy_repeated(&mut sums);
         cx.set_result(op, LaneValue::tensor(sums));
         return Ok(());
@@ -102,7 +102,7 @@ pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     for (index, (registers, chain)) in tiles.into_iter().enumerate() {
         let tile: Vec<Value> = registers.iter().map(|at| sums[*at as usize]).collect();
         let borders = Borders { opens: index == 0, closes: index == last };
-        let made = multiply(cx, &product, &chain, &tile, borders);
+        let made = multiply(cx, &group_dot, &chain, &tile, borders);
         if made.len() < registers.len() {
             packed.push((registers, made));
             continue;
@@ -123,22 +123,22 @@ pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
 
 /// After how many instructions along k the sums are taken out of the matrix units, which keep few bits of sums of 8-bit
 /// floats: what `max_num_imprecise_acc` asks for. `None` where it does not matter.
-fn most_steps(product: &Product, dot: &WarpGroupDotOp<'_>, depth: u32) -> Option<usize> {
+fn most_steps(group_dot: &GroupDot, dot: &WarpGroupDotOp<'_>, depth: u32) -> Option<usize> {
     let asked = u32::try_from(dot.max_imprecise()).ok().filter(|asked| (1..=depth).contains(asked))?;
-    let is_fp8 = product.kind.iter().all(|kind| kind.bytes == 1 && kind.format.is_some());
-    (is_fp8 && product.sum.0 == "f32").then_some((asked / product.depth).max(1) as usize)
+    let is_fp8 = group_dot.kind.iter().all(|kind| kind.bytes == 1 && kind.format.is_some());
+    (is_fp8 && group_dot.sum.0 == "f32").then_some((asked / group_dot.depth).max(1) as usize)
 }
 
-/// Adds the product to the sums, `most` instructions along k at a time. Each tile comes with the registers of its sums.
+/// Adds the dot to the sums, `most` instructions along k at a time. Each tile comes with the registers of its sums.
 fn add_partial_sums(
     cx: &mut Cx<'_>,
-    mut product: Product,
+    mut group_dot: GroupDot,
     tiles: &[(SmallVec<[u32; 16]>, Chain)],
     most: usize,
     sums: &mut [Value],
 ) {
-    sums_before(cx, product.keep, sums);
-    product.keep = Keep::Never;
+    sums_before(cx, group_dot.keep, sums);
+    group_dot.keep = Keep::Never;
     let steps = tiles.iter().map(|(_, chain)| chain.len()).max().unwrap_or(0);
     let last = tiles.len().saturating_sub(1);
     for first in (0..steps).step_by(most) {
@@ -148,7 +148,7 @@ fn add_partial_sums(
             let tile: Vec<Value> = registers.iter().map(|at| sums[*at as usize]).collect();
             let borders = Borders { opens: index == 0, closes: index == last };
             let chunk: Chain = chain[first..end].iter().cloned().collect();
-            parts.extend(multiply(cx, &product, &chunk, &tile, borders));
+            parts.extend(multiply(cx, &group_dot, &chunk, &tile, borders));
         }
         wait(cx, 0, &mut parts);
         let registers = tiles.iter().flat_map(|(registers, _)| registers);
@@ -173,7 +173,7 @@ fn sums_before(cx: &mut Cx<'_>, keep: Keep, sums: &mut [Value]) {
 }
 
 /// Waits for sums of which two share a register, and takes them apart. Taken apart before, they would be read while the
-/// instructions are under way; so a product with such sums is waited for at once, asynchronous or not.
+/// instructions are under way; so a dot with such sums is waited for at once, asynchronous or not.
 fn wait_and_unpack(cx: &mut Cx<'_>, packed: Vec<(SmallVec<[u32; 16]>, Values)>, sums: &mut [Value]) {
     let mut words: Vec<Value> = packed.iter().flat_map(|(_, words)| words).copied().collect();
     wait(cx, 0, &mut words);
@@ -191,19 +191,20 @@ fn wait_and_unpack(cx: &mut Cx<'_>, packed: Vec<(SmallVec<[u32; 16]>, Values)>, 
 
 /// Writes down what so many instructions of each warp group read from shared memory: each its operands once, for all
 /// four warps.
-fn note_reads(cx: &mut Cx<'_>, product: &Product, instructions: u64) {
+fn note_reads(cx: &mut Cx<'_>, group_dot: &GroupDot, instructions: u64) {
     let of = |operand: &Operand, outer: u32, kind: &Kind| match operand {
-        Operand::Shared { .. } => u64::from(outer * product.depth * kind.bytes),
+        Operand::Shared { .. } => u64::from(outer * group_dot.depth * kind.bytes),
         Operand::Registers { .. } => 0,
     };
-    let bytes = of(&product.a, ROWS, product.kind[0]) + of(&product.b, product.columns, product.kind[1]);
+    let bytes =
+        of(&group_dot.a, ROWS, group_dot.kind[0]) + of(&group_dot.b, group_dot.columns, group_dot.kind[1]);
     cx.note_matrix_reads(instructions * u64::from(cx.num_warps / GROUP), bytes);
 }
 
-/// Lowers `ttng.warp_group_dot_wait`: all but so many products are finished; results are the operands after that.
+/// Lowers `ttng.warp_group_dot_wait`: all but so many dots are finished; results are the operands after that.
 ///
 /// Registers pass through the wait where somebody might read them before it: where they come from outside the block,
-/// what reads them may be moved there. Elsewhere the wait alone stands between the product and its readers.
+/// what reads them may be moved there. Elsewhere the wait alone stands between the dot and its readers.
 pub(crate) fn lower_wait(cx: &mut Cx<'_>, op: Op) -> Result<()> {
     let of = WarpGroupDotWaitOp::new(cx.module, op);
     let (pendings, inputs) = (of.pendings(), of.inputs());
@@ -264,7 +265,7 @@ fn depth_of(cx: &Cx<'_>, operand: IrValue) -> u32 {
 }
 
 /// Collects what an instruction needs.
-fn product(cx: &mut Cx<'_>, op: Op) -> Result<Product> {
+fn group_dot(cx: &mut Cx<'_>, op: Op) -> Result<GroupDot> {
     let dot = WarpGroupDotOp::new(cx.module, op);
     let result = cx.module.ty(dot.d());
     let element =
@@ -283,7 +284,7 @@ fn product(cx: &mut Cx<'_>, op: Op) -> Result<Product> {
     let a = operand(cx, op, (Side::Left, dot.a()), &group, a_kind)?;
     let b = operand(cx, op, (Side::Right, dot.b()), &group, b_kind)?;
     let keep = keep(cx, op)?;
-    Ok(Product { op, kind: [a_kind, b_kind], sum, columns, depth: 32 / a_kind.bytes, a, b, keep })
+    Ok(GroupDot { op, kind: [a_kind, b_kind], sum, columns, depth: 32 / a_kind.bytes, a, b, keep })
 }
 
 /// Row and column where each bit of the number of the warp group begins.
@@ -315,7 +316,7 @@ fn keep(cx: &mut Cx<'_>, op: Op) -> Result<Keep> {
     Ok(if zero { Keep::Never } else { Keep::Always })
 }
 
-/// Which factor of the product.
+/// Which operand of the dot.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Left,
@@ -411,7 +412,7 @@ fn corner(cx: &mut Cx<'_>, tile: &Tile, start: Value, side: Side, group: &[(u32,
 /// What stands around the instructions of a tile.
 #[derive(Clone, Copy)]
 struct Borders {
-    /// The fence before the first instruction of a product.
+    /// The fence before the first instruction of a dot.
     opens: bool,
     /// The end of the group of instructions after the last.
     closes: bool,
@@ -422,14 +423,20 @@ type Chain = SmallVec<[[SmallVec<[Value; 4]>; 2]; 4]>;
 
 /// The instructions of one tile, which is one piece of assembly: the sums have a name in it once, however deep k is.
 /// Sums of 16 bits come back two to the register.
-fn multiply(cx: &mut Cx<'_>, product: &Product, chain: &Chain, sums: &[Value], borders: Borders) -> Values {
+fn multiply(
+    cx: &mut Cx<'_>,
+    group_dot: &GroupDot,
+    chain: &Chain,
+    sums: &[Value],
+    borders: Borders,
+) -> Values {
     let packed = pack_narrow(&mut cx.b, sums);
     let count = packed.len();
-    let [kind, right] = product.kind;
-    let (sum, part) = product.sum;
+    let [kind, right] = group_dot.kind;
+    let (sum, part) = group_dot.sum;
     let name = format!(
         "wgmma.mma_async.sync.aligned.m64n{}k{}.{sum}.{}.{}",
-        product.columns, product.depth, kind.operand, right.operand
+        group_dot.columns, group_dot.depth, kind.operand, right.operand
     );
     let mut lines = Sequence::default();
     if borders.opens {
@@ -437,17 +444,17 @@ fn multiply(cx: &mut Cx<'_>, product: &Product, chain: &Chain, sums: &[Value], b
     }
     for (step, [left, right]) in chain.iter().enumerate() {
         let mut multiply = Instruction::new(name.as_str()).tuple(part, count);
-        if step == 0 && !matches!(product.keep, Keep::Never) {
+        if step == 0 && !matches!(group_dot.keep, Keep::Never) {
             // Sums that do not count need not be there.
             multiply = multiply.kept(&packed);
         }
-        let keeps = match (step, product.keep) {
+        let keeps = match (step, group_dot.keep) {
             (0, Keep::Never) => cx.b.bool(false),
             (0, Keep::If(flag)) => flag,
             _ => cx.b.bool(true),
         };
         multiply = multiply.registers(left).registers(right).register(keeps);
-        lines.push(tail(product).fold(multiply, Instruction::constant));
+        lines.push(tail(group_dot).fold(multiply, Instruction::constant));
     }
     if borders.closes {
         lines.push(Instruction::new("wgmma.commit_group.sync.aligned"));
@@ -459,7 +466,7 @@ fn multiply(cx: &mut Cx<'_>, product: &Product, chain: &Chain, sums: &[Value], b
 /// The operands of one instruction that stand for a matrix: a descriptor, or registers.
 fn words(
     cx: &mut Cx<'_>,
-    product: &Product,
+    group_dot: &GroupDot,
     operand: &Operand,
     [outer, k]: [u32; 2],
 ) -> Result<SmallVec<[Value; 4]>> {
@@ -471,7 +478,7 @@ fn words(
         }
         Operand::Registers { positions, registers, offsets } => {
             let held = positions.fragment([0, outer, k], offsets).ok_or_else(|| {
-                cx.error(product.op, "the left operand's encoding does not belong to the result's")
+                cx.error(group_dot.op, "the left operand's encoding does not belong to the result's")
             })?;
             let values: Vec<Value> = held.iter().map(|at| registers[*at as usize]).collect();
             Ok(pack(&mut cx.b, &values).into_iter().collect())
@@ -480,10 +487,10 @@ fn words(
 }
 
 /// The numbers behind the operands: scales for floats, transposition for 16-bit operands in shared memory.
-fn tail(product: &Product) -> impl Iterator<Item = i64> {
-    let [kind, _] = product.kind;
+fn tail(group_dot: &GroupDot) -> impl Iterator<Item = i64> {
+    let [kind, _] = group_dot.kind;
     let scales = if kind.format.is_some() { [1, 1].as_slice() } else { &[] };
-    let transposed = [&product.a, &product.b].into_iter().filter_map(move |operand| match operand {
+    let transposed = [&group_dot.a, &group_dot.b].into_iter().filter_map(move |operand| match operand {
         Operand::Shared { tile, .. } if kind.bytes == 2 => Some(i64::from(tile.major == Major::Outer)),
         _ => None,
     });

@@ -1,4 +1,4 @@
-//! Turns: of several processes that want to make the same entry, one does and the others wait for it.
+//! Locks on entries: of several processes that want to make the same entry, one does and the others wait for it.
 
 use super::{Key, Store, sweep};
 use std::fs::{self, File, TryLockError};
@@ -11,7 +11,7 @@ const LOOK_EVERY: Duration = Duration::from_micros(500);
 
 /// The right to make an entry, until it is dropped or the process ends: a lock on a file beside the entry's.
 #[derive(Debug)]
-pub struct Turn {
+pub struct EntryLock {
     file: File,
     path: PathBuf,
 }
@@ -21,16 +21,16 @@ impl Store {
     /// again.
     ///
     /// Where the file system has no locks or takes no files, or patience ends (a process that was stopped holds its
-    /// lock), there is no turn, and the entry is made at the same time as elsewhere, which does no harm: the last one
+    /// lock), there is no lock, and the entry is made at the same time as elsewhere, which does no harm: the last one
     /// is kept.
-    pub fn turn(&self, key: &Key, patience: Duration) -> Option<Turn> {
+    pub fn lock_entry(&self, key: &Key, patience: Duration) -> Option<EntryLock> {
         let name = key.to_string();
-        let path = self.root().join(format!("{}turn-{name}", sweep::TEMPORARY));
+        let path = self.root().join(format!("{}lock-{name}", sweep::TEMPORARY));
         let file = open(&path).ok()?;
         let begin = Instant::now();
         loop {
             match file.try_lock() {
-                Ok(()) => return Some(Turn { file, path }),
+                Ok(()) => return Some(EntryLock { file, path }),
                 Err(TryLockError::WouldBlock) if begin.elapsed() < patience => std::thread::sleep(LOOK_EVERY),
                 Err(_) => return None,
             }
@@ -38,7 +38,7 @@ impl Store {
     }
 }
 
-impl Drop for Turn {
+impl Drop for EntryLock {
     fn drop(&mut self) {
         // A process that opened the file before it goes still gets the lock. Neither failure matters: the lock goes
         // with the process, and the file with the next sweep that finds it old.
