@@ -175,3 +175,12 @@ define gpu_kernel void @k(ptr addrspace(1) inreg dereferenceable(16) %p) \"unifo
     let short = text.replace("[3 x i32]", "[4 x i32]");
     assert!(llir::read(&short).is_err_and(|error| error.message.contains("4 elements")));
 }
+
+/// Results have the numbers, so a parameter that had one would be defined twice in what is printed.
+#[test]
+fn a_parameter_is_not_named_by_a_number() {
+    let text = "define void @k(i32 %2) {\nbb0:\n  ret void\n}\n";
+    let error = llir::read(text).expect_err("the name is a number");
+    assert!(error.to_string().contains("needs a name with a letter"), "{error}");
+    assert!(llir::read(&text.replace("%2", "%x2")).is_ok());
+}

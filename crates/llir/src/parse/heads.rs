@@ -141,7 +141,11 @@ fn param(cursor: &mut Cursor<'_>, structures: &Structures) -> Result<Param, Pars
             _ => return Err(cursor.wrong(&format!("`{word}` is no attribute that is read here"))),
         }
     }
+    let wrong = cursor.wrong("numbers are names of results: this parameter needs a name with a letter");
     let name = cursor.local("the name of a parameter")?;
+    if name.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(wrong);
+    }
     // Parameters without a name are printed by their number, behind a dot.
     let name = if name.starts_with("p.") { String::new() } else { name.to_owned() };
     Ok(Param { ty, name, attributes })
