@@ -27,9 +27,11 @@ pub struct Shapes<'a> {
 }
 
 impl Shapes<'_> {
-    fn axis(&self) -> Result<usize, String> {
-        let axis = self.attrs.first().and_then(|attr| attr.as_ref()?.as_int());
-        axis.and_then(|axis| usize::try_from(axis).ok()).ok_or_else(|| "`axis` is missing".into())
+    /// The dimension that an operation is about, of a block of so many.
+    fn axis(&self, rank: usize) -> Result<usize, String> {
+        let axis = self.attrs.first().and_then(|attr| attr.as_ref()?.as_int()).ok_or("`axis` is missing")?;
+        let place = usize::try_from(axis).ok().filter(|&axis| axis < rank);
+        place.ok_or_else(|| format!("axis {axis} is no dimension of a block of rank {rank}"))
     }
 }
 
@@ -43,8 +45,8 @@ pub fn forward(row: &'static OpRow, operand: &Encoding, shapes: Shapes<'_>) -> R
         LayoutRule::Same | LayoutRule::Broadcast | LayoutRule::Gather | LayoutRule::Dot => {
             Ok(operand.clone())
         }
-        LayoutRule::Reduce => Ok(reduce(operand, shapes.axis()?)),
-        LayoutRule::ExpandDims => expand_dims(operand, shapes.axis()?, shapes.from),
+        LayoutRule::Reduce => Ok(reduce(operand, shapes.axis(operand.rank())?)),
+        LayoutRule::ExpandDims => expand_dims(operand, shapes.axis(operand.rank() + 1)?, shapes.from),
         LayoutRule::Trans => trans(operand, ops::shape::ints(shapes.attrs[0].as_ref()), shapes.from),
         LayoutRule::Reshape => reshape(operand, shapes.from, shapes.to),
         LayoutRule::Join => join(operand, shapes.from),
@@ -62,8 +64,8 @@ pub fn forward(row: &'static OpRow, operand: &Encoding, shapes: Shapes<'_>) -> R
 pub fn backward(row: &'static OpRow, result: &Encoding, shapes: Shapes<'_>) -> Result<Encoding, String> {
     match row.layout {
         LayoutRule::Same | LayoutRule::Broadcast | LayoutRule::Gather | LayoutRule::Dot => Ok(result.clone()),
-        LayoutRule::Reduce => expand_dims(result, shapes.axis()?, shapes.to),
-        LayoutRule::ExpandDims => Ok(reduce(result, shapes.axis()?)),
+        LayoutRule::Reduce => expand_dims(result, shapes.axis(result.rank() + 1)?, shapes.to),
+        LayoutRule::ExpandDims => Ok(reduce(result, shapes.axis(result.rank())?)),
         LayoutRule::Trans => trans_back(result, ops::shape::ints(shapes.attrs[0].as_ref()), shapes.to),
         LayoutRule::Reshape => reshape(result, shapes.to, shapes.from),
         LayoutRule::Join => split(result, shapes.to),
