@@ -6,6 +6,7 @@ __all__ = [
     "CompileTimeAssertionFailure",
     "InterpreterError",
     "MissingTool",
+    "OptionError",
     "OutOfResources",
     "PTXASError",
     "TritonError",
@@ -114,6 +115,10 @@ class InterpreterError(TritonError, RuntimeError):
     def __init__(self, error_message=None):
         super().__init__(error_message or "")
         self.error_message = error_message
+
+
+class OptionError(TritonError, ValueError, AssertionError):
+    """An option of a compile has a value that none takes. Triton asserts this, so it is an ``AssertionError`` as well."""
 
 
 class OutOfResources(TritonError):

@@ -130,7 +130,7 @@ impl DType {
             .find(|row| row.name == name || row.public == name || row.short == name)
             .map(|row| row.dtype)
             .or(match name {
-                "i1" => Some(DType::Int1),
+                "i1" | "uint1" => Some(DType::Int1),
                 _ => None,
             })
     }

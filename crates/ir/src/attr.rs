@@ -171,7 +171,7 @@ impl Attr {
 
     /// An integer of a type; the value is cut to its width and sign-extended.
     pub fn int(value: i64, ty: Type) -> Attr {
-        let bits = ty.scalar_bits().unwrap_or(64).min(64);
+        let bits = ty.scalar_bits().expect("an integer has a type of so many bits").min(64);
         let shift = 64 - bits;
         Attr::Int { value: (value << shift) >> shift, ty }
     }

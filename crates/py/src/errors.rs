@@ -11,6 +11,7 @@ pub(crate) fn to_py(py: Python<'_>, error: RuntimeError) -> PyErr {
     match error {
         RuntimeError::Type(text) => PyTypeError::new_err(text),
         RuntimeError::Value(text) => PyValueError::new_err(text),
+        RuntimeError::Option(text) => of_class(py, "OptionError", |class| class.call1((text,))),
         RuntimeError::Key(text) => PyKeyError::new_err(text),
         RuntimeError::Runtime(text) => PyRuntimeError::new_err(text),
         RuntimeError::Internal(_) => PyRuntimeError::new_err(error.to_string()),

@@ -21,6 +21,8 @@ pub enum RuntimeError {
     Type(String),
     /// An argument has the wrong value: `ValueError`.
     Value(String),
+    /// An option has a value that no compile takes: `OptionError`, a `ValueError` and an `AssertionError`.
+    Option(String),
     /// A keyword, stage or name that is not known: `KeyError`.
     Key(String),
     /// A library or tool is missing: `MissingTool`.
@@ -86,6 +88,7 @@ impl fmt::Display for RuntimeError {
             ),
             RuntimeError::Type(text)
             | RuntimeError::Value(text)
+            | RuntimeError::Option(text)
             | RuntimeError::Key(text)
             | RuntimeError::Missing(text)
             | RuntimeError::Runtime(text) => f.write_str(text),

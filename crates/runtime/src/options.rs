@@ -81,7 +81,7 @@ pub fn parse(
     let number = |name: &str| positive(name, given.get(name), default_of(own, name));
     let num_warps = number("num_warps")?;
     if !num_warps.is_power_of_two() {
-        return Err(RuntimeError::Value(format!("num_warps must be a power of 2, and is {num_warps}")));
+        return Err(RuntimeError::Option(format!("num_warps must be a power of 2, and is {num_warps}")));
     }
     let mut extra: BTreeMap<String, OptionValue> =
         further(own).map(|row| (row.name.to_owned(), row.default.clone())).collect();

@@ -240,9 +240,22 @@ pub fn is_scalar(ty: Type) -> bool {
     ty.as_int().is_some() || ty.as_float().is_some() || ty.params_of(&PTR).is_some()
 }
 
+/// Bits of an element: a pointer has 64.
+///
+/// # Panics
+///
+/// Where elements are neither numbers nor pointers, which the verifier lets no block have.
+pub fn elem_bits(ty: Type) -> u32 {
+    let elem = elem(ty);
+    if elem.params_of(&PTR).is_some() {
+        return 64;
+    }
+    elem.scalar_bits().unwrap_or_else(|| panic!("verified: {elem} is a number or a pointer"))
+}
+
 /// Bytes that an element takes in memory: `i1` takes one, a pointer eight.
 pub fn elem_bytes(ty: Type) -> u64 {
-    u64::from(elem(ty).scalar_bits().unwrap_or(64).div_ceil(8))
+    u64::from(elem_bits(ty).div_ceil(8))
 }
 
 macro_rules! constraints {

@@ -7,7 +7,7 @@ use proptest::prelude::{ProptestConfig, any, proptest};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use ttir::ops::{arith_float, arith_int, compare, constant, control, func, shape};
-use ttir::types::{elem, is_tensor, tensor};
+use ttir::types::{elem_bits, is_tensor, tensor};
 
 /// Random numbers from one seed.
 struct Random(u64);
@@ -131,7 +131,7 @@ impl Program<'_> {
         if !fitting.is_empty() && self.random.below(5) > 0 {
             return self.random.pick(&fitting);
         }
-        let width = elem(ty).scalar_bits().unwrap_or(64).min(64);
+        let width = elem_bits(ty);
         let bits = self.random.next() & (u64::MAX >> (64 - width));
         let mut builder = self.builder(place);
         constant::build(&mut builder, ty, bits)

@@ -1,8 +1,24 @@
 """Compiles that go on while Python does something else."""
 
-from contextvars import ContextVar
+import contextvars
 
-active_mode = ContextVar("async_compile_active_mode", default=None)
+active_mode = contextvars.ContextVar("async_compile_active_mode", default=None)
+
+
+def deferred(function, key, args, kwargs):
+    """Hands a warm-up to the executor of the mode that is active; returns what stands for its kernel until then."""
+    pending = function.__dict__.setdefault("_pending", {})
+
+    def compile_kernel():
+        # In a context of its own no mode is active.
+        return contextvars.Context().run(lambda: function.run(*args, grid=None, warmup=True, **kwargs))
+
+    def forget(_):
+        pending.pop(key, None)
+
+    future = active_mode.get().submit((function, key), compile_kernel, cleanup_fn=forget)
+    pending[key] = future
+    return future
 
 
 class FutureKernel:

@@ -31,7 +31,7 @@ def body_of(kernel):
     """The function that stands for a kernel, or for a function that kernels call, where Python runs it."""
     function = kernel.fn
     try:
-        key = function, kernel.cache_key, *kernel.extensions
+        key = function, kernel._text_key, *kernel.extensions
     except (OSError, TypeError, ValueError):
         key = function, None
     body = _BODIES.get(key)

@@ -1,5 +1,6 @@
 """Kernels compiled before they are launched, from what the hooks of a compile said of them: `JITFunction.preload`."""
 
+import gc
 import json
 import re
 import sys
@@ -41,9 +42,19 @@ def _decode(value):
     found = sys.modules.get(module)
     for name in path.split("."):
         found = getattr(found, name, None)
-    if not isinstance(found, JITFunction):
-        raise RuntimeError(f"Unable to resolve JITFunction {inner} for preload")
-    return found
+    if isinstance(found, JITFunction):
+        return found
+    return _live(module, path)
+
+
+def _live(module, path):
+    """The function of a name that was made inside of another function."""
+    known = [function for function in gc.get_objects() if issubclass(type(function), JITFunction)]
+    named = [function for function in known if (function.module, function.__qualname__) == (module, path)]
+    if len(named) != 1:
+        count = len(named)
+        raise RuntimeError(f"Unable to resolve JITFunction {module}:{path} for preload: {count} functions have this name")
+    return named[0]
 
 
 def specialization_data(name, signature, constants, attrs, options, key, target):

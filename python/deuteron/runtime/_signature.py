@@ -65,7 +65,15 @@ def native_specialize_impl(backend, arg, is_const, specialize_value, align):
         pairs = [native_specialize_impl(backend, item, False, True, True) for item in arg]
         make = type(arg)._make if hasattr(arg, "_fields") else tuple
         return make(kind for kind, _ in pairs), make(key for _, key in pairs)
-    return _core.specialize(arg, is_const, specialize_value, align)
+    kind, key = _core.specialize(arg, is_const, specialize_value, align)
+    if kind == "constexpr" or isinstance(arg, (bool, float)):
+        return kind, key
+    if kind.startswith("tensordesc") or not specialize_value:
+        return kind, None
+    if backend is None:
+        return kind, key or ""
+    mark = backend.get_tensor_specialization if kind.startswith("*") else backend.get_int_specialization
+    return kind, mark(arg, align=align)
 
 
 def _specialized(param, value, backend):

@@ -110,9 +110,39 @@ class ConstexprFunction(JITCallable):
     __deuteron_constexpr_function__ = True
     __triton_builtin__ = True
 
+    hash = None
+    _src = None
+
     def __init__(self, fn):
         self.fn = fn
         functools.update_wrapper(self, fn)
+
+    @property
+    def src(self):
+        """The text from ``def`` on."""
+        if self._src is None:
+            from ._dependencies import source_of
+
+            self._src = source_of(self.fn)
+        return self._src
+
+    @property
+    def _text_key(self):
+        return self.src
+
+    @property
+    def cache_key(self):
+        """A hash of the text and of what it refers to."""
+        from ._dependencies import key_of
+
+        return key_of(self)
+
+    def _unsafe_update_src(self, new_src):
+        """Replaces the text that keys are made of; what is called stays the Python function."""
+        from ._caches import forget_all
+
+        self._src = new_src
+        forget_all()
 
     def __get__(self, obj, objclass=None):
         return self if obj is None else functools.partial(self.__call__, obj)

@@ -186,6 +186,8 @@ impl Ctx<'_> {
             Some(Attr::Bool(false)),
         ];
         let op = self.emit_op(&func::FUNC, &[], &attrs, &[]);
+        let (top, loc) = (self.module.top(), self.module.loc(op));
+        self.module.set_loc(top, loc);
         let region = self.module.region(op, 0);
         Ok(self.module.add_block(region))
     }

@@ -203,6 +203,10 @@ fn convert(
     }
 }
 
+fn is_minus_zero(value: f64) -> bool {
+    value == 0.0 && value.is_sign_negative()
+}
+
 /// `min` and `max`: of constants by value, of run-time values by ops.
 fn extremum(ctx: &mut Ctx<'_>, args: Args, smallest: bool) -> Res<Val> {
     let items = match args.rest.as_slice() {
@@ -211,6 +215,14 @@ fn extremum(ctx: &mut Ctx<'_>, args: Args, smallest: bool) -> Res<Val> {
     };
     let constants: Option<Vec<PyValue>> = items.iter().map(Val::to_py).collect();
     if let Some(constants) = constants {
+        let is_unclear = |value: &PyValue| matches!(value, PyValue::Float(value) if value.is_nan() || is_minus_zero(*value));
+        if let Some(value) = constants.iter().find(|value| is_unclear(value)) {
+            let name = if smallest { "min" } else { "max" };
+            let message = format!("{name} of constants does not support {}", constexpr::repr(value));
+            let help = "Python's answer would depend on the order: leave it out, or compare at run time with \
+                        `tl.minimum` or `tl.maximum`";
+            return Err(ctx.error_help(message, help));
+        }
         return Ok(Val::from_py(ctx.check(constexpr::extremum(&constants, smallest))?));
     }
     let rows = if smallest { &MINIMUM } else { &MAXIMUM };

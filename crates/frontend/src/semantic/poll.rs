@@ -4,6 +4,7 @@ use crate::codegen::value::Tensor;
 use crate::codegen::{Ctx, Num, Res};
 use crate::dtype::DType;
 use crate::typing::Ty;
+use crate::value::PyValue;
 use ir::Value;
 use ttir::ops::atomic;
 
@@ -30,6 +31,12 @@ impl Ctx<'_> {
             ));
         }
         let expected = self.make_scalar(args.expected, target.pointee)?;
+        if let Some(Num::Literal(PyValue::Int(..=-1))) = &args.timeout {
+            return Err(self.error_help(
+                "atomic_poll timeout_ns must be non-negative",
+                "leave it out to wait without a limit",
+            ));
+        }
         let timeout = match args.timeout {
             Some(timeout) => Some(self.make_scalar(timeout, DType::Int64)?),
             None => None,

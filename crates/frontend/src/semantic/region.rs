@@ -157,6 +157,10 @@ impl Ctx<'_> {
             let ir_type = self.ir_type(ty)?;
             args.push(Val::Tensor(Tensor { value: self.module.add_arg(block, ir_type), ty: ty.clone() }));
         }
+        let loc = self.module.loc(op);
+        for index in 0..args.len() {
+            self.module.set_arg_loc(block, index, loc);
+        }
         let outside = std::mem::replace(&mut self.place, Place::End(block));
         let result = self.call_combine(function, args).and_then(|returned| {
             let pairs = returned.into_iter().enumerate();

@@ -67,7 +67,10 @@ impl<'t> Parser<'t> {
         Ok(match (ty.as_float(), ty.as_int()) {
             (Some(_), _) => Attr::Float { bits, ty },
             (None, Some(1)) => Attr::Bool(bits == 1),
-            (None, width) => Attr::Int { value: sign_extend(width.unwrap_or(64), bits), ty },
+            _ => {
+                let width = ty.scalar_bits().expect("numbers are read of types with a width");
+                Attr::Int { value: sign_extend(width, bits), ty }
+            }
         })
     }
 
@@ -78,7 +81,8 @@ impl<'t> Parser<'t> {
         let elem = self.parse_type()?;
         let values = if self.accept(":") {
             self.list(">", |p| {
-                p.element(elem).map(|bits| sign_extend(elem.scalar_bits().unwrap_or(64), bits))
+                let bits = p.element(elem)?;
+                Ok(sign_extend(elem.scalar_bits().expect("numbers are read of types with a width"), bits))
             })?
         } else {
             self.expect(">")?;

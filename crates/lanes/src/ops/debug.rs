@@ -109,7 +109,7 @@ fn print_element(cx: &mut Cx<'_>, operand: &Operand, position: &[Value], value: 
 /// How a value is printed: the conversion of the format and the argument as C passes it.
 fn printed(cx: &mut Cx<'_>, operand: &Operand, value: Value) -> (String, Values) {
     let elem = ttir::types::elem(operand.ty);
-    let bits = elem.scalar_bits().unwrap_or(64);
+    let bits = ttir::types::elem_bits(elem);
     if operand.hex || elem.scalar_bits().is_none() {
         let integer = crate::packing::as_integer(cx, value);
         let wide = cx.b.resize_unsigned(integer, if bits > 32 { Type::I64 } else { Type::I32 });

@@ -1,8 +1,9 @@
 //! Compiling a function without Python's lock.
 
-use crate::errors::to_py;
+use crate::errors::{of_class, to_py};
 use crate::kernel::function::JitFunction;
 use crate::kernel::globals::PyGlobals;
+use crate::kernel::params::Param;
 use crate::kernel::used::UsedGlobal;
 use crate::kernel::value::Registry;
 use frontend::ArgSpec;
@@ -38,6 +39,7 @@ pub(super) fn run<T: Send>(
     compile: impl Fn(&Job<'_>, &Settings) -> Result<T, RuntimeError> + Sync,
 ) -> PyResult<(T, Vec<UsedGlobal>)> {
     let py = function.py();
+    refuse_contradictions(function)?;
     let text = registry.add_function(function)?;
     let settings = Settings::current();
     let owner = function.get().id();
@@ -56,6 +58,18 @@ pub(super) fn run<T: Send>(
             Err(error)
         }
     }
+}
+
+/// A constexpr is specialised by what it is, so a decorator cannot say that it is not.
+fn refuse_contradictions(function: &Bound<'_, JitFunction>) -> PyResult<()> {
+    let is_wrong = |param: &&Param| param.rules.constexpr && !(param.rules.specialize && param.rules.align);
+    let Some(param) = function.get().params.iter().find(is_wrong) else { return Ok(()) };
+    let message = format!(
+        "{} marked as constexpr and listed in do_not_specialize/do_not_specialize_on_alignment. Remove constexpr \
+         designation to skip specialization.",
+        param.text
+    );
+    Err(of_class(function.py(), "CompilationError", |class| class.call1((message,))))
 }
 
 /// Shows what `tl.static_print` prints, where `print` would: on what `sys.stdout` is now.

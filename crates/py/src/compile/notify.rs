@@ -25,6 +25,12 @@ pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
+/// A key as Python sees it.
+pub(crate) fn key_text(key: &LaunchKey) -> String {
+    let words: Vec<String> = key.words().iter().map(|word| format!("{word:x}")).collect();
+    words.join(".")
+}
+
 /// What the hooks around a compile get.
 pub(crate) struct JitHook<'a, 'py> {
     function: &'a Bound<'py, JitFunction>,
@@ -46,13 +52,12 @@ impl<'a, 'py> JitHook<'a, 'py> {
         key: &LaunchKey,
         (is_warmup, given): (bool, Bound<'py, PyDict>),
     ) -> JitHook<'a, 'py> {
-        let words: Vec<String> = key.words().iter().map(|word| format!("{word:x}")).collect();
         JitHook {
             function,
             source,
             options: options.clone(),
             target: target.facts().backend,
-            key: words.join("."),
+            key: key_text(key),
             is_warmup,
             given,
         }

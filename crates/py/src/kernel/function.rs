@@ -23,7 +23,7 @@ pub(crate) struct JitFunction {
     pub(crate) debug: bool,
     /// Whether the interpreter runs it, whatever the process does with other kernels.
     pub(crate) interpret: bool,
-    pub(crate) noinline: bool,
+    pub(crate) noinline: AtomicBool,
     pub(crate) extensions: Extensions,
     pub(crate) version: Option<Py<PyAny>>,
     pub(crate) repr: Option<Py<PyAny>>,
@@ -99,7 +99,7 @@ impl JitFunction {
             file,
             first_line,
             source,
-            noinline: self.noinline,
+            noinline: self.noinline.load(Ordering::Relaxed),
             extensions: self.extensions,
         }));
         *self.addressing.lock().unwrap_or_else(PoisonError::into_inner) = None;

@@ -8,7 +8,7 @@ use crate::errors::guard;
 use crate::kernel::function::{JitFunction, next_id};
 use crate::kernel::grid::Grid;
 use crate::kernel::params::{Param, ParamKind, Unspecialized, entries, params_of};
-use crate::kernel::source_text::from_definition;
+use crate::kernel::source_text::{find_source, from_definition};
 use crate::kernel::variants::Variants;
 use frontend::Extensions;
 use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError, PyValueError};
@@ -62,7 +62,7 @@ impl JitFunction {
             params,
             debug: debug.unwrap_or(false),
             interpret: interpret.unwrap_or(false),
-            noinline: noinline.unwrap_or(false),
+            noinline: AtomicBool::new(noinline.unwrap_or(false)),
             extensions,
             version,
             repr,
@@ -325,23 +325,34 @@ impl JitFunction {
         Ok(JitFunction::text(slf)?.0.first_line)
     }
 
-    /// A hash of the text.
+    /// A hash of the text, of the functions that it calls and of the globals that it reads.
     #[getter]
-    fn cache_key(slf: &Bound<'_, Self>) -> PyResult<String> {
+    fn cache_key<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("deuteron.runtime._dependencies")?.call_method1("key_of", (slf,))
+    }
+
+    /// A hash of the text from `def` on, of its place, and of the extensions that it may use.
+    #[getter]
+    fn _text_key(slf: &Bound<'_, Self>) -> PyResult<String> {
         let text = JitFunction::text(slf)?;
+        let (source, decorators) = from_definition(&text.0.source);
+        let extensions: Vec<&str> = text.0.extensions.names().collect();
         let key = runtime::cache::KeyBuilder::new("function")
-            .part("source", text.0.source.as_bytes())
-            .part("place", format!("{}:{}", text.0.file, text.0.first_line).as_bytes());
+            .part("source", source.as_bytes())
+            .part("place", format!("{}:{}", text.0.file, text.0.first_line + decorators).as_bytes())
+            .part("extensions", extensions.join(" ").as_bytes());
         Ok(key.finish().to_string())
     }
 
-    /// Replaces the text; callers of this function keep what they were compiled with.
+    /// Replaces the text. Whatever was compiled in this process is compiled again when it is launched next.
     fn _unsafe_update_src(slf: &Bound<'_, Self>, new_src: String) -> PyResult<()> {
-        let old = JitFunction::text(slf)?;
-        let (_, decorators) = from_definition(&old.0.source);
-        slf.get().set_text(slf.py(), new_src, old.0.file.clone(), old.0.first_line + decorators);
-        slf.get().variants.kernels.clear();
-        Ok(())
+        // The first text is kept with its decorators, so that who goes back to it finds what it was compiled to.
+        let (source, file, first_line) = find_source(slf.get().function.bind(slf.py()))?;
+        let (definition, decorators) = from_definition(&source);
+        let (text, first_line) =
+            if definition == new_src { (source, first_line) } else { (new_src, first_line + decorators) };
+        slf.get().set_text(slf.py(), text, file, first_line);
+        forget_all(slf.py())
     }
 
     #[getter]
@@ -362,7 +373,18 @@ impl JitFunction {
 
     #[getter]
     fn noinline(&self) -> bool {
-        self.noinline
+        self.noinline.load(Ordering::Relaxed)
+    }
+
+    #[setter]
+    fn set_noinline(slf: &Bound<'_, Self>, noinline: bool) -> PyResult<()> {
+        let me = slf.get();
+        if me.noinline.swap(noinline, Ordering::Relaxed) == noinline {
+            return Ok(());
+        }
+        let text = JitFunction::text(slf)?;
+        me.set_text(slf.py(), text.0.source.clone(), text.0.file.clone(), text.0.first_line);
+        forget_all(slf.py())
     }
 
     /// The names of the extensions that the text may use.
@@ -403,17 +425,20 @@ impl JitFunction {
         self.pre_run_hooks.clone_ref(py)
     }
 
-    /// What was compiled in this process, by a number for each variant.
+    /// What was compiled in this process: a view, by device.
     #[getter]
-    fn device_caches<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+    fn device_caches<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("deuteron.runtime._caches")?.call_method1("DeviceCaches", (slf,))
+    }
+
+    /// What was compiled in this process, by key.
+    fn _kernels<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
         let py = slf.py();
         let kernels = PyDict::new(py);
-        for (number, kernel) in slf.get().variants.kernels.all().into_iter().enumerate() {
-            kernels.set_item(number, kernel.compiled.bind(py))?;
+        for (key, kernel) in slf.get().variants.kernels.all() {
+            kernels.set_item(notify::key_text(&key), kernel.compiled.bind(py))?;
         }
-        let all = PyDict::new(py);
-        all.set_item(0, (kernels,))?;
-        Ok(all)
+        Ok(kernels)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -450,6 +475,11 @@ impl JitFunction {
         }
         visit.call(&self.function)
     }
+}
+
+/// Forgets what all functions were compiled to: any of them may call, or be called with, the one that has changed.
+fn forget_all(py: Python<'_>) -> PyResult<()> {
+    py.import("deuteron.runtime._caches")?.call_method0("forget_all").map(drop)
 }
 
 fn run_with<'py>(

@@ -5,6 +5,7 @@ use super::hooks::LaunchCall;
 use super::predict::predict;
 use super::prepare::{Prepared, prepare};
 use super::{interpreted, miss};
+use crate::compile::notify;
 use crate::devices::active::Active;
 use crate::kernel::function::JitFunction;
 use crate::kernel::grid::{Grid, fixed};
@@ -43,6 +44,11 @@ pub(crate) fn run<'py>(
     let variant = match me.variants.kernels.find(&prepared.call.key) {
         Some(variant) => variant,
         None => {
+            if matches!(grid, Grid::None)
+                && let Some(future) = deferred(function, &prepared, call)?
+            {
+                return Ok(future);
+            }
             let job = miss::Wanted { function, active: &active, bound: &bound, key: &prepared.call.key };
             match miss::compile(&job, matches!(grid, Grid::None))? {
                 Some(variant) => variant,
@@ -79,6 +85,21 @@ pub(crate) fn run<'py>(
     });
     drop(prepared.keep);
     Ok(variant.compiled.bind(py).clone().into_any())
+}
+
+/// What stands for the kernel where a warm-up is handed to an executor.
+fn deferred<'py>(
+    function: &Bound<'py, JitFunction>,
+    prepared: &Prepared,
+    call: &Call<'_>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let module = function.py().import("deuteron.runtime._async_compile")?;
+    if module.getattr("active_mode")?.call_method0("get")?.is_none() {
+        return Ok(None);
+    }
+    let (args, kwargs) = call.to_python(function.py())?;
+    let key = notify::key_text(&prepared.call.key);
+    module.call_method1("deferred", (function, key, args, kwargs)).map(Some)
 }
 
 /// The grid of a launch; a function is asked with all arguments by name.

@@ -66,9 +66,9 @@ impl<V, P> Variants<V, P> {
         drop((old, prediction));
     }
 
-    /// All kernels.
-    pub fn all(&self) -> Vec<Arc<V>> {
+    /// All kernels with their keys.
+    pub fn all(&self) -> Vec<(LaunchKey, Arc<V>)> {
         let by_key = self.by_key.lock().unwrap_or_else(PoisonError::into_inner);
-        by_key.values().cloned().collect()
+        by_key.iter().map(|(key, kernel)| (key.clone(), Arc::clone(kernel))).collect()
     }
 }

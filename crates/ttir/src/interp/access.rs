@@ -7,7 +7,7 @@ use super::machine::{Entry, Machine, Step, element_name};
 use super::track::{Elements, Order};
 use crate::ops;
 use crate::ops::access::AccessOp;
-use crate::types::{elem, elem_bytes, numel, shape};
+use crate::types::{elem, elem_bits, elem_bytes, numel, shape};
 use ir::{Op, Type, Value};
 
 /// Rows of this file.
@@ -36,7 +36,7 @@ impl Machine<'_> {
     pub(crate) fn read_element(&self, element: Element<'_>, address: u64, ty: Type) -> Step<u64> {
         let size = self.access_size(element, ty)?;
         match self.memory.read(address, size) {
-            Ok(bits) => Ok(ir::scalar::truncate(ty.scalar_bits().unwrap_or(64), bits)),
+            Ok(bits) => Ok(ir::scalar::truncate(elem_bits(ty), bits)),
             Err(why) => Err(self.access_error(element, "reading", &why)),
         }
     }
@@ -152,7 +152,7 @@ fn load_plainly(
     }
     let access = BlockAccess { count: numel(ty) as usize, size, addresses, mask };
     let data = machine.memory.read_block(&access, other)?;
-    let width = elem(ty).scalar_bits().unwrap_or(64);
+    let width = elem_bits(ty);
     if u64::from(width) == 8 * size {
         return Some(data);
     }

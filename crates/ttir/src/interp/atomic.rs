@@ -8,7 +8,7 @@ use super::track::{Elements, Order};
 use crate::ops;
 use crate::ops::access::AccessOp;
 use crate::ops::atomic::{AtomicCasOp, AtomicPollOp, AtomicRmwOp};
-use crate::types::{elem, numel, shape};
+use crate::types::{elem, elem_bits, numel, shape};
 use ir::scalar::{float_bits, float_value, sign_extend, truncate};
 use ir::view::EnumAttr;
 use ir::{Op, Type};
@@ -22,7 +22,7 @@ pub(super) const TABLE: &[Entry] =
 pub(crate) type Combine = fn(Type, u64, u64) -> Option<u64>;
 
 fn signed(ty: Type, bits: u64) -> i64 {
-    sign_extend(ty.scalar_bits().unwrap_or(64), bits)
+    sign_extend(elem_bits(ty), bits)
 }
 
 /// Whether the new value takes the place of the old one; a number takes that of a NaN.

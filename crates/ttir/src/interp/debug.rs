@@ -7,7 +7,7 @@ use super::positions::coordinates;
 use crate::ops;
 use crate::ops::debug::{AssertOp, PrintOp};
 use crate::ops::program::AssumeOp;
-use crate::types::{elem, numel, shape};
+use crate::types::{elem, elem_bits, numel, shape};
 use ir::{Op, Type, Value};
 
 /// Rows of this file.
@@ -60,7 +60,7 @@ pub fn print_line(printed: &PrintedElement<'_>) -> String {
 fn value_text(printed: &PrintedElement<'_>) -> String {
     let bits = printed.bits;
     if printed.hex || printed.ty.scalar_bits().is_none() {
-        let digits = printed.ty.scalar_bits().unwrap_or(64).div_ceil(4) as usize;
+        let digits = elem_bits(printed.ty).div_ceil(4) as usize;
         return format!("0x{bits:0digits$x}");
     }
     if let Some(kind) = printed.ty.as_float() {
@@ -68,7 +68,7 @@ fn value_text(printed: &PrintedElement<'_>) -> String {
         return if value.is_nan() { "nan".into() } else { format!("{value:.6}") };
     }
     if printed.signed {
-        return ir::scalar::sign_extend(printed.ty.scalar_bits().unwrap_or(64), bits).to_string();
+        return ir::scalar::sign_extend(elem_bits(printed.ty), bits).to_string();
     }
     bits.to_string()
 }

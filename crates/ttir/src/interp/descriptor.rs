@@ -12,7 +12,7 @@ use crate::ops::descriptor::{
     DescriptorAccessOp, DescriptorGatherOp, DescriptorReduceOp, DescriptorScatterOp, MakeDescriptorOp,
     Padding, atomic_kind,
 };
-use crate::types::{elem, elem_bytes, numel, shape};
+use crate::types::{elem, elem_bits, elem_bytes, numel, shape};
 use ir::view::EnumAttr;
 use ir::{Op, Type, Value};
 
@@ -77,7 +77,7 @@ impl Descriptor {
 }
 
 fn signed(ty: Type, bits: u64) -> i64 {
-    ir::scalar::sign_extend(elem(ty).scalar_bits().unwrap_or(64), bits)
+    ir::scalar::sign_extend(elem_bits(ty), bits)
 }
 
 /// Scalar operands, sign-extended.

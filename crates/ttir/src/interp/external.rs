@@ -10,7 +10,7 @@ use super::external_directed::{self, Directed};
 use super::machine::{Entry, Machine, Step, merge_undefined};
 use crate::ops;
 use crate::ops::extern_call::ExternElementwiseOp;
-use crate::types::elem;
+use crate::types::{elem, elem_bits};
 use ir::scalar::{float_bits, float_value, sign_extend, truncate};
 use ir::{Op, Type};
 use std::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
@@ -261,7 +261,7 @@ fn meaning(symbol: &str) -> Option<Meaning> {
 fn value_of(ty: Type, bits: u64) -> f64 {
     match ty.as_float() {
         Some(kind) => float_value(kind, bits),
-        None => sign_extend(ty.scalar_bits().unwrap_or(64), bits) as f64,
+        None => sign_extend(elem_bits(ty), bits) as f64,
     }
 }
 
@@ -270,7 +270,7 @@ fn bits_of(ty: Type, value: f64) -> u64 {
         Some(kind) => float_bits(kind, value),
         // Above the largest signed number the function was one to unsigned integers.
         None if value >= 2f64.powi(63) => value as u64,
-        None => truncate(ty.scalar_bits().unwrap_or(64), value as i64 as u64),
+        None => truncate(elem_bits(ty), value as i64 as u64),
     }
 }
 

@@ -1,29 +1,26 @@
 //! Functions of maths libraries that work on bits: integer functions, bit casts, neighbours of floats.
 
+use crate::types::elem_bits;
 use ir::scalar::{float_value, sign_extend, truncate};
 use ir::{FloatKind, Type};
 
 /// Types of the operands, type of the result, bits of the operands.
 type OnBits = fn(&[Type], Type, &[u64]) -> Option<u64>;
 
-fn width(ty: Type) -> u32 {
-    ty.scalar_bits().unwrap_or(64)
-}
-
 fn signed(types: &[Type], x: &[u64], index: usize) -> i128 {
-    i128::from(sign_extend(width(types[index]), x[index]))
+    i128::from(sign_extend(elem_bits(types[index]), x[index]))
 }
 
 fn cut(ty: Type, value: i128) -> Option<u64> {
-    Some(truncate(width(ty), value as u64))
+    Some(truncate(elem_bits(ty), value as u64))
 }
 
 fn high(types: &[Type], value: i128) -> Option<u64> {
-    Some(truncate(width(types[0]), (value >> width(types[0])) as u64))
+    Some(truncate(elem_bits(types[0]), (value >> elem_bits(types[0])) as u64))
 }
 
 fn high_unsigned(types: &[Type], x: &[u64]) -> Option<u64> {
-    Some(((u128::from(x[0]) * u128::from(x[1])) >> width(types[0])) as u64)
+    Some(((u128::from(x[0]) * u128::from(x[1])) >> elem_bits(types[0])) as u64)
 }
 
 /// The low 24 bits, as signed.
@@ -32,7 +29,7 @@ fn low24(value: u64) -> i128 {
 }
 
 fn leading_zeros(types: &[Type], _: Type, x: &[u64]) -> Option<u64> {
-    Some(u64::from(x[0].leading_zeros() - (64 - width(types[0]))))
+    Some(u64::from(x[0].leading_zeros() - (64 - elem_bits(types[0]))))
 }
 
 fn ones(_: &[Type], _: Type, x: &[u64]) -> Option<u64> {
@@ -40,7 +37,7 @@ fn ones(_: &[Type], _: Type, x: &[u64]) -> Option<u64> {
 }
 
 fn reversed(types: &[Type], _: Type, x: &[u64]) -> Option<u64> {
-    Some(x[0].reverse_bits() >> (64 - width(types[0])))
+    Some(x[0].reverse_bits() >> (64 - elem_bits(types[0])))
 }
 
 fn first_set(_: &[Type], _: Type, x: &[u64]) -> Option<u64> {
@@ -50,13 +47,13 @@ fn first_set(_: &[Type], _: Type, x: &[u64]) -> Option<u64> {
 /// Of an integer, or of a float, whose sign is its first bit.
 fn magnitude(types: &[Type], result: Type, x: &[u64]) -> Option<u64> {
     match types[0].as_float() {
-        Some(_) => Some(x[0] & !(1 << (width(types[0]) - 1))),
+        Some(_) => Some(x[0] & !(1 << (elem_bits(types[0]) - 1))),
         None => cut(result, signed(types, x, 0).abs()),
     }
 }
 
 fn same(_: &[Type], result: Type, x: &[u64]) -> Option<u64> {
-    Some(truncate(width(result), x[0]))
+    Some(truncate(elem_bits(result), x[0]))
 }
 
 /// Each byte of the result is one of the eight of the operands, picked by a digit of the selector.

@@ -316,13 +316,12 @@ mod tests {
     fn check(row: &'static OpRow, attrs: &[Option<Attr>], types: [Type; 2], result: Type) {
         let args = EvalArgs { attrs, operand_types: &types, result_type: result };
         let mut seed = 0x9e37_79b9_7f4a_7c15;
-        let width = |ty: Type| ty.scalar_bits().unwrap_or(64);
         let mut draw = |ty: Type| -> Vec<u64> {
-            (0..500).map(|_| ir::scalar::truncate(width(ty), samples(&mut seed))).collect()
+            (0..500).map(|_| ir::scalar::truncate(crate::types::elem_bits(ty), samples(&mut seed))).collect()
         };
         let (a, b) = (draw(types[0]), draw(types[1]));
         let narrow = |ty: Type, bits: &[u64]| {
-            let fits = width(ty) <= 32;
+            let fits = crate::types::elem_bits(ty) <= 32;
             fits.then(|| Data::words(bits.iter().map(|&bits| bits as u32).collect()))
         };
         let (one, two) = (Data::each(a.clone()), Data::each(b.clone()));

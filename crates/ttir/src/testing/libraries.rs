@@ -3,7 +3,7 @@
 use super::value::{Tolerance, difference};
 use super::wrap::{bytes_of, values_of};
 use super::{Argument, Engine, Interpreter, Random};
-use crate::types::{pointee, tensor};
+use crate::types::{elem_bits, pointee, tensor};
 use ir::Type;
 use ir::scalar::{float_bits, truncate};
 
@@ -214,7 +214,7 @@ impl LibraryFunction {
 
     /// Numbers for an operand.
     fn inputs(&self, operand: usize, ty: Type, random: &mut Random) -> Vec<u64> {
-        let bits = ty.scalar_bits().unwrap_or(64);
+        let bits = elem_bits(ty);
         let mut values: Vec<u64> = Vec::with_capacity(COUNT);
         if self.domain == Domain::Any || self.domain == Domain::Exponent || self.domain == Domain::Order {
             values = match ty.as_float() {

@@ -3,7 +3,7 @@
 
 use super::Argument;
 use crate::ops::{arith_cast, func, memory, shape};
-use crate::types::{elem, elem_bytes, is_tensor, numel, pointee, ptr, tensor, with_elem};
+use crate::types::{elem, elem_bits, elem_bytes, is_tensor, numel, pointee, ptr, tensor, with_elem};
 use ir::{Attr, Builder, Module, Op, OpInit, Place, Type, TypeKind, Value};
 use smallvec::smallvec;
 
@@ -50,7 +50,7 @@ pub fn bytes_of(values: &[u64], ty: Type) -> Vec<u8> {
 
 /// The elements that bytes in memory hold.
 pub fn values_of(bytes: &[u8], ty: Type) -> Vec<u64> {
-    let bits = elem(ty).scalar_bits().unwrap_or(64);
+    let bits = elem_bits(ty);
     bytes
         .chunks_exact(elem_bytes(ty) as usize)
         .map(|chunk| {

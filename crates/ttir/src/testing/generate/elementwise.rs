@@ -3,7 +3,7 @@
 use super::{Maker, Random};
 use crate::ops::{arith_cast, arith_float, arith_int, compare, math, memory};
 use crate::testing::value::Tolerance;
-use crate::types::{elem, is_scalar, pointee, shape, with_elem};
+use crate::types::{elem, elem_bits, is_scalar, pointee, shape, with_elem};
 use ir::{Attr, AttrKind, Infer, OpRow, Traits, Type, TypeConstraint, Value};
 
 /// A random element type.
@@ -131,7 +131,7 @@ impl Maker {
 
     /// The operand without the bits that would make a shift too far.
     fn below_width(&mut self, value: Value) -> Value {
-        let width = elem(self.ty(value)).scalar_bits().unwrap_or(64);
+        let width = elem_bits(self.ty(value));
         let mask = self.constant(self.ty(value), i64::from(width) - 1);
         self.build(&arith_int::ANDI, &[value, mask], &[])
     }

@@ -1,6 +1,7 @@
 //! Random inputs: ordinary numbers, and the ones that break things.
 
 use super::Random;
+use crate::types::elem_bits;
 use ir::scalar::{float_bits, truncate};
 use ir::{FloatKind, Type};
 
@@ -35,7 +36,7 @@ fn value(random: &mut Random, elem: Type) -> u64 {
     match elem.as_float() {
         Some(kind) => float(random, kind),
         None => {
-            let bits = elem.scalar_bits().unwrap_or(64);
+            let bits = elem_bits(elem);
             let number = match random.below(8) {
                 0 => random.of(&INTS) as u64,
                 1 => random.word(),

@@ -56,7 +56,8 @@ impl Emitter<'_> {
             let opened = cx.b.begin_for(start, end, stride, &first);
             let more = cx.b.add(opened.iv, stride);
             let until = cx.b.intrinsic("llvm.smin", Type::I64, &[more, end]);
-            let (number, carried) = opened.carried.split_last().map_or((start, &[][..]), |(n, c)| (*n, c));
+            let (&number, carried) = opened.carried.split_last().expect("the number of a block is carried");
+            assert_eq!(dot_loop.moves.carried.len(), carried.len(), "all scalars are moved");
             let carried = dot_loop.moves.carried.iter().copied().zip(carried.iter().copied()).collect();
             let iterations = Iterations { block, first: opened.iv, end: until, step, carried };
             let (mut next, count) = cx.move_scalars(dot_loop, &iterations)?;

@@ -1,0 +1,63 @@
+"""What functions were compiled to in this process, as Python sees it."""
+
+import collections.abc
+import gc
+
+from .. import _core
+
+__all__ = ["DeviceCaches", "KernelCache", "forget_all"]
+
+
+class KernelCache(collections.abc.Mapping):
+    """The compiled kernels of a function, by the key that the hooks of a compile are given: those of now."""
+
+    def __init__(self, function):
+        self._function = function
+
+    def _now(self):
+        """The kernels, and what stands for those that an executor is to compile."""
+        return {**self._function.__dict__.get("_pending", {}), **self._function._kernels()}
+
+    def __getitem__(self, key):
+        return self._now()[key]
+
+    def __iter__(self):
+        return iter(self._now())
+
+    def __len__(self):
+        return len(self._now())
+
+    def clear(self):
+        """Forgets them, so that the next launch looks on the disk or compiles."""
+        self._function.__dict__.pop("_pending", None)
+        self._function.clear_cache()
+
+
+class DeviceCaches(collections.abc.Mapping):
+    """From a device to a tuple whose first element is its `KernelCache`. Kernels are kept for all devices together,
+    so it is the same for each; a device is a number, or `"cpu"`, as torch calls it."""
+
+    def __init__(self, function):
+        self._kernels = KernelCache(function)
+
+    def __getitem__(self, device):
+        if device != "cpu" and not isinstance(device, int):
+            raise KeyError(device)
+        return (self._kernels, )
+
+    def __iter__(self):
+        return iter((0, ))
+
+    def __len__(self):
+        return 1
+
+    def clear(self):
+        """Forgets all kernels."""
+        self._kernels.clear()
+
+
+def forget_all():
+    """Forgets what every function was compiled to in this process."""
+    for function in gc.get_objects():
+        if issubclass(type(function), _core.JITFunction):
+            function.clear_cache()
