@@ -39,6 +39,9 @@ impl Layout {
                 self.ty
             )));
         }
+        if let Some(size) = shape.iter().find(|&&size| size.count_ones() != 1) {
+            return Err(Failure(format!("the type: a size of {size} is not a positive power of two")));
+        }
         let attr = self.encoding()?;
         let shown = Shown::of(&attr, ty)?;
         let layout = &shown.layout;

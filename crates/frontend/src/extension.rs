@@ -15,15 +15,18 @@ pub enum Extension {
     BlockIndexing,
     /// Mathematical functions of fp16 and bf16.
     HalfMath,
+    /// Blocks whose sizes are no powers of two.
+    AnyShape,
 }
 
 /// Every extension and its name, in the order of their bits.
-const ALL: [(Extension, &str); 5] = [
+const ALL: [(Extension, &str); 6] = [
     (Extension::LoopExits, "loop_exits"),
     (Extension::FloorDivision, "floor_division"),
     (Extension::PointerDifference, "pointer_difference"),
     (Extension::BlockIndexing, "block_indexing"),
     (Extension::HalfMath, "half_math"),
+    (Extension::AnyShape, "any_shape"),
 ];
 
 /// The extensions that a function uses.

@@ -281,26 +281,46 @@ pub fn broadcast_shapes(a: &[u32], b: &[u32]) -> Result<Shape, String> {
         .collect()
 }
 
-/// Checks the shape of a new block.
+/// How blocks of any size are switched on.
+pub const ANY_SHAPE: &str = "switch it on: `@triton.jit(extensions=[\"any_shape\"])`";
+
+/// Checks the shape of a new block of the language.
 ///
 /// # Errors
 /// For dimensions that are no powers of two and for too many elements.
 pub fn check_block_shape(dims: &[i128]) -> Result<Shape, String> {
+    match dims.iter().position(|dim| *dim <= 0 || dim & (dim - 1) != 0) {
+        Some(index) => Err(format!(
+            "Shape element {index} must be a power of 2\nit is {}: take more and mask them, or {ANY_SHAPE}",
+            dims[index]
+        )),
+        None => check_any_shape(dims),
+    }
+}
+
+/// Checks the shape of a block whose sizes need not be powers of two.
+///
+/// # Errors
+/// For dimensions without elements, and for too many elements, with each dimension rounded up to a power of two.
+pub fn check_any_shape(dims: &[i128]) -> Result<Shape, String> {
     let mut shape = Shape::new();
     for (index, dim) in dims.iter().enumerate() {
-        if *dim <= 0 || dim & (dim - 1) != 0 {
-            return Err(format!(
-                "Shape element {index} must be a power of 2\nit is {dim}: take more and mask them"
-            ));
+        if *dim <= 0 {
+            return Err(format!("Shape element {index} must be positive, and is {dim}"));
         }
         shape.push(u32::try_from(*dim).map_err(|_| too_many(dims))?);
     }
-    let numel: u128 = shape.iter().map(|dim| u128::from(*dim)).product();
+    let numel: u128 = shape.iter().map(|dim| u128::from(*dim).next_power_of_two()).product();
     if numel > u128::from(MAX_ELEMENTS) { Err(too_many(dims)) } else { Ok(shape) }
 }
 
 fn too_many(dims: &[i128]) -> String {
-    format!("shape {dims:?} has more elements than a block may have ({MAX_ELEMENTS})")
+    let rounded = if dims.iter().all(|dim| dim.count_ones() == 1) {
+        ""
+    } else {
+        ", with sizes rounded up to powers of two,"
+    };
+    format!("shape {dims:?} has{rounded} more elements than a block may have ({MAX_ELEMENTS})")
 }
 
 /// A pointer to elements of a type.
@@ -311,8 +331,8 @@ pub fn pointer_to(pointee: DType) -> Scalar {
 #[cfg(test)]
 mod tests {
     use super::{
-        Arithmetic, Operand, broadcast_shapes, check_block_shape, check_literal, computation_type,
-        literal_type, ternary_type,
+        Arithmetic, Operand, broadcast_shapes, check_any_shape, check_block_shape, check_literal,
+        computation_type, literal_type, ternary_type,
     };
     use crate::dtype::DType;
     use crate::value::PyValue;
@@ -396,5 +416,9 @@ mod tests {
         assert!(check_block_shape(&[0]).is_err());
         assert!(check_block_shape(&[1 << 21]).is_err());
         assert!(check_block_shape(&[1 << 40]).is_err());
+        assert_eq!(check_any_shape(&[3, 100]).unwrap().as_slice(), [3, 100]);
+        assert!(check_any_shape(&[0]).is_err());
+        assert!(check_any_shape(&[1000, 1000]).is_ok());
+        assert!(check_any_shape(&[513, 1025]).unwrap_err().contains("rounded up to powers of two"));
     }
 }

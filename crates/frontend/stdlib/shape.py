@@ -52,9 +52,18 @@ def flip(x, dim=None):
     size 2, so it is done once per bit.
     """
     along: tl.constexpr = len(x.shape) - 1 if dim is None else tl._wrap_axis(dim, len(x.shape))
-    bits: tl.constexpr = tl._log2(x.shape[along])
-    as_int: tl.constexpr = tl._int_dtype(x.dtype.primitive_bitwidth)
-    y = tl.reshape(x.to(as_int, bitcast=True), x.shape[:along] + [2] * bits + x.shape[along + 1:])
-    for bit in tl.static_range(bits):
-        y = y ^ tl.xor_sum(y, along + bit, True)
-    return tl.reshape(y, x.shape).to(x.dtype, bitcast=True)
+    size: tl.constexpr = x.shape[along]
+    if tl._is_power_of_two(size):
+        bits: tl.constexpr = tl._log2(size)
+        as_int: tl.constexpr = tl._int_dtype(x.dtype.primitive_bitwidth)
+        y = tl.reshape(x.to(as_int, bitcast=True), x.shape[:along] + [2] * bits + x.shape[along + 1:])
+        for bit in tl.static_range(bits):
+            y = y ^ tl.xor_sum(y, along + bit, True)
+        return tl.reshape(y, x.shape).to(x.dtype, bitcast=True)
+    else:
+        positions = tl.reshape(size - 1 - tl.arange(0, size), [1] * along + [size] + [1] * (len(x.shape) - 1 - along))
+        positions = tl.broadcast_to(positions, x.shape)
+        if x.dtype == tl.int1:
+            return tl.gather(x.to(tl.int8), positions, along).to(tl.int1)
+        else:
+            return tl.gather(x, positions, along)

@@ -1,7 +1,7 @@
 """Sorting along the last dimension with bitonic networks.
 
 A block of 2**n elements is seen as a hypercube with n dimensions of size 2; a compare-and-swap stage works along one of
-them, numbered from the innermost.
+them, numbered from the innermost. Lines of other sizes are extended by elements that come last.
 """
 
 
@@ -39,9 +39,67 @@ def _sort_or_select(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.conste
     last: tl.constexpr = len(x.shape) - 1
     tl.static_assert(dim is None or dim == last or dim == -1, "only minor dimension is currently supported")
     if k is not None:
-        tl.static_assert(k > 0, "topk: k must be greater than 0")
-        tl.static_assert(tl._is_power_of_two(k), "topk: k must be a power of two")
-        tl.static_assert(k <= x.shape[last], "topk: k must not exceed the size of the selected dimension")
+        _check_k(x, k)
+    count: tl.constexpr = x.shape[last] if k is None else k
+    if tl._is_power_of_two(x.numel) and tl._is_power_of_two(count):
+        return _sort_powers(x, k, descending)
+    else:
+        # As integers: NaN and the elements that extend lines do not get in each other's way.
+        full: tl.constexpr = tl._rounded_up(x.shape)
+        keys = _extended(_sort_keys(x), full, descending)
+        keys = _sort_powers(keys, tl._rounded_up([count])[0], descending)
+        return _of_sort_keys(tl._resized(keys, x.shape[:-1] + [count]), x.dtype)
+
+
+@jit
+def _check_k(x, k: tl.constexpr):
+    tl.static_assert(k > 0, "topk: k must be greater than 0")
+    tl.static_assert(tl._is_power_of_two(k) or tl._any_shape(x), "topk: k must be a power of two")
+    tl.static_assert(k <= x.shape[-1], "topk: k must not exceed the size of the selected dimension")
+
+
+@jit
+def _sort_keys(x):
+    """Integers in the order of the elements, NaN the largest."""
+    if x.dtype.is_floating():
+        bits: tl.constexpr = x.dtype.primitive_bitwidth
+        largest: tl.constexpr = (1 << (bits - 1)) - 1
+        key = x.to(tl._int_dtype(bits), bitcast=True)
+        key = tl.where(x != x, key & largest, key)
+        return key ^ ((key >> (bits - 1)) & largest)
+    else:
+        return x
+
+
+@jit
+def _of_sort_keys(key, dtype: tl.constexpr):
+    if dtype.is_floating():
+        bits: tl.constexpr = dtype.primitive_bitwidth
+        return (key ^ ((key >> (bits - 1)) & ((1 << (bits - 1)) - 1))).to(dtype, bitcast=True)
+    else:
+        return key
+
+
+@jit
+def _extended(x, shape: tl.constexpr, descending: tl.constexpr):
+    """A block of this shape, whose lines end with elements that no other one comes behind."""
+    last: tl.constexpr = len(x.shape) - 1
+    size: tl.constexpr = x.shape[last]
+    bits: tl.constexpr = x.dtype.primitive_bitwidth
+    if x.dtype.is_floating():
+        worst: tl.constexpr = float("-inf") if descending else float("nan")
+    elif x.dtype.is_int_signed():
+        worst: tl.constexpr = -(1 << (bits - 1)) if descending else (1 << (bits - 1)) - 1
+    else:
+        worst: tl.constexpr = 0 if descending else (1 << bits) - 1
+    wide = tl._resized(x, shape)
+    positions = tl.reshape(tl.arange(0, shape[last]), [1] * last + [shape[last]])
+    return tl.where(positions < size, wide, tl.full([1] * (last + 1), worst, x.dtype))
+
+
+@jit
+def _sort_powers(x, k: tl.constexpr, descending: tl.constexpr):
+    last: tl.constexpr = len(x.shape) - 1
     log_n: tl.constexpr = tl._log2(x.shape[last])
     log_k: tl.constexpr = log_n if k is None else tl._log2(k)
     if log_k == 0:
@@ -95,6 +153,20 @@ def _sort_pairs(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr)
     """The first `k` elements (`None`: all) in order along the last dimension, and where they were."""
     last: tl.constexpr = len(x.shape) - 1
     tl.static_assert(dim is None or dim == last or dim == -1, "only minor dimension is currently supported")
+    if k is not None:
+        _check_k(x, k)
+    count: tl.constexpr = x.shape[last] if k is None else k
+    if tl._is_power_of_two(x.numel) and tl._is_power_of_two(count):
+        return _sort_pairs_powers(x, k, descending)
+    else:
+        full: tl.constexpr = tl._rounded_up(x.shape)
+        found, index = _sort_pairs_powers(_extended(x, full, descending), tl._rounded_up([count])[0], descending)
+        return tl._resized(found, x.shape[:-1] + [count]), tl._resized(index, x.shape[:-1] + [count])
+
+
+@jit
+def _sort_pairs_powers(x, k: tl.constexpr, descending: tl.constexpr):
+    last: tl.constexpr = len(x.shape) - 1
     size: tl.constexpr = x.shape[last]
     log_n: tl.constexpr = tl._log2(size)
     positions = tl.reshape(tl.arange(0, size), [1] * last + [size])
@@ -110,9 +182,6 @@ def _sort_pairs(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr)
     if k is None:
         return tl.reshape(cube, x.shape), tl.reshape(index, x.shape)
     else:
-        tl.static_assert(k > 0, "topk: k must be greater than 0")
-        tl.static_assert(tl._is_power_of_two(k), "topk: k must be a power of two")
-        tl.static_assert(k <= size, "topk: k must not exceed the size of the selected dimension")
         return _first(cube, x.shape, k), _first(index, x.shape, k)
 
 
@@ -155,5 +224,6 @@ def bitonic_merge(x, dim: tl.constexpr = None, descending: tl.constexpr = 0):
     """The elements of a bitonic sequence in order along the last dimension."""
     last: tl.constexpr = len(x.shape) - 1
     tl.static_assert(dim is None or dim == last or dim == -1, "only minor dimension is currently supported")
+    tl.static_assert(tl._is_power_of_two(x.numel), "bitonic_merge: sizes must be powers of two")
     cube = tl.reshape(x, [2] * tl._log2(x.numel))
     return tl.reshape(_merge(cube, tl._log2(x.shape[last]), descending), x.shape)

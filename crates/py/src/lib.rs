@@ -85,6 +85,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(eager::assigned, module)?)?;
     module.add_function(wrap_pyfunction!(eager::is_running, module)?)?;
     module.add_function(wrap_pyfunction!(eager::enter_program, module)?)?;
+    module.add_function(wrap_pyfunction!(eager::set_extensions, module)?)?;
     module.add_class::<devices::handles::Event>()?;
     module.add_class::<devices::handles::Buffer>()?;
     module.add_function(wrap_pyfunction!(devices::targets::default_options, module)?)?;

@@ -1,8 +1,9 @@
 //! Block-level tensors: op rows, target-independent passes, axis analysis and the reference interpreter.
 //!
-//! Rules that the verifier checks, besides those of each row: every dimension of a block is a power of two and a block
-//! has at most 2^20 elements; elementwise operations take operands of one shape; regions yield the types that their
-//! operation carries.
+//! Rules that the verifier checks, besides those of each row: a block has at most 2^20 elements, with its dimensions
+//! rounded up to powers of two; elementwise operations take operands of one shape; regions yield the types that their
+//! operation carries. Blocks may have any sizes here. The pass `pad-blocks` makes powers of two of them, and lowerings
+//! take nothing else.
 
 pub mod axis;
 pub mod interp;

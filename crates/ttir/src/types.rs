@@ -1,12 +1,13 @@
 //! The types of block-level code: tensors, pointers, tensor descriptors.
 //!
-//! A scalar is a value of an element type; a block is a `tensor` with a power-of-two number of elements along each
-//! dimension. Helpers here treat a scalar as a block of rank 0, so that one rule serves both.
+//! A scalar is a value of an element type; a block is a `tensor` with any number of elements along each dimension, from
+//! the pass `pad-blocks` on a power of two. Helpers here treat a scalar as a block of rank 0, so that one rule serves
+//! both.
 
 use ir::text::{ParseError, Parser, Printer};
 use ir::{Attr, Type, TypeConstraint, TypeParam, TypeRow};
 
-/// The largest number of elements of a block.
+/// The largest number of elements of a block, counted with each dimension rounded up to a power of two.
 pub const MAX_ELEMENTS: i64 = 1 << 20;
 
 /// `tensor<128x64xf32>`, with an optional encoding that says where each element lives.
@@ -131,12 +132,16 @@ fn verify_shaped(params: &[TypeParam]) -> Result<(), String> {
     if !is_scalar(*elem) {
         return Err(format!("a tensor cannot have elements of type {elem}"));
     }
+    let has_layout = params.iter().any(|param| matches!(param, TypeParam::Attr(_)));
     for &dim in shape {
-        if dim <= 0 || dim & (dim - 1) != 0 {
+        if dim <= 0 {
+            return Err(format!("shape dimension {dim} is not positive"));
+        }
+        if has_layout && !is_power_of_two(dim) {
             return Err(format!("shape dimension {dim} is not a positive power of two"));
         }
     }
-    let count = shape.iter().try_fold(1i64, |count, &dim| count.checked_mul(dim));
+    let count = shape.iter().try_fold(1i64, |count, &dim| count.checked_mul(padded(dim)));
     match count {
         Some(count) if count <= MAX_ELEMENTS => Ok(()),
         _ => Err(format!("a tensor of shape {shape:?} exceeds the maximum of {MAX_ELEMENTS} elements")),
@@ -149,6 +154,31 @@ pub fn tensor(shape: &[i64], elem: Type) -> Type {
         return elem;
     }
     Type::dialect(&TENSOR, vec![TypeParam::Ints(shape.to_vec()), TypeParam::Type(elem)])
+}
+
+fn is_power_of_two(dim: i64) -> bool {
+    dim & (dim - 1) == 0
+}
+
+/// A dimension rounded up to a power of two.
+pub fn padded(dim: i64) -> i64 {
+    dim.cast_unsigned().checked_next_power_of_two().map_or(i64::MAX, u64::cast_signed)
+}
+
+/// Whether a type is a block, or a descriptor of blocks, with a dimension that is no power of two.
+pub fn is_odd(ty: Type) -> bool {
+    shape(ty).iter().any(|&dim| !is_power_of_two(dim))
+}
+
+/// The same type with every dimension rounded up to a power of two.
+pub fn padded_type(ty: Type) -> Type {
+    if !is_odd(ty) {
+        return ty;
+    }
+    let row = if is_tensor(ty) { &TENSOR } else { &TENSORDESC };
+    let mut params = ty.params_of(row).expect("only blocks and descriptors are odd").to_vec();
+    params[0] = TypeParam::Ints(shape(ty).iter().map(|&dim| padded(dim)).collect());
+    Type::dialect(row, params)
 }
 
 /// Whether a type is a tensor.

@@ -50,6 +50,8 @@ def _made(kernel, function, has_text):
     definition = tree.body[0]
     rewritten = _Rewriting(function, indent, kernel.extensions).visit(definition)
     rewritten.decorator_list = []
+    if "any_shape" in kernel.extensions:
+        _with_any_shape(rewritten)
     _without_annotations(rewritten)
     return _compiled(rewritten, function)
 
@@ -62,6 +64,13 @@ def _parsed(kernel):
     tree = ast.parse(plain)
     ast.increment_lineno(tree, kernel.starting_line_number - 1)
     return tree, len(first) - len(first.lstrip())
+
+
+def _with_any_shape(definition):
+    """Operations are told that the function takes blocks of any shape."""
+    entered = ast.With([ast.withitem(ast.Call(ast.Name("__any_shape__", ast.Load()), [], []))], definition.body)
+    ast.copy_location(entered, definition.body[0])
+    definition.body = [entered]
 
 
 def _without_annotations(definition):
@@ -341,6 +350,16 @@ def _half_method(receiver, name):
     return _half_math(getattr(language, name), receiver) if isinstance(receiver, KernelValue) else getattr(receiver, name)()
 
 
+class _AnyShape:
+    """While a function with this extension runs."""
+
+    def __enter__(self):
+        self.before = _core.eager_extensions(["any_shape"])
+
+    def __exit__(self, *_error):
+        _core.eager_extensions(self.before)
+
+
 #: What operators become where an extension is on.
 _EXTENDED = {
     "floor_division": {ast.FloorDiv: "__floordiv__", ast.Mod: "__mod__"},
@@ -450,6 +469,7 @@ _HELPERS = {
     "__holds__": _holds,
     "__index__": _index,
     "__set_index__": _set_index,
+    "__any_shape__": _AnyShape,
     "__half_math__": _half_math,
     "__half_method__": _half_method,
     "__slice__": slice,

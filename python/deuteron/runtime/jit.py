@@ -72,7 +72,7 @@ def jit(fn=None, *, version=None, repr=None, launch_metadata=None, do_not_specia
         interpret: launch it in the interpreter, as ``TRITON_INTERPRET=1`` does with all kernels. Where another kernel calls it, it
             is part of that one.
         extensions: names of what the function uses beyond the language: ``loop_exits``, ``floor_division``, ``pointer_difference``,
-            ``block_indexing``, ``half_math``; see ``docs/extensions.md``.
+            ``block_indexing``, ``half_math``, ``any_shape``; see ``docs/extensions.md``.
     """
 
     def decorator(function):

@@ -191,7 +191,7 @@ impl Ctx<'_> {
             return Ok(*known);
         }
         let shape: SmallVec<[i128; 8]> = ty.shape.iter().map(|dim| i128::from(*dim)).collect();
-        self.check(typing::check_block_shape(&shape))?;
+        self.check(typing::check_any_shape(&shape))?;
         let elem = self.ir_scalar(ty.scalar)?;
         let dims: SmallVec<[i64; 8]> = ty.shape.iter().map(|dim| i64::from(*dim)).collect();
         let tensor = ttir::types::tensor(&dims, elem);

@@ -213,6 +213,7 @@ impl Ctx<'_> {
                 self.number_parameter(name, Ty::scalar(*ty), known, block).map(Val::Tensor)
             }
             ArgSpec::Descriptor(spec) => {
+                self.check(spec.check().map_err(|message| format!("parameter `{name}`: {message}")))?;
                 self.descriptor_parameter(name, spec, block).map(|made| Val::Descriptor(Rc::new(made)))
             }
             ArgSpec::Tuple { items, fields } => {
@@ -261,14 +262,13 @@ impl Ctx<'_> {
         value
     }
 
-    /// A tensor descriptor: itself, then its sizes and strides.
+    /// A tensor descriptor that was checked: itself, then its sizes and strides.
     pub(crate) fn descriptor_parameter(
         &mut self,
         name: &str,
         spec: &DescriptorSpec,
         block: ir::Block,
     ) -> Res<Descriptor> {
-        self.check(spec.check().map_err(|message| format!("parameter `{name}`: {message}")))?;
         let ty = Ty { scalar: spec.element.into(), shape: spec.block.iter().copied().collect() };
         let elem = self.ir_scalar(ty.scalar)?;
         let dims: Vec<i64> = spec.block.iter().map(|dim| i64::from(*dim)).collect();

@@ -58,7 +58,8 @@ pub struct Step {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// The code of an operation on operands of these forms. `request.function` and `request.args` are not read.
+/// The code of an operation on operands of these forms. Of `request.function` only the extensions are
+/// read, and `request.args` is not.
 ///
 /// # Errors
 /// Everything that is wrong with the operation. Diagnostics have a place only inside functions that it calls.
@@ -69,6 +70,7 @@ pub fn build(
     keywords: &[(String, Form)],
 ) -> Result<Step, Vec<Diagnostic>> {
     let mut ctx = Ctx::new(request);
+    ctx.granted = request.function.0.extensions;
     let outcome = ctx.step(action, args, keywords);
     let built = match outcome {
         Ok(built) if ctx.diagnostics.is_empty() => built,

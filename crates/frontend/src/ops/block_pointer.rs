@@ -5,7 +5,7 @@ use crate::codegen::{Ctx, Res};
 use crate::dtype::DType;
 use crate::ops::descriptor::{items, scalars};
 use crate::ops::{Args, Builtin, op};
-use crate::typing::{self, Ty, pointer_to};
+use crate::typing::{Ty, pointer_to};
 use crate::value::PyValue;
 use std::rc::Rc;
 
@@ -44,7 +44,7 @@ fn make(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let shape = shape.iter().map(|val| size(ctx, val)).collect::<Res<Vec<Tensor>>>()?;
     let strides = scalars(ctx, &strides, DType::Int64)?;
     let offsets = offsets_in(ctx, &offsets)?;
-    let block = Ty { scalar: element.into(), shape: ctx.check(typing::check_block_shape(&block))? };
+    let block = Ty { scalar: element.into(), shape: ctx.block_shape(&block)? };
     Ok(Val::BlockPointer(Rc::new(BlockPointer { base, shape, strides, offsets, block })))
 }
 

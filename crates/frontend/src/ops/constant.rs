@@ -4,6 +4,7 @@ use crate::codegen::value::Val;
 use crate::codegen::{Ctx, Res};
 use crate::constexpr;
 use crate::dtype::{DType, Scalar};
+use crate::extension::Extension;
 use crate::ops::{Args, Builtin, op};
 use std::rc::Rc;
 
@@ -34,6 +35,16 @@ pub(super) static TABLE: &[Builtin] = &[
     op("tl._is_power_of_two", "i", |ctx, args| {
         let i = args.int(ctx, "i")?;
         Ok(Val::bool(i > 0 && i & (i - 1) == 0))
+    }),
+    op("tl._rounded_up", "shape", |ctx, args| {
+        let dims = args.dims(ctx, "shape")?;
+        let dims = ctx.check(crate::typing::check_any_shape(&dims))?;
+        Ok(Val::tuple(dims.iter().map(|dim| Val::int(i128::from(dim.next_power_of_two()))).collect()))
+    }),
+    op("tl._any_shape", "x", |ctx, args| {
+        let x = args.tensor(ctx, "x")?;
+        let any = ctx.has_extension(Extension::AnyShape);
+        Ok(Val::bool(any || x.ty.shape.iter().any(|dim| !dim.is_power_of_two())))
     }),
     op("tl._wrap_axis", "axis, rank", |ctx, args| {
         let (axis, rank) = (args.int(ctx, "axis")?, args.int(ctx, "rank")?);
@@ -88,7 +99,7 @@ pub(super) static TABLE: &[Builtin] = &[
     }),
     op("tl.block_type", "element_ty, shape", |ctx, args| {
         let (scalar, dims) = (args.scalar(ctx, "element_ty")?, args.dims(ctx, "shape")?);
-        let shape = ctx.check(crate::typing::check_block_shape(&dims))?;
+        let shape = ctx.block_shape(&dims)?;
         Ok(Val::type_of(&crate::typing::Ty { scalar, shape }))
     }),
     op("tl.dtype", "name", |ctx, args| {

@@ -3,8 +3,9 @@
 use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Num, Res};
 use crate::dtype::DType;
+use crate::extension::Extension;
 use crate::ops::{Args, Builtin, op};
-use crate::typing::{MAX_ELEMENTS, Ty};
+use crate::typing::{ANY_SHAPE, MAX_ELEMENTS, Ty};
 use ir::{Attr, Type};
 use ttir::ops::shape;
 
@@ -33,12 +34,12 @@ fn arange(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
         )));
     }
     let count = end - start;
-    if count & (count - 1) != 0 {
+    if count & (count - 1) != 0 && !ctx.has_extension(Extension::AnyShape) {
         let next = (count as u128).next_power_of_two();
         return Err(ctx.error_help(
             "arange's range must be a power of 2",
             &format!(
-                "{end} - {start} is {count}: use {next} elements and mask those too many: `offsets = tl.arange(0, {next})`, `mask = offsets < {count}`"
+                "{end} - {start} is {count}: use {next} elements and mask those too many: `offsets = tl.arange(0, {next})`, `mask = offsets < {count}`; or {ANY_SHAPE}"
             ),
         ));
     }

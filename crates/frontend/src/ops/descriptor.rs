@@ -5,7 +5,7 @@ use crate::codegen::{Ctx, Res};
 use crate::constexpr;
 use crate::dtype::DType;
 use crate::ops::{Args, Builtin, op};
-use crate::typing::{self, ShapeText, Ty};
+use crate::typing::{ShapeText, Ty};
 use ir::{Attr, Type};
 use std::rc::Rc;
 use ttir::ops::descriptor;
@@ -48,7 +48,7 @@ fn make(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let pointer = ctx.pointer_of(&base, "make_tensor_descriptor")?;
     let (shape, strides) = (items(args.val("shape")), items(args.val("strides")));
     let block = args.dims(ctx, "block_shape")?;
-    let block = ctx.check(typing::check_block_shape(&block))?;
+    let block = ctx.block_shape(&block)?;
     let rank = shape.len();
     if !(1..=5).contains(&rank) {
         return Err(ctx.error(format!("Expected 1 <= ndim <= 5 but got {rank} dimensions")));

@@ -4,7 +4,7 @@ use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Res};
 use crate::dtype::DType;
 use crate::ops::{Args, Builtin, op};
-use crate::typing::{self, Ty};
+use crate::typing::Ty;
 use ttir::ops::reduce;
 
 pub(super) static TABLE: &[Builtin] = &[
@@ -64,7 +64,7 @@ fn histogram(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
         );
     }
     let bins = args.int(ctx, "num_bins")?;
-    let dims = ctx.check(typing::check_block_shape(&[bins]))?;
+    let dims = ctx.block_shape(&[bins])?;
     let ty = Ty { scalar: DType::Int32.into(), shape: dims };
     let mut operands = vec![input.value];
     if let Some(mask) = args.optional_tensor(ctx, "mask")? {

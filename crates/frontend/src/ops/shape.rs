@@ -4,7 +4,7 @@ use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Res};
 use crate::dtype::DType;
 use crate::ops::{Args, Builtin, op};
-use crate::typing::{self, ShapeText};
+use crate::typing::ShapeText;
 use ir::Attr;
 use ttir::ops::shape;
 
@@ -51,11 +51,16 @@ pub(super) static TABLE: &[Builtin] = &[
         Ok(ctx.item(input)?.into())
     }),
     op("tl.gather", "src, index, axis", gather),
+    op("tl._resized", "input, shape", |ctx, args| {
+        let (input, dims) = (args.tensor(ctx, "input")?, args.dims(ctx, "shape")?);
+        let dims = ctx.shape_of(&input, &dims)?;
+        Ok(ctx.resized_to(input, &dims)?.into())
+    }),
 ];
 
 fn broadcast_to(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let (input, dims) = (args.tensor(ctx, "input")?, args.dims(ctx, "shape")?);
-    let dims = ctx.check(typing::check_block_shape(&dims))?;
+    let dims = ctx.shape_of(&input, &dims)?;
     let own = &input.ty.shape;
     let (from, to) = (ShapeText(own).to_string(), ShapeText(&dims).to_string());
     if input.ty.is_block() && own.len() != dims.len() {

@@ -3,11 +3,38 @@
 use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Num, Res};
 use crate::extension::Extension;
-use crate::typing::{self, ShapeText, Ty};
+use crate::typing::{self, Shape, ShapeText, Ty};
 use ir::{Attr, Type};
 use ttir::ops::shape;
 
 impl Ctx<'_> {
+    /// Whether there are blocks of this shape.
+    pub(crate) fn check_block(&self, dims: &[i128]) -> Result<Shape, String> {
+        let any = self.has_extension(Extension::AnyShape);
+        if any { typing::check_any_shape(dims) } else { typing::check_block_shape(dims) }
+    }
+
+    /// The shape of a new block.
+    pub(crate) fn block_shape(&mut self, dims: &[i128]) -> Res<Shape> {
+        let checked = self.check_block(dims);
+        self.check(checked)
+    }
+
+    /// The shape of a block that is made of another one. What is made of a block of any shape may have any shape.
+    pub(crate) fn shape_of(&mut self, tensor: &Tensor, dims: &[i128]) -> Res<Shape> {
+        let any = tensor.ty.shape.iter().any(|dim| !dim.is_power_of_two());
+        if any { self.check(typing::check_any_shape(dims)) } else { self.block_shape(dims) }
+    }
+
+    /// The elements at the same positions in a block of other sizes; those that it does not have are undefined.
+    pub(crate) fn resized_to(&mut self, tensor: Tensor, dims: &[u32]) -> Res<Tensor> {
+        if tensor.ty.shape.as_slice() == dims {
+            return Ok(tensor);
+        }
+        let ty = Ty::block(tensor.ty.scalar, dims);
+        self.reshaped(&shape::RESIZE, tensor, &[], ty)
+    }
+
     /// An axis between `-rank` and `rank - 1` as one counted from the front.
     pub(crate) fn wrap_axis(&mut self, axis: i128, rank: usize) -> Res<usize> {
         let rank = rank as i128;
@@ -59,7 +86,7 @@ impl Ctx<'_> {
 
     /// The same elements in another shape.
     pub(crate) fn reshape(&mut self, tensor: Tensor, dims: &[i128], reorder: bool) -> Res<Tensor> {
-        let dims = self.check(typing::check_block_shape(dims))?;
+        let dims = self.shape_of(&tensor, dims)?;
         let ty = Ty { scalar: tensor.ty.scalar, shape: dims };
         if ty.numel() != tensor.ty.numel() {
             let (from, to) = (ShapeText(&tensor.ty.shape).to_string(), ShapeText(&ty.shape).to_string());
@@ -192,7 +219,7 @@ impl Ctx<'_> {
 
     /// A block of one value.
     pub(crate) fn full(&mut self, dims: &[i128], value: Num, dtype: crate::dtype::DType) -> Res<Tensor> {
-        let dims = self.check(typing::check_block_shape(dims))?;
+        let dims = self.block_shape(dims)?;
         if let Num::Literal(value) = &value {
             return self.literal(value, Ty { scalar: dtype.into(), shape: dims });
         }

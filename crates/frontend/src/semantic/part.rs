@@ -7,8 +7,9 @@ use crate::codegen::value::{Tensor, Val};
 use crate::codegen::{Ctx, Num, Res, Stop};
 use crate::constexpr;
 use crate::dtype::{DType, Scalar};
+use crate::extension::Extension;
 use crate::semantic::{Overflow, Predicate};
-use crate::typing::ShapeText;
+use crate::typing::{ANY_SHAPE, ShapeText};
 use crate::value::PyValue;
 use ir::Attr;
 use ruff_python_ast::Operator;
@@ -197,11 +198,15 @@ impl Ctx<'_> {
         let stop = known[1].map_or(if step < 0 { low } else { high }, clamp);
         let distance = if step < 0 { start - stop } else { stop - start };
         let count = if distance <= 0 { 0 } else { (distance - 1) / step.abs() + 1 };
-        if count.count_ones() == 1 {
+        if count.count_ones() == 1 || count > 0 && self.has_extension(Extension::AnyShape) {
             return Ok(Run { start, count, step });
         }
+        if count == 0 {
+            return Err(self.error(format!("a slice must have elements, this one has none of {size}")));
+        }
         let message = format!("a slice must have a power of two of elements, this one has {count} of {size}");
-        Err(self.error_help(message, "take a larger one and mask what is too much"))
+        let help = format!("take a larger one and mask what is too much, or {ANY_SHAPE}");
+        Err(self.error_help(message, &help))
     }
 
     fn slice_of(&mut self, block: Tensor, axis: usize, run: Run) -> Res<Tensor> {
@@ -209,8 +214,14 @@ impl Ctx<'_> {
         if run == (Run { start: 0, count: size, step: 1 }) {
             return Ok(block);
         }
+        if run.start == 0 && run.step == 1 && [run.count, size].iter().any(|count| count.count_ones() != 1) {
+            let mut dims = block.ty.shape.clone();
+            dims[axis] = run.count as u32;
+            return self.resized_to(block, &dims);
+        }
         let span = run.count * run.step;
-        let is_aligned = run.step > 0 && run.step.count_ones() == 1 && span <= size;
+        let are_powers = [run.count, run.step, size].iter().all(|count| count.count_ones() == 1);
+        let is_aligned = run.step > 0 && are_powers && span <= size;
         if is_aligned && run.start % span < run.step && size / run.count <= MOST_PIECES {
             let cut = self.resized(block, axis, &[size / span, run.count, run.step])?;
             let piece = self.picked(cut, axis, run.start / span)?;

@@ -10,7 +10,7 @@ use crate::target::{AssertPlace, PrintCall};
 use crate::types;
 use elementwise::small_float::as_wide;
 use ir::{Op, Type as IrType};
-use llir::{Op as Inst, Type, Value, Values};
+use llir::{IntCompare, Op as Inst, Type, Value, Values};
 use ttir::ops::debug::{ASSERT, AssertOp, PRINT, PrintOp};
 use ttir::ops::func::FuncOp;
 
@@ -20,6 +20,8 @@ pub(crate) const TABLE: &[Entry] = &[(&PRINT, print), (&ASSERT, assert)];
 /// How one operand is printed.
 struct Operand {
     ty: IrType,
+    /// The sizes of what is printed of it.
+    sizes: Vec<i64>,
     /// The text between the position and the value.
     prefix: String,
     hex: bool,
@@ -44,6 +46,7 @@ fn print(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         let number = if args.len() > 1 { format!("(operand {index}) ") } else { String::new() };
         let operand = Operand {
             ty: cx.module.ty(arg),
+            sizes: PrintOp::new(cx.module, op).printed_shape(index).to_vec(),
             prefix: format!("{prefix}{number}"),
             hex,
             signed: signed.get(index).is_some_and(|signed| *signed != 0),
@@ -73,11 +76,31 @@ fn print_operand(cx: &mut Cx<'_>, operand: &Operand, registers: &[Value]) -> Res
     guarded(cx, mask, |cx| {
         for (register, value) in registers.iter().enumerate() {
             if register as u32 & free.register == 0 {
-                print_element(cx, operand, &positions[register], *value);
+                let position = &positions[register];
+                let mask = within(cx, operand, position);
+                guarded(cx, mask, |cx| {
+                    print_element(cx, operand, position, *value);
+                    Ok(())
+                })?;
             }
         }
         Ok(())
     })
+}
+
+/// Whether an element is one that is printed; `None` where all are.
+fn within(cx: &mut Cx<'_>, operand: &Operand, position: &[Value]) -> Option<Value> {
+    let mut within: Option<Value> = None;
+    let sizes = operand.sizes.iter().zip(ttir::types::shape(operand.ty));
+    for ((&size, _), &at) in sizes.zip(position).filter(|((size, own), _)| size != own) {
+        let size = cx.b.int(cx.b.ty(at), size);
+        let below = cx.b.icmp(IntCompare::Slt, at, size);
+        within = Some(match within {
+            Some(within) => cx.b.and(within, below),
+            None => below,
+        });
+    }
+    within
 }
 
 /// Builds something that only lanes run where a condition holds.
@@ -95,7 +118,7 @@ fn guarded(
 
 fn print_element(cx: &mut Cx<'_>, operand: &Operand, position: &[Value], value: Value) {
     let mut args = program(cx);
-    let sizes = ttir::types::shape(operand.ty);
+    let sizes = &operand.sizes;
     // Coordinates are as wide as the largest one of their dimension, so that lines stand below each other.
     let indices: Vec<String> =
         sizes.iter().map(|size| format!("%{}u", (size - 1).to_string().len())).collect();

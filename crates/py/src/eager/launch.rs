@@ -67,7 +67,8 @@ pub(crate) fn launch(launched: Launched<'_, '_>) -> PyResult<()> {
     state::with(|state| {
         state.known.clear();
         state.globals.push(globals);
-        state.session.begin(Running { setting, memory, standing });
+        let extensions = frontend::Extensions::default();
+        state.session.begin(Running { setting, memory, standing, extensions });
         Ok(())
     })?;
     let interpreter = py.import("deuteron.runtime.interpreter");

@@ -14,5 +14,5 @@ mod state;
 mod value;
 
 pub(crate) use launch::{Launched, launch};
-pub(crate) use perform::{assigned, call, enter_program, is_running};
+pub(crate) use perform::{assigned, call, enter_program, is_running, set_extensions};
 pub(crate) use value::{BoundOperation, KernelValue};

@@ -8,7 +8,7 @@ use super::value::KernelValue;
 use crate::errors::{guard, of_class, to_py};
 use crate::kernel::globals::PyGlobals;
 use frontend::eager::Action;
-use frontend::{Place, PyValue};
+use frontend::{Extensions, Place, PyValue};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::{Bound, PyAny, PyErr, PyResult, Python, pyfunction};
 use pyo3::types::{PyAnyMethods, PyBool, PyDict, PyDictMethods, PyFloat, PyInt, PyTuple, PyTupleMethods};
@@ -86,6 +86,10 @@ pub(super) fn perform<'py>(
             encoded.operand(state, value.as_borrowed())?;
         }
         let Some(globals) = state.globals.last().cloned() else { return Err(outside(ask)) };
+        let extensions = state.session.running().map_or(0, |running| running.extensions.bits());
+        if extensions != 0 {
+            encoded.key.extend([b'x', extensions]);
+        }
         Ok((globals, state.session.find(&encoded.key)))
     })?;
     let ready = match found {
@@ -130,9 +134,10 @@ fn build<'py>(
         for (name, value) in keywords.into_iter().flat_map(|keywords| keywords.iter()) {
             named.push((name.extract::<String>()?, form(state, globals, value.as_borrowed())?));
         }
-        let setting = state.session.running().map(|running| running.setting.clone());
-        let question = Question { action: ask.action()?, args, keywords: named };
-        Ok((question, setting.ok_or_else(|| outside(ask))?))
+        let running = state.session.running().ok_or_else(|| outside(ask))?;
+        let (setting, extensions) = (running.setting.clone(), running.extensions);
+        let question = Question { action: ask.action()?, args, keywords: named, extensions };
+        Ok((question, setting))
     })?;
     let print = &crate::compile::build::print;
     let built = runtime::eager::build(&setting, &question, &**globals, print, &|| place(py));
@@ -268,5 +273,18 @@ pub(crate) fn enter_program(x: u32, y: u32, z: u32) -> PyResult<()> {
             running.standing.program = [x, y, z];
         }
         Ok(())
+    })
+}
+
+/// Says which extensions the function that runs from now on uses; gives those of the one before it.
+#[pyfunction]
+#[pyo3(name = "eager_extensions")]
+pub(crate) fn set_extensions(names: Vec<String>) -> PyResult<Vec<&'static str>> {
+    let extensions =
+        Extensions::from_names(names.iter().map(String::as_str)).map_err(PyRuntimeError::new_err)?;
+    state::with(|state| {
+        let before =
+            state.session.running().map(|running| std::mem::replace(&mut running.extensions, extensions));
+        Ok(before.map_or(Vec::new(), |before| before.names().collect()))
     })
 }

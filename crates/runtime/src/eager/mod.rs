@@ -20,7 +20,7 @@ use crate::compile::front_end_request;
 use crate::error::{CompilationFailure, RuntimeError};
 use frontend::eager::{Form, FormKind};
 use frontend::typing::Ty;
-use frontend::{Facts, Globals, Options, Place};
+use frontend::{Extensions, Facts, Globals, Options, Place};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -86,6 +86,8 @@ pub struct Running {
     pub memory: Memory,
     /// The grid, and the program that runs.
     pub standing: Standing,
+    /// What the function that runs uses beyond the language, as far as operations depend on it.
+    pub extensions: Extensions,
 }
 
 /// What one thread knows of forms and steps.

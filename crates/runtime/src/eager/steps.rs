@@ -2,7 +2,7 @@
 
 use super::Setting;
 use frontend::eager::{Action, Form, Step};
-use frontend::{Diagnostic, Facts, Function, FunctionRef, Globals, Options, PyValue, Request};
+use frontend::{Diagnostic, Extensions, Facts, Function, FunctionRef, Globals, Options, PyValue, Request};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,6 +19,8 @@ pub struct Question {
     pub args: Vec<Form>,
     /// Those that are given by name.
     pub keywords: Vec<(String, Form)>,
+    /// What the function that asks uses beyond the language.
+    pub extensions: Extensions,
 }
 
 impl Question {
@@ -108,7 +110,7 @@ pub(super) fn build(
     globals: &dyn Globals,
     print: &dyn Fn(&str),
 ) -> Result<Step, Vec<Diagnostic>> {
-    let function = FunctionRef(Arc::new(nothing()));
+    let function = FunctionRef(Arc::new(nothing(question.extensions)));
     let request = Request {
         globals,
         function,
@@ -122,8 +124,8 @@ pub(super) fn build(
     Ok(step)
 }
 
-/// No function: a step has none around it.
-fn nothing() -> Function {
+/// No function: a step has none around it, but for the extensions of the one that asks.
+fn nothing(extensions: Extensions) -> Function {
     Function {
         id: 0,
         name: String::new(),
@@ -132,7 +134,7 @@ fn nothing() -> Function {
         first_line: 1,
         source: String::new(),
         noinline: false,
-        extensions: frontend::Extensions::default(),
+        extensions,
     }
 }
 

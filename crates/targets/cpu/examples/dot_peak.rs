@@ -112,6 +112,7 @@ fn specs(machine: Machine) -> Vec<DotSpec> {
                 a_row_stride: padded_stride(steps, operands),
                 b_row_stride: padded_stride(n, operands),
                 c_row_stride: padded_stride(n, operands),
+                used: [m, n, k],
                 machine,
             });
         }

@@ -23,8 +23,9 @@ pub type Entry = unsafe extern "C" fn(
 
 /// Prints one operand of `device_print`: `(context, pid, prefix, prefix bytes, format, data, rank, shape)`.
 ///
-/// `format` is made by [`print_format`]; `data` holds the elements row by row, `shape` one `u64` per dimension (rank 0
-/// is a scalar). The prefix is printed as it is, with the spaces around it. Nothing is kept after the call.
+/// `format` is made by [`print_format`]; `data` holds the elements; `shape` is the size of each dimension as a `u64`,
+/// then the distance in elements between neighbours along each (rank 0 is a scalar). The prefix is printed as it is,
+/// with the spaces around it. Nothing is kept after the call.
 pub type PrintFn =
     unsafe extern "C" fn(*const LaunchContext, u64, *const u8, u64, u64, *const u8, u64, *const u64);
 

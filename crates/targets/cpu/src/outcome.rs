@@ -55,9 +55,11 @@ pub(crate) unsafe extern "C" fn print(
         let shape: Vec<u64> = match rank {
             0 => Vec::new(),
             // SAFETY: as above.
-            _ => unsafe { std::slice::from_raw_parts(shape, rank as usize) }.to_vec(),
+            _ => unsafe { std::slice::from_raw_parts(shape, 2 * rank as usize) }.to_vec(),
         };
-        let count: u64 = if kind == PrintKind::Nothing { 0 } else { shape.iter().product() };
+        let (shape, distances) = shape.split_at(rank as usize);
+        let last: u64 = shape.iter().zip(distances).map(|(size, distance)| (size - 1) * distance).sum();
+        let count = if kind == PrintKind::Nothing { 0 } else { last + 1 };
         // SAFETY: as above.
         let data = unsafe { bytes_at(data, count * kind.bytes() as u64) };
         let record = Record {
@@ -67,7 +69,8 @@ pub(crate) unsafe extern "C" fn print(
             hex: format >> 8 & 1 == 1,
             operand: (format >> 16 & 0xffff).checked_sub(1),
             data,
-            shape: &shape,
+            shape,
+            distances,
         };
         let text = record.lines();
         let mut out = std::io::stdout().lock();
@@ -94,6 +97,8 @@ struct Record<'a> {
     operand: Option<u64>,
     data: &'a [u8],
     shape: &'a [u64],
+    /// In elements, between neighbours along each dimension.
+    distances: &'a [u64],
 }
 
 impl Record<'_> {
@@ -109,7 +114,10 @@ impl Record<'_> {
         let widths: Vec<usize> =
             self.shape.iter().map(|size| size.saturating_sub(1).to_string().len()).collect();
         let mut index = vec![0u64; self.shape.len()];
-        for element in self.data.chunks_exact(self.kind.bytes()) {
+        let bytes = self.kind.bytes();
+        for _ in 0..self.shape.iter().product::<u64>() {
+            let offset: u64 = index.iter().zip(self.distances).map(|(at, distance)| at * distance).sum();
+            let element = &self.data[offset as usize * bytes..][..bytes];
             let places = index.iter().zip(&widths).map(|(place, width)| format!("{place:width$}"));
             let places = places.collect::<Vec<_>>().join(", ");
             let _ = write!(text, "pid ({x}, {y}, {z}) idx ({places}){}", self.prefix);
@@ -165,7 +173,8 @@ mod tests {
     use expect_test::expect;
 
     fn record<'a>(kind: PrintKind, hex: bool, data: &'a [u8], shape: &'a [u64]) -> Record<'a> {
-        Record { coordinates: [1, 2, 0], prefix: " x: ", kind, hex, operand: None, data, shape }
+        let distances = if shape.len() == 2 { &[2, 1] } else { &[1][..] };
+        Record { coordinates: [1, 2, 0], prefix: " x: ", kind, hex, operand: None, data, shape, distances }
     }
 
     #[test]

@@ -32,7 +32,7 @@ use ir::{Diagnostic, Module};
 use layout::Dim;
 use ttir::ops::func::FUNC;
 use ttir::passes::FLATTEN_DESCRIPTORS;
-use ttir::types::{is_tensor, shape};
+use ttir::types::{is_odd, is_tensor, shape};
 
 /// Forms that no layout or machine has are written otherwise.
 static FORMS: &[&PassRow] = &[
@@ -88,6 +88,12 @@ fn refuse(program: &Module) -> Result<(), Diagnostic> {
                 let message = "a kernel cannot take a block as a parameter";
                 return Err(Diagnostic::new(message).at(place()).note("pass a pointer and load the block"));
             }
+        }
+        if program.results(op).iter().any(|&result| is_odd(program.ty(result))) {
+            let message = "layouts hold blocks whose sizes are powers of two";
+            return Err(Diagnostic::new(message)
+                .at(place())
+                .note("the pass `pad-blocks` makes them of others"));
         }
         let axes = program.results(op).iter().map(|&result| shape(program.ty(result)).len()).max();
         if let Some(axes) = axes.filter(|axes| *axes > Dim::MOST) {

@@ -50,7 +50,7 @@ fn entry(machine: &Machine<'_>, op: Op) -> Block {
     machine.module.entry(machine.module.region(op, 0))
 }
 
-/// Combines neighbours until one element of each line is left; dimensions are powers of two.
+/// Combines neighbours until one element of each line is left. The last one of an odd number waits.
 pub(crate) fn reduce(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let block = entry(machine, op);
     let of = ReduceOp::new(machine.module, op);
@@ -58,21 +58,43 @@ pub(crate) fn reduce(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     let mut current = machine.operands(op);
     while line.size > 1 {
         let half = line.size / 2;
+        let last = (line.size % 2 == 1).then(|| line.size - 1);
         let target = AroundAxis { size: half, ..line };
         let count = half * line.lines();
-        // Lines lie behind each other, so their pairs are numbered through.
-        let inner = line.inner;
-        let side = |data: &Data, which: usize| match inner {
-            1 => data.every_second(count, which),
-            _ => data.permute(count, |position| (2 * (position / inner) + which) * inner + position % inner),
+        // Lines lie behind each other, so their pairs are numbered through, where none has an element left over.
+        let side = |data: &Data, which: usize| match (line.inner, last) {
+            (1, None) => data.every_second(count, which),
+            (inner, None) => {
+                data.permute(count, |position| (2 * (position / inner) + which) * inner + position % inner)
+            }
+            (_, Some(_)) => data.permute(count, |position| {
+                let (number, pair) = locate(target, position);
+                line.position(number, 2 * pair + which)
+            }),
         };
         let args: Vec<Data> = [0, 1]
             .into_iter()
             .flat_map(|which| current.iter().map(move |data| (data, which)))
             .map(|(data, which)| side(data, which))
             .collect();
-        current = run_each(machine, block, &args, count)?;
-        line = target;
+        let combined = run_each(machine, block, &args, count)?;
+        let Some(last) = last else {
+            (current, line) = (combined, target);
+            continue;
+        };
+        let longer = AroundAxis { size: half + 1, ..line };
+        let with_last = |(combined, before): (&Data, &Data)| {
+            Data::pick(&[combined, before], longer.size * longer.lines(), |position| {
+                let (number, along) = locate(longer, position);
+                if along < half {
+                    (0, target.position(number, along))
+                } else {
+                    (1, line.position(number, last))
+                }
+            })
+        };
+        current = combined.iter().zip(&current).map(with_last).collect();
+        line = longer;
     }
     machine.set_results(op, current);
     Ok(())

@@ -85,13 +85,18 @@ pub(crate) fn print(machine: &mut Machine<'_>, op: Op) -> Step<()> {
     }
     for (index, data) in operands.iter().enumerate() {
         let ty = module.ty(of.args()[index]);
+        let printed = of.printed_shape(index);
         for position in 0..numel(ty) as usize {
+            let at = coordinates(shape(ty), position);
+            if at.iter().zip(printed).any(|(&at, &size)| at >= size as usize) {
+                continue;
+            }
             let element = Element { op, shape: shape(ty), position, pointer: None };
             machine.require(element, data, "the printed value")?;
             let line = print_line(&PrintedElement {
                 program: machine.program,
-                shape: shape(ty),
-                position,
+                shape: printed,
+                position: at.iter().zip(printed).fold(0, |number, (at, &size)| number * size as usize + at),
                 prefix,
                 operand: (operands.len() > 1).then_some(index),
                 ty: elem(ty),

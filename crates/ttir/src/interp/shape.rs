@@ -3,7 +3,7 @@
 use super::affine::Affine;
 use super::data::{Data, Undefined};
 use super::machine::{Entry, Machine, Step, merge_undefined, origin_of};
-use super::positions::{AroundAxis, positions, strides};
+use super::positions::{AroundAxis, coordinates, positions, strides};
 use crate::ops;
 use crate::ops::compare::SelectOp;
 use crate::ops::constant::{ConstantOp, splat_bits};
@@ -29,6 +29,7 @@ pub(super) const TABLE: &[Entry] = &[
     (&ops::shape::SPLIT, split),
     (&ops::shape::CAT, cat),
     (&ops::shape::GATHER, gather),
+    (&ops::shape::RESIZE, resize),
 ];
 
 pub(crate) fn constant(machine: &mut Machine<'_>, op: Op) -> Step<()> {
@@ -204,6 +205,14 @@ pub(crate) fn gather(machine: &mut Machine<'_>, op: Op) -> Step<()> {
         }
         sources.push(if inside { source.position(line, along as usize) } else { 0 });
     }
+    let result = taken(machine, op, data, &sources, &failed);
+    machine.set_result(op, result);
+    Ok(())
+}
+
+/// The elements at positions of a block; those that `failed` lists are undefined.
+fn taken(machine: &Machine<'_>, op: Op, data: &Data, sources: &[usize], failed: &[usize]) -> Data {
+    let count = sources.len();
     let result = Data::from_fn(count, |index| data.at(sources[index]));
     let moved = data.permute(count, |index| sources[index]);
     let undefined = match (moved.undefined(), failed.is_empty()) {
@@ -221,6 +230,25 @@ pub(crate) fn gather(machine: &mut Machine<'_>, op: Op) -> Step<()> {
             })
         }
     };
-    machine.set_result(op, result.with_undefined(undefined));
+    result.with_undefined(undefined)
+}
+
+/// Elements that the operand does not have are undefined.
+pub(crate) fn resize(machine: &mut Machine<'_>, op: Op) -> Step<()> {
+    let [from, to] = shapes(machine, op);
+    let from_strides = strides(from);
+    let count = to.iter().product::<i64>() as usize;
+    let (mut sources, mut failed) = (Vec::with_capacity(count), Vec::new());
+    for position in 0..count {
+        let at = coordinates(to, position);
+        let inside = at.iter().zip(from).all(|(&at, &size)| at < size as usize);
+        if !inside {
+            failed.push(position);
+        }
+        let place = at.iter().zip(&from_strides).map(|(at, stride)| at * stride).sum();
+        sources.push(if inside { place } else { 0 });
+    }
+    let result = taken(machine, op, source(machine, op), &sources, &failed);
+    machine.set_result(op, result);
     Ok(())
 }

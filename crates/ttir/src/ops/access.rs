@@ -55,6 +55,11 @@ impl<'m> AccessOp<'m> {
         self.named("value")
     }
 
+    /// What is compared with memory.
+    pub fn expected(self) -> Option<Value> {
+        self.named("expected")
+    }
+
     /// What a load gives where its mask does not hold.
     pub fn other(self) -> Option<Value> {
         self.named("other")

@@ -2,7 +2,9 @@
 
 use crate::types::{TENSOR_ONLY, elem, shape};
 use ir::view::AttrField;
-use ir::{ANY, CostClass, Format, Infer, LayoutRule, Module, OpRow, Traits, Value};
+use ir::{
+    ANY, Attr, CostClass, DeclaredKey, Format, Infer, LayoutRule, Module, Op, OpRow, Traits, Type, Value,
+};
 
 /// Rows of this file.
 pub(super) const ROWS: &[&OpRow] = &[&DOT, &DOT_SCALED];
@@ -43,7 +45,25 @@ ir::op_view! {
     }
 }
 
+/// How much of a dot has a meaning.
+pub static USED: DeclaredKey = DeclaredKey::new(
+    "tt.used",
+    "Rows, columns and depth of a dot that have a meaning. Beyond, factors are zero along the depth, and sums may be anything.",
+);
+
 impl MatmulOp<'_> {
+    /// Rows, columns and depth that have a meaning, where that is less than all.
+    pub fn used(self) -> Option<[i64; 3]> {
+        let sizes = self.module.extra_attr(self.op, USED.name)?;
+        <[i64; 3]>::try_from(super::shape::ints(Some(sizes))).ok()
+    }
+
+    /// Says how much has a meaning.
+    pub fn set_used(module: &mut Module, op: Op, sizes: [i64; 3]) {
+        let sizes = Attr::DenseArray { elem: Type::int(32), values: sizes.to_vec().into() };
+        module.set_extra(op, USED.key(), Some(sizes));
+    }
+
     /// How binary32 operands are multiplied.
     pub fn input_precision(self) -> InputPrecision {
         let attr = self.module.attr_named(self.op, "inputPrecision");

@@ -19,6 +19,7 @@ pub(super) const ROWS: &[&OpRow] = &[
     &SPLIT,
     &CAT,
     &GATHER,
+    &RESIZE,
 ];
 
 type Types = Result<SmallVec<[Type; 2]>, String>;
@@ -365,4 +366,28 @@ pub static GATHER: OpRow = OpRow {
         }
     }),
     ..GatherOp::ROW
+};
+
+ir::op_view! {
+    ResizeOp of RESIZE {
+        operands { src: One TENSOR_ONLY }
+        results { result: One TENSOR_ONLY }
+    }
+}
+
+/// Cuts or extends dimensions at their ends.
+pub static RESIZE: OpRow = OpRow {
+    name: "tt.resize",
+    doc: "The elements at the same positions in a block of other sizes. Positions that `src` does not have are undefined.",
+    infer: Infer::Explicit,
+    cost: CostClass::Once,
+    traits: PURE,
+    format: Format::Text("$src attr-dict : type($src) -> type($result)"),
+    verify: Some(|module, op| {
+        same_elem(module, op)?;
+        let (from, to) = (shape(module.ty(module.operand(op, 0))), shape(module.ty(module.result(op, 0))));
+        if from.len() == to.len() { Ok(()) } else { Err(format!("{from:?} and {to:?} differ in rank")) }
+    }),
+    fold: Some(patterns::fold_same_type),
+    ..ResizeOp::ROW
 };

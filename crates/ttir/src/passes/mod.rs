@@ -2,12 +2,14 @@
 
 mod accumulate_dots;
 mod flatten_descriptors;
+mod pad_blocks;
 pub(crate) mod patterns;
 mod reorder_broadcast;
 mod share_exponentials;
 
 pub use accumulate_dots::ACCUMULATE_DOTS;
 pub use flatten_descriptors::FLATTEN_DESCRIPTORS;
+pub use pad_blocks::PAD_BLOCKS;
 pub use reorder_broadcast::REORDER_BROADCAST;
 pub use share_exponentials::SHARE_EXPONENTIALS;
 
@@ -16,7 +18,7 @@ use ir::passes::{CANONICALIZE, CSE, INLINE, LICM, SYMBOL_DCE};
 
 /// The passes of this crate, for tools that find passes by name.
 pub static ALL: &[&PassRow] =
-    &[&ACCUMULATE_DOTS, &FLATTEN_DESCRIPTORS, &REORDER_BROADCAST, &SHARE_EXPONENTIALS];
+    &[&ACCUMULATE_DOTS, &FLATTEN_DESCRIPTORS, &PAD_BLOCKS, &REORDER_BROADCAST, &SHARE_EXPONENTIALS];
 
 /// What turns the front end's code into the form that the lowerings expect: one function a kernel, uniform values
 /// scalar, constants known, nothing twice, nothing unused.
@@ -24,6 +26,7 @@ pub fn pipeline() -> &'static [&'static PassRow] {
     static PIPELINE: &[&PassRow] = &[
         &INLINE,
         &CANONICALIZE,
+        &PAD_BLOCKS,
         &ACCUMULATE_DOTS,
         &REORDER_BROADCAST,
         &CANONICALIZE,

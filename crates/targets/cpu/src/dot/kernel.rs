@@ -140,8 +140,9 @@ impl Writer<'_> {
 
     fn kernel(&mut self, symbol: &str) {
         let panel = self.tile.vectors * self.tile.lanes;
-        let panels = self.spec.n / panel;
-        let blocks = spread(self.spec.m, self.tile.rows);
+        let [rows, columns, _] = self.spec.used;
+        let panels = columns.div_ceil(panel);
+        let blocks = spread(rows, self.tile.rows);
         let last = blocks.len() - 1;
         let k = if self.form.k_is_given { ", i64 %k" } else { "" };
         self.line(&format!(
@@ -255,8 +256,8 @@ impl Writer<'_> {
     fn inner_loop(&mut self, p: &str, rows: u32) {
         let element = self.element();
         let vector = self.vector.clone();
-        let turns_of_k = self.spec.k / self.spec.operands.group();
         let steps = self.form.steps;
+        let turns_of_k = self.spec.used[2].div_ceil(self.spec.operands.group()).next_multiple_of(steps);
         let end = if self.form.k_is_given { "%k".to_owned() } else { turns_of_k.to_string() };
         self.line(&format!("{p}.k:"));
         self.line(&format!("  %{p}.k.i = phi i64 [ 0, %{p} ], [ %{p}.k.next, %{p}.k ]"));

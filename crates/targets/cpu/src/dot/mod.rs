@@ -2,7 +2,7 @@
 //!
 //! # The contract
 //! - `A` is row-major `[m][k]`, `B` row-major `[k][n]`, `C` row-major `[m][n]`; row strides are compile-time
-//!   constants in elements; the three do not overlap. Sizes are powers of two.
+//!   constants in elements; the three do not overlap. Sizes are powers of two, of which less may be used.
 //! - Operands are handed over in the type in which they are multiplied: fp16, bf16, fp8 and tf32 operands as
 //!   [`Operands::F32`] tiles, converted while the scratch tile is filled (that pass exists anyway). 8-bit integers
 //!   go as [`Operands::I16Pairs`] and bf16 and fp8 as [`Operands::Bf16Pairs`] where [`Operands::is_supported`] says so,
@@ -146,6 +146,8 @@ pub struct DotSpec {
     pub b_row_stride: u32,
     /// Elements from one row of `C` to the next.
     pub c_row_stride: u32,
+    /// How many rows, columns and steps of `k` have a meaning. Further sums may be anything, further steps are zeros.
+    pub used: [u32; 3],
     /// The machine.
     pub machine: Machine,
 }
@@ -206,8 +208,9 @@ impl Plan {
 
     /// The symbol of the kernel, without `@`. Its type is `void (ptr a, ptr b, ptr c)`.
     pub fn symbol(&self) -> String {
-        let DotSpec { m, n, k, operands, a_row_stride, b_row_stride, c_row_stride, .. } = self.spec;
-        format!("dn.dot.{}.{m}x{n}x{k}.{a_row_stride}.{b_row_stride}.{c_row_stride}", operands.name())
+        let DotSpec { m, n, k, operands, a_row_stride, b_row_stride, c_row_stride, used, .. } = self.spec;
+        let strides = format!("{a_row_stride}.{b_row_stride}.{c_row_stride}");
+        format!("dn.dot.{}.{m}x{n}x{k}.{strides}{}", operands.name(), used_name(&used, &[m, n, k]))
     }
 
     /// The text of the kernel and of the declarations it needs, each with its symbol: emit each symbol once.
@@ -223,6 +226,11 @@ impl Plan {
             }
         }
     }
+}
+
+/// What the name of a kernel says of sizes that are not used as a whole.
+fn used_name(used: &[u32], sizes: &[u32]) -> String {
+    if used == sizes { String::new() } else { used.iter().map(|size| format!(".of{size}")).collect() }
 }
 
 /// The most rows of a register tile: accumulators, one row of `B` and temporaries fit the registers; what was measured
@@ -242,10 +250,13 @@ fn most_rows(machine: Machine, vectors: u32) -> u32 {
 
 fn check(spec: &DotSpec) -> Result<(), DotError> {
     let error = |what: String| Err(DotError { what });
-    let DotSpec { m, n, k, machine, .. } = *spec;
-    for (name, size) in [("m", m), ("n", n), ("k", k)] {
+    let DotSpec { m, n, k, used, machine, .. } = *spec;
+    for ((name, size), used) in [("m", m), ("n", n), ("k", k)].into_iter().zip(used) {
         if !size.is_power_of_two() || size > 1 << 16 {
             return error(format!("{name} is {size}: use a power of two up to 65536"));
+        }
+        if !(1..=size).contains(&used) {
+            return error(format!("{used} of {name} = {size} are used"));
         }
     }
     if !spec.operands.is_supported(&machine, n, k) {

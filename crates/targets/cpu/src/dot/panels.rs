@@ -29,6 +29,8 @@ pub struct PanelSpec {
     pub a_row_stride: u32,
     /// Elements from one row of `C` to the next.
     pub c_row_stride: u32,
+    /// How many rows and columns have a meaning; further sums may be anything.
+    pub used: [u32; 2],
     /// The machine.
     pub machine: Machine,
 }
@@ -105,8 +107,9 @@ impl PanelPlan {
 
     /// The symbol of the kernel, without `@`. Its type is `void (ptr a, ptr b, ptr c, i64 k)`.
     pub fn symbol(&self) -> String {
-        let PanelSpec { m, n, step, depth, operands, a_row_stride, c_row_stride, .. } = self.spec;
-        format!("dn.panels.{}.{m}x{n}x{step}.{depth}.{a_row_stride}.{c_row_stride}", operands.name())
+        let PanelSpec { m, n, step, depth, operands, a_row_stride, c_row_stride, used, .. } = self.spec;
+        let used = super::used_name(&used, &[m, n]);
+        format!("dn.panels.{}.{m}x{n}x{step}.{depth}.{a_row_stride}.{c_row_stride}{used}", operands.name())
     }
 
     /// The text of the kernel and of the declarations it needs, each with its symbol: emit each symbol once.
@@ -130,6 +133,7 @@ impl PanelSpec {
             a_row_stride: self.a_row_stride,
             b_row_stride: self.n,
             c_row_stride: self.c_row_stride,
+            used: [self.used[0], self.used[1], self.step * self.operands.group()],
             machine: self.machine,
         }
     }

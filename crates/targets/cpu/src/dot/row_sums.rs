@@ -75,7 +75,7 @@ impl Writer<'_> {
             self.spec.machine.attributes()
         ));
         self.line("entry:\n  br label %rows0");
-        let blocks = spread(self.spec.m, rows);
+        let blocks = spread(self.spec.used[0], rows);
         for (index, &block) in blocks.iter().enumerate() {
             let from = if index == 0 { "entry".to_owned() } else { format!("rows{}.done", index - 1) };
             let to = if index + 1 == blocks.len() { "exit".to_owned() } else { format!("rows{}", index + 1) };

@@ -137,7 +137,7 @@ fn printing_reaches_the_callback() {
         let grid = kit.field(offsets::GRID, Type::I32);
         kit.b.store(grid, kit.scratch, 4);
         let prefix = kit.b.module().add_bytes(b" grid: ");
-        let shape = kit.b.module().add_table("shape", Type::I64, vec![1], 8);
+        let shape = kit.b.module().add_table("shape", Type::I64, vec![1, 1], 8);
         let (prefix, shape) = (kit.b.symbol(&prefix), kit.b.symbol(&shape));
         let format = kit.b.i64(print_format(PrintKind::I32, PrintBase::Hex, Some(0)) as i64);
         let (bytes, rank) = (kit.b.i64(7), kit.b.i64(1));

@@ -26,7 +26,8 @@ impl Emitter<'_> {
         let accumulator =
             self.accumulator(op, c, types::dot_operand(ttir::types::elem(module.ty(result))))?;
         let shapes = [a, b].map(|value| types::shape(module.ty(value)));
-        self.multiply(operands, &tiles, &accumulator, shapes)?;
+        let used = super::operands::used(module, op);
+        self.multiply(operands, &tiles, &accumulator, (shapes, used))?;
         self.buffers.insert(result, accumulator);
         Ok(())
     }
@@ -145,7 +146,7 @@ impl Emitter<'_> {
         operands: Operands,
         tiles: &[Buffer; 2],
         c: &Buffer,
-        [a_shape, b_shape]: [&[i64]; 2],
+        ([a_shape, b_shape], used): ([&[i64]; 2], [u32; 3]),
     ) -> Result<()> {
         let rank = a_shape.len();
         let row = |buffer: &Buffer| buffer.strides[rank - 2] as u32;
@@ -157,6 +158,7 @@ impl Emitter<'_> {
             a_row_stride: row(&tiles[0]),
             b_row_stride: row(&tiles[1]),
             c_row_stride: row(c),
+            used,
             machine: self.machine.dot(),
         };
         let plan = Plan::choose(&spec)?;

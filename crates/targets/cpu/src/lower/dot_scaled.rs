@@ -63,7 +63,8 @@ impl Emitter<'_> {
         let result = dot.d();
         let elem = types::dot_operand(ttir::types::elem(module.ty(result)));
         let sum = self.accumulator(op, c, elem)?;
-        self.multiply(Operands::F32, &tiles, &sum, [&a_shape, &b_shape])?;
+        let used = [sizes[0], sizes[1], k].map(|size| size as u32);
+        self.multiply(Operands::F32, &tiles, &sum, ([&a_shape, &b_shape], used))?;
         self.buffers.insert(result, sum);
         Ok(())
     }

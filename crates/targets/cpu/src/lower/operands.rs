@@ -57,6 +57,14 @@ pub(crate) fn multiplied(module: &ir::Module, machine: &Machine, op: ir::Op) -> 
     pairs.filter(|&(operands, _)| is_supported(operands)).or_else(|| Some((operands_of(wide)?, wide)))
 }
 
+/// Rows, columns and depth of a dot that have a meaning.
+pub(crate) fn used(module: &ir::Module, op: ir::Op) -> [u32; 3] {
+    let dot = MatmulOp::new(module, op);
+    let (a, b) = (types::shape(module.ty(dot.a())), types::shape(module.ty(dot.b())));
+    let all = [a[a.len() - 2], b[b.len() - 1], a[a.len() - 1]];
+    dot.used().unwrap_or(all).map(|size| u32::try_from(size).unwrap_or(u32::MAX))
+}
+
 /// Whether all numbers of a type are numbers of bf16.
 fn is_bf16(elem: IrType) -> bool {
     elem.as_float().is_some_and(|kind| kind == FloatKind::BF16 || kind.bits() == 8)

@@ -30,7 +30,8 @@ impl<'a> Emitter<'a> {
         let (signs, operands) = (print.is_signed(), print.args());
         if operands.is_empty() {
             let null = self.b.zero(Type::PTR);
-            return self.print_one(prefix, print_format(PrintKind::Nothing, base, None), null, &[]);
+            let format = print_format(PrintKind::Nothing, base, None);
+            return self.print_one(prefix, format, null, (&[], &[]));
         }
         for (number, &operand) in operands.iter().enumerate() {
             let ty = module.ty(operand);
@@ -39,6 +40,7 @@ impl<'a> Emitter<'a> {
             let printed = printed(elem);
             let dims = types::shape(ty);
             let strides = types::row_major(dims);
+            let distances = strides.clone();
             let lane = types::memory(printed);
             let bytes = dims.iter().product::<i64>() as u64 * u64::from(lane.lane_bytes());
             let mark = self.arena.mark();
@@ -48,7 +50,7 @@ impl<'a> Emitter<'a> {
             let data = self.address(&buffer);
             let operand_number = (operands.len() > 1).then_some(number as u16);
             let format = print_format(kind_of(printed, is_signed), base, operand_number);
-            self.print_one(prefix, format, data, dims)?;
+            self.print_one(prefix, format, data, (print.printed_shape(number), &distances))?;
             self.arena.release(mark);
         }
         Ok(())
@@ -67,9 +69,15 @@ impl<'a> Emitter<'a> {
         Ok(())
     }
 
-    fn print_one(&mut self, prefix: &str, format: u64, data: Value, dims: &[i64]) -> Result<()> {
+    fn print_one(
+        &mut self,
+        prefix: &str,
+        format: u64,
+        data: Value,
+        (dims, distances): (&[i64], &[i64]),
+    ) -> Result<()> {
         let (text, length) = self.text(prefix);
-        let sizes = dims.iter().map(|&dim| dim as u128).collect::<Vec<_>>();
+        let sizes = dims.iter().chain(distances).map(|&dim| dim as u128).collect::<Vec<_>>();
         let sizes = if sizes.is_empty() { vec![0] } else { sizes };
         let symbol = self.b.module().add_table("shape", Type::I64, sizes, 8);
         let (format, rank) = (self.b.i64(format as i64), self.b.i64(dims.len() as i64));

@@ -83,6 +83,7 @@ fn specs(operands: Operands, machine: Machine) -> Vec<DotSpec> {
                 a_row_stride: steps + padding,
                 b_row_stride: n + padding,
                 c_row_stride: n + 2 * padding,
+                used: [m, n, k],
                 machine,
             });
         }
@@ -130,9 +131,14 @@ fn check_floats(spec: &DotSpec, object: &LoadedObject, random: &mut Random) {
             })
             .collect()
     };
-    let a = tile(spec.m, spec.k, spec.a_row_stride);
-    let b = tile(spec.k, spec.n, spec.b_row_stride);
+    let mut a = tile(spec.m, spec.k, spec.a_row_stride);
+    let mut b = tile(spec.k, spec.n, spec.b_row_stride);
     let c = tile(spec.m, spec.n, spec.c_row_stride);
+    let [rows, columns, depth] = spec.used;
+    for step in depth..spec.k {
+        (0..spec.m).for_each(|row| a[(row * spec.a_row_stride + step) as usize] = 0.0);
+        (0..spec.n).for_each(|column| b[(step * spec.b_row_stride + column) as usize] = 0.0);
+    }
     let (got, epsilon): (Vec<f64>, f64) = if spec.operands == Operands::F32 {
         let narrow = |values: &[f64]| values.iter().map(|&value| value as f32).collect::<Vec<f32>>();
         let mut got = narrow(&c);
@@ -149,6 +155,9 @@ fn check_floats(spec: &DotSpec, object: &LoadedObject, random: &mut Random) {
             assert!(got.to_bits() == c[index].to_bits(), "{spec:?}: padding of C was written");
             continue;
         }
+        if row >= rows || column >= columns {
+            continue;
+        }
         let (want, size) = reference(spec, &a, &b, &c, (row, column));
         let bound = size * epsilon * f64::from(spec.k.max(2));
         assert!((got - want).abs() <= bound, "{spec:?} at {row}, {column}: {got} instead of {want}");
@@ -160,7 +169,14 @@ fn float_kernels_agree_with_plain_loops() {
     let mut random = Random::fresh();
     for isa in native::isas() {
         for operands in [Operands::F32, Operands::F64] {
-            let specs = specs(operands, machine(&isa));
+            let mut specs = specs(operands, machine(&isa));
+            let part = |spec: &DotSpec| {
+                let used = [spec.m - spec.m / 3, spec.n - spec.n / 3, spec.k - spec.k / 3];
+                DotSpec { used, ..*spec }
+            };
+            let parts: Vec<DotSpec> =
+                specs.iter().filter(|spec| spec.m * spec.n * spec.k > 1).map(part).collect();
+            specs.extend(parts.into_iter().filter(|part| part.used != [part.m, part.n, part.k]));
             let object = load(&specs, &isa);
             for spec in &specs {
                 check_floats(spec, &object, &mut random);
@@ -180,6 +196,7 @@ fn a_nan_stays_in_its_row_and_column() {
             a_row_stride: 8,
             b_row_stride: 16,
             c_row_stride: 16,
+            used: [16, 16, 8],
             machine: machine(&isa),
         };
         let object = load(&[spec], &isa);
@@ -408,6 +425,7 @@ fn kernels_for_other_machines_keep_their_tile_in_registers() {
             a_row_stride: 32,
             b_row_stride: 64,
             c_row_stride: 64,
+            used: [64, 64, 32],
             machine,
         };
         let text = module(Plan::choose(&sizes).expect("a legal shape").definitions());
@@ -443,6 +461,7 @@ fn impossible_shapes_are_refused() {
         a_row_stride: 16,
         b_row_stride: 16,
         c_row_stride: 16,
+        used: [16; 3],
         machine,
     };
     assert!(Plan::choose(&good).is_ok());
@@ -450,7 +469,11 @@ fn impossible_shapes_are_refused() {
         (DotSpec { m: 12, ..good }, "m is 12"),
         (DotSpec { k: 0, ..good }, "k is 0"),
         (DotSpec { b_row_stride: 8, ..good }, "rows of B overlap"),
-        (DotSpec { k: 1, operands: Operands::I16Pairs, ..good }, "no instruction for I16Pairs"),
+        (DotSpec { used: [17, 16, 16], ..good }, "17 of m = 16 are used"),
+        (
+            DotSpec { k: 1, used: [16, 16, 1], operands: Operands::I16Pairs, ..good },
+            "no instruction for I16Pairs",
+        ),
         (DotSpec { operands: Operands::Bf16Pairs, ..good }, "no instruction for Bf16Pairs"),
         (DotSpec { machine: Machine { vector_bytes: 24, ..machine }, ..good }, "no known machine"),
     ];

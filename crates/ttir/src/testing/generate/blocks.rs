@@ -1,19 +1,21 @@
 //! Changes of shape, products of matrices.
 
 use super::Maker;
-use crate::ops::{arith_int, dot, shape as ops};
+use crate::ops::compare::{self, CmpIOp, CmpIPredicate};
+use crate::ops::{arith_int, constant, dot, shape as ops};
 use crate::types::{elem, is_tensor, numel, pointee, shape, tensor};
 use ir::{Attr, FloatKind, Type, Value};
 
 impl Maker {
     pub(super) fn random_shape_change(&mut self) {
-        match self.random.below(7) {
+        match self.random.below(8) {
             0 => self.splat(),
             1 => self.trans(),
             2 => self.reshape(),
             3 => self.widen(),
             4 => self.join_and_split(),
             5 => self.gather(),
+            6 => self.resize(),
             _ if self.random.one_in(2) => self.dot(),
             _ => self.cat(),
         }
@@ -41,7 +43,8 @@ impl Maker {
     fn reshape(&mut self) {
         let Some(block) = self.block() else { return };
         let count = numel(self.ty(block));
-        let rows = 1 << self.random.below(u64::from(count.trailing_zeros()) + 1);
+        let divisors: Vec<i64> = (1..=count).filter(|rows| count % rows == 0).collect();
+        let rows = self.random.of(&divisors);
         let dims = if self.random.one_in(2) { vec![count] } else { vec![rows, count / rows] };
         let ty = tensor(&dims, elem(self.ty(block)));
         let value = self.build_as(&ops::RESHAPE, &[block], &[], ty);
@@ -90,14 +93,50 @@ impl Maker {
         self.learn(value);
     }
 
+    /// Parts of a block, and a line that is extended by zeros.
+    fn resize(&mut self) {
+        let Some(block) = self.block() else { return };
+        let ty = self.ty(block);
+        let dims = shape(ty);
+        if !self.any_size() {
+            return;
+        }
+        if dims.len() > 1 || self.random.one_in(2) {
+            let dims: Vec<i64> = dims.iter().map(|&size| 1 + self.random.below(size as u64) as i64).collect();
+            let value = self.build_as(&ops::RESIZE, &[block], &[], tensor(&dims, elem(ty)));
+            return self.learn(value);
+        }
+        let size = dims[0] + self.random.below(70) as i64;
+        let wide = tensor(&[size], elem(ty));
+        let value = self.build_as(&ops::RESIZE, &[block], &[], wide);
+        let bounds = [size as i32, 0].map(|bound| Some(Attr::i32(bound)));
+        let range = self.build(&ops::MAKE_RANGE, &[], &bounds);
+        let limit = self.constant(self.ty(range), dims[0]);
+        let is_own = self.build(&compare::CMPI, &[range, limit], &CmpIOp::attrs(CmpIPredicate::Slt));
+        let zero = constant::build(&mut self.builder(), wide, 0);
+        let value = self.build(&compare::SELECT, &[is_own, value, zero], &[]);
+        self.learn(value);
+    }
+
+    /// Whether the program has blocks whose sizes are no powers of two.
+    fn any_size(&self) -> bool {
+        self.shapes.iter().flatten().any(|size| size.count_ones() != 1)
+    }
+
     /// Indices are cut to the size of the axis.
     fn gather(&mut self) {
         let Some(block) = self.block() else { return };
         let dims = shape(self.ty(block));
         let axis = self.random.below(dims.len() as u64) as usize;
         let indices = self.operand(tensor(dims, Type::int(32)));
-        let mask = self.constant(self.ty(indices), dims[axis] - 1);
-        let inside = self.build(&arith_int::ANDI, &[indices, mask], &[]);
+        let ty = self.ty(indices);
+        let inside = if dims[axis].count_ones() == 1 {
+            let mask = self.constant(ty, dims[axis] - 1);
+            self.build(&arith_int::ANDI, &[indices, mask], &[])
+        } else {
+            let size = self.constant(ty, dims[axis]);
+            self.build(&arith_int::REMUI, &[indices, size], &[])
+        };
         let value = self.build(&ops::GATHER, &[block, inside], &[Some(Attr::i32(axis as i32)), None]);
         self.learn(value);
     }

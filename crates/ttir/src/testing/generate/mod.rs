@@ -33,15 +33,19 @@ pub struct Profile {
     pub control: bool,
     /// Reductions, scans, elementwise regions, histograms, gathers.
     pub combine: bool,
+    /// Blocks whose sizes are no powers of two, in half of the programs.
+    pub any_shape: bool,
     /// Roughly how many operations.
     pub size: usize,
 }
 
 impl Profile {
     /// Everything.
-    pub const ALL: Profile = Profile { approximate: true, control: true, combine: true, size: 30 };
+    pub const ALL: Profile =
+        Profile { approximate: true, control: true, combine: true, any_shape: true, size: 30 };
     /// Only what every engine must compute bit for bit, without regions.
-    pub const PLAIN: Profile = Profile { approximate: false, control: false, combine: false, size: 20 };
+    pub const PLAIN: Profile =
+        Profile { approximate: false, control: false, combine: false, any_shape: true, size: 20 };
 }
 
 /// Memory that a program writes.
@@ -102,7 +106,7 @@ struct Maker {
 /// Makes the program of a seed.
 pub fn generate(seed: u64, profile: Profile) -> Program {
     let mut random = Random::new(seed);
-    let shapes = random_shapes(&mut random);
+    let shapes = random_shapes(&mut random, profile);
     let most = if random.one_in(4) { 8 } else { 3 };
     let programs = random.below(most) as u32 + 1;
     let input_elems: Vec<Type> =
@@ -112,7 +116,12 @@ pub fn generate(seed: u64, profile: Profile) -> Program {
     finish(random, module, known, programs, &input_elems)
 }
 
-fn random_shapes(random: &mut Random) -> Vec<Vec<i64>> {
+fn random_shapes(random: &mut Random, profile: Profile) -> Vec<Vec<i64>> {
+    if profile.any_shape && random.one_in(2) {
+        let columns = if random.one_in(8) { 257 + random.below(800) } else { 1 + random.below(130) } as i64;
+        let rows = 1 + random.below(12) as i64;
+        return vec![vec![columns], vec![rows, columns]];
+    }
     // Now and then more columns than the loop over a block takes at once.
     let columns = 1 << if random.one_in(8) { 8 + random.below(3) } else { random.below(8) };
     let rows = 1 << random.below(4);

@@ -162,6 +162,7 @@ fn spec_of(module: &Module, machine: &Machine, op: Op) -> Option<(PanelSpec, IrT
         return None;
     }
     let [m, n, k] = [m, n, k].map(|size| u32::try_from(size).unwrap_or(u32::MAX));
+    let [rows, columns, _] = super::operands::used(module, op);
     let step = k / operands.group();
     let width = PanelSpec::width(n, operands, machine.dot())?;
     let depth = PanelSpec::depth(width, operands, machine.l1_bytes).max(step);
@@ -174,6 +175,7 @@ fn spec_of(module: &Module, machine: &Machine, op: Op) -> Option<(PanelSpec, IrT
         operands,
         a_row_stride: depth.checked_add(64)?,
         c_row_stride: stride,
+        used: [rows, columns],
         machine: machine.dot(),
     };
     PanelPlan::choose(&spec).ok().map(|_| (spec, elem))
