@@ -1,4 +1,5 @@
-//! Changes texts and bytes at random, for tests that bad input never makes anything panic. Not used by any product path.
+//! Changes texts and bytes at random, for tests that bad input never makes anything panic. Not used by any product
+//! path.
 //!
 //! [`try_texts`] and [`try_bytes`] damage samples over and over and hand them to a function that may refuse them but
 //! not panic. A failure prints the seed, with which the one case runs again: `FUZZ_SEED=… FUZZ_ROUNDS=1`. Without a

@@ -11,8 +11,9 @@
 //!
 //! It assumes only that `rename` within a folder is atomic, which holds on network file systems too. Results of tuning,
 //! which several processes add to, are changed under a lock on the folder where the file system has locks
-//! ([`Store::alone`]). What several processes want to make at the same time is made by one of them ([`Store::lock_entry`]);
-//! nothing else needs a lock. Left out: what a key is made of (`compile.rs` says that) and what a payload means.
+//! ([`Store::alone`]). What several processes want to make at the same time is made by one of them
+//! ([`Store::lock_entry`]); nothing else needs a lock. Left out: what a key is made of (`compile.rs` says that) and
+//! what a payload means.
 
 mod entry_lock;
 mod key;

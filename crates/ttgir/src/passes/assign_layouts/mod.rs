@@ -155,8 +155,8 @@ fn decide(module: &Module, function: Op, pins: &pins::Pins, layouts: &mut Layout
     Plan { homes, wants, free: graph.freedom.values() }
 }
 
-/// Of several operands that lie anywhere but alike (the numbers of a histogram and their mask), the one that all follow:
-/// what is computed in any layout follows the others.
+/// Of several operands that lie anywhere but alike (the numbers of a histogram and their mask), the one that all
+/// follow: what is computed in any layout follows the others.
 fn leader(module: &Module, op: Op, graph: &Graph<'_>) -> Option<Value> {
     if module.row(op).layout != LayoutRule::Apart {
         return None;

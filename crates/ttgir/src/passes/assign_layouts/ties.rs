@@ -1,7 +1,7 @@
 //! How an operation ties the layouts of its operands and results to its own.
 //!
-//! Most operations have one layout for all; the rules of rows name the others. "Its own" is the layout of the side with more
-//! dimensions, or of the result.
+//! Most operations have one layout for all; the rules of rows name the others. "Its own" is the layout of the side with
+//! more dimensions, or of the result.
 
 use super::derive;
 use super::layouts::{Layout, Layouts};

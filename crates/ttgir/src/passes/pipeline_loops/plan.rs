@@ -1,7 +1,7 @@
 //! Which loads of a loop can be issued iterations ahead, and what must be computed ahead for that.
 //!
-//! A loop is looked at by itself: [`AddressSlice`] finds the operations that addresses and masks of given loads depend on,
-//! with the carried values among them. It serves copies to shared memory as well as loads into registers.
+//! A loop is looked at by itself: [`AddressSlice`] finds the operations that addresses and masks of given loads depend
+//! on, with the carried values among them. It serves copies to shared memory as well as loads into registers.
 
 use crate::SharedEncoding;
 use crate::ops::access::is_block_load;
