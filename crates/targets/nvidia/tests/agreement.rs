@@ -21,6 +21,7 @@ const WAYS: [(u32, Way); 7] = [
 
 /// What passes rewrite, and is only lowered behind them.
 const REWRITTEN: &[&str] = &[
+    "any_shape_descriptor.ttir",
     "descriptor.ttir",
     "descriptor_reduce.ttir",
     "dot.ttir",

@@ -87,25 +87,38 @@ impl Engine for Interpreter {
         grid: [u32; 3],
         args: &[Argument],
     ) -> Result<Ran, String> {
-        let mut memory = Memory::new();
-        let mut addresses = Vec::new();
-        let args: Vec<Arg> = args
-            .iter()
-            .enumerate()
-            .map(|(index, arg)| match arg {
-                Argument::Buffer(bytes) => {
-                    let address = memory.alloc(&format!("argument {index}"), bytes.clone());
-                    addresses.push(address);
-                    Arg::Pointer(address)
-                }
-                Argument::Bits(bits) => Arg::Bits(*bits),
-            })
-            .collect();
-        let mut lines = Lines::default();
-        memory.watch_races(grid);
-        interp::run(module, kernel, grid, &args, &mut memory, &mut lines)
-            .map_err(|error| error.to_string())?;
-        let buffers = addresses.iter().map(|&address| memory.bytes(address).to_vec()).collect();
-        Ok(Ran { buffers, lines: lines.lines })
+        interpret(module, kernel, grid, args, Memory::watch_races)
     }
+}
+
+/// Runs a program by the interpreter. `watch` says what its memory is watched for.
+///
+/// # Errors
+/// What the interpreter refuses or finds.
+pub fn interpret(
+    module: &Module,
+    kernel: &str,
+    grid: [u32; 3],
+    args: &[Argument],
+    watch: fn(&mut Memory, [u32; 3]),
+) -> Result<Ran, String> {
+    let mut memory = Memory::new();
+    let mut addresses = Vec::new();
+    let args: Vec<Arg> = args
+        .iter()
+        .enumerate()
+        .map(|(index, arg)| match arg {
+            Argument::Buffer(bytes) => {
+                let address = memory.alloc(&format!("argument {index}"), bytes.clone());
+                addresses.push(address);
+                Arg::Pointer(address)
+            }
+            Argument::Bits(bits) => Arg::Bits(*bits),
+        })
+        .collect();
+    let mut lines = Lines::default();
+    watch(&mut memory, grid);
+    interp::run(module, kernel, grid, &args, &mut memory, &mut lines).map_err(|error| error.to_string())?;
+    let buffers = addresses.iter().map(|&address| memory.bytes(address).to_vec()).collect();
+    Ok(Ran { buffers, lines: lines.lines })
 }
