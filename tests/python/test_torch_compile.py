@@ -141,6 +141,7 @@ def test_a_function_is_pickled_without_its_python_function():
     finally:
         add_kernel.fn = function
     assert detached.fn is None and detached.arg_names == names and detached.src == add_kernel.src
+    assert detached.cache_key == add_kernel.cache_key
     assert detached.repr(None) == add_kernel.repr(None) == "add_kernel"
     with pytest.raises(AttributeError, match="cannot be replaced"):
         add_kernel.fn = threading.Thread

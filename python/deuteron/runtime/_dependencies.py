@@ -34,7 +34,8 @@ def _key(function, above):
     digest = hashlib.sha256(function._text_key.encode())
     digest.update(b"noinline" if getattr(function, "noinline", False) else b"")
     for name in _names(function.src):
-        value = _found(function.fn, name)
+        # A @jit function has what its Python function has, also where that was taken away to pickle it.
+        value = _found(function.fn or function, name)
         if value is not None:
             digest.update(f"\n{name}: {_part(function, value, (*above, function))}".encode())
     return digest.hexdigest()
