@@ -141,7 +141,7 @@ def test_workers_of_xdist(tmp_path, impostor):
 
 
 def test_torchrun(tmp_path, impostor):
-    path = program(tmp_path, "import triton; print('rank', triton.__name__)\n")
+    path = program(tmp_path, "import os, triton; os.write(1, f'rank {triton.__name__}\\n'.encode())\n")
     done = run("-m", "deuteron", "-m", "torch.distributed.run", "--nproc-per-node", "2", path, env=impostor)
     assert done.stdout.count("rank deuteron") == 2
 
