@@ -66,6 +66,16 @@ def test_machine_code_for_amd_gpus_is_read():
     assert "v_accvgpr" not in loop
 
 
+def test_dots_in_parts_share_the_instructions_of_their_line():
+    kernel = matmul(target=GPUTarget("hip", "gfx942", 64), BLOCK_M=256)
+    text = str(kernel.inspect(args=dict(M=4096, N=4096, K=4096)))
+    (dot, *_), mfma = lines("tl.dot(a, b, total, input_precision"), r"64 × llvm\.amdgcn\.mfma\.f32\.32x32x8f16;"
+    parts = re.findall(rf"^  {dot}:\d+ +(.*): {mfma}", text, re.MULTILINE)
+    # A loop of two groups of warps does the dot in four parts, and the last iteration stands behind it.
+    assert parts == ["4 of 256×256×16", "256×256×64"]
+    assert re.search(r"main loop.*?matrix instructions +64 v_mfma_f32_32x32x8_f16", text, re.DOTALL)
+
+
 def test_short_rows_stay_in_the_cache():
     report = softmax().inspect(grid=[4096], args=dict(row_stride=1024, n_cols=1024), device="H200")
     assert "each byte moved once" in report.verdict

@@ -176,7 +176,9 @@ pub struct DotRow {
     pub place: Option<Place>,
     /// The size, `m × n × k`.
     pub shape: String,
-    /// The instructions.
+    /// How many operations of the compiled code do it: slices of a dot and unrolled loops make several of one.
+    pub copies: usize,
+    /// The instructions, those of all copies together.
     pub instruction: String,
     /// Where operands come from.
     pub operands: String,
@@ -186,6 +188,16 @@ pub struct DotRow {
     pub matrix: bool,
     /// Why they do not.
     pub why_not: Option<String>,
+}
+
+impl DotRow {
+    /// The size, with the number of operations that share the work.
+    pub(crate) fn size(&self) -> String {
+        match self.copies {
+            1 => self.shape.clone(),
+            copies => format!("{copies} of {}", self.shape),
+        }
+    }
 }
 
 /// A piece of shared memory.

@@ -9,7 +9,7 @@ use crate::work::{Kind, touch};
 use ir::view::EnumAttr;
 use ir::{Module, Op};
 use std::collections::BTreeMap;
-use target::survey::{AccessFacts, DotFacts, MoveWay, SharedMove, Survey};
+use target::survey::{AccessFacts, DotFacts, Event, MoveWay, SharedMove, Survey};
 use ttgir::ops::async_copy::AsyncCopyOp;
 use ttir::ops::access::AccessOp;
 use ttir::ops::control::{FOR, WHILE};
@@ -187,28 +187,65 @@ impl Ground<'_> {
         rows
     }
 
-    /// Dots, with the instructions counted at their places.
+    /// Dots, with the instructions that do them; several of one place and size are one row.
     pub(crate) fn dots(&self) -> Vec<DotRow> {
-        self.survey.dots.iter().map(|facts| self.dot(facts)).collect()
+        let mut rows: Vec<(DotRow, Vec<&DotFacts>)> = Vec::new();
+        for facts in &self.survey.dots {
+            let row = self.dot(facts);
+            let alike = |(known, _): &&mut (DotRow, _)| {
+                (&known.place, &known.shape, &known.operands, &known.rate, &known.why_not)
+                    == (&row.place, &row.shape, &row.operands, &row.rate, &row.why_not)
+            };
+            match rows.iter_mut().find(alike) {
+                Some((known, copies)) => {
+                    known.copies += 1;
+                    copies.push(facts);
+                }
+                None => rows.push((row, vec![facts])),
+            }
+        }
+        let done = rows.into_iter().map(|(row, copies)| DotRow { instruction: self.done_by(&copies), ..row });
+        done.collect()
+    }
+
+    /// The instructions of dots of one place. The code has places alone, so where other dots are at this one too, each
+    /// has the share of its multiplications if all are done by one instruction.
+    fn done_by(&self, dots: &[&DotFacts]) -> String {
+        let own = self.file_place(dots[0].op);
+        let here = |event: &&Event| event.what == "matrix" && event.place == own;
+        let events: Vec<&Event> = self.survey.events.iter().filter(here).collect();
+        let work = |facts: &DotFacts| facts.shape.iter().product::<u64>();
+        let part: u64 = dots.iter().map(|facts| work(facts)).sum();
+        let neighbours = self.survey.dots.iter().filter(|facts| self.file_place(facts.op) == own);
+        let whole: u64 = neighbours.map(work).sum();
+        match events[..] {
+            [] if dots[0].matrix => "matrix instructions".to_owned(),
+            [] => "multiply-adds of single numbers".to_owned(),
+            [event] if (event.count * part).is_multiple_of(whole) => {
+                format!("{} × {}", event.count * part / whole, event.text)
+            }
+            _ => {
+                let listed: Vec<String> =
+                    events.iter().map(|event| format!("{} × {}", event.count, event.text)).collect();
+                let shared = if part < whole { " in all dots of this place" } else { "" };
+                format!("{}{shared}", listed.join(", "))
+            }
+        }
+    }
+
+    fn file_place(&self, op: Op) -> Option<(String, u32, u32)> {
+        let module = self.module();
+        module.locs.file_place(module.loc(op)).map(|(file, line, column)| (file.to_string(), line, column))
     }
 
     fn dot(&self, facts: &DotFacts) -> DotRow {
-        let module = self.module();
-        let own = module.locs.file_place(module.loc(facts.op));
         let [m, n, k, batch] = facts.shape;
-        let here = self.survey.events.iter().filter(|event| {
-            let place = event.place.as_ref().map(|(file, line, column)| (file.as_str(), *line, *column));
-            event.what == "matrix"
-                && place == own.as_ref().map(|(file, line, column)| (&**file, *line, *column))
-        });
-        let instructions: Vec<String> =
-            here.map(|event| format!("{} × {}", event.count, event.text)).collect();
-        let plain = if facts.matrix { "matrix instructions" } else { "multiply-adds of single numbers" };
         let times = if batch > 1 { format!("{batch} × ") } else { String::new() };
         DotRow {
             place: self.places.of(facts.op),
             shape: format!("{times}{m}×{n}×{k}"),
-            instruction: if instructions.is_empty() { plain.to_owned() } else { instructions.join(", ") },
+            copies: 1,
+            instruction: String::new(),
             operands: if facts.operands[0] == facts.operands[1] {
                 format!("both from {}", facts.operands[0])
             } else {

@@ -185,7 +185,7 @@ fn dots(out: &mut String, report: &Report) {
             out,
             "  {:<8} {}: {}; {}",
             at(row.place.as_ref()),
-            row.shape,
+            row.size(),
             row.instruction,
             row.operands
         );

@@ -202,7 +202,7 @@ fn dots(out: &mut String, report: &Report) {
             "<tr{}><td>{}</td><td>{}{}</td><td><code>{}</code>{why}</td><td>{}</td></tr>",
             link(row.place.as_ref()),
             line(row.place.as_ref()),
-            escape(&row.shape),
+            escape(&row.size()),
             source(report, row.place.as_ref()),
             escape(&row.instruction),
             escape(&row.operands)
