@@ -119,7 +119,7 @@ def either(src, dst, n):
 #     tt.return
 #   }
 # }
-# printed: the type <[16, 8], fp16> fp16 True True
+# printed: <[16, 8], fp16> fp16 True True
 # module {
 #   tt.func public @moved(%src: !tt.ptr<f32>, %dst: !tt.ptr<f32>, %n: i32) attributes {noinline = false} {
 #     %c1_i64 = arith.constant 1 : i64

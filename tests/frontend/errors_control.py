@@ -5,8 +5,8 @@ import triton.language as tl
 
 
 @triton.jit
-def returns(n):
-    if n > 0:  # error: Return type mismatch: a run-time value of type int32 and a tensor of type <[4], int32>
+def returns(n):  # error: Return type mismatch: a run-time value of type int32 and a tensor of type <[4], int32>
+    if n > 0:
         return n
     return tl.arange(0, 4)
 

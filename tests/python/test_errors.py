@@ -219,6 +219,25 @@ def test_an_error_in_a_called_function_is_shown_there():
     assert "helper(1)" in message, "the call is shown as well"
 
 
+@triton.jit
+def two_shapes(n):
+    if n == 0:
+        return tl.arange(0, 4)
+    return tl.arange(0, 8)
+
+
+@triton.jit
+def calls_two_shapes(out_ptr, n):
+    two_shapes(n)
+
+
+def test_returns_of_two_types_are_an_error_of_the_function():
+    with pytest.raises(triton.CompilationError) as failure:
+        calls_two_shapes[(1, )](np.zeros(1, np.int32), 2)
+    assert "at 2:4:" in str(failure.value) and "at 1:0:" in str(failure.value.__cause__)
+    assert caret(str(failure.value), "def two_shapes(n):", "def two_shapes")
+
+
 def test_a_global_that_changed_is_noticed():
     namespace = globals()
     namespace["LATE"] = tl.constexpr(3)

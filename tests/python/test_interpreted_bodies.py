@@ -16,6 +16,7 @@ from test_interpreter import interpreted
 import deuteron as triton
 import deuteron.language as tl
 from deuteron import knobs
+from deuteron.language.core import constexpr_type
 
 LOG = []
 
@@ -122,6 +123,7 @@ def numbers(out_ptr, h_ptr, n, BLOCK: tl.constexpr):
     kept = (at > 1 and at < 7) or not (at != 0)
     EXACT: tl.constexpr = 0.1
     tl.static_assert(BLOCK.value == 8 and EXACT.type == EXACT.type)
+    tl.static_assert((BLOCK, "a", None).type == (constexpr_type(8), constexpr_type("a"), constexpr_type(None)))
     tl.static_assert(half.shape == [BLOCK] and half.shape != [BLOCK, 1])
     tl.store(out_ptr + at, half * total)
     tl.store(out_ptr + BLOCK + at, half * third)

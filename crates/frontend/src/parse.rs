@@ -100,6 +100,14 @@ impl ParsedFunction {
         self.counters.get_or_init(|| Counters::of(&self.ast.body))
     }
 
+    /// Its `def` and name.
+    pub(crate) fn header(&self) -> TextRange {
+        let name = self.ast.name.range();
+        let before = self.text.slice(TextRange::up_to(name.start()));
+        let def = before.rfind("def").expect("parsed: a name behind `def`");
+        TextRange::new(TextSize::try_from(def).expect("parsed: offsets have 32 bits"), name.end())
+    }
+
     /// The place of a range of the function.
     pub(crate) fn place(&self, range: TextRange) -> Place {
         let mut place = self.text.place(range);

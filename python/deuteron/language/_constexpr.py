@@ -53,6 +53,7 @@ class constexpr:
         return constexpr(not self.value)
 
 
+@builtin_class
 class constexpr_type:
     """The type of a constexpr: it differs from value to value."""
 

@@ -404,7 +404,11 @@ def _constexpr_value(value):
 def _constexpr_type(value):
     from ..language import constexpr_type
 
-    return constexpr_type(value) if type(value) in _NUMBERS else value.type
+    if value is None or type(value) in (*_NUMBERS, str):
+        return constexpr_type(value)
+    if isinstance(value, (tuple, list)) and not hasattr(value, "type"):
+        return tuple(map(_constexpr_type, value))
+    return value.type
 
 
 _NUMBERS = (int, float, bool)

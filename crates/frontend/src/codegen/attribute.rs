@@ -1,6 +1,6 @@
 //! Attributes of values.
 
-use crate::codegen::value::Val;
+use crate::codegen::value::{Tuple, Val};
 use crate::codegen::{Ctx, Res, Stop};
 use crate::dtype::{DType, FACTS, Scalar};
 use crate::language;
@@ -83,7 +83,11 @@ impl Ctx<'_> {
             Val::Tuple(tuple) if name != "value" || tuple.fields.is_some() => {
                 let field =
                     tuple.fields.as_ref().and_then(|fields| fields.iter().position(|field| &**field == name));
-                field.map(|index| tuple.items[index].clone())
+                match field {
+                    Some(index) => Some(tuple.items[index].clone()),
+                    None if name == "type" => Some(self.tuple_type(tuple)?),
+                    None => None,
+                }
             }
             Val::Const(PyValue::Object(object)) => {
                 let found = self.class_member(object, name);
@@ -136,6 +140,17 @@ impl Ctx<'_> {
             },
             _ => None,
         })
+    }
+
+    /// The type of a tuple: the tuple of the types in it.
+    fn tuple_type(&mut self, tuple: &Tuple) -> Res<Val> {
+        let types = tuple.items.iter().map(|item| match (self.find_attribute(item, "type")?, item) {
+            (Some(ty), _) => Ok(ty),
+            (None, Val::Const(constant)) => Ok(Val::ConstexprType(constant.clone())),
+            (None, _) => Err(self.no_attribute(item, "type")),
+        });
+        let items = types.collect::<Res<Vec<_>>>()?;
+        Ok(Val::Tuple(Rc::new(Tuple { items, fields: tuple.fields.clone() })))
     }
 
     /// Calls a method of a value.

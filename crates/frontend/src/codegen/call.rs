@@ -273,7 +273,7 @@ impl Ctx<'_> {
         }
         match outcome? {
             Flow::Return(val) => Ok((val, locals)),
-            Flow::Next => Ok((Val::NONE, locals)),
+            Flow::Next | Flow::End => Ok((Val::NONE, locals)),
         }
     }
 

@@ -15,7 +15,7 @@ use ir::Place;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 use std::rc::Rc;
-use ttir::ops::control;
+use ttir::ops::{constant, control};
 
 /// What happened after statements.
 #[derive(Debug)]
@@ -24,6 +24,8 @@ pub(crate) enum Flow {
     Next,
     /// The function is left with a value.
     Return(Val),
+    /// The function ended, on every way without a `return`.
+    End,
 }
 
 /// Statements that follow in the function, the nearest first.
@@ -302,27 +304,58 @@ impl Ctx<'_> {
             let flow = ctx.else_arm(orelse, rest)?;
             Ok(ctx.finish(flow, Some(rest)))
         });
-        let (a, b) = self.common_return(then_value, else_value?, [then_arm.place, else_arm.place])?;
+        let places = [then_arm.place, else_arm.place];
         let mut yields: [Vec<ir::Value>; 2] = Default::default();
-        let value = self.join_value(op, &a, &b, &mut yields)?;
+        let flow = match self.returned_by_both([then_value, else_value?], places)? {
+            Some((a, b)) => Flow::Return(self.join_value(op, &a, &b, &mut yields)?),
+            None => Flow::End,
+        };
         self.end_block(then_arm.place, &yields[0]);
         self.end_block(else_arm.place, &yields[1]);
-        Ok(Flow::Return(value))
+        Ok(flow)
     }
 
-    /// Walks what follows until the function returns.
-    fn finish(&mut self, flow: Flow, rest: Option<&Rest<'_>>) -> Val {
+    /// Walks what follows until the function returns; gives `None` where it ends without a `return`.
+    fn finish(&mut self, flow: Flow, rest: Option<&Rest<'_>>) -> Option<Val> {
         let (mut flow, mut rest) = (flow, rest);
         loop {
             match (flow, rest) {
-                (Flow::Return(value), _) => return value,
-                (Flow::Next, None) => return Val::NONE,
+                (Flow::Return(value), _) => return Some(value),
+                (Flow::End, _) | (Flow::Next, None) => return None,
                 (Flow::Next, Some(here)) => {
                     flow = self.block(here.body, here.next);
                     rest = here.next;
                 }
             }
         }
+    }
+
+    /// What two arms return, as values of one type. Where one arm ends without a `return`, nobody may depend on its
+    /// value.
+    fn returned_by_both(&mut self, values: [Option<Val>; 2], places: [Place; 2]) -> Res<Option<(Val, Val)>> {
+        Ok(match values {
+            [Some(a), Some(b)] => Some(self.common_return(a, b, places)?),
+            [Some(a), None] => {
+                let b = self.poison_like(&a, places[1]);
+                Some((a, b))
+            }
+            [None, Some(b)] => {
+                let a = self.poison_like(&b, places[0]);
+                Some((a, b))
+            }
+            [None, None] => None,
+        })
+    }
+
+    /// A value of the same type whose run-time parts have no meaning.
+    fn poison_like(&mut self, val: &Val, place: Place) -> Val {
+        let outside = std::mem::replace(&mut self.place, place);
+        let poison = with_leaves(val, &mut |tensor| {
+            let ty = self.module.ty(tensor.value);
+            self.emit_as(&constant::POISON, &[], &[], ty)
+        });
+        self.place = outside;
+        poison
     }
 
     /// Brings two returned values to one type; numbers become run-time constants where they differ.
@@ -343,10 +376,14 @@ impl Ctx<'_> {
         if joinable(&a, &b) {
             return Ok((a, b));
         }
-        Err(self.error_help(
-            format!("Return type mismatch: {} and {}", a.describe(), b.describe()),
-            "every `return` of a function must give the same type: cast with `.to(…)`",
-        ))
+        let message = format!("Return type mismatch: {} and {}", a.describe(), b.describe());
+        let line = self.line_of_at();
+        let help = format!(
+            "every `return` of a function must give the same type: cast with `.to(…)`; they part at the `if` on line \
+             {line}"
+        );
+        let header = self.frame().parsed.header();
+        Err(self.report(crate::diagnostic::Kind::Compilation, message, header, &[&help]))
     }
 
     fn materialized_like(&mut self, val: Val, other: &Val) -> Res<Val> {

@@ -129,10 +129,7 @@ impl Ctx<'_> {
         if let (Some(a), Some(b)) = (left.to_py(), right.to_py()) {
             return Ok(Val::bool(self.check(constexpr::compare(op, &a, &b))?));
         }
-        if let (Val::Type(_) | Val::BlockPointerType(_) | Val::ConstexprType(_), _)
-        | (_, Val::Type(_) | Val::BlockPointerType(_) | Val::ConstexprType(_)) = (left, right)
-            && matches!(op, CmpOp::Eq | CmpOp::NotEq)
-        {
+        if (is_type(left) || is_type(right)) && matches!(op, CmpOp::Eq | CmpOp::NotEq) {
             return Ok(Val::bool(crate::codegen::join::same(left, right) == (op == CmpOp::Eq)));
         }
         let Some(predicate) = Predicate::from_python(op) else {
@@ -222,4 +219,19 @@ impl Ctx<'_> {
 
 fn is_number(val: &Val) -> bool {
     matches!(val, Val::Tensor(_) | Val::Const(PyValue::Bool(_) | PyValue::Int(_) | PyValue::Float(_)))
+}
+
+/// Whether a value is a type that is no plain constant, or a tuple of types.
+fn is_type(val: &Val) -> bool {
+    match val {
+        Val::Type(_) | Val::BlockPointerType(_) | Val::ConstexprType(_) => true,
+        Val::Tuple(tuple) => {
+            !tuple.items.is_empty()
+                && tuple
+                    .items
+                    .iter()
+                    .all(|item| is_type(item) || matches!(item, Val::Const(PyValue::DType(_))))
+        }
+        _ => false,
+    }
 }

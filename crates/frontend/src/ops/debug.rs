@@ -72,6 +72,8 @@ fn static_text(val: &Val) -> String {
                 tensor.ty.shape.iter().map(|size| format!("constexpr[{size}]")).collect();
             format!("{}[{}]", tensor.ty.scalar, sizes.join(", "))
         }
+        Val::Type(ty) => ty.to_string(),
+        Val::ConstexprType(value) => format!("constexpr_type[{}]", constexpr::text(value)),
         other => other.to_py().map_or_else(|| other.describe(), |value| constexpr::text(&value)),
     }
 }

@@ -234,7 +234,27 @@ fn scatter(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     Ok(Val::NONE)
 }
 
+/// The element types that a reduction through a descriptor takes: those of bulk copies that reduce.
+fn reduced_types(kind: &str) -> &'static [DType] {
+    use DType::{Bf16, Fp16, Fp32, Int32, Int64, UInt32, UInt64};
+    match kind {
+        "add" => &[UInt32, Int32, UInt64, Fp32, Fp16, Bf16],
+        "min" | "max" => &[UInt32, Int32, UInt64, Int64, Fp16, Bf16],
+        _ => &[UInt32, Int32, UInt64, Int64],
+    }
+}
+
 fn reduce(ctx: &mut Ctx<'_>, args: &Args, kind: &str) -> Res<Val> {
+    let element = desc(ctx, args)?.block.scalar;
+    let types = reduced_types(kind);
+    if !element.is_number(|dtype| types.contains(&dtype)) {
+        let names: Vec<String> = types.iter().map(|dtype| dtype.to_string()).collect();
+        let message = format!(
+            "Unsupported dtype {element}: `atomic_{kind}` of a descriptor takes {}",
+            names.join(", ")
+        );
+        return Err(ctx.error_help(message, &format!("use `tl.atomic_{kind}` with a block of pointers")));
+    }
     let operands = store_operands(ctx, args)?;
     let kind: Option<Attr> = ctx.keyword(&descriptor::REDUCE_KIND, kind, "reduction")?;
     ctx.emit_effect(&descriptor::REDUCE, &operands, &[kind]);
