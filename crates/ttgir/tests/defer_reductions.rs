@@ -286,6 +286,52 @@ fn online_softmax_is_the_same() {
     }
 }
 
+/// The same with a sum that begins with something and a maximum that the loop uses otherwise.
+fn scaled(rows: Option<usize>, max: &str, exp: &str) -> String {
+    let text = online(rows, max, exp);
+    let line = text.lines().find(|line| line.contains("%none = arith.constant")).expect("it is there");
+    let ty = text.lines().find_map(|line| line.split_once("%m1 = ")?.1.split_once(" : ")).expect("a type").1;
+    text.replace(line, &line.replace("0.0", "3.0"))
+        .replace("%dm = ", &format!("%other = arith.negf %m1 : {ty}\n  %dm = "))
+}
+
+#[test]
+fn a_sum_that_is_rescaled_is_the_same() {
+    let mut random = Random(11);
+    for rows in [None, Some(8)] {
+        for (max, exp) in [("maxnumf", "exp"), ("maximumf", "exp2")] {
+            let text = scaled(rows, max, exp);
+            let (mut after, left) = deferred(&text);
+            // The maximum is what all lanes of a row must know.
+            assert_eq!(left, 1, "{}", print(&after, PrintOptions::PLAIN));
+            let outputs = 2 * rows.unwrap_or(1);
+            for length in [0, 1, 63, 256, 777, 1000] {
+                let mut input: Vec<f32> = (0..8 * 1024).map(|_| random.value()).collect();
+                for special in [None, Some(f32::NEG_INFINITY), Some(f32::INFINITY), Some(f32::NAN)] {
+                    if let Some(special) = special {
+                        input[40] = special;
+                        input[3000] = special;
+                    }
+                    let expected = run(&mut module(&text), &input, outputs, length);
+                    let found = run(&mut after, &input, outputs, length);
+                    assert!(same(&expected, &found), "{rows:?} {length} {special:?}: {expected:?} {found:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_sum_that_is_scaled_by_any_number_stays() {
+    let text = scaled(Some(8), "maxnumf", "exp");
+    for (from, to) in
+        [("math.exp %dm", "math.absf %dm"), ("%dm = arith.subf %m, %m1", "%dm = arith.subf %m1, %m")]
+    {
+        assert!(text.contains(from));
+        assert_eq!(deferred(&text.replace(from, to)).1, 2, "{to}");
+    }
+}
+
 /// Sums over a vector, `loops` times, each time of what lies above the sum before.
 fn sums(loops: usize) -> String {
     let t = "tensor<256xf32, #blocked>";

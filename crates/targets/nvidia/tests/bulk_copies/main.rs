@@ -5,4 +5,5 @@
 mod assembler;
 mod case;
 mod copies;
+mod nests;
 mod roles;

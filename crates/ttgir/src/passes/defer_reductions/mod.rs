@@ -10,14 +10,16 @@
 //!                                                  %m = arith.maxnumf %init, %q
 //! ```
 //!
-//! The same for the running maximum and the sum of exponentials that is rescaled to it ([`online`]). Reductions leave
-//! their order open, so what is combined is the same, in another order. Only where the carried value has no other use
-//! in the loop, and where lanes share the reduced dimension: else there is nothing to save. A loop that carries nothing
-//! else may then run in any order, which [`turn`] makes use of.
+//! The same for the running maximum and the sum of exponentials that is rescaled to it ([`online`]), and for a sum that
+//! is rescaled to a maximum which all lanes know ([`scaled`]). Reductions leave their order open, so what is combined
+//! is the same, in another order. Only where the carried value has no other use in the loop, and where lanes share the
+//! reduced dimension: else there is nothing to save. A loop that carries nothing but such sums and maxima may then run
+//! in any order, which [`turn`] makes use of.
 
 mod online;
 mod private;
 mod running;
+mod scaled;
 mod turn;
 
 use ir::pass::PassRow;
@@ -36,14 +38,19 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
     let mut any_order = Vec::new();
     for around in loops.into_iter().rev() {
         let body = module.entry(module.region(around, 0));
+        let carried = |index| Carried { around, body, index };
+        let count = module.results(around).len();
         let mut deferred = 0;
-        for index in 0..module.results(around).len() {
-            let carried = Carried { around, body, index };
-            if online::defer(module, carried) {
+        for index in 0..count {
+            if online::defer(module, carried(index)) {
                 deferred += 2;
-            } else if running::defer(module, carried) {
+            } else if running::defer(module, carried(index)) {
                 deferred += 1;
             }
+        }
+        // The order of its turns matters.
+        for index in 0..count {
+            scaled::defer(module, carried(index));
         }
         if deferred > 0 && deferred == module.results(around).len() {
             any_order.push(around);

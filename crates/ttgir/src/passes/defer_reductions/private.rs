@@ -76,6 +76,11 @@ impl Split {
         builder.build_as(&RESHAPE, &[block], &[None, None], ty)
     }
 
+    /// The lanes that share the reduced dimension.
+    pub(super) fn lanes(&self) -> i64 {
+        self.sizes[self.sizes.len() - 2]
+    }
+
     /// The dimension of what a lane holds further on.
     fn far(&self) -> Option<usize> {
         (self.sizes.len() == 3).then_some(self.axis)

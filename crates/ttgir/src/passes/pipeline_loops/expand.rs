@@ -25,6 +25,8 @@ pub(super) struct Turn {
     /// The buffer that the iteration before has read.
     pub(super) before: Option<Value>,
     phase: Option<Value>,
+    /// The number of the last buffer that was read and the phase of its barrier, behind the loops.
+    pub(super) left: Option<[Value; 2]>,
 }
 
 /// How loops go around a ring: the outermost loop first, each inside of the one before.
@@ -33,6 +35,8 @@ pub(super) struct Walk<'a> {
     pub(super) slots: usize,
     /// The number of the buffer that the first iteration fills, if iterations do.
     pub(super) fills_from: Option<usize>,
+    /// What others that went around the ring left ([`Turn::left`]), if some did.
+    pub(super) from: Option<[Value; 2]>,
     /// Whether barriers say what is full.
     pub(super) is_bulk: bool,
 }
@@ -47,7 +51,7 @@ pub(super) fn expand(module: &mut Module, op: Op, plan: &Plan) -> FxHashSet<Valu
     let rings = Rings { blocks, barriers };
     let loops: Vec<Op> = outer.iter().map(|outer| outer.op).chain([op]).collect();
     let fills_from = Some((plan.distance - 1) % plan.slots);
-    let walk = Walk { loops: &loops, slots: plan.slots, fills_from, is_bulk: plan.has(true) };
+    let walk = Walk { loops: &loops, slots: plan.slots, fills_from, from: None, is_bulk: plan.has(true) };
     let views = match &outer {
         Some(outer) => {
             let turn = carry_turn(module, &walk);
@@ -113,16 +117,24 @@ fn prologue(module: &mut Module, op: Op, body: Block, plan: &Plan, rings: &Rings
 
 /// What [`Turn`] says, carried by the loop and computed at the start of the body.
 pub(super) fn carry_turn(module: &mut Module, walk: &Walk<'_>) -> Turn {
-    let starts = [walk.fills_from.map(|start| start as i64), Some(-1)];
-    let mut last = None;
-    let numbers = starts.map(|start| {
-        let start = start.filter(|_| walk.slots > 1)?;
-        let counted = carry_number(module, walk, start);
-        last = Some(counted);
-        Some(counted.number)
-    });
-    let phase = walk.is_bulk.then(|| carry_phase(module, walk, last.map(|counted| counted.is_over)));
-    Turn { fills: numbers[0], reads: numbers[1], before: last.map(|counted| counted.before), phase }
+    let (whole, _) = walk.ends();
+    let mut start =
+        |number: usize| integer(&mut Builder::before(module, whole), Type::int(32), number as i64);
+    let fills = walk.fills_from.map(&mut start);
+    let reads = walk
+        .from
+        .map_or_else(|| integer(&mut Builder::before(module, whole), Type::int(32), -1), |from| from[0]);
+    let several = walk.slots > 1;
+    let fills = fills.filter(|_| several).map(|init| carry_number(module, walk, init));
+    let reads = several.then(|| carry_number(module, walk, reads));
+    let phase = walk.is_bulk.then(|| carry_phase(module, walk, reads.map(|counted| counted.is_over)));
+    Turn {
+        fills: fills.map(|counted| counted.number),
+        reads: reads.map(|counted| counted.number),
+        before: reads.map(|counted| counted.before),
+        phase: phase.map(|(phase, _)| phase),
+        left: reads.zip(phase).map(|(reads, (_, left))| [reads.left, left]),
+    }
 }
 
 /// A number that goes around a ring.
@@ -133,14 +145,16 @@ struct Counted {
     number: Value,
     /// Whether it begins again.
     is_over: Value,
+    /// Behind the loops.
+    left: Value,
 }
 
 /// Counts through the buffers.
-fn carry_number(module: &mut Module, walk: &Walk<'_>, start: i64) -> Counted {
+fn carry_number(module: &mut Module, walk: &Walk<'_>, init: Value) -> Counted {
     let (whole, op) = walk.ends();
     let body = ForOp::new(module, op).body();
-    let init = integer(&mut Builder::before(module, whole), Type::int(32), start);
     let arg = carry_through(module, walk.loops, init);
+    let left = last_result(module, whole);
     let mut builder = Builder::before(module, start_of(module, body));
     let one = integer(&mut builder, Type::int(32), 1);
     let next = builder.build(&ADDI, &[arg, one], &[]);
@@ -149,7 +163,7 @@ fn carry_number(module: &mut Module, walk: &Walk<'_>, start: i64) -> Counted {
     let zero = integer(&mut builder, Type::int(32), 0);
     let number = builder.build(&SELECT, &[is_over, zero, next], &[]);
     yield_as(module, body, arg, number);
-    Counted { before: arg, number, is_over }
+    Counted { before: arg, number, is_over, left }
 }
 
 impl Walk<'_> {
@@ -159,13 +173,20 @@ impl Walk<'_> {
     }
 }
 
-/// The phase that this iteration waits for: it changes when the buffers begin again, with one buffer each time.
-fn carry_phase(module: &mut Module, walk: &Walk<'_>, turned: Option<Value>) -> Value {
+fn last_result(module: &Module, op: Op) -> Value {
+    *module.results(op).last().expect("a value was added")
+}
+
+/// The phase that this iteration waits for: it changes when the buffers begin again, with one buffer each time. And
+/// that of the last one, behind the loops.
+fn carry_phase(module: &mut Module, walk: &Walk<'_>, turned: Option<Value>) -> (Value, Value) {
     let (whole, op) = walk.ends();
     let body = ForOp::new(module, op).body();
     let before_first = i64::from(turned.is_none());
-    let init = integer(&mut Builder::before(module, whole), Type::int(32), before_first);
+    let mut first = || integer(&mut Builder::before(module, whole), Type::int(32), before_first);
+    let init = walk.from.map_or_else(&mut first, |from| from[1]);
     let arg = carry_through(module, walk.loops, init);
+    let left = last_result(module, whole);
     let anchor = turned.and_then(|value| module.def_op(value)).and_then(|op| module.next(op));
     let anchor = anchor.unwrap_or_else(|| start_of(module, body));
     let mut builder = Builder::before(module, anchor);
@@ -176,7 +197,7 @@ fn carry_phase(module: &mut Module, walk: &Walk<'_>, turned: Option<Value>) -> V
         None => other,
     };
     yield_as(module, body, arg, phase);
-    phase
+    (phase, left)
 }
 
 fn start_of(module: &Module, body: Block) -> Op {

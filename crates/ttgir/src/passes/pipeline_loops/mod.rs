@@ -21,12 +21,15 @@
 
 mod across;
 mod apart;
+mod beside;
 mod copies;
 mod direct;
 mod expand;
 mod group_dots;
 mod motion;
+mod nest;
 mod plan;
+mod producer;
 mod registers;
 mod roles;
 mod staged;
@@ -64,21 +67,25 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
             continue;
         }
         let axis = ttir::axis::analyze(module, function);
+        let mut done = FxHashSet::default();
         for op in loops {
-            pipeline(module, op, &context, &axis);
+            if !done.contains(&op) {
+                done.extend(pipeline(module, op, &context, &axis));
+            }
         }
     }
     Ok(())
 }
 
-fn pipeline(module: &mut Module, op: Op, context: &Context, axis: &ttir::axis::AxisTable) {
+/// Pipelines a loop; gives those that were pipelined with it.
+fn pipeline(module: &mut Module, op: Op, context: &Context, axis: &ttir::axis::AxisTable) -> Vec<Op> {
     let stages = ForOp::new(module, op).stages();
     module.set_extra(op, NUM_STAGES.key(), None);
     if context.machine.staged_loads {
         if stages >= 2 && module.walk(op).iter().any(|&inner| is_dot(module, inner)) {
             load_ahead(module, op, stages as usize, context, axis);
         }
-        return;
+        return Vec::new();
     }
     let stages = if context.machine.async_copy() { stages as usize } else { 1 };
     let Some(plan) = plan::plan(module, op, stages, axis, context.machine) else {
@@ -89,20 +96,22 @@ fn pipeline(module: &mut Module, op: Op, context: &Context, axis: &ttir::axis::A
             };
             refuse_roles(module, op, context, reason);
         }
-        return group_dots::overlap(module, op, &FxHashSet::default());
+        group_dots::overlap(module, op, &FxHashSet::default());
+        return Vec::new();
     };
-    match nest(module, op, &plan, context) {
-        Some(nest) => {
-            let (ring, release) = roles::split(module, &nest, &plan, context);
-            group_dots::overlap(module, op, &ring);
-            let turn = turns::take_turns(module, op, context);
-            roles::release(module, &release, turn);
-        }
-        None => {
-            let ring = expand::expand(module, op, &plan);
-            group_dots::overlap(module, op, &ring);
-        }
+    let Some(nest) = nest(module, op, &plan, context, axis) else {
+        let ring = expand::expand(module, op, &plan);
+        group_dots::overlap(module, op, &ring);
+        return Vec::new();
+    };
+    let readers = roles::split(module, &nest, context);
+    for reader in &readers {
+        module.set_extra(reader.op, NUM_STAGES.key(), None);
+        group_dots::overlap(module, reader.op, &reader.views);
+        let turn = turns::take_turns(module, reader.op, context);
+        reader.release(module, turn);
     }
+    readers.into_iter().map(|reader| reader.op).collect()
 }
 
 /// Begins loads of a loop with dots ahead on a machine that loads through registers: as copies that pass by them where
@@ -116,12 +125,20 @@ fn load_ahead(module: &mut Module, op: Op, stages: usize, context: &Context, axi
     }
 }
 
-/// The loops of a plan whose warps get roles. Where that is asked for and cannot be, the loop says why.
-fn nest(module: &mut Module, op: Op, plan: &plan::Plan, context: &Context) -> Option<roles::Nest> {
+/// The loops whose warps get roles together with those of a plan. Where that is asked for and cannot be, the loop says
+/// why.
+fn nest(
+    module: &mut Module,
+    op: Op,
+    plan: &plan::Plan,
+    context: &Context,
+    axis: &ttir::axis::AxisTable,
+) -> Option<nest::Nest> {
     if !roles::should_have(module, op, context) {
         return None;
     }
-    match roles::Nest::of(module, op, plan, context) {
+    let wants = |other| roles::should_have(module, other, context);
+    match nest::Nest::of(module, op, plan, (context, axis), &wants) {
         Ok(nest) => Some(nest),
         Err(reason) => {
             refuse_roles(module, op, context, reason);
@@ -132,7 +149,7 @@ fn nest(module: &mut Module, op: Op, plan: &plan::Plan, context: &Context) -> Op
 
 /// Writes down why the warps of a loop have no roles, where somebody asked for them.
 fn refuse_roles(module: &mut Module, op: Op, context: &Context, reason: &str) {
-    if context.machine.roles != Roles::None && roles::says(module, op) {
+    if context.machine.roles != Roles::None && nest::says(module, op) {
         module.set_extra(op, NO_ROLES.key(), Some(Attr::str(reason)));
     }
 }

@@ -22,6 +22,7 @@ use ttir::ops::shape::TRANS;
 use ttir::types::{elem, elem_bytes, is_tensor};
 
 /// A load that becomes a copy to shared memory, begun ahead.
+#[derive(Clone)]
 pub(crate) struct PipelinedLoad {
     /// The load.
     pub(crate) load: Op,
@@ -36,7 +37,7 @@ pub(crate) struct PipelinedLoad {
 }
 
 /// What is computed ahead.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct AddressSlice {
     /// Operations of the body, in order.
     pub(crate) slice: Vec<Op>,
@@ -45,6 +46,7 @@ pub(crate) struct AddressSlice {
 }
 
 /// What to do with a loop.
+#[derive(Clone)]
 pub(crate) struct Plan {
     pub(crate) copies: Vec<PipelinedLoad>,
     pub(crate) ahead: AddressSlice,
