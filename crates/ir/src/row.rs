@@ -175,6 +175,8 @@ impl Traits {
     pub const ELEMENTWISE: Traits = Traits(1 << 3);
     /// A constant: its attribute `value` is its result.
     pub const CONSTANT: Traits = Traits(1 << 4);
+    /// Each element of its one result is an element of its one operand: it spreads them or lays them out otherwise.
+    pub const MOVES: Traits = Traits(1 << 6);
     /// Multiplies matrices: its first operands are a, b and c, its result is a · b + c.
     pub const MATMUL: Traits = Traits(1 << 5);
     /// Its regions may not use values from outside.

@@ -15,7 +15,9 @@ pub const ABILITIES: Abilities = Abilities {
 /// The address space of a pointer type; 1 is the memory of the device.
 pub(crate) fn space(ty: Type) -> u8 {
     match elem(ty).params_of(&PTR) {
-        Some([_, ir::TypeParam::Int(space)]) => u8::try_from(*space).unwrap_or(1),
+        Some([_, ir::TypeParam::Int(space)]) => {
+            u8::try_from(*space).expect("the type of a pointer was checked")
+        }
         _ => 1,
     }
 }

@@ -12,9 +12,9 @@ use crate::ops::arith_int::{ADDI, ANDI, DIVSI, MAXSI, MINSI, MULI, REMSI, SUBI, 
 use crate::ops::compare::{CmpIPredicate, SelectOp};
 use crate::ops::control::{FOR, ForOp};
 use crate::ops::forms::{BinaryOp, UnaryOp};
-use crate::ops::shape::{BROADCAST, EXPAND_DIMS, MakeRangeOp, RESHAPE, SPLAT, TRANS};
+use crate::ops::shape::MakeRangeOp;
 use crate::types::elem;
-use ir::{Def, Module, Op, OpRow, Value};
+use ir::{Def, Module, Op, OpRow, Traits, Value};
 
 /// Operations that are followed from one value, at most.
 const DEPTH: u32 = 16;
@@ -27,9 +27,6 @@ pub struct Interval {
     /// The greatest.
     pub high: i64,
 }
-
-/// Operations that give elements of their operand.
-static MOVES: &[&OpRow] = &[&SPLAT, &BROADCAST, &EXPAND_DIMS, &RESHAPE, &TRANS, &EXTSI];
 
 impl Interval {
     /// The bounds of a value; `None` where nothing is known.
@@ -116,7 +113,7 @@ fn computed(module: &Module, op: Op, depth: u32) -> Option<Interval> {
         let (yes, no) = (yes?, no?);
         return Some(Interval { low: yes.low.min(no.low), high: yes.high.max(no.high) });
     }
-    if MOVES.iter().any(|row| is(row)) {
+    if module.row(op).traits.has(Traits::MOVES) || is(&EXTSI) {
         return within(module, UnaryOp::new(module, op).src(), depth);
     }
     if is(&EXTUI) {

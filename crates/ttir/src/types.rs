@@ -55,8 +55,8 @@ pub static PTR: TypeRow = TypeRow {
         Ok(vec![TypeParam::Type(pointee), TypeParam::Int(space)])
     },
     verify: |params| match params {
-        [TypeParam::Type(_), TypeParam::Int(_)] => Ok(()),
-        _ => Err("a pointer has a pointee and an address space".into()),
+        [TypeParam::Type(_), TypeParam::Int(0..=255)] => Ok(()),
+        _ => Err("a pointer has a pointee and an address space from 0 to 255".into()),
     },
 };
 

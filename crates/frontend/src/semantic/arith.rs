@@ -5,10 +5,10 @@ use crate::codegen::{Ctx, Num, Res};
 use crate::dtype::{DType, Scalar};
 use crate::typing::{self, Arithmetic, Operand, Ty};
 use crate::value::PyValue;
-use ir::{Attr, OpRow};
+use ir::{Attr, OpRow, Traits};
 use ruff_python_ast::Operator;
 use ttir::ops::arith_float::PropagateNan;
-use ttir::ops::{arith_cast, arith_float, arith_int, debug, memory, shape};
+use ttir::ops::{arith_cast, arith_float, arith_int, debug, memory};
 
 /// Which sides of an operation may be pointers.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -366,9 +366,7 @@ impl Ctx<'_> {
             &arith_float::MAXIMUMF,
             &arith_float::CLAMPF,
         ];
-        const MOVES: [&OpRow; 5] =
-            [&shape::SPLAT, &shape::BROADCAST, &shape::EXPAND_DIMS, &shape::RESHAPE, &shape::TRANS];
-        let known = CHOICES.iter().chain(&MOVES).any(|own| row.is(own));
+        let known = row.traits.has(Traits::MOVES) || CHOICES.iter().any(|own| row.is(own));
         known
             && depth < 8
             && module.operands(op).iter().all(|operand| self.is_chosen_from_bf16(*operand, depth + 1))

@@ -1,18 +1,17 @@
 //! Atomics. Of the copies of an element one acts; the others get its result.
 
-use super::Entry;
 use super::memory::{both, from_memory, to_memory};
+use super::{Entry, SharingEntry};
 use super::{atomic_swap, share_results};
 use crate::access::plan;
 use crate::cx::Cx;
 use crate::error::Result;
 use crate::free::first_copies;
 use crate::packing::{as_integer, from_integer};
-use crate::shared::NeedOf;
 use crate::target::{AtomicAccess, Reductions};
 use crate::types;
 use elementwise::small_float::{as_wide, narrow_to};
-use ir::{Module, Op, OpRow, Traits, Type as IrType, Value as IrValue};
+use ir::{Module, Op, Traits, Type as IrType, Value as IrValue};
 use llir::{FloatCompare, IntCompare, Type, Value};
 use ttir::ops::atomic::{
     ATOMIC_CAS, ATOMIC_LOAD, ATOMIC_POLL, ATOMIC_RMW, ATOMIC_STORE, AtomicCasOp, AtomicLoadOp, AtomicPollOp,
@@ -20,20 +19,14 @@ use ttir::ops::atomic::{
 };
 
 /// Rows of this file.
-pub(crate) const TABLE: &[Entry] = &[
-    (&ATOMIC_RMW, rmw),
-    (&ATOMIC_CAS, cas),
-    (&ATOMIC_LOAD, load),
-    (&ATOMIC_STORE, store),
-    (&ATOMIC_POLL, poll),
-];
+pub(crate) const TABLE: &[Entry] = &[(&ATOMIC_STORE, store)];
 
-/// What they need.
-pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[
-    (&ATOMIC_RMW, share_results::need),
-    (&ATOMIC_CAS, share_results::need),
-    (&ATOMIC_LOAD, share_results::need),
-    (&ATOMIC_POLL, share_results::need),
+/// Rows of this file whose results are shared by lanes.
+pub(crate) const SHARING: &[SharingEntry] = &[
+    (&ATOMIC_RMW, rmw, share_results::need),
+    (&ATOMIC_CAS, cas, share_results::need),
+    (&ATOMIC_LOAD, load, share_results::need),
+    (&ATOMIC_POLL, poll, share_results::need),
 ];
 
 /// The elements of one operation: which registers act, on which addresses, in which lanes.

@@ -1,15 +1,15 @@
 //! One block behind another. The second is brought to the layout of the first, stands behind it in registers of its
 //! own, and both together go to the layout of the result; steps that change nothing cost nothing.
 
-use super::Entry;
+use super::SharingEntry;
 use crate::block_memory::{Values, convert_block, plans_bytes};
 use crate::cx::Cx;
 use crate::error::{Result, plain};
 use crate::layouts::layout_of;
 use crate::ops::convert;
-use crate::shared::{Need, NeedOf, Planner};
+use crate::shared::{Need, Planner};
 use crate::types;
-use ir::{Module, Op, OpRow, Type};
+use ir::{Module, Op, Type};
 use layout::convert::Conversion;
 use layout::{Dim, LinearLayout};
 use std::rc::Rc;
@@ -17,10 +17,7 @@ use ttir::ops::shape::{CAT, CatOp};
 use ttir::types::{elem, shape};
 
 /// Rows of this file.
-pub(crate) const TABLE: &[Entry] = &[(&CAT, cat)];
-
-/// What they need.
-pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[(&CAT, need)];
+pub(crate) const SHARING: &[SharingEntry] = &[(&CAT, cat, need)];
 
 /// Bases of one input dimension.
 type Bases<'a> = Vec<&'a [(Dim, u32)]>;

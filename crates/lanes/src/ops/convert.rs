@@ -1,23 +1,20 @@
 //! Changes of layout.
 
-use super::Entry;
+use super::SharingEntry;
 use crate::block_memory::{Values, convert_block, plans_bytes, plans_cross, plans_wait};
 use crate::cx::Cx;
 use crate::error::Result;
 use crate::layouts::layout_of;
-use crate::shared::{Need, NeedOf, Order, Planner};
+use crate::shared::{Need, Order, Planner};
 use crate::types;
-use ir::{Module, Op, OpRow};
+use ir::{Module, Op};
 use layout::convert::Conversion;
 use std::rc::Rc;
 use ttgir::ops::convert::{CONVERT_LAYOUT, ConvertLayoutOp};
 
 /// Rows of this file.
-pub(crate) const TABLE: &[Entry] = &[(&CONVERT_LAYOUT, convert_layout)];
-
-/// What they need.
-pub(crate) const NEEDS: &[(&OpRow, NeedOf)] =
-    &[(&CONVERT_LAYOUT, |planner, module, op| Ok(need(&[plan(planner, module, op)?])))];
+pub(crate) const SHARING: &[SharingEntry] =
+    &[(&CONVERT_LAYOUT, convert_layout, |planner, module, op| Ok(need(&[plan(planner, module, op)?])))];
 
 fn plan(planner: &mut Planner, module: &Module, op: Op) -> Result<Rc<Conversion>> {
     let convert = ConvertLayoutOp::new(module, op);

@@ -1,27 +1,24 @@
 //! Gathers: the source goes to shared memory, and each lane reads what its indices say. Blocks of a cluster keep
 //! what they have at its place among all elements, and read each other's.
 
-use super::Entry;
+use super::SharingEntry;
 use crate::block_memory::{element_bytes, store_block};
 use crate::cx::Cx;
 use crate::error::{Result, at};
 use crate::free::FreeBits;
 use crate::layouts::layout_of;
 use crate::ops::memory::{from_memory, in_memory};
-use crate::shared::{Need, NeedOf, Order, Planner};
+use crate::shared::{Need, Order, Planner};
 use crate::target::Access;
 use crate::value::Region;
-use ir::{Module, Op, OpRow, Type};
+use ir::{Module, Op, Type};
 use layout::{Dim, LinearLayout};
 use llir::Value;
 use ttir::ops::shape::{GATHER, GatherOp};
 use ttir::types::{elem, numel, shape};
 
 /// Rows of this file.
-pub(crate) const TABLE: &[Entry] = &[(&GATHER, gather)];
-
-/// What they need.
-pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[(&GATHER, need)];
+pub(crate) const SHARING: &[SharingEntry] = &[(&GATHER, gather, need)];
 
 fn need(_: &mut Planner, module: &Module, op: Op) -> Result<Need> {
     let ty = module.ty(GatherOp::new(module, op).src());

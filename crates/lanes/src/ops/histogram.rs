@@ -1,18 +1,18 @@
 //! Histograms: counters in shared memory, which all lanes add to. Each block of a cluster has counters of its own,
 //! which are added up in the end.
 
-use super::Entry;
+use super::SharingEntry;
 use super::scan_layout::ordered;
 use crate::block_memory::{load_block, store_block, with_copies};
 use crate::cx::Cx;
 use crate::error::{Result, at};
 use crate::free::FreeBits;
 use crate::ops::memory::both;
-use crate::shared::{Accesses, Need, NeedOf, Order, Planner};
+use crate::shared::{Accesses, Need, Order, Planner};
 use crate::target::AtomicAccess;
 use crate::types;
 use crate::value::Region;
-use ir::{Module, Op, OpRow, Type};
+use ir::{Module, Op, Type};
 use layout::convert::Access;
 use layout::{Dim, LinearLayout};
 use llir::{IntCompare, Value};
@@ -22,10 +22,7 @@ use ttir::ops::reduce::{HISTOGRAM, HistogramOp};
 use ttir::types::numel;
 
 /// Rows of this file.
-pub(crate) const TABLE: &[Entry] = &[(&HISTOGRAM, histogram)];
-
-/// What they need.
-pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[(&HISTOGRAM, need)];
+pub(crate) const SHARING: &[SharingEntry] = &[(&HISTOGRAM, histogram, need)];
 
 fn need(planner: &mut Planner, module: &Module, op: Op) -> Result<Need> {
     let bins = numel(module.ty(module.result(op, 0)));

@@ -3,16 +3,16 @@
 //! Neighbours that one run of the region takes must be in one lane. Where the layout holds them apart, operands go to a
 //! layout that does not, and results come back.
 
-use super::Entry;
+use super::SharingEntry;
 use crate::block_memory::{Values, convert_blocks, plans_bytes};
 use crate::cx::Cx;
 use crate::error::Result;
 use crate::layouts::layout_of;
 use crate::ops::convert;
-use crate::shared::{Need, NeedOf, Planner};
+use crate::shared::{Need, Planner};
 use crate::types;
 use crate::value::LaneValue;
-use ir::{Module, Op, OpRow, Value as IrValue};
+use ir::{Module, Op, Value as IrValue};
 use layout::convert::Conversion;
 use layout::{Dim, LinearLayout};
 use llir::Value;
@@ -22,10 +22,7 @@ use ttir::ops::reduce::{MAP_ELEMENTWISE, MapElementwiseOp};
 use ttir::types::shape;
 
 /// Rows of this file.
-pub(crate) const TABLE: &[Entry] = &[(&MAP_ELEMENTWISE, map_elementwise)];
-
-/// What they need.
-pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[(&MAP_ELEMENTWISE, need)];
+pub(crate) const SHARING: &[SharingEntry] = &[(&MAP_ELEMENTWISE, map_elementwise, need)];
 
 /// The ways of the operands to lanes that hold neighbours, and of the results back.
 struct Ways {

@@ -49,32 +49,40 @@ use ttir::ops::forms::BinaryOp;
 
 /// A row and its handler.
 type Entry = (&'static OpRow, Handler);
+/// One that needs shared memory while it runs, and how much.
+type SharingEntry = (&'static OpRow, Handler, NeedOf);
 
 /// The tables of handlers.
 const FAMILIES: &[&[Entry]] = &[
     async_copy::TABLE,
     atomic::TABLE,
-    cat::TABLE,
     constant::TABLE,
     control::TABLE,
-    convert::TABLE,
     debug::TABLE,
     dot::TABLE,
     scaled_dot::TABLE,
     extern_call::TABLE,
     func::TABLE,
-    gather::TABLE,
-    histogram::TABLE,
     inline_asm::TABLE,
     local::TABLE,
-    map::TABLE,
     memory::TABLE,
     program::TABLE,
-    reduce::TABLE,
     roles::TABLE,
-    scan::TABLE,
     scratch::TABLE,
     shape::TABLE,
+];
+
+/// The same for those that need shared memory while they run.
+const SHARING: &[&[SharingEntry]] = &[
+    atomic::SHARING,
+    cat::SHARING,
+    convert::SHARING,
+    gather::SHARING,
+    histogram::SHARING,
+    map::SHARING,
+    reduce::SHARING,
+    roles::SHARING,
+    scan::SHARING,
 ];
 
 /// The handler of an operation that is no terminator.
@@ -82,8 +90,10 @@ pub(crate) fn handler(row: &'static OpRow) -> Option<Handler> {
     static TABLE: OnceLock<FxHashMap<&'static str, Handler>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
         let families = FAMILIES.iter().flat_map(|family| family.iter());
+        let sharing = SHARING.iter().flat_map(|family| family.iter());
         let mut table: FxHashMap<&'static str, Handler> =
             families.map(|(row, handler)| (row.name, *handler)).collect();
+        table.extend(sharing.map(|(row, handler, _)| (row.name, *handler)));
         for row in elementwise::rows() {
             table.insert(row.name, lower_elements);
         }
@@ -92,26 +102,13 @@ pub(crate) fn handler(row: &'static OpRow) -> Option<Handler> {
     table.get(row.name).copied()
 }
 
-/// The tables of what operations need of shared memory while they run.
-const NEEDS: &[&[(&OpRow, NeedOf)]] = &[
-    atomic::NEEDS,
-    cat::NEEDS,
-    convert::NEEDS,
-    gather::NEEDS,
-    histogram::NEEDS,
-    map::NEEDS,
-    reduce::NEEDS,
-    roles::NEEDS,
-    scan::NEEDS,
-    scratch::NEEDS,
-];
-
 /// What each row needs of shared memory, by its name.
 pub(crate) fn needs() -> &'static Needs {
     static TABLE: OnceLock<Needs> = OnceLock::new();
     TABLE.get_or_init(|| {
-        let entries = NEEDS.iter().flat_map(|table| table.iter());
-        entries.map(|(row, need)| (row.name, *need)).collect()
+        let sharing = SHARING.iter().flat_map(|family| family.iter());
+        let own = sharing.map(|(row, _, need)| (row.name, *need));
+        own.chain(scratch::BY_TARGETS.iter().map(|(row, need)| (row.name, *need))).collect()
     })
 }
 

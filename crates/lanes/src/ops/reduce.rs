@@ -1,18 +1,18 @@
 //! Reductions: registers of a lane, then lanes of a warp, then warps through memory with one barrier.
 
-use super::Entry;
+use super::SharingEntry;
 use super::combine::{Combine, Elements, column, zip};
 use super::convert::need;
 use crate::block_memory::{Values, convert_blocks};
 use crate::cx::Cx;
 use crate::error::{Result, at};
 use crate::layouts::{everywhere, layout_of};
-use crate::shared::{NeedOf, Planner};
+use crate::shared::Planner;
 use crate::shuffle::shuffle_values;
 use crate::target::Shuffle;
 use crate::types;
 use crate::value::LaneValue;
-use ir::{Module, Op, OpRow};
+use ir::{Module, Op};
 use layout::Dim;
 use layout::convert::Conversion;
 use layout::reduce::{self, Fold, Reduction};
@@ -20,10 +20,7 @@ use std::rc::Rc;
 use ttir::ops::reduce::{REDUCE, ReduceOp};
 
 /// Rows of this file.
-pub(crate) const TABLE: &[Entry] = &[(&REDUCE, lower)];
-
-/// What they need.
-pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[(&REDUCE, |planner, module, op| {
+pub(crate) const SHARING: &[SharingEntry] = &[(&REDUCE, lower, |planner, module, op| {
     let reduction = reduction(planner, module, op)?;
     Ok(need(&plans(planner, module, op, &reduction)?))
 })];

@@ -16,15 +16,15 @@
 //! partition needs, whole groups of warps that share registers are launched, and what partitions leave goes to the
 //! warps of the program. Left out: roles inside of loops and conditions, tensors in partitions, clusters.
 
-use super::Entry;
+use super::{Entry, SharingEntry};
 use crate::cx::{Cx, Role};
 use crate::error::Result;
 use crate::packing::{as_integer, from_integer, integer_of};
 use crate::roles::{GROUP, Registers, Roles};
-use crate::shared::{Need, NeedOf, Order};
+use crate::shared::{Need, Order};
 use crate::target::Access;
 use crate::value::LaneValue;
-use ir::{Block, Module, Op, OpRow, Value as IrValue};
+use ir::{Block, Module, Op, Value as IrValue};
 use llir::{IntCompare, Value, ValueDef};
 use rustc_hash::FxHashSet;
 use std::rc::Rc;
@@ -34,11 +34,10 @@ use ttir::ops::control::ForOp;
 use ttir::types::{is_scalar, is_tensor};
 
 /// Rows of this file.
-pub(crate) const TABLE: &[Entry] =
-    &[(&WARP_SPECIALIZE, lower_default), (&WAIT_TURN, wait_turn), (&GIVE_TURN, give_turn)];
+pub(crate) const TABLE: &[Entry] = &[(&WAIT_TURN, wait_turn), (&GIVE_TURN, give_turn)];
 
-/// What each operation needs of shared memory: a place for each captured value.
-pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[(&WARP_SPECIALIZE, |_, module, op| {
+/// Roles need a place in shared memory for each captured value.
+pub(crate) const SHARING: &[SharingEntry] = &[(&WARP_SPECIALIZE, lower_default, |_, module, op| {
     let captures = WarpSpecializeOp::new(module, op).captures().len() as u32;
     Ok(Need { bytes: captures * CAPTURE_BYTES, align: 16, order: Order::Waits })
 })];

@@ -4,7 +4,7 @@
 //! With `reverse` all positions along the axis are counted from the end. Blocks whose layout mixes the axis with other
 //! dimensions, or has its positions in another order than registers, lanes, warps, registers, are converted first.
 
-use super::Entry;
+use super::SharingEntry;
 use super::combine::{Combine, Elements, column, zip};
 use super::convert;
 use super::scan_layout::{Axis, ordered, plans_of};
@@ -12,12 +12,12 @@ use crate::block_memory::{Values, convert_blocks, plans_bytes};
 use crate::cx::Cx;
 use crate::error::{Result, at};
 use crate::layouts::layout_of;
-use crate::shared::{Need, NeedOf, Order, Planner};
+use crate::shared::{Need, Order, Planner};
 use crate::shuffle::shuffle_values;
 use crate::target::Shuffle;
 use crate::types;
 use crate::value::{LaneValue, Region};
-use ir::{Module, Op, OpRow};
+use ir::{Module, Op};
 use layout::LinearLayout;
 use layout::convert::Conversion;
 use llir::{IntCompare, Value};
@@ -25,10 +25,7 @@ use std::rc::Rc;
 use ttir::ops::reduce::{SCAN, ScanOp};
 
 /// Rows of this file.
-pub(crate) const TABLE: &[Entry] = &[(&SCAN, scan)];
-
-/// What they need.
-pub(crate) const NEEDS: &[(&OpRow, NeedOf)] = &[(&SCAN, |planner, module, op| {
+pub(crate) const SHARING: &[SharingEntry] = &[(&SCAN, scan, |planner, module, op| {
     let plans = Plans::of(planner, module, op)?;
     let need = convert::need_in_turn(&[&plans.before, &plans.totals, &plans.after]);
     Ok(Need { order: need.order.max(Order::Waits), ..need })

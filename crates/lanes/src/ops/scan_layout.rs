@@ -107,7 +107,8 @@ fn same_registers(layout: &LinearLayout) -> Vec<u32> {
     let elements: Vec<_> = (0..1u32 << layout.ins().bits(Dim::REGISTER))
         .map(|at| layout.apply(&[(Dim::REGISTER, at)]))
         .collect();
-    let first = |element| elements.iter().position(|other| other == element).unwrap_or(0) as u32;
+    let first =
+        |element| elements.iter().position(|other| other == element).expect("it is one of them") as u32;
     elements.iter().map(first).collect()
 }
 

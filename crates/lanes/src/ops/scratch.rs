@@ -14,8 +14,8 @@ use ttgir::ops::bulk::{
 /// Rows of this file.
 pub(crate) const TABLE: &[Entry] = &[(&GLOBAL_SCRATCH_ALLOC, alloc), (&REINTERPRET_DESCRIPTOR, reinterpret)];
 
-/// A descriptor is put together in shared memory by one warp.
-pub(crate) const NEEDS: &[(&OpRow, NeedOf)] =
+/// A descriptor is put together in shared memory by one warp, in the way of the target.
+pub(crate) const BY_TARGETS: &[(&OpRow, NeedOf)] =
     &[(&TENSORMAP_CREATE, |_, _, _| Ok(Need { bytes: 128, align: 128, order: Order::WithinWarp }))];
 
 fn alloc(cx: &mut Cx<'_>, op: Op) -> Result<()> {

@@ -20,18 +20,18 @@ use ir::{Def, Effect, Module, Op, OpRow, Traits, Type, Value};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use ttgir::ops::bulk::GLOBAL_SCRATCH_ALLOC;
-use ttgir::ops::convert::CONVERT_LAYOUT;
 use ttir::ops::arith_cast::{EXTSI, EXTUI};
 use ttir::ops::arith_int::{ADDI, MULI, int_value};
 use ttir::ops::control::{FOR, ForOp, IF, WHILE};
 use ttir::ops::forms::{BinaryOp, UnaryOp};
 use ttir::ops::func::FuncOp;
 use ttir::ops::memory::{ADDPTR, AddPtrOp};
-use ttir::ops::shape::{BROADCAST, EXPAND_DIMS, MakeRangeOp, RESHAPE, SPLAT, TRANS};
+use ttir::ops::shape::MakeRangeOp;
 
-/// What only spreads, arranges or widens the elements of its operand.
-const MOVES: [&OpRow; 8] =
-    [&SPLAT, &BROADCAST, &EXPAND_DIMS, &RESHAPE, &TRANS, &CONVERT_LAYOUT, &EXTSI, &EXTUI];
+/// Whether an operation only spreads, arranges or widens the elements of its operand.
+fn moves(module: &Module, op: Op) -> bool {
+    module.row(op).traits.has(Traits::MOVES) || module.is(op, &EXTSI) || module.is(op, &EXTUI)
+}
 
 /// Memory of which nothing is known.
 const ANY: usize = usize::MAX;
@@ -306,7 +306,7 @@ impl Walk<'_> {
                 spread: path.spread.checked_mul(by.abs())?,
             });
         }
-        is(&MOVES).then(|| self.value(UnaryOp::new(module, op).src()))?
+        moves(module, op).then(|| self.value(UnaryOp::new(module, op).src()))?
     }
 }
 
@@ -347,7 +347,7 @@ impl Form {
             let of = BinaryOp::new(module, op);
             return Form::of(module, of.lhs())?.times(int_value(module, of.rhs())?);
         }
-        is(&MOVES).then(|| Form::of(module, UnaryOp::new(module, op).src()))?
+        (!is_narrow && moves(module, op)).then(|| Form::of(module, UnaryOp::new(module, op).src()))?
     }
 
     fn plus(mut self, other: Form) -> Option<Form> {

@@ -146,7 +146,7 @@ impl FunctionBuilder<'_> {
         if !self.ty(structure).is_structure() {
             return structure;
         }
-        let ty = self.ty(structure).part(index).unwrap_or(Type::VOID);
+        let ty = self.ty(structure).part(index).expect("a structure has the part that is read");
         self.emit(InstData::new(Op::EXTRACT_VALUE, ty, &[structure]).with(Payload::Index(index)))
     }
 

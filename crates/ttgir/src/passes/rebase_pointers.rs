@@ -13,9 +13,8 @@
 //! scalars, atomics, addresses that come out of branches or of loops whose condition is computed.
 
 use super::pipeline_loops::{carry, yield_as};
-use crate::ops::convert::CONVERT_LAYOUT;
 use ir::pass::PassRow;
-use ir::{Attr, Builder, Diagnostic, Module, Op, OpRow, Type, Value};
+use ir::{Attr, Builder, Diagnostic, Module, Op, Traits, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use ttir::ops::access::AccessOp;
 use ttir::ops::arith_cast::{EXTSI, TRUNCI};
@@ -25,7 +24,7 @@ use ttir::ops::control::{FOR, ForOp};
 use ttir::ops::forms::UnaryOp;
 use ttir::ops::func::{FuncOp, POINTER_RANGE, kernels};
 use ttir::ops::memory::{ADDPTR, AddPtrOp};
-use ttir::ops::shape::{BROADCAST, EXPAND_DIMS, RESHAPE, SPLAT, TRANS};
+use ttir::ops::shape::SPLAT;
 use ttir::types::{elem, is_tensor, with_elem};
 
 /// Addresses in memory that 32-bit offsets reach become a parameter plus one offset.
@@ -34,9 +33,6 @@ pub static REBASE_POINTERS: PassRow = PassRow {
     doc: "Addresses in memory that 32-bit offsets reach become a parameter plus one offset.",
     run,
 };
-
-/// Operations that lay the same addresses out otherwise.
-static MOVES: &[&OpRow] = &[&SPLAT, &BROADCAST, &EXPAND_DIMS, &RESHAPE, &TRANS, &CONVERT_LAYOUT];
 
 /// From an address to the parameter that it is an offset from.
 type Roots = FxHashMap<Value, Value>;
@@ -107,7 +103,7 @@ fn source(module: &Module, op: Op) -> Option<Value> {
     if let Some(add) = AddPtrOp::of(module, op) {
         return Some(add.ptr());
     }
-    MOVES.iter().any(|row| module.is(op, row)).then(|| UnaryOp::new(module, op).src())
+    module.row(op).traits.has(Traits::MOVES).then(|| UnaryOp::new(module, op).src())
 }
 
 /// The rewriting of a kernel.

@@ -25,6 +25,7 @@ pub(super) const ROWS: &[&OpRow] = &[
 type Types = Result<SmallVec<[Type; 2]>, String>;
 
 const PURE: Traits = Traits::PURE;
+const MOVES: Traits = Traits::PURE.and(Traits::MOVES);
 
 fn int_attr(attrs: &[Option<Attr>], slot: usize) -> Result<i64, String> {
     attrs.get(slot).and_then(|attr| attr.as_ref()?.as_int()).ok_or_else(|| "an attribute is missing".into())
@@ -73,7 +74,7 @@ pub static SPLAT: OpRow = OpRow {
     doc: "A block filled with one scalar.",
     infer: Infer::Explicit,
     cost: CostClass::Nothing,
-    traits: PURE,
+    traits: MOVES,
     format: Format::Text("$src attr-dict : type($src) -> type($result)"),
     verify: Some(same_elem),
     fold: Some(patterns::fold_uniform),
@@ -92,7 +93,7 @@ pub static UNSPLAT: OpRow = OpRow {
     name: "tt.unsplat",
     doc: "The one element of a block of one element, as a scalar.",
     infer: Infer::Rule(|args| Ok(smallvec![elem(args.ty(0))])),
-    traits: PURE,
+    traits: MOVES,
     format: Format::Text("$src attr-dict : type($src)"),
     verify: Some(|module, op| match numel(module.ty(module.operand(op, 0))) {
         1 => Ok(()),
@@ -131,7 +132,7 @@ pub static EXPAND_DIMS: OpRow = OpRow {
     }),
     layout: LayoutRule::ExpandDims,
     cost: CostClass::Nothing,
-    traits: PURE,
+    traits: MOVES,
     format: Format::Text("$src attr-dict : type($src) -> type($result)"),
     verify: Some(inferred),
     fold: Some(patterns::fold_uniform),
@@ -167,7 +168,7 @@ pub static BROADCAST: OpRow = OpRow {
     infer: Infer::Explicit,
     layout: LayoutRule::Broadcast,
     cost: CostClass::Nothing,
-    traits: PURE,
+    traits: MOVES,
     format: Format::Text("$src attr-dict : type($src) -> type($result)"),
     verify: Some(|module, op| {
         same_elem(module, op)?;
@@ -194,7 +195,7 @@ pub static RESHAPE: OpRow = OpRow {
     doc: "The same elements, in row-major order, in another shape. `allow_reorder` leaves the order open.",
     infer: Infer::Explicit,
     layout: LayoutRule::Reshape,
-    traits: PURE,
+    traits: MOVES,
     format: Format::Text(
         "$src (allow_reorder $allow_reorder)? (efficient_layout $efficient_layout)? attr-dict : type($src) -> type($result)",
     ),
@@ -244,7 +245,7 @@ pub static TRANS: OpRow = OpRow {
     }),
     layout: LayoutRule::Trans,
     cost: CostClass::Nothing,
-    traits: PURE,
+    traits: MOVES,
     format: Format::Text("$src attr-dict : type($src) -> type($result)"),
     verify: Some(inferred),
     fold: Some(patterns::fold_trans),

@@ -7,7 +7,7 @@ use ir::{Def, Module, Op, OpRow, Traits, Value};
 use ttir::ops::access::AccessOp;
 use ttir::ops::control::ForOp;
 use ttir::ops::forms::UnaryOp;
-use ttir::ops::{arith_cast, control, func, memory, program, shape};
+use ttir::ops::{arith_cast, control, func, memory, program};
 
 /// The parameter that an address starts from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -114,30 +114,20 @@ pub(crate) fn is_plain_load(module: &Module, op: Op) -> bool {
     AccessOp::load(module, op).is_some_and(|load| !load.volatile())
 }
 
-/// Rows whose first operand and result are addresses in the same tensor.
-const PASSING: [&ir::OpRow; 8] = [
-    &memory::ADDPTR,
-    &shape::SPLAT,
-    &shape::BROADCAST,
-    &shape::EXPAND_DIMS,
-    &shape::RESHAPE,
-    &shape::TRANS,
-    &arith_cast::TT_BITCAST,
-    &arith_cast::BITCAST,
-];
-
-/// The address that one of [`PASSING`] moves.
-fn passed(module: &Module, op: Op) -> Value {
-    UnaryOp::new(module, op).src()
+/// The address that an operation moves within its tensor.
+fn passed(module: &Module, op: Op) -> Option<Value> {
+    let row = module.row(op);
+    let kept = [&memory::ADDPTR, &arith_cast::TT_BITCAST, &arith_cast::BITCAST].iter().any(|own| row.is(own));
+    (kept || row.traits.has(Traits::MOVES)).then(|| UnaryOp::new(module, op).src())
 }
 
 /// Whether what a loop yields for a carried address is that address, moved.
 fn stays(module: &Module, carried: Value, block: ir::Block, number: u32) -> bool {
     let mut value = control::yielded(module, block)[number as usize - 1];
     while value != carried {
-        match module.def_op(value) {
-            Some(op) if PASSING.iter().any(|row| module.is(op, row)) => value = passed(module, op),
-            _ => return false,
+        match module.def_op(value).and_then(|op| passed(module, op)) {
+            Some(from) => value = from,
+            None => return false,
         }
     }
     true
@@ -147,10 +137,10 @@ fn stays(module: &Module, carried: Value, block: ir::Block, number: u32) -> bool
 fn trace(module: &Module, mut value: Value) -> Base {
     loop {
         value = match module.def(value) {
-            Def::Result(op, _) if PASSING.iter().any(|row| module.is(op, row)) => passed(module, op),
-            Def::Result(op, number) => match ForOp::of(module, op) {
-                Some(of) => of.carried()[number as usize],
-                None => return Base::Unknown,
+            Def::Result(op, number) => match (passed(module, op), ForOp::of(module, op)) {
+                (Some(from), _) => from,
+                (None, Some(of)) => of.carried()[number as usize],
+                (None, None) => return Base::Unknown,
             },
             Def::Arg(block, number) => match module.region_parent(module.block_region(block)) {
                 Some(op) if module.is(op, &func::FUNC) => return Base::Param(number),

@@ -5,7 +5,7 @@ use super::effort::{Effort, effort};
 use super::error::PtxError;
 use super::features::Features;
 use super::options::Options;
-use super::select::select;
+use super::select::{call_bits, select};
 use super::text::{body, param_name, symbol};
 use crate::intrinsics::{
     CLUSTER_CTARANK, CTAID_X, CTAID_Y, CTAID_Z, Intrinsic, LANEID, NCTAID_X, NCTAID_Y, NCTAID_Z, NTID_X,
@@ -59,6 +59,7 @@ pub fn emit(module: &Module, options: &Options) -> Result<Ptx, Vec<PtxError>> {
         }
     }
     errors.extend(features.take_errors());
+    let declared = declarations(module, &mut errors);
     if !errors.is_empty() {
         return Err(errors);
     }
@@ -78,7 +79,7 @@ pub fn emit(module: &Module, options: &Options) -> Result<Ptx, Vec<PtxError>> {
     for global in module.globals() {
         write_global(&mut text, global);
     }
-    declarations(&mut text, module);
+    text.push_str(&declared);
     text.push_str(&functions);
     Ok(Ptx { text, version, kernels, effort: hardest })
 }
@@ -156,7 +157,8 @@ fn write_global(out: &mut String, global: &Global) {
 }
 
 /// Functions that are called, before their callers.
-fn declarations(out: &mut String, module: &Module) {
+fn declarations(module: &Module, errors: &mut Vec<PtxError>) -> String {
+    let mut out = String::new();
     for callee in module.callees() {
         let is_kernel =
             module.functions().any(|function| function.name == callee.name && function.kernel.is_some());
@@ -165,22 +167,30 @@ fn declarations(out: &mut String, module: &Module) {
         }
         let defined = module.functions().any(|function| function.name == callee.name);
         let linkage = if defined { "" } else { ".extern " };
-        _ = write!(out, "{linkage}.func ");
-        if !callee.ret.is_void() {
-            _ = write!(out, "(.param .b{} func_retval0) ", parameter_bits(callee.ret));
+        match prototype(&callee.name, callee.ret, &callee.params) {
+            Ok(prototype) => _ = writeln!(out, "{linkage}.func {prototype};"),
+            Err(message) => {
+                errors.push(PtxError { function: callee.name.clone(), location: None, message });
+            }
         }
-        _ = write!(out, "{}(", symbol(&callee.name));
-        for (index, ty) in callee.params.iter().enumerate() {
-            let comma = if index == 0 { "" } else { ", " };
-            _ = write!(out, "{comma}.param .b{} {}", parameter_bits(*ty), param_name(&callee.name, index));
-        }
-        out.push_str(");\n");
     }
     out.push('\n');
+    out
 }
 
-fn parameter_bits(ty: Type) -> u32 {
-    super::select::call_bits(ty).unwrap_or(32)
+/// What a function takes and returns.
+fn prototype(name: &str, ret: Type, params: &[Type]) -> Result<String, String> {
+    let mut out = String::new();
+    if !ret.is_void() {
+        _ = write!(out, "(.param .b{} func_retval0) ", call_bits(ret)?);
+    }
+    _ = write!(out, "{}(", symbol(name));
+    for (index, ty) in params.iter().enumerate() {
+        let comma = if index == 0 { "" } else { ", " };
+        _ = write!(out, "{comma}.param .b{} {}", call_bits(*ty)?, param_name(name, index));
+    }
+    out.push(')');
+    Ok(out)
 }
 
 /// The line of a function before its body.
@@ -192,7 +202,7 @@ fn head(out: &mut String, function: &Function) -> Result<(), String> {
         None => {
             _ = write!(out, ".func ");
             if !function.ret.is_void() {
-                _ = write!(out, "(.param .b{} func_retval0) ", super::select::call_bits(function.ret)?);
+                _ = write!(out, "(.param .b{} func_retval0) ", call_bits(function.ret)?);
             }
             _ = write!(out, "{name}(");
         }
@@ -202,7 +212,7 @@ fn head(out: &mut String, function: &Function) -> Result<(), String> {
         let name = param_name(&function.name, index);
         match function.kernel {
             Some(_) => kernel_param(out, param, &name)?,
-            None => _ = write!(out, ".param .b{} {name}", super::select::call_bits(param.ty)?),
+            None => _ = write!(out, ".param .b{} {name}", call_bits(param.ty)?),
         }
     }
     out.push_str(if function.params.is_empty() { ")\n" } else { "\n)\n" });
