@@ -297,6 +297,21 @@ fn calls_and_data() {
 }
 
 #[test]
+fn functions_of_wide_parameters_cannot_be_declared() {
+    let mut module = kernel(&[], |_, _| {});
+    module.declare(llir::Callee {
+        name: "wide".into(),
+        ret: Type::VOID,
+        params: vec![Type::F32, Type::F32.vector(4)],
+        purity: llir::Purity::Impure,
+        attributes: Vec::new(),
+    });
+    let found = errors(&module, arch("sm_90a"));
+    let message = "in `wide`: a call passes <4 x float>, which needs several registers";
+    assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), [message]);
+}
+
+#[test]
 fn what_an_architecture_lacks_is_an_error() {
     let module = kernel(&[Type::pointer(1)], |b, args| {
         let file = b.module().add_file("kernel.py");
