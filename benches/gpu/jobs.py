@@ -1,21 +1,11 @@
 """What is measured: jobs with their configurations, each for every compiler."""
 
 import math
-from collections import namedtuple
 
+import row_jobs
+import tile_jobs
 import torch
-
-#: A job: `amount` is bytes or operations; `make(module, configuration)` gives a function that launches; `check` raises where the
-#: result is wrong; `library` does the same with torch.
-Job = namedtuple("Job", ("family", "label", "file", "unit", "amount", "configurations", "make", "check", "library"))
-
-
-def near(result, expected, atol, rtol):
-    """Raises where a result is further from what is expected than allowed; NaN is far from everything."""
-    difference = (result.double() - expected.double()).abs()
-    allowed = atol + rtol * expected.double().abs()
-    if not bool((difference <= allowed).all()):
-        raise AssertionError(f"wrong result: largest difference {difference.nan_to_num(nan=math.inf).max().item():.3e}")
+from job import Job, near
 
 
 def vector_add():
@@ -154,7 +144,7 @@ def wide():
     yield from matmul_shape(4001, 4103, 4041)
     yield from grouped([(1024, 1024, 1024)] * 4)
     yield from grouped([(1024, 8192, 8192)] * 4)
-    for rows in (64, 256):
+    for rows in (16, 64, 256):
         yield from split_k(rows, 8192, 8192)
 
 
@@ -267,6 +257,7 @@ def split_k(m, n, k):
     b = torch.randn(k, n, device="cuda", dtype=torch.float16)
     c = torch.zeros(m, n, device="cuda")
     expected = a.double() @ b.double()
+    tile_m = min(m, 64)
 
     def make(module, configuration):
         tile_m, tile_n, tile_k, split, warps, stages = configuration
@@ -280,7 +271,7 @@ def split_k(m, n, k):
         return run
 
     yield Job("split-K matmul", f"{m}x{n}x{k} fp16", "wide", "TFLOP/s", 2 * m * n * k,
-              [(64, 128, 64, 4, 4, 3), (64, 128, 64, 8, 4, 3), (64, 64, 64, 4, 4, 3)], make,
+              [(tile_m, 128, 64, 4, 4, 3), (tile_m, 128, 64, 8, 4, 3), (tile_m, 64, 64, 4, 4, 3)], make,
               lambda: near(c, expected, 1e-3 * math.sqrt(k), 2e-3), lambda: torch.matmul(a, b))
 
 
@@ -296,3 +287,5 @@ def all_jobs():
         for causal in (False, True):
             yield "attention", lambda shape=shape, causal=causal: attention(*shape, causal)
     yield "wide", wide
+    yield "rows", row_jobs.rows
+    yield "tiles", tile_jobs.tiles

@@ -18,6 +18,8 @@ FILES = {
     "attention": ROOT / "examples" / "06_attention.py",
     "launch": Path(__file__).with_name("launch_kernels.py"),
     "wide": Path(__file__).with_name("wide_kernels.py"),
+    "rows": Path(__file__).with_name("row_kernels.py"),
+    "tiles": Path(__file__).with_name("tile_kernels.py"),
 }
 
 
