@@ -343,6 +343,7 @@ def default_alloc_fn(size, align, _):
 
 def _fresh_knobs_impl(skipped_attr=None):
     """Two functions: the first brings all settings to their defaults and returns the module, the second puts them back.
+    Which device is emulated stays: it is the device of the tests.
 
     Args:
         skipped_attr: names of groups that stay as they are.
@@ -360,7 +361,8 @@ def _fresh_knobs_impl(skipped_attr=None):
             group.reset()
             for row in group.knob_descriptors.values():
                 for variable in getattr(row, "env", None) or (row.key, ):
-                    os.environ.pop(variable, None)
+                    if variable != "DEUTERON_EMULATE":
+                        os.environ.pop(variable, None)
         knobs.propagate_env = True
         return knobs
 

@@ -311,6 +311,29 @@ def test_dots_of_unusual_shapes_and_types(shape, dtype, form, name, rng):
     assert name in kernel.asm["ptx"]
 
 
+@triton.jit
+def products_in_halves(a_ptr, b_ptr, out_ptr, n, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    rows, cols, along = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    total = tl.zeros((M, N), tl.float16)
+    for at in range(0, n, K):
+        a = tl.load(a_ptr + rows[:, None] * n + at + along[None, :])
+        b = tl.load(b_ptr + (at + along[:, None]) * N + cols[None, :])
+        total = tl.dot(a, b, total, out_dtype=tl.float16)
+    tl.store(out_ptr + rows[:, None] * N + cols[None, :], total)
+
+
+@pytest.mark.parametrize("m, warps", [(128, 4), (256, 8)])
+def test_sums_of_16_bits_in_several_tiles_are_there_before_the_fence(m, warps, rng):
+    n, length = 32, 96
+    a, b = (rng.integers(-3, 4, size).astype(np.float16) for size in ((m, length), (length, n)))
+    out = np.empty((m, n), np.float16)
+    with triton.knobs.runtime.scope():
+        triton.knobs.runtime.emulate = "cuda:90"
+        kernel = products_in_halves[(1, )](a, b, out, length, m, n, 32, num_warps=warps)
+    assert np.array_equal(out, a.astype(np.float64) @ b.astype(np.float64))
+    assert "wgmma.mma_async.sync.aligned.m64n32k16.f16.f16.f16" in kernel.asm["ptx"]
+
+
 SMALL_FLOATS = {
     tl.float8e4nv: torch.float8_e4m3fn, tl.float8e5: torch.float8_e5m2, tl.float8e4b8: torch.float8_e4m3fnuz,
     tl.float8e5b16: torch.float8_e5m2fnuz,

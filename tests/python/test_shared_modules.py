@@ -222,9 +222,11 @@ def test_settings_of_other_packages(monkeypatch):
 
 def test_fresh_settings_are_put_back(monkeypatch):
     monkeypatch.setenv("TRITON_ALWAYS_COMPILE", "1")
+    monkeypatch.setenv("DEUTERON_EMULATE", "cuda:90")
     begin, end = _internal_testing._fresh_knobs_impl()
     before = knobs.cache.dir
     assert not begin().compilation.always_compile and knobs.cache.dir != before
+    assert knobs.runtime.emulate == "cuda:90"
     knobs.cache.dir = "/tmp/elsewhere"
     end()
     assert knobs.compilation.always_compile and knobs.cache.dir == before

@@ -27,6 +27,7 @@ const REWRITTEN: &[&str] = &[
     "dot.ttir",
     "dot_group.ttir",
     "dot_scaled.ttir",
+    "dot_scaled_stack.ttir",
     "dot_scaled_wide.ttir",
 ];
 

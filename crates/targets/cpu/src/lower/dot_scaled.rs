@@ -1,5 +1,5 @@
-//! Dots of operands that share scales: unpacked and scaled into binary32 tiles, then multiplied as any
-//! other.
+//! Dots of operands that share scales: unpacked and scaled into binary32 tiles, then multiplied as any other. Operands
+//! are matrices, or stacks of matrices along dimension 0.
 
 use super::chunk::Chunks;
 use super::element::Zeros;
@@ -21,8 +21,10 @@ struct Operand {
     scale: Option<IrValue>,
     /// Whether the two numbers in a byte are neighbours along k.
     k_pack: bool,
-    /// The dimension along k: 1 for a, 0 for b.
+    /// The dimension along k: the last one for a, the one in front of it for b.
     k_dim: usize,
+    /// The other dimension of a matrix.
+    line_dim: usize,
     /// Whether it is rounded to binary16 behind its scale.
     half: bool,
 }
@@ -34,9 +36,10 @@ impl Emitter<'_> {
         let dot = DotScaledOp::new(module, op);
         let c = dot.c();
         let sizes = types::shape(module.ty(c)).to_vec();
-        if sizes.len() != 2 {
-            return self.unsupported(op, "stacks of scaled matrices; multiply them one by one");
-        }
+        let [stack @ .., m, n] = sizes.as_slice() else {
+            return self.unsupported(op, "scaled operands that are no matrices");
+        };
+        let [first, last] = [stack.len(), stack.len() + 1];
         let (a, b) = (dot.a(), dot.b());
         let (a_pack, b_pack) = (dot.lhs_k_pack(), dot.rhs_k_pack());
         let half = dot.is_half(module);
@@ -45,7 +48,8 @@ impl Emitter<'_> {
             format: dot.a_format(),
             scale: dot.a_scale(),
             k_pack: a_pack,
-            k_dim: 1,
+            k_dim: last,
+            line_dim: first,
             half,
         };
         let b = Operand {
@@ -53,23 +57,25 @@ impl Emitter<'_> {
             format: dot.b_format(),
             scale: dot.b_scale(),
             k_pack: b_pack,
-            k_dim: 0,
+            k_dim: first,
+            line_dim: last,
             half,
         };
         let packing = if a.format == ScaleType::E2m1 && a.k_pack { 2 } else { 1 };
-        let k = types::shape(module.ty(a.value))[1] * packing;
-        let (a_shape, b_shape) = ([sizes[0], k], [k, sizes[1]]);
+        let k = types::shape(module.ty(a.value))[last] * packing;
+        let shape = |matrix: [i64; 2]| [stack, &matrix].concat();
+        let (a_shape, b_shape) = (shape([*m, k]), shape([k, *n]));
         let tiles = [self.scaled_tile(&a, &a_shape)?, self.scaled_tile(&b, &b_shape)?];
         let result = dot.d();
         let elem = types::dot_operand(ttir::types::elem(module.ty(result)));
         let sum = self.accumulator(op, c, elem)?;
-        let used = [sizes[0], sizes[1], k].map(|size| size as u32);
+        let used = [*m, *n, k].map(|size| size as u32);
         self.multiply(Operands::F32, &tiles, &sum, ([&a_shape, &b_shape], used))?;
         self.buffers.insert(result, sum);
         Ok(())
     }
 
-    fn scaled_tile(&mut self, operand: &Operand, shape: &[i64; 2]) -> Result<Buffer> {
+    fn scaled_tile(&mut self, operand: &Operand, shape: &[i64]) -> Result<Buffer> {
         let buffer = self.arena.block(shape, ir::Type::float(FloatKind::F32));
         let lanes = self.machine.lanes();
         let k = shape[operand.k_dim];
@@ -98,7 +104,7 @@ impl Chunks<'_, '_> {
             let at = self.at(dims.to_vec());
             return self.eval_vector(operand.value, &at);
         }
-        let packed = if operand.k_pack { operand.k_dim } else { 1 - operand.k_dim };
+        let packed = if operand.k_pack { operand.k_dim } else { operand.line_dim };
         let (quotient, rest) = self.divide(dims[packed].clone(), 2)?;
         let mut own = dims.to_vec();
         own[packed] = quotient;
@@ -130,9 +136,10 @@ impl Chunks<'_, '_> {
     /// floats.
     fn scale(&mut self, operand: &Operand, scale: IrValue, dims: &[Index], k: i64) -> Result<Value> {
         let ty = self.module.ty(scale);
-        let groups = types::shape(ty)[1];
+        let stack = &dims[..dims.len() - 2];
+        let groups = types::shape(ty)[stack.len() + 1];
         let (group, _) = self.divide(dims[operand.k_dim].clone(), k / groups)?;
-        let at = self.at(vec![dims[1 - operand.k_dim].clone(), group]);
+        let at = self.at([stack, &[dims[operand.line_dim].clone(), group]].concat());
         let bits = self.eval_vector(scale, &at)?;
         if let Some(kind) = types::small_float(ttir::types::elem(ty)) {
             return Ok(self.widen(kind, bits));

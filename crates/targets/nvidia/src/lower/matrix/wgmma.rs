@@ -98,11 +98,11 @@ pub(crate) fn lower_dot(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         return Ok(());
     }
     let last = tiles.len().saturating_sub(1);
+    let words = packed_sums(cx, &tiles, &sums);
     let mut packed = Vec::new();
-    for (index, (registers, chain)) in tiles.into_iter().enumerate() {
-        let tile: Vec<Value> = registers.iter().map(|at| sums[*at as usize]).collect();
+    for (index, ((registers, chain), words)) in tiles.into_iter().zip(words).enumerate() {
         let borders = Borders { opens: index == 0, closes: index == last };
-        let made = multiply(cx, &group_dot, &chain, &tile, borders);
+        let made = multiply(cx, &group_dot, &chain, &words, borders);
         if made.len() < registers.len() {
             packed.push((registers, made));
             continue;
@@ -129,11 +129,21 @@ fn most_steps(group_dot: &GroupDot, dot: &WarpGroupDotOp<'_>, depth: u32) -> Opt
     (is_fp8 && group_dot.sum.0 == "f32").then_some((asked / group_dot.depth).max(1) as usize)
 }
 
-/// Adds the dot to the sums, `most` instructions along k at a time. Each tile comes with the registers of its sums.
+/// The registers of the sums of each tile, two sums of 16 bits in one. All are written before the fence of the first
+/// tile: what is written behind it is not seen by the instructions.
+fn packed_sums(cx: &mut Cx<'_>, tiles: &[OneTile], sums: &[Value]) -> Vec<SmallVec<[Value; 16]>> {
+    let mut packed = |(registers, _): &OneTile| {
+        let tile: Vec<Value> = registers.iter().map(|at| sums[*at as usize]).collect();
+        pack_narrow(&mut cx.b, &tile)
+    };
+    tiles.iter().map(&mut packed).collect()
+}
+
+/// Adds the dot to the sums, `most` instructions along k at a time.
 fn add_partial_sums(
     cx: &mut Cx<'_>,
     mut group_dot: GroupDot,
-    tiles: &[(SmallVec<[u32; 16]>, Chain)],
+    tiles: &[OneTile],
     most: usize,
     sums: &mut [Value],
 ) {
@@ -144,11 +154,11 @@ fn add_partial_sums(
     for first in (0..steps).step_by(most) {
         let end = steps.min(first + most);
         let mut parts: Vec<Value> = Vec::new();
-        for (index, (registers, chain)) in tiles.iter().enumerate() {
-            let tile: Vec<Value> = registers.iter().map(|at| sums[*at as usize]).collect();
+        let words = packed_sums(cx, tiles, sums);
+        for (index, ((_, chain), words)) in tiles.iter().zip(words).enumerate() {
             let borders = Borders { opens: index == 0, closes: index == last };
             let chunk: Chain = chain[first..end].iter().cloned().collect();
-            parts.extend(multiply(cx, &group_dot, &chunk, &tile, borders));
+            parts.extend(multiply(cx, &group_dot, &chunk, &words, borders));
         }
         wait(cx, 0, &mut parts);
         let registers = tiles.iter().flat_map(|(registers, _)| registers);
@@ -421,16 +431,18 @@ struct Borders {
 /// The left and the right operand of the instructions of a tile, one after the other along k.
 type Chain = SmallVec<[[SmallVec<[Value; 4]>; 2]; 4]>;
 
+/// A tile: the numbers of the registers of its sums, and its operands.
+type OneTile = (SmallVec<[u32; 16]>, Chain);
+
 /// The instructions of one tile, which is one piece of assembly: the sums have a name in it once, however deep k is.
-/// Sums of 16 bits come back two to the register.
+/// Sums of 16 bits are and come back two to the register.
 fn multiply(
     cx: &mut Cx<'_>,
     group_dot: &GroupDot,
     chain: &Chain,
-    sums: &[Value],
+    packed: &[Value],
     borders: Borders,
 ) -> Values {
-    let packed = pack_narrow(&mut cx.b, sums);
     let count = packed.len();
     let [kind, right] = group_dot.kind;
     let (sum, part) = group_dot.sum;
@@ -446,7 +458,7 @@ fn multiply(
         let mut multiply = Instruction::new(name.as_str()).tuple(part, count);
         if step == 0 && !matches!(group_dot.keep, Keep::Never) {
             // Sums that do not count need not be there.
-            multiply = multiply.kept(&packed);
+            multiply = multiply.kept(packed);
         }
         let keeps = match (step, group_dot.keep) {
             (0, Keep::Never) => cx.b.bool(false),
