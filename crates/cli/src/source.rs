@@ -73,7 +73,8 @@ impl Source {
                 .ok_or_else(|| Failure(format!("option `{option}` is not of the form NAME=VALUE")))?;
             given.insert(name.trim().to_owned(), option_value(value.trim()));
         }
-        Ok(runtime::options::parse(target, &given)?)
+        // As a launch compiles it.
+        Ok(CompileOptions { guarded: true, ..runtime::options::parse(target, &given)? })
     }
 
     /// The settings of the process, with what the command line says.

@@ -7,7 +7,7 @@ use runtime::launch::{Context, Prediction, Prepared, Seen, Slots, Value, Variant
 use runtime::program::{CompiledProgram, Program};
 use runtime::specialize::{Argument, DType, LaunchKey, ParamRules, decode};
 use std::sync::Arc;
-use target::Extent;
+use target::{CompileOptions, Extent};
 
 /// The kernels of one function.
 pub(crate) struct Launcher {
@@ -160,6 +160,7 @@ impl Launcher {
         // Constants of a call are numbers; nothing in the key stands for an object.
         let args = decode(key.words(), &|_| unreachable!("no object was written into the key"));
         let options = runtime::options::parse(context.target.as_ref(), &options.0)?;
+        let options = CompileOptions { guarded: true, ..options };
         let settings = Settings::current();
         let compiled = program.compile_for(&self.name, args, &context.target, options, &settings)?;
         Ok(self.variants.add(key.clone(), Arc::new(compiled)))

@@ -51,7 +51,7 @@ use runtime::program::{CompiledProgram, Program};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use target::{Launch, OptionValue};
+use target::{CompileOptions, Launch, OptionValue};
 
 /// What went wrong; its text says where and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -216,6 +216,7 @@ impl Kernel {
     /// What is wrong with the kernel or with the signature, with its place.
     pub fn compile(&self, target: &Target, signature: &str, options: &Options) -> Result<Compiled, Error> {
         let options = runtime::options::parse(target.target().as_ref(), &options.0)?;
+        let options = CompileOptions { guarded: true, ..options };
         let settings = Settings::current();
         let compiled = self.program.compile(&self.name, signature, target.target(), options, &settings)?;
         Ok(Compiled::new(compiled))

@@ -230,3 +230,56 @@ fn tensors_are_read_and_written_in_blocks() {
     refuse(tensor(Arg::read(&[0i32; 24]), &[2, 6]), "holds i32");
     assert!(Arg::tensor(Arg::Int(3), &[1], &[1]).is_err());
 }
+
+const PRODUCT: &str = r#"
+import triton
+import triton.language as tl
+
+@triton.jit
+def product(a_ptr, b_ptr, c_ptr, M, N, K, stride_a, stride_b, stride_c, BLOCK: tl.constexpr, BLOCK_K: tl.constexpr):
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    offs_k = tl.arange(0, BLOCK_K)
+    a_ptrs = a_ptr + (rows % M)[:, None] * stride_a + offs_k[None, :]
+    b_ptrs = b_ptr + offs_k[:, None] * stride_b + (columns % N)[None, :]
+    total = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
+    for step in range(0, tl.cdiv(K, BLOCK_K)):
+        a = tl.load(a_ptrs, mask=offs_k[None, :] < K - step * BLOCK_K, other=0.0)
+        b = tl.load(b_ptrs, mask=offs_k[:, None] < K - step * BLOCK_K, other=0.0)
+        total = tl.dot(a, b, total)
+        a_ptrs += BLOCK_K
+        b_ptrs += BLOCK_K * stride_b
+    mask = (rows[:, None] < M) & (columns[None, :] < N)
+    tl.store(c_ptr + rows[:, None] * stride_c + columns[None, :], total, mask=mask)
+"#;
+
+/// Loads by addresses are bulk copies where a launch is as it must be; where rows are not apart, the same kernel is
+/// compiled once more without them.
+#[test]
+fn launches_choose_the_version_of_a_kernel() {
+    let target = Target::emulated("cuda:90").expect("it can be");
+    let kernel = Kernel::from_source(PRODUCT, "product").expect("it is one");
+    let options = Options::default().number("num_warps", 4);
+    let signature = "*fp32:16, *fp32:16, *fp32:16, i32, i32, i32, i32:16, i32:16, i32:16, 64, 32";
+    let compiled = kernel.compile(&target, signature, &options).expect("compiles");
+    let ttgir = String::from_utf8_lossy(compiled.stage("ttgir").expect("it has one")).into_owned();
+    assert_eq!(ttgir.matches("tt.map_of").count(), 2, "{ttgir}");
+    let (m, n, k) = (72_usize, 80_usize, 40_usize);
+    let whole = |len: usize| -> Vec<f32> { (0..len).map(|at| (at * 7 % 9) as f32 - 4.0).collect() };
+    let (a, b) = (whole(m * 48), whole(k * n));
+    for row in [48_usize, 0, 48] {
+        let mut c = vec![f32::NAN; m * n];
+        let mut args = [Arg::read(&a), Arg::read(&b), Arg::write(&mut c)].into_iter().collect::<Vec<_>>();
+        let numbers = [m, n, k, row, n, n, 64, 32];
+        args.extend(numbers.iter().map(|&number| Arg::Int(number as i64)));
+        let grid = [m.div_ceil(64) as u32, n.div_ceil(64) as u32, 1];
+        // SAFETY: what is read and written is masked to the sizes of the slices.
+        unsafe { kernel.launch(&target, grid, &mut args, &options) }.expect("launches");
+        drop(args);
+        for (at, value) in c.iter().enumerate() {
+            let (i, j) = (at / n, at % n);
+            let expected: f32 = (0..k).map(|step| a[i * row + step] * b[step * n + j]).sum();
+            assert_eq!(*value, expected, "element {i}, {j} with rows {row} apart");
+        }
+    }
+}

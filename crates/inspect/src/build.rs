@@ -198,7 +198,8 @@ impl Builder<'_> {
             shared: &shared,
             granule,
         };
-        let (sentence, evidence) = verdict(&facts);
+        let (sentence, mut evidence) = verdict(&facts);
+        evidence.extend(ttgir::load_notes(&survey.module, self.surveyed_kernel));
         let work = self.work_rows(&counted);
         let facts = request.target.facts();
         let source = places.file().and_then(request.read);

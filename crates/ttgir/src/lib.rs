@@ -36,7 +36,10 @@ pub mod ops;
 pub mod passes;
 pub mod types;
 
-pub use from_ttir::{Combine, MAP_OF, MAP_WRITTEN, MapPart, MapParts, from_ttir, map_parts};
+pub use from_ttir::{
+    Combine, GUARDS, LOAD_NOTES, MAP_OF, MAP_WRITTEN, MapPart, MapParts, from_ttir, guards, load_notes,
+    map_parts,
+};
 pub use machine::{FragmentKind, Machine, MatrixKind, MatrixRow, Number, Roles};
 pub use module::{Config, set_shared, target};
 
@@ -61,6 +64,7 @@ pub fn registry() -> &'static ir::Registry {
 
 /// The passes of this crate, for tools that find passes by name.
 pub static PASSES: &[&ir::pass::PassRow] = &[
+    &from_ttir::BOX_LOADS,
     &from_ttir::KEEP_DESCRIPTORS,
     &from_ttir::EXPAND_DESCRIPTORS,
     &from_ttir::EXPAND_CAT,

@@ -188,6 +188,9 @@ pub struct Machine {
     pub stores_fragments: bool,
     /// Whether boxes of tensors are copied by descriptor.
     pub bulk_copy: bool,
+    /// Whether loads by addresses that read boxes of tensors are bulk copies too: launches then check what the code
+    /// alone does not show.
+    pub bulk_loads: bool,
     /// Which loops have warps that do nothing but begin copies.
     pub roles: Roles,
     /// The length of the sums of a dot from which groups of warps that do not begin copies take turns with the matrix
@@ -237,6 +240,7 @@ impl Machine {
         staged_loads: false,
         stores_fragments: false,
         bulk_copy: false,
+        bulk_loads: false,
         bulk_store: false,
         roles: Roles::None,
         turns: None,
@@ -289,6 +293,7 @@ impl fmt::Display for Machine {
         writeln!(f, "staged loads: {}, below {} stages", self.staged_loads, self.direct_stages)?;
         writeln!(f, "dots are stored from where they are: {}", self.stores_fragments)?;
         writeln!(f, "bulk copies: {}, for stores: {}", self.bulk_copy, self.bulk_store)?;
+        writeln!(f, "bulk copies for loads by addresses: {}", self.bulk_loads)?;
         writeln!(f, "roles of warps: {:?}, taking turns: {:?}", self.roles, self.turns)?;
         writeln!(f, "groups half an iteration apart: {:?}", self.ping_pong)?;
         writeln!(f, "matrix loads: {}, stores: {}", self.matrix_load, self.matrix_store)?;

@@ -20,7 +20,9 @@ use ttgir::{Machine, Roles};
 
 /// Matrix instructions of groups of warps, and bulk copies both ways.
 static BULK: Machine = Machine { name: "bulk", bulk_copy: true, bulk_store: true, ..GROUP };
-/// The same, with warps that begin copies where loops ask for them.
+/// The same, also for loads by addresses.
+static LOADS: Machine = Machine { name: "loads", bulk_loads: true, ..BULK };
+/// The same as without, with warps that begin copies where loops ask for them.
 static ROLES: Machine = Machine { name: "roles", roles: Roles::Asked, ..BULK };
 
 /// Fewer registers than two dots of 64 rows and columns need.
@@ -33,7 +35,7 @@ static APART: Machine = Machine { name: "apart", ping_pong: Some(64 * 64 * 32 * 
 const MARK: &str = "\n// expect\n";
 
 fn named(name: &str) -> &'static Machine {
-    let all = [&Machine::BASE, &WARP, &GROUP, &BULK, &ROLES, &WIDE, &RUNS, &TIGHT, &APART];
+    let all = [&Machine::BASE, &WARP, &GROUP, &BULK, &LOADS, &ROLES, &WIDE, &RUNS, &TIGHT, &APART];
     all.into_iter().find(|machine| machine.name == name).unwrap_or_else(|| panic!("no machine {name}"))
 }
 

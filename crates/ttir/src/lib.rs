@@ -6,6 +6,7 @@
 //! take nothing else.
 
 pub mod axis;
+pub mod boxes;
 pub mod interp;
 pub mod interval;
 pub mod ops;

@@ -6,5 +6,5 @@ use std::path::Path;
 #[test]
 fn fixtures_hold() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
-    ttir::testing::check_texts(&root, &["ttir", "passes", "axis", "run"], ttir::registry());
+    ttir::testing::check_texts(&root, &["ttir", "passes", "axis", "boxes", "run"], ttir::registry());
 }

@@ -1,5 +1,5 @@
-//! The fixtures in `tests/passes` and `tests/axis`: what passes make of a program, and what axis analysis finds.
-//! `BLESS=1` rewrites what is expected.
+//! The fixtures in `tests/passes`, `tests/axis` and `tests/boxes`: what passes make of a program, what axis analysis
+//! finds, and which loads read boxes of tensors. `BLESS=1` rewrites what is expected.
 //!
 //! ```text
 //! // test pass=canonicalize,cse            // test axis
@@ -13,6 +13,9 @@ use ir::text::{ParseOptions, PrintOptions, parse, print};
 use std::fmt::Write;
 use std::path::Path;
 use ttir::axis::AxisInfo;
+use ttir::boxes::{BoxLoad, Poly};
+use ttir::ops::access::AccessOp;
+use ttir::types::is_tensor;
 
 const MARK: &str = "\n// expect\n";
 
@@ -112,4 +115,52 @@ fn a_release_finds_structure_that_a_pass_broke_and_says_whose_fault_it_is() {
     let errors = run(&mut module, ir::pass::Verify::Structure).expect_err("the use comes first");
     assert!(errors[0].message.contains("not defined before it"), "{}", errors[0]);
     assert!(errors[0].notes[0].contains("a bug of the compiler"), "{}", errors[0]);
+}
+
+/// A sum of products by the names of its values.
+fn sum_of(module: &ir::Module, poly: &Poly) -> String {
+    let terms = poly.terms().iter().map(|(monomial, coefficient)| {
+        let names = monomial.iter().map(|&value| format!("%{}", module.name(value).unwrap_or("?")));
+        let number = (*coefficient != 1 || monomial.is_empty()).then(|| coefficient.to_string());
+        number.into_iter().chain(names).collect::<Vec<_>>().join("*")
+    });
+    let text = terms.collect::<Vec<_>>().join(" + ");
+    if text.is_empty() { "0".to_owned() } else { text }
+}
+
+fn describe_box(module: &ir::Module, load: &BoxLoad) -> String {
+    let axes = load.axes.iter().map(|axis| {
+        let end = axis.extent.as_ref().map_or("open".to_owned(), |extent| sum_of(module, extent));
+        let [start, stride] = [&axis.start, &axis.stride].map(|poly| sum_of(module, poly));
+        format!("{} from {start} of {end}, {stride} apart", axis.size)
+    });
+    let axes = axes.collect::<Vec<_>>().join("; ");
+    format!("parameter {}: {axes}; neighbours along {}", load.base, load.fastest)
+}
+
+#[test]
+fn boxes_are_what_the_fixtures_say() {
+    each_fixture("boxes", |command, module| {
+        assert_eq!(command, "// test boxes");
+        let mut out = String::new();
+        for function in module.ops(module.body()) {
+            let is_load = |&op: &ir::Op| {
+                AccessOp::load(&module, op).is_some_and(|load| is_tensor(module.ty(load.ptr())))
+            };
+            let loads: Vec<_> = module.walk(function).into_iter().filter(is_load).collect();
+            let boxes = ttir::boxes::analyze(&module, function, &loads, |_| Ok(()));
+            let name =
+                |op| module.name(module.result(op, 0)).expect("loads of fixtures have names").to_owned();
+            for load in &boxes.loads {
+                writeln!(out, "// %{}: {}", name(load.load), describe_box(&module, load)).unwrap();
+            }
+            for (load, reason) in &boxes.refused {
+                writeln!(out, "// %{}: no box: {reason}", name(*load)).unwrap();
+            }
+            if !boxes.guards.is_empty() {
+                writeln!(out, "// {}", boxes.guards).unwrap();
+            }
+        }
+        out
+    });
 }

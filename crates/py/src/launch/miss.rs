@@ -97,5 +97,6 @@ pub(super) fn parse_options(py: Python<'_>, wanted: &Wanted<'_, '_>) -> PyResult
             given.insert(wanted.active.context.option_name(number).to_owned(), option_value(value)?);
         }
     }
-    runtime::options::parse(wanted.active.context.target.as_ref(), &given).or_raise(py)
+    let options = runtime::options::parse(wanted.active.context.target.as_ref(), &given).or_raise(py)?;
+    Ok(CompileOptions { guarded: true, ..options })
 }

@@ -1,6 +1,7 @@
 //! Kernels on disk: which one is right, and keeping a new one.
 
 use super::Job;
+use super::given::TTIR;
 use super::kernel::{Kernel, Source};
 use crate::cache::{EntryKind, Key, KeyBuilder, Store};
 use crate::error::RuntimeError;
@@ -10,7 +11,7 @@ use crate::trace::{self, Step};
 use rustc_hash::FxHashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use target::{Artifact, CompileOptions, TargetFacts};
+use target::{Artifact, CompileOptions, Stage, TargetFacts};
 
 /// How many sets of outside values are kept for one text and specialisation.
 const ALTERNATIVES: usize = 8;
@@ -130,6 +131,11 @@ pub(super) fn keep(
     }
 }
 
+/// Whether not every launch takes the kernel as it is.
+fn is_guarded(artifact: &Artifact) -> bool {
+    artifact.launch.device().is_some_and(|facts| !facts.guards.is_empty())
+}
+
 /// Writes a kernel; says whether it is there now.
 pub(super) fn write(
     store: &Store,
@@ -139,7 +145,10 @@ pub(super) fn write(
     settings: &Settings,
 ) -> bool {
     let binary_only = settings.store_binary_only.then(|| {
-        let stages = artifact.stages.last().cloned().into_iter().collect();
+        // A launch that takes the kernel without its guards compiles it from there.
+        let is_needed = |stage: &&Stage| is_guarded(artifact) && stage.name == TTIR;
+        let front = artifact.stages.iter().filter(is_needed);
+        let stages = front.chain(artifact.stages.last()).cloned().collect();
         Artifact { stages, ..artifact.clone() }
     });
     let artifact = binary_only.as_ref().unwrap_or(artifact);

@@ -1,10 +1,13 @@
 //! A compiled kernel.
 
+use super::guarded::Guarded;
 use super::watch::Report;
 use crate::cache::Key;
 use crate::error::RuntimeError;
 use std::sync::{Arc, OnceLock};
-use target::{Artifact, CompileOptions, LaunchFacts, LoadedKernel, ScratchFacts, Target, TargetFacts};
+use target::{
+    Artifact, CompileOptions, Launch, LaunchFacts, LoadedKernel, ScratchFacts, Target, TargetFacts,
+};
 
 /// Where a kernel came from.
 pub(super) enum Source {
@@ -35,6 +38,8 @@ pub struct Kernel {
     pub times: Vec<(String, std::time::Duration)>,
     target: Arc<dyn Target>,
     scratch: Option<ScratchFacts>,
+    /// Where not every launch will do.
+    guarded: Option<Box<Guarded>>,
     /// One for each device of the target.
     loaded: OnceLock<Box<[Slot]>>,
     /// One for each of the target's derived stages.
@@ -67,6 +72,7 @@ impl Kernel {
             (options.num_warps, options.num_ctas) = (facts.asked_warps(), facts.num_ctas);
         }
         Kernel {
+            guarded: device.and_then(Guarded::of),
             scratch: device.map(|facts| facts.global_scratch).filter(|scratch| scratch.bytes > 0),
             artifact,
             hash,
@@ -97,6 +103,19 @@ impl Kernel {
             device.load(&self.artifact).map_err(RuntimeError::from)
         };
         slot.get_or_init(load).as_ref().map_err(Clone::clone)
+    }
+
+    /// The kernel that a launch takes: this one, or where a launch is not as this one needs it, the same without what
+    /// it was compiled for, which is compiled when it is first needed.
+    ///
+    /// # Errors
+    /// When that cannot be compiled.
+    #[inline]
+    pub fn for_launch(&self, launch: &Launch<'_>) -> Result<&Kernel, RuntimeError> {
+        match &self.guarded {
+            Some(guarded) => guarded.choose(self, launch),
+            None => Ok(self),
+        }
     }
 
     /// Whether it is on a device already, or was refused there.
@@ -133,6 +152,11 @@ impl Kernel {
             ),
             _ => format!("there is no device {ordinal} of {backend} {arch}; there are {count}"),
         })
+    }
+
+    /// What its launches must be, where not every launch will do.
+    pub(super) fn guarded(&self) -> Option<&Guarded> {
+        self.guarded.as_deref()
     }
 
     /// The scratch memory that a launch must bring along.

@@ -14,6 +14,7 @@
 mod build;
 mod disk;
 mod given;
+mod guarded;
 mod kernel;
 mod once;
 mod times;

@@ -35,7 +35,7 @@ pub unsafe fn submit(kernel: &Kernel, ordinal: u32, launch: &Launch<'_>) -> Resu
     if launch.args.len() != kernel.artifact.params.len() {
         return Err(wrong_count(kernel, launch.args.len()));
     }
-    let loaded = kernel.load_on(ordinal)?;
+    let loaded = kernel.for_launch(launch)?.load_on(ordinal)?;
     // SAFETY: as the caller promises.
     unsafe { loaded.launch(launch) }.map_err(RuntimeError::from)
 }

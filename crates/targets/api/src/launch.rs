@@ -4,7 +4,7 @@
 //! Left out: the arguments, which a launch brings along, and the bytes of shared memory ([`crate::Artifact::shared`]),
 //! which every target has.
 
-use crate::{ArgExpr, OptionValue};
+use crate::{ArgExpr, Guards, OptionValue};
 use std::fmt;
 
 /// Who runs a kernel, and what they must know for it.
@@ -54,6 +54,8 @@ pub struct DeviceFacts {
     pub overlaps: bool,
     /// Descriptors that launches make of their arguments: parameters behind those of the signature.
     pub maps: Vec<MapRecipe>,
+    /// What a launch must be; one that is not so takes a kernel that was compiled without.
+    pub guards: Guards,
     /// At which level of optimisation a driver assembles the code when it loads it; none where it is machine code
     /// already.
     pub assembler_level: Option<u32>,
@@ -88,6 +90,7 @@ impl DeviceFacts {
             cooperative: false,
             overlaps: false,
             maps: Vec::new(),
+            guards: Guards::default(),
             assembler_level: None,
         }
     }
@@ -216,6 +219,7 @@ impl LaunchFacts {
             }
             LaunchFacts::Device(facts) => {
                 let maps: Vec<String> = facts.maps.iter().map(ToString::to_string).collect();
+                let guards = if facts.guards.is_empty() { String::new() } else { facts.guards.to_string() };
                 let mut own = scratch(&facts.global_scratch, &facts.profile_scratch);
                 own.extend([
                     ("num_warps", int(facts.asked_warps().into())),
@@ -226,6 +230,7 @@ impl LaunchFacts {
                     ("launch_cooperative_grid", OptionValue::Bool(facts.cooperative)),
                     ("launch_pdl", OptionValue::Bool(facts.overlaps)),
                     ("tensor_maps", OptionValue::Str(maps.join("; "))),
+                    ("launch_guards", OptionValue::Str(guards)),
                 ]);
                 own
             }

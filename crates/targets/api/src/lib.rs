@@ -9,6 +9,7 @@ mod artifact;
 mod device;
 mod error;
 mod extents;
+mod guards;
 mod host;
 mod host_code;
 pub mod knobs;
@@ -21,6 +22,7 @@ pub use artifact::{Artifact, GivenStage, KernelParam, ParamKind, Stage, StageObs
 pub use device::{Device, DeviceProperties, Grid, INTERRUPT_INTERVAL, Launch, LoadedKernel};
 pub use error::TargetError;
 pub use extents::{Extent, extents, pieces, with_extents};
+pub use guards::{Arith, Condition, Guards, Number, Piece};
 pub use host_code::HostCode;
 pub use launch::{DeviceFacts, HostFacts, LaunchFacts, MapElement, MapRecipe, ScratchFacts};
 pub use options::{CompileOptions, OptionRow, OptionValue};

@@ -41,6 +41,9 @@ pub struct CompileOptions {
     pub debug: bool,
     /// Whether `debug` checks integer arithmetic for overflow.
     pub sanitize_overflow: bool,
+    /// Whether launches check what the kernel was compiled for ([`crate::DeviceFacts::guards`]): those of the runtime
+    /// do, others cannot.
+    pub guarded: bool,
     /// The options of [`crate::Target::options`] that were given.
     pub extra: BTreeMap<String, OptionValue>,
 }
@@ -54,6 +57,7 @@ impl Default for CompileOptions {
             enable_fp_fusion: true,
             debug: false,
             sanitize_overflow: true,
+            guarded: false,
             extra: BTreeMap::new(),
         }
     }

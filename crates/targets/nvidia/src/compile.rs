@@ -146,6 +146,8 @@ impl<'a> Compile<'a> {
         let wrong = |message| TargetError::Compile { message, location: None };
         let maps =
             kernel_of(&layouts).and_then(|kernel| maps::of_kernel(&layouts, kernel.op)).map_err(wrong)?;
+        let guards =
+            kernel_of(&layouts).and_then(|kernel| maps::guards(&layouts, kernel.op)).map_err(wrong)?;
         let (arch, options) = (self.nvidia.arch, self.options);
         let written = self.shared.time(stage::PTX, |_| {
             let how = ptx::Options {
@@ -160,7 +162,7 @@ impl<'a> Compile<'a> {
         let shared = kernel.shared_bytes.max(self.min_shared()?);
         check_shared(u64::from(shared), self.nvidia.lanes.machine)?;
         let kernel = lanes::Facts { shared_bytes: shared, ..kernel };
-        let facts = Facts { name, params, maps, kernel, effort: written.effort };
+        let facts = Facts { name, params, maps, guards, kernel, effort: written.effort };
         match self.shared.observer.given(stage::PTX) {
             Some(given) => {
                 let text = given.text()?.to_owned();
@@ -214,6 +216,7 @@ impl<'a> Compile<'a> {
         let launch = LaunchFacts::Device(DeviceFacts {
             overlaps: gpu::flag(self.options, option::DEPENDENT),
             maps: facts.maps,
+            guards: facts.guards,
             assembler_level: Some(facts.effort.level()),
             ..gpu::device_facts(arch.to_string(), &facts.kernel, self.options)
         });

@@ -1,7 +1,7 @@
 //! What is known of a kernel before it is assembled.
 
 use crate::ptx::Effort;
-use target::{KernelParam, MapRecipe};
+use target::{Guards, KernelParam, MapRecipe};
 
 /// What is known of a kernel once its PTX is written.
 pub(crate) struct Facts {
@@ -11,6 +11,8 @@ pub(crate) struct Facts {
     pub(crate) params: Vec<KernelParam>,
     /// The tensor maps that launches make, which are parameters behind those.
     pub(crate) maps: Vec<MapRecipe>,
+    /// What a launch must be.
+    pub(crate) guards: Guards,
     /// What its launches need.
     pub(crate) kernel: lanes::Facts,
     /// How hard the assembler should try.

@@ -9,7 +9,7 @@ use crate::machine::WARP;
 use crate::options::option;
 use crate::ptx::Effort;
 use lanes::Scratch;
-use target::{KernelParam, ParamKind};
+use target::{Guards, KernelParam, ParamKind};
 
 /// Parameters of scratch memory, behind all others.
 const SCRATCH_PARAMS: usize = 2;
@@ -56,7 +56,7 @@ pub(crate) fn facts(text: &str, min_shared: u32) -> Result<Facts, String> {
         total_warps: lanes.div_ceil(WARP),
         num_blocks: number_behind(directives, ".reqnctapercluster").unwrap_or(1),
     };
-    Ok(Facts { name, params, maps: Vec::new(), kernel, effort: Effort::Full })
+    Ok(Facts { name, params, maps: Vec::new(), guards: Guards::default(), kernel, effort: Effort::Full })
 }
 
 /// The first number of a directive: `.reqntid 128, 1, 1`.

@@ -18,6 +18,8 @@ pub(crate) mod knob {
     pub(crate) const ASSEMBLER_LOG: &str = "dump_ptxas_log";
     /// Move no blocks by bulk copies.
     pub(crate) const NO_BULK_COPIES: &str = "disable_bulk_copies";
+    /// Load nothing by bulk copies that pointers address.
+    pub(crate) const NO_BULK_LOADS: &str = "disable_bulk_loads";
     /// Which loops have warps of their own that begin the copies.
     pub(crate) const ROLES: &str = "warp_specialize";
     /// Whether groups of warps take turns with the matrix units.
@@ -78,6 +80,8 @@ pub(crate) static ROWS: &[KnobRow] = &[
          and are not recognised.").but(Environment),
     row(knob::NO_BULK_COPIES, &["DEUTERON_DISABLE_BULK_COPIES"], Flag,
         "Let lanes load what tensor descriptors describe, where bulk copies (TMA) would: to compare the two.").but(Compiles),
+    row(knob::NO_BULK_LOADS, &["DEUTERON_DISABLE_BULK_LOADS"], Flag,
+        "Let lanes load what pointers address, also where bulk copies (TMA) would load the same: to compare the two.").but(Compiles),
     row(knob::ROLES, &["DEUTERON_WARP_SPECIALIZE"], OptFlag,
         "Let warps of their own begin the bulk copies (TMA) of every loop that can have them (1) or of none (0), in place of those that say \
          `warp_specialize=True` or gain by it.").but(Compiles),
@@ -101,6 +105,7 @@ pub(crate) fn change(machine: &mut Machine, options: &CompileOptions) {
         Some(OptionValue::Bool(value)) => Some(*value),
         _ => None,
     };
+    machine.bulk_loads = machine.bulk_copy && options.guarded && !gpu::flag(options, knob::NO_BULK_LOADS);
     if machine.roles != Roles::None
         && let Some(all) = choice(knob::ROLES)
     {

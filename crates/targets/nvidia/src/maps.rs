@@ -7,7 +7,7 @@
 use crate::tensor_layout::{Element, TensorLayout};
 use emulator::{Swizzle, TensorMap};
 use ir::{FloatKind, Module, Op, Type};
-use target::{ArgExpr, Combine, MapElement, MapRecipe};
+use target::{ArgExpr, Combine, Guards, MapElement, MapRecipe};
 use ttgir::encoding::box_of;
 use ttgir::{MAP_WRITTEN, MapPart, MapParts, SharedEncoding, map_parts};
 use ttir::ops::func::FuncOp;
@@ -58,6 +58,14 @@ pub fn of_kernel(module: &Module, kernel: Op) -> Result<Vec<MapRecipe>, String> 
         }
     }
     Ok(recipes)
+}
+
+/// What a launch of a kernel must be.
+///
+/// # Errors
+/// When the kernel says what nobody can read.
+pub fn guards(module: &Module, kernel: Op) -> Result<Guards, String> {
+    ttgir::guards(module, kernel).map_or(Ok(Guards::default()), str::parse)
 }
 
 fn of_type(ty: Type, parts: &MapParts, is_written: bool) -> Option<MapRecipe> {

@@ -55,9 +55,11 @@ pub struct TensorLayout {
 impl TensorLayout {
     /// Bytes from the first element to the end of the last.
     pub(crate) fn span(&self) -> u64 {
-        let steps =
-            self.shape.iter().zip(&self.strides).map(|(&size, &stride)| size.saturating_sub(1) * stride);
-        (steps.sum::<u64>() + 1) * self.element.bytes()
+        let steps = self.shape.iter().zip(&self.strides);
+        let last = steps.fold(0u64, |sum, (&size, &stride)| {
+            sum.saturating_add(size.saturating_sub(1).saturating_mul(stride))
+        });
+        last.saturating_add(1).saturating_mul(self.element.bytes())
     }
 
     /// Says what the copy engine cannot do, before the driver says so with one word.

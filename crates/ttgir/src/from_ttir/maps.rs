@@ -72,11 +72,13 @@ fn keep(module: &mut Module, entry: Block, make: Op, keeps_stores: bool) {
     }
     let users = || module.uses(result).iter().map(|use_| use_.0);
     let is_load = |&user: &Op| {
-        DescriptorLoadOp::of(module, user).is_some_and(|load| is_box(module, load.desc(), load.result()))
+        DescriptorLoadOp::of(module, user)
+            .is_some_and(|load| is_box(module.ty(load.desc()), shape(module.ty(load.result()))))
             && feeds_dot(module, None, user)
     };
     let is_store = |&user: &Op| {
-        DescriptorStoreOp::of(module, user).is_some_and(|store| is_box(module, store.desc(), store.src()))
+        DescriptorStoreOp::of(module, user)
+            .is_some_and(|store| is_box(module.ty(store.desc()), shape(module.ty(store.src()))))
     };
     let loads: Vec<Op> = users().filter(is_load).filter(|_| pads_zero).collect();
     let stores: Vec<Op> = users().filter(is_store).filter(|_| keeps_stores).collect();
@@ -101,7 +103,13 @@ fn make_kept(module: &mut Module, make: Op) -> Value {
 }
 
 /// One more parameter, a descriptor that is made of these.
-fn add_map(module: &mut Module, entry: Block, parts: &MapParts, ty: Type, is_written: bool) -> Value {
+pub(super) fn add_map(
+    module: &mut Module,
+    entry: Block,
+    parts: &MapParts,
+    ty: Type,
+    is_written: bool,
+) -> Value {
     let map = module.add_arg(entry, ty);
     let ending = if is_written { "out" } else { "map" };
     let name = module.name(module.args(entry)[parts.base]).map(|name| format!("{name}.{ending}"));
@@ -166,9 +174,8 @@ pub(crate) fn is_written(module: &Module, desc: Value) -> bool {
     by_descriptor || !module.is_unused(args[slot])
 }
 
-/// Whether bulk copies can move a block by a descriptor.
-fn is_box(module: &Module, desc: Value, block: Value) -> bool {
-    let ty = module.ty(desc);
-    let same = shape(ty) == shape(module.ty(block));
-    same && SharedEncoding::of_box(ty).is_some_and(|encoding| box_of(&encoding, shape(ty)).is_some())
+/// Whether bulk copies can move a block by a descriptor of a type.
+pub(super) fn is_box(ty: Type, block: &[i64]) -> bool {
+    shape(ty) == block
+        && SharedEncoding::of_box(ty).is_some_and(|encoding| box_of(&encoding, block).is_some())
 }

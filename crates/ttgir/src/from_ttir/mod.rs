@@ -11,12 +11,15 @@
 //! dots as dots of widened operands.
 
 mod blocks;
+mod box_loads;
 mod cat;
 mod descriptors;
 mod map_parts;
 mod maps;
 mod scaled;
 
+pub(crate) use box_loads::BOX_LOADS;
+pub use box_loads::{GUARDS, LOAD_NOTES, guards, load_notes};
 pub(crate) use cat::EXPAND_CAT;
 pub(crate) use descriptors::EXPAND_DESCRIPTORS;
 pub use map_parts::{Combine, MAP_OF, MapPart, MapParts, map_parts};
@@ -39,6 +42,7 @@ static FORMS: &[&PassRow] = &[
     &FLATTEN_DESCRIPTORS,
     &EXPAND_CAT,
     &EXPAND_SCALED,
+    &BOX_LOADS,
     &KEEP_DESCRIPTORS,
     &EXPAND_DESCRIPTORS,
     &SPLIT_PRECISION,

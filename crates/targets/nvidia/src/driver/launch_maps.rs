@@ -1,4 +1,5 @@
-//! The tensor maps of a launch: made of its arguments, and kept while those that they are made of stay as they are.
+//! The tensor maps of a launch: made of its arguments, and kept while those that they are made of stay as they are. The
+//! driver takes a microsecond for each, so those of a few launches before are kept as well.
 
 use super::Cuda;
 use super::tensor_map::TensorMap;
@@ -9,24 +10,39 @@ use smallvec::SmallVec;
 use std::sync::Mutex;
 use target::{DeviceFacts, MapRecipe, TargetError};
 
+/// Maps that are kept of each recipe.
+const KEPT: usize = 16;
+
 /// The maps of one launch.
 pub(super) type Made = SmallVec<[TensorMap; 4]>;
+
+/// The arguments that maps are made of.
+type Words = SmallVec<[u64; 8]>;
 
 /// The maps that a kernel takes.
 #[derive(Debug, Default)]
 pub(super) struct Maps {
     recipes: Vec<MapRecipe>,
-    /// The numbers of the arguments that they are made of.
-    slots: Vec<usize>,
-    /// What the last launch made, and of what.
-    last: Mutex<(SmallVec<[u64; 32]>, Made)>,
+    /// The numbers of the arguments that each is made of.
+    slots: Vec<Vec<usize>>,
+    last: Mutex<Last>,
+}
+
+/// What launches before made.
+#[derive(Debug, Default)]
+struct Last {
+    /// Of what the last one made its maps.
+    words: SmallVec<[u64; 32]>,
+    made: Made,
+    /// By recipe, and by a hash of what each is made of.
+    kept: Vec<[Option<(Words, TensorMap)>; KEPT]>,
 }
 
 impl Maps {
     /// Those that a kernel asks for.
     pub(super) fn of(facts: &DeviceFacts) -> Maps {
         let recipes = facts.maps.clone();
-        let slots = recipes.iter().flat_map(MapRecipe::args).collect();
+        let slots = recipes.iter().map(MapRecipe::args).collect();
         Maps { recipes, slots, last: Mutex::default() }
     }
 
@@ -36,34 +52,50 @@ impl Maps {
         if self.recipes.is_empty() {
             return Ok(Made::new());
         }
-        self.made(gpu, args)
+        // Where another thread launches the same kernel, each makes its own.
+        match self.last.try_lock() {
+            Ok(mut last) => self.made(gpu, args, &mut last),
+            Err(_) => self.recipes.iter().map(|recipe| encoded(gpu, recipe, args)).collect(),
+        }
     }
 
-    fn made(&self, gpu: &Cuda, args: &[u64]) -> Result<Made, TargetError> {
-        // Slots that are missing are found where maps are made of them.
-        let read = || self.slots.iter().filter_map(|&slot| args.get(slot).copied());
-        // Where another thread launches the same kernel, each makes its own.
-        let mut last = self.last.try_lock().ok();
-        if let Some(last) = &last
-            && !last.1.is_empty()
-            && last.0.iter().copied().eq(read())
-        {
-            return Ok(last.1.clone());
+    fn made(&self, gpu: &Cuda, args: &[u64], last: &mut Last) -> Result<Made, TargetError> {
+        // A slot that is missing is found where a map is made of it.
+        let word = |&slot: &usize| args.get(slot).copied().unwrap_or(0);
+        if !last.made.is_empty() && last.words.iter().copied().eq(self.slots.iter().flatten().map(word)) {
+            return Ok(last.made.clone());
         }
+        last.kept.resize_with(self.recipes.len(), Default::default);
         let mut made = Made::new();
-        for recipe in &self.recipes {
-            let layout = maps::layout(recipe, args);
-            let layout = layout.ok_or_else(|| TargetError::Launch("a tensor map has no arguments".into()))?;
-            let layout =
-                if layout.shape.contains(&0) { of_nothing(gpu, layout, recipe.is_written)? } else { layout };
-            made.push(gpu.encode(&layout)?);
+        for ((recipe, slots), kept) in self.recipes.iter().zip(&self.slots).zip(&mut last.kept) {
+            let words: Words = slots.iter().map(word).collect();
+            let place = &mut kept[place(&words)];
+            let known = place.as_ref().filter(|known| known.0 == words).map(|known| known.1);
+            made.push(match known {
+                Some(map) => map,
+                None => place.insert((words, encoded(gpu, recipe, args)?)).1,
+            });
         }
-        if let Some(last) = &mut last {
-            last.0 = read().collect();
-            last.1 = made.clone();
-        }
+        last.words = self.slots.iter().flatten().map(word).collect();
+        last.made = made.clone();
         Ok(made)
     }
+}
+
+/// Where a map is kept: addresses of different memory differ in high bits alone.
+fn place(words: &[u64]) -> usize {
+    let mixed = words
+        .iter()
+        .fold(0u64, |mixed, word| (mixed.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    (mixed >> 60) as usize % KEPT
+}
+
+/// The map for the arguments of a launch.
+fn encoded(gpu: &Cuda, recipe: &MapRecipe, args: &[u64]) -> Result<TensorMap, TargetError> {
+    let layout = maps::layout(recipe, args);
+    let layout = layout.ok_or_else(|| TargetError::Launch("a tensor map has no arguments".into()))?;
+    let layout = if layout.shape.contains(&0) { of_nothing(gpu, layout, recipe.is_written)? } else { layout };
+    gpu.encode(&layout)
 }
 
 /// A tensor without elements, of which the driver makes no map, reads as one with a single zero.

@@ -1,13 +1,14 @@
 //! What the driver is asked, in which order, and what is made of its refusals.
 
+use super::launch_maps::Maps;
 use super::testing::{API, calls, driver, fake};
 use super::{Driver, LinkOptions};
 use crate::tensor_layout::{Element, TensorLayout};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use target::{
-    Artifact, Device, DeviceFacts, KernelParam, Launch, LaunchFacts, LoadedKernel, ParamKind, Stage,
-    TargetError,
+    ArgExpr, Artifact, Device, DeviceFacts, KernelParam, Launch, LaunchFacts, LoadedKernel, MapElement,
+    MapRecipe, ParamKind, Stage, TargetError,
 };
 
 fn artifact(change: impl FnOnce(&mut DeviceFacts)) -> Artifact {
@@ -364,4 +365,30 @@ fn tensor_maps_turn_the_axes_around() {
         let error = driver.gpus()[0].encode(&layout).expect_err("it cannot be").to_string();
         assert!(error.contains(part), "{error}");
     }
+}
+
+#[test]
+fn maps_are_made_where_what_they_are_made_of_is_new() {
+    let gpu = Arc::clone(&driver().gpus()[0]);
+    let recipe = |base| MapRecipe {
+        base,
+        sizes: vec![ArgExpr::Arg { slot: 2, bits: 32 }, ArgExpr::Constant(64)],
+        strides: vec![ArgExpr::Constant(64)],
+        element: MapElement::Float(16),
+        swizzle: 128,
+        sides: vec![32, 64],
+        is_written: false,
+    };
+    let facts = DeviceFacts { maps: vec![recipe(0), recipe(1)], ..DeviceFacts::new("sm_90a", 4, 32) };
+    let maps = Maps::of(&facts);
+    calls();
+    let encoded = |args: [u64; 3]| {
+        assert_eq!(maps.make(&gpu, &args).expect("they can be made").len(), 2);
+        calls().len()
+    };
+    assert_eq!(encoded([0x1000, 0x2000, 100]), 2);
+    assert_eq!(encoded([0x1000, 0x2000, 100]), 0);
+    assert_eq!(encoded([0x9000, 0x2000, 100]), 1);
+    assert_eq!(encoded([0x1000, 0x2000, 100]), 0, "those of the launch before the last are kept");
+    assert_eq!(encoded([0x1000, 0x2000, 99]), 2);
 }

@@ -1,0 +1,207 @@
+//! Loads by addresses that feed dots in loops, and read boxes of tensors, become loads by descriptors that launches
+//! make.
+//!
+//! ```text
+//! scf.for … iter_args(%q = %first) {                    one more parameter: %a.map: !tt.tensordesc<…> {tt.map_of = …}
+//!   %x = tt.load %q, %mask, %zero                 =>    scf.for … {
+//!   scf.yield (tt.addptr %q, %step)                       %x = tt.descriptor_load %a.map[%i, %j]
+//! ```
+//!
+//! Which loads those are, `ttir::boxes` says. What a launch must be for it is the attribute `tt.guards` of the kernel:
+//! a launch that is not so takes the kernel without it. Addresses and strides must be known to be multiples of what
+//! bulk copies need.
+
+use super::map_parts::{Combine, MapPart, MapParts, map_parts};
+use super::maps::{add_map, is_box};
+use crate::Machine;
+use crate::passes::{Context, DROP_CARRIED, feeds_dot};
+use ir::pass::PassRow;
+use ir::passes::CANONICALIZE;
+use ir::{Attr, Block, Builder, DeclaredKey, Def, Diagnostic, Module, Op, Traits, Type, Value};
+use ttir::boxes::{self, BoxLoad, Boxes, Poly, Reason};
+use ttir::ops::access::AccessOp;
+use ttir::ops::descriptor::{self, DescriptorLoadOp};
+use ttir::ops::func::{FuncOp, kernels};
+use ttir::ops::shape::{TRANS, TransOp};
+use ttir::types::{elem, elem_bytes, is_tensor, shape, tensordesc};
+
+/// Attribute of a kernel: what a launch must be, as `ttir::boxes` writes it.
+pub static GUARDS: DeclaredKey = DeclaredKey::new("tt.guards", "What a launch of the kernel must be.");
+
+/// Attribute of a kernel: who loads what feeds its dots, and why.
+pub static LOAD_NOTES: DeclaredKey =
+    DeclaredKey::new("ttg.load-notes", "Who loads what feeds the dots of loops by addresses, and why.");
+
+/// Elements along an axis of which nothing is known but that the program stays inside.
+const UNBOUNDED: i64 = i32::MAX as i64;
+
+/// Loads of boxes become loads by descriptors.
+pub(crate) static BOX_LOADS: PassRow = PassRow {
+    name: "box-loads",
+    doc: "Loads by addresses that read boxes of tensors become loads by descriptors that launches make.",
+    run,
+};
+
+/// What a launch of a kernel must be.
+pub fn guards(module: &Module, kernel: Op) -> Option<&str> {
+    module.extra_attr(kernel, GUARDS.name).and_then(Attr::as_str)
+}
+
+/// Who loads what feeds the dots of a kernel, one sentence for each load.
+pub fn load_notes(module: &Module, kernel: Op) -> Vec<String> {
+    let notes = module.extra_attr(kernel, LOAD_NOTES.name).and_then(Attr::as_str);
+    notes.map_or_else(Vec::new, |notes| notes.split("; ").map(str::to_owned).collect())
+}
+
+/// The loads of a kernel that would be bulk copies on a machine, and why the others that feed dots in loops would not.
+fn box_loads(module: &Module, kernel: Op) -> Boxes {
+    let loads: Vec<Op> =
+        module.walk(kernel).into_iter().filter(|&op| is_wanted(module, kernel, op)).collect();
+    let entry = FuncOp::new(module, kernel).entry();
+    boxes::analyze(module, kernel, &loads, |load| fits(module, entry, load))
+}
+
+/// Whether a load feeds a dot in a loop.
+fn is_wanted(module: &Module, kernel: Op, op: Op) -> bool {
+    let around = std::iter::successors(module.parent_op(op), |&op| module.parent_op(op));
+    AccessOp::load(module, op).is_some_and(|load| is_tensor(module.ty(load.ptr())))
+        && around.take_while(|&op| op != kernel).any(|op| module.has(op, Traits::LOOP))
+        && feeds_dot(module, None, op)
+}
+
+/// Whether bulk copies can move the boxes of a load.
+fn fits(module: &Module, entry: Block, load: &BoxLoad) -> Result<(), Reason> {
+    let parts =
+        parts(module, entry, load).ok_or("sizes or strides are no sums and products of parameters")?;
+    let bytes = elem_bytes(elem(module.ty(module.result(load.load, 0))));
+    if !parts.is_aligned(module, entry, bytes) {
+        return Err("its address or the distance of its rows is not known to be a multiple of 16 bytes");
+    }
+    if is_box(desc_type(module, load), shape(desc_type(module, load))) {
+        Ok(())
+    } else {
+        Err("its block is none that bulk copies can move")
+    }
+}
+
+/// The axes of a block, the fastest one last.
+fn order(load: &BoxLoad) -> Vec<usize> {
+    let others = (0..load.axes.len()).filter(|&at| at != load.fastest);
+    others.chain([load.fastest]).collect()
+}
+
+fn desc_type(module: &Module, load: &BoxLoad) -> Type {
+    let sides: Vec<i64> = order(load).iter().map(|&at| load.axes[at].size).collect();
+    tensordesc(&sides, elem(module.ty(module.result(load.load, 0))))
+}
+
+/// What a launch makes the descriptor of.
+fn parts(module: &Module, entry: Block, load: &BoxLoad) -> Option<MapParts> {
+    let order = order(load);
+    let (_, outer) = order.split_last()?;
+    let sizes = order.iter().map(|&at| match &load.axes[at].extent {
+        Some(extent) => part(module, entry, extent),
+        None => Some(MapPart::Constant(UNBOUNDED)),
+    });
+    let strides = outer.iter().map(|&at| part(module, entry, &load.axes[at].stride));
+    Some(MapParts {
+        base: load.base,
+        sizes: sizes.collect::<Option<_>>()?,
+        strides: strides.collect::<Option<_>>()?,
+    })
+}
+
+/// A sum of products of parameters, in 64 bits.
+fn part(module: &Module, entry: Block, poly: &Poly) -> Option<MapPart> {
+    let combined = |by, parts| MapPart::Combined { by, bits: 64, parts: Box::new(parts) };
+    let mut sum = None;
+    for (monomial, coefficient) in poly.terms() {
+        let mut term = (*coefficient != 1 || monomial.is_empty()).then_some(MapPart::Constant(*coefficient));
+        for &atom in monomial {
+            let Def::Arg(block, slot) = module.def(atom) else { return None };
+            let bits = module.ty(atom).as_int().filter(|_| block == entry)?;
+            let param = MapPart::Param { slot: slot as usize, bits };
+            term = Some(match term {
+                Some(term) => combined(Combine::Mul, [term, param]),
+                None => param,
+            });
+        }
+        let term = term.expect("a term has a coefficient or a factor");
+        sum = Some(match sum {
+            Some(sum) => combined(Combine::Add, [sum, term]),
+            None => term,
+        });
+    }
+    Some(sum.unwrap_or(MapPart::Constant(0)))
+}
+
+fn run(module: &mut Module) -> Result<(), Diagnostic> {
+    let context = Context::of(module)?;
+    let Machine { bulk_copy, bulk_loads, .. } = *context.machine;
+    if !bulk_copy || !bulk_loads || context.config.num_ctas != 1 {
+        return Ok(());
+    }
+    let mut is_changed = false;
+    for kernel in kernels(module).map(|func| func.op).collect::<Vec<_>>() {
+        let found = box_loads(module, kernel);
+        note(module, kernel, &found);
+        if found.loads.is_empty() {
+            continue;
+        }
+        is_changed = true;
+        for load in &found.loads {
+            rewrite(module, kernel, load);
+        }
+        FuncOp::follow_arguments(module, kernel);
+        module.set_extra(kernel, GUARDS.key(), Some(Attr::str(&found.guards.to_string())));
+    }
+    if is_changed {
+        // Addresses that nobody needs are not to be given layouts.
+        (DROP_CARRIED.run)(module)?;
+        (CANONICALIZE.run)(module)?;
+    }
+    Ok(())
+}
+
+/// Writes down who loads what.
+fn note(module: &mut Module, kernel: Op, found: &Boxes) {
+    let name = |op: Op| format!("%{}", module.name(module.result(op, 0)).unwrap_or("?"));
+    let place = |op: Op| module.locs.describe(module.loc(op)).unwrap_or_else(|| name(op));
+    let bulk = found.loads.iter().map(|load| {
+        format!("{}: bulk copies load it where launches are as `{}` says", place(load.load), GUARDS.name)
+    });
+    let lanes =
+        found.refused.iter().map(|(op, reason)| format!("{}: lanes load it, as {reason}", place(*op)));
+    let notes: Vec<String> = bulk.chain(lanes).collect();
+    if !notes.is_empty() {
+        module.set_extra(kernel, LOAD_NOTES.key(), Some(Attr::str(&notes.join("; "))));
+    }
+}
+
+fn rewrite(module: &mut Module, kernel: Op, load: &BoxLoad) {
+    let entry = FuncOp::new(module, kernel).entry();
+    let ty = desc_type(module, load);
+    let parts = parts(module, entry, load).expect("it was looked at before");
+    let known = module
+        .args(entry)
+        .iter()
+        .copied()
+        .find(|&arg| module.ty(arg) == ty && map_parts(module, arg).as_ref() == Some(&parts));
+    let map = known.unwrap_or_else(|| add_map(module, entry, &parts, ty, false));
+    let of = AccessOp::new(module, load.load);
+    let attrs = DescriptorLoadOp::attrs(of.cache(), of.evict());
+    let order = order(load);
+    let mut builder = Builder::before(module, load.load);
+    let corner: Vec<Value> = order.iter().map(|&at| load.axes[at].start.build(&mut builder)).collect();
+    let operands: Vec<Value> = std::iter::once(map).chain(corner).collect();
+    let mut block = builder.build(&descriptor::LOAD, &operands, &attrs);
+    if order.iter().enumerate().any(|(at, &axis)| at != axis) {
+        let back: Vec<i64> = (0..order.len())
+            .map(|axis| order.iter().position(|&at| at == axis).expect("every axis has a place") as i64)
+            .collect();
+        block = builder.build(&TRANS, &[block], &TransOp::attrs(&back));
+    }
+    let old = module.result(load.load, 0);
+    module.replace_uses(old, block);
+    module.erase(load.load);
+}
