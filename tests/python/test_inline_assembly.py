@@ -6,10 +6,10 @@ import pytest
 import deuteron as triton
 import deuteron.language as tl
 
-ENGINES = {"cpu": {}, "interpreter": {"interpret": True}, "sm_90": {"emulate": "cuda:90"}}
+ENGINES = {"cpu": {}, "interpreter": {"interpret": True}, "sm_90": {"emulate": "cuda:90"}, "gfx942": {"emulate": "hip:gfx942"}}
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=["cpu", "interpreter", "sm_90"])
 def engine(request):
     """Each engine in turn."""
     with triton.knobs.runtime.scope():
@@ -39,6 +39,21 @@ def test_single_instructions(engine, n):
     # The instruction has about eleven bits.
     np.testing.assert_allclose(out[:n], both + np.maximum(np.arange(n), 5), rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(out[n:], both, rtol=2.0**-8, atol=1e-3)
+
+
+@triton.jit
+def passes_on(x, out, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at) * 2)
+    tl.inline_asm_elementwise("bar.sync 0;", "=r", [], dtype=tl.int32, is_pure=False, pack=1)
+    tl.store(x + at, tl.load(out + BLOCK - 1 - at))
+
+
+@pytest.mark.parametrize("engine", ["cpu", "sm_90", "gfx942"], indirect=True)
+def test_a_barrier_is_one_elsewhere(engine):
+    x, out = np.arange(256, dtype=np.int32), np.zeros(256, np.int32)
+    passes_on[(1, )](x, out, 256)
+    assert np.array_equal(x, 2 * np.arange(256)[::-1])
 
 
 def test_other_assembly_is_refused_where_it_has_no_meaning():

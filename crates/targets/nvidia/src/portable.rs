@@ -5,12 +5,13 @@
 //! tt.elementwise_inline_asm "tanh.approx.f32 $0, $1;" {…} %x    =>    math.tanh %x
 //! ```
 //!
-//! Only texts of one instruction, from the first operand on in order, whose types are those of the operands. Everything
-//! else stays, and targets without PTX refuse it. An approximation becomes the function that it approximates.
+//! Only texts of one instruction, from the first operand on in order, whose types are those of the operands, and the
+//! barrier of a program, `bar.sync 0;`, whose result nobody reads. Everything else stays, and targets without PTX
+//! refuse it. An approximation becomes the function that it approximates.
 
 use ir::{Builder, FloatKind, Module, Op, OpRow, Type, Value};
 use ttir::ops::extern_call::{INLINE_ASM, InlineAsmOp};
-use ttir::ops::{arith_cast, arith_float, arith_int, constant, math};
+use ttir::ops::{arith_cast, arith_float, arith_int, constant, math, memory};
 
 /// What an instruction is.
 #[derive(Clone, Copy)]
@@ -78,6 +79,12 @@ fn replace(module: &mut Module, op: Op) {
     let of = InlineAsmOp::new(module, op);
     let (args, results) = (of.args().to_vec(), module.results(op).to_vec());
     let [result] = results[..] else { return };
+    if is_barrier(of.asm_string()) && args.is_empty() && module.is_unused(result) {
+        let attrs = memory::BarrierOp::attrs(memory::BarrierScope::All);
+        Builder::before(module, op).build_effect(&memory::BARRIER, &[], &attrs);
+        module.erase(op);
+        return;
+    }
     let Some((name, types)) = instruction(of.asm_string(), args.len()) else { return };
     let (result_type, args_types) = types.split_once('.').unwrap_or((types, types));
     let rounds = of.asm_string().contains(".rn.");
@@ -94,6 +101,13 @@ fn replace(module: &mut Module, op: Op) {
         module.replace_uses(result, value);
         module.erase(op);
     }
+}
+
+/// Whether a text is the barrier that all lanes of a program meet at.
+fn is_barrier(text: &str) -> bool {
+    let text = text.trim().trim_end_matches(';');
+    let words: Vec<&str> = text.split_whitespace().collect();
+    matches!(words[..], ["bar.sync" | "barrier.sync" | "barrier.sync.aligned" | "bar.cta.sync", "0"])
 }
 
 impl Meaning {
