@@ -21,7 +21,6 @@
 
 mod across;
 mod apart;
-mod beside;
 mod copies;
 mod direct;
 mod expand;

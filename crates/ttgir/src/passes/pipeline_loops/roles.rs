@@ -19,7 +19,6 @@
 //! Left out, and said in a remark: loops inside of loops that do not count, copies by lanes, addresses that are loaded
 //! or made of blocks, clusters.
 
-use super::beside::load_beside;
 use super::copies::{Rings, carry, compare, integer, yield_as};
 use super::expand::{Turn, Walk, carry_turn, make_ring, read};
 use super::nest::{Inner, Nest, Part, pays, says};
@@ -99,8 +98,6 @@ pub(super) fn split(module: &mut Module, nest: &Nest, context: &Context) -> Vec<
             module.erase(copy.load);
         }
     }
-    let region = module.block_of(first).expect("it stands in the default region");
-    load_beside(module, roles, region);
     let next = module.next(roles).expect("a kernel has a terminator");
     let mut builder = Builder::before(module, next);
     for barriers in [full, empty] {
