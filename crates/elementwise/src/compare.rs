@@ -61,7 +61,9 @@ pub fn int_predicate(elems: &Elems<'_>) -> Result<IntCompare> {
 fn compare_int(ctx: &mut Ctx<'_, '_>, elems: &Elems<'_>, x: &[Value]) -> Result<Value> {
     let compare = int_predicate(elems)?;
     let least = ctx.target.abilities().widths.compare;
-    if ctx.b.ty(x[0]).lane_bits() >= least {
+    let bits = ctx.b.ty(x[0]).lane_bits();
+    // Truth values are compared as such: one of logic's instructions does it.
+    if bits >= least || bits == 1 {
         return Ok(ctx.b.icmp(compare, x[0], x[1]));
     }
     let signed = [IntCompare::Slt, IntCompare::Sle, IntCompare::Sgt, IntCompare::Sge].contains(&compare);

@@ -9,6 +9,7 @@ pub(super) const RULES: &[(Op, Rule)] = &[
     (Op::ICMP, constants),
     (Op::ICMP, constant_last),
     (Op::ICMP, test_of_truth),
+    (Op::ICMP, truths_that_differ),
     (Op::ICMP, unsigned_compare),
     (Op::SELECT, known_choice),
     (Op::SELECT, choice_of_truths),
@@ -79,6 +80,12 @@ fn test_of_truth(s: &mut Simplifier<'_>, data: &InstData) -> Option<Change> {
         }
         _ => None,
     }
+}
+
+/// `p != q` is `p ^ q` for truth values, which machines have a predicate for.
+fn truths_that_differ(s: &mut Simplifier<'_>, data: &InstData) -> Option<Change> {
+    let is_difference = compare_of(data)? == IntCompare::Ne && s.ty(data.operands[0]) == data.ty;
+    is_difference.then(|| Change::Inst(InstData::new(Op::XOR, data.ty, &data.operands)))
 }
 
 /// `x < 8` is known where the bits of `x` decide it.

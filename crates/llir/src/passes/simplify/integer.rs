@@ -38,6 +38,7 @@ pub(super) const RULES: &[(Op, Rule)] = &[
     (Op::AND, chain),
     (Op::OR, chain),
     (Op::XOR, chain),
+    (Op::XOR, undone),
     (Op::SHL, chain_shift),
     (Op::LSHR, chain_shift),
     (Op::AND, mask_of_known_bits),
@@ -99,6 +100,17 @@ fn chain(s: &mut Simplifier<'_>, data: &InstData) -> Option<Change> {
         joined.flags = flags.and(data.flags).and(Flags::NSW);
     }
     Some(Change::Inst(joined))
+}
+
+/// `x ^ (x ^ y)` is `y`.
+fn undone(s: &mut Simplifier<'_>, data: &InstData) -> Option<Change> {
+    let other = |s: &Simplifier<'_>, inner: Value, outer: Value| {
+        let inner = s.made_by(inner, Op::XOR)?;
+        let (a, b) = (inner.operands[0], inner.operands[1]);
+        [(a, b), (b, a)].into_iter().find(|(own, _)| *own == outer).map(|(_, other)| other)
+    };
+    let (a, b) = (data.operands[0], data.operands[1]);
+    other(s, a, b).or_else(|| other(s, b, a)).map(Change::Value)
 }
 
 /// `(x << 2) << 3` is `x << 5`.

@@ -208,7 +208,11 @@ fn fit(row: &MatrixRow, dims: &[i64], warps: u32, chained: bool) -> Option<([i64
                 FragmentKind::Runs { .. } => (i64::from(row.m), (n / 2).max(1)),
             };
             let m = i64::from(row.m);
-            (rows >= tile).then(|| ([m, n], tiles::warps(dims, [tile, width], warps, chained)))
+            let pairs = chained && row.fragments == FragmentKind::Pairs;
+            (rows >= tile).then(|| {
+                let few = pairs.then(|| tiles::warps_of_few_rows(dims, tile, warps)).flatten();
+                ([m, n], few.unwrap_or_else(|| tiles::warps(dims, [tile, width], warps, chained)))
+            })
         }
     }
 }

@@ -64,6 +64,14 @@ pub(super) fn warps(shape: &[i64], tile: [i64; 2], warps: u32, chained: bool) ->
     counts
 }
 
+/// The same for chained dots with fewer rows than warps have tiles: those without rows share the columns, where all
+/// would do the same otherwise, and results go through shared memory.
+pub(super) fn warps_of_few_rows(shape: &[i64], rows: i64, warps: u32) -> Option<Vec<u32>> {
+    let [.., height, _] = *shape else { return None };
+    let tiles = height / rows;
+    (shape.len() == 2 && tiles < i64::from(warps)).then(|| vec![tiles as u32, warps / tiles as u32])
+}
+
 /// Warps along each dimension for dots of groups of four warps, each of which takes 16 of the 64 rows.
 pub(super) fn group_warps(shape: &[i64], warps: u32, chained: bool) -> Vec<u32> {
     if chained {
@@ -90,7 +98,7 @@ pub(super) fn group_columns(shape: &[i64], warps: u32) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{group_columns, group_warps, split, warps};
+    use super::{group_columns, group_warps, split, warps, warps_of_few_rows};
 
     #[test]
     fn blocks_of_a_cluster_share_rows_then_columns() {
@@ -109,6 +117,9 @@ mod tests {
         assert_eq!(warps(&[16, 64], [16, 8], 4, false), [1, 4]);
         assert_eq!(warps(&[64, 64], [16, 8], 4, true), [4, 1]);
         assert_eq!(warps(&[4, 32, 32], [16, 8], 8, false), [4, 2, 1]);
+        assert_eq!(warps_of_few_rows(&[16, 64], 16, 4), Some(vec![1, 4]));
+        assert_eq!(warps_of_few_rows(&[32, 64], 16, 8), Some(vec![2, 4]));
+        assert_eq!(warps_of_few_rows(&[64, 64], 16, 4), None);
     }
 
     #[test]
