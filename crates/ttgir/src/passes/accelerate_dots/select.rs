@@ -48,6 +48,7 @@ struct Question {
     types: [Type; 3],
     exact: bool,
     warps: u32,
+    lanes: u32,
     chained: bool,
     /// The size of instruction that is asked for, if one is.
     size: Option<u32>,
@@ -66,6 +67,7 @@ impl Question {
             types: [elem(a), elem(b), elem(c)],
             exact: wants_exact(module, op),
             warps: context.config.num_warps,
+            lanes: context.machine.warp_size,
             chained,
             size: matrix_size(module),
         }
@@ -87,8 +89,18 @@ impl Question {
         if row.kind == MatrixKind::Group && [a, b] != self.types[..2] {
             return Err(Refusal::Widened);
         }
+        if !self.has_bases(row) {
+            return Err(Refusal::Tile);
+        }
         let ([rows, columns], warps) = fit(row, &self.dims, self.warps, self.chained).ok_or(Refusal::Tile)?;
         Ok(Selected { row, rows, columns, warps, cga: self.cga.clone() })
+    }
+
+    /// Whether the encoding of the result says that it has more than two dimensions: for runs in warps of 32 lanes it is
+    /// written by the bases of warps and blocks, of which there are none where there is one of each.
+    fn has_bases(&self, row: &MatrixRow) -> bool {
+        let by_bases = matches!(row.fragments, FragmentKind::Runs { .. }) && self.lanes == 32;
+        !by_bases || self.dims.len() == 2 || self.warps > 1 || !self.cga.is_empty()
     }
 
     /// What each instruction for these types says, better ones first.
