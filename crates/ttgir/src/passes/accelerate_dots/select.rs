@@ -96,8 +96,8 @@ impl Question {
         Ok(Selected { row, rows, columns, warps, cga: self.cga.clone() })
     }
 
-    /// Whether the encoding of the result says that it has more than two dimensions: for runs in warps of 32 lanes it is
-    /// written by the bases of warps and blocks, of which there are none where there is one of each.
+    /// Whether the encoding of the result says how many dimensions it has: for runs in warps of 32 lanes it is written
+    /// by the bases of warps and blocks, of which there are none where there is one of each.
     fn has_bases(&self, row: &MatrixRow) -> bool {
         let by_bases = matches!(row.fragments, FragmentKind::Runs { .. }) && self.lanes == 32;
         !by_bases || self.dims.len() == 2 || self.warps > 1 || !self.cga.is_empty()
