@@ -18,9 +18,10 @@ matmul_example = importlib.import_module("03_matmul")
 
 @pytest.fixture
 def gpu():
-    """An emulated GPU."""
-    with triton.knobs.runtime.scope():
+    """An emulated GPU on which lanes load, also what bulk copies could."""
+    with triton.knobs.runtime.scope(), triton.knobs.nvidia.scope():
         triton.knobs.runtime.emulate = "cuda:90"
+        triton.knobs.nvidia.disable_bulk_loads = True
         yield
 
 
@@ -57,6 +58,13 @@ def test_copies_are_as_wide_as_rows_allow(gpu, matmul, shape, bytes_, divisor):
     assert widths(kernel.asm["ptx"]) == {bytes_}
     assert f"%N: i32 {{tt.divisibility = {divisor} : i32}}" in kernel.asm["ttir"]
     assert kernel.src.attrs[(4, )] == [["tt.divisibility", divisor]]
+
+
+@pytest.mark.parametrize("shape, is_bulk", [((4096, 4096, 4096), True), ((4000, 4104, 4040), True), ((4004, 4100, 4044), False)])
+def test_bulk_copies_need_rows_of_16_bytes(gpu, matmul, shape, is_bulk):
+    triton.knobs.nvidia.disable_bulk_loads = False
+    kernel = compiled(matmul, *shape)
+    assert ("cp.async.bulk.tensor" in kernel.asm["ptx"]) == is_bulk and (not widths(kernel.asm["ptx"])) == is_bulk
 
 
 def test_strides_of_odd_rows_are_known_to_be_nothing(gpu, matmul):
