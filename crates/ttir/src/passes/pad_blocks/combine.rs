@@ -1,7 +1,7 @@
 //! What combines elements: reductions, scans, histograms, dots.
 //!
 //! Where the function of a reduction is one operation with a neutral element, padding elements hold that. Any other
-//! function is told which of its arguments count, by one more operand:
+//! function has one more operand, which says whether an argument counts:
 //!
 //! ```text
 //! (a, i), (b, j) -> f(a, i, b, j)   =>   (a, i, has_a), (b, j, has_b) -> !has_b ? (a, i) : !has_a ? (b, j) : f(a, i, b, j),
@@ -21,7 +21,7 @@ use ir::{Attr, Block, Builder, Module, Op, OpInit, Place, Type, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// The type in which a function is told whether an argument counts.
+/// The type of the operand that says whether an argument counts.
 pub(super) fn flag() -> Type {
     Type::int(32)
 }
