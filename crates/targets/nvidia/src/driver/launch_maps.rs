@@ -60,15 +60,14 @@ impl Maps {
     }
 
     fn made(&self, gpu: &Cuda, args: &[u64], last: &mut Last) -> Result<Made, TargetError> {
-        // A slot that is missing is found where a map is made of it.
-        let word = |&slot: &usize| args.get(slot).copied().unwrap_or(0);
-        if !last.made.is_empty() && last.words.iter().copied().eq(self.slots.iter().flatten().map(word)) {
+        let now = self.slots.iter().flatten().map(|&slot| args.get(slot));
+        if !last.made.is_empty() && last.words.iter().map(Some).eq(now) {
             return Ok(last.made.clone());
         }
         last.kept.resize_with(self.recipes.len(), Default::default);
         let mut made = Made::new();
         for ((recipe, slots), kept) in self.recipes.iter().zip(&self.slots).zip(&mut last.kept) {
-            let words: Words = slots.iter().map(word).collect();
+            let words = words(slots, args).ok_or_else(missing)?;
             let place = &mut kept[place(&words)];
             let known = place.as_ref().filter(|known| known.0 == words).map(|known| known.1);
             made.push(match known {
@@ -76,10 +75,19 @@ impl Maps {
                 None => place.insert((words, encoded(gpu, recipe, args)?)).1,
             });
         }
-        last.words = self.slots.iter().flatten().map(word).collect();
+        last.words = self.slots.iter().flatten().map_while(|&slot| args.get(slot).copied()).collect();
         last.made = made.clone();
         Ok(made)
     }
+}
+
+/// The arguments of these numbers; none where one of them is missing.
+fn words(slots: &[usize], args: &[u64]) -> Option<Words> {
+    slots.iter().map(|&slot| args.get(slot).copied()).collect()
+}
+
+fn missing() -> TargetError {
+    TargetError::Launch("a tensor map has no arguments".into())
 }
 
 /// Where a map is kept: addresses of different memory differ in high bits alone.
@@ -93,7 +101,7 @@ fn place(words: &[u64]) -> usize {
 /// The map for the arguments of a launch.
 fn encoded(gpu: &Cuda, recipe: &MapRecipe, args: &[u64]) -> Result<TensorMap, TargetError> {
     let layout = maps::layout(recipe, args);
-    let layout = layout.ok_or_else(|| TargetError::Launch("a tensor map has no arguments".into()))?;
+    let layout = layout.ok_or_else(missing)?;
     let layout = if layout.shape.contains(&0) { of_nothing(gpu, layout, recipe.is_written)? } else { layout };
     gpu.encode(&layout)
 }
@@ -106,4 +114,15 @@ fn of_nothing(gpu: &Cuda, layout: TensorLayout, is_written: bool) -> Result<Tens
     // What is written there is read by nobody.
     let base = gpu.zeros()? + if is_written { WRITTEN_FROM } else { 0 };
     Ok(TensorLayout { base, shape: vec![1; rank], strides, ..layout })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+
+    #[test]
+    fn a_missing_argument_is_none_of_zero() {
+        assert_eq!(words(&[0, 2], &[7, 8, 0]).as_deref(), Some(&[7, 0][..]));
+        assert_eq!(words(&[0, 2], &[7, 8]), None);
+    }
 }
