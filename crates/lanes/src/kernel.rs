@@ -86,7 +86,7 @@ fn lower_kernel(
     notes: Option<&mut Notes>,
 ) -> Result<Facts> {
     let mut facts = start_facts(module, op, target)?;
-    size::check(module, &shared::reachable(module, op), facts.lanes * facts.num_warps)?;
+    size::check(module, &ttgir::roots::reachable(module, op), facts.lanes * facts.num_warps)?;
     let mut planner = Planner::new(&facts, target);
     let limit = target.machine().shared_bytes;
     let shared = shared::plan(module, op, &mut planner, (ops::needs(), limit))?;
@@ -134,7 +134,7 @@ fn lower_kernel(
 
 /// The device's memory that a kernel asks for: each program has all of its allocations side by side.
 fn scratch_of(module: &Module, kernel: Op) -> Scratch {
-    let allocations = shared::reachable(module, kernel).into_iter();
+    let allocations = ttgir::roots::reachable(module, kernel).into_iter();
     let allocations = allocations.filter_map(|op| GlobalScratchAllocOp::of(module, op));
     let all = allocations.fold(Scratch::default(), |all, alloc| Scratch {
         bytes: all.bytes.next_multiple_of(u64::from(alloc.alignment())) + u64::from(alloc.nbytes()),

@@ -34,6 +34,7 @@ pub mod machine;
 pub mod module;
 pub mod ops;
 pub mod passes;
+pub mod roots;
 pub mod types;
 
 pub use from_ttir::{
@@ -81,6 +82,7 @@ pub static PASSES: &[&ir::pass::PassRow] = &[
     &passes::BULK_COPIES,
     &passes::PREFETCH_LOADS,
     &passes::PING_PONG,
+    &passes::ORDER_COPIES,
     &passes::INSERT_FENCES,
     &passes::CAPTURE_VALUES,
     &passes::DROP_CARRIED,

@@ -9,7 +9,7 @@
 //!
 //! Device memory that a program both loads and stores is kept in order by the same barriers ([`super::device`]).
 
-use super::buffers::{Buffers, callee, reachable};
+use super::buffers::Buffers;
 use super::device::{Device, Touch};
 use super::{Barrier, Order};
 use ir::{Block, Effect, Module, Op, Traits, Value};
@@ -18,6 +18,7 @@ use ttgir::ops::async_copy::AsyncWaitOp;
 use ttgir::ops::barrier::{INIT_BARRIER, INVAL_BARRIER};
 use ttgir::ops::group_dot::{WARP_GROUP_DOT_WAIT, WarpGroupDotOp, WarpGroupDotWaitOp};
 use ttgir::ops::roles::WARP_SPECIALIZE;
+use ttgir::roots::{callee, reachable};
 use ttgir::types::memdesc;
 use ttir::ops::access::AccessOp;
 use ttir::ops::atomic::Sem;

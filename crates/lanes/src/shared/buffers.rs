@@ -9,14 +9,14 @@
 use super::place::Request;
 use super::{Need, Order};
 use crate::error::Result;
-use ir::{Block, Effect, Module, Op, Region, Type, Value};
+use ir::{Block, Effect, Module, Op, Region, Value};
 use rustc_hash::FxHashMap;
 use target::survey::BufferFacts;
 use ttgir::ops::async_copy::{ASYNC_WAIT, AsyncWaitOp};
-use ttgir::ops::roles::{WARP_SPECIALIZE, WARP_YIELD, WarpSpecializeOp};
+use ttgir::ops::roles::WARP_SPECIALIZE;
+use ttgir::roots::{callee, flows, reachable};
 use ttgir::types::memdesc;
-use ttir::ops::control::{CONDITION, FOR, IF, WHILE, YIELD};
-use ttir::ops::func::{CallOp, RETURN};
+use ttir::ops::control::{FOR, IF, WHILE};
 
 /// Scratch memory up to this size is not shared...
 const SMALL: u32 = 1024;
@@ -162,26 +162,6 @@ impl Buffers {
     }
 }
 
-/// The operations of a kernel and of the functions that it calls.
-pub(crate) fn reachable(module: &Module, kernel: Op) -> Vec<Op> {
-    let (mut ops, mut open, mut seen) = (Vec::new(), vec![kernel], vec![kernel]);
-    while let Some(function) = open.pop() {
-        for op in module.walk(function) {
-            if let Some(callee) = callee(module, op).filter(|callee| !seen.contains(callee)) {
-                seen.push(callee);
-                open.push(callee);
-            }
-            ops.push(op);
-        }
-    }
-    ops
-}
-
-/// The function that an operation calls.
-pub(crate) fn callee(module: &Module, op: Op) -> Option<Op> {
-    module.symbol(CallOp::of(module, op)?.callee())
-}
-
 /// What an operation that allocates memory asks for.
 fn allocation(module: &Module, op: Op) -> Option<Request> {
     if !module.is(op, &ttgir::ops::shared::LOCAL_ALLOC) {
@@ -197,57 +177,6 @@ fn allocation(module: &Module, op: Op) -> Option<Request> {
     let bytes = elements * i64::from(crate::types::memory_bits(desc.elem)) / 8;
     let align = encoding.alignment().max(16);
     Some(Request { bytes: u32::try_from(bytes).unwrap_or(u32::MAX), align, alive: Vec::new() })
-}
-
-/// Pairs of values of which the second may be the first, or a view of it: memory is what a type says.
-pub(super) fn flows(module: &Module, op: Op, is_memory: fn(Type) -> bool) -> Vec<(Value, Value)> {
-    let zip = |from: &[Value], to: &[Value]| from.iter().copied().zip(to.iter().copied()).collect::<Vec<_>>();
-    if module.is(op, &FOR) {
-        let entry = module.entry(module.region(op, 0));
-        let inits = &module.operands(op)[3..];
-        return [zip(inits, &module.args(entry)[1..]), zip(inits, module.results(op))].concat();
-    }
-    if module.is(op, &WHILE) {
-        return zip(module.operands(op), module.args(module.entry(module.region(op, 0))));
-    }
-    if module.is(op, &CONDITION) {
-        let Some(parent) = module.parent_op(op) else { return Vec::new() };
-        let carried = &module.operands(op)[1..];
-        let after = module.args(module.entry(module.region(parent, 1)));
-        return [zip(carried, after), zip(carried, module.results(parent))].concat();
-    }
-    if module.is(op, &YIELD) {
-        let Some(parent) = module.parent_op(op) else { return Vec::new() };
-        let yielded = module.operands(op);
-        if module.is(parent, &WHILE) {
-            return zip(yielded, module.args(module.entry(module.region(parent, 0))));
-        }
-        let results = zip(yielded, module.results(parent));
-        if module.is(parent, &FOR) {
-            return [zip(yielded, &module.args(module.entry(module.region(parent, 0)))[1..]), results]
-                .concat();
-        }
-        return results;
-    }
-    if let Some(of) = WarpSpecializeOp::of(module, op) {
-        let partitions = module.regions(op)[1..].iter();
-        return partitions
-            .flat_map(|&region| zip(of.captures(), module.args(module.entry(region))))
-            .collect();
-    }
-    if module.is(op, &WARP_YIELD) {
-        let Some(parent) = module.parent_op(op) else { return Vec::new() };
-        return zip(module.operands(op), module.results(parent));
-    }
-    if let Some(callee) = callee(module, op) {
-        let entry = module.entry(module.region(callee, 0));
-        let returned = module.last_op(entry).filter(|&last| module.is(last, &RETURN));
-        let results = returned.map(|last| zip(module.operands(last), module.results(op))).unwrap_or_default();
-        return [zip(module.operands(op), module.args(entry)), results].concat();
-    }
-    // A view: every description of memory among the operands.
-    let views = module.results(op).iter().filter(|&&result| is_memory(module.ty(result)));
-    views.flat_map(|&result| module.operands(op).iter().map(move |&operand| (operand, result))).collect()
 }
 
 /// The walk that numbers operations and finds how long buffers live.

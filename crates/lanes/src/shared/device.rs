@@ -13,18 +13,15 @@
 //!                                tt.store %q, %y             %q: tensor<512x!tt.ptr<f32>, #b>
 //! ```
 
-use super::buffers::{callee, flows};
 use crate::free::FreeBits;
 use crate::layouts::layout_of;
-use ir::{Def, Effect, Module, Op, OpRow, Traits, Type, Value};
-use rustc_hash::FxHashMap;
+use ir::{Def, Effect, Module, Op, OpRow, Traits, Value};
 use std::collections::BTreeMap;
-use ttgir::ops::bulk::GLOBAL_SCRATCH_ALLOC;
+use ttgir::roots::{Root, Roots, effect, is_pointer, stores};
 use ttir::ops::arith_cast::{EXTSI, EXTUI};
 use ttir::ops::arith_int::{ADDI, MULI, int_value};
-use ttir::ops::control::{FOR, ForOp, IF, WHILE};
+use ttir::ops::control::{FOR, ForOp};
 use ttir::ops::forms::{BinaryOp, UnaryOp};
-use ttir::ops::func::FuncOp;
 use ttir::ops::memory::{ADDPTR, AddPtrOp};
 use ttir::ops::shape::MakeRangeOp;
 
@@ -32,11 +29,6 @@ use ttir::ops::shape::MakeRangeOp;
 fn moves(module: &Module, op: Op) -> bool {
     module.row(op).traits.has(Traits::MOVES) || module.is(op, &EXTSI) || module.is(op, &EXTUI)
 }
-
-/// Memory of which nothing is known.
-const ANY: usize = usize::MAX;
-/// Memory that an operation asks for itself, and orders itself.
-const OWN: usize = usize::MAX - 1;
 
 /// Which lanes touch what.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -52,8 +44,8 @@ enum By {
 /// A touch of device memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Touch {
-    /// The parameter that the pointer comes from; [`ANY`] for another.
-    root: usize,
+    /// Where the pointer comes from.
+    root: Root,
     by: By,
     /// Whether it was in an earlier iteration, in which the operands of the pointer may have had other values.
     earlier: bool,
@@ -69,9 +61,7 @@ impl Touch {
             (By::Owners(one, copies), By::Owners(two, others)) => one == two && !copies && !others,
             _ => false,
         };
-        !(own || self.atomic && other.atomic)
-            && (self.root == other.root || self.root == ANY || other.root == ANY)
-            && !self.is_apart(other, module)
+        !(own || self.atomic && other.atomic) && self.root.meets(other.root) && !self.is_apart(other, module)
     }
 
     /// Whether both are of blocks that begin so far from each other that neither reaches the other.
@@ -106,63 +96,22 @@ impl Touch {
 /// The parameters that pointers come from.
 #[derive(Default, Debug)]
 pub(super) struct Device {
-    roots: FxHashMap<Value, Vec<usize>>,
+    roots: Roots,
     /// Whether it is stored to at all: what is only read needs no order.
     is_written: bool,
-}
-
-fn is_pointer(ty: Type) -> bool {
-    (ttir::types::PTR_LIKE.check)(ty)
 }
 
 impl Device {
     /// What the operations of a kernel, and of the functions that it calls, may touch.
     pub(super) fn of(module: &Module, kernel: Op, ops: &[Op]) -> Device {
-        let mut device = Device { is_written: ops.iter().any(|&op| writes(module, op)), ..Device::default() };
-        if !device.is_written {
-            return device;
-        }
-        for (root, &param) in FuncOp::new(module, kernel).params().iter().enumerate() {
-            device.join(param, &[root]);
-        }
-        for &op in ops.iter().filter(|&&op| makes_pointers(module, op)) {
-            let root = if module.is(op, &GLOBAL_SCRATCH_ALLOC) { OWN } else { ANY };
-            module.results(op).iter().for_each(|&result| device.join(result, &[root]));
-        }
-        device.spread(module, ops);
-        device
+        let is_written = ops.iter().any(|&op| stores(module, op));
+        let roots = if is_written { Roots::of(module, kernel, ops) } else { Roots::default() };
+        Device { roots, is_written }
     }
 
     /// Whether anything is stored.
     pub(super) fn is_written(&self) -> bool {
         self.is_written
-    }
-
-    /// Follows pointers until nothing changes.
-    fn spread(&mut self, module: &Module, ops: &[Op]) {
-        loop {
-            let before: usize = self.roots.values().map(Vec::len).sum();
-            for &op in ops.iter().filter(|&&op| !makes_pointers(module, op)) {
-                for (from, to) in flows(module, op, is_pointer) {
-                    if is_pointer(module.ty(from)) {
-                        let roots = self.roots.get(&from).cloned().unwrap_or_default();
-                        self.join(to, &roots);
-                    }
-                }
-            }
-            if self.roots.values().map(Vec::len).sum::<usize>() == before {
-                return;
-            }
-        }
-    }
-
-    fn join(&mut self, value: Value, roots: &[usize]) {
-        let known = self.roots.entry(value).or_default();
-        for root in roots {
-            if !known.contains(root) {
-                known.push(*root);
-            }
-        }
     }
 
     /// What an operation loads, and what it stores.
@@ -180,42 +129,12 @@ impl Device {
             for pointer in pointers.filter(|&&value| is_pointer(module.ty(value))) {
                 let by = by(module, op, *pointer, effect);
                 let atomic = matches!(effect, Effect::Atomic);
-                let roots = self.roots.get(pointer).map_or(&[ANY] as &[usize], Vec::as_slice);
                 let list = &mut touches[usize::from(!matches!(effect, Effect::Read))];
-                let roots = roots.iter().filter(|&&root| root != OWN);
+                let roots = self.roots.get(*pointer).iter().filter(|&&root| root != Root::Own);
                 list.extend(roots.map(|&root| Touch { root, by, earlier: false, atomic }));
             }
         }
         touches
-    }
-}
-
-/// Whether an operation gives pointers that are none of its operands.
-fn makes_pointers(module: &Module, op: Op) -> bool {
-    let gives = |values: &[Value]| values.iter().any(|&value| is_pointer(module.ty(value)));
-    let hands_on = [&FOR, &WHILE, &IF].iter().any(|row| module.is(op, row)) || callee(module, op).is_some();
-    let moves = module.has(op, Traits::PURE) && module.regions(op).is_empty() && gives(module.operands(op));
-    gives(module.results(op)) && !hands_on && !moves
-}
-
-/// Whether an operation may store.
-fn writes(module: &Module, op: Op) -> bool {
-    (0..module.row(op).operands.len()).any(|group| {
-        !matches!(effect(module, op, group), Effect::Nothing | Effect::Read)
-            && module.operand_group(op, group).iter().any(|&value| is_pointer(module.ty(value)))
-    })
-}
-
-/// What an operation does to the memory behind an operand group: [`Effect::Nothing`], [`Effect::Read`], or something
-/// that writes.
-fn effect(module: &Module, op: Op, group: usize) -> Effect {
-    let is_plain = module.has(op, Traits::TERMINATOR)
-        || module.has(op, Traits::PURE)
-        || !module.regions(op).is_empty()
-        || callee(module, op).is_some();
-    match module.row(op).operands[group].effect {
-        Effect::Unknown if is_plain => Effect::Nothing,
-        effect => effect,
     }
 }
 

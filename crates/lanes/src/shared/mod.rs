@@ -13,7 +13,6 @@ use crate::error::{Error, Result, SharedMemoryNeed, diagnostic};
 use crate::facts::Facts;
 use crate::target::LaneTarget;
 use buffers::Buffers;
-pub(crate) use buffers::reachable;
 use ir::{Module, Op, Type};
 use layout::LinearLayout;
 use layout::convert::{self, ConvertFacts};

@@ -120,6 +120,15 @@ pub static FENCE_ASYNC_SHARED: OpRow = OpRow {
     ..FenceAsyncSharedOp::ROW
 };
 
+/// Orders plain accesses to the device's memory before those of bulk copies.
+pub static FENCE_ASYNC_GLOBAL: OpRow = OpRow {
+    name: "ttng.fence_async_global",
+    doc: "Plain accesses to the device's memory before this come before those of bulk copies behind it.",
+    effect: Effect::Atomic,
+    format: Format::Text("attr-dict"),
+    ..OpRow::BASE
+};
+
 ir::op_view! {
     WarpIdOp of WARP_ID {
         attrs { omit_uniform_hint "omitUniformHint": Flag }

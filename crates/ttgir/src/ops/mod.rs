@@ -47,6 +47,7 @@ const ROWS: &[&OpRow] = &[
     &barrier::WAIT_BARRIER,
     &barrier::ASYNC_COPY_ARRIVE,
     &barrier::FENCE_ASYNC_SHARED,
+    &barrier::FENCE_ASYNC_GLOBAL,
     &barrier::WARP_ID,
     &buffer::BUFFER_LOAD,
     &buffer::BUFFER_STORE,

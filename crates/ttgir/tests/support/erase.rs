@@ -73,6 +73,7 @@ static RULES: &[(&OpRow, Rule)] = &[
     (&async_copy::ASYNC_COMMIT_GROUP, |_, _| ()),
     (&async_copy::ASYNC_WAIT, |_, _| ()),
     (&barrier::FENCE_ASYNC_SHARED, |_, _| ()),
+    (&barrier::FENCE_ASYNC_GLOBAL, |_, _| ()),
     (&group_dot::WARP_GROUP_DOT, |eraser, op| eraser.group_dot(op)),
     (&scaled_dot::SCALED_DOT, |eraser, op| eraser.scaled_dot(op)),
 ];

@@ -6,12 +6,21 @@
 
 use std::rc::Rc;
 
+/// Which memory a fence between the generic and the asynchronous proxy is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fenced {
+    /// Shared memory.
+    Shared,
+    /// Global memory.
+    Global,
+}
+
 /// The clocks of one cluster.
 #[derive(Debug)]
 pub struct Clocks {
     rows: Vec<Vec<u32>>,
-    /// How far each warp had seen all columns when it last fenced the asynchronous proxy.
-    fences: Vec<Vec<u32>>,
+    /// How far each warp had seen all columns when it last fenced the asynchronous proxy, for each kind of memory.
+    fences: [Vec<Vec<u32>>; 2],
     /// The clock that each asynchronous column gives next.
     asynchronous: Vec<u32>,
     warps: usize,
@@ -27,7 +36,8 @@ impl Clocks {
         for (warp, row) in rows.iter_mut().enumerate() {
             row[warp] = 1;
         }
-        Clocks { rows, fences: vec![vec![0; 2 * warps]; warps], asynchronous: vec![0; warps], warps }
+        let fences = [Fenced::Shared, Fenced::Global].map(|_| vec![vec![0; 2 * warps]; warps]);
+        Clocks { rows, fences, asynchronous: vec![0; warps], warps }
     }
 
     /// Two a warp.
@@ -72,14 +82,15 @@ impl Clocks {
     }
 
     /// A fence between the generic and the asynchronous proxy.
-    pub fn fence(&mut self, warp: usize) {
-        self.fences[warp].clone_from(&self.rows[warp]);
+    pub fn fence(&mut self, warp: usize, memory: Fenced) {
+        self.fences[memory as usize][warp].clone_from(&self.rows[warp]);
         self.tick(warp);
     }
 
-    /// Whether a generic write of a warp was fenced before `issuer` now begins something asynchronous.
-    pub fn is_fenced(&self, issuer: usize, writer: usize, clock: u32) -> bool {
-        clock <= self.fences[writer][writer] || clock <= self.fences[issuer][writer]
+    /// Whether a generic access of a warp was fenced before `issuer` now begins something asynchronous.
+    pub fn is_fenced(&self, issuer: usize, writer: usize, clock: u32, memory: Fenced) -> bool {
+        let fences = &self.fences[memory as usize];
+        clock <= fences[writer][writer] || clock <= fences[issuer][writer]
     }
 
     /// A new clock of a warp's asynchronous column.

@@ -18,7 +18,7 @@ pub mod traffic;
 
 pub use barrier::Barrier;
 pub use checks::{Argument, Checks};
-pub use clocks::{Clocks, Seen};
+pub use clocks::{Clocks, Fenced, Seen};
 pub use format::{
     BF16, E2M1, E2M3, E3M2, E4M3, E4M3_FNUZ, E5M2, E5M2_FNUZ, F16, F32, Format, ROUNDINGS, Rounding,
     Specials, TF32,

@@ -173,6 +173,12 @@ impl Memory {
 }
 
 impl HostBytes {
+    /// The addresses of those that lie in the allocation.
+    pub fn addresses(&self) -> std::ops::Range<u64> {
+        let start = self.pointer as u64;
+        start..start + (self.end - self.first) as u64
+    }
+
     /// Copies them to their places in `into`, which is as long as what was asked for; the others stay.
     pub fn load(&self, into: &mut [u8]) {
         let part = &mut into[self.first..self.end];

@@ -1,6 +1,6 @@
 //! Who touched each byte of a program's shared memory last.
 
-use crate::clocks::Clocks;
+use crate::clocks::{Clocks, Fenced};
 use crate::report::FindingKind;
 
 /// The last write of a byte.
@@ -133,8 +133,8 @@ impl Shadow {
         let generic = self.columns / 2;
         self.writes[range].iter().find_map(|write| {
             let column = usize::from(write.column);
-            let missed =
-                column < generic && write.clock > 0 && !clocks.is_fenced(issuer, column, write.clock);
+            let is_generic = column < generic && write.clock > 0;
+            let missed = is_generic && !clocks.is_fenced(issuer, column, write.clock, Fenced::Shared);
             missed.then_some((Clash::Unfenced, write.instruction))
         })
     }

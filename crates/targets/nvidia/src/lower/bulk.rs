@@ -11,8 +11,8 @@ use llir::{IntCompare, Op as LlirOp, Type, Value, Values};
 use ttgir::SharedEncoding;
 use ttgir::encoding::boxes;
 use ttgir::ops::barrier::{
-    ARRIVE_BARRIER, ArriveBarrierOp, BARRIER_EXPECT, BarrierExpectOp, INIT_BARRIER, INVAL_BARRIER,
-    InitBarrierOp, InvalBarrierOp, WAIT_BARRIER, WaitBarrierOp,
+    ARRIVE_BARRIER, ArriveBarrierOp, BARRIER_EXPECT, BarrierExpectOp, FENCE_ASYNC_GLOBAL, INIT_BARRIER,
+    INVAL_BARRIER, InitBarrierOp, InvalBarrierOp, WAIT_BARRIER, WaitBarrierOp,
 };
 use ttgir::ops::bulk::{BULK_LOAD, BULK_STORE, BULK_STORE_WAIT, BulkLoadOp, BulkStoreOp, BulkStoreWaitOp};
 use ttgir::types::memdesc;
@@ -26,6 +26,7 @@ const HANDLERS: &[(&OpRow, Handler)] = &[
     (&ARRIVE_BARRIER, arrive),
     (&WAIT_BARRIER, wait),
     (&BULK_LOAD, load),
+    (&FENCE_ASYNC_GLOBAL, fence),
     (&BULK_STORE, store),
     (&BULK_STORE_WAIT, store_wait),
 ];
@@ -165,6 +166,12 @@ fn store(cx: &mut Cx<'_>, op: Op) -> Result<()> {
         copy.in_tensor(map, at).at_offset((source, from.into())).when(speaks).effect(&mut cx.b);
     }
     Instruction::new("cp.async.bulk.commit_group").when(speaks).effect(&mut cx.b);
+    Ok(())
+}
+
+/// Each lane orders its own accesses; a barrier behind it lets the lane that speaks begin copies.
+fn fence(cx: &mut Cx<'_>, _: Op) -> Result<()> {
+    Instruction::new("fence.proxy.async.global").effect(&mut cx.b);
     Ok(())
 }
 

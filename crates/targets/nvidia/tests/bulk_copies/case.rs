@@ -6,7 +6,7 @@ use lanes::Options;
 use nvidia::lower::Lanes;
 use nvidia::{machine, maps, pipeline, ptx};
 use ptx_isa::Arch;
-use target::MapRecipe;
+use target::{Guards, MapRecipe};
 use ttgir::{Machine, Roles};
 use ttir::ops::func::kernels;
 use ttir::testing::Random;
@@ -58,6 +58,8 @@ pub(crate) const CHAIN: &str =
 pub(crate) struct Compiled {
     pub(crate) ptx: String,
     pub(crate) maps: Vec<MapRecipe>,
+    /// What launches must be for it.
+    pub(crate) guards: Guards,
     pub(crate) shared: u32,
     pub(crate) threads: u32,
     /// Whether it takes a number of tiles.
@@ -159,24 +161,37 @@ pub(crate) fn compile_for(
 ) -> Compiled {
     let mut module =
         parse(text, ttir::registry(), ParseOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let compiled = compile_module(&mut module, stages, num_warps, change);
+    Compiled { tiled: text.contains("%tiles"), ..compiled }
+}
+
+/// Compiles a module for a machine that somebody changes.
+pub(crate) fn compile_module(
+    module: &mut ir::Module,
+    stages: u32,
+    num_warps: u32,
+    change: &dyn Fn(&mut Machine),
+) -> Compiled {
     let machine = machine::changed(machine::machine(90).expect("known"), change);
     let how = pipeline::Options { num_warps, num_ctas: 1, num_stages: stages };
-    pipeline::to_ttgir(&mut module, 90, machine, &how, ir::pass::Verify::Each, &mut ())
+    pipeline::to_ttgir(module, 90, machine, &how, ir::pass::Verify::Each, &mut ())
         .unwrap_or_else(|errors| panic!("{}", errors[0]));
     let target = Lanes { capability: 90, machine };
     let mut lowered =
-        lanes::lower(&module, &target, &Options::default()).unwrap_or_else(|errors| panic!("{}", errors[0]));
-    let kernel = kernels(&module).next().expect("a kernel").op;
-    let maps = maps::of_kernel(&module, kernel).expect("maps");
+        lanes::lower(module, &target, &Options::default()).unwrap_or_else(|errors| panic!("{}", errors[0]));
+    let kernel = kernels(module).next().expect("a kernel").op;
+    let maps = maps::of_kernel(module, kernel).expect("maps");
+    let guards = maps::guards(module, kernel).expect("guards");
     ptx::optimize(&mut lowered.module, &mut |_, _| {});
     let emitted = ptx::emit(&lowered.module, &ptx::Options::new(Arch::of_capability(90).expect("known")));
     let facts = &lowered.kernels[0];
     Compiled {
         ptx: emitted.unwrap_or_else(|errors| panic!("{}", errors[0])).text,
         maps,
+        guards,
         shared: facts.shared_bytes,
         threads: facts.lanes * facts.total_warps,
-        tiled: text.contains("%tiles"),
+        tiled: false,
         scratch: facts.global_scratch.bytes,
     }
 }

@@ -5,5 +5,7 @@
 mod assembler;
 mod case;
 mod copies;
+mod kernel;
 mod nests;
+mod order;
 mod roles;

@@ -11,32 +11,35 @@
 //! begins.
 //!
 //! What a copy writes is there for others once it has been waited for without `read_only`. That is done behind the copy
-//! where the program may read it by the same descriptor or by addresses of the same tensor; where it reads by a
-//! descriptor of another one, if the two overlap; and in front of every barrier of the program and of atomics that
-//! order accesses. Loads by descriptors in a loop that says `tt.flatten` do not read what earlier iterations wrote:
-//! that is what the word promises.
+//! where the program may read it by the same descriptor, or read or write it by addresses of the same tensor; where it
+//! reads by a descriptor of another one, if the two overlap; in front of the next copy to the same tensor, unless the
+//! two are of boxes that lie apart; and in front of every barrier of the program and of atomics that order accesses.
+//! Loads by descriptors in a loop that says `tt.flatten` do not read what earlier iterations wrote: that is what the
+//! word promises.
 
 use super::build::{BulkTile, fence, store, store_wait};
 use crate::SharedEncoding;
 use crate::from_ttir::{MapPart, map_parts, map_slot};
-use crate::ops::access;
 use crate::ops::bulk::BulkLoadOp;
 use crate::ops::roles::WARP_SPECIALIZE;
 use crate::ops::shared::{LOCAL_ALLOC, LOCAL_DEALLOC, LOCAL_STORE};
+use crate::passes::touches::Touches;
+use crate::roots::{Roots, reachable};
 use crate::types::memdesc_type;
-use ir::{Attr, Block, Builder, Def, Module, Op, OpInit, Place, Traits, Type, Value};
+use ir::{Attr, Block, Builder, Module, Op, OpInit, Place, Traits, Type, Value};
 use smallvec::SmallVec;
 use ttir::ops::access::AccessOp;
 use ttir::ops::arith_cast::{EXTSI, PTR_TO_INT};
-use ttir::ops::arith_int::{ADDI, ANDI, MULI, ORI, SUBI};
+use ttir::ops::arith_int::{ADDI, ANDI, MULI, ORI, SUBI, int_value};
 use ttir::ops::atomic::Sem;
 use ttir::ops::compare::{CMPI, CmpIOp, CmpIPredicate};
 use ttir::ops::constant::CONSTANT;
 use ttir::ops::control::{FLATTEN, IF, YIELD};
 use ttir::ops::descriptor::{self, DescriptorLoadOp, DescriptorStoreOp};
+use ttir::ops::forms::BinaryOp;
 use ttir::ops::func::FuncOp;
 use ttir::ops::memory::{BARRIER, BarrierOp, BarrierScope};
-use ttir::types::{elem, elem_bytes, is_tensor, shape};
+use ttir::types::{elem, elem_bytes, shape};
 
 /// Makes bulk copies of the stores of a kernel that are kept for them.
 pub(super) fn copy_all(module: &mut Module, function: Op) {
@@ -45,7 +48,9 @@ pub(super) fn copy_all(module: &mut Module, function: Op) {
     if stores.is_empty() {
         return;
     }
-    let plans: Vec<Plan> = stores.iter().map(|&store| Plan::of(module, &order, &stores, store)).collect();
+    let roots = Roots::of(module, function, &reachable(module, function));
+    let plans: Vec<Plan> =
+        stores.iter().map(|&store| Plan::of(module, &roots, &order, &stores, store)).collect();
     for op in order {
         if module.is(op, &BARRIER) || orders_accesses(module, op) {
             publish(module, op);
@@ -68,8 +73,10 @@ struct Plan {
     store: Op,
     /// The loop in front of which its buffer is made, if it goes on while the loop does.
     around: Option<Op>,
-    /// Copies of the loop that may go on while its buffer is written.
+    /// The newest copies that may go on while its buffer is written, and whether the others must be written then; if
+    /// not, they must have been read.
     pendings: u32,
+    waits: bool,
     written: Written,
 }
 
@@ -84,14 +91,39 @@ enum Written {
 }
 
 impl Plan {
-    fn of(module: &Module, order: &[Op], stores: &[Op], store: Op) -> Plan {
+    fn of(module: &Module, roots: &Roots, order: &[Op], stores: &[Op], store: Op) -> Plan {
         let around = flat_loop(module, store);
         let mates = stores.iter().filter(|&&other| around.is_some() && flat_loop(module, other) == around);
-        let (count, same_block) = mates.fold((0, true), |(count, same), &other| {
-            (count + 1, same && module.block_of(other) == module.block_of(store))
-        });
-        let pendings = if same_block { u32::max(count, 1) - 1 } else { 0 };
-        Plan { store, around, pendings, written: Written::of(module, order, store) }
+        let mates: Vec<Op> = mates.copied().collect();
+        let same_block = mates.iter().all(|&other| module.block_of(other) == module.block_of(store));
+        let at = stores.iter().position(|&other| other == store);
+        let waits = stores
+            .iter()
+            .enumerate()
+            .any(|(other, &before)| is_overwritten(module, before, store, Some(other) < at));
+        // Those of this iteration that stand in front of it, where they all lie apart.
+        let before = mates.iter().take_while(|&&other| other != store);
+        let apart = before
+            .clone()
+            .all(|&other| !same_tensor(module, other, store) || lie_apart(module, other, store));
+        let pendings = match (same_block, waits) {
+            (false, _) => 0,
+            (true, false) => mates.len().max(1) - 1,
+            (true, true) => {
+                if apart {
+                    before.count()
+                } else {
+                    0
+                }
+            }
+        };
+        Plan {
+            store,
+            around,
+            pendings: pendings as u32,
+            waits,
+            written: Written::of(module, roots, order, store),
+        }
     }
 }
 
@@ -113,30 +145,71 @@ fn loops_around(module: &Module, op: Op) -> impl Iterator<Item = Op> {
     parents.filter(|&op| module.has(op, Traits::LOOP))
 }
 
+fn same_tensor(module: &Module, store: Op, other: Op) -> bool {
+    let [one, two] = [store, other].map(|op| DescriptorStoreOp::new(module, op).desc());
+    may_be_one(module, one, two)
+}
+
+/// Whether a store may write where another has written, which stands in front of it if `is_before`, or runs in an
+/// earlier iteration.
+fn is_overwritten(module: &Module, other: Op, store: Op, is_before: bool) -> bool {
+    let in_loop = loops_around(module, other).any(|each| module.is_inside(store, each));
+    same_tensor(module, other, store) && (in_loop || is_before && !lie_apart(module, other, store))
+}
+
+/// Whether the boxes of two stores that run one behind the other lie so far apart, along an axis, that neither reaches
+/// the other.
+fn lie_apart(module: &Module, store: Op, other: Op) -> bool {
+    let [one, two] = [store, other].map(|op| DescriptorStoreOp::new(module, op));
+    let sizes = shape(module.ty(one.src()));
+    let pairs = one.indices().iter().zip(two.indices()).zip(sizes);
+    shape(module.ty(two.src())) == sizes
+        && pairs.into_iter().any(|((&one, &two), &size)| {
+            let ((base, from), (other, to)) = (moved(module, one), moved(module, two));
+            base == other && (from - to).abs() >= size && (from - to).abs() < MOST
+        })
+}
+
+/// Elements between two boxes, at most, that are told apart: sums of 32 bits may wrap around.
+const MOST: i64 = 1 << 30;
+
+/// A number as another one, if it is none by itself, and a constant that is added to it.
+fn moved(module: &Module, value: Value) -> (Option<Value>, i64) {
+    if let Some(number) = int_value(module, value) {
+        return (None, number);
+    }
+    let sum = module.def_op(value).filter(|&op| module.is(op, &ADDI));
+    let parts = sum.map(|op| BinaryOp::new(module, op));
+    let by = |sum: BinaryOp<'_>| int_value(module, sum.rhs()).filter(|by| by.abs() < MOST);
+    match parts.and_then(|sum| Some((sum.lhs(), by(sum)?))) {
+        Some((from, by)) => (Some(from), by),
+        None => (Some(value), 0),
+    }
+}
+
 impl Written {
-    fn of(module: &Module, order: &[Op], store: Op) -> Written {
+    fn of(module: &Module, roots: &Roots, order: &[Op], store: Op) -> Written {
         let own = DescriptorStoreOp::new(module, store).desc();
         let at = |op: Op| order.iter().position(|&other| other == op);
         let mut others = Vec::new();
         for &op in order {
-            let Some(read) = read_of(module, op) else { continue };
             let is_behind = at(op) > at(store);
             let both: Vec<Op> =
                 loops_around(module, op).filter(|&each| module.is_inside(store, each)).collect();
             if !is_behind && both.is_empty() {
                 continue;
             }
+            let written = Touches { writes: roots.get(own).to_vec(), ..Touches::default() };
+            if written.must_precede(&Touches::own(module, roots, op)) {
+                return Written::AtOnce;
+            }
+            let Some(desc) = read_of(module, op) else { continue };
             let promised = both.iter().all(|&each| is_flat(module, each));
-            match read {
-                Read::Tensor(desc) if may_be_one(module, desc, own) => return Written::AtOnce,
-                Read::Tensor(_) if promised && !is_behind => {}
-                Read::Tensor(desc) if !others.contains(&desc) => others.push(desc),
-                Read::Tensor(_) => {}
-                Read::Address(address) => {
-                    if parameter_of(module, address).is_none_or(|slot| Some(slot) == map_slot(module, own)) {
-                        return Written::AtOnce;
-                    }
-                }
+            if may_be_one(module, desc, own) {
+                return Written::AtOnce;
+            }
+            if (is_behind || !promised) && !others.contains(&desc) {
+                others.push(desc);
             }
         }
         if others.is_empty() { Written::Later } else { Written::IfMeets(others) }
@@ -151,46 +224,10 @@ fn may_be_one(module: &Module, desc: Value, other: Value) -> bool {
     }
 }
 
-/// What an operation reads of the device's memory.
-enum Read {
-    Tensor(Value),
-    Address(Value),
-}
-
-fn read_of(module: &Module, op: Op) -> Option<Read> {
+/// The descriptor of what an operation reads.
+fn read_of(module: &Module, op: Op) -> Option<Value> {
     let desc = DescriptorLoadOp::of(module, op).map(DescriptorLoadOp::desc);
-    let desc = desc.or_else(|| Some(BulkLoadOp::of(module, op)?.desc()));
-    desc.map(Read::Tensor).or_else(|| {
-        let address = access::addresses(module, op).filter(|_| module.row(op).reads())?;
-        Some(Read::Address(address))
-    })
-}
-
-/// The number of the parameter that addresses are made of.
-fn parameter_of(module: &Module, address: Value) -> Option<usize> {
-    let mut address = address;
-    loop {
-        match module.def(address) {
-            Def::Arg(block, at) => {
-                let region = module.block_region(block);
-                let function =
-                    module.region_parent(region).is_some_and(|op| FuncOp::of(module, op).is_some());
-                return function.then_some(at as usize);
-            }
-            Def::Result(op, _) if module.has(op, Traits::PURE) => {
-                let is_pointer = |value: &&Value| {
-                    let ty = module.ty(**value);
-                    ttir::types::pointee(if is_tensor(ty) { elem(ty) } else { ty }).is_some()
-                };
-                let mut pointers = module.operands(op).iter().filter(is_pointer);
-                match (pointers.next(), pointers.next()) {
-                    (Some(&pointer), None) => address = pointer,
-                    _ => return None,
-                }
-            }
-            Def::Result(..) => return None,
-        }
-    }
+    desc.or_else(|| Some(BulkLoadOp::of(module, op)?.desc()))
 }
 
 /// Whether an operation orders what stands in front of it before itself, for other programs.
@@ -231,11 +268,16 @@ fn carry_out(module: &mut Module, entry: Block, plan: &Plan) {
     let mut builder = Builder::before(module, plan.store);
     let target = match target {
         Some(buffer) => {
-            store_wait(&mut builder, plan.pendings, true);
+            store_wait(&mut builder, plan.pendings, !plan.waits);
             builder.build_effect(&LOCAL_STORE, &[value, buffer], &[]);
             buffer
         }
-        None => builder.build_as(&LOCAL_ALLOC, &[value], &[None], memory),
+        None => {
+            if plan.waits {
+                store_wait(&mut builder, 0, false);
+            }
+            builder.build_as(&LOCAL_ALLOC, &[value], &[None], memory)
+        }
     };
     fence(&mut builder);
     store(&mut builder, &BulkTile { desc, corner: &corner, target });
@@ -247,7 +289,7 @@ fn carry_out(module: &mut Module, entry: Block, plan: &Plan) {
         (_, Some(meets)) => wait_if(&mut builder, meets),
         _ => {}
     }
-    if plan.around.is_none() {
+    if plan.around.is_none() && !matches!(plan.written, Written::AtOnce) {
         store_wait(&mut builder, 0, true);
     }
     module.erase(plan.store);

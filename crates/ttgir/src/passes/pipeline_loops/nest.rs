@@ -16,6 +16,7 @@ use super::plan::{self, AddressSlice, Plan};
 use crate::from_ttir::is_written;
 use crate::ops::group_dot::WARP_GROUP_DOT;
 use crate::passes::context::Context;
+use crate::passes::touches::reads_what_is_written;
 use ir::{Block, Def, Module, Op, Traits, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use ttir::axis::AxisTable;
@@ -207,14 +208,16 @@ fn check(module: &Module, op: Op, plan: &Plan, span: &[Op]) -> Result<(), Reason
         return Err("a loop around it says neither `warp_specialize` nor `flatten`");
     }
     let inside = span.iter().flat_map(|&own| module.walk(own));
-    let writes = inside.take_while(|&inner| inner != op).any(|inner| module.row(inner).writes());
+    let before: Vec<Op> = inside.take_while(|&inner| inner != op).collect();
+    let writes = before.iter().any(|&inner| module.row(inner).writes());
     let goes_ahead = loops.len() > 1 || writes;
     for copy in &plan.copies {
         let desc = DescriptorLoadOp::new(module, copy.load).desc();
         if module.def_op(desc).is_some_and(|def| span.iter().any(|&own| module.is_inside(def, own))) {
             return Err("a descriptor is made inside of it");
         }
-        if goes_ahead && is_written(module, desc) {
+        let sees = loops.len() == 1 && reads_what_is_written(module, copy.load, &before);
+        if sees || goes_ahead && is_written(module, desc) {
             return Err("the kernel may write to what a descriptor describes");
         }
     }

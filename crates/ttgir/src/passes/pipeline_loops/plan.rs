@@ -10,6 +10,7 @@ use crate::ops::shared::{LOCAL_ALLOC, MemdescTransOp};
 use crate::passes::accelerate_dots::swizzled;
 use crate::passes::assign_layouts::memory_access;
 use crate::passes::bulk_copies;
+use crate::passes::touches::reads_what_is_written;
 use crate::{Encoding, Machine};
 use ir::{Block, Def, Module, Op, Traits, Value};
 use rustc_hash::FxHashSet;
@@ -74,12 +75,14 @@ pub(crate) fn plan(
     if stages < 2 || has_inner_loop(module, body) {
         return None;
     }
-    let has_dots = module.walk(op).iter().any(|&inner| is_dot(module, inner));
+    let inside = module.walk(op);
+    let has_dots = inside.iter().any(|&inner| is_dot(module, inner));
     let mut copies = Vec::new();
     for load in module.ops(body).filter(|&inner| is_block_load(module, inner)) {
         if (!has_dots || feeds_dot(module, Some(body), load))
             && let Some(copy) = bulk_copy_of(module, load).or_else(|| copy_of(module, load, axis, machine))
             && AddressSlice::of(module, body, &[load]).is_some()
+            && !reads_what_is_written(module, load, &inside)
         {
             copies.push(copy);
         }

@@ -2,6 +2,7 @@
 //! lanes end.
 
 use crate::machine::block::{Delivery, Piece, Team};
+use crate::machine::proxies::note_landed;
 use crate::machine::step::{Step, lanes_of};
 use crate::machine::warp::BulkStore;
 use crate::machine::world::World;
@@ -28,6 +29,11 @@ pub(crate) fn begin_load(step: &mut Step<'_, '_>, lane: u32, incoming: Incoming)
         None => vec![(own, barrier_block)],
         Some(mask) => lanes_of(mask & 0xffff).map(|rank| (rank as usize, rank as usize)).collect(),
     };
+    for piece in &pieces {
+        if let Some(global) = piece.global {
+            step.note_begin(global..global + u64::from(piece.bytes), lane, false);
+        }
+    }
     let number = step.warp.number;
     for (block, barrier_block) in targets {
         if block >= step.team.blocks.len() {
@@ -104,6 +110,14 @@ fn land_piece(
             Some(delivery.lane),
         ));
     }
+    if let (Some(global), Some(proxies)) = (piece.global, &mut world.proxies) {
+        let range = global..global + u64::from(piece.bytes);
+        if let Some((message, other)) = note_landed(proxies, team.number, delivery, (column, clock), range) {
+            let message = format!("{message} (global memory)");
+            let (pc, who, lane) = (delivery.instruction, delivery.who, delivery.lane);
+            world.find(FindingKind::AsyncRace, message, pc, Some(other), who, lane);
+        }
+    }
     let offset = piece.shared as usize;
     let block = &mut team.blocks[delivery.block];
     if let Some(shadow) = &mut block.shadow {
@@ -127,6 +141,11 @@ fn land_piece(
 
 /// Puts a copy out of shared memory on its way.
 pub(crate) fn begin_store(step: &mut Step<'_, '_>, lane: u32, pieces: Vec<Piece>, reduce: Option<Reduce>) {
+    for piece in pieces.iter().filter(|_| reduce.is_none()) {
+        if let Some(global) = piece.global {
+            step.note_begin(global..global + u64::from(piece.bytes), lane, true);
+        }
+    }
     let (number, block) = (step.warp.number, step.warp.block);
     let seen = step.team.clocks.snapshot(number);
     let clock = step.team.clocks.begin_asynchronous(number);
@@ -239,6 +258,9 @@ fn write_piece(
 ) -> Result<(), Box<Fault>> {
     let bytes = piece.bytes as usize;
     let Some(global) = piece.global else { return Ok(()) };
+    if store.reduce.is_none() {
+        step.note_written(store, global..global + u64::from(piece.bytes));
+    }
     let who = step.warp.who(step.team);
     let world = &mut *step.world;
     let result = match store.reduce {

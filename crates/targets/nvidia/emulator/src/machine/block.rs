@@ -52,10 +52,14 @@ pub(crate) struct Delivery {
 /// The programs of a cluster.
 #[derive(Debug)]
 pub(crate) struct Team {
+    /// Its number, from 1.
+    pub(crate) number: u32,
     pub(crate) blocks: Vec<Block>,
     pub(crate) clocks: Clocks,
     pub(crate) cluster_barrier: Barrier,
     pub(crate) deliveries: Vec<Delivery>,
+    /// When each warp last fenced the asynchronous proxy for global memory, among all accesses of the launch.
+    pub(crate) fenced: Vec<u64>,
     /// What releases through atomics on shared memory have published, by block and offset.
     pub(crate) published: FxHashMap<(usize, u32), Vec<u32>>,
 }

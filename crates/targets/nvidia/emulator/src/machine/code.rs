@@ -113,6 +113,12 @@ impl Code {
         self.instructions.iter().any(|instr| instr.opcode.starts_with("wgmma."))
     }
 
+    /// Whether it copies in bulk from global memory, or to it.
+    pub(crate) fn has_bulk_copies(&self) -> bool {
+        let copies = |opcode: &str| opcode.contains("async.bulk.") && opcode.contains("global");
+        self.instructions.iter().any(|instr| copies(&instr.opcode))
+    }
+
     /// The name of a register, for messages.
     pub(crate) fn name_of(&self, slot: Slot) -> &str {
         self.names

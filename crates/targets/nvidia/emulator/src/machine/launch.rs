@@ -38,8 +38,8 @@ pub(crate) fn run(request: Request<'_>, memory: &mut Memory) -> Result<Report, B
                 (next / u64::from(clusters[0]) % u64::from(clusters[1])) as u32,
                 (next / u64::from(clusters[0]) / u64::from(clusters[1])) as u32,
             ];
-            residents.push(Resident::new(&world, id));
             next += 1;
+            residents.push(Resident::new(&world, id, next as u32));
             lonely = 0;
         }
         for resident in &mut residents {
@@ -58,7 +58,7 @@ struct Resident {
 }
 
 impl Resident {
-    fn new(world: &World<'_>, cluster: [u32; 3]) -> Resident {
+    fn new(world: &World<'_>, cluster: [u32; 3], number: u32) -> Resident {
         let launch = world.launch;
         let size = launch.cluster;
         let threads = launch.block.iter().product::<u32>();
@@ -67,10 +67,12 @@ impl Resident {
         let clocks = Clocks::new(per_block * programs);
         let bytes = world.code.dynamic.unwrap_or(world.code.shared) + launch.dynamic_shared;
         let mut team = Team {
+            number,
             blocks: Vec::with_capacity(programs),
             clocks,
             cluster_barrier: Barrier::default(),
             deliveries: Vec::new(),
+            fenced: vec![0; per_block * programs],
             published: FxHashMap::default(),
         };
         let mut warps = Vec::new();

@@ -172,6 +172,7 @@ impl Step<'_, '_> {
     pub(crate) fn load_place(&mut self, place: Place, lane: u32, into: &mut [u8]) -> bool {
         match place {
             Place::Host(bytes) => {
+                self.note_global(bytes.addresses(), lane, false);
                 bytes.load(into);
                 true
             }
@@ -210,7 +211,10 @@ impl Step<'_, '_> {
     /// Stores bytes at a place that was found to hold them.
     pub(crate) fn store_place(&mut self, place: Place, lane: u32, from: &[u8]) -> Result<(), Box<Fault>> {
         match place {
-            Place::Host(bytes) => bytes.store(from),
+            Place::Host(bytes) => {
+                self.note_global(bytes.addresses(), lane, true);
+                bytes.store(from);
+            }
             Place::Shared(block, offset) => {
                 if self.world.checks.races {
                     self.note_write(block, offset, from, lane);

@@ -1,6 +1,7 @@
 //! What all programs of a launch share: its code and its memory, and what is reported of it.
 
 use crate::machine::code::Code;
+use crate::machine::proxies::Proxies;
 use emulation::{
     Argument, Checks, Counter, Fault, FaultKind, Finding, FindingKind, Findings, Hint, Memory, Place, Report,
     Who,
@@ -54,6 +55,8 @@ pub(crate) struct World<'w> {
     pub(crate) hint: Hint,
     pub(crate) params: Vec<u8>,
     pub(crate) checks: Checks,
+    /// What is known of global memory, if it is touched by bulk copies and watched.
+    pub(crate) proxies: Option<Proxies>,
     /// Addresses of the module's variables.
     pub(crate) variables: Vec<u64>,
     pub(crate) files: &'w [(u32, String)],
@@ -75,6 +78,7 @@ impl<'w> World<'w> {
             hint: Hint::default(),
             params,
             checks,
+            proxies: (checks.races && code.has_bulk_copies()).then(Proxies::default),
             variables,
             files,
             launch,

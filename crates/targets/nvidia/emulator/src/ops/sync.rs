@@ -6,9 +6,10 @@ use crate::machine::Execute;
 use crate::machine::code::Slot;
 use crate::machine::flow::{Flow, Wait};
 use crate::machine::lanes::run;
+use crate::machine::proxies::Proxies;
 use crate::machine::step::{Step, lanes_of};
-use crate::syntax::types::Type;
-use emulation::{Fault, FaultKind};
+use crate::syntax::types::{Space, Type};
+use emulation::{Fault, FaultKind, Fenced};
 
 type Decoded = Result<Box<dyn Execute>, Diagnostic>;
 
@@ -208,14 +209,21 @@ pub(crate) fn fence(site: &mut Site<'_>) -> Decoded {
     let asynchronous =
         site.flag("async") | site.map_modifier(|word| (word == "async::generic").then_some(())).is_some();
     let tensormap = site.map_modifier(|word| word.starts_with("tensormap").then_some(())).is_some();
-    site.space();
+    let space = site.space();
     if tensormap && site.count() > 0 {
         site.arity(2, 2)?;
         site.address(0)?;
     }
     Ok(run(move |step| {
         if proxy && asynchronous && step.world.checks.races {
-            step.team.clocks.fence(step.warp.number);
+            let warp = step.warp.number;
+            if space != Space::Global {
+                step.team.clocks.fence(warp, Fenced::Shared);
+            }
+            if matches!(space, Space::Global | Space::Generic) {
+                step.team.clocks.fence(warp, Fenced::Global);
+                step.team.fenced[warp] = step.world.proxies.as_mut().map_or(0, Proxies::tick);
+            }
         }
         Ok(Flow::Next)
     }))

@@ -152,15 +152,70 @@ fn sent(wait: &str) -> String {
 fn what_bulk_copies_write_is_there_once_it_is_waited_for() {
     let mut memory = Memory::new();
     let (a, b) = (memory.allocate(64), memory.allocate(4));
-    for (wait, seen) in [("cp.async.bulk.wait_group.read 0;", 1), ("cp.async.bulk.wait_group 0;", 5)] {
+    for (wait, seen, late) in
+        [("cp.async.bulk.wait_group.read 0;", 1, true), ("cp.async.bulk.wait_group 0;", 5, false)]
+    {
         memory.write(a, &[1, 0, 0, 0]).expect("it was allocated");
-        clean(&sent(wait), 16, vec![a.into(), b.into()], &mut memory);
+        let arguments = vec![a.into(), b.into()];
+        let report =
+            launch(&sent(wait), 16, arguments, &mut memory).unwrap_or_else(|fault| panic!("{fault}"));
+        let kinds: Vec<_> = report.findings.iter().map(|finding| finding.kind).collect();
+        assert_eq!(kinds, if late { vec![FindingKind::AsyncRace] } else { vec![] }, "{wait}");
         assert_eq!(words(&mut memory, b, 1), [seen], "{wait}");
         assert_eq!(words(&mut memory, a, 16), [5; 16]);
     }
     let report = launch(&sent(""), 16, vec![a.into(), b.into()], &mut memory).expect("it runs");
     let kinds: Vec<_> = report.findings.iter().map(|finding| finding.kind).collect();
-    assert_eq!(kinds, [FindingKind::Unfinished]);
+    assert_eq!(kinds, [FindingKind::AsyncRace, FindingKind::Unfinished]);
+}
+
+/// 64 threads store a word each to `a`, bulk copies bring `a` to shared memory, and all of it goes to `b`; with `again`
+/// right behind.
+fn stored_and_copied(between: &str, wait: &str, again: &str) -> String {
+    entry(
+        ".param .u64 a, .param .u64 b",
+        &format!(
+            ".shared .align 128 .b8 s[256]; .shared .align 8 .b8 bar[8]; .reg .pred %p<2>; .reg .b32 %r<8>; .reg .b64 %q<6>;
+             mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0; ld.param.u64 %q0, [a]; ld.param.u64 %q1, [b]; mov.b32 %r1, s;
+             mov.b32 %r2, bar; @%p0 mbarrier.init.shared::cta.b64 [%r2], 1; mad.wide.u32 %q2, %r0, 4, %q0; add.u32 %r4, %r0, 7;
+             st.global.b32 [%q2], %r4; {between}
+             @!%p0 bra other; mbarrier.arrive.expect_tx.shared.b64 _, [%r2], 256;
+             cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%q0], 256, [%r2];
+             other: {wait} mad.lo.u32 %r5, %r0, 4, %r1; ld.shared.b32 %r6, [%r5]; mad.wide.u32 %q3, %r0, 4, %q1;
+             st.global.b32 [%q3], %r6; {again}"
+        ),
+    )
+}
+
+#[test]
+fn bulk_copies_see_what_is_fenced_and_ordered() {
+    let wait =
+        "{ .reg .pred done; w: mbarrier.try_wait.parity.shared::cta.b64 done, [%r2], 0; @!done bra w; }";
+    let fence = "fence.proxy.async.global;";
+    let mut memory = Memory::new();
+    let (a, b) = (memory.allocate(256), memory.allocate(256));
+    let mut kinds = |between: &str, wait: &str, again: &str| {
+        let text = stored_and_copied(between, wait, again);
+        let report = launch(&text, 64, vec![a.into(), b.into()], &mut memory);
+        let report = report.unwrap_or_else(|fault| panic!("{fault}"));
+        report.findings.iter().map(|finding| finding.kind).collect::<Vec<_>>()
+    };
+    let over = "st.global.b32 [%q2], %r6;";
+    for between in [
+        format!("{fence} bar.sync 0;"),
+        format!("bar.sync 0; {fence}"),
+        "fence.proxy.async; bar.sync 0;".into(),
+    ] {
+        assert_eq!(kinds(&between, wait, over), [], "{between}");
+    }
+    for between in ["bar.sync 0;", "fence.proxy.async.shared::cta; bar.sync 0;", fence] {
+        assert!(kinds(between, wait, "").contains(&FindingKind::AsyncRace), "{between}");
+    }
+    // Who has not waited writes what is still read.
+    let only_first = format!("@!%p0 bra skip; {wait} skip: bar.sync 0;");
+    assert_eq!(kinds(&format!("{fence} bar.sync 0;"), &only_first, over), []);
+    let alone = format!("@!%p0 bra skip; {wait} skip:");
+    assert!(kinds(&format!("{fence} bar.sync 0;"), &alone, over).contains(&FindingKind::AsyncRace));
 }
 
 /// Copies a box of 8 rows of 32 words in, reads it plainly, and sends it back elsewhere.

@@ -1,0 +1,210 @@
+//! Which parameters pointers and descriptors of a kernel come from, and what operations touch through them.
+//!
+//! Parameters are taken to be of memory that lies apart. What is loaded, or made of a number, may point anywhere.
+
+use crate::from_ttir::map_slot;
+use crate::ops::bulk::{GLOBAL_SCRATCH_ALLOC, ReinterpretDescriptorOp, TensormapCreateOp};
+use crate::ops::roles::{WARP_YIELD, WarpSpecializeOp};
+use ir::{Effect, Module, Op, Traits, Type, Value};
+use rustc_hash::FxHashMap;
+use ttir::ops::control::{CONDITION, FOR, IF, WHILE, YIELD};
+use ttir::ops::func::{CallOp, FuncOp, RETURN};
+use ttir::types::{DESCRIPTOR, PTR_LIKE};
+
+/// Where a pointer comes from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Root {
+    /// From the parameter of this number.
+    Param(usize),
+    /// From memory that the program has for itself, and orders itself.
+    Own,
+    /// Nothing is known.
+    Any,
+}
+
+impl Root {
+    /// Whether pointers of these roots may be of the same memory.
+    pub fn meets(self, other: Root) -> bool {
+        match (self, other) {
+            (Root::Own, _) | (_, Root::Own) => false,
+            (Root::Any, _) | (_, Root::Any) => true,
+            (Root::Param(one), Root::Param(two)) => one == two,
+        }
+    }
+}
+
+/// Whether a value is a pointer, or a block of them.
+pub fn is_pointer(ty: Type) -> bool {
+    (PTR_LIKE.check)(ty)
+}
+
+fn is_followed(ty: Type) -> bool {
+    is_pointer(ty) || (DESCRIPTOR.check)(ty)
+}
+
+/// The roots of the pointers and descriptors of a kernel and of the functions that it calls.
+#[derive(Default, Debug)]
+pub struct Roots {
+    of: FxHashMap<Value, Vec<Root>>,
+}
+
+impl Roots {
+    /// `ops` are all operations of the kernel and of the functions that it calls ([`reachable`]).
+    pub fn of(module: &Module, kernel: Op, ops: &[Op]) -> Roots {
+        let mut roots = Roots::default();
+        for (slot, &param) in FuncOp::new(module, kernel).params().iter().enumerate() {
+            let slot = map_slot(module, param).unwrap_or(slot);
+            roots.join(param, &[Root::Param(slot)]);
+        }
+        for &op in ops.iter().filter(|&&op| makes_pointers(module, op)) {
+            let root = if module.is(op, &GLOBAL_SCRATCH_ALLOC) { Root::Own } else { Root::Any };
+            module.results(op).iter().for_each(|&result| roots.join(result, &[root]));
+        }
+        roots.spread(module, ops);
+        roots
+    }
+
+    /// Where a pointer or a descriptor may come from.
+    pub fn get(&self, value: Value) -> &[Root] {
+        self.of.get(&value).map_or(&[Root::Any], Vec::as_slice)
+    }
+
+    /// Follows pointers until nothing changes.
+    fn spread(&mut self, module: &Module, ops: &[Op]) {
+        loop {
+            let before: usize = self.of.values().map(Vec::len).sum();
+            for &op in ops.iter().filter(|&&op| !makes_pointers(module, op)) {
+                for (from, to) in flows(module, op, is_followed) {
+                    if is_followed(module.ty(from)) {
+                        let roots = self.of.get(&from).cloned().unwrap_or_default();
+                        self.join(to, &roots);
+                    }
+                }
+                self.describe(module, op);
+            }
+            if self.of.values().map(Vec::len).sum::<usize>() == before {
+                return;
+            }
+        }
+    }
+
+    /// A descriptor that is written to memory is of what it describes.
+    fn describe(&mut self, module: &Module, op: Op) {
+        let Some(descriptor) = ReinterpretDescriptorOp::of(module, op) else { return };
+        for &(user, _) in module.uses(descriptor.raw_desc()) {
+            if let Some(create) = TensormapCreateOp::of(module, user) {
+                let roots = self.of.get(&create.global_address()).cloned().unwrap_or_default();
+                self.join(descriptor.result(), &roots);
+            }
+        }
+    }
+
+    fn join(&mut self, value: Value, roots: &[Root]) {
+        let known = self.of.entry(value).or_default();
+        for root in roots {
+            if !known.contains(root) {
+                known.push(*root);
+            }
+        }
+    }
+}
+
+/// The operations of a kernel and of the functions that it calls.
+pub fn reachable(module: &Module, kernel: Op) -> Vec<Op> {
+    let (mut ops, mut open, mut seen) = (Vec::new(), vec![kernel], vec![kernel]);
+    while let Some(function) = open.pop() {
+        for op in module.walk(function) {
+            if let Some(callee) = callee(module, op).filter(|callee| !seen.contains(callee)) {
+                seen.push(callee);
+                open.push(callee);
+            }
+            ops.push(op);
+        }
+    }
+    ops
+}
+
+/// The function that an operation calls.
+pub fn callee(module: &Module, op: Op) -> Option<Op> {
+    module.symbol(CallOp::of(module, op)?.callee())
+}
+
+/// Whether an operation gives pointers that are none of its operands.
+fn makes_pointers(module: &Module, op: Op) -> bool {
+    let gives = |values: &[Value]| values.iter().any(|&value| is_followed(module.ty(value)));
+    let hands_on = [&FOR, &WHILE, &IF].iter().any(|row| module.is(op, row)) || callee(module, op).is_some();
+    let moves = module.has(op, Traits::PURE) && module.regions(op).is_empty() && gives(module.operands(op));
+    gives(module.results(op)) && !hands_on && !moves
+}
+
+/// Whether an operation may store.
+pub fn stores(module: &Module, op: Op) -> bool {
+    (0..module.row(op).operands.len()).any(|group| {
+        !matches!(effect(module, op, group), Effect::Nothing | Effect::Read)
+            && module.operand_group(op, group).iter().any(|&value| is_pointer(module.ty(value)))
+    })
+}
+
+/// What an operation does to the memory behind an operand group: [`Effect::Nothing`], [`Effect::Read`], or something
+/// that writes.
+pub fn effect(module: &Module, op: Op, group: usize) -> Effect {
+    let is_plain = module.has(op, Traits::TERMINATOR)
+        || module.has(op, Traits::PURE)
+        || !module.regions(op).is_empty()
+        || callee(module, op).is_some();
+    match module.row(op).operands[group].effect {
+        Effect::Unknown if is_plain => Effect::Nothing,
+        effect => effect,
+    }
+}
+
+/// Pairs of values of which the second may be the first, or a view of it: memory is what a type says.
+pub fn flows(module: &Module, op: Op, is_memory: fn(Type) -> bool) -> Vec<(Value, Value)> {
+    let zip = |from: &[Value], to: &[Value]| from.iter().copied().zip(to.iter().copied()).collect::<Vec<_>>();
+    if module.is(op, &FOR) {
+        let entry = module.entry(module.region(op, 0));
+        let inits = &module.operands(op)[3..];
+        return [zip(inits, &module.args(entry)[1..]), zip(inits, module.results(op))].concat();
+    }
+    if module.is(op, &WHILE) {
+        return zip(module.operands(op), module.args(module.entry(module.region(op, 0))));
+    }
+    if module.is(op, &CONDITION) {
+        let Some(parent) = module.parent_op(op) else { return Vec::new() };
+        let carried = &module.operands(op)[1..];
+        let after = module.args(module.entry(module.region(parent, 1)));
+        return [zip(carried, after), zip(carried, module.results(parent))].concat();
+    }
+    if module.is(op, &YIELD) {
+        let Some(parent) = module.parent_op(op) else { return Vec::new() };
+        let yielded = module.operands(op);
+        if module.is(parent, &WHILE) {
+            return zip(yielded, module.args(module.entry(module.region(parent, 0))));
+        }
+        let results = zip(yielded, module.results(parent));
+        if module.is(parent, &FOR) {
+            return [zip(yielded, &module.args(module.entry(module.region(parent, 0)))[1..]), results]
+                .concat();
+        }
+        return results;
+    }
+    if let Some(of) = WarpSpecializeOp::of(module, op) {
+        let partitions = module.regions(op)[1..].iter();
+        return partitions
+            .flat_map(|&region| zip(of.captures(), module.args(module.entry(region))))
+            .collect();
+    }
+    if module.is(op, &WARP_YIELD) {
+        let Some(parent) = module.parent_op(op) else { return Vec::new() };
+        return zip(module.operands(op), module.results(parent));
+    }
+    if let Some(callee) = callee(module, op) {
+        let entry = module.entry(module.region(callee, 0));
+        let returned = module.last_op(entry).filter(|&last| module.is(last, &RETURN));
+        let results = returned.map(|last| zip(module.operands(last), module.results(op))).unwrap_or_default();
+        return [zip(module.operands(op), module.args(entry)), results].concat();
+    }
+    // A view: every description of memory among the operands.
+    let views = module.results(op).iter().filter(|&&result| is_memory(module.ty(result)));
+    views.flat_map(|&result| module.operands(op).iter().map(move |&operand| (operand, result))).collect()
+}
