@@ -4,6 +4,7 @@ __all__ = [
     "AutotunerError",
     "CompilationError",
     "CompileTimeAssertionFailure",
+    "InterpretedCompilationError",
     "InterpreterError",
     "MissingTool",
     "OptionError",
@@ -63,7 +64,7 @@ class CompilationError(TritonError):
 def _cause(kind, message, at, source_line, calls):
     """What the reference chains below an error: one error a call, and below the innermost what a function of Python raised."""
     cause = None
-    if kind is CompilationError:
+    if kind in (CompilationError, InterpretedCompilationError):
         cause = _plain_kind(message)(message)
     if not calls:
         return cause
@@ -115,6 +116,11 @@ class InterpreterError(TritonError, RuntimeError):
     def __init__(self, error_message=None):
         super().__init__(error_message or "")
         self.error_message = error_message
+
+
+class InterpretedCompilationError(CompilationError, InterpreterError):
+    """An operation that cannot be compiled, called by a kernel whose body Python runs: an error of the interpreter there, and what any
+    other launch of the kernel raises."""
 
 
 class OptionError(TritonError, ValueError, AssertionError):

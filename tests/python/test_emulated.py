@@ -42,6 +42,13 @@ def column_sums(x_ptr, out_ptr, n_rows, ROWS: tl.constexpr, COLS: tl.constexpr):
     tl.store(out_ptr + COLS + cols, tl.cumsum(tl.max(x, axis=0), axis=0))
 
 
+@triton.jit
+def exponentials(x_ptr, out_ptr, N: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, N))
+    tl.store(out_ptr + tl.arange(0, N), tl.exp2(x))
+    tl.store(out_ptr + N + tl.arange(0, N), tl.exp(x))
+
+
 def rows_of(rng, *shape):
     return rng.standard_normal(shape).astype(np.float32)
 
@@ -129,6 +136,23 @@ def test_what_is_emulated_is_told():
         triton.knobs.runtime.emulate = "cpu"
         with pytest.raises(ValueError, match="no emulator"):
             driver.get_current_target()
+
+
+def test_exponentials_keep_denormals_where_a_launch_asks_for_it(arrays):
+    numbers = np.array([-127.0, -130.5, -149.0, -100.0, -90.0, -200.0, -np.inf, 3.0], np.float32)
+    exact = np.concatenate([np.exp2(numbers.astype(np.float64)), np.exp(numbers.astype(np.float64))])
+    normal = np.abs(exact) >= np.finfo(np.float32).tiny
+    with triton.knobs.runtime.scope():
+        triton.knobs.runtime.emulate = "cuda:90"
+        for flushes in (True, False):
+            x, out = arrays.make(numbers), arrays.make(np.full(16, 7, np.float32))
+            kernel = exponentials[(1, )](x, out, N=8, num_warps=1, enable_reflect_ftz=flushes)
+            assert ("ex2.approx.ftz.f32" in kernel.asm["ptx"]) == flushes
+            assert ("ex2.approx.f32" in kernel.asm["ptx"]) != flushes
+            expected = np.where(normal | (not flushes), exact, 0)
+            # Two units in the last place; denormal numbers are multiples of the least one.
+            close = np.abs(arrays.numpy(out) - expected) <= np.maximum(np.abs(expected) * 2**-22, 2**-148)
+            assert close.all(), (flushes, arrays.numpy(out), expected)
 
 
 @pytest.mark.parametrize("arch", [80, 90, 120])

@@ -95,6 +95,8 @@ def test_what_the_language_refuses_names_the_line():
     with interpreted(), pytest.raises(triton.CompilationError) as caught:
         mistaken[(1, )](np.zeros(4, np.float32))
     assert "unsupported tensor index" in str(caught.value) and "tl.store(x_ptr, values[2])" in str(caught.value)
+    # Triton's interpreter raises an error of its own.
+    assert isinstance(caught.value, triton.InterpreterError) and "unsupported" in str(caught.value.__cause__)
 
 
 def test_one_program_is_run_alone():

@@ -50,6 +50,12 @@ pub fn definition_length(text: &str) -> Option<usize> {
     parse::definition_length(text)
 }
 
+/// As [`definition_length`], of a text that may have been cut anywhere; `None` also where more of it must be seen to
+/// know where the function ends.
+pub fn whole_definition_length(text: &str) -> Option<usize> {
+    parse::whole_definition_length(text)
+}
+
 /// The parameters of a parsed function.
 pub(crate) fn of(parsed: &parse::ParsedFunction) -> Vec<ParamInfo> {
     let parameters = &parsed.ast.parameters;
@@ -108,6 +114,21 @@ mod tests {
         assert_eq!(super::definition_length("x = 1\n"), None);
         assert_eq!(super::definition_length(""), None);
         assert_eq!(super::definition_length("    x\n"), None);
+    }
+
+    #[test]
+    fn a_function_that_may_have_been_cut_needs_a_line_behind_it() {
+        let text = "    @jit\n    def f(x):\n        t = \"\"\"\nA = 1\n\"\"\"\n        y = (x +\nz\n+ 1)\n\n        return y  # why\n";
+        let whole = format!("{text}    # of the next\n\n    def g():\n        pass\n");
+        let shown = text.len() + "    # of the next\n\n    def".len();
+        for cut in 0..=whole.len() {
+            let length = super::whole_definition_length(&whole[..cut]);
+            match length {
+                Some(length) => assert!(whole[..length].ends_with("return y"), "{cut}"),
+                None => assert!(cut < shown, "{cut}"),
+            }
+        }
+        assert_eq!(super::whole_definition_length("x = 1\ny = 2\n"), None);
     }
 
     #[test]

@@ -203,10 +203,8 @@ pub(crate) fn parse(function: &FunctionRef) -> Result<ParsedFunction, Diagnostic
 
 /// How many bytes of a text its first function takes, decorators included. What follows the function may be anything.
 pub(crate) fn definition_length(text: &str) -> Option<usize> {
-    let header = if text.starts_with([' ', '\t']) { BLOCK_HEADER } else { "" };
-    let options = ruff_python_parser::ParseOptions::from(ruff_python_parser::Mode::Module);
-    let parsed = ruff_python_parser::parse_unchecked(&format!("{header}{text}"), options);
-    let mut suite = parsed.try_into_module()?.into_suite();
+    let header = header(text);
+    let mut suite = parse_leniently(text).try_into_module()?.into_suite();
     if !header.is_empty() {
         let Stmt::If(block) = suite.into_iter().next()? else { return None };
         suite = block.body;
@@ -215,6 +213,28 @@ pub(crate) fn definition_length(text: &str) -> Option<usize> {
         Stmt::FunctionDef(definition) => definition.range().end().to_usize().checked_sub(header.len()),
         _ => None,
     }
+}
+
+/// As [`definition_length`], of a text that may have been cut anywhere. `None` also where it does not show that the
+/// function ends: that a line of something else follows.
+pub(crate) fn whole_definition_length(text: &str) -> Option<usize> {
+    let length = definition_length(text)?;
+    let (definition, rest) = text.split_at_checked(length)?;
+    let is_code = |line: &str| !matches!(line.trim_start().chars().next(), None | Some('#'));
+    // The rest of its last line may be a comment. A cut in a text or in parentheses leaves an error in the function.
+    let ends = rest.lines().skip(1).any(is_code) && parse_leniently(definition).errors().is_empty();
+    ends.then_some(length)
+}
+
+/// What makes an indented function a statement of a file.
+fn header(text: &str) -> &'static str {
+    if text.starts_with([' ', '\t']) { BLOCK_HEADER } else { "" }
+}
+
+/// Parses what begins with a function and may hold errors.
+fn parse_leniently(text: &str) -> ruff_python_parser::Parsed<ruff_python_ast::Mod> {
+    let options = ruff_python_parser::ParseOptions::from(ruff_python_parser::Mode::Module);
+    ruff_python_parser::parse_unchecked(&format!("{}{text}", header(text)), options)
 }
 
 /// A whole file and its syntax tree.

@@ -19,16 +19,29 @@ pub(crate) fn to_py(py: Python<'_>, error: RuntimeError) -> PyErr {
         RuntimeError::OutOfResources { name, required, limit } => {
             of_class(py, "OutOfResources", |class| class.call1((required, limit, name)))
         }
-        RuntimeError::Compilation(failure) => compilation(py, &failure),
+        RuntimeError::Compilation(failure) => {
+            let class = match failure.kind {
+                CompilationKind::Error => "CompilationError",
+                CompilationKind::StaticAssert => "CompileTimeAssertionFailure",
+                CompilationKind::Unsupported => "UnsupportedLanguageConstruct",
+            };
+            compilation(py, class, &failure)
+        }
     }
 }
 
-fn compilation(py: Python<'_>, failure: &CompilationFailure) -> PyErr {
-    let name = match failure.kind {
-        CompilationKind::Error => "CompilationError",
-        CompilationKind::StaticAssert => "CompileTimeAssertionFailure",
-        CompilationKind::Unsupported => "UnsupportedLanguageConstruct",
-    };
+/// The exception that an error is in a kernel whose body Python runs.
+#[cold]
+pub(crate) fn eager_to_py(py: Python<'_>, error: RuntimeError) -> PyErr {
+    match error {
+        RuntimeError::Compilation(failure) if failure.kind == CompilationKind::Error => {
+            compilation(py, "InterpretedCompilationError", &failure)
+        }
+        error => to_py(py, error),
+    }
+}
+
+fn compilation(py: Python<'_>, name: &str, failure: &CompilationFailure) -> PyErr {
     of_class(py, name, |class| {
         let kwargs = [("message", failure.message.as_str())].into_py_dict(py)?;
         if let Some(place) = &failure.place {

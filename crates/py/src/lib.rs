@@ -57,6 +57,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(arguments::specialize::dtype_name, module)?)?;
     module.add_function(wrap_pyfunction!(arguments::descriptor::check_descriptor, module)?)?;
     module.add_function(wrap_pyfunction!(kernel::hooks::set_hooks, module)?)?;
+    module.add_function(wrap_pyfunction!(kernel::listed::forget_kernels, module)?)?;
     module.add_function(wrap_pyfunction!(devices::knobs::knob_table, module)?)?;
     module.add_function(wrap_pyfunction!(tools::language::language_table, module)?)?;
     module.add_function(wrap_pyfunction!(devices::knobs::knob_get, module)?)?;

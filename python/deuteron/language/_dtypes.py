@@ -345,6 +345,6 @@ def str_to_ty(name, c=None):
         return pointer_type(str_to_ty(name[2 if const else 1:]), const=const)
     if name in BY_CODEGEN_NAME:
         return BY_CODEGEN_NAME[name]
-    if name == "B":
+    if name in ("u1", "B"):
         return int1
     return dtype(name)

@@ -1,11 +1,8 @@
 """What functions were compiled to in this process, as Python sees it."""
 
 import collections.abc
-import gc
 
-from .. import _core
-
-__all__ = ["DeviceCaches", "KernelCache", "forget_all"]
+__all__ = ["DeviceCaches", "KernelCache"]
 
 
 class KernelCache(collections.abc.Mapping):
@@ -54,10 +51,3 @@ class DeviceCaches(collections.abc.Mapping):
     def clear(self):
         """Forgets all kernels."""
         self._kernels.clear()
-
-
-def forget_all():
-    """Forgets what every function was compiled to in this process."""
-    for function in gc.get_objects():
-        if issubclass(type(function), _core.JITFunction):
-            function.clear_cache()

@@ -139,10 +139,8 @@ class ConstexprFunction(JITCallable):
 
     def _unsafe_update_src(self, new_src):
         """Replaces the text that keys are made of; what is called stays the Python function."""
-        from ._caches import forget_all
-
         self._src = new_src
-        forget_all()
+        _core.forget_kernels()
 
     def __get__(self, obj, objclass=None):
         return self if obj is None else functools.partial(self.__call__, obj)

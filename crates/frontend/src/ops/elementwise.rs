@@ -122,6 +122,7 @@ fn half_math(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
 fn absolute(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
     let x = args.tensor(ctx, "x")?;
     let row = match x.ty.scalar {
+        Scalar::Number(DType::Fp8E4B15) => return Ok(ctx.absolute_fp8e4b15(x)?.into()),
         Scalar::Number(dtype) if dtype.is_floating() => &math::ABSF,
         Scalar::Number(dtype) if dtype.is_int_signed() => &math::ABSI,
         Scalar::Number(_) => return Ok(x.into()),
@@ -139,8 +140,7 @@ fn fma(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {
             ctx.error_help(format!("fma works on floats, not on {}", x.ty.scalar), "write `x * y + z`")
         );
     }
-    let value = ctx.emit(&math::FMA, &[x.value, y.value, z.value], &[])?;
-    Ok(Val::Tensor(Tensor { value, ty: x.ty }))
+    Ok(ctx.of_three(&math::FMA, [x, y, z], &[])?.into())
 }
 
 fn umulhi(ctx: &mut Ctx<'_>, args: Args) -> Res<Val> {

@@ -3,6 +3,7 @@
 use crate::codegen::value::Tensor;
 use crate::codegen::{Ctx, Num, Res};
 use crate::dtype::{DType, Scalar};
+use crate::semantic::fp8e4b15::is_fp8e4b15;
 use crate::typing::{self, Arithmetic, Operand, Ty};
 use crate::value::PyValue;
 use ir::{Attr, OpRow, Traits};
@@ -173,6 +174,11 @@ impl Ctx<'_> {
 
     /// An operation on two values of one number type.
     pub(crate) fn elementwise(&mut self, row: &'static OpRow, a: &Tensor, b: &Tensor) -> Res<Tensor> {
+        if is_fp8e4b15(a) {
+            let [a, b] = [self.computable(a.clone())?, self.computable(b.clone())?];
+            let result = self.elementwise(row, &a, &b)?;
+            return self.cast(result, DType::Fp8E4B15);
+        }
         let value = self.emit(row, &[a.value, b.value], &[])?;
         Ok(Tensor { value, ty: a.ty.clone() })
     }
@@ -290,6 +296,7 @@ impl Ctx<'_> {
             Scalar::Pointer(_) => {
                 Err(self.error(format!("wrong type argument to unary minus ({})", tensor.ty.scalar)))
             }
+            Scalar::Number(DType::Fp8E4B15) => self.negate_fp8e4b15(tensor),
             Scalar::Number(dtype) if dtype.is_floating() => {
                 let value = self.emit(&arith_float::NEGF, &[tensor.value], &[])?;
                 Ok(Tensor { value, ty: tensor.ty })
@@ -410,8 +417,21 @@ impl Ctx<'_> {
             return self.extremum(&MINIMUM, Num::Tensor(low), Num::Tensor(max));
         }
         let attr = Attr::Enum { row: &arith_float::PROPAGATE_NAN, value: propagate_nan as u32 };
-        let value = self.emit(&arith_float::CLAMPF, &[x.value, min.value, max.value], &[Some(attr)])?;
-        Ok(Tensor { value, ty: x.ty })
+        self.of_three(&arith_float::CLAMPF, [x, min, max], &[Some(attr)])
+    }
+
+    /// An operation on three floats of one type.
+    pub(crate) fn of_three(
+        &mut self,
+        row: &'static OpRow,
+        operands: [Tensor; 3],
+        attrs: &[Option<Attr>],
+    ) -> Res<Tensor> {
+        let given = operands[0].ty.scalar;
+        let [x, y, z] = operands;
+        let [x, y, z] = [self.computable(x)?, self.computable(y)?, self.computable(z)?];
+        let value = self.emit(row, &[x.value, y.value, z.value], attrs)?;
+        self.cast(Tensor { value, ty: x.ty }, given)
     }
 
     /// Division with a chosen rounding.

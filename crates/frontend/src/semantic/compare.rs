@@ -4,6 +4,7 @@ use crate::codegen::value::Tensor;
 use crate::codegen::{Ctx, Num, Res};
 use crate::dtype::DType;
 use crate::semantic::Pointers;
+use crate::semantic::fp8e4b15::is_fp8e4b15;
 use crate::typing::Arithmetic;
 use ir::Attr;
 use ruff_python_ast::CmpOp;
@@ -62,6 +63,10 @@ impl Ctx<'_> {
                 "compare addresses as integers: `ptr.to(tl.int64)`",
             ));
         };
+        if is_fp8e4b15(a) {
+            let [a, b] = [self.computable(a.clone())?, self.computable(b.clone())?];
+            return self.compare_same(predicate, &a, &b);
+        }
         let [float, signed, unsigned] = predicate.keywords();
         let (row, cases, keyword) = if dtype.is_floating() {
             (&compare::CMPF, &compare::CMPF_PREDICATE, float)

@@ -2,6 +2,7 @@
 //!
 //! No hardware has it. It is held as an integer of eight bits and converted by way of fp16, whose bits it shares but
 //! for their place. What is larger than 1.75, NaN included, becomes 1.75; halves are rounded away from zero.
+//! Operations compute in fp32, where sums and products of two numbers are exact.
 
 use crate::codegen::value::Tensor;
 use crate::codegen::{Ctx, Res};
@@ -20,6 +21,11 @@ pub(crate) fn bits_of(value: f64) -> u64 {
     ((magnitude * 2 + 0x80) >> 8) | ((half >> 8) & 0x80)
 }
 
+/// Whether a value is of this type.
+pub(crate) fn is_fp8e4b15(tensor: &Tensor) -> bool {
+    tensor.ty.scalar == DType::Fp8E4B15.into()
+}
+
 impl Ctx<'_> {
     fn with_bits(&mut self, row: &'static OpRow, tensor: &Tensor, bits: u64) -> Res<Tensor> {
         let other = self.literal(&PyValue::Int(bits.into()), tensor.ty.clone())?;
@@ -36,6 +42,27 @@ impl Ctx<'_> {
         let magnitude = self.with_bits(&arith_int::SHLI, &magnitude, 7)?;
         let bits = self.elementwise(&arith_int::ORI, &sign, &magnitude)?;
         self.bitcast(bits, DType::Fp16.into())
+    }
+
+    /// A value without its sign.
+    pub(crate) fn absolute_fp8e4b15(&mut self, tensor: Tensor) -> Res<Tensor> {
+        self.change_byte(&arith_int::ANDI, tensor, 0x7f)
+    }
+
+    /// A value with the other sign.
+    pub(crate) fn negate_fp8e4b15(&mut self, tensor: Tensor) -> Res<Tensor> {
+        self.change_byte(&arith_int::XORI, tensor, 0x80)
+    }
+
+    fn change_byte(&mut self, row: &'static OpRow, tensor: Tensor, bits: u64) -> Res<Tensor> {
+        let byte = Tensor { value: tensor.value, ty: tensor.ty.with(DType::UInt8) };
+        let changed = self.with_bits(row, &byte, bits)?;
+        Ok(Tensor { value: changed.value, ty: tensor.ty })
+    }
+
+    /// A value as operations on floats take it.
+    pub(crate) fn computable(&mut self, tensor: Tensor) -> Res<Tensor> {
+        if is_fp8e4b15(&tensor) { self.cast(tensor, DType::Fp32) } else { Ok(tensor) }
     }
 
     /// A value of fp16 in the nearest fp8e4b15.

@@ -5,7 +5,7 @@ use super::result::Results;
 use super::sites;
 use super::state::{self, State};
 use super::value::KernelValue;
-use crate::errors::{guard, of_class, to_py};
+use crate::errors::{eager_to_py, guard, of_class};
 use crate::kernel::globals::PyGlobals;
 use frontend::eager::Action;
 use frontend::{Extensions, Place, PyValue};
@@ -142,7 +142,7 @@ fn build<'py>(
     let print = &crate::compile::build::print;
     let built = runtime::eager::build(&setting, &question, &**globals, print, &|| place(py));
     let step = built.map_err(|error| {
-        let error = to_py(py, error);
+        let error = eager_to_py(py, error);
         if let Some(raised) = globals.take_raised() {
             error.set_cause(py, Some(raised));
         }

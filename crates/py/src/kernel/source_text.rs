@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::{Bound, PyAny, PyResult};
-use pyo3::types::PyAnyMethods;
+use pyo3::types::{PyAnyMethods, PyList, PyListMethods};
 
 /// The text as in the file, the file and the first line.
 pub(crate) fn find_source(function: &Bound<'_, PyAny>) -> PyResult<(String, String, u32)> {
@@ -35,14 +35,34 @@ fn quick_source(
     let first_line: u32 = code.getattr(intern!(py, "co_firstlineno"))?.extract()?;
     let globals = function.getattr(intern!(py, "__globals__"))?;
     let lines = py.import("linecache")?.call_method1("getlines", (file, globals))?;
-    let Ok(lines) = lines.extract::<Vec<String>>() else { return Ok(None) };
-    let rest = lines.get(first_line.max(1) as usize - 1..).unwrap_or_default().concat();
-    let Some(length) = frontend::params::definition_length(&rest) else { return Ok(None) };
-    // The rest of the last line may hold a comment; the text ends with its line.
-    let end = rest[length..].find('\n').map_or(rest.len(), |newline| length + newline + 1);
+    let Ok(lines) = lines.cast_into::<PyList>() else { return Ok(None) };
+    let Some(text) = first_definition(&lines, first_line.max(1) as usize - 1)? else { return Ok(None) };
     let name: String = code.getattr(intern!(py, "co_name"))?.extract()?;
-    let text = &rest[..end];
-    Ok(text.contains(&format!("def {name}")).then(|| (text.to_owned(), first_line)))
+    Ok(text.contains(&format!("def {name}")).then_some((text, first_line)))
+}
+
+/// The text of the function that begins at a line, to the end of its last line. Files are long and functions short, so
+/// ever more lines are read until the end of the function is seen.
+fn first_definition(lines: &Bound<'_, PyList>, begin: usize) -> PyResult<Option<String>> {
+    let mut count = 64;
+    loop {
+        let Ok(read) = lines.get_slice(begin, begin + count).extract::<Vec<String>>() else {
+            return Ok(None);
+        };
+        let read = read.concat();
+        let length = if begin + count < lines.len() {
+            frontend::params::whole_definition_length(&read)
+        } else {
+            let Some(length) = frontend::params::definition_length(&read) else { return Ok(None) };
+            Some(length)
+        };
+        if let Some(length) = length {
+            // The rest of the last line may hold a comment.
+            let end = read[length..].find('\n').map_or(read.len(), |newline| length + newline + 1);
+            return Ok(Some(read[..end].to_owned()));
+        }
+        count *= 4;
+    }
 }
 
 /// The text from `def` on without its indentation, and how many lines stand before it.

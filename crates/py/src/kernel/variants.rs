@@ -5,6 +5,7 @@ use super::variant::Variant;
 use crate::arguments::constexpr::ObjectTable;
 use pyo3::prelude::Python;
 use pyo3::sync::MutexExt;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The kernels of a function.
@@ -13,6 +14,8 @@ pub(crate) struct Variants {
     /// By key. The objects of keys stay when these are forgotten: a launch under way may hold their numbers.
     pub(crate) kernels: runtime::launch::Variants<Variant, Prediction>,
     objects: Mutex<ObjectTable>,
+    /// Whether the function is listed among those that have kernels.
+    pub(super) is_listed: AtomicBool,
 }
 
 impl Variants {

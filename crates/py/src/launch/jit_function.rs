@@ -7,6 +7,7 @@ use crate::eager;
 use crate::errors::guard;
 use crate::kernel::function::{JitFunction, next_id};
 use crate::kernel::grid::Grid;
+use crate::kernel::listed::forget_kernels;
 use crate::kernel::params::{Param, ParamKind, Unspecialized, entries, params_of};
 use crate::kernel::source_text::{find_source, from_definition};
 use crate::kernel::variants::Variants;
@@ -344,7 +345,8 @@ impl JitFunction {
         Ok(key.finish().to_string())
     }
 
-    /// Replaces the text. Whatever was compiled in this process is compiled again when it is launched next.
+    /// Replaces the text. Whatever was compiled in this process is compiled again when it is launched next: any
+    /// function may call, or be called with, this one.
     fn _unsafe_update_src(slf: &Bound<'_, Self>, new_src: String) -> PyResult<()> {
         // The first text is kept with its decorators, so that who goes back to it finds what it was compiled to.
         let (source, file, first_line) = find_source(slf.get().function.bind(slf.py()))?;
@@ -352,7 +354,7 @@ impl JitFunction {
         let (text, first_line) =
             if definition == new_src { (source, first_line) } else { (new_src, first_line + decorators) };
         slf.get().set_text(slf.py(), text, file, first_line);
-        forget_all(slf.py())
+        forget_kernels(slf.py())
     }
 
     #[getter]
@@ -384,7 +386,7 @@ impl JitFunction {
         }
         let text = JitFunction::text(slf)?;
         me.set_text(slf.py(), text.0.source.clone(), text.0.file.clone(), text.0.first_line);
-        forget_all(slf.py())
+        forget_kernels(slf.py())
     }
 
     /// The names of the extensions that the text may use.
@@ -475,11 +477,6 @@ impl JitFunction {
         }
         visit.call(&self.function)
     }
-}
-
-/// Forgets what all functions were compiled to: any of them may call, or be called with, the one that has changed.
-fn forget_all(py: Python<'_>) -> PyResult<()> {
-    py.import("deuteron.runtime._caches")?.call_method0("forget_all").map(drop)
 }
 
 fn run_with<'py>(

@@ -9,6 +9,7 @@ use crate::errors::OrRaise;
 use crate::kernel::compiled::CompiledKernel;
 use crate::kernel::describe;
 use crate::kernel::function::JitFunction;
+use crate::kernel::listed;
 use crate::kernel::value::Registry;
 use crate::kernel::variant::Variant;
 use frontend::{ArgSpec, PyValue};
@@ -55,7 +56,7 @@ pub(crate) fn compile(wanted: &Wanted<'_, '_>, is_warmup: bool) -> PyResult<Opti
     let compiled = Bound::new(py, CompiledKernel::new(Arc::clone(&kernel), source.clone().unbind(), name))?;
     notify::notify_listener(&compiled, &kernel)?;
     let variant = Arc::new(Variant { compiled: compiled.unbind(), kernel, used });
-    let variant = me.variants.kernels.add(wanted.key.clone(), variant);
+    let variant = listed::add(function, wanted.key.clone(), variant)?;
     hook.after(py)?;
     Ok(Some(variant))
 }

@@ -38,7 +38,7 @@ fn main() -> Result<(), String> {
     if std::env::var_os("TTGIR").is_some() {
         println!("{}", ir::text::print(&module, ir::text::PrintOptions::PLAIN));
     }
-    let target = Lanes { capability, machine };
+    let target = Lanes::new(capability, machine);
     let lowered = timed(&mut times, "llir", || lanes::lower(&module, &target, &lanes::Options::default()));
     let mut lowered =
         lowered.map_err(|errors| errors.first().map(|error| format!("{error:?}")).unwrap_or_default())?;

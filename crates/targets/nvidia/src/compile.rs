@@ -2,7 +2,7 @@
 
 use crate::facts::Facts;
 use crate::knobs::{self, knob};
-use crate::lower::Lanes;
+use crate::lower::{Denormals, Lanes};
 use crate::maps;
 use crate::options::{BACKEND, option};
 use crate::{assembling, given, machine, pipeline, ptx, stage};
@@ -31,7 +31,11 @@ impl Nvidia {
         let machine = machine::machine(capability)
             .ok_or_else(|| TargetError::Internal(format!("there are no facts about {arch}")))?;
         let machine = machine::changed(machine, |machine| knobs::change(machine, options));
-        Ok(Nvidia { arch, lanes: Lanes { capability, machine }, emulated })
+        let denormals = match options.extra.get(option::FLUSH) {
+            Some(OptionValue::Bool(false)) => Denormals::Kept,
+            _ => Denormals::Flushed,
+        };
+        Ok(Nvidia { arch, lanes: Lanes { capability, machine, denormals }, emulated })
     }
 }
 

@@ -17,11 +17,13 @@ pub(crate) mod option {
     pub(crate) const PTX_VERSION: &str = "ptx_version";
     /// The least shared memory of a program.
     pub(crate) const MIN_SHARED: &str = "min_shared_mem";
+    /// Whether exponentials flush denormal results to zero.
+    pub(crate) const FLUSH: &str = "enable_reflect_ftz";
     /// Further options of the assembler.
     pub(crate) const PTX_OPTIONS: &str = "ptx_options";
 }
 
-pub(crate) static OPTIONS: [OptionRow; 7] = [
+pub(crate) static OPTIONS: [OptionRow; 8] = [
     OptionRow {
         name: option::ARCH,
         default: OptionValue::None,
@@ -51,6 +53,11 @@ pub(crate) static OPTIONS: [OptionRow; 7] = [
         name: option::MIN_SHARED,
         default: OptionValue::None,
         doc: "Bytes of shared memory that a launch brings along at least.",
+    },
+    OptionRow {
+        name: option::FLUSH,
+        default: OptionValue::Bool(true),
+        doc: "Whether exp and exp2 of 32-bit numbers give zero where a result is denormal, which is faster.",
     },
     OptionRow {
         name: option::PTX_OPTIONS,

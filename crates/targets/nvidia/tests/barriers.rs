@@ -43,7 +43,7 @@ fn assembly_of(head: &str, body: &str) -> Result<(u32, String), String> {
     let module = parse(&text, ttgir::registry(), ParseOptions { file: Some("f") })
         .unwrap_or_else(|error| panic!("{error}\n{text}"));
     ir::verify(&module).unwrap_or_else(|errors| panic!("{}\n{text}", errors[0]));
-    let target = Lanes { capability: 90, machine: nvidia::machine::machine(90).expect("a machine") };
+    let target = Lanes::new(90, nvidia::machine::machine(90).expect("a machine"));
     let lowered =
         lanes::lower(&module, &target, &Options::default()).map_err(|errors| errors[0].to_string())?;
     let arch = Arch::of_capability(90).expect("an architecture");

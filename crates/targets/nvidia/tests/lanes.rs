@@ -11,7 +11,7 @@ fn lowered(text: &str) -> Result<String, String> {
     let module =
         ir::text::parse(text, ttgir::registry(), Default::default()).map_err(|error| error.to_string())?;
     ir::verify(&module).map_err(|errors| errors[0].to_string())?;
-    let target = Lanes { capability: 90, machine: nvidia::machine::machine(90).ok_or("no such machine")? };
+    let target = Lanes::new(90, nvidia::machine::machine(90).ok_or("no such machine")?);
     let options = lanes::Options { line_info: false, ..lanes::Options::default() };
     let lowered = lanes::lower(&module, &target, &options).map_err(|errors| errors[0].to_string())?;
     llir::verify(&lowered.module).map_err(|errors| errors[0].to_string())?;

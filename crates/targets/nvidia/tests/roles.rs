@@ -93,7 +93,7 @@ fn lower(text: &str) -> Result<Lowered, String> {
     let module =
         parse(text, ttgir::registry(), ParseOptions::default()).map_err(|error| error.to_string())?;
     ir::verify(&module).map_err(|errors| errors[0].to_string())?;
-    let target = Lanes { capability: 90, machine: machine::machine(90).expect("known") };
+    let target = Lanes::new(90, machine::machine(90).expect("known"));
     lanes::lower(&module, &target, &Options::default()).map_err(|errors| errors[0].to_string())
 }
 

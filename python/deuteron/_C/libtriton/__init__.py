@@ -1,5 +1,5 @@
 """The part of the reference's native module that other packages use: ``ir`` for walking kernels, the specialisation of arguments, and
-``nvidia.cublas`` and ``amd.hipblas``, which kernels are measured beside.
+``nvidia.cublas`` and ``amd.hipblas``, which kernels are measured beside; of ``gluon_ir`` the names alone.
 
 What drives the reference's passes (``passes``, ``llvm``, the rest of ``amd``) is not there: this compiler has passes of its own, which
 ``deuteron opt`` runs.
@@ -7,7 +7,7 @@ What drives the reference's passes (``passes``, ``llvm``, the rest of ``amd``) i
 
 from ...runtime.jit import native_specialize_impl
 
-__all__ = ["amd", "get_cache_invalidating_env_vars", "ir", "native_specialize_impl", "nvidia"]
+__all__ = ["amd", "get_cache_invalidating_env_vars", "gluon_ir", "ir", "native_specialize_impl", "nvidia"]
 
 
 def get_cache_invalidating_env_vars():
@@ -17,8 +17,8 @@ def get_cache_invalidating_env_vars():
 
 
 def __getattr__(name):
-    """``ir``, ``nvidia`` and ``amd`` are there without imports of their own."""
-    if name in ("amd", "ir", "nvidia"):
+    """``ir``, ``gluon_ir``, ``nvidia`` and ``amd`` are there without imports of their own."""
+    if name in ("amd", "gluon_ir", "ir", "nvidia"):
         import importlib
 
         return importlib.import_module("." + name, __name__)

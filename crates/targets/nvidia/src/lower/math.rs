@@ -1,8 +1,8 @@
 //! Elementary functions by instructions.
 
 use super::instruction::Instruction;
-use super::pure;
-use crate::intrinsics;
+use super::{Denormals, Lanes, pure};
+use crate::intrinsics::{self, Intrinsic};
 use elementwise::Math;
 use elementwise::lane_math::{by_base_two, plainly, quotient};
 use llir::{FunctionBuilder, Op, Payload, Type, Value};
@@ -11,15 +11,19 @@ use std::f64::consts::{LN_2, LOG2_E};
 /// A function within two units in the last place, where instructions give that.
 pub(super) fn exact(
     b: &mut FunctionBuilder<'_>,
-    capability: u32,
+    lanes: &Lanes,
     function: Math,
     x: &[Value],
 ) -> Option<Value> {
     let ty = b.ty(x[0]);
+    // Without `ftz` every power is scaled there and back for results that are denormal.
+    let power = match lanes.denormals {
+        Denormals::Flushed => intrinsics::EX2_FTZ,
+        Denormals::Kept => intrinsics::EX2,
+    };
     match (function, ty) {
-        (Math::Exp, Type::F32) if capability >= 80 => Some(plainly(b, |b| exp(b, x[0]))),
-        // Without `ftz` every power is scaled there and back for results that are denormal.
-        (Math::Exp2, Type::F32) => Some(pure(b, intrinsics::EX2_FTZ, ty, x)),
+        (Math::Exp, Type::F32) if lanes.capability >= 80 => Some(plainly(b, |b| exp(b, x[0], power))),
+        (Math::Exp2, Type::F32) => Some(pure(b, power, ty, x)),
         (Math::Sqrt, Type::F32) => Some(pure(b, intrinsics::SQRT, ty, x)),
         (Math::Sqrt | Math::PreciseSqrt, Type::F32 | Type::F64) => Some(b.intrinsic("llvm.sqrt", ty, x)),
         (Math::Rsqrt, Type::F32) => Some(pure(b, intrinsics::RSQRT, ty, x)),
@@ -40,10 +44,10 @@ pub(super) fn exact(
 /// `ex2` (CUDA C++ Programming Guide, "Intrinsic Functions").
 ///
 /// The product is rounded down, so that `c` of what overflows is above zero, and an infinite power stays so. Of
-/// infinities `c` is NaN, which the minimum replaces by a small number; NaN comes through with the power. Results below
-/// the normal numbers are zero: `ex2` without `ftz` takes three instructions more for each element. What is surely not
-/// above zero is raised to a number whose power is zero, together with the change of its sign, and so is not infinite.
-fn exp(b: &mut FunctionBuilder<'_>, x: Value) -> Value {
+/// infinities `c` is NaN, which the minimum replaces by a small number; NaN comes through with the power. What
+/// becomes of results below the normal numbers is up to `raise`, which raises two to a power. What is surely not above
+/// zero is raised to a number whose power is zero, together with the change of its sign, and so is not infinite.
+fn exp(b: &mut FunctionBuilder<'_>, x: Value, raise: Intrinsic) -> Value {
     let ty = b.ty(x);
     let nearest = f64::from(LN_2 as f32);
     let [factor, ln2, rest, small, lowest] =
@@ -54,7 +58,7 @@ fn exp(b: &mut FunctionBuilder<'_>, x: Value) -> Value {
     let lost = b.intrinsic("llvm.fma", ty, &[product, ln2, x]);
     let lost = b.intrinsic("llvm.fma", ty, &[product, rest, lost]);
     let lost = if negative { lost } else { b.intrinsic("llvm.minnum", ty, &[lost, small]) };
-    let power = pure(b, intrinsics::EX2_FTZ, ty, &[product]);
+    let power = pure(b, raise, ty, &[product]);
     b.intrinsic("llvm.fma", ty, &[power, lost, power])
 }
 

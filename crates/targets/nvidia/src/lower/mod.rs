@@ -39,6 +39,26 @@ pub struct Lanes {
     pub capability: u32,
     /// Facts about the device.
     pub machine: &'static Machine,
+    /// What becomes of exponentials below the normal numbers.
+    pub denormals: Denormals,
+}
+
+/// What becomes of 32-bit exponentials that are smaller than every normal number.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum Denormals {
+    /// They are zero, which saves three instructions for each element.
+    #[default]
+    Flushed,
+    /// They are what they are.
+    Kept,
+}
+
+impl Lanes {
+    /// The lanes of a device, as kernels without options have them.
+    #[must_use]
+    pub fn new(capability: u32, machine: &'static Machine) -> Lanes {
+        Lanes { capability, machine, denormals: Denormals::default() }
+    }
 }
 
 /// Reads a special register of 32 bits.
@@ -326,7 +346,7 @@ impl ElementTarget for Lanes {
     }
 
     fn math(&self, b: &mut FunctionBuilder<'_>, function: Math, x: &[Value]) -> Option<Value> {
-        math::exact(b, self.capability, function, x)
+        math::exact(b, self, function, x)
     }
 
     fn fast_math(&self, b: &mut FunctionBuilder<'_>, name: &str, x: &[Value]) -> Option<Value> {

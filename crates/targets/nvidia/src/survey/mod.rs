@@ -48,7 +48,7 @@ pub(crate) fn survey(
         .ok_or_else(|| TargetError::Internal(format!("there are no facts about {arch}")))?;
     module.set_environment(facts);
     let how = lanes::Options { fuse_multiply_add: options.enable_fp_fusion, ..lanes::Options::default() };
-    lanes::survey(module, &Lanes { capability, machine: facts }, &how, classify)
+    lanes::survey(module, &Lanes::new(capability, facts), &how, classify)
         .map_err(|errors| gpu::not_lowered(&errors))
 }
 

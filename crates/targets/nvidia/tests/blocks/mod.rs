@@ -47,7 +47,7 @@ pub(crate) fn run_with(
     let module = parse(&head, ttgir::registry(), ParseOptions { file: Some("f") })
         .unwrap_or_else(|error| panic!("{error}\n{head}"));
     ir::verify(&module).unwrap_or_else(|errors| panic!("{}\n{head}", errors[0]));
-    let target = Lanes { capability: 90, machine: nvidia::machine::machine(90).expect("a machine") };
+    let target = Lanes::new(90, nvidia::machine::machine(90).expect("a machine"));
     let lowered = lanes::lower(&module, &target, &Options::default())
         .unwrap_or_else(|errors| panic!("{}\n{head}", errors[0]));
     llir::verify(&lowered.module).unwrap_or_else(|errors| panic!("{}\n{}", errors[0], lowered.module));

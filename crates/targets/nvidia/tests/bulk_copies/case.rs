@@ -176,7 +176,7 @@ pub(crate) fn compile_module(
     let how = pipeline::Options { num_warps, num_ctas: 1, num_stages: stages };
     pipeline::to_ttgir(module, 90, machine, &how, ir::pass::Verify::Each, &mut ())
         .unwrap_or_else(|errors| panic!("{}", errors[0]));
-    let target = Lanes { capability: 90, machine };
+    let target = Lanes::new(90, machine);
     let mut lowered =
         lanes::lower(module, &target, &Options::default()).unwrap_or_else(|errors| panic!("{}", errors[0]));
     let kernel = kernels(module).next().expect("a kernel").op;

@@ -56,7 +56,7 @@ pub(crate) fn lowered(
         println!("{}", ir::text::print(&module, ir::text::PrintOptions::PLAIN));
     }
     let machine = nvidia::machine::machine(capability).ok_or("no such machine")?;
-    let target = Lanes { capability, machine };
+    let target = Lanes::new(capability, machine);
     // The interpreter rounds every product.
     let options = Options { fuse_multiply_add: false, ..Options::default() };
     let lowered = lanes::lower(&module, &target, &options).map_err(|errors| errors[0].to_string())?;
