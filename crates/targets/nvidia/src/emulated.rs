@@ -71,7 +71,7 @@ impl Ptx {
         let word = |slot: &u64| slot.to_le_bytes().to_vec();
         let mut values: Vec<Vec<u8>> = call.launch.args.iter().map(word).collect();
         for recipe in &call.facts.maps {
-            let map = maps::emulated(recipe, call.launch.args).ok_or("a tensor map has no arguments")?;
+            let map = maps::emulated(recipe, call.launch.args)?;
             values.push(map.encode().to_vec());
         }
         values.extend([call.launch.scratch, 0].iter().map(word));

@@ -121,8 +121,12 @@ pub fn layout(recipe: &MapRecipe, args: &[u64]) -> Option<TensorLayout> {
 }
 
 /// The map for arguments as the emulator has it.
-pub fn emulated(recipe: &MapRecipe, args: &[u64]) -> Option<TensorMap> {
-    let layout = layout(recipe, args)?;
+///
+/// # Errors
+/// When an argument is missing, or the copy engine cannot do it.
+pub fn emulated(recipe: &MapRecipe, args: &[u64]) -> Result<TensorMap, String> {
+    let layout = layout(recipe, args).ok_or("a tensor map has no arguments")?;
+    layout.check().map_err(|text| format!("a tensor descriptor cannot be made: {text}"))?;
     let bytes = layout.element.bytes();
     let strides = layout.strides.iter().rev().skip(1).map(|stride| stride.wrapping_mul(bytes));
     let swizzle = match layout.swizzle {
@@ -131,7 +135,7 @@ pub fn emulated(recipe: &MapRecipe, args: &[u64]) -> Option<TensorMap> {
         128 => Swizzle::Bytes128,
         _ => Swizzle::None,
     };
-    Some(TensorMap {
+    Ok(TensorMap {
         address: layout.base,
         element: row_of(recipe.element).2,
         dims: layout.shape.iter().rev().map(|&size| size as u32).collect(),

@@ -2,6 +2,10 @@
 
 /// The most axes that a tensor map has.
 pub const MAX_RANK: usize = 5;
+/// Bytes from one element to the next along an axis are fewer.
+const STRIDE_END: u64 = 1 << 40;
+/// Elements along an axis, at most.
+const MOST_ELEMENTS: u64 = 1 << 32;
 
 /// What an element is, by the driver's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,10 +81,18 @@ impl TensorLayout {
         if !self.base.is_multiple_of(16) {
             return Err(format!("the address {:#x} is not a multiple of 16", self.base));
         }
-        if let Some(stride) =
-            self.strides[..rank - 1].iter().find(|stride| !(**stride * bytes).is_multiple_of(16))
-        {
-            return Err(format!("a stride of {stride} elements is not a multiple of 16 bytes"));
+        for &stride in &self.strides[..rank - 1] {
+            let Some(stride) = stride.checked_mul(bytes).filter(|&stride| stride < STRIDE_END) else {
+                let stride = stride as i64;
+                return Err(format!("a stride of {stride} elements is negative, or has 2^40 bytes or more"));
+            };
+            if !stride.is_multiple_of(16) {
+                let stride = stride / bytes;
+                return Err(format!("a stride of {stride} elements is not a multiple of 16 bytes"));
+            }
+        }
+        if let Some(size) = self.shape.iter().find(|size| **size > MOST_ELEMENTS) {
+            return Err(format!("there are at most 2^32 elements along an axis, not {size}"));
         }
         if let Some(block) = self.block.iter().find(|block| !(1..=256).contains(*block)) {
             return Err(format!("a block has 1 to 256 elements along an axis, not {block}"));

@@ -5,9 +5,10 @@ use crate::case::{Compiled, compile_module};
 use emulator::{Argument as Parameter, Checks, Launch, Memory, Program};
 use ir::text::{ParseOptions, parse};
 use nvidia::maps;
+use target::Guards;
 use ttgir::Machine;
+use ttir::interp::{self, Arg, Lines};
 use ttir::ops::func::kernels;
-use ttir::testing::{Argument, Engine, Interpreter, interpret};
 
 /// How a kernel is compiled.
 #[derive(Clone, Copy)]
@@ -26,6 +27,45 @@ pub(crate) struct Kernel {
     pub(crate) plain: Compiled,
 }
 
+/// An argument.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Slot {
+    /// A pointer to a byte of a buffer, or in front of it.
+    Pointer(usize, i64),
+    /// A number.
+    Number(i64),
+}
+
+/// The arguments of a launch.
+#[derive(Clone, Debug)]
+pub(crate) struct Args {
+    pub(crate) buffers: Vec<Vec<u8>>,
+    pub(crate) slots: Vec<Slot>,
+}
+
+impl Args {
+    /// A pointer to each buffer, then numbers.
+    pub(crate) fn of(buffers: Vec<Vec<u8>>, numbers: &[i64]) -> Args {
+        let pointers = (0..buffers.len()).map(|buffer| Slot::Pointer(buffer, 0));
+        let slots = pointers.chain(numbers.iter().map(|&number| Slot::Number(number))).collect();
+        Args { buffers, slots }
+    }
+
+    /// Puts the buffers into memory; where they are, and the arguments.
+    fn place(&self, memory: &mut Memory) -> (Vec<u64>, Vec<u64>) {
+        let buffers: Vec<u64> = self.buffers.iter().map(|bytes| memory.allocate_with(bytes)).collect();
+        let slot = |slot: &Slot| match *slot {
+            Slot::Pointer(buffer, offset) => buffers[buffer].wrapping_add_signed(offset),
+            Slot::Number(number) => number as u64,
+        };
+        let slots = self.slots.iter().map(slot).collect();
+        (buffers, slots)
+    }
+}
+
+/// A grid and arguments.
+pub(crate) type Launched<'a> = ([u32; 3], &'a Args);
+
 /// What a launch leaves in its buffers.
 pub(crate) type Buffers = Vec<Vec<u8>>;
 
@@ -40,7 +80,10 @@ impl Kernel {
         let compile = |change: &dyn Fn(&mut Machine)| {
             compile_module(&mut module.clone(), how.stages, how.num_warps, change)
         };
-        let bulk = compile(how.change);
+        let bulk = compile(&|machine| {
+            machine.bulk_loads = true;
+            (how.change)(machine);
+        });
         let plain = compile(&|machine| {
             (how.change)(machine);
             machine.bulk_loads = false;
@@ -50,15 +93,32 @@ impl Kernel {
     }
 
     /// What the launch should leave.
-    pub(crate) fn interpret(&self, grid: [u32; 3], args: &[Argument]) -> Buffers {
-        let ran = Interpreter.run(&self.module, &self.name, grid, args);
-        ran.unwrap_or_else(|error| panic!("interpreter: {error}")).buffers
+    pub(crate) fn interpret(&self, launch: Launched<'_>) -> Buffers {
+        self.interpreted(launch, interp::Memory::watch_races)
     }
 
     /// The same where programs wait for each other.
-    pub(crate) fn interpret_unwatched(&self, grid: [u32; 3], args: &[Argument]) -> Buffers {
-        let ran = interpret(&self.module, &self.name, grid, args, |_, _| ());
-        ran.unwrap_or_else(|error| panic!("interpreter: {error}")).buffers
+    pub(crate) fn interpret_unwatched(&self, launch: Launched<'_>) -> Buffers {
+        self.interpreted(launch, |_, _| ())
+    }
+
+    fn interpreted(&self, (grid, args): Launched<'_>, watch: fn(&mut interp::Memory, [u32; 3])) -> Buffers {
+        let mut memory = interp::Memory::new();
+        let buffers: Vec<interp::Address> = args
+            .buffers
+            .iter()
+            .enumerate()
+            .map(|(at, bytes)| memory.alloc(&format!("buffer {at}"), bytes.clone()))
+            .collect();
+        let slot = |slot: &Slot| match *slot {
+            Slot::Pointer(buffer, offset) => Arg::Pointer(buffers[buffer].offset(offset)),
+            Slot::Number(number) => Arg::Int(number),
+        };
+        let slots: Vec<Arg> = args.slots.iter().map(slot).collect();
+        watch(&mut memory, grid);
+        interp::run(&self.module, &self.name, grid, &slots, &mut memory, &mut Lines::default())
+            .unwrap_or_else(|error| panic!("interpreter: {error}"));
+        buffers.iter().map(|&address| memory.bytes(address).to_vec()).collect()
     }
 
     /// What a version leaves, with a text in place of its own.
@@ -66,17 +126,15 @@ impl Kernel {
         &self,
         version: &Compiled,
         text: &str,
-        (grid, args): ([u32; 3], &[Argument]),
+        (grid, args): Launched<'_>,
         schedule: u64,
     ) -> Result<Buffers, String> {
         let mut memory = Memory::new();
-        let (slots, buffers) = place(&mut memory, args);
+        let (buffers, slots) = args.place(&mut memory);
         let program = Program::parse(text).map_err(|error| error.to_string())?;
         let entry = program.entry(&self.name).ok_or("no entry")?;
-        let maps = version.maps.iter().map(|map| {
-            let map = maps::emulated(map, &slots).expect("arguments");
-            map.encode().to_vec()
-        });
+        let maps = version.maps.iter().map(|map| Ok(maps::emulated(map, &slots)?.encode().to_vec()));
+        let maps: Vec<Vec<u8>> = maps.collect::<Result<_, String>>()?;
         let programs = u64::from(grid.iter().product::<u32>());
         let scratch = memory.allocate((version.scratch * programs) as usize + 128).next_multiple_of(128);
         let values = slots.iter().map(|slot| slot.to_le_bytes().to_vec()).chain(maps);
@@ -96,23 +154,31 @@ impl Kernel {
         if let Some(finding) = report.findings.first() {
             return Err(finding.to_string());
         }
-        let read = |(address, bytes): (u64, usize)| {
-            let mut buffer = vec![0; bytes];
+        let read = |(address, bytes): (u64, &Vec<u8>)| {
+            let mut buffer = vec![0; bytes.len()];
             memory.read(address, &mut buffer).map(|()| buffer).map_err(|error| error.to_string())
         };
-        buffers.into_iter().map(read).collect()
+        buffers.into_iter().zip(&args.buffers).map(read).collect()
     }
 
-    /// Whether launches with these arguments take the version with bulk copies.
-    pub(crate) fn takes_bulk(&self, grid: [u32; 3], args: &[Argument]) -> bool {
-        let (slots, _) = place(&mut Memory::new(), args);
-        self.bulk.guards.hold(grid, &slots)
+    /// Whether a launch takes the version with bulk copies.
+    pub(crate) fn takes_bulk(&self, launch: Launched<'_>) -> bool {
+        self.bulk.guards.hold(launch.0, &launch.1.place(&mut Memory::new()).1)
+    }
+
+    /// The conditions that a launch does not meet, by their numbers.
+    pub(crate) fn violated(&self, launch: Launched<'_>) -> Vec<usize> {
+        let (_, slots) = launch.1.place(&mut Memory::new());
+        let guards = &self.bulk.guards;
+        let alone =
+            |at: &usize| Guards { conditions: vec![guards.conditions[*at].clone()], ..guards.clone() };
+        (0..guards.conditions.len()).filter(|at| !alone(at).hold(launch.0, &slots)).collect()
     }
 
     /// Runs the version that a launch takes under a few schedules; all leave what the interpreter says.
-    pub(crate) fn check(&self, launch: ([u32; 3], &[Argument]), schedules: u64, what: &str) {
-        let expected = self.interpret(launch.0, launch.1);
-        let version = if self.takes_bulk(launch.0, launch.1) { &self.bulk } else { &self.plain };
+    pub(crate) fn check(&self, launch: Launched<'_>, schedules: u64, what: &str) {
+        let expected = self.interpret(launch);
+        let version = if self.takes_bulk(launch) { &self.bulk } else { &self.plain };
         for schedule in 0..schedules {
             let found = self.run(version, &version.ptx, launch, schedule);
             let found =
@@ -121,7 +187,9 @@ impl Kernel {
                 let (one, two) = (&found[buffer], &expected[buffer]);
                 let at = (0..one.len()).find(|&at| one[at] != two[at]);
                 panic!(
-                    "{what}, schedule {schedule}: buffer {buffer} differs from byte {at:?} on\n{}",
+                    "{what}, schedule {schedule}: buffer {buffer} differs from byte {at:?} on: {:?}, not {:?}\n{}",
+                    at.map(|at| &one[at..one.len().min(at + 16)]),
+                    at.map(|at| &two[at..two.len().min(at + 16)]),
                     version.ptx
                 );
             }
@@ -133,25 +201,9 @@ impl Kernel {
         &self,
         version: &Compiled,
         text: &str,
-        launch: ([u32; 3], &[Argument]),
+        launch: Launched<'_>,
         expected: &Buffers,
     ) -> bool {
         (0..4).all(|schedule| self.run(version, text, launch, schedule).is_ok_and(|found| found == *expected))
     }
-}
-
-/// Arguments as a launch has them, and where its buffers are.
-fn place(memory: &mut Memory, args: &[Argument]) -> (Vec<u64>, Vec<(u64, usize)>) {
-    let (mut slots, mut buffers) = (Vec::new(), Vec::new());
-    for arg in args {
-        slots.push(match arg {
-            Argument::Bits(bits) => *bits,
-            Argument::Buffer(bytes) => {
-                let address = memory.allocate_with(bytes);
-                buffers.push((address, bytes.len()));
-                address
-            }
-        });
-    }
-    (slots, buffers)
 }

@@ -3,9 +3,12 @@
 
 #[path = "../support/assembler.rs"]
 mod assembler;
+mod boxes;
 mod case;
 mod copies;
+mod guards;
 mod kernel;
 mod nests;
 mod order;
+mod random;
 mod roles;

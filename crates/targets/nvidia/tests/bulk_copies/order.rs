@@ -2,8 +2,8 @@
 //! sees what comes before it, and what orders them is missed when it is left out.
 
 use crate::case::half;
-use crate::kernel::{How, Kernel};
-use ttir::testing::{Argument, Random};
+use crate::kernel::{Args, How, Kernel};
+use ttir::testing::Random;
 
 /// A block of 64 × 64 of `%x` and of `%y` (both f16) and of `%out` (f32), by pointers and by descriptors.
 const HEAD: &str = r"
@@ -50,15 +50,14 @@ const DOUBLED: &str = "
 ";
 
 /// A product of small whole numbers has bits left for another one.
-fn args(random: &mut Random, n: u64) -> Vec<Argument> {
-    let mut block = || {
+fn args(random: &mut Random, n: i64) -> Args {
+    let mut block = || -> Vec<u8> {
         let number =
             |_| half(i32::from(random.below(12) == 0) - i32::from(random.below(12) == 0)).to_le_bytes();
-        Argument::Buffer((0..64 * 64).flat_map(number).collect())
+        (0..64 * 64).flat_map(number).collect()
     };
     let (x, y) = (block(), block());
-    let out = Argument::Buffer(vec![0x5a; 64 * 64 * 4]);
-    vec![x, y, out, Argument::Buffer(vec![0; 4]), Argument::Bits(n)]
+    Args::of(vec![x, y, vec![0x5a; 64 * 64 * 4], vec![0; 4]], &[n])
 }
 
 fn kernel(body: &str, num_warps: u32) -> Kernel {
@@ -80,7 +79,7 @@ fn check(body: &str, words: &[&str], what: &str) -> Kernel {
     }
     let kernel = kernel(body, 4);
     let args = args(&mut random, 3);
-    let expected = kernel.interpret([1; 3], &args);
+    let expected = kernel.interpret(([1; 3], &args));
     let lines: Vec<&str> = kernel.bulk.ptx.lines().collect();
     for word in words {
         assert!(kernel.bulk.ptx.contains(word), "{what}: no `{word}`\n{}", kernel.bulk.ptx);
@@ -218,9 +217,9 @@ fn what_another_program_stored_is_loaded_in_bulk_behind_its_flag() {
     let mut random = Random::new(43);
     let kernel = kernel(&body, 4);
     let mut args = args(&mut random, 1);
-    args[2] = Argument::Buffer(vec![0x5a; 3 * 64 * 64 * 4]);
-    let launch = ([3, 1, 1], &args[..]);
-    let expected = kernel.interpret_unwatched(launch.0, launch.1);
+    args.buffers[2] = vec![0x5a; 3 * 64 * 64 * 4];
+    let launch = ([3, 1, 1], &args);
+    let expected = kernel.interpret_unwatched(launch);
     for schedule in 0..6 {
         let found = kernel.run(&kernel.bulk, &kernel.bulk.ptx, launch, schedule);
         assert!(found.unwrap_or_else(|error| panic!("{error}\n{}", kernel.bulk.ptx)) == expected);
@@ -253,7 +252,7 @@ fn stores_of_one_iteration_that_lie_apart_go_on_together() {
         let text = wide(&format!("{HEAD}{body}{TAIL}"));
         let kernel = Kernel::of(&text, How { stages: 3, num_warps: 4, change: &|_| () });
         let mut args = args(&mut random, 3);
-        args[2] = Argument::Buffer(vec![0x5a; 64 * 128 * 4]);
+        args.buffers[2] = vec![0x5a; 64 * 128 * 4];
         kernel.check(([1; 3], &args), 6, column);
         let wait = format!("cp.async.bulk.wait_group {waits};");
         assert!(kernel.bulk.ptx.contains(&wait), "{wait}\n{}", kernel.bulk.ptx);

@@ -188,7 +188,7 @@ fn copies_run_ahead_from_tile_to_tile() {
 }
 
 /// Lines of a text that order the roles, by their numbers.
-fn ordering(text: &str) -> Vec<usize> {
+pub(crate) fn ordering(text: &str) -> Vec<usize> {
     const WORDS: &[&str] = &[
         "mbarrier.init",
         "mbarrier.arrive",
@@ -204,7 +204,7 @@ fn ordering(text: &str) -> Vec<usize> {
 }
 
 /// The text with another line in a place.
-fn with_line(text: &str, at: usize, line: &str) -> String {
+pub(crate) fn with_line(text: &str, at: usize, line: &str) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
     lines[at] = line;
     lines.join("\n")
