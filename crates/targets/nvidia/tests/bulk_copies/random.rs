@@ -132,7 +132,7 @@ fn nothing_that_orders_copies_of_boxes_may_be_missing() {
         assert_eq!(kernel.bulk.threads, 128);
         // Behind the loop that begins copies barriers order the store, twice where the loop has run at all.
         let text = &kernel.bulk.ptx;
-        let last = text.lines().filter(|line| line.contains("cp.async.bulk.tensor")).last().expect("copies");
+        let last = text.lines().rfind(|line| line.contains("cp.async.bulk.tensor")).expect("copies");
         let (head, tail) = text.rsplit_once(last).expect("it is there");
         let cases =
             without_each(text).into_iter().filter(|(_, left)| left.trim_end().ends_with(tail.trim_end()));
