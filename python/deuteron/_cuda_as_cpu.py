@@ -255,7 +255,7 @@ def _generator_kind(torch):
 
 
 #: Those that ``torch.cpu`` gets as well, where it has none of its own.
-_OF_CPU = ("set_stream", "Event", "get_device_name", "get_device_properties", "get_device_capability", "empty_cache", "mem_get_info")
+_OF_CPU = ("set_stream", "device", "Event", "get_device_name", "get_device_properties", "get_device_capability", "empty_cache", "mem_get_info")
 
 
 def _random(torch):

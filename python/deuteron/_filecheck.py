@@ -68,12 +68,19 @@ def run_parser(kernel_fn, args=(), kwargs=None, target=stub_target):
 def _specialized(bound, specialization):
     """Types by name, constants and attributes by position, of arguments and what they were specialised to."""
     signature, constants, attrs = {}, {}, {}
+
+    def note(value, kind, key, path):
+        if isinstance(kind, (list, tuple)):
+            for at, parts in enumerate(zip(value, kind, key)):
+                note(*parts, (*path, at))
+        elif kind == "constexpr":
+            constants[path] = value
+        elif key == "D":
+            attrs[path] = [["tt.divisibility", 16]]
+
     for index, ((name, value), (kind, key)) in enumerate(zip(bound.items(), specialization)):
         signature[name] = kind
-        if kind == "constexpr":
-            constants[(index, )] = value
-        elif key == "D":
-            attrs[(index, )] = [["tt.divisibility", 16]]
+        note(value, kind, key, (index, ))
     return signature, constants, attrs
 
 

@@ -161,6 +161,9 @@ def classes():
     nan = f"class PropagateNan(Enum):\n{docstring(tl.PropagateNan)}\n    NONE = 0\n    ALL = 0xFFFF\n"
     texts = [
         nan, constexpr_class(), plain_class(tl.constexpr_type, "    value: Any\n    def mangle(self) -> builtins.str: ...\n"),
+        plain_class(tl.tuple_type, "    types: builtins.list[Any]\n    fields: Any\n    name: builtins.str\n"
+                    "    def __iter__(self) -> Iterator[Any]: ...\n    def __getitem__(self, index: int) -> Any: ...\n"
+                    "    def mangle(self) -> builtins.str: ...\n"),
         f'class const:\n{docstring(tl.const)}\n', tensor_class(), plain_class(tl.tuple, TUPLE),
         plain_class(tl.slice, "    start: Any\n    stop: Any\n    step: Any\n"), plain_class(tl.range, members),
         plain_class(tl.static_range, RANGE + "    def __iter__(self) -> Iterator[builtins.int]: ...\n"),

@@ -49,3 +49,8 @@ def test_what_libraries_of_kernels_ask_torch_for(python):
             print(stream(0), seed, offset, generator.get_state().view(torch.int64).tolist(), generator.initial_seed())
         """)
     assert python("-m", "deuteron", "--cuda-as-cpu", "-c", code).stdout == "0 7 0 [7, 8] 7\n"
+
+
+def test_the_device_of_a_cpu_is_entered(python):
+    code = "import torch\nwith torch.cpu.device(0): print(torch.ones(2, device='cuda').tolist())"
+    assert python("-m", "deuteron", "--cuda-as-cpu", "-c", code).stdout == "[1.0, 1.0]\n"

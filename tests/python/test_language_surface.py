@@ -5,9 +5,11 @@ import inspect
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import deuteron
+import deuteron as triton
 import deuteron.language as tl
 
 NAMES = json.loads((Path(__file__).parent / "public_names.json").read_text())
@@ -89,3 +91,29 @@ def test_values_of_kernels_cannot_be_made_outside():
     with pytest.raises(RuntimeError, match="value of a kernel"):
         list(tl.range(0, 4))
     assert tl.range(4).start == 0 and tl.static_range(1, 9, 2).step == 2
+
+
+@triton.jit
+def two_values(x):
+    return x, 2 * x
+
+
+@triton.jit
+def asks_types(out_ptr, N: tl.constexpr):
+    x = tl.arange(0, N)
+    tl.static_assert(x[None, :].type.get_block_shapes() == (1, N))
+    values = two_values(x)
+    tl.static_assert(values.type == tl.tuple_type([x.type, x.type]))
+    tl.static_assert(values.type != tl.tuple_type((x.type, tl.int32), fields=None))
+    tl.store(out_ptr + x, values[1])
+
+
+@pytest.mark.parametrize("interpret", [False, True])
+def test_types_of_blocks_and_tuples(interpret):
+    out = np.zeros(8, np.int32)
+    with triton.knobs.runtime.scope():
+        triton.knobs.runtime.interpret = interpret
+        asks_types[(1, )](out, N=8)
+    assert np.array_equal(out, 2 * np.arange(8))
+    pair = tl.tuple_type([tl.int32, tl.float32], ("a", "b"))
+    assert str(pair) == "[a:int32,b:fp32]" and list(pair) == [tl.int32, tl.float32] and pair[1] is tl.float32

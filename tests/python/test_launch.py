@@ -163,6 +163,7 @@ def test_what_a_compiled_kernel_tells():
     out = np.zeros(10, np.float32)
     kernel = fill[(1, )](out, 10, 5.0)
     assert "tt.store" in kernel.asm["ttir"] and "define" in kernel.asm["llir"]
+    assert kernel.asm["ttgir"] == "" and "ttgir" not in kernel.asm
     assert "fill" in kernel.asm["asm"] and "fill" in kernel.metadata.name
     assert kernel.metadata.num_warps == 4 and kernel.metadata.target.backend == "cpu"
     assert kernel.n_regs >= 1 and kernel.n_spills >= 0 and kernel.metadata.shared >= 0

@@ -32,7 +32,7 @@ const PYTHON: [&str; 17] = [
 ];
 
 /// Names that stand for themselves: classes, decorators, markers.
-const MARKERS: [&str; 16] = [
+const MARKERS: [&str; 17] = [
     "tl.aggregate_replace",
     "triton.aggregate",
     "triton.jit",
@@ -43,6 +43,7 @@ const MARKERS: [&str; 16] = [
     "tl.tensor",
     "tl.slice",
     "tl.constexpr_type",
+    "tl.tuple_type",
     "tl.const",
     "tl.tensor_descriptor",
     "tl.PropagateNan.ALL",

@@ -14,7 +14,7 @@ from .core import (
     map_elementwise, max_constancy, max_contiguous, maximum, minimum, mul, multiple_of, num_programs, permute,
     pi32_t, pointer_type, program_id, PropagateNan, range, reduce, reshape, rsqrt, sin, slice, split, sqrt,
     sqrt_rn, static_assert, static_print, static_range, store, store_tensor_descriptor, str_to_ty, sub,
-    tanh, tensor, tensor_descriptor, to_tensor, trans, TRITON_MAX_TENSOR_NUMEL, tuple, uint16, uint32, uint64,
+    tanh, tensor, tensor_descriptor, to_tensor, trans, TRITON_MAX_TENSOR_NUMEL, tuple, tuple_type, uint16, uint32, uint64,
     uint8, umulhi, view, void, where,
 )
 from .standard import (

@@ -105,6 +105,16 @@ class constexpr_type:
     value: Any
     def mangle(self) -> builtins.str: ...
 
+class tuple_type:
+    """The type of a tuple: the types of its values, and the names of its fields if they have any."""
+    def __init__(self, types: Any, fields: Any = None) -> None: ...
+    types: builtins.list[Any]
+    fields: Any
+    name: builtins.str
+    def __iter__(self) -> Iterator[Any]: ...
+    def __getitem__(self, index: int) -> Any: ...
+    def mangle(self) -> builtins.str: ...
+
 class const:
     """Annotation of a pointer parameter that the kernel only reads: ``x_ptr: tl.const``."""
 

@@ -74,6 +74,42 @@ class constexpr_type:
         return repr(self)
 
 
+@builtin_class
+class tuple_type:
+    """The type of a tuple: the types of its values, and the names of its fields if they have any."""
+
+    def __init__(self, types, fields=None):
+        self.types = list(types)
+        self.fields = fields
+
+    @property
+    def name(self):
+        """Types, with the names of fields in front."""
+        names = [f"{field}:" for field in self.fields] if self.fields is not None else [""] * len(self.types)
+        return f"[{','.join(f'{name}{ty}' for name, ty in zip(names, self.types))}]"
+
+    def __iter__(self):
+        return iter(self.types)
+
+    def __getitem__(self, index):
+        return self.types[index]
+
+    def __eq__(self, other):
+        # A kernel whose body Python runs has the types of a tuple as a tuple.
+        fields = getattr(other, "fields", getattr(other, "_fields", None))
+        return isinstance(other, (tuple_type, tuple, list)) and self.types == list(other) and self.fields == fields
+
+    def __hash__(self):
+        return hash(self.name)
+
+    def __str__(self):
+        return self.name
+
+    def mangle(self):
+        """What stands for this type in a mangled function name."""
+        return "T" + "_".join(ty.mangle() for ty in self.types) + "T"
+
+
 def _unwrap(value):
     return value.value if isinstance(value, constexpr) else value
 

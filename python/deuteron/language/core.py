@@ -5,7 +5,7 @@ from ._aggregate import _aggregate, aggregate_replace
 from ._arith import (add, clamp, dot, dot_scaled, expect_zero, inline_asm_elementwise, map_elementwise, maximum,
                      minimum, mul, sub, where)
 from ._builtin import builtin, is_builtin
-from ._constexpr import _unwrap_if_constexpr, const, constexpr, constexpr_type
+from ._constexpr import _unwrap_if_constexpr, const, constexpr, constexpr_type, tuple_type
 from ._create import (arange, broadcast, broadcast_to, cast, cat, expand_dims, full, gather, histogram, join,
                       num_programs, permute, program_id, reshape, split, to_tensor, trans, view)
 from ._dtypes import (bfloat16, block_type, dtype, float8e4b8, float8e4b15, float8e4nv, float8e5, float8e5b16, float16,

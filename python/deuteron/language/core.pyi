@@ -108,6 +108,7 @@ from . import tensor_descriptor as tensor_descriptor
 from . import to_tensor as to_tensor
 from . import trans as trans
 from . import tuple as tuple
+from . import tuple_type as tuple_type
 from . import uint16 as uint16
 from . import uint32 as uint32
 from . import uint64 as uint64

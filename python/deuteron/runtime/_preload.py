@@ -96,7 +96,10 @@ def _argument(kind, path, constants, divisors):
     if isinstance(kind, (list, tuple)):
         return tuple(_argument(item, (*path, at), constants, divisors) for at, item in enumerate(kind))
     if path in constants:
-        return constants[path]
+        value = constants[path]
+        # Inside of a tuple a number is a constant by being called one, but for 1, which is one of itself.
+        is_called = len(path) > 1 and value is not None and not (type(value) is int and value == 1)
+        return tl.constexpr(value) if is_called else value
     divisor = divisors.get(path, 1)
     if kind.startswith("*"):
         return _Memory(tl.core.str_to_ty(kind).element_ty, divisor)

@@ -8,6 +8,7 @@ use crate::ops;
 use crate::typing::Ty;
 use crate::value::PyValue;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// A question about an element type that is a method of dtypes.
 type Question = fn(Scalar) -> bool;
@@ -153,6 +154,31 @@ impl Ctx<'_> {
         Ok(Val::Tuple(Rc::new(Tuple { items, fields: tuple.fields.clone() })))
     }
 
+    /// `tl.tuple_type(types, fields)`: the type of a tuple is the tuple of its types.
+    pub(crate) fn named_tuple_type(&mut self, args: &[Val], keywords: &[(String, Val)]) -> Res<Val> {
+        let keyword = |name: &str| keywords.iter().find(|(key, _)| key == name).map(|(_, value)| value);
+        let types = args.first().or_else(|| keyword("types"));
+        let Some(Val::Tuple(types)) = types else {
+            return Err(
+                self.error("tuple_type takes a tuple of types, and the names of the fields if they have any")
+            );
+        };
+        let fields = match args.get(1).or_else(|| keyword("fields")) {
+            None | Some(Val::Const(PyValue::None)) => None,
+            Some(Val::Tuple(names)) => {
+                let names = names.items.iter().map(|name| match name {
+                    Val::Const(PyValue::Str(name)) => Ok(Arc::from(&**name)),
+                    other => Err(self.error(format!("a field has a name, not {}", other.describe()))),
+                });
+                Some(names.collect::<Res<_>>()?)
+            }
+            Some(other) => {
+                return Err(self.error(format!("the fields are a tuple of names, not {}", other.describe())));
+            }
+        };
+        Ok(Val::Tuple(Rc::new(Tuple { items: types.items.clone(), fields })))
+    }
+
     /// Calls a method of a value.
     pub(crate) fn call_method(
         &mut self,
@@ -203,6 +229,7 @@ impl Ctx<'_> {
                 (Some(element), _) => Ok(element.clone()),
                 _ => Err(self.error("with_element_ty() missing required argument: 'element_ty'")),
             },
+            ("get_block_shapes", _) if let Val::Type(ty) = receiver => Ok(dims(ty)),
             _ => Err(self.no_attribute(receiver, name)),
         }
     }
@@ -247,6 +274,7 @@ fn type_attribute(value: &Val, ty: &Ty, name: &str) -> Option<Val> {
         ("fp_mantissa_width", Scalar::Number(dtype)) if dtype.is_floating() => {
             Val::int(dtype.facts().mantissa)
         }
+        ("get_block_shapes", _) if ty.is_block() => method(value, name),
         _ if question(ty.scalar, name).is_some() || DTYPE_METHODS.contains(&name) => method(value, name),
         _ => return None,
     })

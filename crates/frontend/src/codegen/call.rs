@@ -131,6 +131,9 @@ impl Ctx<'_> {
                 Err(_) => Err(self.error("constexpr_type takes one value, the constant whose type it is")),
             };
         }
+        if path == "tl.tuple_type" {
+            return self.named_tuple_type(&args, &keywords);
+        }
         let Some(entry) = ops::find(path) else {
             return Err(self.unsupported(format!("`{path}` cannot be called in a kernel"), ""));
         };

@@ -262,7 +262,7 @@ fn is_instance(val: &Val, class: &str) -> bool {
     match class {
         "tl.tensor" => matches!(val, Val::Tensor(_) | Val::BlockPointer(_)),
         "tl.constexpr" => matches!(val, Val::Const(_)),
-        "tl.tuple" | "python.tuple" | "python.list" => matches!(val, Val::Tuple(_)),
+        "tl.tuple" | "tl.tuple_type" | "python.tuple" | "python.list" => matches!(val, Val::Tuple(_)),
         "tl.dtype" => matches!(val, Val::Const(PyValue::DType(_)) | Val::Type(_)),
         "tl.constexpr_type" => matches!(val, Val::ConstexprType(_)),
         "tl.pointer_type" => matches!(val, Val::Const(PyValue::DType(scalar)) if scalar.pointer().is_some()),

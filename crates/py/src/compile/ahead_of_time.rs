@@ -1,6 +1,7 @@
 //! Compiling without launching: `triton.compile`.
 
 use super::{build, notify};
+use crate::arguments::constexpr::field_names;
 use crate::devices::options::options_of;
 use crate::devices::targets::target_of;
 use crate::errors::{OrRaise, guard};
@@ -106,7 +107,7 @@ impl<'py> Reader<'_, 'py> {
                 let inner: Vec<u64> = path.extract::<Vec<u64>>()?.into_iter().chain([index as u64]).collect();
                 specs.push(self.arg(&item, &PyTuple::new(path.py(), inner)?)?);
             }
-            return Ok(ArgSpec::Tuple { items: specs, fields: None });
+            return Ok(ArgSpec::Tuple { items: specs, fields: field_names(ty.as_borrowed())? });
         }
         let text = ty
             .cast::<PyString>()

@@ -133,7 +133,7 @@ pub(super) fn keep(
 
 /// Whether not every launch takes the kernel as it is.
 fn is_guarded(artifact: &Artifact) -> bool {
-    artifact.launch.device().is_some_and(|facts| !facts.guards.is_empty())
+    artifact.launch.guards().is_some_and(|guards| !guards.is_empty())
 }
 
 /// Writes a kernel; says whether it is there now.

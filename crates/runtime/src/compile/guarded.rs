@@ -9,7 +9,7 @@ use crate::knobs::Settings;
 use crate::options::IR_OVERRIDE;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, OnceLock};
-use target::{CompileOptions, DeviceFacts, GivenStage, Grid, Guards, Launch};
+use target::{CompileOptions, GivenStage, Grid, Guards, Launch, OVERLAPPING, OptionValue};
 
 /// What a launch must be for a kernel.
 pub(super) struct Guarded {
@@ -30,8 +30,8 @@ struct Last {
 
 impl Guarded {
     /// Of a kernel that not every launch takes.
-    pub(super) fn of(facts: &DeviceFacts) -> Option<Box<Guarded>> {
-        let guards = facts.guards.clone();
+    pub(super) fn of(guards: &Guards) -> Option<Box<Guarded>> {
+        let guards = guards.clone();
         let args = guards.args();
         let is_empty = guards.is_empty();
         (!is_empty)
@@ -89,6 +89,7 @@ fn compile_plain(kernel: &Kernel) -> Result<Arc<Kernel>, RuntimeError> {
     let mut options = CompileOptions { guarded: false, ..kernel.options.clone() };
     // A file in place of a later stage is what the launch is refused for.
     options.extra.remove(IR_OVERRIDE);
+    options.extra.insert(OVERLAPPING.to_owned(), OptionValue::Bool(true));
     let plain = compile_given(&given, kernel.target(), &options, &Settings::current())?;
     let wants = kernel.guarded().is_some_and(Guarded::does_without_scratch);
     let same_scratch = plain.scratch() == kernel.scratch() || wants && plain.scratch().is_none();

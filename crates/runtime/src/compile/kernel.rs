@@ -72,7 +72,7 @@ impl Kernel {
             (options.num_warps, options.num_ctas) = (facts.asked_warps(), facts.num_ctas);
         }
         Kernel {
-            guarded: device.and_then(Guarded::of),
+            guarded: artifact.launch.guards().and_then(Guarded::of),
             scratch: device.map(|facts| facts.global_scratch).filter(|scratch| scratch.bytes > 0),
             artifact,
             hash,

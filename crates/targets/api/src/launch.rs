@@ -26,6 +26,8 @@ pub struct HostFacts {
     /// How many bytes of scratch, from the first on, programs of a launch leave to the next one that runs on the same
     /// thread.
     pub kept_bytes: u64,
+    /// What a launch must be; one that is not so takes a kernel that was compiled without.
+    pub guards: Guards,
 }
 
 /// What the driver of a device must know.
@@ -196,9 +198,19 @@ impl LaunchFacts {
         }
     }
 
+    /// What a launch must be; one that is not so takes a kernel that was compiled without.
+    pub fn guards(&self) -> Option<&Guards> {
+        match self {
+            LaunchFacts::Interpreted => None,
+            LaunchFacts::Host(facts) => Some(&facts.guards),
+            LaunchFacts::Device(facts) => Some(&facts.guards),
+        }
+    }
+
     /// All of it by the names that `kernel.metadata` has for it, for people and scripts.
     pub fn named(&self) -> Vec<(&'static str, OptionValue)> {
         let int = |value: u64| OptionValue::Int(i64::try_from(value).unwrap_or(i64::MAX));
+        let text = |guards: &Guards| if guards.is_empty() { String::new() } else { guards.to_string() };
         let nothing = ScratchFacts::NONE;
         let scratch = |global: &ScratchFacts, profile: &ScratchFacts| {
             vec![
@@ -212,14 +224,16 @@ impl LaunchFacts {
             LaunchFacts::Interpreted => {
                 [scratch(&nothing, &nothing), vec![("interpreted", OptionValue::Bool(true))]].concat()
             }
-            LaunchFacts::Host(HostFacts { features, kept_bytes }) => {
-                let own =
-                    vec![("features", OptionValue::Str(features.join(","))), ("kept", int(*kept_bytes))];
+            LaunchFacts::Host(HostFacts { features, kept_bytes, guards }) => {
+                let own = vec![
+                    ("features", OptionValue::Str(features.join(","))),
+                    ("kept", int(*kept_bytes)),
+                    ("launch_guards", OptionValue::Str(text(guards))),
+                ];
                 [scratch(&nothing, &nothing), own].concat()
             }
             LaunchFacts::Device(facts) => {
                 let maps: Vec<String> = facts.maps.iter().map(ToString::to_string).collect();
-                let guards = if facts.guards.is_empty() { String::new() } else { facts.guards.to_string() };
                 let mut own = scratch(&facts.global_scratch, &facts.profile_scratch);
                 own.extend([
                     ("num_warps", int(facts.asked_warps().into())),
@@ -230,7 +244,7 @@ impl LaunchFacts {
                     ("launch_cooperative_grid", OptionValue::Bool(facts.cooperative)),
                     ("launch_pdl", OptionValue::Bool(facts.overlaps)),
                     ("tensor_maps", OptionValue::Str(maps.join("; "))),
-                    ("launch_guards", OptionValue::Str(guards)),
+                    ("launch_guards", OptionValue::Str(text(&facts.guards))),
                 ]);
                 own
             }

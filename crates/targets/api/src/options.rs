@@ -26,6 +26,10 @@ pub struct OptionRow {
     pub doc: &'static str,
 }
 
+/// Among the `extra` of a compile where parameters may be the same memory, accessed in other places; elsewhere targets
+/// take them to be apart, or guard what they take for granted.
+pub const OVERLAPPING: &str = "overlapping";
+
 /// All options of one compile. The common ones are fields; the target's own are in `extra`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct CompileOptions {

@@ -30,7 +30,7 @@ impl Kit<'_, '_> {
 }
 
 fn launch_facts(features: &[String]) -> LaunchFacts {
-    LaunchFacts::Host(HostFacts { features: features.to_vec(), kept_bytes: 0 })
+    LaunchFacts::Host(HostFacts { features: features.to_vec(), ..HostFacts::default() })
 }
 
 /// Makes an artifact whose programs do what `program` builds; it gets the pid and gives the code to stop with, if any.

@@ -1,9 +1,13 @@
 //! Which memory an operation touches, as far as the order of steps depends on it.
 //!
 //! Addresses are told apart by the kernel parameter they start from. Two parameters are taken to be two tensors, or the
-//! same one accessed at the same places; anything that cannot be traced to a parameter may be anywhere.
+//! same one accessed at the same places; anything that cannot be traced to a parameter may be anywhere. A launch looks
+//! whether that is so where it matters ([`guards`]), and takes a kernel to which every parameter may be anywhere where
+//! it is not ([`let_overlap`]).
 
-use ir::{Def, Module, Op, OpRow, Traits, Value};
+use ir::{Attr, DeclaredKey, Def, Module, Op, OpRow, Traits, Value};
+use std::collections::BTreeSet;
+use target::{Condition, Guards, Number, Piece};
 use ttir::ops::access::AccessOp;
 use ttir::ops::control::ForOp;
 use ttir::ops::forms::UnaryOp;
@@ -51,7 +55,7 @@ impl Access {
     /// Whether both touch the same address in the same lane.
     pub(crate) fn is_same(&self, module: &Module, other: &Access) -> bool {
         match (self.pointer, other.pointer) {
-            (Some(a), Some(b)) => same_expression(module, a, b, 12),
+            (Some(a), Some(b)) => same_expression(module, a, b, None, DEPTH),
             _ => false,
         }
     }
@@ -143,6 +147,7 @@ fn trace(module: &Module, mut value: Value) -> Base {
                 (None, None) => return Base::Unknown,
             },
             Def::Arg(block, number) => match module.region_parent(module.block_region(block)) {
+                Some(op) if module.extra_attr(op, OVERLAPS.name).is_some() => return Base::Unknown,
                 Some(op) if module.is(op, &func::FUNC) => return Base::Param(number),
                 Some(op)
                     if module.is(op, &control::FOR) && number > 0 && stays(module, value, block, number) =>
@@ -171,9 +176,53 @@ fn op_around(module: &Module, value: Value) -> Option<Op> {
     }
 }
 
-/// Whether two values are computed alike, looking so many operations deep.
-fn same_expression(module: &Module, a: Value, b: Value, depth: u32) -> bool {
-    if a == b {
+/// Lets every parameter be the memory of any other.
+pub(crate) fn let_overlap(module: &mut Module, kernel: Op) {
+    module.set_extra(kernel, OVERLAPS.key(), Some(Attr::Unit));
+}
+
+/// What launches must look at: of two parameters of which one is written, and which are accessed in different places,
+/// the memory must not be the same. Memory that begins elsewhere in the same tensor is not found.
+pub(crate) fn guards(module: &Module) -> Guards {
+    let accesses: Vec<Access> = module
+        .walk(module.top())
+        .into_iter()
+        .filter(|&op| AccessOp::of(module, op).is_some())
+        .flat_map(|op| of(module, op))
+        .collect();
+    let mut pairs = BTreeSet::new();
+    for (number, one) in accesses.iter().enumerate() {
+        for other in &accesses[number + 1..] {
+            let (Base::Param(first), Base::Param(second)) = (one.base, other.base) else { continue };
+            if first != second && (one.is_write || other.is_write) && !at_same_places(module, one, other) {
+                pairs.insert((first.min(second), first.max(second)));
+            }
+        }
+    }
+    let piece = |base: u32| Piece { base: base as usize, bytes: 0 };
+    let apart = |(first, second)| Condition::Apart([piece(first), piece(second)]);
+    let conditions: Vec<Condition> = pairs.into_iter().map(apart).collect();
+    let numbers = if conditions.is_empty() { Vec::new() } else { vec![Number::Constant(1)] };
+    Guards { numbers, conditions }
+}
+
+/// Whether two accesses would be of the same elements if their parameters were the same memory.
+fn at_same_places(module: &Module, one: &Access, other: &Access) -> bool {
+    let (Some(a), Some(b)) = (one.pointer, other.pointer) else { return false };
+    let (Some(first), Some(second)) = (param_of(module, a), param_of(module, b)) else { return false };
+    same_expression(module, a, b, Some((first, second)), DEPTH)
+}
+
+/// How many operations deep addresses are compared.
+const DEPTH: u32 = 12;
+
+/// A kernel whose parameters may all be the same memory.
+static OVERLAPS: DeclaredKey =
+    DeclaredKey::new("cpu.overlaps", "Parameters may be the same memory, accessed in different places.");
+
+/// Whether two values are computed alike, looking so many operations deep; the two of `equal` count as one.
+fn same_expression(module: &Module, a: Value, b: Value, equal: Option<(Value, Value)>, depth: u32) -> bool {
+    if a == b || Some((a, b)) == equal {
         return true;
     }
     let (Def::Result(p, m), Def::Result(q, n)) = (module.def(a), module.def(b)) else { return false };
@@ -190,5 +239,5 @@ fn same_expression(module: &Module, a: Value, b: Value, depth: u32) -> bool {
             .operands(p)
             .iter()
             .zip(module.operands(q))
-            .all(|(&a, &b)| same_expression(module, a, b, depth - 1))
+            .all(|(&a, &b)| same_expression(module, a, b, equal, depth - 1))
 }

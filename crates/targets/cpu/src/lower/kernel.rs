@@ -10,7 +10,7 @@ use crate::abi::offsets;
 use crate::host;
 use ir::{FloatKind, Op, Type as IrType};
 use llir::{Flags, FunctionBuilder, Param, ParamAttributes, Type, Value};
-use target::{CompileOptions, KernelParam, ParamKind, TargetError};
+use target::{CompileOptions, KernelParam, OVERLAPPING, ParamKind, TargetError};
 use ttir::ops::func::{self, FuncOp};
 use ttir::passes::FLATTEN_DESCRIPTORS;
 
@@ -44,6 +44,9 @@ pub(crate) fn lower(
     options: &CompileOptions,
 ) -> std::result::Result<Lowered, TargetError> {
     let kernel = func::kernel_of(&module).map_err(|error| LowerError::new(error).into_target(&module))?.op;
+    if options.extra.contains_key(OVERLAPPING) {
+        super::accesses::let_overlap(&mut module, kernel);
+    }
     (FLATTEN_DESCRIPTORS.run)(&mut module).map_err(|error| LowerError::from(error).into_target(&module))?;
     super::descriptors::expand(&mut module, kernel).map_err(|error| error.into_target(&module))?;
     super::carried_reductions::shrink(&mut module, kernel);

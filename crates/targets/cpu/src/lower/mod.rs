@@ -72,5 +72,6 @@ mod versions;
 mod views;
 mod walk;
 
+pub(crate) use accesses::guards;
 pub(crate) use emitter::{Kept, Note};
 pub(crate) use kernel::{Lowered, lower};
