@@ -149,6 +149,14 @@ pub(crate) struct Values {
     pub(crate) registers: Vec<Value>,
 }
 
+impl Values {
+    /// The constant that every register of every lane holds, if there is one: it need not move.
+    fn constant(&self, cx: &Cx<'_>) -> Option<Value> {
+        let first = *self.registers.first()?;
+        (cx.b.is_known(first) && self.registers.iter().all(|&register| register == first)).then_some(first)
+    }
+}
+
 /// Bytes of memory that converting blocks of such elements by such plans needs.
 pub(crate) fn plans_bytes(plans: &[std::rc::Rc<Conversion>]) -> u32 {
     plans.iter().map(|plan| plan_bytes(plan)).sum()
@@ -189,10 +197,11 @@ pub(crate) fn convert_blocks(
     region: Option<Region>,
     blocks: &[Values],
 ) -> Result<Vec<Vec<Value>>> {
+    let constants: Vec<Option<Value>> = blocks.iter().map(|block| block.constant(cx)).collect();
     let mut regions = Vec::with_capacity(plans.len());
     let mut next = region;
-    for plan in plans {
-        regions.push(next);
+    for (plan, constant) in plans.iter().zip(&constants) {
+        regions.push(next.filter(|_| constant.is_none()));
         next = next.map(|region| region.after(plan_bytes(plan)));
     }
     let rounds =
@@ -206,14 +215,13 @@ pub(crate) fn convert_blocks(
         if round > 0 || alone {
             wait(cx, plans);
         }
-        let mut stored = false;
         for ((plan, region), block) in plans.iter().zip(&regions).zip(blocks) {
             if let (Conversion::Shared(staged), Some(region)) = (&**plan, region) {
                 store_block(cx, &staged.store, *region, block.element, &block.registers, round);
-                stored = true;
             }
         }
-        if stored {
+        // Also where only constants would move: others count on this wait.
+        if plans.iter().any(|plan| matches!(&**plan, Conversion::Shared(_))) && region.is_some() {
             wait(cx, plans);
         }
         for (((plan, region), block), loaded) in plans.iter().zip(&regions).zip(blocks).zip(&mut loaded) {
@@ -223,13 +231,14 @@ pub(crate) fn convert_blocks(
         }
     }
     let mut results = Vec::with_capacity(plans.len());
-    for ((plan, block), loaded) in plans.iter().zip(blocks).zip(&loaded) {
-        results.push(match &**plan {
-            Conversion::Registers(list) => list.iter().map(|from| block.registers[*from as usize]).collect(),
-            Conversion::Exchange(plan) => {
+    for (((plan, block), loaded), constant) in plans.iter().zip(blocks).zip(&loaded).zip(constants) {
+        results.push(match (&**plan, constant) {
+            (Conversion::Shared(staged), Some(constant)) => vec![constant; staged.load.same.len()],
+            (Conversion::Registers(list), _) => list.iter().map(|from| block.registers[*from as usize]).collect(),
+            (Conversion::Exchange(plan), _) => {
                 exchange(cx, plan, types::register(block.element), &block.registers)
             }
-            Conversion::Shared(staged) => with_copies(&staged.load.same, loaded),
+            (Conversion::Shared(staged), None) => with_copies(&staged.load.same, loaded),
         });
     }
     Ok(results)

@@ -62,7 +62,9 @@ fn travel(
 /// Another lane's values of one type, small ones packed into words.
 pub(crate) fn shuffle_values(cx: &mut Cx<'_>, shuffle: Shuffle, ty: Type, values: &[Value]) -> Vec<Value> {
     let words = to_words(cx, ty, values);
-    let got: Vec<Value> = words.into_iter().map(|word| cx.target.shuffle(&mut cx.b, shuffle, word)).collect();
+    // A constant is the same in any lane.
+    let mut get = |word| if cx.b.is_known(word) { word } else { cx.target.shuffle(&mut cx.b, shuffle, word) };
+    let got: Vec<Value> = words.into_iter().map(&mut get).collect();
     from_words(cx, ty, &got, values.len())
 }
 

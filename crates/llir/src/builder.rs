@@ -219,6 +219,11 @@ impl<'m> FunctionBuilder<'m> {
         constant.ty.is_int().then(|| crate::constant::signed(bits, constant.ty.lane_bits()))
     }
 
+    /// Whether a value is a constant with known bits, the same in all lanes.
+    pub fn is_known(&self, value: Value) -> bool {
+        self.func.constant(value).and_then(Constant::splat_bits).is_some()
+    }
+
     /// Whether a value is a constant with all bits of all lanes zero.
     pub fn is_zero(&self, value: Value) -> bool {
         self.func.constant(value).and_then(Constant::splat_bits) == Some(0)

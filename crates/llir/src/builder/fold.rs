@@ -1,11 +1,13 @@
-//! Folds what needs no knowledge of floats or memory: integer arithmetic on constants and its neutral elements.
+//! Folds what needs no knowledge of memory: arithmetic on constants, and the neutral elements of integers.
 
 use super::FunctionBuilder;
 use crate::constant::{Constant, mask, signed};
-use crate::function::{InstData, IntCompare, Payload, Value};
+use crate::function::{FloatCompare, InstData, IntCompare, Payload, Value};
 use crate::rows::{Format, Op};
-use crate::types::Type;
+use crate::types::{Scalar, Type};
 use smallvec::SmallVec;
+use std::cmp::Ordering;
+use std::ops::{Add, Div, Mul, Sub};
 
 impl FunctionBuilder<'_> {
     /// The value of an instruction that need not be made.
@@ -14,6 +16,9 @@ impl FunctionBuilder<'_> {
         match (data.op.row().format, args) {
             (Format::Binary, [a, b]) if data.ty.is_int() => {
                 self.fold_binary(data, *a, *b).or_else(|| self.fold_neutral(data.op, data.ty, *a, *b))
+            }
+            (Format::Binary, [a, b]) => {
+                self.map_lanes(data.ty, &[*a, *b], |bits| float_binary(data.op, data.ty.kind(), [bits[0], bits[1]]))
             }
             (Format::Compare, [a, b]) => self.fold_compare(data, *a, *b),
             (Format::Select, [condition, a, b]) => self.fold_select(*condition, *a, *b),
@@ -66,8 +71,15 @@ impl FunctionBuilder<'_> {
     }
 
     fn fold_compare(&mut self, data: &InstData, a: Value, b: Value) -> Option<Value> {
-        let Payload::IntCompare(compare) = data.payload else { return None };
         let ty = self.ty(a);
+        let compare = match data.payload {
+            Payload::IntCompare(compare) => compare,
+            Payload::FloatCompare(compare) => {
+                let holds = |bits: &[u128]| float_compare(compare, ty.kind(), [bits[0], bits[1]]).map(u128::from);
+                return self.map_lanes(data.ty, &[a, b], holds);
+            }
+            _ => return None,
+        };
         if a == b {
             let holds = int_compare(compare, ty.lane_bits(), 0, 0);
             return Some(self.int(data.ty, -i64::from(holds)));
@@ -144,4 +156,58 @@ pub(crate) fn int_compare(compare: IntCompare, width: u32, a: u128, b: u128) -> 
         IntCompare::Ugt => a > b,
         IntCompare::Uge => a >= b,
     }
+}
+
+/// The bits of a sum, difference, product or quotient of two numbers of 32 or 64 bits, rounded once; `None` where it
+/// is no number, as machines differ in which they give.
+pub(crate) fn float_binary(op: Op, kind: Scalar, [a, b]: [u128; 2]) -> Option<u128> {
+    match kind {
+        Scalar::Float => {
+            let result = calculate(op, f32::from_bits(a as u32), f32::from_bits(b as u32))?;
+            (!result.is_nan()).then(|| u128::from(result.to_bits()))
+        }
+        Scalar::Double => {
+            let result = calculate(op, f64::from_bits(a as u64), f64::from_bits(b as u64))?;
+            (!result.is_nan()).then(|| u128::from(result.to_bits()))
+        }
+        _ => None,
+    }
+}
+
+fn calculate<T>(op: Op, a: T, b: T) -> Option<T>
+where
+    T: Add<Output = T> + Sub<Output = T> + Mul<Output = T> + Div<Output = T>,
+{
+    match op {
+        Op::FADD => Some(a + b),
+        Op::FSUB => Some(a - b),
+        Op::FMUL => Some(a * b),
+        Op::FDIV => Some(a / b),
+        _ => None,
+    }
+}
+
+/// Whether a comparison of two numbers of 32 or 64 bits holds.
+pub(crate) fn float_compare(compare: FloatCompare, kind: Scalar, [a, b]: [u128; 2]) -> Option<bool> {
+    let order = match kind {
+        Scalar::Float => f32::from_bits(a as u32).partial_cmp(&f32::from_bits(b as u32)),
+        Scalar::Double => f64::from_bits(a as u64).partial_cmp(&f64::from_bits(b as u64)),
+        _ => return None,
+    };
+    Some(match compare {
+        FloatCompare::Oeq => order == Some(Ordering::Equal),
+        FloatCompare::Ogt => order == Some(Ordering::Greater),
+        FloatCompare::Oge => order.is_some_and(Ordering::is_ge),
+        FloatCompare::Olt => order == Some(Ordering::Less),
+        FloatCompare::Ole => order.is_some_and(Ordering::is_le),
+        FloatCompare::One => order.is_some_and(Ordering::is_ne),
+        FloatCompare::Ord => order.is_some(),
+        FloatCompare::Ueq => order.is_none_or(Ordering::is_eq),
+        FloatCompare::Ugt => order.is_none_or(Ordering::is_gt),
+        FloatCompare::Uge => order.is_none_or(Ordering::is_ge),
+        FloatCompare::Ult => order.is_none_or(Ordering::is_lt),
+        FloatCompare::Ule => order.is_none_or(Ordering::is_le),
+        FloatCompare::Une => order != Some(Ordering::Equal),
+        FloatCompare::Uno => order.is_none(),
+    })
 }

@@ -1,12 +1,13 @@
 //! Rules for comparisons and choices.
 
 use super::{Change, Rule, Simplifier, with_operands};
-use crate::builder::fold::int_compare;
+use crate::builder::fold::{float_compare, int_compare};
 use crate::function::{InstData, IntCompare, Payload};
 use crate::rows::Op;
 
 pub(super) const RULES: &[(Op, Rule)] = &[
     (Op::ICMP, constants),
+    (Op::FCMP, float_constants),
     (Op::ICMP, constant_last),
     (Op::ICMP, test_of_truth),
     (Op::ICMP, truths_that_differ),
@@ -31,6 +32,13 @@ fn constants(s: &mut Simplifier<'_>, data: &InstData) -> Option<Change> {
         (a, b) => (s.bits(a)?, s.bits(b)?),
     };
     let holds = int_compare(compare, width, a, b);
+    Some(Change::Value(s.constant(data.ty, u128::from(holds))))
+}
+
+fn float_constants(s: &mut Simplifier<'_>, data: &InstData) -> Option<Change> {
+    let Payload::FloatCompare(compare) = data.payload else { return None };
+    let (a, b) = (data.operands[0], data.operands[1]);
+    let holds = float_compare(compare, s.ty(a).kind(), [s.bits(a)?, s.bits(b)?])?;
     Some(Change::Value(s.constant(data.ty, u128::from(holds))))
 }
 

@@ -1,15 +1,16 @@
 //! Rules for floats: those that change no bit of any result.
 
 use super::{Change, Rule, Simplifier};
+use crate::builder::fold::float_binary;
 use crate::constant::float_bits;
 use crate::function::{InstData, Value};
 use crate::rows::Op;
-use crate::types::Scalar;
 
 pub(super) const RULES: &[(Op, Rule)] = &[
     (Op::FADD, constants),
     (Op::FSUB, constants),
     (Op::FMUL, constants),
+    (Op::FDIV, constants),
     (Op::FMUL, by_one),
     (Op::FDIV, by_one),
     (Op::FADD, and_minus_zero),
@@ -19,32 +20,9 @@ pub(super) const RULES: &[(Op, Rule)] = &[
 
 /// Arithmetic on constants that are no NaN and give none.
 fn constants(s: &mut Simplifier<'_>, data: &InstData) -> Option<Change> {
-    let (a, b) = (s.bits(data.operands[0])?, s.bits(data.operands[1])?);
-    let bits = match data.ty.kind() {
-        Scalar::Float => {
-            let (a, b) = (f32::from_bits(a as u32), f32::from_bits(b as u32));
-            let result = calculate(data.op, a, b);
-            (!result.is_nan()).then(|| u128::from(result.to_bits()))?
-        }
-        Scalar::Double => {
-            let (a, b) = (f64::from_bits(a as u64), f64::from_bits(b as u64));
-            let result = calculate(data.op, a, b);
-            (!result.is_nan()).then(|| u128::from(result.to_bits()))?
-        }
-        _ => return None,
-    };
+    let operands = [s.bits(data.operands[0])?, s.bits(data.operands[1])?];
+    let bits = float_binary(data.op, data.ty.kind(), operands)?;
     Some(Change::Value(s.constant(data.ty, bits)))
-}
-
-fn calculate<T>(op: Op, a: T, b: T) -> T
-where
-    T: std::ops::Add<Output = T> + std::ops::Sub<Output = T> + std::ops::Mul<Output = T>,
-{
-    match op {
-        Op::FADD => a + b,
-        Op::FSUB => a - b,
-        _ => a * b,
-    }
 }
 
 fn is(s: &Simplifier<'_>, value: Value, number: f64) -> bool {

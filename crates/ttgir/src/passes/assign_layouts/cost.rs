@@ -20,7 +20,7 @@ const SHUFFLED_BYTE: f64 = 0.2;
 /// One simple operation of one lane.
 const LANE_OPERATION: f64 = 0.05;
 /// One access instruction of a warp, whatever it moves.
-const ACCESS: f64 = 16.0;
+const ACCESS: f64 = 32.0;
 /// A line of the first cache that an access instruction of a warp touches: one is looked up at a time.
 const LOOKUP: f64 = 20.0;
 /// Bytes of such a line.
