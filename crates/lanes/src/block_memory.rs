@@ -234,7 +234,9 @@ pub(crate) fn convert_blocks(
     for (((plan, block), loaded), constant) in plans.iter().zip(blocks).zip(&loaded).zip(constants) {
         results.push(match (&**plan, constant) {
             (Conversion::Shared(staged), Some(constant)) => vec![constant; staged.load.same.len()],
-            (Conversion::Registers(list), _) => list.iter().map(|from| block.registers[*from as usize]).collect(),
+            (Conversion::Registers(list), _) => {
+                list.iter().map(|from| block.registers[*from as usize]).collect()
+            }
             (Conversion::Exchange(plan), _) => {
                 exchange(cx, plan, types::register(block.element), &block.registers)
             }

@@ -17,9 +17,9 @@ impl FunctionBuilder<'_> {
             (Format::Binary, [a, b]) if data.ty.is_int() => {
                 self.fold_binary(data, *a, *b).or_else(|| self.fold_neutral(data.op, data.ty, *a, *b))
             }
-            (Format::Binary, [a, b]) => {
-                self.map_lanes(data.ty, &[*a, *b], |bits| float_binary(data.op, data.ty.kind(), [bits[0], bits[1]]))
-            }
+            (Format::Binary, [a, b]) => self.map_lanes(data.ty, &[*a, *b], |bits| {
+                float_binary(data.op, data.ty.kind(), [bits[0], bits[1]])
+            }),
             (Format::Compare, [a, b]) => self.fold_compare(data, *a, *b),
             (Format::Select, [condition, a, b]) => self.fold_select(*condition, *a, *b),
             (Format::Cast, [a]) => self.fold_cast(data, *a),
@@ -75,7 +75,8 @@ impl FunctionBuilder<'_> {
         let compare = match data.payload {
             Payload::IntCompare(compare) => compare,
             Payload::FloatCompare(compare) => {
-                let holds = |bits: &[u128]| float_compare(compare, ty.kind(), [bits[0], bits[1]]).map(u128::from);
+                let holds =
+                    |bits: &[u128]| float_compare(compare, ty.kind(), [bits[0], bits[1]]).map(u128::from);
                 return self.map_lanes(data.ty, &[a, b], holds);
             }
             _ => return None,

@@ -21,6 +21,7 @@ mod runs;
 mod scaled;
 mod select;
 mod tiles;
+mod transposed;
 
 pub(crate) use operands::swizzled;
 pub(crate) use scaled::fits as fits_scaled;
@@ -46,6 +47,7 @@ pub static ACCELERATE_DOTS: PassRow = PassRow {
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     let context = Context::of(module)?;
+    transposed::transpose_all(module, &context);
     let is_open = |op: &Op| module.is(*op, &DOT) || module.is(*op, &SCALED_DOT);
     let dots: Vec<Op> = module.walk(module.top()).into_iter().filter(is_open).collect();
     // Decided for all before any is changed: chains are seen whole.
@@ -163,7 +165,10 @@ fn by_group(module: &mut Module, op: Op, selected: &Selected) {
     let dot = DotOp::new(module, op);
     let attrs = WarpGroupDotOp::attrs(dot.input_precision(), false, dot.max_imprecise());
     let (a, b, c) = (dot.a(), dot.b(), dot.c());
-    let in_shared = !row.a_in_registers || operands::is_as_loaded(module, op, a);
+    // What would have to be turned on the way to shared memory comes from registers, if it can.
+    let must_turn = !row.any_major && operands::natural_order(module, a)[0] == 0;
+    let by_words = must_turn && select::comes_in_words(row);
+    let in_shared = !row.a_in_registers || operands::is_as_loaded(module, op, a) && !by_words;
     let mut builder = Builder::before(module, op);
     let left = if in_shared {
         operands::to_shared(&mut builder, a, row.any_major, &operands::Side { op_idx: 0, result: &parent })

@@ -132,6 +132,25 @@ pub(super) fn select(module: &Module, op: Op, context: &Context) -> Option<Selec
     Question::of(module, op, context).answers(context).find_map(Result::ok)
 }
 
+/// Whether groups of warps make a dot only of operands that lie along k, the left one from registers if need be, and
+/// make the transposed dot too.
+pub(super) fn wants_k_fastest(module: &Module, op: Op, context: &Context) -> bool {
+    let question = Question::of(module, op, context);
+    let turned =
+        Question { dims: question.dims.iter().rev().copied().collect(), ..Question::of(module, op, context) };
+    let row =
+        |question: &Question| question.answers(context).find_map(Result::ok).map(|selected| selected.row);
+    let is_one = |row: &MatrixRow| row.kind == MatrixKind::Group && !row.any_major && row.a_in_registers;
+    question.cga.is_empty()
+        && row(&question).is_some_and(is_one)
+        && row(&turned).is_some_and(|row| is_one(row) && comes_in_words(row))
+}
+
+/// Whether each element of the left operand is a register of its own, so that lanes can load it in any order.
+pub(super) fn comes_in_words(row: &MatrixRow) -> bool {
+    row.a.bits() == 32
+}
+
 /// The best instruction that fits a dot of scaled operands.
 fn scaled(module: &Module, dot: ScaledDotOp<'_>, context: &Context) -> Option<Selected> {
     let k = shape(module.ty(dot.a()))[1] * i64::from(elements_of_a_byte(dot.a_format()));

@@ -1,6 +1,7 @@
 //! Lets dots of warp groups go on while the loop does.
 //!
-//! A dot that only adds up from iteration to iteration is waited for one iteration later. One whose sum is changed
+//! A dot that only adds up from iteration to iteration is waited for one iteration later, or, if its left operand comes
+//! from registers, before these get the next iteration's. One whose sum is changed
 //! in between is waited for together with the first other dot of the next iteration. All others are waited for at
 //! once.
 
@@ -10,6 +11,7 @@ use crate::types::memdesc;
 use ir::{Block, Module, Op, OpInit, Value};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
+use ttir::types::is_tensor;
 
 /// Makes the dots of a loop asynchronous. `ring` are the views of buffers that copies fill ahead.
 pub(super) fn overlap(module: &mut Module, op: Op, ring: &FxHashSet<Value>) {
@@ -20,7 +22,10 @@ pub(super) fn overlap(module: &mut Module, op: Op, ring: &FxHashSet<Value>) {
         WarpGroupDotOp::set_is_async(module, dot, true);
         match carried_number(module, body, dot).filter(|_| may_go_on(module, body, dot, ring)) {
             Some(number) if adds_up(module, body, dot, number) => {
-                wait_behind(module, dot, 1);
+                match first_write(module, body, dot) {
+                    Some(first) => wait_before(module, first, module.args(body)[number + 1]),
+                    None => _ = wait_behind(module, dot, 1),
+                }
                 wait_after_loop(module, op, number);
             }
             Some(number) => late.push((dot, number)),
@@ -58,6 +63,31 @@ fn memory_of(module: &Module, dot: Op) -> SmallVec<[Value; 2]> {
 fn adds_up(module: &Module, body: Block, dot: Op, number: usize) -> bool {
     let arg = module.args(body)[number + 1];
     module.uses(arg).len() == 1 && WarpGroupDotOp::new(module, dot).c() == arg
+}
+
+/// The first operation of an iteration that may write registers which the dot of the iteration before reads: one that
+/// its left operand depends on.
+fn first_write(module: &Module, body: Block, dot: Op) -> Option<Op> {
+    let mut stack = vec![WarpGroupDotOp::new(module, dot).a()];
+    let mut seen: FxHashSet<Op> = FxHashSet::default();
+    while let Some(value) = stack.pop() {
+        let Some(def) = module.def_op(value).filter(|&def| module.block_of(def) == Some(body)) else {
+            continue;
+        };
+        let in_registers = module.results(def).iter().any(|&result| is_tensor(module.ty(result)));
+        if in_registers && seen.insert(def) {
+            stack.extend(module.operands(def));
+        }
+    }
+    module.ops(body).find(|op| seen.contains(op))
+}
+
+/// Waits for all dots in front of an operation; what uses the carried sum uses what the wait gives.
+fn wait_before(module: &mut Module, op: Op, carried: Value) {
+    let wait = make_wait(module, op, &[carried], 0);
+    module.insert_before(op, wait);
+    let whole = module.result(wait, 0);
+    module.replace_uses_if(carried, whole, |_, user, _| user != wait);
 }
 
 /// A wait behind a dot, for it and for the memory it reads.
