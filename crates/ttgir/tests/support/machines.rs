@@ -42,6 +42,7 @@ pub(crate) static GROUP: Machine = Machine {
     name: "group",
     matrix: &[
         row(MatrixKind::Group, HALF, HALF, SINGLE, 16),
+        MatrixRow { any_major: false, ..row(MatrixKind::Group, Number::Tf32, Number::Tf32, SINGLE, 8) },
         row(MatrixKind::Warp, HALF, HALF, SINGLE, 16),
         row(MatrixKind::Warp, Number::Tf32, Number::Tf32, SINGLE, 8),
     ],

@@ -47,7 +47,8 @@ pub static ACCELERATE_DOTS: PassRow = PassRow {
 
 fn run(module: &mut Module) -> Result<(), Diagnostic> {
     let context = Context::of(module)?;
-    transposed::transpose_all(module, &context);
+    let plain: Vec<Op> = module.walk(module.top()).into_iter().filter(|&op| module.is(op, &DOT)).collect();
+    transposed::transpose_all(module, &plain, &context);
     let is_open = |op: &Op| module.is(*op, &DOT) || module.is(*op, &SCALED_DOT);
     let dots: Vec<Op> = module.walk(module.top()).into_iter().filter(is_open).collect();
     // Decided for all before any is changed: chains are seen whole.
@@ -66,6 +67,13 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
         }
     }
     Ok(())
+}
+
+/// The same dot of other operands.
+fn same_dot(builder: &mut Builder<'_>, op: Op, operands: [Value; 3], ty: Type) -> Value {
+    let dot = DotOp::new(builder.module, op);
+    let attrs = DotOp::attrs(dot.input_precision(), dot.max_imprecise());
+    builder.build_as(&DOT, &operands, &attrs, ty)
 }
 
 /// An operand as the numbers that the instruction multiplies.

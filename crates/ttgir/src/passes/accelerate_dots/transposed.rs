@@ -15,20 +15,19 @@
 //! Left as they are: sums that anything else in the loop reads, which would have to be turned in every iteration.
 
 use super::operands::{behind_conversions, convert, is_as_loaded, natural_order};
-use super::{operand_encoding, select};
+use super::{operand_encoding, same_dot, select};
 use crate::infer;
 use crate::passes::context::Context;
 use crate::{Encoding, replace_encoding};
 use ir::{Builder, Def, Module, Op, Value};
 use ttir::ops::control::{FOR, ForOp};
-use ttir::ops::dot::{DOT, DotOp};
+use ttir::ops::dot::MatmulOp;
 use ttir::ops::shape::{TRANS, TransOp};
 use ttir::types::{elem, shape, tensor};
 
-/// Computes those dots transposed for which that is better.
-pub(super) fn transpose_all(module: &mut Module, context: &Context) {
-    let dots: Vec<Op> = module.walk(module.top()).into_iter().filter(|&op| module.is(op, &DOT)).collect();
-    for op in dots {
+/// Computes those of some dots transposed for which that is better.
+pub(super) fn transpose_all(module: &mut Module, dots: &[Op], context: &Context) {
+    for &op in dots {
         if let Some(sum) = Sum::of(module, op).filter(|_| is_better(module, op, context)) {
             transpose(module, op, &sum);
         }
@@ -43,8 +42,8 @@ struct Sum {
 
 impl Sum {
     fn of(module: &Module, op: Op) -> Option<Sum> {
-        let dot = DotOp::new(module, op);
-        let (c, result) = (dot.c(), module.result(op, 0));
+        let dot = MatmulOp::new(module, op);
+        let (c, result) = (dot.c(), dot.d());
         let Def::Arg(block, number) = module.def(behind_conversions(module, c)) else { return None };
         let around = module.parent_op(op).filter(|&around| module.is(around, &FOR))?;
         let index = (number as usize).checked_sub(1)?;
@@ -59,7 +58,7 @@ impl Sum {
 /// Whether an instruction of groups of warps could not read the right operand as it lies, and makes the transposed dot
 /// with both as they lie.
 fn is_better(module: &Module, op: Op, context: &Context) -> bool {
-    let dot = DotOp::new(module, op);
+    let dot = MatmulOp::new(module, op);
     let (a, b) = (dot.a(), dot.b());
     let k_is_fastest = |value: Value, k: u32| natural_order(module, value)[0] == k;
     select::wants_k_fastest(module, op, context)
@@ -81,9 +80,8 @@ fn transpose(module: &mut Module, op: Op, sum: &Sum) {
     module.set_ty(result, ty);
     let last = module.last_op(body).expect("a verified body ends in a terminator");
 
-    let dot = DotOp::new(module, op);
-    let attrs = DotOp::attrs(dot.input_precision(), dot.max_imprecise());
-    let (a, b, old) = (dot.a(), dot.b(), module.result(op, 0));
+    let dot = MatmulOp::new(module, op);
+    let (a, b, old) = (dot.a(), dot.b(), dot.d());
     let name = module.name(old).map(str::to_owned);
     let mut builder = Builder::before(module, op);
     let parent = Encoding::of(ty).expect("every block of ttgir has an encoding").clone();
@@ -92,7 +90,7 @@ fn transpose(module: &mut Module, op: Op, sum: &Sum) {
         let value = turned(&mut builder, value);
         convert(&mut builder, value, &operand_encoding(op_idx, &parent, 0))
     });
-    let product = builder.build_as(&DOT, &[left, right, arg], &attrs, ty);
+    let product = same_dot(&mut builder, op, [left, right, arg], ty);
     if let Some(name) = name {
         module.set_name(product, &name);
     }
