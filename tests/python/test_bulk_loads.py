@@ -14,8 +14,6 @@ import torch
 
 import deuteron as triton
 import deuteron.language as tl
-from deuteron._addresses import note
-from deuteron.runtime import _allocation
 
 BLOCK = 64
 
@@ -422,76 +420,3 @@ def test_attention(rng, causal, masked):
     torch.testing.assert_close(out.double(), expected, rtol=1e-2, atol=1e-2)
     # Where a head begins is a number of columns, which have no end that a mask names.
     assert maps(kernel) == 2
-
-
-@triton.jit
-def grouped_products(tables, sizes, tiles, NUM: tl.constexpr, BLOCK: tl.constexpr, BLOCK_K: tl.constexpr):
-    """Products of matrices whose addresses, sizes and strides stand in memory."""
-    tile = tl.program_id(0)
-    end = 0
-    for group in range(tiles):
-        m = tl.load(sizes + group * 6)
-        n = tl.load(sizes + group * 6 + 1)
-        k = tl.load(sizes + group * 6 + 2)
-        columns = tl.cdiv(n, BLOCK)
-        count = tl.cdiv(m, BLOCK) * columns
-        while tile >= end and tile < end + count:
-            a = tl.load(tables + group * 3).to(tl.pointer_type(tl.float16))
-            b = tl.load(tables + group * 3 + 1).to(tl.pointer_type(tl.float16))
-            c = tl.load(tables + group * 3 + 2).to(tl.pointer_type(tl.float16))
-            lda = tl.load(sizes + group * 6 + 3)
-            ldb = tl.load(sizes + group * 6 + 4)
-            ldc = tl.load(sizes + group * 6 + 5)
-            row = (tile - end) // columns * BLOCK + tl.arange(0, BLOCK)
-            column = (tile - end) % columns * BLOCK + tl.arange(0, BLOCK)
-            depth = tl.arange(0, BLOCK_K)
-            total = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
-            for step in range(tl.cdiv(k, BLOCK_K)):
-                at = step * BLOCK_K + depth
-                left = tl.load(a + row[:, None] * lda + at[None, :], mask=(row[:, None] < m) & (at[None, :] < k), other=0.0)
-                right = tl.load(b + at[:, None] * ldb + column[None, :], mask=(at[:, None] < k) & (column[None, :] < n),
-                                other=0.0)
-                total = tl.dot(left, right, total)
-            tl.store(c + row[:, None] * ldc + column[None, :], total.to(tl.float16),
-                     mask=(row[:, None] < m) & (column[None, :] < n))
-            tile += NUM
-        end += count
-
-
-def launch_grouped(rng, shapes, offset=0, padding=0):
-    tables, sizes, kept = [], [], []
-    for m, n, k in shapes:
-        a, b = matrix(rng, m, k, offset=offset, padding=padding), matrix(rng, k, n, padding=-n % 8)
-        c = torch.zeros(m, n, dtype=torch.float16)
-        kept.append((a, b, c))
-        for each in kept[-1]:
-            note(each)
-        tables += [a.data_ptr(), b.data_ptr(), c.data_ptr()]
-        sizes += [m, n, k, a.stride(0), b.stride(0), c.stride(0)]
-    tables, sizes = torch.tensor(tables, dtype=torch.int64), torch.tensor(sizes, dtype=torch.int32)
-    kernel = grouped_products[(3, )](tables, sizes, len(shapes), NUM=3, BLOCK=BLOCK, BLOCK_K=32)
-    for a, b, c in kept:
-        torch.testing.assert_close(c.double(), a.double() @ b.double(), rtol=1e-2, atol=1e-2)
-    return kernel
-
-
-GROUPED = [(100, 64, 288), (64, 120, 264), (40, 33, 40)]
-
-
-def test_what_is_loaded_is_described_by_the_kernel(rng):
-    kernel = launch_grouped(rng, GROUPED)
-    assert "tensormap.replace" in kernel.asm["ptx"] and "scratch" in kernel.metadata.launch_guards
-    # Addresses and rows that are no multiples of 16 bytes.
-    assert launch_grouped(rng, GROUPED, offset=4) is kernel
-    launch_grouped(rng, GROUPED, padding=3)
-
-
-def test_without_scratch_memory_lanes_load_what_is_loaded(rng):
-    def refuse(size, alignment, stream):
-        raise RuntimeError("there is none")
-
-    token = _allocation._allocator.set(refuse)
-    try:
-        launch_grouped(rng, GROUPED)
-    finally:
-        _allocation._allocator.reset(token)

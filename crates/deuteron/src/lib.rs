@@ -341,7 +341,6 @@ unsafe fn submit(
     let scratch = match (scratch_bytes(kernel, grid), stream) {
         (None, _) => None,
         (Some(bytes), None) => Some(runtime::buffer::Buffer::zeroed(&kernel.device()?, bytes)?),
-        (Some(_), Some(_)) if kernel.does_without_scratch() => None,
         (Some(_), Some(_)) => {
             let name = &kernel.artifact.name;
             return Err(Error(format!("kernel {name} needs scratch memory: use launch, which waits")));

@@ -21,11 +21,7 @@ pub(crate) fn launch(
     if hooks::any_load() {
         load::load(py, kernel, site.ordinal)?;
     }
-    let scratch = match scratch_bytes(kernel, grid).map(|bytes| allocate(py, bytes, kernel, site)) {
-        // Nobody asked for it: where there is none, another kernel does without.
-        Some(Err(_)) if kernel.does_without_scratch() => None,
-        scratch => scratch.transpose()?,
-    };
+    let scratch = scratch_bytes(kernel, grid).map(|bytes| allocate(py, bytes, kernel, site)).transpose()?;
     let launch = Launch {
         stream: site.stream,
         scratch: scratch.as_ref().map_or(0, |(address, _)| *address),

@@ -38,11 +38,6 @@ impl Guarded {
             .then(|| Box::new(Guarded { guards, args, last: Mutex::default(), plain: OnceLock::new() }))
     }
 
-    /// Whether launches may leave out the scratch memory of the kernel.
-    pub(super) fn does_without_scratch(&self) -> bool {
-        self.guards.want_scratch()
-    }
-
     /// The kernel that a launch takes.
     #[inline]
     pub(super) fn choose<'k>(
@@ -56,9 +51,6 @@ impl Guarded {
     #[inline]
     fn hold(&self, launch: &Launch<'_>) -> bool {
         let read = || self.args.iter().filter_map(|&slot| launch.args.get(slot).copied());
-        if self.guards.want_scratch() && launch.scratch == 0 {
-            return false;
-        }
         // Where another thread looks at the same kernel, each computes for itself.
         let mut last = self.last.try_lock().ok();
         if let Some(Some(last)) = last.as_deref()
@@ -91,9 +83,7 @@ fn compile_plain(kernel: &Kernel) -> Result<Arc<Kernel>, RuntimeError> {
     options.extra.remove(IR_OVERRIDE);
     options.extra.insert(OVERLAPPING.to_owned(), OptionValue::Bool(true));
     let plain = compile_given(&given, kernel.target(), &options, &Settings::current())?;
-    let wants = kernel.guarded().is_some_and(Guarded::does_without_scratch);
-    let same_scratch = plain.scratch() == kernel.scratch() || wants && plain.scratch().is_none();
-    let is_alike = same_scratch && plain.artifact.params == kernel.artifact.params;
+    let is_alike = plain.scratch() == kernel.scratch() && plain.artifact.params == kernel.artifact.params;
     if plain.guarded().is_some() || !is_alike {
         return Err(RuntimeError::Internal(format!(
             "`{name}` without what its launches must be is another kernel"

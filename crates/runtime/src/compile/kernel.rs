@@ -154,11 +154,6 @@ impl Kernel {
         })
     }
 
-    /// Whether a launch may leave out its scratch memory: it takes another kernel then.
-    pub fn does_without_scratch(&self) -> bool {
-        self.guarded.as_ref().is_some_and(|guarded| guarded.does_without_scratch())
-    }
-
     /// What its launches must be, where not every launch will do.
     pub(super) fn guarded(&self) -> Option<&Guarded> {
         self.guarded.as_deref()

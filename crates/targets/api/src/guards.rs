@@ -94,8 +94,6 @@ pub enum Condition {
     },
     /// Two pieces of memory have nothing in common.
     Apart([Piece; 2]),
-    /// The launch brings scratch memory, which the kernel for other launches does not need.
-    Scratch,
 }
 
 /// The conditions of a kernel.
@@ -126,11 +124,6 @@ impl Guards {
         self.conditions.iter().all(|condition| condition.holds(args, &known))
     }
 
-    /// Whether launches must bring scratch memory that others do without.
-    pub fn want_scratch(&self) -> bool {
-        self.conditions.contains(&Condition::Scratch)
-    }
-
     /// The arguments that it looks at, each once and in order.
     pub fn args(&self) -> Vec<usize> {
         let numbers = self.numbers.iter().filter_map(|number| match number {
@@ -139,7 +132,7 @@ impl Guards {
         });
         let pieces = self.conditions.iter().flat_map(|condition| match condition {
             Condition::Apart(pieces) => pieces.iter().map(|piece| piece.base).collect(),
-            Condition::Within { .. } | Condition::Scratch => Vec::new(),
+            Condition::Within { .. } => Vec::new(),
         });
         let mut all: Vec<usize> = numbers.chain(pieces).collect();
         all.sort_unstable();
@@ -220,8 +213,6 @@ impl Condition {
                 let [Some(one), Some(two)] = ends else { return false };
                 one.1 <= two.0 || two.1 <= one.0
             }
-            // Who launches looks at it.
-            Condition::Scratch => true,
         }
     }
 }
@@ -258,7 +249,6 @@ impl fmt::Display for Condition {
             Condition::Apart([one, two]) => {
                 write!(f, "%{} {} apart %{} {}", one.base, one.bytes, two.base, two.bytes)
             }
-            Condition::Scratch => f.write_str("scratch"),
         }
     }
 }
@@ -269,11 +259,7 @@ impl FromStr for Guards {
     fn from_str(text: &str) -> Result<Guards, String> {
         let (numbers, conditions) = text.split_once(" | ").ok_or_else(|| wrong(text))?;
         let guards = Guards {
-            numbers: numbers
-                .split("; ")
-                .filter(|text| !text.is_empty())
-                .map(str::parse)
-                .collect::<Result<_, _>>()?,
+            numbers: numbers.split("; ").map(str::parse).collect::<Result<_, _>>()?,
             conditions: conditions.split("; ").map(str::parse).collect::<Result<_, _>>()?,
         };
         let fits = |(at, number): (usize, &Number)| match number {
@@ -284,7 +270,6 @@ impl FromStr for Guards {
         let stands = |condition: &Condition| match condition {
             Condition::Within { number, .. } => *number < guards.numbers.len(),
             Condition::Apart(pieces) => pieces.iter().all(|piece| piece.bytes < guards.numbers.len()),
-            Condition::Scratch => true,
         };
         let is_whole = guards.numbers.iter().enumerate().all(fits) && guards.conditions.iter().all(stands);
         if is_whole { Ok(guards) } else { Err(wrong(text)) }
@@ -346,7 +331,6 @@ impl FromStr for Condition {
                     |base: &str, bytes| Some(Piece { base: at(base.strip_prefix('%')?)?, bytes: at(bytes)? });
                 piece(one, first).zip(piece(two, second)).map(|(one, two)| Condition::Apart([one, two]))
             }
-            ["scratch"] => Some(Condition::Scratch),
             _ => None,
         };
         condition.ok_or_else(|| wrong(text))
@@ -404,12 +388,6 @@ mod tests {
         assert!(apart([100, 50, 150, 10]) && apart([150, 10, 100, 50]) && apart([100, 0, 100, 50]));
         assert!(!apart([100, 51, 150, 10]) && !apart([100, 50, 100, 50]) && !apart([u64::MAX, 2, 0, 1]));
         assert_eq!(guards(text).args(), [0, 1, 2, 3]);
-    }
-
-    #[test]
-    fn scratch_memory_may_be_asked_for() {
-        assert!(guards(" | scratch").want_scratch() && guards("1 | 0 in 0..1; scratch").want_scratch());
-        assert!(!guards("1 | 0 in 0..1").want_scratch() && guards(" | scratch").args().is_empty());
     }
 
     #[test]

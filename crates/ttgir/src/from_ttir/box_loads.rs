@@ -11,20 +11,19 @@
 //! a launch that is not so takes the kernel without it. Addresses and strides must be known to be multiples of what
 //! bulk copies need.
 
-use super::box_descriptors::{as_descriptor, desc_type, order};
-use super::loop_boxes;
 use super::map_parts::{Combine, MapPart, MapParts, map_parts};
 use super::maps::{add_map, is_box};
 use crate::Machine;
 use crate::passes::{Context, DROP_CARRIED, feeds_dot};
 use ir::pass::PassRow;
 use ir::passes::CANONICALIZE;
-use ir::{Attr, Block, DeclaredKey, Def, Diagnostic, Module, Op, Traits};
+use ir::{Attr, Block, Builder, DeclaredKey, Def, Diagnostic, Module, Op, Traits, Type, Value};
 use ttir::boxes::{self, BoxLoad, Boxes, Poly, Reason};
 use ttir::ops::access::AccessOp;
-use ttir::ops::descriptor;
+use ttir::ops::descriptor::{self, DescriptorLoadOp};
 use ttir::ops::func::{FuncOp, kernels};
-use ttir::types::{elem, elem_bytes, is_tensor, shape};
+use ttir::ops::shape::{TRANS, TransOp};
+use ttir::types::{elem, elem_bytes, is_tensor, shape, tensordesc};
 
 /// Attribute of a kernel: what a launch must be, as `ttir::boxes` writes it.
 pub static GUARDS: DeclaredKey = DeclaredKey::new("tt.guards", "What a launch of the kernel must be.");
@@ -85,6 +84,17 @@ fn fits(module: &Module, entry: Block, load: &BoxLoad) -> Result<(), Reason> {
     }
 }
 
+/// The axes of a block, the fastest one last.
+fn order(load: &BoxLoad) -> Vec<usize> {
+    let others = (0..load.axes.len()).filter(|&at| at != load.fastest);
+    others.chain([load.fastest]).collect()
+}
+
+fn desc_type(module: &Module, load: &BoxLoad) -> Type {
+    let sides: Vec<i64> = order(load).iter().map(|&at| load.axes[at].size).collect();
+    tensordesc(&sides, elem(module.ty(module.result(load.load, 0))))
+}
+
 /// What a launch makes the descriptor of.
 fn parts(module: &Module, entry: Block, load: &BoxLoad) -> Option<MapParts> {
     let order = order(load);
@@ -133,48 +143,35 @@ fn run(module: &mut Module) -> Result<(), Diagnostic> {
     }
     let mut is_changed = false;
     for kernel in kernels(module).map(|func| func.op).collect::<Vec<_>>() {
-        // A kernel that makes descriptors itself needs scratch memory in any case.
-        let makes_own = module.walk(kernel).iter().any(|&op| module.is(op, &descriptor::MAKE));
-        let wanted = |module: &Module, op: Op| is_wanted(module, kernel, op);
-        let tested = loop_boxes::rewrite_all(module, kernel, &wanted, &|_, ty| is_box(ty, shape(ty)));
-        let mut found = box_loads(module, kernel);
-        if !tested.is_empty() && !makes_own {
-            found.guards.want_scratch();
+        let found = box_loads(module, kernel);
+        note(module, kernel, &found);
+        if found.loads.is_empty() {
+            continue;
         }
-        note(module, kernel, &found, &tested);
+        is_changed = true;
         for load in &found.loads {
             rewrite(module, kernel, load);
         }
-        is_changed |= !found.loads.is_empty() || !tested.is_empty();
-        if !found.loads.is_empty() {
-            FuncOp::follow_arguments(module, kernel);
-        }
-        if !found.guards.is_empty() {
-            module.set_extra(kernel, GUARDS.key(), Some(Attr::str(&found.guards.to_string())));
-        }
+        FuncOp::follow_arguments(module, kernel);
+        module.set_extra(kernel, GUARDS.key(), Some(Attr::str(&found.guards.to_string())));
     }
     if is_changed {
         // Addresses that nobody needs are not to be given layouts.
         (DROP_CARRIED.run)(module)?;
         (CANONICALIZE.run)(module)?;
-        for kernel in kernels(module).map(|func| func.op).collect::<Vec<_>>() {
-            loop_boxes::sink_addresses(module, kernel);
-        }
     }
     Ok(())
 }
 
 /// Writes down who loads what.
-fn note(module: &mut Module, kernel: Op, found: &Boxes, tested: &[Op]) {
+fn note(module: &mut Module, kernel: Op, found: &Boxes) {
     let name = |op: Op| format!("%{}", module.name(module.result(op, 0)).unwrap_or("?"));
     let place = |op: Op| module.locs.describe(module.loc(op)).unwrap_or_else(|| name(op));
     let bulk = found.loads.iter().map(|load| {
         format!("{}: bulk copies load it where launches are as `{}` says", place(load.load), GUARDS.name)
     });
-    let lanes = found.refused.iter().map(|(op, reason)| match tested.contains(op) {
-        true => format!("{}: bulk copies load it where a test in front of its loop says so", place(*op)),
-        false => format!("{}: lanes load it, as {reason}", place(*op)),
-    });
+    let lanes =
+        found.refused.iter().map(|(op, reason)| format!("{}: lanes load it, as {reason}", place(*op)));
     let notes: Vec<String> = bulk.chain(lanes).collect();
     if !notes.is_empty() {
         module.set_extra(kernel, LOAD_NOTES.key(), Some(Attr::str(&notes.join("; "))));
@@ -191,5 +188,20 @@ fn rewrite(module: &mut Module, kernel: Op, load: &BoxLoad) {
         .copied()
         .find(|&arg| module.ty(arg) == ty && map_parts(module, arg).as_ref() == Some(&parts));
     let map = known.unwrap_or_else(|| add_map(module, entry, &parts, ty, false));
-    as_descriptor(module, load, map);
+    let of = AccessOp::new(module, load.load);
+    let attrs = DescriptorLoadOp::attrs(of.cache(), of.evict());
+    let order = order(load);
+    let mut builder = Builder::before(module, load.load);
+    let corner: Vec<Value> = order.iter().map(|&at| load.axes[at].start.build(&mut builder)).collect();
+    let operands: Vec<Value> = std::iter::once(map).chain(corner).collect();
+    let mut block = builder.build(&descriptor::LOAD, &operands, &attrs);
+    if order.iter().enumerate().any(|(at, &axis)| at != axis) {
+        let back: Vec<i64> = (0..order.len())
+            .map(|axis| order.iter().position(|&at| at == axis).expect("every axis has a place") as i64)
+            .collect();
+        block = builder.build(&TRANS, &[block], &TransOp::attrs(&back));
+    }
+    let old = module.result(load.load, 0);
+    module.replace_uses(old, block);
+    module.erase(load.load);
 }

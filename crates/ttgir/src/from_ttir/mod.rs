@@ -11,11 +11,9 @@
 //! dots as dots of widened operands.
 
 mod blocks;
-mod box_descriptors;
 mod box_loads;
 mod cat;
 mod descriptors;
-mod loop_boxes;
 mod map_parts;
 mod maps;
 mod scaled;

@@ -339,9 +339,6 @@ impl<'m> Forms<'m> {
             let offset = address.offset.plus(&self.int(add.offset(), depth)?)?;
             return Some(Address { offset, bits: bits.min(address.bits), ..address });
         }
-        if !is_tensor(ty) {
-            return Some(itself());
-        }
         let mut found = None;
         let offset = self.moved(op, depth, |this, source, depth| {
             let address = this.pointer(source, depth)?;

@@ -137,11 +137,6 @@ impl GuardText {
         self.condition(format!("{number} in {low}..{high}"));
     }
 
-    /// The launch brings scratch memory, which the kernel for other launches does not need.
-    pub fn want_scratch(&mut self) {
-        self.condition("scratch".to_owned());
-    }
-
     /// Two pieces of memory, by parameters that are addresses and numbers of bytes, have nothing in common.
     pub(super) fn apart(&mut self, one: (usize, usize), two: (usize, usize)) {
         self.condition(format!("%{} {} apart %{} {}", one.0, one.1, two.0, two.1));

@@ -11,19 +11,15 @@
 //! a remainder or a selection takes back into the tensor (`% M`) may be read as zeros only where nothing of them is
 //! stored ([`dead`]).
 //!
-//! Where an address is itself loaded, or sizes are, a loop may know all of it before it begins ([`in_loop`]): then the
-//! program can ask the same.
-//!
-//! A pure function of the code. Left out: masks of other forms, blocks that are no matrices.
+//! A pure function of the code. Left out: addresses that are themselves loaded, masks of other forms, blocks that are
+//! no matrices.
 
 mod dead;
 mod forms;
 mod guards;
-mod loops;
 mod poly;
 
 pub use guards::GuardText;
-pub use loops::{Counted, LoopBox, in_loop};
 pub use poly::{Monomial, Poly};
 
 use crate::ops::access::AccessOp;
@@ -71,8 +67,6 @@ pub struct BoxAxis {
 /// Why a load does not read a box.
 pub type Reason = &'static str;
 
-const NO_PARAMETER: Reason = "its addresses are no offsets from a parameter";
-
 /// The loads of a kernel that read boxes, and those that do not.
 #[derive(Clone, Debug, Default)]
 pub struct Boxes {
@@ -91,7 +85,12 @@ pub fn analyze(
     loads: &[Op],
     fits: impl Fn(&BoxLoad) -> Result<(), Reason>,
 ) -> Boxes {
-    let mut finder = Finder::new(module, kernel, None);
+    let mut finder = Finder {
+        forms: Forms::new(module),
+        kernel,
+        entry: FuncOp::new(module, kernel).entry(),
+        order: module.walk(kernel),
+    };
     let mut boxes = Boxes::default();
     for &load in loads {
         let mut guards = boxes.guards.clone();
@@ -109,7 +108,7 @@ pub fn analyze(
 
 /// A box as an access describes it.
 struct Found {
-    base: Value,
+    base: usize,
     axes: Vec<BoxAxis>,
     fastest: usize,
     /// Bits in which offsets are computed.
@@ -121,32 +120,14 @@ struct Finder<'m> {
     kernel: Op,
     entry: Block,
     order: Vec<Op>,
-    /// The loop that must know addresses and sizes before it begins; none where the launch must.
-    around: Option<Op>,
 }
 
 impl<'m> Finder<'m> {
-    fn new(module: &'m Module, kernel: Op, around: Option<Op>) -> Finder<'m> {
-        let entry = FuncOp::new(module, kernel).entry();
-        Finder { forms: Forms::new(module), kernel, entry, order: module.walk(kernel), around }
-    }
-
     fn module(&self) -> &'m Module {
         self.forms.module
     }
 
     fn load(&mut self, load: Op, guards: &mut GuardText) -> Result<BoxLoad, Reason> {
-        let found = self.of_load(load)?;
-        let unknown = "a launch cannot know where the block begins";
-        let bytes = elem_bytes(elem(self.module().ty(self.module().result(load, 0))));
-        self.guard(&found, bytes, guards).ok_or(unknown)?;
-        self.keep_apart(load, &found, guards)?;
-        let base = self.slot(found.base).ok_or(NO_PARAMETER)?;
-        Ok(BoxLoad { load, base, axes: found.axes, fastest: found.fastest })
-    }
-
-    /// The box that a load reads.
-    fn of_load(&mut self, load: Op) -> Result<Found, Reason> {
         let module = self.module();
         let access = AccessOp::load(module, load).ok_or("it is no load by addresses")?;
         if access.volatile() {
@@ -172,7 +153,11 @@ impl<'m> Finder<'m> {
             let reaching = |name| self.forms.reaching(name, load);
             axis.start = axis.start.with(reaching).ok_or("where the block begins is computed elsewhere")?;
         }
-        Ok(found)
+        let unknown = "a launch cannot know where the block begins";
+        self.guard(&found, elem_bytes(elem(module.ty(result))), guards).ok_or(unknown)?;
+        self.keep_apart(load, &found, guards)?;
+        let Found { base, axes, fastest, .. } = found;
+        Ok(BoxLoad { load, base, axes, fastest })
     }
 
     /// The box of a block of addresses with a mask.
@@ -180,8 +165,11 @@ impl<'m> Finder<'m> {
         let module = self.module();
         let address =
             self.forms.address(pointer).ok_or("its addresses are no sums of positions and numbers")?;
-        if !self.is_known(address.base) {
-            return Err(NO_PARAMETER);
+        let Def::Arg(block, base) = module.def(address.base) else {
+            return Err("its addresses are no offsets from a parameter");
+        };
+        if block != self.entry {
+            return Err("its addresses are no offsets from a parameter");
         }
         let sizes = shape(module.ty(pointer));
         if sizes.len() != 2 {
@@ -212,14 +200,14 @@ impl<'m> Finder<'m> {
         for condition in self.conditions(mask)? {
             bound(&condition, &mut axes)?;
         }
-        let is_known = |poly: &Poly| poly.atoms().all(|atom| self.is_known(atom));
+        let is_known = |poly: &Poly| poly.atoms().all(|atom| self.is_param(atom));
         if !axes.iter().all(|axis| is_known(&axis.stride)) {
             return Err("the distance of rows is made of more than parameters");
         }
         if !axes.iter().filter_map(|axis| axis.extent.as_ref()).all(is_known) {
             return Err("the end of the mask is made of more than parameters");
         }
-        Ok(Found { base: address.base, axes, fastest, bits: address.bits })
+        Ok(Found { base: base as usize, axes, fastest, bits: address.bits })
     }
 
     fn conditions(&mut self, mask: Option<Value>) -> Result<Vec<Form>, Reason> {
@@ -230,20 +218,8 @@ impl<'m> Finder<'m> {
         self.forms.mask(mask).ok_or("its mask has another form than positions below a size")
     }
 
-    /// Whether a launch knows a value, or the loop does before it begins.
-    fn is_known(&self, value: Value) -> bool {
-        match self.around {
-            Some(around) => self.module().is_outside(value, around),
-            None => self.slot(value).is_some(),
-        }
-    }
-
-    /// The number of a parameter.
-    fn slot(&self, value: Value) -> Option<usize> {
-        match self.module().def(value) {
-            Def::Arg(block, slot) if block == self.entry => Some(slot as usize),
-            _ => None,
-        }
+    fn is_param(&self, value: Value) -> bool {
+        matches!(self.module().def(value), Def::Arg(block, _) if block == self.entry)
     }
 
     /// What a launch must be for a box to be one.
@@ -313,8 +289,7 @@ impl<'m> Finder<'m> {
             let ty = pointee(elem(module.ty(access.ptr()))).ok_or(unknown)?;
             self.guard(&written, elem_bytes(ty), guards).ok_or(unknown)?;
             let other = self.bytes(&written, ty, guards).ok_or(unknown)?;
-            let [base, other_base] = [found.base, written.base].map(|base| self.slot(base));
-            guards.apart((base.ok_or(unknown)?, own), (other_base.ok_or(unknown)?, other));
+            guards.apart((found.base, own), (written.base, other));
         }
         Ok(())
     }

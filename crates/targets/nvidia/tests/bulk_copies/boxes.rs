@@ -29,11 +29,9 @@ pub(crate) struct Shape {
     pub(crate) long: bool,
     /// Rows and iterations begin where parameters say.
     pub(crate) started: bool,
-    /// Addresses and strides are loaded, for each tile.
-    pub(crate) loaded: bool,
     /// What the loops say besides.
     pub(crate) says: &'static str,
-    /// What the loop around the loops says, if there is one; `while` is one that does not count.
+    /// What the loop around the loops says, if there is one.
     pub(crate) around: Option<&'static str>,
     /// How many loops follow each other, and whether the second one is inside of a condition.
     pub(crate) loops: u32,
@@ -217,30 +215,8 @@ impl Text {
         if carried { format!("{out}#0") } else { out }
     }
 
-    /// Loads the addresses and the strides.
-    fn load_all(&mut self) {
-        let int = if self.shape.long { "i64" } else { "i32" };
-        for (at, name) in ["a", "b"].into_iter().enumerate() {
-            let number = self.put(&format!("arith.constant {at} : i32"));
-            let word = self.put(&format!("tt.addptr %table, {number} : !tt.ptr<i64>, i32"));
-            let address = self.put(&format!("tt.load {word} : !tt.ptr<i64>"));
-            self.line(&format!("%{name} = tt.int_to_ptr {address} : i64 -> !tt.ptr<f16>"));
-            let place = self.put(&format!("tt.addptr %strides, {number} : !tt.ptr<i32>, i32"));
-            let stride = self.put(&format!("tt.load {place} : !tt.ptr<i32>"));
-            let stride = if self.shape.long {
-                self.put(&format!("arith.extsi {stride} : i32 to i64"))
-            } else {
-                stride
-            };
-            self.line(&format!("%s{name} = arith.addi {stride}, %none : {int}"));
-        }
-    }
-
     /// A tile of the result.
     fn tile(&mut self, row: &str, column: &str) {
-        if self.shape.loaded {
-            self.load_all();
-        }
         let ty = "tensor<64x64xf32>";
         let mut sum = self.put(&format!("arith.constant dense<0.000000e+00> : {ty}"));
         for number in 0..self.shape.loops {
@@ -279,18 +255,6 @@ pub(crate) fn text(shape: Shape) -> String {
     text.out = format!(
         "tt.func public @boxes(%a: !tt.ptr<f16> {whole}, %b: !tt.ptr<f16> {whole}, %c: !tt.ptr<f32> {whole}, %m: i32, %n: i32, %k: i32, %sa: {int} {whole}, %sb: {int} {whole}, %sc: {int} {whole}, %rounds: i32, %start: i32, %tiles: i32, %begin: i32) {{\n"
     );
-    if shape.loaded {
-        for (param, by) in [
-            (
-                format!("%a: !tt.ptr<f16> {whole}, %b: !tt.ptr<f16> {whole}"),
-                "%table: !tt.ptr<i64>, %strides: !tt.ptr<i32>",
-            ),
-            (format!(", %sa: {int} {whole}, %sb: {int} {whole}"), ""),
-        ] {
-            text.out = text.out.replace(&param, by);
-        }
-        text.line(&format!("%none = arith.constant 0 : {int}"));
-    }
     text.line("%zero = arith.constant 0 : i32");
     text.line("%one = arith.constant 1 : i32");
     text.line(&format!(
@@ -303,18 +267,6 @@ pub(crate) fn text(shape: Shape) -> String {
     let own = text.put(&format!("arith.muli {pid}, %side : i32"));
     let own = if shape.started { text.put(&format!("arith.addi {own}, %start : i32")) } else { own };
     match shape.around {
-        Some("while") => {
-            text.line("%end = scf.while (%u = %zero) : (i32) -> (i32) {");
-            text.line("%more = arith.cmpi slt, %u, %tiles : i32");
-            text.line("scf.condition(%more) %u : i32");
-            text.line("} do {");
-            text.line("^bb0(%t: i32):");
-            let column = text.put("arith.muli %t, %side : i32");
-            text.tile(&own, &column);
-            let next = text.put("arith.addi %t, %one : i32");
-            text.line(&format!("scf.yield {next} : i32"));
-            text.line("}");
-        }
         Some(says) => {
             text.line("scf.for %t = %zero to %tiles step %one : i32 {");
             let column = text.put("arith.muli %t, %side : i32");
@@ -331,7 +283,7 @@ pub(crate) fn text(shape: Shape) -> String {
 /// A shape by chance.
 pub(crate) fn random_shape(random: &mut Random) -> Shape {
     let says = ["", "", "tt.warp_specialize"];
-    let around = [None, Some(""), Some("tt.flatten"), Some("tt.warp_specialize"), Some("while")];
+    let around = [None, Some(""), Some("tt.flatten"), Some("tt.warp_specialize")];
     let loops = 1 + random.below(3) as u32;
     Shape {
         ends: random.of(&[Ends::Masked, Ends::Remainder, Ends::None]),
@@ -339,7 +291,6 @@ pub(crate) fn random_shape(random: &mut Random) -> Shape {
         turned: random.one_in(2),
         long: random.one_in(3),
         started: random.one_in(4),
-        loaded: random.one_in(3),
         says: random.of(&says),
         around: random.of(&around),
         loops,
@@ -363,8 +314,6 @@ pub(crate) struct Sizes {
     /// Elements of the buffers in front of the addresses, and behind them.
     pub(crate) before: [i64; 3],
     pub(crate) behind: [i64; 3],
-    /// Bytes that the addresses of `a` and `b` are moved by.
-    pub(crate) moved: [i64; 2],
 }
 
 /// Sizes by chance, of which the kernel accesses only what is there.
@@ -373,8 +322,7 @@ pub(crate) fn random_sizes(random: &mut Random, shape: Shape) -> Sizes {
     let tiles = if shape.around.is_some() { 1 + random.below(3) as i64 } else { 1 };
     let start = if shape.started { 8 * random.below(4) as i64 } else { 0 };
     let (rows, columns) = (64 * i64::from(programs) + start, 64 * tiles);
-    // Kernels that make descriptors do so for eight iterations and more.
-    let rounds = if shape.loaded { 6 } else { 0 } + random.below(5) as i64;
+    let rounds = random.below(5) as i64;
     let odd = |random: &mut Random, most: i64| 1 + random.below(most as u64) as i64;
     let [m, n, k] = if shape.ends == Ends::None {
         [rows, columns, 32 * rounds]
@@ -387,7 +335,7 @@ pub(crate) fn random_sizes(random: &mut Random, shape: Shape) -> Sizes {
     let b_rows = if shape.turned { n } else { k };
     let begin = if shape.started { random.below(2) as i64 } else { 0 };
     let behind = [m * strides[0] + 16, b_rows * strides[1] + 16, m * strides[2] + 16];
-    Sizes { m, n, k, strides, rounds, start, tiles, programs, begin, before: [0; 3], behind, moved: [0; 2] }
+    Sizes { m, n, k, strides, rounds, start, tiles, programs, begin, before: [0; 3], behind }
 }
 
 impl Sizes {
@@ -405,24 +353,11 @@ impl Sizes {
         let a = buffer(self.k, self.strides[0], 0);
         let b = buffer(if shape.turned { self.k } else { self.n }, self.strides[1], 1);
         let c = vec![0x5a; (self.before[2] + self.behind[2]) as usize * 4];
-        let skipped = if shape.loaded { 2 } else { 0 };
-        let numbers = [self.m, self.n, self.k].into_iter().chain(self.strides.into_iter().skip(skipped));
+        let numbers = [self.m, self.n, self.k].into_iter().chain(self.strides);
         let numbers = numbers.chain([self.rounds, self.start, self.tiles, self.begin]);
-        let numbers = numbers.collect::<Vec<_>>();
-        if shape.loaded {
-            let strides =
-                self.strides[..2].iter().flat_map(|&stride| (stride as i32).to_le_bytes()).collect();
-            let mut args = Args::of(vec![vec![0; 16], strides, c, a, b], &numbers);
-            args.slots.drain(3..5);
-            let [a, b] = [0, 1].map(|at| self.before[at] * 2 + self.moved[at]);
-            args.addresses = vec![([0, 0], 3, a), ([0, 1], 4, b)];
-            args.slots[2] = Slot::Pointer(2, self.before[2] * 4);
-            return args;
-        }
-        let mut args = Args::of(vec![a, b, c], &numbers);
+        let mut args = Args::of(vec![a, b, c], &numbers.collect::<Vec<_>>());
         for (at, bytes) in [2, 2, 4].into_iter().enumerate() {
-            let moved = self.moved.get(at).copied().unwrap_or_default();
-            args.slots[at] = Slot::Pointer(at, self.before[at] * bytes + moved);
+            args.slots[at] = Slot::Pointer(at, self.before[at] * bytes);
         }
         args
     }

@@ -3,7 +3,6 @@
 
 use crate::boxes::{Ends, Shape, Sizes, text};
 use crate::kernel::{Args, How, Kernel, Slot};
-use crate::random::without_copies;
 use target::Condition;
 use ttir::testing::Random;
 
@@ -13,7 +12,6 @@ const SHAPE: Shape = Shape {
     turned: false,
     long: false,
     started: true,
-    loaded: false,
     says: "",
     around: None,
     loops: 1,
@@ -36,7 +34,6 @@ fn sizes(shape: Shape) -> Sizes {
         begin: 0,
         before: [0; 3],
         behind: [64 * 64, 64 * 64, 64 * 64],
-        moved: [0; 2],
     }
 }
 
@@ -170,78 +167,5 @@ fn what_is_not_known_to_be_a_multiple_of_16_bytes_is_loaded_by_lanes() {
         let kernel = Kernel::of(&text, How { stages: 3, num_warps: 4, change: &|_| () });
         assert_eq!(kernel.bulk.maps.len(), left, "{param}");
         kernel.check(([1; 3], &sizes(SHAPE).args(&mut Random::new(53), SHAPE)), 2, param);
-    }
-}
-
-/// Launches of a kernel that loads addresses and strides which a descriptor cannot describe.
-fn all_wrong_inside() -> Vec<Wrong> {
-    let shape = Shape { loaded: true, ends: Ends::Remainder, ..SHAPE };
-    let long = |sizes: &mut Sizes| {
-        (sizes.n, sizes.k, sizes.rounds) = (64, 288, 9);
-        sizes.strides = [288, 64, 64];
-        sizes.behind = [64 * 324 + 64, 64 * 320 + 64, 64 * 64];
-    };
-    let wrong = |what, shape, change: &dyn Fn(&mut Sizes)| {
-        wrong(what, shape, |sizes| {
-            long(sizes);
-            change(sizes);
-        })
-    };
-    let masked = Shape { ends: Ends::Masked, ..shape };
-    let even = Shape { ends: Ends::None, ..shape };
-    vec![
-        wrong("an address that is no multiple of 16 bytes", shape, &|sizes| sizes.moved = [8, 0]),
-        wrong("the other address is no multiple of 16 bytes", shape, &|sizes| sizes.moved = [0, 2]),
-        wrong("a stride that is no multiple of 16 bytes", shape, &|sizes| sizes.strides[0] = 324),
-        wrong("the other stride is no multiple of 16 bytes", shape, &|sizes| {
-            (sizes.n, sizes.strides[1]) = (60, 60)
-        }),
-        wrong("too few iterations", shape, &|sizes| (sizes.rounds, sizes.k) = (3, 90)),
-        wrong("rows that go backwards", masked, &|sizes| {
-            (sizes.m, sizes.strides[0], sizes.before[0]) = (3, -16, 64);
-        }),
-        wrong("rows that are all the same", masked, &|sizes| sizes.strides[0] = 0),
-        wrong("rows begin in front of the matrix", masked, &|sizes| {
-            (sizes.start, sizes.before) = (-3, [3 * 288, 0, 3 * 64]);
-        }),
-        wrong("iterations begin in front of the matrix", masked, &|sizes| {
-            (sizes.begin, sizes.rounds, sizes.before) = (-1, 9, [32, 32 * 64, 0]);
-        }),
-        wrong("a matrix without rows", masked, &|sizes| sizes.m = 0),
-        wrong("matrices without columns", masked, &|sizes| sizes.n = 0),
-        wrong("offsets that overflow", even, &|sizes| {
-            (sizes.m, sizes.start, sizes.strides[0]) = (1 << 27, 1 << 26, 320);
-        }),
-    ]
-}
-
-#[test]
-fn what_a_descriptor_cannot_describe_is_loaded_by_lanes() {
-    for around in [None, Some("while")] {
-        let shape = Shape { loaded: true, around, ..SHAPE };
-        let sizes =
-            Sizes { k: 32 * 9, rounds: 9, behind: [64 * 64 * 9, 64 * 64 * 9, 64 * 64], ..sizes(shape) };
-        let sizes = Sizes { strides: [32 * 9, 64, 64], ..sizes };
-        let kernel = Kernel::of(&text(shape), How { stages: 3, num_warps: 4, change: &|_| () });
-        let args = sizes.args(&mut Random::new(54), shape);
-        let launch = ([1; 3], &args);
-        kernel.check(launch, 4, "as it should be");
-        let expected = kernel.interpret(launch);
-        let without = without_copies(&kernel.bulk.ptx);
-        assert!(!kernel.misses_nothing(&kernel.bulk, &without, launch, &expected), "{}", kernel.bulk.ptx);
-    }
-    for wrong in all_wrong_inside() {
-        let kernel = kernel(&wrong);
-        let args = args(&wrong);
-        let launch = ([1; 3], &args);
-        kernel.check(launch, 2, wrong.what);
-        let expected = kernel.interpret(launch);
-        let without = without_copies(&kernel.bulk.ptx);
-        assert_ne!(without, kernel.bulk.ptx, "{}", wrong.what);
-        assert!(
-            kernel.misses_nothing(&kernel.bulk, &without, launch, &expected),
-            "{}: copied in bulk",
-            wrong.what
-        );
     }
 }

@@ -41,8 +41,6 @@ pub(crate) enum Slot {
 pub(crate) struct Args {
     pub(crate) buffers: Vec<Vec<u8>>,
     pub(crate) slots: Vec<Slot>,
-    /// Addresses in buffers: a buffer and a word of it, and the buffer and the byte that it is the address of.
-    pub(crate) addresses: Vec<([usize; 2], usize, i64)>,
 }
 
 impl Args {
@@ -50,7 +48,7 @@ impl Args {
     pub(crate) fn of(buffers: Vec<Vec<u8>>, numbers: &[i64]) -> Args {
         let pointers = (0..buffers.len()).map(|buffer| Slot::Pointer(buffer, 0));
         let slots = pointers.chain(numbers.iter().map(|&number| Slot::Number(number))).collect();
-        Args { buffers, slots, addresses: Vec::new() }
+        Args { buffers, slots }
     }
 
     /// Puts the buffers into memory; where they are, and the arguments.
@@ -61,12 +59,6 @@ impl Args {
             Slot::Number(number) => number as u64,
         };
         let slots = self.slots.iter().map(slot).collect();
-        for &([buffer, word], to, byte) in &self.addresses {
-            let at = buffers[buffer] + 8 * word as u64;
-            memory
-                .write(at, &buffers[to].wrapping_add_signed(byte).to_le_bytes())
-                .expect("the buffer has the word");
-        }
         (buffers, slots)
     }
 }
@@ -111,21 +103,13 @@ impl Kernel {
     }
 
     fn interpreted(&self, (grid, args): Launched<'_>, watch: fn(&mut interp::Memory, [u32; 3])) -> Buffers {
-        // Memory gives the same addresses each time.
-        let placed = |bytes: &[Vec<u8>]| {
-            let mut memory = interp::Memory::new();
-            let each = bytes.iter().enumerate();
-            let buffers: Vec<interp::Address> =
-                each.map(|(at, bytes)| memory.alloc(&format!("buffer {at}"), bytes.clone())).collect();
-            (memory, buffers)
-        };
-        let mut bytes = args.buffers.clone();
-        let (_, buffers) = placed(&bytes);
-        for &([buffer, word], to, byte) in &args.addresses {
-            let address = buffers[to].offset(byte).0.to_le_bytes();
-            bytes[buffer][8 * word..8 * word + 8].copy_from_slice(&address);
-        }
-        let (mut memory, buffers) = placed(&bytes);
+        let mut memory = interp::Memory::new();
+        let buffers: Vec<interp::Address> = args
+            .buffers
+            .iter()
+            .enumerate()
+            .map(|(at, bytes)| memory.alloc(&format!("buffer {at}"), bytes.clone()))
+            .collect();
         let slot = |slot: &Slot| match *slot {
             Slot::Pointer(buffer, offset) => Arg::Pointer(buffers[buffer].offset(offset)),
             Slot::Number(number) => Arg::Int(number),
@@ -134,9 +118,7 @@ impl Kernel {
         watch(&mut memory, grid);
         interp::run(&self.module, &self.name, grid, &slots, &mut memory, &mut Lines::default())
             .unwrap_or_else(|error| panic!("interpreter: {error}"));
-        let mut left: Buffers = buffers.iter().map(|&address| memory.bytes(address).to_vec()).collect();
-        args.addresses.iter().for_each(|&([buffer, _], ..)| left[buffer].clear());
-        left
+        buffers.iter().map(|&address| memory.bytes(address).to_vec()).collect()
     }
 
     /// What a version leaves, with a text in place of its own.
@@ -176,11 +158,7 @@ impl Kernel {
             let mut buffer = vec![0; bytes.len()];
             memory.read(address, &mut buffer).map(|()| buffer).map_err(|error| error.to_string())
         };
-        let mut left: Buffers =
-            buffers.into_iter().zip(&args.buffers).map(read).collect::<Result<_, String>>()?;
-        // Addresses are others each time.
-        args.addresses.iter().for_each(|&([buffer, _], ..)| left[buffer].clear());
-        Ok(left)
+        buffers.into_iter().zip(&args.buffers).map(read).collect()
     }
 
     /// Whether a launch takes the version with bulk copies.
