@@ -64,12 +64,15 @@ impl Roots {
         roots
     }
 
-    /// Where a pointer or a descriptor may come from.
+    /// Where a pointer or a descriptor may come from: anywhere, if nothing was found that leads to it.
     pub fn get(&self, value: Value) -> &[Root] {
-        self.of.get(&value).map_or(&[Root::Any], Vec::as_slice)
+        match self.of.get(&value).map(Vec::as_slice) {
+            None | Some([]) => &[Root::Any],
+            Some(roots) => roots,
+        }
     }
 
-    /// Follows pointers until nothing changes.
+    /// Follows pointers until nothing changes; what has no root yet gets it in a later turn.
     fn spread(&mut self, module: &Module, ops: &[Op]) {
         loop {
             let before: usize = self.of.values().map(Vec::len).sum();

@@ -170,7 +170,7 @@ fn lie_apart(module: &Module, store: Op, other: Op) -> bool {
         })
 }
 
-/// Elements between two boxes, at most, that are told apart: sums of 32 bits may wrap around.
+/// The most elements between two boxes that count as apart: sums of 32 bits may wrap around.
 const MOST: i64 = 1 << 30;
 
 /// A number as another one, if it is none by itself, and a constant that is added to it.
